@@ -1,0 +1,292 @@
+package awaken
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// DefaultAgentID is the agent of a request that names none on a thread that has
+// not seen one.
+const DefaultAgentID = "default"
+
+// AgentSpec is the definition of an agent. It is data: it can be written in Go,
+// read from JSON or YAML, and changed while the system runs. Decoding rejects
+// unknown fields by name.
+type AgentSpec struct {
+	ID           string `json:"id"`
+	Description  string `json:"description,omitempty"`
+	ModelID      string `json:"model_id,omitempty"` // of a ModelSpec
+	SystemPrompt string `json:"system_prompt,omitempty"`
+
+	// MaxRounds is how many inferences a run may make. 0 means 16.
+	MaxRounds int `json:"max_rounds,omitempty"`
+	// MaxContinuationRetries is how often one step asks a model that ran out of
+	// tokens to go on. Nil means 2; 0 turns it off.
+	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty"`
+	StopConditions         []StopCondition `json:"stop_conditions,omitempty"`
+	ContextPolicy          *ContextPolicy  `json:"context_policy,omitempty"`
+	ReasoningEffort        *llm.Effort     `json:"reasoning_effort,omitempty"`
+	ToolExecutionMode      ExecutionMode   `json:"tool_execution_mode,omitempty"` // "" means sequential
+
+	// PluginIDs names the plugins the agent loads. ActiveHookFilter narrows them:
+	// when it is not empty, plugins that it does not name contribute no hooks,
+	// gates, tools or transforms. The runtime's own parts are never filtered.
+	PluginIDs        []string `json:"plugin_ids,omitempty"`
+	ActiveHookFilter []string `json:"active_hook_filter,omitempty"`
+
+	// The tool catalogue: a tool is offered if AllowedTools lists it or an
+	// AllowedToolPatterns entry matches it, and no Excluded field does. Nil in
+	// both Allowed fields allows every tool; an empty list allows none.
+	AllowedTools         []string `json:"allowed_tools,omitzero"`
+	AllowedToolPatterns  []string `json:"allowed_tool_patterns,omitzero"`
+	ExcludedTools        []string `json:"excluded_tools,omitzero"`
+	ExcludedToolPatterns []string `json:"excluded_tool_patterns,omitzero"`
+
+	Delegates []string `json:"delegates,omitempty"`
+	// Sections holds each plugin's configuration under the plugin's section name.
+	// Read them with [Section.Read].
+	Sections map[string]json.RawMessage `json:"sections,omitempty"`
+
+	Backend  *Backend        `json:"backend,omitempty"`
+	Endpoint *RemoteEndpoint `json:"endpoint,omitempty"`
+	Registry string          `json:"registry,omitempty"`
+
+	decoded map[string]any // sections, decoded when the agent was resolved
+}
+
+// Backend says what runs an agent. The zero Kind is "awaken": this runtime.
+type Backend struct {
+	Kind    string                     `json:"kind"`
+	Version int                        `json:"version,omitempty"`
+	Config  map[string]json.RawMessage `json:"config,omitempty"`
+}
+
+// RemoteEndpoint is where an agent that runs elsewhere is reached.
+type RemoteEndpoint struct {
+	Backend   string                     `json:"backend"`
+	BaseURL   string                     `json:"base_url"`
+	Auth      *RemoteAuth                `json:"auth,omitempty"`
+	Target    string                     `json:"target,omitempty"`
+	TimeoutMS int64                      `json:"timeout_ms,omitempty"` // 0 means 300 000
+	Options   map[string]json.RawMessage `json:"options,omitempty"`
+}
+
+// RemoteAuth is how a remote agent is told who calls.
+type RemoteAuth struct {
+	Type  string `json:"type"`
+	Token Secret `json:"token,omitzero"`
+}
+
+// ContextPolicy bounds what a model is shown.
+type ContextPolicy struct {
+	MaxContextTokens            int    `json:"max_context_tokens"`
+	MaxOutputTokens             int    `json:"max_output_tokens"`
+	MinRecentMessages           int    `json:"min_recent_messages"`
+	EnablePromptCache           bool   `json:"enable_prompt_cache"`
+	AutocompactThreshold        *int   `json:"autocompact_threshold,omitempty"`
+	CompactionMode              string `json:"compaction_mode"` // keep_recent_raw_suffix, compact_to_safe_frontier
+	CompactionRawSuffixMessages int    `json:"compaction_raw_suffix_messages"`
+}
+
+// DefaultContextPolicy is the policy that fields left out of a document get.
+func DefaultContextPolicy() ContextPolicy {
+	return ContextPolicy{MaxContextTokens: 200_000, MaxOutputTokens: 16_384, MinRecentMessages: 10,
+		EnablePromptCache: true, CompactionMode: "keep_recent_raw_suffix", CompactionRawSuffixMessages: 2}
+}
+
+// UnmarshalJSON fills the fields the document leaves out with their defaults.
+func (p *ContextPolicy) UnmarshalJSON(data []byte) error {
+	type plain ContextPolicy
+	v := plain(DefaultContextPolicy())
+	if err := strict.Unmarshal(data, &v); err != nil {
+		return fmt.Errorf("context_policy: %w", err)
+	}
+	*p = ContextPolicy(v)
+	return p.validate()
+}
+
+func (p *ContextPolicy) validate() error {
+	var errs []error
+	if p.CompactionMode != "keep_recent_raw_suffix" && p.CompactionMode != "compact_to_safe_frontier" {
+		errs = append(errs, fmt.Errorf("context_policy.compaction_mode is %q, want keep_recent_raw_suffix or compact_to_safe_frontier", p.CompactionMode))
+	}
+	if p.MaxContextTokens <= 0 {
+		errs = append(errs, fmt.Errorf("context_policy.max_context_tokens is %d, want more than 0", p.MaxContextTokens))
+	}
+	if p.MaxOutputTokens < 0 || p.MaxOutputTokens > p.MaxContextTokens {
+		errs = append(errs, fmt.Errorf("context_policy.max_output_tokens is %d, want 0 to max_context_tokens (%d)", p.MaxOutputTokens, p.MaxContextTokens))
+	}
+	return errors.Join(errs...)
+}
+
+// ExecutionMode is how the tool calls of one step are run.
+type ExecutionMode string
+
+const (
+	// Sequential runs calls one after another, each seeing what the one before
+	// changed. Calls behind a suspended one wait and run after it is resumed.
+	Sequential ExecutionMode = "sequential"
+	// ParallelBatchApproval runs calls at the same time on one snapshot. Suspended
+	// calls are resumed together, when all of them are decided.
+	ParallelBatchApproval ExecutionMode = "parallel_batch_approval"
+	// ParallelStreaming runs calls at the same time on one snapshot. Each suspended
+	// call is resumed as soon as it is decided.
+	ParallelStreaming ExecutionMode = "parallel_streaming"
+)
+
+// list is a JSON array that remembers an explicit null as empty instead of absent.
+type list []string
+
+func (l *list) UnmarshalJSON(data []byte) error {
+	*l = list{}
+	if bytes.Equal(data, []byte("null")) {
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(l))
+}
+
+// UnmarshalJSON reads a spec, rejects unknown fields, and takes the older name
+// active_plugins for active_hook_filter.
+func (s *AgentSpec) UnmarshalJSON(data []byte) error {
+	type plain AgentSpec
+	var w struct {
+		plain
+		AllowedTools         list     `json:"allowed_tools"`
+		AllowedToolPatterns  list     `json:"allowed_tool_patterns"`
+		ExcludedTools        list     `json:"excluded_tools"`
+		ExcludedToolPatterns list     `json:"excluded_tool_patterns"`
+		ActivePlugins        []string `json:"active_plugins"`
+	}
+	if err := strict.Unmarshal(data, &w); err != nil {
+		return fmt.Errorf("agent: %w", err)
+	}
+	*s = AgentSpec(w.plain)
+	s.AllowedTools, s.AllowedToolPatterns = w.AllowedTools, w.AllowedToolPatterns
+	s.ExcludedTools, s.ExcludedToolPatterns = w.ExcludedTools, w.ExcludedToolPatterns
+	if w.ActivePlugins != nil {
+		if s.ActiveHookFilter != nil {
+			return fmt.Errorf("agent %q: active_hook_filter and its older name active_plugins are both set", s.ID)
+		}
+		s.ActiveHookFilter = w.ActivePlugins
+	}
+	if err := s.normaliseBackend(); err != nil {
+		return fmt.Errorf("agent %q: %w", s.ID, err)
+	}
+	return nil
+}
+
+// normaliseBackend copies the settings of an awaken backend to the fields they
+// are short for. Both may be set if they agree.
+func (s *AgentSpec) normaliseBackend() error {
+	if s.Backend == nil || s.Backend.Kind != "awaken" {
+		return nil
+	}
+	for name, raw := range s.Backend.Config {
+		var err error
+		switch name {
+		case "model_id":
+			err = fill(&s.ModelID, name, raw)
+		case "system_prompt":
+			err = fill(&s.SystemPrompt, name, raw)
+		case "max_rounds":
+			err = fill(&s.MaxRounds, name, raw)
+		default:
+			err = fmt.Errorf("backend.config has an unknown field %q, want model_id, system_prompt or max_rounds", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fill[T comparable](field *T, name string, raw json.RawMessage) error {
+	var v, zero T
+	if err := strict.Unmarshal(raw, &v); err != nil {
+		return fmt.Errorf("backend.config.%s: %w", name, err)
+	}
+	if *field != zero && *field != v {
+		return fmt.Errorf("%s is %v but backend.config.%s is %v", name, *field, name, v)
+	}
+	*field = v
+	return nil
+}
+
+// Validate checks what can be checked without a registry and reports every
+// mistake at once.
+func (s *AgentSpec) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if strings.TrimSpace(s.ID) == "" {
+		bad("id is empty")
+	}
+	if s.MaxRounds < 0 {
+		bad("max_rounds is %d, want 0 or more", s.MaxRounds)
+	}
+	if n := s.MaxContinuationRetries; n != nil && *n < 0 {
+		bad("max_continuation_retries is %d, want 0 or more", *n)
+	}
+	switch s.ToolExecutionMode {
+	case "", Sequential, ParallelBatchApproval, ParallelStreaming:
+	default:
+		bad("tool_execution_mode is %q, want sequential, parallel_batch_approval or parallel_streaming", s.ToolExecutionMode)
+	}
+	for i := range s.StopConditions {
+		if err := s.StopConditions[i].validate(); err != nil {
+			bad("stop_conditions[%d]: %w", i, err)
+		}
+	}
+	if s.ContextPolicy != nil {
+		if err := s.ContextPolicy.validate(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if _, err := newCatalogue(s); err != nil {
+		errs = append(errs, err)
+	}
+	for _, dup := range duplicates(s.PluginIDs) {
+		bad("plugin_ids lists %q twice", dup)
+	}
+	for _, dup := range duplicates(s.Delegates) {
+		bad("delegates lists %q twice", dup)
+	}
+	return errors.Join(errs...)
+}
+
+func (s *AgentSpec) maxRounds() int {
+	if s.MaxRounds == 0 {
+		return 16
+	}
+	return s.MaxRounds
+}
+
+func (s *AgentSpec) continuationRetries() int {
+	if s.MaxContinuationRetries == nil {
+		return 2
+	}
+	return *s.MaxContinuationRetries
+}
+
+func (s *AgentSpec) executionMode() ExecutionMode {
+	if s.ToolExecutionMode == "" {
+		return Sequential
+	}
+	return s.ToolExecutionMode
+}
+
+func duplicates(ids []string) []string {
+	var dup []string
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) && !slices.Contains(dup, id) {
+			dup = append(dup, id)
+		}
+	}
+	return dup
+}

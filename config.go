@@ -1,0 +1,103 @@
+package awaken
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/profile"
+)
+
+// Config is what a Runtime is made of. Agents, Models and Providers are needed for
+// anything to run; everything else has a useful zero value.
+type Config struct {
+	// The registry: what agents there are and what they are made of.
+
+	Agents    []*AgentSpec
+	Models    []ModelSpec
+	Providers map[string]llm.Model // by the provider_id of models
+	Tools     []Tool               // offered to every agent whose catalogue lets them
+	Plugins   []Plugin             // loaded by the agents that list them
+	// Lazy resolves agents when they are first run instead of in New, so that New
+	// does not see their mistakes.
+	Lazy bool
+
+	// The runtime.
+
+	// Store keeps threads and runs. Nil keeps nothing: every run starts on an empty
+	// thread, and a suspended run cannot be resumed.
+	Store   Store
+	Profile profile.Store // nil means no profile
+	// Executor runs tools. Nil calls them in this process.
+	Executor Executor
+	Limits   Limits
+	Logger   *slog.Logger     // nil discards
+	Now      func() time.Time // nil is time.Now
+	NewID    func() string    // nil is UUIDv7
+}
+
+// Executor runs tools: in this process, in a sandbox, elsewhere.
+type Executor interface {
+	Execute(ctx context.Context, tool Tool, call *ToolCall) (*ToolResult, error)
+}
+
+// Limits bound what a run may take. A zero field has its default; a negative one
+// means no limit.
+type Limits struct {
+	ToolTimeout     time.Duration // of a call; default 5 minutes
+	ToolGrace       time.Duration // between a call's end of time and its being abandoned; default 1 second
+	ToolResultBytes int           // of one result; default 1 MiB
+	ParallelTools   int           // calls of one run at the same time; default no limit
+	RunEnd          time.Duration // of the run_end phase and last commit of a cancelled run; default 5 seconds
+}
+
+const (
+	defaultToolTimeout     = 5 * time.Minute
+	defaultToolGrace       = time.Second
+	defaultToolResultBytes = 1 << 20
+	defaultRunEnd          = 5 * time.Second
+)
+
+func (c Config) withDefaults() Config {
+	if c.Store == nil {
+		c.Store = nothing{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.NewID == nil {
+		c.NewID = newID
+	}
+	if c.Executor == nil {
+		c.Executor = local{}
+	}
+	l := &c.Limits
+	l.ToolTimeout = withDefault(l.ToolTimeout, defaultToolTimeout)
+	l.ToolGrace = withDefault(l.ToolGrace, defaultToolGrace)
+	l.ToolResultBytes = withDefault(l.ToolResultBytes, defaultToolResultBytes)
+	l.ParallelTools = withDefault(l.ParallelTools, -1)
+	l.RunEnd = withDefault(l.RunEnd, defaultRunEnd)
+	return c
+}
+
+func withDefault[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+type local struct{}
+
+func (local) Execute(ctx context.Context, tool Tool, call *ToolCall) (*ToolResult, error) {
+	return tool.Call(ctx, call)
+}

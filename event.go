@@ -1,0 +1,284 @@
+package awaken
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+// Event is something that happened in a run: one of the pointer types in this
+// file. Events are immutable and may be kept. [MarshalEvent] and [UnmarshalEvent]
+// are their JSON.
+type Event interface {
+	// Type is the event's name in JSON.
+	Type() string
+	event()
+}
+
+// RunStart opens a run, and opens it again when a waiting run is resumed.
+type RunStart struct {
+	ThreadID    string   `json:"thread_id"`
+	RunID       string   `json:"run_id"`
+	ParentRunID string   `json:"parent_run_id,omitempty"`
+	Identity    *RunInfo `json:"identity,omitempty"`
+}
+
+// RunFinish ends what RunStart opened. Every RunStart has exactly one, and exactly
+// one of a run's is not suspended.
+type RunFinish struct {
+	ThreadID    string      `json:"thread_id"`
+	RunID       string      `json:"run_id"`
+	Identity    *RunInfo    `json:"identity,omitempty"`
+	Result      *RunOutput  `json:"result,omitempty"`
+	Termination Termination `json:"termination"`
+}
+
+// RunOutput is what a run has to show when it finishes or waits.
+type RunOutput struct {
+	Response     string    `json:"response"` // text of the last answer
+	Status       RunStatus `json:"status"`
+	StatusReason string    `json:"status_reason,omitempty"`
+}
+
+// TextDelta is a piece of the answer.
+type TextDelta struct {
+	Delta string `json:"delta"`
+}
+
+// ReasoningDelta is a piece of the model's reasoning.
+type ReasoningDelta struct {
+	Delta string `json:"delta"`
+}
+
+// ReasoningEncryptedValue is reasoning that only its provider can read.
+type ReasoningEncryptedValue struct {
+	EncryptedValue string `json:"encrypted_value"`
+}
+
+// ToolCallStart says that the model began to ask for a tool.
+type ToolCallStart struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// ToolCallDelta is a piece of the arguments' JSON.
+type ToolCallDelta struct {
+	ID        string `json:"id"`
+	ArgsDelta string `json:"args_delta"`
+}
+
+// ToolCallReady says that a call is complete and will be looked at.
+type ToolCallReady struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// ToolCallDone says how a call came out. A suspended call is done for this
+// activation; what follows is a ToolCallResumed.
+type ToolCallDone struct {
+	ID        string      `json:"id"`
+	MessageID string      `json:"message_id"` // of the tool message; "" when suspended
+	Result    *ToolResult `json:"result"`
+	Outcome   CallStatus  `json:"outcome"` // succeeded, failed, suspended
+}
+
+// ToolCallStreamDelta is a piece of a tool's output while it runs.
+type ToolCallStreamDelta struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Delta string `json:"delta"`
+}
+
+// ToolCallResumed says how a call that had been suspended came out.
+type ToolCallResumed struct {
+	TargetID string          `json:"target_id"`
+	Result   json.RawMessage `json:"result"`
+}
+
+// ToolCallCancel takes back a ToolCallStart: the call will not be made.
+type ToolCallCancel struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// StreamReset takes back the deltas since the last StepStart.
+type StreamReset struct {
+	Reason string `json:"reason"`
+}
+
+// ActivitySnapshot shows what is going on, beside the conversation.
+type ActivitySnapshot struct {
+	MessageID    string          `json:"message_id"`
+	ActivityType string          `json:"activity_type"`
+	Content      json.RawMessage `json:"content"`
+	Replace      *bool           `json:"replace,omitempty"`
+}
+
+// ActivityDelta changes what an ActivitySnapshot showed.
+type ActivityDelta struct {
+	MessageID    string    `json:"message_id"`
+	ActivityType string    `json:"activity_type"`
+	Patch        []PatchOp `json:"patch"`
+}
+
+// PatchOp is one operation of a JSON Patch (RFC 6902).
+type PatchOp struct {
+	Op    string          `json:"op"`
+	Path  string          `json:"path"`
+	From  string          `json:"from,omitempty"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// StepStart opens a step. MessageID is the id the step's assistant message will have.
+type StepStart struct {
+	MessageID string `json:"message_id"`
+}
+
+// StepEnd closes a step; what it did is stored.
+type StepEnd struct{}
+
+// InferenceComplete says that the model is done answering.
+type InferenceComplete struct {
+	Model      string     `json:"model"`
+	Usage      *llm.Usage `json:"usage,omitempty"`
+	DurationMS int64      `json:"duration_ms"`
+}
+
+// StateSnapshot is the state of the run and the thread.
+type StateSnapshot struct {
+	Snapshot state.Snapshot `json:"snapshot"`
+}
+
+// StateDelta is how the state changed since the last StateSnapshot or StateDelta.
+type StateDelta struct {
+	Delta []PatchOp `json:"delta"`
+}
+
+// MessagesSnapshot is the conversation as API consumers see it, sent when it
+// changed other than by growing.
+type MessagesSnapshot struct {
+	Messages []*llm.Message `json:"messages"`
+}
+
+// Error says that a run could not even be started. It is the only event then.
+type Error struct {
+	Message string `json:"message"`
+	Code    string `json:"code,omitempty"`
+}
+
+func (*RunStart) Type() string                { return "run_start" }
+func (*RunFinish) Type() string               { return "run_finish" }
+func (*TextDelta) Type() string               { return "text_delta" }
+func (*ReasoningDelta) Type() string          { return "reasoning_delta" }
+func (*ReasoningEncryptedValue) Type() string { return "reasoning_encrypted_value" }
+func (*ToolCallStart) Type() string           { return "tool_call_start" }
+func (*ToolCallDelta) Type() string           { return "tool_call_delta" }
+func (*ToolCallReady) Type() string           { return "tool_call_ready" }
+func (*ToolCallDone) Type() string            { return "tool_call_done" }
+func (*ToolCallStreamDelta) Type() string     { return "tool_call_stream_delta" }
+func (*ToolCallResumed) Type() string         { return "tool_call_resumed" }
+func (*ToolCallCancel) Type() string          { return "tool_call_cancel" }
+func (*StreamReset) Type() string             { return "stream_reset" }
+func (*ActivitySnapshot) Type() string        { return "activity_snapshot" }
+func (*ActivityDelta) Type() string           { return "activity_delta" }
+func (*StepStart) Type() string               { return "step_start" }
+func (*StepEnd) Type() string                 { return "step_end" }
+func (*InferenceComplete) Type() string       { return "inference_complete" }
+func (*StateSnapshot) Type() string           { return "state_snapshot" }
+func (*StateDelta) Type() string              { return "state_delta" }
+func (*MessagesSnapshot) Type() string        { return "messages_snapshot" }
+func (*Error) Type() string                   { return "error" }
+
+func (*RunStart) event()                {}
+func (*RunFinish) event()               {}
+func (*TextDelta) event()               {}
+func (*ReasoningDelta) event()          {}
+func (*ReasoningEncryptedValue) event() {}
+func (*ToolCallStart) event()           {}
+func (*ToolCallDelta) event()           {}
+func (*ToolCallReady) event()           {}
+func (*ToolCallDone) event()            {}
+func (*ToolCallStreamDelta) event()     {}
+func (*ToolCallResumed) event()         {}
+func (*ToolCallCancel) event()          {}
+func (*StreamReset) event()             {}
+func (*ActivitySnapshot) event()        {}
+func (*ActivityDelta) event()           {}
+func (*StepStart) event()               {}
+func (*StepEnd) event()                 {}
+func (*InferenceComplete) event()       {}
+func (*StateSnapshot) event()           {}
+func (*StateDelta) event()              {}
+func (*MessagesSnapshot) event()        {}
+func (*Error) event()                   {}
+
+// newEvent makes an empty event of each type.
+var newEvent = func() map[string]func() Event {
+	m := map[string]func() Event{}
+	for _, mk := range []func() Event{
+		func() Event { return new(RunStart) }, func() Event { return new(RunFinish) },
+		func() Event { return new(TextDelta) }, func() Event { return new(ReasoningDelta) },
+		func() Event { return new(ReasoningEncryptedValue) },
+		func() Event { return new(ToolCallStart) }, func() Event { return new(ToolCallDelta) },
+		func() Event { return new(ToolCallReady) }, func() Event { return new(ToolCallDone) },
+		func() Event { return new(ToolCallStreamDelta) }, func() Event { return new(ToolCallResumed) },
+		func() Event { return new(ToolCallCancel) }, func() Event { return new(StreamReset) },
+		func() Event { return new(ActivitySnapshot) }, func() Event { return new(ActivityDelta) },
+		func() Event { return new(StepStart) }, func() Event { return new(StepEnd) },
+		func() Event { return new(InferenceComplete) }, func() Event { return new(StateSnapshot) },
+		func() Event { return new(StateDelta) }, func() Event { return new(MessagesSnapshot) },
+		func() Event { return new(Error) },
+	} {
+		m[mk().Type()] = mk
+	}
+	return m
+}()
+
+// MarshalEvent returns ev as JSON, its type first under "event_type".
+func MarshalEvent(ev Event) ([]byte, error) {
+	body, err := json.Marshal(ev)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s event: %w", ev.Type(), err)
+	}
+	out := make([]byte, 0, len(body)+len(ev.Type())+18)
+	out = append(append(append(out, `{"event_type":"`...), ev.Type()...), '"')
+	if len(body) > 2 {
+		out = append(out, ',')
+	}
+	return append(out, body[1:]...), nil
+}
+
+// UnmarshalEvent reads what MarshalEvent wrote. Unknown types and fields are errors.
+func UnmarshalEvent(data []byte) (Event, error) {
+	var fields map[string]json.RawMessage
+	if err := strict.Unmarshal(data, &fields); err != nil {
+		return nil, fmt.Errorf("event: %w", err)
+	}
+	if fields == nil {
+		return nil, fmt.Errorf("event: got %s, want an object", bytes.TrimSpace(data))
+	}
+	var name string
+	if err := json.Unmarshal(fields["event_type"], &name); err != nil {
+		return nil, fmt.Errorf(`event: field "event_type" is missing or not a string`)
+	}
+	mk, ok := newEvent[name]
+	if !ok {
+		return nil, fmt.Errorf("event: unknown event_type %q", name)
+	}
+	delete(fields, "event_type")
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	ev := mk()
+	if err := strict.Unmarshal(body, ev); err != nil {
+		return nil, fmt.Errorf("%s event: %w", name, err)
+	}
+	return ev, nil
+}

@@ -1,0 +1,176 @@
+package awaken
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state"
+)
+
+// Phase is a moment in a run at which plugins are asked.
+type Phase uint8
+
+const (
+	PhaseRunStart Phase = iota
+	PhaseStepStart
+	PhaseBeforeInference
+	PhaseAfterInference
+	PhaseToolGate
+	PhaseBeforeToolExecute
+	PhaseAfterToolExecute
+	PhaseStepEnd
+	PhaseRunEnd
+	phaseCount
+)
+
+var phaseNames = [phaseCount]string{"run_start", "step_start", "before_inference", "after_inference",
+	"tool_gate", "before_tool_execute", "after_tool_execute", "step_end", "run_end"}
+
+func (p Phase) String() string {
+	if p < phaseCount {
+		return phaseNames[p]
+	}
+	return "unknown phase"
+}
+
+// Hook is called at a phase. Hooks of one phase see the same snapshot, may run at
+// the same time, and run again if two of them write one exclusive key; so a hook
+// reads, decides, records, and does nothing else. An error ends the run.
+type Hook func(ctx context.Context, h *HookCall) error
+
+// HookCall is what a hook is given: what it may read and where it records what it
+// wants done.
+type HookCall struct {
+	Phase    Phase
+	Run      *RunInfo
+	Agent    *AgentSpec
+	Step     int          // 0-based
+	Messages llm.Messages // what the model has been or will be shown
+	Tools    []llm.Tool   // offered to the model, before step-local filters; all of them
+	Profile  profile.Store
+
+	Tool   *ToolCall   // in the tool phases: the call; its own Command is not used
+	Result *ToolResult // in after_tool_execute
+	Reply  *llm.Reply  // in after_inference
+
+	state.Snapshot
+	Command
+}
+
+// Command is a set of state updates, scheduled actions and effects that are
+// committed together. The zero Command is empty.
+type Command struct {
+	state.Batch
+	actions []ScheduledAction
+	effects []scheduledEffect
+	ending  *Termination
+}
+
+// Recorder is something a command can be recorded in: a *Command, a *HookCall or a
+// *ToolCall.
+type Recorder interface{ command() *Command }
+
+func (c *Command) command() *Command { return c }
+
+// End asks for the run to end after this step, as requested by a plugin or a tool.
+func (c *Command) End() { c.ending = &Termination{Type: BehaviorRequested} }
+
+func (c *Command) empty() bool {
+	return c.Batch.Len() == 0 && len(c.actions) == 0 && len(c.effects) == 0 && c.ending == nil
+}
+
+func (c *Command) append(other *Command) {
+	c.Batch.Append(&other.Batch)
+	c.actions = append(c.actions, other.actions...)
+	c.effects = append(c.effects, other.effects...)
+	if other.ending != nil {
+		c.ending = other.ending
+	}
+}
+
+// Gate is asked about every tool call before it runs; see [Registrar.Gate]. It is
+// pure, and may be asked again about the same call.
+type Gate func(ctx context.Context, h *HookCall) (Verdict, error)
+
+// Verdict is a gate's answer. The zero Verdict allows the call. Of several gates
+// the strictest wins: block over suspend over answer.
+type Verdict struct {
+	kind   verdictKind
+	reason string
+	ticket Ticket
+	result *ToolResult
+}
+
+type verdictKind uint8
+
+const (
+	allow verdictKind = iota
+	answer
+	suspend
+	block
+)
+
+// Allow lets the call through.
+func Allow() Verdict { return Verdict{} }
+
+// Block refuses the call and ends the run.
+func Block(reason string) Verdict { return Verdict{kind: block, reason: reason} }
+
+// SuspendCall makes the call wait for a decision. A decision on the same
+// suspension id lets the call pass this verdict when it is replayed.
+func SuspendCall(t Ticket) Verdict { return Verdict{kind: suspend, ticket: t} }
+
+// Answer gives the call this result without running the tool.
+func Answer(r *ToolResult) Verdict { return Verdict{kind: answer, result: r} }
+
+// Transform may change a request before it goes to the model: messages, tools,
+// parameters. Transforms run in the order they were registered.
+type Transform func(ctx context.Context, h *HookCall, req *llm.Request) error
+
+// ContextMessage is a message that is put into the model's context without being
+// part of the conversation. See [AddContextMessage].
+type ContextMessage struct {
+	Key        string         `json:"key"` // a later message with the same key replaces it
+	Role       llm.Role       `json:"role"`
+	Content    []llm.Block    `json:"content"`
+	Visibility llm.Visibility `json:"visibility,omitempty"`
+	Target     ContextTarget  `json:"target,omitempty"`
+	// CooldownTurns is how many steps must pass before unchanged content is
+	// injected again. 0 means always.
+	CooldownTurns int `json:"cooldown_turns,omitempty"`
+	// Persistent messages stay until they are replaced or removed; others are used
+	// once. ConsumeAfterEmit uses a persistent one once as well.
+	Persistent       bool `json:"persistent,omitempty"`
+	ConsumeAfterEmit bool `json:"consume_after_emit,omitempty"`
+	Priority         int  `json:"priority,omitempty"` // lower comes first
+}
+
+// ContextTarget is where a context message goes.
+type ContextTarget string
+
+const (
+	TargetSystem       ContextTarget = ""              // after the system prompt
+	TargetSession      ContextTarget = "session"       // after the instructions
+	TargetConversation ContextTarget = "conversation"  // before the history
+	TargetSuffix       ContextTarget = "suffix_system" // at the very end
+)
+
+// SystemContext returns a context message that is used once, after the system prompt.
+func SystemContext(key, text string) ContextMessage {
+	return ContextMessage{Key: key, Role: llm.System, Content: []llm.Block{llm.Text(text)}}
+}
+
+// UnmarshalJSON reads "system" as the default target.
+func (t *ContextTarget) UnmarshalJSON(data []byte) error {
+	var s string
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	if s == "system" {
+		s = ""
+	}
+	*t = ContextTarget(s)
+	return nil
+}

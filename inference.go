@@ -1,0 +1,385 @@
+package awaken
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+// infer asks the model once, and again for as long as it runs out of tokens and may
+// go on. A nil reply without an end is a failure that a stop policy counts.
+func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
+	if err := r.phase(ctx, PhaseBeforeInference, about{}); err != nil {
+		return nil, r.fail(err)
+	}
+	if e := r.requested(); e != nil {
+		return nil, e
+	}
+	if err := r.buildRequest(ctx); err != nil {
+		return nil, r.fail(err)
+	}
+	began := r.rt.cfg.Now()
+	s := stream{r: r}
+	var usage llm.Usage
+	var err error
+	for attempt := 0; ; attempt++ {
+		err = s.receive(ctx)
+		usage.Add(s.got.Usage())
+		if err != nil || !s.truncated() || attempt >= r.agent.spec.continuationRetries() {
+			break
+		}
+		s.goOn(ctx)
+	}
+	r.spend(usage)
+	if err != nil {
+		return nil, r.inferenceFailed(ctx, &s, err)
+	}
+	reply := s.got.Reply()
+	reply.Usage = usage
+	for _, c := range reply.Message.ToolCalls {
+		r.out.emit(ctx, &ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
+	}
+	if len(reply.Incomplete) > 0 {
+		s.cancelOpen(ctx, "arguments are not complete JSON", false)
+	}
+	done := &InferenceComplete{Model: r.request.Model, DurationMS: r.rt.cfg.Now().Sub(began).Milliseconds()}
+	if usage != (llm.Usage{}) {
+		done.Usage = &reply.Usage
+	}
+	r.out.emit(ctx, done)
+	r.heedSink()
+	return reply, nil
+}
+
+// arguments are a call's arguments, {} when the model gave none.
+func arguments(c llm.ToolCall) []byte {
+	if len(c.Arguments) == 0 {
+		return []byte("{}")
+	}
+	return c.Arguments
+}
+
+// spend adds usage to the record.
+func (r *run) spend(u llm.Usage) {
+	r.rec.Usage.Add(u)
+	r.rec.InputTokens, r.rec.OutputTokens = r.rec.Usage.PromptTokens, r.rec.Usage.CompletionTokens
+	if cost, ok := r.agent.modelSpec.Cost(u); ok {
+		r.rec.CostUSD += cost
+	}
+}
+
+// inferenceFailed decides what a failed inference means: cancelled, the end of the
+// run, or one more error for a policy that counts them. What the model had said is
+// kept when the run ends.
+func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
+	cancelled := ctx.Err() != nil
+	le, known := errors.AsType[*llm.Error](err)
+	if !cancelled && r.agent.tolerant && known && le.Retryable() {
+		r.rt.cfg.Logger.Warn("inference failed", "run", r.info.RunID, "error", err)
+		if s.started {
+			r.out.emit(ctx, &StreamReset{Reason: err.Error()})
+		}
+		c := r.counts()
+		c.ConsecutiveErrors++
+		r.setCounts(c)
+		if d := r.stop(nil, false); d != nil {
+			return &end{Termination: Termination{Type: Stopped, Code: d.Code, Detail: d.Detail + ": " + err.Error()}, err: nil}
+		}
+		return nil
+	}
+	s.cancelOpen(ctx, "the answer broke off", true)
+	m := s.got.Message()
+	m.ToolCalls = nil
+	if !m.Empty() {
+		m.ID = r.messageID
+		m.Metadata = r.metadata()
+		m.Metadata.Interrupted = true
+		r.add(m)
+		r.response = m.Text()
+	}
+	if cancelled {
+		if s.started {
+			r.out.emit(ctx, &InferenceComplete{Model: r.request.Model})
+		}
+		return r.cancelled(err)
+	}
+	return r.fail(fmt.Errorf("inference: %w", err))
+}
+
+// answer stores the reply and makes calls of what it asks for.
+func (r *run) answer(reply *llm.Reply) {
+	m := reply.Message
+	m.ID, m.Metadata = r.messageID, r.metadata()
+	if m.Empty() {
+		return
+	}
+	r.add(m)
+	if t := m.Text(); t != "" || len(m.ToolCalls) == 0 {
+		r.response = t
+	}
+	if len(m.ToolCalls) == 0 {
+		return
+	}
+	now := r.rt.cfg.Now().UnixMilli()
+	r.calls = make([]*call, len(m.ToolCalls))
+	for i, c := range m.ToolCalls {
+		entry := r.tool(c.Name)
+		s := &CallState{CallID: c.ID, ToolName: c.Name, Arguments: arguments(c), Status: CallNew, UpdatedAt: now,
+			RunID: r.info.RunID, Step: r.rec.Steps, Index: i}
+		if entry != nil {
+			s.Effect = entry.spec.Effect
+		}
+		r.calls[i] = &call{state: s, entry: entry}
+	}
+	r.stale = true
+}
+
+func (r *run) metadata() *llm.Metadata {
+	step := r.rec.Steps
+	return &llm.Metadata{RunID: r.info.RunID, StepIndex: &step}
+}
+
+// buildRequest puts together what the model is sent. Continuations after a
+// truncation use the same request.
+func (r *run) buildRequest(ctx context.Context) error {
+	req := &r.request
+	*req = llm.Request{
+		Model:       r.agent.modelSpec.UpstreamModel,
+		System:      r.agent.system,
+		Messages:    r.msgs,
+		Tools:       r.offered,
+		CachePrompt: r.agent.spec.ContextPolicy != nil && r.agent.spec.ContextPolicy.EnablePromptCache,
+		Routing:     llm.Routing{ThreadID: r.info.ThreadID, RunID: r.info.RunID},
+	}
+	req.ReasoningEffort = r.agent.spec.ReasoningEffort
+	if o := r.rec.Overrides; o != nil {
+		o.apply(req)
+	}
+	snap := r.st.Snapshot()
+	var used state.Batch
+	if o, ok := stepOverride.Lookup(snap); ok {
+		o.apply(req)
+		stepOverride.Clear(&used)
+	}
+	if f, ok := toolFilter.Lookup(snap); ok {
+		req.Tools = f.apply(req.Tools)
+		toolFilter.Clear(&used)
+	}
+	if cms := contextMessages.Get(snap); len(cms) > 0 {
+		r.placeContext(req, cms, &used)
+	}
+	if err := r.apply(&used); err != nil {
+		return err
+	}
+	for i := range r.agent.transforms {
+		t := &r.agent.transforms[i]
+		if err := t.apply(ctx, r.hookCall(PhaseBeforeInference, about{}), req); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *ownedTransform) apply(ctx context.Context, h *HookCall, req *llm.Request) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{fmt.Sprintf("transform of plugin %q", o.plugin), v, debug.Stack()}
+		}
+	}()
+	if err := o.Transform(ctx, h, req); err != nil {
+		return fmt.Errorf("transform of plugin %q: %w", o.plugin, err)
+	}
+	return nil
+}
+
+// apply filters tools: the union of the include lists first, then exclusions.
+func (f *filterState) apply(tools []llm.Tool) []llm.Tool {
+	return slices.DeleteFunc(slices.Clone(tools), func(t llm.Tool) bool {
+		included := len(f.IncludeOnly) == 0 ||
+			slices.ContainsFunc(f.IncludeOnly, func(ids []string) bool { return slices.Contains(ids, t.Name) })
+		return !included || slices.Contains(f.Excluded, t.Name)
+	})
+}
+
+func sortTools(tools []llm.Tool) {
+	slices.SortFunc(tools, func(a, b llm.Tool) int { return strings.Compare(a.Name, b.Name) })
+}
+
+var targetOrder = map[ContextTarget]int{TargetSystem: 0, TargetSession: 1, TargetConversation: 2, TargetSuffix: 3}
+
+// placeContext puts the context messages where they belong, and takes those that
+// are used once out of the store.
+func (r *run) placeContext(req *llm.Request, stored map[string]ContextMessage, used *state.Batch) {
+	list := make([]ContextMessage, 0, len(stored))
+	var once []string
+	for _, m := range stored {
+		list = append(list, m)
+		if !m.Persistent || m.ConsumeAfterEmit {
+			once = append(once, m.Key)
+		}
+	}
+	if len(once) > 0 {
+		slices.Sort(once)
+		contextMessages.Update(used, contextUpdate{remove: once})
+	}
+	slices.SortFunc(list, func(a, b ContextMessage) int {
+		if d := targetOrder[a.Target] - targetOrder[b.Target]; d != 0 {
+			return d
+		}
+		if d := a.Priority - b.Priority; d != 0 {
+			return d
+		}
+		return strings.Compare(a.Key, b.Key)
+	})
+	req.System = slices.Clip(req.System)
+	var before, after []*llm.Message
+	for _, m := range list {
+		msg := &llm.Message{Role: m.Role, Content: m.Content, Visibility: m.Visibility}
+		switch {
+		case m.Target == TargetSuffix:
+			after = append(after, msg)
+		case m.Target == TargetSystem && m.Role == llm.System:
+			req.System = append(req.System, m.Content...)
+		default:
+			before = append(before, msg)
+		}
+	}
+	if len(before) > 0 { // only then is the history copied
+		req.Messages = llm.NewMessages(append(before, req.Messages.Slice()...)...)
+	}
+	if len(after) > 0 {
+		req.Messages = req.Messages.Cut(req.Messages.Len()).Append(after...)
+	}
+}
+
+// stream receives one answer, in as many pieces as it takes.
+type stream struct {
+	r       *run
+	got     llm.Collector
+	open    []ToolCallStart // calls that have started and are not complete
+	started bool
+	pieces  int
+}
+
+// receive takes in one stream.
+func (s *stream) receive(ctx context.Context) error {
+	r, out := s.r, &s.r.out
+	for d, err := range r.agent.model.Stream(ctx, &r.request) {
+		if err != nil {
+			return err
+		}
+		s.got.Add(d)
+		switch d.Kind {
+		case llm.TextDelta:
+			out.textDelta(ctx, d.Text)
+		case llm.ReasoningDelta:
+			out.reasoningDelta(ctx, d.Text)
+		case llm.ToolCallDelta:
+			out.argsDelta(ctx, d.ID, d.Text)
+		case llm.ToolCallStart:
+			out.emit(ctx, &ToolCallStart{ID: d.ID, Name: d.Name})
+			s.open = append(s.open, ToolCallStart{d.ID, d.Name})
+		case llm.OpaqueDelta:
+			if o := d.Opaque; o != nil {
+				out.emit(ctx, &ReasoningEncryptedValue{EncryptedValue: opaqueText(o)})
+			}
+		default:
+			continue
+		}
+		s.started = true
+		if out.err != nil {
+			r.heedSink()
+			return context.Cause(ctx)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if !s.got.Finished() {
+		return &llm.Error{Kind: llm.Interrupted, Message: "the stream ended without a finish"}
+	}
+	return nil
+}
+
+func opaqueText(o *llm.Opaque) string {
+	if o.Signature != "" {
+		return o.Signature
+	}
+	return string(o.Data)
+}
+
+// truncated reports whether the model ran out of tokens in the middle of a text or
+// of a call's arguments.
+func (s *stream) truncated() bool {
+	if s.got.Finish() != llm.MaxTokens {
+		return false
+	}
+	return len(s.got.Incomplete()) > 0 || s.got.HasText() && len(s.got.Calls(nil)) == 0
+}
+
+// goOn asks for the rest: the model is shown what it has said and told to continue.
+// The prompt is part of this request only; the answer is stored as one message.
+func (s *stream) goOn(ctx context.Context) {
+	s.cancelOpen(ctx, "out of tokens", false)
+	s.got.Continue()
+	s.pieces++
+	r := s.r
+	said := s.got.Message()
+	said.ToolCalls = nil
+	msgs := r.request.Messages
+	if s.pieces > 1 {
+		msgs = msgs.Cut(msgs.Len() - 2)
+	} else {
+		msgs = msgs.Cut(msgs.Len())
+	}
+	if !said.Empty() {
+		msgs = msgs.Append(said)
+	} else {
+		msgs = msgs.Append(llm.NewText(llm.Assistant, "…"))
+	}
+	r.request.Messages = msgs.Append(llm.UserText(continuePrompt))
+}
+
+const continuePrompt = "Your answer was cut off because it was too long. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, use smaller arguments."
+
+// cancelOpen takes back the calls that have started and will not be made: those
+// whose arguments are not complete, or all of them.
+func (s *stream) cancelOpen(ctx context.Context, reason string, all bool) {
+	complete := s.got.Calls(nil)
+	s.open = slices.DeleteFunc(s.open, func(o ToolCallStart) bool {
+		keep := !all && slices.ContainsFunc(complete, func(c llm.ToolCall) bool { return c.ID == o.ID })
+		if !keep {
+			s.r.out.emit(ctx, &ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason})
+		}
+		return !keep
+	})
+}
+
+// hintMalformed tells the model that calls were dropped.
+func hintMalformed(id string, names []string) *llm.Message {
+	return &llm.Message{ID: id, Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(fmt.Sprintf(
+		"The arguments of your call of %s were not valid JSON, so the call was not made. Call it again with complete arguments.", strings.Join(names, ", ")))}}
+}
+
+// signature identifies a response for loop detection: its text and its calls.
+func signature(m *llm.Message) string {
+	if m.Empty() {
+		return ""
+	}
+	h := fnv.New128a()
+	h.Write([]byte(m.Text()))
+	for _, c := range m.ToolCalls {
+		h.Write([]byte{0})
+		h.Write([]byte(c.Name))
+		h.Write([]byte{0})
+		h.Write(c.Arguments)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}

@@ -1,0 +1,254 @@
+// Package schema makes JSON Schemas from Go types, cleans them for language
+// models, and checks documents against them.
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// Describer is implemented by types that add to the schema inferred for them:
+// enums, bounds, defaults. It is called on a zero value.
+type Describer interface {
+	DescribeSchema(s *Node)
+}
+
+// Node is the part of a schema a Describer may change.
+type Node struct{ s *jsonschema.Schema }
+
+// Property returns the node of a property, or nil when there is none.
+func (n *Node) Property(name string) *Node {
+	if p := n.s.Properties[name]; p != nil {
+		return &Node{p}
+	}
+	return nil
+}
+
+// Enum restricts the value to one of values.
+func (n *Node) Enum(values ...any) *Node { n.s.Enum = values; return n }
+
+// Range sets inclusive bounds.
+func (n *Node) Range(lo, hi float64) *Node { n.s.Minimum, n.s.Maximum = &lo, &hi; return n }
+
+// Min sets an inclusive lower bound.
+func (n *Node) Min(lo float64) *Node { n.s.Minimum = &lo; return n }
+
+// Describe sets the description.
+func (n *Node) Describe(text string) *Node { n.s.Description = text; return n }
+
+// Optional removes the named properties from the required ones.
+func (n *Node) Optional(names ...string) *Node {
+	n.s.Required = slices.DeleteFunc(n.s.Required, func(r string) bool { return slices.Contains(names, r) })
+	return n
+}
+
+// For returns the JSON Schema of t. Properties are described by a `jsonschema`
+// struct tag, and are required unless their json tag says omitempty or omitzero.
+func For(t reflect.Type) (json.RawMessage, error) {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{
+		TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+			reflect.TypeFor[json.RawMessage](): {},
+			reflect.TypeFor[time.Duration]():   {Type: "integer", Description: "nanoseconds"},
+			reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if d, ok := reflect.New(t).Interface().(Describer); ok {
+		d.DescribeSchema(&Node{s})
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// Clean rewrites a schema into the subset that all providers accept: const
+// becomes a one-value enum, "T or null" becomes T, arrays get items, objects get
+// properties, and $schema is dropped.
+func Clean(raw json.RawMessage) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`), nil
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return nil, fmt.Errorf("schema is not JSON: %w", err)
+	}
+	switch v.(type) {
+	case map[string]any, bool:
+	default:
+		return nil, errors.New("schema is neither an object nor a boolean")
+	}
+	return json.Marshal(clean(v))
+}
+
+func clean(v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	delete(m, "$schema")
+	if types, ok := m["type"].([]any); ok {
+		types = slices.DeleteFunc(types, func(t any) bool { return t == "null" })
+		if len(types) == 1 {
+			m["type"] = types[0]
+		} else {
+			m["type"] = types
+		}
+	}
+	if c, ok := m["const"]; ok {
+		if _, has := m["enum"]; !has {
+			m["enum"] = []any{c}
+		}
+		delete(m, "const")
+	}
+	for _, k := range []string{"anyOf", "oneOf"} {
+		alts, ok := m[k].([]any)
+		if !ok {
+			continue
+		}
+		alts = slices.DeleteFunc(alts, func(a any) bool {
+			am, ok := a.(map[string]any)
+			return ok && len(am) == 1 && am["type"] == "null"
+		})
+		if one, ok := first(alts); ok && len(alts) == 1 {
+			delete(m, k)
+			for key, val := range one {
+				if _, has := m[key]; !has {
+					m[key] = val
+				}
+			}
+		} else {
+			m[k] = alts
+		}
+	}
+	switch m["type"] {
+	case "array":
+		if _, ok := m["items"]; !ok {
+			m["items"] = map[string]any{}
+		}
+	case "object":
+		if _, ok := m["properties"]; !ok {
+			m["properties"] = map[string]any{}
+		}
+	}
+	for k, sub := range m {
+		switch k {
+		case "properties", "$defs", "definitions", "patternProperties":
+			if props, ok := sub.(map[string]any); ok {
+				for name, p := range props {
+					props[name] = clean(p)
+				}
+			}
+		case "items", "additionalProperties", "not":
+			m[k] = clean(sub)
+		case "anyOf", "oneOf", "allOf", "prefixItems":
+			if list, ok := sub.([]any); ok {
+				for i := range list {
+					list[i] = clean(list[i])
+				}
+			}
+		}
+	}
+	return m
+}
+
+func first(alts []any) (map[string]any, bool) {
+	if len(alts) == 0 {
+		return nil, false
+	}
+	m, ok := alts[0].(map[string]any)
+	return m, ok
+}
+
+// Schema is a compiled schema, safe for concurrent use.
+type Schema struct {
+	s    *validator.Schema
+	fast *fastObject // set when the schema is simple enough to check without building a tree
+}
+
+// Compile compiles a schema once, to be used many times.
+func Compile(raw json.RawMessage) (*Schema, error) {
+	doc, err := validator.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("schema is not JSON: %w", err)
+	}
+	c := validator.NewCompiler()
+	c.AssertFormat()
+	c.UseLoader(validator.SchemeURLLoader{}) // no reference leaves the document
+	if err := c.AddResource("mem:schema", doc); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	s, err := c.Compile("mem:schema")
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return &Schema{s: s, fast: newFastObject(doc)}, nil
+}
+
+// Check validates a JSON document and reports every violation, each with its
+// place in the document.
+func (s *Schema) Check(data []byte) error {
+	if s.fast != nil && s.fast.ok(data) {
+		return nil
+	}
+	v, err := validator.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	err = s.s.Validate(v)
+	if err == nil {
+		return nil
+	}
+	ve, ok := errors.AsType[*validator.ValidationError](err)
+	if !ok {
+		return err
+	}
+	var errs []error
+	collect(ve, &errs)
+	return errors.Join(errs...)
+}
+
+var printer = message.NewPrinter(language.English)
+
+// collect flattens the validator's tree into one line for each leaf.
+func collect(ve *validator.ValidationError, out *[]error) {
+	if len(ve.Causes) > 0 {
+		for _, c := range ve.Causes {
+			collect(c, out)
+		}
+		return
+	}
+	at := "/" + strings.Join(ve.InstanceLocation, "/")
+	switch k := ve.ErrorKind.(type) {
+	case *kind.Required:
+		*out = append(*out, fmt.Errorf("%s: missing %s", at, quoted(k.Missing)))
+	case *kind.AdditionalProperties:
+		*out = append(*out, fmt.Errorf("%s: unknown field %s", at, quoted(k.Properties)))
+	default:
+		*out = append(*out, fmt.Errorf("%s: %s", at, k.LocalizedString(printer)))
+	}
+}
+
+func quoted(names []string) string {
+	q := make([]string, len(names))
+	for i, n := range names {
+		q[i] = fmt.Sprintf("%q", n)
+	}
+	slices.Sort(q)
+	return strings.Join(q, ", ")
+}

@@ -1,0 +1,65 @@
+// Package strict decodes JSON documents and says in plain words what is wrong
+// with them.
+package strict
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Unmarshal decodes one JSON value into v. Unknown fields, wrong types and
+// trailing data are errors that name the field.
+func Unmarshal(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return explain(err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return errors.New("unexpected data after the JSON value")
+	}
+	return nil
+}
+
+func explain(err error) error {
+	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if te.Field == "" {
+			return fmt.Errorf("got a JSON %s, want %s", te.Value, kind(te.Type.Kind().String()))
+		}
+		return fmt.Errorf("field %q is a JSON %s, want %s", te.Field, te.Value, kind(te.Type.Kind().String()))
+	}
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("not JSON: unexpected end")
+	}
+	if rest, ok := strings.CutPrefix(err.Error(), "json: "); ok {
+		return errors.New(rest)
+	}
+	return err
+}
+
+// kind says in JSON's words what a Go kind wants.
+func kind(goKind string) string {
+	switch goKind {
+	case "struct", "map":
+		return "an object"
+	case "slice", "array":
+		return "an array"
+	case "string":
+		return "a string"
+	case "bool":
+		return "true or false"
+	case "float32", "float64":
+		return "a number"
+	}
+	if strings.HasPrefix(goKind, "int") || strings.HasPrefix(goKind, "uint") {
+		return "a whole number"
+	}
+	return "a " + goKind
+}

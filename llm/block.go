@@ -1,0 +1,274 @@
+package llm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// BlockType tells the kinds of content apart.
+type BlockType string
+
+const (
+	TextBlock       BlockType = "text"
+	ImageBlock      BlockType = "image"
+	AudioBlock      BlockType = "audio"
+	VideoBlock      BlockType = "video"
+	DocumentBlock   BlockType = "document"
+	ToolUseBlock    BlockType = "tool_use"
+	ToolResultBlock BlockType = "tool_result"
+	ThinkingBlock   BlockType = "thinking"
+)
+
+// Block is one piece of content. Type says which of the other fields count.
+type Block struct {
+	Type   BlockType
+	Text   string    // text; the thinking of a thinking block
+	Source *Source   // image, audio, video, document
+	Title  string    // document
+	Tool   *ToolPart // tool_use, tool_result
+	Opaque *Opaque   // any type; a thinking block's signature lives here
+}
+
+// Source is where the bytes of a media block are: inline or behind a URL.
+type Source struct {
+	Type      string `json:"type"` // "base64" or "url"
+	MediaType string `json:"media_type,omitempty"`
+	Data      string `json:"data,omitempty"` // base64
+	URL       string `json:"url,omitempty"`
+}
+
+// ToolPart is the tool side of a tool_use or tool_result block.
+type ToolPart struct {
+	ID      string          // the call's id
+	Name    string          // tool_use
+	Input   json.RawMessage // tool_use
+	Content []Block         // tool_result; no tool blocks
+}
+
+// Text returns a text block.
+func Text(s string) Block { return Block{Type: TextBlock, Text: s} }
+
+// Thinking returns a thinking block; opaque may be nil.
+func Thinking(s string, opaque *Opaque) Block {
+	return Block{Type: ThinkingBlock, Text: s, Opaque: opaque}
+}
+
+// Base64 returns a source that carries its bytes, already base64-encoded.
+func Base64(mediaType, data string) *Source {
+	return &Source{Type: "base64", MediaType: mediaType, Data: data}
+}
+
+// URL returns a source that points at its bytes.
+func URL(url string) *Source { return &Source{Type: "url", URL: url} }
+
+// Image returns an image block.
+func Image(src *Source) Block { return Block{Type: ImageBlock, Source: src} }
+
+// Document returns a document block; title may be empty.
+func Document(src *Source, title string) Block {
+	return Block{Type: DocumentBlock, Source: src, Title: title}
+}
+
+// The wire shapes, one per family of types, so that unknown fields are found.
+type (
+	textWire struct {
+		Type   BlockType `json:"type"`
+		Text   *string   `json:"text"`
+		Opaque *Opaque   `json:"opaque,omitempty"`
+	}
+	thinkingWire struct {
+		Type     BlockType `json:"type"`
+		Thinking *string   `json:"thinking"`
+		Opaque   *Opaque   `json:"opaque,omitempty"`
+	}
+	mediaWire struct {
+		Type   BlockType `json:"type"`
+		Source *Source   `json:"source"`
+		Title  string    `json:"title,omitempty"`
+		Opaque *Opaque   `json:"opaque,omitempty"`
+	}
+	toolUseWire struct {
+		Type   BlockType       `json:"type"`
+		ID     string          `json:"id"`
+		Name   string          `json:"name"`
+		Input  json.RawMessage `json:"input"`
+		Opaque *Opaque         `json:"opaque,omitempty"`
+	}
+	toolResultWire[B any] struct {
+		Type      BlockType `json:"type"`
+		ToolUseID string    `json:"tool_use_id"`
+		Content   []B       `json:"content"`
+		Opaque    *Opaque   `json:"opaque,omitempty"`
+	}
+)
+
+// MarshalJSON writes the shape that belongs to the block's type.
+func (b Block) MarshalJSON() ([]byte, error) {
+	switch b.Type {
+	case TextBlock:
+		return json.Marshal(textWire{b.Type, &b.Text, b.Opaque})
+	case ThinkingBlock:
+		return json.Marshal(thinkingWire{b.Type, &b.Text, b.Opaque})
+	case ImageBlock, AudioBlock, VideoBlock, DocumentBlock:
+		return json.Marshal(mediaWire{b.Type, b.Source, b.Title, b.Opaque})
+	case ToolUseBlock:
+		t := b.tool()
+		input := t.Input
+		if len(input) == 0 {
+			input = json.RawMessage("null")
+		}
+		return json.Marshal(toolUseWire{b.Type, t.ID, t.Name, input, b.Opaque})
+	case ToolResultBlock:
+		t := b.tool()
+		content := t.Content
+		if content == nil {
+			content = []Block{}
+		}
+		for i := range content {
+			if err := content[i].Type.inResult(); err != nil {
+				return nil, err
+			}
+		}
+		return json.Marshal(toolResultWire[Block]{b.Type, t.ID, content, b.Opaque})
+	}
+	return nil, fmt.Errorf("content block has type %q, want %s", b.Type, blockTypes)
+}
+
+func (b Block) tool() ToolPart {
+	if b.Tool == nil {
+		return ToolPart{}
+	}
+	return *b.Tool
+}
+
+const blockTypes = "text, image, audio, video, document, tool_use, tool_result or thinking"
+
+// UnmarshalJSON reads a block and rejects fields that its type does not have.
+func (b *Block) UnmarshalJSON(data []byte) error {
+	t, err := blockType(data)
+	if err != nil {
+		return err
+	}
+	if err := b.decode(t, data); err != nil {
+		return fmt.Errorf("%s block: %w", t, err)
+	}
+	return nil
+}
+
+// blockType reads no more of a block than its type.
+func blockType(data []byte) (BlockType, error) {
+	var head struct {
+		Type BlockType `json:"type"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return "", fmt.Errorf("content block: %w", plainly(err))
+	}
+	switch head.Type {
+	case TextBlock, ImageBlock, AudioBlock, VideoBlock, DocumentBlock, ToolUseBlock, ToolResultBlock, ThinkingBlock:
+		return head.Type, nil
+	case "":
+		return "", fmt.Errorf("content block: type is missing, want %s", blockTypes)
+	}
+	return "", fmt.Errorf("content block: type is %q, want %s", head.Type, blockTypes)
+}
+
+// inResult returns an error for the types that a tool_result block cannot hold.
+// Without this rule a small message could nest so deep that decoding it takes
+// seconds: each level is scanned again by the next.
+func (t BlockType) inResult() error {
+	if t == ToolUseBlock || t == ToolResultBlock {
+		return fmt.Errorf("a %s block cannot be in a tool_result block", t)
+	}
+	return nil
+}
+
+func (b *Block) decode(t BlockType, data []byte) error {
+	switch t {
+	case TextBlock:
+		var w textWire
+		if err := strict(data, &w); err != nil {
+			return err
+		}
+		if w.Text == nil {
+			return errors.New(`field "text" is missing`)
+		}
+		*b = Block{Type: t, Text: *w.Text, Opaque: w.Opaque}
+	case ThinkingBlock:
+		var w thinkingWire
+		if err := strict(data, &w); err != nil {
+			return err
+		}
+		if w.Thinking == nil {
+			return errors.New(`field "thinking" is missing`)
+		}
+		*b = Block{Type: t, Text: *w.Thinking, Opaque: w.Opaque}
+	case ImageBlock, AudioBlock, VideoBlock, DocumentBlock:
+		var w mediaWire
+		if err := strict(data, &w); err != nil {
+			return err
+		}
+		if w.Title != "" && t != DocumentBlock {
+			return errors.New(`unknown field "title"`)
+		}
+		if err := w.Source.check(); err != nil {
+			return err
+		}
+		*b = Block{Type: t, Source: w.Source, Title: w.Title, Opaque: w.Opaque}
+	case ToolUseBlock:
+		var w toolUseWire
+		if err := strict(data, &w); err != nil {
+			return err
+		}
+		*b = Block{Type: t, Tool: &ToolPart{ID: w.ID, Name: w.Name, Input: orNil(w.Input)}, Opaque: w.Opaque}
+	case ToolResultBlock:
+		var w toolResultWire[json.RawMessage]
+		if err := strict(data, &w); err != nil {
+			return err
+		}
+		tool := &ToolPart{ID: w.ToolUseID}
+		for _, raw := range w.Content {
+			inner, err := resultBlock(raw)
+			if err != nil {
+				return err
+			}
+			tool.Content = append(tool.Content, inner)
+		}
+		*b = Block{Type: t, Tool: tool, Opaque: w.Opaque}
+	}
+	return nil
+}
+
+// resultBlock reads a block inside a tool_result. It looks at the type before it
+// looks deeper.
+func resultBlock(data []byte) (b Block, err error) {
+	t, err := blockType(data)
+	if err != nil {
+		return b, err
+	}
+	if err := t.inResult(); err != nil {
+		return b, err
+	}
+	if err := b.decode(t, data); err != nil {
+		return b, fmt.Errorf("%s block: %w", t, err)
+	}
+	return b, nil
+}
+
+func (s *Source) check() error {
+	switch {
+	case s == nil:
+		return errors.New(`field "source" is missing`)
+	case s.Type == "base64" && s.URL != "":
+		return errors.New(`source of type base64 has a field "url"`)
+	case s.Type == "base64" && (s.MediaType == "" || s.Data == ""):
+		return errors.New(`source of type base64 wants "media_type" and "data"`)
+	case s.Type == "url" && s.Data != "":
+		return errors.New(`source of type url has a field "data"`)
+	case s.Type == "url" && s.URL == "":
+		return errors.New(`source of type url wants "url"`)
+	case s.Type != "base64" && s.Type != "url":
+		return fmt.Errorf("source has type %q, want base64 or url", s.Type)
+	}
+	return nil
+}

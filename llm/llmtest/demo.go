@@ -1,0 +1,238 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// ScenarioMarker is the part of a system prompt that makes [Demo] obey the
+// "scenario:" words of user messages.
+const ScenarioMarker = "scenario agent"
+
+// Demo returns the model that speaks when there is no provider. It obeys words in
+// the last user message; the first row that matches wins:
+//
+//	the system prompt names OpenUI Lang   an OpenUI Lang card
+//	a tool has answered in this turn      a sentence with the answer in it
+//	RUN_A2UI_TOOL                         render_a2ui with one card
+//	RUN_WEATHER_TOOL                      get_weather {"location":"Tokyo"}
+//	RUN_STOCK_TOOL                        get_stock_price {"symbol":"AAPL"}
+//	RUN_TOOL_SEARCH_WEATHER               ToolSearch {"query":"select:get_weather","max_results":5}
+//	RUN_TOOL name {json}                  that call; without an object, {}
+//	scenario:word                         see below
+//	anything else                         "Scripted response to: " and 50 characters of the message
+//
+// If the system prompt contains [ScenarioMarker], these words show one thing each:
+//
+//	scenario:text            text in several deltas
+//	scenario:reasoning       reasoning, then text
+//	scenario:tool            get_weather {"city":"Paris"}
+//	scenario:tool-error      fail_tool {}
+//	scenario:approval        delete_file {"path":"/tmp/x"}
+//	scenario:frontend-tool   get_user_location {}
+//	scenario:data            emit_data {}
+//	scenario:state           emit_state {}
+//	scenario:activity        emit_activity {}
+//	scenario:messages        emit_messages {}
+//	scenario:slow            tick0 to tick19, 100 ms apart
+//	scenario:error           an *llm.Error of kind Provider that says boom
+func Demo() *Rules {
+	return NewRules(
+		Rule{inSystem("OpenUI Lang"), always(talk(openUICard))},
+		Rule{toolAnswered, func(req *llm.Request) Turn { return talk(aboutResults(req)) }},
+		Rule{saying("RUN_A2UI_TOOL"), always(use("render_a2ui", a2uiCard, 15))},
+		Rule{saying("RUN_WEATHER_TOOL"), always(use("get_weather", `{"location":"Tokyo"}`, 5))},
+		Rule{saying("RUN_STOCK_TOOL"), always(use("get_stock_price", `{"symbol":"AAPL"}`, 5))},
+		Rule{saying("RUN_TOOL_SEARCH_WEATHER"), always(use("ToolSearch", `{"query":"select:get_weather","max_results":5}`, 5))},
+		Rule{namesTool, func(req *llm.Request) Turn { return runTool(said(req)) }},
+		Rule{scenario("text"), always(talk("This is a short text that arrives in a few pieces."))},
+		Rule{scenario("reasoning"), always(thinkAloud())},
+		Rule{scenario("tool"), always(use("get_weather", `{"city":"Paris"}`, 5))},
+		Rule{scenario("tool-error"), always(use("fail_tool", `{}`, 5))},
+		Rule{scenario("approval"), always(use("delete_file", `{"path":"/tmp/x"}`, 5))},
+		Rule{scenario("frontend-tool"), always(use("get_user_location", `{}`, 5))},
+		Rule{scenario("data"), always(use("emit_data", `{}`, 5))},
+		Rule{scenario("state"), always(use("emit_state", `{}`, 5))},
+		Rule{scenario("activity"), always(use("emit_activity", `{}`, 5))},
+		Rule{scenario("messages"), always(use("emit_messages", `{}`, 5))},
+		Rule{scenario("slow"), always(tick())},
+		Rule{scenario("error"), always(Turn{Error: &Failure{Kind: llm.Provider, Status: 500, Message: "boom"}})},
+		Rule{Turn: func(req *llm.Request) Turn { return talk("Scripted response to: " + firstRunes(said(req), 50)) }},
+	)
+}
+
+const openUICard = `root = Card([header, body])
+header = CardHeader("Hello from the scripted model", "No provider is configured")
+body = TextContent("This card is written in OpenUI Lang.")
+`
+
+const a2uiCard = `{"messages":[` +
+	`{"surfaceUpdate":{"surfaceId":"demo","components":[` +
+	`{"id":"card","component":{"Card":{"child":"greeting"}}},` +
+	`{"id":"greeting","component":{"Text":{"text":{"path":"/greeting"},"usageHint":"h2"}}}]}},` +
+	`{"dataModelUpdate":{"surfaceId":"demo","contents":[{"key":"greeting","valueString":"Hello from the scripted model"}]}},` +
+	`{"beginRendering":{"surfaceId":"demo","root":"card"}}]}`
+
+// What a rule matches.
+
+func said(req *llm.Request) string {
+	_, m := lastUser(req)
+	return text(m)
+}
+
+func saying(word string) func(*llm.Request) bool {
+	return func(req *llm.Request) bool { return strings.Contains(said(req), word) }
+}
+
+func inSystem(words string) func(*llm.Request) bool {
+	return func(req *llm.Request) bool { return strings.Contains(systemText(req), words) }
+}
+
+func toolAnswered(req *llm.Request) bool { return len(results(req)) > 0 }
+
+// results returns the answers of tools since the last user message. An internal
+// tool message takes a call back, so it is none.
+func results(req *llm.Request) []*llm.Message {
+	var out []*llm.Message
+	at, _ := lastUser(req)
+	for i := at + 1; i < req.Messages.Len(); i++ {
+		if m := req.Messages.At(i); m.Role == llm.ToolRole && !m.IsInternal() {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func namesTool(req *llm.Request) bool {
+	name, _ := toolOrder(said(req))
+	return name != ""
+}
+
+// toolOrder finds "RUN_TOOL name rest" in a message.
+func toolOrder(message string) (name, rest string) {
+	_, order, ok := strings.Cut(message, "RUN_TOOL ")
+	if !ok {
+		return "", ""
+	}
+	order = strings.TrimSpace(order)
+	end := strings.IndexAny(order, " \t\r\n{")
+	if end < 0 {
+		return order, ""
+	}
+	return order[:end], strings.TrimSpace(order[end:])
+}
+
+// scenario matches the first "scenario:" word of the message: all of it, because
+// "scenario:tool" is also how "scenario:tool-error" begins.
+func scenario(word string) func(*llm.Request) bool {
+	marked := inSystem(ScenarioMarker)
+	return func(req *llm.Request) bool {
+		_, rest, ok := strings.Cut(said(req), "scenario:")
+		if !ok {
+			return false
+		}
+		end := strings.IndexFunc(rest, func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' })
+		if end >= 0 {
+			rest = rest[:end]
+		}
+		return rest == word && marked(req)
+	}
+}
+
+// What a rule says.
+
+func always(t Turn) func(*llm.Request) Turn {
+	return func(*llm.Request) Turn { return t }
+}
+
+func tokens(in, out int64) *llm.Usage {
+	return &llm.Usage{PromptTokens: in, CompletionTokens: out, TotalTokens: in + out}
+}
+
+// talk says s in chunks of two words.
+func talk(s string) Turn { return Turn{Text: words(s, 2), Usage: tokens(10, 20)} }
+
+func use(name, arguments string, out int64) Turn {
+	t := Use(name, arguments)
+	t.Usage = tokens(10, out)
+	return t
+}
+
+func thinkAloud() Turn {
+	t := talk("Here is the answer, after some thought.")
+	t.Reasoning = words("The user wants to see me think, so I think about that first.", 2)
+	return t
+}
+
+func tick() Turn {
+	t := Turn{DelayMS: 100, Usage: tokens(10, 20)}
+	for i := range 20 {
+		t.Text = append(t.Text, fmt.Sprintf("tick%d ", i))
+	}
+	return t
+}
+
+func runTool(message string) Turn {
+	name, rest := toolOrder(message)
+	if !strings.HasPrefix(rest, "{") {
+		return use(name, "{}", 5)
+	}
+	var arguments json.RawMessage
+	if err := json.NewDecoder(strings.NewReader(rest)).Decode(&arguments); err != nil {
+		return talk(fmt.Sprintf("I cannot call %s, because its arguments are not JSON: %v", name, err))
+	}
+	return use(name, string(arguments), 5)
+}
+
+// aboutResults is a sentence with the text of each result in it.
+func aboutResults(req *llm.Request) string {
+	names := make(map[string]string)
+	for _, m := range req.Messages.All() {
+		for i := range m.ToolCalls {
+			names[m.ToolCalls[i].ID] = m.ToolCalls[i].Name
+		}
+	}
+	var sb strings.Builder
+	for i, m := range results(req) {
+		if i > 0 {
+			sb.WriteString("; ")
+		}
+		name, answer := names[m.ToolCallID], text(m)
+		if name == "" {
+			name = "the tool"
+		}
+		if answer == "" {
+			answer = "nothing"
+		}
+		fmt.Fprintf(&sb, "%s answered: %s", name, answer)
+	}
+	return sb.String()
+}
+
+// words cuts s after every nth word, losing nothing.
+func words(s string, n int) Text {
+	var out Text
+	start, count := 0, 0
+	for i := 1; i < len(s); i++ {
+		if s[i-1] == ' ' && s[i] != ' ' {
+			if count++; count == n {
+				out = append(out, s[start:i])
+				start, count = i, 0
+			}
+		}
+	}
+	return append(out, s[start:])
+}
+
+func firstRunes(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}

@@ -1,0 +1,279 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Role says who speaks in a message.
+type Role string
+
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+	// ToolRole marks the answer to one tool call; Message.ToolCallID names it.
+	ToolRole Role = "tool"
+)
+
+// Visibility says who may see a message.
+type Visibility string
+
+const (
+	// VisibleAll is the default: models and API consumers see the message.
+	VisibleAll Visibility = "all"
+	// Internal messages are shown to models but not to API consumers. An internal
+	// message of role tool is different: it retracts the call it names, and no
+	// model ever sees it.
+	Internal Visibility = "internal"
+)
+
+// Message is one entry of a conversation. Messages are immutable once they have
+// been given to a model, a store or an event; copy one to change it.
+type Message struct {
+	ID         string     `json:"id,omitempty"`
+	Role       Role       `json:"role"`
+	Content    []Block    `json:"content"`
+	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`   // of an assistant message
+	ToolCallID string     `json:"tool_call_id,omitempty"` // of a tool message
+	Visibility Visibility `json:"visibility,omitempty"`   // "" means all
+	Metadata   *Metadata  `json:"metadata,omitempty"`
+	Opaque     *Opaque    `json:"opaque,omitempty"` // e.g. a provider's response id
+}
+
+// ToolCall is a model's request to have a tool called.
+type ToolCall struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Opaque    *Opaque         `json:"opaque,omitempty"`
+}
+
+// Metadata says where a message came from.
+type Metadata struct {
+	RunID         string    `json:"run_id,omitempty"`
+	StepIndex     *int      `json:"step_index,omitempty"` // 0-based
+	SenderAgentID string    `json:"sender_agent_id,omitempty"`
+	Compaction    *Interval `json:"compaction,omitempty"`  // this message summarises that interval
+	Rewind        *Rewind   `json:"rewind,omitempty"`      // this message hides what is named
+	Interrupted   bool      `json:"interrupted,omitempty"` // cut short by a cancel or an error
+}
+
+// Interval is a closed range of log sequence numbers, counted from 1.
+type Interval struct {
+	FromSeq int `json:"from_seq"`
+	ToSeq   int `json:"to_seq"`
+}
+
+// Rewind hides every earlier log record from FromSeq on.
+type Rewind struct {
+	FromSeq int `json:"from_seq"`
+}
+
+// Opaque is material that only the provider it came from understands: thinking
+// signatures, encrypted reasoning, item ids. It is stored with what it belongs to
+// and sent back to the same provider, never to another.
+type Opaque struct {
+	Provider  string          `json:"provider"`
+	Signature string          `json:"signature,omitempty"`
+	Data      json.RawMessage `json:"data,omitempty"`
+}
+
+// UserText returns a user message that says text.
+func UserText(text string) *Message { return NewText(User, text) }
+
+// NewText returns a message of one text block.
+func NewText(role Role, text string) *Message {
+	return &Message{Role: role, Content: []Block{Text(text)}}
+}
+
+// Text returns the message's text blocks joined without a separator.
+func (m *Message) Text() string {
+	if len(m.Content) == 1 && m.Content[0].Type == TextBlock {
+		return m.Content[0].Text
+	}
+	var sb strings.Builder
+	for _, b := range m.Content {
+		if b.Type == TextBlock {
+			sb.WriteString(b.Text)
+		}
+	}
+	return sb.String()
+}
+
+// IsInternal reports whether API consumers must not see the message.
+func (m *Message) IsInternal() bool { return m.Visibility == Internal }
+
+// Empty reports whether the message says nothing: no content and no calls.
+func (m *Message) Empty() bool {
+	if len(m.ToolCalls) > 0 {
+		return false
+	}
+	for _, b := range m.Content {
+		if (b.Type != TextBlock && b.Type != ThinkingBlock) || b.Text != "" || b.Opaque != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// MarshalJSON writes an empty content as [] and leaves the default visibility out.
+func (m Message) MarshalJSON() ([]byte, error) {
+	type plain Message
+	p := plain(m)
+	if p.Content == nil {
+		p.Content = []Block{}
+	}
+	if p.Visibility == VisibleAll {
+		p.Visibility = ""
+	}
+	return json.Marshal(p)
+}
+
+// UnmarshalJSON reads a message and rejects unknown fields, roles and
+// visibilities by name. A string as content is short for one text block.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	type plain Message
+	var p struct {
+		plain
+		Content json.RawMessage `json:"content"`
+	}
+	if err := strict(data, &p); err != nil {
+		return fmt.Errorf("message: %w", err)
+	}
+	*m = Message(p.plain)
+	err := m.settle(p.Content)
+	switch {
+	case err == nil:
+		return nil
+	case m.ID == "":
+		return fmt.Errorf("message: %w", err)
+	}
+	return fmt.Errorf("message %q: %w", m.ID, err)
+}
+
+// settle decodes the content, checks what was decoded and brings it into the one
+// form that each message has.
+func (m *Message) settle(content json.RawMessage) (err error) {
+	if m.Content, err = decodeContent(content); err != nil {
+		return fmt.Errorf("content: %w", err)
+	}
+	if len(m.ToolCalls) == 0 {
+		m.ToolCalls = nil
+	}
+	switch m.Role {
+	case System, User, Assistant, ToolRole:
+	case "":
+		return errors.New("role is missing, want system, user, assistant or tool")
+	default:
+		return fmt.Errorf("role is %q, want system, user, assistant or tool", m.Role)
+	}
+	switch m.Visibility {
+	case "", Internal:
+	case VisibleAll:
+		m.Visibility = ""
+	default:
+		return fmt.Errorf("visibility is %q, want all or internal", m.Visibility)
+	}
+	return nil
+}
+
+// UnmarshalJSON reads a call and rejects unknown fields. Arguments that are null
+// are the same as none.
+func (c *ToolCall) UnmarshalJSON(data []byte) error {
+	type plain ToolCall
+	var p plain
+	if err := strict(data, &p); err != nil {
+		return fmt.Errorf("tool call: %w", err)
+	}
+	*c = ToolCall(p)
+	c.Arguments = orNil(c.Arguments)
+	return nil
+}
+
+// MarshalJSON writes absent arguments as null.
+func (c ToolCall) MarshalJSON() ([]byte, error) {
+	type plain ToolCall
+	if len(c.Arguments) == 0 {
+		c.Arguments = json.RawMessage("null")
+	}
+	return json.Marshal(plain(c))
+}
+
+// orNil returns raw, or nil for a JSON null.
+func orNil(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
+
+func decodeContent(raw json.RawMessage) ([]Block, error) {
+	if raw = orNil(bytes.TrimSpace(raw)); len(raw) == 0 {
+		return nil, nil
+	}
+	if raw[0] == '"' {
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return nil, err
+		}
+		return []Block{Text(text)}, nil
+	}
+	var blocks []Block
+	if err := json.Unmarshal(raw, &blocks); err != nil {
+		if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return nil, fmt.Errorf("found a JSON %s, want a string or an array of blocks", te.Value)
+		}
+		return nil, err
+	}
+	if len(blocks) == 0 {
+		return nil, nil
+	}
+	return blocks, nil
+}
+
+// strict decodes one JSON value into v, rejecting unknown fields and trailing data.
+func strict(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return plainly(err)
+	}
+	if dec.More() {
+		return errors.New("unexpected data after the JSON value")
+	}
+	return nil
+}
+
+// plainly says what encoding/json found wrong in words of JSON, not of Go.
+func plainly(err error) error {
+	te, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	// The path has the names of embedded structs in it, which JSON has not.
+	field := strings.TrimPrefix(te.Field, "plain.")
+	if field == "" {
+		return fmt.Errorf("found a JSON %s, want %s", te.Value, jsonFor(te.Type))
+	}
+	return fmt.Errorf("field %q is a JSON %s, want %s", field, te.Value, jsonFor(te.Type))
+}
+
+// jsonFor names the JSON that fits a Go type.
+func jsonFor(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Slice:
+		return "an array"
+	}
+	return "an object"
+}

@@ -1,0 +1,87 @@
+package llm
+
+import "iter"
+
+// Messages is a sequence of messages in two parts: a head that was there before
+// and is shared, and a tail that its owner added. Appending never copies the head,
+// so a thread of ten thousand messages costs a new turn as much as an empty one.
+//
+// The zero value is empty. A Messages value is a view: treat what it yields as
+// read-only.
+type Messages struct {
+	head []*Message
+	tail []*Message
+}
+
+// NewMessages returns the sequence of msgs. It does not copy them, and it will
+// not write to msgs.
+func NewMessages(msgs ...*Message) Messages { return Messages{head: msgs} }
+
+// Append returns m with msgs at its end. Like the built-in append it may reuse
+// m's tail: only one of two sequences appended to the same one may be kept.
+func (m Messages) Append(msgs ...*Message) Messages {
+	m.tail = append(m.tail, msgs...)
+	return m
+}
+
+// Len is the number of messages.
+func (m Messages) Len() int { return len(m.head) + len(m.tail) }
+
+// At returns message i, counted from 0.
+func (m Messages) At(i int) *Message {
+	if i < len(m.head) {
+		return m.head[i]
+	}
+	return m.tail[i-len(m.head)]
+}
+
+// Last returns the last message, or nil.
+func (m Messages) Last() *Message {
+	if n := m.Len(); n > 0 {
+		return m.At(n - 1)
+	}
+	return nil
+}
+
+// All yields the messages in order.
+func (m Messages) All() iter.Seq2[int, *Message] {
+	return func(yield func(int, *Message) bool) {
+		for i, msg := range m.head {
+			if !yield(i, msg) {
+				return
+			}
+		}
+		for i, msg := range m.tail {
+			if !yield(len(m.head)+i, msg) {
+				return
+			}
+		}
+	}
+}
+
+// Backward yields the messages from the last to the first.
+func (m Messages) Backward() iter.Seq2[int, *Message] {
+	return func(yield func(int, *Message) bool) {
+		for i := m.Len() - 1; i >= 0; i-- {
+			if !yield(i, m.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Slice returns the messages in a new slice.
+func (m Messages) Slice() []*Message {
+	out := make([]*Message, 0, m.Len())
+	return append(append(out, m.head...), m.tail...)
+}
+
+// Cut returns m without the messages from index i on. What is appended to the
+// result does not touch m.
+func (m Messages) Cut(i int) Messages {
+	if i <= len(m.head) {
+		return Messages{head: m.head[:i:i]}
+	}
+	n := min(i-len(m.head), len(m.tail)) // what lies behind the tail is not m's
+	return Messages{head: m.head, tail: m.tail[:n:n]}
+}

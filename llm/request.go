@@ -1,0 +1,82 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Request asks a model for one reply.
+type Request struct {
+	Model    string  // the provider's name for the model
+	System   []Block // instructions, before everything else
+	Messages Messages
+	Tools    []Tool
+	Params
+	CachePrompt bool    // mark what repeats for the provider's prompt cache
+	Routing     Routing // for pools: which requests belong together
+}
+
+// Tool describes a tool to a model. Name is the tool's id.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"` // a JSON Schema of type object
+}
+
+// Params are the knobs of one inference. A nil field leaves the provider's default.
+type Params struct {
+	Temperature     *float64
+	TopP            *float64
+	MaxTokens       *int
+	ReasoningEffort *Effort
+}
+
+// Routing tells a pool of models which requests should go to the same member.
+type Routing struct {
+	ThreadID string
+	RunID    string
+}
+
+// Effort is how hard a reasoning model should think: a named level, or a number
+// of tokens. The zero Effort is not valid.
+type Effort struct {
+	Level  string // none, low, medium, high, max; empty when Budget counts
+	Budget int
+}
+
+// MarshalJSON writes the level, or {"budget": n}.
+func (e Effort) MarshalJSON() ([]byte, error) {
+	if e.Level == "" {
+		return json.Marshal(map[string]int{"budget": e.Budget})
+	}
+	return json.Marshal(e.Level)
+}
+
+// UnmarshalJSON reads a level or a budget.
+func (e *Effort) UnmarshalJSON(data []byte) error {
+	switch {
+	case bytes.HasPrefix(data, []byte(`"`)):
+		var level string
+		if err := json.Unmarshal(data, &level); err != nil {
+			return err
+		}
+		switch level {
+		case "none", "low", "medium", "high", "max":
+			*e = Effort{Level: level}
+			return nil
+		}
+	case bytes.HasPrefix(data, []byte(`{`)):
+		var w struct {
+			Budget int `json:"budget"`
+		}
+		if err := strict(data, &w); err != nil {
+			return fmt.Errorf("reasoning effort: %w", err)
+		}
+		if w.Budget > 0 {
+			*e = Effort{Budget: w.Budget}
+			return nil
+		}
+	}
+	return fmt.Errorf(`reasoning effort is %s, want "none", "low", "medium", "high", "max" or {"budget": n} with n above 0`, data)
+}

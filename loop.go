@@ -1,0 +1,489 @@
+package awaken
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+// run is one activation of a run: from its start, or its resumption, until it
+// finishes or waits. It belongs to one goroutine.
+type run struct {
+	rt     *Runtime
+	req    *RunRequest
+	reg    *Registry
+	agent  *resolved
+	active *activeRun
+	ctx    context.Context // cancelled with the run
+	out    recorder
+	st     *state.Store
+
+	info RunInfo
+	rec  Run
+	msgs llm.Messages // what the model is shown
+
+	// Tools the client runs, and what the model is offered together with them.
+	frontend map[string]*toolEntry
+	offered  []llm.Tool
+
+	// The step that is going on, or the last one.
+	messageID  string // of its assistant message
+	calls      []*call
+	stepClosed bool // step_end has been told
+	response   string
+
+	// What the next commit holds.
+	fence, generation uint64
+	commits           uint64
+	count             int // messages in the log
+	added             []*llm.Message
+	changed           []*CallState
+	read              []string
+	effects           []scheduledEffect
+	buf               Commit
+
+	ending       *Termination // asked for by a plugin or tool
+	derivedSteps int          // what the derived state keys show
+	stale        bool         // the derived state keys are out of date
+	resumed      bool
+	rejected     []string
+	replayed     *RunResult // nothing was to be done
+	request      llm.Request
+}
+
+// end says that an activation is over, and how.
+type end struct {
+	Termination
+	err  error // behind a Failed
+	lost bool  // another owner has the thread: say and write nothing
+}
+
+// main runs the activation. The order of everything a run does is here.
+func (r *run) main() (*RunResult, error) {
+	e := r.start()
+	for {
+		if e == nil {
+			e = r.step()
+		}
+		if e == nil && r.buf.Unread {
+			if err := r.takeInbox(r.ctx); err != nil {
+				e = r.fail(err)
+			}
+		}
+		if e != nil && e.Type == NaturalEnd && PendingWork.Get(r.st.Snapshot()) {
+			e = r.awaitTasks()
+		}
+		if e == nil {
+			continue
+		}
+		if e.lost || e.Type == Suspended || !r.finish(e) {
+			break
+		}
+		e = nil // somebody wrote to the run just before its end
+	}
+	if e.lost {
+		return nil, e.err
+	}
+	if e.Type == Failed && e.err == nil {
+		e.err = errors.New(e.Message)
+	}
+	return r.result(e), e.err
+}
+
+// start commits the run as running, tells the world, and asks the plugins. A
+// resumed run then deals with the calls that were open.
+func (r *run) start() *end {
+	ctx := r.ctx
+	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunRunning, "", nil
+	r.stale = true
+	r.out.hold(&RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.identity()})
+	if r.req.Rewind != "" {
+		r.out.hold(&MessagesSnapshot{Messages: visible(r.msgs)})
+	}
+	if err := r.commit(detached(ctx), commitOptions{}); err != nil {
+		return r.fail(err)
+	}
+	if r.req.cancel {
+		return r.cancelled(ErrCancelled)
+	}
+	if !r.resumed {
+		if err := r.activate(ctx); err != nil {
+			return r.fail(err)
+		}
+	}
+	if r.resumed && len(r.calls) > 0 {
+		if e := r.settleCalls(ctx); e != nil {
+			return e
+		}
+		if err := r.commit(ctx, commitOptions{}); err != nil {
+			return r.fail(err)
+		}
+	}
+	if !r.resumed {
+		if err := r.phase(ctx, PhaseRunStart, about{}); err != nil {
+			return r.fail(err)
+		}
+	}
+	return r.requested()
+}
+
+// step makes one inference and runs the tools it asks for. It returns nil when
+// there is more to do.
+func (r *run) step() *end {
+	ctx := r.ctx
+	if e := r.handoff(ctx); e != nil {
+		return e
+	}
+	r.messageID, r.calls, r.stepClosed, r.stale = r.rt.cfg.NewID(), nil, false, true
+	r.out.emit(ctx, &StepStart{MessageID: r.messageID})
+	if err := r.phase(ctx, PhaseStepStart, about{}); err != nil {
+		return r.fail(err)
+	}
+	if e := r.requested(); e != nil {
+		return r.closeStep(ctx, e)
+	}
+	reply, e := r.infer(ctx)
+	if e != nil {
+		return r.closeStep(ctx, e)
+	}
+	if reply == nil { // a tolerated failure: try again in another step
+		return r.closeStep(ctx, nil)
+	}
+	r.answer(reply)
+	if err := r.phase(ctx, PhaseAfterInference, about{reply: reply}); err != nil {
+		return r.closeStep(ctx, r.fail(err))
+	}
+	if e := r.requested(); e != nil {
+		return r.closeStep(ctx, e)
+	}
+	if len(r.calls) == 0 && len(reply.Incomplete) == 0 {
+		return r.closeStep(ctx, &end{Termination: Termination{Type: NaturalEnd}})
+	}
+	if d := r.stop(reply.Message, true); d != nil {
+		return r.closeStep(ctx, &end{Termination: Termination{Type: Stopped, Code: d.Code, Detail: d.Detail}})
+	}
+	if e := r.settleCalls(ctx); e != nil {
+		if e.Type == Suspended || e.lost {
+			return e
+		}
+		return r.closeStep(ctx, e)
+	}
+	if len(reply.Incomplete) > 0 {
+		r.add(hintMalformed(r.rt.cfg.NewID(), reply.Incomplete))
+	}
+	r.countToolErrors()
+	return r.closeStep(ctx, r.requested())
+}
+
+// closeStep ends a step, whichever way it went: open calls get an answer, the
+// step_end phase runs, and what the step did is committed. The commit of a step
+// that ends the run is left to finish, which has more to add.
+func (r *run) closeStep(ctx context.Context, e *end) *end {
+	if e != nil && e.lost {
+		return e
+	}
+	if e != nil {
+		r.closeCalls(interruption(e))
+	}
+	if !r.stepClosed {
+		r.stepClosed = true
+		r.rec.Steps++
+		r.stale = true
+		if err := r.phase(r.orDetached(ctx, e), PhaseStepEnd, about{}); err != nil && (e == nil || e.Type == NaturalEnd) {
+			e = r.fail(err)
+		}
+		if e == nil {
+			e = r.requested()
+		}
+		r.snapshot()
+		r.out.hold(&StepEnd{})
+	}
+	if e == nil {
+		if err := r.commit(ctx, commitOptions{}); err != nil {
+			return r.fail(err)
+		}
+	}
+	return e
+}
+
+// finish ends the run for good: run_end, the last commit, run_finish. It reports
+// true when a run that had come to its natural end has to go on after all, because
+// somebody wrote to it.
+func (r *run) finish(e *end) (again bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), r.rt.cfg.Limits.RunEnd)
+	defer cancel()
+	r.closeCalls(interruption(e))
+	quiet := len(r.agent.hooks[PhaseRunEnd]) == 0 && len(r.due(PhaseRunEnd)) == 0
+	if e.Type == NaturalEnd && !quiet {
+		// The hooks of run_end may run only once, so make sure now that this is the end.
+		if err := r.commit(ctx, commitOptions{rest: true}); errors.Is(err, ErrUnread) {
+			return r.reopen(ctx, e)
+		} else if err != nil {
+			*e = *r.fail(err)
+		}
+	}
+	before := r.rec
+	r.conclude(e)
+	if err := r.phase(ctx, PhaseRunEnd, about{}); err != nil {
+		if e.Type == NaturalEnd {
+			*e = *r.fail(err)
+			r.rec = before
+			r.conclude(e)
+		} else {
+			r.rt.cfg.Logger.Warn("run_end failed", "run", r.info.RunID, "error", err)
+		}
+	}
+	m := r.out.mark()
+	r.snapshot()
+	r.out.hold(&RunFinish{ThreadID: r.info.ThreadID, RunID: r.info.RunID, Identity: r.identity(), Result: r.output(), Termination: e.Termination})
+	err := r.commit(ctx, commitOptions{rest: quiet && e.Type == NaturalEnd})
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrUnread):
+		r.out.undo(m)
+		r.rec = before
+		return r.reopen(ctx, e)
+	case errors.Is(err, ErrFenced):
+		*e = end{err: err, lost: true}
+	default:
+		// The record could not be saved, so another owner may yet take the run up;
+		// but here it is over, and whoever listens has to know.
+		f := r.fail(err)
+		r.out.undo(m)
+		r.out.hold(&RunFinish{ThreadID: r.info.ThreadID, RunID: r.info.RunID, Identity: r.identity(), Result: r.output(), Termination: f.Termination})
+		r.out.committed(ctx)
+		*e = *f
+	}
+	return false
+}
+
+// reopen takes in what arrived just before the end.
+func (r *run) reopen(ctx context.Context, e *end) bool {
+	if err := r.takeInbox(ctx); err != nil {
+		*e = *r.fail(err)
+		return false
+	}
+	return true
+}
+
+// conclude writes the end into the record.
+func (r *run) conclude(e *end) {
+	now := r.rt.cfg.Now().Unix()
+	t := e.Termination
+	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunDone, t.reason(), nil
+	r.rec.Termination, r.rec.FinishedAt = &t, now
+	r.rec.FinalOutput = r.response
+	if t.Type == Failed {
+		r.rec.ErrorPayload = &Error{Message: t.Message, Code: string(llm.KindOf(e.err))}
+	}
+	r.stale = true
+}
+
+// fail turns an error into the end it means.
+func (r *run) fail(err error) *end {
+	switch {
+	case errors.Is(err, ErrFenced):
+		return &end{err: err, lost: true}
+	case errors.Is(err, ErrGeneration), r.ctx.Err() != nil:
+		return r.cancelled(err)
+	}
+	return &end{Termination: Termination{Type: Failed, Message: err.Error()}, err: err}
+}
+
+// cancelled is the end of a run whose context is done. A run whose consumer broke
+// is cancelled too.
+func (r *run) cancelled(error) *end { return &end{Termination: Termination{Type: Cancelled}} }
+
+// requested is the end a plugin or tool asked for, if any.
+func (r *run) requested() *end {
+	if r.ending == nil {
+		return nil
+	}
+	return &end{Termination: *r.ending}
+}
+
+// handoff changes the agent at the border between two steps, when the thread has
+// been handed to another.
+func (r *run) handoff(ctx context.Context) *end {
+	to := ActiveAgent.Get(r.st.Snapshot())
+	if to == "" || to == r.info.AgentID {
+		return nil
+	}
+	next, err := r.reg.agent(to)
+	if err != nil {
+		return &end{Termination: Termination{Type: Blocked, Message: fmt.Sprintf("handoff to %q: %v", to, err)}}
+	}
+	if err := r.deactivate(ctx); err != nil {
+		return r.fail(err)
+	}
+	if err := r.st.Extend(next.schema); err != nil {
+		return r.fail(err)
+	}
+	r.agent = next
+	r.info.AgentID, r.rec.AgentID = to, to
+	r.infoChanged()
+	r.offerTools()
+	if err := r.activate(ctx); err != nil {
+		return r.fail(err)
+	}
+	return nil
+}
+
+// infoChanged makes later events show the new identity and leaves earlier ones alone.
+func (r *run) infoChanged() { r.stale = true }
+
+// identity is a copy of the run's identity for an event.
+func (r *run) identity() *RunInfo {
+	info := r.info
+	return &info
+}
+
+// offerTools puts the agent's tools and the client's together.
+func (r *run) offerTools() {
+	r.offered = r.agent.offered
+	if len(r.frontend) == 0 {
+		return
+	}
+	r.offered = nil
+	for _, t := range r.agent.offered {
+		if r.frontend[t.Name] == nil {
+			r.offered = append(r.offered, t)
+		}
+	}
+	for _, e := range r.frontend {
+		r.offered = append(r.offered, e.desc)
+	}
+	sortTools(r.offered)
+}
+
+func (r *run) tool(id string) *toolEntry {
+	if e := r.frontend[id]; e != nil {
+		return e
+	}
+	return r.agent.tools[id]
+}
+
+// derive brings the state keys that mirror the record and the ledger up to date.
+func (r *run) derive() {
+	if !r.stale {
+		return
+	}
+	r.stale = false
+	var b state.Batch
+	RunLifecycle.Update(&b, Lifecycle{RunID: r.info.RunID, Status: r.rec.Status, StatusReason: r.rec.StatusReason,
+		UpdatedAt: r.rt.cfg.Now().UnixMilli(), StepCount: r.rec.Steps})
+	if len(r.calls) > 0 || r.derivedSteps > 0 {
+		calls := make(Calls, len(r.calls))
+		for i, c := range r.calls {
+			calls[i] = c.state
+		}
+		r.derivedSteps = len(calls)
+		ToolCallStates.Update(&b, calls)
+	}
+	if err := r.st.Apply(&b); err != nil {
+		panic(err) // the built-in keys are in every schema
+	}
+}
+
+// snapshot holds a state_snapshot.
+func (r *run) snapshot() {
+	r.derive()
+	r.st.Shown()
+	r.out.hold(&StateSnapshot{Snapshot: r.st.Snapshot()})
+}
+
+func (r *run) output() *RunOutput {
+	return &RunOutput{Response: r.response, Status: r.rec.Status, StatusReason: r.rec.StatusReason}
+}
+
+func (r *run) result(e *end) *RunResult {
+	return &RunResult{RunID: r.info.RunID, ThreadID: r.info.ThreadID, AgentID: r.info.AgentID, Response: r.response,
+		Status: r.rec.Status, Termination: e.Termination, Waiting: r.rec.Waiting, Steps: r.rec.Steps, Usage: r.rec.Usage,
+		CostUSD: r.rec.CostUSD, Rejected: r.rejected}
+}
+
+// stop asks the stop policies, after counting the response that has just come.
+func (r *run) stop(m *llm.Message, responded bool) *StopDecision {
+	stats := StopStats{Steps: r.rec.Steps + 1, InputTokens: r.rec.InputTokens, OutputTokens: r.rec.OutputTokens}
+	if len(r.agent.policies) == 0 {
+		return r.agent.maxRounds.Evaluate(&stats)
+	}
+	counts := r.counts()
+	counts.Steps, counts.InputTokens, counts.OutputTokens = stats.Steps, stats.InputTokens, stats.OutputTokens
+	if responded {
+		stats.LastText = m.Text()
+		for _, c := range m.ToolCalls {
+			stats.LastToolNames = append(stats.LastToolNames, c.Name)
+		}
+		if sig := signature(m); sig != "" {
+			counts.Recent = append(counts.Recent[max(0, len(counts.Recent)-maxRecent+1):len(counts.Recent):len(counts.Recent)], sig)
+		}
+	}
+	stats.ConsecutiveErrors, stats.Recent = counts.ConsecutiveErrors, counts.Recent
+	stats.Elapsed = time.Duration(r.rt.cfg.Now().UnixMilli()-counts.StartedMS) * time.Millisecond
+	r.setCounts(counts)
+	if d := r.agent.maxRounds.Evaluate(&stats); d != nil {
+		return d
+	}
+	for _, p := range r.agent.policies {
+		if d := p.Evaluate(&stats); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func (r *run) counts() stopCounts {
+	c := stopStats.Get(r.st.Snapshot())
+	if c.StartedMS == 0 {
+		c.StartedMS = r.rec.StartedAt * 1000
+	}
+	return c
+}
+
+func (r *run) setCounts(c stopCounts) {
+	var b state.Batch
+	stopStats.Update(&b, c)
+	if err := r.st.Apply(&b); err != nil {
+		panic(err) // the built-in keys are in every schema
+	}
+}
+
+// countToolErrors counts a step whose calls all failed as an error, and any other
+// as the end of a row of them.
+func (r *run) countToolErrors() {
+	if len(r.agent.policies) == 0 {
+		return
+	}
+	failed := len(r.calls) > 0
+	for _, c := range r.calls {
+		failed = failed && c.state.Status == CallFailed
+	}
+	c := r.counts()
+	if failed {
+		c.ConsecutiveErrors++
+	} else {
+		c.ConsecutiveErrors = 0
+	}
+	r.setCounts(c)
+}
+
+// detached returns a context for what has to happen even if ctx is done.
+func detached(ctx context.Context) context.Context {
+	if ctx.Err() == nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
+}
+
+// orDetached is ctx, or a detached one when the end is already certain.
+func (r *run) orDetached(ctx context.Context, e *end) context.Context {
+	if e != nil && e.Type != NaturalEnd {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
+}

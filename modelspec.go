@@ -1,0 +1,274 @@
+package awaken
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// ModelSpec binds a model id to a provider and to the provider's name for the
+// model, and says what is known about it.
+type ModelSpec struct {
+	ID              string      `json:"id"`
+	ProviderID      string      `json:"provider_id"`
+	UpstreamModel   string      `json:"upstream_model"`
+	ContextWindow   int         `json:"context_window,omitempty"`
+	MaxOutputTokens int         `json:"max_output_tokens,omitempty"`
+	Modalities      *Modalities `json:"modalities,omitempty"`
+	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty"` // YYYY-MM or YYYY-MM-DD
+	InputPrice      *float64    `json:"input_token_price_per_million_usd,omitempty"`
+	OutputPrice     *float64    `json:"output_token_price_per_million_usd,omitempty"`
+}
+
+// Modalities lists what a model takes and gives: text, image, audio, video, pdf.
+type Modalities struct {
+	Input  []string `json:"input,omitempty"`
+	Output []string `json:"output,omitempty"`
+}
+
+// UnmarshalJSON rejects unknown fields.
+func (m *ModelSpec) UnmarshalJSON(data []byte) error {
+	type plain ModelSpec
+	var p plain
+	if err := strict.Unmarshal(data, &p); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	*m = ModelSpec(p)
+	return nil
+}
+
+// Validate reports every mistake at once.
+func (m *ModelSpec) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	notBlank(bad, "id", m.ID)
+	notBlank(bad, "provider_id", m.ProviderID)
+	notBlank(bad, "upstream_model", m.UpstreamModel)
+	if m.ContextWindow < 0 {
+		bad("context_window is %d, want more than 0", m.ContextWindow)
+	}
+	if m.MaxOutputTokens < 0 {
+		bad("max_output_tokens is %d, want more than 0", m.MaxOutputTokens)
+	}
+	if m.ContextWindow > 0 && m.MaxOutputTokens > m.ContextWindow {
+		bad("max_output_tokens is %d, want at most context_window (%d)", m.MaxOutputTokens, m.ContextWindow)
+	}
+	for name, p := range map[string]*float64{"input_token_price_per_million_usd": m.InputPrice, "output_token_price_per_million_usd": m.OutputPrice} {
+		if p != nil && (*p < 0 || math.IsInf(*p, 0) || math.IsNaN(*p)) {
+			bad("%s is %v, want a finite number of 0 or more", name, *p)
+		}
+	}
+	if m.Modalities != nil {
+		checkModalities(bad, "modalities.input", m.Modalities.Input)
+		checkModalities(bad, "modalities.output", m.Modalities.Output)
+	}
+	if c := m.KnowledgeCutoff; c != "" {
+		_, errMonth := time.Parse("2006-01", c)
+		_, errDay := time.Parse(time.DateOnly, c)
+		if errMonth != nil && errDay != nil {
+			bad("knowledge_cutoff is %q, want YYYY-MM or YYYY-MM-DD", c)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkModalities(bad func(string, ...any), field string, list []string) {
+	for _, m := range list {
+		if !slices.Contains([]string{"text", "image", "audio", "video", "pdf"}, m) {
+			bad("%s has %q, want text, image, audio, video or pdf", field, m)
+		}
+	}
+	for _, dup := range duplicates(list) {
+		bad("%s lists %q twice", field, dup)
+	}
+}
+
+func notBlank(bad func(string, ...any), field, value string) {
+	if strings.TrimSpace(value) == "" {
+		bad("%s is empty", field)
+	}
+}
+
+// Cost is the price of u in US dollars, or false when the spec has no prices.
+func (m *ModelSpec) Cost(u llm.Usage) (float64, bool) {
+	if m.InputPrice == nil || m.OutputPrice == nil {
+		return 0, false
+	}
+	return (float64(u.PromptTokens)**m.InputPrice + float64(u.CompletionTokens)**m.OutputPrice) / 1e6, true
+}
+
+// ModelPoolSpec is a group of models that stand in for each other.
+type ModelPoolSpec struct {
+	ID      string       `json:"id"`
+	Members []PoolMember `json:"members"`
+	Routing PoolRouting  `json:"routing,omitzero"`
+	Switch  PoolSwitch   `json:"switch,omitzero"`
+}
+
+// PoolMember is one model of a pool. A weight of nil is 1.
+type PoolMember struct {
+	ModelID string   `json:"model_id"`
+	Weight  *float64 `json:"weight,omitempty"`
+	Role    string   `json:"role,omitempty"` // member (default), failover_only
+}
+
+// PoolRouting chooses the member a session starts with.
+type PoolRouting struct {
+	Home        string `json:"home,omitempty"`         // deterministic (default), round_robin, first_healthy
+	StickyScope string `json:"sticky_scope,omitempty"` // thread (default), run
+}
+
+// PoolSwitch says when a session moves to another member. Nil means true.
+type PoolSwitch struct {
+	OnCircuitOpen                *bool `json:"on_circuit_open,omitempty"`
+	OnQuota                      *bool `json:"on_quota,omitempty"`
+	QuotaRetryAfterThresholdSecs *int  `json:"quota_retry_after_threshold_secs,omitempty"`
+	OnPermanent                  *bool `json:"on_permanent,omitempty"`
+	MaxSwitchesPerSession        *int  `json:"max_switches_per_session,omitempty"`
+}
+
+// UnmarshalJSON rejects unknown fields.
+func (p *ModelPoolSpec) UnmarshalJSON(data []byte) error {
+	type plain ModelPoolSpec
+	var v plain
+	if err := strict.Unmarshal(data, &v); err != nil {
+		return fmt.Errorf("model pool: %w", err)
+	}
+	*p = ModelPoolSpec(v)
+	return nil
+}
+
+// Validate reports every mistake at once.
+func (p *ModelPoolSpec) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	notBlank(bad, "id", p.ID)
+	homes := 0
+	var ids []string
+	for i, m := range p.Members {
+		notBlank(bad, fmt.Sprintf("members[%d].model_id", i), m.ModelID)
+		ids = append(ids, m.ModelID)
+		if m.Weight != nil && !(*m.Weight > 0 && !math.IsInf(*m.Weight, 0)) {
+			bad("members[%d].weight is %v, want a finite number above 0", i, *m.Weight)
+		}
+		switch m.Role {
+		case "", "member":
+			homes++
+		case "failover_only":
+		default:
+			bad("members[%d].role is %q, want member or failover_only", i, m.Role)
+		}
+	}
+	for _, dup := range duplicates(ids) {
+		bad("members lists model %q twice", dup)
+	}
+	if homes == 0 {
+		bad("members has none of role member")
+	}
+	if h := p.Routing.Home; !slices.Contains([]string{"", "deterministic", "round_robin", "first_healthy"}, h) {
+		bad("routing.home is %q, want deterministic, round_robin or first_healthy", h)
+	}
+	if s := p.Routing.StickyScope; s != "" && s != "thread" && s != "run" {
+		bad("routing.sticky_scope is %q, want thread or run", s)
+	}
+	return errors.Join(errs...)
+}
+
+// ProviderSpec is an account with a model provider.
+type ProviderSpec struct {
+	ID             string                     `json:"id"`
+	Adapter        string                     `json:"adapter"`
+	APIKey         Secret                     `json:"api_key,omitzero"`
+	BaseURL        string                     `json:"base_url,omitempty"`
+	TimeoutSecs    int                        `json:"timeout_secs,omitempty"` // 0 means 300
+	AdapterOptions map[string]json.RawMessage `json:"adapter_options,omitempty"`
+}
+
+// UnmarshalJSON rejects unknown fields.
+func (p *ProviderSpec) UnmarshalJSON(data []byte) error {
+	type plain ProviderSpec
+	var v plain
+	if err := strict.Unmarshal(data, &v); err != nil {
+		return fmt.Errorf("provider: %w", err)
+	}
+	*p = ProviderSpec(v)
+	return nil
+}
+
+// Validate reports every mistake at once.
+func (p *ProviderSpec) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	notBlank(bad, "id", p.ID)
+	notBlank(bad, "adapter", p.Adapter)
+	if p.TimeoutSecs < 0 {
+		bad("timeout_secs is %d, want 0 or more", p.TimeoutSecs)
+	}
+	return errors.Join(errs...)
+}
+
+// InferenceOverride changes the parameters of a run or of one step. Nil fields
+// leave what is there.
+type InferenceOverride struct {
+	UpstreamModel   string      `json:"upstream_model,omitempty"`
+	Temperature     *float64    `json:"temperature,omitempty"`
+	MaxTokens       *int        `json:"max_tokens,omitempty"`
+	TopP            *float64    `json:"top_p,omitempty"`
+	ReasoningEffort *llm.Effort `json:"reasoning_effort,omitempty"`
+}
+
+// UnmarshalJSON rejects unknown fields.
+func (o *InferenceOverride) UnmarshalJSON(data []byte) error {
+	type plain InferenceOverride
+	var v plain
+	if err := strict.Unmarshal(data, &v); err != nil {
+		return fmt.Errorf("inference override: %w", err)
+	}
+	*o = InferenceOverride(v)
+	return nil
+}
+
+// Merge returns o with the fields that other sets; other wins.
+func (o InferenceOverride) Merge(other InferenceOverride) InferenceOverride {
+	if other.UpstreamModel != "" {
+		o.UpstreamModel = other.UpstreamModel
+	}
+	if other.Temperature != nil {
+		o.Temperature = other.Temperature
+	}
+	if other.MaxTokens != nil {
+		o.MaxTokens = other.MaxTokens
+	}
+	if other.TopP != nil {
+		o.TopP = other.TopP
+	}
+	if other.ReasoningEffort != nil {
+		o.ReasoningEffort = other.ReasoningEffort
+	}
+	return o
+}
+
+func (o *InferenceOverride) apply(req *llm.Request) {
+	if o.UpstreamModel != "" {
+		req.Model = o.UpstreamModel
+	}
+	if o.Temperature != nil {
+		req.Temperature = o.Temperature
+	}
+	if o.MaxTokens != nil {
+		req.MaxTokens = o.MaxTokens
+	}
+	if o.TopP != nil {
+		req.TopP = o.TopP
+	}
+	if o.ReasoningEffort != nil {
+		req.ReasoningEffort = o.ReasoningEffort
+	}
+}

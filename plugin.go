@@ -1,0 +1,140 @@
+package awaken
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/awaken-go/awaken/state"
+)
+
+// Plugin adds behaviour to the agents that list it in plugin_ids.
+//
+// A plugin is registered once for each agent that loads it, when the agent is
+// resolved, and shared by all of the agent's runs: per-run values belong in state
+// keys, not in the plugin.
+type Plugin interface {
+	// Name is the plugin's id.
+	Name() string
+	// Register says what the plugin contributes.
+	Register(r *Registrar) error
+}
+
+// Activator is a plugin that wants to set up state when a run takes up an agent:
+// at its start, and after a handoff.
+type Activator interface {
+	Activate(ctx context.Context, h *HookCall) error
+}
+
+// Deactivator is a plugin that wants to clean up when a handoff takes a run away
+// from its agent.
+type Deactivator interface {
+	Deactivate(ctx context.Context, h *HookCall) error
+}
+
+// Registrar collects what one plugin contributes to one agent. Its methods return
+// no errors: duplicates and other mistakes are collected and reported together.
+type Registrar struct {
+	// Agent is the agent that loads the plugin. Sections can be read from it.
+	Agent *AgentSpec
+
+	plugin   string
+	internal bool
+	active   bool // contributes hooks, gates, tools and transforms
+	to       *resolved
+}
+
+// Section announces the plugin's configuration.
+func (r *Registrar) Section(s AnySection) {
+	d := s.Describe()
+	if owner, ok := r.to.sectionOwner[d.Key]; ok {
+		r.to.problem("section_conflict", "section %q is declared by plugins %q and %q", d.Key, owner, r.plugin)
+		return
+	}
+	r.to.sectionOwner[d.Key] = r.plugin
+	r.to.sections = append(r.to.sections, s)
+}
+
+// Key registers state keys.
+func (r *Registrar) Key(keys ...state.AnyKey) { r.to.keys = append(r.to.keys, keys...) }
+
+// On calls h at phase p.
+func (r *Registrar) On(p Phase, h Hook) {
+	if p >= phaseCount {
+		r.to.problem("bad_phase", "plugin %q registers a hook for %s", r.plugin, p)
+		return
+	}
+	if r.active {
+		r.to.hooks[p] = append(r.to.hooks[p], ownedHook{r.plugin, h})
+	}
+}
+
+// Gate asks g about every tool call.
+func (r *Registrar) Gate(g Gate) {
+	if r.active {
+		r.to.gates = append(r.to.gates, ownedGate{r.plugin, g})
+	}
+}
+
+// Tool adds tools.
+func (r *Registrar) Tool(tools ...Tool) {
+	if r.active {
+		for _, t := range tools {
+			r.to.addTool(t, fmt.Sprintf("plugin %q", r.plugin))
+		}
+	}
+}
+
+// Transform lets t change every request.
+func (r *Registrar) Transform(t Transform) {
+	if r.active {
+		r.to.transforms = append(r.to.transforms, ownedTransform{r.plugin, t})
+	}
+}
+
+// Stop adds a stop policy.
+func (r *Registrar) Stop(p StopPolicy) {
+	if r.active {
+		r.to.policies = append(r.to.policies, p)
+	}
+}
+
+// Handle handles the actions of one name.
+func (r *Registrar) Handle(h ActionHandler) {
+	if _, dup := r.to.actions[h.name]; dup {
+		r.to.problem("action_conflict", "plugin %q handles action %q, which has a handler already", r.plugin, h.name)
+		return
+	}
+	r.to.actions[h.name] = ownedAction{r.plugin, h}
+}
+
+// HandleEffect handles the effects of one name.
+func (r *Registrar) HandleEffect(h EffectHandler) {
+	if _, dup := r.to.effects[h.name]; dup {
+		r.to.problem("effect_conflict", "plugin %q handles effect %q, which has a handler already", r.plugin, h.name)
+		return
+	}
+	r.to.effects[h.name] = ownedEffect{r.plugin, h}
+}
+
+type (
+	ownedHook struct {
+		plugin string
+		Hook
+	}
+	ownedGate struct {
+		plugin string
+		Gate
+	}
+	ownedTransform struct {
+		plugin string
+		Transform
+	}
+	ownedAction struct {
+		plugin string
+		ActionHandler
+	}
+	ownedEffect struct {
+		plugin string
+		EffectHandler
+	}
+)

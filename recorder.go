@@ -1,0 +1,214 @@
+package awaken
+
+import (
+	"context"
+	"time"
+)
+
+// recorder numbers a run's events, hands them to the sink, and collects what the
+// next commit has to hold.
+//
+// Events that claim something durable are held until the commit that makes it
+// true; whatever comes after a held event is held with it, so that the order is
+// kept. Deltas are not held, and are coalesced for the commit.
+type recorder struct {
+	sink  Sink
+	runID string
+	now   func() time.Time
+	keep  bool // entries are wanted by the store
+
+	epoch uint64
+	seq   uint64
+	time  int64 // unix ms, refreshed by every event but only now and then by deltas
+
+	entries []Entry // since the last commit, in order of seq; coalesced ones still open
+	open    []coalescing
+	held    []Entry
+	err     error // the sink's; nothing is emitted after it
+
+	text   slab[TextDelta]
+	reason slab[ReasoningDelta]
+	args   slab[ToolCallDelta]
+}
+
+// coalescing is a run of deltas that becomes one entry.
+type coalescing struct {
+	kind  byte // t, r, a, s
+	id    string
+	name  string
+	buf   []byte
+	entry int // index in entries
+}
+
+// slab hands out values from blocks that double in size, so that a stream of
+// chunks costs a handful of allocations however long it is.
+type slab[T any] struct {
+	free []T
+	size int
+}
+
+func (s *slab[T]) next() *T {
+	if len(s.free) == 0 {
+		s.size = max(8, min(2*s.size, 256))
+		s.free = make([]T, s.size)
+	}
+	v := &s.free[0]
+	s.free = s.free[1:]
+	return v
+}
+
+// emit sends an event that claims nothing durable.
+func (o *recorder) emit(ctx context.Context, ev Event) {
+	o.time = o.now().UnixMilli()
+	e := o.number(ev)
+	if o.keep {
+		o.record(e)
+	}
+	o.send(ctx, e)
+}
+
+// hold keeps an event back until the next commit.
+func (o *recorder) hold(ev Event) {
+	o.time = o.now().UnixMilli()
+	e := o.number(ev)
+	if o.keep {
+		o.entries = append(o.entries, e)
+	}
+	o.held = append(o.held, e)
+}
+
+func (o *recorder) number(ev Event) Entry {
+	o.seq++
+	return Entry{Cursor: Cursor{o.epoch, o.seq}, RunID: o.runID, Time: o.time, Event: ev}
+}
+
+func (o *recorder) send(ctx context.Context, e Entry) {
+	if len(o.held) > 0 {
+		o.held = append(o.held, e)
+		return
+	}
+	if o.err == nil {
+		o.err = o.sink.Emit(ctx, e)
+	}
+}
+
+// record takes an event into the next commit.
+func (o *recorder) record(e Entry) {
+	switch ev := e.Event.(type) {
+	case *TextDelta:
+		o.coalesce(e, 't', "", "", ev.Delta)
+	case *ReasoningDelta:
+		o.coalesce(e, 'r', "", "", ev.Delta)
+	case *ToolCallDelta:
+		o.coalesce(e, 'a', ev.ID, "", ev.ArgsDelta)
+	case *ToolCallStreamDelta:
+		o.coalesce(e, 's', ev.ID, ev.Name, ev.Delta)
+	case *StreamReset:
+		o.close() // what comes after belongs to another attempt
+		o.entries = append(o.entries, e)
+	default:
+		o.entries = append(o.entries, e)
+	}
+}
+
+func (o *recorder) coalesce(e Entry, kind byte, id, name, text string) {
+	for i := range o.open {
+		if c := &o.open[i]; c.kind == kind && c.id == id {
+			c.buf = append(c.buf, text...)
+			at := &o.entries[c.entry]
+			at.Chunks = append(at.Chunks, Chunk{e.Seq, len(text)})
+			return
+		}
+	}
+	o.open = append(o.open, coalescing{kind: kind, id: id, name: name, buf: append(make([]byte, 0, 256), text...), entry: len(o.entries)})
+	e.Chunks = append(make([]Chunk, 0, 16), Chunk{e.Seq, len(text)})
+	o.entries = append(o.entries, e)
+}
+
+// close gives every open coalesced entry its text.
+func (o *recorder) close() {
+	for i := range o.open {
+		c := &o.open[i]
+		text := string(c.buf)
+		var ev Event
+		switch c.kind {
+		case 't':
+			ev = &TextDelta{text}
+		case 'r':
+			ev = &ReasoningDelta{text}
+		case 'a':
+			ev = &ToolCallDelta{c.id, text}
+		case 's':
+			ev = &ToolCallStreamDelta{c.id, c.name, text}
+		}
+		o.entries[c.entry].Event = ev
+	}
+	clear(o.open)
+	o.open = o.open[:0]
+}
+
+// take returns the entries for a commit: everything up to the highest number.
+func (o *recorder) take() []Entry {
+	o.close()
+	return o.entries
+}
+
+// mark is a place to go back to with undo.
+type mark struct {
+	seq           uint64
+	entries, held int
+}
+
+func (o *recorder) mark() mark { return mark{o.seq, len(o.entries), len(o.held)} }
+
+// undo takes back what was held since m. Nothing may have been emitted since.
+func (o *recorder) undo(m mark) {
+	o.seq = m.seq
+	o.entries = o.entries[:min(m.entries, len(o.entries))]
+	o.held = o.held[:m.held]
+}
+
+// committed publishes what was held.
+func (o *recorder) committed(ctx context.Context) {
+	clear(o.entries)
+	o.entries = o.entries[:0]
+	held := o.held
+	o.held = nil
+	for _, e := range held {
+		o.send(ctx, e)
+	}
+	clear(held)
+	o.held = held[:0]
+}
+
+// The hot deltas. They refresh the time only now and then: reading the clock costs
+// more than everything else they do.
+
+func (o *recorder) textDelta(ctx context.Context, s string) {
+	ev := o.text.next()
+	ev.Delta = s
+	o.delta(ctx, ev)
+}
+
+func (o *recorder) reasoningDelta(ctx context.Context, s string) {
+	ev := o.reason.next()
+	ev.Delta = s
+	o.delta(ctx, ev)
+}
+
+func (o *recorder) argsDelta(ctx context.Context, id, s string) {
+	ev := o.args.next()
+	ev.ID, ev.ArgsDelta = id, s
+	o.delta(ctx, ev)
+}
+
+func (o *recorder) delta(ctx context.Context, ev Event) {
+	if o.seq%32 == 0 {
+		o.time = o.now().UnixMilli()
+	}
+	e := o.number(ev)
+	if o.keep {
+		o.record(e)
+	}
+	o.send(ctx, e)
+}

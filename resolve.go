@@ -1,0 +1,250 @@
+package awaken
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+// resolved is an agent that is ready to run. It is immutable and shared by runs.
+type resolved struct {
+	spec      *AgentSpec
+	modelSpec *ModelSpec
+	model     llm.Model
+	system    []llm.Block // the system prompt
+
+	plugins    []Plugin
+	hooks      [phaseCount][]ownedHook
+	gates      []ownedGate
+	transforms []ownedTransform
+	actions    map[string]ownedAction
+	effects    map[string]ownedEffect
+	policies   []StopPolicy // beyond max_rounds
+	maxRounds  StopPolicy
+	tolerant   bool // go on after an inference error, because a policy counts them
+	keys       []state.AnyKey
+	schema     *state.Schema
+
+	tools   map[string]*toolEntry // offered
+	offered []llm.Tool            // the same for the model, sorted by id
+
+	sections     []AnySection
+	sectionOwner map[string]string
+	allTools     map[string]*toolEntry // before the catalogue
+	toolSource   map[string]string
+
+	problems []Diagnostic
+	warnings []Diagnostic
+}
+
+// compile resolves an agent in three stages: look up what it refers to, register
+// its plugins, put its tools together. It goes on after a mistake, to find more.
+func (reg *Registry) compile(spec *AgentSpec) *resolved {
+	own := *spec
+	own.decoded = map[string]any{}
+	r := &resolved{
+		spec:         &own,
+		actions:      map[string]ownedAction{},
+		effects:      map[string]ownedEffect{},
+		sectionOwner: map[string]string{},
+		allTools:     map[string]*toolEntry{},
+		toolSource:   map[string]string{},
+	}
+	r.lookUp(reg)
+	r.loadPlugins(reg)
+	r.collectTools(reg)
+	return r
+}
+
+func (r *resolved) problem(code, format string, args ...any) {
+	r.problems = append(r.problems, Diagnostic{Code: code, Severity: SeverityError, Namespace: "agents", ID: r.spec.ID, Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *resolved) missing(code, namespace, id, format string, args ...any) {
+	r.problem(code, format, args...)
+	r.problems[len(r.problems)-1].DependsOn = namespace + "/" + id
+}
+
+func (r *resolved) warn(code, format string, args ...any) {
+	r.warnings = append(r.warnings, Diagnostic{Code: code, Severity: Warning, Namespace: "agents", ID: r.spec.ID, Message: fmt.Sprintf(format, args...)})
+}
+
+// Stage 1: model, provider, delegates, stop conditions.
+func (r *resolved) lookUp(reg *Registry) {
+	spec := r.spec
+	if b := spec.Backend; b != nil && b.Kind != "awaken" {
+		r.problem("unsupported_backend", "backend.kind is %q, and this runtime only runs awaken agents", b.Kind)
+	}
+	if spec.Endpoint != nil {
+		r.problem("unsupported_backend", "endpoint is set: a remote agent cannot be run directly")
+	}
+	if spec.SystemPrompt != "" {
+		r.system = []llm.Block{llm.Text(spec.SystemPrompt)}
+	}
+	r.modelSpec = reg.models[spec.ModelID]
+	switch {
+	case spec.ModelID == "":
+		r.problem("agent_missing_model", "model_id is empty")
+	case r.modelSpec == nil:
+		r.missing("agent_missing_model", "models", spec.ModelID, "model_id is %q, which is not defined, have %q", spec.ModelID, slices.Sorted(maps.Keys(reg.models)))
+	default:
+		if r.model = reg.providers[r.modelSpec.ProviderID]; r.model == nil {
+			r.missing("model_missing_provider", "providers", r.modelSpec.ProviderID, "model %q has provider_id %q, which is not defined, have %q",
+				spec.ModelID, r.modelSpec.ProviderID, slices.Sorted(maps.Keys(reg.providers)))
+		}
+	}
+	for _, id := range spec.Delegates {
+		if reg.agents[id] == nil {
+			r.missing("agent_missing_delegate", "agents", id, "delegates lists %q, which is not defined", id)
+		}
+	}
+	r.maxRounds, _ = StopCondition{Type: "max_rounds", Limit: spec.maxRounds()}.Policy()
+	for _, c := range spec.StopConditions {
+		p, err := c.Policy()
+		if err != nil {
+			continue // Validate has said so
+		}
+		r.policies = append(r.policies, p)
+		r.tolerant = r.tolerant || c.Type == "consecutive_errors" && c.Limit > 0
+	}
+}
+
+// Stage 2: plugins, sections, state keys.
+func (r *resolved) loadPlugins(reg *Registry) {
+	spec := r.spec
+	r.keys = builtinKeys()
+	for _, h := range builtinActions() {
+		r.actions[h.name] = ownedAction{"runtime", h}
+	}
+	for _, id := range spec.PluginIDs {
+		p := reg.plugins[id]
+		if p == nil {
+			r.missing("agent_missing_plugin", "plugins", id, "plugin_ids lists %q, which is not there, have %q", id, slices.Sorted(maps.Keys(reg.plugins)))
+			continue
+		}
+		r.plugins = append(r.plugins, p)
+		rg := &Registrar{Agent: spec, plugin: id, to: r,
+			active: len(spec.ActiveHookFilter) == 0 || slices.Contains(spec.ActiveHookFilter, id)}
+		if err := register(p, rg); err != nil {
+			r.problem("plugin_failed", "plugin %q: %v", id, err)
+		}
+	}
+	for _, id := range spec.ActiveHookFilter {
+		if !slices.Contains(spec.PluginIDs, id) {
+			r.problem("agent_hook_filter_plugin_not_loaded", "active_hook_filter lists %q, which plugin_ids does not", id)
+		}
+	}
+	r.checkSections()
+	var err error
+	if r.schema, err = state.NewSchema(r.keys...); err != nil {
+		r.problem("key_conflict", "%v", err)
+	}
+}
+
+func register(p Plugin, rg *Registrar) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("register panicked: %v", v)
+		}
+	}()
+	return p.Register(rg)
+}
+
+// runtimeSections are read by the runtime itself, now or in a layer around it.
+var runtimeSections = []string{"retry", "compaction", "permission"}
+
+func (r *resolved) checkSections() {
+	for _, s := range r.sections {
+		d := s.Describe()
+		raw := r.spec.Sections[d.Key]
+		if len(raw) > 0 {
+			if sch, err := schema.Compile(d.Schema); err != nil {
+				r.problem("invalid_section_schema", "section %q: %v", d.Key, err)
+			} else if err := sch.Check(raw); err != nil {
+				for _, e := range flatten(err) {
+					r.problem("invalid_section", "sections[%q]%v", d.Key, e)
+				}
+				continue
+			}
+		}
+		v, err := s.decode(raw)
+		if err != nil {
+			r.problem("invalid_section", "%v", err)
+			continue
+		}
+		r.spec.decoded[d.Key] = v
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.spec.Sections)) {
+		if _, ok := r.sectionOwner[key]; !ok && !slices.Contains(runtimeSections, key) {
+			r.warn("unclaimed_section", "sections has %q, which no loaded plugin reads (a typo?)", key)
+		}
+	}
+}
+
+// Stage 3: tools.
+func (r *resolved) collectTools(reg *Registry) {
+	plugin := r.allTools // plugins came first, but global tools have the older right
+	r.allTools = make(map[string]*toolEntry, len(reg.tools)+len(plugin))
+	for _, e := range reg.tools {
+		r.allTools[e.spec.ID] = e
+	}
+	for _, id := range slices.Sorted(maps.Keys(plugin)) {
+		if r.allTools[id] != nil {
+			r.problem("tool_conflict", "tool %q of %s is also a global tool", id, r.toolSource[id])
+			continue
+		}
+		r.allTools[id] = plugin[id]
+	}
+	c, err := newCatalogue(r.spec)
+	if err != nil {
+		return // Validate has said so
+	}
+	ids := slices.Sorted(maps.Keys(r.allTools))
+	r.warnings = append(r.warnings, c.diagnose(r.spec.ID, ids)...)
+	r.tools = make(map[string]*toolEntry, len(ids))
+	for _, id := range ids {
+		if c.offers(id) {
+			r.tools[id] = r.allTools[id]
+			r.offered = append(r.offered, r.allTools[id].desc)
+		}
+	}
+	r.checkPermissionRules()
+}
+
+func (r *resolved) addTool(t Tool, source string) {
+	e, err := newToolEntry(t)
+	if err != nil {
+		r.problem("invalid_tool", "tool %q of %s: %v", t.Spec().ID, source, err)
+		return
+	}
+	if first, dup := r.toolSource[e.spec.ID]; dup {
+		r.problem("tool_conflict", "tool %q comes from %s and from %s", e.spec.ID, first, source)
+		return
+	}
+	r.allTools[e.spec.ID], r.toolSource[e.spec.ID] = e, source
+}
+
+// checkPermissionRules warns about rules for tools that the catalogue removed.
+func (r *resolved) checkPermissionRules() {
+	var section struct {
+		Rules []struct {
+			Tool string `json:"tool"`
+		} `json:"rules"`
+	}
+	if raw := r.spec.Sections["permission"]; len(raw) == 0 || json.Unmarshal(raw, &section) != nil {
+		return
+	}
+	for i, rule := range section.Rules {
+		name, _, _ := strings.Cut(rule.Tool, "(")
+		name = strings.TrimSpace(name)
+		if r.allTools[name] != nil && r.tools[name] == nil {
+			r.warn("permission_rule_for_removed_tool", `sections["permission"].rules[%d] names tool %q, which the tool catalogue removes`, i, name)
+		}
+	}
+}

@@ -1,0 +1,610 @@
+package awaken
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+// begin takes a thread, and finds or makes the run that the request is about.
+func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (_ *run, err error) {
+	if err := req.validate(); err != nil {
+		return nil, err
+	}
+	threadID := req.ThreadID
+	if req.Continue != "" {
+		old, err := rt.cfg.Store.LoadRun(ctx, req.Continue)
+		if err != nil {
+			return nil, fmt.Errorf("continue run %s: %w", req.Continue, err)
+		}
+		if threadID != "" && threadID != old.ThreadID {
+			return nil, fmt.Errorf("%w: run %s is on thread %s, not %s", ErrInvalid, req.Continue, old.ThreadID, threadID)
+		}
+		if threadID = old.ThreadID; old.Status == RunDone {
+			return rt.replay(ctx, req, old)
+		}
+	}
+	if threadID == "" {
+		if len(req.Decisions) > 0 || req.Rewind != "" {
+			return nil, fmt.Errorf("%w: decisions and rewind need a thread_id", ErrInvalid)
+		}
+		threadID = rt.cfg.NewID()
+	}
+	runCtx, cancel := context.WithCancelCause(ctx)
+	r := &run{rt: rt, req: req, ctx: runCtx, reg: rt.registry.Load(),
+		active: &activeRun{cancel: cancel, wake: make(chan struct{}, 1), done: make(chan struct{})}}
+	r.info.ThreadID = threadID
+	if r.active.runID = req.RunID; r.active.runID == "" {
+		if r.active.runID = req.Continue; r.active.runID == "" {
+			r.active.runID = rt.cfg.NewID()
+		}
+	}
+	if err := rt.register(threadID, r.active); err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			rt.release(r)
+		}
+	}()
+	cp, err := rt.cfg.Store.Acquire(ctx, threadID)
+	if err != nil {
+		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
+	}
+	if err := r.open(ctx, cp, sink); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// replay answers a request to continue a run that is done. Decisions that were
+// taken before are taken to be the same request again.
+func (rt *Runtime) replay(ctx context.Context, req *RunRequest, old *Run) (*run, error) {
+	if req.cancel {
+		return &run{replayed: &RunResult{}}, nil
+	}
+	if len(req.Decisions) > 0 {
+		calls, err := rt.cfg.Store.Calls(ctx, old.RunID)
+		if err != nil {
+			return nil, err
+		}
+		for i := range req.Decisions {
+			if dup, err := checkDecision(calls, &req.Decisions[i], rt.cfg.Now()); err != nil {
+				return nil, err
+			} else if !dup {
+				return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, ErrConflict)
+			}
+		}
+		return &run{replayed: &RunResult{RunID: old.RunID, ThreadID: old.ThreadID, AgentID: old.AgentID, Response: old.FinalOutput,
+			Status: old.Status, Termination: *old.Termination, Steps: old.Steps, Usage: old.Usage, CostUSD: old.CostUSD}}, nil
+	}
+	return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, ErrConflict)
+}
+
+// open sets the run up from what its thread holds.
+func (r *run) open(ctx context.Context, cp *Checkpoint, sink Sink) error {
+	req, cfg := r.req, &r.rt.cfg
+	old := cp.Run
+	unfinished := old != nil && old.Status != RunDone
+	switch {
+	case req.Continue != "":
+		if !unfinished || old.RunID != req.Continue {
+			return fmt.Errorf("continue run %s: %w: it is not the thread's open run", req.Continue, ErrConflict)
+		}
+		r.resumed = true
+	case len(req.Decisions) > 0:
+		if !unfinished {
+			return fmt.Errorf("thread %s has no waiting run: %w", r.info.ThreadID, ErrNotFound)
+		}
+		r.resumed = true
+	case unfinished && (req.RunID == "" || req.RunID == old.RunID):
+		r.resumed = true // new input for the run that waits, or was cut off
+	}
+	r.fence, r.generation, r.count = cp.Fence, cp.Generation, cp.Thread.MessageCount
+	now := cfg.Now()
+	if r.resumed {
+		r.rec = *old
+		r.response = lastText(cp.View, r.rec.RunID)
+		if req.AgentID != "" && req.AgentID != r.rec.AgentID {
+			return fmt.Errorf("%w: run %s belongs to agent %q, not %q", ErrInvalid, old.RunID, old.AgentID, req.AgentID)
+		}
+	} else {
+		if unfinished {
+			return fmt.Errorf("%w: thread %s has an open run %s: continue or cancel it first", ErrConflict, r.info.ThreadID, old.RunID)
+		}
+		if err := r.newRecord(ctx, cp, now); err != nil {
+			return err
+		}
+	}
+	if req.Overrides != nil {
+		r.rec.Overrides = req.Overrides
+	}
+	if len(req.FrontendTools) > 0 {
+		r.rec.FrontendTools = req.FrontendTools
+	}
+	r.info = r.rec.Info()
+	if req.Mode != "" {
+		r.info.Mode = req.Mode
+	}
+	r.active.runID = r.info.RunID
+	agent, err := r.reg.agent(r.info.AgentID)
+	if err != nil {
+		return err
+	}
+	r.agent = agent
+	r.rec.ResolutionID = r.reg.ID()
+	if err := r.restore(cp); err != nil {
+		return err
+	}
+	for _, spec := range r.rec.FrontendTools {
+		e, err := newToolEntry(FrontendTool(spec))
+		if err != nil {
+			return fmt.Errorf("%w: frontend tool %q: %w", ErrInvalid, spec.ID, err)
+		}
+		if r.frontend == nil {
+			r.frontend = map[string]*toolEntry{}
+		}
+		r.frontend[spec.ID] = e
+	}
+	r.offerTools()
+	_, none := cfg.Store.(nothing)
+	r.out = recorder{sink: sink, runID: r.info.RunID, now: cfg.Now, keep: !none, epoch: cp.Fence, seq: cp.Seq}
+	r.msgs = llm.NewMessages(cp.View...)
+	if r.resumed {
+		if err := r.takeUp(cp); err != nil {
+			return err
+		}
+	}
+	return r.takeInput(cp)
+}
+
+// newRecord makes the record of a new run.
+func (r *run) newRecord(ctx context.Context, cp *Checkpoint, now time.Time) error {
+	req := r.req
+	if req.RunID != "" {
+		if _, err := r.rt.cfg.Store.LoadRun(ctx, req.RunID); err == nil {
+			return fmt.Errorf("%w: run %s exists already", ErrConflict, req.RunID)
+		} else if !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	agentID := req.AgentID
+	if agentID == "" {
+		agentID = r.inferAgent(cp)
+	}
+	origin := req.Origin
+	if origin == "" {
+		origin = "user"
+	}
+	r.rec = Run{RunID: r.active.runID, ThreadID: r.info.ThreadID, AgentID: agentID, ParentRunID: req.ParentRunID,
+		ParentThreadID: req.ParentThreadID, ParentToolCallID: req.ParentToolCallID, DispatchID: req.DispatchID,
+		SessionID: req.SessionID, TransportRequestID: req.TransportRequestID, Origin: origin, Adapter: req.Adapter,
+		Status: RunCreated, CreatedAt: now.Unix(), StartedAt: now.Unix()}
+	if req.Mode != "foreground" {
+		r.rec.Mode = req.Mode
+	}
+	return nil
+}
+
+// inferAgent chooses the agent of a request that names none: the one the thread
+// was handed to, the one that ran last, the default.
+func (r *run) inferAgent(cp *Checkpoint) string {
+	var active string
+	if raw := cp.ThreadState[ActiveAgent.Name()]; raw != nil && json.Unmarshal(raw, &active) == nil && active != "" {
+		return active
+	}
+	if cp.Run != nil && cp.Run.AgentID != "" {
+		return cp.Run.AgentID
+	}
+	return DefaultAgentID
+}
+
+// restore fills the state: the thread's, and the run's when it is continued.
+func (r *run) restore(cp *Checkpoint) error {
+	r.st = state.NewStore(r.agent.schema)
+	if err := r.st.Restore(cp.ThreadState, state.Skip); err != nil {
+		return err
+	}
+	if r.resumed {
+		if err := r.st.Restore(cp.RunState, state.Skip); err != nil {
+			return err
+		}
+	}
+	if err := r.st.Seed(r.req.Seed); err != nil {
+		return fmt.Errorf("%w: seed: %w", ErrInvalid, err)
+	}
+	return nil
+}
+
+// takeUp finds the calls that were open when the run stopped, and applies the
+// decisions on them.
+func (r *run) takeUp(cp *Checkpoint) error {
+	r.stepClosed = true
+	for _, s := range cp.Calls {
+		if s.RunID != r.info.RunID {
+			continue
+		}
+		c := &call{state: s, entry: r.tool(s.ToolName)}
+		for i := len(cp.View) - 1; i >= 0 && cp.View[i].Role == llm.ToolRole; i-- {
+			if cp.View[i].ToolCallID == s.CallID {
+				c.message, c.appended = cp.View[i], true
+			}
+		}
+		if s.Status.Terminal() && c.message == nil {
+			c.message = &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Content: s.Result.content(), Metadata: &llm.Metadata{RunID: s.RunID, StepIndex: &s.Step}}
+		}
+		r.calls = append(r.calls, c)
+	}
+	// A step whose answers are all in is over.
+	if !r.openCalls() {
+		done := true
+		for _, c := range r.calls {
+			done = done && c.appended
+		}
+		if done {
+			r.calls = nil
+		}
+	}
+	r.expire()
+	accepted := 0
+	var refused []error
+	for _, d := range r.req.Decisions {
+		if err := r.decide(d); err != nil {
+			refused = append(refused, err)
+			r.rejected = append(r.rejected, err.Error())
+		} else {
+			accepted++
+		}
+	}
+	r.takeItems(cp.Inbox)
+	if len(refused) > 0 && accepted == 0 && len(r.req.Messages) == 0 && len(r.changed) == 0 {
+		return errors.Join(refused...)
+	}
+	return nil
+}
+
+// takeInput adds the request's messages. A visible message of the user takes the
+// place of everything that was waiting.
+func (r *run) takeInput(cp *Checkpoint) error {
+	if !r.resumed {
+		r.takeItems(cp.Inbox)
+	}
+	if r.req.Rewind != "" {
+		if err := r.rewind(cp); err != nil {
+			return err
+		}
+	}
+	for _, m := range r.req.Messages {
+		if m.Role == llm.User && !m.IsInternal() && len(r.req.Decisions) == 0 {
+			r.supersede("[tool call superseded]")
+			break
+		}
+	}
+	if !r.resumed {
+		r.dropUnanswered(cp)
+	}
+	from := r.count + len(r.added) + 1
+	for _, m := range r.req.Messages {
+		r.add(r.adopt(m))
+	}
+	if r.rec.Input == nil {
+		r.rec.Input = &llm.Interval{FromSeq: from, ToSeq: r.count + len(r.added)}
+	}
+	return nil
+}
+
+// rewind hides a message and everything after it.
+func (r *run) rewind(cp *Checkpoint) error {
+	at := -1
+	for i, m := range cp.View {
+		if m.ID == r.req.Rewind {
+			at = i
+		}
+	}
+	if at < 0 {
+		return fmt.Errorf("rewind: message %q: %w on thread %s", r.req.Rewind, ErrNotFound, r.info.ThreadID)
+	}
+	log, err := r.rt.cfg.Store.Messages(r.ctx, r.info.ThreadID, MessageQuery{})
+	if err != nil {
+		return fmt.Errorf("rewind: %w", err)
+	}
+	seq := 0
+	for _, rec := range log {
+		if rec.Message.ID == r.req.Rewind {
+			seq = rec.Seq
+			break
+		}
+	}
+	for _, c := range r.calls {
+		if !c.state.Status.Terminal() {
+			s := *c.state
+			s.Status, s.UpdatedAt = CallCancelled, r.rt.cfg.Now().UnixMilli()
+			r.setState(c, &s)
+		}
+	}
+	r.calls = nil
+	r.added = append(r.added, &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.System, Visibility: llm.Internal,
+		Metadata: &llm.Metadata{Rewind: &llm.Rewind{FromSeq: seq}, RunID: r.info.RunID}})
+	r.msgs = r.msgs.Cut(at)
+	return nil
+}
+
+// supersede retracts the calls that are open: the model will not see that it asked.
+func (r *run) supersede(text string) {
+	if len(r.calls) == 0 {
+		return
+	}
+	at := r.msgs.Len() - 1
+	for at >= 0 && len(r.msgs.At(at).ToolCalls) == 0 {
+		at--
+	}
+	retracted := map[string]bool{}
+	now := r.rt.cfg.Now().UnixMilli()
+	for _, c := range r.calls {
+		if c.message != nil && !c.appended {
+			r.added = append(r.added, c.message)
+			c.appended = true
+		}
+		if c.state.Status.Terminal() {
+			continue
+		}
+		s := *c.state
+		s.Status, s.UpdatedAt = CallCancelled, now
+		r.setState(c, &s)
+		retracted[s.CallID] = true
+		r.added = append(r.added, &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Visibility: llm.Internal,
+			Content: []llm.Block{llm.Text(text)}, Metadata: r.metadata()})
+	}
+	if at >= 0 {
+		m := r.msgs.At(at)
+		var keep []llm.ToolCall
+		var answers []*llm.Message
+		for _, tc := range m.ToolCalls {
+			for _, c := range r.calls {
+				if c.state.CallID == tc.ID && !retracted[tc.ID] && c.message != nil {
+					keep, answers = append(keep, tc), append(answers, c.message)
+				}
+			}
+		}
+		r.msgs = r.msgs.Cut(at)
+		if m = withCalls(m, keep); !m.Empty() {
+			r.msgs = r.msgs.Append(m).Append(answers...)
+		}
+	}
+	r.calls = nil
+}
+
+// dropUnanswered leaves calls that never got an answer out of what a new run's
+// model is shown.
+func (r *run) dropUnanswered(cp *Checkpoint) {
+	open := unanswered(cp.View)
+	if len(open) == 0 || r.msgs.Len() < len(cp.View) {
+		return
+	}
+	for _, c := range open {
+		r.added = append(r.added, &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: c.ID, Visibility: llm.Internal,
+			Content: []llm.Block{llm.Text("[tool call was never answered]")}, Metadata: r.metadata()})
+	}
+	log := append(append([]*llm.Message{}, cp.View...), r.added...)
+	r.msgs = llm.NewMessages(fold(log)...)
+}
+
+// findCall returns the call a decision is about, by its id or its suspension's.
+func findCall(calls []*CallState, target string) *CallState {
+	for i := len(calls) - 1; i >= 0; i-- {
+		if calls[i].CallID == target || calls[i].SuspensionID() == target && target != "" {
+			return calls[i]
+		}
+	}
+	return nil
+}
+
+// checkDecision reports whether d repeats a decision that was taken, and otherwise
+// whether it can be taken.
+func checkDecision(calls []*CallState, d *Decision, now time.Time) (dup bool, err error) {
+	s := findCall(calls, d.Target)
+	if s == nil {
+		return false, fmt.Errorf("decision on %q: %w: no such tool call or suspension", d.Target, ErrNotFound)
+	}
+	switch {
+	case s.Decision != nil && d.ID != "" && s.Decision.ID == d.ID:
+		return true, nil
+	case s.Status != CallSuspended:
+		return false, fmt.Errorf("decision on %q: %w: it is %s", d.Target, ErrDecided, s.Status)
+	case s.expired(now):
+		return false, fmt.Errorf("decision on %q: %w", d.Target, ErrExpired)
+	}
+	if rs := s.Ticket.Suspension.ResponseSchema; len(rs) > 0 && d.Action == ActionResume {
+		sch, err := schema.Compile(rs)
+		if err != nil {
+			return false, fmt.Errorf("decision on %q: response schema: %w", d.Target, err)
+		}
+		result := d.Result
+		if len(result) == 0 {
+			result = json.RawMessage("null")
+		}
+		if err := sch.Check(result); err != nil {
+			return false, fmt.Errorf("decision on %q: %w: result does not fit: %w", d.Target, ErrInvalid, err)
+		}
+	}
+	return false, nil
+}
+
+// decide applies a decision to a call of the step. What the decision asks for
+// happens when the call's mode says so.
+func (r *run) decide(d Decision) error {
+	states := make([]*CallState, len(r.calls))
+	for i, c := range r.calls {
+		states[i] = c.state
+	}
+	dup, err := checkDecision(states, &d, r.rt.cfg.Now())
+	if err != nil || dup {
+		return err
+	}
+	for _, c := range r.calls {
+		if c.state != findCall(states, d.Target) {
+			continue
+		}
+		if len(d.Arguments) > 0 && c.entry != nil {
+			if err := c.entry.schema.Check(d.Arguments); err != nil {
+				return fmt.Errorf("decision on %q: %w: arguments do not fit: %w", d.Target, ErrInvalid, err)
+			}
+		}
+		r.takeDecision(c, d)
+	}
+	return nil
+}
+
+func (r *run) takeDecision(c *call, d Decision) {
+	now := r.rt.cfg.Now().UnixMilli()
+	if d.UpdatedAt == 0 {
+		d.UpdatedAt = now
+	}
+	s := *c.state
+	s.Decision, s.UpdatedAt, s.Status = &d, now, CallResuming
+	c.resume = nil
+	if d.Action == ActionCancel {
+		s.Status = CallCancelled
+		res := ErrorResult("", refusal(&s, &d))
+		res.ToolName = s.ToolName
+		res.Metadata = map[string]any{"rejected": true}
+		s.Result = res
+		c.message = &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Content: res.content(),
+			Metadata: &llm.Metadata{RunID: s.RunID, StepIndex: &s.Step}}
+		result := d.Result
+		if len(result) == 0 {
+			result = res.resumed()
+		}
+		r.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: result})
+	}
+	r.setState(c, &s)
+}
+
+// refusal is what the model is told about a call that people did not allow.
+func refusal(s *CallState, d *Decision) string {
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "The call of tool %q was refused", s.ToolName)
+	if d.Reason != "" {
+		fmt.Fprintf(&sb, ": %s", d.Reason)
+	}
+	sb.WriteString(". It was not made.")
+	return sb.String()
+}
+
+// expire deals with the suspensions whose time is over.
+func (r *run) expire() {
+	for _, c := range r.calls {
+		if !c.state.expired(r.rt.cfg.Now()) {
+			continue
+		}
+		switch c.state.Ticket.OnExpiry {
+		case ExpireApprove:
+			r.takeDecision(c, Decision{Target: c.state.CallID, ID: "expired", Action: ActionResume, Reason: "nobody decided in time"})
+		case ExpireEscalate:
+			s, t := *c.state, *c.state.Ticket
+			t.ExpiresAt = 0
+			s.Ticket, s.Escalated = &t, true
+			r.setState(c, &s)
+		default:
+			r.takeDecision(c, Decision{Target: c.state.CallID, ID: "expired", Action: ActionCancel, Reason: "nobody decided in time"})
+		}
+	}
+}
+
+// park commits the run as waiting and lets go of it. It returns nil when somebody
+// decided in the meantime, and the calls have to be looked at again.
+func (r *run) park(ctx context.Context) *end {
+	r.appendAnswers(true)
+	if !r.stepClosed {
+		r.stepClosed = true
+		r.rec.Steps++
+		r.stale = true
+		if err := r.phase(ctx, PhaseStepEnd, about{}); err != nil {
+			return r.fail(err)
+		}
+		r.snapshot()
+		r.out.hold(&StepEnd{})
+	}
+	m := r.out.mark()
+	before := r.rec
+	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunWaiting, "suspended", r.waiting()
+	return r.rest(ctx, m, before)
+}
+
+// awaitTasks parks a run that has nothing to do until its background tasks end.
+func (r *run) awaitTasks() *end {
+	m := r.out.mark()
+	before := r.rec
+	r.rec.Status, r.rec.StatusReason = RunWaiting, "awaiting_tasks"
+	r.rec.Waiting = &Waiting{Reason: WaitBackgroundTasks, TicketIDs: []string{}, Tickets: []WaitingTicket{}}
+	return r.rest(r.ctx, m, before)
+}
+
+func (r *run) rest(ctx context.Context, m mark, before Run) *end {
+	r.stale = true
+	r.snapshot()
+	e := &end{Termination: Termination{Type: Suspended}}
+	r.out.hold(&RunFinish{ThreadID: r.info.ThreadID, RunID: r.info.RunID, Identity: r.identity(), Result: r.output(), Termination: e.Termination})
+	err := r.commit(ctx, commitOptions{rest: true})
+	switch {
+	case err == nil:
+		return e
+	case errors.Is(err, ErrUnread):
+		r.out.undo(m)
+		r.rec, r.stale = before, true
+		if err := r.takeInbox(ctx); err != nil {
+			return r.fail(err)
+		}
+		return nil
+	}
+	r.out.undo(m)
+	r.rec = before
+	return r.fail(err)
+}
+
+// waiting describes the calls that wait.
+func (r *run) waiting() *Waiting {
+	w := &Waiting{Reason: WaitToolPermission, TicketIDs: []string{}, Tickets: []WaitingTicket{}}
+	for _, c := range r.calls {
+		s := c.state
+		if s.Status != CallSuspended {
+			continue
+		}
+		susp := s.Ticket.Suspension
+		w.TicketIDs = append(w.TicketIDs, susp.ID)
+		w.Tickets = append(w.Tickets, WaitingTicket{TicketID: susp.ID, ToolCallID: s.CallID, ToolName: s.ToolName, Arguments: s.Arguments,
+			ResumeMode: s.ResumeMode, Reason: susp.Message, Suspension: &susp, ExpiresAt: s.Ticket.ExpiresAt, Escalated: s.Escalated, UpdatedAt: s.UpdatedAt})
+		if s.ResumeMode == UseDecisionAsToolResult {
+			w.Reason = WaitUserInput
+		}
+	}
+	return w
+}
+
+// lastText is the last answer of a run.
+func lastText(view []*llm.Message, runID string) string {
+	for i := len(view) - 1; i >= 0; i-- {
+		m := view[i]
+		if m.Role == llm.Assistant && m.Metadata != nil && m.Metadata.RunID == runID {
+			if t := m.Text(); t != "" {
+				return t
+			}
+		}
+	}
+	return ""
+}
+
+func isRuntimeKey(name string) bool { return strings.HasPrefix(name, "__runtime.") }
+
+// escapePointer escapes a key for a JSON Pointer.
+func escapePointer(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}

@@ -1,0 +1,350 @@
+package awaken
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// RunStatus is where a run is in its life.
+type RunStatus string
+
+const (
+	RunCreated RunStatus = "created" // accepted, not started
+	RunRunning RunStatus = "running"
+	RunWaiting RunStatus = "waiting" // parked until somebody decides or answers
+	RunDone    RunStatus = "done"
+)
+
+// CanBecome reports whether the life of a run allows the step from s to next.
+func (s RunStatus) CanBecome(next RunStatus) bool {
+	switch s {
+	case next:
+		return true
+	case RunCreated:
+		return next == RunRunning || next == RunDone
+	case RunRunning:
+		return next == RunWaiting || next == RunDone
+	case RunWaiting:
+		return next == RunRunning || next == RunDone
+	}
+	return false
+}
+
+// TerminationType is the kind of a run's end.
+type TerminationType string
+
+const (
+	NaturalEnd        TerminationType = "natural_end"        // the model had nothing more to do
+	BehaviorRequested TerminationType = "behavior_requested" // a plugin ended it
+	Stopped           TerminationType = "stopped"            // a stop condition was met
+	Cancelled         TerminationType = "cancelled"
+	Blocked           TerminationType = "blocked" // a gate refused a call for good
+	Suspended         TerminationType = "suspended"
+	Failed            TerminationType = "error"
+)
+
+// Termination is why a run, or one activation of it, ended.
+type Termination struct {
+	Type    TerminationType
+	Code    string // stopped: which condition
+	Detail  string // stopped: in words
+	Message string // blocked: the reason; error: what went wrong
+}
+
+type stoppedWire struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// MarshalJSON writes {"type": …, "value": …}.
+func (t Termination) MarshalJSON() ([]byte, error) {
+	w := struct {
+		Type  TerminationType `json:"type"`
+		Value any             `json:"value,omitempty"`
+	}{Type: t.Type}
+	switch t.Type {
+	case Stopped:
+		w.Value = stoppedWire{t.Code, t.Detail}
+	case Blocked, Failed:
+		w.Value = t.Message
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, and the older plugin_requested.
+func (t *Termination) UnmarshalJSON(data []byte) error {
+	var w struct {
+		Type  TerminationType `json:"type"`
+		Value json.RawMessage `json:"value"`
+	}
+	if err := strict.Unmarshal(data, &w); err != nil {
+		return fmt.Errorf("termination: %w", err)
+	}
+	out := Termination{Type: w.Type}
+	var err error
+	switch w.Type {
+	case NaturalEnd, BehaviorRequested, Cancelled, Suspended:
+		if len(w.Value) > 0 && string(w.Value) != "null" {
+			err = errors.New(`field "value" is not expected`)
+		}
+	case "plugin_requested":
+		out.Type = BehaviorRequested
+	case Stopped:
+		var s stoppedWire
+		err = strict.Unmarshal(w.Value, &s)
+		out.Code, out.Detail = s.Code, s.Detail
+	case Blocked, Failed:
+		err = strict.Unmarshal(w.Value, &out.Message)
+	default:
+		err = errors.New("unknown type")
+	}
+	if err != nil {
+		return fmt.Errorf("termination %q: %w", w.Type, err)
+	}
+	*t = out
+	return nil
+}
+
+// String is the termination in one line, e.g. "stopped: max_rounds".
+func (t Termination) String() string {
+	switch {
+	case t.Code != "" && t.Detail != "":
+		return fmt.Sprintf("%s: %s (%s)", t.Type, t.Code, t.Detail)
+	case t.Code != "":
+		return fmt.Sprintf("%s: %s", t.Type, t.Code)
+	case t.Message != "":
+		return fmt.Sprintf("%s: %s", t.Type, t.Message)
+	}
+	return string(t.Type)
+}
+
+// reason is the termination as a status reason.
+func (t Termination) reason() string {
+	switch t.Type {
+	case NaturalEnd:
+		return "natural"
+	case Stopped:
+		return "stopped:" + t.Code
+	case Blocked:
+		return "blocked:" + t.Message
+	}
+	return string(t.Type)
+}
+
+// RunInfo says which run this is and where it came from.
+type RunInfo struct {
+	ThreadID           string `json:"thread_id"`
+	ParentThreadID     string `json:"parent_thread_id,omitempty"`
+	RunID              string `json:"run_id"`
+	ParentRunID        string `json:"parent_run_id,omitempty"`
+	AgentID            string `json:"agent_id"`
+	ParentToolCallID   string `json:"parent_tool_call_id,omitempty"`
+	DispatchID         string `json:"dispatch_id,omitempty"`
+	SessionID          string `json:"session_id,omitempty"`
+	TransportRequestID string `json:"transport_request_id,omitempty"`
+	Origin             string `json:"origin"`             // user, mcp, subagent, internal
+	Mode               string `json:"run_mode,omitempty"` // foreground (""), scheduled, resume, internal_wake
+	Adapter            string `json:"adapter,omitempty"`  // internal (""), acp, ai_sdk, ag_ui, a2a, mcp
+}
+
+// RunRequest asks for a run. The zero request, with messages, talks to the
+// thread's agent on a new thread.
+type RunRequest struct {
+	// AgentID names the agent. "" means the thread's active agent, or the one that
+	// ran last on the thread, or "default".
+	AgentID string `json:"agent_id,omitempty"`
+	// ThreadID names the conversation; "" starts a new one.
+	ThreadID string         `json:"thread_id,omitempty"`
+	Messages []*llm.Message `json:"messages,omitempty"`
+
+	// RunID chooses the id of a new run; it must not exist.
+	RunID string `json:"run_id,omitempty"`
+	// Continue goes on with the run of that id, which waits or was cut off.
+	Continue string `json:"continue,omitempty"`
+	// Decisions answer suspended calls. They need no Continue: "" goes on with the
+	// thread's waiting run.
+	Decisions []Decision `json:"decisions,omitempty"`
+	// Rewind hides the message of that id and everything after it before the new
+	// messages are added. The log keeps what is hidden.
+	Rewind string `json:"rewind,omitempty"`
+
+	Overrides     *InferenceOverride         `json:"overrides,omitempty"`
+	FrontendTools []ToolSpec                 `json:"frontend_tools,omitempty"` // run by the client
+	Seed          map[string]json.RawMessage `json:"seed,omitempty"`           // state to start with
+
+	// Where the request comes from. RunInfo explains the fields.
+	ParentThreadID     string `json:"parent_thread_id,omitempty"`
+	ParentRunID        string `json:"parent_run_id,omitempty"`
+	ParentToolCallID   string `json:"parent_tool_call_id,omitempty"`
+	DispatchID         string `json:"dispatch_id,omitempty"`
+	SessionID          string `json:"session_id,omitempty"`
+	TransportRequestID string `json:"transport_request_id,omitempty"`
+	Origin             string `json:"origin,omitempty"`
+	Mode               string `json:"run_mode,omitempty"`
+	Adapter            string `json:"adapter,omitempty"`
+
+	cancel bool // end the run instead of going on
+}
+
+// UnmarshalJSON rejects unknown fields.
+func (r *RunRequest) UnmarshalJSON(data []byte) error {
+	type plain RunRequest
+	var v plain
+	if err := strict.Unmarshal(data, &v); err != nil {
+		return fmt.Errorf("run request: %w", err)
+	}
+	*r = RunRequest(v)
+	return nil
+}
+
+func (r *RunRequest) validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for name, id := range map[string]string{"agent_id": r.AgentID, "thread_id": r.ThreadID, "run_id": r.RunID,
+		"continue": r.Continue, "rewind": r.Rewind, "parent_run_id": r.ParentRunID, "parent_thread_id": r.ParentThreadID} {
+		if id != "" && strings.TrimSpace(id) == "" {
+			bad("%s is blank", name)
+		}
+	}
+	if r.Continue != "" && r.RunID != "" {
+		bad("run_id %q and continue %q are both set: continuing a run keeps its id", r.RunID, r.Continue)
+	}
+	if r.ThreadID != "" && r.ThreadID == r.ParentThreadID {
+		bad("thread %q cannot be its own parent", r.ThreadID)
+	}
+	switch r.Origin {
+	case "", "user", "mcp", "subagent", "internal":
+	default:
+		bad("origin is %q, want user, mcp, subagent or internal", r.Origin)
+	}
+	switch r.Mode {
+	case "", "foreground", "scheduled", "resume", "internal_wake":
+	default:
+		bad("run_mode is %q, want foreground, scheduled, resume or internal_wake", r.Mode)
+	}
+	for i, m := range r.Messages {
+		switch {
+		case m == nil:
+			bad("messages[%d] is null", i)
+		case m.Role != llm.User && m.Role != llm.System && m.Role != llm.Assistant && m.Role != llm.ToolRole:
+			bad("messages[%d].role is %q, want system, user, assistant or tool", i, m.Role)
+		}
+	}
+	for i := range r.Decisions {
+		if err := r.Decisions[i].validate(); err != nil {
+			bad("decisions[%d]: %w", i, err)
+		}
+	}
+	for i, t := range r.FrontendTools {
+		if t.ID == "" {
+			bad("frontend_tools[%d].id is empty", i)
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(errs...))
+}
+
+// Run is the stored record of a run.
+type Run struct {
+	RunID              string `json:"run_id"`
+	ThreadID           string `json:"thread_id"`
+	AgentID            string `json:"agent_id"`
+	ParentRunID        string `json:"parent_run_id,omitempty"`
+	ParentThreadID     string `json:"parent_thread_id,omitempty"`
+	ParentToolCallID   string `json:"parent_tool_call_id,omitempty"`
+	ResolutionID       string `json:"resolution_id,omitempty"` // the registry snapshot it is pinned to
+	DispatchID         string `json:"dispatch_id,omitempty"`
+	SessionID          string `json:"session_id,omitempty"`
+	TransportRequestID string `json:"transport_request_id,omitempty"`
+	Origin             string `json:"origin,omitempty"`
+	Mode               string `json:"run_mode,omitempty"`
+	Adapter            string `json:"adapter,omitempty"`
+
+	// What the request asked for beyond messages, kept for resumes.
+	Overrides     *InferenceOverride `json:"overrides,omitempty"`
+	FrontendTools []ToolSpec         `json:"frontend_tools,omitempty"`
+
+	Status       RunStatus    `json:"status"`
+	StatusReason string       `json:"status_reason,omitempty"`
+	Termination  *Termination `json:"termination_reason,omitempty"`
+	FinalOutput  string       `json:"final_output,omitempty"`
+	ErrorPayload *Error       `json:"error_payload,omitempty"`
+	Waiting      *Waiting     `json:"waiting,omitempty"`
+
+	Input  *llm.Interval `json:"input,omitempty"`  // log records the run was started with
+	Output *llm.Interval `json:"output,omitempty"` // log records it has produced
+
+	CreatedAt  int64 `json:"created_at"` // unix seconds
+	StartedAt  int64 `json:"started_at,omitempty"`
+	FinishedAt int64 `json:"finished_at,omitempty"`
+	UpdatedAt  int64 `json:"updated_at"`
+
+	Steps        int       `json:"steps"`
+	InputTokens  int64     `json:"input_tokens"`
+	OutputTokens int64     `json:"output_tokens"`
+	Usage        llm.Usage `json:"usage,omitzero"`
+	CostUSD      float64   `json:"cost_usd,omitempty"`
+}
+
+// Validate checks that the parts of the record agree with its status.
+func (r *Run) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("run %q: "+format, append([]any{r.RunID}, args...)...))
+	}
+	if r.RunID == "" || r.ThreadID == "" {
+		bad("run_id or thread_id is empty")
+	}
+	if r.Waiting != nil && r.Status != RunWaiting {
+		bad("status is %s but waiting is set", r.Status)
+	}
+	if r.FinishedAt != 0 && r.Status != RunDone {
+		bad("status is %s but finished_at is set", r.Status)
+	}
+	if r.Termination != nil && r.Status != RunDone {
+		bad("status is %s but termination_reason is set", r.Status)
+	}
+	switch r.Status {
+	case RunCreated, RunRunning:
+	case RunWaiting:
+		if r.Waiting == nil {
+			bad("status is waiting but waiting is not set")
+		}
+	case RunDone:
+		if r.FinishedAt == 0 || r.Termination == nil {
+			bad("status is done but finished_at or termination_reason is not set")
+		}
+	default:
+		bad("status is %q, want created, running, waiting or done", r.Status)
+	}
+	return errors.Join(errs...)
+}
+
+// Info returns the run's identity.
+func (r *Run) Info() RunInfo {
+	return RunInfo{ThreadID: r.ThreadID, ParentThreadID: r.ParentThreadID, RunID: r.RunID, ParentRunID: r.ParentRunID,
+		AgentID: r.AgentID, ParentToolCallID: r.ParentToolCallID, DispatchID: r.DispatchID, SessionID: r.SessionID,
+		TransportRequestID: r.TransportRequestID, Origin: r.Origin, Mode: r.Mode, Adapter: r.Adapter}
+}
+
+// RunResult is how a run, or one activation of it, came out.
+type RunResult struct {
+	RunID       string      `json:"run_id"`
+	ThreadID    string      `json:"thread_id"`
+	AgentID     string      `json:"agent_id"`
+	Response    string      `json:"response"`
+	Status      RunStatus   `json:"status"`
+	Termination Termination `json:"termination"`
+	Waiting     *Waiting    `json:"waiting,omitempty"` // what it waits for, when suspended
+	Steps       int         `json:"steps"`
+	Usage       llm.Usage   `json:"usage"`
+	CostUSD     float64     `json:"cost,omitempty"`
+	Rejected    []string    `json:"rejected,omitempty"` // decisions that were refused, and why
+}

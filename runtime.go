@@ -1,0 +1,294 @@
+package awaken
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Runtime runs agents. It is safe for concurrent use.
+type Runtime struct {
+	cfg      Config
+	registry atomic.Pointer[Registry]
+
+	mu     sync.Mutex
+	active map[string]*activeRun // thread ID -> its run in this process
+}
+
+// activeRun is what others need to reach a run that is going on.
+type activeRun struct {
+	runID  string
+	cancel context.CancelCauseFunc
+	wake   chan struct{} // cap 1; the inbox has something
+	done   chan struct{}
+}
+
+// Runner runs agents: a *Runtime, a remote agent, or a fake.
+type Runner interface {
+	Run(ctx context.Context, req RunRequest, sink Sink) (*RunResult, error)
+}
+
+var _ Runner = (*Runtime)(nil)
+
+// New checks cfg and returns a runtime. All mistakes in cfg are reported at once,
+// in a *ConfigError.
+func New(cfg Config) (*Runtime, error) {
+	reg, err := NewRegistry(cfg)
+	if err != nil {
+		return nil, err
+	}
+	rt := &Runtime{cfg: cfg.withDefaults(), active: map[string]*activeRun{}}
+	rt.registry.Store(reg)
+	for _, d := range reg.warnings(cfg.Lazy) {
+		rt.cfg.Logger.Warn("configuration", "code", d.Code, "agent", d.ID, "message", d.Message)
+	}
+	return rt, nil
+}
+
+func (reg *Registry) warnings(lazy bool) []Diagnostic {
+	if lazy {
+		return nil
+	}
+	return reg.Diagnostics()
+}
+
+// Registry returns the registry that new runs use.
+func (rt *Runtime) Registry() *Registry { return rt.registry.Load() }
+
+// Publish makes reg the registry of new runs. Runs that are going on keep theirs.
+func (rt *Runtime) Publish(reg *Registry) { rt.registry.Store(reg) }
+
+// Run runs an agent until it finishes, suspends or fails, sending events to sink.
+// A nil sink discards them.
+//
+// The result is nil only if the run could not be started; sink then gets one Error
+// event. A run that was cancelled, stopped, blocked or suspended is not an error;
+// a run that failed is one, and has a result.
+//
+// Cancelling ctx cancels the run: it keeps what it has and finishes as cancelled.
+func (rt *Runtime) Run(ctx context.Context, req RunRequest, sink Sink) (*RunResult, error) {
+	if sink == nil {
+		sink = Discard
+	}
+	r, err := rt.begin(ctx, &req, sink)
+	if err != nil {
+		if emitErr := sink.Emit(ctx, Entry{Time: rt.cfg.Now().UnixMilli(), Event: &Error{Message: err.Error(), Code: errorCode(err)}}); emitErr != nil {
+			rt.cfg.Logger.Debug("sink refused the error event", "error", emitErr)
+		}
+		return nil, err
+	}
+	if r.replayed != nil {
+		return r.replayed, nil
+	}
+	defer rt.release(r)
+	return r.main()
+}
+
+// Resume goes on with a waiting run, taking in decisions. A decision that names no
+// call of the run, or one that is decided already, is refused without disturbing
+// the run: Resume fails if none is accepted, and lists those that were not in
+// RunResult.Rejected otherwise.
+func (rt *Runtime) Resume(ctx context.Context, runID string, sink Sink, decisions ...Decision) (*RunResult, error) {
+	return rt.Run(ctx, RunRequest{Continue: runID, Decisions: decisions, Mode: "resume"}, sink)
+}
+
+var errLeft = errors.New("the consumer left")
+
+// Stream is Run as an iterator. The run starts when iteration does and is
+// cancelled if the loop is left early. An error, if any, comes last.
+func (rt *Runtime) Stream(ctx context.Context, req RunRequest) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		left := false
+		_, err := rt.Run(ctx, req, SinkFunc(func(_ context.Context, e Entry) error {
+			if !yield(e.Event, nil) {
+				left = true
+				return errLeft
+			}
+			return nil
+		}))
+		if err != nil && !left {
+			yield(nil, err)
+		}
+	}
+}
+
+// Decide delivers decisions to a run. A run that is active in this process acts on
+// them at once, as its agent's execution mode says; a waiting run acts when it is
+// resumed. The same decision may be delivered again.
+func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...Decision) error {
+	run, err := rt.cfg.Store.LoadRun(ctx, runID)
+	if err != nil {
+		return fmt.Errorf("decide run %s: %w", runID, err)
+	}
+	calls, err := rt.cfg.Store.Calls(ctx, runID)
+	if err != nil {
+		return fmt.Errorf("decide run %s: %w", runID, err)
+	}
+	var items []InboxItem
+	for i := range decisions {
+		d := decisions[i]
+		if err := d.validate(); err != nil {
+			return err
+		}
+		dup, err := checkDecision(calls, &d, rt.cfg.Now())
+		if err != nil {
+			return fmt.Errorf("decide run %s: %w", runID, err)
+		}
+		if dup {
+			continue
+		}
+		if d.UpdatedAt == 0 {
+			d.UpdatedAt = rt.cfg.Now().UnixMilli()
+		}
+		id := rt.cfg.NewID()
+		if d.ID != "" {
+			id = "decision:" + d.Target + ":" + d.ID
+		}
+		items = append(items, InboxItem{ID: id, RunID: runID, Decision: &d})
+	}
+	return rt.post(ctx, run.ThreadID, items)
+}
+
+// Send adds messages to a thread without disturbing its owner. An active run takes
+// them in at its next step; otherwise the next run on the thread does.
+func (rt *Runtime) Send(ctx context.Context, threadID string, msgs ...*llm.Message) error {
+	return rt.post(ctx, threadID, []InboxItem{{ID: rt.cfg.NewID(), Messages: msgs}})
+}
+
+func (rt *Runtime) post(ctx context.Context, threadID string, items []InboxItem) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if err := rt.cfg.Store.Post(ctx, threadID, items...); err != nil {
+		return fmt.Errorf("post to thread %s: %w", threadID, err)
+	}
+	rt.mu.Lock()
+	a := rt.active[threadID]
+	rt.mu.Unlock()
+	if a != nil {
+		select {
+		case a.wake <- struct{}{}:
+		default: // it has been told already
+		}
+	}
+	return nil
+}
+
+// Cancel cancels a run, by its id or its thread's. When it returns, nothing new
+// will begin: an active run is on its way to finish as cancelled, a waiting one
+// has. Cancelling a run that is done does nothing. An id that is both a thread's
+// and another thread's run is refused.
+func (rt *Runtime) Cancel(ctx context.Context, id string) error {
+	threadID, err := rt.findThread(ctx, id)
+	if err != nil {
+		return fmt.Errorf("cancel %s: %w", id, err)
+	}
+	if _, err := rt.cfg.Store.Interrupt(ctx, threadID); err != nil {
+		return fmt.Errorf("cancel %s: %w", id, err)
+	}
+	rt.mu.Lock()
+	a := rt.active[threadID]
+	rt.mu.Unlock()
+	if a != nil {
+		a.cancel(ErrCancelled)
+		return nil
+	}
+	runs, err := rt.cfg.Store.ListRuns(ctx, RunQuery{ThreadID: threadID, Limit: 1})
+	if err != nil {
+		return fmt.Errorf("cancel %s: %w", id, err)
+	}
+	if len(runs) == 0 || runs[0].Status == RunDone {
+		return nil
+	}
+	_, err = rt.Run(ctx, RunRequest{Continue: runs[0].RunID, cancel: true}, nil)
+	return err
+}
+
+func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
+	thread := ""
+	rt.mu.Lock()
+	for threadID, a := range rt.active {
+		if a.runID == id {
+			thread = threadID
+		}
+	}
+	_, isThread := rt.active[id]
+	rt.mu.Unlock()
+	if thread == "" {
+		if run, err := rt.cfg.Store.LoadRun(ctx, id); err == nil {
+			thread = run.ThreadID
+		} else if !errors.Is(err, ErrNotFound) {
+			return "", err
+		}
+	}
+	if !isThread {
+		_, err := rt.cfg.Store.Thread(ctx, id)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return "", err
+		}
+		isThread = err == nil
+	}
+	switch {
+	case isThread && thread != "" && thread != id:
+		return "", fmt.Errorf("%w: it is the id of a thread and of a run on thread %s", ErrInvalid, thread)
+	case isThread:
+		return id, nil
+	case thread != "":
+		return thread, nil
+	}
+	return "", ErrNotFound
+}
+
+// Wait returns when the thread has no active run in this process.
+func (rt *Runtime) Wait(ctx context.Context, threadID string) error {
+	rt.mu.Lock()
+	a := rt.active[threadID]
+	rt.mu.Unlock()
+	if a == nil {
+		return nil
+	}
+	select {
+	case <-a.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// register claims a thread for a run in this process.
+func (rt *Runtime) register(threadID string, a *activeRun) error {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if other := rt.active[threadID]; other != nil {
+		return fmt.Errorf("thread %s: %w: %s", threadID, ErrBusy, other.runID)
+	}
+	rt.active[threadID] = a
+	return nil
+}
+
+func (rt *Runtime) release(r *run) {
+	rt.mu.Lock()
+	delete(rt.active, r.info.ThreadID)
+	rt.mu.Unlock()
+	r.active.cancel(nil)
+	close(r.active.done)
+}
+
+// errorCode is the code of the Error event for a run that could not start.
+func errorCode(err error) string {
+	for code, target := range map[string]error{"not_found": ErrNotFound, "invalid_request": ErrInvalid, "busy": ErrBusy,
+		"conflict": ErrConflict, "fenced": ErrFenced, "already_decided": ErrDecided, "expired": ErrExpired} {
+		if errors.Is(err, target) {
+			return code
+		}
+	}
+	if _, ok := errors.AsType[*ConfigError](err); ok {
+		return "config"
+	}
+	return "internal"
+}

@@ -1,0 +1,22 @@
+package awaken
+
+import "context"
+
+// Sink receives the events of one run, in order, never two at a time. An error
+// from Emit cancels the run, and Emit is not called again.
+//
+// Events that claim something durable (tool_call_done, step_end, run_finish)
+// arrive after it has been committed. Deltas arrive before, and are taken back by
+// a stream_reset if their step is lost.
+type Sink interface {
+	Emit(ctx context.Context, e Entry) error
+}
+
+// SinkFunc is a Sink made of one function.
+type SinkFunc func(ctx context.Context, e Entry) error
+
+// Emit calls f.
+func (f SinkFunc) Emit(ctx context.Context, e Entry) error { return f(ctx, e) }
+
+// Discard is a Sink that ignores everything.
+var Discard Sink = SinkFunc(func(context.Context, Entry) error { return nil })

@@ -1,0 +1,175 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Scope is how long a key's value lives.
+type Scope uint8
+
+const (
+	Run    Scope = iota // from the start of a run to its end, resumes included
+	Thread              // as long as the thread
+)
+
+func (s Scope) String() string {
+	if s == Thread {
+		return "thread"
+	}
+	return "run"
+}
+
+// Merge says what happens when two writers that saw the same snapshot both
+// update a key.
+type Merge uint8
+
+const (
+	Exclusive   Merge = iota // they conflict; one of them has to look again
+	Commutative              // both apply; the order must not matter
+)
+
+// Options are a key's properties. The zero value is run-scoped, exclusive and saved.
+type Options struct {
+	Scope Scope
+	Merge Merge
+	// Transient values never leave memory: they are neither saved nor exported.
+	Transient bool
+	// Derived values are exported like others but saved by whoever owns their
+	// source, so they are no changes of their own.
+	Derived bool
+}
+
+// A Key names a slot that holds a V and changes by applying a U. Declare keys
+// once, as package variables. The value of a key that was never written is V's
+// zero value.
+type Key[V, U any] struct{ core *core }
+
+// NewKey returns a key whose updates are folded in by apply. Apply must return a
+// new value and leave the one it is given alone, because others may be reading it.
+// NewKey panics if name is empty: that is a mistake in the program.
+func NewKey[V, U any](name string, apply func(V, U) V, opts Options) *Key[V, U] {
+	if name == "" {
+		panic("state: a key needs a name")
+	}
+	return &Key[V, U]{core: &core{
+		name: name,
+		opts: opts,
+		apply: func(cur, update any) any {
+			v, _ := cur.(V)
+			u, _ := update.(U) // a nil update of an interface type has no type left
+			return apply(v, u)
+		},
+		decode: func(data []byte) (any, error) {
+			var v V
+			err := json.Unmarshal(data, &v)
+			return v, err
+		},
+	}}
+}
+
+// NewValue returns a key whose update replaces the value.
+func NewValue[V any](name string, opts Options) *Key[V, V] {
+	return NewKey(name, func(_, v V) V { return v }, opts)
+}
+
+// Name is the key's globally unique name.
+func (k *Key[V, U]) Name() string { return k.core.name }
+
+// Options returns the key's properties.
+func (k *Key[V, U]) Options() Options { return k.core.opts }
+
+// Get returns the value r sees, or V's zero value.
+func (k *Key[V, U]) Get(r Reader) V {
+	v, _ := k.Lookup(r)
+	return v
+}
+
+// Lookup returns the value r sees and whether one was ever written.
+func (k *Key[V, U]) Lookup(r Reader) (V, bool) {
+	v, ok := r.load(k.core)
+	if !ok {
+		var zero V
+		return zero, false
+	}
+	return v.(V), true
+}
+
+// Update records that u is to be applied.
+func (k *Key[V, U]) Update(w Writer, u U) { w.record(op{key: k.core, update: u}) }
+
+// Clear records that the key is to be as if never written.
+func (k *Key[V, U]) Clear(w Writer) { w.record(op{key: k.core, clear: true}) }
+
+func (k *Key[V, U]) untyped() *core { return k.core }
+
+// AnyKey is a key of whatever type.
+type AnyKey interface {
+	Name() string
+	Options() Options
+	untyped() *core
+}
+
+// Reader is something a key can be read from: a [Snapshot] or a struct that
+// embeds one.
+type Reader interface{ load(*core) (any, bool) }
+
+// Writer is something updates can be recorded in: a *[Batch] or a struct that
+// embeds one.
+type Writer interface{ record(op) }
+
+// core is a key without its types.
+type core struct {
+	name   string
+	opts   Options
+	apply  func(cur, update any) any
+	decode func([]byte) (any, error)
+}
+
+// Schema is a fixed set of keys, each with a dense slot, made once and shared by
+// all stores that hold the same keys.
+type Schema struct {
+	keys  []*core
+	slots map[string]int
+}
+
+// NewSchema returns the schema of keys. The same key may be listed twice; two
+// keys of one name are an error.
+func NewSchema(keys ...AnyKey) (*Schema, error) {
+	s := &Schema{slots: make(map[string]int, len(keys))}
+	for _, k := range keys {
+		if err := s.add(k.untyped()); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Schema) add(c *core) error {
+	if i, ok := s.slots[c.name]; ok {
+		if s.keys[i] != c {
+			return fmt.Errorf("state key %q is declared twice", c.name)
+		}
+		return nil
+	}
+	s.slots[c.name] = len(s.keys)
+	s.keys = append(s.keys, c)
+	return nil
+}
+
+// Names lists the keys' names in the order they were added.
+func (s *Schema) Names() []string {
+	names := make([]string, len(s.keys))
+	for i, c := range s.keys {
+		names[i] = c.name
+	}
+	return names
+}
+
+// slot returns the slot of exactly this key, or -1.
+func (s *Schema) slot(c *core) int {
+	if i, ok := s.slots[c.name]; ok && s.keys[i] == c {
+		return i
+	}
+	return -1
+}

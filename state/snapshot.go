@@ -1,0 +1,107 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Snapshot is the state at one revision. It is immutable and cheap to copy. The
+// zero Snapshot is empty.
+type Snapshot struct {
+	revision uint64
+	schema   *Schema
+	values   []any // by slot; nil = never written
+}
+
+// Revision counts the batches that led to this snapshot.
+func (s Snapshot) Revision() uint64 { return s.revision }
+
+func (s Snapshot) load(c *core) (any, bool) {
+	if s.schema == nil {
+		return nil, false
+	}
+	i := s.schema.slot(c)
+	if i < 0 || i >= len(s.values) || s.values[i] == nil {
+		return nil, false
+	}
+	return s.values[i], true
+}
+
+// apply returns the snapshot after b.
+func (s Snapshot) apply(b *Batch) (Snapshot, error) {
+	for i := range b.ops {
+		if s.schema == nil || s.schema.slot(b.ops[i].key) < 0 {
+			return s, &UnknownKeyError{Key: b.ops[i].key.name}
+		}
+	}
+	values := make([]any, len(s.schema.keys))
+	copy(values, s.values)
+	for i := range b.ops {
+		o := &b.ops[i]
+		slot := s.schema.slot(o.key)
+		if o.clear {
+			values[slot] = nil
+		} else {
+			values[slot] = o.key.apply(values[slot], o.update)
+		}
+	}
+	return Snapshot{revision: s.revision + 1, schema: s.schema, values: values}, nil
+}
+
+// Export returns the written values of every key that is not transient, by name.
+func (s Snapshot) Export() (map[string]json.RawMessage, error) {
+	out := make(map[string]json.RawMessage)
+	for i, v := range s.values {
+		if v == nil || s.schema.keys[i].opts.Transient {
+			continue
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("encode state key %q: %w", s.schema.keys[i].name, err)
+		}
+		out[s.schema.keys[i].name] = data
+	}
+	return out, nil
+}
+
+// MarshalJSON writes {"revision": n, "extensions": {key: value}}.
+func (s Snapshot) MarshalJSON() ([]byte, error) {
+	ext, err := s.Export()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(struct {
+		Revision   uint64                     `json:"revision"`
+		Extensions map[string]json.RawMessage `json:"extensions"`
+	}{s.revision, ext})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. The result is bound to no schema:
+// it can be exported and compared, but keys read nothing from it.
+func (s *Snapshot) UnmarshalJSON(data []byte) error {
+	var w struct {
+		Revision   uint64                     `json:"revision"`
+		Extensions map[string]json.RawMessage `json:"extensions"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&w); err != nil {
+		return fmt.Errorf("state snapshot: %w", err)
+	}
+	names := make([]string, 0, len(w.Extensions))
+	for name := range w.Extensions {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	schema := &Schema{slots: make(map[string]int, len(names))}
+	values := make([]any, len(names))
+	for i, name := range names {
+		schema.slots[name] = i
+		schema.keys = append(schema.keys, &core{name: name})
+		values[i] = w.Extensions[name]
+	}
+	*s = Snapshot{revision: w.Revision, schema: schema, values: values}
+	return nil
+}

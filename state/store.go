@@ -1,0 +1,175 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Store holds the state of one run and applies batches to it. It is not safe for
+// concurrent use; the snapshots it hands out are.
+type Store struct {
+	snap  Snapshot
+	dirty []uint8 // by slot: unsaved, unshown
+	hooks []func(Applied)
+}
+
+// What has not been done yet with a slot's newest value.
+const (
+	unsaved uint8 = 1 << iota
+	unshown
+)
+
+// Applied describes a batch that was applied.
+type Applied struct {
+	Previous uint64 // revision before
+	Updates  int    // how many updates the batch had
+	Snapshot Snapshot
+}
+
+// NewStore returns an empty store for the keys of schema.
+func NewStore(schema *Schema) *Store {
+	return &Store{snap: Snapshot{schema: schema}, dirty: make([]uint8, len(schema.keys))}
+}
+
+// Snapshot returns the present state.
+func (s *Store) Snapshot() Snapshot { return s.snap }
+
+// OnApply calls fn after each batch, in the order the functions were added. They
+// observe; they cannot refuse.
+func (s *Store) OnApply(fn func(Applied)) { s.hooks = append(s.hooks, fn) }
+
+// Apply applies b, all or nothing. An empty batch changes nothing and calls no one.
+// It returns a *UnknownKeyError for a key that is not in the schema.
+func (s *Store) Apply(b *Batch) error {
+	if b.Len() == 0 {
+		return nil
+	}
+	next, err := s.snap.apply(b)
+	if err != nil {
+		return err
+	}
+	for i := range b.ops {
+		s.dirty[s.snap.schema.slot(b.ops[i].key)] = unsaved | unshown
+	}
+	prev := s.snap.revision
+	s.snap = next
+	for _, fn := range s.hooks {
+		fn(Applied{Previous: prev, Updates: len(b.ops), Snapshot: next})
+	}
+	return nil
+}
+
+// Change is the new value of one key, ready to be saved.
+type Change struct {
+	Key   string
+	Scope Scope
+	Value json.RawMessage // nil when the key was cleared
+}
+
+// Changes returns what has to be saved since the last call of Saved: one change
+// for each changed key that is neither transient nor derived.
+func (s *Store) Changes() ([]Change, error) { return s.changes(unsaved) }
+
+// Delta returns the same changes since the last call of Shown.
+func (s *Store) Delta() ([]Change, error) { return s.changes(unshown) }
+
+func (s *Store) changes(what uint8) ([]Change, error) {
+	var out []Change
+	for i, d := range s.dirty {
+		c := s.snap.schema.keys[i]
+		if d&what == 0 || c.opts.Transient || c.opts.Derived {
+			continue
+		}
+		ch := Change{Key: c.name, Scope: c.opts.Scope}
+		if v := s.snap.values[i]; v != nil {
+			data, err := json.Marshal(v)
+			if err != nil {
+				return nil, fmt.Errorf("encode state key %q: %w", c.name, err)
+			}
+			ch.Value = data
+		}
+		out = append(out, ch)
+	}
+	return out, nil
+}
+
+// Saved says that everything Changes returned is now safe.
+func (s *Store) Saved() { s.done(unsaved) }
+
+// Shown says that whoever looks on knows everything Delta returned.
+func (s *Store) Shown() { s.done(unshown) }
+
+func (s *Store) done(what uint8) {
+	for i := range s.dirty {
+		s.dirty[i] &^= what
+	}
+}
+
+// Unknown says what to do with saved values whose key is not in the schema.
+type Unknown uint8
+
+const (
+	Skip   Unknown = iota // leave them out; what is stored stays stored
+	Reject                // fail with a *UnknownKeyError
+)
+
+// Restore sets saved values without calling anyone or marking them changed. Values
+// it does not mention stay.
+func (s *Store) Restore(saved map[string]json.RawMessage, unknown Unknown) error {
+	return s.set(saved, unknown, false)
+}
+
+// Seed sets the values a child run starts with. Unlike Restore it counts them as
+// changes, and it rejects keys that are not in the schema.
+func (s *Store) Seed(values map[string]json.RawMessage) error {
+	return s.set(values, Reject, true)
+}
+
+func (s *Store) set(saved map[string]json.RawMessage, unknown Unknown, changed bool) error {
+	if len(saved) == 0 {
+		return nil
+	}
+	values := make([]any, len(s.snap.schema.keys))
+	copy(values, s.snap.values)
+	touched := make([]bool, len(values))
+	for name, data := range saved {
+		i, ok := s.snap.schema.slots[name]
+		if !ok {
+			if unknown == Reject {
+				return &UnknownKeyError{Key: name}
+			}
+			continue
+		}
+		v, err := s.snap.schema.keys[i].decode(data)
+		if err != nil {
+			return fmt.Errorf("decode state key %q: %w", name, err)
+		}
+		values[i], touched[i] = v, true
+	}
+	s.snap.values = values
+	for i, t := range touched {
+		if changed && t {
+			s.dirty[i] = unsaved | unshown
+		}
+	}
+	return nil
+}
+
+// Extend makes the store hold the keys of schema as well as those it has. Values
+// stay. It is for an agent that is replaced in the middle of a run.
+func (s *Store) Extend(schema *Schema) error {
+	next := &Schema{slots: make(map[string]int, len(schema.keys))}
+	for _, keys := range [][]*core{s.snap.schema.keys, schema.keys} {
+		for _, c := range keys {
+			if err := next.add(c); err != nil {
+				return err
+			}
+		}
+	}
+	values := make([]any, len(next.keys))
+	copy(values, s.snap.values)
+	dirty := make([]uint8, len(next.keys))
+	copy(dirty, s.dirty)
+	s.snap.schema, s.snap.values, s.dirty = next, values, dirty
+	return nil
+}

@@ -1,0 +1,324 @@
+package state_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/awaken-go/awaken/state"
+)
+
+// saved is a map of saved values.
+func saved(pairs ...string) map[string]json.RawMessage {
+	m := make(map[string]json.RawMessage)
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = json.RawMessage(pairs[i+1])
+	}
+	return m
+}
+
+// checkChanges checks what has to be saved: "key scope value", or "key scope
+// cleared".
+func checkChanges(t *testing.T, s *state.Store, want ...string) {
+	t.Helper()
+	changes, err := s.Changes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareChanges(t, changes, want)
+}
+
+// checkDelta checks what has to be shown, in the same way.
+func checkDelta(t *testing.T, s *state.Store, want ...string) {
+	t.Helper()
+	changes, err := s.Delta()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareChanges(t, changes, want)
+}
+
+func compareChanges(t *testing.T, changes []state.Change, want []string) {
+	t.Helper()
+	got := []string{}
+	for _, c := range changes {
+		value := "cleared"
+		if c.Value != nil {
+			value = string(c.Value)
+		}
+		got = append(got, c.Key+" "+c.Scope.String()+" "+value)
+	}
+	if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+}
+
+func checkUnknown(t *testing.T, err error, key string) {
+	t.Helper()
+	u, ok := errors.AsType[*state.UnknownKeyError](err)
+	if !ok || u.Key != key {
+		t.Fatalf("error is %v, want an unknown key error about %s", err, key)
+	}
+	if got, want := err.Error(), `state key "`+key+`" is not registered`; got != want {
+		t.Errorf("error is %q, want %q", got, want)
+	}
+}
+
+func TestStoreApply_AllOrNothing(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	calls := 0
+	s.OnApply(func(state.Applied) { calls++ })
+	var b state.Batch
+	count.Update(&b, 1)
+	unknown.Update(&b, 1)
+	title.Update(&b, "x")
+	checkUnknown(t, s.Apply(&b), "test.unknown")
+	if got := export(t, s.Snapshot()); got != "{}" {
+		t.Errorf("state is %s, want nothing", got)
+	}
+	if s.Snapshot().Revision() != 0 || calls != 0 {
+		t.Errorf("revision is %d and hooks were called %d times", s.Snapshot().Revision(), calls)
+	}
+	checkChanges(t, s)
+}
+
+func TestStoreApply_AReducerThatPanicsChangesNothing(t *testing.T) {
+	t.Parallel()
+	bad := state.NewKey("test.bad", func(int, int) int { panic("no") }, state.Options{})
+	s := state.NewStore(newSchema(t, count, bad))
+	func() {
+		defer func() { _ = recover() }()
+		var b state.Batch
+		count.Update(&b, 1)
+		bad.Update(&b, 1)
+		_ = s.Apply(&b)
+		t.Error("it did not panic")
+	}()
+	if got := export(t, s.Snapshot()); got != "{}" || s.Snapshot().Revision() != 0 {
+		t.Errorf("state is %s at revision %d, want nothing", got, s.Snapshot().Revision())
+	}
+	checkChanges(t, s)
+}
+
+func TestStoreApply_InTheOrderOfTheBatch(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	apply(t, s, func(w state.Writer) {
+		steps.Update(w, "gone")
+		steps.Clear(w)
+		steps.Update(w, "a")
+		steps.Update(w, "b")
+	})
+	if diff := cmp.Diff([]string{"a", "b"}, steps.Get(s.Snapshot())); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
+func TestStoreOnApply_CallsInOrderWithWhatHappened(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	type call struct {
+		Hook, Previous, Revision, Updates, Count int
+	}
+	var got []call
+	for i := range 2 {
+		s.OnApply(func(a state.Applied) {
+			got = append(got, call{i, int(a.Previous), int(a.Snapshot.Revision()), a.Updates, count.Get(a.Snapshot)})
+			if count.Get(s.Snapshot()) != count.Get(a.Snapshot) {
+				t.Error("the hook was called before the store had changed")
+			}
+		})
+	}
+	apply(t, s, func(w state.Writer) { count.Update(w, 1) })
+	apply(t, s, func(w state.Writer) {}) // an empty batch calls no one
+	apply(t, s, func(w state.Writer) { count.Update(w, 1); count.Update(w, 1) })
+	if err := s.Restore(saved("test.count", "9"), state.Skip); err != nil { // and so does this
+		t.Fatal(err)
+	}
+	want := []call{{0, 0, 1, 1, 1}, {1, 0, 1, 1, 1}, {0, 1, 2, 2, 3}, {1, 1, 2, 2, 3}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestStoreChanges_OnlyOfChangedKeysThatAreSaved(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	checkChanges(t, s)
+	apply(t, s, func(w state.Writer) {
+		secret.Update(w, "hush")
+		derived.Update(w, 1)
+		title.Update(w, "x")
+		count.Update(w, 1)
+		count.Update(w, 1)
+	})
+	checkChanges(t, s, "test.count run 2", `test.title thread "x"`)
+	checkChanges(t, s, "test.count run 2", `test.title thread "x"`) // not saved yet
+	s.Saved()
+	checkChanges(t, s)
+	apply(t, s, func(w state.Writer) { title.Clear(w); steps.Update(w, "a") })
+	checkChanges(t, s, "test.title thread cleared", `test.steps run ["a"]`)
+}
+
+func TestStoreDelta_IsShownAndSavedIndependently(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	apply(t, s, func(w state.Writer) { count.Update(w, 1); secret.Update(w, "hush"); derived.Update(w, 1) })
+	s.Saved()
+	checkChanges(t, s)
+	checkDelta(t, s, "test.count run 1")
+	apply(t, s, func(w state.Writer) { title.Update(w, "x") })
+	s.Shown()
+	checkChanges(t, s, `test.title thread "x"`)
+	checkDelta(t, s)
+	if err := s.Seed(saved("test.count", "5")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Restore(saved("test.names", "{}"), state.Reject); err != nil {
+		t.Fatal(err)
+	}
+	checkChanges(t, s, "test.count run 5", `test.title thread "x"`)
+	checkDelta(t, s, "test.count run 5")
+}
+
+func TestStoreRestore_SetsValuesQuietly(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	apply(t, s, func(w state.Writer) { title.Update(w, "kept"); count.Update(w, 1) })
+	s.Saved()
+	if err := s.Restore(saved("test.count", "5", "test.names", `{"x":true}`, "test.gone", "1"), state.Skip); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := export(t, s.Snapshot()), `{"test.count":5,"test.names":{"x":true},"test.title":"kept"}`; got != want {
+		t.Errorf("state is %s, want %s", got, want)
+	}
+	if got := s.Snapshot().Revision(); got != 1 {
+		t.Errorf("revision is %d, want 1 as before", got)
+	}
+	checkChanges(t, s)
+	apply(t, s, func(w state.Writer) { count.Update(w, 1) })
+	checkChanges(t, s, "test.count run 6")
+}
+
+func TestStoreRestore_ChangesNothingWhenItFails(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	checkUnknown(t, s.Restore(saved("test.count", "5", "test.gone", "1", "test.title", `"x"`), state.Reject), "test.gone")
+	err := s.Restore(saved("test.count", "5", "test.title", `1`), state.Skip)
+	if err == nil || !strings.HasPrefix(err.Error(), `decode state key "test.title": `) {
+		t.Errorf("error is %v", err)
+	}
+	if got := export(t, s.Snapshot()); got != "{}" {
+		t.Errorf("state is %s, want nothing", got)
+	}
+	if err := s.Restore(nil, state.Reject); err != nil {
+		t.Errorf("restoring nothing: %v", err)
+	}
+}
+
+func TestStoreRestore_TakesWhatExportGave(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	apply(t, s, func(w state.Writer) {
+		count.Update(w, 3)
+		names.Update(w, "x")
+		steps.Update(w, "a")
+		title.Update(w, "t")
+	})
+	values, err := s.Snapshot().Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := newStore(t)
+	if err := again.Restore(values, state.Reject); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(export(t, s.Snapshot()), export(t, again.Snapshot())); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
+	}
+}
+
+func TestStoreSeed_CountsAsChangesAndRejectsUnknownKeys(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	checkUnknown(t, s.Seed(saved("test.gone", "1")), "test.gone")
+	calls := 0
+	s.OnApply(func(state.Applied) { calls++ })
+	if err := s.Seed(saved("test.count", "5", "test.title", `"x"`)); err != nil {
+		t.Fatal(err)
+	}
+	checkChanges(t, s, "test.count run 5", `test.title thread "x"`)
+	if calls != 0 || s.Snapshot().Revision() != 0 {
+		t.Errorf("hooks were called %d times and the revision is %d, want 0 and 0", calls, s.Snapshot().Revision())
+	}
+}
+
+func TestStoreExtend_KeepsValuesAndChanges(t *testing.T) {
+	t.Parallel()
+	s := state.NewStore(newSchema(t, count, title))
+	apply(t, s, func(w state.Writer) { title.Update(w, "x") })
+	s.Saved()
+	apply(t, s, func(w state.Writer) { count.Update(w, 1) })
+	if err := s.Extend(newSchema(t, steps, count)); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, s, func(w state.Writer) { steps.Update(w, "a") })
+	if got, want := export(t, s.Snapshot()), `{"test.count":1,"test.steps":["a"],"test.title":"x"}`; got != want {
+		t.Errorf("state is %s, want %s", got, want)
+	}
+	checkChanges(t, s, "test.count run 1", `test.steps run ["a"]`)
+}
+
+func TestStoreExtend_RejectsAnotherKeyOfTheSameName(t *testing.T) {
+	t.Parallel()
+	s := state.NewStore(newSchema(t, count))
+	apply(t, s, func(w state.Writer) { count.Update(w, 1) })
+	other := state.NewValue[string]("test.count", state.Options{})
+	if err := s.Extend(newSchema(t, steps, other)); err == nil || err.Error() != `state key "test.count" is declared twice` {
+		t.Errorf("error is %v", err)
+	}
+	var b state.Batch
+	steps.Update(&b, "a")
+	checkUnknown(t, s.Apply(&b), "test.steps")
+	if got := count.Get(s.Snapshot()); got != 1 {
+		t.Errorf("count is %d, want 1", got)
+	}
+}
+
+// Stores share a schema, so none may change it.
+func TestStoreExtend_LeavesTheSchemaAlone(t *testing.T) {
+	t.Parallel()
+	schema := newSchema(t, count)
+	s, other := state.NewStore(schema), state.NewStore(schema)
+	if err := s.Extend(newSchema(t, steps)); err != nil {
+		t.Fatal(err)
+	}
+	var b state.Batch
+	steps.Update(&b, "a")
+	checkUnknown(t, other.Apply(&b), "test.steps")
+	if diff := cmp.Diff([]string{"test.count"}, schema.Names()); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+func BenchmarkStoreApply(b *testing.B) {
+	schema, err := state.NewSchema(count, names, title, steps)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := state.NewStore(schema)
+	var batch state.Batch
+	b.ReportAllocs()
+	for b.Loop() {
+		batch.Reset()
+		count.Update(&batch, 1)
+		title.Update(&batch, "x")
+		if err := s.Apply(&batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

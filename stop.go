@@ -1,0 +1,230 @@
+package awaken
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/state"
+)
+
+// StopPolicy decides after each inference whether a run that wants to go on may.
+// It is asked only when the model asked for tools: a model that is done ends the
+// run by itself, and that always counts as the natural end it is.
+//
+// Implementations are shared by all runs of an agent and keep no state of their
+// own.
+type StopPolicy interface {
+	// ID names the policy.
+	ID() string
+	// Evaluate returns nil to go on, or why to stop.
+	Evaluate(stats *StopStats) *StopDecision
+}
+
+// StopDecision is why a run stops. Code and Detail end up in its termination.
+type StopDecision struct {
+	Code   string
+	Detail string
+}
+
+// StopStats is what a policy may look at. The counts cover the whole run, waits
+// and restarts included.
+type StopStats struct {
+	Steps             int
+	InputTokens       int64
+	OutputTokens      int64
+	Elapsed           time.Duration // since the run started
+	ConsecutiveErrors int           // failed inferences, and steps whose calls all failed
+	LastToolNames     []string
+	LastText          string
+	// Recent identifies the last responses, newest last: equal strings mean equal
+	// text and equal calls.
+	Recent []string
+}
+
+// StopCondition is a stop policy as data, in AgentSpec.StopConditions.
+type StopCondition struct {
+	Type string
+	// Limit is rounds, seconds, max_total, max or window, as the type has it. 0
+	// turns the condition off.
+	Limit    int
+	ToolName string // stop_on_tool
+	Pattern  string // content_match
+}
+
+// stopFields is the field each type has, and the most it may hold.
+var stopFields = map[string]struct {
+	field string
+	most  int
+}{
+	"max_rounds":         {"rounds", 0},
+	"timeout":            {"seconds", 86_400},
+	"token_budget":       {"max_total", 100_000_000},
+	"consecutive_errors": {"max", 0},
+	"stop_on_tool":       {"tool_name", 0},
+	"content_match":      {"pattern", 0},
+	"loop_detection":     {"window", 64},
+}
+
+const stopTypes = "max_rounds, timeout, token_budget, consecutive_errors, stop_on_tool, content_match or loop_detection"
+
+// MarshalJSON writes the type and its one field.
+func (c StopCondition) MarshalJSON() ([]byte, error) {
+	f, ok := stopFields[c.Type]
+	if !ok {
+		return nil, fmt.Errorf("stop condition has type %q, want %s", c.Type, stopTypes)
+	}
+	var v any = c.Limit
+	switch c.Type {
+	case "stop_on_tool":
+		v = c.ToolName
+	case "content_match":
+		v = c.Pattern
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, `{"type":%q,%q:%s}`, c.Type, f.field, data), nil
+}
+
+// UnmarshalJSON reads a condition and rejects fields its type does not have.
+func (c *StopCondition) UnmarshalJSON(data []byte) error {
+	var fields map[string]json.RawMessage
+	if err := strict.Unmarshal(data, &fields); err != nil {
+		return fmt.Errorf("stop condition: %w", err)
+	}
+	var out StopCondition
+	if err := json.Unmarshal(fields["type"], &out.Type); err != nil {
+		return fmt.Errorf(`stop condition: field "type" is missing or not a string, want %s`, stopTypes)
+	}
+	f, ok := stopFields[out.Type]
+	if !ok {
+		return fmt.Errorf("stop condition has type %q, want %s", out.Type, stopTypes)
+	}
+	for name, raw := range fields {
+		var err error
+		switch {
+		case name == "type":
+		case name != f.field:
+			err = fmt.Errorf("unknown field %q, want %s", name, f.field)
+		case out.Type == "stop_on_tool":
+			err = strict.Unmarshal(raw, &out.ToolName)
+		case out.Type == "content_match":
+			err = strict.Unmarshal(raw, &out.Pattern)
+		default:
+			err = strict.Unmarshal(raw, &out.Limit)
+		}
+		if err != nil {
+			return fmt.Errorf("stop condition %q: %w", out.Type, err)
+		}
+	}
+	if _, ok := fields[f.field]; !ok {
+		return fmt.Errorf("stop condition %q: field %q is missing", out.Type, f.field)
+	}
+	*c = out
+	return nil
+}
+
+func (c *StopCondition) validate() error {
+	f, ok := stopFields[c.Type]
+	switch {
+	case !ok:
+		return fmt.Errorf("type is %q, want %s", c.Type, stopTypes)
+	case c.Limit < 0:
+		return fmt.Errorf("%s is %d, want 0 or more", f.field, c.Limit)
+	case f.most > 0 && c.Limit > f.most:
+		return fmt.Errorf("%s is %d, want at most %d", f.field, c.Limit, f.most)
+	case c.Type == "loop_detection" && c.Limit == 1:
+		return errors.New("window is 1, want 0 (off) or at least 2")
+	case c.Type == "stop_on_tool" && c.ToolName == "":
+		return errors.New("tool_name is empty")
+	case len(c.Pattern) > 1024:
+		return fmt.Errorf("pattern is %d characters long, want at most 1024", len(c.Pattern))
+	}
+	if c.Type == "content_match" {
+		if _, err := regexp.Compile(c.Pattern); err != nil {
+			return fmt.Errorf("pattern %q: %w", c.Pattern, err)
+		}
+	}
+	return nil
+}
+
+// Policy returns the condition's policy.
+func (c StopCondition) Policy() (StopPolicy, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	p := stopPolicy{StopCondition: c}
+	if c.Type == "content_match" {
+		p.re = regexp.MustCompile(c.Pattern)
+	}
+	return p, nil
+}
+
+type stopPolicy struct {
+	StopCondition
+	re *regexp.Regexp
+}
+
+func (p stopPolicy) ID() string { return p.Type }
+
+func (p stopPolicy) Evaluate(s *StopStats) *StopDecision {
+	n := p.Limit
+	stop := func(format string, args ...any) *StopDecision {
+		return &StopDecision{Code: p.Type, Detail: fmt.Sprintf(format, args...)}
+	}
+	switch p.Type {
+	case "max_rounds":
+		if n > 0 && s.Steps >= n {
+			return stop("%d of %d rounds", s.Steps, n)
+		}
+	case "timeout":
+		if limit := time.Duration(n) * time.Second; n > 0 && s.Elapsed > limit {
+			return stop("%s of %s", s.Elapsed.Round(time.Millisecond), limit)
+		}
+	case "token_budget":
+		if total := s.InputTokens + s.OutputTokens; n > 0 && total > int64(n) {
+			return stop("%d of %d tokens", total, n)
+		}
+	case "consecutive_errors":
+		if n > 0 && s.ConsecutiveErrors >= n {
+			return stop("%d errors in a row", s.ConsecutiveErrors)
+		}
+	case "stop_on_tool":
+		if slices.Contains(s.LastToolNames, p.ToolName) {
+			return stop("tool %q was asked for", p.ToolName)
+		}
+	case "content_match":
+		if p.Pattern != "" && p.re.MatchString(s.LastText) {
+			return stop("the answer matches %q", p.Pattern)
+		}
+	case "loop_detection":
+		if n >= 2 && len(s.Recent) >= n {
+			last := s.Recent[len(s.Recent)-n:]
+			if same := slices.Compact(slices.Clone(last)); len(same) == 1 {
+				return stop("%d equal responses in a row", n)
+			}
+		}
+	}
+	return nil
+}
+
+// stopCounts is what is saved of the stats between steps.
+type stopCounts struct {
+	Steps             int      `json:"step_count"`
+	InputTokens       int64    `json:"total_input_tokens"`
+	OutputTokens      int64    `json:"total_output_tokens"`
+	StartedMS         int64    `json:"start_time_ms"`
+	ConsecutiveErrors int      `json:"consecutive_errors"`
+	Recent            []string `json:"recent_responses,omitempty"`
+}
+
+var stopStats = state.NewValue[stopCounts]("__runtime.stop_condition_stats", state.Options{})
+
+// maxRecent bounds the responses that loop detection remembers.
+const maxRecent = 64

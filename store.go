@@ -1,0 +1,185 @@
+package awaken
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+// Store keeps threads and runs. A Store value is scoped to one tenant.
+// Implementations are safe for concurrent use; storetest checks them.
+type Store interface {
+	ThreadStore
+	RunStore
+	Committer
+	Inbox
+}
+
+// ThreadStore reads conversations. A missing thread is ErrNotFound.
+type ThreadStore interface {
+	Thread(ctx context.Context, id string) (*Thread, error)
+	// ListThreads returns threads, the most recently updated first.
+	ListThreads(ctx context.Context, q ThreadQuery) ([]*Thread, error)
+	// Messages returns records of the log in order of Seq.
+	Messages(ctx context.Context, threadID string, q MessageQuery) ([]MessageRecord, error)
+}
+
+// RunStore reads runs. A missing run is ErrNotFound.
+type RunStore interface {
+	LoadRun(ctx context.Context, id string) (*Run, error)
+	// ListRuns returns runs, the newest first.
+	ListRuns(ctx context.Context, q RunQuery) ([]*Run, error)
+	// Calls returns the ledger's records of a run, by step and index.
+	Calls(ctx context.Context, runID string) ([]*CallState, error)
+}
+
+// ThreadQuery selects threads.
+type ThreadQuery struct {
+	Offset, Limit  int    // a limit of 0 means 50
+	ParentThreadID string // only children of that thread
+}
+
+// MessageQuery selects records of a log.
+type MessageQuery struct {
+	After, Before int  // exclusive bounds on Seq; 0 is open
+	Limit         int  // 0 means all
+	Last          bool // with Limit: the last ones instead of the first
+}
+
+// RunQuery selects runs.
+type RunQuery struct {
+	ThreadID      string
+	Status        RunStatus
+	Offset, Limit int // a limit of 0 means 50
+}
+
+// Committer owns threads and makes durable changes. It is the only way a run
+// writes.
+type Committer interface {
+	// Acquire makes the caller the owner of a thread, creating the thread if it is
+	// not there. It raises the thread's fence, so that the owner before can commit
+	// no more, even if that was the same process.
+	Acquire(ctx context.Context, threadID string) (*Checkpoint, error)
+	// Commit makes c durable, all or nothing. It returns ErrFenced when c.Fence is
+	// not the thread's fence any more, ErrGeneration when c.Begins and the thread's
+	// generation has grown, a *ConflictError when the log is not c.Expect messages
+	// long, and ErrUnread when c.Rest and the inbox holds items that c does not
+	// read. Repeating a commit of the same fence and number changes nothing and
+	// returns nil.
+	Commit(ctx context.Context, c *Commit) error
+	// Interrupt raises the thread's generation: once it returns, no commit that
+	// Begins something succeeds for the run that is active now. It returns the
+	// calls that had begun and were not over.
+	Interrupt(ctx context.Context, threadID string) ([]*CallState, error)
+}
+
+// Inbox is how everyone but the owner reaches a thread. Posting never disturbs
+// the owner's commits.
+type Inbox interface {
+	// Post adds items. An item whose ID was posted before is ignored. A missing
+	// thread is ErrNotFound.
+	Post(ctx context.Context, threadID string, items ...InboxItem) error
+	// Unread returns the items no commit has read, in the order they were posted.
+	Unread(ctx context.Context, threadID string) ([]InboxItem, error)
+}
+
+// InboxItem is something that happened to a thread: a decision or messages.
+type InboxItem struct {
+	ID       string         `json:"id"`
+	RunID    string         `json:"run_id,omitempty"` // for that run only
+	Decision *Decision      `json:"decision,omitempty"`
+	Messages []*llm.Message `json:"messages,omitempty"`
+}
+
+// Checkpoint is what a new owner finds.
+type Checkpoint struct {
+	Fence      uint64
+	Generation uint64
+	Thread     Thread
+	// View is the log folded by [View]; the owner must not write to it.
+	View []*llm.Message
+	// Seq is the highest sequence number in the log of events.
+	Seq uint64
+	// Run is the thread's run that is not done, or else its latest, or nil.
+	Run *Run
+	// Calls is the ledger of Run's last step.
+	Calls []*CallState
+	// ThreadState and RunState hold the saved state; RunState is Run's.
+	ThreadState map[string]json.RawMessage
+	RunState    map[string]json.RawMessage
+	Inbox       []InboxItem // unread
+}
+
+// Commit is one durable change. A store must keep neither c nor its slices, but may
+// keep their elements: messages, call states and events are immutable.
+type Commit struct {
+	ThreadID   string
+	Fence      uint64
+	Number     uint64 // counts the owner's commits from 1
+	Generation uint64
+	Begins     bool // something begins: refuse it after an Interrupt
+	Rest       bool // the run parks or ends: refuse it while the inbox is not empty
+	Time       int64
+
+	Expect   int // messages in the log before this commit
+	Messages []*llm.Message
+	Run      Run // the record after this commit
+	State    []state.Change
+	Calls    []*CallState // ledger records that are new or changed
+	Entries  []Entry
+	Read     []string // ids of inbox items that this commit took in
+	// ParentThreadID is recorded when the thread is new.
+	ParentThreadID string
+
+	// Unread is set by Commit: the inbox holds items that no commit has read.
+	Unread bool
+}
+
+// Pages yields the items of a paged listing, asking for the next page as it goes.
+func Pages[T any](ctx context.Context, size int, list func(ctx context.Context, offset, limit int) ([]T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for offset := 0; ; offset += size {
+			page, err := list(ctx, offset, size)
+			if err != nil {
+				var zero T
+				yield(zero, err)
+				return
+			}
+			for _, item := range page {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if len(page) < size {
+				return
+			}
+		}
+	}
+}
+
+// nothing is the store of a runtime that keeps nothing: every thread is new, and
+// what is committed is forgotten.
+type nothing struct{}
+
+func (nothing) Thread(context.Context, string) (*Thread, error) { return nil, ErrNotFound }
+func (nothing) ListThreads(context.Context, ThreadQuery) ([]*Thread, error) {
+	return nil, nil
+}
+func (nothing) Messages(context.Context, string, MessageQuery) ([]MessageRecord, error) {
+	return nil, ErrNotFound
+}
+func (nothing) LoadRun(context.Context, string) (*Run, error)           { return nil, ErrNotFound }
+func (nothing) ListRuns(context.Context, RunQuery) ([]*Run, error)      { return nil, nil }
+func (nothing) Calls(context.Context, string) ([]*CallState, error)     { return nil, ErrNotFound }
+func (nothing) Commit(context.Context, *Commit) error                   { return nil }
+func (nothing) Post(context.Context, string, ...InboxItem) error        { return ErrNotFound }
+func (nothing) Unread(context.Context, string) ([]InboxItem, error)     { return nil, nil }
+func (nothing) Interrupt(context.Context, string) ([]*CallState, error) { return nil, nil }
+func (nothing) Acquire(_ context.Context, threadID string) (*Checkpoint, error) {
+	return &Checkpoint{Fence: 1, Thread: Thread{ID: threadID}}, nil
+}
+
+var _ Store = nothing{}

@@ -1,0 +1,437 @@
+// Package memory keeps threads, runs and profiles in memory. It is complete and
+// fast, and forgets everything when the process ends: right for tests, for tools
+// that run once, and as the shortest implementation of the ports to read.
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state"
+)
+
+// Store implements [awaken.Store]. The zero value is not ready; use New.
+type Store struct {
+	mu      sync.Mutex
+	threads map[string]*thread
+	runs    map[string]*runRecord
+	clock   int64 // grows with every commit, to order threads and runs
+}
+
+type thread struct {
+	awaken.Thread
+	fence, generation uint64
+	committed         uint64 // number of the owner's last commit
+	touched           int64
+	view              awaken.View
+	created           []int64 // of each record, unix ms
+	state             map[string]json.RawMessage
+	inbox             []awaken.InboxItem
+	posted            map[string]bool
+	entries           []awaken.Entry
+	run               *runRecord // the latest
+}
+
+type runRecord struct {
+	awaken.Run
+	born  int64
+	calls []*awaken.CallState
+	state map[string]json.RawMessage
+}
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{threads: map[string]*thread{}, runs: map[string]*runRecord{}}
+}
+
+func (s *Store) thread(id string) (*thread, error) {
+	t := s.threads[id]
+	if t == nil {
+		return nil, fmt.Errorf("thread %s: %w", id, awaken.ErrNotFound)
+	}
+	return t, nil
+}
+
+// Thread returns a thread.
+func (s *Store) Thread(_ context.Context, id string) (*awaken.Thread, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(id)
+	if err != nil {
+		return nil, err
+	}
+	return t.export(), nil
+}
+
+func (t *thread) export() *awaken.Thread {
+	out := t.Thread
+	out.Metadata.Custom = maps.Clone(t.Metadata.Custom)
+	return &out
+}
+
+// ListThreads returns threads, the most recently updated first.
+func (s *Store) ListThreads(_ context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*thread
+	for _, t := range s.threads {
+		if q.ParentThreadID == "" || t.ParentThreadID == q.ParentThreadID {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b *thread) int { return newest(a.touched, b.touched, a.ID, b.ID) })
+	var out []*awaken.Thread
+	for _, t := range page(all, q.Offset, q.Limit) {
+		out = append(out, t.export())
+	}
+	return out, nil
+}
+
+func newest(a, b int64, idA, idB string) int {
+	if a != b {
+		return int(b - a)
+	}
+	return strings.Compare(idA, idB)
+}
+
+func page[T any](all []T, offset, limit int) []T {
+	if limit <= 0 {
+		limit = 50
+	}
+	offset = min(max(offset, 0), len(all))
+	return all[offset:min(offset+limit, len(all))]
+}
+
+// Messages returns records of a thread's log.
+func (s *Store) Messages(_ context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(threadID)
+	if err != nil {
+		return nil, err
+	}
+	log := t.view.Log()
+	from, to := max(q.After, 0), len(log)
+	if q.Before > 0 {
+		to = min(to, q.Before-1)
+	}
+	from = min(from, to)
+	if q.Limit > 0 && to-from > q.Limit {
+		if q.Last {
+			from = to - q.Limit
+		} else {
+			to = from + q.Limit
+		}
+	}
+	out := make([]awaken.MessageRecord, 0, to-from)
+	for i := from; i < to; i++ {
+		r := awaken.MessageRecord{ThreadID: threadID, Seq: i + 1, Message: log[i], Created: t.created[i]}
+		if md := log[i].Metadata; md != nil {
+			r.RunID = md.RunID
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// LoadRun returns a run.
+func (s *Store) LoadRun(_ context.Context, id string) (*awaken.Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.runs[id]
+	if r == nil {
+		return nil, fmt.Errorf("run %s: %w", id, awaken.ErrNotFound)
+	}
+	out := r.Run
+	return &out, nil
+}
+
+// ListRuns returns runs, the newest first.
+func (s *Store) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*runRecord
+	for _, r := range s.runs {
+		if (q.ThreadID == "" || r.ThreadID == q.ThreadID) && (q.Status == "" || r.Status == q.Status) {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b *runRecord) int { return newest(a.born, b.born, a.RunID, b.RunID) })
+	var out []*awaken.Run
+	for _, r := range page(all, q.Offset, q.Limit) {
+		run := r.Run
+		out = append(out, &run)
+	}
+	return out, nil
+}
+
+// Calls returns the ledger of a run.
+func (s *Store) Calls(_ context.Context, runID string) ([]*awaken.CallState, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.runs[runID]
+	if r == nil {
+		return nil, fmt.Errorf("run %s: %w", runID, awaken.ErrNotFound)
+	}
+	return slices.Clone(r.calls), nil
+}
+
+// Acquire makes the caller the owner of a thread.
+func (s *Store) Acquire(_ context.Context, threadID string) (*awaken.Checkpoint, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.threads[threadID]
+	if t == nil {
+		t = &thread{Thread: awaken.Thread{ID: threadID}}
+		s.threads[threadID] = t
+	}
+	t.fence++
+	t.committed = 0
+	cp := &awaken.Checkpoint{Fence: t.fence, Generation: t.generation, Thread: t.Thread, View: t.view.Messages(),
+		ThreadState: maps.Clone(t.state), Inbox: slices.Clone(t.inbox)}
+	if n := len(t.entries); n > 0 {
+		cp.Seq = t.entries[n-1].Last()
+		for _, e := range t.entries[max(0, n-64):] { // coalesced entries may reach further than the last
+			cp.Seq = max(cp.Seq, e.Last())
+		}
+	}
+	if r := t.run; r != nil {
+		run := r.Run
+		cp.Run = &run
+		cp.RunState = maps.Clone(r.state)
+		cp.Calls = lastStep(r.calls)
+	}
+	return cp, nil
+}
+
+// lastStep returns the calls of the last step that had any.
+func lastStep(calls []*awaken.CallState) []*awaken.CallState {
+	i := len(calls)
+	for i > 0 && calls[i-1].Step == calls[len(calls)-1].Step {
+		i--
+	}
+	return slices.Clone(calls[i:])
+}
+
+// Commit makes c visible, all or nothing.
+func (s *Store) Commit(_ context.Context, c *awaken.Commit) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(c.ThreadID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.Fence != t.fence:
+		return awaken.ErrFenced
+	case c.Number == t.committed && c.Number != 0:
+		c.Unread = len(t.inbox) > 0
+		return nil // said again because the answer was lost
+	case c.Begins && c.Generation != t.generation:
+		return awaken.ErrGeneration
+	case c.Expect != t.MessageCount:
+		return &awaken.ConflictError{ThreadID: c.ThreadID, Expected: c.Expect, Have: t.MessageCount}
+	case c.Rest && slices.ContainsFunc(t.inbox, func(it awaken.InboxItem) bool { return !slices.Contains(c.Read, it.ID) }):
+		return awaken.ErrUnread
+	}
+	if err := c.Run.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
+	}
+	s.clock++
+	t.committed, t.touched = c.Number, s.clock
+	if t.Metadata.CreatedAt == 0 {
+		t.Metadata.CreatedAt, t.ParentThreadID = c.Time, c.ParentThreadID
+	}
+	t.Metadata.UpdatedAt = c.Time
+	t.view.Append(c.Messages...)
+	for range c.Messages {
+		t.created = append(t.created, c.Time)
+	}
+	t.MessageCount += len(c.Messages)
+	t.entries = append(t.entries, c.Entries...)
+	if len(c.Read) > 0 {
+		t.inbox = slices.DeleteFunc(t.inbox, func(it awaken.InboxItem) bool { return slices.Contains(c.Read, it.ID) })
+	}
+	s.saveRun(t, c)
+	c.Unread = len(t.inbox) > 0
+	return nil
+}
+
+func (s *Store) saveRun(t *thread, c *awaken.Commit) {
+	r := s.runs[c.Run.RunID]
+	if r == nil {
+		r = &runRecord{born: s.clock}
+		s.runs[c.Run.RunID] = r
+	}
+	r.Run = c.Run
+	t.run, t.LatestRunID, t.OpenRunID = r, r.RunID, ""
+	if r.Status != awaken.RunDone {
+		t.OpenRunID = r.RunID
+	}
+	for _, call := range c.Calls {
+		i := slices.IndexFunc(r.calls, func(old *awaken.CallState) bool { return old.Step == call.Step && old.Index == call.Index })
+		if i >= 0 {
+			r.calls[i] = call
+		} else {
+			r.calls = append(r.calls, call)
+		}
+	}
+	for _, ch := range c.State {
+		m := &r.state
+		if ch.Scope == state.Thread {
+			m = &t.state
+		}
+		if ch.Value == nil {
+			delete(*m, ch.Key)
+			continue
+		}
+		if *m == nil {
+			*m = map[string]json.RawMessage{}
+		}
+		(*m)[ch.Key] = ch.Value
+	}
+}
+
+// Interrupt raises the thread's generation.
+func (s *Store) Interrupt(_ context.Context, threadID string) ([]*awaken.CallState, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(threadID)
+	if err != nil {
+		return nil, err
+	}
+	t.generation++
+	var open []*awaken.CallState
+	if t.run != nil {
+		for _, c := range t.run.calls {
+			if c.Status == awaken.CallRunning {
+				open = append(open, c)
+			}
+		}
+	}
+	return open, nil
+}
+
+// Post adds items to a thread's inbox.
+func (s *Store) Post(_ context.Context, threadID string, items ...awaken.InboxItem) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(threadID)
+	if err != nil {
+		return err
+	}
+	if t.posted == nil {
+		t.posted = map[string]bool{}
+	}
+	for _, it := range items {
+		if !t.posted[it.ID] {
+			t.posted[it.ID] = true
+			t.inbox = append(t.inbox, it)
+		}
+	}
+	return nil
+}
+
+// Unread returns the items that no commit has read.
+func (s *Store) Unread(_ context.Context, threadID string) ([]awaken.InboxItem, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(threadID)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(t.inbox), nil
+}
+
+// Entries returns up to limit entries of a thread's log of events that lie after
+// the cursor. A coalesced entry counts if any part of it does.
+func (s *Store) Entries(_ context.Context, threadID string, after awaken.Cursor, limit int) ([]awaken.Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(threadID)
+	if err != nil {
+		return nil, err
+	}
+	var out []awaken.Entry
+	for _, e := range t.entries {
+		if e.Last() > after.Seq && (limit <= 0 || len(out) < limit) {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+var _ awaken.Store = (*Store)(nil)
+
+// Profile implements [profile.Store].
+type Profile struct {
+	mu      sync.Mutex
+	entries map[[2]string]profile.Entry // namespace, key
+	now     func() time.Time
+}
+
+// NewProfile returns an empty profile store.
+func NewProfile() *Profile {
+	return &Profile{entries: map[[2]string]profile.Entry{}, now: time.Now}
+}
+
+// Get returns an entry, or nil.
+func (p *Profile) Get(_ context.Context, namespace, key string) (*profile.Entry, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e, ok := p.entries[[2]string{namespace, key}]
+	if !ok {
+		return nil, nil
+	}
+	e.Value = slices.Clone(e.Value)
+	return &e, nil
+}
+
+// Set creates or replaces an entry.
+func (p *Profile) Set(_ context.Context, namespace, key string, value json.RawMessage) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.entries[[2]string{namespace, key}] = profile.Entry{Namespace: namespace, Key: key, Value: slices.Clone(value), UpdatedAt: p.now()}
+	return nil
+}
+
+// Delete removes an entry.
+func (p *Profile) Delete(_ context.Context, namespace, key string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.entries, [2]string{namespace, key})
+	return nil
+}
+
+// List returns the entries of a namespace, sorted by key.
+func (p *Profile) List(_ context.Context, namespace string) ([]profile.Entry, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []profile.Entry
+	for k, e := range p.entries {
+		if k[0] == namespace {
+			e.Value = slices.Clone(e.Value)
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b profile.Entry) int { return strings.Compare(a.Key, b.Key) })
+	return out, nil
+}
+
+// Clear removes what an entity left behind, in all namespaces.
+func (p *Profile) Clear(_ context.Context, key string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.entries, func(k [2]string, _ profile.Entry) bool { return k[1] == key })
+	return nil
+}
+
+var _ profile.Store = (*Profile)(nil)

@@ -1,0 +1,231 @@
+package awaken
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken/internal/strict"
+)
+
+// ResumeMode is what a decision does to a suspended call.
+type ResumeMode string
+
+const (
+	// ReplayToolCall runs the call, with its own or the decision's edited
+	// arguments. It is the default.
+	ReplayToolCall ResumeMode = "replay_tool_call"
+	// UseDecisionAsToolResult makes the decision's result the call's result; the
+	// tool does not run.
+	UseDecisionAsToolResult ResumeMode = "use_decision_as_tool_result"
+	// PassDecisionToTool runs the call with the decision's result as arguments; an
+	// object is laid over the arguments field by field.
+	PassDecisionToTool ResumeMode = "pass_decision_to_tool"
+)
+
+// Ticket suspends a call. A gate or a tool fills in what it knows; the runtime
+// completes the rest.
+type Ticket struct {
+	Suspension Suspension  `json:"suspension"`
+	Pending    PendingCall `json:"pending"` // filled in
+	ResumeMode ResumeMode  `json:"resume_mode"`
+	// ExpiresIn ends the wait after a while; OnExpiry says how. 0 waits for ever.
+	ExpiresIn time.Duration `json:"-"`
+	ExpiresAt int64         `json:"expires_at,omitempty"` // unix ms, filled in
+	OnExpiry  ExpiryPolicy  `json:"on_expiry,omitempty"`
+}
+
+// Suspension is what a person is asked.
+type Suspension struct {
+	ID             string          `json:"id"` // "" means suspend_<call id>
+	Action         string          `json:"action"`
+	Message        string          `json:"message"`
+	Parameters     json.RawMessage `json:"parameters,omitempty"`
+	ResponseSchema json.RawMessage `json:"response_schema,omitempty"` // what the decision's result must fit
+}
+
+// PendingCall shows which call waits.
+type PendingCall struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// ExpiryPolicy is what happens when nobody decides in time.
+type ExpiryPolicy string
+
+const (
+	ExpireReject   ExpiryPolicy = ""         // as if cancelled
+	ExpireApprove  ExpiryPolicy = "approve"  // as if resumed, with no result
+	ExpireEscalate ExpiryPolicy = "escalate" // goes on waiting, marked as escalated, with no further expiry
+)
+
+// DecisionAction is what a person decided.
+type DecisionAction string
+
+const (
+	ActionResume DecisionAction = "resume"
+	ActionCancel DecisionAction = "cancel"
+)
+
+// Decision is a person's answer to a suspension.
+type Decision struct {
+	// Target is the id of the tool call or of the suspension.
+	Target string `json:"target"`
+	// ID makes the decision idempotent: the same id for the same target counts once.
+	ID     string          `json:"decision_id,omitempty"`
+	Action DecisionAction  `json:"action"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Reason string          `json:"reason,omitempty"`
+	// Arguments replaces the call's arguments, when a person edited them.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	UpdatedAt int64           `json:"updated_at,omitempty"` // unix ms, filled in
+}
+
+// UnmarshalJSON rejects unknown fields.
+func (d *Decision) UnmarshalJSON(data []byte) error {
+	type plain Decision
+	var v plain
+	if err := strict.Unmarshal(data, &v); err != nil {
+		return fmt.Errorf("decision: %w", err)
+	}
+	*d = Decision(v)
+	return nil
+}
+
+func (d *Decision) validate() error {
+	switch {
+	case strings.TrimSpace(d.Target) == "":
+		return fmt.Errorf("%w: decision has no target, want a tool call id or a suspension id", ErrInvalid)
+	case d.Action != ActionResume && d.Action != ActionCancel:
+		return fmt.Errorf("%w: decision on %q: action is %q, want resume or cancel", ErrInvalid, d.Target, d.Action)
+	case len(d.Result) > 0 && !json.Valid(d.Result):
+		return fmt.Errorf("%w: decision on %q: result is not JSON", ErrInvalid, d.Target)
+	case len(d.Arguments) > 0 && !json.Valid(d.Arguments):
+		return fmt.Errorf("%w: decision on %q: arguments are not JSON", ErrInvalid, d.Target)
+	}
+	return nil
+}
+
+// CallStatus is where a tool call is in its life.
+type CallStatus string
+
+const (
+	CallNew       CallStatus = "new"       // asked for, not begun
+	CallRunning   CallStatus = "running"   // begun
+	CallSuspended CallStatus = "suspended" // waits for a decision
+	CallResuming  CallStatus = "resuming"  // decided, not begun again
+	CallSucceeded CallStatus = "succeeded"
+	CallFailed    CallStatus = "failed"
+	CallCancelled CallStatus = "cancelled"
+)
+
+// Terminal reports whether the call is over.
+func (s CallStatus) Terminal() bool {
+	return s == CallSucceeded || s == CallFailed || s == CallCancelled
+}
+
+// CanBecome reports whether the life of a call allows the step from s to next.
+func (s CallStatus) CanBecome(next CallStatus) bool {
+	switch s {
+	case CallNew, "":
+		return true
+	case CallRunning:
+		return next == CallSuspended || next.Terminal()
+	case CallSuspended:
+		return next == CallResuming || next == CallCancelled
+	case CallResuming:
+		return next == CallRunning || next == CallSuspended || next.Terminal()
+	}
+	return false
+}
+
+// CallState is the ledger's record of one tool call. It is immutable; a change
+// makes a new one.
+type CallState struct {
+	CallID    string          `json:"call_id"`
+	ToolName  string          `json:"tool_name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Status    CallStatus      `json:"status"`
+	UpdatedAt int64           `json:"updated_at"` // unix ms
+
+	// Set while and after the call is suspended.
+	ResumeMode ResumeMode `json:"resume_mode,omitempty"`
+	Ticket     *Ticket    `json:"ticket,omitempty"`
+	Escalated  bool       `json:"escalated,omitempty"`
+	Decision   *Decision  `json:"resume_input,omitempty"`
+
+	// The ledger: what recovery needs to know.
+	RunID     string      `json:"run_id,omitempty"`
+	Step      int         `json:"step"`                 // 0-based
+	Index     int         `json:"index"`                // position in the step
+	Key       string      `json:"key,omitempty"`        // idempotency key
+	Effect    EffectClass `json:"effect,omitempty"`     // of the tool
+	StartedAt int64       `json:"started_at,omitempty"` // unix ms; the intent's commit
+	Result    *ToolResult `json:"result,omitempty"`     // once the call is over
+}
+
+// SuspensionID is the id people decide on, or "".
+func (s *CallState) SuspensionID() string {
+	if s.Ticket == nil {
+		return ""
+	}
+	return s.Ticket.Suspension.ID
+}
+
+func (s *CallState) expired(now time.Time) bool {
+	return s.Status == CallSuspended && s.Ticket != nil && s.Ticket.ExpiresAt > 0 && now.UnixMilli() >= s.Ticket.ExpiresAt
+}
+
+// WaitingReason says what a run waits for.
+type WaitingReason string
+
+const (
+	WaitToolPermission  WaitingReason = "tool_permission"
+	WaitUserInput       WaitingReason = "user_input"
+	WaitBackgroundTasks WaitingReason = "background_tasks"
+	WaitExternalEvent   WaitingReason = "external_event"
+	WaitRateLimit       WaitingReason = "rate_limit"
+	WaitManualPause     WaitingReason = "manual_pause"
+)
+
+// Waiting describes why a run waits and for whom.
+type Waiting struct {
+	Reason    WaitingReason   `json:"reason"`
+	TicketIDs []string        `json:"ticket_ids"`
+	Tickets   []WaitingTicket `json:"tickets"`
+	Message   string          `json:"message,omitempty"`
+}
+
+// WaitingTicket is one suspended call of a waiting run.
+type WaitingTicket struct {
+	TicketID   string          `json:"ticket_id"`
+	ToolCallID string          `json:"tool_call_id"`
+	ToolName   string          `json:"tool_name"`
+	Arguments  json.RawMessage `json:"arguments"`
+	ResumeMode ResumeMode      `json:"resume_mode"`
+	Reason     string          `json:"reason,omitempty"`
+	Suspension *Suspension     `json:"suspension,omitempty"`
+	ExpiresAt  int64           `json:"expires_at,omitempty"`
+	Escalated  bool            `json:"escalated,omitempty"`
+	UpdatedAt  int64           `json:"updated_at"`
+}
+
+// laidOver returns args with the fields of patch laid over it, or patch when
+// either is not an object.
+func laidOver(args, patch json.RawMessage) json.RawMessage {
+	var base, over map[string]json.RawMessage
+	if json.Unmarshal(args, &base) != nil || json.Unmarshal(patch, &over) != nil || base == nil || over == nil {
+		return bytes.TrimSpace(patch)
+	}
+	for k, v := range over {
+		base[k] = v
+	}
+	out, err := json.Marshal(base)
+	if err != nil {
+		return patch
+	}
+	return out
+}

@@ -1,0 +1,35 @@
+package awaken
+
+import (
+	"encoding/json"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Thread is a conversation. Its messages are kept apart, in an append-only log.
+type Thread struct {
+	ID             string         `json:"id"`
+	ResourceID     string         `json:"resource_id,omitempty"`
+	ParentThreadID string         `json:"parent_thread_id,omitempty"`
+	Metadata       ThreadMetadata `json:"metadata"`
+	OpenRunID      string         `json:"open_run_id,omitempty"` // a run that is not done
+	LatestRunID    string         `json:"latest_run_id,omitempty"`
+	MessageCount   int            `json:"message_count"` // length of the log
+}
+
+// ThreadMetadata is what people attach to a thread.
+type ThreadMetadata struct {
+	CreatedAt int64                      `json:"created_at,omitempty"` // unix ms
+	UpdatedAt int64                      `json:"updated_at,omitempty"`
+	Title     string                     `json:"title,omitempty"`
+	Custom    map[string]json.RawMessage `json:"custom,omitempty"`
+}
+
+// MessageRecord is one record of a thread's log. Seq counts from 1.
+type MessageRecord struct {
+	ThreadID string       `json:"thread_id"`
+	Seq      int          `json:"seq"`
+	Message  *llm.Message `json:"message"`
+	RunID    string       `json:"produced_by_run_id,omitempty"`
+	Created  int64        `json:"created_at,omitempty"` // unix ms
+}

@@ -1,0 +1,683 @@
+package awaken
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+// resultWait is how long a finished result may wait for others to share a commit.
+const resultWait = 20 * time.Millisecond
+
+// call is one tool call of the step that is going on.
+type call struct {
+	state    *CallState // as the ledger has it, or will after the next commit
+	entry    *toolEntry // nil for a tool that does not exist
+	message  *llm.Message
+	appended bool // the message is in the log
+	resume   *Resumption
+
+	tc      *ToolCall // while it runs
+	running bool
+	cancel  context.CancelCauseFunc
+	timer   *time.Timer
+}
+
+// crew runs the calls of a step: at most one goroutine for each, all of which
+// report to the run's own.
+type crew struct {
+	results  chan outcome
+	events   chan Event
+	over     chan struct{} // closed when nobody listens any more
+	running  int
+	waiting  int         // results that no commit holds yet
+	deadline *time.Timer // for the next commit, while results wait
+	written  state.Batch // what calls that ran at the same time have written
+}
+
+type outcome struct {
+	c   *call
+	tc  *ToolCall
+	res *ToolResult
+	err error
+}
+
+// callOutput lets a running tool show things.
+type callOutput struct {
+	ctx    context.Context
+	events chan<- Event
+}
+
+func (o *callOutput) emit(ev Event) {
+	select {
+	case o.events <- ev:
+	case <-o.ctx.Done():
+	}
+}
+
+// settleCalls brings every call of the step to an end: it runs those that can run,
+// and parks the run when all that is left is waiting for people. It returns nil
+// when all calls have an answer.
+func (r *run) settleCalls(ctx context.Context) *end {
+	for {
+		if e := r.runCalls(ctx); e != nil {
+			return e
+		}
+		if !r.openCalls() {
+			r.appendAnswers(true)
+			return nil
+		}
+		if e := r.park(ctx); e != nil {
+			return e
+		}
+		// Somebody decided just before the run could be parked.
+	}
+}
+
+func (r *run) openCalls() bool {
+	for _, c := range r.calls {
+		if !c.state.Status.Terminal() {
+			return true
+		}
+	}
+	return false
+}
+
+// runCalls runs every call that can run now, and returns when nothing runs any more.
+func (r *run) runCalls(ctx context.Context) *end {
+	w := &crew{}
+	defer w.dismiss()
+	for {
+		if e := r.startCalls(ctx, w); e != nil {
+			return r.abort(w, e)
+		}
+		if w.running == 0 {
+			return nil
+		}
+		select {
+		case o := <-w.results:
+			if e := r.finishCall(ctx, w, o); e != nil {
+				return r.abort(w, e)
+			}
+		case ev := <-w.events:
+			r.out.emit(ctx, ev)
+			r.heedSink()
+		case <-w.timeout():
+			w.deadline = nil
+			if err := r.commitResults(ctx, w); err != nil {
+				return r.abort(w, r.fail(err))
+			}
+		case <-r.active.wake:
+			if err := r.takeInbox(ctx); err != nil {
+				return r.abort(w, r.fail(err))
+			}
+		case <-ctx.Done():
+			return r.abort(w, r.fail(context.Cause(ctx)))
+		}
+	}
+}
+
+func (w *crew) timeout() <-chan time.Time {
+	if w.deadline == nil {
+		return nil
+	}
+	return w.deadline.C
+}
+
+func (w *crew) dismiss() {
+	if w.over != nil {
+		close(w.over)
+	}
+	if w.deadline != nil {
+		w.deadline.Stop()
+	}
+}
+
+// commitResults commits and publishes the results that have been waiting.
+func (r *run) commitResults(ctx context.Context, w *crew) error {
+	w.waiting = 0
+	return r.commit(ctx, commitOptions{})
+}
+
+// startCalls starts every call that may run now. In sequential mode that is the
+// first one that is not over, unless it waits for a decision; otherwise it is all
+// of them, those that were decided together when the mode wants that.
+func (r *run) startCalls(ctx context.Context, w *crew) *end {
+	mode := r.agent.spec.executionMode()
+	if mode == Sequential {
+		for _, c := range r.calls {
+			if c.state.Status.Terminal() {
+				continue
+			}
+			if c.running || c.state.Status == CallSuspended {
+				return nil
+			}
+			ready, e := r.prepare(ctx, w, c)
+			if e != nil {
+				return e
+			}
+			if ready {
+				return r.launch(ctx, w, c)
+			}
+			if c.state.Status == CallSuspended {
+				return nil
+			}
+		}
+		return nil
+	}
+	undecided := false
+	for _, c := range r.calls {
+		undecided = undecided || c.state.Status == CallSuspended
+	}
+	var ready []*call
+	for _, c := range r.calls {
+		if c.running || c.state.Status.Terminal() || c.state.Status == CallSuspended {
+			continue
+		}
+		if c.state.Status == CallResuming && undecided && mode == ParallelBatchApproval {
+			continue
+		}
+		if n := r.rt.cfg.Limits.ParallelTools; n > 0 && w.running+len(ready) >= n {
+			break
+		}
+		ok, e := r.prepare(ctx, w, c)
+		if e != nil {
+			return e
+		}
+		if ok {
+			ready = append(ready, c)
+		}
+	}
+	if len(ready) == 0 {
+		return nil
+	}
+	return r.launch(ctx, w, ready...)
+}
+
+// prepare checks a call before it runs: its arguments, the gates, the
+// before_tool_execute phase. It reports whether the call is to run; if not, the
+// call has been answered or suspended.
+func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
+	if err := ctx.Err(); err != nil {
+		return false, r.fail(context.Cause(ctx))
+	}
+	s := *c.state
+	s.Key = r.info.RunID + "/" + strconv.Itoa(s.Step) + "/" + strconv.Itoa(s.Index)
+	if c.resume == nil && s.Decision != nil {
+		c.resume = &Resumption{Decision: *s.Decision, SuspensionID: s.SuspensionID()}
+		if s.Ticket != nil {
+			c.resume.Reason = s.Ticket.Suspension.Message
+		}
+	}
+	if d := s.Decision; d != nil && s.Status == CallResuming {
+		if len(d.Arguments) > 0 {
+			s.Arguments = d.Arguments
+		}
+		if s.ResumeMode == PassDecisionToTool && len(d.Result) > 0 {
+			s.Arguments = laidOver(s.Arguments, d.Result)
+		}
+	}
+	r.setState(c, &s)
+	if s.Status == CallResuming && s.ResumeMode == UseDecisionAsToolResult {
+		res := &ToolResult{ToolName: s.ToolName, Status: ToolSuccess, Data: s.Decision.Result}
+		return false, r.complete(ctx, w, c, res, nil)
+	}
+	if c.entry == nil {
+		return false, r.complete(ctx, w, c, ErrorResult("not_found", fmt.Sprintf("tool %q not found", s.ToolName)), nil)
+	}
+	if err := r.checkArguments(c); err != nil {
+		return false, r.complete(ctx, w, c, ErrorResult("invalid_arguments", err.Error()), nil)
+	}
+	c.tc = &ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: &r.info, Agent: r.agent.spec,
+		Resume: c.resume, Profile: r.rt.cfg.Profile, Snapshot: r.st.Snapshot()}
+	if err := r.phase(ctx, PhaseToolGate, about{tool: c.tc}); err != nil {
+		return false, r.fail(err)
+	}
+	if len(r.agent.gates) > 0 {
+		v, err := r.ask(ctx, c.tc)
+		if err != nil {
+			return false, r.fail(err)
+		}
+		switch v.kind {
+		case block:
+			res := ErrorResult("", fmt.Sprintf("tool %q was blocked: %s", s.ToolName, v.reason))
+			res.Metadata = map[string]any{"rejected": true}
+			if e := r.complete(ctx, w, c, res, nil); e != nil {
+				return false, e
+			}
+			return false, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
+		case suspend:
+			t := v.ticket
+			return false, r.suspend(c, &ToolResult{Suspension: &t}, nil, w)
+		case answer:
+			res, err := resultOf(s.ToolName, v.result, nil)
+			if err != nil {
+				return false, r.fail(err)
+			}
+			if res.Status == ToolPending {
+				return false, r.suspend(c, res, nil, w)
+			}
+			return false, r.complete(ctx, w, c, res, nil)
+		}
+	}
+	if err := r.phase(ctx, PhaseBeforeToolExecute, about{tool: c.tc}); err != nil {
+		return false, r.fail(err)
+	}
+	if e := r.requested(); e != nil {
+		return false, e
+	}
+	return true, nil
+}
+
+func (r *run) checkArguments(c *call) error {
+	args := c.state.Arguments
+	if len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+		s := *c.state
+		s.Arguments = args
+		r.setState(c, &s)
+	}
+	if err := c.entry.schema.Check(args); err != nil {
+		return fmt.Errorf("arguments of tool %q do not fit: %w", c.state.ToolName, err)
+	}
+	if v, ok := c.entry.tool.(interface{ Validate(json.RawMessage) error }); ok {
+		return v.Validate(args)
+	}
+	return nil
+}
+
+// launch begins calls. What is not read-only is recorded first: once that commit
+// has succeeded the call counts as begun, and if it is refused nothing begins.
+func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
+	now := r.rt.cfg.Now().UnixMilli()
+	intent := false
+	for _, c := range calls {
+		s := *c.state
+		s.Status, s.StartedAt, s.UpdatedAt = CallRunning, now, now
+		c.state = &s
+		if s.Effect != ReadOnly {
+			r.changed = append(r.changed, &s)
+			intent = true
+		}
+	}
+	r.stale = true
+	if intent {
+		w.waiting = 0
+		if err := r.commit(ctx, commitOptions{begins: true}); err != nil {
+			for _, c := range calls {
+				s := *c.state
+				s.Status = CallNew // it has not begun
+				c.state = &s
+			}
+			return r.fail(err)
+		}
+	}
+	if w.over == nil {
+		w.over = make(chan struct{})
+		w.results = make(chan outcome, len(r.calls))
+		w.events = make(chan Event)
+	}
+	snap := r.st.Snapshot()
+	for _, c := range calls {
+		cctx, cancel := context.WithCancelCause(ctx)
+		c.tc.Snapshot = snap
+		c.tc.out = &callOutput{cctx, w.events}
+		c.cancel, c.running = cancel, true
+		w.running++
+		r.limit(w, c)
+		go r.execute(cctx, w, c, c.tc)
+	}
+	return nil
+}
+
+// limit ends a call that takes too long, and abandons it if it does not end then.
+func (r *run) limit(w *crew, c *call) {
+	limit := r.rt.cfg.Limits.ToolTimeout
+	if t := c.entry.spec.Timeout; t != 0 {
+		limit = t
+	}
+	if limit <= 0 {
+		return
+	}
+	tc, cancel, grace := c.tc, c.cancel, max(r.rt.cfg.Limits.ToolGrace, 0)
+	err := fmt.Errorf("%w after %s", errToolTimeout, limit)
+	c.timer = time.AfterFunc(limit, func() {
+		cancel(err)
+		t := time.NewTimer(grace)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			w.report(outcome{c: c, tc: tc, err: err})
+		case <-w.over:
+		}
+	})
+}
+
+// execute calls the tool, in a goroutine of its own.
+func (r *run) execute(ctx context.Context, w *crew, c *call, tc *ToolCall) {
+	o := outcome{c: c, tc: tc}
+	defer func() {
+		if v := recover(); v != nil {
+			o.res, o.err = nil, &PanicError{fmt.Sprintf("tool %q", tc.Tool), v, debug.Stack()}
+		}
+		w.report(o)
+	}()
+	o.res, o.err = r.rt.cfg.Executor.Execute(ctx, c.entry.tool, tc)
+	if o.err != nil && ctx.Err() != nil && errors.Is(o.err, ctx.Err()) {
+		o.err = context.Cause(ctx) // say timed out, not cancelled
+	}
+}
+
+func (w *crew) report(o outcome) {
+	select {
+	case w.results <- o:
+	case <-w.over:
+	}
+}
+
+// finishCall takes in the outcome of a call that ran.
+func (r *run) finishCall(ctx context.Context, w *crew, o outcome) *end {
+	c := o.c
+	if !c.running || c.tc != o.tc {
+		return nil // it was abandoned
+	}
+	r.retire(w, c)
+	abandoned := o.res == nil && errors.Is(o.err, errToolTimeout)
+	if p, ok := errors.AsType[*PanicError](o.err); ok {
+		r.rt.cfg.Logger.Error("tool panicked", "run", r.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", p.Value, "stack", string(p.Stack))
+	}
+	res, err := resultOf(c.state.ToolName, o.res, o.err)
+	if err != nil { // fatal
+		e := r.fail(err)
+		if done := r.complete(ctx, w, c, ErrorResult("fatal", err.Error()), nil); done != nil && done.lost {
+			return done
+		}
+		return e
+	}
+	cmd := &o.tc.Command
+	if abandoned {
+		cmd = nil // the tool may still be writing to it
+	}
+	if res.Status == ToolPending {
+		return r.suspend(c, res, cmd, w)
+	}
+	return r.complete(ctx, w, c, r.capped(c, res), cmd)
+}
+
+// retire takes a call off the crew.
+func (r *run) retire(w *crew, c *call) {
+	c.running = false
+	w.running--
+	c.cancel(nil)
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+}
+
+// capped replaces a result that is too large.
+func (r *run) capped(c *call, res *ToolResult) *ToolResult {
+	limit := r.rt.cfg.Limits.ToolResultBytes
+	if n := c.entry.spec.MaxResultBytes; n != 0 {
+		limit = n
+	}
+	if limit < 0 || res.size() <= limit {
+		return res
+	}
+	size := res.size()
+	preview := []rune(res.text())
+	preview = preview[:min(len(preview), 1000, limit)]
+	out := ErrorResult("result_too_large", fmt.Sprintf("the result of tool %q is %d bytes long, the limit is %d. It begins: %s", c.state.ToolName, size, limit, string(preview)))
+	out.ToolName = res.ToolName
+	return out
+}
+
+// complete gives a call its result: what the tool recorded, then the
+// after_tool_execute phase, the ledger, the message and the event, all of which
+// the next commit holds.
+func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, cmd *Command) *end {
+	res.ToolName = c.state.ToolName
+	if cmd != nil {
+		if err := r.submitCall(w, cmd); err != nil {
+			res = ErrorResult("state", fmt.Sprintf("tool %q: %v", c.state.ToolName, err))
+			res.ToolName = c.state.ToolName
+		}
+	}
+	resumed := c.state.Status == CallResuming || c.resume != nil
+	s := *c.state
+	s.Status, s.Result, s.UpdatedAt = CallSucceeded, res, r.rt.cfg.Now().UnixMilli()
+	if res.Status == ToolError {
+		s.Status = CallFailed
+	}
+	r.setState(c, &s)
+	var failed *end
+	if c.tc != nil && (len(r.agent.hooks[PhaseAfterToolExecute]) > 0 || len(r.due(PhaseAfterToolExecute)) > 0) {
+		if err := r.phase(detached(ctx), PhaseAfterToolExecute, about{tool: c.tc, result: res}); err != nil {
+			failed = r.fail(err)
+			if failed.lost {
+				return failed
+			}
+		}
+	}
+	c.message = &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Content: res.content(), Metadata: r.metadata()}
+	if resumed {
+		r.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: res.resumed()})
+	} else {
+		r.out.hold(&ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: res, Outcome: s.Status})
+	}
+	if err := r.stateDelta(); err != nil && failed == nil {
+		failed = r.fail(err)
+	}
+	r.appendAnswers(false)
+	w.wait()
+	return failed
+}
+
+// wait notes that a result waits for a commit.
+func (w *crew) wait() {
+	if w.waiting++; w.deadline == nil && w.running > 0 {
+		w.deadline = time.NewTimer(resultWait)
+	}
+}
+
+// submitCall applies what a call recorded. Calls that ran at the same time started
+// from the same state, so they must not have written the same exclusive key.
+func (r *run) submitCall(w *crew, cmd *Command) error {
+	if r.agent.spec.executionMode() != Sequential {
+		if err := w.written.Merge(&cmd.Batch); err != nil {
+			return fmt.Errorf("%w: another call of this step wrote it too", err)
+		}
+	}
+	return r.submit(cmd)
+}
+
+// suspend makes a call wait for a decision.
+func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
+	if cmd != nil {
+		if err := r.submitCall(w, cmd); err != nil {
+			return r.fail(err)
+		}
+	}
+	now := r.rt.cfg.Now()
+	t := *res.Suspension
+	s := *c.state
+	if t.Suspension.ID == "" {
+		t.Suspension.ID = "suspend_" + s.CallID
+	}
+	if t.Suspension.Message == "" {
+		t.Suspension.Message = fmt.Sprintf("Tool '%s' is waiting for a decision", s.ToolName)
+	}
+	if t.ResumeMode == "" {
+		t.ResumeMode = ReplayToolCall
+	}
+	if t.ExpiresIn > 0 {
+		t.ExpiresAt = now.Add(t.ExpiresIn).UnixMilli()
+	}
+	t.Pending = PendingCall{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments}
+	s.Status, s.UpdatedAt, s.Ticket, s.ResumeMode, s.Decision, s.Escalated = CallSuspended, now.UnixMilli(), &t, t.ResumeMode, nil, false
+	c.resume = nil
+	r.setState(c, &s)
+	out := *res
+	out.ToolName, out.Status, out.Suspension = s.ToolName, ToolPending, &t
+	if out.Message == "" {
+		out.Message = fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName)
+	}
+	r.out.hold(&ToolCallDone{ID: s.CallID, Result: &out, Outcome: CallSuspended})
+	w.wait()
+	return nil
+}
+
+// setState replaces a call's ledger record; the next commit holds it.
+func (r *run) setState(c *call, s *CallState) {
+	c.state = s
+	r.stale = true
+	for i, old := range r.changed {
+		if old.CallID == s.CallID {
+			r.changed[i] = s
+			return
+		}
+	}
+	r.changed = append(r.changed, s)
+}
+
+// stateDelta holds a state_delta if the state has changed visibly.
+func (r *run) stateDelta() error {
+	changes, err := r.st.Delta()
+	if err != nil {
+		return err
+	}
+	r.st.Shown()
+	var ops []PatchOp
+	for _, ch := range changes {
+		if isRuntimeKey(ch.Key) {
+			continue
+		}
+		path := "/extensions/" + escapePointer(ch.Key)
+		if ch.Value == nil {
+			ops = append(ops, PatchOp{Op: "remove", Path: path})
+		} else {
+			ops = append(ops, PatchOp{Op: "add", Path: path, Value: ch.Value})
+		}
+	}
+	if len(ops) > 0 {
+		r.out.hold(&StateDelta{Delta: ops})
+	}
+	return nil
+}
+
+// appendAnswers adds the answers of finished calls to the conversation in the
+// order of the calls: up to the first call without one, or all there are.
+func (r *run) appendAnswers(all bool) {
+	jumped := false
+	for _, c := range r.calls {
+		switch {
+		case c.message == nil && !all:
+			return
+		case c.message == nil:
+			jumped = true
+		case !c.appended:
+			r.add(c.message)
+			c.appended = true
+		}
+	}
+	if all && !jumped {
+		r.reorder()
+	}
+}
+
+// reorder shows the model the answers in the order of the calls, when some were
+// appended out of order.
+func (r *run) reorder() {
+	n, at := len(r.calls), r.msgs.Len()-len(r.calls)
+	if at < 0 {
+		return
+	}
+	sorted := true
+	for i, c := range r.calls {
+		sorted = sorted && r.msgs.At(at+i) == c.message
+	}
+	if sorted || n == 0 {
+		return
+	}
+	r.msgs = r.msgs.Cut(at)
+	for _, c := range r.calls {
+		r.msgs = r.msgs.Append(c.message)
+	}
+}
+
+// abort stops the calls that run, gives them a moment to come back, and gives
+// every open call an answer.
+func (r *run) abort(w *crew, e *end) *end {
+	if e.lost {
+		for _, c := range r.calls {
+			if c.running {
+				c.cancel(e.err)
+			}
+		}
+		return e
+	}
+	for _, c := range r.calls {
+		if c.running {
+			c.cancel(ErrCancelled)
+		}
+	}
+	ctx := context.WithoutCancel(r.ctx)
+	grace := time.NewTimer(max(r.rt.cfg.Limits.ToolGrace, 0))
+	defer grace.Stop()
+	for w.running > 0 {
+		select {
+		case o := <-w.results:
+			if fin := r.finishCall(ctx, w, o); fin != nil && fin.lost {
+				return fin
+			}
+		case ev := <-w.events:
+			r.out.emit(ctx, ev)
+		case <-grace.C:
+			for _, c := range r.calls {
+				if c.running {
+					r.retire(w, c)
+					r.rt.cfg.Logger.Warn("tool abandoned", "run", r.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName)
+				}
+			}
+		}
+	}
+	r.closeCalls(interruption(e))
+	return e
+}
+
+// interruption says why the calls that are left get no result.
+func interruption(e *end) string {
+	return fmt.Sprintf("[Tool execution was interrupted] the run ended: %s", e.Termination)
+}
+
+// closeCalls answers every call that is still open, so that the conversation stays
+// valid whatever happened.
+func (r *run) closeCalls(reason string) {
+	closed := false
+	for _, c := range r.calls {
+		if c.state.Status.Terminal() {
+			continue
+		}
+		closed = true
+		res := ErrorResult("", reason)
+		res.ToolName = c.state.ToolName
+		if c.state.StartedAt != 0 && c.state.Effect == Effectful && c.state.Status == CallRunning {
+			res.Message += "; it had begun, and whether it took effect is not known"
+			res.Metadata = map[string]any{"in_doubt": true}
+		}
+		s := *c.state
+		s.Status, s.Result, s.UpdatedAt = CallCancelled, res, r.rt.cfg.Now().UnixMilli()
+		r.setState(c, &s)
+		c.message = &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Content: res.content(), Metadata: r.metadata()}
+		r.out.hold(&ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: res, Outcome: CallFailed})
+	}
+	if closed || len(r.calls) > 0 {
+		r.appendAnswers(true)
+	}
+}

@@ -1,0 +1,177 @@
+package awaken
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// ToolStatus is how a tool call came out.
+type ToolStatus string
+
+const (
+	ToolSuccess ToolStatus = "success"
+	ToolPending ToolStatus = "pending" // suspended
+	ToolError   ToolStatus = "error"
+)
+
+// ToolResult is what a tool call came to. A tool may leave ToolName and Status
+// out: they are filled in, success being the default.
+type ToolResult struct {
+	ToolName   string          `json:"tool_name"`
+	Status     ToolStatus      `json:"status"`
+	Data       json.RawMessage `json:"data"`
+	Message    string          `json:"message,omitempty"`
+	Suspension *Ticket         `json:"suspension,omitempty"`
+	Metadata   map[string]any  `json:"metadata,omitempty"` // not shown to models
+	// Content is what the model is shown instead of Message and Data: text,
+	// images, documents.
+	Content []llm.Block `json:"content,omitempty"`
+}
+
+// TextResult returns a successful result that says text.
+func TextResult(text string) *ToolResult {
+	return &ToolResult{Status: ToolSuccess, Message: text, Data: json.RawMessage("null")}
+}
+
+// ErrorResult returns a failed result. The code may be empty.
+func ErrorResult(code, message string) *ToolResult {
+	r := &ToolResult{Status: ToolError, Message: message, Data: json.RawMessage("null")}
+	if code != "" {
+		r.Message = "[" + code + "] " + message
+		r.Data, _ = json.Marshal(map[string]any{"error": map[string]string{"code": code, "message": message}})
+	}
+	return r
+}
+
+// MarshalJSON writes absent data as null.
+func (r ToolResult) MarshalJSON() ([]byte, error) {
+	type plain ToolResult
+	if len(r.Data) == 0 {
+		r.Data = json.RawMessage("null")
+	}
+	if r.Status == "" {
+		r.Status = ToolSuccess
+	}
+	return json.Marshal(plain(r))
+}
+
+// content is what the model is shown: the blocks if there are any; otherwise the
+// message and the data, whichever are there.
+func (r *ToolResult) content() []llm.Block {
+	if len(r.Content) > 0 {
+		return r.Content
+	}
+	return []llm.Block{llm.Text(r.text())}
+}
+
+func (r *ToolResult) text() string {
+	data := dataText(r.Data)
+	switch {
+	case r.Message == "":
+		return data
+	case data == "" || data == "null":
+		return r.Message
+	case r.Status == ToolError && bytes.Contains(r.Data, []byte(`"error"`)):
+		return r.Message // the data says the same in JSON
+	}
+	return r.Message + "\n" + data
+}
+
+// dataText is the JSON text of data, or the bare text when data is a string.
+func dataText(data json.RawMessage) string {
+	if len(data) > 0 && data[0] == '"' {
+		var s string
+		if json.Unmarshal(data, &s) == nil {
+			return s
+		}
+	}
+	return string(data)
+}
+
+// size is the number of bytes that count against the cap on results.
+func (r *ToolResult) size() int {
+	n := len(r.Data) + len(r.Message)
+	for _, b := range r.Content {
+		n += len(b.Text)
+		if b.Source != nil {
+			n += len(b.Source.Data)
+		}
+	}
+	return n
+}
+
+// resumed is the value of tool_call_resumed.result.
+func (r *ToolResult) resumed() json.RawMessage {
+	switch {
+	case r.Status == ToolPending:
+		return json.RawMessage("null")
+	case r.Status == ToolError && r.Message != "":
+		data, _ := json.Marshal(map[string]string{"error": r.Message})
+		return data
+	case len(r.Metadata) > 0:
+		data, err := json.Marshal(map[string]any{"data": r.Data, "metadata": r.Metadata})
+		if err == nil {
+			return data
+		}
+	}
+	if len(r.Data) == 0 || bytes.Equal(r.Data, []byte("null")) && r.Message != "" {
+		data, _ := json.Marshal(r.Message)
+		return data
+	}
+	return r.Data
+}
+
+// Fatal wraps an error of a tool so that it ends the run instead of being shown
+// to the model.
+func Fatal(err error) error { return &fatalError{err} }
+
+type fatalError struct{ err error }
+
+func (e *fatalError) Error() string { return e.err.Error() }
+func (e *fatalError) Unwrap() error { return e.err }
+
+// Suspend is the error a tool returns to wait for a person. The call goes on as
+// the ticket's resume mode says once a [Decision] arrives.
+func Suspend(t Ticket) error { return &suspendError{t} }
+
+type suspendError struct{ ticket Ticket }
+
+func (e *suspendError) Error() string {
+	return "suspended: " + e.ticket.Suspension.Message
+}
+
+// resultOf turns what a tool returned into a result, or into an error that ends
+// the run.
+func resultOf(tool string, r *ToolResult, err error) (*ToolResult, error) {
+	if err != nil {
+		if s, ok := errors.AsType[*suspendError](err); ok {
+			t := s.ticket
+			return &ToolResult{ToolName: tool, Status: ToolPending, Data: json.RawMessage("null"), Suspension: &t}, nil
+		}
+		if f, ok := errors.AsType[*fatalError](err); ok {
+			return nil, fmt.Errorf("tool %q: %w", tool, f.err)
+		}
+		r = ErrorResult("", err.Error())
+		if errors.Is(err, errToolTimeout) {
+			r.Metadata = map[string]any{"timed_out": true}
+		}
+	}
+	if r == nil {
+		r = &ToolResult{}
+	}
+	r.ToolName = tool
+	if r.Status == "" {
+		r.Status = ToolSuccess
+		if r.Suspension != nil {
+			r.Status = ToolPending
+		}
+	}
+	if len(r.Data) > 0 && !json.Valid(r.Data) {
+		return ErrorResult("internal", fmt.Sprintf("tool %q returned data that is not JSON", tool)), nil
+	}
+	return r, nil
+}

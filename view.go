@@ -1,0 +1,211 @@
+package awaken
+
+import (
+	"slices"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// View is what a model is shown of a thread's log. The log only grows; the view
+// applies what later records say about earlier ones:
+//
+//   - a rewind hides everything from a sequence number on;
+//   - a compaction summary stands in for the interval it summarises, unless a
+//     wider one contains it;
+//   - an internal tool message retracts the call it names;
+//   - answers to the calls of one message come in the order of the calls.
+//
+// Calls that were never answered are left out, except in the last message that
+// has calls, because they may still be open. The zero View is empty. Stores use
+// it to build [Checkpoint.View]; appending plain messages costs nothing extra
+// however long the log is.
+type View struct {
+	log  []*llm.Message // record i has Seq i+1
+	msgs []*llm.Message
+}
+
+// Append adds the next records of the log.
+func (v *View) Append(msgs ...*llm.Message) {
+	refold := false
+	for _, m := range msgs {
+		v.log = append(v.log, m)
+		if refold = refold || !v.extends(m); !refold {
+			v.msgs = append(v.msgs, m)
+		}
+	}
+	if refold {
+		v.msgs = fold(v.log)
+	}
+}
+
+// Messages returns the view. The caller must not change it; what is appended
+// later does not change it either.
+func (v *View) Messages() []*llm.Message { return v.msgs[:len(v.msgs):len(v.msgs)] }
+
+// Log returns the raw log.
+func (v *View) Log() []*llm.Message { return v.log[:len(v.log):len(v.log)] }
+
+// extends reports whether the view with m is the view followed by m.
+func (v *View) extends(m *llm.Message) bool {
+	if md := m.Metadata; md != nil && (md.Rewind != nil || md.Compaction != nil) {
+		return false
+	}
+	// The block of answers that the view ends with, and the message they answer.
+	i := len(v.msgs)
+	for i > 0 && v.msgs[i-1].Role == llm.ToolRole {
+		i--
+	}
+	var calls []llm.ToolCall
+	if i > 0 {
+		calls = v.msgs[i-1].ToolCalls
+	}
+	if m.Role != llm.ToolRole {
+		return len(calls) == len(v.msgs)-i // nothing is left open behind m
+	}
+	if m.IsInternal() {
+		return false
+	}
+	pos := callIndex(calls, m.ToolCallID)
+	if pos < 0 {
+		return false
+	}
+	return i == len(v.msgs) || callIndex(calls, v.msgs[len(v.msgs)-1].ToolCallID) < pos
+}
+
+func callIndex(calls []llm.ToolCall, id string) int {
+	return slices.IndexFunc(calls, func(c llm.ToolCall) bool { return c.ID == id })
+}
+
+// fold builds the view of a log from scratch.
+func fold(log []*llm.Message) []*llm.Message {
+	hidden := make([]bool, len(log))
+	for i, m := range log {
+		if m.Metadata != nil && m.Metadata.Rewind != nil {
+			for j := max(m.Metadata.Rewind.FromSeq-1, 0); j < i; j++ {
+				hidden[j] = true
+			}
+			hidden[i] = true
+		}
+	}
+	shown := compact(log, hidden)
+
+	retracted := map[string]bool{}
+	for _, m := range shown {
+		if m.Role == llm.ToolRole && m.IsInternal() {
+			retracted[m.ToolCallID] = true
+		}
+	}
+	last := -1 // the last message with calls may still have open ones
+	for i, m := range shown {
+		if len(m.ToolCalls) > 0 {
+			last = i
+		}
+	}
+	out := make([]*llm.Message, 0, len(shown))
+	for i := 0; i < len(shown); i++ {
+		m := shown[i]
+		if m.Role == llm.ToolRole {
+			continue // taken with the message it answers, or an orphan
+		}
+		if len(m.ToolCalls) == 0 {
+			out = append(out, m)
+			continue
+		}
+		answers := map[string]*llm.Message{}
+		for j := i + 1; j < len(shown) && len(shown[j].ToolCalls) == 0; j++ {
+			if t := shown[j]; t.Role == llm.ToolRole && !t.IsInternal() && answers[t.ToolCallID] == nil {
+				answers[t.ToolCallID] = t
+			}
+		}
+		keep := m.ToolCalls[:0:0]
+		for _, c := range m.ToolCalls {
+			if !retracted[c.ID] && (answers[c.ID] != nil || i == last) {
+				keep = append(keep, c)
+			}
+		}
+		if len(keep) < len(m.ToolCalls) {
+			m = withCalls(m, keep)
+		}
+		if m.Empty() {
+			continue
+		}
+		out = append(out, m)
+		for _, c := range keep {
+			if a := answers[c.ID]; a != nil {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+func withCalls(m *llm.Message, calls []llm.ToolCall) *llm.Message {
+	c := *m
+	c.ToolCalls = calls
+	if len(calls) == 0 {
+		c.ToolCalls = nil
+	}
+	return &c
+}
+
+// compact returns the records that are not hidden, each summary in the place of
+// the interval it summarises.
+func compact(log []*llm.Message, hidden []bool) []*llm.Message {
+	type summary struct {
+		at int
+		iv llm.Interval
+	}
+	var sums []summary
+	for i, m := range log {
+		if !hidden[i] && m.Metadata != nil && m.Metadata.Compaction != nil {
+			sums = append(sums, summary{i, *m.Metadata.Compaction})
+		}
+	}
+	// A later summary wins over one whose interval it contains.
+	kept := slices.DeleteFunc(slices.Clone(sums), func(s summary) bool {
+		return slices.ContainsFunc(sums, func(o summary) bool {
+			contains := o.iv.FromSeq <= s.iv.FromSeq && o.iv.ToSeq >= s.iv.ToSeq
+			return o.at != s.at && contains && (o.iv != s.iv || o.at > s.at)
+		})
+	})
+	start := map[int]*llm.Message{}
+	drop := slices.Clone(hidden)
+	for _, s := range sums {
+		drop[s.at] = true
+	}
+	for _, s := range kept {
+		start[max(s.iv.FromSeq-1, 0)] = log[s.at]
+		for j := max(s.iv.FromSeq-1, 0); j < min(s.iv.ToSeq, len(log)); j++ {
+			drop[j] = true
+		}
+	}
+	out := make([]*llm.Message, 0, len(log))
+	for i, m := range log {
+		if s := start[i]; s != nil {
+			out = append(out, s)
+		}
+		if !drop[i] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// unanswered returns the calls of the last message with calls that have no answer
+// in msgs.
+func unanswered(msgs []*llm.Message) []llm.ToolCall {
+	i := len(msgs)
+	for i > 0 && msgs[i-1].Role == llm.ToolRole {
+		i--
+	}
+	if i == 0 {
+		return nil
+	}
+	var open []llm.ToolCall
+	for _, c := range msgs[i-1].ToolCalls {
+		if !slices.ContainsFunc(msgs[i:], func(m *llm.Message) bool { return m.ToolCallID == c.ID }) {
+			open = append(open, c)
+		}
+	}
+	return open
+}
