@@ -4,9 +4,43 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
 )
+
+var commits = sync.Pool{New: func() any { return new(Commit) }}
+
+// scratch is the memory a run needs between two commits, lent to it for its time.
+type scratch struct {
+	entries, held []Entry
+	open          []coalescing
+	added         []*llm.Message
+	changed       []*CallState
+	batch         state.Batch
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// borrow gives a run its scratch.
+func (r *run) borrow() {
+	s := scratches.Get().(*scratch)
+	r.scratch, r.added, r.changed, r.batch = s, s.added, s.changed, s.batch
+	r.out.entries, r.out.held, r.out.open = s.entries, s.held, s.open
+}
+
+// giveBack returns it, unless the run made it large or was cut off in the middle.
+func (r *run) giveBack() {
+	s := r.scratch
+	r.scratch = nil
+	if s == nil || len(r.out.entries)+len(r.out.held)+len(r.out.open)+len(r.added)+len(r.changed) > 0 || cap(r.out.entries) > 1024 {
+		return
+	}
+	r.batch.Reset()
+	*s = scratch{r.out.entries, r.out.held, r.out.open, r.added, r.changed, r.batch}
+	scratches.Put(s)
+}
 
 type commitOptions struct {
 	begins bool // a tool is about to begin
@@ -23,23 +57,22 @@ func (r *run) commit(ctx context.Context, o commitOptions) error {
 	}
 	now := r.rt.cfg.Now()
 	r.rec.UpdatedAt = now.Unix()
-	if n := len(r.added); n > 0 && r.rec.Input != nil {
-		first := r.count + 1
-		if r.rec.Output == nil && first > r.rec.Input.ToSeq {
-			r.rec.Output = &llm.Interval{FromSeq: first}
+	if first := r.count + 1; len(r.added) > 0 && first > r.rec.Input.ToSeq {
+		if r.rec.Output.FromSeq == 0 {
+			r.rec.Output.FromSeq = first
 		}
-		if r.rec.Output != nil {
-			out := *r.rec.Output
-			out.ToSeq = r.count + n
-			r.rec.Output = &out
-		}
+		r.rec.Output.ToSeq = r.count + len(r.added)
 	}
-	r.buf = Commit{
-		ThreadID: r.info.ThreadID, Fence: r.fence, Number: r.commits + 1, Generation: r.generation,
-		Begins: o.begins, Rest: o.rest, Time: now.UnixMilli(), Expect: r.count, Messages: r.added, Run: r.rec,
-		State: changes, Calls: r.changed, Entries: r.out.take(), Read: r.read, ParentThreadID: r.info.ParentThreadID,
-	}
-	if err := r.rt.cfg.Store.Commit(ctx, &r.buf); err != nil {
+	c := commits.Get().(*Commit) // too large to keep while nothing is committed
+	c.ThreadID, c.Fence, c.Number, c.Generation = r.info.ThreadID, r.fence, r.commits+1, r.generation
+	c.Begins, c.Rest, c.Time, c.Expect = o.begins, o.rest, now.UnixMilli(), r.count
+	c.Messages, c.State, c.Calls, c.Entries, c.Read = r.added, changes, r.changed, r.out.take(), r.read
+	c.Run, c.ParentThreadID = r.rec, r.info.ParentThreadID
+	err = r.rt.cfg.Store.Commit(ctx, c)
+	r.unread = c.Unread
+	*c = Commit{}
+	commits.Put(c)
+	if err != nil {
 		if errors.Is(err, ErrUnread) {
 			return err
 		}
@@ -47,6 +80,11 @@ func (r *run) commit(ctx context.Context, o commitOptions) error {
 	}
 	r.commits++
 	r.count += len(r.added)
+	for _, c := range r.calls {
+		if c.listed {
+			c.listed, c.shared = false, true
+		}
+	}
 	clear(r.added)
 	clear(r.changed)
 	r.added, r.changed, r.read = r.added[:0], r.changed[:0], nil

@@ -5,8 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/google/uuid"
-
+	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/profile"
 )
@@ -72,7 +71,7 @@ func (c Config) withDefaults() Config {
 		c.Now = time.Now
 	}
 	if c.NewID == nil {
-		c.NewID = newID
+		c.NewID = ids.New
 	}
 	if c.Executor == nil {
 		c.Executor = local{}
@@ -93,8 +92,6 @@ func withDefault[T comparable](v, def T) T {
 	}
 	return v
 }
-
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 type local struct{}
 

@@ -36,26 +36,26 @@ func (c Cursor) Before(d Cursor) bool {
 // Entry is one event at its place in a thread's log.
 //
 // A sink gets an entry for every event. In a commit, the deltas of one message or
-// call are one entry that carries their concatenation and, in Chunks, where it was
-// cut, so that a reader can resume inside it.
+// call are one entry that carries their concatenation and, if there was more than
+// one, where it was cut, so that a reader can resume inside it.
 type Entry struct {
 	Cursor
 	RunID  string
 	Time   int64 // unix ms
 	Event  Event
-	Chunks []Chunk // of coalesced deltas, in order; nil for other entries
+	Chunks []Chunk // of two or more coalesced deltas, in order
 }
 
 // Chunk is one delta of a coalesced entry.
 type Chunk struct {
-	Seq uint64
-	Len int // bytes
+	Offset uint32 // its sequence number, counted from the entry's
+	Len    uint32 // bytes
 }
 
 // Last is the highest sequence number the entry covers.
 func (e *Entry) Last() uint64 {
 	if n := len(e.Chunks); n > 0 {
-		return e.Chunks[n-1].Seq
+		return e.Seq + uint64(e.Chunks[n-1].Offset)
 	}
 	return e.Seq
 }

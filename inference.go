@@ -26,11 +26,13 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 		return nil, r.fail(err)
 	}
 	began := r.rt.cfg.Now()
-	s := stream{r: r}
+	s := &r.stream
+	*s = stream{r: r, ctx: ctx, open: s.open[:0]}
+	defer s.got.Release()
 	var usage llm.Usage
 	var err error
 	for attempt := 0; ; attempt++ {
-		err = s.receive(ctx)
+		err = s.receive()
 		usage.Add(s.got.Usage())
 		if err != nil || !s.truncated() || attempt >= r.agent.spec.continuationRetries() {
 			break
@@ -39,21 +41,25 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	}
 	r.spend(usage)
 	if err != nil {
-		return nil, r.inferenceFailed(ctx, &s, err)
+		return nil, r.inferenceFailed(ctx, s, err)
 	}
-	reply := s.got.Reply()
-	reply.Usage = usage
+	reply := &r.reply
+	*reply = llm.Reply{Message: s.got.Message(), Usage: usage, Finish: s.got.Finish(), Incomplete: s.got.Incomplete()}
 	for _, c := range reply.Message.ToolCalls {
 		r.out.emit(ctx, &ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
 	}
 	if len(reply.Incomplete) > 0 {
 		s.cancelOpen(ctx, "arguments are not complete JSON", false)
 	}
-	done := &InferenceComplete{Model: r.request.Model, DurationMS: r.rt.cfg.Now().Sub(began).Milliseconds()}
+	done := &struct {
+		InferenceComplete
+		usage llm.Usage
+	}{usage: usage}
+	done.Model, done.DurationMS = r.request.Model, r.rt.cfg.Now().Sub(began).Milliseconds()
 	if usage != (llm.Usage{}) {
-		done.Usage = &reply.Usage
+		done.Usage = &done.usage
 	}
-	r.out.emit(ctx, done)
+	r.out.emit(ctx, &done.InferenceComplete)
 	r.heedSink()
 	return reply, nil
 }
@@ -128,22 +134,30 @@ func (r *run) answer(reply *llm.Reply) {
 		return
 	}
 	now := r.rt.cfg.Now().UnixMilli()
-	r.calls = make([]*call, len(m.ToolCalls))
 	for i, c := range m.ToolCalls {
 		entry := r.tool(c.Name)
-		s := &CallState{CallID: c.ID, ToolName: c.Name, Arguments: arguments(c), Status: CallNew, UpdatedAt: now,
+		one := &struct {
+			call
+			state CallState
+		}{}
+		one.state = CallState{CallID: c.ID, ToolName: c.Name, Arguments: arguments(c), Status: CallNew, UpdatedAt: now,
 			RunID: r.info.RunID, Step: r.rec.Steps, Index: i}
 		if entry != nil {
-			s.Effect = entry.spec.Effect
+			one.state.Effect = entry.spec.Effect
 		}
-		r.calls[i] = &call{state: s, entry: entry}
+		one.call = call{state: &one.state, entry: entry}
+		r.calls = append(r.calls, &one.call)
+		r.edit(&one.call)
 	}
-	r.stale = true
 }
 
 func (r *run) metadata() *llm.Metadata {
-	step := r.rec.Steps
-	return &llm.Metadata{RunID: r.info.RunID, StepIndex: &step}
+	m := &struct {
+		llm.Metadata
+		step int
+	}{step: r.rec.Steps}
+	m.RunID, m.StepIndex = r.info.RunID, &m.step
+	return &m.Metadata
 }
 
 // buildRequest puts together what the model is sent. Continuations after a
@@ -162,17 +176,16 @@ func (r *run) buildRequest(ctx context.Context) error {
 	if o := r.rec.Overrides; o != nil {
 		o.apply(req)
 	}
-	snap := r.st.Snapshot()
 	var used state.Batch
-	if o, ok := stepOverride.Lookup(snap); ok {
+	if o, ok := stepOverride.Lookup(r.st); ok {
 		o.apply(req)
 		stepOverride.Clear(&used)
 	}
-	if f, ok := toolFilter.Lookup(snap); ok {
+	if f, ok := toolFilter.Lookup(r.st); ok {
 		req.Tools = f.apply(req.Tools)
 		toolFilter.Clear(&used)
 	}
-	if cms := contextMessages.Get(snap); len(cms) > 0 {
+	if cms := contextMessages.Get(r.st); len(cms) > 0 {
 		r.placeContext(req, cms, &used)
 	}
 	if err := r.apply(&used); err != nil {
@@ -262,50 +275,62 @@ func (r *run) placeContext(req *llm.Request, stored map[string]ContextMessage, u
 // stream receives one answer, in as many pieces as it takes.
 type stream struct {
 	r       *run
+	ctx     context.Context
 	got     llm.Collector
 	open    []ToolCallStart // calls that have started and are not complete
 	started bool
 	pieces  int
+	err     error
 }
 
-// receive takes in one stream.
-func (s *stream) receive(ctx context.Context) error {
-	r, out := s.r, &s.r.out
-	for d, err := range r.agent.model.Stream(ctx, &r.request) {
-		if err != nil {
-			return err
-		}
-		s.got.Add(d)
-		switch d.Kind {
-		case llm.TextDelta:
-			out.textDelta(ctx, d.Text)
-		case llm.ReasoningDelta:
-			out.reasoningDelta(ctx, d.Text)
-		case llm.ToolCallDelta:
-			out.argsDelta(ctx, d.ID, d.Text)
-		case llm.ToolCallStart:
-			out.emit(ctx, &ToolCallStart{ID: d.ID, Name: d.Name})
-			s.open = append(s.open, ToolCallStart{d.ID, d.Name})
-		case llm.OpaqueDelta:
-			if o := d.Opaque; o != nil {
-				out.emit(ctx, &ReasoningEncryptedValue{EncryptedValue: opaqueText(o)})
-			}
-		default:
-			continue
-		}
-		s.started = true
-		if out.err != nil {
-			r.heedSink()
-			return context.Cause(ctx)
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
-	if !s.got.Finished() {
+// receive takes in one stream. It calls the iterator by hand because a range loop
+// over a function would allocate for each variable it shares with its body.
+func (s *stream) receive() error {
+	s.err = nil
+	s.r.agent.model.Stream(s.ctx, &s.r.request)(s.take)
+	switch {
+	case s.err != nil:
+		return s.err
+	case s.ctx.Err() != nil:
+		return context.Cause(s.ctx)
+	case !s.got.Finished():
 		return &llm.Error{Kind: llm.Interrupted, Message: "the stream ended without a finish"}
 	}
 	return nil
+}
+
+// take takes in one delta and reports whether it wants more.
+func (s *stream) take(d llm.Delta, err error) bool {
+	if err != nil {
+		s.err = err
+		return false
+	}
+	s.got.Add(d)
+	out := &s.r.out
+	switch d.Kind {
+	case llm.TextDelta:
+		out.textDelta(s.ctx, d.Text)
+	case llm.ReasoningDelta:
+		out.reasoningDelta(s.ctx, d.Text)
+	case llm.ToolCallDelta:
+		out.argsDelta(s.ctx, d.ID, d.Text)
+	case llm.ToolCallStart:
+		out.emit(s.ctx, &ToolCallStart{ID: d.ID, Name: d.Name})
+		s.open = append(s.open, ToolCallStart{d.ID, d.Name})
+	case llm.OpaqueDelta:
+		if o := d.Opaque; o != nil {
+			out.emit(s.ctx, &ReasoningEncryptedValue{EncryptedValue: opaqueText(o)})
+		}
+	default:
+		return true
+	}
+	s.started = true
+	if out.err != nil {
+		s.r.heedSink()
+		s.err = context.Cause(s.ctx)
+		return false
+	}
+	return true
 }
 
 func opaqueText(o *llm.Opaque) string {

@@ -14,17 +14,17 @@ import (
 // finishes or waits. It belongs to one goroutine.
 type run struct {
 	rt     *Runtime
-	req    *RunRequest
 	reg    *Registry
 	agent  *resolved
-	active *activeRun
+	active activeRun
 	ctx    context.Context // cancelled with the run
 	out    recorder
 	st     *state.Store
 
-	info RunInfo
-	rec  Run
-	msgs llm.Messages // what the model is shown
+	thread string   // its id
+	info   *RunInfo // immutable; replaced when it changes
+	rec    Run
+	msgs   llm.Messages // what the model is shown
 
 	// Tools the client runs, and what the model is offered together with them.
 	frontend map[string]*toolEntry
@@ -44,15 +44,23 @@ type run struct {
 	changed           []*CallState
 	read              []string
 	effects           []scheduledEffect
-	buf               Commit
+	unread            bool // after the last commit, the inbox holds something
 
+	batch        state.Batch  // for derive
 	ending       *Termination // asked for by a plugin or tool
 	derivedSteps int          // what the derived state keys show
 	stale        bool         // the derived state keys are out of date
 	resumed      bool
+	rewound      bool
+	cancelAtOnce bool // the run was continued only to be cancelled
 	rejected     []string
 	replayed     *RunResult // nothing was to be done
 	request      llm.Request
+	stream       stream
+	crew         crew
+	reply        llm.Reply
+	scratch      *scratch
+	over         end // a natural end, which most runs have
 }
 
 // end says that an activation is over, and how.
@@ -69,12 +77,12 @@ func (r *run) main() (*RunResult, error) {
 		if e == nil {
 			e = r.step()
 		}
-		if e == nil && r.buf.Unread {
+		if e == nil && r.unread {
 			if err := r.takeInbox(r.ctx); err != nil {
 				e = r.fail(err)
 			}
 		}
-		if e != nil && e.Type == NaturalEnd && PendingWork.Get(r.st.Snapshot()) {
+		if e != nil && e.Type == NaturalEnd && PendingWork.Get(r.st) {
 			e = r.awaitTasks()
 		}
 		if e == nil {
@@ -100,14 +108,14 @@ func (r *run) start() *end {
 	ctx := r.ctx
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunRunning, "", nil
 	r.stale = true
-	r.out.hold(&RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.identity()})
-	if r.req.Rewind != "" {
+	r.out.hold(&RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
+	if r.rewound {
 		r.out.hold(&MessagesSnapshot{Messages: visible(r.msgs)})
 	}
 	if err := r.commit(detached(ctx), commitOptions{}); err != nil {
 		return r.fail(err)
 	}
-	if r.req.cancel {
+	if r.cancelAtOnce {
 		return r.cancelled(ErrCancelled)
 	}
 	if !r.resumed {
@@ -138,7 +146,7 @@ func (r *run) step() *end {
 	if e := r.handoff(ctx); e != nil {
 		return e
 	}
-	r.messageID, r.calls, r.stepClosed, r.stale = r.rt.cfg.NewID(), nil, false, true
+	r.messageID, r.calls, r.stepClosed, r.stale = r.rt.cfg.NewID(), r.calls[:0], false, true
 	r.out.emit(ctx, &StepStart{MessageID: r.messageID})
 	if err := r.phase(ctx, PhaseStepStart, about{}); err != nil {
 		return r.fail(err)
@@ -161,7 +169,8 @@ func (r *run) step() *end {
 		return r.closeStep(ctx, e)
 	}
 	if len(r.calls) == 0 && len(reply.Incomplete) == 0 {
-		return r.closeStep(ctx, &end{Termination: Termination{Type: NaturalEnd}})
+		r.over = end{Termination: Termination{Type: NaturalEnd}}
+		return r.closeStep(ctx, &r.over)
 	}
 	if d := r.stop(reply.Message, true); d != nil {
 		return r.closeStep(ctx, &end{Termination: Termination{Type: Stopped, Code: d.Code, Detail: d.Detail}})
@@ -187,7 +196,7 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 		return e
 	}
 	if e != nil {
-		r.closeCalls(interruption(e))
+		r.closeCalls(e)
 	}
 	if !r.stepClosed {
 		r.stepClosed = true
@@ -214,9 +223,13 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 // true when a run that had come to its natural end has to go on after all, because
 // somebody wrote to it.
 func (r *run) finish(e *end) (again bool) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), r.rt.cfg.Limits.RunEnd)
-	defer cancel()
-	r.closeCalls(interruption(e))
+	ctx := r.ctx
+	if ctx.Err() != nil { // a cancelled run gets a little more time to end in order
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(r.ctx), r.rt.cfg.Limits.RunEnd)
+		defer cancel()
+	}
+	r.closeCalls(e)
 	quiet := len(r.agent.hooks[PhaseRunEnd]) == 0 && len(r.due(PhaseRunEnd)) == 0
 	if e.Type == NaturalEnd && !quiet {
 		// The hooks of run_end may run only once, so make sure now that this is the end.
@@ -239,7 +252,7 @@ func (r *run) finish(e *end) (again bool) {
 	}
 	m := r.out.mark()
 	r.snapshot()
-	r.out.hold(&RunFinish{ThreadID: r.info.ThreadID, RunID: r.info.RunID, Identity: r.identity(), Result: r.output(), Termination: e.Termination})
+	r.out.hold(r.finished(e.Termination))
 	err := r.commit(ctx, commitOptions{rest: quiet && e.Type == NaturalEnd})
 	switch {
 	case err == nil:
@@ -254,7 +267,7 @@ func (r *run) finish(e *end) (again bool) {
 		// but here it is over, and whoever listens has to know.
 		f := r.fail(err)
 		r.out.undo(m)
-		r.out.hold(&RunFinish{ThreadID: r.info.ThreadID, RunID: r.info.RunID, Identity: r.identity(), Result: r.output(), Termination: f.Termination})
+		r.out.hold(r.finished(f.Termination))
 		r.out.committed(ctx)
 		*e = *f
 	}
@@ -275,7 +288,7 @@ func (r *run) conclude(e *end) {
 	now := r.rt.cfg.Now().Unix()
 	t := e.Termination
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunDone, t.reason(), nil
-	r.rec.Termination, r.rec.FinishedAt = &t, now
+	r.rec.Termination, r.rec.FinishedAt = t, now
 	r.rec.FinalOutput = r.response
 	if t.Type == Failed {
 		r.rec.ErrorPayload = &Error{Message: t.Message, Code: string(llm.KindOf(e.err))}
@@ -309,7 +322,7 @@ func (r *run) requested() *end {
 // handoff changes the agent at the border between two steps, when the thread has
 // been handed to another.
 func (r *run) handoff(ctx context.Context) *end {
-	to := ActiveAgent.Get(r.st.Snapshot())
+	to := ActiveAgent.Get(r.st)
 	if to == "" || to == r.info.AgentID {
 		return nil
 	}
@@ -324,22 +337,14 @@ func (r *run) handoff(ctx context.Context) *end {
 		return r.fail(err)
 	}
 	r.agent = next
-	r.info.AgentID, r.rec.AgentID = to, to
-	r.infoChanged()
+	info := *r.info
+	info.AgentID, r.rec.AgentID = to, to
+	r.info, r.stale = &info, true
 	r.offerTools()
 	if err := r.activate(ctx); err != nil {
 		return r.fail(err)
 	}
 	return nil
-}
-
-// infoChanged makes later events show the new identity and leaves earlier ones alone.
-func (r *run) infoChanged() { r.stale = true }
-
-// identity is a copy of the run's identity for an event.
-func (r *run) identity() *RunInfo {
-	info := r.info
-	return &info
 }
 
 // offerTools puts the agent's tools and the client's together.
@@ -373,18 +378,19 @@ func (r *run) derive() {
 		return
 	}
 	r.stale = false
-	var b state.Batch
-	RunLifecycle.Update(&b, Lifecycle{RunID: r.info.RunID, Status: r.rec.Status, StatusReason: r.rec.StatusReason,
+	b := &r.batch
+	b.Reset()
+	RunLifecycle.Update(b, Lifecycle{RunID: r.info.RunID, Status: r.rec.Status, StatusReason: r.rec.StatusReason,
 		UpdatedAt: r.rt.cfg.Now().UnixMilli(), StepCount: r.rec.Steps})
 	if len(r.calls) > 0 || r.derivedSteps > 0 {
 		calls := make(Calls, len(r.calls))
 		for i, c := range r.calls {
-			calls[i] = c.state
+			calls[i], c.shared = c.state, true
 		}
 		r.derivedSteps = len(calls)
-		ToolCallStates.Update(&b, calls)
+		ToolCallStates.Update(b, calls)
 	}
-	if err := r.st.Apply(&b); err != nil {
+	if err := r.st.Apply(b); err != nil {
 		panic(err) // the built-in keys are in every schema
 	}
 }
@@ -396,8 +402,15 @@ func (r *run) snapshot() {
 	r.out.hold(&StateSnapshot{Snapshot: r.st.Snapshot()})
 }
 
-func (r *run) output() *RunOutput {
-	return &RunOutput{Response: r.response, Status: r.rec.Status, StatusReason: r.rec.StatusReason}
+// finished is the event that ends this activation.
+func (r *run) finished(t Termination) *RunFinish {
+	ev := &struct {
+		RunFinish
+		out RunOutput
+	}{}
+	ev.out = RunOutput{Response: r.response, Status: r.rec.Status, StatusReason: r.rec.StatusReason}
+	ev.RunFinish = RunFinish{ThreadID: r.thread, RunID: r.info.RunID, Identity: r.info, Result: &ev.out, Termination: t}
+	return &ev.RunFinish
 }
 
 func (r *run) result(e *end) *RunResult {
@@ -408,10 +421,10 @@ func (r *run) result(e *end) *RunResult {
 
 // stop asks the stop policies, after counting the response that has just come.
 func (r *run) stop(m *llm.Message, responded bool) *StopDecision {
-	stats := StopStats{Steps: r.rec.Steps + 1, InputTokens: r.rec.InputTokens, OutputTokens: r.rec.OutputTokens}
-	if len(r.agent.policies) == 0 {
-		return r.agent.maxRounds.Evaluate(&stats)
+	if len(r.agent.policies) == 0 && r.rec.Steps+1 < r.agent.spec.maxRounds() {
+		return nil
 	}
+	stats := StopStats{Steps: r.rec.Steps + 1, InputTokens: r.rec.InputTokens, OutputTokens: r.rec.OutputTokens}
 	counts := r.counts()
 	counts.Steps, counts.InputTokens, counts.OutputTokens = stats.Steps, stats.InputTokens, stats.OutputTokens
 	if responded {
@@ -438,7 +451,7 @@ func (r *run) stop(m *llm.Message, responded bool) *StopDecision {
 }
 
 func (r *run) counts() stopCounts {
-	c := stopStats.Get(r.st.Snapshot())
+	c := stopStats.Get(r.st)
 	if c.StartedMS == 0 {
 		c.StartedMS = r.rec.StartedAt * 1000
 	}

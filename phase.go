@@ -23,7 +23,7 @@ type about struct {
 
 func (r *run) hookCall(p Phase, in about) *HookCall {
 	r.derive()
-	return &HookCall{Phase: p, Run: &r.info, Agent: r.agent.spec, Step: r.rec.Steps, Messages: r.msgs, Tools: r.offered,
+	return &HookCall{Phase: p, Run: r.info, Agent: r.agent.spec, Step: r.rec.Steps, Messages: r.msgs, Tools: r.offered,
 		Profile: r.rt.cfg.Profile, Tool: in.tool, Result: in.result, Reply: in.reply, Snapshot: r.st.Snapshot()}
 }
 
@@ -168,7 +168,7 @@ func (r *run) runActions(ctx context.Context, p Phase, in about) error {
 // due returns the queued actions of a phase.
 func (r *run) due(p Phase) []ScheduledAction {
 	var due []ScheduledAction
-	for _, a := range pendingActions.Get(r.st.Snapshot()).Actions {
+	for _, a := range pendingActions.Get(r.st).Actions {
 		if a.Phase == p {
 			due = append(due, a)
 		}

@@ -2,6 +2,7 @@ package awaken
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -36,9 +37,12 @@ type coalescing struct {
 	kind  byte // t, r, a, s
 	id    string
 	name  string
-	buf   []byte
-	entry int // index in entries
+	buf   *[]byte // from buffers
+	entry int     // index in entries
 }
+
+// buffers are for text on its way into a commit. None is kept that grew large.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
 
 // slab hands out values from blocks that double in size, so that a stream of
 // chunks costs a handful of allocations however long it is.
@@ -49,7 +53,7 @@ type slab[T any] struct {
 
 func (s *slab[T]) next() *T {
 	if len(s.free) == 0 {
-		s.size = max(8, min(2*s.size, 256))
+		s.size = max(16, min(4*s.size, 256))
 		s.free = make([]T, s.size)
 	}
 	v := &s.free[0]
@@ -113,15 +117,21 @@ func (o *recorder) record(e Entry) {
 
 func (o *recorder) coalesce(e Entry, kind byte, id, name, text string) {
 	for i := range o.open {
-		if c := &o.open[i]; c.kind == kind && c.id == id {
-			c.buf = append(c.buf, text...)
-			at := &o.entries[c.entry]
-			at.Chunks = append(at.Chunks, Chunk{e.Seq, len(text)})
-			return
+		c := &o.open[i]
+		if c.kind != kind || c.id != id {
+			continue
 		}
+		at := &o.entries[c.entry]
+		if at.Chunks == nil {
+			at.Chunks = append(make([]Chunk, 0, 64), Chunk{0, uint32(len(*c.buf))})
+		}
+		*c.buf = append(*c.buf, text...)
+		at.Chunks = append(at.Chunks, Chunk{uint32(e.Seq - at.Seq), uint32(len(text))})
+		return
 	}
-	o.open = append(o.open, coalescing{kind: kind, id: id, name: name, buf: append(make([]byte, 0, 256), text...), entry: len(o.entries)})
-	e.Chunks = append(make([]Chunk, 0, 16), Chunk{e.Seq, len(text)})
+	buf := buffers.Get().(*[]byte)
+	*buf = append((*buf)[:0], text...)
+	o.open = append(o.open, coalescing{kind: kind, id: id, name: name, buf: buf, entry: len(o.entries)})
 	o.entries = append(o.entries, e)
 }
 
@@ -129,19 +139,22 @@ func (o *recorder) coalesce(e Entry, kind byte, id, name, text string) {
 func (o *recorder) close() {
 	for i := range o.open {
 		c := &o.open[i]
-		text := string(c.buf)
-		var ev Event
-		switch c.kind {
-		case 't':
-			ev = &TextDelta{text}
-		case 'r':
-			ev = &ReasoningDelta{text}
-		case 'a':
-			ev = &ToolCallDelta{c.id, text}
-		case 's':
-			ev = &ToolCallStreamDelta{c.id, c.name, text}
+		e := &o.entries[c.entry]
+		if e.Chunks != nil { // otherwise its event is the only delta
+			switch text := string(*c.buf); c.kind {
+			case 't':
+				e.Event = &TextDelta{text}
+			case 'r':
+				e.Event = &ReasoningDelta{text}
+			case 'a':
+				e.Event = &ToolCallDelta{c.id, text}
+			case 's':
+				e.Event = &ToolCallStreamDelta{c.id, c.name, text}
+			}
 		}
-		o.entries[c.entry].Event = ev
+		if cap(*c.buf) <= 16<<10 {
+			buffers.Put(c.buf)
+		}
 	}
 	clear(o.open)
 	o.open = o.open[:0]

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/internal/schema"
 	"github.com/awaken-go/awaken/llm"
 )
@@ -34,7 +35,7 @@ type agentSlot struct {
 // once, in a *ConfigError; with cfg.Lazy, those inside agents when they are run.
 func NewRegistry(cfg Config) (*Registry, error) {
 	reg := &Registry{
-		id:        newID(),
+		id:        ids.New(),
 		agents:    make(map[string]*agentSlot, len(cfg.Agents)),
 		models:    make(map[string]*ModelSpec, len(cfg.Models)),
 		providers: maps.Clone(cfg.Providers),

@@ -38,15 +38,13 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (_ *ru
 		threadID = rt.cfg.NewID()
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
-	r := &run{rt: rt, req: req, ctx: runCtx, reg: rt.registry.Load(),
-		active: &activeRun{cancel: cancel, wake: make(chan struct{}, 1), done: make(chan struct{})}}
-	r.info.ThreadID = threadID
+	r := &run{rt: rt, ctx: runCtx, reg: rt.registry.Load(), thread: threadID, active: activeRun{cancel: cancel}, cancelAtOnce: req.cancel}
 	if r.active.runID = req.RunID; r.active.runID == "" {
 		if r.active.runID = req.Continue; r.active.runID == "" {
 			r.active.runID = rt.cfg.NewID()
 		}
 	}
-	if err := rt.register(threadID, r.active); err != nil {
+	if err := rt.register(threadID, &r.active); err != nil {
 		cancel(nil)
 		return nil, err
 	}
@@ -59,7 +57,7 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (_ *ru
 	if err != nil {
 		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
 	}
-	if err := r.open(ctx, cp, sink); err != nil {
+	if err := r.open(ctx, req, cp, sink); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -84,46 +82,96 @@ func (rt *Runtime) replay(ctx context.Context, req *RunRequest, old *Run) (*run,
 			}
 		}
 		return &run{replayed: &RunResult{RunID: old.RunID, ThreadID: old.ThreadID, AgentID: old.AgentID, Response: old.FinalOutput,
-			Status: old.Status, Termination: *old.Termination, Steps: old.Steps, Usage: old.Usage, CostUSD: old.CostUSD}}, nil
+			Status: old.Status, Termination: old.Termination, Steps: old.Steps, Usage: old.Usage, CostUSD: old.CostUSD}}, nil
 	}
 	return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, ErrConflict)
 }
 
-// open sets the run up from what its thread holds.
-func (r *run) open(ctx context.Context, cp *Checkpoint, sink Sink) error {
-	req, cfg := r.req, &r.rt.cfg
+// open sets the run up from what its thread holds. It is cut into steps that follow
+// each other, not nested ones, to keep the stack of a waiting run small.
+func (r *run) open(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Sink) error {
+	if err := r.choose(ctx, req, cp); err != nil {
+		return err
+	}
+	if err := r.bind(req, cp, sink); err != nil {
+		return err
+	}
+	if r.resumed {
+		if err := r.takeUp(req, cp); err != nil {
+			return err
+		}
+	}
+	return r.takeInput(ctx, req, cp)
+}
+
+// choose finds the run to go on with, or makes the record of a new one.
+func (r *run) choose(ctx context.Context, req *RunRequest, cp *Checkpoint) error {
 	old := cp.Run
 	unfinished := old != nil && old.Status != RunDone
+	r.fence, r.generation, r.count = cp.Fence, cp.Generation, cp.Thread.MessageCount
 	switch {
 	case req.Continue != "":
 		if !unfinished || old.RunID != req.Continue {
 			return fmt.Errorf("continue run %s: %w: it is not the thread's open run", req.Continue, ErrConflict)
 		}
-		r.resumed = true
 	case len(req.Decisions) > 0:
 		if !unfinished {
-			return fmt.Errorf("thread %s has no waiting run: %w", r.info.ThreadID, ErrNotFound)
+			return fmt.Errorf("thread %s has no waiting run: %w", r.thread, ErrNotFound)
 		}
-		r.resumed = true
-	case unfinished && (req.RunID == "" || req.RunID == old.RunID):
-		r.resumed = true // new input for the run that waits, or was cut off
+	case unfinished && req.RunID != "" && req.RunID != old.RunID:
+		return fmt.Errorf("%w: thread %s has an open run %s: continue or cancel it first", ErrConflict, r.thread, old.RunID)
+	case !unfinished:
+		return r.newRecord(ctx, req, cp)
 	}
-	r.fence, r.generation, r.count = cp.Fence, cp.Generation, cp.Thread.MessageCount
-	now := cfg.Now()
-	if r.resumed {
-		r.rec = *old
-		r.response = lastText(cp.View, r.rec.RunID)
-		if req.AgentID != "" && req.AgentID != r.rec.AgentID {
-			return fmt.Errorf("%w: run %s belongs to agent %q, not %q", ErrInvalid, old.RunID, old.AgentID, req.AgentID)
-		}
-	} else {
-		if unfinished {
-			return fmt.Errorf("%w: thread %s has an open run %s: continue or cancel it first", ErrConflict, r.info.ThreadID, old.RunID)
-		}
-		if err := r.newRecord(ctx, cp, now); err != nil {
+	if req.AgentID != "" && req.AgentID != old.AgentID {
+		return fmt.Errorf("%w: run %s belongs to agent %q, not %q", ErrInvalid, old.RunID, old.AgentID, req.AgentID)
+	}
+	r.resumed = true // a decision, or new input, for the run that waits or was cut off
+	r.rec = *old
+	r.response = lastText(cp.View, old.RunID)
+	return nil
+}
+
+// newRecord makes the record of a new run.
+func (r *run) newRecord(ctx context.Context, req *RunRequest, cp *Checkpoint) error {
+	rec := &r.rec
+	if req.RunID != "" {
+		if err := r.mustBeNew(ctx, req.RunID); err != nil {
 			return err
 		}
 	}
+	rec.AgentID, rec.Origin = req.AgentID, req.Origin
+	if rec.AgentID == "" {
+		rec.AgentID = r.inferAgent(cp)
+	}
+	if rec.Origin == "" {
+		rec.Origin = "user"
+	}
+	if req.Mode != "foreground" {
+		rec.Mode = req.Mode
+	}
+	rec.RunID, rec.ThreadID, rec.Adapter = r.active.runID, r.thread, req.Adapter
+	rec.ParentRunID, rec.ParentThreadID, rec.ParentToolCallID = req.ParentRunID, req.ParentThreadID, req.ParentToolCallID
+	rec.DispatchID, rec.SessionID, rec.TransportRequestID = req.DispatchID, req.SessionID, req.TransportRequestID
+	now := r.rt.cfg.Now().Unix()
+	rec.Status, rec.CreatedAt, rec.StartedAt = RunCreated, now, now
+	return nil
+}
+
+func (r *run) mustBeNew(ctx context.Context, runID string) error {
+	_, err := r.rt.cfg.Store.LoadRun(ctx, runID)
+	if err == nil {
+		return fmt.Errorf("%w: run %s exists already", ErrConflict, runID)
+	}
+	if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// bind gives the run its agent, its state, its tools and its recorder.
+func (r *run) bind(req *RunRequest, cp *Checkpoint, sink Sink) error {
+	cfg := &r.rt.cfg
 	if req.Overrides != nil {
 		r.rec.Overrides = req.Overrides
 	}
@@ -134,72 +182,49 @@ func (r *run) open(ctx context.Context, cp *Checkpoint, sink Sink) error {
 	if req.Mode != "" {
 		r.info.Mode = req.Mode
 	}
-	r.active.runID = r.info.RunID
-	agent, err := r.reg.agent(r.info.AgentID)
-	if err != nil {
+	r.rt.rename(&r.active, r.info.RunID)
+	var err error
+	if r.agent, err = r.reg.agent(r.info.AgentID); err != nil {
 		return err
 	}
-	r.agent = agent
 	r.rec.ResolutionID = r.reg.ID()
-	if err := r.restore(cp); err != nil {
+	if err := r.restore(req.Seed, cp); err != nil {
 		return err
 	}
-	for _, spec := range r.rec.FrontendTools {
-		e, err := newToolEntry(FrontendTool(spec))
-		if err != nil {
-			return fmt.Errorf("%w: frontend tool %q: %w", ErrInvalid, spec.ID, err)
+	for i := range r.rec.FrontendTools {
+		if err := r.addFrontendTool(r.rec.FrontendTools[i]); err != nil {
+			return err
 		}
-		if r.frontend == nil {
-			r.frontend = map[string]*toolEntry{}
-		}
-		r.frontend[spec.ID] = e
 	}
 	r.offerTools()
 	_, none := cfg.Store.(nothing)
-	r.out = recorder{sink: sink, runID: r.info.RunID, now: cfg.Now, keep: !none, epoch: cp.Fence, seq: cp.Seq}
+	o := &r.out
+	o.sink, o.runID, o.now, o.keep, o.epoch, o.seq = sink, r.info.RunID, cfg.Now, !none, cp.Fence, cp.Seq
+	r.borrow()
 	r.msgs = llm.NewMessages(cp.View...)
-	if r.resumed {
-		if err := r.takeUp(cp); err != nil {
-			return err
-		}
-	}
-	return r.takeInput(cp)
+	return nil
 }
 
-// newRecord makes the record of a new run.
-func (r *run) newRecord(ctx context.Context, cp *Checkpoint, now time.Time) error {
-	req := r.req
-	if req.RunID != "" {
-		if _, err := r.rt.cfg.Store.LoadRun(ctx, req.RunID); err == nil {
-			return fmt.Errorf("%w: run %s exists already", ErrConflict, req.RunID)
-		} else if !errors.Is(err, ErrNotFound) {
-			return err
-		}
+func (r *run) addFrontendTool(spec ToolSpec) error {
+	e, err := newToolEntry(FrontendTool(spec))
+	if err != nil {
+		return fmt.Errorf("%w: frontend tool %q: %w", ErrInvalid, spec.ID, err)
 	}
-	agentID := req.AgentID
-	if agentID == "" {
-		agentID = r.inferAgent(cp)
+	if r.frontend == nil {
+		r.frontend = map[string]*toolEntry{}
 	}
-	origin := req.Origin
-	if origin == "" {
-		origin = "user"
-	}
-	r.rec = Run{RunID: r.active.runID, ThreadID: r.info.ThreadID, AgentID: agentID, ParentRunID: req.ParentRunID,
-		ParentThreadID: req.ParentThreadID, ParentToolCallID: req.ParentToolCallID, DispatchID: req.DispatchID,
-		SessionID: req.SessionID, TransportRequestID: req.TransportRequestID, Origin: origin, Adapter: req.Adapter,
-		Status: RunCreated, CreatedAt: now.Unix(), StartedAt: now.Unix()}
-	if req.Mode != "foreground" {
-		r.rec.Mode = req.Mode
-	}
+	r.frontend[spec.ID] = e
 	return nil
 }
 
 // inferAgent chooses the agent of a request that names none: the one the thread
 // was handed to, the one that ran last, the default.
 func (r *run) inferAgent(cp *Checkpoint) string {
-	var active string
-	if raw := cp.ThreadState[ActiveAgent.Name()]; raw != nil && json.Unmarshal(raw, &active) == nil && active != "" {
-		return active
+	if raw := cp.ThreadState[ActiveAgent.Name()]; raw != nil {
+		var active string
+		if json.Unmarshal(raw, &active) == nil && active != "" {
+			return active
+		}
 	}
 	if cp.Run != nil && cp.Run.AgentID != "" {
 		return cp.Run.AgentID
@@ -208,7 +233,7 @@ func (r *run) inferAgent(cp *Checkpoint) string {
 }
 
 // restore fills the state: the thread's, and the run's when it is continued.
-func (r *run) restore(cp *Checkpoint) error {
+func (r *run) restore(seed map[string]json.RawMessage, cp *Checkpoint) error {
 	r.st = state.NewStore(r.agent.schema)
 	if err := r.st.Restore(cp.ThreadState, state.Skip); err != nil {
 		return err
@@ -218,7 +243,7 @@ func (r *run) restore(cp *Checkpoint) error {
 			return err
 		}
 	}
-	if err := r.st.Seed(r.req.Seed); err != nil {
+	if err := r.st.Seed(seed); err != nil {
 		return fmt.Errorf("%w: seed: %w", ErrInvalid, err)
 	}
 	return nil
@@ -226,20 +251,20 @@ func (r *run) restore(cp *Checkpoint) error {
 
 // takeUp finds the calls that were open when the run stopped, and applies the
 // decisions on them.
-func (r *run) takeUp(cp *Checkpoint) error {
+func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 	r.stepClosed = true
 	for _, s := range cp.Calls {
 		if s.RunID != r.info.RunID {
 			continue
 		}
-		c := &call{state: s, entry: r.tool(s.ToolName)}
+		c := &call{state: s, shared: true, entry: r.tool(s.ToolName)}
 		for i := len(cp.View) - 1; i >= 0 && cp.View[i].Role == llm.ToolRole; i-- {
 			if cp.View[i].ToolCallID == s.CallID {
 				c.message, c.appended = cp.View[i], true
 			}
 		}
 		if s.Status.Terminal() && c.message == nil {
-			c.message = &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Content: s.Result.content(), Metadata: &llm.Metadata{RunID: s.RunID, StepIndex: &s.Step}}
+			c.message = r.answerTo(s, s.Result)
 		}
 		r.calls = append(r.calls, c)
 	}
@@ -256,7 +281,7 @@ func (r *run) takeUp(cp *Checkpoint) error {
 	r.expire()
 	accepted := 0
 	var refused []error
-	for _, d := range r.req.Decisions {
+	for _, d := range req.Decisions {
 		if err := r.decide(d); err != nil {
 			refused = append(refused, err)
 			r.rejected = append(r.rejected, err.Error())
@@ -265,7 +290,7 @@ func (r *run) takeUp(cp *Checkpoint) error {
 		}
 	}
 	r.takeItems(cp.Inbox)
-	if len(refused) > 0 && accepted == 0 && len(r.req.Messages) == 0 && len(r.changed) == 0 {
+	if len(refused) > 0 && accepted == 0 && len(req.Messages) == 0 && len(r.changed) == 0 {
 		return errors.Join(refused...)
 	}
 	return nil
@@ -273,17 +298,17 @@ func (r *run) takeUp(cp *Checkpoint) error {
 
 // takeInput adds the request's messages. A visible message of the user takes the
 // place of everything that was waiting.
-func (r *run) takeInput(cp *Checkpoint) error {
+func (r *run) takeInput(ctx context.Context, req *RunRequest, cp *Checkpoint) error {
 	if !r.resumed {
 		r.takeItems(cp.Inbox)
 	}
-	if r.req.Rewind != "" {
-		if err := r.rewind(cp); err != nil {
+	if req.Rewind != "" {
+		if err := r.rewind(ctx, req.Rewind, cp); err != nil {
 			return err
 		}
 	}
-	for _, m := range r.req.Messages {
-		if m.Role == llm.User && !m.IsInternal() && len(r.req.Decisions) == 0 {
+	for _, m := range req.Messages {
+		if m.Role == llm.User && !m.IsInternal() && len(req.Decisions) == 0 {
 			r.supersede("[tool call superseded]")
 			break
 		}
@@ -292,48 +317,48 @@ func (r *run) takeInput(cp *Checkpoint) error {
 		r.dropUnanswered(cp)
 	}
 	from := r.count + len(r.added) + 1
-	for _, m := range r.req.Messages {
+	for _, m := range req.Messages {
 		r.add(r.adopt(m))
 	}
-	if r.rec.Input == nil {
-		r.rec.Input = &llm.Interval{FromSeq: from, ToSeq: r.count + len(r.added)}
+	if r.rec.Input.FromSeq == 0 {
+		r.rec.Input = llm.Interval{FromSeq: from, ToSeq: r.count + len(r.added)}
 	}
 	return nil
 }
 
 // rewind hides a message and everything after it.
-func (r *run) rewind(cp *Checkpoint) error {
+func (r *run) rewind(ctx context.Context, messageID string, cp *Checkpoint) error {
 	at := -1
 	for i, m := range cp.View {
-		if m.ID == r.req.Rewind {
+		if m.ID == messageID {
 			at = i
 		}
 	}
 	if at < 0 {
-		return fmt.Errorf("rewind: message %q: %w on thread %s", r.req.Rewind, ErrNotFound, r.info.ThreadID)
+		return fmt.Errorf("rewind: message %q: %w on thread %s", messageID, ErrNotFound, r.info.ThreadID)
 	}
-	log, err := r.rt.cfg.Store.Messages(r.ctx, r.info.ThreadID, MessageQuery{})
+	log, err := r.rt.cfg.Store.Messages(ctx, r.info.ThreadID, MessageQuery{})
 	if err != nil {
 		return fmt.Errorf("rewind: %w", err)
 	}
 	seq := 0
 	for _, rec := range log {
-		if rec.Message.ID == r.req.Rewind {
+		if rec.Message.ID == messageID {
 			seq = rec.Seq
 			break
 		}
 	}
 	for _, c := range r.calls {
 		if !c.state.Status.Terminal() {
-			s := *c.state
+			s := r.edit(c)
 			s.Status, s.UpdatedAt = CallCancelled, r.rt.cfg.Now().UnixMilli()
-			r.setState(c, &s)
 		}
 	}
 	r.calls = nil
 	r.added = append(r.added, &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.System, Visibility: llm.Internal,
 		Metadata: &llm.Metadata{Rewind: &llm.Rewind{FromSeq: seq}, RunID: r.info.RunID}})
 	r.msgs = r.msgs.Cut(at)
+	r.rewound = true
 	return nil
 }
 
@@ -356,9 +381,8 @@ func (r *run) supersede(text string) {
 		if c.state.Status.Terminal() {
 			continue
 		}
-		s := *c.state
+		s := r.edit(c)
 		s.Status, s.UpdatedAt = CallCancelled, now
-		r.setState(c, &s)
 		retracted[s.CallID] = true
 		r.added = append(r.added, &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Visibility: llm.Internal,
 			Content: []llm.Block{llm.Text(text)}, Metadata: r.metadata()})
@@ -468,24 +492,22 @@ func (r *run) takeDecision(c *call, d Decision) {
 	if d.UpdatedAt == 0 {
 		d.UpdatedAt = now
 	}
-	s := *c.state
+	s := r.edit(c)
 	s.Decision, s.UpdatedAt, s.Status = &d, now, CallResuming
 	c.resume = nil
 	if d.Action == ActionCancel {
 		s.Status = CallCancelled
-		res := ErrorResult("", refusal(&s, &d))
+		res := ErrorResult("", refusal(s, &d))
 		res.ToolName = s.ToolName
 		res.Metadata = map[string]any{"rejected": true}
 		s.Result = res
-		c.message = &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Content: res.content(),
-			Metadata: &llm.Metadata{RunID: s.RunID, StepIndex: &s.Step}}
+		c.message = r.answerTo(s, res)
 		result := d.Result
 		if len(result) == 0 {
 			result = res.resumed()
 		}
 		r.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: result})
 	}
-	r.setState(c, &s)
 }
 
 // refusal is what the model is told about a call that people did not allow.
@@ -509,10 +531,10 @@ func (r *run) expire() {
 		case ExpireApprove:
 			r.takeDecision(c, Decision{Target: c.state.CallID, ID: "expired", Action: ActionResume, Reason: "nobody decided in time"})
 		case ExpireEscalate:
-			s, t := *c.state, *c.state.Ticket
+			t := *c.state.Ticket
 			t.ExpiresAt = 0
+			s := r.edit(c)
 			s.Ticket, s.Escalated = &t, true
-			r.setState(c, &s)
 		default:
 			r.takeDecision(c, Decision{Target: c.state.CallID, ID: "expired", Action: ActionCancel, Reason: "nobody decided in time"})
 		}
@@ -552,7 +574,7 @@ func (r *run) rest(ctx context.Context, m mark, before Run) *end {
 	r.stale = true
 	r.snapshot()
 	e := &end{Termination: Termination{Type: Suspended}}
-	r.out.hold(&RunFinish{ThreadID: r.info.ThreadID, RunID: r.info.RunID, Identity: r.identity(), Result: r.output(), Termination: e.Termination})
+	r.out.hold(r.finished(e.Termination))
 	err := r.commit(ctx, commitOptions{rest: true})
 	switch {
 	case err == nil:

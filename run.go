@@ -205,10 +205,10 @@ func (r *RunRequest) UnmarshalJSON(data []byte) error {
 func (r *RunRequest) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	for name, id := range map[string]string{"agent_id": r.AgentID, "thread_id": r.ThreadID, "run_id": r.RunID,
-		"continue": r.Continue, "rewind": r.Rewind, "parent_run_id": r.ParentRunID, "parent_thread_id": r.ParentThreadID} {
-		if id != "" && strings.TrimSpace(id) == "" {
-			bad("%s is blank", name)
+	for _, f := range [...]struct{ name, id string }{{"agent_id", r.AgentID}, {"thread_id", r.ThreadID}, {"run_id", r.RunID},
+		{"continue", r.Continue}, {"rewind", r.Rewind}, {"parent_run_id", r.ParentRunID}, {"parent_thread_id", r.ParentThreadID}} {
+		if f.id != "" && strings.TrimSpace(f.id) == "" {
+			bad("%s is blank", f.name)
 		}
 	}
 	if r.Continue != "" && r.RunID != "" {
@@ -271,15 +271,15 @@ type Run struct {
 	Overrides     *InferenceOverride `json:"overrides,omitempty"`
 	FrontendTools []ToolSpec         `json:"frontend_tools,omitempty"`
 
-	Status       RunStatus    `json:"status"`
-	StatusReason string       `json:"status_reason,omitempty"`
-	Termination  *Termination `json:"termination_reason,omitempty"`
-	FinalOutput  string       `json:"final_output,omitempty"`
-	ErrorPayload *Error       `json:"error_payload,omitempty"`
-	Waiting      *Waiting     `json:"waiting,omitempty"`
+	Status       RunStatus   `json:"status"`
+	StatusReason string      `json:"status_reason,omitempty"`
+	Termination  Termination `json:"termination_reason,omitzero"`
+	FinalOutput  string      `json:"final_output,omitempty"`
+	ErrorPayload *Error      `json:"error_payload,omitempty"`
+	Waiting      *Waiting    `json:"waiting,omitempty"`
 
-	Input  *llm.Interval `json:"input,omitempty"`  // log records the run was started with
-	Output *llm.Interval `json:"output,omitempty"` // log records it has produced
+	Input  llm.Interval `json:"input,omitzero"`  // log records the run was started with
+	Output llm.Interval `json:"output,omitzero"` // log records it has produced
 
 	CreatedAt  int64 `json:"created_at"` // unix seconds
 	StartedAt  int64 `json:"started_at,omitempty"`
@@ -308,7 +308,7 @@ func (r *Run) Validate() error {
 	if r.FinishedAt != 0 && r.Status != RunDone {
 		bad("status is %s but finished_at is set", r.Status)
 	}
-	if r.Termination != nil && r.Status != RunDone {
+	if r.Termination != (Termination{}) && r.Status != RunDone {
 		bad("status is %s but termination_reason is set", r.Status)
 	}
 	switch r.Status {
@@ -318,7 +318,7 @@ func (r *Run) Validate() error {
 			bad("status is waiting but waiting is not set")
 		}
 	case RunDone:
-		if r.FinishedAt == 0 || r.Termination == nil {
+		if r.FinishedAt == 0 || r.Termination == (Termination{}) {
 			bad("status is done but finished_at or termination_reason is not set")
 		}
 	default:
@@ -328,8 +328,8 @@ func (r *Run) Validate() error {
 }
 
 // Info returns the run's identity.
-func (r *Run) Info() RunInfo {
-	return RunInfo{ThreadID: r.ThreadID, ParentThreadID: r.ParentThreadID, RunID: r.RunID, ParentRunID: r.ParentRunID,
+func (r *Run) Info() *RunInfo {
+	return &RunInfo{ThreadID: r.ThreadID, ParentThreadID: r.ParentThreadID, RunID: r.RunID, ParentRunID: r.ParentRunID,
 		AgentID: r.AgentID, ParentToolCallID: r.ParentToolCallID, DispatchID: r.DispatchID, SessionID: r.SessionID,
 		TransportRequestID: r.TransportRequestID, Origin: r.Origin, Mode: r.Mode, Adapter: r.Adapter}
 }

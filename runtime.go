@@ -24,8 +24,8 @@ type Runtime struct {
 type activeRun struct {
 	runID  string
 	cancel context.CancelCauseFunc
-	wake   chan struct{} // cap 1; the inbox has something
-	done   chan struct{}
+	wake   chan struct{} // cap 1, made when the run first listens: the inbox has something
+	done   chan struct{} // made by the first who waits
 }
 
 // Runner runs agents: a *Runtime, a remote agent, or a fake.
@@ -168,15 +168,24 @@ func (rt *Runtime) post(ctx context.Context, threadID string, items []InboxItem)
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
 	rt.mu.Lock()
-	a := rt.active[threadID]
-	rt.mu.Unlock()
-	if a != nil {
+	defer rt.mu.Unlock()
+	if a := rt.active[threadID]; a != nil {
 		select {
 		case a.wake <- struct{}{}:
-		default: // it has been told already
+		default: // it does not listen, or has been told: its next commit will say so
 		}
 	}
 	return nil
+}
+
+// listen returns what is sent to when the inbox of the run's thread has something.
+func (rt *Runtime) listen(a *activeRun) <-chan struct{} {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if a.wake == nil {
+		a.wake = make(chan struct{}, 1)
+	}
+	return a.wake
 }
 
 // Cancel cancels a run, by its id or its thread's. When it returns, nothing new
@@ -248,12 +257,17 @@ func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
 func (rt *Runtime) Wait(ctx context.Context, threadID string) error {
 	rt.mu.Lock()
 	a := rt.active[threadID]
-	rt.mu.Unlock()
 	if a == nil {
+		rt.mu.Unlock()
 		return nil
 	}
+	if a.done == nil {
+		a.done = make(chan struct{})
+	}
+	done := a.done
+	rt.mu.Unlock()
 	select {
-	case <-a.done:
+	case <-done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -271,12 +285,23 @@ func (rt *Runtime) register(threadID string, a *activeRun) error {
 	return nil
 }
 
+// rename tells whoever looks for the run its final id.
+func (rt *Runtime) rename(a *activeRun, runID string) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	a.runID = runID
+}
+
 func (rt *Runtime) release(r *run) {
 	rt.mu.Lock()
-	delete(rt.active, r.info.ThreadID)
+	delete(rt.active, r.thread)
+	if r.active.done != nil {
+		close(r.active.done)
+	}
 	rt.mu.Unlock()
 	r.active.cancel(nil)
-	close(r.active.done)
+	r.crew.dismiss()
+	r.giveBack()
 }
 
 // errorCode is the code of the Error event for a run that could not start.

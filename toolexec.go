@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,7 +19,9 @@ const resultWait = 20 * time.Millisecond
 
 // call is one tool call of the step that is going on.
 type call struct {
-	state    *CallState // as the ledger has it, or will after the next commit
+	state    *CallState // as the ledger has it, or will after the next commit; see edit
+	shared   bool       // others have seen state, so it must not change
+	listed   bool       // the next commit holds it
 	entry    *toolEntry // nil for a tool that does not exist
 	message  *llm.Message
 	appended bool // the message is in the log
@@ -30,12 +33,13 @@ type call struct {
 	timer   *time.Timer
 }
 
-// crew runs the calls of a step: at most one goroutine for each, all of which
-// report to the run's own.
+// crew runs a run's calls: at most one goroutine for each, all of which report to
+// the run's own.
 type crew struct {
 	results  chan outcome
 	events   chan Event
-	over     chan struct{} // closed when nobody listens any more
+	wake     <-chan struct{} // the inbox has something
+	over     chan struct{}   // closed when nobody listens any more
 	running  int
 	waiting  int         // results that no commit holds yet
 	deadline *time.Timer // for the next commit, while results wait
@@ -92,8 +96,8 @@ func (r *run) openCalls() bool {
 
 // runCalls runs every call that can run now, and returns when nothing runs any more.
 func (r *run) runCalls(ctx context.Context) *end {
-	w := &crew{}
-	defer w.dismiss()
+	w := &r.crew
+	defer w.rest()
 	for {
 		if e := r.startCalls(ctx, w); e != nil {
 			return r.abort(w, e)
@@ -114,7 +118,7 @@ func (r *run) runCalls(ctx context.Context) *end {
 			if err := r.commitResults(ctx, w); err != nil {
 				return r.abort(w, r.fail(err))
 			}
-		case <-r.active.wake:
+		case <-w.wake:
 			if err := r.takeInbox(ctx); err != nil {
 				return r.abort(w, r.fail(err))
 			}
@@ -131,12 +135,20 @@ func (w *crew) timeout() <-chan time.Time {
 	return w.deadline.C
 }
 
+// rest is what a crew does between two steps.
+func (w *crew) rest() {
+	if w.deadline != nil {
+		w.deadline.Stop()
+		w.deadline = nil
+	}
+	w.waiting = 0
+	w.written.Reset()
+}
+
+// dismiss lets go of calls that were abandoned, when the run is over.
 func (w *crew) dismiss() {
 	if w.over != nil {
 		close(w.over)
-	}
-	if w.deadline != nil {
-		w.deadline.Stop()
 	}
 }
 
@@ -208,7 +220,7 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 	if err := ctx.Err(); err != nil {
 		return false, r.fail(context.Cause(ctx))
 	}
-	s := *c.state
+	s := r.edit(c)
 	s.Key = r.info.RunID + "/" + strconv.Itoa(s.Step) + "/" + strconv.Itoa(s.Index)
 	if c.resume == nil && s.Decision != nil {
 		c.resume = &Resumption{Decision: *s.Decision, SuspensionID: s.SuspensionID()}
@@ -224,7 +236,6 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 			s.Arguments = laidOver(s.Arguments, d.Result)
 		}
 	}
-	r.setState(c, &s)
 	if s.Status == CallResuming && s.ResumeMode == UseDecisionAsToolResult {
 		res := &ToolResult{ToolName: s.ToolName, Status: ToolSuccess, Data: s.Decision.Result}
 		return false, r.complete(ctx, w, c, res, nil)
@@ -235,7 +246,7 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 	if err := r.checkArguments(c); err != nil {
 		return false, r.complete(ctx, w, c, ErrorResult("invalid_arguments", err.Error()), nil)
 	}
-	c.tc = &ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: &r.info, Agent: r.agent.spec,
+	c.tc = &ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: r.info, Agent: r.agent.spec,
 		Resume: c.resume, Profile: r.rt.cfg.Profile, Snapshot: r.st.Snapshot()}
 	if err := r.phase(ctx, PhaseToolGate, about{tool: c.tc}); err != nil {
 		return false, r.fail(err)
@@ -280,9 +291,7 @@ func (r *run) checkArguments(c *call) error {
 	args := c.state.Arguments
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
-		s := *c.state
-		s.Arguments = args
-		r.setState(c, &s)
+		r.edit(c).Arguments = args
 	}
 	if err := c.entry.schema.Check(args); err != nil {
 		return fmt.Errorf("arguments of tool %q do not fit: %w", c.state.ToolName, err)
@@ -299,30 +308,25 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 	now := r.rt.cfg.Now().UnixMilli()
 	intent := false
 	for _, c := range calls {
-		s := *c.state
+		s := r.edit(c)
 		s.Status, s.StartedAt, s.UpdatedAt = CallRunning, now, now
-		c.state = &s
-		if s.Effect != ReadOnly {
-			r.changed = append(r.changed, &s)
-			intent = true
-		}
+		intent = intent || s.Effect != ReadOnly
 	}
-	r.stale = true
 	if intent {
 		w.waiting = 0
 		if err := r.commit(ctx, commitOptions{begins: true}); err != nil {
 			for _, c := range calls {
-				s := *c.state
-				s.Status = CallNew // it has not begun
-				c.state = &s
+				s := r.edit(c)
+				s.Status, s.StartedAt = CallNew, 0 // it has not begun
 			}
 			return r.fail(err)
 		}
 	}
 	if w.over == nil {
 		w.over = make(chan struct{})
-		w.results = make(chan outcome, len(r.calls))
+		w.results = make(chan outcome, 8)
 		w.events = make(chan Event)
+		w.wake = r.rt.listen(&r.active)
 	}
 	snap := r.st.Snapshot()
 	for _, c := range calls {
@@ -332,7 +336,7 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 		c.cancel, c.running = cancel, true
 		w.running++
 		r.limit(w, c)
-		go r.execute(cctx, w, c, c.tc)
+		go r.rt.execute(cctx, w, c, c.tc)
 	}
 	return nil
 }
@@ -347,8 +351,8 @@ func (r *run) limit(w *crew, c *call) {
 		return
 	}
 	tc, cancel, grace := c.tc, c.cancel, max(r.rt.cfg.Limits.ToolGrace, 0)
-	err := fmt.Errorf("%w after %s", errToolTimeout, limit)
 	c.timer = time.AfterFunc(limit, func() {
+		err := fmt.Errorf("%w after %s", errToolTimeout, limit)
 		cancel(err)
 		t := time.NewTimer(grace)
 		defer t.Stop()
@@ -361,7 +365,7 @@ func (r *run) limit(w *crew, c *call) {
 }
 
 // execute calls the tool, in a goroutine of its own.
-func (r *run) execute(ctx context.Context, w *crew, c *call, tc *ToolCall) {
+func (rt *Runtime) execute(ctx context.Context, w *crew, c *call, tc *ToolCall) {
 	o := outcome{c: c, tc: tc}
 	defer func() {
 		if v := recover(); v != nil {
@@ -369,7 +373,7 @@ func (r *run) execute(ctx context.Context, w *crew, c *call, tc *ToolCall) {
 		}
 		w.report(o)
 	}()
-	o.res, o.err = r.rt.cfg.Executor.Execute(ctx, c.entry.tool, tc)
+	o.res, o.err = rt.cfg.Executor.Execute(ctx, c.entry.tool, tc)
 	if o.err != nil && ctx.Err() != nil && errors.Is(o.err, ctx.Err()) {
 		o.err = context.Cause(ctx) // say timed out, not cancelled
 	}
@@ -450,12 +454,11 @@ func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, c
 		}
 	}
 	resumed := c.state.Status == CallResuming || c.resume != nil
-	s := *c.state
+	s := r.edit(c)
 	s.Status, s.Result, s.UpdatedAt = CallSucceeded, res, r.rt.cfg.Now().UnixMilli()
 	if res.Status == ToolError {
 		s.Status = CallFailed
 	}
-	r.setState(c, &s)
 	var failed *end
 	if c.tc != nil && (len(r.agent.hooks[PhaseAfterToolExecute]) > 0 || len(r.due(PhaseAfterToolExecute)) > 0) {
 		if err := r.phase(detached(ctx), PhaseAfterToolExecute, about{tool: c.tc, result: res}); err != nil {
@@ -465,7 +468,7 @@ func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, c
 			}
 		}
 	}
-	c.message = &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Content: res.content(), Metadata: r.metadata()}
+	c.message = r.answerTo(s, res)
 	if resumed {
 		r.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: res.resumed()})
 	} else {
@@ -506,7 +509,7 @@ func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 	}
 	now := r.rt.cfg.Now()
 	t := *res.Suspension
-	s := *c.state
+	s := r.edit(c)
 	if t.Suspension.ID == "" {
 		t.Suspension.ID = "suspend_" + s.CallID
 	}
@@ -522,7 +525,6 @@ func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 	t.Pending = PendingCall{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments}
 	s.Status, s.UpdatedAt, s.Ticket, s.ResumeMode, s.Decision, s.Escalated = CallSuspended, now.UnixMilli(), &t, t.ResumeMode, nil, false
 	c.resume = nil
-	r.setState(c, &s)
 	out := *res
 	out.ToolName, out.Status, out.Suspension = s.ToolName, ToolPending, &t
 	if out.Message == "" {
@@ -533,17 +535,39 @@ func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 	return nil
 }
 
-// setState replaces a call's ledger record; the next commit holds it.
-func (r *run) setState(c *call, s *CallState) {
-	c.state = s
+// edit returns a call's ledger record to be changed: a copy if others have seen it.
+// The next commit holds it.
+func (r *run) edit(c *call) *CallState {
 	r.stale = true
-	for i, old := range r.changed {
-		if old.CallID == s.CallID {
-			r.changed[i] = s
-			return
+	if c.shared {
+		s := *c.state
+		if i := slices.Index(r.changed, c.state); i >= 0 {
+			r.changed[i] = &s
 		}
+		c.state, c.shared = &s, false
 	}
-	r.changed = append(r.changed, s)
+	if !c.listed {
+		r.changed = append(r.changed, c.state)
+		c.listed = true
+	}
+	return c.state
+}
+
+// answerTo is the tool message that answers a call. Message and content are one
+// allocation, because most results are one block of text.
+func (r *run) answerTo(s *CallState, res *ToolResult) *llm.Message {
+	m := &struct {
+		llm.Message
+		block [1]llm.Block
+	}{}
+	m.ID, m.Role, m.ToolCallID = r.rt.cfg.NewID(), llm.ToolRole, s.CallID
+	if m.Content = res.Content; len(m.Content) == 0 {
+		m.block[0] = llm.Text(res.text())
+		m.Content = m.block[:]
+	}
+	m.Metadata = r.metadata()
+	m.Metadata.RunID, *m.Metadata.StepIndex = s.RunID, s.Step
+	return &m.Message
 }
 
 // stateDelta holds a state_delta if the state has changed visibly.
@@ -647,7 +671,7 @@ func (r *run) abort(w *crew, e *end) *end {
 			}
 		}
 	}
-	r.closeCalls(interruption(e))
+	r.closeCalls(e)
 	return e
 }
 
@@ -658,23 +682,22 @@ func interruption(e *end) string {
 
 // closeCalls answers every call that is still open, so that the conversation stays
 // valid whatever happened.
-func (r *run) closeCalls(reason string) {
+func (r *run) closeCalls(e *end) {
 	closed := false
 	for _, c := range r.calls {
 		if c.state.Status.Terminal() {
 			continue
 		}
 		closed = true
-		res := ErrorResult("", reason)
+		res := ErrorResult("", interruption(e))
 		res.ToolName = c.state.ToolName
 		if c.state.StartedAt != 0 && c.state.Effect == Effectful && c.state.Status == CallRunning {
 			res.Message += "; it had begun, and whether it took effect is not known"
 			res.Metadata = map[string]any{"in_doubt": true}
 		}
-		s := *c.state
+		s := r.edit(c)
 		s.Status, s.Result, s.UpdatedAt = CallCancelled, res, r.rt.cfg.Now().UnixMilli()
-		r.setState(c, &s)
-		c.message = &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Content: res.content(), Metadata: r.metadata()}
+		c.message = r.answerTo(s, res)
 		r.out.hold(&ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: res, Outcome: CallFailed})
 	}
 	if closed || len(r.calls) > 0 {

@@ -59,15 +59,8 @@ func (r ToolResult) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(r))
 }
 
-// content is what the model is shown: the blocks if there are any; otherwise the
-// message and the data, whichever are there.
-func (r *ToolResult) content() []llm.Block {
-	if len(r.Content) > 0 {
-		return r.Content
-	}
-	return []llm.Block{llm.Text(r.text())}
-}
-
+// text is what the model is shown when there is no content: the message and the
+// data, whichever are there.
 func (r *ToolResult) text() string {
 	data := dataText(r.Data)
 	switch {

@@ -20,27 +20,42 @@ import (
 // it to build [Checkpoint.View]; appending plain messages costs nothing extra
 // however long the log is.
 type View struct {
-	log  []*llm.Message // record i has Seq i+1
-	msgs []*llm.Message
+	log    []*llm.Message // record i has Seq i+1
+	folded bool           // msgs differs from log
+	msgs   []*llm.Message // only when folded
 }
 
 // Append adds the next records of the log.
 func (v *View) Append(msgs ...*llm.Message) {
+	if v.log == nil {
+		v.log = make([]*llm.Message, 0, max(8, len(msgs)))
+	}
 	refold := false
 	for _, m := range msgs {
+		refold = refold || !v.extends(m)
 		v.log = append(v.log, m)
-		if refold = refold || !v.extends(m); !refold {
+		if v.folded && !refold {
 			v.msgs = append(v.msgs, m)
 		}
 	}
 	if refold {
-		v.msgs = fold(v.log)
+		v.msgs, v.folded = fold(v.log), true
 	}
 }
 
 // Messages returns the view. The caller must not change it; what is appended
 // later does not change it either.
-func (v *View) Messages() []*llm.Message { return v.msgs[:len(v.msgs):len(v.msgs)] }
+func (v *View) Messages() []*llm.Message {
+	msgs := v.shown()
+	return msgs[:len(msgs):len(msgs)]
+}
+
+func (v *View) shown() []*llm.Message {
+	if v.folded {
+		return v.msgs
+	}
+	return v.log
+}
 
 // Log returns the raw log.
 func (v *View) Log() []*llm.Message { return v.log[:len(v.log):len(v.log)] }
@@ -51,16 +66,17 @@ func (v *View) extends(m *llm.Message) bool {
 		return false
 	}
 	// The block of answers that the view ends with, and the message they answer.
-	i := len(v.msgs)
-	for i > 0 && v.msgs[i-1].Role == llm.ToolRole {
+	msgs := v.shown()
+	i := len(msgs)
+	for i > 0 && msgs[i-1].Role == llm.ToolRole {
 		i--
 	}
 	var calls []llm.ToolCall
 	if i > 0 {
-		calls = v.msgs[i-1].ToolCalls
+		calls = msgs[i-1].ToolCalls
 	}
 	if m.Role != llm.ToolRole {
-		return len(calls) == len(v.msgs)-i // nothing is left open behind m
+		return len(calls) == len(msgs)-i // nothing is left open behind m
 	}
 	if m.IsInternal() {
 		return false
@@ -69,7 +85,7 @@ func (v *View) extends(m *llm.Message) bool {
 	if pos < 0 {
 		return false
 	}
-	return i == len(v.msgs) || callIndex(calls, v.msgs[len(v.msgs)-1].ToolCallID) < pos
+	return i == len(msgs) || callIndex(calls, msgs[len(msgs)-1].ToolCallID) < pos
 }
 
 func callIndex(calls []llm.ToolCall, id string) int {

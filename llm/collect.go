@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/json"
 	"slices"
+	"sync"
 )
 
 // Collector puts the deltas of one stream together. The zero value is ready; it
@@ -15,6 +16,7 @@ type Collector struct {
 	usage  Usage
 	finish FinishReason
 	opaque *Opaque
+	pooled *[]byte // what buf started as
 
 	partBuf [2]segment // most replies have one or two blocks and one call
 	callBuf [1]openCall
@@ -85,6 +87,8 @@ func (c *Collector) text(kind BlockType, s string) {
 func (c *Collector) open(kind BlockType) {
 	if c.parts == nil {
 		c.parts = c.partBuf[:0]
+		c.pooled = buffers.Get().(*[]byte)
+		c.buf = (*c.pooled)[:0]
 	}
 	c.parts = append(c.parts, segment{kind: kind, end: len(c.buf)})
 }
@@ -154,10 +158,18 @@ func (c *Collector) Incomplete() []string {
 
 // Message returns what has arrived as an assistant message.
 func (c *Collector) Message() *Message {
-	m := &Message{Role: Assistant, Opaque: c.opaque}
+	whole := &struct { // most messages have one block
+		Message
+		block [1]Block
+	}{}
+	m := &whole.Message
+	m.Role, m.Opaque = Assistant, c.opaque
 	if len(c.parts) > 0 {
 		all := string(c.buf)
-		m.Content = make([]Block, 0, len(c.parts))
+		m.Content = whole.block[:0]
+		if len(c.parts) > 1 {
+			m.Content = make([]Block, 0, len(c.parts))
+		}
 		start := 0
 		for _, p := range c.parts {
 			if p.end > start || p.opaque != nil {
@@ -172,6 +184,19 @@ func (c *Collector) Message() *Message {
 		}
 	}
 	return m
+}
+
+// buffers hold the text of streams that are going on. None is kept that grew large.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2048); return &b }}
+
+// Release gives the collector's memory back for others to use. What Message and
+// Reply returned stays valid; the collector is empty and can be used again.
+func (c *Collector) Release() {
+	if c.pooled != nil && cap(c.buf) <= 64<<10 {
+		*c.pooled = c.buf
+		buffers.Put(c.pooled)
+	}
+	*c = Collector{}
 }
 
 // Reply returns the whole reply.

@@ -20,6 +20,9 @@ func NewMessages(msgs ...*Message) Messages { return Messages{head: msgs} }
 // Append returns m with msgs at its end. Like the built-in append it may reuse
 // m's tail: only one of two sequences appended to the same one may be kept.
 func (m Messages) Append(msgs ...*Message) Messages {
+	if m.tail == nil {
+		m.tail = make([]*Message, 0, max(8, len(msgs)))
+	}
 	m.tail = append(m.tail, msgs...)
 	return m
 }

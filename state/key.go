@@ -70,7 +70,9 @@ func NewKey[V, U any](name string, apply func(V, U) V, opts Options) *Key[V, U] 
 
 // NewValue returns a key whose update replaces the value.
 func NewValue[V any](name string, opts Options) *Key[V, V] {
-	return NewKey(name, func(_, v V) V { return v }, opts)
+	k := NewKey(name, func(_, v V) V { return v }, opts)
+	k.core.apply = func(_, update any) any { return update }
+	return k
 }
 
 // Name is the key's globally unique name.
@@ -110,8 +112,8 @@ type AnyKey interface {
 	untyped() *core
 }
 
-// Reader is something a key can be read from: a [Snapshot] or a struct that
-// embeds one.
+// Reader is something a key can be read from: a [Snapshot], a struct that embeds
+// one, or a *[Store].
 type Reader interface{ load(*core) (any, bool) }
 
 // Writer is something updates can be recorded in: a *[Batch] or a struct that

@@ -9,7 +9,7 @@ import (
 // concurrent use; the snapshots it hands out are.
 type Store struct {
 	snap  Snapshot
-	dirty []uint8 // by slot: unsaved, unshown
+	dirty []uint8 // by slot: unsaved, unshown; nil until something changes
 	hooks []func(Applied)
 }
 
@@ -28,8 +28,10 @@ type Applied struct {
 
 // NewStore returns an empty store for the keys of schema.
 func NewStore(schema *Schema) *Store {
-	return &Store{snap: Snapshot{schema: schema}, dirty: make([]uint8, len(schema.keys))}
+	return &Store{snap: Snapshot{schema: schema}}
 }
+
+func (s *Store) load(c *core) (any, bool) { return s.snap.load(c) }
 
 // Snapshot returns the present state.
 func (s *Store) Snapshot() Snapshot { return s.snap }
@@ -49,7 +51,7 @@ func (s *Store) Apply(b *Batch) error {
 		return err
 	}
 	for i := range b.ops {
-		s.dirty[s.snap.schema.slot(b.ops[i].key)] = unsaved | unshown
+		s.mark(s.snap.schema.slot(b.ops[i].key))
 	}
 	prev := s.snap.revision
 	s.snap = next
@@ -77,7 +79,7 @@ func (s *Store) changes(what uint8) ([]Change, error) {
 	var out []Change
 	for i, d := range s.dirty {
 		c := s.snap.schema.keys[i]
-		if d&what == 0 || c.opts.Transient || c.opts.Derived {
+		if d&what == 0 {
 			continue
 		}
 		ch := Change{Key: c.name, Scope: c.opts.Scope}
@@ -149,7 +151,7 @@ func (s *Store) set(saved map[string]json.RawMessage, unknown Unknown, changed b
 	s.snap.values = values
 	for i, t := range touched {
 		if changed && t {
-			s.dirty[i] = unsaved | unshown
+			s.mark(i)
 		}
 	}
 	return nil
@@ -172,4 +174,16 @@ func (s *Store) Extend(schema *Schema) error {
 	copy(dirty, s.dirty)
 	s.snap.schema, s.snap.values, s.dirty = next, values, dirty
 	return nil
+}
+
+// mark notes that a slot has changed. Keys that nobody saves or is shown are not
+// worth noting.
+func (s *Store) mark(slot int) {
+	if o := s.snap.schema.keys[slot].opts; o.Transient || o.Derived {
+		return
+	}
+	if s.dirty == nil {
+		s.dirty = make([]uint8, len(s.snap.schema.keys))
+	}
+	s.dirty[slot] = unsaved | unshown
 }

@@ -252,11 +252,15 @@ func (s *Store) Commit(_ context.Context, c *awaken.Commit) error {
 	}
 	t.Metadata.UpdatedAt = c.Time
 	t.view.Append(c.Messages...)
+	if t.entries == nil {
+		t.entries = make([]awaken.Entry, 0, 8)
+		t.created = make([]int64, 0, 8)
+	}
+	t.entries = append(t.entries, c.Entries...)
 	for range c.Messages {
 		t.created = append(t.created, c.Time)
 	}
 	t.MessageCount += len(c.Messages)
-	t.entries = append(t.entries, c.Entries...)
 	if len(c.Read) > 0 {
 		t.inbox = slices.DeleteFunc(t.inbox, func(it awaken.InboxItem) bool { return slices.Contains(c.Read, it.ID) })
 	}
