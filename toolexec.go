@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken/llm"
@@ -77,6 +78,9 @@ func (r *run) settleCalls(ctx context.Context) *end {
 		if !r.openCalls() {
 			r.appendAnswers(true)
 			return nil
+		}
+		if e := r.requested(); e != nil {
+			return e // there is nothing to wait for
 		}
 		if e := r.park(ctx); e != nil {
 			return e
@@ -184,33 +188,39 @@ func (r *run) startCalls(ctx context.Context, w *crew) *end {
 		}
 		return nil
 	}
-	undecided := false
-	for _, c := range r.calls {
-		undecided = undecided || c.state.Status == CallSuspended
-	}
 	var ready []*call
-	for _, c := range r.calls {
-		if c.running || c.state.Status.Terminal() || c.state.Status == CallSuspended {
-			continue
-		}
-		if c.state.Status == CallResuming && undecided && mode == ParallelBatchApproval {
-			continue
-		}
-		if n := r.rt.cfg.Limits.ParallelTools; n > 0 && w.running+len(ready) >= n {
+	for _, decided := range []bool{false, true} {
+		if decided && mode == ParallelBatchApproval && r.undecided(len(ready)) {
 			break
 		}
-		ok, e := r.prepare(ctx, w, c)
-		if e != nil {
-			return e
-		}
-		if ok {
-			ready = append(ready, c)
+		for _, c := range r.calls {
+			if st := c.state.Status; c.running || st.Terminal() || st == CallSuspended || (st == CallResuming) != decided {
+				continue
+			}
+			if n := r.rt.cfg.Limits.ParallelTools; n > 0 && w.running+len(ready) >= n {
+				break
+			}
+			ok, e := r.prepare(ctx, w, c)
+			if e != nil {
+				return e
+			}
+			if ok {
+				ready = append(ready, c)
+			}
 		}
 	}
 	if len(ready) == 0 {
 		return nil
 	}
 	return r.launch(ctx, w, ready...)
+}
+
+// undecided reports whether there may be more to decide: calls that wait for a
+// decision, or have not come so far that they could ask for one.
+func (r *run) undecided(starting int) bool {
+	return starting > 0 || slices.ContainsFunc(r.calls, func(c *call) bool {
+		return c.running || c.state.Status == CallSuspended || c.state.Status == CallNew
+	})
 }
 
 // prepare checks a call before it runs: its arguments, the gates, the
@@ -252,7 +262,7 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 		return false, r.fail(err)
 	}
 	if len(r.agent.gates) > 0 {
-		v, err := r.ask(ctx, c.tc)
+		v, err := r.ask(ctx, c)
 		if err != nil {
 			return false, r.fail(err)
 		}
@@ -281,9 +291,6 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 	if err := r.phase(ctx, PhaseBeforeToolExecute, about{tool: c.tc}); err != nil {
 		return false, r.fail(err)
 	}
-	if e := r.requested(); e != nil {
-		return false, e
-	}
 	return true, nil
 }
 
@@ -294,7 +301,7 @@ func (r *run) checkArguments(c *call) error {
 		r.edit(c).Arguments = args
 	}
 	if err := c.entry.schema.Check(args); err != nil {
-		return fmt.Errorf("arguments of tool %q do not fit: %w", c.state.ToolName, err)
+		return fmt.Errorf("arguments of tool %q do not fit: %s", c.state.ToolName, strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	if v, ok := c.entry.tool.(interface{ Validate(json.RawMessage) error }); ok {
 		return v.Validate(args)
@@ -305,6 +312,9 @@ func (r *run) checkArguments(c *call) error {
 // launch begins calls. What is not read-only is recorded first: once that commit
 // has succeeded the call counts as begun, and if it is refused nothing begins.
 func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
+	if ctx.Err() != nil {
+		return r.fail(context.Cause(ctx))
+	}
 	now := r.rt.cfg.Now().UnixMilli()
 	intent := false
 	for _, c := range calls {
@@ -453,7 +463,6 @@ func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, c
 			res.ToolName = c.state.ToolName
 		}
 	}
-	resumed := c.state.Status == CallResuming || c.resume != nil
 	s := r.edit(c)
 	s.Status, s.Result, s.UpdatedAt = CallSucceeded, res, r.rt.cfg.Now().UnixMilli()
 	if res.Status == ToolError {
@@ -469,17 +478,24 @@ func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, c
 		}
 	}
 	c.message = r.answerTo(s, res)
-	if resumed {
-		r.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: res.resumed()})
-	} else {
-		r.out.hold(&ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: res, Outcome: s.Status})
-	}
+	r.holdOutcome(c, s.Status)
 	if err := r.stateDelta(); err != nil && failed == nil {
 		failed = r.fail(err)
 	}
 	r.appendAnswers(false)
 	w.wait()
 	return failed
+}
+
+// holdOutcome holds the event that tells how a call came out. A call that was
+// suspended has been told to be done, so it is resumed.
+func (r *run) holdOutcome(c *call, outcome CallStatus) {
+	s := c.state
+	if s.Ticket != nil {
+		r.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: s.Result.resumed()})
+	} else {
+		r.out.hold(&ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome})
+	}
 }
 
 // wait notes that a result waits for a commit.
@@ -510,9 +526,7 @@ func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 	now := r.rt.cfg.Now()
 	t := *res.Suspension
 	s := r.edit(c)
-	if t.Suspension.ID == "" {
-		t.Suspension.ID = "suspend_" + s.CallID
-	}
+	t.Suspension.ID = t.suspensionID(s.CallID)
 	if t.Suspension.Message == "" {
 		t.Suspension.Message = fmt.Sprintf("Tool '%s' is waiting for a decision", s.ToolName)
 	}
@@ -615,24 +629,32 @@ func (r *run) appendAnswers(all bool) {
 	}
 }
 
-// reorder shows the model the answers in the order of the calls, when some were
-// appended out of order.
+// reorder shows the model the answers in the order of the calls and right behind
+// the message that asked, also when they came in another order or other messages
+// came between.
 func (r *run) reorder() {
-	n, at := len(r.calls), r.msgs.Len()-len(r.calls)
-	if at < 0 {
-		return
+	at := r.msgs.Len()
+	for at > 0 && len(r.msgs.At(at-1).ToolCalls) == 0 {
+		at--
 	}
-	sorted := true
+	sorted := at == 0 || at+len(r.calls) <= r.msgs.Len()
 	for i, c := range r.calls {
-		sorted = sorted && r.msgs.At(at+i) == c.message
+		sorted = sorted && (at == 0 || r.msgs.At(at+i) == c.message)
 	}
-	if sorted || n == 0 {
+	if sorted {
 		return
+	}
+	var others []*llm.Message
+	for i := at; i < r.msgs.Len(); i++ {
+		if m := r.msgs.At(i); !slices.ContainsFunc(r.calls, func(c *call) bool { return c.message == m }) {
+			others = append(others, m)
+		}
 	}
 	r.msgs = r.msgs.Cut(at)
 	for _, c := range r.calls {
 		r.msgs = r.msgs.Append(c.message)
 	}
+	r.msgs = r.msgs.Append(others...)
 }
 
 // abort stops the calls that run, gives them a moment to come back, and gives
@@ -698,7 +720,7 @@ func (r *run) closeCalls(e *end) {
 		s := r.edit(c)
 		s.Status, s.Result, s.UpdatedAt = CallCancelled, res, r.rt.cfg.Now().UnixMilli()
 		c.message = r.answerTo(s, res)
-		r.out.hold(&ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: res, Outcome: CallFailed})
+		r.holdOutcome(c, CallFailed)
 	}
 	if closed || len(r.calls) > 0 {
 		r.appendAnswers(true)
