@@ -173,25 +173,25 @@ func (r *raw) run(ctx context.Context, history []*llm.Message, text string, c *c
 
 // compare runs both in turn and reports how much longer ours takes, as the median
 // over pairs of blocks.
-func compare(b *testing.B, block int, rawRun, ours func()) {
+func compare(b *testing.B, block int, rawRun func(), fresh func() (ours func())) {
 	b.Helper()
-	b.ReportAllocs()
 	var ratios []float64
 	var rawTime, ourTime time.Duration
 	for b.Loop() {
+		ours := fresh() // so that what earlier runs stored does not burden the collector
+		runtime.GC()
 		start := time.Now()
 		for range block {
 			ours()
 		}
 		mid := time.Now()
-		b.StopTimer()
 		for range block {
 			rawRun()
 		}
-		b.StartTimer()
+		end := time.Now()
 		ourTime += mid.Sub(start)
-		rawTime += time.Since(mid)
-		ratios = append(ratios, float64(mid.Sub(start))/float64(time.Since(mid)))
+		rawTime += end.Sub(mid)
+		ratios = append(ratios, float64(mid.Sub(start))/float64(end.Sub(mid)))
 	}
 	slices.Sort(ratios)
 	b.ReportMetric(ratios[len(ratios)/2], "x-raw")
@@ -199,7 +199,7 @@ func compare(b *testing.B, block int, rawRun, ours func()) {
 	b.ReportMetric(float64(rawTime.Nanoseconds())/float64(b.N*block), "raw-ns/run")
 }
 
-// perRun reports allocations for one run instead of for one block.
+// allocsPerRun counts allocations and bytes over n runs.
 func allocsPerRun(b testing.TB, n int, f func()) (allocs, bytes float64) {
 	b.Helper()
 	f()
@@ -238,9 +238,9 @@ func rawOneRun(tb testing.TB, model llm.Model, deltas, results int) func() {
 // W1: one turn of 64 chunks.
 func BenchmarkW1(b *testing.B) {
 	script := func() llm.Model { return llmtest.NewScript(answer(64)).Loop() }
-	ours := oneRun(b, benchRuntime(b, script(), "", memory.New()), 64, 0)
+	ours := func() func() { return oneRun(b, benchRuntime(b, script(), "", memory.New()), 64, 0) }
 	rawRun := rawOneRun(b, script(), 64, 0)
-	allocs, bytes := allocsPerRun(b, 2000, ours)
+	allocs, bytes := allocsPerRun(b, 2000, ours())
 	rawAllocs, rawBytes := allocsPerRun(b, 2000, rawRun)
 	compare(b, 200, rawRun, ours)
 	report(b, allocs, bytes, rawAllocs, rawBytes)
@@ -256,9 +256,9 @@ func report(b *testing.B, allocs, bytes, rawAllocs, rawBytes float64) {
 // W2: ten steps with a tool call each, and an answer.
 func BenchmarkW2(b *testing.B) {
 	script := func() llm.Model { return llmtest.NewScript(toolTurns(10)...).Loop() }
-	ours := oneRun(b, benchRuntime(b, script(), "", memory.New()), 4, 10)
+	ours := func() func() { return oneRun(b, benchRuntime(b, script(), "", memory.New()), 4, 10) }
 	rawRun := rawOneRun(b, script(), 4, 10)
-	allocs, bytes := allocsPerRun(b, 1000, ours)
+	allocs, bytes := allocsPerRun(b, 1000, ours())
 	rawAllocs, rawBytes := allocsPerRun(b, 1000, rawRun)
 	compare(b, 50, rawRun, ours)
 	report(b, allocs, bytes, rawAllocs, rawBytes)
@@ -271,7 +271,7 @@ func BenchmarkW3(b *testing.B) {
 		turn.ToolCalls = append(turn.ToolCalls, llmtest.Call{ID: fmt.Sprintf("c%d", i), Name: "sleep", Arguments: json.RawMessage(`{}`)})
 	}
 	script := func() llm.Model { return llmtest.NewScript(turn, answer(4)).Loop() }
-	ours := oneRun(b, benchRuntime(b, script(), awaken.ParallelStreaming, memory.New()), 4, 8)
+	ours := func() func() { return oneRun(b, benchRuntime(b, script(), awaken.ParallelStreaming, memory.New()), 4, 8) }
 	compare(b, 20, rawOneRun(b, script(), 4, 8), ours)
 }
 
@@ -360,9 +360,6 @@ func memory0() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	if testing.Verbose() {
-		println("heap", m.HeapAlloc, "stack", m.StackInuse)
-	}
 	return m.HeapAlloc + m.StackInuse
 }
 

@@ -1,9 +1,12 @@
 package awaken
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/awaken-go/awaken/internal/strict"
 )
 
 // Cursor is a place in a thread's log: the epoch of the owner who wrote the entry
@@ -58,4 +61,108 @@ func (e *Entry) Last() uint64 {
 		return e.Seq + uint64(e.Chunks[n-1].Offset)
 	}
 	return e.Seq
+}
+
+type entryWire struct {
+	Epoch  uint64          `json:"epoch"`
+	Seq    uint64          `json:"seq"`
+	RunID  string          `json:"run_id,omitempty"`
+	Time   int64           `json:"time"`
+	Event  json.RawMessage `json:"event"`
+	Chunks [][2]uint32     `json:"chunks,omitempty"`
+}
+
+// MarshalJSON writes the entry as stores keep it.
+func (e Entry) MarshalJSON() ([]byte, error) {
+	ev, err := MarshalEvent(e.Event)
+	if err != nil {
+		return nil, err
+	}
+	w := entryWire{Epoch: e.Epoch, Seq: e.Seq, RunID: e.RunID, Time: e.Time, Event: ev}
+	for _, c := range e.Chunks {
+		w.Chunks = append(w.Chunks, [2]uint32{c.Offset, c.Len})
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (e *Entry) UnmarshalJSON(data []byte) error {
+	var w entryWire
+	if err := strict.Unmarshal(data, &w); err != nil {
+		return fmt.Errorf("entry: %w", err)
+	}
+	ev, err := UnmarshalEvent(w.Event)
+	if err != nil {
+		return fmt.Errorf("entry: %w", err)
+	}
+	*e = Entry{Cursor: Cursor{w.Epoch, w.Seq}, RunID: w.RunID, Time: w.Time, Event: ev}
+	for _, c := range w.Chunks {
+		e.Chunks = append(e.Chunks, Chunk{c[0], c[1]})
+	}
+	return e.checkChunks()
+}
+
+// checkChunks makes sure that the chunks are cuts of the entry's text.
+func (e *Entry) checkChunks() error {
+	if len(e.Chunks) == 0 {
+		return nil
+	}
+	text, ok := deltaText(e.Event)
+	if !ok {
+		return fmt.Errorf("entry %s: a %s event has no chunks", e.Cursor, e.Event.Type())
+	}
+	sum, last := uint64(0), -1
+	for _, c := range e.Chunks {
+		if int(c.Offset) <= last {
+			return fmt.Errorf("entry %s: chunk offsets do not grow at %d", e.Cursor, c.Offset)
+		}
+		last = int(c.Offset)
+		sum += uint64(c.Len)
+	}
+	if sum != uint64(len(text)) || e.Chunks[0].Offset != 0 {
+		return fmt.Errorf("entry %s: chunks of %d bytes do not cut a text of %d", e.Cursor, sum, len(text))
+	}
+	return nil
+}
+
+// deltaText is the text of an event that can be coalesced.
+func deltaText(ev Event) (string, bool) {
+	switch ev := ev.(type) {
+	case *TextDelta:
+		return ev.Delta, true
+	case *ReasoningDelta:
+		return ev.Delta, true
+	case *ToolCallDelta:
+		return ev.ArgsDelta, true
+	case *ToolCallStreamDelta:
+		return ev.Delta, true
+	}
+	return "", false
+}
+
+// Split returns the entry as the sink saw it: one entry for each delta. Other
+// entries are returned as they are.
+func (e *Entry) Split() []Entry {
+	if len(e.Chunks) == 0 {
+		return []Entry{*e}
+	}
+	out := make([]Entry, 0, len(e.Chunks))
+	from := uint32(0)
+	for _, c := range e.Chunks {
+		part := Entry{Cursor: Cursor{e.Epoch, e.Seq + uint64(c.Offset)}, RunID: e.RunID, Time: e.Time}
+		to := from + c.Len
+		switch ev := e.Event.(type) {
+		case *TextDelta:
+			part.Event = &TextDelta{ev.Delta[from:to]}
+		case *ReasoningDelta:
+			part.Event = &ReasoningDelta{ev.Delta[from:to]}
+		case *ToolCallDelta:
+			part.Event = &ToolCallDelta{ev.ID, ev.ArgsDelta[from:to]}
+		case *ToolCallStreamDelta:
+			part.Event = &ToolCallStreamDelta{ev.ID, ev.Name, ev.Delta[from:to]}
+		}
+		out = append(out, part)
+		from = to
+	}
+	return out
 }

@@ -53,7 +53,7 @@ type slab[T any] struct {
 
 func (s *slab[T]) next() *T {
 	if len(s.free) == 0 {
-		s.size = max(16, min(4*s.size, 256))
+		s.size = max(16, min(4*s.size, 1024))
 		s.free = make([]T, s.size)
 	}
 	v := &s.free[0]
@@ -179,6 +179,15 @@ func (o *recorder) undo(m mark) {
 	o.seq = m.seq
 	o.entries = o.entries[:min(m.entries, len(o.entries))]
 	o.held = o.held[:m.held]
+}
+
+// forget takes back everything that was held, because no commit will ever hold it.
+func (o *recorder) forget() {
+	if len(o.held) > 0 {
+		o.seq = o.held[0].Seq - 1
+	}
+	clear(o.held)
+	o.held = o.held[:0]
 }
 
 // committed publishes what was held.

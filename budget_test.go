@@ -1,0 +1,81 @@
+//go:build !race
+
+package awaken_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+// The budgets that are exact counts, and so can be held by tests on any machine. The
+// race detector allocates too, so scripts/test runs this file once without it.
+// Timings are benchmarks.
+
+// countAllocs is testing.AllocsPerRun over enough runs that the growth of maps does
+// not show.
+func countAllocs(t *testing.T, turns []llmtest.Turn, deltas, results int) float64 {
+	t.Helper()
+	rt := benchRuntime(t, llmtest.NewScript(turns...).Loop(), awaken.Sequential, memory.New())
+	return testing.AllocsPerRun(500, oneRun(t, rt, deltas, results))
+}
+
+func TestBudget_OneTurnTakesAtMost40Allocations(t *testing.T) {
+	n := countAllocs(t, []llmtest.Turn{answer(64)}, 64, 0)
+	t.Logf("%.0f allocations", n)
+	if n > 40 {
+		t.Errorf("a turn of 64 chunks takes %.0f allocations, want at most 40", n)
+	}
+}
+
+func TestBudget_FurtherChunksAllocateNothing(t *testing.T) {
+	few, many := countAllocs(t, []llmtest.Turn{answer(64)}, 64, 0), countAllocs(t, []llmtest.Turn{answer(6400)}, 6400, 0)
+	perChunk := (many - few) / (6400 - 64)
+	t.Logf("%.0f allocations for 64 chunks, %.0f for 6400", few, many)
+	if perChunk > 0.01 { // buffers that double, nothing else
+		t.Errorf("%.3f allocations for each further chunk, want none", perChunk)
+	}
+}
+
+func TestBudget_TenToolStepsTakeAtMost450Allocations(t *testing.T) {
+	n := countAllocs(t, toolTurns(10), 4, 10)
+	t.Logf("%.0f allocations", n)
+	if n > 450 {
+		t.Errorf("ten tool steps take %.0f allocations, want at most 450", n)
+	}
+}
+
+func TestBudget_ALongThreadCostsNoMoreThanAnEmptyOne(t *testing.T) {
+	emptyAllocs, emptyBytes := allocsPerRun(t, 2000, longThread(t, 0))
+	longAllocs, longBytes := allocsPerRun(t, 2000, longThread(t, 10_000))
+	t.Logf("empty: %.1f allocations, %.0f bytes; 10,000 messages: %.1f allocations, %.0f bytes", emptyAllocs, emptyBytes, longAllocs, longBytes)
+	if longAllocs > 1.05*emptyAllocs || longBytes > 1.05*emptyBytes {
+		t.Errorf("a run on 10,000 messages takes %.1f allocations and %.0f bytes, want within 5 %% of %.1f and %.0f", longAllocs, longBytes, emptyAllocs, emptyBytes)
+	}
+}
+
+func TestBudget_AReadOnlyStepIsOneCommit(t *testing.T) {
+	store := &countingStore{Store: memory.New()}
+	rt := benchRuntime(t, llmtest.NewScript(toolTurns(10)...), awaken.Sequential, store)
+	if _, err := rt.Run(t.Context(), awaken.RunRequest{Messages: []*llm.Message{llm.UserText("go")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if store.commits != 12 { // the start, ten steps, and the answer with the end
+		t.Errorf("ten read-only steps and an answer took %d commits, want 12", store.commits)
+	}
+}
+
+// countingStore counts commits.
+type countingStore struct {
+	awaken.Store
+	commits int
+}
+
+func (s *countingStore) Commit(ctx context.Context, c *awaken.Commit) error {
+	s.commits++
+	return s.Store.Commit(ctx, c)
+}

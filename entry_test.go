@@ -1,0 +1,52 @@
+package awaken_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/awaken-go/awaken"
+)
+
+func TestEntry_SplitsIntoTheDeltasItWasMadeOf(t *testing.T) {
+	e := awaken.Entry{Cursor: awaken.Cursor{Epoch: 2, Seq: 10}, RunID: "r", Time: 7,
+		Event: &awaken.TextDelta{Delta: "Grüße!"}, Chunks: []awaken.Chunk{{Offset: 0, Len: 2}, {Offset: 3, Len: 5}, {Offset: 4, Len: 1}}}
+	data, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back awaken.Entry
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(e, back); diff != "" {
+		t.Fatalf("changed in JSON (-want +got):\n%s", diff)
+	}
+	var got []string
+	for _, part := range back.Split() {
+		got = append(got, part.Cursor.String()+" "+part.Event.(*awaken.TextDelta).Delta)
+	}
+	if diff := cmp.Diff([]string{"2-10 Gr", "2-13 üße", "2-14 !"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if back.Last() != 14 {
+		t.Errorf("the last number is %d, want 14", back.Last())
+	}
+}
+
+func TestEntry_RefusesChunksThatDoNotCutItsText(t *testing.T) {
+	for name, doc := range map[string]string{
+		"do not cut a text":       `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"text_delta","delta":"abc"},"chunks":[[0,1],[1,9]]}`,
+		"do not grow":             `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"text_delta","delta":"abc"},"chunks":[[0,1],[0,2]]}`,
+		"step_end event has no":   `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"step_end"},"chunks":[[0,0]]}`,
+		`unknown event_type "x"`:  `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"x"}}`,
+		`unknown field "surplus"`: `{"epoch":1,"seq":1,"time":0,"surplus":1,"event":{"event_type":"step_end"}}`,
+	} {
+		var e awaken.Entry
+		if err := json.Unmarshal([]byte(doc), &e); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v, want an error that says %q", doc, err, name)
+		}
+	}
+}
