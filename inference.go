@@ -141,7 +141,7 @@ func (r *run) answer(reply *llm.Reply) {
 			state CallState
 		}{}
 		one.state = CallState{CallID: c.ID, ToolName: c.Name, Arguments: arguments(c), Status: CallNew, UpdatedAt: now,
-			RunID: r.info.RunID, Step: r.rec.Steps, Index: i}
+			RunID: r.info.RunID, Step: r.index, Index: i}
 		if entry != nil {
 			one.state.Effect = entry.spec.Effect
 		}
@@ -155,7 +155,7 @@ func (r *run) metadata() *llm.Metadata {
 	m := &struct {
 		llm.Metadata
 		step int
-	}{step: r.rec.Steps}
+	}{step: r.index}
 	m.RunID, m.StepIndex = r.info.RunID, &m.step
 	return &m.Metadata
 }

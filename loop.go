@@ -31,6 +31,7 @@ type run struct {
 	offered  []llm.Tool
 
 	// The step that is going on, or the last one.
+	index      int    // 0-based
 	messageID  string // of its assistant message
 	calls      []*call
 	stepClosed bool // step_end has been told
@@ -51,7 +52,7 @@ type run struct {
 	derivedSteps int          // what the derived state keys show
 	stale        bool         // the derived state keys are out of date
 	resumed      bool
-	rewound      bool
+	rewritten    bool
 	cancelAtOnce bool // the run was continued only to be cancelled
 	rejected     []string
 	replayed     *RunResult // nothing was to be done
@@ -108,8 +109,7 @@ func (r *run) start() *end {
 	ctx := r.ctx
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunRunning, "", nil
 	r.stale = true
-	r.out.hold(&RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
-	if r.rewound {
+	if r.rewritten {
 		r.out.hold(&MessagesSnapshot{Messages: visible(r.msgs)})
 	}
 	if err := r.commit(detached(ctx), commitOptions{}); err != nil {
@@ -143,13 +143,17 @@ func (r *run) start() *end {
 // there is more to do.
 func (r *run) step() *end {
 	ctx := r.ctx
+	if ctx.Err() != nil {
+		return r.fail(context.Cause(ctx))
+	}
 	if e := r.handoff(ctx); e != nil {
 		return e
 	}
+	r.index = r.rec.Steps
 	r.messageID, r.calls, r.stepClosed, r.stale = r.rt.cfg.NewID(), r.calls[:0], false, true
 	r.out.emit(ctx, &StepStart{MessageID: r.messageID})
 	if err := r.phase(ctx, PhaseStepStart, about{}); err != nil {
-		return r.fail(err)
+		return r.closeStep(ctx, r.fail(err))
 	}
 	if e := r.requested(); e != nil {
 		return r.closeStep(ctx, e)
@@ -199,17 +203,21 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 		r.closeCalls(e)
 	}
 	if !r.stepClosed {
-		r.stepClosed = true
-		r.rec.Steps++
-		r.stale = true
-		if err := r.phase(r.orDetached(ctx, e), PhaseStepEnd, about{}); err != nil && (e == nil || e.Type == NaturalEnd) {
+		sctx, cancel := ctx, func() {}
+		if e != nil && e.Type != NaturalEnd {
+			sctx, cancel = r.last(ctx)
+		}
+		err := r.endStep(sctx)
+		cancel()
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx) // cancelled in the phase
+		}
+		if err != nil && (e == nil || e.Type == NaturalEnd) {
 			e = r.fail(err)
 		}
 		if e == nil {
 			e = r.requested()
 		}
-		r.snapshot()
-		r.out.hold(&StepEnd{})
 	}
 	if e == nil {
 		if err := r.commit(ctx, commitOptions{}); err != nil {
@@ -219,16 +227,23 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 	return e
 }
 
+// endStep runs the step_end phase and, whatever came of it, says that the step is over.
+func (r *run) endStep(ctx context.Context) error {
+	r.stepClosed = true
+	r.rec.Steps++
+	r.stale = true
+	err := r.phase(ctx, PhaseStepEnd, about{})
+	r.snapshot()
+	r.out.hold(&StepEnd{})
+	return err
+}
+
 // finish ends the run for good: run_end, the last commit, run_finish. It reports
 // true when a run that had come to its natural end has to go on after all, because
 // somebody wrote to it.
 func (r *run) finish(e *end) (again bool) {
-	ctx := r.ctx
-	if ctx.Err() != nil { // a cancelled run gets a little more time to end in order
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(r.ctx), r.rt.cfg.Limits.RunEnd)
-		defer cancel()
-	}
+	ctx, cancel := r.last(r.ctx)
+	defer cancel()
 	r.closeCalls(e)
 	quiet := len(r.agent.hooks[PhaseRunEnd]) == 0 && len(r.due(PhaseRunEnd)) == 0
 	if e.Type == NaturalEnd && !quiet {
@@ -253,6 +268,9 @@ func (r *run) finish(e *end) (again bool) {
 	m := r.out.mark()
 	r.snapshot()
 	r.out.hold(r.finished(e.Termination))
+	if ctx == r.ctx {
+		ctx = context.WithoutCancel(ctx) // a cancel that comes now is too late
+	}
 	err := r.commit(ctx, commitOptions{rest: quiet && e.Type == NaturalEnd})
 	switch {
 	case err == nil:
@@ -266,7 +284,7 @@ func (r *run) finish(e *end) (again bool) {
 		// The record could not be saved, so another owner may yet take the run up;
 		// but here it is over, and whoever listens has to know.
 		f := r.fail(err)
-		r.out.undo(m)
+		r.out.forget()
 		r.out.hold(r.finished(f.Termination))
 		r.out.committed(ctx)
 		*e = *f
@@ -274,11 +292,20 @@ func (r *run) finish(e *end) (again bool) {
 	return false
 }
 
-// reopen takes in what arrived just before the end.
+// reopen takes in what arrived just before the end, and commits it together with
+// what was held for the end.
 func (r *run) reopen(ctx context.Context, e *end) bool {
-	if err := r.takeInbox(ctx); err != nil {
+	n := r.msgs.Len()
+	err := r.takeInbox(ctx)
+	if err == nil {
+		err = r.commit(ctx, commitOptions{})
+	}
+	if err != nil {
 		*e = *r.fail(err)
-		return false
+		return !e.lost && r.finish(e)
+	}
+	if r.msgs.Len() == n { // nothing that the model has to know
+		return r.finish(e)
 	}
 	return true
 }
@@ -328,6 +355,7 @@ func (r *run) handoff(ctx context.Context) *end {
 	}
 	next, err := r.reg.agent(to)
 	if err != nil {
+		r.forgetHandoff() // or no later run on the thread could do better
 		return &end{Termination: Termination{Type: Blocked, Message: fmt.Sprintf("handoff to %q: %v", to, err)}}
 	}
 	if err := r.deactivate(ctx); err != nil {
@@ -345,6 +373,15 @@ func (r *run) handoff(ctx context.Context) *end {
 		return r.fail(err)
 	}
 	return nil
+}
+
+// forgetHandoff makes the thread belong to whoever runs on it.
+func (r *run) forgetHandoff() {
+	var b state.Batch
+	ActiveAgent.Clear(&b)
+	if err := r.st.Apply(&b); err != nil {
+		panic(err) // the built-in keys are in every schema
+	}
 }
 
 // offerTools puts the agent's tools and the client's together.
@@ -493,10 +530,11 @@ func detached(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// orDetached is ctx, or a detached one when the end is already certain.
-func (r *run) orDetached(ctx context.Context, e *end) context.Context {
-	if e != nil && e.Type != NaturalEnd {
-		return context.WithoutCancel(ctx)
+// last is ctx, or a context that gives a cancelled run a little more time to end in
+// order.
+func (r *run) last(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() == nil {
+		return ctx, func() {}
 	}
-	return ctx
+	return context.WithTimeout(context.WithoutCancel(ctx), r.rt.cfg.Limits.RunEnd)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/awaken-go/awaken/llm"
@@ -23,7 +24,7 @@ type about struct {
 
 func (r *run) hookCall(p Phase, in about) *HookCall {
 	r.derive()
-	return &HookCall{Phase: p, Run: r.info, Agent: r.agent.spec, Step: r.rec.Steps, Messages: r.msgs, Tools: r.offered,
+	return &HookCall{Phase: p, Run: r.info, Agent: r.agent.spec, Step: r.index, Messages: r.msgs, Tools: r.offered,
 		Profile: r.rt.cfg.Profile, Tool: in.tool, Result: in.result, Reply: in.reply, Snapshot: r.st.Snapshot()}
 }
 
@@ -233,7 +234,8 @@ func (r *run) runEffect(ctx context.Context, e scheduledEffect) (err error) {
 
 // ask puts a tool call to the gates and returns the strictest verdict. Of equal
 // ones the first counts.
-func (r *run) ask(ctx context.Context, tc *ToolCall) (Verdict, error) {
+func (r *run) ask(ctx context.Context, c *call) (Verdict, error) {
+	tc := c.tc
 	var strictest Verdict
 	for i := range r.agent.gates {
 		g := &r.agent.gates[i]
@@ -241,10 +243,8 @@ func (r *run) ask(ctx context.Context, tc *ToolCall) (Verdict, error) {
 		if err != nil {
 			return Verdict{}, err
 		}
-		if v.kind == suspend && tc.Resume != nil && tc.Resume.Action == ActionResume {
-			if id := v.ticket.Suspension.ID; id == "" || id == tc.Resume.SuspensionID {
-				continue // this question has been answered
-			}
+		if v.kind == suspend && slices.Contains(c.state.Approved, v.ticket.suspensionID(tc.ID)) {
+			continue // this question has been answered
 		}
 		if v.kind > strictest.kind {
 			strictest = v

@@ -106,7 +106,7 @@ func NewRegistry(cfg Config) (*Registry, error) {
 		}
 		reg.agents[spec.ID] = &agentSlot{spec: spec}
 	}
-	if len(problems) == 0 && !cfg.Lazy {
+	if !cfg.Lazy {
 		for _, id := range slices.Sorted(maps.Keys(reg.agents)) {
 			problems = append(problems, reg.resolve(id).problems...)
 		}
@@ -206,9 +206,13 @@ func newToolEntry(t Tool) (*toolEntry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)
 	}
-	s, err := schema.Compile(params)
+	// Models are shown the cleaned schema, but arguments are held to the tool's own,
+	// which may allow null, or follow another draft.
+	s, err := schema.Compile(spec.Parameters)
 	if err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
+		if s, err = schema.Compile(params); err != nil {
+			return nil, fmt.Errorf("parameters: %w", err)
+		}
 	}
 	return &toolEntry{tool: t, spec: spec, schema: s,
 		desc: llm.Tool{Name: spec.ID, Description: spec.Description, Parameters: params}}, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,6 +97,7 @@ func (r *run) open(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Si
 	if err := r.bind(req, cp, sink); err != nil {
 		return err
 	}
+	r.out.hold(&RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
 	if r.resumed {
 		if err := r.takeUp(req, cp); err != nil {
 			return err
@@ -128,6 +130,7 @@ func (r *run) choose(ctx context.Context, req *RunRequest, cp *Checkpoint) error
 	}
 	r.resumed = true // a decision, or new input, for the run that waits or was cut off
 	r.rec = *old
+	r.index = max(0, old.Steps-1)
 	r.response = lastText(cp.View, old.RunID)
 	return nil
 }
@@ -190,6 +193,9 @@ func (r *run) bind(req *RunRequest, cp *Checkpoint, sink Sink) error {
 	r.rec.ResolutionID = r.reg.ID()
 	if err := r.restore(req.Seed, cp); err != nil {
 		return err
+	}
+	if to := ActiveAgent.Get(r.st); to != "" && to != req.AgentID && req.AgentID != "" && !r.resumed {
+		r.forgetHandoff() // the request wants another agent
 	}
 	for i := range r.rec.FrontendTools {
 		if err := r.addFrontendTool(r.rec.FrontendTools[i]); err != nil {
@@ -257,16 +263,21 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 		if s.RunID != r.info.RunID {
 			continue
 		}
-		c := &call{state: s, shared: true, entry: r.tool(s.ToolName)}
-		for i := len(cp.View) - 1; i >= 0 && cp.View[i].Role == llm.ToolRole; i-- {
-			if cp.View[i].ToolCallID == s.CallID {
-				c.message, c.appended = cp.View[i], true
-			}
+		if s.Step >= r.rec.Steps { // the step was cut off; its number, and so its keys, are taken
+			r.rec.Steps, r.index = s.Step+1, s.Step
 		}
-		if s.Status.Terminal() && c.message == nil {
+		c := &call{state: s, shared: true, entry: r.tool(s.ToolName)}
+		m, asked := answerIn(cp.View, s.CallID)
+		if c.message, c.appended = m, m != nil; m == nil && s.Status.Terminal() {
+			if !asked || s.Result == nil {
+				continue // retracted
+			}
 			c.message = r.answerTo(s, s.Result)
 		}
 		r.calls = append(r.calls, c)
+		if s.Status == CallRunning && s.Effect == Effectful {
+			r.doubt(c)
+		}
 	}
 	// A step whose answers are all in is over.
 	if !r.openCalls() {
@@ -296,16 +307,41 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 	return nil
 }
 
+// answerIn finds the answer to a call behind the message that asked for it, and
+// whether that message is there.
+func answerIn(view []*llm.Message, callID string) (answer *llm.Message, asked bool) {
+	for i := len(view) - 1; i >= 0; i-- {
+		switch m := view[i]; {
+		case m.Role == llm.ToolRole && m.ToolCallID == callID:
+			return m, true
+		case callIndex(m.ToolCalls, callID) >= 0:
+			return nil, true
+		}
+	}
+	return nil, false
+}
+
+// doubt answers a call that had begun when its owner was lost: it may have taken
+// effect, so it is not made again, and the model is told.
+func (r *run) doubt(c *call) {
+	s := r.edit(c)
+	res := ErrorResult("in_doubt", fmt.Sprintf("the call of tool %q was cut off after it had begun; whether it took effect is not known, and it was not repeated", s.ToolName))
+	res.ToolName, res.Metadata = s.ToolName, map[string]any{"in_doubt": true}
+	s.Status, s.Result, s.UpdatedAt = CallFailed, res, r.rt.cfg.Now().UnixMilli()
+	c.message = r.answerTo(s, res)
+	r.holdOutcome(c, CallFailed)
+}
+
 // takeInput adds the request's messages. A visible message of the user takes the
 // place of everything that was waiting.
 func (r *run) takeInput(ctx context.Context, req *RunRequest, cp *Checkpoint) error {
-	if !r.resumed {
-		r.takeItems(cp.Inbox)
-	}
 	if req.Rewind != "" {
 		if err := r.rewind(ctx, req.Rewind, cp); err != nil {
 			return err
 		}
+	}
+	if !r.resumed {
+		r.takeItems(cp.Inbox)
 	}
 	for _, m := range req.Messages {
 		if m.Role == llm.User && !m.IsInternal() && len(req.Decisions) == 0 {
@@ -314,7 +350,7 @@ func (r *run) takeInput(ctx context.Context, req *RunRequest, cp *Checkpoint) er
 		}
 	}
 	if !r.resumed {
-		r.dropUnanswered(cp)
+		r.dropUnanswered()
 	}
 	from := r.count + len(r.added) + 1
 	for _, m := range req.Messages {
@@ -358,7 +394,7 @@ func (r *run) rewind(ctx context.Context, messageID string, cp *Checkpoint) erro
 	r.added = append(r.added, &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.System, Visibility: llm.Internal,
 		Metadata: &llm.Metadata{Rewind: &llm.Rewind{FromSeq: seq}, RunID: r.info.RunID}})
 	r.msgs = r.msgs.Cut(at)
-	r.rewound = true
+	r.rewritten = true
 	return nil
 }
 
@@ -403,22 +439,33 @@ func (r *run) supersede(text string) {
 			r.msgs = r.msgs.Append(m).Append(answers...)
 		}
 	}
-	r.calls = nil
+	r.calls, r.rewritten = nil, true
 }
 
 // dropUnanswered leaves calls that never got an answer out of what a new run's
-// model is shown.
-func (r *run) dropUnanswered(cp *Checkpoint) {
-	open := unanswered(cp.View)
-	if len(open) == 0 || r.msgs.Len() < len(cp.View) {
+// model is shown: a rewind may have cut them off from it.
+func (r *run) dropUnanswered() {
+	at := r.msgs.Len() - 1
+	for at >= 0 && r.msgs.At(at).Role != llm.Assistant {
+		at--
+	}
+	if at < 0 || len(r.msgs.At(at).ToolCalls) == 0 {
+		return
+	}
+	var step []*llm.Message
+	for i := at; i < r.msgs.Len(); i++ {
+		step = append(step, r.msgs.At(i))
+	}
+	open := unanswered(step)
+	if len(open) == 0 {
 		return
 	}
 	for _, c := range open {
-		r.added = append(r.added, &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: c.ID, Visibility: llm.Internal,
-			Content: []llm.Block{llm.Text("[tool call was never answered]")}, Metadata: r.metadata()})
+		m := &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: c.ID, Visibility: llm.Internal,
+			Content: []llm.Block{llm.Text("[tool call was never answered]")}, Metadata: r.metadata()}
+		r.added, step = append(r.added, m), append(step, m)
 	}
-	log := append(append([]*llm.Message{}, cp.View...), r.added...)
-	r.msgs = llm.NewMessages(fold(log)...)
+	r.msgs = r.msgs.Cut(at).Append(fold(step)...)
 }
 
 // findCall returns the call a decision is about, by its id or its suspension's.
@@ -495,6 +542,9 @@ func (r *run) takeDecision(c *call, d Decision) {
 	s := r.edit(c)
 	s.Decision, s.UpdatedAt, s.Status = &d, now, CallResuming
 	c.resume = nil
+	if d.Action == ActionResume {
+		s.Approved = append(slices.Clip(s.Approved), s.SuspensionID())
+	}
 	if d.Action == ActionCancel {
 		s.Status = CallCancelled
 		res := ErrorResult("", refusal(s, &d))
@@ -546,14 +596,9 @@ func (r *run) expire() {
 func (r *run) park(ctx context.Context) *end {
 	r.appendAnswers(true)
 	if !r.stepClosed {
-		r.stepClosed = true
-		r.rec.Steps++
-		r.stale = true
-		if err := r.phase(ctx, PhaseStepEnd, about{}); err != nil {
+		if err := r.endStep(ctx); err != nil {
 			return r.fail(err)
 		}
-		r.snapshot()
-		r.out.hold(&StepEnd{})
 	}
 	m := r.out.mark()
 	before := r.rec
@@ -561,35 +606,44 @@ func (r *run) park(ctx context.Context) *end {
 	return r.rest(ctx, m, before)
 }
 
-// awaitTasks parks a run that has nothing to do until its background tasks end.
+// awaitTasks parks a run that has nothing to do until its background tasks end. It
+// returns nil when a message came instead.
 func (r *run) awaitTasks() *end {
-	m := r.out.mark()
-	before := r.rec
-	r.rec.Status, r.rec.StatusReason = RunWaiting, "awaiting_tasks"
-	r.rec.Waiting = &Waiting{Reason: WaitBackgroundTasks, TicketIDs: []string{}, Tickets: []WaitingTicket{}}
-	return r.rest(r.ctx, m, before)
+	for {
+		n, m, before := r.msgs.Len(), r.out.mark(), r.rec
+		r.rec.Status, r.rec.StatusReason = RunWaiting, "awaiting_tasks"
+		r.rec.Waiting = &Waiting{Reason: WaitBackgroundTasks, TicketIDs: []string{}, Tickets: []WaitingTicket{}}
+		if e := r.rest(r.ctx, m, before); e != nil || r.msgs.Len() > n {
+			return e
+		}
+	}
 }
 
+// rest commits the run as waiting, unless it was cancelled or somebody wrote to it.
 func (r *run) rest(ctx context.Context, m mark, before Run) *end {
+	if ctx.Err() != nil {
+		r.rec = before
+		return r.fail(context.Cause(ctx))
+	}
 	r.stale = true
 	r.snapshot()
 	e := &end{Termination: Termination{Type: Suspended}}
 	r.out.hold(r.finished(e.Termination))
-	err := r.commit(ctx, commitOptions{rest: true})
-	switch {
-	case err == nil:
+	err := r.commit(ctx, commitOptions{begins: true, rest: true})
+	if err == nil {
 		return e
-	case errors.Is(err, ErrUnread):
-		r.out.undo(m)
-		r.rec, r.stale = before, true
-		if err := r.takeInbox(ctx); err != nil {
-			return r.fail(err)
-		}
-		return nil
 	}
 	r.out.undo(m)
-	r.rec = before
-	return r.fail(err)
+	r.rec, r.stale = before, true
+	if errors.Is(err, ErrUnread) {
+		if err = r.takeInbox(ctx); err == nil {
+			err = r.commit(ctx, commitOptions{})
+		}
+	}
+	if err != nil {
+		return r.fail(err)
+	}
+	return nil
 }
 
 // waiting describes the calls that wait.

@@ -179,11 +179,15 @@ func (rt *Runtime) post(ctx context.Context, threadID string, items []InboxItem)
 }
 
 // listen returns what is sent to when the inbox of the run's thread has something.
-func (rt *Runtime) listen(a *activeRun) <-chan struct{} {
+// If look is set, something may be there already.
+func (rt *Runtime) listen(a *activeRun, look bool) <-chan struct{} {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if a.wake == nil {
 		a.wake = make(chan struct{}, 1)
+	}
+	if look && len(a.wake) == 0 {
+		a.wake <- struct{}{}
 	}
 	return a.wake
 }

@@ -37,6 +37,14 @@ type Ticket struct {
 	OnExpiry  ExpiryPolicy  `json:"on_expiry,omitempty"`
 }
 
+// suspensionID is the id people decide on.
+func (t *Ticket) suspensionID(callID string) string {
+	if t.Suspension.ID != "" {
+		return t.Suspension.ID
+	}
+	return "suspend_" + callID
+}
+
 // Suspension is what a person is asked.
 type Suspension struct {
 	ID             string          `json:"id"` // "" means suspend_<call id>
@@ -156,6 +164,7 @@ type CallState struct {
 	Ticket     *Ticket    `json:"ticket,omitempty"`
 	Escalated  bool       `json:"escalated,omitempty"`
 	Decision   *Decision  `json:"resume_input,omitempty"`
+	Approved   []string   `json:"approved,omitempty"` // ids of the suspensions that were decided in its favour
 
 	// The ledger: what recovery needs to know.
 	RunID     string      `json:"run_id,omitempty"`

@@ -247,6 +247,7 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 		}
 	}
 	if s.Status == CallResuming && s.ResumeMode == UseDecisionAsToolResult {
+		c.tc = r.toolCall(c)
 		res := &ToolResult{ToolName: s.ToolName, Status: ToolSuccess, Data: s.Decision.Result}
 		return false, r.complete(ctx, w, c, res, nil)
 	}
@@ -256,8 +257,7 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 	if err := r.checkArguments(c); err != nil {
 		return false, r.complete(ctx, w, c, ErrorResult("invalid_arguments", err.Error()), nil)
 	}
-	c.tc = &ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: r.info, Agent: r.agent.spec,
-		Resume: c.resume, Profile: r.rt.cfg.Profile, Snapshot: r.st.Snapshot()}
+	c.tc = r.toolCall(c)
 	if err := r.phase(ctx, PhaseToolGate, about{tool: c.tc}); err != nil {
 		return false, r.fail(err)
 	}
@@ -294,6 +294,13 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 	return true, nil
 }
 
+// toolCall is what the tool and the hooks are given of a call.
+func (r *run) toolCall(c *call) *ToolCall {
+	s := c.state
+	return &ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: r.info, Agent: r.agent.spec,
+		Resume: c.resume, Profile: r.rt.cfg.Profile, Snapshot: r.st.Snapshot()}
+}
+
 func (r *run) checkArguments(c *call) error {
 	args := c.state.Arguments
 	if len(args) == 0 || string(args) == "null" {
@@ -315,6 +322,14 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 	if ctx.Err() != nil {
 		return r.fail(context.Cause(ctx))
 	}
+	if w.over == nil {
+		w.over = make(chan struct{})
+		w.results = make(chan outcome, 8)
+		w.events = make(chan Event)
+		// Listen before the commit that shows a call as suspended: a decision may
+		// follow at once, while what is launched here runs for long.
+		w.wake = r.rt.listen(&r.active, slices.ContainsFunc(r.calls, func(c *call) bool { return c.state.Status == CallSuspended }))
+	}
 	now := r.rt.cfg.Now().UnixMilli()
 	intent := false
 	for _, c := range calls {
@@ -332,12 +347,6 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 			return r.fail(err)
 		}
 	}
-	if w.over == nil {
-		w.over = make(chan struct{})
-		w.results = make(chan outcome, 8)
-		w.events = make(chan Event)
-		w.wake = r.rt.listen(&r.active)
-	}
 	snap := r.st.Snapshot()
 	for _, c := range calls {
 		cctx, cancel := context.WithCancelCause(ctx)
@@ -347,6 +356,10 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 		w.running++
 		r.limit(w, c)
 		go r.rt.execute(cctx, w, c, c.tc)
+	}
+	if w.waiting > 0 {
+		w.waiting--
+		w.wait() // for what came out before anything ran
 	}
 	return nil
 }

@@ -87,7 +87,10 @@ func dataText(data json.RawMessage) string {
 
 // size is the number of bytes that count against the cap on results.
 func (r *ToolResult) size() int {
-	n := len(r.Data) + len(r.Message)
+	n := len(r.Message)
+	if string(r.Data) != "null" {
+		n += len(r.Data)
+	}
 	for _, b := range r.Content {
 		n += len(b.Text)
 		if b.Source != nil {

@@ -23,6 +23,7 @@ type View struct {
 	log    []*llm.Message // record i has Seq i+1
 	folded bool           // msgs differs from log
 	msgs   []*llm.Message // only when folded
+	open   bool           // the last message with calls has one without an answer
 }
 
 // Append adds the next records of the log.
@@ -34,12 +35,22 @@ func (v *View) Append(msgs ...*llm.Message) {
 	for _, m := range msgs {
 		refold = refold || !v.extends(m)
 		v.log = append(v.log, m)
-		if v.folded && !refold {
+		if refold {
+			continue
+		}
+		if v.folded {
 			v.msgs = append(v.msgs, m)
+		}
+		if len(m.ToolCalls) > 0 {
+			v.open = true
+		} else if m.Role == llm.ToolRole {
+			calls, answers := v.lastBlock()
+			v.open = len(answers) < len(calls)
 		}
 	}
 	if refold {
 		v.msgs, v.folded = fold(v.log), true
+		v.open = len(unanswered(v.msgs)) > 0
 	}
 }
 
@@ -65,27 +76,32 @@ func (v *View) extends(m *llm.Message) bool {
 	if md := m.Metadata; md != nil && (md.Rewind != nil || md.Compaction != nil) {
 		return false
 	}
-	// The block of answers that the view ends with, and the message they answer.
+	if m.Role != llm.ToolRole {
+		return len(m.ToolCalls) == 0 || !v.open // open calls are shown in the last message that has calls
+	}
+	if m.IsInternal() {
+		return false
+	}
+	calls, answers := v.lastBlock()
+	pos := callIndex(calls, m.ToolCallID)
+	if n := len(answers); pos >= 0 && n > 0 {
+		return callIndex(calls, answers[n-1].ToolCallID) < pos
+	}
+	return pos >= 0
+}
+
+// lastBlock returns the answers that the view ends with, and the calls of the
+// message before them.
+func (v *View) lastBlock() ([]llm.ToolCall, []*llm.Message) {
 	msgs := v.shown()
 	i := len(msgs)
 	for i > 0 && msgs[i-1].Role == llm.ToolRole {
 		i--
 	}
-	var calls []llm.ToolCall
-	if i > 0 {
-		calls = msgs[i-1].ToolCalls
+	if i == 0 {
+		return nil, msgs
 	}
-	if m.Role != llm.ToolRole {
-		return len(calls) == len(msgs)-i // nothing is left open behind m
-	}
-	if m.IsInternal() {
-		return false
-	}
-	pos := callIndex(calls, m.ToolCallID)
-	if pos < 0 {
-		return false
-	}
-	return i == len(msgs) || callIndex(calls, msgs[len(msgs)-1].ToolCallID) < pos
+	return msgs[i-1].ToolCalls, msgs[i:]
 }
 
 func callIndex(calls []llm.ToolCall, id string) int {
@@ -105,12 +121,6 @@ func fold(log []*llm.Message) []*llm.Message {
 	}
 	shown := compact(log, hidden)
 
-	retracted := map[string]bool{}
-	for _, m := range shown {
-		if m.Role == llm.ToolRole && m.IsInternal() {
-			retracted[m.ToolCallID] = true
-		}
-	}
 	last := -1 // the last message with calls may still have open ones
 	for i, m := range shown {
 		if len(m.ToolCalls) > 0 {
@@ -127,9 +137,15 @@ func fold(log []*llm.Message) []*llm.Message {
 			out = append(out, m)
 			continue
 		}
-		answers := map[string]*llm.Message{}
+		// Ids may be used again, so what answers or retracts a call comes before the
+		// next message with calls.
+		answers, retracted := map[string]*llm.Message{}, map[string]bool{}
 		for j := i + 1; j < len(shown) && len(shown[j].ToolCalls) == 0; j++ {
-			if t := shown[j]; t.Role == llm.ToolRole && !t.IsInternal() && answers[t.ToolCallID] == nil {
+			switch t := shown[j]; {
+			case t.Role != llm.ToolRole:
+			case t.IsInternal():
+				retracted[t.ToolCallID] = true
+			case answers[t.ToolCallID] == nil:
 				answers[t.ToolCallID] = t
 			}
 		}
@@ -211,7 +227,7 @@ func compact(log []*llm.Message, hidden []bool) []*llm.Message {
 // in msgs.
 func unanswered(msgs []*llm.Message) []llm.ToolCall {
 	i := len(msgs)
-	for i > 0 && msgs[i-1].Role == llm.ToolRole {
+	for i > 0 && len(msgs[i-1].ToolCalls) == 0 {
 		i--
 	}
 	if i == 0 {
@@ -219,7 +235,7 @@ func unanswered(msgs []*llm.Message) []llm.ToolCall {
 	}
 	var open []llm.ToolCall
 	for _, c := range msgs[i-1].ToolCalls {
-		if !slices.ContainsFunc(msgs[i:], func(m *llm.Message) bool { return m.ToolCallID == c.ID }) {
+		if !slices.ContainsFunc(msgs[i:], func(m *llm.Message) bool { return m.Role == llm.ToolRole && m.ToolCallID == c.ID }) {
 			open = append(open, c)
 		}
 	}

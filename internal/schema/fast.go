@@ -107,7 +107,7 @@ func (f *fastObject) ok(data []byte) bool {
 	for data[i] != '}' {
 		end := stringEnd(data, i)
 		name := data[i+1 : end]
-		if bytes.IndexByte(name, '\\') >= 0 {
+		if bytes.IndexByte(name, '\\') >= 0 || !utf8.Valid(name) {
 			return false
 		}
 		t, known := f.props[string(name)]

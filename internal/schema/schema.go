@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -96,56 +98,13 @@ func Clean(raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(clean(v))
 }
 
+// clean works from the inside out, so that what moves up is clean already.
 func clean(v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return v
 	}
 	delete(m, "$schema")
-	if types, ok := m["type"].([]any); ok {
-		types = slices.DeleteFunc(types, func(t any) bool { return t == "null" })
-		if len(types) == 1 {
-			m["type"] = types[0]
-		} else {
-			m["type"] = types
-		}
-	}
-	if c, ok := m["const"]; ok {
-		if _, has := m["enum"]; !has {
-			m["enum"] = []any{c}
-		}
-		delete(m, "const")
-	}
-	for _, k := range []string{"anyOf", "oneOf"} {
-		alts, ok := m[k].([]any)
-		if !ok {
-			continue
-		}
-		alts = slices.DeleteFunc(alts, func(a any) bool {
-			am, ok := a.(map[string]any)
-			return ok && len(am) == 1 && am["type"] == "null"
-		})
-		if one, ok := first(alts); ok && len(alts) == 1 {
-			delete(m, k)
-			for key, val := range one {
-				if _, has := m[key]; !has {
-					m[key] = val
-				}
-			}
-		} else {
-			m[k] = alts
-		}
-	}
-	switch m["type"] {
-	case "array":
-		if _, ok := m["items"]; !ok {
-			m["items"] = map[string]any{}
-		}
-	case "object":
-		if _, ok := m["properties"]; !ok {
-			m["properties"] = map[string]any{}
-		}
-	}
 	for k, sub := range m {
 		switch k {
 		case "properties", "$defs", "definitions", "patternProperties":
@@ -164,15 +123,66 @@ func clean(v any) any {
 			}
 		}
 	}
+	if types, ok := m["type"].([]any); ok {
+		rest := slices.DeleteFunc(slices.Clone(types), func(t any) bool { return t == "null" })
+		switch {
+		case len(rest) == 1:
+			m["type"] = rest[0]
+		case len(rest) > 1:
+			m["type"] = rest
+		case len(types) > 0:
+			m["type"] = "null"
+		}
+	}
+	if c, ok := m["const"]; ok {
+		if enum, has := m["enum"].([]any); has && !slices.ContainsFunc(enum, func(v any) bool { return reflect.DeepEqual(v, c) }) {
+			return false // nothing is both
+		}
+		m["enum"] = []any{c}
+		delete(m, "const")
+	}
+	for _, k := range []string{"anyOf", "oneOf"} {
+		dropNull(m, k)
+	}
+	switch m["type"] {
+	case "array":
+		if _, ok := m["items"]; !ok {
+			m["items"] = map[string]any{}
+		}
+	case "object":
+		if _, ok := m["properties"]; !ok {
+			m["properties"] = map[string]any{}
+		}
+	}
 	return m
 }
 
-func first(alts []any) (map[string]any, bool) {
-	if len(alts) == 0 {
-		return nil, false
+// dropNull takes null out of a list of alternatives. If that leaves one, it takes
+// the list's place, unless it says something about what m has its own word on.
+func dropNull(m map[string]any, k string) {
+	alts, ok := m[k].([]any)
+	if !ok {
+		return
 	}
-	m, ok := alts[0].(map[string]any)
-	return m, ok
+	rest := slices.DeleteFunc(slices.Clone(alts), func(a any) bool {
+		am, ok := a.(map[string]any)
+		return ok && len(am) == 1 && am["type"] == "null"
+	})
+	if len(rest) == 0 || len(rest) == len(alts) {
+		return
+	}
+	m[k] = rest
+	one, ok := rest[0].(map[string]any)
+	if !ok || len(rest) > 1 {
+		return
+	}
+	for key := range one {
+		if _, has := m[key]; has {
+			return
+		}
+	}
+	delete(m, k)
+	maps.Copy(m, one)
 }
 
 // Schema is a compiled schema, safe for concurrent use.
@@ -210,6 +220,9 @@ func (s *Schema) Check(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("not JSON: %w", err)
 	}
+	if n := outOfRange(data); n != "" {
+		return fmt.Errorf("number %s is out of range", n)
+	}
 	err = s.s.Validate(v)
 	if err == nil {
 		return nil
@@ -221,6 +234,31 @@ func (s *Schema) Check(data []byte) error {
 	var errs []error
 	collect(ve, &errs)
 	return errors.Join(errs...)
+}
+
+// outOfRange returns a number of the JSON document data whose exponent no machine
+// number has, or "". The validator computes exactly: ten bytes of 1e-999999 would
+// cost it as much time as a million others.
+func outOfRange(data []byte) string {
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			i = stringEnd(data, i)
+		case (c == 'e' || c == 'E') && data[i-1] >= '0' && data[i-1] <= '9':
+			end := i + 1
+			for end < len(data) && strings.IndexByte("+-0123456789", data[end]) >= 0 {
+				end++
+			}
+			if exp, err := strconv.Atoi(string(data[i+1 : end])); err != nil || exp > 400 || exp < -400 {
+				start := i
+				for start > 0 && strings.IndexByte("+-.0123456789", data[start-1]) >= 0 {
+					start--
+				}
+				return string(data[max(start, i-20):min(end, i+20)])
+			}
+		}
+	}
+	return ""
 }
 
 var printer = message.NewPrinter(language.English)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 )
 
@@ -17,7 +18,7 @@ func Unmarshal(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		return explain(err)
+		return explain(err, v)
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return errors.New("unexpected data after the JSON value")
@@ -25,12 +26,13 @@ func Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-func explain(err error) error {
+func explain(err error, v any) error {
 	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if te.Field == "" {
+		field := path(te.Field, v)
+		if field == "" {
 			return fmt.Errorf("got a JSON %s, want %s", te.Value, kind(te.Type.Kind().String()))
 		}
-		return fmt.Errorf("field %q is a JSON %s, want %s", te.Field, te.Value, kind(te.Type.Kind().String()))
+		return fmt.Errorf("field %q is a JSON %s, want %s", field, te.Value, kind(te.Type.Kind().String()))
 	}
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("not JSON: %w", err)
@@ -42,6 +44,21 @@ func explain(err error) error {
 		return errors.New(rest)
 	}
 	return err
+}
+
+// path is a field's place in the document. The json package puts the names of
+// embedded structs into it, which the document does not have.
+func path(field string, v any) string {
+	t := reflect.TypeOf(v).Elem()
+	for t.Kind() == reflect.Struct {
+		head, rest, more := strings.Cut(field, ".")
+		f, ok := t.FieldByName(head)
+		if !more || !ok || !f.Anonymous {
+			break
+		}
+		field, t = rest, f.Type
+	}
+	return field
 }
 
 // kind says in JSON's words what a Go kind wants.

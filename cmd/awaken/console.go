@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+
+	"golang.org/x/term"
+)
+
+// console is where the command talks to whoever started it.
+type console struct {
+	in       io.Reader
+	out, err io.Writer
+	// Which of them is a terminal.
+	inTTY, outTTY, errTTY bool
+	color                 bool
+
+	lines lineReader // of in
+}
+
+func newConsole(in, out, err *os.File) *console {
+	con := &console{in: in, out: out, err: err, inTTY: term.IsTerminal(int(in.Fd())),
+		outTTY: term.IsTerminal(int(out.Fd())), errTTY: term.IsTerminal(int(err.Fd()))}
+	con.color = con.errTTY && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return con
+}
+
+// ask prints a question and returns the answer without the blanks around it. At
+// the end of the input it returns io.EOF.
+func (c *console) ask(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(c.err, question)
+	line, err := c.lines.next(ctx, c.in)
+	if err != nil {
+		fmt.Fprintln(c.err) // the answer's newline is missing
+		return "", err
+	}
+	return strings.TrimSpace(line), nil
+}
+
+func (c *console) dim(s string) string {
+	if !c.color || s == "" {
+		return s
+	}
+	return "\x1b[2m" + s + "\x1b[22m"
+}
+
+// lineReader reads lines and can give up waiting for one. The read then goes on,
+// and its line is the next one.
+type lineReader struct {
+	r    *bufio.Reader
+	got  chan line
+	busy bool
+}
+
+type line struct {
+	text string
+	err  error
+}
+
+func (l *lineReader) next(ctx context.Context, in io.Reader) (string, error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if l.r == nil {
+		l.r, l.got = bufio.NewReader(in), make(chan line, 1)
+	}
+	if !l.busy {
+		l.busy = true
+		go func() { // ends with the read; nothing can end a read of a terminal
+			text, err := l.r.ReadString('\n')
+			l.got <- line{text, err}
+		}()
+	}
+	select {
+	case x := <-l.got:
+		l.busy = false
+		if x.err == io.EOF && x.text != "" {
+			x.err = nil
+		}
+		return x.text, x.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// printable makes s safe to show on a terminal: what a model or a tool says must
+// not move the cursor, or make a question look like another. Newlines stay if
+// multiline.
+func printable(s string, multiline bool) string {
+	ok := func(r rune) bool {
+		return unicode.IsPrint(r) || r == '\t' || r == '\n' && multiline || unicode.Is(unicode.Zs, r)
+	}
+	if strings.IndexFunc(s, func(r rune) bool { return !ok(r) }) < 0 {
+		return s
+	}
+	var sb strings.Builder
+	for _, r := range s {
+		switch {
+		case ok(r):
+			sb.WriteRune(r)
+		case r == '\n' || r == '\r':
+			sb.WriteByte(' ')
+		default:
+			fmt.Fprintf(&sb, `\u%04x`, r)
+		}
+	}
+	return sb.String()
+}
+
+// withoutControls takes the control characters out of a piece of a text. The piece
+// may begin or end inside a character.
+func withoutControls(s string) string {
+	bad := func(i int) bool {
+		b := s[i]
+		c1 := b >= 0x80 && b < 0xa0 && i > 0 && s[i-1] == 0xc2
+		return b < 0x20 && b != '\n' && b != '\t' || b == 0x7f || c1
+	}
+	for i := range len(s) {
+		if !bad(i) {
+			continue
+		}
+		out := []byte(s[:i])
+		for ; i < len(s); i++ {
+			if bad(i) {
+				out = append(out, '?')
+			} else {
+				out = append(out, s[i])
+			}
+		}
+		return string(out)
+	}
+	return s
+}

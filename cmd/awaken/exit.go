@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Exit statuses. They are part of what the command promises; docs/cli.md and the
+// help of run list them.
+const (
+	exitOK          = 0   // the run came to its natural end
+	exitFailed      = 1   // the run failed
+	exitUsage       = 2   // the command line or the configuration is wrong
+	exitWaiting     = 3   // the run waits for a decision
+	exitStopped     = 4   // a stop condition was met
+	exitBlocked     = 5   // a call was blocked
+	exitInterrupted = 130 // cancelled by Ctrl-C
+	exitTerminated  = 143 // cancelled by SIGTERM
+)
+
+// exitError ends the command with a status. Err, if any, is printed, and then the
+// hint.
+type exitError struct {
+	code int
+	err  error
+	hint string // what to do about it
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError says that the command line is wrong.
+func usageError(format string, args ...any) *exitError {
+	return &exitError{exitUsage, fmt.Errorf(format, args...), "Run 'awaken help run' to see how it is used."}
+}
+
+// configError says that what the command line refers to is wrong.
+func configError(format string, args ...any) *exitError {
+	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// interrupted is the cause of a context that a signal cancelled.
+type interrupted struct{ os.Signal }
+
+func (i interrupted) Error() string { return "cancelled" }
+
+func (i interrupted) code() int {
+	if i.Signal == syscall.SIGTERM {
+		return exitTerminated
+	}
+	return exitInterrupted
+}
+
+// outcome is the exit status of a run, as an error, or nil for 0. Ctx is the one
+// the run had.
+func outcome(ctx context.Context, res *awaken.RunResult, err error) error {
+	sig, bySignal := errors.AsType[interrupted](context.Cause(ctx))
+	switch {
+	case res == nil && bySignal:
+		return &exitError{code: sig.code(), err: sig}
+	case res == nil && isUsage(err):
+		return configError("%w", err)
+	case res == nil || err != nil:
+		return &exitError{code: exitFailed, err: err}
+	}
+	switch t := res.Termination; t.Type {
+	case awaken.NaturalEnd, awaken.BehaviorRequested:
+		return nil
+	case awaken.Suspended:
+		return &exitError{code: exitWaiting, err: waitingError{res.Waiting}}
+	case awaken.Stopped:
+		return &exitError{code: exitStopped, err: errors.New(t.String())}
+	case awaken.Blocked:
+		return &exitError{code: exitBlocked, err: errors.New(t.String())}
+	case awaken.Cancelled:
+		if bySignal {
+			return &exitError{code: sig.code(), err: sig}
+		}
+		return &exitError{code: exitFailed, err: errors.New("the run was cancelled")}
+	default:
+		return &exitError{code: exitFailed, err: errors.New(t.String())}
+	}
+}
+
+// isUsage reports whether a run could not start because of what it was asked.
+func isUsage(err error) bool {
+	_, config := errors.AsType[*awaken.ConfigError](err)
+	return config || errors.Is(err, awaken.ErrInvalid) || errors.Is(err, awaken.ErrNotFound)
+}

@@ -1,0 +1,84 @@
+// Command awaken runs agents.
+//
+//	awaken run "hello"                 # the demo agent, on a model that needs no key
+//	awaken run -f agent.yaml "hello"   # an agent of your own
+//	awaken run                         # a conversation
+//
+// docs/cli.md explains it all.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	con := newConsole(os.Stdin, os.Stdout, os.Stderr)
+	os.Exit(execute(context.Background(), con, os.Args[1:]))
+}
+
+// execute runs the command line args and returns the exit status.
+func execute(ctx context.Context, con *console, args []string) int {
+	root := rootCommand(con)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	e, ok := errors.AsType[*exitError](err)
+	if !ok { // cobra did not understand the command line
+		e = usageError("%w", err)
+	}
+	if e.err != nil {
+		fmt.Fprintln(con.err, "awaken:", printable(e.err.Error(), true))
+	}
+	if e.hint != "" {
+		fmt.Fprintln(con.err, e.hint)
+	}
+	return e.code
+}
+
+func rootCommand(con *console) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "awaken",
+		Short:         "Run AI agents",
+		Long:          "Awaken runs AI agents: in the terminal, or from your own program.",
+		Version:       version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetIn(con.in)
+	root.SetOut(con.out)
+	root.SetErr(con.err)
+	root.SetVersionTemplate("awaken {{.Version}}\n")
+	root.Flags().Bool("version", false, "print the version") // without the -v that cobra would add
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(runCommand(con), versionCommand())
+	return root
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "awaken", version())
+			return err
+		},
+	}
+}
+
+func version() string {
+	v := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		v = info.Main.Version
+	}
+	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// printer shows a run while it goes on.
+type printer interface {
+	awaken.Sink
+	// end shows how a run, or an activation of it, came out. The result may be nil.
+	end(res *awaken.RunResult) error
+}
+
+// jsonPrinter prints every event as a line of JSON.
+type jsonPrinter struct{ out io.Writer }
+
+func (p jsonPrinter) Emit(_ context.Context, e awaken.Entry) error {
+	body, err := awaken.MarshalEvent(e.Event)
+	if err != nil {
+		return err
+	}
+	b := make([]byte, 0, len(body)+64)
+	b = strconv.AppendUint(append(b, `{"seq":`...), e.Seq, 10)
+	b = time.UnixMilli(e.Time).UTC().AppendFormat(append(b, `,"timestamp":"`...), "2006-01-02T15:04:05.000Z07:00")
+	b = append(append(b, `",`...), body[1:]...)
+	_, err = p.out.Write(append(b, '\n'))
+	return err
+}
+
+func (jsonPrinter) end(*awaken.RunResult) error { return nil }
+
+// quietPrinter prints the answer and nothing else.
+type quietPrinter struct{ con *console }
+
+func (quietPrinter) Emit(context.Context, awaken.Entry) error { return nil }
+
+func (p quietPrinter) end(res *awaken.RunResult) error {
+	if res == nil || res.Response == "" || res.Termination.Type == awaken.Suspended {
+		return nil
+	}
+	text := res.Response
+	if p.con.outTTY {
+		text = withoutControls(text)
+	}
+	_, err := io.WriteString(p.con.out, strings.TrimSuffix(text, "\n")+"\n")
+	return err
+}
+
+// humanPrinter prints the answer on stdout as it comes, and what goes on beside it
+// on stderr.
+type humanPrinter struct {
+	con     *console
+	verbose bool
+
+	names   map[string]string // of tool calls, by id
+	run     string
+	step    int
+	outOpen bool // the last line on stdout has no end yet
+	errOpen bool // the same for stderr
+	outErr  error
+}
+
+func newHumanPrinter(con *console, verbose bool) *humanPrinter {
+	return &humanPrinter{con: con, verbose: verbose, names: map[string]string{}}
+}
+
+func (p *humanPrinter) Emit(_ context.Context, e awaken.Entry) error {
+	switch ev := e.Event.(type) {
+	case *awaken.TextDelta:
+		p.text(ev.Delta)
+	case *awaken.ReasoningDelta:
+		p.aside(ev.Delta)
+	case *awaken.ToolCallStreamDelta:
+		p.aside(ev.Delta)
+	case *awaken.ToolCallStart:
+		p.names[ev.ID] = ev.Name
+	case *awaken.ToolCallReady:
+		p.names[ev.ID] = ev.Name
+		p.note("→ %s %s", ev.Name, p.short(compact(ev.Arguments)))
+	case *awaken.ToolCallDone:
+		p.callDone(ev)
+	case *awaken.ToolCallResumed:
+		p.callResumed(ev)
+	case *awaken.ToolCallCancel:
+		p.note("✗ %s: %s", ev.Name, ev.Reason)
+	case *awaken.StreamReset:
+		p.note("↺ starting the answer again: %s", ev.Reason)
+	case *awaken.ActivitySnapshot:
+		p.activity(ev)
+	case *awaken.ActivityDelta:
+		patch, _ := json.Marshal(ev.Patch)
+		p.note("• %s %s", ev.ActivityType, p.short(string(patch)))
+	case *awaken.RunStart:
+		if p.run != ev.RunID { // not when it is resumed
+			p.run, p.step = ev.RunID, 0
+		}
+	case *awaken.InferenceComplete:
+		if p.verbose {
+			p.inference(ev)
+		}
+	case *awaken.StepEnd:
+		if p.step++; p.verbose {
+			p.detail("· step %d is over", p.step)
+		}
+	case *awaken.RunFinish:
+		p.closeLines()
+	}
+	return p.outErr // what cannot be said on stderr is no reason to stop
+}
+
+// text prints a piece of the answer.
+func (p *humanPrinter) text(s string) {
+	if s == "" {
+		return
+	}
+	p.closeErr()
+	if p.con.outTTY {
+		s = withoutControls(s)
+	}
+	p.write(s)
+	p.outOpen = !strings.HasSuffix(s, "\n")
+}
+
+// aside prints a piece of something that is not the answer.
+func (p *humanPrinter) aside(s string) {
+	if s == "" {
+		return
+	}
+	p.closeOut()
+	s = withoutControls(s)
+	fmt.Fprint(p.con.err, p.con.dim(s))
+	p.errOpen = !strings.HasSuffix(s, "\n")
+}
+
+// note prints a line about what goes on.
+func (p *humanPrinter) note(format string, args ...any) {
+	p.closeLines()
+	fmt.Fprintln(p.con.err, printable(fmt.Sprintf(format, args...), false))
+}
+
+// detail prints a line that only some want to see.
+func (p *humanPrinter) detail(format string, args ...any) {
+	p.closeLines()
+	fmt.Fprintln(p.con.err, p.con.dim(printable(fmt.Sprintf(format, args...), false)))
+}
+
+func (p *humanPrinter) write(s string) {
+	if p.outErr == nil {
+		_, p.outErr = io.WriteString(p.con.out, s)
+	}
+}
+
+func (p *humanPrinter) closeLines() {
+	p.closeOut()
+	p.closeErr()
+}
+
+func (p *humanPrinter) closeOut() {
+	if p.outOpen {
+		p.write("\n")
+		p.outOpen = false
+	}
+}
+
+func (p *humanPrinter) closeErr() {
+	if p.errOpen {
+		fmt.Fprintln(p.con.err)
+		p.errOpen = false
+	}
+}
+
+func (p *humanPrinter) callDone(ev *awaken.ToolCallDone) {
+	name := p.name(ev.ID, ev.Result.ToolName)
+	switch ev.Outcome {
+	case awaken.CallSuspended:
+		why := ev.Result.Message
+		if t := ev.Result.Suspension; t != nil && t.Suspension.Message != "" {
+			why = t.Suspension.Message
+		}
+		p.note("⏸ %s: %s", name, why)
+	case awaken.CallSucceeded:
+		p.note("✓ %s %s", name, p.short(resultText(ev.Result)))
+	default:
+		p.note("✗ %s: %s", name, p.short(resultText(ev.Result)))
+	}
+}
+
+// callResumed shows how a call came out after it had been suspended. The event has
+// no outcome, but a failure is an object with nothing but an error in it.
+func (p *humanPrinter) callResumed(ev *awaken.ToolCallResumed) {
+	var failure map[string]json.RawMessage
+	name := p.name(ev.TargetID, "")
+	if json.Unmarshal(ev.Result, &failure) == nil && len(failure) == 1 && failure["error"] != nil {
+		text := compact(failure["error"])
+		_ = json.Unmarshal(failure["error"], &text) // usually a string
+		p.note("✗ %s: %s", name, p.short(text))
+		return
+	}
+	p.note("✓ %s %s", name, p.short(compact(ev.Result)))
+}
+
+func (p *humanPrinter) name(callID, known string) string {
+	if known == "" {
+		known = p.names[callID]
+	}
+	if known == "" {
+		known = callID
+	}
+	return known
+}
+
+// activity shows progress as a percentage and anything else as it is.
+func (p *humanPrinter) activity(ev *awaken.ActivitySnapshot) {
+	var pr awaken.Progress
+	if ev.ActivityType != awaken.ProgressActivity || json.Unmarshal(ev.Content, &pr) != nil {
+		p.note("• %s %s", ev.ActivityType, p.short(compact(ev.Content)))
+		return
+	}
+	share := pr.Progress
+	if share == nil && pr.Loaded != nil && pr.Total != nil && *pr.Total > 0 {
+		part := *pr.Loaded / *pr.Total
+		share = &part
+	}
+	text := p.short(pr.Message)
+	if text == "" {
+		text = pr.ToolName + " " + pr.Status
+	}
+	if share == nil {
+		p.note("… %s", text)
+		return
+	}
+	p.note("… %.0f%% %s", math.Min(math.Max(*share, 0), 1)*100, text)
+}
+
+func (p *humanPrinter) inference(ev *awaken.InferenceComplete) {
+	usage := "tokens unknown"
+	if ev.Usage != nil {
+		usage = tokens(*ev.Usage)
+	}
+	p.detail("· %s: %s, %d ms", ev.Model, usage, ev.DurationMS)
+}
+
+func (p *humanPrinter) end(res *awaken.RunResult) error {
+	p.closeLines()
+	if p.verbose && res != nil {
+		p.detail("· %s", summary(res))
+	}
+	return p.outErr
+}
+
+// short cuts a long text, unless everything is to be seen.
+func (p *humanPrinter) short(s string) string {
+	const limit = 200
+	if p.verbose || len(s) <= limit {
+		return s
+	}
+	r := []rune(s)
+	if len(r) <= limit {
+		return s
+	}
+	return string(r[:limit]) + "…"
+}
+
+// summary is a run in one line.
+func summary(res *awaken.RunResult) string {
+	steps := "1 step"
+	if res.Steps != 1 {
+		steps = fmt.Sprintf("%d steps", res.Steps)
+	}
+	cost := "cost unknown"
+	if res.CostUSD > 0 {
+		cost = fmt.Sprintf("cost $%.6f", res.CostUSD)
+	}
+	return fmt.Sprintf("%s: %s, %s, %s, %s", res.Status, res.Termination, steps, tokens(res.Usage), cost)
+}
+
+func tokens(u llm.Usage) string {
+	return fmt.Sprintf("%d tokens in, %d out", u.PromptTokens, u.CompletionTokens)
+}
+
+// resultText is what a result says: its data, or in words.
+func resultText(r *awaken.ToolResult) string {
+	if r.Status == awaken.ToolError && r.Message != "" {
+		return r.Message
+	}
+	if len(r.Data) > 0 && string(r.Data) != "null" {
+		return compact(r.Data)
+	}
+	if r.Message != "" {
+		return r.Message
+	}
+	var sb strings.Builder
+	for _, b := range r.Content {
+		sb.WriteString(b.Text)
+	}
+	return sb.String()
+}
+
+// compact is JSON on one line.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}

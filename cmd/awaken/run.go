@@ -1,0 +1,314 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/demo"
+	"github.com/awaken-go/awaken/internal/specfile"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+const runHelp = `Run an agent and print its answer.
+
+Without a file, a demo agent answers: its model is scripted and needs no network
+and no key. With -f, the agent comes from a YAML or JSON file.
+
+The prompt is what the arguments say. Without arguments it is read from standard
+input; on a terminal, that is a conversation, which an empty line, /quit or Ctrl-D
+ends.
+
+The answer goes to standard output, everything else to standard error. When a call
+waits for a decision, you are asked on the terminal; --approve and --deny decide
+everything instead.
+
+Exit status:
+  0    the run came to its end
+  1    the run failed
+  2    the command line or the configuration is wrong
+  3    the run waits for a decision, and there is nobody to ask
+  4    a stop condition ended the run, for example --max-rounds
+  5    the run was blocked
+  130  cancelled by Ctrl-C (a second Ctrl-C does not wait)
+  143  cancelled by SIGTERM`
+
+const runExamples = `  awaken run "hello"
+  awaken run RUN_WEATHER_TOOL
+  awaken run --agent scenario scenario:approval
+  awaken run -f agent.yaml "What is new?"
+  echo "hello" | awaken run --json`
+
+// runFlags are the flags of awaken run.
+type runFlags struct {
+	file, agent, thread  string
+	json, quiet, verbose bool
+	approve, deny        bool
+	maxRounds            int
+}
+
+func runCommand(con *console) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:     "run [flags] [prompt...]",
+		Short:   "Run an agent",
+		Long:    runHelp,
+		Example: runExamples,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("max-rounds") && f.maxRounds < 1 {
+				return usageError("--max-rounds is %d, want 1 or more", f.maxRounds)
+			}
+			for _, name := range []string{"agent", "thread", "file"} {
+				if v, _ := cmd.Flags().GetString(name); cmd.Flags().Changed(name) && strings.TrimSpace(v) == "" {
+					return usageError("--%s is empty", name)
+				}
+			}
+			for _, pair := range [][2]string{{"approve", "deny"}, {"json", "quiet"}, {"json", "verbose"}, {"quiet", "verbose"}} {
+				if cmd.Flags().Changed(pair[0]) && cmd.Flags().Changed(pair[1]) {
+					return usageError("--%s and --%s do not go together", pair[0], pair[1])
+				}
+			}
+			return run(cmd.Context(), con, &f, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVarP(&f.file, "file", "f", "", "YAML or JSON `file` with the agent; - is standard input")
+	fl.StringVar(&f.agent, "agent", "", "`id` of the agent, when there are several")
+	fl.StringVar(&f.thread, "thread", "", "`id` for the thread of the conversation")
+	fl.IntVar(&f.maxRounds, "max-rounds", 0, "how often the model may be asked, instead of what the agent says")
+	fl.BoolVar(&f.approve, "approve", false, "approve every call that waits for a decision")
+	fl.BoolVar(&f.deny, "deny", false, "deny every call that waits for a decision")
+	fl.BoolVar(&f.json, "json", false, "print every event as a line of JSON")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print only the answer")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print steps, tokens and a summary too")
+	return cmd
+}
+
+func run(ctx context.Context, con *console, f *runFlags, args []string) error {
+	cfg, agent, err := configure(con, f)
+	if err != nil {
+		return err
+	}
+	rt, err := awaken.New(cfg)
+	if err != nil {
+		return configError("%w", inFile(f.file, err))
+	}
+	if !f.quiet {
+		for _, d := range rt.Registry().Diagnostics() {
+			fmt.Fprintln(con.err, "awaken: warning:", printable(inFile(f.file, errors.New(d.String())).Error(), false))
+		}
+	}
+	interactive := con.inTTY && f.file != "-"
+	prompt, chat, err := findPrompt(con, f, args, interactive)
+	if err != nil {
+		return err
+	}
+	s := &session{rt: rt, con: con, print: newPrinter(con, f), agent: agent, thread: f.thread, sig: listen()}
+	defer s.sig.stop()
+	switch {
+	case f.approve:
+		s.answers = approveAll
+	case f.deny:
+		s.answers = denyAll
+	case interactive:
+		s.answers = askPerson
+	}
+	if chat {
+		return s.chat(ctx)
+	}
+	err = s.say(ctx, prompt)
+	if e, ok := errors.AsType[*exitError](err); ok && e.code == exitWaiting && s.answers == nobody {
+		e.hint = "Run it on a terminal to decide, or with --approve or --deny."
+	}
+	return err
+}
+
+func newPrinter(con *console, f *runFlags) printer {
+	switch {
+	case f.json:
+		return jsonPrinter{con.out}
+	case f.quiet:
+		return quietPrinter{con}
+	}
+	return newHumanPrinter(con, f.verbose)
+}
+
+// findPrompt returns the prompt of the command line or of standard input, or that
+// there is to be a conversation.
+func findPrompt(con *console, f *runFlags, args []string, interactive bool) (prompt string, chat bool, err error) {
+	what := "the prompt"
+	switch {
+	case len(args) > 0:
+		prompt = strings.Join(args, " ")
+	case interactive:
+		return "", true, nil
+	case f.file == "-":
+		return "", false, usageError("no prompt: standard input is the agent file, so the prompt has to be an argument")
+	default:
+		what = "the prompt on standard input"
+		data, err := io.ReadAll(io.LimitReader(con.in, maxPrompt+1))
+		if err != nil {
+			return "", false, usageError("%s: %w", what, err)
+		}
+		prompt = string(data)
+	}
+	if prompt, err = checkPrompt(prompt, what); err != nil {
+		return "", false, usageError("%w", err)
+	}
+	return prompt, false, nil
+}
+
+const maxPrompt = 1 << 20
+
+func checkPrompt(prompt, what string) (string, error) {
+	prompt = strings.TrimSpace(prompt)
+	switch {
+	case prompt == "":
+		return "", fmt.Errorf("%s is empty", what)
+	case len(prompt) > maxPrompt:
+		return "", fmt.Errorf("%s is longer than %d bytes", what, maxPrompt)
+	case !utf8.ValidString(prompt):
+		return "", fmt.Errorf("%s is not UTF-8 text", what)
+	}
+	return prompt, nil
+}
+
+// configure puts together what the runtime is made of, and chooses the agent.
+func configure(con *console, f *runFlags) (awaken.Config, string, error) {
+	cfg := demo.Config()
+	cfg.Store = memory.New()
+	if f.file != "" {
+		file, err := readFile(con, f.file)
+		if err != nil {
+			return cfg, "", configError("%w", err)
+		}
+		notes, err := use(&cfg, file)
+		if err != nil {
+			return cfg, "", configError("%w", inFile(f.file, err))
+		}
+		if !f.quiet {
+			for _, n := range notes {
+				fmt.Fprintf(con.err, "awaken: %s: %s\n", fileName(f.file), printable(n, false))
+			}
+		}
+	}
+	agent, err := chooseAgent(cfg.Agents, f.agent)
+	if err != nil {
+		return cfg, "", configError("%w", inFile(f.file, err))
+	}
+	if f.maxRounds > 0 {
+		agent.MaxRounds = f.maxRounds
+	}
+	return cfg, agent.ID, nil
+}
+
+func readFile(con *console, name string) (*specfile.File, error) {
+	if name == "-" {
+		return specfile.Read(fileName(name), con.in)
+	}
+	r, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if st, err := r.Stat(); err == nil && st.IsDir() {
+		return nil, fmt.Errorf("%s: is a folder, want a file", name)
+	}
+	return specfile.Read(name, r)
+}
+
+func fileName(flag string) string {
+	if flag == "-" {
+		return "standard input"
+	}
+	return flag
+}
+
+// inFile puts the file's name before every line of err.
+func inFile(flag string, err error) error {
+	if flag == "" {
+		return err
+	}
+	lines := strings.Split(err.Error(), "\n")
+	for i := range lines {
+		lines[i] = fileName(flag) + ": " + lines[i]
+	}
+	return fmt.Errorf("%s", strings.Join(lines, "\n"))
+}
+
+// use replaces the demo agents of cfg by those of file. It returns what the person
+// should know about it.
+func use(cfg *awaken.Config, file *specfile.File) (notes []string, err error) {
+	cfg.Agents = file.Agents
+	var errs []error
+	cfg.Providers[demo.Adapter] = llmtest.Demo()
+	for i := range file.Providers {
+		p := &file.Providers[i]
+		if err := p.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("providers[%d]: %w", i, err))
+			continue
+		}
+		if slices.ContainsFunc(file.Providers[:i], func(other awaken.ProviderSpec) bool { return other.ID == p.ID }) {
+			errs = append(errs, fmt.Errorf("provider %q: is defined twice", p.ID))
+		}
+		if p.Adapter != demo.Adapter {
+			errs = append(errs, fmt.Errorf("provider %q: adapter is %q, and only %q is available yet", p.ID, p.Adapter, demo.Adapter))
+		}
+		cfg.Providers[p.ID] = llmtest.Demo()
+	}
+	defined := map[string]bool{}
+	for i := range file.Models {
+		m := &file.Models[i]
+		defined[m.ID] = true
+		if cfg.Providers[m.ProviderID] == nil && strings.TrimSpace(m.ProviderID) != "" {
+			errs = append(errs, fmt.Errorf("model %q: provider_id is %q, which is not defined: only providers with the adapter %q are available yet, such as provider_id %q",
+				m.ID, m.ProviderID, demo.Adapter, demo.ProviderID))
+		}
+	}
+	if !defined[demo.ModelID] {
+		file.Models = append(file.Models, demo.Model())
+		defined[demo.ModelID] = true
+	}
+	cfg.Models = file.Models
+	for _, a := range cfg.Agents {
+		if a.ModelID != "" && !defined[a.ModelID] {
+			notes = append(notes, fmt.Sprintf("agent %q: model %q is not defined, using model %q instead", a.ID, a.ModelID, demo.ModelID))
+		}
+		if !defined[a.ModelID] {
+			a.ModelID = demo.ModelID
+		}
+	}
+	return notes, errors.Join(errs...)
+}
+
+// chooseAgent returns the agent of that id; of none, the only one or the default.
+func chooseAgent(agents []*awaken.AgentSpec, id string) (*awaken.AgentSpec, error) {
+	if id == "" && len(agents) == 1 {
+		return agents[0], nil
+	}
+	want := id
+	if want == "" {
+		want = awaken.DefaultAgentID
+	}
+	ids := make([]string, len(agents))
+	for i, a := range agents {
+		if a.ID == want {
+			return a, nil
+		}
+		ids[i] = a.ID
+	}
+	if id == "" {
+		return nil, fmt.Errorf("there are %d agents: choose one with --agent, have %s", len(agents), strings.Join(ids, ", "))
+	}
+	return nil, fmt.Errorf("agent %q is not there, have %s", id, strings.Join(ids, ", "))
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"awaken": main})
+}
+
+// TestScript runs the scripts in testdata/script. Beside testscript's own commands
+// they have
+//
+//	exits STATUS program args...           run the program; it must exit with STATUS
+//	signals SIG STATUS TEXT program args...  start it, send SIG once TEXT is on its
+//	                                       stdout; what it printed is in the files
+//	                                       out and err
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", "atexit_sleep_ms=10") // the default is a second for every command
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":   exits,
+			"signals": sendSignal,
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS program args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	checkStatus(ts, ts.Exec(args[1], args[2:]...), want)
+}
+
+func checkStatus(ts *testscript.TestScript, err error, want int) {
+	got := 0
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
+	sig, ok := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM}[args[0]]
+	if neg || len(args) < 4 || !ok {
+		ts.Fatalf("usage: signals INT|TERM STATUS TEXT program args...")
+	}
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	program := ""
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if p := filepath.Join(dir, args[3]); program == "" {
+			if _, err := os.Stat(p); err == nil {
+				program = p
+			}
+		}
+	}
+	cmd := exec.Command(program, args[4:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"))
+	out := &watched{text: args[2], seen: make(chan struct{})}
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = out, &stderr
+	ts.Check(cmd.Start())
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	limit := time.NewTimer(30 * time.Second)
+	defer limit.Stop()
+	for seen := out.seen; ; {
+		select {
+		case <-seen:
+			ts.Check(cmd.Process.Signal(sig))
+			seen = nil
+			continue
+		case err = <-done:
+		case <-limit.C:
+			ts.Check(cmd.Process.Kill())
+			<-done
+			ts.Fatalf("it did not end in time; stdout:\n%s\nstderr:\n%s", out.buf.String(), stderr.String())
+		}
+		break
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("out"), out.buf.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("err"), stderr.Bytes(), 0o600))
+	ts.Logf("[stdout]\n%s[stderr]\n%s", out.buf.String(), stderr.String())
+	checkStatus(ts, err, want)
+}
+
+// watched collects what is written and tells when a text is there.
+type watched struct {
+	text string
+	seen chan struct{}
+
+	once sync.Once
+	buf  bytes.Buffer
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	n, err := w.buf.Write(p)
+	if strings.Contains(w.buf.String(), w.text) {
+		w.once.Do(func() { close(w.seen) })
+	}
+	return n, err
+}

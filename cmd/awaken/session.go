@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// session is one conversation with an agent.
+type session struct {
+	rt     *awaken.Runtime
+	con    *console
+	print  printer
+	sig    *signals
+	agent  string // "" once the thread knows its agent
+	thread string // "" until the first run
+
+	answers answers
+}
+
+// answers is who decides about suspended calls.
+type answers uint8
+
+const (
+	nobody answers = iota
+	askPerson
+	approveAll
+	denyAll
+)
+
+// say runs one turn: the prompt, and whatever has to be decided on the way. It
+// returns nil when the turn came to its natural end, and an *exitError otherwise.
+func (s *session) say(ctx context.Context, prompt string) error {
+	var res *awaken.RunResult
+	var err error
+	ctx = s.sig.during(ctx, func(ctx context.Context) { res, err = s.turn(ctx, prompt) })
+	out := outcome(ctx, res, err)
+	if printErr := s.print.end(res); printErr != nil {
+		return &exitError{code: exitFailed, err: fmt.Errorf("write the answer: %w", printErr)}
+	}
+	return out
+}
+
+func (s *session) turn(ctx context.Context, prompt string) (*awaken.RunResult, error) {
+	res, err := s.rt.Run(ctx, awaken.RunRequest{AgentID: s.agent, ThreadID: s.thread, Messages: []*llm.Message{llm.UserText(prompt)}}, s.print)
+	if res == nil {
+		return nil, err
+	}
+	s.agent, s.thread = "", res.ThreadID
+	asked := map[string]int{} // how often each call was decided
+	for err == nil && res.Termination.Type == awaken.Suspended {
+		if s.answers == nobody || len(res.Waiting.Tickets) == 0 {
+			return res, nil
+		}
+		decisions, decideErr := s.decide(ctx, res.Waiting, asked)
+		if errors.Is(decideErr, errQuit) {
+			return res, nil
+		}
+		if decideErr != nil { // cancelled, or the terminal is gone
+			return s.abandon(ctx, res, decideErr)
+		}
+		next, resumeErr := s.rt.Resume(ctx, res.RunID, s.print, decisions...)
+		if next == nil && errors.Is(resumeErr, awaken.ErrInvalid) {
+			s.complain(resumeErr.Error()) // ask again
+			continue
+		}
+		if res, err = next, resumeErr; res == nil {
+			return nil, err
+		}
+		for _, why := range res.Rejected {
+			s.complain(why)
+		}
+	}
+	return res, err
+}
+
+// abandon cancels a run that nobody will decide about any more.
+func (s *session) abandon(ctx context.Context, res *awaken.RunResult, cause error) (*awaken.RunResult, error) {
+	if err := s.rt.Cancel(context.WithoutCancel(ctx), res.RunID); err != nil {
+		cause = errors.Join(cause, err)
+	}
+	return nil, cause
+}
+
+func (s *session) complain(text string) {
+	fmt.Fprintln(s.con.err, "awaken:", printable(text, true))
+}
+
+// chat reads prompts and answers them until the person has had enough.
+func (s *session) chat(ctx context.Context) error {
+	for {
+		var prompt string
+		var err error
+		waited := s.sig.during(ctx, func(ctx context.Context) { prompt, err = s.con.ask(ctx, "> ") })
+		if sig, ok := errors.AsType[interrupted](context.Cause(waited)); ok {
+			return &exitError{code: sig.code()}
+		}
+		if errors.Is(err, io.EOF) || err == nil && (prompt == "" || prompt == "/quit") {
+			return nil
+		}
+		if err != nil {
+			return &exitError{code: exitFailed, err: fmt.Errorf("read the prompt: %w", err)}
+		}
+		if prompt, err = checkPrompt(prompt, "the prompt"); err != nil {
+			s.complain(err.Error())
+			continue
+		}
+		if err := s.say(ctx, prompt); err != nil {
+			e, ok := errors.AsType[*exitError](err)
+			if !ok || e.code == exitTerminated {
+				return err
+			}
+			s.complain(err.Error()) // and go on: the conversation is not over
+		}
+	}
+}
+
+// errQuit says that the person does not want to decide.
+var errQuit = errors.New("left undecided")
+
+// tooOften is how often one call is decided automatically before it is taken to
+// ask for ever.
+const tooOften = 5
+
+// decide finds a decision for every call that waits.
+func (s *session) decide(ctx context.Context, w *awaken.Waiting, asked map[string]int) ([]awaken.Decision, error) {
+	decisions := make([]awaken.Decision, 0, len(w.Tickets))
+	for i := range w.Tickets {
+		t := &w.Tickets[i]
+		asked[t.ToolCallID]++
+		if s.answers != askPerson && asked[t.ToolCallID] > tooOften {
+			s.complain(fmt.Sprintf("%s still waits after it was decided %d times", t.ToolName, tooOften))
+			return nil, errQuit
+		}
+		d := awaken.Decision{Target: t.ToolCallID, Action: awaken.ActionResume}
+		var err error
+		switch {
+		case s.answers == denyAll:
+			d.Action, d.Reason = awaken.ActionCancel, "denied by --deny"
+		case s.answers == approveAll && t.ResumeMode == awaken.ReplayToolCall:
+		case s.answers == approveAll:
+			d.Result = json.RawMessage(`{"approved":true}`)
+		case t.ResumeMode == awaken.ReplayToolCall:
+			err = s.askAllow(ctx, t, &d)
+		default:
+			err = s.askAnswer(ctx, t, &d)
+		}
+		if err != nil {
+			return nil, err
+		}
+		decisions = append(decisions, d)
+	}
+	return decisions, nil
+}
+
+// askAllow asks whether a call may be made.
+func (s *session) askAllow(ctx context.Context, t *awaken.WaitingTicket, d *awaken.Decision) error {
+	question := fmt.Sprintf("Allow %s? [y]es / [n]o / [e]dit arguments / [q]uit ", showCall(t))
+	for {
+		answer, err := s.con.ask(ctx, question)
+		if err != nil {
+			return orQuit(err)
+		}
+		switch strings.ToLower(answer) {
+		case "y", "yes":
+			return nil
+		case "n", "no":
+			d.Action, d.Reason = awaken.ActionCancel, "denied in the terminal"
+			return nil
+		case "e", "edit":
+			if d.Arguments, err = s.askArguments(ctx, t); err != nil || d.Arguments != nil {
+				return orQuit(err)
+			}
+		case "q", "quit":
+			return errQuit
+		}
+	}
+}
+
+// askArguments asks for other arguments. Nil means that the person has thought
+// better of it.
+func (s *session) askArguments(ctx context.Context, t *awaken.WaitingTicket) (json.RawMessage, error) {
+	for {
+		answer, err := s.con.ask(ctx, fmt.Sprintf("New arguments of %s, as a JSON object (nothing to go back): ", printable(t.ToolName, false)))
+		if err != nil || answer == "" {
+			return nil, err
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(answer), &fields); err != nil || fields == nil {
+			s.complain("that is not a JSON object")
+			continue
+		}
+		return json.RawMessage(answer), nil
+	}
+}
+
+// askAnswer asks for the result of a call that the client has to make.
+func (s *session) askAnswer(ctx context.Context, t *awaken.WaitingTicket, d *awaken.Decision) error {
+	question := fmt.Sprintf("Answer %s (JSON or text, /no to refuse, /quit): ", showCall(t))
+	for {
+		answer, err := s.con.ask(ctx, question)
+		if err != nil {
+			return orQuit(err)
+		}
+		switch answer {
+		case "":
+			continue
+		case "/quit", "/q":
+			return errQuit
+		case "/no", "/n":
+			d.Action, d.Reason = awaken.ActionCancel, "denied in the terminal"
+			return nil
+		}
+		if d.Result = json.RawMessage(answer); !json.Valid(d.Result) {
+			d.Result, err = json.Marshal(answer)
+		}
+		return err
+	}
+}
+
+// orQuit takes the end of the input for a person who has left.
+func orQuit(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errQuit
+	}
+	return err
+}
+
+// showCall is a waiting call, with all of its arguments: nobody should allow what
+// they have not seen.
+func showCall(t *awaken.WaitingTicket) string {
+	return printable(t.ToolName+" "+compact(t.Arguments), false)
+}
+
+// waitingError says what a run waits for.
+type waitingError struct{ *awaken.Waiting }
+
+func (e waitingError) Error() string {
+	var sb strings.Builder
+	if e.Waiting == nil || len(e.Tickets) == 0 {
+		sb.WriteString("the run waits")
+		if e.Waiting != nil {
+			fmt.Fprintf(&sb, " for %s", strings.ReplaceAll(string(e.Reason), "_", " "))
+		}
+		return sb.String()
+	}
+	sb.WriteString("the run waits for a decision")
+	for i := range e.Tickets {
+		t := &e.Tickets[i]
+		fmt.Fprintf(&sb, "\n  %s", showCall(t))
+		if t.Reason != "" {
+			fmt.Fprintf(&sb, " (%s)", printable(t.Reason, false))
+		}
+	}
+	return sb.String()
+}

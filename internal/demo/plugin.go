@@ -1,0 +1,78 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/state"
+)
+
+// PluginID is the name of the demo plugin.
+const PluginID = "demo"
+
+// Plugin returns the plugin of the demo tools that keep state: append_note and
+// emit_state.
+func Plugin() awaken.Plugin { return plugin{} }
+
+type plugin struct{}
+
+var (
+	// notes are what append_note has been told on a thread.
+	notes = state.NewKey("demo.notes",
+		func(list []string, note string) []string { return append(slices.Clip(list), note) }, state.Options{Scope: state.Thread})
+	// counter is how often emit_state has counted on a thread.
+	counter = state.NewKey("demo.counter",
+		func(n, d int) int { return n + d }, state.Options{Scope: state.Thread, Merge: state.Commutative})
+	// count counts once more when the step ends.
+	count = awaken.NewAction[int]("demo.count", awaken.PhaseStepEnd)
+)
+
+func (plugin) Name() string { return PluginID }
+
+func (plugin) Register(r *awaken.Registrar) error {
+	r.Key(notes, counter)
+	r.Handle(count.Handler(func(_ context.Context, h *awaken.HookCall, d int) error {
+		counter.Update(h, d)
+		return nil
+	}))
+	r.Tool(
+		awaken.NewTool(awaken.ToolSpec{ID: "append_note", Description: "Keeps a note for this conversation."}, appendNote),
+		awaken.NewTool(awaken.ToolSpec{ID: "emit_state", Description: "Changes the shared state."}, emitState),
+	)
+	return nil
+}
+
+type note struct {
+	Note string `json:"note,omitempty" jsonschema:"what to keep"`
+	Text string `json:"text,omitempty" jsonschema:"the same as note"`
+}
+
+type noteList struct {
+	Notes []string `json:"notes"`
+	Count int      `json:"count"`
+}
+
+func appendNote(_ context.Context, call *awaken.ToolCall, n note) (noteList, error) {
+	text := n.Note
+	if text == "" {
+		text = n.Text
+	}
+	if strings.TrimSpace(text) == "" {
+		return noteList{}, errors.New("note is empty")
+	}
+	notes.Update(call, text)
+	all := append(slices.Clip(notes.Get(call)), text)
+	return noteList{all, len(all)}, nil
+}
+
+// emitState changes the counter twice: with its result, which is one state_delta,
+// and when the step ends, which the state_snapshot of the step shows.
+func emitState(_ context.Context, call *awaken.ToolCall, _ nothing) (map[string]int, error) {
+	n := counter.Get(call)
+	counter.Update(call, 1)
+	count.Schedule(call, 1)
+	return map[string]int{"counter": n + 2}, nil
+}

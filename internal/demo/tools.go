@@ -1,0 +1,212 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Tools returns the demo tools that need no plugin. [Plugin] has the others.
+func Tools() []awaken.Tool {
+	return []awaken.Tool{
+		awaken.NewTool(awaken.ToolSpec{ID: "get_weather", Description: "Tells the weather at a place.", Effect: awaken.ReadOnly}, getWeather),
+		awaken.NewTool(awaken.ToolSpec{ID: "get_stock_price", Description: "Tells the price of a share.", Effect: awaken.ReadOnly}, getStockPrice),
+		awaken.NewTool(awaken.ToolSpec{ID: "serverInfo", Description: "Tells what this program is.", Effect: awaken.ReadOnly}, serverInfo),
+		awaken.NewTool(awaken.ToolSpec{ID: "failingTool", Description: "Always fails.", Effect: awaken.ReadOnly}, fail),
+		awaken.NewTool(awaken.ToolSpec{ID: "fail_tool", Description: "Always fails.", Effect: awaken.ReadOnly}, fail),
+		awaken.NewTool(awaken.ToolSpec{ID: "progress_demo", Description: "Works for a moment and reports how far it is.", Effect: awaken.ReadOnly}, progressDemo),
+		awaken.NewTool(awaken.ToolSpec{ID: "delete_file", Description: "Deletes a file, if a person allows it."}, deleteFile),
+		awaken.NewTool(awaken.ToolSpec{ID: "finish", Description: "Ends the run.", Effect: awaken.ReadOnly}, finish),
+		awaken.NewTool(awaken.ToolSpec{ID: "emit_activity", Description: "Shows an activity and changes it.", Effect: awaken.ReadOnly}, emitActivity),
+		awaken.NewTool(awaken.ToolSpec{ID: "emit_data", Description: "Shows data beside the conversation.", Effect: awaken.ReadOnly}, emitData),
+		awaken.NewTool(awaken.ToolSpec{ID: "emit_messages", Description: "Answers with a message.", Effect: awaken.ReadOnly}, emitMessages),
+
+		// The client runs these.
+		awaken.FrontendTool(awaken.ToolSpec{ID: "get_user_location", Description: "Asks the client where the user is.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}),
+		awaken.FrontendTool(awaken.ToolSpec{ID: "askUserQuestion", Description: "Asks the user a question.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{` +
+				`"question":{"type":"string","description":"what to ask"},` +
+				`"options":{"type":"array","items":{"type":"string"},"description":"answers to choose from"}},` +
+				`"additionalProperties":false}`)}),
+		awaken.FrontendTool(awaken.ToolSpec{ID: "set_background_color", Description: "Changes the background of the client's page.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{` +
+				`"color":{"type":"string","description":"a CSS colour"}},` +
+				`"required":["color"],"additionalProperties":false}`)}),
+	}
+}
+
+type nothing struct{}
+
+type weatherQuery struct {
+	Location string `json:"location,omitempty" jsonschema:"a place, for example Tokyo"`
+	City     string `json:"city,omitempty" jsonschema:"the same as location"`
+}
+
+type weather struct {
+	Location     string `json:"location"`
+	TemperatureF int    `json:"temperature_f"`
+	TemperatureC int    `json:"temperature_c,omitempty"`
+	Condition    string `json:"condition"`
+	HumidityPct  int    `json:"humidity_pct"`
+}
+
+func getWeather(_ context.Context, _ *awaken.ToolCall, q weatherQuery) (weather, error) {
+	place := q.Location
+	if place == "" {
+		place = q.City
+	}
+	if strings.TrimSpace(place) == "" {
+		return weather{}, errors.New("location is empty")
+	}
+	w := weather{Location: place, TemperatureF: 70, Condition: "Sunny", HumidityPct: 45}
+	if place == "Paris" {
+		w.TemperatureC = 21
+	}
+	return w, nil
+}
+
+type stockQuery struct {
+	Symbol string `json:"symbol" jsonschema:"for example AAPL"`
+}
+
+type stockPrice struct {
+	Symbol   string  `json:"symbol"`
+	PriceUSD float64 `json:"price_usd"`
+	Source   string  `json:"source"`
+}
+
+func getStockPrice(_ context.Context, _ *awaken.ToolCall, q stockQuery) (stockPrice, error) {
+	p := stockPrice{Symbol: q.Symbol, PriceUSD: 99.99, Source: "starter-demo"}
+	switch q.Symbol {
+	case "AAPL":
+		p.PriceUSD = 188.42
+	case "MSFT":
+		p.PriceUSD = 421.10
+	case "NVDA":
+		p.PriceUSD = 131.75
+	}
+	return p, nil
+}
+
+func serverInfo(_ context.Context, call *awaken.ToolCall, _ nothing) (map[string]string, error) {
+	return map[string]string{"name": "awaken", "agent": call.Run.AgentID, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}, nil
+}
+
+func fail(_ context.Context, call *awaken.ToolCall, _ nothing) (nothing, error) {
+	return nothing{}, fmt.Errorf("%s always fails", call.Tool)
+}
+
+type progressQuery struct {
+	Steps   int `json:"steps,omitempty" jsonschema:"how many reports, 1 to 100; 5 if left out"`
+	DelayMS int `json:"delay_ms,omitempty" jsonschema:"milliseconds between two reports, 1 to 10000; 50 if left out"`
+}
+
+func progressDemo(ctx context.Context, call *awaken.ToolCall, q progressQuery) (map[string]int, error) {
+	if q.Steps == 0 {
+		q.Steps = 5
+	}
+	if q.DelayMS == 0 {
+		q.DelayMS = 50
+	}
+	if q.Steps < 1 || q.Steps > 100 {
+		return nil, fmt.Errorf("steps is %d, want 1 to 100", q.Steps)
+	}
+	if q.DelayMS < 1 || q.DelayMS > 10_000 {
+		return nil, fmt.Errorf("delay_ms is %d, want 1 to 10000", q.DelayMS)
+	}
+	tick := time.NewTicker(time.Duration(q.DelayMS) * time.Millisecond)
+	defer tick.Stop()
+	for i := 1; i <= q.Steps; i++ {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		share := float64(i) / float64(q.Steps)
+		p := awaken.Progress{Progress: &share, Message: fmt.Sprintf("step %d of %d", i, q.Steps)}
+		if i == q.Steps {
+			p.Status = "done"
+		}
+		call.Progress(p)
+	}
+	return map[string]int{"steps": q.Steps}, nil
+}
+
+type fileQuery struct {
+	Path string `json:"path" jsonschema:"the file to delete"`
+}
+
+// deleteFile waits for a person and then says that it has done it. It never
+// touches a file: it is there to show how approval works.
+func deleteFile(_ context.Context, call *awaken.ToolCall, q fileQuery) (map[string]string, error) {
+	if call.Resume == nil {
+		return nil, awaken.Suspend(awaken.Ticket{Suspension: awaken.Suspension{
+			Action:     "tool:delete_file",
+			Message:    "Delete " + q.Path + "?",
+			Parameters: call.Args,
+		}})
+	}
+	return map[string]string{"path": q.Path, "status": "deleted"}, nil
+}
+
+type summary struct {
+	Summary string `json:"summary,omitempty" jsonschema:"what came out"`
+}
+
+func finish(_ context.Context, call *awaken.ToolCall, s summary) (map[string]string, error) {
+	call.End()
+	out := map[string]string{"status": "finished"}
+	if s.Summary != "" {
+		out["summary"] = s.Summary
+	}
+	return out, nil
+}
+
+// stepsActivity is the type of the activity that emit_activity shows.
+const stepsActivity = "demo-steps"
+
+func emitActivity(_ context.Context, call *awaken.ToolCall, _ nothing) (map[string][]string, error) {
+	if err := call.Activity(stepsActivity, map[string][]string{"steps": {"a"}}); err != nil {
+		return nil, err
+	}
+	call.ActivityDelta(stepsActivity, awaken.PatchOp{Op: "add", Path: "/steps/-", Value: json.RawMessage(`"b"`)})
+	return map[string][]string{"steps": {"a", "b"}}, nil
+}
+
+// The types of the activities that emit_data shows. The runtime has no event for
+// data of its own, so they are activities: a later one of the same type replaces
+// the first.
+const (
+	dataActivity      = "demo-data"
+	transientActivity = "demo-data-transient"
+)
+
+func emitData(_ context.Context, call *awaken.ToolCall, _ nothing) (map[string]any, error) {
+	last := map[string]any{"id": "demo-1", "status": "done", "value": 2}
+	for _, a := range []struct {
+		kind    string
+		content any
+	}{
+		{dataActivity, map[string]any{"id": "demo-1", "status": "loading", "value": 1}},
+		{transientActivity, map[string]any{"text": "nearly there"}},
+		{dataActivity, last},
+	} {
+		if err := call.Activity(a.kind, a.content); err != nil {
+			return nil, err
+		}
+	}
+	return last, nil
+}
+
+// emitMessages only says what a snapshot of the conversation would end with: a
+// tool cannot send one.
+func emitMessages(context.Context, *awaken.ToolCall, nothing) (map[string]string, error) {
+	return map[string]string{"role": "assistant", "content": "from snapshot"}, nil
+}

@@ -1,0 +1,103 @@
+package specfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// parseJSON reads one JSON value. Encoding/json alone would take the last of two
+// fields of one name.
+func parseJSON(data []byte) (*node, error) {
+	var whole json.RawMessage
+	if err := json.Unmarshal(data, &whole); err != nil {
+		if se, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return nil, at(lineAt(data, se.Offset), "not JSON: %v", se)
+		}
+		return nil, err
+	}
+	b := jsonBuilder{dec: json.NewDecoder(bytes.NewReader(data)), data: data, line: 1}
+	b.dec.UseNumber()
+	return b.value("", 0)
+}
+
+func lineAt(data []byte, offset int64) int {
+	return 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
+}
+
+// jsonBuilder builds nodes from tokens. The text is known to be JSON.
+type jsonBuilder struct {
+	builder
+	dec  *json.Decoder
+	data []byte
+	seen int64 // how far line has counted
+	line int
+}
+
+func (b *jsonBuilder) next() (json.Token, int, error) {
+	t, err := b.dec.Token()
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, 0, at(b.line, "not JSON: %w", err)
+	}
+	now := b.dec.InputOffset()
+	b.line += bytes.Count(b.data[b.seen:now], []byte("\n"))
+	b.seen = now
+	return t, b.line, nil
+}
+
+func (b *jsonBuilder) value(path string, depth int) (*node, error) {
+	t, line, err := b.next()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.grow(1, depth, line); err != nil {
+		return nil, err
+	}
+	switch t {
+	case json.Delim('{'):
+		return b.object(path, line, depth)
+	case json.Delim('['):
+		out := &node{kind: array, line: line}
+		for b.dec.More() {
+			v, err := b.value(index(path, len(out.items)), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			if err := out.add(v); err != nil {
+				return nil, err
+			}
+		}
+		_, _, err := b.next()
+		return out, err
+	}
+	raw, err := json.Marshal(t)
+	return &node{kind: scalar, line: line, scalar: raw}, err
+}
+
+func (b *jsonBuilder) object(path string, line, depth int) (*node, error) {
+	out := &node{kind: object, line: line}
+	names := map[string]int{}
+	for b.dec.More() {
+		t, line, err := b.next()
+		if err != nil {
+			return nil, err
+		}
+		name, ok := t.(string)
+		if !ok {
+			return nil, at(line, "not JSON: a field has no name")
+		}
+		v, err := b.value(join(path, name), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if err := out.set(names, key{name, line}, v, path); err != nil {
+			return nil, err
+		}
+	}
+	_, _, err := b.next()
+	return out, err
+}

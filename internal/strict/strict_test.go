@@ -1,0 +1,98 @@
+package strict_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken/internal/strict"
+)
+
+type inner struct {
+	Name string `json:"name"`
+}
+
+type doc struct {
+	ID    string            `json:"id"`
+	Count int               `json:"count"`
+	Big   uint8             `json:"big"`
+	On    bool              `json:"on"`
+	Share float64           `json:"share"`
+	List  []string          `json:"list"`
+	In    inner             `json:"in"`
+	Items []inner           `json:"items"`
+	Map   map[string]string `json:"map"`
+	Picky picky             `json:"picky"`
+}
+
+// picky has its own words for what is wrong.
+type picky struct{}
+
+func (*picky) UnmarshalJSON([]byte) error { return errors.New("picky is never content") }
+
+// outer embeds a document, as decoders do that add fields to one.
+type outer struct {
+	doc
+	Extra string `json:"extra"`
+}
+
+func TestUnmarshal_Decodes(t *testing.T) {
+	t.Parallel()
+	var d doc
+	if err := strict.Unmarshal([]byte(" {\"id\":\"x\",\"count\":3,\"items\":[{\"name\":\"a\"}]}\n"), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.ID != "x" || d.Count != 3 || len(d.Items) != 1 || d.Items[0].Name != "a" {
+		t.Errorf("got %+v", d)
+	}
+	var raw map[string]json.RawMessage
+	if err := strict.Unmarshal([]byte(`{"a":1}`), &raw); err != nil || string(raw["a"]) != "1" {
+		t.Errorf("got %s, %v", raw, err)
+	}
+}
+
+func TestUnmarshal_NamesTheFieldThatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ data, want string }{
+		{`{"idd":"x"}`, `unknown field "idd"`},
+		{`{"in":{"nam":"x"}}`, `unknown field "nam"`},
+		{`{"id":1}`, `field "id" is a JSON number, want a string`},
+		{`{"count":"many"}`, `field "count" is a JSON string, want a whole number`},
+		{`{"count":1.5}`, `field "count" is a JSON number 1.5, want a whole number`},
+		{`{"big":300}`, `field "big" is a JSON number 300, want a whole number`},
+		{`{"on":"yes"}`, `field "on" is a JSON string, want true or false`},
+		{`{"share":[]}`, `field "share" is a JSON array, want a number`},
+		{`{"list":"a"}`, `field "list" is a JSON string, want an array`},
+		{`{"list":[1]}`, `field "list" is a JSON number, want a string`},
+		{`{"in":7}`, `field "in" is a JSON number, want an object`},
+		{`{"in":{"name":true}}`, `field "in.name" is a JSON bool, want a string`},
+		{`{"map":[]}`, `field "map" is a JSON array, want an object`},
+		{`[]`, `got a JSON array, want an object`},
+		{`{"picky":1}`, `picky is never content`},
+		{`{"id":"x"`, `not JSON: unexpected end`},
+		{``, `not JSON: unexpected end`},
+		{`{'id':1}`, `not JSON: `},
+		{`{"id":"x"} {}`, `unexpected data after the JSON value`},
+		{`{"id":"x"}}`, `unexpected data after the JSON value`},
+	} {
+		var d doc
+		err := strict.Unmarshal([]byte(tt.data), &d)
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s: error is %v, want %s", tt.data, err, tt.want)
+		}
+	}
+}
+
+func TestUnmarshal_KeepsGoNamesOutOfItsErrors(t *testing.T) {
+	t.Parallel()
+	var o outer
+	err := strict.Unmarshal([]byte(`{"count":"many"}`), &o)
+	if want := `field "count" is a JSON string, want a whole number`; err == nil || err.Error() != want {
+		t.Errorf("error is %v, want %s", err, want)
+	}
+	err = strict.Unmarshal([]byte(`{"in":{"name":true}}`), &o)
+	if want := `field "in.name" is a JSON bool, want a string`; err == nil || err.Error() != want {
+		t.Errorf("error is %v, want %s", err, want)
+	}
+}
