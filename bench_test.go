@@ -116,7 +116,11 @@ func newRaw(model llm.Model) *raw {
 				}
 				return json.Marshal(addResult{in.A + in.B})
 			},
-			"sleep": func(json.RawMessage) (json.RawMessage, error) {
+			"sleep": func(args json.RawMessage) (json.RawMessage, error) {
+				var in struct{}
+				if err := json.Unmarshal(args, &in); err != nil {
+					return nil, err
+				}
 				time.Sleep(time.Millisecond)
 				return json.Marshal(addResult{})
 			},

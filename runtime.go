@@ -310,10 +310,13 @@ func (rt *Runtime) release(r *run) {
 
 // errorCode is the code of the Error event for a run that could not start.
 func errorCode(err error) string {
-	for code, target := range map[string]error{"not_found": ErrNotFound, "invalid_request": ErrInvalid, "busy": ErrBusy,
-		"conflict": ErrConflict, "fenced": ErrFenced, "already_decided": ErrDecided, "expired": ErrExpired} {
-		if errors.Is(err, target) {
-			return code
+	for _, c := range [...]struct {
+		code   string
+		target error
+	}{{"invalid_request", ErrInvalid}, {"already_decided", ErrDecided}, {"expired", ErrExpired}, {"not_found", ErrNotFound},
+		{"busy", ErrBusy}, {"fenced", ErrFenced}, {"conflict", ErrConflict}} {
+		if errors.Is(err, c.target) {
+			return c.code
 		}
 	}
 	if _, ok := errors.AsType[*ConfigError](err); ok {
