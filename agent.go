@@ -68,6 +68,8 @@ type Backend struct {
 	Config  map[string]json.RawMessage `json:"config,omitempty"`
 }
 
+func (b *Backend) local() bool { return b.Kind == "" || b.Kind == "awaken" }
+
 // RemoteEndpoint is where an agent that runs elsewhere is reached.
 type RemoteEndpoint struct {
 	Backend   string                     `json:"backend"`
@@ -185,7 +187,7 @@ func (s *AgentSpec) UnmarshalJSON(data []byte) error {
 // normaliseBackend copies the settings of an awaken backend to the fields they
 // are short for. Both may be set if they agree.
 func (s *AgentSpec) normaliseBackend() error {
-	if s.Backend == nil || s.Backend.Kind != "awaken" {
+	if s.Backend == nil || !s.Backend.local() {
 		return nil
 	}
 	for name, raw := range s.Backend.Config {

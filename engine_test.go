@@ -318,7 +318,7 @@ func TestRecovery_NeverRepeatsAnEffectSilently(t *testing.T) {
 // old one left open.
 func checkStoredSteps(t *testing.T, g *rig, threadID string) {
 	t.Helper()
-	entries, err := g.store.Entries(t.Context(), threadID, awaken.Cursor{}, 0)
+	entries, err := g.store.Entries(t.Context(), threadID, awaken.EntryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -597,7 +597,7 @@ func TestCommit_KeepsTheStreamsOfConcurrentRunsApart(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			stored, err := g.store.Entries(t.Context(), who, awaken.Cursor{}, 0)
+			stored, err := g.store.Entries(t.Context(), who, awaken.EntryQuery{})
 			if err != nil {
 				t.Error(err)
 				return

@@ -95,7 +95,9 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		c := r.counts()
 		c.ConsecutiveErrors++
 		r.setCounts(c)
-		if d := r.stop(nil, false); d != nil {
+		if d, bad := r.stop(nil, false); bad != nil {
+			return r.fail(bad)
+		} else if d != nil {
 			return &end{Termination: Termination{Type: Stopped, Code: d.Code, Detail: d.Detail + ": " + err.Error()}, err: nil}
 		}
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/awaken-go/awaken/llm"
@@ -176,7 +177,9 @@ func (r *run) step() *end {
 		r.over = end{Termination: Termination{Type: NaturalEnd}}
 		return r.closeStep(ctx, &r.over)
 	}
-	if d := r.stop(reply.Message, true); d != nil {
+	if d, err := r.stop(reply.Message, true); err != nil {
+		return r.closeStep(ctx, r.fail(err))
+	} else if d != nil {
 		return r.closeStep(ctx, &end{Termination: Termination{Type: Stopped, Code: d.Code, Detail: d.Detail}})
 	}
 	if e := r.settleCalls(ctx); e != nil {
@@ -457,9 +460,9 @@ func (r *run) result(e *end) *RunResult {
 }
 
 // stop asks the stop policies, after counting the response that has just come.
-func (r *run) stop(m *llm.Message, responded bool) *StopDecision {
+func (r *run) stop(m *llm.Message, responded bool) (*StopDecision, error) {
 	if len(r.agent.policies) == 0 && r.rec.Steps+1 < r.agent.spec.maxRounds() {
-		return nil
+		return nil, nil
 	}
 	stats := StopStats{Steps: r.rec.Steps + 1, InputTokens: r.rec.InputTokens, OutputTokens: r.rec.OutputTokens}
 	counts := r.counts()
@@ -477,14 +480,23 @@ func (r *run) stop(m *llm.Message, responded bool) *StopDecision {
 	stats.Elapsed = time.Duration(r.rt.cfg.Now().UnixMilli()-counts.StartedMS) * time.Millisecond
 	r.setCounts(counts)
 	if d := r.agent.maxRounds.Evaluate(&stats); d != nil {
-		return d
+		return d, nil
 	}
 	for _, p := range r.agent.policies {
-		if d := p.Evaluate(&stats); d != nil {
-			return d
+		if d, err := evaluate(p, &stats); d != nil || err != nil {
+			return d, err
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+func evaluate(p StopPolicy, stats *StopStats) (d *StopDecision, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{fmt.Sprintf("stop policy %q", p.ID()), v, debug.Stack()}
+		}
+	}()
+	return p.Evaluate(stats), nil
 }
 
 func (r *run) counts() stopCounts {

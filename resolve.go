@@ -78,7 +78,7 @@ func (r *resolved) warn(code, format string, args ...any) {
 // Stage 1: model, provider, delegates, stop conditions.
 func (r *resolved) lookUp(reg *Registry) {
 	spec := r.spec
-	if b := spec.Backend; b != nil && b.Kind != "awaken" {
+	if b := spec.Backend; b != nil && !b.local() {
 		r.problem("unsupported_backend", "backend.kind is %q, and this runtime only runs awaken agents", b.Kind)
 	}
 	if spec.Endpoint != nil {

@@ -488,10 +488,10 @@ func checkDecision(calls []*CallState, d *Decision, now time.Time) (dup bool, er
 	switch {
 	case s.Decision != nil && d.ID != "" && s.Decision.ID == d.ID:
 		return true, nil
+	case s.expired(now), s.Decision != nil && s.Decision.ID == expiredID:
+		return false, fmt.Errorf("decision on %q: %w", d.Target, ErrExpired)
 	case s.Status != CallSuspended:
 		return false, fmt.Errorf("decision on %q: %w: it is %s", d.Target, ErrDecided, s.Status)
-	case s.expired(now):
-		return false, fmt.Errorf("decision on %q: %w", d.Target, ErrExpired)
 	}
 	if rs := s.Ticket.Suspension.ResponseSchema; len(rs) > 0 && d.Action == ActionResume {
 		sch, err := schema.Compile(rs)
@@ -571,6 +571,9 @@ func refusal(s *CallState, d *Decision) string {
 	return sb.String()
 }
 
+// expiredID is the id of the decision that is taken when nobody decides in time.
+const expiredID = "expired"
+
 // expire deals with the suspensions whose time is over.
 func (r *run) expire() {
 	for _, c := range r.calls {
@@ -579,14 +582,14 @@ func (r *run) expire() {
 		}
 		switch c.state.Ticket.OnExpiry {
 		case ExpireApprove:
-			r.takeDecision(c, Decision{Target: c.state.CallID, ID: "expired", Action: ActionResume, Reason: "nobody decided in time"})
+			r.takeDecision(c, Decision{Target: c.state.CallID, ID: expiredID, Action: ActionResume, Reason: "nobody decided in time"})
 		case ExpireEscalate:
 			t := *c.state.Ticket
 			t.ExpiresAt = 0
 			s := r.edit(c)
 			s.Ticket, s.Escalated = &t, true
 		default:
-			r.takeDecision(c, Decision{Target: c.state.CallID, ID: "expired", Action: ActionCancel, Reason: "nobody decided in time"})
+			r.takeDecision(c, Decision{Target: c.state.CallID, ID: expiredID, Action: ActionCancel, Reason: "nobody decided in time"})
 		}
 	}
 }

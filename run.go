@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken/internal/strict"
@@ -94,12 +95,17 @@ func (t *Termination) UnmarshalJSON(data []byte) error {
 		}
 	case "plugin_requested":
 		out.Type = BehaviorRequested
-	case Stopped:
-		var s stoppedWire
-		err = strict.Unmarshal(w.Value, &s)
-		out.Code, out.Detail = s.Code, s.Detail
-	case Blocked, Failed:
-		err = strict.Unmarshal(w.Value, &out.Message)
+	case Stopped, Blocked, Failed:
+		switch {
+		case len(w.Value) == 0:
+			err = errors.New(`field "value" is missing`)
+		case w.Type == Stopped:
+			var s stoppedWire
+			err = strict.Unmarshal(w.Value, &s)
+			out.Code, out.Detail = s.Code, s.Detail
+		default:
+			err = strict.Unmarshal(w.Value, &out.Message)
+		}
 	default:
 		err = errors.New("unknown type")
 	}
@@ -206,7 +212,9 @@ func (r *RunRequest) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for _, f := range [...]struct{ name, id string }{{"agent_id", r.AgentID}, {"thread_id", r.ThreadID}, {"run_id", r.RunID},
-		{"continue", r.Continue}, {"rewind", r.Rewind}, {"parent_run_id", r.ParentRunID}, {"parent_thread_id", r.ParentThreadID}} {
+		{"continue", r.Continue}, {"rewind", r.Rewind}, {"parent_run_id", r.ParentRunID}, {"parent_thread_id", r.ParentThreadID},
+		{"parent_tool_call_id", r.ParentToolCallID}, {"dispatch_id", r.DispatchID}, {"session_id", r.SessionID},
+		{"transport_request_id", r.TransportRequestID}} {
 		if f.id != "" && strings.TrimSpace(f.id) == "" {
 			bad("%s is blank", f.name)
 		}
@@ -241,8 +249,11 @@ func (r *RunRequest) validate() error {
 		}
 	}
 	for i, t := range r.FrontendTools {
-		if t.ID == "" {
+		switch {
+		case t.ID == "":
 			bad("frontend_tools[%d].id is empty", i)
+		case slices.ContainsFunc(r.FrontendTools[:i], func(o ToolSpec) bool { return o.ID == t.ID }):
+			bad("frontend_tools[%d].id %q is listed twice", i, t.ID)
 		}
 	}
 	if len(errs) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"time"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
@@ -93,6 +94,46 @@ type InboxItem struct {
 	Decision *Decision      `json:"decision,omitempty"`
 	Messages []*llm.Message `json:"messages,omitempty"`
 }
+
+// EventLog reads a thread's log of events. Stores that keep one implement it; the
+// eventlog package reads through it.
+type EventLog interface {
+	// Entries returns entries in order of Seq. A missing thread is ErrNotFound.
+	Entries(ctx context.Context, threadID string, q EntryQuery) ([]Entry, error)
+}
+
+// EntryQuery selects entries of a log.
+type EntryQuery struct {
+	After uint64 // entries that reach beyond this number; a coalesced one counts if any part of it does
+	Epoch uint64 // entries of later epochs only; 0 selects all
+	RunID string // entries of that run only
+	Limit int    // 0 means all
+}
+
+// ThreadEditor changes threads that nobody runs. Stores implement it.
+type ThreadEditor interface {
+	// Fork makes a thread that begins as threadID was after record seq of its log,
+	// with that thread as its parent. Messages are shared, not copied, where the
+	// store can; state and runs stay behind.
+	Fork(ctx context.Context, threadID string, seq int, newID string) (*Thread, error)
+	// DeleteThread removes a thread with its runs, state and log. What happens to
+	// its children is the strategy's; RejectChildren fails with ErrConflict.
+	DeleteThread(ctx context.Context, id string, children ChildStrategy) error
+	// SetMetadata replaces what people attached to a thread; timestamps are kept.
+	SetMetadata(ctx context.Context, id string, title string, custom map[string]json.RawMessage) error
+	// Prune removes threads that nothing happened on since before and that have no
+	// open run, and returns how many.
+	Prune(ctx context.Context, before time.Time) (int, error)
+}
+
+// ChildStrategy is what happens to the children of a thread that is deleted.
+type ChildStrategy string
+
+const (
+	DetachChildren  ChildStrategy = ""        // they lose their parent
+	RejectChildren  ChildStrategy = "reject"  // the thread is not deleted
+	CascadeChildren ChildStrategy = "cascade" // they are deleted too
+)
 
 // Checkpoint is what a new owner finds.
 type Checkpoint struct {

@@ -310,10 +310,24 @@ func (r *run) checkArguments(c *call) error {
 	if err := c.entry.schema.Check(args); err != nil {
 		return fmt.Errorf("arguments of tool %q do not fit: %s", c.state.ToolName, strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	if v, ok := c.entry.tool.(interface{ Validate(json.RawMessage) error }); ok {
-		return v.Validate(args)
+	if v, ok := c.entry.tool.(validator); ok {
+		return validate(v, args)
 	}
 	return nil
+}
+
+// validator is a tool that has more to say about its arguments than its schema.
+type validator interface {
+	Validate(args json.RawMessage) error
+}
+
+func validate(v validator, args json.RawMessage) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{"validation", p, debug.Stack()}
+		}
+	}()
+	return v.Validate(args)
 }
 
 // launch begins calls. What is not read-only is recorded first: once that commit

@@ -260,22 +260,17 @@ func (p callPhase) String() string {
 	return [...]string{"unknown", "started", "ready", "suspended", "over", "taken back"}[p]
 }
 
-// Log is a store that keeps events: [memory.Store] is one.
-type Log interface {
-	Entries(ctx context.Context, threadID string, after awaken.Cursor, limit int) ([]awaken.Entry, error)
-}
-
 // CheckLog fails the test unless the stored log of a thread, from the first of
 // streamed on, is what was streamed: the same events under the same numbers, with
 // the deltas cut where they were.
-func CheckLog(tb TB, log Log, threadID string, streamed []awaken.Entry) {
+func CheckLog(tb TB, log awaken.EventLog, threadID string, streamed []awaken.Entry) {
 	tb.Helper()
-	var after awaken.Cursor
+	var after awaken.EntryQuery
 	streamed = slices.DeleteFunc(slices.Clone(streamed), func(e awaken.Entry) bool { return e.Event.Type() == "error" })
 	if len(streamed) > 0 {
-		after.Seq = streamed[0].Seq - 1
+		after.After = streamed[0].Seq - 1
 	}
-	entries, err := log.Entries(tb.Context(), threadID, after, 0)
+	entries, err := log.Entries(tb.Context(), threadID, after)
 	if err != nil {
 		tb.Fatal(err)
 	}

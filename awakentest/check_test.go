@@ -168,10 +168,10 @@ var _ TB = (*testing.T)(nil)
 
 type logOf []awaken.Entry
 
-func (l logOf) Entries(_ context.Context, _ string, after awaken.Cursor, _ int) ([]awaken.Entry, error) {
+func (l logOf) Entries(_ context.Context, _ string, q awaken.EntryQuery) ([]awaken.Entry, error) {
 	var out []awaken.Entry
 	for _, e := range l {
-		if e.Last() > after.Seq {
+		if e.Last() > q.After {
 			out = append(out, e)
 		}
 	}

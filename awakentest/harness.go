@@ -166,7 +166,7 @@ func (h *Harness) record(run func(awaken.Sink) (*awaken.RunResult, error)) *Reco
 
 func (h *Harness) check(rec *Recording) {
 	h.tb.Helper()
-	log, ok := h.Store.(Log)
+	log, ok := h.Store.(awaken.EventLog)
 	if errors.Is(rec.Err, awaken.ErrFenced) {
 		// Another owner took the thread over: the stream breaks off where it was, and
 		// what was not committed is void.
@@ -188,7 +188,7 @@ func (h *Harness) check(rec *Recording) {
 	}
 	// The whole log tells one story too, across activations, and with those that
 	// nobody was listening to.
-	stored, err := log.Entries(h.ctx, id, awaken.Cursor{}, 0)
+	stored, err := log.Entries(h.ctx, id, awaken.EntryQuery{})
 	if err == nil {
 		stored, err = Expand(stored)
 	}

@@ -211,10 +211,10 @@ func TestApproval_SignalCancels(t *testing.T) {
 
 func TestAnswer_IsTheResultOfAFrontendTool(t *testing.T) {
 	for typed, want := range map[string]string{
-		"Berlin":         "answered: Berlin\n",
+		"Berlin":          "answered: Berlin\n",
 		`{"city":"Rome"}`: `answered: {"city":"Rome"}`,
-		"21":             "answered: 21\n",
-		"/no":            "refused: denied in the terminal",
+		"21":              "answered: 21\n",
+		"/no":             "refused: denied in the terminal",
 	} {
 		p := sit(t, "scenario:frontend-tool")
 		p.types(answer, "")
@@ -249,7 +249,7 @@ func TestApproval_SeveralCalls(t *testing.T) {
 	p := sit(t, "go", func(cfg *awaken.Config) {
 		cfg.Agents[1].ToolExecutionMode = awaken.ParallelBatchApproval
 		cfg.Providers[demo.ProviderID] = llmtest.NewScript(
-			llmtest.Turn{ToolCalls: []llmtest.ToolCall{
+			llmtest.Turn{ToolCalls: []llmtest.Call{
 				{Name: "delete_file", Arguments: []byte(`{"path":"/a"}`)}, {Name: "delete_file", Arguments: []byte(`{"path":"/b"}`)}}},
 			llmtest.Say("done"))
 	})
@@ -405,6 +405,8 @@ type blocker struct{}
 
 func (blocker) Name() string { return "blocker" }
 func (blocker) Register(r *awaken.Registrar) error {
-	r.Gate(func(context.Context, *awaken.HookCall) (awaken.Verdict, error) { return awaken.Block("no weather today"), nil })
+	r.Gate(func(context.Context, *awaken.HookCall) (awaken.Verdict, error) {
+		return awaken.Block("no weather today"), nil
+	})
 	return nil
 }

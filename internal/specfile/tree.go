@@ -15,7 +15,7 @@ const (
 )
 
 var (
-	errTooLarge = errors.New("is too large once its aliases are replaced")
+	errTooLarge = errors.New("holds too much, counting what its aliases stand for")
 	errTooDeep  = fmt.Errorf("is nested deeper than %d levels", maxDepth)
 )
 

@@ -355,9 +355,8 @@ func (s *Store) Unread(_ context.Context, threadID string) ([]awaken.InboxItem, 
 	return slices.Clone(t.inbox), nil
 }
 
-// Entries returns up to limit entries of a thread's log of events that lie after
-// the cursor. A coalesced entry counts if any part of it does.
-func (s *Store) Entries(_ context.Context, threadID string, after awaken.Cursor, limit int) ([]awaken.Entry, error) {
+// Entries returns entries of a thread's log of events.
+func (s *Store) Entries(_ context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, err := s.thread(threadID)
@@ -366,12 +365,112 @@ func (s *Store) Entries(_ context.Context, threadID string, after awaken.Cursor,
 	}
 	var out []awaken.Entry
 	for _, e := range t.entries {
-		if e.Last() > after.Seq && (limit <= 0 || len(out) < limit) {
-			out = append(out, e)
+		if e.Last() > q.After && e.Epoch > q.Epoch && (q.RunID == "" || e.RunID == q.RunID) {
+			if out = append(out, e); q.Limit > 0 && len(out) == q.Limit {
+				break
+			}
 		}
 	}
 	return out, nil
 }
+
+// Fork makes a thread that begins as another was after record seq of its log.
+func (s *Store) Fork(_ context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(threadID)
+	if err != nil {
+		return nil, err
+	}
+	if s.threads[newID] != nil || newID == "" {
+		return nil, fmt.Errorf("fork thread %s: %w: thread %q exists already", threadID, awaken.ErrConflict, newID)
+	}
+	if seq < 0 || seq > t.MessageCount {
+		return nil, fmt.Errorf("fork thread %s: %w: record %d, have %d", threadID, awaken.ErrInvalid, seq, t.MessageCount)
+	}
+	s.clock++
+	f := &thread{Thread: awaken.Thread{ID: newID, ParentThreadID: threadID, MessageCount: seq, Metadata: t.Metadata}, touched: s.clock}
+	f.Metadata.Custom = maps.Clone(t.Metadata.Custom)
+	f.created = slices.Clone(t.created[:seq])
+	f.view.Append(t.view.Log()[:seq]...)
+	s.threads[newID] = f
+	return f.export(), nil
+}
+
+// DeleteThread removes a thread.
+func (s *Store) DeleteThread(_ context.Context, id string, children awaken.ChildStrategy) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.thread(id); err != nil {
+		return err
+	}
+	var kids []*thread
+	for _, t := range s.threads {
+		if t.ParentThreadID == id {
+			kids = append(kids, t)
+		}
+	}
+	switch children {
+	case awaken.RejectChildren:
+		if len(kids) > 0 {
+			return fmt.Errorf("delete thread %s: %w: it has %d children", id, awaken.ErrConflict, len(kids))
+		}
+	case awaken.DetachChildren:
+		for _, k := range kids {
+			k.ParentThreadID = ""
+		}
+	case awaken.CascadeChildren:
+	default:
+		return fmt.Errorf("delete thread %s: %w: child strategy is %q, want reject, cascade or nothing", id, awaken.ErrInvalid, children)
+	}
+	s.remove(id, children == awaken.CascadeChildren)
+	return nil
+}
+
+// remove removes a thread, and all that descend from it.
+func (s *Store) remove(id string, descendants bool) {
+	delete(s.threads, id)
+	maps.DeleteFunc(s.runs, func(_ string, r *runRecord) bool { return r.ThreadID == id })
+	if !descendants {
+		return
+	}
+	for kid, t := range s.threads {
+		if t.ParentThreadID == id {
+			s.remove(kid, true)
+		}
+	}
+}
+
+// SetMetadata replaces what people attached to a thread.
+func (s *Store) SetMetadata(_ context.Context, id, title string, custom map[string]json.RawMessage) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(id)
+	if err != nil {
+		return err
+	}
+	t.Metadata.Title, t.Metadata.Custom = title, maps.Clone(custom)
+	return nil
+}
+
+// Prune removes threads that nothing happened on for a while.
+func (s *Store) Prune(_ context.Context, before time.Time) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for id, t := range s.threads {
+		if t.OpenRunID == "" && t.Metadata.UpdatedAt < before.UnixMilli() {
+			s.remove(id, false)
+			n++
+		}
+	}
+	return n, nil
+}
+
+var (
+	_ awaken.EventLog     = (*Store)(nil)
+	_ awaken.ThreadEditor = (*Store)(nil)
+)
 
 var _ awaken.Store = (*Store)(nil)
 
