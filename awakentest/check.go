@@ -2,7 +2,6 @@ package awakentest
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
