@@ -107,9 +107,11 @@ type ToolCallCancel struct {
 	Reason string `json:"reason"`
 }
 
-// StreamReset takes back the deltas since the last StepStart.
+// StreamReset takes back the deltas since the last StepStart, or, if it names a
+// cursor, everything after that.
 type StreamReset struct {
 	Reason string `json:"reason"`
+	Cursor string `json:"cursor,omitempty"`
 }
 
 // ActivitySnapshot shows what is going on, beside the conversation.

@@ -1,0 +1,348 @@
+// Package eventlog reads and follows the log of events of a thread.
+//
+// Everything a run has committed is in its store; what it has said since is only in
+// the process that runs it. A [Log] puts the two together: runs send their events
+// through [Log.Sink], and any number of readers follow a thread from any cursor with
+// [Log.Tail]. A reader that was cut off resumes with the cursor of the last entry it
+// saw, also in the middle of a streamed answer, also in another process:
+//
+//	log := eventlog.New(store, nil)
+//	go rt.Run(ctx, req, log.Sink(nil))
+//	for e, err := range log.Tail(ctx, threadID, after, eventlog.Follow{}) {
+//		…
+//		after = e.Cursor
+//	}
+//
+// Readers pull. A slow one holds up nobody and costs its cursor; what it missed of
+// the live part it reads from the store once it is committed. If the process that
+// ran a step dies before the step is committed, readers who had seen parts of it get
+// a stream_reset that names the cursor to fall back to, and then what really
+// happened.
+package eventlog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Options bound what a Log holds. Zero fields have their defaults.
+type Options struct {
+	Buffer int           // entries of a step that is not committed; default 1024
+	Page   int           // entries read from the store at a time; default 256
+	Poll   time.Duration // how often the store is asked about runs of other processes; default 1 second
+}
+
+// Log follows the logs of threads. It is safe for concurrent use.
+type Log struct {
+	store awaken.EventLog
+	opts  Options
+
+	mu   sync.Mutex
+	live map[string]*live // thread ID -> what is not committed yet, or watched
+}
+
+// live is the part of a thread's log that only this process knows.
+type live struct {
+	entries  []awaken.Entry // in order; the oldest are dropped when it is full
+	running  int            // activations that write
+	watchers int
+	changed  chan struct{} // closed when entries were added
+}
+
+// New returns a Log over what store has committed. Opts may be nil.
+func New(store awaken.EventLog, opts *Options) *Log {
+	l := &Log{store: store, live: map[string]*live{}}
+	if opts != nil {
+		l.opts = *opts
+	}
+	if l.opts.Buffer <= 0 {
+		l.opts.Buffer = 1024
+	}
+	if l.opts.Page <= 0 {
+		l.opts.Page = 256
+	}
+	if l.opts.Poll <= 0 {
+		l.opts.Poll = time.Second
+	}
+	return l
+}
+
+// Sink returns a sink for one run: readers see its events as they happen. Next gets
+// every event too, if it is not nil. The sink never blocks on readers.
+func (l *Log) Sink(next awaken.Sink) awaken.Sink { return &sink{log: l, next: next} }
+
+type sink struct {
+	log    *Log
+	next   awaken.Sink
+	thread string
+}
+
+// Emit takes in an event. The first of an activation is its run_start, which names
+// the thread.
+func (s *sink) Emit(ctx context.Context, e awaken.Entry) error {
+	if start, ok := e.Event.(*awaken.RunStart); ok {
+		if s.thread == "" {
+			s.log.open(start.ThreadID)
+		}
+		s.thread = start.ThreadID
+	}
+	if s.thread != "" {
+		s.log.append(s.thread, e)
+		if _, over := e.Event.(*awaken.RunFinish); over {
+			s.log.done(s.thread)
+			s.thread = ""
+		}
+	}
+	if s.next != nil {
+		return s.next.Emit(ctx, e)
+	}
+	return nil
+}
+
+func (l *Log) open(threadID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.get(threadID).running++
+}
+
+// get returns the live part of a thread. Requires l.mu.
+func (l *Log) get(threadID string) *live {
+	v := l.live[threadID]
+	if v == nil {
+		v = &live{changed: make(chan struct{})}
+		l.live[threadID] = v
+	}
+	return v
+}
+
+// drop forgets a live part that nobody needs. Requires l.mu.
+func (l *Log) drop(threadID string, v *live) {
+	if v.running == 0 && v.watchers == 0 {
+		delete(l.live, threadID)
+	}
+}
+
+func (l *Log) append(threadID string, e awaken.Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.get(threadID)
+	if durable(e.Event) {
+		// It was committed before it was published, and so was everything before
+		// it: readers find it in the store.
+		clear(v.entries)
+		v.entries = v.entries[:0]
+	}
+	if len(v.entries) == l.opts.Buffer {
+		n := copy(v.entries, v.entries[l.opts.Buffer/2:])
+		clear(v.entries[n:])
+		v.entries = v.entries[:n]
+	}
+	v.entries = append(v.entries, e)
+	if v.watchers > 0 {
+		close(v.changed)
+		v.changed = make(chan struct{})
+	}
+}
+
+// durable reports whether an event is published only after its commit.
+func durable(ev awaken.Event) bool {
+	switch ev.(type) {
+	case *awaken.RunStart, *awaken.ToolCallDone, *awaken.ToolCallResumed, *awaken.StepEnd, *awaken.RunFinish:
+		return true
+	}
+	return false
+}
+
+func (l *Log) done(threadID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.get(threadID)
+	v.running--
+	if v.running == 0 {
+		v.entries = nil // all of it is committed
+	}
+	l.drop(threadID, v)
+}
+
+// Follow says what a reader wants.
+type Follow struct {
+	// RunID selects the events of one run. The sequence then ends with the run: at
+	// the run_finish that is not suspended.
+	RunID string
+	// Committed ends the sequence when everything that was committed has been read,
+	// instead of waiting for more.
+	Committed bool
+}
+
+// Tail yields the entries of a thread after a cursor, each delta on its own, and
+// waits for more until ctx is done. The zero cursor is the beginning. A cursor that
+// saw something which was lost gets a stream_reset first.
+func (l *Log) Tail(ctx context.Context, threadID string, after awaken.Cursor, f Follow) iter.Seq2[awaken.Entry, error] {
+	return func(yield func(awaken.Entry, error) bool) {
+		t := tail{log: l, ctx: ctx, thread: threadID, at: after, follow: f, yield: yield}
+		l.mu.Lock()
+		l.get(threadID).watchers++
+		l.mu.Unlock()
+		defer func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			v := l.get(threadID)
+			v.watchers--
+			l.drop(threadID, v)
+		}()
+		if err := t.run(); err != nil && !errors.Is(err, errOver) {
+			yield(awaken.Entry{}, err)
+		}
+	}
+}
+
+// errOver ends a tail without an error.
+var errOver = errors.New("over")
+
+// tail is one reader.
+type tail struct {
+	log    *Log
+	ctx    context.Context
+	thread string
+	at     awaken.Cursor // of the last entry yielded, or to go on from
+	follow Follow
+	yield  func(awaken.Entry, error) bool
+}
+
+func (t *tail) run() error {
+	for {
+		// Look for a change before reading, so that none is missed in between.
+		t.log.mu.Lock()
+		changed := t.log.get(t.thread).changed
+		t.log.mu.Unlock()
+		if err := t.readCommitted(); err != nil {
+			return err
+		}
+		if t.follow.Committed {
+			return errOver
+		}
+		if err := t.readLive(); err != nil {
+			return err
+		}
+		poll := time.NewTimer(t.log.opts.Poll)
+		select {
+		case <-changed:
+		case <-poll.C:
+		case <-t.ctx.Done():
+			poll.Stop()
+			return errOver
+		}
+		poll.Stop()
+	}
+}
+
+// readCommitted yields what the store holds behind the cursor. Coalesced entries
+// overlap, so the deltas of a page are put in order first; and of a full page only
+// those that no later entry can come before are taken.
+func (t *tail) readCommitted() error {
+	if err := t.checkLost(); err != nil {
+		return err
+	}
+	limit := t.log.opts.Page
+	for {
+		page, err := t.log.store.Entries(t.ctx, t.thread, awaken.EntryQuery{After: t.at.Seq, Limit: limit})
+		if errors.Is(err, awaken.ErrNotFound) {
+			return nil // the thread may come yet
+		}
+		if err != nil {
+			return err
+		}
+		full := len(page) == limit
+		var parts []awaken.Entry
+		for i := range page {
+			parts = append(parts, page[i].Split()...)
+		}
+		slices.SortFunc(parts, func(a, b awaken.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+		before := t.at
+		for _, e := range parts {
+			if full && e.Seq > page[len(page)-1].Seq {
+				break
+			}
+			if err := t.give(e); err != nil {
+				return err
+			}
+		}
+		if !full {
+			return nil
+		}
+		if t.at == before { // nothing but streams that began before the cursor
+			limit *= 2
+		}
+	}
+}
+
+// readLive yields what follows directly on the cursor and is not committed.
+func (t *tail) readLive() error {
+	t.log.mu.Lock()
+	var batch []awaken.Entry
+	for _, e := range t.log.get(t.thread).entries {
+		if e.Seq == t.at.Seq+uint64(len(batch))+1 && e.Epoch >= t.at.Epoch {
+			batch = append(batch, e)
+		}
+	}
+	t.log.mu.Unlock()
+	for _, e := range batch {
+		if err := t.give(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLost looks whether the cursor is behind what the owner of its epoch could
+// commit before another took over. If so it goes back to where the other began.
+func (t *tail) checkLost() error {
+	if t.at == (awaken.Cursor{}) {
+		return nil
+	}
+	later, err := t.log.store.Entries(t.ctx, t.thread, awaken.EntryQuery{Epoch: t.at.Epoch, Limit: 1})
+	if errors.Is(err, awaken.ErrNotFound) || err == nil && len(later) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	first := later[0]
+	if first.Seq > t.at.Seq {
+		return nil
+	}
+	t.at = awaken.Cursor{Epoch: t.at.Epoch, Seq: first.Seq - 1}
+	reset := awaken.Entry{Cursor: t.at, RunID: first.RunID, Time: first.Time,
+		Event: &awaken.StreamReset{Reason: "the step was lost with its owner", Cursor: t.at.String()}}
+	if !t.yield(reset, nil) {
+		return errOver
+	}
+	// Go on in the new epoch, so that the reset is not said again.
+	t.at.Epoch = first.Epoch
+	return nil
+}
+
+// give yields one entry, unless the reader has it or does not want it.
+func (t *tail) give(e awaken.Entry) error {
+	if e.Seq <= t.at.Seq {
+		return nil
+	}
+	t.at = e.Cursor
+	if t.follow.RunID != "" && e.RunID != t.follow.RunID {
+		return nil
+	}
+	if !t.yield(e, nil) {
+		return errOver
+	}
+	if fin, ok := e.Event.(*awaken.RunFinish); ok && t.follow.RunID != "" && fin.Termination.Type != awaken.Suspended {
+		return errOver
+	}
+	return nil
+}

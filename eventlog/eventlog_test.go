@@ -1,0 +1,170 @@
+package eventlog_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/eventlog/eventlogtest"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+func TestMemory(t *testing.T) {
+	eventlogtest.Test(t, func(*testing.T) eventlogtest.Store { return memory.New() })
+}
+
+func newRuntime(t *testing.T, store awaken.Store, turns ...llmtest.Turn) *awaken.Runtime {
+	t.Helper()
+	rt, err := awaken.New(awaken.Config{
+		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
+		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
+		Providers: map[string]llm.Model{"p": llmtest.NewScript(turns...)},
+		Store:     store,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rt
+}
+
+func request() awaken.RunRequest {
+	return awaken.RunRequest{ThreadID: "t", RunID: "r", Messages: []*llm.Message{llm.UserText("go")}}
+}
+
+// text is what a reader has seen of the answer.
+func text(entries []awaken.Entry) string {
+	var sb strings.Builder
+	for _, e := range entries {
+		if d, ok := e.Event.(*awaken.TextDelta); ok {
+			sb.WriteString(d.Delta)
+		}
+	}
+	return sb.String()
+}
+
+func TestTail_ManyReadersFollowARunThatGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		log := eventlog.New(store, nil)
+		rt := newRuntime(t, store, llmtest.Turn{Text: strings.SplitAfter("a b c d e f g h i j", " "), DelayMS: 100})
+		go func() {
+			if _, err := rt.Run(t.Context(), request(), log.Sink(nil)); err != nil {
+				t.Error(err)
+			}
+		}()
+		results := make(chan string)
+		for i := range 5 {
+			go func() {
+				time.Sleep(time.Duration(i) * 250 * time.Millisecond) // each joins later
+				var got []awaken.Entry
+				for e, err := range log.Tail(t.Context(), "t", awaken.Cursor{}, eventlog.Follow{RunID: "r"}) {
+					if err != nil {
+						t.Error(err)
+					}
+					got = append(got, e)
+				}
+				var seqs []uint64
+				for _, e := range got {
+					seqs = append(seqs, e.Seq)
+				}
+				results <- fmt.Sprint(text(got), seqs)
+			}()
+		}
+		want := ""
+		for range 5 {
+			got := <-results
+			if want == "" {
+				want = got
+			}
+			if got != want || !strings.HasPrefix(got, "a b c d e f g h i j[1 2 3 ") {
+				t.Errorf("a reader got %s, another %s", got, want)
+			}
+		}
+	})
+}
+
+func TestTail_SeesDeltasBeforeTheyAreCommitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		log := eventlog.New(store, nil)
+		rt := newRuntime(t, store, llmtest.Turn{Text: llmtest.Text{"now ", "later"}, DelayMS: 1000})
+		began := time.Now()
+		go func() { _, _ = rt.Run(t.Context(), request(), log.Sink(nil)) }()
+		for e, err := range log.Tail(t.Context(), "t", awaken.Cursor{}, eventlog.Follow{RunID: "r"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, ok := e.Event.(*awaken.TextDelta); ok && d.Delta == "now " {
+				if took := time.Since(began); took != time.Second {
+					t.Errorf("the first word came after %s, want when it was said, after 1s", took)
+				}
+			}
+		}
+	})
+}
+
+func TestTail_ASlowReaderLosesNothingAndHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		log := eventlog.New(store, &eventlog.Options{Buffer: 8})
+		words := strings.SplitAfter(strings.Repeat("word ", 100), " ")
+		rt := newRuntime(t, store, llmtest.Turn{Text: words, DelayMS: 10})
+		began := time.Now()
+		done := make(chan time.Duration, 1)
+		go func() {
+			_, _ = rt.Run(t.Context(), request(), log.Sink(nil))
+			done <- time.Since(began)
+		}()
+		var got []awaken.Entry
+		for e, err := range log.Tail(t.Context(), "t", awaken.Cursor{}, eventlog.Follow{RunID: "r"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e)
+			time.Sleep(50 * time.Millisecond)
+		}
+		if text(got) != strings.Join(words, "") {
+			t.Errorf("the reader got %q", text(got))
+		}
+		if took := <-done; took > 1100*time.Millisecond {
+			t.Errorf("the run took %s, want no longer than without a reader, about 1s", took)
+		}
+	})
+}
+
+func TestTail_EndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := eventlog.New(memory.New(), nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		for range log.Tail(ctx, "nobody", awaken.Cursor{}, eventlog.Follow{}) {
+			t.Error("got an entry of a thread that does not exist")
+		}
+	})
+}
+
+func TestTail_SeesWhatAnotherProcessCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		here, there := eventlog.New(store, nil), eventlog.New(store, nil)
+		rt := newRuntime(t, store, llmtest.Turn{Text: llmtest.Text{"far ", "away"}, DelayMS: 5000})
+		go func() { _, _ = rt.Run(t.Context(), request(), there.Sink(nil)) }()
+		var got []awaken.Entry
+		for e, err := range here.Tail(t.Context(), "t", awaken.Cursor{}, eventlog.Follow{RunID: "r"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e)
+		}
+		if text(got) != "far away" {
+			t.Errorf("got %q, want far away", text(got))
+		}
+	})
+}
