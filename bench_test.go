@@ -275,7 +275,9 @@ func BenchmarkW3(b *testing.B) {
 		turn.ToolCalls = append(turn.ToolCalls, llmtest.Call{ID: fmt.Sprintf("c%d", i), Name: "sleep", Arguments: json.RawMessage(`{}`)})
 	}
 	script := func() llm.Model { return llmtest.NewScript(turn, answer(4)).Loop() }
-	ours := func() func() { return oneRun(b, benchRuntime(b, script(), awaken.ParallelStreaming, memory.New()), 4, 8) }
+	ours := func() func() {
+		return oneRun(b, benchRuntime(b, script(), awaken.ParallelStreaming, memory.New()), 4, 8)
+	}
 	compare(b, 20, rawOneRun(b, script(), 4, 8), ours)
 }
 

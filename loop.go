@@ -119,25 +119,52 @@ func (r *run) start() *end {
 	if r.cancelAtOnce {
 		return r.cancelled(ErrCancelled)
 	}
-	if !r.resumed {
+	if !r.rec.Activated {
 		if err := r.activate(ctx); err != nil {
 			return r.fail(err)
 		}
-	}
-	if r.resumed && len(r.calls) > 0 {
-		if e := r.settleCalls(ctx); e != nil {
-			return e
-		}
-		if err := r.commit(ctx, commitOptions{}); err != nil {
-			return r.fail(err)
-		}
-	}
-	if !r.resumed {
 		if err := r.phase(ctx, PhaseRunStart, about{}); err != nil {
 			return r.fail(err)
 		}
+		r.rec.Activated = true
+	}
+	if len(r.calls) > 0 {
+		if e := r.goOn(ctx); e != nil {
+			return e
+		}
 	}
 	return r.requested()
+}
+
+// goOn settles the calls that were open when the run stopped: they waited for people,
+// or their owner was lost. A step that was cut off is opened again and closed.
+func (r *run) goOn(ctx context.Context) *end {
+	if !r.stepClosed {
+		r.out.emit(ctx, &StepStart{MessageID: askedBy(r.msgs, r.calls[0].state.CallID)})
+	}
+	if e := r.resolveDoubts(ctx); e != nil {
+		return r.closeStep(ctx, e)
+	}
+	if e := r.settleCalls(ctx); e != nil {
+		if e.Type == Suspended || e.lost {
+			return e
+		}
+		return r.closeStep(ctx, e)
+	}
+	if !r.stepClosed {
+		r.countToolErrors()
+	}
+	return r.closeStep(ctx, nil)
+}
+
+// askedBy is the id of the message that asked for a call.
+func askedBy(msgs llm.Messages, callID string) string {
+	for _, m := range msgs.Backward() {
+		if callIndex(m.ToolCalls, callID) >= 0 {
+			return m.ID
+		}
+	}
+	return ""
 }
 
 // step makes one inference and runs the tools it asks for. It returns nil when

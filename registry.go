@@ -202,6 +202,9 @@ func newToolEntry(t Tool) (*toolEntry, error) {
 	default:
 		return nil, fmt.Errorf("effect is %q, want idempotent, read_only or nothing", spec.Effect)
 	}
+	if spec.InDoubt != DoubtTell && spec.InDoubt != DoubtSuspend {
+		return nil, fmt.Errorf("in_doubt is %q, want suspend or nothing", spec.InDoubt)
+	}
 	params, err := schema.Clean(spec.Parameters)
 	if err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)

@@ -263,8 +263,8 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 		if s.RunID != r.info.RunID {
 			continue
 		}
-		if s.Step >= r.rec.Steps { // the step was cut off; its number, and so its keys, are taken
-			r.rec.Steps, r.index = s.Step+1, s.Step
+		if s.Step >= r.rec.Steps { // the step was cut off
+			r.stepClosed, r.index, r.rec.Steps = false, s.Step, s.Step
 		}
 		c := &call{state: s, shared: true, entry: r.tool(s.ToolName)}
 		m, asked := answerIn(cp.View, s.CallID)
@@ -275,9 +275,7 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 			c.message = r.answerTo(s, s.Result)
 		}
 		r.calls = append(r.calls, c)
-		if s.Status == CallRunning && s.Effect == Effectful {
-			r.doubt(c)
-		}
+		c.doubtful = s.Status == CallRunning && s.Effect == Effectful
 	}
 	// A step whose answers are all in is over.
 	if !r.openCalls() {
@@ -285,7 +283,7 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 		for _, c := range r.calls {
 			done = done && c.appended
 		}
-		if done {
+		if done && r.stepClosed {
 			r.calls = nil
 		}
 	}
@@ -321,8 +319,71 @@ func answerIn(view []*llm.Message, callID string) (answer *llm.Message, asked bo
 	return nil, false
 }
 
-// doubt answers a call that had begun when its owner was lost: it may have taken
-// effect, so it is not made again, and the model is told.
+// doubtMargin is how long after its time limit a call may still take effect.
+const doubtMargin = 10 * time.Second
+
+// resolveDoubts deals with the effectful calls that had begun when their owner was
+// lost. They may have taken effect, so none is simply made again: the tool is asked
+// what became of it, and if it does not know, a person or the model decides.
+func (r *run) resolveDoubts(ctx context.Context) *end {
+	for _, c := range r.calls {
+		if !c.doubtful {
+			continue
+		}
+		c.doubtful = false
+		switch p := r.probe(ctx, c); {
+		case p.Outcome == ProbeDone:
+			c.tc = r.toolCall(c)
+			res, err := resultOf(c.state.ToolName, p.Result, nil)
+			if err != nil {
+				return r.fail(err)
+			}
+			if e := r.complete(ctx, &r.crew, c, res, nil); e != nil {
+				return e
+			}
+		case p.Outcome == ProbeNotDone:
+			s := r.edit(c)
+			s.Status, s.StartedAt = CallNew, 0
+		case c.entry != nil && c.entry.spec.InDoubt == DoubtSuspend:
+			if e := r.suspend(c, &ToolResult{Suspension: &Ticket{Suspension: Suspension{ID: "in_doubt_" + c.state.CallID, Action: "tool:in_doubt",
+				Message: fmt.Sprintf("Tool '%s' was cut off after it had begun. It may have taken effect. Make the call again?", c.state.ToolName), Parameters: c.state.Arguments}}}, nil, &r.crew); e != nil {
+				return e
+			}
+		default:
+			r.doubt(c)
+		}
+	}
+	return nil
+}
+
+// probe asks the tool what became of a call.
+func (r *run) probe(ctx context.Context, c *call) (p Probe) {
+	if c.entry == nil {
+		return Probe{}
+	}
+	prober, ok := c.entry.tool.(Prober)
+	if !ok {
+		return Probe{}
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			r.rt.cfg.Logger.Error("probe panicked", "run", r.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", v)
+			p = Probe{}
+		}
+	}()
+	p, err := prober.Probe(ctx, r.toolCall(c))
+	if err != nil {
+		r.rt.cfg.Logger.Warn("probe failed", "run", r.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "error", err)
+		return Probe{}
+	}
+	limit := r.rt.callLimit(c.entry)
+	if p.Outcome == ProbeNotDone && (limit <= 0 || r.rt.cfg.Now().UnixMilli() < c.state.StartedAt+(limit+doubtMargin).Milliseconds()) {
+		return Probe{} // the owner that was lost may still be about to make the call
+	}
+	return p
+}
+
+// doubt tells the model that a call may have taken effect.
 func (r *run) doubt(c *call) {
 	s := r.edit(c)
 	res := ErrorResult("in_doubt", fmt.Sprintf("the call of tool %q was cut off after it had begun; whether it took effect is not known, and it was not repeated", s.ToolName))
@@ -402,6 +463,12 @@ func (r *run) rewind(ctx context.Context, messageID string, cp *Checkpoint) erro
 func (r *run) supersede(text string) {
 	if len(r.calls) == 0 {
 		return
+	}
+	for _, c := range r.calls {
+		if c.doubtful { // it may have happened, and must not be hidden
+			c.doubtful = false
+			r.doubt(c)
+		}
 	}
 	at := r.msgs.Len() - 1
 	for at >= 0 && len(r.msgs.At(at).ToolCalls) == 0 {

@@ -282,6 +282,7 @@ type Run struct {
 	Overrides     *InferenceOverride `json:"overrides,omitempty"`
 	FrontendTools []ToolSpec         `json:"frontend_tools,omitempty"`
 
+	Activated    bool        `json:"activated,omitempty"` // the run_start phase is over
 	Status       RunStatus   `json:"status"`
 	StatusReason string      `json:"status_reason,omitempty"`
 	Termination  Termination `json:"termination_reason,omitzero"`

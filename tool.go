@@ -36,6 +36,9 @@ type ToolSpec struct {
 	// Effect says what a repeated call would do. The default, Effectful, is safe
 	// for every tool; ReadOnly saves a commit for each call.
 	Effect EffectClass `json:"effect,omitempty"`
+	// InDoubt says what to do with an effectful call that was cut off after it had
+	// begun, when the tool cannot tell what became of it; see [Prober].
+	InDoubt DoubtPolicy `json:"in_doubt,omitempty"`
 	// Timeout ends a call that takes longer. 0 means Limits.ToolTimeout.
 	Timeout time.Duration `json:"-"`
 	// MaxResultBytes caps what a result may hold. 0 means Limits.ToolResultBytes.
@@ -54,6 +57,38 @@ const (
 	Idempotent EffectClass = "idempotent"
 	// ReadOnly calls change nothing.
 	ReadOnly EffectClass = "read_only"
+)
+
+// DoubtPolicy is what happens to an effectful call whose outcome is not known. It is
+// never made again silently.
+type DoubtPolicy string
+
+const (
+	DoubtTell    DoubtPolicy = ""        // the model is told, and decides
+	DoubtSuspend DoubtPolicy = "suspend" // a person is asked; resuming makes the call again
+)
+
+// Prober is a tool that can find out what became of a call that was cut off.
+type Prober interface {
+	// Probe looks for the effect of the call with call.Key. It changes nothing.
+	Probe(ctx context.Context, call *ToolCall) (Probe, error)
+}
+
+// Probe is what a [Prober] found.
+type Probe struct {
+	Outcome ProbeOutcome
+	Result  *ToolResult // of a call that took effect
+}
+
+// ProbeOutcome says whether a call took effect.
+type ProbeOutcome uint8
+
+const (
+	ProbeUnknown ProbeOutcome = iota
+	ProbeDone                 // it took effect; Result is its result
+	// ProbeNotDone means that it did not take effect. It is believed only when the
+	// call cannot take effect any more: after its time limit and a margin.
+	ProbeNotDone
 )
 
 // ToolCall is one call: what was asked, by whom, in which state. Updates recorded

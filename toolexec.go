@@ -23,6 +23,7 @@ type call struct {
 	state    *CallState // as the ledger has it, or will after the next commit; see edit
 	shared   bool       // others have seen state, so it must not change
 	listed   bool       // the next commit holds it
+	doubtful bool       // it had begun when its owner was lost, and is effectful
 	entry    *toolEntry // nil for a tool that does not exist
 	message  *llm.Message
 	appended bool // the message is in the log
@@ -378,12 +379,17 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 	return nil
 }
 
+// callLimit is how long a call of the tool may take; 0 or less is for ever.
+func (rt *Runtime) callLimit(e *toolEntry) time.Duration {
+	if e.spec.Timeout != 0 {
+		return e.spec.Timeout
+	}
+	return rt.cfg.Limits.ToolTimeout
+}
+
 // limit ends a call that takes too long, and abandons it if it does not end then.
 func (r *run) limit(w *crew, c *call) {
-	limit := r.rt.cfg.Limits.ToolTimeout
-	if t := c.entry.spec.Timeout; t != 0 {
-		limit = t
-	}
+	limit := r.rt.callLimit(c.entry)
 	if limit <= 0 {
 		return
 	}

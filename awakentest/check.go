@@ -66,6 +66,7 @@ type checker struct {
 	step    bool   // a step is open
 	steps   int    // of this activation
 	reply   bool   // the step's inference_complete has come
+	cutOff  bool   // the step began in an activation that was lost; this one only ends it
 	calls   map[string]callPhase
 	current []string        // calls of the open step
 	over    map[string]bool // runs that have ended for good
@@ -118,6 +119,7 @@ func (c *checker) event(ev awaken.Event) {
 		}
 		c.step, c.reply, c.current = true, false, nil
 		c.steps++
+		c.cutOff = false
 	case *awaken.StepEnd:
 		if !c.step {
 			c.problem("no step is open")
@@ -246,10 +248,13 @@ func (c *checker) want(id string, p callPhase) {
 // known must be from an activation that is not among the events.
 func (c *checker) answering(id string) callPhase {
 	p := c.calls[id]
+	if c.step && !c.reply && c.steps == 1 && len(c.current) == 0 {
+		c.reply, c.cutOff = true, true
+	}
 	switch {
 	case c.step && !c.reply:
 		c.problem("the step's inference_complete has not been")
-	case p == unknown && c.steps > 0, p == started, p == void, p == settled:
+	case p == unknown && c.steps > 0 && !c.cutOff, p == started, p == void, p == settled:
 		c.problem("call %s is %s", id, p)
 	}
 	return p

@@ -243,7 +243,7 @@ func inFile(flag string, err error) error {
 	for i := range lines {
 		lines[i] = fileName(flag) + ": " + lines[i]
 	}
-	return fmt.Errorf("%s", strings.Join(lines, "\n"))
+	return errors.New(strings.Join(lines, "\n"))
 }
 
 // use replaces the demo agents of cfg by those of file. It returns what the person

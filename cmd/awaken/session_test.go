@@ -339,6 +339,25 @@ func TestChat_CtrlCCancelsTheTurnAndThenTheChat(t *testing.T) {
 	p.ends(exitInterrupted)
 }
 
+// The question that was given up still holds the terminal; what is typed then is
+// the next message.
+func TestChat_CtrlCAtAQuestionCancelsTheTurn(t *testing.T) {
+	p := sit(t, "")
+	p.types("> ", "scenario:approval")
+	p.sees(allow)
+	p.sig <- os.Interrupt
+	p.sees("awaken: cancelled\n")
+	p.types("> ", "y")
+	p.sees("> ")
+	p.said("Scripted response to: y")
+	if _, err := io.WriteString(p.typed, "scenario:text"); err != nil { // the last line has no end
+		t.Fatal(err)
+	}
+	p.typed.Close()
+	p.ends(exitOK)
+	p.said("This is a short text that arrives in a few pieces.")
+}
+
 func TestChat_SIGTERMEndsIt(t *testing.T) {
 	p := sit(t, "")
 	p.types("> ", "scenario:approval")

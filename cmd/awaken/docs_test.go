@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/demo"
+	"github.com/awaken-go/awaken/internal/specfile"
+	"github.com/awaken-go/awaken/internal/testenv"
+)
+
+func readDocs(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(testenv.ModuleRoot(t), "docs", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// The agent files in the documentation work.
+func TestDocs_AgentFiles(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)\n```yaml\n(.*?)\n```").FindAllStringSubmatch(readDocs(t), -1)
+	if len(blocks) < 2 {
+		t.Fatalf("docs/cli.md has %d agent files", len(blocks))
+	}
+	for _, b := range blocks {
+		file, err := specfile.Parse("docs.yaml", []byte(b[1]))
+		if err != nil {
+			t.Errorf("%v\n%s", err, b[1])
+			continue
+		}
+		cfg := demo.Config()
+		notes, err := use(&cfg, file)
+		if err != nil || len(notes) > 0 {
+			t.Errorf("%v %v\n%s", notes, err, b[1])
+		}
+		rt, err := awaken.New(cfg)
+		if err != nil {
+			t.Errorf("%v\n%s", err, b[1])
+			continue
+		}
+		for _, d := range rt.Registry().Diagnostics() {
+			t.Errorf("%v\n%s", d, b[1])
+		}
+	}
+}
+
+// The documentation has every flag, and the same exit statuses as the help.
+func TestDocs_FlagsAndStatuses(t *testing.T) {
+	docs := readDocs(t)
+	runCommand(&console{}).Flags().VisitAll(func(f *pflag.Flag) {
+		if !strings.Contains(docs, "`--"+f.Name) {
+			t.Errorf("docs/cli.md does not have --%s", f.Name)
+		}
+	})
+	_, list, _ := strings.Cut(runHelp, "Exit status:\n")
+	for line := range strings.Lines(list) {
+		status, meaning, _ := strings.Cut(strings.TrimSpace(line), " ")
+		meaning, _, _ = strings.Cut(strings.TrimSpace(meaning), ", for example")
+		meaning, _, _ = strings.Cut(meaning, " (")
+		if row := "| " + status + " | " + meaning + " |"; !strings.Contains(docs, row) {
+			t.Errorf("docs/cli.md does not have the row %s", row)
+		}
+	}
+}
