@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/demo"
-	"github.com/awaken-go/awaken/internal/specfile"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 

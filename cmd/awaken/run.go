@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/demo"
-	"github.com/awaken-go/awaken/internal/specfile"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
 )

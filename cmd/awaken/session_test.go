@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/demo"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
-	"github.com/awaken-go/awaken/internal/demo"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
 	"github.com/awaken-go/awaken/llm"
 )
 

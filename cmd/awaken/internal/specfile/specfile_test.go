@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/specfile"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
 )
 
 const inYAML = `
