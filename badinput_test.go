@@ -55,7 +55,7 @@ func TestDocuments_NameWhatIsWrong(t *testing.T) {
 		{agent, `{"id":"a","allowed_tools":"x"}`, []string{`"allowed_tools"`, "want an array"}},
 		{agent, `{"id":"a","allowed_tools":[1]}`, []string{`"allowed_tools"`}},
 		{agent, `{"id":"a","sections":[]}`, []string{`field "sections" is a JSON array, want an object`}},
-		{agent, `[]`, []string{"agent", "got a JSON array, want an object"}},
+		{agent, `[]`, []string{"agent", "found a JSON array, want an object"}},
 		{agent, `{"id":"a"} {}`, []string{"agent", "unexpected data"}},
 		{agent, `{"id":"a"`, []string{"agent", "not JSON"}},
 		{agent, `{"id":"a","active_plugins":["x"],"active_hook_filter":["y"]}`, []string{`agent "a"`, "active_hook_filter", "active_plugins"}},

@@ -68,6 +68,7 @@ func (r *run) commit(ctx context.Context, o commitOptions) error {
 	c.Begins, c.Rest, c.Time, c.Expect = o.begins, o.rest, now.UnixMilli(), r.count
 	c.Messages, c.State, c.Calls, c.Entries, c.Read = r.added, changes, r.changed, r.out.take(), r.read
 	c.Run, c.ParentThreadID = r.rec, r.info.ParentThreadID
+	atCommit.Hit()
 	err = r.rt.cfg.Store.Commit(ctx, c)
 	r.unread = c.Unread
 	*c = Commit{}
@@ -78,6 +79,7 @@ func (r *run) commit(ctx context.Context, o commitOptions) error {
 		}
 		return fmt.Errorf("commit thread %s: %w", r.info.ThreadID, err)
 	}
+	atCommitted.Hit()
 	r.commits++
 	r.count += len(r.added)
 	for _, c := range r.calls {
@@ -90,6 +92,7 @@ func (r *run) commit(ctx context.Context, o commitOptions) error {
 	r.added, r.changed, r.read = r.added[:0], r.changed[:0], nil
 	r.st.Saved()
 	r.out.committed(ctx)
+	atPublished.Hit()
 	if len(r.effects) > 0 {
 		r.runEffects(ctx)
 	}

@@ -25,6 +25,7 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	if err := r.buildRequest(ctx); err != nil {
 		return nil, r.fail(err)
 	}
+	atInference.Hit()
 	began := r.rt.cfg.Now()
 	s := &r.stream
 	*s = stream{r: r, ctx: ctx, open: s.open[:0]}
@@ -39,6 +40,7 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 		}
 		s.goOn(ctx)
 	}
+	atReply.Hit()
 	r.spend(usage)
 	if err != nil {
 		return nil, r.inferenceFailed(ctx, s, err)
@@ -308,6 +310,7 @@ func (s *stream) take(d llm.Delta, err error) bool {
 		return false
 	}
 	s.got.Add(d)
+	atDelta.Hit()
 	out := &s.r.out
 	switch d.Kind {
 	case llm.TextDelta:

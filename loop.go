@@ -116,6 +116,7 @@ func (r *run) start() *end {
 	if err := r.commit(detached(ctx), commitOptions{}); err != nil {
 		return r.fail(err)
 	}
+	atStarted.Hit()
 	if r.cancelAtOnce {
 		return r.cancelled(ErrCancelled)
 	}
@@ -127,6 +128,7 @@ func (r *run) start() *end {
 			return r.fail(err)
 		}
 		r.rec.Activated = true
+		atActivated.Hit()
 	}
 	if len(r.calls) > 0 {
 		if e := r.goOn(ctx); e != nil {
@@ -180,6 +182,7 @@ func (r *run) step() *end {
 	r.index = r.rec.Steps
 	r.messageID, r.calls, r.stepClosed, r.stale = r.rt.cfg.NewID(), r.calls[:0], false, true
 	r.out.emit(ctx, &StepStart{MessageID: r.messageID})
+	atStep.Hit()
 	if err := r.phase(ctx, PhaseStepStart, about{}); err != nil {
 		return r.closeStep(ctx, r.fail(err))
 	}
@@ -194,6 +197,7 @@ func (r *run) step() *end {
 		return r.closeStep(ctx, nil)
 	}
 	r.answer(reply)
+	atAnswer.Hit()
 	if err := r.phase(ctx, PhaseAfterInference, about{reply: reply}); err != nil {
 		return r.closeStep(ctx, r.fail(err))
 	}
@@ -250,9 +254,11 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 		}
 	}
 	if e == nil {
+		atStepEnd.Hit()
 		if err := r.commit(ctx, commitOptions{}); err != nil {
 			return r.fail(err)
 		}
+		atStepDone.Hit()
 	}
 	return e
 }
@@ -286,6 +292,7 @@ func (r *run) finish(e *end) (again bool) {
 	}
 	before := r.rec
 	r.conclude(e)
+	atRunEnd.Hit()
 	if err := r.phase(ctx, PhaseRunEnd, about{}); err != nil {
 		if e.Type == NaturalEnd {
 			*e = *r.fail(err)
@@ -301,7 +308,9 @@ func (r *run) finish(e *end) (again bool) {
 	if ctx == r.ctx {
 		ctx = context.WithoutCancel(ctx) // a cancel that comes now is too late
 	}
+	atRunEnded.Hit()
 	err := r.commit(ctx, commitOptions{rest: quiet && e.Type == NaturalEnd})
+	atFinished.Hit()
 	switch {
 	case err == nil:
 	case errors.Is(err, ErrUnread):

@@ -213,9 +213,11 @@ func (r *run) runEffects(ctx context.Context) {
 	effects := r.effects
 	r.effects = nil
 	for _, e := range effects {
+		atEffect.Hit()
 		if err := r.runEffect(ctx, e); err != nil {
 			r.rt.cfg.Logger.Warn("effect failed", "run", r.info.RunID, "effect", e.name, "error", err)
 		}
+		atEffectDone.Hit()
 	}
 }
 

@@ -58,9 +58,11 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (_ *ru
 	if err != nil {
 		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
 	}
+	atAcquired.Hit()
 	if err := r.open(ctx, req, cp, sink); err != nil {
 		return nil, err
 	}
+	atOpened.Hit()
 	return r, nil
 }
 
@@ -287,6 +289,7 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 			r.calls = nil
 		}
 	}
+	atTakenUp.Hit()
 	r.expire()
 	accepted := 0
 	var refused []error
@@ -331,6 +334,7 @@ func (r *run) resolveDoubts(ctx context.Context) *end {
 			continue
 		}
 		c.doubtful = false
+		atDoubt.Hit()
 		switch p := r.probe(ctx, c); {
 		case p.Outcome == ProbeDone:
 			c.tc = r.toolCall(c)
@@ -608,6 +612,7 @@ func (r *run) takeDecision(c *call, d Decision) {
 	}
 	s := r.edit(c)
 	s.Decision, s.UpdatedAt, s.Status = &d, now, CallResuming
+	atDecision.Hit()
 	c.resume = nil
 	if d.Action == ActionResume {
 		s.Approved = append(slices.Clip(s.Approved), s.SuspensionID())
@@ -699,7 +704,9 @@ func (r *run) rest(ctx context.Context, m mark, before Run) *end {
 	r.snapshot()
 	e := &end{Termination: Termination{Type: Suspended}}
 	r.out.hold(r.finished(e.Termination))
+	atPark.Hit()
 	err := r.commit(ctx, commitOptions{begins: true, rest: true})
+	atParked.Hit()
 	if err == nil {
 		return e
 	}

@@ -167,6 +167,7 @@ func (rt *Runtime) post(ctx context.Context, threadID string, items []InboxItem)
 	if err := rt.cfg.Store.Post(ctx, threadID, items...); err != nil {
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
+	atPosted.Hit()
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if a := rt.active[threadID]; a != nil {
@@ -204,6 +205,7 @@ func (rt *Runtime) Cancel(ctx context.Context, id string) error {
 	if _, err := rt.cfg.Store.Interrupt(ctx, threadID); err != nil {
 		return fmt.Errorf("cancel %s: %w", id, err)
 	}
+	atInterrupted.Hit()
 	rt.mu.Lock()
 	a := rt.active[threadID]
 	rt.mu.Unlock()

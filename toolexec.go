@@ -160,7 +160,10 @@ func (w *crew) dismiss() {
 // commitResults commits and publishes the results that have been waiting.
 func (r *run) commitResults(ctx context.Context, w *crew) error {
 	w.waiting = 0
-	return r.commit(ctx, commitOptions{})
+	atResults.Hit()
+	err := r.commit(ctx, commitOptions{})
+	atResultsDone.Hit()
+	return err
 }
 
 // startCalls starts every call that may run now. In sequential mode that is the
@@ -354,6 +357,7 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 	}
 	if intent {
 		w.waiting = 0
+		atIntent.Hit()
 		if err := r.commit(ctx, commitOptions{begins: true}); err != nil {
 			for _, c := range calls {
 				s := r.edit(c)
@@ -362,6 +366,7 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 			return r.fail(err)
 		}
 	}
+	atIntended.Hit()
 	snap := r.st.Snapshot()
 	for _, c := range calls {
 		cctx, cancel := context.WithCancelCause(ctx)
@@ -416,7 +421,9 @@ func (rt *Runtime) execute(ctx context.Context, w *crew, c *call, tc *ToolCall) 
 		}
 		w.report(o)
 	}()
+	atCall.Hit()
 	o.res, o.err = rt.cfg.Executor.Execute(ctx, c.entry.tool, tc)
+	atCalled.Hit()
 	if o.err != nil && ctx.Err() != nil && errors.Is(o.err, ctx.Err()) {
 		o.err = context.Cause(ctx) // say timed out, not cancelled
 	}
@@ -436,6 +443,7 @@ func (r *run) finishCall(ctx context.Context, w *crew, o outcome) *end {
 		return nil // it was abandoned
 	}
 	r.retire(w, c)
+	atResult.Hit()
 	abandoned := o.res == nil && errors.Is(o.err, errToolTimeout)
 	if p, ok := errors.AsType[*PanicError](o.err); ok {
 		r.rt.cfg.Logger.Error("tool panicked", "run", r.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", p.Value, "stack", string(p.Stack))

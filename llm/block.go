@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/awaken-go/awaken/internal/strict"
 )
 
 // BlockType tells the kinds of content apart.
@@ -162,7 +164,7 @@ func blockType(data []byte) (BlockType, error) {
 		Type BlockType `json:"type"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return "", fmt.Errorf("content block: %w", plainly(err))
+		return "", fmt.Errorf("content block: %w", strict.Explain(err))
 	}
 	switch head.Type {
 	case TextBlock, ImageBlock, AudioBlock, VideoBlock, DocumentBlock, ToolUseBlock, ToolResultBlock, ThinkingBlock:
@@ -187,7 +189,7 @@ func (b *Block) decode(t BlockType, data []byte) error {
 	switch t {
 	case TextBlock:
 		var w textWire
-		if err := strict(data, &w); err != nil {
+		if err := strict.Unmarshal(data, &w); err != nil {
 			return err
 		}
 		if w.Text == nil {
@@ -196,7 +198,7 @@ func (b *Block) decode(t BlockType, data []byte) error {
 		*b = Block{Type: t, Text: *w.Text, Opaque: w.Opaque}
 	case ThinkingBlock:
 		var w thinkingWire
-		if err := strict(data, &w); err != nil {
+		if err := strict.Unmarshal(data, &w); err != nil {
 			return err
 		}
 		if w.Thinking == nil {
@@ -205,7 +207,7 @@ func (b *Block) decode(t BlockType, data []byte) error {
 		*b = Block{Type: t, Text: *w.Thinking, Opaque: w.Opaque}
 	case ImageBlock, AudioBlock, VideoBlock, DocumentBlock:
 		var w mediaWire
-		if err := strict(data, &w); err != nil {
+		if err := strict.Unmarshal(data, &w); err != nil {
 			return err
 		}
 		if w.Title != "" && t != DocumentBlock {
@@ -217,13 +219,13 @@ func (b *Block) decode(t BlockType, data []byte) error {
 		*b = Block{Type: t, Source: w.Source, Title: w.Title, Opaque: w.Opaque}
 	case ToolUseBlock:
 		var w toolUseWire
-		if err := strict(data, &w); err != nil {
+		if err := strict.Unmarshal(data, &w); err != nil {
 			return err
 		}
 		*b = Block{Type: t, Tool: &ToolPart{ID: w.ID, Name: w.Name, Input: orNil(w.Input)}, Opaque: w.Opaque}
 	case ToolResultBlock:
 		var w toolResultWire[json.RawMessage]
-		if err := strict(data, &w); err != nil {
+		if err := strict.Unmarshal(data, &w); err != nil {
 			return err
 		}
 		tool := &ToolPart{ID: w.ToolUseID}

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
+
+	"github.com/awaken-go/awaken/internal/strict"
 )
 
 // Role says who speaks in a message.
@@ -142,7 +143,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 		plain
 		Content json.RawMessage `json:"content"`
 	}
-	if err := strict(data, &p); err != nil {
+	if err := strict.Unmarshal(data, &p); err != nil {
 		return fmt.Errorf("message: %w", err)
 	}
 	*m = Message(p.plain)
@@ -187,7 +188,7 @@ func (m *Message) settle(content json.RawMessage) (err error) {
 func (c *ToolCall) UnmarshalJSON(data []byte) error {
 	type plain ToolCall
 	var p plain
-	if err := strict(data, &p); err != nil {
+	if err := strict.Unmarshal(data, &p); err != nil {
 		return fmt.Errorf("tool call: %w", err)
 	}
 	*c = ToolCall(p)
@@ -234,46 +235,4 @@ func decodeContent(raw json.RawMessage) ([]Block, error) {
 		return nil, nil
 	}
 	return blocks, nil
-}
-
-// strict decodes one JSON value into v, rejecting unknown fields and trailing data.
-func strict(data []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		return plainly(err)
-	}
-	if dec.More() {
-		return errors.New("unexpected data after the JSON value")
-	}
-	return nil
-}
-
-// plainly says what encoding/json found wrong in words of JSON, not of Go.
-func plainly(err error) error {
-	te, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	if !ok {
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
-	}
-	// The path has the names of embedded structs in it, which JSON has not.
-	field := strings.TrimPrefix(te.Field, "plain.")
-	if field == "" {
-		return fmt.Errorf("found a JSON %s, want %s", te.Value, jsonFor(te.Type))
-	}
-	return fmt.Errorf("field %q is a JSON %s, want %s", field, te.Value, jsonFor(te.Type))
-}
-
-// jsonFor names the JSON that fits a Go type.
-func jsonFor(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int, reflect.Int64:
-		return "a whole number"
-	case reflect.Slice:
-		return "an array"
-	}
-	return "an object"
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/awaken-go/awaken/internal/strict"
 )
 
 // Request asks a model for one reply.
@@ -70,7 +72,7 @@ func (e *Effort) UnmarshalJSON(data []byte) error {
 		var w struct {
 			Budget int `json:"budget"`
 		}
-		if err := strict(data, &w); err != nil {
+		if err := strict.Unmarshal(data, &w); err != nil {
 			return fmt.Errorf("reasoning effort: %w", err)
 		}
 		if w.Budget > 0 {

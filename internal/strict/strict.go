@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// Unmarshal decodes one JSON value into v. Unknown fields, wrong types and
-// trailing data are errors that name the field.
+// Unmarshal decodes one JSON value into v. Unknown fields (also those that differ
+// from a known one in case only), fields that appear twice, wrong types and trailing
+// data are errors that name the field.
 func Unmarshal(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -23,14 +24,17 @@ func Unmarshal(data []byte, v any) error {
 	if _, err := dec.Token(); err != io.EOF {
 		return errors.New("unexpected data after the JSON value")
 	}
-	return nil
+	return checkNames(data, reflect.TypeOf(v))
 }
+
+// Explain says in plain words what encoding/json found wrong.
+func Explain(err error) error { return explain(err, nil) }
 
 func explain(err error, v any) error {
 	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := path(te.Field, v)
 		if field == "" {
-			return fmt.Errorf("got a JSON %s, want %s", te.Value, kind(te.Type.Kind().String()))
+			return fmt.Errorf("found a JSON %s, want %s", te.Value, kind(te.Type.Kind().String()))
 		}
 		return fmt.Errorf("field %q is a JSON %s, want %s", field, te.Value, kind(te.Type.Kind().String()))
 	}
@@ -49,6 +53,9 @@ func explain(err error, v any) error {
 // path is a field's place in the document. The json package puts the names of
 // embedded structs into it, which the document does not have.
 func path(field string, v any) string {
+	if v == nil {
+		return field
+	}
 	t := reflect.TypeOf(v).Elem()
 	for t.Kind() == reflect.Struct {
 		head, rest, more := strings.Cut(field, ".")

@@ -3,6 +3,7 @@ package strict_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -68,7 +69,7 @@ func TestUnmarshal_NamesTheFieldThatIsWrong(t *testing.T) {
 		{`{"in":7}`, `field "in" is a JSON number, want an object`},
 		{`{"in":{"name":true}}`, `field "in.name" is a JSON bool, want a string`},
 		{`{"map":[]}`, `field "map" is a JSON array, want an object`},
-		{`[]`, `got a JSON array, want an object`},
+		{`[]`, `found a JSON array, want an object`},
 		{`{"picky":1}`, `picky is never content`},
 		{`{"id":"x"`, `not JSON: unexpected end`},
 		{``, `not JSON: unexpected end`},
@@ -94,5 +95,36 @@ func TestUnmarshal_KeepsGoNamesOutOfItsErrors(t *testing.T) {
 	err = strict.Unmarshal([]byte(`{"in":{"name":true}}`), &o)
 	if want := `field "in.name" is a JSON bool, want a string`; err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
+	}
+}
+
+func TestUnmarshal_TakesNamesExactlyAndOnce(t *testing.T) {
+	type inner struct {
+		N int `json:"n"`
+	}
+	type outer struct {
+		inner
+		ID    string            `json:"id"`
+		List  []inner           `json:"list"`
+		Map   map[string]*inner `json:"map"`
+		Any   any               `json:"any"`
+		Plain int
+	}
+	for doc, want := range map[string]string{
+		`{"ID":"x"}`:                            `unknown field "ID"`,
+		`{"id":"x","id":"y"}`:                   `field "id" appears twice`,
+		`{"list":[{"n":1},{"N":2}]}`:            `unknown field "N"`,
+		`{"list":[{"n":1,"n":2}]}`:              `field "list[0].n" appears twice`,
+		`{"map":{"a":{"n":1},"a":{"n":2}}}`:     `field "map.a" appears twice`,
+		`{"map":{"a":{"N":1}}}`:                 `unknown field "N"`,
+		`{"any":{"x":1,"x":2}}`:                 `field "any.x" appears twice`,
+		`{"N":1}`:                               `unknown field "N"`,
+		`{"n":1,"id":"a","Plain":3,"map":null}`: "",
+	} {
+		var v outer
+		err := strict.Unmarshal([]byte(doc), &v)
+		if got := fmt.Sprint(err); err == nil && want != "" || err != nil && got != want {
+			t.Errorf("%s: got %v, want %q", doc, err, want)
+		}
 	}
 }

@@ -4,6 +4,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,6 +38,7 @@ type thread struct {
 	inbox             []awaken.InboxItem
 	posted            map[string]bool
 	entries           []awaken.Entry
+	seq               uint64     // the highest in entries
 	run               *runRecord // the latest
 }
 
@@ -196,13 +198,8 @@ func (s *Store) Acquire(_ context.Context, threadID string) (*awaken.Checkpoint,
 	t.fence++
 	t.committed = 0
 	cp := &awaken.Checkpoint{Fence: t.fence, Generation: t.generation, Thread: t.Thread, View: t.view.Messages(),
-		ThreadState: maps.Clone(t.state), Inbox: slices.Clone(t.inbox)}
-	if n := len(t.entries); n > 0 {
-		cp.Seq = t.entries[n-1].Last()
-		for _, e := range t.entries[max(0, n-64):] { // coalesced entries may reach further than the last
-			cp.Seq = max(cp.Seq, e.Last())
-		}
-	}
+		Seq: t.seq, ThreadState: maps.Clone(t.state), Inbox: slices.Clone(t.inbox)}
+	cp.Thread.Metadata.Custom = maps.Clone(t.Metadata.Custom)
 	if r := t.run; r != nil {
 		run := r.Run
 		cp.Run = &run
@@ -254,9 +251,14 @@ func (s *Store) Commit(_ context.Context, c *awaken.Commit) error {
 	t.view.Append(c.Messages...)
 	if t.entries == nil {
 		t.entries = make([]awaken.Entry, 0, 8)
+	}
+	if t.created == nil {
 		t.created = make([]int64, 0, 8)
 	}
 	t.entries = append(t.entries, c.Entries...)
+	for i := range c.Entries { // the deltas of one may reach further than the last
+		t.seq = max(t.seq, c.Entries[i].Last())
+	}
 	for range c.Messages {
 		t.created = append(t.created, c.Time)
 	}
@@ -284,9 +286,12 @@ func (s *Store) saveRun(t *thread, c *awaken.Commit) {
 		i := slices.IndexFunc(r.calls, func(old *awaken.CallState) bool { return old.Step == call.Step && old.Index == call.Index })
 		if i >= 0 {
 			r.calls[i] = call
-		} else {
-			r.calls = append(r.calls, call)
+			continue
 		}
+		at, _ := slices.BinarySearchFunc(r.calls, call, func(a, b *awaken.CallState) int {
+			return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Index, b.Index))
+		})
+		r.calls = slices.Insert(r.calls, at, call)
 	}
 	for _, ch := range c.State {
 		m := &r.state
@@ -459,7 +464,8 @@ func (s *Store) Prune(_ context.Context, before time.Time) (int, error) {
 	defer s.mu.Unlock()
 	n := 0
 	for id, t := range s.threads {
-		if t.OpenRunID == "" && t.Metadata.UpdatedAt < before.UnixMilli() {
+		idle := t.OpenRunID == "" && len(t.inbox) == 0 && t.Metadata.UpdatedAt > 0 // a new thread's owner may yet commit
+		if idle && t.Metadata.UpdatedAt < before.UnixMilli() {
 			s.remove(id, false)
 			n++
 		}

@@ -1,0 +1,243 @@
+// Package profiletest checks that a store keeps the promises of [profile.Store].
+// Every backend runs it.
+package profiletest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken/profile"
+)
+
+// Test runs every case. open returns an empty store that nobody else uses; it is
+// called once for each case.
+func Test(t *testing.T, open func(t *testing.T) profile.Store) {
+	for _, c := range cases {
+		t.Run(c.promise, func(t *testing.T) { c.check(t, open(t)) })
+	}
+}
+
+func set(t *testing.T, s profile.Store, namespace, key, value string) {
+	t.Helper()
+	if err := s.Set(t.Context(), namespace, key, json.RawMessage(value)); err != nil {
+		t.Fatalf("set %s of %s: %v", namespace, key, err)
+	}
+}
+
+// get returns the value of an entry, or "" when there is none.
+func get(t *testing.T, s profile.Store, namespace, key string) string {
+	t.Helper()
+	e, err := s.Get(t.Context(), namespace, key)
+	if err != nil {
+		t.Fatalf("get %s of %s: %v", namespace, key, err)
+	}
+	if e == nil {
+		return ""
+	}
+	if e.Namespace != namespace || e.Key != key {
+		t.Errorf("the entry %s of %s is called %s of %s", namespace, key, e.Namespace, e.Key)
+	}
+	return compact(t, e.Value)
+}
+
+// compact writes JSON without the white space that stores may add.
+func compact(t *testing.T, raw json.RawMessage) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatalf("%q: %v", raw, err)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func list(t *testing.T, s profile.Store, namespace string) []string {
+	t.Helper()
+	entries, err := s.List(t.Context(), namespace)
+	if err != nil {
+		t.Fatalf("list %s: %v", namespace, err)
+	}
+	out := []string{}
+	for _, e := range entries {
+		if e.Namespace != namespace {
+			t.Errorf("an entry of %s is in the list of %s", e.Namespace, namespace)
+		}
+		out = append(out, e.Key+"="+compact(t, e.Value))
+	}
+	return out
+}
+
+func equal(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if !reflect.DeepEqual(want, got) {
+		t.Errorf("%s is %q, want %q", what, got, want)
+	}
+}
+
+var cases = []struct {
+	promise string
+	check   func(t *testing.T, s profile.Store)
+}{
+	{"GetReturnsNilWhenThereIsNone", func(t *testing.T, s profile.Store) {
+		if e, err := s.Get(t.Context(), "n", "k"); e != nil || err != nil {
+			t.Errorf("got %v, %v", e, err)
+		}
+		equal(t, "an empty list", []string{}, list(t, s, "n"))
+	}},
+	{"SetCreatesAndReplaces", func(t *testing.T, s profile.Store) {
+		for _, v := range []string{`{"a":[1,2]}`, `"text"`, `7`, `null`, `false`} {
+			set(t, s, "n", "k", v)
+			equal(t, "value", v, get(t, s, "n", "k"))
+		}
+		equal(t, "list", []string{"k=false"}, list(t, s, "n"))
+	}},
+	{"NamespacesAndKeysAreApart", func(t *testing.T, s profile.Store) {
+		set(t, s, "a", "x", `1`)
+		set(t, s, "b", "x", `2`)
+		set(t, s, "a", "y", `3`)
+		set(t, s, "ab", "", `4`)
+		set(t, s, "a:b", "c", `5`)
+		set(t, s, "a", "b:c", `6`)
+		for _, tt := range [][3]string{{"a", "x", "1"}, {"b", "x", "2"}, {"a", "y", "3"}, {"ab", "", "4"}, {"a:b", "c", "5"}, {"a", "b:c", "6"}, {"b", "y", ""}} {
+			equal(t, tt[0]+" of "+tt[1], tt[2], get(t, s, tt[0], tt[1]))
+		}
+	}},
+	{"DeleteRemovesOneEntry", func(t *testing.T, s profile.Store) {
+		set(t, s, "a", "x", `1`)
+		set(t, s, "a", "y", `2`)
+		for range 2 { // the second time there is nothing to remove
+			if err := s.Delete(t.Context(), "a", "x"); err != nil {
+				t.Errorf("delete: %v", err)
+			}
+		}
+		equal(t, "list", []string{"y=2"}, list(t, s, "a"))
+		set(t, s, "a", "x", `3`)
+		equal(t, "value", "3", get(t, s, "a", "x"))
+	}},
+	{"ListIsSortedByKey", func(t *testing.T, s profile.Store) {
+		for i, k := range []string{"b", "a", "é", "Z", "10", "9", "a b", ""} {
+			set(t, s, "n", k, fmt.Sprint(i))
+		}
+		set(t, s, "other", "a", `99`)
+		// By the bytes of the key, whatever the language of the machine.
+		equal(t, "list", []string{"=7", "10=4", "9=5", "Z=3", "a=1", "a b=6", "b=0", "é=2"}, list(t, s, "n"))
+	}},
+	{"ClearRemovesAKeyFromAllNamespaces", func(t *testing.T, s profile.Store) {
+		for _, n := range []string{"a", "b"} {
+			for _, k := range []string{"user::alice", "user::bob", "user::alice2"} {
+				set(t, s, n, k, `1`)
+			}
+		}
+		for range 2 {
+			if err := s.Clear(t.Context(), "user::alice"); err != nil {
+				t.Errorf("clear: %v", err)
+			}
+		}
+		for _, n := range []string{"a", "b"} {
+			equal(t, "list of "+n, []string{"user::alice2=1", "user::bob=1"}, list(t, s, n))
+		}
+	}},
+	{"EntriesKnowWhenTheyWereSet", func(t *testing.T, s profile.Store) {
+		before := time.Now().Add(-time.Minute) // the store's clock may be another machine's
+		set(t, s, "n", "k", `1`)
+		first, err := s.Get(t.Context(), "n", "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first.UpdatedAt.Before(before) || first.UpdatedAt.After(time.Now().Add(time.Minute)) {
+			t.Errorf("it was set at %s", first.UpdatedAt)
+		}
+		set(t, s, "n", "k", `2`)
+		second, err := s.Get(t.Context(), "n", "k")
+		if err != nil || second.UpdatedAt.Before(first.UpdatedAt) {
+			t.Errorf("it was set again at %s, before %s (%v)", second.UpdatedAt, first.UpdatedAt, err)
+		}
+	}},
+	{"ValuesBelongToTheCaller", func(t *testing.T, s profile.Store) {
+		value := json.RawMessage(`"mine"`)
+		if err := s.Set(t.Context(), "n", "k", value); err != nil {
+			t.Fatal(err)
+		}
+		copy(value, `"hers"`)
+		e, err := s.Get(t.Context(), "n", "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(e.Value, `"ours"`)
+		entries, err := s.List(t.Context(), "n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(entries[0].Value, `"they"`)
+		equal(t, "value", `"mine"`, get(t, s, "n", "k"))
+	}},
+	{"KeepsEveryCharacterAndLargeValues", func(t *testing.T, s profile.Store) {
+		for _, text := range []string{"日本語 👩‍👩‍👧", `' " \ % _ ; --`, "new\nline", strings.Repeat("x", 1<<20)} {
+			value, err := json.Marshal(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := text[:min(len(text), 200)]
+			set(t, s, key, key, string(value))
+			e, err := s.Get(t.Context(), key, key)
+			if err != nil || e == nil {
+				t.Fatalf("%.20q: %v, %v", text, e, err)
+			}
+			var got string
+			if err := json.Unmarshal(e.Value, &got); err != nil || got != text {
+				t.Errorf("%.20q came back as %.20q, %v", text, got, err)
+			}
+		}
+	}},
+	{"TypedKeysWork", func(t *testing.T, s profile.Store) {
+		type prefs struct{ Locale string }
+		key := profile.NewKey[prefs]("prefs")
+		if v, err := key.Read(t.Context(), s, profile.Global); err != nil || v != (prefs{}) {
+			t.Errorf("read %+v, %v", v, err)
+		}
+		if err := key.Write(t.Context(), s, profile.Global, prefs{"fr"}); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := key.Read(t.Context(), s, profile.Global); err != nil || v.Locale != "fr" {
+			t.Errorf("read %+v, %v", v, err)
+		}
+	}},
+	{"ManyWritersAtOnce", func(t *testing.T, s profile.Store) {
+		ctx := context.Background()
+		var wg sync.WaitGroup
+		for w := range 8 {
+			wg.Go(func() {
+				for i := range 20 {
+					own := fmt.Sprintf("w%d", w)
+					if err := s.Set(ctx, "own", own, json.RawMessage(fmt.Sprint(i))); err != nil {
+						t.Error(err)
+					}
+					if err := s.Set(ctx, "shared", "k", json.RawMessage(fmt.Sprintf(`{"by":%d,"again":%d}`, w, w))); err != nil {
+						t.Error(err)
+					}
+					e, err := s.Get(ctx, "shared", "k")
+					var v struct{ By, Again int }
+					if err != nil || e == nil || json.Unmarshal(e.Value, &v) != nil || v.By != v.Again {
+						t.Errorf("half a value: %v, %v", e, err)
+					}
+					if _, err := s.List(ctx, "own"); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for w := range 8 {
+			equal(t, "own value", "19", get(t, s, "own", fmt.Sprintf("w%d", w)))
+		}
+	}},
+}

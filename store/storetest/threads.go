@@ -1,0 +1,127 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+func listThreads(t *testing.T, s awaken.Store, q awaken.ThreadQuery) []string {
+	t.Helper()
+	list, err := s.ListThreads(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []string{}
+	for _, th := range list {
+		out = append(out, th.ID)
+	}
+	return out
+}
+
+var threadCases = []testCase{
+	{"AMissingOneIsNotFound", func(t *testing.T, s awaken.Store) {
+		if _, err := s.Thread(t.Context(), "ghost"); !errors.Is(err, awaken.ErrNotFound) {
+			t.Errorf("Thread: error is %v, want ErrNotFound", err)
+		}
+		if _, err := s.Messages(t.Context(), "ghost", awaken.MessageQuery{}); !errors.Is(err, awaken.ErrNotFound) {
+			t.Errorf("Messages: error is %v, want ErrNotFound", err)
+		}
+	}},
+	{"KnowTheirTimesAndRuns", func(t *testing.T, s awaken.Store) {
+		check := func(want awaken.Thread) {
+			t.Helper()
+			got, err := s.Thread(t.Context(), "t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "thread", want, *got)
+		}
+		o := acquire(t, s, "t", "r1")
+		o.commit(func(c *awaken.Commit) { c.Time, c.ParentThreadID = 1000, "parent" })
+		want := awaken.Thread{ID: "t", ParentThreadID: "parent", OpenRunID: "r1", LatestRunID: "r1", Metadata: awaken.ThreadMetadata{CreatedAt: 1000, UpdatedAt: 1000}}
+		check(want)
+		o.commit(messages("a"), done, func(c *awaken.Commit) { c.Time = 2000 })
+		want.OpenRunID, want.MessageCount, want.Metadata.UpdatedAt = "", 1, 2000
+		check(want)
+		acquire(t, s, "t", "r2").commit(waits, func(c *awaken.Commit) { c.Time, c.ParentThreadID = 3000, "another" })
+		want.OpenRunID, want.LatestRunID, want.Metadata.UpdatedAt = "r2", "r2", 3000 // the parent stays
+		check(want)
+	}},
+	{"AreListedMostRecentlyUpdatedFirst", func(t *testing.T, s awaken.Store) {
+		owners := map[string]*owner{}
+		for _, id := range []string{"a", "b", "c"} {
+			owners[id] = acquire(t, s, id, "run-"+id)
+			owners[id].commit()
+		}
+		equal(t, "threads", []string{"c", "b", "a"}, listThreads(t, s, awaken.ThreadQuery{}))
+		owners["a"].commit() // the same millisecond, but later
+		equal(t, "threads", []string{"a", "c", "b"}, listThreads(t, s, awaken.ThreadQuery{}))
+	}},
+	{"AreListedInPages", func(t *testing.T, s awaken.Store) {
+		equal(t, "threads of an empty store", []string{}, listThreads(t, s, awaken.ThreadQuery{}))
+		var all []string
+		for i := range 55 {
+			id := fmt.Sprintf("t%02d", i)
+			parent := ""
+			if i%10 == 0 {
+				parent = "p"
+			}
+			acquire(t, s, id, "run-"+id).commit(func(c *awaken.Commit) { c.ParentThreadID, c.Time = parent, int64(1000+i) })
+			all = append([]string{id}, all...)
+		}
+		equal(t, "first page", all[:50], listThreads(t, s, awaken.ThreadQuery{}))
+		equal(t, "second page", all[50:], listThreads(t, s, awaken.ThreadQuery{Offset: 50}))
+		equal(t, "a page of three", all[7:10], listThreads(t, s, awaken.ThreadQuery{Offset: 7, Limit: 3}))
+		equal(t, "behind the end", []string{}, listThreads(t, s, awaken.ThreadQuery{Offset: 99}))
+		equal(t, "children", []string{"t50", "t40", "t30"}, listThreads(t, s, awaken.ThreadQuery{ParentThreadID: "p", Limit: 3}))
+		equal(t, "more children", []string{"t20", "t10", "t00"}, listThreads(t, s, awaken.ThreadQuery{ParentThreadID: "p", Offset: 3}))
+		equal(t, "children of nobody", []string{}, listThreads(t, s, awaken.ThreadQuery{ParentThreadID: "x"}))
+	}},
+	{"MessagesComeInPages", func(t *testing.T, s awaken.Store) {
+		o := acquire(t, s, "t", "r")
+		o.commit(messages("1", "2", "3"))
+		o.commit(messages("4", "5", "6"))
+		for _, tt := range []struct {
+			q    awaken.MessageQuery
+			want []string
+		}{
+			{awaken.MessageQuery{}, []string{"1 1", "2 2", "3 3", "4 4", "5 5", "6 6"}},
+			{awaken.MessageQuery{Limit: 2}, []string{"1 1", "2 2"}},
+			{awaken.MessageQuery{Limit: 2, Last: true}, []string{"5 5", "6 6"}},
+			{awaken.MessageQuery{Limit: 99, Last: true}, []string{"1 1", "2 2", "3 3", "4 4", "5 5", "6 6"}},
+			{awaken.MessageQuery{After: 4}, []string{"5 5", "6 6"}},
+			{awaken.MessageQuery{After: 4, Limit: 1}, []string{"5 5"}},
+			{awaken.MessageQuery{Before: 3}, []string{"1 1", "2 2"}},
+			{awaken.MessageQuery{Before: 5, Limit: 2, Last: true}, []string{"3 3", "4 4"}},
+			{awaken.MessageQuery{After: 1, Before: 5}, []string{"2 2", "3 3", "4 4"}},
+			{awaken.MessageQuery{After: 1, Before: 6, Limit: 2}, []string{"2 2", "3 3"}},
+			{awaken.MessageQuery{After: 3, Before: 4}, []string{}},
+			{awaken.MessageQuery{After: 6}, []string{}},
+			{awaken.MessageQuery{After: 99}, []string{}},
+			{awaken.MessageQuery{Before: 1}, []string{}},
+			{awaken.MessageQuery{Before: 99}, []string{"1 1", "2 2", "3 3", "4 4", "5 5", "6 6"}},
+		} {
+			equal(t, fmt.Sprintf("%+v", tt.q), tt.want, log(t, s, "t", tt.q))
+		}
+	}},
+	{"RecordsSayWhereTheyComeFrom", func(t *testing.T, s awaken.Store) {
+		o := acquire(t, s, "t", "r")
+		o.commit(messages("a"), func(c *awaken.Commit) { c.Time = 111 })
+		o.commit(func(c *awaken.Commit) {
+			c.Time = 222
+			c.Messages = []*llm.Message{{ID: "b", Role: llm.Assistant, Content: []llm.Block{llm.Text("b")}, Metadata: &llm.Metadata{RunID: "r"}}}
+		})
+		recs, err := s.Messages(t.Context(), "t", awaken.MessageQuery{})
+		if err != nil || len(recs) != 2 {
+			t.Fatalf("%d records, %v", len(recs), err)
+		}
+		for i := range recs {
+			recs[i].Message = nil
+		}
+		equal(t, "records", []awaken.MessageRecord{{ThreadID: "t", Seq: 1, Created: 111}, {ThreadID: "t", Seq: 2, Created: 222, RunID: "r"}}, recs)
+	}},
+}
