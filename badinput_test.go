@@ -108,6 +108,7 @@ func TestEvents_NameWhatIsWrong(t *testing.T) {
 		`{"event_type":"text_delta","delta":[]}`:       {"text_delta event", `field "delta" is a JSON array, want a string`},
 		`{"event_type":"step_end","x":1}`:              {"step_end event", `unknown field "x"`},
 		`{"event_type":"run_finish","termination":{}}`: {"run_finish event", "termination"},
+		`{"event_type":"run_finish","run_id":"r"}`:     {"run_finish event", `field "termination" is missing`},
 		`null`: {"event", "want an object"},
 		`[]`:   {"event", "want an object"},
 		``:     {"event", "not JSON"},

@@ -71,6 +71,8 @@ func (c *catalogue) diagnose(agent string, tools []string) []Diagnostic {
 				warn("catalog_entry_has_arguments", "%s has %q, which is shaped like a permission rule: rules belong in sections[\"permission\"]", field, entry)
 			case glob.HasStar(entry):
 				warn("catalog_literal_has_star", "%s has %q: entries there are literal, move it to %s", field, entry, strings.TrimSuffix(field, "s")+"_patterns")
+			case !slices.Contains(tools, entry):
+				warn("catalog_literal_matches_nothing", "%s has %q, which is no registered tool, have %q", field, entry, tools)
 			}
 		}
 	}

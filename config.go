@@ -8,6 +8,7 @@ import (
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state"
 )
 
 // Config is what a Runtime is made of. Agents, Models and Providers are needed for
@@ -20,6 +21,7 @@ type Config struct {
 	Providers map[string]llm.Model // by the provider_id of models
 	Tools     []Tool               // offered to every agent whose catalogue lets them
 	Plugins   []Plugin             // loaded by the agents that list them
+	Keys      []state.AnyKey       // of every agent, for tools that keep state without a plugin
 	// Lazy resolves agents when they are first run instead of in New, so that New
 	// does not see their mistakes.
 	Lazy bool

@@ -71,6 +71,9 @@
 //	visits.Update(call, 1)  // call is a *ToolCall or a *HookCall
 //	n := visits.Get(call)
 //
+// A key has to be registered, by a plugin with [Registrar.Key] or in Config.Keys; a
+// run that updates one that is not ends with an error.
+//
 // # Plugins
 //
 // A [Plugin] registers what it contributes: keys, hooks, gates, tools, transforms,
@@ -81,6 +84,30 @@
 // done outside once it is committed. A plugin's configuration is a [Section] of the
 // agent's spec, whose schema is a Go struct.
 //
+// A whole plugin:
+//
+//	var limit = awaken.NewSection("guard", Guard{Path: "/tmp/"}) // type Guard struct { Path string `json:"path"` }
+//
+//	type guard struct{}
+//
+//	func (guard) Name() string { return "guard" }
+//
+//	func (guard) Register(r *awaken.Registrar) error {
+//		r.Section(limit)
+//		r.Key(visits)
+//		r.On(awaken.PhaseAfterToolExecute, func(ctx context.Context, h *awaken.HookCall) error {
+//			visits.Update(h, 1)
+//			return nil
+//		})
+//		r.Gate(func(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
+//			if h.Tool.Tool != "delete" {
+//				return awaken.Allow(), nil
+//			}
+//			return awaken.SuspendCall(awaken.Ticket{Suspension: awaken.Suspension{Message: "Really?"}}), nil
+//		})
+//		return nil
+//	}
+//
 // Every [AgentSpec] lists the plugins it loads in plugin_ids; Config.Plugins holds
 // what there is to list.
 //
@@ -89,15 +116,16 @@
 // A tool or a gate suspends a call with a [Ticket]. When nothing else is left to do,
 // the run is committed as waiting and let go: it costs neither a goroutine nor
 // memory. The result says what it waits for, and [Runtime.Resume] goes on with it,
-// now or after a restart:
+// now or after a restart. That needs a Store.
 //
 //	res, err := rt.Run(ctx, req, sink)
 //	if res.Status == awaken.RunWaiting {
 //		ticket := res.Waiting.Tickets[0]
-//		res, err = rt.Resume(ctx, res.RunID, sink, awaken.Decision{
-//			Target: ticket.TicketID, Action: awaken.ActionResume,
-//		})
+//		res, err = rt.Resume(ctx, res.RunID, sink, ticket.Approve()) // or Edit, Answer, Reject
 //	}
+//
+// A decision's target is the ticket's id, which is the id of its suspension, or the
+// id of the tool call. [Runtime.Decide] reaches a run that is still going on.
 //
 // # Stopping
 //
@@ -106,8 +134,17 @@
 // [Runtime.Cancel] or a cancelled context, or with an error. What it had said is
 // kept.
 //
-// # Reading on
+// # Where things are
 //
-// The file loop.go is one run from start to end. docs/design.md says why things are
-// as they are, docs/state-machines.md shows the lives of runs and calls.
+//	running      Runtime, Config, RunRequest, RunResult, Sink, Event and its types
+//	agents       AgentSpec, ModelSpec, StopCondition, ContextPolicy, Registry
+//	tools        Tool, NewTool, ToolSpec, ToolCall, ToolResult, FrontendTool, Prober
+//	plugins      Plugin, Registrar, Hook, HookCall, Phase, Gate, Transform, Section, Action, Effect
+//	people       Ticket, Suspension, Waiting, Decision
+//	reading      ThreadStore and RunStore: threads, messages, runs, calls
+//	for stores   Store, Commit, Checkpoint, View, Entry, Cursor
+//
+// Beside this package: llm (messages and models), llm/llmtest (a scripted model),
+// state, profile (values outside runs), eventlog (follow a thread from any cursor),
+// store/* (where threads are kept), plugin/* (plugins), awakentest (test your agents).
 package awaken

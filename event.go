@@ -10,9 +10,31 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// Event is something that happened in a run: one of the pointer types in this
-// file. Events are immutable and may be kept. [MarshalEvent] and [UnmarshalEvent]
-// are their JSON.
+// Event is something that happened in a run. Events are immutable and may be kept.
+// [MarshalEvent] and [UnmarshalEvent] are their JSON. It is one of
+//
+//	*RunStart                 run_start                  an activation begins
+//	*StepStart                step_start                 a step begins
+//	*ReasoningDelta           reasoning_delta            a piece of reasoning
+//	*ReasoningEncryptedValue  reasoning_encrypted_value  reasoning for its provider only
+//	*TextDelta                text_delta                 a piece of the answer
+//	*ToolCallStart            tool_call_start            the model begins to ask for a tool
+//	*ToolCallDelta            tool_call_delta            a piece of the arguments
+//	*ToolCallReady            tool_call_ready            the call is complete
+//	*ToolCallCancel           tool_call_cancel           the call is taken back
+//	*StreamReset              stream_reset               deltas are taken back
+//	*InferenceComplete        inference_complete         the model is done
+//	*ToolCallStreamDelta      tool_call_stream_delta     a piece of a tool's output
+//	*ActivitySnapshot         activity_snapshot          what is going on, and progress
+//	*ActivityDelta            activity_delta             a change of it
+//	*ToolCallDone             tool_call_done             a call came out, or waits
+//	*ToolCallResumed          tool_call_resumed          a call that waited came out
+//	*StateDelta               state_delta                the state changed
+//	*StateSnapshot            state_snapshot             the whole state
+//	*MessagesSnapshot         messages_snapshot          the conversation was rewritten
+//	*StepEnd                  step_end                   the step is stored
+//	*RunFinish                run_finish                 the activation is over
+//	*Error                    error                      the run could not be started
 type Event interface {
 	// Type is the event's name in JSON.
 	Type() string
@@ -42,6 +64,7 @@ type RunOutput struct {
 	Response     string    `json:"response"` // text of the last answer
 	Status       RunStatus `json:"status"`
 	StatusReason string    `json:"status_reason,omitempty"`
+	Waiting      *Waiting  `json:"waiting,omitempty"` // whom it waits for, when suspended
 }
 
 // TextDelta is a piece of the answer.
@@ -96,8 +119,10 @@ type ToolCallStreamDelta struct {
 
 // ToolCallResumed says how a call that had been suspended came out.
 type ToolCallResumed struct {
-	TargetID string          `json:"target_id"`
-	Result   json.RawMessage `json:"result"`
+	TargetID  string          `json:"target_id"`
+	Result    json.RawMessage `json:"result"`
+	MessageID string          `json:"message_id,omitempty"` // of the tool message
+	Outcome   CallStatus      `json:"outcome,omitempty"`    // succeeded, failed, cancelled
 }
 
 // ToolCallCancel takes back a ToolCallStart: the call will not be made.
@@ -152,7 +177,8 @@ type InferenceComplete struct {
 	DurationMS int64      `json:"duration_ms"`
 }
 
-// StateSnapshot is the state of the run and the thread.
+// StateSnapshot is the state of the run and the thread. In the process that ran it,
+// keys can be read from it: key.Get(ev.Snapshot).
 type StateSnapshot struct {
 	Snapshot state.Snapshot `json:"snapshot"`
 }
@@ -281,6 +307,9 @@ func UnmarshalEvent(data []byte) (Event, error) {
 	ev := mk()
 	if err := strict.Unmarshal(body, ev); err != nil {
 		return nil, fmt.Errorf("%s event: %w", name, err)
+	}
+	if f, ok := ev.(*RunFinish); ok && f.Termination == (Termination{}) {
+		return nil, fmt.Errorf(`%s event: field "termination" is missing`, name)
 	}
 	return ev, nil
 }

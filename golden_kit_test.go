@@ -535,5 +535,5 @@ func (k *kit) ask(_ context.Context, call *awaken.ToolCall, in struct {
 	if in.Times > 1 && call.Resume.SuspensionID != "again" {
 		return nil, awaken.Suspend((&kitTicket{ID: "again", Action: "ask", Message: "Really?"}).ticket())
 	}
-	return awaken.TextResult(fmt.Sprintf("asked %s; %s of %q said %s", call.Args, call.Resume.Action, call.Resume.Reason, call.Resume.Result)), nil
+	return awaken.TextResult(fmt.Sprintf("asked %s; %s of %q said %s", call.Args, call.Resume.Action, call.Resume.Asked, call.Resume.Result)), nil
 }

@@ -13,14 +13,31 @@ import (
 type Phase uint8
 
 const (
+	// PhaseRunStart is once for each run, after its plugins were activated. A run
+	// that is resumed does not pass it again.
 	PhaseRunStart Phase = iota
+	// PhaseStepStart is once for each step, before anything else of it.
 	PhaseStepStart
+	// PhaseBeforeInference is once for each step, before the request is built; the
+	// built-in actions take effect here.
 	PhaseBeforeInference
+	// PhaseAfterInference is once for each answer, after it was added to the
+	// conversation and before its calls are looked at. HookCall.Reply is set.
 	PhaseAfterInference
+	// PhaseToolGate is once for each call, before the gates are asked, and again when
+	// a suspended call is replayed. HookCall.Tool is set.
 	PhaseToolGate
+	// PhaseBeforeToolExecute is right before a call begins; calls that a gate blocked,
+	// suspended or answered do not pass it. HookCall.Tool is set.
 	PhaseBeforeToolExecute
+	// PhaseAfterToolExecute is once for each call that got past the checks, when it
+	// has its result, whether a tool or a gate gave it. HookCall.Tool and Result are
+	// set.
 	PhaseAfterToolExecute
+	// PhaseStepEnd is once for each step, when its calls are answered or wait.
 	PhaseStepEnd
+	// PhaseRunEnd is once for each run, when it is over. A run that waits has not
+	// ended.
 	PhaseRunEnd
 	phaseCount
 )
@@ -91,7 +108,8 @@ func (c *Command) append(other *Command) {
 }
 
 // Gate is asked about every tool call before it runs; see [Registrar.Gate]. It is
-// pure, and may be asked again about the same call.
+// pure, and may be asked again about the same call: what it records in h is dropped.
+// To refuse a call and let the run go on, answer it with an [ErrorResult].
 type Gate func(ctx context.Context, h *HookCall) (Verdict, error)
 
 // Verdict is a gate's answer. The zero Verdict allows the call. Of several gates

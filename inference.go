@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
@@ -26,9 +27,8 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 		return nil, r.fail(err)
 	}
 	atInference.Hit()
-	began := r.rt.cfg.Now()
 	s := &r.stream
-	*s = stream{r: r, ctx: ctx, open: s.open[:0]}
+	*s = stream{r: r, ctx: ctx, open: s.open[:0], began: r.rt.cfg.Now()}
 	defer s.got.Release()
 	var usage llm.Usage
 	var err error
@@ -57,7 +57,7 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 		InferenceComplete
 		usage llm.Usage
 	}{usage: usage}
-	done.Model, done.DurationMS = r.request.Model, r.rt.cfg.Now().Sub(began).Milliseconds()
+	done.Model, done.DurationMS = r.request.Model, r.rt.cfg.Now().Sub(s.began).Milliseconds()
 	if usage != (llm.Usage{}) {
 		done.Usage = &done.usage
 	}
@@ -116,7 +116,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	}
 	if cancelled {
 		if s.started {
-			r.out.emit(ctx, &InferenceComplete{Model: r.request.Model})
+			r.out.emit(ctx, &InferenceComplete{Model: r.request.Model, DurationMS: r.rt.cfg.Now().Sub(s.began).Milliseconds()})
 		}
 		return r.cancelled(err)
 	}
@@ -171,7 +171,7 @@ func (r *run) buildRequest(ctx context.Context) error {
 	*req = llm.Request{
 		Model:       r.agent.modelSpec.UpstreamModel,
 		System:      r.agent.system,
-		Messages:    r.msgs,
+		Messages:    r.msgs.Clip(),
 		Tools:       r.offered,
 		CachePrompt: r.agent.spec.ContextPolicy != nil && r.agent.spec.ContextPolicy.EnablePromptCache,
 		Routing:     llm.Routing{ThreadID: r.info.ThreadID, RunID: r.info.RunID},
@@ -194,6 +194,9 @@ func (r *run) buildRequest(ctx context.Context) error {
 	}
 	if err := r.apply(&used); err != nil {
 		return err
+	}
+	if len(r.agent.transforms) > 0 { // which may do with them what they like
+		req.System, req.Tools = slices.Clone(req.System), slices.Clone(req.Tools)
 	}
 	for i := range r.agent.transforms {
 		t := &r.agent.transforms[i]
@@ -272,7 +275,7 @@ func (r *run) placeContext(req *llm.Request, stored map[string]ContextMessage, u
 		req.Messages = llm.NewMessages(append(before, req.Messages.Slice()...)...)
 	}
 	if len(after) > 0 {
-		req.Messages = req.Messages.Cut(req.Messages.Len()).Append(after...)
+		req.Messages = req.Messages.Clip().Append(after...)
 	}
 }
 
@@ -281,17 +284,24 @@ type stream struct {
 	r       *run
 	ctx     context.Context
 	got     llm.Collector
-	open    []ToolCallStart // calls that have started and are not complete
+	open    []openCall // calls that have started and were not cancelled
 	started bool
+	inside  bool // in take: a panic is not the model's
 	pieces  int
+	began   time.Time
 	err     error
+}
+
+type openCall struct {
+	ToolCallStart
+	given string // the model's id, which may be empty or not the only one
 }
 
 // receive takes in one stream. It calls the iterator by hand because a range loop
 // over a function would allocate for each variable it shares with its body.
 func (s *stream) receive() error {
 	s.err = nil
-	s.r.agent.model.Stream(s.ctx, &s.r.request)(s.take)
+	s.play()
 	switch {
 	case s.err != nil:
 		return s.err
@@ -303,11 +313,42 @@ func (s *stream) receive() error {
 	return nil
 }
 
+// play runs the model's stream. A model that panics has failed.
+func (s *stream) play() {
+	defer func() {
+		if s.inside {
+			return // the panic is the sink's, and goes on
+		}
+		if v := recover(); v != nil {
+			s.err = &PanicError{fmt.Sprintf("model %q", s.r.request.Model), v, debug.Stack()}
+		}
+	}()
+	s.r.agent.model.Stream(s.ctx, &s.r.request)(s.take)
+}
+
 // take takes in one delta and reports whether it wants more.
 func (s *stream) take(d llm.Delta, err error) bool {
-	if err != nil {
-		s.err = err
-		return false
+	if s.err != nil {
+		return false // as it was told before
+	}
+	s.inside = true
+	s.err = s.add(d, err)
+	s.inside = false
+	return s.err == nil
+}
+
+func (s *stream) add(d llm.Delta, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case s.got.Finished():
+		return &llm.Error{Kind: llm.Provider, Message: "the stream went on after its finish"}
+	case d.Kind == llm.ToolCallStart:
+		d.ID = s.begin(d)
+	case d.Kind == llm.ToolCallDelta:
+		if d.ID = s.meant(d.ID); d.ID == "" {
+			return nil // for a call that has not started
+		}
 	}
 	s.got.Add(d)
 	atDelta.Hit()
@@ -321,21 +362,41 @@ func (s *stream) take(d llm.Delta, err error) bool {
 		out.argsDelta(s.ctx, d.ID, d.Text)
 	case llm.ToolCallStart:
 		out.emit(s.ctx, &ToolCallStart{ID: d.ID, Name: d.Name})
-		s.open = append(s.open, ToolCallStart{d.ID, d.Name})
 	case llm.OpaqueDelta:
 		if o := d.Opaque; o != nil {
 			out.emit(s.ctx, &ReasoningEncryptedValue{EncryptedValue: opaqueText(o)})
 		}
 	default:
-		return true
+		return nil
 	}
 	s.started = true
 	if out.err != nil {
 		s.r.heedSink()
-		s.err = context.Cause(s.ctx)
-		return false
+		return context.Cause(s.ctx)
 	}
-	return true
+	return nil
+}
+
+// begin notes a call and returns its id: the model's, or a new one if that is empty
+// or taken, because everyone else has to tell the calls of a message apart.
+func (s *stream) begin(d llm.Delta) string {
+	id := d.ID
+	if id == "" || slices.ContainsFunc(s.open, func(o openCall) bool { return o.ID == id }) {
+		id = s.r.rt.cfg.NewID()
+	}
+	s.open = append(s.open, openCall{ToolCallStart{id, d.Name}, d.ID})
+	return id
+}
+
+// meant returns the id of the newest call that the model gave this id, or of the
+// newest of all if it gave none; "" if there is no such call.
+func (s *stream) meant(given string) string {
+	for i := len(s.open) - 1; i >= 0; i-- {
+		if o := &s.open[i]; given == "" || o.given == given {
+			return o.ID
+		}
+	}
+	return ""
 }
 
 func opaqueText(o *llm.Opaque) string {
@@ -367,7 +428,7 @@ func (s *stream) goOn(ctx context.Context) {
 	if s.pieces > 1 {
 		msgs = msgs.Cut(msgs.Len() - 2)
 	} else {
-		msgs = msgs.Cut(msgs.Len())
+		msgs = msgs.Clip()
 	}
 	if !said.Empty() {
 		msgs = msgs.Append(said)
@@ -383,7 +444,7 @@ const continuePrompt = "Your answer was cut off because it was too long. Continu
 // whose arguments are not complete, or all of them.
 func (s *stream) cancelOpen(ctx context.Context, reason string, all bool) {
 	complete := s.got.Calls(nil)
-	s.open = slices.DeleteFunc(s.open, func(o ToolCallStart) bool {
+	s.open = slices.DeleteFunc(s.open, func(o openCall) bool {
 		keep := !all && slices.ContainsFunc(complete, func(c llm.ToolCall) bool { return c.ID == o.ID })
 		if !keep {
 			s.r.out.emit(ctx, &ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason})

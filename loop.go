@@ -101,6 +101,9 @@ func (r *run) main() (*RunResult, error) {
 	if e.Type == Failed && e.err == nil {
 		e.err = errors.New(e.Message)
 	}
+	if r.out.err != nil && e.err == nil {
+		e.err = fmt.Errorf("sink: %w", r.out.err)
+	}
 	return r.result(e), e.err
 }
 
@@ -484,7 +487,7 @@ func (r *run) finished(t Termination) *RunFinish {
 		RunFinish
 		out RunOutput
 	}{}
-	ev.out = RunOutput{Response: r.response, Status: r.rec.Status, StatusReason: r.rec.StatusReason}
+	ev.out = RunOutput{Response: r.response, Status: r.rec.Status, StatusReason: r.rec.StatusReason, Waiting: r.rec.Waiting}
 	ev.RunFinish = RunFinish{ThreadID: r.thread, RunID: r.info.RunID, Identity: r.info, Result: &ev.out, Termination: t}
 	return &ev.RunFinish
 }

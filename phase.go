@@ -24,7 +24,7 @@ type about struct {
 
 func (r *run) hookCall(p Phase, in about) *HookCall {
 	r.derive()
-	return &HookCall{Phase: p, Run: r.info, Agent: r.agent.spec, Step: r.index, Messages: r.msgs, Tools: r.offered,
+	return &HookCall{Phase: p, Run: r.info, Agent: r.agent.spec, Step: r.index, Messages: r.msgs.Clip(), Tools: r.offered,
 		Profile: r.rt.cfg.Profile, Tool: in.tool, Result: in.result, Reply: in.reply, Snapshot: r.st.Snapshot()}
 }
 

@@ -59,8 +59,8 @@ func (r *Registrar) Key(keys ...state.AnyKey) { r.to.keys = append(r.to.keys, ke
 
 // On calls h at phase p.
 func (r *Registrar) On(p Phase, h Hook) {
-	if p >= phaseCount {
-		r.to.problem("bad_phase", "plugin %q registers a hook for %s", r.plugin, p)
+	if p >= phaseCount || h == nil {
+		r.to.problem("bad_hook", "plugin %q registers a hook that is nil, or for a phase that does not exist (%d)", r.plugin, p)
 		return
 	}
 	if r.active {
@@ -70,6 +70,10 @@ func (r *Registrar) On(p Phase, h Hook) {
 
 // Gate asks g about every tool call.
 func (r *Registrar) Gate(g Gate) {
+	if g == nil {
+		r.to.problem("bad_gate", "plugin %q registers a gate that is nil", r.plugin)
+		return
+	}
 	if r.active {
 		r.to.gates = append(r.to.gates, ownedGate{r.plugin, g})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/internal/schema"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
 )
 
 // Registry is an immutable set of agents and what they are made of. Each agent is
@@ -23,6 +24,7 @@ type Registry struct {
 	providers map[string]llm.Model
 	tools     []*toolEntry
 	plugins   map[string]Plugin
+	keys      []state.AnyKey
 }
 
 type agentSlot struct {
@@ -40,6 +42,7 @@ func NewRegistry(cfg Config) (*Registry, error) {
 		models:    make(map[string]*ModelSpec, len(cfg.Models)),
 		providers: maps.Clone(cfg.Providers),
 		plugins:   make(map[string]Plugin, len(cfg.Plugins)),
+		keys:      slices.Clone(cfg.Keys),
 	}
 	var problems []Diagnostic
 	problem := func(code, namespace, id, format string, args ...any) {

@@ -118,7 +118,7 @@ func (r *resolved) lookUp(reg *Registry) {
 // Stage 2: plugins, sections, state keys.
 func (r *resolved) loadPlugins(reg *Registry) {
 	spec := r.spec
-	r.keys = builtinKeys()
+	r.keys = append(builtinKeys(), reg.keys...)
 	for _, h := range builtinActions() {
 		r.actions[h.name] = ownedAction{"runtime", h}
 	}
@@ -214,6 +214,7 @@ func (r *resolved) collectTools(reg *Registry) {
 			r.offered = append(r.offered, r.allTools[id].desc)
 		}
 	}
+	r.offered = slices.Clip(r.offered)
 	r.checkPermissionRules()
 }
 

@@ -628,7 +628,7 @@ func (r *run) takeDecision(c *call, d Decision) {
 		if len(result) == 0 {
 			result = res.resumed()
 		}
-		r.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: result})
+		r.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: result, MessageID: c.message.ID, Outcome: s.Status})
 	}
 }
 

@@ -164,7 +164,9 @@ type RunRequest struct {
 	// AgentID names the agent. "" means the thread's active agent, or the one that
 	// ran last on the thread, or "default".
 	AgentID string `json:"agent_id,omitempty"`
-	// ThreadID names the conversation; "" starts a new one.
+	// ThreadID names the conversation; "" starts a new one. On a thread whose run
+	// waits, a new user message goes on with that run and withdraws the calls that
+	// wait; with another RunID it is an ErrConflict.
 	ThreadID string         `json:"thread_id,omitempty"`
 	Messages []*llm.Message `json:"messages,omitempty"`
 

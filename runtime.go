@@ -67,8 +67,8 @@ func (rt *Runtime) Publish(reg *Registry) { rt.registry.Store(reg) }
 // A nil sink discards them.
 //
 // The result is nil only if the run could not be started; sink then gets one Error
-// event. A run that was cancelled, stopped, blocked or suspended is not an error;
-// a run that failed is one, and has a result.
+// event. A run that was cancelled, stopped, blocked or suspended is not an error; a
+// run that failed is one, and has a result, and so is a run whose sink failed.
 //
 // Cancelling ctx cancels the run: it keeps what it has and finishes as cancelled.
 func (rt *Runtime) Run(ctx context.Context, req RunRequest, sink Sink) (*RunResult, error) {

@@ -222,6 +222,27 @@ type WaitingTicket struct {
 	UpdatedAt  int64           `json:"updated_at"`
 }
 
+// Approve is the decision to let the call go on.
+func (t *WaitingTicket) Approve() Decision {
+	return Decision{Target: t.TicketID, Action: ActionResume}
+}
+
+// Edit is the decision to let the call go on with other arguments.
+func (t *WaitingTicket) Edit(args json.RawMessage) Decision {
+	return Decision{Target: t.TicketID, Action: ActionResume, Arguments: args}
+}
+
+// Answer is the decision to go on with a result: the call's own result, or its new
+// arguments, as its resume mode says.
+func (t *WaitingTicket) Answer(result json.RawMessage) Decision {
+	return Decision{Target: t.TicketID, Action: ActionResume, Result: result}
+}
+
+// Reject is the decision not to make the call. The model is told the reason.
+func (t *WaitingTicket) Reject(reason string) Decision {
+	return Decision{Target: t.TicketID, Action: ActionCancel, Reason: reason}
+}
+
 // laidOver returns args with the fields of patch laid over it, or patch when
 // either is not an object.
 func laidOver(args, patch json.RawMessage) json.RawMessage {

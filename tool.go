@@ -92,7 +92,10 @@ const (
 )
 
 // ToolCall is one call: what was asked, by whom, in which state. Updates recorded
-// in it are committed with the result. It is valid until Call returns.
+// in it are committed with the result; their keys must be registered, by a plugin or
+// in Config.Keys. Calls that run at the same time must not write the same exclusive
+// key: the later one fails, although the tool has run. It is valid until Call
+// returns.
 type ToolCall struct {
 	ID   string          // the model's id of the call
 	Tool string          // the tool's id
@@ -116,7 +119,7 @@ type ToolCall struct {
 type Resumption struct {
 	Decision
 	SuspensionID string
-	Reason       string // why the call was suspended
+	Asked        string // what the person was asked
 }
 
 // Progress reports how far the call is. The fields of p that name the call and
@@ -125,15 +128,19 @@ func (c *ToolCall) Progress(p Progress) {
 	p.Schema = progressSchema
 	p.NodeID = "tool_call:" + c.ID
 	p.CallID, p.ToolName = c.ID, c.Tool
-	p.RunID, p.ThreadID, p.ParentRunID = c.Run.RunID, c.Run.ThreadID, c.Run.ParentRunID
+	run := c.Run
+	if run == nil { // called by hand, in a test
+		run = &RunInfo{}
+	}
+	p.RunID, p.ThreadID, p.ParentRunID = run.RunID, run.ThreadID, run.ParentRunID
 	if p.Status == "" {
 		p.Status = "running"
 	}
 	if p.ParentNodeID == "" {
-		p.ParentNodeID = "run:" + c.Run.RunID
-		if c.Run.ParentToolCallID != "" {
-			p.ParentCallID = c.Run.ParentToolCallID
-			p.ParentNodeID = "tool_call:" + c.Run.ParentToolCallID
+		p.ParentNodeID = "run:" + run.RunID
+		if run.ParentToolCallID != "" {
+			p.ParentCallID = run.ParentToolCallID
+			p.ParentNodeID = "tool_call:" + run.ParentToolCallID
 		}
 	}
 	content, err := json.Marshal(p)
@@ -197,9 +204,10 @@ type Progress struct {
 }
 
 // NewTool returns a tool that decodes its arguments into In, calls fn, and encodes
-// Out as the result. The arguments are checked against In's JSON Schema first
-// (`json` tags name and `jsonschema` tags describe the properties). When Out is
-// *ToolResult, fn has full control of the result.
+// Out as the result. In's JSON Schema is inferred: `json` tags name the properties, a
+// `jsonschema` tag is a property's description. A run checks arguments against it
+// before it calls the tool. When Out is *ToolResult, fn has full control of the
+// result.
 //
 // NewTool panics if spec has no ID or no schema can be inferred for In: those are
 // mistakes in the program.

@@ -239,7 +239,7 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 	if c.resume == nil && s.Decision != nil {
 		c.resume = &Resumption{Decision: *s.Decision, SuspensionID: s.SuspensionID()}
 		if s.Ticket != nil {
-			c.resume.Reason = s.Ticket.Suspension.Message
+			c.resume.Asked = s.Ticket.Suspension.Message
 		}
 	}
 	if d := s.Decision; d != nil && s.Status == CallResuming {
@@ -498,10 +498,14 @@ func (r *run) capped(c *call, res *ToolResult) *ToolResult {
 // the next commit holds.
 func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, cmd *Command) *end {
 	res.ToolName = c.state.ToolName
+	var failed *end
 	if cmd != nil {
 		if err := r.submitCall(w, cmd); err != nil {
-			res = ErrorResult("state", fmt.Sprintf("tool %q: %v", c.state.ToolName, err))
+			res = ErrorResult("state", fmt.Sprintf("tool %q has run, but what it recorded could not be applied: %v", c.state.ToolName, err))
 			res.ToolName = c.state.ToolName
+			if _, conflict := errors.AsType[*state.ConflictError](err); !conflict { // a mistake in the program
+				failed = r.fail(fmt.Errorf("tool %q: %w", c.state.ToolName, err))
+			}
 		}
 	}
 	s := r.edit(c)
@@ -509,11 +513,9 @@ func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, c
 	if res.Status == ToolError {
 		s.Status = CallFailed
 	}
-	var failed *end
 	if c.tc != nil && (len(r.agent.hooks[PhaseAfterToolExecute]) > 0 || len(r.due(PhaseAfterToolExecute)) > 0) {
 		if err := r.phase(detached(ctx), PhaseAfterToolExecute, about{tool: c.tc, result: res}); err != nil {
-			failed = r.fail(err)
-			if failed.lost {
+			if failed = r.fail(err); failed.lost {
 				return failed
 			}
 		}
@@ -533,7 +535,7 @@ func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, c
 func (r *run) holdOutcome(c *call, outcome CallStatus) {
 	s := c.state
 	if s.Ticket != nil {
-		r.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: s.Result.resumed()})
+		r.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: s.Result.resumed(), MessageID: c.message.ID, Outcome: s.Status})
 	} else {
 		r.out.hold(&ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome})
 	}
@@ -738,8 +740,11 @@ func (r *run) abort(w *crew, e *end) *end {
 	return e
 }
 
-// interruption says why the calls that are left get no result.
-func interruption(e *end) string {
+// interruption says why a call that is left gets no result.
+func interruption(s *CallState, e *end) string {
+	if s.StartedAt == 0 {
+		return fmt.Sprintf("[Tool execution was interrupted] the call was not made, the run ended: %s", e.Termination)
+	}
 	return fmt.Sprintf("[Tool execution was interrupted] the run ended: %s", e.Termination)
 }
 
@@ -752,7 +757,7 @@ func (r *run) closeCalls(e *end) {
 			continue
 		}
 		closed = true
-		res := ErrorResult("", interruption(e))
+		res := ErrorResult("", interruption(c.state, e))
 		res.ToolName = c.state.ToolName
 		if c.state.StartedAt != 0 && c.state.Effect == Effectful && c.state.Status == CallRunning {
 			res.Message += "; it had begun, and whether it took effect is not known"

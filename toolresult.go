@@ -140,8 +140,8 @@ func (e *suspendError) Error() string {
 	return "suspended: " + e.ticket.Suspension.Message
 }
 
-// resultOf turns what a tool returned into a result, or into an error that ends
-// the run.
+// resultOf turns what a tool returned into a result of its own, or into an error
+// that ends the run. What the tool returned stays the tool's.
 func resultOf(tool string, r *ToolResult, err error) (*ToolResult, error) {
 	if err != nil {
 		if s, ok := errors.AsType[*suspendError](err); ok {
@@ -156,18 +156,40 @@ func resultOf(tool string, r *ToolResult, err error) (*ToolResult, error) {
 			r.Metadata = map[string]any{"timed_out": true}
 		}
 	}
-	if r == nil {
-		r = &ToolResult{}
+	res := &ToolResult{}
+	if r != nil {
+		*res = *r
 	}
-	r.ToolName = tool
-	if r.Status == "" {
-		r.Status = ToolSuccess
-		if r.Suspension != nil {
-			r.Status = ToolPending
+	res.ToolName = tool
+	if res.Status == "" {
+		res.Status = ToolSuccess
+		if res.Suspension != nil {
+			res.Status = ToolPending
 		}
 	}
-	if len(r.Data) > 0 && !json.Valid(r.Data) {
-		return ErrorResult("internal", fmt.Sprintf("tool %q returned data that is not JSON", tool)), nil
+	if bad := res.check(); bad != "" {
+		return ErrorResult("internal", fmt.Sprintf("tool %q returned %s", tool, bad)), nil
 	}
-	return r, nil
+	if res.Status == ToolPending && res.Suspension == nil {
+		res.Suspension = &Ticket{}
+	}
+	return res, nil
+}
+
+// check says what no store could keep of a result.
+func (r *ToolResult) check() string {
+	switch r.Status {
+	case ToolSuccess, ToolPending, ToolError:
+	default:
+		return fmt.Sprintf("the status %q, want success, pending or error", r.Status)
+	}
+	if len(r.Data) > 0 && !json.Valid(r.Data) {
+		return "data that is not JSON"
+	}
+	if len(r.Metadata) > 0 {
+		if _, err := json.Marshal(r.Metadata); err != nil {
+			return fmt.Sprintf("metadata that has no JSON: %v", err)
+		}
+	}
+	return ""
 }

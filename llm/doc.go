@@ -15,5 +15,5 @@
 // Everything that changes how a model behaves (retry, failover, recording) is a
 // function from Model to Model, as an http.RoundTripper wraps another.
 //
-// The package imports only the standard library and knows nothing of agents.
+// The package links only the standard library and knows nothing of agents.
 package llm

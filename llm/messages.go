@@ -79,6 +79,9 @@ func (m Messages) Slice() []*Message {
 	return append(append(out, m.head...), m.tail...)
 }
 
+// Clip returns m so that what is appended to the result does not touch m.
+func (m Messages) Clip() Messages { return m.Cut(m.Len()) }
+
 // Cut returns m without the messages from index i on. What is appended to the
 // result does not touch m.
 func (m Messages) Cut(i int) Messages {

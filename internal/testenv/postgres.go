@@ -1,0 +1,192 @@
+//go:build unix
+
+package testenv
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Postgres is a PostgreSQL server for the tests of one package. It listens on a unix
+// socket in a folder of its own, and both are gone when the test process is, however
+// that ends:
+//
+//	func TestMain(m *testing.M) { os.Exit(testenv.WithPostgres(m, &server)) }
+type Postgres struct {
+	dir       string
+	bin       string
+	cred      *syscall.Credential // nil: as ourselves
+	stdin     io.Closer           // closing it ends the server
+	cmd       *exec.Cmd
+	databases atomic.Int64
+}
+
+// WithPostgres runs the tests of a package with a server at *p, and returns their
+// exit status.
+func WithPostgres(m *testing.M, p **Postgres, settings ...string) int {
+	server, err := StartPostgres(settings...)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testenv:", err)
+		return 1
+	}
+	defer server.Stop()
+	*p = server
+	return m.Run()
+}
+
+// guard starts the server, and stops it when our end of its standard input is closed,
+// be it because this process died. Then it removes the folder.
+const guard = `
+trap '' INT TERM HUP
+"$1/postgres" -D "$2/data" -k "$2" $3 >"$2/log" 2>&1 </dev/null &
+read -r _
+kill -QUIT $!
+wait $!
+rm -rf "$2"
+`
+
+// StartPostgres makes a cluster and starts it. Settings, such as fsync=on, are added
+// to those that make tests fast: nothing is synced to the disk.
+func StartPostgres(settings ...string) (_ *Postgres, err error) {
+	p := &Postgres{}
+	if p.bin, err = findPostgres(); err != nil {
+		return nil, err
+	}
+	if os.Geteuid() == 0 { // the server refuses to run as root
+		if p.cred, err = unprivileged(); err != nil {
+			return nil, err
+		}
+	}
+	// The path of a unix socket may have about 100 bytes, so not in a test's folder.
+	if p.dir, err = os.MkdirTemp("/tmp", "pg"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(p.dir))
+		}
+	}()
+	if p.cred != nil {
+		if err := os.Chown(p.dir, int(p.cred.Uid), int(p.cred.Gid)); err != nil {
+			return nil, err
+		}
+	}
+	initdb := p.command(filepath.Join(p.bin, "initdb"), "-D", filepath.Join(p.dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	var flags []string
+	for _, s := range append([]string{"listen_addresses=", "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=100", "autovacuum=off"}, settings...) {
+		flags = append(flags, "-c", s)
+	}
+	p.cmd = p.command("/bin/sh", "-c", guard, "sh", p.bin, p.dir, strings.Join(flags, " "))
+	p.cmd.SysProcAttr.Setpgid = true // an interrupt from the terminal is for the tests
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	if err := p.await(); err != nil {
+		return nil, errors.Join(err, p.Stop())
+	}
+	return p, nil
+}
+
+// command is a command that runs as the server's user.
+func (p *Postgres) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.cred}
+	return cmd
+}
+
+// await returns when the server answers.
+func (p *Postgres) await() error {
+	var err error
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if err = p.psql("SELECT 1"); err == nil {
+			return nil
+		}
+	}
+	log, _ := os.ReadFile(filepath.Join(p.dir, "log"))
+	return fmt.Errorf("postgres did not start: %w\n%s", err, log)
+}
+
+func (p *Postgres) psql(sql string) error {
+	cmd := exec.Command(filepath.Join(p.bin, "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", p.dir, "-U", "postgres", "-d", "postgres", "-c", sql)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("psql: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// Stop ends the server and removes its folder.
+func (p *Postgres) Stop() error {
+	return errors.Join(p.stdin.Close(), p.cmd.Wait())
+}
+
+// Database makes an empty database and returns its URL.
+func (p *Postgres) Database(tb testing.TB) string {
+	tb.Helper()
+	name := fmt.Sprintf("test%d", p.databases.Add(1))
+	if err := p.psql("CREATE DATABASE " + name); err != nil {
+		tb.Fatal(err)
+	}
+	return "postgres:///" + name + "?user=postgres&host=" + p.dir
+}
+
+// findPostgres returns the folder of the newest server's programs.
+func findPostgres() (string, error) {
+	dirs, err := filepath.Glob("/usr/lib/postgresql/*/bin") // where Debian puts them
+	if err != nil {
+		return "", err
+	}
+	version := func(dir string) int {
+		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(dir)))
+		return n
+	}
+	slices.SortFunc(dirs, func(a, b string) int { return version(b) - version(a) })
+	if path, err := exec.LookPath("initdb"); err == nil {
+		dirs = append(dirs, filepath.Dir(path))
+	}
+	for _, dir := range dirs {
+		if _, err := os.Stat(filepath.Join(dir, "postgres")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", errors.New("no PostgreSQL server found, which these tests need: scripts/test installs one, " +
+		"or do it by hand with apt-get install postgresql")
+}
+
+// unprivileged is who runs the server when we are root.
+func unprivileged() (*syscall.Credential, error) {
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		if u, err = user.Lookup("nobody"); err != nil {
+			return nil, err
+		}
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}

@@ -1,0 +1,337 @@
+// Package file keeps threads, runs and profiles in a folder: no server, no database,
+// and everything in it can be read with a pager.
+//
+//	store, err := file.Open("/var/lib/myapp/awaken", nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer store.Close()
+//
+// # What is in the folder
+//
+//	journals/<thread>.log                 everything about a thread, appended and synced with each change
+//	profiles/<namespace>/<key>.json       profile entries
+//	index                                 where to find what in the journals; made again when it is missing
+//	threads/<thread>.json                 copies for people to read, written when a run ends or waits,
+//	message_records/<thread>/<seq>.json     and when the store is closed
+//	thread_states/<thread>.json
+//	runs/<run>.json
+//
+// The journals and the profiles are the truth. The copies are never read back and are
+// not synced: after a power cut they may be older than the journal until the thread is
+// next used or the store is closed.
+//
+// When a method that changes something returns nil, the change is on disk. If the
+// process or the machine dies in the middle of a change, the next Open finds the
+// journal as it was before or after that change, never in between.
+//
+// # What it is not
+//
+// One process at a time can open a folder; Open fails with [ErrLocked] otherwise.
+// Folders on network file systems are not supported: their locks and their syncs
+// promise less than they say. A [Store] is scoped to one tenant, as every store is:
+// give each tenant a folder of its own.
+package file
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/failpoint"
+)
+
+// ErrLocked means that another process, or another Store of this one, has the folder.
+var ErrLocked = errors.New("folder is in use")
+
+// ErrClosed is returned by every method of a Store that was closed.
+var ErrClosed = errors.New("file store is closed")
+
+// The places where a crash test stops the process.
+var (
+	atWrite     = failpoint.New("file.before_write")
+	atWritten   = failpoint.New("file.after_write") // before it is synced
+	atSynced    = failpoint.New("file.after_sync")
+	atProject   = failpoint.New("file.before_projection")
+	atProjected = failpoint.New("file.after_projection")
+)
+
+// format is the version of the layout. A folder with a higher one is refused.
+const format = 1
+
+// Permissions: conversations are private.
+const (
+	dirMode  = 0o700
+	fileMode = 0o600
+)
+
+// Options are choices that all have defaults.
+type Options struct {
+	// Cache is how many bytes of threads are kept in memory, about; default 256 MiB.
+	// A negative number keeps none. What a commit costs does not depend on it.
+	Cache int64
+	// Files is how many journals are kept open; default 256.
+	Files int
+	// NoCopies leaves out the copies for people to read.
+	NoCopies bool
+	// Logger hears about torn journals that were cut and copies that could not be
+	// written. Nil discards.
+	Logger *slog.Logger
+	// Now is the clock of profile entries; default time.Now.
+	Now func() time.Time
+}
+
+// Store implements [awaken.Store], [awaken.EventLog] and [awaken.ThreadEditor].
+type Store struct {
+	opts     Options
+	root     *os.Root
+	journals *os.Root
+	unlock   func() error
+	files    handles
+	sync     func(*os.File) error
+
+	life   sync.RWMutex // held for reading by every method, for writing by Close
+	closed bool
+
+	// edit is held while threads are forked and deleted. Locks are taken in this
+	// order: edit, a thread's copying, a thread's writing, that of the thread it was
+	// forked from, mu.
+	edit sync.Mutex
+
+	saving sync.Mutex // while the index is written
+
+	mu      sync.Mutex // guards everything below, and what thread and body say
+	threads map[string]*thread
+	runs    map[string]*runRef
+	clock   int64 // grows with every commit, to order threads and runs
+	grown   int64 // bytes written to journals since the index was saved
+	indexed int64 // size of the saved index
+	cache   cache
+}
+
+// Open opens the store in a folder, which is made if it is not there.
+func Open(dir string, opts *Options) (*Store, error) { return open(dir, opts, (*os.File).Sync) }
+
+func open(dir string, opts *Options, sync func(*os.File) error) (_ *Store, err error) {
+	s := &Store{sync: sync, threads: map[string]*thread{}, runs: map[string]*runRef{}}
+	if opts != nil {
+		s.opts = *opts
+	}
+	switch {
+	case s.opts.Cache == 0:
+		s.opts.Cache = 256 << 20
+	case s.opts.Cache < 0:
+		s.opts.Cache = 0
+	}
+	if s.opts.Files <= 0 {
+		s.opts.Files = 256
+	}
+	if s.opts.Logger == nil {
+		s.opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if s.opts.Now == nil {
+		s.opts.Now = time.Now
+	}
+	if dir, err = filepath.Abs(dir); err != nil { // so that errors say which folder it was
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("open file store %s: %w", dir, err), s.release())
+		}
+	}()
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return nil, err
+	}
+	if s.root, err = os.OpenRoot(dir); err != nil {
+		return nil, err
+	}
+	if s.unlock, err = lock(s.root, ".lock"); err != nil {
+		return nil, err
+	}
+	if err := s.checkFormat(); err != nil {
+		return nil, err
+	}
+	if err := s.root.MkdirAll("journals", dirMode); err != nil {
+		return nil, err
+	}
+	if s.journals, err = s.root.OpenRoot("journals"); err != nil {
+		return nil, err
+	}
+	if err := s.syncDir(s.root, "."); err != nil {
+		return nil, err
+	}
+	s.files = handles{root: s.journals, max: s.opts.Files}
+	if err := s.recover(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// checkFormat refuses a folder that a later version has written.
+func (s *Store) checkFormat() error {
+	var have struct {
+		Format int `json:"format"`
+	}
+	data, err := s.root.ReadFile("format.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.replace(s.root, "format.json", fmt.Appendf(nil, "{\"format\":%d}\n", format))
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, &have); err != nil || have.Format < 1 {
+		return fmt.Errorf("format.json says %q, want {\"format\":%d}", bytes.TrimSpace(data), format)
+	}
+	if have.Format > format {
+		return fmt.Errorf("the folder has format %d, and this program knows only up to %d: it was written by a later version", have.Format, format)
+	}
+	return nil
+}
+
+// recover finds the threads, cuts what was half written when the last process died,
+// and finishes what it had begun.
+func (s *Store) recover() error {
+	index := s.loadIndex()
+	names, err := listDir(s.journals, ".")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, ".log") {
+			if err := s.recoverThread(name, index); err != nil {
+				return err
+			}
+		}
+	}
+	var doomed []*thread
+	for _, t := range s.threads {
+		if t.doomed != nil {
+			doomed = append(doomed, t)
+		}
+	}
+	for _, t := range doomed {
+		if err := s.bury(t, *t.doomed); err != nil {
+			return fmt.Errorf("finish deleting thread %q: %w", t.ID, err)
+		}
+	}
+	return s.cleanProfiles()
+}
+
+// Close writes the copies and the index, and gives the folder free. It waits for
+// methods that are under way.
+func (s *Store) Close() error {
+	s.life.Lock()
+	defer s.life.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	// The index comes first because it saves time and the copies take some. It is saved
+	// again to remember which copies there are.
+	err := s.saveIndex()
+	stale := false
+	for _, t := range s.stale() {
+		stale = true
+		s.project(t)
+	}
+	if stale {
+		err = errors.Join(err, s.saveIndex())
+	}
+	return errors.Join(err, s.release())
+}
+
+// release closes what is open.
+func (s *Store) release() error {
+	err := s.files.closeAll()
+	if s.journals != nil {
+		err = errors.Join(err, s.journals.Close())
+	}
+	if s.unlock != nil {
+		err = errors.Join(err, s.unlock())
+	}
+	if s.root != nil {
+		err = errors.Join(err, s.root.Close())
+	}
+	return err
+}
+
+// enter begins a method, unless the store is closed. The method ends with
+// s.life.RUnlock.
+func (s *Store) enter() error {
+	s.life.RLock()
+	if s.closed {
+		s.life.RUnlock()
+		return ErrClosed
+	}
+	return nil
+}
+
+// syncDir makes the names in a folder durable.
+func (s *Store) syncDir(root *os.Root, name string) error {
+	d, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	err = syncFolder(d, s.sync)
+	return errors.Join(err, d.Close())
+}
+
+// replace writes a file as a whole, all or nothing, and makes it durable.
+func (s *Store) replace(root *os.Root, name string, data []byte) error {
+	return s.replaceVia(root, name, name+".tmp", data)
+}
+
+func (s *Store) replaceVia(root *os.Root, name, tmp string, data []byte) error {
+	err := func() error {
+		f, err := root.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, fileMode)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		if err == nil {
+			err = s.sync(f)
+		}
+		return errors.Join(err, f.Close())
+	}()
+	if err == nil {
+		err = root.Rename(tmp, name)
+	}
+	if err != nil {
+		_ = root.Remove(tmp)
+		return err
+	}
+	return s.syncDir(root, filepath.Dir(name))
+}
+
+// listDir returns the names in a folder, sorted. A folder that is not there is empty.
+func listDir(root *os.Root, name string) ([]string, error) {
+	d, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Readdirnames(-1)
+	slices.Sort(names)
+	return names, errors.Join(err, d.Close())
+}
+
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+var (
+	_ awaken.Store        = (*Store)(nil)
+	_ awaken.EventLog     = (*Store)(nil)
+	_ awaken.ThreadEditor = (*Store)(nil)
+)

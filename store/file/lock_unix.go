@@ -1,0 +1,41 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// lock takes the folder for this Store. The system gives it free when the process
+// ends, however it ends.
+func lock(root *os.Root, name string) (unlock func() error, err error) {
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		who, _ := io.ReadAll(io.LimitReader(f, 32))
+		err = fmt.Errorf("%w by process %s", ErrLocked, strings.TrimSpace(string(who)))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	// Who has it is for the message above only.
+	if err := f.Truncate(0); err == nil {
+		_, _ = fmt.Fprintln(f, os.Getpid())
+	}
+	return f.Close, nil
+}
+
+func syncFolder(d *os.File, sync func(*os.File) error) error { return sync(d) }

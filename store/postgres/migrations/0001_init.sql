@@ -1,0 +1,231 @@
+-- Threads, runs and profiles. The tenant leads every key. Times are unix ms, except
+-- where a comment says otherwise. {p} is the prefix of all names. Ids are compared
+-- byte by byte, whatever the database's language.
+--
+-- Some columns change with every commit; the free space in their tables' pages lets
+-- PostgreSQL change the rows in place.
+
+CREATE SEQUENCE {p}_clock; -- counts commits; orders threads and runs
+
+CREATE TABLE {p}_threads (
+	tenant     text COLLATE "C" NOT NULL,
+	id         text COLLATE "C" NOT NULL,
+	parent     text COLLATE "C" NOT NULL DEFAULT '',
+	title      text   NOT NULL DEFAULT '',
+	custom     text,                       -- JSON object
+	created    bigint NOT NULL DEFAULT 0,
+	updated    bigint NOT NULL DEFAULT 0,
+	touched    bigint NOT NULL DEFAULT 0,  -- the clock at the last commit
+	fence      bigint NOT NULL DEFAULT 0,
+	generation bigint NOT NULL DEFAULT 0,
+	committed  bigint NOT NULL DEFAULT 0,  -- number of the owner's last commit
+	messages   bigint NOT NULL DEFAULT 0,  -- length of the log
+	last_seq   bigint NOT NULL DEFAULT 0,  -- highest number in the log of events
+	posted     bigint NOT NULL DEFAULT 0,  -- inbox items that were ever posted
+	unread     bigint NOT NULL DEFAULT 0,  -- inbox items that no commit has read
+	open_run   text   NOT NULL DEFAULT '', -- the latest run, while it is not done
+	latest_run text   NOT NULL DEFAULT '',
+	fork_of    text COLLATE "C",           -- holds the first fork_seq messages, with those it is itself a fork of
+	fork_seq   bigint NOT NULL DEFAULT 0,
+	PRIMARY KEY (tenant, id)
+) WITH (fillfactor = 70);
+CREATE INDEX {p}_threads_touched ON {p}_threads (tenant, touched DESC, id);
+CREATE INDEX {p}_threads_parent ON {p}_threads (tenant, parent, touched DESC, id) WHERE parent <> '';
+CREATE INDEX {p}_threads_fork_of ON {p}_threads (tenant, fork_of, fork_seq) WHERE fork_of IS NOT NULL;
+
+CREATE TABLE {p}_messages (
+	tenant  text COLLATE "C" NOT NULL,
+	thread  text COLLATE "C" NOT NULL,
+	seq     bigint NOT NULL, -- from 1
+	created bigint NOT NULL,
+	data    text   NOT NULL, -- JSON
+	PRIMARY KEY (tenant, thread, seq)
+);
+
+-- The log of events: one row holds the entries of one commit, since that is how they
+-- are written and mostly read.
+CREATE TABLE {p}_entries (
+	tenant text COLLATE "C" NOT NULL,
+	thread text COLLATE "C" NOT NULL,
+	last   bigint NOT NULL, -- highest number in the row
+	stamp  bigint NOT NULL, -- the clock at its commit
+	epoch  bigint NOT NULL, -- highest in the row
+	run    text COLLATE "C", -- whose entries these are; NULL if not all are of one run
+	data   text   NOT NULL, -- JSON array
+	PRIMARY KEY (tenant, thread, last, stamp)
+);
+CREATE INDEX {p}_entries_run ON {p}_entries (tenant, thread, run, last);
+
+CREATE TABLE {p}_runs (
+	tenant text COLLATE "C" NOT NULL,
+	id     text COLLATE "C" NOT NULL,
+	thread text COLLATE "C" NOT NULL,
+	status text COLLATE "C" NOT NULL,
+	born   bigint NOT NULL, -- the clock at the first commit
+	data   text   NOT NULL, -- JSON
+	PRIMARY KEY (tenant, id)
+) WITH (fillfactor = 70);
+CREATE INDEX {p}_runs_born ON {p}_runs (tenant, born DESC, id);
+CREATE INDEX {p}_runs_thread ON {p}_runs (tenant, thread, born DESC, id);
+CREATE INDEX {p}_runs_status ON {p}_runs (tenant, status, born DESC, id);
+
+-- The ledger.
+CREATE TABLE {p}_calls (
+	tenant text COLLATE "C" NOT NULL,
+	run    text COLLATE "C" NOT NULL,
+	step   bigint NOT NULL,
+	idx    bigint NOT NULL,
+	status text   NOT NULL,
+	data   text   NOT NULL, -- JSON
+	PRIMARY KEY (tenant, run, step, idx)
+);
+
+CREATE TABLE {p}_state (
+	tenant text COLLATE "C" NOT NULL,
+	thread text COLLATE "C" NOT NULL,
+	run    text COLLATE "C" NOT NULL, -- '' for state of the thread
+	key    text COLLATE "C" NOT NULL,
+	value  text NOT NULL, -- JSON
+	PRIMARY KEY (tenant, thread, run, key)
+) WITH (fillfactor = 70);
+
+CREATE TABLE {p}_inbox (
+	tenant text COLLATE "C" NOT NULL,
+	thread text COLLATE "C" NOT NULL,
+	id     text COLLATE "C" NOT NULL,
+	pos    bigint NOT NULL,
+	data   text, -- JSON; NULL once the item was read, for the id to be known
+	PRIMARY KEY (tenant, thread, id)
+);
+CREATE INDEX {p}_inbox_unread ON {p}_inbox (tenant, thread, pos) WHERE data IS NOT NULL;
+
+CREATE TABLE {p}_profiles (
+	tenant    text COLLATE "C" NOT NULL,
+	namespace text COLLATE "C" NOT NULL,
+	key       text COLLATE "C" NOT NULL,
+	value     text   NOT NULL, -- JSON
+	updated   bigint NOT NULL, -- unix ns
+	PRIMARY KEY (tenant, namespace, key)
+);
+CREATE INDEX {p}_profiles_key ON {p}_profiles (tenant, key);
+
+-- Makes a commit, all or nothing, or says why not:
+--
+--     0  made, or made before; the inbox is empty
+--     1  made, or made before; the inbox is not empty
+--    -1  there is no such thread
+--    -2  another owner has it
+--    -3  it was interrupted
+--    -4  the inbox has items that were not read
+--    -5  the run's record is invalid, and nothing else is wrong
+--   -10 - n  the log has n messages
+--
+-- The thread's row is locked from the first statement on, so commits, posts and
+-- acquisitions of a thread come one after the other.
+CREATE FUNCTION {p}_commit(
+	p_tenant text, p_thread text, p_fence bigint, p_number bigint, p_generation bigint, p_begins boolean, p_rest boolean, p_valid boolean,
+	p_time bigint, p_expect bigint, p_parent text,
+	p_run text, p_run_thread text, p_status text, p_run_data text,
+	p_messages text[],
+	p_last bigint, p_epoch bigint, p_entry_run text, p_entries text,
+	p_steps bigint[], p_indexes bigint[], p_statuses text[], p_calls text[],
+	p_state_runs text[], p_keys text[], p_values text[],
+	p_read text[]
+) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	t       record;
+	stamp   bigint;
+	n_read  bigint := 0;
+	n_left  bigint;
+BEGIN
+	IF cardinality(p_read) > 0 THEN -- only the owner reads, so nobody changes this meanwhile
+		SELECT count(*) INTO n_read FROM {p}_inbox i
+			WHERE i.tenant = p_tenant AND i.thread = p_thread AND i.id = ANY (p_read) AND i.data IS NOT NULL;
+	END IF;
+	LOOP
+		UPDATE {p}_threads h SET
+			committed = p_number, updated = p_time, touched = nextval('{p}_clock'),
+			parent = CASE h.created WHEN 0 THEN p_parent ELSE h.parent END,
+			created = CASE h.created WHEN 0 THEN p_time ELSE h.created END,
+			messages = h.messages + cardinality(p_messages), last_seq = greatest(h.last_seq, p_last), unread = h.unread - n_read,
+			latest_run = p_run, open_run = CASE p_status WHEN 'done' THEN '' ELSE p_run END
+		WHERE h.tenant = p_tenant AND h.id = p_thread AND p_valid
+			AND h.fence = p_fence AND (h.committed <> p_number OR p_number = 0) AND (h.generation = p_generation OR NOT p_begins)
+			AND h.messages = p_expect AND (h.unread = n_read OR NOT p_rest)
+		RETURNING h.touched, h.unread INTO stamp, n_left;
+		EXIT WHEN FOUND;
+		SELECT h.fence, h.committed, h.generation, h.messages, h.unread INTO t FROM {p}_threads h
+			WHERE h.tenant = p_tenant AND h.id = p_thread FOR UPDATE;
+		IF NOT FOUND THEN RETURN -1; END IF;
+		IF t.fence <> p_fence THEN RETURN -2; END IF;
+		IF t.committed = p_number AND p_number <> 0 THEN RETURN (t.unread > 0)::int; END IF;
+		IF p_begins AND t.generation <> p_generation THEN RETURN -3; END IF;
+		IF t.messages <> p_expect THEN RETURN -10 - t.messages; END IF;
+		IF p_rest AND t.unread <> n_read THEN RETURN -4; END IF;
+		IF NOT p_valid THEN RETURN -5; END IF;
+	END LOOP;
+
+	IF cardinality(p_messages) > 0 THEN
+		INSERT INTO {p}_messages (tenant, thread, seq, created, data)
+			SELECT p_tenant, p_thread, p_expect + m.n, p_time, m.data FROM unnest(p_messages) WITH ORDINALITY AS m (data, n);
+	END IF;
+	IF p_entries IS NOT NULL THEN
+		INSERT INTO {p}_entries (tenant, thread, last, stamp, epoch, run, data)
+			VALUES (p_tenant, p_thread, p_last, stamp, p_epoch, p_entry_run, p_entries);
+	END IF;
+	INSERT INTO {p}_runs AS r (tenant, id, thread, status, born, data)
+		VALUES (p_tenant, p_run, p_run_thread, p_status, stamp, p_run_data)
+		ON CONFLICT (tenant, id) DO UPDATE SET thread = excluded.thread, status = excluded.status, data = excluded.data;
+	IF cardinality(p_calls) > 0 THEN
+		INSERT INTO {p}_calls (tenant, run, step, idx, status, data)
+			SELECT p_tenant, p_run, c.step, c.idx, c.status, c.data
+			FROM unnest(p_steps, p_indexes, p_statuses, p_calls) AS c (step, idx, status, data)
+			ON CONFLICT (tenant, run, step, idx) DO UPDATE SET status = excluded.status, data = excluded.data;
+	END IF;
+	IF cardinality(p_keys) > 0 THEN
+		INSERT INTO {p}_state (tenant, thread, run, key, value)
+			SELECT p_tenant, p_thread, s.run, s.key, s.value
+			FROM unnest(p_state_runs, p_keys, p_values) AS s (run, key, value) WHERE s.value IS NOT NULL
+			ON CONFLICT (tenant, thread, run, key) DO UPDATE SET value = excluded.value;
+		DELETE FROM {p}_state d USING unnest(p_state_runs, p_keys, p_values) AS s (run, key, value)
+			WHERE s.value IS NULL AND d.tenant = p_tenant AND d.thread = p_thread AND d.run = s.run AND d.key = s.key;
+	END IF;
+	IF n_read > 0 THEN
+		UPDATE {p}_inbox i SET data = NULL
+			WHERE i.tenant = p_tenant AND i.thread = p_thread AND i.id = ANY (p_read) AND i.data IS NOT NULL;
+	END IF;
+	RETURN (n_left > 0)::int;
+END $$;
+
+-- Posts items; false if there is no such thread.
+CREATE FUNCTION {p}_post(p_tenant text, p_thread text, p_ids text[], p_items text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	start bigint;
+	added bigint;
+BEGIN
+	SELECT h.posted INTO start FROM {p}_threads h WHERE h.tenant = p_tenant AND h.id = p_thread FOR UPDATE;
+	IF NOT FOUND THEN RETURN false; END IF;
+	INSERT INTO {p}_inbox (tenant, thread, id, pos, data)
+		SELECT p_tenant, p_thread, i.id, start + i.n, i.data FROM unnest(p_ids, p_items) WITH ORDINALITY AS i (id, data, n) ORDER BY i.n
+		ON CONFLICT DO NOTHING;
+	GET DIAGNOSTICS added = ROW_COUNT;
+	IF added > 0 THEN
+		UPDATE {p}_threads h SET posted = start + cardinality(p_ids), unread = h.unread + added WHERE h.tenant = p_tenant AND h.id = p_thread;
+	END IF;
+	RETURN true;
+END $$;
+
+-- The records of a thread's log behind p_after, up to and including p_upto, in order.
+-- What the thread shares with those it is a fork of is read from there.
+CREATE FUNCTION {p}_log(p_tenant text, p_thread text, p_after bigint, p_upto bigint)
+RETURNS TABLE (seq bigint, created bigint, data text) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	f record;
+BEGIN
+	SELECT h.fork_of, h.fork_seq INTO f FROM {p}_threads h WHERE h.tenant = p_tenant AND h.id = p_thread;
+	IF f.fork_of IS NOT NULL AND p_after < f.fork_seq THEN
+		RETURN QUERY SELECT l.seq, l.created, l.data FROM {p}_log(p_tenant, f.fork_of, p_after, least(p_upto, f.fork_seq)) l;
+	END IF;
+	RETURN QUERY SELECT m.seq, m.created, m.data FROM {p}_messages m
+		WHERE m.tenant = p_tenant AND m.thread = p_thread AND m.seq > p_after AND m.seq <= p_upto ORDER BY m.seq;
+END $$;
