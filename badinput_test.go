@@ -228,7 +228,7 @@ func TestNew_ReportsAllMistakesAtOnce(t *testing.T) {
 		`section "tone" is declared by plugins "one" and "two"`, `plugin "two" handles action "twice", which has a handler already`,
 		`plugin "two" handles effect "twice", which has a handler already`, `state key "twice" is declared twice`,
 		`tool "mine" comes from plugin "one" and from plugin "two"`, `tool "echo" of plugin "two" is also a global tool`,
-		`plugin "two" registers a hook for unknown phase`, `plugin "boom": register panicked: kaboom`,
+		`plugin "two" registers a hook`, "(99)", `plugin "boom": register panicked: kaboom`,
 		`sections["tone"]`, `/word: got number, want string`, `unknown field "volume"`,
 		`agent "b": model "lost" has provider_id "nobody", which is not defined, have`, `agent "c": model_id is empty`,
 		`agent "e": backend.kind is "a2a"`, `agent "e": endpoint is set`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/awaken-go/awaken/llm"
@@ -70,6 +71,9 @@ func (r *run) commit(ctx context.Context, o commitOptions) error {
 	c.Run, c.ParentThreadID = r.rec, r.info.ParentThreadID
 	atCommit.Hit()
 	err = r.rt.cfg.Store.Commit(ctx, c)
+	if err != nil && !refused(err) {
+		err = r.commitAgain(ctx, c)
+	}
 	r.unread = c.Unread
 	*c = Commit{}
 	commits.Put(c)
@@ -100,6 +104,30 @@ func (r *run) commit(ctx context.Context, o commitOptions) error {
 	return nil
 }
 
+// refused reports whether an error of Commit says that nothing was committed.
+// After any other the outcome is not known.
+func refused(err error) bool {
+	for _, e := range [...]error{ErrFenced, ErrGeneration, ErrConflict, ErrUnread, ErrInvalid, ErrNotFound} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// commitAgain repeats a commit whose outcome is not known: a store that has it says
+// so. If that does not help either its number is given up, so that no store mistakes
+// what is committed next for the same.
+func (r *run) commitAgain(ctx context.Context, c *Commit) error {
+	ctx, cancel := r.last(ctx)
+	defer cancel()
+	err := r.rt.cfg.Store.Commit(ctx, c)
+	if err != nil && !refused(err) {
+		r.commits++
+	}
+	return err
+}
+
 // heedSink cancels the run when its sink has failed.
 func (r *run) heedSink() {
 	if err := r.out.err; err != nil && r.ctx.Err() == nil {
@@ -120,13 +148,26 @@ func (r *run) takeInbox(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("inbox of thread %s: %w", r.info.ThreadID, err)
 	}
+	r.unread = false
 	r.takeItems(items)
 	return nil
 }
 
+// takeUnread takes in and commits what made the store refuse to let the run rest.
+func (r *run) takeUnread(ctx context.Context) error {
+	n := len(r.read)
+	if err := r.takeInbox(ctx); err != nil {
+		return err
+	}
+	if len(r.read) == n {
+		return fmt.Errorf("inbox of thread %s: %w, but there are none", r.info.ThreadID, ErrUnread)
+	}
+	return r.commit(ctx, commitOptions{})
+}
+
 func (r *run) takeItems(items []InboxItem) {
 	for _, it := range items {
-		if r.hasRead(it.ID) {
+		if slices.Contains(r.read, it.ID) {
 			continue
 		}
 		r.read = append(r.read, it.ID)
@@ -142,15 +183,6 @@ func (r *run) takeItems(items []InboxItem) {
 			r.add(r.adopt(m))
 		}
 	}
-}
-
-func (r *run) hasRead(id string) bool {
-	for _, read := range r.read {
-		if read == id {
-			return true
-		}
-	}
-	return false
 }
 
 // adopt gives a message that comes from outside an id.

@@ -45,7 +45,7 @@ func TestStopPolicy_KeepsTheAnswerOfTheStoppingInference(t *testing.T) { // L-01
 	}
 	log := outline(g.log("t"))
 	want := []string{"user: hi", "assistant: Let me look. -> echo#c1",
-		"tool to c1: [Tool execution was interrupted] the run ended: stopped: max_rounds (1 of 1 rounds)"}
+		"tool to c1: [Tool execution was interrupted] the call was not made, the run ended: stopped: max_rounds (1 of 1 rounds)"}
 	if diff := cmp.Diff(want, log); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
@@ -784,7 +784,7 @@ func TestCancel_ReachesATool_AndSkipsTheRest(t *testing.T) { // L-68
 	}
 }
 
-func TestCancel_ReachesATooThatIsReplayed(t *testing.T) { // L-25
+func TestCancel_ReachesAToolThatIsReplayed(t *testing.T) { // L-25
 	t.Parallel()
 	var rt *awaken.Runtime
 	var cause error
@@ -948,6 +948,31 @@ func TestParallel_ActsOnADecisionAsTheModeSays(t *testing.T) { // L-16
 			checkValid(t, g.request(2).Messages)
 		})
 	}
+	t.Run("streaming, before anything runs again", func(t *testing.T) {
+		t.Parallel()
+		approved := make(chan struct{})
+		look := awaken.NewTool(awaken.ToolSpec{ID: "look", Effect: awaken.ReadOnly}, func(_ context.Context, c *awaken.ToolCall, _ args) (string, error) {
+			if c.ID == "c2" {
+				close(approved)
+			}
+			<-approved
+			return "seen", nil
+		})
+		var rt *awaken.Runtime
+		ask := gate(func(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
+			if h.Tool.ID == "c1" && h.Tool.Resume != nil {
+				if err := rt.Decide(ctx, h.Run.RunID, approve("c2")); err != nil { // nobody listens yet
+					t.Error(err)
+				}
+			}
+			return awaken.SuspendCall(awaken.Ticket{}), nil
+		})
+		g := newRig(t, []llmtest.Turn{uses("look", "look"), llmtest.Say("ok")}, withTools(look), withPlugins(ask), withMode(awaken.ParallelStreaming))
+		rt = g.rt
+		res, _ := g.run(say("hi"))
+		res, p := g.resume(res.RunID, approve("c1"))
+		checkTermination(t, res, p, awaken.NaturalEnd)
+	})
 	for _, tt := range []struct {
 		mode awaken.ExecutionMode
 		want []string // what runs after the first of two decisions
@@ -1236,7 +1261,7 @@ func TestResumeModes_AreInterpretedByTheRuntime(t *testing.T) { // L-26
 			if ran != tt.ran {
 				t.Errorf("the tool got %q, want %q", ran, tt.ran)
 			}
-			if ran != "" && (resume == nil || resume.Decision.ID != "d1" || resume.SuspensionID != "s1" || resume.Reason != "May I?") {
+			if ran != "" && (resume == nil || resume.Decision.ID != "d1" || resume.SuspensionID != "s1" || resume.Asked != "May I?") {
 				t.Errorf("the tool was told of the decision as %+v", resume)
 			}
 			if got := g.request(2).Messages[2].Text(); got != tt.told {
@@ -1388,26 +1413,44 @@ func TestEvents_ShowStateDeltasRewindsAndOpaqueReasoning(t *testing.T) { // L-30
 
 func TestAgent_IsTheOneTheThreadWasHandedTo(t *testing.T) { // L-31
 	t.Parallel()
-	hand := tool("hand", func(_ context.Context, c *awaken.ToolCall, _ args) (*awaken.ToolResult, error) {
-		awaken.ActiveAgent.Update(c, "expert")
-		return awaken.TextResult("ok"), nil
-	})
-	g := newRig(t, []llmtest.Turn{uses("hand"), llmtest.Say("I am the expert."), llmtest.Say("Still me.")}, withTools(hand),
-		func(c *awaken.Config) {
-			c.Agents = append(c.Agents, &awaken.AgentSpec{ID: "expert", ModelID: "m", SystemPrompt: "Know it all."})
+	hand := func(end bool) awaken.Tool {
+		return tool("hand", func(_ context.Context, c *awaken.ToolCall, _ args) (*awaken.ToolResult, error) {
+			awaken.ActiveAgent.Update(c, "expert")
+			if end {
+				c.End()
+			}
+			return awaken.TextResult("ok"), nil
 		})
-	req := say("hi")
-	req.AgentID = "default"
-	res, p := g.run(req)
-	if res.AgentID != "expert" || g.request(2).System != "Know it all." {
-		t.Errorf("after the handoff the agent is %s, with the prompt %q", res.AgentID, g.request(2).System)
 	}
-	if id := eventsOf[awaken.RunStart](p)[0].Identity.AgentID; id != "default" {
-		t.Errorf("run_start was changed afterwards: it names %s", id)
+	expert := func(c *awaken.Config) {
+		c.Agents = append(c.Agents, &awaken.AgentSpec{ID: "expert", ModelID: "m", SystemPrompt: "Know it all."})
 	}
-	g.restart()
-	res, _ = g.run(say("and now?"))
-	if res.AgentID != "expert" || g.request(3).System != "Know it all." {
-		t.Errorf("the next run's agent is %s", res.AgentID)
-	}
+	t.Run("in the middle of a run", func(t *testing.T) {
+		t.Parallel()
+		g := newRig(t, []llmtest.Turn{uses("hand"), llmtest.Say("I am the expert.")}, withTools(hand(false)), expert)
+		req := say("hi")
+		req.AgentID = "default"
+		res, p := g.run(req)
+		if res.AgentID != "expert" || g.request(2).System != "Know it all." {
+			t.Errorf("after the handoff the agent is %s, with the prompt %q", res.AgentID, g.request(2).System)
+		}
+		if id := eventsOf[awaken.RunStart](p)[0].Identity.AgentID; id != "default" {
+			t.Errorf("run_start was changed afterwards: it names %s", id)
+		}
+	})
+	t.Run("after the run", func(t *testing.T) {
+		t.Parallel()
+		// The run ends before the handoff takes effect, so that only the thread knows.
+		g := newRig(t, []llmtest.Turn{uses("hand"), llmtest.Say("I am the expert.")}, withTools(hand(true)), expert)
+		res, p := g.run(say("hi"))
+		checkTermination(t, res, p, awaken.BehaviorRequested)
+		if res.AgentID != "default" {
+			t.Fatalf("the first run's agent is %s", res.AgentID)
+		}
+		g.restart()
+		res, p = g.run(say("and now?"))
+		if id := eventsOf[awaken.RunStart](p)[0].Identity.AgentID; res.AgentID != "expert" || id != "expert" || g.request(2).System != "Know it all." {
+			t.Errorf("the next run starts as %s and ends as %s", id, res.AgentID)
+		}
+	})
 }

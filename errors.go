@@ -30,7 +30,10 @@ var (
 // ErrCancelled is the cause of the contexts of a cancelled run.
 var ErrCancelled = errors.New("run cancelled")
 
-var errToolTimeout = errors.New("timed out")
+var (
+	errToolTimeout = errors.New("timed out")
+	errToolExit    = errors.New("the tool ended its goroutine without returning")
+)
 
 // ConflictError reports a commit made against an outdated thread.
 type ConflictError struct {
@@ -45,7 +48,8 @@ func (e *ConflictError) Error() string {
 // Is makes a ConflictError an ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
-// PanicError reports a panic in a tool, hook, gate, transform, action or effect.
+// PanicError reports a panic in a tool, hook, gate, transform, action, effect, stop
+// policy or model.
 type PanicError struct {
 	In    string // e.g. `hook of plugin "x" in step_start`
 	Value any

@@ -14,8 +14,9 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// infer asks the model once, and again for as long as it runs out of tokens and may
-// go on. A nil reply without an end is a failure that a stop policy counts.
+// infer asks the model. A nil reply without an end is a failure that a stop policy
+// counts. Its parts follow each other instead of nesting, to keep the stack of a run
+// that waits for its model small.
 func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	if err := r.phase(ctx, PhaseBeforeInference, about{}); err != nil {
 		return nil, r.fail(err)
@@ -28,25 +29,21 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	}
 	atInference.Hit()
 	s := &r.stream
-	*s = stream{r: r, ctx: ctx, open: s.open[:0], began: r.rt.cfg.Now()}
+	s.reset(r, ctx)
 	defer s.got.Release()
-	var usage llm.Usage
-	var err error
-	for attempt := 0; ; attempt++ {
-		err = s.receive()
-		usage.Add(s.got.Usage())
-		if err != nil || !s.truncated() || attempt >= r.agent.spec.continuationRetries() {
-			break
-		}
-		s.goOn(ctx)
-	}
+	err := s.receiveAll()
 	atReply.Hit()
-	r.spend(usage)
+	r.spend(s.usage)
 	if err != nil {
 		return nil, r.inferenceFailed(ctx, s, err)
 	}
+	return r.replied(ctx, s), nil
+}
+
+// replied tells what the model has asked for, and that it is done.
+func (r *run) replied(ctx context.Context, s *stream) *llm.Reply {
 	reply := &r.reply
-	*reply = llm.Reply{Message: s.got.Message(), Usage: usage, Finish: s.got.Finish(), Incomplete: s.got.Incomplete()}
+	*reply = llm.Reply{Message: s.got.Message(), Usage: s.usage, Finish: s.got.Finish(), Incomplete: s.got.Incomplete()}
 	for _, c := range reply.Message.ToolCalls {
 		r.out.emit(ctx, &ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
 	}
@@ -56,14 +53,14 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	done := &struct {
 		InferenceComplete
 		usage llm.Usage
-	}{usage: usage}
+	}{usage: s.usage}
 	done.Model, done.DurationMS = r.request.Model, r.rt.cfg.Now().Sub(s.began).Milliseconds()
-	if usage != (llm.Usage{}) {
+	if s.usage != (llm.Usage{}) {
 		done.Usage = &done.usage
 	}
 	r.out.emit(ctx, &done.InferenceComplete)
 	r.heedSink()
-	return reply, nil
+	return reply
 }
 
 // arguments are a call's arguments, {} when the model gave none.
@@ -289,7 +286,26 @@ type stream struct {
 	inside  bool // in take: a panic is not the model's
 	pieces  int
 	began   time.Time
+	usage   llm.Usage // of all pieces
 	err     error
+}
+
+// reset makes the stream ready for another answer.
+func (s *stream) reset(r *run, ctx context.Context) {
+	*s = stream{r: r, ctx: ctx, open: s.open[:0], began: r.rt.cfg.Now()}
+}
+
+// receiveAll takes in an answer: one stream, and another for as long as the model runs
+// out of tokens and may go on.
+func (s *stream) receiveAll() error {
+	for attempt := 0; ; attempt++ {
+		err := s.receive()
+		s.usage.Add(s.got.Usage())
+		if err != nil || !s.truncated() || attempt >= s.r.agent.spec.continuationRetries() {
+			return err
+		}
+		s.goOn(s.ctx)
+	}
 }
 
 type openCall struct {

@@ -53,6 +53,7 @@ type run struct {
 	derivedSteps int          // what the derived state keys show
 	stale        bool         // the derived state keys are out of date
 	resumed      bool
+	started      bool // run_start has been committed
 	rewritten    bool
 	cancelAtOnce bool // the run was continued only to be cancelled
 	rejected     []string
@@ -69,7 +70,7 @@ type run struct {
 type end struct {
 	Termination
 	err  error // behind a Failed
-	lost bool  // another owner has the thread: say and write nothing
+	lost bool  // another owner has the thread, or the run could not start: say and write nothing
 }
 
 // main runs the activation. The order of everything a run does is here.
@@ -117,8 +118,9 @@ func (r *run) start() *end {
 		r.out.hold(&MessagesSnapshot{Messages: visible(r.msgs)})
 	}
 	if err := r.commit(detached(ctx), commitOptions{}); err != nil {
-		return r.fail(err)
+		return &end{err: err, lost: true} // it has not even started
 	}
+	r.started = true
 	atStarted.Hit()
 	if r.cancelAtOnce {
 		return r.cancelled(ErrCancelled)
@@ -272,6 +274,9 @@ func (r *run) endStep(ctx context.Context) error {
 	r.rec.Steps++
 	r.stale = true
 	err := r.phase(ctx, PhaseStepEnd, about{})
+	if _, bad := r.st.Changes(); err == nil {
+		err = bad
+	}
 	r.snapshot()
 	r.out.hold(&StepEnd{})
 	return err
@@ -290,13 +295,19 @@ func (r *run) finish(e *end) (again bool) {
 		if err := r.commit(ctx, commitOptions{rest: true}); errors.Is(err, ErrUnread) {
 			return r.reopen(ctx, e)
 		} else if err != nil {
-			*e = *r.fail(err)
+			if *e = *r.fail(err); e.lost {
+				return false
+			}
 		}
 	}
 	before := r.rec
 	r.conclude(e)
 	atRunEnd.Hit()
-	if err := r.phase(ctx, PhaseRunEnd, about{}); err != nil {
+	err := r.phase(ctx, PhaseRunEnd, about{})
+	if _, bad := r.st.Changes(); err == nil {
+		err = bad
+	}
+	if err != nil {
 		if e.Type == NaturalEnd {
 			*e = *r.fail(err)
 			r.rec = before
@@ -308,11 +319,14 @@ func (r *run) finish(e *end) (again bool) {
 	m := r.out.mark()
 	r.snapshot()
 	r.out.hold(r.finished(e.Termination))
+	// The hooks may have used up their time, and a cancel that comes now is too late.
+	ctx, done := r.last(r.ctx)
+	defer done()
 	if ctx == r.ctx {
-		ctx = context.WithoutCancel(ctx) // a cancel that comes now is too late
+		ctx = context.WithoutCancel(ctx)
 	}
 	atRunEnded.Hit()
-	err := r.commit(ctx, commitOptions{rest: quiet && e.Type == NaturalEnd})
+	err = r.commit(ctx, commitOptions{rest: quiet && e.Type == NaturalEnd})
 	atFinished.Hit()
 	switch {
 	case err == nil:
@@ -326,6 +340,9 @@ func (r *run) finish(e *end) (again bool) {
 		// The record could not be saved, so another owner may yet take the run up;
 		// but here it is over, and whoever listens has to know.
 		f := r.fail(err)
+		if f.err == nil {
+			f.err = err // cancelled or not, what was said is not stored
+		}
 		r.out.forget()
 		r.out.hold(r.finished(f.Termination))
 		r.out.committed(ctx)
@@ -338,11 +355,7 @@ func (r *run) finish(e *end) (again bool) {
 // what was held for the end.
 func (r *run) reopen(ctx context.Context, e *end) bool {
 	n := r.msgs.Len()
-	err := r.takeInbox(ctx)
-	if err == nil {
-		err = r.commit(ctx, commitOptions{})
-	}
-	if err != nil {
+	if err := r.takeUnread(ctx); err != nil {
 		*e = *r.fail(err)
 		return !e.lost && r.finish(e)
 	}
@@ -587,5 +600,9 @@ func (r *run) last(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() == nil {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), r.rt.cfg.Limits.RunEnd)
+	ctx = context.WithoutCancel(ctx)
+	if r.rt.cfg.Limits.RunEnd < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, r.rt.cfg.Limits.RunEnd)
 }

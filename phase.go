@@ -141,7 +141,11 @@ func (r *run) apply(b *state.Batch) (err error) {
 			err = &PanicError{"state update", v, debug.Stack()}
 		}
 	}()
-	return r.st.Apply(b)
+	err = r.st.Apply(b)
+	if _, unknown := errors.AsType[*state.UnknownKeyError](err); unknown {
+		err = fmt.Errorf("%w: a plugin registers keys with Registrar.Key, a program in Config.Keys", err)
+	}
+	return err
 }
 
 // runActions runs the actions scheduled for p, and those they schedule, until

@@ -37,10 +37,9 @@ type Registrar struct {
 	// Agent is the agent that loads the plugin. Sections can be read from it.
 	Agent *AgentSpec
 
-	plugin   string
-	internal bool
-	active   bool // contributes hooks, gates, tools and transforms
-	to       *resolved
+	plugin string
+	active bool // contributes hooks, gates, tools and transforms
+	to     *resolved
 }
 
 // Section announces the plugin's configuration.

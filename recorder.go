@@ -23,6 +23,7 @@ type recorder struct {
 	time  int64 // unix ms, refreshed by every event but only now and then by deltas
 
 	entries []Entry // since the last commit, in order of seq; coalesced ones still open
+	size    int     // bytes of text in them
 	open    []coalescing
 	held    []Entry
 	err     error // the sink's; nothing is emitted after it
@@ -44,8 +45,8 @@ type coalescing struct {
 // buffers are for text on its way into a commit. None is kept that grew large.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
 
-// slab hands out values from blocks that double in size, so that a stream of
-// chunks costs a handful of allocations however long it is.
+// slab hands out values from blocks that grow, so that a stream of chunks costs a
+// handful of allocations however long it is.
 type slab[T any] struct {
 	free []T
 	size int
@@ -115,7 +116,16 @@ func (o *recorder) record(e Entry) {
 	}
 }
 
+// full reports whether so much waits for a commit that it should not be more.
+func (o *recorder) full() bool { return o.size > maxPendingBytes || len(o.entries) > maxPendingEntries }
+
+const (
+	maxPendingBytes   = 1 << 20
+	maxPendingEntries = 1024
+)
+
 func (o *recorder) coalesce(e Entry, kind byte, id, name, text string) {
+	o.size += len(text)
 	for i := range o.open {
 		c := &o.open[i]
 		if c.kind != kind || c.id != id {
@@ -177,8 +187,10 @@ func (o *recorder) mark() mark { return mark{o.seq, len(o.entries), len(o.held)}
 // undo takes back what was held since m. Nothing may have been emitted since.
 func (o *recorder) undo(m mark) {
 	o.seq = m.seq
-	o.entries = o.entries[:min(m.entries, len(o.entries))]
-	o.held = o.held[:m.held]
+	n := min(m.entries, len(o.entries))
+	clear(o.entries[n:])
+	clear(o.held[m.held:])
+	o.entries, o.held = o.entries[:n], o.held[:m.held]
 }
 
 // forget takes back everything that was held, because no commit will ever hold it.
@@ -193,7 +205,7 @@ func (o *recorder) forget() {
 // committed publishes what was held.
 func (o *recorder) committed(ctx context.Context) {
 	clear(o.entries)
-	o.entries = o.entries[:0]
+	o.entries, o.size = o.entries[:0], 0
 	held := o.held
 	o.held = nil
 	for _, e := range held {

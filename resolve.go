@@ -62,6 +62,15 @@ func (reg *Registry) compile(spec *AgentSpec) *resolved {
 	return r
 }
 
+// bare is an agent of which only the id is known.
+func bare(id string) *resolved {
+	schema, err := state.NewSchema(builtinKeys()...)
+	if err != nil {
+		panic(err) // the built-in keys do not clash
+	}
+	return &resolved{spec: &AgentSpec{ID: id}, schema: schema}
+}
+
 func (r *resolved) problem(code, format string, args ...any) {
 	r.problems = append(r.problems, Diagnostic{Code: code, Severity: SeverityError, Namespace: "agents", ID: r.spec.ID, Message: fmt.Sprintf(format, args...)})
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // begin takes a thread, and finds or makes the run that the request is about.
-func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (_ *run, err error) {
+func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (*run, error) {
 	if err := req.validate(); err != nil {
 		return nil, err
 	}
@@ -49,8 +49,9 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (_ *ru
 		cancel(nil)
 		return nil, err
 	}
+	ready := false
 	defer func() {
-		if err != nil {
+		if !ready { // or something panicked
 			rt.release(r)
 		}
 	}()
@@ -63,31 +64,29 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (_ *ru
 		return nil, err
 	}
 	atOpened.Hit()
+	ready = true
 	return r, nil
 }
 
 // replay answers a request to continue a run that is done. Decisions that were
 // taken before are taken to be the same request again.
 func (rt *Runtime) replay(ctx context.Context, req *RunRequest, old *Run) (*run, error) {
-	if req.cancel {
-		return &run{replayed: &RunResult{}}, nil
+	if len(req.Decisions) == 0 && !req.cancel {
+		return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, ErrConflict)
 	}
-	if len(req.Decisions) > 0 {
-		calls, err := rt.cfg.Store.Calls(ctx, old.RunID)
-		if err != nil {
+	calls, err := rt.cfg.Store.Calls(ctx, old.RunID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range req.Decisions {
+		if _, dup, err := checkDecision(calls, &req.Decisions[i], rt.cfg.Now()); err != nil {
 			return nil, err
+		} else if !dup {
+			return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, ErrConflict)
 		}
-		for i := range req.Decisions {
-			if dup, err := checkDecision(calls, &req.Decisions[i], rt.cfg.Now()); err != nil {
-				return nil, err
-			} else if !dup {
-				return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, ErrConflict)
-			}
-		}
-		return &run{replayed: &RunResult{RunID: old.RunID, ThreadID: old.ThreadID, AgentID: old.AgentID, Response: old.FinalOutput,
-			Status: old.Status, Termination: old.Termination, Steps: old.Steps, Usage: old.Usage, CostUSD: old.CostUSD}}, nil
 	}
-	return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, ErrConflict)
+	return &run{replayed: &RunResult{RunID: old.RunID, ThreadID: old.ThreadID, AgentID: old.AgentID, Response: old.FinalOutput,
+		Status: old.Status, Termination: old.Termination, Steps: old.Steps, Usage: old.Usage, CostUSD: old.CostUSD}}, nil
 }
 
 // open sets the run up from what its thread holds. It is cut into steps that follow
@@ -190,7 +189,10 @@ func (r *run) bind(req *RunRequest, cp *Checkpoint, sink Sink) error {
 	r.rt.rename(&r.active, r.info.RunID)
 	var err error
 	if r.agent, err = r.reg.agent(r.info.AgentID); err != nil {
-		return err
+		if !r.cancelAtOnce {
+			return err
+		}
+		r.agent = bare(r.info.AgentID) // to end the run no more is needed
 	}
 	r.rec.ResolutionID = r.reg.ID()
 	if err := r.restore(req.Seed, cp); err != nil {
@@ -286,7 +288,7 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 			done = done && c.appended
 		}
 		if done && r.stepClosed {
-			r.calls = nil
+			r.dropCalls()
 		}
 	}
 	atTakenUp.Hit()
@@ -442,12 +444,16 @@ func (r *run) rewind(ctx context.Context, messageID string, cp *Checkpoint) erro
 	if err != nil {
 		return fmt.Errorf("rewind: %w", err)
 	}
-	seq := 0
+	var seqs []int // of the records of that id that are not hidden
 	for _, rec := range log {
-		if rec.Message.ID == messageID {
-			seq = rec.Seq
-			break
+		if md := rec.Message.Metadata; md != nil && md.Rewind != nil {
+			seqs = slices.DeleteFunc(seqs, func(seq int) bool { return seq >= md.Rewind.FromSeq })
+		} else if rec.Message.ID == messageID {
+			seqs = append(seqs, rec.Seq)
 		}
+	}
+	if len(seqs) == 0 {
+		return fmt.Errorf("rewind: message %q: %w in the log of thread %s", messageID, ErrNotFound, r.info.ThreadID)
 	}
 	for _, c := range r.calls {
 		if !c.state.Status.Terminal() {
@@ -455,9 +461,9 @@ func (r *run) rewind(ctx context.Context, messageID string, cp *Checkpoint) erro
 			s.Status, s.UpdatedAt = CallCancelled, r.rt.cfg.Now().UnixMilli()
 		}
 	}
-	r.calls = nil
+	r.dropCalls()
 	r.added = append(r.added, &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.System, Visibility: llm.Internal,
-		Metadata: &llm.Metadata{Rewind: &llm.Rewind{FromSeq: seq}, RunID: r.info.RunID}})
+		Metadata: &llm.Metadata{Rewind: &llm.Rewind{FromSeq: seqs[len(seqs)-1]}, RunID: r.info.RunID}})
 	r.msgs = r.msgs.Cut(at)
 	r.rewritten = true
 	return nil
@@ -505,12 +511,30 @@ func (r *run) supersede(text string) {
 				}
 			}
 		}
+		var others []*llm.Message // that came while the calls were open
+		for i := at + 1; i < r.msgs.Len(); i++ {
+			if o := r.msgs.At(i); o.Role != llm.ToolRole {
+				others = append(others, o)
+			}
+		}
 		r.msgs = r.msgs.Cut(at)
 		if m = withCalls(m, keep); !m.Empty() {
 			r.msgs = r.msgs.Append(m).Append(answers...)
 		}
+		r.msgs = r.msgs.Append(others...)
 	}
-	r.calls, r.rewritten = nil, true
+	r.dropCalls()
+	r.rewritten = true
+}
+
+// dropCalls forgets the calls of the last step. If the step was cut off it is over
+// now: its number, and with it the keys of its calls, must not be used again.
+func (r *run) dropCalls() {
+	r.calls = nil
+	if r.resumed && !r.stepClosed {
+		r.stepClosed = true
+		r.rec.Steps = r.index + 1
+	}
 }
 
 // dropUnanswered leaves calls that never got an answer out of what a new run's
@@ -549,35 +573,37 @@ func findCall(calls []*CallState, target string) *CallState {
 	return nil
 }
 
-// checkDecision reports whether d repeats a decision that was taken, and otherwise
-// whether it can be taken.
-func checkDecision(calls []*CallState, d *Decision, now time.Time) (dup bool, err error) {
-	s := findCall(calls, d.Target)
-	if s == nil {
-		return false, fmt.Errorf("decision on %q: %w: no such tool call or suspension", d.Target, ErrNotFound)
+// checkDecision finds the call that d is about. It reports whether d repeats a
+// decision that was taken, and otherwise whether it can be taken.
+func checkDecision(calls []*CallState, d *Decision, now time.Time) (s *CallState, dup bool, err error) {
+	refuse := func(format string, args ...any) (*CallState, bool, error) {
+		return nil, false, fmt.Errorf("decision on %q: "+format, append([]any{d.Target}, args...)...)
 	}
+	s = findCall(calls, d.Target)
 	switch {
+	case s == nil:
+		return refuse("%w: no such tool call or suspension", ErrNotFound)
 	case s.Decision != nil && d.ID != "" && s.Decision.ID == d.ID:
-		return true, nil
+		return s, true, nil
 	case s.expired(now), s.Decision != nil && s.Decision.ID == expiredID:
-		return false, fmt.Errorf("decision on %q: %w", d.Target, ErrExpired)
+		return refuse("%w", ErrExpired)
 	case s.Status != CallSuspended:
-		return false, fmt.Errorf("decision on %q: %w: it is %s", d.Target, ErrDecided, s.Status)
+		return refuse("%w: it is %s", ErrDecided, s.Status)
 	}
 	if rs := s.Ticket.Suspension.ResponseSchema; len(rs) > 0 && d.Action == ActionResume {
 		sch, err := schema.Compile(rs)
 		if err != nil {
-			return false, fmt.Errorf("decision on %q: response schema: %w", d.Target, err)
+			return refuse("response schema: %w", err)
 		}
 		result := d.Result
 		if len(result) == 0 {
 			result = json.RawMessage("null")
 		}
 		if err := sch.Check(result); err != nil {
-			return false, fmt.Errorf("decision on %q: %w: result does not fit: %w", d.Target, ErrInvalid, err)
+			return refuse("%w: result does not fit: %w", ErrInvalid, err)
 		}
 	}
-	return false, nil
+	return s, false, nil
 }
 
 // decide applies a decision to a call of the step. What the decision asks for
@@ -587,21 +613,17 @@ func (r *run) decide(d Decision) error {
 	for i, c := range r.calls {
 		states[i] = c.state
 	}
-	dup, err := checkDecision(states, &d, r.rt.cfg.Now())
+	s, dup, err := checkDecision(states, &d, r.rt.cfg.Now())
 	if err != nil || dup {
 		return err
 	}
-	for _, c := range r.calls {
-		if c.state != findCall(states, d.Target) {
-			continue
+	c := r.calls[slices.Index(states, s)]
+	if len(d.Arguments) > 0 && c.entry != nil {
+		if err := c.entry.schema.Check(d.Arguments); err != nil {
+			return fmt.Errorf("decision on %q: %w: arguments do not fit: %w", d.Target, ErrInvalid, err)
 		}
-		if len(d.Arguments) > 0 && c.entry != nil {
-			if err := c.entry.schema.Check(d.Arguments); err != nil {
-				return fmt.Errorf("decision on %q: %w: arguments do not fit: %w", d.Target, ErrInvalid, err)
-			}
-		}
-		r.takeDecision(c, d)
 	}
+	r.takeDecision(c, d)
 	return nil
 }
 
@@ -713,9 +735,7 @@ func (r *run) rest(ctx context.Context, m mark, before Run) *end {
 	r.out.undo(m)
 	r.rec, r.stale = before, true
 	if errors.Is(err, ErrUnread) {
-		if err = r.takeInbox(ctx); err == nil {
-			err = r.commit(ctx, commitOptions{})
-		}
+		err = r.takeUnread(ctx)
 	}
 	if err != nil {
 		return r.fail(err)

@@ -237,14 +237,7 @@ func (r *RunRequest) validate() error {
 	default:
 		bad("run_mode is %q, want foreground, scheduled, resume or internal_wake", r.Mode)
 	}
-	for i, m := range r.Messages {
-		switch {
-		case m == nil:
-			bad("messages[%d] is null", i)
-		case m.Role != llm.User && m.Role != llm.System && m.Role != llm.Assistant && m.Role != llm.ToolRole:
-			bad("messages[%d].role is %q, want system, user, assistant or tool", i, m.Role)
-		}
-	}
+	errs = append(errs, checkMessages(r.Messages)...)
 	for i := range r.Decisions {
 		if err := r.Decisions[i].validate(); err != nil {
 			bad("decisions[%d]: %w", i, err)
@@ -262,6 +255,19 @@ func (r *RunRequest) validate() error {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(errs...))
+}
+
+// checkMessages says what is wrong with messages that come from outside.
+func checkMessages(msgs []*llm.Message) (errs []error) {
+	for i, m := range msgs {
+		switch {
+		case m == nil:
+			errs = append(errs, fmt.Errorf("messages[%d] is null", i))
+		case m.Role != llm.User && m.Role != llm.System && m.Role != llm.Assistant && m.Role != llm.ToolRole:
+			errs = append(errs, fmt.Errorf("messages[%d].role is %q, want system, user, assistant or tool", i, m.Role))
+		}
+	}
+	return errs
 }
 
 // Run is the stored record of a run.

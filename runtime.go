@@ -22,10 +22,11 @@ type Runtime struct {
 
 // activeRun is what others need to reach a run that is going on.
 type activeRun struct {
-	runID  string
-	cancel context.CancelCauseFunc
-	wake   chan struct{} // cap 1, made when the run first listens: the inbox has something
-	done   chan struct{} // made by the first who waits
+	runID     string
+	cancel    context.CancelCauseFunc
+	cancelled bool          // by Cancel
+	wake      chan struct{} // cap 1, made when the run first listens: the inbox has something
+	done      chan struct{} // made by the first who waits
 }
 
 // Runner runs agents: a *Runtime, a remote agent, or a fake.
@@ -66,9 +67,11 @@ func (rt *Runtime) Publish(reg *Registry) { rt.registry.Store(reg) }
 // Run runs an agent until it finishes, suspends or fails, sending events to sink.
 // A nil sink discards them.
 //
-// The result is nil only if the run could not be started; sink then gets one Error
-// event. A run that was cancelled, stopped, blocked or suspended is not an error; a
-// run that failed is one, and has a result, and so is a run whose sink failed.
+// The result is nil only if the run could not be started, and sink then gets one
+// Error event; or if another owner took the thread over, and sink gets nothing more
+// (ErrFenced). A run that was cancelled, stopped, blocked or suspended is not an
+// error; a run that failed is one, and has a result, and so is a run whose sink
+// failed.
 //
 // Cancelling ctx cancels the run: it keeps what it has and finishes as cancelled.
 func (rt *Runtime) Run(ctx context.Context, req RunRequest, sink Sink) (*RunResult, error) {
@@ -77,16 +80,38 @@ func (rt *Runtime) Run(ctx context.Context, req RunRequest, sink Sink) (*RunResu
 	}
 	r, err := rt.begin(ctx, &req, sink)
 	if err != nil {
-		if emitErr := sink.Emit(ctx, Entry{Time: rt.cfg.Now().UnixMilli(), Event: &Error{Message: err.Error(), Code: errorCode(err)}}); emitErr != nil {
-			rt.cfg.Logger.Debug("sink refused the error event", "error", emitErr)
-		}
-		return nil, err
+		return nil, rt.refuse(ctx, sink, err)
 	}
 	if r.replayed != nil {
 		return r.replayed, nil
 	}
+	res, err := rt.drive(r)
+	switch {
+	case res == nil && !r.started && !errors.Is(err, ErrFenced):
+		return nil, rt.refuse(ctx, sink, err)
+	case res != nil && res.Termination.Type == Suspended && r.active.cancelled:
+		// Cancel came when the run had just been parked, and said that it would end.
+		if err != nil {
+			sink = Discard // it has failed
+		}
+		last, lastErr := rt.Run(context.WithoutCancel(ctx), RunRequest{Continue: res.RunID, cancel: true}, sink)
+		return last, errors.Join(err, lastErr)
+	}
+	return res, err
+}
+
+// drive runs what begin has set up.
+func (rt *Runtime) drive(r *run) (*RunResult, error) {
 	defer rt.release(r)
 	return r.main()
+}
+
+// refuse tells the sink why a run could not be started.
+func (rt *Runtime) refuse(ctx context.Context, sink Sink, err error) error {
+	if emitErr := sink.Emit(ctx, Entry{Time: rt.cfg.Now().UnixMilli(), Event: &Error{Message: err.Error(), Code: errorCode(err)}}); emitErr != nil {
+		rt.cfg.Logger.Debug("sink refused the error event", "error", emitErr)
+	}
+	return err
 }
 
 // Resume goes on with a waiting run, taking in decisions. A decision that names no
@@ -135,7 +160,7 @@ func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...Decisi
 		if err := d.validate(); err != nil {
 			return err
 		}
-		dup, err := checkDecision(calls, &d, rt.cfg.Now())
+		s, dup, err := checkDecision(calls, &d, rt.cfg.Now())
 		if err != nil {
 			return fmt.Errorf("decide run %s: %w", runID, err)
 		}
@@ -147,7 +172,7 @@ func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...Decisi
 		}
 		id := rt.cfg.NewID()
 		if d.ID != "" {
-			id = "decision:" + d.Target + ":" + d.ID
+			id = "decision:" + s.Key + ":" + s.SuspensionID() + ":" + d.ID
 		}
 		items = append(items, InboxItem{ID: id, RunID: runID, Decision: &d})
 	}
@@ -157,6 +182,18 @@ func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...Decisi
 // Send adds messages to a thread without disturbing its owner. An active run takes
 // them in at its next step; otherwise the next run on the thread does.
 func (rt *Runtime) Send(ctx context.Context, threadID string, msgs ...*llm.Message) error {
+	errs := checkMessages(msgs)
+	if len(msgs) == 0 {
+		errs = append(errs, errors.New("there are no messages"))
+	}
+	for i, m := range msgs {
+		if m != nil && (m.Role == llm.ToolRole || len(m.ToolCalls) > 0) {
+			errs = append(errs, fmt.Errorf("messages[%d] calls a tool or answers a call, and a run may be doing that itself", i))
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("send to thread %s: %w: %w", threadID, ErrInvalid, errors.Join(errs...))
+	}
 	return rt.post(ctx, threadID, []InboxItem{{ID: rt.cfg.NewID(), Messages: msgs}})
 }
 
@@ -206,22 +243,35 @@ func (rt *Runtime) Cancel(ctx context.Context, id string) error {
 		return fmt.Errorf("cancel %s: %w", id, err)
 	}
 	atInterrupted.Hit()
+	for !rt.cancelActive(threadID) {
+		runs, err := rt.cfg.Store.ListRuns(ctx, RunQuery{ThreadID: threadID, Limit: 1})
+		if err != nil {
+			return fmt.Errorf("cancel %s: %w", id, err)
+		}
+		if len(runs) == 0 || runs[0].Status == RunDone {
+			return nil
+		}
+		_, err = rt.Run(ctx, RunRequest{Continue: runs[0].RunID, cancel: true}, nil)
+		// Somebody else may have begun to go on with the run, or to cancel it.
+		if !errors.Is(err, ErrBusy) && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrConflict) || ctx.Err() != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancelActive cancels the thread's run, if it is active in this process. It holds
+// the lock, so that a run that is let go of knows whether it was cancelled.
+func (rt *Runtime) cancelActive(threadID string) bool {
 	rt.mu.Lock()
+	defer rt.mu.Unlock()
 	a := rt.active[threadID]
-	rt.mu.Unlock()
-	if a != nil {
-		a.cancel(ErrCancelled)
-		return nil
+	if a == nil {
+		return false
 	}
-	runs, err := rt.cfg.Store.ListRuns(ctx, RunQuery{ThreadID: threadID, Limit: 1})
-	if err != nil {
-		return fmt.Errorf("cancel %s: %w", id, err)
-	}
-	if len(runs) == 0 || runs[0].Status == RunDone {
-		return nil
-	}
-	_, err = rt.Run(ctx, RunRequest{Continue: runs[0].RunID, cancel: true}, nil)
-	return err
+	a.cancelled = true
+	a.cancel(ErrCancelled)
+	return true
 }
 
 func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {

@@ -67,9 +67,11 @@ type Committer interface {
 	// Commit makes c durable, all or nothing. It returns ErrFenced when c.Fence is
 	// not the thread's fence any more, ErrGeneration when c.Begins and the thread's
 	// generation has grown, a *ConflictError when the log is not c.Expect messages
-	// long, and ErrUnread when c.Rest and the inbox holds items that c does not
-	// read. Repeating a commit of the same fence and number changes nothing and
-	// returns nil.
+	// long, another ErrConflict when an entry's number is stored already, and
+	// ErrUnread when c.Rest and the inbox holds items that c does not read; it then
+	// has changed nothing, nor has it after ErrInvalid and ErrNotFound. After any
+	// other error the owner does not know the outcome, and repeats the commit:
+	// repeating one of the same fence and number changes nothing and returns nil.
 	Commit(ctx context.Context, c *Commit) error
 	// Interrupt raises the thread's generation: once it returns, no commit that
 	// Begins something succeeds for the run that is active now. It returns the

@@ -112,7 +112,7 @@ type ToolCall struct {
 	state.Snapshot // what the call may read
 	Command        // what it wants done
 
-	out *callOutput // nil once the call has ended
+	out *callOutput // nil before the call begins
 }
 
 // Resumption is what a tool or a gate learns about the decision on its call.

@@ -62,6 +62,9 @@ type callOutput struct {
 }
 
 func (o *callOutput) emit(ev Event) {
+	if o.ctx.Err() != nil {
+		return // the call is over
+	}
 	select {
 	case o.events <- ev:
 	case <-o.ctx.Done():
@@ -104,6 +107,11 @@ func (r *run) runCalls(ctx context.Context) *end {
 	w := &r.crew
 	defer w.rest()
 	for {
+		if r.unread && r.suspendedCalls() { // a decision that was posted in another process
+			if err := r.takeInbox(ctx); err != nil {
+				return r.abort(w, r.fail(err))
+			}
+		}
 		if e := r.startCalls(ctx, w); e != nil {
 			return r.abort(w, e)
 		}
@@ -118,6 +126,11 @@ func (r *run) runCalls(ctx context.Context) *end {
 		case ev := <-w.events:
 			r.out.emit(ctx, ev)
 			r.heedSink()
+			if r.out.full() {
+				if err := r.commitResults(ctx, w); err != nil {
+					return r.abort(w, r.fail(err))
+				}
+			}
 		case <-w.timeout():
 			w.deadline = nil
 			if err := r.commitResults(ctx, w); err != nil {
@@ -131,6 +144,10 @@ func (r *run) runCalls(ctx context.Context) *end {
 			return r.abort(w, r.fail(context.Cause(ctx)))
 		}
 	}
+}
+
+func (r *run) suspendedCalls() bool {
+	return slices.ContainsFunc(r.calls, func(c *call) bool { return c.state.Status == CallSuspended })
 }
 
 func (w *crew) timeout() <-chan time.Time {
@@ -346,7 +363,7 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 		w.events = make(chan Event)
 		// Listen before the commit that shows a call as suspended: a decision may
 		// follow at once, while what is launched here runs for long.
-		w.wake = r.rt.listen(&r.active, slices.ContainsFunc(r.calls, func(c *call) bool { return c.state.Status == CallSuspended }))
+		w.wake = r.rt.listen(&r.active, r.suspendedCalls())
 	}
 	now := r.rt.cfg.Now().UnixMilli()
 	intent := false
@@ -358,7 +375,11 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 	if intent {
 		w.waiting = 0
 		atIntent.Hit()
-		if err := r.commit(ctx, commitOptions{begins: true}); err != nil {
+		err := r.commit(ctx, commitOptions{begins: true})
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
 			for _, c := range calls {
 				s := r.edit(c)
 				s.Status, s.StartedAt = CallNew, 0 // it has not begun
@@ -398,10 +419,13 @@ func (r *run) limit(w *crew, c *call) {
 	if limit <= 0 {
 		return
 	}
-	tc, cancel, grace := c.tc, c.cancel, max(r.rt.cfg.Limits.ToolGrace, 0)
+	tc, cancel, grace := c.tc, c.cancel, r.rt.cfg.Limits.ToolGrace
 	c.timer = time.AfterFunc(limit, func() {
 		err := fmt.Errorf("%w after %s", errToolTimeout, limit)
 		cancel(err)
+		if grace < 0 {
+			return
+		}
 		t := time.NewTimer(grace)
 		defer t.Stop()
 		select {
@@ -414,7 +438,7 @@ func (r *run) limit(w *crew, c *call) {
 
 // execute calls the tool, in a goroutine of its own.
 func (rt *Runtime) execute(ctx context.Context, w *crew, c *call, tc *ToolCall) {
-	o := outcome{c: c, tc: tc}
+	o := outcome{c: c, tc: tc, err: errToolExit} // until it returns
 	defer func() {
 		if v := recover(); v != nil {
 			o.res, o.err = nil, &PanicError{fmt.Sprintf("tool %q", tc.Tool), v, debug.Stack()}
@@ -521,6 +545,7 @@ func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, c
 		}
 	}
 	c.message = r.answerTo(s, res)
+	c.forget()
 	r.holdOutcome(c, s.Status)
 	if err := r.stateDelta(); err != nil && failed == nil {
 		failed = r.fail(err)
@@ -529,6 +554,10 @@ func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, c
 	w.wait()
 	return failed
 }
+
+// forget lets go of what only a running call needs: whoever keeps the call's ledger
+// record may keep the call with it.
+func (c *call) forget() { c.tc, c.resume, c.cancel, c.timer = nil, nil, nil, nil }
 
 // holdOutcome holds the event that tells how a call came out. A call that was
 // suspended has been told to be done, so it is resumed.
@@ -581,7 +610,7 @@ func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 	}
 	t.Pending = PendingCall{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments}
 	s.Status, s.UpdatedAt, s.Ticket, s.ResumeMode, s.Decision, s.Escalated = CallSuspended, now.UnixMilli(), &t, t.ResumeMode, nil, false
-	c.resume = nil
+	c.forget()
 	out := *res
 	out.ToolName, out.Status, out.Suspension = s.ToolName, ToolPending, &t
 	if out.Message == "" {
@@ -717,8 +746,12 @@ func (r *run) abort(w *crew, e *end) *end {
 		}
 	}
 	ctx := context.WithoutCancel(r.ctx)
-	grace := time.NewTimer(max(r.rt.cfg.Limits.ToolGrace, 0))
-	defer grace.Stop()
+	var grace <-chan time.Time
+	if d := r.rt.cfg.Limits.ToolGrace; d >= 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		grace = t.C
+	}
 	for w.running > 0 {
 		select {
 		case o := <-w.results:
@@ -727,7 +760,7 @@ func (r *run) abort(w *crew, e *end) *end {
 			}
 		case ev := <-w.events:
 			r.out.emit(ctx, ev)
-		case <-grace.C:
+		case <-grace:
 			for _, c := range r.calls {
 				if c.running {
 					r.retire(w, c)

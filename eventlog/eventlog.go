@@ -100,10 +100,15 @@ func (s *sink) Emit(ctx context.Context, e awaken.Entry) error {
 			s.thread = ""
 		}
 	}
-	if s.next != nil {
-		return s.next.Emit(ctx, e)
+	if s.next == nil {
+		return nil
 	}
-	return nil
+	err := s.next.Emit(ctx, e)
+	if err != nil && s.thread != "" { // nothing more will come; readers find the rest in the store
+		s.log.done(s.thread)
+		s.thread = ""
+	}
+	return err
 }
 
 func (l *Log) open(threadID string) {

@@ -59,7 +59,7 @@ func (e *ConflictError) Error() string {
 type UnknownKeyError struct{ Key string }
 
 func (e *UnknownKeyError) Error() string {
-	return fmt.Sprintf("state key %q is not registered: a plugin registers keys with Registrar.Key, a program with Config.Keys", e.Key)
+	return fmt.Sprintf("state key %q is not registered", e.Key)
 }
 
 var (

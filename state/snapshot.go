@@ -57,7 +57,7 @@ func (s Snapshot) Export() (map[string]json.RawMessage, error) {
 		if v == nil || s.schema.keys[i].opts.Transient {
 			continue
 		}
-		data, err := json.Marshal(v)
+		data, err := encode(v)
 		if err != nil {
 			return nil, fmt.Errorf("encode state key %q: %w", s.schema.keys[i].name, err)
 		}

@@ -3,14 +3,16 @@ package state
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Store holds the state of one run and applies batches to it. It is not safe for
 // concurrent use; the snapshots it hands out are.
 type Store struct {
-	snap  Snapshot
-	dirty []uint8 // by slot: unsaved, unshown; nil until something changes
-	hooks []func(Applied)
+	snap    Snapshot
+	dirty   []uint8           // by slot: unsaved, unshown; nil until something changes
+	encoded []json.RawMessage // by slot: the value's JSON, once it was asked for; as long as dirty
+	hooks   []func(Applied)
 }
 
 // What has not been done yet with a slot's newest value.
@@ -69,7 +71,9 @@ type Change struct {
 }
 
 // Changes returns what has to be saved since the last call of Saved: one change
-// for each changed key that is neither transient nor derived.
+// for each changed key that is neither transient nor derived. A value that has no
+// JSON is an error, and is then cleared without being a change, so that what was
+// saved before stays and the rest can be saved.
 func (s *Store) Changes() ([]Change, error) { return s.changes(unsaved) }
 
 // Delta returns the same changes since the last call of Shown.
@@ -84,15 +88,36 @@ func (s *Store) changes(what uint8) ([]Change, error) {
 		}
 		ch := Change{Key: c.name, Scope: c.opts.Scope}
 		if v := s.snap.values[i]; v != nil {
-			data, err := json.Marshal(v)
-			if err != nil {
-				return nil, fmt.Errorf("encode state key %q: %w", c.name, err)
+			if s.encoded[i] == nil {
+				data, err := encode(v)
+				if err != nil {
+					s.forget(i)
+					return nil, fmt.Errorf("encode state key %q: %w", c.name, err)
+				}
+				s.encoded[i] = data
 			}
-			ch.Value = data
+			ch.Value = s.encoded[i]
 		}
 		out = append(out, ch)
 	}
 	return out, nil
+}
+
+// encode returns v's JSON; a MarshalJSON that panics is an error.
+func encode(v any) (data []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return json.Marshal(v)
+}
+
+// forget makes a slot as if never written, and no change.
+func (s *Store) forget(slot int) {
+	s.snap.values = slices.Clone(s.snap.values)
+	s.snap.values[slot] = nil
+	s.dirty[slot] = 0
 }
 
 // Saved says that everything Changes returned is now safe.
@@ -103,7 +128,9 @@ func (s *Store) Shown() { s.done(unshown) }
 
 func (s *Store) done(what uint8) {
 	for i := range s.dirty {
-		s.dirty[i] &^= what
+		if s.dirty[i] &^= what; s.dirty[i] == 0 {
+			s.encoded[i] = nil
+		}
 	}
 }
 
@@ -142,7 +169,7 @@ func (s *Store) set(saved map[string]json.RawMessage, unknown Unknown, changed b
 			}
 			continue
 		}
-		v, err := s.snap.schema.keys[i].decode(data)
+		v, err := decode(s.snap.schema.keys[i], data)
 		if err != nil {
 			return fmt.Errorf("decode state key %q: %w", name, err)
 		}
@@ -155,6 +182,16 @@ func (s *Store) set(saved map[string]json.RawMessage, unknown Unknown, changed b
 		}
 	}
 	return nil
+}
+
+// decode reads a value; an UnmarshalJSON that panics is an error.
+func decode(c *core, data []byte) (v any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return c.decode(data)
 }
 
 // Extend makes the store hold the keys of schema as well as those it has. Values
@@ -170,9 +207,11 @@ func (s *Store) Extend(schema *Schema) error {
 	}
 	values := make([]any, len(next.keys))
 	copy(values, s.snap.values)
-	dirty := make([]uint8, len(next.keys))
-	copy(dirty, s.dirty)
-	s.snap.schema, s.snap.values, s.dirty = next, values, dirty
+	s.snap.schema, s.snap.values = next, values
+	if s.dirty != nil {
+		s.dirty = append(s.dirty, make([]uint8, len(next.keys)-len(s.dirty))...)
+		s.encoded = append(s.encoded, make([]json.RawMessage, len(next.keys)-len(s.encoded))...)
+	}
 	return nil
 }
 
@@ -184,6 +223,7 @@ func (s *Store) mark(slot int) {
 	}
 	if s.dirty == nil {
 		s.dirty = make([]uint8, len(s.snap.schema.keys))
+		s.encoded = make([]json.RawMessage, len(s.snap.schema.keys))
 	}
-	s.dirty[slot] = unsaved | unshown
+	s.dirty[slot], s.encoded[slot] = unsaved|unshown, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/awaken-go/awaken"
@@ -52,14 +53,25 @@ func TestDocs_AgentFiles(t *testing.T) {
 	}
 }
 
-// The documentation has every flag, and the same exit statuses as the help.
+// The documentation has every command and flag, and the same exit statuses as the
+// help.
 func TestDocs_FlagsAndStatuses(t *testing.T) {
 	docs := readDocs(t)
-	runCommand(&console{}).Flags().VisitAll(func(f *pflag.Flag) {
-		if !strings.Contains(docs, "`--"+f.Name) {
-			t.Errorf("docs/cli.md does not have --%s", f.Name)
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if cmd.HasParent() && !strings.Contains(docs, "`"+cmd.CommandPath()) {
+			t.Errorf("docs/cli.md does not have %s", cmd.CommandPath())
 		}
-	})
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if cmd.HasParent() && !strings.Contains(docs, "`--"+f.Name) {
+				t.Errorf("docs/cli.md does not have --%s of %s", f.Name, cmd.CommandPath())
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(rootCommand(&console{}))
 	_, list, _ := strings.Cut(runHelp, "Exit status:\n")
 	for line := range strings.Lines(list) {
 		status, meaning, _ := strings.Cut(strings.TrimSpace(line), " ")

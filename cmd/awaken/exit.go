@@ -26,9 +26,10 @@ const (
 // exitError ends the command with a status. Err, if any, is printed, and then the
 // hint.
 type exitError struct {
-	code int
-	err  error
-	hint string // what to do about it
+	code  int
+	err   error
+	hint  string // what to do about it
+	usage bool   // the hint is to read the help
 }
 
 func (e *exitError) Error() string {
@@ -42,12 +43,21 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // usageError says that the command line is wrong.
 func usageError(format string, args ...any) *exitError {
-	return &exitError{exitUsage, fmt.Errorf(format, args...), "Run 'awaken help run' to see how it is used."}
+	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...), usage: true}
 }
 
 // configError says that what the command line refers to is wrong.
 func configError(format string, args ...any) *exitError {
 	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// threadError is the exit status of something that could not be done with a thread.
+func threadError(err error) *exitError {
+	code := exitFailed
+	if isUsage(err) || errors.Is(err, awaken.ErrConflict) {
+		code = exitUsage
+	}
+	return &exitError{code: code, err: trimmed(err)}
 }
 
 // interrupted is the cause of a context that a signal cancelled.

@@ -3,6 +3,7 @@
 //	awaken run "hello"                 # the demo agent, on a model that needs no key
 //	awaken run -f agent.yaml "hello"   # an agent of your own
 //	awaken run                         # a conversation
+//	awaken threads                     # the conversations that are kept
 //
 // docs/cli.md explains it all.
 package main
@@ -14,11 +15,18 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/awaken-go/awaken/internal/failpoint"
 )
 
 func main() {
+	if err := failpoint.EnableFromEnv(); err != nil { // for crash tests
+		fmt.Fprintln(os.Stderr, "awaken:", err)
+		os.Exit(exitUsage)
+	}
 	con := newConsole(os.Stdin, os.Stdout, os.Stderr)
 	os.Exit(execute(context.Background(), con, os.Args[1:]))
 }
@@ -27,7 +35,7 @@ func main() {
 func execute(ctx context.Context, con *console, args []string) int {
 	root := rootCommand(con)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
@@ -37,6 +45,9 @@ func execute(ctx context.Context, con *console, args []string) int {
 	}
 	if e.err != nil {
 		fmt.Fprintln(con.err, "awaken:", printable(e.err.Error(), true))
+	}
+	if e.usage {
+		e.hint = fmt.Sprintf("Run 'awaken help%s' to see how it is used.", strings.TrimPrefix(cmd.CommandPath(), "awaken"))
 	}
 	if e.hint != "" {
 		fmt.Fprintln(con.err, e.hint)
@@ -59,7 +70,7 @@ func rootCommand(con *console) *cobra.Command {
 	root.SetVersionTemplate("awaken {{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version") // without the -v that cobra would add
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(con), versionCommand())
+	root.AddCommand(runCommand(con), threadsCommand(con), backupCommand(con), restoreCommand(con), versionCommand())
 	return root
 }
 

@@ -103,7 +103,9 @@ func (p *humanPrinter) Emit(_ context.Context, e awaken.Entry) error {
 		p.note("• %s %s", ev.ActivityType, p.short(string(patch)))
 	case *awaken.RunStart:
 		if p.run != ev.RunID { // not when it is resumed
-			p.run, p.step = ev.RunID, 0
+			if p.run, p.step = ev.RunID, 0; p.verbose {
+				p.detail("· thread %s, run %s", ev.ThreadID, ev.RunID)
+			}
 		}
 	case *awaken.InferenceComplete:
 		if p.verbose {

@@ -28,6 +28,10 @@ The prompt is what the arguments say. Without arguments it is read from standard
 input; on a terminal, that is a conversation, which an empty line, /quit or Ctrl-D
 ends.
 
+Threads are kept in $AWAKEN_STORAGE_DIR/awaken.db, or ./.awaken/awaken.db. --thread
+goes on with one, --continue with the one that was used last. If its last run waits
+for a decision or was cut off and there is no prompt, that run goes on.
+
 The answer goes to standard output, everything else to standard error. When a call
 waits for a decision, you are asked on the terminal; --approve and --deny decide
 everything instead.
@@ -46,6 +50,7 @@ const runExamples = `  awaken run "hello"
   awaken run RUN_WEATHER_TOOL
   awaken run --agent scenario scenario:approval
   awaken run -f agent.yaml "What is new?"
+  awaken run --continue "And now?"
   echo "hello" | awaken run --json`
 
 // runFlags are the flags of awaken run.
@@ -54,6 +59,8 @@ type runFlags struct {
 	json, quiet, verbose bool
 	approve, deny        bool
 	maxRounds            int
+	store                string
+	memory, resume       bool
 }
 
 func runCommand(con *console) *cobra.Command {
@@ -67,12 +74,13 @@ func runCommand(con *console) *cobra.Command {
 			if cmd.Flags().Changed("max-rounds") && f.maxRounds < 1 {
 				return usageError("--max-rounds is %d, want 1 or more", f.maxRounds)
 			}
-			for _, name := range []string{"agent", "thread", "file"} {
+			for _, name := range []string{"agent", "thread", "file", "store"} {
 				if v, _ := cmd.Flags().GetString(name); cmd.Flags().Changed(name) && strings.TrimSpace(v) == "" {
 					return usageError("--%s is empty", name)
 				}
 			}
-			for _, pair := range [][2]string{{"approve", "deny"}, {"json", "quiet"}, {"json", "verbose"}, {"quiet", "verbose"}} {
+			for _, pair := range [][2]string{{"approve", "deny"}, {"json", "quiet"}, {"json", "verbose"}, {"quiet", "verbose"},
+				{"thread", "continue"}, {"memory", "store"}, {"memory", "continue"}} {
 				if cmd.Flags().Changed(pair[0]) && cmd.Flags().Changed(pair[1]) {
 					return usageError("--%s and --%s do not go together", pair[0], pair[1])
 				}
@@ -84,7 +92,10 @@ func runCommand(con *console) *cobra.Command {
 	fl.SortFlags = false
 	fl.StringVarP(&f.file, "file", "f", "", "YAML or JSON `file` with the agent; - is standard input")
 	fl.StringVar(&f.agent, "agent", "", "`id` of the agent, when there are several")
-	fl.StringVar(&f.thread, "thread", "", "`id` for the thread of the conversation")
+	fl.StringVar(&f.thread, "thread", "", "`id` of the thread: a new one, or one to go on with")
+	fl.BoolVar(&f.resume, "continue", false, "go on with the thread that was used last")
+	fl.StringVar(&f.store, "store", "", "`file` that keeps the threads; memory keeps nothing")
+	fl.BoolVar(&f.memory, "memory", false, "keep nothing, like --store memory")
 	fl.IntVar(&f.maxRounds, "max-rounds", 0, "how often the model may be asked, instead of what the agent says")
 	fl.BoolVar(&f.approve, "approve", false, "approve every call that waits for a decision")
 	fl.BoolVar(&f.deny, "deny", false, "deny every call that waits for a decision")
@@ -94,26 +105,50 @@ func runCommand(con *console) *cobra.Command {
 	return cmd
 }
 
-func run(ctx context.Context, con *console, f *runFlags, args []string) error {
-	cfg, agent, err := configure(con, f)
+func run(ctx context.Context, con *console, f *runFlags, args []string) (err error) {
+	cfg, err := configure(con, f)
 	if err != nil {
 		return err
-	}
-	rt, err := awaken.New(cfg)
-	if err != nil {
-		return configError("%w", inFile(f.file, err))
-	}
-	if !f.quiet {
-		for _, d := range rt.Registry().Diagnostics() {
-			fmt.Fprintln(con.err, "awaken: warning:", printable(inFile(f.file, errors.New(d.String())).Error(), false))
-		}
 	}
 	interactive := con.inTTY && f.file != "-"
 	prompt, chat, err := findPrompt(con, f, args, interactive)
 	if err != nil {
 		return err
 	}
-	s := &session{rt: rt, con: con, print: newPrinter(con, f), agent: agent, thread: f.thread, sig: listen()}
+	if f.memory || f.store == inMemory {
+		cfg.Store = memory.New()
+	} else {
+		db, openErr := openStore(ctx, f.store, true)
+		if openErr != nil {
+			return openErr
+		}
+		defer closing(db, &err)
+		cfg.Store = db.Store("")
+	}
+	l, err := lookAt(ctx, cfg.Store, f)
+	if err != nil {
+		return threadError(err)
+	}
+	if prompt == "" && !chat && l.open == nil {
+		return usageError("thread %s has no run that waits or was cut off, and there is no prompt", l.thread)
+	}
+	s := &session{con: con, print: newPrinter(con, f), thread: l.thread, kept: !f.memory && f.store != inMemory, agent: f.agent}
+	if f.agent == "" && !l.known { // a thread that is known has its agent
+		agent, err := chooseAgent(cfg.Agents, "")
+		if err != nil {
+			return configError("%w", inFile(f.file, err))
+		}
+		s.agent = agent.ID
+	}
+	if s.rt, err = awaken.New(cfg); err != nil {
+		return configError("%w", inFile(f.file, err))
+	}
+	if !f.quiet {
+		for _, d := range s.rt.Registry().Diagnostics() {
+			fmt.Fprintln(con.err, "awaken: warning:", printable(inFile(f.file, errors.New(d.String())).Error(), false))
+		}
+	}
+	s.sig = listen()
 	defer s.sig.stop()
 	switch {
 	case f.approve:
@@ -123,14 +158,16 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) error {
 	case interactive:
 		s.answers = askPerson
 	}
-	if chat {
+	l.announce(s, prompt != "", f.quiet)
+	switch {
+	case chat && l.open != nil:
+		return s.chatAfter(ctx, l)
+	case chat:
 		return s.chat(ctx)
+	case prompt == "":
+		return s.goOn(ctx, l)
 	}
-	err = s.say(ctx, prompt)
-	if e, ok := errors.AsType[*exitError](err); ok && e.code == exitWaiting && s.answers == nobody {
-		e.hint = "Run it on a terminal to decide, or with --approve or --deny."
-	}
-	return err
+	return s.say(ctx, prompt)
 }
 
 func newPrinter(con *console, f *runFlags) printer {
@@ -144,14 +181,16 @@ func newPrinter(con *console, f *runFlags) printer {
 }
 
 // findPrompt returns the prompt of the command line or of standard input, or that
-// there is to be a conversation.
+// there is to be a conversation. There need not be a prompt to go on with a thread.
 func findPrompt(con *console, f *runFlags, args []string, interactive bool) (prompt string, chat bool, err error) {
-	what := "the prompt"
+	what, goesOn := "the prompt", f.thread != "" || f.resume
 	switch {
 	case len(args) > 0:
 		prompt = strings.Join(args, " ")
 	case interactive:
 		return "", true, nil
+	case f.file == "-" && goesOn:
+		return "", false, nil
 	case f.file == "-":
 		return "", false, usageError("no prompt: standard input is the agent file, so the prompt has to be an argument")
 	default:
@@ -160,7 +199,9 @@ func findPrompt(con *console, f *runFlags, args []string, interactive bool) (pro
 		if err != nil {
 			return "", false, usageError("%s: %w", what, err)
 		}
-		prompt = string(data)
+		if prompt = string(data); goesOn && strings.TrimSpace(prompt) == "" {
+			return "", false, nil
+		}
 	}
 	if prompt, err = checkPrompt(prompt, what); err != nil {
 		return "", false, usageError("%w", err)
@@ -183,18 +224,18 @@ func checkPrompt(prompt, what string) (string, error) {
 	return prompt, nil
 }
 
-// configure puts together what the runtime is made of, and chooses the agent.
-func configure(con *console, f *runFlags) (awaken.Config, string, error) {
+// configure puts together what the runtime is made of, but for the store. An agent
+// that the command line names is there.
+func configure(con *console, f *runFlags) (awaken.Config, error) {
 	cfg := demo.Config()
-	cfg.Store = memory.New()
 	if f.file != "" {
 		file, err := readFile(con, f.file)
 		if err != nil {
-			return cfg, "", configError("%w", err)
+			return cfg, configError("%w", err)
 		}
 		notes, err := use(&cfg, file)
 		if err != nil {
-			return cfg, "", configError("%w", inFile(f.file, err))
+			return cfg, configError("%w", inFile(f.file, err))
 		}
 		if !f.quiet {
 			for _, n := range notes {
@@ -202,14 +243,17 @@ func configure(con *console, f *runFlags) (awaken.Config, string, error) {
 			}
 		}
 	}
-	agent, err := chooseAgent(cfg.Agents, f.agent)
-	if err != nil {
-		return cfg, "", configError("%w", inFile(f.file, err))
+	if f.agent != "" || f.thread == "" && !f.resume {
+		if _, err := chooseAgent(cfg.Agents, f.agent); err != nil {
+			return cfg, configError("%w", inFile(f.file, err))
+		}
 	}
 	if f.maxRounds > 0 {
-		agent.MaxRounds = f.maxRounds
+		for _, a := range cfg.Agents {
+			a.MaxRounds = f.maxRounds
+		}
 	}
-	return cfg, agent.ID, nil
+	return cfg, nil
 }
 
 func readFile(con *console, name string) (*specfile.File, error) {

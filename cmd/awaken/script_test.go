@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 // TestScript runs the scripts in testdata/script. Beside testscript's own commands
 // they have
 //
-//	exits STATUS program args...           run the program; it must exit with STATUS
+//	exits STATUS program args...           run the program; it must exit with STATUS,
+//	                                       or be killed if that is -1
 //	signals SIG STATUS TEXT program args...  start it, send SIG once TEXT is on its
 //	                                       stdout; what it printed is in the files
 //	                                       out and err
@@ -81,7 +82,7 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(program, args[4:]...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"), storageEnv+"="+ts.Getenv(storageEnv))
 	out := &watched{text: args[2], seen: make(chan struct{})}
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = out, &stderr

@@ -20,6 +20,7 @@ type session struct {
 	sig    *signals
 	agent  string // "" once the thread knows its agent
 	thread string // "" until the first run
+	kept   bool   // the thread outlives the process
 
 	answers answers
 }
@@ -37,18 +38,52 @@ const (
 // say runs one turn: the prompt, and whatever has to be decided on the way. It
 // returns nil when the turn came to its natural end, and an *exitError otherwise.
 func (s *session) say(ctx context.Context, prompt string) error {
+	return s.turn(ctx, func(ctx context.Context) (*awaken.RunResult, error) {
+		return s.rt.Run(ctx, awaken.RunRequest{AgentID: s.agent, ThreadID: s.thread, Messages: []*llm.Message{llm.UserText(prompt)}}, s.print)
+	})
+}
+
+// goOn is a turn without a prompt: it goes on with the run that was left.
+func (s *session) goOn(ctx context.Context, l *left) error {
+	return s.turn(ctx, func(ctx context.Context) (*awaken.RunResult, error) {
+		if l.waits() {
+			return l.result(), nil
+		}
+		return s.rt.Resume(ctx, l.open.RunID, s.print)
+	})
+}
+
+// turn runs what start begins to its end.
+func (s *session) turn(ctx context.Context, start func(ctx context.Context) (*awaken.RunResult, error)) error {
 	var res *awaken.RunResult
 	var err error
-	ctx = s.sig.during(ctx, func(ctx context.Context) { res, err = s.turn(ctx, prompt) })
+	ctx = s.sig.during(ctx, func(ctx context.Context) {
+		res, err = start(ctx)
+		res, err = s.settle(ctx, res, err)
+	})
 	out := outcome(ctx, res, err)
 	if printErr := s.print.end(res); printErr != nil {
 		return &exitError{code: exitFailed, err: fmt.Errorf("write the answer: %w", printErr)}
 	}
+	if e, ok := errors.AsType[*exitError](out); ok && e.code == exitWaiting {
+		e.hint = s.waitingHint()
+	}
 	return out
 }
 
-func (s *session) turn(ctx context.Context, prompt string) (*awaken.RunResult, error) {
-	res, err := s.rt.Run(ctx, awaken.RunRequest{AgentID: s.agent, ThreadID: s.thread, Messages: []*llm.Message{llm.UserText(prompt)}}, s.print)
+// waitingHint says how a run that waits can be decided about.
+func (s *session) waitingHint() string {
+	switch {
+	case s.kept:
+		return fmt.Sprintf("Run 'awaken run --thread %s' on a terminal to decide, or with --approve or --deny.", printable(s.thread, false))
+	case s.answers == nobody:
+		return "Run it on a terminal to decide, or with --approve or --deny."
+	}
+	return ""
+}
+
+// settle decides about a run until it waits no more.
+func (s *session) settle(ctx context.Context, res *awaken.RunResult, err error) (*awaken.RunResult, error) {
 	if res == nil {
 		return nil, err
 	}
@@ -90,6 +125,18 @@ func (s *session) abandon(ctx context.Context, res *awaken.RunResult, cause erro
 
 func (s *session) complain(text string) {
 	fmt.Fprintln(s.con.err, "awaken:", printable(text, true))
+}
+
+// chatAfter goes on with what was left and then has a conversation, unless the person
+// leaves it undecided.
+func (s *session) chatAfter(ctx context.Context, l *left) error {
+	if err := s.goOn(ctx, l); err != nil {
+		if e, ok := errors.AsType[*exitError](err); !ok || e.code == exitTerminated || e.code == exitWaiting {
+			return err
+		}
+		s.complain(err.Error())
+	}
+	return s.chat(ctx)
 }
 
 // chat reads prompts and answers them until the person has had enough.

@@ -139,12 +139,11 @@ func (p *Postgres) Stop() error {
 	return errors.Join(p.stdin.Close(), p.cmd.Wait())
 }
 
-// Database makes an empty database and returns its URL.
-func (p *Postgres) Database(tb testing.TB) string {
-	tb.Helper()
+// Database makes an empty database and returns its URL. It panics if it cannot.
+func (p *Postgres) Database() string {
 	name := fmt.Sprintf("test%d", p.databases.Add(1))
 	if err := p.psql("CREATE DATABASE " + name); err != nil {
-		tb.Fatal(err)
+		panic(err)
 	}
 	return "postgres:///" + name + "?user=postgres&host=" + p.dir
 }

@@ -9,6 +9,7 @@
 //
 // # What is in the folder
 //
+//	store.json                            the version of the layout
 //	journals/<thread>.log                 everything about a thread, appended and synced with each change
 //	profiles/<namespace>/<key>.json       profile entries
 //	index                                 where to find what in the journals; made again when it is missing
@@ -98,7 +99,7 @@ type Store struct {
 	journals *os.Root
 	unlock   func() error
 	files    handles
-	sync     func(*os.File) error
+	fsync    func(*os.File) error
 
 	life   sync.RWMutex // held for reading by every method, for writing by Close
 	closed bool
@@ -113,17 +114,18 @@ type Store struct {
 	mu      sync.Mutex // guards everything below, and what thread and body say
 	threads map[string]*thread
 	runs    map[string]*runRef
-	clock   int64 // grows with every commit, to order threads and runs
-	grown   int64 // bytes written to journals since the index was saved
-	indexed int64 // size of the saved index
+	floor   uint64 // the highest fence of a thread that was deleted: no new one gets it again
+	clock   int64  // grows with every commit, to order threads and runs
+	grown   int64  // bytes written to journals since the index was saved
+	indexed int64  // size of the saved index
 	cache   cache
 }
 
 // Open opens the store in a folder, which is made if it is not there.
 func Open(dir string, opts *Options) (*Store, error) { return open(dir, opts, (*os.File).Sync) }
 
-func open(dir string, opts *Options, sync func(*os.File) error) (_ *Store, err error) {
-	s := &Store{sync: sync, threads: map[string]*thread{}, runs: map[string]*runRef{}}
+func open(dir string, opts *Options, fsync func(*os.File) error) (_ *Store, err error) {
+	s := &Store{fsync: fsync, threads: map[string]*thread{}, runs: map[string]*runRef{}}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -159,7 +161,7 @@ func open(dir string, opts *Options, sync func(*os.File) error) (_ *Store, err e
 	if s.unlock, err = lock(s.root, ".lock"); err != nil {
 		return nil, err
 	}
-	if err := s.checkFormat(); err != nil {
+	if err := s.readHead(); err != nil {
 		return nil, err
 	}
 	if err := s.root.MkdirAll("journals", dirMode); err != nil {
@@ -178,24 +180,59 @@ func open(dir string, opts *Options, sync func(*os.File) error) (_ *Store, err e
 	return s, nil
 }
 
-// checkFormat refuses a folder that a later version has written.
-func (s *Store) checkFormat() error {
-	var have struct {
-		Format int `json:"format"`
-	}
-	data, err := s.root.ReadFile("format.json")
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.replace(s.root, "format.json", fmt.Appendf(nil, "{\"format\":%d}\n", format))
+// head is what store.json says.
+type head struct {
+	Format int    `json:"format"`
+	Floor  uint64 `json:"floor,omitempty"`
+}
+
+// readHead refuses a folder that a later version has written.
+func (s *Store) readHead() error {
+	var h head
+	data, err := s.root.ReadFile("store.json")
+	if missing(err) {
+		return s.writeHead(0)
 	}
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, &have); err != nil || have.Format < 1 {
-		return fmt.Errorf("format.json says %q, want {\"format\":%d}", bytes.TrimSpace(data), format)
+	if err := json.Unmarshal(data, &h); err != nil || h.Format < 1 {
+		return fmt.Errorf("store.json says %q, want {\"format\":%d}", bytes.TrimSpace(data), format)
 	}
-	if have.Format > format {
-		return fmt.Errorf("the folder has format %d, and this program knows only up to %d: it was written by a later version", have.Format, format)
+	if h.Format > format {
+		return fmt.Errorf("the folder has format %d, and this program knows only up to %d: it was written by a later version", h.Format, format)
 	}
+	s.floor = h.Floor
+	return nil
+}
+
+func (s *Store) writeHead(floor uint64) error {
+	data, err := json.Marshal(head{format, floor})
+	if err != nil {
+		return err
+	}
+	return s.replace(s.root, "store.json", append(data, '\n'))
+}
+
+// raiseFloor makes sure that no new thread gets the fence of one of these, so that
+// whoever owned them never owns another by chance. Requires s.edit.
+func (s *Store) raiseFloor(threads ...*thread) error {
+	s.mu.Lock()
+	floor := s.floor
+	for _, t := range threads {
+		floor = max(floor, t.fence)
+	}
+	raise := floor > s.floor
+	s.mu.Unlock()
+	if !raise {
+		return nil
+	}
+	if err := s.writeHead(floor); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.floor = floor
+	s.mu.Unlock()
 	return nil
 }
 
@@ -207,11 +244,14 @@ func (s *Store) recover() error {
 	if err != nil {
 		return err
 	}
+	scanned := false // a whole journal, because the index did not know it
 	for _, name := range names {
 		if strings.HasSuffix(name, ".log") {
-			if err := s.recoverThread(name, index); err != nil {
+			whole, err := s.recoverThread(name, index)
+			if err != nil {
 				return err
 			}
+			scanned = scanned || whole
 		}
 	}
 	var doomed []*thread
@@ -223,6 +263,12 @@ func (s *Store) recover() error {
 	for _, t := range doomed {
 		if err := s.bury(t, *t.doomed); err != nil {
 			return fmt.Errorf("finish deleting thread %q: %w", t.ID, err)
+		}
+	}
+	if scanned {
+		// It may be the old index that was wrong: it must not meet what is appended now.
+		if err := s.saveIndex(); err != nil {
+			return err
 		}
 	}
 	return s.cleanProfiles()
@@ -283,7 +329,7 @@ func (s *Store) syncDir(root *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	err = syncFolder(d, s.sync)
+	err = syncFolder(d, s.fsync)
 	return errors.Join(err, d.Close())
 }
 
@@ -300,7 +346,7 @@ func (s *Store) replaceVia(root *os.Root, name, tmp string, data []byte) error {
 		}
 		_, err = f.Write(data)
 		if err == nil {
-			err = s.sync(f)
+			err = s.fsync(f)
 		}
 		return errors.Join(err, f.Close())
 	}()
@@ -314,10 +360,10 @@ func (s *Store) replaceVia(root *os.Root, name, tmp string, data []byte) error {
 	return s.syncDir(root, filepath.Dir(name))
 }
 
-// listDir returns the names in a folder, sorted. A folder that is not there is empty.
+// listDir returns the names in a folder, sorted. What is not there is empty.
 func listDir(root *os.Root, name string) ([]string, error) {
 	d, err := root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if missing(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -24,7 +24,8 @@ type Store struct {
 	mu      sync.Mutex
 	threads map[string]*thread
 	runs    map[string]*runRecord
-	clock   int64 // grows with every commit, to order threads and runs
+	clock   int64  // grows with every commit, to order threads and runs
+	floor   uint64 // the highest fence of a thread that was removed: no new one gets it again
 }
 
 type thread struct {
@@ -108,8 +109,8 @@ func page[T any](all []T, offset, limit int) []T {
 	if limit <= 0 {
 		limit = 50
 	}
-	offset = min(max(offset, 0), len(all))
-	return all[offset:min(offset+limit, len(all))]
+	all = all[min(max(offset, 0), len(all)):]
+	return all[:min(limit, len(all))]
 }
 
 // Messages returns records of a thread's log.
@@ -192,7 +193,7 @@ func (s *Store) Acquire(_ context.Context, threadID string) (*awaken.Checkpoint,
 	defer s.mu.Unlock()
 	t := s.threads[threadID]
 	if t == nil {
-		t = &thread{Thread: awaken.Thread{ID: threadID}}
+		t = &thread{Thread: awaken.Thread{ID: threadID}, fence: s.floor}
 		s.threads[threadID] = t
 	}
 	t.fence++
@@ -236,6 +237,8 @@ func (s *Store) Commit(_ context.Context, c *awaken.Commit) error {
 		return awaken.ErrGeneration
 	case c.Expect != t.MessageCount:
 		return &awaken.ConflictError{ThreadID: c.ThreadID, Expected: c.Expect, Have: t.MessageCount}
+	case len(c.Entries) > 0 && c.Entries[0].Seq <= t.seq:
+		return fmt.Errorf("%w: event %d of thread %s is stored already", awaken.ErrConflict, c.Entries[0].Seq, c.ThreadID)
 	case c.Rest && slices.ContainsFunc(t.inbox, func(it awaken.InboxItem) bool { return !slices.Contains(c.Read, it.ID) }):
 		return awaken.ErrUnread
 	}
@@ -394,7 +397,7 @@ func (s *Store) Fork(_ context.Context, threadID string, seq int, newID string) 
 		return nil, fmt.Errorf("fork thread %s: %w: record %d, have %d", threadID, awaken.ErrInvalid, seq, t.MessageCount)
 	}
 	s.clock++
-	f := &thread{Thread: awaken.Thread{ID: newID, ParentThreadID: threadID, MessageCount: seq, Metadata: t.Metadata}, touched: s.clock}
+	f := &thread{Thread: awaken.Thread{ID: newID, ParentThreadID: threadID, MessageCount: seq, Metadata: t.Metadata}, touched: s.clock, fence: s.floor}
 	f.Metadata.Custom = maps.Clone(t.Metadata.Custom)
 	f.created = slices.Clone(t.created[:seq])
 	f.view.Append(t.view.Log()[:seq]...)
@@ -434,6 +437,7 @@ func (s *Store) DeleteThread(_ context.Context, id string, children awaken.Child
 
 // remove removes a thread, and all that descend from it.
 func (s *Store) remove(id string, descendants bool) {
+	s.floor = max(s.floor, s.threads[id].fence)
 	delete(s.threads, id)
 	maps.DeleteFunc(s.runs, func(_ string, r *runRecord) bool { return r.ThreadID == id })
 	if !descendants {

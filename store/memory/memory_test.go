@@ -19,3 +19,7 @@ func TestProfile(t *testing.T) {
 	t.Parallel()
 	profiletest.Test(t, func(*testing.T) profile.Store { return memory.NewProfile() })
 }
+
+func TestTakeOver_TheFirstOwnerWritesNothingAndBeginsNothing(t *testing.T) {
+	storetest.TakeOver(t, memory.New(), 1000)
+}

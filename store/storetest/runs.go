@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/awaken-go/awaken"
@@ -81,6 +82,7 @@ var runCases = []testCase{
 		equal(t, "second page", all[50:], listRuns(t, s, awaken.RunQuery{Offset: 50}))
 		equal(t, "a page of three", all[4:7], listRuns(t, s, awaken.RunQuery{Offset: 4, Limit: 3}))
 		equal(t, "behind the end", []string{}, listRuns(t, s, awaken.RunQuery{Offset: 99}))
+		equal(t, "as many as there are", all[1:], listRuns(t, s, awaken.RunQuery{Offset: 1, Limit: math.MaxInt}))
 		equal(t, "of one thread", odd, listRuns(t, s, awaken.RunQuery{ThreadID: "t1"}))
 		equal(t, "the latest of one thread", odd[:1], listRuns(t, s, awaken.RunQuery{ThreadID: "t1", Limit: 1}))
 		equal(t, "waiting", []string{"r52", "r49"}, listRuns(t, s, awaken.RunQuery{Status: awaken.RunWaiting, Limit: 2}))

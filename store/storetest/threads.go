@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/awaken-go/awaken"
@@ -77,6 +78,7 @@ var threadCases = []testCase{
 		equal(t, "second page", all[50:], listThreads(t, s, awaken.ThreadQuery{Offset: 50}))
 		equal(t, "a page of three", all[7:10], listThreads(t, s, awaken.ThreadQuery{Offset: 7, Limit: 3}))
 		equal(t, "behind the end", []string{}, listThreads(t, s, awaken.ThreadQuery{Offset: 99}))
+		equal(t, "as many as there are", all[1:], listThreads(t, s, awaken.ThreadQuery{Offset: 1, Limit: math.MaxInt}))
 		equal(t, "children", []string{"t50", "t40", "t30"}, listThreads(t, s, awaken.ThreadQuery{ParentThreadID: "p", Limit: 3}))
 		equal(t, "more children", []string{"t20", "t10", "t00"}, listThreads(t, s, awaken.ThreadQuery{ParentThreadID: "p", Offset: 3}))
 		equal(t, "children of nobody", []string{}, listThreads(t, s, awaken.ThreadQuery{ParentThreadID: "x"}))

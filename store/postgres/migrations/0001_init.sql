@@ -7,6 +7,12 @@
 
 CREATE SEQUENCE {p}_clock; -- counts commits; orders threads and runs
 
+CREATE TABLE {p}_tenants (
+	tenant text COLLATE "C" NOT NULL,
+	floor  bigint NOT NULL, -- highest fence of a thread that was removed; no thread gets it again
+	PRIMARY KEY (tenant)
+);
+
 CREATE TABLE {p}_threads (
 	tenant     text COLLATE "C" NOT NULL,
 	id         text COLLATE "C" NOT NULL,
@@ -48,11 +54,10 @@ CREATE TABLE {p}_entries (
 	tenant text COLLATE "C" NOT NULL,
 	thread text COLLATE "C" NOT NULL,
 	last   bigint NOT NULL, -- highest number in the row
-	stamp  bigint NOT NULL, -- the clock at its commit
 	epoch  bigint NOT NULL, -- highest in the row
 	run    text COLLATE "C", -- whose entries these are; NULL if not all are of one run
 	data   text   NOT NULL, -- JSON array
-	PRIMARY KEY (tenant, thread, last, stamp)
+	PRIMARY KEY (tenant, thread, last)
 );
 CREATE INDEX {p}_entries_run ON {p}_entries (tenant, thread, run, last);
 
@@ -109,6 +114,22 @@ CREATE TABLE {p}_profiles (
 );
 CREATE INDEX {p}_profiles_key ON {p}_profiles (tenant, key);
 
+-- Raises the fence of a thread, making the thread if it is not there. A new one begins
+-- with a fence that no thread had that was removed, so that the owner of one of the
+-- same id stays fenced off. The statements see each what was done before they began,
+-- which one statement would not if it had to wait for a removal.
+CREATE FUNCTION {p}_acquire(p_tenant text, p_thread text) RETURNS SETOF {p}_threads LANGUAGE plpgsql AS $$
+BEGIN
+	LOOP
+		RETURN QUERY UPDATE {p}_threads h SET fence = h.fence + 1, committed = 0 WHERE h.tenant = p_tenant AND h.id = p_thread RETURNING h.*;
+		IF FOUND THEN RETURN; END IF;
+		RETURN QUERY INSERT INTO {p}_threads (tenant, id, fence)
+			VALUES (p_tenant, p_thread, 1 + coalesce((SELECT f.floor FROM {p}_tenants f WHERE f.tenant = p_tenant), 0))
+			ON CONFLICT DO NOTHING RETURNING *;
+		IF FOUND THEN RETURN; END IF;
+	END LOOP;
+END $$;
+
 -- Makes a commit, all or nothing, or says why not:
 --
 --     0  made, or made before; the inbox is empty
@@ -117,6 +138,7 @@ CREATE INDEX {p}_profiles_key ON {p}_profiles (tenant, key);
 --    -2  another owner has it
 --    -3  it was interrupted
 --    -4  the inbox has items that were not read
+--    -6  the log of events holds the first event already
 --    -5  the run's record is invalid, and nothing else is wrong
 --   -10 - n  the log has n messages
 --
@@ -127,7 +149,7 @@ CREATE FUNCTION {p}_commit(
 	p_time bigint, p_expect bigint, p_parent text,
 	p_run text, p_run_thread text, p_status text, p_run_data text,
 	p_messages text[],
-	p_last bigint, p_epoch bigint, p_entry_run text, p_entries text,
+	p_first bigint, p_last bigint, p_epoch bigint, p_entry_run text, p_entries text,
 	p_steps bigint[], p_indexes bigint[], p_statuses text[], p_calls text[],
 	p_state_runs text[], p_keys text[], p_values text[],
 	p_read text[]
@@ -151,16 +173,17 @@ BEGIN
 			latest_run = p_run, open_run = CASE p_status WHEN 'done' THEN '' ELSE p_run END
 		WHERE h.tenant = p_tenant AND h.id = p_thread AND p_valid
 			AND h.fence = p_fence AND (h.committed <> p_number OR p_number = 0) AND (h.generation = p_generation OR NOT p_begins)
-			AND h.messages = p_expect AND (h.unread = n_read OR NOT p_rest)
+			AND h.messages = p_expect AND h.last_seq < p_first AND (h.unread = n_read OR NOT p_rest)
 		RETURNING h.touched, h.unread INTO stamp, n_left;
 		EXIT WHEN FOUND;
-		SELECT h.fence, h.committed, h.generation, h.messages, h.unread INTO t FROM {p}_threads h
+		SELECT h.fence, h.committed, h.generation, h.messages, h.last_seq, h.unread INTO t FROM {p}_threads h
 			WHERE h.tenant = p_tenant AND h.id = p_thread FOR UPDATE;
 		IF NOT FOUND THEN RETURN -1; END IF;
 		IF t.fence <> p_fence THEN RETURN -2; END IF;
 		IF t.committed = p_number AND p_number <> 0 THEN RETURN (t.unread > 0)::int; END IF;
 		IF p_begins AND t.generation <> p_generation THEN RETURN -3; END IF;
 		IF t.messages <> p_expect THEN RETURN -10 - t.messages; END IF;
+		IF t.last_seq >= p_first THEN RETURN -6; END IF;
 		IF p_rest AND t.unread <> n_read THEN RETURN -4; END IF;
 		IF NOT p_valid THEN RETURN -5; END IF;
 	END LOOP;
@@ -170,8 +193,8 @@ BEGIN
 			SELECT p_tenant, p_thread, p_expect + m.n, p_time, m.data FROM unnest(p_messages) WITH ORDINALITY AS m (data, n);
 	END IF;
 	IF p_entries IS NOT NULL THEN
-		INSERT INTO {p}_entries (tenant, thread, last, stamp, epoch, run, data)
-			VALUES (p_tenant, p_thread, p_last, stamp, p_epoch, p_entry_run, p_entries);
+		INSERT INTO {p}_entries (tenant, thread, last, epoch, run, data)
+			VALUES (p_tenant, p_thread, p_last, p_epoch, p_entry_run, p_entries);
 	END IF;
 	INSERT INTO {p}_runs AS r (tenant, id, thread, status, born, data)
 		VALUES (p_tenant, p_run, p_run_thread, p_status, stamp, p_run_data)

@@ -1,0 +1,412 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/sqlite"
+	"github.com/awaken-go/awaken/threadfile"
+)
+
+// threadTool is what the commands about threads share.
+type threadTool struct {
+	con   *console
+	store string // the flag
+}
+
+func threadsCommand(con *console) *cobra.Command {
+	t := &threadTool{con: con}
+	var asJSON bool
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "threads",
+		Short: "List the threads that are kept, and look after them",
+		Long: `List the threads that are kept, the one that was used last first: id, messages, how
+the last run came out, when it was used, and the title or the first words.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 1 {
+				return usageError("--limit is %d, want 1 or more", limit)
+			}
+			return t.list(cmd.Context(), limit, asJSON)
+		},
+	}
+	addStoreFlag(cmd, &t.store, "`file` that keeps the threads")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print every thread as a line of JSON")
+	cmd.Flags().IntVar(&limit, "limit", 50, "how many at most")
+	cmd.AddCommand(t.showCommand(), t.deleteCommand(), t.forkCommand(), t.exportCommand(), t.importCommand(), t.pruneCommand())
+	return cmd
+}
+
+// with opens the store for fn. What goes wrong gets its exit status.
+func (t *threadTool) with(ctx context.Context, create bool, fn func(store *sqlite.Store) error) (err error) {
+	db, err := openStore(ctx, t.store, create)
+	if err != nil {
+		return err
+	}
+	defer closing(db, &err)
+	err = fn(db.Store(""))
+	if _, ok := errors.AsType[*exitError](err); err == nil || ok {
+		return err
+	}
+	return threadError(err)
+}
+
+// listed is a thread in a listing.
+type listed struct {
+	*awaken.Thread
+	Summary string `json:"summary"` // its title, or the first words of the user
+	Status  string `json:"status"`  // of the last run
+}
+
+func (t *threadTool) list(ctx context.Context, limit int, asJSON bool) error {
+	var all []listed
+	err := t.with(ctx, false, func(store *sqlite.Store) error {
+		threads, err := store.ListThreads(ctx, awaken.ThreadQuery{Limit: limit})
+		for _, th := range threads {
+			l := listed{Thread: th}
+			if l.Summary, err = summaryOf(ctx, store, th); err != nil {
+				return err
+			}
+			if l.Status, err = statusOf(ctx, store, th); err != nil {
+				return err
+			}
+			all = append(all, l)
+		}
+		return err
+	})
+	if err != nil && !(t.store == "" && errors.Is(err, errNoStore)) { // no store has no threads
+		return err
+	}
+	if asJSON {
+		return t.lines(func(enc *json.Encoder) error {
+			for i := range all {
+				if err := enc.Encode(&all[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(t.con.err, "There are no threads.")
+		return nil
+	}
+	w := tabwriter.NewWriter(t.con.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "THREAD\tMESSAGES\tLAST RUN\tUPDATED\tABOUT")
+	for _, l := range all {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", cell(l.ID), l.MessageCount, cell(l.Status), when(l.Metadata.UpdatedAt), cell(l.Summary))
+	}
+	return written(w.Flush())
+}
+
+// lines prints JSON, one value a line.
+func (t *threadTool) lines(fn func(enc *json.Encoder) error) error {
+	enc := json.NewEncoder(t.con.out)
+	enc.SetEscapeHTML(false)
+	return written(fn(enc))
+}
+
+func written(err error) error {
+	if err != nil {
+		return &exitError{code: exitFailed, err: fmt.Errorf("write the answer: %w", err)}
+	}
+	return nil
+}
+
+// cell is a text that fits into a table.
+func cell(s string) string { return strings.ReplaceAll(printable(s, false), "\t", " ") }
+
+func when(ms int64) string {
+	if ms == 0 {
+		return "-"
+	}
+	return time.UnixMilli(ms).Local().Format("2006-01-02 15:04:05")
+}
+
+// summaryOf is the title of a thread, or else the first words that a user said on it.
+func summaryOf(ctx context.Context, store awaken.Store, t *awaken.Thread) (string, error) {
+	const limit = 50
+	if t.Metadata.Title != "" {
+		return t.Metadata.Title, nil
+	}
+	records, err := store.Messages(ctx, t.ID, awaken.MessageQuery{Limit: 20})
+	if err != nil {
+		return "", err
+	}
+	for _, r := range records {
+		if r.Message.Role != llm.User || r.Message.IsInternal() {
+			continue
+		}
+		words := []rune(strings.Join(strings.Fields(r.Message.Text()), " "))
+		if len(words) > limit {
+			words = append(words[:limit-1], '…')
+		}
+		return string(words), nil
+	}
+	return "", nil
+}
+
+// statusOf is how the last run of a thread is, or came out.
+func statusOf(ctx context.Context, store awaken.Store, t *awaken.Thread) (string, error) {
+	if t.LatestRunID == "" {
+		return "-", nil
+	}
+	run, err := store.LoadRun(ctx, t.LatestRunID)
+	switch {
+	case err != nil:
+		return "", err
+	case run.Status == awaken.RunDone && run.StatusReason == "imported":
+		return "imported", nil
+	case run.Status == awaken.RunDone && run.Termination.Type != awaken.NaturalEnd && run.Termination.Type != awaken.BehaviorRequested:
+		return string(run.Termination.Type), nil
+	}
+	return string(run.Status), nil
+}
+
+func (t *threadTool) showCommand() *cobra.Command {
+	var asJSON bool
+	var last int
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Print the messages of a thread",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("last") && last < 1 {
+				return usageError("--last is %d, want 1 or more", last)
+			}
+			return t.with(cmd.Context(), false, func(store *sqlite.Store) error {
+				return t.show(cmd.Context(), store, args[0], last, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print every record of the log as a line of JSON")
+	cmd.Flags().IntVar(&last, "last", 0, "only the last `n` messages")
+	return cmd
+}
+
+func (t *threadTool) show(ctx context.Context, store awaken.Store, id string, last int, asJSON bool) error {
+	records, err := store.Messages(ctx, id, awaken.MessageQuery{Limit: last, Last: last > 0})
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return t.lines(func(enc *json.Encoder) error {
+			for i := range records {
+				if err := enc.Encode(&records[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	names := map[string]string{} // of calls
+	for i := range records {
+		if err := t.showRecord(&records[i], names); err != nil {
+			return written(err)
+		}
+	}
+	return nil
+}
+
+func (t *threadTool) showRecord(r *awaken.MessageRecord, names map[string]string) error {
+	m := r.Message
+	head := fmt.Sprintf("[%d] %s", r.Seq, m.Role)
+	if m.ToolCallID != "" {
+		name := names[m.ToolCallID]
+		if name == "" {
+			name = m.ToolCallID
+		}
+		head += " " + name
+	}
+	var notes []string
+	if m.IsInternal() {
+		notes = append(notes, "internal")
+	}
+	if md := m.Metadata; md != nil {
+		if md.Interrupted {
+			notes = append(notes, "interrupted")
+		}
+		if md.Rewind != nil {
+			notes = append(notes, fmt.Sprintf("hides everything from %d on", md.Rewind.FromSeq))
+		}
+		if md.Compaction != nil {
+			notes = append(notes, fmt.Sprintf("summary of %d to %d", md.Compaction.FromSeq, md.Compaction.ToSeq))
+		}
+	}
+	if len(notes) > 0 {
+		head += " (" + strings.Join(notes, ", ") + ")"
+	}
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "%s  %s\n", printable(head, false), when(r.Created))
+	for i := range m.Content {
+		if text := blockText(&m.Content[i]); text != "" {
+			sb.WriteString(printable(strings.TrimSuffix(text, "\n"), true) + "\n")
+		}
+	}
+	for _, c := range m.ToolCalls {
+		names[c.ID] = c.Name
+		sb.WriteString(printable("→ "+c.Name+" "+compact(c.Arguments), false) + "\n")
+	}
+	sb.WriteByte('\n')
+	_, err := io.WriteString(t.con.out, sb.String())
+	return err
+}
+
+// blockText is a block for people to read.
+func blockText(b *llm.Block) string {
+	switch {
+	case b.Type == llm.TextBlock:
+		return b.Text
+	case b.Text != "":
+		return fmt.Sprintf("(%s) %s", b.Type, b.Text)
+	case b.Source != nil && b.Source.URL != "":
+		return fmt.Sprintf("(%s) %s", b.Type, b.Source.URL)
+	}
+	return fmt.Sprintf("(%s)", b.Type)
+}
+
+func (t *threadTool) deleteCommand() *cobra.Command {
+	var children string
+	cmd := &cobra.Command{
+		Use:   "delete ID",
+		Short: "Delete a thread with its runs",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			strategy := awaken.ChildStrategy(children)
+			switch children {
+			case "detach":
+				strategy = awaken.DetachChildren
+			case "reject", "cascade":
+			default:
+				return usageError("--children is %q, want detach, reject or cascade", children)
+			}
+			return t.with(cmd.Context(), false, func(store *sqlite.Store) error {
+				return store.DeleteThread(cmd.Context(), args[0], strategy)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&children, "children", "detach", "what happens to forks and other children: detach keeps them, reject keeps everything, cascade deletes them too")
+	return cmd
+}
+
+func (t *threadTool) forkCommand() *cobra.Command {
+	var at int
+	var as string
+	cmd := &cobra.Command{
+		Use:   "fork ID",
+		Short: "Make a thread that begins like another, and print its id",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkNewID(cmd, as); err != nil {
+				return err
+			}
+			if as == "" {
+				as = ids.New()
+			}
+			return t.with(cmd.Context(), false, func(store *sqlite.Store) error {
+				if !cmd.Flags().Changed("at") {
+					old, err := store.Thread(cmd.Context(), args[0])
+					if err != nil {
+						return err
+					}
+					at = old.MessageCount
+				}
+				th, err := store.Fork(cmd.Context(), args[0], at, as)
+				if err != nil {
+					return err
+				}
+				return t.printID(th)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&at, "at", 0, "the last message that it takes over, by its `number`; all if left out")
+	cmd.Flags().StringVar(&as, "as", "", "`id` of the new thread")
+	return cmd
+}
+
+func checkNewID(cmd *cobra.Command, as string) error {
+	if cmd.Flags().Changed("as") && strings.TrimSpace(as) == "" {
+		return usageError("--as is empty")
+	}
+	return nil
+}
+
+func (t *threadTool) printID(th *awaken.Thread) error {
+	_, err := fmt.Fprintln(t.con.out, th.ID)
+	return written(err)
+}
+
+func (t *threadTool) exportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "export ID",
+		Short:   "Print a thread as a file that import reads",
+		Example: "  awaken threads export ID > thread.jsonl",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.with(cmd.Context(), false, func(store *sqlite.Store) error {
+				return threadfile.Export(cmd.Context(), store, args[0], t.con.out)
+			})
+		},
+	}
+}
+
+func (t *threadTool) importCommand() *cobra.Command {
+	var as string
+	cmd := &cobra.Command{
+		Use:     "import",
+		Short:   "Make a thread from a file on standard input, and print its id",
+		Example: "  awaken threads import < thread.jsonl",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkNewID(cmd, as); err != nil {
+				return err
+			}
+			if t.con.inTTY {
+				return usageError("standard input is a terminal, want a file")
+			}
+			return t.with(cmd.Context(), true, func(store *sqlite.Store) error {
+				th, err := threadfile.Import(cmd.Context(), store, t.con.in, as)
+				if err != nil {
+					return err
+				}
+				return t.printID(th)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&as, "as", "", "`id` of the new thread, instead of the one it had")
+	return cmd
+}
+
+func (t *threadTool) pruneCommand() *cobra.Command {
+	var age time.Duration
+	cmd := &cobra.Command{
+		Use:     "prune",
+		Short:   "Delete the threads that were not used for a while and have no open run",
+		Example: "  awaken threads prune --older-than 720h",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if age <= 0 {
+				return usageError("--older-than is %s, want a time such as 720h", age)
+			}
+			return t.with(cmd.Context(), false, func(store *sqlite.Store) error {
+				n, err := store.Prune(cmd.Context(), time.Now().Add(-age))
+				fmt.Fprintf(t.con.err, "%d deleted\n", n)
+				return err
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&age, "older-than", 0, "`time` since their last use, such as 720h")
+	return cmd
+}

@@ -1,0 +1,49 @@
+package file
+
+import "os"
+
+// OpenUnsynced opens a store that leaves the syncing to the system: right for tests that
+// make thousands of changes and do not cut the power.
+func OpenUnsynced(dir string, opts *Options) (*Store, error) {
+	return open(dir, opts, func(*os.File) error { return nil })
+}
+
+// OpenSyncing opens a store that syncs with fn.
+func OpenSyncing(dir string, opts *Options, fn func(*os.File) error) (*Store, error) {
+	return open(dir, opts, fn)
+}
+
+// FileName is the name of an id's files.
+var FileName = fileName
+
+// Span is where a record is.
+type Span struct{ Off, Len int64 }
+
+// Spans returns where the records of a journal are.
+func Spans(path string) ([]Span, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var out []Span
+	_, err = scan(f, path, 0, info.Size(), func(at span, _ []byte) error {
+		out = append(out, Span(at))
+		return nil
+	})
+	return out, err
+}
+
+// Loaded returns how many threads are in memory, and how much they take.
+func (s *Store) Loaded() (threads int, size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cache.order.Len(), s.cache.size
+}
+
+// SaveIndex saves the index now.
+func (s *Store) SaveIndex() error { return s.saveIndex() }

@@ -1,0 +1,157 @@
+package file_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eventlog/eventlogtest"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/profile/profiletest"
+	"github.com/awaken-go/awaken/store/file"
+	"github.com/awaken-go/awaken/store/storetest"
+)
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	storetest.Test(t, func(t *testing.T) awaken.Store { return open(t, t.TempDir(), nil) })
+}
+
+// Nothing is kept in memory, so that everything is read back from the journals.
+func TestStore_WithoutCache(t *testing.T) {
+	t.Parallel()
+	storetest.Test(t, func(t *testing.T) awaken.Store { return quick(t, t.TempDir(), &file.Options{Cache: -1, Files: 1}) })
+}
+
+// Before every call the folder is closed and opened again.
+func TestStore_ReopenedBeforeEveryCall(t *testing.T) {
+	t.Parallel()
+	storetest.Test(t, func(t *testing.T) awaken.Store { return newReopener(t) })
+}
+
+func TestStore_TakeOver(t *testing.T) {
+	t.Parallel()
+	storetest.TakeOver(t, quick(t, t.TempDir(), nil), 200)
+}
+
+func TestEventLog(t *testing.T) {
+	t.Parallel()
+	eventlogtest.Test(t, func(t *testing.T) eventlogtest.Store { return quick(t, t.TempDir(), nil) })
+}
+
+func TestProfile(t *testing.T) {
+	t.Parallel()
+	profiletest.Test(t, func(t *testing.T) profile.Store { return open(t, t.TempDir(), nil).Profile() })
+}
+
+// reopener is a store that forgets everything but its folder before every call.
+type reopener struct {
+	t   *testing.T
+	dir string
+	mu  sync.Mutex
+	*file.Store
+	n int
+}
+
+func newReopener(t *testing.T) *reopener {
+	r := &reopener{t: t, dir: t.TempDir()}
+	r.reopen()
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+func (r *reopener) reopen() {
+	if r.Store != nil {
+		if err := r.Close(); err != nil {
+			r.t.Error(err)
+		}
+	}
+	s, err := file.OpenUnsynced(r.dir, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.Store = s
+}
+
+// fresh calls fn with the store, opened again.
+func fresh[T any](r *reopener, fn func(s *file.Store) (T, error)) (T, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n++; r.n < 200 { // the tests of concurrency make thousands of calls
+		r.reopen()
+	}
+	return fn(r.Store)
+}
+
+func none(err error) (struct{}, error) { return struct{}{}, err }
+
+func (r *reopener) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
+	return fresh(r, func(s *file.Store) (*awaken.Thread, error) { return s.Thread(ctx, id) })
+}
+
+func (r *reopener) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	return fresh(r, func(s *file.Store) ([]*awaken.Thread, error) { return s.ListThreads(ctx, q) })
+}
+
+func (r *reopener) Messages(ctx context.Context, id string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
+	return fresh(r, func(s *file.Store) ([]awaken.MessageRecord, error) { return s.Messages(ctx, id, q) })
+}
+
+func (r *reopener) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
+	return fresh(r, func(s *file.Store) (*awaken.Run, error) { return s.LoadRun(ctx, id) })
+}
+
+func (r *reopener) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
+	return fresh(r, func(s *file.Store) ([]*awaken.Run, error) { return s.ListRuns(ctx, q) })
+}
+
+func (r *reopener) Calls(ctx context.Context, id string) ([]*awaken.CallState, error) {
+	return fresh(r, func(s *file.Store) ([]*awaken.CallState, error) { return s.Calls(ctx, id) })
+}
+
+func (r *reopener) Acquire(ctx context.Context, id string) (*awaken.Checkpoint, error) {
+	return fresh(r, func(s *file.Store) (*awaken.Checkpoint, error) { return s.Acquire(ctx, id) })
+}
+
+func (r *reopener) Commit(ctx context.Context, c *awaken.Commit) error {
+	_, err := fresh(r, func(s *file.Store) (struct{}, error) { return none(s.Commit(ctx, c)) })
+	return err
+}
+
+func (r *reopener) Interrupt(ctx context.Context, id string) ([]*awaken.CallState, error) {
+	return fresh(r, func(s *file.Store) ([]*awaken.CallState, error) { return s.Interrupt(ctx, id) })
+}
+
+func (r *reopener) Post(ctx context.Context, id string, items ...awaken.InboxItem) error {
+	_, err := fresh(r, func(s *file.Store) (struct{}, error) { return none(s.Post(ctx, id, items...)) })
+	return err
+}
+
+func (r *reopener) Unread(ctx context.Context, id string) ([]awaken.InboxItem, error) {
+	return fresh(r, func(s *file.Store) ([]awaken.InboxItem, error) { return s.Unread(ctx, id) })
+}
+
+func (r *reopener) Entries(ctx context.Context, id string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+	return fresh(r, func(s *file.Store) ([]awaken.Entry, error) { return s.Entries(ctx, id, q) })
+}
+
+func (r *reopener) Fork(ctx context.Context, id string, seq int, newID string) (*awaken.Thread, error) {
+	return fresh(r, func(s *file.Store) (*awaken.Thread, error) { return s.Fork(ctx, id, seq, newID) })
+}
+
+func (r *reopener) DeleteThread(ctx context.Context, id string, c awaken.ChildStrategy) error {
+	_, err := fresh(r, func(s *file.Store) (struct{}, error) { return none(s.DeleteThread(ctx, id, c)) })
+	return err
+}
+
+func (r *reopener) SetMetadata(ctx context.Context, id, title string, custom map[string]json.RawMessage) error {
+	_, err := fresh(r, func(s *file.Store) (struct{}, error) { return none(s.SetMetadata(ctx, id, title, custom)) })
+	return err
+}
+
+func (r *reopener) Prune(ctx context.Context, before time.Time) (int, error) {
+	return fresh(r, func(s *file.Store) (int, error) { return s.Prune(ctx, before) })
+}

@@ -1,0 +1,313 @@
+package file
+
+import (
+	"bufio"
+	"bytes"
+	"container/list"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"sync"
+)
+
+// A journal is a file of records, one for each change of a thread, in the order they
+// were made. A record is a header and a payload:
+//
+//	4 bytes  the letters "awj1"
+//	4 bytes  length of the payload, little endian
+//	4 bytes  CRC-32C of the payload
+//	4 bytes  CRC-32C of the twelve bytes before
+//
+// The header has a checksum of its own so that a length can be believed: without it,
+// one flipped bit in the middle of a journal would look like a torn end, and cutting
+// it would throw away everything behind it.
+const (
+	magic      = "awj1"
+	headerSize = 16
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// DamagedError reports a journal that cannot be read, and where. The end of a journal
+// that was torn when a process died is not damage: it is cut off.
+type DamagedError struct {
+	File   string // below the store's folder
+	Offset int64  // of the record
+	Err    error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s is damaged at byte %d: %v", e.File, e.Offset, e.Err)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+var (
+	errHeader   = errors.New("this is not the beginning of a record")
+	errChecksum = errors.New("the checksum of the record does not fit")
+	errShort    = errors.New("the journal ends inside the record")
+)
+
+// span is where a record is: its offset and its length with the header.
+type span struct {
+	Off int64 `json:"off"`
+	Len int64 `json:"len"`
+}
+
+func (s span) end() int64 { return s.Off + s.Len }
+
+// seal fills in the header of a record whose payload is in buf behind it.
+func seal(buf []byte) error {
+	payload := buf[headerSize:]
+	if uint64(len(payload)) > math.MaxUint32 {
+		return fmt.Errorf("a change of %d bytes is too large for a record", len(payload))
+	}
+	copy(buf, magic)
+	binary.LittleEndian.PutUint32(buf[4:], uint32(len(payload)))
+	binary.LittleEndian.PutUint32(buf[8:], crc32.Checksum(payload, castagnoli))
+	binary.LittleEndian.PutUint32(buf[12:], crc32.Checksum(buf[:12], castagnoli))
+	return nil
+}
+
+// header returns the length and the checksum of a payload.
+func header(b []byte) (size int64, sum uint32, ok bool) {
+	if string(b[:4]) != magic || crc32.Checksum(b[:12], castagnoli) != binary.LittleEndian.Uint32(b[12:]) {
+		return 0, 0, false
+	}
+	return int64(binary.LittleEndian.Uint32(b[4:])), binary.LittleEndian.Uint32(b[8:]), true
+}
+
+// scan calls fn with the place and the payload of every record between from and size;
+// fn must not keep the payload. It returns where the last good record ends: before
+// size if the journal's end is torn. A record that is bad in any other place is a
+// *DamagedError.
+func scan(r io.ReaderAt, name string, from, size int64, fn func(at span, payload []byte) error) (int64, error) {
+	in := bufio.NewReaderSize(io.NewSectionReader(r, from, size-from), 64<<10)
+	var head [headerSize]byte
+	var payload []byte
+	for off := from; ; {
+		if off == size {
+			return off, nil
+		}
+		if size-off < headerSize {
+			return off, nil // torn
+		}
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return off, fmt.Errorf("read %s: %w", name, err)
+		}
+		n, sum, ok := header(head[:])
+		at := span{off, headerSize + n}
+		if !ok {
+			later, err := findRecord(r, off+1, size)
+			if err != nil {
+				return off, fmt.Errorf("read %s: %w", name, err)
+			}
+			if later {
+				return off, &DamagedError{name, off, errHeader}
+			}
+			return off, nil // torn
+		}
+		if at.end() > size {
+			return off, nil // torn
+		}
+		if int64(cap(payload)) < n {
+			payload = make([]byte, n)
+		}
+		payload = payload[:n]
+		if _, err := io.ReadFull(in, payload); err != nil {
+			return off, fmt.Errorf("read %s: %w", name, err)
+		}
+		if crc32.Checksum(payload, castagnoli) != sum {
+			if at.end() < size { // the next record was begun, so this one had been synced
+				return off, &DamagedError{name, off, errChecksum}
+			}
+			return off, nil // torn
+		}
+		if err := fn(at, payload); err != nil {
+			return off, &DamagedError{name, off, err}
+		}
+		off = at.end()
+	}
+}
+
+// findRecord looks for a good record that begins anywhere between from and size.
+func findRecord(r io.ReaderAt, from, size int64) (bool, error) {
+	buf := make([]byte, 256<<10)
+	for from+headerSize <= size {
+		n, err := r.ReadAt(buf[:min(int64(len(buf)), size-from)], from)
+		if err != nil && err != io.EOF {
+			return false, err
+		}
+		if n < headerSize {
+			return false, nil
+		}
+		for b, i := buf[:n], 0; ; i++ {
+			j := bytes.Index(b[i:], []byte(magic))
+			if j < 0 || i+j+headerSize > n {
+				break
+			}
+			i += j
+			size, _, ok := header(b[i:])
+			if !ok {
+				continue
+			}
+			_, err := readRecord(r, "", span{from + int64(i), headerSize + size})
+			if err == nil {
+				return true, nil
+			}
+		}
+		from += int64(n) - headerSize + 1
+	}
+	return false, nil
+}
+
+// readRecord returns the payload of one record.
+func readRecord(r io.ReaderAt, name string, at span) ([]byte, error) {
+	buf := make([]byte, at.Len)
+	if _, err := r.ReadAt(buf, at.Off); err != nil {
+		if err == io.EOF {
+			return nil, &DamagedError{name, at.Off, errShort}
+		}
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	n, sum, ok := header(buf)
+	if !ok || headerSize+n != at.Len {
+		return nil, &DamagedError{name, at.Off, errHeader}
+	}
+	if crc32.Checksum(buf[headerSize:], castagnoli) != sum {
+		return nil, &DamagedError{name, at.Off, errChecksum}
+	}
+	return buf[headerSize:], nil
+}
+
+// write appends a sealed record to a thread's journal. When it returns nil the record
+// is on disk. Requires t.writing.
+func (s *Store) write(t *thread, buf []byte) (at span, err error) {
+	if t.broken != nil {
+		return span{}, fmt.Errorf("%s cannot be written until the store is opened again: %w", t.path(), t.broken)
+	}
+	f, err := s.files.get(t)
+	if err != nil {
+		return span{}, err
+	}
+	defer s.files.put(t)
+	at = span{t.size, int64(len(buf))}
+	atWrite.Hit()
+	if _, err := f.WriteAt(buf, at.Off); err != nil {
+		// Nothing was promised yet. Take it back; if that fails too, what is in the
+		// file is anybody's guess.
+		back := f.Truncate(at.Off)
+		if back == nil {
+			back = s.fsync(f)
+		}
+		if back != nil {
+			t.broken = errors.Join(err, back)
+		}
+		return span{}, fmt.Errorf("write %s: %w", t.path(), err)
+	}
+	atWritten.Hit()
+	if err := s.fsync(f); err != nil {
+		// The system may have dropped the pages and call the next sync a success. Only
+		// reading the file again tells what is there.
+		t.broken = err
+		return span{}, fmt.Errorf("sync %s: %w", t.path(), err)
+	}
+	atSynced.Hit()
+	return at, nil
+}
+
+// handles keeps a number of journals open.
+type handles struct {
+	root *os.Root
+	max  int
+
+	mu   sync.Mutex
+	open list.List // of *thread, the least recently used first
+}
+
+// get returns a thread's journal, open until put is called.
+func (h *handles) get(t *thread) (*os.File, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t.file == nil {
+		f, err := h.root.OpenFile(t.name, os.O_RDWR, fileMode)
+		if err != nil {
+			return nil, err
+		}
+		t.file, t.fileAt = f, h.open.PushBack(t)
+	}
+	h.open.MoveToBack(t.fileAt)
+	t.fileUsers++
+	h.trim()
+	return t.file, nil
+}
+
+// create makes a thread's journal. It counts as got.
+func (h *handles) create(t *thread) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f, err := h.root.OpenFile(t.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	t.file, t.fileAt, t.fileUsers = f, h.open.PushBack(t), 1
+	h.trim()
+	return nil
+}
+
+func (h *handles) put(t *thread) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t.fileUsers--
+	if t.removed && t.fileUsers == 0 {
+		_ = h.close(t)
+	}
+	h.trim()
+}
+
+// trim closes journals that nobody uses. Requires h.mu.
+func (h *handles) trim() {
+	for e := h.open.Front(); e != nil && h.open.Len() > h.max; {
+		t, next := e.Value.(*thread), e.Next()
+		if t.fileUsers == 0 {
+			_ = h.close(t) // everything in it is synced
+		}
+		e = next
+	}
+}
+
+func (h *handles) close(t *thread) error {
+	h.open.Remove(t.fileAt)
+	err := t.file.Close()
+	t.file, t.fileAt = nil, nil
+	return err
+}
+
+// remove deletes a thread's journal.
+func (h *handles) remove(t *thread) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t.removed = true
+	if t.file != nil && t.fileUsers == 0 {
+		_ = h.close(t)
+	}
+	err := h.root.Remove(t.name)
+	if missing(err) {
+		return nil
+	}
+	return err
+}
+
+func (h *handles) closeAll() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var err error
+	for e := h.open.Front(); e != nil; e = h.open.Front() {
+		err = errors.Join(err, h.close(e.Value.(*thread)))
+	}
+	return err
+}

@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/awaken-go/awaken"
+)
+
+const runColumns = `id, thread, data`
+
+func scanRun(row pgx.Row) (*awaken.Run, error) {
+	var id, thread string
+	var data []byte
+	if err := row.Scan(&id, &thread, &data); err != nil {
+		return nil, err
+	}
+	r := new(awaken.Run)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("run %s: %w", id, err)
+	}
+	r.RunID, r.ThreadID = unescape(id), unescape(thread) // JSON cannot hold every id
+	return r, nil
+}
+
+// LoadRun returns a run.
+func (s *Store) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
+	var r *awaken.Run
+	err := s.db.query(ctx, `SELECT `+runColumns+` FROM {p}_runs WHERE tenant = $1 AND id = $2`, []any{s.tenant, escape(id)}, func() { r = nil },
+		func(rows pgx.Rows) (err error) { r, err = scanRun(rows); return err })
+	if err == nil && r == nil {
+		err = noRun(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// ListRuns returns runs, the newest first.
+func (s *Store) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
+	offset, limit := page(q.Offset, q.Limit)
+	query, args := `SELECT `+runColumns+` FROM {p}_runs WHERE tenant = $1`, []any{s.tenant, limit, offset}
+	if q.ThreadID != "" {
+		args = append(args, escape(q.ThreadID))
+		query += fmt.Sprintf(` AND thread = $%d`, len(args))
+	}
+	if q.Status != "" {
+		args = append(args, escape(string(q.Status)))
+		query += fmt.Sprintf(` AND status = $%d`, len(args))
+	}
+	var out []*awaken.Run
+	err := s.db.query(ctx, query+` ORDER BY born DESC, id LIMIT $2 OFFSET $3`, args, func() { out = nil }, func(rows pgx.Rows) error {
+		r, err := scanRun(rows)
+		out = append(out, r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return out, nil
+}
+
+// Calls returns the ledger of a run.
+func (s *Store) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
+	var out []*awaken.CallState
+	found := false
+	// A run without calls is one row of nothing; a missing run is none.
+	err := s.db.query(ctx, `SELECT c.data FROM {p}_runs r LEFT JOIN {p}_calls c ON c.tenant = r.tenant AND c.run = r.id
+		WHERE r.tenant = $1 AND r.id = $2 ORDER BY c.step, c.idx`, []any{s.tenant, escape(runID)}, func() { out, found = nil, false },
+		func(rows pgx.Rows) error {
+			found = true
+			return scanCall(rows, &out)
+		})
+	if err == nil && !found {
+		err = noRun(runID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// scanCall adds a record of the ledger to out, if the row holds one.
+func scanCall(row pgx.Row, out *[]*awaken.CallState) error {
+	var data []byte
+	if err := row.Scan(&data); err != nil || data == nil {
+		return err
+	}
+	call := new(awaken.CallState)
+	if err := json.Unmarshal(data, call); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	*out = append(*out, call)
+	return nil
+}

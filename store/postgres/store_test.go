@@ -1,0 +1,50 @@
+package postgres_test
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/profile/profiletest"
+	"github.com/awaken-go/awaken/store/postgres"
+	"github.com/awaken-go/awaken/store/storetest"
+)
+
+var (
+	// server is where all tests of this package have their databases.
+	server *testenv.Postgres
+	// shared is a database for tests that need nothing but tables of their own.
+	shared     = sync.OnceValue(func() string { return server.Database() })
+	sharedTest atomic.Int64
+)
+
+func TestMain(m *testing.M) { os.Exit(testenv.WithPostgres(m, &server)) }
+
+// open returns a DB with tables of the test's own.
+func open(t testing.TB) *postgres.DB {
+	t.Helper()
+	return openAt(t, shared(), &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))})
+}
+
+func openAt(t testing.TB, url string, opts *postgres.Options) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), url, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+func TestStore(t *testing.T) {
+	storetest.Test(t, func(t *testing.T) awaken.Store { return open(t).Store("tenant") })
+}
+
+func TestProfile(t *testing.T) {
+	profiletest.Test(t, func(t *testing.T) profile.Store { return open(t).Profile("tenant") })
+}

@@ -1,0 +1,98 @@
+package postgres
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// escape makes an id fit for a text column, which holds neither NUL nor what is not
+// UTF-8: such bytes are written with a \x01 before them. Nearly all ids stay as they
+// are.
+func escape(id string) string {
+	if plain(id) {
+		return id
+	}
+	var sb strings.Builder
+	for i := 0; i < len(id); {
+		r, n := utf8.DecodeRuneInString(id[i:])
+		switch {
+		case id[i] == 0:
+			sb.WriteString("\x010")
+		case id[i] == 1:
+			sb.WriteString("\x011")
+		case r == utf8.RuneError && n == 1:
+			sb.WriteString("\x01x" + hex.EncodeToString([]byte{id[i]}))
+		default:
+			sb.WriteString(id[i : i+n])
+		}
+		i += n
+	}
+	return sb.String()
+}
+
+func plain(id string) bool {
+	for i := range len(id) {
+		if id[i] <= 1 {
+			return false
+		}
+	}
+	return utf8.ValidString(id)
+}
+
+// unescape returns what was escaped.
+func unescape(text string) string {
+	if strings.IndexByte(text, 1) < 0 {
+		return text
+	}
+	var sb strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != 1 || i+1 == len(text) {
+			sb.WriteByte(text[i])
+			continue
+		}
+		i++
+		switch text[i] {
+		case '0':
+			sb.WriteByte(0)
+		case '1':
+			sb.WriteByte(1)
+		case 'x':
+			if b, err := hex.DecodeString(text[i+1 : min(i+3, len(text))]); err == nil {
+				sb.Write(b)
+			}
+			i += 2
+		}
+	}
+	return sb.String()
+}
+
+func escapeAll(ids []string) []string {
+	for i, id := range ids {
+		if !plain(id) {
+			out := make([]string, len(ids))
+			copy(out, ids[:i])
+			for j := i; j < len(ids); j++ {
+				out[j] = escape(ids[j])
+			}
+			return out
+		}
+	}
+	return ids
+}
+
+// encode returns v as JSON text.
+func encode(v any) (string, error) {
+	data, err := json.Marshal(v)
+	return text(data), err
+}
+
+// text returns JSON as text. What is not UTF-8 can be in it only where raw JSON was
+// taken over.
+func text(data []byte) string {
+	if !utf8.Valid(data) {
+		return strings.ToValidUTF8(string(data), "\ufffd")
+	}
+	return string(data)
+}

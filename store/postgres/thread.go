@@ -1,0 +1,146 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// thread is a row of threads.
+type thread struct {
+	awaken.Thread
+	fence, generation int64
+	lastSeq           int64
+	unread            int64
+	forkOf            *string // escaped
+	forkSeq           int
+}
+
+const threadColumns = `id, parent, title, custom, created, updated, messages, open_run, latest_run,
+	fence, generation, last_seq, unread, fork_of, fork_seq`
+
+func (t *thread) scan(row pgx.Row) error {
+	var custom *string
+	err := row.Scan(&t.ID, &t.ParentThreadID, &t.Metadata.Title, &custom, &t.Metadata.CreatedAt, &t.Metadata.UpdatedAt, &t.MessageCount,
+		&t.OpenRunID, &t.LatestRunID, &t.fence, &t.generation, &t.lastSeq, &t.unread, &t.forkOf, &t.forkSeq)
+	if err != nil {
+		return err
+	}
+	for _, s := range [...]*string{&t.ID, &t.ParentThreadID, &t.Metadata.Title, &t.OpenRunID, &t.LatestRunID} {
+		*s = unescape(*s)
+	}
+	if custom != nil {
+		if err := json.Unmarshal([]byte(*custom), &t.Metadata.Custom); err != nil {
+			return fmt.Errorf("metadata of thread %s: %w", t.ID, err)
+		}
+	}
+	return nil
+}
+
+// thread returns a row, or an ErrNotFound.
+func (s *Store) thread(ctx context.Context, id string) (*thread, error) {
+	var t *thread
+	err := s.db.retry(ctx, func() error {
+		t = new(thread)
+		return t.scan(s.db.pool.QueryRow(ctx, s.db.sql(`SELECT `+threadColumns+` FROM {p}_threads WHERE tenant = $1 AND id = $2`), s.tenant, escape(id)))
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = noThread(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Thread returns a thread.
+func (s *Store) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
+	t, err := s.thread(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &t.Thread, nil
+}
+
+// ListThreads returns threads, the most recently updated first.
+func (s *Store) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	offset, limit := page(q.Offset, q.Limit)
+	query, args := `SELECT `+threadColumns+` FROM {p}_threads WHERE tenant = $1 ORDER BY touched DESC, id LIMIT $2 OFFSET $3`, []any{s.tenant, limit, offset}
+	if q.ParentThreadID != "" {
+		query = `SELECT ` + threadColumns + ` FROM {p}_threads WHERE tenant = $1 AND parent = $4 AND parent <> '' ORDER BY touched DESC, id LIMIT $2 OFFSET $3`
+		args = append(args, escape(q.ParentThreadID))
+	}
+	var out []*awaken.Thread
+	err := s.db.query(ctx, query, args, func() { out = nil }, func(rows pgx.Rows) error {
+		var t thread
+		out = append(out, &t.Thread)
+		return t.scan(rows)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	return out, nil
+}
+
+// Messages returns records of a thread's log.
+func (s *Store) Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
+	t, err := s.thread(ctx, threadID)
+	if err != nil {
+		return nil, err
+	}
+	after, upTo := max(q.After, 0), t.MessageCount
+	if q.Before > 0 {
+		upTo = min(upTo, q.Before-1)
+	}
+	if q.Limit > 0 && upTo-after > q.Limit {
+		if q.Last {
+			after = upTo - q.Limit
+		} else {
+			upTo = after + q.Limit
+		}
+	}
+	out := []awaken.MessageRecord{}
+	if after >= upTo {
+		return out, nil
+	}
+	query := ownMessages
+	if t.forkOf != nil && after < t.forkSeq {
+		query = `SELECT seq, created, data FROM {p}_log($1, $2, $3, $4)`
+	}
+	err = s.db.query(ctx, query, []any{s.tenant, escape(threadID), after, upTo}, func() { out = out[:0] }, func(rows pgx.Rows) error {
+		r := awaken.MessageRecord{ThreadID: threadID}
+		if r.Message, err = scanMessage(rows, &r.Seq, &r.Created); err != nil {
+			return err
+		}
+		if md := r.Message.Metadata; md != nil {
+			r.RunID = md.RunID
+		}
+		out = append(out, r)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("messages of thread %s: %w", threadID, err)
+	}
+	return out, nil
+}
+
+// ownMessages are those a thread does not share with the one it is a fork of.
+const ownMessages = `SELECT seq, created, data FROM {p}_messages WHERE tenant = $1 AND thread = $2 AND seq > $3 AND seq <= $4 ORDER BY seq`
+
+func scanMessage(rows pgx.Rows, seq *int, created *int64) (*llm.Message, error) {
+	var data []byte
+	if err := rows.Scan(seq, created, &data); err != nil {
+		return nil, err
+	}
+	m := new(llm.Message)
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, fmt.Errorf("message %d: %w", *seq, err)
+	}
+	return m, nil
+}

@@ -1,0 +1,120 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Acquire makes the caller the owner of a thread. It reads the whole log to build the
+// view.
+func (s *Store) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	var t thread
+	err := s.db.write(func(c *conn) error {
+		t = thread{}
+		return c.query(context.Background(), `INSERT INTO {p}_threads (tenant, id, fence) VALUES (?1, ?2, 1 + `+floor+`)
+			ON CONFLICT (tenant, id) DO UPDATE SET fence = fence + 1, committed = 0 RETURNING `+threadColumns,
+			[]any{s.tenant, threadID}, t.scan)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
+	}
+	cp := &awaken.Checkpoint{Fence: t.fence, Generation: t.generation, Thread: t.Thread, Seq: t.lastSeq}
+	if t.MessageCount == 0 && t.LatestRunID == "" && t.posted == 0 {
+		return cp, nil // it is new
+	}
+	// From here on nobody commits with an older fence, so what is read now is what
+	// there was when the fence was raised, but for later owners: who has one of those
+	// behind it will be refused.
+	if err := s.db.read(ctx, func(c *conn) error { return c.fill(ctx, s.tenant, threadID, cp) }); err != nil {
+		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
+	}
+	return cp, nil
+}
+
+// fill reads the rest of a checkpoint.
+func (c *conn) fill(ctx context.Context, tenant, threadID string, cp *awaken.Checkpoint) error {
+	t, err := c.thread(ctx, tenant, threadID)
+	if err != nil {
+		return err
+	}
+	cp.Thread, cp.Seq = t.Thread, t.lastSeq
+	log := make([]*llm.Message, 0, t.MessageCount)
+	if err := c.messages(ctx, tenant, t, 0, t.MessageCount, func(_ int, _ int64, m *llm.Message) { log = append(log, m) }); err != nil {
+		return err
+	}
+	if len(log) != t.MessageCount {
+		return fmt.Errorf("the log has %d of %d messages", len(log), t.MessageCount)
+	}
+	var view awaken.View
+	view.Append(log...)
+	cp.View = view.Messages()
+	if t.unread > 0 {
+		if cp.Inbox, err = c.unread(ctx, tenant, threadID); err != nil {
+			return err
+		}
+	}
+	if t.LatestRunID == "" {
+		return nil
+	}
+	if cp.Run, err = c.run(ctx, tenant, t.LatestRunID); err != nil || cp.Run == nil {
+		return err
+	}
+	if cp.Calls, err = c.calls(ctx, `SELECT data FROM {p}_calls WHERE tenant = ?1 AND run = ?2
+		AND step = (SELECT max(step) FROM {p}_calls WHERE tenant = ?1 AND run = ?2) ORDER BY idx`, tenant, t.LatestRunID); err != nil {
+		return err
+	}
+	return c.query(ctx, `SELECT run, key, value FROM {p}_state WHERE tenant = ? AND thread = ? AND run IN ('', ?)`, []any{tenant, threadID, t.LatestRunID},
+		func(scan func(...any) error) error {
+			var run, key string
+			var value sql.RawBytes
+			if err := scan(&run, &key, &value); err != nil {
+				return err
+			}
+			m := &cp.ThreadState
+			if run != "" {
+				m = &cp.RunState
+			}
+			if *m == nil {
+				*m = map[string]json.RawMessage{}
+			}
+			(*m)[key] = json.RawMessage(append([]byte(nil), value...))
+			return nil
+		})
+}
+
+// Interrupt raises the thread's generation.
+func (s *Store) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallState, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	var open []*awaken.CallState
+	var refused error
+	err := s.db.write(func(c *conn) (err error) {
+		refused = nil
+		var run string
+		found, err := c.row(context.Background(), `UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = ? AND id = ? RETURNING latest_run`,
+			[]any{s.tenant, threadID}, &run)
+		if err != nil || !found {
+			refused = noThread(threadID)
+			return err
+		}
+		open, err = c.calls(context.Background(), `SELECT data FROM {p}_calls WHERE tenant = ? AND run = ? AND status = ? ORDER BY step, idx`,
+			s.tenant, run, string(awaken.CallRunning))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("interrupt thread %s: %w", threadID, err)
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	return open, nil
+}

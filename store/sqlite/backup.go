@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Backup copies the database, as it is now, to a new file at path. Reads and writes go
+// on meanwhile. It refuses to overwrite a file, and leaves none behind if it fails.
+func (db *DB) Backup(ctx context.Context, path string) error {
+	c, err := db.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("sqlite: backup %s: %w", db.path, err)
+	}
+	defer c.close()
+	if err := copyInto(ctx, c, path); err != nil {
+		return fmt.Errorf("sqlite: backup %s to %s: %w", db.path, path, err)
+	}
+	return nil
+}
+
+// Restore makes a database at path from a backup. It refuses to overwrite a file, and
+// a backup that is damaged. Open brings an older schema up to date.
+func Restore(ctx context.Context, backup, path string) error {
+	fail := func(err error) error { return fmt.Errorf("sqlite: restore %s to %s: %w", backup, path, err) }
+	if _, err := os.Stat(backup); err != nil {
+		return fail(err) // opening it would make it
+	}
+	abs, err := filepath.Abs(backup)
+	if err != nil {
+		return fail(err)
+	}
+	pool, err := openReadOnly(abs)
+	if err != nil {
+		return fail(err)
+	}
+	defer pool.Close()
+	db := &DB{path: abs, sql: pool}
+	c, err := db.connect(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	defer c.close()
+	var verdict string
+	if err := c.c.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
+		return fail(err)
+	}
+	if verdict != "ok" {
+		return fail(fmt.Errorf("the backup is damaged: %s", verdict))
+	}
+	if err := copyInto(ctx, c, path); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// copyInto writes a copy of the connection's database to path. The copy is complete
+// and on the disk before it gets its name.
+func copyInto(ctx context.Context, c *conn, path string) (err error) {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = fs.ErrExist
+		}
+		return err
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".awaken-copy-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	tmp := filepath.Join(dir, "copy.db")
+	if _, err := c.c.ExecContext(ctx, "VACUUM INTO ?", tmp); err != nil {
+		return err
+	}
+	if err := syncFile(tmp); err != nil {
+		return err
+	}
+	if err := os.Link(tmp, path); err != nil { // unlike a rename it never replaces a file
+		return err
+	}
+	return syncFile(filepath.Dir(path))
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,305 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/state"
+)
+
+// Commit makes c durable, all or nothing. It does not heed ctx: a commit that was cut
+// off could have been made or not, and its owner would not know.
+func (s *Store) Commit(_ context.Context, c *awaken.Commit) error {
+	w := commit{Commit: c, tenant: s.tenant, invalid: c.Run.Validate()}
+	if err := w.encode(); err != nil {
+		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
+	}
+	var refused error
+	err := s.db.write(func(c *conn) (err error) {
+		refused, err = w.write(c)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
+	}
+	return refused
+}
+
+// commit is a commit on its way into the file.
+type commit struct {
+	*awaken.Commit
+	tenant  string
+	invalid error // what is wrong with the run
+
+	run      string // JSON, like those below
+	messages []string
+	calls    []string
+	entries  string // "" if there are none
+	entryRun any    // their run, or nil
+	first    uint64 // number of the first, or the highest there is
+	last     uint64
+	epoch    uint64
+}
+
+// encode turns c into JSON, before anybody waits for it.
+func (c *commit) encode() (err error) {
+	if c.invalid != nil {
+		return nil
+	}
+	if c.run, err = encode(&c.Run); err != nil {
+		return err
+	}
+	c.messages = make([]string, len(c.Messages))
+	for i, m := range c.Messages {
+		if c.messages[i], err = encode(m); err != nil {
+			return fmt.Errorf("message %q: %w", m.ID, err)
+		}
+	}
+	c.calls = make([]string, len(c.Calls))
+	for i, call := range c.Calls {
+		if c.calls[i], err = encode(call); err != nil {
+			return fmt.Errorf("call %q: %w", call.CallID, err)
+		}
+	}
+	return c.encodeEntries()
+}
+
+// encodeEntries writes entries as [awaken.Entry] does, but all into one array.
+func (c *commit) encodeEntries() error {
+	c.first = math.MaxInt64
+	if len(c.Entries) == 0 {
+		return nil
+	}
+	c.first = c.Entries[0].Seq
+	id := c.Entries[0].RunID
+	c.entryRun = id
+	run, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	buf := append(make([]byte, 0, 256*len(c.Entries)), '[')
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		c.last, c.epoch = max(c.last, e.Last()), max(c.epoch, e.Epoch)
+		if e.RunID != id {
+			id, c.entryRun = e.RunID, nil
+			if run, err = json.Marshal(id); err != nil {
+				return err
+			}
+		}
+		ev, err := awaken.MarshalEvent(e.Event)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			buf = append(buf, ',')
+		}
+		buf = strconv.AppendUint(append(buf, `{"epoch":`...), e.Epoch, 10)
+		buf = strconv.AppendUint(append(buf, `,"seq":`...), e.Seq, 10)
+		if id != "" {
+			buf = append(append(buf, `,"run_id":`...), run...)
+		}
+		buf = strconv.AppendInt(append(buf, `,"time":`...), e.Time, 10)
+		buf = append(append(buf, `,"event":`...), ev...)
+		for j, ch := range e.Chunks {
+			if j == 0 {
+				buf = append(buf, `,"chunks":[[`...)
+			} else {
+				buf = append(buf, `,[`...)
+			}
+			buf = strconv.AppendUint(buf, uint64(ch.Offset), 10)
+			buf = strconv.AppendUint(append(buf, ','), uint64(ch.Len), 10)
+			buf = append(buf, ']')
+		}
+		if len(e.Chunks) > 0 {
+			buf = append(buf, ']')
+		}
+		buf = append(buf, '}')
+	}
+	c.entries = string(append(buf, ']'))
+	return nil
+}
+
+// write makes the commit inside a transaction, or says why not.
+func (c *commit) write(db *conn) (refused, err error) {
+	taken, err := c.takeQuickly(db)
+	if err != nil {
+		return nil, err
+	}
+	if !taken {
+		if taken, refused, err = c.take(db); !taken || refused != nil || err != nil {
+			return refused, err
+		}
+	}
+	if err := c.writeMessages(db); err != nil {
+		return nil, err
+	}
+	if c.entries != "" {
+		if _, err := db.exec(`INSERT INTO {p}_entries (tenant, thread, last, epoch, run, data) VALUES (?, ?, ?, ?, ?, ?)`,
+			c.tenant, c.ThreadID, int64(c.last), int64(c.epoch), c.entryRun, c.entries); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.writeRun(db); err != nil {
+		return nil, err
+	}
+	for i, call := range c.Calls {
+		if _, err := db.exec(`INSERT OR REPLACE INTO {p}_calls (tenant, run, step, idx, status, data) VALUES (?, ?, ?, ?, ?, ?)`,
+			c.tenant, c.Run.RunID, call.Step, call.Index, string(call.Status), c.calls[i]); err != nil {
+			return nil, err
+		}
+	}
+	return nil, c.writeState(db)
+}
+
+// takeQuickly does in one statement what take does in several, if there is nothing
+// special about the commit: it is not the thread's first, and the inbox is empty.
+func (c *commit) takeQuickly(db *conn) (taken bool, err error) {
+	if c.invalid != nil || c.Number == 0 {
+		return false, nil
+	}
+	n, err := db.exec(`UPDATE {p}_threads SET committed = ?, updated = ?, messages = messages + ?, last_seq = max(last_seq, ?), open_run = ?, latest_run = ?,
+		touched = 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?)
+		WHERE tenant = ? AND id = ? AND fence = ? AND committed <> ? AND (generation = ? OR NOT ?) AND messages = ? AND last_seq < ? AND unread = 0 AND created <> 0`,
+		int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.openRun(), c.Run.RunID, c.tenant,
+		c.tenant, c.ThreadID, int64(c.Fence), int64(c.Number), int64(c.Generation), c.Begins, c.Expect, int64(c.first))
+	if n > 0 {
+		c.Unread = false
+	}
+	return n > 0, err
+}
+
+// take checks that the commit may be made, and changes the thread's row. It reports
+// false when it was made before.
+func (c *commit) take(db *conn) (taken bool, refused, err error) {
+	var fence, committed, generation, lastSeq uint64
+	var messages, unread int
+	found, err := db.row(context.Background(), `SELECT fence, committed, generation, messages, last_seq, unread FROM {p}_threads WHERE tenant = ? AND id = ?`,
+		[]any{c.tenant, c.ThreadID}, &fence, &committed, &generation, &messages, &lastSeq, &unread)
+	if err != nil {
+		return false, nil, err
+	}
+	switch {
+	case !found:
+		return false, noThread(c.ThreadID), nil
+	case c.Fence != fence:
+		return false, awaken.ErrFenced, nil
+	case c.Number == committed && c.Number != 0:
+		c.Unread = unread > 0
+		return false, nil, nil // said again because the answer was lost
+	case c.Begins && c.Generation != generation:
+		return false, awaken.ErrGeneration, nil
+	case c.Expect != messages:
+		return false, &awaken.ConflictError{ThreadID: c.ThreadID, Expected: c.Expect, Have: messages}, nil
+	case len(c.Entries) > 0 && c.Entries[0].Seq <= lastSeq:
+		return false, fmt.Errorf("%w: event %d of thread %s is stored already", awaken.ErrConflict, c.Entries[0].Seq, c.ThreadID), nil
+	}
+	var read []string // those of c.Read that were not read before
+	for i, id := range c.Read {
+		var one int
+		found, err := db.row(context.Background(), `SELECT 1 FROM {p}_inbox WHERE tenant = ? AND thread = ? AND id = ? AND data IS NOT NULL`,
+			[]any{c.tenant, c.ThreadID, id}, &one)
+		if err != nil {
+			return false, nil, err
+		}
+		if found && !slices.Contains(c.Read[:i], id) {
+			read = append(read, id)
+		}
+	}
+	unread -= len(read)
+	switch {
+	case c.Rest && unread > 0:
+		return false, awaken.ErrUnread, nil
+	case c.invalid != nil:
+		return false, fmt.Errorf("%w: %w", awaken.ErrInvalid, c.invalid), nil
+	}
+	for _, id := range read {
+		if _, err := db.exec(`UPDATE {p}_inbox SET data = NULL WHERE tenant = ? AND thread = ? AND id = ?`, c.tenant, c.ThreadID, id); err != nil {
+			return false, nil, err
+		}
+	}
+	_, err = db.exec(`UPDATE {p}_threads SET committed = ?, updated = ?, messages = messages + ?, last_seq = max(last_seq, ?), open_run = ?, latest_run = ?, unread = ?,
+		parent = CASE created WHEN 0 THEN ? ELSE parent END, created = CASE created WHEN 0 THEN ? ELSE created END,
+		touched = 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?)
+		WHERE tenant = ? AND id = ?`,
+		int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.openRun(), c.Run.RunID, unread, c.ParentThreadID, c.Time, c.tenant,
+		c.tenant, c.ThreadID)
+	c.Unread = unread > 0
+	return true, nil, err
+}
+
+// openRun is the id of the run, while it is not done.
+func (c *commit) openRun() string {
+	if c.Run.Status == awaken.RunDone {
+		return ""
+	}
+	return c.Run.RunID
+}
+
+// insertMessages insert several rows at once.
+var insertMessages = func() (out [9]string) {
+	for n := 1; n < len(out); n++ {
+		q := `INSERT INTO {p}_messages (tenant, thread, created, seq, data) VALUES `
+		for i := range n {
+			if i > 0 {
+				q += ", "
+			}
+			q += fmt.Sprintf("(?1, ?2, ?3, ?4 + %d, ?%d)", i, 5+i)
+		}
+		out[n] = q
+	}
+	return out
+}()
+
+func (c *commit) writeMessages(db *conn) error {
+	var args [4 + len(insertMessages)]any
+	args[0], args[1], args[2] = c.tenant, c.ThreadID, c.Time
+	for i := 0; i < len(c.messages); {
+		n := min(len(c.messages)-i, len(insertMessages)-1)
+		args[3] = c.Expect + i + 1
+		for j, m := range c.messages[i : i+n] {
+			args[4+j] = m
+		}
+		if _, err := db.exec(insertMessages[n], args[:4+n]...); err != nil {
+			return err
+		}
+		i += n
+	}
+	return nil
+}
+
+func (c *commit) writeRun(db *conn) error {
+	r := &c.Run
+	// Most often only the record changes; then the indexes need not be written.
+	n, err := db.exec(`UPDATE {p}_runs SET data = ? WHERE tenant = ? AND id = ? AND thread = ? AND status = ?`, c.run, c.tenant, r.RunID, r.ThreadID, string(r.Status))
+	if err != nil || n > 0 {
+		return err
+	}
+	_, err = db.exec(`INSERT INTO {p}_runs (tenant, id, thread, status, born, data) VALUES (?1, ?2, ?3, ?4, (SELECT touched FROM {p}_threads WHERE tenant = ?1 AND id = ?5), ?6)
+		ON CONFLICT (tenant, id) DO UPDATE SET thread = excluded.thread, status = excluded.status, data = excluded.data`,
+		c.tenant, r.RunID, r.ThreadID, string(r.Status), c.ThreadID, c.run)
+	return err
+}
+
+func (c *commit) writeState(db *conn) (err error) {
+	for _, ch := range c.State {
+		run := c.Run.RunID
+		if ch.Scope == state.Thread {
+			run = ""
+		}
+		if ch.Value == nil {
+			_, err = db.exec(`DELETE FROM {p}_state WHERE tenant = ? AND thread = ? AND run = ? AND key = ?`, c.tenant, c.ThreadID, run, ch.Key)
+		} else {
+			_, err = db.exec(`INSERT OR REPLACE INTO {p}_state (tenant, thread, run, key, value) VALUES (?, ?, ?, ?, ?)`, c.tenant, c.ThreadID, run, ch.Key, string(ch.Value))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Fork makes a thread that begins as another was after record seq of its log. It
+// copies no messages: the new thread remembers where they are.
+func (s *Store) Fork(ctx context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
+	var out *thread
+	err := s.edit(ctx, func(ctx context.Context, c *conn) error {
+		t, err := c.thread(ctx, s.tenant, threadID)
+		if err != nil {
+			return err
+		}
+		var one int
+		taken, err := c.row(ctx, `SELECT 1 FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{s.tenant, newID}, &one)
+		switch {
+		case err != nil:
+			return err
+		case taken || newID == "":
+			return refuse("fork thread %s: %w: thread %q exists already", threadID, awaken.ErrConflict, newID)
+		case seq < 0 || seq > t.MessageCount:
+			return refuse("fork thread %s: %w: record %d, have %d", threadID, awaken.ErrInvalid, seq, t.MessageCount)
+		}
+		base := t // the thread that holds record seq itself
+		for seq > 0 && seq <= base.fork.seq {
+			if base, err = c.thread(ctx, s.tenant, base.fork.of); err != nil {
+				return err
+			}
+		}
+		var forkOf any
+		if seq > 0 {
+			forkOf = base.ID
+		}
+		if _, err := c.exec(`INSERT INTO {p}_threads (tenant, id, parent, title, custom, created, updated, messages, fork_of, fork_seq, fence, touched)
+			SELECT tenant, ?3, id, title, custom, created, updated, ?4, ?5, ?4, `+floor+`, 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?1)
+			FROM {p}_threads WHERE tenant = ?1 AND id = ?2`, s.tenant, threadID, newID, seq, forkOf); err != nil {
+			return err
+		}
+		out, err = c.thread(ctx, s.tenant, newID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &out.Thread, nil
+}
+
+// floor is the fence that a new thread of tenant ?1 begins with: no less than that of
+// any thread that was removed, so that an owner of one of the same id stays fenced off.
+const floor = `coalesce((SELECT floor FROM {p}_tenants WHERE tenant = ?1), 0)`
+
+// DeleteThread removes a thread.
+func (s *Store) DeleteThread(ctx context.Context, id string, children awaken.ChildStrategy) error {
+	return s.edit(ctx, func(ctx context.Context, c *conn) error {
+		if err := c.exists(ctx, s.tenant, id); err != nil {
+			return err
+		}
+		switch children {
+		case awaken.RejectChildren:
+			var n int
+			if _, err := c.row(ctx, `SELECT count(*) FROM {p}_threads WHERE tenant = ? AND parent = ? AND parent <> ''`, []any{s.tenant, id}, &n); err != nil {
+				return err
+			}
+			if n > 0 {
+				return refuse("delete thread %s: %w: it has %d children", id, awaken.ErrConflict, n)
+			}
+		case awaken.DetachChildren:
+			if _, err := c.exec(`UPDATE {p}_threads SET parent = '' WHERE tenant = ? AND parent = ? AND parent <> ''`, s.tenant, id); err != nil {
+				return err
+			}
+		case awaken.CascadeChildren:
+			var ids []string
+			err := c.query(ctx, `WITH RECURSIVE d (id) AS (SELECT ?2 UNION SELECT t.id FROM {p}_threads t JOIN d ON t.tenant = ?1 AND t.parent = d.id AND t.parent <> '')
+				SELECT id FROM d WHERE id <> ?2`, []any{s.tenant, id}, func(scan func(...any) error) error {
+				ids = append(ids, "")
+				return scan(&ids[len(ids)-1])
+			})
+			if err != nil {
+				return err
+			}
+			for i := len(ids) - 1; i >= 0; i-- { // the youngest first, so that messages move no further than they must
+				if err := c.remove(ctx, s.tenant, ids[i]); err != nil {
+					return err
+				}
+			}
+		default:
+			return refuse("delete thread %s: %w: child strategy is %q, want reject, cascade or nothing", id, awaken.ErrInvalid, children)
+		}
+		return c.remove(ctx, s.tenant, id)
+	})
+}
+
+// remove removes a thread and all it holds, but for the messages that forks share: the
+// fork that shares most of them inherits them, and the others share them with it.
+func (c *conn) remove(ctx context.Context, tenant, id string) error {
+	t, err := c.thread(ctx, tenant, id)
+	if err != nil {
+		return err
+	}
+	var heir string
+	var seq int
+	found, err := c.row(ctx, `SELECT id, fork_seq FROM {p}_threads WHERE tenant = ? AND fork_of = ? ORDER BY fork_seq DESC, id LIMIT 1`, []any{tenant, id}, &heir, &seq)
+	if err != nil {
+		return err
+	}
+	if found {
+		var forkOf any
+		if t.fork.of != "" {
+			forkOf = t.fork.of
+		}
+		if _, err := c.exec(`UPDATE {p}_messages SET thread = ? WHERE tenant = ? AND thread = ? AND seq <= ?`, heir, tenant, id, seq); err != nil {
+			return err
+		}
+		if _, err := c.exec(`UPDATE {p}_threads SET fork_of = ?, fork_seq = ? WHERE tenant = ? AND id = ?`, forkOf, t.fork.seq, tenant, heir); err != nil {
+			return err
+		}
+		if _, err := c.exec(`UPDATE {p}_threads SET fork_of = ? WHERE tenant = ? AND fork_of = ?`, heir, tenant, id); err != nil {
+			return err
+		}
+	}
+	for _, q := range []string{
+		`INSERT INTO {p}_tenants (tenant, floor) SELECT tenant, fence FROM {p}_threads WHERE tenant = ? AND id = ?
+			ON CONFLICT (tenant) DO UPDATE SET floor = max(floor, excluded.floor)`,
+		`DELETE FROM {p}_messages WHERE tenant = ? AND thread = ?`,
+		`DELETE FROM {p}_entries WHERE tenant = ? AND thread = ?`,
+		`DELETE FROM {p}_calls WHERE tenant = ?1 AND run IN (SELECT id FROM {p}_runs WHERE tenant = ?1 AND thread = ?2)`,
+		`DELETE FROM {p}_runs WHERE tenant = ? AND thread = ?`,
+		`DELETE FROM {p}_state WHERE tenant = ? AND thread = ?`,
+		`DELETE FROM {p}_inbox WHERE tenant = ? AND thread = ?`,
+		`DELETE FROM {p}_threads WHERE tenant = ? AND id = ?`,
+	} {
+		if _, err := c.exec(q, tenant, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetMetadata replaces what people attached to a thread.
+func (s *Store) SetMetadata(ctx context.Context, id, title string, custom map[string]json.RawMessage) error {
+	var text any
+	if custom != nil {
+		data, err := encode(custom)
+		if err != nil {
+			return fmt.Errorf("metadata of thread %s: %w", id, err)
+		}
+		text = data
+	}
+	return s.edit(ctx, func(_ context.Context, c *conn) error {
+		n, err := c.exec(`UPDATE {p}_threads SET title = ?, custom = ? WHERE tenant = ? AND id = ?`, title, text, s.tenant, id)
+		if err == nil && n == 0 {
+			err = noThread(id)
+		}
+		return err
+	})
+}
+
+// pruneGroup is how many threads Prune removes in one transaction, so that others
+// need not wait long.
+const pruneGroup = 50
+
+// Prune removes threads that nothing happened on for a while.
+func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
+	for total := 0; ; {
+		var ids []string
+		err := s.edit(ctx, func(ctx context.Context, c *conn) error {
+			ids = nil
+			err := c.query(ctx, `SELECT id FROM {p}_threads WHERE tenant = ? AND open_run = '' AND unread = 0 AND updated > 0 AND updated < ? LIMIT ?`,
+				[]any{s.tenant, before.UnixMilli(), pruneGroup}, func(scan func(...any) error) error {
+					ids = append(ids, "")
+					return scan(&ids[len(ids)-1])
+				})
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				if err := c.remove(ctx, s.tenant, id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return total, fmt.Errorf("prune: %w", err)
+		}
+		if total += len(ids); len(ids) < pruneGroup {
+			return total, nil
+		}
+	}
+}
+
+// edit calls f in a transaction. What f returns is returned; if it is an error,
+// nothing of f is kept.
+func (s *Store) edit(ctx context.Context, f func(ctx context.Context, c *conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	return s.db.write(func(c *conn) error { return f(context.Background(), c) })
+}
+
+func refuse(format string, args ...any) error { return fmt.Errorf(format, args...) }

@@ -1,0 +1,88 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Post adds items to a thread's inbox.
+func (s *Store) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	data := make([]string, len(items))
+	for i := range items {
+		var err error
+		if data[i], err = encode(&items[i]); err != nil {
+			return fmt.Errorf("post to thread %s: %w", threadID, err)
+		}
+	}
+	var refused error
+	err := s.db.write(func(c *conn) error {
+		refused = nil
+		var posted int64
+		found, err := c.row(context.Background(), `SELECT posted FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{s.tenant, threadID}, &posted)
+		if err != nil || !found {
+			refused = noThread(threadID)
+			return err
+		}
+		added := int64(0)
+		for i := range items {
+			n, err := c.exec(`INSERT INTO {p}_inbox (tenant, thread, id, pos, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+				s.tenant, threadID, items[i].ID, posted+added+1, data[i])
+			if err != nil {
+				return err
+			}
+			added += n
+		}
+		if added == 0 {
+			return nil
+		}
+		_, err = c.exec(`UPDATE {p}_threads SET posted = posted + ?1, unread = unread + ?1 WHERE tenant = ?2 AND id = ?3`, added, s.tenant, threadID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("post to thread %s: %w", threadID, err)
+	}
+	return refused
+}
+
+// Unread returns the items that no commit has read.
+func (s *Store) Unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
+	var out []awaken.InboxItem
+	err := s.db.read(ctx, func(c *conn) (err error) {
+		if err := c.exists(ctx, s.tenant, threadID); err != nil {
+			return err
+		}
+		out, err = c.unread(ctx, s.tenant, threadID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *conn) unread(ctx context.Context, tenant, threadID string) ([]awaken.InboxItem, error) {
+	var out []awaken.InboxItem
+	err := c.query(ctx, `SELECT id, data FROM {p}_inbox WHERE tenant = ? AND thread = ? AND data IS NOT NULL ORDER BY pos`, []any{tenant, threadID},
+		func(scan func(...any) error) error {
+			var id string
+			var data sql.RawBytes
+			if err := scan(&id, &data); err != nil {
+				return err
+			}
+			var it awaken.InboxItem
+			if err := json.Unmarshal(data, &it); err != nil {
+				return fmt.Errorf("inbox item %s: %w", id, err)
+			}
+			it.ID = id // JSON cannot hold every id
+			out = append(out, it)
+			return nil
+		})
+	return out, err
+}

@@ -1,0 +1,113 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+)
+
+const runColumns = `id, thread, data`
+
+func scanRun(scan func(...any) error) (*awaken.Run, error) {
+	var id, thread string
+	var data sql.RawBytes
+	if err := scan(&id, &thread, &data); err != nil {
+		return nil, err
+	}
+	r := new(awaken.Run)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("run %s: %w", id, err)
+	}
+	r.RunID, r.ThreadID = id, thread // JSON cannot hold every id
+	return r, nil
+}
+
+// run returns a run, or nil.
+func (c *conn) run(ctx context.Context, tenant, id string) (r *awaken.Run, err error) {
+	err = c.query(ctx, `SELECT `+runColumns+` FROM {p}_runs WHERE tenant = ? AND id = ?`, []any{tenant, id},
+		func(scan func(...any) error) (err error) { r, err = scanRun(scan); return err })
+	return r, err
+}
+
+// LoadRun returns a run.
+func (s *Store) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
+	var r *awaken.Run
+	err := s.db.read(ctx, func(c *conn) (err error) {
+		r, err = c.run(ctx, s.tenant, id)
+		return err
+	})
+	if err == nil && r == nil {
+		err = noRun(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// ListRuns returns runs, the newest first.
+func (s *Store) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
+	query, args := `SELECT `+runColumns+` FROM {p}_runs WHERE tenant = ?`, []any{s.tenant}
+	if q.ThreadID != "" {
+		query, args = query+` AND thread = ?`, append(args, q.ThreadID)
+	}
+	if q.Status != "" {
+		query, args = query+` AND status = ?`, append(args, string(q.Status))
+	}
+	offset, limit := page(q.Offset, q.Limit)
+	query, args = query+` ORDER BY born DESC, id LIMIT ? OFFSET ?`, append(args, limit, offset)
+	var out []*awaken.Run
+	err := s.db.read(ctx, func(c *conn) error {
+		return c.query(ctx, query, args, func(scan func(...any) error) error {
+			r, err := scanRun(scan)
+			out = append(out, r)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return out, nil
+}
+
+// Calls returns the ledger of a run.
+func (s *Store) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
+	var out []*awaken.CallState
+	err := s.db.read(ctx, func(c *conn) error {
+		var one int
+		found, err := c.row(ctx, `SELECT 1 FROM {p}_runs WHERE tenant = ? AND id = ?`, []any{s.tenant, runID}, &one)
+		if err == nil && !found {
+			err = noRun(runID)
+		}
+		if err != nil {
+			return err
+		}
+		out, err = c.calls(ctx, `SELECT data FROM {p}_calls WHERE tenant = ? AND run = ? ORDER BY step, idx`, s.tenant, runID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// calls returns the records of the ledger that a query selects.
+func (c *conn) calls(ctx context.Context, query string, args ...any) ([]*awaken.CallState, error) {
+	var out []*awaken.CallState
+	err := c.query(ctx, query, args, func(scan func(...any) error) error {
+		var data sql.RawBytes
+		if err := scan(&data); err != nil {
+			return err
+		}
+		call := new(awaken.CallState)
+		out = append(out, call)
+		return json.Unmarshal(data, call)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,172 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// thread is a row of threads.
+type thread struct {
+	awaken.Thread
+	fence, generation uint64
+	lastSeq           uint64
+	posted, unread    int
+	fork
+}
+
+// fork says where the first messages of a thread are.
+type fork struct {
+	of  string // thread ID, "" if they are its own
+	seq int    // how many
+}
+
+const threadColumns = `id, parent, title, custom, created, updated, messages, open_run, latest_run,
+	fence, generation, last_seq, posted, unread, fork_of, fork_seq`
+
+func (t *thread) scan(scan func(...any) error) error {
+	var custom, forkOf sql.NullString
+	err := scan(&t.ID, &t.ParentThreadID, &t.Metadata.Title, &custom, &t.Metadata.CreatedAt, &t.Metadata.UpdatedAt, &t.MessageCount,
+		&t.OpenRunID, &t.LatestRunID, &t.fence, &t.generation, &t.lastSeq, &t.posted, &t.unread, &forkOf, &t.fork.seq)
+	if err != nil {
+		return err
+	}
+	t.fork.of = forkOf.String
+	if custom.Valid {
+		if err := json.Unmarshal([]byte(custom.String), &t.Metadata.Custom); err != nil {
+			return fmt.Errorf("metadata of thread %s: %w", t.ID, err)
+		}
+	}
+	return nil
+}
+
+// thread returns a row, or an ErrNotFound.
+func (c *conn) thread(ctx context.Context, tenant, id string) (*thread, error) {
+	var t thread
+	found := false
+	err := c.query(ctx, `SELECT `+threadColumns+` FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{tenant, id},
+		func(scan func(...any) error) error { found = true; return t.scan(scan) })
+	if err == nil && !found {
+		err = noThread(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &t, nil
+}
+
+// exists returns nil, or an ErrNotFound.
+func (c *conn) exists(ctx context.Context, tenant, thread string) error {
+	var one int
+	found, err := c.row(ctx, `SELECT 1 FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{tenant, thread}, &one)
+	if err == nil && !found {
+		err = noThread(thread)
+	}
+	return err
+}
+
+// Thread returns a thread.
+func (s *Store) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
+	var t *thread
+	err := s.db.read(ctx, func(c *conn) (err error) {
+		t, err = c.thread(ctx, s.tenant, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &t.Thread, nil
+}
+
+// ListThreads returns threads, the most recently updated first.
+func (s *Store) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	offset, limit := page(q.Offset, q.Limit)
+	query, args := `SELECT `+threadColumns+` FROM {p}_threads WHERE tenant = ? ORDER BY touched DESC, id LIMIT ? OFFSET ?`, []any{s.tenant, limit, offset}
+	if q.ParentThreadID != "" {
+		query = `SELECT ` + threadColumns + ` FROM {p}_threads WHERE tenant = ? AND parent = ? AND parent <> '' ORDER BY touched DESC, id LIMIT ? OFFSET ?`
+		args = []any{s.tenant, q.ParentThreadID, limit, offset}
+	}
+	var out []*awaken.Thread
+	err := s.db.read(ctx, func(c *conn) error {
+		return c.query(ctx, query, args, func(scan func(...any) error) error {
+			var t thread
+			out = append(out, &t.Thread)
+			return t.scan(scan)
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	return out, nil
+}
+
+// Messages returns records of a thread's log.
+func (s *Store) Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
+	out := []awaken.MessageRecord{}
+	err := s.db.read(ctx, func(c *conn) error {
+		t, err := c.thread(ctx, s.tenant, threadID)
+		if err != nil {
+			return err
+		}
+		after, upTo := max(q.After, 0), t.MessageCount
+		if q.Before > 0 {
+			upTo = min(upTo, q.Before-1)
+		}
+		if q.Limit > 0 && upTo-after > q.Limit {
+			if q.Last {
+				after = upTo - q.Limit
+			} else {
+				upTo = after + q.Limit
+			}
+		}
+		return c.messages(ctx, s.tenant, t, after, upTo, func(seq int, created int64, m *llm.Message) {
+			r := awaken.MessageRecord{ThreadID: threadID, Seq: seq, Message: m, Created: created}
+			if m.Metadata != nil {
+				r.RunID = m.Metadata.RunID
+			}
+			out = append(out, r)
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// messages calls each with the records of t's log behind after, up to and including
+// upTo, in order. What t shares with the threads it is a fork of is read from there.
+func (c *conn) messages(ctx context.Context, tenant string, t *thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
+	if after >= upTo {
+		return nil
+	}
+	if t.fork.of != "" && after < t.fork.seq {
+		base, err := c.thread(ctx, tenant, t.fork.of)
+		if err != nil {
+			return fmt.Errorf("fork %s: %w", t.ID, err)
+		}
+		if err := c.messages(ctx, tenant, base, after, min(upTo, t.fork.seq), each); err != nil {
+			return err
+		}
+		after = t.fork.seq
+	}
+	return c.query(ctx, `SELECT seq, created, data FROM {p}_messages WHERE tenant = ? AND thread = ? AND seq > ? AND seq <= ? ORDER BY seq`,
+		[]any{tenant, t.ID, after, min(upTo, math.MaxInt32)}, func(scan func(...any) error) error {
+			var seq int
+			var created int64
+			var data sql.RawBytes
+			if err := scan(&seq, &created, &data); err != nil {
+				return err
+			}
+			m := new(llm.Message)
+			if err := json.Unmarshal(data, m); err != nil {
+				return fmt.Errorf("message %d of thread %s: %w", seq, t.ID, err)
+			}
+			each(seq, created, m)
+			return nil
+		})
+}

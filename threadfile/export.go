@@ -1,0 +1,105 @@
+package threadfile
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+)
+
+// page is how many records are read at a time.
+const page = 256
+
+// Export writes a thread to w: its log as it is when Export begins, and its runs. A
+// missing thread is [awaken.ErrNotFound], and nothing is written.
+func Export(ctx context.Context, store awaken.Store, threadID string, w io.Writer) error {
+	if err := export(ctx, store, threadID, w); err != nil {
+		return fmt.Errorf("export thread %s: %w", threadID, err)
+	}
+	return nil
+}
+
+func export(ctx context.Context, store awaken.Store, threadID string, w io.Writer) error {
+	t, err := store.Thread(ctx, threadID)
+	if err != nil {
+		return err
+	}
+	out := &writer{w: bufio.NewWriter(w), sum: sha256.New()}
+	if err := out.write(header{format, version, t}); err != nil {
+		return err
+	}
+	var last end
+	for last.Messages < t.MessageCount {
+		records, err := store.Messages(ctx, threadID, awaken.MessageQuery{After: last.Messages, Before: t.MessageCount + 1, Limit: page})
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 {
+			return fmt.Errorf("the log has %d of %d messages", last.Messages, t.MessageCount)
+		}
+		for i := range records {
+			if err := out.write(line{Message: &records[i]}); err != nil {
+				return err
+			}
+		}
+		last.Messages += len(records)
+	}
+	runs, err := allRuns(ctx, store, threadID)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if err := out.write(line{Run: r}); err != nil {
+			return err
+		}
+	}
+	last.Runs, last.SHA256 = len(runs), hex.EncodeToString(out.sum.Sum(nil))
+	if err := out.write(line{End: &last}); err != nil {
+		return err
+	}
+	return out.w.Flush()
+}
+
+// allRuns returns the runs of a thread, the oldest first. A run that begins while they
+// are listed moves the pages; a run that comes twice is returned once.
+func allRuns(ctx context.Context, store awaken.Store, threadID string) ([]*awaken.Run, error) {
+	var out []*awaken.Run
+	seen := map[string]bool{}
+	for r, err := range awaken.Pages(ctx, page, func(ctx context.Context, offset, limit int) ([]*awaken.Run, error) {
+		return store.ListRuns(ctx, awaken.RunQuery{ThreadID: threadID, Offset: offset, Limit: limit})
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		if !seen[r.RunID] {
+			seen[r.RunID] = true
+			out = append(out, r)
+		}
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+// writer writes lines and adds them up.
+type writer struct {
+	w   *bufio.Writer
+	sum hash.Hash
+}
+
+func (w *writer) write(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	data = append(data, '\n')
+	w.sum.Write(data)
+	_, err = w.w.Write(data)
+	return err
+}

@@ -1,0 +1,251 @@
+package threadfile
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Import makes a thread from a file, with the id newID or, if that is empty, the one
+// it had. The whole file is read and checked before anything is written; what is wrong
+// with it is a [*FormatError]. A thread that exists already is [awaken.ErrConflict].
+//
+// The messages come in with one commit. A commit belongs to a run, so the new thread
+// has one run: it is done, its origin is "internal", its status reason "imported", its
+// input is all of the messages, and its agent is the one that ran last, so that the
+// conversation goes on with it. The runs of the file are not made again: they happened
+// in another thread, and their ids may be taken. Messages still name them. Records are
+// dated at the import.
+//
+// Title and custom metadata are kept if the store is an [awaken.ThreadEditor].
+func Import(ctx context.Context, store awaken.Store, r io.Reader, newID string) (*awaken.Thread, error) {
+	f, err := read(r)
+	if err != nil {
+		return nil, err
+	}
+	id := newID
+	if id == "" {
+		id = f.thread.ID
+	}
+	if strings.TrimSpace(id) == "" {
+		return nil, fmt.Errorf("import: %w: the thread's new id is blank", awaken.ErrInvalid)
+	}
+	if err := f.save(ctx, store, id); err != nil {
+		return nil, fmt.Errorf("import thread %s: %w", id, err)
+	}
+	t, err := store.Thread(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("import thread %s: %w", id, err)
+	}
+	return t, nil
+}
+
+// file is what a file holds.
+type file struct {
+	thread   *awaken.Thread
+	messages []*llm.Message
+	runs     int
+	agent    string // of the last run
+}
+
+// save writes the thread. Before it takes the thread over it looks whether it is there,
+// so that nobody who owns it is disturbed.
+func (f *file) save(ctx context.Context, store awaken.Store, id string) error {
+	t, err := store.Thread(ctx, id)
+	if err == nil && !blank(t) {
+		return errExists
+	}
+	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+		return err
+	}
+	now := time.Now()
+	run := awaken.Run{RunID: ids.New(), ThreadID: id, AgentID: f.agent, Origin: "internal",
+		Status: awaken.RunDone, StatusReason: "imported", Termination: awaken.Termination{Type: awaken.NaturalEnd},
+		CreatedAt: now.Unix(), StartedAt: now.Unix(), FinishedAt: now.Unix(), UpdatedAt: now.Unix()}
+	if n := len(f.messages); n > 0 {
+		run.Input = llm.Interval{FromSeq: 1, ToSeq: n}
+	}
+	cp, err := store.Acquire(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !blank(&cp.Thread) {
+		return errExists
+	}
+	err = store.Commit(ctx, &awaken.Commit{ThreadID: id, Fence: cp.Fence, Number: 1, Generation: cp.Generation,
+		Time: now.UnixMilli(), Messages: f.messages, Run: run})
+	if err != nil {
+		return err
+	}
+	md := f.thread.Metadata
+	if editor, ok := store.(awaken.ThreadEditor); ok && (md.Title != "" || md.Custom != nil) {
+		if err := editor.SetMetadata(ctx, id, md.Title, md.Custom); err != nil {
+			return fmt.Errorf("the messages are there, but not the title: %w", err)
+		}
+	}
+	return nil
+}
+
+var errExists = fmt.Errorf("%w: it exists already", awaken.ErrConflict)
+
+// blank reports whether nothing was ever committed to a thread: its owner was lost
+// before it could.
+func blank(t *awaken.Thread) bool {
+	return t.MessageCount == 0 && t.LatestRunID == "" && t.Metadata.CreatedAt == 0
+}
+
+// read reads a file and checks it.
+func read(r io.Reader) (*file, error) {
+	var f file
+	in, sum := bufio.NewReaderSize(r, 64<<10), sha256.New()
+	for n := 1; ; n++ {
+		fail := func(err error) (*file, error) { return nil, &FormatError{n, err} }
+		text, err := readLine(in)
+		switch {
+		case errors.Is(err, io.EOF) && n == 1:
+			return fail(errors.New("the file is empty"))
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return fail(errors.New("the file is cut off: its end is missing"))
+		case errors.Is(err, errLong):
+			return fail(err)
+		case err != nil:
+			return nil, fmt.Errorf("line %d: %w", n, err) // not the file's fault
+		}
+		if n == 1 {
+			if f.thread, err = readHeader(text); err != nil {
+				return fail(err)
+			}
+			sum.Write(text)
+			continue
+		}
+		var l line
+		if err := strict.Unmarshal(text, &l); err != nil {
+			return fail(err)
+		}
+		switch {
+		case l.End != nil && l.Message == nil && l.Run == nil:
+			if err := f.checkEnd(l.End, hex.EncodeToString(sum.Sum(nil))); err != nil {
+				return fail(err)
+			}
+			n++
+			if _, err := in.ReadByte(); err == nil {
+				return fail(errors.New("there is more behind the end"))
+			} else if !errors.Is(err, io.EOF) {
+				return nil, fmt.Errorf("line %d: %w", n, err)
+			}
+			return &f, nil
+		case l.Message != nil && l.Run == nil && l.End == nil:
+			err = f.addMessage(l.Message)
+		case l.Run != nil && l.Message == nil && l.End == nil:
+			err = f.addRun(l.Run)
+		default:
+			err = errors.New("want one of message, run and end")
+		}
+		if err != nil {
+			return fail(err)
+		}
+		sum.Write(text)
+	}
+}
+
+func readHeader(text []byte) (*awaken.Thread, error) {
+	var h header
+	err := strict.Unmarshal(text, &h)
+	switch {
+	case err != nil && h.Format != format:
+		return nil, fmt.Errorf("this is not a thread file: %w", err)
+	case h.Format != format:
+		return nil, fmt.Errorf("this is not a thread file: format is %q, want %q", h.Format, format)
+	case h.Version != version:
+		return nil, fmt.Errorf("version is %d, and only %d can be read", h.Version, version)
+	case err != nil:
+		return nil, err
+	case h.Thread == nil:
+		return nil, errors.New("field \"thread\" is missing")
+	case strings.TrimSpace(h.Thread.ID) == "":
+		return nil, errors.New("the thread has no id")
+	}
+	return h.Thread, nil
+}
+
+func (f *file) addMessage(r *awaken.MessageRecord) error {
+	want := len(f.messages) + 1
+	switch {
+	case f.runs > 0:
+		return errors.New("a message comes after the runs")
+	case r.ThreadID != f.thread.ID:
+		return fmt.Errorf("the message is of thread %q, want %q", r.ThreadID, f.thread.ID)
+	case r.Seq != want:
+		return fmt.Errorf("seq is %d, want %d", r.Seq, want)
+	case r.Message == nil:
+		return errors.New("field \"message\" is missing")
+	}
+	if md := r.Message.Metadata; md != nil {
+		if md.Rewind != nil && md.Rewind.FromSeq < 1 {
+			return fmt.Errorf("rewind.from_seq is %d, want 1 or more", md.Rewind.FromSeq)
+		}
+		if c := md.Compaction; c != nil && (c.FromSeq < 1 || c.ToSeq < c.FromSeq) {
+			return fmt.Errorf("compaction is from %d to %d, want an interval", c.FromSeq, c.ToSeq)
+		}
+	}
+	f.messages = append(f.messages, r.Message)
+	return nil
+}
+
+func (f *file) addRun(r *awaken.Run) error {
+	if r.ThreadID != f.thread.ID {
+		return fmt.Errorf("the run is of thread %q, want %q", r.ThreadID, f.thread.ID)
+	}
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	f.runs++
+	if r.AgentID != "" {
+		f.agent = r.AgentID
+	}
+	return nil
+}
+
+func (f *file) checkEnd(e *end, sum string) error {
+	switch {
+	case e.Messages != len(f.messages) || e.Runs != f.runs:
+		return fmt.Errorf("the file has %d messages and %d runs, and its end says %d and %d", len(f.messages), f.runs, e.Messages, e.Runs)
+	case f.thread.MessageCount != len(f.messages):
+		return fmt.Errorf("the file has %d messages, and its header says %d", len(f.messages), f.thread.MessageCount)
+	case e.SHA256 != sum:
+		return errors.New("the checksum is wrong: the file was changed or damaged")
+	}
+	return nil
+}
+
+var errLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
+
+// readLine returns the next line with its newline. A line without one is an
+// io.ErrUnexpectedEOF.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var out []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if out = append(out, part...); len(out) > maxLine {
+			return nil, errLong
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(out) > 0:
+			return nil, io.ErrUnexpectedEOF
+		default:
+			return out, err
+		}
+	}
+}
