@@ -95,6 +95,9 @@ func (rt *Runtime) Run(ctx context.Context, req RunRequest, sink Sink) (*RunResu
 			sink = Discard // it has failed
 		}
 		last, lastErr := rt.Run(context.WithoutCancel(ctx), RunRequest{Continue: res.RunID, cancel: true}, sink)
+		if last == nil {
+			last = res // it goes on waiting
+		}
 		return last, errors.Join(err, lastErr)
 	}
 	return res, err

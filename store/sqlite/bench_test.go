@@ -74,7 +74,9 @@ func benchRuntime(tb testing.TB, store awaken.Store) *awaken.Runtime {
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"p": benchModel{}},
 		Tools: []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "add", Effect: awaken.ReadOnly},
-			func(_ context.Context, _ *awaken.ToolCall, in addArgs) (addResult, error) { return addResult{in.A + in.B}, nil })},
+			func(_ context.Context, _ *awaken.ToolCall, in addArgs) (addResult, error) {
+				return addResult{in.A + in.B}, nil
+			})},
 		Store: store,
 	})
 	if err != nil {
