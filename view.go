@@ -29,7 +29,7 @@ type View struct {
 // Append adds the next records of the log.
 func (v *View) Append(msgs ...*llm.Message) {
 	if v.log == nil {
-		v.log = make([]*llm.Message, 0, max(8, len(msgs)))
+		v.log = make([]*llm.Message, 0, max(4, len(msgs)))
 	}
 	refold := false
 	for _, m := range msgs {

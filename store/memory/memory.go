@@ -256,7 +256,7 @@ func (s *Store) Commit(_ context.Context, c *awaken.Commit) error {
 		t.entries = make([]awaken.Entry, 0, 8)
 	}
 	if t.created == nil {
-		t.created = make([]int64, 0, 8)
+		t.created = make([]int64, 0, 4)
 	}
 	t.entries = append(t.entries, c.Entries...)
 	for i := range c.Entries { // the deltas of one may reach further than the last
