@@ -3,6 +3,7 @@ package file_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,7 +24,13 @@ func TestStore(t *testing.T) {
 // Nothing is kept in memory, so that everything is read back from the journals.
 func TestStore_WithoutCache(t *testing.T) {
 	t.Parallel()
-	storetest.Test(t, func(t *testing.T) awaken.Store { return quick(t, t.TempDir(), &file.Options{Cache: -1, Files: 1}) })
+	storetest.Test(t, func(t *testing.T) awaken.Store {
+		opts := &file.Options{Cache: -1, Files: 1}
+		if large(t) {
+			opts.Cache = 1 << 20
+		}
+		return quick(t, t.TempDir(), opts)
+	})
 }
 
 // Before every call the folder is closed and opened again.
@@ -32,9 +39,15 @@ func TestStore_ReopenedBeforeEveryCall(t *testing.T) {
 	storetest.Test(t, func(t *testing.T) awaken.Store { return newReopener(t) })
 }
 
+// large reports whether a case makes so much that reading all of it again for every
+// call takes too long.
+func large(t *testing.T) bool {
+	return strings.Contains(t.Name(), "/Concurrency/") || strings.HasSuffix(t.Name(), "/KeepsLargeValues")
+}
+
 func TestStore_TakeOver(t *testing.T) {
 	t.Parallel()
-	storetest.TakeOver(t, quick(t, t.TempDir(), nil), 200)
+	storetest.TakeOver(t, quick(t, t.TempDir(), nil), 100)
 }
 
 func TestEventLog(t *testing.T) {
@@ -80,7 +93,7 @@ func (r *reopener) reopen() {
 func fresh[T any](r *reopener, fn func(s *file.Store) (T, error)) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.n++; r.n < 200 { // the tests of concurrency make thousands of calls
+	if r.n++; r.n%20 == 0 || !large(r.t) {
 		r.reopen()
 	}
 	return fn(r.Store)

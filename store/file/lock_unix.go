@@ -35,7 +35,11 @@ func lock(root *os.Root, name string) (unlock func() error, err error) {
 	if err := f.Truncate(0); err == nil {
 		_, _ = fmt.Fprintln(f, os.Getpid())
 	}
-	return f.Close, nil
+	return func() error {
+		// Closing alone is not enough: a process that is being started right now may
+		// share the file until it has become another program.
+		return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+	}, nil
 }
 
 func syncFolder(d *os.File, sync func(*os.File) error) error { return sync(d) }

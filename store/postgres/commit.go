@@ -2,10 +2,8 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/state"
@@ -97,58 +95,22 @@ func appendMessages[M any](args []any, msgs []M) ([]any, error) {
 	return append(args, out), nil
 }
 
-// appendEntries writes entries as [awaken.Entry] does, but all into one array.
-func appendEntries(args []any, entries []awaken.Entry) ([]any, error) {
+// appendEntries writes the entries of a row.
+func appendEntries(args []any, entries []awaken.Entry) (_ []any, err error) {
 	if len(entries) == 0 {
 		return append(args, int64(math.MaxInt64), int64(0), int64(0), nil, nil), nil
 	}
 	var last, epoch uint64
-	id := entries[0].RunID
-	owner := any(escape(id))
-	run, err := json.Marshal(id)
-	if err != nil {
-		return nil, err
-	}
-	buf := append(make([]byte, 0, 256*len(entries)), '[')
 	for i := range entries {
-		e := &entries[i]
-		last, epoch = max(last, e.Last()), max(epoch, e.Epoch)
-		if e.RunID != id {
-			id, owner = e.RunID, nil
-			if run, err = json.Marshal(id); err != nil {
-				return nil, err
-			}
-		}
-		ev, err := awaken.MarshalEvent(e.Event)
-		if err != nil {
+		last, epoch = max(last, entries[i].Last()), max(epoch, entries[i].Epoch)
+	}
+	buf := make([]byte, 0, 192*len(entries))
+	for i := range entries {
+		if buf, err = appendEntry(append(buf, "[,"[min(i, 1)]), &entries[i], epoch, entries[0].RunID); err != nil {
 			return nil, err
 		}
-		if i > 0 {
-			buf = append(buf, ',')
-		}
-		buf = strconv.AppendUint(append(buf, `{"epoch":`...), e.Epoch, 10)
-		buf = strconv.AppendUint(append(buf, `,"seq":`...), e.Seq, 10)
-		if id != "" {
-			buf = append(append(buf, `,"run_id":`...), run...)
-		}
-		buf = strconv.AppendInt(append(buf, `,"time":`...), e.Time, 10)
-		buf = append(append(buf, `,"event":`...), ev...)
-		for j, ch := range e.Chunks {
-			if j == 0 {
-				buf = append(buf, `,"chunks":[[`...)
-			} else {
-				buf = append(buf, `,[`...)
-			}
-			buf = strconv.AppendUint(buf, uint64(ch.Offset), 10)
-			buf = strconv.AppendUint(append(buf, ','), uint64(ch.Len), 10)
-			buf = append(buf, ']')
-		}
-		if len(e.Chunks) > 0 {
-			buf = append(buf, ']')
-		}
-		buf = append(buf, '}')
 	}
-	return append(args, int64(entries[0].Seq), int64(last), int64(epoch), owner, text(append(buf, ']'))), nil
+	return append(args, int64(entries[0].Seq), int64(last), int64(epoch), escape(entries[0].RunID), text(append(buf, ']'))), nil
 }
 
 func appendCalls(args []any, calls []*awaken.CallState) ([]any, error) {

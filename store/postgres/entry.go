@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,33 +15,34 @@ import (
 // Entries returns entries of a thread's log of events.
 func (s *Store) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
 	// Rows hold whole commits, so they are chosen roughly here and exactly below. Every
-	// row that is chosen holds an entry that is wanted, but for rows of several runs or
-	// epochs, so a limit of entries is one of rows too; if it was too low, there is more.
-	where := `e.tenant = t.tenant AND e.thread = t.id AND e.last > $3 AND e.epoch > $4`
-	args := []any{s.tenant, escape(threadID), clamp(q.After), clamp(q.Epoch), nil}
+	// row holds an entry that is wanted, but for those of several runs or epochs, so a
+	// limit of entries is one of rows too; if that was too low, there is more to read.
+	query := `SELECT e.last, e.epoch, e.run, e.data FROM {p}_threads t
+		LEFT JOIN {p}_runs r ON r.tenant = t.tenant AND r.thread = t.id AND r.id = $6
+		LEFT JOIN LATERAL (SELECT * FROM {p}_entries e WHERE e.tenant = t.tenant AND e.thread = t.id
+			AND e.last > greatest($3, r.first_seq - 1) AND e.last <= coalesce(r.last_seq, 9223372036854775807) AND e.epoch > $4
+			ORDER BY e.last LIMIT $5) e ON true
+		WHERE t.tenant = $1 AND t.id = $2 ORDER BY e.last`
+	args := []any{s.tenant, escape(threadID), clamp(q.After), clamp(q.Epoch), nil, nil}
 	if q.Limit > 0 {
 		args[4] = q.Limit
 	}
-	rows := `SELECT e.last, e.data FROM {p}_entries e WHERE ` + where
 	if q.RunID != "" {
-		args = append(args, escape(q.RunID))
-		rows = `(` + rows + ` AND e.run = $6 ORDER BY e.last LIMIT $5) UNION ALL (` + rows + ` AND e.run IS NULL ORDER BY e.last LIMIT $5)`
+		args[5] = escape(q.RunID)
 	}
-	// A thread without entries is one row of nothing; a missing thread is none.
-	query := `SELECT x.last, x.data FROM {p}_threads t LEFT JOIN LATERAL (` + rows + ` ORDER BY last LIMIT $5) x ON true WHERE t.tenant = $1 AND t.id = $2 ORDER BY x.last`
 	var out []awaken.Entry
 	for {
-		n, more := 0, []awaken.Entry(nil)
+		n, more, reached := 0, []awaken.Entry(nil), args[2]
 		err := s.db.query(ctx, query, args, func() { n, more = 0, nil }, func(rows pgx.Rows) error {
 			n++
-			var last *int64
+			var last, epoch *int64
+			var run *string
 			var data []byte
-			if err := rows.Scan(&last, &data); err != nil || last == nil {
-				return err
+			if err := rows.Scan(&last, &epoch, &run, &data); err != nil || last == nil {
+				return err // a thread without entries is one row of nothing
 			}
-			args[2] = *last
-			var entries []awaken.Entry
-			if err := json.Unmarshal(data, &entries); err != nil {
+			entries, err := decodeEntries(data, uint64(*epoch), unescape(*run))
+			if err != nil {
 				return fmt.Errorf("log of thread %s: %w", threadID, err)
 			}
 			for _, e := range entries {
@@ -48,6 +50,7 @@ func (s *Store) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 					more = append(more, e)
 				}
 			}
+			reached = *last
 			return nil
 		})
 		if err == nil && n == 0 {
@@ -56,7 +59,7 @@ func (s *Store) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, more...)
+		out, args[2] = append(out, more...), reached
 		if q.Limit <= 0 || n < q.Limit || len(out) >= q.Limit {
 			break
 		}
@@ -69,3 +72,75 @@ func (s *Store) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 
 // clamp makes n fit into a column.
 func clamp(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
+
+// entryWire is an entry in a row. What it leaves out is the row's.
+type entryWire struct {
+	Epoch  uint64          `json:"epoch"`
+	Seq    uint64          `json:"seq"`
+	RunID  *string         `json:"run_id"`
+	Time   int64           `json:"time"`
+	Event  json.RawMessage `json:"event"`
+	Chunks [][2]uint32     `json:"chunks"`
+}
+
+// appendEntry writes an entry of a row of that epoch and run.
+func appendEntry(buf []byte, e *awaken.Entry, epoch uint64, runID string) ([]byte, error) {
+	event, err := awaken.MarshalEvent(e.Event)
+	if err != nil {
+		return nil, err
+	}
+	buf = strconv.AppendUint(append(buf, `{"seq":`...), e.Seq, 10)
+	buf = strconv.AppendInt(append(buf, `,"time":`...), e.Time, 10)
+	if e.Epoch != epoch {
+		buf = strconv.AppendUint(append(buf, `,"epoch":`...), e.Epoch, 10)
+	}
+	if e.RunID != runID {
+		id, err := json.Marshal(e.RunID)
+		if err != nil {
+			return nil, err
+		}
+		buf = append(append(buf, `,"run_id":`...), id...)
+	}
+	buf = append(append(buf, `,"event":`...), event...)
+	for i, c := range e.Chunks {
+		if i == 0 {
+			buf = append(buf, `,"chunks":[[`...)
+		} else {
+			buf = append(buf, ",["...)
+		}
+		buf = strconv.AppendUint(buf, uint64(c.Offset), 10)
+		buf = strconv.AppendUint(append(buf, ','), uint64(c.Len), 10)
+		buf = append(buf, ']')
+	}
+	if len(e.Chunks) > 0 {
+		buf = append(buf, ']')
+	}
+	return append(buf, '}'), nil
+}
+
+// decodeEntries reads what appendEntry wrote.
+func decodeEntries(data []byte, epoch uint64, runID string) ([]awaken.Entry, error) {
+	var row []entryWire
+	if err := json.Unmarshal(data, &row); err != nil {
+		return nil, err
+	}
+	out := make([]awaken.Entry, len(row))
+	for i, w := range row {
+		e := awaken.Entry{Cursor: awaken.Cursor{Epoch: epoch, Seq: w.Seq}, RunID: runID, Time: w.Time}
+		if w.Epoch != 0 {
+			e.Epoch = w.Epoch
+		}
+		if w.RunID != nil {
+			e.RunID = *w.RunID
+		}
+		var err error
+		if e.Event, err = awaken.UnmarshalEvent(w.Event); err != nil {
+			return nil, fmt.Errorf("event %d: %w", w.Seq, err)
+		}
+		for _, c := range w.Chunks {
+			e.Chunks = append(e.Chunks, awaken.Chunk{Offset: c[0], Len: c[1]})
+		}
+		out[i] = e
+	}
+	return out, nil
+}

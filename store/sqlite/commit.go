@@ -2,11 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/state"
@@ -40,10 +38,9 @@ type commit struct {
 	messages []string
 	calls    []string
 	entries  string // "" if there are none
-	entryRun any    // their run, or nil
 	first    uint64 // number of the first, or the highest there is
-	last     uint64
-	epoch    uint64
+	last     uint64 // highest number, or 0
+	epoch    uint64 // highest
 }
 
 // encode turns c into JSON, before anybody waits for it.
@@ -69,57 +66,21 @@ func (c *commit) encode() (err error) {
 	return c.encodeEntries()
 }
 
-// encodeEntries writes entries as [awaken.Entry] does, but all into one array.
-func (c *commit) encodeEntries() error {
+// encodeEntries writes the entries of a row.
+func (c *commit) encodeEntries() (err error) {
 	c.first = math.MaxInt64
 	if len(c.Entries) == 0 {
 		return nil
 	}
 	c.first = c.Entries[0].Seq
-	id := c.Entries[0].RunID
-	c.entryRun = id
-	run, err := json.Marshal(id)
-	if err != nil {
-		return err
-	}
-	buf := append(make([]byte, 0, 256*len(c.Entries)), '[')
 	for i := range c.Entries {
-		e := &c.Entries[i]
-		c.last, c.epoch = max(c.last, e.Last()), max(c.epoch, e.Epoch)
-		if e.RunID != id {
-			id, c.entryRun = e.RunID, nil
-			if run, err = json.Marshal(id); err != nil {
-				return err
-			}
-		}
-		ev, err := awaken.MarshalEvent(e.Event)
-		if err != nil {
+		c.last, c.epoch = max(c.last, c.Entries[i].Last()), max(c.epoch, c.Entries[i].Epoch)
+	}
+	buf := make([]byte, 0, 192*len(c.Entries))
+	for i := range c.Entries {
+		if buf, err = appendEntry(append(buf, "[,"[min(i, 1)]), &c.Entries[i], c.epoch, c.Entries[0].RunID); err != nil {
 			return err
 		}
-		if i > 0 {
-			buf = append(buf, ',')
-		}
-		buf = strconv.AppendUint(append(buf, `{"epoch":`...), e.Epoch, 10)
-		buf = strconv.AppendUint(append(buf, `,"seq":`...), e.Seq, 10)
-		if id != "" {
-			buf = append(append(buf, `,"run_id":`...), run...)
-		}
-		buf = strconv.AppendInt(append(buf, `,"time":`...), e.Time, 10)
-		buf = append(append(buf, `,"event":`...), ev...)
-		for j, ch := range e.Chunks {
-			if j == 0 {
-				buf = append(buf, `,"chunks":[[`...)
-			} else {
-				buf = append(buf, `,[`...)
-			}
-			buf = strconv.AppendUint(buf, uint64(ch.Offset), 10)
-			buf = strconv.AppendUint(append(buf, ','), uint64(ch.Len), 10)
-			buf = append(buf, ']')
-		}
-		if len(e.Chunks) > 0 {
-			buf = append(buf, ']')
-		}
-		buf = append(buf, '}')
 	}
 	c.entries = string(append(buf, ']'))
 	return nil
@@ -141,7 +102,7 @@ func (c *commit) write(db *conn) (refused, err error) {
 	}
 	if c.entries != "" {
 		if _, err := db.exec(`INSERT INTO {p}_entries (tenant, thread, last, epoch, run, data) VALUES (?, ?, ?, ?, ?, ?)`,
-			c.tenant, c.ThreadID, int64(c.last), int64(c.epoch), c.entryRun, c.entries); err != nil {
+			c.tenant, c.ThreadID, int64(c.last), int64(c.epoch), c.Entries[0].RunID, c.entries); err != nil {
 			return nil, err
 		}
 	}
@@ -276,13 +237,16 @@ func (c *commit) writeMessages(db *conn) error {
 func (c *commit) writeRun(db *conn) error {
 	r := &c.Run
 	// Most often only the record changes; then the indexes need not be written.
-	n, err := db.exec(`UPDATE {p}_runs SET data = ? WHERE tenant = ? AND id = ? AND thread = ? AND status = ?`, c.run, c.tenant, r.RunID, r.ThreadID, string(r.Status))
+	n, err := db.exec(`UPDATE {p}_runs SET data = ?, last_seq = max(last_seq, ?) WHERE tenant = ? AND id = ? AND thread = ? AND status = ?`,
+		c.run, int64(c.last), c.tenant, r.RunID, r.ThreadID, string(r.Status))
 	if err != nil || n > 0 {
 		return err
 	}
-	_, err = db.exec(`INSERT INTO {p}_runs (tenant, id, thread, status, born, data) VALUES (?1, ?2, ?3, ?4, (SELECT touched FROM {p}_threads WHERE tenant = ?1 AND id = ?5), ?6)
-		ON CONFLICT (tenant, id) DO UPDATE SET thread = excluded.thread, status = excluded.status, data = excluded.data`,
-		c.tenant, r.RunID, r.ThreadID, string(r.Status), c.ThreadID, c.run)
+	_, err = db.exec(`INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq)
+		VALUES (?1, ?2, ?3, ?4, (SELECT touched FROM {p}_threads WHERE tenant = ?1 AND id = ?5), ?6, ?7, ?8)
+		ON CONFLICT (tenant, id) DO UPDATE SET thread = excluded.thread, status = excluded.status, data = excluded.data,
+		first_seq = min(first_seq, excluded.first_seq), last_seq = max(last_seq, excluded.last_seq)`,
+		c.tenant, r.RunID, r.ThreadID, string(r.Status), c.ThreadID, c.run, int64(c.first), int64(c.last))
 	return err
 }
 

@@ -53,13 +53,12 @@ CREATE TABLE {p}_messages (
 CREATE TABLE {p}_entries (
 	tenant text COLLATE "C" NOT NULL,
 	thread text COLLATE "C" NOT NULL,
-	last   bigint NOT NULL, -- highest number in the row
+	last   bigint NOT NULL, -- highest number in the row; grows from row to row
 	epoch  bigint NOT NULL, -- highest in the row
-	run    text COLLATE "C", -- whose entries these are; NULL if not all are of one run
-	data   text   NOT NULL, -- JSON array
+	run    text   NOT NULL,
+	data   text   NOT NULL, -- JSON array; what differs from run and epoch says so itself
 	PRIMARY KEY (tenant, thread, last)
 );
-CREATE INDEX {p}_entries_run ON {p}_entries (tenant, thread, run, last);
 
 CREATE TABLE {p}_runs (
 	tenant text COLLATE "C" NOT NULL,
@@ -68,6 +67,8 @@ CREATE TABLE {p}_runs (
 	status text COLLATE "C" NOT NULL,
 	born   bigint NOT NULL, -- the clock at the first commit
 	data   text   NOT NULL, -- JSON
+	first_seq bigint NOT NULL, -- where its entries in the log of events begin
+	last_seq  bigint NOT NULL, -- and end
 	PRIMARY KEY (tenant, id)
 ) WITH (fillfactor = 70);
 CREATE INDEX {p}_runs_born ON {p}_runs (tenant, born DESC, id);
@@ -196,9 +197,10 @@ BEGIN
 		INSERT INTO {p}_entries (tenant, thread, last, epoch, run, data)
 			VALUES (p_tenant, p_thread, p_last, p_epoch, p_entry_run, p_entries);
 	END IF;
-	INSERT INTO {p}_runs AS r (tenant, id, thread, status, born, data)
-		VALUES (p_tenant, p_run, p_run_thread, p_status, stamp, p_run_data)
-		ON CONFLICT (tenant, id) DO UPDATE SET thread = excluded.thread, status = excluded.status, data = excluded.data;
+	INSERT INTO {p}_runs AS r (tenant, id, thread, status, born, data, first_seq, last_seq)
+		VALUES (p_tenant, p_run, p_run_thread, p_status, stamp, p_run_data, p_first, p_last)
+		ON CONFLICT (tenant, id) DO UPDATE SET thread = excluded.thread, status = excluded.status, data = excluded.data,
+			first_seq = least(r.first_seq, excluded.first_seq), last_seq = greatest(r.last_seq, excluded.last_seq);
 	IF cardinality(p_calls) > 0 THEN
 		INSERT INTO {p}_calls (tenant, run, step, idx, status, data)
 			SELECT p_tenant, p_run, c.step, c.idx, c.status, c.data

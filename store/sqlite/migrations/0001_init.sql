@@ -47,13 +47,12 @@ CREATE TABLE {p}_messages (
 CREATE TABLE {p}_entries (
 	tenant TEXT    NOT NULL,
 	thread TEXT    NOT NULL,
-	last   INTEGER NOT NULL, -- highest number in the row
+	last   INTEGER NOT NULL, -- highest number in the row; grows from row to row
 	epoch  INTEGER NOT NULL, -- highest in the row
-	run    TEXT,             -- whose entries these are; NULL if not all are of one run
-	data   TEXT    NOT NULL  -- JSON array
+	run    TEXT    NOT NULL,
+	data   TEXT    NOT NULL  -- JSON array; what differs from run and epoch says so itself
 );
 CREATE INDEX {p}_entries_last ON {p}_entries (tenant, thread, last);
-CREATE INDEX {p}_entries_run ON {p}_entries (tenant, thread, run, last);
 
 CREATE TABLE {p}_runs (
 	tenant TEXT    NOT NULL,
@@ -62,6 +61,8 @@ CREATE TABLE {p}_runs (
 	status TEXT    NOT NULL,
 	born   INTEGER NOT NULL, -- orders runs; threads.touched of the first commit
 	data   TEXT    NOT NULL, -- JSON
+	first_seq INTEGER NOT NULL, -- where its entries in the log of events begin
+	last_seq  INTEGER NOT NULL, -- and end
 	PRIMARY KEY (tenant, id)
 );
 CREATE INDEX {p}_runs_born ON {p}_runs (tenant, born DESC, id);
