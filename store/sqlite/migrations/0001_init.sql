@@ -29,8 +29,8 @@ CREATE TABLE {p}_threads (
 	fork_seq   INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (tenant, id)
 ) WITHOUT ROWID;
-CREATE INDEX {p}_threads_touched ON {p}_threads (tenant, touched DESC, id);
-CREATE INDEX {p}_threads_parent ON {p}_threads (tenant, parent, touched DESC, id) WHERE parent <> '';
+CREATE INDEX {p}_threads_touched ON {p}_threads (tenant, touched DESC);
+CREATE INDEX {p}_threads_parent ON {p}_threads (tenant, parent, touched DESC) WHERE parent <> '';
 CREATE INDEX {p}_threads_fork_of ON {p}_threads (tenant, fork_of, fork_seq) WHERE fork_of IS NOT NULL;
 
 CREATE TABLE {p}_messages (
@@ -65,9 +65,9 @@ CREATE TABLE {p}_runs (
 	last_seq  INTEGER NOT NULL, -- and end
 	PRIMARY KEY (tenant, id)
 );
-CREATE INDEX {p}_runs_born ON {p}_runs (tenant, born DESC, id);
-CREATE INDEX {p}_runs_thread ON {p}_runs (tenant, thread, born DESC, id);
-CREATE INDEX {p}_runs_status ON {p}_runs (tenant, status, born DESC, id);
+CREATE INDEX {p}_runs_born ON {p}_runs (tenant, born DESC);
+CREATE INDEX {p}_runs_thread ON {p}_runs (tenant, thread, born DESC);
+CREATE INDEX {p}_runs_status ON {p}_runs (tenant, status, born DESC);
 
 -- The ledger.
 CREATE TABLE {p}_calls (
