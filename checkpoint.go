@@ -52,6 +52,9 @@ type commitOptions struct {
 // were held for it, and does the effects it asked for. If it fails nothing is
 // published, and what was to be committed stays for the next try.
 func (r *run) commit(ctx context.Context, o commitOptions) error {
+	if cause := context.Cause(r.ctx); errors.Is(cause, ErrFenced) {
+		return cause // whoever gave up the thread for us may be right or wrong, we do not write
+	}
 	changes, err := r.st.Changes()
 	if err != nil {
 		return err
@@ -149,25 +152,28 @@ func (r *run) takeInbox(ctx context.Context) error {
 		return fmt.Errorf("inbox of thread %s: %w", r.info.ThreadID, err)
 	}
 	r.unread = false
-	r.takeItems(items)
+	r.takeItems(items, NextStep)
 	return nil
 }
 
 // takeUnread takes in and commits what made the store refuse to let the run rest.
 func (r *run) takeUnread(ctx context.Context) error {
 	n := len(r.read)
-	if err := r.takeInbox(ctx); err != nil {
-		return err
+	items, err := r.rt.cfg.Store.Unread(ctx, r.info.ThreadID)
+	if err != nil {
+		return fmt.Errorf("inbox of thread %s: %w", r.info.ThreadID, err)
 	}
+	r.takeItems(items, OnNaturalEnd)
 	if len(r.read) == n {
 		return fmt.Errorf("inbox of thread %s: %w, but there are none", r.info.ThreadID, ErrUnread)
 	}
 	return r.commit(ctx, commitOptions{})
 }
 
-func (r *run) takeItems(items []InboxItem) {
+// takeItems takes in what may be taken in at a boundary.
+func (r *run) takeItems(items []InboxItem, at Boundary) {
 	for _, it := range items {
-		if slices.Contains(r.read, it.ID) {
+		if slices.Contains(r.read, it.ID) || it.Boundary == OnNaturalEnd && at != OnNaturalEnd {
 			continue
 		}
 		r.read = append(r.read, it.ID)
@@ -182,6 +188,7 @@ func (r *run) takeItems(items []InboxItem) {
 		for _, m := range it.Messages {
 			r.add(r.adopt(m))
 		}
+		r.withdraw = r.withdraw || it.Supersede && r.openCalls()
 	}
 }
 

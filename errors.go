@@ -27,6 +27,9 @@ var (
 	ErrExpired = errors.New("suspension has expired")
 )
 
+// ErrYielded means that the run let go of its thread because it was told to.
+var ErrYielded = errors.New("run yielded its thread")
+
 // ErrCancelled is the cause of the contexts of a cancelled run.
 var ErrCancelled = errors.New("run cancelled")
 

@@ -55,7 +55,8 @@ type run struct {
 	resumed      bool
 	started      bool // run_start has been committed
 	rewritten    bool
-	cancelAtOnce bool // the run was continued only to be cancelled
+	withdraw     bool         // somebody wrote instead of deciding: what waits is to be withdrawn
+	endAtOnce    *Termination // the run was continued only to be ended
 	rejected     []string
 	replayed     *RunResult // nothing was to be done
 	request      llm.Request
@@ -122,8 +123,8 @@ func (r *run) start() *end {
 	}
 	r.started = true
 	atStarted.Hit()
-	if r.cancelAtOnce {
-		return r.cancelled(ErrCancelled)
+	if r.endAtOnce != nil {
+		return &end{Termination: *r.endAtOnce}
 	}
 	if !r.rec.Activated {
 		if err := r.activate(ctx); err != nil {
@@ -264,6 +265,9 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 			return r.fail(err)
 		}
 		atStepDone.Hit()
+		if r.active.yield.Load() {
+			return &end{err: ErrYielded, lost: true}
+		}
 	}
 	return e
 }
@@ -383,6 +387,8 @@ func (r *run) fail(err error) *end {
 	switch {
 	case errors.Is(err, ErrFenced):
 		return &end{err: err, lost: true}
+	case errors.Is(context.Cause(r.ctx), ErrFenced):
+		return &end{err: context.Cause(r.ctx), lost: true}
 	case errors.Is(err, ErrGeneration), r.ctx.Err() != nil:
 		return r.cancelled(err)
 	}

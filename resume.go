@@ -39,7 +39,7 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (*run,
 		threadID = rt.cfg.NewID()
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
-	r := &run{rt: rt, ctx: runCtx, reg: rt.registry.Load(), thread: threadID, active: activeRun{cancel: cancel}, cancelAtOnce: req.cancel}
+	r := &run{rt: rt, ctx: runCtx, reg: rt.registry.Load(), thread: threadID, active: activeRun{cancel: cancel}, endAtOnce: req.End}
 	if r.active.runID = req.RunID; r.active.runID == "" {
 		if r.active.runID = req.Continue; r.active.runID == "" {
 			r.active.runID = rt.cfg.NewID()
@@ -60,6 +60,11 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (*run,
 		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
 	}
 	atAcquired.Hit()
+	if req.Confirm != nil {
+		if err := req.Confirm(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.open(ctx, req, cp, sink); err != nil {
 		return nil, err
 	}
@@ -71,7 +76,7 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (*run,
 // replay answers a request to continue a run that is done. Decisions that were
 // taken before are taken to be the same request again.
 func (rt *Runtime) replay(ctx context.Context, req *RunRequest, old *Run) (*run, error) {
-	if len(req.Decisions) == 0 && !req.cancel {
+	if len(req.Decisions) == 0 && req.End == nil {
 		return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, ErrConflict)
 	}
 	calls, err := rt.cfg.Store.Calls(ctx, old.RunID)
@@ -140,7 +145,7 @@ func (r *run) choose(ctx context.Context, req *RunRequest, cp *Checkpoint) error
 func (r *run) newRecord(ctx context.Context, req *RunRequest, cp *Checkpoint) error {
 	rec := &r.rec
 	if req.RunID != "" {
-		if err := r.mustBeNew(ctx, req.RunID); err != nil {
+		if err := r.adoptRecord(ctx, req.RunID); err != nil {
 			return err
 		}
 	}
@@ -158,18 +163,27 @@ func (r *run) newRecord(ctx context.Context, req *RunRequest, cp *Checkpoint) er
 	rec.ParentRunID, rec.ParentThreadID, rec.ParentToolCallID = req.ParentRunID, req.ParentThreadID, req.ParentToolCallID
 	rec.DispatchID, rec.SessionID, rec.TransportRequestID = req.DispatchID, req.SessionID, req.TransportRequestID
 	now := r.rt.cfg.Now().Unix()
-	rec.Status, rec.CreatedAt, rec.StartedAt = RunCreated, now, now
+	rec.Status, rec.StartedAt = RunCreated, now
+	if rec.CreatedAt == 0 {
+		rec.CreatedAt = now
+	}
 	return nil
 }
 
-func (r *run) mustBeNew(ctx context.Context, runID string) error {
-	_, err := r.rt.cfg.Store.LoadRun(ctx, runID)
-	if err == nil {
-		return fmt.Errorf("%w: run %s exists already", ErrConflict, runID)
+// adoptRecord makes sure that a run of that id has not started, and goes on with its
+// record if it was accepted.
+func (r *run) adoptRecord(ctx context.Context, runID string) error {
+	old, err := r.rt.cfg.Store.LoadRun(ctx, runID)
+	if errors.Is(err, ErrNotFound) {
+		return nil
 	}
-	if !errors.Is(err, ErrNotFound) {
+	if err != nil {
 		return err
 	}
+	if old.Status != RunCreated || old.ThreadID != r.thread {
+		return fmt.Errorf("%w: run %s exists already", ErrConflict, runID)
+	}
+	r.rec.CreatedAt = old.CreatedAt
 	return nil
 }
 
@@ -189,7 +203,7 @@ func (r *run) bind(req *RunRequest, cp *Checkpoint, sink Sink) error {
 	r.rt.rename(&r.active, r.info.RunID)
 	var err error
 	if r.agent, err = r.reg.agent(r.info.AgentID); err != nil {
-		if !r.cancelAtOnce {
+		if r.endAtOnce == nil {
 			return err
 		}
 		r.agent = bare(r.info.AgentID) // to end the run no more is needed
@@ -303,7 +317,7 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 			accepted++
 		}
 	}
-	r.takeItems(cp.Inbox)
+	r.takeItems(cp.Inbox, OnNaturalEnd)
 	if len(refused) > 0 && accepted == 0 && len(req.Messages) == 0 && len(r.changed) == 0 {
 		return errors.Join(refused...)
 	}
@@ -408,7 +422,7 @@ func (r *run) takeInput(ctx context.Context, req *RunRequest, cp *Checkpoint) er
 		}
 	}
 	if !r.resumed {
-		r.takeItems(cp.Inbox)
+		r.takeItems(cp.Inbox, OnNaturalEnd)
 	}
 	for _, m := range req.Messages {
 		if m.Role == llm.User && !m.IsInternal() && len(req.Decisions) == 0 {

@@ -1,6 +1,7 @@
 package awaken
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -196,7 +197,11 @@ type RunRequest struct {
 	Mode               string `json:"run_mode,omitempty"`
 	Adapter            string `json:"adapter,omitempty"`
 
-	cancel bool // end the run instead of going on
+	// End ends a run that waits or was cut off, instead of going on with it.
+	End *Termination `json:"-"`
+	// Confirm is called once the thread is acquired and before anything begins. If it
+	// fails, nothing is written and Run fails with its error.
+	Confirm func(ctx context.Context) error `json:"-"`
 }
 
 // UnmarshalJSON rejects unknown fields.

@@ -14,7 +14,7 @@ import (
 // Runtime runs agents. It is safe for concurrent use.
 type Runtime struct {
 	cfg      Config
-	registry atomic.Pointer[Registry]
+	registry *atomic.Pointer[Registry]
 
 	mu     sync.Mutex
 	active map[string]*activeRun // thread ID -> its run in this process
@@ -25,6 +25,7 @@ type activeRun struct {
 	runID     string
 	cancel    context.CancelCauseFunc
 	cancelled bool          // by Cancel
+	yield     atomic.Bool   // let go of the thread after the step
 	wake      chan struct{} // cap 1, made when the run first listens: the inbox has something
 	done      chan struct{} // made by the first who waits
 }
@@ -43,7 +44,7 @@ func New(cfg Config) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	rt := &Runtime{cfg: cfg.withDefaults(), active: map[string]*activeRun{}}
+	rt := &Runtime{cfg: cfg.withDefaults(), registry: new(atomic.Pointer[Registry]), active: map[string]*activeRun{}}
 	rt.registry.Store(reg)
 	for _, d := range reg.warnings(cfg.Lazy) {
 		rt.cfg.Logger.Warn("configuration", "code", d.Code, "agent", d.ID, "message", d.Message)
@@ -56,6 +57,14 @@ func (reg *Registry) warnings(lazy bool) []Diagnostic {
 		return nil
 	}
 	return reg.Diagnostics()
+}
+
+// With returns a runtime that keeps its threads in another store, for another tenant
+// perhaps. What is published to one is the registry of both.
+func (rt *Runtime) With(store Store) *Runtime {
+	c := &Runtime{cfg: rt.cfg, registry: rt.registry, active: map[string]*activeRun{}}
+	c.cfg.Store = store
+	return c
 }
 
 // Registry returns the registry that new runs use.
@@ -87,14 +96,14 @@ func (rt *Runtime) Run(ctx context.Context, req RunRequest, sink Sink) (*RunResu
 	}
 	res, err := rt.drive(r)
 	switch {
-	case res == nil && !r.started && !errors.Is(err, ErrFenced):
+	case res == nil && !r.started && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrYielded):
 		return nil, rt.refuse(ctx, sink, err)
 	case res != nil && res.Termination.Type == Suspended && r.active.cancelled:
 		// Cancel came when the run had just been parked, and said that it would end.
 		if err != nil {
 			sink = Discard // it has failed
 		}
-		last, lastErr := rt.Run(context.WithoutCancel(ctx), RunRequest{Continue: res.RunID, cancel: true}, sink)
+		last, lastErr := rt.Run(context.WithoutCancel(ctx), RunRequest{Continue: res.RunID, End: &Termination{Type: Cancelled}}, sink)
 		if last == nil {
 			last = res // it goes on waiting
 		}
@@ -149,23 +158,33 @@ func (rt *Runtime) Stream(ctx context.Context, req RunRequest) iter.Seq2[Event, 
 // them at once, as its agent's execution mode says; a waiting run acts when it is
 // resumed. The same decision may be delivered again.
 func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...Decision) error {
+	run, items, err := rt.CheckDecisions(ctx, runID, decisions...)
+	if err != nil {
+		return err
+	}
+	return rt.post(ctx, run.ThreadID, items)
+}
+
+// CheckDecisions returns what Decide posts, without posting it: one item for each
+// decision that was not taken before.
+func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions ...Decision) (*Run, []InboxItem, error) {
 	run, err := rt.cfg.Store.LoadRun(ctx, runID)
 	if err != nil {
-		return fmt.Errorf("decide run %s: %w", runID, err)
+		return nil, nil, fmt.Errorf("decide run %s: %w", runID, err)
 	}
 	calls, err := rt.cfg.Store.Calls(ctx, runID)
 	if err != nil {
-		return fmt.Errorf("decide run %s: %w", runID, err)
+		return nil, nil, fmt.Errorf("decide run %s: %w", runID, err)
 	}
 	var items []InboxItem
 	for i := range decisions {
 		d := decisions[i]
 		if err := d.validate(); err != nil {
-			return err
+			return nil, nil, err
 		}
 		s, dup, err := checkDecision(calls, &d, rt.cfg.Now())
 		if err != nil {
-			return fmt.Errorf("decide run %s: %w", runID, err)
+			return nil, nil, fmt.Errorf("decide run %s: %w", runID, err)
 		}
 		if dup {
 			continue
@@ -179,23 +198,14 @@ func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...Decisi
 		}
 		items = append(items, InboxItem{ID: id, RunID: runID, Decision: &d})
 	}
-	return rt.post(ctx, run.ThreadID, items)
+	return run, items, nil
 }
 
 // Send adds messages to a thread without disturbing its owner. An active run takes
 // them in at its next step; otherwise the next run on the thread does.
 func (rt *Runtime) Send(ctx context.Context, threadID string, msgs ...*llm.Message) error {
-	errs := checkMessages(msgs)
-	if len(msgs) == 0 {
-		errs = append(errs, errors.New("there are no messages"))
-	}
-	for i, m := range msgs {
-		if m != nil && (m.Role == llm.ToolRole || len(m.ToolCalls) > 0) {
-			errs = append(errs, fmt.Errorf("messages[%d] calls a tool or answers a call, and a run may be doing that itself", i))
-		}
-	}
-	if len(errs) > 0 {
-		return fmt.Errorf("send to thread %s: %w: %w", threadID, ErrInvalid, errors.Join(errs...))
+	if err := CheckInput(msgs); err != nil {
+		return fmt.Errorf("send to thread %s: %w", threadID, err)
 	}
 	return rt.post(ctx, threadID, []InboxItem{{ID: rt.cfg.NewID(), Messages: msgs}})
 }
@@ -208,6 +218,13 @@ func (rt *Runtime) post(ctx context.Context, threadID string, items []InboxItem)
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
 	atPosted.Hit()
+	rt.Notify(threadID)
+	return nil
+}
+
+// Notify tells the thread's run, if it is active in this process, that something was
+// posted to its inbox. It would find out by itself, later.
+func (rt *Runtime) Notify(threadID string) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if a := rt.active[threadID]; a != nil {
@@ -215,6 +232,34 @@ func (rt *Runtime) post(ctx context.Context, threadID string, items []InboxItem)
 		case a.wake <- struct{}{}:
 		default: // it does not listen, or has been told: its next commit will say so
 		}
+	}
+}
+
+// Yield makes the thread's run, if it is active in this process, let go of its thread
+// when the step that is going on has been committed. Run then returns ErrYielded, and
+// whoever continues the run goes on from there. A run that ends with the step ends.
+func (rt *Runtime) Yield(threadID string) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if a := rt.active[threadID]; a != nil {
+		a.yield.Store(true)
+	}
+}
+
+// CheckInput says what is wrong with messages for a thread that may have a run. They
+// must neither call tools nor answer calls.
+func CheckInput(msgs []*llm.Message) error {
+	errs := checkMessages(msgs)
+	if len(msgs) == 0 {
+		errs = append(errs, errors.New("there are no messages"))
+	}
+	for i, m := range msgs {
+		if m != nil && (m.Role == llm.ToolRole || len(m.ToolCalls) > 0) {
+			errs = append(errs, fmt.Errorf("messages[%d] calls a tool or answers a call, and a run may be doing that itself", i))
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(errs...))
 	}
 	return nil
 }
@@ -254,7 +299,7 @@ func (rt *Runtime) Cancel(ctx context.Context, id string) error {
 		if len(runs) == 0 || runs[0].Status == RunDone {
 			return nil
 		}
-		_, err = rt.Run(ctx, RunRequest{Continue: runs[0].RunID, cancel: true}, nil)
+		_, err = rt.Run(ctx, RunRequest{Continue: runs[0].RunID, End: &Termination{Type: Cancelled}}, nil)
 		// Somebody else may have begun to go on with the run, or to cancel it.
 		if !errors.Is(err, ErrBusy) && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrConflict) || ctx.Err() != nil {
 			return err

@@ -40,7 +40,9 @@ type RunStore interface {
 // ThreadQuery selects threads.
 type ThreadQuery struct {
 	Offset, Limit  int    // a limit of 0 means 50
+	ResourceID     string // only threads of that resource
 	ParentThreadID string // only children of that thread
+	Root           bool   // only threads without a parent
 }
 
 // MessageQuery selects records of a log.
@@ -95,7 +97,20 @@ type InboxItem struct {
 	RunID    string         `json:"run_id,omitempty"` // for that run only
 	Decision *Decision      `json:"decision,omitempty"`
 	Messages []*llm.Message `json:"messages,omitempty"`
+	// Boundary is when a run that is going on takes the messages in.
+	Boundary Boundary `json:"boundary,omitempty"`
+	// Supersede withdraws the calls that wait for people: the messages are what people
+	// say instead.
+	Supersede bool `json:"supersede,omitempty"`
 }
+
+// Boundary is a place in a run where messages can join the conversation.
+type Boundary string
+
+const (
+	NextStep     Boundary = ""               // between two steps
+	OnNaturalEnd Boundary = "on_natural_end" // when the run would otherwise end or wait
+)
 
 // EventLog reads a thread's log of events. Stores that keep one implement it; the
 // eventlog package reads through it.

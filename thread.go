@@ -15,6 +15,7 @@ type Thread struct {
 	OpenRunID      string         `json:"open_run_id,omitempty"` // a run that is not done
 	LatestRunID    string         `json:"latest_run_id,omitempty"`
 	MessageCount   int            `json:"message_count"` // length of the log
+	End            Cursor         `json:"-"`             // of the log of events
 }
 
 // ThreadMetadata is what people attach to a thread.

@@ -80,11 +80,19 @@ func (r *run) settleCalls(ctx context.Context) *end {
 			return e
 		}
 		if !r.openCalls() {
+			r.withdraw = false
 			r.appendAnswers(true)
 			return nil
 		}
 		if e := r.requested(); e != nil {
 			return e // there is nothing to wait for
+		}
+		if r.withdraw {
+			r.withdraw = false
+			r.supersede("[tool call superseded]")
+			r.out.hold(&MessagesSnapshot{Messages: visible(r.msgs)})
+			r.rewritten = false
+			return nil
 		}
 		if e := r.park(ctx); e != nil {
 			return e

@@ -34,7 +34,7 @@ import (
 
 // Options bound what a Log holds. Zero fields have their defaults.
 type Options struct {
-	Buffer int           // entries of a step that is not committed; default 1024
+	Buffer int           // latest entries of a thread that are kept for its readers; default 1024
 	Page   int           // entries read from the store at a time; default 256
 	Poll   time.Duration // how often the store is asked about runs of other processes; default 1 second
 }
@@ -45,15 +45,17 @@ type Log struct {
 	opts  Options
 
 	mu   sync.Mutex
-	live map[string]*live // thread ID -> what is not committed yet, or watched
+	live map[string]*live // thread ID -> what this process knows of it
 }
 
-// live is the part of a thread's log that only this process knows.
+// live is the end of a thread's log, as far as this process has seen it happen. It is
+// there while somebody writes or reads.
 type live struct {
-	entries  []awaken.Entry // in order; the oldest are dropped when it is full
+	entries  []awaken.Entry // the latest, without a gap
 	running  int            // activations that write
 	watchers int
-	changed  chan struct{} // closed when entries were added
+	polling  bool          // one of the watchers asks the store for all
+	changed  chan struct{} // closed when there is something new
 }
 
 // New returns a Log over what store has committed. Opts may be nil.
@@ -74,19 +76,21 @@ func New(store awaken.EventLog, opts *Options) *Log {
 	return l
 }
 
-// Sink returns a sink for one run: readers see its events as they happen. Next gets
-// every event too, if it is not nil. The sink never blocks on readers.
-func (l *Log) Sink(next awaken.Sink) awaken.Sink { return &sink{log: l, next: next} }
-
-type sink struct {
+// Sink is where one run sends its events.
+type Sink struct {
 	log    *Log
 	next   awaken.Sink
 	thread string
 }
 
+// Sink returns a sink for one run: readers see its events as they happen. Next gets
+// every event too, if it is not nil. The sink never blocks on readers. If the run ends
+// without a run_finish, because another owner took its thread, Close says so.
+func (l *Log) Sink(next awaken.Sink) *Sink { return &Sink{log: l, next: next} }
+
 // Emit takes in an event. The first of an activation is its run_start, which names
 // the thread.
-func (s *sink) Emit(ctx context.Context, e awaken.Entry) error {
+func (s *Sink) Emit(ctx context.Context, e awaken.Entry) error {
 	if start, ok := e.Event.(*awaken.RunStart); ok {
 		if s.thread == "" {
 			s.log.open(start.ThreadID)
@@ -96,7 +100,7 @@ func (s *sink) Emit(ctx context.Context, e awaken.Entry) error {
 	if s.thread != "" {
 		s.log.append(s.thread, e)
 		if _, over := e.Event.(*awaken.RunFinish); over {
-			s.log.done(s.thread)
+			s.log.done(s.thread, true)
 			s.thread = ""
 		}
 	}
@@ -104,11 +108,19 @@ func (s *sink) Emit(ctx context.Context, e awaken.Entry) error {
 		return nil
 	}
 	err := s.next.Emit(ctx, e)
-	if err != nil && s.thread != "" { // nothing more will come; readers find the rest in the store
-		s.log.done(s.thread)
-		s.thread = ""
+	if err != nil { // nothing more will come
+		s.Close()
 	}
 	return err
+}
+
+// Close takes back what the run has not committed, if it has not finished. Readers
+// find what there is in the store.
+func (s *Sink) Close() {
+	if s.thread != "" {
+		s.log.done(s.thread, false)
+		s.thread = ""
+	}
 }
 
 func (l *Log) open(threadID string) {
@@ -134,45 +146,47 @@ func (l *Log) drop(threadID string, v *live) {
 	}
 }
 
-func (l *Log) append(threadID string, e awaken.Entry) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	v := l.get(threadID)
-	if durable(e.Event) {
-		// It was committed before it was published, and so was everything before
-		// it: readers find it in the store.
-		clear(v.entries)
-		v.entries = v.entries[:0]
-	}
-	if len(v.entries) == l.opts.Buffer {
-		n := copy(v.entries, v.entries[l.opts.Buffer/2:])
-		clear(v.entries[n:])
-		v.entries = v.entries[:n]
-	}
-	v.entries = append(v.entries, e)
+// tell wakes the watchers. Requires l.mu.
+func (v *live) tell() {
 	if v.watchers > 0 {
 		close(v.changed)
 		v.changed = make(chan struct{})
 	}
 }
 
-// durable reports whether an event is published only after its commit.
-func durable(ev awaken.Event) bool {
-	switch ev.(type) {
-	case *awaken.RunStart, *awaken.ToolCallDone, *awaken.ToolCallResumed, *awaken.StepEnd, *awaken.RunFinish:
-		return true
-	}
-	return false
+func (l *Log) append(threadID string, e awaken.Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.get(threadID)
+	v.add(e, l.opts.Buffer)
+	v.tell()
 }
 
-func (l *Log) done(threadID string) {
+// add adds an entry. It takes the place of what another owner said and lost.
+func (v *live) add(e awaken.Entry, limit int) {
+	n := len(v.entries)
+	for n > 0 && v.entries[n-1].Seq >= e.Seq {
+		n--
+	}
+	if n > 0 && v.entries[n-1].Seq+1 != e.Seq {
+		n = 0
+	}
+	if n == limit {
+		n = copy(v.entries, v.entries[limit/2:])
+	}
+	clear(v.entries[n:])
+	v.entries = append(v.entries[:n], e)
+}
+
+func (l *Log) done(threadID string, finished bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v := l.get(threadID)
 	v.running--
-	if v.running == 0 {
-		v.entries = nil // all of it is committed
+	if !finished {
+		v.entries = nil
 	}
+	v.tell()
 	l.drop(threadID, v)
 }
 
@@ -195,13 +209,7 @@ func (l *Log) Tail(ctx context.Context, threadID string, after awaken.Cursor, f 
 		l.mu.Lock()
 		l.get(threadID).watchers++
 		l.mu.Unlock()
-		defer func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			v := l.get(threadID)
-			v.watchers--
-			l.drop(threadID, v)
-		}()
+		defer t.leave()
 		if err := t.run(); err != nil && !errors.Is(err, errOver) {
 			yield(awaken.Entry{}, err)
 		}
@@ -219,33 +227,112 @@ type tail struct {
 	at     awaken.Cursor // of the last entry yielded, or to go on from
 	follow Follow
 	yield  func(awaken.Entry, error) bool
+	batch  []awaken.Entry
+	polls  bool // for all who watch the thread
 }
 
-func (t *tail) run() error {
-	for {
-		// Look for a change before reading, so that none is missed in between.
-		t.log.mu.Lock()
-		changed := t.log.get(t.thread).changed
-		t.log.mu.Unlock()
-		if err := t.readCommitted(); err != nil {
-			return err
-		}
-		if t.follow.Committed {
-			return errOver
-		}
-		if err := t.readLive(); err != nil {
-			return err
-		}
-		poll := time.NewTimer(t.log.opts.Poll)
-		select {
-		case <-changed:
-		case <-poll.C:
-		case <-t.ctx.Done():
-			poll.Stop()
-			return errOver
-		}
-		poll.Stop()
+func (t *tail) leave() {
+	l := t.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.get(t.thread)
+	v.watchers--
+	if t.polls {
+		v.polling = false
+		v.tell() // somebody else has to
 	}
+	l.drop(t.thread, v)
+}
+
+// run reads what there is: from memory, as long as that follows on what the reader has,
+// and otherwise from the store.
+func (t *tail) run() error {
+	fresh := false // the store has been read up to its end, after looking for a change
+	for {
+		live, current, changed := t.look(fresh)
+		if live {
+			fresh = false
+			for _, e := range t.batch {
+				if err := t.give(e); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if !fresh && !current {
+			if err := t.readCommitted(); err != nil {
+				return err
+			}
+			if t.follow.Committed {
+				return errOver
+			}
+			fresh = true
+			continue
+		}
+		if err := t.wait(changed); err != nil {
+			return err
+		}
+		fresh = false
+	}
+}
+
+// look finds what follows on the cursor in memory. Current means that there is nothing
+// more anywhere: the last that happened is what the reader has. If checked, the store
+// has nothing that contradicts the cursor.
+func (t *tail) look(checked bool) (found, current bool, changed <-chan struct{}) {
+	t.log.mu.Lock()
+	defer t.log.mu.Unlock()
+	v := t.log.get(t.thread)
+	t.batch = t.batch[:0]
+	if t.follow.Committed || len(v.entries) == 0 {
+		return false, false, v.changed
+	}
+	i := int(t.at.Seq + 1 - v.entries[0].Seq) // entries have no gaps
+	if t.at.Seq+1 < v.entries[0].Seq || i > len(v.entries) {
+		return false, false, v.changed
+	}
+	same := checked || t.at == (awaken.Cursor{}) || i > 0 && v.entries[i-1].Epoch == t.at.Epoch || i < len(v.entries) && v.entries[i].Epoch == t.at.Epoch
+	if !same {
+		return false, false, v.changed
+	}
+	t.batch = append(t.batch, v.entries[i:]...)
+	return len(t.batch) > 0, v.running > 0, v.changed
+}
+
+// wait returns when there may be something new. What other processes do is found out by
+// asking the store, which one of the watchers does for all.
+func (t *tail) wait(changed <-chan struct{}) error {
+	t.log.mu.Lock()
+	v := t.log.get(t.thread)
+	if !t.polls && !v.polling && v.running == 0 {
+		t.polls, v.polling = true, true
+	}
+	t.log.mu.Unlock()
+	var tick <-chan time.Time
+	if t.polls {
+		timer := time.NewTimer(t.log.opts.Poll)
+		defer timer.Stop()
+		tick = timer.C
+	}
+	select {
+	case <-changed:
+	case <-tick:
+	case <-t.ctx.Done():
+		return errOver
+	}
+	return nil
+}
+
+// share shows what one has found in the store to all who watch.
+func (t *tail) share(e awaken.Entry) {
+	t.log.mu.Lock()
+	defer t.log.mu.Unlock()
+	v := t.log.get(t.thread)
+	if n := len(v.entries); v.running > 0 || n > 0 && v.entries[n-1].Seq >= e.Seq && v.entries[n-1].Epoch >= e.Epoch {
+		return
+	}
+	v.add(e, t.log.opts.Buffer)
+	v.tell()
 }
 
 // readCommitted yields what the store holds behind the cursor. Coalesced entries
@@ -275,6 +362,9 @@ func (t *tail) readCommitted() error {
 			if full && e.Seq > page[len(page)-1].Seq {
 				break
 			}
+			if t.polls && e.Seq > t.at.Seq {
+				t.share(e)
+			}
 			if err := t.give(e); err != nil {
 				return err
 			}
@@ -286,24 +376,6 @@ func (t *tail) readCommitted() error {
 			limit *= 2
 		}
 	}
-}
-
-// readLive yields what follows directly on the cursor and is not committed.
-func (t *tail) readLive() error {
-	t.log.mu.Lock()
-	var batch []awaken.Entry
-	for _, e := range t.log.get(t.thread).entries {
-		if e.Seq == t.at.Seq+uint64(len(batch))+1 && e.Epoch >= t.at.Epoch {
-			batch = append(batch, e)
-		}
-	}
-	t.log.mu.Unlock()
-	for _, e := range batch {
-		if err := t.give(e); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // checkLost looks whether the cursor is behind what the owner of its epoch could

@@ -1,0 +1,234 @@
+package mailbox
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Thread is a thread's queue inside [Store.Change]: what the store found, and what is
+// to be changed. The rules of the queue are its methods.
+type Thread struct {
+	ID   string
+	Now  int64 // the store's clock, unix ms
+	Made bool  // the thread exists
+	// Epoch counts the interrupts.
+	Epoch uint64
+	// End is where the thread's log of events ends.
+	End awaken.Cursor
+	// Open is the run that is running or waiting, as it was last committed, or nil.
+	Open *awaken.Run
+	// Live holds the queued and claimed dispatches in order. They are not to be
+	// changed; Put takes changed copies.
+	Live []*Dispatch
+
+	Changes
+}
+
+// Changes are what [Store.Change] makes durable.
+type Changes struct {
+	// Make makes the thread if it is not there.
+	Make bool
+	// Put holds dispatches that are new or changed, each once.
+	Put []*Dispatch
+	// Runs holds records of runs that have not started. A record whose run is stored
+	// already is written only over one that is created, and otherwise left alone.
+	Runs []*awaken.Run
+	// Post holds what goes into the thread's inbox.
+	Post []awaken.InboxItem
+	// Interrupt raises the thread's generation, as awaken.Store's Interrupt does.
+	Interrupt bool
+	// Raise raises the thread's epoch.
+	Raise bool
+}
+
+// put records a dispatch as new or changed, and makes the rules that follow see it.
+func (t *Thread) put(d *Dispatch) {
+	d.UpdatedAt = t.Now
+	if d.Status.Terminal() && d.CompletedAt == 0 {
+		d.CompletedAt = t.Now
+	}
+	same := func(o *Dispatch) bool { return o.ID == d.ID }
+	t.Put = append(slices.DeleteFunc(t.Put, same), d)
+	t.Live = slices.DeleteFunc(slices.Clone(t.Live), same)
+	if !d.Status.Terminal() {
+		t.Live = append(t.Live, d)
+		Sort(t.Live)
+	}
+}
+
+// edit returns a copy of a dispatch, to be changed and put.
+func edit(d *Dispatch) *Dispatch {
+	c := *d
+	return &c
+}
+
+// started reports whether the dispatch's run has done anything, and is not over.
+func (t *Thread) started(d *Dispatch) bool { return t.Open != nil && t.Open.RunID == d.RunID }
+
+// enqueue adds a dispatch. A live one with the same dedupe key is ErrDuplicate.
+func (t *Thread) enqueue(d *Dispatch) error {
+	for _, o := range t.Live {
+		if d.DedupeKey != "" && o.DedupeKey == d.DedupeKey {
+			return fmt.Errorf("dedupe key %q: %w of dispatch %s", d.DedupeKey, ErrDuplicate, o.ID)
+		}
+	}
+	d.ThreadID, d.Status, d.Epoch, d.CreatedAt = t.ID, Queued, t.epoch(), t.Now
+	d.AvailableAt += t.Now
+	t.put(d)
+	return nil
+}
+
+func (t *Thread) epoch() uint64 {
+	if t.Raise {
+		return t.Epoch + 1
+	}
+	return t.Epoch
+}
+
+// wake makes sure that a dispatch will go on with the open run: d, unless one that is
+// queued does so already. A claimed one does not count, it may have looked before.
+func (t *Thread) wake(d *Dispatch) (*Dispatch, error) {
+	for _, o := range t.Live {
+		if o.Status == Queued && o.RunID == t.Open.RunID {
+			return o, nil
+		}
+	}
+	d.RunID, d.Request, d.Steps = t.Open.RunID, nil, t.Open.Steps
+	return d, t.enqueue(d)
+}
+
+// end takes a dispatch that nobody works on out of the queue, and ends its run. A run
+// that has started can be ended by a worker only, so its dispatch stays and says so.
+func (t *Thread) end(d *Dispatch, as Status, reason string) {
+	d = edit(d)
+	if d.Status == Claimed || t.started(d) {
+		if d.Cancel = true; d.Status == Claimed {
+			t.Interrupt = true
+		}
+		t.put(d)
+		return
+	}
+	d.Status = as
+	t.put(d)
+	if d.Request != nil {
+		t.Runs = append(t.Runs, endedRun(d, t.Now, reason))
+	}
+}
+
+// endedRun is the record of a run that was cancelled before it started.
+func endedRun(d *Dispatch, now int64, reason string) *awaken.Run {
+	r := d.NewRun()
+	r.Status, r.StatusReason, r.FinishedAt, r.UpdatedAt = awaken.RunDone, reason, now/1000, now/1000
+	r.Termination = awaken.Termination{Type: awaken.Cancelled}
+	return r
+}
+
+// submission is what a Submit asks of a thread.
+type submission struct {
+	dispatch  *Dispatch          // with its id, and its request if there is one
+	items     []awaken.InboxItem // what an open run gets instead of the request
+	interrupt bool               // end what runs, and what is queued
+	live      bool               // a run that is running may take the items
+	runID     string             // only that run may take the items
+}
+
+// submit decides what becomes of new input: the run that waits goes on with it, or, if
+// live, the one that is running takes it in; otherwise it starts a run of its own. It
+// returns the dispatch that will do it, or nil if a run is doing it already.
+func (t *Thread) submit(s *submission) (*Dispatch, error) {
+	d := s.dispatch
+	if s.interrupt {
+		t.interrupt(nil)
+	}
+	open := t.Open
+	if open != nil && s.runID != "" && open.RunID != s.runID {
+		open = nil
+	}
+	if open != nil && len(s.items) > 0 {
+		var has *Dispatch // that goes on with the open run
+		for _, o := range t.Live {
+			if o.RunID == open.RunID {
+				has = o
+			}
+		}
+		switch {
+		case has != nil && has.Cancel: // it is about to end
+		case open.Status == awaken.RunWaiting, has == nil && s.live: // without a dispatch it was cut off
+			t.Post = append(t.Post, s.items...)
+			return t.wake(d)
+		case s.live:
+			t.Post = append(t.Post, s.items...)
+			return nil, nil
+		}
+	}
+	if d.Request == nil {
+		return nil, ErrNothing
+	}
+	t.Make = true
+	if err := t.enqueue(d); err != nil {
+		return nil, err
+	}
+	t.Runs = append(t.Runs, d.NewRun())
+	return d, nil
+}
+
+// interrupt ends what runs and what is queued, and raises the epoch, so that what was
+// asked for before can be told from what comes. The run that waits is ended too if
+// spare is there to do it. It returns how many dispatches were superseded, and whether
+// there was anything to interrupt.
+func (t *Thread) interrupt(spare *Dispatch) (superseded int, found bool) {
+	t.Raise = true
+	for _, d := range slices.Clone(t.Live) {
+		if d.Status == Queued && t.started(d) && t.Open.Status == awaken.RunWaiting && spare == nil {
+			continue // somebody has decided, and the run is about to go on
+		}
+		found = true
+		if d.Status == Queued && !t.started(d) {
+			superseded++
+		}
+		t.end(d, Superseded, "superseded")
+	}
+	if spare != nil && t.endOpen(spare) {
+		found = true
+	}
+	return superseded, found
+}
+
+// cancel ends what an id names: a dispatch, a run, or, if it is the thread's, the run
+// that is open, or if none is, what is queued. Spare ends a run that waits. It reports
+// whether there was anything to end.
+func (t *Thread) cancel(id string, spare *Dispatch) (found bool) {
+	if t.Open != nil && (id == t.ID || id == t.Open.RunID) {
+		return t.endOpen(spare)
+	}
+	for _, d := range slices.Clone(t.Live) {
+		if id == d.ID || id == d.RunID || id == t.ID {
+			t.end(d, Cancelled, "cancelled")
+			found = true
+		}
+	}
+	return found
+}
+
+// endOpen ends the open run, by a dispatch that it has or else by spare.
+func (t *Thread) endOpen(spare *Dispatch) bool {
+	if t.Open == nil {
+		return false
+	}
+	found := false
+	for _, d := range slices.Clone(t.Live) {
+		if t.started(d) {
+			t.end(d, Cancelled, "cancelled")
+			found = true
+		}
+	}
+	if !found {
+		spare.RunID, spare.Cancel, spare.Priority, spare.Steps = t.Open.RunID, true, 0, t.Open.Steps
+		if err := t.enqueue(spare); err != nil {
+			panic(err) // it has no dedupe key
+		}
+	}
+	return true
+}
