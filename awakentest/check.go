@@ -13,6 +13,7 @@ import (
 //
 //   - a run opens with run_start and closes with one run_finish, with nothing
 //     outside; a run has one run_finish that is not suspended, and it is the last;
+//     a new owner opens a run again that the one before could not close;
 //   - an error event, for a run that could not start, stands alone;
 //   - steps are opened and closed in turn, and what a model says lies inside one:
 //     deltas and ready calls before inference_complete, answers after it,
@@ -63,6 +64,7 @@ type checker struct {
 	last  string // type of the event before
 
 	run     string // open run, or ""
+	epoch   uint64 // of its run_start
 	step    bool   // a step is open
 	steps   int    // of this activation
 	reply   bool   // the step's inference_complete has come
@@ -159,9 +161,11 @@ func (c *checker) speaking() {
 }
 
 func (c *checker) runStart(ev *awaken.RunStart) {
-	if c.run != "" {
+	if c.run != "" && (c.run != ev.RunID || c.entry.Epoch <= c.epoch) {
 		c.problem("run %s is open already", c.run)
 	}
+	c.cutOff = c.run != ""
+	c.epoch = c.entry.Epoch
 	if c.over[ev.RunID] {
 		c.problem("run %s has ended", ev.RunID)
 	}

@@ -92,6 +92,11 @@ func (t *Thread) epoch() uint64 {
 func (t *Thread) wake(d *Dispatch) (*Dispatch, error) {
 	for _, o := range t.Live {
 		if o.Status == Queued && o.RunID == t.Open.RunID {
+			if o.AvailableAt > t.Now+d.AvailableAt {
+				o = edit(o)
+				o.AvailableAt = t.Now + d.AvailableAt
+				t.put(o)
+			}
 			return o, nil
 		}
 	}
@@ -113,16 +118,21 @@ func (t *Thread) end(d *Dispatch, as Status, reason string) {
 	d.Status = as
 	t.put(d)
 	if d.Request != nil {
-		t.Runs = append(t.Runs, endedRun(d, t.Now, reason))
+		run := endedRun(d.NewRun(), t.Now, awaken.Termination{Type: awaken.Cancelled})
+		run.StatusReason = reason
+		t.Runs = append(t.Runs, run)
 	}
 }
 
-// endedRun is the record of a run that was cancelled before it started.
-func endedRun(d *Dispatch, now int64, reason string) *awaken.Run {
-	r := d.NewRun()
-	r.Status, r.StatusReason, r.FinishedAt, r.UpdatedAt = awaken.RunDone, reason, now/1000, now/1000
-	r.Termination = awaken.Termination{Type: awaken.Cancelled}
-	return r
+// endedRun is the record of a run that ended before it started.
+func endedRun(run *awaken.Run, now int64, t awaken.Termination) *awaken.Run {
+	r := *run
+	r.Status, r.StatusReason, r.Termination = awaken.RunDone, t.String(), t
+	r.FinishedAt, r.UpdatedAt = now/1000, now/1000
+	if t.Type == awaken.Failed {
+		r.ErrorPayload = &awaken.Error{Message: t.Message}
+	}
+	return &r
 }
 
 // submission is what a Submit asks of a thread.

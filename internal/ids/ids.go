@@ -1,5 +1,5 @@
-// Package ids makes identifiers: UUIDs of version 7, which sort by the time they
-// were made and cannot be guessed.
+// Package ids makes identifiers: UUIDs of version 7, which sort in the order in which
+// a process made them, between processes by time, and cannot be guessed.
 //
 // It exists beside github.com/google/uuid because ids are made on the hottest path
 // of a run: this one reads the system's randomness in blocks and allocates nothing
@@ -18,6 +18,7 @@ var random struct {
 	mu   sync.Mutex
 	buf  [1024]byte
 	left int
+	last uint64 // time in ms and count of the id before
 }
 
 // New returns a new id.
@@ -34,12 +35,20 @@ func New() string {
 	copy(id[6:], random.buf[from:from+10])
 	clear(random.buf[from : from+10]) // what was given out is not kept
 	random.left -= 10
+	// 48 bits of time and 12 that begin at random and count what is made in the same
+	// ms; a ms that is used up borrows from the next.
+	at := uint64(time.Now().UnixMilli())<<12 | uint64(id[6]&0x07)<<8 | uint64(id[7])
+	if at>>12 <= random.last>>12 {
+		at = random.last + 1
+	}
+	random.last = at
 	random.mu.Unlock()
 
-	ms := uint64(time.Now().UnixMilli())
+	ms := at >> 12
 	id[0], id[1], id[2] = byte(ms>>40), byte(ms>>32), byte(ms>>24)
 	id[3], id[4], id[5] = byte(ms>>16), byte(ms>>8), byte(ms)
-	id[6] = id[6]&0x0f | 0x70 // version 7
+	id[6] = byte(at>>8)&0x0f | 0x70 // version 7
+	id[7] = byte(at)
 	id[8] = id[8]&0x3f | 0x80 // variant of RFC 9562
 
 	var out [36]byte

@@ -56,3 +56,14 @@ func BenchmarkNew(b *testing.B) {
 		ids.New()
 	}
 }
+
+func TestNew_SortsInTheOrderOfMaking(t *testing.T) {
+	before := ids.New()
+	for range 20_000 { // more than fit into a few ms
+		id := ids.New()
+		if id <= before {
+			t.Fatalf("%s was made after %s", id, before)
+		}
+		before = id
+	}
+}
