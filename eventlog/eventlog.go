@@ -198,6 +198,10 @@ type Follow struct {
 	// Committed ends the sequence when everything that was committed has been read,
 	// instead of waiting for more.
 	Committed bool
+	// Pause, if set, yields an entry without an event whenever the reader has all there
+	// is, and again after every Pause in which nothing comes. It is when to flush, and
+	// to see whether somebody still listens.
+	Pause time.Duration
 }
 
 // Tail yields the entries of a thread after a cursor, each delta on its own, and
@@ -269,6 +273,9 @@ func (t *tail) run() error {
 			fresh = true
 			continue
 		}
+		if t.follow.Pause > 0 && !t.yield(awaken.Entry{}, nil) {
+			return errOver
+		}
 		if err := t.wait(changed); err != nil {
 			return err
 		}
@@ -314,9 +321,16 @@ func (t *tail) wait(changed <-chan struct{}) error {
 		defer timer.Stop()
 		tick = timer.C
 	}
+	var pause <-chan time.Time
+	if t.follow.Pause > 0 {
+		timer := time.NewTimer(t.follow.Pause)
+		defer timer.Stop()
+		pause = timer.C
+	}
 	select {
 	case <-changed:
 	case <-tick:
+	case <-pause:
 	case <-t.ctx.Done():
 		return errOver
 	}

@@ -408,6 +408,9 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 			return nil, err
 		}
 		if runID = th.OpenRunID; runID == "" {
+			runID = th.LatestRunID // to say that it is decided
+		}
+		if runID == "" {
 			return nil, fmt.Errorf("thread %s: %w", threadID, ErrNothing)
 		}
 	}

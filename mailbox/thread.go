@@ -111,6 +111,8 @@ func (t *Thread) end(d *Dispatch, as Status, reason string) {
 	if d.Status == Claimed || t.started(d) {
 		if d.Cancel = true; d.Status == Claimed {
 			t.Interrupt = true
+		} else {
+			d.AvailableAt, d.Priority = min(d.AvailableAt, t.Now), 0
 		}
 		t.put(d)
 		return
@@ -167,9 +169,14 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 		case has != nil && has.Cancel: // it is about to end
 		case open.Status == awaken.RunWaiting, has == nil && s.live: // without a dispatch it was cut off
 			t.Post = append(t.Post, s.items...)
-			return t.wake(d)
+			got, err := t.wake(d)
+			if got != d {
+				t.note(d)
+			}
+			return got, err
 		case s.live:
 			t.Post = append(t.Post, s.items...)
+			t.note(d)
 			return nil, nil
 		}
 	}
@@ -182,6 +189,16 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 	}
 	t.Runs = append(t.Runs, d.NewRun())
 	return d, nil
+}
+
+// note remembers the idempotency key of input that needs no dispatch of its own.
+func (t *Thread) note(d *Dispatch) {
+	if d.IdempotencyKey == "" {
+		return
+	}
+	d.RunID, d.Request, d.DedupeKey = t.Open.RunID, nil, ""
+	d.Status, d.Epoch, d.CreatedAt, d.AvailableAt = Acked, t.epoch(), t.Now, t.Now
+	t.put(d)
 }
 
 // interrupt ends what runs and what is queued, and raises the epoch, so that what was
@@ -207,14 +224,21 @@ func (t *Thread) interrupt(spare *Dispatch) (superseded int, found bool) {
 }
 
 // cancel ends what an id names: a dispatch, a run, or, if it is the thread's, the run
-// that is open, or if none is, what is queued. Spare ends a run that waits. It reports
-// whether there was anything to end.
+// that is open, or if none is, the first that is claimed or queued. Spare ends a run that
+// waits. It reports whether there was anything to end.
 func (t *Thread) cancel(id string, spare *Dispatch) (found bool) {
 	if t.Open != nil && (id == t.ID || id == t.Open.RunID) {
 		return t.endOpen(spare)
 	}
-	for _, d := range slices.Clone(t.Live) {
-		if id == d.ID || id == d.RunID || id == t.ID {
+	live := slices.Clone(t.Live)
+	if id == t.ID && len(live) > 0 {
+		id = live[0].ID
+		if i := slices.IndexFunc(live, func(d *Dispatch) bool { return d.Status == Claimed }); i >= 0 {
+			id = live[i].ID
+		}
+	}
+	for _, d := range live {
+		if id == d.ID || id == d.RunID {
 			t.end(d, Cancelled, "cancelled")
 			found = true
 		}
@@ -222,7 +246,8 @@ func (t *Thread) cancel(id string, spare *Dispatch) (found bool) {
 	return found
 }
 
-// endOpen ends the open run, by a dispatch that it has or else by spare.
+// endOpen ends the open run, by a dispatch that it has queued or else by spare. A claimed
+// one is told too, but may have let the run wait already.
 func (t *Thread) endOpen(spare *Dispatch) bool {
 	if t.Open == nil {
 		return false
@@ -231,7 +256,7 @@ func (t *Thread) endOpen(spare *Dispatch) bool {
 	for _, d := range slices.Clone(t.Live) {
 		if t.started(d) {
 			t.end(d, Cancelled, "cancelled")
-			found = true
+			found = found || d.Status == Queued
 		}
 	}
 	if !found {

@@ -505,11 +505,25 @@ func (p progress) Emit(ctx context.Context, e awaken.Entry) error {
 }
 
 // makeRoom ends a run that waits on the thread, so that a new one can start: what the
-// new run was asked for is what people said instead of deciding.
+// new run was asked for is what people said instead of deciding. One that was cut off
+// and will be gone on with comes first.
 func (w *work) makeRoom(ctx context.Context) error {
 	th, err := w.tenant.Store.Thread(ctx, w.d.ThreadID)
 	if err != nil || th.OpenRunID == "" || th.OpenRunID == w.d.RunID {
 		return err
+	}
+	open, err := w.tenant.Store.LoadRun(ctx, th.OpenRunID)
+	if err != nil {
+		return err
+	}
+	if open.Status == awaken.RunRunning {
+		live, err := w.tenant.Store.Dispatches(ctx, Query{RunID: open.RunID, Statuses: []Status{Queued, Claimed}, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(live) > 0 {
+			return fmt.Errorf("thread %s: %w: %s", w.d.ThreadID, awaken.ErrBusy, open.RunID)
+		}
 	}
 	_, err = w.start(ctx, awaken.RunRequest{Continue: th.OpenRunID, End: &awaken.Termination{Type: awaken.Cancelled}})
 	return err

@@ -4,6 +4,11 @@
 // A worker process runs an agent on a durable store until a failpoint kills it with
 // SIGKILL; other workers take the run up where it was, and may be killed as well; the
 // last one finishes it. The tools leave their marks in a file that is no part of the
-// store, and a reader writes down every event it saw. Then the test looks at the
-// store, the marks and the reader's notes.
+// store, and a reader writes down every event it saw. After each kill the test looks
+// at what is left, without touching it; at the end it compares the store, the marks
+// and the reader's notes.
+//
+// The test says how often a process was killed at each place, and with which calls on
+// their way, and goes on until every place and every class of calls had its turn. Its
+// plans come from a random seed, which it prints: AWAKEN_CRASH_SEED repeats them.
 package crashtest

@@ -1,3 +1,5 @@
+//go:build unix
+
 package crashtest
 
 import (
@@ -22,7 +24,13 @@ type job struct {
 	Where string               // its folder, file or URL
 	Dir   string               // for the world and the notes
 	Mode  awaken.ExecutionMode // of the agent
+	// Cancel says to cancel the run when it waits, instead of answering it.
+	Cancel bool
 }
+
+func (j job) notes() notes { return notes{filepath.Join(j.Dir, "notes")} }
+
+func (j job) world() world { return world(filepath.Join(j.Dir, "world")) }
 
 const jobVar = "AWAKEN_CRASH_JOB"
 
@@ -49,17 +57,16 @@ func work(text string) error {
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: j.Mode, PluginIDs: []string{"marks"}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"p": llm.ModelFunc(model)},
-		Tools:     tools(j.Dir),
-		Plugins:   []awaken.Plugin{marks{j.Dir}},
+		Tools:     tools(j.world()),
+		Plugins:   []awaken.Plugin{marks{j.world()}},
 		Store:     store,
 	})
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := context.Background()
 	for {
-		res, err := advance(ctx, rt, store, notes{filepath.Join(j.Dir, "notes")})
+		res, err := advance(ctx, j, rt, store)
 		if err != nil {
 			return err
 		}
@@ -71,7 +78,8 @@ func work(text string) error {
 
 // advance does what is to be done with the run: start it, take it up, or decide for
 // it.
-func advance(ctx context.Context, rt *awaken.Runtime, store awaken.Store, sink awaken.Sink) (*awaken.RunResult, error) {
+func advance(ctx context.Context, j job, rt *awaken.Runtime, store awaken.Store) (*awaken.RunResult, error) {
+	sink := j.notes()
 	run, err := store.LoadRun(ctx, runID)
 	switch {
 	case errors.Is(err, awaken.ErrNotFound):
@@ -80,6 +88,8 @@ func advance(ctx context.Context, rt *awaken.Runtime, store awaken.Store, sink a
 		return nil, err
 	case run.Status == awaken.RunDone:
 		return &awaken.RunResult{Status: awaken.RunDone}, nil
+	case run.Status == awaken.RunWaiting && j.Cancel:
+		return &awaken.RunResult{Status: awaken.RunDone}, rt.Cancel(ctx, runID)
 	case run.Status == awaken.RunWaiting:
 		var ds []awaken.Decision
 		for _, t := range run.Waiting.Tickets {
@@ -141,8 +151,17 @@ func (w world) mark(kind, key string) error {
 	return err
 }
 
-func tools(dir string) []awaken.Tool {
-	w := world(filepath.Join(dir, "world"))
+// read counts the marks of each kind and key.
+func (w world) read() map[string]int {
+	data, _ := os.ReadFile(string(w))
+	marked := map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		marked[strings.TrimSpace(line)]++
+	}
+	return marked
+}
+
+func tools(w world) []awaken.Tool {
 	type in struct {
 		Note string `json:"note"`
 	}
@@ -163,7 +182,7 @@ func tools(dir string) []awaken.Tool {
 }
 
 // marks is a plugin whose effect leaves a mark at the end of each step.
-type marks struct{ dir string }
+type marks struct{ world world }
 
 var stepped = awaken.NewEffect[int]("crash.stepped")
 
@@ -175,7 +194,7 @@ func (m marks) Register(r *awaken.Registrar) error {
 		return nil
 	})
 	r.HandleEffect(stepped.Handler(func(_ context.Context, _ *awaken.HookCall, step int) error {
-		return world(filepath.Join(m.dir, "world")).mark("stepped", fmt.Sprint(step))
+		return m.world.mark("stepped", fmt.Sprint(step))
 	}))
 	return nil
 }

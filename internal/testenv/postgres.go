@@ -4,6 +4,7 @@ package testenv
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -127,7 +128,9 @@ func (p *Postgres) await() error {
 }
 
 func (p *Postgres) psql(sql string) error {
-	cmd := exec.Command(filepath.Join(p.bin, "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", p.dir, "-U", "postgres", "-d", "postgres", "-c", sql)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(p.bin, "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", p.dir, "-U", "postgres", "-d", "postgres", "-c", sql)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("psql: %w: %s", err, bytes.TrimSpace(out))
 	}

@@ -126,7 +126,7 @@ func TestKill(t *testing.T) {
 		after = append(after, dumpDir(t, cloned(t, dir)))
 	}
 	kills, partly := 0, 0
-	for _, point := range []string{"file.before_write", "file.after_write", "file.after_sync", "file.before_projection", "file.after_projection"} {
+	for _, point := range []string{"file.before_write", "file.after_write", "file.after_sync", "file.before_projection", "file.after_projection", "file.before_removal"} {
 		n := 0
 		for hit := 1; ; hit++ {
 			dir := t.TempDir()

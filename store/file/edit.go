@@ -145,9 +145,9 @@ func (s *Store) Prune(_ context.Context, before time.Time) (int, error) {
 	return n, nil
 }
 
-// doom decides that a thread is deleted: from now on it is not there. If other threads
-// have to be changed with it, that is written down first, so that it is finished even
-// if the process dies. Requires s.edit and t.writing.
+// doom decides that a thread is deleted: from now on it is not there. That is written
+// down first, so that it is finished even if the process dies. Requires s.edit and
+// t.writing.
 func (s *Store) doom(t *thread, children awaken.ChildStrategy) error {
 	s.mu.Lock()
 	kids, forks := s.related(t)
@@ -166,10 +166,10 @@ func (s *Store) doom(t *thread, children awaken.ChildStrategy) error {
 	}
 	t.life = gone
 	s.mu.Unlock()
-	if len(kids)+len(forks) == 0 {
-		return nil
-	}
 	err := s.append(t, &record{summary: summary{Op: opDelete, Children: &children}})
+	if len(kids)+len(forks) == 0 {
+		return nil // a full disk must not keep anybody from deleting; removing one journal needs no plan
+	}
 	if err != nil {
 		s.mu.Lock()
 		t.life = alive
@@ -278,6 +278,7 @@ func (s *Store) erase(t *thread) error {
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
+	atRemove.Hit()
 	if err := s.files.remove(t); err != nil {
 		return err
 	}

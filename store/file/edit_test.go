@@ -109,12 +109,14 @@ func TestDelete_IsFinishedAfterACrash(t *testing.T) {
 	// Find the record that decides it, by looking over the store's shoulder.
 	decided := ""
 	hooked, err := file.OpenSyncing(cloned(t, dir), nil, func(f *os.File) error {
-		if strings.HasSuffix(f.Name(), "t.log") && decided == "" {
-			data, err := os.ReadFile(f.Name())
-			decided = string(data)
-			return err
+		if !strings.HasSuffix(f.Name(), "t.log") || decided != "" {
+			return nil
 		}
-		return nil
+		data, err := os.ReadFile(f.Name())
+		if len(data) > len(before) {
+			decided = string(data)
+		}
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -47,3 +47,11 @@ func (s *Store) Loaded() (threads int, size int64) {
 
 // SaveIndex saves the index now.
 func (s *Store) SaveIndex() error { return s.saveIndex() }
+
+// Abandon leaves the store as a process that dies does.
+func (s *Store) Abandon() {
+	s.life.Lock()
+	defer s.life.Unlock()
+	s.closed = true
+	_ = s.release()
+}

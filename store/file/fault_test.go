@@ -200,3 +200,28 @@ func TestCommit_ARunIsOfOneThread(t *testing.T) {
 	wantInvalid(t, "no message", b.try(func(c *awaken.Commit) { c.Messages = []*llm.Message{nil} }))
 	acquire(t, s, "c", "r2").commit(nil, "z")
 }
+
+// A thread that cannot be written can be deleted.
+func TestDelete_WorksOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var fail atomic.Bool
+	s, err := file.OpenSyncing(dir, nil, func(f *os.File) error {
+		if fail.Load() && strings.HasSuffix(f.Name(), ".log") {
+			return errDisk
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, s, "t", "r").commit(done, "a")
+	fail.Store(true)
+	if err := s.DeleteThread(t.Context(), "t", awaken.RejectChildren); err != nil {
+		t.Fatal(err)
+	}
+	fail.Store(false)
+	acquire(t, s, "t", "r").commit(nil, "b")
+	closing(t, s)
+	equal(t, "texts", []string{"b"}, texts(t, quick(t, dir, nil), "t"))
+}

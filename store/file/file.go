@@ -20,7 +20,8 @@
 //
 // The journals and the profiles are the truth. The copies are never read back and are
 // not synced: after a power cut they may be older than the journal until the thread is
-// next used or the store is closed.
+// next used or the store is closed, and some may be missing. Whoever deletes the index
+// gets all of them again when the store is next opened and closed.
 //
 // When a method that changes something returns nil, the change is on disk. If the
 // process or the machine dies in the middle of a change, the next Open finds the
@@ -65,6 +66,7 @@ var (
 	atSynced    = failpoint.New("file.after_sync")
 	atProject   = failpoint.New("file.before_projection")
 	atProjected = failpoint.New("file.after_projection")
+	atRemove    = failpoint.New("file.before_removal") // of a journal
 )
 
 // format is the version of the layout. A folder with a higher one is refused.
@@ -111,6 +113,9 @@ type Store struct {
 
 	saving sync.Mutex // while the index is written
 
+	making     sync.Mutex
+	namespaces map[string]bool // whose folders are durable; guarded by making
+
 	mu      sync.Mutex // guards everything below, and what thread and body say
 	threads map[string]*thread
 	runs    map[string]*runRef
@@ -125,7 +130,7 @@ type Store struct {
 func Open(dir string, opts *Options) (*Store, error) { return open(dir, opts, (*os.File).Sync) }
 
 func open(dir string, opts *Options, fsync func(*os.File) error) (_ *Store, err error) {
-	s := &Store{fsync: fsync, threads: map[string]*thread{}, runs: map[string]*runRef{}}
+	s := &Store{fsync: fsync, threads: map[string]*thread{}, runs: map[string]*runRef{}, namespaces: map[string]bool{}}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -152,7 +157,7 @@ func open(dir string, opts *Options, fsync func(*os.File) error) (_ *Store, err 
 			err = errors.Join(fmt.Errorf("open file store %s: %w", dir, err), s.release())
 		}
 	}()
-	if err := os.MkdirAll(dir, dirMode); err != nil {
+	if err := s.makeFolder(dir); err != nil {
 		return nil, err
 	}
 	if s.root, err = os.OpenRoot(dir); err != nil {
@@ -178,6 +183,44 @@ func open(dir string, opts *Options, fsync func(*os.File) error) (_ *Store, err 
 		return nil, err
 	}
 	return s, nil
+}
+
+// makeFolder makes a folder, and makes sure that it is found again: its name and those
+// of the folders it is in are as durable as what is going to be in it.
+func (s *Store) makeFolder(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, "store.json")); err == nil {
+		return nil
+	}
+	var made []string
+	for path := dir; ; path = filepath.Dir(path) {
+		if _, err := os.Stat(path); !missing(err) {
+			break
+		}
+		made = append(made, path)
+	}
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return err
+	}
+	if made == nil {
+		// Whoever made it may have died before it was synced. Usually it is somebody's
+		// who has prepared it for us, and no business of ours.
+		_ = s.syncPath(filepath.Dir(dir))
+	}
+	for _, path := range made {
+		if err := s.syncPath(filepath.Dir(path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncPath makes the names in a folder outside of the store durable.
+func (s *Store) syncPath(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(syncFolder(d, s.fsync), d.Close())
 }
 
 // head is what store.json says.
@@ -242,6 +285,10 @@ func (s *Store) recover() error {
 	index := s.loadIndex()
 	names, err := listDir(s.journals, ".")
 	if err != nil {
+		return err
+	}
+	// A journal may be there that nobody has synced the name of.
+	if err := s.syncDir(s.journals, "."); err != nil {
 		return err
 	}
 	scanned := false // a whole journal, because the index did not know it

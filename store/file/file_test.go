@@ -10,6 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/eventlogtest"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/profile/profiletest"
 	"github.com/awaken-go/awaken/store/file"
@@ -47,7 +48,11 @@ func large(t *testing.T) bool {
 
 func TestStore_TakeOver(t *testing.T) {
 	t.Parallel()
-	storetest.TakeOver(t, quick(t, t.TempDir(), nil), 100)
+	trials := 100
+	if testenv.Long() {
+		trials = 1000
+	}
+	storetest.TakeOver(t, quick(t, t.TempDir(), nil), trials)
 }
 
 func TestEventLog(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"sync"
@@ -234,6 +235,9 @@ func (h *handles) get(t *thread) (*os.File, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if t.file == nil {
+		if t.removed { // what has its name now is another's
+			return nil, fs.ErrNotExist
+		}
 		f, err := h.root.OpenFile(t.name, os.O_RDWR, fileMode)
 		if err != nil {
 			return nil, err

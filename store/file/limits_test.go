@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -34,26 +36,21 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 		start := time.Now()
 		syncs = 0
 		// Files get their times from a coarse clock.
-		files := map[string]time.Time{}
-		for name := range tree(t, dir) {
-			if info, err := os.Stat(dir + "/" + name); err == nil {
-				files[name] = info.ModTime()
-			}
-		}
+		files := times(t, dir)
 		for time.Since(start) < 15*time.Millisecond {
 			time.Sleep(time.Millisecond)
 		}
 		o.commit(change, text(o.count))
 		changed := 0
-		for name := range tree(t, dir) {
-			if info, err := os.Stat(dir + "/" + name); err == nil && !info.ModTime().Equal(files[name]) {
+		for name, at := range times(t, dir) {
+			if !at.Equal(files[name]) {
 				changed++
 			}
 		}
 		return cost{int(size(t, journal(dir, "t")) - before), syncs, changed}
 	}
 	var plain, last []cost
-	for _, n := range []int{10, 2000} {
+	for _, n := range []int{10, 1000, 10000} {
 		for o.count < n {
 			o.commit(nil, text(o.count))
 		}
@@ -65,15 +62,39 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 		o.commit(nil, text(o.count))
 	}
 	t.Logf("a commit: %+v; the last of a run: %+v", plain, last)
-	if plain[0].Syncs != 1 || plain[1].Syncs != 1 || plain[1].Files != 1 {
-		t.Errorf("a commit costs %+v, want one sync of one file", plain)
+	for i := range plain {
+		if plain[i].Syncs != 1 || plain[i].Files != 1 {
+			t.Errorf("a commit costs %+v, want one sync of one file", plain[i])
+		}
+		if last[i].Syncs != 1 || last[i].Files != last[0].Files {
+			t.Errorf("the last commit of a run costs %+v, want one sync and as many files as on a short thread, %d", last[i], last[0].Files)
+		}
+		for _, d := range []int{plain[i].Bytes - plain[0].Bytes, last[i].Bytes - last[0].Bytes} {
+			if d < 0 || d > 40 { // larger numbers have more digits
+				t.Errorf("a commit writes %d bytes more on a long thread than on a short one", d)
+			}
+		}
 	}
-	if d := plain[1].Bytes - plain[0].Bytes; d < 0 || d > 40 { // larger numbers have more digits
-		t.Errorf("a commit writes %d bytes on a short thread and %d on a long one", plain[0].Bytes, plain[1].Bytes)
+}
+
+// times returns when each file below a folder was changed.
+func times(t testing.TB, dir string) map[string]time.Time {
+	t.Helper()
+	out := map[string]time.Time{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			out[path] = info.ModTime()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if d := last[1].Bytes - last[0].Bytes; last[1].Syncs != 1 || last[1].Files != last[0].Files || d < 0 || d > 40 {
-		t.Errorf("the last commit of a run costs %+v", last)
-	}
+	return out
 }
 
 func TestStore_KeepsLargeValues(t *testing.T) {

@@ -74,18 +74,31 @@ func (p *Profile) Set(_ context.Context, namespace, key string, value json.RawMe
 	}
 	path := profilePath(namespace, key)
 	dir := profilesDir + "/" + fileName(namespace)
-	if _, err := s.root.Stat(dir); missing(err) {
-		if err := s.root.MkdirAll(dir, dirMode); err != nil {
-			return err
-		}
-		for _, parent := range []string{".", profilesDir} {
-			if err := s.syncDir(s.root, parent); err != nil {
-				return err
-			}
-		}
+	if err := s.makeNamespace(dir); err != nil {
+		return err
 	}
 	// Each writer has a file of its own until it is renamed, so that they need no lock.
 	return s.replaceVia(s.root, path, dir+"/.tmp-"+ids.New(), buf.Bytes())
+}
+
+// makeNamespace makes the folder of a namespace. Its name is durable when it returns,
+// also if somebody else has made it, or is about to.
+func (s *Store) makeNamespace(dir string) error {
+	s.making.Lock()
+	defer s.making.Unlock()
+	if s.namespaces[dir] {
+		return nil
+	}
+	if err := s.root.MkdirAll(dir, dirMode); err != nil {
+		return err
+	}
+	for _, parent := range []string{".", profilesDir} {
+		if err := s.syncDir(s.root, parent); err != nil {
+			return err
+		}
+	}
+	s.namespaces[dir] = true
+	return nil
 }
 
 // Delete removes an entry.
@@ -99,14 +112,14 @@ func (p *Profile) Delete(_ context.Context, namespace, key string) error {
 
 func (p *Profile) remove(dir, name string) error {
 	dir = profilesDir + "/" + dir
-	err := p.s.root.Remove(dir + "/" + name)
-	if missing(err) {
-		return nil
-	}
-	if err != nil {
+	if err := p.s.root.Remove(dir + "/" + name); err != nil && !missing(err) {
 		return err
 	}
-	return p.s.syncDir(p.s.root, dir)
+	// Also if it was not there: perhaps somebody has just removed it.
+	if err := p.s.syncDir(p.s.root, dir); err != nil && !missing(err) {
+		return err
+	}
+	return nil
 }
 
 // List returns the entries of a namespace, sorted by key.
@@ -147,7 +160,7 @@ func (p *Profile) Clear(_ context.Context, key string) error {
 		return err
 	}
 	defer p.s.life.RUnlock()
-	dirs, err := p.s.namespaces()
+	dirs, err := p.s.listNamespaces()
 	if err != nil {
 		return err
 	}
@@ -159,8 +172,8 @@ func (p *Profile) Clear(_ context.Context, key string) error {
 	return nil
 }
 
-// namespaces returns the folders of the namespaces.
-func (s *Store) namespaces() ([]string, error) {
+// listNamespaces returns the folders of the namespaces.
+func (s *Store) listNamespaces() ([]string, error) {
 	names, err := listDir(s.root, profilesDir)
 	return slices.DeleteFunc(names, func(name string) bool {
 		info, err := s.root.Stat(profilesDir + "/" + name)
@@ -170,7 +183,7 @@ func (s *Store) namespaces() ([]string, error) {
 
 // cleanProfiles removes what writers left behind that died in the middle.
 func (s *Store) cleanProfiles() error {
-	dirs, err := s.namespaces()
+	dirs, err := s.listNamespaces()
 	if err != nil {
 		return err
 	}

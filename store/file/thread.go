@@ -95,6 +95,7 @@ func (t *thread) path() string { return "journals/" + t.name }
 func (t *thread) export() *awaken.Thread {
 	out := t.Thread
 	out.Metadata.Custom = maps.Clone(t.Metadata.Custom)
+	out.End = awaken.Cursor{Epoch: t.fence, Seq: t.seq}
 	return &out
 }
 
@@ -272,11 +273,14 @@ func (s *Store) recoverThread(name string, index map[string]*indexThread) (whole
 	if err != nil {
 		return false, err
 	}
-	if end < size {
+	torn := end < size
+	if torn {
 		s.opts.Logger.Warn("a journal ends in a record that was not written to its end; it is cut off", "file", path, "offset", end, "bytes", size-end)
 		if err := f.Truncate(end); err != nil {
 			return false, err
 		}
+	}
+	if torn || end > from { // what is shown now was perhaps never synced
 		if err := s.fsync(f); err != nil {
 			return false, err
 		}

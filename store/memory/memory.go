@@ -1,6 +1,6 @@
-// Package memory keeps threads, runs and profiles in memory. It is complete and
-// fast, and forgets everything when the process ends: right for tests, for tools
-// that run once, and as the shortest implementation of the ports to read.
+// Package memory keeps threads, runs, their queue and profiles in memory. It is
+// complete and fast, and forgets everything when the process ends: right for tests,
+// for tools that run once, and as the shortest implementation of the ports to read.
 package memory
 
 import (
@@ -15,17 +15,23 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/state"
 )
 
-// Store implements [awaken.Store]. The zero value is not ready; use New.
+// Store is a tenant's part of a DB. It implements [awaken.Store] and
+// [mailbox.Handle]. The zero value is not ready; use New or [DB.Store].
 type Store struct {
-	mu      sync.Mutex
-	threads map[string]*thread
-	runs    map[string]*runRecord
-	clock   int64  // grows with every commit, to order threads and runs
-	floor   uint64 // the highest fence of a thread that was removed: no new one gets it again
+	db         *DB
+	tenant     string
+	mu         *sync.Mutex // the DB's
+	threads    map[string]*thread
+	runs       map[string]*runRecord
+	dispatches map[string]*mailbox.Dispatch
+	keys       map[string]*mailbox.Dispatch // by idempotency key
+	clock      int64                        // grows with every commit, to order threads and runs
+	floor      uint64                       // the highest fence of a thread that was removed: no new one gets it again
 }
 
 type thread struct {
@@ -40,7 +46,9 @@ type thread struct {
 	posted            map[string]bool
 	entries           []awaken.Entry
 	seq               uint64     // the highest in entries
-	run               *runRecord // the latest
+	run               *runRecord // the latest that has started
+	begun             bool       // something was committed
+	queue
 }
 
 type runRecord struct {
@@ -50,10 +58,8 @@ type runRecord struct {
 	state map[string]json.RawMessage
 }
 
-// New returns an empty store.
-func New() *Store {
-	return &Store{threads: map[string]*thread{}, runs: map[string]*runRecord{}}
-}
+// New returns an empty store: the only one of its DB.
+func New() *Store { return NewDB().Store("") }
 
 func (s *Store) thread(id string) (*thread, error) {
 	t := s.threads[id]
@@ -77,6 +83,7 @@ func (s *Store) Thread(_ context.Context, id string) (*awaken.Thread, error) {
 func (t *thread) export() *awaken.Thread {
 	out := t.Thread
 	out.Metadata.Custom = maps.Clone(t.Metadata.Custom)
+	out.End = awaken.Cursor{Epoch: t.fence, Seq: t.seq}
 	return &out
 }
 
@@ -84,18 +91,31 @@ func (t *thread) export() *awaken.Thread {
 func (s *Store) ListThreads(_ context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []*thread
-	for _, t := range s.threads {
-		if q.ParentThreadID == "" || t.ParentThreadID == q.ParentThreadID {
-			all = append(all, t)
-		}
-	}
+	all := s.findThreads(q)
 	slices.SortFunc(all, func(a, b *thread) int { return newest(a.touched, b.touched, a.ID, b.ID) })
 	var out []*awaken.Thread
 	for _, t := range page(all, q.Offset, q.Limit) {
 		out = append(out, t.export())
 	}
 	return out, nil
+}
+
+// findThreads returns what q selects, in any order.
+func (s *Store) findThreads(q awaken.ThreadQuery) (all []*thread) {
+	for _, t := range s.threads {
+		if (q.ParentThreadID == "" || t.ParentThreadID == q.ParentThreadID) && (q.ResourceID == "" || t.ResourceID == q.ResourceID) &&
+			(!q.Root || t.ParentThreadID == "") {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// CountThreads returns how many threads q selects, on all pages.
+func (s *Store) CountThreads(_ context.Context, q awaken.ThreadQuery) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.findThreads(q)), nil
 }
 
 func newest(a, b int64, idA, idB string) int {
@@ -161,12 +181,7 @@ func (s *Store) LoadRun(_ context.Context, id string) (*awaken.Run, error) {
 func (s *Store) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []*runRecord
-	for _, r := range s.runs {
-		if (q.ThreadID == "" || r.ThreadID == q.ThreadID) && (q.Status == "" || r.Status == q.Status) {
-			all = append(all, r)
-		}
-	}
+	all := s.findRuns(q)
 	slices.SortFunc(all, func(a, b *runRecord) int { return newest(a.born, b.born, a.RunID, b.RunID) })
 	var out []*awaken.Run
 	for _, r := range page(all, q.Offset, q.Limit) {
@@ -174,6 +189,23 @@ func (s *Store) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, e
 		out = append(out, &run)
 	}
 	return out, nil
+}
+
+// findRuns returns what q selects, in any order.
+func (s *Store) findRuns(q awaken.RunQuery) (all []*runRecord) {
+	for _, r := range s.runs {
+		if (q.ThreadID == "" || r.ThreadID == q.ThreadID) && (q.Status == "" || r.Status == q.Status) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// CountRuns returns how many runs q selects, on all pages.
+func (s *Store) CountRuns(_ context.Context, q awaken.RunQuery) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.findRuns(q)), nil
 }
 
 // Calls returns the ledger of a run.
@@ -191,16 +223,13 @@ func (s *Store) Calls(_ context.Context, runID string) ([]*awaken.CallState, err
 func (s *Store) Acquire(_ context.Context, threadID string) (*awaken.Checkpoint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.threads[threadID]
-	if t == nil {
-		t = &thread{Thread: awaken.Thread{ID: threadID}, fence: s.floor}
-		s.threads[threadID] = t
-	}
+	t := s.make(threadID)
 	t.fence++
 	t.committed = 0
 	cp := &awaken.Checkpoint{Fence: t.fence, Generation: t.generation, Thread: t.Thread, View: t.view.Messages(),
 		Seq: t.seq, ThreadState: maps.Clone(t.state), Inbox: slices.Clone(t.inbox)}
 	cp.Thread.Metadata.Custom = maps.Clone(t.Metadata.Custom)
+	cp.Thread.End = awaken.Cursor{Epoch: t.fence, Seq: t.seq}
 	if r := t.run; r != nil {
 		run := r.Run
 		cp.Run = &run
@@ -208,6 +237,16 @@ func (s *Store) Acquire(_ context.Context, threadID string) (*awaken.Checkpoint,
 		cp.Calls = lastStep(r.calls)
 	}
 	return cp, nil
+}
+
+// make returns a thread, which is new if it was not there.
+func (s *Store) make(id string) *thread {
+	t := s.threads[id]
+	if t == nil {
+		t = &thread{Thread: awaken.Thread{ID: id}, fence: s.floor}
+		s.threads[id] = t
+	}
+	return t
 }
 
 // lastStep returns the calls of the last step that had any.
@@ -247,8 +286,11 @@ func (s *Store) Commit(_ context.Context, c *awaken.Commit) error {
 	}
 	s.clock++
 	t.committed, t.touched = c.Number, s.clock
+	if !t.begun {
+		t.begun, t.ParentThreadID = true, c.ParentThreadID
+	}
 	if t.Metadata.CreatedAt == 0 {
-		t.Metadata.CreatedAt, t.ParentThreadID = c.Time, c.ParentThreadID
+		t.Metadata.CreatedAt = c.Time
 	}
 	t.Metadata.UpdatedAt = c.Time
 	t.view.Append(c.Messages...)
@@ -340,6 +382,11 @@ func (s *Store) Post(_ context.Context, threadID string, items ...awaken.InboxIt
 	if err != nil {
 		return err
 	}
+	t.post(items)
+	return nil
+}
+
+func (t *thread) post(items []awaken.InboxItem) {
 	if t.posted == nil {
 		t.posted = map[string]bool{}
 	}
@@ -349,7 +396,6 @@ func (s *Store) Post(_ context.Context, threadID string, items ...awaken.InboxIt
 			t.inbox = append(t.inbox, it)
 		}
 	}
-	return nil
 }
 
 // Unread returns the items that no commit has read.
@@ -397,7 +443,7 @@ func (s *Store) Fork(_ context.Context, threadID string, seq int, newID string) 
 		return nil, fmt.Errorf("fork thread %s: %w: record %d, have %d", threadID, awaken.ErrInvalid, seq, t.MessageCount)
 	}
 	s.clock++
-	f := &thread{Thread: awaken.Thread{ID: newID, ParentThreadID: threadID, MessageCount: seq, Metadata: t.Metadata}, touched: s.clock, fence: s.floor}
+	f := &thread{Thread: awaken.Thread{ID: newID, ParentThreadID: threadID, MessageCount: seq, Metadata: t.Metadata}, touched: s.clock, fence: s.floor, begun: true}
 	f.Metadata.Custom = maps.Clone(t.Metadata.Custom)
 	f.created = slices.Clone(t.created[:seq])
 	f.view.Append(t.view.Log()[:seq]...)
@@ -405,12 +451,16 @@ func (s *Store) Fork(_ context.Context, threadID string, seq int, newID string) 
 	return f.export(), nil
 }
 
-// DeleteThread removes a thread.
+// DeleteThread removes a thread. One that has dispatches that are queued or claimed is
+// an ErrConflict.
 func (s *Store) DeleteThread(_ context.Context, id string, children awaken.ChildStrategy) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.thread(id); err != nil {
 		return err
+	}
+	if busy := s.busy(id, children == awaken.CascadeChildren); busy != "" {
+		return fmt.Errorf("delete thread %s: %w: thread %s has dispatches that are queued or claimed", id, awaken.ErrConflict, busy)
 	}
 	var kids []*thread
 	for _, t := range s.threads {
@@ -435,9 +485,30 @@ func (s *Store) DeleteThread(_ context.Context, id string, children awaken.Child
 	return nil
 }
 
+// busy returns the thread, or the descendant of it, that has live dispatches, or "".
+func (s *Store) busy(id string, descendants bool) string {
+	if len(s.threads[id].live) > 0 {
+		return id
+	}
+	if descendants {
+		for kid, t := range s.threads {
+			if t.ParentThreadID == id {
+				if busy := s.busy(kid, true); busy != "" {
+					return busy
+				}
+			}
+		}
+	}
+	return ""
+}
+
 // remove removes a thread, and all that descend from it.
 func (s *Store) remove(id string, descendants bool) {
-	s.floor = max(s.floor, s.threads[id].fence)
+	t := s.threads[id]
+	s.floor = max(s.floor, t.fence)
+	for _, d := range t.over {
+		s.forget(d)
+	}
 	delete(s.threads, id)
 	maps.DeleteFunc(s.runs, func(_ string, r *runRecord) bool { return r.ThreadID == id })
 	if !descendants {
@@ -448,6 +519,67 @@ func (s *Store) remove(id string, descendants bool) {
 			s.remove(kid, true)
 		}
 	}
+}
+
+// CreateThread makes a thread.
+func (s *Store) CreateThread(_ context.Context, t *awaken.Thread) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.ID == "" || s.threads[t.ID] != nil {
+		return fmt.Errorf("create thread %q: %w: it exists already", t.ID, awaken.ErrConflict)
+	}
+	if err := s.checkParent(t.ID, t.ParentThreadID); err != nil {
+		return err
+	}
+	s.clock++
+	now := s.db.Now().UnixMilli()
+	n := &thread{Thread: awaken.Thread{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID}, touched: s.clock, fence: s.floor}
+	n.Metadata = awaken.ThreadMetadata{CreatedAt: now, UpdatedAt: now, Title: t.Metadata.Title, Custom: maps.Clone(t.Metadata.Custom)}
+	s.threads[t.ID] = n
+	return nil
+}
+
+// checkParent checks that a thread can have that parent.
+func (s *Store) checkParent(id, parent string) error {
+	if parent != "" && s.threads[parent] == nil {
+		return fmt.Errorf("thread %s: %w: there is no parent %s", id, awaken.ErrInvalid, parent)
+	}
+	for above := parent; above != ""; {
+		if above == id {
+			return fmt.Errorf("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
+		}
+		t := s.threads[above]
+		if t == nil {
+			break
+		}
+		above = t.ParentThreadID
+	}
+	return nil
+}
+
+// UpdateThread changes what people attached to a thread.
+func (s *Store) UpdateThread(_ context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(id)
+	if err != nil {
+		return nil, err
+	}
+	c := t.export()
+	if err := fn(c); err != nil {
+		return nil, err
+	}
+	if c.ParentThreadID != t.ParentThreadID {
+		if err := s.checkParent(id, c.ParentThreadID); err != nil {
+			return nil, err
+		}
+	}
+	s.clock++
+	t.touched = s.clock
+	t.ResourceID, t.ParentThreadID = c.ResourceID, c.ParentThreadID
+	t.Metadata.Title, t.Metadata.Custom = c.Metadata.Title, maps.Clone(c.Metadata.Custom)
+	t.Metadata.UpdatedAt = max(t.Metadata.UpdatedAt, s.db.Now().UnixMilli())
+	return t.export(), nil
 }
 
 // SetMetadata replaces what people attached to a thread.
@@ -468,7 +600,7 @@ func (s *Store) Prune(_ context.Context, before time.Time) (int, error) {
 	defer s.mu.Unlock()
 	n := 0
 	for id, t := range s.threads {
-		idle := t.OpenRunID == "" && len(t.inbox) == 0 && t.Metadata.UpdatedAt > 0 // a new thread's owner may yet commit
+		idle := t.OpenRunID == "" && len(t.inbox) == 0 && len(t.live) == 0 && t.Metadata.UpdatedAt > 0 // a new thread's owner may yet commit
 		if idle && t.Metadata.UpdatedAt < before.UnixMilli() {
 			s.remove(id, false)
 			n++

@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/awaken-go/awaken"
@@ -22,4 +23,13 @@ func TestProfile(t *testing.T) {
 
 func TestTakeOver_TheFirstOwnerWritesNothingAndBeginsNothing(t *testing.T) {
 	storetest.TakeOver(t, memory.New(), 1000)
+}
+
+// What a commit allocates does not depend on how long the thread is.
+func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
+	storetest.LongThread(t, memory.New(), 0.05, nil, func() storetest.Usage {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return storetest.Usage{Bytes: int64(m.TotalAlloc)}
+	})
 }

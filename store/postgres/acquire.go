@@ -35,13 +35,10 @@ func (s *Store) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, e
 	queue(`SELECT l.seq, l.created, l.data FROM {p}_threads t, {p}_log(t.tenant, t.fork_of, 0, t.fork_seq) l
 		WHERE t.tenant = $1 AND t.id = $2 AND t.fork_of IS NOT NULL`)
 	queue(`SELECT seq, created, data FROM {p}_messages WHERE tenant = $1 AND thread = $2 ORDER BY seq`)
-	queue(`SELECT r.id, r.thread, r.data FROM {p}_threads t JOIN {p}_runs r ON r.tenant = t.tenant AND r.id = t.latest_run
-		WHERE t.tenant = $1 AND t.id = $2`)
-	queue(`SELECT c.data FROM {p}_threads t JOIN {p}_calls c ON c.tenant = t.tenant AND c.run = t.latest_run
-		WHERE t.tenant = $1 AND t.id = $2
-		AND c.step = (SELECT max(m.step) FROM {p}_calls m WHERE m.tenant = t.tenant AND m.run = t.latest_run) ORDER BY c.idx`)
-	queue(`SELECT s.run, s.key, s.value FROM {p}_threads t JOIN {p}_state s ON s.tenant = t.tenant AND s.thread = t.id AND s.run IN ('', t.latest_run)
-		WHERE t.tenant = $1 AND t.id = $2`)
+	queue(`SELECT id, thread, data FROM {p}_runs WHERE tenant = $1 AND id = ` + latestRun)
+	queue(`SELECT data FROM {p}_calls WHERE tenant = $1 AND run = ` + latestRun + `
+		AND step = (SELECT max(step) FROM {p}_calls WHERE tenant = $1 AND run = ` + latestRun + `) ORDER BY idx`)
+	queue(`SELECT run, key, value FROM {p}_state WHERE tenant = $1 AND thread = $2 AND run IN ('', ` + latestRun + `)`)
 	queue(unreadItems)
 
 	results := s.db.pool.SendBatch(ctx, &b)
@@ -86,6 +83,10 @@ func (s *Store) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, e
 	return cp, nil
 }
 
+// latestRun is a thread's latest run. It is not a join, because a join that was planned
+// when the tables were small may read all runs of the tenant.
+const latestRun = `(SELECT latest_run FROM {p}_threads WHERE tenant = $1 AND id = $2)`
+
 func scanState(rows pgx.Rows, cp *awaken.Checkpoint) error {
 	var run, key string
 	var value []byte
@@ -123,8 +124,7 @@ func (s *Store) interrupt(ctx context.Context, id string) (open []*awaken.CallSt
 	var b pgx.Batch
 	b.Queue(s.db.sql(`UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = $1 AND id = $2 RETURNING generation`), s.tenant, id)
 	// A statement of its own, so that it sees a commit that the first had to wait for.
-	b.Queue(s.db.sql(`SELECT c.data FROM {p}_threads t JOIN {p}_calls c ON c.tenant = t.tenant AND c.run = t.latest_run
-		WHERE t.tenant = $1 AND t.id = $2 AND c.status = $3 ORDER BY c.step, c.idx`), s.tenant, id, string(awaken.CallRunning))
+	b.Queue(s.db.sql(`SELECT data FROM {p}_calls WHERE tenant = $1 AND run = `+latestRun+` AND status = $3 ORDER BY step, idx`), s.tenant, id, string(awaken.CallRunning))
 	results := s.db.pool.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	var generation int64

@@ -3,13 +3,15 @@ package postgres_test
 // W7 of docs/performance.md: ten steps with a read-only tool on a durable store,
 // beside a raw twin that makes one transaction by hand for each step. The two are
 // interleaved; ratios are medians over pairs of blocks.
+//
+// There are two twins. One keeps the messages and nothing else. The other keeps what
+// a run on the store keeps: messages, the run's record, its ledger and its events.
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +25,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/store/postgres"
+	"github.com/awaken-go/awaken/store/storetest"
 )
 
 const benchSteps = 10
@@ -100,14 +102,78 @@ func benchRun(tb testing.TB, rt *awaken.Runtime) func() {
 // transaction, which inserts the messages and compares and sets the thread's revision.
 type raw struct {
 	model  llm.Model
-	commit func(thread string, from int, msgs []*llm.Message) error
+	commit func(thread string, from int, msgs []*llm.Message, more []payload) error
+	more   [][]payload // what each step writes beside messages; nil if that is nothing
 	n      atomic.Int64
+}
+
+// payload is what a commit of the store holds beside messages.
+type payload struct {
+	run     *awaken.Run
+	calls   []*awaken.CallState
+	entries []awaken.Entry
+}
+
+// encodePayload returns the documents of a step: the run's record, the ledger and the events.
+func encodePayload(more []payload) (run, call, events []byte, err error) {
+	list := []any{}
+	for _, m := range more {
+		if run, err = json.Marshal(m.run); err != nil {
+			return nil, nil, nil, err
+		}
+		for _, c := range m.calls {
+			if call, err = json.Marshal(c); err != nil {
+				return nil, nil, nil, err
+			}
+		}
+		for _, e := range m.entries {
+			ev, err := awaken.MarshalEvent(e.Event)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			list = append(list, struct {
+				Seq   uint64          `json:"seq"`
+				Time  int64           `json:"time"`
+				Event json.RawMessage `json:"event"`
+			}{e.Seq, e.Time, ev})
+		}
+	}
+	events, err = json.Marshal(list)
+	return run, call, events, err
+}
+
+// recorder remembers what a run commits.
+type recorder struct {
+	awaken.Store
+	commits []payload
+}
+
+func (r *recorder) Commit(ctx context.Context, c *awaken.Commit) error {
+	run := c.Run
+	r.commits = append(r.commits, payload{&run, slices.Clone(c.Calls), slices.Clone(c.Entries)})
+	return r.Store.Commit(ctx, c)
+}
+
+// record returns what each step of a run on the store writes beside messages. The
+// commit that begins the run is part of the first step.
+func record(tb testing.TB, s awaken.Store) [][]payload {
+	tb.Helper()
+	r := &recorder{Store: s}
+	benchRun(tb, benchRuntime(tb, r))()
+	if len(r.commits) != benchSteps+2 {
+		tb.Fatalf("a run makes %d commits", len(r.commits))
+	}
+	out := [][]payload{r.commits[:2]}
+	for i := range r.commits[2:] {
+		out = append(out, r.commits[2+i:3+i])
+	}
+	return out
 }
 
 func (r *raw) run(tb testing.TB) {
 	thread := fmt.Sprint("thread-", r.n.Add(1))
 	msgs := []*llm.Message{llm.UserText("go")}
-	for saved := 0; ; saved = len(msgs) {
+	for saved, step := 0, 0; ; saved, step = len(msgs), step+1 {
 		var text strings.Builder
 		m := &llm.Message{Role: llm.Assistant}
 		for d, err := range r.model.Stream(context.Background(), &llm.Request{Messages: llm.NewMessages(msgs...)}) {
@@ -140,7 +206,11 @@ func (r *raw) run(tb testing.TB) {
 			}
 			msgs = append(msgs, &llm.Message{Role: llm.ToolRole, ToolCallID: call.ID, Content: []llm.Block{llm.Text(string(out))}})
 		}
-		if err := r.commit(thread, saved, msgs[saved:]); err != nil {
+		var more []payload
+		if r.more != nil {
+			more = r.more[step]
+		}
+		if err := r.commit(thread, saved, msgs[saved:], more); err != nil {
 			tb.Error(err)
 			return
 		}
@@ -159,10 +229,13 @@ func newRaw(tb testing.TB, url string) *raw {
 	}
 	tb.Cleanup(pool.Close)
 	if _, err := pool.Exec(context.Background(), `CREATE TABLE raw_threads (id text COLLATE "C" PRIMARY KEY, revision bigint NOT NULL) WITH (fillfactor = 70);
-		CREATE TABLE raw_messages (thread text COLLATE "C", seq bigint, data text, PRIMARY KEY (thread, seq))`); err != nil {
+		CREATE TABLE raw_messages (thread text COLLATE "C", seq bigint, data text, PRIMARY KEY (thread, seq));
+		CREATE TABLE raw_runs (thread text COLLATE "C" PRIMARY KEY, data text) WITH (fillfactor = 70);
+		CREATE TABLE raw_calls (thread text COLLATE "C", seq bigint, data text, PRIMARY KEY (thread, seq));
+		CREATE TABLE raw_events (thread text COLLATE "C", seq bigint, data text, PRIMARY KEY (thread, seq))`); err != nil {
 		tb.Fatal(err)
 	}
-	return &raw{model: benchModel{}, commit: func(thread string, from int, msgs []*llm.Message) error {
+	return &raw{model: benchModel{}, commit: func(thread string, from int, msgs []*llm.Message, more []payload) error {
 		data := make([]string, len(msgs))
 		for i, m := range msgs {
 			text, err := json.Marshal(m)
@@ -176,8 +249,19 @@ func newRaw(tb testing.TB, url string) *raw {
 		if from == 0 {
 			guard = `INSERT INTO raw_threads SELECT $1, $2::bigint + cardinality($3::text[]) RETURNING 1`
 		}
-		tag, err := pool.Exec(context.Background(), `WITH t AS (`+guard+`) INSERT INTO raw_messages
-			SELECT $1, $2 + m.n, m.data FROM t, unnest($3::text[]) WITH ORDINALITY AS m (data, n)`, thread, from, data)
+		args, others := []any{thread, from, data}, ""
+		if more != nil {
+			run, call, events, err := encodePayload(more)
+			if err != nil {
+				return err
+			}
+			args = append(args, run, call, events)
+			others = `, r AS (INSERT INTO raw_runs SELECT $1, $4::text FROM t ON CONFLICT (thread) DO UPDATE SET data = excluded.data),
+				c AS (INSERT INTO raw_calls SELECT $1, $2, $5::text FROM t WHERE $5::text IS NOT NULL),
+				e AS (INSERT INTO raw_events SELECT $1, $2, $6::text FROM t)`
+		}
+		tag, err := pool.Exec(context.Background(), `WITH t AS (`+guard+`)`+others+` INSERT INTO raw_messages
+			SELECT $1, $2 + m.n, m.data FROM t, unnest($3::text[]) WITH ORDINALITY AS m (data, n)`, args...)
 		if err == nil && tag.RowsAffected() != int64(len(msgs)) {
 			err = fmt.Errorf("thread %s changed", thread)
 		}
@@ -198,7 +282,6 @@ func cpu() time.Duration {
 func compare(b *testing.B, block, parallel int, rawRun, ours func()) {
 	b.Helper()
 	measure := func(f func()) (wall, used time.Duration) {
-		runtime.GC()
 		start, startCPU := time.Now(), cpu()
 		var wg sync.WaitGroup
 		for range parallel {
@@ -249,18 +332,27 @@ func benchServer(b *testing.B) string {
 }
 
 func BenchmarkW7(b *testing.B) {
-	url := benchServer(b)
-	ours, twin := benchRun(b, benchRuntime(b, openAt(b, url, nil).Store(""))), newRaw(b, url)
-	compare(b, 20, 1, func() { twin.run(b) }, ours)
+	b.Run("messages", func(b *testing.B) { w7(b, 20, 1, false) })
+	b.Run("payload", func(b *testing.B) { w7(b, 20, 1, true) })
 }
 
 // W7c: 32 runs at the same time.
 func BenchmarkW7c(b *testing.B) {
-	for _, lanes := range []int{1, 2, 4, 8} {
-		b.Run(fmt.Sprint("lanes=", lanes), func(b *testing.B) {
-			url := benchServer(b) + "&pool_max_conns=16"
-			ours, twin := benchRun(b, benchRuntime(b, openAt(b, url, &postgres.Options{Lanes: lanes}).Store(""))), newRaw(b, url)
-			compare(b, 128, 32, func() { twin.run(b) }, ours)
-		})
+	b.Run("messages", func(b *testing.B) { w7(b, 128, 32, false) })
+	b.Run("payload", func(b *testing.B) { w7(b, 128, 32, true) })
+}
+
+func w7(b *testing.B, block, parallel int, payload bool) {
+	url := benchServer(b) + "&pool_max_conns=16"
+	store := openAt(b, url, nil).Store("")
+	twin := newRaw(b, url)
+	if payload {
+		twin.more = record(b, store)
 	}
+	compare(b, block, parallel, func() { twin.run(b) }, benchRun(b, benchRuntime(b, store)))
+}
+
+// A thread of 10,000 turns beside one of 10.
+func BenchmarkLong(b *testing.B) {
+	storetest.BenchmarkLong(b, openAt(b, benchServer(b), nil).Store(""))
 }

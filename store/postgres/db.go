@@ -48,7 +48,12 @@ type DB struct {
 	opts    Options
 	pool    *pgxpool.Pool
 	commits group
-	texts   sync.Map // queries with the prefix filled in, by those without
+	// enqueues are on their way to the queue.
+	enqueues  lanes[*enqueueing]
+	announcer announcer
+	// unprepared is set if the URL asks to do without prepared statements.
+	unprepared bool
+	texts      sync.Map // queries with the prefix filled in, by those without
 }
 
 var prefixPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
@@ -89,6 +94,8 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	db.pool = pool
+	db.enqueues.max, db.enqueues.make = 3, db.makeEnqueues
+	db.unprepared = config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement
 	if err := migrate(ctx, pool, migrations, o.Prefix); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, err)
@@ -97,7 +104,10 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 }
 
 // Close waits for what is going on and closes all connections.
-func (db *DB) Close() { db.pool.Close() }
+func (db *DB) Close() {
+	db.announcer.close()
+	db.pool.Close()
+}
 
 // Store returns the store of a tenant; "" is the default one.
 func (db *DB) Store(tenant string) *Store { return &Store{db: db, tenant: escape(tenant)} }

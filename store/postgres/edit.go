@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -75,6 +76,17 @@ func (s *Store) Fork(ctx context.Context, threadID string, seq int, newID string
 // DeleteThread removes a thread.
 func (s *Store) DeleteThread(ctx context.Context, id string, children awaken.ChildStrategy) error {
 	return s.db.transact(ctx, func(tx pgx.Tx) error {
+		ids := []string{escape(id)}
+		if children == awaken.CascadeChildren {
+			below, err := s.descendants(ctx, tx, escape(id))
+			if err != nil {
+				return err
+			}
+			ids = append(ids, below...)
+		}
+		if err := s.lockQueues(ctx, tx, ids); err != nil {
+			return fmt.Errorf("delete thread %s: %w", id, err)
+		}
 		t, err := s.lockThread(ctx, tx, escape(id))
 		if err != nil {
 			return err
@@ -93,17 +105,16 @@ func (s *Store) DeleteThread(ctx context.Context, id string, children awaken.Chi
 				return err
 			}
 		case awaken.CascadeChildren:
-			rows, err := tx.Query(ctx, s.db.sql(`WITH RECURSIVE d (id) AS (SELECT $2::text COLLATE "C" UNION SELECT t.id FROM {p}_threads t JOIN d ON t.tenant = $1 AND t.parent = d.id AND t.parent <> '')
-				SELECT id FROM d WHERE id <> $2`), s.tenant, t.ID)
+			below, err := s.descendants(ctx, tx, t.ID)
 			if err != nil {
 				return err
 			}
-			ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-			if err != nil {
-				return err
+			late := slices.DeleteFunc(slices.Clone(below), func(id string) bool { return slices.Contains(ids, id) })
+			if err := s.lockQueues(ctx, tx, late); err != nil {
+				return fmt.Errorf("delete thread %s: %w", id, err)
 			}
-			for i := len(ids) - 1; i >= 0; i-- { // the youngest first, so that messages move no further than they must
-				if err := s.remove(ctx, tx, ids[i]); err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			for _, id := range slices.Backward(below) { // the youngest first, so that messages move no further than they must
+				if err := s.remove(ctx, tx, id); err != nil && !errors.Is(err, awaken.ErrNotFound) {
 					return err
 				}
 			}
@@ -112,6 +123,34 @@ func (s *Store) DeleteThread(ctx context.Context, id string, children awaken.Chi
 		}
 		return s.remove(ctx, tx, t.ID)
 	})
+}
+
+// descendants returns the children of a thread, and theirs, the youngest last.
+func (s *Store) descendants(ctx context.Context, tx pgx.Tx, id string) ([]string, error) {
+	rows, err := tx.Query(ctx, s.db.sql(`WITH RECURSIVE d (id) AS (SELECT $2::text COLLATE "C" UNION SELECT t.id FROM {p}_threads t JOIN d ON t.tenant = $1 AND t.parent = d.id AND t.parent <> '')
+		SELECT id FROM d WHERE id <> $2`), s.tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// lockQueues keeps others from changing the queues of threads until the transaction
+// ends. A dispatch that is not over is ErrConflict.
+func (s *Store) lockQueues(ctx context.Context, tx pgx.Tx, ids []string) error {
+	if _, err := tx.Exec(ctx, s.db.sql(`INSERT INTO {p}_queues AS q (tenant, id) SELECT $1, t.id FROM unnest($2::text[]) AS t (id) ORDER BY t.id COLLATE "C"
+		ON CONFLICT (tenant, id) DO UPDATE SET epoch = q.epoch`), s.tenant, ids); err != nil {
+		return err
+	}
+	var live string
+	err := tx.QueryRow(ctx, s.db.sql(`SELECT id FROM {p}_dispatches WHERE tenant = $1 AND thread = ANY ($2) AND completed = 0 LIMIT 1`), s.tenant, ids).Scan(&live)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("%w: dispatch %s is not over", awaken.ErrConflict, unescape(live))
 }
 
 // remove removes a thread and all it holds, but for the messages that forks share: the
@@ -145,8 +184,107 @@ func (s *Store) remove(ctx context.Context, tx pgx.Tx, id string) error {
 	exec(`DELETE FROM {p}_runs WHERE tenant = $1 AND thread = $2`)
 	exec(`DELETE FROM {p}_state WHERE tenant = $1 AND thread = $2`)
 	exec(`DELETE FROM {p}_inbox WHERE tenant = $1 AND thread = $2`)
+	exec(`DELETE FROM {p}_dispatches WHERE tenant = $1 AND thread = $2`)
 	exec(`DELETE FROM {p}_threads WHERE tenant = $1 AND id = $2`)
+	exec(`DELETE FROM {p}_queues WHERE tenant = $1 AND id = $2`)
 	return err
+}
+
+// CreateThread makes a thread with the ids and the metadata of t, and fills in its times.
+func (s *Store) CreateThread(ctx context.Context, t *awaken.Thread) error {
+	if t.ID == "" {
+		return fmt.Errorf("create thread: %w: it has no id", awaken.ErrInvalid)
+	}
+	custom, err := encodeCustom(t)
+	if err != nil {
+		return err
+	}
+	now := s.db.opts.Now().UnixMilli()
+	err = s.db.transact(ctx, func(tx pgx.Tx) error {
+		if err := s.checkParent(ctx, tx, t.ID, t.ParentThreadID); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, s.db.sql(`INSERT INTO {p}_threads (tenant, id, resource, parent, title, custom, created, updated, touched, fence)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $7, nextval('{p}_clock'), coalesce((SELECT floor FROM {p}_tenants WHERE tenant = $1), 0)) ON CONFLICT DO NOTHING`),
+			s.tenant, escape(t.ID), escape(t.ResourceID), escape(t.ParentThreadID), escape(t.Metadata.Title), custom, now)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = fmt.Errorf("create thread %s: %w: it exists already", t.ID, awaken.ErrConflict)
+		}
+		return err
+	})
+	if err == nil {
+		t.Metadata.CreatedAt, t.Metadata.UpdatedAt = now, now
+	}
+	return err
+}
+
+// UpdateThread changes what people attached to a thread, and whom it belongs to.
+func (s *Store) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
+	var out awaken.Thread
+	err := s.db.transact(ctx, func(tx pgx.Tx) error {
+		t, err := s.lockThread(ctx, tx, escape(id))
+		if err != nil {
+			return err
+		}
+		t.ID = id
+		parent := t.ParentThreadID
+		if err := fn(&t.Thread); err != nil {
+			return err
+		}
+		if t.ParentThreadID != parent {
+			if err := s.checkParent(ctx, tx, id, t.ParentThreadID); err != nil {
+				return err
+			}
+		}
+		custom, err := encodeCustom(&t.Thread)
+		if err != nil {
+			return err
+		}
+		var changed thread
+		err = changed.scan(tx.QueryRow(ctx, s.db.sql(`UPDATE {p}_threads SET resource = $3, parent = $4, title = $5, custom = $6, updated = greatest(updated, $7), touched = nextval('{p}_clock')
+			WHERE tenant = $1 AND id = $2 RETURNING `+threadColumns),
+			s.tenant, escape(id), escape(t.ResourceID), escape(t.ParentThreadID), escape(t.Metadata.Title), custom, s.db.opts.Now().UnixMilli()))
+		out = changed.Thread
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+// checkParent checks that a thread can have that parent: it is there, and the thread is
+// not above it. Nobody moves or removes what is above until the transaction ends.
+func (s *Store) checkParent(ctx context.Context, tx pgx.Tx, id, parent string) error {
+	for above := parent; above != ""; {
+		if above == id {
+			return fmt.Errorf("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
+		}
+		var next string
+		err := tx.QueryRow(ctx, s.db.sql(`SELECT parent FROM {p}_threads WHERE tenant = $1 AND id = $2 FOR SHARE`), s.tenant, escape(above)).Scan(&next)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows) && above == parent:
+			return fmt.Errorf("thread %s: %w: there is no parent %s", id, awaken.ErrInvalid, parent)
+		case errors.Is(err, pgx.ErrNoRows):
+			return nil
+		case err != nil:
+			return err
+		}
+		above = unescape(next)
+	}
+	return nil
+}
+
+// encodeCustom returns the metadata as JSON, or nil.
+func encodeCustom(t *awaken.Thread) (*string, error) {
+	if t.Metadata.Custom == nil {
+		return nil, nil
+	}
+	data, err := encode(t.Metadata.Custom)
+	if err != nil {
+		return nil, fmt.Errorf("metadata of thread %s: %w", t.ID, err)
+	}
+	return &data, nil
 }
 
 // SetMetadata replaces what people attached to a thread.
@@ -177,13 +315,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	for total := 0; ; {
 		var ids []string
 		err := s.db.transact(ctx, func(tx pgx.Tx) error {
-			// Who is locked is in use.
-			rows, err := tx.Query(ctx, s.db.sql(`SELECT id FROM {p}_threads WHERE tenant = $1 AND open_run = '' AND unread = 0 AND updated > 0 AND updated < $2
-				LIMIT $3 FOR UPDATE SKIP LOCKED`), s.tenant, before.UnixMilli(), pruneGroup)
-			if err != nil {
-				return err
-			}
-			if ids, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+			var err error
+			if ids, err = s.lockIdle(ctx, tx, before.UnixMilli()); err != nil {
 				return err
 			}
 			for _, id := range ids {
@@ -200,4 +333,28 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 			return total, nil
 		}
 	}
+}
+
+// lockIdle locks a group of threads that nothing has happened on, with their queues, and
+// returns their ids. Those that somebody else has locked are in use.
+func (s *Store) lockIdle(ctx context.Context, tx pgx.Tx, before int64) (ids []string, err error) {
+	const idle = `t.tenant = $1 AND t.open_run = '' AND t.unread = 0 AND t.updated > 0 AND t.updated < $2
+		AND NOT EXISTS (SELECT FROM {p}_dispatches d WHERE d.tenant = t.tenant AND d.thread = t.id AND d.completed = 0)`
+	list := func(query string, args ...any) {
+		if err != nil {
+			return
+		}
+		var rows pgx.Rows
+		if rows, err = tx.Query(ctx, s.db.sql(query), append([]any{s.tenant}, args...)...); err == nil {
+			ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+	}
+	list(`SELECT t.id FROM {p}_threads t WHERE `+idle+` LIMIT $3`, before, pruneGroup)
+	if err == nil {
+		_, err = tx.Exec(ctx, s.db.sql(`INSERT INTO {p}_queues (tenant, id) SELECT $1, i.id FROM unnest($2::text[]) AS i (id) ORDER BY i.id COLLATE "C"
+			ON CONFLICT DO NOTHING`), s.tenant, ids)
+	}
+	list(`SELECT q.id FROM {p}_queues q WHERE q.tenant = $1 AND q.id = ANY ($2) FOR UPDATE SKIP LOCKED`, ids)
+	list(`SELECT t.id FROM {p}_threads t WHERE `+idle+` AND t.id = ANY ($3) FOR UPDATE SKIP LOCKED`, before, ids)
+	return ids, err
 }

@@ -14,9 +14,9 @@ import (
 
 // Entries returns entries of a thread's log of events.
 func (s *Store) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
-	// Rows hold whole commits, so they are chosen roughly here and exactly below. Every
-	// row holds an entry that is wanted, but for those of several runs or epochs, so a
-	// limit of entries is one of rows too; if that was too low, there is more to read.
+	// Rows hold whole commits, so they are chosen roughly here and exactly below. A row
+	// mostly holds several entries, so few rows are asked for at first; if that was too
+	// low, there is more to read.
 	query := `SELECT e.last, e.epoch, e.run, e.data FROM {p}_threads t
 		LEFT JOIN {p}_runs r ON r.tenant = t.tenant AND r.thread = t.id AND r.id = $6
 		LEFT JOIN LATERAL (SELECT * FROM {p}_entries e WHERE e.tenant = t.tenant AND e.thread = t.id
@@ -24,14 +24,18 @@ func (s *Store) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 			ORDER BY e.last LIMIT $5) e ON true
 		WHERE t.tenant = $1 AND t.id = $2 ORDER BY e.last`
 	args := []any{s.tenant, escape(threadID), clamp(q.After), clamp(q.Epoch), nil, nil}
+	limit := 0
 	if q.Limit > 0 {
-		args[4] = q.Limit
+		limit = 2 + q.Limit/8
 	}
 	if q.RunID != "" {
 		args[5] = escape(q.RunID)
 	}
 	var out []awaken.Entry
-	for {
+	for ; ; limit *= 2 {
+		if limit > 0 {
+			args[4] = limit
+		}
 		n, more, reached := 0, []awaken.Entry(nil), args[2]
 		err := s.db.query(ctx, query, args, func() { n, more = 0, nil }, func(rows pgx.Rows) error {
 			n++
@@ -41,14 +45,12 @@ func (s *Store) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 			if err := rows.Scan(&last, &epoch, &run, &data); err != nil || last == nil {
 				return err // a thread without entries is one row of nothing
 			}
-			entries, err := decodeEntries(data, uint64(*epoch), unescape(*run))
-			if err != nil {
-				return fmt.Errorf("log of thread %s: %w", threadID, err)
+			if q.Limit > 0 && len(out)+len(more) >= q.Limit {
+				return nil
 			}
-			for _, e := range entries {
-				if e.Last() > q.After && e.Epoch > q.Epoch && (q.RunID == "" || e.RunID == q.RunID) {
-					more = append(more, e)
-				}
+			var err error
+			if more, err = selectEntries(more, data, uint64(*epoch), unescape(*run), &q); err != nil {
+				return fmt.Errorf("log of thread %s: %w", threadID, err)
 			}
 			reached = *last
 			return nil
@@ -60,7 +62,7 @@ func (s *Store) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 			return nil, err
 		}
 		out, args[2] = append(out, more...), reached
-		if q.Limit <= 0 || n < q.Limit || len(out) >= q.Limit {
+		if limit == 0 || n < limit || len(out) >= q.Limit {
 			break
 		}
 	}
@@ -118,14 +120,15 @@ func appendEntry(buf []byte, e *awaken.Entry, epoch uint64, runID string) ([]byt
 	return append(buf, '}'), nil
 }
 
-// decodeEntries reads what appendEntry wrote.
-func decodeEntries(data []byte, epoch uint64, runID string) ([]awaken.Entry, error) {
+// selectEntries reads those entries of a row that q selects, up to its limit. Others
+// are not decoded.
+func selectEntries(out []awaken.Entry, data []byte, epoch uint64, runID string, q *awaken.EntryQuery) ([]awaken.Entry, error) {
 	var row []entryWire
 	if err := json.Unmarshal(data, &row); err != nil {
 		return nil, err
 	}
-	out := make([]awaken.Entry, len(row))
-	for i, w := range row {
+	for i := range row {
+		w := &row[i]
 		e := awaken.Entry{Cursor: awaken.Cursor{Epoch: epoch, Seq: w.Seq}, RunID: runID, Time: w.Time}
 		if w.Epoch != 0 {
 			e.Epoch = w.Epoch
@@ -133,14 +136,19 @@ func decodeEntries(data []byte, epoch uint64, runID string) ([]awaken.Entry, err
 		if w.RunID != nil {
 			e.RunID = *w.RunID
 		}
+		for _, c := range w.Chunks {
+			e.Chunks = append(e.Chunks, awaken.Chunk{Offset: c[0], Len: c[1]})
+		}
+		if e.Last() <= q.After || e.Epoch <= q.Epoch || (q.RunID != "" && e.RunID != q.RunID) {
+			continue
+		}
 		var err error
 		if e.Event, err = awaken.UnmarshalEvent(w.Event); err != nil {
 			return nil, fmt.Errorf("event %d: %w", w.Seq, err)
 		}
-		for _, c := range w.Chunks {
-			e.Chunks = append(e.Chunks, awaken.Chunk{Offset: c[0], Len: c[1]})
+		if out = append(out, e); len(out) == q.Limit {
+			break
 		}
-		out[i] = e
 	}
 	return out, nil
 }

@@ -1,13 +1,16 @@
 package postgres
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
+	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // group lets commits that come at the same time travel together: those that arrive
@@ -22,8 +25,10 @@ type group struct {
 
 // pending is one commit on its way.
 type pending struct {
-	args   []any // of callCommit
-	repeat bool  // making it twice is safe
+	params *params // of callCommit
+	repeat bool    // making it twice is safe
+	quick  bool    // quickCommit can make it
+	made   bool    // code says how it went
 	code   int64
 	err    error
 	// told gets the group that this one is to make, being its first member; or
@@ -34,28 +39,28 @@ type pending struct {
 // maxGroup is how many commits travel together at most.
 const maxGroup = 64
 
-// commit calls the function and returns its code.
-func (db *DB) commit(ctx context.Context, args []any, repeat bool) (int64, error) {
+// commit makes a commit and returns the code of the function.
+func (db *DB) commit(ctx context.Context, p *pending) (int64, error) {
 	g := &db.commits
-	p := &pending{args: args, repeat: repeat, told: make(chan []*pending, 1)}
-	members := []*pending{p}
 	g.mu.Lock()
-	if alone := g.taken < db.opts.Lanes; alone {
+	if g.taken < db.opts.Lanes {
 		g.taken++
 		g.mu.Unlock()
-	} else {
-		g.queue = append(g.queue, p)
-		g.mu.Unlock()
-		if members = <-p.told; members == nil {
-			return p.code, p.err
-		}
+		db.makeCommits(ctx, []*pending{p})
+		g.next()
+		return p.code, p.err
+	}
+	p.told = make(chan []*pending, 1)
+	g.queue = append(g.queue, p)
+	g.mu.Unlock()
+	members := <-p.told
+	if members == nil {
+		return p.code, p.err
 	}
 	db.makeCommits(ctx, members)
 	g.next()
-	for _, other := range members {
-		if other != p {
-			other.told <- nil
-		}
+	for _, other := range members[1:] {
+		other.told <- nil
 	}
 	return p.code, p.err
 }
@@ -78,37 +83,80 @@ func (g *group) next() {
 func (db *DB) makeCommits(ctx context.Context, members []*pending) {
 	ctx, cancel := context.WithTimeout(ctx, db.opts.CommitTimeout)
 	defer cancel()
+	// Locks are taken in one order everywhere, so that groups do not block each other.
+	ordered := members
 	if len(members) > 1 {
-		// Locks are taken in one order everywhere, so that groups do not block each other.
-		members = slices.Clone(members)
-		slices.SortStableFunc(members, func(a, b *pending) int {
-			return strings.Compare(a.args[0].(string)+"\x00"+a.args[1].(string), b.args[0].(string)+"\x00"+b.args[1].(string))
+		ordered = slices.Clone(members)
+		slices.SortStableFunc(ordered, func(a, b *pending) int {
+			return cmp.Or(bytes.Compare(a.params.values[0], b.params.values[0]), bytes.Compare(a.params.values[1], b.params.values[1]))
 		})
-		if db.sendGroup(ctx, members) == nil {
-			return
-		}
 	}
-	for _, p := range members {
-		attempt := func() error { return db.pool.QueryRow(ctx, db.sql(callCommit), p.args...).Scan(&p.code) }
-		if p.repeat {
-			p.err = db.retry(ctx, attempt)
-		} else {
-			p.err = attempt()
+	err := db.send(ctx, ordered)
+	for _, p := range ordered {
+		if err == nil && p.made {
+			continue
+		}
+		p.quick = false // the function knows why
+		_, undone := errors.AsType[*pgconn.PgError](err)
+		switch {
+		case err == nil, p.repeat && worthRetry(err), len(ordered) > 1 && (p.repeat || undone):
+			p.err = db.makeAlone(ctx, p)
+		default:
+			p.err = err
 		}
 	}
 }
 
-func (db *DB) sendGroup(ctx context.Context, members []*pending) (err error) {
-	var b pgx.Batch
-	for _, p := range members {
-		b.Queue(db.sql(callCommit), p.args...)
+func (db *DB) makeAlone(ctx context.Context, p *pending) error {
+	attempt := func() error {
+		err := db.send(ctx, []*pending{p})
+		if err == nil && !p.made {
+			err = errors.New("the server gave no answer")
+		}
+		return err
 	}
-	results := db.pool.SendBatch(ctx, &b)
-	defer func() { err = errors.Join(err, results.Close()) }()
+	if p.repeat {
+		return db.retry(ctx, attempt)
+	}
+	return attempt()
+}
+
+// send makes commits in one transaction and one round trip. Those that were judged
+// have been made, or have a code that tells why not.
+func (db *DB) send(ctx context.Context, members []*pending) (err error) {
+	c, err := db.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	var b pgconn.Batch
 	for _, p := range members {
-		if err := results.QueryRow().Scan(&p.code); err != nil {
+		text, values := db.sql(callCommit), p.params.values
+		if p.quick {
+			text, values = db.sql(quickCommit), values[:quickParams]
+		}
+		p.made = false
+		if db.unprepared {
+			b.ExecParams(text, values, nil, binaryFormat, binaryFormat)
+			continue
+		}
+		stmt, err := c.Conn().Prepare(ctx, text, text)
+		if err != nil {
 			return err
 		}
+		b.ExecPrepared(stmt.Name, values, binaryFormat, binaryFormat)
 	}
-	return nil
+	// A deadline costs less than a context, for which pgx starts a goroutine.
+	conn := c.Conn().PgConn()
+	deadline, _ := ctx.Deadline()
+	if err := conn.Conn().SetDeadline(deadline); err != nil {
+		return err
+	}
+	results := conn.ExecBatch(context.Background(), &b)
+	for i := 0; results.NextResult(); i++ {
+		for r := results.ResultReader(); r.NextRow(); {
+			members[i].made, members[i].code = true, int64(binary.BigEndian.Uint64(r.Values()[0]))
+		}
+	}
+	return errors.Join(results.Close(), conn.Conn().SetDeadline(time.Time{}))
 }

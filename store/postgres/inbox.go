@@ -12,16 +12,12 @@ import (
 
 // Post adds items to a thread's inbox.
 func (s *Store) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
-	ids, data := make([]string, len(items)), make([]string, len(items))
-	for i := range items {
-		var err error
-		if data[i], err = encode(&items[i]); err != nil {
-			return fmt.Errorf("post to thread %s: %w", threadID, err)
-		}
-		ids[i] = escape(items[i].ID)
+	ids, data, err := encodeItems(items)
+	if err != nil {
+		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
 	found := false
-	err := s.db.retry(ctx, func() error { // an item that was posted before is ignored
+	err = s.db.retry(ctx, func() error { // an item that was posted before is ignored
 		return s.db.pool.QueryRow(ctx, s.db.sql(`SELECT {p}_post($1, $2, $3, $4)`), s.tenant, escape(threadID), ids, data).Scan(&found)
 	})
 	if err != nil {
@@ -31,6 +27,18 @@ func (s *Store) Post(ctx context.Context, threadID string, items ...awaken.Inbox
 		return noThread(threadID)
 	}
 	return nil
+}
+
+// encodeItems returns the ids of items, and the items as JSON.
+func encodeItems(items []awaken.InboxItem) (ids, data []string, err error) {
+	ids, data = make([]string, len(items)), make([]string, len(items))
+	for i := range items {
+		if data[i], err = encode(&items[i]); err != nil {
+			return nil, nil, fmt.Errorf("inbox item %s: %w", items[i].ID, err)
+		}
+		ids[i] = escape(items[i].ID)
+	}
+	return ids, data, nil
 }
 
 const unreadItems = `SELECT id, data FROM {p}_inbox WHERE tenant = $1 AND thread = $2 AND data IS NOT NULL ORDER BY pos`

@@ -41,18 +41,17 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, files fs.FS, prefix string
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, "awaken migrations: "+table); err != nil {
 			return err
 		}
-		// Somebody else may have been faster.
+		// Somebody else may have been faster. Making the table, if it is not there, is what
+		// shows it: a look at the catalogue alone may show how it was before the lock.
+		if _, err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+table+" (version bigint PRIMARY KEY, name text NOT NULL, applied bigint NOT NULL)"); err != nil {
+			return err
+		}
 		have, err := schemaVersion(ctx, tx, table)
 		if err != nil {
 			return err
 		}
 		if have > len(names) {
 			return fmt.Errorf("the schema in %s has version %d, this program knows versions up to %d: use a newer program", table, have, len(names))
-		}
-		if have == 0 {
-			if _, err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+table+" (version bigint PRIMARY KEY, name text NOT NULL, applied bigint NOT NULL)"); err != nil {
-				return err
-			}
 		}
 		for i := have; i < len(names); i++ {
 			script, err := fs.ReadFile(files, names[i])

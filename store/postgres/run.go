@@ -42,18 +42,11 @@ func (s *Store) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 
 // ListRuns returns runs, the newest first.
 func (s *Store) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
+	where, args := s.runs(q)
 	offset, limit := page(q.Offset, q.Limit)
-	query, args := `SELECT `+runColumns+` FROM {p}_runs WHERE tenant = $1`, []any{s.tenant, limit, offset}
-	if q.ThreadID != "" {
-		args = append(args, escape(q.ThreadID))
-		query += fmt.Sprintf(` AND thread = $%d`, len(args))
-	}
-	if q.Status != "" {
-		args = append(args, escape(string(q.Status)))
-		query += fmt.Sprintf(` AND status = $%d`, len(args))
-	}
+	query := fmt.Sprintf(`SELECT `+runColumns+` FROM {p}_runs WHERE `+where+` ORDER BY born DESC, id LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
 	var out []*awaken.Run
-	err := s.db.query(ctx, query+` ORDER BY born DESC, id LIMIT $2 OFFSET $3`, args, func() { out = nil }, func(rows pgx.Rows) error {
+	err := s.db.query(ctx, query, append(args, limit, offset), func() { out = nil }, func(rows pgx.Rows) error {
 		r, err := scanRun(rows)
 		out = append(out, r)
 		return err
@@ -62,6 +55,32 @@ func (s *Store) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run,
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	return out, nil
+}
+
+// CountRuns returns how many runs there are, on all pages.
+func (s *Store) CountRuns(ctx context.Context, q awaken.RunQuery) (n int, err error) {
+	where, args := s.runs(q)
+	err = s.db.retry(ctx, func() error {
+		return s.db.pool.QueryRow(ctx, s.db.sql(`SELECT count(*) FROM {p}_runs WHERE `+where), args...).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count runs: %w", err)
+	}
+	return n, nil
+}
+
+// runs are the conditions of a query, with their arguments from $1 on.
+func (s *Store) runs(q awaken.RunQuery) (where string, args []any) {
+	where, args = `tenant = $1`, []any{s.tenant}
+	if q.ThreadID != "" {
+		args = append(args, escape(q.ThreadID))
+		where += fmt.Sprintf(` AND thread = $%d`, len(args))
+	}
+	if q.Status != "" {
+		args = append(args, escape(string(q.Status)))
+		where += fmt.Sprintf(` AND status = $%d`, len(args))
+	}
+	return where, args
 }
 
 // Calls returns the ledger of a run.

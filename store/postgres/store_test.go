@@ -3,11 +3,13 @@ package postgres_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eventlog/eventlogtest"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/profile/profiletest"
@@ -43,6 +45,27 @@ func openAt(t testing.TB, url string, opts *postgres.Options) *postgres.DB {
 
 func TestStore(t *testing.T) {
 	storetest.Test(t, func(t *testing.T) awaken.Store { return open(t).Store("tenant") })
+}
+
+func TestStore_TakeOver(t *testing.T) {
+	storetest.TakeOver(t, open(t).Store(""), takeovers())
+}
+
+// takeovers is as many as fit into the time of a quick run.
+func takeovers() int {
+	if testenv.Long() {
+		return 1000
+	}
+	return 200
+}
+
+func TestEventLog(t *testing.T) {
+	eventlogtest.Test(t, func(t *testing.T) eventlogtest.Store {
+		if strings.HasSuffix(t.Name(), "/AReaderResumesAtEveryCut") && !testenv.Long() {
+			t.Skip("10,000 cuts take a while; scripts/test -long makes them")
+		}
+		return open(t).Store("tenant")
+	})
 }
 
 func TestProfile(t *testing.T) {

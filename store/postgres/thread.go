@@ -22,19 +22,20 @@ type thread struct {
 	forkSeq           int
 }
 
-const threadColumns = `id, parent, title, custom, created, updated, messages, open_run, latest_run,
+const threadColumns = `id, resource, parent, title, custom, created, updated, messages, open_run, latest_run,
 	fence, generation, last_seq, unread, fork_of, fork_seq`
 
 func (t *thread) scan(row pgx.Row) error {
 	var custom *string
-	err := row.Scan(&t.ID, &t.ParentThreadID, &t.Metadata.Title, &custom, &t.Metadata.CreatedAt, &t.Metadata.UpdatedAt, &t.MessageCount,
+	err := row.Scan(&t.ID, &t.ResourceID, &t.ParentThreadID, &t.Metadata.Title, &custom, &t.Metadata.CreatedAt, &t.Metadata.UpdatedAt, &t.MessageCount,
 		&t.OpenRunID, &t.LatestRunID, &t.fence, &t.generation, &t.lastSeq, &t.unread, &t.forkOf, &t.forkSeq)
 	if err != nil {
 		return err
 	}
-	for _, s := range [...]*string{&t.ID, &t.ParentThreadID, &t.Metadata.Title, &t.OpenRunID, &t.LatestRunID} {
+	for _, s := range [...]*string{&t.ID, &t.ResourceID, &t.ParentThreadID, &t.Metadata.Title, &t.OpenRunID, &t.LatestRunID} {
 		*s = unescape(*s)
 	}
+	t.End = awaken.Cursor{Epoch: uint64(t.fence), Seq: uint64(t.lastSeq)}
 	if custom != nil {
 		if err := json.Unmarshal([]byte(*custom), &t.Metadata.Custom); err != nil {
 			return fmt.Errorf("metadata of thread %s: %w", t.ID, err)
@@ -70,12 +71,10 @@ func (s *Store) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
 
 // ListThreads returns threads, the most recently updated first.
 func (s *Store) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	where, args := s.threads(q)
 	offset, limit := page(q.Offset, q.Limit)
-	query, args := `SELECT `+threadColumns+` FROM {p}_threads WHERE tenant = $1 ORDER BY touched DESC, id LIMIT $2 OFFSET $3`, []any{s.tenant, limit, offset}
-	if q.ParentThreadID != "" {
-		query = `SELECT ` + threadColumns + ` FROM {p}_threads WHERE tenant = $1 AND parent = $4 AND parent <> '' ORDER BY touched DESC, id LIMIT $2 OFFSET $3`
-		args = append(args, escape(q.ParentThreadID))
-	}
+	query := fmt.Sprintf(`SELECT `+threadColumns+` FROM {p}_threads WHERE `+where+` ORDER BY touched DESC, id LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
+	args = append(args, limit, offset)
 	var out []*awaken.Thread
 	err := s.db.query(ctx, query, args, func() { out = nil }, func(rows pgx.Rows) error {
 		var t thread
@@ -86,6 +85,35 @@ func (s *Store) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awake
 		return nil, fmt.Errorf("list threads: %w", err)
 	}
 	return out, nil
+}
+
+// CountThreads returns how many threads there are, on all pages.
+func (s *Store) CountThreads(ctx context.Context, q awaken.ThreadQuery) (n int, err error) {
+	where, args := s.threads(q)
+	err = s.db.retry(ctx, func() error {
+		return s.db.pool.QueryRow(ctx, s.db.sql(`SELECT count(*) FROM {p}_threads WHERE `+where), args...).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count threads: %w", err)
+	}
+	return n, nil
+}
+
+// threads are the conditions of a query, with their arguments from $1 on.
+func (s *Store) threads(q awaken.ThreadQuery) (where string, args []any) {
+	where, args = `tenant = $1`, []any{s.tenant}
+	if q.ResourceID != "" {
+		args = append(args, escape(q.ResourceID))
+		where += fmt.Sprintf(` AND resource = $%d AND resource <> ''`, len(args))
+	}
+	if q.ParentThreadID != "" {
+		args = append(args, escape(q.ParentThreadID))
+		where += fmt.Sprintf(` AND parent = $%d AND parent <> ''`, len(args))
+	}
+	if q.Root {
+		where += ` AND parent = ''`
+	}
+	return where, args
 }
 
 // Messages returns records of a thread's log.

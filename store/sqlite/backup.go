@@ -10,7 +10,8 @@ import (
 )
 
 // Backup copies the database, as it is now, to a new file at path. Reads and writes go
-// on meanwhile. It refuses to overwrite a file, and leaves none behind if it fails.
+// on meanwhile. Only its owner may read the copy. It refuses to overwrite a file, and
+// leaves none behind if it fails.
 func (db *DB) Backup(ctx context.Context, path string) error {
 	c, err := db.connect(ctx)
 	if err != nil {
@@ -23,8 +24,9 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	return nil
 }
 
-// Restore makes a database at path from a backup. It refuses to overwrite a file, and
-// a backup that is damaged. Open brings an older schema up to date.
+// Restore makes a database at path from a backup. It refuses to overwrite a file, a
+// backup that is damaged, and a file of another program. Open brings an older schema
+// up to date.
 func Restore(ctx context.Context, backup, path string) error {
 	fail := func(err error) error { return fmt.Errorf("sqlite: restore %s to %s: %w", backup, path, err) }
 	if _, err := os.Stat(backup); err != nil {
@@ -45,6 +47,9 @@ func Restore(ctx context.Context, backup, path string) error {
 		return fail(err)
 	}
 	defer c.close()
+	if err := ours(ctx, c); err != nil {
+		return fail(err)
+	}
 	var verdict string
 	if err := c.c.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
 		return fail(err)
@@ -74,6 +79,9 @@ func copyInto(ctx context.Context, c *conn, path string) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	tmp := filepath.Join(dir, "copy.db")
 	if _, err := c.c.ExecContext(ctx, "VACUUM INTO ?", tmp); err != nil {
+		return err
+	}
+	if err := os.Chmod(tmp, 0o600); err != nil { // nobody else can look into the folder
 		return err
 	}
 	if err := syncFile(tmp); err != nil {

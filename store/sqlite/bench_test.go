@@ -3,15 +3,18 @@ package sqlite_test
 // W7 of docs/performance.md: ten steps with a read-only tool on a durable store,
 // beside a raw twin that makes one transaction by hand for each step. The two are
 // interleaved; ratios are medians over pairs of blocks.
+//
+// There are two twins. One keeps the messages and nothing else. The other keeps what
+// a run on the store keeps: messages, the run's record, its ledger and its events.
 
 import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +25,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/storetest"
 )
 
 const benchSteps = 10
@@ -98,14 +102,78 @@ func benchRun(tb testing.TB, rt *awaken.Runtime) func() {
 // transaction, which inserts the messages and compares and sets the thread's revision.
 type raw struct {
 	model  llm.Model
-	commit func(thread string, from int, msgs []*llm.Message) error
+	commit func(thread string, from int, msgs []*llm.Message, more []payload) error
+	more   [][]payload // what each step writes beside messages; nil if that is nothing
 	n      atomic.Int64
+}
+
+// payload is what a commit of the store holds beside messages.
+type payload struct {
+	run     *awaken.Run
+	calls   []*awaken.CallState
+	entries []awaken.Entry
+}
+
+// encodePayload returns the documents of a step: the run's record, the ledger and the events.
+func encodePayload(more []payload) (run, call, events []byte, err error) {
+	list := []any{}
+	for _, m := range more {
+		if run, err = json.Marshal(m.run); err != nil {
+			return nil, nil, nil, err
+		}
+		for _, c := range m.calls {
+			if call, err = json.Marshal(c); err != nil {
+				return nil, nil, nil, err
+			}
+		}
+		for _, e := range m.entries {
+			ev, err := awaken.MarshalEvent(e.Event)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			list = append(list, struct {
+				Seq   uint64          `json:"seq"`
+				Time  int64           `json:"time"`
+				Event json.RawMessage `json:"event"`
+			}{e.Seq, e.Time, ev})
+		}
+	}
+	events, err = json.Marshal(list)
+	return run, call, events, err
+}
+
+// recorder remembers what a run commits.
+type recorder struct {
+	awaken.Store
+	commits []payload
+}
+
+func (r *recorder) Commit(ctx context.Context, c *awaken.Commit) error {
+	run := c.Run
+	r.commits = append(r.commits, payload{&run, slices.Clone(c.Calls), slices.Clone(c.Entries)})
+	return r.Store.Commit(ctx, c)
+}
+
+// record returns what each step of a run on the store writes beside messages. The
+// commit that begins the run is part of the first step.
+func record(tb testing.TB, s awaken.Store) [][]payload {
+	tb.Helper()
+	r := &recorder{Store: s}
+	benchRun(tb, benchRuntime(tb, r))()
+	if len(r.commits) != benchSteps+2 {
+		tb.Fatalf("a run makes %d commits", len(r.commits))
+	}
+	out := [][]payload{r.commits[:2]}
+	for i := range r.commits[2:] {
+		out = append(out, r.commits[2+i:3+i])
+	}
+	return out
 }
 
 func (r *raw) run(tb testing.TB) {
 	thread := fmt.Sprint("thread-", r.n.Add(1))
 	msgs := []*llm.Message{llm.UserText("go")}
-	for saved := 0; ; saved = len(msgs) {
+	for saved, step := 0, 0; ; saved, step = len(msgs), step+1 {
 		var text strings.Builder
 		m := &llm.Message{Role: llm.Assistant}
 		for d, err := range r.model.Stream(context.Background(), &llm.Request{Messages: llm.NewMessages(msgs...)}) {
@@ -138,7 +206,11 @@ func (r *raw) run(tb testing.TB) {
 			}
 			msgs = append(msgs, &llm.Message{Role: llm.ToolRole, ToolCallID: call.ID, Content: []llm.Block{llm.Text(string(out))}})
 		}
-		if err := r.commit(thread, saved, msgs[saved:]); err != nil {
+		var more []payload
+		if r.more != nil {
+			more = r.more[step]
+		}
+		if err := r.commit(thread, saved, msgs[saved:], more); err != nil {
 			tb.Error(err)
 			return
 		}
@@ -158,7 +230,10 @@ func newRaw(tb testing.TB) *raw {
 	tb.Cleanup(func() { pool.Close() })
 	pool.SetMaxOpenConns(1)
 	if _, err := pool.Exec(`CREATE TABLE threads (id TEXT PRIMARY KEY, revision INTEGER NOT NULL) WITHOUT ROWID;
-		CREATE TABLE messages (thread TEXT, seq INTEGER, data TEXT, PRIMARY KEY (thread, seq)) WITHOUT ROWID`); err != nil {
+		CREATE TABLE messages (thread TEXT, seq INTEGER, data TEXT, PRIMARY KEY (thread, seq)) WITHOUT ROWID;
+		CREATE TABLE runs (thread TEXT PRIMARY KEY, data TEXT);
+		CREATE TABLE calls (thread TEXT, seq INTEGER, data TEXT, PRIMARY KEY (thread, seq)) WITHOUT ROWID;
+		CREATE TABLE events (thread TEXT, seq INTEGER, data TEXT, PRIMARY KEY (thread, seq))`); err != nil {
 		tb.Fatal(err)
 	}
 	prepare := func(q string) *sql.Stmt {
@@ -171,9 +246,11 @@ func newRaw(tb testing.TB) *raw {
 	insert := []*sql.Stmt{nil, prepare(`INSERT INTO messages VALUES (?, ?, ?)`), prepare(`INSERT INTO messages VALUES (?, ?, ?), (?, ?, ?)`),
 		prepare(`INSERT INTO messages VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?)`)}
 	create, advance := prepare(`INSERT INTO threads VALUES (?, 1)`), prepare(`UPDATE threads SET revision = revision + 1 WHERE id = ? AND revision = ?`)
+	saveRun, saveCall, saveEvents := prepare(`INSERT INTO runs VALUES (?, ?) ON CONFLICT (thread) DO UPDATE SET data = excluded.data`),
+		prepare(`INSERT INTO calls VALUES (?, ?, ?)`), prepare(`INSERT INTO events VALUES (?, ?, ?)`)
 	var mu sync.Mutex // one writer, as ours
 	revisions := map[string]int{}
-	return &raw{model: benchModel{}, commit: func(thread string, from int, msgs []*llm.Message) error {
+	return &raw{model: benchModel{}, commit: func(thread string, from int, msgs []*llm.Message, more []payload) error {
 		var args []any
 		for i, m := range msgs {
 			data, err := json.Marshal(m)
@@ -181,6 +258,10 @@ func newRaw(tb testing.TB) *raw {
 				return err
 			}
 			args = append(args, thread, from+i+1, string(data))
+		}
+		run, call, events, err := encodePayload(more)
+		if err != nil {
+			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -201,6 +282,15 @@ func newRaw(tb testing.TB) *raw {
 					err = fmt.Errorf("thread %s changed", thread)
 				}
 			}
+		}
+		if more != nil {
+			_, runErr := tx.Stmt(saveRun).Exec(thread, string(run))
+			_, eventErr := tx.Stmt(saveEvents).Exec(thread, from, string(events))
+			err = errors.Join(err, runErr, eventErr)
+		}
+		if call != nil {
+			_, callErr := tx.Stmt(saveCall).Exec(thread, from, string(call))
+			err = errors.Join(err, callErr)
 		}
 		if err != nil {
 			return err
@@ -223,7 +313,6 @@ func cpu() time.Duration {
 func compare(b *testing.B, block, parallel int, rawRun, ours func()) {
 	b.Helper()
 	measure := func(f func()) (wall, used time.Duration) {
-		runtime.GC()
 		start, startCPU := time.Now(), cpu()
 		var wg sync.WaitGroup
 		for range parallel {
@@ -259,12 +348,23 @@ func compare(b *testing.B, block, parallel int, rawRun, ours func()) {
 }
 
 func BenchmarkW7(b *testing.B) {
-	ours, twin := benchRun(b, benchRuntime(b, open(b).Store(""))), newRaw(b)
-	compare(b, 20, 1, func() { twin.run(b) }, ours)
+	b.Run("messages", func(b *testing.B) { w7(b, 20, 1, false) })
+	b.Run("payload", func(b *testing.B) { w7(b, 20, 1, true) })
 }
 
 // W7c: 32 runs at the same time.
 func BenchmarkW7c(b *testing.B) {
-	ours, twin := benchRun(b, benchRuntime(b, open(b).Store(""))), newRaw(b)
-	compare(b, 64, 32, func() { twin.run(b) }, ours)
+	b.Run("messages", func(b *testing.B) { w7(b, 64, 32, false) })
+	b.Run("payload", func(b *testing.B) { w7(b, 64, 32, true) })
 }
+
+func w7(b *testing.B, block, parallel int, payload bool) {
+	store, twin := open(b).Store(""), newRaw(b)
+	if payload {
+		twin.more = record(b, store)
+	}
+	compare(b, block, parallel, func() { twin.run(b) }, benchRun(b, benchRuntime(b, store)))
+}
+
+// A thread of 10,000 turns beside one of 10.
+func BenchmarkLong(b *testing.B) { storetest.BenchmarkLong(b, open(b).Store("")) }

@@ -19,6 +19,9 @@ type conn struct {
 	db    *DB
 	c     *sql.Conn
 	stmts map[string]*sql.Stmt // by their text, before {p} is replaced
+
+	latest     string // run of the last commit
+	lastMoment int64  // unix µs; the highest that was given out
 }
 
 func (db *DB) connect(ctx context.Context) (*conn, error) {
@@ -31,6 +34,10 @@ func (db *DB) connect(ctx context.Context) (*conn, error) {
 
 // close closes the connection. Closing it again does nothing.
 func (c *conn) close() error {
+	for query, s := range c.stmts { // they hold files open
+		_ = s.Close()
+		delete(c.stmts, query)
+	}
 	if err := c.c.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
 		return err
 	}
@@ -231,6 +238,7 @@ func (c *conn) transactAll(group []*change) (err error) {
 		return fmt.Errorf("commit: %w", err)
 	}
 	done = true
+	c.db.transactions.Add(1)
 	return nil
 }
 

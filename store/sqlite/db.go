@@ -53,13 +53,15 @@ type DB struct {
 	// readers holds the connections that are idle; nil is one yet to be opened.
 	readers chan *conn
 
-	statements atomic.Int64 // executed so far, for tests
+	statements, transactions atomic.Int64 // so far, for tests
+	shift                    atomic.Int64 // µs that the clock of the queue runs ahead, for tests
 }
 
 var prefixPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
 
 // Open opens the file at path, making it if it is not there, and brings its schema
-// up to date. It refuses a schema that is newer than this program.
+// up to date. It refuses a schema that is newer than this program, and a file of
+// another program, which it leaves as it is.
 func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	var o Options
 	if opts != nil {
@@ -116,6 +118,9 @@ func (db *DB) open(ctx context.Context) error {
 		return err
 	}
 	db.writer.conn = c
+	if err := ours(ctx, c); err != nil {
+		return err
+	}
 	if err := c.useWAL(ctx); err != nil {
 		return err
 	}

@@ -104,6 +104,14 @@ func (c *conn) remove(ctx context.Context, tenant, id string) error {
 	if err != nil {
 		return err
 	}
+	var dispatch string
+	live, err := c.row(ctx, `SELECT id FROM {p}_dispatches WHERE tenant = ? AND thread = ? AND completed = 0`, []any{tenant, id}, &dispatch)
+	if err != nil {
+		return err
+	}
+	if live {
+		return refuse("delete thread %s: %w: dispatch %s is not over", id, awaken.ErrConflict, dispatch)
+	}
 	var heir string
 	var seq int
 	found, err := c.row(ctx, `SELECT id, fork_seq FROM {p}_threads WHERE tenant = ? AND fork_of = ? ORDER BY fork_seq DESC, id LIMIT 1`, []any{tenant, id}, &heir, &seq)
@@ -134,6 +142,8 @@ func (c *conn) remove(ctx context.Context, tenant, id string) error {
 		`DELETE FROM {p}_runs WHERE tenant = ? AND thread = ?`,
 		`DELETE FROM {p}_state WHERE tenant = ? AND thread = ?`,
 		`DELETE FROM {p}_inbox WHERE tenant = ? AND thread = ?`,
+		`DELETE FROM {p}_dispatches WHERE tenant = ? AND thread = ?`,
+		`DELETE FROM {p}_queues WHERE tenant = ? AND id = ?`,
 		`DELETE FROM {p}_threads WHERE tenant = ? AND id = ?`,
 	} {
 		if _, err := c.exec(q, tenant, id); err != nil {
@@ -141,6 +151,101 @@ func (c *conn) remove(ctx context.Context, tenant, id string) error {
 		}
 	}
 	return nil
+}
+
+// CreateThread makes a thread with the ids and the metadata of t, and fills in its times.
+func (s *Store) CreateThread(ctx context.Context, t *awaken.Thread) error {
+	if t.ID == "" {
+		return refuse("create thread: %w: it has no id", awaken.ErrInvalid)
+	}
+	custom, err := encodeCustom(t)
+	if err != nil {
+		return err
+	}
+	now := s.db.now().UnixMilli()
+	err = s.edit(ctx, func(ctx context.Context, c *conn) error {
+		if err := c.checkParent(ctx, s.tenant, t.ID, t.ParentThreadID); err != nil {
+			return err
+		}
+		n, err := c.exec(`INSERT INTO {p}_threads (tenant, id, resource, parent, title, custom, created, updated, touched, fence)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1 + coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0), `+floor+`) ON CONFLICT DO NOTHING`,
+			s.tenant, t.ID, t.ResourceID, t.ParentThreadID, t.Metadata.Title, custom, now)
+		if err == nil && n == 0 {
+			err = refuse("create thread %s: %w: it exists already", t.ID, awaken.ErrConflict)
+		}
+		return err
+	})
+	if err == nil {
+		t.Metadata.CreatedAt, t.Metadata.UpdatedAt = now, now
+	}
+	return err
+}
+
+// UpdateThread changes what people attached to a thread, and whom it belongs to.
+func (s *Store) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
+	var out *thread
+	err := s.edit(ctx, func(ctx context.Context, c *conn) error {
+		t, err := c.thread(ctx, s.tenant, id)
+		if err != nil {
+			return err
+		}
+		parent := t.ParentThreadID
+		if err := fn(&t.Thread); err != nil {
+			return err
+		}
+		if t.ParentThreadID != parent {
+			if err := c.checkParent(ctx, s.tenant, id, t.ParentThreadID); err != nil {
+				return err
+			}
+		}
+		custom, err := encodeCustom(&t.Thread)
+		if err != nil {
+			return err
+		}
+		if _, err := c.exec(`UPDATE {p}_threads SET resource = ?3, parent = ?4, title = ?5, custom = ?6, updated = max(updated, ?7),
+			touched = 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?1) WHERE tenant = ?1 AND id = ?2`,
+			s.tenant, id, t.ResourceID, t.ParentThreadID, t.Metadata.Title, custom, s.db.now().UnixMilli()); err != nil {
+			return err
+		}
+		out, err = c.thread(ctx, s.tenant, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &out.Thread, nil
+}
+
+// checkParent checks that a thread can have that parent: it is there, and the thread is
+// not above it.
+func (c *conn) checkParent(ctx context.Context, tenant, id, parent string) error {
+	for above := parent; above != ""; {
+		if above == id {
+			return refuse("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
+		}
+		var next string
+		found, err := c.row(ctx, `SELECT parent FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{tenant, above}, &next)
+		if err != nil {
+			return err
+		}
+		if !found && above == parent {
+			return refuse("thread %s: %w: there is no parent %s", id, awaken.ErrInvalid, parent)
+		}
+		above = next
+	}
+	return nil
+}
+
+// encodeCustom returns the metadata as JSON, or nil.
+func encodeCustom(t *awaken.Thread) (any, error) {
+	if t.Metadata.Custom == nil {
+		return nil, nil
+	}
+	data, err := encode(t.Metadata.Custom)
+	if err != nil {
+		return nil, fmt.Errorf("metadata of thread %s: %w", t.ID, err)
+	}
+	return data, nil
 }
 
 // SetMetadata replaces what people attached to a thread.
@@ -172,7 +277,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 		var ids []string
 		err := s.edit(ctx, func(ctx context.Context, c *conn) error {
 			ids = nil
-			err := c.query(ctx, `SELECT id FROM {p}_threads WHERE tenant = ? AND open_run = '' AND unread = 0 AND updated > 0 AND updated < ? LIMIT ?`,
+			err := c.query(ctx, `SELECT id FROM {p}_threads t WHERE tenant = ? AND open_run = '' AND unread = 0 AND updated > 0 AND updated < ?
+				AND NOT EXISTS (SELECT 1 FROM {p}_dispatches d WHERE d.tenant = t.tenant AND d.thread = t.id AND d.completed = 0) LIMIT ?`,
 				[]any{s.tenant, before.UnixMilli(), pruneGroup}, func(scan func(...any) error) error {
 					ids = append(ids, "")
 					return scan(&ids[len(ids)-1])

@@ -38,16 +38,12 @@ func (s *Store) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 				if err := scan(&epoch, &run, &data); err != nil {
 					return err
 				}
-				entries, err := decodeEntries(data, epoch, run)
-				if err != nil {
+				var err error
+				if out, err = selectEntries(out, data, epoch, run, &q); err != nil {
 					return fmt.Errorf("log of thread %s: %w", threadID, err)
 				}
-				for _, e := range entries {
-					if e.Last() > q.After && e.Epoch > q.Epoch && (q.RunID == "" || e.RunID == q.RunID) {
-						if out = append(out, e); len(out) == q.Limit {
-							return errStop
-						}
-					}
+				if q.Limit > 0 && len(out) == q.Limit {
+					return errStop
 				}
 				return nil
 			})
@@ -106,14 +102,15 @@ func appendEntry(buf []byte, e *awaken.Entry, epoch uint64, runID string) ([]byt
 	return append(buf, '}'), nil
 }
 
-// decodeEntries reads what appendEntry wrote.
-func decodeEntries(data []byte, epoch uint64, runID string) ([]awaken.Entry, error) {
+// selectEntries reads those entries of a row that q selects, up to its limit. Others
+// are not decoded.
+func selectEntries(out []awaken.Entry, data []byte, epoch uint64, runID string, q *awaken.EntryQuery) ([]awaken.Entry, error) {
 	var row []entryWire
 	if err := json.Unmarshal(data, &row); err != nil {
 		return nil, err
 	}
-	out := make([]awaken.Entry, len(row))
-	for i, w := range row {
+	for i := range row {
+		w := &row[i]
 		e := awaken.Entry{Cursor: awaken.Cursor{Epoch: epoch, Seq: w.Seq}, RunID: runID, Time: w.Time}
 		if w.Epoch != 0 {
 			e.Epoch = w.Epoch
@@ -121,14 +118,19 @@ func decodeEntries(data []byte, epoch uint64, runID string) ([]awaken.Entry, err
 		if w.RunID != nil {
 			e.RunID = *w.RunID
 		}
+		for _, c := range w.Chunks {
+			e.Chunks = append(e.Chunks, awaken.Chunk{Offset: c[0], Len: c[1]})
+		}
+		if e.Last() <= q.After || e.Epoch <= q.Epoch || (q.RunID != "" && e.RunID != q.RunID) {
+			continue
+		}
 		var err error
 		if e.Event, err = awaken.UnmarshalEvent(w.Event); err != nil {
 			return nil, fmt.Errorf("event %d: %w", w.Seq, err)
 		}
-		for _, c := range w.Chunks {
-			e.Chunks = append(e.Chunks, awaken.Chunk{Offset: c[0], Len: c[1]})
+		if out = append(out, e); len(out) == q.Limit {
+			break
 		}
-		out[i] = e
 	}
 	return out, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/awaken-go/awaken"
@@ -14,41 +15,59 @@ func (s *Store) Post(ctx context.Context, threadID string, items ...awaken.Inbox
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	data := make([]string, len(items))
-	for i := range items {
-		var err error
-		if data[i], err = encode(&items[i]); err != nil {
-			return fmt.Errorf("post to thread %s: %w", threadID, err)
-		}
+	data, err := encodeItems(items)
+	if err != nil {
+		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
 	var refused error
-	err := s.db.write(func(c *conn) error {
-		refused = nil
-		var posted int64
-		found, err := c.row(context.Background(), `SELECT posted FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{s.tenant, threadID}, &posted)
-		if err != nil || !found {
-			refused = noThread(threadID)
-			return err
-		}
-		added := int64(0)
-		for i := range items {
-			n, err := c.exec(`INSERT INTO {p}_inbox (tenant, thread, id, pos, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-				s.tenant, threadID, items[i].ID, posted+added+1, data[i])
-			if err != nil {
-				return err
+	err = s.db.write(func(c *conn) error {
+		if refused = c.exists(context.Background(), s.tenant, threadID); refused != nil {
+			if errors.Is(refused, awaken.ErrNotFound) {
+				return nil
 			}
-			added += n
+			return refused
 		}
-		if added == 0 {
-			return nil
-		}
-		_, err = c.exec(`UPDATE {p}_threads SET posted = posted + ?1, unread = unread + ?1 WHERE tenant = ?2 AND id = ?3`, added, s.tenant, threadID)
-		return err
+		return c.post(s.tenant, threadID, items, data)
 	})
 	if err != nil {
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
 	return refused
+}
+
+func encodeItems(items []awaken.InboxItem) (data []string, err error) {
+	data = make([]string, len(items))
+	for i := range items {
+		if data[i], err = encode(&items[i]); err != nil {
+			return nil, fmt.Errorf("inbox item %s: %w", items[i].ID, err)
+		}
+	}
+	return data, nil
+}
+
+// post adds items to the inbox of a thread that is there.
+func (c *conn) post(tenant, threadID string, items []awaken.InboxItem, data []string) error {
+	if len(items) == 0 {
+		return nil
+	}
+	var posted int64
+	if _, err := c.row(context.Background(), `SELECT posted FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{tenant, threadID}, &posted); err != nil {
+		return err
+	}
+	added := int64(0)
+	for i := range items {
+		n, err := c.exec(`INSERT INTO {p}_inbox (tenant, thread, id, pos, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			tenant, threadID, items[i].ID, posted+added+1, data[i])
+		if err != nil {
+			return err
+		}
+		added += n
+	}
+	if added == 0 {
+		return nil
+	}
+	_, err := c.exec(`UPDATE {p}_threads SET posted = posted + ?1, unread = unread + ?1 WHERE tenant = ?2 AND id = ?3`, added, tenant, threadID)
+	return err
 }
 
 // Unread returns the items that no commit has read.

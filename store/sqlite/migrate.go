@@ -47,6 +47,12 @@ func migrate(ctx context.Context, c *conn, files fs.FS, prefix string) error {
 			refused = newerSchema(table, have, len(names))
 			return nil
 		}
+		if refused = ours(ctx, c); refused != nil {
+			return nil
+		}
+		if _, err := c.c.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
+			return err
+		}
 		if have == 0 {
 			if _, err := c.c.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+table+" (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied INTEGER NOT NULL)"); err != nil {
 				return err
@@ -71,6 +77,29 @@ func migrate(ctx context.Context, c *conn, files fs.FS, prefix string) error {
 		return ch.err
 	}
 	return refused
+}
+
+// applicationID marks our files: "awkn".
+const applicationID = 0x61776b6e
+
+// ours returns an error if the file is one of another program: it does not bear our
+// mark, and has tables, but none that says which migrations were applied.
+func ours(ctx context.Context, c *conn) error {
+	var id, tables, schemas int
+	if err := c.c.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+		return err
+	}
+	if id == applicationID {
+		return nil
+	}
+	if err := c.c.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name LIKE '%\_schema' ESCAPE '\' AND sql LIKE '%applied INTEGER NOT NULL%')
+		FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`).Scan(&tables, &schemas); err != nil {
+		return err
+	}
+	if id != 0 || (tables > 0 && schemas == 0) {
+		return fmt.Errorf("%s is a database of another program", c.db.path)
+	}
+	return nil
 }
 
 func newerSchema(table string, have, want int) error {

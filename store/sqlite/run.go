@@ -50,15 +50,10 @@ func (s *Store) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 
 // ListRuns returns runs, the newest first.
 func (s *Store) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
-	query, args := `SELECT `+runColumns+` FROM {p}_runs WHERE tenant = ?`, []any{s.tenant}
-	if q.ThreadID != "" {
-		query, args = query+` AND thread = ?`, append(args, q.ThreadID)
-	}
-	if q.Status != "" {
-		query, args = query+` AND status = ?`, append(args, string(q.Status))
-	}
+	where, args := s.runs(q)
 	offset, limit := page(q.Offset, q.Limit)
-	query, args = query+` ORDER BY born DESC, id LIMIT ? OFFSET ?`, append(args, limit, offset)
+	query := `SELECT ` + runColumns + ` FROM {p}_runs WHERE ` + where + ` ORDER BY born DESC, id LIMIT ? OFFSET ?`
+	args = append(args, limit, offset)
 	var out []*awaken.Run
 	err := s.db.read(ctx, func(c *conn) error {
 		return c.query(ctx, query, args, func(scan func(...any) error) error {
@@ -71,6 +66,24 @@ func (s *Store) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run,
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	return out, nil
+}
+
+// CountRuns returns how many runs there are, on all pages.
+func (s *Store) CountRuns(ctx context.Context, q awaken.RunQuery) (int, error) {
+	where, args := s.runs(q)
+	return s.count(ctx, `SELECT count(*) FROM {p}_runs WHERE `+where, args)
+}
+
+// runs are the conditions of a query, with their arguments.
+func (s *Store) runs(q awaken.RunQuery) (where string, args []any) {
+	where, args = `tenant = ?`, []any{s.tenant}
+	if q.ThreadID != "" {
+		where, args = where+` AND thread = ?`, append(args, q.ThreadID)
+	}
+	if q.Status != "" {
+		where, args = where+` AND status = ?`, append(args, string(q.Status))
+	}
+	return where, args
 }
 
 // Calls returns the ledger of a run.

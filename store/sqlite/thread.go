@@ -26,17 +26,18 @@ type fork struct {
 	seq int    // how many
 }
 
-const threadColumns = `id, parent, title, custom, created, updated, messages, open_run, latest_run,
+const threadColumns = `id, resource, parent, title, custom, created, updated, messages, open_run, latest_run,
 	fence, generation, last_seq, posted, unread, fork_of, fork_seq`
 
 func (t *thread) scan(scan func(...any) error) error {
 	var custom, forkOf sql.NullString
-	err := scan(&t.ID, &t.ParentThreadID, &t.Metadata.Title, &custom, &t.Metadata.CreatedAt, &t.Metadata.UpdatedAt, &t.MessageCount,
+	err := scan(&t.ID, &t.ResourceID, &t.ParentThreadID, &t.Metadata.Title, &custom, &t.Metadata.CreatedAt, &t.Metadata.UpdatedAt, &t.MessageCount,
 		&t.OpenRunID, &t.LatestRunID, &t.fence, &t.generation, &t.lastSeq, &t.posted, &t.unread, &forkOf, &t.fork.seq)
 	if err != nil {
 		return err
 	}
 	t.fork.of = forkOf.String
+	t.End = awaken.Cursor{Epoch: t.fence, Seq: t.lastSeq}
 	if custom.Valid {
 		if err := json.Unmarshal([]byte(custom.String), &t.Metadata.Custom); err != nil {
 			return fmt.Errorf("metadata of thread %s: %w", t.ID, err)
@@ -85,12 +86,10 @@ func (s *Store) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
 
 // ListThreads returns threads, the most recently updated first.
 func (s *Store) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	where, args := s.threads(q)
 	offset, limit := page(q.Offset, q.Limit)
-	query, args := `SELECT `+threadColumns+` FROM {p}_threads WHERE tenant = ? ORDER BY touched DESC, id LIMIT ? OFFSET ?`, []any{s.tenant, limit, offset}
-	if q.ParentThreadID != "" {
-		query = `SELECT ` + threadColumns + ` FROM {p}_threads WHERE tenant = ? AND parent = ? AND parent <> '' ORDER BY touched DESC, id LIMIT ? OFFSET ?`
-		args = []any{s.tenant, q.ParentThreadID, limit, offset}
-	}
+	query := `SELECT ` + threadColumns + ` FROM {p}_threads WHERE ` + where + ` ORDER BY touched DESC, id LIMIT ? OFFSET ?`
+	args = append(args, limit, offset)
 	var out []*awaken.Thread
 	err := s.db.read(ctx, func(c *conn) error {
 		return c.query(ctx, query, args, func(scan func(...any) error) error {
@@ -103,6 +102,35 @@ func (s *Store) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awake
 		return nil, fmt.Errorf("list threads: %w", err)
 	}
 	return out, nil
+}
+
+// CountThreads returns how many threads there are, on all pages.
+func (s *Store) CountThreads(ctx context.Context, q awaken.ThreadQuery) (int, error) {
+	where, args := s.threads(q)
+	return s.count(ctx, `SELECT count(*) FROM {p}_threads WHERE `+where, args)
+}
+
+func (s *Store) count(ctx context.Context, query string, args []any) (n int, err error) {
+	err = s.db.read(ctx, func(c *conn) error {
+		_, err := c.row(ctx, query, args, &n)
+		return err
+	})
+	return n, err
+}
+
+// threads are the conditions of a query, with their arguments.
+func (s *Store) threads(q awaken.ThreadQuery) (where string, args []any) {
+	where, args = `tenant = ?`, []any{s.tenant}
+	if q.ResourceID != "" {
+		where, args = where+` AND resource = ? AND resource <> ''`, append(args, q.ResourceID)
+	}
+	if q.ParentThreadID != "" {
+		where, args = where+` AND parent = ? AND parent <> ''`, append(args, q.ParentThreadID)
+	}
+	if q.Root {
+		where += ` AND parent = ''`
+	}
+	return where, args
 }
 
 // Messages returns records of a thread's log.

@@ -52,6 +52,25 @@ func oneOfEach() []awaken.Event {
 }
 
 var eventCases = []testCase{
+	{"AnswersWhenThereIsNothing", func(t *testing.T, s awaken.Store) {
+		el := eventLog(t, s)
+		o := acquire(t, s, "t", "r")
+		none := func(q awaken.EntryQuery) {
+			t.Helper()
+			if got, err := el.Entries(t.Context(), "t", q); len(got) > 0 || err != nil {
+				t.Errorf("%+v: %d entries, %v", q, len(got), err)
+			}
+		}
+		for limit := range 4 {
+			none(awaken.EntryQuery{Limit: limit})
+		}
+		o.commit(o.entries(&awaken.StepEnd{}))
+		for limit := range 4 {
+			none(awaken.EntryQuery{Limit: limit, Epoch: o.cp.Fence})
+			none(awaken.EntryQuery{Limit: limit, After: o.seq})
+			none(awaken.EntryQuery{Limit: limit, RunID: "nobody"})
+		}
+	}},
 	{"KeepsEveryEventWhole", func(t *testing.T, s awaken.Store) {
 		el := eventLog(t, s)
 		events := oneOfEach()

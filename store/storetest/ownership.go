@@ -17,7 +17,7 @@ var acquireCases = []testCase{
 		if o.cp.Fence == 0 || o.cp.Run != nil || len(o.cp.View) != 0 || o.cp.Seq != 0 {
 			t.Errorf("a new thread has %+v", o.cp)
 		}
-		equal(t, "thread", awaken.Thread{ID: "t"}, o.cp.Thread)
+		equal(t, "thread", awaken.Thread{ID: "t", End: awaken.Cursor{Epoch: o.cp.Fence}}, o.cp.Thread)
 		if _, err := s.Thread(t.Context(), "t"); err != nil {
 			t.Errorf("the thread is not there: %v", err)
 		}

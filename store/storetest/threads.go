@@ -33,8 +33,9 @@ var threadCases = []testCase{
 		}
 	}},
 	{"KnowTheirTimesAndRuns", func(t *testing.T, s awaken.Store) {
-		check := func(want awaken.Thread) {
+		check := func(want awaken.Thread, o *owner) {
 			t.Helper()
+			want.End = awaken.Cursor{Epoch: o.cp.Fence, Seq: o.seq}
 			got, err := s.Thread(t.Context(), "t")
 			if err != nil {
 				t.Fatal(err)
@@ -44,13 +45,14 @@ var threadCases = []testCase{
 		o := acquire(t, s, "t", "r1")
 		o.commit(func(c *awaken.Commit) { c.Time, c.ParentThreadID = 1000, "parent" })
 		want := awaken.Thread{ID: "t", ParentThreadID: "parent", OpenRunID: "r1", LatestRunID: "r1", Metadata: awaken.ThreadMetadata{CreatedAt: 1000, UpdatedAt: 1000}}
-		check(want)
+		check(want, o)
 		o.commit(messages("a"), done, func(c *awaken.Commit) { c.Time = 2000 })
 		want.OpenRunID, want.MessageCount, want.Metadata.UpdatedAt = "", 1, 2000
-		check(want)
-		acquire(t, s, "t", "r2").commit(waits, func(c *awaken.Commit) { c.Time, c.ParentThreadID = 3000, "another" })
+		check(want, o)
+		o = acquire(t, s, "t", "r2")
+		o.commit(waits, func(c *awaken.Commit) { c.Time, c.ParentThreadID = 3000, "another" })
 		want.OpenRunID, want.LatestRunID, want.Metadata.UpdatedAt = "r2", "r2", 3000 // the parent stays
-		check(want)
+		check(want, o)
 	}},
 	{"AreListedMostRecentlyUpdatedFirst", func(t *testing.T, s awaken.Store) {
 		owners := map[string]*owner{}

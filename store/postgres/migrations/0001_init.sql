@@ -4,8 +4,12 @@
 --
 -- Some columns change with every commit; the free space in their tables' pages lets
 -- PostgreSQL change the rows in place.
+--
+-- Where a table has several indexes that begin with the tenant, the primary key is made
+-- last: PostgreSQL plans before it knows how large the tables get, and of indexes that
+-- look equally good it takes the newest. Any other reads all rows of a tenant.
 
-CREATE SEQUENCE {p}_clock; -- counts commits; orders threads and runs
+CREATE SEQUENCE {p}_clock; -- orders threads and runs
 
 CREATE TABLE {p}_tenants (
 	tenant text COLLATE "C" NOT NULL,
@@ -21,7 +25,7 @@ CREATE TABLE {p}_threads (
 	custom     text,                       -- JSON object
 	created    bigint NOT NULL DEFAULT 0,
 	updated    bigint NOT NULL DEFAULT 0,
-	touched    bigint NOT NULL DEFAULT 0,  -- the clock at the last commit
+	touched    bigint NOT NULL DEFAULT 0,  -- the clock at the last commit; kept while nobody else commits, to spare the indexes
 	fence      bigint NOT NULL DEFAULT 0,
 	generation bigint NOT NULL DEFAULT 0,
 	committed  bigint NOT NULL DEFAULT 0,  -- number of the owner's last commit
@@ -32,12 +36,12 @@ CREATE TABLE {p}_threads (
 	open_run   text   NOT NULL DEFAULT '', -- the latest run, while it is not done
 	latest_run text   NOT NULL DEFAULT '',
 	fork_of    text COLLATE "C",           -- holds the first fork_seq messages, with those it is itself a fork of
-	fork_seq   bigint NOT NULL DEFAULT 0,
-	PRIMARY KEY (tenant, id)
+	fork_seq   bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 70);
 CREATE INDEX {p}_threads_touched ON {p}_threads (tenant, touched DESC);
 CREATE INDEX {p}_threads_parent ON {p}_threads (tenant, parent, touched DESC) WHERE parent <> '';
 CREATE INDEX {p}_threads_fork_of ON {p}_threads (tenant, fork_of, fork_seq) WHERE fork_of IS NOT NULL;
+ALTER TABLE {p}_threads ADD PRIMARY KEY (tenant, id);
 
 CREATE TABLE {p}_messages (
 	tenant  text COLLATE "C" NOT NULL,
@@ -68,12 +72,12 @@ CREATE TABLE {p}_runs (
 	born   bigint NOT NULL, -- the clock at the first commit
 	data   text   NOT NULL, -- JSON
 	first_seq bigint NOT NULL, -- where its entries in the log of events begin
-	last_seq  bigint NOT NULL, -- and end
-	PRIMARY KEY (tenant, id)
+	last_seq  bigint NOT NULL  -- and end
 ) WITH (fillfactor = 70);
 CREATE INDEX {p}_runs_born ON {p}_runs (tenant, born DESC);
 CREATE INDEX {p}_runs_thread ON {p}_runs (tenant, thread, born DESC);
 CREATE INDEX {p}_runs_status ON {p}_runs (tenant, status, born DESC);
+ALTER TABLE {p}_runs ADD PRIMARY KEY (tenant, id);
 
 -- The ledger.
 CREATE TABLE {p}_calls (
@@ -100,20 +104,20 @@ CREATE TABLE {p}_inbox (
 	thread text COLLATE "C" NOT NULL,
 	id     text COLLATE "C" NOT NULL,
 	pos    bigint NOT NULL,
-	data   text, -- JSON; NULL once the item was read, for the id to be known
-	PRIMARY KEY (tenant, thread, id)
+	data   text  -- JSON; NULL once the item was read, for the id to be known
 );
 CREATE INDEX {p}_inbox_unread ON {p}_inbox (tenant, thread, pos) WHERE data IS NOT NULL;
+ALTER TABLE {p}_inbox ADD PRIMARY KEY (tenant, thread, id);
 
 CREATE TABLE {p}_profiles (
 	tenant    text COLLATE "C" NOT NULL,
 	namespace text COLLATE "C" NOT NULL,
 	key       text COLLATE "C" NOT NULL,
 	value     text   NOT NULL, -- JSON
-	updated   bigint NOT NULL, -- unix ns
-	PRIMARY KEY (tenant, namespace, key)
+	updated   bigint NOT NULL  -- unix ns
 );
 CREATE INDEX {p}_profiles_key ON {p}_profiles (tenant, key);
+ALTER TABLE {p}_profiles ADD PRIMARY KEY (tenant, namespace, key);
 
 -- Raises the fence of a thread, making the thread if it is not there. A new one begins
 -- with a fence that no thread had that was removed, so that the owner of one of the
@@ -131,7 +135,7 @@ BEGIN
 	END LOOP;
 END $$;
 
--- Makes a commit, all or nothing, or says why not:
+-- Makes a commit, all or nothing, or says why not. An array is NULL if it is empty.
 --
 --     0  made, or made before; the inbox is empty
 --     1  made, or made before; the inbox is not empty
@@ -146,31 +150,32 @@ END $$;
 -- The thread's row is locked from the first statement on, so commits, posts and
 -- acquisitions of a thread come one after the other.
 CREATE FUNCTION {p}_commit(
-	p_tenant text, p_thread text, p_fence bigint, p_number bigint, p_generation bigint, p_begins boolean, p_rest boolean, p_valid boolean,
+	p_tenant text, p_thread text, p_fence bigint, p_number bigint, p_generation bigint, p_begins boolean, p_rest boolean,
 	p_time bigint, p_expect bigint, p_parent text,
 	p_run text, p_run_thread text, p_status text, p_run_data text,
 	p_messages text[],
 	p_first bigint, p_last bigint, p_epoch bigint, p_entry_run text, p_entries text,
 	p_steps bigint[], p_indexes bigint[], p_statuses text[], p_calls text[],
 	p_state_runs text[], p_keys text[], p_values text[],
-	p_read text[]
+	p_read text[], p_valid boolean
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-	t       record;
-	stamp   bigint;
-	n_read  bigint := 0;
-	n_left  bigint;
+	t      record;
+	stamp  bigint;
+	n_read bigint := 0;
+	n_left bigint;
 BEGIN
-	IF cardinality(p_read) > 0 THEN -- only the owner reads, so nobody changes this meanwhile
+	IF p_read IS NOT NULL THEN -- only the owner reads, so nobody changes this meanwhile
 		SELECT count(*) INTO n_read FROM {p}_inbox i
 			WHERE i.tenant = p_tenant AND i.thread = p_thread AND i.id = ANY (p_read) AND i.data IS NOT NULL;
 	END IF;
 	LOOP
 		UPDATE {p}_threads h SET
-			committed = p_number, updated = p_time, touched = nextval('{p}_clock'),
-			parent = CASE h.created WHEN 0 THEN p_parent ELSE h.parent END,
+			committed = p_number, updated = p_time,
+			touched = CASE WHEN h.latest_run = p_run AND h.touched = pg_sequence_last_value('{p}_clock') THEN h.touched ELSE nextval('{p}_clock') END,
+			parent = CASE WHEN h.latest_run = '' AND h.parent = '' THEN p_parent ELSE h.parent END,
 			created = CASE h.created WHEN 0 THEN p_time ELSE h.created END,
-			messages = h.messages + cardinality(p_messages), last_seq = greatest(h.last_seq, p_last), unread = h.unread - n_read,
+			messages = h.messages + coalesce(cardinality(p_messages), 0), last_seq = greatest(h.last_seq, p_last), unread = h.unread - n_read,
 			latest_run = p_run, open_run = CASE p_status WHEN 'done' THEN '' ELSE p_run END
 		WHERE h.tenant = p_tenant AND h.id = p_thread AND p_valid
 			AND h.fence = p_fence AND (h.committed <> p_number OR p_number = 0) AND (h.generation = p_generation OR NOT p_begins)
@@ -189,7 +194,7 @@ BEGIN
 		IF NOT p_valid THEN RETURN -5; END IF;
 	END LOOP;
 
-	IF cardinality(p_messages) > 0 THEN
+	IF p_messages IS NOT NULL THEN
 		INSERT INTO {p}_messages (tenant, thread, seq, created, data)
 			SELECT p_tenant, p_thread, p_expect + m.n, p_time, m.data FROM unnest(p_messages) WITH ORDINALITY AS m (data, n);
 	END IF;
@@ -201,13 +206,13 @@ BEGIN
 		VALUES (p_tenant, p_run, p_run_thread, p_status, stamp, p_run_data, p_first, p_last)
 		ON CONFLICT (tenant, id) DO UPDATE SET thread = excluded.thread, status = excluded.status, data = excluded.data,
 			first_seq = least(r.first_seq, excluded.first_seq), last_seq = greatest(r.last_seq, excluded.last_seq);
-	IF cardinality(p_calls) > 0 THEN
+	IF p_calls IS NOT NULL THEN
 		INSERT INTO {p}_calls (tenant, run, step, idx, status, data)
 			SELECT p_tenant, p_run, c.step, c.idx, c.status, c.data
 			FROM unnest(p_steps, p_indexes, p_statuses, p_calls) AS c (step, idx, status, data)
 			ON CONFLICT (tenant, run, step, idx) DO UPDATE SET status = excluded.status, data = excluded.data;
 	END IF;
-	IF cardinality(p_keys) > 0 THEN
+	IF p_keys IS NOT NULL THEN
 		INSERT INTO {p}_state (tenant, thread, run, key, value)
 			SELECT p_tenant, p_thread, s.run, s.key, s.value
 			FROM unnest(p_state_runs, p_keys, p_values) AS s (run, key, value) WHERE s.value IS NOT NULL

@@ -15,7 +15,7 @@ CREATE TABLE {p}_threads (
 	custom     TEXT,                        -- JSON object
 	created    INTEGER NOT NULL DEFAULT 0,
 	updated    INTEGER NOT NULL DEFAULT 0,
-	touched    INTEGER NOT NULL DEFAULT 0,  -- counts the tenant's commits; orders threads
+	touched    INTEGER NOT NULL DEFAULT 0,  -- orders the tenant's threads by their last commit
 	fence      INTEGER NOT NULL DEFAULT 0,
 	generation INTEGER NOT NULL DEFAULT 0,
 	committed  INTEGER NOT NULL DEFAULT 0,  -- number of the owner's last commit

@@ -1,0 +1,408 @@
+package mailboxtest
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// leaves checks which dispatches Enqueue leaves out.
+func (k *kit) leaves(want []int, ds ...*mailbox.Dispatch) {
+	k.Helper()
+	left, err := k.store.Enqueue(k.Context(), ds...)
+	if err != nil {
+		k.Fatal(err)
+	}
+	equal(k, "left out", want, append([]int{}, left...))
+}
+
+var enqueueCases = []testCase{
+	{"QueuesWithTheStoresClock", func(k *kit) {
+		before := k.now()
+		k.enqueue(dispatch("t", "a", idempotent("key"), dedupe("dk"), priority(3)), dispatch("t", "b", after(time.Hour)))
+		now := k.now()
+		a, b := k.get("a"), k.get("b")
+		between(k, "created_at", a.CreatedAt, before, now)
+		between(k, "updated_at", a.UpdatedAt, before, now)
+		between(k, "available_at", a.AvailableAt, before, now)
+		between(k, "available_at of b", b.AvailableAt, before+time.Hour.Milliseconds(), now+time.Hour.Milliseconds())
+		want := dispatch("t", "a", idempotent("key"), dedupe("dk"), priority(3))
+		want.Status, want.CreatedAt, want.UpdatedAt, want.AvailableAt = mailbox.Queued, a.CreatedAt, a.UpdatedAt, a.AvailableAt
+		same(k, "dispatch", want, a)
+	}},
+	{"WhateverStatusItHad", func(k *kit) {
+		k.enqueue(dispatch("t", "a", func(d *mailbox.Dispatch) { d.Status, d.Epoch, d.CreatedAt = mailbox.Acked, 9, 77 }))
+		d := k.get("a")
+		if d.Status != mailbox.Queued || d.Epoch != 0 || d.CreatedAt == 77 || d.CompletedAt != 0 {
+			k.Errorf("got %+v", plain(d))
+		}
+		k.claimOne("a")
+	}},
+	{"NothingIsFine", func(k *kit) { k.enqueue() }},
+	{"MakesTheThreadAndTheRun", func(k *kit) {
+		before := k.now()
+		k.enqueue(dispatch("t", "a", func(d *mailbox.Dispatch) {
+			q := d.Request
+			q.ParentThreadID, q.ParentRunID, q.ParentToolCallID, q.SessionID, q.TransportRequestID = "pt", "pr", "pc", "s", "tr"
+			q.Origin, q.Mode, q.Adapter = "mcp", "scheduled", "acp"
+		}))
+		t, err := k.store.Thread(k.Context(), "t")
+		if err != nil {
+			k.Fatal(err)
+		}
+		between(k, "created_at", t.Metadata.CreatedAt, before, k.now())
+		between(k, "updated_at", t.Metadata.UpdatedAt, before, k.now())
+		if t.OpenRunID != "" || t.LatestRunID != "" || t.MessageCount != 0 {
+			k.Errorf("got %+v", t)
+		}
+		equal(k, "run", k.get("a").NewRun(), k.run("run-a"))
+	}},
+	{"ManyAtOnce", func(k *kit) {
+		var ds []*mailbox.Dispatch
+		want := []string{}
+		for i := range 1000 {
+			ds = append(ds, dispatch(number("t", i/10), number("d", i)))
+			if i < 10 {
+				want = append(want, number("d", i))
+			}
+		}
+		k.enqueue(ds...)
+		equal(k, "dispatches of a thread", want, k.list(mailbox.Query{ThreadID: number("t", 0)}))
+		counts, err := k.Queue.Counts(k.Context())
+		if err != nil || counts[mailbox.Queued] != 1000 {
+			k.Errorf("counts are %v, %v", counts, err)
+		}
+	}},
+	{"LeavesOutWhatBelongsToAWaitingRun", func(k *kit) {
+		k.acquire("waits", "r1").commit(parks)
+		k.acquire("runs", "r2").commit()
+		k.acquire("done", "r3").commit(done)
+		k.leaves([]int{1}, dispatch("runs", "a"), dispatch("waits", "b"), dispatch("done", "c"), dispatch("new", "d"))
+		equal(k, "dispatches", []string{}, k.list(mailbox.Query{ThreadID: "waits"}))
+		k.status(mailbox.Queued, "a", "c", "d")
+		if _, err := k.store.LoadRun(k.Context(), "run-b"); !errors.Is(err, awaken.ErrNotFound) {
+			k.Errorf("the run of what was left out was recorded: %v", err)
+		}
+	}},
+	{"LeavesOutATakenID", func(k *kit) {
+		k.enqueue(dispatch("t", "a"), dispatch("t", "over"))
+		k.as(k.claimOne("a"), mailbox.Acked)
+		k.leaves([]int{0, 1, 3}, dispatch("t", "a"), dispatch("u", "over"), dispatch("u", "b"), dispatch("v", "b"))
+		equal(k, "thread", "t", k.get("over").ThreadID)
+		equal(k, "thread", "u", k.get("b").ThreadID)
+		k.status(mailbox.Acked, "a")
+	}},
+	{"LeavesOutATakenDedupeKey", func(k *kit) {
+		k.enqueue(dispatch("t", "a", dedupe("key")))
+		k.leaves([]int{0, 3}, dispatch("t", "b", dedupe("key")), dispatch("t", "c", dedupe("other")), dispatch("u", "d", dedupe("key")),
+			dispatch("u", "e", dedupe("key")), dispatch("t", "f"), dispatch("t", "g"))
+		for _, d := range k.claim(10) {
+			if d.ThreadID == "t" {
+				k.leaves([]int{0}, dispatch("t", "h", dedupe("key"))) // a claimed one is live
+				k.as(d, mailbox.Acked)
+			}
+		}
+		k.leaves([]int{}, dispatch("t", "h", dedupe("key"))) // one that is over is not
+	}},
+	{"LeavesOutATakenIdempotencyKey", func(k *kit) {
+		k.enqueue(dispatch("t", "a", idempotent("key")))
+		k.leaves([]int{0, 2}, dispatch("u", "b", idempotent("key")), dispatch("u", "c", idempotent("k2")), dispatch("v", "d", idempotent("k2")))
+		for _, d := range k.claim(10) {
+			k.as(d, mailbox.Acked)
+		}
+		k.leaves([]int{0}, dispatch("u", "e", idempotent("key"))) // as long as the dispatch is there
+		if _, err := k.store.PurgeDispatches(k.Context(), mailbox.Query{}); err != nil {
+			k.Fatal(err)
+		}
+		k.leaves([]int{}, dispatch("u", "e", idempotent("key")))
+	}},
+	{"LeavesWhatIsLeftOutAlone", func(k *kit) {
+		k.acquire("t", "r").commit(parks)
+		d := dispatch("t", "a", after(time.Minute))
+		k.leaves([]int{0}, d)
+		same(k, "dispatch", dispatch("t", "a", after(time.Minute)), d)
+	}},
+	{"KeepsACopy", func(k *kit) {
+		d := dispatch("t", "a")
+		k.enqueue(d)
+		spoil(d)
+		unspoilt(k, k.get("a"))
+	}},
+	{"LeavesARecordedRunAlone", func(k *kit) {
+		k.acquire("t", "run-a").commit(done)
+		k.enqueue(dispatch("t", "a"))
+		equal(k, "status", awaken.RunDone, k.run("run-a").Status)
+	}},
+	{"SubmittedFindsTheKey", func(k *kit) {
+		k.enqueue(dispatch("t", "a", idempotent("key")), dispatch("t", "b"))
+		find := func(key string) *mailbox.Dispatch {
+			k.Helper()
+			d, err := k.store.Submitted(k.Context(), key)
+			if err != nil {
+				k.Fatalf("submitted %q: %v", key, err)
+			}
+			return d
+		}
+		same(k, "dispatch", k.get("a"), find("key"))
+		k.as(k.claimOne("a"), mailbox.Acked)
+		same(k, "when it is over", k.get("a"), find("key"))
+		k.change("u", func(t *mailbox.Thread) {
+			t.Make, t.Put = true, []*mailbox.Dispatch{queued(t, "c", idempotent("other"))}
+		})
+		equal(k, "digest", "digest of other", find("other").Digest)
+		for _, key := range []string{"", "ghost"} {
+			if _, err := k.store.Submitted(k.Context(), key); !errors.Is(err, awaken.ErrNotFound) {
+				k.Errorf("submitted %q: error is %v, want ErrNotFound", key, err)
+			}
+		}
+	}},
+	{"KeepsUnusualIDsApart", func(k *kit) {
+		ids := []string{"a", "A", "a ", "é", "e\u0301", "日本語", "🙂", `'";--`, `\`, "%", "_", "a/b", "..", "tab\tand\nline", strings.Repeat("long", 250)}
+		for _, id := range ids {
+			k.enqueue(&mailbox.Dispatch{ID: id, ThreadID: id, RunID: id, MaxAttempts: 1, DedupeKey: id, IdempotencyKey: id, Digest: id,
+				Request: &awaken.RunRequest{AgentID: "agent", ThreadID: id}})
+		}
+		seen := map[string]bool{}
+		for _, d := range k.claim(100) {
+			if d.ThreadID != d.ID || d.RunID != d.ID || d.DedupeKey != d.ID || d.IdempotencyKey != d.ID || d.Digest != d.ID || d.Request.ThreadID != d.ID {
+				k.Errorf("got %+v", d)
+			}
+			seen[d.ID] = true
+			k.settle(mailbox.Settlement{Held: d.Held(), Status: mailbox.DeadLetter, Error: d.ID})
+		}
+		for _, id := range ids {
+			if !seen[id] {
+				k.Errorf("%q was not claimed", id)
+			}
+			if d := k.get(id); d.Status != mailbox.DeadLetter || d.LastError != id {
+				k.Errorf("got %+v", plain(d))
+			}
+			d, err := k.store.Submitted(k.Context(), id)
+			if err != nil || d.ID != id {
+				k.Errorf("submitted %q: %v", id, err)
+			}
+			equal(k, "dispatches of the thread", []string{id}, k.list(mailbox.Query{ThreadID: id}))
+			equal(k, "dispatches of the run", []string{id}, k.list(mailbox.Query{RunID: id}))
+			equal(k, "run", id, k.run(id).ThreadID)
+		}
+	}},
+	{"KeepsLargeRequests", func(k *kit) {
+		text := strings.Repeat("0123456789abcdef", 1<<16) // 1 MiB
+		k.enqueue(dispatch("t", "a", func(d *mailbox.Dispatch) { d.Request.Messages = []*llm.Message{llm.UserText(text)} }))
+		if got := k.claimOne("a").Request.Messages[0].Text(); got != text {
+			k.Errorf("got %d bytes, want %d", len(got), len(text))
+		}
+	}},
+}
+
+var runCases = []testCase{
+	{"ThatAreCreatedAreVisibleButNotOpen", func(k *kit) {
+		k.acquire("t", "before").commit(done)
+		k.enqueue(dispatch("t", "a"))
+		k.change("t", func(t *mailbox.Thread) {
+			d := queued(t, "b")
+			t.Put, t.Runs = []*mailbox.Dispatch{d}, []*awaken.Run{created(d)}
+		})
+		for _, id := range []string{"run-a", "run-b"} {
+			if r := k.run(id); r.Status != awaken.RunCreated || r.AgentID != "agent" || r.Origin != "user" || r.ThreadID != "t" {
+				k.Errorf("got %+v", r)
+			}
+		}
+		runs, err := k.store.ListRuns(k.Context(), awaken.RunQuery{ThreadID: "t", Status: awaken.RunCreated})
+		if err != nil || len(runs) != 2 || runs[0].RunID != "run-b" || runs[1].RunID != "run-a" {
+			k.Errorf("runs are %v, %v", runs, err)
+		}
+		th, err := k.store.Thread(k.Context(), "t")
+		if err != nil || th.OpenRunID != "" || th.LatestRunID != "before" {
+			k.Errorf("thread is %+v, %v", th, err)
+		}
+		if cp := k.acquire("t", "run-a").cp; cp.Run == nil || cp.Run.RunID != "before" {
+			k.Errorf("the next owner finds %+v", cp.Run)
+		}
+		if open := k.look("t").Open; open != nil {
+			k.Errorf("open is %+v", open)
+		}
+		if calls, err := k.store.Calls(k.Context(), "run-a"); err != nil || len(calls) != 0 {
+			k.Errorf("ledger is %v, %v", calls, err)
+		}
+	}},
+	{"AreTakenOverByTheFirstCommit", func(k *kit) {
+		k.enqueue(dispatch("t", "a"), dispatch("t", "b"))
+		o := k.acquire("t", "run-a")
+		if o.cp.Run != nil {
+			k.Errorf("the owner finds %+v", o.cp.Run)
+		}
+		o.commit(func(c *awaken.Commit) { c.Run.Steps = 1 })
+		th, err := k.store.Thread(k.Context(), "t")
+		if err != nil || th.OpenRunID != "run-a" || th.LatestRunID != "run-a" {
+			k.Errorf("thread is %+v, %v", th, err)
+		}
+		equal(k, "run", &o.run, k.run("run-a"))
+		equal(k, "the other", awaken.RunCreated, k.run("run-b").Status)
+		runs, err := k.store.ListRuns(k.Context(), awaken.RunQuery{ThreadID: "t"})
+		if err != nil || len(runs) != 2 || runs[0].RunID != "run-b" {
+			k.Errorf("runs are %v, %v: starting makes a run no newer", runs, err)
+		}
+		o.commit(done)
+		equal(k, "status", awaken.RunDone, k.run("run-a").Status)
+	}},
+	{"AreWrittenOnlyOverCreatedOnes", func(k *kit) {
+		k.enqueue(dispatch("t", "a"), dispatch("t", "b"), dispatch("t", "c"))
+		running := k.acquire("t", "run-a")
+		running.commit()
+		k.change("t", func(t *mailbox.Thread) {
+			for _, d := range t.Live {
+				t.Runs = append(t.Runs, ended(d))
+			}
+			fresh := dispatch("t", "d")
+			t.Runs = append(t.Runs, ended(fresh))
+		})
+		equal(k, "a run that has started", awaken.RunRunning, k.run("run-a").Status)
+		for _, id := range []string{"run-b", "run-c", "run-d"} {
+			if r := k.run(id); r.Status != awaken.RunDone || r.Termination.Type != awaken.Cancelled || r.StatusReason != "cancelled" {
+				k.Errorf("got %+v", r)
+			}
+		}
+		k.change("t", func(t *mailbox.Thread) {
+			for _, d := range t.Live {
+				t.Runs = append(t.Runs, created(d))
+			}
+		})
+		equal(k, "a run that has ended", awaken.RunDone, k.run("run-b").Status)
+		th, err := k.store.Thread(k.Context(), "t")
+		if err != nil || th.OpenRunID != "run-a" || th.LatestRunID != "run-a" {
+			k.Errorf("thread is %+v, %v", th, err)
+		}
+		if open := k.look("t").Open; open == nil || open.RunID != "run-a" {
+			k.Errorf("open is %+v", open)
+		}
+	}},
+}
+
+var threadCases = []testCase{
+	{"AreMadeOnce", func(k *kit) {
+		o := k.acquire("t", "r")
+		o.commit(done)
+		want, err := k.store.Thread(k.Context(), "t")
+		if err != nil {
+			k.Fatal(err)
+		}
+		k.Advance(time.Minute)
+		k.enqueue(dispatch("t", "a"))
+		k.change("t", func(t *mailbox.Thread) { t.Make = true })
+		got, err := k.store.Thread(k.Context(), "t")
+		if err != nil {
+			k.Fatal(err)
+		}
+		equal(k, "created_at", want.Metadata.CreatedAt, got.Metadata.CreatedAt)
+		equal(k, "latest run", "r", got.LatestRunID)
+	}},
+	{"ThatWereMadeAreListed", func(k *kit) {
+		before := k.now()
+		k.enqueue(dispatch("a", "a"))
+		k.change("b", func(t *mailbox.Thread) { t.Make = true })
+		list, err := k.store.ListThreads(k.Context(), awaken.ThreadQuery{})
+		if err != nil || len(list) != 2 {
+			k.Fatalf("%d threads, %v", len(list), err)
+		}
+		for _, t := range list {
+			between(k, "created_at", t.Metadata.CreatedAt, before, k.now())
+			between(k, "updated_at", t.Metadata.UpdatedAt, before, k.now())
+		}
+		if msgs, err := k.store.Messages(k.Context(), "b", awaken.MessageQuery{}); err != nil || len(msgs) != 0 {
+			k.Errorf("messages are %v, %v", msgs, err)
+		}
+	}},
+	{"LearnTheirParentFromTheFirstCommit", func(k *kit) {
+		k.enqueue(dispatch("t", "a"))
+		o := k.acquire("t", "run-a")
+		o.commit(func(c *awaken.Commit) { c.ParentThreadID = "parent" })
+		th, err := k.store.Thread(k.Context(), "t")
+		if err != nil || th.ParentThreadID != "parent" {
+			k.Errorf("thread is %+v, %v", th, err)
+		}
+	}},
+	{"WithLiveDispatchesAreNotDeleted", func(k *kit) {
+		e := k.editor()
+		k.enqueue(dispatch("t", "a"), dispatch("t", "b"))
+		refused := func() {
+			k.Helper()
+			for _, how := range []awaken.ChildStrategy{awaken.DetachChildren, awaken.RejectChildren, awaken.CascadeChildren} {
+				if err := e.DeleteThread(k.Context(), "t", how); !errors.Is(err, awaken.ErrConflict) {
+					k.Errorf("%q: error is %v, want ErrConflict", how, err)
+				}
+			}
+		}
+		refused()
+		k.as(k.claimOne("a"), mailbox.Acked)
+		b := k.claimOne("b")
+		refused()
+		k.as(b, mailbox.Acked)
+		if err := e.DeleteThread(k.Context(), "t", awaken.DetachChildren); err != nil {
+			k.Fatal(err)
+		}
+		equal(k, "dispatches", []string{}, k.list(mailbox.Query{}))
+		if _, err := k.store.LoadRun(k.Context(), "run-a"); !errors.Is(err, awaken.ErrNotFound) {
+			k.Errorf("the run is still there: %v", err)
+		}
+		k.enqueue(dispatch("t", "a")) // everything is as if it had never been
+		equal(k, "epoch", uint64(0), k.look("t").Epoch)
+	}},
+	{"WithLiveDescendantsAreNotDeleted", func(k *kit) {
+		e := k.editor()
+		k.acquire("t", "r").commit(done)
+		k.acquire("kid", "rk").commit(done, func(c *awaken.Commit) { c.ParentThreadID = "t" })
+		k.acquire("grandkid", "rg").commit(done, func(c *awaken.Commit) { c.ParentThreadID = "kid" })
+		k.enqueue(dispatch("grandkid", "a"))
+		if err := e.DeleteThread(k.Context(), "t", awaken.CascadeChildren); !errors.Is(err, awaken.ErrConflict) {
+			k.Errorf("error is %v, want ErrConflict", err)
+		}
+		for _, id := range []string{"t", "kid", "grandkid"} {
+			if _, err := k.store.Thread(k.Context(), id); err != nil {
+				k.Errorf("thread %s: %v", id, err)
+			}
+		}
+		k.as(k.claimOne("a"), mailbox.Acked)
+		if err := e.DeleteThread(k.Context(), "t", awaken.CascadeChildren); err != nil {
+			k.Error(err)
+		}
+		equal(k, "dispatches", []string{}, k.list(mailbox.Query{}))
+	}},
+	{"WithLiveDispatchesAreNotPruned", func(k *kit) {
+		e := k.editor()
+		k.enqueue(dispatch("a", "a"), dispatch("b", "b"), dispatch("c", "c"))
+		for _, d := range k.claim(2) {
+			k.as(d, mailbox.Acked)
+		}
+		later := time.UnixMilli(k.now()).Add(time.Hour)
+		if n, err := e.Prune(k.Context(), later); err != nil || n != 2 {
+			k.Errorf("pruned %d, %v, want 2", n, err)
+		}
+		left := k.claim(3)
+		if len(left) != 1 {
+			k.Fatalf("claimed %q", dispatchIDs(left))
+		}
+		if n, err := e.Prune(k.Context(), later); err != nil || n != 0 {
+			k.Errorf("pruned %d, %v, want none", n, err)
+		}
+		equal(k, "dispatches", dispatchIDs(left), k.list(mailbox.Query{}))
+		k.as(left[0], mailbox.Acked)
+		if n, err := e.Prune(k.Context(), later); err != nil || n != 1 {
+			k.Errorf("pruned %d, %v, want 1", n, err)
+		}
+		equal(k, "dispatches", []string{}, k.list(mailbox.Query{}))
+	}},
+}
+
+// editor returns the store's ThreadEditor.
+func (k *kit) editor() awaken.ThreadEditor {
+	e, ok := k.store.(awaken.ThreadEditor)
+	if !ok {
+		k.Skip("the store is no ThreadEditor")
+	}
+	return e
+}

@@ -1,0 +1,209 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Pending is input that no run has taken in yet: that of a run which has not started, or
+// messages on their way to the run that is going on.
+type Pending struct {
+	ID        string           `json:"pending_id"`
+	ThreadID  string           `json:"thread_id"`
+	RunID     string           `json:"run_id,omitempty"`
+	Position  int              `json:"position"` // from 1
+	Messages  []*llm.Message   `json:"messages"`
+	Revision  int              `json:"revision"`
+	Boundary  string           `json:"boundary"` // new_run, next_step or on_natural_end
+	Editable  bool             `json:"editable"` // it can be changed, withdrawn and moved
+	CreatedAt int64            `json:"created_at,omitempty"`
+	UpdatedAt int64            `json:"updated_at,omitempty"`
+	Decision  *awaken.Decision `json:"decision,omitempty"`
+}
+
+// PendingList is what is pending on a thread.
+type PendingList struct {
+	Items    []Pending `json:"items"`
+	Revision string    `json:"revision"` // changes with the items and their order
+}
+
+// Pending returns what is pending on a thread, in the order it will be taken in.
+func (t *Tenant) Pending(ctx context.Context, threadID string) (*PendingList, error) {
+	items, err := t.Store.Unread(ctx, threadID)
+	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+		return nil, err
+	}
+	list := &PendingList{Items: []Pending{}}
+	for _, it := range items {
+		p := Pending{ID: it.ID, ThreadID: threadID, RunID: it.RunID, Messages: it.Messages, Decision: it.Decision, Boundary: "next_step"}
+		if it.Boundary == awaken.OnNaturalEnd {
+			p.Boundary = string(it.Boundary)
+		}
+		list.Items = append(list.Items, p)
+	}
+	ds, err := t.Store.Dispatches(ctx, Query{ThreadID: threadID, Statuses: []Status{Queued}, Limit: 1000})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range ds {
+		if d.Request != nil {
+			list.Items = append(list.Items, Pending{ID: d.ID, ThreadID: threadID, RunID: d.RunID, Messages: d.Request.Messages, Revision: d.Revision,
+				Boundary: "new_run", Editable: true, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt})
+		}
+	}
+	for i := range list.Items {
+		list.Items[i].Position = i + 1
+	}
+	list.Revision = revision(ds)
+	return list, nil
+}
+
+// revision stands for queued input and its order.
+func revision(ds []*Dispatch) string {
+	h := fnv.New64a()
+	for i, d := range ds {
+		if d.Status == Queued && d.Request != nil {
+			fmt.Fprintf(h, "%s\x00%d\x00%d\x00", d.ID, i, d.Revision)
+		}
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// editable returns queued input that has not been taken in, at a revision.
+func (t *Thread) editable(id string, revision int) (*Dispatch, error) {
+	for _, d := range t.Live {
+		switch {
+		case d.ID != id:
+			continue
+		case d.Status != Queued || d.Request == nil || t.started(d):
+			return nil, fmt.Errorf("pending %s: %w: it is being taken in", id, awaken.ErrConflict)
+		case d.Revision != revision:
+			return nil, fmt.Errorf("pending %s: %w: revision is %d, not %d", id, awaken.ErrConflict, d.Revision, revision)
+		}
+		return edit(d), nil
+	}
+	return nil, fmt.Errorf("pending %s: %w", id, awaken.ErrNotFound)
+}
+
+// EditPending replaces the messages of queued input, unless it has changed since.
+func (t *Tenant) EditPending(ctx context.Context, threadID, id string, revision int, msgs []*llm.Message) error {
+	if err := awaken.CheckInput(msgs); err != nil {
+		return err
+	}
+	for i, m := range msgs {
+		if m.ID == "" {
+			c := *m
+			c.ID = t.box.cfg.NewID()
+			msgs[i] = &c
+		}
+	}
+	return t.changed(ctx, threadID, func(q *Thread) error {
+		d, err := q.editable(id, revision)
+		if err != nil {
+			return err
+		}
+		req := *d.Request
+		req.Messages = msgs
+		d.Request = &req
+		d.Revision++
+		q.put(d)
+		return nil
+	})
+}
+
+// RetractPending withdraws queued input, unless it has changed since. Its run ends as
+// cancelled.
+func (t *Tenant) RetractPending(ctx context.Context, threadID, id string, revision int) error {
+	return t.changed(ctx, threadID, func(q *Thread) error {
+		d, err := q.editable(id, revision)
+		if err != nil {
+			return err
+		}
+		q.end(d, Cancelled, "retracted")
+		return nil
+	})
+}
+
+// ReorderPending puts the queued input of a thread into another order, unless it has
+// changed since. All of it has to be named.
+func (t *Tenant) ReorderPending(ctx context.Context, threadID, rev string, order []string) error {
+	return t.changed(ctx, threadID, func(q *Thread) error {
+		var queued []*Dispatch
+		for _, d := range q.Live {
+			if d.Status == Queued {
+				queued = append(queued, d)
+			}
+		}
+		if have := revision(queued); have != rev {
+			return fmt.Errorf("pending input of thread %s: %w: revision is %s, not %s", threadID, awaken.ErrConflict, have, rev)
+		}
+		queued = slices.DeleteFunc(queued, func(d *Dispatch) bool { return d.Request == nil })
+		if len(order) != len(queued) {
+			return fmt.Errorf("%w: %d pending inputs are named, there are %d", awaken.ErrInvalid, len(order), len(queued))
+		}
+		for i, id := range order {
+			at := slices.IndexFunc(queued, func(d *Dispatch) bool { return d.ID == id })
+			if at < 0 || slices.Contains(order[:i], id) {
+				return fmt.Errorf("%w: pending input %q is named twice or does not exist", awaken.ErrInvalid, id)
+			}
+			// It takes the place of the one that was there: its priority and age.
+			d, place := edit(queued[at]), queued[i]
+			d.Priority, d.CreatedAt = place.Priority, q.Now+int64(i)
+			d.Revision++
+			q.put(d)
+		}
+		return nil
+	})
+}
+
+// DeadLetters lists the dispatches that were given up, newest first.
+func (t *Tenant) DeadLetters(ctx context.Context, offset, limit int) ([]*Dispatch, error) {
+	return t.Store.Dispatches(ctx, Query{Statuses: []Status{DeadLetter}, Offset: offset, Limit: limit})
+}
+
+// RetryDeadLetter submits again what a dead letter asked for, as a new run, and removes
+// the dead letter.
+func (t *Tenant) RetryDeadLetter(ctx context.Context, id string) (*Receipt, error) {
+	d, err := t.Store.Dispatch(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case d.Status != DeadLetter:
+		return nil, fmt.Errorf("dispatch %s: %w: it is %s, not a dead letter", id, awaken.ErrConflict, d.Status)
+	case d.Request == nil:
+		return nil, fmt.Errorf("dispatch %s: %w: it went on with run %s, which has ended", id, awaken.ErrConflict, d.RunID)
+	}
+	req := *d.Request
+	req.RunID, req.DispatchID = "", ""
+	// The key makes sure that two who retry at once start one run.
+	r, err := t.Submit(ctx, Submission{Request: req, Priority: &d.Priority, IdempotencyKey: "retry:" + id})
+	if err != nil {
+		return nil, err
+	}
+	return r, t.DropDeadLetter(ctx, id)
+}
+
+// DropDeadLetter removes a dead letter.
+func (t *Tenant) DropDeadLetter(ctx context.Context, id string) error {
+	d, err := t.Store.Dispatch(ctx, id)
+	if err != nil {
+		return err
+	}
+	if d.Status != DeadLetter {
+		return fmt.Errorf("dispatch %s: %w: it is %s, not a dead letter", id, awaken.ErrConflict, d.Status)
+	}
+	_, err = t.Store.PurgeDispatches(ctx, Query{RunID: d.RunID, Statuses: []Status{DeadLetter}})
+	return err
+}
+
+// PurgeDeadLetters removes all dead letters, and returns how many.
+func (t *Tenant) PurgeDeadLetters(ctx context.Context) (int, error) {
+	return t.Store.PurgeDispatches(ctx, Query{Statuses: []Status{DeadLetter}})
+}

@@ -1,0 +1,147 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// access is who may use a route.
+type access uint8
+
+const (
+	everyone access = iota
+	readers
+	runners
+	admins
+)
+
+func (a access) String() string { return [...]string{"everyone", "read", "run", "admin"}[a] }
+
+// authenticate finds out who asks, and whether they may.
+func (s *Server) authenticate(r *http.Request, need access) (*Key, error) {
+	headers := r.Header.Values("Authorization")
+	if len(headers) == 0 {
+		if need == everyone || need != admins && *s.cfg.Open {
+			return nil, nil
+		}
+		return nil, unauthorized("authentication required")
+	}
+	if len(headers) > 1 {
+		return nil, unauthorized("multiple Authorization headers are not allowed")
+	}
+	scheme, secret, ok := strings.Cut(headers[0], " ")
+	switch {
+	case !ok || secret == "":
+		return nil, unauthorized("invalid Authorization header")
+	case !strings.EqualFold(scheme, "Bearer"):
+		return nil, unauthorized("Authorization header must use Bearer authentication")
+	case s.cfg.Keys == nil:
+		return nil, unauthorized("authentication is not configured")
+	}
+	key, err := s.cfg.Keys.find(r.Context(), secret)
+	if err != nil {
+		return nil, err
+	}
+	if key == nil {
+		return nil, unauthorized("invalid bearer token")
+	}
+	if need != everyone && !key.Kind.allows(need) {
+		return nil, fail(http.StatusForbidden, "forbidden", fmt.Sprintf("this needs a key of kind %s, and this one is of kind %s", need, key.Kind))
+	}
+	return key, nil
+}
+
+func unauthorized(message string) *Failure {
+	return fail(http.StatusUnauthorized, "unauthorized", message)
+}
+
+// checkHost refuses requests under a name that is not the server's. A page in a browser
+// could otherwise reach a server on this machine by a name that resolves to it.
+func (s *Server) checkHost(r *http.Request) error {
+	if !*s.cfg.Open {
+		return nil // whoever has a key may call it what they like
+	}
+	host := hostOf(r.Host)
+	if isLocalHost(host) || slices.Contains(s.cfg.Hosts, host) || slices.Contains(s.cfg.Hosts, r.Host) {
+		return nil
+	}
+	return fail(http.StatusForbidden, "forbidden_host", fmt.Sprintf("host %q is not known here", r.Host))
+}
+
+func hostOf(hostport string) string {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = hostport
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(host), "["), "]")
+}
+
+// allowOrigin reports whether a page may use the server.
+func (s *Server) allowOrigin(origin string) bool {
+	if slices.Contains(s.cfg.Origins, origin) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && *s.cfg.Open && (u.Scheme == "http" || u.Scheme == "https") && isLocalHost(hostOf(u.Host))
+}
+
+// checkOrigin refuses requests that a page of somebody else makes a browser send.
+func (s *Server) checkOrigin(r *http.Request) error {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && r.Method != http.MethodGet && r.Method != http.MethodHead {
+			return fail(http.StatusForbidden, "forbidden_origin", "requests from pages of other sites are not allowed")
+		}
+		return nil
+	}
+	if len(r.Header.Values("Origin")) > 1 {
+		return fail(http.StatusForbidden, "forbidden_origin", "multiple Origin headers are not allowed")
+	}
+	if s.allowOrigin(origin) {
+		return nil
+	}
+	if u, err := url.Parse(origin); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) {
+		return nil // a page of this server
+	}
+	return fail(http.StatusForbidden, "forbidden_origin", fmt.Sprintf("pages of %q may not use this server", origin))
+}
+
+// rates limit how often a key is used.
+type rates struct {
+	perSecond float64
+	burst     int
+
+	mu   sync.Mutex
+	keys map[string]*rate.Limiter
+}
+
+// take counts a request, or says how long to wait.
+func (l *rates) take(id string) (time.Duration, bool) {
+	if l.perSecond <= 0 {
+		return 0, true
+	}
+	l.mu.Lock()
+	lim := l.keys[id]
+	if lim == nil {
+		if len(l.keys) >= 100_000 {
+			clear(l.keys)
+		}
+		lim = rate.NewLimiter(rate.Limit(l.perSecond), l.burst)
+		l.keys[id] = lim
+	}
+	l.mu.Unlock()
+	r := lim.Reserve()
+	if wait := r.Delay(); wait > 0 {
+		r.Cancel()
+		return wait, false
+	}
+	return 0, true
+}

@@ -1,0 +1,156 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// Config is what a Server is made of. Mailbox is needed; everything else has a useful
+// zero value.
+type Config struct {
+	Mailbox *mailbox.Mailbox
+	// ManualMailbox leaves it to the caller to let the mailbox work. Otherwise Run does.
+	ManualMailbox bool
+
+	Address string // where Run listens; default 127.0.0.1:3000
+	// DebugAddress is where Run serves profiles, for this machine only. "" serves none.
+	DebugAddress string
+	// Keys are who may do what. Nil means that nobody has a key.
+	Keys *Keys
+	// Open lets everyone use the routes that run agents, without a key. Nil does so if
+	// Address is on this machine.
+	Open *bool
+	// Hosts are the names under which the server may be asked for, beside its address.
+	// Requests for another name are refused if Open, so that no page in a browser can reach
+	// it by a name of its own.
+	Hosts []string
+	// Origins are the pages that may use the server from a browser. Pages on this machine
+	// may if Open.
+	Origins []string
+
+	Limits  Limits
+	Metrics *Metrics // nil counts for this server alone
+	Version string
+
+	Logger *slog.Logger // nil discards
+	NewID  func() string
+	// Handlers adds routes of other packages, each under its pattern.
+	Handlers map[string]http.Handler
+}
+
+// Limits bound what clients can cost. A zero field has its default; a negative one means
+// no limit.
+type Limits struct {
+	Body           int64         // bytes of a request; default 20 MiB
+	Depth          int           // nesting of JSON; default 64
+	HeaderBytes    int           // default 64 KiB
+	Requests       int           // at the same time, streams not counted; default 100
+	Streams        int           // open at the same time; default 20,000
+	RequestTime    time.Duration // of a request that is not a stream; default 1 minute
+	WaitTime       time.Duration // of a request that waits for its run; default 10 minutes
+	HeaderTime     time.Duration // to send the headers; default 10 seconds
+	IdleTime       time.Duration // of a connection between requests; default 2 minutes
+	StreamWrite    time.Duration // to take what is flushed to a stream; default 10 seconds
+	Heartbeat      time.Duration // of a stream on which nothing happens; default 15 seconds
+	KeyRate        float64       // requests per second and key; default no limit
+	KeyBurst       int           // default 2 seconds' worth
+	ShutdownTime   time.Duration // default 30 seconds
+	MessagesPerRun int           // default 1,000
+}
+
+func (l *Limits) setDefaults() {
+	def := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	dur := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	if l.Body == 0 {
+		l.Body = 20 << 20
+	}
+	def(&l.Depth, 64)
+	def(&l.HeaderBytes, 64<<10)
+	def(&l.Requests, 100)
+	def(&l.Streams, 20_000)
+	def(&l.MessagesPerRun, 1000)
+	dur(&l.RequestTime, time.Minute)
+	dur(&l.WaitTime, 10*time.Minute)
+	dur(&l.HeaderTime, 10*time.Second)
+	dur(&l.IdleTime, 2*time.Minute)
+	dur(&l.StreamWrite, 10*time.Second)
+	dur(&l.Heartbeat, 15*time.Second)
+	dur(&l.ShutdownTime, 30*time.Second)
+	if l.KeyBurst == 0 {
+		l.KeyBurst = max(1, int(2*l.KeyRate))
+	}
+}
+
+// withDefaults fills in what was left out, and says what is wrong with the rest.
+func (c Config) withDefaults() (Config, error) {
+	if c.Mailbox == nil {
+		return c, errors.New("server: Mailbox is needed")
+	}
+	if c.Address == "" {
+		c.Address = "127.0.0.1:3000"
+	}
+	local, err := isLocal(c.Address)
+	if err != nil {
+		return c, fmt.Errorf("server: address is %q, want host:port: %w", c.Address, err)
+	}
+	if c.Open == nil {
+		c.Open = &local
+	}
+	if !local && (*c.Open || c.Keys == nil) {
+		return c, fmt.Errorf("server: address %s can be reached from other machines: keys are needed, and open access is not possible", c.Address)
+	}
+	if c.DebugAddress != "" {
+		if local, err := isLocal(c.DebugAddress); err != nil || !local {
+			return c, fmt.Errorf("server: debug address is %q, want an address of this machine such as 127.0.0.1:6060", c.DebugAddress)
+		}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.NewID == nil {
+		c.NewID = ids.New
+	}
+	if c.Metrics == nil {
+		c.Metrics = NewMetrics()
+	}
+	if c.Version == "" {
+		c.Version = "dev"
+	}
+	c.Hosts, c.Origins = slices.Clone(c.Hosts), slices.Clone(c.Origins)
+	c.Limits.setDefaults()
+	return c, nil
+}
+
+// isLocal reports whether only this machine can reach an address.
+func isLocal(address string) (bool, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false, err
+	}
+	return isLocalHost(host), nil
+}
+
+func isLocalHost(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}

@@ -1,0 +1,98 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Failure is an error that a client sees as it is.
+type Failure struct {
+	Status  int
+	Code    string
+	Message string
+	// RetryAfter tells the client when to come again.
+	RetryAfter time.Duration
+}
+
+func (f *Failure) Error() string { return f.Message }
+
+// errorBody is the body of every error.
+type errorBody struct {
+	Error string `json:"error"`
+	Code  string `json:"code"`
+}
+
+func fail(status int, code, message string) *Failure {
+	return &Failure{Status: status, Code: code, Message: message}
+}
+
+func badRequest(message string) *Failure {
+	return fail(http.StatusBadRequest, "invalid_request", message)
+}
+
+func notFound(what, id string) *Failure {
+	return fail(http.StatusNotFound, "not_found", what+" not found: "+id)
+}
+
+// failureOf is what a client is told about an error. What it is not told is logged.
+func failureOf(err error) *Failure {
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return f
+	}
+	if f, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return fail(http.StatusRequestEntityTooLarge, "too_large", "the body has more than "+strconv.FormatInt(f.Limit, 10)+" bytes")
+	}
+	if _, ok := errors.AsType[*awaken.ConfigError](err); ok {
+		return badRequest(err.Error())
+	}
+	for _, m := range [...]struct {
+		target error
+		status int
+		code   string
+	}{
+		{awaken.ErrDecided, http.StatusConflict, "already_decided"},
+		{awaken.ErrExpired, http.StatusConflict, "expired"},
+		{awaken.ErrInvalid, http.StatusBadRequest, "invalid_request"},
+		{awaken.ErrNotFound, http.StatusNotFound, "not_found"},
+		{awaken.ErrBusy, http.StatusConflict, "busy"},
+		{awaken.ErrConflict, http.StatusConflict, "conflict"},
+		{context.DeadlineExceeded, http.StatusServiceUnavailable, "timeout"},
+	} {
+		if errors.Is(err, m.target) {
+			f := fail(m.status, m.code, plain(err.Error()))
+			if m.status == http.StatusServiceUnavailable {
+				f.Message, f.RetryAfter = "the request took too long", time.Second
+			}
+			return f
+		}
+	}
+	return fail(http.StatusInternalServerError, "internal", "internal error")
+}
+
+// plain makes one line of a message, however many errors were joined into it.
+func plain(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
+
+// writeFailure answers with an error.
+func writeFailure(w http.ResponseWriter, f *Failure) {
+	body, err := json.Marshal(errorBody{f.Message, f.Code})
+	if err != nil {
+		body = []byte(`{"error":"internal error","code":"internal"}`)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	if f.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(max(1, int(f.RetryAfter.Seconds()))))
+	}
+	if f.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="awaken"`)
+	}
+	w.WriteHeader(f.Status)
+	_, _ = w.Write(append(body, '\n'))
+}

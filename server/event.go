@@ -1,0 +1,211 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/sse"
+)
+
+// canonicalEvent is an event with all that is known about it.
+type canonicalEvent struct {
+	EventID        string          `json:"event_id"`
+	Scopes         []eventScope    `json:"scopes"`
+	CursorsByScope []scopeCursor   `json:"cursors_by_scope"`
+	EventKind      string          `json:"event_kind"`
+	Payload        json.RawMessage `json:"payload"`
+	ThreadID       string          `json:"thread_id"`
+	RunID          string          `json:"run_id,omitempty"`
+	Origin         string          `json:"origin"`
+	Visibility     string          `json:"visibility"`
+	SchemaVersion  int             `json:"schema_version"`
+	CreatedAt      int64           `json:"created_at"` // unix ms
+}
+
+type eventScope struct {
+	ScopeType string `json:"scope_type"` // thread or run
+	ThreadID  string `json:"thread_id,omitempty"`
+	RunID     string `json:"run_id,omitempty"`
+}
+
+type scopeCursor struct {
+	Scope  eventScope `json:"scope"`
+	Cursor string     `json:"cursor"`
+}
+
+// kind is what an event is called in the log.
+func kind(ev awaken.Event) string {
+	switch ev := ev.(type) {
+	case *awaken.RunStart:
+		if ev.Identity != nil && ev.Identity.Mode == "resume" {
+			return "RunResumed"
+		}
+		return "RunStarted"
+	case *awaken.RunFinish:
+		switch ev.Termination.Type {
+		case awaken.Suspended:
+			return "RunSuspended"
+		case awaken.Cancelled:
+			return "RunCancelled"
+		case awaken.Failed:
+			return "RunErrored"
+		case awaken.NaturalEnd:
+			return "RunFinished"
+		}
+		return "RunTerminated"
+	case *awaken.TextDelta:
+		return "TextDeltaObserved"
+	case *awaken.ReasoningDelta:
+		return "ReasoningDeltaObserved"
+	case *awaken.ReasoningEncryptedValue:
+		return "ReasoningEncryptedValueObserved"
+	case *awaken.ToolCallStart:
+		return "ToolCallStarted"
+	case *awaken.ToolCallDelta:
+		return "ToolCallDeltaObserved"
+	case *awaken.ToolCallReady:
+		return "ToolCallReady"
+	case *awaken.ToolCallDone:
+		if ev.Outcome == awaken.CallSuspended {
+			return "ToolCallSuspended"
+		}
+		return "ToolCallDone"
+	case *awaken.ToolCallStreamDelta:
+		return "ToolCallStreamDeltaObserved"
+	case *awaken.ToolCallResumed:
+		return "ToolCallResumed"
+	case *awaken.ToolCallCancel:
+		return "ToolCallCancelled"
+	case *awaken.StreamReset:
+		return "StreamReset"
+	case *awaken.StepStart:
+		return "StepStarted"
+	case *awaken.StepEnd:
+		return "StepEnded"
+	case *awaken.InferenceComplete:
+		return "InferenceComplete"
+	case *awaken.MessagesSnapshot:
+		return "MessagesSnapshotObserved"
+	case *awaken.ActivitySnapshot:
+		return "ActivitySnapshotObserved"
+	case *awaken.ActivityDelta:
+		return "ActivityDeltaObserved"
+	case *awaken.StateSnapshot:
+		return "StateSnapshotObserved"
+	case *awaken.StateDelta:
+		return "StateDeltaObserved"
+	}
+	return "ErrorRecorded"
+}
+
+func canonical(threadID string, e *awaken.Entry) (*canonicalEvent, error) {
+	payload, err := awaken.MarshalEvent(e.Event)
+	if err != nil {
+		return nil, err
+	}
+	at := e.Cursor.String()
+	ofThread, ofRun := eventScope{ScopeType: "thread", ThreadID: threadID}, eventScope{ScopeType: "run", RunID: e.RunID}
+	return &canonicalEvent{EventID: "evt_" + threadID + "_" + at, Scopes: []eventScope{ofThread, ofRun},
+		CursorsByScope: []scopeCursor{{ofThread, at}, {ofRun, at}}, EventKind: kind(e.Event), Payload: payload, ThreadID: threadID, RunID: e.RunID,
+		Origin: "runtime", Visibility: "public", SchemaVersion: 1, CreatedAt: e.Time}, nil
+}
+
+type eventList struct {
+	Items      []*canonicalEvent `json:"items"`
+	NextCursor string            `json:"next_cursor,omitempty"`
+	HasMore    bool              `json:"has_more"`
+}
+
+// scope is the thread, and the run if it is one, whose events are asked for.
+func (c *call) scope() (*awaken.Thread, string, error) {
+	if c.path("run_id") == "" {
+		t, err := c.thread()
+		return t, "", err
+	}
+	run, err := c.run()
+	if err != nil {
+		return nil, "", err
+	}
+	t, err := c.tenant.Store.Thread(c.ctx, run.ThreadID)
+	return t, run.RunID, err
+}
+
+// cursor reads where a client wants to go on: a parameter, or the header a browser
+// sends. Without one it is def.
+func (c *call) cursor(t *awaken.Thread, def awaken.Cursor) (awaken.Cursor, error) {
+	text := c.value("cursor")
+	if text == "" {
+		text = c.r.Header.Get("Last-Event-ID")
+	}
+	if text == "" {
+		return def, nil
+	}
+	at, err := awaken.ParseCursor(text)
+	if err != nil {
+		return at, badRequest(fmt.Sprintf("invalid cursor: %q", text))
+	}
+	if at.Epoch > t.End.Epoch {
+		return at, fail(410, "cursor_expired", fmt.Sprintf("cursor %s is not of this log, which ends at %s", at, t.End))
+	}
+	return at, nil
+}
+
+func (c *call) listEvents() error {
+	limit, err := c.number("limit", 50, 1, 200)
+	if err != nil {
+		return err
+	}
+	t, runID, err := c.scope()
+	if err != nil {
+		return err
+	}
+	after, err := c.cursor(t, awaken.Cursor{})
+	if err != nil {
+		return err
+	}
+	out := eventList{Items: []*canonicalEvent{}}
+	for e, err := range c.tenant.Log.Tail(c.ctx, t.ID, after, eventlog.Follow{RunID: runID, Committed: true}) {
+		if err != nil {
+			return err
+		}
+		if len(out.Items) == limit {
+			out.HasMore = true
+			break
+		}
+		ev, err := canonical(t.ID, &e)
+		if err != nil {
+			return err
+		}
+		out.Items = append(out.Items, ev)
+		out.NextCursor = e.Cursor.String()
+	}
+	return c.reply(200, out)
+}
+
+func (c *call) streamEvents() error {
+	t, runID, err := c.scope()
+	if err != nil {
+		return err
+	}
+	after, err := c.cursor(t, t.End)
+	if err != nil {
+		return err
+	}
+	frames := func(buf []byte, e *awaken.Entry) ([]byte, error) {
+		ev, err := canonical(t.ID, e)
+		if err != nil {
+			return nil, err
+		}
+		data, err := json.Marshal(ev)
+		if err != nil {
+			return nil, err
+		}
+		return sse.AppendFrame(buf, e.Cursor.String(), "", data), nil
+	}
+	if runID != "" {
+		return c.streamRun(t.ID, runID, after, frames)
+	}
+	return c.streamThread(t.ID, after, frames)
+}

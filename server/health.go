@@ -1,0 +1,61 @@
+package server
+
+import (
+	"context"
+	"time"
+)
+
+type healthBody struct {
+	Status     string            `json:"status"` // healthy or unhealthy
+	Components map[string]string `json:"components"`
+}
+
+func (c *call) health() error {
+	ctx, cancel := context.WithTimeout(c.ctx, 5*time.Second)
+	defer cancel()
+	out := healthBody{Status: "healthy", Components: map[string]string{"store": "ok", "runtime": "ok"}}
+	status := 200
+	if err := c.probeStore(ctx); err != nil {
+		out.Status, out.Components["store"], status = "unhealthy", "error", 503
+		if ctx.Err() != nil {
+			out.Components["store"] = "timeout"
+		}
+		c.srv.cfg.Logger.Warn("the store is not healthy", "error", err)
+	}
+	if c.srv.serving.Err() != nil {
+		out.Status, out.Components["runtime"], status = "unhealthy", "stopping", 503
+	}
+	return c.reply(status, out)
+}
+
+func (c *call) alive() error { return c.reply(200, nil) }
+
+func (c *call) showMetrics() error {
+	c.srv.cfg.Metrics.handler().ServeHTTP(c.w, c.r)
+	return nil
+}
+
+type systemInfo struct {
+	Version             string  `json:"version"`
+	ScopeID             string  `json:"scope_id"`
+	UptimeSeconds       float64 `json:"uptime_seconds"`
+	ConfigStoreEnabled  bool    `json:"config_store_enabled"`
+	AuditLogEnabled     bool    `json:"audit_log_enabled"`
+	RuntimeStatsEnabled bool    `json:"runtime_stats_enabled"`
+}
+
+func (c *call) systemInfo() error {
+	scope := "default"
+	if c.key != nil && c.key.Tenant != "" {
+		scope = c.key.Tenant
+	}
+	return c.reply(200, systemInfo{Version: c.srv.cfg.Version, ScopeID: scope, UptimeSeconds: time.Since(c.srv.started).Seconds()})
+}
+
+type moduleList struct {
+	Modules []string `json:"modules"`
+}
+
+func (c *call) systemModules() error {
+	return c.reply(200, moduleList{[]string{"run", "admin", "events", "protocol"}})
+}

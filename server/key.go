@@ -1,0 +1,284 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/profile"
+)
+
+// Kind is what a key allows.
+type Kind string
+
+const (
+	ReadKey  Kind = "read"  // look at threads, runs and events
+	RunKey   Kind = "run"   // and run agents, decide, cancel
+	AdminKey Kind = "admin" // and everything else
+)
+
+// allows reports whether a key of kind k may use what needs access a.
+func (k Kind) allows(a access) bool {
+	switch a {
+	case readers:
+		return k == ReadKey || k == RunKey || k == AdminKey
+	case runners:
+		return k == RunKey || k == AdminKey
+	}
+	return k == AdminKey
+}
+
+// Key is who may do what. Its secret is not kept, only a hash of it.
+type Key struct {
+	ID        string `json:"id"`
+	Kind      Kind   `json:"kind"`
+	Tenant    string `json:"tenant"`
+	Label     string `json:"label,omitempty"`
+	CreatedAt int64  `json:"created_at"`      // unix ms
+	Fixed     bool   `json:"fixed,omitempty"` // from the configuration; it cannot be revoked here
+}
+
+// Keys are the keys that a server knows: those in its store, and fixed ones.
+type Keys struct {
+	store profile.Store // may be nil
+	now   func() time.Time
+
+	mu    sync.Mutex
+	fixed []hashed
+	seen  map[string]seen // hash -> what the store said, for a little while
+}
+
+type hashed struct {
+	hash string
+	key  Key
+}
+
+type seen struct {
+	key   *Key // nil: there is none
+	until time.Time
+}
+
+// keysNamespace is where keys are in the store: one entry for each, under its hash.
+const keysNamespace = "server.keys"
+
+// seenFor is how long a key that was revoked by another process may still work.
+const seenFor = 5 * time.Second
+
+// NewKeys returns the keys in store, which holds nothing else of a tenant's. It may be
+// nil for a server with fixed keys only.
+func NewKeys(store profile.Store) *Keys {
+	return &Keys{store: store, now: time.Now, seen: map[string]seen{}}
+}
+
+// Fix adds a key that is not in the store.
+func (k *Keys) Fix(secret string, key Key) error {
+	if len(secret) < 8 {
+		return errors.New("a key must have 8 characters or more")
+	}
+	if err := key.check(); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key.Fixed = true
+	k.fixed = append(k.fixed, hashed{hash(secret), key})
+	return nil
+}
+
+func (key *Key) check() error {
+	if !slices.Contains([]Kind{ReadKey, RunKey, AdminKey}, key.Kind) {
+		return fmt.Errorf("%w: kind is %q, want admin, run or read", awaken.ErrInvalid, key.Kind)
+	}
+	if len(key.Label) > 200 || len(key.Tenant) > 200 {
+		return fmt.Errorf("%w: label and tenant must not have more than 200 bytes", awaken.ErrInvalid)
+	}
+	return nil
+}
+
+// Make makes a key and returns its secret, which nobody can find out again.
+func (k *Keys) Make(ctx context.Context, key Key) (*Key, awaken.Secret, error) {
+	if err := key.check(); err != nil {
+		return nil, awaken.Secret{}, err
+	}
+	if k.store == nil {
+		return nil, awaken.Secret{}, fmt.Errorf("%w: there is no store for keys", awaken.ErrInvalid)
+	}
+	var random [32]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return nil, awaken.Secret{}, err
+	}
+	secret := "ak_" + string(key.Kind) + "_" + base64.RawURLEncoding.EncodeToString(random[:])
+	key.ID, key.CreatedAt, key.Fixed = "key_"+ids.New(), k.now().UnixMilli(), false
+	data, err := json.Marshal(key)
+	if err != nil {
+		return nil, awaken.Secret{}, err
+	}
+	if err := k.store.Set(ctx, keysNamespace, hash(secret), data); err != nil {
+		return nil, awaken.Secret{}, err
+	}
+	return &key, awaken.NewSecret(secret), nil
+}
+
+// List returns the keys, oldest first.
+func (k *Keys) List(ctx context.Context) ([]Key, error) {
+	list, err := k.stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []Key{}
+	for _, h := range list {
+		out = append(out, h.key)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, h := range k.fixed {
+		out = append(out, h.key)
+	}
+	slices.SortStableFunc(out, func(a, b Key) int { return strings.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+func (k *Keys) stored(ctx context.Context) ([]hashed, error) {
+	if k.store == nil {
+		return nil, nil
+	}
+	entries, err := k.store.List(ctx, keysNamespace)
+	if err != nil {
+		return nil, err
+	}
+	var out []hashed
+	for _, e := range entries {
+		var key Key
+		if err := json.Unmarshal(e.Value, &key); err != nil {
+			return nil, fmt.Errorf("key: %w", err)
+		}
+		out = append(out, hashed{e.Key, key})
+	}
+	return out, nil
+}
+
+// Revoke makes a key useless: at once here, and within five seconds in other processes.
+func (k *Keys) Revoke(ctx context.Context, id string) error {
+	list, err := k.stored(ctx)
+	if err != nil {
+		return err
+	}
+	for _, h := range list {
+		if h.key.ID == id {
+			if err := k.store.Delete(ctx, keysNamespace, h.hash); err != nil {
+				return err
+			}
+			k.mu.Lock()
+			delete(k.seen, h.hash)
+			k.mu.Unlock()
+			return nil
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if slices.ContainsFunc(k.fixed, func(h hashed) bool { return h.key.ID == id }) {
+		return fmt.Errorf("key %s: %w: it is in the configuration, remove it there", id, awaken.ErrConflict)
+	}
+	return fmt.Errorf("key %s: %w", id, awaken.ErrNotFound)
+}
+
+// find returns the key of a secret, or nil.
+func (k *Keys) find(ctx context.Context, secret string) (*Key, error) {
+	h := hash(secret)
+	k.mu.Lock()
+	var found *Key
+	for i := range k.fixed { // all of them, so that time tells nothing
+		if subtle.ConstantTimeCompare([]byte(k.fixed[i].hash), []byte(h)) == 1 {
+			found = &k.fixed[i].key
+		}
+	}
+	known, ok := k.seen[h]
+	k.mu.Unlock()
+	now := k.now()
+	switch {
+	case found != nil:
+		return found, nil
+	case ok && now.Before(known.until):
+		return known.key, nil
+	case k.store == nil:
+		return nil, nil
+	}
+	e, err := k.store.Get(ctx, keysNamespace, h)
+	if err != nil {
+		return nil, err
+	}
+	var key *Key
+	if e != nil && subtle.ConstantTimeCompare([]byte(e.Key), []byte(h)) == 1 {
+		if err := json.Unmarshal(e.Value, &key); err != nil {
+			return nil, fmt.Errorf("key: %w", err)
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.seen) >= 10_000 {
+		clear(k.seen)
+	}
+	k.seen[h] = seen{key, now.Add(seenFor)}
+	return key, nil
+}
+
+func hash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// The routes.
+
+type keyBody struct {
+	Kind   Kind   `json:"kind"`
+	Tenant string `json:"tenant,omitempty"`
+	Label  string `json:"label,omitempty"`
+}
+
+type keyMade struct {
+	Key
+	Secret string `json:"secret"`
+}
+
+type keyList struct {
+	Items []Key `json:"items"`
+}
+
+func (c *call) listKeys() error {
+	keys, err := c.srv.cfg.Keys.List(c.ctx)
+	if err != nil {
+		return err
+	}
+	return c.reply(200, keyList{keys})
+}
+
+func (c *call) makeKey() error {
+	var body keyBody
+	if err := c.decode(&body); err != nil {
+		return err
+	}
+	key, secret, err := c.srv.cfg.Keys.Make(c.ctx, Key{Kind: body.Kind, Tenant: body.Tenant, Label: body.Label})
+	if err != nil {
+		return err
+	}
+	return c.reply(201, keyMade{*key, secret.Expose()})
+}
+
+func (c *call) revokeKey() error {
+	if err := c.srv.cfg.Keys.Revoke(c.ctx, c.path("id")); err != nil {
+		return err
+	}
+	return c.reply(204, nil)
+}

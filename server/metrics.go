@@ -1,0 +1,202 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// Metrics counts what a server and its mailbox do, for /metrics. It is a
+// [mailbox.Observer], and its Sink belongs into [mailbox.Config].
+type Metrics struct {
+	registry *prometheus.Registry
+
+	inFlight    prometheus.Gauge
+	requests    *prometheus.CounterVec
+	requestTime *prometheus.HistogramVec
+	streams     prometheus.Gauge
+	cutOff      prometheus.Counter
+
+	active        prometheus.Gauge
+	operations    *prometheus.CounterVec
+	operationTime *prometheus.HistogramVec
+	eligible      prometheus.Histogram
+	runtime       *prometheus.HistogramVec
+	dead          prometheus.Counter
+
+	runs         *prometheus.CounterVec
+	runTime      *prometheus.HistogramVec
+	inferences   *prometheus.CounterVec
+	inferTime    *prometheus.HistogramVec
+	tokens       *prometheus.CounterVec
+	toolCalls    *prometheus.CounterVec
+	suspensions  *prometheus.CounterVec
+	errorsByKind *prometheus.CounterVec
+}
+
+var _ mailbox.Observer = (*Metrics)(nil)
+
+// seconds are the bounds of histograms: from what a queue takes to what a model takes.
+var seconds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
+
+// NewMetrics returns metrics that have counted nothing.
+func NewMetrics() *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	gauge := func(name, help string) prometheus.Gauge {
+		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "awaken_" + name, Help: help})
+		m.registry.MustRegister(g)
+		return g
+	}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "awaken_" + name, Help: help}, labels)
+		m.registry.MustRegister(c)
+		return c
+	}
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "awaken_" + name, Help: help, Buckets: seconds}, labels)
+		m.registry.MustRegister(h)
+		return h
+	}
+	m.inFlight = gauge("http_requests_in_flight", "Requests being answered, streams included.")
+	m.requests = counter("http_requests_total", "Requests answered.", "method", "route", "status")
+	m.requestTime = histogram("http_request_duration_seconds", "Time to answer a request.", "method", "route", "status")
+	m.streams = gauge("sse_connections", "Open event streams.")
+	m.cutOff = counter("sse_cut_off_total", "Streams ended because the client did not read.").WithLabelValues()
+	m.active = gauge("active_runs", "Dispatches this process works on.")
+	m.operations = counter("mailbox_operations_total", "Operations of the queue.", "operation", "result")
+	m.operationTime = histogram("mailbox_operation_duration_seconds", "Time of an operation of the queue.", "operation", "result")
+	m.eligible = histogram("mailbox_dispatch_eligible_to_start_seconds", "Time from when a dispatch could be claimed to when it was.").WithLabelValues().(prometheus.Histogram)
+	m.runtime = histogram("mailbox_dispatch_runtime_seconds", "Time a worker had a dispatch.", "outcome")
+	m.dead = counter("mailbox_dead_letters_total", "Dispatches given up.").WithLabelValues()
+	m.runs = counter("runs_total", "Runs ended or suspended.", "outcome")
+	m.runTime = histogram("run_duration_seconds", "Time of an activation.", "outcome")
+	m.inferences = counter("inference_requests_total", "Model calls that were answered.", "model")
+	m.inferTime = histogram("inference_duration_seconds", "Time of a model call.", "model")
+	m.tokens = counter("inference_tokens_total", "Tokens.", "model", "type")
+	m.toolCalls = counter("tool_calls_total", "Tool calls.", "tool", "status")
+	m.suspensions = counter("agent_suspensions_total", "Calls that began to wait for people.", "action", "resume_mode")
+	m.errorsByKind = counter("errors_total", "Runs that failed, by kind of error.", "class")
+	return m
+}
+
+// Depths makes /metrics show how many dispatches there are of each status. They are
+// counted when the page is asked for.
+func (m *Metrics) Depths(q mailbox.Queue) {
+	m.registry.MustRegister(depths{q})
+}
+
+type depths struct{ queue mailbox.Queue }
+
+var (
+	depthDesc = prometheus.NewDesc("awaken_mailbox_dispatch_depth", "Dispatches, by status.", []string{"status"}, nil)
+	queueDesc = prometheus.NewDesc("awaken_mailbox_queue_depth", "Dispatches that wait for a worker.", nil, nil)
+)
+
+func (d depths) Describe(c chan<- *prometheus.Desc) { c <- depthDesc; c <- queueDesc }
+
+func (d depths) Collect(c chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	counts, err := d.queue.Counts(ctx)
+	if err != nil {
+		c <- prometheus.NewInvalidMetric(depthDesc, err)
+		return
+	}
+	for _, s := range mailbox.Statuses {
+		c <- prometheus.MustNewConstMetric(depthDesc, prometheus.GaugeValue, float64(counts[s]), string(s))
+	}
+	c <- prometheus.MustNewConstMetric(queueDesc, prometheus.GaugeValue, float64(counts[mailbox.Queued]))
+}
+
+func (m *Metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+}
+
+func (m *Metrics) request(method, route string, status int, took time.Duration) {
+	if route == "" || route == "/" {
+		route = "unknown"
+	}
+	switch method {
+	case "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS":
+	default:
+		method = "other" // clients must not make up labels
+	}
+	code := strconv.Itoa(status)
+	m.requests.WithLabelValues(method, route, code).Inc()
+	m.requestTime.WithLabelValues(method, route, code).Observe(took.Seconds())
+}
+
+// Claimed is for [mailbox.Observer].
+func (m *Metrics) Claimed(_ *mailbox.Dispatch, waited time.Duration) {
+	m.active.Inc()
+	m.eligible.Observe(waited.Seconds())
+}
+
+// Settled is for [mailbox.Observer].
+func (m *Metrics) Settled(_ *mailbox.Dispatch, status mailbox.Status, took time.Duration) {
+	m.active.Dec()
+	if status == "" {
+		status = "lost"
+	}
+	if status == mailbox.DeadLetter {
+		m.dead.Inc()
+	}
+	m.runtime.WithLabelValues(string(status)).Observe(took.Seconds())
+}
+
+// Operated is for [mailbox.Observer].
+func (m *Metrics) Operated(operation string, took time.Duration, err error) {
+	result := "ok"
+	if err != nil {
+		result = "error"
+	}
+	m.operations.WithLabelValues(operation, result).Inc()
+	m.operationTime.WithLabelValues(operation, result).Observe(took.Seconds())
+}
+
+// Sink counts the events of one run.
+func (m *Metrics) Sink(string) awaken.Sink { return &runSink{m: m} }
+
+type runSink struct {
+	m     *Metrics
+	start time.Time
+}
+
+// Emit is for [awaken.Sink].
+func (s *runSink) Emit(_ context.Context, e awaken.Entry) error {
+	m := s.m
+	switch ev := e.Event.(type) {
+	case *awaken.RunStart:
+		s.start = time.Now()
+	case *awaken.RunFinish:
+		outcome := string(ev.Termination.Type)
+		m.runs.WithLabelValues(outcome).Inc()
+		m.runTime.WithLabelValues(outcome).Observe(time.Since(s.start).Seconds())
+		if ev.Termination.Type == awaken.Failed {
+			m.errorsByKind.WithLabelValues("run").Inc()
+		}
+	case *awaken.InferenceComplete:
+		m.inferences.WithLabelValues(ev.Model).Inc()
+		m.inferTime.WithLabelValues(ev.Model).Observe(float64(ev.DurationMS) / 1000)
+		if u := ev.Usage; u != nil {
+			m.tokens.WithLabelValues(ev.Model, "input").Add(float64(u.PromptTokens))
+			m.tokens.WithLabelValues(ev.Model, "output").Add(float64(u.CompletionTokens))
+		}
+	case *awaken.ToolCallDone:
+		if ev.Result == nil {
+			return nil
+		}
+		m.toolCalls.WithLabelValues(ev.Result.ToolName, string(ev.Outcome)).Inc()
+		if t := ev.Result.Suspension; t != nil {
+			m.suspensions.WithLabelValues(t.Suspension.Action, string(t.ResumeMode)).Inc()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,470 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+// rig is a server on a store in memory, with the demo's scripted model.
+type rig struct {
+	t    *testing.T
+	db   mailbox.Queue
+	keys *server.Keys
+	box  *mailbox.Mailbox
+	srv  *server.Server
+	http *httptest.Server
+}
+
+const adminKey = "the-admin-key"
+
+func runtime(t testing.TB) *awaken.Runtime {
+	t.Helper()
+	rt, err := awaken.New(awaken.Config{
+		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", SystemPrompt: "Be good."}, {ID: "other", ModelID: "m"}},
+		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
+		Providers: map[string]llm.Model{"p": llmtest.Demo()},
+		Tools: []awaken.Tool{
+			awaken.NewTool(awaken.ToolSpec{ID: "ask"}, func(_ context.Context, c *awaken.ToolCall, in struct {
+				Path string `json:"path,omitempty"`
+			}) (map[string]string, error) {
+				if c.Resume != nil {
+					return map[string]string{"did": in.Path}, nil
+				}
+				return nil, awaken.Suspend(awaken.Ticket{Suspension: awaken.Suspension{Action: "tool:ask", Message: "May I?"}})
+			}),
+			awaken.NewTool(awaken.ToolSpec{ID: "wait", Effect: awaken.ReadOnly}, func(ctx context.Context, _ *awaken.ToolCall, _ struct{}) (string, error) {
+				select {
+				case <-time.After(time.Minute):
+				case <-ctx.Done():
+				}
+				return "", context.Cause(ctx)
+			}),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rt
+}
+
+// newRig returns a server that works.
+func newRig(t *testing.T, change ...func(*server.Config)) *rig {
+	t.Helper()
+	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(memory.NewProfile())}
+	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
+		t.Fatal(err)
+	}
+	g.start(change...)
+	return g
+}
+
+// start starts a server on the rig's store, as a new process would.
+func (g *rig) start(change ...func(*server.Config)) {
+	g.t.Helper()
+	var err error
+	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Runtime: runtime(g.t), Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}); err != nil {
+		g.t.Fatal(err)
+	}
+	cfg := server.Config{Mailbox: g.box, Keys: g.keys}
+	for _, c := range change {
+		c(&cfg)
+	}
+	if g.srv, err = server.New(cfg); err != nil {
+		g.t.Fatal(err)
+	}
+	g.http = httptest.NewServer(g.srv.Handler())
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = g.box.Work(ctx)
+	}()
+	g.t.Cleanup(func() {
+		g.srv.Stop()
+		g.http.Close()
+		cancel()
+		<-done
+	})
+}
+
+// ask sends a request and returns the status and the body.
+func (g *rig) ask(method, path, body string, headers ...string) (int, string) {
+	g.t.Helper()
+	resp := g.do(method, path, body, headers...)
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return resp.StatusCode, strings.TrimSpace(string(data))
+}
+
+func (g *rig) do(method, path, body string, headers ...string) *http.Response {
+	g.t.Helper()
+	req, err := http.NewRequestWithContext(g.t.Context(), method, g.http.URL+path, strings.NewReader(body))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return resp
+}
+
+// want sends a request and checks the status; it returns the body as JSON.
+func (g *rig) want(status int, method, path, body string, headers ...string) map[string]any {
+	g.t.Helper()
+	got, text := g.ask(method, path, body, headers...)
+	if got != status {
+		g.t.Fatalf("%s %s: status is %d, want %d: %s", method, path, got, status, text)
+	}
+	var out map[string]any
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &out); err != nil {
+			g.t.Fatalf("%s %s: %v in %s", method, path, err, text)
+		}
+	}
+	return out
+}
+
+// frame is one event of a stream.
+type frame struct{ id, event, data string }
+
+// readFrames reads a stream until it ends or stop says so.
+func readFrames(t testing.TB, body io.Reader, stop func(frame) bool) (out []frame) {
+	t.Helper()
+	var f frame
+	lines := bufio.NewReader(body)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return out
+		}
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case line == "":
+			if f.data != "" {
+				out = append(out, f)
+				if stop != nil && stop(f) {
+					return out
+				}
+			}
+			f = frame{}
+		case strings.HasPrefix(line, ":"):
+		default:
+			name, value, _ := strings.Cut(line, ": ")
+			switch name {
+			case "id":
+				f.id = value
+			case "event":
+				f.event = value
+			case "data":
+				f.data = value
+			}
+		}
+	}
+}
+
+func is(kind string) func(frame) bool {
+	return func(f frame) bool { return strings.Contains(f.data, `"event_type":"`+kind+`"`) }
+}
+
+func texts(frames []frame) string {
+	var sb strings.Builder
+	for _, f := range frames {
+		var ev struct {
+			Type  string `json:"event_type"`
+			Delta string `json:"delta"`
+		}
+		if json.Unmarshal([]byte(f.data), &ev) == nil && ev.Type == "text_delta" {
+			sb.WriteString(ev.Delta)
+		}
+	}
+	return sb.String()
+}
+
+func run(agent, thread, message string) string {
+	return fmt.Sprintf(`{"agent_id":%q,"thread_id":%q,"messages":[{"role":"user","content":%q}]}`, agent, thread, message)
+}
+
+func TestRuns_Stream(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	resp := g.do("POST", "/v1/runs", run("default", "", "hello"))
+	defer resp.Body.Close()
+	if ct := resp.Header.Get("Content-Type"); ct != "text/event-stream" || resp.Header.Get("X-Run-Id") == "" || resp.Header.Get("X-Thread-Id") == "" {
+		t.Errorf("headers are %v", resp.Header)
+	}
+	frames := readFrames(t, resp.Body, nil)
+	if got := texts(frames); got != "Scripted response to: hello" {
+		t.Errorf("the text is %q", got)
+	}
+	seen := map[string]bool{}
+	for _, f := range frames {
+		if f.id == "" || seen[f.id] {
+			t.Errorf("frame %q has the id %q", f.data, f.id)
+		}
+		seen[f.id] = true
+	}
+	if !is("run_start")(frames[0]) || !is("run_finish")(frames[len(frames)-1]) {
+		t.Errorf("the stream goes from %s to %s", frames[0].data, frames[len(frames)-1].data)
+	}
+}
+
+func TestRuns_WaitForTheEnd(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for _, how := range []string{"accept", "stream"} {
+		body, headers := run("default", "", "hello"), []string{"Accept", "application/json"}
+		if how == "stream" {
+			body, headers = strings.Replace(body, `"messages"`, `"stream":false,"messages"`, 1), nil
+		}
+		out := g.want(200, "POST", "/v1/runs", body, headers...)
+		if out["response"] != "Scripted response to: hello" || out["status"] != "done" || out["run_id"] == "" || out["thread_id"] == "" {
+			t.Errorf("%s: got %v", how, out)
+		}
+		if term := out["termination"].(map[string]any); term["type"] != "natural_end" {
+			t.Errorf("%s: termination is %v", how, term)
+		}
+		if usage := out["usage"].(map[string]any); usage["prompt_tokens"] != 10.0 {
+			t.Errorf("%s: usage is %v", how, usage)
+		}
+	}
+}
+
+func TestRuns_ResumeAnywhere(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	resp := g.do("POST", "/v1/runs", run("default", "t", "tell me something that has several words in it"))
+	all := readFrames(t, resp.Body, nil)
+	resp.Body.Close()
+	id := resp.Header.Get("X-Run-Id")
+	g.start() // another process
+	for i := range all[:len(all)-1] {
+		how := []string{"Last-Event-ID", all[i].id}
+		path := "/v1/runs/" + id + "/events/stream"
+		if i%2 == 0 {
+			how, path = nil, path+"?cursor="+all[i].id
+		}
+		resp := g.do("GET", path, "", how...)
+		rest := readFrames(t, resp.Body, nil)
+		resp.Body.Close()
+		if len(rest) != len(all)-i-1 {
+			t.Fatalf("after frame %d of %d come %d", i+1, len(all), len(rest))
+		}
+		for j, f := range rest {
+			if f.id != all[i+1+j].id {
+				t.Fatalf("after frame %d comes %s, want %s", i+1, f.id, all[i+1+j].id)
+			}
+		}
+	}
+}
+
+func TestDecision_ByEveryRoute(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for i, route := range []string{"/v1/threads/THREAD/decision", "/v1/runs/RUN/decision", "/v1/approvals/RUN/TICKET"} {
+		thread := fmt.Sprint("t", i)
+		out := g.want(200, "POST", "/v1/runs", run("default", thread, `RUN_TOOL ask {"path":"a"}`), "Accept", "application/json")
+		if out["status"] != "waiting" || out["termination"].(map[string]any)["type"] != "suspended" {
+			t.Fatalf("got %v", out)
+		}
+		id := out["run_id"].(string)
+		list := g.want(200, "GET", "/v1/approvals", "")["items"].([]any)
+		if len(list) != 1 {
+			t.Fatalf("%d approvals wait: %v", len(list), list)
+		}
+		ticket := list[0].(map[string]any)
+		if ticket["run_id"] != id || ticket["thread_id"] != thread || ticket["tool_name"] != "ask" {
+			t.Errorf("the approval is %v", ticket)
+		}
+		active := g.want(200, "GET", "/v1/threads/"+thread+"/runs/active", "")["active_run"].(map[string]any)
+		if active["status"] != "waiting" || active["waiting"] == nil {
+			t.Errorf("the active run is %v", active)
+		}
+		path := strings.NewReplacer("THREAD", thread, "RUN", id, "TICKET", ticket["ticket_id"].(string)).Replace(route)
+		g.want(400, "POST", path, fmt.Sprintf(`{"tool_call_id":%q,"action":"maybe"}`, ticket["tool_call_id"]))
+		done := g.want(202, "POST", path, fmt.Sprintf(`{"toolCallId":%q,"action":"resume","arguments":{"path":"b"}}`, ticket["tool_call_id"]))
+		if done["status"] != "decision_submitted" {
+			t.Errorf("got %v", done)
+		}
+		resp := g.do("GET", "/v1/runs/"+id+"/events/stream?cursor=0-0", "")
+		frames := readFrames(t, resp.Body, nil)
+		resp.Body.Close()
+		if last := frames[len(frames)-1].data; !strings.Contains(last, "RunFinished") || !strings.Contains(last, `\"did\":\"b\"`) && !strings.Contains(last, "b") {
+			t.Errorf("the last event is %s", last)
+		}
+		g.want(409, "POST", path, fmt.Sprintf(`{"toolCallId":%q,"action":"cancel"}`, ticket["tool_call_id"]))
+	}
+}
+
+func TestThreads(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	made := g.want(201, "POST", "/v1/threads", `{"title":" Trip ","resourceId":"r1"}`)
+	id := made["id"].(string)
+	if made["resource_id"] != "r1" || made["metadata"].(map[string]any)["title"] != "Trip" {
+		t.Errorf("made %v", made)
+	}
+	child := g.want(201, "POST", "/v1/threads", fmt.Sprintf(`{"parent_thread_id":%q}`, id))["id"].(string)
+	g.want(400, "POST", "/v1/threads", `{"parent_thread_id":"nobody"}`)
+	g.want(400, "PATCH", "/v1/threads/"+id, fmt.Sprintf(`{"parent_thread_id":%q}`, child))
+	got := g.want(200, "PATCH", "/v1/threads/"+id, `{"title":"New","custom":{"a":1},"resource_id":null}`)
+	got = g.want(200, "PATCH", "/v1/threads/"+id+"/metadata", `{"custom":{"b":2}}`)
+	if md := got["metadata"].(map[string]any); md["title"] != "New" || fmt.Sprint(md["custom"]) != "map[a:1 b:2]" || got["resource_id"] != nil {
+		t.Errorf("patched %v", got)
+	}
+	list := g.want(200, "GET", "/v1/threads?limit=1", "")
+	if list["total"] != 2.0 || list["has_more"] != true || len(list["items"].([]any)) != 1 {
+		t.Errorf("listed %v", list)
+	}
+	next := g.want(200, "GET", "/v1/threads?limit=1&cursor="+list["next_cursor"].(string), "")
+	if next["has_more"] != false || next["items"].([]any)[0] == list["items"].([]any)[0] {
+		t.Errorf("the next page is %v", next)
+	}
+	g.want(400, "GET", "/v1/threads?root=true&cursor="+list["next_cursor"].(string), "")
+	g.want(400, "GET", "/v1/threads?cursor=nonsense", "")
+	if roots := g.want(200, "GET", "/v1/threads/summaries?root=true", "")["items"].([]any); len(roots) != 1 || roots[0].(map[string]any)["title"] != "New" {
+		t.Errorf("roots are %v", roots)
+	}
+	g.want(400, "DELETE", "/v1/threads/"+id+"?child_strategy=reject", "")
+	g.want(204, "DELETE", "/v1/threads/"+id+"?childStrategy=cascade", "")
+	g.want(404, "GET", "/v1/threads/"+child, "")
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.want(404, "POST", "/v1/threads/nobody/messages", `{"messages":[{"role":"user","content":"hi"}]}`)
+	id := g.want(201, "POST", "/v1/threads", "")["id"].(string)
+	g.want(400, "POST", "/v1/threads/"+id+"/messages", `{"messages":[]}`)
+	g.want(400, "POST", "/v1/threads/"+id+"/messages", `{"messages":[{"role":"tool","content":"hi"}]}`)
+	g.want(422, "POST", "/v1/threads/"+id+"/messages", `{"massages":[]}`)
+	g.want(400, "POST", "/v1/threads/"+id+"/messages", `{`)
+	sent := g.want(202, "POST", "/v1/threads/"+id+"/messages", `{"messages":[{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}}]}]}`)
+	resp := g.do("GET", "/v1/runs/"+sent["run_id"].(string)+"/events/stream?cursor=0-0", "")
+	readFrames(t, resp.Body, nil)
+	resp.Body.Close()
+	list := g.want(200, "GET", "/v1/threads/"+id+"/messages", "")
+	msgs := list["messages"].([]any)
+	if len(msgs) != 2 || len(msgs[0].(map[string]any)["content"].([]any)) != 2 {
+		t.Errorf("messages are %v", msgs)
+	}
+	if desc := g.want(200, "GET", "/v1/threads/"+id+"/messages?order=desc&limit=1", ""); desc["has_more"] != true || desc["messages"].([]any)[0].(map[string]any)["role"] != "assistant" {
+		t.Errorf("backwards they are %v", desc)
+	}
+	runs := g.want(200, "GET", "/v1/threads/"+id+"/runs?status=done", "")
+	if runs["total"] != 1.0 {
+		t.Errorf("runs are %v", runs)
+	}
+	if latest := g.want(200, "GET", "/v1/threads/"+id+"/runs/latest", ""); latest["run_id"] != sent["run_id"] {
+		t.Errorf("the latest is %v", latest)
+	}
+	events := g.want(200, "GET", "/v1/threads/"+id+"/events?limit=2", "")
+	if len(events["items"].([]any)) != 2 || events["has_more"] != true {
+		t.Errorf("events are %v", events)
+	}
+}
+
+func TestMailbox_Pending(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	first := g.want(201, "POST", "/v1/threads/t/mailbox", `{"payload":{"text":"RUN_TOOL wait {}"}}`)
+	for g.want(200, "GET", "/v1/runs/"+first["run_id"].(string), "")["status"] != "running" {
+		time.Sleep(5 * time.Millisecond)
+	}
+	g.want(201, "POST", "/v1/threads/t/mailbox", `{"payload":{"a": 1}}`)
+	g.want(201, "POST", "/v1/threads/t/mailbox", `{"payload":"two"}`)
+	list := g.want(200, "GET", "/v1/threads/t/pending", "")
+	items := list["items"].([]any)
+	if len(items) != 2 {
+		t.Fatalf("pending are %v", items)
+	}
+	a, b := items[0].(map[string]any)["pending_id"].(string), items[1].(map[string]any)["pending_id"].(string)
+	g.want(409, "PATCH", "/v1/threads/t/pending/"+a, `{"revision":7,"messages":[{"role":"user","content":"x"}]}`)
+	list = g.want(200, "PATCH", "/v1/threads/t/pending/"+a, `{"revision":0,"messages":[{"role":"user","content":"edited"}]}`)
+	list = g.want(200, "POST", "/v1/threads/t/pending/reorder", fmt.Sprintf(`{"revision":%q,"order":[%q,%q]}`, list["revision"], b, a))
+	if got := list["items"].([]any)[0].(map[string]any)["pending_id"]; got != b {
+		t.Errorf("first is %v, want %s", got, b)
+	}
+	g.want(204, "DELETE", "/v1/threads/t/pending/"+b+"?revision=1", "")
+	g.want(202, "POST", "/v1/runs/"+first["run_id"].(string)+"/cancel", "")
+	var got string
+	for range 500 {
+		m := g.want(200, "GET", "/v1/threads/t/messages", "")
+		if data, _ := json.Marshal(m); bytes.Contains(data, []byte("Scripted response to: edited")) {
+			got = "edited"
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got == "" {
+		t.Error("the edited input was not run")
+	}
+	g.want(404, "POST", "/v1/threads/t/interrupt", "")
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{"GET", "/nowhere", "", 404, "there is nothing at /nowhere"},
+		{"PUT", "/v1/runs", "", 405, "only GET, POST"},
+		{"POST", "/v1/runs", `{"messages":[{"role":"user","content":"x"}]}`, 400, "agent_id cannot be empty"},
+		{"POST", "/v1/runs", run("nobody", "", "x"), 400, "agent not found: nobody"},
+		{"POST", "/v1/runs", `{"agent_id":"default","messages":[{"role":"user","content":5}]}`, 422, "messages[0]"},
+		{"POST", "/v1/runs", `{"agent_id":7}`, 422, "agent_id"},
+		{"POST", "/v1/runs", strings.Repeat("[", 1000) + strings.Repeat("]", 1000), 400, "nested deeper than 64"},
+		{"POST", "/v1/runs", "\xff", 400, "not UTF-8"},
+		{"GET", "/v1/runs/nobody", "", 404, "run not found: nobody"},
+		{"GET", "/v1/runs?status=odd", "", 400, "invalid status filter: odd"},
+		{"GET", "/v1/threads/x/events?cursor=zzz", "", 404, "thread not found: x"},
+		{"POST", "/v1/runs/nobody/cancel", "", 404, "run not found: nobody"},
+		{"GET", "/v1/threads/a%00b", "", 404, "thread not found"},
+		{"GET", "/v1/keys", "", 401, "authentication required"},
+	} {
+		status, body := g.ask(c.method, c.path, c.body)
+		var e struct{ Error, Code string }
+		if err := json.Unmarshal([]byte(body), &e); err != nil || status != c.status || !strings.Contains(e.Error, c.says) || e.Code == "" {
+			t.Errorf("%s %s: %d %s, want %d %q", c.method, c.path, status, body, c.status, c.says)
+		}
+	}
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	a := g.want(200, "POST", "/v1/runs", run("default", "", "hello"), "Accept", "application/json", "Idempotency-Key", "k")
+	b := g.want(200, "POST", "/v1/runs", run("default", "", "hello"), "Accept", "application/json", "Idempotency-Key", "k")
+	if a["run_id"] != b["run_id"] {
+		t.Errorf("the same request made runs %v and %v", a["run_id"], b["run_id"])
+	}
+	g.want(409, "POST", "/v1/runs", run("default", "", "other"), "Idempotency-Key", "k")
+}

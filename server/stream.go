@@ -1,0 +1,144 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/sse"
+)
+
+// framing appends an entry to a stream, as a frame or several.
+type framing func(buf []byte, e *awaken.Entry) ([]byte, error)
+
+// rawFrames sends events as they are, each under its cursor.
+func rawFrames(buf []byte, e *awaken.Entry) ([]byte, error) {
+	data, err := awaken.MarshalEvent(e.Event)
+	if err != nil {
+		return nil, err
+	}
+	buf = append(buf, "id: "...)
+	buf = strconv.AppendUint(buf, e.Epoch, 10)
+	buf = append(buf, '-')
+	buf = strconv.AppendUint(buf, e.Seq, 10)
+	buf = append(buf, "\ndata: "...)
+	return append(append(buf, data...), '\n', '\n'), nil
+}
+
+// whileServing is the request's context until the server stops. A stream has no limit of
+// time, so the deadline for reading the request is lifted.
+func (c *call) whileServing() (context.Context, context.CancelFunc) {
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
+	ctx, cancel := context.WithCancel(c.r.Context())
+	stop := context.AfterFunc(c.srv.serving, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// streamRun streams the events of a run, from a cursor to its end.
+func (c *call) streamRun(threadID, runID string, after awaken.Cursor, frames framing) error {
+	ctx, cancel := c.whileServing()
+	defer cancel()
+	c.srv.cfg.Metrics.streams.Inc()
+	defer c.srv.cfg.Metrics.streams.Dec()
+	out := sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
+	// The run may be over, or end before it starts and have no events. Its record is
+	// looked at until the first event comes.
+	over, err := c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{RunID: runID, Pause: 500 * time.Millisecond}, frames, func() (bool, error) {
+		run, err := c.tenant.Store.LoadRun(ctx, runID)
+		if err != nil || run.Status != awaken.RunDone {
+			return false, err
+		}
+		if run.StartedAt != 0 { // what came between reading the log and the record is there now
+			_, err := c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{RunID: runID, Committed: true}, frames, nil)
+			return true, err
+		}
+		fin := &awaken.Entry{Cursor: after, RunID: runID, Time: run.UpdatedAt * 1000, Event: &awaken.RunFinish{ThreadID: threadID, RunID: runID, Identity: run.Info(),
+			Result: &awaken.RunOutput{Status: run.Status, StatusReason: run.StatusReason}, Termination: run.Termination}}
+		buf, err := frames(out.Buffer(), fin)
+		if err != nil {
+			return false, err
+		}
+		return true, out.Take(buf)
+	})
+	if !over && err == nil {
+		_, err = c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{RunID: runID, Pause: c.srv.cfg.Limits.Heartbeat}, frames, nil)
+	}
+	return c.endStream(out, err)
+}
+
+// streamThread streams the events of a thread from a cursor on, until somebody has enough.
+func (c *call) streamThread(threadID string, after awaken.Cursor, frames framing) error {
+	ctx, cancel := c.whileServing()
+	defer cancel()
+	c.srv.cfg.Metrics.streams.Inc()
+	defer c.srv.cfg.Metrics.streams.Dec()
+	out := sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
+	_, err := c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{Pause: c.srv.cfg.Limits.Heartbeat}, frames, nil)
+	return c.endStream(out, err)
+}
+
+// copyEvents sends entries until the run ends or the client leaves. If idle is set, it is
+// asked whenever there is nothing more, and copyEvents returns after the first entry, for
+// the caller to go on. Over means that there will be no more.
+func (c *call) copyEvents(ctx context.Context, out *sse.Writer, threadID string, after *awaken.Cursor, f eventlog.Follow, frames framing, idle func() (bool, error)) (over bool, err error) {
+	for e, err := range c.tenant.Log.Tail(ctx, threadID, *after, f) {
+		if err != nil {
+			return false, err
+		}
+		if e.Event == nil {
+			if idle != nil {
+				if over, err := idle(); over || err != nil {
+					return over, err
+				}
+			}
+			if out.Pending() {
+				err = out.Flush()
+			} else {
+				err = out.Heartbeat(c.srv.cfg.Limits.Heartbeat)
+			}
+			if err != nil {
+				return false, err
+			}
+			continue
+		}
+		buf, err := frames(out.Buffer(), &e)
+		if err != nil {
+			return false, err
+		}
+		if err := out.Take(buf); err != nil {
+			return false, err
+		}
+		*after = e.Cursor
+		if fin, ok := e.Event.(*awaken.RunFinish); ok && f.RunID != "" && fin.Termination.Type != awaken.Suspended {
+			return true, nil
+		}
+		if idle != nil {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// endStream sends what is left. An error that is the client's own needs no words.
+func (c *call) endStream(out *sse.Writer, err error) error {
+	if err != nil && c.r.Context().Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		f := failureOf(err)
+		c.srv.cfg.Logger.Warn("stream ended by an error", "route", c.route.path, "error", err)
+		body, _ := json.Marshal(errorBody{f.Message, f.Code})
+		if err := out.Frame("", "error", body); err != nil {
+			return nil
+		}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.srv.cfg.Metrics.cutOff.Inc()
+		return nil
+	}
+	_ = out.Flush() // the client may be gone
+	return nil
+}

@@ -1,0 +1,238 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/postgres"
+	"github.com/awaken-go/awaken/store/storetest"
+)
+
+// wire counts what a client sends.
+type wire struct{ writes, bytes atomic.Int64 }
+
+type countingConn struct {
+	net.Conn
+	wire *wire
+}
+
+func (c countingConn) Write(p []byte) (int, error) {
+	c.wire.writes.Add(1)
+	c.wire.bytes.Add(int64(len(p)))
+	return c.Conn.Write(p)
+}
+
+// openCounting opens a database whose connections are counted.
+func openCounting(t testing.TB, opts *postgres.Options) (*postgres.DB, *wire) {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(shared())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := new(wire)
+	dial := config.ConnConfig.DialFunc
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		return countingConn{c, w}, err
+	}
+	if opts == nil {
+		opts = new(postgres.Options)
+	}
+	opts.Prefix = fmt.Sprintf("test%d", sharedTest.Add(1))
+	db, err := postgres.OpenConfig(t.Context(), config, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db, w
+}
+
+// witness is a connection that looks on.
+func witness(t testing.TB) *pgx.Conn {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), shared())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(context.Background()) })
+	return c
+}
+
+// number returns the one number that a query selects.
+func number(t testing.TB, c *pgx.Conn, query string) (n int64) {
+	t.Helper()
+	if err := c.QueryRow(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+const (
+	// transactions counts those that wrote something, on the whole server.
+	transactions = `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint`
+	// walBytes is how much was written to the server's log.
+	walBytes = `SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn`
+)
+
+// Ten steps with a read-only tool and an answer are twelve commits, each of them one
+// round trip and one transaction, and one of each for taking the thread.
+func TestCommit_IsOneRoundTripAndOneTransaction(t *testing.T) {
+	db, w := openCounting(t, nil)
+	look := witness(t)
+	run := benchRun(t, benchRuntime(t, db.Store("")))
+	run() // prepares the statements
+	trips, before := w.writes.Load(), number(t, look, transactions)
+	run()
+	const want = 1 + benchSteps + 2
+	if got := w.writes.Load() - trips; got != want {
+		t.Errorf("the run took %d round trips, want %d", got, want)
+	}
+	if got := number(t, look, transactions) - before; got != want {
+		t.Errorf("the run made %d transactions, want %d", got, want)
+	}
+}
+
+// What a commit costs depends neither on how long the thread is …
+func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
+	db, w := openCounting(t, nil)
+	look := witness(t)
+	t.Run("server", func(t *testing.T) { // its log, without copies of pages: the server of the tests writes none
+		storetest.LongThread(t, db.Store("a"), 0.05, nil, func() storetest.Usage {
+			return storetest.Usage{Statements: number(t, look, transactions), Bytes: number(t, look, walBytes)}
+		})
+	})
+	t.Run("client", func(t *testing.T) {
+		storetest.LongThread(t, db.Store("b"), 0.05, nil, func() storetest.Usage {
+			return storetest.Usage{Statements: w.writes.Load(), Bytes: w.bytes.Load()}
+		})
+	})
+}
+
+// … nor on how many threads there are: rows are found by their primary keys, although
+// the server planned when the tables were empty.
+func TestCommit_FindsItsRowsByPrimaryKey(t *testing.T) {
+	db := open(t)
+	look := witness(t)
+	prefix, _, _ := strings.Cut(strings.SplitAfter(db.QuickCommit(), "UPDATE ")[1], "_threads")
+	if _, err := look.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan"); err != nil {
+		t.Fatal(err)
+	}
+	for name, query := range map[string]string{
+		"commit":  db.QuickCommit(),
+		"thread":  fmt.Sprintf("SELECT 1 FROM %s_threads WHERE tenant = $1 AND id = $2", prefix),
+		"run":     fmt.Sprintf("SELECT 1 FROM %s_runs WHERE tenant = $1 AND id = $2", prefix),
+		"profile": fmt.Sprintf("SELECT 1 FROM %s_profiles WHERE tenant = $1 AND namespace = $2 AND key = $3", prefix),
+	} {
+		if _, err := look.Prepare(t.Context(), name, query); err != nil {
+			t.Fatal(err)
+		}
+		nulls := strings.TrimSuffix(strings.Repeat("NULL, ", params(query)), ", ")
+		rows, err := look.Query(t.Context(), fmt.Sprintf("EXPLAIN EXECUTE %s (%s)", name, nulls), pgx.QueryExecModeSimpleProtocol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := strings.Join(lines, "\n")
+		_, scan, _ := strings.Cut(plan, "Scan using ")
+		if index, _, _ := strings.Cut(scan, " "); !strings.HasSuffix(index, "_pkey") || strings.Contains(scan, "Scan using") || strings.Contains(plan, "Seq Scan") {
+			t.Errorf("%s is planned without the primary key:\n%s", name, plan)
+		}
+	}
+}
+
+// params is the highest number of a parameter.
+func params(query string) (n int) {
+	for strings.Contains(query, fmt.Sprintf("$%d", n+1)) {
+		n++
+	}
+	return n
+}
+
+// one returns a commit of a message, the first of its owner.
+func one(thread string, fence uint64) *awaken.Commit {
+	return &awaken.Commit{ThreadID: thread, Fence: fence, Number: 1, Time: 1, Messages: []*llm.Message{llm.UserText(thread)},
+		Run: awaken.Run{RunID: "run-" + thread, ThreadID: thread, Status: awaken.RunRunning}}
+}
+
+// Commits that come while others are on their way travel together. Each is judged by
+// itself: that the owner of one was replaced is of no concern to the others.
+func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
+	const threads, stale = 64, 7
+	db, w := openCounting(t, &postgres.Options{Lanes: 1})
+	s := db.Store("")
+	look := witness(t)
+	fences := make([]uint64, threads)
+	for i := range fences {
+		cp, err := s.Acquire(t.Context(), fmt.Sprint("t", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fences[i] = cp.Fence
+	}
+	if _, err := s.Acquire(t.Context(), fmt.Sprint("t", stale)); err != nil {
+		t.Fatal(err)
+	}
+	// The first commit has to wait for whoever holds its row.
+	prefix, _, _ := strings.Cut(strings.SplitAfter(db.QuickCommit(), "UPDATE ")[1], "_threads")
+	tx, err := look.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), fmt.Sprintf("SELECT 1 FROM %s_threads WHERE id = 't0' FOR UPDATE", prefix)); err != nil {
+		t.Fatal(err)
+	}
+	errs := make([]error, threads)
+	var wg sync.WaitGroup
+	commit := func(i int) {
+		wg.Go(func() { errs[i] = s.Commit(context.Background(), one(fmt.Sprint("t", i), fences[i])) })
+	}
+	trips := w.writes.Load()
+	commit(0)
+	for w.writes.Load() == trips {
+		time.Sleep(time.Millisecond)
+	}
+	for i := 1; i < threads; i++ {
+		commit(i)
+	}
+	for db.Waiting() < threads-1 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if want := i == stale; errors.Is(err, awaken.ErrFenced) != want || (err != nil) != want {
+			t.Errorf("commit %d: %v", i, err)
+		}
+		th, err := s.Thread(t.Context(), fmt.Sprint("t", i))
+		if err != nil || (th.MessageCount == 1) == (i == stale) {
+			t.Errorf("thread %d has %d messages, %v", i, th.MessageCount, err)
+		}
+	}
+	// xmin tells which transaction wrote a row.
+	if n := number(t, look, fmt.Sprintf("SELECT count(DISTINCT xmin::text) FROM %s_messages", prefix)); n != 2 {
+		t.Errorf("%d commits took %d transactions, want 2", threads-1, n)
+	}
+}
+
+// A pooler between us and the server may not know prepared statements.
+func TestCommit_WithoutPreparedStatements(t *testing.T) {
+	db := openAt(t, shared()+"&default_query_exec_mode=exec", &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))})
+	storetest.TakeOver(t, db.Store(""), 20)
+}

@@ -1,0 +1,224 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+var (
+	_ mailbox.Queue    = (*DB)(nil)
+	_ mailbox.Listener = (*DB)(nil)
+	_ mailbox.Handle   = (*Store)(nil)
+)
+
+// Handle returns the store of a tenant, as Store does.
+func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
+
+// A dispatch, with the claim on it if there is one.
+const (
+	dispatchColumns = `d.tenant, d.id, d.thread, d.run, d.request, d.priority, d.dedupe, d.epoch, d.status, d.cancel, d.revision,
+		d.available, d.attempts, d.max_attempts, d.steps, d.error, d.key, d.digest, d.created, greatest(d.updated, q.stamp), d.completed`
+	claimColumns   = `q.token, q.consumer, q.lease`
+	dispatchTables = `{p}_dispatches d LEFT JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread AND q.claimed = d.id`
+)
+
+func scanDispatch(row pgx.Row) (*mailbox.Dispatch, error) {
+	d := new(mailbox.Dispatch)
+	var request []byte
+	var token, consumer *string
+	var lease *int64
+	if err := row.Scan(&d.Tenant, &d.ID, &d.ThreadID, &d.RunID, &request, &d.Priority, &d.DedupeKey, &d.Epoch, (*string)(&d.Status), &d.Cancel, &d.Revision,
+		&d.AvailableAt, &d.Attempts, &d.MaxAttempts, &d.Steps, &d.LastError, &d.IdempotencyKey, &d.Digest, &d.CreatedAt, &d.UpdatedAt, &d.CompletedAt,
+		&token, &consumer, &lease); err != nil {
+		return nil, err
+	}
+	for _, s := range [...]*string{&d.Tenant, &d.ID, &d.ThreadID, &d.RunID, &d.DedupeKey, &d.LastError, &d.IdempotencyKey, &d.Digest} {
+		*s = unescape(*s)
+	}
+	if token != nil {
+		d.Status, d.ClaimToken, d.ClaimedBy, d.LeaseUntil = mailbox.Claimed, *token, unescape(*consumer), *lease
+	}
+	if request != nil {
+		d.Request = new(awaken.RunRequest)
+		if err := json.Unmarshal(request, d.Request); err != nil {
+			return nil, fmt.Errorf("dispatch %s: %w", d.ID, err)
+		}
+	}
+	return d, nil
+}
+
+// Claim takes dispatches that are available, in one round trip. When the connection
+// is lost it is not known what was taken, and nobody will have it until its lease is
+// over.
+func (db *DB) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
+	if c.Limit <= 0 {
+		return nil, 0, nil
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("claim: %w", err)
+		}
+	}()
+	var b pgx.Batch
+	b.Queue(db.sql(`SELECT * FROM {p}_claim($1, $2, $3, $4)`), escape(c.Consumer), ids.New()+"-", c.Lease.Milliseconds(), c.Limit)
+	b.Queue(db.sql(`SELECT greatest(q.wake - {p}_now() / 1000, 1) FROM {p}_queues q WHERE q.wake IS NOT NULL AND q.since IS NULL ORDER BY q.wake LIMIT 1`))
+	results := db.pool.SendBatch(ctx, &b)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	rows, err := results.Query()
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := forEach(rows, func(rows pgx.Rows) error {
+		d, err := scanDispatch(rows)
+		ds = append(ds, d)
+		return err
+	}); err != nil {
+		return nil, 0, err
+	}
+	var ms int64
+	if err := results.QueryRow().Scan(&ms); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return nil, 0, err
+	}
+	return ds, time.Duration(ms) * time.Millisecond, nil
+}
+
+// claims are arguments of a function: one array for each field.
+type claims struct {
+	tenants, ids, tokens []string
+	steps                []int64
+}
+
+func (c *claims) add(h mailbox.Held) {
+	c.tenants, c.ids = append(c.tenants, escape(h.Tenant)), append(c.ids, escape(h.ID))
+	c.tokens, c.steps = append(c.tokens, escape(h.Token)), append(c.steps, int64(h.Steps))
+}
+
+// Renew extends leases, in one round trip.
+func (db *DB) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+	if len(held) == 0 {
+		return nil, nil
+	}
+	var c claims
+	for _, h := range held {
+		c.add(h)
+	}
+	var codes []int64
+	err := db.retry(ctx, func() error { // a lease may be extended twice
+		return db.pool.QueryRow(ctx, db.sql(`SELECT {p}_renew($1, $2, $3, $4, $5)`), lease.Milliseconds(), c.tenants, c.ids, c.tokens, c.steps).Scan(&codes)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("renew: %w", err)
+	}
+	out := make([]mailbox.Renewal, len(held))
+	for i := range out {
+		out[i] = mailbox.Renewal{Lost: codes[i] == 0, Cancel: codes[i] == 2}
+	}
+	return out, nil
+}
+
+// Settle ends claims, in one round trip. When the connection is lost and it asks
+// again, a claim that the first request has ended is ErrFenced.
+func (db *DB) Settle(ctx context.Context, settlements ...mailbox.Settlement) ([]error, error) {
+	if len(settlements) == 0 {
+		return nil, nil
+	}
+	n := len(settlements)
+	var c claims
+	statuses, delays, failed, messages := make([]string, n), make([]int64, n), make([]bool, n), make([]string, n)
+	for i := range settlements {
+		s := &settlements[i]
+		c.add(s.Held)
+		if s.Status == mailbox.Claimed {
+			return nil, fmt.Errorf("settle dispatch %s: %w: as Claimed", s.ID, awaken.ErrInvalid)
+		}
+		statuses[i], delays[i], failed[i], messages[i] = string(s.Status), max(s.Delay.Milliseconds(), 0), s.Failed, escape(s.Error)
+	}
+	var settled []int64
+	var ready bool
+	err := db.retry(ctx, func() error {
+		return db.pool.QueryRow(ctx, db.sql(`SELECT * FROM {p}_settle($1, $2, $3, $4, $5, $6, $7, $8)`), c.tenants, c.ids, c.tokens, c.steps,
+			statuses, delays, failed, messages).Scan(&settled, &ready)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("settle: %w", err)
+	}
+	out := make([]error, n)
+	for i := range out {
+		out[i] = awaken.ErrFenced
+	}
+	for _, i := range settled {
+		out[i-1] = nil
+	}
+	if ready {
+		db.announce()
+	}
+	return out, nil
+}
+
+// Reclaim puts dispatches whose lease is over back into the queue.
+func (db *DB) Reclaim(ctx context.Context, limit int) (n int, err error) {
+	err = db.retry(ctx, func() error {
+		return db.pool.QueryRow(ctx, db.sql(`SELECT {p}_reclaim($1)`), limit).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reclaim: %w", err)
+	}
+	if n > 0 {
+		db.announce()
+	}
+	return n, nil
+}
+
+// purgeGroup is how many dispatches Purge removes in one transaction.
+const purgeGroup = 1000
+
+// Purge removes dispatches that have been over for so long.
+func (db *DB) Purge(ctx context.Context, olderThan time.Duration) (int, error) {
+	for total := 0; ; {
+		var n int64
+		err := db.retry(ctx, func() error {
+			tag, err := db.pool.Exec(ctx, db.sql(`DELETE FROM {p}_dispatches d USING (SELECT tenant, id FROM {p}_dispatches
+				WHERE completed > 0 AND completed <= {p}_now() / 1000 - $1 ORDER BY completed LIMIT $2 FOR UPDATE SKIP LOCKED) o
+				WHERE d.tenant = o.tenant AND d.id = o.id`), olderThan.Milliseconds(), purgeGroup)
+			n = tag.RowsAffected()
+			return err
+		})
+		if err != nil {
+			return total, fmt.Errorf("purge: %w", err)
+		}
+		if total += int(n); n < purgeGroup {
+			return total, nil
+		}
+	}
+}
+
+// Counts returns how many dispatches there are of each status.
+func (db *DB) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
+	var out map[mailbox.Status]int
+	err := db.query(ctx, `SELECT status, count(*) FROM {p}_dispatches GROUP BY status
+		UNION ALL SELECT 'Claimed', count(*) FROM {p}_queues WHERE lease IS NOT NULL`, nil, func() { out = map[mailbox.Status]int{} }, func(rows pgx.Rows) error {
+		var status mailbox.Status
+		var n int
+		err := rows.Scan((*string)(&status), &n)
+		if n > 0 {
+			out[status] = n
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count dispatches: %w", err)
+	}
+	if out[mailbox.Queued] -= out[mailbox.Claimed]; out[mailbox.Queued] <= 0 { // they count as queued in their table
+		delete(out, mailbox.Queued)
+	}
+	return out, nil
+}

@@ -1,0 +1,136 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/sqlite"
+	"github.com/awaken-go/awaken/store/storetest"
+)
+
+// openFile opens a file whose path the test wants to know.
+func openFile(t testing.TB) (*sqlite.DB, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "awaken.db")
+	db, err := sqlite.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db, path
+}
+
+// Ten steps with a read-only tool and an answer are twelve commits, each of them one
+// transaction, and one for taking the thread.
+func TestCommit_IsOneTransaction(t *testing.T) {
+	db, _ := openFile(t)
+	run := benchRun(t, benchRuntime(t, db.Store("")))
+	run()
+	statements, transactions := db.Used()
+	run()
+	statements2, transactions2 := db.Used()
+	if got := transactions2 - transactions; got != 1+benchSteps+2 {
+		t.Errorf("the run made %d transactions, want %d", got, 1+benchSteps+2)
+	}
+	// Of a step: begin, thread, messages, entries, run, call, commit. The first, second
+	// and last commit of a run need a few more.
+	if got := statements2 - statements; got > 7*(1+benchSteps+2)+8 {
+		t.Errorf("the run took %d statements", got)
+	}
+}
+
+// What a commit costs does not depend on how long the thread is.
+func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
+	db, path := openFile(t)
+	pragma := func(text string) {
+		t.Helper()
+		if err := db.Pragma(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pragma("synchronous = OFF")
+	pragma("wal_autocheckpoint = 0") // so that the log has all pages that were written
+	storetest.LongThread(t, db.Store(""), 0.1, func() { pragma("wal_checkpoint(TRUNCATE)") }, func() storetest.Usage {
+		info, err := os.Stat(path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		statements, _ := db.Used()
+		return storetest.Usage{Statements: statements, Bytes: info.Size()}
+	})
+}
+
+// Commits that come while another is written share a transaction. Each is judged by
+// itself: that the owner of one was replaced is of no concern to the others.
+func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
+	const threads, stale = 64, 7
+	db, path := openFile(t)
+	s := db.Store("")
+	fences := make([]uint64, threads)
+	for i := range fences {
+		cp, err := s.Acquire(t.Context(), fmt.Sprint("t", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fences[i] = cp.Fence
+	}
+	if _, err := s.Acquire(t.Context(), fmt.Sprint("t", stale)); err != nil {
+		t.Fatal(err)
+	}
+	// The first commit has to wait for another program that writes.
+	other, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	c, err := other.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	_, before := db.Used()
+	errs := make([]error, threads)
+	var wg sync.WaitGroup
+	for i := range threads {
+		wg.Go(func() {
+			thread := fmt.Sprint("t", i)
+			errs[i] = s.Commit(context.Background(), &awaken.Commit{ThreadID: thread, Fence: fences[i], Number: 1, Time: 1,
+				Messages: []*llm.Message{llm.UserText(thread)}, Run: awaken.Run{RunID: "run-" + thread, ThreadID: thread, Status: awaken.RunRunning}})
+		})
+	}
+	for db.Waiting() < threads-1 {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := c.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if want := i == stale; errors.Is(err, awaken.ErrFenced) != want || (err != nil) != want {
+			t.Errorf("commit %d: %v", i, err)
+		}
+		th, err := s.Thread(t.Context(), fmt.Sprint("t", i))
+		if err != nil || (th.MessageCount == 1) == (i == stale) {
+			t.Errorf("thread %d has %d messages, %v", i, th.MessageCount, err)
+		}
+	}
+	if _, after := db.Used(); after-before != 2 {
+		t.Errorf("%d commits took %d transactions, want 2", threads, after-before)
+	}
+}

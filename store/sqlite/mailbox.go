@@ -1,0 +1,329 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+var (
+	_ mailbox.Queue  = (*DB)(nil)
+	_ mailbox.Handle = (*Store)(nil)
+)
+
+// Handle returns the store of a tenant, as Store does.
+func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
+
+// moment is a time of the queue's clock.
+type moment struct {
+	us int64 // unix µs
+	ms int64
+}
+
+// moment is now. No two are the same, so that threads get ready one after the other.
+// Whoever asks writes, so one at a time does.
+func (c *conn) moment() moment {
+	us := max(time.Now().UnixMicro()+c.db.shift.Load(), c.lastMoment+1)
+	c.lastMoment = us
+	return moment{us, us / 1000}
+}
+
+// A dispatch, with the claim on it if there is one.
+const (
+	dispatchColumns = `d.tenant, d.id, d.thread, d.run, d.request, d.priority, d.dedupe, d.epoch, d.status, d.cancel, d.revision,
+		d.available, d.attempts, d.max_attempts, d.steps, d.error, d.key, d.digest, d.created, max(d.updated, coalesce(q.stamp, 0)), d.completed,
+		q.token, q.consumer, q.lease`
+	dispatchTables = `{p}_dispatches d LEFT JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread AND q.claimed = d.id`
+)
+
+func scanDispatch(scan func(...any) error) (*mailbox.Dispatch, error) {
+	d := new(mailbox.Dispatch)
+	var request sql.RawBytes
+	var token, consumer sql.NullString
+	var lease sql.NullInt64
+	if err := scan(&d.Tenant, &d.ID, &d.ThreadID, &d.RunID, &request, &d.Priority, &d.DedupeKey, &d.Epoch, &d.Status, &d.Cancel, &d.Revision,
+		&d.AvailableAt, &d.Attempts, &d.MaxAttempts, &d.Steps, &d.LastError, &d.IdempotencyKey, &d.Digest, &d.CreatedAt, &d.UpdatedAt, &d.CompletedAt,
+		&token, &consumer, &lease); err != nil {
+		return nil, err
+	}
+	if token.Valid {
+		d.Status, d.ClaimToken, d.ClaimedBy, d.LeaseUntil = mailbox.Claimed, token.String, consumer.String, lease.Int64
+	}
+	if request != nil {
+		d.Request = new(awaken.RunRequest)
+		if err := json.Unmarshal(request, d.Request); err != nil {
+			return nil, fmt.Errorf("dispatch %s: %w", d.ID, err)
+		}
+	}
+	return d, nil
+}
+
+// dispatches returns those that a query selects.
+func (c *conn) dispatches(ctx context.Context, query string, args ...any) (out []*mailbox.Dispatch, err error) {
+	err = c.query(ctx, `SELECT `+dispatchColumns+` FROM `+dispatchTables+` WHERE `+query, args, func(scan func(...any) error) error {
+		d, err := scanDispatch(scan)
+		out = append(out, d)
+		return err
+	})
+	return out, err
+}
+
+// queueKey names a queue.
+type queueKey struct{ tenant, thread string }
+
+// queues returns those that a query selects.
+func (c *conn) queues(query string, args ...any) (out []queueKey, err error) {
+	err = c.query(context.Background(), `SELECT tenant, id FROM {p}_queues WHERE `+query, args, func(scan func(...any) error) error {
+		out = append(out, queueKey{})
+		return scan(&out[len(out)-1].tenant, &out[len(out)-1].thread)
+	})
+	return out, err
+}
+
+// ready says of a queue that is not claimed what can be claimed of it.
+func (c *conn) ready(k queueKey, now moment) error {
+	var priority, wake sql.NullInt64
+	if _, err := c.row(context.Background(), `SELECT min(CASE WHEN available <= ?3 THEN priority END), min(CASE WHEN available > ?3 THEN available END)
+		FROM {p}_dispatches WHERE tenant = ?1 AND thread = ?2 AND completed = 0`, []any{k.tenant, k.thread, now.ms}, &priority, &wake); err != nil {
+		return err
+	}
+	_, err := c.exec(`UPDATE {p}_queues SET priority = ?3, wake = ?4, since = CASE WHEN ?3 IS NOT NULL THEN coalesce(since, min(coalesce(wake, ?5) * 1000, ?6)) END
+		WHERE tenant = ?1 AND id = ?2 AND claimed IS NULL`, k.tenant, k.thread, priority, wake, now.ms+1, now.us)
+	return err
+}
+
+// Claim takes dispatches that are available.
+func (db *DB) Claim(ctx context.Context, r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, 0, context.Cause(ctx)
+	}
+	if r.Limit <= 0 {
+		return nil, 0, nil
+	}
+	err = db.write(func(c *conn) (err error) {
+		ds, next, err = c.claim(r)
+		return err
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("claim: %w", err)
+	}
+	return ds, next, nil
+}
+
+func (c *conn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
+	now, token := c.moment(), ids.New()
+	due, err := c.queues(`wake <= ?`, now.ms)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, k := range due {
+		if err := c.ready(k, now); err != nil {
+			return nil, 0, err
+		}
+	}
+	ready, err := c.queues(`since IS NOT NULL ORDER BY priority, since LIMIT ?`, r.Limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, k := range ready {
+		head, err := c.dispatches(context.Background(), `d.tenant = ? AND d.thread = ? AND d.completed = 0 AND d.available <= ? ORDER BY d.priority, d.created, d.id LIMIT 1`,
+			k.tenant, k.thread, now.ms)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, d := range head { // one
+			d.Status, d.ClaimToken, d.ClaimedBy, d.LeaseUntil, d.UpdatedAt = mailbox.Claimed, token+"-"+strconv.Itoa(i), r.Consumer, now.ms+r.Lease.Milliseconds(), now.ms
+			if _, err := c.exec(`UPDATE {p}_queues SET claimed = ?3, token = ?4, consumer = ?5, lease = ?6, stamp = ?7, priority = NULL, since = NULL, wake = NULL
+				WHERE tenant = ?1 AND id = ?2`, k.tenant, k.thread, d.ID, d.ClaimToken, d.ClaimedBy, d.LeaseUntil, now.ms); err != nil {
+				return nil, 0, err
+			}
+			ds = append(ds, d)
+		}
+	}
+	var wake int64
+	found, err := c.row(context.Background(), `SELECT wake FROM {p}_queues WHERE wake IS NOT NULL AND since IS NULL ORDER BY wake LIMIT 1`, nil, &wake)
+	if found {
+		next = time.Duration(max(wake-now.ms, 1)) * time.Millisecond
+	}
+	return ds, next, err
+}
+
+// held returns the queue in which a claim holds, and whether its dispatch is to be
+// ended.
+func (c *conn) held(h mailbox.Held) (k queueKey, cancel, ok bool, err error) {
+	k.tenant = h.Tenant
+	ok, err = c.row(context.Background(), `SELECT d.thread, d.cancel FROM {p}_dispatches d JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread
+		WHERE d.tenant = ? AND d.id = ? AND q.claimed = d.id AND q.token = ?`, []any{h.Tenant, h.ID, h.Token}, &k.thread, &cancel)
+	return k, cancel, ok, err
+}
+
+// Renew extends leases.
+func (db *DB) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	out := make([]mailbox.Renewal, len(held))
+	err := db.write(func(c *conn) error {
+		now := c.moment()
+		for i, h := range held {
+			k, cancel, ok, err := c.held(h)
+			if err != nil {
+				return err
+			}
+			out[i] = mailbox.Renewal{Lost: !ok, Cancel: ok && cancel}
+			if !ok {
+				continue
+			}
+			if _, err := c.exec(`UPDATE {p}_queues SET lease = ? WHERE tenant = ? AND id = ?`, now.ms+lease.Milliseconds(), k.tenant, k.thread); err != nil {
+				return err
+			}
+			if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = 0, steps = ?1, updated = ?2 WHERE tenant = ?3 AND id = ?4 AND steps < ?1`, h.Steps, now.ms, h.Tenant, h.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("renew: %w", err)
+	}
+	return out, nil
+}
+
+// Settle ends claims.
+func (db *DB) Settle(ctx context.Context, settlements ...mailbox.Settlement) ([]error, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	for i := range settlements {
+		if s := &settlements[i]; s.Status == mailbox.Claimed {
+			return nil, fmt.Errorf("settle dispatch %s: %w: as Claimed", s.ID, awaken.ErrInvalid)
+		}
+	}
+	out := make([]error, len(settlements))
+	err := db.write(func(c *conn) error {
+		for i := range settlements {
+			ok, err := c.settle(&settlements[i])
+			if err != nil {
+				return err
+			}
+			if out[i] = nil; !ok {
+				out[i] = awaken.ErrFenced
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("settle: %w", err)
+	}
+	return out, nil
+}
+
+func (c *conn) settle(s *mailbox.Settlement) (ok bool, err error) {
+	now := c.moment()
+	k, _, ok, err := c.held(s.Held)
+	if err != nil || !ok {
+		return false, err
+	}
+	completed, available := now.ms, any(nil)
+	if s.Status == mailbox.Queued {
+		completed, available = 0, now.ms+max(s.Delay.Milliseconds(), 0)
+	}
+	if _, err := c.exec(`UPDATE {p}_dispatches SET status = ?3, completed = ?4, updated = ?5, available = coalesce(?6, available),
+		attempts = CASE WHEN steps < ?7 THEN 0 ELSE attempts END + ?8, steps = max(steps, ?7), error = CASE ?9 WHEN '' THEN error ELSE ?9 END
+		WHERE tenant = ?1 AND id = ?2`, s.Tenant, s.ID, string(s.Status), completed, now.ms, available, s.Steps, s.Failed, s.Error); err != nil {
+		return false, err
+	}
+	return true, c.release(k, now)
+}
+
+// release ends the claim on a queue, and says what can be claimed next.
+func (c *conn) release(k queueKey, now moment) error {
+	if _, err := c.exec(`UPDATE {p}_queues SET claimed = NULL, token = NULL, consumer = NULL, lease = NULL, stamp = NULL WHERE tenant = ? AND id = ?`, k.tenant, k.thread); err != nil {
+		return err
+	}
+	return c.ready(k, now)
+}
+
+// Reclaim puts dispatches whose lease is over back into the queue.
+func (db *DB) Reclaim(ctx context.Context, limit int) (n int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, context.Cause(ctx)
+	}
+	err = db.write(func(c *conn) error {
+		now := c.moment()
+		over, err := c.queues(`lease <= ? ORDER BY lease LIMIT ?`, now.ms, max(limit, 0))
+		if err != nil {
+			return err
+		}
+		for _, k := range over {
+			if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = attempts + 1, available = ?3, updated = ?3
+				WHERE tenant = ?1 AND id = (SELECT claimed FROM {p}_queues WHERE tenant = ?1 AND id = ?2)`, k.tenant, k.thread, now.ms); err != nil {
+				return err
+			}
+			if err := c.release(k, c.moment()); err != nil {
+				return err
+			}
+		}
+		n = len(over)
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reclaim: %w", err)
+	}
+	return n, nil
+}
+
+// purgeGroup is how many dispatches Purge removes in one transaction.
+const purgeGroup = 500
+
+// Purge removes dispatches that have been over for so long.
+func (db *DB) Purge(ctx context.Context, olderThan time.Duration) (int, error) {
+	for total := 0; ; {
+		if err := ctx.Err(); err != nil {
+			return total, context.Cause(ctx)
+		}
+		var n int64
+		err := db.write(func(c *conn) (err error) {
+			n, err = c.exec(`DELETE FROM {p}_dispatches WHERE (tenant, id) IN (SELECT tenant, id FROM {p}_dispatches WHERE completed > 0 AND completed <= ? ORDER BY completed LIMIT ?)`,
+				c.moment().ms-olderThan.Milliseconds(), purgeGroup)
+			return err
+		})
+		if err != nil {
+			return total, fmt.Errorf("purge: %w", err)
+		}
+		if total += int(n); n < purgeGroup {
+			return total, nil
+		}
+	}
+}
+
+// Counts returns how many dispatches there are of each status.
+func (db *DB) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
+	out := map[mailbox.Status]int{}
+	err := db.read(ctx, func(c *conn) error {
+		return c.query(ctx, `SELECT status, count(*) FROM {p}_dispatches GROUP BY status
+			UNION ALL SELECT 'Claimed', count(*) FROM {p}_queues WHERE lease IS NOT NULL`, nil, func(scan func(...any) error) error {
+			var status mailbox.Status
+			var n int
+			err := scan(&status, &n)
+			if n > 0 {
+				out[status] = n
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count dispatches: %w", err)
+	}
+	if out[mailbox.Queued] -= out[mailbox.Claimed]; out[mailbox.Queued] <= 0 { // they count as queued in their table
+		delete(out, mailbox.Queued)
+	}
+	return out, nil
+}
