@@ -24,6 +24,8 @@ type ThreadStore interface {
 	Thread(ctx context.Context, id string) (*Thread, error)
 	// ListThreads returns threads, the most recently updated first.
 	ListThreads(ctx context.Context, q ThreadQuery) ([]*Thread, error)
+	// CountThreads returns how many threads there are on all pages.
+	CountThreads(ctx context.Context, q ThreadQuery) (int, error)
 	// Messages returns records of the log in order of Seq.
 	Messages(ctx context.Context, threadID string, q MessageQuery) ([]MessageRecord, error)
 }
@@ -33,6 +35,8 @@ type RunStore interface {
 	LoadRun(ctx context.Context, id string) (*Run, error)
 	// ListRuns returns runs, the newest first.
 	ListRuns(ctx context.Context, q RunQuery) ([]*Run, error)
+	// CountRuns returns how many runs there are on all pages.
+	CountRuns(ctx context.Context, q RunQuery) (int, error)
 	// Calls returns the ledger's records of a run, by step and index.
 	Calls(ctx context.Context, runID string) ([]*CallState, error)
 }
@@ -136,8 +140,14 @@ type ThreadEditor interface {
 	// DeleteThread removes a thread with its runs, state and log. What happens to
 	// its children is the strategy's; RejectChildren fails with ErrConflict.
 	DeleteThread(ctx context.Context, id string, children ChildStrategy) error
-	// SetMetadata replaces what people attached to a thread; timestamps are kept.
-	SetMetadata(ctx context.Context, id string, title string, custom map[string]json.RawMessage) error
+	// CreateThread makes a thread with the id, resource, parent, title and custom
+	// metadata of t. One that exists is ErrConflict, a parent that does not ErrInvalid.
+	CreateThread(ctx context.Context, t *Thread) error
+	// UpdateThread calls fn to change a thread's resource, parent, title and custom
+	// metadata, and returns the thread as it is then. Nobody else changes it meanwhile;
+	// if fn fails nothing is changed. A parent that does not exist, or that is below the
+	// thread, is ErrInvalid.
+	UpdateThread(ctx context.Context, id string, fn func(t *Thread) error) (*Thread, error)
 	// Prune removes threads that nothing happened on since before and that have no
 	// open run, and returns how many.
 	Prune(ctx context.Context, before time.Time) (int, error)
@@ -226,6 +236,8 @@ func (nothing) Thread(context.Context, string) (*Thread, error) { return nil, Er
 func (nothing) ListThreads(context.Context, ThreadQuery) ([]*Thread, error) {
 	return nil, nil
 }
+func (nothing) CountThreads(context.Context, ThreadQuery) (int, error) { return 0, nil }
+func (nothing) CountRuns(context.Context, RunQuery) (int, error)       { return 0, nil }
 func (nothing) Messages(context.Context, string, MessageQuery) ([]MessageRecord, error) {
 	return nil, ErrNotFound
 }

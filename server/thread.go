@@ -17,10 +17,6 @@ import (
 type threads interface {
 	mailbox.Handle
 	awaken.ThreadEditor
-	CountThreads(ctx context.Context, q awaken.ThreadQuery) (int, error)
-	CountRuns(ctx context.Context, q awaken.RunQuery) (int, error)
-	CreateThread(ctx context.Context, t *awaken.Thread) error
-	UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error)
 }
 
 // store returns the tenant's store.

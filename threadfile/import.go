@@ -90,7 +90,11 @@ func (f *file) save(ctx context.Context, store awaken.Store, id string) error {
 	}
 	md := f.thread.Metadata
 	if editor, ok := store.(awaken.ThreadEditor); ok && (md.Title != "" || md.Custom != nil) {
-		if err := editor.SetMetadata(ctx, id, md.Title, md.Custom); err != nil {
+		_, err := editor.UpdateThread(ctx, id, func(t *awaken.Thread) error {
+			t.Metadata.Title, t.Metadata.Custom = md.Title, md.Custom
+			return nil
+		})
+		if err != nil {
 			return fmt.Errorf("the messages are there, but not the title: %w", err)
 		}
 	}

@@ -67,7 +67,10 @@ func logOf(t *testing.T, store awaken.Store, id string) (out []string) {
 
 func TestImport_MakesTheSameLog(t *testing.T) {
 	from := talked(t, 300) // more than a page of messages and of runs
-	if err := from.SetMetadata(t.Context(), "t1", "A title", map[string]json.RawMessage{"a": json.RawMessage("1")}); err != nil {
+	if _, err := from.UpdateThread(t.Context(), "t1", func(th *awaken.Thread) error {
+		th.Metadata.Title, th.Metadata.Custom = "A title", map[string]json.RawMessage{"a": json.RawMessage("1")}
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	text := export(t, from, "t1")

@@ -198,7 +198,11 @@ func (p *pair) metadata(rt *rapid.T) {
 	p.n++
 	custom := map[string]json.RawMessage{"n": json.RawMessage(fmt.Sprint(p.n))}
 	_ = p.both(rt, "metadata", func(ctx context.Context, s *file.Store) (any, error) {
-		return nil, s.SetMetadata(ctx, id, "title", custom)
+		_, err := s.UpdateThread(ctx, id, func(th *awaken.Thread) error {
+			th.Metadata.Title, th.Metadata.Custom = "title", custom
+			return nil
+		})
+		return nil, err
 	})
 }
 

@@ -121,7 +121,7 @@ func TestCopies_AreWrittenWhenARunWaitsOrEnds(t *testing.T) {
 		}
 	}
 	acquire(t, s, "open", "r2").commit(nil, "goes on")
-	if err := s.SetMetadata(t.Context(), "t", "Title", nil); err != nil {
+	if err := titled(t.Context(), s, "t", "Title"); err != nil {
 		t.Fatal(err)
 	}
 	closing(t, s)

@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -64,19 +63,105 @@ func (s *Store) fork(threadID string, seq int, newID string) (*thread, *record, 
 	return f, first, nil
 }
 
-// SetMetadata replaces what people attached to a thread.
-func (s *Store) SetMetadata(_ context.Context, id, title string, custom map[string]json.RawMessage) error {
+// CreateThread makes a thread.
+func (s *Store) CreateThread(_ context.Context, t *awaken.Thread) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
 	defer s.life.RUnlock()
-	t, err := s.take(id)
+	if err := checkID("thread", t.ID); err != nil {
+		return err
+	}
+	s.edit.Lock()
+	defer s.edit.Unlock()
+	n, first, err := s.prepare(t)
 	if err != nil {
 		return err
 	}
+	defer n.writing.Unlock()
+	if err := s.create(n, first); err != nil {
+		return fmt.Errorf("create thread %s: %w", t.ID, err)
+	}
+	return nil
+}
+
+// prepare returns a new thread, being made, with writing held. Requires s.edit.
+func (s *Store) prepare(t *awaken.Thread) (*thread, *record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.threads[t.ID] != nil {
+		return nil, nil, fmt.Errorf("create thread %s: %w: it exists already", t.ID, awaken.ErrConflict)
+	}
+	if err := s.checkParent(t.ID, t.ParentThreadID); err != nil {
+		return nil, nil, err
+	}
+	s.clock++
+	now := time.Now().UnixMilli()
+	md := &awaken.ThreadMetadata{CreatedAt: now, UpdatedAt: now, Title: t.Metadata.Title, Custom: maps.Clone(t.Metadata.Custom)}
+	first := &record{summary: summary{Op: opFork, Clock: s.clock, Fence: s.floor, Parent: t.ParentThreadID, Resource: t.ResourceID, Metadata: md}}
+	n := newThread(t.ID)
+	n.writing.Lock()
+	s.threads[t.ID] = n
+	return n, first, nil
+}
+
+// checkParent checks that a thread can have that parent. Requires s.mu.
+func (s *Store) checkParent(id, parent string) error {
+	if parent == "" {
+		return nil
+	}
+	if _, err := s.find(parent); err != nil {
+		return fmt.Errorf("thread %s: %w: there is no parent %s", id, awaken.ErrInvalid, parent)
+	}
+	for above := parent; above != ""; {
+		if above == id {
+			return fmt.Errorf("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
+		}
+		t := s.threads[above]
+		if t == nil {
+			return nil
+		}
+		above = t.ParentThreadID
+	}
+	return nil
+}
+
+// UpdateThread changes what people attached to a thread.
+func (s *Store) UpdateThread(_ context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.life.RUnlock()
+	s.edit.Lock()
+	defer s.edit.Unlock()
+	t, err := s.take(id)
+	if err != nil {
+		return nil, err
+	}
 	defer t.writing.Unlock()
-	md := &awaken.ThreadMetadata{Title: title, Custom: maps.Clone(custom)}
-	return s.append(t, &record{summary: summary{Op: opMetadata, Metadata: md}})
+	s.mu.Lock()
+	c := t.export()
+	s.mu.Unlock()
+	if err := fn(c); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if c.ParentThreadID != t.ParentThreadID {
+		err = s.checkParent(id, c.ParentThreadID)
+	}
+	s.clock++
+	clock := s.clock
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	md := &awaken.ThreadMetadata{Title: c.Metadata.Title, Custom: maps.Clone(c.Metadata.Custom)}
+	if err := s.append(t, &record{summary: summary{Op: opMetadata, Clock: clock, Time: time.Now().UnixMilli(), Parent: c.ParentThreadID, Resource: c.ResourceID, Metadata: md}}); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return t.export(), nil
 }
 
 // DeleteThread removes a thread.

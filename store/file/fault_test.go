@@ -79,7 +79,7 @@ func TestStore_ClosedSaysSo(t *testing.T) {
 	_, e13 := s.Profile().Get(ctx, "n", "k")
 	_, e14 := s.Profile().List(ctx, "n")
 	for i, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, o.try(nil, "a"), s.Post(ctx, "t"), s.DeleteThread(ctx, "t", ""),
-		s.SetMetadata(ctx, "t", "", nil), s.Profile().Set(ctx, "n", "k", json.RawMessage(`1`)), s.Profile().Delete(ctx, "n", "k"), s.Profile().Clear(ctx, "k")} {
+		titled(ctx, s, "t", ""), s.Profile().Set(ctx, "n", "k", json.RawMessage(`1`)), s.Profile().Delete(ctx, "n", "k"), s.Profile().Clear(ctx, "k")} {
 		if !errors.Is(err, file.ErrClosed) {
 			t.Errorf("method %d: error is %v, want ErrClosed", i+1, err)
 		}

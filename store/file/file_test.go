@@ -2,7 +2,6 @@ package file_test
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
@@ -165,9 +164,21 @@ func (r *reopener) DeleteThread(ctx context.Context, id string, c awaken.ChildSt
 	return err
 }
 
-func (r *reopener) SetMetadata(ctx context.Context, id, title string, custom map[string]json.RawMessage) error {
-	_, err := fresh(r, func(s *file.Store) (struct{}, error) { return none(s.SetMetadata(ctx, id, title, custom)) })
+func (r *reopener) CountThreads(ctx context.Context, q awaken.ThreadQuery) (int, error) {
+	return fresh(r, func(s *file.Store) (int, error) { return s.CountThreads(ctx, q) })
+}
+
+func (r *reopener) CountRuns(ctx context.Context, q awaken.RunQuery) (int, error) {
+	return fresh(r, func(s *file.Store) (int, error) { return s.CountRuns(ctx, q) })
+}
+
+func (r *reopener) CreateThread(ctx context.Context, t *awaken.Thread) error {
+	_, err := fresh(r, func(s *file.Store) (struct{}, error) { return none(s.CreateThread(ctx, t)) })
 	return err
+}
+
+func (r *reopener) UpdateThread(ctx context.Context, id string, fn func(*awaken.Thread) error) (*awaken.Thread, error) {
+	return fresh(r, func(s *file.Store) (*awaken.Thread, error) { return s.UpdateThread(ctx, id, fn) })
 }
 
 func (r *reopener) Prune(ctx context.Context, before time.Time) (int, error) {

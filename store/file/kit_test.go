@@ -2,6 +2,7 @@ package file_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -246,4 +247,13 @@ func size(t testing.TB, path string) int64 {
 		t.Fatal(err)
 	}
 	return info.Size()
+}
+
+// titled gives a thread a title and something else.
+func titled(ctx context.Context, s *file.Store, id, title string) error {
+	_, err := s.UpdateThread(ctx, id, func(t *awaken.Thread) error {
+		t.Metadata.Title, t.Metadata.Custom = title, map[string]json.RawMessage{"a": json.RawMessage(`[1]`)}
+		return nil
+	})
+	return err
 }

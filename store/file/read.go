@@ -54,14 +54,7 @@ func (s *Store) ListThreads(_ context.Context, q awaken.ThreadQuery) ([]*awaken.
 		return nil, err
 	}
 	defer s.life.RUnlock()
-	var all []listed[*thread]
-	s.mu.Lock()
-	for _, t := range s.threads {
-		if t.life == alive && (q.ParentThreadID == "" || t.ParentThreadID == q.ParentThreadID) {
-			all = append(all, listed[*thread]{t.ID, t.touched, t})
-		}
-	}
-	s.mu.Unlock()
+	all := s.findThreads(q)
 	sortNewest(all)
 	from, limit := bounds(len(all), q.Offset, q.Limit)
 	var out []*awaken.Thread
@@ -76,6 +69,28 @@ func (s *Store) ListThreads(_ context.Context, q awaken.ThreadQuery) ([]*awaken.
 		}
 	}
 	return out, nil
+}
+
+// findThreads returns what q selects, in any order.
+func (s *Store) findThreads(q awaken.ThreadQuery) (all []listed[*thread]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.threads {
+		if t.life == alive && (q.ParentThreadID == "" || t.ParentThreadID == q.ParentThreadID) &&
+			(q.ResourceID == "" || t.ResourceID == q.ResourceID) && (!q.Root || t.ParentThreadID == "") {
+			all = append(all, listed[*thread]{t.ID, t.touched, t})
+		}
+	}
+	return all
+}
+
+// CountThreads returns how many threads q selects, on all pages.
+func (s *Store) CountThreads(_ context.Context, q awaken.ThreadQuery) (int, error) {
+	if err := s.enter(); err != nil {
+		return 0, err
+	}
+	defer s.life.RUnlock()
+	return len(s.findThreads(q)), nil
 }
 
 // Messages returns records of a thread's log.
@@ -193,19 +208,15 @@ func (s *Store) readAt(t *thread, at span, fn func(payload []byte) error) error 
 	return nil
 }
 
-// ListRuns returns runs, the newest first.
-func (s *Store) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.life.RUnlock()
-	var all []listed[*runRef]
+// findRuns returns what q selects, in any order.
+func (s *Store) findRuns(q awaken.RunQuery) (all []listed[*runRef]) {
 	add := func(r *runRef) {
 		if r.at.Len > 0 && r.thread.life == alive && (q.Status == "" || r.status == q.Status) {
 			all = append(all, listed[*runRef]{r.id, r.born, r})
 		}
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if q.ThreadID == "" {
 		for _, r := range s.runs {
 			add(r)
@@ -215,7 +226,25 @@ func (s *Store) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, e
 			add(r)
 		}
 	}
-	s.mu.Unlock()
+	return all
+}
+
+// CountRuns returns how many runs q selects, on all pages.
+func (s *Store) CountRuns(_ context.Context, q awaken.RunQuery) (int, error) {
+	if err := s.enter(); err != nil {
+		return 0, err
+	}
+	defer s.life.RUnlock()
+	return len(s.findRuns(q)), nil
+}
+
+// ListRuns returns runs, the newest first.
+func (s *Store) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.life.RUnlock()
+	all := s.findRuns(q)
 	sortNewest(all)
 	from, limit := bounds(len(all), q.Offset, q.Limit)
 	var out []*awaken.Run

@@ -21,7 +21,7 @@ const (
 	opCommit    = "commit"    // the owner's change
 	opInterrupt = "interrupt" // a new generation
 	opPost      = "post"      // inbox items
-	opMetadata  = "metadata"  // title and custom
+	opMetadata  = "metadata"  // resource, parent, title and custom
 	opDetach    = "detach"    // the parent was deleted
 	opBase      = "base"      // a copy of what the fork shared with a thread that was deleted
 	opDelete    = "delete"    // the thread is to be deleted, with the children as said
@@ -50,6 +50,7 @@ type summary struct {
 	Fence      uint64                 `json:"fence,omitempty"`
 	Generation uint64                 `json:"generation,omitempty"`
 	Metadata   *awaken.ThreadMetadata `json:"metadata,omitempty"`
+	Resource   string                 `json:"resource,omitempty"`
 	Posted     []string               `json:"posted,omitempty"`
 	Children   *awaken.ChildStrategy  `json:"children,omitempty"`
 

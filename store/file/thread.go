@@ -161,6 +161,7 @@ func (s *Store) apply(t *thread, r *summary, at span) {
 		t.fence, t.committed = r.Fence, 0
 	case opFork:
 		t.base, t.ParentThreadID, t.MessageCount, t.touched, t.fence = r.Base, r.Parent, r.Count, r.Clock, r.Fence
+		t.ResourceID = r.Resource
 		if r.Metadata != nil {
 			t.Metadata = *r.Metadata
 		}
@@ -175,6 +176,8 @@ func (s *Store) apply(t *thread, r *summary, at span) {
 		t.unread = append(t.unread, r.Posted...)
 	case opMetadata:
 		t.Metadata.Title, t.Metadata.Custom = r.Metadata.Title, r.Metadata.Custom
+		t.Metadata.UpdatedAt = max(t.Metadata.UpdatedAt, r.Time)
+		t.ResourceID, t.ParentThreadID, t.touched = r.Resource, r.Parent, r.Clock
 	case opDetach:
 		t.ParentThreadID = ""
 	case opBase:

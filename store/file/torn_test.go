@@ -68,7 +68,7 @@ func steps() []step {
 		{"park", "t", commit("t", "r1", waits, "wait")},
 		{"read", "t", commit("t", "r1", func(c *awaken.Commit) { c.Read = []string{"i", "j"}; done(c) }, "end")},
 		{"metadata", "t", func(t testing.TB, s *file.Store) {
-			if err := s.SetMetadata(t.Context(), "t", "Title", map[string]json.RawMessage{"a": json.RawMessage(`[1]`)}); err != nil {
+			if err := titled(t.Context(), s, "t", "Title"); err != nil {
 				t.Fatal(err)
 			}
 		}},

@@ -533,7 +533,7 @@ func (s *Store) CreateThread(_ context.Context, t *awaken.Thread) error {
 	}
 	s.clock++
 	now := s.db.Now().UnixMilli()
-	n := &thread{Thread: awaken.Thread{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID}, touched: s.clock, fence: s.floor}
+	n := &thread{Thread: awaken.Thread{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID}, touched: s.clock, fence: s.floor, begun: true}
 	n.Metadata = awaken.ThreadMetadata{CreatedAt: now, UpdatedAt: now, Title: t.Metadata.Title, Custom: maps.Clone(t.Metadata.Custom)}
 	s.threads[t.ID] = n
 	return nil
@@ -580,18 +580,6 @@ func (s *Store) UpdateThread(_ context.Context, id string, fn func(t *awaken.Thr
 	t.Metadata.Title, t.Metadata.Custom = c.Metadata.Title, maps.Clone(c.Metadata.Custom)
 	t.Metadata.UpdatedAt = max(t.Metadata.UpdatedAt, s.db.Now().UnixMilli())
 	return t.export(), nil
-}
-
-// SetMetadata replaces what people attached to a thread.
-func (s *Store) SetMetadata(_ context.Context, id, title string, custom map[string]json.RawMessage) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t, err := s.thread(id)
-	if err != nil {
-		return err
-	}
-	t.Metadata.Title, t.Metadata.Custom = title, maps.Clone(custom)
-	return nil
 }
 
 // Prune removes threads that nothing happened on for a while.

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -285,25 +284,6 @@ func encodeCustom(t *awaken.Thread) (*string, error) {
 		return nil, fmt.Errorf("metadata of thread %s: %w", t.ID, err)
 	}
 	return &data, nil
-}
-
-// SetMetadata replaces what people attached to a thread.
-func (s *Store) SetMetadata(ctx context.Context, id, title string, custom map[string]json.RawMessage) error {
-	var data *string
-	if custom != nil {
-		text, err := encode(custom)
-		if err != nil {
-			return fmt.Errorf("metadata of thread %s: %w", id, err)
-		}
-		data = &text
-	}
-	return s.db.retry(ctx, func() error {
-		tag, err := s.db.pool.Exec(ctx, s.db.sql(`UPDATE {p}_threads SET title = $3, custom = $4 WHERE tenant = $1 AND id = $2`), s.tenant, escape(id), escape(title), data)
-		if err == nil && tag.RowsAffected() == 0 {
-			err = noThread(id)
-		}
-		return err
-	})
 }
 
 // pruneGroup is how many threads Prune removes in one transaction, so that others

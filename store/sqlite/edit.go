@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -246,25 +245,6 @@ func encodeCustom(t *awaken.Thread) (any, error) {
 		return nil, fmt.Errorf("metadata of thread %s: %w", t.ID, err)
 	}
 	return data, nil
-}
-
-// SetMetadata replaces what people attached to a thread.
-func (s *Store) SetMetadata(ctx context.Context, id, title string, custom map[string]json.RawMessage) error {
-	var text any
-	if custom != nil {
-		data, err := encode(custom)
-		if err != nil {
-			return fmt.Errorf("metadata of thread %s: %w", id, err)
-		}
-		text = data
-	}
-	return s.edit(ctx, func(_ context.Context, c *conn) error {
-		n, err := c.exec(`UPDATE {p}_threads SET title = ?, custom = ? WHERE tenant = ? AND id = ?`, title, text, s.tenant, id)
-		if err == nil && n == 0 {
-			err = noThread(id)
-		}
-		return err
-	})
 }
 
 // pruneGroup is how many threads Prune removes in one transaction, so that others

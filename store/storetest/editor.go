@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -150,11 +151,105 @@ var editorCases = []testCase{
 			t.Errorf("reject without children: %v", err)
 		}
 	}},
-	{"SetMetadataKeepsTheTimes", func(t *testing.T, s awaken.Store) {
+	{"CreatesThreads", func(t *testing.T, s awaken.Store) {
 		ed := editor(t, s)
+		if err := ed.CreateThread(t.Context(), &awaken.Thread{ID: "p", ResourceID: "res", Metadata: awaken.ThreadMetadata{Title: "Parent"}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := ed.CreateThread(t.Context(), &awaken.Thread{ID: "c", ParentThreadID: "p"}); err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Thread(t.Context(), "p")
+		if err != nil || p.ResourceID != "res" || p.Metadata.Title != "Parent" || p.Metadata.CreatedAt == 0 || p.Metadata.UpdatedAt == 0 || p.MessageCount != 0 || p.LatestRunID != "" {
+			t.Errorf("made %+v, %v", p, err)
+		}
+		if err := ed.CreateThread(t.Context(), &awaken.Thread{ID: "p"}); !errors.Is(err, awaken.ErrConflict) {
+			t.Errorf("one that exists: error is %v, want ErrConflict", err)
+		}
+		if err := ed.CreateThread(t.Context(), &awaken.Thread{ID: "x", ParentThreadID: "ghost"}); !errors.Is(err, awaken.ErrInvalid) {
+			t.Errorf("a missing parent: error is %v, want ErrInvalid", err)
+		}
+		acquire(t, s, "c", "r").commit(messages("hi"), func(c *awaken.Commit) { c.ParentThreadID = "another" })
+		if c, err := s.Thread(t.Context(), "c"); err != nil || c.ParentThreadID != "p" || c.MessageCount != 1 {
+			t.Errorf("after a commit: %+v, %v", c, err)
+		}
+		for _, tt := range []struct {
+			q    awaken.ThreadQuery
+			want []string
+		}{
+			{awaken.ThreadQuery{}, []string{"c", "p"}},
+			{awaken.ThreadQuery{ResourceID: "res"}, []string{"p"}},
+			{awaken.ThreadQuery{ResourceID: "nothing"}, []string{}},
+			{awaken.ThreadQuery{Root: true}, []string{"p"}},
+			{awaken.ThreadQuery{ParentThreadID: "p"}, []string{"c"}},
+		} {
+			equal(t, fmt.Sprintf("threads of %+v", tt.q), tt.want, listThreads(t, s, tt.q))
+			tt.q.Limit = 1
+			if n, err := s.CountThreads(t.Context(), tt.q); n != len(tt.want) || err != nil {
+				t.Errorf("%+v: counted %d, %v, want %d", tt.q, n, err, len(tt.want))
+			}
+		}
+		if n, err := s.CountRuns(t.Context(), awaken.RunQuery{ThreadID: "c", Status: awaken.RunRunning}); n != 1 || err != nil {
+			t.Errorf("counted %d runs, %v", n, err)
+		}
+		if n, err := s.CountRuns(t.Context(), awaken.RunQuery{Status: awaken.RunDone}); n != 0 || err != nil {
+			t.Errorf("counted %d runs that are done, %v", n, err)
+		}
+	}},
+	{"UpdateMovesThreads", func(t *testing.T, s awaken.Store) {
+		ed := editor(t, s)
+		for _, id := range []string{"a", "b", "c"} {
+			if err := ed.CreateThread(t.Context(), &awaken.Thread{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		move := func(id, parent string) error {
+			_, err := ed.UpdateThread(t.Context(), id, func(th *awaken.Thread) error {
+				th.ParentThreadID, th.ResourceID = parent, "moved"
+				return nil
+			})
+			return err
+		}
+		if err := errors.Join(move("b", "a"), move("c", "b")); err != nil {
+			t.Fatal(err)
+		}
+		for _, parent := range []string{"c", "b", "a", "ghost"} {
+			if err := move("a", parent); !errors.Is(err, awaken.ErrInvalid) {
+				t.Errorf("below %s: error is %v, want ErrInvalid", parent, err)
+			}
+		}
+		if a, err := s.Thread(t.Context(), "a"); err != nil || a.ParentThreadID != "" || a.ResourceID != "" {
+			t.Errorf("after it was refused: %+v, %v", a, err)
+		}
+		if c, err := s.Thread(t.Context(), "c"); err != nil || c.ParentThreadID != "b" || c.ResourceID != "moved" {
+			t.Errorf("moved %+v, %v", c, err)
+		}
+		if err := move("b", ""); err != nil {
+			t.Fatal(err)
+		}
+		oops := errors.New("oops")
+		if _, err := ed.UpdateThread(t.Context(), "b", func(th *awaken.Thread) error {
+			th.Metadata.Title = "x"
+			return oops
+		}); !errors.Is(err, oops) {
+			t.Errorf("a change that fails: %v", err)
+		}
+		if b, err := s.Thread(t.Context(), "b"); err != nil || b.ParentThreadID != "" || b.Metadata.Title != "" {
+			t.Errorf("after a change that failed: %+v, %v", b, err)
+		}
+	}},
+	{"UpdateKeepsTheRest", func(t *testing.T, s awaken.Store) {
+		ed := editor(t, s)
+		set := func(id, title string, custom map[string]json.RawMessage) error {
+			_, err := ed.UpdateThread(t.Context(), id, func(th *awaken.Thread) error {
+				th.Metadata.Title, th.Metadata.Custom = title, custom
+				return nil
+			})
+			return err
+		}
 		acquire(t, s, "t", "r").commit(func(c *awaken.Commit) { c.Time = 1234 })
 		custom := map[string]json.RawMessage{"color": json.RawMessage(`"red"`), "n": json.RawMessage(`{"x":[1]}`)}
-		if err := ed.SetMetadata(t.Context(), "t", "Weather — 天気", custom); err != nil {
+		if err := set("t", "Weather — 天気", custom); err != nil {
 			t.Fatal(err)
 		}
 		custom["color"] = json.RawMessage(`"spoilt"`)
@@ -162,19 +257,23 @@ var editorCases = []testCase{
 		if err != nil {
 			t.Fatal(err)
 		}
+		if th.Metadata.UpdatedAt < 1234 {
+			t.Errorf("updated at %d", th.Metadata.UpdatedAt)
+		}
+		th.Metadata.UpdatedAt = 1234
 		same(t, "metadata", awaken.ThreadMetadata{CreatedAt: 1234, UpdatedAt: 1234, Title: "Weather — 天気",
 			Custom: map[string]json.RawMessage{"color": json.RawMessage(`"red"`), "n": json.RawMessage(`{"x":[1]}`)}}, th.Metadata)
 		acquire(t, s, "t", "r").commit(func(c *awaken.Commit) { c.Time = 2345 })
-		if th, err = s.Thread(t.Context(), "t"); err != nil || th.Metadata.Title != "Weather — 天気" || th.Metadata.UpdatedAt != 2345 {
+		if th, err = s.Thread(t.Context(), "t"); err != nil || th.Metadata.Title != "Weather — 天気" || th.Metadata.CreatedAt != 1234 {
 			t.Errorf("after another commit: %+v, %v", th, err)
 		}
-		if err := ed.SetMetadata(t.Context(), "t", "", nil); err != nil {
+		if err := set("t", "", nil); err != nil {
 			t.Fatal(err)
 		}
 		if th, err = s.Thread(t.Context(), "t"); err != nil || th.Metadata.Title != "" || len(th.Metadata.Custom) != 0 {
 			t.Errorf("after it was cleared: %+v, %v", th, err)
 		}
-		if err := ed.SetMetadata(t.Context(), "ghost", "x", nil); !errors.Is(err, awaken.ErrNotFound) {
+		if err := set("ghost", "x", nil); !errors.Is(err, awaken.ErrNotFound) {
 			t.Errorf("a missing thread: error is %v, want ErrNotFound", err)
 		}
 	}},
