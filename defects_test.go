@@ -370,6 +370,49 @@ func TestResume_RestoresTheStateOfTheRun(t *testing.T) { // L-05
 	}
 }
 
+func TestResume_ACrashBetweenCallsRepeatsNoneThatWereMade(t *testing.T) { // L-23
+	t.Parallel()
+	made := map[string]int{}
+	var g *rig
+	makes := func(id string, crash bool) awaken.Tool {
+		return tool(id, func(ctx context.Context, c *awaken.ToolCall, _ args) (*awaken.ToolResult, error) {
+			made[id]++
+			if crash {
+				if _, err := g.store.Acquire(ctx, c.Run.ThreadID); err != nil { // the process is lost, as others see it
+					return nil, err
+				}
+			}
+			return awaken.TextResult(id + " made"), nil
+		})
+	}
+	g = newRig(t, []llmtest.Turn{uses("a", "b", "c", "d"), llmtest.Say("so be it")}, withTools(makes("a", false), makes("b", false), makes("c", true), makes("d", false)))
+	req := say("hi")
+	req.ThreadID, req.RunID = "t", "r"
+	if _, err := g.rt.Run(t.Context(), req, nil); !errors.Is(err, awaken.ErrFenced) {
+		t.Fatalf("the first process ended with %v", err)
+	}
+	g.restart()
+	res, err := g.rt.Run(t.Context(), awaken.RunRequest{Continue: "r"}, nil)
+	if err != nil || res.Response != "so be it" {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if diff := cmp.Diff(map[string]int{"a": 1, "b": 1, "c": 1, "d": 1}, made); diff != "" {
+		t.Errorf("calls that were made (-want +got):\n%s", diff)
+	}
+	calls, err := g.store.Calls(t.Context(), "r")
+	if err != nil || len(calls) != 4 {
+		t.Fatalf("%d calls, %v", len(calls), err)
+	}
+	for i, want := range []awaken.CallStatus{awaken.CallSucceeded, awaken.CallSucceeded, awaken.CallFailed, awaken.CallSucceeded} {
+		if calls[i].Status != want {
+			t.Errorf("call %s is %s, want %s", calls[i].CallID, calls[i].Status, want)
+		}
+	}
+	if r := calls[2].Result; r == nil || r.Metadata["in_doubt"] != true {
+		t.Errorf("the call that was cut off is not in doubt: %+v", r)
+	}
+}
+
 func TestHooks_SeeTheToolsTheModelIsOffered(t *testing.T) { // L-06
 	t.Parallel()
 	seen := map[string][]string{}

@@ -168,3 +168,39 @@ func TestTail_SeesWhatAnotherProcessCommits(t *testing.T) {
 		}
 	})
 }
+
+// Row 20 of the original's list of limits: what was known of a stream was lost with the
+// process that streamed it. Here whoever streams is rebuilt from the log, at any place.
+func TestTail_AReaderIsRebuiltFromTheLogAfterARestart(t *testing.T) {
+	store := memory.New()
+	use := llmtest.Use("nothing", `{"a":"some long argument"}`)
+	use.Text = strings.SplitAfter("let me look that up", " ")
+	rt := newRuntime(t, store, use, llmtest.Turn{Text: strings.SplitAfter("a b c d e f g h i j", " ")})
+	var live []awaken.Entry
+	first := eventlog.New(store, nil)
+	_, err := rt.Run(t.Context(), request(), first.Sink(awaken.SinkFunc(func(_ context.Context, e awaken.Entry) error {
+		live = append(live, e)
+		return nil
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range live {
+		again := eventlog.New(store, nil) // another process
+		n := i
+		for e, err := range again.Tail(t.Context(), "t", awaken.Cursor{Epoch: live[i].Epoch, Seq: live[i].Seq - 1}, eventlog.Follow{RunID: "r"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _ := awaken.MarshalEvent(live[n].Event)
+			got, _ := awaken.MarshalEvent(e.Event)
+			if e.Cursor != live[n].Cursor || string(got) != string(want) {
+				t.Fatalf("from event %d on, event %d is %s %s, want %s %s", i, n, e.Cursor, got, live[n].Cursor, want)
+			}
+			n++
+		}
+		if n != len(live) {
+			t.Fatalf("from event %d on there are %d, want %d", i, n-i, len(live)-i)
+		}
+	}
+}
