@@ -52,6 +52,7 @@ type Log struct {
 // there while somebody writes or reads.
 type live struct {
 	entries  []awaken.Entry // the latest, without a gap
+	version  int            // grows when entries are more than added to
 	running  int            // activations that write
 	watchers int
 	polling  bool          // one of the watchers asks the store for all
@@ -171,6 +172,9 @@ func (v *live) add(e awaken.Entry, limit int) {
 	if n > 0 && v.entries[n-1].Seq+1 != e.Seq {
 		n = 0
 	}
+	if n < len(v.entries) || n > 0 && v.entries[n-1].Epoch != e.Epoch || n == 0 {
+		v.version++
+	}
 	if n == limit {
 		n = copy(v.entries, v.entries[limit/2:])
 	}
@@ -185,6 +189,7 @@ func (l *Log) done(threadID string, finished bool) {
 	v.running--
 	if !finished {
 		v.entries = nil
+		v.version++
 	}
 	v.tell()
 	l.drop(threadID, v)
@@ -251,11 +256,11 @@ func (t *tail) leave() {
 // run reads what there is: from memory, as long as that follows on what the reader has,
 // and otherwise from the store.
 func (t *tail) run() error {
-	fresh := false // the store has been read up to its end, after looking for a change
+	read := -1 // the version of what is in memory when the store was last read up to its end
 	for {
-		live, current, changed := t.look(fresh)
+		live, current, version, changed := t.look(read)
 		if live {
-			fresh = false
+			read = -1
 			for _, e := range t.batch {
 				if err := t.give(e); err != nil {
 					return err
@@ -263,14 +268,14 @@ func (t *tail) run() error {
 			}
 			continue
 		}
-		if !fresh && !current {
+		if read != version && !current {
 			if err := t.readCommitted(); err != nil {
 				return err
 			}
 			if t.follow.Committed {
 				return errOver
 			}
-			fresh = true
+			read = version
 			continue
 		}
 		if t.follow.Pause > 0 && !t.yield(awaken.Entry{}, nil) {
@@ -279,31 +284,31 @@ func (t *tail) run() error {
 		if err := t.wait(changed); err != nil {
 			return err
 		}
-		fresh = false
+		read = -1
 	}
 }
 
 // look finds what follows on the cursor in memory. Current means that there is nothing
-// more anywhere: the last that happened is what the reader has. If checked, the store
-// has nothing that contradicts the cursor.
-func (t *tail) look(checked bool) (found, current bool, changed <-chan struct{}) {
+// more anywhere: the last that happened is what the reader has. Read is the version that
+// was there when the store was found not to contradict the cursor.
+func (t *tail) look(read int) (found, current bool, version int, changed <-chan struct{}) {
 	t.log.mu.Lock()
 	defer t.log.mu.Unlock()
 	v := t.log.get(t.thread)
 	t.batch = t.batch[:0]
 	if t.follow.Committed || len(v.entries) == 0 {
-		return false, false, v.changed
+		return false, false, v.version, v.changed
 	}
 	i := int(t.at.Seq + 1 - v.entries[0].Seq) // entries have no gaps
 	if t.at.Seq+1 < v.entries[0].Seq || i > len(v.entries) {
-		return false, false, v.changed
+		return false, false, v.version, v.changed
 	}
-	same := checked || t.at == (awaken.Cursor{}) || i > 0 && v.entries[i-1].Epoch == t.at.Epoch || i < len(v.entries) && v.entries[i].Epoch == t.at.Epoch
+	same := i == 0 && read == v.version || t.at == (awaken.Cursor{}) || i > 0 && v.entries[i-1].Epoch == t.at.Epoch || i < len(v.entries) && v.entries[i].Epoch == t.at.Epoch
 	if !same {
-		return false, false, v.changed
+		return false, false, v.version, v.changed
 	}
 	t.batch = append(t.batch, v.entries[i:]...)
-	return len(t.batch) > 0, v.running > 0, v.changed
+	return len(t.batch) > 0, v.running > 0, v.version, v.changed
 }
 
 // wait returns when there may be something new. What other processes do is found out by
