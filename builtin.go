@@ -47,9 +47,9 @@ func (c *Calls) UnmarshalJSON(data []byte) error {
 // State that the runtime keeps and plugins may read.
 var (
 	// RunLifecycle is where the run is. Only the runtime writes it.
-	RunLifecycle = state.NewValue[Lifecycle]("__runtime.run_lifecycle", state.Options{Derived: true})
+	RunLifecycle = state.NewValue[Lifecycle]("__runtime.run_lifecycle", state.Options{Derived: true}).EncodedBy(appendLifecycle)
 	// ToolCallStates are the calls of the latest step. Only the runtime writes it.
-	ToolCallStates = state.NewValue[Calls]("__runtime.tool_call_states", state.Options{Scope: state.Thread, Derived: true})
+	ToolCallStates = state.NewValue[Calls]("__runtime.tool_call_states", state.Options{Scope: state.Thread, Derived: true}).EncodedBy(appendCalls)
 	// ActiveAgent is the agent the thread has been handed to. Writing it hands the
 	// run over at the next step.
 	ActiveAgent = state.NewValue[string]("__runtime.active_agent", state.Options{Scope: state.Thread})

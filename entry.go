@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
@@ -74,15 +75,41 @@ type entryWire struct {
 
 // MarshalJSON writes the entry as stores keep it.
 func (e Entry) MarshalJSON() ([]byte, error) {
-	ev, err := MarshalEvent(e.Event)
+	out, err := e.AppendJSON(make([]byte, 0, 256))
 	if err != nil {
 		return nil, err
 	}
-	w := entryWire{Epoch: e.Epoch, Seq: e.Seq, RunID: e.RunID, Time: e.Time, Event: ev}
-	for _, c := range e.Chunks {
-		w.Chunks = append(w.Chunks, [2]uint32{c.Offset, c.Len})
+	return out, nil
+}
+
+// AppendJSON appends what MarshalJSON returns. After an error, buf is as it was.
+func (e *Entry) AppendJSON(buf []byte) ([]byte, error) {
+	out := appendjson.Uint(buf, `{"epoch":`, e.Epoch)
+	out = appendjson.Uint(out, `,"seq":`, e.Seq)
+	out = appendjson.TextIf(out, `,"run_id":`, e.RunID)
+	out = appendjson.Int(out, `,"time":`, e.Time)
+	out, err := AppendEvent(append(out, `,"event":`...), e.Event)
+	if err != nil {
+		return buf, err
 	}
-	return json.Marshal(w)
+	return append(appendChunks(out, e.Chunks), '}'), nil
+}
+
+// appendChunks appends the field "chunks" of an entry, after a comma, if there are any.
+func appendChunks(buf []byte, chunks []Chunk) []byte {
+	for i, c := range chunks {
+		if i == 0 {
+			buf = append(buf, `,"chunks":[`...)
+		} else {
+			buf = append(buf, ',')
+		}
+		buf = appendjson.Uint(buf, "[", uint64(c.Offset))
+		buf = append(appendjson.Uint(buf, ",", uint64(c.Len)), ']')
+	}
+	if len(chunks) > 0 {
+		buf = append(buf, ']')
+	}
+	return buf
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.

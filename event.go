@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
@@ -270,16 +271,84 @@ var newEvent = func() map[string]func() Event {
 
 // MarshalEvent returns ev as JSON, its type first under "event_type".
 func MarshalEvent(ev Event) ([]byte, error) {
-	body, err := json.Marshal(ev)
+	out, err := AppendEvent(make([]byte, 0, 256), ev)
 	if err != nil {
-		return nil, fmt.Errorf("encode %s event: %w", ev.Type(), err)
+		return nil, err
 	}
-	out := make([]byte, 0, len(body)+len(ev.Type())+18)
-	out = append(append(append(out, `{"event_type":"`...), ev.Type()...), '"')
-	if len(body) > 2 {
-		out = append(out, ',')
+	return out, nil
+}
+
+// AppendEvent appends what MarshalEvent returns. After an error, buf is as it was.
+func AppendEvent(buf []byte, ev Event) ([]byte, error) {
+	out := append(append(append(buf, `{"event_type":"`...), ev.Type()...), '"')
+	out, err := appendEventFields(out, ev)
+	if err != nil {
+		return buf, fmt.Errorf("encode %s event: %w", ev.Type(), err)
 	}
-	return append(out, body[1:]...), nil
+	return append(out, '}'), nil
+}
+
+// appendEventFields appends an event's fields, each after a comma. Events that a run has
+// only a few of are left to encoding/json.
+func appendEventFields(buf []byte, ev Event) (_ []byte, err error) {
+	switch ev := ev.(type) {
+	case *TextDelta:
+		buf = appendjson.Text(buf, `,"delta":`, ev.Delta)
+	case *ReasoningDelta:
+		buf = appendjson.Text(buf, `,"delta":`, ev.Delta)
+	case *ToolCallStart:
+		buf = appendjson.Text(buf, `,"id":`, ev.ID)
+		buf = appendjson.Text(buf, `,"name":`, ev.Name)
+	case *ToolCallDelta:
+		buf = appendjson.Text(buf, `,"id":`, ev.ID)
+		buf = appendjson.Text(buf, `,"args_delta":`, ev.ArgsDelta)
+	case *ToolCallReady:
+		buf = appendjson.Text(buf, `,"id":`, ev.ID)
+		buf = appendjson.Text(buf, `,"name":`, ev.Name)
+		return appendjson.Raw(buf, `,"arguments":`, ev.Arguments)
+	case *ToolCallDone:
+		buf = appendjson.Text(buf, `,"id":`, ev.ID)
+		buf = appendjson.Text(buf, `,"message_id":`, ev.MessageID)
+		if buf, err = ev.Result.appendField(buf); err != nil {
+			return nil, err
+		}
+		buf = appendjson.Text(buf, `,"outcome":`, ev.Outcome)
+	case *ToolCallStreamDelta:
+		buf = appendjson.Text(buf, `,"id":`, ev.ID)
+		buf = appendjson.Text(buf, `,"name":`, ev.Name)
+		buf = appendjson.Text(buf, `,"delta":`, ev.Delta)
+	case *StepStart:
+		buf = appendjson.Text(buf, `,"message_id":`, ev.MessageID)
+	case *StepEnd:
+	case *InferenceComplete:
+		buf = appendjson.Text(buf, `,"model":`, ev.Model)
+		if ev.Usage != nil {
+			buf = ev.Usage.AppendJSON(append(buf, `,"usage":`...))
+		}
+		buf = appendjson.Int(buf, `,"duration_ms":`, ev.DurationMS)
+	case *StateSnapshot:
+		return ev.Snapshot.AppendJSON(append(buf, `,"snapshot":`...))
+	case *RunStart:
+		buf = appendjson.Text(buf, `,"thread_id":`, ev.ThreadID)
+		buf = appendjson.Text(buf, `,"run_id":`, ev.RunID)
+		buf = appendjson.TextIf(buf, `,"parent_run_id":`, ev.ParentRunID)
+		buf = ev.Identity.appendField(buf)
+	case *RunFinish:
+		buf = appendjson.Text(buf, `,"thread_id":`, ev.ThreadID)
+		buf = appendjson.Text(buf, `,"run_id":`, ev.RunID)
+		buf = ev.Identity.appendField(buf)
+		if buf, err = ev.Result.appendField(buf); err != nil {
+			return nil, err
+		}
+		buf = ev.Termination.append(append(buf, `,"termination":`...))
+	default:
+		body, err := json.Marshal(ev)
+		if err != nil {
+			return nil, err
+		}
+		buf = append(append(buf, ','), body[1:len(body)-1]...) // each of these has a field
+	}
+	return buf, nil
 }
 
 // UnmarshalEvent reads what MarshalEvent wrote. Unknown types and fields are errors.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
@@ -106,35 +107,55 @@ type (
 )
 
 // MarshalJSON writes the shape that belongs to the block's type.
-func (b Block) MarshalJSON() ([]byte, error) {
+func (b Block) MarshalJSON() ([]byte, error) { return b.AppendJSON(make([]byte, 0, 128)) }
+
+// AppendJSON appends what MarshalJSON returns. After an error, buf is as it was.
+func (b *Block) AppendJSON(buf []byte) ([]byte, error) {
+	out, err := b.appendFields(appendjson.Text(buf, `{"type":`, b.Type))
+	if err == nil {
+		out, err = b.Opaque.appendField(out)
+	}
+	if err != nil {
+		return buf, err
+	}
+	return append(out, '}'), nil
+}
+
+func (b *Block) appendFields(buf []byte) ([]byte, error) {
 	switch b.Type {
 	case TextBlock:
-		return json.Marshal(textWire{b.Type, &b.Text, b.Opaque})
+		return appendjson.Text(buf, `,"text":`, b.Text), nil
 	case ThinkingBlock:
-		return json.Marshal(thinkingWire{b.Type, &b.Text, b.Opaque})
+		return appendjson.Text(buf, `,"thinking":`, b.Text), nil
 	case ImageBlock, AudioBlock, VideoBlock, DocumentBlock:
-		return json.Marshal(mediaWire{b.Type, b.Source, b.Title, b.Opaque})
+		buf = b.Source.append(append(buf, `,"source":`...))
+		return appendjson.TextIf(buf, `,"title":`, b.Title), nil
 	case ToolUseBlock:
 		t := b.tool()
-		input := t.Input
-		if len(input) == 0 {
-			input = json.RawMessage("null")
-		}
-		return json.Marshal(toolUseWire{b.Type, t.ID, t.Name, input, b.Opaque})
+		buf = appendjson.Text(buf, `,"id":`, t.ID)
+		buf = appendjson.Text(buf, `,"name":`, t.Name)
+		return appendjson.Raw(buf, `,"input":`, orNull(t.Input))
 	case ToolResultBlock:
 		t := b.tool()
-		content := t.Content
-		if content == nil {
-			content = []Block{}
-		}
-		for i := range content {
-			if err := content[i].Type.inResult(); err != nil {
+		for i := range t.Content {
+			if err := t.Content[i].Type.inResult(); err != nil {
 				return nil, err
 			}
 		}
-		return json.Marshal(toolResultWire[Block]{b.Type, t.ID, content, b.Opaque})
+		buf = appendjson.Text(buf, `,"tool_use_id":`, t.ID)
+		return appendjson.List(buf, `,"content":`, t.Content, (*Block).AppendJSON)
 	}
 	return nil, fmt.Errorf("content block has type %q, want %s", b.Type, blockTypes)
+}
+
+func (s *Source) append(buf []byte) []byte {
+	if s == nil {
+		return append(buf, "null"...)
+	}
+	buf = appendjson.Text(buf, `{"type":`, s.Type)
+	buf = appendjson.TextIf(buf, `,"media_type":`, s.MediaType)
+	buf = appendjson.TextIf(buf, `,"data":`, s.Data)
+	return append(appendjson.TextIf(buf, `,"url":`, s.URL), '}')
 }
 
 func (b Block) tool() ToolPart {

@@ -3,6 +3,8 @@ package llm
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/awaken-go/awaken/internal/appendjson"
 )
 
 // DeltaKind tells the pieces of a streamed reply apart.
@@ -63,6 +65,18 @@ type Usage struct {
 	CacheReadTokens     int64 `json:"cache_read_tokens,omitempty"`
 	CacheCreationTokens int64 `json:"cache_creation_tokens,omitempty"`
 	ThinkingTokens      int64 `json:"thinking_tokens,omitempty"`
+}
+
+// AppendJSON appends what json.Marshal returns.
+func (u *Usage) AppendJSON(buf []byte) []byte {
+	start := len(buf)
+	buf = appendjson.IntIf(buf, `,"prompt_tokens":`, u.PromptTokens)
+	buf = appendjson.IntIf(buf, `,"completion_tokens":`, u.CompletionTokens)
+	buf = appendjson.IntIf(buf, `,"total_tokens":`, u.TotalTokens)
+	buf = appendjson.IntIf(buf, `,"cache_read_tokens":`, u.CacheReadTokens)
+	buf = appendjson.IntIf(buf, `,"cache_creation_tokens":`, u.CacheCreationTokens)
+	buf = appendjson.IntIf(buf, `,"thinking_tokens":`, u.ThinkingTokens)
+	return appendjson.Close(buf, start)
 }
 
 // Add adds v to u; negative counts are taken as 0.

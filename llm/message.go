@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
@@ -123,16 +124,71 @@ func (m *Message) Empty() bool {
 }
 
 // MarshalJSON writes an empty content as [] and leaves the default visibility out.
-func (m Message) MarshalJSON() ([]byte, error) {
-	type plain Message
-	p := plain(m)
-	if p.Content == nil {
-		p.Content = []Block{}
+func (m Message) MarshalJSON() ([]byte, error) { return m.AppendJSON(make([]byte, 0, 256)) }
+
+// AppendJSON appends what MarshalJSON returns. After an error, buf is as it was.
+func (m *Message) AppendJSON(buf []byte) ([]byte, error) {
+	start := len(buf)
+	out, err := m.appendFields(buf)
+	if err != nil {
+		return buf, err
 	}
-	if p.Visibility == VisibleAll {
-		p.Visibility = ""
+	return appendjson.Close(out, start), nil
+}
+
+func (m *Message) appendFields(buf []byte) (_ []byte, err error) {
+	buf = appendjson.TextIf(buf, `,"id":`, m.ID)
+	buf = appendjson.Text(buf, `,"role":`, m.Role)
+	if buf, err = appendjson.List(buf, `,"content":`, m.Content, (*Block).AppendJSON); err != nil {
+		return nil, err
 	}
-	return json.Marshal(p)
+	if len(m.ToolCalls) > 0 {
+		if buf, err = appendjson.List(buf, `,"tool_calls":`, m.ToolCalls, (*ToolCall).AppendJSON); err != nil {
+			return nil, err
+		}
+	}
+	buf = appendjson.TextIf(buf, `,"tool_call_id":`, m.ToolCallID)
+	if m.Visibility != VisibleAll {
+		buf = appendjson.TextIf(buf, `,"visibility":`, m.Visibility)
+	}
+	if m.Metadata != nil {
+		buf = m.Metadata.append(append(buf, `,"metadata":`...))
+	}
+	return m.Opaque.appendField(buf)
+}
+
+func (d *Metadata) append(buf []byte) []byte {
+	start := len(buf)
+	buf = appendjson.TextIf(buf, `,"run_id":`, d.RunID)
+	if d.StepIndex != nil {
+		buf = appendjson.Int(buf, `,"step_index":`, *d.StepIndex)
+	}
+	buf = appendjson.TextIf(buf, `,"sender_agent_id":`, d.SenderAgentID)
+	if d.Compaction != nil {
+		buf = d.Compaction.AppendJSON(append(buf, `,"compaction":`...))
+	}
+	if d.Rewind != nil {
+		buf = append(appendjson.Int(buf, `,"rewind":{"from_seq":`, d.Rewind.FromSeq), '}')
+	}
+	buf = appendjson.TrueIf(buf, `,"interrupted":`, d.Interrupted)
+	return appendjson.Close(buf, start)
+}
+
+// AppendJSON appends what json.Marshal returns.
+func (v Interval) AppendJSON(buf []byte) []byte {
+	buf = appendjson.Int(buf, `{"from_seq":`, v.FromSeq)
+	return append(appendjson.Int(buf, `,"to_seq":`, v.ToSeq), '}')
+}
+
+// appendField appends a field "opaque", unless o is nil.
+func (o *Opaque) appendField(buf []byte) ([]byte, error) {
+	if o == nil {
+		return buf, nil
+	}
+	buf = appendjson.Text(append(buf, `,"opaque":`...), `{"provider":`, o.Provider)
+	buf = appendjson.TextIf(buf, `,"signature":`, o.Signature)
+	buf, err := appendjson.RawIf(buf, `,"data":`, o.Data)
+	return append(buf, '}'), err
 }
 
 // UnmarshalJSON reads a message and rejects unknown fields, roles and
@@ -197,12 +253,28 @@ func (c *ToolCall) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON writes absent arguments as null.
-func (c ToolCall) MarshalJSON() ([]byte, error) {
-	type plain ToolCall
-	if len(c.Arguments) == 0 {
-		c.Arguments = json.RawMessage("null")
+func (c ToolCall) MarshalJSON() ([]byte, error) { return c.AppendJSON(make([]byte, 0, 128)) }
+
+// AppendJSON appends what MarshalJSON returns. After an error, buf is as it was.
+func (c *ToolCall) AppendJSON(buf []byte) ([]byte, error) {
+	out := appendjson.Text(buf, `{"id":`, c.ID)
+	out = appendjson.Text(out, `,"name":`, c.Name)
+	out, err := appendjson.Raw(out, `,"arguments":`, orNull(c.Arguments))
+	if err == nil {
+		out, err = c.Opaque.appendField(out)
 	}
-	return json.Marshal(plain(c))
+	if err != nil {
+		return buf, err
+	}
+	return append(out, '}'), nil
+}
+
+// orNull returns raw, or nil, which is written as null, if it is empty.
+func orNull(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	return raw
 }
 
 // orNil returns raw, or nil for a JSON null.

@@ -3,6 +3,11 @@ package state
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/awaken-go/awaken/internal/appendjson"
 )
 
 // Scope is how long a key's value lives.
@@ -75,6 +80,14 @@ func NewValue[V any](name string, opts Options) *Key[V, V] {
 	return k
 }
 
+// EncodedBy makes the key's values be encoded by f, which appends to buf what
+// json.Marshal returns and keeps nothing. It is for values that are encoded often, and is
+// called where the key is declared. It returns the key.
+func (k *Key[V, U]) EncodedBy(f func(buf []byte, v V) ([]byte, error)) *Key[V, U] {
+	k.core.append = func(buf []byte, v any) ([]byte, error) { return f(buf, v.(V)) }
+	return k
+}
+
 // Name is the key's globally unique name.
 func (k *Key[V, U]) Name() string { return k.core.name }
 
@@ -126,13 +139,41 @@ type core struct {
 	opts   Options
 	apply  func(cur, update any) any
 	decode func([]byte) (any, error)
+	append func(buf []byte, v any) ([]byte, error) // nil for json.Marshal
+}
+
+// appendValue appends a value's JSON. An encoder that panics is an error.
+func (c *core) appendValue(buf []byte, v any) (out []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		if err != nil {
+			err = fmt.Errorf("encode state key %q: %w", c.name, err)
+		}
+	}()
+	if c.append != nil {
+		return c.append(buf, v)
+	}
+	switch v := v.(type) {
+	case json.RawMessage:
+		return appendjson.Raw(buf, "", v)
+	case string:
+		return appendjson.String(buf, v), nil
+	case bool:
+		return strconv.AppendBool(buf, v), nil
+	case int:
+		return strconv.AppendInt(buf, int64(v), 10), nil
+	}
+	return appendjson.Value(buf, "", v)
 }
 
 // Schema is a fixed set of keys, each with a dense slot, made once and shared by
 // all stores that hold the same keys.
 type Schema struct {
-	keys  []*core
-	slots map[string]int
+	keys   []*core
+	slots  map[string]int
+	sorted []int // slots in the order of their keys' names
 }
 
 // NewSchema returns the schema of keys. The same key may be listed twice; two
@@ -154,8 +195,11 @@ func (s *Schema) add(c *core) error {
 		}
 		return nil
 	}
-	s.slots[c.name] = len(s.keys)
+	slot := len(s.keys)
+	at, _ := slices.BinarySearchFunc(s.sorted, c.name, func(i int, name string) int { return strings.Compare(s.keys[i].name, name) })
+	s.slots[c.name] = slot
 	s.keys = append(s.keys, c)
+	s.sorted = slices.Insert(s.sorted, at, slot)
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/awaken-go/awaken/internal/appendjson"
 )
 
 // Snapshot is the state at one revision. It is immutable and cheap to copy. The
@@ -57,9 +59,9 @@ func (s Snapshot) Export() (map[string]json.RawMessage, error) {
 		if v == nil || s.schema.keys[i].opts.Transient {
 			continue
 		}
-		data, err := encode(v)
+		data, err := s.schema.keys[i].appendValue(nil, v)
 		if err != nil {
-			return nil, fmt.Errorf("encode state key %q: %w", s.schema.keys[i].name, err)
+			return nil, err
 		}
 		out[s.schema.keys[i].name] = data
 	}
@@ -67,15 +69,26 @@ func (s Snapshot) Export() (map[string]json.RawMessage, error) {
 }
 
 // MarshalJSON writes {"revision": n, "extensions": {key: value}}.
-func (s Snapshot) MarshalJSON() ([]byte, error) {
-	ext, err := s.Export()
-	if err != nil {
-		return nil, err
+func (s Snapshot) MarshalJSON() ([]byte, error) { return s.AppendJSON(make([]byte, 0, 256)) }
+
+// AppendJSON appends what MarshalJSON returns. After an error, buf is as it was.
+func (s Snapshot) AppendJSON(buf []byte) (_ []byte, err error) {
+	out := appendjson.Uint(buf, `{"revision":`, s.revision)
+	out = append(out, `,"extensions":`...)
+	start := len(out)
+	if s.schema != nil {
+		for _, i := range s.schema.sorted {
+			c := s.schema.keys[i]
+			if i >= len(s.values) || s.values[i] == nil || c.opts.Transient {
+				continue
+			}
+			out = append(appendjson.String(append(out, ','), c.name), ':')
+			if out, err = c.appendValue(out, s.values[i]); err != nil {
+				return buf, err
+			}
+		}
 	}
-	return json.Marshal(struct {
-		Revision   uint64                     `json:"revision"`
-		Extensions map[string]json.RawMessage `json:"extensions"`
-	}{s.revision, ext})
+	return append(appendjson.Close(out, start), '}'), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. The result is bound to no schema:
@@ -100,6 +113,7 @@ func (s *Snapshot) UnmarshalJSON(data []byte) error {
 	for i, name := range names {
 		schema.slots[name] = i
 		schema.keys = append(schema.keys, &core{name: name})
+		schema.sorted = append(schema.sorted, i)
 		values[i] = w.Extensions[name]
 	}
 	*s = Snapshot{revision: w.Revision, schema: schema, values: values}

@@ -89,10 +89,10 @@ func (s *Store) changes(what uint8) ([]Change, error) {
 		ch := Change{Key: c.name, Scope: c.opts.Scope}
 		if v := s.snap.values[i]; v != nil {
 			if s.encoded[i] == nil {
-				data, err := encode(v)
+				data, err := c.appendValue(nil, v)
 				if err != nil {
 					s.forget(i)
-					return nil, fmt.Errorf("encode state key %q: %w", c.name, err)
+					return nil, err
 				}
 				s.encoded[i] = data
 			}
@@ -101,16 +101,6 @@ func (s *Store) changes(what uint8) ([]Change, error) {
 		out = append(out, ch)
 	}
 	return out, nil
-}
-
-// encode returns v's JSON; a MarshalJSON that panics is an error.
-func encode(v any) (data []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return json.Marshal(v)
 }
 
 // forget makes a slot as if never written, and no change.

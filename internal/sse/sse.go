@@ -77,11 +77,11 @@ func (s *Writer) Flush() error {
 	return s.control.Flush()
 }
 
-// Heartbeat sends a comment if nothing was sent for so long.
-func (s *Writer) Heartbeat(after time.Duration) error {
-	if time.Since(s.last) < after {
-		return nil
-	}
+// Idle is how long ago something was flushed.
+func (s *Writer) Idle() time.Duration { return time.Since(s.last) }
+
+// Heartbeat sends a comment, which readers ignore.
+func (s *Writer) Heartbeat() error {
 	s.buf = append(s.buf, ": heartbeat\n\n"...)
 	return s.Flush()
 }

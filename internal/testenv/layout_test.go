@@ -27,7 +27,7 @@ const module = "github.com/awaken-go/awaken"
 
 // The names of the rules, as a failing test prints them.
 const (
-	onlyStdRule  = "state, llm and profile import only the standard library, and the strict JSON decoder"
+	onlyStdRule  = "state, llm and profile import only the standard library, and the JSON decoder and encoder"
 	internalRule = "internal packages import nothing of ours outside internal"
 	rootRule     = "the root package imports of ours only state, llm, profile and internal packages"
 	httpRule     = "net/http stays at the edges"
@@ -42,7 +42,7 @@ var importRules = []importRule{
 	{
 		name:  onlyStdRule,
 		of:    list("./state", "./llm", "./profile"),
-		allow: list("std", "./internal/strict"),
+		allow: list("std", "./internal/strict", "./internal/appendjson"),
 	},
 	{
 		name:   internalRule,
@@ -60,7 +60,7 @@ var importRules = []importRule{
 		name: httpRule,
 		of:   list("./..."),
 		except: list("./llm/*", "./protocol", "./protocol/*", "./server", "./console", "./plugin/mcp",
-			"./internal/sse", "./internal/httpguard"),
+			"./internal/sse", "./internal/httpguard", "./examples/*", "./cmd/awaken"),
 		forbid: list("net/http", "net/http/*"),
 	},
 	{

@@ -129,7 +129,7 @@ func (r *record) encode(buf *bytes.Buffer) (entries int64, err error) {
 		if r.entries[i].Event == nil {
 			return 0, fmt.Errorf("%w: entry %s has no event", awaken.ErrInvalid, r.entries[i].Cursor)
 		}
-		line, err := r.entries[i].MarshalJSON()
+		line, err := r.entries[i].AppendJSON(buf.AvailableBuffer())
 		if err == nil && !plainEntry(&r.entries[i]) {
 			err = new(awaken.Entry).UnmarshalJSON(line)
 		}

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -103,7 +102,7 @@ func (s *Store) params(c *awaken.Commit, isValid bool) (*params, error) {
 	p.id(c.Run.RunID)
 	p.id(c.Run.ThreadID)
 	p.id(string(c.Run.Status))
-	run, err := json.Marshal(&c.Run)
+	run, err := c.Run.AppendJSON(make([]byte, 0, 512))
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +128,10 @@ func (p *params) messages(c *awaken.Commit) error {
 		return nil
 	}
 	start := p.array(oidText, len(c.Messages))
+	data := make([]byte, 0, 512)
 	for _, m := range c.Messages {
-		data, err := m.MarshalJSON() // json.Marshal would read the result once more
-		if err != nil {
+		var err error
+		if data, err = m.AppendJSON(data[:0]); err != nil {
 			return fmt.Errorf("message %q: %w", m.ID, err)
 		}
 		p.jsonElement(data)
@@ -199,9 +199,10 @@ func (p *params) calls(calls []*awaken.CallState) error {
 	}
 	p.end(start)
 	start = p.array(oidText, len(last))
+	data := make([]byte, 0, 512)
 	for _, c := range last {
-		data, err := json.Marshal(c)
-		if err != nil {
+		var err error
+		if data, err = c.AppendJSON(data[:0]); err != nil {
 			return fmt.Errorf("call %q: %w", c.CallID, err)
 		}
 		p.jsonElement(data)

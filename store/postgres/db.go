@@ -39,7 +39,8 @@ type Options struct {
 	// Lanes is how many groups of commits may be on their way at the same time; 0
 	// means 4. Commits that come while all lanes are taken form the next group.
 	Lanes int
-	// Now is the clock of the profile store; nil means time.Now.
+	// Now is the clock of profiles and of threads that people make or edit; nil means
+	// time.Now.
 	Now func() time.Time
 }
 
@@ -94,7 +95,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	db.pool = pool
-	db.enqueues.max, db.enqueues.make = 3, db.makeEnqueues
+	db.enqueues.max, db.enqueues.make = enqueueLanes, db.makeEnqueues
 	db.unprepared = config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement
 	if err := migrate(ctx, pool, migrations, o.Prefix); err != nil {
 		pool.Close()

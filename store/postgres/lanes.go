@@ -33,10 +33,11 @@ type call[T any] struct {
 func (l *lanes[T]) do(ctx context.Context, arg T) error {
 	c := &call[T]{arg: arg, told: make(chan []*call[T], 1)}
 	l.mu.Lock()
-	l.queue = append(l.queue, c)
 	free, crowd := l.taken < l.max, l.crowd
 	if free {
 		l.taken++
+	} else {
+		l.queue = append(l.queue, c)
 	}
 	l.mu.Unlock()
 	var members []*call[T]
@@ -45,7 +46,7 @@ func (l *lanes[T]) do(ctx context.Context, arg T) error {
 			runtime.Gosched() // those who came along the last time are about to come back
 		}
 		l.mu.Lock()
-		members = l.group()
+		members = l.group(c)
 		l.mu.Unlock()
 	} else if members = <-c.told; members == nil {
 		return c.err
@@ -71,12 +72,12 @@ func (l *lanes[T]) do(ctx context.Context, arg T) error {
 	return c.err
 }
 
-// group takes those who are first in line. Requires l.mu.
-func (l *lanes[T]) group() []*call[T] {
+// group returns first, and those who are next in line. Requires l.mu.
+func (l *lanes[T]) group(first ...*call[T]) []*call[T] {
 	n := min(len(l.queue), maxGroup)
-	members := slices.Clone(l.queue[:n])
+	members := append(first, l.queue[:n]...)
 	l.queue = slices.Delete(l.queue, 0, n)
-	l.crowd = n > 1
+	l.crowd = len(members) > 1
 	return members
 }
 

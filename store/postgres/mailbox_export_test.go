@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // ShiftClock makes the clock of the queue run ahead.
@@ -16,8 +14,8 @@ func (db *DB) ShiftClock(ctx context.Context, by time.Duration) error {
 	return err
 }
 
-// Pool is the pool of connections, for tests that look behind the scenes.
-func (db *DB) Pool() *pgxpool.Pool { return db.pool }
+// Quiet makes the DB notify nobody any more.
+func (db *DB) Quiet() { db.announcer.close() }
 
 // Migrations returns the scripts up to a version, with the prefix filled in.
 func Migrations(prefix string, upTo int) ([]string, error) {

@@ -16,6 +16,10 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
+// enqueueLanes is how many groups of Enqueue calls may be on their way at the same time.
+// Few, because what a group costs depends little on how many are in it.
+const enqueueLanes = 2
+
 // Enqueue queues dispatches that start runs, in one round trip. Those that come while
 // others are on their way travel together.
 func (s *Store) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
@@ -101,12 +105,12 @@ func (db *DB) makeEnqueues(ctx context.Context, calls []*enqueueing) error {
 		for _, c := range calls {
 			c.tried = true
 		}
-		left, err := db.enqueue(ctx, all)
-		for range 3 {
+		left, err := db.enqueue(ctx, all, false)
+		for range 5 {
 			if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "23505" {
 				break
 			}
-			left, err = db.enqueue(ctx, all) // somebody was faster
+			left, err = db.enqueue(ctx, all, true) // something is there, or was made just now
 		}
 		if err != nil || len(left) == 0 || !tried {
 			return err
@@ -135,19 +139,20 @@ func distinct(all []*enqueued) []*enqueued {
 	})
 }
 
-// enqueue queues dispatches, and returns those that were left out.
-func (db *DB) enqueue(ctx context.Context, all []*enqueued) (left []*enqueued, err error) {
+// enqueue queues dispatches, and returns those that were left out. If it does not look
+// whether what it makes is there, it may fail because it is.
+func (db *DB) enqueue(ctx context.Context, all []*enqueued, look bool) (left []*enqueued, err error) {
 	var at int64
 	var epochs []int64
 	texts := func(field func(q *enqueued) string) []string { return fields(all, field) }
 	numbers := func(field func(q *enqueued) int64) []int64 { return fields(all, field) }
-	if err := db.pool.QueryRow(ctx, db.sql(`SELECT * FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`),
+	if err := db.pool.QueryRow(ctx, db.sql(`SELECT * FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`),
 		texts(func(q *enqueued) string { return q.tenant }), texts(func(q *enqueued) string { return q.id }),
 		texts(func(q *enqueued) string { return q.thread }), texts(func(q *enqueued) string { return q.run }),
 		numbers(func(q *enqueued) int64 { return q.priority }), numbers(func(q *enqueued) int64 { return q.delay }),
 		numbers(func(q *enqueued) int64 { return q.max }), texts(func(q *enqueued) string { return q.dedupe }),
 		texts(func(q *enqueued) string { return q.key }), texts(func(q *enqueued) string { return q.digest }),
-		texts(func(q *enqueued) string { return q.request }), texts(func(q *enqueued) string { return q.record })).Scan(&at, &epochs); err != nil {
+		texts(func(q *enqueued) string { return q.request }), texts(func(q *enqueued) string { return q.record }), look).Scan(&at, &epochs); err != nil {
 		return nil, err
 	}
 	for i, q := range all {
@@ -219,7 +224,11 @@ func (s *Store) selected(q mailbox.Query) (where string, args []any) {
 		where += fmt.Sprintf(` AND d.run = $%d AND d.thread = (SELECT thread FROM {p}_runs WHERE tenant = $1 AND id = $%[1]d)`, len(args))
 	}
 	if len(q.Statuses) > 0 {
-		args = append(args, q.Statuses)
+		statuses := make([]string, len(q.Statuses))
+		for i, status := range q.Statuses {
+			statuses[i] = string(status)
+		}
+		args = append(args, statuses)
 		where += fmt.Sprintf(` AND CASE WHEN q.id IS NULL THEN d.status ELSE 'Claimed' END = ANY ($%d::text[])`, len(args))
 	}
 	return where, args

@@ -1,11 +1,16 @@
 package postgres_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/mailbox/mailboxtest"
 	"github.com/awaken-go/awaken/store/postgres"
 )
@@ -25,4 +30,186 @@ func TestMailbox(t *testing.T) {
 			}
 		}}
 	})
+}
+
+// dispatches are n of them, each on a thread of its own.
+func dispatches(prefix string, n int) []*mailbox.Dispatch {
+	out := make([]*mailbox.Dispatch, n)
+	for i := range out {
+		id := fmt.Sprintf("%s%04d", prefix, i)
+		out[i] = &mailbox.Dispatch{ID: id, ThreadID: "thread-" + id, RunID: "run-" + id, Priority: mailbox.DefaultPriority, MaxAttempts: 5,
+			Request: &awaken.RunRequest{ThreadID: "thread-" + id, Messages: []*llm.Message{llm.UserText("hello")}}}
+	}
+	return out
+}
+
+func acked(ds []*mailbox.Dispatch) []mailbox.Settlement {
+	out := make([]mailbox.Settlement, len(ds))
+	for i, d := range ds {
+		out[i] = mailbox.Settlement{Held: d.Held(), Status: mailbox.Acked}
+	}
+	return out
+}
+
+// work takes a hundred dispatches through their life. Each step calls count.
+func work(t *testing.T, db *postgres.DB, prefix string, count func(what string, trips int64)) {
+	t.Helper()
+	ctx, s := t.Context(), db.Store("")
+	if left, err := s.Enqueue(ctx, dispatches(prefix, 100)...); err != nil || len(left) > 0 {
+		t.Fatalf("left %v, %v", left, err)
+	}
+	count("enqueue", 1)
+	ds, _, err := db.Claim(ctx, mailbox.ClaimRequest{Consumer: "c", Lease: time.Minute, Limit: 100})
+	if err != nil || len(ds) != 100 {
+		t.Fatalf("claimed %d, %v", len(ds), err)
+	}
+	count("claim", 1)
+	held := make([]mailbox.Held, len(ds))
+	for i, d := range ds {
+		held[i] = d.Held()
+	}
+	if _, err := db.Renew(ctx, time.Minute, held...); err != nil {
+		t.Fatal(err)
+	}
+	count("renew", 1)
+	if err := s.Change(ctx, ds[0].ThreadID, func(th *mailbox.Thread) error {
+		d := *th.Live[0]
+		d.Cancel = true
+		th.Put, th.Interrupt, th.Post = []*mailbox.Dispatch{&d}, true, []awaken.InboxItem{{ID: "item"}}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	count("change", 2)
+	errs, err := db.Settle(ctx, acked(ds)...)
+	if err = errors.Join(append(errs, err)...); err != nil {
+		t.Fatal(err)
+	}
+	count("settle", 1)
+	if list, err := s.Dispatches(ctx, mailbox.Query{Statuses: []mailbox.Status{mailbox.Acked}, Limit: 1000}); err != nil || len(list)%100 != 0 || len(list) == 0 {
+		t.Errorf("%d are acked, %v", len(list), err)
+	}
+	count("list", 1)
+}
+
+func TestMailbox_ABatchIsOneRoundTrip(t *testing.T) {
+	db, wire := openCounting(t, &postgres.Options{})
+	db.Quiet()
+	for i := range 3 { // statements are prepared on every connection once
+		work(t, db, fmt.Sprint("warm", i), func(string, int64) {})
+	}
+	before := wire.writes.Load()
+	work(t, db, "counted", func(what string, want int64) {
+		if n := wire.writes.Load() - before; n != want {
+			t.Errorf("%s took %d round trips, want %d", what, n, want)
+		}
+		before = wire.writes.Load()
+	})
+}
+
+func TestMailbox_WithoutPreparedStatements(t *testing.T) {
+	db := openAt(t, shared()+"&default_query_exec_mode=exec", &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))})
+	work(t, db, "d", func(string, int64) {})
+}
+
+// Enqueues that come at the same time travel together, and each learns what became of
+// its own.
+func TestEnqueue_ThoseThatWaitTravelTogether(t *testing.T) {
+	db := open(t)
+	s := db.Store("")
+	taken := dispatches("taken", 1)
+	if _, err := s.Enqueue(t.Context(), taken...); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			ds := append(dispatches(fmt.Sprint("d", i, "-"), 2), dispatches("taken", 1)...)
+			left, err := s.Enqueue(context.Background(), ds...)
+			if err != nil || len(left) != 1 || left[0] != 2 {
+				t.Errorf("left %v, %v", left, err)
+			}
+			if ds[0].Status != mailbox.Queued || ds[0].CreatedAt == 0 || ds[2].Status != "" {
+				t.Errorf("got %+v and %+v", ds[0], ds[2])
+			}
+		})
+	}
+	wg.Wait()
+	counts, err := db.Counts(t.Context())
+	if err != nil || counts[mailbox.Queued] != 129 {
+		t.Errorf("counts are %v, %v", counts, err)
+	}
+	// Two with the same id or run cannot both be new, whoever wins.
+	left, err := s.Enqueue(t.Context(), append(dispatches("twice", 1), dispatches("twice", 1)...)...)
+	if err != nil || len(left) != 1 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+func TestListen_HearsAgainAfterALostConnection(t *testing.T) {
+	opts := &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))}
+	here, there := openAt(t, shared(), opts), openAt(t, shared(), opts)
+	ctx, cancel := context.WithCancel(t.Context())
+	heard, done := make(chan struct{}, 1000), make(chan error)
+	go func() { done <- here.Listen(ctx, func() { heard <- struct{}{} }) }()
+	<-heard // it has begun
+	if _, err := there.Store("").Enqueue(t.Context(), dispatches("a", 10)...); err != nil {
+		t.Fatal(err)
+	}
+	<-heard
+	if n := number(t, witness(t), fmt.Sprintf(`SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query = 'LISTEN %s_mailbox'`, opts.Prefix)); n != 1 {
+		t.Fatalf("%d connections listen, want 1", n)
+	}
+	<-heard // it has begun again
+	if _, err := there.Store("").Enqueue(t.Context(), dispatches("b", 10)...); err != nil {
+		t.Fatal(err)
+	}
+	<-heard
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("listen: %v", err)
+	}
+}
+
+// A database of version 1, with a thread that waits, is brought up to date.
+func TestOpen_AddsAQueueToAnOlderDatabase(t *testing.T) {
+	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
+	scripts, err := postgres.Migrations(prefix, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := witness(t)
+	old := scripts[0] + fmt.Sprintf(`;
+		CREATE TABLE %[1]s_schema (version bigint PRIMARY KEY, name text NOT NULL, applied bigint NOT NULL);
+		INSERT INTO %[1]s_schema VALUES (1, '0001_init.sql', 0);
+		INSERT INTO %[1]s_threads (tenant, id, title, created, updated, touched, fence, committed, last_seq, open_run, latest_run) VALUES ('', 't', 'Old', 5, 6, 7, 3, 1, 9, 'r', 'r');
+		INSERT INTO %[1]s_runs (tenant, id, thread, status, born, data, first_seq, last_seq) VALUES ('', 'r', 't', 'waiting', 1, '{"run_id":"r","thread_id":"t","agent_id":"a","status":"waiting","created_at":1,"updated_at":1,"steps":2,"input_tokens":0,"output_tokens":0}', 1, 9)`, prefix)
+	if _, err := look.PgConn().Exec(t.Context(), old).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	db := openAt(t, shared(), &postgres.Options{Prefix: prefix})
+	s := db.Store("")
+	th, err := s.Thread(t.Context(), "t")
+	if err != nil || th.Metadata.Title != "Old" || th.ResourceID != "" || th.End != (awaken.Cursor{Epoch: 3, Seq: 9}) {
+		t.Errorf("thread is %+v, %v", th, err)
+	}
+	d := dispatches("d", 1)[0]
+	d.ThreadID = "t"
+	if left, err := s.Enqueue(t.Context(), d); err != nil || len(left) != 1 {
+		t.Errorf("left %v, %v: its run waits", left, err)
+	}
+	if err := s.Change(t.Context(), "t", func(th *mailbox.Thread) error {
+		if th.Open == nil || th.Open.Steps != 2 || th.End.Seq != 9 || len(th.Live) != 0 {
+			t.Errorf("got %+v", th)
+		}
+		w := *d
+		w.Status, w.Request, w.RunID, w.AvailableAt, w.CreatedAt = mailbox.Queued, nil, "r", th.Now, th.Now
+		th.Put = []*mailbox.Dispatch{&w}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if ds, _, err := db.Claim(t.Context(), mailbox.ClaimRequest{Consumer: "c", Lease: time.Minute, Limit: 9}); err != nil || len(ds) != 1 || ds[0].RunID != "r" {
+		t.Errorf("claimed %+v, %v", ds, err)
+	}
 }

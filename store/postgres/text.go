@@ -68,20 +68,6 @@ func unescape(text string) string {
 	return sb.String()
 }
 
-func escapeAll(ids []string) []string {
-	for i, id := range ids {
-		if !plain(id) {
-			out := make([]string, len(ids))
-			copy(out, ids[:i])
-			for j := i; j < len(ids); j++ {
-				out[j] = escape(ids[j])
-			}
-			return out
-		}
-	}
-	return ids
-}
-
 // encode returns v as JSON text.
 func encode(v any) (string, error) {
 	data, err := json.Marshal(v)

@@ -48,22 +48,24 @@ func (c *commit) encode() (err error) {
 	if c.invalid != nil {
 		return nil
 	}
-	if c.run, err = encode(&c.Run); err != nil {
+	buf := make([]byte, 0, 1024)
+	if buf, err = c.Run.AppendJSON(buf); err != nil {
 		return err
 	}
+	c.run = string(buf)
 	c.messages = make([]string, len(c.Messages))
 	for i, m := range c.Messages {
-		data, err := m.MarshalJSON() // json.Marshal would read the result once more
-		if err != nil {
+		if buf, err = m.AppendJSON(buf[:0]); err != nil {
 			return fmt.Errorf("message %q: %w", m.ID, err)
 		}
-		c.messages[i] = string(data)
+		c.messages[i] = string(buf)
 	}
 	c.calls = make([]string, len(c.Calls))
 	for i, call := range c.Calls {
-		if c.calls[i], err = encode(call); err != nil {
+		if buf, err = call.AppendJSON(buf[:0]); err != nil {
 			return fmt.Errorf("call %q: %w", call.CallID, err)
 		}
+		c.calls[i] = string(buf)
 	}
 	return c.encodeEntries()
 }

@@ -36,7 +36,8 @@ type Options struct {
 	Prefix string
 	// Readers is how many reads may go on at the same time; 0 means 4.
 	Readers int
-	// Now is the clock of the profile store; nil means time.Now.
+	// Now is the clock of profiles and of threads that people make or edit; nil means
+	// time.Now.
 	Now func() time.Time
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/appendjson"
 )
 
 // Entries returns entries of a thread's log of events.
@@ -69,23 +70,18 @@ type entryWire struct {
 
 // appendEntry writes an entry of a row of that epoch and run.
 func appendEntry(buf []byte, e *awaken.Entry, epoch uint64, runID string) ([]byte, error) {
-	event, err := awaken.MarshalEvent(e.Event)
-	if err != nil {
-		return nil, err
-	}
 	buf = strconv.AppendUint(append(buf, `{"seq":`...), e.Seq, 10)
 	buf = strconv.AppendInt(append(buf, `,"time":`...), e.Time, 10)
 	if e.Epoch != epoch {
 		buf = strconv.AppendUint(append(buf, `,"epoch":`...), e.Epoch, 10)
 	}
 	if e.RunID != runID {
-		id, err := json.Marshal(e.RunID)
-		if err != nil {
-			return nil, err
-		}
-		buf = append(append(buf, `,"run_id":`...), id...)
+		buf = appendjson.Text(buf, `,"run_id":`, e.RunID)
 	}
-	buf = append(append(buf, `,"event":`...), event...)
+	buf, err := awaken.AppendEvent(append(buf, `,"event":`...), e.Event)
+	if err != nil {
+		return nil, err
+	}
 	for i, c := range e.Chunks {
 		if i == 0 {
 			buf = append(buf, `,"chunks":[[`...)

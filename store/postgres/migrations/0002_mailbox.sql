@@ -69,8 +69,9 @@ BEGIN
 	END LOOP;
 END $$;
 
--- The functions below are for many rows at once. They are planned once, and never to
--- read whole tables: PostgreSQL plans before it knows how large the tables get.
+-- The functions below are for many rows at once. They are planned once, and rows must be
+-- looked up by their keys then, in the order the statement says (LATERAL and LIMIT see to
+-- that): PostgreSQL plans before it knows how large the tables get.
 
 -- Says of queues that are locked and not claimed what can be claimed of them, and
 -- returns of how many anything can.
@@ -95,16 +96,18 @@ END $$;
 -- Queues dispatches that start runs: those that can be, as mailbox.Store describes. It
 -- returns the clock in ms, and for each dispatch its epoch, or -1 if it was left out.
 --
--- It looks before it inserts, which costs less than to insert what may be there. Who
--- does the same at the same time gets an error, and has to ask again.
+-- Unless it is to look, it takes for granted that nothing is there yet: ids and keys are
+-- new nearly always. If they are not, it fails, and has to be asked again, and to look.
+-- So has whoever wanted to make the same at the same time.
 CREATE FUNCTION {p}_enqueue(
 	p_tenants text[], p_ids text[], p_threads text[], p_runs text[], p_priorities bigint[], p_delays bigint[], p_max bigint[],
-	p_dedupes text[], p_keys text[], p_digests text[], p_requests text[], p_records text[],
+	p_dedupes text[], p_keys text[], p_digests text[], p_requests text[], p_records text[], p_look boolean,
 	OUT at bigint, OUT epochs bigint[]
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off AS $$
 DECLARE
-	v_now bigint := {p}_now();
+	v_now   bigint := {p}_now();
+	v_floor bigint := coalesce((SELECT max(f.floor) FROM {p}_tenants f WHERE f.tenant = ANY (p_tenants)), 0);
 BEGIN
 	at := v_now / 1000;
 	-- Locks the queues, and says of them what will be true if nothing is left out.
@@ -120,27 +123,27 @@ BEGIN
 	WITH s AS MATERIALIZED (
 		SELECT s.*, q.epoch, t.id IS NULL AS fresh,
 			(t.open_run = '' OR t.id IS NULL OR (SELECT r.status FROM {p}_runs r WHERE r.tenant = s.tenant AND r.id = t.open_run) IS DISTINCT FROM 'waiting')
-			AND (SELECT d.id FROM {p}_dispatches d WHERE d.tenant = s.tenant AND d.id = s.id) IS NULL
-			AND (s.key = '' OR (SELECT d.id FROM {p}_dispatches d WHERE d.tenant = s.tenant AND d.key = s.key AND d.key <> '') IS NULL)
+			AND (NOT p_look OR (SELECT d.id FROM {p}_dispatches d WHERE d.tenant = s.tenant AND d.id = s.id) IS NULL)
+			AND (NOT p_look OR s.key = '' OR (SELECT d.id FROM {p}_dispatches d WHERE d.tenant = s.tenant AND d.key = s.key AND d.key <> '') IS NULL)
 			AND (s.dedupe = '' OR (SELECT min(d.id) FROM {p}_dispatches d
 				WHERE d.tenant = s.tenant AND d.thread = s.thread AND d.completed = 0 AND d.dedupe = s.dedupe) IS NULL) AS ok
 		FROM unnest(p_tenants, p_ids, p_threads, p_runs, p_priorities, p_delays, p_max, p_dedupes, p_keys, p_digests, p_requests, p_records)
 			WITH ORDINALITY AS s (tenant, id, thread, run, priority, delay, max, dedupe, key, digest, request, record, n)
-		JOIN {p}_queues q ON q.tenant = s.tenant AND q.id = s.thread
-		LEFT JOIN {p}_threads t ON t.tenant = s.tenant AND t.id = s.thread
+		CROSS JOIN LATERAL (SELECT q.epoch FROM {p}_queues q WHERE q.tenant = s.tenant AND q.id = s.thread LIMIT 1) q
+		LEFT JOIN LATERAL (SELECT t.id, t.open_run FROM {p}_threads t WHERE t.tenant = s.tenant AND t.id = s.thread LIMIT 1) t ON true
 	), d AS (
 		INSERT INTO {p}_dispatches (tenant, id, thread, run, status, priority, available, created, updated, epoch, max_attempts, dedupe, key, digest, request)
 			SELECT s.tenant, s.id, s.thread, s.run, 'Queued', s.priority, at + greatest(s.delay, 0), at, at, s.epoch, s.max, s.dedupe, s.key, s.digest, s.request
 			FROM s WHERE s.ok
 	), t AS (
 		INSERT INTO {p}_threads (tenant, id, created, updated, touched, fence)
-			SELECT s.tenant, s.thread, at, at, nextval('{p}_clock'), coalesce((SELECT f.floor FROM {p}_tenants f WHERE f.tenant = s.tenant), 0)
+			SELECT s.tenant, s.thread, at, at, nextval('{p}_clock'), v_floor
 			FROM s WHERE s.ok AND s.fresh GROUP BY s.tenant, s.thread
 	), r AS (
 		INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq)
 			SELECT s.tenant, s.run, s.thread, 'created', nextval('{p}_clock'),
 				replace(s.record, '"created_at":0,"updated_at":0', '"created_at":' || at / 1000 || ',"updated_at":' || at / 1000), 9223372036854775807, 0
-			FROM s WHERE s.ok AND (SELECT r.id FROM {p}_runs r WHERE r.tenant = s.tenant AND r.id = s.run) IS NULL
+			FROM s WHERE s.ok AND (NOT p_look OR (SELECT r.id FROM {p}_runs r WHERE r.tenant = s.tenant AND r.id = s.run) IS NULL)
 	) SELECT array_agg(CASE WHEN s.ok THEN s.epoch ELSE -1 END ORDER BY s.n) INTO epochs FROM s;
 	IF -1 = ANY (epochs) THEN
 		PERFORM {p}_ready(p_tenants, p_threads, v_now);
@@ -169,6 +172,7 @@ BEGIN
 	SELECT array_agg(r.tenant), array_agg(r.id) INTO v_tenants, v_threads FROM
 		(SELECT q.tenant, q.id FROM {p}_queues q WHERE q.since IS NOT NULL ORDER BY q.priority, q.since LIMIT p_limit FOR UPDATE SKIP LOCKED) r;
 	IF v_threads IS NULL THEN RETURN; END IF;
+	v_at := {p}_now() / 1000; -- what was queued before the locks is available
 	RETURN QUERY WITH h AS MATERIALIZED (
 		SELECT d.*, t.n FROM unnest(v_tenants, v_threads) WITH ORDINALITY AS t (tenant, id, n) CROSS JOIN LATERAL (
 			SELECT * FROM {p}_dispatches d WHERE d.tenant = t.tenant AND d.thread = t.id AND d.completed = 0 AND d.available <= v_at
@@ -188,25 +192,28 @@ END $$;
 CREATE FUNCTION {p}_renew(p_lease bigint, p_tenants text[], p_ids text[], p_tokens text[], p_steps bigint[]) RETURNS bigint[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off AS $$
 DECLARE
-	v_at  bigint := {p}_now() / 1000;
-	v_out bigint[];
+	v_at      bigint := {p}_now() / 1000;
+	v_out     bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_ids)]);
+	v_n       bigint[];
+	v_tenants text[];
+	v_threads text[];
+	v_ids     text[];
+	v_steps   bigint[];
 BEGIN
-	PERFORM FROM unnest(p_tenants, p_ids, p_tokens) AS s (tenant, id, token)
-		JOIN {p}_dispatches d ON d.tenant = s.tenant AND d.id = s.id
-		JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread
-		WHERE q.claimed = d.id AND q.token = s.token
-		ORDER BY q.tenant, q.id FOR UPDATE OF q;
-	UPDATE {p}_queues q SET lease = v_at + p_lease
-		FROM unnest(p_tenants, p_ids, p_tokens) AS s (tenant, id, token) JOIN {p}_dispatches d ON d.tenant = s.tenant AND d.id = s.id
-		WHERE q.tenant = d.tenant AND q.id = d.thread AND q.claimed = d.id AND q.token = s.token;
-	UPDATE {p}_dispatches d SET attempts = 0, steps = s.steps, updated = v_at
-		FROM unnest(p_tenants, p_ids, p_tokens, p_steps) AS s (tenant, id, token, steps), {p}_queues q
-		WHERE d.tenant = s.tenant AND d.id = s.id AND s.steps > d.steps
-			AND q.tenant = d.tenant AND q.id = d.thread AND q.claimed = d.id AND q.token = s.token;
-	SELECT array_agg(CASE WHEN q.id IS NULL THEN 0 WHEN d.cancel THEN 2 ELSE 1 END ORDER BY s.n) INTO v_out
-		FROM unnest(p_tenants, p_ids, p_tokens) WITH ORDINALITY AS s (tenant, id, token, n)
-		LEFT JOIN {p}_dispatches d ON d.tenant = s.tenant AND d.id = s.id
-		LEFT JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread AND q.claimed = d.id AND q.token = s.token;
+	SELECT array_agg(h.n), array_agg(h.tenant), array_agg(h.thread), array_agg(h.id), array_agg(h.steps) INTO v_n, v_tenants, v_threads, v_ids, v_steps FROM (
+		SELECT o.* FROM (
+			SELECT s.*, d.thread FROM unnest(p_tenants, p_ids, p_tokens, p_steps) WITH ORDINALITY AS s (tenant, id, token, steps, n)
+			CROSS JOIN LATERAL (SELECT d.thread FROM {p}_dispatches d WHERE d.tenant = s.tenant AND d.id = s.id LIMIT 1) d
+			ORDER BY s.tenant COLLATE "C", d.thread) o
+		CROSS JOIN LATERAL (SELECT FROM {p}_queues q WHERE q.tenant = o.tenant AND q.id = o.thread AND q.claimed = o.id AND q.token = o.token FOR UPDATE) q) h;
+	IF v_n IS NOT NULL THEN
+		UPDATE {p}_queues q SET lease = v_at + p_lease FROM unnest(v_tenants, v_threads) AS t (tenant, id) WHERE q.tenant = t.tenant AND q.id = t.id;
+		UPDATE {p}_dispatches d SET attempts = 0, steps = s.steps, updated = v_at
+			FROM unnest(v_tenants, v_ids, v_steps) AS s (tenant, id, steps) WHERE d.tenant = s.tenant AND d.id = s.id AND d.steps < s.steps;
+		FOR i IN 1 .. cardinality(v_n) LOOP
+			v_out[v_n[i]] := (SELECT CASE WHEN d.cancel THEN 2 ELSE 1 END FROM {p}_dispatches d WHERE d.tenant = v_tenants[i] AND d.id = v_ids[i]);
+		END LOOP;
+	END IF;
 	RETURN v_out;
 END $$;
 
@@ -225,13 +232,12 @@ BEGIN
 	ready := false;
 	SELECT array_agg(l.n) AS n, array_agg(l.tenant) AS tenants, array_agg(l.thread) AS threads, array_agg(l.id) AS ids, array_agg(l.steps) AS steps,
 		array_agg(l.status) AS statuses, array_agg(l.delay) AS delays, array_agg(l.failed) AS failed, array_agg(l.error) AS errors INTO c FROM (
-			SELECT s.n, q.tenant, q.id AS thread, d.id, s.steps, s.status, s.delay, s.failed, s.error
-			FROM unnest(p_tenants, p_ids, p_tokens, p_steps, p_statuses, p_delays, p_failed, p_errors) WITH ORDINALITY
-				AS s (tenant, id, token, steps, status, delay, failed, error, n)
-			JOIN {p}_dispatches d ON d.tenant = s.tenant AND d.id = s.id
-			JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread
-			WHERE q.claimed = d.id AND q.token = s.token
-			ORDER BY q.tenant, q.id FOR UPDATE OF q) l;
+			SELECT o.* FROM (
+				SELECT s.*, d.thread FROM unnest(p_tenants, p_ids, p_tokens, p_steps, p_statuses, p_delays, p_failed, p_errors) WITH ORDINALITY
+					AS s (tenant, id, token, steps, status, delay, failed, error, n)
+				CROSS JOIN LATERAL (SELECT d.thread FROM {p}_dispatches d WHERE d.tenant = s.tenant AND d.id = s.id LIMIT 1) d
+				ORDER BY s.tenant COLLATE "C", d.thread) o
+			CROSS JOIN LATERAL (SELECT FROM {p}_queues q WHERE q.tenant = o.tenant AND q.id = o.thread AND q.claimed = o.id AND q.token = o.token FOR UPDATE) q) l;
 	settled := c.n;
 	IF settled IS NULL THEN RETURN; END IF;
 	UPDATE {p}_dispatches d SET
