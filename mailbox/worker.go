@@ -428,7 +428,7 @@ func (w *work) run(ctx context.Context) (Settlement, error) {
 	case d.Cancel:
 		return Settlement{Status: Cancelled}, w.end(ctx, run, awaken.Termination{Type: awaken.Cancelled})
 	case d.Exhausted():
-		reason := fmt.Sprintf("gave up after %d attempts: %s", d.Attempts, d.LastError)
+		reason := fmt.Sprintf("gave up after %d attempts", d.Attempts) // why is in the dispatch, for those who run the server
 		return Settlement{Status: DeadLetter}, w.end(ctx, run, awaken.Termination{Type: awaken.Failed, Message: reason})
 	case run.Status == awaken.RunWaiting:
 		if wanted, err := w.wanted(ctx, run); !wanted || err != nil {

@@ -2,9 +2,8 @@ package server
 
 import (
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,11 +24,11 @@ const (
 
 func (a access) String() string { return [...]string{"everyone", "read", "run", "admin"}[a] }
 
-// authenticate finds out who asks, and whether they may.
+// authenticate finds out who asks, and whether they may use what not everyone may.
 func (s *Server) authenticate(r *http.Request, need access) (*Key, error) {
 	headers := r.Header.Values("Authorization")
 	if len(headers) == 0 {
-		if need == everyone || need != admins && *s.cfg.Open {
+		if need != admins && *s.cfg.Open {
 			return nil, nil
 		}
 		return nil, unauthorized("authentication required")
@@ -53,7 +52,7 @@ func (s *Server) authenticate(r *http.Request, need access) (*Key, error) {
 	if key == nil {
 		return nil, unauthorized("invalid bearer token")
 	}
-	if need != everyone && !key.Kind.allows(need) {
+	if !key.Kind.allows(need) {
 		return nil, fail(http.StatusForbidden, "forbidden", fmt.Sprintf("this needs a key of kind %s, and this one is of kind %s", need, key.Kind))
 	}
 	return key, nil
@@ -76,12 +75,29 @@ func (s *Server) checkHost(r *http.Request) error {
 	return fail(http.StatusForbidden, "forbidden_host", fmt.Sprintf("host %q is not known here", r.Host))
 }
 
-func hostOf(hostport string) string {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		host = hostport
+var hostport = regexp.MustCompile(`^(?:\[([0-9a-fA-F:.]+)\]|([^\[\]:@/?#\\\s]+))(?::[0-9]+)?$`)
+
+// hostOf returns the name or the address in a Host header, in lower case, or "" if it
+// is not what a browser would send.
+func hostOf(host string) string {
+	m := hostport.FindStringSubmatch(host)
+	if m == nil {
+		return ""
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(host), "["), "]")
+	return strings.ToLower(m[1] + m[2])
+}
+
+// originHost returns the host, and the port if there is one, of an Origin header: a
+// scheme and a host, and nothing else. Anything else is "".
+func originHost(origin string) string {
+	host, ok := strings.CutPrefix(origin, "http://")
+	if !ok {
+		host, ok = strings.CutPrefix(origin, "https://")
+	}
+	if !ok || hostOf(host) == "" {
+		return ""
+	}
+	return host
 }
 
 // allowOrigin reports whether a page may use the server.
@@ -89,15 +105,16 @@ func (s *Server) allowOrigin(origin string) bool {
 	if slices.Contains(s.cfg.Origins, origin) {
 		return true
 	}
-	u, err := url.Parse(origin)
-	return err == nil && *s.cfg.Open && (u.Scheme == "http" || u.Scheme == "https") && isLocalHost(hostOf(u.Host))
+	return *s.cfg.Open && isLocalHost(hostOf(originHost(origin)))
 }
 
 // checkOrigin refuses requests that a page of somebody else makes a browser send.
 func (s *Server) checkOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
-		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		// Following a link is fine; everything else that a page of another site does is not.
+		harmless := (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Mode") == "navigate"
+		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && !harmless {
 			return fail(http.StatusForbidden, "forbidden_origin", "requests from pages of other sites are not allowed")
 		}
 		return nil
@@ -108,7 +125,7 @@ func (s *Server) checkOrigin(r *http.Request) error {
 	if s.allowOrigin(origin) {
 		return nil
 	}
-	if u, err := url.Parse(origin); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) {
+	if host := originHost(origin); host != "" && strings.EqualFold(host, r.Host) {
 		return nil // a page of this server
 	}
 	return fail(http.StatusForbidden, "forbidden_origin", fmt.Sprintf("pages of %q may not use this server", origin))

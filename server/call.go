@@ -64,6 +64,9 @@ func (c *call) decode(v any) error {
 			return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", fmt.Sprintf("content type is %q, want application/json", ct))
 		}
 	}
+	if enc := c.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", fmt.Sprintf("content encoding is %q, want none", enc))
+	}
 	data, err := io.ReadAll(c.r.Body)
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {

@@ -79,8 +79,12 @@ func failureOf(err error) *Failure {
 // plain makes one line of a message, however many errors were joined into it.
 func plain(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
 
+// refusedBody is how long a client may go on sending the body of a request that was refused.
+const refusedBody = 2 * time.Second
+
 // writeFailure answers with an error.
 func writeFailure(w http.ResponseWriter, f *Failure) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusedBody))
 	body, err := json.Marshal(errorBody{f.Message, f.Code})
 	if err != nil {
 		body = []byte(`{"error":"internal error","code":"internal"}`)

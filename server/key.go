@@ -58,6 +58,7 @@ type Keys struct {
 	mu    sync.Mutex
 	fixed []hashed
 	seen  map[string]seen // hash -> what the store said, for a little while
+	gone  int             // counts the keys that were revoked
 }
 
 type hashed struct {
@@ -103,6 +104,9 @@ func (key *Key) check() error {
 	}
 	if len(key.Label) > 200 || len(key.Tenant) > 200 {
 		return fmt.Errorf("%w: label and tenant must not have more than 200 bytes", awaken.ErrInvalid)
+	}
+	if strings.HasPrefix(key.Tenant, "awaken.") { // such as the one that the keys are in
+		return fmt.Errorf("%w: tenant is %q, and names that begin with awaken. are taken", awaken.ErrInvalid, key.Tenant)
 	}
 	return nil
 }
@@ -182,6 +186,7 @@ func (k *Keys) Revoke(ctx context.Context, id string) error {
 			}
 			k.mu.Lock()
 			delete(k.seen, h.hash)
+			k.gone++
 			k.mu.Unlock()
 			return nil
 		}
@@ -205,6 +210,7 @@ func (k *Keys) find(ctx context.Context, secret string) (*Key, error) {
 		}
 	}
 	known, ok := k.seen[h]
+	gone := k.gone
 	k.mu.Unlock()
 	now := k.now()
 	switch {
@@ -230,7 +236,9 @@ func (k *Keys) find(ctx context.Context, secret string) (*Key, error) {
 	if len(k.seen) >= 10_000 {
 		clear(k.seen)
 	}
-	k.seen[h] = seen{key, now.Add(seenFor)}
+	if k.gone == gone { // or else this one may have been revoked since it was read
+		k.seen[h] = seen{key, now.Add(seenFor)}
+	}
 	return key, nil
 }
 
@@ -256,8 +264,18 @@ type keyList struct {
 	Items []Key `json:"items"`
 }
 
-func (c *call) listKeys() error {
+// keys returns the keys that the caller may know of: a tenant's own, or all if the
+// caller's key belongs to no tenant.
+func (c *call) keys() ([]Key, error) {
 	keys, err := c.srv.cfg.Keys.List(c.ctx)
+	if err != nil || c.key.Tenant == "" {
+		return keys, err
+	}
+	return slices.DeleteFunc(keys, func(k Key) bool { return k.Tenant != c.key.Tenant }), nil
+}
+
+func (c *call) listKeys() error {
+	keys, err := c.keys()
 	if err != nil {
 		return err
 	}
@@ -269,6 +287,12 @@ func (c *call) makeKey() error {
 	if err := c.decode(&body); err != nil {
 		return err
 	}
+	if own := c.key.Tenant; own != "" {
+		if body.Tenant != "" && body.Tenant != own {
+			return fail(403, "forbidden", "a key of tenant "+own+" makes no keys of other tenants")
+		}
+		body.Tenant = own
+	}
 	key, secret, err := c.srv.cfg.Keys.Make(c.ctx, Key{Kind: body.Kind, Tenant: body.Tenant, Label: body.Label})
 	if err != nil {
 		return err
@@ -277,6 +301,13 @@ func (c *call) makeKey() error {
 }
 
 func (c *call) revokeKey() error {
+	keys, err := c.keys()
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(keys, func(k Key) bool { return k.ID == c.path("id") }) {
+		return notFound("key", c.path("id"))
+	}
 	if err := c.srv.cfg.Keys.Revoke(c.ctx, c.path("id")); err != nil {
 		return err
 	}

@@ -20,13 +20,17 @@ type dispatchList struct {
 	Items []*mailbox.Dispatch `json:"items"`
 }
 
-// hideClaims leaves out what only the worker of a dispatch may know.
-func hideClaims(ds []*mailbox.Dispatch) dispatchList {
+// dispatches leaves out what only the worker of a dispatch may know; and what went wrong
+// inside, for all but admins.
+func (c *call) dispatches(ds []*mailbox.Dispatch) dispatchList {
 	out := dispatchList{Items: []*mailbox.Dispatch{}}
 	for _, d := range ds {
-		c := *d
-		c.ClaimToken = ""
-		out.Items = append(out.Items, &c)
+		shown := *d
+		shown.ClaimToken = ""
+		if c.key == nil || c.key.Kind != AdminKey {
+			shown.LastError, shown.ClaimedBy = "", ""
+		}
+		out.Items = append(out.Items, &shown)
 	}
 	return out
 }
@@ -40,7 +44,7 @@ func (c *call) listMailbox() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, hideClaims(ds))
+	return c.reply(200, c.dispatches(ds))
 }
 
 func (c *call) listPending() error {
@@ -95,6 +99,9 @@ func (c *call) reorderPending() error {
 	if err := c.decode(&body); err != nil {
 		return err
 	}
+	if _, err := c.thread(); err != nil {
+		return err
+	}
 	if err := c.tenant.ReorderPending(c.ctx, c.path("thread_id"), body.Revision, body.Order); err != nil {
 		return err
 	}
@@ -110,7 +117,7 @@ func (c *call) listDeadLetters() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, hideClaims(ds))
+	return c.reply(200, c.dispatches(ds))
 }
 
 func (c *call) retryDeadLetter() error {

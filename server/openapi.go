@@ -2,15 +2,12 @@ package server
 
 import (
 	"encoding/json"
-	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/awaken-go/awaken/internal/schema"
 )
 
 // openAPI answers with the document that the table of routes makes.
@@ -31,29 +28,22 @@ func document(version string) ([]byte, error) {
 	if data, ok := documents.Load(version); ok {
 		return data.([]byte), nil
 	}
-	paths := map[string]map[string]any{}
-	schemas := map[string]any{}
-	errSchema, err := schemaOf(schemas, errorBody{})
-	if err != nil {
-		return nil, err
-	}
+	defs := &definitions{schemas: object{}, types: map[string]reflect.Type{}}
+	defs.addEvents()
+	paths := map[string]object{}
 	for i := range routes {
 		r := &routes[i]
-		op, err := operation(schemas, r, errSchema)
-		if err != nil {
-			return nil, err
-		}
 		if paths[r.path] == nil {
-			paths[r.path] = map[string]any{}
+			paths[r.path] = object{}
 		}
-		paths[r.path][strings.ToLower(r.method)] = op
+		paths[r.path][strings.ToLower(r.method)] = defs.operation(r)
 	}
-	data, err := json.MarshalIndent(map[string]any{
+	data, err := json.MarshalIndent(object{
 		"openapi": "3.1.0",
-		"info":    map[string]any{"title": "Awaken", "version": version, "description": "Runs AI agents. Streams can be taken up again after any event, with its id as ?cursor= or Last-Event-ID."},
+		"info":    object{"title": "Awaken", "version": version, "description": "Runs AI agents. Streams can be taken up again after any event, with its id as ?cursor= or Last-Event-ID."},
 		"paths":   paths,
-		"components": map[string]any{"schemas": schemas,
-			"securitySchemes": map[string]any{"key": map[string]any{"type": "http", "scheme": "bearer"}}},
+		"components": object{"schemas": defs.schemas,
+			"securitySchemes": object{"key": object{"type": "http", "scheme": "bearer"}}},
 	}, "", "  ")
 	if err != nil {
 		return nil, err
@@ -64,54 +54,63 @@ func document(version string) ([]byte, error) {
 
 var pathParams = regexp.MustCompile(`\{(\w+)\}`)
 
-func operation(schemas map[string]any, r *route, errSchema any) (map[string]any, error) {
-	var params []any
+func (d *definitions) operation(r *route) object {
+	params := []object{}
 	for _, m := range pathParams.FindAllStringSubmatch(r.path, -1) {
-		params = append(params, map[string]any{"name": m[1], "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
+		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string", "minLength": 1, "maxLength": maxID}})
 	}
 	for _, p := range r.query {
-		params = append(params, map[string]any{"name": p.name, "in": "query", "description": p.doc, "schema": map[string]any{"type": p.kind}})
+		params = append(params, object{"name": p.name, "in": "query", "description": p.doc, "schema": p.schema()})
 	}
-	op := map[string]any{"summary": r.summary, "operationId": operationID(r)}
-	if params != nil {
-		op["parameters"] = params
+	for _, p := range r.headers {
+		params = append(params, object{"name": p.name, "in": "header", "description": p.doc, "schema": p.schema()})
 	}
+	op := object{"summary": r.summary, "operationId": operationID(r), "parameters": params}
 	if r.body != nil {
-		s, err := schemaOf(schemas, r.body)
-		if err != nil {
-			return nil, err
-		}
-		op["requestBody"] = map[string]any{"required": true, "content": map[string]any{"application/json": map[string]any{"schema": s}}}
+		d.strict(reflect.TypeOf(r.body))
+		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.of(reflect.TypeOf(r.body))}}}
 	}
+	op["security"] = []any{}
 	if r.access != everyone {
-		op["security"] = []any{map[string]any{"key": []any{}}}
+		op["security"] = []any{object{"key": []string{}}}
 		op["x-access"] = r.access.String()
 	}
-	responses := map[string]any{}
+	responses := object{}
+	for _, status := range failuresOf(r) {
+		resp := object{"description": http.StatusText(status), "content": object{"application/json": object{"schema": d.of(reflect.TypeFor[errorBody]())}}}
+		if status == 429 || status == 503 || status == 504 {
+			resp["headers"] = object{"Retry-After": object{"description": "seconds to wait", "schema": object{"type": "integer", "minimum": 1}}}
+		}
+		responses[strconv.Itoa(status)] = resp
+	}
 	for status, v := range r.replies {
-		resp := map[string]any{"description": http.StatusText(status)}
-		if content, err := contentOf(schemas, r, status, v); err != nil {
-			return nil, err
-		} else if content != nil {
+		resp := object{"description": http.StatusText(status)}
+		if content := d.content(r, status, v); len(content) > 0 {
 			resp["content"] = content
 		}
 		responses[strconv.Itoa(status)] = resp
 	}
-	for _, status := range failuresOf(r) {
-		key := strconv.Itoa(status)
-		if responses[key] == nil {
-			responses[key] = map[string]any{"description": http.StatusText(status), "content": map[string]any{"application/json": map[string]any{"schema": errSchema}}}
-		}
-	}
 	op["responses"] = responses
-	return op, nil
+	return op
+}
+
+// schema is the schema of a parameter.
+func (p param) schema() object {
+	switch p.kind {
+	case "string", "integer", "boolean":
+		return object{"type": p.kind}
+	}
+	return enum(strings.Split(p.kind, "|")...)
 }
 
 // failuresOf are the statuses of errors that a route can answer with.
 func failuresOf(r *route) []int {
-	out := append([]int{403, 500}, r.failures...)
+	out := append([]int{403}, r.failures...)
 	if r.access != everyone {
-		out = append(out, 401, 429, 503)
+		out = append(out, 401, 429, 500, 503)
+	}
+	if len(r.ids) > 0 {
+		out = append(out, 404)
 	}
 	if r.body != nil {
 		out = append(out, 400, 413, 415, 422)
@@ -119,53 +118,25 @@ func failuresOf(r *route) []int {
 	return out
 }
 
-func contentOf(schemas map[string]any, r *route, status int, v any) (map[string]any, error) {
-	if v == nil {
-		return nil, nil
+// content is what an answer looks like, by its type. A stream's frames have JSON as
+// their data: x-data is its schema.
+func (d *definitions) content(r *route, status int, v any) object {
+	content := object{}
+	switch v.(type) {
+	case nil:
+	case text:
+		content["text/plain"] = object{"schema": object{"type": "string"}}
+	case object:
+		content["application/json"] = object{"schema": object{"type": "object"}}
+	default:
+		content["application/json"] = object{"schema": d.of(reflect.TypeOf(v))}
 	}
-	if _, ok := v.(text); ok {
-		return map[string]any{"text/plain": map[string]any{"schema": map[string]any{"type": "string"}}}, nil
+	if r.events != "" && status == http.StatusOK {
+		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "frames with an id, and an event as data"}, "x-data": ref(r.events)}
 	}
-	s, err := schemaOf(schemas, v)
-	if err != nil {
-		return nil, err
-	}
-	content := map[string]any{}
-	if r.events && status == 200 {
-		content["text/event-stream"] = map[string]any{"schema": map[string]any{"type": "string", "description": "frames with an id and an event as data"}}
-		if r.method == "GET" {
-			return content, nil
-		}
-	}
-	content["application/json"] = map[string]any{"schema": s}
-	return content, nil
+	return content
 }
 
 func operationID(r *route) string {
 	return strings.ToLower(r.method) + strings.NewReplacer("/", "_", "{", "", "}", "", ".", "_", "-", "_").Replace(r.path)
-}
-
-// schemaOf returns a reference to the schema of v's type, which it adds to schemas.
-func schemaOf(schemas map[string]any, v any) (any, error) {
-	t := reflect.TypeOf(v)
-	if t.Kind() == reflect.Map {
-		return map[string]any{"type": "object"}, nil
-	}
-	name := t.Name()
-	if _, ok := schemas[name]; !ok {
-		raw, err := schema.For(t)
-		if err != nil {
-			return nil, err
-		}
-		var s map[string]any
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return nil, err
-		}
-		if defs, ok := s["$defs"].(map[string]any); ok {
-			maps.Copy(schemas, defs)
-			delete(s, "$defs")
-		}
-		schemas[name] = s
-	}
-	return map[string]any{"$ref": "#/components/schemas/" + name}, nil
 }

@@ -18,17 +18,21 @@ type route struct {
 	replies      map[int]any // the types of the answers; nil is an answer without a body
 	failures     []int       // statuses of errors, beside those that every route can have
 	stream       bool        // it can take as long as it likes
-	events       bool        // the answer of 200 is a stream of events
+	events       string      // the answer of 200 is a stream of these
+	headers      []param
 }
 
-// param is a parameter of the query.
+// param is a parameter. Its kind is string, integer, boolean, or the values it can have,
+// as in "asc|desc".
 type param struct{ name, kind, doc string }
 
 var (
 	pageParams    = []param{{"offset", "integer", "how many to leave out; default 0"}, {"limit", "integer", "how many at most; default 50, 1 to 200"}}
 	threadFilters = append([]param{{"cursor", "string", "next_cursor of the page before"}, {"resource_id", "string", "only threads of that resource"}, {"resourceId", "string", "the same"},
 		{"parent_thread_id", "string", "only children of that thread"}, {"parentThreadId", "string", "the same"}, {"root", "boolean", "only threads without a parent"}}, pageParams...)
-	statusParam = param{"status", "string", "created, running, waiting or done"}
+	statusParam = param{"status", "created|running|waiting|done", "only runs of that status"}
+	lastEventID = []param{{"Last-Event-ID", "string", "go on after this event"}}
+	onceOnly    = []param{{"Idempotency-Key", "string", "the same request sent again with the same key does nothing, and is answered as the first"}}
 	cursorParam = param{"cursor", "string", "go on after this event; Last-Event-ID does the same"}
 )
 
@@ -41,7 +45,7 @@ func init() {
 		{method: "GET", path: "/health", handle: (*call).health, summary: "Whether the server can work", replies: map[int]any{200: healthBody{}, 503: healthBody{}}},
 		{method: "GET", path: "/health/live", handle: (*call).alive, summary: "Whether the process lives", replies: map[int]any{200: nil}},
 		{method: "GET", path: "/metrics", handle: (*call).showMetrics, summary: "Metrics for Prometheus", replies: map[int]any{200: text("")}},
-		{method: "GET", path: "/openapi.json", handle: (*call).openAPI, summary: "This document", replies: map[int]any{200: map[string]any{}}},
+		{method: "GET", path: "/openapi.json", handle: (*call).openAPI, summary: "This document", replies: map[int]any{200: object{}}},
 		{method: "GET", path: "/v1/system/info", access: admins, handle: (*call).systemInfo, summary: "What this server is", replies: map[int]any{200: systemInfo{}}},
 		{method: "GET", path: "/v1/system/modules", access: admins, handle: (*call).systemModules, summary: "What this server can do", replies: map[int]any{200: moduleList{}}},
 
@@ -51,33 +55,33 @@ func init() {
 		{method: "GET", path: "/v1/threads/{thread_id}", access: readers, handle: (*call).getThread, summary: "A thread", ids: []string{"thread_id"}, replies: map[int]any{200: threadView{}}, failures: []int{404}},
 		{method: "PATCH", path: "/v1/threads/{thread_id}", access: runners, handle: (*call).patchThread, summary: "Change what people attached to a thread", ids: []string{"thread_id"}, body: threadPatch{}, replies: map[int]any{200: threadView{}}, failures: []int{400, 404}},
 		{method: "PATCH", path: "/v1/threads/{thread_id}/metadata", access: runners, handle: (*call).patchThread, summary: "The same", ids: []string{"thread_id"}, body: threadPatch{}, replies: map[int]any{200: threadView{}}, failures: []int{400, 404}},
-		{method: "DELETE", path: "/v1/threads/{thread_id}", access: runners, handle: (*call).deleteThread, summary: "Delete a thread", ids: []string{"thread_id"}, query: []param{{"child_strategy", "string", "detach (default), reject or cascade"}, {"childStrategy", "string", "the same"}}, replies: map[int]any{204: nil}, failures: []int{400, 404, 409}},
+		{method: "DELETE", path: "/v1/threads/{thread_id}", access: runners, handle: (*call).deleteThread, summary: "Delete a thread", ids: []string{"thread_id"}, query: []param{{"child_strategy", "detach|reject|cascade", "what becomes of its children; default detach"}, {"childStrategy", "detach|reject|cascade", "the same"}}, replies: map[int]any{204: nil}, failures: []int{400, 404, 409}},
 		{method: "POST", path: "/v1/threads/{thread_id}/cancel", access: runners, handle: (*call).cancelThread, summary: "End the thread's run", ids: []string{"thread_id"}, replies: map[int]any{202: threadAccepted{}}, failures: []int{404}},
 		{method: "POST", path: "/v1/threads/{thread_id}/interrupt", access: runners, handle: (*call).interruptThread, summary: "End what runs, waits and is queued", ids: []string{"thread_id"}, replies: map[int]any{202: threadAccepted{}}, failures: []int{404}},
 		{method: "POST", path: "/v1/threads/{thread_id}/decision", access: runners, handle: (*call).decideThread, summary: "Decide on a call that waits", ids: []string{"thread_id"}, body: decisionBody{}, replies: map[int]any{202: threadAccepted{}}, failures: []int{400, 404, 409}},
-		{method: "GET", path: "/v1/threads/{thread_id}/messages", access: readers, handle: (*call).listMessages, summary: "The conversation", ids: []string{"thread_id"}, query: append([]param{{"cursor", "string", "next_cursor of the page before"}, {"visibility", "string", "external (default), internal or all"}, {"order", "string", "asc (default) or desc"}, {"after", "integer", "only after this record of the log"}, {"before", "integer", "only before it"}, {"run_id", "string", "only what that run produced"}, {"runId", "string", "the same"}}, pageParams...), replies: map[int]any{200: messageList{}}, failures: []int{400, 404}},
-		{method: "POST", path: "/v1/threads/{thread_id}/messages", access: runners, handle: (*call).postMessages, summary: "Send messages, without waiting for an answer", ids: []string{"thread_id"}, body: postMessages{}, replies: map[int]any{202: messagesAccepted{}}, failures: []int{400, 404, 409}},
-		{method: "POST", path: "/v1/threads/{thread_id}/mailbox", access: runners, handle: (*call).postMailbox, summary: "Queue a run for a payload", ids: []string{"thread_id"}, body: mailboxItem{}, replies: map[int]any{201: mailboxAccepted{}}, failures: []int{400, 409}},
+		{method: "GET", path: "/v1/threads/{thread_id}/messages", access: readers, handle: (*call).listMessages, summary: "The conversation", ids: []string{"thread_id"}, query: append([]param{{"cursor", "string", "next_cursor of the page before"}, {"visibility", "external|internal|all", "default external"}, {"order", "asc|desc", "default asc"}, {"after", "integer", "only after this record of the log"}, {"before", "integer", "only before it"}, {"run_id", "string", "only what that run produced"}, {"runId", "string", "the same"}}, pageParams...), replies: map[int]any{200: messageList{}}, failures: []int{400, 404}},
+		{method: "POST", path: "/v1/threads/{thread_id}/messages", access: runners, handle: (*call).postMessages, summary: "Send messages, without waiting for an answer", ids: []string{"thread_id"}, body: postMessages{}, replies: map[int]any{202: messagesAccepted{}}, failures: []int{400, 404, 409}, headers: onceOnly},
+		{method: "POST", path: "/v1/threads/{thread_id}/mailbox", access: runners, handle: (*call).postMailbox, summary: "Queue a run for a payload", ids: []string{"thread_id"}, body: mailboxItem{}, replies: map[int]any{201: mailboxAccepted{}}, failures: []int{400, 409}, headers: onceOnly},
 		{method: "GET", path: "/v1/threads/{thread_id}/mailbox", access: readers, handle: (*call).listMailbox, summary: "The thread's dispatches", ids: []string{"thread_id"}, query: pageParams, replies: map[int]any{200: dispatchList{}}, failures: []int{400}},
 		{method: "GET", path: "/v1/threads/{thread_id}/runs", access: readers, handle: (*call).listRuns, summary: "The thread's runs, the newest first", ids: []string{"thread_id"}, query: append([]param{statusParam}, pageParams...), replies: map[int]any{200: runList{}}, failures: []int{400, 404}},
 		{method: "GET", path: "/v1/threads/{thread_id}/runs/latest", access: readers, handle: (*call).latestRun, summary: "The thread's latest run", ids: []string{"thread_id"}, replies: map[int]any{200: awaken.Run{}}, failures: []int{404}},
 		{method: "GET", path: "/v1/threads/{thread_id}/runs/active", access: readers, handle: (*call).activeRun, summary: "The thread's run that is running or waits", ids: []string{"thread_id"}, replies: map[int]any{200: activeRunBody{}}, failures: []int{404}},
-		{method: "GET", path: "/v1/threads/{thread_id}/events", access: readers, handle: (*call).listEvents, summary: "The thread's events", ids: []string{"thread_id"}, query: []param{cursorParam, pageParams[1]}, replies: map[int]any{200: eventList{}}, failures: []int{400, 404, 410}},
-		{method: "GET", path: "/v1/threads/{thread_id}/events/stream", access: readers, handle: (*call).streamEvents, summary: "Follow the thread's events", ids: []string{"thread_id"}, query: []param{cursorParam}, replies: map[int]any{200: canonicalEvent{}}, failures: []int{400, 404, 410}, stream: true, events: true},
+		{method: "GET", path: "/v1/threads/{thread_id}/events", access: readers, handle: (*call).listEvents, summary: "The thread's events", ids: []string{"thread_id"}, query: []param{cursorParam, pageParams[1]}, replies: map[int]any{200: eventList{}}, failures: []int{400, 404, 410}, headers: lastEventID},
+		{method: "GET", path: "/v1/threads/{thread_id}/events/stream", access: readers, handle: (*call).streamEvents, summary: "Follow the thread's events", ids: []string{"thread_id"}, query: []param{cursorParam}, replies: map[int]any{200: nil}, failures: []int{400, 404, 410}, stream: true, events: "CanonicalEvent", headers: lastEventID},
 		{method: "GET", path: "/v1/threads/{thread_id}/pending", access: readers, handle: (*call).listPending, summary: "Input that no run has taken in yet", ids: []string{"thread_id"}, replies: map[int]any{200: mailbox.PendingList{}}, failures: []int{404}},
 		{method: "POST", path: "/v1/threads/{thread_id}/pending/reorder", access: runners, handle: (*call).reorderPending, summary: "Put queued input into another order", ids: []string{"thread_id"}, body: pendingOrder{}, replies: map[int]any{200: mailbox.PendingList{}}, failures: []int{400, 404, 409}},
 		{method: "PATCH", path: "/v1/threads/{thread_id}/pending/{pending_id}", access: runners, handle: (*call).editPending, summary: "Change queued input", ids: []string{"thread_id", "pending_id"}, body: pendingEdit{}, replies: map[int]any{200: mailbox.PendingList{}}, failures: []int{400, 404, 409}},
 		{method: "DELETE", path: "/v1/threads/{thread_id}/pending/{pending_id}", access: runners, handle: (*call).retractPending, summary: "Withdraw queued input", ids: []string{"thread_id", "pending_id"}, query: []param{{"revision", "integer", "of the input"}}, replies: map[int]any{204: nil}, failures: []int{400, 404, 409}},
 
 		{method: "GET", path: "/v1/runs", access: readers, handle: (*call).listRuns, summary: "List runs, the newest first", query: append([]param{statusParam}, pageParams...), replies: map[int]any{200: runList{}}, failures: []int{400}},
-		{method: "POST", path: "/v1/runs", access: runners, handle: (*call).startRun, summary: "Run an agent, and stream what happens or wait for the end", body: newRun{}, replies: map[int]any{200: runResult{}}, failures: []int{400, 409, 504}, stream: true, events: true},
+		{method: "POST", path: "/v1/runs", access: runners, handle: (*call).startRun, summary: "Run an agent, and stream what happens or wait for the end", body: newRun{}, replies: map[int]any{200: runResult{}}, failures: []int{400, 409, 504}, stream: true, events: "Event", headers: onceOnly},
 		{method: "GET", path: "/v1/runs/summary", access: admins, handle: (*call).summarizeRuns, summary: "How many runs there are", replies: map[int]any{200: runCounts{}}},
 		{method: "GET", path: "/v1/runs/{run_id}", access: readers, handle: (*call).getRun, summary: "A run", ids: []string{"run_id"}, replies: map[int]any{200: awaken.Run{}}, failures: []int{404}},
-		{method: "POST", path: "/v1/runs/{run_id}/inputs", access: runners, handle: (*call).addInputs, summary: "Send messages to a run", ids: []string{"run_id"}, body: runInputs{}, replies: map[int]any{202: runAccepted{}}, failures: []int{400, 404, 409}},
+		{method: "POST", path: "/v1/runs/{run_id}/inputs", access: runners, handle: (*call).addInputs, summary: "Send messages to a run", ids: []string{"run_id"}, body: runInputs{}, replies: map[int]any{202: runAccepted{}}, failures: []int{400, 404, 409}, headers: onceOnly},
 		{method: "POST", path: "/v1/runs/{run_id}/cancel", access: runners, handle: (*call).cancelRun, summary: "End a run", ids: []string{"run_id"}, replies: map[int]any{202: runAccepted{}}, failures: []int{404}},
 		{method: "POST", path: "/v1/runs/{run_id}/decision", access: runners, handle: (*call).decideRun, summary: "Decide on a call that waits", ids: []string{"run_id"}, body: decisionBody{}, replies: map[int]any{202: runAccepted{}}, failures: []int{400, 404, 409}},
-		{method: "GET", path: "/v1/runs/{run_id}/events", access: readers, handle: (*call).listEvents, summary: "The run's events", ids: []string{"run_id"}, query: []param{cursorParam, pageParams[1]}, replies: map[int]any{200: eventList{}}, failures: []int{400, 404, 410}},
-		{method: "GET", path: "/v1/runs/{run_id}/events/stream", access: readers, handle: (*call).streamEvents, summary: "Follow the run's events", ids: []string{"run_id"}, query: []param{cursorParam}, replies: map[int]any{200: canonicalEvent{}}, failures: []int{400, 404, 410}, stream: true, events: true},
+		{method: "GET", path: "/v1/runs/{run_id}/events", access: readers, handle: (*call).listEvents, summary: "The run's events", ids: []string{"run_id"}, query: []param{cursorParam, pageParams[1]}, replies: map[int]any{200: eventList{}}, failures: []int{400, 404, 410}, headers: lastEventID},
+		{method: "GET", path: "/v1/runs/{run_id}/events/stream", access: readers, handle: (*call).streamEvents, summary: "Follow the run's events", ids: []string{"run_id"}, query: []param{cursorParam}, replies: map[int]any{200: nil}, failures: []int{400, 404, 410}, stream: true, events: "CanonicalEvent", headers: lastEventID},
 
 		{method: "GET", path: "/v1/approvals", access: readers, handle: (*call).listApprovals, summary: "Calls that wait for people, on all threads", query: pageParams, replies: map[int]any{200: approvalList{}}, failures: []int{400}},
 		{method: "POST", path: "/v1/approvals/{run_id}/{ticket_id}", access: runners, handle: (*call).decideApproval, summary: "Decide on one of them", ids: []string{"run_id", "ticket_id"}, body: decisionBody{}, replies: map[int]any{202: runAccepted{}}, failures: []int{400, 404, 409}},

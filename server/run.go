@@ -38,10 +38,7 @@ func (c *call) listRuns() error {
 		}
 		q.ThreadID = id
 	}
-	s, err := c.store()
-	if err != nil {
-		return err
-	}
+	s := c.store()
 	total, err := s.CountRuns(c.ctx, q)
 	if err != nil {
 		return err
@@ -127,11 +124,9 @@ type runCounts struct {
 }
 
 func (c *call) summarizeRuns() error {
-	s, err := c.store()
-	if err != nil {
-		return err
-	}
+	s := c.store()
 	var out runCounts
+	var err error
 	for status, n := range map[awaken.RunStatus]*int{awaken.RunRunning: &out.Running, awaken.RunWaiting: &out.Waiting, awaken.RunCreated: &out.Created} {
 		if *n, err = s.CountRuns(c.ctx, awaken.RunQuery{Status: status}); err != nil {
 			return err

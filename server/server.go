@@ -40,6 +40,9 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, ok := cfg.Mailbox.Queue().Handle("").(threads); !ok {
+		return nil, errors.New("server: the mailbox's store cannot edit threads")
+	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), started: time.Now(),
 		rates: rates{perSecond: cfg.Limits.KeyRate, burst: cfg.Limits.KeyBurst, keys: map[string]*rate.Limiter{}}}
 	s.serving, s.stop = context.WithCancel(context.Background())
@@ -102,16 +105,15 @@ func (s *Server) serve(route *route) http.Handler {
 // answer checks who asks and how much is going on, and lets the route answer.
 func (c *call) answer() error {
 	s := c.srv
-	key, err := s.authenticate(c.r, c.route.access)
-	if err != nil {
-		return err
-	}
-	c.key = key
 	name, id := "", "-"
-	if key != nil {
-		name, id = key.Tenant, key.ID
-	}
 	if c.route.access != everyone {
+		key, err := s.authenticate(c.r, c.route.access)
+		if err != nil {
+			return err
+		}
+		if c.key = key; key != nil {
+			name, id = key.Tenant, key.ID
+		}
 		if wait, ok := s.rates.take(id); !ok {
 			return &Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests", RetryAfter: wait + time.Second}
 		}
@@ -128,6 +130,11 @@ func (c *call) answer() error {
 	}
 	c.tenant = s.cfg.Mailbox.Tenant(name)
 	c.query = c.r.URL.Query()
+	for _, p := range c.route.query {
+		if v := c.query.Get(p.name); !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
+			return badRequest(p.name + " must be UTF-8 without control characters")
+		}
+	}
 	if limit := s.cfg.Limits.Body; limit > 0 {
 		c.r.Body = http.MaxBytesReader(c.w, c.r.Body, limit)
 	}
@@ -135,6 +142,7 @@ func (c *call) answer() error {
 		control := http.NewResponseController(c.w)
 		_ = control.SetReadDeadline(time.Now().Add(limit)) // a writer of a test may not have one
 		if !c.route.stream {
+			_ = control.SetWriteDeadline(time.Now().Add(2 * limit)) // to answer, and for the client to read it
 			var cancel context.CancelFunc
 			c.ctx, cancel = context.WithTimeout(c.ctx, limit)
 			defer cancel()
@@ -156,9 +164,12 @@ func (s *Server) enter(stream bool) (release func(), err error) {
 	return func() { n.Add(-1) }, nil
 }
 
+// maxID is how many bytes an id can have.
+const maxID = 512
+
 // validID reports whether a text can be an id.
 func validID(id string) bool {
-	return id != "" && len(id) <= 512 && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
+	return id != "" && len(id) <= maxID && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
 // unknown answers requests that no route is for.
@@ -187,6 +198,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		rec := &recorder{ResponseWriter: w}
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the last request on this connection may have left one
 		s.cfg.Metrics.inFlight.Inc()
 		defer func() {
 			s.cfg.Metrics.inFlight.Dec()

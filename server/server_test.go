@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,12 +24,14 @@ import (
 
 // rig is a server on a store in memory, with the demo's scripted model.
 type rig struct {
-	t    *testing.T
-	db   mailbox.Queue
-	keys *server.Keys
-	box  *mailbox.Mailbox
-	srv  *server.Server
-	http *httptest.Server
+	t      *testing.T
+	db     mailbox.Queue
+	keys   *server.Keys
+	box    *mailbox.Mailbox
+	srv    *server.Server
+	http   *httptest.Server
+	made   atomic.Int64 // threads
+	tenant string       // of dead letters
 }
 
 const adminKey = "the-admin-key"
@@ -125,7 +128,9 @@ func (g *rig) do(method, path, body string, headers ...string) *http.Response {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
+		if req.Header.Set(headers[i], headers[i+1]); headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -206,14 +211,18 @@ func texts(frames []frame) string {
 	return sb.String()
 }
 
-func run(agent, thread, message string) string {
-	return fmt.Sprintf(`{"agent_id":%q,"thread_id":%q,"messages":[{"role":"user","content":%q}]}`, agent, thread, message)
+func runBody(agent, thread, message string) string {
+	data, err := json.Marshal(map[string]any{"agent_id": agent, "thread_id": thread, "messages": []map[string]string{{"role": "user", "content": message}}})
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
 }
 
 func TestRuns_Stream(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
-	resp := g.do("POST", "/v1/runs", run("default", "", "hello"))
+	resp := g.do("POST", "/v1/runs", runBody("default", "", "hello"))
 	defer resp.Body.Close()
 	if ct := resp.Header.Get("Content-Type"); ct != "text/event-stream" || resp.Header.Get("X-Run-Id") == "" || resp.Header.Get("X-Thread-Id") == "" {
 		t.Errorf("headers are %v", resp.Header)
@@ -238,7 +247,7 @@ func TestRuns_WaitForTheEnd(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	for _, how := range []string{"accept", "stream"} {
-		body, headers := run("default", "", "hello"), []string{"Accept", "application/json"}
+		body, headers := runBody("default", "", "hello"), []string{"Accept", "application/json"}
 		if how == "stream" {
 			body, headers = strings.Replace(body, `"messages"`, `"stream":false,"messages"`, 1), nil
 		}
@@ -258,7 +267,7 @@ func TestRuns_WaitForTheEnd(t *testing.T) {
 func TestRuns_ResumeAnywhere(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
-	resp := g.do("POST", "/v1/runs", run("default", "t", "tell me something that has several words in it"))
+	resp := g.do("POST", "/v1/runs", runBody("default", "t", "tell me something that has several words in it"))
 	all := readFrames(t, resp.Body, nil)
 	resp.Body.Close()
 	id := resp.Header.Get("X-Run-Id")
@@ -288,7 +297,7 @@ func TestDecision_ByEveryRoute(t *testing.T) {
 	g := newRig(t)
 	for i, route := range []string{"/v1/threads/THREAD/decision", "/v1/runs/RUN/decision", "/v1/approvals/RUN/TICKET"} {
 		thread := fmt.Sprint("t", i)
-		out := g.want(200, "POST", "/v1/runs", run("default", thread, `RUN_TOOL ask {"path":"a"}`), "Accept", "application/json")
+		out := g.want(200, "POST", "/v1/runs", runBody("default", thread, `RUN_TOOL ask {"path":"a"}`), "Accept", "application/json")
 		if out["status"] != "waiting" || out["termination"].(map[string]any)["type"] != "suspended" {
 			t.Fatalf("got %v", out)
 		}
@@ -438,7 +447,7 @@ func TestErrors(t *testing.T) {
 		{"GET", "/nowhere", "", 404, "there is nothing at /nowhere"},
 		{"PUT", "/v1/runs", "", 405, "only GET, POST"},
 		{"POST", "/v1/runs", `{"messages":[{"role":"user","content":"x"}]}`, 400, "agent_id cannot be empty"},
-		{"POST", "/v1/runs", run("nobody", "", "x"), 400, "agent not found: nobody"},
+		{"POST", "/v1/runs", runBody("nobody", "", "x"), 400, "agent not found: nobody"},
 		{"POST", "/v1/runs", `{"agent_id":"default","messages":[{"role":"user","content":5}]}`, 422, "messages[0]"},
 		{"POST", "/v1/runs", `{"agent_id":7}`, 422, "agent_id"},
 		{"POST", "/v1/runs", strings.Repeat("[", 1000) + strings.Repeat("]", 1000), 400, "nested deeper than 64"},
@@ -461,10 +470,10 @@ func TestErrors(t *testing.T) {
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
-	a := g.want(200, "POST", "/v1/runs", run("default", "", "hello"), "Accept", "application/json", "Idempotency-Key", "k")
-	b := g.want(200, "POST", "/v1/runs", run("default", "", "hello"), "Accept", "application/json", "Idempotency-Key", "k")
+	a := g.want(200, "POST", "/v1/runs", runBody("default", "", "hello"), "Accept", "application/json", "Idempotency-Key", "k")
+	b := g.want(200, "POST", "/v1/runs", runBody("default", "", "hello"), "Accept", "application/json", "Idempotency-Key", "k")
 	if a["run_id"] != b["run_id"] {
 		t.Errorf("the same request made runs %v and %v", a["run_id"], b["run_id"])
 	}
-	g.want(409, "POST", "/v1/runs", run("default", "", "other"), "Idempotency-Key", "k")
+	g.want(409, "POST", "/v1/runs", runBody("default", "", "other"), "Idempotency-Key", "k")
 }

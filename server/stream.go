@@ -19,16 +19,15 @@ type framing func(buf []byte, e *awaken.Entry) ([]byte, error)
 
 // rawFrames sends events as they are, each under its cursor.
 func rawFrames(buf []byte, e *awaken.Entry) ([]byte, error) {
-	data, err := awaken.MarshalEvent(e.Event)
-	if err != nil {
-		return nil, err
-	}
 	buf = append(buf, "id: "...)
 	buf = strconv.AppendUint(buf, e.Epoch, 10)
 	buf = append(buf, '-')
 	buf = strconv.AppendUint(buf, e.Seq, 10)
-	buf = append(buf, "\ndata: "...)
-	return append(append(buf, data...), '\n', '\n'), nil
+	buf, err := awaken.AppendEvent(append(buf, "\ndata: "...), e.Event)
+	if err != nil {
+		return nil, err
+	}
+	return append(buf, '\n', '\n'), nil
 }
 
 // whileServing is the request's context until the server stops. A stream has no limit of
@@ -40,8 +39,19 @@ func (c *call) whileServing() (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
+// headersOnly answers HEAD: what a stream would begin with.
+func (c *call) headersOnly() bool {
+	if c.r.Method == http.MethodHead {
+		sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
+	}
+	return c.r.Method == http.MethodHead
+}
+
 // streamRun streams the events of a run, from a cursor to its end.
 func (c *call) streamRun(threadID, runID string, after awaken.Cursor, frames framing) error {
+	if c.headersOnly() {
+		return nil
+	}
 	ctx, cancel := c.whileServing()
 	defer cancel()
 	c.srv.cfg.Metrics.streams.Inc()
@@ -74,12 +84,18 @@ func (c *call) streamRun(threadID, runID string, after awaken.Cursor, frames fra
 
 // streamThread streams the events of a thread from a cursor on, until somebody has enough.
 func (c *call) streamThread(threadID string, after awaken.Cursor, frames framing) error {
+	if c.headersOnly() {
+		return nil
+	}
 	ctx, cancel := c.whileServing()
 	defer cancel()
 	c.srv.cfg.Metrics.streams.Inc()
 	defer c.srv.cfg.Metrics.streams.Dec()
 	out := sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
-	_, err := c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{Pause: c.srv.cfg.Limits.Heartbeat}, frames, nil)
+	err := out.Flush() // something may come much later
+	if err == nil {
+		_, err = c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{Pause: c.srv.cfg.Limits.Heartbeat}, frames, nil)
+	}
 	return c.endStream(out, err)
 }
 
@@ -87,6 +103,7 @@ func (c *call) streamThread(threadID string, after awaken.Cursor, frames framing
 // asked whenever there is nothing more, and copyEvents returns after the first entry, for
 // the caller to go on. Over means that there will be no more.
 func (c *call) copyEvents(ctx context.Context, out *sse.Writer, threadID string, after *awaken.Cursor, f eventlog.Follow, frames framing, idle func() (bool, error)) (over bool, err error) {
+	waited := 0
 	for e, err := range c.tenant.Log.Tail(ctx, threadID, *after, f) {
 		if err != nil {
 			return false, err
@@ -97,10 +114,14 @@ func (c *call) copyEvents(ctx context.Context, out *sse.Writer, threadID string,
 					return over, err
 				}
 			}
-			if out.Pending() {
+			switch waited++; {
+			case out.Pending(), waited == 2: // the headers, if nothing else comes soon
 				err = out.Flush()
-			} else {
-				err = out.Heartbeat(c.srv.cfg.Limits.Heartbeat)
+			case out.Idle() >= c.srv.cfg.Limits.Heartbeat:
+				if _, err := c.srv.authenticate(c.r, c.route.access); err != nil {
+					return false, err // its key was revoked
+				}
+				err = out.Heartbeat()
 			}
 			if err != nil {
 				return false, err

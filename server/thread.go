@@ -19,14 +19,8 @@ type threads interface {
 	awaken.ThreadEditor
 }
 
-// store returns the tenant's store.
-func (c *call) store() (threads, error) {
-	s, ok := c.tenant.Store.(threads)
-	if !ok {
-		return nil, fail(501, "not_supported", "the store cannot do this")
-	}
-	return s, nil
-}
+// store returns the tenant's store. New has made sure that it can do this.
+func (c *call) store() threads { return c.tenant.Store.(threads) }
 
 // threadView is a thread as clients see it.
 type threadView struct {
@@ -129,10 +123,7 @@ func (c *call) findThreads() ([]*awaken.Thread, listInfo, error) {
 	if err != nil {
 		return nil, listInfo{}, err
 	}
-	s, err := c.store()
-	if err != nil {
-		return nil, listInfo{}, err
-	}
+	s := c.store()
 	total, err := s.CountThreads(c.ctx, q)
 	if err != nil {
 		return nil, listInfo{}, err
@@ -204,10 +195,7 @@ func (c *call) createThread() error {
 	if err != nil {
 		return err
 	}
-	s, err := c.store()
-	if err != nil {
-		return err
-	}
+	s := c.store()
 	if err := c.checkParent(s, parent); err != nil {
 		return err
 	}
@@ -288,10 +276,7 @@ func (c *call) patchThread() error {
 	if !body.ParentThreadID.set {
 		body.ParentThreadID = body.ParentThreadIDCamel
 	}
-	s, err := c.store()
-	if err != nil {
-		return err
-	}
+	s := c.store()
 	if _, err := c.thread(); err != nil {
 		return err
 	}
@@ -334,10 +319,7 @@ func (c *call) deleteThread() error {
 	if err != nil {
 		return err
 	}
-	s, err := c.store()
-	if err != nil {
-		return err
-	}
+	s := c.store()
 	if _, err := c.thread(); err != nil {
 		return err
 	}

@@ -1,0 +1,713 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+// openAPI is the document, as the server gives it out, and what was seen of it.
+type openAPI struct {
+	t        *testing.T
+	doc      map[string]any
+	compiler *jsonschema.Compiler
+
+	mu   sync.Mutex
+	seen map[string]bool // "GET /path 200"
+}
+
+func readDocument(t *testing.T, g *rig) *openAPI {
+	t.Helper()
+	status, body := g.ask("GET", "/openapi.json", "")
+	if status != 200 {
+		t.Fatalf("GET /openapi.json: %d %s", status, body)
+	}
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &openAPI{t: t, doc: v.(map[string]any), compiler: jsonschema.NewCompiler(), seen: map[string]bool{}}
+	// Clients must not mind a new field. This test does: each has to be described.
+	for _, s := range d.doc["components"].(map[string]any)["schemas"].(map[string]any) {
+		s := s.(map[string]any)
+		if _, ok := s["properties"]; ok && s["additionalProperties"] == nil {
+			s["additionalProperties"] = false
+		}
+	}
+	if err := d.compiler.AddResource("mem:openapi", v); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// operations calls fn with every operation of the document.
+func (d *openAPI) operations(fn func(method, path string, op map[string]any)) {
+	for path, methods := range d.doc["paths"].(map[string]any) {
+		for method, op := range methods.(map[string]any) {
+			fn(strings.ToUpper(method), path, op.(map[string]any))
+		}
+	}
+}
+
+func pointer(s string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(s)
+}
+
+// check holds an answer against the document.
+func (d *openAPI) check(method, path string, resp *http.Response, body []byte) {
+	d.t.Helper()
+	at := fmt.Sprintf("/paths/%s/%s/responses/%d", pointer(path), strings.ToLower(method), resp.StatusCode)
+	op := d.doc["paths"].(map[string]any)[path].(map[string]any)[strings.ToLower(method)].(map[string]any)
+	described, ok := op["responses"].(map[string]any)[fmt.Sprint(resp.StatusCode)].(map[string]any)
+	if !ok {
+		d.t.Errorf("%s %s: status %d is not in the document: %s", method, path, resp.StatusCode, body)
+		return
+	}
+	d.mu.Lock()
+	d.seen[fmt.Sprintf("%s %s %d", method, path, resp.StatusCode)] = true
+	d.mu.Unlock()
+	if described["headers"] != nil && resp.Header.Get("Retry-After") == "" {
+		d.t.Errorf("%s %s: %d has no Retry-After", method, path, resp.StatusCode)
+	}
+	content, _ := described["content"].(map[string]any)
+	if len(content) == 0 {
+		if len(body) > 0 {
+			d.t.Errorf("%s %s: %d has a body, the document has none: %s", method, path, resp.StatusCode, body)
+		}
+		return
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if content[kind] == nil {
+		d.t.Errorf("%s %s: %d is of type %q, which is not in the document", method, path, resp.StatusCode, kind)
+		return
+	}
+	at += "/content/" + pointer(kind)
+	switch kind {
+	case "application/json":
+		d.validate(at+"/schema", body)
+	case "text/event-stream":
+		frames := readFrames(d.t, bytes.NewReader(body), nil)
+		if len(frames) == 0 {
+			d.t.Errorf("%s %s: the stream is empty", method, path)
+		}
+		for _, f := range frames {
+			d.validate(at+"/x-data", []byte(f.data))
+		}
+	}
+}
+
+func (d *openAPI) validate(at string, data []byte) {
+	d.t.Helper()
+	d.mu.Lock()
+	s, err := d.compiler.Compile("mem:openapi#" + at)
+	d.mu.Unlock()
+	if err != nil {
+		d.t.Errorf("%s: %v", at, err)
+		return
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		d.t.Errorf("%s: %v in %s", at, err, data)
+		return
+	}
+	if err := s.Validate(v); err != nil {
+		d.t.Errorf("%s: %v\nin %s", at, err, data)
+	}
+}
+
+// ask sends a request for an operation and holds the answer against the document. A
+// stream is read until it ends or says "run_finish".
+func (d *openAPI) ask(g *rig, op, path, body string, headers ...string) int {
+	d.t.Helper()
+	method, template, _ := strings.Cut(op, " ")
+	resp := g.do(method, path, body, headers...)
+	defer resp.Body.Close()
+	var data []byte
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		frames := readFrames(d.t, resp.Body, func(f frame) bool { return strings.Contains(f.data, `"run_finish"`) })
+		for _, f := range frames {
+			data = fmt.Appendf(data, "id: %s\ndata: %s\n\n", f.id, f.data)
+		}
+	} else {
+		var err error
+		if data, err = io.ReadAll(resp.Body); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	d.check(method, template, resp, data)
+	return resp.StatusCode
+}
+
+// The things that requests are about. Each call makes new ones.
+
+func (g *rig) eventually(what string, ok func() bool) {
+	g.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			g.t.Fatalf("%s did not happen", what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+var admin = []string{"Authorization", "Bearer " + adminKey}
+
+func (g *rig) id() string { return fmt.Sprint("t", g.made.Add(1)) }
+
+// done has a thread with a run that is over.
+func (g *rig) done(headers ...string) (thread, run string) {
+	g.t.Helper()
+	thread = g.id()
+	out := g.want(200, "POST", "/v1/runs", runBody("default", thread, "hello"), append([]string{"Accept", "application/json"}, headers...)...)
+	return thread, out["run_id"].(string)
+}
+
+// waits has a thread with a run that waits for a decision.
+func (g *rig) waits(headers ...string) (thread, run, ticket string) {
+	g.t.Helper()
+	thread = g.id()
+	out := g.want(200, "POST", "/v1/runs", runBody("default", thread, `RUN_TOOL ask {"path":"a"}`), append([]string{"Accept", "application/json"}, headers...)...)
+	w := out["waiting"].(map[string]any)["tickets"].([]any)[0].(map[string]any)
+	return thread, out["run_id"].(string), w["ticket_id"].(string)
+}
+
+// runs has a thread with a run that goes on until it is ended.
+func (g *rig) runs(headers ...string) (thread, run string) {
+	g.t.Helper()
+	thread = g.id()
+	resp := g.do("POST", "/v1/runs", runBody("default", thread, "RUN_TOOL wait {}"), headers...)
+	defer resp.Body.Close()
+	if resp.StatusCode != 200 {
+		g.t.Fatalf("POST /v1/runs: %s", resp.Status)
+	}
+	readFrames(g.t, resp.Body, is("tool_call_ready"))
+	return thread, resp.Header.Get("X-Run-Id")
+}
+
+// queue has input on a thread that waits for its run.
+func (g *rig) queue(thread string, headers ...string) (pending, revision string) {
+	g.t.Helper()
+	g.want(201, "POST", "/v1/threads/"+thread+"/mailbox", `{"payload":{"text":"later"}}`, headers...)
+	list := g.want(200, "GET", "/v1/threads/"+thread+"/pending", "", headers...)
+	items := list["items"].([]any)
+	return items[len(items)-1].(map[string]any)["pending_id"].(string), list["revision"].(string)
+}
+
+// dead has a dispatch that was given up.
+func (g *rig) dead(tenant string) (dispatch string) {
+	g.t.Helper()
+	tn := g.box.Tenant(tenant)
+	r, err := tn.Submit(g.t.Context(), mailbox.Submission{Request: awaken.RunRequest{AgentID: "nobody", ThreadID: g.id(), Messages: []*llm.Message{llm.UserText("x")}}})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.eventually("a dead letter", func() bool {
+		d, err := tn.Store.Dispatch(g.t.Context(), r.DispatchID)
+		return err == nil && d.Status == mailbox.DeadLetter
+	})
+	return r.DispatchID
+}
+
+// ends returns when a run is over.
+func (g *rig) ends(run string, headers ...string) {
+	g.t.Helper()
+	g.eventually("the end of run "+run, func() bool { return g.want(200, "GET", "/v1/runs/"+run, "", headers...)["status"] == "done" })
+}
+
+// request is one that succeeds.
+type request struct {
+	path, body string
+	headers    []string
+}
+
+// successes are requests that succeed, for every operation.
+var successes = map[string]func(g *rig, as []string) request{
+	"GET /health":             plainly("/health", ""),
+	"GET /health/live":        plainly("/health/live", ""),
+	"GET /metrics":            plainly("/metrics", ""),
+	"GET /openapi.json":       plainly("/openapi.json", ""),
+	"GET /v1/system/info":     plainly("/v1/system/info", ""),
+	"GET /v1/system/modules":  plainly("/v1/system/modules", ""),
+	"GET /v1/runs":            plainly("/v1/runs", ""),
+	"GET /v1/runs/summary":    plainly("/v1/runs/summary", ""),
+	"GET /v1/threads":         plainly("/v1/threads?limit=1", ""),
+	"GET /v1/keys":            plainly("/v1/keys", ""),
+	"POST /v1/keys":           plainly("/v1/keys", `{"kind":"read","label":"x"}`),
+	"POST /v1/threads":        plainly("/v1/threads", `{"title":"x","resource_id":"r"}`),
+	"DELETE /v1/dead-letters": plainly("/v1/dead-letters", ""),
+	"GET /v1/threads/summaries": func(g *rig, as []string) request {
+		g.done(as...)
+		return request{path: "/v1/threads/summaries"}
+	},
+	"POST /v1/runs": func(g *rig, _ []string) request {
+		return request{path: "/v1/runs", body: runBody("default", g.id(), "hello")}
+	},
+	"GET /v1/threads/{thread_id}":             ofThread("", ""),
+	"PATCH /v1/threads/{thread_id}":           ofThread("", `{"title":"New","custom":{"a":[1]},"resource_id":null}`),
+	"PATCH /v1/threads/{thread_id}/metadata":  ofThread("/metadata", `{"custom":{"b":null}}`),
+	"DELETE /v1/threads/{thread_id}":          ofThread("", ""),
+	"GET /v1/threads/{thread_id}/messages":    ofThread("/messages?visibility=all", ""),
+	"POST /v1/threads/{thread_id}/messages":   ofThread("/messages", `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}`),
+	"POST /v1/threads/{thread_id}/mailbox":    ofThread("/mailbox", `{"payload":{"text":"x"}}`),
+	"GET /v1/threads/{thread_id}/mailbox":     ofThread("/mailbox", ""),
+	"GET /v1/threads/{thread_id}/runs":        ofThread("/runs", ""),
+	"GET /v1/threads/{thread_id}/runs/latest": ofThread("/runs/latest", ""),
+	"GET /v1/threads/{thread_id}/runs/active": func(g *rig, as []string) request {
+		thread, _, _ := g.waits(as...)
+		return request{path: "/v1/threads/" + thread + "/runs/active"}
+	},
+	"GET /v1/threads/{thread_id}/events": func(g *rig, as []string) request {
+		thread, _, _ := g.waits(as...)
+		return request{path: "/v1/threads/" + thread + "/events"}
+	},
+	"GET /v1/threads/{thread_id}/events/stream": ofThread("/events/stream?cursor=0-0", ""),
+	"GET /v1/threads/{thread_id}/pending": func(g *rig, as []string) request {
+		thread, _ := g.runs(as...)
+		g.queue(thread, as...)
+		return request{path: "/v1/threads/" + thread + "/pending"}
+	},
+	"POST /v1/threads/{thread_id}/cancel": func(g *rig, as []string) request {
+		thread, _ := g.runs(as...)
+		return request{path: "/v1/threads/" + thread + "/cancel"}
+	},
+	"POST /v1/threads/{thread_id}/interrupt": func(g *rig, as []string) request {
+		thread, _ := g.runs(as...)
+		return request{path: "/v1/threads/" + thread + "/interrupt"}
+	},
+	"POST /v1/threads/{thread_id}/decision": func(g *rig, as []string) request {
+		thread, _, ticket := g.waits(as...)
+		return request{path: "/v1/threads/" + thread + "/decision", body: fmt.Sprintf(`{"tool_call_id":%q,"action":"resume","payload":{"approved":true}}`, ticket)}
+	},
+	"POST /v1/threads/{thread_id}/pending/reorder": func(g *rig, as []string) request {
+		thread, _ := g.runs(as...)
+		id, rev := g.queue(thread, as...)
+		return request{path: "/v1/threads/" + thread + "/pending/reorder", body: fmt.Sprintf(`{"revision":%q,"order":[%q]}`, rev, id)}
+	},
+	"PATCH /v1/threads/{thread_id}/pending/{pending_id}": func(g *rig, as []string) request {
+		thread, _ := g.runs(as...)
+		id, _ := g.queue(thread, as...)
+		return request{path: "/v1/threads/" + thread + "/pending/" + id, body: `{"revision":0,"messages":[{"role":"user","content":"edited"}]}`}
+	},
+	"DELETE /v1/threads/{thread_id}/pending/{pending_id}": func(g *rig, as []string) request {
+		thread, _ := g.runs(as...)
+		id, _ := g.queue(thread, as...)
+		return request{path: "/v1/threads/" + thread + "/pending/" + id + "?revision=0"}
+	},
+	"GET /v1/runs/{run_id}":               ofRun("", ""),
+	"GET /v1/runs/{run_id}/events":        ofRun("/events", ""),
+	"GET /v1/runs/{run_id}/events/stream": ofRun("/events/stream?cursor=0-0", ""),
+	"POST /v1/runs/{run_id}/inputs":       ofRun("/inputs", `{"messages":[{"role":"user","content":"more"}]}`),
+	"POST /v1/runs/{run_id}/cancel": func(g *rig, as []string) request {
+		_, run := g.runs(as...)
+		return request{path: "/v1/runs/" + run + "/cancel"}
+	},
+	"POST /v1/runs/{run_id}/decision": func(g *rig, as []string) request {
+		_, run, ticket := g.waits(as...)
+		return request{path: "/v1/runs/" + run + "/decision", body: fmt.Sprintf(`{"toolCallId":%q,"action":"cancel","reason":"no"}`, ticket)}
+	},
+	"GET /v1/approvals": func(g *rig, as []string) request {
+		g.waits(as...)
+		return request{path: "/v1/approvals"}
+	},
+	"POST /v1/approvals/{run_id}/{ticket_id}": func(g *rig, as []string) request {
+		_, run, ticket := g.waits(as...)
+		return request{path: "/v1/approvals/" + run + "/" + ticket, body: `{"action":"resume"}`}
+	},
+	"GET /v1/dead-letters": func(g *rig, _ []string) request {
+		g.dead(g.tenant)
+		return request{path: "/v1/dead-letters"}
+	},
+	"POST /v1/dead-letters/{dispatch_id}/retry": func(g *rig, _ []string) request {
+		return request{path: "/v1/dead-letters/" + g.dead(g.tenant) + "/retry"}
+	},
+	"DELETE /v1/dead-letters/{dispatch_id}": func(g *rig, _ []string) request {
+		return request{path: "/v1/dead-letters/" + g.dead(g.tenant)}
+	},
+	"DELETE /v1/keys/{id}": func(g *rig, as []string) request {
+		if as == nil {
+			as = admin
+		}
+		return request{path: "/v1/keys/" + g.want(201, "POST", "/v1/keys", `{"kind":"read"}`, as...)["id"].(string)}
+	},
+}
+
+func plainly(path, body string) func(*rig, []string) request {
+	return func(*rig, []string) request { return request{path: path, body: body} }
+}
+
+func ofThread(rest, body string) func(*rig, []string) request {
+	return func(g *rig, as []string) request {
+		thread, _ := g.done(as...)
+		return request{path: "/v1/threads/" + thread + rest, body: body}
+	}
+}
+
+func ofRun(rest, body string) func(*rig, []string) request {
+	return func(g *rig, as []string) request {
+		_, run := g.done(as...)
+		return request{path: "/v1/runs/" + run + rest, body: body}
+	}
+}
+
+// conflicts are requests that come too late, twice, or for what has changed.
+var conflicts = map[string]func(g *rig) request{
+	"DELETE /v1/threads/{thread_id}": func(g *rig) request {
+		thread, _ := g.runs()
+		return request{path: "/v1/threads/" + thread}
+	},
+	"POST /v1/threads/{thread_id}/decision": func(g *rig) request {
+		thread, run, ticket := g.waits()
+		body := fmt.Sprintf(`{"tool_call_id":%q,"action":"cancel"}`, ticket)
+		g.want(202, "POST", "/v1/threads/"+thread+"/decision", body)
+		g.ends(run)
+		return request{path: "/v1/threads/" + thread + "/decision", body: strings.Replace(body, "cancel", "resume", 1)}
+	},
+	"POST /v1/runs/{run_id}/decision": func(g *rig) request {
+		_, run, ticket := g.waits()
+		body := fmt.Sprintf(`{"tool_call_id":%q,"action":"cancel"}`, ticket)
+		g.want(202, "POST", "/v1/runs/"+run+"/decision", body)
+		g.ends(run)
+		return request{path: "/v1/runs/" + run + "/decision", body: strings.Replace(body, "cancel", "resume", 1)}
+	},
+	"POST /v1/approvals/{run_id}/{ticket_id}": func(g *rig) request {
+		_, run, ticket := g.waits()
+		g.want(202, "POST", "/v1/approvals/"+run+"/"+ticket, `{"action":"cancel"}`)
+		g.ends(run)
+		return request{path: "/v1/approvals/" + run + "/" + ticket, body: `{"action":"resume"}`}
+	},
+	"POST /v1/threads/{thread_id}/messages": twice("/v1/threads/THREAD/messages", `{"messages":[{"role":"user","content":"x"}]}`),
+	"POST /v1/threads/{thread_id}/mailbox":  twice("/v1/threads/THREAD/mailbox", `{"payload":"x"}`),
+	"POST /v1/runs/{run_id}/inputs":         twice("/v1/runs/RUN/inputs", `{"messages":[{"role":"user","content":"x"}]}`),
+	"POST /v1/runs":                         twice("/v1/runs", runBody("default", "", "x")),
+	"POST /v1/threads/{thread_id}/pending/reorder": func(g *rig) request {
+		thread, _ := g.runs()
+		id, _ := g.queue(thread)
+		return request{path: "/v1/threads/" + thread + "/pending/reorder", body: fmt.Sprintf(`{"revision":"old","order":[%q]}`, id)}
+	},
+	"PATCH /v1/threads/{thread_id}/pending/{pending_id}": func(g *rig) request {
+		thread, _ := g.runs()
+		id, _ := g.queue(thread)
+		return request{path: "/v1/threads/" + thread + "/pending/" + id, body: `{"revision":7,"messages":[{"role":"user","content":"edited"}]}`}
+	},
+	"DELETE /v1/threads/{thread_id}/pending/{pending_id}": func(g *rig) request {
+		thread, _ := g.runs()
+		id, _ := g.queue(thread)
+		return request{path: "/v1/threads/" + thread + "/pending/" + id + "?revision=7"}
+	},
+	"POST /v1/dead-letters/{dispatch_id}/retry": func(g *rig) request { return request{path: "/v1/dead-letters/" + g.live() + "/retry"} },
+	"DELETE /v1/dead-letters/{dispatch_id}":     func(g *rig) request { return request{path: "/v1/dead-letters/" + g.live()} },
+	"DELETE /v1/keys/{id}":                      func(*rig) request { return request{path: "/v1/keys/admin"} },
+}
+
+// live has a dispatch that is not a dead letter.
+func (g *rig) live() string {
+	return g.want(201, "POST", "/v1/threads/"+g.id()+"/mailbox", `{"payload":"x"}`)["dispatch_id"].(string)
+}
+
+// twice sends a request, and has another one with the same key.
+func twice(path, body string) func(g *rig) request {
+	return func(g *rig) request {
+		thread, run := g.done()
+		key := []string{"Idempotency-Key", thread, "Accept", "application/json"}
+		path := strings.NewReplacer("THREAD", thread, "RUN", run).Replace(path)
+		if status, text := g.ask("POST", path, body, key...); status >= 300 {
+			g.t.Fatalf("POST %s: %d %s", path, status, text)
+		}
+		return request{path: path, body: strings.Replace(body, `"x"`, `"y"`, 1), headers: key}
+	}
+}
+
+// mistakes are wrong values, of the operations without a body.
+var mistakes = map[string]string{
+	"GET /v1/threads":                                     "/v1/threads?limit=x",
+	"GET /v1/threads/summaries":                           "/v1/threads/summaries?cursor=zzz",
+	"DELETE /v1/threads/{thread_id}":                      "/v1/threads/x?child_strategy=odd",
+	"GET /v1/threads/{thread_id}/messages":                "/v1/threads/x/messages?order=up",
+	"GET /v1/threads/{thread_id}/mailbox":                 "/v1/threads/x/mailbox?offset=x",
+	"GET /v1/threads/{thread_id}/runs":                    "/v1/threads/x/runs?status=odd",
+	"GET /v1/threads/{thread_id}/events":                  "/v1/threads/x/events?limit=x",
+	"GET /v1/runs/{run_id}/events":                        "/v1/runs/x/events?limit=x",
+	"GET /v1/runs":                                        "/v1/runs?status=odd",
+	"GET /v1/approvals":                                   "/v1/approvals?limit=x",
+	"GET /v1/dead-letters":                                "/v1/dead-letters?limit=x",
+	"DELETE /v1/threads/{thread_id}/pending/{pending_id}": "/v1/threads/x/pending/y?revision=x",
+}
+
+// never are statuses that only a defect of the server itself could bring.
+var never = map[string]bool{"GET /v1/system/info 500": true, "GET /v1/system/modules 500": true}
+
+func TestOpenAPI_IsTrue(t *testing.T) {
+	t.Parallel()
+	plain := newRig(t)
+	d := readDocument(t, plain)
+	closed := newRig(t, func(c *server.Config) { c.Open = new(bool) })
+	small := newRig(t, func(c *server.Config) { c.Limits.Body = 16 })
+	slow := newRig(t, func(c *server.Config) { c.Limits.WaitTime = time.Nanosecond })
+	broken := newBrokenRig(t, errors.New("the store is broken"))
+	full := newRig(t, func(c *server.Config) { c.Limits.Requests, c.Limits.Streams = 1, 1 })
+	full.occupy()
+
+	d.operations(func(method, path string, op map[string]any) {
+		name := method + " " + path
+		ok := successes[name]
+		if ok == nil {
+			t.Errorf("%s: the test has no request for it", name)
+			return
+		}
+		access, _ := op["x-access"].(string)
+		var as []string
+		if access == "admin" {
+			as = admin
+		}
+		ids := regexp.MustCompile(`\{\w+\}`)
+		nobody := ids.ReplaceAllString(path, "nobody")
+
+		q := ok(plain, nil)
+		if status := d.ask(plain, name, q.path, q.body, as...); status >= 300 {
+			t.Errorf("%s: status is %d, want success", name, status)
+		}
+		d.ask(plain, name, q.path, q.body, append([]string{"Host", "evil.example"}, as...)...)
+		if nobody != path {
+			d.ask(plain, name, nobody, q.body, as...)
+			d.ask(plain, name, ids.ReplaceAllString(path, "a%01b"), q.body, as...)
+		}
+		if path := mistakes[name]; path != "" {
+			d.ask(plain, name, path, "", as...)
+		}
+		if make := conflicts[name]; make != nil {
+			q := make(plain)
+			if status := d.ask(plain, name, q.path, q.body, append(q.headers, as...)...); status != 409 {
+				t.Errorf("%s: status is %d, want 409", name, status)
+			}
+		}
+		if op["requestBody"] != nil {
+			d.ask(plain, name, nobody, `{`, as...)
+			d.ask(plain, name, nobody, `{"no_such_field":1}`, as...)
+			d.ask(plain, name, nobody, `{}`, append([]string{"Content-Type", "text/html"}, as...)...)
+			d.ask(small, name, nobody, q.body+strings.Repeat(" ", 100), as...)
+		}
+		if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/events/stream") {
+			bare, _, _ := strings.Cut(q.path, "?")
+			d.ask(plain, name, bare+"?cursor=zzz", "")
+			d.ask(plain, name, bare+"?cursor=99-1", "")
+		}
+		if access != "" {
+			d.ask(closed, name, q.path, q.body)
+			limited := newRig(t, func(c *server.Config) { c.Limits.KeyRate = 1e-9 })
+			limited.want(200, "GET", "/v1/runs", "", admin...)
+			d.ask(limited, name, nobody, q.body, admin...)
+			d.ask(full, name, nobody, q.body, as...)
+		}
+		d.ask(broken, name, nobody, q.body, as...)
+	})
+	d.ask(plain, "POST /v1/runs", "/v1/runs", runBody("default", "", "hello"), "Accept", "application/json")
+	d.ask(slow, "POST /v1/runs", "/v1/runs", runBody("default", "", "RUN_TOOL wait {}"), "Accept", "application/json")
+
+	d.operations(func(method, path string, op map[string]any) {
+		for status := range op["responses"].(map[string]any) {
+			if at := fmt.Sprintf("%s %s %s", method, path, status); !d.seen[at] && !never[at] {
+				t.Errorf("%s is in the document, and was never answered", at)
+			}
+		}
+		for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+			if _, documented := d.doc["paths"].(map[string]any)[path].(map[string]any)[strings.ToLower(m)]; documented {
+				continue
+			}
+			status, _ := plain.ask(m, regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "nobody"), "")
+			if other := d.matches(m, path); !other && status != 405 {
+				t.Errorf("%s %s is not in the document, and answered with %d", m, path, status)
+			}
+		}
+	})
+}
+
+// matches reports whether another path of the document is for the same requests.
+func (d *openAPI) matches(method, path string) (found bool) {
+	d.operations(func(m, p string, _ map[string]any) {
+		re := regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(p, "[^/]+") + "$")
+		found = found || m == method && p != path && re.MatchString(path)
+	})
+	return found
+}
+
+// occupy takes the one place for requests and the one for streams.
+func (g *rig) occupy() {
+	g.t.Helper()
+	r, w := io.Pipe()
+	req, err := http.NewRequestWithContext(g.t.Context(), "POST", g.http.URL+"/v1/threads", r)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	go func() {
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			resp.Body.Close()
+		}
+	}()
+	if _, err := w.Write([]byte("{")); err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { w.Close() })
+	g.eventually("a full server", func() bool {
+		status, _ := g.ask("GET", "/v1/runs", "")
+		return status == 503
+	})
+	stream := g.do("POST", "/v1/runs", runBody("default", "busy", "RUN_TOOL wait {}"))
+	g.t.Cleanup(func() { stream.Body.Close() })
+	readFrames(g.t, stream.Body, is("tool_call_ready"))
+}
+
+// brokenDB is a database on which nothing works that clients need.
+type brokenDB struct {
+	*memory.DB
+	err error
+}
+
+func (b brokenDB) Handle(tenant string) mailbox.Handle { return brokenStore{b.Store(tenant), b.err} }
+
+type brokenStore struct {
+	*memory.Store
+	err error
+}
+
+func (s brokenStore) Thread(context.Context, string) (*awaken.Thread, error)            { return nil, s.err }
+func (s brokenStore) LoadRun(context.Context, string) (*awaken.Run, error)              { return nil, s.err }
+func (s brokenStore) CreateThread(context.Context, *awaken.Thread) error                { return s.err }
+func (s brokenStore) Change(context.Context, string, func(*mailbox.Thread) error) error { return s.err }
+func (s brokenStore) ListThreads(context.Context, awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	return nil, s.err
+}
+func (s brokenStore) CountThreads(context.Context, awaken.ThreadQuery) (int, error) { return 0, s.err }
+func (s brokenStore) CountRuns(context.Context, awaken.RunQuery) (int, error)       { return 0, s.err }
+func (s brokenStore) ListRuns(context.Context, awaken.RunQuery) ([]*awaken.Run, error) {
+	return nil, s.err
+}
+func (s brokenStore) Enqueue(context.Context, ...*mailbox.Dispatch) ([]int, error) { return nil, s.err }
+func (s brokenStore) Dispatch(context.Context, string) (*mailbox.Dispatch, error)  { return nil, s.err }
+func (s brokenStore) Submitted(context.Context, string) (*mailbox.Dispatch, error) { return nil, s.err }
+func (s brokenStore) Dispatches(context.Context, mailbox.Query) ([]*mailbox.Dispatch, error) {
+	return nil, s.err
+}
+func (s brokenStore) PurgeDispatches(context.Context, mailbox.Query) (int, error) { return 0, s.err }
+
+type brokenProfile struct {
+	profile.Store
+	err error
+}
+
+func (p brokenProfile) List(context.Context, string) ([]profile.Entry, error) { return nil, p.err }
+func (p brokenProfile) Set(context.Context, string, string, json.RawMessage) error {
+	return p.err
+}
+
+// newBrokenRig returns a server whose stores fail with err.
+func newBrokenRig(t *testing.T, err error, change ...func(*server.Config)) *rig {
+	t.Helper()
+	g := &rig{t: t, db: brokenDB{memory.NewDB(), err}, keys: server.NewKeys(brokenProfile{memory.NewProfile(), err})}
+	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
+		t.Fatal(err)
+	}
+	g.start(change...)
+	return g
+}
+
+// TestOpenAPI_IsSound checks what the specification demands of a document, and that every
+// schema in it can be used.
+func TestOpenAPI_IsSound(t *testing.T) {
+	t.Parallel()
+	d := readDocument(t, newRig(t))
+	if v := d.doc["openapi"]; v != "3.1.0" {
+		t.Errorf("openapi is %v", v)
+	}
+	info := d.doc["info"].(map[string]any)
+	if info["title"] == "" || info["version"] == "" {
+		t.Errorf("info is %v", info)
+	}
+	refs := 0
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if to, ok := v["$ref"].(string); ok {
+				refs++
+				if _, err := d.compiler.Compile("mem:openapi" + to); err != nil {
+					t.Errorf("%s refers to %s: %v", at, to, err)
+				}
+			}
+			for k, sub := range v {
+				walk(at+"/"+k, sub)
+			}
+		case []any:
+			for i, sub := range v {
+				walk(fmt.Sprint(at, "/", i), sub)
+			}
+		}
+	}
+	walk("", d.doc)
+	for name := range d.doc["components"].(map[string]any)["schemas"].(map[string]any) {
+		if _, err := d.compiler.Compile("mem:openapi#/components/schemas/" + name); err != nil {
+			t.Errorf("schema %s: %v", name, err)
+		}
+	}
+	operations := map[string]bool{}
+	d.operations(func(method, path string, op map[string]any) {
+		id, _ := op["operationId"].(string)
+		if id == "" || operations[id] {
+			t.Errorf("%s %s: operationId is %q", method, path, id)
+		}
+		operations[id] = true
+		if op["summary"] == "" {
+			t.Errorf("%s %s has no summary", method, path)
+		}
+		var inPath, declared []string
+		for _, m := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(path, -1) {
+			inPath = append(inPath, m[1])
+		}
+		names := map[string]bool{}
+		for _, p := range op["parameters"].([]any) {
+			p := p.(map[string]any)
+			at := fmt.Sprint(p["in"], " ", p["name"])
+			if names[at] || p["schema"] == nil {
+				t.Errorf("%s %s: parameter %s is there twice or has no schema", method, path, at)
+			}
+			names[at] = true
+			if p["in"] == "path" {
+				declared = append(declared, p["name"].(string))
+				if p["required"] != true {
+					t.Errorf("%s %s: %s is not required", method, path, at)
+				}
+			}
+		}
+		if !slices.Equal(inPath, declared) {
+			t.Errorf("%s %s: parameters of the path are %v, declared are %v", method, path, inPath, declared)
+		}
+		for status, r := range op["responses"].(map[string]any) {
+			if r.(map[string]any)["description"] == "" {
+				t.Errorf("%s %s: %s has no description", method, path, status)
+			}
+		}
+	})
+	if len(operations) < 40 || refs < 100 {
+		t.Errorf("there are %d operations and %d references: something is missing", len(operations), refs)
+	}
+}

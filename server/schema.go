@@ -1,0 +1,237 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/state"
+)
+
+// object is a JSON object of the OpenAPI document.
+type object = map[string]any
+
+// definitions are the schemas of the document, one for each type that crosses the wire.
+type definitions struct {
+	schemas object
+	types   map[string]reflect.Type
+}
+
+func ref(name string) object { return object{"$ref": "#/components/schemas/" + name} }
+
+func enum[T ~string](values ...T) object { return object{"type": "string", "enum": values} }
+
+// wire is what types look like whose JSON is not that of their fields.
+var wire = map[reflect.Type]object{
+	reflect.TypeFor[json.RawMessage](): {"description": "any JSON"},
+	reflect.TypeFor[cleared]():         {"type": []string{"string", "null"}, "description": "null clears it"},
+	reflect.TypeFor[awaken.RunStatus](): enum(awaken.RunCreated, awaken.RunRunning, awaken.RunWaiting,
+		awaken.RunDone),
+	reflect.TypeFor[awaken.CallStatus](): enum(awaken.CallNew, awaken.CallRunning, awaken.CallSuspended, awaken.CallResuming,
+		awaken.CallSucceeded, awaken.CallFailed, awaken.CallCancelled),
+	reflect.TypeFor[awaken.ToolStatus]():     enum(awaken.ToolSuccess, awaken.ToolPending, awaken.ToolError),
+	reflect.TypeFor[awaken.ResumeMode]():     enum(awaken.ReplayToolCall, awaken.UseDecisionAsToolResult, awaken.PassDecisionToTool),
+	reflect.TypeFor[awaken.ExpiryPolicy]():   enum(awaken.ExpireApprove, awaken.ExpireEscalate),
+	reflect.TypeFor[awaken.DecisionAction](): enum(awaken.ActionResume, awaken.ActionCancel),
+	reflect.TypeFor[awaken.EffectClass]():    enum(awaken.Effectful, awaken.Idempotent, awaken.ReadOnly),
+	reflect.TypeFor[awaken.DoubtPolicy]():    enum(awaken.DoubtTell, awaken.DoubtSuspend),
+	reflect.TypeFor[awaken.WaitingReason](): enum(awaken.WaitToolPermission, awaken.WaitUserInput, awaken.WaitBackgroundTasks,
+		awaken.WaitExternalEvent, awaken.WaitRateLimit, awaken.WaitManualPause),
+	reflect.TypeFor[mailbox.Status](): enum(mailbox.Statuses...),
+	reflect.TypeFor[llm.Role]():       enum(llm.System, llm.User, llm.Assistant, llm.ToolRole),
+	reflect.TypeFor[llm.Visibility](): enum(llm.VisibleAll, llm.Internal),
+	reflect.TypeFor[Kind]():           enum(ReadKey, RunKey, AdminKey),
+	reflect.TypeFor[llm.Effort](): {"anyOf": []any{enum("none", "low", "medium", "high", "max"),
+		object{"type": "object", "properties": object{"budget": object{"type": "integer", "minimum": 1}}, "required": []string{"budget"}, "additionalProperties": false}}},
+	reflect.TypeFor[state.Snapshot](): {"type": "object", "required": []string{"revision", "extensions"}, "properties": object{
+		"revision": object{"type": "integer"}, "extensions": object{"type": "object", "description": "the values of keys, by name"}}},
+	reflect.TypeFor[awaken.Termination](): {"type": "object", "required": []string{"type"}, "oneOf": []any{
+		object{"properties": object{"type": enum(awaken.NaturalEnd, awaken.BehaviorRequested, awaken.Cancelled, awaken.Suspended)},
+			"additionalProperties": false},
+		object{"properties": object{"type": enum(awaken.Stopped), "value": object{"type": "object", "required": []string{"code"},
+			"properties": object{"code": object{"type": "string"}, "detail": object{"type": "string"}}}}, "required": []string{"value"}, "additionalProperties": false},
+		object{"properties": object{"type": enum(awaken.Blocked, awaken.Failed), "value": object{"type": "string"}}, "required": []string{"value"}, "additionalProperties": false},
+	}},
+	reflect.TypeFor[llm.Block](): {"type": "object", "required": []string{"type"}, "oneOf": []any{
+		block(object{"text": object{"type": "string"}}, "text", llm.TextBlock),
+		block(object{"thinking": object{"type": "string"}}, "thinking", llm.ThinkingBlock),
+		block(object{"source": ref("Source")}, "source", llm.ImageBlock, llm.AudioBlock, llm.VideoBlock),
+		block(object{"source": ref("Source"), "title": object{"type": "string"}}, "source", llm.DocumentBlock),
+		block(object{"id": object{"type": "string"}, "name": object{"type": "string"}, "input": object{"description": "any JSON"}}, "id name input", llm.ToolUseBlock),
+		block(object{"tool_use_id": object{"type": "string"}, "content": object{"type": "array", "items": ref("Block")}}, "tool_use_id content", llm.ToolResultBlock),
+	}},
+	reflect.TypeFor[llm.Source](): {"type": "object", "required": []string{"type"}, "oneOf": []any{
+		object{"properties": object{"type": enum("base64"), "media_type": object{"type": "string"}, "data": object{"type": "string", "contentEncoding": "base64"}},
+			"required": []string{"data"}, "additionalProperties": false},
+		object{"properties": object{"type": enum("url"), "media_type": object{"type": "string"}, "url": object{"type": "string"}}, "required": []string{"url"}, "additionalProperties": false},
+	}},
+}
+
+func block(properties object, required string, types ...llm.BlockType) object {
+	properties["type"], properties["opaque"] = enum(types...), ref("Opaque")
+	return object{"properties": properties, "required": strings.Fields(required), "additionalProperties": false}
+}
+
+// fields are schemas of single fields that their types do not tell.
+var fields = map[string]object{
+	"Run.origin":              enum("user", "mcp", "subagent", "internal"),
+	"Run.run_mode":            enum("scheduled", "resume", "internal_wake"),
+	"RunInfo.origin":          enum("user", "mcp", "subagent", "internal"),
+	"RunInfo.run_mode":        enum("foreground", "scheduled", "resume", "internal_wake"),
+	"RunRequest.origin":       enum("user", "mcp", "subagent", "internal"),
+	"RunRequest.run_mode":     enum("foreground", "scheduled", "resume", "internal_wake"),
+	"PatchOp.op":              enum("add", "remove", "replace", "move", "copy", "test"),
+	"Pending.boundary":        enum("new_run", "next_step", "on_natural_end"),
+	"Dispatch.priority":       {"type": "integer", "minimum": 0, "maximum": 255},
+	"InputMessage.role":       enum(llm.User, llm.Assistant, llm.System),
+	"InputMessage.content":    {"anyOf": []any{object{"type": "string"}, object{"type": "array", "items": ref("Block"), "minItems": 1}}},
+	"NewRun.mode":             modes,
+	"PostMessages.mode":       modes,
+	"RunInputs.mode":          modes,
+	"NewRun.messages":         someMessages,
+	"PostMessages.messages":   someMessages,
+	"RunInputs.messages":      someMessages,
+	"PendingEdit.messages":    someMessages,
+	"PostMessages.boundary":   enum("next_step", "on_natural_end"),
+	"RunInputs.boundary":      enum("next_step", "on_natural_end"),
+	"DecisionBody.action":     enum(awaken.ActionResume, awaken.ActionCancel),
+	"HealthBody.status":       enum("healthy", "unhealthy"),
+	"HealthBody.components":   {"type": "object", "additionalProperties": enum("ok", "error", "timeout", "stopping")},
+	"MessagesAccepted.status": enum("running", "queued"),
+	"ThreadAccepted.status":   enum("cancel_requested", "interrupt_requested", "decision_submitted"),
+	"RunAccepted.status":      enum("inputs_accepted", "cancel_requested", "decision_submitted"),
+	"CanonicalEvent.payload":  ref("Event"),
+	"CanonicalEvent.origin":   enum("runtime"),
+	"CanonicalEvent.event_kind": enum("RunStarted", "RunResumed", "RunFinished", "RunSuspended", "RunCancelled", "RunErrored", "RunTerminated",
+		"TextDeltaObserved", "ReasoningDeltaObserved", "ReasoningEncryptedValueObserved", "ToolCallStarted", "ToolCallDeltaObserved", "ToolCallReady",
+		"ToolCallDone", "ToolCallSuspended", "ToolCallStreamDeltaObserved", "ToolCallResumed", "ToolCallCancelled", "StreamReset", "StepStarted", "StepEnded",
+		"InferenceComplete", "MessagesSnapshotObserved", "ActivitySnapshotObserved", "ActivityDeltaObserved", "StateSnapshotObserved", "StateDeltaObserved", "ErrorRecorded"),
+	"CanonicalEvent.visibility": enum("public"),
+	"EventScope.scope_type":     enum("thread", "run"),
+}
+
+var (
+	modes        = enum("queue", "live_then_queue", "steer", "interrupt_then_queue", "resume_open_run")
+	someMessages = object{"type": "array", "items": ref("InputMessage"), "minItems": 1}
+)
+
+// events are all there are, for the schema of what a stream sends.
+var events = []awaken.Event{&awaken.RunStart{}, &awaken.RunFinish{}, &awaken.TextDelta{}, &awaken.ReasoningDelta{}, &awaken.ReasoningEncryptedValue{},
+	&awaken.ToolCallStart{}, &awaken.ToolCallDelta{}, &awaken.ToolCallReady{}, &awaken.ToolCallDone{}, &awaken.ToolCallStreamDelta{}, &awaken.ToolCallResumed{},
+	&awaken.ToolCallCancel{}, &awaken.StreamReset{}, &awaken.ActivitySnapshot{}, &awaken.ActivityDelta{}, &awaken.StepStart{}, &awaken.StepEnd{},
+	&awaken.InferenceComplete{}, &awaken.StateSnapshot{}, &awaken.StateDelta{}, &awaken.MessagesSnapshot{}, &awaken.Error{}}
+
+// addEvents defines Event: one of all events, told apart by event_type.
+func (d *definitions) addEvents() {
+	var all []any
+	for _, ev := range events {
+		t := reflect.TypeOf(ev).Elem()
+		s := d.structure(t)
+		s["properties"].(object)["event_type"] = object{"const": ev.Type()}
+		s["required"] = append([]string{"event_type"}, s["required"].([]string)...)
+		name := t.Name() + "Event"
+		d.schemas[name] = s
+		all = append(all, ref(name))
+	}
+	d.schemas["Event"] = object{"oneOf": all}
+	for _, t := range []reflect.Type{reflect.TypeFor[llm.Source](), reflect.TypeFor[llm.Opaque](), reflect.TypeFor[llm.Block]()} {
+		d.of(t) // others refer to them by name
+	}
+	d.strict(reflect.TypeFor[inputMessage]())
+}
+
+// strict defines a type that clients send: unknown fields are refused.
+func (d *definitions) strict(t reflect.Type) {
+	d.of(t)
+	d.schemas[title(t.Name())].(object)["additionalProperties"] = false
+}
+
+// of returns the schema of a type. Structs are defined once, and referred to.
+func (d *definitions) of(t reflect.Type) object {
+	if t.Kind() == reflect.Pointer {
+		return d.of(t.Elem())
+	}
+	known := wire[t]
+	if t.Kind() == reflect.Struct && t != reflect.TypeFor[cleared]() {
+		name := title(t.Name())
+		if old, ok := d.types[name]; ok {
+			if old != t {
+				panic(fmt.Sprintf("two types have the name %s: %s and %s", name, old, t))
+			}
+			return ref(name)
+		}
+		d.types[name] = t
+		if known == nil {
+			known = d.structure(t)
+		}
+		d.schemas[name] = known
+		return ref(name)
+	}
+	if known != nil {
+		return known
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return object{"type": "string"}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Float64:
+		return object{"type": "number"}
+	case reflect.Int, reflect.Int64, reflect.Uint64:
+		return object{"type": "integer"}
+	case reflect.Slice:
+		return object{"type": "array", "items": d.of(t.Elem())}
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": d.of(t.Elem())}
+	case reflect.Interface:
+		return object{"description": "any JSON"}
+	}
+	panic(fmt.Sprintf("there is no schema for %s", t))
+}
+
+// structure is the schema of a struct's fields. Those that are always there are required.
+func (d *definitions) structure(t reflect.Type) object {
+	props, required := object{}, []string{}
+	var add func(t reflect.Type, owner string)
+	add = func(t reflect.Type, owner string) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+			switch {
+			case name == "-":
+				continue
+			case f.Anonymous && name == "":
+				add(f.Type, title(f.Type.Name()))
+				continue
+			case !f.IsExported():
+				continue
+			}
+			optional := strings.Contains(opts, "omitempty") || strings.Contains(opts, "omitzero")
+			s := fields[owner+"."+name]
+			if s == nil {
+				s = d.of(f.Type)
+			}
+			if f.Type.Kind() == reflect.Pointer && !optional {
+				s = object{"anyOf": []any{s, object{"type": "null"}}}
+			}
+			props[name] = s
+			if !optional {
+				required = append(required, name)
+			}
+		}
+	}
+	add(t, title(t.Name()))
+	return object{"type": "object", "properties": props, "required": required}
+}
+
+// title is the name of a type in the document.
+func title(name string) string {
+	r := []rune(name)
+	r[0] = unicode.ToUpper(r[0])
+	return string(r)
+}
