@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -29,18 +31,9 @@ func (s *Store) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoin
 
 func (s *Store) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, err error) {
 	var b pgx.Batch
-	queue := func(query string) { b.Queue(s.db.sql(query), s.tenant, id) }
-	queue(`SELECT ` + threadColumns + ` FROM {p}_acquire($1, $2)`)
-	// What a fork shares comes before its own messages.
-	queue(`SELECT l.seq, l.created, l.data FROM {p}_threads t, {p}_log(t.tenant, t.fork_of, 0, t.fork_seq) l
-		WHERE t.tenant = $1 AND t.id = $2 AND t.fork_of IS NOT NULL`)
-	queue(`SELECT seq, created, data FROM {p}_messages WHERE tenant = $1 AND thread = $2 ORDER BY seq`)
-	queue(`SELECT id, thread, data FROM {p}_runs WHERE tenant = $1 AND id = ` + latestRun)
-	queue(`SELECT data FROM {p}_calls WHERE tenant = $1 AND run = ` + latestRun + `
-		AND step = (SELECT max(step) FROM {p}_calls WHERE tenant = $1 AND run = ` + latestRun + `) ORDER BY idx`)
-	queue(`SELECT run, key, value FROM {p}_state WHERE tenant = $1 AND thread = $2 AND run IN ('', ` + latestRun + `)`)
-	queue(unreadItems)
-
+	b.Queue(s.db.sql(`SELECT `+threadColumns+` FROM {p}_acquire($1, $2)`), s.tenant, id)
+	b.Queue(s.db.sql(messages), s.tenant, id, 0, math.MaxInt64)
+	b.Queue(s.db.sql(`SELECT kind, id, key, data FROM {p}_load($1, $2)`), s.tenant, id)
 	results := s.db.pool.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	var t thread
@@ -48,30 +41,13 @@ func (s *Store) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, e
 		return nil, err
 	}
 	cp := &awaken.Checkpoint{Fence: uint64(t.fence), Generation: uint64(t.generation), Thread: t.Thread, Seq: uint64(t.lastSeq)}
-	each := func(f func(rows pgx.Rows) error) {
-		if err != nil {
-			return
-		}
-		var rows pgx.Rows
-		if rows, err = results.Query(); err == nil {
-			err = forEach(rows, f)
-		}
+	rows, err := results.Query()
+	if err != nil {
+		return nil, err
 	}
 	log := make([]*llm.Message, 0, t.MessageCount)
-	message := func(rows pgx.Rows) error {
-		var seq int
-		var created int64
-		m, err := scanMessage(rows, &seq, &created)
-		log = append(log, m)
-		return err
-	}
-	each(message)
-	each(message)
-	each(func(rows pgx.Rows) (err error) { cp.Run, err = scanRun(rows); return err })
-	each(func(rows pgx.Rows) error { return scanCall(rows, &cp.Calls) })
-	each(func(rows pgx.Rows) error { return scanState(rows, cp) })
-	each(func(rows pgx.Rows) error { return scanItem(rows, &cp.Inbox) })
-	if err != nil {
+	add := func(_ int, _ int64, m *llm.Message) { log = append(log, m) }
+	if err := forEach(rows, func(rows pgx.Rows) error { return scanMessages(rows, add) }); err != nil {
 		return nil, err
 	}
 	if len(log) != t.MessageCount {
@@ -80,28 +56,48 @@ func (s *Store) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, e
 	var view awaken.View
 	view.Append(log...)
 	cp.View = view.Messages()
+	if rows, err = results.Query(); err != nil {
+		return nil, err
+	}
+	var calls ledger
+	if err := forEach(rows, func(rows pgx.Rows) error { return scanLoad(rows, cp, &calls) }); err != nil {
+		return nil, err
+	}
+	cp.Calls = calls.sorted()
+	for i := len(cp.Calls) - 1; i >= 0; i-- {
+		if cp.Calls[i].Step != cp.Calls[len(cp.Calls)-1].Step {
+			cp.Calls = cp.Calls[i+1:]
+			break
+		}
+	}
 	return cp, nil
 }
 
-// latestRun is a thread's latest run. It is not a join, because a join that was planned
-// when the tables were small may read all runs of the tenant.
-const latestRun = `(SELECT latest_run FROM {p}_threads WHERE tenant = $1 AND id = $2)`
-
-func scanState(rows pgx.Rows, cp *awaken.Checkpoint) error {
-	var run, key string
-	var value []byte
-	if err := rows.Scan(&run, &key, &value); err != nil {
+// scanLoad adds a row of the function load to a checkpoint.
+func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *ledger) (err error) {
+	var kind, id, key string
+	var data [][]byte
+	if err := rows.Scan(&kind, &id, &key, &data); err != nil {
 		return err
 	}
-	m := &cp.ThreadState
-	if run != "" {
-		m = &cp.RunState
+	switch kind {
+	case "r":
+		cp.Run, err = decodeRun(id, key, data[0])
+	case "c":
+		err = calls.add(data)
+	case "s":
+		m := &cp.ThreadState
+		if id != "" {
+			m = &cp.RunState
+		}
+		if *m == nil {
+			*m = map[string]json.RawMessage{}
+		}
+		(*m)[unescape(key)] = data[0]
+	case "i":
+		err = addItem(&cp.Inbox, id, data[0])
 	}
-	if *m == nil {
-		*m = map[string]json.RawMessage{}
-	}
-	(*m)[unescape(key)] = value
-	return nil
+	return err
 }
 
 // Interrupt raises the thread's generation.
@@ -120,11 +116,11 @@ func (s *Store) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallS
 	return open, nil
 }
 
-func (s *Store) interrupt(ctx context.Context, id string) (open []*awaken.CallState, err error) {
+func (s *Store) interrupt(ctx context.Context, id string) (_ []*awaken.CallState, err error) {
 	var b pgx.Batch
 	b.Queue(s.db.sql(`UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = $1 AND id = $2 RETURNING generation`), s.tenant, id)
 	// A statement of its own, so that it sees a commit that the first had to wait for.
-	b.Queue(s.db.sql(`SELECT data FROM {p}_calls WHERE tenant = $1 AND run = `+latestRun+` AND status = $3 ORDER BY step, idx`), s.tenant, id, string(awaken.CallRunning))
+	b.Queue(s.db.sql(`SELECT calls FROM {p}_calls($1, (SELECT latest_run FROM {p}_threads WHERE tenant = $1 AND id = $2))`), s.tenant, id)
 	results := s.db.pool.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	var generation int64
@@ -135,6 +131,7 @@ func (s *Store) interrupt(ctx context.Context, id string) (open []*awaken.CallSt
 	if err != nil {
 		return nil, err
 	}
-	err = forEach(rows, func(rows pgx.Rows) error { return scanCall(rows, &open) })
-	return open, err
+	var calls ledger
+	err = forEach(rows, func(rows pgx.Rows) error { return calls.scan(rows) })
+	return slices.DeleteFunc(calls.sorted(), func(c *awaken.CallState) bool { return c.Status != awaken.CallRunning }), err
 }

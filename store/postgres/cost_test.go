@@ -125,12 +125,12 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 func TestCommit_FindsItsRowsByPrimaryKey(t *testing.T) {
 	db := open(t)
 	look := witness(t)
-	prefix, _, _ := strings.Cut(strings.SplitAfter(db.QuickCommit(), "UPDATE ")[1], "_threads")
+	prefix, _, _ := strings.Cut(strings.SplitAfter(db.StepCommit(), "UPDATE ")[1], "_threads")
 	if _, err := look.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan"); err != nil {
 		t.Fatal(err)
 	}
 	for name, query := range map[string]string{
-		"commit":  db.QuickCommit(),
+		"commit":  db.StepCommit(),
 		"thread":  fmt.Sprintf("SELECT 1 FROM %s_threads WHERE tenant = $1 AND id = $2", prefix),
 		"run":     fmt.Sprintf("SELECT 1 FROM %s_runs WHERE tenant = $1 AND id = $2", prefix),
 		"profile": fmt.Sprintf("SELECT 1 FROM %s_profiles WHERE tenant = $1 AND namespace = $2 AND key = $3", prefix),
@@ -188,7 +188,7 @@ func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The first commit has to wait for whoever holds its row.
-	prefix, _, _ := strings.Cut(strings.SplitAfter(db.QuickCommit(), "UPDATE ")[1], "_threads")
+	prefix, _, _ := strings.Cut(strings.SplitAfter(db.StepCommit(), "UPDATE ")[1], "_threads")
 	tx, err := look.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
 		}
 	}
 	// xmin tells which transaction wrote a row.
-	if n := number(t, look, fmt.Sprintf("SELECT count(DISTINCT xmin::text) FROM %s_messages", prefix)); n != 2 {
+	if n := number(t, look, fmt.Sprintf("SELECT count(DISTINCT xmin::text) FROM %s_commits", prefix)); n != 2 {
 		t.Errorf("%d commits took %d transactions, want 2", threads-1, n)
 	}
 }

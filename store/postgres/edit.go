@@ -169,7 +169,9 @@ func (s *Store) remove(ctx context.Context, tx pgx.Tx, id string) error {
 	err = tx.QueryRow(ctx, s.db.sql(`SELECT id, fork_seq FROM {p}_threads WHERE tenant = $1 AND fork_of = $2 ORDER BY fork_seq DESC, id LIMIT 1 FOR UPDATE`), s.tenant, id).Scan(&heir, &seq)
 	switch {
 	case err == nil:
-		exec(`UPDATE {p}_messages SET thread = $3 WHERE tenant = $1 AND thread = $2 AND seq <= $4`, heir, seq)
+		exec(`UPDATE {p}_commits SET thread = $3, last = upto - 9223372036854775807, run = '', epoch = 0, entries = NULL, calls = NULL,
+			upto = least(upto, $4), messages = messages[1 : least(cardinality(messages), $4 - upto + cardinality(messages))]
+			WHERE tenant = $1 AND thread = $2 AND messages IS NOT NULL AND upto - cardinality(messages) < $4`, heir, seq)
 		exec(`UPDATE {p}_threads SET fork_of = $4, fork_seq = $5 WHERE tenant = $1 AND id = $3 AND fork_of = $2`, heir, t.forkOf, t.forkSeq)
 		exec(`UPDATE {p}_threads SET fork_of = $3 WHERE tenant = $1 AND fork_of = $2`, heir)
 	case errors.Is(err, pgx.ErrNoRows):
@@ -177,9 +179,7 @@ func (s *Store) remove(ctx context.Context, tx pgx.Tx, id string) error {
 	}
 	exec(`INSERT INTO {p}_tenants AS f (tenant, floor) SELECT tenant, fence FROM {p}_threads WHERE tenant = $1 AND id = $2
 		ON CONFLICT (tenant) DO UPDATE SET floor = greatest(f.floor, excluded.floor)`)
-	exec(`DELETE FROM {p}_messages WHERE tenant = $1 AND thread = $2`)
-	exec(`DELETE FROM {p}_entries WHERE tenant = $1 AND thread = $2`)
-	exec(`DELETE FROM {p}_calls WHERE tenant = $1 AND run IN (SELECT id FROM {p}_runs WHERE tenant = $1 AND thread = $2)`)
+	exec(`DELETE FROM {p}_commits WHERE tenant = $1 AND thread = $2`)
 	exec(`DELETE FROM {p}_runs WHERE tenant = $1 AND thread = $2`)
 	exec(`DELETE FROM {p}_state WHERE tenant = $1 AND thread = $2`)
 	exec(`DELETE FROM {p}_inbox WHERE tenant = $1 AND thread = $2`)

@@ -18,11 +18,11 @@ func (s *Store) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 	// Rows hold whole commits, so they are chosen roughly here and exactly below. A row
 	// mostly holds several entries, so few rows are asked for at first; if that was too
 	// low, there is more to read.
-	query := `SELECT e.last, e.epoch, e.run, e.data FROM {p}_threads t
+	query := `SELECT e.last, e.epoch, e.run, e.entries FROM {p}_threads t
 		LEFT JOIN {p}_runs r ON r.tenant = t.tenant AND r.thread = t.id AND r.id = $6
-		LEFT JOIN LATERAL (SELECT * FROM {p}_entries e WHERE e.tenant = t.tenant AND e.thread = t.id
-			AND e.last > greatest($3, r.first_seq - 1) AND e.last <= coalesce(r.last_seq, 9223372036854775807) AND e.epoch > $4
-			ORDER BY e.last LIMIT $5) e ON true
+		LEFT JOIN LATERAL (SELECT * FROM {p}_commits e WHERE e.tenant = t.tenant AND e.thread = t.id
+			AND e.last > greatest($3, r.first_seq) AND e.last <= coalesce(r.last_seq, 9223372036854775807) AND e.epoch > $4 AND e.entries IS NOT NULL
+			ORDER BY e.last, e.n LIMIT $5) e ON true
 		WHERE t.tenant = $1 AND t.id = $2 ORDER BY e.last`
 	args := []any{s.tenant, escape(threadID), clamp(q.After), clamp(q.Epoch), nil, nil}
 	limit := 0

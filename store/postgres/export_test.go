@@ -11,8 +11,8 @@ func OpenConfig(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB
 	return open(ctx, config, opts)
 }
 
-// QuickCommit is the statement that makes most commits.
-func (db *DB) QuickCommit() string { return db.sql(quickCommit) }
+// StepCommit is the statement that makes most commits.
+func (db *DB) StepCommit() string { return db.sql(stepCommit) }
 
 // Waiting is how many commits wait for their turn.
 func (db *DB) Waiting() int {

@@ -27,7 +27,7 @@ type group struct {
 type pending struct {
 	params *params // of callCommit
 	repeat bool    // making it twice is safe
-	quick  bool    // quickCommit can make it
+	quick  bool    // stepCommit may make it
 	made   bool    // code says how it went
 	code   int64
 	err    error
@@ -133,7 +133,7 @@ func (db *DB) send(ctx context.Context, members []*pending) (err error) {
 	for _, p := range members {
 		text, values := db.sql(callCommit), p.params.values
 		if p.quick {
-			text, values = db.sql(quickCommit), values[:quickParams]
+			text, values = db.sql(stepCommit), values[:stepParams]
 		}
 		p.made = false
 		if db.unprepared {

@@ -41,8 +41,6 @@ func encodeItems(items []awaken.InboxItem) (ids, data []string, err error) {
 	return ids, data, nil
 }
 
-const unreadItems = `SELECT id, data FROM {p}_inbox WHERE tenant = $1 AND thread = $2 AND data IS NOT NULL ORDER BY pos`
-
 // Unread returns the items that no commit has read.
 func (s *Store) Unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
 	var out []awaken.InboxItem
@@ -70,11 +68,15 @@ func scanItem(rows pgx.Rows, out *[]awaken.InboxItem) error {
 	if err := rows.Scan(&id, &data); err != nil || id == nil {
 		return err
 	}
+	return addItem(out, *id, data)
+}
+
+func addItem(out *[]awaken.InboxItem, id string, data []byte) error {
 	var it awaken.InboxItem
 	if err := json.Unmarshal(data, &it); err != nil {
-		return fmt.Errorf("inbox item %s: %w", *id, err)
+		return fmt.Errorf("inbox item %s: %w", id, err)
 	}
-	it.ID = unescape(*id) // JSON cannot hold every id
+	it.ID = unescape(id) // JSON cannot hold every id
 	*out = append(*out, it)
 	return nil
 }

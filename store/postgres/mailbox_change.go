@@ -83,7 +83,7 @@ func (c *queueChange) read(ctx context.Context, conn *pgxpool.Conn) (done bool, 
 	b.Queue("BEGIN")
 	queue(`SELECT epoch, since, wake FROM {p}_queue($1, $2)`)
 	queue(`SELECT fence, last_seq FROM {p}_threads WHERE tenant = $1 AND id = $2 FOR UPDATE`)
-	queue(`SELECT ` + runColumns + ` FROM {p}_runs WHERE tenant = $1 AND id = (SELECT open_run FROM {p}_threads WHERE tenant = $1 AND id = $2)`)
+	queue(`SELECT ` + runColumns + ` FROM {p}_runs r WHERE r.tenant = $1 AND r.id = (SELECT open_run FROM {p}_threads WHERE tenant = $1 AND id = $2)`)
 	queue(`SELECT ` + dispatchColumns + `, ` + claimColumns + ` FROM ` + dispatchTables + ` WHERE d.tenant = $1 AND d.thread = $2 AND d.completed = 0`)
 	b.Queue(s.db.sql(`SELECT {p}_now(), pg_current_xact_id()::text, coalesce(pg_xact_status(nullif($1, '')::xid8) = 'committed', false)`), c.try)
 	results := conn.SendBatch(ctx, &b)

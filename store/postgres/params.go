@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/binary"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -15,14 +16,20 @@ type params struct {
 // Formats of all arguments and of all columns of a result.
 var binaryFormat = []int16{1}
 
-// Types of elements in an array.
-const (
-	oidBigint = 20
-	oidText   = 25
-)
+const oidText = 25
 
-func newParams(n, bytes int) *params {
-	return &params{values: make([][]byte, 0, n), buf: make([]byte, 0, bytes)}
+var paramsPool = sync.Pool{New: func() any { return &params{values: make([][]byte, 0, 24), buf: make([]byte, 0, 4096)} }}
+
+func newParams() *params { return paramsPool.Get().(*params) }
+
+// free gives the memory back, unless it grew large. Nobody may use the values afterwards.
+func (p *params) free() {
+	if cap(p.buf) > 64<<10 {
+		return
+	}
+	clear(p.values)
+	p.values, p.buf = p.values[:0], p.buf[:0]
+	paramsPool.Put(p)
 }
 
 // end makes what was written since start the next argument. What buf held before
@@ -53,46 +60,46 @@ func (p *params) id(id string) {
 	p.end(start)
 }
 
-// json adds a document. It must not change afterwards.
-func (p *params) json(data []byte) { p.values = append(p.values, valid(data)) }
+// json makes the document that was written since start the next argument.
+func (p *params) json(start int) {
+	p.valid(start)
+	p.end(start)
+}
 
-// array begins an array of n elements; none is NULL, which every function takes for
-// an empty one. The elements follow, then end.
-func (p *params) array(oid uint32, n int) (start int) {
+// valid makes the document since start UTF-8. What is not can be in it only where raw
+// JSON was taken over.
+func (p *params) valid(start int) {
+	if !utf8.Valid(p.buf[start:]) {
+		p.buf = append(p.buf[:start], text(p.buf[start:])...)
+	}
+}
+
+// array begins an array of n texts; none is NULL, which every function takes for an
+// empty one. The elements follow, then end.
+func (p *params) array(n int) (start int) {
 	start = len(p.buf)
-	for _, v := range [...]uint32{1, 1, oid, uint32(n), 1} { // one dimension, may hold NULL, type, length, first index
+	for _, v := range [...]uint32{1, 1, oidText, uint32(n), 1} { // one dimension, may hold NULL, type, length, first index
 		p.buf = binary.BigEndian.AppendUint32(p.buf, v)
 	}
 	return start
 }
 
-func (p *params) bigintElement(n int64) {
-	p.buf = binary.BigEndian.AppendUint32(p.buf, 8)
-	p.buf = binary.BigEndian.AppendUint64(p.buf, uint64(n))
+// element begins an element. A document follows, then endElement.
+func (p *params) element() (at int) {
+	at = len(p.buf)
+	p.buf = append(p.buf, 0, 0, 0, 0)
+	return at
 }
+
+func (p *params) endElement(at int) {
+	p.valid(at + 4)
+	binary.BigEndian.PutUint32(p.buf[at:], uint32(len(p.buf)-at-4))
+}
+
+func (p *params) nullElement() { p.buf = binary.BigEndian.AppendUint32(p.buf, 1<<32-1) }
 
 func (p *params) idElement(id string) {
-	id = escape(id)
-	p.buf = binary.BigEndian.AppendUint32(p.buf, uint32(len(id)))
-	p.buf = append(p.buf, id...)
-}
-
-// jsonElement adds a document, or NULL.
-func (p *params) jsonElement(data []byte) {
-	if data == nil {
-		p.buf = binary.BigEndian.AppendUint32(p.buf, 1<<32-1)
-		return
-	}
-	data = valid(data)
-	p.buf = binary.BigEndian.AppendUint32(p.buf, uint32(len(data)))
-	p.buf = append(p.buf, data...)
-}
-
-// valid returns JSON that is UTF-8. What is not can be in it only where raw JSON was
-// taken over.
-func valid(data []byte) []byte {
-	if utf8.Valid(data) {
-		return data
-	}
-	return []byte(text(data))
+	at := p.element()
+	p.buf = append(p.buf, escape(id)...)
+	p.endElement(at)
 }

@@ -1,16 +1,20 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken"
 )
 
-const runColumns = `id, thread, data`
+// runColumns are those of runs, as r. While a run is running its thread has the record.
+const runColumns = `r.id, r.thread, CASE r.status WHEN 'running' THEN coalesce(
+	(SELECT h.run FROM {p}_threads h WHERE h.tenant = r.tenant AND h.id = r.thread AND h.open_run = r.id), r.data) ELSE r.data END`
 
 func scanRun(row pgx.Row) (*awaken.Run, error) {
 	var id, thread string
@@ -18,6 +22,10 @@ func scanRun(row pgx.Row) (*awaken.Run, error) {
 	if err := row.Scan(&id, &thread, &data); err != nil {
 		return nil, err
 	}
+	return decodeRun(id, thread, data)
+}
+
+func decodeRun(id, thread string, data []byte) (*awaken.Run, error) {
 	r := new(awaken.Run)
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("run %s: %w", id, err)
@@ -29,7 +37,7 @@ func scanRun(row pgx.Row) (*awaken.Run, error) {
 // LoadRun returns a run.
 func (s *Store) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 	var r *awaken.Run
-	err := s.db.query(ctx, `SELECT `+runColumns+` FROM {p}_runs WHERE tenant = $1 AND id = $2`, []any{s.tenant, escape(id)}, func() { r = nil },
+	err := s.db.query(ctx, `SELECT `+runColumns+` FROM {p}_runs r WHERE r.tenant = $1 AND r.id = $2`, []any{s.tenant, escape(id)}, func() { r = nil },
 		func(rows pgx.Rows) (err error) { r, err = scanRun(rows); return err })
 	if err == nil && r == nil {
 		err = noRun(id)
@@ -44,7 +52,7 @@ func (s *Store) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 func (s *Store) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
 	where, args := s.runs(q)
 	offset, limit := page(q.Offset, q.Limit)
-	query := fmt.Sprintf(`SELECT `+runColumns+` FROM {p}_runs WHERE `+where+` ORDER BY born DESC, id LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
+	query := fmt.Sprintf(`SELECT `+runColumns+` FROM {p}_runs r WHERE `+where+` ORDER BY r.born DESC, r.id LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
 	var out []*awaken.Run
 	err := s.db.query(ctx, query, append(args, limit, offset), func() { out = nil }, func(rows pgx.Rows) error {
 		r, err := scanRun(rows)
@@ -85,14 +93,14 @@ func (s *Store) runs(q awaken.RunQuery) (where string, args []any) {
 
 // Calls returns the ledger of a run.
 func (s *Store) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
-	var out []*awaken.CallState
+	var l ledger
 	found := false
 	// A run without calls is one row of nothing; a missing run is none.
-	err := s.db.query(ctx, `SELECT c.data FROM {p}_runs r LEFT JOIN {p}_calls c ON c.tenant = r.tenant AND c.run = r.id
-		WHERE r.tenant = $1 AND r.id = $2 ORDER BY c.step, c.idx`, []any{s.tenant, escape(runID)}, func() { out, found = nil, false },
+	err := s.db.query(ctx, `SELECT c.calls FROM {p}_runs r LEFT JOIN LATERAL {p}_calls(r.tenant, r.id) c ON true WHERE r.tenant = $1 AND r.id = $2`,
+		[]any{s.tenant, escape(runID)}, func() { l, found = nil, false },
 		func(rows pgx.Rows) error {
 			found = true
-			return scanCall(rows, &out)
+			return l.scan(rows)
 		})
 	if err == nil && !found {
 		err = noRun(runID)
@@ -100,19 +108,37 @@ func (s *Store) Calls(ctx context.Context, runID string) ([]*awaken.CallState, e
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return l.sorted(), nil
 }
 
-// scanCall adds a record of the ledger to out, if the row holds one.
-func scanCall(row pgx.Row, out *[]*awaken.CallState) error {
-	var data []byte
-	if err := row.Scan(&data); err != nil || data == nil {
+// ledger is the ledger of a run. Its records come as they were committed.
+type ledger []*awaken.CallState
+
+func (l *ledger) scan(row pgx.Row) error {
+	var calls [][]byte
+	if err := row.Scan(&calls); err != nil {
 		return err
 	}
-	call := new(awaken.CallState)
-	if err := json.Unmarshal(data, call); err != nil {
-		return fmt.Errorf("ledger: %w", err)
+	return l.add(calls)
+}
+
+func (l *ledger) add(calls [][]byte) error {
+	for _, data := range calls {
+		c := new(awaken.CallState)
+		if err := json.Unmarshal(data, c); err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		*l = append(*l, c)
 	}
-	*out = append(*out, call)
 	return nil
+}
+
+// sorted returns the last record of each call, by step and index.
+func (l ledger) sorted() []*awaken.CallState {
+	slices.Reverse(l)
+	place := func(a, b *awaken.CallState) int {
+		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Index, b.Index))
+	}
+	slices.SortStableFunc(l, place)
+	return slices.CompactFunc(l, func(a, b *awaken.CallState) bool { return place(a, b) == 0 })
 }

@@ -137,38 +137,37 @@ func (s *Store) Messages(ctx context.Context, threadID string, q awaken.MessageQ
 	if after >= upTo {
 		return out, nil
 	}
-	query := ownMessages
-	if t.forkOf != nil && after < t.forkSeq {
-		query = `SELECT seq, created, data FROM {p}_log($1, $2, $3, $4)`
-	}
-	err = s.db.query(ctx, query, []any{s.tenant, escape(threadID), after, upTo}, func() { out = out[:0] }, func(rows pgx.Rows) error {
-		r := awaken.MessageRecord{ThreadID: threadID}
-		if r.Message, err = scanMessage(rows, &r.Seq, &r.Created); err != nil {
-			return err
-		}
-		if md := r.Message.Metadata; md != nil {
+	each := func(seq int, created int64, m *llm.Message) {
+		r := awaken.MessageRecord{ThreadID: threadID, Seq: seq, Created: created, Message: m}
+		if md := m.Metadata; md != nil {
 			r.RunID = md.RunID
 		}
 		out = append(out, r)
-		return nil
-	})
+	}
+	err = s.db.query(ctx, messages, []any{s.tenant, escape(threadID), after, upTo}, func() { out = out[:0] },
+		func(rows pgx.Rows) error { return scanMessages(rows, each) })
 	if err != nil {
 		return nil, fmt.Errorf("messages of thread %s: %w", threadID, err)
 	}
 	return out, nil
 }
 
-// ownMessages are those a thread does not share with the one it is a fork of.
-const ownMessages = `SELECT seq, created, data FROM {p}_messages WHERE tenant = $1 AND thread = $2 AND seq > $3 AND seq <= $4 ORDER BY seq`
+const messages = `SELECT seq, created, data FROM {p}_log($1, $2, $3, $4)`
 
-func scanMessage(rows pgx.Rows, seq *int, created *int64) (*llm.Message, error) {
-	var data []byte
-	if err := rows.Scan(seq, created, &data); err != nil {
-		return nil, err
+// scanMessages calls each for the messages of a row.
+func scanMessages(rows pgx.Rows, each func(seq int, created int64, m *llm.Message)) error {
+	var seq int
+	var created int64
+	var data [][]byte
+	if err := rows.Scan(&seq, &created, &data); err != nil {
+		return err
 	}
-	m := new(llm.Message)
-	if err := json.Unmarshal(data, m); err != nil {
-		return nil, fmt.Errorf("message %d: %w", *seq, err)
+	for i := range data {
+		m := new(llm.Message)
+		if err := json.Unmarshal(data[i], m); err != nil {
+			return fmt.Errorf("message %d: %w", seq+i, err)
+		}
+		each(seq+i, created, m)
 	}
-	return m, nil
+	return nil
 }
