@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -67,9 +68,12 @@ func (c *conn) fill(ctx context.Context, tenant, threadID string, cp *awaken.Che
 	if cp.Run, err = c.run(ctx, tenant, t.LatestRunID); err != nil || cp.Run == nil {
 		return err
 	}
-	if cp.Calls, err = c.calls(ctx, `SELECT data FROM {p}_calls WHERE tenant = ?1 AND run = ?2
-		AND step = (SELECT max(step) FROM {p}_calls WHERE tenant = ?1 AND run = ?2) ORDER BY idx`, tenant, t.LatestRunID); err != nil {
+	if cp.Calls, err = c.calls(ctx, tenant, t.LatestRunID); err != nil {
 		return err
+	}
+	if n := len(cp.Calls); n > 0 {
+		last := cp.Calls[n-1].Step
+		cp.Calls = cp.Calls[slices.IndexFunc(cp.Calls, func(c *awaken.CallState) bool { return c.Step == last }):]
 	}
 	return c.query(ctx, `SELECT run, key, value FROM {p}_state WHERE tenant = ? AND thread = ? AND run IN ('', ?)`, []any{tenant, threadID, t.LatestRunID},
 		func(scan func(...any) error) error {
@@ -106,8 +110,11 @@ func (s *Store) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallS
 			refused = noThread(threadID)
 			return err
 		}
-		open, err = c.calls(context.Background(), `SELECT data FROM {p}_calls WHERE tenant = ? AND run = ? AND status = ? ORDER BY step, idx`,
-			s.tenant, run, string(awaken.CallRunning))
+		if run == "" {
+			return nil
+		}
+		open, err = c.calls(context.Background(), s.tenant, run)
+		open = slices.DeleteFunc(open, func(c *awaken.CallState) bool { return c.Status != awaken.CallRunning })
 		return err
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/state"
@@ -35,11 +36,11 @@ type commit struct {
 	invalid error // what is wrong with the run
 
 	run      string // JSON, like those below
-	messages []string
-	calls    []string
-	entries  string // "" if there are none
-	first    uint64 // number of the first, or the highest there is
-	last     uint64 // highest number, or 0
+	messages any    // nil if there are none, like those below
+	entries  any
+	calls    any
+	first    uint64 // number of the first entry, or the highest there is
+	last     uint64 // highest number of the entries, or 0
 	epoch    uint64 // highest
 }
 
@@ -48,51 +49,55 @@ func (c *commit) encode() (err error) {
 	if c.invalid != nil {
 		return nil
 	}
-	buf := make([]byte, 0, 1024)
-	if buf, err = c.Run.AppendJSON(buf); err != nil {
+	buf := buffers.Get().(*[]byte)
+	defer func() {
+		if cap(*buf) <= 64<<10 {
+			buffers.Put(buf)
+		}
+	}()
+	if *buf, err = c.Run.AppendJSON((*buf)[:0]); err != nil {
 		return err
 	}
-	c.run = string(buf)
-	c.messages = make([]string, len(c.Messages))
-	for i, m := range c.Messages {
-		if buf, err = m.AppendJSON(buf[:0]); err != nil {
-			return fmt.Errorf("message %q: %w", m.ID, err)
-		}
-		c.messages[i] = string(buf)
+	c.run = string(*buf)
+	if c.messages, err = array(buf, len(c.Messages), func(buf []byte, i int) ([]byte, error) { return c.Messages[i].AppendJSON(buf) }); err != nil {
+		return fmt.Errorf("messages: %w", err)
 	}
-	c.calls = make([]string, len(c.Calls))
-	for i, call := range c.Calls {
-		if buf, err = call.AppendJSON(buf[:0]); err != nil {
-			return fmt.Errorf("call %q: %w", call.CallID, err)
-		}
-		c.calls[i] = string(buf)
+	if c.calls, err = array(buf, len(c.Calls), func(buf []byte, i int) ([]byte, error) { return c.Calls[i].AppendJSON(buf) }); err != nil {
+		return fmt.Errorf("ledger: %w", err)
 	}
-	return c.encodeEntries()
+	c.first = math.MaxInt64
+	for i := range c.Entries {
+		c.first, c.last, c.epoch = c.Entries[0].Seq, max(c.last, c.Entries[i].Last()), max(c.epoch, c.Entries[i].Epoch)
+	}
+	c.entries, err = array(buf, len(c.Entries), func(buf []byte, i int) ([]byte, error) { return appendEntry(buf, &c.Entries[i], c.epoch, c.Run.RunID) })
+	return err
 }
 
-// encodeEntries writes the entries of a row.
-func (c *commit) encodeEntries() (err error) {
-	c.first = math.MaxInt64
-	if len(c.Entries) == 0 {
-		return nil
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
+
+// array returns a JSON array of n elements, or nil if that is 0.
+func array(buf *[]byte, n int, element func(buf []byte, i int) ([]byte, error)) (_ any, err error) {
+	if n == 0 {
+		return nil, nil
 	}
-	c.first = c.Entries[0].Seq
-	for i := range c.Entries {
-		c.last, c.epoch = max(c.last, c.Entries[i].Last()), max(c.epoch, c.Entries[i].Epoch)
-	}
-	buf := make([]byte, 0, 192*len(c.Entries))
-	for i := range c.Entries {
-		if buf, err = appendEntry(append(buf, "[,"[min(i, 1)]), &c.Entries[i], c.epoch, c.Entries[0].RunID); err != nil {
-			return err
+	out := (*buf)[:0]
+	for i := range n {
+		if out, err = element(append(out, "[,"[min(i, 1)]), i); err != nil {
+			return nil, err
 		}
 	}
-	c.entries = string(append(buf, ']'))
-	return nil
+	*buf = append(out, ']')
+	return string(*buf), nil
+}
+
+// running reports whether the run goes on, so that its thread has the record.
+func (c *commit) running() bool {
+	return c.Run.Status == awaken.RunRunning && c.Run.ThreadID == c.ThreadID
 }
 
 // write makes the commit inside a transaction, or says why not.
 func (c *commit) write(db *conn) (refused, err error) {
-	taken, err := c.takeQuickly(db)
+	taken, err := c.takeStep(db)
 	if err != nil {
 		return nil, err
 	}
@@ -101,47 +106,34 @@ func (c *commit) write(db *conn) (refused, err error) {
 			return refused, err
 		}
 	}
-	if err := c.writeMessages(db); err != nil {
+	// What the thread's row says is what this commit made it.
+	if _, err := db.exec(`INSERT INTO {p}_commits (tenant, thread, last, before, upto, time, run, epoch, messages, entries, calls)
+		VALUES (?1, ?2, (SELECT last_seq FROM {p}_threads WHERE tenant = ?1 AND id = ?2), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+		c.tenant, c.ThreadID, c.Expect, c.Expect+len(c.Messages), c.Time, c.Run.RunID, int64(c.epoch), c.messages, c.entries, c.calls); err != nil {
 		return nil, err
-	}
-	if c.entries != "" {
-		if _, err := db.exec(`INSERT INTO {p}_entries (tenant, thread, last, epoch, run, data) VALUES (?, ?, ?, ?, ?, ?)`,
-			c.tenant, c.ThreadID, int64(c.last), int64(c.epoch), c.Entries[0].RunID, c.entries); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.writeRun(db); err != nil {
-		return nil, err
-	}
-	for i, call := range c.Calls {
-		if _, err := db.exec(`INSERT OR REPLACE INTO {p}_calls (tenant, run, step, idx, status, data) VALUES (?, ?, ?, ?, ?, ?)`,
-			c.tenant, c.Run.RunID, call.Step, call.Index, string(call.Status), c.calls[i]); err != nil {
-			return nil, err
-		}
 	}
 	return nil, c.writeState(db)
 }
 
-// Statements of takeQuickly.
+// Statements of takeStep.
 const (
-	takeThread = `committed = ?2, updated = ?3, messages = messages + ?4, last_seq = max(last_seq, ?5), open_run = ?6, latest_run = ?7
+	takeThread = `committed = ?2, updated = ?3, messages = messages + ?4, last_seq = max(last_seq, ?5), run = ?6
 		WHERE tenant = ?1 AND id = ?8 AND fence = ?9 AND committed <> ?2 AND (generation = ?10 OR NOT ?11) AND messages = ?12 AND last_seq < ?13
-		AND unread = 0 AND latest_run <> ''`
-	takeAgain = `UPDATE {p}_threads SET ` + takeThread + ` AND latest_run = ?7 AND touched = (SELECT max(touched) FROM {p}_threads WHERE tenant = ?1)`
+		AND unread = 0 AND open_run = ?7 AND run IS NOT NULL`
+	takeAgain = `UPDATE {p}_threads SET ` + takeThread + ` AND touched = (SELECT max(touched) FROM {p}_threads WHERE tenant = ?1)`
 	takeFirst = `UPDATE {p}_threads SET touched = 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), ` + takeThread
 )
 
-// takeQuickly does in one statement what take does in several, if there is nothing
-// special about the commit: it is not the thread's first, and the inbox is empty. While
-// a run commits alone, its thread keeps its place in the order, so that the index of
-// that need not be written.
-func (c *commit) takeQuickly(db *conn) (taken bool, err error) {
-	if c.invalid != nil || c.Number == 0 {
+// takeStep does in one statement what take does in several, if the commit is in the
+// middle of a run and the inbox is empty. While a run commits alone, its thread keeps its
+// place in the order, so that the index of that need not be written.
+func (c *commit) takeStep(db *conn) (taken bool, err error) {
+	if c.invalid != nil || c.Number == 0 || !c.running() {
 		return false, nil
 	}
 	take := func(query string) {
 		var n int64
-		n, err = db.exec(query, c.tenant, int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.openRun(), c.Run.RunID,
+		n, err = db.exec(query, c.tenant, int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.run, c.Run.RunID,
 			c.ThreadID, int64(c.Fence), int64(c.Generation), c.Begins, c.Expect, int64(c.first))
 		taken = n > 0
 	}
@@ -162,8 +154,10 @@ func (c *commit) takeQuickly(db *conn) (taken bool, err error) {
 func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	var fence, committed, generation, lastSeq uint64
 	var messages, unread int
-	found, err := db.row(context.Background(), `SELECT fence, committed, generation, messages, last_seq, unread FROM {p}_threads WHERE tenant = ? AND id = ?`,
-		[]any{c.tenant, c.ThreadID}, &fence, &committed, &generation, &messages, &lastSeq, &unread)
+	var open string
+	var record *string
+	found, err := db.row(context.Background(), `SELECT fence, committed, generation, messages, last_seq, unread, open_run, run FROM {p}_threads WHERE tenant = ? AND id = ?`,
+		[]any{c.tenant, c.ThreadID}, &fence, &committed, &generation, &messages, &lastSeq, &unread, &open, &record)
 	if err != nil {
 		return false, nil, err
 	}
@@ -206,14 +200,24 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 			return false, nil, err
 		}
 	}
-	_, err = db.exec(`UPDATE {p}_threads SET committed = ?, updated = ?, messages = messages + ?, last_seq = max(last_seq, ?), open_run = ?, latest_run = ?, unread = ?,
+	if record != nil && open != c.Run.RunID { // that run was given up
+		if _, err := db.exec(`UPDATE {p}_runs SET data = ?, last_seq = ? WHERE tenant = ? AND id = ?`, *record, int64(lastSeq), c.tenant, open); err != nil {
+			return false, nil, err
+		}
+	}
+	if record = nil; c.running() {
+		record = &c.run
+	}
+	if _, err = db.exec(`UPDATE {p}_threads SET committed = ?, updated = ?, messages = messages + ?, last_seq = max(last_seq, ?), open_run = ?, latest_run = ?, run = ?, unread = ?,
 		parent = CASE WHEN latest_run = '' AND parent = '' THEN ? ELSE parent END, created = CASE created WHEN 0 THEN ? ELSE created END,
 		touched = 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?)
 		WHERE tenant = ? AND id = ?`,
-		int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.openRun(), c.Run.RunID, unread, c.ParentThreadID, c.Time, c.tenant,
-		c.tenant, c.ThreadID)
+		int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.openRun(), c.Run.RunID, record, unread, c.ParentThreadID, c.Time, c.tenant,
+		c.tenant, c.ThreadID); err != nil {
+		return false, nil, err
+	}
 	c.Unread = unread > 0
-	return true, nil, err
+	return true, nil, c.writeRun(db, lastSeq)
 }
 
 // openRun is the id of the run, while it is not done.
@@ -224,51 +228,17 @@ func (c *commit) openRun() string {
 	return c.Run.RunID
 }
 
-// insertMessages insert several rows at once.
-var insertMessages = func() (out [9]string) {
-	for n := 1; n < len(out); n++ {
-		q := `INSERT INTO {p}_messages (tenant, thread, created, seq, data) VALUES `
-		for i := range n {
-			if i > 0 {
-				q += ", "
-			}
-			q += fmt.Sprintf("(?1, ?2, ?3, ?4 + %d, ?%d)", i, 5+i)
-		}
-		out[n] = q
+// writeRun writes the run's own row. The log of events reached up to before.
+func (c *commit) writeRun(db *conn, before uint64) error {
+	r, last := &c.Run, int64(max(before, c.last))
+	if c.running() {
+		last = math.MaxInt64 // until its thread has the record no more
 	}
-	return out
-}()
-
-func (c *commit) writeMessages(db *conn) error {
-	var args [4 + len(insertMessages)]any
-	args[0], args[1], args[2] = c.tenant, c.ThreadID, c.Time
-	for i := 0; i < len(c.messages); {
-		n := min(len(c.messages)-i, len(insertMessages)-1)
-		args[3] = c.Expect + i + 1
-		for j, m := range c.messages[i : i+n] {
-			args[4+j] = m
-		}
-		if _, err := db.exec(insertMessages[n], args[:4+n]...); err != nil {
-			return err
-		}
-		i += n
-	}
-	return nil
-}
-
-func (c *commit) writeRun(db *conn) error {
-	r := &c.Run
-	// Most often only the record changes; then the indexes need not be written.
-	n, err := db.exec(`UPDATE {p}_runs SET data = ?, last_seq = max(last_seq, ?) WHERE tenant = ? AND id = ? AND thread = ? AND status = ?`,
-		c.run, int64(c.last), c.tenant, r.RunID, r.ThreadID, string(r.Status))
-	if err != nil || n > 0 {
-		return err
-	}
-	_, err = db.exec(`INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq)
+	_, err := db.exec(`INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq)
 		VALUES (?1, ?2, ?3, ?4, max((SELECT touched FROM {p}_threads WHERE tenant = ?1 AND id = ?5), 1 + coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0)), ?6, ?7, ?8)
 		ON CONFLICT (tenant, id) DO UPDATE SET thread = excluded.thread, status = excluded.status, data = excluded.data,
-		first_seq = min(first_seq, excluded.first_seq), last_seq = max(last_seq, excluded.last_seq)`,
-		c.tenant, r.RunID, r.ThreadID, string(r.Status), c.ThreadID, c.run, int64(c.first), int64(c.last))
+		first_seq = min(first_seq, excluded.first_seq), last_seq = excluded.last_seq`,
+		c.tenant, r.RunID, r.ThreadID, string(r.Status), c.ThreadID, c.run, int64(before), last)
 	return err
 }
 

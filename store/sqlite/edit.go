@@ -122,7 +122,8 @@ func (c *conn) remove(ctx context.Context, tenant, id string) error {
 		if t.fork.of != "" {
 			forkOf = t.fork.of
 		}
-		if _, err := c.exec(`UPDATE {p}_messages SET thread = ? WHERE tenant = ? AND thread = ? AND seq <= ?`, heir, tenant, id, seq); err != nil {
+		if _, err := c.exec(`UPDATE {p}_commits SET thread = ?1, last = -1, run = '', epoch = 0, entries = NULL, calls = NULL, upto = min(upto, ?4)
+			WHERE tenant = ?2 AND thread = ?3 AND messages IS NOT NULL AND before < ?4`, heir, tenant, id, seq); err != nil {
 			return err
 		}
 		if _, err := c.exec(`UPDATE {p}_threads SET fork_of = ?, fork_seq = ? WHERE tenant = ? AND id = ?`, forkOf, t.fork.seq, tenant, heir); err != nil {
@@ -135,9 +136,7 @@ func (c *conn) remove(ctx context.Context, tenant, id string) error {
 	for _, q := range []string{
 		`INSERT INTO {p}_tenants (tenant, floor) SELECT tenant, fence FROM {p}_threads WHERE tenant = ? AND id = ?
 			ON CONFLICT (tenant) DO UPDATE SET floor = max(floor, excluded.floor)`,
-		`DELETE FROM {p}_messages WHERE tenant = ? AND thread = ?`,
-		`DELETE FROM {p}_entries WHERE tenant = ? AND thread = ?`,
-		`DELETE FROM {p}_calls WHERE tenant = ?1 AND run IN (SELECT id FROM {p}_runs WHERE tenant = ?1 AND thread = ?2)`,
+		`DELETE FROM {p}_commits WHERE tenant = ? AND thread = ?`,
 		`DELETE FROM {p}_runs WHERE tenant = ? AND thread = ?`,
 		`DELETE FROM {p}_state WHERE tenant = ? AND thread = ?`,
 		`DELETE FROM {p}_inbox WHERE tenant = ? AND thread = ?`,

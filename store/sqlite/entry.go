@@ -27,11 +27,11 @@ func (s *Store) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 				return err
 			}
 			if found {
-				after, upTo = max(after, first-1), last
+				after, upTo = max(after, first), last
 			}
 		}
 		// Rows hold whole commits, so they are chosen roughly here and exactly below.
-		return c.query(ctx, `SELECT epoch, run, data FROM {p}_entries WHERE tenant = ? AND thread = ? AND last > ? AND last <= ? AND epoch > ? ORDER BY last`,
+		return c.query(ctx, `SELECT epoch, run, entries FROM {p}_commits WHERE tenant = ? AND thread = ? AND last > ? AND last <= ? AND epoch > ? AND entries IS NOT NULL ORDER BY last, rowid`,
 			[]any{s.tenant, threadID, after, upTo, clamp(q.Epoch)}, func(scan func(...any) error) error {
 				var epoch uint64
 				var run string

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -182,19 +181,27 @@ func (c *conn) messages(ctx context.Context, tenant string, t *thread, after, up
 		}
 		after = t.fork.seq
 	}
-	return c.query(ctx, `SELECT seq, created, data FROM {p}_messages WHERE tenant = ? AND thread = ? AND seq > ? AND seq <= ? ORDER BY seq`,
-		[]any{tenant, t.ID, after, min(upTo, math.MaxInt32)}, func(scan func(...any) error) error {
-			var seq int
+	return c.query(ctx, `SELECT before, upto, time, messages FROM {p}_commits WHERE tenant = ? AND thread = ? AND upto > ? AND messages IS NOT NULL ORDER BY upto`,
+		[]any{tenant, t.ID, after}, func(scan func(...any) error) error {
+			var before, last int
 			var created int64
 			var data sql.RawBytes
-			if err := scan(&seq, &created, &data); err != nil {
+			if err := scan(&before, &last, &created, &data); err != nil {
 				return err
 			}
-			m := new(llm.Message)
-			if err := json.Unmarshal(data, m); err != nil {
-				return fmt.Errorf("message %d of thread %s: %w", seq, t.ID, err)
+			var list []*llm.Message
+			if err := json.Unmarshal(data, &list); err != nil {
+				return fmt.Errorf("messages behind %d of thread %s: %w", before, t.ID, err)
 			}
-			each(seq, created, m)
+			if len(list) < last-before {
+				return fmt.Errorf("thread %s has %d of %d messages behind %d", t.ID, len(list), last-before, before)
+			}
+			for seq := max(after, before) + 1; seq <= min(last, upTo); seq++ {
+				each(seq, created, list[seq-before-1])
+			}
+			if last >= upTo {
+				return errStop
+			}
 			return nil
 		})
 }

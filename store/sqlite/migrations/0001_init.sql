@@ -25,6 +25,7 @@ CREATE TABLE {p}_threads (
 	unread     INTEGER NOT NULL DEFAULT 0,  -- inbox items that no commit has read
 	open_run   TEXT    NOT NULL DEFAULT '', -- the latest run, while it is not done
 	latest_run TEXT    NOT NULL DEFAULT '',
+	run        TEXT,                        -- the open run's record, JSON, while it is running; what runs has is older then
 	fork_of    TEXT,                        -- holds the first fork_seq messages, with those it is itself a fork of
 	fork_seq   INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (tenant, id)
@@ -33,26 +34,23 @@ CREATE INDEX {p}_threads_touched ON {p}_threads (tenant, touched DESC);
 CREATE INDEX {p}_threads_parent ON {p}_threads (tenant, parent, touched DESC) WHERE parent <> '';
 CREATE INDEX {p}_threads_fork_of ON {p}_threads (tenant, fork_of, fork_seq) WHERE fork_of IS NOT NULL;
 
-CREATE TABLE {p}_messages (
-	tenant  TEXT    NOT NULL,
-	thread  TEXT    NOT NULL,
-	seq     INTEGER NOT NULL, -- from 1
-	created INTEGER NOT NULL,
-	data    TEXT    NOT NULL, -- JSON
-	PRIMARY KEY (tenant, thread, seq)
-) WITHOUT ROWID;
-
--- The log of events: one row holds the entries of one commit, since that is how they
--- are written and mostly read.
-CREATE TABLE {p}_entries (
-	tenant TEXT    NOT NULL,
-	thread TEXT    NOT NULL,
-	last   INTEGER NOT NULL, -- highest number in the row; grows from row to row
-	epoch  INTEGER NOT NULL, -- highest in the row
-	run    TEXT    NOT NULL,
-	data   TEXT    NOT NULL  -- JSON array; what differs from run and epoch says so itself
+-- What commits brought: one row for each, since that is how it is written and mostly
+-- read. Within a thread, rows come in the order of their ids.
+CREATE TABLE {p}_commits (
+	tenant   TEXT    NOT NULL,
+	thread   TEXT    NOT NULL,
+	last     INTEGER NOT NULL, -- highest number in the log of events so far; -1 in a row that was inherited from another thread
+	before   INTEGER NOT NULL, -- length of the log of messages before
+	upto     INTEGER NOT NULL, -- and after
+	time     INTEGER NOT NULL,
+	run      TEXT    NOT NULL,
+	epoch    INTEGER NOT NULL, -- highest of the entries
+	messages TEXT,             -- JSON array, or NULL; those behind upto do not count
+	entries  TEXT,             -- JSON array, or NULL; what differs from run and epoch says so itself
+	calls    TEXT              -- records of the ledger, JSON array, or NULL; later ones replace earlier ones
 );
-CREATE INDEX {p}_entries_last ON {p}_entries (tenant, thread, last);
+CREATE INDEX {p}_commits_last ON {p}_commits (tenant, thread, last);
+CREATE INDEX {p}_commits_upto ON {p}_commits (tenant, thread, upto) WHERE messages IS NOT NULL;
 
 CREATE TABLE {p}_runs (
 	tenant TEXT    NOT NULL,
@@ -60,25 +58,14 @@ CREATE TABLE {p}_runs (
 	thread TEXT    NOT NULL,
 	status TEXT    NOT NULL,
 	born   INTEGER NOT NULL, -- orders runs; threads.touched of the first commit
-	data   TEXT    NOT NULL, -- JSON
-	first_seq INTEGER NOT NULL, -- where its entries in the log of events begin
-	last_seq  INTEGER NOT NULL, -- and end
+	data   TEXT    NOT NULL, -- JSON; an older record while threads.run has one
+	first_seq INTEGER NOT NULL, -- commits.last of its first row, or less
+	last_seq  INTEGER NOT NULL, -- and of its last row, or more
 	PRIMARY KEY (tenant, id)
 );
 CREATE INDEX {p}_runs_born ON {p}_runs (tenant, born DESC);
 CREATE INDEX {p}_runs_thread ON {p}_runs (tenant, thread, born DESC);
 CREATE INDEX {p}_runs_status ON {p}_runs (tenant, status, born DESC);
-
--- The ledger.
-CREATE TABLE {p}_calls (
-	tenant TEXT    NOT NULL,
-	run    TEXT    NOT NULL,
-	step   INTEGER NOT NULL,
-	idx    INTEGER NOT NULL,
-	status TEXT    NOT NULL,
-	data   TEXT    NOT NULL, -- JSON
-	PRIMARY KEY (tenant, run, step, idx)
-) WITHOUT ROWID;
 
 CREATE TABLE {p}_state (
 	tenant TEXT NOT NULL,
