@@ -67,10 +67,9 @@ const stepCommit = `WITH t AS (
 	WHERE h.tenant = $1 AND h.id = $2 AND h.fence = $3 AND h.committed <> $4 AND (h.generation = $5 OR $5 < 0)
 		AND h.messages = $7 AND h.last_seq < $11 AND h.open_run = $8 AND h.run IS NOT NULL
 	RETURNING h.last_seq, h.commits, h.messages, h.unread
-), c AS (
-	INSERT INTO {p}_commits (tenant, thread, last, n, upto, time, run, epoch, messages, entries, calls)
-		SELECT $1, $2, t.last_seq, t.commits, t.messages, $6, $8, $13, $10, $14, $15 FROM t
-) SELECT (t.unread > 0)::int::bigint FROM t`
+) INSERT INTO {p}_commits (tenant, thread, last, n, upto, time, run, epoch, messages, entries, calls)
+	SELECT $1, $2, t.last_seq, t.commits, t.messages, $6, $8, $13, $10, $14, $15 FROM t
+	RETURNING (SELECT (t.unread > 0)::int::bigint FROM t)`
 
 // stepParams is how many of the arguments stepCommit takes.
 const stepParams = 15

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // group lets commits that come at the same time travel together: those that arrive
@@ -129,34 +130,64 @@ func (db *DB) send(ctx context.Context, members []*pending) (err error) {
 		return err
 	}
 	defer c.Release()
-	var b pgconn.Batch
-	for _, p := range members {
-		text, values := db.sql(callCommit), p.params.values
-		if p.quick {
-			text, values = db.sql(stepCommit), values[:stepParams]
-		}
-		p.made = false
-		if db.unprepared {
-			b.ExecParams(text, values, nil, binaryFormat, binaryFormat)
-			continue
-		}
-		stmt, err := c.Conn().Prepare(ctx, text, text)
-		if err != nil {
-			return err
-		}
-		b.ExecPrepared(stmt.Name, values, binaryFormat, binaryFormat)
-	}
-	// A deadline costs less than a context, for which pgx starts a goroutine.
 	conn := c.Conn().PgConn()
+	// A deadline costs less than a context, for which pgx starts a goroutine.
 	deadline, _ := ctx.Deadline()
 	if err := conn.Conn().SetDeadline(deadline); err != nil {
 		return err
 	}
-	results := conn.ExecBatch(context.Background(), &b)
-	for i := 0; results.NextResult(); i++ {
-		for r := results.ResultReader(); r.NextRow(); {
-			members[i].made, members[i].code = true, int64(binary.BigEndian.Uint64(r.Values()[0]))
+	defer func() { err = errors.Join(err, conn.Conn().SetDeadline(time.Time{})) }()
+	if len(members) == 1 && !db.unprepared { // a batch would be copied once more
+		p := members[0]
+		stmt, values, err := db.statement(ctx, c, p)
+		if err != nil {
+			return err
+		}
+		r := conn.ExecPrepared(context.Background(), stmt, values, binaryFormat, binaryFormat)
+		p.judge(r)
+		_, err = r.Close()
+		return err
+	}
+	var b pgconn.Batch
+	for _, p := range members {
+		stmt, values, err := db.statement(ctx, c, p)
+		switch {
+		case err != nil:
+			return err
+		case db.unprepared:
+			b.ExecParams(stmt, values, nil, binaryFormat, binaryFormat)
+		default:
+			b.ExecPrepared(stmt, values, binaryFormat, binaryFormat)
 		}
 	}
-	return errors.Join(results.Close(), conn.Conn().SetDeadline(time.Time{}))
+	results := conn.ExecBatch(context.Background(), &b)
+	for i := 0; results.NextResult(); i++ {
+		members[i].judge(results.ResultReader())
+	}
+	return results.Close()
+}
+
+// statement returns the statement that makes a commit, prepared if it can be, and its
+// arguments.
+func (db *DB) statement(ctx context.Context, c *pgxpool.Conn, p *pending) (stmt string, values [][]byte, err error) {
+	stmt, values = db.sql(callCommit), p.params.values
+	if p.quick {
+		stmt, values = db.sql(stepCommit), values[:stepParams]
+	}
+	p.made = false
+	if db.unprepared {
+		return stmt, values, nil
+	}
+	prepared, err := c.Conn().Prepare(ctx, stmt, stmt)
+	if err != nil {
+		return "", nil, err
+	}
+	return prepared.Name, values, nil
+}
+
+// judge reads how a commit went.
+func (p *pending) judge(r *pgconn.ResultReader) {
+	for r.NextRow() {
+		p.made, p.code = true, int64(binary.BigEndian.Uint64(r.Values()[0]))
+	}
 }

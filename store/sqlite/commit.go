@@ -106,10 +106,13 @@ func (c *commit) write(db *conn) (refused, err error) {
 			return refused, err
 		}
 	}
-	// What the thread's row says is what this commit made it.
+	var last any // without entries, what the thread's row says
+	if len(c.Entries) > 0 {
+		last = int64(c.last)
+	}
 	if _, err := db.exec(`INSERT INTO {p}_commits (tenant, thread, last, before, upto, time, run, epoch, messages, entries, calls)
-		VALUES (?1, ?2, (SELECT last_seq FROM {p}_threads WHERE tenant = ?1 AND id = ?2), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
-		c.tenant, c.ThreadID, c.Expect, c.Expect+len(c.Messages), c.Time, c.Run.RunID, int64(c.epoch), c.messages, c.entries, c.calls); err != nil {
+		VALUES (?1, ?2, coalesce(?3, (SELECT last_seq FROM {p}_threads WHERE tenant = ?1 AND id = ?2)), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+		c.tenant, c.ThreadID, last, c.Expect, c.Expect+len(c.Messages), c.Time, c.Run.RunID, int64(c.epoch), c.messages, c.entries, c.calls); err != nil {
 		return nil, err
 	}
 	return nil, c.writeState(db)

@@ -45,9 +45,9 @@ func TestCommit_IsOneTransaction(t *testing.T) {
 	if got := transactions2 - transactions; got != 1+benchSteps+2 {
 		t.Errorf("the run made %d transactions, want %d", got, 1+benchSteps+2)
 	}
-	// Of a step: begin, thread, messages, entries, run, call, commit. The first, second
-	// and last commit of a run need a few more.
-	if got := statements2 - statements; got > 7*(1+benchSteps+2)+8 {
+	// Of a step: begin, thread, row, commit. The first, second and last commit of a run
+	// need a few more.
+	if got := statements2 - statements; got > 4*(1+benchSteps+2)+8 {
 		t.Errorf("the run took %d statements", got)
 	}
 }
@@ -63,7 +63,7 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 	}
 	pragma("synchronous = OFF")
 	pragma("wal_autocheckpoint = 0") // so that the log has all pages that were written
-	storetest.LongThread(t, db.Store(""), 0.1, func() { pragma("wal_checkpoint(TRUNCATE)") }, func() storetest.Usage {
+	storetest.LongThread(t, db.Store(""), 0.12, func() { pragma("wal_checkpoint(TRUNCATE)") }, func() storetest.Usage {
 		info, err := os.Stat(path + "-wal")
 		if err != nil {
 			t.Fatal(err)
