@@ -58,6 +58,53 @@ var editorCases = []testCase{
 			t.Errorf("a fork of nothing: %v", err)
 		}
 	}},
+	{"ForksMayCutACommit", func(t *testing.T, s awaken.Store) {
+		ed := editor(t, s)
+		o := acquire(t, s, "t", "r")
+		o.commit(messages("a"), o.entries(&awaken.RunStart{}))
+		o.commit(messages("b", "c", "d"), o.entries(&awaken.StepEnd{}), done)
+		fork := func(from string, seq int, id, own string) {
+			t.Helper()
+			if _, err := ed.Fork(t.Context(), from, seq, id); err != nil {
+				t.Fatal(err)
+			}
+			f := acquire(t, s, id, "run-"+id)
+			f.commit(messages(own), f.entries(&awaken.RunStart{}), done)
+			f.commit(messages(own+"2"), f.entries(&awaken.StepEnd{}), done)
+		}
+		fork("t", 2, "f2", "x")
+		fork("t", 3, "f3", "y")
+		fork("f3", 2, "f32", "z")
+		check := func(when string) {
+			t.Helper()
+			for id, want := range map[string][]string{"f2": {"a", "b", "x", "x2"}, "f3": {"a", "b", "c", "y", "y2"}, "f32": {"a", "b", "z", "z2"}} {
+				if !exists(t, s, id) {
+					continue
+				}
+				for after := range want {
+					for before := after + 1; before <= len(want)+1; before++ {
+						var recs []string
+						for i := after; i < before-1; i++ {
+							recs = append(recs, fmt.Sprint(i+1, " ", want[i]))
+						}
+						got := log(t, s, id, awaken.MessageQuery{After: after, Before: before})
+						equal(t, fmt.Sprintf("%s: %s from %d to %d", when, id, after, before), fmt.Sprint(recs), fmt.Sprint(got))
+					}
+				}
+				if el, ok := s.(awaken.EventLog); ok {
+					equal(t, when+": events of "+id, []uint64{1, 2}, seqs(t, el, id, awaken.EntryQuery{}))
+				}
+			}
+		}
+		check("at first")
+		for _, id := range []string{"t", "f3"} {
+			if err := ed.DeleteThread(t.Context(), id, awaken.DetachChildren); err != nil {
+				t.Fatal(err)
+			}
+			check("without " + id)
+		}
+		equal(t, "view", []string{"a", "b", "z", "z2"}, texts(acquire(t, s, "f32", "last").cp.View))
+	}},
 	{"ForkRefusesWhatIsNotThere", func(t *testing.T, s awaken.Store) {
 		ed := editor(t, s)
 		acquire(t, s, "t", "r").commit(messages("a"))

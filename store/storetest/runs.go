@@ -46,6 +46,49 @@ var runCases = []testCase{
 			same(t, "run", o.run, got)
 		}
 	}},
+	{"ThatWereGivenUpKeepTheirLastCommit", func(t *testing.T, s awaken.Store) {
+		o := acquire(t, s, "t", "r")
+		o.commit(o.entries(&awaken.RunStart{}))
+		for i := 1; i <= 3; i++ {
+			o.commit(o.entries(&awaken.StepEnd{}), messages(fmt.Sprint("m", i)), func(c *awaken.Commit) { c.Run.Steps = i },
+				calls(ledger("r", "x", 0, 0, awaken.CallRunning), ledger("r", fmt.Sprint("c", i), i, 0, awaken.CallRunning)))
+		}
+		check := func(when string) {
+			t.Helper()
+			got, err := s.LoadRun(t.Context(), "r")
+			if err != nil || got.Steps != 3 || got.Status != awaken.RunRunning {
+				t.Errorf("%s: run is %+v, %v", when, got, err)
+			}
+			list, err := s.ListRuns(t.Context(), awaken.RunQuery{ThreadID: "t", Status: awaken.RunRunning})
+			if err != nil || len(list) == 0 || list[len(list)-1].Steps != 3 {
+				t.Errorf("%s: runs are %+v, %v", when, list, err)
+			}
+			led, err := s.Calls(t.Context(), "r")
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, when+": calls", []string{"x running", "c1 running", "c2 running", "c3 running"}, callIDs(led))
+			if el, ok := s.(awaken.EventLog); ok {
+				equal(t, when+": entries", []uint64{1, 2, 3, 4}, seqs(t, el, "t", awaken.EntryQuery{RunID: "r"}))
+			}
+		}
+		check("while it runs")
+		n := acquire(t, s, "t", "r2")
+		if n.cp.Run == nil || n.cp.Run.Steps != 3 || len(n.cp.Calls) != 1 || n.cp.Calls[0].CallID != "c3" {
+			t.Errorf("the next owner finds run %+v and calls %v", n.cp.Run, callIDs(n.cp.Calls))
+		}
+		check("after a new owner")
+		n.commit(n.entries(&awaken.RunStart{}), calls(ledger("r2", "y", 0, 0, awaken.CallNew)))
+		check("after another run")
+		n.commit(n.entries(&awaken.StepEnd{}), func(c *awaken.Commit) { c.Run.Steps = 1 })
+		n.commit(done)
+		check("after another run's end")
+		got, err := s.LoadRun(t.Context(), "r2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "the other run", n.run, got)
+	}},
 	{"BelongToTheCaller", func(t *testing.T, s awaken.Store) {
 		acquire(t, s, "t", "r").commit()
 		got, err := s.LoadRun(t.Context(), "r")
