@@ -392,7 +392,11 @@ func (r *run) fail(err error) *end {
 	case errors.Is(err, ErrGeneration), r.ctx.Err() != nil:
 		return r.cancelled(err)
 	}
-	return &end{Termination: Termination{Type: Failed, Message: err.Error()}, err: err}
+	message := err.Error()
+	if _, ok := errors.AsType[storeError](err); ok {
+		message = "the run could not be stored"
+	}
+	return &end{Termination: Termination{Type: Failed, Message: message}, err: err}
 }
 
 // cancelled is the end of a run whose context is done. A run whose consumer broke

@@ -69,8 +69,8 @@ func (b *Breaker) Available() bool {
 	return b.state() == BreakerClosed || b.state() == BreakerHalfOpen && !b.probing
 }
 
-// enter lets a request through, or says why not. Leave has to be told how it went.
-func (b *Breaker) enter() error {
+// Enter lets a request through, or says why not. Leave has to be told how it went.
+func (b *Breaker) Enter() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch s := b.state(); {
@@ -84,9 +84,9 @@ func (b *Breaker) enter() error {
 	return &Error{Kind: Provider, RetryAfter: max(0, cooldown-time.Since(b.openedAt)), Message: fmt.Sprintf("circuit breaker open for model %s", b.Name)}
 }
 
-// leave tells how a request went. Abandoned means that nobody waited for its end: that
+// Leave tells how a request went. Abandoned means that nobody waited for its end: that
 // counts for nothing, but a probe that was abandoned has not shown that it is better.
-func (b *Breaker) leave(err error, abandoned bool) {
+func (b *Breaker) Leave(err error, abandoned bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	threshold, _ := b.limits()
@@ -116,13 +116,13 @@ func counts(err error) bool {
 func Break(m Model, b *Breaker) Model {
 	return ModelFunc(func(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 		return func(yield func(Delta, error) bool) {
-			if err := b.enter(); err != nil {
+			if err := b.Enter(); err != nil {
 				yield(Delta{}, err)
 				return
 			}
 			var failed error
 			done := false
-			defer func() { b.leave(failed, !done) }()
+			defer func() { b.Leave(failed, !done) }()
 			for d, err := range m.Stream(ctx, req) {
 				if err != nil {
 					failed, done = err, ctx.Err() == nil
