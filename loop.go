@@ -348,8 +348,7 @@ func (r *run) finish(e *end) (again bool) {
 			f.err = err // cancelled or not, what was said is not stored
 		}
 		r.out.forget()
-		r.out.hold(r.finished(f.Termination))
-		r.out.committed(ctx)
+		r.out.tell(ctx, r.finished(f.Termination))
 		*e = *f
 	}
 	return false

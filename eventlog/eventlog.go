@@ -56,6 +56,7 @@ type live struct {
 	running  int            // activations that write
 	watchers int
 	polling  bool          // one of the watchers asks the store for all
+	waiting  bool          // one of the watchers has all there is
 	changed  chan struct{} // closed when there is something new
 }
 
@@ -97,6 +98,9 @@ func (s *Sink) Emit(ctx context.Context, e awaken.Entry) error {
 			s.log.open(start.ThreadID)
 		}
 		s.thread = start.ThreadID
+	}
+	if s.thread != "" && e.Cursor == (awaken.Cursor{}) {
+		s.Close() // its end is not stored, and somebody else may yet go on
 	}
 	if s.thread != "" {
 		s.log.append(s.thread, e)
@@ -144,14 +148,28 @@ func (l *Log) get(threadID string) *live {
 func (l *Log) drop(threadID string, v *live) {
 	if v.running == 0 && v.watchers == 0 {
 		delete(l.live, threadID)
+		giveBack(&v.entries)
 	}
+}
+
+// entrySlices are lists of entries that nobody uses.
+var entrySlices = sync.Pool{New: func() any { s := make([]awaken.Entry, 0, maxBatch); return &s }}
+
+func giveBack(s *[]awaken.Entry) {
+	if cap(*s) == maxBatch { // others were never lent, or have grown
+		list := (*s)[:cap(*s)]
+		clear(list)
+		list = list[:0]
+		entrySlices.Put(&list)
+	}
+	*s = nil
 }
 
 // tell wakes the watchers. Requires l.mu.
 func (v *live) tell() {
-	if v.watchers > 0 {
+	if v.waiting {
 		close(v.changed)
-		v.changed = make(chan struct{})
+		v.changed, v.waiting = make(chan struct{}), false
 	}
 }
 
@@ -177,6 +195,9 @@ func (v *live) add(e awaken.Entry, limit int) {
 	}
 	if n == limit {
 		n = copy(v.entries, v.entries[limit/2:])
+	}
+	if v.entries == nil {
+		v.entries = *entrySlices.Get().(*[]awaken.Entry)
 	}
 	clear(v.entries[n:])
 	v.entries = append(v.entries[:n], e)
@@ -207,6 +228,8 @@ type Follow struct {
 	// is, and again after every Pause in which nothing comes. It is when to flush, and
 	// to see whether somebody still listens.
 	Pause time.Duration
+	// First, if set, is the Pause until the first entry comes.
+	First time.Duration
 }
 
 // Tail yields the entries of a thread after a cursor, each delta on its own, and
@@ -238,9 +261,11 @@ type tail struct {
 	yield  func(awaken.Entry, error) bool
 	batch  []awaken.Entry
 	polls  bool // for all who watch the thread
+	gave   bool // something was yielded
 }
 
 func (t *tail) leave() {
+	giveBack(&t.batch)
 	l := t.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -288,6 +313,9 @@ func (t *tail) run() error {
 	}
 }
 
+// maxBatch is how many entries a reader takes at a time. One that stalls holds no more.
+const maxBatch = 128
+
 // look finds what follows on the cursor in memory. Current means that there is nothing
 // more anywhere: the last that happened is what the reader has. Read is the version that
 // was there when the store was found not to contradict the cursor.
@@ -295,6 +323,11 @@ func (t *tail) look(read int) (found, current bool, version int, changed <-chan 
 	t.log.mu.Lock()
 	defer t.log.mu.Unlock()
 	v := t.log.get(t.thread)
+	if t.batch == nil && !t.follow.Committed {
+		t.batch = *entrySlices.Get().(*[]awaken.Entry)
+	}
+	waiting := v.waiting
+	v.waiting = true // unless there is something
 	t.batch = t.batch[:0]
 	if t.follow.Committed || len(v.entries) == 0 {
 		return false, false, v.version, v.changed
@@ -307,13 +340,16 @@ func (t *tail) look(read int) (found, current bool, version int, changed <-chan 
 	if !same {
 		return false, false, v.version, v.changed
 	}
-	t.batch = append(t.batch, v.entries[i:]...)
+	if t.batch = append(t.batch, v.entries[i:min(i+maxBatch, len(v.entries))]...); len(t.batch) > 0 {
+		v.waiting = waiting
+	}
 	return len(t.batch) > 0, v.running > 0, v.version, v.changed
 }
 
 // wait returns when there may be something new. What other processes do is found out by
 // asking the store, which one of the watchers does for all.
 func (t *tail) wait(changed <-chan struct{}) error {
+	giveBack(&t.batch) // who waits needs none
 	t.log.mu.Lock()
 	v := t.log.get(t.thread)
 	if !t.polls && !v.polling && v.running == 0 {
@@ -328,7 +364,11 @@ func (t *tail) wait(changed <-chan struct{}) error {
 	}
 	var pause <-chan time.Time
 	if t.follow.Pause > 0 {
-		timer := time.NewTimer(t.follow.Pause)
+		every := t.follow.Pause
+		if t.follow.First > 0 && !t.gave {
+			every = t.follow.First
+		}
+		timer := time.NewTimer(every)
 		defer timer.Stop()
 		pause = timer.C
 	}
@@ -434,6 +474,7 @@ func (t *tail) give(e awaken.Entry) error {
 	if t.follow.RunID != "" && e.RunID != t.follow.RunID {
 		return nil
 	}
+	t.gave = true
 	if !t.yield(e, nil) {
 		return errOver
 	}
