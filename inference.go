@@ -183,6 +183,9 @@ func (r *run) buildRequest(ctx context.Context) error {
 		o.apply(req)
 		stepOverride.Clear(&used)
 	}
+	if req.IdleTimeout = time.Duration(r.agent.retry.StreamIdleTimeoutSecs) * time.Second; req.ReasoningEffort != nil || thinks(req.Model) {
+		req.IdleTimeout *= 2
+	}
 	if f, ok := toolFilter.Lookup(r.st); ok {
 		req.Tools = f.apply(req.Tools)
 		toolFilter.Clear(&used)
@@ -203,6 +206,12 @@ func (r *run) buildRequest(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// thinks reports whether a model may be silent for long, by its name.
+func thinks(model string) bool {
+	return strings.Contains(model, "thinking") || strings.Contains(model, "reasoning") ||
+		strings.HasPrefix(model, "o1") || strings.HasPrefix(model, "o3") || strings.HasPrefix(model, "o4")
 }
 
 func (o *ownedTransform) apply(ctx context.Context, h *HookCall, req *llm.Request) (err error) {
