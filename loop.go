@@ -517,7 +517,7 @@ func (r *run) finished(t Termination) *RunFinish {
 func (r *run) result(e *end) *RunResult {
 	return &RunResult{RunID: r.info.RunID, ThreadID: r.info.ThreadID, AgentID: r.info.AgentID, Response: r.response,
 		Status: r.rec.Status, Termination: e.Termination, Waiting: r.rec.Waiting, Steps: r.rec.Steps, Usage: r.rec.Usage,
-		CostUSD: r.rec.CostUSD, Rejected: r.rejected}
+		CostUSD: r.rec.CostUSD, Rejected: r.rejected, Unread: r.unread}
 }
 
 // stop asks the stop policies, after counting the response that has just come.

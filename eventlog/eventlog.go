@@ -26,6 +26,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -69,6 +70,7 @@ func New(store awaken.EventLog, opts *Options) *Log {
 	if l.opts.Buffer <= 0 {
 		l.opts.Buffer = 1024
 	}
+	l.opts.Buffer = max(l.opts.Buffer, 2)
 	if l.opts.Page <= 0 {
 		l.opts.Page = 256
 	}
@@ -261,6 +263,8 @@ type tail struct {
 	yield  func(awaken.Entry, error) bool
 	batch  []awaken.Entry
 	polls  bool // for all who watch the thread
+	ask    bool // the store has to be asked, whatever is known here
+	behind bool // what comes next is neither here nor in the store yet
 	gave   bool // something was yielded
 }
 
@@ -271,11 +275,17 @@ func (t *tail) leave() {
 	defer l.mu.Unlock()
 	v := l.get(t.thread)
 	v.watchers--
-	if t.polls {
-		v.polling = false
-		v.tell() // somebody else has to
-	}
+	t.stopPolling(v)
 	l.drop(t.thread, v)
+}
+
+// stopPolling leaves it to somebody else to ask the store. Requires t.log.mu.
+func (t *tail) stopPolling(v *live) {
+	if t.polls {
+		t.polls, v.polling = false, false
+		v.waiting = true
+		v.tell()
+	}
 }
 
 // run reads what there is: from memory, as long as that follows on what the reader has,
@@ -293,7 +303,8 @@ func (t *tail) run() error {
 			}
 			continue
 		}
-		if read != version && !current {
+		if read != version && (!current || t.ask) {
+			t.ask = false
 			if err := t.readCommitted(); err != nil {
 				return err
 			}
@@ -329,11 +340,13 @@ func (t *tail) look(read int) (found, current bool, version int, changed <-chan 
 	waiting := v.waiting
 	v.waiting = true // unless there is something
 	t.batch = t.batch[:0]
+	t.behind = false
 	if t.follow.Committed || len(v.entries) == 0 {
 		return false, false, v.version, v.changed
 	}
 	i := int(t.at.Seq + 1 - v.entries[0].Seq) // entries have no gaps
 	if t.at.Seq+1 < v.entries[0].Seq || i > len(v.entries) {
+		t.behind = t.at.Seq+1 < v.entries[0].Seq && v.running > 0
 		return false, false, v.version, v.changed
 	}
 	same := i == 0 && read == v.version || t.at == (awaken.Cursor{}) || i > 0 && v.entries[i-1].Epoch == t.at.Epoch || i < len(v.entries) && v.entries[i].Epoch == t.at.Epoch
@@ -352,13 +365,22 @@ func (t *tail) wait(changed <-chan struct{}) error {
 	giveBack(&t.batch) // who waits needs none
 	t.log.mu.Lock()
 	v := t.log.get(t.thread)
-	if !t.polls && !v.polling && v.running == 0 {
+	if !t.polls && !v.polling {
 		t.polls, v.polling = true, true
+	}
+	every := t.log.opts.Poll
+	if v.running > 0 {
+		every *= 5 // what happens here is known; but another process may have taken over
 	}
 	t.log.mu.Unlock()
 	var tick <-chan time.Time
-	if t.polls {
-		timer := time.NewTimer(t.log.opts.Poll)
+	switch {
+	case t.behind: // a commit will bring it, and not every change is one
+		timer := time.NewTimer(t.log.opts.Poll / 20)
+		defer timer.Stop()
+		tick, changed = timer.C, nil
+	case t.polls:
+		timer := time.NewTimer(every)
 		defer timer.Stop()
 		tick = timer.C
 	}
@@ -375,6 +397,7 @@ func (t *tail) wait(changed <-chan struct{}) error {
 	select {
 	case <-changed:
 	case <-tick:
+		t.ask = true
 	case <-pause:
 	case <-t.ctx.Done():
 		return errOver
@@ -382,16 +405,22 @@ func (t *tail) wait(changed <-chan struct{}) error {
 	return nil
 }
 
-// share shows what one has found in the store to all who watch.
-func (t *tail) share(e awaken.Entry) {
+// share shows what one has found in the store to all who watch, and leaves the next
+// look to whoever waits next: the one who has found it may be slow to take it.
+func (t *tail) share(found []awaken.Entry) {
 	t.log.mu.Lock()
 	defer t.log.mu.Unlock()
 	v := t.log.get(t.thread)
-	if n := len(v.entries); v.running > 0 || n > 0 && v.entries[n-1].Seq >= e.Seq && v.entries[n-1].Epoch >= e.Epoch {
-		return
+	for _, e := range found {
+		n := len(v.entries)
+		known := n > 0 && v.entries[n-1].Epoch >= e.Epoch && (v.running > 0 || v.entries[n-1].Seq >= e.Seq)
+		if e.Seq > t.at.Seq && !known {
+			v.add(e, t.log.opts.Buffer)
+		}
 	}
-	v.add(e, t.log.opts.Buffer)
-	v.tell()
+	if len(found) > 0 {
+		t.stopPolling(v)
+	}
 }
 
 // readCommitted yields what the store holds behind the cursor. Coalesced entries
@@ -416,14 +445,24 @@ func (t *tail) readCommitted() error {
 			parts = append(parts, page[i].Split()...)
 		}
 		slices.SortFunc(parts, func(a, b awaken.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+		if full {
+			last := page[len(page)-1].Seq
+			parts = parts[:sort.Search(len(parts), func(i int) bool { return parts[i].Seq > last })]
+		}
 		before := t.at
+		if n := len(parts); n > 0 && parts[n-1].Epoch > t.at.Epoch {
+			// Another owner has come, perhaps since the last look.
+			if err := t.checkLost(); err != nil {
+				return err
+			}
+			if t.at.Seq < before.Seq {
+				continue
+			}
+		}
+		if t.polls {
+			t.share(parts)
+		}
 		for _, e := range parts {
-			if full && e.Seq > page[len(page)-1].Seq {
-				break
-			}
-			if t.polls && e.Seq > t.at.Seq {
-				t.share(e)
-			}
 			if err := t.give(e); err != nil {
 				return err
 			}
