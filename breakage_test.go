@@ -1131,7 +1131,7 @@ func (c *chaos) checkTape(p *tape, res *awaken.RunResult, err error, failed bool
 		c.t.Errorf("%d run_start, %d run_finish (%v): %q", starts, ends, err, types)
 	}
 	for i := 1; i < len(p.entries); i++ {
-		if e := p.entries[i]; e.Event.Type() != "error" && e.Seq != p.entries[i-1].Seq+1 {
+		if e := p.entries[i]; e.Cursor != (awaken.Cursor{}) && e.Seq != p.entries[i-1].Seq+1 {
 			c.t.Errorf("event %d has number %d after %d: %q", i, e.Seq, p.entries[i-1].Seq, types)
 		}
 	}

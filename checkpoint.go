@@ -84,7 +84,7 @@ func (r *run) commit(ctx context.Context, o commitOptions) error {
 		if errors.Is(err, ErrUnread) {
 			return err
 		}
-		return fmt.Errorf("commit thread %s: %w", r.info.ThreadID, err)
+		return fmt.Errorf("commit thread %s: %w", r.info.ThreadID, storeError{err})
 	}
 	atCommitted.Hit()
 	r.commits++
@@ -106,6 +106,12 @@ func (r *run) commit(ctx context.Context, o commitOptions) error {
 	r.heedSink()
 	return nil
 }
+
+// storeError is an error of the store. Its text is for whoever runs the process, and not
+// for whoever reads the run.
+type storeError struct{ error }
+
+func (e storeError) Unwrap() error { return e.error }
 
 // refused reports whether an error of Commit says that nothing was committed.
 // After any other the outcome is not known.
@@ -149,7 +155,7 @@ func (r *run) add(m *llm.Message) {
 func (r *run) takeInbox(ctx context.Context) error {
 	items, err := r.rt.cfg.Store.Unread(ctx, r.info.ThreadID)
 	if err != nil {
-		return fmt.Errorf("inbox of thread %s: %w", r.info.ThreadID, err)
+		return fmt.Errorf("inbox of thread %s: %w", r.info.ThreadID, storeError{err})
 	}
 	r.unread = false
 	r.takeItems(items, NextStep)
@@ -161,7 +167,7 @@ func (r *run) takeUnread(ctx context.Context) error {
 	n := len(r.read)
 	items, err := r.rt.cfg.Store.Unread(ctx, r.info.ThreadID)
 	if err != nil {
-		return fmt.Errorf("inbox of thread %s: %w", r.info.ThreadID, err)
+		return fmt.Errorf("inbox of thread %s: %w", r.info.ThreadID, storeError{err})
 	}
 	r.takeItems(items, OnNaturalEnd)
 	if len(r.read) == n {

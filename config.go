@@ -18,6 +18,7 @@ type Config struct {
 
 	Agents    []*AgentSpec
 	Models    []ModelSpec
+	Pools     []ModelPoolSpec      // groups of models, which agents name like models
 	Providers map[string]llm.Model // by the provider_id of models
 	Tools     []Tool               // offered to every agent whose catalogue lets them
 	Plugins   []Plugin             // loaded by the agents that list them

@@ -179,6 +179,7 @@ func (p *goldenPlayer) start(c goldenConfig, script []llmtest.Turn) {
 	}
 	for _, a := range cfg.Agents {
 		a.PluginIDs = append([]string{"kit"}, a.PluginIDs...)
+		once(a)
 	}
 	p.tools = len(cfg.Tools)
 	p.h = awakentest.New(p.t, cfg, script...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 // replied tells what the model has asked for, and that it is done.
 func (r *run) replied(ctx context.Context, s *stream) *llm.Reply {
 	reply := &r.reply
-	*reply = llm.Reply{Message: s.got.Message(), Usage: s.usage, Finish: s.got.Finish(), Incomplete: s.got.Incomplete()}
+	*reply = llm.Reply{Message: s.got.Message(), Usage: s.usage, Finish: s.got.Finish(), Incomplete: append(s.got.Incomplete(), s.lost...)}
 	for _, c := range reply.Message.ToolCalls {
 		r.out.emit(ctx, &ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
 	}
@@ -182,6 +183,9 @@ func (r *run) buildRequest(ctx context.Context) error {
 		o.apply(req)
 		stepOverride.Clear(&used)
 	}
+	if req.IdleTimeout = time.Duration(r.agent.retry.StreamIdleTimeoutSecs) * time.Second; req.ReasoningEffort != nil || thinks(req.Model) {
+		req.IdleTimeout *= 2
+	}
 	if f, ok := toolFilter.Lookup(r.st); ok {
 		req.Tools = f.apply(req.Tools)
 		toolFilter.Clear(&used)
@@ -202,6 +206,12 @@ func (r *run) buildRequest(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// thinks reports whether a model may be silent for long, by its name.
+func thinks(model string) bool {
+	return strings.Contains(model, "thinking") || strings.Contains(model, "reasoning") ||
+		strings.HasPrefix(model, "o1") || strings.HasPrefix(model, "o3") || strings.HasPrefix(model, "o4")
 }
 
 func (o *ownedTransform) apply(ctx context.Context, h *HookCall, req *llm.Request) (err error) {
@@ -286,8 +296,12 @@ type stream struct {
 	inside  bool // in take: a panic is not the model's
 	pieces  int
 	began   time.Time
-	usage   llm.Usage // of all pieces
-	err     error
+
+	continued, retries, recoveries int
+	lost                           []string // tools whose calls broke off with the stream
+
+	usage llm.Usage // of all pieces
+	err   error
 }
 
 // reset makes the stream ready for another answer.
@@ -298,14 +312,94 @@ func (s *stream) reset(r *run, ctx context.Context) {
 // receiveAll takes in an answer: one stream, and another for as long as the model runs
 // out of tokens and may go on.
 func (s *stream) receiveAll() error {
-	for attempt := 0; ; attempt++ {
+	for {
 		err := s.receive()
 		s.usage.Add(s.got.Usage())
-		if err != nil || !s.truncated() || attempt >= s.r.agent.spec.continuationRetries() {
-			return err
+		switch {
+		case err != nil:
+			if err = s.recover(err); err != nil || s.got.Finished() {
+				return err
+			}
+		case !s.truncated() || s.continued >= s.r.agent.spec.continuationRetries():
+			return nil
+		default:
+			s.continued++
+			s.cancelOpen(s.ctx, "out of tokens", false)
+			s.got.Continue()
+			s.goOn(truncatedPrompt)
 		}
-		s.goOn(s.ctx)
 	}
+}
+
+// recover deals with a request that failed or an answer that broke off, as the agent's
+// retry policy allows: it returns nil when the model is to be asked once more, or when
+// what has come is enough. What a reader was shown is kept where that is possible.
+//
+//   - Nothing came: ask again.
+//   - Calls came whole: make do with them.
+//   - Text came: ask the model to go on where it stopped; a call that had begun is taken back.
+//   - Nothing that can be gone on with came: take it back and ask again.
+func (s *stream) recover(err error) error {
+	p, r := &s.r.agent.retry, s.r
+	le, known := errors.AsType[*llm.Error](err)
+	if !known || !le.Retryable() || s.ctx.Err() != nil {
+		return err
+	}
+	n, limit := &s.retries, p.MaxRetries
+	if s.started {
+		n, limit = &s.recoveries, p.MaxStreamRetries
+	}
+	if *n >= limit {
+		return err
+	}
+	wait := p.Delay(*n, err)
+	*n++
+	dropped := s.got.BreakOff()
+	switch {
+	case !s.started:
+	case len(s.got.Calls(nil)) > 0:
+		s.cancelBroken("the answer broke off")
+		s.got.Add(llm.Delta{Kind: llm.FinishDelta, Finish: llm.ToolUse})
+		s.lost = dropped
+		return nil
+	case s.got.HasText():
+		s.cancelBroken("the answer broke off")
+		s.goOn(brokenPrompt)
+	default:
+		s.open = s.open[:0]
+		s.got.Release()
+		r.out.emit(s.ctx, &StreamReset{Reason: err.Error()})
+		s.started = false
+	}
+	r.rt.cfg.Logger.Warn("inference is tried again", "run", r.info.RunID, "error", err, "wait", wait)
+	return r.pause(s.ctx, wait)
+}
+
+// pause waits before the model is asked again.
+func (r *run) pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d + rand.N(d/4+1)) // so that those who failed together do not come together
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// cancelBroken takes back the calls that the collector has dropped.
+func (s *stream) cancelBroken(reason string) {
+	kept := s.got.Calls(nil)
+	s.open = slices.DeleteFunc(s.open, func(o openCall) bool {
+		keep := slices.ContainsFunc(kept, func(c llm.ToolCall) bool { return c.ID == o.ID })
+		if !keep {
+			s.r.out.emit(s.ctx, &ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason})
+		}
+		return !keep
+	})
 }
 
 type openCall struct {
@@ -317,6 +411,12 @@ type openCall struct {
 // over a function would allocate for each variable it shares with its body.
 func (s *stream) receive() error {
 	s.err = nil
+	if b := s.r.agent.breaker; b != nil {
+		if err := b.Enter(); err != nil {
+			return err
+		}
+		defer func() { b.Leave(s.err, s.err == nil && !s.got.Finished() || s.ctx.Err() != nil) }()
+	}
 	s.play()
 	switch {
 	case s.err != nil:
@@ -433,9 +533,7 @@ func (s *stream) truncated() bool {
 
 // goOn asks for the rest: the model is shown what it has said and told to continue.
 // The prompt is part of this request only; the answer is stored as one message.
-func (s *stream) goOn(ctx context.Context) {
-	s.cancelOpen(ctx, "out of tokens", false)
-	s.got.Continue()
+func (s *stream) goOn(prompt string) {
 	s.pieces++
 	r := s.r
 	said := s.got.Message()
@@ -451,10 +549,13 @@ func (s *stream) goOn(ctx context.Context) {
 	} else {
 		msgs = msgs.Append(llm.NewText(llm.Assistant, "…"))
 	}
-	r.request.Messages = msgs.Append(llm.UserText(continuePrompt))
+	r.request.Messages = msgs.Append(llm.UserText(prompt))
 }
 
-const continuePrompt = "Your answer was cut off because it was too long. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, use smaller arguments."
+const (
+	truncatedPrompt = "Your answer was cut off because it was too long. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, use smaller arguments."
+	brokenPrompt    = "Your answer was cut off because the connection was lost. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, call it."
+)
 
 // cancelOpen takes back the calls that have started and will not be made: those
 // whose arguments are not complete, or all of them.

@@ -348,8 +348,7 @@ func (r *run) finish(e *end) (again bool) {
 			f.err = err // cancelled or not, what was said is not stored
 		}
 		r.out.forget()
-		r.out.hold(r.finished(f.Termination))
-		r.out.committed(ctx)
+		r.out.tell(ctx, r.finished(f.Termination))
 		*e = *f
 	}
 	return false
@@ -392,7 +391,11 @@ func (r *run) fail(err error) *end {
 	case errors.Is(err, ErrGeneration), r.ctx.Err() != nil:
 		return r.cancelled(err)
 	}
-	return &end{Termination: Termination{Type: Failed, Message: err.Error()}, err: err}
+	message := err.Error()
+	if _, ok := errors.AsType[storeError](err); ok {
+		message = "the run could not be stored"
+	}
+	return &end{Termination: Termination{Type: Failed, Message: message}, err: err}
 }
 
 // cancelled is the end of a run whose context is done. A run whose consumer broke
@@ -514,7 +517,7 @@ func (r *run) finished(t Termination) *RunFinish {
 func (r *run) result(e *end) *RunResult {
 	return &RunResult{RunID: r.info.RunID, ThreadID: r.info.ThreadID, AgentID: r.info.AgentID, Response: r.response,
 		Status: r.rec.Status, Termination: e.Termination, Waiting: r.rec.Waiting, Steps: r.rec.Steps, Usage: r.rec.Usage,
-		CostUSD: r.rec.CostUSD, Rejected: r.rejected}
+		CostUSD: r.rec.CostUSD, Rejected: r.rejected, Unread: r.unread}
 }
 
 // stop asks the stop policies, after counting the response that has just come.

@@ -82,6 +82,13 @@ func (o *recorder) hold(ev Event) {
 	o.held = append(o.held, e)
 }
 
+// tell sends an event that is no part of the log, and has no place in it.
+func (o *recorder) tell(ctx context.Context, ev Event) {
+	if o.err == nil {
+		o.err = o.sink.Emit(ctx, Entry{RunID: o.runID, Time: o.now().UnixMilli(), Event: ev})
+	}
+}
+
 func (o *recorder) number(ev Event) Entry {
 	o.seq++
 	return Entry{Cursor: Cursor{o.epoch, o.seq}, RunID: o.runID, Time: o.time, Event: ev}

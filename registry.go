@@ -21,6 +21,8 @@ type Registry struct {
 	id        string
 	agents    map[string]*agentSlot
 	models    map[string]*ModelSpec
+	breakers  map[string]*llm.Breaker // by model
+	pools     map[string]*modelPool
 	providers map[string]llm.Model
 	tools     []*toolEntry
 	plugins   map[string]Plugin
@@ -40,6 +42,8 @@ func NewRegistry(cfg Config) (*Registry, error) {
 		id:        ids.New(),
 		agents:    make(map[string]*agentSlot, len(cfg.Agents)),
 		models:    make(map[string]*ModelSpec, len(cfg.Models)),
+		breakers:  make(map[string]*llm.Breaker, len(cfg.Models)),
+		pools:     make(map[string]*modelPool, len(cfg.Pools)),
 		providers: maps.Clone(cfg.Providers),
 		plugins:   make(map[string]Plugin, len(cfg.Plugins)),
 		keys:      slices.Clone(cfg.Keys),
@@ -62,6 +66,22 @@ func NewRegistry(cfg Config) (*Registry, error) {
 			problem("duplicate_id", "models", m.ID, "is defined twice")
 		}
 		reg.models[m.ID] = &m
+		reg.breakers[m.ID] = &llm.Breaker{Name: m.ID}
+	}
+	for _, p := range cfg.Pools {
+		if err := p.Validate(); err != nil {
+			invalid("model-pools", p.ID, err)
+			continue
+		}
+		if reg.models[p.ID] != nil || reg.pools[p.ID] != nil {
+			problem("ambiguous_model_reference", "model-pools", p.ID, "is the id of a model or of another pool too")
+		}
+		pool, err := reg.pool(&p)
+		if err != nil {
+			problem("invalid", "model-pools", p.ID, "%v", err)
+			continue
+		}
+		reg.pools[p.ID] = pool
 	}
 	for id, p := range cfg.Providers {
 		if p == nil {

@@ -17,7 +17,9 @@ type resolved struct {
 	spec      *AgentSpec
 	modelSpec *ModelSpec
 	model     llm.Model
-	system    []llm.Block // the system prompt
+	retry     llm.RetryPolicy
+	breaker   *llm.Breaker // nil for a pool, whose members have their own
+	system    []llm.Block  // the system prompt
 
 	plugins    []Plugin
 	hooks      [phaseCount][]ownedHook
@@ -96,18 +98,7 @@ func (r *resolved) lookUp(reg *Registry) {
 	if spec.SystemPrompt != "" {
 		r.system = []llm.Block{llm.Text(spec.SystemPrompt)}
 	}
-	r.modelSpec = reg.models[spec.ModelID]
-	switch {
-	case spec.ModelID == "":
-		r.problem("agent_missing_model", "model_id is empty")
-	case r.modelSpec == nil:
-		r.missing("agent_missing_model", "models", spec.ModelID, "model_id is %q, which is not defined, have %q", spec.ModelID, slices.Sorted(maps.Keys(reg.models)))
-	default:
-		if r.model = reg.providers[r.modelSpec.ProviderID]; r.model == nil {
-			r.missing("model_missing_provider", "providers", r.modelSpec.ProviderID, "model %q has provider_id %q, which is not defined, have %q",
-				spec.ModelID, r.modelSpec.ProviderID, slices.Sorted(maps.Keys(reg.providers)))
-		}
-	}
+	r.lookUpModel(reg)
 	for _, id := range spec.Delegates {
 		if reg.agents[id] == nil {
 			r.missing("agent_missing_delegate", "agents", id, "delegates lists %q, which is not defined", id)
@@ -121,6 +112,32 @@ func (r *resolved) lookUp(reg *Registry) {
 		}
 		r.policies = append(r.policies, p)
 		r.tolerant = r.tolerant || c.Type == "consecutive_errors" && c.Limit > 0
+	}
+}
+
+// lookUpModel finds the agent's model or pool, and how it is asked.
+func (r *resolved) lookUpModel(reg *Registry) {
+	spec := r.spec
+	r.retry = llm.DefaultRetry
+	if raw := spec.Sections["retry"]; len(raw) > 0 {
+		if err := json.Unmarshal(raw, &r.retry); err != nil {
+			r.problem("invalid_section", "sections[%q]: %v", "retry", err)
+		}
+	}
+	switch m, pool := reg.models[spec.ModelID], reg.pools[spec.ModelID]; {
+	case spec.ModelID == "":
+		r.problem("agent_missing_model", "model_id is empty")
+	case pool != nil:
+		r.modelSpec, r.model = pool.spec, pool.model
+	case m == nil:
+		r.missing("agent_missing_model", "models", spec.ModelID, "model_id is %q, which is not defined, have %q", spec.ModelID,
+			slices.Sorted(maps.Keys(reg.models)))
+	default:
+		r.modelSpec, r.breaker = m, reg.breakers[m.ID]
+		if r.model = reg.model(m); r.model == nil {
+			r.missing("model_missing_provider", "providers", m.ProviderID, "model %q has provider_id %q, which is not defined, have %q",
+				spec.ModelID, m.ProviderID, slices.Sorted(maps.Keys(reg.providers)))
+		}
 	}
 }
 

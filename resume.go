@@ -306,7 +306,6 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 		}
 	}
 	atTakenUp.Hit()
-	r.expire()
 	accepted := 0
 	var refused []error
 	for _, d := range req.Decisions {
@@ -318,6 +317,7 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 		}
 	}
 	r.takeItems(cp.Inbox, OnNaturalEnd)
+	r.expire() // what was decided in time counts, however late it is taken in
 	if len(refused) > 0 && accepted == 0 && len(req.Messages) == 0 && len(r.changed) == 0 {
 		return errors.Join(refused...)
 	}
@@ -627,7 +627,11 @@ func (r *run) decide(d Decision) error {
 	for i, c := range r.calls {
 		states[i] = c.state
 	}
-	s, dup, err := checkDecision(states, &d, r.rt.cfg.Now())
+	now := r.rt.cfg.Now()
+	if d.UpdatedAt > 0 {
+		now = time.UnixMilli(d.UpdatedAt) // when it was accepted
+	}
+	s, dup, err := checkDecision(states, &d, now)
 	if err != nil || dup {
 		return err
 	}

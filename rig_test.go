@@ -42,8 +42,23 @@ func newRig(t *testing.T, turns []llmtest.Turn, opts ...option) *rig {
 	for _, o := range opts {
 		o(&g.cfg)
 	}
+	for _, a := range g.cfg.Agents {
+		once(a)
+	}
 	g.rt = mustNew(t, g.cfg)
 	return g
+}
+
+// once lets an agent ask its model once, unless it says otherwise: what a test is about
+// is then what happens.
+func once(a *awaken.AgentSpec) {
+	if a.Sections["retry"] != nil {
+		return
+	}
+	if a.Sections == nil {
+		a.Sections = map[string]json.RawMessage{}
+	}
+	a.Sections["retry"] = json.RawMessage(`{"max_retries":0,"max_stream_retries":0}`)
 }
 
 func mustNew(t *testing.T, cfg awaken.Config) *awaken.Runtime {

@@ -372,4 +372,5 @@ type RunResult struct {
 	Usage       llm.Usage   `json:"usage"`
 	CostUSD     float64     `json:"cost,omitempty"`
 	Rejected    []string    `json:"rejected,omitempty"` // decisions that were refused, and why
+	Unread      bool        `json:"-"`                  // the thread's inbox holds items that nobody has read
 }

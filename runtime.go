@@ -189,9 +189,10 @@ func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions .
 		if dup {
 			continue
 		}
-		if d.UpdatedAt == 0 {
-			d.UpdatedAt = rt.cfg.Now().UnixMilli()
+		if err := rt.checkArguments(run, s, &d); err != nil {
+			return nil, nil, err
 		}
+		d.UpdatedAt = rt.cfg.Now().UnixMilli()
 		id := rt.cfg.NewID()
 		if d.ID != "" {
 			id = "decision:" + s.Key + ":" + s.SuspensionID() + ":" + d.ID
@@ -199,6 +200,25 @@ func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions .
 		items = append(items, InboxItem{ID: id, RunID: runID, Decision: &d})
 	}
 	return run, items, nil
+}
+
+// checkArguments checks arguments that a person edited, if the tool is known here.
+func (rt *Runtime) checkArguments(run *Run, s *CallState, d *Decision) error {
+	if len(d.Arguments) == 0 {
+		return nil
+	}
+	agent, err := rt.registry.Load().agent(run.AgentID)
+	if err != nil {
+		return nil // whoever goes on with the run will say so
+	}
+	entry := agent.tools[s.ToolName]
+	if entry == nil {
+		return nil
+	}
+	if err := entry.schema.Check(d.Arguments); err != nil {
+		return fmt.Errorf("decide run %s: decision on %q: %w: arguments do not fit: %w", run.RunID, d.Target, ErrInvalid, err)
+	}
+	return nil
 }
 
 // Send adds messages to a thread without disturbing its owner. An active run takes

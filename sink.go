@@ -7,7 +7,9 @@ import "context"
 //
 // Events that claim something durable (tool_call_done, step_end, run_finish)
 // arrive after it has been committed. Deltas arrive before, and are taken back by
-// a stream_reset if their step is lost.
+// a stream_reset if their step is lost. An entry without a cursor is in no log: the
+// error of a run that could not start, and the run_finish of one whose end could not be
+// committed, which another owner may yet go on with.
 type Sink interface {
 	Emit(ctx context.Context, e Entry) error
 }

@@ -79,7 +79,7 @@ func (c *checker) problem(format string, args ...any) {
 }
 
 func (c *checker) number() {
-	if c.entry.Event.Type() == "error" {
+	if c.entry.Cursor == (awaken.Cursor{}) {
 		return // it is not part of any log
 	}
 	switch seq := c.entry.Seq; {
@@ -274,7 +274,7 @@ func (p callPhase) String() string {
 func CheckLog(tb TB, log awaken.EventLog, threadID string, streamed []awaken.Entry) {
 	tb.Helper()
 	var after awaken.EntryQuery
-	streamed = slices.DeleteFunc(slices.Clone(streamed), func(e awaken.Entry) bool { return e.Event.Type() == "error" })
+	streamed = slices.DeleteFunc(slices.Clone(streamed), func(e awaken.Entry) bool { return e.Cursor == (awaken.Cursor{}) })
 	if len(streamed) > 0 {
 		after.After = streamed[0].Seq - 1
 	}

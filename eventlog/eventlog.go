@@ -26,6 +26,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -56,6 +57,7 @@ type live struct {
 	running  int            // activations that write
 	watchers int
 	polling  bool          // one of the watchers asks the store for all
+	waiting  bool          // one of the watchers has all there is
 	changed  chan struct{} // closed when there is something new
 }
 
@@ -68,6 +70,7 @@ func New(store awaken.EventLog, opts *Options) *Log {
 	if l.opts.Buffer <= 0 {
 		l.opts.Buffer = 1024
 	}
+	l.opts.Buffer = max(l.opts.Buffer, 2)
 	if l.opts.Page <= 0 {
 		l.opts.Page = 256
 	}
@@ -97,6 +100,9 @@ func (s *Sink) Emit(ctx context.Context, e awaken.Entry) error {
 			s.log.open(start.ThreadID)
 		}
 		s.thread = start.ThreadID
+	}
+	if s.thread != "" && e.Cursor == (awaken.Cursor{}) {
+		s.Close() // its end is not stored, and somebody else may yet go on
 	}
 	if s.thread != "" {
 		s.log.append(s.thread, e)
@@ -144,14 +150,28 @@ func (l *Log) get(threadID string) *live {
 func (l *Log) drop(threadID string, v *live) {
 	if v.running == 0 && v.watchers == 0 {
 		delete(l.live, threadID)
+		giveBack(&v.entries)
 	}
+}
+
+// entrySlices are lists of entries that nobody uses.
+var entrySlices = sync.Pool{New: func() any { s := make([]awaken.Entry, 0, maxBatch); return &s }}
+
+func giveBack(s *[]awaken.Entry) {
+	if cap(*s) == maxBatch { // others were never lent, or have grown
+		list := (*s)[:cap(*s)]
+		clear(list)
+		list = list[:0]
+		entrySlices.Put(&list)
+	}
+	*s = nil
 }
 
 // tell wakes the watchers. Requires l.mu.
 func (v *live) tell() {
-	if v.watchers > 0 {
+	if v.waiting {
 		close(v.changed)
-		v.changed = make(chan struct{})
+		v.changed, v.waiting = make(chan struct{}), false
 	}
 }
 
@@ -177,6 +197,9 @@ func (v *live) add(e awaken.Entry, limit int) {
 	}
 	if n == limit {
 		n = copy(v.entries, v.entries[limit/2:])
+	}
+	if v.entries == nil {
+		v.entries = *entrySlices.Get().(*[]awaken.Entry)
 	}
 	clear(v.entries[n:])
 	v.entries = append(v.entries[:n], e)
@@ -207,6 +230,8 @@ type Follow struct {
 	// is, and again after every Pause in which nothing comes. It is when to flush, and
 	// to see whether somebody still listens.
 	Pause time.Duration
+	// First, if set, is the Pause until the first entry comes.
+	First time.Duration
 }
 
 // Tail yields the entries of a thread after a cursor, each delta on its own, and
@@ -238,19 +263,29 @@ type tail struct {
 	yield  func(awaken.Entry, error) bool
 	batch  []awaken.Entry
 	polls  bool // for all who watch the thread
+	ask    bool // the store has to be asked, whatever is known here
+	behind bool // what comes next is neither here nor in the store yet
+	gave   bool // something was yielded
 }
 
 func (t *tail) leave() {
+	giveBack(&t.batch)
 	l := t.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v := l.get(t.thread)
 	v.watchers--
-	if t.polls {
-		v.polling = false
-		v.tell() // somebody else has to
-	}
+	t.stopPolling(v)
 	l.drop(t.thread, v)
+}
+
+// stopPolling leaves it to somebody else to ask the store. Requires t.log.mu.
+func (t *tail) stopPolling(v *live) {
+	if t.polls {
+		t.polls, v.polling = false, false
+		v.waiting = true
+		v.tell()
+	}
 }
 
 // run reads what there is: from memory, as long as that follows on what the reader has,
@@ -268,7 +303,8 @@ func (t *tail) run() error {
 			}
 			continue
 		}
-		if read != version && !current {
+		if read != version && (!current || t.ask) {
+			t.ask = false
 			if err := t.readCommitted(); err != nil {
 				return err
 			}
@@ -288,6 +324,9 @@ func (t *tail) run() error {
 	}
 }
 
+// maxBatch is how many entries a reader takes at a time. One that stalls holds no more.
+const maxBatch = 128
+
 // look finds what follows on the cursor in memory. Current means that there is nothing
 // more anywhere: the last that happened is what the reader has. Read is the version that
 // was there when the store was found not to contradict the cursor.
@@ -295,46 +334,70 @@ func (t *tail) look(read int) (found, current bool, version int, changed <-chan 
 	t.log.mu.Lock()
 	defer t.log.mu.Unlock()
 	v := t.log.get(t.thread)
+	if t.batch == nil && !t.follow.Committed {
+		t.batch = *entrySlices.Get().(*[]awaken.Entry)
+	}
+	waiting := v.waiting
+	v.waiting = true // unless there is something
 	t.batch = t.batch[:0]
+	t.behind = false
 	if t.follow.Committed || len(v.entries) == 0 {
 		return false, false, v.version, v.changed
 	}
 	i := int(t.at.Seq + 1 - v.entries[0].Seq) // entries have no gaps
 	if t.at.Seq+1 < v.entries[0].Seq || i > len(v.entries) {
+		t.behind = t.at.Seq+1 < v.entries[0].Seq && v.running > 0
 		return false, false, v.version, v.changed
 	}
 	same := i == 0 && read == v.version || t.at == (awaken.Cursor{}) || i > 0 && v.entries[i-1].Epoch == t.at.Epoch || i < len(v.entries) && v.entries[i].Epoch == t.at.Epoch
 	if !same {
 		return false, false, v.version, v.changed
 	}
-	t.batch = append(t.batch, v.entries[i:]...)
+	if t.batch = append(t.batch, v.entries[i:min(i+maxBatch, len(v.entries))]...); len(t.batch) > 0 {
+		v.waiting = waiting
+	}
 	return len(t.batch) > 0, v.running > 0, v.version, v.changed
 }
 
 // wait returns when there may be something new. What other processes do is found out by
 // asking the store, which one of the watchers does for all.
 func (t *tail) wait(changed <-chan struct{}) error {
+	giveBack(&t.batch) // who waits needs none
 	t.log.mu.Lock()
 	v := t.log.get(t.thread)
-	if !t.polls && !v.polling && v.running == 0 {
+	if !t.polls && !v.polling {
 		t.polls, v.polling = true, true
+	}
+	every := t.log.opts.Poll
+	if v.running > 0 {
+		every *= 5 // what happens here is known; but another process may have taken over
 	}
 	t.log.mu.Unlock()
 	var tick <-chan time.Time
-	if t.polls {
-		timer := time.NewTimer(t.log.opts.Poll)
+	switch {
+	case t.behind: // a commit will bring it, and not every change is one
+		timer := time.NewTimer(t.log.opts.Poll / 20)
+		defer timer.Stop()
+		tick, changed = timer.C, nil
+	case t.polls:
+		timer := time.NewTimer(every)
 		defer timer.Stop()
 		tick = timer.C
 	}
 	var pause <-chan time.Time
 	if t.follow.Pause > 0 {
-		timer := time.NewTimer(t.follow.Pause)
+		every := t.follow.Pause
+		if t.follow.First > 0 && !t.gave {
+			every = t.follow.First
+		}
+		timer := time.NewTimer(every)
 		defer timer.Stop()
 		pause = timer.C
 	}
 	select {
 	case <-changed:
 	case <-tick:
+		t.ask = true
 	case <-pause:
 	case <-t.ctx.Done():
 		return errOver
@@ -342,16 +405,22 @@ func (t *tail) wait(changed <-chan struct{}) error {
 	return nil
 }
 
-// share shows what one has found in the store to all who watch.
-func (t *tail) share(e awaken.Entry) {
+// share shows what one has found in the store to all who watch, and leaves the next
+// look to whoever waits next: the one who has found it may be slow to take it.
+func (t *tail) share(found []awaken.Entry) {
 	t.log.mu.Lock()
 	defer t.log.mu.Unlock()
 	v := t.log.get(t.thread)
-	if n := len(v.entries); v.running > 0 || n > 0 && v.entries[n-1].Seq >= e.Seq && v.entries[n-1].Epoch >= e.Epoch {
-		return
+	for _, e := range found {
+		n := len(v.entries)
+		known := n > 0 && v.entries[n-1].Epoch >= e.Epoch && (v.running > 0 || v.entries[n-1].Seq >= e.Seq)
+		if e.Seq > t.at.Seq && !known {
+			v.add(e, t.log.opts.Buffer)
+		}
 	}
-	v.add(e, t.log.opts.Buffer)
-	v.tell()
+	if len(found) > 0 {
+		t.stopPolling(v)
+	}
 }
 
 // readCommitted yields what the store holds behind the cursor. Coalesced entries
@@ -376,14 +445,24 @@ func (t *tail) readCommitted() error {
 			parts = append(parts, page[i].Split()...)
 		}
 		slices.SortFunc(parts, func(a, b awaken.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+		if full {
+			last := page[len(page)-1].Seq
+			parts = parts[:sort.Search(len(parts), func(i int) bool { return parts[i].Seq > last })]
+		}
 		before := t.at
+		if n := len(parts); n > 0 && parts[n-1].Epoch > t.at.Epoch {
+			// Another owner has come, perhaps since the last look.
+			if err := t.checkLost(); err != nil {
+				return err
+			}
+			if t.at.Seq < before.Seq {
+				continue
+			}
+		}
+		if t.polls {
+			t.share(parts)
+		}
 		for _, e := range parts {
-			if full && e.Seq > page[len(page)-1].Seq {
-				break
-			}
-			if t.polls && e.Seq > t.at.Seq {
-				t.share(e)
-			}
 			if err := t.give(e); err != nil {
 				return err
 			}
@@ -434,6 +513,7 @@ func (t *tail) give(e awaken.Entry) error {
 	if t.follow.RunID != "" && e.RunID != t.follow.RunID {
 		return nil
 	}
+	t.gave = true
 	if !t.yield(e, nil) {
 		return errOver
 	}

@@ -133,6 +133,24 @@ func (c *Collector) Continue() {
 	c.calls = slices.DeleteFunc(c.calls, func(oc openCall) bool { return !oc.complete() })
 }
 
+// BreakOff prepares c for going on after a stream that broke off. A call whose arguments
+// may not be whole is dropped: none had come, or what came is not JSON. It returns the
+// names of those.
+func (c *Collector) BreakOff() (dropped []string) {
+	last := len(c.calls) - 1
+	kept := c.calls[:0]
+	for i, oc := range c.calls {
+		if !oc.complete() || i == last && len(oc.args) == 0 {
+			dropped = append(dropped, oc.name)
+			continue
+		}
+		kept = append(kept, oc)
+	}
+	clear(c.calls[len(kept):])
+	c.calls, c.finish, c.usage = kept, "", Usage{}
+	return dropped
+}
+
 func (oc *openCall) complete() bool { return len(oc.args) == 0 || json.Valid(oc.args) }
 
 // Calls appends to dst the complete calls so far, in the order they started.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/awaken-go/awaken/internal/strict"
 )
@@ -17,6 +18,8 @@ type Request struct {
 	Params
 	CachePrompt bool    // mark what repeats for the provider's prompt cache
 	Routing     Routing // for pools: which requests belong together
+	// IdleTimeout is how long the stream may be silent; 0 leaves it to the adapter.
+	IdleTimeout time.Duration
 }
 
 // Tool describes a tool to a model. Name is the tool's id.
@@ -32,6 +35,23 @@ type Params struct {
 	TopP            *float64
 	MaxTokens       *int
 	ReasoningEffort *Effort
+	StopSequences   []string
+	Seed            *int64
+	ToolChoice      *ToolChoice
+	ParallelTools   *bool         // whether the model may ask for several tools at once
+	Output          *OutputSchema // what the answer's text has to be
+}
+
+// ToolChoice says whether the model must call a tool.
+type ToolChoice struct {
+	Mode string // auto, none, required, or tool
+	Name string // of the tool that must be called
+}
+
+// OutputSchema asks for an answer that is JSON of a schema.
+type OutputSchema struct {
+	Name   string // letters, digits, _ and -
+	Schema json.RawMessage
 }
 
 // Routing tells a pool of models which requests should go to the same member.

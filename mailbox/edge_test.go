@@ -2,12 +2,16 @@ package mailbox_test
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -122,5 +126,64 @@ func TestWork_ACutOffRunComesBeforeAnUrgentOne(t *testing.T) {
 		tn = b2.Tenant("")
 		g.wantRun(tn, r1.RunID, awaken.RunDone, awaken.NaturalEnd, "got waited")
 		g.wantRun(tn, r2.RunID, awaken.RunDone, awaken.NaturalEnd, "you said urgent")
+	})
+}
+
+// lossyHandle cannot commit the end of a run, as often as lossy says.
+type lossyHandle struct {
+	mailbox.Handle
+	lossy *atomic.Int64
+}
+
+func (h lossyHandle) Commit(ctx context.Context, c *awaken.Commit) error {
+	if c.Run.Status == awaken.RunDone && h.lossy.Add(-1) >= 0 {
+		return errors.New("the disk is full")
+	}
+	return h.Handle.Commit(ctx, c)
+}
+
+type lossyQueue struct {
+	mailbox.Queue
+	lossy atomic.Int64
+}
+
+func (q *lossyQueue) Handle(tenant string) mailbox.Handle {
+	return lossyHandle{q.Queue.Handle(tenant), &q.lossy}
+}
+
+func TestWork_AnEndThatIsNotStoredIsNotShown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		q := &lossyQueue{Queue: g.queue}
+		q.lossy.Store(2) // the commit and its repetition
+		g.queue = q
+		b := g.box()
+		defer work(b)()
+		tn := b.Tenant("")
+		r := g.submit(tn, say("t", "hello"))
+		var ends []*awaken.RunFinish
+		text := ""
+		for e, err := range tn.Log.Tail(t.Context(), "t", r.After, eventlog.Follow{RunID: r.RunID}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch ev := e.Event.(type) {
+			case *awaken.StreamReset:
+				text = ""
+			case *awaken.TextDelta:
+				text += ev.Delta
+			case *awaken.RunFinish:
+				ends = append(ends, ev)
+			}
+		}
+		if len(ends) != 1 || ends[0].Termination.Type != awaken.NaturalEnd || text != "you said hello" {
+			t.Errorf("%d ends, %q", len(ends), text)
+		}
+		synctest.Wait()
+		if d := g.wantDispatch(tn, r.DispatchID, mailbox.Acked); d.LastError == "" {
+			t.Error("nothing went wrong on the way")
+		}
+		awakentest.CheckEvents(t, g.log(tn, "t"))
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -304,6 +305,9 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 	if err != nil {
 		return nil, err
 	}
+	if len(s.Request.Decisions) > 0 && len(decided) == 0 && len(s.Request.Messages) == 0 {
+		return t.alreadyDecided(ctx, d.ThreadID)
+	}
 	var r *Receipt
 	err = t.changed(ctx, d.ThreadID, func(q *Thread) error {
 		sub := submission{dispatch: edit(d), interrupt: s.Mode == ModeInterrupt && len(decided) == 0, live: s.Mode == ModeSteer || s.Mode == ModeResume || len(decided) > 0}
@@ -340,6 +344,19 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 	return r, nil
 }
 
+// alreadyDecided is the receipt of decisions that were all taken before.
+func (t *Tenant) alreadyDecided(ctx context.Context, threadID string) (*Receipt, error) {
+	th, err := t.Store.Thread(ctx, threadID)
+	if err != nil {
+		return nil, err
+	}
+	r := &Receipt{ThreadID: threadID, RunID: th.OpenRunID, After: th.End, Duplicate: true}
+	if r.RunID == "" {
+		r.RunID = th.LatestRunID
+	}
+	return r, nil
+}
+
 func hasUser(msgs []*llm.Message) bool {
 	for _, m := range msgs {
 		if m.Role == llm.User && !m.IsInternal() {
@@ -372,13 +389,20 @@ func (t *Tenant) decisions(ctx context.Context, threadID string, ds []awaken.Dec
 // changed makes a change, and tells whoever in this process has to know.
 func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread) error) error {
 	var done Changes
+	var owned bool
 	err := t.Store.Change(ctx, threadID, func(q *Thread) error {
 		err := fn(q)
 		done = q.Changes
+		owned = slices.ContainsFunc(q.Live, func(d *Dispatch) bool { return d.Status == Claimed })
 		return err
 	})
 	if err != nil {
 		return err
+	}
+	if !owned { // else its owner has raised the fence
+		if err := t.fenceOff(ctx, threadID, &done); err != nil {
+			return err
+		}
 	}
 	if len(done.Post) > 0 {
 		t.Runtime.Notify(threadID)
@@ -389,6 +413,18 @@ func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread
 		}
 		if d.Status == Claimed && d.Cancel {
 			t.box.cancelHere(d.ID)
+		}
+	}
+	return nil
+}
+
+// fenceOff makes sure that nobody starts a run which has been ended: a worker that lost
+// its claim may have a commit on its way.
+func (t *Tenant) fenceOff(ctx context.Context, threadID string, done *Changes) error {
+	for _, d := range done.Put {
+		if d.Status.Terminal() && d.Request != nil && d.Attempts > 0 {
+			_, err := t.Store.Acquire(ctx, threadID)
+			return err
 		}
 	}
 	return nil

@@ -182,6 +182,9 @@ func (t *Tenant) RetryDeadLetter(ctx context.Context, id string) (*Receipt, erro
 	}
 	req := *d.Request
 	req.RunID, req.DispatchID = "", ""
+	if run, err := t.Store.LoadRun(ctx, d.RunID); err == nil && run.StartedAt != 0 {
+		req.Messages = nil // they are in the conversation
+	}
 	// The key makes sure that two who retry at once start one run.
 	r, err := t.Submit(ctx, Submission{Request: req, Priority: &d.Priority, IdempotencyKey: "retry:" + id})
 	if err != nil {

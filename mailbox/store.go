@@ -14,14 +14,16 @@ type Store interface {
 	// Change calls fn with the thread's queue and makes what fn recorded durable, all
 	// or nothing, unless fn fails; it then returns fn's error as it is. No other Change,
 	// commit, claim or settlement of the thread happens in between. Fn may be called
-	// again when the transaction has to be. A dispatch whose idempotency key is another's is
-	// ErrDuplicate, and nothing is changed.
+	// again when the transaction has to be. A dispatch whose id or idempotency key is
+	// another's is ErrDuplicate, and nothing is changed. Changing a thread that is not there
+	// needs Make, and is awaken.ErrNotFound otherwise.
 	Change(ctx context.Context, threadID string, fn func(t *Thread) error) error
 	// Enqueue queues dispatches that start runs, all in one transaction: each becomes
 	// Queued with the thread's epoch, AvailableAt counted from now, and makes its
 	// thread and the record of its run ([Dispatch.NewRun]) if they are not there. Those
 	// whose thread has a run that waits, or whose id, dedupe key or idempotency key is
-	// taken, are left out, and their indexes returned: they need Change.
+	// taken, are left out untouched, and their indexes returned: they need Change. Those
+	// that were queued may have been filled in.
 	Enqueue(ctx context.Context, ds ...*Dispatch) (left []int, err error)
 	// Dispatch returns a dispatch by its id. A missing one is awaken.ErrNotFound.
 	Dispatch(ctx context.Context, id string) (*Dispatch, error)
@@ -29,7 +31,8 @@ type Store interface {
 	Submitted(ctx context.Context, key string) (*Dispatch, error)
 	// Dispatches lists dispatches; see Query for the order.
 	Dispatches(ctx context.Context, q Query) ([]*Dispatch, error)
-	// PurgeDispatches removes the dispatches of q that are over, and returns how many.
+	// PurgeDispatches removes all dispatches of q that are over, whatever its page, and
+	// returns how many.
 	PurgeDispatches(ctx context.Context, q Query) (int, error)
 }
 
@@ -51,13 +54,16 @@ type Queue interface {
 	// longest. Each has a fresh ClaimToken. Next is how long it will take until
 	// another becomes available by time alone; 0 means that nothing is known to.
 	Claim(ctx context.Context, c ClaimRequest) (ds []*Dispatch, next time.Duration, err error)
-	// Renew extends leases, and says of each in the same order how it is.
+	// Renew extends leases, and says of each in the same order how it is. A lease that is
+	// over can be renewed as long as nobody has reclaimed it.
 	Renew(ctx context.Context, lease time.Duration, held ...Held) ([]Renewal, error)
 	// Settle ends claims, and says of each in the same order whether it could:
-	// awaken.ErrFenced means that the token is not the dispatch's claim any more.
+	// awaken.ErrFenced means that the token is not the dispatch's claim any more, also
+	// because it was settled by the same call before. What is settled has no claim.
 	Settle(ctx context.Context, settlements ...Settlement) ([]error, error)
 	// Reclaim puts dispatches whose lease is over back into the queue, counting an
-	// attempt, and returns how many. Their claims are void.
+	// attempt, and returns how many. Their claims are void. It gives up on none, however
+	// often that was tried: whoever claims it next does.
 	Reclaim(ctx context.Context, limit int) (int, error)
 	// Purge removes dispatches that have been over for so long, and returns how many.
 	Purge(ctx context.Context, olderThan time.Duration) (int, error)

@@ -264,6 +264,7 @@ func (t *Thread) endOpen(spare *Dispatch) bool {
 		if err := t.enqueue(spare); err != nil {
 			panic(err) // it has no dedupe key
 		}
+		spare.Epoch = t.Epoch // it belongs to what is ended
 	}
 	return true
 }

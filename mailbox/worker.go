@@ -310,6 +310,7 @@ func (b *Mailbox) settleGroup(group []settling) {
 	for i, g := range group {
 		ss[i] = g.s
 	}
+	first := time.Now()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), b.cfg.Lease)
@@ -325,7 +326,7 @@ func (b *Mailbox) settleGroup(group []settling) {
 			break
 		}
 		b.cfg.Logger.Warn("settle failed", "error", err)
-		if group[0].w.expired(time.Now()) {
+		if time.Since(first) > b.cfg.Lease {
 			break // they will be reclaimed, and found to be done
 		}
 		time.Sleep(wait)
@@ -426,13 +427,15 @@ func (w *work) run(ctx context.Context) (Settlement, error) {
 	case run.Status == awaken.RunDone:
 		return w.ended(ctx, run)
 	case d.Cancel:
-		return Settlement{Status: Cancelled}, w.end(ctx, run, awaken.Termination{Type: awaken.Cancelled})
+		return w.endFor(ctx, run, Cancelled, awaken.Termination{Type: awaken.Cancelled})
 	case d.Exhausted():
 		reason := fmt.Sprintf("gave up after %d attempts", d.Attempts) // why is in the dispatch, for those who run the server
-		return Settlement{Status: DeadLetter}, w.end(ctx, run, awaken.Termination{Type: awaken.Failed, Message: reason})
+		return w.endFor(ctx, run, DeadLetter, awaken.Termination{Type: awaken.Failed, Message: reason})
 	case run.Status == awaken.RunWaiting:
-		if wanted, err := w.wanted(ctx, run); !wanted || err != nil {
-			return Settlement{Status: Acked}, err
+		if wanted, err := w.wanted(ctx, run); err != nil {
+			return Settlement{}, err
+		} else if !wanted {
+			return Settlement{Status: Acked}, w.wakeAtExpiry(ctx, run)
 		}
 		return w.goOn(ctx, awaken.RunRequest{Continue: run.RunID, Mode: "resume"})
 	case run.Status == awaken.RunRunning:
@@ -440,6 +443,13 @@ func (w *work) run(ctx context.Context) (Settlement, error) {
 	}
 	if err := w.makeRoom(ctx); err != nil {
 		return Settlement{}, err
+	}
+	if d.DedupeKey == leftKey { // for what was left unread, unless somebody has taken it in
+		if left, err := w.left(ctx); err != nil {
+			return Settlement{}, err
+		} else if !left {
+			return Settlement{Status: Cancelled}, w.end(ctx, run, awaken.Termination{Type: awaken.Cancelled})
+		}
 	}
 	return w.goOn(ctx, *d.Request)
 }
@@ -451,7 +461,7 @@ func (w *work) goOn(ctx context.Context, req awaken.RunRequest) (Settlement, err
 		return Settlement{}, err
 	}
 	w.steps.Store(int64(res.Steps))
-	if err != nil || res.Status == awaken.RunWaiting || res.Termination.Type != awaken.NaturalEnd {
+	if err != nil || res.Status == awaken.RunWaiting || res.Unread || res.Termination.Type != awaken.NaturalEnd {
 		lookup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		run, loadErr := w.tenant.Store.LoadRun(lookup, res.RunID)
@@ -477,13 +487,13 @@ func (w *work) start(ctx context.Context, req awaken.RunRequest) (*awaken.RunRes
 		if err := w.tenant.box.renew(ctx, w); err != nil {
 			return err
 		}
-		if cause := context.Cause(ctx); errors.Is(cause, awaken.ErrFenced) {
-			return cause
+		if w.lost.Load() {
+			return errLeaseLost
 		}
 		return nil
 	}
 	var next awaken.Sink
-	if f := w.tenant.box.cfg.Sink; f != nil {
+	if f := w.tenant.box.cfg.Sink; f != nil && req.End == nil { // what ends a run must not depend on it
 		next = f(w.tenant.name)
 	}
 	sink := w.tenant.Log.Sink(next)
@@ -505,8 +515,8 @@ func (p progress) Emit(ctx context.Context, e awaken.Entry) error {
 }
 
 // makeRoom ends a run that waits on the thread, so that a new one can start: what the
-// new run was asked for is what people said instead of deciding. One that was cut off
-// and will be gone on with comes first.
+// new run was asked for is what people said instead of deciding. One that will be gone on
+// with, because it was cut off or decided, comes first.
 func (w *work) makeRoom(ctx context.Context) error {
 	th, err := w.tenant.Store.Thread(ctx, w.d.ThreadID)
 	if err != nil || th.OpenRunID == "" || th.OpenRunID == w.d.RunID {
@@ -516,12 +526,13 @@ func (w *work) makeRoom(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if open.Status == awaken.RunRunning {
-		live, err := w.tenant.Store.Dispatches(ctx, Query{RunID: open.RunID, Statuses: []Status{Queued, Claimed}, Limit: 1})
-		if err != nil {
-			return err
-		}
-		if len(live) > 0 {
+	live, err := w.tenant.Store.Dispatches(ctx, Query{RunID: open.RunID, Statuses: []Status{Queued, Claimed}})
+	if err != nil {
+		return err
+	}
+	for _, d := range live {
+		// One that was cut off will be gone on with; one that waits was decided.
+		if open.Status == awaken.RunRunning || d.AvailableAt <= w.d.UpdatedAt {
 			return fmt.Errorf("thread %s: %w: %s", w.d.ThreadID, awaken.ErrBusy, open.RunID)
 		}
 	}
@@ -575,20 +586,33 @@ func (w *work) ended(ctx context.Context, run *awaken.Run) (Settlement, error) {
 	if w.d.Cancel && run.Termination.Type == awaken.Cancelled {
 		s.Status = Cancelled
 	}
-	items, err := w.tenant.Store.Unread(ctx, run.ThreadID)
+	return s, w.leave(ctx, run)
+}
+
+// leftKey is the dedupe key of dispatches for what was left unread on a thread.
+const leftKey = "awaken.left"
+
+// left reports whether the thread's inbox holds messages.
+func (w *work) left(ctx context.Context) (bool, error) {
+	items, err := w.tenant.Store.Unread(ctx, w.d.ThreadID)
 	if errors.Is(err, awaken.ErrNotFound) {
-		return s, nil
+		return false, nil
 	}
-	left := slices.ContainsFunc(items, func(it awaken.InboxItem) bool { return len(it.Messages) > 0 && it.RunID == "" })
-	if err != nil || !left {
-		return s, err
+	return slices.ContainsFunc(items, func(it awaken.InboxItem) bool { return len(it.Messages) > 0 && it.RunID == "" }), err
+}
+
+// leave queues a run for the messages that a run which is done has not taken in. After
+// an interrupt nothing is, until somebody asks for something again.
+func (w *work) leave(ctx context.Context, run *awaken.Run) error {
+	if left, err := w.left(ctx); !left || err != nil {
+		return err
 	}
-	return s, w.tenant.changed(ctx, run.ThreadID, func(q *Thread) error {
-		if q.Open != nil || slices.ContainsFunc(q.Live, func(d *Dispatch) bool { return d.ID != w.d.ID }) {
-			return nil // it will take them in
+	err := w.tenant.changed(ctx, run.ThreadID, func(q *Thread) error {
+		if q.Open != nil || q.Epoch != w.d.Epoch {
+			return nil
 		}
 		d := w.tenant.spare()
-		d.RunID, d.ThreadID = w.tenant.box.cfg.NewID(), q.ID
+		d.RunID, d.ThreadID, d.DedupeKey = w.tenant.box.cfg.NewID(), q.ID, leftKey
 		d.Request = &awaken.RunRequest{ThreadID: q.ID, RunID: d.RunID, AgentID: run.AgentID, DispatchID: d.ID, Origin: run.Origin, Adapter: run.Adapter}
 		if err := q.enqueue(d); err != nil {
 			return err
@@ -596,6 +620,18 @@ func (w *work) ended(ctx context.Context, run *awaken.Run) (Settlement, error) {
 		q.Runs = append(q.Runs, d.NewRun())
 		return nil
 	})
+	if errors.Is(err, ErrDuplicate) {
+		return nil // one is queued already
+	}
+	return err
+}
+
+// endFor ends the run for good, and says what becomes of the dispatch.
+func (w *work) endFor(ctx context.Context, run *awaken.Run, as Status, t awaken.Termination) (Settlement, error) {
+	if err := w.end(ctx, run, t); err != nil {
+		return Settlement{}, err
+	}
+	return Settlement{Status: as}, w.leave(ctx, run)
 }
 
 // giveUp ends the run of a dispatch that cannot be worked on.
@@ -616,6 +652,10 @@ func (w *work) end(ctx context.Context, run *awaken.Run, t awaken.Termination) e
 				return nil // the error is the one that it was ended with
 			}
 		}
+		return err
+	}
+	// A commit of somebody who had the claim before may be on its way.
+	if _, err := w.tenant.Store.Acquire(ctx, run.ThreadID); err != nil {
 		return err
 	}
 	return w.tenant.changed(ctx, run.ThreadID, func(q *Thread) error {

@@ -140,7 +140,9 @@ func (c *call) answer() error {
 	}
 	if limit := s.cfg.Limits.RequestTime; limit > 0 {
 		control := http.NewResponseController(c.w)
-		_ = control.SetReadDeadline(time.Now().Add(limit)) // a writer of a test may not have one
+		// Later than the time is up, for it ends the request as if the client had gone. (A
+		// writer of a test may have no deadlines.)
+		_ = control.SetReadDeadline(time.Now().Add(2 * limit))
 		if !c.route.stream {
 			_ = control.SetWriteDeadline(time.Now().Add(2 * limit)) // to answer, and for the client to read it
 			var cancel context.CancelFunc

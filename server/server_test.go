@@ -341,8 +341,8 @@ func TestThreads(t *testing.T) {
 	child := g.want(201, "POST", "/v1/threads", fmt.Sprintf(`{"parent_thread_id":%q}`, id))["id"].(string)
 	g.want(400, "POST", "/v1/threads", `{"parent_thread_id":"nobody"}`)
 	g.want(400, "PATCH", "/v1/threads/"+id, fmt.Sprintf(`{"parent_thread_id":%q}`, child))
-	got := g.want(200, "PATCH", "/v1/threads/"+id, `{"title":"New","custom":{"a":1},"resource_id":null}`)
-	got = g.want(200, "PATCH", "/v1/threads/"+id+"/metadata", `{"custom":{"b":2}}`)
+	g.want(200, "PATCH", "/v1/threads/"+id, `{"title":"New","custom":{"a":1},"resource_id":null}`)
+	got := g.want(200, "PATCH", "/v1/threads/"+id+"/metadata", `{"custom":{"b":2}}`)
 	if md := got["metadata"].(map[string]any); md["title"] != "New" || fmt.Sprint(md["custom"]) != "map[a:1 b:2]" || got["resource_id"] != nil {
 		t.Errorf("patched %v", got)
 	}

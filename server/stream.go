@@ -59,14 +59,13 @@ func (c *call) streamRun(threadID, runID string, after awaken.Cursor, frames fra
 	out := sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
 	// The run may be over, or end before it starts and have no events. Its record is
 	// looked at until the first event comes.
-	over, err := c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{RunID: runID, Pause: 500 * time.Millisecond}, frames, func() (bool, error) {
+	err := c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{RunID: runID, First: 500 * time.Millisecond, Pause: c.srv.cfg.Limits.Heartbeat}, frames, func() (over bool, err error) {
 		run, err := c.tenant.Store.LoadRun(ctx, runID)
 		if err != nil || run.Status != awaken.RunDone {
 			return false, err
 		}
 		if run.StartedAt != 0 { // what came between reading the log and the record is there now
-			_, err := c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{RunID: runID, Committed: true}, frames, nil)
-			return true, err
+			return true, c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{RunID: runID, Committed: true}, frames, nil)
 		}
 		fin := &awaken.Entry{Cursor: after, RunID: runID, Time: run.UpdatedAt * 1000, Event: &awaken.RunFinish{ThreadID: threadID, RunID: runID, Identity: run.Info(),
 			Result: &awaken.RunOutput{Status: run.Status, StatusReason: run.StatusReason}, Termination: run.Termination}}
@@ -76,9 +75,6 @@ func (c *call) streamRun(threadID, runID string, after awaken.Cursor, frames fra
 		}
 		return true, out.Take(buf)
 	})
-	if !over && err == nil {
-		_, err = c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{RunID: runID, Pause: c.srv.cfg.Limits.Heartbeat}, frames, nil)
-	}
 	return c.endStream(out, err)
 }
 
@@ -94,24 +90,23 @@ func (c *call) streamThread(threadID string, after awaken.Cursor, frames framing
 	out := sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
 	err := out.Flush() // something may come much later
 	if err == nil {
-		_, err = c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{Pause: c.srv.cfg.Limits.Heartbeat}, frames, nil)
+		err = c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{Pause: c.srv.cfg.Limits.Heartbeat}, frames, nil)
 	}
 	return c.endStream(out, err)
 }
 
-// copyEvents sends entries until the run ends or the client leaves. If idle is set, it is
-// asked whenever there is nothing more, and copyEvents returns after the first entry, for
-// the caller to go on. Over means that there will be no more.
-func (c *call) copyEvents(ctx context.Context, out *sse.Writer, threadID string, after *awaken.Cursor, f eventlog.Follow, frames framing, idle func() (bool, error)) (over bool, err error) {
+// copyEvents sends entries until the run ends or the client leaves. Before the first
+// entry, silent is asked whenever there is nothing, if it is set: whether that is all.
+func (c *call) copyEvents(ctx context.Context, out *sse.Writer, threadID string, after *awaken.Cursor, f eventlog.Follow, frames framing, silent func() (over bool, err error)) error {
 	waited := 0
 	for e, err := range c.tenant.Log.Tail(ctx, threadID, *after, f) {
 		if err != nil {
-			return false, err
+			return err
 		}
 		if e.Event == nil {
-			if idle != nil {
-				if over, err := idle(); over || err != nil {
-					return over, err
+			if silent != nil {
+				if over, err := silent(); over || err != nil {
+					return err
 				}
 			}
 			switch waited++; {
@@ -119,31 +114,25 @@ func (c *call) copyEvents(ctx context.Context, out *sse.Writer, threadID string,
 				err = out.Flush()
 			case out.Idle() >= c.srv.cfg.Limits.Heartbeat:
 				if _, err := c.srv.authenticate(c.r, c.route.access); err != nil {
-					return false, err // its key was revoked
+					return err // its key was revoked
 				}
 				err = out.Heartbeat()
 			}
 			if err != nil {
-				return false, err
+				return err
 			}
 			continue
 		}
 		buf, err := frames(out.Buffer(), &e)
 		if err != nil {
-			return false, err
+			return err
 		}
 		if err := out.Take(buf); err != nil {
-			return false, err
+			return err
 		}
-		*after = e.Cursor
-		if fin, ok := e.Event.(*awaken.RunFinish); ok && f.RunID != "" && fin.Termination.Type != awaken.Suspended {
-			return true, nil
-		}
-		if idle != nil {
-			return false, nil
-		}
+		*after, silent = e.Cursor, nil
 	}
-	return true, nil
+	return nil
 }
 
 // endStream sends what is left. An error that is the client's own needs no words.

@@ -16,9 +16,9 @@ import (
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
-func readDocs(t *testing.T) string {
+func readDocs(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(testenv.ModuleRoot(t), "docs", "cli.md"))
+	data, err := os.ReadFile(filepath.Join(testenv.ModuleRoot(t), "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,9 +27,9 @@ func readDocs(t *testing.T) string {
 
 // The agent files in the documentation work.
 func TestDocs_AgentFiles(t *testing.T) {
-	blocks := regexp.MustCompile("(?s)\n```yaml\n(.*?)\n```").FindAllStringSubmatch(readDocs(t), -1)
-	if len(blocks) < 2 {
-		t.Fatalf("docs/cli.md has %d agent files", len(blocks))
+	blocks := regexp.MustCompile("(?s)\n```yaml\n(.*?)\n```").FindAllStringSubmatch(readDocs(t, "cli.md")+readDocs(t, "getting-started.md"), -1)
+	if len(blocks) < 3 {
+		t.Fatalf("the documentation has %d agent files", len(blocks))
 	}
 	for _, b := range blocks {
 		file, err := specfile.Parse("docs.yaml", []byte(b[1]))
@@ -56,7 +56,7 @@ func TestDocs_AgentFiles(t *testing.T) {
 // The documentation has every command and flag, and the same exit statuses as the
 // help.
 func TestDocs_FlagsAndStatuses(t *testing.T) {
-	docs := readDocs(t)
+	docs := readDocs(t, "cli.md")
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		if cmd.HasParent() && !strings.Contains(docs, "`"+cmd.CommandPath()) {

@@ -4,6 +4,7 @@
 //	awaken run -f agent.yaml "hello"   # an agent of your own
 //	awaken run                         # a conversation
 //	awaken threads                     # the conversations that are kept
+//	awaken serve                       # the server
 //
 // docs/cli.md explains it all.
 package main
@@ -59,7 +60,7 @@ func rootCommand(con *console) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "awaken",
 		Short:         "Run AI agents",
-		Long:          "Awaken runs AI agents: in the terminal, or from your own program.",
+		Long:          "Awaken runs AI agents: in the terminal, behind HTTP, or from your own program.",
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -70,7 +71,7 @@ func rootCommand(con *console) *cobra.Command {
 	root.SetVersionTemplate("awaken {{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version") // without the -v that cobra would add
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(con), threadsCommand(con), backupCommand(con), restoreCommand(con), versionCommand())
+	root.AddCommand(serveCommand(con), runCommand(con), threadsCommand(con), keysCommand(con), configCommand(con), backupCommand(con), restoreCommand(con), versionCommand())
 	return root
 }
 
@@ -87,9 +88,12 @@ func versionCommand() *cobra.Command {
 }
 
 func version() string {
-	v := "(devel)"
+	return fmt.Sprintf("%s %s %s/%s", moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+func moduleVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		v = info.Main.Version
+		return info.Main.Version
 	}
-	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return "(devel)"
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"awaken": main})
+	testscript.Main(m, map[string]func(){"awaken": main, "curl": curlMain})
 }
 
 // TestScript runs the scripts in testdata/script. Beside testscript's own commands
@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 //	signals SIG STATUS TEXT program args...  start it, send SIG once TEXT is on its
 //	                                       stdout; what it printed is in the files
 //	                                       out and err
+//
+// and, for servers, serves, stops, until and finds, which serve_test.go explains, and a small
+// curl.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -38,6 +41,10 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":   exits,
 			"signals": sendSignal,
+			"serves":  startServer,
+			"stops":   stopServer,
+			"until":   until,
+			"finds":   findIn,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -72,15 +79,7 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	program := ""
-	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
-		if p := filepath.Join(dir, args[3]); program == "" {
-			if _, err := os.Stat(p); err == nil {
-				program = p
-			}
-		}
-	}
-	cmd := exec.Command(program, args[4:]...)
+	cmd := exec.Command(programPath(ts, args[3]), args[4:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"), storageEnv+"="+ts.Getenv(storageEnv))
 	out := &watched{text: args[2], seen: make(chan struct{})}
@@ -117,10 +116,19 @@ type watched struct {
 	seen chan struct{}
 
 	once sync.Once
+	mu   sync.Mutex
 	buf  bytes.Buffer
 }
 
+func (w *watched) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.buf.String()
+}
+
 func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	n, err := w.buf.Write(p)
 	if strings.Contains(w.buf.String(), w.text) {
 		w.once.Do(func() { close(w.seen) })

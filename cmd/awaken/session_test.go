@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -247,7 +248,7 @@ func TestAnswer_ThatDoesNotFitIsAskedForAgain(t *testing.T) {
 // Two calls that wait at the same time are asked about one after the other.
 func TestApproval_SeveralCalls(t *testing.T) {
 	p := sit(t, "go", func(cfg *awaken.Config) {
-		cfg.Agents[1].ToolExecutionMode = awaken.ParallelBatchApproval
+		scenarioOf(cfg).ToolExecutionMode = awaken.ParallelBatchApproval
 		cfg.Providers[demo.ProviderID] = llmtest.NewScript(
 			llmtest.Turn{ToolCalls: []llmtest.Call{
 				{Name: "delete_file", Arguments: []byte(`{"path":"/a"}`)}, {Name: "delete_file", Arguments: []byte(`{"path":"/b"}`)}}},
@@ -413,7 +414,7 @@ func TestOutcome(t *testing.T) {
 func TestBlocked(t *testing.T) {
 	p := sit(t, "scenario:tool", func(cfg *awaken.Config) {
 		cfg.Plugins = append(cfg.Plugins, blocker{})
-		cfg.Agents[1].PluginIDs = append(cfg.Agents[1].PluginIDs, "blocker")
+		scenarioOf(cfg).PluginIDs = append(scenarioOf(cfg).PluginIDs, "blocker")
 	})
 	if rest := p.ends(exitBlocked); !strings.Contains(rest, "awaken: blocked: no weather today") {
 		t.Errorf("screen is %q", rest)
@@ -428,4 +429,9 @@ func (blocker) Register(r *awaken.Registrar) error {
 		return awaken.Block("no weather today"), nil
 	})
 	return nil
+}
+
+// scenarioOf returns the agent that the tests talk to.
+func scenarioOf(cfg *awaken.Config) *awaken.AgentSpec {
+	return cfg.Agents[slices.IndexFunc(cfg.Agents, func(a *awaken.AgentSpec) bool { return a.ID == demo.ScenarioAgentID })]
 }

@@ -40,15 +40,20 @@ func storeFile(flag string) string {
 }
 
 // errNoStore says that there is no file yet.
-var errNoStore = errors.New("there is no store yet; awaken run makes one")
+var errNoStore = errors.New("there is no store yet; awaken run and awaken serve make one")
 
 // openStore opens the file that holds the threads. If create, it is made when it is
 // missing, readable for its owner only, and so is the default folder.
 func openStore(ctx context.Context, flag string, create bool) (*sqlite.DB, error) {
-	path := storeFile(flag)
 	if flag == inMemory {
 		return nil, usageError("--store is %s, and nothing is kept there; for a file of that name write ./%s", flag, flag)
 	}
+	return openFile(ctx, storeFile(flag), create, flag == "")
+}
+
+// openFile opens a store. If create, it is made when it is missing, and if folder, so is
+// the folder that it is in.
+func openFile(ctx context.Context, path string, create, folder bool) (*sqlite.DB, error) {
 	st, err := os.Stat(path)
 	switch {
 	case err == nil && st.IsDir():
@@ -59,7 +64,7 @@ func openStore(ctx context.Context, flag string, create bool) (*sqlite.DB, error
 	case !create:
 		return nil, configError("store %s: %w", path, errNoStore)
 	default:
-		if err := createStore(flag, path); err != nil {
+		if err := createStore(path, folder); err != nil {
 			return nil, configError("store %w", err)
 		}
 	}
@@ -72,8 +77,8 @@ func openStore(ctx context.Context, flag string, create bool) (*sqlite.DB, error
 
 // createStore makes an empty file: SQLite takes it for a database, and gives the files
 // that it puts beside it the same mode.
-func createStore(flag, path string) error {
-	if flag == "" {
+func createStore(path string, folder bool) error {
+	if folder {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}

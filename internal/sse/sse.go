@@ -3,11 +3,13 @@ package sse
 
 import (
 	"net/http"
+	"sync"
 	"time"
 )
 
 // Writer writes frames to one client. Frames are collected until Flush; a client that
-// does not take what is flushed in time is cut off by the error that Flush returns.
+// does not take what is flushed is cut off by the error that Flush returns. It has the
+// timeout for every 64 KiB, so that a large frame does not count as a stalled client.
 type Writer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -28,8 +30,16 @@ func Start(w http.ResponseWriter, timeout time.Duration) *Writer {
 	return &Writer{w: w, control: http.NewResponseController(w), timeout: timeout, max: 16 << 10, last: time.Now()}
 }
 
+// buffers are those that no writer collects frames in. One that waits has none.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
+
 // Buffer returns where the next frame is to be appended, for Take. It saves a copy.
-func (s *Writer) Buffer() []byte { return s.buf }
+func (s *Writer) Buffer() []byte {
+	if s.buf == nil {
+		s.buf = *buffers.Get().(*[]byte)
+	}
+	return s.buf
+}
 
 // Take takes back what Buffer gave, with frames appended to it.
 func (s *Writer) Take(buf []byte) error {
@@ -42,7 +52,7 @@ func (s *Writer) Take(buf []byte) error {
 
 // Frame adds a frame. Id and event may be empty; data must not hold a line break.
 func (s *Writer) Frame(id, event string, data []byte) error {
-	return s.Take(AppendFrame(s.buf, id, event, data))
+	return s.Take(AppendFrame(s.Buffer(), id, event, data))
 }
 
 // AppendFrame appends a frame to buf.
@@ -67,12 +77,21 @@ func (s *Writer) Flush() error {
 		return err
 	}
 	if len(s.buf) > 0 {
-		if _, err := s.w.Write(s.buf); err != nil {
-			return err
+		for rest := s.buf; len(rest) > 0; {
+			piece := rest[:min(len(rest), 4*s.max)]
+			if _, err := s.w.Write(piece); err != nil {
+				return err
+			}
+			if rest = rest[len(piece):]; len(rest) > 0 { // it is taking what it is given
+				if err := s.control.SetWriteDeadline(time.Now().Add(s.timeout)); err != nil {
+					return err
+				}
+			}
 		}
-		if s.buf = s.buf[:0]; cap(s.buf) > 4*s.max {
-			s.buf = nil
+		if buf := s.buf[:0]; cap(buf) <= 4*s.max {
+			buffers.Put(&buf)
 		}
+		s.buf = nil
 	}
 	return s.control.Flush()
 }
@@ -82,6 +101,6 @@ func (s *Writer) Idle() time.Duration { return time.Since(s.last) }
 
 // Heartbeat sends a comment, which readers ignore.
 func (s *Writer) Heartbeat() error {
-	s.buf = append(s.buf, ": heartbeat\n\n"...)
+	s.buf = append(s.Buffer(), ": heartbeat\n\n"...)
 	return s.Flush()
 }

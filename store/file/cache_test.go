@@ -46,7 +46,9 @@ type pair struct {
 	n      int
 }
 
-var opts = [2]*file.Options{{NoCopies: true}, {Cache: 3000, Files: 2}}
+var opts = [2]*file.Options{{NoCopies: true, Now: noon}, {Cache: 3000, Files: 2, Now: noon}}
+
+func noon() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 
 func newPair(t *testing.T, rt *rapid.T) *pair {
 	p := &pair{t: t, owners: map[string]*owner{}, ids: []string{"a", "b", "c", "d", "e"}}

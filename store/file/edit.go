@@ -96,7 +96,7 @@ func (s *Store) prepare(t *awaken.Thread) (*thread, *record, error) {
 		return nil, nil, err
 	}
 	s.clock++
-	now := time.Now().UnixMilli()
+	now := s.opts.Now().UnixMilli()
 	md := &awaken.ThreadMetadata{CreatedAt: now, UpdatedAt: now, Title: t.Metadata.Title, Custom: maps.Clone(t.Metadata.Custom)}
 	first := &record{summary: summary{Op: opFork, Clock: s.clock, Fence: s.floor, Parent: t.ParentThreadID, Resource: t.ResourceID, Metadata: md}}
 	n := newThread(t.ID)
@@ -156,7 +156,7 @@ func (s *Store) UpdateThread(_ context.Context, id string, fn func(t *awaken.Thr
 		return nil, err
 	}
 	md := &awaken.ThreadMetadata{Title: c.Metadata.Title, Custom: maps.Clone(c.Metadata.Custom)}
-	if err := s.append(t, &record{summary: summary{Op: opMetadata, Clock: clock, Time: time.Now().UnixMilli(), Parent: c.ParentThreadID, Resource: c.ResourceID, Metadata: md}}); err != nil {
+	if err := s.append(t, &record{summary: summary{Op: opMetadata, Clock: clock, Time: s.opts.Now().UnixMilli(), Parent: c.ParentThreadID, Resource: c.ResourceID, Metadata: md}}); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()

@@ -90,7 +90,8 @@ type Options struct {
 	// Logger hears about torn journals that were cut and copies that could not be
 	// written. Nil discards.
 	Logger *slog.Logger
-	// Now is the clock of profile entries; default time.Now.
+	// Now is the clock of profile entries and of what people attach to threads; default
+	// time.Now.
 	Now func() time.Time
 }
 

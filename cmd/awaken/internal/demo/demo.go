@@ -22,38 +22,75 @@ const (
 
 // Config returns everything the demo agents need, for the caller to add to.
 func Config() awaken.Config {
-	return awaken.Config{
-		Agents:    Agents(),
-		Models:    []awaken.ModelSpec{Model()},
-		Providers: map[string]llm.Model{ProviderID: llmtest.Demo()},
-		Tools:     Tools(),
-		Plugins:   []awaken.Plugin{Plugin()},
-	}
+	cfg := Minimal()
+	cfg.Agents = Agents()
+	cfg.Tools = Tools()
+	cfg.Plugins = []awaken.Plugin{Plugin()}
+	return cfg
 }
 
-// Agents returns the demo agents: the default one and the scenario agent.
-func Agents() []*awaken.AgentSpec {
-	return []*awaken.AgentSpec{
-		{
-			ID:           awaken.DefaultAgentID,
-			Description:  "Answers with the scripted model and has the demo tools.",
-			ModelID:      ModelID,
-			SystemPrompt: "You are a helpful assistant.",
-			MaxRounds:    3,
-			PluginIDs:    []string{PluginID},
-		},
-		{
-			ID:           ScenarioAgentID,
-			Description:  "Shows one thing for each scenario: word of a message.",
-			ModelID:      ModelID,
-			SystemPrompt: "You are the " + llmtest.ScenarioMarker + ". Do what the scenario: word of the message says.",
-			MaxRounds:    8,
-			PluginIDs:    []string{PluginID},
-		},
+// Minimal returns the default agent alone, without tools.
+func Minimal() awaken.Config {
+	return awaken.Config{
+		Agents:    []*awaken.AgentSpec{agent(awaken.DefaultAgentID, 3, "Answers with the scripted model.", "You are a helpful assistant.")},
+		Models:    []awaken.ModelSpec{Model()},
+		Providers: map[string]llm.Model{ProviderID: llmtest.Demo()},
 	}
 }
 
 // Model returns the model of the demo agents.
 func Model() awaken.ModelSpec {
 	return awaken.ModelSpec{ID: ModelID, ProviderID: ProviderID, UpstreamModel: "deepseek-chat"}
+}
+
+func agent(id string, maxRounds int, description, prompt string) *awaken.AgentSpec {
+	return &awaken.AgentSpec{ID: id, Description: description, ModelID: ModelID, SystemPrompt: prompt, MaxRounds: maxRounds}
+}
+
+// Agents returns the demo agents. All but those for one tool or none have all the tools.
+// Some are named after a plugin that is not there yet, and do without it.
+func Agents() []*awaken.AgentSpec {
+	only := func(a *awaken.AgentSpec, tools ...string) *awaken.AgentSpec {
+		a.AllowedTools = append([]string{}, tools...)
+		return a
+	}
+	within := func(a *awaken.AgentSpec, tokens int) *awaken.AgentSpec {
+		p := awaken.DefaultContextPolicy()
+		p.MaxContextTokens, p.MaxOutputTokens, p.AutocompactThreshold = tokens, tokens/4, new(tokens/2)
+		a.ContextPolicy = &p
+		return a
+	}
+	budget := agent("budget", 3, "Stops after 50,000 tokens, a minute or three errors.", "You are a frugal assistant.")
+	budget.StopConditions = []awaken.StopCondition{{Type: "token_budget", Limit: 50_000}, {Type: "timeout", Limit: 60}, {Type: "consecutive_errors", Limit: 3}}
+	agents := []*awaken.AgentSpec{
+		agent(awaken.DefaultAgentID, 3, "Answers with the scripted model and has the demo tools.", "You are a helpful assistant."),
+		agent("limited", 1, "Asks its model once.", "You are a helpful assistant with little time."),
+		agent("permission", 8, "Asks before it uses a tool.", "You are a careful assistant."),
+		agent("travel", 3, "Plans trips.", "You are a travel planner. Keep the list of trips up to date with your tools."),
+		agent("research", 3, "Researches a question and writes a report.", "You are a research assistant. Collect resources, then write a report."),
+		agent("stopper", 1, "Stops after one round.", "You are a helpful assistant."),
+		agent("thinking", 1, "Thinks before it answers.", "You are a thoughtful assistant."),
+		agent("skills", 8, "Uses skills.", "You are a helpful assistant with skills."),
+		agent("a2a", 8, "Talks to other agents.", "You are a helpful assistant that works with other agents."),
+		agent("phases", 2, "Shows the phases of a run.", "You are a helpful assistant."),
+		agent("genui", 2, "Shows its answers as pictures.", "You are a helpful assistant that shows what it says."),
+		only(agent("a2ui", 8, "Draws user interfaces with A2UI.", "You draw user interfaces."), "render_a2ui"),
+		only(agent("json-render", 4, "Draws user interfaces from JSON with a tool.", "You draw user interfaces with render_json_ui."), "render_json_ui"),
+		only(agent("openui", 4, "Draws user interfaces with OpenUI and a tool.", "You draw user interfaces with render_openui_ui."), "render_openui_ui"),
+		only(agent("json-render-ui", 1, "Answers with JSON that draws a user interface.", "You answer with JSON that draws a user interface.")),
+		only(agent("openui-ui", 1, "Answers with a user interface in OpenUI Lang.", "You answer with a user interface, written in OpenUI Lang.")),
+		agent("profile", 3, "Remembers who it talks to.", "You are a helpful assistant that remembers people."),
+		within(agent("creative", 3, "Writes freely.", "You are a creative writer."), 100_000),
+		within(agent("compact", 3, "Keeps its conversations short.", "You are a terse assistant."), 8_000),
+		budget,
+		agent("config-assistant", 6, "Helps with the configuration.", "You help people to configure agents."),
+		agent(ScenarioAgentID, 8, "Shows one thing for each scenario: word of a message.",
+			"You are the "+llmtest.ScenarioMarker+". Do what the scenario: word of the message says."),
+	}
+	for _, a := range agents {
+		if a.AllowedTools == nil {
+			a.PluginIDs = []string{PluginID}
+		}
+	}
+	return agents
 }

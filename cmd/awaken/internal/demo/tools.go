@@ -14,7 +14,7 @@ import (
 
 // Tools returns the demo tools that need no plugin. [Plugin] has the others.
 func Tools() []awaken.Tool {
-	return []awaken.Tool{
+	return append(showTools(),
 		awaken.NewTool(awaken.ToolSpec{ID: "get_weather", Description: "Tells the weather at a place.", Effect: awaken.ReadOnly}, getWeather),
 		awaken.NewTool(awaken.ToolSpec{ID: "get_stock_price", Description: "Tells the price of a share.", Effect: awaken.ReadOnly}, getStockPrice),
 		awaken.NewTool(awaken.ToolSpec{ID: "serverInfo", Description: "Tells what this program is.", Effect: awaken.ReadOnly}, serverInfo),
@@ -39,7 +39,7 @@ func Tools() []awaken.Tool {
 			Parameters: json.RawMessage(`{"type":"object","properties":{` +
 				`"color":{"type":"string","description":"a CSS colour"}},` +
 				`"required":["color"],"additionalProperties":false}`)}),
-	}
+	)
 }
 
 type nothing struct{}

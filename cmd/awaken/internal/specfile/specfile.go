@@ -97,7 +97,7 @@ func parse(name string, data []byte) (*node, error) {
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, errors.New("is empty")
+		return nil, errEmpty
 	}
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json":

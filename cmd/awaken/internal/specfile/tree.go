@@ -15,6 +15,7 @@ const (
 )
 
 var (
+	errEmpty    = errors.New("is empty")
 	errTooLarge = errors.New("holds too much, counting what its aliases stand for")
 	errTooDeep  = fmt.Errorf("is nested deeper than %d levels", maxDepth)
 )

@@ -20,7 +20,7 @@ func parseYAML(data []byte) (*node, error) {
 	var doc yaml.Node
 	if err := dec.Decode(&doc); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, errors.New("is empty")
+			return nil, errEmpty
 		}
 		return nil, yamlError(err)
 	}

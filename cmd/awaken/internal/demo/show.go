@@ -1,0 +1,197 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+)
+
+// The tools of this file do nothing but take what they are given: a page beside the
+// conversation shows it. What they are given is in the call, and in the answer.
+
+func showTools() []awaken.Tool {
+	return []awaken.Tool{
+		// Trips, for the agent travel.
+		awaken.NewTool(awaken.ToolSpec{ID: "add_trips", Description: "Adds trips to the list.", Effect: awaken.ReadOnly}, takeTrips),
+		awaken.NewTool(awaken.ToolSpec{ID: "update_trips", Description: "Changes trips of the list.", Effect: awaken.ReadOnly}, takeTrips),
+		awaken.NewTool(awaken.ToolSpec{ID: "delete_trips", Description: "Removes trips from the list.", Effect: awaken.ReadOnly}, dropTrips),
+		awaken.NewTool(awaken.ToolSpec{ID: "select_trip", Description: "Shows one trip of the list.", Effect: awaken.ReadOnly}, selectTrip),
+		awaken.NewTool(awaken.ToolSpec{ID: "search_for_places", Description: "Finds places.", Effect: awaken.ReadOnly}, findPlaces),
+
+		// A report, for the agent research.
+		awaken.NewTool(awaken.ToolSpec{ID: "search", Description: "Finds resources about something.", Effect: awaken.ReadOnly}, findResources),
+		awaken.NewTool(awaken.ToolSpec{ID: "extract_resources", Description: "Keeps resources for the report.", Effect: awaken.ReadOnly}, keepResources),
+		awaken.NewTool(awaken.ToolSpec{ID: "delete_resources", Description: "Removes resources from the report.", Effect: awaken.ReadOnly}, keepResources),
+		awaken.NewTool(awaken.ToolSpec{ID: "set_research_question", Description: "Sets the question of the report.", Effect: awaken.ReadOnly}, setQuestion),
+		awaken.NewTool(awaken.ToolSpec{ID: "write_report", Description: "Replaces the text of the report.", Effect: awaken.ReadOnly}, writeReport),
+
+		// User interfaces, for the agents a2ui, json-render and openui.
+		awaken.NewTool(awaken.ToolSpec{ID: "render_a2ui", Description: "Shows a user interface that is described in A2UI messages.", Effect: awaken.ReadOnly}, renderA2UI),
+		awaken.NewTool(awaken.ToolSpec{ID: "render_json_ui", Description: "Shows a user interface that is described in JSON.", Effect: awaken.ReadOnly}, renderJSON),
+		awaken.NewTool(awaken.ToolSpec{ID: "render_openui_ui", Description: "Shows a user interface that is written in OpenUI.", Effect: awaken.ReadOnly}, renderOpenUI),
+	}
+}
+
+// taken says that a tool has done what it was asked.
+func taken(n int) map[string]any { return map[string]any{"status": "ok", "count": n} }
+
+type trips struct {
+	Trips []json.RawMessage `json:"trips" jsonschema:"the trips"`
+}
+
+func takeTrips(_ context.Context, _ *awaken.ToolCall, in trips) (map[string]any, error) {
+	return taken(len(in.Trips)), nil
+}
+
+type tripIDs struct {
+	IDs     []string `json:"trip_ids,omitempty" jsonschema:"ids of the trips"`
+	IDsToo  []string `json:"ids,omitempty" jsonschema:"the same as trip_ids"`
+	OnlyOne string   `json:"id,omitempty" jsonschema:"or one of them"`
+}
+
+func dropTrips(_ context.Context, _ *awaken.ToolCall, in tripIDs) (map[string]any, error) {
+	n := len(in.IDs) + len(in.IDsToo)
+	if in.OnlyOne != "" {
+		n++
+	}
+	return taken(n), nil
+}
+
+type tripID struct {
+	ID string `json:"trip_id,omitempty" jsonschema:"id of the trip"`
+	As string `json:"id,omitempty" jsonschema:"the same as trip_id"`
+}
+
+func selectTrip(_ context.Context, _ *awaken.ToolCall, in tripID) (map[string]any, error) {
+	if in.ID == "" {
+		in.ID = in.As
+	}
+	if in.ID == "" {
+		return nil, errors.New("trip_id is empty")
+	}
+	return map[string]any{"status": "ok", "selected": in.ID}, nil
+}
+
+type query struct {
+	Query   string   `json:"query,omitempty" jsonschema:"what to look for"`
+	Queries []string `json:"queries,omitempty" jsonschema:"or several things"`
+}
+
+func (q query) all() ([]string, error) {
+	all := q.Queries
+	if strings.TrimSpace(q.Query) != "" {
+		all = append([]string{q.Query}, all...)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("query is empty")
+	}
+	return all, nil
+}
+
+type place struct {
+	Name   string  `json:"name"`
+	Rating float64 `json:"rating"`
+}
+
+func findPlaces(_ context.Context, _ *awaken.ToolCall, q query) (map[string][]place, error) {
+	all, err := q.all()
+	if err != nil {
+		return nil, err
+	}
+	out := []place{}
+	for _, s := range all {
+		out = append(out, place{"The best of " + s, 4.8}, place{"Another of " + s, 4.2})
+	}
+	return map[string][]place{"places": out}, nil
+}
+
+type resource struct {
+	URL   string `json:"url"`
+	Title string `json:"title,omitempty"`
+}
+
+func findResources(_ context.Context, _ *awaken.ToolCall, q query) (map[string][]resource, error) {
+	all, err := q.all()
+	if err != nil {
+		return nil, err
+	}
+	out := []resource{}
+	for i, s := range all {
+		out = append(out, resource{fmt.Sprintf("https://example.com/%d", i+1), "About " + s})
+	}
+	return map[string][]resource{"resources": out}, nil
+}
+
+type resources struct {
+	Resources []json.RawMessage `json:"resources,omitempty" jsonschema:"the resources"`
+	URLs      []string          `json:"urls,omitempty" jsonschema:"or only where they are"`
+}
+
+func keepResources(_ context.Context, _ *awaken.ToolCall, in resources) (map[string]any, error) {
+	return taken(len(in.Resources) + len(in.URLs)), nil
+}
+
+type question struct {
+	Question         string `json:"question,omitempty" jsonschema:"the question"`
+	ResearchQuestion string `json:"research_question,omitempty" jsonschema:"the same as question"`
+}
+
+func setQuestion(_ context.Context, _ *awaken.ToolCall, in question) (map[string]any, error) {
+	if in.Question == "" {
+		in.Question = in.ResearchQuestion
+	}
+	return map[string]any{"status": "ok", "question": in.Question}, nil
+}
+
+type report struct {
+	Report string `json:"report" jsonschema:"the text, in Markdown"`
+}
+
+func writeReport(_ context.Context, _ *awaken.ToolCall, in report) (map[string]any, error) {
+	return map[string]any{"status": "ok", "characters": len([]rune(in.Report))}, nil
+}
+
+type a2ui struct {
+	Messages []json.RawMessage `json:"messages" jsonschema:"A2UI messages"`
+}
+
+func renderA2UI(_ context.Context, _ *awaken.ToolCall, in a2ui) (map[string]any, error) {
+	if len(in.Messages) == 0 {
+		return nil, errors.New("messages is empty")
+	}
+	return map[string]any{"rendered": true, "messages": len(in.Messages)}, nil
+}
+
+type jsonUI struct {
+	Spec json.RawMessage `json:"spec,omitempty" jsonschema:"the user interface"`
+	UI   json.RawMessage `json:"ui,omitempty" jsonschema:"the same as spec"`
+}
+
+func renderJSON(_ context.Context, _ *awaken.ToolCall, in jsonUI) (map[string]json.RawMessage, error) {
+	if in.Spec == nil {
+		in.Spec = in.UI
+	}
+	if in.Spec == nil {
+		return nil, errors.New("spec is empty")
+	}
+	return map[string]json.RawMessage{"spec": in.Spec}, nil
+}
+
+type openUI struct {
+	Code   string `json:"code,omitempty" jsonschema:"the user interface"`
+	Source string `json:"source,omitempty" jsonschema:"the same as code"`
+}
+
+func renderOpenUI(_ context.Context, _ *awaken.ToolCall, in openUI) (map[string]string, error) {
+	if in.Code == "" {
+		in.Code = in.Source
+	}
+	if in.Code == "" {
+		return nil, errors.New("code is empty")
+	}
+	return map[string]string{"code": in.Code}, nil
+}

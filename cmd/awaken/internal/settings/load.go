@@ -1,0 +1,184 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
+)
+
+// DefaultFile is read if it is there and no other file is named.
+const DefaultFile = "awaken.yaml"
+
+// Sources are where settings come from.
+type Sources struct {
+	File  string            // "" is the one in $AWAKEN_CONFIG, or DefaultFile if it is there
+	Env   []string          // as os.Environ returns it
+	Flags map[string]string // those that were given, by name
+}
+
+// Load reads all settings. It returns them even if there are mistakes, which it reports
+// all at once, each with where it is.
+func Load(src Sources) (*Settings, error) {
+	s := Defaults()
+	env := map[string]string{}
+	for _, kv := range src.Env {
+		if k, v, ok := strings.Cut(kv, "="); ok && v != "" {
+			env[k] = v
+		}
+	}
+	errs := s.readFile(src.File, env["AWAKEN_CONFIG"])
+	for _, v := range s.values {
+		if text, ok := env[v.Env]; ok {
+			errs = append(errs, v.from(v.Env, text))
+		}
+		if text, ok := src.Flags[v.Flag]; ok && v.Flag != "" {
+			errs = append(errs, v.from("--"+v.Flag, text))
+		}
+	}
+	if m := s.Mailbox; m.Renew >= m.Lease {
+		errs = append(errs, fmt.Errorf("mailbox.lease_renewal_interval is %s, want less than mailbox.lease_ms, which is %d", m.Renew, m.Lease.Milliseconds()))
+	}
+	return s, errors.Join(errs...)
+}
+
+// CheckProvider says whether there is a model for the default agent.
+func (s *Settings) CheckProvider() error {
+	for _, v := range s.values {
+		if strings.HasPrefix(v.Name, "openai.") && v.Source != "default" {
+			return fmt.Errorf("%s: %s is set, and there is no OpenAI adapter yet: take it away, and a scripted model answers", v.Source, v.Name)
+		}
+	}
+	return nil
+}
+
+// from sets v to what a variable or a flag says.
+func (v *Value) from(source, text string) error {
+	if err := v.set(text); err != nil {
+		return mistake(source, v, text, err)
+	}
+	v.Source = source
+	return nil
+}
+
+// mistake says that the value that is called name is not what is wanted.
+func mistake(name string, v *Value, text string, want error) error {
+	text = quoted(text)
+	if v.Secret() {
+		text = "***"
+	}
+	return fmt.Errorf("%s is %s, %w", name, text, want)
+}
+
+// readFile reads the file that is named, or the default one.
+func (s *Settings) readFile(name, fromEnv string) (errs []error) {
+	optional := false
+	if name == "" {
+		name = fromEnv
+	}
+	if name == "" {
+		name, optional = DefaultFile, true
+	}
+	data, err := os.ReadFile(name)
+	if optional && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return []error{err}
+	}
+	fields, err := specfile.Fields(name, data)
+	if err != nil {
+		return []error{err}
+	}
+	for _, f := range fields {
+		v := s.find(f.Path)
+		if v == nil {
+			errs = append(errs, fmt.Errorf("%s:%d: %s is not a setting; did you mean %s?", name, f.Line, f.Path, s.nearest(f.Path)))
+			continue
+		}
+		if err := v.setJSON(f.Value); err != nil {
+			errs = append(errs, fmt.Errorf("%s:%d: %w", name, f.Line, mistake(v.Name, v, strings.Trim(string(f.Value), `"`), err)))
+			continue
+		}
+		v.Source = fmt.Sprintf("%s:%d", name, f.Line)
+	}
+	return errs
+}
+
+func (s *Settings) find(name string) *Value {
+	for _, v := range s.values {
+		if v.Name == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// nearest returns the name that is most like the one that was written.
+func (s *Settings) nearest(name string) string {
+	best, least := "", -1
+	_, last, _ := cutLast(name)
+	for _, v := range s.values {
+		d := distance(name, v.Name)
+		if _, l, _ := cutLast(v.Name); l == last {
+			d = min(d, 2) // the right name in the wrong place
+		}
+		if least < 0 || d < least {
+			best, least = v.Name, d
+		}
+	}
+	return best
+}
+
+func cutLast(name string) (before, after string, ok bool) {
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		return name[:i], name[i+1:], true
+	}
+	return "", name, false
+}
+
+// Strangers returns the variables of the environment that look like settings and are
+// none, each with the one that was perhaps meant.
+func (s *Settings) Strangers(environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if !strings.HasPrefix(name, "AWAKEN_") || name == "AWAKEN_CONFIG" || strings.HasPrefix(name, "AWAKEN_TEST_") {
+			continue
+		}
+		best, least := "", 4 // others may have variables of their own
+		for _, v := range s.values {
+			if d := distance(name, v.Env); d < least {
+				best, least = v.Env, d
+			}
+		}
+		if least > 0 && best != "" {
+			out = append(out, fmt.Sprintf("%s is not a setting; did you mean %s?", name, best))
+		}
+	}
+	return out
+}
+
+// distance is how many letters have to be changed, added or left out to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

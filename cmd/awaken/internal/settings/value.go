@@ -1,0 +1,282 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Value is one setting.
+type Value struct {
+	Name   string // in the file
+	Env    string // in the environment
+	Flag   string // on the command line; "" if it has none
+	Doc    string
+	Unused string // why it has no effect yet
+	Source string // where the value came from
+
+	to    any                  // the field
+	check func(v *Value) error // says what is wanted instead
+}
+
+// Values returns all settings, in the order of the table.
+func (s *Settings) Values() []*Value { return s.values }
+
+// Secret reports whether the value must not be shown.
+func (v *Value) Secret() bool { _, ok := v.to.(*awaken.Secret); return ok }
+
+// String is the value as it would be in a file, or *** if it is a secret.
+func (v *Value) String() string {
+	switch p := v.to.(type) {
+	case *string:
+		return quoted(*p)
+	case *[]string:
+		return "[" + strings.Join(*p, ", ") + "]"
+	case *awaken.Secret:
+		if p.IsZero() {
+			return `""`
+		}
+		return "***"
+	case *time.Duration:
+		if u := v.unit(); u != 0 {
+			return strconv.FormatInt(int64(*p/u), 10)
+		}
+		return p.String()
+	case *int:
+		return strconv.Itoa(*p)
+	case *float64:
+		return strconv.FormatFloat(*p, 'g', -1, 64)
+	case *bool:
+		return strconv.FormatBool(*p)
+	}
+	return ""
+}
+
+// quoted is a text as YAML would have it, quoted only where it must be.
+func quoted(s string) string {
+	if s == "" || strings.TrimSpace(s) != s || strings.ContainsAny(s, "\n\t\"'#{}[]&*!|>%@`") || strings.Contains(s, ": ") {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// unit is what a number of the value counts, 0 if it is not a time or has its unit in it.
+func (v *Value) unit() time.Duration {
+	if _, ok := v.to.(*time.Duration); !ok {
+		return 0
+	}
+	for suffix, u := range map[string]time.Duration{"_ms": time.Millisecond, "_secs": time.Second, "_days": day} {
+		if strings.HasSuffix(v.Name, suffix) {
+			return u
+		}
+	}
+	return 0
+}
+
+// set sets the value to what a text says.
+func (v *Value) set(text string) error {
+	switch p := v.to.(type) {
+	case *string:
+		*p = text
+	case *awaken.Secret:
+		*p = awaken.NewSecret(text)
+	case *[]string:
+		*p = split(text)
+	case *bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return errors.New("want true or false")
+		}
+		*p = b
+	case *int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return errors.New("want a whole number")
+		}
+		*p = n
+	case *float64:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || f < 0 || math.IsInf(f, 0) || math.IsNaN(f) {
+			return errors.New("want a number, 0 or more")
+		}
+		*p = f
+	case *time.Duration:
+		if u := v.unit(); u != 0 {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil || n > int64(math.MaxInt64/u) || n < 0 {
+				return errors.New("want a whole number, 0 or more")
+			}
+			*p = time.Duration(n) * u
+			break
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return errors.New("want a time such as 10s or 5m")
+		}
+		*p = d
+	}
+	if v.check != nil {
+		return v.check(v)
+	}
+	return nil
+}
+
+// setJSON sets the value to what a file says. The kind of JSON has to be the right one.
+func (v *Value) setJSON(raw json.RawMessage) error {
+	var text string
+	isText := json.Unmarshal(raw, &text) == nil
+	switch p := v.to.(type) {
+	case *[]string:
+		var list []string
+		if json.Unmarshal(raw, &list) != nil {
+			return errors.New("want a list of texts")
+		}
+		*p = list
+		return nil
+	case *string, *awaken.Secret:
+		if !isText {
+			return errors.New("want a text; put it in quotes")
+		}
+	case *time.Duration:
+		if isText == (v.unit() != 0) {
+			return v.set("not a time")
+		}
+	default:
+		if isText {
+			return v.set("not a number")
+		}
+	}
+	if !isText {
+		text = string(raw)
+	}
+	return v.set(text)
+}
+
+func split(text string) []string {
+	var out []string
+	for s := range strings.SplitSeq(text, ",") {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// What values may be.
+
+func (v *Value) number() int64 {
+	switch p := v.to.(type) {
+	case *int:
+		return int64(*p)
+	case *time.Duration:
+		return int64(*p / max(v.unit(), 1))
+	}
+	return 0
+}
+
+func (v *Value) text() string {
+	switch p := v.to.(type) {
+	case *string:
+		return *p
+	case *awaken.Secret:
+		return p.Expose()
+	}
+	return ""
+}
+
+func atLeast(n int64) func(*Value) error {
+	return func(v *Value) error {
+		if v.number() < n {
+			return fmt.Errorf("want %d or more", n)
+		}
+		return nil
+	}
+}
+
+// limit is a number from 1 on, or -1 for none.
+func limit(v *Value) error {
+	if n := v.number(); n < -1 || n == 0 {
+		return errors.New("want 1 or more, or -1 for no limit")
+	}
+	return nil
+}
+
+func aTime(v *Value) error {
+	if v.number() <= 0 {
+		return errors.New("want more than 0")
+	}
+	return nil
+}
+
+func oneOf(words ...string) func(*Value) error {
+	return func(v *Value) error {
+		p := v.to.(*string)
+		for _, w := range words {
+			if strings.EqualFold(*p, w) {
+				*p = w
+				return nil
+			}
+		}
+		return fmt.Errorf("want %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
+	}
+}
+
+func isAddress(v *Value) error {
+	_, port, err := net.SplitHostPort(v.text())
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return errors.New("want host:port, such as 127.0.0.1:3000")
+	}
+	return nil
+}
+
+func notEmpty(v *Value) error {
+	if strings.TrimSpace(v.text()) == "" {
+		return errors.New("want a name")
+	}
+	return nil
+}
+
+func isKey(v *Value) error {
+	if s := v.text(); len(s) < 8 || strings.ContainsAny(s, " \t\r\n") {
+		return errors.New("want 8 characters or more, and no blanks")
+	}
+	return nil
+}
+
+func isPostgres(v *Value) error {
+	if s := v.text(); !strings.HasPrefix(s, "postgres://") && !strings.HasPrefix(s, "postgresql://") {
+		return errors.New("want postgres://user:password@host/database")
+	}
+	return nil
+}
+
+func isEffort(v *Value) error {
+	if _, err := ParseEffort(v.text()); err != nil {
+		return errors.New("want none, low, medium, high, max or a number of tokens above 0")
+	}
+	return nil
+}
+
+// ParseEffort reads how much a model is to think.
+func ParseEffort(text string) (e llm.Effort, err error) {
+	if n, err := strconv.Atoi(text); err == nil {
+		return e, e.UnmarshalJSON(fmt.Appendf(nil, `{"budget":%d}`, n))
+	}
+	return e, e.UnmarshalJSON(strconv.AppendQuote(nil, text))
+}
+
+// envName is the variable of a setting that has no other.
+func envName(name string) string {
+	return "AWAKEN_" + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
+}

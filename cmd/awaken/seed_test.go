@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/internal/testenv"
+	"github.com/awaken-go/awaken/server"
+)
+
+// hosted is a server in this process.
+type hosted struct {
+	t   *testing.T
+	url string
+	key string // the admin key
+}
+
+// host starts a server on a free port, with an empty store, until the test ends.
+func host(t *testing.T, change func(s *settings.Settings)) *hosted {
+	t.Helper()
+	s := settings.Defaults()
+	s.Server.Address, s.StorageDir = "127.0.0.1:0", t.TempDir()
+	s.Log.Level = "warn"
+	change(s)
+	out := &watched{text: "Ctrl-C stops", seen: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	var done sync.WaitGroup
+	done.Go(func() { ended <- serve(ctx, &console{in: strings.NewReader(""), out: out, err: io.Discard}, s) })
+	t.Cleanup(func() {
+		cancel()
+		done.Wait()
+	})
+	select {
+	case <-out.seen:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	h := &hosted{t: t, url: listening.FindStringSubmatch(out.String())[1]}
+	if m := adminKey.FindStringSubmatch(out.String()); m != nil {
+		h.key = m[1]
+	}
+	return h
+}
+
+// run runs an agent over HTTP and returns how it came out.
+func (h *hosted) run(agent, text string) (response string, termination awaken.Termination, status awaken.RunStatus) {
+	h.t.Helper()
+	body, _ := json.Marshal(map[string]any{"agent_id": agent, "messages": []any{map[string]string{"role": "user", "content": text}}})
+	var out strings.Builder
+	code, err := curl(h.t.Context(), []string{"-H", "Content-Type: application/json", "-H", "Accept: application/json", "-d", string(body), h.url + "/v1/runs"}, &out)
+	if err != nil || code != 200 {
+		h.t.Fatalf("%s: %d %v %s", agent, code, err, out.String())
+	}
+	var res struct {
+		Response    string
+		Termination awaken.Termination
+		Status      awaken.RunStatus
+	}
+	if err := json.Unmarshal([]byte(out.String()), &res); err != nil {
+		h.t.Fatal(err)
+	}
+	return res.Response, res.Termination, res.Status
+}
+
+// The demo profile has all its agents with their limits, all its tools, and every agent
+// answers.
+func TestSeed_Demo(t *testing.T) {
+	s := settings.Defaults()
+	s.SeedProfile = "demo"
+	cfg, err := seed(&console{}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := map[string]int{"default": 3, "limited": 1, "permission": 8, "travel": 3, "research": 3, "stopper": 1, "thinking": 1, "skills": 8, "a2a": 8,
+		"phases": 2, "genui": 2, "a2ui": 8, "json-render": 4, "openui": 4, "json-render-ui": 1, "openui-ui": 1, "profile": 3, "creative": 3, "compact": 3,
+		"budget": 3, "config-assistant": 6, "scenario": 8}
+	if len(cfg.Agents) != len(rounds) {
+		t.Errorf("%d agents, want %d", len(cfg.Agents), len(rounds))
+	}
+	h := host(t, func(s *settings.Settings) { s.SeedProfile = "demo" })
+	for _, a := range cfg.Agents {
+		if a.MaxRounds != rounds[a.ID] {
+			t.Errorf("%s: max_rounds is %d, want %d", a.ID, a.MaxRounds, rounds[a.ID])
+		}
+		want := "Scripted response to: hello"
+		if a.ID == "openui-ui" {
+			want = "root = Card("
+		}
+		if got, end, _ := h.run(a.ID, "hello"); !strings.HasPrefix(got, want) || end.Type != awaken.NaturalEnd {
+			t.Errorf("%s: %q, %s", a.ID, got, end)
+		}
+		if none := a.ID == "json-render-ui" || a.ID == "openui-ui"; none != (a.AllowedTools != nil && len(a.AllowedTools) == 0) {
+			t.Errorf("%s: allowed_tools is %q", a.ID, a.AllowedTools)
+		}
+	}
+	for id, only := range map[string]string{"a2ui": "render_a2ui", "json-render": "render_json_ui", "openui": "render_openui_ui"} {
+		for _, a := range cfg.Agents {
+			if a.ID == id && (len(a.AllowedTools) != 1 || a.AllowedTools[0] != only) {
+				t.Errorf("%s: allowed_tools is %q, want %s", id, a.AllowedTools, only)
+			}
+		}
+	}
+	for call, want := range map[string]string{
+		"render_json_ui {\"spec\":{\"type\":\"Card\"}}": `"type":"Card"`, "render_openui_ui {\"code\":\"root = Card([])\"}": "root = Card",
+		"get_weather {\"city\":\"Paris\"}": `"temperature_c":21`, "get_stock_price {\"symbol\":\"MSFT\"}": "421.1", "append_note {\"note\":\"milk\"}": "milk",
+		"serverInfo": "awaken", "failingTool": "always fails", "fail_tool": "always fails", "progress_demo {\"delay_ms\":1}": `"steps":5`,
+		"add_trips {\"trips\":[{\"id\":\"1\"}]}": `"count":1`, "update_trips {\"trips\":[]}": `"count":0`, "delete_trips {\"trip_ids\":[\"1\"]}": `"count":1`,
+		"select_trip {\"trip_id\":\"1\"}": `"selected":"1"`, "search_for_places {\"query\":\"cafe\"}": "The best of cafe", "search {\"query\":\"go\"}": "About go",
+		"write_report {\"report\":\"ab\"}": `"characters":2`, "set_research_question {\"question\":\"why\"}": "why",
+		"delete_resources {\"urls\":[\"u\"]}": `"count":1`, "extract_resources {\"resources\":[{\"url\":\"u\"}]}": `"count":1`,
+	} {
+		if got, end, _ := h.run("scenario", "RUN_TOOL "+call); !strings.Contains(got, want) || end.Type != awaken.NaturalEnd {
+			t.Errorf("%s: %q, %s, want %q", call, got, end, want)
+		}
+	}
+	for _, call := range []string{"delete_file {\"path\":\"x\"}", "askUserQuestion {}", "set_background_color {\"color\":\"red\"}", "get_user_location"} {
+		if _, end, status := h.run("scenario", "RUN_TOOL "+call); end.Type != awaken.Suspended || status != awaken.RunWaiting {
+			t.Errorf("%s: %s, %s", call, end, status)
+		}
+	}
+	if got, _, _ := h.run("a2ui", "RUN_A2UI_TOOL"); !strings.Contains(got, `"rendered":true`) {
+		t.Errorf("a2ui: %q", got)
+	}
+	if _, end, _ := h.run("scenario", "RUN_TOOL finish"); end.Type != awaken.BehaviorRequested {
+		t.Errorf("finish: %s", end)
+	}
+	if _, end, _ := h.run("limited", "RUN_WEATHER_TOOL"); end.Type != awaken.Stopped {
+		t.Errorf("limited: %s", end)
+	}
+}
+
+// Two servers on one Postgres database: one accepts and streams, the other works.
+func TestServe_Postgres(t *testing.T) {
+	pg, err := testenv.StartPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pg.Stop() })
+	url := awaken.NewSecret(pg.Database())
+	front := host(t, func(s *settings.Settings) { s.DatabaseURL, s.Server.Lifecycle = url, "manual" })
+	if front.key == "" {
+		t.Error("the first server made no key")
+	}
+	if back := host(t, func(s *settings.Settings) { s.DatabaseURL = url }); back.key != "" {
+		t.Error("the second server made a key too")
+	}
+	if got, end, _ := front.run("default", "hello"); got != "Scripted response to: hello" || end.Type != awaken.NaturalEnd {
+		t.Errorf("%q, %s", got, end)
+	}
+	var out strings.Builder
+	if status, err := curl(t.Context(), []string{"-N", "-H", "Content-Type: application/json", "-d", `{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}`,
+		front.url + "/v1/runs"}, &out); err != nil || status != 200 || !strings.Contains(out.String(), `"natural_end"`) {
+		t.Errorf("%d %v %s", status, err, out.String())
+	}
+}
+
+// Threads that nothing happened on are deleted, of every tenant that has a key.
+func TestRetention(t *testing.T) {
+	s := settings.Defaults()
+	s.StorageDir = t.TempDir()
+	b, err := openBackend(t.Context(), s, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close(&err)
+	keys := server.NewKeys(b.keys)
+	if _, _, err := keys.Make(t.Context(), server.Key{Kind: server.RunKey, Tenant: "acme"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tenant := range []string{"", "acme"} {
+		store := b.queue.Handle(tenant).(interface {
+			CreateThread(ctx context.Context, t *awaken.Thread) error
+		})
+		if err := store.CreateThread(t.Context(), &awaken.Thread{ID: "old"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := prune(t.Context(), time.Now().Add(-time.Hour), b, keys); n != 0 || err != nil {
+		t.Errorf("%d deleted, %v; want none", n, err)
+	}
+	if n, err := prune(t.Context(), time.Now().Add(time.Minute), b, keys); n != 2 || err != nil {
+		t.Errorf("%d deleted, %v; want 2", n, err)
+	}
+	for _, tenant := range []string{"", "acme"} {
+		if list, err := b.queue.Handle(tenant).ListThreads(t.Context(), awaken.ThreadQuery{}); err != nil || len(list) > 0 {
+			t.Errorf("%v, %v", fmt.Sprint(len(list)), err)
+		}
+	}
+}

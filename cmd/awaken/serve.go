@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/server"
+)
+
+const serveHelp = `Put agents behind HTTP.
+
+Nothing has to be configured: the server listens on 127.0.0.1:3000, keeps everything
+in $AWAKEN_STORAGE_DIR/awaken.db or ./.awaken/awaken.db, and has one agent with a
+scripted model. --seed demo has more agents, and tools.
+
+Settings come from a file (--config, $AWAKEN_CONFIG or ./awaken.yaml), from the
+environment and from flags, each overruling the one before. 'awaken config check'
+prints them all.
+
+On this machine nobody needs a key to run agents. An admin key is made at the first
+start and printed once. On any other address keys are needed: see 'awaken help keys'.
+
+SIGINT or SIGTERM stops the server in order: streams end, runs go on to the end of
+their step and are left to the next process. A second signal does not wait.
+
+Exit status:
+  0  stopped in order
+  1  something went wrong
+  2  the command line or the configuration is wrong`
+
+const serveExamples = `  awaken serve
+  awaken serve --seed demo
+  awaken serve --address 127.0.0.1:8080 --storage-dir /var/lib/awaken
+  awaken serve --database postgres://awaken@db.example/awaken --log-format json`
+
+func serveCommand(con *console) *cobra.Command {
+	cmd := &cobra.Command{Use: "serve", Short: "Run the server", Long: serveHelp, Example: serveExamples, Args: cobra.NoArgs}
+	load := addSettings(cmd, "address", "debug-address", "storage-dir", "database", "seed", "file", "log-level", "log-format")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := load()
+		if err = errors.Join(err, s.CheckProvider()); err != nil {
+			return configError("%w", err)
+		}
+		sig := listen()
+		defer sig.stop()
+		sig.during(cmd.Context(), func(ctx context.Context) { err = serve(ctx, con, s) })
+		return err
+	}
+	return cmd
+}
+
+// addSettings adds the flags of settings, and --config. The function it returns loads
+// the settings.
+func addSettings(cmd *cobra.Command, flags ...string) (load func() (*settings.Settings, error)) {
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	var file string
+	fl.StringVar(&file, "config", "", "YAML `file` with settings; default awaken.yaml, if it is there")
+	given := map[string]*string{}
+	for _, name := range flags {
+		for _, v := range settings.Defaults().Values() {
+			if v.Flag == name {
+				short := map[string]string{"file": "f"}[name]
+				given[name] = fl.StringP(name, short, "", fmt.Sprintf("%s ($%s)", usageOf(v), v.Env))
+			}
+		}
+	}
+	return func() (*settings.Settings, error) {
+		src := settings.Sources{File: file, Env: os.Environ(), Flags: map[string]string{}}
+		for name, value := range given {
+			if fl.Changed(name) {
+				src.Flags[name] = *value
+			}
+		}
+		return settings.Load(src)
+	}
+}
+
+func usageOf(v *settings.Value) string {
+	switch v.Flag {
+	case "log-level":
+		return "debug, info, warn or error"
+	case "log-format":
+		return "text or json"
+	case "seed":
+		return "`profile`: minimal or demo"
+	}
+	return v.Doc
+}
+
+// serve serves until ctx is done.
+func serve(ctx context.Context, con *console, s *settings.Settings) (err error) {
+	log := newLogger(con, s)
+	cfg, err := seed(con, s)
+	if err != nil {
+		return configError("%w", err)
+	}
+	cfg.Logger = log
+	rt, err := awaken.New(cfg)
+	if err != nil {
+		return configError("%w", inFile(s.AgentsFile, err))
+	}
+	b, err := openBackend(ctx, s, true)
+	if err != nil {
+		return err
+	}
+	defer b.close(&err)
+	keys, missing, err := openKeys(ctx, s, b)
+	if err != nil {
+		return err
+	}
+	metrics := server.NewMetrics()
+	metrics.Depths(b.queue)
+	box, err := mailbox.New(mailbox.Config{Queue: b.queue, Runtime: rt, Log: eventlog.Options{Buffer: s.Server.ReplayBuffer}, Sink: metrics.Sink, Observer: metrics,
+		Consumer: s.Mailbox.Consumer, Concurrency: s.Mailbox.Concurrency, Lease: s.Mailbox.Lease, Renew: s.Mailbox.Renew, Poll: s.Mailbox.Poll,
+		GC: s.Mailbox.GC, TTL: s.Mailbox.TTL, MaxAttempts: s.Mailbox.MaxAttempts, Drain: s.Server.Shutdown, Logger: log})
+	if err != nil {
+		return configError("%w", err)
+	}
+	srv, err := server.New(serverConfig(s, box, keys, metrics, log))
+	if err != nil {
+		return configError("%w", err)
+	}
+	l, err := srv.Listen()
+	if err != nil {
+		return configError("%w", err)
+	}
+	var made awaken.Secret
+	if missing { // made only now, when nothing can keep us from printing it
+		if _, made, err = keys.Make(ctx, server.Key{Kind: server.AdminKey, Label: "made at the first start"}); err != nil {
+			return errors.Join(&exitError{code: exitFailed, err: err}, l.Close())
+		}
+	}
+	if err := greet(con, s, l.Addr(), cfg.Agents, b, made); err != nil {
+		return errors.Join(written(err), l.Close())
+	}
+	log.Info("listening", "address", l.Addr().String(), "version", moduleVersion(), "store", b.name)
+	stop := pruneHourly(ctx, s.Retention, b, keys, log)
+	defer stop()
+	if err := srv.Serve(ctx, l); err != nil {
+		return &exitError{code: exitFailed, err: err}
+	}
+	log.Info("stopped")
+	return nil
+}
+
+func newLogger(con *console, s *settings.Settings) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(s.Log.Level)) // it was checked
+	opts := &slog.HandlerOptions{Level: level}
+	if s.Log.Format == "json" {
+		return slog.New(slog.NewJSONHandler(con.err, opts))
+	}
+	return slog.New(slog.NewTextHandler(con.err, opts))
+}
+
+// seed is what there is to run: the agents of a file, or of a profile.
+func seed(con *console, s *settings.Settings) (awaken.Config, error) {
+	cfg := demo.Minimal()
+	if s.SeedProfile == "demo" || s.AgentsFile != "" {
+		cfg = demo.Config()
+	}
+	if s.AgentsFile != "" {
+		file, err := readFile(con, s.AgentsFile)
+		if err != nil {
+			return cfg, err
+		}
+		notes, err := use(&cfg, file)
+		if err != nil {
+			return cfg, inFile(s.AgentsFile, err)
+		}
+		for _, n := range notes {
+			fmt.Fprintf(con.err, "awaken: %s: %s\n", s.AgentsFile, printable(n, false))
+		}
+	}
+	for i := range cfg.Models {
+		if m := &cfg.Models[i]; m.ID == demo.ModelID && s.Agent.Model != "" {
+			m.UpstreamModel = s.Agent.Model
+		}
+	}
+	for _, a := range cfg.Agents {
+		if a.ID != awaken.DefaultAgentID {
+			continue
+		}
+		if s.Agent.SystemPrompt != "" {
+			a.SystemPrompt = s.Agent.SystemPrompt
+		}
+		if s.Agent.MaxRounds > 0 {
+			a.MaxRounds = s.Agent.MaxRounds
+		}
+		if s.Agent.ReasoningEffort != "" {
+			effort, err := settings.ParseEffort(s.Agent.ReasoningEffort)
+			if err != nil {
+				return cfg, err
+			}
+			a.ReasoningEffort = &effort
+		}
+	}
+	cfg.Limits.ToolTimeout = s.Limits.ToolTime
+	return cfg, nil
+}
+
+func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys, metrics *server.Metrics, log *slog.Logger) server.Config {
+	v, l := &s.Server, &s.Limits
+	cfg := server.Config{Mailbox: box, ManualMailbox: v.Lifecycle == "manual", Address: v.Address, DebugAddress: v.DebugAddress, Keys: keys,
+		Hosts: v.Hosts, Origins: s.Admin.Origins, Metrics: metrics, Version: moduleVersion(), Logger: log,
+		Limits: server.Limits{Body: int64(l.Body), Depth: l.Depth, HeaderBytes: l.HeaderBytes, Requests: v.Requests, Streams: v.Streams, RequestTime: l.RequestTime,
+			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, Heartbeat: l.Heartbeat,
+			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: v.Shutdown, MessagesPerRun: l.Messages}}
+	if v.RequireKey {
+		cfg.Open = new(false)
+	}
+	return cfg
+}
+
+// greet says where the server is and what to do next.
+func greet(con *console, s *settings.Settings, addr net.Addr, agents []*awaken.AgentSpec, b *backend, made awaken.Secret) error {
+	var sb strings.Builder
+	url := "http://" + addr.String()
+	names := make([]string, len(agents))
+	for i, a := range agents {
+		names[i] = a.ID
+	}
+	fmt.Fprintf(&sb, "Awaken listens on %s\nThreads are kept in %s\nAgents: %s\n", url, b.name, strings.Join(names, ", "))
+	if !made.IsZero() {
+		fmt.Fprintf(&sb, "\nAdmin key, shown only now: %s\n", made.Expose())
+	}
+	key := ""
+	if !isLoopback(s.Server.Address) || s.Server.RequireKey {
+		key = ` -H "Authorization: Bearer $AWAKEN_KEY"`
+	}
+	agent := agents[0].ID
+	if slices.Contains(names, awaken.DefaultAgentID) {
+		agent = awaken.DefaultAgentID
+	}
+	fmt.Fprintf(&sb, `
+Try it:
+  curl -N %s/v1/runs%s -H 'Content-Type: application/json' \
+    -d '{"agent_id":"%s","messages":[{"role":"user","content":"hello"}]}'
+
+All routes: %s/openapi.json, explained in docs/http.md. Ctrl-C stops.
+`, url, key, agent, url)
+	_, err := con.out.Write([]byte(sb.String()))
+	return err
+}
+
+// pruneHourly deletes old threads now and every hour, until it is stopped or ctx is done.
+func pruneHourly(ctx context.Context, age time.Duration, b *backend, keys *server.Keys, log *slog.Logger) (stop func()) {
+	if age <= 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Hour)
+		defer tick.Stop()
+		for {
+			n, err := prune(ctx, time.Now().Add(-age), b, keys)
+			if err != nil && ctx.Err() == nil {
+				log.Error("old threads could not be deleted", "error", err)
+			} else if n > 0 {
+				log.Info("old threads deleted", "threads", n)
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// prune deletes the threads of all tenants that have keys, and of those without one.
+func prune(ctx context.Context, before time.Time, b *backend, keys *server.Keys) (total int, err error) {
+	list, err := keys.List(ctx)
+	if err != nil {
+		return 0, err
+	}
+	tenants := []string{""}
+	for _, k := range list {
+		if !slices.Contains(tenants, k.Tenant) {
+			tenants = append(tenants, k.Tenant)
+		}
+	}
+	for _, tenant := range tenants {
+		s, ok := b.queue.Handle(tenant).(awaken.ThreadEditor)
+		if !ok {
+			return total, errors.New("the store cannot delete threads")
+		}
+		n, pruneErr := s.Prune(ctx, before)
+		total += n
+		err = errors.Join(err, pruneErr)
+	}
+	return total, err
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// process is a server that a script has started.
+type process struct {
+	cmd      *exec.Cmd
+	out, err *watched
+	ended    chan struct{}
+}
+
+var (
+	listening = regexp.MustCompile(`Awaken listens on (http://\S+)`)
+	adminKey  = regexp.MustCompile(`Admin key, shown only now: (\S+)`)
+)
+
+// startServer is the script command
+//
+//	serves NAME [VAR=value...] args...
+//
+// It starts awaken serve on a free port and sets $URL and $PORT, and $KEY if an admin key is made.
+func startServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: serves NAME [VAR=value...] args...")
+	}
+	name, rest := args[0], args[1:]
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, "AWAKEN_") || strings.HasPrefix(kv, "AGENT_") || strings.HasPrefix(kv, "OPENAI_")
+	})
+	env = append(env, "PATH="+ts.Getenv("PATH"), "GORACE=atexit_sleep_ms=10")
+	for len(rest) > 0 && regexp.MustCompile(`^[A-Z_]+=`).MatchString(rest[0]) {
+		env, rest = append(env, rest[0]), rest[1:]
+	}
+	p := &process{cmd: exec.Command(programPath(ts, "awaken"), append([]string{"serve", "--address", "127.0.0.1:0"}, rest...)...),
+		out: &watched{text: "Ctrl-C stops", seen: make(chan struct{})}, err: &watched{text: "msg=stopping", seen: make(chan struct{})}, ended: make(chan struct{})}
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = ts.MkAbs("."), env, p.out, p.err
+	ts.Check(p.cmd.Start())
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.ended)
+	}()
+	ts.Defer(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	})
+	select {
+	case <-p.out.seen:
+	case <-p.ended:
+		ts.Fatalf("the server ended: %s%s", p.out, p.err)
+	case <-time.After(30 * time.Second):
+		ts.Fatalf("the server did not start: %s%s", p.out, p.err)
+	}
+	url := listening.FindStringSubmatch(p.out.String())[1]
+	ts.Setenv("URL", url)
+	ts.Setenv("PORT", url[strings.LastIndexByte(url, ':')+1:])
+	if m := adminKey.FindStringSubmatch(p.out.String()); m != nil {
+		ts.Setenv("KEY", m[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(name+".out"), []byte(p.out.String()), 0o600))
+	servers.Store(ts.MkAbs(name), p)
+}
+
+// servers are those that are running, by the absolute name of the script's.
+var servers sync.Map
+
+// stopServer is the script command
+//
+//	stops NAME SIG[,SIG] STATUS
+//
+// It sends the signals, each after the one before had an effect, and waits for the end.
+// What the server logged is then in NAME.err.
+func stopServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: stops NAME SIG[,SIG] STATUS")
+	}
+	got, ok := servers.LoadAndDelete(ts.MkAbs(args[0]))
+	if !ok {
+		ts.Fatalf("there is no server %s", args[0])
+	}
+	p := got.(*process)
+	want, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	for i, name := range strings.Split(args[1], ",") {
+		if i > 0 {
+			<-p.err.seen
+		}
+		ts.Check(p.cmd.Process.Signal(map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": os.Kill}[name]))
+	}
+	select {
+	case <-p.ended:
+	case <-time.After(60 * time.Second):
+		ts.Fatalf("the server did not stop: %s", p.err)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".err"), []byte(p.err.String()), 0o600))
+	if got := p.cmd.ProcessState.ExitCode(); got != want {
+		ts.Fatalf("exit status %d, want %d: %s", got, want, p.err)
+	}
+}
+
+// until is the script command
+//
+//	until REGEXP program args...
+//
+// It runs the program until its output matches.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until REGEXP program args...")
+	}
+	re := regexp.MustCompile(args[0])
+	var out []byte
+	for range 300 {
+		cmd := exec.Command(programPath(ts, args[1]), args[2:]...)
+		cmd.Dir, cmd.Env = ts.MkAbs("."), append(os.Environ(), "PATH="+ts.Getenv("PATH"), "GORACE=atexit_sleep_ms=10")
+		out, _ = cmd.CombinedOutput()
+		if re.Match(out) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("%q did not come; last was %s", args[0], bytes.TrimSpace(out))
+}
+
+// findIn is the script command
+//
+//	finds VAR REGEXP FILE
+//
+// It sets VAR to the first group of the regular expression in the file.
+func findIn(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: finds VAR REGEXP FILE")
+	}
+	m := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile(args[2]))
+	if m == nil {
+		ts.Fatalf("%s has no %s", args[2], args[1])
+	}
+	ts.Setenv(args[0], m[1])
+}
+
+// programPath finds a program of a script.
+func programPath(ts *testscript.TestScript, name string) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		p := filepath.Join(dir, name)
+		if _, err := os.Stat(p); err == nil {
+			return p
+		}
+	}
+	ts.Fatalf("there is no program %s", name)
+	return ""
+}

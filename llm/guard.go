@@ -1,0 +1,68 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Guard returns a model that refuses media which m does not take: input lists what it
+// does, of text, image, audio, video and pdf. Text always passes; an empty list lets
+// everything pass.
+func Guard(m Model, input []string) Model {
+	if len(input) == 0 {
+		return m
+	}
+	return ModelFunc(func(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+		if err := checkMedia(req, input); err != nil {
+			return func(yield func(Delta, error) bool) { yield(Delta{}, err) }
+		}
+		return m.Stream(ctx, req)
+	})
+}
+
+func checkMedia(req *Request, input []string) error {
+	for i, m := range req.Messages.All() {
+		if kind := refused(m.Content, input); kind != "" {
+			return &Error{Kind: InvalidRequest, Message: fmt.Sprintf("message %d has %s, and model %s takes only %s", i+1, kind, req.Model, strings.Join(input, ", "))}
+		}
+	}
+	return nil
+}
+
+// refused is the first kind of media in blocks that is not in input, or "".
+func refused(blocks []Block, input []string) string {
+	for i := range blocks {
+		b := &blocks[i]
+		kind := ""
+		switch b.Type {
+		case ImageBlock, AudioBlock, VideoBlock:
+			kind = string(b.Type)
+		case DocumentBlock:
+			if isPDF(b.Source) {
+				kind = "pdf"
+			}
+		case ToolResultBlock:
+			if b.Tool == nil {
+				continue
+			}
+			if kind := refused(b.Tool.Content, input); kind != "" {
+				return kind
+			}
+		}
+		if kind != "" && !slices.Contains(input, kind) {
+			return kind
+		}
+	}
+	return ""
+}
+
+func isPDF(s *Source) bool {
+	if s == nil {
+		return false
+	}
+	path, _, _ := strings.Cut(s.URL, "?")
+	return s.MediaType == "application/pdf" || strings.HasSuffix(strings.ToLower(path), ".pdf")
+}

@@ -1,0 +1,425 @@
+package llm_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// plan is a model that does one thing after the other: answers with a text, or fails.
+type plan struct {
+	mu    sync.Mutex
+	steps []any // string or error; the last is repeated
+	asked []string
+	at    []time.Time
+}
+
+func (p *plan) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		p.mu.Lock()
+		step := p.steps[min(len(p.asked), len(p.steps)-1)]
+		p.asked, p.at = append(p.asked, req.Model), append(p.at, time.Now())
+		p.mu.Unlock()
+		switch s := step.(type) {
+		case error:
+			yield(llm.Delta{}, s)
+		case string:
+			text, cut := strings.CutSuffix(s, "!")
+			if !yield(llm.Delta{Kind: llm.TextDelta, Text: text}, nil) {
+				return
+			}
+			if cut {
+				yield(llm.Delta{}, failure(llm.Interrupted, 0))
+				return
+			}
+			yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.EndTurn}, nil)
+		}
+	}
+}
+
+func failure(k llm.Kind, after time.Duration) error { return &llm.Error{Kind: k, RetryAfter: after} }
+
+func ask(t *testing.T, m llm.Model, thread string) (string, error) {
+	t.Helper()
+	r, err := llm.Generate(t.Context(), m, &llm.Request{Model: "upstream", Routing: llm.Routing{ThreadID: thread, RunID: "run-" + thread}})
+	if err != nil {
+		return "", err
+	}
+	return r.Message.Text(), nil
+}
+
+func TestRetryPolicy_Delay(t *testing.T) {
+	for attempt, want := range []int{500, 1000, 2000, 4000, 8000, 8000} {
+		if got := llm.DefaultRetry.Delay(attempt, failure(llm.Provider, 0)); got != time.Duration(want)*time.Millisecond {
+			t.Errorf("attempt %d: %s, want %d ms", attempt, got, want)
+		}
+	}
+	for attempt, want := range []int{2000, 4000, 8000, 8000} {
+		if got := llm.DefaultRetry.Delay(attempt, failure(llm.Overloaded, 0)); got != time.Duration(want)*time.Millisecond {
+			t.Errorf("overloaded, attempt %d: %s, want %d ms", attempt, got, want)
+		}
+	}
+	if got := llm.DefaultRetry.Delay(0, failure(llm.RateLimited, 30*time.Second)); got != 30*time.Second {
+		t.Errorf("told to wait 30 s: %s", got)
+	}
+	if got := llm.DefaultRetry.Delay(0, failure(llm.RateLimited, time.Hour)); got != 120*time.Second {
+		t.Errorf("told to wait an hour: %s, want the limit", got)
+	}
+}
+
+func TestRetryPolicy_JSON(t *testing.T) {
+	var p llm.RetryPolicy
+	if err := json.Unmarshal([]byte(`{"max_retries":0,"stream_idle_timeout_secs":5}`), &p); err != nil || p.MaxRetries != 0 || p.StreamIdleTimeoutSecs != 5 || p.BackoffBaseMS != 500 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for doc, want := range map[string]string{`{}`: "max_retries", `{"max_retries":-1}`: "max_retries", `{"max_retries":1,"fallback_models":[]}`: "fallback_models", `{"max_retries":1,"backoff_base_ms":-5}`: "backoff_base_ms"} {
+		if err := json.Unmarshal([]byte(doc), &p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want something about %s", doc, err, want)
+		}
+	}
+}
+
+func TestRetry_AsksAgainOnlyBeforeTheAnswerBegins(t *testing.T) {
+	for _, tt := range []struct {
+		steps []any
+		want  string
+		kind  llm.Kind
+		asked int
+	}{
+		{[]any{"hi"}, "hi", "", 1},
+		{[]any{failure(llm.Provider, 0), failure(llm.Timeout, 0), "hi"}, "hi", "", 3},
+		{[]any{failure(llm.Provider, 0)}, "", llm.Provider, 3},
+		{[]any{failure(llm.Unauthorized, 0), "hi"}, "", llm.Unauthorized, 1},
+		{[]any{errors.New("odd"), "hi"}, "", "", 1},
+		{[]any{"half!", "hi"}, "", llm.Interrupted, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &plan{steps: tt.steps}
+			got, err := ask(t, llm.Retry(p, llm.DefaultRetry), "t")
+			if got != tt.want || llm.KindOf(err) != tt.kind || len(p.asked) != tt.asked || (err != nil) != (tt.want == "") {
+				t.Errorf("%v: %q, %v, asked %d times", tt.steps, got, err, len(p.asked))
+			}
+			for i := 1; i < len(p.at); i++ {
+				base := llm.DefaultRetry.Delay(i-1, failure(llm.Provider, 0))
+				if d := p.at[i].Sub(p.at[i-1]); d < base || d > base+base/4+1 {
+					t.Errorf("%v: retry %d after %s, want %s and up to a quarter more", tt.steps, i, d, base)
+				}
+			}
+		})
+	}
+}
+
+func TestRetry_StopsWaitingWhenCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		_, err := llm.Generate(ctx, llm.Retry(&plan{steps: []any{failure(llm.Provider, 0)}}, llm.DefaultRetry), &llm.Request{})
+		if llm.KindOf(err) != llm.Cancelled || time.Since(start) != 100*time.Millisecond {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+	})
+}
+
+func TestBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &plan{steps: []any{failure(llm.Provider, 0)}}
+		b := &llm.Breaker{Name: "m"}
+		m := llm.Break(p, b)
+		for range 4 {
+			_, _ = ask(t, m, "t")
+		}
+		if b.State() != llm.BreakerClosed {
+			t.Errorf("after 4 failures it is %s", b.State())
+		}
+		_, _ = ask(t, m, "t")
+		if _, err := ask(t, m, "t"); b.State() != llm.BreakerOpen || len(p.asked) != 5 || !strings.Contains(fmt.Sprint(err), "circuit breaker open for model m") {
+			t.Errorf("after 5 failures it is %s, asked %d times, %v", b.State(), len(p.asked), err)
+		}
+		time.Sleep(30 * time.Second)
+		if b.State() != llm.BreakerHalfOpen || !b.Available() {
+			t.Errorf("after the cooldown it is %s", b.State())
+		}
+		_, _ = ask(t, m, "t") // the probe fails
+		if _, _ = ask(t, m, "t"); b.State() != llm.BreakerOpen || len(p.asked) != 6 {
+			t.Errorf("after the probe it is %s, asked %d times", b.State(), len(p.asked))
+		}
+		time.Sleep(30 * time.Second)
+		p.steps = []any{"ok"}
+		p.asked = nil
+		if got, err := ask(t, m, "t"); got != "ok" || err != nil || b.State() != llm.BreakerClosed {
+			t.Errorf("%q, %v, it is %s", got, err, b.State())
+		}
+		// What is wrong with the request says nothing about the model.
+		p.steps, p.asked = []any{failure(llm.InvalidRequest, 0)}, nil
+		for range 10 {
+			_, _ = ask(t, m, "t")
+		}
+		if b.State() != llm.BreakerClosed {
+			t.Errorf("after bad requests it is %s", b.State())
+		}
+	})
+}
+
+func TestBreaker_AProbeThatWasAbandonedShowsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &plan{steps: []any{failure(llm.Provider, 0)}}
+		b := &llm.Breaker{Threshold: 1}
+		m := llm.Break(p, b)
+		_, _ = ask(t, m, "t")
+		time.Sleep(time.Minute)
+		p.steps = []any{"long text"}
+		for range m.Stream(t.Context(), &llm.Request{}) {
+			break
+		}
+		if b.State() != llm.BreakerOpen {
+			t.Errorf("it is %s", b.State())
+		}
+	})
+}
+
+func TestScore_Vectors(t *testing.T) {
+	for _, v := range []struct {
+		key, model string
+		want       float64
+	}{
+		{"thread-1", "gpt", 5.10982}, {"thread-1", "claude", 0.66862}, {"thread-2", "gpt", 0.85918},
+		{"thread-2", "claude", 2.42138}, {"t3", "gpt", 0.83387}, {"t3", "claude", 0.32118},
+	} {
+		if got := llm.Score(v.key, v.model, 1); math.Abs(got-v.want) > 0.00001 {
+			t.Errorf("%s %s: %.5f, want %.5f", v.key, v.model, got, v.want)
+		}
+	}
+}
+
+// pool returns a pool of models by name, each doing its plan.
+func pool(t *testing.T, opts llm.PoolOptions, plans map[string]*plan, order ...string) *llm.Pool {
+	t.Helper()
+	var members []llm.PoolMember
+	for _, id := range order {
+		name, failover := strings.CutSuffix(id, "?")
+		members = append(members, llm.PoolMember{ID: name, Model: plans[name], Upstream: "up-" + name, Failover: failover})
+	}
+	p, err := llm.NewPool(members, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestPool_SessionsHaveAHomeAndStay(t *testing.T) {
+	plans := map[string]*plan{"gpt": {steps: []any{"gpt"}}, "claude": {steps: []any{"claude"}}}
+	p := pool(t, llm.PoolOptions{}, plans, "gpt", "claude")
+	for range 3 {
+		for thread, want := range map[string]string{"thread-1": "gpt", "thread-2": "claude", "t3": "gpt"} {
+			if got, err := ask(t, p, thread); got != want || err != nil {
+				t.Errorf("%s: %q, %v, want %s", thread, got, err, want)
+			}
+		}
+	}
+	if plans["gpt"].asked[0] != "up-gpt" {
+		t.Errorf("the provider was asked for %q", plans["gpt"].asked[0])
+	}
+}
+
+func TestPool_Moves(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		opts llm.PoolOptions
+		want string
+		kind llm.Kind
+	}{
+		{"at a rate limit", failure(llm.RateLimited, 0), llm.PoolOptions{}, "claude", ""},
+		{"when overloaded", failure(llm.Overloaded, 0), llm.PoolOptions{}, "claude", ""},
+		{"not if told not to", failure(llm.RateLimited, 0), llm.PoolOptions{IgnoreQuota: true}, "", llm.RateLimited},
+		{"not for a short limit", failure(llm.RateLimited, 2*time.Second), llm.PoolOptions{QuotaAfterSecs: 10}, "", llm.RateLimited},
+		{"for a long limit", failure(llm.RateLimited, 20*time.Second), llm.PoolOptions{QuotaAfterSecs: 10}, "claude", ""},
+		{"when the key is wrong", failure(llm.Unauthorized, 0), llm.PoolOptions{}, "claude", ""},
+		{"when the model is unknown", failure(llm.ModelNotFound, 0), llm.PoolOptions{}, "claude", ""},
+		{"not for a bad request", failure(llm.InvalidRequest, 0), llm.PoolOptions{}, "", llm.InvalidRequest},
+		{"not for one failure", failure(llm.Provider, 0), llm.PoolOptions{}, "", llm.Provider},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			plans := map[string]*plan{"gpt": {steps: []any{tt.err}}, "claude": {steps: []any{"claude"}}}
+			p := pool(t, tt.opts, plans, "gpt", "claude")
+			got, err := ask(t, p, "thread-1")
+			if got != tt.want || llm.KindOf(err) != tt.kind {
+				t.Errorf("%q, %v", got, err)
+			}
+			if tt.want != "" { // and stays where it moved to
+				plans["gpt"].steps = []any{"gpt"}
+				if got, _ := ask(t, p, "thread-1"); got != "claude" {
+					t.Errorf("it went back to %q", got)
+				}
+			}
+		})
+	}
+}
+
+func TestPool_MovesWhenABreakerOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plans := map[string]*plan{"gpt": {steps: []any{failure(llm.Provider, 0)}}, "claude": {steps: []any{"claude"}}}
+		p := pool(t, llm.PoolOptions{}, plans, "gpt", "claude")
+		for i := range 4 {
+			if _, err := ask(t, p, "thread-1"); llm.KindOf(err) != llm.Provider {
+				t.Errorf("failure %d: %v", i, err)
+			}
+		}
+		for range 2 { // the fifth failure opens it, and the request goes elsewhere
+			if got, err := ask(t, p, "thread-1"); got != "claude" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		}
+		if st := p.Members(); st[0].Breaker != llm.BreakerOpen || st[1].Breaker != llm.BreakerClosed {
+			t.Errorf("members are %+v", st)
+		}
+	})
+}
+
+func TestPool_RunsOut(t *testing.T) {
+	plans := map[string]*plan{"gpt": {steps: []any{failure(llm.RateLimited, 0)}}, "claude": {steps: []any{failure(llm.RateLimited, 0)}}, "spare": {steps: []any{"spare"}}}
+	p := pool(t, llm.PoolOptions{}, plans, "gpt", "claude")
+	if _, err := ask(t, p, "t"); llm.KindOf(err) != llm.PoolAttemptsExhausted {
+		t.Errorf("all limited: %v", err)
+	}
+	p = pool(t, llm.PoolOptions{}, plans, "gpt", "claude", "spare?")
+	if got, err := ask(t, p, "t"); got != "spare" || err != nil {
+		t.Errorf("with a spare: %q, %v", got, err)
+	}
+	plans["gpt"].steps, plans["claude"].steps = []any{failure(llm.Unauthorized, 0)}, []any{failure(llm.Unauthorized, 0)}
+	p = pool(t, llm.PoolOptions{}, plans, "gpt", "claude")
+	_, _ = ask(t, p, "t")
+	if _, err := ask(t, p, "t"); llm.KindOf(err) != llm.AllModelsUnavailable {
+		t.Errorf("all quarantined: %v", err)
+	}
+	plans["gpt"].steps, plans["claude"].steps = []any{failure(llm.RateLimited, 0)}, []any{failure(llm.RateLimited, 0)}
+	plans["spare"].steps = []any{failure(llm.RateLimited, 0)}
+	p = pool(t, llm.PoolOptions{MaxSwitches: 1}, plans, "gpt", "claude", "spare?")
+	if _, err := ask(t, p, "t"); llm.KindOf(err) != llm.RateLimited {
+		t.Errorf("with one switch: %v", err)
+	}
+	if _, err := llm.NewPool([]llm.PoolMember{{ID: "x", Failover: true}}, llm.PoolOptions{}); err == nil {
+		t.Error("a pool without a home")
+	}
+}
+
+func TestPool_RoundRobinFollowsTheWeights(t *testing.T) {
+	counts := map[string]int{}
+	members := []llm.PoolMember{{ID: "a", Model: &plan{steps: []any{"a"}}, Weight: 3}, {ID: "b", Model: &plan{steps: []any{"b"}}, Weight: 1}}
+	p, err := llm.NewPool(members, llm.PoolOptions{Home: "round_robin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		got, err := ask(t, p, fmt.Sprint("t", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[got]++
+	}
+	if counts["a"] != 30 || counts["b"] != 10 {
+		t.Errorf("homes are %v", counts)
+	}
+}
+
+func TestGuard(t *testing.T) {
+	p := &plan{steps: []any{"ok"}}
+	image := llm.Block{Type: llm.ImageBlock, Source: &llm.Source{Type: "url", URL: "https://example.com/a.png"}}
+	pdf := llm.Block{Type: llm.DocumentBlock, Source: &llm.Source{Type: "url", URL: "https://example.com/A.PDF?x=1"}}
+	note := llm.Block{Type: llm.DocumentBlock, Source: &llm.Source{Type: "base64", MediaType: "text/plain", Data: "aGk="}}
+	inTool := llm.Block{Type: llm.ToolResultBlock, Tool: &llm.ToolPart{ID: "c", Content: []llm.Block{image}}}
+	for _, tt := range []struct {
+		input  []string
+		block  llm.Block
+		passes bool
+	}{
+		{nil, image, true}, {[]string{"text"}, image, false}, {[]string{"text", "image"}, image, true},
+		{[]string{"text"}, pdf, false}, {[]string{"pdf"}, pdf, true}, {[]string{"text"}, note, true},
+		{[]string{"text"}, inTool, false}, {[]string{"image"}, inTool, true}, {[]string{"image"}, llm.Text("hi"), true},
+	} {
+		_, err := llm.Generate(t.Context(), llm.Guard(p, tt.input), &llm.Request{Model: "m", Messages: llm.NewMessages(&llm.Message{Role: llm.User, Content: []llm.Block{tt.block}})})
+		if (err == nil) != tt.passes || err != nil && llm.KindOf(err) != llm.InvalidRequest {
+			t.Errorf("%v, %s: %v", tt.input, tt.block.Type, err)
+		}
+	}
+}
+
+func TestLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := llm.NewLimiter(60, 0, 0)
+		m := llm.Limit(&plan{steps: []any{"ok"}}, l, func(*llm.Request) int { return 0 })
+		start := time.Now()
+		for range 70 { // a minute's worth at once, then one a second
+			if _, err := ask(t, m, "t"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start).Round(time.Second); took != 10*time.Second {
+			t.Errorf("70 requests at 60 a minute took %s", took)
+		}
+		// Tokens count as reported, not as guessed.
+		usage := llm.ModelFunc(func(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+			return func(yield func(llm.Delta, error) bool) {
+				_ = yield(llm.Delta{Kind: llm.TextDelta, Text: "x"}, nil) && yield(llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{TotalTokens: 600}}, nil) &&
+					yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.EndTurn}, nil)
+			}
+		})
+		m = llm.Limit(usage, llm.NewLimiter(0, 600, 0), func(*llm.Request) int { return 10 })
+		start = time.Now()
+		for range 2 {
+			if _, err := ask(t, m, "t"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start).Round(time.Second); took != time.Second {
+			t.Errorf("the second request waited %s, want until 10 tokens are there", took)
+		}
+		m = llm.Limit(usage, llm.NewLimiter(0, 60, time.Second), func(*llm.Request) int { return 60 })
+		_, _ = ask(t, m, "t")
+		if _, err := ask(t, m, "t"); llm.KindOf(err) != llm.RateLimited {
+			t.Errorf("a long wait: %v", err)
+		}
+	})
+}
+
+func TestLimiter_IsFair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := llm.Limit(&plan{steps: []any{"ok"}}, llm.NewLimiter(60, 0, 0), func(*llm.Request) int { return 0 })
+		for range 60 {
+			if _, err := ask(t, m, "t"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var mu sync.Mutex
+		var order []int
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() {
+				if _, err := llm.Generate(t.Context(), m, &llm.Request{}); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		for i, who := range order {
+			if i != who {
+				t.Fatalf("served in the order %v", order)
+			}
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"github.com/awaken-go/awaken/internal/strict"
+)
+
+// RetryPolicy says how often, and how long after each other, a request is made. Its JSON
+// is the section "retry" of an agent.
+type RetryPolicy struct {
+	MaxRetries              int `json:"max_retries"`                          // of a request that failed before it was answered
+	BackoffBaseMS           int `json:"backoff_base_ms,omitempty"`            // before the first retry; doubles with each
+	OverloadedBackoffBaseMS int `json:"overloaded_backoff_base_ms,omitempty"` // the same when the provider has no capacity
+	MaxStreamRetries        int `json:"max_stream_retries,omitempty"`         // of an answer that broke off
+	StreamIdleTimeoutSecs   int `json:"stream_idle_timeout_secs,omitempty"`   // how long a stream may be silent
+	MaxRetryAfterSecs       int `json:"max_retry_after_secs,omitempty"`       // how long a provider may ask to wait
+}
+
+// DefaultRetry is the policy of agents that have none.
+var DefaultRetry = RetryPolicy{MaxRetries: 2, BackoffBaseMS: 500, OverloadedBackoffBaseMS: 2000, MaxStreamRetries: 2, StreamIdleTimeoutSecs: 60, MaxRetryAfterSecs: 120}
+
+// UnmarshalJSON reads a policy. Fields that are not there have their defaults, except
+// max_retries, which has to be there.
+func (p *RetryPolicy) UnmarshalJSON(data []byte) error {
+	type plain RetryPolicy
+	v := plain(DefaultRetry)
+	v.MaxRetries = -1
+	if err := strict.Unmarshal(data, &v); err != nil {
+		return fmt.Errorf("retry: %w", err)
+	}
+	if v.MaxRetries < 0 {
+		return fmt.Errorf(`retry: field "max_retries" is missing or below 0`)
+	}
+	for name, n := range map[string]int{"backoff_base_ms": v.BackoffBaseMS, "overloaded_backoff_base_ms": v.OverloadedBackoffBaseMS,
+		"max_stream_retries": v.MaxStreamRetries, "stream_idle_timeout_secs": v.StreamIdleTimeoutSecs, "max_retry_after_secs": v.MaxRetryAfterSecs} {
+		if n < 0 {
+			return fmt.Errorf("retry: %s is %d, want 0 or more", name, n)
+		}
+	}
+	*p = RetryPolicy(v)
+	return nil
+}
+
+const maxBackoff = 8 * time.Second
+
+// Delay is how long to wait after a failure, counted from 0, before jitter. What the
+// provider asks for wins if it is longer, up to MaxRetryAfterSecs.
+func (p RetryPolicy) Delay(attempt int, err error) time.Duration {
+	base := p.BackoffBaseMS
+	e, _ := errors.AsType[*Error](err)
+	if e != nil && e.Kind == Overloaded {
+		base = p.OverloadedBackoffBaseMS
+	}
+	d := min(time.Duration(base)*time.Millisecond<<min(attempt, 10), maxBackoff)
+	if e != nil && e.RetryAfter > d {
+		d = min(e.RetryAfter, time.Duration(p.MaxRetryAfterSecs)*time.Second)
+	}
+	return d
+}
+
+// jitter spreads waiting clients: up to a quarter is added.
+func jitter(d time.Duration) time.Duration {
+	if d <= 0 {
+		return 0
+	}
+	return d + rand.N(d/4+1)
+}
+
+// Retry returns a model that asks m again when a request fails before the first piece of
+// its answer. An answer that has begun is not asked for again: its reader has seen it.
+func Retry(m Model, p RetryPolicy) Model {
+	if p.MaxRetries <= 0 {
+		return m
+	}
+	return retrying{m, p}
+}
+
+type retrying struct {
+	Model
+	policy RetryPolicy
+}
+
+func (r retrying) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		for attempt := 0; ; attempt++ {
+			err, over := relay(r.Model.Stream(ctx, req), yield)
+			if over {
+				return
+			}
+			if attempt >= r.policy.MaxRetries || !retryable(err) || ctx.Err() != nil {
+				yield(Delta{}, err)
+				return
+			}
+			if waitErr := sleep(ctx, jitter(r.policy.Delay(attempt, err))); waitErr != nil {
+				yield(Delta{}, waitErr)
+				return
+			}
+		}
+	}
+}
+
+// relay passes a stream on. If it fails before it has given anything, the error is
+// returned instead; otherwise everything is over.
+func relay(stream iter.Seq2[Delta, error], yield func(Delta, error) bool) (failed error, over bool) {
+	given := false
+	for d, err := range stream {
+		if err != nil && !given {
+			return err, false
+		}
+		given = true
+		if !yield(d, err) || err != nil {
+			return nil, true
+		}
+	}
+	if !given {
+		return &Error{Kind: Interrupted, Message: "the stream ended before it began"}, false
+	}
+	return nil, true
+}
+
+func retryable(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Retryable()
+}
+
+// sleep waits, or returns why it could not.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return &Error{Kind: Cancelled, Message: "cancelled while waiting to try again", Err: context.Cause(ctx)}
+	}
+}

@@ -1,0 +1,305 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+func TestLimits_RateIsPerKey(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, func(c *server.Config) { c.Limits.KeyRate, c.Limits.KeyBurst = 1e-6, 3 })
+	if err := g.keys.Fix("another-key", server.Key{ID: "another", Kind: server.ReadKey}); err != nil {
+		t.Fatal(err)
+	}
+	for _, as := range [][]string{admin, {"Authorization", "Bearer another-key"}, nil} {
+		for range 3 {
+			g.want(200, "GET", "/v1/runs", "", as...)
+		}
+		resp := g.do("GET", "/v1/runs", "", as...)
+		resp.Body.Close()
+		if resp.StatusCode != 429 || resp.Header.Get("Retry-After") == "" {
+			t.Errorf("%v: status is %d, Retry-After %q", as, resp.StatusCode, resp.Header.Get("Retry-After"))
+		}
+	}
+	g.want(200, "GET", "/health", "") // it is asked by machines
+}
+
+func TestLimits_RequestTime(t *testing.T) {
+	t.Parallel()
+	slow := slowDB{memory.NewDB()}
+	g := &rig{t: t, db: slow, keys: server.NewKeys(nil)}
+	g.start(func(c *server.Config) { c.Limits.RequestTime = 20 * time.Millisecond })
+	out := g.want(503, "GET", "/v1/threads", "")
+	if out["code"] != "timeout" {
+		t.Errorf("got %v", out)
+	}
+}
+
+// slowDB answers some questions never.
+type slowDB struct{ *memory.DB }
+
+func (s slowDB) Handle(tenant string) mailbox.Handle {
+	return slowStore{brokenStore{Store: s.Store(tenant)}}
+}
+
+type slowStore struct{ brokenStore }
+
+func (s slowStore) CountThreads(ctx context.Context, _ awaken.ThreadQuery) (int, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func TestLimits_StopEndsStreams(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	thread, run := g.runs()
+	waiting := make(chan int, 1)
+	go func() {
+		resp := g.do("POST", "/v1/runs", runBody("default", "other", "RUN_TOOL wait {}"), "Accept", "application/json")
+		resp.Body.Close()
+		waiting <- resp.StatusCode
+	}()
+	g.eventually("the other run", func() bool {
+		status, _ := g.ask("GET", "/v1/threads/other", "")
+		return status == 200
+	})
+	a := g.do("GET", "/v1/threads/"+thread+"/events/stream", "")
+	defer a.Body.Close()
+	b := g.do("GET", "/v1/runs/"+run+"/events/stream?cursor=0-0", "")
+	defer b.Body.Close()
+	g.srv.Stop()
+	readFrames(t, a.Body, nil) // they end
+	readFrames(t, b.Body, nil)
+	if status := <-waiting; status != 503 {
+		t.Errorf("who waited for a run was told %d", status)
+	}
+	if status := g.want(200, "GET", "/v1/runs/"+run, "")["status"]; status != "running" {
+		t.Errorf("the run is %v", status)
+	}
+	g.want(503, "GET", "/health", "")
+}
+
+func TestLimits_DisconnectCancelsNothing(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	const n = 20
+	var ids []string
+	for i := range n {
+		resp := g.do("POST", "/v1/runs", runBody("default", fmt.Sprint("t", i), `RUN_TOOL ask {"path":"a"}`))
+		ids = append(ids, resp.Header.Get("X-Run-Id"))
+		if i%2 == 0 {
+			readFrames(t, resp.Body, is("run_start"))
+		}
+		resp.Body.Close() // and gone
+	}
+	for _, id := range ids {
+		g.eventually("run "+id, func() bool { return g.want(200, "GET", "/v1/runs/"+id, "")["status"] == "waiting" })
+	}
+}
+
+func TestLimits_ManyWatchersOfOneRun(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	thread, run, ticket := g.waits()
+	var all sync.WaitGroup
+	got := make(chan string, 100)
+	for i := range 100 {
+		path := "/v1/runs/" + run + "/events/stream?cursor=0-0"
+		if i%2 == 0 {
+			path = "/v1/threads/" + thread + "/events/stream?cursor=0-0"
+		}
+		resp := g.do("GET", path, "")
+		all.Go(func() {
+			defer resp.Body.Close()
+			var sb strings.Builder
+			for _, f := range readFrames(t, resp.Body, func(f frame) bool { return strings.Contains(f.data, "RunFinished") }) {
+				sb.WriteString(f.id + " ")
+			}
+			got <- sb.String()
+		})
+	}
+	g.want(202, "POST", "/v1/runs/"+run+"/decision", fmt.Sprintf(`{"tool_call_id":%q,"action":"resume"}`, ticket))
+	all.Wait()
+	first := <-got
+	if strings.Count(first, " ") < 10 {
+		t.Errorf("a watcher saw %s", first)
+	}
+	for range 99 {
+		if s := <-got; s != first {
+			t.Errorf("one saw\n%s\nanother\n%s", first, s)
+		}
+	}
+}
+
+// A deadline of a stream must not be left to the next request on its connection.
+func TestLimits_ConnectionIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	const write = 50 * time.Millisecond
+	g := listen(t, func(c *server.Config) { c.Limits.StreamWrite = write })
+	conn, err := net.Dial("tcp", g.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	r := bufio.NewReader(conn)
+	body := runBody("default", "", "hello")
+	for _, request := range []string{
+		fmt.Sprintf("POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body),
+		"GET /v1/threads HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	} {
+		if _, err := io.WriteString(conn, request); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", request[:20], err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%s: %s %v", request[:20], resp.Status, err)
+		}
+		<-time.After(2 * write) // the deadline passes
+	}
+}
+
+// TestTwoServers: what one server accepted is watched, decided and ended through another,
+// and gone on with by it if the first dies.
+func TestTwoServers(t *testing.T) {
+	t.Parallel()
+	db := memory.NewDB()
+	a, b := newPeer(t, db, "a"), newPeer(t, db, "b")
+	b.pause() // so that A has the runs
+
+	thread, run, ticket := a.waits()
+	resp := b.do("GET", "/v1/runs/"+run+"/events/stream?cursor=0-0", "")
+	defer resp.Body.Close()
+	readFrames(t, resp.Body, func(f frame) bool { return strings.Contains(f.data, "RunSuspended") })
+	if list := b.want(200, "GET", "/v1/approvals", "")["items"].([]any); len(list) != 1 {
+		t.Errorf("B knows of %v", list)
+	}
+	b.want(202, "POST", "/v1/threads/"+thread+"/decision", fmt.Sprintf(`{"tool_call_id":%q,"action":"resume"}`, ticket))
+	rest := readFrames(t, resp.Body, nil)
+	if len(rest) == 0 || !strings.Contains(rest[len(rest)-1].data, "RunFinished") {
+		t.Errorf("B's watcher saw %v", rest)
+	}
+	a.want(409, "POST", "/v1/threads/"+thread+"/decision", fmt.Sprintf(`{"tool_call_id":%q,"action":"cancel"}`, ticket))
+
+	_, run = a.runs()
+	b.want(202, "POST", "/v1/runs/"+run+"/cancel", "")
+	a.ends(run)
+	if term := b.want(200, "GET", "/v1/runs/"+run, "")["termination_reason"].(map[string]any); term["type"] != "cancelled" {
+		t.Errorf("the run ended as %v", term)
+	}
+
+	thread, run = a.runs()
+	resp = b.do("GET", "/v1/runs/"+run+"/events/stream?cursor=0-0", "")
+	defer resp.Body.Close()
+	b.resume()
+	a.die()
+	b.eventually("B to go on with it", func() bool { return b.box.Active() == 1 })
+	b.want(202, "POST", "/v1/threads/"+thread+"/cancel", "")
+	rest = readFrames(t, resp.Body, nil)
+	if len(rest) == 0 || !strings.Contains(rest[len(rest)-1].data, "RunCancelled") {
+		t.Errorf("B's watcher saw %v", rest)
+	}
+}
+
+// peer is a server and a mailbox that share a database with others.
+type peer struct {
+	*rig
+	queue *mortal
+	stop  context.CancelFunc
+	done  chan struct{}
+}
+
+// mortal is a way to a database that can be cut.
+type mortal struct {
+	*memory.DB
+	mu   sync.Mutex
+	dead bool
+}
+
+func (m *mortal) cut() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dead
+}
+
+func (m *mortal) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+	if m.cut() {
+		return nil, context.DeadlineExceeded
+	}
+	return m.DB.Renew(ctx, lease, held...)
+}
+
+func (m *mortal) Claim(ctx context.Context, c mailbox.ClaimRequest) ([]*mailbox.Dispatch, time.Duration, error) {
+	if m.cut() {
+		return nil, 0, context.DeadlineExceeded
+	}
+	return m.DB.Claim(ctx, c)
+}
+
+func (m *mortal) Settle(ctx context.Context, s ...mailbox.Settlement) ([]error, error) {
+	if m.cut() {
+		return nil, context.DeadlineExceeded
+	}
+	return m.DB.Settle(ctx, s...)
+}
+
+func newPeer(t *testing.T, db *memory.DB, name string) *peer {
+	t.Helper()
+	p := &peer{queue: &mortal{DB: db}}
+	p.rig = &rig{t: t, db: p.queue, keys: server.NewKeys(memory.NewProfile())}
+	var err error
+	if p.box, err = mailbox.New(mailbox.Config{Queue: p.queue, Runtime: runtime(t), Poll: 10 * time.Millisecond, Lease: 300 * time.Millisecond, Drain: 50 * time.Millisecond, Consumer: name}); err != nil {
+		t.Fatal(err)
+	}
+	if p.srv, err = server.New(server.Config{Mailbox: p.box, Keys: p.keys}); err != nil {
+		t.Fatal(err)
+	}
+	p.http = httptest.NewServer(p.srv.Handler())
+	p.resume()
+	t.Cleanup(func() {
+		p.srv.Stop()
+		p.http.Close()
+		p.pause()
+	})
+	return p
+}
+
+// resume lets the peer work.
+func (p *peer) resume() {
+	ctx, cancel := context.WithCancel(context.Background())
+	p.stop, p.done = cancel, make(chan struct{})
+	go func() {
+		defer close(p.done)
+		_ = p.box.Work(ctx)
+	}()
+}
+
+// pause ends its work, in order.
+func (p *peer) pause() {
+	p.stop()
+	<-p.done
+}
+
+// die cuts it off from the database: it can neither renew nor settle what it has.
+func (p *peer) die() {
+	p.queue.mu.Lock()
+	defer p.queue.mu.Unlock()
+	p.queue.dead = true
+}

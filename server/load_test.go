@@ -1,0 +1,480 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	goruntime "runtime"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+// Load tests run the server and its clients in processes of their own: this binary, with
+// a role in its environment.
+const roleVariable = "AWAKEN_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	var err error
+	switch os.Getenv(roleVariable) {
+	case "":
+		os.Exit(m.Run())
+	case "server":
+		err = serveLoad()
+	case "relay":
+		err = serveRelay()
+	case "watchers":
+		err = watchLoad()
+	case "runners":
+		err = runLoad()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// process is one of them.
+type process struct {
+	tb  testing.TB
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// spawn starts a process with a role. Its settings are NAME=value.
+func spawn(tb testing.TB, role string, settings ...string) *process {
+	tb.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(append(os.Environ(), roleVariable+"="+role), settings...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	p := &process{tb, cmd, in, bufio.NewReader(out)}
+	tb.Cleanup(func() {
+		in.Close() // each ends with its standard input
+		_ = cmd.Wait()
+	})
+	return p
+}
+
+// line returns the next line that the process says.
+func (p *process) line() string {
+	p.tb.Helper()
+	s, err := p.out.ReadString('\n')
+	if err != nil {
+		p.tb.Fatalf("process %s: %v", p.cmd.Args[0], err)
+	}
+	return strings.TrimSpace(s)
+}
+
+// cpu is how much time of processors it has used.
+func (p *process) cpu() time.Duration {
+	p.tb.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		p.tb.Skip("there is no /proc: ", err)
+	}
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+func setting(name string) int {
+	n, _ := strconv.Atoi(os.Getenv(name))
+	return n
+}
+
+// gated is a model that waits for a signal, and then says numbered pieces.
+type gated struct {
+	start  <-chan struct{}
+	pieces []string
+}
+
+func numbered(n, size int) (pieces []string) {
+	for i := range n {
+		pieces = append(pieces, fmt.Sprintf("%08d|%s", i, strings.Repeat("x", max(0, size-9))))
+	}
+	return pieces
+}
+
+func (g gated) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		select {
+		case <-g.start:
+		case <-ctx.Done():
+			yield(llm.Delta{}, ctx.Err())
+			return
+		}
+		for _, p := range g.pieces {
+			if !yield(llm.Delta{Kind: llm.TextDelta, Text: p}, nil) {
+				return
+			}
+		}
+		yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.EndTurn}, nil)
+	}
+}
+
+// smallBuffers makes connections whose kernel buffers hold little, so that a client that
+// does not read is noticed soon.
+type smallBuffers struct{ net.Listener }
+
+func (l smallBuffers) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil {
+		err = c.(*net.TCPConn).SetWriteBuffer(16 << 10)
+	}
+	return c, err
+}
+
+// memory of the server process, as its clients can ask for it.
+type usage struct {
+	Heap       uint64 // live bytes
+	System     uint64
+	Goroutines int
+}
+
+// serveLoad is the server process.
+func serveLoad() error {
+	start := make(chan struct{})
+	rt, err := awaken.New(awaken.Config{
+		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
+		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
+		Providers: map[string]llm.Model{"p": gated{start, numbered(setting("PIECES"), setting("SIZE"))}},
+	})
+	if err != nil {
+		return err
+	}
+	if os.Getenv("GATE") == "" {
+		close(start)
+	}
+	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB(), Runtime: rt})
+	if err != nil {
+		return err
+	}
+	cfg := server.Config{Mailbox: box, Handlers: map[string]http.Handler{
+		"POST /go": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(start) }),
+		"GET /usage": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			goruntime.GC()
+			var m goruntime.MemStats
+			goruntime.ReadMemStats(&m)
+			_ = json.NewEncoder(w).Encode(usage{m.HeapAlloc, m.Sys, goruntime.NumGoroutine()})
+		}),
+	}}
+	cfg.Limits.StreamWrite = time.Duration(setting("STREAM_WRITE_MS")) * time.Millisecond
+	srv, err := server.New(cfg)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	if path := os.Getenv("CPU_PROFILE"); path != "" { // of the server, for whoever looks for what is slow
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	if os.Getenv("SMALL") != "" {
+		l = smallBuffers{l}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	return srv.Serve(ctx, l)
+}
+
+// watcher is a client that reads a stream, and checks that it is complete.
+type watcher struct {
+	url, run string
+	next     int    // number of the piece that has to come
+	last     string // id of the last frame
+	over     bool   // it saw the end of the run
+}
+
+// watch reads until the stream ends. Opened is called with the first frame; if it returns
+// false, watch leaves the connection open and unread until resume is closed.
+func (w *watcher) watch(opened func(), resume <-chan struct{}) error {
+	conn, err := net.Dial("tcp", w.url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if resume != nil {
+		_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+	}
+	at := w.last
+	if at == "" {
+		at = "0-0"
+	}
+	fmt.Fprintf(conn, "GET /v1/runs/%s/events/stream HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: %s\r\nConnection: close\r\n\r\n", w.run, at)
+	resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 2048), nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != 200 {
+		return fmt.Errorf("status is %s", resp.Status)
+	}
+	lines, id := bufio.NewReaderSize(resp.Body, 2048), ""
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err == bufio.ErrBufferFull { // a long piece: its number comes first
+			line = bytes.Clone(line)
+			for err == bufio.ErrBufferFull {
+				_, err = lines.ReadSlice('\n')
+			}
+		}
+		if err != nil {
+			return nil // cut off, or over
+		}
+		if rest, ok := bytes.CutPrefix(line, []byte("id: ")); ok {
+			id = strings.TrimSpace(string(rest))
+			continue
+		}
+		if !bytes.HasPrefix(line, []byte("data: ")) {
+			continue
+		}
+		if _, piece, ok := bytes.Cut(line, []byte(`"event_type":"text_delta","delta":"`)); ok {
+			n, err := strconv.Atoi(string(piece[:8]))
+			if err != nil || n != w.next {
+				return fmt.Errorf("piece %q comes, want %d", piece[:8], w.next)
+			}
+			w.next++
+		}
+		w.over = w.over || bytes.Contains(line, []byte(`"event_type":"run_finish"`))
+		w.last = id
+		if opened != nil {
+			opened()
+			opened = nil
+			if resume != nil {
+				<-resume
+			}
+		}
+	}
+}
+
+// watchLoad is a process of watchers: it says "ready" when all have their first frame,
+// and then how many saw everything. Those that stall begin to read again when a line
+// comes on the standard input.
+func watchLoad() error {
+	n, pieces, stall := setting("WATCHERS"), setting("PIECES"), os.Getenv("STALL") != ""
+	var resume chan struct{}
+	if stall {
+		resume = make(chan struct{})
+	}
+	var opened, done sync.WaitGroup
+	opened.Add(n)
+	errs := make(chan error, n)
+	limit := make(chan struct{}, 100)
+	for range n {
+		limit <- struct{}{}
+		done.Go(func() {
+			w := &watcher{url: os.Getenv("ADDR"), run: os.Getenv("RUN")}
+			err := w.watch(func() { <-limit; opened.Done() }, resume)
+			for try := 0; err == nil && stall && !w.over && try < 5; try++ {
+				err = w.watch(nil, nil)
+			}
+			if err == nil && (!w.over || w.next != pieces) {
+				err = fmt.Errorf("a watcher saw %d pieces of %d, the end: %v", w.next, pieces, w.over)
+			}
+			errs <- err
+		})
+	}
+	opened.Wait()
+	fmt.Println("ready")
+	if stall {
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+		close(resume)
+	}
+	done.Wait()
+	close(errs)
+	good := 0
+	for err := range errs {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			continue
+		}
+		good++
+	}
+	fmt.Println(good)
+	return nil
+}
+
+// load is a server process that a test uses.
+type load struct {
+	*process
+	addr string
+}
+
+func startLoad(tb testing.TB, settings ...string) *load {
+	p := spawn(tb, "server", settings...)
+	return &load{p, p.line()}
+}
+
+func (l *load) ask(method, path, body string) []byte {
+	l.tb.Helper()
+	req, err := http.NewRequestWithContext(l.tb.Context(), method, "http://"+l.addr+path, strings.NewReader(body))
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= 300 {
+		l.tb.Fatalf("%s %s: %s %s %v", method, path, resp.Status, data, err)
+	}
+	return data
+}
+
+func (l *load) usage() (u usage) {
+	l.tb.Helper()
+	if err := json.Unmarshal(l.ask("GET", "/usage", ""), &u); err != nil {
+		l.tb.Fatal(err)
+	}
+	return u
+}
+
+// run starts a run, which waits for the signal.
+func (l *load) run() string {
+	l.tb.Helper()
+	var out struct {
+		RunID string `json:"run_id"`
+	}
+	if err := json.Unmarshal(l.ask("POST", "/v1/threads/t/mailbox", `{"payload":"x"}`), &out); err != nil {
+		l.tb.Fatal(err)
+	}
+	return out.RunID
+}
+
+// metric returns the value of a line of /metrics.
+func (l *load) metric(name string) float64 {
+	l.tb.Helper()
+	for line := range strings.Lines(string(l.ask("GET", "/metrics", ""))) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			v, _ := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			return v
+		}
+	}
+	return 0
+}
+
+// TestLoad_Watchers: everyone who watches a run sees all of it.
+func TestLoad_Watchers(t *testing.T) {
+	watchers, processes, pieces := 1000, 2, 200
+	if testenv.Long() {
+		watchers, processes = 10_000, 4
+	}
+	l := startLoad(t, "GATE=1", fmt.Sprint("PIECES=", pieces), "SIZE=40")
+	run := l.run()
+	idle := l.usage()
+	var clients []*process
+	for range processes {
+		clients = append(clients, spawn(t, "watchers", "ADDR="+l.addr, "RUN="+run, fmt.Sprint("WATCHERS=", watchers/processes), fmt.Sprint("PIECES=", pieces)))
+	}
+	for _, c := range clients {
+		if s := c.line(); s != "ready" {
+			t.Fatalf("a client says %q", s)
+		}
+	}
+	full := l.usage()
+	if n := l.metric("awaken_sse_connections"); int(n) != watchers {
+		t.Errorf("%v streams are open, want %d", n, watchers)
+	}
+	cpu, began := l.cpu(), time.Now()
+	l.ask("POST", "/go", "")
+	for _, c := range clients {
+		if s := c.line(); s != fmt.Sprint(watchers/processes) {
+			t.Errorf("%s of %d watchers saw everything", s, watchers/processes)
+		}
+	}
+	t.Logf("%d watchers: %.1f KiB of heap and %.1f KiB of memory and %.1f goroutines each; %d pieces to all of them in %s, with %s of CPU",
+		watchers, float64(full.Heap-idle.Heap)/1024/float64(watchers), float64(full.System-idle.System)/1024/float64(watchers), float64(full.Goroutines-idle.Goroutines)/float64(watchers),
+		pieces, time.Since(began).Round(time.Millisecond), l.cpu()-cpu)
+}
+
+// TestLoad_StalledWatchers: who stops reading costs little and not for long, holds up
+// nobody, and goes on exactly where it was.
+func TestLoad_StalledWatchers(t *testing.T) {
+	stalled, healthy, pieces := 200, 20, 1000
+	if testenv.Long() {
+		stalled = 1000
+	}
+	l := startLoad(t, "GATE=1", fmt.Sprint("PIECES=", pieces), "SIZE=1500", "SMALL=1", "STREAM_WRITE_MS=3000")
+	run := l.run()
+	bad := spawn(t, "watchers", "ADDR="+l.addr, "RUN="+run, fmt.Sprint("WATCHERS=", stalled), fmt.Sprint("PIECES=", pieces), "STALL=1")
+	good := spawn(t, "watchers", "ADDR="+l.addr, "RUN="+run, fmt.Sprint("WATCHERS=", healthy), fmt.Sprint("PIECES=", pieces))
+	for _, c := range []*process{bad, good} {
+		if s := c.line(); s != "ready" {
+			t.Fatalf("a client says %q", s)
+		}
+	}
+	before := l.usage()
+	began := time.Now()
+	l.ask("POST", "/go", "")
+	if s := good.line(); s != fmt.Sprint(healthy) {
+		t.Errorf("%s of %d healthy watchers saw everything", s, healthy)
+	}
+	healthyTook := time.Since(began)
+	var most uint64
+	cut := 0.0
+	for deadline := time.Now().Add(30 * time.Second); cut < float64(stalled) && time.Now().Before(deadline); {
+		most = max(most, l.usage().Heap)
+		cut = l.metric("awaken_sse_cut_off_total")
+		time.Sleep(50 * time.Millisecond)
+	}
+	if int(cut) != stalled {
+		t.Errorf("%v of %d stalled watchers were cut off", cut, stalled)
+	}
+	growth := int64(most) - int64(before.Heap)
+	if growth > 64<<20 {
+		t.Errorf("the heap grew by %d MiB", growth>>20)
+	}
+	if n := l.metric("awaken_sse_connections"); n != 0 {
+		t.Errorf("%v streams are still open", n)
+	}
+	fmt.Fprintln(bad.in)
+	if s := bad.line(); s != fmt.Sprint(stalled) {
+		t.Errorf("%s of %d stalled watchers saw everything in the end", s, stalled)
+	}
+	t.Logf("%d stalled watchers: the heap grew by %.1f MiB at most; healthy ones had everything after %s", stalled, float64(growth)/(1<<20), healthyTook.Round(time.Millisecond))
+}
