@@ -95,17 +95,21 @@ func TestTail_SeesDeltasBeforeTheyAreCommitted(t *testing.T) {
 		store := memory.New()
 		log := eventlog.New(store, nil)
 		rt := newRuntime(t, store, llmtest.Turn{Text: llmtest.Text{"now ", "later"}, DelayMS: 1000})
-		began := time.Now()
+		began, seen := time.Now(), false
 		go func() { _, _ = rt.Run(t.Context(), request(), log.Sink(nil)) }()
 		for e, err := range log.Tail(t.Context(), "t", awaken.Cursor{}, eventlog.Follow{RunID: "r"}) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			if d, ok := e.Event.(*awaken.TextDelta); ok && d.Delta == "now " {
+				seen = true
 				if took := time.Since(began); took != time.Second {
 					t.Errorf("the first word came after %s, want when it was said, after 1s", took)
 				}
 			}
+		}
+		if !seen {
+			t.Error("the first word did not come")
 		}
 	})
 }

@@ -216,25 +216,19 @@ func (c *call) awaitRun(r *mailbox.Receipt) error {
 		if err != nil {
 			return err
 		}
-		_, over := e.Event.(*awaken.RunFinish)
-		if !over && e.Event == nil { // it may have ended before it started
+		// It may have ended before it started; and one that waited may go on by now.
+		if _, over := e.Event.(*awaken.RunFinish); over || e.Event == nil {
 			run, err := c.tenant.Store.LoadRun(ctx, r.RunID)
 			if err != nil {
 				return err
 			}
-			over = run.Status == awaken.RunDone
-		}
-		if !over {
-			if time.Now().After(limit) {
-				return &Failure{Status: 504, Code: "timeout", Message: "the run goes on: look at GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
+			if run.Status == awaken.RunDone || over && run.Status == awaken.RunWaiting {
+				return c.reply(200, resultOf(run))
 			}
-			continue
 		}
-		run, err := c.tenant.Store.LoadRun(ctx, r.RunID)
-		if err != nil {
-			return err
+		if time.Now().After(limit) {
+			return &Failure{Status: 504, Code: "timeout", Message: "the run goes on: look at GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
 		}
-		return c.reply(200, resultOf(run))
 	}
 	return &Failure{Status: 503, Code: "stopping", Message: "the server stops, the run goes on: look at GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
 }

@@ -4,6 +4,7 @@ package eventlogtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -32,8 +33,8 @@ func Test(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("AReaderResumesAtEveryCut", func(t *testing.T) { resumesAtEveryCut(t, open(t)) })
 	t.Run("ALostStepIsTakenBack", func(t *testing.T) { lostStepIsTakenBack(t, open(t)) })
 	t.Run("UnknownThreadIsNotFound", func(t *testing.T) {
-		if _, err := open(t).Entries(t.Context(), "nobody", awaken.EntryQuery{}); err == nil {
-			t.Fatal("got no error for a thread that does not exist")
+		if _, err := open(t).Entries(t.Context(), "nobody", awaken.EntryQuery{}); !errors.Is(err, awaken.ErrNotFound) {
+			t.Fatalf("a thread that does not exist: %v, want ErrNotFound", err)
 		}
 	})
 }
