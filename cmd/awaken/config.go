@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"text/tabwriter"
@@ -32,7 +31,7 @@ at once, and the exit status is then 2. Nothing is opened or changed.`,
 		for _, stranger := range s.Strangers(os.Environ()) {
 			fmt.Fprintln(con.err, "awaken: warning:", stranger)
 		}
-		if err = errors.Join(err, s.CheckProvider()); err != nil {
+		if err != nil {
 			return configError("%w", err)
 		}
 		return nil

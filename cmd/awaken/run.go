@@ -22,7 +22,9 @@ import (
 const runHelp = `Run an agent and print its answer.
 
 Without a file, a demo agent answers: its model is scripted and needs no network
-and no key. With -f, the agent comes from a YAML or JSON file.
+and no key. With -f, the agent comes from a YAML or JSON file. --model asks a real
+model; its key comes from --key-file or from the provider's variable, such as
+OPENAI_API_KEY.
 
 The prompt is what the arguments say. Without arguments it is read from standard
 input; on a terminal, that is a conversation, which an empty line, /quit or Ctrl-D
@@ -50,6 +52,7 @@ const runExamples = `  awaken run "hello"
   awaken run RUN_WEATHER_TOOL
   awaken run --agent scenario scenario:approval
   awaken run -f agent.yaml "What is new?"
+  OPENAI_API_KEY=... awaken run --model openai:gpt-5.5 "What is new?"
   awaken run --continue "And now?"
   echo "hello" | awaken run --json`
 
@@ -61,6 +64,7 @@ type runFlags struct {
 	maxRounds            int
 	store                string
 	memory, resume       bool
+	model, keyFile       string
 }
 
 func runCommand(con *console) *cobra.Command {
@@ -74,7 +78,7 @@ func runCommand(con *console) *cobra.Command {
 			if cmd.Flags().Changed("max-rounds") && f.maxRounds < 1 {
 				return usageError("--max-rounds is %d, want 1 or more", f.maxRounds)
 			}
-			for _, name := range []string{"agent", "thread", "file", "store"} {
+			for _, name := range []string{"agent", "thread", "file", "store", "model", "key-file"} {
 				if v, _ := cmd.Flags().GetString(name); cmd.Flags().Changed(name) && strings.TrimSpace(v) == "" {
 					return usageError("--%s is empty", name)
 				}
@@ -92,6 +96,8 @@ func runCommand(con *console) *cobra.Command {
 	fl.SortFlags = false
 	fl.StringVarP(&f.file, "file", "f", "", "YAML or JSON `file` with the agent; - is standard input")
 	fl.StringVar(&f.agent, "agent", "", "`id` of the agent, when there are several")
+	fl.StringVar(&f.model, "model", "", "`provider:model` to ask, instead of what the agent says, such as openai:gpt-5.5")
+	fl.StringVar(&f.keyFile, "key-file", "", "`file` with the API key for --model; without it, the provider's variable is used")
 	fl.StringVar(&f.thread, "thread", "", "`id` of the thread: a new one, or one to go on with")
 	fl.BoolVar(&f.resume, "continue", false, "go on with the thread that was used last")
 	fl.StringVar(&f.store, "store", "", "`file` that keeps the threads; memory keeps nothing")
@@ -248,6 +254,11 @@ func configure(con *console, f *runFlags) (awaken.Config, error) {
 			return cfg, configError("%w", inFile(f.file, err))
 		}
 	}
+	if f.model != "" {
+		if err := useModel(&cfg, f.model, f.keyFile); err != nil {
+			return cfg, configError("%w", err)
+		}
+	}
 	if f.maxRounds > 0 {
 		for _, a := range cfg.Agents {
 			a.MaxRounds = f.maxRounds
@@ -305,18 +316,18 @@ func use(cfg *awaken.Config, file *specfile.File) (notes []string, err error) {
 		if slices.ContainsFunc(file.Providers[:i], func(other awaken.ProviderSpec) bool { return other.ID == p.ID }) {
 			errs = append(errs, fmt.Errorf("provider %q: is defined twice", p.ID))
 		}
-		if p.Adapter != demo.Adapter {
-			errs = append(errs, fmt.Errorf("provider %q: adapter is %q, and only %q is available yet", p.ID, p.Adapter, demo.Adapter))
+		if cfg.Providers[p.ID], err = openProvider(p, ""); err != nil {
+			errs = append(errs, fmt.Errorf("provider %q: %w", p.ID, err))
+			cfg.Providers[p.ID] = llmtest.Demo() // so that its models are not reported too
 		}
-		cfg.Providers[p.ID] = llmtest.Demo()
 	}
 	defined := map[string]bool{}
 	for i := range file.Models {
 		m := &file.Models[i]
 		defined[m.ID] = true
 		if cfg.Providers[m.ProviderID] == nil && strings.TrimSpace(m.ProviderID) != "" {
-			errs = append(errs, fmt.Errorf("model %q: provider_id is %q, which is not defined: only providers with the adapter %q are available yet, such as provider_id %q",
-				m.ID, m.ProviderID, demo.Adapter, demo.ProviderID))
+			errs = append(errs, fmt.Errorf("model %q: provider_id is %q, which is not defined: define it under providers, or use provider_id %q",
+				m.ID, m.ProviderID, demo.ProviderID))
 		}
 	}
 	if !defined[demo.ModelID] {

@@ -25,7 +25,9 @@ const serveHelp = `Put agents behind HTTP.
 
 Nothing has to be configured: the server listens on 127.0.0.1:3000, keeps everything
 in $AWAKEN_STORAGE_DIR/awaken.db or ./.awaken/awaken.db, and has one agent with a
-scripted model. --seed demo has more agents, and tools.
+scripted model. --seed demo has more agents, and tools. With $OPENAI_API_KEY, or
+$OPENAI_BASE_URL for a server that speaks the same language, a real model answers:
+$AGENT_MODEL says which.
 
 Settings come from a file (--config, $AWAKEN_CONFIG or ./awaken.yaml), from the
 environment and from flags, each overruling the one before. 'awaken config check'
@@ -52,7 +54,7 @@ func serveCommand(con *console) *cobra.Command {
 	load := addSettings(cmd, "address", "debug-address", "storage-dir", "database", "seed", "file", "log-level", "log-format")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := load()
-		if err = errors.Join(err, s.CheckProvider()); err != nil {
+		if err != nil {
 			return configError("%w", err)
 		}
 		sig := listen()
@@ -186,6 +188,13 @@ func seed(con *console, s *settings.Settings) (awaken.Config, error) {
 		for _, n := range notes {
 			fmt.Fprintf(con.err, "awaken: %s: %s\n", s.AgentsFile, printable(n, false))
 		}
+	}
+	note, err := useOpenAI(&cfg, s)
+	if err != nil {
+		return cfg, err
+	}
+	if note != "" {
+		fmt.Fprintf(con.err, "awaken: %s\n", note)
 	}
 	for i := range cfg.Models {
 		if m := &cfg.Models[i]; m.ID == demo.ModelID && s.Agent.Model != "" {

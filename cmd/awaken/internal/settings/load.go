@@ -45,16 +45,6 @@ func Load(src Sources) (*Settings, error) {
 	return s, errors.Join(errs...)
 }
 
-// CheckProvider says whether there is a model for the default agent.
-func (s *Settings) CheckProvider() error {
-	for _, v := range s.values {
-		if strings.HasPrefix(v.Name, "openai.") && v.Source != "default" {
-			return fmt.Errorf("%s: %s is set, and there is no OpenAI adapter yet: take it away, and a scripted model answers", v.Source, v.Name)
-		}
-	}
-	return nil
-}
-
 // from sets v to what a variable or a flag says.
 func (v *Value) from(source, text string) error {
 	if err := v.set(text); err != nil {

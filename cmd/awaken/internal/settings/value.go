@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -257,6 +258,13 @@ func isKey(v *Value) error {
 func isPostgres(v *Value) error {
 	if s := v.text(); !strings.HasPrefix(s, "postgres://") && !strings.HasPrefix(s, "postgresql://") {
 		return errors.New("want postgres://user:password@host/database")
+	}
+	return nil
+}
+
+func isURL(v *Value) error {
+	if u, err := url.Parse(v.text()); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("want a URL, such as https://api.example.com/v1")
 	}
 	return nil
 }

@@ -1,0 +1,16 @@
+// Package anthropic asks Claude, and servers that speak the same Messages API.
+//
+//	model, err := anthropic.New(anthropic.Config{}) // the key is in ANTHROPIC_API_KEY
+//	reply, err := llm.Generate(ctx, model, &llm.Request{
+//		Model:    "claude-sonnet-4-6",
+//		Messages: llm.NewMessages(llm.UserText("What is Go?")),
+//	})
+//
+// The official SDK makes the request: its types, its addresses, its credentials. It does
+// not retry and does not trace. The stream is decoded here, because a stream that ends
+// early looks whole to the SDK.
+//
+// What a model does not accept is left out rather than refused, where leaving it out
+// changes how the model answers and not what is answered: a temperature where the model
+// thinks, thinking where a tool is forced. docs/providers.md has the list.
+package anthropic

@@ -1,0 +1,260 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/provider"
+)
+
+// event is any event of the stream: its type says which fields count.
+type event struct {
+	Type         string  `json:"type"`
+	Index        int     `json:"index"`
+	Message      message `json:"message"`       // message_start
+	ContentBlock block   `json:"content_block"` // content_block_start
+	Delta        delta   `json:"delta"`         // content_block_delta, message_delta
+	Usage        *usage  `json:"usage"`         // message_delta
+}
+
+type message struct {
+	ID    string `json:"id"`
+	Usage *usage `json:"usage"`
+}
+
+type block struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	Data      string          `json:"data"`
+	Input     json.RawMessage `json:"input"`
+}
+
+type delta struct {
+	Type        string `json:"type"`
+	Text        string `json:"text"`
+	Thinking    string `json:"thinking"`
+	Signature   string `json:"signature"`
+	PartialJSON string `json:"partial_json"`
+	StopReason  string `json:"stop_reason"`
+	StopDetails *struct {
+		Category    string `json:"category"`
+		Explanation string `json:"explanation"`
+	} `json:"stop_details"`
+}
+
+// usage counts what was sent apart from what the cache had; both are cumulative. A field
+// that is not there leaves what was reported before.
+type usage struct {
+	Input         *int64 `json:"input_tokens"`
+	Output        *int64 `json:"output_tokens"`
+	CacheRead     *int64 `json:"cache_read_input_tokens"`
+	CacheCreation *int64 `json:"cache_creation_input_tokens"`
+	Details       *struct {
+		Thinking int64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// answer turns the events of one stream into deltas.
+type answer struct {
+	emit   provider.Emit
+	names  provider.Names
+	output string // the tool whose input is the answer's text, or ""
+
+	open   map[int]*openBlock
+	ids    provider.CallIDs
+	input  int64 // without what the cache had
+	usage  llm.Usage
+	called bool // a tool that is the caller's
+	reason delta
+}
+
+type openBlock struct {
+	kind      string
+	id        string
+	signature strings.Builder
+	filled    bool            // a piece of the input has come
+	whole     json.RawMessage // the input, of servers that do not send it in pieces
+}
+
+// take handles one event. Done says that it was the last.
+func (a *answer) take(raw provider.Event) (done bool, err error) {
+	if raw.Type == "ping" {
+		return false, nil
+	}
+	var ev event
+	if err := json.Unmarshal(raw.Data, &ev); err != nil {
+		return false, fmt.Errorf("an event is not valid JSON: %w", err)
+	}
+	switch ev.Type {
+	case "message_start":
+		a.count(ev.Message.Usage)
+		if err := a.emit(llm.Delta{Kind: llm.ResponseDelta, ID: ev.Message.ID}); err != nil {
+			return false, err
+		}
+		return false, a.report()
+	case "content_block_start":
+		return false, a.start(ev.Index, &ev.ContentBlock)
+	case "content_block_delta":
+		return false, a.grow(a.open[ev.Index], &ev.Delta)
+	case "content_block_stop":
+		return false, a.stop(ev.Index)
+	case "message_delta":
+		if ev.Delta.StopReason != "" {
+			a.reason = ev.Delta
+		}
+		a.count(ev.Usage)
+		return false, a.report()
+	case "message_stop":
+		return true, a.finish()
+	case "error":
+		return false, failure(raw.Data)
+	}
+	return false, nil // what is not known yet
+}
+
+// failure is an error in the middle of a stream. Its status is 200, so its type counts.
+func failure(body []byte) error {
+	if e := provider.ErrorBody(Name, body); e != nil {
+		return e
+	}
+	return &llm.Error{Kind: llm.Provider, Provider: Name, Message: string(body)}
+}
+
+func (a *answer) start(index int, b *block) error {
+	o := &openBlock{kind: b.Type}
+	if a.open == nil {
+		a.open = map[int]*openBlock{}
+	}
+	a.open[index] = o
+	switch b.Type {
+	case "text":
+		return a.emit(llm.Delta{Kind: llm.TextDelta, Text: b.Text})
+	case "thinking":
+		o.signature.WriteString(b.Signature)
+		return a.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: b.Thinking})
+	case "redacted_thinking":
+		return a.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: redacted(b.Data)})
+	case "tool_use":
+		if s := string(b.Input); s != "" && s != "{}" && s != "null" {
+			o.whole = b.Input
+		}
+		if a.output != "" && b.Name == a.output {
+			o.kind = "output"
+			return nil
+		}
+		a.called, o.id = true, a.ids.Take(b.ID)
+		return a.emit(llm.Delta{Kind: llm.ToolCallStart, ID: o.id, Name: a.names.In(b.Name)})
+	}
+	return nil
+}
+
+func (a *answer) grow(o *openBlock, d *delta) error {
+	if o == nil {
+		return nil
+	}
+	switch d.Type {
+	case "text_delta":
+		return a.emit(llm.Delta{Kind: llm.TextDelta, Text: d.Text})
+	case "thinking_delta":
+		return a.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: d.Thinking})
+	case "signature_delta":
+		o.signature.WriteString(d.Signature)
+	case "input_json_delta":
+		return a.argument(o, d.PartialJSON)
+	}
+	return nil
+}
+
+// argument passes on a piece of a tool's input.
+func (a *answer) argument(o *openBlock, piece string) error {
+	o.filled = o.filled || piece != ""
+	if o.kind == "output" {
+		return a.emit(llm.Delta{Kind: llm.TextDelta, Text: piece})
+	}
+	return a.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: o.id, Text: piece})
+}
+
+func (a *answer) stop(index int) error {
+	o := a.open[index]
+	delete(a.open, index)
+	switch {
+	case o == nil:
+	case o.kind == "thinking" && o.signature.Len() > 0:
+		return a.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: &llm.Opaque{Provider: Name, Signature: o.signature.String()}})
+	case (o.kind == "tool_use" || o.kind == "output") && !o.filled:
+		if o.whole == nil {
+			o.whole = json.RawMessage("{}") // a call that is whole, not one that broke off
+		}
+		return a.argument(o, string(o.whole))
+	}
+	return nil
+}
+
+func (a *answer) count(u *usage) {
+	if u == nil {
+		return
+	}
+	set := func(dst *int64, v *int64) {
+		if v != nil {
+			*dst = *v
+		}
+	}
+	set(&a.input, u.Input)
+	set(&a.usage.CacheReadTokens, u.CacheRead)
+	set(&a.usage.CacheCreationTokens, u.CacheCreation)
+	set(&a.usage.CompletionTokens, u.Output)
+	if u.Details != nil {
+		a.usage.ThinkingTokens = u.Details.Thinking
+	}
+	a.usage.PromptTokens = a.input + a.usage.CacheReadTokens + a.usage.CacheCreationTokens
+	a.usage.TotalTokens = a.usage.PromptTokens + a.usage.CompletionTokens
+}
+
+func (a *answer) report() error {
+	u := a.usage
+	if u == (llm.Usage{}) {
+		return nil
+	}
+	return a.emit(llm.Delta{Kind: llm.UsageDelta, Usage: &u})
+}
+
+// finish emits the last delta, or returns the error that stands for it.
+func (a *answer) finish() error {
+	var reason llm.FinishReason
+	switch a.reason.StopReason {
+	case "end_turn":
+		reason = llm.EndTurn
+	case "stop_sequence":
+		reason = llm.StopSequence
+	case "tool_use":
+		reason = llm.ToolUse
+		if !a.called { // only the tool that stands for the answer's form
+			reason = llm.EndTurn
+		}
+	case "max_tokens", "model_context_window_exceeded", "pause_turn": // there is more to say
+		reason = llm.MaxTokens
+	case "refusal":
+		return a.refusal()
+	default:
+		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("the answer ended for the reason %q", a.reason.StopReason)}
+	}
+	return a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: reason})
+}
+
+func (a *answer) refusal() error {
+	e := &llm.Error{Kind: llm.ContentFiltered, Provider: Name, Message: "the model refused to answer"}
+	if d := a.reason.StopDetails; d != nil {
+		for _, s := range []string{d.Category, d.Explanation} {
+			if s != "" {
+				e.Message += ": " + s
+			}
+		}
+	}
+	return e
+}

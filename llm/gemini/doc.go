@@ -1,0 +1,17 @@
+// Package gemini asks Gemini: at the Gemini API with a key, or at Vertex AI with a service
+// account.
+//
+//	model, err := gemini.New(gemini.Config{}) // the key is in GEMINI_API_KEY
+//	reply, err := llm.Generate(ctx, model, &llm.Request{
+//		Model:    "gemini-2.5-flash",
+//		Messages: llm.NewMessages(llm.UserText("What is Go?")),
+//	})
+//
+// The official SDK makes the request: its addresses, its credentials, its configuration of
+// both services. The conversation is written and the stream is read here: the SDK turns
+// numbers in the arguments of calls into floats, takes comments in a stream for errors,
+// and copies media four times.
+//
+// Thought signatures are kept with the calls and texts they came with, and are sent back
+// to the model they came from.
+package gemini

@@ -1,0 +1,397 @@
+package gemini
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/provider"
+)
+
+func TestTraits(t *testing.T) {
+	for name, want := range map[string]traits{
+		"gemini-2.5-flash":               {205, false},
+		"models/gemini-2.5-pro":          {205, true},
+		"gemini-3-pro-preview":           {300, true},
+		"gemini-3.1-pro-preview":         {301, true},
+		"gemini-3-flash-preview":         {300, false},
+		"gemini-2.0-flash-001":           {200, false},
+		"gemini-flash-latest":            {0, false},
+		"publishers/google/models/gemma": {0, false},
+	} {
+		if got := traitsOf(name); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+func TestSignatures_AreKeptAndSentBackToTheSameModel(t *testing.T) {
+	calls := []string{parts(`{"text":"Let me think.","thought":true}`),
+		parts(`{"functionCall":{"name":"lookup","args":{"q":"x","n":12345678901234567890}},"thoughtSignature":"c2lnMQ=="}`, `{"functionCall":{"id":"own","name":"lookup","args":{}}}`), ended("STOP")}
+	f := serve(t, calls, []string{parts(`{"text":"done"}`), parts(`{"text":"","thoughtSignature":"c2lnMg=="}`), ended("STOP")}, []string{parts(`{"text":"more"}`), ended("STOP")})
+	m := f.model(t)
+	req := hello("gemini-3-pro-preview")
+	req.Tools = []llm.Tool{lookup()}
+	r := ask(t, m, req)
+	if r.Finish != llm.ToolUse || len(r.Message.ToolCalls) != 2 || r.Message.Content[0].Text != "Let me think." {
+		t.Fatalf("reply: %s", show(r))
+	}
+	if a := string(r.Message.ToolCalls[0].Arguments); !strings.Contains(a, "12345678901234567890") {
+		t.Errorf("a number became another: %s", a)
+	}
+	if r.Message.ToolCalls[0].ID != "call_resp1_1" || r.Message.ToolCalls[1].ID != "own" {
+		t.Errorf("ids %s", show(r.Message.ToolCalls))
+	}
+	req.Messages = req.Messages.Append(r.Message)
+	for _, c := range r.Message.ToolCalls {
+		req.Messages = req.Messages.Append(&llm.Message{Role: llm.ToolRole, ToolCallID: c.ID, Content: []llm.Block{llm.Text("y")}})
+	}
+	last := ask(t, m, req)
+	sent := string(f.bodies[1])
+	if !strings.Contains(sent, `"thoughtSignature":"c2lnMQ=="`) || !strings.Contains(sent, "12345678901234567890") || strings.Contains(sent, "Let me think.") || strings.Contains(sent, skipSignature) {
+		t.Errorf("sent back %s", sent)
+	}
+	req.Messages = req.Messages.Append(last.Message, llm.UserText("go on"))
+	ask(t, m, req)
+	if sent := string(f.bodies[2]); !strings.Contains(sent, `{"text":"done","thoughtSignature":"c2lnMg=="}`) {
+		t.Errorf("the signature of the text: %s", sent)
+	}
+	req.Model = "gemini-3-flash-preview"
+	ask(t, m, req)
+	if sent := string(f.bodies[3]); strings.Contains(sent, "c2lnM") || !strings.Contains(sent, skipSignature) {
+		t.Errorf("another model was sent %s", sent)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+	got := ask(t, f.model(t), hello("gemini-2.5-flash")).Usage
+	want := llm.Usage{PromptTokens: 100, CompletionTokens: 50, TotalTokens: 150, CacheReadTokens: 64, ThinkingTokens: 30}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestFinish(t *testing.T) {
+	for reason, want := range map[string]llm.FinishReason{"STOP": llm.EndTurn, "MAX_TOKENS": llm.MaxTokens} {
+		f := serve(t, []string{parts(`{"text":"ok"}`), ended(reason)})
+		if got := ask(t, f.model(t), hello("gemini-2.5-flash")).Finish; got != want {
+			t.Errorf("%s: %s, want %s", reason, got, want)
+		}
+	}
+	for reason, want := range map[string]llm.Kind{
+		"SAFETY": llm.ContentFiltered, "RECITATION": llm.ContentFiltered, "BLOCKLIST": llm.ContentFiltered, "PROHIBITED_CONTENT": llm.ContentFiltered, "SPII": llm.ContentFiltered,
+		"MALFORMED_FUNCTION_CALL": llm.Provider, "OTHER": llm.Provider, "SOMETHING_NEW": llm.Provider,
+	} {
+		f := serve(t, []string{parts(`{"text":"ok"}`), ended(reason)})
+		if _, err := llm.Generate(context.Background(), f.model(t), hello("gemini-2.5-flash")); llm.KindOf(err) != want {
+			t.Errorf("%s: %v, want %s", reason, err, want)
+		}
+	}
+	f := serve(t, []string{`{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":5}}`})
+	if _, err := llm.Generate(context.Background(), f.model(t), hello("gemini-2.5-flash")); llm.KindOf(err) != llm.ContentFiltered {
+		t.Errorf("blocked prompt: %v", err)
+	}
+}
+
+func TestFinish_UsageMayComeLater(t *testing.T) {
+	f := serve(t, []string{`{"candidates":[{"content":{"parts":[{"text":"ok"}]},"finishReason":"STOP"}]}`, `{"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1}}`})
+	if r := ask(t, f.model(t), hello("gemini-2.5-flash")); r.Usage.TotalTokens != 6 || r.Finish != llm.EndTurn {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestThinking_ForModelsAndEfforts(t *testing.T) {
+	level := func(s string) *llm.Effort { return &llm.Effort{Level: s} }
+	for _, c := range []struct {
+		model  string
+		effort *llm.Effort
+		want   string
+	}{
+		{"gemini-2.5-flash", nil, "null"},
+		{"gemini-2.5-flash", level("none"), `{"includeThoughts":false,"thinkingBudget":0,"thinkingLevel":""}`},
+		{"gemini-2.5-flash", level("low"), `{"includeThoughts":true,"thinkingBudget":1024,"thinkingLevel":""}`},
+		{"gemini-2.5-flash", level("max"), `{"includeThoughts":true,"thinkingBudget":24576,"thinkingLevel":""}`},
+		{"gemini-2.5-pro", level("none"), `{"includeThoughts":false,"thinkingBudget":128,"thinkingLevel":""}`},
+		{"gemini-2.5-pro", level("max"), `{"includeThoughts":true,"thinkingBudget":32768,"thinkingLevel":""}`},
+		{"gemini-2.5-pro", &llm.Effort{Budget: 777}, `{"includeThoughts":true,"thinkingBudget":777,"thinkingLevel":""}`},
+		{"gemini-2.0-flash", level("high"), "null"},
+		{"gemini-3-pro-preview", level("low"), `{"includeThoughts":true,"thinkingBudget":null,"thinkingLevel":"LOW"}`},
+		{"gemini-3-pro-preview", level("medium"), `{"includeThoughts":true,"thinkingBudget":null,"thinkingLevel":"HIGH"}`},
+		{"gemini-3.1-pro-preview", level("medium"), `{"includeThoughts":true,"thinkingBudget":null,"thinkingLevel":"MEDIUM"}`},
+		{"gemini-3-flash-preview", level("none"), `{"includeThoughts":false,"thinkingBudget":null,"thinkingLevel":"MINIMAL"}`},
+		{"gemini-3-pro-preview", &llm.Effort{Budget: 20000}, `{"includeThoughts":true,"thinkingBudget":null,"thinkingLevel":"HIGH"}`},
+	} {
+		f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+		req := hello(c.model)
+		req.ReasoningEffort = c.effort
+		ask(t, f.model(t), req)
+		if got := show(f.request(t, 0).GenerationConfig.ThinkingConfig); got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.model, show(c.effort), got, c.want)
+		}
+	}
+}
+
+func TestKnobs(t *testing.T) {
+	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+	req := hello("gemini-2.5-flash")
+	req.System = []llm.Block{llm.Text("be brief")}
+	req.Temperature, req.TopP, req.MaxTokens, req.Seed, req.StopSequences = ptr(0.7), ptr(0.9), ptr(100), ptr(int64(7)), []string{"END"}
+	ask(t, f.model(t), req)
+	r := f.request(t, 0)
+	g := r.GenerationConfig
+	if *g.Temperature != 0.7 || *g.TopP != 0.9 || *g.MaxOutputTokens != 100 || *g.Seed != 7 || len(g.StopSequences) != 1 || *r.SystemInstruction.Parts[0].Text != "be brief" {
+		t.Errorf("sent %s", f.bodies[0])
+	}
+	if f.headers[0].Get("X-Goog-Api-Key") != "key" {
+		t.Errorf("headers %v", f.headers[0])
+	}
+}
+
+func TestToolChoice(t *testing.T) {
+	for _, c := range []struct {
+		choice *llm.ToolChoice
+		want   string
+	}{
+		{nil, "null"},
+		{&llm.ToolChoice{Mode: "auto"}, `{"functionCallingConfig":{"mode":"AUTO","allowedFunctionNames":null}}`},
+		{&llm.ToolChoice{Mode: "none"}, `{"functionCallingConfig":{"mode":"NONE","allowedFunctionNames":null}}`},
+		{&llm.ToolChoice{Mode: "required"}, `{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":null}}`},
+		{&llm.ToolChoice{Mode: "tool", Name: "lookup"}, `{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["lookup"]}}`},
+	} {
+		f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+		req := hello("gemini-2.5-flash")
+		req.Tools, req.ToolChoice = []llm.Tool{lookup()}, c.choice
+		ask(t, f.model(t), req)
+		if got := show(f.request(t, 0).ToolConfig); got != c.want {
+			t.Errorf("%s: %s, want %s", show(c.choice), got, c.want)
+		}
+	}
+}
+
+func TestOutput_IsHeldToTheSchemaOrIsAFunction(t *testing.T) {
+	output := &llm.OutputSchema{Name: "result", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
+	for _, c := range []struct {
+		model  string
+		tools  []llm.Tool
+		native bool
+	}{{"gemini-2.5-flash", nil, true}, {"gemini-2.5-flash", []llm.Tool{lookup()}, false}, {"gemini-3-pro-preview", []llm.Tool{lookup()}, true}} {
+		answer := parts(`{"text":"{\"n\":1}"}`)
+		if !c.native {
+			answer = parts(`{"functionCall":{"name":"result","args":{"n":1}}}`)
+		}
+		f := serve(t, []string{answer, ended("STOP")})
+		req := hello(c.model)
+		req.Tools, req.Output = c.tools, output
+		r := ask(t, f.model(t), req)
+		if r.Message.Text() != `{"n":1}` || r.Finish != llm.EndTurn || len(r.Message.ToolCalls) != 0 {
+			t.Errorf("%s: %s", c.model, show(r))
+		}
+		if got := f.request(t, 0).GenerationConfig.ResponseSchema != nil; got != c.native {
+			t.Errorf("%s with %d tools: native %v", c.model, len(c.tools), got)
+		}
+	}
+}
+
+func TestMedia_InMessagesAndResults(t *testing.T) {
+	blocks := []llm.Block{llm.Text("see"), llm.Image(llm.Base64("image/png", "aGk=")), llm.Document(llm.URL("https://x/y.pdf"), ""),
+		{Type: llm.AudioBlock, Source: llm.Base64("audio/wav", "aGk=")}, {Type: llm.VideoBlock, Source: llm.URL("https://x/y.webm?z")}}
+	for model, inResult := range map[string]bool{"gemini-2.5-flash": false, "gemini-3-pro-preview": true} {
+		f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+		req := hello(model)
+		req.Tools = []llm.Tool{lookup()}
+		req.Messages = llm.NewMessages(&llm.Message{Role: llm.User, Content: blocks},
+			&llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "1", Name: "lookup"}}},
+			&llm.Message{Role: llm.ToolRole, ToolCallID: "1", Content: blocks[:2]})
+		ask(t, f.model(t), req)
+		r := f.request(t, 0)
+		if p := r.Contents[0].Parts; len(p) != 5 || p[2].FileData.MIMEType != "application/pdf" || p[3].InlineData.MIMEType != "audio/wav" || p[4].FileData.MIMEType != "video/webm" {
+			t.Errorf("sent %s", f.bodies[0])
+		}
+		if got := len(r.Contents[2].Parts[0].FunctionResponse.Parts) == 1; got != inResult {
+			t.Errorf("%s: in the result %v", model, got)
+		}
+		if got := len(r.Contents) == 4; got == inResult {
+			t.Errorf("%s: %d turns", model, len(r.Contents))
+		}
+	}
+}
+
+func TestResults_AreObjects(t *testing.T) {
+	for text, want := range map[string]string{`{"a":1}`: `{"a":1}`, "plain": `{"result":"plain"}`, `[1]`: `{"result":"[1]"}`, "": `{"result":""}`, `{broken`: `{"result":"{broken"}`} {
+		m := &llm.Message{Role: llm.ToolRole, ToolCallID: "1", Content: []llm.Block{llm.Text(text)}}
+		if got := string(returned(m, "f").Response); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestErrors_HaveRetryAfterAndAskOnce(t *testing.T) {
+	var asked atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Retry-After", "3")
+		w.WriteHeader(http.StatusTooManyRequests)
+		fmt.Fprint(w, `{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"21s"}]}}`)
+	}))
+	defer srv.Close()
+	m, err := New(Config{Config: provider.Config{APIKey: "key", BaseURL: srv.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = llm.Generate(context.Background(), m, hello("gemini-2.5-flash"))
+	if e, ok := err.(*llm.Error); !ok || e.Kind != llm.RateLimited || e.RetryAfter.Seconds() != 21 || asked.Load() != 1 {
+		t.Errorf("%v after %d requests", err, asked.Load())
+	}
+}
+
+func TestStream_IgnoresComments(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, ": keep-alive\n\ndata: %s\n\n: another\n\ndata: %s\n\n", parts(`{"text":"ok"}`), ended("STOP"))
+	}))
+	defer srv.Close()
+	m, err := New(Config{Config: provider.Config{APIKey: "key", BaseURL: srv.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := ask(t, m, hello("gemini-2.5-flash")); r.Message.Text() != "ok" {
+		t.Error(show(r))
+	}
+}
+
+func TestVertex_ExchangesAServiceAccountForAToken(t *testing.T) {
+	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+	tokens := newTokens(t, http.StatusOK)
+	file := filepath.Join(t.TempDir(), "account.json")
+	if err := os.WriteFile(file, tokens.account(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(Config{Config: provider.Config{KeyFile: file, BaseURL: f.URL}, Vertex: true, Location: "europe-west4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := llm.Generate(context.Background(), m, hello("gemini-2.5-flash")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := tokens.given.Load(); n != 1 {
+		t.Errorf("%d tokens for 8 requests at once", n)
+	}
+	if got := f.headers[0].Get("Authorization"); got != "Bearer token-1" || f.headers[0].Get("X-Goog-Api-Key") != "" {
+		t.Errorf("headers %v", f.headers[0])
+	}
+	if want := "/v1beta1/projects/proj/locations/europe-west4/publishers/google/models/gemini-2.5-flash:streamGenerateContent"; f.paths[0] != want {
+		t.Errorf("path %s, want %s", f.paths[0], want)
+	}
+}
+
+func TestVertex_AnAccountThatIsRefused(t *testing.T) {
+	f := serve(t, []string{ended("STOP")})
+	tokens := newTokens(t, http.StatusUnauthorized)
+	m, err := New(Config{Config: provider.Config{APIKey: string(tokens.account(t)), BaseURL: f.URL}, Vertex: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := llm.Generate(context.Background(), m, hello("gemini-2.5-flash")); llm.KindOf(err) != llm.Unauthorized {
+		t.Errorf("%v, want unauthorized", err)
+	}
+}
+
+func TestVertex_ExpressMode(t *testing.T) {
+	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+	m, err := New(Config{Config: provider.Config{APIKey: "express", BaseURL: f.URL}, Vertex: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(t, m, hello("gemini-2.5-flash"))
+	if f.headers[0].Get("X-Goog-Api-Key") != "express" || f.paths[0] != "/v1beta1/publishers/google/models/gemini-2.5-flash:streamGenerateContent" {
+		t.Errorf("%s %v", f.paths[0], f.headers[0])
+	}
+}
+
+func TestNew_SaysWhatIsMissing(t *testing.T) {
+	for _, name := range []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"} {
+		t.Setenv(name, "")
+	}
+	for want, c := range map[string]Config{
+		"GEMINI_API_KEY":                 {},
+		"GOOGLE_APPLICATION_CREDENTIALS": {Vertex: true},
+		"GOOGLE_CLOUD_PROJECT":           {Vertex: true, Config: provider.Config{Headers: map[string]string{"Authorization": "Bearer x"}}},
+		"not valid JSON":                 {Vertex: true, Config: provider.Config{APIKey: "{"}},
+		"token_uri":                      {Vertex: true, Config: provider.Config{APIKey: `{"type":"service_account","token_uri":"https://evil.example/googleapis.com"}`}},
+	} {
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	t.Setenv("GOOGLE_API_KEY", "from-env")
+	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+	m, err := New(Config{Config: provider.Config{BaseURL: f.URL + "/v1beta"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(t, m, hello("gemini-2.5-flash"))
+	if got := f.headers[0].Get("X-Goog-Api-Key"); got != "from-env" {
+		t.Errorf("key %q", got)
+	}
+}
+
+// tokens is a server that gives tokens for the assertions of service accounts.
+type tokens struct {
+	*httptest.Server
+	given atomic.Int32
+}
+
+func newTokens(t *testing.T, status int) *tokens {
+	s := &tokens{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		if r.FormValue("grant_type") != "urn:ietf:params:oauth:grant-type:jwt-bearer" || strings.Count(r.FormValue("assertion"), ".") != 2 || status != http.StatusOK {
+			fmt.Fprint(w, `{"error":"invalid_grant"}`)
+			return
+		}
+		fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"Bearer","expires_in":3600}`, s.given.Add(1))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *tokens) account(t *testing.T) []byte {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(map[string]string{
+		"type": "service_account", "project_id": "proj", "client_email": "a@proj.iam.gserviceaccount.com", "private_key_id": "1",
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), "token_uri": s.URL,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

@@ -1,0 +1,32 @@
+package openai_test
+
+import (
+	"testing"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/openai"
+	"github.com/awaken-go/awaken/llm/provider"
+	"github.com/awaken-go/awaken/llm/providertest"
+)
+
+func open(api, preset string) func(testing.TB, provider.Config) llm.Model {
+	return func(t testing.TB, c provider.Config) llm.Model {
+		m, err := openai.New(openai.Config{Config: c, Preset: preset, API: api})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+}
+
+func TestResponses_Conformance(t *testing.T) {
+	t.Parallel()
+	providertest.Test(t, providertest.Adapter{Open: open(openai.Responses, "openai"), Speaker: responsesSpeaker{}, Provider: "openai", Model: "gpt-5.5",
+		Cannot: []providertest.Power{providertest.Seed, providertest.Stop, providertest.Audio}})
+}
+
+func TestChat_Conformance(t *testing.T) {
+	t.Parallel()
+	providertest.Test(t, providertest.Adapter{Open: open(openai.Chat, "openai"), Speaker: chatSpeaker{"reasoning_content"}, Provider: "openai", Model: "gpt-5.5",
+		Cannot: []providertest.Power{providertest.Opaque}})
+}

@@ -1,0 +1,55 @@
+package openai
+
+import (
+	"path"
+	"strings"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// dataURL is a source as a URL: its own, or one that holds its bytes.
+func dataURL(s *llm.Source) string {
+	if s.Type == "url" {
+		return s.URL
+	}
+	return "data:" + s.MediaType + ";base64," + s.Data
+}
+
+// audioFormat is the word for a media type of audio, or "".
+func audioFormat(s *llm.Source) string {
+	if s.Type != "base64" {
+		return ""
+	}
+	switch strings.ToLower(s.MediaType) {
+	case "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave":
+		return "wav"
+	case "audio/mpeg", "audio/mp3":
+		return "mp3"
+	}
+	return ""
+}
+
+// isPDF reports whether a document is one. Others are not taken by Chat Completions.
+func isPDF(s *llm.Source) bool {
+	p, _, _ := strings.Cut(s.URL, "?")
+	return s.MediaType == "application/pdf" || strings.HasSuffix(strings.ToLower(p), ".pdf")
+}
+
+// fileName is the name under which a document is sent.
+func fileName(b *llm.Block) string {
+	ext := ".pdf"
+	switch mt := b.Source.MediaType; {
+	case mt == "" || mt == "application/pdf":
+	case strings.HasPrefix(mt, "text/"):
+		ext = ".txt"
+	default:
+		ext = ""
+	}
+	if b.Title == "" {
+		return "document" + ext
+	}
+	if path.Ext(b.Title) != "" {
+		return b.Title
+	}
+	return b.Title + ext
+}

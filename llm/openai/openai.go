@@ -1,0 +1,239 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/provider"
+)
+
+// The two languages.
+const (
+	Responses = "responses"
+	Chat      = "chat"
+)
+
+// Config is how to reach a server. The zero Config is OpenAI, with the key from the
+// environment.
+type Config struct {
+	provider.Config
+
+	// Preset names who is asked; see [Presets]. "" is openai, or compatible if there is a base
+	// URL that is not OpenAI's.
+	Preset string
+	// API is the language: Responses or Chat. "" chooses for each request.
+	API string
+
+	Organization, Project string // of an OpenAI account
+
+	// Summary is how reasoning is summed up when an effort is asked for: auto (the default),
+	// concise, detailed, or none.
+	Summary string
+	// StrictTools holds models to the schemas of tools where that changes no meaning.
+	StrictTools bool
+	// Extra are fields to add to each request, or to replace in it.
+	Extra map[string]any
+}
+
+// Model is an llm.Model of one server. The request says which of its models is asked.
+type Model struct {
+	config Config
+	preset Preset
+	client *provider.Client
+	sdk    sdk.Client
+}
+
+// New returns a model, or says what is missing: a key, a base URL, a preset of that name.
+func New(c Config) (*Model, error) {
+	preset, err := c.preset()
+	if err != nil {
+		return nil, err
+	}
+	base := strings.TrimSpace(c.BaseURL)
+	if base == "" && preset.BaseEnv != "" {
+		base = strings.TrimSpace(os.Getenv(preset.BaseEnv))
+	}
+	if base == "" {
+		base = preset.BaseURL
+	}
+	if base, err = preset.base(base); err != nil {
+		return nil, err
+	}
+	if preset.Name == "openai" && !isOpenAI(base) {
+		preset.Responses = false // few of those who stand in for OpenAI have it
+	}
+	switch c.API {
+	case "", Chat:
+	case Responses:
+	default:
+		return nil, fmt.Errorf("%s: api is %q, want %s or %s", preset.Name, c.API, Responses, Chat)
+	}
+	key, err := c.Key(preset.Name, preset.KeyEnv...)
+	if err != nil && !preset.KeyOptional {
+		return nil, err
+	}
+	if err != nil && c.KeyFile != "" {
+		return nil, err
+	}
+	client := provider.Open(preset.Name, c.Config)
+	opts := []option.RequestOption{option.WithBaseURL(base), option.WithHTTPClient(client.HTTP()), option.WithMaxRetries(0)}
+	switch {
+	case key == "":
+	case preset.KeyHeader != "":
+		opts = append(opts, option.WithHeader(preset.KeyHeader, key))
+	default:
+		opts = append(opts, option.WithHeader("Authorization", "Bearer "+key))
+	}
+	if c.Organization != "" {
+		opts = append(opts, option.WithOrganization(c.Organization))
+	}
+	if c.Project != "" {
+		opts = append(opts, option.WithProject(c.Project))
+	}
+	// Not sdk.NewClient: that sends what it finds in the environment to any server.
+	return &Model{config: c, preset: preset, client: client, sdk: sdk.Client{Options: opts}}, nil
+}
+
+func (c *Config) preset() (Preset, error) {
+	name := c.Preset
+	if name == "" {
+		name = "openai"
+		base := c.BaseURL
+		if base == "" {
+			base = os.Getenv("OPENAI_BASE_URL")
+		}
+		if base != "" && !isOpenAI(base) {
+			name = "compatible"
+		}
+	}
+	for _, p := range Presets {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	var names []string
+	for _, p := range Presets {
+		names = append(names, p.Name)
+	}
+	return Preset{}, fmt.Errorf("openai: there is no preset %q, want one of %s", name, strings.Join(names, ", "))
+}
+
+func isOpenAI(base string) bool {
+	u, err := url.Parse(strings.TrimSpace(base))
+	return err == nil && (u.Hostname() == "api.openai.com" || strings.HasSuffix(u.Hostname(), ".api.openai.com"))
+}
+
+// Stream asks the server.
+func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return m.client.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
+		if m.speaks(req) == Responses {
+			return m.responses(ctx, req, emit)
+		}
+		return m.chat(ctx, req, emit)
+	})
+}
+
+// speaks is the language for a request.
+func (m *Model) speaks(req *llm.Request) string {
+	switch {
+	case m.config.API != "":
+		return m.config.API
+	case !m.preset.Responses, len(req.StopSequences) > 0, req.Seed != nil, hasAudio(req):
+		return Chat
+	}
+	return Responses
+}
+
+func hasAudio(req *llm.Request) bool {
+	for _, msg := range req.Messages.All() {
+		if msg == nil {
+			continue
+		}
+		for i := range msg.Content {
+			if msg.Content[i].Type == llm.AudioBlock {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// post sends a request and returns the stream. The caller closes its body.
+func (m *Model) post(ctx context.Context, path string, params any) (*http.Response, error) {
+	opts := []option.RequestOption{option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream")}
+	for k, v := range m.config.Extra {
+		opts = append(opts, option.WithJSONSet(k, v))
+	}
+	var resp *http.Response
+	err := m.sdk.Post(ctx, path, params, &resp, opts...)
+	return resp, err
+}
+
+// invalid is an error in what was asked for.
+func (m *Model) invalid(format string, args ...any) error {
+	return &llm.Error{Kind: llm.InvalidRequest, Provider: m.preset.Name, Message: fmt.Sprintf(format, args...)}
+}
+
+// schema decodes a JSON Schema. None is one of an object without properties.
+func (m *Model) schema(what string, raw json.RawMessage) (map[string]any, error) {
+	var out map[string]any
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &out); err != nil {
+			return nil, m.invalid("the schema of %s is not a JSON object: %v", what, err)
+		}
+	}
+	if out == nil {
+		out = map[string]any{}
+	}
+	return out, nil
+}
+
+// parameters decodes the schema of a tool's arguments, which has to have properties.
+func (m *Model) parameters(t *llm.Tool) (map[string]any, error) {
+	out, err := m.schema("tool "+t.Name, t.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	if out["type"] == nil {
+		out["type"] = "object"
+	}
+	if out["type"] == "object" && out["properties"] == nil {
+		out["properties"] = map[string]any{}
+	}
+	return out, nil
+}
+
+// cacheKey is what requests with a common beginning have in common.
+func (m *Model) cacheKey(req *llm.Request) string {
+	if !m.preset.CacheKey || req.Routing.ThreadID == "" {
+		return ""
+	}
+	return safeID64(req.Routing.ThreadID)
+}
+
+var safeID64 = provider.SafeID(64)
+
+// level is an effort as one of the words of OpenAI.
+func level(e llm.Effort) string {
+	switch {
+	case e.Level != "":
+		return e.Level
+	case e.Budget <= 2048:
+		return "low"
+	case e.Budget <= 12288:
+		return "medium"
+	}
+	return "high"
+}
+
+var _ llm.Model = (*Model)(nil)

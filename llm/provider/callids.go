@@ -1,0 +1,20 @@
+package provider
+
+import "fmt"
+
+// CallIDs makes the ids of one reply's calls differ: some servers give the same one twice.
+// The zero value is ready.
+type CallIDs struct{ used map[string]bool }
+
+// Take returns id, or another if it was taken before.
+func (c *CallIDs) Take(id string) string {
+	if c.used == nil {
+		c.used = map[string]bool{}
+	}
+	out := id
+	for n := 2; c.used[out]; n++ {
+		out = fmt.Sprintf("%s_%d", id, n)
+	}
+	c.used[out] = true
+	return out
+}

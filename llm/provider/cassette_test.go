@@ -1,0 +1,135 @@
+package provider
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+func TestCassette_PlaysWhatWasRecorded(t *testing.T) {
+	t.Parallel()
+	answers := []func(w http.ResponseWriter){
+		func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Header().Set("Set-Cookie", "session=secret-cookie")
+			for _, s := range []string{"data: {\"key\":\"sec", "ret-key\"}\n\n", "data: caf\xc3", "\xa9\n\n"} {
+				_, _ = io.WriteString(w, s)
+				_ = http.NewResponseController(w).Flush()
+			}
+		},
+		func(w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "3")
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = io.WriteString(w, `{"error":{"message":"slow"}}`)
+		},
+		func(w http.ResponseWriter) {
+			_, _ = io.WriteString(w, "data: half")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		},
+	}
+	n := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n++
+		answers[n-1](w)
+	}))
+	file := filepath.Join(t.TempDir(), "tape.jsonl")
+	rec := &Recorder{File: file, Secrets: []string{"secret-key"}}
+	type answer struct {
+		status     int
+		body       string
+		retryAfter string
+		failed     bool
+	}
+	exchange := func(rt http.RoundTripper, base string) (out []answer) {
+		for i := range answers {
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/x?key=secret-key&a=b", strings.NewReader(`{"n":`+string(rune('0'+i))+`,"k":"secret-key"}`))
+			req.Header.Set("Authorization", "Bearer secret-key")
+			resp, err := rt.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			out = append(out, answer{resp.StatusCode, string(body), resp.Header.Get("Retry-After"), err != nil})
+		}
+		return out
+	}
+	live := exchange(rec, srv.URL)
+	srv.Close()
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, _ := os.ReadFile(file)
+	if strings.Contains(string(data), "secret") {
+		t.Errorf("a secret is in the file:\n%s", data)
+	}
+	replay, err := OpenReplay(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := exchange(replay, "http://nowhere.invalid")
+	for i := range live {
+		live[i].body = strings.ReplaceAll(live[i].body, "secret-key", removed)
+		if live[i] != again[i] {
+			t.Errorf("answer %d: %+v, want %+v", i, again[i], live[i])
+		}
+	}
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://nowhere.invalid/v1/x", strings.NewReader("{}"))
+	if _, err := replay.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "has no answer") {
+		t.Errorf("what was not recorded: %v", err)
+	}
+}
+
+func TestConfig_Key(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "key")
+	if err := os.WriteFile(file, []byte("from-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SOME_API_KEY", "from-env")
+	for want, c := range map[string]Config{"given": {APIKey: "given", KeyFile: file}, "from-file": {KeyFile: file}, "from-env": {}} {
+		if got, err := c.Key("p", "OTHER_KEY", "SOME_API_KEY"); got != want || err != nil {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	}
+	t.Setenv("SOME_API_KEY", "")
+	if _, err := (Config{}).Key("p", "SOME_API_KEY"); err == nil || err.Error() != "p: there is no API key: configure one, or a key file, or set SOME_API_KEY" {
+		t.Errorf("no key: %v", err)
+	}
+	if _, err := (Config{KeyFile: filepath.Join(dir, "none")}).Key("p", "SOME_API_KEY"); err == nil {
+		t.Error("a key file that is missing is no error")
+	}
+}
+
+func TestGuarded_RefusesThisMachine(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(srv.Close)
+	c := Open("p", Config{HTTPClient: Guarded()})
+	_, err := c.HTTP().Get(srv.URL)
+	if llm.KindOf(err) != llm.InvalidRequest {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	in := "\xef\xbb\xbfevent: a\ndata: 1\n\n: comment\n\ndata:2\r\ndata: 3\r\n\r\nevent: b\n\nid: 7\ndata\n\ndata: [DONE]"
+	var got []string
+	for ev, err := range Events(strings.NewReader(in)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, ev.Type+"|"+string(ev.Data))
+	}
+	if s := strings.Join(got, " "); s != "a|1 |2\n3 |[DONE]" {
+		t.Errorf("%q", s)
+	}
+}

@@ -1,0 +1,311 @@
+package provider
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// statusKinds says what a status means when the body does not say it better.
+var statusKinds = map[int]llm.Kind{
+	http.StatusBadRequest:            llm.InvalidRequest,
+	http.StatusUnauthorized:          llm.Unauthorized,
+	http.StatusPaymentRequired:       llm.Unauthorized, // the account is empty: asking again does not help
+	http.StatusForbidden:             llm.Unauthorized,
+	http.StatusNotFound:              llm.ModelNotFound,
+	http.StatusRequestTimeout:        llm.Timeout,
+	http.StatusRequestEntityTooLarge: llm.ContextOverflow,
+	http.StatusUnprocessableEntity:   llm.InvalidRequest,
+	http.StatusTooManyRequests:       llm.RateLimited,
+	http.StatusServiceUnavailable:    llm.Overloaded,
+	http.StatusGatewayTimeout:        llm.Timeout,
+	529:                              llm.Overloaded,
+}
+
+// bodyKinds says what the words of providers mean: the type, code or status of an error
+// body, in lower case.
+var bodyKinds = map[string]llm.Kind{
+	"overloaded_error":    llm.Overloaded,
+	"overloaded":          llm.Overloaded,
+	"server_overloaded":   llm.Overloaded,
+	"slow_down":           llm.Overloaded,
+	"unavailable":         llm.Overloaded,
+	"service_unavailable": llm.Overloaded,
+
+	"rate_limit_error":    llm.RateLimited,
+	"rate_limit_exceeded": llm.RateLimited,
+	"rate_limit_reached":  llm.RateLimited,
+	"insufficient_quota":  llm.RateLimited,
+	"resource_exhausted":  llm.RateLimited,
+	"too_many_requests":   llm.RateLimited,
+	"tokens":              llm.RateLimited,
+	"requests":            llm.RateLimited,
+
+	"timeout":           llm.Timeout,
+	"timeout_error":     llm.Timeout,
+	"deadline_exceeded": llm.Timeout,
+	"request_timeout":   llm.Timeout,
+
+	"server_error":          llm.Provider,
+	"internal_error":        llm.Provider,
+	"internal_server_error": llm.Provider,
+	"api_error":             llm.Provider,
+	"internal":              llm.Provider,
+
+	"context_length_exceeded":   llm.ContextOverflow,
+	"string_above_max_length":   llm.ContextOverflow,
+	"request_too_large":         llm.ContextOverflow,
+	"exceed_context_size_error": llm.ContextOverflow,
+
+	"authentication_error": llm.Unauthorized,
+	"permission_error":     llm.Unauthorized,
+	"billing_error":        llm.Unauthorized,
+	"invalid_api_key":      llm.Unauthorized,
+	"permission_denied":    llm.Unauthorized,
+	"unauthenticated":      llm.Unauthorized,
+
+	"not_found_error": llm.ModelNotFound,
+	"model_not_found": llm.ModelNotFound,
+	"not_found":       llm.ModelNotFound,
+
+	"content_filter":                 llm.ContentFiltered,
+	"content_policy_violation":       llm.ContentFiltered,
+	"responsibleaipolicyviolation":   llm.ContentFiltered,
+	"moderation_blocked":             llm.ContentFiltered,
+	"cyber_policy_violation":         llm.ContentFiltered,
+	"image_content_policy_violation": llm.ContentFiltered,
+
+	"invalid_request_error": llm.InvalidRequest,
+	"invalid_request":       llm.InvalidRequest,
+	"invalid_prompt":        llm.InvalidRequest,
+	"invalid_argument":      llm.InvalidRequest,
+	"failed_precondition":   llm.InvalidRequest,
+	"bad_request":           llm.InvalidRequest,
+}
+
+// overflows are the words in which providers say that a request is too long.
+var overflows = []string{"prompt is too long", "context_length_exceeded", "context length", "input is too long", "maximum context length",
+	"reduce the length", "too many tokens", "request too large", "exceeds the maximum number of tokens", "context window", "exceeds the available context size", "input token count"}
+
+// filters are the words in which they say that a filter stopped it.
+var filters = []string{"content_filter", "content policy", "content management policy", "blocked by safety"}
+
+// Classify says what an answer with a status of 400 or more means. The status decides,
+// except that a body which names an overflow or a filter wins over a 4xx.
+func Classify(provider string, status int, h http.Header, body []byte) *llm.Error {
+	f := readFailure(body)
+	e := &llm.Error{Kind: llm.Provider, Provider: provider, Status: status, Message: f.message,
+		RetryAfter: max(RetryAfter(h, time.Now()), f.retryAfter)}
+	if kind, ok := statusKinds[status]; ok {
+		e.Kind = kind
+	}
+	switch named := f.kind(); {
+	case e.Kind == llm.InvalidRequest, e.Kind == llm.Provider && status < 500:
+		if named != "" && named != llm.Provider {
+			e.Kind = named
+		}
+	case (e.Kind == llm.Unauthorized || e.Kind == llm.ModelNotFound) && named == llm.ContentFiltered:
+		e.Kind = named
+	}
+	return e
+}
+
+// ErrorBody says what an error in the middle of a stream means, or one that came with
+// status 200: there is no status, or the body has it. It returns nil for a body in which
+// there is no error: JSON without a field "error" that is not of type "error" either.
+func ErrorBody(provider string, body []byte) *llm.Error {
+	f := readFailure(body)
+	if !f.found {
+		return nil
+	}
+	e := &llm.Error{Kind: f.kind(), Provider: provider, Message: f.message, RetryAfter: f.retryAfter}
+	if e.Kind == "" {
+		if kind, ok := statusKinds[f.status]; ok {
+			e.Kind = kind
+		} else {
+			e.Kind = wordKind(f.message)
+		}
+	}
+	return e
+}
+
+// wordKind is the last resort: what the words of a message suggest.
+func wordKind(message string) llm.Kind {
+	s := strings.ToLower(message)
+	switch {
+	case containsAny(s, filters...):
+		return llm.ContentFiltered
+	case containsAny(s, overflows...):
+		return llm.ContextOverflow
+	case containsAny(s, "overloaded", "no capacity"):
+		return llm.Overloaded
+	case containsAny(s, "rate limit", "429", "too many requests"):
+		return llm.RateLimited
+	case containsAny(s, "timeout", "timed out"):
+		return llm.Timeout
+	}
+	return llm.Provider
+}
+
+func containsAny(s string, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// failure is an error body, read.
+type failure struct {
+	found      bool
+	names      []string // its code, type and status, in lower case, the most exact first
+	status     int
+	message    string
+	retryAfter time.Duration
+}
+
+// kind is what the names, or else the words for an overflow or a filter, say; or "".
+func (f *failure) kind() llm.Kind {
+	s := strings.ToLower(f.message)
+	var kind llm.Kind
+	for _, n := range f.names {
+		if kind = bodyKinds[n]; kind != "" {
+			break
+		}
+	}
+	if kind == "" || kind == llm.InvalidRequest {
+		switch {
+		case containsAny(s, filters...):
+			return llm.ContentFiltered
+		case containsAny(s, overflows...):
+			return llm.ContextOverflow
+		}
+	}
+	return kind
+}
+
+// readFailure reads an error body of any provider: {"error": {...}}, {"error": "text"},
+// a list of one such, or the error itself. What is not JSON is the message.
+func readFailure(body []byte) failure {
+	type inner struct {
+		Code    json.RawMessage `json:"code"`
+		Type    json.RawMessage `json:"type"`
+		Status  json.RawMessage `json:"status"`
+		Message json.RawMessage `json:"message"`
+		Inner   struct {
+			Code string `json:"code"`
+		} `json:"innererror"`
+		Details []struct {
+			RetryDelay string `json:"retryDelay"`
+			Reason     string `json:"reason"`
+		} `json:"details"`
+	}
+	var whole struct {
+		inner
+		Error  json.RawMessage `json:"error"`
+		Detail json.RawMessage `json:"detail"`
+	}
+	var f failure
+	body = bytes.TrimSpace(body)
+	if list := []json.RawMessage(nil); json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil {
+		f.message = clip(string(body))
+		return f
+	}
+	_ = json.Unmarshal(body, &whole) // fields of other types stay empty
+	in := whole.inner
+	if len(whole.Error) > 0 && string(whole.Error) != "null" {
+		f.found = true
+		if err := json.Unmarshal(whole.Error, &in); err != nil && text(whole.Error) != "" {
+			in.Message = whole.Error
+		}
+	}
+	f.found = f.found || text(in.Type) == "error"
+	f.message = clip(text(in.Message))
+	if f.message == "" {
+		f.message = clip(text(whole.Detail))
+	}
+	if f.message == "" {
+		f.message = clip(string(body))
+	}
+	f.names = append(f.names, strings.ToLower(in.Inner.Code))
+	for _, raw := range []json.RawMessage{in.Code, in.Type, in.Status, whole.Code, whole.Type} {
+		s := strings.ToLower(text(raw))
+		if n, err := strconv.Atoi(s); err == nil && n >= 400 && n < 600 {
+			f.status = n
+		} else if s != "" {
+			f.names = append(f.names, s)
+		}
+	}
+	for _, d := range in.Details {
+		if wait, err := time.ParseDuration(d.RetryDelay); err == nil {
+			f.retryAfter = wait
+		}
+		if d.Reason == "API_KEY_INVALID" {
+			f.names = append([]string{"invalid_api_key"}, f.names...)
+		}
+	}
+	return f
+}
+
+// text is a JSON string or number as text, or "".
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var n json.Number
+	if json.Unmarshal(raw, &n) == nil {
+		return n.String()
+	}
+	return ""
+}
+
+// clip keeps pages of HTML out of messages.
+func clip(s string) string {
+	const most = 2000
+	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) <= most {
+		return s
+	}
+	for most := most; ; most-- {
+		if utf8.RuneStart(s[most]) {
+			return s[:most] + "…"
+		}
+	}
+}
+
+// RetryAfter is how long a provider asks to wait: retry-after-ms, or Retry-After in
+// seconds or as a date; 0 if it does not say or the date has passed.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	const most = 30 * 24 * time.Hour
+	seconds := func(s string, unit time.Duration) (time.Duration, bool) {
+		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+		if err != nil || math.IsNaN(f) || f < 0 {
+			return 0, false
+		}
+		return time.Duration(min(f*float64(unit), float64(most))), true
+	}
+	if d, ok := seconds(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return d
+	}
+	value := h.Get("Retry-After")
+	if d, ok := seconds(value, time.Second); ok {
+		return d
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return min(max(at.Sub(now), 0), most)
+	}
+	return 0
+}

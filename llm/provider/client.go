@@ -1,0 +1,201 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/awaken-go/awaken/internal/httpguard"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Client is the way to one provider. It is safe for concurrent use.
+type Client struct {
+	name string
+	idle time.Duration
+	http *http.Client
+}
+
+// Open returns a client. Name is the provider's, for errors.
+func Open(name string, c Config) *Client {
+	own := http.Client{}
+	if c.HTTPClient != nil {
+		own = *c.HTTPClient
+	}
+	base := own.Transport
+	if base == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConnsPerHost = 64
+		base = t
+	}
+	t := &transport{name: name, base: base, headers: c.Headers, timeout: c.Timeout, idle: c.IdleTimeout}
+	if t.timeout <= 0 {
+		t.timeout = DefaultTimeout
+	}
+	if t.idle <= 0 {
+		t.idle = DefaultIdleTimeout
+	}
+	own.Transport = t
+	return &Client{name: name, idle: t.idle, http: &own}
+}
+
+// HTTP returns the HTTP client to give to an SDK. Its errors are *llm.Error, perhaps
+// wrapped: an answer with a status of 400 or more is one, and so is an answer to a
+// [Client.Stream] that is not a stream. SDKs have to be told not to retry.
+func (c *Client) HTTP() *http.Client { return c.http }
+
+// Name is the provider's.
+func (c *Client) Name() string { return c.name }
+
+var (
+	errNoAnswer = errors.New("no answer in time")
+	errSilent   = errors.New("the stream fell silent")
+)
+
+// call is what a Stream and its HTTP request share.
+type call struct {
+	idle time.Duration
+	sent bool
+}
+
+type callKey struct{}
+
+// transport makes one request at a time as Client promises.
+type transport struct {
+	name          string
+	base          http.RoundTripper
+	headers       map[string]string
+	timeout, idle time.Duration
+}
+
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	caller := r.Context()
+	streamed, _ := caller.Value(callKey{}).(*call)
+	ctx, cancel := context.WithCancelCause(caller)
+	r = r.Clone(ctx)
+	for k, v := range t.headers {
+		r.Header.Set(k, v)
+		if http.CanonicalHeaderKey(k) == "Host" {
+			r.Host = v
+		}
+	}
+	b := &body{t: t, caller: caller, ctx: ctx, cancel: cancel, idle: t.idle}
+	if streamed != nil {
+		streamed.sent = true
+		b.idle = streamed.idle
+	}
+	timer := time.AfterFunc(t.timeout, func() { cancel(errNoAnswer) })
+	resp, err := t.base.RoundTrip(r)
+	if !timer.Stop() && err == nil { // it has begun, too late
+		resp.Body.Close()
+		err = errNoAnswer
+	}
+	if err != nil {
+		err = b.failed(err, false)
+		cancel(nil)
+		return nil, err
+	}
+	b.ReadCloser = resp.Body
+	b.timer = time.AfterFunc(b.idle, func() { cancel(errSilent) })
+	b.timer.Stop()
+	resp.Body = b
+	if resp.StatusCode >= 400 || streamed != nil && resp.StatusCode == http.StatusOK && !isStream(resp.Header) {
+		defer b.Close()
+		data, err := io.ReadAll(io.LimitReader(b, 64<<10))
+		if resp.StatusCode < 400 {
+			if err != nil {
+				return nil, err
+			}
+			return nil, notStream(t.name, resp.Header, data)
+		}
+		return nil, Classify(t.name, resp.StatusCode, resp.Header, data)
+	}
+	return resp, nil
+}
+
+// CloseIdleConnections closes what is kept for later.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// isStream reports whether an answer can be a stream. Servers that say nothing, or only
+// that it is text, are trusted.
+func isStream(h http.Header) bool {
+	switch kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); kind {
+	case "text/html", "application/json", "application/problem+json", "application/xml", "text/xml":
+		return false
+	}
+	return true
+}
+
+// notStream is the error for an answer with status 200 that is not a stream: an error all
+// the same, or the page of some proxy.
+func notStream(name string, h http.Header, body []byte) *llm.Error {
+	if e := ErrorBody(name, body); e != nil {
+		e.RetryAfter = max(e.RetryAfter, RetryAfter(h, time.Now()))
+		return e
+	}
+	return &llm.Error{Kind: llm.Provider, Provider: name, Status: http.StatusOK,
+		Message: fmt.Sprintf("the answer is %s, want a stream of events: %s", h.Get("Content-Type"), clip(string(body)))}
+}
+
+// body is an answer's body. A Read that takes too long cancels the request, so it is the
+// provider's silence that counts, not the time its reader takes.
+type body struct {
+	io.ReadCloser
+	t           *transport
+	caller, ctx context.Context
+	cancel      context.CancelCauseFunc
+	idle        time.Duration
+	timer       *time.Timer
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	b.timer.Reset(b.idle)
+	n, err := b.ReadCloser.Read(p)
+	b.timer.Stop()
+	if err != nil && err != io.EOF {
+		err = b.failed(err, true)
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	b.timer.Stop()
+	b.cancel(nil) // first, so that the connection is closed and not drained
+	return b.ReadCloser.Close()
+}
+
+// failed says what a failure to connect, send or read means.
+func (b *body) failed(err error, begun bool) error {
+	e := &llm.Error{Provider: b.t.name, Err: err}
+	switch cause := context.Cause(b.ctx); {
+	case b.caller.Err() != nil:
+		e.Kind, e.Err = llm.Cancelled, context.Cause(b.caller)
+	case cause == errSilent:
+		e.Kind, e.Err, e.Message = llm.Timeout, nil, fmt.Sprintf("the stream was silent for %s", b.idle)
+	case cause == errNoAnswer:
+		e.Kind, e.Err, e.Message = llm.Timeout, nil, fmt.Sprintf("no answer for %s", b.t.timeout)
+	case errors.Is(err, httpguard.ErrAddress), errors.Is(err, httpguard.ErrRedirect):
+		e.Kind = llm.InvalidRequest
+	case isTimeout(err):
+		e.Kind = llm.Timeout
+	case begun:
+		e.Kind, e.Message = llm.Interrupted, "the connection broke off"
+	default:
+		e.Kind, e.Message = llm.Provider, "the provider could not be reached"
+	}
+	return e
+}
+
+func isTimeout(err error) bool {
+	ne, ok := errors.AsType[net.Error](err)
+	return ok && ne.Timeout()
+}

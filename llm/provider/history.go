@@ -1,0 +1,363 @@
+package provider
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Rules are what a provider demands of a conversation beyond what [History] always does.
+type Rules struct {
+	// Provider is the name in the opaque material of the adapter. That of others is left out.
+	Provider string
+	// Media reports whether a block of media can be sent in a message of that role. What
+	// cannot be is told in words; what a tool returned is sent as a user's if that can be.
+	// Nil means that none can.
+	Media func(b *llm.Block, role llm.Role) bool
+	// CallID makes ids of calls acceptable; see [SafeID]. Nil keeps them.
+	CallID func(string) string
+
+	BareThinking bool // thinking is sent also if it has no opaque material of the provider
+	LateSystem   bool // system messages may come later; otherwise those are a user's, in <system> tags
+	Alternate    bool // users (and tools) and the assistant take turns: neighbours are one message
+	StartUser    bool // the first message must be a user's
+	EndUser      bool // the last message must not be the assistant's
+}
+
+// What is said in place of something that is not there.
+const (
+	noAnswer  = "The call was interrupted. Its outcome is not known."
+	startText = "(Earlier messages are left out.)"
+	endText   = "Go on."
+)
+
+// History returns the instructions and the conversation of req in a form that a provider
+// with these rules accepts, whatever happened to the conversation: a crash, a cancel, a
+// truncation, another agent or another model. It changes nothing that req shares.
+//
+// Of the messages that are returned, this is true:
+//
+//   - There is at least one.
+//   - The roles are user, assistant and tool, and system if the rules allow it. Instructions
+//     that come first are in the system blocks, which are text.
+//   - A message of the assistant is followed by the answers to its calls: one for each, in
+//     order, and nothing between. A call without an answer has one that says so; answers
+//     without a call are left out; retracted calls are too. Ids are unique in the whole
+//     conversation.
+//   - The arguments of calls are JSON objects. There are no tool_use and tool_result blocks.
+//   - No text is blank and no message is empty, except answers of tools. Media is only where
+//     the rules allow it. Assistant messages end with text or calls, never with thinking.
+//   - Opaque material is the provider's own.
+//
+// The same conversation gives the same result, and a longer one begins with that of its
+// beginning, so that prompt caches work. (An open call is an exception.)
+func History(req *llm.Request, r Rules) (system []llm.Block, msgs []*llm.Message) {
+	h := history{rules: r, used: make(map[string]int), open: make(map[string][]*pending)}
+	for i := range req.System {
+		system = appendText(system, &req.System[i])
+	}
+	list := h.flatten(req.Messages)
+	for len(list) > 0 && list[0].Role == llm.System {
+		for i := range list[0].Content {
+			system = appendText(system, &list[0].Content[i])
+		}
+		list = list[1:]
+	}
+	h.pair(list)
+	h.out = make([]*llm.Message, 0, len(list)+2)
+	for _, m := range list {
+		h.add(m)
+	}
+	switch {
+	case len(h.out) == 0:
+		h.out = append(h.out, llm.UserText(endText))
+	case r.StartUser && h.out[0].Role != llm.User:
+		h.out = slices.Insert(h.out, 0, llm.UserText(startText))
+	}
+	if n := len(h.out); r.EndUser && n > 0 && h.out[n-1].Role == llm.Assistant {
+		h.out = append(h.out, llm.UserText(endText))
+	}
+	return system, h.out
+}
+
+type history struct {
+	rules Rules
+	open  map[string][]*pending      // by id: the calls of one message that have no answer yet
+	calls map[*llm.Message][]pending // by message
+	used  map[string]int             // by id: how many wanted it
+	out   []*llm.Message
+}
+
+// pending is a call and what became of it.
+type pending struct {
+	by        *llm.Message
+	call      *llm.ToolCall
+	answer    *llm.Message
+	retracted bool
+}
+
+func appendText(to []llm.Block, b *llm.Block) []llm.Block {
+	if b.Type != llm.TextBlock || blank(b.Text) {
+		return to
+	}
+	return append(to, llm.Block{Type: llm.TextBlock, Text: b.Text})
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// flatten returns the messages with calls and answers in their own fields instead of blocks.
+func (h *history) flatten(msgs llm.Messages) []*llm.Message {
+	out := make([]*llm.Message, 0, msgs.Len())
+	for _, m := range msgs.All() {
+		if m == nil {
+			continue
+		}
+		if !slices.ContainsFunc(m.Content, func(b llm.Block) bool { return b.Type == llm.ToolUseBlock || b.Type == llm.ToolResultBlock }) {
+			out = append(out, m)
+			continue
+		}
+		own := *m
+		own.Content = nil
+		own.ToolCalls = slices.Clone(m.ToolCalls)
+		for _, b := range m.Content {
+			switch {
+			case b.Type == llm.ToolUseBlock && b.Tool != nil:
+				if m.Role == llm.Assistant && !slices.ContainsFunc(m.ToolCalls, func(c llm.ToolCall) bool { return c.ID == b.Tool.ID }) {
+					own.ToolCalls = append(own.ToolCalls, llm.ToolCall{ID: b.Tool.ID, Name: b.Tool.Name, Arguments: b.Tool.Input, Opaque: b.Opaque})
+				}
+			case b.Type == llm.ToolResultBlock && b.Tool != nil:
+				if m.Role == llm.ToolRole && (b.Tool.ID == m.ToolCallID || b.Tool.ID == "") {
+					own.Content = append(own.Content, b.Tool.Content...)
+				} else if m.Role != llm.Assistant {
+					out = append(out, &llm.Message{Role: llm.ToolRole, ToolCallID: b.Tool.ID, Content: b.Tool.Content})
+				}
+			case b.Type != llm.ToolUseBlock && b.Type != llm.ToolResultBlock:
+				own.Content = append(own.Content, b)
+			}
+		}
+		out = append(out, &own)
+	}
+	return out
+}
+
+// pair finds the answer to each call: the first after it that has its id.
+func (h *history) pair(list []*llm.Message) {
+	h.calls = make(map[*llm.Message][]pending)
+	for _, m := range list {
+		switch m.Role {
+		case llm.Assistant:
+			if len(m.ToolCalls) == 0 || h.calls[m] != nil {
+				continue
+			}
+			calls := make([]pending, len(m.ToolCalls))
+			for i := range m.ToolCalls {
+				id := m.ToolCalls[i].ID
+				calls[i].by, calls[i].call = m, &m.ToolCalls[i]
+				if o := h.open[id]; len(o) > 0 && o[0].by != m {
+					h.open[id] = nil // it will not be answered any more
+				}
+				h.open[id] = append(h.open[id], &calls[i])
+			}
+			h.calls[m] = calls
+		case llm.ToolRole:
+			if o := h.open[m.ToolCallID]; len(o) > 0 {
+				h.open[m.ToolCallID] = o[1:]
+				o[0].answer, o[0].retracted = m, m.IsInternal()
+			}
+		}
+	}
+}
+
+// add takes the next message of the conversation.
+func (h *history) add(m *llm.Message) {
+	switch m.Role {
+	case llm.System:
+		var blocks []llm.Block
+		for i := range m.Content {
+			blocks = appendText(blocks, &m.Content[i])
+		}
+		if len(blocks) == 0 {
+			return
+		}
+		if h.rules.LateSystem {
+			h.push(&llm.Message{Role: llm.System, Content: blocks})
+			return
+		}
+		text := (&llm.Message{Content: blocks}).Text()
+		h.push(llm.UserText("<system>\n" + text + "\n</system>"))
+	case llm.User:
+		if blocks := h.content(m, nil); len(blocks) > 0 {
+			h.push(h.with(m, blocks, nil))
+		}
+	case llm.Assistant:
+		h.assistant(m)
+	}
+}
+
+// assistant adds a message of the assistant and the answers to its calls.
+func (h *history) assistant(m *llm.Message) {
+	var calls []llm.ToolCall
+	var answers []*llm.Message
+	for i := range h.calls[m] {
+		p := &h.calls[m][i]
+		if p.retracted {
+			continue
+		}
+		c := *p.call
+		c.ID, c.Arguments, c.Opaque = h.id(c.ID), object(c.Arguments), h.own(c.Opaque)
+		calls = append(calls, c)
+		if p.answer == nil {
+			answers = append(answers, &llm.Message{Role: llm.ToolRole, ToolCallID: c.ID, Content: []llm.Block{llm.Text(noAnswer)}})
+			continue
+		}
+		a := *p.answer
+		a.ToolCallID = c.ID
+		answers = append(answers, &a)
+	}
+	delete(h.calls, m) // the same message twice has its calls once
+	blocks := h.content(m, nil)
+	if len(calls) == 0 {
+		for len(blocks) > 0 && blocks[len(blocks)-1].Type == llm.ThinkingBlock {
+			blocks = blocks[:len(blocks)-1]
+		}
+		if len(blocks) == 0 {
+			return
+		}
+	}
+	h.push(h.with(m, blocks, calls))
+	var media []llm.Block
+	for _, a := range answers {
+		h.out = append(h.out, h.with(a, h.content(a, &media), nil))
+	}
+	if len(media) > 0 {
+		h.push(&llm.Message{Role: llm.User, Content: media})
+	}
+}
+
+// with returns m with other content and calls, and nothing that a model does not see.
+func (h *history) with(m *llm.Message, blocks []llm.Block, calls []llm.ToolCall) *llm.Message {
+	return &llm.Message{Role: m.Role, Content: blocks, ToolCalls: calls, ToolCallID: m.ToolCallID, Opaque: h.own(m.Opaque)}
+}
+
+// push adds a message, or makes it a part of the one before.
+func (h *history) push(m *llm.Message) {
+	if n := len(h.out); h.rules.Alternate && n > 0 {
+		last := h.out[n-1]
+		if last.Role == m.Role && len(last.ToolCalls) == 0 && m.Role != llm.ToolRole {
+			joined := *last
+			joined.Content = slices.Concat(last.Content, m.Content)
+			joined.ToolCalls, joined.Opaque = m.ToolCalls, nil
+			h.out[n-1] = &joined
+			return
+		}
+	}
+	h.out = append(h.out, m)
+}
+
+// content returns the blocks of m that can be sent. Media that an answer cannot have goes to
+// media.
+func (h *history) content(m *llm.Message, media *[]llm.Block) []llm.Block {
+	blocks := m.Content
+	if h.fine(m) {
+		return blocks
+	}
+	out := make([]llm.Block, 0, len(blocks))
+	for i := range blocks {
+		b := blocks[i]
+		own := h.own(b.Opaque)
+		switch b.Type {
+		case llm.TextBlock:
+			if blank(b.Text) {
+				continue
+			}
+		case llm.ThinkingBlock:
+			bare := h.rules.BareThinking && !blank(b.Text) && b.Opaque == own
+			if m.Role != llm.Assistant || own == nil && !bare {
+				continue
+			}
+		case llm.ImageBlock, llm.AudioBlock, llm.VideoBlock, llm.DocumentBlock:
+			switch {
+			case b.Source == nil:
+				continue
+			case h.takes(&b, m.Role):
+			case media != nil && h.takes(&b, llm.User):
+				*media = append(*media, llm.Text(fmt.Sprintf("The %s that call %s returned:", b.Type, m.ToolCallID)), llm.Block{Type: b.Type, Source: b.Source, Title: b.Title})
+				b = llm.Text(fmt.Sprintf("(The %s is in the next message.)", b.Type))
+			default:
+				b = llm.Text(describe(&b))
+			}
+		default:
+			continue
+		}
+		b.Opaque = own
+		out = append(out, b)
+	}
+	return out
+}
+
+// fine reports whether the content can be sent as it is. That is what most messages are.
+func (h *history) fine(m *llm.Message) bool {
+	for i := range m.Content {
+		if b := &m.Content[i]; b.Type != llm.TextBlock || b.Opaque != nil || blank(b.Text) {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *history) takes(b *llm.Block, role llm.Role) bool {
+	return h.rules.Media != nil && h.rules.Media(b, role)
+}
+
+// describe says in words what cannot be sent.
+func describe(b *llm.Block) string {
+	name := b.Title
+	if name == "" && b.Source.Type == "url" {
+		name = b.Source.URL
+	}
+	if name == "" {
+		name = b.Source.MediaType
+	}
+	return fmt.Sprintf("(There is a %s here that this model cannot be shown: %s)", b.Type, name)
+}
+
+func (h *history) own(o *llm.Opaque) *llm.Opaque {
+	if o == nil || o.Provider != h.rules.Provider {
+		return nil
+	}
+	return o
+}
+
+// id returns the id to send for a call.
+func (h *history) id(id string) string {
+	safe := h.rules.CallID
+	if safe == nil {
+		safe = func(s string) string { return s }
+	}
+	if id == "" {
+		id = "call"
+	}
+	out := safe(id)
+	for first := out; h.used[out] > 0; {
+		h.used[first]++
+		out = safe(fmt.Sprintf("%s_%d", id, h.used[first]))
+	}
+	h.used[out] = 1
+	return out
+}
+
+// object returns arguments as a JSON object.
+func object(args json.RawMessage) json.RawMessage {
+	trimmed := bytes.TrimSpace(args)
+	switch {
+	case len(trimmed) == 0, !json.Valid(trimmed), string(trimmed) == "null":
+		return json.RawMessage("{}")
+	case trimmed[0] != '{':
+		return json.RawMessage(`{"value":` + string(trimmed) + `}`)
+	}
+	return trimmed
+}

@@ -1,0 +1,75 @@
+package provider
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Names are the names under which a model knows its tools: letters, digits, _ and -, and
+// not too long. A name that is not like that gets another, always the same one.
+type Names struct {
+	most int
+	back map[string]string // of those that are changed
+}
+
+// NewNames returns the names of the tools of req, with most bytes at most.
+func NewNames(req *llm.Request, most int) Names {
+	n := Names{most: most}
+	for i := range req.Tools {
+		name := req.Tools[i].Name
+		if out := n.Out(name); out != name {
+			if n.back == nil {
+				n.back = map[string]string{}
+			}
+			n.back[out] = name
+		}
+	}
+	return n
+}
+
+// Out is the name to send.
+func (n Names) Out(name string) string { return safe(name, n.most, "tool") }
+
+// In is the name of the tool that the provider calls so.
+func (n Names) In(name string) string {
+	if in, ok := n.back[name]; ok {
+		return in
+	}
+	return name
+}
+
+// SafeID returns a function for [Rules] that keeps ids of letters, digits, _ and - with most
+// bytes at most, and makes others into such.
+func SafeID(most int) func(string) string {
+	return func(id string) string { return safe(id, most, "call") }
+}
+
+// safe returns s, or what is left of it with a hash at its end.
+func safe(s string, most int, empty string) string {
+	fine := s != "" && len(s) <= most
+	for i := 0; fine && i < len(s); i++ {
+		fine = plain(rune(s[i]))
+	}
+	if fine {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	tail := "_" + hex.EncodeToString(sum[:])[:min(8, most/2)]
+	head := strings.Map(func(r rune) rune {
+		if plain(r) {
+			return r
+		}
+		return '_'
+	}, s)
+	if s == "" {
+		head = empty
+	}
+	return head[:min(len(head), most-len(tail))] + tail
+}
+
+func plain(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}

@@ -1,0 +1,118 @@
+package providertest
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// script is what the server does with a request.
+type script struct {
+	status  int // 0 is 200
+	header  map[string]string
+	frames  [][]byte                         // each is written and flushed at once
+	end     func(s *server, r *http.Request) // how it ends; nil is well
+	refuse  bool                             // the connection is reset instead of an answer
+	silence bool                             // there is no answer
+}
+
+// server is a provider that does what its script says, and notes what it is asked.
+type server struct {
+	*httptest.Server
+	script
+
+	mu     sync.Mutex
+	asked  []seen
+	gone   chan time.Time // when clients went away, while the server waited for that
+	frames chan int       // the frames that have been written
+}
+
+type seen struct {
+	request *http.Request
+	body    []byte
+}
+
+func newServer(t testing.TB, sc script) *server {
+	s := &server{script: sc, gone: make(chan time.Time, 64), frames: make(chan int, 4096)}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	s.Config.ErrorLog = nil
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *server) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	s.mu.Lock()
+	s.asked = append(s.asked, seen{r, body})
+	s.mu.Unlock()
+	if s.refuse {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_ = conn.(*net.TCPConn).SetLinger(0)
+			conn.Close()
+		}
+		return
+	}
+	if s.silence {
+		s.wait(r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for k, v := range s.header {
+		w.Header().Set(k, v)
+	}
+	if s.status != 0 {
+		w.WriteHeader(s.status)
+	}
+	rc := http.NewResponseController(w)
+	for i, f := range s.script.frames {
+		if _, err := w.Write(f); err != nil {
+			return
+		}
+		if rc.Flush() != nil {
+			return
+		}
+		select {
+		case s.frames <- i:
+		default:
+		}
+	}
+	if s.end != nil {
+		s.end(s, r)
+	}
+}
+
+// wait blocks until the client has gone away.
+func (s *server) wait(r *http.Request) {
+	select {
+	case <-r.Context().Done():
+		s.gone <- time.Now()
+	case <-time.After(30 * time.Second):
+	}
+}
+
+// The ways to end.
+
+func stall(s *server, r *http.Request) { s.wait(r) }
+func reset(*server, *http.Request)     { panic(http.ErrAbortHandler) }
+
+func (s *server) requests() []seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
+}
+
+// cut returns the bytes of frames in pieces of n bytes. The cuts fall into the middle of
+// characters, of JSON and of line ends.
+func cut(frames [][]byte, n int) [][]byte {
+	return slices.Collect(slices.Chunk(slices.Concat(frames...), n))
+}
