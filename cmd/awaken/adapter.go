@@ -11,6 +11,8 @@ import (
 	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/anthropic"
+	"github.com/awaken-go/awaken/llm/gemini"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/llm/openai"
 	"github.com/awaken-go/awaken/llm/provider"
@@ -18,7 +20,7 @@ import (
 
 // adapters are the names of providers' adapters.
 func adapters() []string {
-	names := []string{demo.Adapter}
+	names := []string{demo.Adapter, "anthropic", "gemini"}
 	for _, p := range openai.Presets {
 		names = append(names, p.Name)
 	}
@@ -49,6 +51,12 @@ func openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Model, error) {
 		if err := json.Unmarshal(raw, to); err != nil {
 			return nil, fmt.Errorf("adapter_options.%s: %w", name, err)
 		}
+	}
+	switch p.Adapter {
+	case "anthropic":
+		return anthropic.New(anthropic.Config{Config: c.Config})
+	case "gemini":
+		return gemini.New(gemini.Config{Config: c.Config})
 	}
 	return openai.New(c)
 }
