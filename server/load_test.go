@@ -308,7 +308,7 @@ func watchLoad() error {
 		done.Go(func() {
 			w := &watcher{url: os.Getenv("ADDR"), run: os.Getenv("RUN")}
 			err := w.watch(func() { <-limit; opened.Done() }, resume)
-			for try := 0; err == nil && stall && !w.over && try < 5; try++ {
+			for try := 0; err == nil && stall && !w.over && try < 100; try++ {
 				err = w.watch(nil, nil)
 			}
 			if err == nil && (!w.over || w.next != pieces) {
