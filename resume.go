@@ -316,7 +316,9 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 			accepted++
 		}
 	}
-	r.takeItems(cp.Inbox, OnNaturalEnd)
+	if r.endAtOnce == nil { // else it is for whoever comes next
+		r.takeItems(cp.Inbox, OnNaturalEnd)
+	}
 	r.expire() // what was decided in time counts, however late it is taken in
 	if len(refused) > 0 && accepted == 0 && len(req.Messages) == 0 && len(r.changed) == 0 {
 		return errors.Join(refused...)

@@ -71,7 +71,8 @@ type Committer interface {
 	// no more, even if that was the same process.
 	Acquire(ctx context.Context, threadID string) (*Checkpoint, error)
 	// Commit makes c durable, all or nothing. It returns ErrFenced when c.Fence is
-	// not the thread's fence any more, ErrGeneration when c.Begins and the thread's
+	// not the thread's fence any more, or when the run is done and c says that it is
+	// not: somebody else has ended it, and done stays done. It returns ErrGeneration when c.Begins and the thread's
 	// generation has grown, a *ConflictError when the log is not c.Expect messages
 	// long, another ErrConflict when an entry's number is stored already, and
 	// ErrUnread when c.Rest and the inbox holds items that c does not read; it then

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -389,20 +388,13 @@ func (t *Tenant) decisions(ctx context.Context, threadID string, ds []awaken.Dec
 // changed makes a change, and tells whoever in this process has to know.
 func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread) error) error {
 	var done Changes
-	var owned bool
 	err := t.Store.Change(ctx, threadID, func(q *Thread) error {
 		err := fn(q)
 		done = q.Changes
-		owned = slices.ContainsFunc(q.Live, func(d *Dispatch) bool { return d.Status == Claimed })
 		return err
 	})
 	if err != nil {
 		return err
-	}
-	if !owned { // else its owner has raised the fence
-		if err := t.fenceOff(ctx, threadID, &done); err != nil {
-			return err
-		}
 	}
 	if len(done.Post) > 0 {
 		t.Runtime.Notify(threadID)
@@ -413,18 +405,6 @@ func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread
 		}
 		if d.Status == Claimed && d.Cancel {
 			t.box.cancelHere(d.ID)
-		}
-	}
-	return nil
-}
-
-// fenceOff makes sure that nobody starts a run which has been ended: a worker that lost
-// its claim may have a commit on its way.
-func (t *Tenant) fenceOff(ctx context.Context, threadID string, done *Changes) error {
-	for _, d := range done.Put {
-		if d.Status.Terminal() && d.Request != nil && d.Attempts > 0 {
-			_, err := t.Store.Acquire(ctx, threadID)
-			return err
 		}
 	}
 	return nil

@@ -393,10 +393,12 @@ func (b *Mailbox) judge(ctx context.Context, w *work, err error) Settlement {
 	case errors.Is(err, awaken.ErrBusy):
 		return Settlement{Status: Queued, Delay: 250 * time.Millisecond, Error: err.Error()}
 	case hopeless(err):
-		if giveUpErr := w.giveUp(ctx, err.Error()); giveUpErr != nil {
+		s, giveUpErr := w.giveUp(ctx, err.Error())
+		if giveUpErr != nil {
 			return b.again(w, errors.Join(err, giveUpErr))
 		}
-		return Settlement{Status: DeadLetter, Error: err.Error()}
+		s.Error = err.Error()
+		return s
 	}
 	return b.again(w, err)
 }
@@ -602,8 +604,12 @@ func (w *work) left(ctx context.Context) (bool, error) {
 }
 
 // leave queues a run for the messages that a run which is done has not taken in. After
-// an interrupt nothing is, until somebody asks for something again.
+// an interrupt nothing is, until somebody asks for something again; nor is it when a run
+// that was queued for them could not start.
 func (w *work) leave(ctx context.Context, run *awaken.Run) error {
+	if w.d.DedupeKey == leftKey && run.StartedAt == 0 {
+		return nil
+	}
 	if left, err := w.left(ctx); !left || err != nil {
 		return err
 	}
@@ -635,34 +641,45 @@ func (w *work) endFor(ctx context.Context, run *awaken.Run, as Status, t awaken.
 }
 
 // giveUp ends the run of a dispatch that cannot be worked on.
-func (w *work) giveUp(ctx context.Context, reason string) error {
+func (w *work) giveUp(ctx context.Context, reason string) (Settlement, error) {
 	run, err := w.tenant.Store.LoadRun(ctx, w.d.RunID)
-	if err != nil || run.Status == awaken.RunDone {
-		return err
+	if err != nil {
+		return Settlement{}, err
 	}
-	return w.end(ctx, run, awaken.Termination{Type: awaken.Failed, Message: reason})
+	if run.Status == awaken.RunDone {
+		return Settlement{Status: DeadLetter}, w.leave(ctx, run)
+	}
+	return w.endFor(ctx, run, DeadLetter, awaken.Termination{Type: awaken.Failed, Message: reason})
 }
 
 // end ends the run for good. One that has not started has no events: its record says it.
 func (w *work) end(ctx context.Context, run *awaken.Run, t awaken.Termination) error {
-	if run.Status != awaken.RunCreated {
-		_, err := w.start(context.WithoutCancel(ctx), awaken.RunRequest{Continue: run.RunID, End: &t})
-		if t.Type == awaken.Failed && err != nil && !errors.Is(err, awaken.ErrFenced) {
-			if now, loadErr := w.tenant.Store.LoadRun(ctx, run.RunID); loadErr == nil && now.Status == awaken.RunDone {
-				return nil // the error is the one that it was ended with
-			}
+	if run.Status == awaken.RunCreated {
+		ended, err := w.endCreated(ctx, run, t)
+		if ended || err != nil {
+			return err
 		}
-		return err
 	}
-	// A commit of somebody who had the claim before may be on its way.
-	if _, err := w.tenant.Store.Acquire(ctx, run.ThreadID); err != nil {
-		return err
+	_, err := w.start(context.WithoutCancel(ctx), awaken.RunRequest{Continue: run.RunID, End: &t})
+	if t.Type == awaken.Failed && err != nil && !errors.Is(err, awaken.ErrFenced) {
+		if now, loadErr := w.tenant.Store.LoadRun(ctx, run.RunID); loadErr == nil && now.Status == awaken.RunDone {
+			return nil // the error is the one that it was ended with
+		}
 	}
-	return w.tenant.changed(ctx, run.ThreadID, func(q *Thread) error {
+	return err
+}
+
+// endCreated ends a run that has not started. It reports false if the run has started
+// by now: somebody who had the claim before had a commit on its way.
+func (w *work) endCreated(ctx context.Context, run *awaken.Run, t awaken.Termination) (ended bool, err error) {
+	err = w.tenant.changed(ctx, run.ThreadID, func(q *Thread) error {
 		if !slices.ContainsFunc(q.Live, func(d *Dispatch) bool { return d.ID == w.d.ID && d.ClaimToken == w.d.ClaimToken }) {
 			return errLeaseLost
 		}
-		q.Runs = append(q.Runs, endedRun(run, q.Now, t))
+		if ended = !q.started(w.d); ended {
+			q.Runs = append(q.Runs, endedRun(run, q.Now, t))
+		}
 		return nil
 	})
+	return ended, err
 }

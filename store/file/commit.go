@@ -210,6 +210,8 @@ func (s *Store) claim(t *thread, r *record) (undo func(), err error) {
 		}, nil
 	case ref.thread != t:
 		return nil, fmt.Errorf("%w: run %s is of thread %s", awaken.ErrConflict, r.RunID, ref.thread.ID)
+	case ref.status == awaken.RunDone && r.Status != awaken.RunDone:
+		return nil, awaken.ErrFenced
 	}
 	return func() {}, nil
 }

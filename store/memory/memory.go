@@ -272,6 +272,8 @@ func (s *Store) Commit(_ context.Context, c *awaken.Commit) error {
 	case c.Number == t.committed && c.Number != 0:
 		c.Unread = len(t.inbox) > 0
 		return nil // said again because the answer was lost
+	case c.Run.Status != awaken.RunDone && s.isDone(c.Run.RunID):
+		return awaken.ErrFenced
 	case c.Begins && c.Generation != t.generation:
 		return awaken.ErrGeneration
 	case c.Expect != t.MessageCount:
@@ -314,6 +316,12 @@ func (s *Store) Commit(_ context.Context, c *awaken.Commit) error {
 	s.saveRun(t, c)
 	c.Unread = len(t.inbox) > 0
 	return nil
+}
+
+// isDone reports whether a run is over.
+func (s *Store) isDone(runID string) bool {
+	r := s.runs[runID]
+	return r != nil && r.Status == awaken.RunDone
 }
 
 func (s *Store) saveRun(t *thread, c *awaken.Commit) {

@@ -172,6 +172,11 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	case c.Number == committed && c.Number != 0:
 		c.Unread = unread > 0
 		return false, nil, nil // said again because the answer was lost
+	}
+	if done, err := c.isDone(db, open); done || err != nil {
+		return false, awaken.ErrFenced, err
+	}
+	switch {
 	case c.Begins && c.Generation != generation:
 		return false, awaken.ErrGeneration, nil
 	case c.Expect != messages:
@@ -221,6 +226,17 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	}
 	c.Unread = unread > 0
 	return true, nil, c.writeRun(db, lastSeq)
+}
+
+// isDone reports whether the commit would open a run that is over. The thread's open run
+// is not.
+func (c *commit) isDone(db *conn, open string) (bool, error) {
+	if open == c.Run.RunID || c.Run.Status == awaken.RunDone {
+		return false, nil
+	}
+	var one int
+	return db.row(context.Background(), `SELECT 1 FROM {p}_runs WHERE tenant = ? AND id = ? AND status = ?`,
+		[]any{c.tenant, c.Run.RunID, string(awaken.RunDone)}, &one)
 }
 
 // openRun is the id of the run, while it is not done.

@@ -87,6 +87,26 @@ var commitCases = []testCase{
 		}
 		equal(t, "log", []string{"1 a"}, log(t, s, "t", awaken.MessageQuery{}))
 	}},
+	{"DoneStaysDone", func(t *testing.T, s awaken.Store) {
+		o := acquire(t, s, "t", "r")
+		o.commit(messages("a"))
+		o.commit(done)
+		want := shows(t, s, "t", "r")
+		for _, status := range []awaken.RunStatus{awaken.RunCreated, awaken.RunRunning} {
+			err := o.try(everything(o, "no"), func(c *awaken.Commit) {
+				c.Run.Status, c.Run.Termination, c.Run.FinishedAt = status, awaken.Termination{}, 0
+			})
+			if !errors.Is(err, awaken.ErrFenced) {
+				t.Errorf("as %s: error is %v, want ErrFenced", status, err)
+			}
+		}
+		equal(t, "after that", want, shows(t, s, "t", "r"))
+		other := acquire(t, s, "t", "r2")
+		other.commit(messages("b"))
+		if err := other.try(func(c *awaken.Commit) { c.Run.RunID = "r" }); !errors.Is(err, awaken.ErrFenced) {
+			t.Errorf("while another run is open: error is %v, want ErrFenced", err)
+		}
+	}},
 	{"RepeatedNumberChangesNothing", func(t *testing.T, s awaken.Store) {
 		o := acquire(t, s, "t", "r")
 		o.commit(messages("first"))

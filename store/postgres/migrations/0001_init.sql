@@ -130,7 +130,7 @@ END $$;
 --     0  made, or made before; the inbox is empty
 --     1  made, or made before; the inbox is not empty
 --    -1  there is no such thread
---    -2  another owner has it
+--    -2  another owner has it, or has ended the run
 --    -3  it was interrupted
 --    -4  the inbox has items that were not read
 --    -6  the log of events holds the first event already
@@ -155,6 +155,9 @@ BEGIN
 	IF NOT FOUND THEN RETURN -1; END IF;
 	IF t.fence <> p_fence THEN RETURN -2; END IF;
 	IF t.committed = p_number AND p_number <> 0 THEN RETURN (t.unread > 0)::int; END IF;
+	IF t.open_run <> p_run AND p_status <> 'done' AND EXISTS (SELECT FROM {p}_runs r WHERE r.tenant = p_tenant AND r.id = p_run AND r.status = 'done') THEN
+		RETURN -2;
+	END IF;
 	IF p_generation >= 0 AND t.generation <> p_generation THEN RETURN -3; END IF;
 	IF t.messages <> p_expect THEN RETURN -10 - t.messages; END IF;
 	IF t.last_seq >= p_first THEN RETURN -6; END IF;

@@ -1,0 +1,58 @@
+package mailbox_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+func TestSubmit_RemembersTheKeyOfWhatARunTookIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		defer work(b)()
+		tn := b.Tenant("")
+		g.submit(tn, say("t", "use wait"))
+		time.Sleep(time.Second)
+		s := say("t", "steer")
+		s.Mode, s.IdempotencyKey, s.Digest = mailbox.ModeSteer, "k", "d"
+		r1 := g.submit(tn, s)
+		s = say("t", "steer")
+		s.Mode, s.IdempotencyKey, s.Digest = mailbox.ModeSteer, "k", "d"
+		r2 := g.submit(tn, s)
+		items, err := tn.Store.Unread(t.Context(), "t")
+		if r1.Duplicate || !r2.Duplicate || len(items) != 1 || err != nil {
+			t.Errorf("%+v %+v, %d items, %v", r1, r2, len(items), err)
+		}
+		time.Sleep(time.Hour)
+		run := g.wantRun(tn, r1.RunID, awaken.RunDone, awaken.NaturalEnd, "you said steer")
+		if r2.RunID != r1.RunID || run.Steps != 2 {
+			t.Errorf("%+v %+v, %d steps", r1, r2, run.Steps)
+		}
+	})
+}
+
+func TestSubmit_RemembersTheKeyOfWhatJoinsAnotherWakeUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		stop := work(b)
+		tn := b.Tenant("")
+		g.submit(tn, say("t", "use ask"))
+		time.Sleep(time.Second)
+		stop()
+		var last *mailbox.Receipt
+		for _, k := range []string{"k1", "k2", "k2"} {
+			s := say("t", "hello")
+			s.IdempotencyKey, s.Digest = k, "d"
+			last = g.submit(tn, s)
+		}
+		items, _ := tn.Store.Unread(t.Context(), "t")
+		if !last.Duplicate || len(items) != 2 {
+			t.Errorf("%+v, %d items", last, len(items))
+		}
+	})
+}
