@@ -122,19 +122,24 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 
 // … nor on how many threads there are: rows are found by their primary keys, although
 // the server planned when the tables were empty.
-func TestCommit_FindsItsRowsByPrimaryKey(t *testing.T) {
+func TestPlans_FindRowsByTheRightIndex(t *testing.T) {
 	db := open(t)
 	look := witness(t)
 	prefix, _, _ := strings.Cut(strings.SplitAfter(db.StepCommit(), "UPDATE ")[1], "_threads")
 	if _, err := look.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan"); err != nil {
 		t.Fatal(err)
 	}
-	for name, query := range map[string]string{
-		"commit":  db.StepCommit(),
-		"thread":  fmt.Sprintf("SELECT 1 FROM %s_threads WHERE tenant = $1 AND id = $2", prefix),
-		"run":     fmt.Sprintf("SELECT 1 FROM %s_runs WHERE tenant = $1 AND id = $2", prefix),
-		"profile": fmt.Sprintf("SELECT 1 FROM %s_profiles WHERE tenant = $1 AND namespace = $2 AND key = $3", prefix),
+	for name, plan := range map[string]struct{ query, index string }{
+		"commit":   {db.StepCommit(), "_pkey"},
+		"thread":   {"SELECT 1 FROM {p}_threads WHERE tenant = $1 AND id = $2", "_pkey"},
+		"run":      {"SELECT 1 FROM {p}_runs WHERE tenant = $1 AND id = $2", "_pkey"},
+		"profile":  {"SELECT 1 FROM {p}_profiles WHERE tenant = $1 AND namespace = $2 AND key = $3", "_pkey"},
+		"queue":    {"SELECT 1 FROM {p}_queues WHERE tenant = $1 AND id = $2", "_pkey"},
+		"dispatch": {"SELECT 1 FROM {p}_dispatches WHERE tenant = $1 AND id = $2", "_pkey"},
+		"live":     {"SELECT 1 FROM {p}_dispatches WHERE tenant = $1 AND thread = $2 AND completed = 0", "_dispatches_thread"},
+		"history":  {"SELECT 1 FROM {p}_dispatches WHERE tenant = $1 AND thread = $2", "_dispatches_thread"},
 	} {
+		query := strings.ReplaceAll(plan.query, "{p}", prefix)
 		if _, err := look.Prepare(t.Context(), name, query); err != nil {
 			t.Fatal(err)
 		}
@@ -147,10 +152,10 @@ func TestCommit_FindsItsRowsByPrimaryKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := strings.Join(lines, "\n")
-		_, scan, _ := strings.Cut(plan, "Scan using ")
-		if index, _, _ := strings.Cut(scan, " "); !strings.HasSuffix(index, "_pkey") || strings.Contains(scan, "Scan using") || strings.Contains(plan, "Seq Scan") {
-			t.Errorf("%s is planned without the primary key:\n%s", name, plan)
+		text := strings.Join(lines, "\n")
+		_, scan, _ := strings.Cut(text, "Scan using ")
+		if index, _, _ := strings.Cut(scan, " "); !strings.HasSuffix(index, plan.index) || strings.Contains(scan, "Scan using") || strings.Contains(text, "Seq Scan") {
+			t.Errorf("%s is planned without the index %s:\n%s", name, plan.index, text)
 		}
 	}
 }

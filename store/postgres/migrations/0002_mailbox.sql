@@ -31,8 +31,9 @@ CREATE TABLE {p}_dispatches (
 );
 CREATE INDEX {p}_dispatches_completed ON {p}_dispatches (completed) WHERE completed > 0;
 CREATE UNIQUE INDEX {p}_dispatches_key ON {p}_dispatches (tenant, key) WHERE key <> '';
-CREATE INDEX {p}_dispatches_thread ON {p}_dispatches (tenant, thread, completed);
 ALTER TABLE {p}_dispatches ADD PRIMARY KEY (tenant, id);
+-- Made last, and led by the thread, so that neither index is taken for the other's look-ups.
+CREATE INDEX {p}_dispatches_thread ON {p}_dispatches (thread, tenant, completed);
 
 -- One row for each thread that ever had a dispatch. At most one dispatch of a thread is
 -- claimed, so the claim is here.
