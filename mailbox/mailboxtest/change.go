@@ -181,6 +181,29 @@ var changeCases = []testCase{
 		k.status(mailbox.Cancelled, "a")
 		equal(k, "run", awaken.RunDone, k.run("run-a").Status)
 	}},
+	// Row 2 of the original's list of limits: its stores could not do this.
+	{"ThreadRunInputAndDispatchAreOneTransaction", func(k *kit) {
+		nothing, oops := k.shows("t", []string{"a"}, []string{"run-a"}), errors.New("oops")
+		for _, outcome := range []error{oops, nil} {
+			err := k.store.Change(k.Context(), "t", func(t *mailbox.Thread) error {
+				everything(t, "a")
+				return outcome
+			})
+			if !errors.Is(err, outcome) {
+				k.Fatalf("error is %v, want %v", err, outcome)
+			}
+			if outcome != nil {
+				equal(k, "after a change that failed", nothing, k.shows("t", []string{"a"}, []string{"run-a"}))
+			}
+		}
+		k.status(mailbox.Queued, "a")
+		equal(k, "run", awaken.RunCreated, k.run("run-a").Status)
+		th, err := k.store.Thread(k.Context(), "t")
+		items, unreadErr := k.store.Unread(k.Context(), "t")
+		if th == nil || len(items) != 1 || err != nil || unreadErr != nil {
+			k.Errorf("thread is %v, inbox is %v, %v, %v", th, items, err, unreadErr)
+		}
+	}},
 	{"ReturnsTheErrorAsItIs", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		want := k.shows("t", []string{"a", "b"}, []string{"run-a", "run-b"})

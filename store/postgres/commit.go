@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/entryrow"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )
@@ -154,7 +155,7 @@ func (p *params) entries(entries []awaken.Entry, runID string) (err error) {
 	p.bigint(int64(epoch))
 	start := len(p.buf)
 	for i := range entries {
-		if p.buf, err = appendEntry(append(p.buf, "[,"[min(i, 1)]), &entries[i], epoch, runID); err != nil {
+		if p.buf, err = entryrow.Append(append(p.buf, "[,"[min(i, 1)]), &entries[i], epoch, runID); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/entryrow"
 	"github.com/awaken-go/awaken/state"
 )
 
@@ -69,7 +70,9 @@ func (c *commit) encode() (err error) {
 	for i := range c.Entries {
 		c.first, c.last, c.epoch = c.Entries[0].Seq, max(c.last, c.Entries[i].Last()), max(c.epoch, c.Entries[i].Epoch)
 	}
-	c.entries, err = array(buf, len(c.Entries), func(buf []byte, i int) ([]byte, error) { return appendEntry(buf, &c.Entries[i], c.epoch, c.Run.RunID) })
+	c.entries, err = array(buf, len(c.Entries), func(buf []byte, i int) ([]byte, error) {
+		return entryrow.Append(buf, &c.Entries[i], c.epoch, c.Run.RunID)
+	})
 	return err
 }
 

@@ -290,6 +290,7 @@ var editorCases = []testCase{
 		set := func(id, title string, custom map[string]json.RawMessage) error {
 			_, err := ed.UpdateThread(t.Context(), id, func(th *awaken.Thread) error {
 				th.Metadata.Title, th.Metadata.Custom = title, custom
+				th.ID, th.MessageCount = "other", 99 // not to be changed
 				return nil
 			})
 			return err
