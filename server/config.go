@@ -106,7 +106,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Address == "" {
 		c.Address = "127.0.0.1:3000"
 	}
-	local, err := isLocal(c.Address)
+	local, err := IsLocal(c.Address)
 	if err != nil {
 		return c, fmt.Errorf("server: address is %q, want host:port: %w", c.Address, err)
 	}
@@ -117,7 +117,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("server: address %s can be reached from other machines: keys are needed, and open access is not possible", c.Address)
 	}
 	if c.DebugAddress != "" {
-		if local, err := isLocal(c.DebugAddress); err != nil || !local {
+		if local, err := IsLocal(c.DebugAddress); err != nil || !local {
 			return c, fmt.Errorf("server: debug address is %q, want an address of this machine such as 127.0.0.1:6060", c.DebugAddress)
 		}
 	}
@@ -138,8 +138,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// isLocal reports whether only this machine can reach an address.
-func isLocal(address string) (bool, error) {
+// IsLocal reports whether only this machine can reach an address.
+func IsLocal(address string) (bool, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false, err

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -402,9 +401,9 @@ func TestMailbox_Pending(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	first := g.want(201, "POST", "/v1/threads/t/mailbox", `{"payload":{"text":"RUN_TOOL wait {}"}}`)
-	for g.want(200, "GET", "/v1/runs/"+first["run_id"].(string), "")["status"] != "running" {
-		time.Sleep(5 * time.Millisecond)
-	}
+	tail := g.do("GET", "/v1/runs/"+first["run_id"].(string)+"/events/stream?cursor=0-0", "")
+	defer tail.Body.Close()
+	readFrames(t, tail.Body, func(f frame) bool { return strings.Contains(f.data, "tool_call_start") })
 	g.want(201, "POST", "/v1/threads/t/mailbox", `{"payload":{"a": 1}}`)
 	g.want(201, "POST", "/v1/threads/t/mailbox", `{"payload":"two"}`)
 	list := g.want(200, "GET", "/v1/threads/t/pending", "")
@@ -421,19 +420,13 @@ func TestMailbox_Pending(t *testing.T) {
 	}
 	g.want(204, "DELETE", "/v1/threads/t/pending/"+b+"?revision=1", "")
 	g.want(202, "POST", "/v1/runs/"+first["run_id"].(string)+"/cancel", "")
-	var got string
-	for range 500 {
-		m := g.want(200, "GET", "/v1/threads/t/messages", "")
-		if data, _ := json.Marshal(m); bytes.Contains(data, []byte("Scripted response to: edited")) {
-			got = "edited"
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+	run := items[0].(map[string]any)["run_id"].(string)
+	g.ask("GET", "/v1/runs/"+run+"/events/stream?cursor=0-0", "") // to its end
+	if got := g.want(200, "GET", "/v1/runs/"+run, ""); got["status"] != "done" || got["final_output"] != "Scripted response to: edited" {
+		t.Errorf("the run of the edited input is %v", got)
 	}
-	if got == "" {
-		t.Error("the edited input was not run")
-	}
-	g.want(404, "POST", "/v1/threads/t/interrupt", "")
+	idle := g.want(201, "POST", "/v1/threads", `{}`)
+	g.want(404, "POST", "/v1/threads/"+idle["id"].(string)+"/interrupt", "")
 }
 
 func TestErrors(t *testing.T) {

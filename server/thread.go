@@ -414,7 +414,7 @@ func (c *call) decideThread() error {
 	return c.reply(202, threadAccepted{Status: "decision_submitted", ThreadID: id, ToolCallID: d.Target})
 }
 
-// health asks the store for something small.
+// probeStore asks the store for something small.
 func (c *call) probeStore(ctx context.Context) error {
 	_, err := c.tenant.Store.ListThreads(ctx, awaken.ThreadQuery{Limit: 1})
 	return err

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 
@@ -68,7 +66,7 @@ func openKeys(ctx context.Context, s *settings.Settings, b *backend) (keys *serv
 	if err != nil {
 		return nil, false, &exitError{code: exitFailed, err: err}
 	}
-	if isLoopback(s.Server.Address) {
+	if local, err := server.IsLocal(s.Server.Address); err == nil && local {
 		return keys, !hasAdmin(list), nil
 	}
 	if len(list) == 0 {
@@ -86,14 +84,4 @@ func hasAdmin(keys []server.Key) bool {
 		}
 	}
 	return false
-}
-
-// isLoopback reports whether only this machine can reach an address.
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }

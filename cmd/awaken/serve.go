@@ -249,7 +249,7 @@ func greet(con *console, s *settings.Settings, addr net.Addr, agents []*awaken.A
 		fmt.Fprintf(&sb, "\nAdmin key, shown only now: %s\n", made.Expose())
 	}
 	key := ""
-	if !isLoopback(s.Server.Address) || s.Server.RequireKey {
+	if local, err := server.IsLocal(s.Server.Address); err != nil || !local || s.Server.RequireKey {
 		key = ` -H "Authorization: Bearer $AWAKEN_KEY"`
 	}
 	agent := agents[0].ID
