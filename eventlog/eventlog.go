@@ -24,6 +24,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"sort"
@@ -58,6 +59,7 @@ type live struct {
 	watchers int
 	polling  bool          // one of the watchers asks the store for all
 	waiting  bool          // one of the watchers has all there is
+	gone     bool          // the thread was removed, and those who have read of it are done
 	changed  chan struct{} // closed when there is something new
 }
 
@@ -202,7 +204,7 @@ func (v *live) add(e awaken.Entry, limit int) {
 		v.entries = *entrySlices.Get().(*[]awaken.Entry)
 	}
 	clear(v.entries[n:])
-	v.entries = append(v.entries[:n], e)
+	v.entries, v.gone = append(v.entries[:n], e), false
 }
 
 func (l *Log) done(threadID string, finished bool) {
@@ -235,8 +237,9 @@ type Follow struct {
 }
 
 // Tail yields the entries of a thread after a cursor, each delta on its own, and
-// waits for more until ctx is done. The zero cursor is the beginning. A cursor that
-// saw something which was lost gets a stream_reset first.
+// waits for more until ctx is done. The zero cursor is the beginning, also of a thread
+// that is not there yet; whoever has read of a thread that is removed gets ErrNotFound.
+// A cursor that saw something which was lost gets a stream_reset first.
 func (l *Log) Tail(ctx context.Context, threadID string, after awaken.Cursor, f Follow) iter.Seq2[awaken.Entry, error] {
 	return func(yield func(awaken.Entry, error) bool) {
 		t := tail{log: l, ctx: ctx, thread: threadID, at: after, follow: f, yield: yield}
@@ -266,6 +269,7 @@ type tail struct {
 	ask    bool // the store has to be asked, whatever is known here
 	behind bool // what comes next is neither here nor in the store yet
 	gave   bool // something was yielded
+	gone   bool // the thread was removed
 }
 
 func (t *tail) leave() {
@@ -294,6 +298,9 @@ func (t *tail) run() error {
 	read := -1 // the version of what is in memory when the store was last read up to its end
 	for {
 		live, current, version, changed := t.look(read)
+		if t.gone {
+			return fmt.Errorf("thread %s was removed: %w", t.thread, awaken.ErrNotFound)
+		}
 		if live {
 			read = -1
 			for _, e := range t.batch {
@@ -340,7 +347,7 @@ func (t *tail) look(read int) (found, current bool, version int, changed <-chan 
 	waiting := v.waiting
 	v.waiting = true // unless there is something
 	t.batch = t.batch[:0]
-	t.behind = false
+	t.behind, t.gone = false, v.gone && t.at != (awaken.Cursor{})
 	if t.follow.Committed || len(v.entries) == 0 {
 		return false, false, v.version, v.changed
 	}
@@ -434,7 +441,8 @@ func (t *tail) readCommitted() error {
 	for {
 		page, err := t.log.store.Entries(t.ctx, t.thread, awaken.EntryQuery{After: t.at.Seq, Limit: limit})
 		if errors.Is(err, awaken.ErrNotFound) {
-			return nil // the thread may come yet
+			t.missing()
+			return nil
 		}
 		if err != nil {
 			return err
@@ -474,6 +482,19 @@ func (t *tail) readCommitted() error {
 			limit *= 2
 		}
 	}
+}
+
+// missing deals with a thread that is not there: it may come yet, but if the reader has
+// had something of it, it was removed.
+func (t *tail) missing() {
+	if t.at == (awaken.Cursor{}) {
+		return
+	}
+	t.log.mu.Lock()
+	defer t.log.mu.Unlock()
+	v := t.log.get(t.thread)
+	v.gone = true
+	v.tell()
 }
 
 // checkLost looks whether the cursor is behind what the owner of its epoch could

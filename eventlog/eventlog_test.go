@@ -2,8 +2,10 @@ package eventlog_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,4 +209,48 @@ func TestTail_AReaderIsRebuiltFromTheLogAfterARestart(t *testing.T) {
 			t.Fatalf("from event %d on there are %d, want %d", i, n-i, len(live)-i)
 		}
 	}
+}
+
+func TestTail_EndsWhenTheThreadIsRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		log := eventlog.New(store, nil)
+		if _, err := newRuntime(t, store, llmtest.Turn{Text: llmtest.Text{"hello"}}).Run(t.Context(), request(), log.Sink(nil)); err != nil {
+			t.Fatal(err)
+		}
+		var ended atomic.Int64
+		for range 100 {
+			go func() {
+				for _, err := range log.Tail(t.Context(), "t", awaken.Cursor{}, eventlog.Follow{}) {
+					if err != nil {
+						if !errors.Is(err, awaken.ErrNotFound) {
+							t.Errorf("error is %v, want ErrNotFound", err)
+						}
+						ended.Add(1)
+					}
+				}
+			}()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		waits := true
+		go func() {
+			for _, err := range log.Tail(ctx, "other", awaken.Cursor{}, eventlog.Follow{}) {
+				t.Errorf("a thread that is not there yet: %v", err)
+			}
+			waits = false
+		}()
+		time.Sleep(time.Minute)
+		if n := ended.Load(); n != 0 {
+			t.Fatalf("%d readers ended before", n)
+		}
+		if err := store.DeleteThread(t.Context(), "t", awaken.RejectChildren); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if n := ended.Load(); n != 100 || !waits {
+			t.Errorf("%d of 100 readers have ended, and the one of another thread waits: %v", n, waits)
+		}
+		cancel()
+		synctest.Wait()
+	})
 }
