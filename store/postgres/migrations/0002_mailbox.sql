@@ -31,8 +31,8 @@ CREATE TABLE {p}_dispatches (
 );
 CREATE INDEX {p}_dispatches_completed ON {p}_dispatches (completed) WHERE completed > 0;
 CREATE UNIQUE INDEX {p}_dispatches_key ON {p}_dispatches (tenant, key) WHERE key <> '';
-ALTER TABLE {p}_dispatches ADD PRIMARY KEY (tenant, id);
--- Made last, and led by the thread, so that neither index is taken for the other's look-ups.
+-- The tenant leads neither, so that one is not taken for the look-ups of the other.
+ALTER TABLE {p}_dispatches ADD PRIMARY KEY (id, tenant);
 CREATE INDEX {p}_dispatches_thread ON {p}_dispatches (thread, tenant, completed);
 
 -- One row for each thread that ever had a dispatch. At most one dispatch of a thread is
@@ -126,8 +126,8 @@ BEGIN
 			(t.open_run = '' OR t.id IS NULL OR (SELECT r.status FROM {p}_runs r WHERE r.tenant = s.tenant AND r.id = t.open_run) IS DISTINCT FROM 'waiting')
 			AND (NOT p_look OR (SELECT d.id FROM {p}_dispatches d WHERE d.tenant = s.tenant AND d.id = s.id) IS NULL)
 			AND (NOT p_look OR s.key = '' OR (SELECT d.id FROM {p}_dispatches d WHERE d.tenant = s.tenant AND d.key = s.key AND d.key <> '') IS NULL)
-			AND (s.dedupe = '' OR (SELECT min(d.id) FROM {p}_dispatches d
-				WHERE d.tenant = s.tenant AND d.thread = s.thread AND d.completed = 0 AND d.dedupe = s.dedupe) IS NULL) AS ok
+			AND (s.dedupe = '' OR (SELECT d.id FROM {p}_dispatches d
+				WHERE d.tenant = s.tenant AND d.thread = s.thread AND d.completed = 0 AND d.dedupe = s.dedupe LIMIT 1) IS NULL) AS ok
 		FROM unnest(p_tenants, p_ids, p_threads, p_runs, p_priorities, p_delays, p_max, p_dedupes, p_keys, p_digests, p_requests, p_records)
 			WITH ORDINALITY AS s (tenant, id, thread, run, priority, delay, max, dedupe, key, digest, request, record, n)
 		CROSS JOIN LATERAL (SELECT q.epoch FROM {p}_queues q WHERE q.tenant = s.tenant AND q.id = s.thread LIMIT 1) q
