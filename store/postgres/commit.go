@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/entryrow"
+	"github.com/awaken-go/awaken/eventlog/entryrow"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/entryrow"
+	"github.com/awaken-go/awaken/eventlog/entryrow"
 )
 
 // Entries returns entries of a thread's log of events.

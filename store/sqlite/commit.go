@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/entryrow"
+	"github.com/awaken-go/awaken/eventlog/entryrow"
 	"github.com/awaken-go/awaken/state"
 )
 

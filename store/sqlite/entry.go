@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/entryrow"
+	"github.com/awaken-go/awaken/eventlog/entryrow"
 )
 
 // Entries returns entries of a thread's log of events.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/entryrow"
+	"github.com/awaken-go/awaken/eventlog/entryrow"
 )
 
 func entry(epoch, seq uint64, run, text string, chunks ...awaken.Chunk) awaken.Entry {
