@@ -49,6 +49,16 @@ type AgentSpec struct {
 	ExcludedTools        []string `json:"excluded_tools,omitzero"`
 	ExcludedToolPatterns []string `json:"excluded_tool_patterns,omitzero"`
 
+	// OutputSchema is the JSON Schema that the agent's final answer has to fit; see
+	// [Output]. MaxOutputRepairs is how often a model whose answer does not fit is told so
+	// and asked again, in one run. Nil means 2.
+	OutputSchema     json.RawMessage `json:"output_schema,omitempty"`
+	MaxOutputRepairs *int            `json:"max_output_repairs,omitempty"`
+
+	// Budget limits what the agent may spend. A run that would pass a limit waits until
+	// the limit is raised and somebody goes on with it.
+	Budget *AgentBudget `json:"budget,omitempty"`
+
 	Delegates []string `json:"delegates,omitempty"`
 	// Sections holds each plugin's configuration under the plugin's section name.
 	// Read them with [Section.Read].
@@ -253,6 +263,12 @@ func (s *AgentSpec) Validate() error {
 	if _, err := newCatalogue(s); err != nil {
 		errs = append(errs, err)
 	}
+	if n := s.MaxOutputRepairs; n != nil && *n < 0 {
+		bad("max_output_repairs is %d, want 0 or more", *n)
+	}
+	if err := s.Budget.validate(); err != nil {
+		errs = append(errs, err)
+	}
 	for _, dup := range duplicates(s.PluginIDs) {
 		bad("plugin_ids lists %q twice", dup)
 	}
@@ -274,6 +290,13 @@ func (s *AgentSpec) continuationRetries() int {
 		return 2
 	}
 	return *s.MaxContinuationRetries
+}
+
+func (s *AgentSpec) outputRepairs() int {
+	if s.MaxOutputRepairs == nil {
+		return 2
+	}
+	return *s.MaxOutputRepairs
 }
 
 func (s *AgentSpec) executionMode() ExecutionMode {

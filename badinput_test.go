@@ -134,7 +134,7 @@ func TestValidate_ReportsEveryMistakeOfADocument(t *testing.T) {
 		`context_policy.compaction_mode is "x"`, "context_policy.max_context_tokens is 0", "context_policy.max_output_tokens is 5",
 		`allowed_tool_patterns[1]: pattern "bad\\": offset 3`, "excluded_tool_patterns[0]", `plugin_ids lists "p" twice`, `delegates lists "d" twice`)
 
-	model := awaken.ModelSpec{ID: " ", ContextWindow: 10, MaxOutputTokens: 20, InputPrice: &nan, KnowledgeCutoff: "2026-02-30",
+	model := awaken.ModelSpec{ID: " ", ContextWindow: 10, MaxOutputTokens: 20, Prices: awaken.Prices{InputPrice: &nan}, KnowledgeCutoff: "2026-02-30",
 		Modalities: &awaken.Modalities{Input: []string{"text", "smell", "text"}}}
 	says(t, model.Validate(), "id is empty", "provider_id is empty", "upstream_model is empty", "max_output_tokens is 20, want at most context_window (10)",
 		"input_token_price_per_million_usd is -0.5", `knowledge_cutoff is "2026-02-30"`, `modalities.input has "smell"`, `modalities.input lists "text" twice`)

@@ -33,6 +33,13 @@ type Config struct {
 	// thread, and a suspended run cannot be resumed.
 	Store   Store
 	Profile profile.Store // nil means no profile
+	// Budgets makes every run reserve what its calls may cost, so that the limits of
+	// [SetBudget] hold for all. Runs that an agent, a request or a parent limits do so
+	// anyway. The store has to be a [Budget].
+	Budgets bool
+	// TenantBudget is what a tenant may spend in US dollars, unless [SetBudget] says
+	// otherwise. Nil sets no limit; anything else implies Budgets.
+	TenantBudget *float64
 	// Executor runs tools. Nil calls them in this process.
 	Executor Executor
 	Limits   Limits
@@ -54,6 +61,7 @@ type Limits struct {
 	ToolResultBytes int           // of one result; default 1 MiB
 	ParallelTools   int           // calls of one run at the same time; default no limit
 	RunEnd          time.Duration // of the run_end phase and last commit of a cancelled run; default 5 seconds
+	BudgetWait      time.Duration // for money that other runs have reserved and may not need; default 10 seconds
 }
 
 const (
@@ -61,6 +69,7 @@ const (
 	defaultToolGrace       = time.Second
 	defaultToolResultBytes = 1 << 20
 	defaultRunEnd          = 5 * time.Second
+	defaultBudgetWait      = 10 * time.Second
 )
 
 func (c Config) withDefaults() Config {
@@ -85,6 +94,7 @@ func (c Config) withDefaults() Config {
 	l.ToolResultBytes = withDefault(l.ToolResultBytes, defaultToolResultBytes)
 	l.ParallelTools = withDefault(l.ParallelTools, -1)
 	l.RunEnd = withDefault(l.RunEnd, defaultRunEnd)
+	l.BudgetWait = withDefault(l.BudgetWait, defaultBudgetWait)
 	return c
 }
 

@@ -44,6 +44,16 @@ func (r *Run) appendFields(buf []byte) (_ []byte, err error) {
 			return nil, err
 		}
 	}
+	if buf, err = appendjson.RawIf(buf, `,"output_schema":`, r.OutputSchema); err != nil {
+		return nil, err
+	}
+	if r.Budget != nil {
+		if buf, err = appendjson.Value(buf, `,"budget":`, r.Budget); err != nil {
+			return nil, err
+		}
+	}
+	buf = appendjson.TrueIf(buf, `,"budgeted":`, r.Budgeted)
+	buf = appendjson.IntIf(buf, `,"output_repairs":`, r.OutputRepairs)
 	buf = appendjson.TrueIf(buf, `,"activated":`, r.Activated)
 	buf = appendjson.Text(buf, `,"status":`, r.Status)
 	buf = appendjson.TextIf(buf, `,"status_reason":`, r.StatusReason)
@@ -51,6 +61,9 @@ func (r *Run) appendFields(buf []byte) (_ []byte, err error) {
 		buf = r.Termination.append(append(buf, `,"termination_reason":`...))
 	}
 	buf = appendjson.TextIf(buf, `,"final_output":`, r.FinalOutput)
+	if buf, err = appendjson.RawIf(buf, `,"structured_output":`, r.StructuredOutput); err != nil {
+		return nil, err
+	}
 	if r.ErrorPayload != nil {
 		if buf, err = appendjson.Value(buf, `,"error_payload":`, r.ErrorPayload); err != nil {
 			return nil, err
@@ -196,6 +209,15 @@ func (o *RunOutput) appendField(buf []byte) (_ []byte, err error) {
 	buf = appendjson.Text(buf, `,"status":`, o.Status)
 	buf = appendjson.TextIf(buf, `,"status_reason":`, o.StatusReason)
 	if buf, err = o.Waiting.appendField(buf); err != nil {
+		return nil, err
+	}
+	if buf, err = appendjson.RawIf(buf, `,"structured_output":`, o.StructuredOutput); err != nil {
+		return nil, err
+	}
+	if o.Usage != (llm.Usage{}) {
+		buf = o.Usage.AppendJSON(append(buf, `,"usage":`...))
+	}
+	if buf, err = appendjson.FloatIf(buf, `,"cost_usd":`, o.CostUSD); err != nil {
 		return nil, err
 	}
 	return append(buf, '}'), nil

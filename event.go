@@ -66,6 +66,10 @@ type RunOutput struct {
 	Status       RunStatus `json:"status"`
 	StatusReason string    `json:"status_reason,omitempty"`
 	Waiting      *Waiting  `json:"waiting,omitempty"` // whom it waits for, when suspended
+	// StructuredOutput is the answer that fits the output schema.
+	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
+	Usage            llm.Usage       `json:"usage,omitzero"` // of the run so far
+	CostUSD          float64         `json:"cost_usd,omitempty"`
 }
 
 // TextDelta is a piece of the answer.
@@ -176,6 +180,7 @@ type InferenceComplete struct {
 	Model      string     `json:"model"`
 	Usage      *llm.Usage `json:"usage,omitempty"`
 	DurationMS int64      `json:"duration_ms"`
+	CostUSD    float64    `json:"cost_usd,omitempty"` // by the prices of the model that answered
 }
 
 // StateSnapshot is the state of the run and the thread. In the process that ran it,
@@ -326,6 +331,7 @@ func appendEventFields(buf []byte, ev Event) (_ []byte, err error) {
 			buf = ev.Usage.AppendJSON(append(buf, `,"usage":`...))
 		}
 		buf = appendjson.Int(buf, `,"duration_ms":`, ev.DurationMS)
+		return appendjson.FloatIf(buf, `,"cost_usd":`, ev.CostUSD)
 	case *StateSnapshot:
 		return ev.Snapshot.AppendJSON(append(buf, `,"snapshot":`...))
 	case *RunStart:

@@ -163,7 +163,7 @@ func (p *goldenPlayer) start(c goldenConfig, script []llmtest.Turn) {
 	cfg := awaken.Config{
 		Agents: c.Agents,
 		Models: []awaken.ModelSpec{{ID: awakentest.Scripted, ProviderID: awakentest.Scripted, UpstreamModel: "scripted-1",
-			InputPrice: price(1), OutputPrice: price(2)}},
+			Prices: awaken.Prices{InputPrice: price(1), OutputPrice: price(2)}}},
 		Tools:   p.kit.tools(),
 		Plugins: []awaken.Plugin{kitBase{p.kit}, kitPlugin{p.kit, "a"}, kitPlugin{p.kit, "b"}, kitPlugin{p.kit, "c"}},
 		Limits: awaken.Limits{

@@ -25,6 +25,10 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	if e := r.requested(); e != nil {
 		return nil, e
 	}
+	var before state.Snapshot
+	if r.spending != nil {
+		before = r.st.Snapshot()
+	}
 	if err := r.buildRequest(ctx); err != nil {
 		return nil, r.fail(err)
 	}
@@ -34,8 +38,13 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	defer s.got.Release()
 	err := s.receiveAll()
 	atReply.Hit()
-	r.spend(s.usage)
+	r.spend(s)
 	if err != nil {
+		if r.spending != nil && ctx.Err() == nil {
+			if ex, ok := errors.AsType[*Exhausted](err); ok {
+				return nil, r.exhausted(ctx, s, ex, before)
+			}
+		}
 		return nil, r.inferenceFailed(ctx, s, err)
 	}
 	return r.replied(ctx, s), nil
@@ -51,17 +60,22 @@ func (r *run) replied(ctx context.Context, s *stream) *llm.Reply {
 	if len(reply.Incomplete) > 0 {
 		s.cancelOpen(ctx, "arguments are not complete JSON", false)
 	}
+	r.out.emit(ctx, r.completed(s))
+	r.heedSink()
+	return reply
+}
+
+// completed is the event that says that the model is done, and what that took.
+func (r *run) completed(s *stream) *InferenceComplete {
 	done := &struct {
 		InferenceComplete
 		usage llm.Usage
 	}{usage: s.usage}
-	done.Model, done.DurationMS = r.request.Model, r.rt.cfg.Now().Sub(s.began).Milliseconds()
+	done.Model, done.DurationMS, done.CostUSD = s.answeredBy(), r.rt.cfg.Now().Sub(s.began).Milliseconds(), s.cost.USD()
 	if s.usage != (llm.Usage{}) {
 		done.Usage = &done.usage
 	}
-	r.out.emit(ctx, &done.InferenceComplete)
-	r.heedSink()
-	return reply
+	return &done.InferenceComplete
 }
 
 // arguments are a call's arguments, {} when the model gave none.
@@ -70,15 +84,6 @@ func arguments(c llm.ToolCall) []byte {
 		return []byte("{}")
 	}
 	return c.Arguments
-}
-
-// spend adds usage to the record.
-func (r *run) spend(u llm.Usage) {
-	r.rec.Usage.Add(u)
-	r.rec.InputTokens, r.rec.OutputTokens = r.rec.Usage.PromptTokens, r.rec.Usage.CompletionTokens
-	if cost, ok := r.agent.modelSpec.Cost(u); ok {
-		r.rec.CostUSD += cost
-	}
 }
 
 // inferenceFailed decides what a failed inference means: cancelled, the end of the
@@ -114,7 +119,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	}
 	if cancelled {
 		if s.started {
-			r.out.emit(ctx, &InferenceComplete{Model: r.request.Model, DurationMS: r.rt.cfg.Now().Sub(s.began).Milliseconds()})
+			r.out.emit(ctx, r.completed(s))
 		}
 		return r.cancelled(err)
 	}
@@ -189,6 +194,9 @@ func (r *run) buildRequest(ctx context.Context) error {
 	if f, ok := toolFilter.Lookup(r.st); ok {
 		req.Tools = f.apply(req.Tools)
 		toolFilter.Clear(&used)
+	}
+	if r.output != nil {
+		r.output.apply(req)
 	}
 	if cms := contextMessages.Get(r.st); len(cms) > 0 {
 		r.placeContext(req, cms, &used)
@@ -300,8 +308,19 @@ type stream struct {
 	continued, retries, recoveries int
 	lost                           []string // tools whose calls broke off with the stream
 
-	usage llm.Usage // of all pieces
-	err   error
+	usage  llm.Usage // of all pieces
+	cost   Money     // of all pieces
+	member string    // of a pool, the one that answers
+	err    error
+
+	// What is reserved for the piece that is coming, if anything limits the run.
+	held      string // the reservation
+	reserved  Money
+	longest   int64 // tokens that the answer may have,
+	allowed   int64 // and those that there is money for
+	streamed  int64 // bytes
+	arrived   bool  // something has come
+	overspent bool
 }
 
 // reset makes the stream ready for another answer.
@@ -314,8 +333,13 @@ func (s *stream) reset(r *run, ctx context.Context) {
 func (s *stream) receiveAll() error {
 	for {
 		err := s.receive()
-		s.usage.Add(s.got.Usage())
+		s.bill(err)
 		switch {
+		case err == errOverspent && s.continued < s.r.agent.spec.continuationRetries():
+			s.continued++
+			s.got.BreakOff()
+			s.cancelBroken("the answer costs more than was reserved for it")
+			s.goOn(truncatedPrompt)
 		case err != nil:
 			if err = s.recover(err); err != nil || s.got.Finished() {
 				return err
@@ -411,11 +435,19 @@ type openCall struct {
 // over a function would allocate for each variable it shares with its body.
 func (s *stream) receive() error {
 	s.err = nil
+	if s.r.spending != nil {
+		s.streamed, s.arrived, s.overspent = 0, false, false
+		if err := s.reserve(); err != nil {
+			return err
+		}
+	}
 	if b := s.r.agent.breaker; b != nil {
 		if err := b.Enter(); err != nil {
 			return err
 		}
-		defer func() { b.Leave(s.err, s.err == nil && !s.got.Finished() || s.ctx.Err() != nil) }()
+		defer func() {
+			b.Leave(s.err, s.err == nil && !s.got.Finished() || s.ctx.Err() != nil || s.err == errOverspent)
+		}()
 	}
 	s.play()
 	switch {
@@ -459,11 +491,20 @@ func (s *stream) add(d llm.Delta, err error) error {
 		return err
 	case s.got.Finished():
 		return &llm.Error{Kind: llm.Provider, Message: "the stream went on after its finish"}
+	case d.Kind == llm.MemberDelta:
+		s.member = d.ID
+		return nil
 	case d.Kind == llm.ToolCallStart:
 		d.ID = s.begin(d)
 	case d.Kind == llm.ToolCallDelta:
 		if d.ID = s.meant(d.ID); d.ID == "" {
 			return nil // for a call that has not started
+		}
+	}
+	if s.held != "" {
+		s.arrived = true
+		if err := s.watch(&d); err != nil {
+			return err
 		}
 	}
 	s.got.Add(d)

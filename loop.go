@@ -2,9 +2,11 @@ package awaken
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/awaken-go/awaken/llm"
@@ -37,6 +39,10 @@ type run struct {
 	calls      []*call
 	stepClosed bool // step_end has been told
 	response   string
+	structured json.RawMessage // the answer, if it has to fit a schema and does
+
+	output   *outputPlan // nil if it has not
+	spending *spending   // nil if nothing limits what the run spends
 
 	// What the next commit holds.
 	fence, generation uint64
@@ -162,7 +168,7 @@ func (r *run) goOn(ctx context.Context) *end {
 	if !r.stepClosed {
 		r.countToolErrors()
 	}
-	return r.closeStep(ctx, nil)
+	return r.closeStep(ctx, r.answered())
 }
 
 // askedBy is the id of the message that asked for a call.
@@ -185,7 +191,7 @@ func (r *run) step() *end {
 	if e := r.handoff(ctx); e != nil {
 		return e
 	}
-	r.index = r.rec.Steps
+	r.index, r.structured = r.rec.Steps, nil
 	r.messageID, r.calls, r.stepClosed, r.stale = r.rt.cfg.NewID(), r.calls[:0], false, true
 	r.out.emit(ctx, &StepStart{MessageID: r.messageID})
 	atStep.Hit()
@@ -197,6 +203,9 @@ func (r *run) step() *end {
 	}
 	reply, e := r.infer(ctx)
 	if e != nil {
+		if e.Type == Suspended { // parked
+			return e
+		}
 		return r.closeStep(ctx, e)
 	}
 	if reply == nil { // a tolerated failure: try again in another step
@@ -211,13 +220,21 @@ func (r *run) step() *end {
 		return r.closeStep(ctx, e)
 	}
 	if len(r.calls) == 0 && len(reply.Incomplete) == 0 {
-		r.over = end{Termination: Termination{Type: NaturalEnd}}
-		return r.closeStep(ctx, &r.over)
+		if r.output != nil {
+			if e := r.checkText(reply.Message.Text()); e != nil {
+				return r.closeStep(ctx, e)
+			}
+		} else {
+			r.over = end{Termination: Termination{Type: NaturalEnd}}
+			return r.closeStep(ctx, &r.over)
+		}
 	}
-	if d, err := r.stop(reply.Message, true); err != nil {
-		return r.closeStep(ctx, r.fail(err))
-	} else if d != nil {
-		return r.closeStep(ctx, &end{Termination: Termination{Type: Stopped, Code: d.Code, Detail: d.Detail}})
+	if !r.given() { // or the model is done
+		if d, err := r.stop(reply.Message, true); err != nil {
+			return r.closeStep(ctx, r.fail(err))
+		} else if d != nil {
+			return r.closeStep(ctx, &end{Termination: Termination{Type: Stopped, Code: d.Code, Detail: d.Detail}})
+		}
 	}
 	if e := r.settleCalls(ctx); e != nil {
 		if e.Type == Suspended || e.lost {
@@ -227,8 +244,16 @@ func (r *run) step() *end {
 	}
 	if len(reply.Incomplete) > 0 {
 		r.add(hintMalformed(r.rt.cfg.NewID(), reply.Incomplete))
+		if r.output != nil && slices.Contains(reply.Incomplete, FinalOutputTool) {
+			if e := r.misfit("", errors.New("it is not complete JSON")); e != nil {
+				return r.closeStep(ctx, e)
+			}
+		}
 	}
 	r.countToolErrors()
+	if e := r.answered(); e != nil {
+		return r.closeStep(ctx, e)
+	}
 	return r.closeStep(ctx, r.requested())
 }
 
@@ -375,8 +400,14 @@ func (r *run) conclude(e *end) {
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunDone, t.reason(), nil
 	r.rec.Termination, r.rec.FinishedAt = t, now
 	r.rec.FinalOutput = r.response
+	if t.Type == NaturalEnd {
+		r.rec.StructuredOutput = r.structured
+	}
 	if t.Type == Failed {
 		r.rec.ErrorPayload = &Error{Message: t.Message, Code: string(llm.KindOf(e.err))}
+		if _, ok := errors.AsType[*OutputError](e.err); ok {
+			r.rec.ErrorPayload.Code = "invalid_output"
+		}
 	}
 	r.stale = true
 }
@@ -433,6 +464,12 @@ func (r *run) handoff(ctx context.Context) *end {
 	info.AgentID, r.rec.AgentID = to, to
 	r.info, r.stale = &info, true
 	r.offerTools()
+	if err := r.planOutput(); err != nil {
+		return r.fail(err)
+	}
+	if err := r.limitSpending(ctx); err != nil {
+		return r.fail(err)
+	}
 	if err := r.activate(ctx); err != nil {
 		return r.fail(err)
 	}
@@ -469,6 +506,9 @@ func (r *run) offerTools() {
 func (r *run) tool(id string) *toolEntry {
 	if e := r.frontend[id]; e != nil {
 		return e
+	}
+	if r.output != nil && r.output.finish != nil && id == FinalOutputTool {
+		return r.output.finish
 	}
 	return r.agent.tools[id]
 }
@@ -509,14 +549,15 @@ func (r *run) finished(t Termination) *RunFinish {
 		RunFinish
 		out RunOutput
 	}{}
-	ev.out = RunOutput{Response: r.response, Status: r.rec.Status, StatusReason: r.rec.StatusReason, Waiting: r.rec.Waiting}
+	ev.out = RunOutput{Response: r.response, Status: r.rec.Status, StatusReason: r.rec.StatusReason, Waiting: r.rec.Waiting,
+		StructuredOutput: r.rec.StructuredOutput, Usage: r.rec.Usage, CostUSD: r.rec.CostUSD}
 	ev.RunFinish = RunFinish{ThreadID: r.thread, RunID: r.info.RunID, Identity: r.info, Result: &ev.out, Termination: t}
 	return &ev.RunFinish
 }
 
 func (r *run) result(e *end) *RunResult {
 	return &RunResult{RunID: r.info.RunID, ThreadID: r.info.ThreadID, AgentID: r.info.AgentID, Response: r.response,
-		Status: r.rec.Status, Termination: e.Termination, Waiting: r.rec.Waiting, Steps: r.rec.Steps, Usage: r.rec.Usage,
+		StructuredOutput: r.rec.StructuredOutput, Status: r.rec.Status, Termination: e.Termination, Waiting: r.rec.Waiting, Steps: r.rec.Steps, Usage: r.rec.Usage,
 		CostUSD: r.rec.CostUSD, Rejected: r.rejected, Unread: r.unread}
 }
 

@@ -23,8 +23,10 @@ type ModelSpec struct {
 	MaxOutputTokens int         `json:"max_output_tokens,omitempty"`
 	Modalities      *Modalities `json:"modalities,omitempty"`
 	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty"` // YYYY-MM or YYYY-MM-DD
-	InputPrice      *float64    `json:"input_token_price_per_million_usd,omitempty"`
-	OutputPrice     *float64    `json:"output_token_price_per_million_usd,omitempty"`
+	// StructuredOutput says whether answers can be held to a JSON Schema by the model's
+	// provider. Nil leaves it to the provider's adapter to say.
+	StructuredOutput *bool `json:"structured_output,omitempty"`
+	Prices
 }
 
 // Modalities lists what a model takes and gives: text, image, audio, video, pdf.
@@ -60,11 +62,7 @@ func (m *ModelSpec) Validate() error {
 	if m.ContextWindow > 0 && m.MaxOutputTokens > m.ContextWindow {
 		bad("max_output_tokens is %d, want at most context_window (%d)", m.MaxOutputTokens, m.ContextWindow)
 	}
-	for name, p := range map[string]*float64{"input_token_price_per_million_usd": m.InputPrice, "output_token_price_per_million_usd": m.OutputPrice} {
-		if p != nil && (*p < 0 || math.IsInf(*p, 0) || math.IsNaN(*p)) {
-			bad("%s is %v, want a finite number of 0 or more", name, *p)
-		}
-	}
+	m.Prices.validate(bad)
 	if m.Modalities != nil {
 		checkModalities(bad, "modalities.input", m.Modalities.Input)
 		checkModalities(bad, "modalities.output", m.Modalities.Output)
@@ -94,14 +92,6 @@ func notBlank(bad func(string, ...any), field, value string) {
 	if strings.TrimSpace(value) == "" {
 		bad("%s is empty", field)
 	}
-}
-
-// Cost is the price of u in US dollars, or false when the spec has no prices.
-func (m *ModelSpec) Cost(u llm.Usage) (float64, bool) {
-	if m.InputPrice == nil || m.OutputPrice == nil {
-		return 0, false
-	}
-	return (float64(u.PromptTokens)**m.InputPrice + float64(u.CompletionTokens)**m.OutputPrice) / 1e6, true
 }
 
 // ModelPoolSpec is a group of models that stand in for each other.

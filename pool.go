@@ -10,8 +10,11 @@ import (
 
 // modelPool is a pool of models that agents can name instead of a model.
 type modelPool struct {
-	spec  *ModelSpec // what is true of all members
-	model *llm.Pool
+	spec    *ModelSpec // what is true of all members
+	model   *llm.Pool
+	members map[string]*ModelSpec
+	native  bool   // every member holds answers to a schema
+	worst   Prices // of all members
 }
 
 // model returns the model that a spec is about, or nil if there is no such provider. It
@@ -32,6 +35,7 @@ func (reg *Registry) model(m *ModelSpec) llm.Model {
 func (reg *Registry) pool(p *ModelPoolSpec) (*modelPool, error) {
 	whole := &ModelSpec{ID: p.ID, ProviderID: p.ID, UpstreamModel: p.ID}
 	var members []llm.PoolMember
+	out := &modelPool{spec: whole, members: map[string]*ModelSpec{}, native: true}
 	for i, m := range p.Members {
 		spec := reg.models[m.ModelID]
 		if spec == nil {
@@ -47,6 +51,10 @@ func (reg *Registry) pool(p *ModelPoolSpec) (*modelPool, error) {
 		}
 		members = append(members, one)
 		whole.common(spec, i == 0)
+		if i == 0 {
+			out.worst = spec.Prices
+		}
+		out.members[spec.ID], out.native, out.worst = spec, out.native && spec.forms(model), out.worst.worst(&spec.Prices)
 	}
 	off := func(b *bool) bool { return b != nil && !*b }
 	opts := llm.PoolOptions{Home: p.Routing.Home, PerRun: p.Routing.StickyScope == "run", IgnoreCircuit: off(p.Switch.OnCircuitOpen),
@@ -61,7 +69,16 @@ func (reg *Registry) pool(p *ModelPoolSpec) (*modelPool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &modelPool{whole, pool}, nil
+	out.model = pool
+	return out, nil
+}
+
+// forms reports whether the model holds answers to a schema.
+func (m *ModelSpec) forms(model llm.Model) bool {
+	if m.StructuredOutput != nil {
+		return *m.StructuredOutput
+	}
+	return llm.Forms(model, m.UpstreamModel)
 }
 
 // common keeps of a pool's spec what is true of another member too: limits are the

@@ -18,8 +18,12 @@ type resolved struct {
 	modelSpec *ModelSpec
 	model     llm.Model
 	retry     llm.RetryPolicy
-	breaker   *llm.Breaker // nil for a pool, whose members have their own
-	system    []llm.Block  // the system prompt
+	breaker   *llm.Breaker          // nil for a pool, whose members have their own
+	system    []llm.Block           // the system prompt
+	members   map[string]*ModelSpec // of a pool
+	worst     Prices                // what the model, or any member of the pool, can cost
+	native    bool                  // answers are held to a schema by the provider
+	output    *outputPlan           // nil if the agent has no schema
 
 	plugins    []Plugin
 	hooks      [phaseCount][]ownedHook
@@ -61,6 +65,7 @@ func (reg *Registry) compile(spec *AgentSpec) *resolved {
 	r.lookUp(reg)
 	r.loadPlugins(reg)
 	r.collectTools(reg)
+	r.holdToSpec()
 	return r
 }
 
@@ -128,7 +133,7 @@ func (r *resolved) lookUpModel(reg *Registry) {
 	case spec.ModelID == "":
 		r.problem("agent_missing_model", "model_id is empty")
 	case pool != nil:
-		r.modelSpec, r.model = pool.spec, pool.model
+		r.modelSpec, r.model, r.members, r.worst, r.native = pool.spec, pool.model, pool.members, pool.worst, pool.native
 	case m == nil:
 		r.missing("agent_missing_model", "models", spec.ModelID, "model_id is %q, which is not defined, have %q", spec.ModelID,
 			slices.Sorted(maps.Keys(reg.models)))
@@ -137,7 +142,28 @@ func (r *resolved) lookUpModel(reg *Registry) {
 		if r.model = reg.model(m); r.model == nil {
 			r.missing("model_missing_provider", "providers", m.ProviderID, "model %q has provider_id %q, which is not defined, have %q",
 				spec.ModelID, m.ProviderID, slices.Sorted(maps.Keys(reg.providers)))
+			return
 		}
+		r.worst, r.native = m.Prices.worst(&m.Prices), m.forms(r.model)
+	}
+}
+
+// holdToSpec checks what the agent demands of its model: an answer of a schema, and a
+// price if it has a budget.
+func (r *resolved) holdToSpec() {
+	if r.model == nil {
+		return
+	}
+	if raw := r.spec.OutputSchema; len(raw) > 0 {
+		var err error
+		if r.output, err = newOutputPlan(raw, r.native); err != nil {
+			r.problem("invalid_output_schema", "output_schema: %v", err)
+		} else if r.output.finish != nil && r.tools[FinalOutputTool] != nil {
+			r.problem("tool_conflict", "there is a tool %q, which is how model %q gives an answer that is held to a schema", FinalOutputTool, r.modelSpec.ID)
+		}
+	}
+	if r.spec.Budget != nil && !r.worst.Priced() {
+		r.problem("budget_without_prices", "budget is set, but model %q has no input_token_price_per_million_usd and output_token_price_per_million_usd", r.spec.ModelID)
 	}
 }
 

@@ -91,7 +91,7 @@ func (rt *Runtime) replay(ctx context.Context, req *RunRequest, old *Run) (*run,
 		}
 	}
 	return &run{replayed: &RunResult{RunID: old.RunID, ThreadID: old.ThreadID, AgentID: old.AgentID, Response: old.FinalOutput,
-		Status: old.Status, Termination: old.Termination, Steps: old.Steps, Usage: old.Usage, CostUSD: old.CostUSD}}, nil
+		StructuredOutput: old.StructuredOutput, Status: old.Status, Termination: old.Termination, Steps: old.Steps, Usage: old.Usage, CostUSD: old.CostUSD}}, nil
 }
 
 // open sets the run up from what its thread holds. It is cut into steps that follow
@@ -100,7 +100,7 @@ func (r *run) open(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Si
 	if err := r.choose(ctx, req, cp); err != nil {
 		return err
 	}
-	if err := r.bind(req, cp, sink); err != nil {
+	if err := r.bind(ctx, req, cp, sink); err != nil {
 		return err
 	}
 	r.out.hold(&RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
@@ -188,13 +188,19 @@ func (r *run) adoptRecord(ctx context.Context, runID string) error {
 }
 
 // bind gives the run its agent, its state, its tools and its recorder.
-func (r *run) bind(req *RunRequest, cp *Checkpoint, sink Sink) error {
+func (r *run) bind(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Sink) error {
 	cfg := &r.rt.cfg
 	if req.Overrides != nil {
 		r.rec.Overrides = req.Overrides
 	}
 	if len(req.FrontendTools) > 0 {
 		r.rec.FrontendTools = req.FrontendTools
+	}
+	if len(req.OutputSchema) > 0 {
+		r.rec.OutputSchema = req.OutputSchema
+	}
+	if req.Budget != nil {
+		r.rec.Budget = req.Budget
 	}
 	r.info = r.rec.Info()
 	if req.Mode != "" {
@@ -221,6 +227,14 @@ func (r *run) bind(req *RunRequest, cp *Checkpoint, sink Sink) error {
 		}
 	}
 	r.offerTools()
+	if r.endAtOnce == nil {
+		if err := r.planOutput(); err != nil {
+			return err
+		}
+	}
+	if err := r.bindSpending(ctx); err != nil {
+		return err
+	}
 	_, none := cfg.Store.(nothing)
 	o := &r.out
 	o.sink, o.runID, o.now, o.keep, o.epoch, o.seq = sink, r.info.RunID, cfg.Now, !none, cp.Fence, cp.Seq

@@ -185,6 +185,12 @@ type RunRequest struct {
 	Overrides     *InferenceOverride         `json:"overrides,omitempty"`
 	FrontendTools []ToolSpec                 `json:"frontend_tools,omitempty"` // run by the client
 	Seed          map[string]json.RawMessage `json:"seed,omitempty"`           // state to start with
+	// OutputSchema is the JSON Schema that the final answer has to fit, in place of the
+	// agent's.
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+	// Budget limits what the run and its thread may spend, beside the limits of the agent.
+	// Continuing a run with a budget replaces the one it had.
+	Budget *RunBudget `json:"budget,omitempty"`
 
 	// Where the request comes from. RunInfo explains the fields.
 	ParentThreadID     string `json:"parent_thread_id,omitempty"`
@@ -248,6 +254,9 @@ func (r *RunRequest) validate() error {
 			bad("decisions[%d]: %w", i, err)
 		}
 	}
+	if err := r.Budget.validate(); err != nil {
+		errs = append(errs, err)
+	}
 	for i, t := range r.FrontendTools {
 		switch {
 		case t.ID == "":
@@ -294,14 +303,21 @@ type Run struct {
 	// What the request asked for beyond messages, kept for resumes.
 	Overrides     *InferenceOverride `json:"overrides,omitempty"`
 	FrontendTools []ToolSpec         `json:"frontend_tools,omitempty"`
+	OutputSchema  json.RawMessage    `json:"output_schema,omitempty"`
+	Budget        *RunBudget         `json:"budget,omitempty"`
+
+	Budgeted      bool `json:"budgeted,omitempty"`       // it reserves what its calls may cost
+	OutputRepairs int  `json:"output_repairs,omitempty"` // answers that did not fit
 
 	Activated    bool        `json:"activated,omitempty"` // the run_start phase is over
 	Status       RunStatus   `json:"status"`
 	StatusReason string      `json:"status_reason,omitempty"`
 	Termination  Termination `json:"termination_reason,omitzero"`
 	FinalOutput  string      `json:"final_output,omitempty"`
-	ErrorPayload *Error      `json:"error_payload,omitempty"`
-	Waiting      *Waiting    `json:"waiting,omitempty"`
+	// StructuredOutput is the answer that fits the output schema.
+	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
+	ErrorPayload     *Error          `json:"error_payload,omitempty"`
+	Waiting          *Waiting        `json:"waiting,omitempty"`
 
 	Input  llm.Interval `json:"input,omitzero"`  // log records the run was started with
 	Output llm.Interval `json:"output,omitzero"` // log records it has produced
@@ -361,10 +377,14 @@ func (r *Run) Info() *RunInfo {
 
 // RunResult is how a run, or one activation of it, came out.
 type RunResult struct {
-	RunID       string      `json:"run_id"`
-	ThreadID    string      `json:"thread_id"`
-	AgentID     string      `json:"agent_id"`
-	Response    string      `json:"response"`
+	RunID    string `json:"run_id"`
+	ThreadID string `json:"thread_id"`
+	AgentID  string `json:"agent_id"`
+	Response string `json:"response"`
+	// StructuredOutput is the answer that fits the output schema, if there is one; see
+	// [Output].
+	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
+
 	Status      RunStatus   `json:"status"`
 	Termination Termination `json:"termination"`
 	Waiting     *Waiting    `json:"waiting,omitempty"` // what it waits for, when suspended

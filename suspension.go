@@ -198,6 +198,7 @@ const (
 	WaitExternalEvent   WaitingReason = "external_event"
 	WaitRateLimit       WaitingReason = "rate_limit"
 	WaitManualPause     WaitingReason = "manual_pause"
+	WaitBudget          WaitingReason = "budget_exhausted"
 )
 
 // Waiting describes why a run waits and for whom.
@@ -206,6 +207,7 @@ type Waiting struct {
 	TicketIDs []string        `json:"ticket_ids"`
 	Tickets   []WaitingTicket `json:"tickets"`
 	Message   string          `json:"message,omitempty"`
+	Budget    *Exhausted      `json:"budget,omitempty"` // what is to be raised before the run is continued
 }
 
 // WaitingTicket is one suspended call of a waiting run.

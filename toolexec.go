@@ -1,6 +1,7 @@
 package awaken
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -282,6 +283,10 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 	}
 	if c.entry == nil {
 		return false, r.complete(ctx, w, c, ErrorResult("not_found", fmt.Sprintf("tool %q not found", s.ToolName)), nil)
+	}
+	if r.finishes(c) {
+		res, e := r.takeAnswer(c)
+		return false, cmp.Or(r.complete(ctx, w, c, res, nil), e)
 	}
 	if err := r.checkArguments(c); err != nil {
 		return false, r.complete(ctx, w, c, ErrorResult("invalid_arguments", err.Error()), nil)

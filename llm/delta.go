@@ -19,6 +19,7 @@ const (
 	UsageDelta                          // Usage: replaces what was reported before
 	FinishDelta                         // Finish; the last delta of a stream
 	ResponseDelta                       // ID: the provider's id of this response; Opaque
+	MemberDelta                         // ID: of the pool's member that answers; before everything else it says
 )
 
 // Delta is one piece of a streamed reply.

@@ -15,13 +15,22 @@ func Guard(m Model, input []string) Model {
 	if len(input) == 0 {
 		return m
 	}
-	return ModelFunc(func(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
-		if err := checkMedia(req, input); err != nil {
-			return func(yield func(Delta, error) bool) { yield(Delta{}, err) }
-		}
-		return m.Stream(ctx, req)
-	})
+	return guarded{m, input}
 }
+
+type guarded struct {
+	Model
+	input []string
+}
+
+func (g guarded) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+	if err := checkMedia(req, g.input); err != nil {
+		return func(yield func(Delta, error) bool) { yield(Delta{}, err) }
+	}
+	return g.Model.Stream(ctx, req)
+}
+
+func (g guarded) Forms(model string) bool { return Forms(g.Model, model) }
 
 func checkMedia(req *Request, input []string) error {
 	for i, m := range req.Messages.All() {

@@ -110,7 +110,7 @@ func (p *Pool) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 			m := &p.members[i]
 			one := *req
 			one.Model = m.Upstream
-			err, over := relay(Break(m.Model, m.Breaker).Stream(ctx, &one), p.noting(key, yield))
+			err, over := relay(Break(m.Model, m.Breaker).Stream(ctx, &one), p.noting(key, m.ID, yield))
 			if over {
 				return
 			}
@@ -122,9 +122,17 @@ func (p *Pool) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 	}
 }
 
-// noting notes when a session's request succeeds: it may move again.
-func (p *Pool) noting(key string, yield func(Delta, error) bool) func(Delta, error) bool {
+// noting says which member answers, and notes when a session's request succeeds: it may
+// move again.
+func (p *Pool) noting(key, member string, yield func(Delta, error) bool) func(Delta, error) bool {
+	said := false
 	return func(d Delta, err error) bool {
+		if !said && err == nil {
+			said = true
+			if !yield(Delta{Kind: MemberDelta, ID: member}, nil) {
+				return false
+			}
+		}
 		if err == nil && d.Kind == FinishDelta {
 			p.mu.Lock()
 			p.session(key).switches = 0

@@ -1,0 +1,284 @@
+package awaken
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Budget keeps what was spent and what may be. Like a Store, a Budget value is scoped to
+// one tenant; the stores in memory, SQLite and PostgreSQL are Budgets, and storetest
+// checks them. A runtime uses its store if that is one.
+//
+// Money is reserved in every account that a call concerns before the model is asked, and
+// settled when the answer is in. Whatever happens in between, at most what was reserved
+// is spent, so the limits hold for any number of processes. A reservation belongs to a
+// run; whoever goes on with the run after a crash settles it.
+type Budget interface {
+	// UpdateBudget calls fn with the run's reservation and the balances of accounts and of
+	// the reservation's accounts, and stores what fn makes of them. Nobody else changes
+	// them meanwhile. If fn fails nothing is stored, and its error is returned. It may
+	// be called again, with what is stored then, if the outcome is not known.
+	UpdateBudget(ctx context.Context, runID string, accounts []Account, fn func(b *Book) error) error
+	// Balances returns the balance of each account. One that was never used has an empty
+	// one.
+	Balances(ctx context.Context, accounts ...Account) ([]Balance, error)
+}
+
+// Scope is what an account is of.
+type Scope string
+
+const (
+	TenantScope Scope = "tenant" // everything; the account has no ID
+	AgentScope  Scope = "agent"  // the runs of an agent, with their children
+	ThreadScope Scope = "thread" // the runs on a thread, with their children
+	RunScope    Scope = "run"    // a run, with its children
+)
+
+// Account is what money is counted for.
+type Account struct {
+	Scope Scope  `json:"scope"`
+	ID    string `json:"id,omitempty"`
+}
+
+func (a Account) String() string {
+	if a.Scope == TenantScope {
+		return string(a.Scope)
+	}
+	return fmt.Sprintf("%s %s", a.Scope, a.ID)
+}
+
+// Compare orders accounts.
+func (a Account) Compare(b Account) int {
+	return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.ID, b.ID))
+}
+
+// Balance is how an account is doing.
+type Balance struct {
+	Account
+	Limit    *Money // set by [SetBudget]; it takes the place of what agents and requests say
+	Spent    Money
+	Reserved Money // for calls that are going on
+	InDoubt  Money // part of Spent: for calls whose use is not known, which count in full
+}
+
+// Reservation is money for one call of a model.
+type Reservation struct {
+	ID       string    `json:"id"`
+	Fence    uint64    `json:"fence"` // of the run's owner
+	Amount   Money     `json:"amount"`
+	Accounts []Account `json:"accounts"`
+}
+
+// Book is what an update of a budget may look at and change.
+type Book struct {
+	Reservation *Reservation // the run's, or nil
+	Balances    []*Balance   // in the order of their accounts
+}
+
+func (b *Book) balance(a Account) *Balance {
+	i, ok := slices.BinarySearchFunc(b.Balances, a, func(x *Balance, a Account) int { return x.Account.Compare(a) })
+	if !ok {
+		panic(fmt.Sprintf("the budget left out account %s", a))
+	}
+	return b.Balances[i]
+}
+
+// settle ends the run's reservation: amount was spent. If that is not known, it is taken
+// to be everything that was reserved, because it may be.
+func (b *Book) settle(amount Money, known bool) {
+	res := b.Reservation
+	if res == nil {
+		return
+	}
+	for _, a := range res.Accounts {
+		bal := b.balance(a)
+		bal.Reserved -= res.Amount
+		bal.Spent += amount
+		if !known {
+			bal.InDoubt += amount
+		}
+	}
+	b.Reservation = nil
+}
+
+// SetBudget limits what an account may spend, in place of what agents, requests and the
+// configuration say. Nil takes such a limit away. Raising a limit lets runs that wait for
+// it be continued.
+func SetBudget(ctx context.Context, b Budget, a Account, limit *Money) error {
+	if err := a.validate(); err != nil {
+		return err
+	}
+	if limit != nil && *limit < 0 {
+		return fmt.Errorf("%w: limit is %v, want 0 or more", ErrInvalid, *limit)
+	}
+	return b.UpdateBudget(ctx, "", []Account{a}, func(book *Book) error {
+		book.balance(a).Limit = limit
+		return nil
+	})
+}
+
+func (a Account) validate() error {
+	switch a.Scope {
+	case TenantScope:
+		if a.ID != "" {
+			return fmt.Errorf("%w: the account of a tenant has no id", ErrInvalid)
+		}
+		return nil
+	case AgentScope, ThreadScope, RunScope:
+		if a.ID == "" {
+			return fmt.Errorf("%w: the account of a %s needs its id", ErrInvalid, a.Scope)
+		}
+		return nil
+	}
+	return fmt.Errorf("%w: scope is %q, want tenant, agent, thread or run", ErrInvalid, a.Scope)
+}
+
+// AgentBudget limits what an agent spends, in US dollars. A nil field sets no limit.
+type AgentBudget struct {
+	Agent     *float64 `json:"agent_usd,omitempty"` // by all its runs
+	RunBudget          // by each run, and on each thread
+}
+
+// RunBudget limits what a run spends, in US dollars. A nil field sets no limit.
+type RunBudget struct {
+	Thread *float64 `json:"thread_usd,omitempty"` // by all runs on the thread
+	Run    *float64 `json:"run_usd,omitempty"`    // by the run and its children
+}
+
+func (b *AgentBudget) validate() error {
+	if b == nil {
+		return nil
+	}
+	return errors.Join(checkLimit("agent_usd", b.Agent), b.RunBudget.validate())
+}
+
+func (b *RunBudget) validate() error {
+	if b == nil {
+		return nil
+	}
+	return errors.Join(checkLimit("thread_usd", b.Thread), checkLimit("run_usd", b.Run))
+}
+
+func checkLimit(field string, usd *float64) error {
+	if usd != nil && !(*usd >= 0 && *usd <= maxBudget) {
+		return fmt.Errorf("budget.%s is %v, want 0 to %d", field, *usd, int(maxBudget))
+	}
+	return nil
+}
+
+// maxBudget is far below what Money can count.
+const maxBudget = 1e9
+
+// lower returns the lower of two limits.
+func lower(a, b *float64) *float64 {
+	if a == nil || b != nil && *b < *a {
+		return b
+	}
+	return a
+}
+
+// limited is an account with the limit that agents, requests and the configuration set.
+type limited struct {
+	Account
+	limit *float64
+}
+
+// Exhausted says which limit a call would have passed.
+type Exhausted struct {
+	Account
+	LimitUSD    float64 `json:"limit_usd"`
+	SpentUSD    float64 `json:"spent_usd"`
+	ReservedUSD float64 `json:"reserved_usd,omitempty"` // for calls that were going on
+	NeededUSD   float64 `json:"needed_usd"`             // by the next call, at least
+}
+
+func (e *Exhausted) Error() string {
+	return fmt.Sprintf("the budget of %s is used up: the next call needs %v USD, %v of %v are spent and %v reserved",
+		e.Account, e.NeededUSD, e.SpentUSD, e.LimitUSD, e.ReservedUSD)
+}
+
+// spending is a run's part in the budgets above it.
+type spending struct {
+	budget   Budget
+	accounts []limited // sorted
+	names    []Account // the same
+}
+
+// reserve sets money aside for a call: want if possible, and least at the least. It returns
+// an *Exhausted if that is too much. What the run had reserved before, in another process
+// perhaps, counts as spent.
+func (s *spending) reserve(ctx context.Context, runID, id string, fence uint64, least, want Money) (granted, lost Money, err error) {
+	err = s.budget.UpdateBudget(ctx, runID, s.names, func(b *Book) error {
+		granted, lost = 0, 0
+		if old := b.Reservation; old != nil {
+			switch {
+			case old.ID == id: // said again because the answer was lost
+				granted = old.Amount
+				return nil
+			case old.Fence > fence:
+				return ErrFenced
+			}
+			lost = old.Amount
+			b.settle(lost, false)
+		}
+		granted = want
+		for _, a := range s.accounts {
+			bal := b.balance(a.Account)
+			limit := bal.Limit
+			if limit == nil {
+				if a.limit == nil {
+					continue
+				}
+				limit = new(Dollars(*a.limit))
+			}
+			free := *limit - bal.Spent - bal.Reserved
+			if free < least {
+				return &Exhausted{Account: a.Account, LimitUSD: limit.USD(), SpentUSD: bal.Spent.USD(), ReservedUSD: bal.Reserved.USD(), NeededUSD: least.USD()}
+			}
+			granted = min(granted, free)
+		}
+		for _, a := range s.accounts {
+			b.balance(a.Account).Reserved += granted
+		}
+		b.Reservation = &Reservation{ID: id, Fence: fence, Amount: granted, Accounts: s.names}
+		return nil
+	})
+	return granted, lost, err
+}
+
+// settle says what the call of a reservation has cost. A reservation that is not there any
+// more was settled by somebody else.
+func (s *spending) settle(ctx context.Context, runID, id string, amount Money, known bool) error {
+	return s.budget.UpdateBudget(ctx, runID, nil, func(b *Book) error {
+		if b.Reservation != nil && b.Reservation.ID == id {
+			b.settle(amount, known)
+		}
+		return nil
+	})
+}
+
+// recoverReservation settles what an owner before reserved and did not settle: the call
+// may have cost all of it. It returns how much that was.
+func recoverReservation(ctx context.Context, budget Budget, runID string, fence uint64) (lost Money, err error) {
+	err = budget.UpdateBudget(ctx, runID, nil, func(b *Book) error {
+		lost = 0
+		if b.Reservation != nil && b.Reservation.Fence < fence {
+			lost = b.Reservation.Amount
+			b.settle(lost, false)
+		}
+		return nil
+	})
+	return lost, err
+}
+
+// saturate keeps a product of tokens and prices in the range of Money.
+func saturate(nanos float64) Money {
+	if nanos >= math.MaxInt64/4 {
+		return math.MaxInt64 / 4
+	}
+	return Money(math.Ceil(nanos))
+}

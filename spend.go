@@ -1,0 +1,403 @@
+package awaken
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+// price is the price list of whoever answers.
+func (s *stream) price() *Prices {
+	if m := s.r.agent.members[s.member]; m != nil {
+		return &m.Prices
+	}
+	return &s.r.agent.modelSpec.Prices
+}
+
+// answeredBy is the provider's name of the model that answers.
+func (s *stream) answeredBy() string {
+	if m := s.r.agent.members[s.member]; m != nil {
+		return m.UpstreamModel
+	}
+	return s.r.request.Model
+}
+
+// bill adds up what one request of the answer has cost, by the usage that was reported.
+func (s *stream) bill(err error) {
+	u := s.got.Usage()
+	s.usage.Add(u)
+	cost, _ := s.price().Cost(u)
+	if s.held != "" {
+		cost = s.settle(cost, err)
+	}
+	s.cost += cost
+}
+
+// spend adds what an answer took to the record.
+func (r *run) spend(s *stream) {
+	r.rec.Usage.Add(s.usage)
+	r.rec.InputTokens, r.rec.OutputTokens = r.rec.Usage.PromptTokens, r.rec.Usage.CompletionTokens
+	r.charge(s.cost)
+}
+
+func (r *run) charge(m Money) {
+	if m != 0 {
+		r.rec.CostUSD = (Dollars(r.rec.CostUSD) + m).USD()
+	}
+}
+
+// limitSpending finds out whether the run has to reserve what it may spend, and where.
+func (r *run) limitSpending(ctx context.Context) error {
+	r.spending = nil
+	if cfg := &r.rt.cfg; !cfg.Budgets && cfg.TenantBudget == nil && r.agent.spec.Budget == nil && r.rec.Budget == nil && r.rec.ParentRunID == "" {
+		return nil
+	}
+	return r.findLimits(ctx)
+}
+
+// findLimits collects the accounts of the run and of those it is part of.
+func (r *run) findLimits(ctx context.Context) error {
+	cfg := &r.rt.cfg
+	var accounts []limited
+	add := func(a Account, limit *float64) {
+		for i := range accounts {
+			if accounts[i].Account == a {
+				accounts[i].limit = lower(accounts[i].limit, limit)
+				return
+			}
+		}
+		accounts = append(accounts, limited{a, limit})
+	}
+	any := cfg.Budgets || cfg.TenantBudget != nil
+	// A run and what it is part of: a child counts for its parents too.
+	each := func(rec *Run, agent *AgentBudget) {
+		any = any || agent != nil || rec.Budget != nil
+		own := cmp.Or(rec.Budget, &RunBudget{})
+		agent = cmp.Or(agent, &AgentBudget{})
+		add(Account{AgentScope, rec.AgentID}, agent.Agent)
+		add(Account{ThreadScope, rec.ThreadID}, lower(agent.Thread, own.Thread))
+		if limit := lower(agent.Run, own.Run); limit != nil {
+			add(Account{RunScope, rec.RunID}, limit)
+		}
+	}
+	each(&r.rec, r.agent.spec.Budget)
+	parent := r.rec.ParentRunID
+	for depth := 0; parent != "" && depth < maxAncestors; depth++ {
+		rec, err := cfg.Store.LoadRun(ctx, parent)
+		if errors.Is(err, ErrNotFound) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("parent run %s: %w", parent, err)
+		}
+		var agent *AgentBudget
+		if spec := r.reg.Agent(rec.AgentID); spec != nil {
+			agent = spec.Budget
+		}
+		each(rec, agent)
+		parent = rec.ParentRunID
+	}
+	if !any {
+		return nil
+	}
+	add(Account{Scope: TenantScope}, cfg.TenantBudget)
+	budget, ok := cfg.Store.(Budget)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: there is a budget, and the store keeps none", ErrInvalid)
+	case r.endAtOnce != nil: // it asks no model any more
+	case !r.agent.worst.Priced():
+		return fmt.Errorf("%w: there is a budget, and model %q of agent %q has no prices", ErrInvalid, r.agent.spec.ModelID, r.info.AgentID)
+	}
+	slices.SortFunc(accounts, func(a, b limited) int { return a.Account.Compare(b.Account) })
+	r.spending = &spending{budget: budget, accounts: accounts}
+	for _, a := range accounts {
+		r.spending.names = append(r.spending.names, a.Account)
+	}
+	return nil
+}
+
+// maxAncestors is how many parents of a run are looked at. No chain is so long.
+const maxAncestors = 64
+
+// takeUpSpending settles what the run's owner before reserved and could not settle.
+func (r *run) takeUpSpending(ctx context.Context) error {
+	budget, ok := r.rt.cfg.Store.(Budget)
+	if !ok {
+		return nil
+	}
+	lost, err := recoverReservation(ctx, budget, r.info.RunID, r.fence)
+	if err != nil {
+		return fmt.Errorf("reservation of run %s: %w", r.info.RunID, storeError{err})
+	}
+	r.charge(lost)
+	return nil
+}
+
+// reserve sets aside what the request may cost: the tokens of its input, which cannot be
+// more than it has bytes, and those of the longest answer. If there is less money than
+// that, the answer may only be so long as there is money for.
+func (s *stream) reserve() error {
+	r := s.r
+	in, out := r.agent.worst.highest()
+	if s.longest == 0 {
+		s.longest = r.longestAnswer()
+	}
+	shortest := min(s.longest, shortestAnswer)
+	if e := r.request.ReasoningEffort; e != nil && e.Level == "" {
+		shortest = min(s.longest, int64(e.Budget)+shortestAnswer)
+	}
+	input := saturate(float64(r.inputTokens()) * in * 1000)
+	least := input + saturate(float64(shortest)*out*1000)
+	want := input + saturate(float64(s.longest)*out*1000)
+	id := r.rt.cfg.NewID()
+	granted, lost, err := s.await(id, least, want)
+	if s.cost += lost; err != nil {
+		return err
+	}
+	s.held, s.reserved = id, granted
+	tokens := s.longest
+	if out > 0 {
+		tokens = min(tokens, max(shortest, int64(float64(granted-input)/(out*1000))))
+	}
+	s.allowed = tokens
+	r.request.MaxTokens = new(int(tokens))
+	return nil
+}
+
+// await reserves, and waits for a while if it is only because of what others have reserved
+// that there is not enough.
+func (s *stream) await(id string, least, want Money) (granted, lost Money, err error) {
+	r := s.r
+	deadline := r.rt.cfg.Now().Add(r.rt.cfg.Limits.BudgetWait)
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		var more Money
+		granted, more, err = r.spending.reserve(s.ctx, r.info.RunID, id, r.fence, least, want)
+		lost += more
+		ex, exhausted := errors.AsType[*Exhausted](err)
+		if err != nil && !exhausted {
+			if !errors.Is(err, ErrFenced) && s.ctx.Err() == nil {
+				err = fmt.Errorf("reserve for run %s: %w", r.info.RunID, storeError{err})
+			}
+			return 0, lost, err
+		}
+		if !exhausted {
+			return granted, lost, nil
+		}
+		if free := Dollars(ex.LimitUSD) - Dollars(ex.SpentUSD); free < least || !r.rt.cfg.Now().Before(deadline) {
+			return 0, lost, ex
+		}
+		t := time.NewTimer(pause + rand.N(pause/4+1))
+		select {
+		case <-t.C:
+		case <-s.ctx.Done():
+			t.Stop()
+			return 0, lost, context.Cause(s.ctx)
+		}
+	}
+}
+
+// settle says what the request has cost, and returns it. If that is not known it is taken
+// to be all that was reserved, unless the provider refused the request.
+func (s *stream) settle(cost Money, err error) Money {
+	r, id := s.r, s.held
+	s.held = ""
+	known := err == nil && s.got.Usage() != (llm.Usage{})
+	switch {
+	case known:
+	case err != nil && !s.arrived && refusedByProvider(err):
+		cost, known = 0, true
+	default:
+		cost = max(cost, s.reserved)
+	}
+	ctx, cancel := r.last(s.ctx)
+	defer cancel()
+	if err := r.spending.settle(ctx, r.info.RunID, id, cost, known); err != nil {
+		// It goes on being reserved. The run's next call, or whoever takes the run up, finds it.
+		r.rt.cfg.Logger.Warn("what a call has cost could not be stored", "run", r.info.RunID, "cost", cost, "error", err)
+	}
+	return cost
+}
+
+// refusedByProvider reports whether an error says that the model has not been at work.
+func refusedByProvider(err error) bool {
+	switch llm.KindOf(err) {
+	case llm.RateLimited, llm.Overloaded, llm.ContextOverflow, llm.InvalidRequest, llm.Unauthorized, llm.ModelNotFound,
+		llm.AllModelsUnavailable, llm.PoolAttemptsExhausted:
+		return true
+	}
+	return false
+}
+
+// errOverspent cuts an answer that costs more than was reserved for it.
+var errOverspent = errors.New("the answer costs more than was reserved for it")
+
+// watch looks whether the answer that is coming costs more than was reserved. A usage
+// report may be the last thing before the finish, so it is the next piece that is cut.
+func (s *stream) watch(d *llm.Delta) error {
+	switch d.Kind {
+	case llm.UsageDelta:
+		if d.Usage != nil {
+			cost, _ := s.price().Cost(*d.Usage)
+			s.overspent = cost > s.reserved
+		}
+	case llm.TextDelta, llm.ReasoningDelta, llm.ToolCallDelta:
+		s.streamed += int64(len(d.Text))
+		if s.overspent || s.streamed/bytesPerToken > s.allowed {
+			return errOverspent
+		}
+	}
+	return nil
+}
+
+const (
+	// bytesPerToken is what a token of an answer has at least, on average.
+	bytesPerToken = 4
+	// defaultAnswer is how many tokens an answer may have if nothing says so.
+	defaultAnswer = 16_384
+	// shortestAnswer is how many tokens there has to be money for.
+	shortestAnswer = 256
+	// overhead is what providers may add to a request: their own words about tools.
+	overhead = 1024
+	// unseenMedia is what is reserved for media of which only the address is known, if
+	// the model's window is not.
+	unseenMedia = 200_000
+)
+
+// longestAnswer is how many tokens the answer may have.
+func (r *run) longestAnswer() int64 {
+	switch {
+	case r.request.MaxTokens != nil:
+		return int64(max(*r.request.MaxTokens, 1))
+	case r.agent.modelSpec.MaxOutputTokens > 0:
+		return int64(r.agent.modelSpec.MaxOutputTokens)
+	case r.agent.spec.ContextPolicy != nil && r.agent.spec.ContextPolicy.MaxOutputTokens > 0:
+		return int64(r.agent.spec.ContextPolicy.MaxOutputTokens)
+	}
+	return defaultAnswer
+}
+
+// inputTokens is how many tokens the request has at most: a token has at least one byte,
+// and no request is larger than the model's window.
+func (r *run) inputTokens() int64 {
+	req := &r.request
+	n, unseen := blockBytes(req.System)
+	for _, t := range req.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	if req.Output != nil {
+		n += len(req.Output.Schema)
+	}
+	for _, m := range req.Messages.All() {
+		c, u := blockBytes(m.Content)
+		n, unseen = n+c, unseen || u
+		for _, tc := range m.ToolCalls {
+			n += len(tc.ID) + len(tc.Name) + len(tc.Arguments)
+		}
+		n += len(m.ToolCallID) + 8
+	}
+	tokens := int64(n + overhead)
+	if unseen {
+		tokens += unseenMedia
+	}
+	if w := int64(r.agent.modelSpec.ContextWindow); w > 0 {
+		tokens = min(tokens, w)
+	}
+	return tokens
+}
+
+// blockBytes counts the bytes of blocks, and reports whether some of them are elsewhere.
+func blockBytes(blocks []llm.Block) (n int, unseen bool) {
+	for i := range blocks {
+		b := &blocks[i]
+		n += len(b.Text) + 4
+		if s := b.Source; s != nil {
+			n += len(s.Data)
+			unseen = unseen || s.URL != ""
+		}
+		if b.Tool != nil {
+			c, u := blockBytes(b.Tool.Content)
+			n, unseen = n+len(b.Tool.Input)+c, unseen || u
+		}
+		if b.Opaque != nil {
+			n += len(b.Opaque.Signature) + len(b.Opaque.Data)
+		}
+	}
+	return n, unseen
+}
+
+// exhausted parks a run whose budget is used up. What the model had said is kept. It
+// returns nil when somebody wrote to the run meanwhile.
+func (r *run) exhausted(ctx context.Context, s *stream, ex *Exhausted, before state.Snapshot) *end {
+	said := false
+	if s.started || s.pieces > 0 {
+		said = true
+		s.cancelOpen(ctx, "the budget is used up", true)
+		m := s.got.Message()
+		if m.ToolCalls = nil; !m.Empty() {
+			m.ID, m.Metadata = r.messageID, r.metadata()
+			m.Metadata.Interrupted = true
+			r.add(m)
+			r.response = m.Text()
+		}
+		r.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: r.metadata(), Content: []llm.Block{llm.Text(budgetPrompt)}})
+		r.out.emit(ctx, r.completed(s))
+	} else {
+		r.putBack(before)
+	}
+	if err := r.endStep(ctx); err != nil {
+		return r.fail(err)
+	}
+	if !said {
+		r.rec.Steps-- // the model was not asked
+	}
+	m := r.out.mark()
+	rec := r.rec
+	r.rec.Status, r.rec.StatusReason = RunWaiting, string(WaitBudget)
+	r.rec.Waiting = &Waiting{Reason: WaitBudget, TicketIDs: []string{}, Tickets: []WaitingTicket{}, Message: ex.Error(), Budget: ex}
+	return r.rest(ctx, m, rec)
+}
+
+const budgetPrompt = "Your answer was cut off because the budget was used up. There is money again. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, call it."
+
+// putBack gives the next try what buildRequest used up: parameters, filters and messages
+// that are for one step.
+func (r *run) putBack(before state.Snapshot) {
+	var b state.Batch
+	if o, ok := stepOverride.Lookup(before); ok {
+		stepOverride.Update(&b, o)
+	}
+	if f, ok := toolFilter.Lookup(before); ok {
+		toolFilter.Update(&b, f)
+	}
+	have := contextMessages.Get(r.st)
+	for key, m := range contextMessages.Get(before) {
+		if _, ok := have[key]; !ok {
+			contextMessages.Update(&b, contextUpdate{put: &m})
+		}
+	}
+	if err := r.st.Apply(&b); err != nil {
+		panic(err) // the built-in keys are in every schema
+	}
+}
+
+// bindSpending finds out what limits the run, and settles what was left unsettled.
+func (r *run) bindSpending(ctx context.Context) error {
+	if r.resumed && r.rec.Budgeted {
+		if err := r.takeUpSpending(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.limitSpending(ctx); err != nil {
+		return err
+	}
+	r.rec.Budgeted = r.spending != nil
+	return nil
+}
