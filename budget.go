@@ -3,10 +3,13 @@ package awaken
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/awaken-go/awaken/internal/strict"
 )
 
 // Budget keeps what was spent and what may be. Like a Store, a Budget value is scoped to
@@ -56,6 +59,13 @@ func (a Account) Compare(b Account) int {
 	return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.ID, b.ID))
 }
 
+// SortAccounts returns the accounts of all lists, each once, in their order.
+func SortAccounts(lists ...[]Account) []Account {
+	all := slices.Concat(lists...)
+	slices.SortFunc(all, Account.Compare)
+	return slices.Compact(all)
+}
+
 // Balance is how an account is doing.
 type Balance struct {
 	Account
@@ -67,10 +77,44 @@ type Balance struct {
 
 // Reservation is money for one call of a model.
 type Reservation struct {
-	ID       string    `json:"id"`
-	Fence    uint64    `json:"fence"` // of the run's owner
-	Amount   Money     `json:"amount"`
-	Accounts []Account `json:"accounts"`
+	ID       string
+	Fence    uint64 // of the run's owner
+	Amount   Money
+	Accounts []Account
+}
+
+type reservationWire struct {
+	ID       string        `json:"id"`
+	Fence    uint64        `json:"fence"`
+	Amount   Money         `json:"amount"`
+	Accounts []accountWire `json:"accounts"`
+}
+
+type accountWire struct {
+	Scope Scope  `json:"scope"`
+	ID    []byte `json:"id,omitempty"` // JSON's strings cannot hold every id
+}
+
+// MarshalJSON writes a reservation for a store.
+func (r *Reservation) MarshalJSON() ([]byte, error) {
+	w := reservationWire{ID: r.ID, Fence: r.Fence, Amount: r.Amount}
+	for _, a := range r.Accounts {
+		w.Accounts = append(w.Accounts, accountWire{a.Scope, []byte(a.ID)})
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (r *Reservation) UnmarshalJSON(data []byte) error {
+	var w reservationWire
+	if err := strict.Unmarshal(data, &w); err != nil {
+		return fmt.Errorf("reservation: %w", err)
+	}
+	*r = Reservation{ID: w.ID, Fence: w.Fence, Amount: w.Amount}
+	for _, a := range w.Accounts {
+		r.Accounts = append(r.Accounts, Account{a.Scope, string(a.ID)})
+	}
+	return nil
 }
 
 // Book is what an update of a budget may look at and change.

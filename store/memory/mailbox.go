@@ -48,7 +48,8 @@ func (db *DB) Store(tenant string) *Store {
 	s := db.tenants[tenant]
 	if s == nil {
 		s = &Store{db: db, tenant: tenant, mu: &db.mu, threads: map[string]*thread{}, runs: map[string]*runRecord{},
-			dispatches: map[string]*mailbox.Dispatch{}, keys: map[string]*mailbox.Dispatch{}}
+			dispatches: map[string]*mailbox.Dispatch{}, keys: map[string]*mailbox.Dispatch{},
+			balances: map[awaken.Account]*awaken.Balance{}, reserved: map[string]*awaken.Reservation{}}
 		db.tenants[tenant] = s
 	}
 	return s

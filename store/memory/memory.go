@@ -30,8 +30,10 @@ type Store struct {
 	runs       map[string]*runRecord
 	dispatches map[string]*mailbox.Dispatch
 	keys       map[string]*mailbox.Dispatch // by idempotency key
-	clock      int64                        // grows with every commit, to order threads and runs
-	floor      uint64                       // the highest fence of a thread that was removed: no new one gets it again
+	balances   map[awaken.Account]*awaken.Balance
+	reserved   map[string]*awaken.Reservation // by run
+	clock      int64                          // grows with every commit, to order threads and runs
+	floor      uint64                         // the highest fence of a thread that was removed: no new one gets it again
 }
 
 type thread struct {

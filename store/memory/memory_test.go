@@ -16,6 +16,11 @@ func TestStore(t *testing.T) {
 	storetest.Test(t, func(*testing.T) awaken.Store { return memory.New() })
 }
 
+func TestBudget_ManyRunsNeverSpendMoreThanTheirTenantMay(t *testing.T) {
+	s := memory.New()
+	storetest.SpendTogether(t, 200, s, s, s)
+}
+
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	profiletest.Test(t, func(*testing.T) profile.Store { return memory.NewProfile() })

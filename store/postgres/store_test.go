@@ -47,6 +47,11 @@ func TestStore(t *testing.T) {
 	storetest.Test(t, func(t *testing.T) awaken.Store { return open(t).Store("tenant") })
 }
 
+func TestBudget_ManyRunsNeverSpendMoreThanTheirTenantMay(t *testing.T) {
+	db := open(t)
+	storetest.SpendTogether(t, 200, db.Store("tenant"), db.Store("tenant"), db.Store("tenant"))
+}
+
 func TestStore_TakeOver(t *testing.T) {
 	storetest.TakeOver(t, open(t).Store(""), takeovers())
 }

@@ -5,8 +5,8 @@
 //		storetest.Test(t, func(t *testing.T) awaken.Store { return open(t) })
 //	}
 //
-// A store that also implements [awaken.EventLog] or [awaken.ThreadEditor] is held to
-// their promises too.
+// A store that also implements [awaken.EventLog], [awaken.ThreadEditor] or
+// [awaken.Budget] is held to their promises too.
 package storetest
 
 import (
@@ -36,6 +36,7 @@ func Test(t *testing.T, open func(t *testing.T) awaken.Store) {
 		{"Concurrency", concurrencyCases},
 		{"EventLog", eventCases},
 		{"ThreadEditor", editorCases},
+		{"Budget", budgetCases},
 	} {
 		t.Run(area.name, func(t *testing.T) {
 			for _, c := range area.cases {

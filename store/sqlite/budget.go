@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+)
+
+var _ awaken.Budget = (*Store)(nil)
+
+// UpdateBudget changes a run's reservation and the balances that it concerns.
+func (s *Store) UpdateBudget(ctx context.Context, runID string, accounts []awaken.Account, fn func(b *awaken.Book) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var refused error
+	err := s.db.write(func(c *conn) error {
+		book, err := c.book(s.tenant, runID, accounts)
+		if err != nil {
+			return err
+		}
+		had := book.Reservation != nil
+		if refused = fn(book); refused != nil {
+			return nil
+		}
+		return c.writeBook(s.tenant, runID, book, had)
+	})
+	if err != nil {
+		return fmt.Errorf("budget: %w", err)
+	}
+	return refused
+}
+
+// book reads what an update of a budget may look at.
+func (c *conn) book(tenant, runID string, accounts []awaken.Account) (*awaken.Book, error) {
+	var book awaken.Book
+	var data string
+	found, err := c.row(context.Background(), `SELECT data FROM {p}_reservations WHERE tenant = ? AND run = ?`, []any{tenant, runID}, &data)
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		book.Reservation = new(awaken.Reservation)
+		if err := json.Unmarshal([]byte(data), book.Reservation); err != nil {
+			return nil, fmt.Errorf("reservation of run %s: %w", runID, err)
+		}
+		accounts = append(accounts[:len(accounts):len(accounts)], book.Reservation.Accounts...)
+	}
+	for _, a := range awaken.SortAccounts(accounts) {
+		b, err := c.balance(context.Background(), tenant, a)
+		if err != nil {
+			return nil, err
+		}
+		book.Balances = append(book.Balances, &b)
+	}
+	return &book, nil
+}
+
+func (c *conn) balance(ctx context.Context, tenant string, a awaken.Account) (awaken.Balance, error) {
+	b := awaken.Balance{Account: a}
+	_, err := c.row(ctx, `SELECT most, spent, reserved, in_doubt FROM {p}_balances WHERE tenant = ? AND scope = ? AND id = ?`,
+		[]any{tenant, string(a.Scope), a.ID}, &b.Limit, &b.Spent, &b.Reserved, &b.InDoubt)
+	return b, err
+}
+
+func (c *conn) writeBook(tenant, runID string, book *awaken.Book, had bool) error {
+	for _, b := range book.Balances {
+		if _, err := c.exec(`INSERT INTO {p}_balances (tenant, scope, id, most, spent, reserved, in_doubt) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (tenant, scope, id) DO UPDATE SET most = excluded.most, spent = excluded.spent, reserved = excluded.reserved, in_doubt = excluded.in_doubt`,
+			tenant, string(b.Scope), b.ID, (*int64)(b.Limit), int64(b.Spent), int64(b.Reserved), int64(b.InDoubt)); err != nil {
+			return err
+		}
+	}
+	if book.Reservation == nil {
+		if !had {
+			return nil
+		}
+		_, err := c.exec(`DELETE FROM {p}_reservations WHERE tenant = ? AND run = ?`, tenant, runID)
+		return err
+	}
+	data, err := json.Marshal(book.Reservation)
+	if err != nil {
+		return err
+	}
+	_, err = c.exec(`INSERT OR REPLACE INTO {p}_reservations (tenant, run, data) VALUES (?, ?, ?)`, tenant, runID, string(data))
+	return err
+}
+
+// Balances returns the balance of each account.
+func (s *Store) Balances(ctx context.Context, accounts ...awaken.Account) ([]awaken.Balance, error) {
+	out := make([]awaken.Balance, len(accounts))
+	err := s.db.read(ctx, func(c *conn) (err error) {
+		for i, a := range accounts {
+			if out[i], err = c.balance(ctx, s.tenant, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("balances: %w", err)
+	}
+	return out, nil
+}

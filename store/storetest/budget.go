@@ -1,0 +1,176 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+)
+
+func budget(t *testing.T, s awaken.Store) awaken.Budget {
+	t.Helper()
+	b, ok := s.(awaken.Budget)
+	if !ok {
+		t.Skip("the store keeps no budgets")
+	}
+	return b
+}
+
+// balances returns balances, or ends the test.
+func balances(t *testing.T, b awaken.Budget, accounts ...awaken.Account) []awaken.Balance {
+	t.Helper()
+	out, err := b.Balances(t.Context(), accounts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// update changes a budget, or ends the test.
+func update(t *testing.T, b awaken.Budget, run string, accounts []awaken.Account, fn func(book *awaken.Book)) {
+	t.Helper()
+	err := b.UpdateBudget(t.Context(), run, accounts, func(book *awaken.Book) error { fn(book); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var (
+	theTenant = awaken.Account{Scope: awaken.TenantScope}
+	anAgent   = awaken.Account{Scope: awaken.AgentScope, ID: "a"}
+	aThread   = awaken.Account{Scope: awaken.ThreadScope, ID: "t"}
+	oddThread = awaken.Account{Scope: awaken.ThreadScope, ID: "odd\x00\xff"}
+)
+
+var budgetCases = []testCase{
+	{"AnAccountThatWasNeverUsedIsEmpty", func(t *testing.T, s awaken.Store) {
+		b := budget(t, s)
+		equal(t, "balances", []awaken.Balance{{Account: theTenant}, {Account: anAgent}}, balances(t, b, theTenant, anAgent))
+		update(t, b, "r", []awaken.Account{theTenant, anAgent}, func(book *awaken.Book) {
+			if book.Reservation != nil {
+				t.Errorf("the run has a reservation: %+v", book.Reservation)
+			}
+			equal(t, "book", []*awaken.Balance{{Account: anAgent}, {Account: theTenant}}, book.Balances)
+		})
+	}},
+	{"WhatAnUpdateChangesIsStored", func(t *testing.T, s awaken.Store) {
+		b := budget(t, s)
+		held := &awaken.Reservation{ID: "first", Fence: 7, Amount: 5, Accounts: []awaken.Account{theTenant, oddThread}}
+		update(t, b, "r", []awaken.Account{oddThread, theTenant, theTenant}, func(book *awaken.Book) {
+			for i, bal := range book.Balances {
+				bal.Limit, bal.Spent, bal.Reserved, bal.InDoubt = new(awaken.Money(100)), awaken.Money(i), 5, 1
+			}
+			book.Reservation = held
+		})
+		want := []awaken.Balance{{Account: theTenant, Limit: new(awaken.Money(100)), Reserved: 5, InDoubt: 1},
+			{Account: oddThread, Limit: new(awaken.Money(100)), Spent: 1, Reserved: 5, InDoubt: 1}}
+		equal(t, "balances", want, balances(t, b, theTenant, oddThread))
+		update(t, b, "r", nil, func(book *awaken.Book) {
+			equal(t, "reservation", held, book.Reservation)
+			equal(t, "accounts of the reservation", []*awaken.Balance{&want[0], &want[1]}, book.Balances)
+			book.Reservation = nil
+			for _, bal := range book.Balances {
+				bal.Reserved, bal.Limit = 0, nil
+			}
+		})
+		update(t, b, "r", nil, func(book *awaken.Book) {
+			if book.Reservation != nil || len(book.Balances) > 0 {
+				t.Errorf("the reservation is still there: %+v", book)
+			}
+		})
+		if got := balances(t, b, theTenant)[0]; got.Reserved != 0 || got.Limit != nil {
+			t.Errorf("the balance is %+v, want nothing reserved and no limit", got)
+		}
+	}},
+	{"AFailedUpdateChangesNothing", func(t *testing.T, s awaken.Store) {
+		b := budget(t, s)
+		refused := errors.New("refused")
+		err := b.UpdateBudget(t.Context(), "r", []awaken.Account{theTenant}, func(book *awaken.Book) error {
+			book.Balances[0].Spent, book.Reservation = 5, &awaken.Reservation{ID: "x", Accounts: []awaken.Account{theTenant}}
+			return refused
+		})
+		if err != refused {
+			t.Errorf("the update failed with %v, want what fn returned", err)
+		}
+		equal(t, "balances", []awaken.Balance{{Account: theTenant}}, balances(t, b, theTenant))
+		update(t, b, "r", nil, func(book *awaken.Book) {
+			if book.Reservation != nil {
+				t.Errorf("there is a reservation: %+v", book.Reservation)
+			}
+		})
+	}},
+	{"EachRunHasItsOwnReservation", func(t *testing.T, s awaken.Store) {
+		b := budget(t, s)
+		for _, run := range []string{"r1", "r2"} {
+			update(t, b, run, []awaken.Account{aThread}, func(book *awaken.Book) {
+				book.Reservation = &awaken.Reservation{ID: "of " + run, Accounts: []awaken.Account{aThread}}
+			})
+		}
+		update(t, b, "r1", nil, func(book *awaken.Book) {
+			if book.Reservation == nil || book.Reservation.ID != "of r1" {
+				t.Errorf("the reservation of r1 is %+v", book.Reservation)
+			}
+		})
+	}},
+	{"SetBudgetKeepsWhatWasSpent", func(t *testing.T, s awaken.Store) {
+		b := budget(t, s)
+		update(t, b, "r", []awaken.Account{anAgent}, func(book *awaken.Book) { book.Balances[0].Spent = 3 })
+		for _, limit := range []*awaken.Money{new(awaken.Dollar), nil} {
+			if err := awaken.SetBudget(t.Context(), b, anAgent, limit); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "balance", []awaken.Balance{{Account: anAgent, Limit: limit, Spent: 3}}, balances(t, b, anAgent))
+		}
+		for _, bad := range []awaken.Account{{Scope: "city", ID: "x"}, {Scope: awaken.AgentScope}, {Scope: awaken.TenantScope, ID: "x"}} {
+			if err := awaken.SetBudget(t.Context(), b, bad, nil); !errors.Is(err, awaken.ErrInvalid) {
+				t.Errorf("SetBudget of %+v: %v, want ErrInvalid", bad, err)
+			}
+		}
+	}},
+	{"UpdatesDoNotOverlap", func(t *testing.T, s awaken.Store) {
+		b := budget(t, s)
+		const workers, each, limit = 16, 20, 200
+		var wg sync.WaitGroup
+		for w := range workers {
+			wg.Go(func() {
+				for n := range each {
+					// Some share a run, and not all name the same accounts.
+					run := fmt.Sprint("r", w/2)
+					accounts := []awaken.Account{theTenant, {Scope: awaken.ThreadScope, ID: fmt.Sprint(w % 3)}}
+					if n%2 == 0 {
+						accounts = append(accounts, anAgent)
+					}
+					err := b.UpdateBudget(context.Background(), run, accounts, func(book *awaken.Book) error {
+						for _, bal := range book.Balances {
+							if bal.Scope == awaken.TenantScope && bal.Spent >= limit {
+								return awaken.ErrConflict
+							}
+						}
+						for _, bal := range book.Balances {
+							bal.Spent++
+						}
+						book.Reservation = &awaken.Reservation{ID: "x", Accounts: []awaken.Account{theTenant}}
+						return nil
+					})
+					if err != nil && !errors.Is(err, awaken.ErrConflict) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if got := balances(t, b, theTenant)[0].Spent; got != limit {
+			t.Errorf("%d were spent, want %d", got, limit)
+		}
+		sum := awaken.Money(0)
+		for i := range 3 {
+			sum += balances(t, b, awaken.Account{Scope: awaken.ThreadScope, ID: fmt.Sprint(i)})[0].Spent
+		}
+		if sum != limit {
+			t.Errorf("the threads have spent %d, want %d", sum, limit)
+		}
+	}},
+}

@@ -1,0 +1,232 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// SpendTogether makes runs, all at once and in several runtimes, that together want to spend
+// many times what their tenant may: a dollar. A fifth of them is cancelled in the middle of
+// an answer, and one runtime is lost while its runs go on. The provider keeps its own count
+// of what it was asked for; that must never be more than the dollar. Afterwards the runs
+// that wait are continued with more money, and all come to their end.
+//
+// Stores are handles of one tenant, one for each runtime.
+func SpendTogether(t *testing.T, runs int, stores ...awaken.Store) {
+	t.Helper()
+	m := &meter{limit: awaken.Dollar}
+	var lost atomic.Bool
+	var runtimes []*awaken.Runtime
+	for i, s := range stores {
+		if i == 0 {
+			s = &mortal{Store: s, Budget: budget(t, s), dead: &lost}
+		}
+		runtimes = append(runtimes, spendRuntime(t, s, m, 1))
+	}
+	var wg sync.WaitGroup
+	for i := range runs {
+		wg.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			deltas := 0
+			sink := awaken.SinkFunc(func(_ context.Context, e awaken.Entry) error {
+				if _, ok := e.Event.(*awaken.TextDelta); !ok {
+					return nil
+				}
+				switch deltas++; {
+				case i%5 == 1 && deltas == 5:
+					cancel()
+				case i == 0 && deltas == 3:
+					lost.Store(true) // as if the process were gone
+				}
+				return nil
+			})
+			id := fmt.Sprint("spend-", i)
+			_, err := runtimes[i%len(runtimes)].Run(ctx, awaken.RunRequest{ThreadID: id, RunID: id, Messages: []*llm.Message{llm.UserText("go")}}, sink)
+			if err != nil && i%len(runtimes) != 0 { // the first is lost
+				t.Errorf("run %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	b := budget(t, stores[len(stores)-1])
+	t.Logf("%d calls, %v of %v, %v in doubt", m.calls.Load(), awaken.Money(m.spent.Load()), m.limit, balances(t, b, theTenant)[0].InDoubt)
+	if over := m.over.Load(); over > 0 {
+		t.Errorf("the provider was asked for %v, which is more than %v", awaken.Money(over), m.limit)
+	}
+	if got := balances(t, b, theTenant)[0]; got.Spent+got.Reserved > m.limit {
+		t.Errorf("%v were spent and %v are reserved, want at most %v", got.Spent, got.Reserved, m.limit)
+	}
+	if got := awaken.Money(m.spent.Load()); got < m.limit/2 {
+		t.Errorf("only %v of %v were spent: that proves nothing", got, m.limit)
+	}
+	// Another process takes up what was lost, and goes on with what waits.
+	after := spendRuntime(t, stores[len(stores)-1], m, 1)
+	goOnSpending(t, stores[len(stores)-1], after, awaken.RunRunning)
+	if got := balances(t, b, theTenant)[0]; got.Reserved != 0 || got.Spent > m.limit {
+		t.Errorf("%v are spent and %v reserved after everything was recovered, want none reserved", got.Spent, got.Reserved)
+	}
+	m.limit = 1000 * awaken.Dollar
+	if err := awaken.SetBudget(t.Context(), b, theTenant, new(m.limit)); err != nil {
+		t.Fatal(err)
+	}
+	waited := goOnSpending(t, stores[len(stores)-1], after, awaken.RunWaiting)
+	if waited == 0 {
+		t.Error("no run had to wait for money")
+	}
+	total := 0.0
+	for r, err := range awaken.Pages(t.Context(), 100, func(ctx context.Context, offset, limit int) ([]*awaken.Run, error) {
+		return stores[len(stores)-1].ListRuns(ctx, awaken.RunQuery{Offset: offset, Limit: limit})
+	}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if total += r.CostUSD; r.Status != awaken.RunDone {
+			t.Errorf("run %s is %s, want done", r.RunID, r.Status)
+		}
+		if r.Termination.Type == awaken.NaturalEnd && r.FinalOutput == "" {
+			t.Errorf("run %s has lost its answer", r.RunID)
+		}
+	}
+	// A runtime that was lost may have had no time to note what it settled.
+	if spent := balances(t, b, theTenant)[0].Spent.USD(); total > spent+1e-6 {
+		t.Errorf("runs say that they cost %v, the budget that %v", total, spent)
+	}
+	t.Logf("%d runs waited for money; in the end %v were spent", waited, balances(t, b, theTenant)[0].Spent)
+}
+
+// goOnSpending continues the runs of a status, and returns how many there were.
+func goOnSpending(t *testing.T, s awaken.Store, rt *awaken.Runtime, status awaken.RunStatus) int {
+	t.Helper()
+	var ids []string
+	for r, err := range awaken.Pages(t.Context(), 100, func(ctx context.Context, offset, limit int) ([]*awaken.Run, error) {
+		return s.ListRuns(ctx, awaken.RunQuery{Status: status, Offset: offset, Limit: limit})
+	}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status == awaken.RunWaiting && r.Waiting.Reason != awaken.WaitBudget {
+			t.Errorf("run %s waits for %s", r.RunID, r.Waiting.Reason)
+		}
+		ids = append(ids, r.RunID)
+	}
+	var wg sync.WaitGroup
+	room := make(chan struct{}, 32)
+	for _, id := range ids {
+		wg.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			if _, err := rt.Run(t.Context(), awaken.RunRequest{Continue: id}, nil); err != nil {
+				t.Errorf("continue %s: %v", id, err)
+			}
+		})
+	}
+	wg.Wait()
+	return len(ids)
+}
+
+func spendRuntime(t *testing.T, s awaken.Store, m *meter, tenantUSD float64) *awaken.Runtime {
+	t.Helper()
+	in, out := 10.0, 100.0
+	rt, err := awaken.New(awaken.Config{
+		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
+		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "metered", MaxOutputTokens: 300,
+			Prices: awaken.Prices{InputPrice: &in, OutputPrice: &out}}},
+		Providers: map[string]llm.Model{"p": m},
+		Tools: []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "look", Effect: awaken.ReadOnly}, func(context.Context, *awaken.ToolCall, struct{}) (string, error) {
+			return "seen", nil
+		})},
+		Store:        s,
+		TenantBudget: &tenantUSD,
+		Limits:       awaken.Limits{BudgetWait: 2 * time.Second},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rt
+}
+
+// meter is a model that counts what it is asked for, as a provider would: all tokens that it
+// has made, whether or not somebody was there to take them.
+type meter struct {
+	limit awaken.Money
+	spent atomic.Int64
+	over  atomic.Int64
+	calls atomic.Int64
+}
+
+func (m *meter) bill(in, out int) {
+	if now := m.spent.Add(int64(in)*10_000 + int64(out)*100_000); now > int64(m.limit) {
+		m.over.Store(now)
+	}
+}
+
+func (m *meter) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		n := m.calls.Add(1)
+		in := 20
+		for _, msg := range req.Messages.All() {
+			in += len(msg.Text()) / 2
+		}
+		m.bill(in, 0)
+		length := min(100+int(n*37%150), *req.MaxTokens)
+		for i := range length {
+			m.bill(0, 1)
+			if !yield(llm.Delta{Kind: llm.TextDelta, Text: fmt.Sprintf("w%02d ", i%100)}, nil) {
+				m.bill(0, min(5, length-i-1)) // what was made before it noticed
+				return
+			}
+		}
+		finish := llm.EndTurn
+		if !strings.Contains(req.Messages.At(req.Messages.Len()-1).Text(), "seen") && answers(req) < 2 {
+			finish = llm.ToolUse
+			if !yield(llm.Delta{Kind: llm.ToolCallStart, ID: fmt.Sprint("c", n), Name: "look"}, nil) {
+				return
+			}
+		}
+		u := &llm.Usage{PromptTokens: int64(in), CompletionTokens: int64(length), TotalTokens: int64(in + length)}
+		if yield(llm.Delta{Kind: llm.UsageDelta, Usage: u}, nil) {
+			yield(llm.Delta{Kind: llm.FinishDelta, Finish: finish}, nil)
+		}
+	}
+}
+
+var errLost = errors.New("the process is gone")
+
+// mortal is a store that can be lost.
+type mortal struct {
+	awaken.Store
+	awaken.Budget
+	dead *atomic.Bool
+}
+
+func (s *mortal) alive() error {
+	if s.dead.Load() {
+		return errLost
+	}
+	return nil
+}
+
+func (s *mortal) Commit(ctx context.Context, c *awaken.Commit) error {
+	if err := s.alive(); err != nil {
+		return err
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+func (s *mortal) UpdateBudget(ctx context.Context, run string, accounts []awaken.Account, fn func(*awaken.Book) error) error {
+	if err := s.alive(); err != nil {
+		return err
+	}
+	return s.Budget.UpdateBudget(ctx, run, accounts, fn)
+}
