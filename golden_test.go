@@ -82,6 +82,10 @@ type goldenConfig struct {
 		ToolResultBytes int `json:"tool_result_bytes"`
 		ParallelTools   int `json:"parallel_tools"`
 	} `json:"limits"`
+	Model struct {
+		StructuredOutput *bool `json:"structured_output"`
+		MaxOutputTokens  int   `json:"max_output_tokens"`
+	} `json:"model"`
 }
 
 // goldenInput matches the names of the sections that a person writes. The others
@@ -163,6 +167,7 @@ func (p *goldenPlayer) start(c goldenConfig, script []llmtest.Turn) {
 	cfg := awaken.Config{
 		Agents: c.Agents,
 		Models: []awaken.ModelSpec{{ID: awakentest.Scripted, ProviderID: awakentest.Scripted, UpstreamModel: "scripted-1",
+			StructuredOutput: c.Model.StructuredOutput, MaxOutputTokens: c.Model.MaxOutputTokens,
 			Prices: awaken.Prices{InputPrice: price(1), OutputPrice: price(2)}}},
 		Tools:   p.kit.tools(),
 		Plugins: []awaken.Plugin{kitBase{p.kit}, kitPlugin{p.kit, "a"}, kitPlugin{p.kit, "b"}, kitPlugin{p.kit, "c"}},
@@ -414,6 +419,9 @@ func (p *goldenPlayer) requests() string {
 		}
 		if e := r.Params.ReasoningEffort; e != nil {
 			fmt.Fprintf(&sb, " effort=%s", strings.TrimSpace(p.line(e)))
+		}
+		if o := r.Params.Output; o != nil {
+			fmt.Fprintf(&sb, " output=%s", o.Schema)
 		}
 		if r.CachePrompt {
 			sb.WriteString(" cache")

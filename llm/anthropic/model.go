@@ -31,7 +31,14 @@ type Model struct {
 	sdk    sdk.Client
 }
 
-var _ llm.Model = (*Model)(nil)
+var (
+	_ llm.Model  = (*Model)(nil)
+	_ llm.Former = (*Model)(nil)
+)
+
+// Forms reports that answers are held to a schema: by the API, or by a tool that stands for
+// the answer.
+func (*Model) Forms(string) bool { return true }
 
 // New returns a model. The error says what is missing.
 func New(c Config) (*Model, error) {

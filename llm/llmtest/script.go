@@ -110,6 +110,7 @@ func capture(req *llm.Request) *Captured {
 			TopP:            clone(req.TopP),
 			MaxTokens:       clone(req.MaxTokens),
 			ReasoningEffort: clone(req.ReasoningEffort),
+			Output:          clone(req.Output),
 		},
 		CachePrompt: req.CachePrompt,
 		Routing:     req.Routing,

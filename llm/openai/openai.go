@@ -53,6 +53,9 @@ type Model struct {
 	sdk    sdk.Client
 }
 
+// Forms reports whether the server holds answers to a schema.
+func (m *Model) Forms(string) bool { return !m.preset.NoSchema }
+
 // New returns a model, or says what is missing: a key, a base URL, a preset of that name.
 func New(c Config) (*Model, error) {
 	preset, err := c.preset()

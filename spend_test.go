@@ -1,0 +1,297 @@
+package awaken_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/store/file"
+)
+
+func TestCost(t *testing.T) {
+	p := func(usd float64) *float64 { return &usd }
+	plain := awaken.Prices{InputPrice: p(3), OutputPrice: p(15)}
+	full := plain
+	full.CacheReadPrice, full.CacheWritePrice, full.ReasoningPrice = p(0.3), p(3.75), p(20)
+	u := llm.Usage{PromptTokens: 1000, CompletionTokens: 200, CacheReadTokens: 600, CacheCreationTokens: 100, ThinkingTokens: 50}
+	for _, tt := range []struct {
+		name   string
+		prices awaken.Prices
+		usage  llm.Usage
+		want   awaken.Money
+		priced bool
+	}{
+		{"no prices", awaken.Prices{}, u, 0, false},
+		{"no price for output", awaken.Prices{InputPrice: p(1)}, u, 0, false},
+		{"input and output", plain, llm.Usage{PromptTokens: 1000, CompletionTokens: 200}, awaken.Dollars(0.006), true},
+		{"cache and reasoning cost what input and output do", plain, u, awaken.Dollars(0.006), true},
+		{"or have prices of their own", full, u, awaken.Dollars((300*3 + 600*0.3 + 100*3.75 + 150*15 + 50*20) / 1e6), true},
+		{"a token of the cheapest model", awaken.Prices{InputPrice: p(0.01), OutputPrice: p(0)}, llm.Usage{PromptTokens: 1}, 10, true},
+		{"rounded up", awaken.Prices{InputPrice: p(0.0001), OutputPrice: p(0)}, llm.Usage{PromptTokens: 1}, 1, true},
+		{"more cache than input", full, llm.Usage{PromptTokens: 10, CacheReadTokens: 100}, awaken.Dollars(0.00003), true},
+		{"nothing", full, llm.Usage{}, 0, true},
+	} {
+		if got, priced := tt.prices.Cost(tt.usage); got != tt.want || priced != tt.priced {
+			t.Errorf("%s: %v, %t, want %v, %t", tt.name, got, priced, tt.want, tt.priced)
+		}
+	}
+}
+
+// prices gives the rig's model prices: a dollar for a million tokens of input, two for output.
+func prices(c *awaken.Config) {
+	for i := range c.Models {
+		c.Models[i].Prices = awaken.Prices{InputPrice: new(1.0), OutputPrice: new(2.0)}
+	}
+}
+
+func used(text string, in, out int64) llmtest.Turn {
+	turn := llmtest.Say(text)
+	turn.Usage = &llm.Usage{PromptTokens: in, CompletionTokens: out}
+	return turn
+}
+
+func (g *rig) balance(scope awaken.Scope, id string) awaken.Balance {
+	g.t.Helper()
+	b, err := g.store.Balances(g.t.Context(), awaken.Account{Scope: scope, ID: id})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return b[0]
+}
+
+func TestCost_IsThatOfTheMemberThatAnswered(t *testing.T) {
+	failing := llmtest.NewScript(llmtest.Turn{Error: &llmtest.Failure{Kind: llm.RateLimited}}).Loop()
+	g := newRig(t, []llmtest.Turn{used("Hello.", 1000, 100)}, func(c *awaken.Config) {
+		c.Models = []awaken.ModelSpec{
+			{ID: "cheap", ProviderID: "q", UpstreamModel: "cheap-1", Prices: awaken.Prices{InputPrice: new(1.0), OutputPrice: new(2.0)}},
+			{ID: "dear", ProviderID: "p", UpstreamModel: "dear-1", Prices: awaken.Prices{InputPrice: new(10.0), OutputPrice: new(20.0)}}}
+		c.Providers["q"] = failing
+		c.Pools = []awaken.ModelPoolSpec{{ID: "pool", Members: []awaken.PoolMember{{ModelID: "cheap"}, {ModelID: "dear", Role: "failover_only"}}}}
+		c.Agents[0].ModelID = "pool"
+		c.Agents[0].Budget = &awaken.AgentBudget{RunBudget: awaken.RunBudget{Run: new(5.0)}}
+	})
+	res, p := g.run(say("Hello"))
+	if res.CostUSD != 0.012 {
+		t.Errorf("the run cost %v, want 0.012", res.CostUSD)
+	}
+	done := eventsOf[awaken.InferenceComplete](p)[0]
+	if done.Model != "dear-1" || done.CostUSD != 0.012 {
+		t.Errorf("the event says %s, %v", done.Model, done.CostUSD)
+	}
+	if got := g.balance(awaken.RunScope, res.RunID); got.Spent != awaken.Dollars(0.012) || got.Reserved != 0 {
+		t.Errorf("the balance is %+v", got)
+	}
+}
+
+func TestSpending_OfAChildCountsForItsParent(t *testing.T) {
+	g := newRig(t, []llmtest.Turn{used("One.", 1000, 1000), used("Two.", 1000, 100)}, prices, func(c *awaken.Config) {
+		c.Agents = append(c.Agents, &awaken.AgentSpec{ID: "child", ModelID: "m"})
+	})
+	req := say("Go")
+	req.RunID, req.ThreadID, req.Budget = "parent", "t", &awaken.RunBudget{Run: new(0.005)}
+	g.run(req)
+	for _, id := range []string{"c1", "c2"} { // the second is a grandchild
+		child := say("Go")
+		child.AgentID, child.RunID, child.ThreadID, child.ParentRunID = "child", id, "t-"+id, map[string]string{"c1": "parent", "c2": "c1"}[id]
+		res, _ := g.run(child)
+		if id == "c1" && res.Status != awaken.RunDone {
+			t.Errorf("the child is %s", res.Status)
+		}
+		if id == "c2" && (res.Waiting == nil || res.Waiting.Budget == nil || res.Waiting.Budget.Account != awaken.Account{Scope: awaken.RunScope, ID: "parent"}) {
+			t.Errorf("the grandchild is %s, %+v", res.Status, res.Waiting)
+		}
+	}
+	if got := g.balance(awaken.RunScope, "parent").Spent; got != awaken.Dollars(0.003+0.0012) {
+		t.Errorf("the parent has spent %v", got)
+	}
+	if got := g.balance(awaken.AgentScope, "child").Spent; got != awaken.Dollars(0.0012) {
+		t.Errorf("the agent of the children has spent %v", got)
+	}
+	if got := g.balance(awaken.AgentScope, "default").Spent; got != awaken.Dollars(0.003+0.0012) {
+		t.Errorf("the agent of the parent has spent %v", got)
+	}
+}
+
+func TestSpending_OfACallWhoseOwnerWasLostCountsInFull(t *testing.T) {
+	hang := llmtest.Say("half an")
+	hang.Hang = true
+	g := newRig(t, []llmtest.Turn{hang, used("A whole answer.", 1000, 100)}, prices)
+	req := say("Go")
+	req.RunID, req.ThreadID, req.Budget = "r", "t", &awaken.RunBudget{Run: new(1.0)}
+	gone := make(chan struct{})
+	first := make(chan error)
+	go func() {
+		_, err := g.rt.Run(context.Background(), req, awaken.SinkFunc(func(ctx context.Context, e awaken.Entry) error {
+			if _, ok := e.Event.(*awaken.TextDelta); ok {
+				close(gone)
+			}
+			return nil
+		}))
+		first <- err
+	}()
+	<-gone
+	reserved := g.balance(awaken.RunScope, "r").Reserved
+	if reserved < awaken.Dollars(0.03) { // 16,384 tokens of output
+		t.Fatalf("%v are reserved while the model answers", reserved)
+	}
+	old := g.rt
+	g.restart()
+	res, err := g.rt.Run(t.Context(), awaken.RunRequest{Continue: "r"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := awaken.Balance{Account: awaken.Account{Scope: awaken.RunScope, ID: "r"}, Spent: reserved + awaken.Dollars(0.0012), InDoubt: reserved}
+	if got := g.balance(awaken.RunScope, "r"); got != want {
+		t.Errorf("the balance is %+v, want %+v", got, want)
+	}
+	if awaken.Dollars(res.CostUSD) != want.Spent {
+		t.Errorf("the run says that it cost %v", res.CostUSD)
+	}
+	// The owner before comes back to life, and changes nothing.
+	if err := old.Cancel(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-first; !errors.Is(err, awaken.ErrFenced) {
+		t.Errorf("the first owner ended with %v", err)
+	}
+	if got := g.balance(awaken.RunScope, "r"); got != want {
+		t.Errorf("the balance became %+v", got)
+	}
+}
+
+func TestSpending_OfACancelledCallCountsInFull(t *testing.T) {
+	hang := llmtest.Say("half an")
+	hang.Hang = true
+	g := newRig(t, []llmtest.Turn{hang}, prices)
+	ctx, cancel := context.WithCancel(t.Context())
+	req := say("Go")
+	req.RunID, req.Budget = "r", &awaken.RunBudget{Run: new(1.0)}
+	res, err := g.rt.Run(ctx, req, awaken.SinkFunc(func(_ context.Context, e awaken.Entry) error {
+		if _, ok := e.Event.(*awaken.TextDelta); ok {
+			cancel()
+		}
+		return nil
+	}))
+	if err != nil || res.Termination.Type != awaken.Cancelled {
+		t.Fatal(res, err)
+	}
+	if got := g.balance(awaken.RunScope, "r"); got.Reserved != 0 || got.Spent != got.InDoubt || got.Spent != awaken.Dollars(res.CostUSD) || got.Spent < awaken.Dollars(0.03) {
+		t.Errorf("the balance is %+v, and the run cost %v", got, res.CostUSD)
+	}
+}
+
+func TestSpending_OfARefusedCallIsNothing(t *testing.T) {
+	turns := []llmtest.Turn{{Error: &llmtest.Failure{Kind: llm.RateLimited}}, used("Hello.", 1000, 100)}
+	g := newRig(t, turns, prices, withAgent(func(a *awaken.AgentSpec) {
+		a.Sections = map[string]json.RawMessage{"retry": json.RawMessage(`{"max_retries":1,"backoff_base_ms":0}`)}
+		a.Budget = &awaken.AgentBudget{Agent: new(1.0)}
+	}))
+	res, _ := g.run(say("Hello"))
+	if got := g.balance(awaken.AgentScope, "default"); res.CostUSD != 0.0012 || got.Spent != awaken.Dollars(0.0012) || got.Reserved != 0 {
+		t.Errorf("the run cost %v, the balance is %+v", res.CostUSD, got)
+	}
+}
+
+func TestSpending_NeedsPricesAndAStoreThatKeepsBudgets(t *testing.T) {
+	limited := func(c *awaken.Config) { c.Agents[0].Budget = &awaken.AgentBudget{Agent: new(1.0)} }
+	cfg := newRig(t, nil).cfg
+	limited(&cfg)
+	if _, err := awaken.New(cfg); err == nil || !strings.Contains(err.Error(), "input_token_price_per_million_usd") {
+		t.Errorf("an agent with a budget, and a model without prices: %v", err)
+	}
+	g := newRig(t, nil)
+	req := say("Hello")
+	req.Budget = &awaken.RunBudget{Run: new(1.0)}
+	if _, err := g.rt.Run(t.Context(), req, nil); !errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), "prices") {
+		t.Errorf("a request with a budget, and a model without prices: %v", err)
+	}
+	files, err := file.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	g = newRig(t, nil, prices, func(c *awaken.Config) { c.Store = files })
+	if _, err := g.rt.Run(t.Context(), req, nil); !errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), "store") {
+		t.Errorf("a budget, and a store that keeps none: %v", err)
+	}
+	req.Budget = &awaken.RunBudget{Run: new(-1.0)}
+	if _, err := g.rt.Run(t.Context(), req, nil); !errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), "budget.run_usd is -1") {
+		t.Errorf("a budget below zero: %v", err)
+	}
+}
+
+func TestSpending_IsHeldToWhatSomebodySetInsteadOfWhatIsConfigured(t *testing.T) {
+	g := newRig(t, []llmtest.Turn{used("One.", 1000, 100), used("Two.", 1000, 100)}, prices, func(c *awaken.Config) { c.TenantBudget = new(0.0) })
+	req := say("Go")
+	req.RunID = "r"
+	if res, _ := g.run(req); res.Waiting == nil || res.Waiting.Reason != awaken.WaitBudget || res.Waiting.Budget.Scope != awaken.TenantScope {
+		t.Fatalf("the run is %s, %+v", res.Status, res.Waiting)
+	}
+	if err := awaken.SetBudget(t.Context(), g.store, awaken.Account{Scope: awaken.TenantScope}, new(awaken.Dollar)); err != nil {
+		t.Fatal(err)
+	}
+	if res, _ := g.run(awaken.RunRequest{Continue: "r"}); res.Status != awaken.RunDone {
+		t.Errorf("the run is %s", res.Status)
+	}
+}
+
+// An estimate that leaves out the arguments of calls is too low for every agent that
+// writes files.
+func TestSpending_ReservesForTheArgumentsOfCalls(t *testing.T) { // L-42
+	big := strings.Repeat("x", 50_000)
+	call := llmtest.Turn{ToolCalls: []llmtest.Call{{Name: "echo", Arguments: []byte(fmt.Sprintf(`{"text":%q}`, big))}}, Usage: &llm.Usage{PromptTokens: 100, CompletionTokens: 15_000}}
+	small := tool("echo", func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
+		return awaken.TextResult("ok"), nil
+	})
+	g := newRig(t, []llmtest.Turn{call, used("Done.", 100, 10)}, prices, withTools(small))
+	req := say("Go")
+	req.RunID, req.Budget = "r", &awaken.RunBudget{Run: new(1.0)}
+	var held []awaken.Money
+	_, err := g.rt.Run(t.Context(), req, awaken.SinkFunc(func(_ context.Context, e awaken.Entry) error {
+		switch e.Event.(type) {
+		case *awaken.ToolCallStart, *awaken.TextDelta:
+			held = append(held, g.balance(awaken.RunScope, "r").Reserved)
+		}
+		return nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(held) != 2 || held[1]-held[0] < 50_000*1000 {
+		t.Errorf("%v were reserved; want so much more for the second call as its history has grown", held)
+	}
+}
+
+// A provider that reports more than was reserved, and goes on, is cut.
+func TestSpending_CutsAnAnswerThatCostsMoreThanWasReserved(t *testing.T) {
+	g := newRig(t, nil, prices, func(c *awaken.Config) {
+		c.Models[0].MaxOutputTokens = 100
+		c.Agents[0].MaxContinuationRetries = new(0)
+		c.Providers["p"] = llm.ModelFunc(func(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+			return func(yield func(llm.Delta, error) bool) {
+				for _, d := range []llm.Delta{{Kind: llm.TextDelta, Text: "one"}, {Kind: llm.UsageDelta, Usage: &llm.Usage{PromptTokens: 50_000, CompletionTokens: 1}}, {Kind: llm.TextDelta, Text: "two"}} {
+					if !yield(d, nil) {
+						return
+					}
+				}
+				t.Error("the answer was not cut")
+			}
+		})
+	})
+	req := say("Go")
+	req.RunID, req.Budget = "r", &awaken.RunBudget{Run: new(1.0)}
+	res, err := g.rt.Run(t.Context(), req, nil)
+	if err == nil || res.Termination.Type != awaken.Failed || !strings.Contains(err.Error(), "reserved") {
+		t.Errorf("the run ended with %v, %v", res.Termination, err)
+	}
+	if got := g.balance(awaken.RunScope, "r"); got.Spent != awaken.Dollars(0.050002) || got.Reserved != 0 {
+		t.Errorf("the balance is %+v", got)
+	}
+}
