@@ -197,10 +197,11 @@ func (b *AgentBudget) validate() error {
 	if b == nil {
 		return nil
 	}
-	return errors.Join(checkLimit("agent_usd", b.Agent), b.RunBudget.validate())
+	return errors.Join(checkLimit("agent_usd", b.Agent), b.RunBudget.Validate())
 }
 
-func (b *RunBudget) validate() error {
+// Validate reports every mistake at once. Nil has none.
+func (b *RunBudget) Validate() error {
 	if b == nil {
 		return nil
 	}

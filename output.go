@@ -48,6 +48,14 @@ func (Output[T]) Decode(res *RunResult) (T, error) {
 	return v, nil
 }
 
+// CheckOutputSchema says what is wrong with an output schema.
+func CheckOutputSchema(raw json.RawMessage) error {
+	if _, err := newOutputPlan(raw, false); err != nil {
+		return fmt.Errorf("%w: output_schema: %w", ErrInvalid, err)
+	}
+	return nil
+}
+
 // OutputError says that the answer did not fit its schema, however often the model was
 // told. The run fails with it.
 type OutputError struct {

@@ -254,7 +254,7 @@ func (r *RunRequest) validate() error {
 			bad("decisions[%d]: %w", i, err)
 		}
 	}
-	if err := r.Budget.validate(); err != nil {
+	if err := r.Budget.Validate(); err != nil {
 		errs = append(errs, err)
 	}
 	for i, t := range r.FrontendTools {

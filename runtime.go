@@ -67,6 +67,16 @@ func (rt *Runtime) With(store Store) *Runtime {
 	return c
 }
 
+// Budget returns the budget that every run is held to, or nil if only those are that an
+// agent, a request or a parent limits.
+func (rt *Runtime) Budget() Budget {
+	if !rt.cfg.Budgets && rt.cfg.TenantBudget == nil {
+		return nil
+	}
+	b, _ := rt.cfg.Store.(Budget)
+	return b
+}
+
 // Registry returns the registry that new runs use.
 func (rt *Runtime) Registry() *Registry { return rt.registry.Load() }
 

@@ -117,6 +117,28 @@ const (
 	OnNaturalEnd Boundary = "on_natural_end" // when the run would otherwise end or wait
 )
 
+// UsageReader adds up what runs have taken. The stores in memory, SQLite and PostgreSQL
+// implement it.
+type UsageReader interface {
+	// UsageTotals returns what the runs that q selects have used and cost, for each agent
+	// that has any, by id. Runs of threads that were deleted are gone.
+	UsageTotals(ctx context.Context, q UsageQuery) ([]UsageTotal, error)
+}
+
+// UsageQuery selects runs.
+type UsageQuery struct {
+	ThreadID string
+	AgentID  string
+}
+
+// UsageTotal is what the runs of an agent have taken.
+type UsageTotal struct {
+	AgentID string    `json:"agent_id"`
+	Runs    int       `json:"runs"`
+	Usage   llm.Usage `json:"usage"`
+	CostUSD float64   `json:"cost_usd"`
+}
+
 // EventLog reads a thread's log of events. Stores that keep one implement it; the
 // eventlog package reads through it.
 type EventLog interface {

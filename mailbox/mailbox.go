@@ -452,6 +452,31 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 	return r, nil
 }
 
+// Continue goes on with a run that waits for money, after its budget was raised. A run that
+// does not is an ErrConflict.
+func (t *Tenant) Continue(ctx context.Context, runID string) (*Receipt, error) {
+	run, err := t.Store.LoadRun(ctx, runID)
+	if err != nil {
+		return nil, fmt.Errorf("continue run %s: %w", runID, err)
+	}
+	r := &Receipt{ThreadID: run.ThreadID, RunID: runID}
+	err = t.changed(ctx, run.ThreadID, func(q *Thread) error {
+		r.After = q.End
+		if !q.waitsForMoney(runID) {
+			return fmt.Errorf("%w: it does not wait for money", awaken.ErrConflict)
+		}
+		d, err := q.wake(t.spare())
+		if d != nil {
+			r.DispatchID = d.ID
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("continue run %s: %w", runID, err)
+	}
+	return r, nil
+}
+
 // spare is a dispatch without a purpose yet.
 func (t *Tenant) spare() *Dispatch {
 	return &Dispatch{ID: t.box.cfg.NewID(), Tenant: t.name, Priority: DefaultPriority, MaxAttempts: t.box.cfg.MaxAttempts}

@@ -104,6 +104,12 @@ func (t *Thread) wake(d *Dispatch) (*Dispatch, error) {
 	return d, t.enqueue(d)
 }
 
+// waitsForMoney reports whether the run is open and its budget was used up.
+func (t *Thread) waitsForMoney(runID string) bool {
+	r := t.Open
+	return r != nil && r.RunID == runID && r.Status == awaken.RunWaiting && r.Waiting != nil && r.Waiting.Reason == awaken.WaitBudget
+}
+
 // end takes a dispatch that nobody works on out of the queue, and ends its run. A run
 // that has started can be ended by a worker only, so its dispatch stays and says so.
 func (t *Thread) end(d *Dispatch, as Status, reason string) {

@@ -544,6 +544,9 @@ func (w *work) makeRoom(ctx context.Context) error {
 
 // wanted reports whether there is a reason to go on with a run that waits.
 func (w *work) wanted(ctx context.Context, run *awaken.Run) (bool, error) {
+	if run.Waiting != nil && run.Waiting.Reason == awaken.WaitBudget {
+		return true, nil // there may be money again
+	}
 	items, err := w.tenant.Store.Unread(ctx, run.ThreadID)
 	if err != nil || len(items) > 0 {
 		return true, err

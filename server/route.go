@@ -33,6 +33,7 @@ var (
 	statusParam = param{"status", "created|running|waiting|done", "only runs of that status"}
 	lastEventID = []param{{"Last-Event-ID", "string", "go on after this event"}}
 	onceOnly    = []param{{"Idempotency-Key", "string", "the same request sent again with the same key does nothing, and is answered as the first"}}
+	tenantParam = param{"tenant", "string", "of another tenant; only for an admin key that belongs to none"}
 	cursorParam = param{"cursor", "string", "go on after this event; Last-Event-ID does the same"}
 )
 
@@ -79,12 +80,19 @@ func init() {
 		{method: "GET", path: "/v1/runs/{run_id}", access: readers, handle: (*call).getRun, summary: "A run", ids: []string{"run_id"}, replies: map[int]any{200: awaken.Run{}}, failures: []int{404}},
 		{method: "POST", path: "/v1/runs/{run_id}/inputs", access: runners, handle: (*call).addInputs, summary: "Send messages to a run", ids: []string{"run_id"}, body: runInputs{}, replies: map[int]any{202: runAccepted{}}, failures: []int{400, 404, 409}, headers: onceOnly},
 		{method: "POST", path: "/v1/runs/{run_id}/cancel", access: runners, handle: (*call).cancelRun, summary: "End a run", ids: []string{"run_id"}, replies: map[int]any{202: runAccepted{}}, failures: []int{404}},
+		{method: "POST", path: "/v1/runs/{run_id}/continue", access: runners, handle: (*call).continueRun, summary: "Go on with a run that waits for money", ids: []string{"run_id"}, replies: map[int]any{202: runAccepted{}}, failures: []int{404, 409}},
 		{method: "POST", path: "/v1/runs/{run_id}/decision", access: runners, handle: (*call).decideRun, summary: "Decide on a call that waits", ids: []string{"run_id"}, body: decisionBody{}, replies: map[int]any{202: runAccepted{}}, failures: []int{400, 404, 409}},
 		{method: "GET", path: "/v1/runs/{run_id}/events", access: readers, handle: (*call).listEvents, summary: "The run's events", ids: []string{"run_id"}, query: []param{cursorParam, pageParams[1]}, replies: map[int]any{200: eventList{}}, failures: []int{400, 404, 410}, headers: lastEventID},
 		{method: "GET", path: "/v1/runs/{run_id}/events/stream", access: readers, handle: (*call).streamEvents, summary: "Follow the run's events", ids: []string{"run_id"}, query: []param{cursorParam}, replies: map[int]any{200: nil}, failures: []int{400, 404, 410}, stream: true, events: "CanonicalEvent", headers: lastEventID},
 
 		{method: "GET", path: "/v1/approvals", access: readers, handle: (*call).listApprovals, summary: "Calls that wait for people, on all threads", query: pageParams, replies: map[int]any{200: approvalList{}}, failures: []int{400}},
 		{method: "POST", path: "/v1/approvals/{run_id}/{ticket_id}", access: runners, handle: (*call).decideApproval, summary: "Decide on one of them", ids: []string{"run_id", "ticket_id"}, body: decisionBody{}, replies: map[int]any{202: runAccepted{}}, failures: []int{400, 404, 409}},
+
+		{method: "GET", path: "/v1/usage", access: readers, handle: (*call).usage, summary: "What runs have used and cost, by agent", query: []param{{"thread_id", "string", "only runs on that thread"}, {"agent_id", "string", "only runs of that agent"}}, replies: map[int]any{200: usageBody{}}, failures: []int{400}},
+		{method: "GET", path: "/v1/budgets/{scope}", access: readers, handle: (*call).getBudget, summary: "The tenant's budget", query: []param{tenantParam}, replies: map[int]any{200: balance{}}, failures: []int{400, 404}},
+		{method: "PUT", path: "/v1/budgets/{scope}", access: admins, handle: (*call).putBudget, summary: "Limit what the tenant may spend", query: []param{tenantParam}, body: budgetBody{}, replies: map[int]any{200: balance{}}, failures: []int{400, 404, 409}},
+		{method: "GET", path: "/v1/budgets/{scope}/{id}", access: readers, handle: (*call).getBudget, summary: "The budget of an agent, a thread or a run", ids: []string{"id"}, query: []param{tenantParam}, replies: map[int]any{200: balance{}}, failures: []int{400, 404}},
+		{method: "PUT", path: "/v1/budgets/{scope}/{id}", access: admins, handle: (*call).putBudget, summary: "Limit what an agent, a thread or a run may spend", ids: []string{"id"}, query: []param{tenantParam}, body: budgetBody{}, replies: map[int]any{200: balance{}}, failures: []int{400, 404, 409}},
 
 		{method: "GET", path: "/v1/dead-letters", access: admins, handle: (*call).listDeadLetters, summary: "Dispatches that were given up, the newest first", query: pageParams, replies: map[int]any{200: dispatchList{}}, failures: []int{400}},
 		{method: "DELETE", path: "/v1/dead-letters", access: admins, handle: (*call).purgeDeadLetters, summary: "Remove them all", replies: map[int]any{200: purged{}}},

@@ -145,6 +145,8 @@ type newRun struct {
 	Stream        *bool                     `json:"stream,omitempty"` // false waits for the end and answers with JSON
 	Overrides     *awaken.InferenceOverride `json:"overrides,omitempty"`
 	FrontendTools []awaken.ToolSpec         `json:"frontend_tools,omitempty"`
+	OutputSchema  json.RawMessage           `json:"output_schema,omitempty"` // what the answer has to fit
+	Budget        *awaken.RunBudget         `json:"budget,omitempty"`
 }
 
 // runResult is the answer of a request that waited for its run.
@@ -152,6 +154,7 @@ type runResult struct {
 	RunID       string             `json:"run_id"`
 	ThreadID    string             `json:"thread_id"`
 	Response    string             `json:"response"`
+	Output      json.RawMessage    `json:"structured_output,omitempty"` // the answer that fits output_schema
 	Status      awaken.RunStatus   `json:"status"`
 	Termination awaken.Termination `json:"termination"`
 	Waiting     *awaken.Waiting    `json:"waiting,omitempty"`
@@ -184,12 +187,21 @@ func (c *call) startRun() error {
 	if err != nil {
 		return err
 	}
+	if len(body.OutputSchema) > 0 {
+		if err := awaken.CheckOutputSchema(body.OutputSchema); err != nil {
+			return err
+		}
+	}
+	if err := body.Budget.Validate(); err != nil {
+		return badRequest(strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
 	s, err := c.submission(body.Mode, mailbox.ModeInterrupt, "")
 	if err != nil {
 		return err
 	}
 	s.Request.AgentID, s.Request.ThreadID, s.Request.Messages = agent, thread, msgs
 	s.Request.Overrides, s.Request.FrontendTools = body.Overrides, body.FrontendTools
+	s.Request.OutputSchema, s.Request.Budget = body.OutputSchema, body.Budget
 	r, err := c.submit(s)
 	if err != nil {
 		return err
@@ -234,7 +246,7 @@ func (c *call) awaitRun(r *mailbox.Receipt) error {
 }
 
 func resultOf(run *awaken.Run) runResult {
-	out := runResult{RunID: run.RunID, ThreadID: run.ThreadID, Response: run.FinalOutput, Status: run.Status, Termination: run.Termination,
+	out := runResult{RunID: run.RunID, ThreadID: run.ThreadID, Response: run.FinalOutput, Output: run.StructuredOutput, Status: run.Status, Termination: run.Termination,
 		Waiting: run.Waiting, Usage: run.Usage, Cost: run.CostUSD}
 	if run.Status == awaken.RunWaiting {
 		out.Termination = awaken.Termination{Type: awaken.Suspended}
@@ -285,6 +297,15 @@ func (c *call) cancelRun() error {
 		return nothing(err, "run", id)
 	}
 	return c.reply(202, runAccepted{Status: "cancel_requested", RunID: id})
+}
+
+// continueRun goes on with a run that waits for money.
+func (c *call) continueRun() error {
+	id := c.path("run_id")
+	if _, err := c.tenant.Continue(c.ctx, id); err != nil {
+		return nothing(err, "run", id)
+	}
+	return c.reply(202, runAccepted{Status: "continue_requested", RunID: id})
 }
 
 func (c *call) decideRun() error {

@@ -41,7 +41,7 @@ var wire = map[reflect.Type]object{
 	reflect.TypeFor[awaken.EffectClass]():    enum(awaken.Effectful, awaken.Idempotent, awaken.ReadOnly),
 	reflect.TypeFor[awaken.DoubtPolicy]():    enum(awaken.DoubtTell, awaken.DoubtSuspend),
 	reflect.TypeFor[awaken.WaitingReason](): enum(awaken.WaitToolPermission, awaken.WaitUserInput, awaken.WaitBackgroundTasks,
-		awaken.WaitExternalEvent, awaken.WaitRateLimit, awaken.WaitManualPause),
+		awaken.WaitExternalEvent, awaken.WaitRateLimit, awaken.WaitManualPause, awaken.WaitBudget),
 	reflect.TypeFor[mailbox.Status](): enum(mailbox.Statuses...),
 	reflect.TypeFor[llm.Role]():       enum(llm.System, llm.User, llm.Assistant, llm.ToolRole),
 	reflect.TypeFor[llm.Visibility](): enum(llm.VisibleAll, llm.Internal),
@@ -104,7 +104,11 @@ var fields = map[string]object{
 	"HealthBody.components":   {"type": "object", "additionalProperties": enum("ok", "error", "timeout", "stopping")},
 	"MessagesAccepted.status": enum("running", "queued"),
 	"ThreadAccepted.status":   enum("cancel_requested", "interrupt_requested", "decision_submitted"),
-	"RunAccepted.status":      enum("inputs_accepted", "cancel_requested", "decision_submitted"),
+	"RunAccepted.status":      enum("inputs_accepted", "cancel_requested", "continue_requested", "decision_submitted"),
+	"Balance.scope":           scopes,
+	"Exhausted.scope":         scopes,
+	"Account.scope":           scopes,
+	"BudgetBody.limit_usd":    {"type": []string{"number", "null"}, "minimum": 0, "description": "null takes the limit away"},
 	"CanonicalEvent.payload":  ref("Event"),
 	"CanonicalEvent.origin":   enum("runtime"),
 	"CanonicalEvent.event_kind": enum("RunStarted", "RunResumed", "RunFinished", "RunSuspended", "RunCancelled", "RunErrored", "RunTerminated",
@@ -116,6 +120,7 @@ var fields = map[string]object{
 }
 
 var (
+	scopes       = enum(awaken.TenantScope, awaken.AgentScope, awaken.ThreadScope, awaken.RunScope)
 	modes        = enum("queue", "live_then_queue", "steer", "interrupt_then_queue", "resume_open_run")
 	someMessages = object{"type": "array", "items": ref("InputMessage"), "minItems": 1}
 )

@@ -111,7 +111,10 @@ func serve(ctx context.Context, con *console, s *settings.Settings) (err error) 
 	if err != nil {
 		return configError("%w", err)
 	}
-	cfg.Logger = log
+	cfg.Logger, cfg.Budgets = log, s.Budget.Enabled
+	if s.Budget.TenantUSD > 0 {
+		cfg.TenantBudget = &s.Budget.TenantUSD
+	}
 	rt, err := awaken.New(cfg)
 	if err != nil {
 		return configError("%w", inFile(s.AgentsFile, err))

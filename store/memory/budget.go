@@ -2,6 +2,8 @@ package memory
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/awaken-go/awaken"
 )
@@ -52,4 +54,31 @@ func (s *Store) balance(a awaken.Account) awaken.Balance {
 		return *b
 	}
 	return awaken.Balance{Account: a}
+}
+
+// UsageTotals adds up what runs have used and cost, for each agent.
+func (s *Store) UsageTotals(_ context.Context, q awaken.UsageQuery) ([]awaken.UsageTotal, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	agents := map[string]*awaken.UsageTotal{}
+	costs := map[string]awaken.Money{}
+	for _, r := range s.runs {
+		if q.ThreadID != "" && r.ThreadID != q.ThreadID || q.AgentID != "" && r.AgentID != q.AgentID {
+			continue
+		}
+		t := agents[r.AgentID]
+		if t == nil {
+			t = &awaken.UsageTotal{AgentID: r.AgentID}
+			agents[r.AgentID] = t
+		}
+		t.Runs++
+		t.Usage.Add(r.Usage)
+		costs[r.AgentID] += awaken.Dollars(r.CostUSD)
+	}
+	var out []awaken.UsageTotal
+	for _, id := range slices.Sorted(maps.Keys(agents)) {
+		agents[id].CostUSD = costs[id].USD()
+		out = append(out, *agents[id])
+	}
+	return out, nil
 }

@@ -160,3 +160,29 @@ func (s *Store) Balances(ctx context.Context, accounts ...awaken.Account) ([]awa
 	}
 	return out, nil
 }
+
+// UsageTotals adds up what runs have used and cost, for each agent.
+func (s *Store) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken.UsageTotal, error) {
+	sum := func(field string) string { return `coalesce(sum((data #>> '{` + field + `}')::numeric), 0)::bigint` }
+	query := `SELECT data ->> 'agent_id' COLLATE "C", count(*), ` + sum("usage,prompt_tokens") + `, ` + sum("usage,completion_tokens") + `, ` + sum("usage,total_tokens") + `, ` +
+		sum("usage,cache_read_tokens") + `, ` + sum("usage,cache_creation_tokens") + `, ` + sum("usage,thinking_tokens") + `,
+		coalesce(sum(round((data #>> '{cost_usd}')::numeric * 1e9)), 0)::bigint
+		FROM (SELECT record::json AS data FROM (SELECT ` + runColumns + ` FROM {p}_runs r WHERE r.tenant = $1 AND ($2 = '' OR r.thread = $2)) x(id, thread, record)) y
+		WHERE $3 = '' OR data ->> 'agent_id' = $3 GROUP BY 1 ORDER BY 1`
+	var out []awaken.UsageTotal
+	err := s.db.query(ctx, query, []any{s.tenant, escape(q.ThreadID), q.AgentID}, func() { out = nil }, func(rows pgx.Rows) error {
+		var t awaken.UsageTotal
+		var cost int64
+		u := &t.Usage
+		if err := rows.Scan(&t.AgentID, &t.Runs, &u.PromptTokens, &u.CompletionTokens, &u.TotalTokens, &u.CacheReadTokens, &u.CacheCreationTokens, &u.ThinkingTokens, &cost); err != nil {
+			return err
+		}
+		t.CostUSD = awaken.Money(cost).USD()
+		out = append(out, t)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("usage: %w", err)
+	}
+	return out, nil
+}

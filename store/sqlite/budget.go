@@ -104,3 +104,39 @@ func (s *Store) Balances(ctx context.Context, accounts ...awaken.Account) ([]awa
 	}
 	return out, nil
 }
+
+// UsageTotals adds up what runs have used and cost, for each agent.
+func (s *Store) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken.UsageTotal, error) {
+	var out []awaken.UsageTotal
+	err := s.db.read(ctx, func(c *conn) error {
+		out = nil
+		// While a run is running, its thread has the record.
+		return c.query(ctx, `SELECT agent, count(*), sum(data ->> '$.usage.prompt_tokens'), sum(data ->> '$.usage.completion_tokens'), sum(data ->> '$.usage.total_tokens'),
+			sum(data ->> '$.usage.cache_read_tokens'), sum(data ->> '$.usage.cache_creation_tokens'), sum(data ->> '$.usage.thinking_tokens'),
+			sum(CAST(round(coalesce(data ->> '$.cost_usd', 0) * 1e9) AS INTEGER))
+			FROM (SELECT data, data ->> '$.agent_id' AS agent FROM (
+				SELECT CASE r.status WHEN 'running' THEN coalesce((SELECT h.run FROM {p}_threads h WHERE h.tenant = r.tenant AND h.id = r.thread AND h.open_run = r.id), r.data) ELSE r.data END AS data
+				FROM {p}_runs r WHERE r.tenant = ?1 AND (?2 = '' OR r.thread = ?2)))
+			WHERE ?3 = '' OR agent = ?3 GROUP BY agent ORDER BY agent`, []any{s.tenant, q.ThreadID, q.AgentID}, func(scan func(...any) error) error {
+			var t awaken.UsageTotal
+			var n [7]*int64
+			if err := scan(&t.AgentID, &t.Runs, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6]); err != nil {
+				return err
+			}
+			for i, to := range []*int64{&t.Usage.PromptTokens, &t.Usage.CompletionTokens, &t.Usage.TotalTokens, &t.Usage.CacheReadTokens, &t.Usage.CacheCreationTokens, &t.Usage.ThinkingTokens} {
+				if n[i] != nil {
+					*to = *n[i]
+				}
+			}
+			if n[6] != nil {
+				t.CostUSD = awaken.Money(*n[6]).USD()
+			}
+			out = append(out, t)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("usage: %w", err)
+	}
+	return out, nil
+}

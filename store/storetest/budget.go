@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 )
 
 func budget(t *testing.T, s awaken.Store) awaken.Budget {
@@ -128,6 +129,43 @@ var budgetCases = []testCase{
 			if err := awaken.SetBudget(t.Context(), b, bad, nil); !errors.Is(err, awaken.ErrInvalid) {
 				t.Errorf("SetBudget of %+v: %v, want ErrInvalid", bad, err)
 			}
+		}
+	}},
+	{"UsageIsAddedUpByAgent", func(t *testing.T, s awaken.Store) {
+		r, ok := s.(awaken.UsageReader)
+		if !ok {
+			t.Skip("the store does not add up usage")
+		}
+		for i, agent := range []string{"b", "a", "b"} {
+			o := acquire(t, s, fmt.Sprint("t", i%2), fmt.Sprint("r", i))
+			o.run.AgentID = agent
+			o.commit()
+			o.commit(func(c *awaken.Commit) { // running, and for one done
+				c.Run.Usage = llm.Usage{PromptTokens: int64(i + 1), CompletionTokens: 2, TotalTokens: 3, CacheReadTokens: 4, CacheCreationTokens: 5, ThinkingTokens: 6}
+				if c.Run.CostUSD = 0.1; i == 0 {
+					done(c)
+				}
+			})
+		}
+		fresh := acquire(t, s, "t9", "r9")
+		fresh.run.AgentID = "a" // has used nothing
+		fresh.commit()
+		totals := func(q awaken.UsageQuery) []awaken.UsageTotal {
+			t.Helper()
+			got, err := r.UsageTotals(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		a := awaken.UsageTotal{AgentID: "a", Runs: 2, CostUSD: 0.1, Usage: llm.Usage{PromptTokens: 2, CompletionTokens: 2, TotalTokens: 3, CacheReadTokens: 4, CacheCreationTokens: 5, ThinkingTokens: 6}}
+		b := awaken.UsageTotal{AgentID: "b", Runs: 2, CostUSD: 0.2, Usage: llm.Usage{PromptTokens: 4, CompletionTokens: 4, TotalTokens: 6, CacheReadTokens: 8, CacheCreationTokens: 10, ThinkingTokens: 12}}
+		equal(t, "all", []awaken.UsageTotal{a, b}, totals(awaken.UsageQuery{}))
+		equal(t, "of an agent", []awaken.UsageTotal{b}, totals(awaken.UsageQuery{AgentID: "b"}))
+		a.Runs = 1
+		equal(t, "of a thread", []awaken.UsageTotal{a}, totals(awaken.UsageQuery{ThreadID: "t1"}))
+		if got := totals(awaken.UsageQuery{ThreadID: "none"}); len(got) != 0 {
+			t.Errorf("a thread that does not exist has used %+v", got)
 		}
 	}},
 	{"UpdatesDoNotOverlap", func(t *testing.T, s awaken.Store) {
