@@ -419,8 +419,13 @@ func TestAttack_ForeignTenant(t *testing.T) {
 			data, _ = io.ReadAll(resp.Body)
 		}
 		resp.Body.Close()
-		own := []string{"POST /v1/runs", "POST /v1/threads", "POST /v1/keys", "POST /v1/threads/{thread_id}/mailbox", "GET /v1/threads/{thread_id}/mailbox"}
+		own := []string{"POST /v1/runs", "POST /v1/threads", "POST /v1/keys", "POST /v1/threads/{thread_id}/mailbox", "GET /v1/threads/{thread_id}/mailbox",
+			"GET /v1/agents/{agent_id}/budget", "PUT /v1/agents/{agent_id}/budget"}
 		switch {
+		case name == "PUT /v1/budget": // not even its own
+			if resp.StatusCode != 403 {
+				t.Errorf("%s: status is %d, want 403: %s", name, resp.StatusCode, data)
+			}
 		case strings.Contains(path, "{") && !slices.Contains(own, name):
 			if resp.StatusCode != 404 {
 				t.Errorf("%s: status is %d, want 404: %s", name, resp.StatusCode, data)

@@ -20,40 +20,45 @@ type budgetBody struct {
 	LimitUSD *float64 `json:"limit_usd"`
 }
 
-// account returns the account of the path, and the budget that it is in.
-func (c *call) account(change bool) (awaken.Budget, awaken.Account, error) {
-	a := awaken.Account{Scope: awaken.Scope(c.path("scope")), ID: c.path("id")}
-	switch a.Scope {
-	case awaken.TenantScope, awaken.AgentScope, awaken.ThreadScope, awaken.RunScope:
-	default:
-		return nil, a, notFound("budget", string(a.Scope))
-	}
-	if (a.Scope == awaken.TenantScope) != (a.ID == "") {
-		return nil, a, notFound("budget", a.String())
-	}
-	operator := c.key != nil && c.key.Kind == AdminKey && c.key.Tenant == ""
+// account returns the account that the path is about, and the budget it is in.
+func (c *call) account() (awaken.Budget, awaken.Account, error) {
 	tenant := c.tenant
 	if name := c.value("tenant"); name != "" {
-		if !operator {
-			return nil, a, fail(403, "forbidden", "this needs an admin key that belongs to no tenant")
+		if !c.operates() {
+			return nil, awaken.Account{}, fail(403, "forbidden", "this needs an admin key that belongs to no tenant")
 		}
 		tenant = c.srv.cfg.Mailbox.Tenant(name)
 	}
-	if change && a.Scope == awaken.TenantScope && !operator {
-		return nil, a, fail(403, "forbidden", "a tenant does not set its own budget")
+	var a awaken.Account
+	switch thread, run, agent := c.path("thread_id"), c.path("run_id"), c.path("agent_id"); {
+	case thread != "":
+		if _, err := c.thread(); err != nil {
+			return nil, a, err
+		}
+		a = awaken.Account{Scope: awaken.ThreadScope, ID: thread}
+	case run != "":
+		if _, err := c.run(); err != nil {
+			return nil, a, err
+		}
+		a = awaken.Account{Scope: awaken.RunScope, ID: run}
+	case agent != "":
+		if tenant.Runtime.Registry().Agent(agent) == nil {
+			return nil, a, notFound("agent", agent)
+		}
+		a = awaken.Account{Scope: awaken.AgentScope, ID: agent}
+	default:
+		a = awaken.Account{Scope: awaken.TenantScope}
 	}
-	b, ok := tenant.Store.(awaken.Budget)
-	switch {
-	case !ok:
-		return nil, a, notFound("budget", a.String())
-	case change && tenant.Runtime.Budget() == nil:
-		return nil, a, fail(409, "budgets_off", "runs are not held to limits set here: budget.enabled is false and budget.tenant_usd is not set")
-	}
-	return b, a, nil
+	return tenant.Runtime.Budget(), a, nil // New has made sure that there is one
+}
+
+// operates reports whether the caller runs the server, for all tenants.
+func (c *call) operates() bool {
+	return c.key != nil && c.key.Kind == AdminKey && c.key.Tenant == ""
 }
 
 func (c *call) getBudget() error {
-	b, a, err := c.account(false)
+	b, a, err := c.account()
 	if err != nil {
 		return err
 	}
@@ -73,13 +78,16 @@ func (c *call) replyBalance(b awaken.Budget, a awaken.Account) error {
 }
 
 func (c *call) putBudget() error {
-	b, a, err := c.account(true)
-	if err != nil {
-		return err
-	}
 	var body budgetBody
 	if err := c.decode(&body); err != nil {
 		return err
+	}
+	b, a, err := c.account()
+	if err != nil {
+		return err
+	}
+	if a.Scope == awaken.TenantScope && !c.operates() {
+		return fail(403, "forbidden", "a tenant does not set its own budget")
 	}
 	var limit *awaken.Money
 	if v := body.LimitUSD; v != nil {

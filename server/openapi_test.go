@@ -192,6 +192,17 @@ func (g *rig) waits(headers ...string) (thread, run, ticket string) {
 	return thread, out["run_id"].(string), w["ticket_id"].(string)
 }
 
+// poor has a run that waits for money.
+func (g *rig) poor(headers ...string) (run string) {
+	g.t.Helper()
+	body := strings.Replace(runBody("default", g.id(), "hello"), "{", `{"budget":{"run_usd":0},`, 1)
+	out := g.want(200, "POST", "/v1/runs", body, append([]string{"Accept", "application/json"}, headers...)...)
+	if reason := out["waiting"].(map[string]any)["reason"]; reason != "budget_exhausted" {
+		g.t.Fatalf("the run waits for %v", reason)
+	}
+	return out["run_id"].(string)
+}
+
 // runs has a thread with a run that goes on until it is ended.
 func (g *rig) runs(headers ...string) (thread, run string) {
 	g.t.Helper()
@@ -344,6 +355,18 @@ var successes = map[string]func(g *rig, as []string) request{
 	"DELETE /v1/dead-letters/{dispatch_id}": func(g *rig, _ []string) request {
 		return request{path: "/v1/dead-letters/" + g.dead(g.tenant)}
 	},
+	"GET /v1/usage":                      plainly("/v1/usage", ""),
+	"GET /v1/budget":                     plainly("/v1/budget", ""),
+	"PUT /v1/budget":                     plainly("/v1/budget", `{"limit_usd":null}`),
+	"GET /v1/agents/{agent_id}/budget":   plainly("/v1/agents/default/budget", ""),
+	"PUT /v1/agents/{agent_id}/budget":   plainly("/v1/agents/default/budget", `{"limit_usd":1000}`),
+	"GET /v1/threads/{thread_id}/budget": ofThread("/budget", ""),
+	"PUT /v1/threads/{thread_id}/budget": ofThread("/budget", `{"limit_usd":0}`),
+	"GET /v1/runs/{run_id}/budget":       ofRun("/budget", ""),
+	"PUT /v1/runs/{run_id}/budget":       ofRun("/budget", `{"limit_usd":0.5}`),
+	"POST /v1/runs/{run_id}/continue": func(g *rig, as []string) request {
+		return request{path: "/v1/runs/" + g.poor(as...) + "/continue"}
+	},
 	"DELETE /v1/keys/{id}": func(g *rig, as []string) request {
 		if as == nil {
 			as = admin
@@ -389,6 +412,10 @@ var conflicts = map[string]func(g *rig) request{
 		g.want(202, "POST", "/v1/runs/"+run+"/decision", body)
 		g.ends(run)
 		return request{path: "/v1/runs/" + run + "/decision", body: strings.Replace(body, "cancel", "resume", 1)}
+	},
+	"POST /v1/runs/{run_id}/continue": func(g *rig) request {
+		_, run := g.done()
+		return request{path: "/v1/runs/" + run + "/continue"}
 	},
 	"POST /v1/approvals/{run_id}/{ticket_id}": func(g *rig) request {
 		_, run, ticket := g.waits()
@@ -451,6 +478,8 @@ var mistakes = map[string]string{
 	"GET /v1/runs":                                        "/v1/runs?status=odd",
 	"GET /v1/approvals":                                   "/v1/approvals?limit=x",
 	"GET /v1/dead-letters":                                "/v1/dead-letters?limit=x",
+	"GET /v1/usage":                                       "/v1/usage?agent_id=%01",
+	"GET /v1/budget":                                      "/v1/budget?tenant=%01",
 	"DELETE /v1/threads/{thread_id}/pending/{pending_id}": "/v1/threads/x/pending/y?revision=x",
 }
 
@@ -520,6 +549,9 @@ func TestOpenAPI_IsTrue(t *testing.T) {
 			d.ask(full, name, nobody, q.body, as...)
 		}
 		d.ask(broken, name, nobody, q.body, as...)
+		if strings.HasPrefix(path, "/v1/agents/") { // which are not in the store
+			d.ask(broken, name, q.path, q.body, as...)
+		}
 	})
 	d.ask(plain, "POST /v1/runs", "/v1/runs", runBody("default", "", "hello"), "Accept", "application/json")
 	d.ask(slow, "POST /v1/runs", "/v1/runs", runBody("default", "", "RUN_TOOL wait {}"), "Accept", "application/json")
@@ -606,6 +638,15 @@ func (s brokenStore) Enqueue(context.Context, ...*mailbox.Dispatch) ([]int, erro
 func (s brokenStore) Dispatch(context.Context, string) (*mailbox.Dispatch, error)  { return nil, s.err }
 func (s brokenStore) Submitted(context.Context, string) (*mailbox.Dispatch, error) { return nil, s.err }
 func (s brokenStore) Dispatches(context.Context, mailbox.Query) ([]*mailbox.Dispatch, error) {
+	return nil, s.err
+}
+func (s brokenStore) Balances(context.Context, ...awaken.Account) ([]awaken.Balance, error) {
+	return nil, s.err
+}
+func (s brokenStore) UpdateBudget(context.Context, string, []awaken.Account, func(*awaken.Book) error) error {
+	return s.err
+}
+func (s brokenStore) UsageTotals(context.Context, awaken.UsageQuery) ([]awaken.UsageTotal, error) {
 	return nil, s.err
 }
 func (s brokenStore) PurgeDispatches(context.Context, mailbox.Query) (int, error) { return 0, s.err }

@@ -51,6 +51,9 @@ func New(cfg Config) (*Server, error) {
 		if r.access == admins && strings.HasPrefix(r.path, "/v1/keys") && cfg.Keys == nil {
 			continue
 		}
+		if strings.HasSuffix(r.path, "/budget") && cfg.Mailbox.Tenant("").Runtime.Budget() == nil {
+			continue // they would promise what is not kept
+		}
 		s.mux.Handle(r.method+" "+r.path, s.serve(r))
 	}
 	for pattern, h := range cfg.Handlers {

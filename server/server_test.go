@@ -35,11 +35,12 @@ type rig struct {
 
 const adminKey = "the-admin-key"
 
-func runtime(t testing.TB) *awaken.Runtime {
+func runtime(t testing.TB, change ...func(*awaken.Config)) *awaken.Runtime {
 	t.Helper()
-	rt, err := awaken.New(awaken.Config{
-		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", SystemPrompt: "Be good."}, {ID: "other", ModelID: "m"}},
-		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
+	cfg := awaken.Config{
+		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", SystemPrompt: "Be good."}, {ID: "other", ModelID: "m"}},
+		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m", MaxOutputTokens: 1000,
+			Prices: awaken.Prices{InputPrice: new(1.0), OutputPrice: new(2.0)}}},
 		Providers: map[string]llm.Model{"p": llmtest.Demo()},
 		Tools: []awaken.Tool{
 			awaken.NewTool(awaken.ToolSpec{ID: "ask"}, func(_ context.Context, c *awaken.ToolCall, in struct {
@@ -58,7 +59,11 @@ func runtime(t testing.TB) *awaken.Runtime {
 				return "", context.Cause(ctx)
 			}),
 		},
-	})
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	rt, err := awaken.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +85,7 @@ func newRig(t *testing.T, change ...func(*server.Config)) *rig {
 func (g *rig) start(change ...func(*server.Config)) {
 	g.t.Helper()
 	var err error
-	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Runtime: runtime(g.t), Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}); err != nil {
+	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Runtime: runtime(g.t, func(c *awaken.Config) { c.Budgets = true }), Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}); err != nil {
 		g.t.Fatal(err)
 	}
 	cfg := server.Config{Mailbox: g.box, Keys: g.keys}

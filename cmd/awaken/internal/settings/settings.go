@@ -197,7 +197,7 @@ func (s *Settings) table() []*Value {
 		{Name: "agent.reasoning_effort", Env: "AGENT_REASONING_EFFORT", to: &s.Agent.ReasoningEffort, check: isEffort, Doc: "of the default agent: none, low, medium, high, max or a number of tokens"},
 		{Name: "openai.base_url", Env: "OPENAI_BASE_URL", to: &s.OpenAI.BaseURL, check: isURL, Doc: "of the default provider, which is OpenAI or a server that speaks its language; without this and a key, a scripted model answers"},
 		{Name: "openai.api_key", Env: "OPENAI_API_KEY", to: &s.OpenAI.APIKey, Doc: "of the default provider"},
-		{Name: "budget.enabled", to: &s.Budget.Enabled, Doc: "hold all runs to the limits set with PUT /v1/budgets; agents and requests with a budget are held to it anyway"},
+		{Name: "budget.enabled", to: &s.Budget.Enabled, Doc: "hold all runs to the limits set with PUT /v1/budget; agents and requests with a budget are held to it anyway"},
 		{Name: "budget.tenant_usd", to: &s.Budget.TenantUSD, Doc: "what each tenant may spend unless a limit was set for it, in US dollars; 0 is no limit"},
 		{Name: "log.level", Env: "AWAKEN_LOG_LEVEL", Flag: "log-level", to: &s.Log.Level, check: oneOf("debug", "info", "warn", "error")},
 		{Name: "log.format", Env: "AWAKEN_LOG_FORMAT", Flag: "log-format", to: &s.Log.Format, check: oneOf("text", "json")},
