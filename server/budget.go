@@ -91,15 +91,32 @@ func (c *call) putBudget() error {
 	}
 	var limit *awaken.Money
 	if v := body.LimitUSD; v != nil {
-		if !(*v >= 0 && *v <= 1e9) {
-			return badRequest(fmt.Sprintf("limit_usd is %v, want 0 to 1000000000", *v))
+		if limit, err = inRange("limit_usd", *v); err != nil {
+			return err
 		}
-		limit = new(awaken.Dollars(*v))
 	}
 	if err := awaken.SetBudget(c.ctx, b, a, limit); err != nil {
 		return err
 	}
 	return c.replyBalance(b, a)
+}
+
+func inRange(field string, usd float64) (*awaken.Money, error) {
+	if !(usd >= 0 && usd <= 1e9) {
+		return nil, badRequest(fmt.Sprintf("%s is %v, want 0 to 1000000000", field, usd))
+	}
+	return new(awaken.Dollars(usd)), nil
+}
+
+// tenantLimit checks a limit for the tenant of a new key.
+func (c *call) tenantLimit(usd float64) (*awaken.Money, error) {
+	switch {
+	case !c.operates():
+		return nil, fail(403, "forbidden", "a tenant does not set its own budget")
+	case c.tenant.Runtime.Budget() == nil:
+		return nil, badRequest("budget_usd is set, and runs are not held to budgets here: see budget.enabled")
+	}
+	return inRange("budget_usd", usd)
 }
 
 // usageBody is what runs have taken.

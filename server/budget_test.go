@@ -88,6 +88,12 @@ func TestBudget_OfATenantIsSetByWhoeverRunsTheServer(t *testing.T) {
 		keys[tenant] = []string{"Authorization", "Bearer the-key-of-" + tenant, "Accept", "application/json"}
 	}
 	g.want(200, "PUT", "/v1/budget?tenant=a", `{"limit_usd":0.000001}`, admin...)
+	g.want(403, "POST", "/v1/keys", `{"kind":"run","budget_usd":5}`, keys["a"]...)
+	g.want(400, "POST", "/v1/keys", `{"kind":"run","tenant":"c","budget_usd":-5}`, admin...)
+	g.want(201, "POST", "/v1/keys", `{"kind":"run","tenant":"c","budget_usd":5}`, admin...)
+	if got := g.want(200, "GET", "/v1/budget?tenant=c", "", admin...); got["limit_usd"] != 5.0 {
+		t.Errorf("the budget of the key's tenant is %v", got)
+	}
 	g.want(403, "PUT", "/v1/budget", `{"limit_usd":100}`, keys["a"]...)
 	g.want(403, "PUT", "/v1/budget?tenant=b", `{"limit_usd":100}`, keys["a"]...)
 	g.want(403, "GET", "/v1/budget?tenant=b", "", keys["a"]...)

@@ -253,6 +253,8 @@ type keyBody struct {
 	Kind   Kind   `json:"kind"`
 	Tenant string `json:"tenant,omitempty"`
 	Label  string `json:"label,omitempty"`
+	// BudgetUSD limits what the key's tenant may spend, with all its keys.
+	BudgetUSD *float64 `json:"budget_usd,omitempty"`
 }
 
 type keyMade struct {
@@ -293,9 +295,22 @@ func (c *call) makeKey() error {
 		}
 		body.Tenant = own
 	}
+	var limit *awaken.Money
+	if v := body.BudgetUSD; v != nil {
+		var err error
+		if limit, err = c.tenantLimit(*v); err != nil {
+			return err
+		}
+	}
 	key, secret, err := c.srv.cfg.Keys.Make(c.ctx, Key{Kind: body.Kind, Tenant: body.Tenant, Label: body.Label})
 	if err != nil {
 		return err
+	}
+	if limit != nil {
+		t := c.srv.cfg.Mailbox.Tenant(body.Tenant)
+		if err := awaken.SetBudget(c.ctx, t.Runtime.Budget(), awaken.Account{Scope: awaken.TenantScope}, limit); err != nil {
+			return errors.Join(err, c.srv.cfg.Keys.Revoke(c.ctx, key.ID)) // better no key than one without a limit
+		}
 	}
 	return c.reply(201, keyMade{*key, secret.Expose()})
 }

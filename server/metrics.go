@@ -36,6 +36,7 @@ type Metrics struct {
 	inferences   *prometheus.CounterVec
 	inferTime    *prometheus.HistogramVec
 	tokens       *prometheus.CounterVec
+	cost         *prometheus.CounterVec
 	toolCalls    *prometheus.CounterVec
 	suspensions  *prometheus.CounterVec
 	errorsByKind *prometheus.CounterVec
@@ -80,6 +81,7 @@ func NewMetrics() *Metrics {
 	m.inferences = counter("inference_requests_total", "Model calls that were answered.", "model")
 	m.inferTime = histogram("inference_duration_seconds", "Time of a model call.", "model")
 	m.tokens = counter("inference_tokens_total", "Tokens.", "model", "type")
+	m.cost = counter("inference_cost_usd_total", "What model calls have cost, in US dollars.", "model")
 	m.toolCalls = counter("tool_calls_total", "Tool calls.", "tool", "status")
 	m.suspensions = counter("agent_suspensions_total", "Calls that began to wait for people.", "action", "resume_mode")
 	m.errorsByKind = counter("errors_total", "Runs that failed, by kind of error.", "class")
@@ -185,6 +187,9 @@ func (s *runSink) Emit(_ context.Context, e awaken.Entry) error {
 	case *awaken.InferenceComplete:
 		m.inferences.WithLabelValues(ev.Model).Inc()
 		m.inferTime.WithLabelValues(ev.Model).Observe(float64(ev.DurationMS) / 1000)
+		if ev.CostUSD > 0 {
+			m.cost.WithLabelValues(ev.Model).Add(ev.CostUSD)
+		}
 		if u := ev.Usage; u != nil {
 			m.tokens.WithLabelValues(ev.Model, "input").Add(float64(u.PromptTokens))
 			m.tokens.WithLabelValues(ev.Model, "output").Add(float64(u.CompletionTokens))

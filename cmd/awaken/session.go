@@ -66,14 +66,18 @@ func (s *session) turn(ctx context.Context, start func(ctx context.Context) (*aw
 		return &exitError{code: exitFailed, err: fmt.Errorf("write the answer: %w", printErr)}
 	}
 	if e, ok := errors.AsType[*exitError](out); ok && e.code == exitWaiting {
-		e.hint = s.waitingHint()
+		e.hint = s.waitingHint(res.Waiting)
 	}
 	return out
 }
 
 // waitingHint says how a run that waits can be decided about.
-func (s *session) waitingHint() string {
+func (s *session) waitingHint(w *awaken.Waiting) string {
 	switch {
+	case w != nil && w.Reason == awaken.WaitBudget && s.kept:
+		return fmt.Sprintf("Raise the budget of the agent, and go on with 'awaken run --thread %s'.", printable(s.thread, false))
+	case w != nil && w.Reason == awaken.WaitBudget:
+		return ""
 	case s.kept:
 		return fmt.Sprintf("Run 'awaken run --thread %s' on a terminal to decide, or with --approve or --deny.", printable(s.thread, false))
 	case s.answers == nobody:
@@ -290,6 +294,9 @@ type waitingError struct{ *awaken.Waiting }
 
 func (e waitingError) Error() string {
 	var sb strings.Builder
+	if e.Waiting != nil && e.Budget != nil {
+		return e.Budget.Error()
+	}
 	if e.Waiting == nil || len(e.Tickets) == 0 {
 		sb.WriteString("the run waits")
 		if e.Waiting != nil {
