@@ -254,8 +254,8 @@ type spending struct {
 }
 
 // reserve sets money aside for a call: want if possible, and least at the least. It returns
-// an *Exhausted if that is too much. What the run had reserved before, in another process
-// perhaps, counts as spent.
+// an *Exhausted if that is too much. What the run had reserved before and not settled counts
+// as spent; lost is what an owner before had.
 func (s *spending) reserve(ctx context.Context, runID, id string, fence uint64, least, want Money) (granted, lost Money, err error) {
 	err = s.budget.UpdateBudget(ctx, runID, s.names, func(b *Book) error {
 		granted, lost = 0, 0
@@ -267,8 +267,10 @@ func (s *spending) reserve(ctx context.Context, runID, id string, fence uint64, 
 			case old.Fence > fence:
 				return ErrFenced
 			}
-			lost = old.Amount
-			b.settle(lost, false)
+			if old.Fence < fence { // else the run has counted it, and could not say so
+				lost = old.Amount
+			}
+			b.settle(old.Amount, false)
 		}
 		granted = want
 		for _, a := range s.accounts {
@@ -292,7 +294,10 @@ func (s *spending) reserve(ctx context.Context, runID, id string, fence uint64, 
 		b.Reservation = &Reservation{ID: id, Fence: fence, Amount: granted, Accounts: s.names}
 		return nil
 	})
-	return granted, lost, err
+	if err != nil {
+		return 0, 0, err
+	}
+	return granted, lost, nil
 }
 
 // settle says what the call of a reservation has cost. A reservation that is not there any

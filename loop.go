@@ -566,7 +566,7 @@ func (r *run) stop(m *llm.Message, responded bool) (*StopDecision, error) {
 	if len(r.agent.policies) == 0 && r.rec.Steps+1 < r.agent.spec.maxRounds() {
 		return nil, nil
 	}
-	stats := StopStats{Steps: r.rec.Steps + 1, InputTokens: r.rec.InputTokens, OutputTokens: r.rec.OutputTokens}
+	stats := StopStats{Steps: r.rec.Steps + 1, InputTokens: r.rec.InputTokens, OutputTokens: r.rec.OutputTokens, CostUSD: r.rec.CostUSD}
 	counts := r.counts()
 	counts.Steps, counts.InputTokens, counts.OutputTokens = stats.Steps, stats.InputTokens, stats.OutputTokens
 	if responded {

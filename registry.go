@@ -68,6 +68,9 @@ func NewRegistry(cfg Config) (*Registry, error) {
 		reg.models[m.ID] = &m
 		reg.breakers[m.ID] = &llm.Breaker{Name: m.ID}
 	}
+	if err := checkLimit("tenant_usd", cfg.TenantBudget); err != nil {
+		problem("invalid", "runtime", "", "%v", err)
+	}
 	for _, p := range cfg.Pools {
 		if err := p.Validate(); err != nil {
 			invalid("model-pools", p.ID, err)

@@ -112,7 +112,6 @@ func (r *run) findLimits(ctx context.Context) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("%w: there is a budget, and the store keeps none", ErrInvalid)
-	case r.endAtOnce != nil: // it asks no model any more
 	case !r.agent.worst.Priced():
 		return fmt.Errorf("%w: there is a budget, and model %q of agent %q has no prices", ErrInvalid, r.agent.spec.ModelID, r.info.AgentID)
 	}
@@ -121,6 +120,7 @@ func (r *run) findLimits(ctx context.Context) error {
 	for _, a := range accounts {
 		r.spending.names = append(r.spending.names, a.Account)
 	}
+	r.rec.Budgeted = true
 	return nil
 }
 
@@ -159,10 +159,10 @@ func (s *stream) reserve() error {
 	want := input + saturate(float64(s.longest)*out*1000)
 	id := r.rt.cfg.NewID()
 	granted, lost, err := s.await(id, least, want)
-	if s.cost += lost; err != nil {
+	if err != nil {
 		return err
 	}
-	s.held, s.reserved = id, granted
+	s.held, s.reserved, s.cost = id, granted, s.cost+lost
 	tokens := s.longest
 	if out > 0 {
 		tokens = min(tokens, max(shortest, int64(float64(granted-input)/(out*1000))))
@@ -178,28 +178,26 @@ func (s *stream) await(id string, least, want Money) (granted, lost Money, err e
 	r := s.r
 	deadline := r.rt.cfg.Now().Add(r.rt.cfg.Limits.BudgetWait)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		var more Money
-		granted, more, err = r.spending.reserve(s.ctx, r.info.RunID, id, r.fence, least, want)
-		lost += more
+		granted, lost, err = r.spending.reserve(s.ctx, r.info.RunID, id, r.fence, least, want)
 		ex, exhausted := errors.AsType[*Exhausted](err)
 		if err != nil && !exhausted {
 			if !errors.Is(err, ErrFenced) && s.ctx.Err() == nil {
 				err = fmt.Errorf("reserve for run %s: %w", r.info.RunID, storeError{err})
 			}
-			return 0, lost, err
+			return 0, 0, err
 		}
 		if !exhausted {
 			return granted, lost, nil
 		}
 		if free := Dollars(ex.LimitUSD) - Dollars(ex.SpentUSD); free < least || !r.rt.cfg.Now().Before(deadline) {
-			return 0, lost, ex
+			return 0, 0, ex
 		}
 		t := time.NewTimer(pause + rand.N(pause/4+1))
 		select {
 		case <-t.C:
 		case <-s.ctx.Done():
 			t.Stop()
-			return 0, lost, context.Cause(s.ctx)
+			return 0, 0, context.Cause(s.ctx)
 		}
 	}
 }
@@ -395,9 +393,8 @@ func (r *run) bindSpending(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.limitSpending(ctx); err != nil {
-		return err
+	if r.endAtOnce != nil { // it asks no model any more
+		return nil
 	}
-	r.rec.Budgeted = r.spending != nil
-	return nil
+	return r.limitSpending(ctx)
 }

@@ -37,6 +37,7 @@ type StopStats struct {
 	Steps             int
 	InputTokens       int64
 	OutputTokens      int64
+	CostUSD           float64       // by the prices of the models
 	Elapsed           time.Duration // since the run started
 	ConsecutiveErrors int           // failed inferences, and steps whose calls all failed
 	LastToolNames     []string
