@@ -48,8 +48,12 @@ func TestStore(t *testing.T) {
 }
 
 func TestBudget_ManyRunsNeverSpendMoreThanTheirTenantMay(t *testing.T) {
-	db := open(t)
-	storetest.SpendTogether(t, 200, db.Store("tenant"), db.Store("tenant"), db.Store("tenant"))
+	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
+	var stores []awaken.Store
+	for range 5 { // as many processes would
+		stores = append(stores, openAt(t, shared(), &postgres.Options{Prefix: prefix}).Store("tenant"))
+	}
+	storetest.SpendTogether(t, 200, stores...)
 }
 
 func TestStore_TakeOver(t *testing.T) {

@@ -39,8 +39,12 @@ func TestStore(t *testing.T) {
 }
 
 func TestBudget_ManyRunsNeverSpendMoreThanTheirTenantMay(t *testing.T) {
-	db := open(t)
-	storetest.SpendTogether(t, 200, db.Store("tenant"), db.Store("tenant"), db.Store("tenant"))
+	path := filepath.Join(t.TempDir(), "awaken.db")
+	var stores []awaken.Store
+	for range 3 { // as many processes would
+		stores = append(stores, openAt(t, path, nil).Store("tenant"))
+	}
+	storetest.SpendTogether(t, 200, stores...)
 }
 
 func TestStore_TakeOver(t *testing.T) {
