@@ -435,12 +435,6 @@ type openCall struct {
 // over a function would allocate for each variable it shares with its body.
 func (s *stream) receive() error {
 	s.err = nil
-	if s.r.spending != nil {
-		s.streamed, s.arrived, s.overspent = 0, false, false
-		if err := s.reserve(); err != nil {
-			return err
-		}
-	}
 	if b := s.r.agent.breaker; b != nil {
 		if err := b.Enter(); err != nil {
 			return err
@@ -448,6 +442,12 @@ func (s *stream) receive() error {
 		defer func() {
 			b.Leave(s.err, s.err == nil && !s.got.Finished() || s.ctx.Err() != nil || s.err == errOverspent)
 		}()
+	}
+	if s.r.spending != nil {
+		s.streamed, s.arrived, s.overspent = 0, false, false
+		if err := s.reserve(); err != nil {
+			return err
+		}
 	}
 	s.play()
 	switch {
