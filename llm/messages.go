@@ -91,3 +91,13 @@ func (m Messages) Cut(i int) Messages {
 	n := min(i-len(m.head), len(m.tail)) // what lies behind the tail is not m's
 	return Messages{head: m.head, tail: m.tail[:n:n]}
 }
+
+// From returns m without the first i messages. What is appended to the result does not
+// touch m.
+func (m Messages) From(i int) Messages {
+	m = m.Clip()
+	if i <= len(m.head) {
+		return Messages{head: m.head[i:], tail: m.tail}
+	}
+	return Messages{head: m.tail[min(i-len(m.head), len(m.tail)):]}
+}

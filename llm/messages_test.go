@@ -152,3 +152,21 @@ func TestMessagesCut_BehindTheEndIsEverything(t *testing.T) {
 	checkTexts(t, m.Cut(1000), "a", "b", "c", "d")
 	checkTexts(t, longer, "a", "b", "c", "d", "of another sequence")
 }
+
+func TestMessagesFrom_LeavesOutTheFirst(t *testing.T) {
+	t.Parallel()
+	m := llm.NewMessages(users("a", "b")...).Append(users("c", "d")...)
+	checkTexts(t, m.From(0), "a", "b", "c", "d")
+	checkTexts(t, m.From(1), "b", "c", "d")
+	checkTexts(t, m.From(2), "c", "d")
+	checkTexts(t, m.From(3), "d")
+	checkTexts(t, m.From(4))
+	checkTexts(t, m.From(9))
+	for i := range 5 { // what is appended to a part does not show in the whole, nor in another part
+		one, two := m.From(i).Append(users("x")...), m.From(i).Append(users("y")...)
+		if one.Last().Text() != "x" || two.Last().Text() != "y" {
+			t.Errorf("from %d: the parts share what was appended", i)
+		}
+	}
+	checkTexts(t, m, "a", "b", "c", "d")
+}

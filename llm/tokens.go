@@ -1,0 +1,101 @@
+package llm
+
+import "strings"
+
+// What is counted beyond text. Bytes stand for a quarter of a token.
+const (
+	messageTokens = 4  // around each message
+	toolTokens    = 10 // around each tool
+	callBytes     = 40 // around each call
+	blockBytes    = 50 // around a block of no other kind
+
+	imageBytes   = 4 * 1600
+	mediaMin     = 4 * 800  // of a sound or a film
+	documentMin  = 4 * 1600 // of a document that is not text
+	mediaShare   = 125      // bytes of a sound or a film that count as one of text
+	documentPart = 10       // the same of a document
+)
+
+// Tokens estimates how much of a context window the message takes: four bytes of text,
+// thinking or arguments are a token, a picture is 1,600. It takes no account of the
+// model; whoever knows what a provider counted can correct it.
+func (m *Message) Tokens() int {
+	n := contentBytes(m.Content)
+	for i := range m.ToolCalls {
+		n += callBytes + len(m.ToolCalls[i].Name) + len(m.ToolCalls[i].Arguments)
+	}
+	return messageTokens + n/4
+}
+
+// Tokens estimates how much of a context window the tool's description takes.
+func (t *Tool) Tokens() int {
+	return toolTokens + (len(t.Name)+len(t.Description)+len(t.Parameters))/4
+}
+
+// Tokens estimates how much of a context window the request takes.
+func (r *Request) Tokens() int {
+	n := r.FixedTokens()
+	for _, m := range r.Messages.All() {
+		n += m.Tokens()
+	}
+	return n
+}
+
+// FixedTokens estimates how much instructions and tools take, without messages.
+func (r *Request) FixedTokens() int {
+	n := 0
+	if len(r.System) > 0 {
+		n = messageTokens + contentBytes(r.System)/4
+	}
+	for i := range r.Tools {
+		n += r.Tools[i].Tokens()
+	}
+	return n
+}
+
+func contentBytes(blocks []Block) int {
+	n := 0
+	for i := range blocks {
+		n += blocks[i].bytes()
+	}
+	return n
+}
+
+// bytes is how many bytes of text a block counts for.
+func (b *Block) bytes() int {
+	switch b.Type {
+	case TextBlock:
+		return len(b.Text)
+	case ThinkingBlock:
+		if b.Text == "" && b.Opaque != nil { // only its provider knows what it says
+			return len(b.Opaque.Data) + len(b.Opaque.Signature)
+		}
+		return len(b.Text)
+	case ImageBlock:
+		return imageBytes
+	case AudioBlock, VideoBlock:
+		return max(mediaMin, b.Source.size()/mediaShare)
+	case DocumentBlock:
+		if b.Source != nil && b.Source.Data != "" && strings.HasPrefix(b.Source.MediaType, "text/") {
+			return len(b.Title) + b.Source.size()
+		}
+		return len(b.Title) + max(documentMin, b.Source.size()/documentPart)
+	case ToolUseBlock:
+		if b.Tool != nil {
+			return callBytes + len(b.Tool.Name) + len(b.Tool.Input)
+		}
+	case ToolResultBlock:
+		if b.Tool != nil {
+			return blockBytes + contentBytes(b.Tool.Content)
+		}
+	}
+	return blockBytes
+}
+
+// size is how many bytes the source carries.
+func (s *Source) size() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.Data) / 4 * 3
+}
