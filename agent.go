@@ -96,48 +96,6 @@ type RemoteAuth struct {
 	Token Secret `json:"token,omitzero"`
 }
 
-// ContextPolicy bounds what a model is shown.
-type ContextPolicy struct {
-	MaxContextTokens            int    `json:"max_context_tokens"`
-	MaxOutputTokens             int    `json:"max_output_tokens"`
-	MinRecentMessages           int    `json:"min_recent_messages"`
-	EnablePromptCache           bool   `json:"enable_prompt_cache"`
-	AutocompactThreshold        *int   `json:"autocompact_threshold,omitempty"`
-	CompactionMode              string `json:"compaction_mode"` // keep_recent_raw_suffix, compact_to_safe_frontier
-	CompactionRawSuffixMessages int    `json:"compaction_raw_suffix_messages"`
-}
-
-// DefaultContextPolicy is the policy that fields left out of a document get.
-func DefaultContextPolicy() ContextPolicy {
-	return ContextPolicy{MaxContextTokens: 200_000, MaxOutputTokens: 16_384, MinRecentMessages: 10,
-		EnablePromptCache: true, CompactionMode: "keep_recent_raw_suffix", CompactionRawSuffixMessages: 2}
-}
-
-// UnmarshalJSON fills the fields the document leaves out with their defaults.
-func (p *ContextPolicy) UnmarshalJSON(data []byte) error {
-	type plain ContextPolicy
-	v := plain(DefaultContextPolicy())
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("context_policy: %w", err)
-	}
-	*p = ContextPolicy(v)
-	return p.validate()
-}
-
-func (p *ContextPolicy) validate() error {
-	var errs []error
-	if p.CompactionMode != "keep_recent_raw_suffix" && p.CompactionMode != "compact_to_safe_frontier" {
-		errs = append(errs, fmt.Errorf("context_policy.compaction_mode is %q, want keep_recent_raw_suffix or compact_to_safe_frontier", p.CompactionMode))
-	}
-	if p.MaxContextTokens <= 0 {
-		errs = append(errs, fmt.Errorf("context_policy.max_context_tokens is %d, want more than 0", p.MaxContextTokens))
-	}
-	if p.MaxOutputTokens < 0 || p.MaxOutputTokens > p.MaxContextTokens {
-		errs = append(errs, fmt.Errorf("context_policy.max_output_tokens is %d, want 0 to max_context_tokens (%d)", p.MaxOutputTokens, p.MaxContextTokens))
-	}
-	return errors.Join(errs...)
-}
-
 // ExecutionMode is how the tool calls of one step are run.
 type ExecutionMode string
 

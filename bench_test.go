@@ -64,9 +64,14 @@ func sleepTool() awaken.Tool {
 }
 
 func benchRuntime(tb testing.TB, model llm.Model, mode awaken.ExecutionMode, store awaken.Store) *awaken.Runtime {
+	return boundRuntime(tb, model, mode, store, nil)
+}
+
+// boundRuntime is benchRuntime with a context policy.
+func boundRuntime(tb testing.TB, model llm.Model, mode awaken.ExecutionMode, store awaken.Store, policy *awaken.ContextPolicy) *awaken.Runtime {
 	tb.Helper()
 	rt, err := awaken.New(awaken.Config{
-		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", SystemPrompt: "You add numbers.", ToolExecutionMode: mode}},
+		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", SystemPrompt: "You add numbers.", ToolExecutionMode: mode, ContextPolicy: policy}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"p": model},
 		Tools:     []awaken.Tool{addTool(), sleepTool()},
@@ -285,7 +290,7 @@ func BenchmarkW3(b *testing.B) {
 func BenchmarkW4(b *testing.B) {
 	for _, h := range []int{0, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("H=%d", h), func(b *testing.B) {
-			run := longThread(b, h)
+			run := longThread(b, h, nil)
 			allocs, bytes := allocsPerRun(b, 200, run)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -297,11 +302,39 @@ func BenchmarkW4(b *testing.B) {
 	}
 }
 
-// longThread returns a run on a thread of h messages. Every run works on a thread
-// of its own that shares nothing with the others but the registry.
-func longThread(tb testing.TB, h int) func() {
+// W4 with a context policy: all messages fit, or only the last 50 or so do.
+func BenchmarkW4Context(b *testing.B) {
+	for _, window := range []struct {
+		name   string
+		tokens int
+	}{{"fits", 10_000_000}, {"left_out", 1000}} {
+		for _, h := range []int{10, 100, 1000, 10_000} {
+			b.Run(fmt.Sprintf("%s/H=%d", window.name, h), func(b *testing.B) {
+				run := longThread(b, h, boundTo(window.tokens))
+				allocs, bytes := allocsPerRun(b, 200, run)
+				for b.Loop() {
+					run()
+				}
+				b.ReportMetric(allocs, "allocs/run")
+				b.ReportMetric(bytes, "B/run")
+			})
+		}
+	}
+}
+
+func boundTo(tokens int) *awaken.ContextPolicy {
+	p := awaken.DefaultContextPolicy()
+	p.MaxContextTokens, p.MaxOutputTokens = tokens, tokens/10
+	if tokens > 1_000_000 {
+		p.AutocompactThreshold = new(tokens) // is never reached
+	}
+	return &p
+}
+
+// longThread returns a run on a thread of h messages, by an agent with that policy.
+func longThread(tb testing.TB, h int, policy *awaken.ContextPolicy) func() {
 	store := memory.New()
-	rt := benchRuntime(tb, llmtest.NewScript(answer(4)).Loop(), "", store)
+	rt := boundRuntime(tb, llmtest.NewScript(answer(4)).Loop(), "", store, policy)
 	msgs := make([]*llm.Message, 0, h+1)
 	for i := range h {
 		role := llm.User

@@ -50,11 +50,24 @@ func TestBudget_TenToolStepsTakeAtMost450Allocations(t *testing.T) {
 }
 
 func TestBudget_ALongThreadCostsNoMoreThanAnEmptyOne(t *testing.T) {
-	emptyAllocs, emptyBytes := allocsPerRun(t, 2000, longThread(t, 0))
-	longAllocs, longBytes := allocsPerRun(t, 2000, longThread(t, 10_000))
+	emptyAllocs, emptyBytes := allocsPerRun(t, 2000, longThread(t, 0, nil))
+	longAllocs, longBytes := allocsPerRun(t, 2000, longThread(t, 10_000, nil))
 	t.Logf("empty: %.1f allocations, %.0f bytes; 10,000 messages: %.1f allocations, %.0f bytes", emptyAllocs, emptyBytes, longAllocs, longBytes)
 	if longAllocs > 1.05*emptyAllocs || longBytes > 1.05*emptyBytes {
 		t.Errorf("a run on 10,000 messages takes %.1f allocations and %.0f bytes, want within 5 %% of %.1f and %.0f", longAllocs, longBytes, emptyAllocs, emptyBytes)
+	}
+}
+
+func TestBudget_AContextPolicyCountsOnlyWhatIsNew(t *testing.T) {
+	for name, tokens := range map[string]int{"fits": 10_000_000, "left out": 1000} {
+		t.Run(name, func(t *testing.T) {
+			shortAllocs, shortBytes := allocsPerRun(t, 500, longThread(t, 100, boundTo(tokens)))
+			longAllocs, longBytes := allocsPerRun(t, 500, longThread(t, 10_000, boundTo(tokens)))
+			t.Logf("100 messages: %.1f allocations, %.0f bytes; 10,000 messages: %.1f allocations, %.0f bytes", shortAllocs, shortBytes, longAllocs, longBytes)
+			if longAllocs > 1.05*shortAllocs || longBytes > 1.05*shortBytes {
+				t.Errorf("a run on 10,000 messages takes %.1f allocations and %.0f bytes, want within 5 %% of %.1f and %.0f", longAllocs, longBytes, shortAllocs, shortBytes)
+			}
+		})
 	}
 }
 

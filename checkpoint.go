@@ -193,6 +193,12 @@ func (r *run) takeItems(items []InboxItem, at Boundary) {
 		}
 		for _, m := range it.Messages {
 			r.add(r.adopt(m))
+			r.told++
+		}
+		if it.Compaction != nil {
+			if err := r.applyCompaction(it.Compaction); err != nil {
+				r.rt.cfg.Logger.Error("summary could not be taken in", "run", r.info.RunID, "error", err)
+			}
 		}
 		r.withdraw = r.withdraw || it.Supersede && r.openCalls()
 	}

@@ -134,10 +134,17 @@
 // [Runtime.Cancel] or a cancelled context, or with an error. What it had said is
 // kept.
 //
+// # Context
+//
+// An agent with a [ContextPolicy] sends requests that fit, however long its threads
+// become: large results are shown in part, the oldest messages are left out, and with an
+// autocompact_threshold they are summarised in the background. The log keeps everything.
+//
 // # Where things are
 //
 //	running      Runtime, Config, RunRequest, RunResult, Sink, Event and its types
-//	agents       AgentSpec, ModelSpec, StopCondition, ContextPolicy, Registry
+//	agents       AgentSpec, ModelSpec, StopCondition, Registry
+//	context      ContextPolicy, CompactionSection, ContextTransformSection, KnowledgeCutoffSection
 //	tools        Tool, NewTool, ToolSpec, ToolCall, ToolResult, FrontendTool, Prober
 //	plugins      Plugin, Registrar, Hook, HookCall, Phase, Gate, Transform, Section, Action, Effect
 //	people       Ticket, Suspension, Waiting, Decision

@@ -83,16 +83,18 @@ type goldenConfig struct {
 		ParallelTools   int `json:"parallel_tools"`
 	} `json:"limits"`
 	Model struct {
-		StructuredOutput *bool `json:"structured_output"`
-		MaxOutputTokens  int   `json:"max_output_tokens"`
+		ContextWindow    int    `json:"context_window"`
+		MaxOutputTokens  int    `json:"max_output_tokens"`
+		KnowledgeCutoff  string `json:"knowledge_cutoff"`
+		StructuredOutput *bool  `json:"structured_output"`
 	} `json:"model"`
 }
 
 // goldenInput matches the names of the sections that a person writes. The others
 // of goldenOutput are written by -update; what neither matches is left alone.
 var (
-	goldenInput  = regexp.MustCompile(`^(config|script|request\d*)$`)
-	goldenOutput = regexp.MustCompile(`^((events|result|error)\d*|messages|view|run|calls|requests|notes)$`)
+	goldenInput  = regexp.MustCompile(`^(config|script|summaries|request\d*)$`)
+	goldenOutput = regexp.MustCompile(`^((events|result|error)\d*|messages|view|run|calls|requests|asked_for_summaries|notes)$`)
 )
 
 // goldenPlayer plays one scenario.
@@ -100,6 +102,8 @@ type goldenPlayer struct {
 	t       *testing.T
 	h       *awakentest.Harness
 	kit     *kit
+	agent   *llmtest.Script
+	summary *llmtest.Script
 	tools   int // how many there are
 	out     []txtar.File
 	threads []string
@@ -118,7 +122,7 @@ func (p *goldenPlayer) run(id string) string {
 // goldenPlay plays a scenario and returns the archive as it should be.
 func goldenPlay(t *testing.T, a *txtar.Archive) *txtar.Archive {
 	p := &goldenPlayer{t: t, kit: &kit{}}
-	var script []llmtest.Turn
+	var script, summaries []llmtest.Turn
 	config := goldenConfig{}
 	var requests []txtar.File
 	got := &txtar.Archive{Comment: a.Comment}
@@ -128,6 +132,8 @@ func goldenPlay(t *testing.T, a *txtar.Archive) *txtar.Archive {
 			goldenStrict(t, f, &config)
 		case f.Name == "script":
 			script = awakentest.Turns(t, string(f.Data))
+		case f.Name == "summaries":
+			summaries = awakentest.Turns(t, string(f.Data))
 		case goldenInput.MatchString(f.Name):
 			requests = append(requests, f)
 		}
@@ -135,7 +141,8 @@ func goldenPlay(t *testing.T, a *txtar.Archive) *txtar.Archive {
 			got.Files = append(got.Files, f)
 		}
 	}
-	p.start(config, script)
+	p.agent, p.summary = llmtest.NewScript(script...).Record(), llmtest.NewScript(summaries...).Record()
+	p.start(config)
 	for _, f := range requests {
 		p.play(f)
 	}
@@ -162,15 +169,16 @@ func goldenStrict(t *testing.T, f txtar.File, v any) {
 	}
 }
 
-func (p *goldenPlayer) start(c goldenConfig, script []llmtest.Turn) {
+func (p *goldenPlayer) start(c goldenConfig) {
 	price := func(usd float64) *float64 { return &usd }
 	cfg := awaken.Config{
 		Agents: c.Agents,
 		Models: []awaken.ModelSpec{{ID: awakentest.Scripted, ProviderID: awakentest.Scripted, UpstreamModel: "scripted-1",
-			StructuredOutput: c.Model.StructuredOutput, MaxOutputTokens: c.Model.MaxOutputTokens,
-			Prices: awaken.Prices{InputPrice: price(1), OutputPrice: price(2)}}},
-		Tools:   p.kit.tools(),
-		Plugins: []awaken.Plugin{kitBase{p.kit}, kitPlugin{p.kit, "a"}, kitPlugin{p.kit, "b"}, kitPlugin{p.kit, "c"}},
+			StructuredOutput: c.Model.StructuredOutput, Prices: awaken.Prices{InputPrice: price(1), OutputPrice: price(2)},
+			ContextWindow: c.Model.ContextWindow, MaxOutputTokens: c.Model.MaxOutputTokens, KnowledgeCutoff: c.Model.KnowledgeCutoff}},
+		Providers: map[string]llm.Model{awakentest.Scripted: byModel{p.agent, p.summary}},
+		Tools:     p.kit.tools(),
+		Plugins:   []awaken.Plugin{kitBase{p.kit}, kitPlugin{p.kit, "a"}, kitPlugin{p.kit, "b"}, kitPlugin{p.kit, "c"}},
 		Limits: awaken.Limits{
 			ToolTimeout:     time.Duration(c.Limits.ToolTimeoutMS) * time.Millisecond,
 			ToolGrace:       time.Duration(c.Limits.ToolGraceMS) * time.Millisecond,
@@ -187,7 +195,7 @@ func (p *goldenPlayer) start(c goldenConfig, script []llmtest.Turn) {
 		once(a)
 	}
 	p.tools = len(cfg.Tools)
-	p.h = awakentest.New(p.t, cfg, script...)
+	p.h = awakentest.New(p.t, cfg)
 	p.kit.do = p.do
 }
 
@@ -397,16 +405,17 @@ func (p *goldenPlayer) conclude() {
 	p.write("view", "", view.String())
 	p.write("run", "", runs.String())
 	p.write("calls", "", calls.String())
-	p.write("requests", "", p.requests())
+	p.write("requests", "", p.requests(p.agent))
+	p.write("asked_for_summaries", "", p.requests(p.summary))
 	if len(p.kit.notes) > 0 {
 		p.write("notes", "", strings.Join(p.kit.notes, "\n")+"\n")
 	}
 }
 
 // requests describes what the model was asked, one message on each line.
-func (p *goldenPlayer) requests() string {
+func (p *goldenPlayer) requests(of *llmtest.Script) string {
 	var sb strings.Builder
-	for i, r := range p.h.Requests() {
+	for i, r := range of.Requests() {
 		fmt.Fprintf(&sb, "#%d %s", i+1, r.Model)
 		if f := r.Params.Temperature; f != nil {
 			fmt.Fprintf(&sb, " temperature=%v", *f)
@@ -426,7 +435,7 @@ func (p *goldenPlayer) requests() string {
 		if r.CachePrompt {
 			sb.WriteString(" cache")
 		}
-		if len(r.Tools) != p.tools { // all of the kit's is the usual
+		if len(r.Tools) != p.tools && of == p.agent { // all of the kit's is the usual
 			fmt.Fprintf(&sb, " tools=%v", r.Tools)
 		}
 		sb.WriteByte('\n')

@@ -25,6 +25,11 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	if e := r.requested(); e != nil {
 		return nil, e
 	}
+	if r.window != nil {
+		if err := r.compactIfDue(ctx); err != nil {
+			return nil, r.fail(err)
+		}
+	}
 	var before state.Snapshot
 	if r.spending != nil {
 		before = r.st.Snapshot()
@@ -62,6 +67,9 @@ func (r *run) replied(ctx context.Context, s *stream) *llm.Reply {
 	}
 	r.out.emit(ctx, r.completed(s))
 	r.heedSink()
+	if r.window != nil {
+		r.learn(s)
+	}
 	return reply
 }
 
@@ -84,6 +92,24 @@ func arguments(c llm.ToolCall) []byte {
 		return []byte("{}")
 	}
 	return c.Arguments
+}
+
+// learn corrects the estimates by what the model has counted, unless it counted several
+// requests.
+func (r *run) learn(s *stream) {
+	w := r.window
+	if s.pieces+s.retries+s.recoveries == 0 {
+		w.learn(s.usage.PromptTokens)
+	}
+	r.saveWindow()
+}
+
+func (r *run) saveWindow() {
+	var b state.Batch
+	r.window.save(&b)
+	if err := r.st.Apply(&b); err != nil {
+		panic(err) // the key is in the schema of every agent that has a window
+	}
 }
 
 // inferenceFailed decides what a failed inference means: cancelled, the end of the
@@ -174,12 +200,14 @@ func (r *run) buildRequest(ctx context.Context) error {
 	*req = llm.Request{
 		Model:       r.agent.modelSpec.UpstreamModel,
 		System:      r.agent.system,
-		Messages:    r.msgs.Clip(),
 		Tools:       r.offered,
 		CachePrompt: r.agent.spec.ContextPolicy != nil && r.agent.spec.ContextPolicy.EnablePromptCache,
 		Routing:     llm.Routing{ThreadID: r.info.ThreadID, RunID: r.info.RunID},
 	}
 	req.ReasoningEffort = r.agent.spec.ReasoningEffort
+	if l := r.agent.limits; l != nil && l.output > 0 {
+		req.MaxTokens = &l.output
+	}
 	if o := r.rec.Overrides; o != nil {
 		o.apply(req)
 	}
@@ -188,6 +216,7 @@ func (r *run) buildRequest(ctx context.Context) error {
 		o.apply(req)
 		stepOverride.Clear(&used)
 	}
+	r.clampOutput(req)
 	if req.IdleTimeout = time.Duration(r.agent.retry.StreamIdleTimeoutSecs) * time.Second; req.ReasoningEffort != nil || thinks(req.Model) {
 		req.IdleTimeout *= 2
 	}
@@ -198,12 +227,79 @@ func (r *run) buildRequest(ctx context.Context) error {
 	if r.output != nil {
 		r.output.apply(req)
 	}
-	if cms := contextMessages.Get(r.st); len(cms) > 0 {
-		r.placeContext(req, cms, &used)
+	var before, after []*llm.Message
+	if cms := contextMessages.Get(r.st); len(cms) > 0 || r.agent.cutoff != "" {
+		before, after = r.placeContext(req, cms, &used)
 	}
 	if err := r.apply(&used); err != nil {
 		return err
 	}
+	w := r.window
+	if w == nil {
+		req.Messages = around(before, r.msgs.Clip(), after)
+		return r.transform(ctx, req)
+	}
+	w.before, w.after, w.plain = before, after, nil
+	if len(r.agent.transforms) > 0 {
+		w.plain = new(*req)
+	}
+	return r.fitRequest(ctx, req)
+}
+
+// fitRequest puts the conversation into a request that has everything else.
+func (r *run) fitRequest(ctx context.Context, req *llm.Request) error {
+	if err := r.fit(req); err != nil {
+		return err
+	}
+	if len(r.agent.transforms) == 0 {
+		return nil
+	}
+	if err := r.transform(ctx, req); err != nil {
+		return err
+	}
+	return r.window.refit(req)
+}
+
+// overflowed makes the request of an inference smaller that was refused as too large: the
+// conversation is summarised if that is possible, and what then is too much left out.
+func (s *stream) overflowed(err error) error {
+	r, w := s.r, s.r.window
+	if w == nil || s.started || s.pieces > 0 || s.overflows > 0 || s.ctx.Err() != nil {
+		return err
+	}
+	s.overflows++
+	r.rt.cfg.Logger.Warn("request was too large", "run", r.info.RunID, "estimate", w.estimate, "error", err)
+	w.refused()
+	r.saveWindow()
+	if bad := r.compactNow(s.ctx); bad != nil {
+		return bad
+	}
+	req := &r.request
+	if w.plain != nil {
+		*req = *w.plain
+	}
+	if r.fitRequest(s.ctx, req) != nil {
+		return err
+	}
+	return nil
+}
+
+// clampOutput brings the limit of an answer down to the model's.
+func (r *run) clampOutput(req *llm.Request) {
+	m := r.agent.modelSpec
+	if n := req.MaxTokens; n == nil || req.Model != m.UpstreamModel {
+		return
+	}
+	if n := m.MaxOutputTokens; n > 0 && *req.MaxTokens > n {
+		req.MaxTokens = &m.MaxOutputTokens
+	}
+	if l := r.agent.limits; l != nil && *req.MaxTokens >= l.context {
+		req.MaxTokens = new(max(1, l.context/2))
+	}
+}
+
+// transform lets plugins change the request.
+func (r *run) transform(ctx context.Context, req *llm.Request) error {
 	if len(r.agent.transforms) > 0 { // which may do with them what they like
 		req.System, req.Tools = slices.Clone(req.System), slices.Clone(req.Tools)
 	}
@@ -249,11 +345,14 @@ func sortTools(tools []llm.Tool) {
 
 var targetOrder = map[ContextTarget]int{TargetSystem: 0, TargetSession: 1, TargetConversation: 2, TargetSuffix: 3}
 
-// placeContext puts the context messages where they belong, and takes those that
-// are used once out of the store.
-func (r *run) placeContext(req *llm.Request, stored map[string]ContextMessage, used *state.Batch) {
-	list := make([]ContextMessage, 0, len(stored))
+// placeContext adds context messages to the instructions, and returns those that go before
+// and after the conversation. It takes those that are used once out of the store.
+func (r *run) placeContext(req *llm.Request, stored map[string]ContextMessage, used *state.Batch) (before, after []*llm.Message) {
+	list := make([]ContextMessage, 0, len(stored)+1)
 	var once []string
+	if _, own := stored[cutoffKey]; !own && r.agent.cutoff != "" && req.Model == r.agent.modelSpec.UpstreamModel {
+		list = append(list, cutoffContext(r.agent.cutoff, r.rt.cfg.Now()))
+	}
 	for _, m := range stored {
 		list = append(list, m)
 		if !m.Persistent || m.ConsumeAfterEmit {
@@ -274,7 +373,6 @@ func (r *run) placeContext(req *llm.Request, stored map[string]ContextMessage, u
 		return strings.Compare(a.Key, b.Key)
 	})
 	req.System = slices.Clip(req.System)
-	var before, after []*llm.Message
 	for _, m := range list {
 		msg := &llm.Message{Role: m.Role, Content: m.Content, Visibility: m.Visibility}
 		switch {
@@ -286,12 +384,7 @@ func (r *run) placeContext(req *llm.Request, stored map[string]ContextMessage, u
 			before = append(before, msg)
 		}
 	}
-	if len(before) > 0 { // only then is the history copied
-		req.Messages = llm.NewMessages(append(before, req.Messages.Slice()...)...)
-	}
-	if len(after) > 0 {
-		req.Messages = req.Messages.Clip().Append(after...)
-	}
+	return before, after
 }
 
 // stream receives one answer, in as many pieces as it takes.
@@ -305,8 +398,8 @@ type stream struct {
 	pieces  int
 	began   time.Time
 
-	continued, retries, recoveries int
-	lost                           []string // tools whose calls broke off with the stream
+	continued, retries, recoveries, overflows int
+	lost                                      []string // tools whose calls broke off with the stream
 
 	usage  llm.Usage // of all pieces
 	cost   Money     // of all pieces
@@ -363,9 +456,14 @@ func (s *stream) receiveAll() error {
 //   - Calls came whole: make do with them.
 //   - Text came: ask the model to go on where it stopped; a call that had begun is taken back.
 //   - Nothing that can be gone on with came: take it back and ask again.
+//
+// A request that is too large for the model is made smaller, once.
 func (s *stream) recover(err error) error {
 	p, r := &s.r.agent.retry, s.r
 	le, known := errors.AsType[*llm.Error](err)
+	if known && le.Kind == llm.ContextOverflow {
+		return s.overflowed(err)
+	}
 	if !known || !le.Retryable() || s.ctx.Err() != nil {
 		return err
 	}

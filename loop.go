@@ -51,6 +51,7 @@ type run struct {
 	added             []*llm.Message
 	changed           []*CallState
 	read              []string
+	told              int // messages that others have sent
 	effects           []scheduledEffect
 	unread            bool // after the last commit, the inbox holds something
 
@@ -68,6 +69,7 @@ type run struct {
 	request      llm.Request
 	stream       stream
 	crew         crew
+	window       *window // nil if the agent has no context policy
 	reply        llm.Reply
 	scratch      *scratch
 	over         end // a natural end, which most runs have
@@ -191,6 +193,9 @@ func (r *run) step() *end {
 	if e := r.handoff(ctx); e != nil {
 		return e
 	}
+	if err := r.takeCompaction(); err != nil {
+		return r.fail(err)
+	}
 	r.index, r.structured = r.rec.Steps, nil
 	r.messageID, r.calls, r.stepClosed, r.stale = r.rt.cfg.NewID(), r.calls[:0], false, true
 	r.out.emit(ctx, &StepStart{MessageID: r.messageID})
@@ -266,6 +271,10 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 	}
 	if e != nil {
 		r.closeCalls(e)
+	} else if r.active.yield.Load() { // another process goes on, and can summarise at once
+		if err := r.leaveCompaction(true); err != nil {
+			e = r.fail(err)
+		}
 	}
 	if !r.stepClosed {
 		sctx, cancel := ctx, func() {}
@@ -318,6 +327,9 @@ func (r *run) finish(e *end) (again bool) {
 	ctx, cancel := r.last(r.ctx)
 	defer cancel()
 	r.closeCalls(e)
+	if err := r.leaveCompaction(e.Type == Cancelled); err != nil {
+		r.rt.cfg.Logger.Error("summary could not be taken in", "run", r.info.RunID, "error", err)
+	}
 	quiet := len(r.agent.hooks[PhaseRunEnd]) == 0 && len(r.due(PhaseRunEnd)) == 0
 	if e.Type == NaturalEnd && !quiet {
 		// The hooks of run_end may run only once, so make sure now that this is the end.
@@ -382,12 +394,12 @@ func (r *run) finish(e *end) (again bool) {
 // reopen takes in what arrived just before the end, and commits it together with
 // what was held for the end.
 func (r *run) reopen(ctx context.Context, e *end) bool {
-	n := r.msgs.Len()
+	n := r.told
 	if err := r.takeUnread(ctx); err != nil {
 		*e = *r.fail(err)
 		return !e.lost && r.finish(e)
 	}
-	if r.msgs.Len() == n { // nothing that the model has to know
+	if r.told == n { // nothing that the model has to know
 		return r.finish(e)
 	}
 	return true
@@ -453,6 +465,9 @@ func (r *run) handoff(ctx context.Context) *end {
 		r.forgetHandoff() // or no later run on the thread could do better
 		return &end{Termination: Termination{Type: Blocked, Message: fmt.Sprintf("handoff to %q: %v", to, err)}}
 	}
+	if err := r.leaveCompaction(false); err != nil {
+		return r.fail(err)
+	}
 	if err := r.deactivate(ctx); err != nil {
 		return r.fail(err)
 	}
@@ -463,6 +478,7 @@ func (r *run) handoff(ctx context.Context) *end {
 	info := *r.info
 	info.AgentID, r.rec.AgentID = to, to
 	r.info, r.stale = &info, true
+	r.openWindow()
 	r.offerTools()
 	if err := r.planOutput(); err != nil {
 		return r.fail(err)

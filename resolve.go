@@ -24,6 +24,12 @@ type resolved struct {
 	worst     Prices                // what the model, or any member of the pool, can cost
 	native    bool                  // answers are held to a schema by the provider
 	output    *outputPlan           // nil if the agent has no schema
+	cutoff    string                // of the model's knowledge, if it is to be told
+
+	// What keeps the context small; limits is nil if nothing does.
+	limits     *contextLimits
+	artifact   ArtifactCompaction
+	summariser *summariser // nil if nothing is summarised
 
 	plugins    []Plugin
 	hooks      [phaseCount][]ownedHook
@@ -171,6 +177,12 @@ func (r *resolved) holdToSpec() {
 func (r *resolved) loadPlugins(reg *Registry) {
 	spec := r.spec
 	r.keys = append(builtinKeys(), reg.keys...)
+	if spec.ContextPolicy != nil {
+		r.keys = append(r.keys, ContextWindow, Compactions)
+	}
+	for _, s := range []AnySection{CompactionSection, ContextTransformSection, KnowledgeCutoffSection} {
+		r.sections, r.sectionOwner[s.Describe().Key] = append(r.sections, s), "runtime"
+	}
 	for _, h := range builtinActions() {
 		r.actions[h.name] = ownedAction{"runtime", h}
 	}
@@ -193,6 +205,7 @@ func (r *resolved) loadPlugins(reg *Registry) {
 		}
 	}
 	r.checkSections()
+	r.boundContext(reg)
 	var err error
 	if r.schema, err = state.NewSchema(r.keys...); err != nil {
 		r.problem("key_conflict", "%v", err)
@@ -209,7 +222,30 @@ func register(p Plugin, rg *Registrar) (err error) {
 }
 
 // runtimeSections are read by the runtime itself, now or in a layer around it.
-var runtimeSections = []string{"retry", "compaction", "permission"}
+var runtimeSections = []string{"retry", "permission"}
+
+// boundContext works out what keeps the agent's context small.
+func (r *resolved) boundContext(reg *Registry) {
+	if r.modelSpec == nil {
+		return
+	}
+	if c, err := KnowledgeCutoffSection.Read(r.spec); err == nil && c.Enabled {
+		r.cutoff = r.modelSpec.KnowledgeCutoff
+	}
+	if r.spec.ContextPolicy == nil {
+		for _, key := range []string{CompactionSection.Name(), ContextTransformSection.Name()} {
+			if r.spec.Sections[key] != nil {
+				r.warn("section_without_policy", "sections has %q, which does nothing without a context_policy", key)
+			}
+		}
+		return
+	}
+	r.limits = r.spec.ContextPolicy.limits(r.modelSpec)
+	if c, err := ContextTransformSection.Read(r.spec); err == nil {
+		r.artifact = c.ArtifactCompaction
+	}
+	r.summariser = r.newSummariser(reg)
+}
 
 func (r *resolved) checkSections() {
 	for _, s := range r.sections {

@@ -240,6 +240,7 @@ func (r *run) bind(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Si
 	o.sink, o.runID, o.now, o.keep, o.epoch, o.seq = sink, r.info.RunID, cfg.Now, !none, cp.Fence, cp.Seq
 	r.borrow()
 	r.msgs = llm.NewMessages(cp.View...)
+	r.openWindow()
 	return nil
 }
 
@@ -467,9 +468,6 @@ func (r *run) rewind(ctx context.Context, messageID string, cp *Checkpoint) erro
 			at = i
 		}
 	}
-	if at < 0 {
-		return fmt.Errorf("rewind: message %q: %w on thread %s", messageID, ErrNotFound, r.info.ThreadID)
-	}
 	log, err := r.rt.cfg.Store.Messages(ctx, r.info.ThreadID, MessageQuery{})
 	if err != nil {
 		return fmt.Errorf("rewind: %w", err)
@@ -483,7 +481,7 @@ func (r *run) rewind(ctx context.Context, messageID string, cp *Checkpoint) erro
 		}
 	}
 	if len(seqs) == 0 {
-		return fmt.Errorf("rewind: message %q: %w in the log of thread %s", messageID, ErrNotFound, r.info.ThreadID)
+		return fmt.Errorf("rewind: message %q: %w on thread %s", messageID, ErrNotFound, r.info.ThreadID)
 	}
 	for _, c := range r.calls {
 		if !c.state.Status.Terminal() {
@@ -492,9 +490,19 @@ func (r *run) rewind(ctx context.Context, messageID string, cp *Checkpoint) erro
 		}
 	}
 	r.dropCalls()
-	r.added = append(r.added, &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.System, Visibility: llm.Internal,
-		Metadata: &llm.Metadata{Rewind: &llm.Rewind{FromSeq: seqs[len(seqs)-1]}, RunID: r.info.RunID}})
-	r.msgs = r.msgs.Cut(at)
+	mark := &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.System, Visibility: llm.Internal,
+		Metadata: &llm.Metadata{Rewind: &llm.Rewind{FromSeq: seqs[len(seqs)-1]}, RunID: r.info.RunID}}
+	r.added = append(r.added, mark)
+	if at >= 0 {
+		r.rewriteFrom(at)
+	} else { // it was summarised, and with it something that is shown again now
+		whole := make([]*llm.Message, 0, len(log)+1)
+		for _, rec := range log {
+			whole = append(whole, rec.Message)
+		}
+		r.rewriteFrom(0)
+		r.msgs = llm.NewMessages(fold(append(whole, mark))...)
+	}
 	r.rewritten = true
 	return nil
 }
@@ -547,7 +555,7 @@ func (r *run) supersede(text string) {
 				others = append(others, o)
 			}
 		}
-		r.msgs = r.msgs.Cut(at)
+		r.rewriteFrom(at)
 		if m = withCalls(m, keep); !m.Empty() {
 			r.msgs = r.msgs.Append(m).Append(answers...)
 		}
@@ -590,7 +598,8 @@ func (r *run) dropUnanswered() {
 			Content: []llm.Block{llm.Text("[tool call was never answered]")}, Metadata: r.metadata()}
 		r.added, step = append(r.added, m), append(step, m)
 	}
-	r.msgs = r.msgs.Cut(at).Append(fold(step)...)
+	r.rewriteFrom(at)
+	r.msgs = r.msgs.Append(fold(step)...)
 }
 
 // findCall returns the call a decision is about, by its id or its suspension's.
@@ -741,10 +750,10 @@ func (r *run) park(ctx context.Context) *end {
 // returns nil when a message came instead.
 func (r *run) awaitTasks() *end {
 	for {
-		n, m, before := r.msgs.Len(), r.out.mark(), r.rec
+		n, m, before := r.told, r.out.mark(), r.rec
 		r.rec.Status, r.rec.StatusReason = RunWaiting, "awaiting_tasks"
 		r.rec.Waiting = &Waiting{Reason: WaitBackgroundTasks, TicketIDs: []string{}, Tickets: []WaitingTicket{}}
-		if e := r.rest(r.ctx, m, before); e != nil || r.msgs.Len() > n {
+		if e := r.rest(r.ctx, m, before); e != nil || r.told > n {
 			return e
 		}
 	}
@@ -755,6 +764,10 @@ func (r *run) rest(ctx context.Context, m mark, before Run) *end {
 	if ctx.Err() != nil {
 		r.rec = before
 		return r.fail(context.Cause(ctx))
+	}
+	if err := r.leaveCompaction(false); err != nil {
+		r.rec = before
+		return r.fail(err)
 	}
 	r.stale = true
 	r.snapshot()

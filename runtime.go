@@ -434,6 +434,9 @@ func (rt *Runtime) release(r *run) {
 	}
 	rt.mu.Unlock()
 	r.active.cancel(nil)
+	if w := r.window; w != nil && w.job != nil { // the thread was lost in the middle of a step
+		w.job.leave(false)
+	}
 	r.crew.dismiss()
 	r.giveBack()
 }

@@ -42,9 +42,13 @@ func (s *stream) bill(err error) {
 
 // spend adds what an answer took to the record.
 func (r *run) spend(s *stream) {
-	r.rec.Usage.Add(s.usage)
-	r.rec.InputTokens, r.rec.OutputTokens = r.rec.Usage.PromptTokens, r.rec.Usage.CompletionTokens
+	r.use(s.usage)
 	r.charge(s.cost)
+}
+
+func (r *run) use(u llm.Usage) {
+	r.rec.Usage.Add(u)
+	r.rec.InputTokens, r.rec.OutputTokens = r.rec.Usage.PromptTokens, r.rec.Usage.CompletionTokens
 }
 
 func (r *run) charge(m Money) {
@@ -154,7 +158,7 @@ func (s *stream) reserve() error {
 	if e := r.request.ReasoningEffort; e != nil && e.Level == "" {
 		shortest = min(s.longest, int64(e.Budget)+shortestAnswer)
 	}
-	input := saturate(float64(r.inputTokens()) * in * 1000)
+	input := saturate(float64(mostTokens(&r.request, r.agent.modelSpec.ContextWindow)) * in * 1000)
 	least := input + saturate(float64(shortest)*out*1000)
 	want := input + saturate(float64(s.longest)*out*1000)
 	id := r.rt.cfg.NewID()
@@ -282,10 +286,9 @@ func (r *run) longestAnswer() int64 {
 	return defaultAnswer
 }
 
-// inputTokens is how many tokens the request has at most: a token has at least one byte,
-// and no request is larger than the model's window.
-func (r *run) inputTokens() int64 {
-	req := &r.request
+// mostTokens is how many tokens a request has at most: a token has at least one byte, and
+// no request is larger than the model's window.
+func mostTokens(req *llm.Request, window int) int64 {
 	n, unseen := blockBytes(req.System)
 	for _, t := range req.Tools {
 		n += len(t.Name) + len(t.Description) + len(t.Parameters)
@@ -305,8 +308,8 @@ func (r *run) inputTokens() int64 {
 	if unseen {
 		tokens += unseenMedia
 	}
-	if w := int64(r.agent.modelSpec.ContextWindow); w > 0 {
-		tokens = min(tokens, w)
+	if window > 0 {
+		tokens = min(tokens, int64(window))
 	}
 	return tokens
 }

@@ -295,3 +295,40 @@ func TestSpending_CutsAnAnswerThatCostsMoreThanWasReserved(t *testing.T) {
 		t.Errorf("the balance is %+v", got)
 	}
 }
+
+// A summary is made beside the run, and is paid for like an answer.
+func TestSpending_OnSummaries(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		limit float64
+		made  int
+		says  string
+	}{
+		"there is money for it": {1, 1, "They went five steps."},
+		"there is not":          {0.019, 0, "the budget of tenant is used up"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T) {
+				sum := llmtest.NewScript(slowly(paid(llmtest.Say("They went five steps."), 3000, 50), 50))
+				turns := []llmtest.Turn{paid(llmtest.Say(words(1200)), 400, 1200)}
+				for _, turn := range talk(4, 10, 100) {
+					turns = append(turns, paid(turn, 1700, 10))
+				}
+				g := newRig(t, turns, within(20_000, 1500, compactAt(1500)), summaries(sum), withTools(readOnlyEcho()), func(c *awaken.Config) {
+					c.Models[0].InputPrice, c.Models[0].OutputPrice = new(1.0), new(2.0)
+					c.TenantBudget = &tt.limit
+				})
+				first, _ := g.run(say("hello " + words(400)))
+				second, p := g.run(say("go on"))
+				if s := compactions(t, p); s.Total != tt.made || len(sum.Requests()) != tt.made || !strings.Contains(s.LastError+strings.Join(outline(g.log("t")), "\n"), tt.says) {
+					t.Errorf("%d summaries were asked for, the state is %s", len(sum.Requests()), toJSON(t, s))
+				}
+				b, err := g.store.Balances(t.Context(), awaken.Account{Scope: awaken.TenantScope})
+				if want := awaken.Dollars(first.CostUSD) + awaken.Dollars(second.CostUSD); err != nil || b[0].Spent != want || b[0].Reserved != 0 || b[0].InDoubt != 0 {
+					t.Errorf("the balance is %s, %v, want %s spent", toJSON(t, b), err, want)
+				}
+			})
+		})
+	}
+}

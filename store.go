@@ -96,7 +96,7 @@ type Inbox interface {
 	Unread(ctx context.Context, threadID string) ([]InboxItem, error)
 }
 
-// InboxItem is something that happened to a thread: a decision or messages.
+// InboxItem is something that happened to a thread: a decision, messages or a summary.
 type InboxItem struct {
 	ID       string         `json:"id"`
 	RunID    string         `json:"run_id,omitempty"` // for that run only
@@ -107,6 +107,8 @@ type InboxItem struct {
 	// Supersede withdraws the calls that wait for people: the messages are what people
 	// say instead.
 	Supersede bool `json:"supersede,omitempty"`
+	// Compaction is a summary that came when the run it was made for was over.
+	Compaction *CompactionResult `json:"compaction,omitempty"`
 }
 
 // Boundary is a place in a run where messages can join the conversation.

@@ -735,7 +735,7 @@ func (r *run) reorder() {
 			others = append(others, m)
 		}
 	}
-	r.msgs = r.msgs.Cut(at)
+	r.rewriteFrom(at)
 	for _, c := range r.calls {
 		r.msgs = r.msgs.Append(c.message)
 	}

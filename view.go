@@ -9,7 +9,8 @@ import (
 // View is what a model is shown of a thread's log. The log only grows; the view
 // applies what later records say about earlier ones:
 //
-//   - a rewind hides everything from a sequence number on;
+//   - a rewind hides everything from a sequence number on, but not a summary of what
+//     came before;
 //   - a compaction summary stands in for the interval it summarises, unless a
 //     wider one contains it;
 //   - an internal tool message retracts the call it names;
@@ -113,8 +114,10 @@ func fold(log []*llm.Message) []*llm.Message {
 	hidden := make([]bool, len(log))
 	for i, m := range log {
 		if m.Metadata != nil && m.Metadata.Rewind != nil {
-			for j := max(m.Metadata.Rewind.FromSeq-1, 0); j < i; j++ {
-				hidden[j] = true
+			from := m.Metadata.Rewind.FromSeq
+			for j := max(from-1, 0); j < i; j++ {
+				// A summary of what came before is still one.
+				hidden[j] = hidden[j] || !isSummary(log[j]) || log[j].Metadata.Compaction.ToSeq >= from
 			}
 			hidden[i] = true
 		}
@@ -189,7 +192,7 @@ func compact(log []*llm.Message, hidden []bool) []*llm.Message {
 	}
 	var sums []summary
 	for i, m := range log {
-		if !hidden[i] && m.Metadata != nil && m.Metadata.Compaction != nil {
+		if !hidden[i] && isSummary(m) {
 			sums = append(sums, summary{i, *m.Metadata.Compaction})
 		}
 	}

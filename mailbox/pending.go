@@ -41,6 +41,9 @@ func (t *Tenant) Pending(ctx context.Context, threadID string) (*PendingList, er
 	}
 	list := &PendingList{Items: []Pending{}}
 	for _, it := range items {
+		if it.Compaction != nil {
+			continue // the runtime's own
+		}
 		p := Pending{ID: it.ID, ThreadID: threadID, RunID: it.RunID, Messages: it.Messages, Decision: it.Decision, Boundary: "next_step"}
 		if it.Boundary == awaken.OnNaturalEnd {
 			p.Boundary = string(it.Boundary)

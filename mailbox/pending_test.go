@@ -169,3 +169,31 @@ func TestDeadLetter_IsDropped(t *testing.T) {
 		g.wantDispatch(tn, alive.DispatchID, mailbox.Acked)
 	})
 }
+
+func TestInbox_ASummaryIsNobodysInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		defer work(b)()
+		tn := b.Tenant("")
+		g.submit(tn, say("t", "hello"))
+		time.Sleep(time.Minute)
+		late := awaken.InboxItem{ID: "compaction:1", Compaction: &awaken.CompactionResult{TaskID: "1", Summary: "They said hello."}}
+		if err := tn.Store.Post(t.Context(), "t", late); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := tn.Pending(t.Context(), "t"); err != nil || len(list.Items) != 0 {
+			t.Errorf("pending: %+v, %v", list, err)
+		}
+		time.Sleep(time.Hour)
+		if runs, err := tn.Store.ListRuns(t.Context(), awaken.RunQuery{ThreadID: "t"}); err != nil || len(runs) != 1 {
+			t.Errorf("%d runs, %v: a summary is no reason for one", len(runs), err)
+		}
+		r := g.submit(tn, say("t", "again"))
+		time.Sleep(time.Minute)
+		g.wantRun(tn, r.RunID, awaken.RunDone, awaken.NaturalEnd, "")
+		if items, _ := tn.Store.Unread(t.Context(), "t"); len(items) != 0 {
+			t.Errorf("the inbox has %d items", len(items))
+		}
+	})
+}

@@ -55,7 +55,9 @@ var inboxCases = []testCase{
 	{"KeepsItemsWhole", func(t *testing.T, s awaken.Store) {
 		acquire(t, s, "t", "r").commit()
 		item := awaken.InboxItem{ID: "i", RunID: "r", Decision: &awaken.Decision{Target: "c", ID: "d", Action: awaken.ActionCancel, Result: json.RawMessage(`{"a":[1]}`), Reason: "no", Arguments: json.RawMessage(`{}`), UpdatedAt: 4},
-			Messages: []*llm.Message{{ID: "m", Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text("x")}, Metadata: &llm.Metadata{SenderAgentID: "a"}}}}
+			Messages: []*llm.Message{{ID: "m", Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text("x")}, Metadata: &llm.Metadata{SenderAgentID: "a"}}},
+			Compaction: &awaken.CompactionResult{TaskID: "k", FirstMessageID: "m1", BoundaryMessageID: "m2", Interval: llm.Interval{FromSeq: 1, ToSeq: 2}, Summary: "s",
+				PreTokens: 3, PostTokens: 2, Skipped: true, Error: "e", Usage: llm.Usage{PromptTokens: 4}, CostUSD: 0.5}}
 		if err := s.Post(t.Context(), "t", item); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,102 @@
+package awaken
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/awaken-go/awaken/internal/strict"
+)
+
+// ContextPolicy bounds what a model is shown, so that every request fits. An agent
+// without one sends its whole conversation. docs/context.md explains what happens to a
+// conversation that grows.
+type ContextPolicy struct {
+	// MaxContextTokens is how much a request and its answer may take together. The model's
+	// context_window counts if it is smaller.
+	MaxContextTokens int `json:"max_context_tokens"`
+	// MaxOutputTokens is kept free for the answer, and sent as the limit of it. The model's
+	// max_output_tokens counts if it is smaller.
+	MaxOutputTokens int `json:"max_output_tokens"`
+	// MinRecentMessages is how many messages of the end are always shown; if they are too
+	// large, shortened.
+	MinRecentMessages int  `json:"min_recent_messages"`
+	EnablePromptCache bool `json:"enable_prompt_cache"`
+	// AutocompactThreshold is how many tokens of conversation make the runtime summarise
+	// its beginning, in the background. Nil never does.
+	AutocompactThreshold *int   `json:"autocompact_threshold,omitempty"`
+	CompactionMode       string `json:"compaction_mode"` // keep_recent_raw_suffix, compact_to_safe_frontier
+	// CompactionRawSuffixMessages is how many messages of the end keep_recent_raw_suffix
+	// does not summarise.
+	CompactionRawSuffixMessages int `json:"compaction_raw_suffix_messages"`
+}
+
+const (
+	keepRecentRawSuffix   = "keep_recent_raw_suffix"
+	compactToSafeFrontier = "compact_to_safe_frontier"
+)
+
+// DefaultContextPolicy is the policy that fields left out of a document get.
+func DefaultContextPolicy() ContextPolicy {
+	return ContextPolicy{MaxContextTokens: 200_000, MaxOutputTokens: 16_384, MinRecentMessages: 10,
+		EnablePromptCache: true, CompactionMode: keepRecentRawSuffix, CompactionRawSuffixMessages: 2}
+}
+
+// UnmarshalJSON fills the fields the document leaves out with their defaults.
+func (p *ContextPolicy) UnmarshalJSON(data []byte) error {
+	type plain ContextPolicy
+	v := plain(DefaultContextPolicy())
+	if err := strict.Unmarshal(data, &v); err != nil {
+		return fmt.Errorf("context_policy: %w", err)
+	}
+	*p = ContextPolicy(v)
+	return p.validate()
+}
+
+func (p *ContextPolicy) validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("context_policy."+format, args...)) }
+	if p.CompactionMode != keepRecentRawSuffix && p.CompactionMode != compactToSafeFrontier {
+		bad("compaction_mode is %q, want keep_recent_raw_suffix or compact_to_safe_frontier", p.CompactionMode)
+	}
+	if p.MaxContextTokens <= 0 {
+		bad("max_context_tokens is %d, want more than 0", p.MaxContextTokens)
+	}
+	if p.MaxOutputTokens < 0 || p.MaxOutputTokens > p.MaxContextTokens {
+		bad("max_output_tokens is %d, want 0 to max_context_tokens (%d)", p.MaxOutputTokens, p.MaxContextTokens)
+	}
+	if p.MinRecentMessages < 0 {
+		bad("min_recent_messages is %d, want 0 or more", p.MinRecentMessages)
+	}
+	if n := p.AutocompactThreshold; n != nil && *n <= 0 {
+		bad("autocompact_threshold is %d, want more than 0, or null for none", *n)
+	}
+	if p.CompactionRawSuffixMessages < 0 {
+		bad("compaction_raw_suffix_messages is %d, want 0 or more", p.CompactionRawSuffixMessages)
+	}
+	return errors.Join(errs...)
+}
+
+// contextLimits are a policy's numbers, brought down to what the model can take.
+type contextLimits struct {
+	context   int // of request and answer
+	output    int // of the answer; 0 leaves it to the provider
+	threshold int // of the conversation, above which it is summarised; 0 for never
+}
+
+// limits brings the policy down to what the model can take. Where only the model's window
+// makes the context small, at most half of it is kept for the answer.
+func (p *ContextPolicy) limits(m *ModelSpec) *contextLimits {
+	l := &contextLimits{context: p.MaxContextTokens, output: p.MaxOutputTokens}
+	if w := m.ContextWindow; w > 0 && w < l.context {
+		l.context = w
+		l.output = min(l.output, w/2)
+	}
+	if n := m.MaxOutputTokens; n > 0 {
+		l.output = min(l.output, n)
+	}
+	l.output = min(l.output, l.context)
+	if t := p.AutocompactThreshold; t != nil {
+		l.threshold = max(0, min(*t, l.context-l.output))
+	}
+	return l
+}
