@@ -166,7 +166,7 @@ func (reg *Registry) ToolIDs(agentID string) []string {
 	return slices.Sorted(maps.Keys(r.tools))
 }
 
-// Sections describes the configuration of every plugin that the agent loads.
+// Sections describes the configuration of the runtime and of every plugin that the agent loads.
 func (reg *Registry) Sections(agentID string) []SectionSchema {
 	r := reg.resolve(agentID)
 	if r == nil {
