@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -474,7 +473,7 @@ func (s *stream) recover(err error) error {
 	if *n >= limit {
 		return err
 	}
-	wait := p.Delay(*n, err)
+	attempt := *n
 	*n++
 	dropped := s.got.BreakOff()
 	switch {
@@ -493,23 +492,8 @@ func (s *stream) recover(err error) error {
 		r.out.emit(s.ctx, &StreamReset{Reason: err.Error()})
 		s.started = false
 	}
-	r.rt.cfg.Logger.Warn("inference is tried again", "run", r.info.RunID, "error", err, "wait", wait)
-	return r.pause(s.ctx, wait)
-}
-
-// pause waits before the model is asked again.
-func (r *run) pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d + rand.N(d/4+1)) // so that those who failed together do not come together
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	r.rt.cfg.Logger.Warn("inference is tried again", "run", r.info.RunID, "error", err, "wait", p.Delay(attempt, err))
+	return p.Wait(s.ctx, attempt, err)
 }
 
 // cancelBroken takes back the calls that the collector has dropped.

@@ -64,12 +64,14 @@ func (p RetryPolicy) Delay(attempt int, err error) time.Duration {
 	return d
 }
 
-// jitter spreads waiting clients: up to a quarter is added.
-func jitter(d time.Duration) time.Duration {
+// Wait waits as long as Delay says and up to a quarter longer, so that those who failed
+// together do not come back together. If ctx ends first, it returns an error of kind Cancelled.
+func (p RetryPolicy) Wait(ctx context.Context, attempt int, err error) error {
+	d := p.Delay(attempt, err)
 	if d <= 0 {
-		return 0
+		return nil
 	}
-	return d + rand.N(d/4+1)
+	return sleep(ctx, d+rand.N(d/4+1))
 }
 
 // Retry returns a model that asks m again when a request fails before the first piece of
@@ -97,7 +99,7 @@ func (r retrying) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 				yield(Delta{}, err)
 				return
 			}
-			if waitErr := sleep(ctx, jitter(r.policy.Delay(attempt, err))); waitErr != nil {
+			if waitErr := r.policy.Wait(ctx, attempt, err); waitErr != nil {
 				yield(Delta{}, waitErr)
 				return
 			}
