@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/awaken-go/awaken/llm"
 )
 
 // A cassette is a file of exchanges with a provider, one JSON object on each line, in the
@@ -27,8 +30,37 @@ type exchange struct {
 	Status int               `json:"status,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
 	Chunks []chunk           `json:"chunks,omitempty"` // as they were read
-	// Error is how it ended, if not well: "refused" before an answer, "reset" after.
+	// Error is how it ended, if not well: one of brokenOff. Without a status, there was no answer.
 	Error string `json:"error,omitempty"`
+}
+
+// brokenOff are the ways in which an exchange ends that does not end well, and what a
+// replay makes of them.
+var brokenOff = map[string]error{
+	"refused":   errors.New("connection refused (recorded)"),
+	"reset":     errors.New("connection reset (recorded)"),
+	"timeout":   recordedTimeout{},
+	"cancelled": errors.New("the request was cancelled when it was recorded, and nothing more is known"),
+}
+
+// recordedTimeout is a silence that is not waited for again.
+type recordedTimeout struct{}
+
+func (recordedTimeout) Error() string   { return "no answer in time (recorded)" }
+func (recordedTimeout) Timeout() bool   { return true }
+func (recordedTimeout) Temporary() bool { return true }
+
+// howBroken says how the exchange of a request failed.
+func howBroken(ctx context.Context, err error, begun bool) string {
+	switch cause := context.Cause(ctx); {
+	case cause == errSilent, cause == errNoAnswer, cause == nil && isTimeout(err):
+		return "timeout"
+	case cause != nil:
+		return "cancelled"
+	case begun:
+		return "reset"
+	}
+	return "refused"
 }
 
 // chunk is what one read gave. In JSON it is a string, or {"base64": …} if it is not UTF-8.
@@ -59,19 +91,22 @@ func (c *chunk) UnmarshalJSON(data []byte) error {
 // is kept.
 var kept = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "Request-Id", "X-Request-Id"}
 
+// removed stands for a secret.
 const removed = "REMOVED"
 
 // Recorder is an http.RoundTripper that writes what passes through it to a cassette: put it
 // into the HTTPClient of a [Config]. It keeps the chunks as they came, and how an answer
-// broke off. Secrets are not written: no headers of requests, no keys in URLs, and each of
-// Secrets is replaced wherever it stands in a body. It is safe for concurrent use.
+// broke off. Secrets are not written: no headers of requests, no keys in URLs, and what
+// those headers and URLs show, like each of Secrets, is replaced wherever else it stands.
+// It is safe for concurrent use.
 type Recorder struct {
 	Base    http.RoundTripper // nil is http.DefaultTransport
 	File    string            // it is written by Close
-	Secrets []string
+	Secrets []string          // more than the keys that are sent
 
 	mu        sync.Mutex
-	exchanges []*exchange
+	exchanges []*exchange // as they were, with secrets
+	sent      []string    // keys that were sent
 }
 
 // RoundTrip makes the request and takes notes.
@@ -83,12 +118,17 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		x.Body = r.clean(string(data))
+		x.Body = string(data)
 		req = req.Clone(req.Context())
 		req.Body = io.NopCloser(bytes.NewReader(data))
 	}
 	r.mu.Lock()
 	r.exchanges = append(r.exchanges, x)
+	for _, key := range credentials(req) {
+		if !slices.Contains(r.sent, key) {
+			r.sent = append(r.sent, key)
+		}
+	}
 	r.mu.Unlock()
 	base := r.Base
 	if base == nil {
@@ -98,7 +138,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		x.Error = "refused"
+		x.Error = howBroken(req.Context(), err, false)
 		return nil, err
 	}
 	x.Status = resp.StatusCode
@@ -110,16 +150,48 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 			x.Header[name] = v
 		}
 	}
-	resp.Body = &recordedBody{ReadCloser: resp.Body, r: r, x: x}
+	resp.Body = &recordedBody{ReadCloser: resp.Body, r: r, x: x, ctx: req.Context()}
 	return resp, nil
+}
+
+// secretName reports whether a header or a parameter of that name holds a secret.
+func secretName(name string) bool {
+	name = strings.ToLower(name)
+	return name == "cookie" || containsAny(name, "auth", "key", "token", "secret")
+}
+
+// credentials are the keys that a request shows, if they are long enough to be keys.
+func credentials(req *http.Request) (keys []string) {
+	add := func(value string) {
+		if scheme, rest, ok := strings.Cut(value, " "); ok && (strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, "Basic")) {
+			value = rest
+		}
+		if len(value) >= 8 {
+			keys = append(keys, value)
+		}
+	}
+	for name, values := range req.Header {
+		if secretName(name) {
+			for _, v := range values {
+				add(v)
+			}
+		}
+	}
+	for name, values := range req.URL.Query() {
+		if secretName(name) {
+			for _, v := range values {
+				add(v)
+			}
+		}
+	}
+	return keys
 }
 
 // publicPath is the path and query of u without what may be a key.
 func publicPath(u *url.URL) string {
 	q := u.Query()
 	for name := range q {
-		switch strings.ToLower(name) {
-		case "key", "api_key", "api-key", "access_token":
+		if secretName(name) {
 			q.Set(name, removed)
 		}
 	}
@@ -130,19 +202,11 @@ func publicPath(u *url.URL) string {
 	return path
 }
 
-func (r *Recorder) clean(s string) string {
-	for _, secret := range r.Secrets {
-		if secret != "" {
-			s = strings.ReplaceAll(s, secret, removed)
-		}
-	}
-	return s
-}
-
 type recordedBody struct {
 	io.ReadCloser
-	r *Recorder
-	x *exchange
+	r   *Recorder
+	x   *exchange
+	ctx context.Context
 }
 
 func (b *recordedBody) Read(p []byte) (int, error) {
@@ -153,7 +217,7 @@ func (b *recordedBody) Read(p []byte) (int, error) {
 		b.x.Chunks = append(b.x.Chunks, slices.Clone(p[:n]))
 	}
 	if err != nil && err != io.EOF {
-		b.x.Error = "reset"
+		b.x.Error = howBroken(b.ctx, err, true)
 	}
 	return n, err
 }
@@ -162,13 +226,22 @@ func (b *recordedBody) Read(p []byte) (int, error) {
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var pairs []string
+	secrets := slices.DeleteFunc(slices.Concat(r.Secrets, r.sent), func(s string) bool { return s == "" })
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
+	for _, s := range secrets {
+		pairs = append(pairs, s, removed)
+	}
+	clean := strings.NewReplacer(pairs...)
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	for _, x := range r.exchanges {
 		own := *x
-		if whole := string(bytes.Join(toBytes(x.Chunks), nil)); r.clean(whole) != whole {
-			own.Chunks = []chunk{chunk(r.clean(whole))} // the secret may lie across chunks
+		own.Path, own.Body, own.Chunks = clean.Replace(x.Path), clean.Replace(x.Body), cleanChunks(x.Chunks, secrets)
+		own.Header = map[string]string{}
+		for k, v := range x.Header {
+			own.Header[k] = clean.Replace(v)
 		}
 		if err := enc.Encode(&own); err != nil {
 			return fmt.Errorf("write cassette: %w", err)
@@ -180,10 +253,33 @@ func (r *Recorder) Close() error {
 	return nil
 }
 
-func toBytes(chunks []chunk) [][]byte {
-	out := make([][]byte, len(chunks))
-	for i, c := range chunks {
-		out[i] = c
+// cleanChunks replaces secrets, which may lie across chunks. The chunk in which a secret
+// begins gets what stands for it; all other bytes stay in the chunk they came in.
+func cleanChunks(chunks []chunk, secrets []string) []chunk {
+	whole := slices.Concat(chunks...)
+	var out []chunk
+	skip := 0 // bytes of a secret that began before
+	for at, c := 0, 0; c < len(chunks); c++ {
+		own := chunk{}
+		for range chunks[c] {
+			if skip == 0 {
+				for _, s := range secrets {
+					if bytes.HasPrefix(whole[at:], []byte(s)) {
+						own, skip = append(own, removed...), len(s)
+						break
+					}
+				}
+			}
+			if skip > 0 {
+				skip--
+			} else {
+				own = append(own, whole[at])
+			}
+			at++
+		}
+		if len(own) > 0 {
+			out = append(out, own)
+		}
 	}
 	return out
 }
@@ -191,7 +287,8 @@ func toBytes(chunks []chunk) [][]byte {
 // Replay is an http.RoundTripper that answers with what a [Recorder] wrote: chunk by chunk,
 // and broken off where it broke off. It needs neither a network nor a key. A request gets the
 // first answer to the same method, path and body that has not been given yet; one that was
-// not recorded is an error. It is safe for concurrent use.
+// not recorded is an error of kind InvalidRequest. A silence is not waited for: it is an error
+// at once. It is safe for concurrent use.
 type Replay struct {
 	file string
 
@@ -215,14 +312,19 @@ func OpenReplay(file string) (*Replay, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("read cassette %s: exchange %d: %w", file, n, err)
 		}
+		if _, known := brokenOff[x.Error]; !known && (x.Error != "" || x.Status == 0) {
+			return nil, fmt.Errorf("read cassette %s: exchange %d: error is %q and status is %d, want a status, or one of refused, reset, timeout and cancelled", file, n, x.Error, x.Status)
+		}
 		r.left = append(r.left, x)
 	}
 }
 
-var (
-	errRefused = errors.New("connection refused (recorded)")
-	errReset   = errors.New("connection reset (recorded)")
-)
+// Left is how many exchanges have not been asked for yet.
+func (r *Replay) Left() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.left)
+}
 
 // RoundTrip answers from the cassette.
 func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -239,15 +341,15 @@ func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.Error == "refused" {
-		return nil, errRefused
+	if x.Status == 0 {
+		return nil, brokenOff[x.Error]
 	}
 	h := http.Header{}
 	for k, v := range x.Header {
 		h.Set(k, v)
 	}
 	return &http.Response{Status: http.StatusText(x.Status), StatusCode: x.Status, Header: h, ContentLength: -1, Request: req,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: &replayedBody{req: req, chunks: toBytes(x.Chunks), reset: x.Error == "reset"}}, nil
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: &replayedBody{req: req, chunks: slices.Clone(x.Chunks), broken: brokenOff[x.Error]}}, nil
 }
 
 // take removes the exchange that fits.
@@ -260,33 +362,50 @@ func (r *Replay) take(method, path, body string) (*exchange, error) {
 			return x, nil
 		}
 	}
-	return nil, fmt.Errorf("cassette %s has no answer to %s %s with this body (%d exchanges are left): %s", r.file, method, path, len(r.left), clip(body))
+	return nil, &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("cassette %s has no answer to %s %s with this body (%d exchanges are left): %s",
+		r.file, method, path, len(r.left), clip(body))}
 }
 
-// sameBody compares what is JSON as JSON. A secret that was removed fits anything.
+// sameBody compares what is JSON as JSON, but for what is different in every run. A secret
+// that was removed fits anything.
 func sameBody(recorded, body string) bool {
 	if recorded == body {
 		return true
 	}
+	recorded, body = lasting(recorded), lasting(body)
 	parts := strings.Split(recorded, removed)
-	if len(parts) > 1 {
-		for i, p := range parts {
-			at := strings.Index(body, p)
-			if at < 0 || i == 0 && at != 0 {
-				return false
-			}
-			body = body[at+len(p):]
-		}
-		return true
+	if len(parts) == 1 {
+		return recorded == body
 	}
-	var a, b bytes.Buffer
-	return json.Compact(&a, []byte(recorded)) == nil && json.Compact(&b, []byte(body)) == nil && bytes.Equal(a.Bytes(), b.Bytes())
+	for i, p := range parts {
+		at := strings.Index(body, p)
+		if at < 0 || i == 0 && at != 0 || i == len(parts)-1 && !strings.HasSuffix(body, p) {
+			return false
+		}
+		body = body[at+len(p):]
+	}
+	return true
+}
+
+// lasting is a body with its fields in order, and without the key of the prompt cache,
+// which is the thread's.
+func lasting(body string) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal([]byte(body), &fields) != nil {
+		return body
+	}
+	delete(fields, "prompt_cache_key")
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return body
+	}
+	return string(data)
 }
 
 type replayedBody struct {
 	req    *http.Request
-	chunks [][]byte
-	reset  bool
+	chunks []chunk
+	broken error
 }
 
 func (b *replayedBody) Read(p []byte) (int, error) {
@@ -302,8 +421,8 @@ func (b *replayedBody) Read(p []byte) (int, error) {
 			return n, nil
 		}
 	}
-	if b.reset {
-		return 0, errReset
+	if b.broken != nil {
+		return 0, b.broken
 	}
 	return 0, io.EOF
 }

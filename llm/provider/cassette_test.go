@@ -40,7 +40,7 @@ func TestCassette_PlaysWhatWasRecorded(t *testing.T) {
 		answers[n-1](w)
 	}))
 	file := filepath.Join(t.TempDir(), "tape.jsonl")
-	rec := &Recorder{File: file, Secrets: []string{"secret-key"}}
+	rec := &Recorder{File: file, Secrets: []string{"secret-word"}}
 	type answer struct {
 		status     int
 		body       string
@@ -49,7 +49,7 @@ func TestCassette_PlaysWhatWasRecorded(t *testing.T) {
 	}
 	exchange := func(rt http.RoundTripper, base string) (out []answer) {
 		for i := range answers {
-			req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/x?key=secret-key&a=b", strings.NewReader(`{"n":`+string(rune('0'+i))+`,"k":"secret-key"}`))
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/x?key=secret-key&a=b", strings.NewReader(`{"n":`+string(rune('0'+i))+`,"k":"secret-key","w":"secret-word"}`))
 			req.Header.Set("Authorization", "Bearer secret-key")
 			resp, err := rt.RoundTrip(req)
 			if err != nil {
@@ -82,8 +82,75 @@ func TestCassette_PlaysWhatWasRecorded(t *testing.T) {
 		}
 	}
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://nowhere.invalid/v1/x", strings.NewReader("{}"))
+	if n := replay.Left(); n != 0 {
+		t.Errorf("%d exchanges are left", n)
+	}
 	if _, err := replay.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "has no answer") {
 		t.Errorf("what was not recorded: %v", err)
+	}
+}
+
+// A secret is removed even where chunks cut it, and no other byte moves to another chunk.
+func TestCassette_KeepsChunksAroundSecrets(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ in, want string }{
+		{"a|b|c", "a|b|c"},
+		{"a sec|ret-|key b|c", "a REMOVED| b|c"},
+		{"secret-key|secret-key", "REMOVED|REMOVED"},
+		{"x|secret-|key|y", "x|REMOVED|y"},
+		{"secret-kez|secret-", "secret-kez|secret-"},
+		{"secret-key-2 secret-key", "REMOVED REMOVED"},
+	} {
+		var in []chunk
+		for s := range strings.SplitSeq(c.in, "|") {
+			in = append(in, chunk(s))
+		}
+		var got []string
+		for _, out := range cleanChunks(in, []string{"secret-key-2", "secret-key"}) {
+			got = append(got, string(out))
+		}
+		if s := strings.Join(got, "|"); s != c.want {
+			t.Errorf("%q became %q, want %q", c.in, s, c.want)
+		}
+	}
+}
+
+func TestReplay_RefusesWhatIsNoCassette(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		"{":                                   "exchange 1",
+		`{"method":"POST"}`:                   "want a status",
+		`{"status":200,"error":"melted"}`:     `error is "melted"`,
+		`{"status":200,"chunks":[{"a":1},7]}`: "exchange 1",
+	} {
+		file := filepath.Join(t.TempDir(), "tape.jsonl")
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenReplay(file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", content, err, want)
+		}
+	}
+}
+
+// Fields may come in another order, and the key of the prompt cache is that of the thread.
+func TestReplay_SameBody(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		recorded, body string
+		want           bool
+	}{
+		{`{"a":1,"b":"x"}`, `{"b":"x", "a":1}`, true},
+		{`{"a":1,"prompt_cache_key":"t1"}`, `{"prompt_cache_key":"t2","a":1}`, true},
+		{`{"a":1}`, `{"a":2}`, false},
+		{`{"a":"REMOVED"}`, `{"a":"key"}`, true},
+		{`{"a":"REMOVED"}`, `{"a":"key","b":1}`, false},
+		{`plain`, `plain`, true},
+		{`plain`, `other`, false},
+	} {
+		if got := sameBody(c.recorded, c.body); got != c.want {
+			t.Errorf("%s and %s: %v", c.recorded, c.body, got)
+		}
 	}
 }
 

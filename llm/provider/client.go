@@ -175,6 +175,9 @@ func (b *body) Close() error {
 
 // failed says what a failure to connect, send or read means.
 func (b *body) failed(err error, begun bool) error {
+	if known, ok := errors.AsType[*llm.Error](err); ok { // of a cassette
+		return known
+	}
 	e := &llm.Error{Provider: b.t.name, Err: err}
 	switch cause := context.Cause(b.ctx); {
 	case b.caller.Err() != nil:

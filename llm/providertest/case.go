@@ -29,7 +29,7 @@ func Test(t *testing.T, a Adapter) {
 	groups := []struct {
 		name  string
 		cases []testCase
-	}{{"Stream", streamCases()}, {"Calls", callCases()}, {"Errors", errorCases()}, {"Faults", faultCases()}, {"Cancel", cancelCases()}, {"Requests", requestCases()}, {"Histories", historyCases()}}
+	}{{"Stream", streamCases()}, {"Calls", callCases()}, {"Errors", errorCases()}, {"Faults", faultCases()}, {"Cancel", cancelCases()}, {"Requests", requestCases()}, {"Cassettes", cassetteCases()}, {"Histories", historyCases()}}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
 			for _, c := range g.cases {
