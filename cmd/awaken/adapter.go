@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,45 +23,105 @@ import (
 
 // adapters are the names of providers' adapters.
 func adapters() []string {
-	names := []string{demo.Adapter, "anthropic", "gemini"}
+	names := []string{demo.Adapter, "anthropic", "gemini", "vertex"}
 	for _, p := range openai.Presets {
 		names = append(names, p.Name)
 	}
 	return names
 }
 
+// outbound is how providers are reached.
+type outbound struct {
+	client  *http.Client // nil is the adapter's own
+	keyless bool         // nobody is reached, so that no key is needed
+}
+
 // openProvider returns the models of a provider.
-func openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Model, error) {
+func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Model, error) {
 	if p.Adapter == demo.Adapter {
 		return llmtest.Demo(), nil
 	}
 	if !slices.Contains(adapters(), p.Adapter) {
 		return nil, fmt.Errorf("adapter is %q, want one of %s", p.Adapter, strings.Join(adapters(), ", "))
 	}
-	c := openai.Config{Preset: p.Adapter, Config: provider.Config{APIKey: p.APIKey.Expose(), KeyFile: keyFile, BaseURL: p.BaseURL, Timeout: time.Duration(p.TimeoutSecs) * time.Second}}
+	c := provider.Config{APIKey: p.APIKey.Expose(), KeyFile: keyFile, BaseURL: p.BaseURL, Timeout: time.Duration(p.TimeoutSecs) * time.Second, HTTPClient: o.client}
+	var more struct{ api, project, location string }
+	options := map[string]any{"headers": &c.Headers, "key_file": &c.KeyFile}
+	switch p.Adapter {
+	case "anthropic", "gemini":
+	case "vertex":
+		options["project"], options["location"] = &more.project, &more.location
+	default:
+		options["api"] = &more.api
+	}
 	for name, raw := range p.AdapterOptions {
-		var to any
-		switch name {
-		case "headers":
-			to = &c.Headers
-		case "api":
-			to = &c.API
-		case "key_file":
-			to = &c.KeyFile
-		default:
-			return nil, fmt.Errorf("adapter_options has %q, want headers, api or key_file", name)
+		to := options[name]
+		if to == nil {
+			return nil, fmt.Errorf("adapter_options has %q, want %s", name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
 		}
 		if err := json.Unmarshal(raw, to); err != nil {
 			return nil, fmt.Errorf("adapter_options.%s: %w", name, err)
 		}
 	}
+	if o.keyless {
+		c.KeyFile, c.APIKey = "", "none"
+	}
 	switch p.Adapter {
 	case "anthropic":
-		return anthropic.New(anthropic.Config{Config: c.Config})
+		return anthropic.New(anthropic.Config{Config: c})
 	case "gemini":
-		return gemini.New(gemini.Config{Config: c.Config})
+		return gemini.New(gemini.Config{Config: c})
+	case "vertex":
+		if o.keyless {
+			c.Headers = map[string]string{"Authorization": "none"} // a key would be for another address
+		}
+		return gemini.New(gemini.Config{Config: c, Vertex: true, Project: more.project, Location: more.location})
 	}
-	return openai.New(c)
+	return openai.New(openai.Config{Config: c, Preset: p.Adapter, API: more.api})
+}
+
+// cassette keeps what providers say in a file, or plays it. The zero cassette does neither.
+type cassette struct {
+	rec  *provider.Recorder
+	tape *provider.Replay
+}
+
+// openCassette opens the file to record to, or the one to replay.
+func openCassette(record, replay string) (*cassette, error) {
+	c := &cassette{}
+	var err error
+	switch {
+	case record != "":
+		var f *os.File // now, and not when all has been said and paid for
+		if f, err = os.OpenFile(record, os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
+			err = f.Close()
+		}
+		c.rec = &provider.Recorder{File: record}
+	case replay != "":
+		c.tape, err = provider.OpenReplay(replay)
+	}
+	return c, err
+}
+
+func (c *cassette) outbound() outbound {
+	switch {
+	case c.rec != nil:
+		return outbound{client: &http.Client{Transport: c.rec}}
+	case c.tape != nil:
+		return outbound{client: &http.Client{Transport: c.tape}, keyless: true}
+	}
+	return outbound{}
+}
+
+// close writes the file. It returns what the person should know.
+func (c *cassette) close() (note string, err error) {
+	switch {
+	case c.rec != nil:
+		return "", c.rec.Close()
+	case c.tape != nil && c.tape.Left() > 0:
+		return fmt.Sprintf("%d recorded exchanges were not asked for", c.tape.Left()), nil
+	}
+	return "", nil
 }
 
 // useOpenAI makes the default provider a real one, if the settings have one. It returns
@@ -79,7 +142,7 @@ func useOpenAI(cfg *awaken.Config, s *settings.Settings) (note string, err error
 }
 
 // useModel has all agents ask one model, which is given as provider:model.
-func useModel(cfg *awaken.Config, name, keyFile string) error {
+func (o outbound) useModel(cfg *awaken.Config, name, keyFile string) error {
 	adapter, upstream, ok := strings.Cut(name, ":")
 	if !ok || adapter == "" || upstream == "" {
 		return fmt.Errorf("--model is %q, want provider:model, such as openai:gpt-5.5", name)
@@ -87,7 +150,7 @@ func useModel(cfg *awaken.Config, name, keyFile string) error {
 	m := cfg.Providers[adapter]
 	if m == nil || adapter == demo.ProviderID {
 		var err error
-		if m, err = openProvider(&awaken.ProviderSpec{ID: adapter, Adapter: adapter}, keyFile); err != nil {
+		if m, err = o.openProvider(&awaken.ProviderSpec{ID: adapter, Adapter: adapter}, keyFile); err != nil {
 			return fmt.Errorf("--model %s: %w", name, err)
 		}
 	}

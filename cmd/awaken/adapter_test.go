@@ -10,7 +10,8 @@ import (
 )
 
 // startOpenAI starts a server that speaks Chat Completions and wants the key sk-test. It
-// answers with the name of the model and what the user said.
+// answers with the name of the model and what the user said. When the user says break, the
+// connection is lost after the name.
 func startOpenAI() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer sk-test" {
@@ -27,9 +28,45 @@ func startOpenAI() *httptest.Server {
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		for _, s := range []string{q.Model, " heard: ", q.Messages[len(q.Messages)-1].Content} {
+		said := q.Messages[len(q.Messages)-1].Content
+		for i, s := range []string{q.Model, " heard: ", said} {
 			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", s)
+			_ = http.NewResponseController(w).Flush()
+			if i == 0 && said == "break" {
+				panic(http.ErrAbortHandler)
+			}
 		}
 		_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+}
+
+// startAnthropic starts a server that speaks the Messages API and wants the key
+// sk-ant-test. It answers like startOpenAI.
+func startAnthropic() *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Api-Key") != "sk-ant-test" && r.Header.Get("Authorization") != "Bearer sk-ant-test" {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`)
+			return
+		}
+		var q struct {
+			Model    string
+			Messages []struct{ Content []struct{ Text string } }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || !strings.HasSuffix(r.URL.Path, "/v1/messages") {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		last := q.Messages[len(q.Messages)-1].Content
+		event := func(kind, data string) { fmt.Fprintf(w, "event: %s\ndata: {\"type\":%q%s}\n\n", kind, kind, data) }
+		event("message_start", `,"message":{"id":"msg_1","type":"message","role":"assistant","content":[],"usage":{"input_tokens":3,"output_tokens":1}}`)
+		event("content_block_start", `,"index":0,"content_block":{"type":"text","text":""}`)
+		for _, s := range []string{q.Model, " heard: ", last[len(last)-1].Text} {
+			event("content_block_delta", fmt.Sprintf(`,"index":0,"delta":{"type":"text_delta","text":%q}`, s))
+		}
+		event("content_block_stop", `,"index":0`)
+		event("message_delta", `,"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":4}`)
+		event("message_stop", "")
 	}))
 }

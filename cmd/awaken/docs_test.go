@@ -38,7 +38,7 @@ func TestDocs_AgentFiles(t *testing.T) {
 			continue
 		}
 		cfg := demo.Config()
-		notes, err := use(&cfg, file)
+		notes, err := outbound{}.use(&cfg, file)
 		if err != nil || len(notes) > 0 {
 			t.Errorf("%v %v\n%s", notes, err, b[1])
 		}

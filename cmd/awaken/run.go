@@ -24,7 +24,8 @@ const runHelp = `Run an agent and print its answer.
 Without a file, a demo agent answers: its model is scripted and needs no network
 and no key. With -f, the agent comes from a YAML or JSON file. --model asks a real
 model; its key comes from --key-file or from the provider's variable, such as
-OPENAI_API_KEY.
+OPENAI_API_KEY. --record keeps what it says in a file, and --replay answers from it
+without network and key.
 
 The prompt is what the arguments say. Without arguments it is read from standard
 input; on a terminal, that is a conversation, which an empty line, /quit or Ctrl-D
@@ -53,6 +54,7 @@ const runExamples = `  awaken run "hello"
   awaken run --agent scenario scenario:approval
   awaken run -f agent.yaml "What is new?"
   OPENAI_API_KEY=... awaken run --model openai:gpt-5.5 "What is new?"
+  awaken run --model openai:gpt-5.5 --replay answer.jsonl "What is new?"
   awaken run --continue "And now?"
   echo "hello" | awaken run --json`
 
@@ -65,6 +67,7 @@ type runFlags struct {
 	store                string
 	memory, resume       bool
 	model, keyFile       string
+	record, replay       string
 }
 
 func runCommand(con *console) *cobra.Command {
@@ -78,15 +81,20 @@ func runCommand(con *console) *cobra.Command {
 			if cmd.Flags().Changed("max-rounds") && f.maxRounds < 1 {
 				return usageError("--max-rounds is %d, want 1 or more", f.maxRounds)
 			}
-			for _, name := range []string{"agent", "thread", "file", "store", "model", "key-file"} {
+			for _, name := range []string{"agent", "thread", "file", "store", "model", "key-file", "record", "replay"} {
 				if v, _ := cmd.Flags().GetString(name); cmd.Flags().Changed(name) && strings.TrimSpace(v) == "" {
 					return usageError("--%s is empty", name)
 				}
 			}
 			for _, pair := range [][2]string{{"approve", "deny"}, {"json", "quiet"}, {"json", "verbose"}, {"quiet", "verbose"},
-				{"thread", "continue"}, {"memory", "store"}, {"memory", "continue"}} {
+				{"thread", "continue"}, {"memory", "store"}, {"memory", "continue"}, {"record", "replay"}, {"key-file", "replay"}} {
 				if cmd.Flags().Changed(pair[0]) && cmd.Flags().Changed(pair[1]) {
 					return usageError("--%s and --%s do not go together", pair[0], pair[1])
+				}
+			}
+			for _, name := range []string{"record", "replay"} {
+				if cmd.Flags().Changed(name) && f.model == "" && f.file == "" {
+					return usageError("--%s without --model or --file: the demo model speaks to nobody", name)
 				}
 			}
 			return run(cmd.Context(), con, &f, args)
@@ -98,6 +106,8 @@ func runCommand(con *console) *cobra.Command {
 	fl.StringVar(&f.agent, "agent", "", "`id` of the agent, when there are several")
 	fl.StringVar(&f.model, "model", "", "`provider:model` to ask, instead of what the agent says, such as openai:gpt-5.5")
 	fl.StringVar(&f.keyFile, "key-file", "", "`file` with the API key for --model; without it, the provider's variable is used")
+	fl.StringVar(&f.record, "record", "", "`file` to write the traffic with providers to, without keys")
+	fl.StringVar(&f.replay, "replay", "", "`file` of --record to answer from, without network and keys")
 	fl.StringVar(&f.thread, "thread", "", "`id` of the thread: a new one, or one to go on with")
 	fl.BoolVar(&f.resume, "continue", false, "go on with the thread that was used last")
 	fl.StringVar(&f.store, "store", "", "`file` that keeps the threads; memory keeps nothing")
@@ -112,10 +122,23 @@ func runCommand(con *console) *cobra.Command {
 }
 
 func run(ctx context.Context, con *console, f *runFlags, args []string) (err error) {
-	cfg, err := configure(con, f)
+	tape, err := openCassette(f.record, f.replay)
+	if err != nil {
+		return configError("%w", err)
+	}
+	cfg, err := configure(con, f, tape.outbound())
 	if err != nil {
 		return err
 	}
+	defer func() {
+		note, closeErr := tape.close()
+		if closeErr != nil {
+			err = errors.Join(err, &exitError{code: exitFailed, err: closeErr})
+		}
+		if note != "" && err == nil && !f.quiet {
+			fmt.Fprintf(con.err, "awaken: warning: --replay %s: %s\n", f.replay, note)
+		}
+	}()
 	interactive := con.inTTY && f.file != "-"
 	prompt, chat, err := findPrompt(con, f, args, interactive)
 	if err != nil {
@@ -232,14 +255,14 @@ func checkPrompt(prompt, what string) (string, error) {
 
 // configure puts together what the runtime is made of, but for the store. An agent
 // that the command line names is there.
-func configure(con *console, f *runFlags) (awaken.Config, error) {
+func configure(con *console, f *runFlags, out outbound) (awaken.Config, error) {
 	cfg := demo.Config()
 	if f.file != "" {
 		file, err := readFile(con, f.file)
 		if err != nil {
 			return cfg, configError("%w", err)
 		}
-		notes, err := use(&cfg, file)
+		notes, err := out.use(&cfg, file)
 		if err != nil {
 			return cfg, configError("%w", inFile(f.file, err))
 		}
@@ -255,7 +278,7 @@ func configure(con *console, f *runFlags) (awaken.Config, error) {
 		}
 	}
 	if f.model != "" {
-		if err := useModel(&cfg, f.model, f.keyFile); err != nil {
+		if err := out.useModel(&cfg, f.model, f.keyFile); err != nil {
 			return cfg, configError("%w", err)
 		}
 	}
@@ -303,7 +326,7 @@ func inFile(flag string, err error) error {
 
 // use replaces the demo agents of cfg by those of file. It returns what the person
 // should know about it.
-func use(cfg *awaken.Config, file *specfile.File) (notes []string, err error) {
+func (o outbound) use(cfg *awaken.Config, file *specfile.File) (notes []string, err error) {
 	cfg.Agents = file.Agents
 	var errs []error
 	cfg.Providers[demo.Adapter] = llmtest.Demo()
@@ -316,7 +339,7 @@ func use(cfg *awaken.Config, file *specfile.File) (notes []string, err error) {
 		if slices.ContainsFunc(file.Providers[:i], func(other awaken.ProviderSpec) bool { return other.ID == p.ID }) {
 			errs = append(errs, fmt.Errorf("provider %q: is defined twice", p.ID))
 		}
-		if cfg.Providers[p.ID], err = openProvider(p, ""); err != nil {
+		if cfg.Providers[p.ID], err = o.openProvider(p, ""); err != nil {
 			errs = append(errs, fmt.Errorf("provider %q: %w", p.ID, err))
 			cfg.Providers[p.ID] = llmtest.Demo() // so that its models are not reported too
 		}

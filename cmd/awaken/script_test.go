@@ -32,15 +32,17 @@ func TestMain(m *testing.M) {
 // and, for servers, serves, stops, until and finds, which serve_test.go explains, and a small
 // curl.
 //
-// FAKE_OPENAI is the address of a server with models.
+// FAKE_OPENAI and FAKE_ANTHROPIC are the addresses of servers with models.
 func TestScript(t *testing.T) {
-	fake := startOpenAI()
-	t.Cleanup(fake.Close) // after the scripts, which are parallel
+	openAI, anthropic := startOpenAI(), startAnthropic()
+	t.Cleanup(openAI.Close) // after the scripts, which are parallel
+	t.Cleanup(anthropic.Close)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=10") // the default is a second for every command
-			env.Setenv("FAKE_OPENAI", fake.URL)
+			env.Setenv("FAKE_OPENAI", openAI.URL)
+			env.Setenv("FAKE_ANTHROPIC", anthropic.URL)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

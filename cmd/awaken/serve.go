@@ -184,7 +184,7 @@ func seed(con *console, s *settings.Settings) (awaken.Config, error) {
 		if err != nil {
 			return cfg, err
 		}
-		notes, err := use(&cfg, file)
+		notes, err := outbound{}.use(&cfg, file)
 		if err != nil {
 			return cfg, inFile(s.AgentsFile, err)
 		}
