@@ -12,24 +12,26 @@ import (
 	"github.com/awaken-go/awaken/llm/providertest"
 )
 
-func TestConformance(t *testing.T) {
-	providertest.Test(t, providertest.Adapter{
-		Open: func(t testing.TB, c provider.Config) llm.Model {
-			m, err := New(Config{Config: c})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return m
-		},
-		Speaker:  speaker{},
-		Provider: Name,
-		Model:    "claude-sonnet-4-5",
-		Cannot: []providertest.Power{
-			providertest.Seed, providertest.CacheKey, providertest.Audio,
-			providertest.Stop, // the cases have one that is blank, which the API refuses
-		},
-	})
+var adapter = providertest.Adapter{
+	Open: func(t testing.TB, c provider.Config) llm.Model {
+		m, err := New(Config{Config: c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	},
+	Speaker:  speaker{},
+	Provider: Name,
+	Model:    "claude-sonnet-4-5",
+	Cannot: []providertest.Power{
+		providertest.Seed, providertest.CacheKey, providertest.Audio,
+		providertest.Stop, // the cases have one that is blank, which the API refuses
+	},
 }
+
+func TestConformance(t *testing.T) { providertest.Test(t, adapter) }
+
+func TestFaults(t *testing.T) { providertest.Faults(t, adapter) }
 
 // speaker speaks the Messages API.
 type speaker struct{}

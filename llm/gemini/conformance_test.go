@@ -12,26 +12,30 @@ import (
 	"github.com/awaken-go/awaken/llm/providertest"
 )
 
+func adapter(model string) providertest.Adapter {
+	return providertest.Adapter{
+		Open: func(t testing.TB, c provider.Config) llm.Model {
+			m, err := New(Config{Config: c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		},
+		Speaker:  speaker{},
+		Provider: Name,
+		Model:    model,
+		Cannot:   []providertest.Power{providertest.CacheKey, providertest.Parallel, providertest.ArgumentText, providertest.Interleaved},
+	}
+}
+
 // The third generation signs its calls, and is asked more strictly than the second.
 func TestConformance(t *testing.T) {
 	for _, model := range []string{"gemini-2.5-flash", "gemini-3-pro-preview"} {
-		t.Run(model, func(t *testing.T) {
-			providertest.Test(t, providertest.Adapter{
-				Open: func(t testing.TB, c provider.Config) llm.Model {
-					m, err := New(Config{Config: c})
-					if err != nil {
-						t.Fatal(err)
-					}
-					return m
-				},
-				Speaker:  speaker{},
-				Provider: Name,
-				Model:    model,
-				Cannot:   []providertest.Power{providertest.CacheKey, providertest.Parallel, providertest.ArgumentText, providertest.Interleaved},
-			})
-		})
+		t.Run(model, func(t *testing.T) { providertest.Test(t, adapter(model)) })
 	}
 }
+
+func TestFaults(t *testing.T) { providertest.Faults(t, adapter("gemini-3-pro-preview")) }
 
 // speaker speaks streamGenerateContent.
 type speaker struct{}

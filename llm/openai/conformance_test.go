@@ -19,14 +19,23 @@ func open(api, preset string) func(testing.TB, provider.Config) llm.Model {
 	}
 }
 
+var (
+	responsesAdapter = providertest.Adapter{Open: open(openai.Responses, "openai"), Speaker: responsesSpeaker{}, Provider: "openai", Model: "gpt-5.5",
+		Cannot: []providertest.Power{providertest.Seed, providertest.Stop, providertest.Audio}}
+	chatAdapter = providertest.Adapter{Open: open(openai.Chat, "openai"), Speaker: chatSpeaker{"reasoning_content"}, Provider: "openai", Model: "gpt-5.5",
+		Cannot: []providertest.Power{providertest.Opaque}}
+)
+
 func TestResponses_Conformance(t *testing.T) {
 	t.Parallel()
-	providertest.Test(t, providertest.Adapter{Open: open(openai.Responses, "openai"), Speaker: responsesSpeaker{}, Provider: "openai", Model: "gpt-5.5",
-		Cannot: []providertest.Power{providertest.Seed, providertest.Stop, providertest.Audio}})
+	providertest.Test(t, responsesAdapter)
 }
 
 func TestChat_Conformance(t *testing.T) {
 	t.Parallel()
-	providertest.Test(t, providertest.Adapter{Open: open(openai.Chat, "openai"), Speaker: chatSpeaker{"reasoning_content"}, Provider: "openai", Model: "gpt-5.5",
-		Cannot: []providertest.Power{providertest.Opaque}})
+	providertest.Test(t, chatAdapter)
 }
+
+func TestResponses_Faults(t *testing.T) { providertest.Faults(t, responsesAdapter) }
+
+func TestChat_Faults(t *testing.T) { providertest.Faults(t, chatAdapter) }

@@ -26,10 +26,12 @@ type server struct {
 	*httptest.Server
 	script
 
-	mu     sync.Mutex
-	asked  []seen
-	gone   chan time.Time // when clients went away, while the server waited for that
-	frames chan int       // the frames that have been written
+	mu    sync.Mutex
+	asked []seen
+	// patience is how long it waits for a client to go away.
+	patience time.Duration
+	gone     chan time.Time // when clients went away, while the server waited for that
+	frames   chan int       // the frames that have been written
 }
 
 type seen struct {
@@ -38,7 +40,7 @@ type seen struct {
 }
 
 func newServer(t testing.TB, sc script) *server {
-	s := &server{script: sc, gone: make(chan time.Time, 64), frames: make(chan int, 4096)}
+	s := &server{script: sc, gone: make(chan time.Time, 64), frames: make(chan int, 4096), patience: 30 * time.Second}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	s.Config.ErrorLog = nil
 	s.Start()
@@ -54,10 +56,17 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.asked = append(s.asked, seen{r, body})
 	s.mu.Unlock()
+	s.replay(w, r)
+}
+
+// replay does what the script says.
+func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 	if s.refuse {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err == nil {
-			_ = conn.(*net.TCPConn).SetLinger(0)
+			if tcp, ok := conn.(*net.TCPConn); ok {
+				_ = tcp.SetLinger(0)
+			}
 			conn.Close()
 		}
 		return
@@ -96,7 +105,7 @@ func (s *server) wait(r *http.Request) {
 	select {
 	case <-r.Context().Done():
 		s.gone <- time.Now()
-	case <-time.After(30 * time.Second):
+	case <-time.After(s.patience):
 	}
 }
 
