@@ -66,10 +66,8 @@ func New(c Config) (*Model, error) {
 
 // auth returns how requests show who sends them.
 func (c *Config) auth() ([]option.RequestOption, error) {
-	for name := range c.Headers {
-		if strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "X-Api-Key") {
-			return nil, nil
-		}
+	if c.Authorized("Authorization", "X-Api-Key") {
+		return nil, nil
 	}
 	bearer := c.Bearer || c.APIKey == "" && c.KeyFile == "" && os.Getenv("ANTHROPIC_API_KEY") == ""
 	key, err := c.Key(Name, "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")

@@ -29,10 +29,8 @@ type authorizer struct {
 }
 
 func (c *Config) auth() (*authorizer, error) {
-	for name := range c.Headers {
-		if strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "X-Goog-Api-Key") {
-			return &authorizer{key: unused}, nil
-		}
+	if c.Authorized("Authorization", "X-Goog-Api-Key") {
+		return &authorizer{key: unused}, nil
 	}
 	if !c.Vertex {
 		key, err := c.Key(Name, "GEMINI_API_KEY", "GOOGLE_API_KEY")

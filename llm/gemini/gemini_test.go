@@ -305,6 +305,35 @@ func TestVertex_ExchangesAServiceAccountForAToken(t *testing.T) {
 	}
 }
 
+// A token that is about to expire is renewed, once and while it is still in use; no request
+// waits for that, and the new one is kept.
+func TestVertex_RenewsATokenThatExpires(t *testing.T) {
+	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+	tokens := newTokens(t, http.StatusOK)
+	tokens.lasts.Store(60)
+	m, err := New(Config{Config: provider.Config{APIKey: string(tokens.account(t)), BaseURL: f.URL}, Vertex: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := func() string {
+		ask(t, m, hello("gemini-2.5-flash"))
+		return f.headers[len(f.headers)-1].Get("Authorization")
+	}
+	if got := used(); got != "Bearer token-1" {
+		t.Fatal(got)
+	}
+	tokens.lasts.Store(3600)
+	renewed := false
+	for range 10_000 {
+		if renewed = used() == "Bearer token-2"; renewed {
+			break
+		}
+	}
+	if got := used(); !renewed || got != "Bearer token-2" || tokens.given.Load() != 2 {
+		t.Errorf("%s, and %d tokens were given", got, tokens.given.Load())
+	}
+}
+
 func TestVertex_AnAccountThatIsRefused(t *testing.T) {
 	f := serve(t, []string{ended("STOP")})
 	tokens := newTokens(t, http.StatusUnauthorized)
@@ -360,10 +389,12 @@ func TestNew_SaysWhatIsMissing(t *testing.T) {
 type tokens struct {
 	*httptest.Server
 	given atomic.Int32
+	lasts atomic.Int32 // seconds
 }
 
 func newTokens(t *testing.T, status int) *tokens {
 	s := &tokens{}
+	s.lasts.Store(3600)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
@@ -371,7 +402,7 @@ func newTokens(t *testing.T, status int) *tokens {
 			fmt.Fprint(w, `{"error":"invalid_grant"}`)
 			return
 		}
-		fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"Bearer","expires_in":3600}`, s.given.Add(1))
+		fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"Bearer","expires_in":%d}`, s.given.Add(1), s.lasts.Load())
 	}))
 	t.Cleanup(s.Close)
 	return s

@@ -81,12 +81,12 @@ func New(c Config) (*Model, error) {
 	default:
 		return nil, fmt.Errorf("%s: api is %q, want %s or %s", preset.Name, c.API, Responses, Chat)
 	}
-	key, err := c.Key(preset.Name, preset.KeyEnv...)
-	if err != nil && !preset.KeyOptional {
-		return nil, err
-	}
-	if err != nil && c.KeyFile != "" {
-		return nil, err
+	key := ""
+	if !c.Authorized("Authorization", preset.KeyHeader) {
+		key, err = c.Key(preset.Name, preset.KeyEnv...)
+		if err != nil && (!preset.KeyOptional || c.KeyFile != "") {
+			return nil, err
+		}
 	}
 	client := provider.Open(preset.Name, c.Config)
 	opts := []option.RequestOption{option.WithBaseURL(base), option.WithHTTPClient(client.HTTP()), option.WithMaxRetries(0)}

@@ -107,6 +107,31 @@ func TestPresets_AreReachedWhereTheyLive(t *testing.T) {
 	}
 }
 
+// A header of one's own stands for a key, and wins over it.
+func TestNew_TakesCredentialsFromHeaders(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("AZURE_OPENAI_API_KEY", "")
+	for _, c := range []struct {
+		preset, header, want string
+		headers              map[string]string
+	}{
+		{"openai", "Authorization", "Bearer own", map[string]string{"authorization": "Bearer own"}},
+		{"azure", "Authorization", "Bearer entra", map[string]string{"Authorization": "Bearer entra"}},
+		{"azure", "Api-Key", "own", map[string]string{"api-key": "own"}},
+	} {
+		w := &wire{reply: done}
+		m, err := openai.New(openai.Config{Preset: c.preset, Config: provider.Config{BaseURL: "http://x.test", Headers: c.headers, HTTPClient: &http.Client{Transport: w}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range m.Stream(t.Context(), request()) {
+		}
+		if got := w.header.Get(c.header); got != c.want {
+			t.Errorf("%s: %s is %q, want %q", c.preset, c.header, got, c.want)
+		}
+	}
+}
+
 func TestNew_SaysWhatIsMissing(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"} {
 		t.Setenv(name, "")

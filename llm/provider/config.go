@@ -65,8 +65,27 @@ func (c Config) Key(provider string, env ...string) (string, error) {
 	return "", fmt.Errorf("%s: there is no API key: configure one, or a key file, or set %s", provider, strings.Join(env, " or "))
 }
 
+// Authorized reports whether Headers has one of these, so that no key is needed.
+func (c Config) Authorized(headers ...string) bool {
+	for name := range c.Headers {
+		for _, h := range headers {
+			if strings.EqualFold(name, h) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Guarded returns an HTTP client that reaches public addresses only, and those that are
-// allowed. It is for base URLs that come from users.
+// allowed. It is for base URLs that come from users. It goes through the proxy of the
+// environment, if there is one.
 func Guarded(allow ...netip.Prefix) *http.Client {
-	return httpguard.New(httpguard.Options{Allow: allow, MaxBytes: -1, Timeout: -1, Headers: -1, Redirects: -1})
+	o := httpguard.Options{Allow: allow, MaxBytes: -1, Timeout: -1, Headers: -1, Redirects: -1}
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		if os.Getenv(name) != "" {
+			o.Proxy = http.ProxyFromEnvironment
+		}
+	}
+	return httpguard.New(o)
 }
