@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/internal/httpguard"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/anthropic"
 	"github.com/awaken-go/awaken/llm/gemini"
@@ -34,6 +37,27 @@ func adapters() []string {
 type outbound struct {
 	client  *http.Client // nil is the adapter's own
 	keyless bool         // nobody is reached, so that no key is needed
+
+	// Base URLs in files have to be public, or in one of the networks that are allowed.
+	guarded bool
+	allow   []netip.Prefix
+}
+
+// guard checks the address of a provider, and returns the client that reaches it. Names are
+// looked up, and checked again, when they are asked.
+func (o outbound) guard(base string) (*http.Client, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("base_url is %q, want a URL, such as https://api.example.com/v1", base)
+	}
+	addr, err := netip.ParseAddr(u.Hostname())
+	if u.Hostname() == "localhost" {
+		addr, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
+	}
+	if err == nil && !httpguard.Public(addr) && !slices.ContainsFunc(o.allow, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) }) {
+		return nil, fmt.Errorf("base_url is %q, which is not on the public internet: add its network to the setting outbound.allow (AWAKEN_OUTBOUND_ALLOW)", base)
+	}
+	return provider.Guarded(o.allow...), nil
 }
 
 // openProvider returns the models of a provider.
@@ -61,6 +85,12 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 		}
 		if err := json.Unmarshal(raw, to); err != nil {
 			return nil, fmt.Errorf("adapter_options.%s: %w", name, err)
+		}
+	}
+	if o.guarded && p.BaseURL != "" {
+		var err error
+		if c.HTTPClient, err = o.guard(p.BaseURL); err != nil {
+			return nil, err
 		}
 	}
 	if o.keyless {

@@ -184,7 +184,11 @@ func seed(con *console, s *settings.Settings) (awaken.Config, error) {
 		if err != nil {
 			return cfg, err
 		}
-		notes, err := outbound{}.use(&cfg, file)
+		allow, err := settings.ParseNetworks(s.Outbound.Allow)
+		if err != nil {
+			return cfg, fmt.Errorf("outbound.allow: %w", err)
+		}
+		notes, err := outbound{guarded: true, allow: allow}.use(&cfg, file)
 		if err != nil {
 			return cfg, inFile(s.AgentsFile, err)
 		}

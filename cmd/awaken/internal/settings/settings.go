@@ -80,7 +80,9 @@ type Settings struct {
 		Enabled   bool
 		TenantUSD float64 // 0 is no limit
 	}
-	Log struct{ Level, Format string }
+	// Outbound is where providers may be that are not on the public internet.
+	Outbound struct{ Allow []string }
+	Log      struct{ Level, Format string }
 	// Retention is how long threads that nothing happens on are kept. 0 is for ever.
 	Retention time.Duration
 
@@ -199,6 +201,7 @@ func (s *Settings) table() []*Value {
 		{Name: "openai.api_key", Env: "OPENAI_API_KEY", to: &s.OpenAI.APIKey, Doc: "of the default provider"},
 		{Name: "budget.enabled", to: &s.Budget.Enabled, Doc: "hold all runs to the limits set with PUT /v1/budget; agents and requests with a budget are held to it anyway"},
 		{Name: "budget.tenant_usd", to: &s.Budget.TenantUSD, Doc: "what each tenant may spend unless a limit was set for it, in US dollars; 0 is no limit"},
+		{Name: "outbound.allow", Env: "AWAKEN_OUTBOUND_ALLOW", to: &s.Outbound.Allow, check: areNetworks, Doc: "networks that the `base_url` of a provider in the agents' file may be in although they are not public, such as 127.0.0.0/8"},
 		{Name: "log.level", Env: "AWAKEN_LOG_LEVEL", Flag: "log-level", to: &s.Log.Level, check: oneOf("debug", "info", "warn", "error")},
 		{Name: "log.format", Env: "AWAKEN_LOG_FORMAT", Flag: "log-format", to: &s.Log.Format, check: oneOf("text", "json")},
 		{Name: "retention.threads_days", to: &s.Retention, check: atLeast(0), Doc: "delete threads that nothing happened on for so long; 0 keeps them"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -267,6 +268,27 @@ func isURL(v *Value) error {
 		return errors.New("want a URL, such as https://api.example.com/v1")
 	}
 	return nil
+}
+
+func areNetworks(v *Value) error {
+	_, err := ParseNetworks(*v.to.(*[]string))
+	return err
+}
+
+// ParseNetworks reads networks, such as 10.0.0.0/8, and single addresses.
+func ParseNetworks(list []string) ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, s := range list {
+		p, err := netip.ParsePrefix(s)
+		if a, addrErr := netip.ParseAddr(s); addrErr == nil {
+			p, err = netip.PrefixFrom(a, a.BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("want networks such as 10.0.0.0/8, or addresses, and %q is neither", s)
+		}
+		out = append(out, p)
+	}
+	return out, nil
 }
 
 func isEffort(v *Value) error {
