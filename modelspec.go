@@ -77,6 +77,22 @@ func (m *ModelSpec) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Fill completes m with what is known about the model. What m says itself stays.
+func (m *ModelSpec) Fill(info llm.ModelInfo) {
+	if m.ContextWindow == 0 && info.ContextWindow >= m.MaxOutputTokens {
+		m.ContextWindow = info.ContextWindow
+	}
+	if m.MaxOutputTokens == 0 && (m.ContextWindow == 0 || info.MaxOutputTokens <= m.ContextWindow) {
+		m.MaxOutputTokens = info.MaxOutputTokens
+	}
+	if m.Modalities == nil && len(info.Input)+len(info.Output) > 0 {
+		m.Modalities = &Modalities{Input: info.Input, Output: info.Output}
+	}
+	if m.KnowledgeCutoff == "" {
+		m.KnowledgeCutoff = info.KnowledgeCutoff
+	}
+}
+
 func checkModalities(bad func(string, ...any), field string, list []string) {
 	for _, m := range list {
 		if !slices.Contains([]string{"text", "image", "audio", "video", "pdf"}, m) {

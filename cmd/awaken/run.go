@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -169,6 +170,7 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 		}
 		s.agent = agent.ID
 	}
+	discover(ctx, &cfg, true, slog.New(slog.DiscardHandler))
 	if s.rt, err = awaken.New(cfg); err != nil {
 		return configError("%w", inFile(f.file, err))
 	}

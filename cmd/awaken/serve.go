@@ -115,6 +115,7 @@ func serve(ctx context.Context, con *console, s *settings.Settings) (err error) 
 	if s.Budget.TenantUSD > 0 {
 		cfg.TenantBudget = &s.Budget.TenantUSD
 	}
+	discover(ctx, &cfg, false, log)
 	rt, err := awaken.New(cfg)
 	if err != nil {
 		return configError("%w", inFile(s.AgentsFile, err))

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -35,6 +36,19 @@ func TestFaults(t *testing.T) { providertest.Faults(t, adapter) }
 
 // speaker speaks the Messages API.
 type speaker struct{}
+
+// Models lists models.
+func (speaker) Models(key string) (http.Handler, []llm.ModelInfo) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.URL.Path != "/v1/models" || r.URL.RawQuery != "limit=1000" || r.Header.Get("X-Api-Key") != key || r.Header.Get("Anthropic-Version") == "" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"data":[{"type":"model","id":"claude-opus-4-7","display_name":"Opus","created_at":"2026-01-01T00:00:00Z","max_input_tokens":1000000,"max_tokens":128000,`+
+			`"capabilities":{"image_input":{"supported":true},"pdf_input":{"supported":true}}}],"has_more":false,"first_id":"claude-opus-4-7","last_id":"claude-opus-4-7"}`)
+	}), []llm.ModelInfo{{ID: "claude-opus-4-7", ContextWindow: 1000000, MaxOutputTokens: 128000, Input: []string{"text", "image", "pdf"}}}
+}
 
 func frame(event string) []byte {
 	var head struct {

@@ -3,6 +3,7 @@ package gemini
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -39,6 +40,22 @@ func TestFaults(t *testing.T) { providertest.Faults(t, adapter("gemini-3-pro-pre
 
 // speaker speaks streamGenerateContent.
 type speaker struct{}
+
+// Models lists models, on two pages.
+func (speaker) Models(key string) (http.Handler, []llm.ModelInfo) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.URL.Path != "/v1beta/models" || r.Header.Get("X-Goog-Api-Key") != key {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+		if r.URL.Query().Get("pageToken") == "" {
+			_, _ = io.WriteString(w, `{"models":[{"name":"models/gemini-2.5-flash","inputTokenLimit":1048576,"outputTokenLimit":65536}],"nextPageToken":"more"}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"models":[{"name":"models/gemini-embedding","inputTokenLimit":2048,"outputTokenLimit":1}]}`)
+	}), []llm.ModelInfo{{ID: "gemini-2.5-flash", ContextWindow: 1048576, MaxOutputTokens: 65536}, {ID: "gemini-embedding", ContextWindow: 2048, MaxOutputTokens: 1}}
+}
 
 func encoded(v any) string {
 	b, err := json.Marshal(v)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -108,6 +109,20 @@ func (chatSpeaker) ErrorBody(f providertest.Failure) []byte {
 
 func (chatSpeaker) ErrorFrame(f providertest.Failure) []byte {
 	return frame("", object{"error": errorObject(f)})
+}
+
+// Models lists models as Groq and OpenRouter do, who say the most.
+func (chatSpeaker) Models(key string) (http.Handler, []llm.ModelInfo) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet || r.URL.Path != "/v1/models" || r.Header.Get("Authorization") != "Bearer "+key {
+				w.WriteHeader(http.StatusForbidden)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"small","object":"model","context_window":8192,"max_completion_tokens":1024},`+
+				`{"id":"large","object":"model","context_length":200000,"architecture":{"input_modalities":["text","image"],"output_modalities":["text"]},"top_provider":{"max_completion_tokens":64000}},{"id":"secret"}]}`)
+		}), []llm.ModelInfo{{ID: "small", ContextWindow: 8192, MaxOutputTokens: 1024},
+			{ID: "large", ContextWindow: 200000, MaxOutputTokens: 64000, Input: []string{"text", "image"}, Output: []string{"text"}}, {ID: "secret"}}
 }
 
 var (
