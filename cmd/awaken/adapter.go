@@ -20,13 +20,14 @@ import (
 	"github.com/awaken-go/awaken/llm/anthropic"
 	"github.com/awaken-go/awaken/llm/gemini"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/llm/ollama"
 	"github.com/awaken-go/awaken/llm/openai"
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
 // adapters are the names of providers' adapters.
 func adapters() []string {
-	names := []string{demo.Adapter, "anthropic", "gemini", "vertex"}
+	names := []string{demo.Adapter, "anthropic", "gemini", "vertex", "ollama"}
 	for _, p := range openai.Presets {
 		names = append(names, p.Name)
 	}
@@ -69,12 +70,17 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 		return nil, fmt.Errorf("adapter is %q, want one of %s", p.Adapter, strings.Join(adapters(), ", "))
 	}
 	c := provider.Config{APIKey: p.APIKey.Expose(), KeyFile: keyFile, BaseURL: p.BaseURL, Timeout: time.Duration(p.TimeoutSecs) * time.Second, HTTPClient: o.client}
-	var more struct{ api, project, location string }
+	var more struct {
+		api, project, location, keepAlive string
+		contextTokens                     int
+	}
 	options := map[string]any{"headers": &c.Headers, "key_file": &c.KeyFile}
 	switch p.Adapter {
 	case "anthropic", "gemini":
 	case "vertex":
 		options["project"], options["location"] = &more.project, &more.location
+	case "ollama":
+		options["keep_alive"], options["num_ctx"] = &more.keepAlive, &more.contextTokens
 	default:
 		options["api"] = &more.api
 	}
@@ -106,6 +112,8 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 			c.Headers = map[string]string{"Authorization": "none"} // a key would be for another address
 		}
 		return gemini.New(gemini.Config{Config: c, Vertex: true, Project: more.project, Location: more.location})
+	case "ollama":
+		return ollama.New(ollama.Config{Config: c, KeepAlive: more.keepAlive, ContextTokens: more.contextTokens})
 	}
 	return openai.New(openai.Config{Config: c, Preset: p.Adapter, API: more.api})
 }

@@ -70,3 +70,37 @@ func startAnthropic() *httptest.Server {
 		event("message_stop", "")
 	}))
 }
+
+// startOllama starts a server that speaks /api/chat, wants no key, and answers like startOpenAI,
+// with how long the model stays loaded and how large its context is.
+func startOllama() *httptest.Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/tags", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"models":[{"model":"qwen-test:latest"}]}`)
+	})
+	mux.HandleFunc("POST /api/show", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"model_info":{"qwen.context_length":40960},"capabilities":["completion"]}`)
+	})
+	mux.HandleFunc("POST /api/chat", func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Model     string
+			KeepAlive string `json:"keep_alive"`
+			Options   struct {
+				NumCtx int `json:"num_ctx"`
+			}
+			Messages []struct{ Content string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		for _, s := range []string{q.Model, " heard: ", q.Messages[len(q.Messages)-1].Content, fmt.Sprint(" ", q.KeepAlive, " ", q.Options.NumCtx)} {
+			fmt.Fprintf(w, "{\"message\":{\"role\":\"assistant\",\"content\":%q},\"done\":false}\n", s)
+		}
+		_, _ = io.WriteString(w, `{"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}`)
+	})
+	return httptest.NewServer(mux)
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,17 +33,19 @@ func TestMain(m *testing.M) {
 // and, for servers, serves, stops, until and finds, which serve_test.go explains, and a small
 // curl.
 //
-// FAKE_OPENAI and FAKE_ANTHROPIC are the addresses of servers with models.
+// FAKE_OPENAI, FAKE_ANTHROPIC and FAKE_OLLAMA are the addresses of servers with models.
 func TestScript(t *testing.T) {
-	openAI, anthropic := startOpenAI(), startAnthropic()
-	t.Cleanup(openAI.Close) // after the scripts, which are parallel
-	t.Cleanup(anthropic.Close)
+	fakes := map[string]*httptest.Server{"FAKE_OPENAI": startOpenAI(), "FAKE_ANTHROPIC": startAnthropic(), "FAKE_OLLAMA": startOllama()}
+	for _, s := range fakes {
+		t.Cleanup(s.Close) // after the scripts, which are parallel
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=10") // the default is a second for every command
-			env.Setenv("FAKE_OPENAI", openAI.URL)
-			env.Setenv("FAKE_ANTHROPIC", anthropic.URL)
+			for name, s := range fakes {
+				env.Setenv(name, s.URL)
+			}
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

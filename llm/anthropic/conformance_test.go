@@ -34,6 +34,8 @@ func TestConformance(t *testing.T) { providertest.Test(t, adapter) }
 
 func TestFaults(t *testing.T) { providertest.Faults(t, adapter) }
 
+func FuzzStream(f *testing.F) { providertest.Fuzz(f, adapter) }
+
 // speaker speaks the Messages API.
 type speaker struct{}
 

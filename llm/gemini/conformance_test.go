@@ -38,6 +38,8 @@ func TestConformance(t *testing.T) {
 
 func TestFaults(t *testing.T) { providertest.Faults(t, adapter("gemini-3-pro-preview")) }
 
+func FuzzStream(f *testing.F) { providertest.Fuzz(f, adapter("gemini-3-pro-preview")) }
+
 // speaker speaks streamGenerateContent.
 type speaker struct{}
 

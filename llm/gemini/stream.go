@@ -54,7 +54,9 @@ func (a *answer) take(data []byte) (done bool, err error) {
 		return false, fmt.Errorf("a chunk is not valid JSON: %w", err)
 	}
 	if len(c.Error) > 0 {
-		return false, provider.ErrorBody(Name, data)
+		if e := provider.ErrorBody(Name, data); e != nil {
+			return false, e
+		}
 	}
 	if a.response == "" && c.ResponseID != "" {
 		a.response = c.ResponseID

@@ -39,3 +39,7 @@ func TestChat_Conformance(t *testing.T) {
 func TestResponses_Faults(t *testing.T) { providertest.Faults(t, responsesAdapter) }
 
 func TestChat_Faults(t *testing.T) { providertest.Faults(t, chatAdapter) }
+
+func FuzzResponses(f *testing.F) { providertest.Fuzz(f, responsesAdapter) }
+
+func FuzzChat(f *testing.F) { providertest.Fuzz(f, chatAdapter) }

@@ -75,13 +75,13 @@ func request(msgs ...*llm.Message) *llm.Request {
 }
 
 func TestPresets_AreReachedWhereTheyLive(t *testing.T) {
-	for _, name := range []string{"OPENAI_BASE_URL", "OLLAMA_HOST", "AZURE_OPENAI_ENDPOINT"} {
+	for _, name := range []string{"OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"} {
 		t.Setenv(name, "")
 	}
 	for preset, want := range map[string]string{
 		"openai": "https://api.openai.com/v1/responses", "deepseek": "https://api.deepseek.com/v1/chat/completions", "groq": "https://api.groq.com/openai/v1/chat/completions",
 		"mistral": "https://api.mistral.ai/v1/chat/completions", "xai": "https://api.x.ai/v1/chat/completions", "openrouter": "https://openrouter.ai/api/v1/chat/completions",
-		"together": "https://api.together.xyz/v1/chat/completions", "fireworks": "https://api.fireworks.ai/inference/v1/chat/completions", "ollama": "http://localhost:11434/v1/chat/completions",
+		"together": "https://api.together.xyz/v1/chat/completions", "fireworks": "https://api.fireworks.ai/inference/v1/chat/completions",
 	} {
 		w := &wire{}
 		for range w.open(t, openai.Config{Preset: preset}).Stream(t.Context(), request()) {

@@ -47,7 +47,6 @@ var Presets = []Preset{
 	{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: []string{"OPENROUTER_API_KEY"}, MaxTokens: true, Files: true, Audio: true, Effort: "object", Replay: "reasoning_details"},
 	{Name: "together", BaseURL: "https://api.together.xyz/v1", KeyEnv: []string{"TOGETHER_API_KEY"}, MaxTokens: true, NoParallel: true},
 	{Name: "fireworks", BaseURL: "https://api.fireworks.ai/inference/v1", KeyEnv: []string{"FIREWORKS_API_KEY"}, MaxTokens: true, NoParallel: true, Replay: "reasoning_content"},
-	{Name: "ollama", BaseURL: "http://localhost:11434/v1", BaseEnv: "OLLAMA_HOST", BasePath: "/v1", KeyEnv: []string{"OLLAMA_API_KEY"}, KeyOptional: true, MaxTokens: true, NoParallel: true},
 	// Any other server, often a local one.
 	{Name: "compatible", BaseEnv: "OPENAI_BASE_URL", BasePath: "/v1", KeyEnv: []string{"OPENAI_API_KEY"}, KeyOptional: true, MaxTokens: true, Replay: "reasoning_content"},
 }
@@ -59,9 +58,6 @@ func (p *Preset) base(s string) (string, error) {
 			return "", fmt.Errorf("%s: there is no base URL: configure one, or set %s", p.Name, p.BaseEnv)
 		}
 		return "", fmt.Errorf("%s: there is no base URL", p.Name)
-	}
-	if p.Name == "ollama" && !strings.Contains(s, "://") { // as OLLAMA_HOST often is
-		s = "http://" + s
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

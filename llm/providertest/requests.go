@@ -69,7 +69,7 @@ func requestCases() []testCase {
 		return testCase{name, needs, func(t *testing.T, a *Adapter) { check(t, a.asked(t, a.conversation(msgs...))) }}
 	}
 	choice := func(name string, c llm.ToolChoice, want string) testCase {
-		return sends(name, func(r *llm.Request) { r.Tools, r.ToolChoice = []llm.Tool{look}, &c }, func(t *testing.T, got *Asked) { equal(t, "choice", got.Choice, want) })
+		return sends(name, func(r *llm.Request) { r.Tools, r.ToolChoice = []llm.Tool{look}, &c }, func(t *testing.T, got *Asked) { equal(t, "choice", got.Choice, want) }, Choice)
 	}
 	schema := `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`
 	cases := []testCase{

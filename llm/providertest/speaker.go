@@ -30,6 +30,7 @@ const (
 	Stop             Power = "stop"              // requests have stop sequences
 	Effort           Power = "effort"            // requests have a reasoning effort
 	Parallel         Power = "parallel"          // parallel calls can be switched off
+	Choice           Power = "choice"            // requests say whether a tool has to be called
 	Output           Power = "output"            // the answer can be held to a schema
 	CacheKey         Power = "cache key"         // requests say which of them belong together
 	Images           Power = "images"            // users can show images
@@ -44,6 +45,7 @@ const (
 	CallIDs          Power = "call ids"          // calls have ids
 	Comments         Power = "comments"          // streams may have comments
 	FinishSays       Power = "finish says"       // a stream has a finish that may be missing
+	Filter           Power = "filter"            // a content filter may end a stream
 	CachedTokens     Power = "cached tokens"     // usage counts them
 	ThinkingTokens   Power = "thinking tokens"   // usage counts them
 	MidStreamErrors  Power = "mid-stream errors" // an error may come in the middle of a stream

@@ -83,7 +83,7 @@ func streamCases() []testCase {
 			equal(t, "finish", r.Finish, llm.MaxTokens)
 			equal(t, "text", r.Message.Text(), "Once upon a")
 		}},
-		{"ContentFilterIsAnError", nil, func(t *testing.T, a *Adapter) {
+		{"ContentFilterIsAnError", []Power{Filter}, func(t *testing.T, a *Adapter) {
 			o := a.say(t, Reply{Parts: []Part{text("I will tell you how to")}})
 			equal(t, "kind", o.kind(), llm.ContentFiltered)
 		}},

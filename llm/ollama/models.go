@@ -1,0 +1,64 @@
+package ollama
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// ListModels asks which models the server has, and each of them how large a context it
+// takes. The window is the one that models are loaded with, if that is configured.
+func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
+	var list struct {
+		Models []struct {
+			Model string `json:"model"`
+			Name  string `json:"name"`
+		} `json:"models"`
+	}
+	if err := m.get(ctx, http.MethodGet, "/api/tags", nil, &list); err != nil {
+		return nil, err
+	}
+	out := make([]llm.ModelInfo, 0, len(list.Models))
+	for _, one := range list.Models {
+		id := one.Model
+		if id == "" {
+			id = one.Name
+		}
+		info, err := m.show(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, info)
+	}
+	return out, nil
+}
+
+// show asks about one model.
+func (m *Model) show(ctx context.Context, model string) (llm.ModelInfo, error) {
+	var about struct {
+		Info         map[string]any `json:"model_info"`
+		Capabilities []string       `json:"capabilities"`
+	}
+	info := llm.ModelInfo{ID: model}
+	if err := m.get(ctx, http.MethodPost, "/api/show", map[string]string{"model": model}, &about); err != nil {
+		return info, err
+	}
+	for name, value := range about.Info { // it is called after the architecture
+		if n, ok := value.(float64); ok && strings.HasSuffix(name, ".context_length") && n > 0 {
+			info.ContextWindow = int(n)
+		}
+	}
+	if n := m.config.ContextTokens; n > 0 && (info.ContextWindow == 0 || n < info.ContextWindow) {
+		info.ContextWindow = n
+	}
+	if len(about.Capabilities) > 0 {
+		info.Input, info.Output = []string{"text"}, []string{"text"}
+		if slices.Contains(about.Capabilities, "vision") {
+			info.Input = append(info.Input, "image")
+		}
+	}
+	return info, nil
+}

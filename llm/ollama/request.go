@@ -1,0 +1,200 @@
+package ollama
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/provider"
+)
+
+// request is what /api/chat is asked.
+type request struct {
+	Model     string          `json:"model"`
+	Messages  []message       `json:"messages"`
+	Tools     []tool          `json:"tools,omitempty"`
+	Stream    bool            `json:"stream"`
+	Think     any             `json:"think,omitempty"` // false, or a level
+	Format    json.RawMessage `json:"format,omitempty"`
+	KeepAlive string          `json:"keep_alive,omitempty"`
+	Options   map[string]any  `json:"options,omitempty"`
+
+	// A conversation that is too long is an error. Otherwise the server would leave out the
+	// beginning of it and tell nobody.
+	Truncate bool `json:"truncate"`
+	Shift    bool `json:"shift"`
+}
+
+type message struct {
+	Role       llm.Role `json:"role"`
+	Content    string   `json:"content"`
+	Thinking   string   `json:"thinking,omitempty"`
+	Images     []string `json:"images,omitempty"` // base64
+	ToolCalls  []call   `json:"tool_calls,omitempty"`
+	ToolName   string   `json:"tool_name,omitempty"`
+	ToolCallID string   `json:"tool_call_id,omitempty"`
+}
+
+type call struct {
+	ID       string `json:"id,omitempty"`
+	Function struct {
+		Index     int             `json:"index"`
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Parameters  map[string]any `json:"parameters"`
+}
+
+// rules are what a conversation has to be like. Thinking is plain text here, and is kept
+// without opaque material.
+var rules = provider.Rules{Provider: Name, LateSystem: true, BareThinking: true, CallID: provider.SafeID(64), Media: func(b *llm.Block, role llm.Role) bool {
+	return role == llm.User && b.Type == llm.ImageBlock && b.Source.Type == "base64"
+}}
+
+func (m *Model) request(req *llm.Request, names provider.Names) (*request, error) {
+	q := &request{Model: req.Model, Stream: true, KeepAlive: m.config.KeepAlive, Options: m.options(req), Think: think(req.ReasoningEffort)}
+	system, msgs := provider.History(req, rules)
+	words, err := q.offer(req, names)
+	if err != nil {
+		return nil, err
+	}
+	if words != "" {
+		system = append(system, llm.Text(words))
+	}
+	if len(system) > 0 {
+		q.Messages = append(q.Messages, message{Role: llm.System, Content: joined(system, llm.TextBlock)})
+	}
+	called := map[string]string{} // names of tools by the id of the call
+	for _, msg := range msgs {
+		one := message{Role: msg.Role, Content: joined(msg.Content, llm.TextBlock), ToolCallID: msg.ToolCallID, ToolName: called[msg.ToolCallID]}
+		for i := range msg.Content {
+			if b := &msg.Content[i]; b.Type == llm.ImageBlock {
+				one.Images = append(one.Images, b.Source.Data)
+			}
+		}
+		for i, c := range msg.ToolCalls {
+			own := call{ID: c.ID}
+			own.Function.Index, own.Function.Name, own.Function.Arguments = i, names.Out(c.Name), c.Arguments
+			one.ToolCalls = append(one.ToolCalls, own)
+			called[c.ID] = own.Function.Name
+		}
+		if len(one.ToolCalls) > 0 { // thinking belongs to the calls it led to
+			one.Thinking = joined(msg.Content, llm.ThinkingBlock)
+		}
+		q.Messages = append(q.Messages, one)
+	}
+	if o := req.Output; o != nil {
+		if _, err := object("the output", o.Schema); err != nil {
+			return nil, err
+		}
+		q.Format = o.Schema
+	}
+	return q, nil
+}
+
+// offer sets the tools. There is no tool choice: none offers none, a tool that has to be
+// called is the only one, and that one has to be called is said in words.
+func (q *request) offer(req *llm.Request, names provider.Names) (words string, err error) {
+	choice := llm.ToolChoice{}
+	if req.ToolChoice != nil {
+		choice = *req.ToolChoice
+	}
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		if choice.Mode == "none" || choice.Mode == "tool" && choice.Name != t.Name {
+			continue
+		}
+		schema, err := object("tool "+t.Name, t.Parameters)
+		if err != nil {
+			return "", err
+		}
+		if schema["type"] == nil {
+			schema["type"] = "object"
+		}
+		if schema["properties"] == nil {
+			schema["properties"] = map[string]any{}
+		}
+		q.Tools = append(q.Tools, tool{Type: "function", Function: function{Name: names.Out(t.Name), Description: t.Description, Parameters: schema}})
+	}
+	if (choice.Mode == "required" || choice.Mode == "tool") && len(q.Tools) > 0 {
+		words = "You have to call one of the tools now. Do not answer without."
+	}
+	return words, nil
+}
+
+// options are the parameters of the model.
+func (m *Model) options(req *llm.Request) map[string]any {
+	o := map[string]any{}
+	if req.Temperature != nil {
+		o["temperature"] = *req.Temperature
+	}
+	if req.TopP != nil {
+		o["top_p"] = *req.TopP
+	}
+	if req.MaxTokens != nil {
+		o["num_predict"] = *req.MaxTokens
+	}
+	if len(req.StopSequences) > 0 {
+		o["stop"] = req.StopSequences
+	}
+	if req.Seed != nil {
+		o["seed"] = *req.Seed
+	}
+	if m.config.ContextTokens > 0 {
+		o["num_ctx"] = m.config.ContextTokens
+	}
+	maps.Copy(o, m.config.Options)
+	return o
+}
+
+// think is an effort in Ollama's words. A model that knows no levels thinks or does not.
+func think(e *llm.Effort) any {
+	switch {
+	case e == nil:
+		return nil
+	case e.Level == "none":
+		return false
+	case e.Level != "":
+		return e.Level
+	case e.Budget <= 2048:
+		return "low"
+	case e.Budget <= 12288:
+		return "medium"
+	}
+	return "high"
+}
+
+// object decodes a schema.
+func object(what string, raw json.RawMessage) (map[string]any, error) {
+	out := map[string]any{}
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &out); err != nil || out == nil {
+			return nil, &llm.Error{Kind: llm.InvalidRequest, Provider: Name, Message: fmt.Sprintf("the schema of %s is not a JSON object", what), Err: err}
+		}
+	}
+	return out, nil
+}
+
+// joined is the text of blocks of one type, each a paragraph.
+func joined(blocks []llm.Block, kind llm.BlockType) string {
+	var texts []string
+	for i := range blocks {
+		if blocks[i].Type == kind {
+			texts = append(texts, blocks[i].Text)
+		}
+	}
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
+}
