@@ -8,4 +8,7 @@
 //			Speaker: speaker{},
 //		})
 //	}
+//
+// [Test] is the suite, [Faults] runs every fault through the engine, and [Fuzz] sends
+// anything. That the suite finds mistakes is tested with adapters that have one.
 package providertest
