@@ -13,15 +13,17 @@ import (
 
 // BenchmarkOverhead compares the adapter with the stream of the SDK.
 func BenchmarkOverhead(b *testing.B) {
-	providertest.Overhead(b, adapter, func(ctx context.Context, client *http.Client) (n int, err error) {
+	providertest.Overhead(b, adapter, func(client *http.Client) func(context.Context) (int, error) {
 		c := sdk.NewClient(option.WithoutEnvironmentDefaults(), option.WithAPIKey("key"), option.WithHTTPClient(client), option.WithoutOpenTelemetry())
-		s := c.Messages.NewStreaming(ctx, sdk.MessageNewParams{Model: sdk.Model(adapter.Model), MaxTokens: 100, Messages: []sdk.MessageParam{sdk.NewUserMessage(sdk.NewTextBlock("Hello"))}})
-		for s.Next() {
-			if s.Current().Delta.Text != "" {
-				n++
+		return func(ctx context.Context) (n int, err error) {
+			s := c.Messages.NewStreaming(ctx, sdk.MessageNewParams{Model: sdk.Model(adapter.Model), MaxTokens: 100, Messages: []sdk.MessageParam{sdk.NewUserMessage(sdk.NewTextBlock("Hello"))}})
+			for s.Next() {
+				if s.Current().Delta.Text != "" {
+					n++
+				}
 			}
+			return n, s.Err()
 		}
-		return n, s.Err()
 	})
 }
 

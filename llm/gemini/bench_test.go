@@ -13,20 +13,22 @@ import (
 // BenchmarkOverhead compares the adapter with the stream of the SDK.
 func BenchmarkOverhead(b *testing.B) {
 	const model = "gemini-2.5-flash"
-	providertest.Overhead(b, adapter(model), func(ctx context.Context, client *http.Client) (n int, err error) {
-		c, err := genai.NewClient(ctx, &genai.ClientConfig{Backend: genai.BackendGeminiAPI, APIKey: "key", HTTPClient: client})
+	providertest.Overhead(b, adapter(model), func(client *http.Client) func(context.Context) (int, error) {
+		c, err := genai.NewClient(b.Context(), &genai.ClientConfig{Backend: genai.BackendGeminiAPI, APIKey: "key", HTTPClient: client})
 		if err != nil {
-			return 0, err
+			b.Fatal(err)
 		}
-		for r, err := range c.Models.GenerateContentStream(ctx, model, genai.Text("Hello"), nil) {
-			if err != nil {
-				return n, err
+		return func(ctx context.Context) (n int, err error) {
+			for r, err := range c.Models.GenerateContentStream(ctx, model, genai.Text("Hello"), nil) {
+				if err != nil {
+					return n, err
+				}
+				if r.Text() != "" {
+					n++
+				}
 			}
-			if r.Text() != "" {
-				n++
-			}
+			return n, nil
 		}
-		return n, nil
 	})
 }
 

@@ -19,28 +19,32 @@ func client(c *http.Client) sdk.Client {
 // These compare the adapter with the streams of the SDK.
 
 func BenchmarkOverhead_Chat(b *testing.B) {
-	providertest.Overhead(b, chatAdapter, func(ctx context.Context, c *http.Client) (n int, err error) {
+	providertest.Overhead(b, chatAdapter, func(c *http.Client) func(context.Context) (int, error) {
 		own := client(c)
-		s := own.Chat.Completions.NewStreaming(ctx, sdk.ChatCompletionNewParams{Model: chatAdapter.Model, Messages: []sdk.ChatCompletionMessageParamUnion{sdk.UserMessage("Hello")}})
-		for s.Next() {
-			if c := s.Current().Choices; len(c) > 0 && c[0].Delta.Content != "" {
-				n++
+		return func(ctx context.Context) (n int, err error) {
+			s := own.Chat.Completions.NewStreaming(ctx, sdk.ChatCompletionNewParams{Model: chatAdapter.Model, Messages: []sdk.ChatCompletionMessageParamUnion{sdk.UserMessage("Hello")}})
+			for s.Next() {
+				if c := s.Current().Choices; len(c) > 0 && c[0].Delta.Content != "" {
+					n++
+				}
 			}
+			return n, s.Err()
 		}
-		return n, s.Err()
 	})
 }
 
 func BenchmarkOverhead_Responses(b *testing.B) {
-	providertest.Overhead(b, responsesAdapter, func(ctx context.Context, c *http.Client) (n int, err error) {
+	providertest.Overhead(b, responsesAdapter, func(c *http.Client) func(context.Context) (int, error) {
 		own := client(c)
-		s := own.Responses.NewStreaming(ctx, responses.ResponseNewParams{Model: responsesAdapter.Model, Input: responses.ResponseNewParamsInputUnion{OfString: sdk.String("Hello")}})
-		for s.Next() {
-			if s.Current().Type == "response.output_text.delta" {
-				n++
+		return func(ctx context.Context) (n int, err error) {
+			s := own.Responses.NewStreaming(ctx, responses.ResponseNewParams{Model: responsesAdapter.Model, Input: responses.ResponseNewParamsInputUnion{OfString: sdk.String("Hello")}})
+			for s.Next() {
+				if s.Current().Type == "response.output_text.delta" {
+					n++
+				}
 			}
+			return n, s.Err()
 		}
-		return n, s.Err()
 	})
 }
 

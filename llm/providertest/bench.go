@@ -12,9 +12,10 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// Raw asks the provider for a stream without the adapter: with the provider's own SDK, or
-// with a loop that does nothing but decode. It returns how many pieces of text came.
-type Raw func(ctx context.Context, client *http.Client) (pieces int, err error)
+// Raw returns a function that asks the provider for a stream without the adapter: with the
+// provider's own SDK, or with a loop that does nothing but decode. That returns how many
+// pieces of text came.
+type Raw func(client *http.Client) func(ctx context.Context) (pieces int, err error)
 
 // Overhead measures what an adapter adds to the stream of the SDK: for each piece of text,
 // and for each request. Both are measured in turns, in one run, without a network, so that the
@@ -43,6 +44,7 @@ func Overhead(b *testing.B, a Adapter, raw Raw) {
 				}
 				return n, nil
 			}
+			theirs := raw(client)
 			var own, other time.Duration
 			timed := func(sum *time.Duration, f func() (int, error)) {
 				start := time.Now()
@@ -54,7 +56,7 @@ func Overhead(b *testing.B, a Adapter, raw Raw) {
 			}
 			for b.Loop() {
 				timed(&own, ours)
-				timed(&other, func() (int, error) { return raw(b.Context(), client) })
+				timed(&other, func() (int, error) { return theirs(b.Context()) })
 			}
 			each := float64(b.N * c.pieces)
 			b.ReportMetric(0, "ns/op")

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -179,12 +180,13 @@ type life struct {
 	f     fault
 	times int // how often the fault happens
 
-	network       *network
-	asked, looked int
-	rec           *awakentest.Recording
-	took          time.Duration
-	kept          string // what of the model's words is in the conversation
-	thought       bool   // nothing but reasoning is in an answer
+	network *network
+	asked   atomic.Int32 // requests
+	looked  int          // calls of the tool
+	rec     *awakentest.Recording
+	took    time.Duration
+	kept    string // what of the model's words is in the conversation
+	thought bool   // nothing but reasoning is in an answer
 }
 
 func (l *life) run(retry string) {
@@ -214,7 +216,7 @@ func (l *life) run(retry string) {
 
 // RoundTrip counts requests, and refuses them if nobody is there.
 func (l *life) RoundTrip(r *http.Request) (*http.Response, error) {
-	if l.asked++; l.f.script == nil && l.asked <= l.times {
+	if n := int(l.asked.Add(1)); l.f.script == nil && n <= l.times {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
 	return l.network.transport.RoundTrip(r)
@@ -222,8 +224,8 @@ func (l *life) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // serve is the provider: it fails as often as it should, and then says the rest.
 func (l *life) serve(w http.ResponseWriter, r *http.Request) {
-	if l.f.script != nil && l.asked <= l.times {
-		s := &server{script: l.f.script(l.a, min(l.asked-1, len(story)-1)), gone: make(chan time.Time, 1), patience: time.Hour}
+	if n := int(l.asked.Load()); l.f.script != nil && n <= l.times {
+		s := &server{script: l.f.script(l.a, min(n-1, len(story)-1)), gone: make(chan time.Time, 1), patience: time.Hour}
 		s.serve(w, r)
 		return
 	}
@@ -295,7 +297,7 @@ func (l *life) check(msgs []*llm.Message) {
 // String is how the run ended, after how many requests and how long a wait. Of the wait,
 // which has jitter, that is what was asked for at least.
 func (l *life) String() string {
-	asked := l.asked
+	asked := int(l.asked.Load())
 	how := "ends well"
 	if l.rec.Err != nil {
 		how = "fails"
