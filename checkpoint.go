@@ -11,15 +11,14 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-var commits = sync.Pool{New: func() any { return new(Commit) }}
-
 // scratch is the memory a run needs between two commits, lent to it for its time.
 type scratch struct {
-	entries, held []Entry
-	open          []coalescing
-	added         []*llm.Message
-	changed       []*CallState
-	batch         state.Batch
+	entries []Entry
+	held    []heldEntry
+	open    []coalescing
+	added   []*llm.Message
+	changed []*CallState
+	batch   state.Batch
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -35,7 +34,7 @@ func (r *run) borrow() {
 func (r *run) giveBack() {
 	s := r.scratch
 	r.scratch = nil
-	if s == nil || len(r.out.entries)+len(r.out.held)+len(r.out.open)+len(r.added)+len(r.changed) > 0 || cap(r.out.entries) > 1024 {
+	if s == nil || len(r.out.entries)+len(r.out.held)+len(r.out.open)+len(r.added)+len(r.changed) > 0 || cap(r.out.entries) > maxPendingEntries || cap(r.out.held) > maxPendingEntries {
 		return
 	}
 	r.batch.Reset()
@@ -50,61 +49,53 @@ type commitOptions struct {
 
 // commit makes everything since the last commit durable, publishes the events that
 // were held for it, and does the effects it asked for. If it fails nothing is
-// published, and what was to be committed stays for the next try.
+// published, and what was to be committed stays for the next try. If a commit is in
+// flight it waits for that one first, and fails if that one does.
 func (r *run) commit(ctx context.Context, o commitOptions) error {
+	r.recall()
+	if err := r.land(); err != nil {
+		return err
+	}
 	if cause := context.Cause(r.ctx); errors.Is(cause, ErrFenced) {
 		return cause // whoever gave up the thread for us may be right or wrong, we do not write
 	}
-	changes, err := r.st.Changes()
+	r.active.posted.Store(false) // the commit tells
+	p, err := r.pack(o)
 	if err != nil {
 		return err
 	}
-	now := r.rt.cfg.Now()
-	r.rec.UpdatedAt = now.Unix()
-	if first := r.count + 1; len(r.added) > 0 && first > r.rec.Input.ToSeq {
-		if r.rec.Output.FromSeq == 0 {
-			r.rec.Output.FromSeq = first
-		}
-		r.rec.Output.ToSeq = r.count + len(r.added)
-	}
-	c := commits.Get().(*Commit) // too large to keep while nothing is committed
-	c.ThreadID, c.Fence, c.Number, c.Generation = r.info.ThreadID, r.fence, r.commits+1, r.generation
-	c.Begins, c.Rest, c.Time, c.Expect = o.begins, o.rest, now.UnixMilli(), r.count
-	c.Messages, c.State, c.Calls, c.Entries, c.Read = r.added, changes, r.changed, r.out.take(), r.read
-	c.Run, c.ParentThreadID = r.rec, r.info.ParentThreadID
-	atCommit.Hit()
-	err = r.rt.cfg.Store.Commit(ctx, c)
-	if err != nil && !refused(err) {
-		err = r.commitAgain(ctx, c)
-	}
-	r.unread = c.Unread
-	*c = Commit{}
-	commits.Put(c)
-	if err != nil {
+	err = r.write(ctx, &p.Commit)
+	if r.unread = p.Unread; err != nil {
+		r.unpack(p)
 		if errors.Is(err, ErrUnread) {
 			return err
 		}
-		return fmt.Errorf("commit thread %s: %w", r.info.ThreadID, storeError{err})
+		return fmt.Errorf("commit thread %s: %w", r.thread, storeError{err})
 	}
-	atCommitted.Hit()
-	r.commits++
-	r.count += len(r.added)
-	for _, c := range r.calls {
-		if c.listed {
-			c.listed, c.shared = false, true
-		}
-	}
-	clear(r.added)
-	clear(r.changed)
-	r.added, r.changed, r.read = r.added[:0], r.changed[:0], nil
-	r.st.Saved()
-	r.out.committed(ctx)
+	r.out.committed(ctx, p.seq)
+	p.free()
 	atPublished.Hit()
 	if len(r.effects) > 0 {
 		r.runEffects(ctx)
 	}
 	r.heedSink()
 	return nil
+}
+
+// write gives a commit its number and makes it. One at a time is made: by the run, or
+// beside it.
+func (r *run) write(ctx context.Context, c *Commit) error {
+	c.Number = r.commits + 1
+	atCommit.Hit()
+	err := r.rt.cfg.Store.Commit(ctx, c)
+	if err != nil && !refused(err) {
+		err = r.commitAgain(ctx, c)
+	}
+	if err == nil {
+		r.commits++
+		atCommitted.Hit()
+	}
+	return err
 }
 
 // storeError is an error of the store. Its text is for whoever runs the process, and not
@@ -139,7 +130,7 @@ func (r *run) commitAgain(ctx context.Context, c *Commit) error {
 
 // heedSink cancels the run when its sink has failed.
 func (r *run) heedSink() {
-	if err := r.out.err; err != nil && r.ctx.Err() == nil {
+	if err := r.out.failed(); err != nil && r.ctx.Err() == nil {
 		r.active.cancel(fmt.Errorf("%w: %w", ErrCancelled, err))
 	}
 }
@@ -153,6 +144,10 @@ func (r *run) add(m *llm.Message) {
 // takeInbox takes in what others have posted: messages join the conversation,
 // decisions are applied to suspended calls.
 func (r *run) takeInbox(ctx context.Context) error {
+	if err := r.land(); err != nil { // the store may not know yet what was read
+		return err
+	}
+	r.active.posted.Store(false)
 	items, err := r.rt.cfg.Store.Unread(ctx, r.info.ThreadID)
 	if err != nil {
 		return fmt.Errorf("inbox of thread %s: %w", r.info.ThreadID, storeError{err})

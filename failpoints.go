@@ -25,6 +25,7 @@ var (
 	atResults     = failpoint.New("results.before")
 	atResultsDone = failpoint.New("results.after")
 	atStepEnd     = failpoint.New("step.before_end")
+	atHandedOver  = failpoint.New("step.handed_over")
 	atStepDone    = failpoint.New("step.after")
 	atPark        = failpoint.New("park.before")
 	atParked      = failpoint.New("park.after")

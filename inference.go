@@ -146,7 +146,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		if s.started {
 			r.out.emit(ctx, r.completed(s))
 		}
-		return r.cancelled(err)
+		return r.fail(err)
 	}
 	return r.fail(fmt.Errorf("inference: %w", err))
 }
@@ -594,22 +594,22 @@ func (s *stream) add(d llm.Delta, err error) error {
 	out := &s.r.out
 	switch d.Kind {
 	case llm.TextDelta:
-		out.textDelta(s.ctx, d.Text)
+		err = out.textDelta(s.ctx, d.Text)
 	case llm.ReasoningDelta:
-		out.reasoningDelta(s.ctx, d.Text)
+		err = out.reasoningDelta(s.ctx, d.Text)
 	case llm.ToolCallDelta:
-		out.argsDelta(s.ctx, d.ID, d.Text)
+		err = out.argsDelta(s.ctx, d.ID, d.Text)
 	case llm.ToolCallStart:
-		out.emit(s.ctx, &ToolCallStart{ID: d.ID, Name: d.Name})
+		err = out.emit(s.ctx, &ToolCallStart{ID: d.ID, Name: d.Name})
 	case llm.OpaqueDelta:
 		if o := d.Opaque; o != nil {
-			out.emit(s.ctx, &ReasoningEncryptedValue{EncryptedValue: opaqueText(o)})
+			err = out.emit(s.ctx, &ReasoningEncryptedValue{EncryptedValue: opaqueText(o)})
 		}
 	default:
 		return nil
 	}
 	s.started = true
-	if out.err != nil {
+	if err != nil {
 		s.r.heedSink()
 		return context.Cause(s.ctx)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // run is one activation of a run: from its start, or its resumption, until it
-// finishes or waits. It belongs to one goroutine.
+// finishes or waits. It belongs to one goroutine, but for what travels in flight.
 type run struct {
 	rt     *Runtime
 	reg    *Registry
@@ -46,14 +46,18 @@ type run struct {
 
 	// What the next commit holds.
 	fence, generation uint64
-	commits           uint64
-	count             int // messages in the log
+	count             int // messages in the log, once what was handed over is committed
 	added             []*llm.Message
 	changed           []*CallState
+	unsaved           []state.Change // of commits that failed: the state takes them to be saved
 	read              []string
 	told              int // messages that others have sent
 	effects           []scheduledEffect
 	unread            bool // after the last commit, the inbox holds something
+
+	commits   uint64 // how many were made; belongs to whoever makes one
+	flight    flight
+	pipelined bool // steps that only read are committed beside the run
 
 	batch        state.Batch  // for derive
 	ending       *Termination // asked for by a plugin or tool
@@ -89,7 +93,7 @@ func (r *run) main() (*RunResult, error) {
 		if e == nil {
 			e = r.step()
 		}
-		if e == nil && r.unread {
+		if e == nil && r.inboxWaits() {
 			if err := r.takeInbox(r.ctx); err != nil {
 				e = r.fail(err)
 			}
@@ -111,8 +115,8 @@ func (r *run) main() (*RunResult, error) {
 	if e.Type == Failed && e.err == nil {
 		e.err = errors.New(e.Message)
 	}
-	if r.out.err != nil && e.err == nil {
-		e.err = fmt.Errorf("sink: %w", r.out.err)
+	if err := r.out.failed(); err != nil && e.err == nil {
+		e.err = fmt.Errorf("sink: %w", err)
 	}
 	return r.result(e), e.err
 }
@@ -295,11 +299,14 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 	}
 	if e == nil {
 		atStepEnd.Hit()
-		if err := r.commit(ctx, commitOptions{}); err != nil {
+		if err := r.commitStep(ctx); err != nil {
 			return r.fail(err)
 		}
 		atStepDone.Hit()
 		if r.active.yield.Load() {
+			if err := r.land(); err != nil {
+				return r.fail(err)
+			}
 			return &end{err: ErrYielded, lost: true}
 		}
 	}
@@ -324,13 +331,21 @@ func (r *run) endStep(ctx context.Context) error {
 // true when a run that had come to its natural end has to go on after all, because
 // somebody wrote to it.
 func (r *run) finish(e *end) (again bool) {
+	quiet := len(r.agent.hooks[PhaseRunEnd]) == 0 && len(r.due(PhaseRunEnd)) == 0
+	if quiet {
+		r.recall() // for the last commit, which is near
+	}
+	if err := r.land(); err != nil {
+		if *e = *r.fail(err); e.lost {
+			return false
+		}
+	}
 	ctx, cancel := r.last(r.ctx)
 	defer cancel()
 	r.closeCalls(e)
 	if err := r.leaveCompaction(e.Type == Cancelled); err != nil {
 		r.rt.cfg.Logger.Error("summary could not be taken in", "run", r.info.RunID, "error", err)
 	}
-	quiet := len(r.agent.hooks[PhaseRunEnd]) == 0 && len(r.due(PhaseRunEnd)) == 0
 	if e.Type == NaturalEnd && !quiet {
 		// The hooks of run_end may run only once, so make sure now that this is the end.
 		if err := r.commit(ctx, commitOptions{rest: true}); errors.Is(err, ErrUnread) {
@@ -426,13 +441,17 @@ func (r *run) conclude(e *end) {
 
 // fail turns an error into the end it means.
 func (r *run) fail(err error) *end {
+	cause := context.Cause(r.ctx)
 	switch {
 	case errors.Is(err, ErrFenced):
 		return &end{err: err, lost: true}
-	case errors.Is(context.Cause(r.ctx), ErrFenced):
-		return &end{err: context.Cause(r.ctx), lost: true}
-	case errors.Is(err, ErrGeneration), r.ctx.Err() != nil:
-		return r.cancelled(err)
+	case errors.Is(cause, ErrFenced):
+		return &end{err: cause, lost: true}
+	case cause != nil && r.flight.failed() == cause:
+		err = cause // it was cancelled because of that
+	case errors.Is(err, ErrGeneration), cause != nil:
+		// A run whose consumer broke is cancelled too.
+		return &end{Termination: Termination{Type: Cancelled}}
 	}
 	message := err.Error()
 	if _, ok := errors.AsType[storeError](err); ok {
@@ -440,10 +459,6 @@ func (r *run) fail(err error) *end {
 	}
 	return &end{Termination: Termination{Type: Failed, Message: message}, err: err}
 }
-
-// cancelled is the end of a run whose context is done. A run whose consumer broke
-// is cancelled too.
-func (r *run) cancelled(error) *end { return &end{Termination: Termination{Type: Cancelled}} }
 
 // requested is the end a plugin or tool asked for, if any.
 func (r *run) requested() *end {

@@ -2,6 +2,7 @@ package awaken
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -12,8 +13,10 @@ import (
 // Events that claim something durable are held until the commit that makes it
 // true; whatever comes after a held event is held with it, so that the order is
 // kept. Deltas are not held, and are coalesced for the commit.
+//
+// It belongs to the run's goroutine, but for what is held and the sink: a commit that
+// is made beside the run publishes what was held for it.
 type recorder struct {
-	sink  Sink
 	runID string
 	now   func() time.Time
 	keep  bool // entries are wanted by the store
@@ -25,12 +28,22 @@ type recorder struct {
 	entries []Entry // since the last commit, in order of seq; coalesced ones still open
 	size    int     // bytes of text in them
 	open    []coalescing
-	held    []Entry
-	err     error // the sink's; nothing is emitted after it
+
+	mu   sync.Mutex // guards what follows
+	sink Sink
+	held []heldEntry
+	err  error // the sink's; nothing is emitted after it
 
 	text   slab[TextDelta]
 	reason slab[ReasoningDelta]
 	args   slab[ToolCallDelta]
+}
+
+// heldEntry is an entry that is not published yet: because it waits for a commit, or
+// for what does.
+type heldEntry struct {
+	Entry
+	claims bool // it waits for a commit
 }
 
 // coalescing is a run of deltas that becomes one entry.
@@ -62,28 +75,33 @@ func (s *slab[T]) next() *T {
 	return v
 }
 
-// emit sends an event that claims nothing durable.
-func (o *recorder) emit(ctx context.Context, ev Event) {
+// emit sends an event that claims nothing durable. It returns the sink's error, for those
+// who have to stop at once.
+func (o *recorder) emit(ctx context.Context, ev Event) error {
 	o.time = o.now().UnixMilli()
 	e := o.number(ev)
 	if o.keep {
 		o.record(e)
 	}
-	o.send(ctx, e)
+	return o.send(ctx, e)
 }
 
-// hold keeps an event back until the next commit.
+// hold keeps an event back until the commit that has it is made.
 func (o *recorder) hold(ev Event) {
 	o.time = o.now().UnixMilli()
 	e := o.number(ev)
 	if o.keep {
 		o.entries = append(o.entries, e)
 	}
-	o.held = append(o.held, e)
+	o.mu.Lock()
+	o.held = append(o.held, heldEntry{e, true})
+	o.mu.Unlock()
 }
 
 // tell sends an event that is no part of the log, and has no place in it.
 func (o *recorder) tell(ctx context.Context, ev Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.err == nil {
 		o.err = o.sink.Emit(ctx, Entry{RunID: o.runID, Time: o.now().UnixMilli(), Event: ev})
 	}
@@ -94,14 +112,23 @@ func (o *recorder) number(ev Event) Entry {
 	return Entry{Cursor: Cursor{o.epoch, o.seq}, RunID: o.runID, Time: o.time, Event: ev}
 }
 
-func (o *recorder) send(ctx context.Context, e Entry) {
+// send hands an entry to the sink, unless it has to wait. It returns the sink's error.
+func (o *recorder) send(ctx context.Context, e Entry) error {
+	o.mu.Lock()
+	defer o.mu.Unlock() // the sink may panic
 	if len(o.held) > 0 {
-		o.held = append(o.held, e)
-		return
-	}
-	if o.err == nil {
+		o.held = append(o.held, heldEntry{e, false})
+	} else if o.err == nil {
 		o.err = o.sink.Emit(ctx, e)
 	}
+	return o.err
+}
+
+// failed is the sink's error.
+func (o *recorder) failed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
 }
 
 // record takes an event into the next commit.
@@ -177,10 +204,19 @@ func (o *recorder) close() {
 	o.open = o.open[:0]
 }
 
-// take returns the entries for a commit: everything up to the highest number.
-func (o *recorder) take() []Entry {
+// take moves the entries since the last commit into p, which gives its own list for
+// them: everything up to the highest number.
+func (o *recorder) take(p *parcel) {
 	o.close()
-	return o.entries
+	o.entries, p.Entries = p.Entries, o.entries
+	o.size, p.size, p.seq = 0, o.size, o.seq
+}
+
+// untake takes them back.
+func (o *recorder) untake(p *parcel) {
+	o.close()
+	o.entries, p.Entries = append(p.Entries, o.entries...), o.entries
+	o.size += p.size
 }
 
 // mark is a place to go back to with undo.
@@ -189,6 +225,7 @@ type mark struct {
 	entries, held int
 }
 
+// mark returns the present place. Nothing may be in flight.
 func (o *recorder) mark() mark { return mark{o.seq, len(o.entries), len(o.held)} }
 
 // undo takes back what was held since m. Nothing may have been emitted since.
@@ -209,41 +246,42 @@ func (o *recorder) forget() {
 	o.held = o.held[:0]
 }
 
-// committed publishes what was held.
-func (o *recorder) committed(ctx context.Context) {
-	clear(o.entries)
-	o.entries, o.size = o.entries[:0], 0
-	held := o.held
-	o.held = nil
-	for _, e := range held {
-		o.send(ctx, e)
+// committed publishes what was held for a commit that has everything up to seq, and
+// what was only waiting for that.
+func (o *recorder) committed(ctx context.Context, seq uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := 0
+	for ; n < len(o.held) && (o.held[n].Seq <= seq || !o.held[n].claims); n++ {
+		if o.err == nil {
+			o.err = o.sink.Emit(ctx, o.held[n].Entry)
+		}
 	}
-	clear(held)
-	o.held = held[:0]
+	o.held = slices.Delete(o.held, 0, n)
 }
 
 // The hot deltas. They refresh the time only now and then: reading the clock costs
 // more than everything else they do.
 
-func (o *recorder) textDelta(ctx context.Context, s string) {
+func (o *recorder) textDelta(ctx context.Context, s string) error {
 	ev := o.text.next()
 	ev.Delta = s
-	o.delta(ctx, ev)
+	return o.delta(ctx, ev)
 }
 
-func (o *recorder) reasoningDelta(ctx context.Context, s string) {
+func (o *recorder) reasoningDelta(ctx context.Context, s string) error {
 	ev := o.reason.next()
 	ev.Delta = s
-	o.delta(ctx, ev)
+	return o.delta(ctx, ev)
 }
 
-func (o *recorder) argsDelta(ctx context.Context, id, s string) {
+func (o *recorder) argsDelta(ctx context.Context, id, s string) error {
 	ev := o.args.next()
 	ev.ID, ev.ArgsDelta = id, s
-	o.delta(ctx, ev)
+	return o.delta(ctx, ev)
 }
 
-func (o *recorder) delta(ctx context.Context, ev Event) {
+func (o *recorder) delta(ctx context.Context, ev Event) error {
 	if o.seq%32 == 0 {
 		o.time = o.now().UnixMilli()
 	}
@@ -251,5 +289,5 @@ func (o *recorder) delta(ctx context.Context, ev Event) {
 	if o.keep {
 		o.record(e)
 	}
-	o.send(ctx, e)
+	return o.send(ctx, e)
 }

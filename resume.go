@@ -236,6 +236,9 @@ func (r *run) bind(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Si
 		return err
 	}
 	_, none := cfg.Store.(nothing)
+	_, here := sink.(loopBody)
+	slow, ok := cfg.Store.(Pipelined)
+	r.pipelined = ok && slow.Pipelined() && !here
 	o := &r.out
 	o.sink, o.runID, o.now, o.keep, o.epoch, o.seq = sink, r.info.RunID, cfg.Now, !none, cp.Fence, cp.Seq
 	r.borrow()
@@ -740,6 +743,10 @@ func (r *run) park(ctx context.Context) *end {
 			return r.fail(err)
 		}
 	}
+	r.recall()
+	if err := r.land(); err != nil {
+		return r.fail(err)
+	}
 	m := r.out.mark()
 	before := r.rec
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunWaiting, "suspended", r.waiting()
@@ -749,6 +756,10 @@ func (r *run) park(ctx context.Context) *end {
 // awaitTasks parks a run that has nothing to do until its background tasks end. It
 // returns nil when a message came instead.
 func (r *run) awaitTasks() *end {
+	r.recall()
+	if err := r.land(); err != nil {
+		return r.fail(err)
+	}
 	for {
 		n, m, before := r.told, r.out.mark(), r.rec
 		r.rec.Status, r.rec.StatusReason = RunWaiting, "awaiting_tasks"

@@ -26,6 +26,7 @@ type activeRun struct {
 	cancel    context.CancelCauseFunc
 	cancelled bool          // by Cancel
 	yield     atomic.Bool   // let go of the thread after the step
+	posted    atomic.Bool   // the inbox may have got something since the last commit
 	wake      chan struct{} // cap 1, made when the run first listens: the inbox has something
 	done      chan struct{} // made by the first who waits
 }
@@ -151,7 +152,7 @@ var errLeft = errors.New("the consumer left")
 func (rt *Runtime) Stream(ctx context.Context, req RunRequest) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		left := false
-		_, err := rt.Run(ctx, req, SinkFunc(func(_ context.Context, e Entry) error {
+		_, err := rt.Run(ctx, req, loopBody(func(_ context.Context, e Entry) error {
 			if !yield(e.Event, nil) {
 				left = true
 				return errLeft
@@ -163,6 +164,12 @@ func (rt *Runtime) Stream(ctx context.Context, req RunRequest) iter.Seq2[Event, 
 		}
 	}
 }
+
+// loopBody is the body of a loop as a Sink. It has to be called in the goroutine of the
+// loop, so its run makes every commit itself.
+type loopBody func(ctx context.Context, e Entry) error
+
+func (f loopBody) Emit(ctx context.Context, e Entry) error { return f(ctx, e) }
 
 // Decide delivers decisions to a run. A run that is active in this process acts on
 // them at once, as its agent's execution mode says; a waiting run acts when it is
@@ -258,6 +265,7 @@ func (rt *Runtime) Notify(threadID string) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if a := rt.active[threadID]; a != nil {
+		a.posted.Store(true)
 		select {
 		case a.wake <- struct{}{}:
 		default: // it does not listen, or has been told: its next commit will say so
@@ -427,6 +435,7 @@ func (rt *Runtime) rename(a *activeRun, runID string) {
 }
 
 func (rt *Runtime) release(r *run) {
+	r.flight.wait()
 	rt.mu.Lock()
 	delete(rt.active, r.thread)
 	if r.active.done != nil {

@@ -3,7 +3,8 @@ package awaken
 import "context"
 
 // Sink receives the events of one run, in order, never two at a time. An error
-// from Emit cancels the run, and Emit is not called again.
+// from Emit cancels the run, and Emit is not called again. It may be called in another
+// goroutine than Run, but not after Run has returned.
 //
 // Events that claim something durable (tool_call_done, step_end, run_finish)
 // arrive after it has been committed. Deltas arrive before, and are taken back by

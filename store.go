@@ -86,6 +86,19 @@ type Committer interface {
 	Interrupt(ctx context.Context, threadID string) ([]*CallState, error)
 }
 
+// Pipelined is a Store whose commits take time, because they wait for a disk or a
+// network. A run on it does not stand still for the commit of a step that did nothing
+// but read: it goes on with the next step, and what further such steps bring travels
+// with the next commit. Every other commit is waited for, and waits for the one in
+// flight; a thread has no two at the same time.
+//
+// A store that wraps another passes on what that one says, or has every commit waited
+// for.
+type Pipelined interface {
+	// Pipelined reports whether runs go on while commits are made.
+	Pipelined() bool
+}
+
 // Inbox is how everyone but the owner reaches a thread. Posting never disturbs
 // the owner's commits.
 type Inbox interface {

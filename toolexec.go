@@ -116,7 +116,7 @@ func (r *run) runCalls(ctx context.Context) *end {
 	w := &r.crew
 	defer w.rest()
 	for {
-		if r.unread && r.suspendedCalls() { // a decision that was posted in another process
+		if r.suspendedCalls() && r.inboxWaits() { // a decision that was posted in another process
 			if err := r.takeInbox(ctx); err != nil {
 				return r.abort(w, r.fail(err))
 			}
@@ -133,7 +133,7 @@ func (r *run) runCalls(ctx context.Context) *end {
 				return r.abort(w, e)
 			}
 		case ev := <-w.events:
-			r.out.emit(ctx, ev)
+			_ = r.out.emit(ctx, ev)
 			r.heedSink()
 			if r.out.full() {
 				if err := r.commitResults(ctx, w); err != nil {
@@ -641,7 +641,7 @@ func (r *run) edit(c *call) *CallState {
 	if c.shared {
 		s := *c.state
 		if i := slices.Index(r.changed, c.state); i >= 0 {
-			r.changed[i] = &s
+			r.changed[i], c.listed = &s, true
 		}
 		c.state, c.shared = &s, false
 	}

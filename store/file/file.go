@@ -95,7 +95,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Store implements [awaken.Store], [awaken.EventLog] and [awaken.ThreadEditor].
+// Store implements [awaken.Store], [awaken.EventLog], [awaken.ThreadEditor] and
+// [awaken.Pipelined].
 type Store struct {
 	opts     Options
 	root     *os.Root
@@ -422,10 +423,14 @@ func listDir(root *os.Root, name string) ([]string, error) {
 	return names, errors.Join(err, d.Close())
 }
 
+// Pipelined says that commits take time: each waits for the disk.
+func (s *Store) Pipelined() bool { return true }
+
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 var (
 	_ awaken.Store        = (*Store)(nil)
 	_ awaken.EventLog     = (*Store)(nil)
 	_ awaken.ThreadEditor = (*Store)(nil)
+	_ awaken.Pipelined    = (*Store)(nil)
 )

@@ -10,7 +10,7 @@ import (
 )
 
 // Store is one tenant's threads and runs. It implements [awaken.Store],
-// [awaken.EventLog] and [awaken.ThreadEditor].
+// [awaken.EventLog], [awaken.ThreadEditor] and [awaken.Pipelined].
 type Store struct {
 	db     *DB
 	tenant string // escaped
@@ -20,7 +20,11 @@ var (
 	_ awaken.Store        = (*Store)(nil)
 	_ awaken.EventLog     = (*Store)(nil)
 	_ awaken.ThreadEditor = (*Store)(nil)
+	_ awaken.Pipelined    = (*Store)(nil)
 )
+
+// Pipelined says that commits take time: each waits for the server.
+func (s *Store) Pipelined() bool { return true }
 
 func noThread(id string) error { return fmt.Errorf("thread %s: %w", id, awaken.ErrNotFound) }
 

@@ -33,11 +33,15 @@ func openFile(t testing.TB) (*sqlite.DB, string) {
 	return db, path
 }
 
+// waited is a store whose every commit is waited for.
+type waited struct{ awaken.Store }
+
 // Ten steps with a read-only tool and an answer are twelve commits, each of them one
-// transaction, and one for taking the thread.
+// transaction, and one for taking the thread. When the run does not wait for them, they
+// are fewer.
 func TestCommit_IsOneTransaction(t *testing.T) {
 	db, _ := openFile(t)
-	run := benchRun(t, benchRuntime(t, db.Store("")))
+	run := benchRun(t, benchRuntime(t, waited{db.Store("")}))
 	run()
 	statements, transactions := db.Used()
 	run()
@@ -49,6 +53,10 @@ func TestCommit_IsOneTransaction(t *testing.T) {
 	// need a few more.
 	if got := statements2 - statements; got > 4*(1+benchSteps+2)+8 {
 		t.Errorf("the run took %d statements", got)
+	}
+	benchRun(t, benchRuntime(t, db.Store("")))()
+	if _, got := db.Used(); got-transactions2 > 1+benchSteps+2 || got-transactions2 < 4 {
+		t.Errorf("the run that goes on made %d transactions, want 4 to %d", got-transactions2, 1+benchSteps+2)
 	}
 }
 

@@ -118,3 +118,10 @@ func TestOpen_AddsAQueueToAnOlderDatabase(t *testing.T) {
 		t.Errorf("claimed %+v, %v", ds, err)
 	}
 }
+
+// The queue's handles are stores on which runs go on while commits are made.
+func TestHandle_IsPipelined(t *testing.T) {
+	if p, ok := open(t).Handle("tenant").(awaken.Pipelined); !ok || !p.Pipelined() {
+		t.Error("it is not")
+	}
+}
