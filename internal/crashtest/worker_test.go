@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,12 +131,23 @@ func model(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// script is the tools the model asks for, step by step.
+// script is the tools the model asks for, step by step. Steps that only read follow each
+// other, so that they are on their way to the store while the run goes on.
 var script = [][]string{
 	{"read", "idem", "slow", "effect"},
 	{"effect", "ask", "read"},
+	{"read"},
+	{"read", "read"},
+	{"read"},
 	{"idem", "effect", "ask", "effect"},
+	{"read"},
+	{"read"},
 	{"effect"},
+}
+
+// reads reports whether a step does nothing else.
+func reads(step int) bool {
+	return step < len(script) && !slices.ContainsFunc(script[step], func(name string) bool { return name != "read" })
 }
 
 // world is where tools leave their marks. A mark is one write, so it is there or not.
@@ -181,7 +193,8 @@ func tools(w world) []awaken.Tool {
 		awaken.FrontendTool(awaken.ToolSpec{ID: "ask"})}
 }
 
-// marks is a plugin whose effect leaves a mark at the end of each step.
+// marks is a plugin whose effect leaves a mark at the end of each step that does more
+// than read.
 type marks struct{ world world }
 
 var stepped = awaken.NewEffect[int]("crash.stepped")
@@ -190,7 +203,9 @@ func (m marks) Name() string { return "marks" }
 
 func (m marks) Register(r *awaken.Registrar) error {
 	r.On(awaken.PhaseStepEnd, func(_ context.Context, h *awaken.HookCall) error {
-		stepped.Emit(h, h.Step)
+		if !reads(h.Step) {
+			stepped.Emit(h, h.Step)
+		}
 		return nil
 	})
 	r.HandleEffect(stepped.Handler(func(_ context.Context, _ *awaken.HookCall, step int) error {
