@@ -18,7 +18,10 @@ import (
 // commit tells whether it was made.
 func (s *Store) Commit(ctx context.Context, c *awaken.Commit) error {
 	invalid := c.Run.Validate()
-	p := &pending{repeat: c.Number != 0, quick: invalid == nil && isStep(c)}
+	p := &pending{repeat: c.Number != 0}
+	if invalid == nil {
+		p.quick = s.db.quickly(c)
+	}
 	var err error
 	if p.params, err = s.params(c, invalid == nil); err != nil {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
@@ -50,30 +53,73 @@ func (s *Store) Commit(ctx context.Context, c *awaken.Commit) error {
 	return fmt.Errorf("commit thread %s: unknown outcome %d", c.ThreadID, code)
 }
 
-// isStep reports whether a commit looks like one in the middle of a run.
-func isStep(c *awaken.Commit) bool {
-	return c.Number > 1 && c.Run.Status == awaken.RunRunning && c.Run.ThreadID == c.ThreadID && !c.Rest && len(c.Read) == 0 && len(c.State) == 0
-}
-
 // callCommit makes any commit.
 const callCommit = `SELECT {p}_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`
 
-// stepCommit makes a commit in the middle of a run, as most are, and writes no more than
-// two rows. It returns none if the function must say what is in the way.
-const stepCommit = `WITH t AS (
-	UPDATE {p}_threads h SET
-		committed = $4, updated = $6, commits = h.commits + 1, messages = h.messages + coalesce(cardinality($10::text[]), 0),
-		last_seq = greatest(h.last_seq, $12), run = $9,
-		touched = CASE WHEN h.touched = pg_sequence_last_value('{p}_clock') THEN h.touched ELSE nextval('{p}_clock') END
-	WHERE h.tenant = $1 AND h.id = $2 AND h.fence = $3 AND h.committed <> $4 AND (h.generation = $5 OR $5 < 0)
-		AND h.messages = $7 AND h.last_seq < $11 AND h.open_run = $8 AND h.run IS NOT NULL
-	RETURNING h.last_seq, h.commits, h.messages, h.unread
-) INSERT INTO {p}_commits (tenant, thread, last, n, upto, time, run, epoch, messages, entries, calls)
+// shortcut is one statement that makes a commit of a kind that is common. It returns no
+// row if the function must say what is in the way, or has more to do.
+type shortcut struct {
+	query  string
+	params int // how many of the arguments it takes
+}
+
+// quickly returns the shortcut for a commit, or nil.
+func quickly(c *awaken.Commit) *shortcut {
+	run := &c.Run
+	switch {
+	case c.Number == 0 || run.ThreadID != c.ThreadID || len(c.Read) > 0 || len(c.State) > 0:
+	case c.Number > 1 && run.Status == awaken.RunRunning && !c.Rest:
+		return &stepCommit
+	case c.Number > 1 && run.Status == awaken.RunDone:
+		return &endCommit
+	case c.Number == 1 && run.Status == awaken.RunRunning && !c.Rest && run.Output.FromSeq == 0 && run.DispatchID == "":
+		return &startCommit
+	}
+	return nil
+}
+
+// What shortcuts have in common: the thread is the owner's, and as it expects, and what
+// the commit brings is a row of its own.
+const (
+	quickThread = `committed = $4, updated = $6, commits = h.commits + 1, messages = h.messages + coalesce(cardinality($10::text[]), 0),
+		last_seq = greatest(h.last_seq, $12)`
+	quickGuard = `h.tenant = $1 AND h.id = $2 AND h.fence = $3 AND h.committed <> $4 AND (h.generation = $5 OR $5 < 0)
+		AND h.messages = $7 AND h.last_seq < $11`
+	quickTouched = `CASE WHEN h.touched = pg_sequence_last_value('{p}_clock') THEN h.touched ELSE nextval('{p}_clock') END`
+	quickInsert  = `INSERT INTO {p}_commits (tenant, thread, last, n, upto, time, run, epoch, messages, entries, calls)
 	SELECT $1, $2, t.last_seq, t.commits, t.messages, $6, $8, $13, $10, $14, $15 FROM t
 	RETURNING (SELECT (t.unread > 0)::int::bigint FROM t)`
+)
 
-// stepParams is how many of the arguments stepCommit takes.
-const stepParams = 15
+// stepCommit makes a commit in the middle of a run, as most are, and writes no more than
+// two rows.
+var stepCommit = shortcut{`WITH t AS (
+	UPDATE {p}_threads h SET ` + quickThread + `, run = $9, touched = ` + quickTouched + `
+	WHERE ` + quickGuard + ` AND h.open_run = $8 AND h.run IS NOT NULL
+	RETURNING h.last_seq, h.commits, h.messages, h.unread
+) ` + quickInsert, 15}
+
+// endCommit makes the commit that ends a run which has been running.
+var endCommit = shortcut{`WITH t AS (
+	UPDATE {p}_threads h SET ` + quickThread + `, run = NULL, open_run = '', touched = ` + quickTouched + `
+	WHERE ` + quickGuard + ` AND h.open_run = $8 AND h.run IS NOT NULL AND (h.unread = 0 OR NOT $16)
+	RETURNING h.last_seq, h.commits, h.messages, h.unread
+), r AS (
+	UPDATE {p}_runs r SET status = 'done', data = $9, last_seq = (SELECT t.last_seq FROM t)
+	WHERE r.tenant = $1 AND r.id = $8 AND EXISTS (SELECT FROM t)
+) ` + quickInsert, 16}
+
+// startCommit makes the first commit of a run that nobody has heard of, on a thread
+// without an open run.
+var startCommit = shortcut{`WITH t AS (
+	UPDATE {p}_threads h SET ` + quickThread + `, run = $9, open_run = $8, latest_run = $8, touched = nextval('{p}_clock'),
+		parent = CASE WHEN h.latest_run = '' AND h.parent = '' THEN $17 ELSE h.parent END, created = CASE h.created WHEN 0 THEN $6 ELSE h.created END
+	WHERE ` + quickGuard + ` AND h.open_run = '' AND NOT $16 AND NOT EXISTS (SELECT FROM {p}_runs r WHERE r.tenant = $1 AND r.id = $8)
+	RETURNING h.last_seq, h.commits, h.messages, h.unread, h.touched
+), r AS (
+	INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq)
+		SELECT $1, $8, $2, 'running', t.touched, $9, least(t.last_seq, $11 - 1), 9223372036854775807 FROM t
+) ` + quickInsert, 17}
 
 // params are the arguments of the function, in its order.
 func (s *Store) params(c *awaken.Commit, isValid bool) (*params, error) {

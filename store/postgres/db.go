@@ -26,6 +26,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/awaken-go/awaken"
 )
 
 // Options configures a DB. The zero Options, or nil, is ready for use. The size of
@@ -49,6 +51,7 @@ type DB struct {
 	opts    Options
 	pool    *pgxpool.Pool
 	commits group
+	quickly func(c *awaken.Commit) *shortcut // the shortcut for a commit, or nil
 	// enqueues are on their way to the queue.
 	enqueues  lanes[*enqueueing]
 	announcer announcer
@@ -70,7 +73,7 @@ func Open(ctx context.Context, url string, opts *Options) (*DB, error) {
 }
 
 func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, error) {
-	db := &DB{}
+	db := &DB{quickly: quickly}
 	if opts != nil {
 		db.opts = *opts
 	}

@@ -26,10 +26,10 @@ type group struct {
 
 // pending is one commit on its way.
 type pending struct {
-	params *params // of callCommit
-	repeat bool    // making it twice is safe
-	quick  bool    // stepCommit may make it
-	made   bool    // code says how it went
+	params *params   // of callCommit
+	repeat bool      // making it twice is safe
+	quick  *shortcut // that may make it
+	made   bool      // code says how it went
 	code   int64
 	err    error
 	// told gets the group that this one is to make, being its first member; or
@@ -97,7 +97,7 @@ func (db *DB) makeCommits(ctx context.Context, members []*pending) {
 		if err == nil && p.made {
 			continue
 		}
-		p.quick = false // the function knows why
+		p.quick = nil // the function knows why
 		_, undone := errors.AsType[*pgconn.PgError](err)
 		switch {
 		case err == nil, p.repeat && worthRetry(err), len(ordered) > 1 && (p.repeat || undone):
@@ -171,8 +171,8 @@ func (db *DB) send(ctx context.Context, members []*pending) (err error) {
 // arguments.
 func (db *DB) statement(ctx context.Context, c *pgxpool.Conn, p *pending) (stmt string, values [][]byte, err error) {
 	stmt, values = db.sql(callCommit), p.params.values
-	if p.quick {
-		stmt, values = db.sql(stepCommit), values[:stepParams]
+	if p.quick != nil {
+		stmt, values = db.sql(p.quick.query), values[:p.quick.params]
 	}
 	p.made = false
 	if db.unprepared {

@@ -56,6 +56,10 @@ func TestBudget_ManyRunsNeverSpendMoreThanTheirTenantMay(t *testing.T) {
 	storetest.SpendTogether(t, 200, stores...)
 }
 
+func TestStore_WithoutShortcuts(t *testing.T) {
+	storetest.Test(t, func(t *testing.T) awaken.Store { return open(t).WithoutShortcuts().Store("tenant") })
+}
+
 func TestStore_TakeOver(t *testing.T) {
 	storetest.TakeOver(t, open(t).Store(""), takeovers())
 }

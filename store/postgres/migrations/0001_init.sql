@@ -63,6 +63,10 @@ CREATE TABLE {p}_commits (
 ) WITH (toast_tuple_target = 8160);
 CREATE INDEX {p}_commits_upto ON {p}_commits (tenant, thread, upto) WHERE messages IS NOT NULL;
 ALTER TABLE {p}_commits ADD PRIMARY KEY (tenant, thread, last, n);
+DO $$ BEGIN -- larger rows, of several steps that travelled together, are compressed the quick way where the server has it
+	ALTER TABLE {p}_commits ALTER COLUMN messages SET COMPRESSION lz4, ALTER COLUMN entries SET COMPRESSION lz4, ALTER COLUMN calls SET COMPRESSION lz4;
+EXCEPTION WHEN feature_not_supported THEN NULL;
+END $$;
 
 CREATE TABLE {p}_runs (
 	tenant text COLLATE "C" NOT NULL,
