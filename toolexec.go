@@ -459,12 +459,26 @@ func (rt *Runtime) execute(ctx context.Context, w *crew, c *call, tc *ToolCall) 
 		w.report(o)
 	}()
 	atCall.Hit()
+	growStack()
 	o.res, o.err = rt.cfg.Executor.Execute(ctx, c.entry.tool, tc)
 	atCalled.Hit()
 	if o.err != nil && ctx.Err() != nil && errors.Is(o.err, ctx.Err()) {
 		o.err = context.Cause(ctx) // say timed out, not cancelled
 	}
 }
+
+// growStack makes room for what nearly every tool needs, decoding its arguments at least.
+// Done first, while there is nothing on the stack yet, that is one step and next to nothing
+// to move.
+//
+//go:noinline
+func growStack() {
+	var room [4 << 10]byte
+	touch(&room)
+}
+
+//go:noinline
+func touch(room *[4 << 10]byte) { room[0] = 1 }
 
 func (w *crew) report(o outcome) {
 	select {
