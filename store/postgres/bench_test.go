@@ -332,22 +332,27 @@ func benchServer(b *testing.B) string {
 }
 
 func BenchmarkW7(b *testing.B) {
-	b.Run("messages", func(b *testing.B) { w7(b, 20, 1, false) })
-	b.Run("payload", func(b *testing.B) { w7(b, 20, 1, true) })
+	b.Run("messages", func(b *testing.B) { w7(b, 20, 1, false, false) })
+	b.Run("payload", func(b *testing.B) { w7(b, 20, 1, true, false) })
+	b.Run("waited", func(b *testing.B) { w7(b, 20, 1, false, true) }) // beside messages; every commit is waited for
 }
 
 // W7c: 32 runs at the same time.
 func BenchmarkW7c(b *testing.B) {
-	b.Run("messages", func(b *testing.B) { w7(b, 128, 32, false) })
-	b.Run("payload", func(b *testing.B) { w7(b, 128, 32, true) })
+	b.Run("messages", func(b *testing.B) { w7(b, 128, 32, false, false) })
+	b.Run("payload", func(b *testing.B) { w7(b, 128, 32, true, false) })
+	b.Run("waited", func(b *testing.B) { w7(b, 128, 32, false, true) })
 }
 
-func w7(b *testing.B, block, parallel int, payload bool) {
+func w7(b *testing.B, block, parallel int, payload, wait bool) {
 	url := benchServer(b) + "&pool_max_conns=16"
-	store := openAt(b, url, nil).Store("")
+	var store awaken.Store = openAt(b, url, nil).Store("")
 	twin := newRaw(b, url)
 	if payload {
 		twin.more = record(b, store)
+	}
+	if wait {
+		store = waited{store}
 	}
 	compare(b, block, parallel, func() { twin.run(b) }, benchRun(b, benchRuntime(b, store)))
 }

@@ -348,20 +348,26 @@ func compare(b *testing.B, block, parallel int, rawRun, ours func()) {
 }
 
 func BenchmarkW7(b *testing.B) {
-	b.Run("messages", func(b *testing.B) { w7(b, 20, 1, false) })
-	b.Run("payload", func(b *testing.B) { w7(b, 20, 1, true) })
+	b.Run("messages", func(b *testing.B) { w7(b, 20, 1, false, false) })
+	b.Run("payload", func(b *testing.B) { w7(b, 20, 1, true, false) })
+	b.Run("waited", func(b *testing.B) { w7(b, 20, 1, false, true) }) // beside messages; every commit is waited for
 }
 
 // W7c: 32 runs at the same time.
 func BenchmarkW7c(b *testing.B) {
-	b.Run("messages", func(b *testing.B) { w7(b, 64, 32, false) })
-	b.Run("payload", func(b *testing.B) { w7(b, 64, 32, true) })
+	b.Run("messages", func(b *testing.B) { w7(b, 64, 32, false, false) })
+	b.Run("payload", func(b *testing.B) { w7(b, 64, 32, true, false) })
+	b.Run("waited", func(b *testing.B) { w7(b, 64, 32, false, true) })
 }
 
-func w7(b *testing.B, block, parallel int, payload bool) {
-	store, twin := open(b).Store(""), newRaw(b)
+func w7(b *testing.B, block, parallel int, payload, wait bool) {
+	var store awaken.Store = open(b).Store("")
+	twin := newRaw(b)
 	if payload {
 		twin.more = record(b, store)
+	}
+	if wait {
+		store = waited{store}
 	}
 	compare(b, block, parallel, func() { twin.run(b) }, benchRun(b, benchRuntime(b, store)))
 }
