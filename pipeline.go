@@ -299,6 +299,14 @@ func (r *run) land() error {
 	return f.err
 }
 
+// mark returns a place to go back to, once nothing is in flight. A commit must follow at
+// once.
+func (r *run) mark() (mark, error) {
+	r.recall()
+	err := r.land()
+	return r.out.mark(), err
+}
+
 // inboxWaits reports whether the inbox holds something, as far as the commits that have
 // been made tell.
 func (r *run) inboxWaits() bool {

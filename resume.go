@@ -743,11 +743,10 @@ func (r *run) park(ctx context.Context) *end {
 			return r.fail(err)
 		}
 	}
-	r.recall()
-	if err := r.land(); err != nil {
+	m, err := r.mark()
+	if err != nil {
 		return r.fail(err)
 	}
-	m := r.out.mark()
 	before := r.rec
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunWaiting, "suspended", r.waiting()
 	return r.rest(ctx, m, before)
@@ -756,12 +755,12 @@ func (r *run) park(ctx context.Context) *end {
 // awaitTasks parks a run that has nothing to do until its background tasks end. It
 // returns nil when a message came instead.
 func (r *run) awaitTasks() *end {
-	r.recall()
-	if err := r.land(); err != nil {
-		return r.fail(err)
-	}
 	for {
-		n, m, before := r.told, r.out.mark(), r.rec
+		m, err := r.mark()
+		if err != nil {
+			return r.fail(err)
+		}
+		n, before := r.told, r.rec
 		r.rec.Status, r.rec.StatusReason = RunWaiting, "awaiting_tasks"
 		r.rec.Waiting = &Waiting{Reason: WaitBackgroundTasks, TicketIDs: []string{}, Tickets: []WaitingTicket{}}
 		if e := r.rest(r.ctx, m, before); e != nil || r.told > n {

@@ -359,7 +359,10 @@ func (r *run) exhausted(ctx context.Context, s *stream, ex *Exhausted, before st
 	if !said {
 		r.rec.Steps-- // the model was not asked
 	}
-	m := r.out.mark()
+	m, err := r.mark()
+	if err != nil {
+		return r.fail(err)
+	}
 	rec := r.rec
 	r.rec.Status, r.rec.StatusReason = RunWaiting, string(WaitBudget)
 	r.rec.Waiting = &Waiting{Reason: WaitBudget, TicketIDs: []string{}, Tickets: []WaitingTicket{}, Message: ex.Error(), Budget: ex}
