@@ -55,8 +55,8 @@ func (s *slowStore) Commit(ctx context.Context, c *awaken.Commit) error {
 	return err
 }
 
-// slowly makes the rig's store one whose commits take time.
-func slowly(s *slowStore) option {
+// onSlowStore makes the rig's store one whose commits take time.
+func onSlowStore(s *slowStore) option {
 	return func(c *awaken.Config) {
 		s.Store = c.Store
 		c.Store = s
@@ -182,7 +182,7 @@ func TestPipeline_NothingIsSaidBeforeItsCommit(t *testing.T) {
 		s := &slowStore{t: t}
 		release := s.holdUp(2)
 		goOn, stall := stalls(2)
-		g := newRig(t, looks(2, llmtest.Say("I ", "saw ", "it.")), withTools(look()), slowly(s), stall)
+		g := newRig(t, looks(2, llmtest.Say("I ", "saw ", "it.")), withTools(look()), onSlowStore(s), stall)
 		p := &tape{}
 		o := g.start(p)
 		synctest.Wait()
@@ -218,7 +218,7 @@ func TestPipeline_StepsThatWaitTravelTogether(t *testing.T) {
 		s := &slowStore{t: t}
 		release := s.holdUp(2)
 		goOn, stall := stalls(5)
-		g := newRig(t, looks(4, llmtest.Say("ok")), withTools(look()), slowly(s), stall)
+		g := newRig(t, looks(4, llmtest.Say("ok")), withTools(look()), onSlowStore(s), stall)
 		p := &tape{}
 		o := g.start(p)
 		synctest.Wait()
@@ -268,7 +268,7 @@ func TestPipeline_WaitsWhenTooMuchIsUncommitted(t *testing.T) {
 				for range 12 {
 					turns = append(turns, turn)
 				}
-				g := newRig(t, append(turns, llmtest.Say("ok")), withTools(look()), slowly(s))
+				g := newRig(t, append(turns, llmtest.Say("ok")), withTools(look()), onSlowStore(s))
 				p := &tape{}
 				o := g.start(p)
 				synctest.Wait()
@@ -308,7 +308,7 @@ func TestPipeline_EffectsWaitForEverythingEarlier(t *testing.T) {
 					}
 					return "paid", nil
 				})
-				g = newRig(t, looks(2, uses("pay"), llmtest.Say("ok")), withTools(look(), pay), slowly(s))
+				g = newRig(t, looks(2, uses("pay"), llmtest.Say("ok")), withTools(look(), pay), onSlowStore(s))
 				p := &tape{}
 				o := g.start(p)
 				synctest.Wait()
@@ -337,7 +337,7 @@ func TestPipeline_PluginEffectsAreNotDeferred(t *testing.T) {
 		var done []int
 		ring := awaken.NewEffect[int]("ring")
 		s := &slowStore{t: t}
-		g := newRig(t, looks(3, llmtest.Say("ok")), withTools(look()), slowly(s), withPlugins(plug{"bell", func(r *awaken.Registrar) {
+		g := newRig(t, looks(3, llmtest.Say("ok")), withTools(look()), onSlowStore(s), withPlugins(plug{"bell", func(r *awaken.Registrar) {
 			r.On(awaken.PhaseStepEnd, func(_ context.Context, h *awaken.HookCall) error { ring.Emit(h, h.Step); return nil })
 			r.On(awaken.PhaseStepStart, func(_ context.Context, h *awaken.HookCall) error {
 				if len(done) != h.Step {
@@ -387,7 +387,7 @@ func TestPipeline_FencedInFlight(t *testing.T) {
 					return nil, nil
 				})
 				var hooks atomic.Int32
-				opts := []option{withTools(look(), pay), slowly(s), stall}
+				opts := []option{withTools(look(), pay), onSlowStore(s), stall}
 				for _, ph := range allPhases {
 					opts = append(opts, withPlugins(at(ph, func(context.Context, *awaken.HookCall) error {
 						if fenced.Load() {
@@ -474,7 +474,7 @@ func TestPipeline_CommitsThatFail(t *testing.T) {
 								return nil
 							}
 							var ended []int
-							opts := []option{withTools(look()), withPlugins(countSteps(&ended)), slowly(s)}
+							opts := []option{withTools(look()), withPlugins(countSteps(&ended)), onSlowStore(s)}
 							if thinks {
 								_, stall := stalls(4)
 								opts = append(opts, stall)
@@ -566,7 +566,7 @@ func TestPipeline_CancelInFlight(t *testing.T) {
 				s := &slowStore{t: t}
 				release := s.holdUp(2)
 				_, stall := stalls(3)
-				g := newRig(t, looks(2), withTools(look()), slowly(s), stall)
+				g := newRig(t, looks(2), withTools(look()), onSlowStore(s), stall)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				p := &tape{}
@@ -606,7 +606,7 @@ func TestPipeline_SinkFailsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{t: t}
 		_, stall := stalls(2)
-		g := newRig(t, looks(2), withTools(look()), slowly(s), stall)
+		g := newRig(t, looks(2), withTools(look()), onSlowStore(s), stall)
 		failed := false
 		res, err := g.rt.Run(t.Context(), say("hi"), awaken.SinkFunc(func(_ context.Context, e awaken.Entry) error {
 			if failed {
@@ -659,7 +659,7 @@ func TestPipeline_PanicsInFlightAreTheCallers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t, before: tt.commit}
 				_, stall := stalls(2)
-				g := newRig(t, looks(1), withTools(look()), slowly(s), stall)
+				g := newRig(t, looks(1), withTools(look()), onSlowStore(s), stall)
 				var got any
 				returned := false
 				go func() {
@@ -687,7 +687,7 @@ func TestPipeline_WhoeverStopsHasEverything(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &slowStore{t: t}
 			release := s.holdUp(2)
-			g := newRig(t, looks(2, uses("ask"), llmtest.Say("ok")), withTools(look(), awaken.FrontendTool(awaken.ToolSpec{ID: "ask"})), slowly(s))
+			g := newRig(t, looks(2, uses("ask"), llmtest.Say("ok")), withTools(look(), awaken.FrontendTool(awaken.ToolSpec{ID: "ask"})), onSlowStore(s))
 			p := &tape{}
 			o := g.start(p)
 			synctest.Wait()
@@ -713,7 +713,7 @@ func TestPipeline_WhoeverStopsHasEverything(t *testing.T) {
 			s := &slowStore{t: t}
 			release := s.holdUp(2)
 			goOn, stall := stalls(2)
-			g := newRig(t, looks(2, llmtest.Say("ok")), withTools(look()), slowly(s), stall)
+			g := newRig(t, looks(2, llmtest.Say("ok")), withTools(look()), onSlowStore(s), stall)
 			p := &tape{}
 			o := g.start(p)
 			synctest.Wait()
@@ -760,7 +760,7 @@ func TestPipeline_InboxIsTakenInOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &slowStore{t: t}
 			goOn, stall := stalls(2)
-			g := newRig(t, looks(3, llmtest.Say("ok")), withTools(look()), slowly(s), stall)
+			g := newRig(t, looks(3, llmtest.Say("ok")), withTools(look()), onSlowStore(s), stall)
 			p := &tape{}
 			o := g.start(p)
 			synctest.Wait()
@@ -796,7 +796,7 @@ func TestPipeline_InboxIsTakenInOnce(t *testing.T) {
 				}
 				return nil
 			}
-			g := newRig(t, looks(6, llmtest.Say("ok"), llmtest.Say("ok"), llmtest.Say("ok")), withTools(look()), slowly(s))
+			g := newRig(t, looks(6, llmtest.Say("ok"), llmtest.Say("ok"), llmtest.Say("ok")), withTools(look()), onSlowStore(s))
 			p := &tape{}
 			o := g.start(p)
 			synctest.Wait()
@@ -818,7 +818,7 @@ func TestPipeline_InboxIsTakenInOnce(t *testing.T) {
 func TestPipeline_StreamStaysInItsGoroutine(t *testing.T) {
 	t.Parallel()
 	s := &slowStore{t: t}
-	g := newRig(t, looks(3, llmtest.Say("ok")), withTools(look()), slowly(s))
+	g := newRig(t, looks(3, llmtest.Say("ok")), withTools(look()), onSlowStore(s))
 	next, stop := iter.Pull2(g.rt.Stream(t.Context(), say("hi"))) // which dies if it is called in another
 	defer stop()
 	p := &tape{}
