@@ -1,50 +1,70 @@
-// Package glob matches the patterns of tool catalogues: an anchored match in
-// which * stands for any run of characters and \ takes the next character as it
-// is. Nothing else is special.
+// Package glob matches globs: anchored patterns in which stars stand for any text.
+//
+// There are two grammars and one engine. [Compile] reads the patterns of tool
+// catalogues, where only * and \ are special. [CompileRule] reads the globs of rules
+// about tool calls, which have ?, classes, braces and ** as well. Matching takes time
+// linear in the value, whatever the pattern.
 package glob
 
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
-// Pattern is a compiled pattern. Matching takes time linear in the value for each
-// star and never backtracks further than the last one.
+// Pattern is a compiled pattern.
 type Pattern struct {
-	parts []string // literal text between stars; len(parts)-1 stars
+	parts []string       // literal text between stars; len(parts)-1 stars
+	re    *regexp.Regexp // instead of parts, for patterns that have more than stars
 }
 
-// Compile parses a pattern. Errors give the byte offset.
+// Compile parses a pattern of a catalogue: * stands for any run of characters, \ takes
+// the next character as it is, nothing else is special. Errors give the byte offset.
 func Compile(s string) (*Pattern, error) {
 	if s == "" {
 		return nil, errors.New("empty pattern")
 	}
-	p := &Pattern{}
-	var lit strings.Builder
+	var l literals
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; c {
 		case '*':
-			if n := len(p.parts); n == 0 || lit.Len() > 0 {
-				p.parts = append(p.parts, lit.String())
-				lit.Reset()
-			} // consecutive stars are one
+			l.star()
 		case '\\':
 			if i+1 == len(s) {
-				return nil, fmt.Errorf(`offset %d: \ escapes nothing`, i)
+				return nil, errEscape(i)
 			}
 			i++
-			lit.WriteByte(s[i])
+			l.text.WriteByte(s[i])
 		default:
-			lit.WriteByte(c)
+			l.text.WriteByte(c)
 		}
 	}
-	p.parts = append(p.parts, lit.String())
-	return p, nil
+	return &Pattern{parts: l.done()}, nil
 }
+
+func errEscape(offset int) error { return fmt.Errorf(`offset %d: \ escapes nothing`, offset) }
+
+// literals collects the text between stars.
+type literals struct {
+	parts []string
+	text  strings.Builder
+}
+
+func (l *literals) star() {
+	if n := len(l.parts); n == 0 || l.text.Len() > 0 { // consecutive stars are one
+		l.parts = append(l.parts, l.text.String())
+		l.text.Reset()
+	}
+}
+
+func (l *literals) done() []string { return append(l.parts, l.text.String()) }
 
 // Match reports whether the whole of value matches.
 func (p *Pattern) Match(value string) bool {
+	if p.re != nil {
+		return p.re.MatchString(value)
+	}
 	first, rest := p.parts[0], p.parts[1:]
 	if len(rest) == 0 {
 		return value == first

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/awaken-go/awaken/internal/pattern"
+)
+
+const patternHelp = `Explain whether a pattern, as rules of permissions and reminders have them, takes a tool
+call. Without --tool it only checks the pattern.
+
+Exit status:
+  0  the pattern takes the call
+  1  it does not
+  2  the pattern or the command line is wrong`
+
+func patternCommand(con *console) *cobra.Command {
+	var tool, args string
+	cmd := &cobra.Command{
+		Use:     "pattern PATTERN",
+		Short:   "Explain whether a pattern takes a tool call",
+		Long:    patternHelp,
+		Example: `  awaken pattern 'Bash(npm *)' --tool Bash --args '{"command":"npm install"}'`,
+		Args:    cobra.ExactArgs(1),
+	}
+	cmd.Flags().StringVar(&tool, "tool", "", "the `tool` that is called")
+	cmd.Flags().StringVar(&args, "args", "{}", "its arguments, as `JSON`")
+	cmd.RunE = func(cmd *cobra.Command, list []string) error {
+		p, err := pattern.Compile(list[0])
+		if err != nil {
+			if e, ok := errors.AsType[*pattern.Error](err); ok {
+				return &exitError{code: exitUsage, err: fmt.Errorf("offset %d: %s", e.Offset, e.Message), hint: underline(list[0], e.Offset)}
+			}
+			return usageError("%w", err)
+		}
+		if !json.Valid([]byte(args)) {
+			return usageError("--args is not JSON: %.60q", args)
+		}
+		if !cmd.Flags().Changed("tool") {
+			_, err := fmt.Fprintf(con.out, "%s is a pattern\n", printable(p.String(), false))
+			return written(err)
+		}
+		return explain(con, p, pattern.NewCall(tool, json.RawMessage(args)))
+	}
+	return cmd
+}
+
+func explain(con *console, p *pattern.Pattern, c *pattern.Call) error {
+	w := tabwriter.NewWriter(con.out, 0, 0, 2, ' ', 0)
+	for _, part := range p.Explain(c) {
+		found := "nothing is there"
+		if len(part.Found) > 0 {
+			found = fmt.Sprintf("%.200q", part.Found[0])
+		}
+		if n := len(part.Found); n > 1 {
+			found += fmt.Sprintf(" and %d more", n-1)
+		}
+		verdict := "no"
+		if part.OK {
+			verdict = "yes"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", printable(part.Name, false), printable(part.Wants, false), found, verdict)
+	}
+	if err := w.Flush(); err != nil {
+		return written(err)
+	}
+	if !p.Match(c) {
+		fmt.Fprintln(con.out, "the pattern does not take the call")
+		return &exitError{code: exitFailed}
+	}
+	_, err := fmt.Fprintln(con.out, "the pattern takes the call")
+	return written(err)
+}
+
+// underline shows where in a text an offset is.
+func underline(text string, offset int) string {
+	if strings.ContainsAny(text, "\r\n\t") {
+		return ""
+	}
+	return "  " + printable(text, false) + "\n  " + strings.Repeat(" ", len([]rune(text[:offset]))) + "^"
+}

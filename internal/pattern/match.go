@@ -1,0 +1,169 @@
+package pattern
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Call is a tool call that patterns are held against. What several patterns need of
+// it is worked out once. It is not safe for concurrent use.
+type Call struct {
+	Tool string
+	args json.RawMessage
+
+	primary *string
+}
+
+// NewCall returns the call of a tool with these arguments, which are JSON.
+func NewCall(tool string, args json.RawMessage) *Call {
+	return &Call{Tool: tool, args: args}
+}
+
+// Match reports whether the pattern takes the call.
+func (p *Pattern) Match(c *Call) bool {
+	if !p.tool.match(c.Tool) {
+		return false
+	}
+	switch p.args {
+	case primaryArg:
+		return p.primary.match(c.primaryText())
+	case namedArgs:
+		for i := range p.fields {
+			if !p.fields[i].Match(c.args) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// MatchTool reports whether the pattern takes some call of the tool.
+func (p *Pattern) MatchTool(tool string) bool { return p.tool.match(tool) }
+
+// Match reports whether a value at the condition's path fulfils it. The document is
+// JSON; one that is not has no values.
+func (c *Condition) Match(doc json.RawMessage) bool {
+	return each(doc, c.path, func(leaf json.RawMessage) bool { return c.match(Text(leaf)) })
+}
+
+// primaryText is the value of the only argument, or the JSON of all of them.
+func (c *Call) primaryText() string {
+	if c.primary == nil {
+		var fields map[string]json.RawMessage
+		text := ""
+		if json.Unmarshal(c.args, &fields) == nil && len(fields) == 1 {
+			for _, v := range fields {
+				text = Text(v)
+			}
+		} else {
+			text = compact(c.args)
+		}
+		c.primary = &text
+	}
+	return *c.primary
+}
+
+// Text is a JSON value as patterns see it: a string without its quotes, nothing for
+// null, everything else as compact JSON.
+func Text(v json.RawMessage) string {
+	v = bytes.TrimSpace(v)
+	switch {
+	case len(v) == 0 || bytes.Equal(v, []byte("null")):
+		return ""
+	case v[0] == '"':
+		var s string
+		if json.Unmarshal(v, &s) == nil {
+			return s
+		}
+	case v[0] != '{' && v[0] != '[':
+		return string(v)
+	}
+	return compact(v)
+}
+
+func compact(v json.RawMessage) string {
+	var buf bytes.Buffer
+	if json.Compact(&buf, v) != nil {
+		return string(v)
+	}
+	return buf.String()
+}
+
+// each calls fn with the values that the path leads to until one returns true. Values
+// are decoded level by level, and only as deep as the path goes.
+func each(v json.RawMessage, path []step, fn func(json.RawMessage) bool) bool {
+	if len(path) == 0 {
+		return fn(v)
+	}
+	s, rest := path[0], path[1:]
+	switch s.kind {
+	case field, anyField:
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(v, &fields) != nil {
+			return false
+		}
+		if s.kind == field {
+			next, ok := fields[s.name]
+			return ok && each(next, rest, fn)
+		}
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if each(fields[name], rest, fn) {
+				return true
+			}
+		}
+	case element, anyElement:
+		var list []json.RawMessage
+		if json.Unmarshal(v, &list) != nil {
+			return false
+		}
+		if s.kind == element {
+			return s.index < len(list) && each(list[s.index], rest, fn)
+		}
+		for _, next := range list {
+			if each(next, rest, fn) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Part is one thing a pattern demands, and what a call has to show for it.
+type Part struct {
+	Name  string   // tool, argument, or the path of a field
+	Wants string   // such as: ~ "npm *"
+	Found []string // the values that were looked at
+	OK    bool
+}
+
+// Explain says of every part of the pattern whether the call fulfils it.
+func (p *Pattern) Explain(c *Call) []Part {
+	parts := []Part{{"tool", p.tool.describe(), []string{c.Tool}, p.tool.match(c.Tool)}}
+	if p.args == primaryArg {
+		text := c.primaryText()
+		parts = append(parts, Part{"argument", p.primary.describe(), []string{text}, p.primary.match(text)})
+	}
+	for i := range p.fields {
+		f := &p.fields[i]
+		part := Part{Name: f.text, Wants: f.describe(), OK: f.Match(c.args)}
+		each(c.args, f.path, func(leaf json.RawMessage) bool {
+			part.Found = append(part.Found, Text(leaf))
+			return false
+		})
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+func (m *matcher) describe() string {
+	return fmt.Sprintf("%s %s", m.kind.operator(), quote(m.want))
+}
+
+// quote puts a value into quotes as a pattern has them.
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}

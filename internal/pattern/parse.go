@@ -1,0 +1,334 @@
+package pattern
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Parse parses a pattern. Errors are of type *[Error]. The regular expression of a
+// condition may be one that does not compile: it matches nothing, its contrary
+// everything. [Compile] refuses it.
+func Parse(text string) (*Pattern, error) {
+	p := parser{src: text}
+	return p.pattern()
+}
+
+// blank is what separates the parts of a pattern.
+const blank = " \t\r\n"
+
+type parser struct {
+	src string
+	pos int
+}
+
+func (p *parser) fail(offset int, format string, args ...any) error {
+	return &Error{Pattern: p.src, Offset: offset, Message: fmt.Sprintf(format, args...)}
+}
+
+// failAt turns the error of a part of the pattern into one of the whole.
+func (p *parser) failAt(start int, err error) error {
+	var inner int
+	message := err.Error()
+	if _, scanErr := fmt.Sscanf(message, "offset %d:", &inner); scanErr == nil {
+		_, message, _ = strings.Cut(message, ": ")
+	}
+	return p.fail(start+inner, "%s", message)
+}
+
+func (p *parser) rest() string { return p.src[p.pos:] }
+
+func (p *parser) space() {
+	p.pos += len(p.rest()) - len(strings.TrimLeft(p.rest(), blank))
+}
+
+func (p *parser) pattern() (*Pattern, error) {
+	if len(p.src) > MaxLength {
+		return nil, &Error{p.src[:60] + "…", MaxLength, fmt.Sprintf("is %d bytes long, want at most %d", len(p.src), MaxLength)}
+	}
+	for i, c := range p.src {
+		if c == utf8.RuneError && !strings.HasPrefix(p.src[i:], "\uFFFD") {
+			return nil, p.fail(i, "not UTF-8 text")
+		}
+	}
+	p.space()
+	out := &Pattern{text: strings.Trim(p.src, blank)}
+	var err error
+	if p.pos == len(p.src) {
+		return nil, p.fail(p.pos, "is empty, want a tool such as Bash or Bash(npm *)")
+	}
+	if out.tool, err = p.tool(); err != nil {
+		return nil, err
+	}
+	p.space()
+	if p.pos == len(p.src) {
+		return out, nil
+	}
+	if p.src[p.pos] != '(' {
+		return nil, p.fail(p.pos, "%q follows the tool, want ( or the end", p.rest())
+	}
+	if err := p.arguments(out); err != nil {
+		return nil, err
+	}
+	if p.space(); p.pos < len(p.src) {
+		return nil, p.fail(p.pos, "%q follows the arguments, want the end", p.rest())
+	}
+	return out, nil
+}
+
+// tool reads the part before the arguments.
+func (p *parser) tool() (matcher, error) {
+	start := p.pos
+	if p.src[p.pos] == '/' {
+		return p.regexTool()
+	}
+	end := strings.IndexAny(p.rest(), "("+blank)
+	if end < 0 {
+		end = len(p.rest())
+	}
+	name := p.rest()[:end]
+	if name == "" {
+		return matcher{}, p.fail(start, "has no tool before the (")
+	}
+	p.pos += end
+	kind := Exact
+	if strings.ContainsAny(name, "*?[") {
+		kind = Glob
+	}
+	m, err := newMatcher(kind, name)
+	if err != nil {
+		return m, p.failAt(start, err)
+	}
+	return m, nil
+}
+
+// regexTool reads /expr/. A / inside parentheses or behind a \ does not end it.
+func (p *parser) regexTool() (matcher, error) {
+	start := p.pos
+	depth := 0
+	for i := start + 1; i < len(p.src); i++ {
+		switch p.src[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case '/':
+			if depth > 0 {
+				continue
+			}
+			expr := p.src[start+1 : i]
+			if expr == "" {
+				return matcher{}, p.fail(start, "// is an empty regular expression")
+			}
+			m, err := newMatcher(Regex, expr)
+			if err != nil {
+				return m, p.fail(start+1, "%v", err)
+			}
+			p.pos = i + 1
+			return m, nil
+		}
+	}
+	return matcher{}, p.fail(start, "the regular expression has no / at its end")
+}
+
+// arguments reads (...).
+func (p *parser) arguments(out *Pattern) error {
+	open := p.pos
+	p.pos++
+	p.space()
+	if p.conditional() {
+		out.args = namedArgs
+		return p.conditions(out, open)
+	}
+	start := p.pos
+	end, ok := p.closing()
+	if !ok {
+		return p.fail(open, "( is not closed")
+	}
+	text := trimSpace(p.src[start:end])
+	p.pos = end + 1
+	switch text {
+	case "*":
+		return nil
+	case "":
+		return p.fail(start, "( ) has nothing in it, want (*) for any arguments")
+	}
+	m, err := newMatcher(Glob, text)
+	if err != nil {
+		return p.failAt(start, err)
+	}
+	out.args, out.primary = primaryArg, m
+	return nil
+}
+
+// trimSpace trims, but not a space that is escaped.
+func trimSpace(s string) string {
+	t := strings.TrimRight(s, blank)
+	if slashes := len(t) - len(strings.TrimRight(t, `\`)); slashes%2 == 1 && len(t) < len(s) {
+		t = s[:len(t)+1]
+	}
+	return t
+}
+
+// closing finds the parenthesis that closes the arguments.
+func (p *parser) closing() (int, bool) {
+	depth := 1
+	for i := p.pos; i < len(p.src); i++ {
+		switch p.src[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// conditional reports whether what follows is a condition: a path and an operator.
+func (p *parser) conditional() bool {
+	probe := *p
+	if _, ok := probe.path(); !ok {
+		return false
+	}
+	probe.space()
+	_, ok := probe.operator()
+	return ok
+}
+
+func (p *parser) conditions(out *Pattern, open int) error {
+	for {
+		p.space()
+		start := p.pos
+		path, ok := p.path()
+		if !ok {
+			return p.fail(p.pos, "want a field, such as command or items[0].name")
+		}
+		c := Condition{path: path, text: p.src[start:p.pos]}
+		p.space()
+		at := p.pos
+		kind, ok := p.operator()
+		if !ok {
+			return p.fail(at, "want an operator: ~ = =~ !~ != or !=~")
+		}
+		p.space()
+		at = p.pos
+		value, err := p.quoted()
+		if err != nil {
+			return err
+		}
+		if c.matcher, err = newMatcher(kind, value); err != nil {
+			if c.re == nil && c.glob == nil && (kind == Glob || kind == NotGlob) {
+				return p.failAt(at+1, err)
+			}
+			if out.bad == nil {
+				out.bad = p.fail(at, "%v", err)
+			}
+		}
+		out.fields = append(out.fields, c)
+		p.space()
+		switch {
+		case p.pos == len(p.src):
+			return p.fail(open, "( is not closed")
+		case p.src[p.pos] == ')':
+			p.pos++
+			return nil
+		case p.src[p.pos] != ',':
+			return p.fail(p.pos, "want , or ) behind the condition")
+		}
+		p.pos++
+	}
+}
+
+// path reads the steps to a field.
+func (p *parser) path() ([]step, bool) {
+	var out []step
+	for {
+		switch name := p.name(); {
+		case name != "":
+			out = append(out, step{name: name})
+		case strings.HasPrefix(p.rest(), "*"):
+			p.pos++
+			out = append(out, step{kind: anyField})
+		default:
+			return nil, false
+		}
+		for strings.HasPrefix(p.rest(), "[") {
+			inside, _, closed := strings.Cut(p.rest()[1:], "]")
+			if !closed {
+				return nil, false
+			}
+			if inside == "*" {
+				out = append(out, step{kind: anyElement})
+			} else {
+				n, err := strconv.ParseUint(inside, 10, 31)
+				if err != nil || !digits.MatchString(inside) {
+					return nil, false
+				}
+				out = append(out, step{kind: element, index: int(n)})
+			}
+			p.pos += len(inside) + 2
+		}
+		if !strings.HasPrefix(p.rest(), ".") {
+			return out, true
+		}
+		p.pos++
+	}
+}
+
+var digits = regexp.MustCompile(`^[0-9]+$`)
+
+func (p *parser) name() string {
+	start := p.pos
+	for _, c := range p.rest() {
+		if c != '_' && c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.IsMark(c) {
+			break
+		}
+		p.pos += utf8.RuneLen(c)
+	}
+	return p.src[start:p.pos]
+}
+
+func (p *parser) operator() (Kind, bool) {
+	for _, op := range operators {
+		if strings.HasPrefix(p.rest(), op.text) {
+			p.pos += len(op.text)
+			return op.kind, true
+		}
+	}
+	return "", false
+}
+
+// quoted reads a value in quotes. \ takes a quote of its kind or a \ as it is, and is
+// only a character before anything else.
+func (p *parser) quoted() (string, error) {
+	start := p.pos
+	if p.pos == len(p.src) || p.src[p.pos] != '"' && p.src[p.pos] != '\'' {
+		return "", p.fail(p.pos, `want a value in quotes; if this is not a condition, put a \ before the operator`)
+	}
+	quote := p.src[p.pos]
+	var sb strings.Builder
+	for p.pos++; p.pos < len(p.src); p.pos++ {
+		switch c := p.src[p.pos]; {
+		case c == quote:
+			p.pos++
+			return sb.String(), nil
+		case c == '\\' && p.pos+1 == len(p.src):
+			return "", p.fail(p.pos, `\ escapes nothing`)
+		case c == '\\' && (p.src[p.pos+1] == quote || p.src[p.pos+1] == '\\'):
+			p.pos++
+			sb.WriteByte(p.src[p.pos])
+		default:
+			sb.WriteByte(c)
+		}
+	}
+	return "", p.fail(start, "the value has no %c at its end", quote)
+}
