@@ -528,8 +528,10 @@ func (r *run) offerTools() {
 			r.offered = append(r.offered, t)
 		}
 	}
-	for _, e := range r.frontend {
-		r.offered = append(r.offered, e.desc)
+	for id, e := range r.frontend {
+		if !r.agent.hides(id) {
+			r.offered = append(r.offered, e.desc)
+		}
 	}
 	sortTools(r.offered)
 }

@@ -78,6 +78,15 @@ func (r *Registrar) Gate(g Gate) {
 	}
 }
 
+// Hide keeps tools from the model, and from what other plugins see of the tools. A
+// model that calls one all the same is answered as always, so whoever hides a tool
+// because it must not be used has to say so with a gate too.
+func (r *Registrar) Hide(hidden func(tool string) bool) {
+	if r.active {
+		r.to.hidden = append(r.to.hidden, hidden)
+	}
+}
+
 // Tool adds tools.
 func (r *Registrar) Tool(tools ...Tool) {
 	if r.active {

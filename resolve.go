@@ -35,6 +35,7 @@ type resolved struct {
 	hooks      [phaseCount][]ownedHook
 	gates      []ownedGate
 	transforms []ownedTransform
+	hidden     []func(tool string) bool
 	actions    map[string]ownedAction
 	effects    map[string]ownedEffect
 	policies   []StopPolicy // beyond max_rounds
@@ -299,11 +300,18 @@ func (r *resolved) collectTools(reg *Registry) {
 	for _, id := range ids {
 		if c.offers(id) {
 			r.tools[id] = r.allTools[id]
-			r.offered = append(r.offered, r.allTools[id].desc)
+			if !r.hides(id) {
+				r.offered = append(r.offered, r.allTools[id].desc)
+			}
 		}
 	}
 	r.offered = slices.Clip(r.offered)
 	r.checkPermissionRules()
+}
+
+// hides reports whether a plugin keeps the tool from the model.
+func (r *resolved) hides(id string) bool {
+	return slices.ContainsFunc(r.hidden, func(hidden func(string) bool) bool { return hidden(id) })
 }
 
 func (r *resolved) addTool(t Tool, source string) {

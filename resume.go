@@ -161,7 +161,7 @@ func (r *run) newRecord(ctx context.Context, req *RunRequest, cp *Checkpoint) er
 	}
 	rec.RunID, rec.ThreadID, rec.Adapter = r.active.runID, r.thread, req.Adapter
 	rec.ParentRunID, rec.ParentThreadID, rec.ParentToolCallID = req.ParentRunID, req.ParentThreadID, req.ParentToolCallID
-	rec.DispatchID, rec.SessionID, rec.TransportRequestID = req.DispatchID, req.SessionID, req.TransportRequestID
+	rec.DispatchID, rec.SessionID, rec.UserID, rec.TransportRequestID = req.DispatchID, req.SessionID, req.UserID, req.TransportRequestID
 	now := r.rt.cfg.Now().Unix()
 	rec.Status, rec.StartedAt = RunCreated, now
 	if rec.CreatedAt == 0 {

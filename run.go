@@ -153,6 +153,7 @@ type RunInfo struct {
 	ParentToolCallID   string `json:"parent_tool_call_id,omitempty"`
 	DispatchID         string `json:"dispatch_id,omitempty"`
 	SessionID          string `json:"session_id,omitempty"`
+	UserID             string `json:"user_id,omitempty"` // whom the run is for
 	TransportRequestID string `json:"transport_request_id,omitempty"`
 	Origin             string `json:"origin"`             // user, mcp, subagent, internal
 	Mode               string `json:"run_mode,omitempty"` // foreground (""), scheduled, resume, internal_wake
@@ -198,6 +199,7 @@ type RunRequest struct {
 	ParentToolCallID   string `json:"parent_tool_call_id,omitempty"`
 	DispatchID         string `json:"dispatch_id,omitempty"`
 	SessionID          string `json:"session_id,omitempty"`
+	UserID             string `json:"user_id,omitempty"`
 	TransportRequestID string `json:"transport_request_id,omitempty"`
 	Origin             string `json:"origin,omitempty"`
 	Mode               string `json:"run_mode,omitempty"`
@@ -226,7 +228,7 @@ func (r *RunRequest) validate() error {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for _, f := range [...]struct{ name, id string }{{"agent_id", r.AgentID}, {"thread_id", r.ThreadID}, {"run_id", r.RunID},
 		{"continue", r.Continue}, {"rewind", r.Rewind}, {"parent_run_id", r.ParentRunID}, {"parent_thread_id", r.ParentThreadID},
-		{"parent_tool_call_id", r.ParentToolCallID}, {"dispatch_id", r.DispatchID}, {"session_id", r.SessionID},
+		{"parent_tool_call_id", r.ParentToolCallID}, {"dispatch_id", r.DispatchID}, {"session_id", r.SessionID}, {"user_id", r.UserID},
 		{"transport_request_id", r.TransportRequestID}} {
 		if f.id != "" && strings.TrimSpace(f.id) == "" {
 			bad("%s is blank", f.name)
@@ -295,6 +297,7 @@ type Run struct {
 	ResolutionID       string `json:"resolution_id,omitempty"` // the registry snapshot it is pinned to
 	DispatchID         string `json:"dispatch_id,omitempty"`
 	SessionID          string `json:"session_id,omitempty"`
+	UserID             string `json:"user_id,omitempty"`
 	TransportRequestID string `json:"transport_request_id,omitempty"`
 	Origin             string `json:"origin,omitempty"`
 	Mode               string `json:"run_mode,omitempty"`
@@ -372,7 +375,7 @@ func (r *Run) Validate() error {
 func (r *Run) Info() *RunInfo {
 	return &RunInfo{ThreadID: r.ThreadID, ParentThreadID: r.ParentThreadID, RunID: r.RunID, ParentRunID: r.ParentRunID,
 		AgentID: r.AgentID, ParentToolCallID: r.ParentToolCallID, DispatchID: r.DispatchID, SessionID: r.SessionID,
-		TransportRequestID: r.TransportRequestID, Origin: r.Origin, Mode: r.Mode, Adapter: r.Adapter}
+		UserID: r.UserID, TransportRequestID: r.TransportRequestID, Origin: r.Origin, Mode: r.Mode, Adapter: r.Adapter}
 }
 
 // RunResult is how a run, or one activation of it, came out.

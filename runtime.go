@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/profile"
 )
 
 // Runtime runs agents. It is safe for concurrent use.
@@ -60,11 +61,15 @@ func (reg *Registry) warnings(lazy bool) []Diagnostic {
 	return reg.Diagnostics()
 }
 
-// With returns a runtime that keeps its threads in another store, for another tenant
-// perhaps. What is published to one is the registry of both.
-func (rt *Runtime) With(store Store) *Runtime {
+// With returns a runtime that keeps its threads in another store and its values in
+// another profile, for another tenant perhaps. A nil profile stays the same. What is
+// published to one is the registry of both.
+func (rt *Runtime) With(store Store, values profile.Store) *Runtime {
 	c := &Runtime{cfg: rt.cfg, registry: rt.registry, active: map[string]*activeRun{}}
 	c.cfg.Store = store
+	if values != nil {
+		c.cfg.Profile = values
+	}
 	return c
 }
 

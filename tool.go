@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/state"
 )
@@ -108,6 +109,7 @@ type ToolCall struct {
 	// Resume is the decision that let a suspended call go on, or nil.
 	Resume  *Resumption
 	Profile profile.Store // nil when the runtime has none
+	Tools   []llm.Tool    // offered to the model, before step-local filters; all of them
 
 	state.Snapshot // what the call may read
 	Command        // what it wants done

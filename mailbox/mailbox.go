@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/profile"
 )
 
 // Config is what a Mailbox is made of. Queue and Runtime are needed; everything else
@@ -21,6 +22,8 @@ type Config struct {
 	Queue Queue
 	// Runtime runs the runs, each tenant's with the tenant's store.
 	Runtime *awaken.Runtime
+	// Profile returns the profile of a tenant; nil leaves every tenant that of Runtime.
+	Profile func(tenant string) profile.Store
 	// Log bounds what readers of events cost.
 	Log eventlog.Options
 	// Sink returns what gets the events of a tenant's run, beside its log.
@@ -124,7 +127,11 @@ func (b *Mailbox) Tenant(name string) *Tenant {
 	t := b.tenants[name]
 	if t == nil {
 		h := b.cfg.Queue.Handle(name)
-		t = &Tenant{box: b, name: name, Store: h, Runtime: b.cfg.Runtime.With(h), Log: eventlog.New(h, &b.cfg.Log)}
+		var values profile.Store
+		if b.cfg.Profile != nil {
+			values = b.cfg.Profile(name)
+		}
+		t = &Tenant{box: b, name: name, Store: h, Runtime: b.cfg.Runtime.With(h, values), Log: eventlog.New(h, &b.cfg.Log)}
 		b.tenants[name] = t
 	}
 	return t

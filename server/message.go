@@ -151,6 +151,7 @@ type postMessages struct {
 	AgentIDCamel string         `json:"agentId,omitempty"`
 	Mode         string         `json:"mode,omitempty"`     // queue, live_then_queue or steer, interrupt_then_queue, resume_open_run
 	Boundary     string         `json:"boundary,omitempty"` // next_step or on_natural_end
+	UserID       string         `json:"user_id,omitempty"`  // whom a new run is for
 	Messages     []inputMessage `json:"messages"`
 }
 
@@ -181,6 +182,9 @@ func (c *call) postMessages() error {
 	if err != nil {
 		return err
 	}
+	if err := c.setUser(s, body.UserID); err != nil {
+		return err
+	}
 	s.Request.ThreadID, s.Request.AgentID, s.Request.Messages = c.path("thread_id"), agent, msgs
 	r, err := c.submit(s)
 	if err != nil {
@@ -191,6 +195,16 @@ func (c *call) postMessages() error {
 		out.Status = "queued"
 	}
 	return c.reply(202, out)
+}
+
+// setUser says whom the run is for. Whoever may run agents speaks for all users of the
+// tenant.
+func (c *call) setUser(s *mailbox.Submission, user string) error {
+	if user != "" && !validID(user) {
+		return badRequest("user_id must have at most 512 bytes and no control characters")
+	}
+	s.Request.UserID = user
+	return nil
 }
 
 // submission begins a submission with what every route reads the same way.

@@ -140,6 +140,7 @@ type newRun struct {
 	AgentIDCamel  string                    `json:"agentId,omitempty"`
 	ThreadID      string                    `json:"thread_id,omitempty"`
 	ThreadIDCamel string                    `json:"threadId,omitempty"`
+	UserID        string                    `json:"user_id,omitempty"` // whom the run is for
 	Messages      []inputMessage            `json:"messages"`
 	Mode          string                    `json:"mode,omitempty"`
 	Stream        *bool                     `json:"stream,omitempty"` // false waits for the end and answers with JSON
@@ -197,6 +198,9 @@ func (c *call) startRun() error {
 	}
 	s, err := c.submission(body.Mode, mailbox.ModeInterrupt, "")
 	if err != nil {
+		return err
+	}
+	if err := c.setUser(s, body.UserID); err != nil {
 		return err
 	}
 	s.Request.AgentID, s.Request.ThreadID, s.Request.Messages = agent, thread, msgs

@@ -20,8 +20,10 @@ const systemTenant = "awaken.system"
 type backend struct {
 	queue mailbox.Queue
 	keys  profile.Store
-	name  string // for people
-	close func(err *error)
+	// profile returns the profile of a tenant.
+	profile func(tenant string) profile.Store
+	name    string // for people
+	close   func(err *error)
 }
 
 // openBackend opens the database that the settings choose. If create, an SQLite file is
@@ -32,14 +34,14 @@ func openBackend(ctx context.Context, s *settings.Settings, create bool) (*backe
 		if err != nil {
 			return nil, configError("%w", err)
 		}
-		return &backend{queue: db, keys: db.Profile(systemTenant), name: databaseName(s.DatabaseURL), close: func(*error) { db.Close() }}, nil
+		return &backend{queue: db, keys: db.Profile(systemTenant), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, name: databaseName(s.DatabaseURL), close: func(*error) { db.Close() }}, nil
 	}
 	path := filepath.Join(s.StorageDir, storeName)
 	db, err := openFile(ctx, path, create, true)
 	if err != nil {
 		return nil, err
 	}
-	return &backend{queue: db, keys: db.Profile(systemTenant), name: path, close: func(err *error) { closing(db, err) }}, nil
+	return &backend{queue: db, keys: db.Profile(systemTenant), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, name: path, close: func(err *error) { closing(db, err) }}, nil
 }
 
 // databaseName is a database for people, without the user and the password.

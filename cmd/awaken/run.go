@@ -146,14 +146,14 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 		return err
 	}
 	if f.memory || f.store == inMemory {
-		cfg.Store = memory.New()
+		cfg.Store, cfg.Profile = memory.New(), memory.NewProfile()
 	} else {
 		db, openErr := openStore(ctx, f.store, true)
 		if openErr != nil {
 			return openErr
 		}
 		defer closing(db, &err)
-		cfg.Store = db.Store("")
+		cfg.Store, cfg.Profile = db.Store(""), db.Profile("")
 	}
 	l, err := lookAt(ctx, cfg.Store, f)
 	if err != nil {

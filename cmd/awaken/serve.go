@@ -131,7 +131,7 @@ func serve(ctx context.Context, con *console, s *settings.Settings) (err error) 
 	}
 	metrics := server.NewMetrics()
 	metrics.Depths(b.queue)
-	box, err := mailbox.New(mailbox.Config{Queue: b.queue, Runtime: rt, Log: eventlog.Options{Buffer: s.Server.ReplayBuffer}, Sink: metrics.Sink, Observer: metrics,
+	box, err := mailbox.New(mailbox.Config{Queue: b.queue, Runtime: rt, Profile: b.profile, Log: eventlog.Options{Buffer: s.Server.ReplayBuffer}, Sink: metrics.Sink, Observer: metrics,
 		Consumer: s.Mailbox.Consumer, Concurrency: s.Mailbox.Concurrency, Lease: s.Mailbox.Lease, Renew: s.Mailbox.Renew, Poll: s.Mailbox.Poll,
 		GC: s.Mailbox.GC, TTL: s.Mailbox.TTL, MaxAttempts: s.Mailbox.MaxAttempts, Drain: s.Server.Shutdown, Logger: log})
 	if err != nil {

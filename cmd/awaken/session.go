@@ -25,6 +25,9 @@ type session struct {
 	answers answers
 }
 
+// localUser is whom the runs of a terminal are for.
+const localUser = "local"
+
 // answers is who decides about suspended calls.
 type answers uint8
 
@@ -39,7 +42,7 @@ const (
 // returns nil when the turn came to its natural end, and an *exitError otherwise.
 func (s *session) say(ctx context.Context, prompt string) error {
 	return s.turn(ctx, func(ctx context.Context) (*awaken.RunResult, error) {
-		return s.rt.Run(ctx, awaken.RunRequest{AgentID: s.agent, ThreadID: s.thread, Messages: []*llm.Message{llm.UserText(prompt)}}, s.print)
+		return s.rt.Run(ctx, awaken.RunRequest{AgentID: s.agent, ThreadID: s.thread, UserID: localUser, Messages: []*llm.Message{llm.UserText(prompt)}}, s.print)
 	})
 }
 

@@ -133,7 +133,7 @@ var changeCases = []testCase{
 		want := &mailbox.Dispatch{ID: "d", ThreadID: "t", RunID: "r", Priority: 7, DedupeKey: "dk", Epoch: 3, Status: mailbox.Queued, Cancel: true,
 			Revision: 2, Attempts: 4, MaxAttempts: 9, Steps: 5, LastError: "boom", IdempotencyKey: "ik", Digest: "dg",
 			Request: &awaken.RunRequest{AgentID: "agent", ThreadID: "t", RunID: "r", Messages: []*llm.Message{llm.UserText("hello")}, Origin: "mcp", Mode: "scheduled",
-				Adapter: "acp", SessionID: "s", TransportRequestID: "tr", ParentThreadID: "pt", ParentRunID: "pr", ParentToolCallID: "pc", Rewind: "m"}}
+				Adapter: "acp", SessionID: "s", UserID: "u", TransportRequestID: "tr", ParentThreadID: "pt", ParentRunID: "pr", ParentToolCallID: "pc", Rewind: "m"}}
 		k.change("t", func(t *mailbox.Thread) {
 			want.CreatedAt, want.UpdatedAt, want.AvailableAt = t.Now-5, t.Now-4, t.Now-3
 			t.Make, t.Put = true, []*mailbox.Dispatch{want}

@@ -47,7 +47,7 @@ var enqueueCases = []testCase{
 		before := k.now()
 		k.enqueue(dispatch("t", "a", func(d *mailbox.Dispatch) {
 			q := d.Request
-			q.ParentThreadID, q.ParentRunID, q.ParentToolCallID, q.SessionID, q.TransportRequestID = "pt", "pr", "pc", "s", "tr"
+			q.ParentThreadID, q.ParentRunID, q.ParentToolCallID, q.SessionID, q.UserID, q.TransportRequestID = "pt", "pr", "pc", "s", "u", "tr"
 			q.Origin, q.Mode, q.Adapter = "mcp", "scheduled", "acp"
 		}))
 		t, err := k.store.Thread(k.Context(), "t")
