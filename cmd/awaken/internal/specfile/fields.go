@@ -3,6 +3,8 @@ package specfile
 import (
 	"encoding/json"
 	"errors"
+
+	"github.com/awaken-go/awaken/internal/document"
 )
 
 // Field is a value in a file, by the names that lead to it.
@@ -16,41 +18,37 @@ type Field struct {
 // taken apart, and fields without a value left out. A file that only has comments has
 // none.
 func Fields(name string, data []byte) ([]Field, error) {
-	root, err := parse(name, data)
+	root, err := document.Parse(name, data)
 	switch {
-	case errors.Is(err, errEmpty):
+	case errors.Is(err, document.ErrEmpty):
 		return nil, nil
-	case err == nil && root.isNull():
+	case err == nil && root.IsNull():
 		return nil, nil
-	case err == nil && root.kind != object:
-		err = at(root.line, "got %s, want an object", root.kind)
+	case err == nil && root.Kind != document.Object:
+		err = document.At(root.Line, "got %s, want an object", root.Kind)
 	}
 	var out []Field
 	if err == nil {
-		out, err = root.fields("", nil)
-	}
-	if e, ok := errors.AsType[*Error](err); ok {
-		e.File = name
-		return nil, e
+		out, err = fields(root, "", nil)
 	}
 	if err != nil {
-		return nil, &Error{File: name, Err: err}
+		return nil, document.In(name, err)
 	}
 	return out, nil
 }
 
-func (n *node) fields(path string, out []Field) ([]Field, error) {
-	for i, k := range n.keys {
-		v, at := n.items[i], join(path, k.name)
+func fields(n *document.Node, path string, out []Field) ([]Field, error) {
+	for i, k := range n.Keys {
+		v, at := n.Items[i], dotted(path)+k.Name
 		var err error
 		switch {
-		case v.isNull():
-		case v.kind == object:
-			out, err = v.fields(at, out)
+		case v.IsNull():
+		case v.Kind == document.Object:
+			out, err = fields(v, at, out)
 		default:
 			var raw json.RawMessage
-			raw, err = v.encode()
-			out = append(out, Field{at, k.line, raw})
+			raw, err = v.JSON()
+			out = append(out, Field{at, k.Line, raw})
 		}
 		if err != nil {
 			return nil, err

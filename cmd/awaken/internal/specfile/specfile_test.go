@@ -14,6 +14,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
+	"github.com/awaken-go/awaken/internal/document"
 )
 
 const inYAML = `
@@ -180,7 +181,7 @@ func TestParse_Mistakes(t *testing.T) {
 		if diff := cmp.Diff(c.want, err.Error()); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.text, diff)
 		}
-		if e, ok := errors.AsType[*specfile.Error](err); !ok || e.File != "f" {
+		if e, ok := errors.AsType[*document.Error](err); !ok || e.File != "f" {
 			t.Errorf("%q: %#v is not an *Error of the file", c.text, err)
 		}
 	}
@@ -225,7 +226,7 @@ func TestParse_Bombs(t *testing.T) {
 		"depth":    {deep.String(), "is nested deeper than 64 levels"},
 		"merges":   {merges.String(), "holds too much, counting what its aliases stand for"},
 		"elements": {"id: a\nallowed_tools: [" + strings.Repeat("1,", 300_000) + "]", "holds too much, counting what its aliases stand for"},
-		"long":     {"id: " + strings.Repeat("x", specfile.MaxBytes), "is longer than 1048576 bytes"},
+		"long":     {"id: " + strings.Repeat("x", document.MaxBytes), "is longer than 1048576 bytes"},
 		"flow":     {strings.Repeat("[", 500_000), "not YAML: "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,7 +246,7 @@ func TestRead(t *testing.T) {
 	if _, err := specfile.Read("f", iotest.ErrReader(os.ErrPermission)); !errors.Is(err, os.ErrPermission) || !strings.HasPrefix(err.Error(), "f: ") {
 		t.Errorf("got %v", err)
 	}
-	endless := iotest.OneByteReader(strings.NewReader(strings.Repeat("#", specfile.MaxBytes+10)))
+	endless := iotest.OneByteReader(strings.NewReader(strings.Repeat("#", document.MaxBytes+10)))
 	if _, err := specfile.Read("f", endless); err == nil || !strings.Contains(err.Error(), "is longer than") {
 		t.Errorf("got %v", err)
 	}
@@ -266,7 +267,7 @@ func FuzzSpecFile(f *testing.F) {
 func checkParse(t *testing.T, name string, data []byte) {
 	file, err := specfile.Parse(name, data)
 	if err != nil {
-		if e, ok := errors.AsType[*specfile.Error](err); !ok || e.File != name || e.Err == nil || strings.TrimSpace(e.Err.Error()) == "" {
+		if e, ok := errors.AsType[*document.Error](err); !ok || e.File != name || e.Err == nil || strings.TrimSpace(e.Err.Error()) == "" {
 			t.Fatalf("error %#v does not name the file", err)
 		}
 		return
@@ -284,7 +285,7 @@ func checkParse(t *testing.T, name string, data []byte) {
 	}
 	again, err := specfile.Parse("again.json", doc)
 	if err != nil {
-		if len(doc) > specfile.MaxBytes/2 {
+		if len(doc) > document.MaxBytes/2 {
 			return // escapes make it longer
 		}
 		t.Fatalf("what was written cannot be read: %v\n%s", err, doc)

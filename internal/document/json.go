@@ -1,4 +1,4 @@
-package specfile
+package document
 
 import (
 	"bytes"
@@ -9,11 +9,11 @@ import (
 
 // parseJSON reads one JSON value. Encoding/json alone would take the last of two
 // fields of one name.
-func parseJSON(data []byte) (*node, error) {
+func parseJSON(data []byte) (*Node, error) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
 		if se, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return nil, at(lineAt(data, se.Offset), "not JSON: %v", se)
+			return nil, At(lineAt(data, se.Offset), "not JSON: %v", se)
 		}
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (b *jsonBuilder) next() (json.Token, int, error) {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return nil, 0, at(b.line, "not JSON: %w", err)
+		return nil, 0, At(b.line, "not JSON: %w", err)
 	}
 	now := b.dec.InputOffset()
 	b.line += bytes.Count(b.data[b.seen:now], []byte("\n"))
@@ -49,7 +49,7 @@ func (b *jsonBuilder) next() (json.Token, int, error) {
 	return t, b.line, nil
 }
 
-func (b *jsonBuilder) value(path string, depth int) (*node, error) {
+func (b *jsonBuilder) value(path string, depth int) (*Node, error) {
 	t, line, err := b.next()
 	if err != nil {
 		return nil, err
@@ -61,9 +61,9 @@ func (b *jsonBuilder) value(path string, depth int) (*node, error) {
 	case json.Delim('{'):
 		return b.object(path, line, depth)
 	case json.Delim('['):
-		out := &node{kind: array, line: line}
+		out := &Node{Kind: Array, Line: line}
 		for b.dec.More() {
-			v, err := b.value(index(path, len(out.items)), depth+1)
+			v, err := b.value(index(path, len(out.Items)), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -75,11 +75,11 @@ func (b *jsonBuilder) value(path string, depth int) (*node, error) {
 		return out, err
 	}
 	raw, err := json.Marshal(t)
-	return &node{kind: scalar, line: line, scalar: raw}, err
+	return &Node{Kind: Scalar, Line: line, Scalar: raw}, err
 }
 
-func (b *jsonBuilder) object(path string, line, depth int) (*node, error) {
-	out := &node{kind: object, line: line}
+func (b *jsonBuilder) object(path string, line, depth int) (*Node, error) {
+	out := &Node{Kind: Object, Line: line}
 	names := map[string]int{}
 	for b.dec.More() {
 		t, line, err := b.next()
@@ -88,13 +88,13 @@ func (b *jsonBuilder) object(path string, line, depth int) (*node, error) {
 		}
 		name, ok := t.(string)
 		if !ok {
-			return nil, at(line, "not JSON: a field has no name")
+			return nil, At(line, "not JSON: a field has no name")
 		}
 		v, err := b.value(join(path, name), depth+1)
 		if err != nil {
 			return nil, err
 		}
-		if err := out.set(names, key{name, line}, v, path); err != nil {
+		if err := out.set(names, Key{name, line}, v, path); err != nil {
 			return nil, err
 		}
 	}

@@ -1,4 +1,4 @@
-package specfile
+package document
 
 import (
 	"bytes"
@@ -15,22 +15,22 @@ import (
 // parseYAML reads one YAML document. It goes through yaml's nodes instead of
 // decoding into Go values, because only nodes have lines, keep 2024-01-01 a
 // string, and can be counted before an alias is followed.
-func parseYAML(data []byte) (*node, error) {
+func parseYAML(data []byte) (*Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
 	if err := dec.Decode(&doc); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, errEmpty
+			return nil, ErrEmpty
 		}
 		return nil, yamlError(err)
 	}
 	var next yaml.Node
 	if err := dec.Decode(&next); err == nil {
-		return nil, at(next.Line, "has a second document")
+		return nil, At(next.Line, "has a second document")
 	} else if !errors.Is(err, io.EOF) {
 		return nil, yamlError(err)
 	}
-	c := yamlBuilder{done: map[*yaml.Node]*node{}, open: map[*yaml.Node]bool{}}
+	c := yamlBuilder{done: map[*yaml.Node]*Node{}, open: map[*yaml.Node]bool{}}
 	return c.convert(&doc, "", 0)
 }
 
@@ -40,7 +40,7 @@ func yamlError(err error) error {
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		if num, msg, ok := strings.Cut(rest, ": "); ok {
 			if line, err := strconv.Atoi(num); err == nil {
-				return at(line, "not YAML: %s", msg)
+				return At(line, "not YAML: %s", msg)
 			}
 		}
 	}
@@ -49,12 +49,12 @@ func yamlError(err error) error {
 
 type yamlBuilder struct {
 	builder
-	done map[*yaml.Node]*node // what aliased nodes became
+	done map[*yaml.Node]*Node // what aliased nodes became
 	open map[*yaml.Node]bool  // aliases that are being followed
 }
 
 // convert turns a yaml node into one of ours. Path is where it is in the document.
-func (c *yamlBuilder) convert(n *yaml.Node, path string, depth int) (*node, error) {
+func (c *yamlBuilder) convert(n *yaml.Node, path string, depth int) (*Node, error) {
 	if err := c.grow(1, depth, n.Line); err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (c *yamlBuilder) convert(n *yaml.Node, path string, depth int) (*node, erro
 		if err := knownTag(n, "!!seq"); err != nil {
 			return nil, err
 		}
-		out := &node{kind: array, line: n.Line}
+		out := &Node{Kind: Array, Line: n.Line}
 		for i, item := range n.Content {
 			v, err := c.convert(item, index(path, i), depth+1)
 			if err != nil {
@@ -82,18 +82,18 @@ func (c *yamlBuilder) convert(n *yaml.Node, path string, depth int) (*node, erro
 		return out, nil
 	case yaml.ScalarNode:
 		raw, err := scalarJSON(n)
-		return &node{kind: scalar, line: n.Line, scalar: raw}, err
+		return &Node{Kind: Scalar, Line: n.Line, Scalar: raw}, err
 	}
-	return nil, at(n.Line, "unexpected YAML")
+	return nil, At(n.Line, "unexpected YAML")
 }
 
-func (c *yamlBuilder) follow(n *yaml.Node, path string, depth int) (*node, error) {
+func (c *yamlBuilder) follow(n *yaml.Node, path string, depth int) (*Node, error) {
 	target := n.Alias
 	if v := c.done[target]; v != nil {
 		return v, nil
 	}
 	if c.open[target] {
-		return nil, at(n.Line, "alias %q contains itself", n.Value)
+		return nil, At(n.Line, "alias %q contains itself", n.Value)
 	}
 	c.open[target] = true
 	defer delete(c.open, target)
@@ -104,11 +104,11 @@ func (c *yamlBuilder) follow(n *yaml.Node, path string, depth int) (*node, error
 	return v, err
 }
 
-func (c *yamlBuilder) mapping(n *yaml.Node, path string, depth int) (*node, error) {
+func (c *yamlBuilder) mapping(n *yaml.Node, path string, depth int) (*Node, error) {
 	if err := knownTag(n, "!!map"); err != nil {
 		return nil, err
 	}
-	out := &node{kind: object, line: n.Line}
+	out := &Node{Kind: Object, Line: n.Line}
 	names := map[string]int{}
 	var merges []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -121,13 +121,13 @@ func (c *yamlBuilder) mapping(n *yaml.Node, path string, depth int) (*node, erro
 			continue
 		}
 		if k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" {
-			return nil, at(n.Content[i].Line, "%skey %s is not a string, put it in quotes", dotted(path), keyText(k))
+			return nil, At(n.Content[i].Line, "%skey %s is not a string, put it in quotes", at(path), keyText(k))
 		}
 		value, err := c.convert(v, join(path, k.Value), depth+1)
 		if err != nil {
 			return nil, err
 		}
-		if err := out.set(names, key{k.Value, n.Content[i].Line}, value, path); err != nil {
+		if err := out.set(names, Key{k.Value, n.Content[i].Line}, value, path); err != nil {
 			return nil, err
 		}
 	}
@@ -141,27 +141,27 @@ func (c *yamlBuilder) mapping(n *yaml.Node, path string, depth int) (*node, erro
 
 // merge adds the fields of the mapping, or mappings, behind a << key that are not
 // there yet.
-func (c *yamlBuilder) merge(out *node, names map[string]int, m *yaml.Node, path string, depth int) error {
+func (c *yamlBuilder) merge(out *Node, names map[string]int, m *yaml.Node, path string, depth int) error {
 	from, err := c.convert(m, join(path, "<<"), depth+1)
 	if err != nil {
 		return err
 	}
-	sources := []*node{from}
-	if from.kind == array {
-		sources = from.items
+	sources := []*Node{from}
+	if from.Kind == Array {
+		sources = from.Items
 	}
 	for _, s := range sources {
-		if s.kind != object {
-			return at(m.Line, "%s<< is %s, want a mapping or a list of mappings", dotted(path), s.kind)
+		if s.Kind != Object {
+			return At(m.Line, "%s<< is %s, want a mapping or a list of mappings", at(path), s.Kind)
 		}
-		if err := c.grow(len(s.keys), depth, m.Line); err != nil {
+		if err := c.grow(len(s.Keys), depth, m.Line); err != nil {
 			return err
 		}
-		for i, k := range s.keys {
-			if _, there := names[k.name]; there {
+		for i, k := range s.Keys {
+			if _, there := names[k.Name]; there {
 				continue
 			}
-			if err := out.set(names, k, s.items[i], path); err != nil {
+			if err := out.set(names, k, s.Items[i], path); err != nil {
 				return err
 			}
 		}
@@ -178,11 +178,11 @@ func scalarJSON(n *yaml.Node) (json.RawMessage, error) {
 	case "!!bool", "!!int", "!!float":
 		var v any
 		if err := n.Decode(&v); err != nil {
-			return nil, at(n.Line, "%q is not %s", n.Value, strings.TrimPrefix(n.ShortTag(), "!!"))
+			return nil, At(n.Line, "%q is not %s", n.Value, strings.TrimPrefix(n.ShortTag(), "!!"))
 		}
 		raw, err := json.Marshal(v)
 		if err != nil {
-			return nil, at(n.Line, "%s has no place in JSON", n.Value) // .inf and .nan
+			return nil, At(n.Line, "%s has no place in JSON", n.Value) // .inf and .nan
 		}
 		return raw, nil
 	}
@@ -197,7 +197,7 @@ func knownTag(n *yaml.Node, known ...string) error {
 			return nil
 		}
 	}
-	return at(n.Line, "tag %s is not supported", tag)
+	return At(n.Line, "tag %s is not supported", tag)
 }
 
 func keyText(k *yaml.Node) string {
