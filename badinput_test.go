@@ -316,6 +316,7 @@ func TestCatalogue_Diagnostics(t *testing.T) {
 		`catalog_pattern_matches_nothing: allowed_tool_patterns has "mcp:github*", which matches no registered tool; ids of MCP tools look like mcp__server__tool, did you mean "mcp__github*"?`,
 		`catalog_pattern_matches_nothing: excluded_tool_patterns has "Nothing*", which matches no registered tool`,
 		`permission_rule_for_removed_tool: sections["permission"].rules[0] names tool "Edit", which the tool catalogue removes`,
+		`unclaimed_section: sections has "permission", which no loaded plugin reads (a typo?)`,
 		`unclaimed_section: sections has "typo", which no loaded plugin reads (a typo?)`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -26,6 +26,8 @@ import (
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/plugin/permission"
+	"github.com/awaken-go/awaken/store/memory"
 )
 
 var goldenUpdate = flag.Bool("update", false, "write what happens into testdata/runs, instead of comparing")
@@ -178,7 +180,9 @@ func (p *goldenPlayer) start(c goldenConfig) {
 			ContextWindow: c.Model.ContextWindow, MaxOutputTokens: c.Model.MaxOutputTokens, KnowledgeCutoff: c.Model.KnowledgeCutoff}},
 		Providers: map[string]llm.Model{awakentest.Scripted: byModel{p.agent, p.summary}},
 		Tools:     p.kit.tools(),
-		Plugins:   []awaken.Plugin{kitBase{p.kit}, kitPlugin{p.kit, "a"}, kitPlugin{p.kit, "b"}, kitPlugin{p.kit, "c"}},
+		Plugins: []awaken.Plugin{kitBase{p.kit}, kitPlugin{p.kit, "a"}, kitPlugin{p.kit, "b"}, kitPlugin{p.kit, "c"},
+			permission.New(permission.Config{})},
+		Profile: memory.NewProfile(),
 		Limits: awaken.Limits{
 			ToolTimeout:     time.Duration(c.Limits.ToolTimeoutMS) * time.Millisecond,
 			ToolGrace:       time.Duration(c.Limits.ToolGraceMS) * time.Millisecond,

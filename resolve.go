@@ -223,7 +223,7 @@ func register(p Plugin, rg *Registrar) (err error) {
 }
 
 // runtimeSections are read by the runtime itself, now or in a layer around it.
-var runtimeSections = []string{"retry", "permission"}
+var runtimeSections = []string{"retry"}
 
 // boundContext works out what keeps the agent's context small.
 func (r *resolved) boundContext(reg *Registry) {

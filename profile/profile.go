@@ -57,6 +57,9 @@ func AgentType(name string) string { return "agent_type::" + name }
 // Thread is the key of values that belong to a thread.
 func Thread(id string) string { return "thread::" + id }
 
+// User is the key of values that belong to a user.
+func User(id string) string { return "user::" + id }
+
 // Key is typed access to one namespace. Declare keys once, as package variables.
 type Key[V any] struct{ namespace string }
 

@@ -41,6 +41,14 @@ func (n *Node) Property(name string) *Node {
 // Enum restricts the value to one of values.
 func (n *Node) Enum(values ...any) *Node { n.s.Enum = values; return n }
 
+// Items returns the node of an array's elements, or nil when there is none.
+func (n *Node) Items() *Node {
+	if n.s.Items != nil {
+		return &Node{n.s.Items}
+	}
+	return nil
+}
+
 // Range sets inclusive bounds.
 func (n *Node) Range(lo, hi float64) *Node { n.s.Minimum, n.s.Maximum = &lo, &hi; return n }
 

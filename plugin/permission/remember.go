@@ -1,0 +1,219 @@
+package permission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/pattern"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state"
+)
+
+// What was remembered. The rules of a section are never copied in here, so that a rule
+// that is taken out of the configuration is gone.
+var (
+	threadRules = state.NewKey("permission_policy", addRule, state.Options{Scope: state.Thread, Merge: state.Commutative})
+	runRules    = state.NewKey("permission_overrides", addRule, state.Options{Merge: state.Commutative})
+	// spent says which call used up a rule of the scope once, by the rule's pattern.
+	spent = state.NewKey("permission_spent", func(m map[string]string, u use) map[string]string {
+		if _, ok := m[u.Tool]; ok {
+			return m
+		}
+		next := maps.Clone(m)
+		if next == nil {
+			next = map[string]string{}
+		}
+		next[u.Tool] = u.CallID
+		return next
+	}, state.Options{Merge: state.Commutative})
+	// keep remembers a rule in the profile, once the decision is committed.
+	keep = awaken.NewEffect[keptRule]("permission.keep")
+)
+
+type use struct{ Tool, CallID string }
+
+func addRule(list []Rule, r Rule) []Rule {
+	if slices.Contains(list, r) {
+		return list
+	}
+	return append(slices.Clip(list), r)
+}
+
+// remembered compiles rules that were remembered. One that cannot be read does not
+// count: all of them allow.
+func remembered(rules []Rule) []rule {
+	var out []rule
+	for _, r := range rules {
+		if p, err := pattern.Compile(r.Tool); err == nil && r.Behavior == Allow {
+			out = append(out, rule{r, p})
+		}
+	}
+	return out
+}
+
+// choice is what a person may have remembered about a call.
+type choice struct {
+	Scopes []Scope  `json:"scopes"`
+	Tools  []string `json:"tools"` // patterns; the first is the one that is meant when none is named
+}
+
+// offers returns what can be remembered about the call that rule r, or the default,
+// asks about: everything that the rule takes, the tool, or exactly this call.
+func offers(h *awaken.HookCall, r *rule) choice {
+	o := choice{Scopes: []Scope{Run, Thread}}
+	if h.Profile != nil {
+		o.Scopes = append(o.Scopes, Project)
+		if h.Run.UserID != "" {
+			o.Scopes = append(o.Scopes, User)
+		}
+	}
+	if r != nil {
+		o.Tools = append(o.Tools, r.pattern.String())
+	}
+	for _, text := range []string{pattern.Exactly(h.Tool.Tool), exactCall(h.Tool)} {
+		if p, err := pattern.Compile(text); err == nil && p.Match(pattern.NewCall(h.Tool.Tool, h.Tool.Args)) && !slices.Contains(o.Tools, text) {
+			o.Tools = append(o.Tools, text)
+		}
+	}
+	return o
+}
+
+// exactCall is the pattern of a call whose arguments are all the same, or "" if there is
+// none that anybody would want to read.
+func exactCall(c *awaken.ToolCall) string {
+	var args map[string]json.RawMessage
+	if json.Unmarshal(c.Args, &args) != nil || len(args) == 0 {
+		return ""
+	}
+	var conds []string
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		value := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(pattern.Text(args[name]))
+		conds = append(conds, fmt.Sprintf(`%s = "%s"`, name, value))
+	}
+	if text := pattern.Exactly(c.Tool) + "(" + strings.Join(conds, ", ") + ")"; len(text) <= 200 {
+		return text
+	}
+	return ""
+}
+
+// schema is what the result of a decision must fit. Only what it says about remembering
+// is looked at.
+func (o choice) schema() json.RawMessage {
+	scope := map[string]any{"enum": o.Scopes}
+	data, _ := json.Marshal(map[string]any{ // of plain values
+		"properties": map[string]any{"remember": map[string]any{
+			"anyOf": []any{scope, map[string]any{
+				"type":                 "object",
+				"properties":           map[string]any{"scope": scope, "tool": map[string]any{"enum": o.Tools}},
+				"required":             []string{"scope"},
+				"additionalProperties": false,
+			}},
+		}},
+	})
+	return data
+}
+
+// remember records what the result of an approval wants remembered. The result fits the
+// question's schema.
+func remember(h *awaken.HookCall, result json.RawMessage) {
+	var answer struct {
+		Remember json.RawMessage `json:"remember"`
+	}
+	if json.Unmarshal(result, &answer) != nil || len(answer.Remember) == 0 {
+		return
+	}
+	var want struct {
+		Scope Scope  `json:"scope"`
+		Tool  string `json:"tool"`
+	}
+	if json.Unmarshal(answer.Remember, &want.Scope) != nil && json.Unmarshal(answer.Remember, &want) != nil {
+		return
+	}
+	if want.Tool == "" {
+		// What the question offered first. The ledger has the question.
+		for _, c := range awaken.ToolCallStates.Get(h) {
+			var asked struct {
+				Remember choice `json:"remember"`
+			}
+			if c.CallID == h.Tool.ID && c.Ticket != nil && json.Unmarshal(c.Ticket.Suspension.Parameters, &asked) == nil && len(asked.Remember.Tools) > 0 {
+				want.Tool = asked.Remember.Tools[0]
+			}
+		}
+	}
+	r := Rule{Tool: want.Tool, Behavior: Allow, Scope: want.Scope}
+	switch want.Scope {
+	case Run:
+		runRules.Update(h, r)
+	case Thread:
+		threadRules.Update(h, r)
+	case Project:
+		keep.Emit(h, keptRule{r, profile.AgentType(h.Agent.ID)})
+	case User:
+		keep.Emit(h, keptRule{r, profile.User(h.Run.UserID)})
+	}
+}
+
+// keptRule is a rule, and whose it is.
+type keptRule struct {
+	Rule
+	Of string // a key of the profile
+}
+
+// namespace is where the rules of an entity are kept, each under its pattern, so that
+// two that are kept at the same time are both there.
+func namespace(of string) string { return "permission.rules/" + of }
+
+func keepRule(ctx context.Context, h *awaken.HookCall, k keptRule) error {
+	data, err := json.Marshal(k.Rule)
+	if err != nil {
+		return err
+	}
+	return h.Profile.Set(ctx, namespace(k.Of), k.Tool, data)
+}
+
+// keptRules returns the rules that were kept for the agent and for the user.
+func keptRules(ctx context.Context, h *awaken.HookCall) ([]rule, error) {
+	if h.Profile == nil {
+		return nil, nil
+	}
+	rules, err := Remembered(ctx, h.Profile, profile.AgentType(h.Agent.ID))
+	if err == nil && h.Run.UserID != "" {
+		var own []Rule
+		own, err = Remembered(ctx, h.Profile, profile.User(h.Run.UserID))
+		rules = append(rules, own...)
+	}
+	return remembered(rules), err
+}
+
+// Remembered returns the rules that approvals have left in a profile, for an agent
+// (profile.AgentType) or a user (profile.User).
+func Remembered(ctx context.Context, s profile.Store, of string) ([]Rule, error) {
+	entries, err := s.List(ctx, namespace(of))
+	if err != nil {
+		return nil, err
+	}
+	var rules []Rule
+	for _, e := range entries {
+		var r Rule
+		if json.Unmarshal(e.Value, &r) == nil {
+			rules = append(rules, r)
+		}
+	}
+	return rules, nil
+}
+
+// Forget removes what Remembered returns.
+func Forget(ctx context.Context, s profile.Store, of string) error {
+	entries, err := s.List(ctx, namespace(of))
+	var errs []error
+	for _, e := range entries {
+		errs = append(errs, s.Delete(ctx, namespace(of), e.Key))
+	}
+	return errors.Join(append(errs, err)...)
+}
