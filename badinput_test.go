@@ -127,13 +127,13 @@ func TestValidate_ReportsEveryMistakeOfADocument(t *testing.T) {
 	minus, nan := -1, -0.5
 	agent := awaken.AgentSpec{MaxRounds: -1, MaxContinuationRetries: &minus, ToolExecutionMode: "chaotic",
 		StopConditions: []awaken.StopCondition{{Type: "timeout", Limit: 90_000}, {Type: "loop_detection", Limit: 1}, {Type: "stop_on_tool"},
-			{Type: "content_match", Pattern: "("}, {Type: "token_budget", Limit: -5}, {Type: "magic"}, {Type: "content_match", Pattern: strings.Repeat("x", 1025)}},
+			{Type: "content_match", Pattern: "("}, {Type: "token_budget", Limit: -5}, {Type: "magic"}, {Type: "content_match", Pattern: strings.Repeat("x", 1025)}, {Type: "cost_budget", MaxUSD: -1}},
 		ContextPolicy:       &awaken.ContextPolicy{CompactionMode: "x", MaxOutputTokens: 5},
 		AllowedToolPatterns: []string{"ok*", `bad\`}, ExcludedToolPatterns: []string{""},
 		PluginIDs: []string{"p", "q", "p"}, Delegates: []string{"d", "d"}}
 	says(t, agent.Validate(), "id is empty", "max_rounds is -1", "max_continuation_retries is -1", `tool_execution_mode is "chaotic"`,
 		"stop_conditions[0]: seconds is 90000, want at most 86400", "stop_conditions[1]: window is 1", "stop_conditions[2]: tool_name is empty",
-		`stop_conditions[3]: pattern "("`, "stop_conditions[4]: max_total is -5", `stop_conditions[5]: type is "magic"`, "stop_conditions[6]: pattern is 1025 characters long",
+		`stop_conditions[3]: pattern "("`, "stop_conditions[4]: max_total is -5", `stop_conditions[5]: type is "magic"`, "stop_conditions[6]: pattern is 1025 characters long", "stop_conditions[7]: max_usd is -1",
 		`context_policy.compaction_mode is "x"`, "context_policy.max_context_tokens is 0", "context_policy.max_output_tokens is 5",
 		`allowed_tool_patterns[1]: pattern "bad\\": offset 3`, "excluded_tool_patterns[0]", `plugin_ids lists "p" twice`, `delegates lists "d" twice`)
 

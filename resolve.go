@@ -123,6 +123,11 @@ func (r *resolved) lookUp(reg *Registry) {
 			continue // Validate has said so
 		}
 		r.policies = append(r.policies, p)
+		if c.Type == "cost_budget" && c.MaxUSD > 0 && r.modelSpec != nil {
+			if _, priced := r.modelSpec.Cost(llm.Usage{PromptTokens: 1}); !priced {
+				r.warn("cost_without_prices", "stop_conditions has cost_budget, but model %q has no prices: nothing will be counted", r.modelSpec.ID)
+			}
+		}
 		r.tolerant = r.tolerant || c.Type == "consecutive_errors" && c.Limit > 0
 	}
 }

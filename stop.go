@@ -37,7 +37,7 @@ type StopStats struct {
 	Steps             int
 	InputTokens       int64
 	OutputTokens      int64
-	CostUSD           float64       // by the prices of the models
+	CostUSD           float64       // by the prices of the models; 0 for those that have none
 	Elapsed           time.Duration // since the run started
 	ConsecutiveErrors int           // failed inferences, and steps whose calls all failed
 	LastToolNames     []string
@@ -53,8 +53,9 @@ type StopCondition struct {
 	// Limit is rounds, seconds, max_total, max or window, as the type has it. 0
 	// turns the condition off.
 	Limit    int
-	ToolName string // stop_on_tool
-	Pattern  string // content_match
+	ToolName string  // stop_on_tool
+	Pattern  string  // content_match
+	MaxUSD   float64 // cost_budget; 0 turns it off
 }
 
 // stopFields is the field each type has, and the most it may hold.
@@ -65,13 +66,14 @@ var stopFields = map[string]struct {
 	"max_rounds":         {"rounds", 0},
 	"timeout":            {"seconds", 86_400},
 	"token_budget":       {"max_total", 100_000_000},
+	"cost_budget":        {"max_usd", 0},
 	"consecutive_errors": {"max", 0},
 	"stop_on_tool":       {"tool_name", 0},
 	"content_match":      {"pattern", 0},
 	"loop_detection":     {"window", 64},
 }
 
-const stopTypes = "max_rounds, timeout, token_budget, consecutive_errors, stop_on_tool, content_match or loop_detection"
+const stopTypes = "max_rounds, timeout, token_budget, cost_budget, consecutive_errors, stop_on_tool, content_match or loop_detection"
 
 // MarshalJSON writes the type and its one field.
 func (c StopCondition) MarshalJSON() ([]byte, error) {
@@ -85,6 +87,8 @@ func (c StopCondition) MarshalJSON() ([]byte, error) {
 		v = c.ToolName
 	case "content_match":
 		v = c.Pattern
+	case "cost_budget":
+		v = c.MaxUSD
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -117,6 +121,8 @@ func (c *StopCondition) UnmarshalJSON(data []byte) error {
 			err = strict.Unmarshal(raw, &out.ToolName)
 		case out.Type == "content_match":
 			err = strict.Unmarshal(raw, &out.Pattern)
+		case out.Type == "cost_budget":
+			err = strict.Unmarshal(raw, &out.MaxUSD)
 		default:
 			err = strict.Unmarshal(raw, &out.Limit)
 		}
@@ -140,6 +146,8 @@ func (c *StopCondition) validate() error {
 		return fmt.Errorf("%s is %d, want 0 or more", f.field, c.Limit)
 	case f.most > 0 && c.Limit > f.most:
 		return fmt.Errorf("%s is %d, want at most %d", f.field, c.Limit, f.most)
+	case c.MaxUSD < 0:
+		return fmt.Errorf("max_usd is %g, want 0 or more", c.MaxUSD)
 	case c.Type == "loop_detection" && c.Limit == 1:
 		return errors.New("window is 1, want 0 (off) or at least 2")
 	case c.Type == "stop_on_tool" && c.ToolName == "":
@@ -191,6 +199,10 @@ func (p stopPolicy) Evaluate(s *StopStats) *StopDecision {
 	case "token_budget":
 		if total := s.InputTokens + s.OutputTokens; n > 0 && total > int64(n) {
 			return stop("%d of %d tokens", total, n)
+		}
+	case "cost_budget":
+		if p.MaxUSD > 0 && s.CostUSD > p.MaxUSD {
+			return stop("$%.4f of $%.4f", s.CostUSD, p.MaxUSD)
 		}
 	case "consecutive_errors":
 		if n > 0 && s.ConsecutiveErrors >= n {

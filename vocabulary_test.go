@@ -245,7 +245,7 @@ func fields(t reflect.Type) (names []string, inner []reflect.Type) {
 func TestVocabulary_HasAnExampleOfEveryVariant(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string][]string{
-		"stop_condition": {"max_rounds", "timeout", "token_budget", "consecutive_errors", "stop_on_tool", "content_match", "loop_detection"},
+		"stop_condition": {"max_rounds", "timeout", "token_budget", "cost_budget", "consecutive_errors", "stop_on_tool", "content_match", "loop_detection"},
 		"termination":    {"natural_end", "behavior_requested", "stopped", "cancelled", "blocked", "suspended", "error"},
 		"event": {"run_start", "run_finish", "text_delta", "reasoning_delta", "reasoning_encrypted_value", "tool_call_start", "tool_call_delta", "tool_call_ready",
 			"tool_call_done", "tool_call_stream_delta", "tool_call_resumed", "tool_call_cancel", "stream_reset", "activity_snapshot", "activity_delta", "step_start",

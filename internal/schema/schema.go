@@ -49,6 +49,18 @@ func (n *Node) Items() *Node {
 	return nil
 }
 
+// Replace puts another schema in the place of the inferred one. It panics if raw is
+// none: that is a mistake in the program.
+func (n *Node) Replace(raw string) *Node {
+	var s jsonschema.Schema
+	if err := json.Unmarshal([]byte(raw), &s); err != nil {
+		panic(fmt.Sprintf("schema: %v", err))
+	}
+	s.Description = n.s.Description
+	*n.s = s
+	return n
+}
+
 // Range sets inclusive bounds.
 func (n *Node) Range(lo, hi float64) *Node { n.s.Minimum, n.s.Maximum = &lo, &hi; return n }
 

@@ -1,6 +1,6 @@
 // Package stop lets an agent stop on conditions of your own.
 //
-// The seven conditions that are data (max_rounds, timeout, token_budget,
+// The eight conditions that are data (max_rounds, timeout, token_budget, cost_budget,
 // consecutive_errors, stop_on_tool, content_match, loop_detection) need no plugin:
 // write them into the agent's stop_conditions. The limit on rounds is always on. This
 // package is for policies written in Go:

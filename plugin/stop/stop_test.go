@@ -63,6 +63,31 @@ func TestConditions_AddsConditionsToTheAgentsOwn(t *testing.T) {
 	}
 }
 
+// A budget in money needs prices; without them a registry says that it counts nothing.
+func TestConditions_CostNeedsPrices(t *testing.T) {
+	price := 1.0
+	for _, m := range []awaken.ModelSpec{
+		{ID: "m", ProviderID: "p", UpstreamModel: "x"},
+		{ID: "m", ProviderID: "p", UpstreamModel: "x", Prices: awaken.Prices{InputPrice: &price, OutputPrice: &price}},
+	} {
+		reg, err := awaken.NewRegistry(awaken.Config{
+			Agents:    []*awaken.AgentSpec{{ID: "a", ModelID: "m", StopConditions: []awaken.StopCondition{{Type: "cost_budget", MaxUSD: 1}}}},
+			Models:    []awaken.ModelSpec{m},
+			Providers: map[string]llm.Model{"p": llmtest.NewScript()},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := false
+		for _, d := range reg.Diagnostics() {
+			warned = warned || d.Code == "cost_without_prices"
+		}
+		if warned == (m.InputPrice != nil) {
+			t.Errorf("with prices %v: warned is %v", m.InputPrice != nil, warned)
+		}
+	}
+}
+
 func TestConditions_ReportsEveryMistake(t *testing.T) {
 	_, err := stop.Conditions("house", awaken.StopCondition{Type: "rounds"}, awaken.StopCondition{Type: "timeout", Limit: -1})
 	if err == nil || !strings.Contains(err.Error(), `type is "rounds"`) || !strings.Contains(err.Error(), "seconds is -1") {

@@ -1,0 +1,119 @@
+package reminder
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/pattern"
+	"github.com/awaken-go/awaken/llm"
+)
+
+type plugin struct {
+	base    Config
+	section *awaken.Section[Config]
+}
+
+func (p *plugin) Name() string { return Name }
+
+func (p *plugin) Register(r *awaken.Registrar) error {
+	r.Section(p.section)
+	if err := p.base.Validate(); err != nil {
+		return err
+	}
+	cfg, err := p.section.Read(r.Agent)
+	if err != nil {
+		return nil // the section is reported by itself
+	}
+	rules, err := compile(merge(p.base.Rules, cfg.Rules))
+	if err != nil {
+		return nil
+	}
+	r.On(awaken.PhaseAfterToolExecute, func(_ context.Context, h *awaken.HookCall) error {
+		remind(h, rules, pattern.NewCall(h.Tool.Tool, h.Tool.Args), h.Result)
+		return nil
+	})
+	// A call that waits has no result yet, so nobody is told about it until the step ends.
+	if slices.ContainsFunc(rules, func(r rule) bool { return r.Output.Status == Pending }) {
+		r.On(awaken.PhaseStepEnd, func(_ context.Context, h *awaken.HookCall) error {
+			for _, c := range awaken.ToolCallStates.Get(h) {
+				if c.Status == awaken.CallSuspended {
+					remind(h, rules, pattern.NewCall(c.ToolName, c.Arguments),
+						&awaken.ToolResult{Status: awaken.ToolPending, Message: c.Ticket.Suspension.Message})
+				}
+			}
+			return nil
+		})
+	}
+	return nil
+}
+
+// merge puts the section's rules behind the plugin's, without those of the plugin's that
+// they take the place of.
+func merge(base, section []Rule) []Rule {
+	base = slices.DeleteFunc(slices.Clone(base), func(b Rule) bool {
+		return b.Name != "" && slices.ContainsFunc(section, func(r Rule) bool { return r.Name == b.Name })
+	})
+	return append(base, section...)
+}
+
+// remind schedules the messages of the rules that take a call and its result.
+func remind(h *awaken.HookCall, rules []rule, c *pattern.Call, res *awaken.ToolResult) {
+	for i := range rules {
+		r := &rules[i]
+		if !r.takes(res) || !r.pattern.Match(c) {
+			continue
+		}
+		m := awaken.ContextMessage{Key: "reminder." + r.Name, Role: llm.System, Content: []llm.Block{llm.Text(r.Message.Content)},
+			Target: targets[r.Message.Target], CooldownTurns: r.Message.CooldownTurns}
+		if r.Message.Target == Conversation {
+			m.Visibility = llm.VisibleAll
+		}
+		awaken.AddContextMessage.Schedule(h, m)
+	}
+}
+
+// takes reports whether the rule's output fits a result.
+func (r *rule) takes(res *awaken.ToolResult) bool {
+	switch want := r.Output.Status; want {
+	case "", Any:
+		if res.Status == awaken.ToolPending {
+			return false
+		}
+	default:
+		if string(want) != string(res.Status) {
+			return false
+		}
+	}
+	if r.glob != nil && !slices.ContainsFunc(texts(res), r.glob.Match) {
+		return false
+	}
+	for _, f := range r.fields {
+		if !f.Match(fields(res)) {
+			return false
+		}
+	}
+	return true
+}
+
+// texts are what a result says: what the model is shown, its message, its data. An error
+// has its text in the message, and a tool's answer in the data.
+func texts(res *awaken.ToolResult) []string {
+	out := []string{res.Message, pattern.Text(res.Data)}
+	var shown strings.Builder
+	for _, b := range res.Content {
+		shown.WriteString(b.Text)
+	}
+	return append(out, shown.String())
+}
+
+// fields is the data of a result. An error that has none is given the usual one.
+func fields(res *awaken.ToolResult) json.RawMessage {
+	if res.Status == awaken.ToolError && pattern.Text(res.Data) == "" {
+		data, _ := json.Marshal(map[string]any{"error": map[string]string{"message": res.Message}}) // of a string
+		return data
+	}
+	return res.Data
+}

@@ -1,0 +1,264 @@
+// Package reminder tells the model something when a tool call was made that a rule
+// takes: to run the checks after an edit, to be careful after a deletion.
+//
+//	cfg.Plugins = append(cfg.Plugins, reminder.New(reminder.Config{}))
+//
+// An agent that lists "reminder" in plugin_ids has its rules in the section of the same
+// name:
+//
+//	"reminder": {
+//	  "rules": [{
+//	    "tool": "Edit(file_path ~ '*.toml')",
+//	    "output": {"status": "success"},
+//	    "message": {"target": "suffix_system", "content": "Run cargo check.", "cooldown_turns": 3}
+//	  }]
+//	}
+//
+// Every rule that takes a call adds its message to the next request to the model. The
+// conversation that is stored does not have it.
+package reminder
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/document"
+	"github.com/awaken-go/awaken/internal/glob"
+	"github.com/awaken-go/awaken/internal/pattern"
+	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/internal/strict"
+)
+
+// Name is the plugin's name and that of its section.
+const Name = "reminder"
+
+// Config is the section.
+type Config struct {
+	Rules []Rule `json:"rules" jsonschema:"every rule that takes a call adds its message to the next request"`
+}
+
+// Rule is a message for the calls that a pattern takes.
+type Rule struct {
+	// Name is, by default, made of the rule's position and its pattern. A rule of a
+	// section takes the place of the plugin's rule of the same name.
+	Name    string  `json:"name,omitempty"`
+	Tool    string  `json:"tool" jsonschema:"a pattern, such as Edit(file_path ~ '*.toml')"`
+	Output  Output  `json:"output,omitzero" jsonschema:"what the result has to be: any, or a status and content"`
+	Message Message `json:"message"`
+}
+
+// Output is what a result has to be. The zero Output takes every result that a call
+// ended with. In JSON it may be the string any.
+type Output struct {
+	Status  Status  `json:"status,omitempty"`
+	Content Content `json:"content,omitzero"`
+}
+
+// Status is how a call came out.
+type Status string
+
+const (
+	Any     Status = "any" // success or error; the default
+	Success Status = "success"
+	Error   Status = "error"
+	Pending Status = "pending" // the call waits for a decision
+)
+
+// Content is what a result has to say. The zero Content takes everything. In JSON it may
+// be a string, which is the glob.
+type Content struct {
+	Glob   string  `json:"-"` // for the result's text: its message or its data
+	Fields []Field `json:"fields,omitempty"`
+}
+
+// Field is a condition on a field of the result's data.
+type Field struct {
+	Path  string `json:"path" jsonschema:"names separated by dots, such as error.code or items[0].id"`
+	Op    string `json:"op,omitempty" jsonschema:"glob (the default), exact, regex, not_glob, not_exact or not_regex"`
+	Value string `json:"value"`
+}
+
+// Message is what the model is told.
+type Message struct {
+	Target  Target `json:"target" jsonschema:"where it goes: system, suffix_system, session or conversation"`
+	Content string `json:"content"`
+	// CooldownTurns is for how many steps the message is not repeated. 0 repeats it
+	// whenever the rule takes a call.
+	CooldownTurns int `json:"cooldown_turns,omitempty"`
+}
+
+// Target is where a message goes.
+type Target string
+
+const (
+	System       Target = "system"        // after the system prompt
+	SuffixSystem Target = "suffix_system" // at the very end
+	Session      Target = "session"       // after the instructions
+	Conversation Target = "conversation"  // before the history
+)
+
+var targets = map[Target]awaken.ContextTarget{System: awaken.TargetSystem, SuffixSystem: awaken.TargetSuffix,
+	Session: awaken.TargetSession, Conversation: awaken.TargetConversation}
+
+// UnmarshalJSON reads any, or an object.
+func (o *Output) UnmarshalJSON(data []byte) error {
+	var s string
+	if json.Unmarshal(data, &s) == nil {
+		if s != string(Any) {
+			return fmt.Errorf(`output is %q, want "any" or an object with status and content`, s)
+		}
+		*o = Output{}
+		return nil
+	}
+	type plain Output
+	var v plain
+	if err := strict.Unmarshal(data, &v); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	*o = Output(v)
+	return nil
+}
+
+// UnmarshalJSON reads a glob, or an object with fields.
+func (c *Content) UnmarshalJSON(data []byte) error {
+	*c = Content{}
+	if json.Unmarshal(data, &c.Glob) == nil {
+		return nil
+	}
+	type plain Content
+	var v plain
+	if err := strict.Unmarshal(data, &v); err != nil {
+		return fmt.Errorf("content: %w", err)
+	}
+	if len(v.Fields) == 0 {
+		return errors.New("content: fields is missing or empty")
+	}
+	*c = Content(v)
+	return nil
+}
+
+// MarshalJSON writes what UnmarshalJSON reads.
+func (c Content) MarshalJSON() ([]byte, error) {
+	if len(c.Fields) == 0 {
+		return json.Marshal(c.Glob)
+	}
+	type plain Content
+	return json.Marshal(plain(c))
+}
+
+// IsZero reports whether everything is taken.
+func (c Content) IsZero() bool { return c.Glob == "" && len(c.Fields) == 0 }
+
+// DescribeSchema adds what Go types cannot say.
+func (*Config) DescribeSchema(s *schema.Node) {
+	rule := s.Property("rules").Items()
+	rule.Property("output").Replace(`{"anyOf": [
+		{"enum": ["any"]},
+		{"type": "object", "additionalProperties": false, "properties": {
+			"status": {"type": "string", "enum": ["any", "success", "error", "pending"]},
+			"content": {"anyOf": [
+				{"type": "string"},
+				{"type": "object", "additionalProperties": false, "required": ["fields"], "properties": {"fields": {"type": "array", "minItems": 1, "items": {
+					"type": "object", "additionalProperties": false, "required": ["path", "value"], "properties": {
+						"path": {"type": "string"}, "value": {"type": "string"},
+						"op": {"type": "string", "enum": ["glob", "exact", "regex", "not_glob", "not_exact", "not_regex"]}}}}}}]}}}]}`)
+	message := rule.Property("message")
+	message.Property("target").Enum("system", "suffix_system", "session", "conversation")
+	message.Property("cooldown_turns").Min(0)
+}
+
+// Validate reports every mistake in the rules.
+func (c *Config) Validate() error {
+	_, err := compile(c.Rules)
+	return err
+}
+
+// Load reads rules from a YAML or JSON file that looks like the section.
+func Load(name string) (Config, error) {
+	var c Config
+	if err := document.Load(name, &c); err != nil {
+		return Config{}, fmt.Errorf("reminders: %w", err)
+	}
+	if err := c.Validate(); err != nil {
+		return Config{}, fmt.Errorf("reminders: %s: %w", name, err)
+	}
+	return c, nil
+}
+
+// rule is a compiled rule.
+type rule struct {
+	Rule
+	pattern *pattern.Pattern
+	glob    *glob.Pattern // nil takes every text
+	fields  []*pattern.Condition
+}
+
+func compile(rules []Rule) ([]rule, error) {
+	var out []rule
+	var errs []error
+	for i, r := range rules {
+		bad := func(field string, format string, args ...any) {
+			errs = append(errs, fmt.Errorf("rules[%d].%s"+format, append([]any{i, field}, args...)...))
+		}
+		if r.Name == "" {
+			r.Name = fmt.Sprintf("rule-%d-%s", i, r.Tool)
+		} else if slices.ContainsFunc(out, func(o rule) bool { return o.Name == r.Name }) {
+			bad("name", " %q is taken by another rule", r.Name)
+		}
+		c := rule{Rule: r}
+		var err error
+		if c.pattern, err = pattern.Compile(r.Tool); err != nil {
+			bad("tool", ": %w", err)
+		}
+		switch r.Output.Status {
+		case "", Any, Success, Error, Pending:
+		default:
+			bad("output.status", " is %q, want any, success, error or pending", r.Output.Status)
+		}
+		if g := r.Output.Content.Glob; g != "" {
+			if c.glob, err = glob.CompileRule(g); err != nil {
+				bad("output.content", ": glob %q: %w", g, err)
+			}
+		}
+		for j, f := range r.Output.Content.Fields {
+			kind := pattern.Kind(f.Op)
+			if kind == "" {
+				kind = pattern.Glob
+			}
+			if !slices.Contains(pattern.Kinds, kind) {
+				bad("output.content", ".fields[%d].op is %q, want glob, exact, regex, not_glob, not_exact or not_regex", j, f.Op)
+				continue
+			}
+			cond, err := pattern.NewCondition(f.Path, kind, f.Value)
+			if err != nil {
+				bad("output.content", ".fields[%d]: %w", j, err)
+			}
+			c.fields = append(c.fields, cond)
+		}
+		if _, ok := targets[r.Message.Target]; !ok {
+			bad("message.target", " is %q, want system, suffix_system, session or conversation", r.Message.Target)
+		}
+		if strings.TrimSpace(r.Message.Content) == "" {
+			bad("message.content", " is empty")
+		}
+		if r.Message.CooldownTurns < 0 {
+			bad("message.cooldown_turns", " is %d, want 0 or more", r.Message.CooldownTurns)
+		}
+		out = append(out, c)
+	}
+	return out, errors.Join(errs...)
+}
+
+// New returns the plugin. The rules of base hold for every agent that loads it, before
+// those of the agent's own section. Mistakes in base are reported when an agent is
+// resolved.
+func New(base Config) awaken.Plugin {
+	s := awaken.NewSection(Name, Config{Rules: []Rule{}})
+	s.Info = awaken.SectionInfo{DisplayName: "Reminders", Category: "context", Editor: "reminder",
+		Description: "Messages for the model after certain tool calls."}
+	return &plugin{base, s}
+}
