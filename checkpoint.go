@@ -187,7 +187,7 @@ func (r *run) takeItems(items []InboxItem, at Boundary) {
 			}
 		}
 		for _, m := range it.Messages {
-			r.add(r.adopt(m))
+			r.addInput(m)
 			r.told++
 		}
 		if it.Compaction != nil {

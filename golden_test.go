@@ -26,6 +26,7 @@ import (
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/plugin/guard"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/plugin/reminder"
 	"github.com/awaken-go/awaken/store/memory"
@@ -182,7 +183,7 @@ func (p *goldenPlayer) start(c goldenConfig) {
 		Providers: map[string]llm.Model{awakentest.Scripted: byModel{p.agent, p.summary}},
 		Tools:     p.kit.tools(),
 		Plugins: []awaken.Plugin{kitBase{p.kit}, kitPlugin{p.kit, "a"}, kitPlugin{p.kit, "b"}, kitPlugin{p.kit, "c"},
-			permission.New(permission.Config{}), reminder.New(reminder.Config{})},
+			permission.New(permission.Config{}), reminder.New(reminder.Config{}), guard.Rails()},
 		Profile: memory.NewProfile(),
 		Limits: awaken.Limits{
 			ToolTimeout:     time.Duration(c.Limits.ToolTimeoutMS) * time.Millisecond,

@@ -51,13 +51,20 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 		}
 		return nil, r.inferenceFailed(ctx, s, err)
 	}
-	return r.replied(ctx, s), nil
+	m := s.got.Message()
+	if s.silent {
+		var e *end
+		if m, e = r.passOutput(ctx, m); e != nil {
+			return nil, e
+		}
+	}
+	return r.replied(ctx, s, m), nil
 }
 
 // replied tells what the model has asked for, and that it is done.
-func (r *run) replied(ctx context.Context, s *stream) *llm.Reply {
+func (r *run) replied(ctx context.Context, s *stream, m *llm.Message) *llm.Reply {
 	reply := &r.reply
-	*reply = llm.Reply{Message: s.got.Message(), Usage: s.usage, Finish: s.got.Finish(), Incomplete: append(s.got.Incomplete(), s.lost...)}
+	*reply = llm.Reply{Message: m, Usage: s.usage, Finish: s.got.Finish(), Incomplete: append(s.got.Incomplete(), s.lost...)}
 	for _, c := range reply.Message.ToolCalls {
 		r.out.emit(ctx, &ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
 	}
@@ -120,7 +127,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	if !cancelled && r.agent.tolerant && known && le.Retryable() {
 		r.rt.cfg.Logger.Warn("inference failed", "run", r.info.RunID, "error", err)
 		if s.started {
-			r.out.emit(ctx, &StreamReset{Reason: err.Error()})
+			s.show(ctx, &StreamReset{Reason: err.Error()})
 		}
 		c := r.counts()
 		c.ConsecutiveErrors++
@@ -135,7 +142,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	s.cancelOpen(ctx, "the answer broke off", true)
 	m := s.got.Message()
 	m.ToolCalls = nil
-	if !m.Empty() {
+	if !m.Empty() && !s.silent { // nobody has judged it
 		m.ID = r.messageID
 		m.Metadata = r.metadata()
 		m.Metadata.Interrupted = true
@@ -394,6 +401,7 @@ type stream struct {
 	open    []openCall // calls that have started and were not cancelled
 	started bool
 	inside  bool // in take: a panic is not the model's
+	silent  bool // nothing is shown until guards have seen all of it
 	pieces  int
 	began   time.Time
 
@@ -417,7 +425,14 @@ type stream struct {
 
 // reset makes the stream ready for another answer.
 func (s *stream) reset(r *run, ctx context.Context) {
-	*s = stream{r: r, ctx: ctx, open: s.open[:0], began: r.rt.cfg.Now()}
+	*s = stream{r: r, ctx: ctx, open: s.open[:0], began: r.rt.cfg.Now(), silent: len(r.agent.guards[OutputBorder]) > 0}
+}
+
+// show emits what is said about the stream, unless the stream is not shown.
+func (s *stream) show(ctx context.Context, ev Event) {
+	if !s.silent {
+		s.r.out.emit(ctx, ev)
+	}
 }
 
 // receiveAll takes in an answer: one stream, and another for as long as the model runs
@@ -489,7 +504,7 @@ func (s *stream) recover(err error) error {
 	default:
 		s.open = s.open[:0]
 		s.got.Release()
-		r.out.emit(s.ctx, &StreamReset{Reason: err.Error()})
+		s.show(s.ctx, &StreamReset{Reason: err.Error()})
 		s.started = false
 	}
 	r.rt.cfg.Logger.Warn("inference is tried again", "run", r.info.RunID, "error", err, "wait", p.Delay(attempt, err))
@@ -502,7 +517,7 @@ func (s *stream) cancelBroken(reason string) {
 	s.open = slices.DeleteFunc(s.open, func(o openCall) bool {
 		keep := slices.ContainsFunc(kept, func(c llm.ToolCall) bool { return c.ID == o.ID })
 		if !keep {
-			s.r.out.emit(s.ctx, &ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason})
+			s.show(s.ctx, &ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason})
 		}
 		return !keep
 	})
@@ -592,6 +607,10 @@ func (s *stream) add(d llm.Delta, err error) error {
 	s.got.Add(d)
 	atDelta.Hit()
 	out := &s.r.out
+	if s.silent {
+		s.started = s.started || d.Kind != llm.FinishDelta
+		return nil
+	}
 	switch d.Kind {
 	case llm.TextDelta:
 		err = out.textDelta(s.ctx, d.Text)
@@ -687,7 +706,7 @@ func (s *stream) cancelOpen(ctx context.Context, reason string, all bool) {
 	s.open = slices.DeleteFunc(s.open, func(o openCall) bool {
 		keep := !all && slices.ContainsFunc(complete, func(c llm.ToolCall) bool { return c.ID == o.ID })
 		if !keep {
-			s.r.out.emit(ctx, &ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason})
+			s.show(ctx, &ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason})
 		}
 		return !keep
 	})

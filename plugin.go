@@ -78,6 +78,20 @@ func (r *Registrar) Gate(g Gate) {
 	}
 }
 
+// Guard asks g about everything that passes the border.
+func (r *Registrar) Guard(b Border, g Guard) {
+	if b != InputBorder && b != OutputBorder && b != ResultBorder || g == nil {
+		r.to.problem("bad_guard", "plugin %q registers a guard that is nil, or for the border %q, want input, output or tool_result", r.plugin, b)
+		return
+	}
+	if r.active {
+		if r.to.guards == nil {
+			r.to.guards = map[Border][]ownedGuard{}
+		}
+		r.to.guards[b] = append(r.to.guards[b], ownedGuard{r.plugin, g})
+	}
+}
+
 // Hide keeps tools from the model, and from what other plugins see of the tools. A
 // model that calls one all the same is answered as always, so whoever hides a tool
 // because it must not be used has to say so with a gate too.

@@ -35,6 +35,7 @@ type resolved struct {
 	hooks      [phaseCount][]ownedHook
 	gates      []ownedGate
 	transforms []ownedTransform
+	guards     map[Border][]ownedGuard
 	hidden     []func(tool string) bool
 	actions    map[string]ownedAction
 	effects    map[string]ownedEffect

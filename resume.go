@@ -455,10 +455,10 @@ func (r *run) takeInput(ctx context.Context, req *RunRequest, cp *Checkpoint) er
 	}
 	from := r.count + len(r.added) + 1
 	for _, m := range req.Messages {
-		r.add(r.adopt(m))
+		r.addInput(m)
 	}
-	if r.rec.Input.FromSeq == 0 {
-		r.rec.Input = llm.Interval{FromSeq: from, ToSeq: r.count + len(r.added)}
+	if to := r.count + len(r.added); r.rec.Input.FromSeq == 0 && to >= from {
+		r.rec.Input = llm.Interval{FromSeq: from, ToSeq: to}
 	}
 	return nil
 }
@@ -703,6 +703,13 @@ func (r *run) takeDecision(c *call, d Decision) {
 // refusal is what the model is told about a call that people did not allow.
 func refusal(s *CallState, d *Decision) string {
 	var sb strings.Builder
+	if s.Held != nil {
+		fmt.Fprintf(&sb, "The call of tool %q was made, but its result was withheld", s.ToolName)
+		if d.Reason != "" {
+			fmt.Fprintf(&sb, ": %s", d.Reason)
+		}
+		return sb.String() + "."
+	}
 	fmt.Fprintf(&sb, "The call of tool %q was refused", s.ToolName)
 	if d.Reason != "" {
 		fmt.Fprintf(&sb, ": %s", d.Reason)

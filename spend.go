@@ -342,7 +342,7 @@ func (r *run) exhausted(ctx context.Context, s *stream, ex *Exhausted, before st
 		said = true
 		s.cancelOpen(ctx, "the budget is used up", true)
 		m := s.got.Message()
-		if m.ToolCalls = nil; !m.Empty() {
+		if m.ToolCalls = nil; !m.Empty() && !s.silent { // else nobody has judged it
 			m.ID, m.Metadata = r.messageID, r.metadata()
 			m.Metadata.Interrupted = true
 			r.add(m)

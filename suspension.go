@@ -166,6 +166,9 @@ type CallState struct {
 	Decision   *Decision  `json:"resume_input,omitempty"`
 	Approved   []string   `json:"approved,omitempty"` // ids of the suspensions that were decided in its favour
 
+	// Held is the result of a call that was made and that a guard has put to a person.
+	Held *ToolResult `json:"held,omitempty"`
+
 	// The ledger: what recovery needs to know.
 	RunID     string      `json:"run_id,omitempty"`
 	Step      int         `json:"step"`                 // 0-based

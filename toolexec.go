@@ -281,6 +281,10 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 		res := &ToolResult{ToolName: s.ToolName, Status: ToolSuccess, Data: s.Decision.Result}
 		return false, r.complete(ctx, w, c, res, nil)
 	}
+	if s.Status == CallResuming && s.Held != nil {
+		c.tc = r.toolCall(c)
+		return false, r.complete(ctx, w, c, s.Held, nil)
+	}
 	if c.entry == nil {
 		return false, r.complete(ctx, w, c, ErrorResult("not_found", fmt.Sprintf("tool %q not found", s.ToolName)), nil)
 	}
@@ -550,6 +554,12 @@ func (r *run) capped(c *call, res *ToolResult) *ToolResult {
 func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, cmd *Command) *end {
 	res.ToolName = c.state.ToolName
 	var failed *end
+	if c.tc != nil && len(r.agent.guards[ResultBorder]) > 0 {
+		if res, failed = r.passResult(ctx, w, c, res, cmd); res == nil {
+			return failed
+		}
+		res.ToolName = c.state.ToolName
+	}
 	if cmd != nil {
 		if err := r.submitCall(w, cmd); err != nil {
 			res = ErrorResult("state", fmt.Sprintf("tool %q has run, but what it recorded could not be applied: %v", c.state.ToolName, err))
@@ -560,7 +570,7 @@ func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, c
 		}
 	}
 	s := r.edit(c)
-	s.Status, s.Result, s.UpdatedAt = CallSucceeded, res, r.rt.cfg.Now().UnixMilli()
+	s.Status, s.Result, s.Held, s.UpdatedAt = CallSucceeded, res, nil, r.rt.cfg.Now().UnixMilli()
 	if res.Status == ToolError {
 		s.Status = CallFailed
 	}

@@ -1,0 +1,149 @@
+package awaken
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Border is a place where something passes into a run or out of it.
+type Border string
+
+const (
+	// InputBorder is where messages come in, before they are stored: those of a request,
+	// and those that are sent to a run that is going on.
+	InputBorder Border = "input"
+	// OutputBorder is where the model's answers come out, before they are shown or
+	// stored. An agent with a guard there does not stream: an answer is shown when all of
+	// it has passed.
+	OutputBorder Border = "output"
+	// ResultBorder is where the results of tools come in, before hooks, the model or a
+	// client see them. What a tool shows while it runs does not pass here.
+	ResultBorder Border = "tool_result"
+)
+
+// Guard looks at what passes a border; see [Registrar.Guard]. It may change the passage.
+// It is pure, and asked again after a restart. Its verdict lets the passage through
+// ([Allow]), ends the run ([Block]; what was to pass is dropped), or, for results only,
+// puts it to a person ([SuspendCall]): approved, the result passes; rejected, the model
+// is told that it was withheld. An error ends the run.
+type Guard func(ctx context.Context, h *HookCall, p *Passage) (Verdict, error)
+
+// Passage is what passes a border. A guard changes it by putting something else in its
+// place: Message and what it points to may be shared.
+type Passage struct {
+	Border  Border
+	Message *llm.Message // of the user, or the model's answer
+	Result  *ToolResult  // of HookCall.Tool
+}
+
+// pass asks the guards of a border about a passage, one after the other, until one does
+// not let it through.
+func (r *run) pass(ctx context.Context, phase Phase, in about, p *Passage, approved []string) (Verdict, error) {
+	for i := range r.agent.guards[p.Border] {
+		g := &r.agent.guards[p.Border][i]
+		v, err := g.ask(ctx, r.hookCall(phase, in), p)
+		switch {
+		case err != nil:
+			return Verdict{}, err
+		case v.kind == suspend && p.Border == ResultBorder:
+			if slices.Contains(approved, v.ticket.suspensionID(in.tool.ID)) {
+				continue // this question has been answered
+			}
+		case v.kind == suspend, v.kind == answer:
+			return Verdict{}, fmt.Errorf("guard of plugin %q: a passage of the border %s can only be allowed or blocked", g.plugin, p.Border)
+		}
+		if v.kind != allow {
+			return v, nil
+		}
+	}
+	return Verdict{}, nil
+}
+
+type ownedGuard struct {
+	plugin string
+	Guard
+}
+
+func (o *ownedGuard) ask(ctx context.Context, h *HookCall, p *Passage) (v Verdict, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{fmt.Sprintf("guard of plugin %q", o.plugin), p, debug.Stack()}
+		}
+	}()
+	v, err = o.Guard(ctx, h, p)
+	if err != nil {
+		return v, fmt.Errorf("guard of plugin %q: %w", o.plugin, err)
+	}
+	return v, nil
+}
+
+// addInput adds a message that comes from outside to the conversation, if the guards let
+// it pass. If not, the run ends.
+func (r *run) addInput(m *llm.Message) {
+	m = r.adopt(m)
+	if len(r.agent.guards[InputBorder]) > 0 {
+		p := &Passage{Border: InputBorder, Message: m}
+		v, err := r.pass(r.ctx, PhaseRunStart, about{}, p, nil)
+		switch {
+		case err != nil:
+			r.ending = &Termination{Type: Failed, Message: err.Error()}
+			return
+		case v.kind == block:
+			r.ending = &Termination{Type: Blocked, Message: v.reason}
+			return
+		}
+		m = p.Message
+	}
+	r.add(m)
+}
+
+// passOutput puts the model's answer to the guards, and shows what they let through.
+func (r *run) passOutput(ctx context.Context, m *llm.Message) (*llm.Message, *end) {
+	p := &Passage{Border: OutputBorder, Message: m}
+	v, err := r.pass(ctx, PhaseAfterInference, about{}, p, nil)
+	if err != nil {
+		return nil, r.fail(err)
+	}
+	if v.kind == block {
+		return nil, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
+	}
+	for _, b := range p.Message.Content {
+		switch b.Type {
+		case llm.TextBlock:
+			r.out.textDelta(ctx, b.Text)
+		case llm.ThinkingBlock:
+			r.out.reasoningDelta(ctx, b.Text)
+		}
+	}
+	for _, c := range p.Message.ToolCalls {
+		r.out.emit(ctx, &ToolCallStart{ID: c.ID, Name: c.Name})
+		r.out.argsDelta(ctx, c.ID, string(arguments(c)))
+	}
+	return p.Message, nil
+}
+
+// passResult puts a result to the guards. It returns the result to go on with; or nil
+// when the call now waits, for which the result is kept; and the end of the run, if
+// there is one.
+func (r *run) passResult(ctx context.Context, w *crew, c *call, res *ToolResult, cmd *Command) (*ToolResult, *end) {
+	p := &Passage{Border: ResultBorder, Result: res}
+	v, err := r.pass(detached(ctx), PhaseAfterToolExecute, about{tool: c.tc, result: res}, p, c.state.Approved)
+	if err != nil {
+		return ErrorResult("guard", fmt.Sprintf("the result of tool %q was withheld", c.state.ToolName)), r.fail(err)
+	}
+	switch v.kind {
+	case block:
+		res := ErrorResult("", fmt.Sprintf("the result of tool %q was blocked: %s", c.state.ToolName, v.reason))
+		res.Metadata = map[string]any{"rejected": true}
+		return res, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
+	case suspend:
+		r.edit(c).Held = p.Result
+		t := v.ticket
+		return nil, r.suspend(c, &ToolResult{Suspension: &t}, cmd, w)
+	}
+	return p.Result, nil
+}

@@ -1,0 +1,257 @@
+// Package guard looks at what passes the borders of a run: messages that come in,
+// answers that go out, results of tools. A guard lets a text pass, rewrites it, blocks
+// it, or puts it to a person.
+//
+// The plugin "guardrails" has two guards that are configured, not programmed: one that
+// takes secrets out, and rules about size and wording.
+//
+//	cfg.Plugins = append(cfg.Plugins, guard.Rails())
+//
+//	"guardrails": {
+//	  "secrets": {"on": ["input", "output", "tool_result"]},
+//	  "rules": [
+//	    {"on": ["input"], "max_bytes": 20000, "action": "block", "reason": "too long"},
+//	    {"on": ["tool_result"], "pattern": "(?i)ignore (all )?previous instructions", "action": "suspend"}
+//	  ]
+//	}
+//
+// A guard of your own is a type with one method:
+//
+//	type calm struct{}
+//
+//	func (calm) Check(_ context.Context, t guard.Text) (guard.Verdict, error) {
+//		return guard.Rewrite(strings.ReplaceAll(t.Text, "!", ".")), nil
+//	}
+//
+//	cfg.Plugins = append(cfg.Plugins, guard.New("calm", calm{}, awaken.OutputBorder))
+//
+// Guards of one border are asked in the order of the agent's plugin_ids, each with what
+// the one before has left. An agent with a guard on its output does not stream: an answer
+// is shown when all of it has passed. A blocked text is dropped, and the run ends as
+// blocked. Only results of tools can be put to a person.
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Guard checks texts. Implementations are safe for concurrent use and keep nothing of
+// what they saw: the same text may be checked again.
+type Guard interface {
+	Check(ctx context.Context, t Text) (Verdict, error)
+}
+
+// Text is a text that passes a border.
+type Text struct {
+	Border awaken.Border
+	Tool   string // whose result it is
+	Text   string
+}
+
+// Verdict is what a guard thinks of a text. The zero Verdict lets it pass.
+type Verdict struct {
+	kind kind
+	text string // instead, or why
+}
+
+type kind uint8
+
+const (
+	pass kind = iota
+	rewrite
+	block
+	suspend
+)
+
+// Pass lets the text pass.
+func Pass() Verdict { return Verdict{} }
+
+// Rewrite lets another text pass in its place.
+func Rewrite(text string) Verdict { return Verdict{rewrite, text} }
+
+// Block drops the text and ends the run.
+func Block(reason string) Verdict { return Verdict{block, reason} }
+
+// Suspend puts the result of a tool to a person. At the other borders it is an error,
+// which ends the run.
+func Suspend(reason string) Verdict { return Verdict{suspend, reason} }
+
+// New returns a plugin of the given name that lets g check what passes these borders.
+func New(name string, g Guard, borders ...awaken.Border) awaken.Plugin {
+	return plugin{name, g, borders}
+}
+
+type plugin struct {
+	name    string
+	guard   Guard
+	borders []awaken.Border
+}
+
+func (p plugin) Name() string { return p.name }
+
+func (p plugin) Register(r *awaken.Registrar) error {
+	register(r, p.name, p.guard, p.borders)
+	return nil
+}
+
+func register(r *awaken.Registrar, name string, g Guard, borders []awaken.Border) {
+	for _, b := range borders {
+		r.Guard(b, func(ctx context.Context, h *awaken.HookCall, p *awaken.Passage) (awaken.Verdict, error) {
+			c := checker{ctx: ctx, guard: g, name: name, text: Text{Border: b}}
+			if b == awaken.ResultBorder {
+				c.text.Tool = h.Tool.Tool
+				return c.result(h, p)
+			}
+			if p.Message.Role == llm.User || p.Message.Role == llm.Assistant {
+				p.Message = c.message(p.Message)
+			}
+			return c.verdict(h)
+		})
+	}
+}
+
+// checker puts the texts of one passage to a guard.
+type checker struct {
+	ctx   context.Context
+	guard Guard
+	name  string
+	text  Text
+
+	last Verdict // the first that was to suspend, or one to block
+	err  error
+	seen string // the text that it was about
+}
+
+// check returns what becomes of a text.
+func (c *checker) check(text string) string {
+	if text == "" || c.err != nil || c.last.kind == block {
+		return text
+	}
+	c.text.Text = text
+	v, err := c.guard.Check(c.ctx, c.text)
+	switch {
+	case err != nil:
+		c.err = fmt.Errorf("guard %q: %w", c.name, err)
+	case v.kind == rewrite:
+		return v.text
+	case v.kind == block, v.kind == suspend && c.last.kind == pass:
+		c.last, c.seen = v, text
+	}
+	return text
+}
+
+// message returns the message with what became of its texts. Calls of tools are left as
+// they are: their arguments belong to the tool's own rules.
+func (c *checker) message(m *llm.Message) *llm.Message {
+	content := c.blocks(m.Content)
+	if content == nil {
+		return m
+	}
+	next := *m
+	next.Content = content
+	return &next
+}
+
+// blocks returns what became of the texts of blocks, or nil when all stayed the same.
+func (c *checker) blocks(blocks []llm.Block) []llm.Block {
+	var next []llm.Block
+	for i, b := range blocks {
+		if b.Type != llm.TextBlock && b.Type != llm.ThinkingBlock {
+			continue
+		}
+		text := c.check(b.Text)
+		if text == b.Text {
+			continue
+		}
+		if next == nil {
+			next = append(next, blocks...)
+		}
+		next[i].Text = text
+		if b.Type == llm.ThinkingBlock {
+			next[i].Opaque = nil // it vouches for another text
+		}
+	}
+	return next
+}
+
+// result checks the texts of a tool's result: its message, the strings in its data, its
+// blocks of text.
+func (c *checker) result(h *awaken.HookCall, p *awaken.Passage) (awaken.Verdict, error) {
+	res := *p.Result
+	res.Message = c.check(res.Message)
+	if data, changed := c.data(res.Data); changed {
+		res.Data = data
+	}
+	if content := c.blocks(res.Content); content != nil {
+		res.Content = content
+	}
+	p.Result = &res
+	return c.verdict(h)
+}
+
+// data checks the strings inside a JSON value.
+func (c *checker) data(raw json.RawMessage) (json.RawMessage, bool) {
+	if !strings.Contains(string(raw), `"`) {
+		return raw, false
+	}
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return raw, false
+	}
+	changed := false
+	v = c.walk(v, &changed)
+	if !changed {
+		return raw, false
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		c.err = err
+		return raw, false
+	}
+	return data, true
+}
+
+func (c *checker) walk(v any, changed *bool) any {
+	switch v := v.(type) {
+	case string:
+		text := c.check(v)
+		*changed = *changed || text != v
+		return text
+	case []any:
+		for i := range v {
+			v[i] = c.walk(v[i], changed)
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			v[k] = c.walk(v[k], changed)
+		}
+	}
+	return v
+}
+
+// verdict is the guard's for the whole passage.
+func (c *checker) verdict(h *awaken.HookCall) (awaken.Verdict, error) {
+	switch {
+	case c.err != nil:
+		return awaken.Verdict{}, c.err
+	case c.last.kind == block:
+		return awaken.Block(c.last.text), nil
+	case c.last.kind == suspend && c.text.Border == awaken.ResultBorder:
+		shown, err := json.Marshal(map[string]string{"guard": c.name, "tool_name": h.Tool.Tool, "text": c.seen})
+		return awaken.SuspendCall(awaken.Ticket{Suspension: awaken.Suspension{ID: "guard_" + c.name + "_" + h.Tool.ID, Action: "guard:" + c.name,
+			Message: fmt.Sprintf("May the agent see this result of '%s'? %s", h.Tool.Tool, c.last.text), Parameters: shown}}), err
+	case c.last.kind == suspend:
+		return awaken.Verdict{}, fmt.Errorf("guard %q: only results of tools can be put to a person (%s)", c.name, c.last.text)
+	}
+	return awaken.Allow(), nil
+}

@@ -1,0 +1,265 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/glob"
+	"github.com/awaken-go/awaken/internal/schema"
+)
+
+// Name is the name of the configured guards' plugin and of its section.
+const Name = "guardrails"
+
+// Config is the section "guardrails".
+type Config struct {
+	Secrets *Secrets `json:"secrets,omitempty" jsonschema:"takes credentials out of texts"`
+	Rules   []Rule   `json:"rules,omitempty" jsonschema:"limits on the size and the wording of texts, in this order"`
+}
+
+// Secrets takes credentials out of texts: keys of well-known services, private keys,
+// tokens, passwords in URLs.
+type Secrets struct {
+	On       []awaken.Border `json:"on,omitempty" jsonschema:"input, output and tool_result; all of them when left out"`
+	Patterns []string        `json:"patterns,omitempty" jsonschema:"more regular expressions of what is a secret"`
+	Action   Action          `json:"action,omitempty" jsonschema:"rewrite (the default), block or suspend"`
+}
+
+// Rule limits texts.
+type Rule struct {
+	Name     string          `json:"name,omitempty"`
+	On       []awaken.Border `json:"on" jsonschema:"input, output or tool_result"`
+	Tool     string          `json:"tool,omitempty" jsonschema:"only results of the tools that this glob takes"`
+	MaxBytes int             `json:"max_bytes,omitempty" jsonschema:"takes texts that are longer"`
+	Pattern  string          `json:"pattern,omitempty" jsonschema:"takes texts in which this regular expression is found"`
+	Action   Action          `json:"action" jsonschema:"rewrite, block or suspend"`
+	// Replacement is what a rewritten text has in the place of what was found. A text that
+	// is too long is cut.
+	Replacement string `json:"replacement,omitempty"`
+	Reason      string `json:"reason,omitempty" jsonschema:"what a person, or the run's end, says"`
+}
+
+// Action is what happens to a text that is taken.
+type Action string
+
+const (
+	ActionRewrite Action = "rewrite"
+	ActionBlock   Action = "block"
+	ActionSuspend Action = "suspend"
+)
+
+var allBorders = []awaken.Border{awaken.InputBorder, awaken.OutputBorder, awaken.ResultBorder}
+
+// DescribeSchema adds what Go types cannot say.
+func (*Config) DescribeSchema(s *schema.Node) {
+	actions := []any{string(ActionRewrite), string(ActionBlock), string(ActionSuspend)}
+	rule := s.Property("rules").Items()
+	rule.Property("action").Enum(actions...)
+	rule.Property("on").Items().Enum("input", "output", "tool_result")
+	rule.Property("max_bytes").Min(0)
+}
+
+// Validate reports every mistake in the section.
+func (c *Config) Validate() error {
+	_, err := c.compile()
+	return err
+}
+
+// rail is a configured guard.
+type rail struct {
+	name    string
+	guard   Guard
+	borders []awaken.Border
+}
+
+func (c *Config) compile() ([]rail, error) {
+	var out []rail
+	var errs []error
+	if s := c.Secrets; s != nil {
+		if s.Action == "" {
+			s.Action = ActionRewrite
+		}
+		borders := s.On
+		if len(borders) == 0 {
+			borders = allBorders
+		}
+		exprs := slices.Clone(knownSecrets)
+		for i, text := range s.Patterns {
+			re, err := regexp.Compile(text)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("secrets.patterns[%d]: %w", i, err))
+				continue
+			}
+			exprs = append(exprs, re)
+		}
+		errs = append(errs, checkUse("secrets", borders, s.Action))
+		out = append(out, rail{"secrets", secrets{exprs, s.Action}, borders})
+	}
+	for i, r := range c.Rules {
+		where := fmt.Sprintf("rules[%d]", i)
+		if r.Name == "" {
+			r.Name = fmt.Sprintf("rule-%d", i)
+		}
+		l := limit{Rule: r}
+		var err error
+		if r.Pattern != "" {
+			if l.re, err = regexp.Compile(r.Pattern); err != nil {
+				errs = append(errs, fmt.Errorf("%s.pattern: %w", where, err))
+			}
+		}
+		if r.Tool != "" {
+			if l.tool, err = glob.CompileRule(r.Tool); err != nil {
+				errs = append(errs, fmt.Errorf("%s.tool: %w", where, err))
+			}
+		}
+		switch {
+		case r.MaxBytes < 0:
+			errs = append(errs, fmt.Errorf("%s.max_bytes is %d, want 0 or more", where, r.MaxBytes))
+		case r.MaxBytes == 0 && r.Pattern == "":
+			errs = append(errs, fmt.Errorf("%s has neither max_bytes nor pattern", where))
+		case len(r.On) == 0:
+			errs = append(errs, fmt.Errorf("%s.on is empty, want input, output or tool_result", where))
+		}
+		errs = append(errs, checkUse(where, r.On, r.Action))
+		out = append(out, rail{r.Name, l, r.On})
+	}
+	return out, errors.Join(errs...)
+}
+
+// checkUse checks where a guard is used and what it does there.
+func checkUse(where string, borders []awaken.Border, a Action) error {
+	for i, b := range borders {
+		if !slices.Contains(allBorders, b) {
+			return fmt.Errorf("%s.on[%d] is %q, want input, output or tool_result", where, i, b)
+		}
+		if a == ActionSuspend && b != awaken.ResultBorder {
+			return fmt.Errorf("%s.action is suspend, which only works on tool_result, not on %s", where, b)
+		}
+	}
+	if a != ActionRewrite && a != ActionBlock && a != ActionSuspend {
+		return fmt.Errorf("%s.action is %q, want rewrite, block or suspend", where, a)
+	}
+	return nil
+}
+
+// Rails returns the plugin of the configured guards. Without a section it guards nothing.
+func Rails() awaken.Plugin {
+	s := awaken.NewSection(Name, Config{})
+	s.Info = awaken.SectionInfo{DisplayName: "Guardrails", Category: "safety", Description: "What may pass into a run and out of it."}
+	return rails{s}
+}
+
+type rails struct{ section *awaken.Section[Config] }
+
+func (rails) Name() string { return Name }
+
+func (p rails) Register(r *awaken.Registrar) error {
+	r.Section(p.section)
+	cfg, err := p.section.Read(r.Agent)
+	if err != nil {
+		return nil // the section is reported by itself
+	}
+	list, err := cfg.compile()
+	if err != nil {
+		return nil
+	}
+	for _, g := range list {
+		register(r, g.name, g.guard, g.borders)
+	}
+	return nil
+}
+
+// secrets finds credentials.
+type secrets struct {
+	exprs  []*regexp.Regexp
+	action Action
+}
+
+// removed is what a secret is replaced by.
+const removed = "[secret removed]"
+
+// knownSecrets are credentials that can be told from other text by their form.
+var knownSecrets = compileAll(
+	`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`,
+	`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`,                                   // AWS
+	`\bgh[pousr]_[A-Za-z0-9]{36,}\b`,                                  // GitHub
+	`\bgithub_pat_[A-Za-z0-9_]{22,}\b`,                                // GitHub
+	`\bglpat-[A-Za-z0-9_-]{20,}`,                                      // GitLab
+	`\bsk-[A-Za-z0-9_-]{20,}`,                                         // OpenAI, Anthropic
+	`\b[sr]k_live_[A-Za-z0-9]{16,}\b`,                                 // Stripe
+	`\bxox[abeprs]-[A-Za-z0-9-]{10,}`,                                 // Slack
+	`\bAIza[A-Za-z0-9_-]{35}`,                                         // Google
+	`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`, // JSON web tokens
+	`(?i)\bbearer\s+[A-Za-z0-9._~+/-]{16,}=*`,                         // headers
+	`(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@`,                   // passwords in URLs
+	`(?i)\b(?:password|passwd|secret|api[_-]?key|access[_-]?token)["']?\s*[:=]\s*["']?[^\s"',;]{8,}`,
+)
+
+func compileAll(exprs ...string) []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for _, e := range exprs {
+		out = append(out, regexp.MustCompile(e))
+	}
+	return out
+}
+
+func (s secrets) Check(_ context.Context, t Text) (Verdict, error) {
+	text := t.Text
+	for _, re := range s.exprs {
+		text = re.ReplaceAllLiteralString(text, removed)
+	}
+	if text == t.Text {
+		return Pass(), nil
+	}
+	return s.action.verdict(text, "it holds a secret"), nil
+}
+
+// limit is a rule.
+type limit struct {
+	Rule
+	re   *regexp.Regexp
+	tool *glob.Pattern
+}
+
+func (l limit) Check(_ context.Context, t Text) (Verdict, error) {
+	if l.tool != nil && t.Border == awaken.ResultBorder && !l.tool.Match(t.Tool) {
+		return Pass(), nil
+	}
+	text, why := t.Text, ""
+	if l.re != nil && l.re.MatchString(text) {
+		text, why = l.re.ReplaceAllLiteralString(text, l.Replacement), "it has words that are not allowed"
+	}
+	if l.MaxBytes > 0 && len(text) > l.MaxBytes {
+		text, why = cut(text, l.MaxBytes), fmt.Sprintf("it is %d bytes long, at most %d are allowed", len(t.Text), l.MaxBytes)
+	}
+	if why == "" {
+		return Pass(), nil
+	}
+	if l.Reason != "" {
+		why = l.Reason
+	}
+	return l.Action.verdict(text, why), nil
+}
+
+func (a Action) verdict(text, why string) Verdict {
+	switch a {
+	case ActionBlock:
+		return Block(why)
+	case ActionSuspend:
+		return Suspend(why)
+	}
+	return Rewrite(text)
+}
+
+// cut shortens a text to n bytes, at the border of a character.
+func cut(text string, n int) string {
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
