@@ -26,10 +26,12 @@ import (
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/plugin/deferred"
 	"github.com/awaken-go/awaken/plugin/guard"
+	"github.com/awaken-go/awaken/plugin/memory"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/plugin/reminder"
-	"github.com/awaken-go/awaken/store/memory"
+	memstore "github.com/awaken-go/awaken/store/memory"
 )
 
 var goldenUpdate = flag.Bool("update", false, "write what happens into testdata/runs, instead of comparing")
@@ -183,8 +185,8 @@ func (p *goldenPlayer) start(c goldenConfig) {
 		Providers: map[string]llm.Model{awakentest.Scripted: byModel{p.agent, p.summary}},
 		Tools:     p.kit.tools(),
 		Plugins: []awaken.Plugin{kitBase{p.kit}, kitPlugin{p.kit, "a"}, kitPlugin{p.kit, "b"}, kitPlugin{p.kit, "c"},
-			permission.New(permission.Config{}), reminder.New(reminder.Config{}), guard.Rails()},
-		Profile: memory.NewProfile(),
+			permission.New(permission.Config{}), reminder.New(reminder.Config{}), guard.Rails(), deferred.New(), memory.New()},
+		Profile: memstore.NewProfile(),
 		Limits: awaken.Limits{
 			ToolTimeout:     time.Duration(c.Limits.ToolTimeoutMS) * time.Millisecond,
 			ToolGrace:       time.Duration(c.Limits.ToolGraceMS) * time.Millisecond,

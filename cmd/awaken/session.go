@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -215,7 +216,11 @@ func (s *session) decide(ctx context.Context, w *awaken.Waiting, asked map[strin
 
 // askAllow asks whether a call may be made.
 func (s *session) askAllow(ctx context.Context, t *awaken.WaitingTicket, d *awaken.Decision) error {
-	question := fmt.Sprintf("Allow %s? [y]es / [n]o / [e]dit arguments / [q]uit ", showCall(t))
+	always, remember := "", offersThread(t)
+	if remember {
+		always = " / [a]lways on this thread"
+	}
+	question := fmt.Sprintf("Allow %s? [y]es%s / [n]o / [e]dit arguments / [q]uit ", showCall(t), always)
 	for {
 		answer, err := s.con.ask(ctx, question)
 		if err != nil {
@@ -224,6 +229,11 @@ func (s *session) askAllow(ctx context.Context, t *awaken.WaitingTicket, d *awak
 		switch strings.ToLower(answer) {
 		case "y", "yes":
 			return nil
+		case "a", "always":
+			if remember {
+				d.Result = json.RawMessage(`{"remember":"thread"}`)
+				return nil
+			}
 		case "n", "no":
 			d.Action, d.Reason = awaken.ActionCancel, "denied in the terminal"
 			return nil
@@ -235,6 +245,16 @@ func (s *session) askAllow(ctx context.Context, t *awaken.WaitingTicket, d *awak
 			return errQuit
 		}
 	}
+}
+
+// offersThread reports whether an approval of the call can be remembered for the thread.
+func offersThread(t *awaken.WaitingTicket) bool {
+	var asked struct {
+		Remember struct {
+			Scopes []string `json:"scopes"`
+		} `json:"remember"`
+	}
+	return t.Suspension != nil && json.Unmarshal(t.Suspension.Parameters, &asked) == nil && slices.Contains(asked.Remember.Scopes, "thread")
 }
 
 // askArguments asks for other arguments. Nil means that the person has thought

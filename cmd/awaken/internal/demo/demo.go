@@ -4,9 +4,16 @@
 package demo
 
 import (
+	"encoding/json"
+
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/plugin/deferred"
+	"github.com/awaken-go/awaken/plugin/guard"
+	"github.com/awaken-go/awaken/plugin/memory"
+	"github.com/awaken-go/awaken/plugin/permission"
+	"github.com/awaken-go/awaken/plugin/reminder"
 )
 
 const (
@@ -25,13 +32,19 @@ func Config() awaken.Config {
 	cfg := Minimal()
 	cfg.Agents = Agents()
 	cfg.Tools = Tools()
-	cfg.Plugins = []awaken.Plugin{Plugin()}
+	cfg.Plugins = append(Plugins(), Plugin())
 	return cfg
+}
+
+// Plugins returns the plugins that every agent may load, configured by their sections.
+func Plugins() []awaken.Plugin {
+	return []awaken.Plugin{permission.New(permission.Config{}), reminder.New(reminder.Config{}), deferred.New(), guard.Rails(), memory.New()}
 }
 
 // Minimal returns the default agent alone, without tools.
 func Minimal() awaken.Config {
 	return awaken.Config{
+		Plugins:   Plugins(),
 		Agents:    []*awaken.AgentSpec{agent(awaken.DefaultAgentID, 3, "Answers with the scripted model.", "You are a helpful assistant.")},
 		Models:    []awaken.ModelSpec{Model()},
 		Providers: map[string]llm.Model{ProviderID: llmtest.Demo()},
@@ -48,7 +61,8 @@ func agent(id string, maxRounds int, description, prompt string) *awaken.AgentSp
 }
 
 // Agents returns the demo agents. All but those for one tool or none have all the tools.
-// Some are named after a plugin that is not there yet, and do without it.
+// Some are named after a plugin that is not there yet, and do without it; those named
+// after permissions and the profile have theirs.
 func Agents() []*awaken.AgentSpec {
 	only := func(a *awaken.AgentSpec, tools ...string) *awaken.AgentSpec {
 		a.AllowedTools = append([]string{}, tools...)
@@ -91,6 +105,24 @@ func Agents() []*awaken.AgentSpec {
 		if a.AllowedTools == nil {
 			a.PluginIDs = []string{PluginID}
 		}
+		if section, ok := permissions[a.ID]; ok {
+			a.PluginIDs = append(a.PluginIDs, permission.Name)
+			a.Sections = map[string]json.RawMessage{permission.Name: json.RawMessage(section)}
+		}
+		if a.ID == "profile" {
+			a.PluginIDs = append(a.PluginIDs, memory.Name)
+		}
 	}
 	return agents
 }
+
+// permissions are the agents that load the permission plugin, and its section. Only one
+// of them asks; the others show that what is allowed costs nobody a click.
+var permissions = map[string]string{
+	"permission": `{"default_behavior":"ask","rules":[{"tool":"get_*","behavior":"allow"},{"tool":"serverInfo","behavior":"allow"},
+		{"tool":"failingTool","behavior":"deny"},{"tool":"delete_*","behavior":"deny"}]}`,
+	"limited": allowAll, "travel": allowAll, "research": allowAll, "phases": allowAll, "genui": allowAll, "profile": allowAll,
+	"creative": allowAll, "compact": allowAll, "budget": allowAll, "config-assistant": allowAll, ScenarioAgentID: allowAll,
+}
+
+const allowAll = `{"default_behavior":"allow"}`

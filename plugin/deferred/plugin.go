@@ -1,0 +1,215 @@
+package deferred
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state"
+)
+
+// Actions for other plugins and tools.
+var (
+	// Promote offers deferred tools to the model.
+	Promote = awaken.NewAction[[]string]("deferred_tools.promote", awaken.PhaseBeforeInference)
+	// Defer takes promoted tools back.
+	Defer = awaken.NewAction[[]string]("deferred_tools.defer", awaken.PhaseBeforeInference)
+)
+
+// tracking is what a thread knows about its promoted tools.
+type tracking struct {
+	Turns    int              `json:"turns"`
+	Promoted map[string]usage `json:"promoted"`
+}
+
+type change struct {
+	promote map[string]usage // what is believed about tools that are promoted
+	demote  []string
+	turn    bool // one more turn is over, in which these were used
+	used    []string
+	omega   float64
+}
+
+var (
+	tracked = state.NewKey("deferred_tools.state", func(t tracking, c change) tracking {
+		next := tracking{Turns: t.Turns, Promoted: maps.Clone(t.Promoted)}
+		if next.Promoted == nil {
+			next.Promoted = map[string]usage{}
+		}
+		if c.turn {
+			next.Turns++
+			for id, u := range next.Promoted {
+				next.Promoted[id] = u.after(c.omega, slices.Contains(c.used, id), next.Turns)
+			}
+		}
+		for id, prior := range c.promote {
+			// To be promoted is to be used: the model has asked for it, and has to have the
+			// chance to call it.
+			if u, ok := next.Promoted[id]; ok {
+				u.LastUsed = next.Turns
+				next.Promoted[id] = u
+			} else {
+				next.Promoted[id] = prior.after(c.omega, true, next.Turns)
+			}
+		}
+		for _, id := range c.demote {
+			delete(next.Promoted, id)
+		}
+		return next
+	}, state.Options{Scope: state.Thread, Merge: state.Commutative})
+
+	// usedTools are the tools that a run has used.
+	usedTools = state.NewKey("deferred_tools.used", func(list, add []string) []string {
+		next := slices.Concat(list, add)
+		slices.Sort(next)
+		return slices.Compact(next)
+	}, state.Options{Merge: state.Commutative})
+
+	learn = awaken.NewEffect[lesson]("deferred_tools.learn")
+)
+
+// Promoted returns the tools that are promoted on a thread.
+func Promoted(r state.Reader) []string { return slices.Sorted(maps.Keys(tracked.Get(r).Promoted)) }
+
+type plugin struct{ section *awaken.Section[Config] }
+
+func (plugin) Name() string { return Name }
+
+func (p plugin) Register(r *awaken.Registrar) error {
+	r.Section(p.section)
+	r.Key(tracked, usedTools)
+	r.HandleEffect(learn.Handler(func(ctx context.Context, h *awaken.HookCall, l lesson) error { return l.keep(ctx, h.Profile) }))
+	cfg, err := p.section.Read(r.Agent)
+	if err != nil {
+		return nil // the section is reported by itself
+	}
+	pol, err := cfg.compile()
+	if err != nil {
+		return nil
+	}
+	r.Handle(Promote.Handler(func(ctx context.Context, h *awaken.HookCall, ids []string) error {
+		return pol.promote(ctx, h, h.Profile, h.Agent.ID, ids)
+	}))
+	r.Handle(Defer.Handler(func(_ context.Context, h *awaken.HookCall, ids []string) error {
+		tracked.Update(h, change{demote: ids})
+		return nil
+	}))
+	r.On(awaken.PhaseBeforeInference, pol.beforeInference)
+	r.On(awaken.PhaseAfterInference, pol.afterInference)
+	r.On(awaken.PhaseRunEnd, pol.runEnd)
+	r.Transform(pol.filter)
+	r.Tool(pol.searchTool())
+	return nil
+}
+
+// promote records that tools are promoted, with what is believed about their use.
+func (p *policy) promote(ctx context.Context, w state.Writer, s profile.Store, agent string, ids []string) error {
+	learned, err := priors(ctx, s, agent)
+	if err != nil {
+		return err
+	}
+	c := change{promote: map[string]usage{}, omega: p.DiscBeta.Omega}
+	for _, id := range ids {
+		prior := defaultPrior
+		if v, ok := learned.Tools[id]; ok {
+			prior = v
+		} else if v, ok := p.AgentPriors[id]; ok {
+			prior = v
+		}
+		c.promote[id] = p.DiscBeta.initial(prior)
+	}
+	tracked.Update(w, c)
+	return nil
+}
+
+// hidden reports whether the model is not shown a tool's schema.
+func (p *policy) hidden(t tracking, tool string) bool {
+	_, promoted := t.Promoted[tool]
+	return !promoted && p.mode(tool) == Deferred
+}
+
+// beforeInference defers again what is not used any more, and names what is deferred.
+func (p *policy) beforeInference(_ context.Context, h *awaken.HookCall) error {
+	if !p.enabled(h.Tools) {
+		return nil
+	}
+	t := tracked.Get(h)
+	var again, names []string
+	for i := range h.Tools {
+		tool := &h.Tools[i]
+		u, promoted := t.Promoted[tool.Name]
+		c, name := cost(tool)
+		switch {
+		case p.mode(tool.Name) != Deferred:
+		case !promoted:
+			names = append(names, tool.Name)
+		case p.DiscBeta.idle(u, t.Turns, c, name):
+			again, names = append(again, tool.Name), append(names, tool.Name)
+		}
+	}
+	if len(again) > 0 {
+		tracked.Update(h, change{demote: again})
+	}
+	if len(names) > 0 {
+		slices.Sort(names)
+		awaken.AddContextMessage.Schedule(h, awaken.SystemContext("deferred_tools.list",
+			"These tools exist, but you do not see how to call them yet. Find and load the ones you need with "+SearchTool+": "+strings.Join(names, ", ")))
+	}
+	return nil
+}
+
+// filter takes the deferred tools out of a request; or ToolSearch, when nothing is
+// deferred.
+func (p *policy) filter(_ context.Context, h *awaken.HookCall, req *llm.Request) error {
+	enabled, t := p.enabled(h.Tools), tracked.Get(h)
+	req.Tools = slices.DeleteFunc(req.Tools, func(tool llm.Tool) bool {
+		if !enabled {
+			return tool.Name == SearchTool
+		}
+		return p.hidden(t, tool.Name)
+	})
+	return nil
+}
+
+// afterInference counts the turn. A deferred tool that the model called without having
+// seen it is promoted.
+func (p *policy) afterInference(ctx context.Context, h *awaken.HookCall) error {
+	if !p.enabled(h.Tools) {
+		return nil
+	}
+	var used, unseen []string
+	t := tracked.Get(h)
+	for _, c := range h.Reply.Message.ToolCalls {
+		used = append(used, c.Name)
+		if p.hidden(t, c.Name) && slices.ContainsFunc(h.Tools, func(o llm.Tool) bool { return o.Name == c.Name }) {
+			unseen = append(unseen, c.Name)
+		}
+	}
+	tracked.Update(h, change{turn: true, used: used, omega: p.DiscBeta.Omega})
+	if len(used) > 0 {
+		usedTools.Update(h, used)
+	}
+	if len(unseen) > 0 {
+		return p.promote(ctx, h, h.Profile, h.Agent.ID, unseen)
+	}
+	return nil
+}
+
+// runEnd remembers which tools the run has used.
+func (p *policy) runEnd(_ context.Context, h *awaken.HookCall) error {
+	if h.Profile == nil || !p.enabled(h.Tools) {
+		return nil
+	}
+	l := lesson{Agent: h.Agent.ID, Used: usedTools.Get(h)}
+	for _, t := range h.Tools {
+		if p.mode(t.Name) == Deferred {
+			l.Tools = append(l.Tools, t.Name)
+		}
+	}
+	learn.Emit(h, l)
+	return nil
+}

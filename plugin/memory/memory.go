@@ -1,0 +1,226 @@
+// Package memory gives agents three tools to remember things about the user they talk to,
+// across threads: memory_save, memory_search and memory_forget.
+//
+//	cfg.Plugins = append(cfg.Plugins, memory.New())
+//
+// An agent has them if it lists "memory" in plugin_ids. Memories are kept in the profile,
+// for the run's user (awaken.RunRequest.UserID); a run without a user has nobody to
+// remember anything about. They are text that a model wrote, and are shown to models as
+// such.
+//
+// [Export] returns everything that is remembered about a user, and [Erase] removes it.
+package memory
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/profile"
+)
+
+// Name is the plugin's name.
+const Name = "memory"
+
+// Limits on what is remembered about one user.
+const (
+	MaxBytes    = 4096 // of one memory
+	MaxMemories = 1000
+)
+
+// Memory is one thing that is remembered about a user.
+type Memory struct {
+	ID      string    `json:"id"`
+	Text    string    `json:"text"`
+	Tags    []string  `json:"tags,omitempty"`
+	Agent   string    `json:"agent"` // who remembered it
+	SavedAt time.Time `json:"saved_at"`
+}
+
+// namespace is where the memories of a user are kept, each under its own id, so that two
+// that are saved at the same time are both there.
+func namespace(user string) string { return "memory/" + profile.User(user) }
+
+// Export returns everything that is remembered about a user, the oldest first.
+func Export(ctx context.Context, s profile.Store, user string) ([]Memory, error) {
+	entries, err := s.List(ctx, namespace(user))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Memory, 0, len(entries))
+	for _, e := range entries {
+		var m Memory
+		if err := json.Unmarshal(e.Value, &m); err != nil {
+			return nil, fmt.Errorf("memory %q of user %q: %w", e.Key, user, err)
+		}
+		m.ID, m.SavedAt = e.Key, e.UpdatedAt
+		out = append(out, m)
+	}
+	slices.SortStableFunc(out, func(a, b Memory) int { return a.SavedAt.Compare(b.SavedAt) })
+	return out, nil
+}
+
+// Erase removes everything that is remembered about a user.
+func Erase(ctx context.Context, s profile.Store, user string) error {
+	entries, err := s.List(ctx, namespace(user))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := s.Delete(ctx, namespace(user), e.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// New returns the plugin.
+func New() awaken.Plugin { return plugin{} }
+
+type plugin struct{}
+
+func (plugin) Name() string { return Name }
+
+func (plugin) Register(r *awaken.Registrar) error {
+	r.Tool(
+		awaken.NewTool(awaken.ToolSpec{ID: "memory_save", Effect: awaken.Idempotent,
+			Description: "Remembers something about the user for later conversations. Save what will matter again, in one or two sentences; never secrets."}, save),
+		awaken.NewTool(awaken.ToolSpec{ID: "memory_search", Effect: awaken.ReadOnly,
+			Description: "Finds what is remembered about the user. Without a query it returns the latest memories."}, search),
+		awaken.NewTool(awaken.ToolSpec{ID: "memory_forget", Effect: awaken.Idempotent,
+			Description: "Forgets one memory, by its id. Use it when the user asks for it, or when it is not true any more."}, forget),
+	)
+	return nil
+}
+
+// whose returns the namespace of the run's user.
+func whose(call *awaken.ToolCall) (string, error) {
+	switch {
+	case call.Profile == nil:
+		return "", errors.New("nothing can be remembered here: the runtime has no profile")
+	case call.Run.UserID == "":
+		return "", errors.New("nothing can be remembered: this run has no user")
+	}
+	return namespace(call.Run.UserID), nil
+}
+
+type saveArgs struct {
+	Text string   `json:"text" jsonschema:"what to remember"`
+	Tags []string `json:"tags,omitempty" jsonschema:"words to find it by"`
+}
+
+type saved struct {
+	ID string `json:"id"`
+}
+
+// save keeps a memory under the call's key, so that a call that is repeated after a crash
+// saves it once.
+func save(ctx context.Context, call *awaken.ToolCall, in saveArgs) (saved, error) {
+	ns, err := whose(call)
+	if err != nil {
+		return saved{}, err
+	}
+	text := strings.TrimSpace(in.Text)
+	if text == "" {
+		return saved{}, errors.New("text is empty")
+	}
+	if len(text) > MaxBytes {
+		return saved{}, fmt.Errorf("text is %d bytes long, want at most %d", len(text), MaxBytes)
+	}
+	all, err := call.Profile.List(ctx, ns)
+	if err != nil {
+		return saved{}, err
+	}
+	if len(all) >= MaxMemories {
+		return saved{}, fmt.Errorf("there are %d memories of this user, want at most %d: forget some first", len(all), MaxMemories)
+	}
+	data, err := json.Marshal(Memory{Text: text, Tags: in.Tags, Agent: call.Agent.ID})
+	if err != nil {
+		return saved{}, err
+	}
+	return saved{call.Key}, call.Profile.Set(ctx, ns, call.Key, data)
+}
+
+type searchArgs struct {
+	Query      string `json:"query,omitempty" jsonschema:"words to look for; nothing for the latest"`
+	MaxResults int    `json:"max_results,omitempty" jsonschema:"how many at most; 10 when left out"`
+}
+
+type hits struct {
+	Memories []Memory `json:"memories"`
+	Total    int      `json:"total"` // that there are
+}
+
+func search(ctx context.Context, call *awaken.ToolCall, in searchArgs) (hits, error) {
+	if _, err := whose(call); err != nil {
+		return hits{}, err
+	}
+	all, err := Export(ctx, call.Profile, call.Run.UserID)
+	if err != nil {
+		return hits{}, err
+	}
+	limit := in.MaxResults
+	if limit <= 0 {
+		limit = 10
+	}
+	found := find(all, in.Query)
+	return hits{found[:min(limit, len(found))], len(all)}, nil
+}
+
+// find returns the memories that have a word of the query, those that have more of them
+// first, the latest first among equals.
+func find(all []Memory, query string) []Memory {
+	terms := strings.Fields(strings.ToLower(query))
+	type scored struct {
+		Memory
+		score int
+	}
+	var list []scored
+	for _, m := range all {
+		text := strings.ToLower(m.Text + " " + strings.Join(m.Tags, " "))
+		n := 0
+		for _, t := range terms {
+			if strings.Contains(text, t) {
+				n++
+			}
+		}
+		if n > 0 || len(terms) == 0 {
+			list = append(list, scored{m, n})
+		}
+	}
+	slices.Reverse(list)
+	slices.SortStableFunc(list, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	out := make([]Memory, len(list))
+	for i, s := range list {
+		out[i] = s.Memory
+	}
+	return out
+}
+
+type forgetArgs struct {
+	ID string `json:"id" jsonschema:"the memory's id, from memory_search"`
+}
+
+func forget(ctx context.Context, call *awaken.ToolCall, in forgetArgs) (*awaken.ToolResult, error) {
+	ns, err := whose(call)
+	if err != nil {
+		return nil, err
+	}
+	e, err := call.Profile.Get(ctx, ns, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if e == nil {
+		return nil, fmt.Errorf("there is no memory %q", in.ID)
+	}
+	if err := call.Profile.Delete(ctx, ns, in.ID); err != nil {
+		return nil, err
+	}
+	return awaken.TextResult("forgotten"), nil
+}
