@@ -264,13 +264,18 @@ func TestRecovery_NeverRepeatsAnEffectSilently(t *testing.T) {
 			t.Parallel()
 			var g *rig
 			var keys []string
+			lost := make(chan struct{})
 			pay := awaken.NewTool(awaken.ToolSpec{ID: "pay", Effect: tt.effect}, func(_ context.Context, c *awaken.ToolCall, _ args) (string, error) {
 				if keys = append(keys, c.Key); len(keys) == 1 {
 					g.lose("t")
+					close(lost)
 				}
 				return "paid", nil
 			})
-			warm := awaken.NewTool(awaken.ToolSpec{ID: "warm", Effect: awaken.Idempotent}, func(context.Context, *awaken.ToolCall, args) (string, error) { return "warm", nil })
+			warm := awaken.NewTool(awaken.ToolSpec{ID: "warm", Effect: awaken.Idempotent}, func(context.Context, *awaken.ToolCall, args) (string, error) {
+				<-lost // else its result could be committed before
+				return "warm", nil
+			})
 			// The read-only call has no intent of its own, so it needs company to be in the log at all.
 			turn := uses("pay")
 			if tt.effect == awaken.ReadOnly {
