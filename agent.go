@@ -69,6 +69,7 @@ type AgentSpec struct {
 	Registry string          `json:"registry,omitempty"`
 
 	decoded map[string]any // sections, decoded when the agent was resolved
+	base    string         // the agent that this is a variant of
 }
 
 // Backend says what runs an agent. The zero Kind is "awaken": this runtime.

@@ -3,6 +3,7 @@ package awaken
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/awaken-go/awaken/state"
 )
@@ -40,6 +41,16 @@ type Registrar struct {
 	plugin string
 	active bool // contributes hooks, gates, tools and transforms
 	to     *resolved
+	reg    *Registry
+}
+
+// Lookup returns the spec of an agent of the same registry, or nil. It must not be
+// changed.
+func (r *Registrar) Lookup(agentID string) *AgentSpec {
+	if slot := r.reg.agents[agentID]; slot != nil {
+		return slot.spec
+	}
+	return nil
 }
 
 // Section announces the plugin's configuration.
@@ -121,6 +132,23 @@ func (r *Registrar) Transform(t Transform) {
 func (r *Registrar) Stop(p StopPolicy) {
 	if r.active {
 		r.to.policies = append(r.to.policies, p)
+	}
+}
+
+// Variant makes a variant of the agent: the same agent, but for what o says. A thread
+// is handed to it like to any agent, by its [VariantID]. Variants have no variants.
+func (r *Registrar) Variant(name string, o Overlay) {
+	switch {
+	case !r.active || r.Agent.base != "":
+	case strings.TrimSpace(name) == "" || strings.Contains(name, variantMark):
+		r.to.problem("bad_variant", "plugin %q makes a variant named %q: the name is empty or has a %q in it", r.plugin, name, variantMark)
+	case r.to.variants[name] != nil:
+		r.to.problem("variant_conflict", "variant %q is made twice, the second time by plugin %q", name, r.plugin)
+	default:
+		if r.to.variants == nil {
+			r.to.variants = map[string]*agentSlot{}
+		}
+		r.to.variants[name] = &agentSlot{spec: o.over(r.to.source, name)}
 	}
 }
 

@@ -134,7 +134,11 @@ func NewRegistry(cfg Config) (*Registry, error) {
 	}
 	if !cfg.Lazy {
 		for _, id := range slices.Sorted(maps.Keys(reg.agents)) {
-			problems = append(problems, reg.resolve(id).problems...)
+			r := reg.resolve(id)
+			problems = append(problems, r.problems...)
+			for _, name := range slices.Sorted(maps.Keys(r.variants)) {
+				problems = append(problems, reg.resolve(VariantID(id, name)).problems...)
+			}
 		}
 	}
 	if len(problems) > 0 {
@@ -149,9 +153,9 @@ func (reg *Registry) ID() string { return reg.id }
 // AgentIDs lists the agents.
 func (reg *Registry) AgentIDs() []string { return slices.Sorted(maps.Keys(reg.agents)) }
 
-// Agent returns the spec of an agent, or nil. It must not be changed.
+// Agent returns the spec of an agent or of a variant, or nil. It must not be changed.
 func (reg *Registry) Agent(id string) *AgentSpec {
-	if slot := reg.agents[id]; slot != nil {
+	if slot := reg.slot(id); slot != nil {
 		return slot.spec
 	}
 	return nil
@@ -202,7 +206,7 @@ func (reg *Registry) agent(id string) (*resolved, error) {
 }
 
 func (reg *Registry) resolve(id string) *resolved {
-	slot := reg.agents[id]
+	slot := reg.slot(id)
 	if slot == nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 
 // resolved is an agent that is ready to run. It is immutable and shared by runs.
 type resolved struct {
+	source    *AgentSpec // as it was given
 	spec      *AgentSpec
 	modelSpec *ModelSpec
 	model     llm.Model
@@ -48,6 +49,8 @@ type resolved struct {
 	tools   map[string]*toolEntry // offered
 	offered []llm.Tool            // the same for the model, sorted by id
 
+	variants map[string]*agentSlot // by name
+
 	sections     []AnySection
 	sectionOwner map[string]string
 	allTools     map[string]*toolEntry // before the catalogue
@@ -63,6 +66,7 @@ func (reg *Registry) compile(spec *AgentSpec) *resolved {
 	own := *spec
 	own.decoded = map[string]any{}
 	r := &resolved{
+		source:       spec,
 		spec:         &own,
 		actions:      map[string]ownedAction{},
 		effects:      map[string]ownedEffect{},
@@ -200,7 +204,7 @@ func (r *resolved) loadPlugins(reg *Registry) {
 			continue
 		}
 		r.plugins = append(r.plugins, p)
-		rg := &Registrar{Agent: spec, plugin: id, to: r,
+		rg := &Registrar{Agent: spec, plugin: id, to: r, reg: reg,
 			active: len(spec.ActiveHookFilter) == 0 || slices.Contains(spec.ActiveHookFilter, id)}
 		if err := register(p, rg); err != nil {
 			r.problem("plugin_failed", "plugin %q: %v", id, err)

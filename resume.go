@@ -131,7 +131,7 @@ func (r *run) choose(ctx context.Context, req *RunRequest, cp *Checkpoint) error
 	case !unfinished:
 		return r.newRecord(ctx, req, cp)
 	}
-	if req.AgentID != "" && req.AgentID != old.AgentID {
+	if req.AgentID != "" && req.AgentID != old.AgentID && !IsVariant(old.AgentID, req.AgentID) {
 		return fmt.Errorf("%w: run %s belongs to agent %q, not %q", ErrInvalid, old.RunID, old.AgentID, req.AgentID)
 	}
 	r.resumed = true // a decision, or new input, for the run that waits or was cut off
@@ -152,6 +152,8 @@ func (r *run) newRecord(ctx context.Context, req *RunRequest, cp *Checkpoint) er
 	rec.AgentID, rec.Origin = req.AgentID, req.Origin
 	if rec.AgentID == "" {
 		rec.AgentID = r.inferAgent(cp)
+	} else if active := activeAgent(cp); IsVariant(active, rec.AgentID) {
+		rec.AgentID = active // the thread has been handed to a variant of the agent
 	}
 	if rec.Origin == "" {
 		rec.Origin = "user"
@@ -218,8 +220,8 @@ func (r *run) bind(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Si
 	if err := r.restore(req.Seed, cp); err != nil {
 		return err
 	}
-	if to := ActiveAgent.Get(r.st); to != "" && to != req.AgentID && req.AgentID != "" && !r.resumed {
-		r.forgetHandoff() // the request wants another agent
+	if to := ActiveAgent.Get(r.st); to != "" && to != req.AgentID && req.AgentID != "" && !r.resumed && !IsVariant(to, req.AgentID) {
+		r.forgetHandoff() // the request wants another agent, and no variant of it has the thread
 	}
 	for i := range r.rec.FrontendTools {
 		if err := r.addFrontendTool(r.rec.FrontendTools[i]); err != nil {
@@ -262,16 +264,21 @@ func (r *run) addFrontendTool(spec ToolSpec) error {
 // inferAgent chooses the agent of a request that names none: the one the thread
 // was handed to, the one that ran last, the default.
 func (r *run) inferAgent(cp *Checkpoint) string {
-	if raw := cp.ThreadState[ActiveAgent.Name()]; raw != nil {
-		var active string
-		if json.Unmarshal(raw, &active) == nil && active != "" {
-			return active
-		}
+	if active := activeAgent(cp); active != "" {
+		return active
 	}
 	if cp.Run != nil && cp.Run.AgentID != "" {
 		return cp.Run.AgentID
 	}
 	return DefaultAgentID
+}
+
+// activeAgent is the agent that the thread was handed to, or "".
+func activeAgent(cp *Checkpoint) (active string) {
+	if raw := cp.ThreadState[ActiveAgent.Name()]; raw == nil || json.Unmarshal(raw, &active) != nil {
+		return ""
+	}
+	return active
 }
 
 // restore fills the state: the thread's, and the run's when it is continued.

@@ -318,7 +318,7 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 	err = t.changed(ctx, d.ThreadID, func(q *Thread) error {
 		sub := submission{dispatch: edit(d), interrupt: s.Mode == ModeInterrupt && len(decided) == 0, live: s.Mode == ModeSteer || s.Mode == ModeResume || len(decided) > 0}
 		agent := s.Request.AgentID
-		if q.Open != nil && s.Request.Rewind == "" && (agent == "" || agent == q.Open.AgentID) {
+		if q.Open != nil && s.Request.Rewind == "" && (agent == "" || agent == q.Open.AgentID || awaken.IsVariant(q.Open.AgentID, agent)) {
 			sub.items = decided
 			if len(s.Request.Messages) > 0 {
 				sub.items = append(sub.items[:len(sub.items):len(sub.items)], awaken.InboxItem{ID: "input:" + d.ID, Messages: s.Request.Messages, Boundary: s.Boundary,

@@ -1,0 +1,64 @@
+package awaken
+
+import "strings"
+
+// Overlay is what a variant of an agent has of its own. Fields that are nil are the
+// agent's.
+type Overlay struct {
+	SystemPrompt  *string  `json:"system_prompt,omitempty"`
+	ModelID       *string  `json:"model_id,omitempty"`
+	AllowedTools  []string `json:"allowed_tools,omitzero"` // replaces allowed_tool_patterns too
+	ExcludedTools []string `json:"excluded_tools,omitzero"`
+}
+
+// variantMark stands between the id of an agent and the name of one of its variants.
+const variantMark = ":"
+
+// VariantID is the id of a variant of an agent: what runs on it record as their agent.
+func VariantID(agentID, name string) string { return agentID + variantMark + name }
+
+// IsVariant reports whether id is a variant of an agent.
+func IsVariant(id, agentID string) bool { return strings.HasPrefix(id, VariantID(agentID, "")) }
+
+// Base is the id of the agent that the spec is a variant of, or else its own id.
+func (s *AgentSpec) Base() string {
+	if s.base != "" {
+		return s.base
+	}
+	return s.ID
+}
+
+// over returns the spec of a variant of base.
+func (o *Overlay) over(base *AgentSpec, name string) *AgentSpec {
+	s := *base
+	s.ID, s.base, s.decoded = VariantID(base.ID, name), base.ID, nil
+	if o.SystemPrompt != nil {
+		s.SystemPrompt = *o.SystemPrompt
+	}
+	if o.ModelID != nil {
+		s.ModelID = *o.ModelID
+	}
+	if o.AllowedTools != nil {
+		s.AllowedTools, s.AllowedToolPatterns = o.AllowedTools, nil
+	}
+	if o.ExcludedTools != nil {
+		s.ExcludedTools, s.ExcludedToolPatterns = o.ExcludedTools, nil
+	}
+	return &s
+}
+
+// slot finds an agent, or a variant of one: "agent:variant".
+func (reg *Registry) slot(id string) *agentSlot {
+	if s := reg.agents[id]; s != nil {
+		return s
+	}
+	at := strings.LastIndex(id, variantMark)
+	if at <= 0 {
+		return nil
+	}
+	base := reg.resolve(id[:at])
+	if base == nil {
+		return nil
+	}
+	return base.variants[id[at+1:]]
+}
