@@ -18,7 +18,10 @@ const variantMark = ":"
 func VariantID(agentID, name string) string { return agentID + variantMark + name }
 
 // IsVariant reports whether id is a variant of an agent.
-func IsVariant(id, agentID string) bool { return strings.HasPrefix(id, VariantID(agentID, "")) }
+func IsVariant(id, agentID string) bool {
+	rest, ok := strings.CutPrefix(id, agentID)
+	return ok && agentID != "" && strings.HasPrefix(rest, variantMark)
+}
 
 // Base is the id of the agent that the spec is a variant of, or else its own id.
 func (s *AgentSpec) Base() string {

@@ -274,8 +274,13 @@ func (r *run) inferAgent(cp *Checkpoint) string {
 }
 
 // activeAgent is the agent that the thread was handed to, or "".
-func activeAgent(cp *Checkpoint) (active string) {
-	if raw := cp.ThreadState[ActiveAgent.Name()]; raw == nil || json.Unmarshal(raw, &active) != nil {
+func activeAgent(cp *Checkpoint) string {
+	raw := cp.ThreadState[ActiveAgent.Name()]
+	if raw == nil {
+		return ""
+	}
+	var active string
+	if json.Unmarshal(raw, &active) != nil {
 		return ""
 	}
 	return active
