@@ -78,6 +78,9 @@ func (r *run) commit(ctx context.Context, o commitOptions) error {
 	if len(r.effects) > 0 {
 		r.runEffects(ctx)
 	}
+	if r.unsent > 0 {
+		r.sendAll(ctx)
+	}
 	r.heedSink()
 	return nil
 }
@@ -182,9 +185,12 @@ func (r *run) takeItems(items []InboxItem, at Boundary) {
 			continue
 		}
 		if it.Decision != nil {
-			if err := r.decide(*it.Decision); err != nil {
+			if err := r.decide(*it.Decision, it.ID); err != nil {
 				r.rt.cfg.Logger.Warn("decision refused", "run", r.info.RunID, "target", it.Decision.Target, "error", err)
 			}
+		}
+		if it.Report != nil {
+			r.reported(it.Report)
 		}
 		for _, m := range it.Messages {
 			r.addInput(m)

@@ -35,6 +35,7 @@ func (r *Run) appendFields(buf []byte) (_ []byte, err error) {
 	buf = appendjson.TextIf(buf, `,"origin":`, r.Origin)
 	buf = appendjson.TextIf(buf, `,"run_mode":`, r.Mode)
 	buf = appendjson.TextIf(buf, `,"adapter":`, r.Adapter)
+	buf = appendjson.IntIf(buf, `,"depth":`, r.Depth)
 	if r.Overrides != nil {
 		if buf, err = appendjson.Value(buf, `,"overrides":`, r.Overrides); err != nil {
 			return nil, err
@@ -136,6 +137,7 @@ func (s *CallState) appendFields(buf []byte) (_ []byte, err error) {
 	buf = appendjson.TextIf(buf, `,"key":`, s.Key)
 	buf = appendjson.TextIf(buf, `,"effect":`, s.Effect)
 	buf = appendjson.IntIf(buf, `,"started_at":`, s.StartedAt)
+	buf = appendjson.TextIf(buf, `,"child_run_id":`, s.Child)
 	if s.Result == nil {
 		return buf, nil
 	}
@@ -254,7 +256,8 @@ func (i *RunInfo) appendField(buf []byte) []byte {
 	buf = appendjson.TextIf(buf, `,"transport_request_id":`, i.TransportRequestID)
 	buf = appendjson.Text(buf, `,"origin":`, i.Origin)
 	buf = appendjson.TextIf(buf, `,"run_mode":`, i.Mode)
-	return append(appendjson.TextIf(buf, `,"adapter":`, i.Adapter), '}')
+	buf = appendjson.TextIf(buf, `,"adapter":`, i.Adapter)
+	return append(appendjson.IntIf(buf, `,"depth":`, i.Depth), '}')
 }
 
 func (t *Termination) append(buf []byte) []byte {

@@ -34,6 +34,8 @@ var (
 	atFinished    = failpoint.New("finish.after")
 	atEffect      = failpoint.New("effect.before")
 	atEffectDone  = failpoint.New("effect.after")
+	atSend        = failpoint.New("outbox.before")
+	atSent        = failpoint.New("outbox.after")
 	atDecision    = failpoint.New("decision.taken")
 	atTakenUp     = failpoint.New("resume.taken_up")
 	atDoubt       = failpoint.New("resume.doubt")

@@ -82,6 +82,8 @@ type Command struct {
 	state.Batch
 	actions []ScheduledAction
 	effects []scheduledEffect
+	outbox  []Outgoing
+	spent   spending
 	ending  *Termination
 }
 
@@ -95,13 +97,14 @@ func (c *Command) command() *Command { return c }
 func (c *Command) End() { c.ending = &Termination{Type: BehaviorRequested} }
 
 func (c *Command) empty() bool {
-	return c.Batch.Len() == 0 && len(c.actions) == 0 && len(c.effects) == 0 && c.ending == nil
+	return c.Batch.Len() == 0 && len(c.actions) == 0 && len(c.effects) == 0 && len(c.outbox) == 0 && c.ending == nil
 }
 
 func (c *Command) append(other *Command) {
 	c.Batch.Append(&other.Batch)
 	c.actions = append(c.actions, other.actions...)
 	c.effects = append(c.effects, other.effects...)
+	c.outbox = append(c.outbox, other.outbox...)
 	if other.ending != nil {
 		c.ending = other.ending
 	}

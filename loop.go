@@ -54,6 +54,7 @@ type run struct {
 	told              int // messages that others have sent
 	effects           []scheduledEffect
 	unread            bool // after the last commit, the inbox holds something
+	unsent            int  // what the outbox holds
 
 	commits   uint64 // how many were made; belongs to whoever makes one
 	flight    flight
@@ -64,6 +65,7 @@ type run struct {
 	derivedSteps int          // what the derived state keys show
 	stale        bool         // the derived state keys are out of date
 	resumed      bool
+	attended     bool // its parent looks after it
 	started      bool // run_start has been committed
 	rewritten    bool
 	withdraw     bool         // somebody wrote instead of deciding: what waits is to be withdrawn
@@ -371,6 +373,10 @@ func (r *run) finish(e *end) (again bool) {
 		} else {
 			r.rt.cfg.Logger.Warn("run_end failed", "run", r.info.RunID, "error", err)
 		}
+	}
+	if err := r.flush(ctx, before); err != nil && r.fail(err).lost {
+		*e = *r.fail(err)
+		return false
 	}
 	m := r.out.mark()
 	r.snapshot()

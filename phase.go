@@ -124,9 +124,13 @@ func (r *run) submit(c *Command) error {
 	if len(c.actions) > 0 {
 		pendingActions.Update(&c.Batch, queueUpdate{push: c.actions})
 	}
+	if len(c.outbox) > 0 {
+		outbox.Update(&c.Batch, outboxUpdate{push: r.stamp(c.outbox)})
+	}
 	if err := r.apply(&c.Batch); err != nil {
 		return err
 	}
+	r.unsent += len(c.outbox)
 	r.effects = append(r.effects, c.effects...)
 	if c.ending != nil {
 		r.ending = c.ending

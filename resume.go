@@ -39,7 +39,7 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (*run,
 		threadID = rt.cfg.NewID()
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
-	r := &run{rt: rt, ctx: runCtx, reg: rt.registry.Load(), thread: threadID, active: activeRun{cancel: cancel}, endAtOnce: req.End}
+	r := &run{rt: rt, attended: req.Attended, ctx: runCtx, reg: rt.registry.Load(), thread: threadID, active: activeRun{cancel: cancel}, endAtOnce: req.End}
 	if r.active.runID = req.RunID; r.active.runID == "" {
 		if r.active.runID = req.Continue; r.active.runID == "" {
 			r.active.runID = rt.cfg.NewID()
@@ -161,7 +161,7 @@ func (r *run) newRecord(ctx context.Context, req *RunRequest, cp *Checkpoint) er
 	if req.Mode != "foreground" {
 		rec.Mode = req.Mode
 	}
-	rec.RunID, rec.ThreadID, rec.Adapter = r.active.runID, r.thread, req.Adapter
+	rec.RunID, rec.ThreadID, rec.Adapter, rec.Depth = r.active.runID, r.thread, req.Adapter, req.Depth
 	rec.ParentRunID, rec.ParentThreadID, rec.ParentToolCallID = req.ParentRunID, req.ParentThreadID, req.ParentToolCallID
 	rec.DispatchID, rec.SessionID, rec.UserID, rec.TransportRequestID = req.DispatchID, req.SessionID, req.UserID, req.TransportRequestID
 	now := r.rt.cfg.Now().Unix()
@@ -300,6 +300,7 @@ func (r *run) restore(seed map[string]json.RawMessage, cp *Checkpoint) error {
 	if err := r.st.Seed(seed); err != nil {
 		return fmt.Errorf("%w: seed: %w", ErrInvalid, err)
 	}
+	r.unsent = len(outbox.Get(r.st))
 	return nil
 }
 
@@ -339,7 +340,7 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 	accepted := 0
 	var refused []error
 	for _, d := range req.Decisions {
-		if err := r.decide(d); err != nil {
+		if err := r.decide(d, ""); err != nil {
 			refused = append(refused, err)
 			r.rejected = append(r.rejected, err.Error())
 		} else {
@@ -350,6 +351,7 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 		r.takeItems(cp.Inbox, OnNaturalEnd)
 	}
 	r.expire() // what was decided in time counts, however late it is taken in
+	r.lookAtChildren(r.ctx)
 	if len(refused) > 0 && accepted == 0 && len(req.Messages) == 0 && len(r.changed) == 0 {
 		return errors.Join(refused...)
 	}
@@ -502,6 +504,7 @@ func (r *run) rewind(ctx context.Context, messageID string, cp *Checkpoint) erro
 		if !c.state.Status.Terminal() {
 			s := r.edit(c)
 			s.Status, s.UpdatedAt = CallCancelled, r.rt.cfg.Now().UnixMilli()
+			r.leaveChild(s)
 		}
 	}
 	r.dropCalls()
@@ -549,6 +552,7 @@ func (r *run) supersede(text string) {
 		}
 		s := r.edit(c)
 		s.Status, s.UpdatedAt = CallCancelled, now
+		r.leaveChild(s)
 		retracted[s.CallID] = true
 		r.added = append(r.added, &llm.Message{ID: r.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Visibility: llm.Internal,
 			Content: []llm.Block{llm.Text(text)}, Metadata: r.metadata()})
@@ -623,6 +627,9 @@ func findCall(calls []*CallState, target string) *CallState {
 		if calls[i].CallID == target || calls[i].SuspensionID() == target && target != "" {
 			return calls[i]
 		}
+		if _, ok := calls[i].inner(target); ok {
+			return calls[i]
+		}
 	}
 	return nil
 }
@@ -639,6 +646,11 @@ func checkDecision(calls []*CallState, d *Decision, now time.Time) (s *CallState
 		return refuse("%w: no such tool call or suspension", ErrNotFound)
 	case s.Decision != nil && d.ID != "" && s.Decision.ID == d.ID:
 		return s, true, nil
+	}
+	if _, ok := s.inner(d.Target); ok && !s.Status.Terminal() {
+		return s, false, nil // its child has to say
+	}
+	switch {
 	case s.expired(now), s.Decision != nil && s.Decision.ID == expiredID:
 		return refuse("%w", ErrExpired)
 	case s.Status != CallSuspended:
@@ -661,8 +673,9 @@ func checkDecision(calls []*CallState, d *Decision, now time.Time) (s *CallState
 }
 
 // decide applies a decision to a call of the step. What the decision asks for
-// happens when the call's mode says so.
-func (r *run) decide(d Decision) error {
+// happens when the call's mode says so. A decision that has no id is passed on to a child
+// with this one.
+func (r *run) decide(d Decision, id string) error {
 	states := make([]*CallState, len(r.calls))
 	for i, c := range r.calls {
 		states[i] = c.state
@@ -676,6 +689,9 @@ func (r *run) decide(d Decision) error {
 		return err
 	}
 	c := r.calls[slices.Index(states, s)]
+	if target, ok := s.inner(d.Target); ok {
+		return r.forward(c, target, d, id)
+	}
 	if len(d.Arguments) > 0 && c.entry != nil {
 		if err := c.entry.schema.Check(d.Arguments); err != nil {
 			return fmt.Errorf("decision on %q: %w: arguments do not fit: %w", d.Target, ErrInvalid, err)
@@ -699,6 +715,7 @@ func (r *run) takeDecision(c *call, d Decision) {
 	}
 	if d.Action == ActionCancel {
 		s.Status = CallCancelled
+		r.leaveChild(s)
 		res := ErrorResult("", refusal(s, &d))
 		res.ToolName = s.ToolName
 		res.Metadata = map[string]any{"rejected": true}
@@ -737,6 +754,10 @@ const expiredID = "expired"
 func (r *run) expire() {
 	for _, c := range r.calls {
 		if !c.state.expired(r.rt.cfg.Now()) {
+			continue
+		}
+		if c.state.Child != "" && len(c.state.Ticket.Tickets) > 0 {
+			r.lookAgain(c) // it is a ticket of the child that has expired
 			continue
 		}
 		switch c.state.Ticket.OnExpiry {
@@ -794,16 +815,21 @@ func (r *run) rest(ctx context.Context, m mark, before Run) *end {
 		r.rec = before
 		return r.fail(context.Cause(ctx))
 	}
-	if err := r.leaveCompaction(false); err != nil {
+	err := r.leaveCompaction(false)
+	if err == nil {
+		err = r.flush(ctx, before)
+	}
+	if err != nil {
 		r.rec = before
 		return r.fail(err)
 	}
 	r.stale = true
+	m = r.out.mark()
 	r.snapshot()
 	e := &end{Termination: Termination{Type: Suspended}}
 	r.out.hold(r.finished(e.Termination))
 	atPark.Hit()
-	err := r.commit(ctx, commitOptions{begins: true, rest: true})
+	err = r.commit(ctx, commitOptions{begins: true, rest: true})
 	atParked.Hit()
 	if err == nil {
 		return e
@@ -827,6 +853,12 @@ func (r *run) waiting() *Waiting {
 		if s.Status != CallSuspended {
 			continue
 		}
+		if s.Child != "" {
+			for _, t := range s.Ticket.Tickets {
+				w.TicketIDs, w.Tickets = append(w.TicketIDs, t.TicketID), append(w.Tickets, t)
+			}
+			continue
+		}
 		susp := s.Ticket.Suspension
 		w.TicketIDs = append(w.TicketIDs, susp.ID)
 		w.Tickets = append(w.Tickets, WaitingTicket{TicketID: susp.ID, ToolCallID: s.CallID, ToolName: s.ToolName, Arguments: s.Arguments,
@@ -834,6 +866,9 @@ func (r *run) waiting() *Waiting {
 		if s.ResumeMode == UseDecisionAsToolResult {
 			w.Reason = WaitUserInput
 		}
+	}
+	if len(w.Tickets) == 0 {
+		w.Reason = WaitBackgroundTasks // runs below this one, which wait for nobody
 	}
 	return w
 }

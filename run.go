@@ -158,6 +158,7 @@ type RunInfo struct {
 	Origin             string `json:"origin"`             // user, mcp, subagent, internal
 	Mode               string `json:"run_mode,omitempty"` // foreground (""), scheduled, resume, internal_wake
 	Adapter            string `json:"adapter,omitempty"`  // internal (""), acp, ai_sdk, ag_ui, a2a, mcp
+	Depth              int    `json:"depth,omitempty"`    // how many runs are above it
 }
 
 // RunRequest asks for a run. The zero request, with messages, talks to the
@@ -204,7 +205,11 @@ type RunRequest struct {
 	Origin             string `json:"origin,omitempty"`
 	Mode               string `json:"run_mode,omitempty"`
 	Adapter            string `json:"adapter,omitempty"`
+	Depth              int    `json:"depth,omitempty"`
 
+	// Attended says that the run's parent is there and looks how it comes out. Otherwise
+	// the parent is told, by its inbox; see [Runtime.Report].
+	Attended bool `json:"-"`
 	// End ends a run that waits or was cut off, instead of going on with it.
 	End *Termination `json:"-"`
 	// Confirm is called once the thread is acquired and before anything begins. If it
@@ -249,6 +254,9 @@ func (r *RunRequest) validate() error {
 	case "", "foreground", "scheduled", "resume", "internal_wake":
 	default:
 		bad("run_mode is %q, want foreground, scheduled, resume or internal_wake", r.Mode)
+	}
+	if r.Depth < 0 {
+		bad("depth is %d, want 0 or more", r.Depth)
 	}
 	errs = append(errs, checkMessages(r.Messages)...)
 	for i := range r.Decisions {
@@ -302,6 +310,7 @@ type Run struct {
 	Origin             string `json:"origin,omitempty"`
 	Mode               string `json:"run_mode,omitempty"`
 	Adapter            string `json:"adapter,omitempty"`
+	Depth              int    `json:"depth,omitempty"`
 
 	// What the request asked for beyond messages, kept for resumes.
 	Overrides     *InferenceOverride `json:"overrides,omitempty"`
@@ -375,7 +384,7 @@ func (r *Run) Validate() error {
 func (r *Run) Info() *RunInfo {
 	return &RunInfo{ThreadID: r.ThreadID, ParentThreadID: r.ParentThreadID, RunID: r.RunID, ParentRunID: r.ParentRunID,
 		AgentID: r.AgentID, ParentToolCallID: r.ParentToolCallID, DispatchID: r.DispatchID, SessionID: r.SessionID,
-		UserID: r.UserID, TransportRequestID: r.TransportRequestID, Origin: r.Origin, Mode: r.Mode, Adapter: r.Adapter}
+		UserID: r.UserID, TransportRequestID: r.TransportRequestID, Origin: r.Origin, Mode: r.Mode, Adapter: r.Adapter, Depth: r.Depth}
 }
 
 // RunResult is how a run, or one activation of it, came out.

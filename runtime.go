@@ -16,6 +16,8 @@ import (
 type Runtime struct {
 	cfg      Config
 	registry *atomic.Pointer[Registry]
+	queue    Queue // nil when there is none
+	detached *sync.WaitGroup
 
 	mu     sync.Mutex
 	active map[string]*activeRun // thread ID -> its run in this process
@@ -46,7 +48,7 @@ func New(cfg Config) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	rt := &Runtime{cfg: cfg.withDefaults(), registry: new(atomic.Pointer[Registry]), active: map[string]*activeRun{}}
+	rt := &Runtime{cfg: cfg.withDefaults(), registry: new(atomic.Pointer[Registry]), detached: new(sync.WaitGroup), active: map[string]*activeRun{}}
 	rt.registry.Store(reg)
 	for _, d := range reg.warnings(cfg.Lazy) {
 		rt.cfg.Logger.Warn("configuration", "code", d.Code, "agent", d.ID, "message", d.Message)
@@ -62,10 +64,11 @@ func (reg *Registry) warnings(lazy bool) []Diagnostic {
 }
 
 // With returns a runtime that keeps its threads in another store and its values in
-// another profile, for another tenant perhaps. A nil profile stays the same. What is
-// published to one is the registry of both.
-func (rt *Runtime) With(store Store, values profile.Store) *Runtime {
-	c := &Runtime{cfg: rt.cfg, registry: rt.registry, active: map[string]*activeRun{}}
+// another profile, for another tenant perhaps, and has runs that nobody waits for done by
+// a queue. A nil profile stays the same; without a queue such runs are done in this
+// process. What is published to one is the registry of both.
+func (rt *Runtime) With(store Store, values profile.Store, queue Queue) *Runtime {
+	c := &Runtime{cfg: rt.cfg, registry: rt.registry, queue: queue, detached: rt.detached, active: map[string]*activeRun{}}
 	c.cfg.Store = store
 	if values != nil {
 		c.cfg.Profile = values
@@ -82,6 +85,9 @@ func (rt *Runtime) Budget() Budget {
 	b, _ := rt.cfg.Store.(Budget)
 	return b
 }
+
+// Store returns where the runtime keeps its threads.
+func (rt *Runtime) Store() Store { return rt.cfg.Store }
 
 // Registry returns the registry that new runs use.
 func (rt *Runtime) Registry() *Registry { return rt.registry.Load() }
@@ -111,6 +117,9 @@ func (rt *Runtime) Run(ctx context.Context, req RunRequest, sink Sink) (*RunResu
 		return r.replayed, nil
 	}
 	res, err := rt.drive(r)
+	if res != nil && !r.attended && rt.queue == nil {
+		rt.reportDone(ctx, r)
+	}
 	switch {
 	case res == nil && !r.started && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrYielded):
 		return nil, rt.refuse(ctx, sink, err)
@@ -205,6 +214,16 @@ func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions .
 			return nil, nil, err
 		}
 		s, dup, err := checkDecision(calls, &d, rt.cfg.Now())
+		if s := findCall(calls, d.Target); s != nil && !dup { // a child of the run may have to say
+			if target, ok := s.inner(d.Target); ok {
+				inner := d
+				inner.Target = target
+				var left []InboxItem
+				if _, left, err = rt.CheckDecisions(ctx, s.Child, inner); err == nil && len(left) == 0 {
+					continue
+				}
+			}
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("decide run %s: %w", runID, err)
 		}
@@ -218,6 +237,9 @@ func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions .
 		id := rt.cfg.NewID()
 		if d.ID != "" {
 			id = "decision:" + s.Key + ":" + s.SuspensionID() + ":" + d.ID
+			if s.Child != "" {
+				id += ":" + d.Target
+			}
 		}
 		items = append(items, InboxItem{ID: id, RunID: runID, Decision: &d})
 	}

@@ -109,7 +109,7 @@ type Inbox interface {
 	Unread(ctx context.Context, threadID string) ([]InboxItem, error)
 }
 
-// InboxItem is something that happened to a thread: a decision, messages or a summary.
+// InboxItem is something that happened to a thread: a decision, messages, a summary or a report.
 type InboxItem struct {
 	ID       string         `json:"id"`
 	RunID    string         `json:"run_id,omitempty"` // for that run only
@@ -122,6 +122,8 @@ type InboxItem struct {
 	Supersede bool `json:"supersede,omitempty"`
 	// Compaction is a summary that came when the run it was made for was over.
 	Compaction *CompactionResult `json:"compaction,omitempty"`
+	// Report says how a child of the run is.
+	Report *ChildReport `json:"report,omitempty"`
 }
 
 // Boundary is a place in a run where messages can join the conversation.

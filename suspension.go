@@ -35,6 +35,9 @@ type Ticket struct {
 	ExpiresIn time.Duration `json:"-"`
 	ExpiresAt int64         `json:"expires_at,omitempty"` // unix ms, filled in
 	OnExpiry  ExpiryPolicy  `json:"on_expiry,omitempty"`
+	// Tickets are what the call's child run waits for, and it waits with it; see
+	// [ChildTickets]. People decide on them, not on the call.
+	Tickets []WaitingTicket `json:"tickets,omitempty"`
 }
 
 // suspensionID is the id people decide on.
@@ -171,12 +174,13 @@ type CallState struct {
 
 	// The ledger: what recovery needs to know.
 	RunID     string      `json:"run_id,omitempty"`
-	Step      int         `json:"step"`                 // 0-based
-	Index     int         `json:"index"`                // position in the step
-	Key       string      `json:"key,omitempty"`        // idempotency key
-	Effect    EffectClass `json:"effect,omitempty"`     // of the tool
-	StartedAt int64       `json:"started_at,omitempty"` // unix ms; the intent's commit
-	Result    *ToolResult `json:"result,omitempty"`     // once the call is over
+	Step      int         `json:"step"`                   // 0-based
+	Index     int         `json:"index"`                  // position in the step
+	Key       string      `json:"key,omitempty"`          // idempotency key
+	Effect    EffectClass `json:"effect,omitempty"`       // of the tool
+	StartedAt int64       `json:"started_at,omitempty"`   // unix ms; the intent's commit
+	Child     string      `json:"child_run_id,omitempty"` // the run that the call is; see Delegator
+	Result    *ToolResult `json:"result,omitempty"`       // once the call is over
 }
 
 // SuspensionID is the id people decide on, or "".
@@ -225,6 +229,11 @@ type WaitingTicket struct {
 	ExpiresAt  int64           `json:"expires_at,omitempty"`
 	Escalated  bool            `json:"escalated,omitempty"`
 	UpdatedAt  int64           `json:"updated_at"`
+
+	// Whose ticket it is, when it is not the run's own but that of a run below it.
+	RunID    string `json:"run_id,omitempty"`
+	ThreadID string `json:"thread_id,omitempty"`
+	AgentID  string `json:"agent_id,omitempty"`
 }
 
 // Approve is the decision to let the call go on.

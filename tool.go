@@ -115,7 +115,12 @@ type ToolCall struct {
 	Command        // what it wants done
 
 	out *callOutput // nil before the call begins
+	rt  *Runtime
 }
+
+// Runtime is what makes the call, or nil in a test that calls a tool by hand. What a tool
+// runs with it belongs to the same tenant.
+func (c *ToolCall) Runtime() *Runtime { return c.rt }
 
 // Resumption is what a tool or a gate learns about the decision on its call.
 type Resumption struct {

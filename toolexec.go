@@ -29,6 +29,7 @@ type call struct {
 	message  *llm.Message
 	appended bool // the message is in the log
 	resume   *Resumption
+	again    bool // its child has something new
 
 	tc      *ToolCall // while it runs
 	running bool
@@ -336,7 +337,7 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 func (r *run) toolCall(c *call) *ToolCall {
 	s := c.state
 	return &ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: r.info, Agent: r.agent.spec,
-		Resume: c.resume, Profile: r.rt.cfg.Profile, Tools: r.offered, Snapshot: r.st.Snapshot()}
+		Resume: c.resume, Profile: r.rt.cfg.Profile, Tools: r.offered, Snapshot: r.st.Snapshot(), rt: r.rt}
 }
 
 func (r *run) checkArguments(c *call) error {
@@ -387,6 +388,10 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 	for _, c := range calls {
 		s := r.edit(c)
 		s.Status, s.StartedAt, s.UpdatedAt = CallRunning, now, now
+		if d, ok := c.entry.tool.(Delegator); ok {
+			s.Child = d.ChildRun(c.tc)
+		}
+		c.again = false
 		intent = intent || s.Effect != ReadOnly
 	}
 	if intent {
@@ -561,6 +566,7 @@ func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, c
 		res.ToolName = c.state.ToolName
 	}
 	if cmd != nil {
+		r.addSpending(cmd.spent)
 		if err := r.submitCall(w, cmd); err != nil {
 			res = ErrorResult("state", fmt.Sprintf("tool %q has run, but what it recorded could not be applied: %v", c.state.ToolName, err))
 			res.ToolName = c.state.ToolName
@@ -628,6 +634,7 @@ func (r *run) submitCall(w *crew, cmd *Command) error {
 // suspend makes a call wait for a decision.
 func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 	if cmd != nil {
+		r.addSpending(cmd.spent)
 		if err := r.submitCall(w, cmd); err != nil {
 			return r.fail(err)
 		}
@@ -644,6 +651,8 @@ func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 	}
 	if t.ExpiresIn > 0 {
 		t.ExpiresAt = now.Add(t.ExpiresIn).UnixMilli()
+	} else if s.Child != "" {
+		t.ExpiresAt = firstExpiry(t.Tickets)
 	}
 	t.Pending = PendingCall{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments}
 	s.Status, s.UpdatedAt, s.Ticket, s.ResumeMode, s.Decision, s.Escalated = CallSuspended, now.UnixMilli(), &t, t.ResumeMode, nil, false
@@ -654,6 +663,9 @@ func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 		out.Message = fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName)
 	}
 	r.out.hold(&ToolCallDone{ID: s.CallID, Result: &out, Outcome: CallSuspended})
+	if c.again {
+		r.lookAgain(c)
+	}
 	w.wait()
 	return nil
 }
@@ -835,6 +847,7 @@ func (r *run) closeCalls(e *end) {
 		}
 		s := r.edit(c)
 		s.Status, s.Result, s.UpdatedAt = CallCancelled, res, r.rt.cfg.Now().UnixMilli()
+		r.leaveChild(s)
 		c.message = r.answerTo(s, res)
 		r.holdOutcome(c, CallFailed)
 	}

@@ -131,7 +131,8 @@ func (b *Mailbox) Tenant(name string) *Tenant {
 		if b.cfg.Profile != nil {
 			values = b.cfg.Profile(name)
 		}
-		t = &Tenant{box: b, name: name, Store: h, Runtime: b.cfg.Runtime.With(h, values), Log: eventlog.New(h, &b.cfg.Log)}
+		t = &Tenant{box: b, name: name, Store: h, Log: eventlog.New(h, &b.cfg.Log)}
+		t.Runtime = b.cfg.Runtime.With(h, values, t)
 		b.tenants[name] = t
 	}
 	return t
@@ -525,6 +526,12 @@ func (t *Tenant) Cancel(ctx context.Context, id string) error {
 		}
 		return nil
 	})
+	if err == nil || errors.Is(err, ErrNothing) {
+		// One that had not started is over, and has nobody else to tell its parent.
+		if run, loadErr := t.Store.LoadRun(ctx, runID); loadErr == nil && run.Status == awaken.RunDone {
+			err = errors.Join(err, t.Runtime.Report(ctx, run))
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("cancel %s: %w", id, err)
 	}

@@ -22,6 +22,7 @@ type work struct {
 	cancel context.CancelCauseFunc
 	steps  atomic.Int64 // of its run
 	lost   atomic.Bool  // the claim is not ours any more
+	child  bool         // its run has a parent
 
 	mu    sync.Mutex
 	until time.Time   // when the lease is over
@@ -421,12 +422,16 @@ func (w *work) run(ctx context.Context) (Settlement, error) {
 	if err != nil {
 		return Settlement{}, err
 	}
+	w.child = run.ParentRunID != ""
 	if run.Steps > d.Steps {
 		w.steps.Store(int64(run.Steps))
 		d.Attempts = 0
 	}
 	switch {
 	case run.Status == awaken.RunDone:
+		if err := w.tenant.Runtime.Report(ctx, run); err != nil {
+			return Settlement{}, err
+		}
 		return w.ended(ctx, run)
 	case d.Cancel:
 		return w.endFor(ctx, run, Cancelled, awaken.Termination{Type: awaken.Cancelled})
@@ -437,6 +442,9 @@ func (w *work) run(ctx context.Context) (Settlement, error) {
 		if wanted, err := w.wanted(ctx, run); err != nil {
 			return Settlement{}, err
 		} else if !wanted {
+			if err := w.tenant.Runtime.Report(ctx, run); err != nil {
+				return Settlement{}, err
+			}
 			return Settlement{Status: Acked}, w.wakeAtExpiry(ctx, run)
 		}
 		return w.goOn(ctx, awaken.RunRequest{Continue: run.RunID, Mode: "resume"})
@@ -500,7 +508,24 @@ func (w *work) start(ctx context.Context, req awaken.RunRequest) (*awaken.RunRes
 	}
 	sink := w.tenant.Log.Sink(next)
 	defer sink.Close()
-	return w.tenant.Runtime.Run(ctx, req, progress{sink, &w.steps})
+	res, err := w.tenant.Runtime.Run(ctx, req, progress{sink, &w.steps})
+	if res != nil && (w.child || req.End != nil) {
+		if told := w.report(ctx, res.RunID); told != nil {
+			return nil, errors.Join(err, told) // whoever tries again finds the run as it is, and tells
+		}
+	}
+	return res, err
+}
+
+// report tells the parent of a run how the run came out.
+func (w *work) report(ctx context.Context, runID string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	run, err := w.tenant.Store.LoadRun(ctx, runID)
+	if err != nil {
+		return err
+	}
+	return w.tenant.Runtime.Report(ctx, run)
 }
 
 // progress counts steps on the way to a sink.
@@ -620,14 +645,7 @@ func (w *work) leave(ctx context.Context, run *awaken.Run) error {
 		if q.Open != nil || q.Epoch != w.d.Epoch {
 			return nil
 		}
-		d := w.tenant.spare()
-		d.RunID, d.ThreadID, d.DedupeKey = w.tenant.box.cfg.NewID(), q.ID, leftKey
-		d.Request = &awaken.RunRequest{ThreadID: q.ID, RunID: d.RunID, AgentID: run.AgentID, DispatchID: d.ID, Origin: run.Origin, Adapter: run.Adapter}
-		if err := q.enqueue(d); err != nil {
-			return err
-		}
-		q.Runs = append(q.Runs, d.NewRun())
-		return nil
+		return q.startLeft(w.tenant, &awaken.RunRequest{AgentID: run.AgentID, Origin: run.Origin, Adapter: run.Adapter})
 	})
 	if errors.Is(err, ErrDuplicate) {
 		return nil // one is queued already

@@ -1,0 +1,233 @@
+package awaken
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Delegator is a tool whose calls are runs of their own, in the same store. Before a
+// call begins, the ledger says which run that is; so whoever takes the call up after a
+// crash finds the run, decisions on what it asks find their way to it, and it is ended
+// when the call is given up.
+type Delegator interface {
+	// ChildRun is the id of the run that the call is, or "". It is always the same for
+	// the same call.Key; see [ChildID].
+	ChildRun(call *ToolCall) string
+}
+
+// ChildID is an id for a run, and for its thread, that is made for the call with a key.
+// The same key always gives the same id.
+func ChildID(key string) string {
+	h := sha256.Sum256([]byte("awaken child " + key))
+	h[6], h[8] = h[6]&0x0f|0x80, h[8]&0x3f|0x80 // a UUID of version 8
+	return fmt.Sprintf("%x-%x-%x-%x-%x", h[:4], h[4:6], h[6:8], h[8:10], h[10:16])
+}
+
+// childMark stands between the id of a child run and that of one of its tickets.
+const childMark = ":"
+
+// ChildTickets returns what a child run waits for, as tickets of its parent: a decision
+// on one of them, taken by the parent, goes to the child.
+func ChildTickets(child *Run) []WaitingTicket {
+	if child.Waiting == nil {
+		return nil
+	}
+	var out []WaitingTicket
+	for _, t := range child.Waiting.Tickets {
+		t.TicketID = child.RunID + childMark + t.TicketID
+		if t.RunID == "" {
+			t.RunID, t.ThreadID, t.AgentID = child.RunID, child.ThreadID, child.AgentID
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// inner returns the part of a decision's target that the call's child understands.
+func (s *CallState) inner(target string) (string, bool) {
+	if s.Child == "" {
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(target, s.Child)
+	if !ok || !strings.HasPrefix(rest, childMark) {
+		return "", false
+	}
+	return rest[len(childMark):], true
+}
+
+// firstExpiry is when the first of the tickets expires, unix ms, or 0.
+func firstExpiry(tickets []WaitingTicket) (at int64) {
+	for _, t := range tickets {
+		if t.ExpiresAt > 0 && (at == 0 || t.ExpiresAt < at) {
+			at = t.ExpiresAt
+		}
+	}
+	return at
+}
+
+// forward passes a decision on to the child that it is for. The child's inbox decides:
+// the first decision that it takes in counts.
+func (r *run) forward(c *call, target string, d Decision, id string) error {
+	if d.Target = target; d.ID == "" {
+		if d.ID = id; id == "" {
+			d.ID = r.rt.cfg.NewID()
+		}
+	}
+	if err := r.rt.Decide(r.ctx, c.state.Child, d); err != nil {
+		return err
+	}
+	r.lookAgain(c)
+	return nil
+}
+
+// lookAgain makes a call that waits for its child look how that is. One that runs does so
+// before it waits again.
+func (r *run) lookAgain(c *call) {
+	if c.state.Status != CallSuspended {
+		c.again = true
+		return
+	}
+	s := r.edit(c)
+	s.Status, s.Decision, s.UpdatedAt = CallResuming, nil, r.rt.cfg.Now().UnixMilli()
+	c.resume = nil
+}
+
+// lookAtChildren makes the calls look again whose children have got further while nobody
+// told the run.
+func (r *run) lookAtChildren(ctx context.Context) {
+	for _, c := range r.calls {
+		if c.state.Child == "" || c.state.Status != CallSuspended {
+			continue
+		}
+		child, err := r.rt.cfg.Store.LoadRun(ctx, c.state.Child)
+		if err != nil {
+			continue // its report is to come
+		}
+		switch child.Status {
+		case RunDone:
+			r.lookAgain(c)
+		case RunRunning:
+			if r.rt.queue == nil { // nobody else goes on with it
+				r.lookAgain(c)
+			}
+		case RunWaiting:
+			if items, err := r.rt.cfg.Store.Unread(ctx, child.ThreadID); err == nil && len(items) > 0 {
+				r.lookAgain(c)
+			}
+		}
+	}
+}
+
+// leaveChild ends the run of a call that will not be gone on with.
+func (r *run) leaveChild(s *CallState) {
+	if s.Child != "" && s.StartedAt != 0 {
+		r.send(Outgoing{Cancel: s.Child})
+	}
+}
+
+// ChildReport tells a run how one of its children is: that it is done, or waits.
+type ChildReport struct {
+	RunID       string      `json:"run_id"`
+	ThreadID    string      `json:"thread_id"`
+	AgentID     string      `json:"agent_id"`
+	Status      RunStatus   `json:"status"`
+	Termination Termination `json:"termination,omitzero"`
+	Response    string      `json:"response,omitempty"`
+	Error       string      `json:"error,omitempty"`
+	Usage       llm.Usage   `json:"usage,omitzero"`
+	CostUSD     float64     `json:"cost_usd,omitempty"`
+}
+
+// ChildDone is scheduled when a child that no call waits for is done. A plugin that
+// starts such children handles it.
+var ChildDone = NewAction[ChildReport]("runtime.child_done", PhaseStepStart)
+
+// Report tells the parent of a child run how the child is, if it is done or waits. It may
+// be repeated. Whoever runs a child calls it afterwards, except the parent itself
+// ([RunRequest.Attended]).
+func (rt *Runtime) Report(ctx context.Context, child *Run) error {
+	if child.ParentRunID == "" || child.ParentThreadID == "" || child.Origin != "subagent" || child.Status != RunDone && child.Status != RunWaiting {
+		return nil
+	}
+	rep := &ChildReport{RunID: child.RunID, ThreadID: child.ThreadID, AgentID: child.AgentID, Status: child.Status,
+		Termination: child.Termination, Response: child.FinalOutput, Usage: child.Usage, CostUSD: child.CostUSD}
+	if child.ErrorPayload != nil {
+		rep.Error = child.ErrorPayload.Message
+	}
+	id := "report:" + child.RunID + ":" + string(child.Status)
+	if child.Waiting != nil {
+		id = fmt.Sprintf("%s:%d:%s", id, child.Steps, strings.Join(child.Waiting.TicketIDs, ","))
+	}
+	err := rt.deliver(ctx, &Outgoing{ID: id, ThreadID: child.ParentThreadID, Item: &InboxItem{ID: id, RunID: child.ParentRunID, Report: rep}})
+	if errors.Is(err, ErrNotFound) {
+		return nil // the parent was deleted
+	}
+	return err
+}
+
+// reported takes in how a child is.
+func (r *run) reported(rep *ChildReport) {
+	for _, c := range r.calls {
+		if c.state.Child == rep.RunID && !c.state.Status.Terminal() {
+			r.lookAgain(c)
+			return
+		}
+	}
+	if rep.Status != RunDone {
+		return
+	}
+	r.addSpending(spending{rep.Usage, rep.CostUSD})
+	var c Command
+	if _, handled := r.agent.actions[ChildDone.Name()]; handled {
+		ChildDone.Schedule(&c, *rep)
+	}
+	if err := r.submit(&c); err != nil {
+		r.rt.cfg.Logger.Error("report of a child could not be taken in", "run", r.info.RunID, "child", rep.RunID, "error", err)
+		return
+	}
+	r.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(rep.text())}})
+}
+
+// text is what the model is told about a task that is done.
+func (rep *ChildReport) text() string {
+	kind, content := "completed", map[string]string{"result": rep.Response}
+	switch rep.Termination.Type {
+	case Cancelled:
+		kind, content = "cancelled", map[string]string{}
+	case Failed, Blocked:
+		kind, content = "failed", map[string]string{"error": rep.Termination.String()}
+	}
+	data, err := json.Marshal(content)
+	if err != nil {
+		panic(err) // strings have JSON
+	}
+	return fmt.Sprintf("<background-task-event kind=%q task_id=%q>%s</background-task-event>", kind, rep.RunID, data)
+}
+
+// Spend adds what the call has used to the run's totals: the tokens and dollars of a
+// child, or of a model that the tool asked itself.
+func (c *ToolCall) Spend(u llm.Usage, usd float64) {
+	c.Command.spent.usage.Add(u)
+	c.Command.spent.usd += usd
+}
+
+type spending struct {
+	usage llm.Usage
+	usd   float64
+}
+
+// addSpending adds what a call has used to the record.
+func (r *run) addSpending(s spending) {
+	if s == (spending{}) {
+		return
+	}
+	r.rec.Usage.Add(s.usage)
+	r.rec.InputTokens, r.rec.OutputTokens = r.rec.Usage.PromptTokens, r.rec.Usage.CompletionTokens
+	r.rec.CostUSD += s.usd
+}

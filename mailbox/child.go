@@ -1,0 +1,61 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Start has a run started, with the id that the request names. It does nothing if that
+// was done before. With Deliver and Cancel, it makes a Tenant an [awaken.Queue].
+func (t *Tenant) Start(ctx context.Context, req awaken.RunRequest) error {
+	if req.RunID == "" || req.ThreadID == "" {
+		return fmt.Errorf("start: %w: run_id or thread_id is empty", awaken.ErrInvalid)
+	}
+	_, err := t.Submit(ctx, Submission{Request: req, IdempotencyKey: "start:" + req.RunID})
+	return err
+}
+
+// Deliver adds an item to a thread's inbox, in one transaction with what makes somebody
+// read it: the run that waits there is woken, and messages for a thread without a run
+// start one. An item for a run that is over is dropped.
+func (t *Tenant) Deliver(ctx context.Context, threadID string, item awaken.InboxItem, agentID string) error {
+	err := t.changed(ctx, threadID, func(q *Thread) error {
+		switch {
+		case !q.Made:
+			return fmt.Errorf("thread %s: %w", threadID, awaken.ErrNotFound)
+		case item.RunID != "" && (q.Open == nil || q.Open.RunID != item.RunID):
+			return nil
+		}
+		q.Post = append(q.Post, item)
+		switch {
+		case q.Open != nil && q.Open.Status == awaken.RunWaiting:
+			_, err := q.wake(t.spare())
+			return err
+		case q.Open == nil && len(q.Live) == 0 && len(item.Messages) > 0:
+			return q.startLeft(t, &awaken.RunRequest{AgentID: agentID, Origin: "internal"})
+		}
+		return nil // whoever runs there cannot rest before it has read it
+	})
+	if errors.Is(err, ErrDuplicate) {
+		return nil
+	}
+	return err
+}
+
+var _ awaken.Queue = (*Tenant)(nil)
+
+// startLeft queues a run for messages that the inbox holds.
+func (t *Thread) startLeft(by *Tenant, req *awaken.RunRequest) error {
+	d := by.spare()
+	d.RunID, d.ThreadID, d.DedupeKey = by.box.cfg.NewID(), t.ID, leftKey
+	req.ThreadID, req.RunID, req.DispatchID = t.ID, d.RunID, d.ID
+	d.Request = req
+	if err := t.enqueue(d); err != nil {
+		return err
+	}
+	t.Runs = append(t.Runs, d.NewRun())
+	return nil
+}
