@@ -81,6 +81,19 @@ type Backend struct {
 
 func (b *Backend) local() bool { return b.Kind == "" || b.Kind == "awaken" }
 
+// remote is the kind of backend that runs the agent elsewhere, or "".
+func (s *AgentSpec) remote() string {
+	switch {
+	case s.Backend != nil && !s.Backend.local():
+		return s.Backend.Kind
+	case s.Endpoint != nil && s.Endpoint.Backend == "":
+		return "a2a"
+	case s.Endpoint != nil:
+		return s.Endpoint.Backend
+	}
+	return ""
+}
+
 // RemoteEndpoint is where an agent that runs elsewhere is reached.
 type RemoteEndpoint struct {
 	Backend   string                     `json:"backend"`

@@ -18,11 +18,12 @@ type Config struct {
 
 	Agents    []*AgentSpec
 	Models    []ModelSpec
-	Pools     []ModelPoolSpec      // groups of models, which agents name like models
-	Providers map[string]llm.Model // by the provider_id of models
-	Tools     []Tool               // offered to every agent whose catalogue lets them
-	Plugins   []Plugin             // loaded by the agents that list them
-	Keys      []state.AnyKey       // of every agent, for tools that keep state without a plugin
+	Pools     []ModelPoolSpec          // groups of models, which agents name like models
+	Providers map[string]llm.Model     // by the provider_id of models
+	Tools     []Tool                   // offered to every agent whose catalogue lets them
+	Plugins   []Plugin                 // loaded by the agents that list them
+	Keys      []state.AnyKey           // of every agent, for tools that keep state without a plugin
+	Backends  map[string]RemoteBackend // what reaches agents that run elsewhere, by the kind of their backend
 	// Lazy resolves agents when they are first run instead of in New, so that New
 	// does not see their mistakes.
 	Lazy bool

@@ -27,6 +27,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/deferred"
+	"github.com/awaken-go/awaken/plugin/delegate"
 	"github.com/awaken-go/awaken/plugin/guard"
 	"github.com/awaken-go/awaken/plugin/handoff"
 	"github.com/awaken-go/awaken/plugin/memory"
@@ -186,8 +187,7 @@ func (p *goldenPlayer) start(c goldenConfig) {
 		Providers: map[string]llm.Model{awakentest.Scripted: byModel{p.agent, p.summary}},
 		Tools:     p.kit.tools(),
 		Plugins: []awaken.Plugin{kitBase{p.kit}, kitPlugin{p.kit, "a"}, kitPlugin{p.kit, "b"}, kitPlugin{p.kit, "c"},
-			permission.New(permission.Config{}), reminder.New(reminder.Config{}), guard.Rails(), deferred.New(), memory.New(), handoff.New(nil)},
-		Profile: memstore.NewProfile(),
+			permission.New(permission.Config{}), reminder.New(reminder.Config{}), guard.Rails(), deferred.New(), memory.New(), handoff.New(nil), delegate.New(delegate.Options{})},
 		Limits: awaken.Limits{
 			ToolTimeout:     time.Duration(c.Limits.ToolTimeoutMS) * time.Millisecond,
 			ToolGrace:       time.Duration(c.Limits.ToolGraceMS) * time.Millisecond,

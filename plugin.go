@@ -32,6 +32,13 @@ type Deactivator interface {
 	Deactivate(ctx context.Context, h *HookCall) error
 }
 
+// Applier is a plugin that agents load without listing it, because something else in
+// their spec asks for it. It is not subject to active_hook_filter.
+type Applier interface {
+	// Applies reports whether the agent needs the plugin.
+	Applies(spec *AgentSpec) bool
+}
+
 // Registrar collects what one plugin contributes to one agent. Its methods return
 // no errors: duplicates and other mistakes are collected and reported together.
 type Registrar struct {

@@ -27,6 +27,16 @@ type Registry struct {
 	tools     []*toolEntry
 	plugins   map[string]Plugin
 	keys      []state.AnyKey
+	backends  map[string]RemoteBackend
+}
+
+// RemoteBackend reaches agents that run elsewhere: whose spec has an endpoint, or a backend
+// that is not awaken. They can be delegates.
+type RemoteBackend interface {
+	// Agent returns what runs the agent of a spec, or what is wrong with the spec. What
+	// it returns takes a RunRequest whose RunID it has seen to be the same request again,
+	// and goes on with a run that waits when the request has Continue.
+	Agent(spec *AgentSpec) (Runner, error)
 }
 
 type agentSlot struct {
@@ -47,6 +57,7 @@ func NewRegistry(cfg Config) (*Registry, error) {
 		providers: maps.Clone(cfg.Providers),
 		plugins:   make(map[string]Plugin, len(cfg.Plugins)),
 		keys:      slices.Clone(cfg.Keys),
+		backends:  maps.Clone(cfg.Backends),
 	}
 	var problems []Diagnostic
 	problem := func(code, namespace, id, format string, args ...any) {
@@ -161,6 +172,14 @@ func (reg *Registry) Agent(id string) *AgentSpec {
 	return nil
 }
 
+// Remote returns what runs an agent that runs elsewhere, or nil.
+func (reg *Registry) Remote(agentID string) Runner {
+	if r := reg.resolve(agentID); r != nil {
+		return r.remote
+	}
+	return nil
+}
+
 // ToolIDs lists the tools an agent is offered.
 func (reg *Registry) ToolIDs(agentID string) []string {
 	r := reg.resolve(agentID)
@@ -201,6 +220,9 @@ func (reg *Registry) agent(id string) (*resolved, error) {
 	}
 	if len(r.problems) > 0 {
 		return nil, &ConfigError{r.problems}
+	}
+	if r.remote != nil {
+		return nil, fmt.Errorf("%w: agent %q runs elsewhere, and can only be a delegate", ErrInvalid, id)
 	}
 	return r, nil
 }

@@ -18,6 +18,7 @@ type resolved struct {
 	spec      *AgentSpec
 	modelSpec *ModelSpec
 	model     llm.Model
+	remote    Runner // runs the agent elsewhere; nil for those that run here
 	retry     llm.RetryPolicy
 	breaker   *llm.Breaker          // nil for a pool, whose members have their own
 	system    []llm.Block           // the system prompt
@@ -106,16 +107,14 @@ func (r *resolved) warn(code, format string, args ...any) {
 // Stage 1: model, provider, delegates, stop conditions.
 func (r *resolved) lookUp(reg *Registry) {
 	spec := r.spec
-	if b := spec.Backend; b != nil && !b.local() {
-		r.problem("unsupported_backend", "backend.kind is %q, and this runtime only runs awaken agents", b.Kind)
-	}
-	if spec.Endpoint != nil {
-		r.problem("unsupported_backend", "endpoint is set: a remote agent cannot be run directly")
-	}
 	if spec.SystemPrompt != "" {
 		r.system = []llm.Block{llm.Text(spec.SystemPrompt)}
 	}
-	r.lookUpModel(reg)
+	if spec.remote() == "" {
+		r.lookUpModel(reg)
+	} else {
+		r.lookUpRemote(reg)
+	}
 	for _, id := range spec.Delegates {
 		if reg.agents[id] == nil {
 			r.missing("agent_missing_delegate", "agents", id, "delegates lists %q, which is not defined", id)
@@ -134,6 +133,20 @@ func (r *resolved) lookUp(reg *Registry) {
 			}
 		}
 		r.tolerant = r.tolerant || c.Type == "consecutive_errors" && c.Limit > 0
+	}
+}
+
+// lookUpRemote finds what runs an agent that runs elsewhere.
+func (r *resolved) lookUpRemote(reg *Registry) {
+	kind := r.spec.remote()
+	b := reg.backends[kind]
+	if b == nil {
+		r.problem("unsupported_backend", "its backend is %q, which is not there, have %q", kind, append(slices.Sorted(maps.Keys(reg.backends)), "awaken"))
+		return
+	}
+	var err error
+	if r.remote, err = b.Agent(r.source); err != nil {
+		r.problem("invalid_backend", "backend %q: %v", kind, err)
 	}
 }
 
@@ -197,7 +210,7 @@ func (r *resolved) loadPlugins(reg *Registry) {
 	for _, h := range builtinActions() {
 		r.actions[h.name] = ownedAction{"runtime", h}
 	}
-	for _, id := range spec.PluginIDs {
+	for _, id := range slices.Concat(spec.PluginIDs, reg.applying(spec)) {
 		p := reg.plugins[id]
 		if p == nil {
 			r.missing("agent_missing_plugin", "plugins", id, "plugin_ids lists %q, which is not there, have %q", id, slices.Sorted(maps.Keys(reg.plugins)))
@@ -205,7 +218,7 @@ func (r *resolved) loadPlugins(reg *Registry) {
 		}
 		r.plugins = append(r.plugins, p)
 		rg := &Registrar{Agent: spec, plugin: id, to: r, reg: reg,
-			active: len(spec.ActiveHookFilter) == 0 || slices.Contains(spec.ActiveHookFilter, id)}
+			active: len(spec.ActiveHookFilter) == 0 || slices.Contains(spec.ActiveHookFilter, id) || !slices.Contains(spec.PluginIDs, id)}
 		if err := register(p, rg); err != nil {
 			r.problem("plugin_failed", "plugin %q: %v", id, err)
 		}
@@ -221,6 +234,16 @@ func (r *resolved) loadPlugins(reg *Registry) {
 	if r.schema, err = state.NewSchema(r.keys...); err != nil {
 		r.problem("key_conflict", "%v", err)
 	}
+}
+
+// applying returns the plugins that the agent needs but does not list.
+func (reg *Registry) applying(spec *AgentSpec) (ids []string) {
+	for _, id := range slices.Sorted(maps.Keys(reg.plugins)) {
+		if a, ok := reg.plugins[id].(Applier); ok && !slices.Contains(spec.PluginIDs, id) && a.Applies(spec) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func register(p Plugin, rg *Registrar) (err error) {
@@ -316,6 +339,9 @@ func (r *resolved) collectTools(reg *Registry) {
 		}
 	}
 	r.offered = slices.Clip(r.offered)
+	if len(r.spec.Delegates) > 0 && !slices.ContainsFunc(ids, func(id string) bool { _, ok := r.allTools[id].tool.(Delegator); return ok }) {
+		r.warn("delegates_unused", "delegates is set, but no plugin makes tools of them")
+	}
 	r.checkPermissionRules()
 }
 

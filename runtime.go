@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/profile"
@@ -85,6 +86,9 @@ func (rt *Runtime) Budget() Budget {
 	b, _ := rt.cfg.Store.(Budget)
 	return b
 }
+
+// Now is the runtime's clock.
+func (rt *Runtime) Now() time.Time { return rt.cfg.Now() }
 
 // Store returns where the runtime keeps its threads.
 func (rt *Runtime) Store() Store { return rt.cfg.Store }
