@@ -234,7 +234,7 @@ func TestNew_ReportsAllMistakesAtOnce(t *testing.T) {
 		`plugin "two" registers a hook`, "(99)", `plugin "boom": register panicked: kaboom`,
 		`sections["tone"]`, `/word: got number, want string`, `unknown field "volume"`,
 		`agent "b": model "lost" has provider_id "nobody", which is not defined, have`, `agent "c": model_id is empty`,
-		`agent "e": backend.kind is "a2a"`, `agent "e": endpoint is set`)
+		`agent "e": its backend is "a2a", which is not there, have ["awaken"]`)
 	ce, ok := errors.AsType[*awaken.ConfigError](err)
 	if !ok {
 		t.Fatalf("error is a %T", err)

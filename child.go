@@ -79,11 +79,20 @@ func (r *run) forward(c *call, target string, d Decision, id string) error {
 			d.ID = r.rt.cfg.NewID()
 		}
 	}
-	if err := r.rt.Decide(r.ctx, c.state.Child, d); err != nil {
-		return err
+	if c.state.Child == ChildID(c.state.Key) { // the call goes on with it
+		if err := r.rt.Decide(r.ctx, c.state.Child, d); err != nil {
+			return err
+		}
+		r.lookAgain(c)
+		return nil
 	}
-	r.lookAgain(c)
-	return nil
+	child, items, err := r.rt.CheckDecisions(r.ctx, c.state.Child, d)
+	for _, it := range items {
+		if err == nil {
+			err = r.rt.deliver(r.ctx, &Outgoing{ID: it.ID, ThreadID: child.ThreadID, Item: &it})
+		}
+	}
+	return err
 }
 
 // lookAgain makes a call that waits for its child look how that is. One that runs does so
@@ -126,7 +135,7 @@ func (r *run) lookAtChildren(ctx context.Context) {
 
 // leaveChild ends the run of a call that will not be gone on with.
 func (r *run) leaveChild(s *CallState) {
-	if s.Child != "" && s.StartedAt != 0 {
+	if s.Child != "" && s.StartedAt != 0 && s.Child == ChildID(s.Key) { // and does not only wait for it
 		r.send(Outgoing{Cancel: s.Child})
 	}
 }
@@ -140,12 +149,14 @@ type ChildReport struct {
 	Termination Termination `json:"termination,omitzero"`
 	Response    string      `json:"response,omitempty"`
 	Error       string      `json:"error,omitempty"`
+	Task        bool        `json:"task,omitempty"` // it was started in the background
 	Usage       llm.Usage   `json:"usage,omitzero"`
 	CostUSD     float64     `json:"cost_usd,omitempty"`
 }
 
-// ChildDone is scheduled when a child that no call waits for is done. A plugin that
-// starts such children handles it.
+// ChildDone is scheduled when a task is done: a child that was started with the run mode
+// "scheduled". A plugin that starts such children handles it. The model is told by a message,
+// unless a call waits for the child.
 var ChildDone = NewAction[ChildReport]("runtime.child_done", PhaseStepStart)
 
 // Report tells the parent of a child run how the child is, if it is done or waits. It may
@@ -156,7 +167,8 @@ func (rt *Runtime) Report(ctx context.Context, child *Run) error {
 		return nil
 	}
 	rep := &ChildReport{RunID: child.RunID, ThreadID: child.ThreadID, AgentID: child.AgentID, Status: child.Status,
-		Termination: child.Termination, Response: child.FinalOutput, Usage: child.Usage, CostUSD: child.CostUSD}
+		Termination: child.Termination, Response: child.FinalOutput, Usage: child.Usage, CostUSD: child.CostUSD,
+		Task: child.Mode == "scheduled"}
 	if child.ErrorPayload != nil {
 		rep.Error = child.ErrorPayload.Message
 	}
@@ -173,13 +185,15 @@ func (rt *Runtime) Report(ctx context.Context, child *Run) error {
 
 // reported takes in how a child is.
 func (r *run) reported(rep *ChildReport) {
+	awaited := false
 	for _, c := range r.calls {
 		if c.state.Child == rep.RunID && !c.state.Status.Terminal() {
 			r.lookAgain(c)
-			return
+			awaited = true
 		}
 	}
-	if rep.Status != RunDone {
+	if rep.Status != RunDone || !rep.Task {
+		r.idleReport = !awaited
 		return
 	}
 	r.addSpending(spending{rep.Usage, rep.CostUSD})
@@ -190,6 +204,9 @@ func (r *run) reported(rep *ChildReport) {
 	if err := r.submit(&c); err != nil {
 		r.rt.cfg.Logger.Error("report of a child could not be taken in", "run", r.info.RunID, "child", rep.RunID, "error", err)
 		return
+	}
+	if awaited {
+		return // the call says it
 	}
 	r.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(rep.text())}})
 }

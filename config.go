@@ -43,6 +43,9 @@ type Config struct {
 	TenantBudget *float64
 	// Executor runs tools. Nil calls them in this process.
 	Executor Executor
+	// Detached returns what gets the events of a thread's run that a runtime without a
+	// queue starts by itself: a task, or a run that is woken. Nil discards them.
+	Detached func(threadID string) Sink
 	Limits   Limits
 	Logger   *slog.Logger     // nil discards
 	Now      func() time.Time // nil is time.Now

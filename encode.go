@@ -36,6 +36,11 @@ func (r *Run) appendFields(buf []byte) (_ []byte, err error) {
 	buf = appendjson.TextIf(buf, `,"run_mode":`, r.Mode)
 	buf = appendjson.TextIf(buf, `,"adapter":`, r.Adapter)
 	buf = appendjson.IntIf(buf, `,"depth":`, r.Depth)
+	if r.Call != nil {
+		if buf, err = appendjson.Value(buf, `,"call":`, r.Call); err != nil {
+			return nil, err
+		}
+	}
 	if r.Overrides != nil {
 		if buf, err = appendjson.Value(buf, `,"overrides":`, r.Overrides); err != nil {
 			return nil, err

@@ -26,6 +26,7 @@ import (
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/plugin/background"
 	"github.com/awaken-go/awaken/plugin/deferred"
 	"github.com/awaken-go/awaken/plugin/delegate"
 	"github.com/awaken-go/awaken/plugin/guard"
@@ -187,7 +188,8 @@ func (p *goldenPlayer) start(c goldenConfig) {
 		Providers: map[string]llm.Model{awakentest.Scripted: byModel{p.agent, p.summary}},
 		Tools:     p.kit.tools(),
 		Plugins: []awaken.Plugin{kitBase{p.kit}, kitPlugin{p.kit, "a"}, kitPlugin{p.kit, "b"}, kitPlugin{p.kit, "c"},
-			permission.New(permission.Config{}), reminder.New(reminder.Config{}), guard.Rails(), deferred.New(), memory.New(), handoff.New(nil), delegate.New(delegate.Options{})},
+			permission.New(permission.Config{}), reminder.New(reminder.Config{}), guard.Rails(), deferred.New(), memory.New(), handoff.New(nil), delegate.New(delegate.Options{}), background.New()},
+		Profile: memstore.NewProfile(),
 		Limits: awaken.Limits{
 			ToolTimeout:     time.Duration(c.Limits.ToolTimeoutMS) * time.Millisecond,
 			ToolGrace:       time.Duration(c.Limits.ToolGraceMS) * time.Millisecond,
@@ -373,6 +375,15 @@ func (p *goldenPlayer) line(v any) string {
 // model was asked and what the kit noted.
 func (p *goldenPlayer) conclude() {
 	var messages, view, runs, calls strings.Builder
+	for i := 0; i < len(p.threads); i++ { // threads below them come at the end
+		children, err := p.h.Store.ListThreads(p.t.Context(), awaken.ThreadQuery{ParentThreadID: p.threads[i]})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		for _, th := range slices.Backward(children) {
+			p.touch(th.ID)
+		}
+	}
 	for _, id := range p.threads {
 		if _, err := p.h.Store.Thread(p.t.Context(), id); errors.Is(err, awaken.ErrNotFound) {
 			continue

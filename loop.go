@@ -47,6 +47,7 @@ type run struct {
 	// What the next commit holds.
 	fence, generation uint64
 	count             int // messages in the log, once what was handed over is committed
+	found             int // messages in the log when the run was taken up
 	added             []*llm.Message
 	changed           []*CallState
 	unsaved           []state.Change // of commits that failed: the state takes them to be saved
@@ -66,6 +67,7 @@ type run struct {
 	stale        bool         // the derived state keys are out of date
 	resumed      bool
 	attended     bool // its parent looks after it
+	idleReport   bool // a child reported what does not matter
 	started      bool // run_start has been committed
 	rewritten    bool
 	withdraw     bool         // somebody wrote instead of deciding: what waits is to be withdrawn
@@ -154,6 +156,8 @@ func (r *run) start() *end {
 		if e := r.goOn(ctx); e != nil {
 			return e
 		}
+	} else if r.idleReport && r.count == r.found && PendingWork.Get(r.st) {
+		return r.awaitTasks() // there is nothing new
 	}
 	return r.requested()
 }
@@ -196,6 +200,9 @@ func (r *run) step() *end {
 	if ctx.Err() != nil {
 		return r.fail(context.Cause(ctx))
 	}
+	if e := r.planned(); e != nil {
+		return e
+	}
 	if e := r.handoff(ctx); e != nil {
 		return e
 	}
@@ -212,7 +219,7 @@ func (r *run) step() *end {
 	if e := r.requested(); e != nil {
 		return r.closeStep(ctx, e)
 	}
-	reply, e := r.infer(ctx)
+	reply, e := r.askFor(ctx)
 	if e != nil {
 		if e.Type == Suspended { // parked
 			return e
@@ -240,7 +247,7 @@ func (r *run) step() *end {
 			return r.closeStep(ctx, &r.over)
 		}
 	}
-	if !r.given() { // or the model is done
+	if !r.given() && r.rec.Call == nil { // or the model is done, or was not asked
 		if d, err := r.stop(reply.Message, true); err != nil {
 			return r.closeStep(ctx, r.fail(err))
 		} else if d != nil {

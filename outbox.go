@@ -178,14 +178,18 @@ func (q inProcess) Start(ctx context.Context, req RunRequest) error {
 	} else if !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	q.run(ctx, req)
+	q.run(ctx, req.ThreadID, req)
 	return nil
 }
 
-func (q inProcess) run(ctx context.Context, req RunRequest) {
+func (q inProcess) run(ctx context.Context, threadID string, req RunRequest) {
 	ctx = context.WithoutCancel(ctx)
 	q.rt.detached.Go(func() {
-		_, err := q.rt.Run(ctx, req, nil)
+		var sink Sink
+		if f := q.rt.cfg.Detached; f != nil {
+			sink = f(threadID)
+		}
+		_, err := q.rt.Run(ctx, req, sink)
 		if err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrConflict) {
 			q.rt.cfg.Logger.Warn("run failed", "run", req.RunID+req.Continue, "error", err)
 		}
@@ -203,23 +207,40 @@ func (q inProcess) Deliver(ctx context.Context, threadID string, item InboxItem,
 	if err := q.rt.post(ctx, threadID, []InboxItem{item}); err != nil {
 		return err
 	}
-	q.rt.mu.Lock()
-	_, active := q.rt.active[threadID]
-	q.rt.mu.Unlock()
-	if active {
-		return nil // it cannot rest before it has read it
-	}
-	if th.OpenRunID == "" {
-		if len(item.Messages) > 0 {
-			q.run(ctx, RunRequest{ThreadID: threadID, AgentID: agentID, Origin: "internal"})
+	ctx = context.WithoutCancel(ctx)
+	q.rt.detached.Go(func() {
+		if err := q.wake(ctx, threadID, agentID); err != nil {
+			q.rt.cfg.Logger.Warn("thread could not be woken", "thread", threadID, "error", err)
 		}
-		return nil
+	})
+	return nil
+}
+
+// wake makes somebody read what was posted to a thread. A run that is active reads it
+// before it rests, but it may have been about to.
+func (q inProcess) wake(ctx context.Context, threadID, agentID string) error {
+	if err := q.rt.Wait(ctx, threadID); err != nil {
+		return err
 	}
-	run, err := q.rt.cfg.Store.LoadRun(ctx, th.OpenRunID)
-	if err == nil && run.Status == RunWaiting {
-		q.run(ctx, RunRequest{Continue: run.RunID, Mode: "internal_wake"})
+	items, err := q.rt.cfg.Store.Unread(ctx, threadID)
+	if err != nil || len(items) == 0 {
+		return err
 	}
-	return err
+	th, err := q.rt.cfg.Store.Thread(ctx, threadID)
+	if err != nil {
+		return err
+	}
+	req := RunRequest{Continue: th.OpenRunID, Mode: "internal_wake"}
+	if th.OpenRunID == "" {
+		if !slices.ContainsFunc(items, func(it InboxItem) bool { return len(it.Messages) > 0 && it.RunID == "" }) {
+			return nil
+		}
+		req = RunRequest{ThreadID: threadID, AgentID: agentID, Origin: "internal"}
+	} else if run, err := q.rt.cfg.Store.LoadRun(ctx, th.OpenRunID); err != nil || run.Status != RunWaiting {
+		return err // one that was cut off is gone on with by whoever knows that it was
+	}
+	q.run(ctx, threadID, req)
+	return nil
 }
 
 func (q inProcess) Cancel(ctx context.Context, runID string) error { return q.rt.Cancel(ctx, runID) }

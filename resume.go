@@ -161,7 +161,7 @@ func (r *run) newRecord(ctx context.Context, req *RunRequest, cp *Checkpoint) er
 	if req.Mode != "foreground" {
 		rec.Mode = req.Mode
 	}
-	rec.RunID, rec.ThreadID, rec.Adapter, rec.Depth = r.active.runID, r.thread, req.Adapter, req.Depth
+	rec.RunID, rec.ThreadID, rec.Adapter, rec.Depth, rec.Call = r.active.runID, r.thread, req.Adapter, req.Depth, req.Call
 	rec.ParentRunID, rec.ParentThreadID, rec.ParentToolCallID = req.ParentRunID, req.ParentThreadID, req.ParentToolCallID
 	rec.DispatchID, rec.SessionID, rec.UserID, rec.TransportRequestID = req.DispatchID, req.SessionID, req.UserID, req.TransportRequestID
 	now := r.rt.cfg.Now().Unix()
@@ -246,6 +246,7 @@ func (r *run) bind(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Si
 	r.borrow()
 	r.msgs = llm.NewMessages(cp.View...)
 	r.openWindow()
+	r.found = r.count
 	return nil
 }
 

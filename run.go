@@ -184,6 +184,8 @@ type RunRequest struct {
 	// messages are added. The log keeps what is hidden.
 	Rewind string `json:"rewind,omitempty"`
 
+	// Call makes the run consist of one tool call instead of what a model asks for.
+	Call          *PlannedCall               `json:"call,omitempty"`
 	Overrides     *InferenceOverride         `json:"overrides,omitempty"`
 	FrontendTools []ToolSpec                 `json:"frontend_tools,omitempty"` // run by the client
 	Seed          map[string]json.RawMessage `json:"seed,omitempty"`           // state to start with
@@ -255,6 +257,12 @@ func (r *RunRequest) validate() error {
 	default:
 		bad("run_mode is %q, want foreground, scheduled, resume or internal_wake", r.Mode)
 	}
+	if r.Call != nil && r.Call.Tool == "" {
+		bad("call.tool is empty")
+	}
+	if r.Call != nil && len(r.Call.Arguments) > 0 && !json.Valid(r.Call.Arguments) {
+		bad("call.arguments are not JSON")
+	}
 	if r.Depth < 0 {
 		bad("depth is %d, want 0 or more", r.Depth)
 	}
@@ -313,6 +321,7 @@ type Run struct {
 	Depth              int    `json:"depth,omitempty"`
 
 	// What the request asked for beyond messages, kept for resumes.
+	Call          *PlannedCall       `json:"call,omitempty"`
 	Overrides     *InferenceOverride `json:"overrides,omitempty"`
 	FrontendTools []ToolSpec         `json:"frontend_tools,omitempty"`
 	OutputSchema  json.RawMessage    `json:"output_schema,omitempty"`

@@ -658,6 +658,11 @@ func (w *work) endFor(ctx context.Context, run *awaken.Run, as Status, t awaken.
 	if err := w.end(ctx, run, t); err != nil {
 		return Settlement{}, err
 	}
+	if w.child {
+		if err := w.report(ctx, run.RunID); err != nil {
+			return Settlement{}, err
+		}
+	}
 	return Settlement{Status: as}, w.leave(ctx, run)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
+	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -162,7 +164,7 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 	if prompt == "" && !chat && l.open == nil {
 		return usageError("thread %s has no run that waits or was cut off, and there is no prompt", l.thread)
 	}
-	s := &session{con: con, print: newPrinter(con, f), thread: l.thread, kept: !f.memory && f.store != inMemory, agent: f.agent}
+	s := &session{con: con, print: newPrinter(con, f), thread: cmp.Or(l.thread, ids.New()), kept: !f.memory && f.store != inMemory, agent: f.agent}
 	if f.agent == "" && !l.known { // a thread that is known has its agent
 		agent, err := chooseAgent(cfg.Agents, "")
 		if err != nil {
@@ -171,6 +173,12 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 		s.agent = agent.ID
 	}
 	discover(ctx, &cfg, true, slog.New(slog.DiscardHandler))
+	cfg.Detached = func(threadID string) awaken.Sink {
+		if threadID != s.thread {
+			return nil // a task; what comes of it is told to the agent
+		}
+		return s.print
+	}
 	if s.rt, err = awaken.New(cfg); err != nil {
 		return configError("%w", inFile(f.file, err))
 	}

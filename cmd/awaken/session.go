@@ -90,14 +90,40 @@ func (s *session) waitingHint(w *awaken.Waiting) string {
 	return ""
 }
 
+// awaitTasks waits for the tasks of a run and for what the run does then. It returns the
+// result as it was if nothing goes on in this process.
+func (s *session) awaitTasks(ctx context.Context, res *awaken.RunResult) *awaken.RunResult {
+	if s.rt.Settle(ctx) != nil {
+		return res
+	}
+	run, err := s.rt.Store().LoadRun(ctx, res.RunID)
+	if err != nil || run.Status == awaken.RunWaiting && len(run.Waiting.Tickets) == 0 {
+		return res
+	}
+	next := &awaken.RunResult{RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, Response: run.FinalOutput, Status: run.Status,
+		Termination: run.Termination, Waiting: run.Waiting, Steps: run.Steps, Usage: run.Usage, CostUSD: run.CostUSD}
+	if run.Status == awaken.RunWaiting {
+		next.Termination = awaken.Termination{Type: awaken.Suspended}
+	}
+	return next
+}
+
 // settle decides about a run until it waits no more.
 func (s *session) settle(ctx context.Context, res *awaken.RunResult, err error) (*awaken.RunResult, error) {
 	if res == nil {
 		return nil, err
 	}
-	s.agent, s.thread = "", res.ThreadID
+	if s.agent = ""; s.thread == "" {
+		s.thread = res.ThreadID
+	}
 	asked := map[string]int{} // how often each call was decided
 	for err == nil && res.Termination.Type == awaken.Suspended {
+		if len(res.Waiting.Tickets) == 0 && res.Waiting.Reason == awaken.WaitBackgroundTasks {
+			if next := s.awaitTasks(ctx, res); next != res {
+				res = next
+				continue
+			}
+		}
 		if s.answers == nobody || len(res.Waiting.Tickets) == 0 {
 			return res, nil
 		}

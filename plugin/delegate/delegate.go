@@ -204,10 +204,7 @@ func (t *tool) callLocal(ctx context.Context, call *awaken.ToolCall, rt *awaken.
 	if res == nil && !elsewhere(err) {
 		return nil, err
 	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	child, loadErr := rt.Store().LoadRun(ctx, awaken.ChildID(call.Key))
+	child, loadErr := rt.Store().LoadRun(context.WithoutCancel(ctx), awaken.ChildID(call.Key))
 	switch {
 	case errors.Is(loadErr, awaken.ErrNotFound) && res != nil: // nothing is stored
 		child = ephemeral(res, err)
@@ -215,7 +212,14 @@ func (t *tool) callLocal(ctx context.Context, call *awaken.ToolCall, rt *awaken.
 		return nil, errors.Join(err, loadErr)
 	}
 	if child.Status == awaken.RunDone {
-		return t.result(call, child)
+		out, err := t.result(call, child)
+		if out != nil && out.Status == awaken.ToolError && ctx.Err() != nil {
+			out.Message += ": " + context.Cause(ctx).Error()
+		}
+		return out, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	return nil, t.wait(child)
 }
@@ -295,7 +299,7 @@ func (t *tool) earlier(ctx context.Context, call *awaken.ToolCall, rt *awaken.Ru
 		if c.Key == call.Key {
 			break
 		}
-		if c.Child != "" {
+		if strings.HasPrefix(c.ToolName, ToolPrefix) && c.Child != "" {
 			n++
 		}
 	}

@@ -9,8 +9,11 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/plugin/background"
 	"github.com/awaken-go/awaken/plugin/deferred"
+	"github.com/awaken-go/awaken/plugin/delegate"
 	"github.com/awaken-go/awaken/plugin/guard"
+	"github.com/awaken-go/awaken/plugin/handoff"
 	"github.com/awaken-go/awaken/plugin/memory"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/plugin/reminder"
@@ -38,16 +41,17 @@ func Config() awaken.Config {
 
 // Plugins returns the plugins that every agent may load, configured by their sections.
 func Plugins() []awaken.Plugin {
-	return []awaken.Plugin{permission.New(permission.Config{}), reminder.New(reminder.Config{}), deferred.New(), guard.Rails(), memory.New()}
+	return []awaken.Plugin{permission.New(permission.Config{}), reminder.New(reminder.Config{}), deferred.New(), guard.Rails(), memory.New(),
+		handoff.New(nil), delegate.New(delegate.Options{}), background.New()}
 }
 
 // Minimal returns the default agent alone, without tools.
 func Minimal() awaken.Config {
 	return awaken.Config{
-		Plugins:   Plugins(),
 		Agents:    []*awaken.AgentSpec{agent(awaken.DefaultAgentID, 3, "Answers with the scripted model.", "You are a helpful assistant.")},
 		Models:    []awaken.ModelSpec{Model()},
 		Providers: map[string]llm.Model{ProviderID: llmtest.Demo()},
+		Plugins:   Plugins(),
 	}
 }
 
@@ -111,6 +115,11 @@ func Agents() []*awaken.AgentSpec {
 		}
 		if a.ID == "profile" {
 			a.PluginIDs = append(a.PluginIDs, memory.Name)
+		}
+		if a.ID == "a2a" { // it works with others
+			a.Delegates = []string{awaken.DefaultAgentID, "research"}
+			a.PluginIDs = append(a.PluginIDs, handoff.PluginID, background.PluginID)
+			a.Sections = map[string]json.RawMessage{handoff.PluginID: json.RawMessage(`{"agents": ["travel"]}`)}
 		}
 	}
 	return agents
