@@ -54,11 +54,21 @@ func (s *CallState) inner(target string) (string, bool) {
 	if s.Child == "" {
 		return "", false
 	}
-	rest, ok := strings.CutPrefix(target, s.Child)
-	if !ok || !strings.HasPrefix(rest, childMark) {
-		return "", false
+	if rest, ok := strings.CutPrefix(target, s.Child+childMark); ok {
+		return rest, true
 	}
-	return rest[len(childMark):], true
+	if s.Ticket != nil && s.CallID != target { // the id of the call that asks will do, if only one has it
+		found := ""
+		for _, t := range s.Ticket.Tickets {
+			if t.ToolCallID == target && found != "" {
+				return "", false
+			} else if t.ToolCallID == target {
+				found = strings.TrimPrefix(t.TicketID, s.Child+childMark)
+			}
+		}
+		return found, found != ""
+	}
+	return "", false
 }
 
 // firstExpiry is when the first of the tickets expires, unix ms, or 0.

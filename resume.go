@@ -628,11 +628,17 @@ func findCall(calls []*CallState, target string) *CallState {
 		if calls[i].CallID == target || calls[i].SuspensionID() == target && target != "" {
 			return calls[i]
 		}
-		if _, ok := calls[i].inner(target); ok {
-			return calls[i]
+	}
+	var found *CallState // whose child it is for
+	for _, s := range calls {
+		if _, ok := s.inner(target); ok {
+			if found != nil {
+				return nil // two children have calls of that id
+			}
+			found = s
 		}
 	}
-	return nil
+	return found
 }
 
 // checkDecision finds the call that d is about. It reports whether d repeats a

@@ -65,6 +65,7 @@ func work(text string) error {
 	if err != nil {
 		return err
 	}
+	rt = rt.With(store, post{store})
 	ctx := context.Background()
 	for {
 		res, err := advance(ctx, j, rt, store)
@@ -193,8 +194,24 @@ func tools(w world) []awaken.Tool {
 		awaken.FrontendTool(awaken.ToolSpec{ID: "ask"})}
 }
 
-// marks is a plugin whose effect leaves a mark at the end of each step that does more
-// than read.
+// otherID is the thread that the run writes to.
+const otherID = "other"
+
+// post is a queue that only delivers.
+type post struct{ awaken.Store }
+
+func (p post) Deliver(ctx context.Context, threadID string, item awaken.InboxItem, _ string) error {
+	if _, err := p.Acquire(ctx, threadID); err != nil { // it may not be there
+		return err
+	}
+	return p.Post(ctx, threadID, item)
+}
+
+func (post) Start(context.Context, awaken.RunRequest) error { return errors.New("nothing is started") }
+func (post) Cancel(context.Context, string) error           { return errors.New("nothing is cancelled") }
+
+// marks is a plugin whose effect leaves a mark at the end of each step that does more than
+// read. It sends a message after the first.
 type marks struct{ world world }
 
 var stepped = awaken.NewEffect[int]("crash.stepped")
@@ -205,6 +222,9 @@ func (m marks) Register(r *awaken.Registrar) error {
 	r.On(awaken.PhaseStepEnd, func(_ context.Context, h *awaken.HookCall) error {
 		if !reads(h.Step) {
 			stepped.Emit(h, h.Step)
+		}
+		if h.Step == 0 {
+			awaken.Send(h, awaken.Outgoing{ThreadID: otherID, Item: &awaken.InboxItem{Messages: []*llm.Message{llm.UserText("step 0 is over")}}})
 		}
 		return nil
 	})

@@ -360,11 +360,17 @@ func TestTwoDelegates_WithTheSameCallIDsAreToldApart(t *testing.T) {
 	if err != nil || len(res.Waiting.Tickets) != 2 || res.Waiting.Tickets[0].ToolCallID != res.Waiting.Tickets[1].ToolCallID {
 		t.Fatalf("got %+v, %v", res.Waiting, err)
 	}
+	if err := rt.Decide(t.Context(), res.RunID, awaken.Decision{Target: res.Waiting.Tickets[0].ToolCallID, Action: awaken.ActionResume}); !errors.Is(err, awaken.ErrNotFound) {
+		t.Errorf("an id that two calls have: %v", err)
+	}
 	i := slices.IndexFunc(res.Waiting.Tickets, func(t awaken.WaitingTicket) bool { return t.AgentID == "b" })
 	if res, err = rt.Resume(t.Context(), res.RunID, nil, res.Waiting.Tickets[i].Approve()); err != nil || len(res.Waiting.Tickets) != 1 || res.Waiting.Tickets[0].AgentID != "a" {
 		t.Fatalf("got %+v, %v", res, err)
 	}
 	wantDone(t, c, "paid b")
+	if err := rt.Decide(t.Context(), res.RunID, awaken.Decision{Target: "call_pay_2", Action: awaken.ActionResume}); !errors.Is(err, awaken.ErrNotFound) {
+		t.Errorf("a call that nobody made: %v", err)
+	}
 	if res, err = rt.Resume(t.Context(), res.RunID, nil, res.Waiting.Tickets[0].Reject("no")); err != nil || res.Status != awaken.RunDone {
 		t.Fatalf("got %+v, %v", res, err)
 	}
@@ -392,6 +398,59 @@ func TestSeveralQuestionsOfOneDelegate_AreAnsweredInAnyOrder(t *testing.T) {
 		t.Fatalf("got %+v, %v", res, err)
 	}
 	wantDone(t, c, "paid 2", "paid 3")
+}
+
+func TestAQuestionOfADelegate_CanBeDecidedByTheIDOfItsCall(t *testing.T) {
+	c := newCrew(t)
+	c.member("root", []string{"mid"}, give("mid"), llmtest.Say("done"))
+	c.member("mid", []string{"leaf"}, give("leaf"), llmtest.Say("mid done"))
+	c.member("leaf", nil, llmtest.Use("pay", `{"text": "rent"}`), llmtest.Say("leaf done"))
+	rt := c.runtime()
+	res, err := rt.Run(t.Context(), say("t", "go"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err = rt.Resume(t.Context(), res.RunID, nil, awaken.Decision{Target: res.Waiting.Tickets[0].ToolCallID, Action: awaken.ActionResume}); err != nil || res.Status != awaken.RunDone {
+		t.Fatalf("got %+v, %v", res, err)
+	}
+	wantDone(t, c, "paid rent")
+}
+
+func TestAQuestionOfADelegate_Expires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew(t)
+		c.member("root", []string{"mid"}, give("mid"), llmtest.Say("done"))
+		c.member("mid", []string{"leaf"}, give("leaf"), llmtest.Say("mid done"))
+		c.member("leaf", nil, llmtest.Use("pay", `{"text": "soon"}`), llmtest.Say("leaf done"))
+		q, stop := c.serve()
+		if err := q.Start(t.Context(), withID(say("t", "go"), "r")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		stop()
+		_, stop = c.serve()
+		defer stop()
+		time.Sleep(2 * time.Hour)
+		wantEnds(t, c, map[string]string{"root": natural, "mid": natural, "leaf": natural})
+		wantDone(t, c)
+	})
+}
+
+func TestDelegates_OfOneStepWorkAtTheSameTime(t *testing.T) {
+	c := newCrew(t)
+	c.hold = make(chan struct{})
+	c.member("root", []string{"a", "b"}, calls(call("agent_run_a", `{"prompt": "x"}`), call("agent_run_b", `{"prompt": "x"}`)), llmtest.Say("done")).ToolExecutionMode = awaken.ParallelStreaming
+	c.member("a", nil, llmtest.Use("slow", `{}`), llmtest.Say("a done"))
+	c.member("b", nil, llmtest.Use("slow", `{}`), llmtest.Say("b done"))
+	go func() {
+		<-c.started
+		<-c.started // both are at work
+		close(c.hold)
+	}()
+	if res, err := c.runtime().Run(t.Context(), say("t", "go"), nil); err != nil || res.Response != "done" {
+		t.Fatalf("got %+v, %v", res, err)
+	}
+	wantDone(t, c, "slow", "slow")
 }
 
 func TestCrash_ADelegateIsFoundAndGoneOnWith(t *testing.T) {
