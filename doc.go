@@ -148,6 +148,7 @@
 //	tools        Tool, NewTool, ToolSpec, ToolCall, ToolResult, FrontendTool, Prober
 //	plugins      Plugin, Registrar, Hook, HookCall, Phase, Gate, Transform, Section, Action, Effect
 //	people       Ticket, Suspension, Waiting, Decision
+//	many agents  Overlay, Delegator, ChildID, Send, Outgoing, Queue, RemoteBackend; plugin/handoff, plugin/delegate, plugin/background
 //	reading      ThreadStore and RunStore: threads, messages, runs, calls
 //	for stores   Store, Commit, Checkpoint, View, Entry, Cursor
 //
