@@ -351,6 +351,9 @@ func (c *call) listApprovals() error {
 	out := approvalList{Items: []approval{}, HasMore: len(runs) > limit}
 	for _, r := range runs[:min(limit, len(runs))] {
 		for _, t := range r.Waiting.Tickets {
+			if t.RunID != "" {
+				continue // of a run below this one, which waits too
+			}
 			out.Items = append(out.Items, approval{WaitingTicket: t, RunID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, WaitingOn: string(r.Waiting.Reason)})
 		}
 	}
