@@ -11,13 +11,13 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Delegator is a tool whose calls are runs of their own, in the same store. Before a
-// call begins, the ledger says which run that is; so whoever takes the call up after a
-// crash finds the run, decisions on what it asks find their way to it, and it is ended
-// when the call is given up.
+// Delegator is a tool whose calls are runs of their own, in the same store, or wait for
+// one. Before a call begins, the ledger says which run that is; so whoever takes the call up
+// after a crash finds the run, and decisions on what it asks find their way to it. While the
+// run waits, the tool suspends the call with a [Ticket] that names it.
 type Delegator interface {
-	// ChildRun is the id of the run that the call is, or "". It is always the same for
-	// the same call.Key; see [ChildID].
+	// ChildRun is the id of the run, or "". It is always the same for the same call.Key. A
+	// run that is the call, and ends when the call is given up, has the [ChildID] of the key.
 	ChildRun(call *ToolCall) string
 }
 
@@ -105,10 +105,10 @@ func (r *run) forward(c *call, target string, d Decision, id string) error {
 	return err
 }
 
-// lookAgain makes a call that waits for its child look how that is. One that runs does so
-// before it waits again.
+// lookAgain makes a call that waits for its child look how that is. One that does not wait
+// for it does so before it begins to.
 func (r *run) lookAgain(c *call) {
-	if c.state.Status != CallSuspended {
+	if !c.state.awaits() {
 		c.again = true
 		return
 	}
@@ -121,10 +121,10 @@ func (r *run) lookAgain(c *call) {
 // told the run.
 func (r *run) lookAtChildren(ctx context.Context) {
 	for _, c := range r.calls {
-		if c.state.Child == "" || c.state.Status != CallSuspended {
+		if !c.state.awaits() {
 			continue
 		}
-		child, err := r.rt.cfg.Store.LoadRun(ctx, c.state.Child)
+		child, err := r.rt.cfg.Store.LoadRun(ctx, c.state.Ticket.Child)
 		if err != nil {
 			continue // its report is to come
 		}

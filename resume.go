@@ -763,7 +763,7 @@ func (r *run) expire() {
 		if !c.state.expired(r.rt.cfg.Now()) {
 			continue
 		}
-		if c.state.Child != "" && len(c.state.Ticket.Tickets) > 0 {
+		if c.state.awaits() {
 			r.lookAgain(c) // it is a ticket of the child that has expired
 			continue
 		}
@@ -860,7 +860,7 @@ func (r *run) waiting() *Waiting {
 		if s.Status != CallSuspended {
 			continue
 		}
-		if s.Child != "" {
+		if s.awaits() {
 			for _, t := range s.Ticket.Tickets {
 				w.TicketIDs, w.Tickets = append(w.TicketIDs, t.TicketID), append(w.Tickets, t)
 			}

@@ -35,8 +35,9 @@ type Ticket struct {
 	ExpiresIn time.Duration `json:"-"`
 	ExpiresAt int64         `json:"expires_at,omitempty"` // unix ms, filled in
 	OnExpiry  ExpiryPolicy  `json:"on_expiry,omitempty"`
-	// Tickets are what the call's child run waits for, and it waits with it; see
-	// [ChildTickets]. People decide on them, not on the call.
+	// Child makes the call wait for a run instead of a person; see [Delegator]. Tickets
+	// are what that run waits for, if it does ([ChildTickets]): people decide on them.
+	Child   string          `json:"child_run_id,omitempty"`
 	Tickets []WaitingTicket `json:"tickets,omitempty"`
 }
 
@@ -181,6 +182,11 @@ type CallState struct {
 	StartedAt int64       `json:"started_at,omitempty"`   // unix ms; the intent's commit
 	Child     string      `json:"child_run_id,omitempty"` // the run that the call is; see Delegator
 	Result    *ToolResult `json:"result,omitempty"`       // once the call is over
+}
+
+// awaits reports whether the call waits for its child, and not for a person.
+func (s *CallState) awaits() bool {
+	return s.Status == CallSuspended && s.Ticket != nil && s.Ticket.Child != ""
 }
 
 // SuspensionID is the id people decide on, or "".

@@ -651,7 +651,7 @@ func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 	}
 	if t.ExpiresIn > 0 {
 		t.ExpiresAt = now.Add(t.ExpiresIn).UnixMilli()
-	} else if s.Child != "" {
+	} else if t.Child != "" {
 		t.ExpiresAt = firstExpiry(t.Tickets)
 	}
 	t.Pending = PendingCall{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments}
@@ -664,6 +664,7 @@ func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 	}
 	r.out.hold(&ToolCallDone{ID: s.CallID, Result: &out, Outcome: CallSuspended})
 	if c.again {
+		c.again = false
 		r.lookAgain(c)
 	}
 	w.wait()

@@ -141,7 +141,7 @@ func await(ctx context.Context, call *awaken.ToolCall, in awaitArgs) (Info, erro
 	if t.Status != Running {
 		return t, nil
 	}
-	ticket := awaken.Ticket{Suspension: awaken.Suspension{ID: "await_task:" + call.ID, Action: "await_task", Message: fmt.Sprintf("Waiting for task %q", in.Task)}}
+	ticket := awaken.Ticket{Child: t.ID, Suspension: awaken.Suspension{ID: "await_task:" + call.ID, Action: "await_task", Message: fmt.Sprintf("Waiting for task %q", in.Task)}}
 	if run != nil {
 		ticket.Tickets = awaken.ChildTickets(run)
 	}

@@ -367,6 +367,7 @@ func (t *tool) wait(child *awaken.Run) error {
 	}
 	return awaken.Suspend(awaken.Ticket{
 		Suspension: awaken.Suspension{ID: "delegate_run:" + child.RunID, Action: "agent_delegate:" + action, Message: message},
+		Child:      child.RunID,
 		Tickets:    awaken.ChildTickets(child),
 	})
 }
