@@ -454,6 +454,11 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 		}
 		return err
 	})
+	if errors.Is(err, ErrNothing) { // the run has ended meanwhile, perhaps because of the same decisions
+		if _, items, again := t.Runtime.CheckDecisions(ctx, runID, ds...); again == nil && len(items) == 0 {
+			return &Receipt{ThreadID: run.ThreadID, RunID: runID, Duplicate: true}, nil
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("decide run %s: %w", runID, err)
 	}
