@@ -136,6 +136,9 @@ func (r *run) lookAtChildren(ctx context.Context) {
 				r.lookAgain(c)
 			}
 		case RunWaiting:
+			if child.Waiting.Reason == WaitBudget {
+				r.lookAgain(c) // there may be money again
+			}
 			if items, err := r.rt.cfg.Store.Unread(ctx, child.ThreadID); err == nil && len(items) > 0 {
 				r.lookAgain(c)
 			}
@@ -160,7 +163,7 @@ type ChildReport struct {
 	Response    string      `json:"response,omitempty"`
 	Error       string      `json:"error,omitempty"`
 	Task        bool        `json:"task,omitempty"` // it was started in the background
-	Usage       llm.Usage   `json:"usage,omitzero"`
+	Usage       llm.Usage   `json:"usage,omitzero"` // with its children's, as is the cost
 	CostUSD     float64     `json:"cost_usd,omitempty"`
 }
 
@@ -177,8 +180,8 @@ func (rt *Runtime) Report(ctx context.Context, child *Run) error {
 		return nil
 	}
 	rep := &ChildReport{RunID: child.RunID, ThreadID: child.ThreadID, AgentID: child.AgentID, Status: child.Status,
-		Termination: child.Termination, Response: child.FinalOutput, Usage: child.Usage, CostUSD: child.CostUSD,
-		Task: child.Mode == "scheduled"}
+		Termination: child.Termination, Response: child.FinalOutput, Task: child.Mode == "scheduled"}
+	rep.Usage, rep.CostUSD = child.Total()
 	if child.ErrorPayload != nil {
 		rep.Error = child.ErrorPayload.Message
 	}
@@ -206,7 +209,7 @@ func (r *run) reported(rep *ChildReport) {
 		r.idleReport = !awaited
 		return
 	}
-	r.addSpending(spending{rep.Usage, rep.CostUSD})
+	r.addBelow(below{rep.Usage, rep.CostUSD})
 	var c Command
 	if _, handled := r.agent.actions[ChildDone.Name()]; handled {
 		ChildDone.Schedule(&c, *rep)
@@ -237,24 +240,31 @@ func (rep *ChildReport) text() string {
 	return fmt.Sprintf("<background-task-event kind=%q task_id=%q>%s</background-task-event>", kind, rep.RunID, data)
 }
 
-// Spend adds what the call has used to the run's totals: the tokens and dollars of a
-// child, or of a model that the tool asked itself.
+// Spend says what a run below has used, its own children included. It counts as what the
+// children of this run have used.
 func (c *ToolCall) Spend(u llm.Usage, usd float64) {
-	c.Command.spent.usage.Add(u)
-	c.Command.spent.usd += usd
+	c.Command.below.usage.Add(u)
+	c.Command.below.usd += usd
 }
 
-type spending struct {
+// below is what runs below have used.
+type below struct {
 	usage llm.Usage
 	usd   float64
 }
 
-// addSpending adds what a call has used to the record.
-func (r *run) addSpending(s spending) {
-	if s == (spending{}) {
+// addBelow counts what a child has used.
+func (r *run) addBelow(b below) {
+	if b == (below{}) {
 		return
 	}
-	r.rec.Usage.Add(s.usage)
-	r.rec.InputTokens, r.rec.OutputTokens = r.rec.Usage.PromptTokens, r.rec.Usage.CompletionTokens
-	r.rec.CostUSD += s.usd
+	r.rec.ChildUsage.Add(b.usage)
+	r.rec.ChildCostUSD = (Dollars(r.rec.ChildCostUSD) + Dollars(b.usd)).USD()
+}
+
+// Total is what the run and its children have used and cost.
+func (r *Run) Total() (llm.Usage, float64) {
+	u := r.Usage
+	u.Add(r.ChildUsage)
+	return u, (Dollars(r.CostUSD) + Dollars(r.ChildCostUSD)).USD()
 }

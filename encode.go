@@ -95,7 +95,13 @@ func (r *Run) appendFields(buf []byte) (_ []byte, err error) {
 	if r.Usage != (llm.Usage{}) {
 		buf = r.Usage.AppendJSON(append(buf, `,"usage":`...))
 	}
-	return appendjson.FloatIf(buf, `,"cost_usd":`, r.CostUSD)
+	if buf, err = appendjson.FloatIf(buf, `,"cost_usd":`, r.CostUSD); err != nil {
+		return nil, err
+	}
+	if r.ChildUsage != (llm.Usage{}) {
+		buf = r.ChildUsage.AppendJSON(append(buf, `,"child_usage":`...))
+	}
+	return appendjson.FloatIf(buf, `,"child_cost_usd":`, r.ChildCostUSD)
 }
 
 // AppendJSON appends what json.Marshal returns. After an error, buf is as it was.

@@ -83,7 +83,7 @@ type Command struct {
 	actions []ScheduledAction
 	effects []scheduledEffect
 	outbox  []Outgoing
-	spent   spending
+	below   below
 	ending  *Termination
 }
 

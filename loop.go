@@ -604,7 +604,7 @@ func (r *run) finished(t Termination) *RunFinish {
 func (r *run) result(e *end) *RunResult {
 	return &RunResult{RunID: r.info.RunID, ThreadID: r.info.ThreadID, AgentID: r.info.AgentID, Response: r.response,
 		StructuredOutput: r.rec.StructuredOutput, Status: r.rec.Status, Termination: e.Termination, Waiting: r.rec.Waiting, Steps: r.rec.Steps, Usage: r.rec.Usage,
-		CostUSD: r.rec.CostUSD, Rejected: r.rejected, Unread: r.unread}
+		CostUSD: r.rec.CostUSD, ChildUsage: r.rec.ChildUsage, ChildCostUSD: r.rec.ChildCostUSD, Rejected: r.rejected, Unread: r.unread}
 }
 
 // stop asks the stop policies, after counting the response that has just come.
@@ -612,7 +612,8 @@ func (r *run) stop(m *llm.Message, responded bool) (*StopDecision, error) {
 	if len(r.agent.policies) == 0 && r.rec.Steps+1 < r.agent.spec.maxRounds() {
 		return nil, nil
 	}
-	stats := StopStats{Steps: r.rec.Steps + 1, InputTokens: r.rec.InputTokens, OutputTokens: r.rec.OutputTokens, CostUSD: r.rec.CostUSD}
+	used, cost := r.rec.Total() // its children count too
+	stats := StopStats{Steps: r.rec.Steps + 1, InputTokens: used.PromptTokens, OutputTokens: used.CompletionTokens, CostUSD: cost}
 	counts := r.counts()
 	counts.Steps, counts.InputTokens, counts.OutputTokens = stats.Steps, stats.InputTokens, stats.OutputTokens
 	if responded {

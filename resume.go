@@ -91,7 +91,8 @@ func (rt *Runtime) replay(ctx context.Context, req *RunRequest, old *Run) (*run,
 		}
 	}
 	return &run{replayed: &RunResult{RunID: old.RunID, ThreadID: old.ThreadID, AgentID: old.AgentID, Response: old.FinalOutput,
-		StructuredOutput: old.StructuredOutput, Status: old.Status, Termination: old.Termination, Steps: old.Steps, Usage: old.Usage, CostUSD: old.CostUSD}}, nil
+		StructuredOutput: old.StructuredOutput, Status: old.Status, Termination: old.Termination, Steps: old.Steps, Usage: old.Usage, CostUSD: old.CostUSD,
+		ChildUsage: old.ChildUsage, ChildCostUSD: old.ChildCostUSD}}, nil
 }
 
 // open sets the run up from what its thread holds. It is cut into steps that follow
@@ -874,8 +875,14 @@ func (r *run) waiting() *Waiting {
 			w.Reason = WaitUserInput
 		}
 	}
-	if len(w.Tickets) == 0 {
-		w.Reason = WaitBackgroundTasks // runs below this one, which wait for nobody
+	if len(w.Tickets) > 0 {
+		return w
+	}
+	w.Reason = WaitBackgroundTasks // runs below this one, which wait for nobody
+	for _, c := range r.calls {
+		if c.state.awaits() && c.state.Ticket.Budget != nil {
+			w.Reason, w.Message, w.Budget = WaitBudget, c.state.Ticket.Suspension.Message, c.state.Ticket.Budget
+		}
 	}
 	return w
 }

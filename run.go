@@ -353,6 +353,9 @@ type Run struct {
 	OutputTokens int64     `json:"output_tokens"`
 	Usage        llm.Usage `json:"usage,omitzero"`
 	CostUSD      float64   `json:"cost_usd,omitempty"`
+	// What its children have used and cost, theirs included, as far as they are done.
+	ChildUsage   llm.Usage `json:"child_usage,omitzero"`
+	ChildCostUSD float64   `json:"child_cost_usd,omitempty"`
 }
 
 // Validate checks that the parts of the record agree with its status.
@@ -412,6 +415,9 @@ type RunResult struct {
 	Steps       int         `json:"steps"`
 	Usage       llm.Usage   `json:"usage"`
 	CostUSD     float64     `json:"cost,omitempty"`
-	Rejected    []string    `json:"rejected,omitempty"` // decisions that were refused, and why
-	Unread      bool        `json:"-"`                  // the thread's inbox holds items that nobody has read
+	// What its children have used and cost.
+	ChildUsage   llm.Usage `json:"child_usage,omitzero"`
+	ChildCostUSD float64   `json:"child_cost,omitempty"`
+	Rejected     []string  `json:"rejected,omitempty"` // decisions that were refused, and why
+	Unread       bool      `json:"-"`                  // the thread's inbox holds items that nobody has read
 }

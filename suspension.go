@@ -39,6 +39,7 @@ type Ticket struct {
 	// are what that run waits for, if it does ([ChildTickets]): people decide on them.
 	Child   string          `json:"child_run_id,omitempty"`
 	Tickets []WaitingTicket `json:"tickets,omitempty"`
+	Budget  *Exhausted      `json:"budget,omitempty"` // what that run waits for, if it is money
 }
 
 // suspensionID is the id people decide on.

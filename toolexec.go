@@ -566,7 +566,7 @@ func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, c
 		res.ToolName = c.state.ToolName
 	}
 	if cmd != nil {
-		r.addSpending(cmd.spent)
+		r.addBelow(cmd.below)
 		if err := r.submitCall(w, cmd); err != nil {
 			res = ErrorResult("state", fmt.Sprintf("tool %q has run, but what it recorded could not be applied: %v", c.state.ToolName, err))
 			res.ToolName = c.state.ToolName
@@ -634,7 +634,7 @@ func (r *run) submitCall(w *crew, cmd *Command) error {
 // suspend makes a call wait for a decision.
 func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 	if cmd != nil {
-		r.addSpending(cmd.spent)
+		r.addBelow(cmd.below)
 		if err := r.submitCall(w, cmd); err != nil {
 			return r.fail(err)
 		}

@@ -232,7 +232,8 @@ func elsewhere(err error) bool {
 // ephemeral is the record of a run that was not stored.
 func ephemeral(res *awaken.RunResult, err error) *awaken.Run {
 	run := &awaken.Run{RunID: res.RunID, ThreadID: res.ThreadID, AgentID: res.AgentID, Status: res.Status, Termination: res.Termination,
-		FinalOutput: res.Response, Waiting: res.Waiting, Steps: res.Steps, Usage: res.Usage, CostUSD: res.CostUSD}
+		FinalOutput: res.Response, Waiting: res.Waiting, Steps: res.Steps, Usage: res.Usage, CostUSD: res.CostUSD,
+		ChildUsage: res.ChildUsage, ChildCostUSD: res.ChildCostUSD}
 	if err != nil {
 		run.ErrorPayload = &awaken.Error{Message: err.Error()}
 	}
@@ -342,6 +343,9 @@ func (t *tool) descendants(ctx context.Context, call *awaken.ToolCall, rt *awake
 
 // wanted reports whether there is a reason to go on with a delegate that waits.
 func (t *tool) wanted(ctx context.Context, rt *awaken.Runtime, child *awaken.Run) (bool, error) {
+	if child.Waiting.Reason == awaken.WaitBudget {
+		return true, nil // there may be money again
+	}
 	items, err := rt.Store().Unread(ctx, child.ThreadID)
 	if err != nil || len(items) > 0 {
 		return true, err
@@ -362,14 +366,20 @@ func (t *tool) wait(child *awaken.Run) error {
 		action, message = "running", fmt.Sprintf("Agent '%s' is at work", t.agent)
 	case child.Waiting.Reason == awaken.WaitUserInput:
 		action = "input_required"
+	case child.Waiting.Reason == awaken.WaitBudget:
+		action, message = "budget_exhausted", fmt.Sprintf("Agent '%s' waits: %s", t.agent, child.Waiting.Message)
 	case child.Waiting.Reason == awaken.WaitBackgroundTasks:
 		action, message = "running", fmt.Sprintf("Agent '%s' waits for its tasks", t.agent)
 	}
-	return awaken.Suspend(awaken.Ticket{
+	ticket := awaken.Ticket{
 		Suspension: awaken.Suspension{ID: "delegate_run:" + child.RunID, Action: "agent_delegate:" + action, Message: message},
 		Child:      child.RunID,
 		Tickets:    awaken.ChildTickets(child),
-	})
+	}
+	if child.Waiting != nil {
+		ticket.Budget = child.Waiting.Budget
+	}
+	return awaken.Suspend(ticket)
 }
 
 // Result is what the call of a delegate comes to.
@@ -382,7 +392,7 @@ type Result struct {
 
 // result is what the parent's model is told.
 func (t *tool) result(call *awaken.ToolCall, child *awaken.Run) (*awaken.ToolResult, error) {
-	call.Spend(child.Usage, child.CostUSD)
+	call.Spend(child.Total())
 	res := &awaken.ToolResult{Status: awaken.ToolSuccess, Metadata: map[string]any{"child_run_id": child.RunID, "child_thread_id": child.ThreadID}}
 	out := Result{AgentID: child.AgentID, Status: "completed", Response: child.FinalOutput, Steps: child.Steps}
 	switch child.Termination.Type {

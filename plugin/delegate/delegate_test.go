@@ -183,8 +183,8 @@ func TestL48_WhatADelegateUsesCountsAsItsParents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Termination.Code != "token_budget" || res.Usage.PromptTokens != 122 || res.Usage.CompletionTokens != 9 || res.Steps != 2 {
-		t.Errorf("got %v after %d steps with %+v", res.Termination, res.Steps, res.Usage)
+	if res.Termination.Code != "token_budget" || res.Usage.PromptTokens != 2 || res.ChildUsage.PromptTokens != 120 || res.ChildUsage.CompletionTokens != 7 || res.Steps != 2 {
+		t.Errorf("got %v after %d steps with %+v and below %+v", res.Termination, res.Steps, res.Usage, res.ChildUsage)
 	}
 }
 
@@ -604,6 +604,50 @@ func TestL48_ABombEndsByItsLimitAndLeavesItsSiblingsAlone(t *testing.T) {
 	}
 }
 
+// A bomb ends by the budget of the run above it: everything waits, nothing else is touched, and it goes on with more money.
+func TestBudget_ABombWaitsForMoneyAndLeavesOthersAlone(t *testing.T) {
+	c := newCrew(t)
+	used := func(turn llmtest.Turn) llmtest.Turn {
+		turn.Usage = &llm.Usage{PromptTokens: 100, CompletionTokens: 100, TotalTokens: 200}
+		return turn
+	}
+	c.member("root", []string{"bomb"}, used(give("bomb")), used(llmtest.Say("root done"))).Budget = &awaken.AgentBudget{RunBudget: awaken.RunBudget{Run: new(0.003)}}
+	bomb := c.memberWith("bomb", []string{"bomb"}, llmtest.NewScript(used(give("bomb"))).Loop())
+	bomb.MaxRounds, bomb.Sections = 1, map[string]json.RawMessage{"delegate": json.RawMessage(`{"max_depth": 1000, "max_descendants": 1000}`)}
+	c.member("other", nil, used(llmtest.Say("I am fine")))
+	bomb.MaxRounds = 2
+	for i := range c.models {
+		c.models[i].MaxOutputTokens, c.models[i].Prices = 1000, awaken.Prices{InputPrice: new(1.0), OutputPrice: new(2.0)}
+	}
+	rt := c.runtime()
+	res, err := rt.Run(t.Context(), withID(say("t", "go"), "r"), nil)
+	if err != nil || res.Status != awaken.RunWaiting || res.Waiting.Reason != awaken.WaitBudget || res.Waiting.Budget == nil || res.Waiting.Budget.ID != "r" {
+		t.Fatalf("got %+v, waiting %+v, %v", res, res.Waiting, err)
+	}
+	n := len(c.runs())
+	if n < 3 || n > 12 {
+		t.Errorf("there are %d runs", n)
+	}
+	if other, err := rt.Run(t.Context(), awaken.RunRequest{AgentID: "other", ThreadID: "o", Messages: []*llm.Message{llm.UserText("hi")}}, nil); err != nil || other.Response != "I am fine" {
+		t.Fatalf("the other: %+v, %v", other, err)
+	}
+	if err := awaken.SetBudget(t.Context(), c.db.Store(""), res.Waiting.Budget.Account, new(awaken.Dollar/100)); err != nil {
+		t.Fatal(err)
+	}
+	res, err = rt.Run(t.Context(), awaken.RunRequest{Continue: "r"}, nil)
+	if more := len(c.runs()); err != nil || res.Status != awaken.RunWaiting || more <= n+1 {
+		t.Fatalf("with more money: %+v, %v, %d runs after %d", res, err, more, n)
+	}
+	if err := rt.Cancel(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range c.runs() {
+		if r.Status != awaken.RunDone {
+			t.Errorf("run %s of %s is %s", r.RunID, r.AgentID, r.Status)
+		}
+	}
+}
+
 func TestAdmit_RefusesWhatABudgetDoesNotAllow(t *testing.T) {
 	c := newCrew(t)
 	c.options.Admit = func(_ context.Context, call *awaken.ToolCall, agent string) error {
@@ -722,7 +766,7 @@ func TestRemote_IsBehindTheSameTool(t *testing.T) {
 				want = `q1 "the blue one"`
 				res, err = c.runtime().Resume(t.Context(), res.RunID, sink, res.Waiting.Tickets[0].Answer(json.RawMessage(`"the blue one"`)))
 			}
-			if err != nil || res.Response != "done" || out.String() != want || res.Usage.PromptTokens != 7 {
+			if err != nil || res.Response != "done" || out.String() != want || res.ChildUsage.PromptTokens != 7 {
 				t.Fatalf("got %+v, %v, output %q", res, err, out.String())
 			}
 			if _, err := rt.Run(t.Context(), awaken.RunRequest{AgentID: "far", Messages: []*llm.Message{llm.UserText("hi")}}, nil); !errors.Is(err, awaken.ErrInvalid) {
