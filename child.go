@@ -221,6 +221,7 @@ func (r *run) reported(rep *ChildReport) {
 	if awaited {
 		return // the call says it
 	}
+	r.told++
 	r.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(rep.text())}})
 }
 
