@@ -174,7 +174,7 @@ func (r *run) handOver(p *parcel) {
 // mayGoOn reports whether the next step may begin before the last one is durable: it did
 // nothing but read, so that a later owner can make it again, and nobody waits for it.
 func (r *run) mayGoOn() bool {
-	if !r.pipelined || len(r.effects) > 0 || r.ctx.Err() != nil || r.active.posted.Load() || r.active.yield.Load() {
+	if !r.pipelined || len(r.effects) > 0 || r.unsent > 0 || r.ctx.Err() != nil || r.active.posted.Load() || r.active.yield.Load() {
 		return false
 	}
 	for _, c := range r.calls {

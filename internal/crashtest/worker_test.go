@@ -65,7 +65,7 @@ func work(text string) error {
 	if err != nil {
 		return err
 	}
-	rt = rt.With(store, post{store})
+	rt = rt.With(store, nil, post{store})
 	ctx := context.Background()
 	for {
 		res, err := advance(ctx, j, rt, store)

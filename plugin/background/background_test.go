@@ -535,7 +535,7 @@ func TestSendMessage_IsDeliveredAtLeastOnceAndCountsOnce(t *testing.T) {
 				q, stop := o.serve()
 				defer stop()
 				f := &flaky{Queue: q}
-				rt := o.runtime().With(o.db.Store(""), f)
+				rt := o.runtime().With(o.db.Store(""), nil, f)
 				if _, err := rt.Run(t.Context(), awaken.RunRequest{AgentID: "other", ThreadID: "there", Messages: []*llm.Message{llm.UserText("hi")}}, nil); err != nil {
 					t.Fatal(err)
 				}
