@@ -1,0 +1,174 @@
+package protocol
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/url"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// unseenPage is how many records of a log are looked at at a time.
+const unseenPage = 256
+
+// Unseen returns the place in ids from which on they are not in a thread's log: clients
+// send their whole history, and what comes before a message that is stored was taken in
+// with it. It reads the log from its end, and no further than it has to. A thread that
+// does not exist has seen nothing.
+func Unseen(ctx context.Context, t *mailbox.Tenant, threadID string, ids []string) (int, error) {
+	place := map[string]int{}
+	for i, id := range ids {
+		if id != "" {
+			place[id] = i + 1
+		}
+	}
+	for before := 0; ; {
+		page, err := t.Store.Messages(ctx, threadID, awaken.MessageQuery{Before: before, Limit: unseenPage, Last: true})
+		if errors.Is(err, awaken.ErrNotFound) {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		found := 0
+		for _, r := range page {
+			found = max(found, place[r.Message.ID])
+		}
+		// A single message that is not at the log's end is new: whoever sends only that
+		// does so twice only if the first answer was lost.
+		if found > 0 || len(page) < unseenPage || len(ids) == 1 {
+			return found, nil
+		}
+		before = page[0].Seq
+	}
+}
+
+// Conversation returns what a model would be shown of a thread.
+func Conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*llm.Message, error) {
+	records, err := t.Store.Messages(ctx, threadID, awaken.MessageQuery{})
+	if err != nil {
+		return nil, err
+	}
+	var view awaken.View
+	for _, r := range records {
+		view.Append(r.Message)
+	}
+	return view.Messages(), nil
+}
+
+// ContextMessage is how the model learns of the state of a client's page: an internal
+// message. It is nil if there is nothing to tell.
+func ContextMessage(state json.RawMessage) *llm.Message {
+	switch strings.TrimSpace(string(state)) {
+	case "", "null", "{}", "[]":
+		return nil
+	}
+	return &llm.Message{Role: llm.System, Visibility: llm.Internal,
+		Content: []llm.Block{llm.Text("<frontend-context>\n" + string(state) + "\n</frontend-context>")}}
+}
+
+// Media collects the attachments of a request, and refuses what is too much.
+type Media struct {
+	MaxFiles int // default 16
+	MaxBytes int // of all that are in the request, decoded; default 16 MiB
+	files    int
+	bytes    int
+}
+
+// URL turns an attachment into a block. Its address is a data: URL, or one that the
+// provider of the model fetches; we fetch nothing. Field names it in errors.
+func (m *Media) URL(field, mediaType, address, name string) (llm.Block, error) {
+	rest, inline := strings.CutPrefix(address, "data:")
+	if !inline {
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+			return llm.Block{}, BadRequest("%s.url is %q, want a data:, https: or http: URL", field, clip(address))
+		}
+		return m.block(field, &llm.Source{Type: "url", MediaType: mediaType, URL: address}, name)
+	}
+	head, data, ok := strings.Cut(rest, ",")
+	if !ok {
+		return llm.Block{}, BadRequest("%s.url is not a data: URL: it has no comma", field)
+	}
+	kind, encoded := strings.CutSuffix(head, ";base64")
+	if kind == "" {
+		kind = "text/plain"
+	}
+	if mediaType == "" {
+		mediaType = kind
+	} else if !sameType(mediaType, kind) {
+		return llm.Block{}, BadRequest("%s.mediaType is %q, but its data: URL says %q", field, clip(mediaType), clip(kind))
+	}
+	if !encoded {
+		raw, err := url.PathUnescape(data)
+		if err != nil {
+			return llm.Block{}, BadRequest("%s.url cannot be decoded: %v", field, err)
+		}
+		data = base64.StdEncoding.EncodeToString([]byte(raw))
+	}
+	return m.Base64(field, mediaType, data, name)
+}
+
+// Base64 turns an attachment that is in the request into a block.
+func (m *Media) Base64(field, mediaType, data, name string) (llm.Block, error) {
+	raw, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return llm.Block{}, BadRequest("%s cannot be decoded: %v", field, err)
+	}
+	if m.bytes += len(raw); m.bytes > orDefault(m.MaxBytes, 16<<20) {
+		return llm.Block{}, &Failure{Status: 413, Code: "too_large", Message: fmt.Sprintf("%s: the files have more than %d bytes together", field, orDefault(m.MaxBytes, 16<<20))}
+	}
+	return m.block(field, &llm.Source{Type: "base64", MediaType: mediaType, Data: data}, name)
+}
+
+func (m *Media) block(field string, src *llm.Source, name string) (llm.Block, error) {
+	if m.files++; m.files > orDefault(m.MaxFiles, 16) {
+		return llm.Block{}, BadRequest("%s: there are more than %d files", field, orDefault(m.MaxFiles, 16))
+	}
+	base, _, err := mime.ParseMediaType(src.MediaType)
+	if err != nil {
+		return llm.Block{}, BadRequest("%s.mediaType is %q, want one such as image/png", field, clip(src.MediaType))
+	}
+	block := llm.Block{Source: src}
+	switch kind, _, _ := strings.Cut(base, "/"); {
+	case kind == "image":
+		block.Type = llm.ImageBlock
+	case kind == "audio":
+		block.Type = llm.AudioBlock
+	case kind == "video":
+		block.Type = llm.VideoBlock
+	case kind == "text", base == "application/pdf", base == "application/json":
+		block.Type, block.Title = llm.DocumentBlock, name
+	default:
+		return llm.Block{}, BadRequest("%s.mediaType is %q, want image/*, audio/*, video/*, text/*, application/pdf or application/json", field, clip(src.MediaType))
+	}
+	return block, nil
+}
+
+func sameType(a, b string) bool {
+	x, _, err1 := mime.ParseMediaType(a)
+	y, _, err2 := mime.ParseMediaType(b)
+	return err1 == nil && err2 == nil && x == y
+}
+
+// clip is a text that is short enough for an error.
+func clip(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
+}
+
+func orDefault(n, def int) int {
+	if n == 0 {
+		return def
+	}
+	return n
+}

@@ -1,0 +1,63 @@
+package protocol
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// Access is who may use a route.
+type Access uint8
+
+const (
+	Everyone Access = iota
+	Readers         // who may read threads
+	Runners         // who may run agents
+	Admins
+)
+
+// Route is one thing that a client can ask for.
+type Route struct {
+	Method string
+	Path   string // as http.ServeMux has it; its parts in braces are ids, and checked to be
+	Access Access
+	// Handle answers. An error that is a [*Failure] is told to the client as it is.
+	Handle func(c Call) error
+
+	Summary  string
+	Query    []Param
+	Headers  []Param
+	Body     any         // an example of the type of the request's body, or nil
+	Replies  map[int]any // the types of the answers; nil is an answer without a body
+	Failures []int       // statuses of errors, beside those that every route can have
+	// Stream lets the answer take as long as it likes. It counts as a stream, not as a
+	// request.
+	Stream bool
+	Events string // what the frames of a stream are, in words
+}
+
+// Param is a parameter. Its kind is string, integer, boolean, or the values it can have,
+// as in "asc|desc".
+type Param struct{ Name, Kind, Doc string }
+
+// Call is one request on its way through a route. The server implements it.
+type Call interface {
+	// Context is done when the client is gone or its time is up.
+	Context() context.Context
+	Request() *http.Request
+	// Header is that of the answer.
+	Header() http.Header
+	// Tenant is what the client may see: its threads, runs and their queue.
+	Tenant() *mailbox.Tenant
+	// Decode reads the body, which is JSON, into v. Unknown fields are refused, unless v
+	// has an UnmarshalJSON of its own.
+	Decode(v any) error
+	// Reply answers with JSON. A nil body is no body.
+	Reply(status int, body any) error
+	// Submit stores input. It fails if the agent does not exist, and fills in what every
+	// submission has: the request's id and its idempotency key.
+	Submit(s *mailbox.Submission) (*mailbox.Receipt, error)
+	// Stream answers with a stream, until it is over or the client is gone.
+	Stream(s *Stream) error
+}

@@ -1,0 +1,61 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// Stream is the answer to a request that wants to see a run.
+type Stream struct {
+	ThreadID string
+	// RunID selects the entries of one run. "" is the whole thread, in which the encoder
+	// sees all runs.
+	RunID string
+	// From is where the encoder begins to read. The zero cursor means the first entry of
+	// the run, or of the thread.
+	From awaken.Cursor
+	// After is what the client has already.
+	After Position
+	// Through is how far the log is known to go on: a run_finish before it does not end
+	// the stream. It ends with the first that is neither before Through nor before After.
+	Through awaken.Cursor
+	// Encoder makes an encoder that has seen nothing.
+	Encoder func() Encoder
+}
+
+// Going returns the run that a thread is at, with where the thread's log ends now, or nil
+// if nothing goes on: nothing was asked for yet, all is over, or the run waits for people.
+// A run that is only queued counts.
+func Going(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken.Run, awaken.Cursor, error) {
+	th, err := t.Store.Thread(ctx, threadID)
+	if err != nil {
+		return nil, awaken.Cursor{}, err
+	}
+	if th.OpenRunID != "" {
+		run, err := t.Store.LoadRun(ctx, th.OpenRunID)
+		if err != nil {
+			return nil, th.End, err
+		}
+		if run.Status == awaken.RunRunning {
+			return run, th.End, nil
+		}
+		// Somebody may have decided, and the run be about to go on.
+		items, err := t.Store.Unread(ctx, threadID)
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) || len(items) == 0 && run.Status == awaken.RunWaiting {
+			return nil, th.End, err
+		}
+		return run, th.End, nil
+	}
+	ds, err := t.Store.Dispatches(ctx, mailbox.Query{ThreadID: threadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}, Limit: 1})
+	if err != nil || len(ds) == 0 {
+		return nil, th.End, err
+	}
+	run, err := t.Store.LoadRun(ctx, ds[0].RunID)
+	if err != nil || run.Status == awaken.RunDone || run.Status == awaken.RunWaiting {
+		return nil, th.End, err
+	}
+	return run, th.End, nil
+}
