@@ -81,8 +81,12 @@ func (f *Frames) Entry(c awaken.Cursor, have int) {
 	f.at, f.named, f.have = Position{Cursor: c}, true, have
 }
 
+// Added is how many frames were added since Entry or Unnamed was called, those that were
+// left out not counted.
+func (f *Frames) Added() int { return max(0, f.at.Frames-f.have) }
+
 // Unnamed says that frames without an id come next.
-func (f *Frames) Unnamed() { f.named, f.have = false, 0 }
+func (f *Frames) Unnamed() { f.at, f.named, f.have = Position{}, false, 0 }
 
 // Open begins a frame: its data, in one line, is to be appended to what Open returns,
 // and handed to Close.

@@ -19,9 +19,12 @@ type Stream struct {
 	From awaken.Cursor
 	// After is what the client has already.
 	After Position
-	// Through is how far the log is known to go on: a run_finish before it does not end
-	// the stream. It ends with the first that is neither before Through nor before After.
+	// Through is how far the log is known to go on: a run that waits before it does not
+	// end the stream, nor does the end of a run before it, if the stream is a thread's.
 	Through awaken.Cursor
+	// Limit, if it is set, makes the stream a page: it ends after about that many frames,
+	// or when everything that is stored was sent, and Encoder.End is not asked for.
+	Limit int
 	// Encoder makes an encoder that has seen nothing.
 	Encoder func() Encoder
 }

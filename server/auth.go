@@ -10,16 +10,18 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // access is who may use a route.
-type access uint8
+type access protocol.Access
 
 const (
-	everyone access = iota
-	readers
-	runners
-	admins
+	everyone = access(protocol.Everyone)
+	readers  = access(protocol.Readers)
+	runners  = access(protocol.Runners)
+	admins   = access(protocol.Admins)
 )
 
 func (a access) String() string { return [...]string{"everyone", "read", "run", "admin"}[a] }
@@ -58,7 +60,7 @@ func (s *Server) authenticate(r *http.Request, need access) (*Key, error) {
 	return key, nil
 }
 
-func unauthorized(message string) *Failure {
+func unauthorized(message string) *protocol.Failure {
 	return fail(http.StatusUnauthorized, "unauthorized", message)
 }
 

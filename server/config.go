@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // Config is what a Server is made of. Mailbox is needed; everything else has a useful
@@ -43,7 +44,9 @@ type Config struct {
 
 	Logger *slog.Logger // nil discards
 	NewID  func() string
-	// Handlers adds routes of other packages, each under its pattern.
+	// Routes adds those of protocols.
+	Routes []protocol.Route
+	// Handlers adds what is no route, each under its pattern.
 	Handlers map[string]http.Handler
 }
 

@@ -10,18 +10,8 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/protocol"
 )
-
-// Failure is an error that a client sees as it is.
-type Failure struct {
-	Status  int
-	Code    string
-	Message string
-	// RetryAfter tells the client when to come again.
-	RetryAfter time.Duration
-}
-
-func (f *Failure) Error() string { return f.Message }
 
 // errorBody is the body of every error.
 type errorBody struct {
@@ -29,21 +19,21 @@ type errorBody struct {
 	Code  string `json:"code"`
 }
 
-func fail(status int, code, message string) *Failure {
-	return &Failure{Status: status, Code: code, Message: message}
+func fail(status int, code, message string) *protocol.Failure {
+	return &protocol.Failure{Status: status, Code: code, Message: message}
 }
 
-func badRequest(message string) *Failure {
-	return fail(http.StatusBadRequest, "invalid_request", message)
+func badRequest(message string) *protocol.Failure {
+	return protocol.BadRequest("%s", message)
 }
 
-func notFound(what, id string) *Failure {
-	return fail(http.StatusNotFound, "not_found", what+" not found: "+id)
+func notFound(what, id string) *protocol.Failure {
+	return protocol.NotFound(what, id)
 }
 
 // failureOf is what a client is told about an error. What it is not told is logged.
-func failureOf(err error) *Failure {
-	if f, ok := errors.AsType[*Failure](err); ok {
+func failureOf(err error) *protocol.Failure {
+	if f, ok := errors.AsType[*protocol.Failure](err); ok {
 		return f
 	}
 	if f, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -83,7 +73,7 @@ func plain(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
 const refusedBody = 2 * time.Second
 
 // writeFailure answers with an error.
-func writeFailure(w http.ResponseWriter, f *Failure) {
+func writeFailure(w http.ResponseWriter, f *protocol.Failure) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusedBody))
 	body, err := json.Marshal(errorBody{f.Message, f.Code})
 	if err != nil {

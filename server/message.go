@@ -224,14 +224,19 @@ func (c *call) submission(mode string, def mailbox.Mode, boundary string) (*mail
 	default:
 		return nil, badRequest(fmt.Sprintf("boundary is %q, want next_step or on_natural_end", boundary))
 	}
+	return s, c.sign(s)
+}
+
+// sign fills in what every submission has: where it comes from, and its idempotency key.
+func (c *call) sign(s *mailbox.Submission) error {
 	if key := c.r.Header.Get("Idempotency-Key"); key != "" {
 		if !validID(key) {
-			return nil, badRequest("Idempotency-Key must have at most 512 bytes and no control characters")
+			return badRequest("Idempotency-Key must have at most 512 bytes and no control characters")
 		}
 		s.IdempotencyKey, s.Digest = key, hash(c.r.Method+" "+c.r.URL.Path+"\n"+string(c.asked))
 	}
 	s.Request.TransportRequestID = c.w.Header().Get("X-Request-Id")
-	return s, nil
+	return nil
 }
 
 // submit submits, after looking whether the agent exists.

@@ -7,12 +7,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // openAPI answers with the document that the table of routes makes.
 func (c *call) openAPI() error {
-	data, err := document(c.srv.cfg.Version)
+	data, err := c.srv.document()
 	if err != nil {
 		return err
 	}
@@ -21,13 +20,8 @@ func (c *call) openAPI() error {
 	return nil
 }
 
-var documents sync.Map // version -> JSON
-
 // document is the OpenAPI document.
-func document(version string) ([]byte, error) {
-	if data, ok := documents.Load(version); ok {
-		return data.([]byte), nil
-	}
+func document(version string, routes []route) ([]byte, error) {
 	defs := &definitions{schemas: object{}, types: map[string]reflect.Type{}}
 	defs.addEvents()
 	paths := map[string]object{}
@@ -38,18 +32,13 @@ func document(version string) ([]byte, error) {
 		}
 		paths[r.path][strings.ToLower(r.method)] = defs.operation(r)
 	}
-	data, err := json.MarshalIndent(object{
+	return json.MarshalIndent(object{
 		"openapi": "3.1.0",
 		"info":    object{"title": "Awaken", "version": version, "description": "Runs AI agents. Streams can be taken up again after any event, with its id as ?cursor= or Last-Event-ID."},
 		"paths":   paths,
 		"components": object{"schemas": defs.schemas,
 			"securitySchemes": object{"key": object{"type": "http", "scheme": "bearer"}}},
 	}, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	documents.Store(version, data)
-	return data, nil
 }
 
 var pathParams = regexp.MustCompile(`\{(\w+)\}`)
@@ -67,7 +56,9 @@ func (d *definitions) operation(r *route) object {
 	}
 	op := object{"summary": r.summary, "operationId": operationID(r), "parameters": params}
 	if r.body != nil {
-		d.strict(reflect.TypeOf(r.body))
+		if !r.foreign { // a protocol says itself what it takes
+			d.strict(reflect.TypeOf(r.body))
+		}
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.of(reflect.TypeOf(r.body))}}}
 	}
 	op["security"] = []any{}
@@ -132,9 +123,18 @@ func (d *definitions) content(r *route, status int, v any) object {
 		content["application/json"] = object{"schema": d.of(reflect.TypeOf(v))}
 	}
 	if r.events != "" && status == http.StatusOK {
-		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "frames with an id, and an event as data"}, "x-data": ref(r.events)}
+		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "frames with an id, and an event as data"}, "x-data": r.data()}
 	}
 	return content
+}
+
+// data is the schema of what the frames of a stream have as data. Those of a protocol are
+// described by the protocol.
+func (r *route) data() object {
+	if r.foreign {
+		return object{"description": r.events}
+	}
+	return ref(r.events)
 }
 
 func operationID(r *route) string {

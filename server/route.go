@@ -3,6 +3,7 @@ package server
 import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // route is one thing that a client can ask for. From the table of routes come the
@@ -20,6 +21,7 @@ type route struct {
 	stream       bool        // it can take as long as it likes
 	events       string      // the answer of 200 is a stream of these
 	headers      []param
+	foreign      bool // of a protocol: events is words
 }
 
 // param is a parameter. Its kind is string, integer, boolean, or the values it can have,
@@ -107,6 +109,22 @@ func init() {
 		{method: "POST", path: "/v1/keys", access: admins, handle: (*call).makeKey, summary: "Make a key", body: keyBody{}, replies: map[int]any{201: keyMade{}}, failures: []int{400}},
 		{method: "DELETE", path: "/v1/keys/{id}", access: admins, handle: (*call).revokeKey, summary: "Revoke a key", ids: []string{"id"}, replies: map[int]any{204: nil}, failures: []int{404, 409}},
 	}
+}
+
+// mounted is the route of a protocol as one of ours.
+func mounted(p protocol.Route) route {
+	r := route{method: p.Method, path: p.Path, access: access(p.Access), handle: func(c *call) error { return p.Handle(c) }, summary: p.Summary,
+		body: p.Body, replies: p.Replies, failures: p.Failures, stream: p.Stream, events: p.Events, foreign: true}
+	for _, m := range pathParams.FindAllStringSubmatch(p.Path, -1) {
+		r.ids = append(r.ids, m[1])
+	}
+	for _, q := range p.Query {
+		r.query = append(r.query, param{q.Name, q.Kind, q.Doc})
+	}
+	for _, h := range p.Headers {
+		r.headers = append(r.headers, param{h.Name, h.Kind, h.Doc})
+	}
+	return r
 }
 
 // text is an answer that is not JSON.

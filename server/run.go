@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 type runList struct {
@@ -243,10 +244,10 @@ func (c *call) awaitRun(r *mailbox.Receipt) error {
 			}
 		}
 		if time.Now().After(limit) {
-			return &Failure{Status: 504, Code: "timeout", Message: "the run goes on: look at GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
+			return &protocol.Failure{Status: 504, Code: "timeout", Message: "the run goes on: look at GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
 		}
 	}
-	return &Failure{Status: 503, Code: "stopping", Message: "the server stops, the run goes on: look at GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
+	return &protocol.Failure{Status: 503, Code: "stopping", Message: "the server stops, the run goes on: look at GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
 }
 
 func resultOf(run *awaken.Run) runResult {

@@ -153,7 +153,7 @@ func (d *definitions) addEvents() {
 // strict defines a type that clients send: unknown fields are refused.
 func (d *definitions) strict(t reflect.Type) {
 	d.of(t)
-	d.schemas[title(t.Name())].(object)["additionalProperties"] = false
+	d.schemas[nameOf(t)].(object)["additionalProperties"] = false
 }
 
 // of returns the schema of a type. Structs are defined once, and referred to.
@@ -163,7 +163,7 @@ func (d *definitions) of(t reflect.Type) object {
 	}
 	known := wire[t]
 	if t.Kind() == reflect.Struct && t != reflect.TypeFor[cleared]() {
-		name := title(t.Name())
+		name := nameOf(t)
 		if old, ok := d.types[name]; ok {
 			if old != t {
 				panic(fmt.Sprintf("two types have the name %s: %s and %s", name, old, t))
@@ -211,7 +211,7 @@ func (d *definitions) structure(t reflect.Type) object {
 			case name == "-":
 				continue
 			case f.Anonymous && name == "":
-				add(f.Type, title(f.Type.Name()))
+				add(f.Type, nameOf(f.Type))
 				continue
 			case !f.IsExported():
 				continue
@@ -230,11 +230,20 @@ func (d *definitions) structure(t reflect.Type) object {
 			}
 		}
 	}
-	add(t, title(t.Name()))
+	add(t, nameOf(t))
 	return object{"type": "object", "properties": props, "required": required}
 }
 
-// title is the name of a type in the document.
+// nameOf is the name of a type in the document. Those of protocols are told apart by
+// their package.
+func nameOf(t reflect.Type) string {
+	if _, name, ok := strings.Cut(t.PkgPath(), "/protocol/"); ok {
+		return title(name) + title(t.Name())
+	}
+	return title(t.Name())
+}
+
+// title is a name with a capital.
 func title(name string) string {
 	r := []rune(name)
 	r[0] = unicode.ToUpper(r[0])

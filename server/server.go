@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,15 +19,20 @@ import (
 
 	"github.com/rs/cors"
 	"golang.org/x/time/rate"
+
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // Server answers HTTP requests. It is safe for concurrent use.
 type Server struct {
 	cfg     Config
+	routes  []route
 	mux     *http.ServeMux
 	handler http.Handler
 	rates   rates
 	started time.Time
+
+	document func() ([]byte, error) // of OpenAPI, made once
 
 	requests atomic.Int64    // being answered, streams not counted
 	streams  atomic.Int64    // open
@@ -46,8 +52,12 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), started: time.Now(),
 		rates: rates{perSecond: cfg.Limits.KeyRate, burst: cfg.Limits.KeyBurst, keys: map[string]*rate.Limiter{}}}
 	s.serving, s.stop = context.WithCancel(context.Background())
-	for i := range routes {
-		r := &routes[i]
+	s.routes = slices.Clone(routes)
+	for _, r := range cfg.Routes {
+		s.routes = append(s.routes, mounted(r))
+	}
+	for i := range s.routes {
+		r := &s.routes[i]
 		if r.access == admins && strings.HasPrefix(r.path, "/v1/keys") && cfg.Keys == nil {
 			continue
 		}
@@ -59,6 +69,7 @@ func New(cfg Config) (*Server, error) {
 	for pattern, h := range cfg.Handlers {
 		s.mux.Handle(pattern, h)
 	}
+	s.document = sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })
 	s.mux.HandleFunc("/", s.unknown)
 	s.handler = s.observe(s.protect(s.mux))
 	return s, nil
@@ -118,7 +129,7 @@ func (c *call) answer() error {
 			name, id = key.Tenant, key.ID
 		}
 		if wait, ok := s.rates.take(id); !ok {
-			return &Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests", RetryAfter: wait + time.Second}
+			return &protocol.Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests", RetryAfter: wait + time.Second}
 		}
 		release, err := s.enter(c.route.stream)
 		if err != nil {
@@ -164,7 +175,7 @@ func (s *Server) enter(stream bool) (release func(), err error) {
 	}
 	if n.Add(1) > limit && limit > 0 {
 		n.Add(-1)
-		return nil, &Failure{Status: http.StatusServiceUnavailable, Code: "overloaded", Message: "too many " + what + " at the same time", RetryAfter: time.Second}
+		return nil, &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "overloaded", Message: "too many " + what + " at the same time", RetryAfter: time.Second}
 	}
 	return func() { n.Add(-1) }, nil
 }
@@ -212,6 +223,8 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				if rec.status == 0 {
 					writeFailure(rec, fail(http.StatusInternalServerError, "internal", "internal error"))
 				}
+			} else if v != nil {
+				defer panic(v) // the connection is to break off
 			}
 			route := r.Pattern
 			if _, path, ok := strings.Cut(route, " "); ok {

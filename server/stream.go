@@ -60,22 +60,25 @@ func (c *call) streamRun(threadID, runID string, after awaken.Cursor, frames fra
 	// The run may be over, or end before it starts and have no events. Its record is
 	// looked at until the first event comes.
 	err := c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{RunID: runID, First: 500 * time.Millisecond, Pause: c.srv.cfg.Limits.Heartbeat}, frames, func() (over bool, err error) {
-		run, err := c.tenant.Store.LoadRun(ctx, runID)
-		if err != nil || run.Status != awaken.RunDone {
-			return false, err
-		}
-		if run.StartedAt != 0 { // what came between reading the log and the record is there now
-			return true, c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{RunID: runID, Committed: true}, frames, nil)
-		}
-		fin := &awaken.Entry{Cursor: after, RunID: runID, Time: run.UpdatedAt * 1000, Event: &awaken.RunFinish{ThreadID: threadID, RunID: runID, Identity: run.Info(),
-			Result: &awaken.RunOutput{Status: run.Status, StatusReason: run.StatusReason}, Termination: run.Termination}}
-		buf, err := frames(out.Buffer(), fin)
-		if err != nil {
-			return false, err
-		}
-		return true, out.Take(buf)
+		return c.ended(ctx, out, threadID, runID, &after, after, frames)
 	})
 	return c.endStream(out, err)
+}
+
+// ended looks, before there is an entry, whether the run is over: it may have ended before
+// it started, and then has none: it gets one, at a cursor. If it is over, what there is has
+// been sent.
+func (c *call) ended(ctx context.Context, out *sse.Writer, threadID, runID string, after *awaken.Cursor, at awaken.Cursor, frames framing) (over bool, err error) {
+	run, err := c.tenant.Store.LoadRun(ctx, runID)
+	if err != nil || run.Status != awaken.RunDone {
+		return false, err
+	}
+	if run.StartedAt != 0 { // what came between reading the log and the record is there now
+		return true, c.copyEvents(ctx, out, threadID, after, eventlog.Follow{RunID: runID, Committed: true}, frames, nil)
+	}
+	fin := &awaken.Entry{Cursor: at, RunID: runID, Time: run.UpdatedAt * 1000, Event: &awaken.RunFinish{ThreadID: threadID, RunID: runID, Identity: run.Info(),
+		Result: &awaken.RunOutput{Status: run.Status, StatusReason: run.StatusReason}, Termination: run.Termination}}
+	return true, c.copyEntry(out, fin, frames)
 }
 
 // streamThread streams the events of a thread from a cursor on, until somebody has enough.
@@ -123,16 +126,26 @@ func (c *call) copyEvents(ctx context.Context, out *sse.Writer, threadID string,
 			}
 			continue
 		}
-		buf, err := frames(out.Buffer(), &e)
-		if err != nil {
-			return err
-		}
-		if err := out.Take(buf); err != nil {
+		if err := c.copyEntry(out, &e, frames); err != nil {
 			return err
 		}
 		*after, silent = e.Cursor, nil
 	}
 	return nil
+}
+
+// errOver is what a framing returns with frames that are the last.
+var errOver = errors.New("the stream is over")
+
+func (c *call) copyEntry(out *sse.Writer, e *awaken.Entry, frames framing) error {
+	buf, err := frames(out.Buffer(), e)
+	if err != nil && !errors.Is(err, errOver) {
+		return err
+	}
+	if err := out.Take(buf); err != nil {
+		return err
+	}
+	return err
 }
 
 // endStream sends what is left. An error that is the client's own needs no words.

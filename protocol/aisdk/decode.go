@@ -1,0 +1,308 @@
+package aisdk
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// chatRequest is what DefaultChatTransport posts. A page may add fields of its own, which
+// are ignored, and send only its last message.
+type chatRequest struct {
+	ID             string                    `json:"id,omitempty"` // of the chat, which is a thread
+	ThreadID       string                    `json:"threadId,omitempty"`
+	ThreadIDSnake  string                    `json:"thread_id,omitempty"`
+	AgentID        string                    `json:"agentId,omitempty"`
+	AgentIDSnake   string                    `json:"agent_id,omitempty"`
+	Messages       []uiMessage               `json:"messages,omitempty"`
+	Message        *uiMessage                `json:"message,omitempty"` // instead of messages: the last one
+	Trigger        string                    `json:"trigger,omitempty"` // submit-message or regenerate-message
+	MessageID      string                    `json:"messageId,omitempty"`
+	State          json.RawMessage           `json:"state,omitempty"` // of the page, for the model to know
+	FrontendTools  []frontendTool            `json:"frontendTools,omitempty"`
+	FrontendToolsS []frontendTool            `json:"frontend_tools,omitempty"`
+	Overrides      *awaken.InferenceOverride `json:"overrides,omitempty"`
+}
+
+// frontendTool is a tool that the page runs.
+type frontendTool struct {
+	ID          string          `json:"id,omitempty"`
+	Name        string          `json:"name,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`  // a JSON Schema
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // the same
+}
+
+// uiMessage is a message as the client has it.
+type uiMessage struct {
+	ID      string          `json:"id,omitempty"`
+	Role    string          `json:"role"`
+	Parts   []uiPart        `json:"parts,omitempty"`
+	Content json.RawMessage `json:"content,omitempty"` // instead of parts: a text, or parts
+}
+
+// uiPart is a part of a message. Of the many kinds that there are, only these fields matter.
+type uiPart struct {
+	Type             string          `json:"type"`
+	Text             string          `json:"text,omitempty"`
+	MediaType        string          `json:"mediaType,omitempty"`
+	URL              string          `json:"url,omitempty"`
+	Filename         string          `json:"filename,omitempty"`
+	ToolCallID       string          `json:"toolCallId,omitempty"`
+	State            string          `json:"state,omitempty"`
+	Input            json.RawMessage `json:"input,omitempty"`
+	Output           json.RawMessage `json:"output,omitempty"`
+	ErrorText        string          `json:"errorText,omitempty"`
+	ProviderExecuted bool            `json:"providerExecuted,omitempty"`
+	Approval         *uiApproval     `json:"approval,omitempty"`
+}
+
+type uiApproval struct {
+	ID       string `json:"id,omitempty"`
+	Approved *bool  `json:"approved,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// UnmarshalJSON ignores fields that it does not know: pages add their own.
+func (r *chatRequest) UnmarshalJSON(data []byte) error { return known(data, r) }
+
+// UnmarshalJSON ignores fields that it does not know.
+func (m *uiMessage) UnmarshalJSON(data []byte) error { return known(data, m) }
+
+// UnmarshalJSON ignores fields that it does not know.
+func (p *uiPart) UnmarshalJSON(data []byte) error {
+	if err := known(data, p); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalJSON ignores fields that it does not know.
+func (a *uiApproval) UnmarshalJSON(data []byte) error { return known(data, a) }
+
+// known decodes the fields of a struct that it has, and says which does not fit. Null is
+// as good as nothing.
+func known(data []byte, v any) error {
+	var fields map[string]json.RawMessage
+	if err := strict.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	s := reflect.ValueOf(v).Elem()
+	for i := range s.NumField() {
+		name, _, _ := strings.Cut(s.Type().Field(i).Tag.Get("json"), ",")
+		raw, ok := fields[name]
+		if !ok || string(raw) == "null" {
+			continue
+		}
+		if err := strict.Unmarshal(raw, s.Field(i).Addr().Interface()); err != nil {
+			return fmt.Errorf("field %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// either returns the one of several spellings of a field that is set.
+func either(name string, values ...string) (string, error) {
+	out := ""
+	for _, v := range values {
+		v = strings.TrimSpace(v)
+		if v != "" && out != "" && v != out {
+			return "", protocol.BadRequest("%s is there twice, as %q and %q", name, out, v)
+		}
+		if out == "" {
+			out = v
+		}
+	}
+	return out, nil
+}
+
+// validID reports whether a text can be an id.
+func validID(id string) bool {
+	return id != "" && len(id) <= 512 && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
+}
+
+// check makes one list of the messages, and looks at everything that needs no store.
+func (r *chatRequest) check() error {
+	switch {
+	case r.Message != nil && len(r.Messages) > 0:
+		return protocol.BadRequest("message and messages are both set, want one of them")
+	case r.Message != nil:
+		r.Messages = []uiMessage{*r.Message}
+	}
+	switch r.Trigger {
+	case "", "submit-message", "regenerate-message":
+	default:
+		return protocol.BadRequest("trigger is %q, want submit-message or regenerate-message", r.Trigger)
+	}
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if m.Role != "user" && m.Role != "assistant" && m.Role != "system" {
+			return protocol.BadRequest("messages[%d].role is %q, want user, assistant or system", i, m.Role)
+		}
+		if m.ID != "" && !validID(m.ID) {
+			return protocol.BadRequest("messages[%d].id must have at most 512 bytes and no control characters", i)
+		}
+		if len(m.Parts) > 0 || len(m.Content) == 0 {
+			continue
+		}
+		if m.Content[0] == '"' {
+			m.Parts = []uiPart{{Type: "text"}}
+			if err := json.Unmarshal(m.Content, &m.Parts[0].Text); err != nil {
+				return protocol.Unfit("messages[%d].content: %v", i, err)
+			}
+		} else if err := strict.Unmarshal(m.Content, &m.Parts); err != nil {
+			return protocol.Unfit("messages[%d].content: %v", i, err)
+		}
+	}
+	return nil
+}
+
+// tools returns the tools that the page runs.
+func (r *chatRequest) tools() ([]awaken.ToolSpec, error) {
+	var out []awaken.ToolSpec
+	for i, t := range append(r.FrontendTools, r.FrontendToolsS...) {
+		spec := awaken.ToolSpec{ID: t.ID, Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+		if spec.ID == "" {
+			spec.ID = t.Name
+		}
+		if spec.ID == "" {
+			return nil, protocol.BadRequest("frontendTools[%d].name is empty", i)
+		}
+		if spec.Description == "" {
+			spec.Description = "Frontend tool"
+		}
+		if len(spec.Parameters) == 0 {
+			spec.Parameters = t.InputSchema
+		}
+		if len(spec.Parameters) == 0 {
+			spec.Parameters = json.RawMessage(`{"type":"object"}`)
+		}
+		out = append(out, spec)
+	}
+	return out, nil
+}
+
+// llmMessage turns a message of the client into one of a conversation. Nil means that
+// there is nothing in it for a model.
+func (m *uiMessage) llmMessage(i int, media *protocol.Media) (*llm.Message, error) {
+	out := &llm.Message{ID: m.ID, Role: llm.Role(m.Role)}
+	for j := range m.Parts {
+		switch p := &m.Parts[j]; {
+		case p.Type == "text" && p.Text != "":
+			out.Content = append(out.Content, llm.Text(p.Text))
+		case p.Type == "file" && out.Role == llm.User:
+			block, err := media.URL(fmt.Sprintf("messages[%d].parts[%d]", i, j), p.MediaType, p.URL, p.Filename)
+			if err != nil {
+				return nil, err
+			}
+			out.Content = append(out.Content, block)
+		case p.Type == "":
+			return nil, protocol.Unfit("messages[%d].parts[%d].type is missing", i, j)
+		}
+	}
+	if len(out.Content) == 0 {
+		if out.Role == llm.Assistant {
+			return nil, nil
+		}
+		return nil, protocol.BadRequest("messages[%d].parts has neither text nor a file", i)
+	}
+	return out, nil
+}
+
+// decisions finds what the client says about calls that wait. The last word counts.
+func (r *chatRequest) decisions(waiting *awaken.Waiting) []awaken.Decision {
+	if waiting == nil {
+		return nil
+	}
+	said := map[string]awaken.Decision{}
+	for i := range r.Messages {
+		if r.Messages[i].Role != "assistant" {
+			continue
+		}
+		for j := range r.Messages[i].Parts {
+			p := &r.Messages[i].Parts[j]
+			if !strings.HasPrefix(p.Type, "tool-") && p.Type != "dynamic-tool" || p.ProviderExecuted {
+				continue
+			}
+			if t := p.ticket(waiting); t != nil {
+				if d, ok := p.decision(t); ok {
+					said[t.TicketID] = d
+				}
+			}
+		}
+	}
+	var out []awaken.Decision
+	for _, t := range waiting.Tickets {
+		if d, ok := said[t.TicketID]; ok {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// ticket is what the part is about.
+func (p *uiPart) ticket(waiting *awaken.Waiting) *awaken.WaitingTicket {
+	callID, _, _ := strings.Cut(p.ToolCallID, "~")
+	for i := range waiting.Tickets {
+		t := &waiting.Tickets[i]
+		if p.Approval != nil && p.Approval.ID == t.TicketID || p.ToolCallID == t.ToolCallID || p.ToolCallID != callID && callID == t.ToolCallID {
+			return t
+		}
+	}
+	return nil
+}
+
+// decision is what the part says about its call.
+func (p *uiPart) decision(t *awaken.WaitingTicket) (awaken.Decision, bool) {
+	switch p.State {
+	case "output-available":
+		return t.Answer(orNull(p.Output)), true
+	case "output-error":
+		result, _ := json.Marshal(map[string]string{"error": p.ErrorText})
+		return t.Answer(result), true
+	case "output-denied":
+		return t.Reject(reasonOf(p.Approval)), true
+	case "approval-responded":
+		if p.Approval == nil || p.Approval.Approved == nil {
+			return awaken.Decision{}, false
+		}
+		if !*p.Approval.Approved {
+			return t.Reject(reasonOf(p.Approval)), true
+		}
+		d := t.Approve()
+		d.Result, _ = json.Marshal(approved{true, p.Approval.Reason})
+		if len(p.Input) > 0 && !sameJSON(p.Input, t.Arguments) {
+			d.Arguments = p.Input // a person edited them
+		}
+		return d, true
+	}
+	return awaken.Decision{}, false
+}
+
+// approved is what a tool learns of its approval.
+type approved struct {
+	Approved bool   `json:"approved"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+func reasonOf(a *uiApproval) string {
+	if a == nil {
+		return ""
+	}
+	return a.Reason
+}
+
+// sameJSON reports whether two texts are the same value to a client, whose numbers are
+// floats.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(orNull(b), &y) == nil && reflect.DeepEqual(x, y)
+}

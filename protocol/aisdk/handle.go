@@ -1,0 +1,418 @@
+package aisdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+var (
+	onceOnly    = []protocol.Param{{Name: "Idempotency-Key", Kind: "string", Doc: "the same request sent again with the same key does nothing, and is answered as the first"}}
+	lastEventID = []protocol.Param{{Name: "Last-Event-ID", Kind: "string", Doc: "go on after this frame"}}
+	cursor      = protocol.Param{Name: "cursor", Kind: "string", Doc: "go on after this frame; Last-Event-ID does the same"}
+	runParam    = protocol.Param{Name: "runId", Kind: "string", Doc: "the run to stream, also if it is over: activeRunId of the messages"}
+	pageParams  = []protocol.Param{{Name: "offset", Kind: "integer", Doc: "how many to leave out; default 0"}, {Name: "limit", Kind: "integer", Doc: "how many at most; default 50, 1 to 200"},
+		{Name: "order", Kind: "asc|desc", Doc: "default asc"}}
+)
+
+const chunks = "chunks of the AI SDK's UI message stream v1, then [DONE]"
+
+// Routes are all there are.
+func Routes() []protocol.Route {
+	chat := func(path, summary string) protocol.Route {
+		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: postChat, Summary: summary, Body: chatRequest{},
+			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: chunks, Headers: onceOnly}
+	}
+	stream := func(path, summary string) protocol.Route {
+		return protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Handle: getStream, Summary: summary, Query: []protocol.Param{cursor, runParam},
+			Replies: map[int]any{200: nil, 204: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: chunks, Headers: lastEventID}
+	}
+	ofRun := func(path string) protocol.Route {
+		r := stream(path, "Stream a run from its beginning, or after a frame")
+		r.Query = r.Query[:1]
+		return r
+	}
+	replay := func(path string) protocol.Route {
+		return protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Handle: getReplay, Summary: "What was streamed on a thread, a page at a time",
+			Query:   []protocol.Param{cursor, {Name: "limit", Kind: "integer", Doc: "frames at most; default 100, 1 to 500"}},
+			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: chunks, Headers: lastEventID}
+	}
+	return []protocol.Route{
+		chat("/v1/ai-sdk/chat", "Say something in a chat, and stream the answer"),
+		chat("/v1/ai-sdk/threads/{thread_id}/runs", "The same, in that chat"),
+		chat("/v1/ai-sdk/agents/{agent_id}/runs", "The same, to that agent"),
+		stream("/v1/ai-sdk/chat/{thread_id}/stream", "Stream the answer that is being given, from its beginning"),
+		stream("/v1/ai-sdk/threads/{thread_id}/stream", "The same"),
+		ofRun("/v1/ai-sdk/runs/{run_id}/stream"),
+		ofRun("/v1/ai-sdk/streams/{run_id}"),
+		replay("/v1/ai-sdk/chat/{thread_id}/replay"),
+		replay("/v1/ai-sdk/threads/{thread_id}/replay"),
+		{Method: "GET", Path: "/v1/ai-sdk/threads/{thread_id}/messages", Access: protocol.Readers, Handle: getMessages, Summary: "The chat, without the answer that is being given",
+			Query: pageParams, Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
+		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancel, Summary: "Stop the answer that is being given",
+			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interrupt, Summary: "Stop it, and withdraw what is queued",
+			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
+	}
+}
+
+// postChat takes in what the client says and streams what comes of it.
+func postChat(c protocol.Call) error {
+	var req chatRequest
+	if err := c.Decode(&req); err != nil {
+		return err
+	}
+	if err := req.check(); err != nil {
+		return err
+	}
+	threadID, agentID := c.Request().PathValue("thread_id"), c.Request().PathValue("agent_id")
+	var err error
+	if threadID == "" {
+		if threadID, err = either("threadId", req.ThreadID, req.ThreadIDSnake); err != nil {
+			return err
+		}
+		if threadID == "" {
+			threadID = strings.TrimSpace(req.ID)
+		}
+		if threadID != "" && !validID(threadID) {
+			return protocol.BadRequest("id must have at most 512 bytes and no control characters")
+		}
+	}
+	if agentID == "" {
+		if agentID, err = either("agentId", req.AgentID, req.AgentIDSnake); err != nil {
+			return err
+		}
+	}
+	s := &mailbox.Submission{Mode: mailbox.ModeInterrupt}
+	s.Request = awaken.RunRequest{ThreadID: threadID, AgentID: agentID, Overrides: req.Overrides, Adapter: "ai_sdk"}
+	if s.Request.FrontendTools, err = req.tools(); err != nil {
+		return err
+	}
+	run, err := understand(c.Context(), c.Tenant(), &req, s)
+	if err != nil {
+		return err
+	}
+	if run != nil { // nothing new: the answer to what was said before is being given
+		return streamRun(c, run.ThreadID, run.RunID, protocol.Position{}, awaken.Cursor{})
+	}
+	r, err := c.Submit(s)
+	if err != nil {
+		return err
+	}
+	c.Header().Set("X-Run-Id", r.RunID)
+	c.Header().Set("X-Thread-Id", r.ThreadID)
+	after := protocol.AfterAll(r.After)
+	if r.Duplicate { // the first answer was lost
+		after = protocol.Position{}
+	}
+	return streamRun(c, r.ThreadID, r.RunID, after, awaken.Cursor{})
+}
+
+// understand turns a request into a submission. If there is nothing new in it and an
+// answer is being given, it returns the run that gives it.
+func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox.Submission) (*awaken.Run, error) {
+	threadID := s.Request.ThreadID
+	open, known, err := openRun(ctx, t, threadID)
+	if err != nil {
+		return nil, err
+	}
+	if open != nil {
+		s.Request.Decisions = req.decisions(open.Waiting)
+	}
+	first := 0 // of the messages that are new
+	if known {
+		ids := make([]string, len(req.Messages))
+		for i := range req.Messages {
+			ids[i] = req.Messages[i].ID
+		}
+		if first, err = protocol.Unseen(ctx, t, threadID, ids); err != nil {
+			return nil, err
+		}
+		if first, err = rewind(ctx, t, req, s, first); err != nil {
+			return nil, err
+		}
+	}
+	var media protocol.Media
+	for i := first; i < len(req.Messages); i++ {
+		if req.Messages[i].Role == "assistant" && known {
+			continue // what it said is in the log
+		}
+		m, err := req.Messages[i].llmMessage(i, &media)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			s.Request.Messages = append(s.Request.Messages, m)
+		}
+	}
+	switch {
+	case len(s.Request.Messages) == 0 && len(s.Request.Decisions) == 0 && s.Request.Rewind == "" && req.Trigger != "regenerate-message":
+		if !known {
+			return nil, protocol.BadRequest("at least one message is required")
+		}
+		run, _, err := protocol.Going(ctx, t, threadID)
+		if err != nil {
+			return nil, err
+		}
+		if run == nil {
+			return nil, protocol.BadRequest("no new messages or interaction responses")
+		}
+		return run, nil
+	case len(s.Request.Decisions) == 0 && open != nil && open.Status == awaken.RunWaiting:
+		// What people say instead of deciding begins another answer.
+		if _, err := t.Interrupt(ctx, threadID); err != nil && !errors.Is(err, mailbox.ErrNothing) {
+			return nil, err
+		}
+	}
+	if m := protocol.ContextMessage(req.State); m != nil && len(s.Request.Messages) > 0 {
+		s.Request.Messages = append([]*llm.Message{m}, s.Request.Messages...)
+	}
+	return nil, nil
+}
+
+// openRun returns the run of a thread that is running or waits, and whether the thread
+// exists.
+func openRun(ctx context.Context, t *mailbox.Tenant, threadID string) (run *awaken.Run, known bool, err error) {
+	if threadID == "" {
+		return nil, false, nil
+	}
+	th, err := t.Store.Thread(ctx, threadID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil || th.OpenRunID == "" {
+		return nil, err == nil, err
+	}
+	run, err = t.Store.LoadRun(ctx, th.OpenRunID)
+	return run, true, err
+}
+
+// rewind goes back to an earlier place in the chat, if the client wants to hear another
+// answer or says something else than it did. It returns the first message that is new.
+func rewind(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox.Submission, first int) (int, error) {
+	again := req.Trigger == "regenerate-message"
+	edited := -1
+	for i := range req.Messages[:first] {
+		if req.Messages[i].ID == req.MessageID && req.MessageID != "" && req.Messages[i].Role == "user" && !again {
+			edited = i
+		}
+	}
+	if !again && edited < 0 {
+		return first, nil
+	}
+	view, err := protocol.Conversation(ctx, t, s.Request.ThreadID)
+	if err != nil {
+		return 0, err
+	}
+	if edited >= 0 {
+		for _, m := range view {
+			if m.ID == req.MessageID {
+				s.Request.Rewind = m.ID
+				return edited, nil
+			}
+		}
+		return 0, protocol.NotFound("message", req.MessageID)
+	}
+	// The answer to regenerate begins with the message that is named, or after the last one
+	// of the user.
+	at := -1
+	for i, m := range view {
+		switch {
+		case req.MessageID != "" && m.ID == req.MessageID:
+			at = i
+			if m.Role == llm.User {
+				at++
+			}
+		case req.MessageID == "" && m.Role == llm.User && !m.IsInternal():
+			at = i + 1
+		}
+	}
+	if at < 0 {
+		if req.MessageID != "" {
+			return 0, protocol.NotFound("message", req.MessageID)
+		}
+		return 0, protocol.BadRequest("there is no message to answer again")
+	}
+	if at < len(view) {
+		s.Request.Rewind = view[at].ID
+	}
+	return max(first, len(req.Messages)), nil
+}
+
+// streamRun streams a run behind a position. Through is how far its log is known to go on.
+func streamRun(c protocol.Call, threadID, runID string, after protocol.Position, through awaken.Cursor) error {
+	c.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
+	return c.Stream(&protocol.Stream{ThreadID: threadID, RunID: runID, After: after, Through: through,
+		Encoder: func() protocol.Encoder { return &Encoder{} }})
+}
+
+// position is what the client says it has.
+func position(c protocol.Call, end awaken.Cursor) (protocol.Position, error) {
+	text := c.Request().URL.Query().Get("cursor")
+	if text == "" {
+		text = c.Request().Header.Get("Last-Event-ID")
+	}
+	if text == "" {
+		return protocol.Position{}, nil
+	}
+	at, err := protocol.ParsePosition(text)
+	if err != nil {
+		return at, protocol.BadRequest("invalid cursor: %q", text)
+	}
+	if at.Epoch > end.Epoch {
+		return at, &protocol.Failure{Status: http.StatusGone, Code: "cursor_expired", Message: fmt.Sprintf("cursor %s is not of this log, which ends at %s", at, end)}
+	}
+	return at, nil
+}
+
+// getStream streams the answer that is being given, or that a client was in the middle of.
+func getStream(c protocol.Call) error {
+	ctx, t := c.Context(), c.Tenant()
+	runID := c.Request().PathValue("run_id")
+	if runID == "" {
+		runID = c.Request().URL.Query().Get("runId")
+	}
+	threadID := c.Request().PathValue("thread_id")
+	if runID != "" {
+		run, err := t.Store.LoadRun(ctx, runID)
+		if errors.Is(err, awaken.ErrNotFound) || err == nil && threadID != "" && run.ThreadID != threadID {
+			return protocol.NotFound("run", runID)
+		}
+		if err != nil {
+			return err
+		}
+		th, err := t.Store.Thread(ctx, run.ThreadID)
+		if err != nil {
+			return err
+		}
+		after, err := position(c, th.End)
+		if err != nil {
+			return err
+		}
+		through, err := wentOn(ctx, t, run, th.End)
+		if err != nil {
+			return err
+		}
+		return streamRun(c, run.ThreadID, runID, after, through)
+	}
+	run, end, err := protocol.Going(ctx, t, threadID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return c.Reply(http.StatusNoContent, nil)
+	}
+	if err != nil {
+		return err
+	}
+	after, err := position(c, end)
+	if err != nil {
+		return err
+	}
+	if after.Seq > 0 { // it names the run too
+		page, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{After: after.Seq - 1, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(page) > 0 && page[0].RunID != "" && (run == nil || page[0].RunID != run.RunID) {
+			if run, err = t.Store.LoadRun(ctx, page[0].RunID); err != nil {
+				return err
+			}
+			if over, err := heard(ctx, t, run, after); over || err != nil {
+				return errors.Join(err, c.Reply(http.StatusNoContent, nil))
+			}
+		}
+	}
+	if run == nil {
+		return c.Reply(http.StatusNoContent, nil)
+	}
+	through, err := wentOn(ctx, t, run, end)
+	if err != nil {
+		return err
+	}
+	return streamRun(c, threadID, run.RunID, after, through)
+}
+
+// heard reports whether a client at a position has all of a run that is not going on.
+func heard(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, after protocol.Position) (bool, error) {
+	rest, err := t.Store.Entries(ctx, run.ThreadID, awaken.EntryQuery{RunID: run.RunID, After: after.Seq, Limit: 1})
+	return len(rest) == 0, err
+}
+
+// wentOn is how far the log of a run is known to go on: one that waits goes no further than
+// where it waits now.
+func wentOn(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, end awaken.Cursor) (awaken.Cursor, error) {
+	if run.Status != awaken.RunWaiting {
+		return end, nil
+	}
+	items, err := t.Store.Unread(ctx, run.ThreadID)
+	if err != nil || len(items) == 0 {
+		return end, err
+	}
+	return awaken.Cursor{Epoch: end.Epoch, Seq: end.Seq + 1}, nil // somebody has decided
+}
+
+// getReplay sends a page of what was streamed on a thread.
+func getReplay(c protocol.Call) error {
+	threadID := c.Request().PathValue("thread_id")
+	limit := 100
+	if text := c.Request().URL.Query().Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return protocol.BadRequest("limit is %q, want a number", text)
+		}
+		limit = max(1, min(n, 500))
+	}
+	th, err := c.Tenant().Store.Thread(c.Context(), threadID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return protocol.NotFound("thread", threadID)
+	}
+	if err != nil {
+		return err
+	}
+	after, err := position(c, th.End)
+	if err != nil {
+		return err
+	}
+	c.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
+	return c.Stream(&protocol.Stream{ThreadID: threadID, After: after, Limit: limit, Encoder: func() protocol.Encoder { return &Encoder{} }})
+}
+
+type accepted struct {
+	Status     string `json:"status"`
+	ThreadID   string `json:"thread_id"`
+	Superseded *int   `json:"superseded_dispatches,omitempty"`
+}
+
+func cancel(c protocol.Call) error {
+	id := c.Request().PathValue("thread_id")
+	if err := c.Tenant().Cancel(c.Context(), id); err != nil {
+		return nothing(err, id)
+	}
+	return c.Reply(http.StatusAccepted, accepted{Status: "cancel_requested", ThreadID: id})
+}
+
+func interrupt(c protocol.Call) error {
+	id := c.Request().PathValue("thread_id")
+	n, err := c.Tenant().Interrupt(c.Context(), id)
+	if err != nil {
+		return nothing(err, id)
+	}
+	return c.Reply(http.StatusAccepted, accepted{Status: "interrupt_requested", ThreadID: id, Superseded: &n})
+}
+
+// nothing says that there is nothing to stop.
+func nothing(err error, id string) error {
+	switch {
+	case errors.Is(err, mailbox.ErrNothing):
+		return &protocol.Failure{Status: http.StatusNotFound, Code: "not_found", Message: "thread " + id + ": nothing runs, waits or is queued"}
+	case errors.Is(err, awaken.ErrNotFound):
+		return protocol.NotFound("thread", id)
+	}
+	return err
+}

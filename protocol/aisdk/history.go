@@ -1,0 +1,329 @@
+package aisdk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// messageList is a page of a chat.
+type messageList struct {
+	Messages   []storedMessage `json:"messages"`
+	Total      int             `json:"total"`
+	HasMore    bool            `json:"has_more"`
+	NextCursor string          `json:"next_cursor,omitempty"`
+	// ActiveRunID is the run whose answer is not among the messages, because it is being
+	// given. Streaming that run completes the list, also if it has ended meanwhile.
+	ActiveRunID string `json:"activeRunId,omitempty"`
+}
+
+// storedMessage is a message as the client would have it after it was streamed.
+type storedMessage struct {
+	ID       string          `json:"id"`
+	Role     string          `json:"role"`
+	Metadata *storedMetadata `json:"metadata,omitempty"`
+	Parts    []any           `json:"parts"`
+
+	run   string
+	calls callIDs
+}
+
+type storedMetadata struct {
+	ThreadID    string              `json:"threadId"`
+	RunID       string              `json:"runId"`
+	AgentID     string              `json:"agentId,omitempty"`
+	Usage       *usage              `json:"usage,omitempty"`
+	Termination *awaken.Termination `json:"termination,omitempty"`
+}
+
+type textPart struct {
+	Type  string `json:"type"` // text or reasoning
+	Text  string `json:"text"`
+	State string `json:"state,omitempty"`
+}
+
+type filePart struct {
+	Type      string `json:"type"`
+	MediaType string `json:"mediaType"`
+	URL       string `json:"url"`
+	Filename  string `json:"filename,omitempty"`
+}
+
+type stepPart struct {
+	Type string `json:"type"`
+}
+
+type dataPart struct {
+	Type string `json:"type"`
+	ID   string `json:"id,omitempty"`
+	Data any    `json:"data"`
+}
+
+type toolPart struct {
+	Type       string          `json:"type"`
+	ToolCallID string          `json:"toolCallId"`
+	State      string          `json:"state"`
+	Input      json.RawMessage `json:"input"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	ErrorText  string          `json:"errorText,omitempty"`
+	Approval   *uiApproval     `json:"approval,omitempty"`
+}
+
+// getMessages answers with the chat.
+func getMessages(c protocol.Call) error {
+	ctx, t := c.Context(), c.Tenant()
+	threadID := c.Request().PathValue("thread_id")
+	query := c.Request().URL.Query()
+	number := func(name string, def, low, high int) (int, error) {
+		text := query.Get(name)
+		if text == "" {
+			return def, nil
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return 0, protocol.BadRequest("%s is %q, want a number", name, text)
+		}
+		return max(low, min(n, high)), nil
+	}
+	offset, err := number("offset", 0, 0, 1<<31-1)
+	if err != nil {
+		return err
+	}
+	limit, err := number("limit", 50, 1, 200)
+	if err != nil {
+		return err
+	}
+	order := query.Get("order")
+	if order != "" && order != "asc" && order != "desc" {
+		return protocol.BadRequest("order is %q, want asc or desc", order)
+	}
+	// The run is looked at first: what it stores from here on is streamed with it.
+	run, _, err := protocol.Going(ctx, t, threadID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return protocol.NotFound("thread", threadID)
+	}
+	if err != nil {
+		return err
+	}
+	view, err := protocol.Conversation(ctx, t, threadID)
+	if err != nil {
+		return err
+	}
+	out := messageList{Messages: []storedMessage{}}
+	if run != nil {
+		out.ActiveRunID = run.RunID
+		view = without(view, run.RunID)
+	}
+	groups := grouped(view)
+	if order == "desc" {
+		slices.Reverse(groups)
+	}
+	out.Total = len(groups)
+	if offset < len(groups) {
+		end := min(len(groups), offset+limit)
+		for _, g := range groups[offset:end] {
+			m, err := stored(ctx, t, threadID, g)
+			if err != nil {
+				return err
+			}
+			out.Messages = append(out.Messages, *m)
+		}
+		if end < len(groups) {
+			out.HasMore, out.NextCursor = true, strconv.Itoa(end)
+		}
+	}
+	return c.Reply(200, out)
+}
+
+func runOf(m *llm.Message) string {
+	if m.Metadata == nil {
+		return ""
+	}
+	return m.Metadata.RunID
+}
+
+// without leaves out what a run has answered.
+func without(view []*llm.Message, runID string) []*llm.Message {
+	return slices.DeleteFunc(slices.Clone(view), func(m *llm.Message) bool {
+		return runOf(m) == runID && (m.Role == llm.Assistant || m.Role == llm.ToolRole)
+	})
+}
+
+// grouped puts messages together that are one for the client: what a run has answered, with
+// the answers of its tools.
+func grouped(view []*llm.Message) (out [][]*llm.Message) {
+	for _, m := range view {
+		if m.IsInternal() {
+			continue
+		}
+		if n := len(out); n > 0 && m.Role != llm.User && m.Role != llm.System {
+			if last := out[n-1][0]; last.Role == llm.Assistant && (m.Role == llm.ToolRole || runOf(m) == runOf(last) && runOf(m) != "") {
+				out[n-1] = append(out[n-1], m)
+				continue
+			}
+		}
+		if m.Role != llm.ToolRole {
+			out = append(out, []*llm.Message{m})
+		}
+	}
+	return out
+}
+
+// stored makes a message of the client's of those that are stored.
+func stored(ctx context.Context, t *mailbox.Tenant, threadID string, group []*llm.Message) (*storedMessage, error) {
+	first := group[0]
+	out := &storedMessage{ID: first.ID, Role: string(first.Role), Parts: []any{}, run: runOf(first)}
+	if first.Role != llm.Assistant {
+		for i := range first.Content {
+			out.block(&first.Content[i], "")
+		}
+		return out, nil
+	}
+	ledger := map[callKey]*awaken.CallState{}
+	if out.run != "" {
+		run, err := t.Store.LoadRun(ctx, out.run)
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			return nil, err
+		}
+		if run != nil {
+			out.Metadata = metadataOf(threadID, run)
+		}
+		calls, err := t.Store.Calls(ctx, out.run)
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			return nil, err
+		}
+		for _, s := range calls {
+			ledger[callKey{s.Step, s.CallID}] = s
+		}
+	}
+	for i, m := range group {
+		if m.Role != llm.Assistant {
+			continue
+		}
+		out.Parts = append(out.Parts, stepPart{"step-start"})
+		for j := range m.Content {
+			out.block(&m.Content[j], "done")
+		}
+		for _, call := range m.ToolCalls {
+			out.call(call, ledger[keyOf(m, call.ID)], answerTo(group[i+1:], call.ID))
+		}
+	}
+	return out, nil
+}
+
+// callKey tells calls of a run apart.
+type callKey struct {
+	step int
+	id   string
+}
+
+func keyOf(m *llm.Message, id string) callKey {
+	k := callKey{-1, id}
+	if m.Metadata != nil && m.Metadata.StepIndex != nil {
+		k.step = *m.Metadata.StepIndex
+	}
+	return k
+}
+
+func metadataOf(threadID string, run *awaken.Run) *storedMetadata {
+	m := &storedMetadata{ThreadID: threadID, RunID: run.RunID, AgentID: run.AgentID}
+	switch run.Status {
+	case awaken.RunDone:
+		m.Termination = &run.Termination
+	case awaken.RunWaiting:
+		m.Termination = &awaken.Termination{Type: awaken.Suspended}
+	}
+	if run.Usage != (llm.Usage{}) {
+		m.Usage = usageOf(&run.Usage)
+	}
+	return m
+}
+
+// answerTo is the message that answers a call of the step before.
+func answerTo(rest []*llm.Message, id string) *llm.Message {
+	for _, m := range rest {
+		if m.Role == llm.Assistant {
+			break
+		}
+		if m.ToolCallID == id {
+			return m
+		}
+	}
+	return nil
+}
+
+// block adds the part that a block is. State is that of texts.
+func (m *storedMessage) block(b *llm.Block, state string) {
+	switch b.Type {
+	case llm.TextBlock:
+		m.Parts = append(m.Parts, textPart{"text", b.Text, state})
+	case llm.ThinkingBlock:
+		if b.Text != "" {
+			m.Parts = append(m.Parts, textPart{"reasoning", b.Text, state})
+		}
+	default:
+		if address, mediaType, ok := fileURL(b); ok {
+			m.Parts = append(m.Parts, filePart{"file", mediaType, address, b.Title})
+		}
+	}
+}
+
+// call adds the part that a call is, and what comes with it. The ledger knows more than
+// the message that answers it, but need not have it any more.
+func (m *storedMessage) call(call llm.ToolCall, s *awaken.CallState, answer *llm.Message) {
+	p := toolPart{Type: "tool-" + call.Name, ToolCallID: m.calls.begin(call.ID), State: "input-available", Input: orNull(call.Arguments)}
+	if s == nil {
+		if answer != nil {
+			p.State = "output-available"
+			p.Output, _ = json.Marshal(answer.Text())
+		}
+		m.Parts = append(m.Parts, p)
+		return
+	}
+	p.Input = orNull(s.Arguments)
+	asked := s.Ticket != nil && isApproval(s.Ticket)
+	var files []llm.Block
+	var question *dataPart
+	switch {
+	case s.Status == awaken.CallSuspended && s.Ticket != nil:
+		question = &dataPart{"data-suspension", s.SuspensionID(), newSuspension(s.Ticket, p.ToolCallID)}
+		if asked {
+			p.State, p.Approval = "approval-requested", &uiApproval{ID: s.SuspensionID()}
+		}
+	case s.Status == awaken.CallCancelled && asked:
+		p.State, p.Approval = "output-denied", &uiApproval{ID: s.SuspensionID(), Approved: new(false)}
+		if s.Decision != nil {
+			p.Approval.Reason = s.Decision.Reason
+		}
+	case s.Status == awaken.CallFailed || s.Status == awaken.CallCancelled:
+		p.State, p.ErrorText = "output-error", "tool execution error"
+		if s.Result != nil && s.Result.Message != "" {
+			p.ErrorText = s.Result.Message
+		}
+	case s.Status == awaken.CallSucceeded && s.Result != nil:
+		if p.Output = resultData(s.Result); s.Ticket != nil && !asked && isError(p.Output) {
+			p.State, p.ErrorText, p.Output = "output-error", errorText(p.Output), nil
+			break
+		}
+		p.State, files = "output-available", s.Result.Content
+		if asked && s.Decision != nil {
+			p.Approval = &uiApproval{ID: s.SuspensionID(), Approved: new(true)}
+		}
+	}
+	m.Parts = append(m.Parts, p)
+	if question != nil {
+		m.Parts = append(m.Parts, *question)
+	}
+	for i := range files {
+		if files[i].Source != nil {
+			m.block(&files[i], "")
+		}
+	}
+}
