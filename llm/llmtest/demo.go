@@ -37,7 +37,11 @@ const ScenarioMarker = "scenario agent"
 //	scenario:state           emit_state {}
 //	scenario:activity        emit_activity {}
 //	scenario:messages        emit_messages {}
+//	scenario:parallel        get_weather {"city":"Paris"} and get_stock_price {"symbol":"AAPL"} at once
+//	scenario:approvals       delete_file twice at once, for /tmp/x and /tmp/y
+//	scenario:media           emit_media {}
 //	scenario:slow            tick0 to tick19, 100 ms apart
+//	scenario:slow-tool       write_report, its arguments in 20 pieces, 100 ms apart
 //	scenario:error           an *llm.Error of kind Provider that says boom
 func Demo() *Rules {
 	return NewRules(
@@ -58,7 +62,11 @@ func Demo() *Rules {
 		Rule{scenario("state"), always(use("emit_state", `{}`, 5))},
 		Rule{scenario("activity"), always(use("emit_activity", `{}`, 5))},
 		Rule{scenario("messages"), always(use("emit_messages", `{}`, 5))},
+		Rule{scenario("parallel"), always(both(use("get_weather", `{"city":"Paris"}`, 10), use("get_stock_price", `{"symbol":"AAPL"}`, 0)))},
+		Rule{scenario("approvals"), always(both(use("delete_file", `{"path":"/tmp/x"}`, 10), use("delete_file", `{"path":"/tmp/y"}`, 0)))},
+		Rule{scenario("media"), always(use("emit_media", `{}`, 5))},
 		Rule{scenario("slow"), always(tick())},
+		Rule{scenario("slow-tool"), always(typeSlowly())},
 		Rule{scenario("error"), always(Turn{Error: &Failure{Kind: llm.Provider, Status: 500, Message: "boom"}})},
 		Rule{Turn: func(req *llm.Request) Turn { return talk("Scripted response to: " + firstRunes(said(req), 50)) }},
 	)
@@ -158,6 +166,20 @@ func talk(s string) Turn { return Turn{Text: words(s, 2), Usage: tokens(10, 20)}
 func use(name, arguments string, out int64) Turn {
 	t := Use(name, arguments)
 	t.Usage = tokens(10, out)
+	return t
+}
+
+// both asks for the calls of two turns at once.
+func both(t, o Turn) Turn {
+	t.ToolCalls = append(t.ToolCalls, o.ToolCalls...)
+	return t
+}
+
+// typeSlowly asks for a call whose arguments take two seconds.
+func typeSlowly() Turn {
+	report := strings.Repeat("word ", 36)
+	t := use("write_report", `{"report":"`+report+`"}`, 40)
+	t.DelayMS, t.Chunk = 100, 10
 	return t
 }
 

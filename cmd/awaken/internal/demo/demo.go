@@ -78,6 +78,9 @@ func Agents() []*awaken.AgentSpec {
 		a.ContextPolicy = &p
 		return a
 	}
+	scenario := agent(ScenarioAgentID, 8, "Shows one thing for each scenario: word of a message.",
+		"You are the "+llmtest.ScenarioMarker+". Do what the scenario: word of the message says.")
+	scenario.ToolExecutionMode = awaken.ParallelStreaming
 	budget := agent("budget", 3, "Stops after 50,000 tokens, a minute or three errors.", "You are a frugal assistant.")
 	budget.StopConditions = []awaken.StopCondition{{Type: "token_budget", Limit: 50_000}, {Type: "timeout", Limit: 60}, {Type: "consecutive_errors", Limit: 3}}
 	agents := []*awaken.AgentSpec{
@@ -102,8 +105,7 @@ func Agents() []*awaken.AgentSpec {
 		within(agent("compact", 3, "Keeps its conversations short.", "You are a terse assistant."), 8_000),
 		budget,
 		agent("config-assistant", 6, "Helps with the configuration.", "You help people to configure agents."),
-		agent(ScenarioAgentID, 8, "Shows one thing for each scenario: word of a message.",
-			"You are the "+llmtest.ScenarioMarker+". Do what the scenario: word of the message says."),
+		scenario,
 	}
 	for _, a := range agents {
 		if a.AllowedTools == nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 )
 
 // Tools returns the demo tools that need no plugin. [Plugin] has the others.
@@ -25,6 +26,7 @@ func Tools() []awaken.Tool {
 		awaken.NewTool(awaken.ToolSpec{ID: "finish", Description: "Ends the run.", Effect: awaken.ReadOnly}, finish),
 		awaken.NewTool(awaken.ToolSpec{ID: "emit_activity", Description: "Shows an activity and changes it.", Effect: awaken.ReadOnly}, emitActivity),
 		awaken.NewTool(awaken.ToolSpec{ID: "emit_data", Description: "Shows data beside the conversation.", Effect: awaken.ReadOnly}, emitData),
+		awaken.NewTool(awaken.ToolSpec{ID: "emit_media", Description: "Shows a picture, a link and a document.", Effect: awaken.ReadOnly}, emitMedia),
 		awaken.NewTool(awaken.ToolSpec{ID: "emit_messages", Description: "Answers with a message.", Effect: awaken.ReadOnly}, emitMessages),
 
 		// The client runs these.
@@ -203,6 +205,23 @@ func emitData(_ context.Context, call *awaken.ToolCall, _ nothing) (map[string]a
 		}
 	}
 	return last, nil
+}
+
+// dot is a picture of one pixel.
+const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+// emitMedia shows sources beside the conversation, and has a picture in its result.
+func emitMedia(_ context.Context, call *awaken.ToolCall, _ nothing) (*awaken.ToolResult, error) {
+	for _, a := range []struct{ kind, content string }{
+		{"source-url", `{"sourceId":"s1","url":"https://example.com/","title":"Example"}`},
+		{"source-document", `{"sourceId":"s2","mediaType":"application/pdf","title":"Report","filename":"report.pdf"}`},
+	} {
+		if err := call.Activity(a.kind, json.RawMessage(a.content)); err != nil {
+			return nil, err
+		}
+	}
+	return &awaken.ToolResult{Message: "a picture", Data: json.RawMessage(`{"pictures":1}`), Content: []llm.Block{llm.Text("a picture"),
+		{Type: llm.ImageBlock, Source: &llm.Source{Type: "base64", MediaType: "image/png", Data: dot}}}}, nil
 }
 
 // emitMessages only says what a snapshot of the conversation would end with: a
