@@ -38,7 +38,8 @@
 //
 // If the owner of a run dies, what it said after its last commit is void. Who has seen
 // some of it gets a stream_reset, encoded by the encoder that said it, and then what really
-// happened, from an encoder that never saw what was lost.
+// happened, from an encoder that never saw what was lost. Who comes back with a position in
+// what was lost gets the run from its beginning.
 //
 // When the server stops, streams break off without an end, so that no client takes half
 // an answer for a whole one.

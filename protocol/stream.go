@@ -14,10 +14,8 @@ type Stream struct {
 	// RunID selects the entries of one run. "" is the whole thread, in which the encoder
 	// sees all runs.
 	RunID string
-	// From is where the encoder begins to read. The zero cursor means the first entry of
-	// the run, or of the thread.
-	From awaken.Cursor
-	// After is what the client has already.
+	// After is what the client has already. If that was lost with the owner of the run, it
+	// gets the run from its beginning.
 	After Position
 	// Through is how far the log is known to go on: a run that waits before it does not
 	// end the stream, nor does the end of a run before it, if the stream is a thread's.

@@ -38,19 +38,19 @@ func (c *call) Stream(s *protocol.Stream) error {
 	}
 	ctx, cancel := c.whileServing()
 	defer cancel()
-	from := s.From
-	if from == (awaken.Cursor{}) {
-		var err error
-		if from, err = c.beginning(ctx, s); err != nil {
-			return err
-		}
+	after := s.After
+	from, lost, err := c.beginning(ctx, s)
+	if err != nil {
+		return err
+	}
+	if lost {
+		after = protocol.Position{}
 	}
 	c.srv.cfg.Metrics.streams.Inc()
 	defer c.srv.cfg.Metrics.streams.Dec()
 	out := sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
-	t := &translation{call: c, ctx: ctx, s: s, from: from, enc: s.Encoder()}
+	t := &translation{call: c, ctx: ctx, s: s, from: from, has: after, enc: s.Encoder()}
 	at := from
-	var err error
 	if s.Limit > 0 {
 		if err = c.copyEvents(ctx, out, s.ThreadID, &at, eventlog.Follow{RunID: s.RunID, Committed: true}, t.frames, nil); err == nil {
 			err = errOver
@@ -75,7 +75,7 @@ func (c *call) Stream(s *protocol.Stream) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		c.srv.cfg.Metrics.cutOff.Inc()
 		panic(http.ErrAbortHandler)
-	case err == nil || ctx.Err() != nil:
+	case err == nil || ctx.Err() != nil || errors.Is(err, errLost):
 		// The server stops, or the client is gone. What ends without an end was cut off.
 		_ = out.Flush()
 		panic(http.ErrAbortHandler)
@@ -86,28 +86,40 @@ func (c *call) Stream(s *protocol.Stream) error {
 	return nil
 }
 
-// beginning is the place before the first entry that an encoder has to see.
-func (c *call) beginning(ctx context.Context, s *protocol.Stream) (awaken.Cursor, error) {
+// beginning is the place before the first entry that an encoder has to see, and whether
+// what the client has was lost, so that it has to begin there too.
+func (c *call) beginning(ctx context.Context, s *protocol.Stream) (from awaken.Cursor, lost bool, err error) {
 	runID := s.RunID
 	if runID == "" {
 		if s.After.Seq == 0 {
-			return awaken.Cursor{}, nil
+			return awaken.Cursor{}, false, nil
 		}
 		at, err := c.tenant.Store.Entries(ctx, s.ThreadID, awaken.EntryQuery{After: s.After.Seq - 1, Limit: 1})
 		if err != nil || len(at) == 0 {
-			return s.After.Cursor, err
+			return s.After.Cursor, false, err
 		}
 		runID = at[0].RunID
 	}
 	first, err := c.tenant.Store.Entries(ctx, s.ThreadID, awaken.EntryQuery{RunID: runID, Limit: 1})
 	if errors.Is(err, awaken.ErrNotFound) || err == nil && len(first) == 0 {
-		return s.After.Cursor, nil // it has not begun
+		return s.After.Cursor, false, nil // it has not begun
 	}
 	if err != nil {
-		return awaken.Cursor{}, err
+		return awaken.Cursor{}, false, err
 	}
-	return awaken.Cursor{Epoch: first[0].Epoch, Seq: first[0].Seq - 1}, nil
+	if s.After.Seq > 0 {
+		later, err := c.tenant.Store.Entries(ctx, s.ThreadID, awaken.EntryQuery{Epoch: s.After.Epoch, Limit: 1})
+		if err != nil {
+			return awaken.Cursor{}, false, err
+		}
+		lost = len(later) > 0 && later[0].Seq <= s.After.Seq
+	}
+	return awaken.Cursor{Epoch: first[0].Epoch, Seq: first[0].Seq - 1}, lost, nil
 }
+
+// errLost breaks off the stream of a client that has seen what was lost only now. When it
+// comes again, it gets the run from its beginning.
+var errLost = errors.New("what the client has was lost")
 
 // translation is one stream on its way through its encoder.
 type translation struct {
@@ -115,10 +127,10 @@ type translation struct {
 	ctx  context.Context
 	s    *protocol.Stream
 	from awaken.Cursor
+	has  protocol.Position // what the client has
 	enc  protocol.Encoder
 	out  protocol.Frames
-	lost bool // what the client has was void, so it has nothing
-	sent int  // frames
+	sent int // frames
 }
 
 // end ends a response.
@@ -141,23 +153,15 @@ func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
 		}
 		return t.out.Bytes(), t.rebuild(e)
 	}
-	has := t.s.After
-	if !t.lost && e.Seq <= has.Seq && e.Epoch > has.Epoch && has.Epoch > 0 {
-		// The client has seen what the owner before could not commit.
-		t.lost = true
-		t.out.Unnamed()
-		reset := &awaken.Entry{Cursor: e.Cursor, RunID: e.RunID, Time: e.Time, Event: &awaken.StreamReset{Reason: "the step was lost with its owner", Cursor: e.Cursor.String()}}
-		if err := t.enc.Encode(&t.out, reset); err != nil {
-			return nil, err
-		}
+	if e.Seq <= t.has.Seq && e.Epoch > t.has.Epoch {
+		return nil, errLost
 	}
 	have, all := 0, len(buf)
 	switch {
-	case t.lost:
-	case e.Seq < has.Seq:
+	case e.Seq < t.has.Seq:
 		have = -1
-	case e.Seq == has.Seq:
-		have = has.Frames
+	case e.Seq == t.has.Seq:
+		have = t.has.Frames
 	}
 	t.out.Entry(e.Cursor, max(have, 0))
 	if err := t.enc.Encode(&t.out, e); err != nil {
@@ -177,7 +181,7 @@ func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
 	}
 	if fin, ok := e.Event.(*awaken.RunFinish); ok {
 		final := t.s.RunID != "" && fin.Termination.Type != awaken.Suspended
-		if final || e.Seq >= t.s.Through.Seq && protocol.AfterAll(e.Cursor) != has && have >= 0 {
+		if final || e.Seq >= t.s.Through.Seq && protocol.AfterAll(e.Cursor) != t.has && have >= 0 {
 			return buf, errOver
 		}
 	}
@@ -186,7 +190,7 @@ func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
 
 // rebuild makes an encoder that has seen what there is up to a reset, and the reset.
 func (t *translation) rebuild(reset *awaken.Entry) error {
-	t.enc, t.lost = t.s.Encoder(), true
+	t.enc, t.has = t.s.Encoder(), protocol.Position{}
 	var nobody protocol.Frames
 	for e, err := range t.call.tenant.Log.Tail(t.ctx, t.s.ThreadID, t.from, eventlog.Follow{RunID: t.s.RunID, Committed: true}) {
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 // seen nothing.
 type Encoder struct {
 	frames *protocol.Frames // while something is being encoded
+	seq    uint64           // of the entry that is being encoded
 	err    error            // of the first chunk that could not be
 
 	info    awaken.RunInfo
@@ -26,7 +27,7 @@ type Encoder struct {
 
 	step      string // the id of the step's message, "" between steps
 	parts     int    // texts and reasonings that the step has begun
-	shown     bool   // the step has shown something that could be taken back
+	shown     uint64 // the number of the entry that showed the step's latest part, or 0
 	text      string // the id of the open text, or ""
 	reasoning string // the id of the open reasoning, or ""
 	calls     callIDs
@@ -38,7 +39,6 @@ type Encoder struct {
 // openCall is a call that has been shown and has no outcome.
 type openCall struct {
 	name    string
-	ready   bool   // its arguments are complete
 	asked   bool   // its approval was asked for
 	output  string // the end of what the tool has said so far
 	started string // the step it was asked for in
@@ -46,7 +46,7 @@ type openCall struct {
 
 // Encode adds the chunks that an entry becomes.
 func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
-	e.frames, e.err = f, nil
+	e.frames, e.seq, e.err = f, entry.Seq, nil
 	e.event(entry.Event)
 	e.frames = nil
 	return e.err
@@ -128,7 +128,7 @@ func (e *Encoder) chunks(ev awaken.Event) {
 			return // another owner goes on with it
 		}
 		e.endStep()
-		e.step, e.parts, e.shown = ev.MessageID, 0, false
+		e.step, e.parts, e.shown = ev.MessageID, 0, 0
 		e.bare("start-step")
 	case *awaken.StepEnd:
 		e.endStep()
@@ -196,7 +196,6 @@ func (e *Encoder) bare(kind string) {
 func (e *Encoder) part(kind string) string {
 	id := e.step + "-" + strconv.Itoa(e.parts)
 	e.parts++
-	e.shown = true
 	e.of(kind, id)
 	return id
 }
@@ -208,6 +207,7 @@ func (e *Encoder) of(kind, id string) {
 }
 
 func (e *Encoder) delta(kind, id, text string) {
+	e.shown = e.seq
 	buf := append(append(append(e.frames.Open(), `{"type":"`...), kind...), '"')
 	buf = appendjson.Text(buf, `,"id":`, id)
 	e.frames.Close(append(appendjson.Text(buf, `,"delta":`, text), '}'))
@@ -270,7 +270,7 @@ func (e *Encoder) object(name, id string, transient bool, v any) {
 func (e *Encoder) callStart(ev *awaken.ToolCallStart) {
 	e.endText()
 	e.endReasoning()
-	e.shown = true
+	e.shown = e.seq
 	if e.open == nil {
 		e.open = map[string]*openCall{}
 	}
@@ -284,7 +284,6 @@ func (e *Encoder) callReady(ev *awaken.ToolCallReady) {
 	if e.open[ev.ID] == nil {
 		e.callStart(&awaken.ToolCallStart{ID: ev.ID, Name: ev.Name})
 	}
-	e.open[ev.ID].ready = true
 	buf := append(e.frames.Open(), `{"type":"tool-input-available"`...)
 	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(ev.ID))
 	buf = appendjson.Text(buf, `,"toolName":`, ev.Name)
@@ -435,14 +434,18 @@ func (e *Encoder) file(address, mediaType string) {
 // reset takes back what the step has shown, as far as a client can: parts cannot be
 // removed, so a part says that those before it, from the step's beginning on, are void.
 func (e *Encoder) reset(ev *awaken.StreamReset) {
+	kept := uint64(0)
+	if at, err := awaken.ParseCursor(ev.Cursor); err == nil {
+		kept = at.Seq
+	}
 	e.endText()
 	e.endReasoning()
-	if !e.shown {
+	if e.shown <= kept {
 		return
 	}
-	e.shown = false
+	e.shown = 0
 	for _, id := range e.calls.order {
-		if c := e.open[id]; c != nil && c.started == e.step && (!c.ready || ev.Cursor != "") {
+		if c := e.open[id]; c != nil && c.started == e.step {
 			e.inputError(id, c.name, "the answer was taken back: "+ev.Reason)
 		}
 	}

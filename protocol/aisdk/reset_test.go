@@ -1,0 +1,102 @@
+package aisdk_test
+
+import (
+	"bufio"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// shown is what a page shows of chunks, by the rule that a data-stream-reset voids the parts
+// of its step.
+func shown(list []chunk) string {
+	var done, step strings.Builder
+	for _, c := range list {
+		switch c.kind() {
+		case "start-step":
+			done.WriteString(step.String())
+			step.Reset()
+		case "data-stream-reset":
+			step.Reset()
+		case "text-delta":
+			step.WriteString(c["delta"].(string))
+		}
+	}
+	return done.String() + step.String()
+}
+
+// checkOpen makes sure that a client can follow: texts are begun before they are added to.
+func checkOpen(t *testing.T, list []chunk) {
+	t.Helper()
+	open := map[any]bool{}
+	for _, c := range list {
+		switch c.kind() {
+		case "text-start":
+			open[c["id"]] = true
+		case "text-delta", "text-end":
+			if !open[c["id"]] {
+				t.Fatalf("%v without a text-start", c)
+			}
+			if c.kind() == "text-end" {
+				delete(open, c["id"])
+			}
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("texts that have no end: %v", open)
+	}
+}
+
+// If the owner of a run is lost in the middle of a step, a client that has seen some of it
+// is told, and shows in the end what really happened.
+func TestReset_OwnerIsLost(t *testing.T) {
+	g := newRig(t)
+	resp, err := http.Post(g.url+"/v1/ai-sdk/chat", "application/json", strings.NewReader(`{"id":"t","agentId":"slow","messages":[{"role":"user","content":"go"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	r := bufio.NewReader(resp.Body)
+	var body strings.Builder
+	lost, deltas := "", 0
+	for {
+		line, err := r.ReadString('\n')
+		body.WriteString(line)
+		if err != nil {
+			break
+		}
+		if strings.Contains(line, `"text-delta"`) {
+			deltas++
+		}
+		if lost == "" && deltas == 8 && line == "\n" {
+			lost, _ = lastID(body.String())
+			if _, err := g.db.Handle("").Acquire(t.Context(), "t"); err != nil { // somebody else becomes the owner
+				t.Fatal(err)
+			}
+		}
+	}
+	if lost == "" {
+		t.Fatalf("the text did not come: %s", body.String())
+	}
+	list := chunksOf(t, body.String())
+	checkOpen(t, list)
+	if find(list, "data-stream-reset") == nil {
+		t.Fatalf("nobody was told: %s", body.String())
+	}
+	if got := shown(list); got != slowText {
+		t.Errorf("the page shows %q, want %q", got, slowText)
+	}
+
+	// A client that comes back with what it has seen of the lost step begins again.
+	run := resp.Header.Get("X-Run-Id")
+	_, rest := g.get(g.url, "/v1/ai-sdk/runs/"+run+"/stream", lost)
+	again := chunksOf(t, rest)
+	if again[0].kind() != "start" || shown(again) != slowText {
+		t.Errorf("after %s: %s", lost, rest)
+	}
+	// One that has seen nothing sees nothing of it.
+	_, whole := g.get(g.url, "/v1/ai-sdk/runs/"+run+"/stream", "")
+	if list := chunksOf(t, whole); find(list, "data-stream-reset") != nil || shown(list) != slowText {
+		t.Errorf("from the beginning: %s", whole)
+	}
+}

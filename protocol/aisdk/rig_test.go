@@ -1,0 +1,229 @@
+package aisdk_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+// rig is one or several servers on a store in memory, with the demo's scripted model.
+type rig struct {
+	tb  testing.TB
+	db  mailbox.Queue
+	box *mailbox.Mailbox
+	url string
+}
+
+func newRig(tb testing.TB) *rig {
+	tb.Helper()
+	g := &rig{tb: tb, db: memory.NewDB()}
+	g.box, g.url = g.start(true)
+	return g
+}
+
+// start starts a server on the rig's store, as another process would. One that does not
+// work only answers.
+func (g *rig) start(works bool) (*mailbox.Mailbox, string) {
+	g.tb.Helper()
+	box, err := mailbox.New(mailbox.Config{Queue: g.db, Runtime: newRuntime(g.tb), Poll: 10 * time.Millisecond, Log: eventlog.Options{Poll: 5 * time.Millisecond}, Drain: 100 * time.Millisecond, Lease: time.Minute})
+	if err != nil {
+		g.tb.Fatal(err)
+	}
+	srv, err := server.New(server.Config{Mailbox: box, Routes: aisdk.Routes(), ManualMailbox: true})
+	if err != nil {
+		g.tb.Fatal(err)
+	}
+	ts := httptest.NewServer(srv.Handler())
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if works {
+			if err := box.Work(ctx); err != nil {
+				g.tb.Errorf("work: %v", err)
+			}
+		}
+	}()
+	g.tb.Cleanup(func() {
+		cancel()
+		srv.Stop()
+		<-done
+		ts.CloseClientConnections()
+		ts.Close()
+	})
+	return box, ts.URL
+}
+
+func newRuntime(tb testing.TB) *awaken.Runtime {
+	tb.Helper()
+	ask := func(ctx context.Context, c *awaken.ToolCall, in struct {
+		Path string `json:"path,omitempty"`
+	}) (map[string]string, error) {
+		if c.Resume != nil {
+			return map[string]string{"did": in.Path}, nil
+		}
+		return nil, awaken.Suspend(awaken.Ticket{Suspension: awaken.Suspension{Action: "tool:ask", Message: "May I?"}})
+	}
+	talk := func(ctx context.Context, c *awaken.ToolCall, in struct {
+		N int `json:"n,omitempty"`
+	}) (string, error) {
+		for i := range in.N {
+			c.Output(fmt.Sprintf("line %d\n", i))
+		}
+		return "said it all", nil
+	}
+	rt, err := awaken.New(awaken.Config{
+		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: awaken.ParallelStreaming,
+			SystemPrompt: "You are the " + llmtest.ScenarioMarker + "."}, {ID: "slow", ModelID: "slow"}},
+		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "slow", ProviderID: "slow", UpstreamModel: "m"}},
+		Providers: map[string]llm.Model{"p": llmtest.Demo(), "slow": llmtest.NewRules(llmtest.Rule{Turn: func(*llm.Request) llmtest.Turn { return slow }})},
+		Tools: []awaken.Tool{
+			awaken.NewTool(awaken.ToolSpec{ID: "ask"}, ask),
+			awaken.NewTool(awaken.ToolSpec{ID: "talk", Effect: awaken.ReadOnly}, talk),
+			awaken.NewTool(awaken.ToolSpec{ID: "fail", Effect: awaken.ReadOnly}, func(context.Context, *awaken.ToolCall, struct{}) (string, error) { return "", errors.New("no") }),
+			awaken.FrontendTool(awaken.ToolSpec{ID: "where", Parameters: json.RawMessage(`{"type":"object"}`)}),
+		},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return rt
+}
+
+// slow is an answer that takes a while.
+var slow = llmtest.Turn{Text: llmtest.Text{slowText}, Chunk: 5, DelayMS: 4}
+
+const slowText = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
+
+// post sends a request to the chat, and returns the answer.
+func (g *rig) post(url, body string) (int, string) {
+	g.tb.Helper()
+	resp, err := http.Post(url+"/v1/ai-sdk/chat", "application/json", strings.NewReader(body))
+	if err != nil {
+		g.tb.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		g.tb.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+// say says something in a chat, and returns the chunks of the answer.
+func (g *rig) say(thread, text string) []chunk {
+	g.tb.Helper()
+	status, body := g.post(g.url, fmt.Sprintf(`{"id":%q,"messages":[{"role":"user","parts":[{"type":"text","text":%q}]}]}`, thread, text))
+	if status != 200 {
+		g.tb.Fatalf("%d: %s", status, body)
+	}
+	return chunksOf(g.tb, body)
+}
+
+// get returns what a path answers.
+func (g *rig) get(url, path, lastEventID string) (int, string) {
+	g.tb.Helper()
+	req, err := http.NewRequestWithContext(g.tb.Context(), http.MethodGet, url+path, nil)
+	if err != nil {
+		g.tb.Fatal(err)
+	}
+	if lastEventID != "" {
+		req.Header.Set("Last-Event-ID", lastEventID)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		g.tb.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		g.tb.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+// chunk is a chunk of a stream.
+type chunk map[string]any
+
+func (c chunk) kind() string { return c["type"].(string) }
+
+// chunksOf reads a stream, which has to end with [DONE].
+func chunksOf(tb testing.TB, body string) (out []chunk) {
+	tb.Helper()
+	done := false
+	for line := range strings.Lines(body) {
+		data, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "data: ")
+		if !ok {
+			continue
+		}
+		if done {
+			tb.Fatalf("something comes after [DONE]: %s", data)
+		}
+		if done = data == "[DONE]"; done {
+			continue
+		}
+		var c chunk
+		if err := json.Unmarshal([]byte(data), &c); err != nil {
+			tb.Fatalf("%v: %s", err, data)
+		}
+		out = append(out, c)
+	}
+	if !done {
+		tb.Fatalf("the stream does not end with [DONE]: %s", body)
+	}
+	return out
+}
+
+func kinds(list []chunk) (out []string) {
+	for _, c := range list {
+		out = append(out, c.kind())
+	}
+	return out
+}
+
+func find(list []chunk, kind string) chunk {
+	for _, c := range list {
+		if c.kind() == kind {
+			return c
+		}
+	}
+	return nil
+}
+
+// history returns the messages of a chat.
+func (g *rig) history(url, thread string) (out struct {
+	Messages []struct {
+		ID, Role string
+		Parts    []chunk
+		Metadata map[string]any
+	}
+	Total       int
+	ActiveRunID string
+}) {
+	g.tb.Helper()
+	status, body := g.get(url, "/v1/ai-sdk/threads/"+thread+"/messages", "")
+	if status != 200 {
+		g.tb.Fatalf("%d: %s", status, body)
+	}
+	if err := json.NewDecoder(bytes.NewReader([]byte(body))).Decode(&out); err != nil {
+		g.tb.Fatal(err)
+	}
+	return out
+}
