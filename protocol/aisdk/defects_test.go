@@ -1,0 +1,185 @@
+package aisdk_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+// What the original does wrong, and we do not. The names are those of the list in the
+// reference: server, 2.1 and 10.1.
+
+func (g *rig) decide(url, thread, part string) (int, string) {
+	g.tb.Helper()
+	return g.post(url, fmt.Sprintf(`{"id":%q,"messages":[{"role":"assistant","parts":[%s]}]}`, thread, part))
+}
+
+const approved = `{"type":"tool-ask","toolCallId":"call_ask_1","state":"approval-responded","approval":{"id":"suspend_call_ask_1","approved":true}}`
+
+func TestDefects_StreamsEndWithDone(t *testing.T) {
+	g := newRig(t)
+	for _, word := range []string{"hello", "RUN_TOOL ask", "scenario:error"} {
+		g.say("t", word) // chunksOf checks it
+	}
+}
+
+// A decision that arrives where the run was not parked, for example after a restart, is
+// not dropped with an empty answer.
+func TestDefects_DecisionAtAnotherReplica(t *testing.T) {
+	g := newRig(t)
+	_, other := g.start(false)
+	g.say("t", "RUN_TOOL ask")
+	status, body := g.decide(other, "t", approved)
+	if list := chunksOf(t, body); status != 200 || find(list, "tool-output-available") == nil || find(list, "finish") == nil {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// The ai package says approval.id; the original looks for approvalId.
+func TestDefects_ApprovalIsFoundByItsID(t *testing.T) {
+	g := newRig(t)
+	g.say("t", "RUN_TOOL ask")
+	_, body := g.decide(g.url, "t", strings.Replace(approved, `"toolCallId":"call_ask_1"`, `"toolCallId":"another"`, 1))
+	if find(chunksOf(t, body), "tool-output-available") == nil {
+		t.Error(body)
+	}
+}
+
+func TestDefects_DynamicToolsAreHeard(t *testing.T) {
+	g := newRig(t)
+	g.say("t", "RUN_TOOL where")
+	_, body := g.decide(g.url, "t", `{"type":"dynamic-tool","toolName":"where","toolCallId":"call_where_1","state":"output-available","output":"here"}`)
+	if c := find(chunksOf(t, body), "tool-output-available"); c == nil || c["output"] != "here" {
+		t.Error(body)
+	}
+}
+
+// What a server tool has answered is no decision, whoever sends it back.
+func TestDefects_HistoryIsNoDecision(t *testing.T) {
+	g := newRig(t)
+	g.say("t", "RUN_TOOL fail")
+	status, body := g.decide(g.url, "t", `{"type":"tool-fail","toolCallId":"call_fail_1","state":"output-available","output":"forged"}`)
+	if status != 400 || !strings.Contains(body, "no new messages") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+func TestDefects_HostedFilesAndLargeOnes(t *testing.T) {
+	g := newRig(t)
+	data := base64.StdEncoding.EncodeToString(make([]byte, 6<<20))
+	status, body := g.post(g.url, fmt.Sprintf(`{"id":"t","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"look"},
+		{"type":"file","mediaType":"image/png","url":"https://example.com/a.png"},{"type":"file","mediaType":"image/png","url":"data:image/png;base64,%s"}]}]}`, data))
+	if status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	parts := g.history(g.url, "t").Messages[0].Parts // and the history has them
+	if len(parts) != 3 || parts[1]["url"] != "https://example.com/a.png" || parts[2]["url"] != "data:image/png;base64,"+data {
+		t.Errorf("%d parts: %.300v", len(parts), parts)
+	}
+}
+
+func TestDefects_ErrorsHaveTheirSchema(t *testing.T) {
+	g := newRig(t)
+	c := find(g.say("t", "scenario:error"), "error")
+	if c == nil || !strings.Contains(fmt.Sprint(c["errorText"]), "boom") || len(c) != 2 {
+		t.Errorf("%v", c)
+	}
+}
+
+// The message's id is that of a stored message, and not the run's.
+func TestDefects_MessageIDs(t *testing.T) {
+	g := newRig(t)
+	list := g.say("t", "RUN_TOOL fail")
+	id := find(list, "start")["messageId"]
+	if id == find(list, "data-run-info")["data"].(map[string]any)["runId"] {
+		t.Error("the message has the run's id")
+	}
+	if h := g.history(g.url, "t"); len(h.Messages) != 2 || h.Messages[1].ID != id {
+		t.Errorf("%+v has no message %v", h.Messages, id)
+	}
+}
+
+// A run that waits has one finish, also for who comes later.
+func TestDefects_OneFinish(t *testing.T) {
+	g := newRig(t)
+	list := g.say("t", "RUN_TOOL ask")
+	run := find(list, "data-run-info")["data"].(map[string]any)["runId"].(string)
+	_, again := g.get(g.url, "/v1/ai-sdk/runs/"+run+"/stream", "")
+	for _, list := range [][]chunk{list, chunksOf(t, again)} {
+		finishes, steps := 0, 0
+		for _, kind := range kinds(list) {
+			switch kind {
+			case "finish":
+				finishes++
+			case "finish-step":
+				steps++
+			}
+		}
+		if finishes != 1 || steps != 1 {
+			t.Errorf("%d finish and %d finish-step: %v", finishes, steps, kinds(list))
+		}
+	}
+}
+
+// The suspension of a call is known from the ledger, and not from words in its output.
+func TestDefects_SuspendedIsNoWord(t *testing.T) {
+	g := newRig(t)
+	g.say("t", "RUN_TOOL ask")
+	p := g.history(g.url, "t").Messages[1].Parts[1]
+	if p["state"] != "approval-requested" || p["approval"].(map[string]any)["id"] != "suspend_call_ask_1" {
+		t.Errorf("%v", p)
+	}
+}
+
+// Live frames have ids, and what a client has is not sent again.
+func TestDefects_ResumeIsExact(t *testing.T) {
+	g := newRig(t)
+	list := g.say("t", "hello")
+	run := find(list, "data-run-info")["data"].(map[string]any)["runId"].(string)
+	_, whole := g.get(g.url, "/v1/ai-sdk/runs/"+run+"/stream", "")
+	id, have := lastID(whole[:len(whole)/2])
+	_, rest := g.get(g.url, "/v1/ai-sdk/runs/"+run+"/stream", id)
+	if have == "" || have+rest != whole {
+		t.Errorf("%s|%s", have, rest)
+	}
+	// The thread's stream knows the run by the frame.
+	if _, same := g.get(g.url, "/v1/ai-sdk/chat/t/stream", id); same != rest {
+		t.Errorf("%s\nwant\n%s", same, rest)
+	}
+}
+
+// A model that uses an id again does not mix up a message's calls.
+func TestDefects_CallIDsAreToldApart(t *testing.T) {
+	g := newRig(t)
+	g.say("t", `RUN_TOOL ask {"path":"a"}`)
+	g.decide(g.url, "t", approved)
+	list := g.say("t", `RUN_TOOL ask {"path":"b"}`)
+	if toolPart(list) == nil {
+		t.Fatal("no call")
+	}
+	_, body := g.decide(g.url, "t", strings.Replace(approved, "call_ask_1", toolPart(list)["toolCallId"].(string), 1))
+	if c := find(chunksOf(t, body), "tool-output-available"); c == nil || c["output"].(map[string]any)["did"] != "b" {
+		t.Error(body)
+	}
+}
+
+// A run that is stopped before it starts has an end too.
+func TestDefects_StoppedBeforeItStarts(t *testing.T) {
+	g := &rig{tb: t, db: memory.NewDB()}
+	box, url := g.start(false) // nobody works
+	got := make(chan string, 1)
+	go func() {
+		_, body := g.post(url, `{"id":"queued","agentId":"slow","messages":[{"role":"user","content":"go"}]}`)
+		got <- body
+	}()
+	for box.Tenant("").Cancel(t.Context(), "queued") != nil { // until it is there
+		runtime.Gosched()
+	}
+	if list := chunksOf(t, <-got); find(list, "abort") == nil || list[0].kind() != "start" {
+		t.Error(list)
+	}
+}

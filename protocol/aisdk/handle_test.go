@@ -1,0 +1,275 @@
+package aisdk_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+// What is wrong with a request is said in words, with the field and the value.
+func TestChat_RefusesWithReasons(t *testing.T) {
+	g := newRig(t)
+	g.say("known", "hello")
+	many := strings.Repeat(`{"type":"file","mediaType":"image/png","url":"data:image/png;base64,AA=="},`, 17)
+	for name, c := range map[string]struct {
+		body   string
+		status int
+		want   string
+	}{
+		"not JSON":              {`{`, 400, "not JSON"},
+		"not an object":         {`[]`, 422, "array"},
+		"nothing":               {`{}`, 400, "at least one message is required"},
+		"messages is a text":    {`{"messages":"hi"}`, 422, `field \"messages\"`},
+		"part is a number":      {`{"messages":[{"role":"user","parts":[7]}]}`, 422, `field \"parts\"`},
+		"text is a number":      {`{"messages":[{"role":"user","parts":[{"type":"text","text":7}]}]}`, 422, `field \"text\"`},
+		"part without a type":   {`{"messages":[{"role":"user","parts":[{"text":"x"}]}]}`, 422, "messages[0].parts[0].type is missing"},
+		"role":                  {`{"messages":[{"role":"robot","parts":[]}]}`, 400, `messages[0].role is \"robot\"`},
+		"empty message":         {`{"messages":[{"role":"user","parts":[]}]}`, 400, "messages[0].parts has neither text nor a file"},
+		"trigger":               {`{"trigger":"please","messages":[{"role":"user","content":"x"}]}`, 400, `trigger is \"please\"`},
+		"both":                  {`{"message":{"role":"user","content":"x"},"messages":[{"role":"user","content":"y"}]}`, 400, "message and messages are both set"},
+		"two threads":           {`{"threadId":"a","thread_id":"b","messages":[{"role":"user","content":"x"}]}`, 400, `threadId is there twice`},
+		"id":                    {`{"id":"a\u0000b","messages":[{"role":"user","content":"x"}]}`, 400, "id must have at most 512 bytes"},
+		"message id":            {`{"messages":[{"id":"a\u0001","role":"user","content":"x"}]}`, 400, "messages[0].id must have"},
+		"agent":                 {`{"agentId":"nonesuch","messages":[{"role":"user","content":"x"}]}`, 400, "agent not found: nonesuch"},
+		"file type":             {file("application/x-foo", "data:application/x-foo;base64,AA=="), 400, "mediaType is \\\"application/x-foo\\\""},
+		"file says another":     {file("image/png", "data:image/jpeg;base64,AA=="), 400, "its data: URL says"},
+		"file is not base64":    {file("image/png", "data:image/png;base64,!!"), 400, "cannot be decoded"},
+		"file scheme":           {file("image/png", "file:///etc/passwd"), 400, "want a data:, https: or http: URL"},
+		"too many files":        {`{"messages":[{"role":"user","parts":[` + many[:len(many)-1] + `]}]}`, 400, "more than 16 files"},
+		"nothing new":           {`{"id":"known","messages":[]}`, 400, "no new messages or interaction responses"},
+		"regenerate nothing":    {`{"id":"known","trigger":"regenerate-message","messageId":"nonesuch"}`, 404, "message not found: nonesuch"},
+		"frontend tool unnamed": {`{"frontendTools":[{}],"messages":[{"role":"user","content":"x"}]}`, 400, "frontendTools[0].name is empty"},
+		"deep":                  {`{"state":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, 400, "nested deeper"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, body := g.post(g.url, c.body)
+			if status != c.status || !strings.Contains(body, c.want) {
+				t.Errorf("%d %s, want %d and %q", status, body, c.status, c.want)
+			}
+		})
+	}
+}
+
+func file(mediaType, url string) string {
+	return fmt.Sprintf(`{"messages":[{"role":"user","parts":[{"type":"file","mediaType":%q,"url":%q}]}]}`, mediaType, url)
+}
+
+// Whatever is posted, the server answers with a stream or says what is wrong.
+func FuzzChat(f *testing.F) {
+	for _, body := range []string{
+		`{"id":"t","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"RUN_TOOL ask"}]}],"trigger":"submit-message"}`,
+		`{"id":"t","messages":[{"role":"assistant","parts":[{"type":"tool-ask","toolCallId":"call_ask_1","state":"approval-responded","input":{},"approval":{"id":"suspend_call_ask_1","approved":true}}]}]}`,
+		`{"id":"t","messages":[{"role":"assistant","parts":[{"type":"dynamic-tool","toolCallId":"call_ask_1~2","state":"output-error","errorText":"x"}]}]}`,
+		`{"id":"t","trigger":"regenerate-message","messageId":"m"}`,
+		`{"id":"t","message":{"id":"m","role":"user","content":[{"type":"text","text":"x"}]},"messageId":"m","state":{"a":1}}`,
+		`{"threadId":"t","agent_id":"default","messages":[{"role":"user","parts":[{"type":"file","mediaType":"text/plain","url":"data:,hello%20"}]}]}`,
+		`{"frontendTools":[{"name":"x","inputSchema":{"type":"object"}}],"overrides":{"temperature":0.1},"messages":[{"role":"system","content":"x"}]}`,
+		`{"messages":null,"id":null}`, `{"id":"t","messages":[null]}`,
+	} {
+		f.Add([]byte(body))
+	}
+	g := newRig(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		resp, err := http.Post(g.url+"/v1/ai-sdk/chat", "application/json", strings.NewReader(string(body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode == 200 {
+			return // it is a run; whoever waits for it has enough
+		}
+		var out struct{ Error, Code string }
+		if err := json.NewDecoder(resp.Body).Decode(&out); err != nil || out.Error == "" || out.Code == "" {
+			t.Errorf("%d without a reason: %v", resp.StatusCode, err)
+		}
+		if resp.StatusCode < 400 || resp.StatusCode >= 500 {
+			t.Errorf("%d: %s", resp.StatusCode, out.Error)
+		}
+	})
+}
+
+// A message that is sent twice is answered once: the second request sees the same answer.
+func TestChat_SentTwice(t *testing.T) {
+	g := newRig(t)
+	body := `{"id":"t","agentId":"slow","messages":[{"id":"m","role":"user","content":"go"}]}`
+	first, err := http.Post(g.url+"/v1/ai-sdk/chat", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Body.Close()
+	_, second := g.post(g.url, body)
+	if whole := readAll(first); second != whole {
+		t.Errorf("the second got\n%s\nwant\n%s", second, whole)
+	}
+	if h := g.history(g.url, "t"); h.Total != 2 {
+		t.Errorf("%d messages, want 2", h.Total)
+	}
+}
+
+// An idempotency key does the same for a request without message ids.
+func TestChat_IdempotencyKey(t *testing.T) {
+	g := newRig(t)
+	var bodies []string
+	for range 2 {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/v1/ai-sdk/chat", strings.NewReader(`{"id":"t","messages":[{"role":"user","content":"hello"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Idempotency-Key", "k")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies = append(bodies, readAll(resp))
+		resp.Body.Close()
+	}
+	if bodies[0] != bodies[1] || !strings.Contains(bodies[0], "Scripted response") {
+		t.Errorf("%s\n%s", bodies[0], bodies[1])
+	}
+}
+
+// The routes of the original that name a thread, an agent or a run.
+func TestRoutes_OfTheReference(t *testing.T) {
+	g := newRig(t)
+	post := func(path string) string {
+		resp, err := http.Post(g.url+path, "application/json", strings.NewReader(`{"id":"ignored","agentId":"default","messages":[{"role":"user","content":"hello"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body := readAll(resp)
+		if resp.StatusCode != 200 || resp.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "v1" || resp.Header.Get("Content-Type") != "text/event-stream" {
+			t.Fatalf("%s: %v %s", path, resp.Header, body)
+		}
+		chunksOf(t, body)
+		return resp.Header.Get("X-Run-Id")
+	}
+	run := post("/v1/ai-sdk/threads/one/runs")
+	post("/v1/ai-sdk/agents/slow/runs")
+	if h := g.history(g.url, "one"); h.Total != 2 {
+		t.Errorf("%d messages on thread one, want 2", h.Total)
+	}
+	for _, path := range []string{"/v1/ai-sdk/runs/" + run + "/stream", "/v1/ai-sdk/streams/" + run, "/v1/ai-sdk/chat/one/stream?runId=" + run} {
+		if status, body := g.get(g.url, path, ""); status != 200 || len(chunksOf(t, body)) < 5 {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	for path, want := range map[string]int{"/v1/ai-sdk/chat/one/stream": 204, "/v1/ai-sdk/threads/one/stream": 204, "/v1/ai-sdk/threads/none/stream": 204, "/v1/ai-sdk/runs/none/stream": 404,
+		"/v1/ai-sdk/chat/other/stream?runId=" + run: 404, "/v1/ai-sdk/chat/one/stream?cursor=x": 400, "/v1/ai-sdk/chat/one/stream?cursor=9-1.1": 410,
+		"/v1/ai-sdk/threads/none/messages": 404, "/v1/ai-sdk/threads/one/messages?order=up": 400, "/v1/ai-sdk/threads/one/messages?limit=x": 400, "/v1/ai-sdk/threads/none/replay": 404} {
+		if status, body := g.get(g.url, path, ""); status != want {
+			t.Errorf("%s: %d %s, want %d", path, status, body, want)
+		}
+	}
+	for _, path := range []string{"cancel", "interrupt"} {
+		resp, err := http.Post(g.url+"/v1/ai-sdk/threads/one/"+path, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body := readAll(resp); resp.StatusCode != 404 || !strings.Contains(body, "nothing runs, waits or is queued") {
+			t.Errorf("%s: %s %s", path, resp.Status, body)
+		}
+		resp.Body.Close()
+	}
+}
+
+// A thread can be read a page of frames at a time, and the pages make the whole.
+func TestReplay_Pages(t *testing.T) {
+	g := newRig(t)
+	for _, word := range []string{"hello", "RUN_TOOL ask", "RUN_TOOL fail", `RUN_TOOL talk {"n":5}`} {
+		g.say("t", word)
+	}
+	_, whole := g.get(g.url, "/v1/ai-sdk/threads/t/replay?limit=500", "")
+	got, id := "", ""
+	for n := 0; ; n++ {
+		status, page := g.get(g.url, "/v1/ai-sdk/chat/t/replay?limit=7", id)
+		if status != 200 {
+			t.Fatalf("%d: %s", status, page)
+		}
+		if page == "" {
+			break
+		}
+		got += page
+		id, _ = lastID(page)
+		if n > 100 {
+			t.Fatal("there is no end")
+		}
+	}
+	if got != whole || strings.Count(whole, `"type":"start",`) != 4+1 { // the call that waited was cancelled by what came next
+		t.Errorf("pages:\n%s\nwhole:\n%s", got, whole)
+	}
+}
+
+// The document describes the routes of the protocol.
+func TestRoutes_AreInTheDocument(t *testing.T) {
+	g := newRig(t)
+	_, body := g.get(g.url, "/openapi.json", "")
+	var doc struct {
+		Paths      map[string]map[string]any
+		Components struct{ Schemas map[string]any }
+	}
+	if err := json.Unmarshal([]byte(body), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range aisdk.Routes() {
+		if doc.Paths[r.Path][strings.ToLower(r.Method)] == nil {
+			t.Errorf("%s %s is not described", r.Method, r.Path)
+		}
+	}
+	for _, name := range []string{"AisdkChatRequest", "AisdkUiMessage", "AisdkMessageList"} {
+		if doc.Components.Schemas[name] == nil {
+			t.Errorf("%s is not described", name)
+		}
+	}
+}
+
+// Who may use the routes: a key for reading reads, and sees only its tenant.
+func TestRoutes_Keys(t *testing.T) {
+	db := memory.NewDB()
+	box, err := mailbox.New(mailbox.Config{Queue: db, Runtime: newRuntime(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := server.NewKeys(memory.NewProfile())
+	for secret, k := range map[string]server.Key{"read": {ID: "r", Kind: server.ReadKey}, "run": {ID: "w", Kind: server.RunKey}} {
+		if err := keys.Fix("the-key-to-"+secret, k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	srv, err := server.New(server.Config{Mailbox: box, Keys: keys, Open: new(false), Routes: aisdk.Routes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range aisdk.Routes() {
+		path := strings.NewReplacer("{thread_id}", "t", "{run_id}", "r", "{agent_id}", "a").Replace(r.Path)
+		for key, allowed := range map[string]bool{"": false, "read": r.Method == "GET", "run": true} {
+			req := httptest.NewRequest(r.Method, path, strings.NewReader("{}"))
+			req.Host = "127.0.0.1"
+			if key != "" {
+				req.Header.Set("Authorization", "Bearer the-key-to-"+key)
+			}
+			w := httptest.NewRecorder()
+			srv.Handler().ServeHTTP(w, req)
+			if refused := w.Code == 401 || w.Code == 403; refused == allowed {
+				t.Errorf("%s %s with key %q: %d", r.Method, path, key, w.Code)
+			}
+		}
+	}
+}
+
+func toolPart(list []chunk) chunk {
+	i := slices.IndexFunc(list, func(c chunk) bool { return strings.HasPrefix(c.kind(), "tool-") })
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}
