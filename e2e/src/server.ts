@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 const binary = process.env.AWAKEN_BIN;
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((done) => probe.listen(0, "127.0.0.1", done));
   const { port } = probe.address() as { port: number };
