@@ -25,6 +25,9 @@ func serveRelay() error {
 	pieces := make([]string, w6Pieces)
 	for i := range pieces {
 		pieces[i] = fmt.Sprintf("data: {\"event_type\":\"text_delta\",\"delta\":\"%08d|x\"}\n\n", i)
+		if os.Getenv("PROTOCOL") == "aisdk" {
+			pieces[i] = fmt.Sprintf("data: {\"type\":\"text-delta\",\"id\":\"1\",\"delta\":\"%08d|x\"}\n\n", i)
+		}
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,8 +70,12 @@ type w6Result struct {
 // starts the next.
 func runLoad() error {
 	clients, length := setting("CLIENTS"), time.Duration(setting("MS"))*time.Millisecond
-	body := runBody("default", "", "hello")
-	request := fmt.Sprintf("POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	path, body, piece := "/v1/runs", runBody("default", "", "hello"), []byte(`"event_type":"text_delta"`)
+	if os.Getenv("PROTOCOL") == "aisdk" {
+		path, piece = "/v1/ai-sdk/chat", []byte(`"text-delta"`)
+		body = `{"messages":[{"role":"user","parts":[{"type":"text","text":"hello"}]}]}`
+	}
+	request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
 	var mu sync.Mutex
 	var first, full []time.Duration
 	var failed error
@@ -84,7 +91,7 @@ func runLoad() error {
 				buf := make([]byte, 32<<10)
 				for err == nil && time.Since(began) < length {
 					var a, b time.Duration
-					a, b, err = oneRun(conn, r, request, buf)
+					a, b, err = oneRun(conn, r, request, piece, buf)
 					f, u = append(f, a), append(u, b)
 				}
 			}
@@ -108,7 +115,7 @@ func runLoad() error {
 }
 
 // oneRun starts a run and reads its stream. A stream with fewer pieces is an error.
-func oneRun(conn net.Conn, r *bufio.Reader, request string, buf []byte) (first, full time.Duration, err error) {
+func oneRun(conn net.Conn, r *bufio.Reader, request string, piece, buf []byte) (first, full time.Duration, err error) {
 	start := time.Now()
 	if _, err := io.WriteString(conn, request); err != nil {
 		return 0, 0, err
@@ -126,7 +133,7 @@ func oneRun(conn net.Conn, r *bufio.Reader, request string, buf []byte) (first, 
 		}
 		n += got
 		if at := bytes.LastIndexByte(buf[:n], '\n') + 1; at > 0 {
-			pieces += bytes.Count(buf[:at], []byte(`"event_type":"text_delta"`))
+			pieces += bytes.Count(buf[:at], piece)
 			n = copy(buf, buf[at:n])
 		}
 		if err == io.EOF {
@@ -144,10 +151,15 @@ func oneRun(conn net.Conn, r *bufio.Reader, request string, buf []byte) (first, 
 
 // BenchmarkW6 prints, for 1, 64 and 256 clients, how the server compares with the relay:
 // medians of rounds in which both had their turn. Use -benchtime=1x.
-func BenchmarkW6(b *testing.B) {
+func BenchmarkW6(b *testing.B) { benchmarkW6(b, "") }
+
+// BenchmarkW6_AISDK is the same with the AI SDK's protocol on both sides.
+func BenchmarkW6_AISDK(b *testing.B) { benchmarkW6(b, "aisdk") }
+
+func benchmarkW6(b *testing.B, protocol string) {
 	const rounds, turn = 3, 1500
 	ours := spawn(b, "server", fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size))
-	relay := spawn(b, "relay")
+	relay := spawn(b, "relay", "PROTOCOL="+protocol)
 	addr := map[*process]string{ours: ours.line(), relay: relay.line()}
 	for _, clients := range []int{1, 64, 256} {
 		b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) {
@@ -156,7 +168,7 @@ func BenchmarkW6(b *testing.B) {
 				var per [2]struct{ cpu, rate, first, full99 float64 }
 				for i, p := range []*process{relay, ours} {
 					before := p.cpu()
-					gen := spawn(b, "runners", "ADDR="+addr[p], fmt.Sprint("CLIENTS=", clients), fmt.Sprint("MS=", turn))
+					gen := spawn(b, "runners", "ADDR="+addr[p], "PROTOCOL="+protocol, fmt.Sprint("CLIENTS=", clients), fmt.Sprint("MS=", turn))
 					var r w6Result
 					if err := json.Unmarshal([]byte(gen.line()), &r); err != nil {
 						b.Fatal(err)

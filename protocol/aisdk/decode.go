@@ -72,39 +72,10 @@ type uiApproval struct {
 }
 
 // UnmarshalJSON ignores fields that it does not know: pages add their own.
-func (r *chatRequest) UnmarshalJSON(data []byte) error { return known(data, r) }
-
-// UnmarshalJSON ignores fields that it does not know.
-func (m *uiMessage) UnmarshalJSON(data []byte) error { return known(data, m) }
-
-// UnmarshalJSON ignores fields that it does not know.
-func (p *uiPart) UnmarshalJSON(data []byte) error {
-	if err := known(data, p); err != nil {
-		return err
-	}
-	return nil
-}
-
-// UnmarshalJSON ignores fields that it does not know.
-func (a *uiApproval) UnmarshalJSON(data []byte) error { return known(data, a) }
-
-// known decodes the fields of a struct that it has, and says which does not fit. Null is
-// as good as nothing.
-func known(data []byte, v any) error {
-	var fields map[string]json.RawMessage
-	if err := strict.Unmarshal(data, &fields); err != nil {
-		return err
-	}
-	s := reflect.ValueOf(v).Elem()
-	for i := range s.NumField() {
-		name, _, _ := strings.Cut(s.Type().Field(i).Tag.Get("json"), ",")
-		raw, ok := fields[name]
-		if !ok || string(raw) == "null" {
-			continue
-		}
-		if err := strict.Unmarshal(raw, s.Field(i).Addr().Interface()); err != nil {
-			return fmt.Errorf("field %q: %w", name, err)
-		}
+func (r *chatRequest) UnmarshalJSON(data []byte) error {
+	type plain chatRequest
+	if err := json.Unmarshal(data, (*plain)(r)); err != nil {
+		return strict.Explain(err)
 	}
 	return nil
 }
@@ -158,8 +129,8 @@ func (r *chatRequest) check() error {
 			if err := json.Unmarshal(m.Content, &m.Parts[0].Text); err != nil {
 				return protocol.Unfit("messages[%d].content: %v", i, err)
 			}
-		} else if err := strict.Unmarshal(m.Content, &m.Parts); err != nil {
-			return protocol.Unfit("messages[%d].content: %v", i, err)
+		} else if err := json.Unmarshal(m.Content, &m.Parts); err != nil {
+			return protocol.Unfit("messages[%d].content: %v", i, strict.Explain(err))
 		}
 	}
 	return nil
@@ -179,10 +150,10 @@ func (r *chatRequest) tools() ([]awaken.ToolSpec, error) {
 		if spec.Description == "" {
 			spec.Description = "Frontend tool"
 		}
-		if len(spec.Parameters) == 0 {
+		if absent(spec.Parameters) {
 			spec.Parameters = t.InputSchema
 		}
-		if len(spec.Parameters) == 0 {
+		if absent(spec.Parameters) {
 			spec.Parameters = json.RawMessage(`{"type":"object"}`)
 		}
 		out = append(out, spec)
@@ -279,7 +250,7 @@ func (p *uiPart) decision(t *awaken.WaitingTicket) (awaken.Decision, bool) {
 		}
 		d := t.Approve()
 		d.Result, _ = json.Marshal(approved{true, p.Approval.Reason})
-		if len(p.Input) > 0 && !sameJSON(p.Input, t.Arguments) {
+		if !absent(p.Input) && !sameJSON(p.Input, t.Arguments) {
 			d.Arguments = p.Input // a person edited them
 		}
 		return d, true
@@ -299,6 +270,9 @@ func reasonOf(a *uiApproval) string {
 	}
 	return a.Reason
 }
+
+// absent reports whether a value is as good as not there.
+func absent(data json.RawMessage) bool { return len(data) == 0 || string(data) == "null" }
 
 // sameJSON reports whether two texts are the same value to a client, whose numbers are
 // floats.

@@ -26,7 +26,7 @@ type Encoder struct {
 	held    []awaken.Event
 
 	step      string // the id of the step's message, "" between steps
-	parts     int    // texts and reasonings that the step has begun
+	parts     int    // texts and reasonings that were begun
 	shown     uint64 // the number of the entry that showed the step's latest part, or 0
 	text      string // the id of the open text, or ""
 	reasoning string // the id of the open reasoning, or ""
@@ -128,7 +128,7 @@ func (e *Encoder) chunks(ev awaken.Event) {
 			return // another owner goes on with it
 		}
 		e.endStep()
-		e.step, e.parts, e.shown = ev.MessageID, 0, 0
+		e.step, e.shown = ev.MessageID, 0
 		e.bare("start-step")
 	case *awaken.StepEnd:
 		e.endStep()
@@ -194,8 +194,8 @@ func (e *Encoder) bare(kind string) {
 
 // part begins a text or a reasoning, and returns its id.
 func (e *Encoder) part(kind string) string {
-	id := e.step + "-" + strconv.Itoa(e.parts)
 	e.parts++
+	id := strconv.Itoa(e.parts) // it has to differ from others of the message only
 	e.of(kind, id)
 	return id
 }
