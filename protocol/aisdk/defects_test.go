@@ -167,6 +167,38 @@ func TestDefects_CallIDsAreToldApart(t *testing.T) {
 	}
 }
 
+// A request that is refused changes nothing: the call goes on waiting.
+func TestDefects_RefusedRequestsChangeNothing(t *testing.T) {
+	g := newRig(t)
+	g.say("t", "RUN_TOOL ask")
+	for _, body := range []string{
+		`{"id":"t","agentId":"nonesuch","messages":[{"role":"user","content":"hello"}]}`,
+		`{"id":"t","messages":[{"role":"user","parts":[{"type":"file","mediaType":"image/png","url":"nowhere"}]}]}`,
+		`{"id":"t","trigger":"regenerate-message","messageId":"nonesuch"}`,
+	} {
+		if status, answer := g.post(g.url, body); status/100 != 4 {
+			t.Errorf("%d %s", status, answer)
+		}
+	}
+	if _, body := g.decide(g.url, "t", approved); find(chunksOf(t, body), "tool-output-available") == nil {
+		t.Error(body)
+	}
+}
+
+// Who says something and decides too gets an answer to what was said.
+func TestDefects_MessageAndDecision(t *testing.T) {
+	g := newRig(t)
+	g.say("t", "RUN_TOOL ask")
+	status, body := g.post(g.url, `{"id":"t","messages":[{"role":"assistant","parts":[`+approved+`]},{"id":"new","role":"user","content":"hello"}]}`)
+	list := chunksOf(t, body)
+	if status != 200 || find(list, "text-delta") == nil || find(list, "tool-output-available") != nil || find(list, "tool-output-denied") != nil {
+		t.Errorf("%d %v", status, kinds(list))
+	}
+	if h := g.history(g.url, "t"); h.Total != 4 || find(h.Messages[1].Parts, "tool-ask")["state"] != "output-denied" {
+		t.Errorf("%+v", h)
+	}
+}
+
 // A run that is stopped before it starts has an end too.
 func TestDefects_StoppedBeforeItStarts(t *testing.T) {
 	g := &rig{tb: t, db: memory.NewDB()}

@@ -91,6 +91,9 @@ func postChat(c protocol.Call) error {
 			return err
 		}
 	}
+	if agentID != "" && c.Tenant().Runtime.Registry().Agent(agentID) == nil { // before anything is changed
+		return &protocol.Failure{Status: http.StatusBadRequest, Code: "agent_not_found", Message: "agent not found: " + agentID}
+	}
 	s := &mailbox.Submission{Mode: mailbox.ModeInterrupt}
 	s.Request = awaken.RunRequest{ThreadID: threadID, AgentID: agentID, Overrides: req.Overrides, Adapter: "ai_sdk"}
 	if s.Request.FrontendTools, err = req.tools(); err != nil {
@@ -124,9 +127,6 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 	if err != nil {
 		return nil, err
 	}
-	if open != nil {
-		s.Request.Decisions = req.decisions(open.Waiting)
-	}
 	first := 0 // of the messages that are new
 	if known {
 		ids := make([]string, len(req.Messages))
@@ -153,8 +153,16 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 			s.Request.Messages = append(s.Request.Messages, m)
 		}
 	}
+	// What people say instead of deciding, or to have something else said, counts more than
+	// decisions.
+	fresh := len(s.Request.Messages) > 0 || req.Trigger == "regenerate-message"
+	if open != nil && !fresh {
+		if s.Request.Decisions = req.decisions(open.Waiting); len(s.Request.Decisions) > 0 {
+			s.Request.AgentID = "" // it is the run's
+		}
+	}
 	switch {
-	case len(s.Request.Messages) == 0 && len(s.Request.Decisions) == 0 && s.Request.Rewind == "" && req.Trigger != "regenerate-message":
+	case !fresh && len(s.Request.Decisions) == 0:
 		if !known {
 			return nil, protocol.BadRequest("at least one message is required")
 		}
@@ -166,8 +174,8 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 			return nil, protocol.BadRequest("no new messages or interaction responses")
 		}
 		return run, nil
-	case len(s.Request.Decisions) == 0 && open != nil && open.Status == awaken.RunWaiting:
-		// What people say instead of deciding begins another answer.
+	case fresh && open != nil && open.Status == awaken.RunWaiting:
+		// It begins another answer.
 		if _, err := t.Interrupt(ctx, threadID); err != nil && !errors.Is(err, mailbox.ErrNothing) {
 			return nil, err
 		}
@@ -323,8 +331,12 @@ func getStream(c protocol.Call) error {
 			if run, err = t.Store.LoadRun(ctx, page[0].RunID); err != nil {
 				return err
 			}
-			if over, err := heard(ctx, t, run, after); over || err != nil {
-				return errors.Join(err, c.Reply(http.StatusNoContent, nil))
+			over, err := heard(ctx, t, run, after)
+			if err != nil {
+				return err
+			}
+			if over {
+				return c.Reply(http.StatusNoContent, nil)
 			}
 		}
 	}
