@@ -496,6 +496,27 @@ for (const major of Object.keys(majors)) {
       assert.deepEqual((await history(s.url, chat.id)).messages.map(lasting), other.messages.map(lasting));
     }));
 
+    test("an answer whose process is killed is given again", async () => {
+      const s = await new Server("mailbox: {lease_ms: 1500, lease_renewal_interval: 500ms}\n").start();
+      try {
+        const chat = newChat(major, { url: s.url, id: newID("killed") });
+        const done = say(chat, "scenario:slow");
+        await until(chat, () => textOf(last(chat)).includes("tick3"));
+        await s.restart("SIGKILL");
+        await done;
+        assert.equal(chat.status, "error");
+        const page = await history(s.url, chat.id);
+        assert.ok(page.activeRunId);
+        const other = newChat(major, { url: s.url, id: chat.id, messages: page.messages, reconnect: page.activeRunId });
+        await other.resumeStream();
+        assert.equal(textOf(last(other)), [...Array(20).keys()].map((i) => `tick${i} `).join(""));
+        assert.equal(other.messages.length, 2);
+        assert.deepEqual((await history(s.url, chat.id)).messages.map(lasting), other.messages.map(lasting));
+      } finally {
+        await s.close();
+      }
+    });
+
     test("what was stopped stays stopped", () => own(async (s) => {
       const chat = newChat(major, { url: s.url, id: newID("restart-stop") });
       const done = say(chat, "scenario:slow");

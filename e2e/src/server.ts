@@ -1,6 +1,6 @@
 // The built server, as a process of its own.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,20 +15,21 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** A server with the demo's agents on a store of its own. */
+/** A server with the demo's agents on a store of its own, with settings in YAML. */
 export class Server {
   url = "";
   private process?: ChildProcess;
   private port = 0;
   readonly folder = mkdtempSync(join(tmpdir(), "awaken-e2e-"));
 
-  constructor(private env: Record<string, string> = {}) {}
+  constructor(private settings = "") {}
 
   async start(): Promise<this> {
     if (!binary) throw new Error("AWAKEN_BIN names no program: go build -o awaken ./cmd/awaken");
     this.port ||= await freePort();
+    writeFileSync(join(this.folder, "awaken.yaml"), this.settings);
     const child = spawn(binary, ["serve", "--seed", "demo", "--address", `127.0.0.1:${this.port}`, "--storage-dir", this.folder], {
-      env: { PATH: process.env.PATH, HOME: this.folder, ...this.env },
+      env: { PATH: process.env.PATH, HOME: this.folder },
       stdio: ["ignore", "pipe", "pipe"],
       cwd: this.folder,
     });
