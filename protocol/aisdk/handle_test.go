@@ -266,6 +266,52 @@ func TestRoutes_Keys(t *testing.T) {
 	}
 }
 
+// Of several calls that wait, some can be decided now and others later.
+func TestApprovals_OneAfterTheOther(t *testing.T) {
+	g := newRig(t)
+	path, approval := map[any]string{}, map[string]string{}
+	for _, c := range g.say("t", "scenario:approvals") {
+		switch c.kind() {
+		case "tool-input-available":
+			path[c["toolCallId"]] = c["input"].(map[string]any)["path"].(string)
+		case "tool-approval-request":
+			approval[path[c["toolCallId"]]] = c["approvalId"].(string)
+		}
+	}
+	x, y := approval["/tmp/x"], approval["/tmp/y"]
+	part := func(id string) string {
+		return fmt.Sprintf(`{"type":"tool-delete_file","toolCallId":"","state":"approval-responded","approval":{"id":%q,"approved":true}}`, id)
+	}
+	_, first := g.decide(g.url, "t", part(y))
+	list := chunksOf(t, first)
+	if c := find(list, "tool-output-available"); c == nil || c["output"].(map[string]any)["did"] != "/tmp/y" || find(list, "text-delta") != nil || find(list, "finish")["finishReason"] != "tool-calls" {
+		t.Errorf("after one: %s", first)
+	}
+	_, second := g.decide(g.url, "t", part(y)+","+part(x))
+	list = chunksOf(t, second)
+	if c := find(list, "tool-output-available"); c == nil || c["output"].(map[string]any)["did"] != "/tmp/x" || find(list, "text-delta") == nil {
+		t.Errorf("after both: %s", second)
+	}
+}
+
+// Arguments that a person has edited have to fit, and until they do, nothing happens.
+func TestApprovals_EditedArgumentsHaveToFit(t *testing.T) {
+	g := newRig(t)
+	g.say("t", `RUN_TOOL ask {"path":"a"}`)
+	edited := func(input string) (int, string) {
+		return g.decide(g.url, "t", strings.Replace(approved, `"state"`, `"input":`+input+`,"state"`, 1))
+	}
+	if status, body := edited(`{"path":7}`); status != 400 || !strings.Contains(body, "path") {
+		t.Errorf("%d %s", status, body)
+	}
+	if _, body := edited(`{"path":"b"}`); find(chunksOf(t, body), "tool-output-available")["output"].(map[string]any)["did"] != "b" {
+		t.Error(body)
+	}
+	if p := find(g.history(g.url, "t").Messages[1].Parts, "tool-ask"); p["input"].(map[string]any)["path"] != "b" {
+		t.Errorf("%v", p)
+	}
+}
+
 func toolPart(list []chunk) chunk {
 	i := slices.IndexFunc(list, func(c chunk) bool { return strings.HasPrefix(c.kind(), "tool-") })
 	if i < 0 {

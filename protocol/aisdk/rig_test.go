@@ -96,6 +96,7 @@ func newRuntime(tb testing.TB) *awaken.Runtime {
 		Providers: map[string]llm.Model{"p": llmtest.Demo(), "slow": llmtest.NewRules(llmtest.Rule{Turn: func(*llm.Request) llmtest.Turn { return slow }})},
 		Tools: []awaken.Tool{
 			awaken.NewTool(awaken.ToolSpec{ID: "ask"}, ask),
+			awaken.NewTool(awaken.ToolSpec{ID: "delete_file"}, ask),
 			awaken.NewTool(awaken.ToolSpec{ID: "talk", Effect: awaken.ReadOnly}, talk),
 			awaken.NewTool(awaken.ToolSpec{ID: "fail", Effect: awaken.ReadOnly}, func(context.Context, *awaken.ToolCall, struct{}) (string, error) { return "", errors.New("no") }),
 			awaken.FrontendTool(awaken.ToolSpec{ID: "where", Parameters: json.RawMessage(`{"type":"object"}`)}),
