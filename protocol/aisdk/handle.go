@@ -20,7 +20,7 @@ var (
 	cursor      = protocol.Param{Name: "cursor", Kind: "string", Doc: "go on after this frame; Last-Event-ID does the same"}
 	runParam    = protocol.Param{Name: "runId", Kind: "string", Doc: "the run to stream, also if it is over: activeRunId of the messages"}
 	pageParams  = []protocol.Param{{Name: "offset", Kind: "integer", Doc: "how many to leave out; default 0"}, {Name: "limit", Kind: "integer", Doc: "how many at most; default 50, 1 to 200"},
-		{Name: "order", Kind: "asc|desc", Doc: "default asc"}}
+		{Name: "order", Kind: "asc|desc", Doc: "default asc"}, {Name: "cursor", Kind: "string", Doc: "next_cursor of the page before"}}
 )
 
 const chunks = "chunks of the AI SDK's UI message stream v1, then [DONE]"

@@ -209,6 +209,38 @@ func TestReplay_Pages(t *testing.T) {
 	}
 }
 
+// A chat can be read a page at a time, from either end.
+func TestMessages_Pages(t *testing.T) {
+	g := newRig(t)
+	for i := range 5 {
+		g.say("t", fmt.Sprint("message ", i))
+	}
+	type page struct {
+		Messages   []struct{ ID string }
+		Total      int
+		HasMore    bool   `json:"has_more"`
+		NextCursor string `json:"next_cursor"`
+	}
+	all := map[string][]string{}
+	for _, order := range []string{"asc", "desc"} {
+		for cursor := "0"; cursor != ""; {
+			_, body := g.get(g.url, "/v1/ai-sdk/threads/t/messages?limit=4&order="+order+"&cursor="+cursor, "")
+			var p page
+			if err := json.Unmarshal([]byte(body), &p); err != nil || p.Total != 10 || p.HasMore != (p.NextCursor != "") {
+				t.Fatalf("%v %s", err, body)
+			}
+			for _, m := range p.Messages {
+				all[order] = append(all[order], m.ID)
+			}
+			cursor = p.NextCursor
+		}
+	}
+	slices.Reverse(all["desc"])
+	if len(all["asc"]) != 10 || !slices.Equal(all["asc"], all["desc"]) {
+		t.Errorf("%q\n%q", all["asc"], all["desc"])
+	}
+}
+
 // The document describes the routes of the protocol.
 func TestRoutes_AreInTheDocument(t *testing.T) {
 	g := newRig(t)

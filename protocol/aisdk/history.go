@@ -93,6 +93,9 @@ func getMessages(c protocol.Call) error {
 		return max(low, min(n, high)), nil
 	}
 	offset, err := number("offset", 0, 0, 1<<31-1)
+	if err == nil {
+		offset, err = number("cursor", offset, 0, 1<<31-1)
+	}
 	if err != nil {
 		return err
 	}
