@@ -32,8 +32,6 @@ type Encoder struct {
 	reasoning string // the id of the open reasoning, or ""
 	calls     callIDs
 	open      map[string]*openCall // calls without an outcome, by the model's id
-	usage     llm.Usage
-	used      bool // the usage is known
 }
 
 // openCall is a call that has been shown and has no outcome.
@@ -490,19 +488,16 @@ type activity struct {
 }
 
 func (e *Encoder) inference(ev *awaken.InferenceComplete) {
-	if ev.Usage != nil {
-		e.usage.Add(*ev.Usage)
-		e.used = true
-	}
 	e.endText()
 	e.endReasoning()
-	e.object("inference-complete", "", true, inference{ev.Model, usageOf(ev.Usage), ev.DurationMS})
+	e.object("inference-complete", "", true, inference{ev.Model, usageOf(ev.Usage), ev.CostUSD, ev.DurationMS})
 }
 
 type inference struct {
-	Model      string `json:"model"`
-	Usage      *usage `json:"usage,omitempty"`
-	DurationMS int64  `json:"durationMs"`
+	Model      string  `json:"model"`
+	Usage      *usage  `json:"usage,omitempty"`
+	CostUSD    float64 `json:"costUsd,omitempty"`
+	DurationMS int64   `json:"durationMs"`
 }
 
 // usage is in the words of the ai package.
@@ -515,7 +510,7 @@ type usage struct {
 }
 
 func usageOf(u *llm.Usage) *usage {
-	if u == nil {
+	if u == nil || *u == (llm.Usage{}) {
 		return nil
 	}
 	total := u.TotalTokens
@@ -527,8 +522,11 @@ func usageOf(u *llm.Usage) *usage {
 
 // metadata is what a message's metadata says of its end.
 type metadata struct {
-	Usage       *usage             `json:"usage,omitempty"`
-	Termination awaken.Termination `json:"termination"`
+	Usage       *usage               `json:"usage,omitempty"`
+	Termination awaken.Termination   `json:"termination"`
+	Waiting     awaken.WaitingReason `json:"waiting,omitempty"` // for what the run waits
+	CostUSD     float64              `json:"costUsd,omitempty"`
+	Output      json.RawMessage      `json:"output,omitempty"` // the answer that fits the output schema
 }
 
 func (e *Encoder) finish(ev *awaken.RunFinish) {
@@ -538,8 +536,11 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 		return
 	}
 	end := metadata{Termination: ev.Termination}
-	if e.used {
-		end.Usage = usageOf(&e.usage)
+	if r := ev.Result; r != nil {
+		end.Usage, end.CostUSD, end.Output = usageOf(&r.Usage), r.CostUSD, r.StructuredOutput
+		if r.Waiting != nil {
+			end.Waiting = r.Waiting.Reason
+		}
 	}
 	data, err := json.Marshal(end)
 	if ev.Termination.Type == awaken.Cancelled {
@@ -550,7 +551,9 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 	reason := "stop"
 	switch ev.Termination.Type {
 	case awaken.Suspended:
-		reason = "tool-calls"
+		if reason = "tool-calls"; end.Waiting != "" && end.Waiting != awaken.WaitToolPermission && end.Waiting != awaken.WaitUserInput {
+			reason = "other" // it is not the client's turn
+		}
 	case awaken.Blocked:
 		reason = "content-filter"
 	}

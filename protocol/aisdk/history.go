@@ -36,11 +36,14 @@ type storedMessage struct {
 }
 
 type storedMetadata struct {
-	ThreadID    string              `json:"threadId"`
-	RunID       string              `json:"runId"`
-	AgentID     string              `json:"agentId,omitempty"`
-	Usage       *usage              `json:"usage,omitempty"`
-	Termination *awaken.Termination `json:"termination,omitempty"`
+	ThreadID    string               `json:"threadId"`
+	RunID       string               `json:"runId"`
+	AgentID     string               `json:"agentId,omitempty"`
+	Usage       *usage               `json:"usage,omitempty"`
+	Termination *awaken.Termination  `json:"termination,omitempty"`
+	Waiting     awaken.WaitingReason `json:"waiting,omitempty"`
+	CostUSD     float64              `json:"costUsd,omitempty"`
+	Output      json.RawMessage      `json:"output,omitempty"`
 }
 
 type textPart struct {
@@ -241,11 +244,9 @@ func metadataOf(threadID string, run *awaken.Run) *storedMetadata {
 	case awaken.RunDone:
 		m.Termination = &run.Termination
 	case awaken.RunWaiting:
-		m.Termination = &awaken.Termination{Type: awaken.Suspended}
+		m.Termination, m.Waiting = &awaken.Termination{Type: awaken.Suspended}, run.Waiting.Reason
 	}
-	if run.Usage != (llm.Usage{}) {
-		m.Usage = usageOf(&run.Usage)
-	}
+	m.Usage, m.CostUSD, m.Output = usageOf(&run.Usage), run.CostUSD, run.StructuredOutput
 	return m
 }
 
