@@ -30,7 +30,7 @@ for (const [version, ai] of Object.entries(packages)) {
     for (const type of ["start", "finish", "abort", "error", "start-step", "finish-step", "text-start", "text-delta", "text-end", "reasoning-start", "reasoning-delta", "reasoning-end",
       "tool-input-start", "tool-input-delta", "tool-input-available", "tool-input-error", "tool-output-available", "tool-output-error", "tool-output-denied",
       "tool-approval-request", "file", "message-metadata", "data-run-info", "data-state-snapshot", "data-state-delta", "data-activity-snapshot", "data-activity-delta",
-      "data-inference-complete", "data-messages-snapshot", "data-suspension"]) {
+      "data-inference-complete", "data-messages-snapshot", "data-suspension", "data-waiting"]) {
       assert.ok(types.has(type), `no golden run has a ${type}`);
     }
     // A schema that takes anything would prove nothing.

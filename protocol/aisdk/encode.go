@@ -522,11 +522,10 @@ func usageOf(u *llm.Usage) *usage {
 
 // metadata is what a message's metadata says of its end.
 type metadata struct {
-	Usage       *usage               `json:"usage,omitempty"`
-	Termination awaken.Termination   `json:"termination"`
-	Waiting     awaken.WaitingReason `json:"waiting,omitempty"` // for what the run waits
-	CostUSD     float64              `json:"costUsd,omitempty"`
-	Output      json.RawMessage      `json:"output,omitempty"` // the answer that fits the output schema
+	Usage       *usage             `json:"usage,omitempty"`
+	Termination awaken.Termination `json:"termination"`
+	CostUSD     float64            `json:"costUsd,omitempty"`
+	Output      json.RawMessage    `json:"output,omitempty"` // the answer that fits the output schema
 }
 
 func (e *Encoder) finish(ev *awaken.RunFinish) {
@@ -535,12 +534,10 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 		e.failed(ev.Termination.Message)
 		return
 	}
-	end := metadata{Termination: ev.Termination}
+	end, waits := metadata{Termination: ev.Termination}, (*waiting)(nil)
 	if r := ev.Result; r != nil {
 		end.Usage, end.CostUSD, end.Output = usageOf(&r.Usage), r.CostUSD, r.StructuredOutput
-		if r.Waiting != nil {
-			end.Waiting = r.Waiting.Reason
-		}
+		waits = waitingOf(r.Waiting)
 	}
 	data, err := json.Marshal(end)
 	if ev.Termination.Type == awaken.Cancelled {
@@ -551,14 +548,28 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 	reason := "stop"
 	switch ev.Termination.Type {
 	case awaken.Suspended:
-		if reason = "tool-calls"; end.Waiting != "" && end.Waiting != awaken.WaitToolPermission && end.Waiting != awaken.WaitUserInput {
-			reason = "other" // it is not the client's turn
+		if reason = "tool-calls"; waits != nil {
+			reason = "other"
+			e.object("waiting", "", true, waits)
 		}
 	case awaken.Blocked:
 		reason = "content-filter"
 	}
 	buf := append(append(append(e.frames.Open(), `{"type":"finish","finishReason":"`...), reason...), `","messageMetadata":`...)
 	e.close(append(buf, data...), err)
+}
+
+// waiting is what a run waits for, if it is not the client's turn.
+type waiting struct {
+	Reason  awaken.WaitingReason `json:"reason"`
+	Message string               `json:"message,omitempty"`
+}
+
+func waitingOf(w *awaken.Waiting) *waiting {
+	if w == nil || w.Reason == awaken.WaitToolPermission || w.Reason == awaken.WaitUserInput {
+		return nil
+	}
+	return &waiting{w.Reason, w.Message}
 }
 
 func (e *Encoder) failed(message string) {

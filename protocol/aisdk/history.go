@@ -22,6 +22,8 @@ type messageList struct {
 	// ActiveRunID is the run whose answer is not among the messages, because it is being
 	// given. Streaming that run completes the list, also if it has ended meanwhile.
 	ActiveRunID string `json:"activeRunId,omitempty"`
+	// Waiting is what the chat's run waits for, if it is not the client's turn.
+	Waiting *waiting `json:"waiting,omitempty"`
 }
 
 // storedMessage is a message as the client would have it after it was streamed.
@@ -36,14 +38,13 @@ type storedMessage struct {
 }
 
 type storedMetadata struct {
-	ThreadID    string               `json:"threadId"`
-	RunID       string               `json:"runId"`
-	AgentID     string               `json:"agentId,omitempty"`
-	Usage       *usage               `json:"usage,omitempty"`
-	Termination *awaken.Termination  `json:"termination,omitempty"`
-	Waiting     awaken.WaitingReason `json:"waiting,omitempty"`
-	CostUSD     float64              `json:"costUsd,omitempty"`
-	Output      json.RawMessage      `json:"output,omitempty"`
+	ThreadID    string              `json:"threadId"`
+	RunID       string              `json:"runId"`
+	AgentID     string              `json:"agentId,omitempty"`
+	Usage       *usage              `json:"usage,omitempty"`
+	Termination *awaken.Termination `json:"termination,omitempty"`
+	CostUSD     float64             `json:"costUsd,omitempty"`
+	Output      json.RawMessage     `json:"output,omitempty"`
 }
 
 type textPart struct {
@@ -126,6 +127,10 @@ func getMessages(c protocol.Call) error {
 	if run != nil {
 		out.ActiveRunID = run.RunID
 		view = without(view, run.RunID)
+	} else if open, _, err := openRun(ctx, t, threadID); err != nil {
+		return err
+	} else if open != nil {
+		out.Waiting = waitingOf(open.Waiting)
 	}
 	groups := grouped(view)
 	if order == "desc" {
@@ -244,7 +249,7 @@ func metadataOf(threadID string, run *awaken.Run) *storedMetadata {
 	case awaken.RunDone:
 		m.Termination = &run.Termination
 	case awaken.RunWaiting:
-		m.Termination, m.Waiting = &awaken.Termination{Type: awaken.Suspended}, run.Waiting.Reason
+		m.Termination = &awaken.Termination{Type: awaken.Suspended}
 	}
 	m.Usage, m.CostUSD, m.Output = usageOf(&run.Usage), run.CostUSD, run.StructuredOutput
 	return m
