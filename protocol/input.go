@@ -50,7 +50,8 @@ func Unseen(ctx context.Context, t *mailbox.Tenant, threadID string, ids []strin
 	}
 }
 
-// Conversation returns what a model would be shown of a thread.
+// Conversation returns what was said on a thread. What was taken back is left out; what a
+// model is shown a summary of is there, and the summary is internal.
 func Conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*llm.Message, error) {
 	records, err := t.Store.Messages(ctx, threadID, awaken.MessageQuery{})
 	if err != nil {
@@ -58,7 +59,14 @@ func Conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*l
 	}
 	var view awaken.View
 	for _, r := range records {
-		view.Append(r.Message)
+		m := r.Message
+		if md := m.Metadata; md != nil && md.Compaction != nil {
+			plain, said := *m, *md
+			said.Compaction = nil
+			plain.Metadata, plain.Visibility = &said, llm.Internal
+			m = &plain
+		}
+		view.Append(m)
 	}
 	return view.Messages(), nil
 }

@@ -128,6 +128,38 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
+// People see what was said, also if models are shown a summary of it, and nothing of what
+// was taken back.
+func TestConversation(t *testing.T) {
+	tn := tenant(t)
+	ctx := t.Context()
+	cp, err := tn.Store.Acquire(ctx, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := func(id string, role llm.Role, md *llm.Metadata) *llm.Message {
+		return &llm.Message{ID: id, Role: role, Content: []llm.Block{llm.Text(id)}, Metadata: md}
+	}
+	if err := tn.Store.Commit(ctx, &awaken.Commit{ThreadID: "t", Fence: cp.Fence, Number: 1, Messages: []*llm.Message{
+		said("one", llm.User, nil), said("two", llm.Assistant, nil),
+		said("summary", llm.User, &llm.Metadata{Compaction: &llm.Interval{FromSeq: 1, ToSeq: 2}}),
+		said("three", llm.User, nil), said("taken back", llm.Assistant, nil),
+		said("rewind", llm.System, &llm.Metadata{Rewind: &llm.Rewind{FromSeq: 5}}), said("four", llm.Assistant, nil),
+	}, Run: awaken.Run{RunID: "r", ThreadID: "t", AgentID: "default", Status: awaken.RunRunning, CreatedAt: 1, UpdatedAt: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	view, err := protocol.Conversation(ctx, tn, "t")
+	var got []string
+	for _, m := range view {
+		if !m.IsInternal() {
+			got = append(got, m.ID)
+		}
+	}
+	if err != nil || fmt.Sprint(got) != "[one two three four]" {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
 func TestContextMessage(t *testing.T) {
 	for _, nothing := range []string{"", "null", " {} ", "[]"} {
 		if m := protocol.ContextMessage(json.RawMessage(nothing)); m != nil {
