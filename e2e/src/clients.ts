@@ -87,5 +87,8 @@ export async function settled(url: string, id: string) {
   await stream.text();
 }
 
+/** Stops the answer that is being given. */
+export const cancel = (url: string, id: string) => fetch(`${url}/v1/ai-sdk/threads/${id}/cancel`, { method: "POST" });
+
 let made = 0;
 export const newID = (what: string) => `${what}-${process.pid}-${++made}`;

@@ -41,6 +41,8 @@ const ScenarioMarker = "scenario agent"
 //	scenario:approvals       delete_file twice at once, for /tmp/x and /tmp/y
 //	scenario:media           emit_media {}
 //	scenario:slow            tick0 to tick19, 100 ms apart
+//	scenario:hang            tick0 to tick2, and then nothing until it is stopped
+//	scenario:hang-tool       the arguments of write_report, and then the same
 //	scenario:slow-tool       write_report, its arguments in 20 pieces, 100 ms apart
 //	scenario:error           an *llm.Error of kind Provider that says boom
 func Demo() *Rules {
@@ -66,6 +68,8 @@ func Demo() *Rules {
 		Rule{scenario("approvals"), always(both(use("delete_file", `{"path":"/tmp/x"}`, 10), use("delete_file", `{"path":"/tmp/y"}`, 0)))},
 		Rule{scenario("media"), always(use("emit_media", `{}`, 5))},
 		Rule{scenario("slow"), always(tick())},
+		Rule{scenario("hang"), always(Turn{Text: Text{"tick0 ", "tick1 ", "tick2 "}, Hang: true})},
+		Rule{scenario("hang-tool"), always(Turn{ToolCalls: Use("write_report", `{"report":"never made"}`).ToolCalls, Chunk: 10, Hang: true})},
 		Rule{scenario("slow-tool"), always(typeSlowly())},
 		Rule{scenario("error"), always(Turn{Error: &Failure{Kind: llm.Provider, Status: 500, Message: "boom"}})},
 		Rule{Turn: func(req *llm.Request) Turn { return talk("Scripted response to: " + firstRunes(said(req), 50)) }},
