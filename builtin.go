@@ -155,7 +155,7 @@ var stepOverride = state.NewKey("__runtime.inference_override_state",
 
 func builtinKeys() []state.AnyKey {
 	return []state.AnyKey{RunLifecycle, ToolCallStates, ActiveAgent, PendingWork, FailedActions, pendingActions,
-		contextMessages, contextThrottle, toolFilter, stepOverride, stopStats, outbox, FailedDeliveries}
+		contextMessages, contextThrottle, toolFilter, stepOverride, stopStats, outbox, FailedDeliveries, ClientState, ClientProps}
 }
 
 func builtinActions() []ActionHandler {

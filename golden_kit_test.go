@@ -441,6 +441,12 @@ func (k *kit) tools() []awaken.Tool {
 			kitCount.Update(call, in.By)
 			return awaken.TextResult("bumped"), nil
 		}),
+		awaken.NewTool(readOnly("share"), func(_ context.Context, call *awaken.ToolCall, in struct {
+			Patch json.RawMessage `json:"patch"`
+		}) (string, error) {
+			awaken.ClientState.Update(call, in.Patch)
+			return fmt.Sprintf("props are %s", awaken.ClientProps.Get(call)), nil
+		}),
 		awaken.NewTool(readOnly("remember"), func(_ context.Context, call *awaken.ToolCall, in struct {
 			Text string `json:"text"`
 		}) (*awaken.ToolResult, error) {

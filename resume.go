@@ -218,7 +218,7 @@ func (r *run) bind(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Si
 		r.agent = bare(r.info.AgentID) // to end the run no more is needed
 	}
 	r.rec.ResolutionID = r.reg.ID()
-	if err := r.restore(req.Seed, cp); err != nil {
+	if err := r.restore(req, cp); err != nil {
 		return err
 	}
 	if to := ActiveAgent.Get(r.st); to != "" && to != req.AgentID && req.AgentID != "" && !r.resumed && !IsVariant(to, req.AgentID) {
@@ -289,7 +289,7 @@ func activeAgent(cp *Checkpoint) string {
 }
 
 // restore fills the state: the thread's, and the run's when it is continued.
-func (r *run) restore(seed map[string]json.RawMessage, cp *Checkpoint) error {
+func (r *run) restore(req *RunRequest, cp *Checkpoint) error {
 	r.st = state.NewStore(r.agent.schema)
 	if err := r.st.Restore(cp.ThreadState, state.Skip); err != nil {
 		return err
@@ -299,11 +299,18 @@ func (r *run) restore(seed map[string]json.RawMessage, cp *Checkpoint) error {
 			return err
 		}
 	}
-	if err := r.st.Seed(seed); err != nil {
+	if err := r.st.Seed(req.Seed); err != nil {
 		return fmt.Errorf("%w: seed: %w", ErrInvalid, err)
 	}
 	r.unsent = len(outbox.Get(r.st))
-	return nil
+	if len(req.Context) == 0 {
+		return nil
+	}
+	var b state.Batch
+	for i := range req.Context {
+		contextMessages.Update(&b, contextUpdate{put: &req.Context[i]})
+	}
+	return r.st.Apply(&b)
 }
 
 // takeUp finds the calls that were open when the run stopped, and applies the

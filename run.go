@@ -195,6 +195,9 @@ type RunRequest struct {
 	// Budget limits what the run and its thread may spend, beside the limits of the agent.
 	// Continuing a run with a budget replaces the one it had.
 	Budget *RunBudget `json:"budget,omitempty"`
+	// Context is shown to the model while the run goes on, without being part of the
+	// conversation.
+	Context []ContextMessage `json:"context,omitempty"`
 
 	// Where the request comes from. RunInfo explains the fields.
 	ParentThreadID     string `json:"parent_thread_id,omitempty"`
@@ -281,6 +284,14 @@ func (r *RunRequest) validate() error {
 			bad("frontend_tools[%d].id is empty", i)
 		case slices.ContainsFunc(r.FrontendTools[:i], func(o ToolSpec) bool { return o.ID == t.ID }):
 			bad("frontend_tools[%d].id %q is listed twice", i, t.ID)
+		}
+	}
+	for i, m := range r.Context {
+		switch {
+		case m.Key == "":
+			bad("context[%d].key is empty", i)
+		case m.Role != llm.System && m.Role != llm.User:
+			bad("context[%d].role is %q, want system or user", i, m.Role)
 		}
 	}
 	if len(errs) == 0 {

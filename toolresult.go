@@ -59,6 +59,14 @@ func (r ToolResult) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(r))
 }
 
+// Text is what the result says, in words: the text of its answer in the conversation.
+func (r *ToolResult) Text() string {
+	if len(r.Content) == 0 {
+		return r.text()
+	}
+	return (&llm.Message{Content: r.Content}).Text()
+}
+
 // text is what the model is shown when there is no content: the message and the
 // data, whichever are there.
 func (r *ToolResult) text() string {

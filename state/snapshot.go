@@ -68,6 +68,20 @@ func (s Snapshot) Export() (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
+// Value returns the JSON of one key by its name, and whether it was written. Unlike
+// Export it does not encode the others.
+func (s Snapshot) Value(name string) (json.RawMessage, bool, error) {
+	if s.schema == nil {
+		return nil, false, nil
+	}
+	i, ok := s.schema.slots[name]
+	if !ok || i >= len(s.values) || s.values[i] == nil || s.schema.keys[i].opts.Transient {
+		return nil, false, nil
+	}
+	data, err := s.schema.keys[i].appendValue(nil, s.values[i])
+	return data, err == nil, err
+}
+
 // MarshalJSON writes {"revision": n, "extensions": {key: value}}.
 func (s Snapshot) MarshalJSON() ([]byte, error) { return s.AppendJSON(make([]byte, 0, 256)) }
 
