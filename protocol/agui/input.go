@@ -1,0 +1,446 @@
+package agui
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// Input is what a client sends: RunAgentInput. Fields that are not known are ignored,
+// because clients are older and newer than this.
+type Input struct {
+	ThreadID        string          `json:"threadId,omitempty"` // "" begins a new one
+	RunID           string          `json:"runId,omitempty"`    // what the client calls the run; the same id again is the same run
+	ParentRunID     string          `json:"parentRunId,omitempty"`
+	ProtocolVersion string          `json:"protocolVersion,omitempty"` // "" is before 1.0
+	AgentID         string          `json:"agentId,omitempty"`         // for routes that do not name it
+	Messages        []message       `json:"messages,omitempty"`        // the whole conversation, or what is new
+	Tools           []tool          `json:"tools,omitempty"`           // that the client runs
+	Context         json.RawMessage `json:"context,omitempty"`         // shown to the model while the run goes on
+	State           json.RawMessage `json:"state,omitempty"`           // shared with the agent
+	ForwardedProps  json.RawMessage `json:"forwardedProps,omitempty"`  // for tools and plugins
+	Resume          []answer        `json:"resume,omitempty"`          // to interrupts
+}
+
+// message is a message in the words of AG-UI.
+type message struct {
+	ID         string          `json:"id,omitempty"`
+	Role       string          `json:"role"` // user, assistant, system, developer, tool, reasoning, activity
+	Content    json.RawMessage `json:"content,omitempty"`
+	ToolCallID string          `json:"toolCallId,omitempty"`
+	Error      string          `json:"error,omitempty"` // of a tool message
+}
+
+// part is a piece of a user message.
+type part struct {
+	Type     string          `json:"type"` // text, image, audio, video, document, binary
+	Text     *string         `json:"text,omitempty"`
+	Source   *source         `json:"source,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+
+	// Of a binary part, which clients before 1.0 send.
+	MimeType string `json:"mimeType,omitempty"`
+	URL      string `json:"url,omitempty"`
+	Data     string `json:"data,omitempty"`
+	Filename string `json:"filename,omitempty"`
+}
+
+// source is where the bytes of a part are.
+type source struct {
+	Type     string `json:"type"` // data or url
+	Value    string `json:"value"`
+	MimeType string `json:"mimeType,omitempty"`
+}
+
+// tool is a tool that the client runs.
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // a JSON Schema
+}
+
+// answer is a person's answer to an interrupt.
+type answer struct {
+	InterruptID string          `json:"interruptId"`
+	Status      string          `json:"status"` // resolved or cancelled
+	Payload     json.RawMessage `json:"payload,omitempty"`
+}
+
+// UnmarshalJSON ignores fields that are not known.
+func (in *Input) UnmarshalJSON(data []byte) error {
+	type plain Input
+	var v plain
+	if err := json.Unmarshal(data, &v); err != nil {
+		return strict.Explain(err)
+	}
+	*in = Input(v)
+	return nil
+}
+
+// current reports whether the client speaks version 1.0 or a later one.
+func (in *Input) current() bool { return in.ProtocolVersion != "" }
+
+// check finds what fits the types and is wrong.
+func (in *Input) check() error {
+	for _, f := range [...]struct{ name, id string }{{"threadId", in.ThreadID}, {"runId", in.RunID}, {"parentRunId", in.ParentRunID}, {"agentId", in.AgentID}} {
+		if f.id != "" && !protocol.ValidID(f.id) {
+			return protocol.BadRequest("%s is %q, want at most 512 bytes without control characters", f.name, clip(f.id))
+		}
+	}
+	for i, m := range in.Messages {
+		if m.ID != "" && !protocol.ValidID(m.ID) {
+			return protocol.BadRequest("messages[%d].id is %q, want at most 512 bytes without control characters", i, clip(m.ID))
+		}
+		switch m.Role {
+		case "user", "assistant", "system", "developer", "reasoning", "activity":
+		case "tool":
+			if m.ToolCallID == "" {
+				return protocol.Unfit("messages[%d].toolCallId is missing: a tool message answers a call", i)
+			}
+		default:
+			return protocol.BadRequest("messages[%d].role is %q, want user, assistant, system, developer, tool, reasoning or activity", i, clip(m.Role))
+		}
+	}
+	for i, a := range in.Resume {
+		if a.InterruptID == "" {
+			return protocol.Unfit("resume[%d].interruptId is missing", i)
+		}
+		if a.Status != "resolved" && a.Status != "cancelled" {
+			return protocol.BadRequest("resume[%d].status is %q, want resolved or cancelled", i, clip(a.Status))
+		}
+	}
+	return nil
+}
+
+// tools are the client's tools.
+func (in *Input) tools() ([]awaken.ToolSpec, error) {
+	var out []awaken.ToolSpec
+	names := map[string]bool{}
+	for i, t := range in.Tools {
+		if strings.TrimSpace(t.Name) == "" || !protocol.ValidID(t.Name) {
+			return nil, protocol.BadRequest("tools[%d].name is %q, want the name of a tool", i, clip(t.Name))
+		}
+		if names[t.Name] {
+			return nil, protocol.BadRequest("tools[%d].name is %q, which is there twice", i, clip(t.Name))
+		}
+		names[t.Name] = true
+		spec := awaken.ToolSpec{ID: t.Name, Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+		if spec.Description == "" {
+			spec.Description = "A tool of the client"
+		}
+		if isEmpty(spec.Parameters) {
+			spec.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		if !isObject(spec.Parameters) {
+			return nil, protocol.BadRequest("tools[%d].parameters is not an object, want a JSON Schema", i)
+		}
+		if _, err := schema.Compile(spec.Parameters); err != nil {
+			return nil, protocol.BadRequest("tools[%d].parameters is not a JSON Schema: %v", i, err)
+		}
+		out = append(out, spec)
+	}
+	return out, nil
+}
+
+// context is what the model is told of the client: what it describes, and the state it
+// shares.
+func (in *Input) context() ([]awaken.ContextMessage, error) {
+	told := map[string]json.RawMessage{}
+	if !isEmpty(in.Context) {
+		if c := bytes.TrimSpace(in.Context); c[0] != '[' && c[0] != '{' {
+			return nil, protocol.Unfit(`field "context" is neither an array nor an object`)
+		}
+		told["context"] = in.Context
+	}
+	if !isEmpty(in.State) {
+		told["state"] = in.State
+	}
+	if len(told) == 0 {
+		return nil, nil
+	}
+	data, err := json.Marshal(told)
+	if err != nil {
+		return nil, err
+	}
+	m := awaken.SystemContext("client", "<frontend-context>\n"+string(data)+"\n</frontend-context>")
+	m.Persistent = true
+	return []awaken.ContextMessage{m}, nil
+}
+
+// seed is the state that the run starts with. A client that has no state says nothing
+// about it.
+func (in *Input) seed() map[string]json.RawMessage {
+	seed := map[string]json.RawMessage{}
+	if !isEmpty(in.State) {
+		seed[awaken.ClientState.Name()] = in.State
+	}
+	if !isEmpty(in.ForwardedProps) {
+		seed[awaken.ClientProps.Name()] = in.ForwardedProps
+	}
+	if len(seed) == 0 {
+		return nil
+	}
+	return seed
+}
+
+// isEmpty reports whether JSON says nothing.
+func isEmpty(raw json.RawMessage) bool {
+	switch string(bytes.TrimSpace(raw)) {
+	case "", "null", "{}", "[]":
+		return true
+	}
+	return false
+}
+
+// messages are those from a place on that a run takes in. The client's words for what was
+// said before, by tools or by models, are left out: the thread has its own. Only a new
+// thread takes what the client says a model has said.
+func (in *Input) messages(from int, isNew bool) ([]*llm.Message, error) {
+	var out []*llm.Message
+	var media protocol.Media
+	for i := from; i < len(in.Messages); i++ {
+		m := &in.Messages[i]
+		role := llm.Role(m.Role)
+		switch m.Role {
+		case "developer":
+			role = llm.System
+		case "assistant":
+			if !isNew {
+				continue
+			}
+		case "tool", "reasoning", "activity":
+			continue
+		}
+		content, err := m.content(fmt.Sprintf("messages[%d]", i), &media)
+		if err != nil {
+			return nil, err
+		}
+		if len(content) == 0 && role == llm.Assistant {
+			continue
+		}
+		if len(content) == 0 {
+			return nil, protocol.BadRequest("messages[%d].content is empty", i)
+		}
+		out = append(out, &llm.Message{ID: m.ID, Role: role, Content: content})
+	}
+	return out, nil
+}
+
+// content is a message's content: a text, or parts.
+func (m *message) content(field string, media *protocol.Media) ([]llm.Block, error) {
+	raw := bytes.TrimSpace(m.Content)
+	switch {
+	case isEmpty(raw):
+		return nil, nil
+	case raw[0] == '"':
+		var s string
+		if err := json.Unmarshal(raw, &s); err != nil {
+			return nil, protocol.Unfit("%s.content: %v", field, strict.Explain(err))
+		}
+		if s == "" {
+			return nil, nil
+		}
+		return []llm.Block{llm.Text(s)}, nil
+	case raw[0] != '[':
+		return nil, protocol.Unfit("%s.content is neither a text nor a list of parts", field)
+	}
+	var parts []part
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return nil, protocol.Unfit("%s.content: %v", field, strict.Explain(err))
+	}
+	out := make([]llm.Block, 0, len(parts))
+	for i := range parts {
+		b, err := parts[i].block(fmt.Sprintf("%s.content[%d]", field, i), media)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// block is a part as a block of a message.
+func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
+	switch p.Type {
+	case "text":
+		if p.Text == nil {
+			return llm.Block{}, protocol.Unfit("%s.text is missing", field)
+		}
+		return llm.Text(*p.Text), nil
+	case "binary":
+		switch {
+		case p.Data != "":
+			return media.Base64(field, p.MimeType, p.Data, p.Filename)
+		case p.URL != "":
+			return media.URL(field, p.MimeType, p.URL, p.Filename)
+		}
+		return llm.Block{}, protocol.BadRequest("%s has neither data nor url", field)
+	case "image", "audio", "video", "document":
+		if p.Source == nil {
+			return llm.Block{}, protocol.Unfit("%s.source is missing", field)
+		}
+		var about struct {
+			Filename string `json:"filename"`
+		}
+		_ = json.Unmarshal(p.Metadata, &about) // it may be anything
+		kind := p.Source.MimeType
+		if kind == "" && !strings.HasPrefix(p.Source.Value, "data:") {
+			kind = map[string]string{"image": "image/*", "audio": "audio/*", "video": "video/*", "document": "application/pdf"}[p.Type]
+		}
+		switch p.Source.Type {
+		case "data":
+			return media.Base64(field+".source", kind, p.Source.Value, about.Filename)
+		case "url":
+			return media.URL(field+".source", kind, p.Source.Value, about.Filename)
+		}
+		return llm.Block{}, protocol.BadRequest("%s.source.type is %q, want data or url", field, clip(p.Source.Type))
+	}
+	return llm.Block{}, protocol.BadRequest("%s.type is %q, want text, image, audio, video, document or binary", field, clip(p.Type))
+}
+
+// decisions are what the client has decided about the calls that a run waits for. Its
+// answers to interrupts come first; a tool message is the answer to a call that the client
+// makes itself. Waiting may be nil.
+func (in *Input) decisions(w *awaken.Waiting) ([]awaken.Decision, error) {
+	var out []awaken.Decision
+	done := map[string]bool{} // calls
+	for i, a := range in.Resume {
+		t := ticket(w, a.InterruptID)
+		if t != nil {
+			done[t.ToolCallID] = true
+		}
+		d, err := a.decision(t)
+		if err != nil {
+			return nil, protocol.BadRequest("resume[%d].payload: %v", i, err)
+		}
+		d.ID = in.decisionID(d.Target)
+		out = append(out, d)
+	}
+	if w == nil {
+		return out, nil
+	}
+	for i := range w.Tickets {
+		t := &w.Tickets[i]
+		if done[t.ToolCallID] || !isClientCall(t) {
+			continue
+		}
+		for j := len(in.Messages) - 1; j >= 0; j-- {
+			if m := &in.Messages[j]; m.Role == "tool" && m.ToolCallID == t.ToolCallID {
+				result, err := m.result(fmt.Sprintf("messages[%d]", j))
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, awaken.Decision{Target: t.TicketID, ID: in.decisionID(t.TicketID), Action: awaken.ActionResume, Result: result})
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// decisionID makes a decision that is sent again, with its run, the same decision.
+func (in *Input) decisionID(target string) string {
+	if in.RunID == "" {
+		return ""
+	}
+	return in.RunID + ":" + target
+}
+
+func ticket(w *awaken.Waiting, id string) *awaken.WaitingTicket {
+	if w == nil {
+		return nil
+	}
+	for i := range w.Tickets {
+		if t := &w.Tickets[i]; t.TicketID == id || t.ToolCallID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// decision is an answer as a decision on the call that waits for it. The ticket is nil if
+// nothing waits for it any more.
+func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
+	d := awaken.Decision{Target: a.InterruptID, Action: awaken.ActionResume}
+	if a.Status == "cancelled" {
+		d.Action, d.Reason = awaken.ActionCancel, "the question was dismissed"
+		return d, nil
+	}
+	if string(bytes.TrimSpace(a.Payload)) == "null" {
+		a.Payload = nil
+	}
+	if t != nil && t.ResumeMode != awaken.ReplayToolCall || !isObject(a.Payload) {
+		d.Result = a.Payload
+		return d, nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(a.Payload, &fields); err != nil {
+		return d, err
+	}
+	if raw, ok := fields["approved"]; ok {
+		var approved bool
+		if err := json.Unmarshal(raw, &approved); err != nil {
+			return d, fmt.Errorf(`field "approved" is %s, want true or false`, clip(string(raw)))
+		}
+		if !approved {
+			d.Action = awaken.ActionCancel
+			_ = json.Unmarshal(fields["reason"], &d.Reason) // it may be something else
+			return d, nil
+		}
+	}
+	d.Result = a.Payload
+	if args, ok := fields["editedArgs"]; ok && string(args) != "null" {
+		if !isObject(args) {
+			return d, fmt.Errorf(`field "editedArgs" is %s, want an object`, clip(string(args)))
+		}
+		d.Arguments = args
+		delete(fields, "editedArgs")
+		rest, err := json.Marshal(fields)
+		if err != nil {
+			return d, err
+		}
+		d.Result = rest
+	}
+	return d, nil
+}
+
+// result is what a tool message says a call came to: JSON if it is JSON.
+func (m *message) result(field string) (json.RawMessage, error) {
+	if m.Error != "" {
+		return json.Marshal(map[string]string{"error": m.Error})
+	}
+	raw := bytes.TrimSpace(m.Content)
+	if len(raw) == 0 {
+		return json.RawMessage(`""`), nil
+	}
+	if raw[0] != '"' {
+		content, err := m.content(field, &protocol.Media{})
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal((&llm.Message{Content: content}).Text())
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, protocol.Unfit("%s.content: %v", field, strict.Explain(err))
+	}
+	if text := strings.TrimSpace(s); text != "" && json.Valid([]byte(text)) {
+		return json.RawMessage(text), nil
+	}
+	return raw, nil
+}
+
+// clip is a text that is short enough for an error.
+func clip(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
+}
