@@ -23,6 +23,9 @@ type Stream struct {
 	// Limit, if it is set, makes the stream a page: it ends after about that many frames,
 	// or when everything that is stored was sent, and Encoder.End is not asked for.
 	Limit int
+	// Entries, if it is not nil, is all there is to encode, instead of a log: the stream is
+	// that, and over at once. Its frames have no ids.
+	Entries []awaken.Entry
 	// Encoder makes an encoder that has seen nothing.
 	Encoder func() Encoder
 }

@@ -38,6 +38,9 @@ func (c *call) Stream(s *protocol.Stream) error {
 	}
 	ctx, cancel := c.whileServing()
 	defer cancel()
+	if s.Entries != nil {
+		return c.streamEntries(s)
+	}
 	after := s.After
 	from, lost, err := c.beginning(ctx, s)
 	if err != nil {
@@ -82,6 +85,21 @@ func (c *call) Stream(s *protocol.Stream) error {
 	default:
 		c.srv.cfg.Logger.Warn("stream ended by an error", "route", c.route.path, "error", err)
 		t.end(out, failureOf(err))
+	}
+	return nil
+}
+
+// streamEntries streams what an encoder makes of entries that are no log's.
+func (c *call) streamEntries(s *protocol.Stream) error {
+	t := &translation{s: s, enc: s.Encoder()}
+	for i := range s.Entries {
+		if err := t.enc.Encode(&t.out, &s.Entries[i]); err != nil {
+			return err
+		}
+	}
+	out := sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
+	if out.Take(append(out.Buffer(), t.out.Bytes()...)) == nil {
+		t.end(out, nil)
 	}
 	return nil
 }
