@@ -206,13 +206,12 @@ func TestEmitState_CountsTwice(t *testing.T) {
 	say(t, h, "t", "scenario:state")
 	rec := say(t, h, "t", "scenario:state") // the counter is 2 by now
 	delta := events[*awaken.StateDelta](rec)
-	if len(delta) != 1 || delta[0].Delta[0].Path != "/extensions/demo.counter" || string(delta[0].Delta[0].Value) != "3" {
+	if len(delta) != 1 || delta[0].Delta[0].Path != "/extensions/client.state" || string(delta[0].Delta[0].Value) != `{"counter":3}` {
 		t.Fatalf("deltas are %+v", delta)
 	}
 	snaps := events[*awaken.StateSnapshot](rec)
-	values, err := snaps[0].Snapshot.Export()
-	if err != nil || string(values["demo.counter"]) != "4" {
-		t.Errorf("the first snapshot has %s, %v", values["demo.counter"], err)
+	if doc, _, err := snaps[0].Snapshot.Value("client.state"); err != nil || string(doc) != `{"counter":4}` {
+		t.Errorf("the first snapshot has %s, %v", doc, err)
 	}
 }
 

@@ -2,7 +2,9 @@ package demo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -23,9 +25,6 @@ var (
 	// notes are what append_note has been told on a thread.
 	notes = state.NewKey("demo.notes",
 		func(list []string, note string) []string { return append(slices.Clip(list), note) }, state.Options{Scope: state.Thread})
-	// counter is how often emit_state has counted on a thread.
-	counter = state.NewKey("demo.counter",
-		func(n, d int) int { return n + d }, state.Options{Scope: state.Thread, Merge: state.Commutative})
 	// count counts once more when the step ends.
 	count = awaken.NewAction[int]("demo.count", awaken.PhaseStepEnd)
 )
@@ -33,9 +32,9 @@ var (
 func (plugin) Name() string { return PluginID }
 
 func (plugin) Register(r *awaken.Registrar) error {
-	r.Key(notes, counter)
+	r.Key(notes)
 	r.Handle(count.Handler(func(_ context.Context, h *awaken.HookCall, d int) error {
-		counter.Update(h, d)
+		setCounter(h, counter(h)+d)
 		return nil
 	}))
 	r.Tool(
@@ -71,8 +70,21 @@ func appendNote(_ context.Context, call *awaken.ToolCall, n note) (noteList, err
 // emitState changes the counter twice: with its result, which is one state_delta,
 // and when the step ends, which the state_snapshot of the step shows.
 func emitState(_ context.Context, call *awaken.ToolCall, _ nothing) (map[string]int, error) {
-	n := counter.Get(call)
-	counter.Update(call, 1)
+	n := counter(call)
+	setCounter(call, n+1)
 	count.Schedule(call, 1)
 	return map[string]int{"counter": n + 2}, nil
+}
+
+// counter is a number in the state that the client shares.
+func counter(r state.Reader) int {
+	var shared struct {
+		Counter int `json:"counter"`
+	}
+	_ = json.Unmarshal(awaken.ClientState.Get(r), &shared) // the client may share anything
+	return shared.Counter
+}
+
+func setCounter(w state.Writer, n int) {
+	awaken.ClientState.Update(w, json.RawMessage(fmt.Sprintf(`{"counter":%d}`, n)))
 }
