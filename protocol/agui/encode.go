@@ -441,9 +441,10 @@ func (e *Encoder) reset(f *protocol.Frames, ev *awaken.StreamReset) error {
 	if err != nil {
 		return fmt.Errorf("stream_reset: %w", err)
 	}
-	if at.Before(e.shown) {
-		err = e.takeBack(f)
+	if e.shown != (awaken.Cursor{}) && !at.Before(e.shown) {
+		e.has(e.message) // what was shown of it stays
 	}
+	err = e.takeBack(f)
 	e.closeStep(f)
 	return err
 }

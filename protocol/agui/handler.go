@@ -1,0 +1,414 @@
+package agui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// exchange is one request of an AG-UI client.
+type exchange struct {
+	protocol.Call
+	in     Input
+	thread *awaken.Thread // nil if it is new
+	open   *awaken.Run    // the thread's run that runs or waits, or nil
+}
+
+// run answers RunAgentInput with the run's events. What the agent or the thread is called
+// in the path counts more than what the body says.
+func run(c protocol.Call, in *Input, agentID, threadID string) error {
+	x := &exchange{Call: c, in: *in}
+	if agentID != "" {
+		x.in.AgentID = agentID
+	}
+	if threadID != "" {
+		x.in.ThreadID = threadID
+	}
+	if err := x.in.check(); err != nil {
+		return err
+	}
+	if err := x.look(); err != nil {
+		return err
+	}
+	var waiting *awaken.Waiting
+	if x.open != nil {
+		waiting = x.open.Waiting
+	}
+	decisions, err := x.in.decisions(waiting)
+	if err != nil {
+		return err
+	}
+	if len(decisions) > 0 {
+		return x.resume(decisions)
+	}
+	if r, err := x.answered(); r != nil || err != nil {
+		if err != nil {
+			return err
+		}
+		return x.attach(r)
+	}
+	s, err := x.submission()
+	if err != nil {
+		return err
+	}
+	if asked, _ := questions(waiting); len(asked) > 0 && s.Request.RunID != x.open.RunID {
+		return x.refuse(asked)
+	}
+	return x.submit(s)
+}
+
+// look finds the thread, and what goes on there.
+func (x *exchange) look() error {
+	if x.in.ThreadID == "" {
+		return nil
+	}
+	ctx, store := x.Context(), x.Tenant().Store
+	th, err := store.Thread(ctx, x.in.ThreadID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if x.thread = th; th.OpenRunID != "" {
+		x.open, err = store.LoadRun(ctx, th.OpenRunID)
+	}
+	return err
+}
+
+// submission is what is new in a request.
+func (x *exchange) submission() (*mailbox.Submission, error) {
+	tools, err := x.in.tools()
+	if err != nil {
+		return nil, err
+	}
+	told, err := x.in.context()
+	if err != nil {
+		return nil, err
+	}
+	from := 0
+	if x.thread != nil {
+		ids := make([]string, len(x.in.Messages))
+		for i, m := range x.in.Messages {
+			ids[i] = m.ID
+		}
+		if from, err = protocol.Unseen(x.Context(), x.Tenant(), x.in.ThreadID, ids); err != nil {
+			return nil, err
+		}
+	}
+	msgs, err := x.in.messages(from, x.thread == nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &mailbox.Submission{Mode: mailbox.ModeInterrupt, Request: awaken.RunRequest{AgentID: x.in.AgentID, ThreadID: x.in.ThreadID, RunID: x.in.RunID,
+		Messages: msgs, FrontendTools: tools, Seed: x.in.seed(), Context: told, Adapter: "ag_ui"}}
+	if x.in.RunID != "" {
+		s.IdempotencyKey = "ag-ui:" + x.in.ThreadID + ":" + x.in.RunID
+	}
+	if len(msgs) == 0 {
+		err = x.again(&s.Request)
+	}
+	return s, err
+}
+
+// again makes a request without anything new answer the last message once more, if that
+// is the user's.
+func (x *exchange) again(req *awaken.RunRequest) error {
+	nothing := protocol.BadRequest("there is nothing new: no message, no answer to an interrupt, and no result of a call that the client was asked to make")
+	n := len(x.in.Messages)
+	if n == 0 || x.in.Messages[n-1].Role != "user" || x.in.Messages[n-1].ID == "" {
+		return nothing
+	}
+	all, err := protocol.Conversation(x.Context(), x.Tenant(), x.in.ThreadID)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(all, func(m *llm.Message) bool { return m.ID == x.in.Messages[n-1].ID })
+	if at < 0 {
+		return nothing
+	}
+	if at+1 < len(all) {
+		req.Rewind = all[at+1].ID
+	}
+	return nil
+}
+
+// refuse tells a client that people have to answer first.
+func (x *exchange) refuse(asked []Interrupt) error {
+	ids := make([]string, len(asked))
+	for i, a := range asked {
+		ids[i] = a.ID
+	}
+	id := x.in.RunID
+	if id == "" {
+		id = x.open.RunID
+	}
+	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(Options{}), Entries: []awaken.Entry{
+		{Event: &awaken.RunStart{ThreadID: x.in.ThreadID, RunID: id}},
+		{Event: &awaken.Error{Code: "interrupt_pending", Message: "the thread waits for answers to its interrupts: resume has to have " + strings.Join(ids, ", ")}},
+	}})
+}
+
+// submit starts a run. A request that is sent again is about the same run.
+func (x *exchange) submit(s *mailbox.Submission) error {
+	r, err := x.Submit(s)
+	if err != nil {
+		return err
+	}
+	after, err := position(x.Call)
+	if err != nil {
+		return err
+	}
+	if after == (protocol.Position{}) && !r.Duplicate {
+		after = protocol.AfterAll(r.After)
+	}
+	return x.follow(r, after, Options{})
+}
+
+// resume gives a run that waits what it waits for.
+func (x *exchange) resume(decisions []awaken.Decision) error {
+	s := &mailbox.Submission{Mode: mailbox.ModeResume, Request: awaken.RunRequest{ThreadID: x.in.ThreadID, Decisions: decisions}}
+	if x.thread == nil {
+		return protocol.NotFound("thread", x.in.ThreadID)
+	}
+	from, err := x.newUserMessages()
+	if err != nil {
+		return err
+	}
+	if s.Request.Messages, err = x.in.messages(from, false); err != nil {
+		return err
+	}
+	var opts Options
+	if x.answersItself(decisions) {
+		if opts.Before, err = protocol.Conversation(x.Context(), x.Tenant(), x.in.ThreadID); err != nil {
+			return err
+		}
+	}
+	r, err := x.Submit(s)
+	if err != nil {
+		return err
+	}
+	if r.Duplicate {
+		return x.attach(r)
+	}
+	opts.At = r.After
+	after, err := position(x.Call)
+	if err != nil {
+		return err
+	}
+	if after == (protocol.Position{}) {
+		after = protocol.AfterAll(opts.At)
+	}
+	return x.follow(r, after, opts)
+}
+
+// answered finds the run that has taken in the results which a request brings, if the
+// request was sent before.
+func (x *exchange) answered() (*mailbox.Receipt, error) {
+	if x.thread == nil || x.in.RunID == "" || len(x.in.Messages) == 0 || x.in.Messages[len(x.in.Messages)-1].Role != "tool" {
+		return nil, nil
+	}
+	id := x.thread.OpenRunID
+	if id == "" {
+		id = x.thread.LatestRunID
+	}
+	if id == "" {
+		return nil, nil
+	}
+	calls, err := x.Tenant().Store.Calls(x.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range calls {
+		if c.Decision != nil && c.Decision.ID == x.in.decisionID(c.SuspensionID()) {
+			return &mailbox.Receipt{ThreadID: x.thread.ID, RunID: id, Duplicate: true}, nil
+		}
+	}
+	return nil, nil
+}
+
+// attach answers a request that was sent before: with what came of it.
+func (x *exchange) attach(r *mailbox.Receipt) error {
+	at, err := lastActivation(x.Context(), x.Tenant(), r.ThreadID, r.RunID)
+	if err != nil {
+		return err
+	}
+	after, err := position(x.Call)
+	if err != nil {
+		return err
+	}
+	if after == (protocol.Position{}) {
+		after = protocol.AfterAll(at)
+	}
+	return x.follow(r, after, Options{At: at})
+}
+
+// newUserMessages is the place from which on the messages are new.
+func (x *exchange) newUserMessages() (int, error) {
+	ids := make([]string, len(x.in.Messages))
+	for i, m := range x.in.Messages {
+		ids[i] = m.ID
+	}
+	return protocol.Unseen(x.Context(), x.Tenant(), x.in.ThreadID, ids)
+}
+
+// answersItself reports whether the client has put its own answer into the conversation
+// as if it were the call's result: the result will be another one.
+func (x *exchange) answersItself(decisions []awaken.Decision) bool {
+	if x.open == nil {
+		return false
+	}
+	for _, d := range decisions {
+		t := ticket(x.open.Waiting, d.Target)
+		if t != nil && !isClientCall(t) && slices.ContainsFunc(x.in.Messages, func(m message) bool { return m.Role == "tool" && m.ToolCallID == t.ToolCallID }) {
+			return true
+		}
+	}
+	return false
+}
+
+// lastActivation is the place in the log before a run was last started or gone on with.
+func lastActivation(ctx context.Context, t *mailbox.Tenant, threadID, runID string) (at awaken.Cursor, err error) {
+	entries, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{RunID: runID})
+	var before awaken.Cursor
+	for i := range entries {
+		e := &entries[i]
+		if _, ok := e.Event.(*awaken.RunStart); ok {
+			at = before
+		}
+		before = awaken.Cursor{Epoch: e.Epoch, Seq: e.Last()}
+	}
+	return at, err
+}
+
+// follow answers with the events of a run.
+func (x *exchange) follow(r *mailbox.Receipt, after protocol.Position, opts Options) error {
+	x.in.ThreadID = r.ThreadID
+	x.Header().Set("X-Run-Id", r.RunID)
+	x.Header().Set("X-Thread-Id", r.ThreadID)
+	opts.RunID, opts.ParentRunID = x.in.RunID, x.in.ParentRunID
+	return x.Stream(&protocol.Stream{ThreadID: r.ThreadID, RunID: r.RunID, After: after, Encoder: x.encoder(opts)})
+}
+
+// encoder makes encoders for what the client understands.
+func (x *exchange) encoder(opts Options) func() protocol.Encoder {
+	opts.Current = x.in.current()
+	opts.Conversation = func() ([]*llm.Message, error) {
+		return protocol.Conversation(x.Context(), x.Tenant(), x.in.ThreadID)
+	}
+	return func() protocol.Encoder { return NewEncoder(opts) }
+}
+
+// position is what a client that was cut off has.
+func position(c protocol.Call) (protocol.Position, error) {
+	text := c.Request().URL.Query().Get("cursor")
+	if text == "" {
+		text = c.Request().Header.Get("Last-Event-ID")
+	}
+	if text == "" {
+		return protocol.Position{}, nil
+	}
+	return protocol.ParsePosition(text)
+}
+
+// connect brings a client who knows nothing of a thread, or parts of it, to where the
+// thread is, and follows the run that goes on there.
+func connect(c protocol.Call, in *Input) error {
+	x := &exchange{Call: c, in: *in}
+	if err := x.in.check(); err != nil {
+		return err
+	}
+	if x.in.ThreadID == "" {
+		return protocol.BadRequest("threadId is empty, want the thread to connect to")
+	}
+	if err := x.look(); err != nil {
+		return err
+	}
+	if x.thread == nil { // nobody has said anything yet
+		return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(Options{}), Entries: []awaken.Entry{}})
+	}
+	ctx, t := x.Context(), x.Tenant()
+	going, end, err := protocol.Going(ctx, t, x.in.ThreadID)
+	if err != nil {
+		return err
+	}
+	all, err := protocol.Conversation(ctx, t, x.in.ThreadID)
+	if err != nil {
+		return err
+	}
+	if all == nil {
+		all = []*llm.Message{} // which is something to show
+	}
+	if going != nil {
+		return x.watch(going, end, all)
+	}
+	opts := Options{Before: all}
+	if opts.State, err = stateAt(ctx, t, x.in.ThreadID, end.Seq); err != nil {
+		return err
+	}
+	start := &awaken.RunStart{ThreadID: x.in.ThreadID, RunID: x.thread.LatestRunID}
+	finish := &awaken.RunFinish{ThreadID: x.in.ThreadID, RunID: x.thread.LatestRunID, Termination: awaken.Termination{Type: awaken.NaturalEnd}}
+	if x.open != nil {
+		start.RunID, finish.RunID = x.open.RunID, x.open.RunID
+		finish.Termination.Type, finish.Result = awaken.Suspended, &awaken.RunOutput{Status: x.open.Status, StatusReason: x.open.StatusReason, Waiting: x.open.Waiting}
+	}
+	if start.RunID == "" {
+		start.RunID, finish.RunID = x.in.RunID, x.in.RunID
+	}
+	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(opts),
+		Entries: []awaken.Entry{{Cursor: end, Event: start}, {Cursor: end, Event: finish}}})
+}
+
+// watch shows a run that goes on, from its beginning.
+func (x *exchange) watch(going *awaken.Run, end awaken.Cursor, all []*llm.Message) error {
+	ctx, t := x.Context(), x.Tenant()
+	after, err := position(x.Call)
+	if err != nil {
+		return err
+	}
+	opts := Options{Before: slices.DeleteFunc(slices.Clone(all), func(m *llm.Message) bool { return m.Metadata != nil && m.Metadata.RunID == going.RunID })}
+	first, err := t.Store.Entries(ctx, x.in.ThreadID, awaken.EntryQuery{RunID: going.RunID, Limit: 1})
+	if err != nil {
+		return err
+	}
+	until := end.Seq
+	if len(first) > 0 {
+		until = first[0].Seq - 1
+	}
+	if opts.State, err = stateAt(ctx, t, x.in.ThreadID, until); err != nil {
+		return err
+	}
+	x.Header().Set("X-Run-Id", going.RunID)
+	x.Header().Set("X-Thread-Id", going.ThreadID)
+	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, RunID: going.RunID, After: after, Through: end, Encoder: x.encoder(opts)})
+}
+
+// lastState is how many entries before the end of an activation its last snapshot of the
+// state can be.
+const lastState = 4
+
+// stateAt returns what the shared state was when an activation ended at a place in the
+// log, or nil.
+func stateAt(ctx context.Context, t *mailbox.Tenant, threadID string, seq uint64) (json.RawMessage, error) {
+	if seq == 0 {
+		return nil, nil
+	}
+	entries, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{After: seq - min(seq, lastState), Limit: lastState})
+	if err != nil {
+		return nil, err
+	}
+	for i := range slices.Backward(entries) {
+		if ev, ok := entries[i].Event.(*awaken.StateSnapshot); ok && entries[i].Seq <= seq {
+			doc, _, err := ev.Snapshot.Value(awaken.ClientState.Name())
+			return doc, err
+		}
+	}
+	return nil, nil
+}

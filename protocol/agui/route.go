@@ -1,0 +1,348 @@
+package agui
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+const events = "AG-UI events"
+
+var (
+	resumable   = []protocol.Param{{Name: "Last-Event-ID", Kind: "string", Doc: "go on after this frame of the answer to the same request"}}
+	cursorParam = protocol.Param{Name: "cursor", Kind: "string", Doc: "go on after this frame; Last-Event-ID does the same"}
+)
+
+// Routes are what the server mounts. Those below /v1/ag-ui/agent, with /v1/ag-ui/info, are
+// what a CopilotKit page asks of its runtime: its runtimeUrl is …/v1/ag-ui.
+func Routes() []protocol.Route {
+	runs := func(path, summary string, handle func(c protocol.Call) error) protocol.Route {
+		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: handle, Summary: summary, Body: Input{}, Headers: resumable,
+			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: events}
+	}
+	return []protocol.Route{
+		runs("/v1/ag-ui/run", "Run an agent", runAgent),
+		runs("/v1/ag-ui/threads/{thread_id}/runs", "Run an agent on a thread", runAgent),
+		runs("/v1/ag-ui/agents/{agent_id}/runs", "Run that agent", runAgent),
+		runs("/v1/ag-ui/agent/{agent_id}/run", "Run that agent", runAgent),
+		runs("/v1/ag-ui/agent/{agent_id}/connect", "Show a thread as it is, and follow the run that goes on there", connectAgent),
+		{Method: "POST", Path: "/v1/ag-ui/agent/{agent_id}/stop/{thread_id}", Access: protocol.Runners, Handle: stopAgent, Summary: "End the thread's run",
+			Body: stopBody{}, Replies: map[int]any{200: stopped{}}},
+		{Method: "GET", Path: "/v1/ag-ui/info", Access: protocol.Readers, Handle: info, Summary: "The agents, for CopilotKit", Replies: map[int]any{200: runtimeInfo{}}},
+		{Method: "POST", Path: "/v1/ag-ui", Access: protocol.Runners, Handle: single, Summary: "All that CopilotKit asks, through one address", Body: envelope{}, Headers: resumable,
+			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: events},
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/stream", Access: protocol.Readers, Handle: follow, Summary: "Follow the run that goes on; 204 if there is none",
+			Query: []protocol.Param{cursorParam, {Name: "run_id", Kind: "string", Doc: "what the client calls the run"}}, Headers: resumable,
+			Replies: map[int]any{200: nil, 204: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/messages", Access: protocol.Readers, Handle: messages, Summary: "The conversation",
+			Query:   []protocol.Param{{Name: "offset", Kind: "integer", Doc: "how many to leave out; default 0"}, {Name: "limit", Kind: "integer", Doc: "how many at most; default 50, 1 to 200"}},
+			Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancel, Summary: "End the thread's run", Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interrupt, Summary: "End what runs, waits and is queued",
+			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
+	}
+}
+
+func runAgent(c protocol.Call) error {
+	var in Input
+	if err := c.Decode(&in); err != nil {
+		return err
+	}
+	r := c.Request()
+	return run(c, &in, r.PathValue("agent_id"), r.PathValue("thread_id"))
+}
+
+func connectAgent(c protocol.Call) error {
+	var in Input
+	if err := c.Decode(&in); err != nil {
+		return err
+	}
+	return connect(c, &in)
+}
+
+// stopBody narrows a stop to one run.
+type stopBody struct {
+	RunID string `json:"runId,omitempty"`
+}
+
+// UnmarshalJSON ignores fields that are not known.
+func (b *stopBody) UnmarshalJSON(data []byte) error {
+	type plain stopBody
+	var v plain
+	if err := json.Unmarshal(data, &v); err != nil {
+		return strict.Explain(err)
+	}
+	*b = stopBody(v)
+	return nil
+}
+
+type stopped struct {
+	Stopped bool `json:"stopped"`
+}
+
+func stopAgent(c protocol.Call) error {
+	var body stopBody
+	if err := c.Decode(&body); err != nil {
+		return err
+	}
+	return stop(c, c.Request().PathValue("thread_id"), body.RunID)
+}
+
+// stop ends the run that a thread is at. A run that is named and known has to be that one:
+// a client that stops the run it sees must not end a later one. A name that is not known
+// is that of an answer to an interrupt, whose run has another.
+func stop(c protocol.Call, threadID, runID string) error {
+	ctx, t := c.Context(), c.Tenant()
+	target := threadID
+	if runID != "" {
+		known, err := t.Store.LoadRun(ctx, runID)
+		switch {
+		case err == nil && known.ThreadID == threadID:
+			target = runID
+		case err != nil && !errors.Is(err, awaken.ErrNotFound):
+			return err
+		}
+	}
+	err := t.Cancel(ctx, target)
+	if errors.Is(err, mailbox.ErrNothing) || errors.Is(err, awaken.ErrNotFound) {
+		return c.Reply(200, stopped{})
+	}
+	if err != nil {
+		return err
+	}
+	return c.Reply(200, stopped{Stopped: true})
+}
+
+// runtimeInfo is what CopilotKit wants to know of its runtime.
+type runtimeInfo struct {
+	Version         string               `json:"version"`
+	Mode            string               `json:"mode"`
+	Agents          map[string]agentInfo `json:"agents"`
+	Transcription   bool                 `json:"audioFileTranscriptionEnabled"`
+	A2UI            bool                 `json:"a2uiEnabled"`
+	OpenUI          bool                 `json:"openGenerativeUIEnabled"`
+	Suggestions     bool                 `json:"suggestions"`
+	ThreadEndpoints threadEndpoints      `json:"threadEndpoints"`
+	NoTelemetry     bool                 `json:"telemetryDisabled"`
+}
+
+type agentInfo struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	ClassName   string `json:"className"`
+}
+
+type threadEndpoints struct {
+	List             bool `json:"list"`
+	Inspect          bool `json:"inspect"`
+	Mutations        bool `json:"mutations"`
+	RealtimeMetadata bool `json:"realtimeMetadata"`
+}
+
+func info(c protocol.Call) error {
+	reg := c.Tenant().Runtime.Registry()
+	out := runtimeInfo{Version: Version, Mode: "sse", Agents: map[string]agentInfo{}, NoTelemetry: true}
+	for _, id := range reg.AgentIDs() {
+		if spec := reg.Agent(id); spec != nil {
+			out.Agents[id] = agentInfo{Name: id, Description: spec.Description, ClassName: "AwakenAgent"}
+		}
+	}
+	return c.Reply(200, out)
+}
+
+// envelope is a request of CopilotKit's single route.
+type envelope struct {
+	Method string `json:"method"` // info, agent/run, agent/connect, agent/stop
+	Params struct {
+		AgentID  string `json:"agentId,omitempty"`
+		ThreadID string `json:"threadId,omitempty"`
+	} `json:"params"`
+	Body json.RawMessage `json:"body,omitempty"`
+}
+
+// UnmarshalJSON ignores fields that are not known.
+func (e *envelope) UnmarshalJSON(data []byte) error {
+	type plain envelope
+	var v plain
+	if err := json.Unmarshal(data, &v); err != nil {
+		return strict.Explain(err)
+	}
+	*e = envelope(v)
+	return nil
+}
+
+// body reads the request that is in an envelope.
+func (e *envelope) body(v json.Unmarshaler) error {
+	if len(bytes.TrimSpace(e.Body)) == 0 || string(e.Body) == "null" {
+		return nil
+	}
+	if err := v.UnmarshalJSON(e.Body); err != nil {
+		return protocol.Unfit("body: %v", err)
+	}
+	return nil
+}
+
+func single(c protocol.Call) error {
+	var e envelope
+	if err := c.Decode(&e); err != nil {
+		return err
+	}
+	if id := e.Params.AgentID; id != "" && !protocol.ValidID(id) {
+		return protocol.BadRequest("params.agentId is %q, want at most 512 bytes without control characters", clip(id))
+	}
+	var in Input
+	switch e.Method {
+	case "info":
+		return info(c)
+	case "agent/run", "agent/connect":
+		if err := e.body(&in); err != nil {
+			return err
+		}
+		if e.Method == "agent/connect" {
+			return connect(c, &in)
+		}
+		return run(c, &in, e.Params.AgentID, "")
+	case "agent/stop":
+		if !protocol.ValidID(e.Params.ThreadID) {
+			return protocol.BadRequest("params.threadId is %q, want the thread to stop", clip(e.Params.ThreadID))
+		}
+		var b stopBody
+		if err := e.body(&b); err != nil {
+			return err
+		}
+		return stop(c, e.Params.ThreadID, b.RunID)
+	}
+	return protocol.BadRequest("method is %q, want info, agent/run, agent/connect or agent/stop", clip(e.Method))
+}
+
+// follow answers with the run that goes on, from its beginning or after what the client
+// has.
+func follow(c protocol.Call) error {
+	id := c.Request().PathValue("thread_id")
+	after, err := position(c)
+	if err != nil {
+		return err
+	}
+	x := &exchange{Call: c, in: Input{ThreadID: id, RunID: c.Request().URL.Query().Get("run_id"), ProtocolVersion: Version}}
+	if err := x.look(); err != nil {
+		return err
+	}
+	if x.thread == nil {
+		return protocol.NotFound("thread", id)
+	}
+	going, end, err := protocol.Going(c.Context(), c.Tenant(), id)
+	if err != nil {
+		return err
+	}
+	s := &protocol.Stream{ThreadID: id, After: after, Through: end, Encoder: x.encoder(Options{RunID: x.in.RunID})}
+	switch {
+	case going != nil:
+		s.RunID = going.RunID
+	case after.Cursor.Before(end) && after != (protocol.Position{}): // it ended while the client was away
+		s.Through = after.Cursor
+		if s.RunID = x.thread.LatestRunID; x.open != nil {
+			s.RunID = x.open.RunID
+		}
+	default:
+		return c.Reply(204, nil)
+	}
+	c.Header().Set("X-Run-Id", s.RunID)
+	c.Header().Set("X-Thread-Id", id)
+	return c.Stream(s)
+}
+
+type messageList struct {
+	Messages   []json.RawMessage `json:"messages"`
+	Total      int               `json:"total"`
+	HasMore    bool              `json:"has_more"`
+	NextCursor string            `json:"next_cursor,omitempty"` // the next offset
+}
+
+func messages(c protocol.Call) error {
+	id := c.Request().PathValue("thread_id")
+	if _, err := c.Tenant().Store.Thread(c.Context(), id); err != nil {
+		if errors.Is(err, awaken.ErrNotFound) {
+			return protocol.NotFound("thread", id)
+		}
+		return err
+	}
+	offset, err := number(c, "offset", 0, 0, 1<<31-1)
+	if err != nil {
+		return err
+	}
+	limit, err := number(c, "limit", 50, 1, 200)
+	if err != nil {
+		return err
+	}
+	all, err := protocol.Conversation(c.Context(), c.Tenant(), id)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(slices.Clone(all), (*llm.Message).IsInternal)
+	out := messageList{Messages: []json.RawMessage{}, Total: len(all)}
+	end := min(len(all), offset+limit)
+	if offset < len(all) {
+		list, err := appendMessages([]byte{'['}, all[offset:end])
+		if err != nil {
+			return err
+		}
+		list = append(bytes.Replace(list, []byte("[,"), []byte("["), 1), ']')
+		if err := json.Unmarshal(list, &out.Messages); err != nil {
+			return err
+		}
+	}
+	if end < len(all) {
+		out.HasMore, out.NextCursor = true, strconv.Itoa(end)
+	}
+	return c.Reply(200, out)
+}
+
+// number reads a parameter that is a number between low and high.
+func number(c protocol.Call, name string, def, low, high int) (int, error) {
+	s := c.Request().URL.Query().Get(name)
+	if s == "" {
+		return def, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0, protocol.BadRequest("%s is %q, want a number", name, clip(s))
+	}
+	return max(low, min(n, high)), nil
+}
+
+type accepted struct {
+	Status   string `json:"status"`
+	ThreadID string `json:"thread_id"`
+}
+
+func cancel(c protocol.Call) error {
+	id := c.Request().PathValue("thread_id")
+	if err := c.Tenant().Cancel(c.Context(), id); err != nil {
+		return nothing(err, id)
+	}
+	return c.Reply(202, accepted{"cancel_requested", id})
+}
+
+func interrupt(c protocol.Call) error {
+	id := c.Request().PathValue("thread_id")
+	if _, err := c.Tenant().Interrupt(c.Context(), id); err != nil {
+		return nothing(err, id)
+	}
+	return c.Reply(202, accepted{"interrupt_requested", id})
+}
+
+// nothing says that a thread has nothing that could be ended.
+func nothing(err error, id string) error {
+	if errors.Is(err, mailbox.ErrNothing) || errors.Is(err, awaken.ErrNotFound) {
+		return protocol.NotFound("a run of thread", id)
+	}
+	return err
+}
