@@ -55,7 +55,8 @@ type Encoder struct {
 	text        bool   // it is open
 	reasoning   bool   // its reasoning is open
 	reasoned    bool   // its reasoning was shown
-	calls       []string
+	calls       []string        // that are open
+	asked       map[string]bool // calls that have no result
 	shown       awaken.Cursor   // of the latest part of the message that was shown
 	retracted   bool            // a call of the step was taken back
 	seen        map[string]bool // ids of stored messages that the client has
@@ -107,6 +108,10 @@ func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
 		buf := appendjson.Text(with(f, "TOOL_CALL_START", "toolCallId", ev.ID), `,"toolCallName":`, ev.Name)
 		f.Close(append(appendjson.TextIf(buf, `,"parentMessageId":`, e.message), '}'))
 		e.calls = append(e.calls, ev.ID)
+		if e.asked == nil {
+			e.asked = map[string]bool{}
+		}
+		e.asked[ev.ID] = true
 		e.shown = entry.Cursor
 	case *awaken.ToolCallDelta:
 		if ev.ArgsDelta == "" || !slices.Contains(e.calls, ev.ID) {
@@ -118,6 +123,7 @@ func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
 		e.closeCall(f, ev.ID)
 	case *awaken.ToolCallCancel:
 		e.closeCall(f, ev.ID)
+		delete(e.asked, ev.ID)
 		e.retracted = true
 		return e.raw(f, ev)
 	case *awaken.ToolCallStreamDelta:
@@ -299,7 +305,7 @@ func (e *Encoder) stepEnd(f *protocol.Frames) error {
 	e.closeContent(f)
 	e.has(e.message)
 	if e.retracted {
-		if err := e.takeBack(f); err != nil {
+		if err := e.takeBack(f, false); err != nil {
 			return err
 		}
 	}
@@ -318,6 +324,7 @@ func (e *Encoder) has(id string) {
 func (e *Encoder) result(f *protocol.Frames, callID, messageID, content string) {
 	e.closeMessage(f)
 	e.closeCall(f, callID)
+	delete(e.asked, callID)
 	if messageID == "" {
 		messageID = "result:" + callID
 	}
@@ -435,7 +442,8 @@ func (e *Encoder) reset(f *protocol.Frames, ev *awaken.StreamReset) error {
 		return err
 	}
 	if ev.Cursor == "" {
-		return e.takeBack(f)
+		clear(e.asked)
+		return e.takeBack(f, false)
 	}
 	at, err := awaken.ParseCursor(ev.Cursor)
 	if err != nil {
@@ -444,13 +452,14 @@ func (e *Encoder) reset(f *protocol.Frames, ev *awaken.StreamReset) error {
 	if e.shown != (awaken.Cursor{}) && !at.Before(e.shown) {
 		e.has(e.message) // what was shown of it stays
 	}
-	err = e.takeBack(f)
+	err = e.takeBack(f, false)
 	e.closeStep(f)
 	return err
 }
 
-// takeBack shows the conversation without what is not stored of it.
-func (e *Encoder) takeBack(f *protocol.Frames) error {
+// takeBack shows the conversation without what is not stored of it. Ended means that all
+// the run has stored may be shown.
+func (e *Encoder) takeBack(f *protocol.Frames, ended bool) error {
 	e.closeContent(f)
 	if e.opts.Conversation == nil {
 		return nil
@@ -463,11 +472,11 @@ func (e *Encoder) takeBack(f *protocol.Frames) error {
 	if e.reasoned && !e.seen[e.message] {
 		emptied = e.reasoningID()
 	}
-	return closeMessages(f, e.until(all), emptied)
+	return closeMessages(f, e.until(all, ended), emptied)
 }
 
 // until cuts a conversation off where the client is: it may have gone on since.
-func (e *Encoder) until(all []*llm.Message) []*llm.Message {
+func (e *Encoder) until(all []*llm.Message, ended bool) []*llm.Message {
 	inside := false
 	for i, m := range all {
 		of := ""
@@ -475,7 +484,7 @@ func (e *Encoder) until(all []*llm.Message) []*llm.Message {
 			of = m.Metadata.RunID
 		}
 		switch {
-		case of == e.run && !e.seen[m.ID], of != e.run && of != "" && inside:
+		case of == e.run && !ended && !e.seen[m.ID], of != e.run && of != "" && inside:
 			return all[:i]
 		case of == e.run:
 			inside = true
@@ -545,6 +554,13 @@ func (e *Encoder) appendUsage(buf []byte) []byte {
 func (e *Encoder) runFinish(f *protocol.Frames, ev *awaken.RunFinish) error {
 	e.start(f, ev.ThreadID, ev.RunID) // it may have ended before it started
 	e.closeStep(f)
+	if ev.Termination.Type != awaken.Suspended && len(e.asked) > 0 {
+		// Calls that waited got their answers without a word.
+		if err := e.takeBack(f, true); err != nil {
+			return err
+		}
+		clear(e.asked)
+	}
 	if ev.Termination.Type == awaken.Failed {
 		e.fail(f, ev.Termination.Message, "run_failed")
 		return nil
