@@ -2,8 +2,10 @@ package agui
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -111,6 +113,11 @@ func (x *exchange) submission() (*mailbox.Submission, error) {
 		Messages: msgs, FrontendTools: tools, Seed: x.in.seed(), Context: told, Adapter: "ag_ui"}}
 	if x.in.RunID != "" {
 		s.IdempotencyKey = "ag-ui:" + x.in.ThreadID + ":" + x.in.RunID
+		said, err := json.Marshal(x.in.Messages)
+		if err != nil {
+			return nil, err
+		}
+		s.Digest = fmt.Sprintf("%x", sha256.Sum256(said))
 	}
 	if len(msgs) == 0 {
 		err = x.again(&s.Request)

@@ -101,6 +101,21 @@ func stopAgent(c protocol.Call) error {
 // is that of an answer to an interrupt, whose run has another.
 func stop(c protocol.Call, threadID, runID string) error {
 	ctx, t := c.Context(), c.Tenant()
+	th, err := t.Store.Thread(ctx, threadID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return c.Reply(200, stopped{})
+	}
+	if err != nil {
+		return err
+	}
+	if th.OpenRunID == "" { // something may be queued
+		if going, _, err := protocol.Going(ctx, t, threadID); going == nil || err != nil {
+			if err != nil {
+				return err
+			}
+			return c.Reply(200, stopped{})
+		}
+	}
 	target := threadID
 	if runID != "" {
 		known, err := t.Store.LoadRun(ctx, runID)
@@ -111,7 +126,7 @@ func stop(c protocol.Call, threadID, runID string) error {
 			return err
 		}
 	}
-	err := t.Cancel(ctx, target)
+	err = t.Cancel(ctx, target)
 	if errors.Is(err, mailbox.ErrNothing) || errors.Is(err, awaken.ErrNotFound) {
 		return c.Reply(200, stopped{})
 	}

@@ -19,7 +19,7 @@ export function parse(text: string): Sections {
   return sections;
 }
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
+const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 // The runs, and the frames that the encoder makes of them.
 export const runs = `${root}testdata/runs/`;
