@@ -30,6 +30,16 @@ type Stream struct {
 	Encoder func() Encoder
 }
 
+// Lost reports whether what a client has was lost with the owner of a run: somebody else
+// wrote something in its place.
+func Lost(ctx context.Context, t *mailbox.Tenant, threadID string, has Position) (bool, error) {
+	if has.Seq == 0 {
+		return false, nil
+	}
+	later, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{Epoch: has.Epoch, Limit: 1})
+	return len(later) > 0 && later[0].Seq <= has.Seq, err
+}
+
 // Going returns the run that a thread is at, with where the thread's log ends now, or nil
 // if nothing goes on: nothing was asked for yet, all is over, or the run waits for people.
 // A run that is only queued counts.

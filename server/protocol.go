@@ -125,14 +125,8 @@ func (c *call) beginning(ctx context.Context, s *protocol.Stream) (from awaken.C
 	if err != nil {
 		return awaken.Cursor{}, false, err
 	}
-	if s.After.Seq > 0 {
-		later, err := c.tenant.Store.Entries(ctx, s.ThreadID, awaken.EntryQuery{Epoch: s.After.Epoch, Limit: 1})
-		if err != nil {
-			return awaken.Cursor{}, false, err
-		}
-		lost = len(later) > 0 && later[0].Seq <= s.After.Seq
-	}
-	return awaken.Cursor{Epoch: first[0].Epoch, Seq: first[0].Seq - 1}, lost, nil
+	lost, err = protocol.Lost(ctx, c.tenant, s.ThreadID, s.After)
+	return awaken.Cursor{Epoch: first[0].Epoch, Seq: first[0].Seq - 1}, lost, err
 }
 
 // errLost breaks off the stream of a client that has seen what was lost only now. When it

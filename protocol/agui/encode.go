@@ -51,10 +51,10 @@ type Encoder struct {
 	begun       bool   // the client knows the conversation before the run
 	step        string // the open step, or ""
 	steps       int
-	message     string // id of the assistant message of the step
-	text        bool   // it is open
-	reasoning   bool   // its reasoning is open
-	reasoned    bool   // its reasoning was shown
+	message     string          // id of the assistant message of the step
+	text        bool            // it is open
+	reasoning   bool            // its reasoning is open
+	reasoned    bool            // its reasoning was shown
 	calls       []string        // that are open
 	asked       map[string]bool // calls that have no result
 	shown       awaken.Cursor   // of the latest part of the message that was shown

@@ -194,7 +194,7 @@ func (x *exchange) resume(decisions []awaken.Decision) error {
 	}
 	var opts Options
 	if x.answersItself(decisions) {
-		if opts.Before, err = protocol.Conversation(x.Context(), x.Tenant(), x.in.ThreadID); err != nil {
+		if opts.Before, err = x.conversation(); err != nil {
 			return err
 		}
 	}
@@ -298,18 +298,62 @@ func lastActivation(ctx context.Context, t *mailbox.Tenant, threadID, runID stri
 // follow answers with the events of a run.
 func (x *exchange) follow(r *mailbox.Receipt, after protocol.Position, opts Options) error {
 	x.in.ThreadID = r.ThreadID
-	x.Header().Set("X-Run-Id", r.RunID)
-	x.Header().Set("X-Thread-Id", r.ThreadID)
 	opts.RunID, opts.ParentRunID = x.in.RunID, x.in.ParentRunID
-	return x.Stream(&protocol.Stream{ThreadID: r.ThreadID, RunID: r.RunID, After: after, Encoder: x.encoder(opts)})
+	return x.stream(r.RunID, after, awaken.Cursor{}, opts)
+}
+
+// stream answers with the events of a run after a position. A client that has seen what
+// was lost begins again, with the conversation as it was before the run.
+func (x *exchange) stream(runID string, after protocol.Position, through awaken.Cursor, opts Options) error {
+	lost, err := protocol.Lost(x.Context(), x.Tenant(), x.in.ThreadID, after)
+	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+		return err
+	}
+	if lost {
+		after, opts.At = protocol.Position{}, awaken.Cursor{}
+		if err := x.before(runID, &opts); err != nil {
+			return err
+		}
+	}
+	x.Header().Set("X-Run-Id", runID)
+	x.Header().Set("X-Thread-Id", x.in.ThreadID)
+	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, RunID: runID, After: after, Through: through, Encoder: x.encoder(opts)})
+}
+
+// before fills in what was there before a run: the conversation and the shared state.
+func (x *exchange) before(runID string, opts *Options) error {
+	ctx, t := x.Context(), x.Tenant()
+	all, err := x.conversation()
+	if err != nil {
+		return err
+	}
+	opts.Before = slices.DeleteFunc(slices.Clone(all), func(m *llm.Message) bool { return m.Metadata != nil && m.Metadata.RunID == runID })
+	first, err := t.Store.Entries(ctx, x.in.ThreadID, awaken.EntryQuery{RunID: runID, Limit: 1})
+	if err != nil {
+		return err
+	}
+	until := x.thread.End.Seq
+	if len(first) > 0 {
+		until = first[0].Seq - 1
+	}
+	opts.State, err = stateAt(ctx, t, x.in.ThreadID, until)
+	return err
+}
+
+// conversation is what the thread says. It is not nil, because nothing is also something
+// to show.
+func (x *exchange) conversation() ([]*llm.Message, error) {
+	all, err := protocol.Conversation(x.Context(), x.Tenant(), x.in.ThreadID)
+	if all == nil {
+		all = []*llm.Message{}
+	}
+	return all, err
 }
 
 // encoder makes encoders for what the client understands.
 func (x *exchange) encoder(opts Options) func() protocol.Encoder {
 	opts.Current = x.in.current()
-	opts.Conversation = func() ([]*llm.Message, error) {
-		return protocol.Conversation(x.Context(), x.Tenant(), x.in.ThreadID)
-	}
+	opts.Conversation = x.conversation
 	return func() protocol.Encoder { return NewEncoder(opts) }
 }
 
@@ -346,17 +390,20 @@ func connect(c protocol.Call, in *Input) error {
 	if err != nil {
 		return err
 	}
-	all, err := protocol.Conversation(ctx, t, x.in.ThreadID)
-	if err != nil {
+	var opts Options
+	if going != nil {
+		after, err := position(x.Call)
+		if err != nil {
+			return err
+		}
+		if err := x.before(going.RunID, &opts); err != nil {
+			return err
+		}
+		return x.stream(going.RunID, after, end, opts)
+	}
+	if opts.Before, err = x.conversation(); err != nil {
 		return err
 	}
-	if all == nil {
-		all = []*llm.Message{} // which is something to show
-	}
-	if going != nil {
-		return x.watch(going, end, all)
-	}
-	opts := Options{Before: all}
 	if opts.State, err = stateAt(ctx, t, x.in.ThreadID, end.Seq); err != nil {
 		return err
 	}
@@ -369,32 +416,9 @@ func connect(c protocol.Call, in *Input) error {
 	if start.RunID == "" {
 		start.RunID, finish.RunID = x.in.RunID, x.in.RunID
 	}
+	at := awaken.Cursor{Epoch: end.Epoch, Seq: end.Seq + 1}
 	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(opts),
-		Entries: []awaken.Entry{{Cursor: end, Event: start}, {Cursor: end, Event: finish}}})
-}
-
-// watch shows a run that goes on, from its beginning.
-func (x *exchange) watch(going *awaken.Run, end awaken.Cursor, all []*llm.Message) error {
-	ctx, t := x.Context(), x.Tenant()
-	after, err := position(x.Call)
-	if err != nil {
-		return err
-	}
-	opts := Options{Before: slices.DeleteFunc(slices.Clone(all), func(m *llm.Message) bool { return m.Metadata != nil && m.Metadata.RunID == going.RunID })}
-	first, err := t.Store.Entries(ctx, x.in.ThreadID, awaken.EntryQuery{RunID: going.RunID, Limit: 1})
-	if err != nil {
-		return err
-	}
-	until := end.Seq
-	if len(first) > 0 {
-		until = first[0].Seq - 1
-	}
-	if opts.State, err = stateAt(ctx, t, x.in.ThreadID, until); err != nil {
-		return err
-	}
-	x.Header().Set("X-Run-Id", going.RunID)
-	x.Header().Set("X-Thread-Id", going.ThreadID)
-	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, RunID: going.RunID, After: after, Through: end, Encoder: x.encoder(opts)})
+		Entries: []awaken.Entry{{Cursor: at, Event: start}, {Cursor: at, Event: finish}}})
 }
 
 // lastState is how many entries before the end of an activation its last snapshot of the

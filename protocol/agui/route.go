@@ -257,21 +257,18 @@ func follow(c protocol.Call) error {
 	if err != nil {
 		return err
 	}
-	s := &protocol.Stream{ThreadID: id, After: after, Through: end, Encoder: x.encoder(Options{RunID: x.in.RunID})}
+	opts := Options{RunID: x.in.RunID}
 	switch {
 	case going != nil:
-		s.RunID = going.RunID
-	case after.Cursor.Before(end) && after != (protocol.Position{}): // it ended while the client was away
-		s.Through = after.Cursor
-		if s.RunID = x.thread.LatestRunID; x.open != nil {
-			s.RunID = x.open.RunID
-		}
-	default:
+		return x.stream(going.RunID, after, end, opts)
+	case after == (protocol.Position{}):
 		return c.Reply(204, nil)
+	case x.open != nil: // it came to wait while the client was away
+		return x.stream(x.open.RunID, after, after.Cursor, opts)
+	case x.thread.LatestRunID != "":
+		return x.stream(x.thread.LatestRunID, after, after.Cursor, opts)
 	}
-	c.Header().Set("X-Run-Id", s.RunID)
-	c.Header().Set("X-Thread-Id", id)
-	return c.Stream(s)
+	return c.Reply(204, nil)
 }
 
 type messageList struct {
