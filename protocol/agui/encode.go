@@ -152,6 +152,7 @@ func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
 		return e.stateDelta(f, ev)
 	case *awaken.MessagesSnapshot:
 		e.closeMessage(f)
+		clear(e.asked) // those that are left are in it
 		return closeMessages(f, ev.Messages, "")
 	case *awaken.StreamReset:
 		return e.reset(f, ev)
