@@ -1,0 +1,166 @@
+// The starter in examples/agui, in a real browser.
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { freePort, Server } from "../../src/server.ts";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const program = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((f) => existsSync(f));
+const pictures = join(here, "screenshots");
+const server = new Server();
+let browser: Browser;
+let starter: ChildProcess;
+let url = "";
+
+before(async () => {
+  assert.ok(program, "there is no chromium: install it, or name it in CHROMIUM");
+  mkdirSync(pictures, { recursive: true });
+  await server.start();
+  const port = await freePort();
+  const folder = join(here, "../../../examples/agui");
+  starter = spawn(process.execPath, ["start.mjs"], { cwd: folder, env: { ...process.env, AWAKEN_URL: server.url, PORT: String(port) }, stdio: ["ignore", "pipe", "inherit"] });
+  await new Promise<void>((ready, failed) => {
+    starter.stdout!.on("data", (d) => String(d).includes("The page is at") && ready());
+    starter.once("exit", (code) => failed(new Error(`the starter ended with ${code}`)));
+  });
+  starter.removeAllListeners("exit");
+  url = `http://127.0.0.1:${port}`;
+  browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+});
+
+after(async () => {
+  await browser?.close();
+  starter?.kill();
+  await server.close();
+});
+
+async function open(at = url): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+  page.setDefaultTimeout(20_000);
+  page.on("pageerror", (e) => assert.fail(`the page failed: ${e}`));
+  await page.goto(at);
+  await page.getByTestId("copilot-chat-textarea").waitFor();
+  return page;
+}
+
+// While a run goes on, the button stops it; then it waits for words.
+const ready = (page: Page) => page.locator('[data-testid="copilot-send-button"]:disabled').waitFor();
+
+async function say(page: Page, text: string) {
+  await ready(page);
+  await page.getByTestId("copilot-chat-textarea").fill(text);
+  await page.getByTestId("copilot-chat-textarea").press("Enter");
+}
+
+const answers = (page: Page) => page.getByTestId("copilot-assistant-message");
+const answer = (page: Page, text: string | RegExp) => answers(page).getByText(text).last().waitFor();
+const shown = async (page: Page) => (await page.getByTestId("copilot-message-list").innerText()).replace(/\s+/g, " ").trim();
+const count = (text: string, word: string) => text.split(word).length - 1;
+const ticks = [...Array(20).keys()].map((i) => `tick${i}`).join(" ");
+
+test("text, tools, approvals, progress, state and the page's own tools", async () => {
+  const page = await open();
+  await say(page, "scenario:text");
+  await answer(page, "arrives in a few pieces");
+  await say(page, "scenario:tool");
+  await page.locator('.tool[data-status="complete"]').getByText("temperature_c").waitFor();
+  await say(page, "scenario:approval");
+  await page.locator(".ask").getByText("Delete /tmp/x?").waitFor();
+  await page.screenshot({ path: join(pictures, "approval.png") });
+  await page.click(".approve");
+  await answer(page, 'delete_file answered: {"path":"/tmp/x","status":"deleted"}');
+  await say(page, "scenario:approval");
+  await page.click(".deny");
+  await answer(page, "the user said no");
+  await say(page, "scenario:approval");
+  await page.click(".edit");
+  await answer(page, 'delete_file answered: {"path":"/tmp/edited"');
+  await say(page, "scenario:approvals");
+  await page.locator(".ask").nth(1).waitFor();
+  await page.screenshot({ path: join(pictures, "approvals.png") });
+  await page.locator(".ask .approve").nth(0).click();
+  await page.locator(".ask .deny").nth(1).click();
+  await answer(page, /deleted.*the user said no|the user said no.*deleted/s);
+  await say(page, 'RUN_TOOL progress_demo {"steps":20,"delay_ms":50}');
+  await page.locator(".progress progress").waitFor();
+  await page.locator(".progress").getByText("step 20 of 20").waitFor();
+  await page.screenshot({ path: join(pictures, "progress.png") });
+  await page.click("#count"); // the page changes the state, and then the agent does
+  await say(page, "scenario:state");
+  await page.locator("#state").getByText('{"counter":12}').waitFor();
+  await say(page, "scenario:frontend-tool");
+  await answer(page, "timeZone");
+  await say(page, 'RUN_TOOL set_background_color {"color":"rgb(1, 2, 3)"}');
+  await answer(page, "the background is rgb(1, 2, 3)");
+  assert.equal(await page.evaluate(() => document.body.style.background), "rgb(1, 2, 3)");
+  await page.screenshot({ path: join(pictures, "chat.png") });
+  // A reload, and another tab, show the same conversation and the same state.
+  const texts = await answers(page).allInnerTexts();
+  assert.equal(texts.length, 19);
+  await page.reload();
+  await page.waitForFunction(
+    (want) => JSON.stringify([...document.querySelectorAll<HTMLElement>('[data-testid="copilot-assistant-message"]')].map((e) => e.innerText)) === want,
+    JSON.stringify(texts),
+  );
+  await page.locator("#state").getByText('{"counter":12}').waitFor();
+  await page.close();
+});
+
+test("a reload in the middle of an answer loses and doubles nothing", async () => {
+  const page = await open();
+  await say(page, "scenario:slow");
+  await answer(page, /tick\d/);
+  await page.reload();
+  await answer(page, /tick5/);
+  await page.screenshot({ path: join(pictures, "after-reload.png") });
+  const tab = await open(page.url()); // and another tab
+  await page.reload(); // and again
+  for (const p of [page, tab]) {
+    await answer(p, "tick19");
+    assert.equal(await shown(p), `scenario:slow ${ticks}`);
+    assert.equal(await answers(p).count(), 1);
+  }
+  await tab.close();
+  await page.close();
+});
+
+test("a reload in the middle of a tool, and its progress", async () => {
+  const page = await open();
+  await say(page, 'RUN_TOOL progress_demo {"steps":30,"delay_ms":100}');
+  await page.getByText(/step \d+ of 30/).waitFor();
+  await page.reload();
+  await page.getByText("step 30 of 30").waitFor();
+  await answer(page, 'progress_demo answered: {"steps":30}');
+  assert.equal(await page.locator(".tool").count(), 1);
+  assert.equal(await page.locator(".progress").count(), 1);
+  await page.close();
+});
+
+test("a reload while approvals wait", async () => {
+  const page = await open();
+  await say(page, "scenario:approvals");
+  await page.locator(".ask").nth(1).waitFor();
+  await page.reload();
+  await page.locator(".ask .approve").nth(0).click();
+  await page.locator(".ask .approve").nth(1).click();
+  await answer(page, /deleted.*deleted/s);
+  assert.equal(count(await shown(page), "delete_file answered"), 2);
+  assert.equal(await page.locator(".tool").count(), 2);
+  await page.close();
+});
+
+test("stop", async () => {
+  const page = await open();
+  await say(page, 'RUN_TOOL progress_demo {"steps":100,"delay_ms":200}');
+  await page.getByText(/step \d+ of 100/).waitFor();
+  await page.getByTestId("copilot-send-button").click(); // it is the stop button now
+  const thread = new URL(page.url()).searchParams.get("thread");
+  await page.waitForFunction(async (t) => (await (await fetch(`/v1/threads/${t}/runs/latest`)).json()).status === "done", thread);
+  const run = await page.evaluate(async (t) => (await fetch(`/v1/threads/${t}/runs/latest`)).json(), thread);
+  assert.equal(run.termination_reason.type, "cancelled");
+  await page.close();
+});
