@@ -25,8 +25,11 @@ func serveRelay() error {
 	pieces := make([]string, w6Pieces)
 	for i := range pieces {
 		pieces[i] = fmt.Sprintf("data: {\"event_type\":\"text_delta\",\"delta\":\"%08d|x\"}\n\n", i)
-		if os.Getenv("PROTOCOL") == "aisdk" {
+		switch os.Getenv("PROTOCOL") {
+		case "aisdk":
 			pieces[i] = fmt.Sprintf("data: {\"type\":\"text-delta\",\"id\":\"1\",\"delta\":\"%08d|x\"}\n\n", i)
+		case "agui":
+			pieces[i] = fmt.Sprintf("data: {\"type\":\"TEXT_MESSAGE_CONTENT\",\"messageId\":\"1\",\"delta\":\"%08d|x\"}\n\n", i)
 		}
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,9 +74,13 @@ type w6Result struct {
 func runLoad() error {
 	clients, length := setting("CLIENTS"), time.Duration(setting("MS"))*time.Millisecond
 	path, body, piece := "/v1/runs", runBody("default", "", "hello"), []byte(`"event_type":"text_delta"`)
-	if os.Getenv("PROTOCOL") == "aisdk" {
+	switch os.Getenv("PROTOCOL") {
+	case "aisdk":
 		path, piece = "/v1/ai-sdk/chat", []byte(`"text-delta"`)
 		body = `{"messages":[{"role":"user","parts":[{"type":"text","text":"hello"}]}]}`
+	case "agui":
+		path, piece = "/v1/ag-ui/run", []byte(`"TEXT_MESSAGE_CONTENT"`)
+		body = `{"messages":[{"role":"user","content":"hello"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`
 	}
 	request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
 	var mu sync.Mutex
@@ -155,6 +162,9 @@ func BenchmarkW6(b *testing.B) { benchmarkW6(b, "") }
 
 // BenchmarkW6_AISDK is the same with the AI SDK's protocol on both sides.
 func BenchmarkW6_AISDK(b *testing.B) { benchmarkW6(b, "aisdk") }
+
+// BenchmarkW6_AGUI is the same with AG-UI on both sides.
+func BenchmarkW6_AGUI(b *testing.B) { benchmarkW6(b, "agui") }
 
 func benchmarkW6(b *testing.B, protocol string) {
 	const rounds, turn = 3, 1500

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	goruntime "runtime"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
@@ -181,7 +183,7 @@ func serveLoad() error {
 	if err != nil {
 		return err
 	}
-	cfg := server.Config{Mailbox: box, Routes: aisdk.Routes(), Handlers: map[string]http.Handler{
+	cfg := server.Config{Mailbox: box, Routes: slices.Concat(aisdk.Routes(), agui.Routes()), Handlers: map[string]http.Handler{
 		"POST /go": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(start) }),
 		"GET /usage": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			goruntime.GC()

@@ -80,7 +80,7 @@ test("text, tools, an approval, progress and state", async () => {
   await answer(page).getByText("step 3 of 3").waitFor();
   await ready(page);
   await say(page, "scenario:state");
-  await answer(page).getByText("demo.counter = 2").waitFor();
+  await answer(page).getByText('client.state = {"counter":2}').waitFor();
   await ready(page);
   await say(page, "scenario:frontend-tool");
   await answer(page).locator(".text").getByText("timeZone").waitFor();

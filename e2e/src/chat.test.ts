@@ -198,7 +198,7 @@ for (const major of Object.keys(majors)) {
       const seen: Part[] = [];
       const m = await say(fresh("state", { onData: (p: Part) => seen.push(structuredClone(p)) }), "scenario:state");
       assert.equal(dataOf(m, "state-snapshot").length, 1);
-      assert.equal(dataOf(m, "state-snapshot")[0].data.extensions["demo.counter"], 2);
+      assert.equal(dataOf(m, "state-snapshot")[0].data.extensions["client.state"].counter, 2);
       assert.ok(seen.some((p) => p.type === "data-state-delta" && p.transient && Array.isArray(p.data)));
     });
 

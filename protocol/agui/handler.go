@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -19,8 +20,9 @@ import (
 type exchange struct {
 	protocol.Call
 	in     Input
-	thread *awaken.Thread // nil if it is new
-	open   *awaken.Run    // the thread's run that runs or waits, or nil
+	thread *awaken.Thread    // nil if it is new
+	open   *awaken.Run       // the thread's run that runs or waits, or nil
+	has    protocol.Position // what the client has of the answer, from an earlier connection
 }
 
 // run answers RunAgentInput with the run's events. What the agent or the thread is called
@@ -66,23 +68,39 @@ func run(c protocol.Call, in *Input, agentID, threadID string) error {
 	return x.submit(s)
 }
 
-// look finds the thread, and what goes on there.
+// look finds the thread, what goes on there, and what the client has of it.
 func (x *exchange) look() error {
-	if x.in.ThreadID == "" {
+	var end awaken.Cursor
+	if x.in.ThreadID != "" {
+		ctx, store := x.Context(), x.Tenant().Store
+		th, err := store.Thread(ctx, x.in.ThreadID)
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			x.thread, end = th, th.End
+			if th.OpenRunID != "" {
+				if x.open, err = store.LoadRun(ctx, th.OpenRunID); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	text := x.Request().URL.Query().Get("cursor")
+	if text == "" {
+		text = x.Request().Header.Get("Last-Event-ID")
+	}
+	if text == "" {
 		return nil
 	}
-	ctx, store := x.Context(), x.Tenant().Store
-	th, err := store.Thread(ctx, x.in.ThreadID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	var err error
+	if x.has, err = protocol.ParsePosition(text); err != nil {
 		return err
 	}
-	if x.thread = th; th.OpenRunID != "" {
-		x.open, err = store.LoadRun(ctx, th.OpenRunID)
+	if x.has.Epoch > end.Epoch {
+		return &protocol.Failure{Status: http.StatusGone, Code: "cursor_expired", Message: fmt.Sprintf("cursor %s is not of this log, which ends at %s", x.has, end)}
 	}
-	return err
+	return nil
 }
 
 // submission is what is new in a request.
@@ -169,10 +187,7 @@ func (x *exchange) submit(s *mailbox.Submission) error {
 	if err != nil {
 		return err
 	}
-	after, err := position(x.Call)
-	if err != nil {
-		return err
-	}
+	after := x.has
 	if after == (protocol.Position{}) && !r.Duplicate {
 		after = protocol.AfterAll(r.After)
 	}
@@ -206,14 +221,7 @@ func (x *exchange) resume(decisions []awaken.Decision) error {
 		return x.attach(r)
 	}
 	opts.At = r.After
-	after, err := position(x.Call)
-	if err != nil {
-		return err
-	}
-	if after == (protocol.Position{}) {
-		after = protocol.AfterAll(opts.At)
-	}
-	return x.follow(r, after, opts)
+	return x.follow(r, x.behind(r.After), opts)
 }
 
 // answered finds the run that has taken in the results which a request brings, if the
@@ -247,14 +255,15 @@ func (x *exchange) attach(r *mailbox.Receipt) error {
 	if err != nil {
 		return err
 	}
-	after, err := position(x.Call)
-	if err != nil {
-		return err
+	return x.follow(r, x.behind(at), Options{At: at})
+}
+
+// behind is what the client has, or a place in the log if it has nothing.
+func (x *exchange) behind(at awaken.Cursor) protocol.Position {
+	if x.has != (protocol.Position{}) {
+		return x.has
 	}
-	if after == (protocol.Position{}) {
-		after = protocol.AfterAll(at)
-	}
-	return x.follow(r, after, Options{At: at})
+	return protocol.AfterAll(at)
 }
 
 // newUserMessages is the place from which on the messages are new.
@@ -357,18 +366,6 @@ func (x *exchange) encoder(opts Options) func() protocol.Encoder {
 	return func() protocol.Encoder { return NewEncoder(opts) }
 }
 
-// position is what a client that was cut off has.
-func position(c protocol.Call) (protocol.Position, error) {
-	text := c.Request().URL.Query().Get("cursor")
-	if text == "" {
-		text = c.Request().Header.Get("Last-Event-ID")
-	}
-	if text == "" {
-		return protocol.Position{}, nil
-	}
-	return protocol.ParsePosition(text)
-}
-
 // connect brings a client who knows nothing of a thread, or parts of it, to where the
 // thread is, and follows the run that goes on there.
 func connect(c protocol.Call, in *Input) error {
@@ -392,14 +389,10 @@ func connect(c protocol.Call, in *Input) error {
 	}
 	var opts Options
 	if going != nil {
-		after, err := position(x.Call)
-		if err != nil {
-			return err
-		}
 		if err := x.before(going.RunID, &opts); err != nil {
 			return err
 		}
-		return x.stream(going.RunID, after, end, opts)
+		return x.stream(going.RunID, x.has, end, opts)
 	}
 	if opts.Before, err = x.conversation(); err != nil {
 		return err

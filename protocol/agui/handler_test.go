@@ -273,3 +273,42 @@ func (g *rig) runs(thread string) (ids []string) {
 	}
 	return ids
 }
+
+// Pages of what was streamed are the stream, whatever is on the thread.
+func TestReplay_Pages(t *testing.T) {
+	g := newRig(t)
+	var want strings.Builder
+	for i, word := range []string{"scenario:reasoning", `RUN_TOOL talk {"n":3}`, "scenario:error", "hello"} {
+		_, body := g.post(g.url, "/run", fmt.Sprintf(`{"threadId":"t","protocolVersion":"1.0","messages":[{"id":"m%d","role":"user","content":%q}]}`, i, word))
+		want.WriteString(body)
+	}
+	var got strings.Builder
+	for id := ""; ; {
+		resp := g.send(http.MethodGet, g.url+"/v1/ag-ui/threads/t/replay?limit=7", "", id)
+		page := readAll(resp)
+		resp.Body.Close()
+		if page == "" {
+			break
+		}
+		got.WriteString(page)
+		_, id = whole(page)
+	}
+	if got.String() != want.String() {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want.String())
+	}
+}
+
+// A position of another log is refused before anything is done.
+func TestRun_ForeignPosition(t *testing.T) {
+	g := newRig(t)
+	for id, want := range map[string]int{"9-9.1": http.StatusGone, "nonsense": http.StatusBadRequest} {
+		resp := g.send(http.MethodPost, g.url+"/v1/ag-ui/run", `{"threadId":"t","messages":[{"role":"user","content":"hello"}]}`, id)
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %s, want %d", id, resp.Status, want)
+		}
+	}
+	if status, _ := g.post(g.url, "/threads/t/cancel", ""); status != http.StatusNotFound {
+		t.Errorf("something was started: %d", status)
+	}
+}

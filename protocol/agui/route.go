@@ -42,6 +42,9 @@ func Routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/stream", Access: protocol.Readers, Handle: follow, Summary: "Follow the run that goes on; 204 if there is none",
 			Query: []protocol.Param{cursorParam, {Name: "run_id", Kind: "string", Doc: "what the client calls the run"}}, Headers: resumable,
 			Replies: map[int]any{200: nil, 204: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/replay", Access: protocol.Readers, Handle: replay, Summary: "What was streamed on a thread, a page at a time",
+			Query: []protocol.Param{cursorParam, {Name: "limit", Kind: "integer", Doc: "frames at most; default 100, 1 to 500"}}, Headers: resumable,
+			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
 		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/messages", Access: protocol.Readers, Handle: messages, Summary: "The conversation",
 			Query:   []protocol.Param{{Name: "offset", Kind: "integer", Doc: "how many to leave out; default 0"}, {Name: "limit", Kind: "integer", Doc: "how many at most; default 50, 1 to 200"}},
 			Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
@@ -242,10 +245,6 @@ func single(c protocol.Call) error {
 // has.
 func follow(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
-	after, err := position(c)
-	if err != nil {
-		return err
-	}
 	x := &exchange{Call: c, in: Input{ThreadID: id, RunID: c.Request().URL.Query().Get("run_id"), ProtocolVersion: Version}}
 	if err := x.look(); err != nil {
 		return err
@@ -260,15 +259,31 @@ func follow(c protocol.Call) error {
 	opts := Options{RunID: x.in.RunID}
 	switch {
 	case going != nil:
-		return x.stream(going.RunID, after, end, opts)
-	case after == (protocol.Position{}):
+		return x.stream(going.RunID, x.has, end, opts)
+	case x.has == (protocol.Position{}):
 		return c.Reply(204, nil)
 	case x.open != nil: // it came to wait while the client was away
-		return x.stream(x.open.RunID, after, after.Cursor, opts)
+		return x.stream(x.open.RunID, x.has, x.has.Cursor, opts)
 	case x.thread.LatestRunID != "":
-		return x.stream(x.thread.LatestRunID, after, after.Cursor, opts)
+		return x.stream(x.thread.LatestRunID, x.has, x.has.Cursor, opts)
 	}
 	return c.Reply(204, nil)
+}
+
+// replay answers with what was streamed on a thread, a page at a time.
+func replay(c protocol.Call) error {
+	x := &exchange{Call: c, in: Input{ThreadID: c.Request().PathValue("thread_id"), ProtocolVersion: Version}}
+	if err := x.look(); err != nil {
+		return err
+	}
+	if x.thread == nil {
+		return protocol.NotFound("thread", x.in.ThreadID)
+	}
+	limit, err := number(c, "limit", 100, 1, 500)
+	if err != nil {
+		return err
+	}
+	return c.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, After: x.has, Limit: limit, Encoder: x.encoder(Options{})})
 }
 
 type messageList struct {
