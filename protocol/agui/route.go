@@ -178,12 +178,14 @@ func info(c protocol.Call) error {
 
 // envelope is a request of CopilotKit's single route.
 type envelope struct {
-	Method string `json:"method"` // info, agent/run, agent/connect, agent/stop
-	Params struct {
-		AgentID  string `json:"agentId,omitempty"`
-		ThreadID string `json:"threadId,omitempty"`
-	} `json:"params"`
-	Body json.RawMessage `json:"body,omitempty"`
+	Method string          `json:"method"` // info, agent/run, agent/connect, agent/stop
+	Params envelopeParams  `json:"params,omitzero"`
+	Body   json.RawMessage `json:"body,omitempty"`
+}
+
+type envelopeParams struct {
+	AgentID  string `json:"agentId,omitempty"`
+	ThreadID string `json:"threadId,omitempty"`
 }
 
 // UnmarshalJSON ignores fields that are not known.
