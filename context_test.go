@@ -1073,7 +1073,7 @@ func TestHandoff_TakesTheWindowOfTheNextAgent(t *testing.T) {
 		// The other agent has no policy. The first one takes its summary in, if it can.
 		req := say("back")
 		req.AgentID = "default"
-		if res, p = g.run(req); res.Termination.Type != awaken.NaturalEnd {
+		if res, _ = g.run(req); res.Termination.Type != awaken.NaturalEnd {
 			t.Errorf("the run ended with %s", res.Termination)
 		}
 		checkValid(t, g.request(4).Messages)

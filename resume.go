@@ -798,34 +798,27 @@ func (r *run) park(ctx context.Context) *end {
 			return r.fail(err)
 		}
 	}
-	m, err := r.mark()
-	if err != nil {
-		return r.fail(err)
-	}
 	before := r.rec
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunWaiting, "suspended", r.waiting()
-	return r.rest(ctx, m, before)
+	return r.rest(ctx, before)
 }
 
 // awaitTasks parks a run that has nothing to do until its background tasks end. It
 // returns nil when a message came instead.
 func (r *run) awaitTasks() *end {
 	for {
-		m, err := r.mark()
-		if err != nil {
-			return r.fail(err)
-		}
 		n, before := r.told, r.rec
 		r.rec.Status, r.rec.StatusReason = RunWaiting, "awaiting_tasks"
 		r.rec.Waiting = &Waiting{Reason: WaitBackgroundTasks, TicketIDs: []string{}, Tickets: []WaitingTicket{}}
-		if e := r.rest(r.ctx, m, before); e != nil || r.told > n {
+		if e := r.rest(r.ctx, before); e != nil || r.told > n {
 			return e
 		}
 	}
 }
 
-// rest commits the run as waiting, unless it was cancelled or somebody wrote to it.
-func (r *run) rest(ctx context.Context, m mark, before Run) *end {
+// rest commits the run as waiting, unless it was cancelled or somebody wrote to it. Before
+// is the record as it was.
+func (r *run) rest(ctx context.Context, before Run) *end {
 	if ctx.Err() != nil {
 		r.rec = before
 		return r.fail(context.Cause(ctx))
@@ -834,12 +827,15 @@ func (r *run) rest(ctx context.Context, m mark, before Run) *end {
 	if err == nil {
 		err = r.flush(ctx, before)
 	}
+	var m mark
+	if err == nil {
+		m, err = r.mark()
+	}
 	if err != nil {
 		r.rec = before
 		return r.fail(err)
 	}
 	r.stale = true
-	m = r.out.mark()
 	r.snapshot()
 	e := &end{Termination: Termination{Type: Suspended}}
 	r.out.hold(r.finished(e.Termination))

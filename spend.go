@@ -359,14 +359,10 @@ func (r *run) exhausted(ctx context.Context, s *stream, ex *Exhausted, before st
 	if !said {
 		r.rec.Steps-- // the model was not asked
 	}
-	m, err := r.mark()
-	if err != nil {
-		return r.fail(err)
-	}
 	rec := r.rec
 	r.rec.Status, r.rec.StatusReason = RunWaiting, string(WaitBudget)
 	r.rec.Waiting = &Waiting{Reason: WaitBudget, TicketIDs: []string{}, Tickets: []WaitingTicket{}, Message: ex.Error(), Budget: ex}
-	return r.rest(ctx, m, rec)
+	return r.rest(ctx, rec)
 }
 
 const budgetPrompt = "Your answer was cut off because the budget was used up. There is money again. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, call it."

@@ -73,15 +73,11 @@ func (c Config) spawn(_ context.Context, call *awaken.ToolCall, in spawnArgs) (*
 	case call.Run.Depth >= c.MaxDepth:
 		return nil, fmt.Errorf("[task_limit] runs may be %d deep below each other, and that is reached: do it yourself", c.MaxDepth)
 	}
-	id, err := Spawn(call, Task(in.task()))
+	id, err := Spawn(call, Task(in))
 	if err != nil {
 		return nil, err
 	}
 	return &spawned{TaskID: id, Name: in.Name, Status: Running}, nil
-}
-
-func (in spawnArgs) task() Task {
-	return Task{Name: in.Name, Description: in.Description, Agent: in.Agent, Prompt: in.Prompt, Tool: in.Tool, Arguments: in.Arguments}
 }
 
 // look returns a task as it is now, which the state may not know yet.

@@ -223,17 +223,6 @@ func find(tb testing.TB, list []event, kind string) event {
 	return found[0]
 }
 
-// text is what the events say.
-func text(list []event) string {
-	var sb strings.Builder
-	for _, e := range list {
-		if e.kind() == "TEXT_MESSAGE_CONTENT" {
-			sb.WriteString(e["delta"].(string))
-		}
-	}
-	return sb.String()
-}
-
 // twoAsks asks two questions at once.
 var twoAsks = llmtest.NewRules(llmtest.Rule{Turn: func(*llm.Request) llmtest.Turn {
 	return llmtest.Turn{ToolCalls: []llmtest.Call{{Name: "ask"}, {Name: "ask"}}}
