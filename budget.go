@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/state"
 )
 
 // Budget keeps what was spent and what may be. Like a Store, a Budget value is scoped to
@@ -251,6 +252,8 @@ type spending struct {
 	budget   Budget
 	accounts []limited // sorted
 	names    []Account // the same
+
+	before state.Snapshot // the state before the request that is being sent
 }
 
 // reserve sets money aside for a call: want if possible, and least at the least. It returns

@@ -15,40 +15,18 @@ import (
 )
 
 // infer asks the model. A nil reply without an end is a failure that a stop policy
-// counts. Its parts follow each other instead of nesting, to keep the stack of a run
-// that waits for its model small.
+// counts. What comes before and after the wait is in functions of its own: only what is
+// needed meanwhile is on the stack of a run that waits for its model.
 func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
-	if err := r.phase(ctx, PhaseBeforeInference, about{}); err != nil {
-		return nil, r.fail(err)
-	}
-	if e := r.requested(); e != nil {
+	if e := r.compose(ctx); e != nil {
 		return nil, e
 	}
-	if r.window != nil {
-		if err := r.compactIfDue(ctx); err != nil {
-			return nil, r.fail(err)
-		}
-	}
-	var before state.Snapshot
-	if r.spending != nil {
-		before = r.st.Snapshot()
-	}
-	if err := r.buildRequest(ctx); err != nil {
-		return nil, r.fail(err)
-	}
-	atInference.Hit()
 	s := &r.stream
-	s.reset(r, ctx)
 	defer s.got.Release()
 	err := s.receiveAll()
 	atReply.Hit()
 	r.spend(s)
 	if err != nil {
-		if r.spending != nil && ctx.Err() == nil {
-			if ex, ok := errors.AsType[*Exhausted](err); ok {
-				return nil, r.exhausted(ctx, s, ex, before)
-			}
-		}
 		return nil, r.inferenceFailed(ctx, s, err)
 	}
 	m := s.got.Message()
@@ -59,6 +37,30 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 		}
 	}
 	return r.replied(ctx, s, m), nil
+}
+
+// compose does what comes before the model is asked: it ends with the request.
+func (r *run) compose(ctx context.Context) *end {
+	if err := r.phase(ctx, PhaseBeforeInference, about{}); err != nil {
+		return r.fail(err)
+	}
+	if e := r.requested(); e != nil {
+		return e
+	}
+	if r.window != nil {
+		if err := r.compactIfDue(ctx); err != nil {
+			return r.fail(err)
+		}
+	}
+	if r.spending != nil {
+		r.spending.before = r.st.Snapshot()
+	}
+	if err := r.buildRequest(ctx); err != nil {
+		return r.fail(err)
+	}
+	atInference.Hit()
+	r.stream.reset(r, ctx)
+	return nil
 }
 
 // replied tells what the model has asked for, and that it is done.
@@ -118,11 +120,14 @@ func (r *run) saveWindow() {
 	}
 }
 
-// inferenceFailed decides what a failed inference means: cancelled, the end of the
-// run, or one more error for a policy that counts them. What the model had said is
-// kept when the run ends.
+// inferenceFailed decides what a failed inference means: a wait for money, cancelled, the
+// end of the run, or one more error for a policy that counts them. What the model had said
+// is kept when the run ends.
 func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	cancelled := ctx.Err() != nil
+	if ex, ok := errors.AsType[*Exhausted](err); ok && r.spending != nil && !cancelled {
+		return r.exhausted(ctx, s, ex)
+	}
 	le, known := errors.AsType[*llm.Error](err)
 	if !cancelled && r.agent.tolerant && known && le.Retryable() {
 		r.rt.cfg.Logger.Warn("inference failed", "run", r.info.RunID, "error", err)
@@ -425,7 +430,10 @@ type stream struct {
 
 // reset makes the stream ready for another answer.
 func (s *stream) reset(r *run, ctx context.Context) {
-	*s = stream{r: r, ctx: ctx, open: s.open[:0], began: r.rt.cfg.Now(), silent: len(r.agent.guards[OutputBorder]) > 0}
+	open := s.open[:0]
+	*s = stream{} // in place: a whole value would be put together on the stack first
+	s.r, s.ctx, s.open, s.began = r, ctx, open, r.rt.cfg.Now()
+	s.silent = len(r.agent.guards[OutputBorder]) > 0
 }
 
 // show emits what is said about the stream, unless the stream is not shown.

@@ -128,17 +128,22 @@ func (rt *Runtime) Run(ctx context.Context, req RunRequest, sink Sink) (*RunResu
 	case res == nil && !r.started && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrYielded):
 		return nil, rt.refuse(ctx, sink, err)
 	case res != nil && res.Termination.Type == Suspended && r.active.cancelled:
-		// Cancel came when the run had just been parked, and said that it would end.
-		if err != nil {
-			sink = Discard // it has failed
-		}
-		last, lastErr := rt.Run(context.WithoutCancel(ctx), RunRequest{Continue: res.RunID, End: &Termination{Type: Cancelled}}, sink)
-		if last == nil {
-			last = res // it goes on waiting
-		}
-		return last, errors.Join(err, lastErr)
+		return rt.endParked(ctx, sink, res, err)
 	}
 	return res, err
+}
+
+// endParked ends a run that had just been parked when Cancel came, and said that it would
+// end. It is apart because its request would lie on the stack of every run.
+func (rt *Runtime) endParked(ctx context.Context, sink Sink, res *RunResult, err error) (*RunResult, error) {
+	if err != nil {
+		sink = Discard // it has failed
+	}
+	last, lastErr := rt.Run(context.WithoutCancel(ctx), RunRequest{Continue: res.RunID, End: &Termination{Type: Cancelled}}, sink)
+	if last == nil {
+		last = res // it goes on waiting
+	}
+	return last, errors.Join(err, lastErr)
 }
 
 // drive runs what begin has set up.

@@ -336,7 +336,7 @@ func blockBytes(blocks []llm.Block) (n int, unseen bool) {
 
 // exhausted parks a run whose budget is used up. What the model had said is kept. It
 // returns nil when somebody wrote to the run meanwhile.
-func (r *run) exhausted(ctx context.Context, s *stream, ex *Exhausted, before state.Snapshot) *end {
+func (r *run) exhausted(ctx context.Context, s *stream, ex *Exhausted) *end {
 	said := false
 	if s.started || s.pieces > 0 {
 		said = true
@@ -351,7 +351,7 @@ func (r *run) exhausted(ctx context.Context, s *stream, ex *Exhausted, before st
 		r.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: r.metadata(), Content: []llm.Block{llm.Text(budgetPrompt)}})
 		r.out.emit(ctx, r.completed(s))
 	} else {
-		r.putBack(before)
+		r.putBack(r.spending.before)
 	}
 	if err := r.endStep(ctx); err != nil {
 		return r.fail(err)
