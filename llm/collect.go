@@ -16,10 +16,7 @@ type Collector struct {
 	usage  Usage
 	finish FinishReason
 	opaque *Opaque
-	pooled *[]byte // what buf started as
-
-	partBuf [2]segment // most replies have one or two blocks and one call
-	callBuf [1]openCall
+	pooled *buffers // what buf, parts and calls started as; nil until there is something
 }
 
 type segment struct {
@@ -45,9 +42,7 @@ func (c *Collector) Add(d Delta) {
 	case OpaqueDelta:
 		c.attach(d.Opaque)
 	case ToolCallStart:
-		if c.calls == nil {
-			c.calls = c.callBuf[:0]
-		}
+		c.borrow()
 		c.calls = append(c.calls, openCall{id: d.ID, name: d.Name, opaque: d.Opaque})
 	case ToolCallDelta:
 		if i := c.call(d.ID); i >= 0 {
@@ -85,11 +80,7 @@ func (c *Collector) text(kind BlockType, s string) {
 }
 
 func (c *Collector) open(kind BlockType) {
-	if c.parts == nil {
-		c.parts = c.partBuf[:0]
-		c.pooled = buffers.Get().(*[]byte)
-		c.buf = (*c.pooled)[:0]
-	}
+	c.borrow()
 	c.parts = append(c.parts, segment{kind: kind, end: len(c.buf)})
 }
 
@@ -204,15 +195,32 @@ func (c *Collector) Message() *Message {
 	return m
 }
 
-// buffers hold the text of streams that are going on. None is kept that grew large.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2048); return &b }}
+// buffers hold what has come of a stream that is going on. They are not part of the
+// collector, because a stream that is waited for has none.
+type buffers struct {
+	text  []byte
+	parts []segment
+	calls []openCall
+}
+
+// freeBuffers are those that nobody uses. None is kept that grew large.
+var freeBuffers = sync.Pool{New: func() any { return &buffers{text: make([]byte, 0, 2048)} }}
+
+func (c *Collector) borrow() {
+	if c.pooled == nil {
+		c.pooled = freeBuffers.Get().(*buffers)
+		c.buf, c.parts, c.calls = c.pooled.text, c.pooled.parts, c.pooled.calls
+	}
+}
 
 // Release gives the collector's memory back for others to use. What Message and
 // Reply returned stays valid; the collector is empty and can be used again.
 func (c *Collector) Release() {
-	if c.pooled != nil && cap(c.buf) <= 64<<10 {
-		*c.pooled = c.buf
-		buffers.Put(c.pooled)
+	if c.pooled != nil && cap(c.buf) <= 64<<10 && cap(c.parts)+cap(c.calls) <= 64 {
+		clear(c.parts)
+		clear(c.calls)
+		*c.pooled = buffers{c.buf[:0], c.parts[:0], c.calls[:0]}
+		freeBuffers.Put(c.pooled)
 	}
 	*c = Collector{}
 }
