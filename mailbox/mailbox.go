@@ -234,6 +234,14 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 			return r, err
 		}
 	}
+	if id := s.Request.RunID; id != "" {
+		switch old, err := t.Store.LoadRun(ctx, id); {
+		case err == nil && old.ThreadID != d.ThreadID:
+			return nil, fmt.Errorf("run %s: %w: another thread has it", id, awaken.ErrConflict)
+		case err != nil && !errors.Is(err, awaken.ErrNotFound):
+			return nil, err
+		}
+	}
 	isNew := s.Request.ThreadID == ""
 	if len(s.Request.Decisions) == 0 && (isNew || s.Mode == ModeQueue || s.Mode == "") {
 		left, err := t.Store.Enqueue(ctx, d)
@@ -318,8 +326,9 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 	var r *Receipt
 	err = t.changed(ctx, d.ThreadID, func(q *Thread) error {
 		sub := submission{dispatch: edit(d), interrupt: s.Mode == ModeInterrupt && len(decided) == 0, live: s.Mode == ModeSteer || s.Mode == ModeResume || len(decided) > 0}
-		agent := s.Request.AgentID
-		if q.Open != nil && s.Request.Rewind == "" && (agent == "" || agent == q.Open.AgentID || awaken.IsVariant(q.Open.AgentID, agent)) {
+		agent, user := s.Request.AgentID, s.Request.UserID
+		if q.Open != nil && s.Request.Rewind == "" && (agent == "" || agent == q.Open.AgentID || awaken.IsVariant(q.Open.AgentID, agent)) &&
+			(user == "" || user == q.Open.UserID || len(decided) > 0) { // what one user says is not taken for another's
 			sub.items = decided
 			if len(s.Request.Messages) > 0 {
 				sub.items = append(sub.items[:len(sub.items):len(sub.items)], awaken.InboxItem{ID: "input:" + d.ID, Messages: s.Request.Messages, Boundary: s.Boundary,

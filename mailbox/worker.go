@@ -422,6 +422,9 @@ func (w *work) run(ctx context.Context) (Settlement, error) {
 	if err != nil {
 		return Settlement{}, err
 	}
+	if run.ThreadID != d.ThreadID { // two were submitted at once
+		return Settlement{Status: Cancelled, Error: "run " + run.RunID + " is of another thread"}, nil
+	}
 	w.child = run.ParentRunID != ""
 	if run.Steps > d.Steps {
 		w.steps.Store(int64(run.Steps))
@@ -645,7 +648,7 @@ func (w *work) leave(ctx context.Context, run *awaken.Run) error {
 		if q.Open != nil || q.Epoch != w.d.Epoch {
 			return nil
 		}
-		return q.startLeft(w.tenant, &awaken.RunRequest{AgentID: run.AgentID, Origin: run.Origin, Adapter: run.Adapter})
+		return q.startLeft(w.tenant, &awaken.RunRequest{AgentID: run.AgentID, SessionID: run.SessionID, UserID: run.UserID, Origin: run.Origin, Adapter: run.Adapter})
 	})
 	if errors.Is(err, ErrDuplicate) {
 		return nil // one is queued already

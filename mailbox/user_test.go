@@ -1,0 +1,54 @@
+package mailbox_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+func TestSubmit_WhatAnotherUserSaysIsNotInputOfTheOpenRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		defer work(b)()
+		tn := b.Tenant("")
+		s := say("t", "use ask")
+		s.Request.UserID = "alice"
+		first := g.submit(tn, s)
+		time.Sleep(time.Second)
+		g.wantRun(tn, first.RunID, awaken.RunWaiting, "", "")
+		s = say("t", "hello")
+		s.Request.UserID = "bob"
+		second := g.submit(tn, s)
+		time.Sleep(time.Minute)
+		if second.RunID == first.RunID {
+			t.Error("it became input of the run of somebody else")
+		}
+		if run := g.wantRun(tn, second.RunID, awaken.RunDone, awaken.NaturalEnd, "you said hello"); run.UserID != "bob" {
+			t.Errorf("the run is of user %q", run.UserID)
+		}
+	})
+}
+
+func TestSubmit_ARunOfAnotherThreadIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		defer work(b)()
+		tn := b.Tenant("")
+		s := say("t", "use wait")
+		s.Request.RunID = "r"
+		g.submit(tn, s)
+		time.Sleep(time.Second)
+		s = say("mine", "hello")
+		s.Request.RunID = "r"
+		if _, err := tn.Submit(t.Context(), s); !errors.Is(err, awaken.ErrConflict) {
+			t.Errorf("error is %v, want ErrConflict", err)
+		}
+		time.Sleep(time.Hour)
+		g.wantRun(tn, "r", awaken.RunDone, awaken.NaturalEnd, "got waited")
+	})
+}
