@@ -153,7 +153,7 @@ func stretch(msgs llm.Messages, from, to int) *compactionPlan {
 		if m.Role == llm.ToolRole {
 			delete(open, m.ToolCallID)
 		}
-		if len(open) == 0 && (i+1 == msgs.Len() || msgs.At(i+1).Role != llm.ToolRole) && m.ID != "" {
+		if len(open) == 0 && m.ID != "" && (i+1 == msgs.Len() || mayEndBefore(m, msgs.At(i+1))) {
 			p = whole
 		}
 	}
@@ -161,6 +161,12 @@ func stretch(msgs llm.Messages, from, to int) *compactionPlan {
 		return nil
 	}
 	return &p
+}
+
+// mayEndBefore reports whether a stretch may end between two messages. What is shown behind
+// an answer may be before it in the log, unless the model has said it.
+func mayEndBefore(m, next *llm.Message) bool {
+	return next.Role == llm.Assistant || next.Role != llm.ToolRole && m.Role != llm.ToolRole
 }
 
 const summaryOpen, summaryClose = "<conversation-summary>", "</conversation-summary>"
@@ -470,6 +476,9 @@ func (r *run) replaceBySummary(res *CompactionResult) *llm.Message {
 	list := append(r.msgs.Cut(first).Slice(), m)
 	r.msgs = llm.NewMessages(append(list, r.msgs.From(last+1).Slice()...)...)
 	r.added = append(r.added, m)
+	if !r.started {
+		r.found++ // it is nothing new
+	}
 	r.window.forget()
 	return m
 }

@@ -228,6 +228,9 @@ func (r *run) buildRequest(ctx context.Context) error {
 		stepOverride.Clear(&used)
 	}
 	r.clampOutput(req)
+	if r.spending != nil && req.Model != r.agent.modelSpec.UpstreamModel {
+		return fmt.Errorf("%w: there is a budget, and what model %q costs is not known: only %q may be asked", ErrInvalid, req.Model, r.agent.modelSpec.UpstreamModel)
+	}
 	if req.IdleTimeout = time.Duration(r.agent.retry.StreamIdleTimeoutSecs) * time.Second; req.ReasoningEffort != nil || thinks(req.Model) {
 		req.IdleTimeout *= 2
 	}

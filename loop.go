@@ -375,7 +375,7 @@ func (r *run) finish(e *end) (again bool) {
 	if err != nil {
 		if e.Type == NaturalEnd {
 			*e = *r.fail(err)
-			r.rec = before
+			r.rec.stand(&before)
 			r.conclude(e)
 		} else {
 			r.rt.cfg.Logger.Warn("run_end failed", "run", r.info.RunID, "error", err)
@@ -401,7 +401,7 @@ func (r *run) finish(e *end) (again bool) {
 	case err == nil:
 	case errors.Is(err, ErrUnread):
 		r.out.undo(m)
-		r.rec = before
+		r.rec.stand(&before)
 		return r.reopen(ctx, e)
 	case errors.Is(err, ErrFenced):
 		*e = end{err: err, lost: true}
@@ -511,8 +511,14 @@ func (r *run) handoff(ctx context.Context) *end {
 	if err := r.planOutput(); err != nil {
 		return r.fail(err)
 	}
+	budgeted := r.rec.Budgeted
 	if err := r.limitSpending(ctx); err != nil {
 		return r.fail(err)
+	}
+	if r.rec.Budgeted != budgeted { // whoever takes the run up has to know
+		if err := r.commit(ctx, commitOptions{}); err != nil {
+			return r.fail(err)
+		}
 	}
 	if err := r.activate(ctx); err != nil {
 		return r.fail(err)

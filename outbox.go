@@ -135,9 +135,9 @@ func (r *run) flush(ctx context.Context, before Run) error {
 			}
 		}
 		rec := r.rec
-		r.rec = before
+		r.rec.stand(&before)
 		err := r.commit(ctx, commitOptions{})
-		r.rec = rec
+		r.rec.stand(&rec)
 		if err != nil {
 			return err
 		}

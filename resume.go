@@ -543,6 +543,8 @@ func (r *run) supersede(text string) {
 		if c.doubtful { // it may have happened, and must not be hidden
 			c.doubtful = false
 			r.doubt(c)
+		} else if c.state.Held != nil && !c.state.Status.Terminal() { // it has happened
+			r.takeDecision(c, Decision{Target: c.state.CallID, Action: ActionCancel, Reason: "nobody decided"})
 		}
 	}
 	at := r.msgs.Len() - 1
@@ -820,7 +822,7 @@ func (r *run) awaitTasks() *end {
 // is the record as it was.
 func (r *run) rest(ctx context.Context, before Run) *end {
 	if ctx.Err() != nil {
-		r.rec = before
+		r.rec.stand(&before)
 		return r.fail(context.Cause(ctx))
 	}
 	err := r.leaveCompaction(false)
@@ -832,7 +834,7 @@ func (r *run) rest(ctx context.Context, before Run) *end {
 		m, err = r.mark()
 	}
 	if err != nil {
-		r.rec = before
+		r.rec.stand(&before)
 		return r.fail(err)
 	}
 	r.stale = true
@@ -846,7 +848,8 @@ func (r *run) rest(ctx context.Context, before Run) *end {
 		return e
 	}
 	r.out.undo(m)
-	r.rec, r.stale = before, true
+	r.rec.stand(&before)
+	r.stale = true
 	if errors.Is(err, ErrUnread) {
 		err = r.takeUnread(ctx)
 	}

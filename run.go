@@ -403,6 +403,13 @@ func (r *Run) Validate() error {
 	return errors.Join(errs...)
 }
 
+// stand gives the record the standing that o has. What was counted meanwhile stays.
+func (r *Run) stand(o *Run) {
+	r.Status, r.StatusReason, r.Waiting = o.Status, o.StatusReason, o.Waiting
+	r.Termination, r.FinishedAt, r.FinalOutput = o.Termination, o.FinishedAt, o.FinalOutput
+	r.StructuredOutput, r.ErrorPayload = o.StructuredOutput, o.ErrorPayload
+}
+
 // Info returns the run's identity.
 func (r *Run) Info() *RunInfo {
 	return &RunInfo{ThreadID: r.ThreadID, ParentThreadID: r.ParentThreadID, RunID: r.RunID, ParentRunID: r.ParentRunID,

@@ -242,6 +242,19 @@ func TestSpending_IsHeldToWhatSomebodySetInsteadOfWhatIsConfigured(t *testing.T)
 	}
 }
 
+func TestSpending_OnAModelOfUnknownPriceIsRefused(t *testing.T) {
+	g := newRig(t, []llmtest.Turn{used("One.", 1000, 100)}, prices, func(c *awaken.Config) { c.TenantBudget = new(1.0) })
+	req := say("Go")
+	req.Overrides = &awaken.InferenceOverride{UpstreamModel: "the-most-expensive"}
+	res, err := g.rt.Run(t.Context(), req, nil)
+	if !errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), `what model "the-most-expensive" costs is not known`) {
+		t.Errorf("%+v, error is %v", res, err)
+	}
+	if n := len(g.model.Requests()); n != 0 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}
+
 // An estimate that leaves out the arguments of calls is too low for every agent that
 // writes files.
 func TestSpending_ReservesForTheArgumentsOfCalls(t *testing.T) { // L-42

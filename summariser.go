@@ -297,7 +297,8 @@ func pack(lines []string, size int) []string {
 }
 
 // transcript writes messages as text, one string for each thing that was said. What is
-// internal is left out: it is told to the model again when it matters.
+// internal is left out, because it is told to the model again when it matters, but for what
+// other agents and tasks have said.
 func transcript(msgs []*llm.Message, artifact *ArtifactCompaction) []string {
 	var out []string
 	tools := map[string]string{} // by call
@@ -305,7 +306,7 @@ func transcript(msgs []*llm.Message, artifact *ArtifactCompaction) []string {
 		for _, c := range m.ToolCalls {
 			tools[c.ID] = c.Name
 		}
-		if m.IsInternal() || m.Empty() && m.Role != llm.ToolRole {
+		if m.IsInternal() && (m.Role != llm.User || isSummary(m)) || m.Empty() && m.Role != llm.ToolRole {
 			continue
 		}
 		who := map[llm.Role]string{llm.System: "System", llm.User: "User", llm.Assistant: "Assistant", llm.ToolRole: "Tool"}[m.Role]

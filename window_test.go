@@ -392,6 +392,24 @@ func TestPack_LosesNothingAndFits(t *testing.T) {
 	}
 }
 
+// What people say while tools run is in the log before the answers, and shown behind them.
+func TestPlanCompaction_DoesNotPartAnswersFromWhatWasSaidBeforeThem(t *testing.T) {
+	t.Parallel()
+	text := func(role llm.Role, id string) *llm.Message {
+		return &llm.Message{ID: id, Role: role, Content: []llm.Block{llm.Text(strings.Repeat("word ", 4*minCompactionTokens))}}
+	}
+	call := text(llm.Assistant, "call")
+	call.ToolCalls = []llm.ToolCall{{ID: "c", Name: "search"}}
+	answer := text(llm.ToolRole, "answer")
+	answer.ToolCallID = "c"
+	msgs := []*llm.Message{text(llm.User, "u0"), text(llm.Assistant, "a0"), text(llm.User, "u1"), call, answer, text(llm.User, "meanwhile"), text(llm.Assistant, "a1")}
+	for n := 5; n <= len(msgs); n++ {
+		if p := stretch(llm.NewMessages(msgs[:n]...), 0, 5); p == nil || n > 5 && p.msgs[len(p.msgs)-1].ID != "u1" {
+			t.Errorf("of %d messages, the stretch is %+v", n, p)
+		}
+	}
+}
+
 func TestTranscript_SaysWhoSaidAndDidWhat(t *testing.T) {
 	t.Parallel()
 	msgs := []*llm.Message{
@@ -403,7 +421,7 @@ func TestTranscript_SaysWhoSaidAndDidWhat(t *testing.T) {
 		{Role: llm.Assistant, Content: []llm.Block{llm.Text("Oslo is a city.")}},
 	}
 	want := []string{"[User]: Look it up.", "[Assistant]: I will.", `[Assistant calls search]: {"q":"oslo"}`,
-		"[Tool search]: A city.\n(image: https://example.com/map.png)", "[Assistant]: Oslo is a city."}
+		"[Tool search]: A city.\n(image: https://example.com/map.png)", "[User]: Your call was not valid JSON.", "[Assistant]: Oslo is a city."}
 	a := ContextTransform{}
 	a.ArtifactCompaction = ArtifactCompaction{2048, 1600, 24}
 	if diff := cmp.Diff(want, transcript(msgs, &a.ArtifactCompaction)); diff != "" {

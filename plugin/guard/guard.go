@@ -151,12 +151,23 @@ func (c *checker) check(text string) string {
 // message returns the message with what became of its texts. Calls of tools are left as
 // they are: their arguments belong to the tool's own rules.
 func (c *checker) message(m *llm.Message) *llm.Message {
-	content := c.blocks(m.Content)
-	if content == nil {
+	next := *m
+	changed := false
+	if content := c.blocks(m.Content); content != nil {
+		next.Content, changed = content, true
+	}
+	for i, call := range m.ToolCalls { // what is said by this tool is the answer
+		if call.Name != awaken.FinalOutputTool {
+			continue
+		}
+		if args, other := c.data(call.Arguments); other {
+			next.ToolCalls = slices.Clone(next.ToolCalls)
+			next.ToolCalls[i].Arguments, changed = args, true
+		}
+	}
+	if !changed {
 		return m
 	}
-	next := *m
-	next.Content = content
 	return &next
 }
 
