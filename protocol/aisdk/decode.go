@@ -231,12 +231,19 @@ func (p *uiPart) ticket(waiting *awaken.Waiting) *awaken.WaitingTicket {
 	return nil
 }
 
-// decision is what the part says about its call.
+// decision is what the part says about its call. An error never makes the call, and an
+// output is no answer to a question that wants a yes or no.
 func (p *uiPart) decision(t *awaken.WaitingTicket) (awaken.Decision, bool) {
 	switch p.State {
 	case "output-available":
+		if isApproval(t.ResumeMode, t.Suspension) {
+			return awaken.Decision{}, false
+		}
 		return t.Answer(orNull(p.Output)), true
 	case "output-error":
+		if t.ResumeMode != awaken.UseDecisionAsToolResult {
+			return t.Reject(p.ErrorText), true
+		}
 		result, _ := json.Marshal(map[string]string{"error": p.ErrorText})
 		return t.Answer(result), true
 	case "output-denied":
@@ -248,8 +255,12 @@ func (p *uiPart) decision(t *awaken.WaitingTicket) (awaken.Decision, bool) {
 		if !*p.Approval.Approved {
 			return t.Reject(reasonOf(p.Approval)), true
 		}
+		yes := approved{true, p.Approval.Reason}
+		if !fits(t.Suspension, yes) {
+			yes.Reason = "" // the question has no place for it
+		}
 		d := t.Approve()
-		d.Result, _ = json.Marshal(approved{true, p.Approval.Reason})
+		d.Result = yes.result()
 		if !absent(p.Input) && !sameJSON(p.Input, t.Arguments) {
 			d.Arguments = p.Input // a person edited them
 		}
@@ -262,6 +273,11 @@ func (p *uiPart) decision(t *awaken.WaitingTicket) (awaken.Decision, bool) {
 type approved struct {
 	Approved bool   `json:"approved"`
 	Reason   string `json:"reason,omitempty"`
+}
+
+func (a approved) result() json.RawMessage {
+	data, _ := json.Marshal(a) // of plain values
+	return data
 }
 
 func reasonOf(a *uiApproval) string {

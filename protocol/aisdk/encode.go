@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/appendjson"
+	"github.com/awaken-go/awaken/internal/schema"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -349,7 +350,7 @@ func (e *Encoder) callSuspended(ev *awaken.ToolCallDone, c *openCall) {
 	if t == nil {
 		return
 	}
-	if c.asked = isApproval(t); c.asked {
+	if c.asked = isApproval(t.ResumeMode, &t.Suspension); c.asked {
 		buf := append(e.frames.Open(), `{"type":"tool-approval-request"`...)
 		buf = appendjson.Text(buf, `,"approvalId":`, t.Suspension.ID)
 		buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(ev.ID))
@@ -358,9 +359,19 @@ func (e *Encoder) callSuspended(ev *awaken.ToolCallDone, c *openCall) {
 	e.object("suspension", t.Suspension.ID, false, newSuspension(t, e.calls.wire(ev.ID)))
 }
 
-// isApproval reports whether yes or no is an answer.
-func isApproval(t *awaken.Ticket) bool {
-	return (t.ResumeMode == awaken.ReplayToolCall || t.ResumeMode == "") && len(t.Suspension.ResponseSchema) == 0
+// isApproval reports whether a plain yes or no is an answer: the call is made as it is, and
+// needs to be told no more than that.
+func isApproval(mode awaken.ResumeMode, s *awaken.Suspension) bool {
+	return (mode == awaken.ReplayToolCall || mode == "") && fits(s, approved{Approved: true})
+}
+
+// fits reports whether a question takes an approval as its answer.
+func fits(s *awaken.Suspension, a approved) bool {
+	if s == nil || len(s.ResponseSchema) == 0 {
+		return true
+	}
+	wanted, err := schema.Compile(s.ResponseSchema)
+	return err == nil && wanted.Check(a.result()) == nil
 }
 
 // suspension is what a person is asked, beyond what an approval request can say.

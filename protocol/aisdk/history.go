@@ -297,7 +297,7 @@ func (m *storedMessage) call(call llm.ToolCall, s *awaken.CallState, answer *llm
 		return
 	}
 	p.Input = orNull(s.Arguments)
-	asked := s.Ticket != nil && isApproval(s.Ticket)
+	asked := s.Ticket != nil && isApproval(s.Ticket.ResumeMode, &s.Ticket.Suspension)
 	var files []llm.Block
 	var question *dataPart
 	switch {

@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
@@ -89,14 +90,35 @@ func newRuntime(tb testing.TB) *awaken.Runtime {
 		}
 		return "said it all", nil
 	}
+	// form asks for an answer of the form that its arguments name.
+	form := func(ctx context.Context, c *awaken.ToolCall, in struct {
+		Schema json.RawMessage   `json:"schema,omitempty"`
+		Mode   awaken.ResumeMode `json:"mode,omitempty"`
+	}) (string, error) {
+		if c.Resume != nil {
+			return "made with " + string(c.Resume.Result), nil
+		}
+		return "", awaken.Suspend(awaken.Ticket{ResumeMode: in.Mode, Suspension: awaken.Suspension{Action: "tool:form", Message: "How?", ResponseSchema: in.Schema}})
+	}
+	// again calls a tool whenever it is spoken to, always with the same id.
+	again := func(r *llm.Request) llmtest.Turn {
+		if msgs := r.Messages.Slice(); msgs[len(msgs)-1].Role == llm.ToolRole {
+			return llmtest.Turn{Text: llmtest.Text{"done"}}
+		}
+		return llmtest.Turn{ToolCalls: []llmtest.Call{{ID: "call_0", Name: "ask"}}}
+	}
 	rt, err := awaken.New(awaken.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: awaken.ParallelStreaming,
-			SystemPrompt: "You are the " + llmtest.ScenarioMarker + "."}, {ID: "slow", ModelID: "slow"}},
-		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "slow", ProviderID: "slow", UpstreamModel: "m"}},
-		Providers: map[string]llm.Model{"p": llmtest.Demo(), "slow": llmtest.NewRules(llmtest.Rule{Turn: func(*llm.Request) llmtest.Turn { return slow }})},
+			SystemPrompt: "You are the " + llmtest.ScenarioMarker + "."}, {ID: "slow", ModelID: "slow"}, {ID: "again", ModelID: "again"},
+			{ID: "careful", ModelID: "m", PluginIDs: []string{"permission"}, Sections: map[string]json.RawMessage{"permission": json.RawMessage(`{"default_behavior":"ask"}`)}}},
+		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "slow", ProviderID: "slow", UpstreamModel: "m"}, {ID: "again", ProviderID: "again", UpstreamModel: "m"}},
+		Providers: map[string]llm.Model{"p": llmtest.Demo(), "slow": llmtest.NewRules(llmtest.Rule{Turn: func(*llm.Request) llmtest.Turn { return slow }}),
+			"again": llmtest.NewRules(llmtest.Rule{Turn: again})},
+		Plugins: []awaken.Plugin{permission.New(permission.Config{})},
 		Tools: []awaken.Tool{
 			awaken.NewTool(awaken.ToolSpec{ID: "ask"}, ask),
 			awaken.NewTool(awaken.ToolSpec{ID: "delete_file"}, ask),
+			awaken.NewTool(awaken.ToolSpec{ID: "form", Parameters: json.RawMessage(`{"type":"object"}`)}, form),
 			awaken.NewTool(awaken.ToolSpec{ID: "talk", Effect: awaken.ReadOnly}, talk),
 			awaken.NewTool(awaken.ToolSpec{ID: "fail", Effect: awaken.ReadOnly}, func(context.Context, *awaken.ToolCall, struct{}) (string, error) { return "", errors.New("no") }),
 			awaken.FrontendTool(awaken.ToolSpec{ID: "where", Parameters: json.RawMessage(`{"type":"object"}`)}),

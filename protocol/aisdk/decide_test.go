@@ -1,0 +1,146 @@
+package aisdk_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+)
+
+// careful makes the agent whose every call needs a permission call a tool.
+func (g *rig) careful(thread string) []chunk {
+	g.tb.Helper()
+	status, body := g.post(g.url, fmt.Sprintf(`{"id":%q,"agentId":"careful","messages":[{"role":"user","content":"RUN_TOOL talk"}]}`, thread))
+	if status != 200 {
+		g.tb.Fatalf("%d: %s", status, body)
+	}
+	return chunksOf(g.tb, body)
+}
+
+// open returns the run of a thread that has not ended.
+func (g *rig) open(thread string) *awaken.Run {
+	g.tb.Helper()
+	store := g.box.Tenant("").Store
+	th, err := store.Thread(g.tb.Context(), thread)
+	if err != nil {
+		g.tb.Fatal(err)
+	}
+	if th.OpenRunID == "" {
+		return nil
+	}
+	run, err := store.LoadRun(g.tb.Context(), th.OpenRunID)
+	if err != nil {
+		g.tb.Fatal(err)
+	}
+	return run
+}
+
+const talks = `{"type":"tool-talk","toolCallId":"call_talk_1",`
+
+// A permission is asked for by an approval request, and given by its answer.
+func TestPermission_IsAskedForAndGiven(t *testing.T) {
+	g := newRig(t)
+	list := g.careful("t")
+	asked := find(list, "tool-approval-request")
+	if asked == nil || asked["toolCallId"] != "call_talk_1" || find(list, "data-suspension")["id"] != asked["approvalId"] {
+		t.Fatalf("%v", list)
+	}
+	p := find(g.history(g.url, "t").Messages[1].Parts, "tool-talk")
+	if p["state"] != "approval-requested" || p["approval"].(map[string]any)["id"] != asked["approvalId"] {
+		t.Errorf("the history has %v", p)
+	}
+	_, body := g.decide(g.url, "t", fmt.Sprintf(talks+`"state":"approval-responded","approval":{"id":%q,"approved":true,"reason":"fine"}}`, asked["approvalId"]))
+	if c := find(chunksOf(t, body), "tool-output-available"); c == nil || c["output"] != "said it all" {
+		t.Error(body)
+	}
+}
+
+// Whichever way a client says no, the call is not made, and the model is told why.
+func TestPermission_NoIsNo(t *testing.T) {
+	for name, part := range map[string]string{
+		"approval": `"state":"approval-responded","approval":{"id":"perm_call_talk_1","approved":false,"reason":"too loud"}}`,
+		"denied":   `"state":"output-denied","approval":{"id":"perm_call_talk_1","approved":false,"reason":"too loud"}}`,
+		"error":    `"state":"output-error","errorText":"too loud"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			g.careful("t")
+			_, body := g.decide(g.url, "t", talks+part)
+			if list := chunksOf(t, body); find(list, "tool-output-denied") == nil || find(list, "tool-output-available") != nil || find(list, "finish") == nil {
+				t.Error(body)
+			}
+			p := find(g.history(g.url, "t").Messages[1].Parts, "tool-talk")
+			if p["state"] != "output-denied" || p["approval"].(map[string]any)["reason"] != "too loud" {
+				t.Errorf("the history has %v", p)
+			}
+		})
+	}
+}
+
+// An output is neither a yes nor a no: the question stays.
+func TestPermission_OutputIsNoDecision(t *testing.T) {
+	g := newRig(t)
+	g.careful("t")
+	for _, output := range []string{`{"approved":false}`, `{"approved":true}`, `"No, denied"`, `null`, `{"remember":"thread"}`} {
+		status, body := g.decide(g.url, "t", talks+`"state":"output-available","output":`+output+`}`)
+		if status != 400 || !strings.Contains(body, "no new messages or interaction responses") {
+			t.Errorf("%s: %d %s", output, status, body)
+		}
+	}
+	if run := g.open("t"); run == nil || run.Status != awaken.RunWaiting {
+		t.Errorf("the run is %+v, want it to wait", run)
+	}
+}
+
+// A question is an approval if its call is made again and a plain yes fits. Every other is
+// answered by an output; an error makes the call in no case.
+func TestApprovals_ByTheFormOfTheAnswer(t *testing.T) {
+	const (
+		closed  = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"],"additionalProperties":false}`
+		another = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
+		yes     = `"state":"approval-responded","approval":{"id":"suspend_call_form_1","approved":true,"reason":"fine"}`
+		output  = `"state":"output-available","output":{"n":1}`
+		failed  = `"state":"output-error","errorText":"no time"`
+		notMade = `The call of tool "form" was refused: no time. It was not made.`
+	)
+	for name, c := range map[string]struct {
+		args  string
+		asked bool
+		part  string
+		kind  string // of the chunk that comes of it
+		want  any    // its output or errorText
+	}{
+		"no form":              {`{}`, true, yes, "tool-output-available", `made with {"approved":true,"reason":"fine"}`},
+		"no form, error":       {`{}`, true, failed, "tool-output-denied", nil},
+		"any form":             {`{"schema":{}}`, true, yes, "tool-output-available", `made with {"approved":true,"reason":"fine"}`},
+		"no place for reasons": {`{"schema":` + closed + `}`, true, yes, "tool-output-available", `made with {"approved":true}`},
+		"another form":         {`{"schema":` + another + `}`, false, output, "tool-output-available", `made with {"n":1}`},
+		"another form, error":  {`{"schema":` + another + `}`, false, failed, "tool-output-error", notMade},
+		"arguments":            {`{"mode":"pass_decision_to_tool"}`, false, output, "tool-output-available", `made with {"n":1}`},
+		"arguments, error":     {`{"mode":"pass_decision_to_tool"}`, false, failed, "tool-output-error", notMade},
+		"result":               {`{"mode":"use_decision_as_tool_result"}`, false, output, "tool-output-available", map[string]any{"n": 1.0}},
+		"result, error":        {`{"mode":"use_decision_as_tool_result"}`, false, failed, "tool-output-error", "no time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			if list := g.say("t", "RUN_TOOL form "+c.args); (find(list, "tool-approval-request") != nil) != c.asked || find(list, "data-suspension") == nil {
+				t.Fatalf("%v", list)
+			}
+			_, body := g.decide(g.url, "t", `{"type":"tool-form","toolCallId":"call_form_1",`+c.part+`}`)
+			list := chunksOf(t, body)
+			got := find(list, c.kind)
+			if got == nil {
+				t.Fatalf("%v", list)
+			}
+			said := got["output"]
+			if c.kind == "tool-output-error" {
+				said = got["errorText"]
+			}
+			if !reflect.DeepEqual(said, c.want) {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
