@@ -144,3 +144,50 @@ func TestApprovals_ByTheFormOfTheAnswer(t *testing.T) {
 		})
 	}
 }
+
+// What was decided about a call is no decision about a later one that has its id.
+func TestDecisions_OfEarlierCallsDoNotCount(t *testing.T) {
+	const (
+		asks  = `{"type":"tool-ask","toolCallId":"call_0","state":"approval-requested","approval":{"id":"suspend_call_0"}}`
+		yes   = `{"type":"tool-ask","toolCallId":"call_0","state":"approval-responded","approval":{"id":"suspend_call_0","approved":true}}`
+		no    = `{"type":"tool-ask","toolCallId":"call_0","state":"approval-responded","approval":{"id":"suspend_call_0","approved":false}}`
+		one   = `{"id":"m1","role":"user","content":"one"}`
+		two   = `{"id":"m2","role":"user","content":"two"}`
+		asked = `{"role":"assistant","parts":[` + asks + `]}`
+		gave  = `{"role":"assistant","parts":[` + yes + `]}`
+	)
+	for name, c := range map[string]struct {
+		history string
+		kind    string // of the chunk that comes of it, "" if nothing is decided
+	}{
+		"before the user's last message":    {one + `,` + gave + `,` + two, ""},
+		"and behind it, the question":       {one + `,` + gave + `,` + two + `,` + asked, ""},
+		"and behind it, the answer":         {one + `,` + asked + `,` + two + `,` + gave, "tool-output-available"},
+		"taken back by a later part":        {one + `,` + two + `,{"role":"assistant","parts":[` + yes + `,` + asks + `]}`, ""},
+		"taken back by a later message":     {one + `,` + two + `,` + gave + `,` + asked, ""},
+		"of a call with a number":           {one + `,` + two + `,{"role":"assistant","parts":[` + yes + `,` + strings.Replace(asks, `"call_0"`, `"call_0~2"`, 1) + `]}`, ""},
+		"of several, the last one says no":  {one + `,` + two + `,{"role":"assistant","parts":[` + yes + `,` + no + `]}`, "tool-output-denied"},
+		"of several, the last one says yes": {one + `,` + two + `,{"role":"assistant","parts":[` + no + `,` + yes + `]}`, "tool-output-available"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			g.post(g.url, `{"id":"t","agentId":"again","messages":[`+one+`]}`)
+			if _, body := g.decide(g.url, "t", yes); find(chunksOf(t, body), "tool-output-available") == nil {
+				t.Fatal(body)
+			}
+			if _, body := g.post(g.url, `{"id":"t","agentId":"again","messages":[`+one+`,`+gave+`,`+two+`]}`); find(chunksOf(t, body), "tool-approval-request") == nil {
+				t.Fatal(body)
+			}
+			status, body := g.post(g.url, `{"id":"t","agentId":"again","messages":[`+c.history+`]}`)
+			if c.kind != "" {
+				if find(chunksOf(t, body), c.kind) == nil {
+					t.Errorf("%d %s", status, body)
+				}
+				return
+			}
+			if run := g.open("t"); status != 400 || run == nil || run.Status != awaken.RunWaiting {
+				t.Errorf("%d %s, the run is %+v, want it to wait", status, body, run)
+			}
+		})
+	}
+}

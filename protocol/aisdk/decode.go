@@ -188,14 +188,20 @@ func (m *uiMessage) llmMessage(i int, media *protocol.Media) (*llm.Message, erro
 	return out, nil
 }
 
-// decisions finds what the client says about calls that wait. The last word counts.
+// decisions finds what the client says about calls that wait. Models use ids again, so only
+// what stands behind the user's last message counts, and of that the last part about a call:
+// one that says nothing takes back what was said before.
 func (r *chatRequest) decisions(waiting *awaken.Waiting) []awaken.Decision {
 	if waiting == nil {
 		return nil
 	}
 	said := map[string]awaken.Decision{}
 	for i := range r.Messages {
-		if r.Messages[i].Role != "assistant" {
+		switch r.Messages[i].Role {
+		case "user":
+			clear(said)
+			continue
+		case "system":
 			continue
 		}
 		for j := range r.Messages[i].Parts {
@@ -203,10 +209,14 @@ func (r *chatRequest) decisions(waiting *awaken.Waiting) []awaken.Decision {
 			if !strings.HasPrefix(p.Type, "tool-") && p.Type != "dynamic-tool" || p.ProviderExecuted {
 				continue
 			}
-			if t := p.ticket(waiting); t != nil {
-				if d, ok := p.decision(t); ok {
-					said[t.TicketID] = d
-				}
+			t := p.ticket(waiting)
+			if t == nil {
+				continue
+			}
+			if d, ok := p.decision(t); ok {
+				said[t.TicketID] = d
+			} else {
+				delete(said, t.TicketID)
 			}
 		}
 	}
