@@ -99,12 +99,18 @@ func postChat(c protocol.Call) error {
 	if s.Request.FrontendTools, err = req.tools(); err != nil {
 		return err
 	}
-	run, err := understand(c.Context(), c.Tenant(), &req, s)
+	again, err := submitted(c)
 	if err != nil {
 		return err
 	}
-	if run != nil { // nothing new: the answer to what was said before is being given
-		return streamRun(c, run.ThreadID, run.RunID, protocol.Position{}, awaken.Cursor{})
+	if !again { // else it must change nothing, and Submit answers as it did
+		run, err := understand(c.Context(), c.Tenant(), &req, s)
+		if err != nil {
+			return err
+		}
+		if run != nil { // nothing new: the answer to what was said before is being given
+			return streamRun(c, run.ThreadID, run.RunID, protocol.Position{}, awaken.Cursor{})
+		}
 	}
 	r, err := c.Submit(s)
 	if err != nil {
@@ -117,6 +123,22 @@ func postChat(c protocol.Call) error {
 		after = protocol.Position{}
 	}
 	return streamRun(c, r.ThreadID, r.RunID, after, awaken.Cursor{})
+}
+
+// submitted reports whether something was submitted with the request's idempotency key.
+func submitted(c protocol.Call) (bool, error) {
+	key := c.Request().Header.Get("Idempotency-Key")
+	if key == "" {
+		return false, nil
+	}
+	if !validID(key) { // before anything is changed
+		return false, protocol.BadRequest("Idempotency-Key must have at most 512 bytes and no control characters")
+	}
+	_, err := c.Tenant().Store.Submitted(c.Context(), key)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // understand turns a request into a submission. If there is nothing new in it and an

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
@@ -134,6 +135,55 @@ func TestChat_IdempotencyKey(t *testing.T) {
 	}
 	if bodies[0] != bodies[1] || !strings.Contains(bodies[0], "Scripted response") {
 		t.Errorf("%s\n%s", bodies[0], bodies[1])
+	}
+}
+
+// A request that is sent again with its idempotency key does nothing, also if the first has
+// begun another answer: that one goes on waiting. It does so too if a request
+// is refused for its key.
+func TestChat_IdempotencyKeyOfAnotherAnswer(t *testing.T) {
+	const other = `{"id":"t","messages":[{"role":"user","content":"hello"}]}`
+	for name, body := range map[string]string{
+		"say":                    `{"id":"t","messages":[{"role":"user","content":"RUN_TOOL ask"}]}`,
+		"regenerate":             `{"id":"t","trigger":"regenerate-message"}`,
+		"regenerate that answer": `{"id":"t","trigger":"regenerate-message","messageId":"ANSWER"}`,
+		"edit":                   `{"id":"t","messageId":"m","messages":[{"id":"m","role":"user","content":"RUN_TOOL ask"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			g.post(g.url, `{"id":"t","messages":[{"id":"m","role":"user","content":"RUN_TOOL ask"}]}`)
+			body := strings.Replace(body, "ANSWER", g.history(g.url, "t").Messages[1].ID, 1)
+			send := func(key, body string) (status int, runID, stream string) {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/v1/ai-sdk/chat", strings.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Idempotency-Key", key)
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				return resp.StatusCode, resp.Header.Get("X-Run-Id"), readAll(resp)
+			}
+			old := g.open("t").RunID
+			_, first, answer := send("k", body)
+			if first == old || find(chunksOf(t, answer), "tool-approval-request") == nil {
+				t.Fatalf("run %q: %s", first, answer)
+			}
+			if status, again, same := send("k", body); status != 200 || again != first || same != answer {
+				t.Errorf("again: %d, run %q, want %q: %s", status, again, first, same)
+			}
+			if status, _, answer := send("k", other); status != 409 {
+				t.Errorf("something else: %d %s", status, answer)
+			}
+			if status, _, answer := send(strings.Repeat("k", 513), other); status != 400 || !strings.Contains(answer, "Idempotency-Key") {
+				t.Errorf("a key that is none: %d %s", status, answer)
+			}
+			if run := g.open("t"); run == nil || run.RunID != first || run.Status != awaken.RunWaiting {
+				t.Errorf("the open run is %+v, want %s to wait", run, first)
+			}
+		})
 	}
 }
 
