@@ -30,7 +30,7 @@ type call struct {
 	key    *Key // nil without credentials
 	tenant *mailbox.Tenant
 	query  url.Values
-	asked  []byte // the body, once it was decoded
+	asked  []byte // the body, once it was decoded, until a stream begins
 }
 
 // path returns a part of the path.

@@ -36,6 +36,7 @@ func (c *call) Stream(s *protocol.Stream) error {
 	if c.headersOnly() {
 		return nil
 	}
+	c.asked = nil // it may be large, and the stream long
 	ctx, cancel := c.whileServing()
 	defer cancel()
 	if s.Entries != nil {

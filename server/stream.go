@@ -52,6 +52,7 @@ func (c *call) streamRun(threadID, runID string, after awaken.Cursor, frames fra
 	if c.headersOnly() {
 		return nil
 	}
+	c.asked = nil // it may be large, and the stream long
 	ctx, cancel := c.whileServing()
 	defer cancel()
 	c.srv.cfg.Metrics.streams.Inc()
