@@ -323,8 +323,7 @@ func messages(c protocol.Call) error {
 		if err != nil {
 			return err
 		}
-		list = append(bytes.Replace(list, []byte("[,"), []byte("["), 1), ']')
-		if err := json.Unmarshal(list, &out.Messages); err != nil {
+		if err := json.Unmarshal(append(list, ']'), &out.Messages); err != nil {
 			return err
 		}
 	}
