@@ -230,6 +230,7 @@ func (e *Encoder) runStart(f *protocol.Frames, ev *awaken.RunStart, at awaken.Cu
 		if err := closeMessages(f, e.opts.Before, ""); err != nil {
 			return err
 		}
+		e.opts.Before = nil // it may be long, and is not shown again
 	}
 	return e.showState(f, e.opts.State)
 }
@@ -626,6 +627,38 @@ type Interrupt struct {
 // approvalSchema is what the answer to an interrupt of the reason tool_call looks like.
 const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"},"editedArgs":{"type":"object"}},"required":["approved"]}`
 
+// approvalWith is the schema of an approval that has to fit the question's own schema too.
+// It has the fields of both side by side, as pages make forms of them.
+func approvalWith(own json.RawMessage) json.RawMessage {
+	var out, fields map[string]json.RawMessage
+	var required []string
+	var approval struct {
+		Type, Properties json.RawMessage
+		Required         []string
+	}
+	if json.Unmarshal([]byte(approvalSchema), &approval) != nil || json.Unmarshal(approval.Properties, &fields) != nil || json.Unmarshal(own, &out) != nil {
+		return json.RawMessage(approvalSchema)
+	}
+	approved := fields["approved"]
+	if p, ok := out["properties"]; ok && json.Unmarshal(p, &fields) != nil {
+		return json.RawMessage(approvalSchema)
+	}
+	if r, ok := out["required"]; ok && json.Unmarshal(r, &required) != nil {
+		return json.RawMessage(approvalSchema)
+	}
+	fields["approved"] = approved
+	for _, name := range approval.Required {
+		if !slices.Contains(required, name) {
+			required = append(required, name)
+		}
+	}
+	out["type"] = approval.Type
+	out["properties"], _ = json.Marshal(fields) // of JSON
+	out["required"], _ = json.Marshal(required)
+	data, _ := json.Marshal(out)
+	return data
+}
+
 // questions tells what a run waits for apart: people, and calls that the client makes.
 func questions(w *awaken.Waiting) (interrupts []Interrupt, calls []string) {
 	if w == nil {
@@ -646,7 +679,11 @@ func questions(w *awaken.Waiting) (interrupts []Interrupt, calls []string) {
 			if s.Message != "" {
 				in.Message = s.Message
 			}
-			if isObject(s.ResponseSchema) {
+			switch {
+			case !isObject(s.ResponseSchema):
+			case in.Reason == "tool_call":
+				in.ResponseSchema = approvalWith(s.ResponseSchema)
+			default:
 				in.ResponseSchema = s.ResponseSchema
 			}
 			if s.Action != "" {

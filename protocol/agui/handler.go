@@ -1,6 +1,7 @@
 package agui
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -45,7 +46,7 @@ func run(c protocol.Call, in *Input, agentID, threadID string) error {
 	if x.open != nil {
 		waiting = x.open.Waiting
 	}
-	decisions, err := x.in.decisions(waiting)
+	decisions, err := x.in.decisions(waiting, x.question)
 	if err != nil {
 		return err
 	}
@@ -103,6 +104,46 @@ func (x *exchange) look() error {
 	return nil
 }
 
+// question is what people were asked under an id, by the thread's last run: what the run
+// waits for, or else a call that was put to them before, or while others go on. It is nil
+// if there is none.
+func (x *exchange) question(id string) (*awaken.WaitingTicket, error) {
+	if x.thread == nil {
+		return nil, protocol.NotFound("thread", x.in.ThreadID)
+	}
+	if x.open != nil {
+		if t := ticket(x.open.Waiting, id); t != nil {
+			return t, nil
+		}
+	}
+	calls, err := x.calls()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range slices.Backward(calls) {
+		if c.Ticket != nil && (c.CallID == id || c.SuspensionID() == id) {
+			return &awaken.WaitingTicket{TicketID: c.SuspensionID(), ToolCallID: c.CallID, ResumeMode: c.ResumeMode}, nil
+		}
+	}
+	for _, c := range calls { // whose runs ask
+		if c.Ticket != nil {
+			if t := ticket(&awaken.Waiting{Tickets: c.Ticket.Tickets}, id); t != nil {
+				return t, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// calls are those of the run that is open on the thread, or was the last.
+func (x *exchange) calls() ([]*awaken.CallState, error) {
+	id := cmp.Or(x.thread.OpenRunID, x.thread.LatestRunID)
+	if id == "" {
+		return nil, nil
+	}
+	return x.Tenant().Store.Calls(x.Context(), id)
+}
+
 // submission is what is new in a request.
 func (x *exchange) submission() (*mailbox.Submission, error) {
 	tools, err := x.in.tools()
@@ -130,7 +171,7 @@ func (x *exchange) submission() (*mailbox.Submission, error) {
 	s := &mailbox.Submission{Mode: mailbox.ModeInterrupt, Request: awaken.RunRequest{AgentID: x.in.AgentID, ThreadID: x.in.ThreadID, RunID: x.in.RunID,
 		Messages: msgs, FrontendTools: tools, Seed: x.in.seed(), Context: told, Adapter: "ag_ui"}}
 	if x.in.RunID != "" {
-		s.IdempotencyKey = "ag-ui:" + x.in.ThreadID + ":" + x.in.RunID
+		s.IdempotencyKey = fmt.Sprintf("ag-ui:%q:%q", x.in.ThreadID, x.in.RunID) // ids may have colons
 		said, err := json.Marshal(x.in.Messages)
 		if err != nil {
 			return nil, err
@@ -230,20 +271,13 @@ func (x *exchange) answered() (*mailbox.Receipt, error) {
 	if x.thread == nil || x.in.RunID == "" || len(x.in.Messages) == 0 || x.in.Messages[len(x.in.Messages)-1].Role != "tool" {
 		return nil, nil
 	}
-	id := x.thread.OpenRunID
-	if id == "" {
-		id = x.thread.LatestRunID
-	}
-	if id == "" {
-		return nil, nil
-	}
-	calls, err := x.Tenant().Store.Calls(x.Context(), id)
+	calls, err := x.calls()
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range calls {
 		if c.Decision != nil && c.Decision.ID == x.in.decisionID(c.SuspensionID()) {
-			return &mailbox.Receipt{ThreadID: x.thread.ID, RunID: id, Duplicate: true}, nil
+			return &mailbox.Receipt{ThreadID: x.thread.ID, RunID: cmp.Or(x.thread.OpenRunID, x.thread.LatestRunID), Duplicate: true}, nil
 		}
 	}
 	return nil, nil
@@ -283,7 +317,7 @@ func (x *exchange) answersItself(decisions []awaken.Decision) bool {
 	}
 	for _, d := range decisions {
 		t := ticket(x.open.Waiting, d.Target)
-		if t != nil && !isClientCall(t) && slices.ContainsFunc(x.in.Messages, func(m message) bool { return m.Role == "tool" && m.ToolCallID == t.ToolCallID }) {
+		if t != nil && !isClientCall(t) && x.in.resultOf(t.ToolCallID) >= 0 {
 			return true
 		}
 	}
@@ -341,9 +375,12 @@ func (x *exchange) before(runID string, opts *Options) error {
 	if err != nil {
 		return err
 	}
-	until := x.thread.End.Seq
-	if len(first) > 0 {
+	var until uint64
+	switch {
+	case len(first) > 0:
 		until = first[0].Seq - 1
+	case x.thread != nil: // the request has not begun it
+		until = x.thread.End.Seq
 	}
 	opts.State, err = stateAt(ctx, t, x.in.ThreadID, until)
 	return err
@@ -352,18 +389,35 @@ func (x *exchange) before(runID string, opts *Options) error {
 // conversation is what the thread says. It is not nil, because nothing is also something
 // to show.
 func (x *exchange) conversation() ([]*llm.Message, error) {
-	all, err := protocol.Conversation(x.Context(), x.Tenant(), x.in.ThreadID)
+	return conversation(x.Context(), x.Tenant(), x.in.ThreadID)
+}
+
+func conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*llm.Message, error) {
+	all, err := protocol.Conversation(ctx, t, threadID)
 	if all == nil {
 		all = []*llm.Message{}
 	}
 	return all, err
 }
 
-// encoder makes encoders for what the client understands.
+// encoder makes encoders for what the client understands. A stream may be open for hours:
+// it keeps neither the request nor, once it was shown, the conversation before the run.
 func (x *exchange) encoder(opts Options) func() protocol.Encoder {
+	ctx, t, threadID := x.Context(), x.Tenant(), x.in.ThreadID
 	opts.Current = x.in.current()
-	opts.Conversation = x.conversation
-	return func() protocol.Encoder { return NewEncoder(opts) }
+	opts.Conversation = func() ([]*llm.Message, error) { return conversation(ctx, t, threadID) }
+	x.in = Input{ThreadID: x.in.ThreadID, RunID: x.in.RunID, ProtocolVersion: x.in.ProtocolVersion}
+	before := opts.Before
+	opts.Before = nil
+	var last *Encoder
+	return func() protocol.Encoder {
+		if last != nil {
+			before = last.opts.Before // what it has not shown
+		}
+		last = NewEncoder(opts)
+		last.opts.Before, before = before, nil
+		return last
+	}
 }
 
 // connect brings a client who knows nothing of a thread, or parts of it, to where the

@@ -206,7 +206,7 @@ func TestDefects(t *testing.T) {
 	t.Run("resume is a list and needs no message", func(t *testing.T) {
 		g := newRig(t)
 		id := interrupts(t, g.say("t", "RUN_TOOL ask"))[0]["id"]
-		g.ask(fmt.Sprintf(`{"threadId":"t","resume":[{"interruptId":%q,"status":"resolved"}]}`, id))
+		g.ask(fmt.Sprintf(`{"threadId":"t","resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]}`, id))
 		if runs := g.runs("t"); len(runs) != 1 {
 			t.Errorf("the run that waited was not gone on with: there are %v", runs)
 		}

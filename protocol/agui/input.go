@@ -3,6 +3,7 @@ package agui
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -35,7 +36,20 @@ type message struct {
 	Role       string          `json:"role"` // user, assistant, system, developer, tool, reasoning, activity
 	Content    json.RawMessage `json:"content,omitempty"`
 	ToolCallID string          `json:"toolCallId,omitempty"`
-	Error      string          `json:"error,omitempty"` // of a tool message
+	ToolCalls  []struct {
+		ID string `json:"id"`
+	} `json:"toolCalls,omitempty"` // of an assistant message
+	Error string `json:"error,omitempty"` // of a tool message
+}
+
+// calls reports whether a call was made in a message.
+func (m *message) calls(id string) bool {
+	for i := range m.ToolCalls {
+		if m.ToolCalls[i].ID == id {
+			return true
+		}
+	}
+	return false
 }
 
 // part is a piece of a user message.
@@ -307,18 +321,24 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 
 // decisions are what the client has decided about the calls that a run waits for. Its
 // answers to interrupts come first; a tool message is the answer to a call that the client
-// makes itself. Waiting may be nil.
-func (in *Input) decisions(w *awaken.Waiting) ([]awaken.Decision, error) {
+// makes itself. Waiting may be nil; question finds what an answer is about, or nil.
+func (in *Input) decisions(w *awaken.Waiting, question func(id string) (*awaken.WaitingTicket, error)) ([]awaken.Decision, error) {
 	var out []awaken.Decision
 	done := map[string]bool{} // calls
 	for i, a := range in.Resume {
-		t := ticket(w, a.InterruptID)
+		t, err := question(a.InterruptID)
+		if err != nil {
+			return nil, err
+		}
 		if t != nil {
 			done[t.ToolCallID] = true
 		}
 		d, err := a.decision(t)
+		if err != nil && t == nil {
+			return nil, protocol.NotFound("interrupt", clip(a.InterruptID))
+		}
 		if err != nil {
-			return nil, protocol.BadRequest("resume[%d].payload: %v", i, err)
+			return nil, protocol.BadRequest("resume[%d].payload%v", i, err)
 		}
 		d.ID = in.decisionID(d.Target)
 		out = append(out, d)
@@ -331,18 +351,30 @@ func (in *Input) decisions(w *awaken.Waiting) ([]awaken.Decision, error) {
 		if done[t.ToolCallID] || !isClientCall(t) {
 			continue
 		}
-		for j := len(in.Messages) - 1; j >= 0; j-- {
-			if m := &in.Messages[j]; m.Role == "tool" && m.ToolCallID == t.ToolCallID {
-				result, err := m.result(fmt.Sprintf("messages[%d]", j))
-				if err != nil {
-					return nil, err
-				}
-				out = append(out, awaken.Decision{Target: t.TicketID, ID: in.decisionID(t.TicketID), Action: awaken.ActionResume, Result: result})
-				break
+		if j := in.resultOf(t.ToolCallID); j >= 0 {
+			result, err := in.Messages[j].result(fmt.Sprintf("messages[%d]", j))
+			if err != nil {
+				return nil, err
 			}
+			out = append(out, awaken.Decision{Target: t.TicketID, ID: in.decisionID(t.TicketID), Action: awaken.ActionResume, Result: result})
 		}
 	}
 	return out, nil
+}
+
+// resultOf is the place of the message with the result of a call, or -1. Models use the
+// id of a call again: what comes before the last message that has the call is the result
+// of another one.
+func (in *Input) resultOf(callID string) int {
+	for i := len(in.Messages) - 1; i >= 0; i-- {
+		switch m := &in.Messages[i]; {
+		case m.Role == "tool" && m.ToolCallID == callID:
+			return i
+		case m.Role == "assistant" && m.calls(callID):
+			return -1
+		}
+	}
+	return -1
 }
 
 // decisionID makes a decision that is sent again, with its run, the same decision.
@@ -365,8 +397,9 @@ func ticket(w *awaken.Waiting, id string) *awaken.WaitingTicket {
 	return nil
 }
 
-// decision is an answer as a decision on the call that waits for it. The ticket is nil if
-// nothing waits for it any more.
+// decision is an answer as a decision on the call that waits for it. A call is only made
+// if the answer says so in as many words; this also holds if the ticket is nil, because
+// nobody knows the question. Errors begin with what is behind the name of the payload.
 func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 	d := awaken.Decision{Target: a.InterruptID, Action: awaken.ActionResume}
 	if a.Status == "cancelled" {
@@ -376,35 +409,41 @@ func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 	if string(bytes.TrimSpace(a.Payload)) == "null" {
 		a.Payload = nil
 	}
-	if t != nil && t.ResumeMode != awaken.ReplayToolCall || !isObject(a.Payload) {
+	if t != nil && t.ResumeMode != awaken.ReplayToolCall && t.ResumeMode != "" {
 		d.Result = a.Payload
 		return d, nil
 	}
+	if len(a.Payload) == 0 {
+		return d, errors.New(` is missing, want an object with "approved": true or false`)
+	}
+	if !isObject(a.Payload) {
+		return d, fmt.Errorf(` is %s, want an object with "approved": true or false`, clip(string(a.Payload)))
+	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(a.Payload, &fields); err != nil {
-		return d, err
+		return d, fmt.Errorf(": %w", err)
 	}
-	if raw, ok := fields["approved"]; ok {
-		var approved bool
-		if err := json.Unmarshal(raw, &approved); err != nil {
-			return d, fmt.Errorf(`field "approved" is %s, want true or false`, clip(string(raw)))
-		}
-		if !approved {
-			d.Action = awaken.ActionCancel
-			_ = json.Unmarshal(fields["reason"], &d.Reason) // it may be something else
-			return d, nil
-		}
+	switch approved := string(fields["approved"]); approved {
+	case "true":
+	case "false":
+		d.Action = awaken.ActionCancel
+		_ = json.Unmarshal(fields["reason"], &d.Reason) // it may be something else
+		return d, nil
+	case "":
+		return d, errors.New(".approved is missing, want true or false")
+	default:
+		return d, fmt.Errorf(".approved is %s, want true or false", clip(approved))
 	}
 	d.Result = a.Payload
 	if args, ok := fields["editedArgs"]; ok && string(args) != "null" {
 		if !isObject(args) {
-			return d, fmt.Errorf(`field "editedArgs" is %s, want an object`, clip(string(args)))
+			return d, fmt.Errorf(".editedArgs is %s, want an object", clip(string(args)))
 		}
 		d.Arguments = args
 		delete(fields, "editedArgs")
 		rest, err := json.Marshal(fields)
 		if err != nil {
-			return d, err
+			return d, fmt.Errorf(": %w", err)
 		}
 		d.Result = rest
 	}

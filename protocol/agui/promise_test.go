@@ -1,0 +1,219 @@
+package agui_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/protocol/agui"
+)
+
+// A call that people are asked about is made only if they say that it may be. Any other
+// answer is refused, decides nothing, and the question is still there.
+func TestResume_OnlyApprovedIsApproval(t *testing.T) {
+	g := newRig(t)
+	id := interrupts(t, g.say("t", `RUN_TOOL ask {"path":"a"}`))[0]["id"]
+	for payload, want := range map[string]string{
+		`false`:               `resume[0].payload is false, want an object with \"approved\": true or false`,
+		`true`:                `resume[0].payload is true, want an object with \"approved\": true or false`,
+		`"no"`:                `resume[0].payload is \"no\", want an object with \"approved\": true or false`,
+		`null`:                `resume[0].payload is missing, want an object with \"approved\": true or false`,
+		`{}`:                  `resume[0].payload.approved is missing, want true or false`,
+		`{"answer":"no"}`:     `resume[0].payload.approved is missing, want true or false`,
+		`{"approved":null}`:   `resume[0].payload.approved is null, want true or false`,
+		`{"approved":"no"}`:   `resume[0].payload.approved is \"no\", want true or false`,
+		`{"approved":1}`:      `resume[0].payload.approved is 1, want true or false`,
+		`{"Approved":true}`:   `resume[0].payload.approved is missing, want true or false`,
+		`{"approved":[true]}`: `resume[0].payload.approved is [true], want true or false`,
+	} {
+		for _, run := range []string{"", `"runId":"again",`} {
+			status, body := g.post(g.url, "/run", fmt.Sprintf(`{"threadId":"t",%s"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]}`, run, id, payload))
+			if status != http.StatusBadRequest || !strings.Contains(body, want) {
+				t.Errorf("%s: %d %s, want %s", payload, status, body, want)
+			}
+		}
+	}
+	if status, body := g.post(g.url, "/run", `{"threadId":"t","resume":[{"interruptId":"nobody","status":"resolved","payload":"no"}]}`); status != http.StatusNotFound {
+		t.Errorf("a question that nobody asks: %d %s", status, body)
+	}
+	list := g.ask(fmt.Sprintf(`{"threadId":"t","resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":false,"reason":"not now"}}]}`, id))
+	if got := find(t, list, "TOOL_CALL_RESULT")["content"].(string); strings.Contains(got, "did") || !strings.Contains(got, "not now") {
+		t.Errorf("after a denial: %s", got)
+	}
+}
+
+// An answer that is sent again is the same answer, also when the run does not wait any
+// more: it is read by the rules of its question.
+func TestResume_AgainOfAnInput(t *testing.T) {
+	g := newRig(t)
+	id := interrupts(t, g.say("t", `RUN_TOOL ask {"mode":"use_decision_as_tool_result"}`))[0]["id"]
+	body := fmt.Sprintf(`{"threadId":"t","runId":"r2","resume":[{"interruptId":%q,"status":"resolved","payload":"as you like"}]}`, id)
+	first, second := g.ask(body), g.ask(body)
+	if !slices.Equal(kinds(first), kinds(second)) || find(t, second, "TOOL_CALL_RESULT")["content"] != "as you like" {
+		t.Errorf("got %v, and then %v", kinds(first), kinds(second))
+	}
+}
+
+// What is announced says that an approval needs approved, also if the question has a
+// schema of its own, as those of the permission plugin have.
+func TestInterrupt_SchemaSaysApproved(t *testing.T) {
+	for own, want := range map[string]string{
+		``: `{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"},"editedArgs":{"type":"object"}},"required":["approved"]}`,
+		`{"properties":{"remember":{"enum":["run"]}}}`: `{"properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"},"reason":{"type":"string"},"remember":{"enum":["run"]}},` +
+			`"required":["approved"],"type":"object"}`,
+		`{"properties":{"reason":{"minLength":3},"approved":{}},"required":["reason"]}`: `{"properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"},"reason":{"minLength":3}},` +
+			`"required":["reason","approved"],"type":"object"}`,
+	} {
+		ticket := awaken.WaitingTicket{TicketID: "i", ToolCallID: "c", ResumeMode: awaken.ReplayToolCall, Suspension: &awaken.Suspension{ResponseSchema: json.RawMessage(own)}}
+		var f protocol.Frames
+		enc := agui.NewEncoder(agui.Options{Current: true})
+		for i, ev := range []awaken.Event{&awaken.RunStart{ThreadID: "t", RunID: "r"}, &awaken.RunFinish{ThreadID: "t", RunID: "r", Termination: awaken.Termination{Type: awaken.Suspended},
+			Result: &awaken.RunOutput{Waiting: &awaken.Waiting{Tickets: []awaken.WaitingTicket{ticket}}}}} {
+			at := awaken.Cursor{Epoch: 1, Seq: uint64(i + 1)}
+			f.Entry(at, 0)
+			if err := enc.Encode(&f, &awaken.Entry{Cursor: at, Event: ev}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := string(f.Bytes()); !strings.Contains(got, `"responseSchema":`+want) {
+			t.Errorf("%s: %s\nwant %s", own, got, want)
+		}
+	}
+}
+
+// Models use the id of a call again. A result that was there before the call is not its
+// result.
+func TestRun_OldResultsAnswerNothing(t *testing.T) {
+	g := newRig(t)
+	g.model.Model = llmtest.NewRules(llmtest.Rule{Turn: func(req *llm.Request) llmtest.Turn {
+		if last := req.Messages.At(req.Messages.Len() - 1); last.Role == llm.User && last.Text() == "where" {
+			return llmtest.Turn{ToolCalls: []llmtest.Call{{ID: "c", Name: "where"}}}
+		}
+		return llmtest.Turn{Text: llmtest.Text{"fine"}}
+	}})
+	g.say("t", "where")
+	g.ask(`{"threadId":"t","messages":[{"id":"r1","role":"tool","toolCallId":"c","content":"at home"}]}`)
+	g.say("t", "where")
+	said := func(more string) string {
+		_, stored := g.history("t")
+		all, err := json.Marshal(stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf(`{"threadId":"t","messages":%s,%s]}`, strings.TrimSuffix(string(all), "]"), more)
+	}
+	list := g.ask(said(`{"id":"r2","role":"tool","toolCallId":"c","content":"at work"}`))
+	if got := find(t, list, "TOOL_CALL_RESULT")["content"]; got != "at work" {
+		t.Errorf("the result is %v", got)
+	}
+	g.say("t", "where")
+	g.ask(said(`{"id":"u","role":"user","content":"never mind"}`))
+	var results []string
+	_, stored := g.history("t")
+	for _, m := range stored {
+		if m["role"] == "tool" {
+			results = append(results, m["content"].(string))
+		}
+	}
+	if len(results) < 2 || !slices.Equal(results[:2], []string{"at home", "at work"}) || slices.Contains(results[2:], "at home") || slices.Contains(results[2:], "at work") {
+		t.Errorf("results are %q", results)
+	}
+}
+
+// The conversation says what was said, to the letter.
+func TestMessages_ToTheLetter(t *testing.T) {
+	g := newRig(t)
+	const text = `const [, set] = useState([,"a"])`
+	g.say("t", text)
+	if _, msgs := g.history("t"); msgs[0]["content"] != text {
+		t.Errorf("it says %q", msgs[0]["content"])
+	}
+}
+
+// A position that was made up for a request which begins a thread is answered like any
+// other that is lost: with the run from its beginning.
+func TestRun_PositionWithoutThread(t *testing.T) {
+	g := newRig(t)
+	const body = `{"runId":"r","messages":[{"id":"m","role":"user","content":"hello"}]}`
+	g.ask(body)
+	resp := g.send(http.MethodPost, g.url+"/v1/ag-ui/run", body, "0-5.1")
+	defer resp.Body.Close()
+	list := eventsIn(t, readAll(resp))
+	if k := kinds(list); resp.StatusCode != 200 || len(k) == 0 || k[0] != "RUN_STARTED" || k[len(k)-1] != "RUN_FINISHED" {
+		t.Errorf("%s: %v", resp.Status, k)
+	}
+}
+
+// Requests whose ids only look alike when they are put together are different requests.
+func TestRun_IDsWithColons(t *testing.T) {
+	g := newRig(t)
+	for _, ids := range [][2]string{{"a:b", "c"}, {"a", "b:c"}} {
+		list := g.ask(fmt.Sprintf(`{"threadId":%q,"runId":%q,"messages":[{"id":"m","role":"user","content":"hello"}]}`, ids[0], ids[1]))
+		if start := find(t, list, "RUN_STARTED"); start["threadId"] != ids[0] || start["runId"] != ids[1] {
+			t.Errorf("%q was answered with %v", ids, start)
+		}
+	}
+}
+
+// endless is as much text as anybody wants.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// A stream that waits for its run does not keep the request that it answers.
+func TestStream_LetsGoOfItsRequest(t *testing.T) {
+	const streams, size = 6, 6 << 20
+	g := newRig(t)
+	for i := range streams {
+		g.say(fmt.Sprint("t", i), "hello")
+	}
+	g.model.asked = make(chan *llm.Request) // nobody listens: the runs wait
+	defer func() {
+		for range streams {
+			<-g.model.asked
+		}
+	}()
+	heap := func() uint64 {
+		var m runtime.MemStats
+		for range 3 { // pools are emptied by the second
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for i := range streams {
+		// The client makes up what it sends, so as to have nothing of it itself.
+		body := io.MultiReader(strings.NewReader(fmt.Sprintf(`{"threadId":"t%d","messages":[{"role":"tool","toolCallId":"old","content":"`, i)),
+			io.LimitReader(endless{}, size), strings.NewReader(`"},{"role":"user","content":"go"}]}`))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/v1/ag-ui/run", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != 200 {
+			t.Fatal(resp.Status)
+		}
+	}
+	if after := heap(); after > before+size {
+		t.Errorf("%d streams keep %d bytes of requests of %d", streams, after-before, size)
+	}
+}
