@@ -188,3 +188,43 @@ func TestInput_ThatComesLaterIsGuardedToo(t *testing.T) {
 		t.Errorf("the conversation is\n%s", got)
 	}
 }
+
+// An answer that is given by the tool final_output is an answer.
+func TestOutput_OfASchemaIsGuardedToo(t *testing.T) {
+	t.Parallel()
+	h := awakentest.New(t, awaken.Config{
+		Agents: []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{guard.Name},
+			OutputSchema: json.RawMessage(`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}`),
+			Sections:     map[string]json.RawMessage{guard.Name: json.RawMessage(`{"secrets":{"on":["output"]}}`)}}},
+		Plugins: []awaken.Plugin{guard.Rails()},
+	}, llmtest.Use(awaken.FinalOutputTool, `{"note":"password=correcthorse"}`))
+	rec := h.Say("go")
+	if got := string(rec.Result.StructuredOutput); !strings.Contains(got, "[secret removed]") || strings.Contains(got, "correcthorse") {
+		t.Errorf("the answer is %s", got)
+	}
+	if lines := awakentest.Lines(t, rec.Entries); strings.Contains(lines, "correcthorse") {
+		t.Errorf("it was shown:\n%s", lines)
+	}
+}
+
+// The call of a held result was made. When people say something else instead of deciding,
+// the model still learns of that.
+func TestResult_ThatIsHeldWhenSomebodySaysSomethingElseIsNotHidden(t *testing.T) {
+	t.Parallel()
+	h, rec := run(t, guard.Rails(), `{"secrets":{"action":"suspend","on":["tool_result"]}}`, "token ghp_abcdefghijklmnopqrstuvwxyz0123456789 ok")
+	if rec.Result.Termination.Type != awaken.Suspended {
+		t.Fatalf("the run ends with %s", rec.Result.Termination)
+	}
+	h.Run(awaken.RunRequest{ThreadID: rec.Result.ThreadID, Messages: []*llm.Message{llm.UserText("never mind")}})
+	asked := h.Model.Requests()
+	answered := false
+	for _, m := range asked[len(asked)-1].Messages {
+		answered = answered || m.Role == llm.ToolRole
+		if strings.Contains(m.Text(), "ghp_") && m.Role != llm.User {
+			t.Errorf("the model is shown %s", m.Text())
+		}
+	}
+	if !answered {
+		t.Error("the model does not learn that its call was made")
+	}
+}
