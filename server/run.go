@@ -226,6 +226,7 @@ func prefersJSON(accept string) bool {
 
 // awaitRun answers when the run has ended or waits.
 func (c *call) awaitRun(r *mailbox.Receipt) error {
+	c.asked = nil // it would be kept as long as the run takes
 	ctx, cancel := c.whileServing()
 	defer cancel()
 	limit := time.Now().Add(c.srv.cfg.Limits.WaitTime)
