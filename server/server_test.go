@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -474,4 +475,48 @@ func TestIdempotencyKey(t *testing.T) {
 		t.Errorf("the same request made runs %v and %v", a["run_id"], b["run_id"])
 	}
 	g.want(409, "POST", "/v1/runs", runBody("default", "", "other"), "Idempotency-Key", "k")
+}
+
+// claimedDB settles nothing before somebody has tried to delete a thread.
+type claimedDB struct {
+	*memory.DB
+	tried chan struct{}
+}
+
+func (d claimedDB) Settle(ctx context.Context, s ...mailbox.Settlement) ([]error, error) {
+	<-d.tried
+	return d.DB.Settle(ctx, s...)
+}
+
+func (d claimedDB) Handle(tenant string) mailbox.Handle {
+	return claimedHandle{d.DB.Handle(tenant).(*memory.Store), d.tried}
+}
+
+type claimedHandle struct {
+	*memory.Store
+	tried chan struct{}
+}
+
+func (h claimedHandle) DeleteThread(ctx context.Context, id string, children awaken.ChildStrategy) error {
+	err := h.Store.DeleteThread(ctx, id, children)
+	select {
+	case <-h.tried:
+	default:
+		if !errors.Is(err, awaken.ErrConflict) {
+			return fmt.Errorf("deleting a thread with a claim: %v", err)
+		}
+		close(h.tried)
+	}
+	return err
+}
+
+// A client that was told that the run is over deletes its thread, although the worker has
+// not taken it off the queue yet.
+func TestThread_CanBeDeletedOnceItsRunIsOver(t *testing.T) {
+	t.Parallel()
+	g := &rig{t: t, db: claimedDB{memory.NewDB(), make(chan struct{})}, keys: server.NewKeys(memory.NewProfile())}
+	g.start()
+	g.want(200, "POST", "/v1/runs", runBody("default", "t", "hello"), "Accept", "application/json")
+	g.want(204, "DELETE", "/v1/threads/t", "")
+	g.want(404, "GET", "/v1/threads/t", "")
 }

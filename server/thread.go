@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
@@ -319,12 +320,11 @@ func (c *call) deleteThread() error {
 	if err != nil {
 		return err
 	}
-	s := c.store()
 	if _, err := c.thread(); err != nil {
 		return err
 	}
 	how := map[string]awaken.ChildStrategy{"detach": awaken.DetachChildren, "reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[strategy]
-	err = s.DeleteThread(c.ctx, c.path("thread_id"), how)
+	err = c.remove(c.path("thread_id"), how)
 	if errors.Is(err, awaken.ErrConflict) && how == awaken.RejectChildren {
 		return badRequest(plain(err.Error()))
 	}
@@ -332,6 +332,58 @@ func (c *call) deleteThread() error {
 		return err
 	}
 	return c.reply(204, nil)
+}
+
+// A worker takes a dispatch off the queue right after its run. settleTime is how long a
+// request waits for that, and settlePause how often it looks.
+const (
+	settleTime  = 5 * time.Second
+	settlePause = 5 * time.Millisecond
+)
+
+// remove removes a thread. One with a run that is queued or goes on is an ErrConflict; one
+// whose run has just come to rest is waited for, until it is off the queue: who was told
+// that a run is over may delete its thread.
+func (c *call) remove(id string, children awaken.ChildStrategy) error {
+	deadline := time.Now().Add(settleTime)
+	for last := false; ; {
+		err := c.store().DeleteThread(c.ctx, id, children)
+		if !errors.Is(err, awaken.ErrConflict) || last || time.Now().After(deadline) {
+			return err
+		}
+		claims, resting, loadErr := c.claims(id)
+		if loadErr != nil {
+			return loadErr
+		}
+		if !resting {
+			return err
+		}
+		last = claims == 0 // they were the reason and have gone since, or something else is
+		select {
+		case <-c.ctx.Done():
+			return c.ctx.Err()
+		case <-time.After(settlePause):
+		}
+	}
+}
+
+// claims counts what is on a thread's queue, and reports whether that is nothing but claims
+// of runs that are done or wait.
+func (c *call) claims(threadID string) (n int, resting bool, err error) {
+	live, err := c.tenant.Store.Dispatches(c.ctx, mailbox.Query{ThreadID: threadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}})
+	if err != nil {
+		return 0, false, err
+	}
+	for _, d := range live {
+		run, err := c.tenant.Store.LoadRun(c.ctx, d.RunID)
+		if err != nil {
+			return 0, false, err
+		}
+		if d.Status == mailbox.Queued || run.Status != awaken.RunDone && run.Status != awaken.RunWaiting {
+			return len(live), false, nil
+		}
+	}
+	return len(live), true, nil
 }
 
 type threadAccepted struct {
