@@ -156,10 +156,13 @@ func (d *definitions) strict(t reflect.Type) {
 	d.schemas[nameOf(t)].(object)["additionalProperties"] = false
 }
 
-// of returns the schema of a type. Structs are defined once, and referred to.
+// of returns the schema of a type. Structs that have a name are defined once, and referred to.
 func (d *definitions) of(t reflect.Type) object {
 	if t.Kind() == reflect.Pointer {
 		return d.of(t.Elem())
+	}
+	if t.Kind() == reflect.Struct && t.Name() == "" {
+		return d.structure(t)
 	}
 	known := wire[t]
 	if t.Kind() == reflect.Struct && t != reflect.TypeFor[cleared]() {
@@ -234,9 +237,12 @@ func (d *definitions) structure(t reflect.Type) object {
 	return object{"type": "object", "properties": props, "required": required}
 }
 
-// nameOf is the name of a type in the document. Those of protocols are told apart by
-// their package.
+// nameOf is the name of a type in the document, or "" for one that has none. Those of
+// protocols are told apart by their package.
 func nameOf(t reflect.Type) string {
+	if t.Name() == "" {
+		return ""
+	}
 	if _, name, ok := strings.Cut(t.PkgPath(), "/protocol/"); ok {
 		return title(name) + title(t.Name())
 	}

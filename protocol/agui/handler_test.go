@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol/agui"
 )
 
 func interrupts(t *testing.T, list []event) (out []map[string]any) {
@@ -310,5 +311,29 @@ func TestRun_ForeignPosition(t *testing.T) {
 	}
 	if status, _ := g.post(g.url, "/threads/t/cancel", ""); status != http.StatusNotFound {
 		t.Errorf("something was started: %d", status)
+	}
+}
+
+// The document describes the routes of the protocol.
+func TestRoutes_AreInTheDocument(t *testing.T) {
+	g := newRig(t)
+	resp := g.send(http.MethodGet, g.url+"/openapi.json", "", "")
+	defer resp.Body.Close()
+	var doc struct {
+		Paths      map[string]map[string]any
+		Components struct{ Schemas map[string]any }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range agui.Routes() {
+		if doc.Paths[r.Path][strings.ToLower(r.Method)] == nil {
+			t.Errorf("%s %s is not described", r.Method, r.Path)
+		}
+	}
+	for _, name := range []string{"AguiInput", "AguiMessage"} {
+		if doc.Components.Schemas[name] == nil {
+			t.Errorf("%s is not described", name)
+		}
 	}
 }
