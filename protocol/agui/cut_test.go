@@ -220,7 +220,8 @@ func (p *page) shows() (out []string) {
 // shows in the end what really happened: whether it stays, comes back with what it has, or
 // connects anew.
 func TestReset_OwnerIsLost(t *testing.T) {
-	g := newRig(t)
+	goOn := make(chan struct{})
+	g := newRigWith(t, slowly{goOn})
 	body := `{"threadId":"t","runId":"r","agentId":"slow","messages":[{"id":"m","role":"user","content":"go"}]}`
 	resp := g.send(http.MethodPost, g.url+"/v1/ag-ui/run", body, "")
 	defer resp.Body.Close()
@@ -236,11 +237,12 @@ func TestReset_OwnerIsLost(t *testing.T) {
 		if strings.Contains(line, `"TEXT_MESSAGE_CONTENT"`) {
 			deltas++
 		}
-		if lost == "" && deltas == 8 && line == "\n" {
+		if lost == "" && deltas == firstPieces && line == "\n" {
 			before, lost = whole(got.String())
 			if _, err := g.db.Handle("").Acquire(t.Context(), "t"); err != nil { // somebody else becomes the owner
 				t.Fatal(err)
 			}
+			close(goOn)
 		}
 	}
 	if lost == "" {

@@ -27,13 +27,17 @@ type rig struct {
 	tb    testing.TB
 	db    mailbox.Queue
 	model *model
+	slow  slowly
 	box   *mailbox.Mailbox
 	url   string
 }
 
-func newRig(tb testing.TB) *rig {
+func newRig(tb testing.TB) *rig { return newRigWith(tb, slowly{}) }
+
+// newRigWith returns a rig whose slow agent has a model of the test's.
+func newRigWith(tb testing.TB, slow slowly) *rig {
 	tb.Helper()
-	g := &rig{tb: tb, db: memory.NewDB(), model: &model{Model: llmtest.Demo()}}
+	g := &rig{tb: tb, db: memory.NewDB(), model: &model{Model: llmtest.Demo()}, slow: slow}
 	g.box, g.url = g.start(true)
 	return g
 }
@@ -55,7 +59,7 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 // work only answers.
 func (g *rig) start(works bool) (*mailbox.Mailbox, string) {
 	g.tb.Helper()
-	box, err := mailbox.New(mailbox.Config{Queue: g.db, Runtime: newRuntime(g.tb, g.model), Poll: 10 * time.Millisecond, Log: eventlog.Options{Poll: 5 * time.Millisecond}, Drain: 100 * time.Millisecond, Lease: time.Minute})
+	box, err := mailbox.New(mailbox.Config{Queue: g.db, Runtime: newRuntime(g.tb, g.model, g.slow), Poll: 10 * time.Millisecond, Log: eventlog.Options{Poll: 5 * time.Millisecond}, Drain: 100 * time.Millisecond, Lease: time.Minute})
 	if err != nil {
 		g.tb.Fatal(err)
 	}
@@ -84,7 +88,7 @@ func (g *rig) start(works bool) (*mailbox.Mailbox, string) {
 	return box, ts.URL
 }
 
-func newRuntime(tb testing.TB, m llm.Model) *awaken.Runtime {
+func newRuntime(tb testing.TB, m llm.Model, slow slowly) *awaken.Runtime {
 	tb.Helper()
 	ask := func(_ context.Context, c *awaken.ToolCall, in struct {
 		Path string            `json:"path,omitempty"`
@@ -116,7 +120,7 @@ func newRuntime(tb testing.TB, m llm.Model) *awaken.Runtime {
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: awaken.ParallelStreaming,
 			SystemPrompt: "You are the " + llmtest.ScenarioMarker + "."}, {ID: "slow", ModelID: "slow"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "slow", ProviderID: "slow", UpstreamModel: "m"}},
-		Providers: map[string]llm.Model{"p": m, "slow": llmtest.NewRules(llmtest.Rule{Turn: func(*llm.Request) llmtest.Turn { return slow }})},
+		Providers: map[string]llm.Model{"p": m, "slow": slow},
 		Tools: []awaken.Tool{
 			awaken.NewTool(awaken.ToolSpec{ID: "ask"}, ask),
 			awaken.NewTool(awaken.ToolSpec{ID: "talk", Effect: awaken.ReadOnly}, talk),
@@ -130,8 +134,33 @@ func newRuntime(tb testing.TB, m llm.Model) *awaken.Runtime {
 	return rt
 }
 
-// slow is an answer that takes a while.
-var slow = llmtest.Turn{Text: llmtest.Text{slowText}, Chunk: 5, DelayMS: 4}
+// slowly is a model whose answer takes a while. It says no more than the first pieces
+// before goOn is closed, if that is set.
+type slowly struct{ goOn <-chan struct{} }
+
+const firstPieces = 8
+
+func (s slowly) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		said := 0
+		for d, err := range slowAnswer.Stream(ctx, req) {
+			if d.Kind == llm.TextDelta {
+				said++
+			}
+			if s.goOn != nil && said > firstPieces {
+				select {
+				case <-s.goOn:
+				case <-ctx.Done():
+				}
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+var slowAnswer = llmtest.NewScript(llmtest.Turn{Text: llmtest.Text{slowText}, Chunk: 5, DelayMS: 4}).Loop()
 
 const slowText = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
 

@@ -50,7 +50,8 @@ func checkOpen(t *testing.T, list []chunk) {
 // If the owner of a run is lost in the middle of a step, a client that has seen some of it
 // is told, and shows in the end what really happened.
 func TestReset_OwnerIsLost(t *testing.T) {
-	g := newRig(t)
+	goOn := make(chan struct{})
+	g := newRigWith(t, slowly{goOn})
 	resp, err := http.Post(g.url+"/v1/ai-sdk/chat", "application/json", strings.NewReader(`{"id":"t","agentId":"slow","messages":[{"role":"user","content":"go"}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -68,11 +69,12 @@ func TestReset_OwnerIsLost(t *testing.T) {
 		if strings.Contains(line, `"text-delta"`) {
 			deltas++
 		}
-		if lost == "" && deltas == 8 && line == "\n" {
+		if lost == "" && deltas == firstPieces && line == "\n" {
 			lost, _ = lastID(body.String())
 			if _, err := g.db.Handle("").Acquire(t.Context(), "t"); err != nil { // somebody else becomes the owner
 				t.Fatal(err)
 			}
+			close(goOn)
 		}
 	}
 	if lost == "" {

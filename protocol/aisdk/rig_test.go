@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,15 +27,19 @@ import (
 
 // rig is one or several servers on a store in memory, with the demo's scripted model.
 type rig struct {
-	tb  testing.TB
-	db  mailbox.Queue
-	box *mailbox.Mailbox
-	url string
+	tb   testing.TB
+	db   mailbox.Queue
+	slow slowly
+	box  *mailbox.Mailbox
+	url  string
 }
 
-func newRig(tb testing.TB) *rig {
+func newRig(tb testing.TB) *rig { return newRigWith(tb, slowly{}) }
+
+// newRigWith returns a rig whose slow agent has a model of the test's.
+func newRigWith(tb testing.TB, slow slowly) *rig {
 	tb.Helper()
-	g := &rig{tb: tb, db: memory.NewDB()}
+	g := &rig{tb: tb, db: memory.NewDB(), slow: slow}
 	g.box, g.url = g.start(true)
 	return g
 }
@@ -43,7 +48,7 @@ func newRig(tb testing.TB) *rig {
 // work only answers.
 func (g *rig) start(works bool) (*mailbox.Mailbox, string) {
 	g.tb.Helper()
-	box, err := mailbox.New(mailbox.Config{Queue: g.db, Runtime: newRuntime(g.tb), Poll: 10 * time.Millisecond, Log: eventlog.Options{Poll: 5 * time.Millisecond}, Drain: 100 * time.Millisecond, Lease: time.Minute})
+	box, err := mailbox.New(mailbox.Config{Queue: g.db, Runtime: newRuntime(g.tb, g.slow), Poll: 10 * time.Millisecond, Log: eventlog.Options{Poll: 5 * time.Millisecond}, Drain: 100 * time.Millisecond, Lease: time.Minute})
 	if err != nil {
 		g.tb.Fatal(err)
 	}
@@ -72,7 +77,7 @@ func (g *rig) start(works bool) (*mailbox.Mailbox, string) {
 	return box, ts.URL
 }
 
-func newRuntime(tb testing.TB) *awaken.Runtime {
+func newRuntime(tb testing.TB, slow slowly) *awaken.Runtime {
 	tb.Helper()
 	ask := func(ctx context.Context, c *awaken.ToolCall, in struct {
 		Path string `json:"path,omitempty"`
@@ -112,7 +117,7 @@ func newRuntime(tb testing.TB) *awaken.Runtime {
 			SystemPrompt: "You are the " + llmtest.ScenarioMarker + "."}, {ID: "slow", ModelID: "slow"}, {ID: "again", ModelID: "again"},
 			{ID: "careful", ModelID: "m", PluginIDs: []string{"permission"}, Sections: map[string]json.RawMessage{"permission": json.RawMessage(`{"default_behavior":"ask"}`)}}},
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "slow", ProviderID: "slow", UpstreamModel: "m"}, {ID: "again", ProviderID: "again", UpstreamModel: "m"}},
-		Providers: map[string]llm.Model{"p": llmtest.Demo(), "slow": llmtest.NewRules(llmtest.Rule{Turn: func(*llm.Request) llmtest.Turn { return slow }}),
+		Providers: map[string]llm.Model{"p": llmtest.Demo(), "slow": slow,
 			"again": llmtest.NewRules(llmtest.Rule{Turn: again})},
 		Plugins: []awaken.Plugin{permission.New(permission.Config{})},
 		Tools: []awaken.Tool{
@@ -130,8 +135,33 @@ func newRuntime(tb testing.TB) *awaken.Runtime {
 	return rt
 }
 
-// slow is an answer that takes a while.
-var slow = llmtest.Turn{Text: llmtest.Text{slowText}, Chunk: 5, DelayMS: 4}
+// slowly is a model whose answer takes a while. It says no more than the first pieces
+// before goOn is closed, if that is set.
+type slowly struct{ goOn <-chan struct{} }
+
+const firstPieces = 8
+
+func (s slowly) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		said := 0
+		for d, err := range slowAnswer.Stream(ctx, req) {
+			if d.Kind == llm.TextDelta {
+				said++
+			}
+			if s.goOn != nil && said > firstPieces {
+				select {
+				case <-s.goOn:
+				case <-ctx.Done():
+				}
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+var slowAnswer = llmtest.NewScript(llmtest.Turn{Text: llmtest.Text{slowText}, Chunk: 5, DelayMS: 4}).Loop()
 
 const slowText = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
 
