@@ -20,7 +20,8 @@ func (t *Tenant) Start(ctx context.Context, req awaken.RunRequest) error {
 
 // Deliver adds an item to a thread's inbox, in one transaction with what makes somebody
 // read it: the run that waits there is woken, and messages for a thread without a run
-// start one. An item for a run that is over is dropped.
+// start one. An item for a run that is over is dropped. Delivering an item again does
+// nothing, for as long as idempotency keys are kept.
 func (t *Tenant) Deliver(ctx context.Context, threadID string, item awaken.InboxItem, agentID string) error {
 	err := t.changed(ctx, threadID, func(q *Thread) error {
 		switch {
@@ -30,14 +31,23 @@ func (t *Tenant) Deliver(ctx context.Context, threadID string, item awaken.Inbox
 			return nil
 		}
 		q.Post = append(q.Post, item)
+		d := t.spare()
+		if item.ID != "" && len(item.Messages) > 0 { // they start a run; read or not, they must not start another
+			d.IdempotencyKey = fmt.Sprintf("deliver:%q:%s", threadID, item.ID)
+		}
 		switch {
 		case q.Open != nil && q.Open.Status == awaken.RunWaiting:
-			_, err := q.wake(t.spare())
+			got, err := q.wake(d)
+			if got != d {
+				q.note(d)
+			}
 			return err
-		case q.Open == nil && len(q.Live) == 0 && len(item.Messages) > 0:
-			return q.startLeft(t, &awaken.RunRequest{AgentID: agentID, Origin: "internal"})
+		case q.Open != nil: // it cannot rest before it has read it
+			q.note(d)
+		case len(q.Live) == 0 && len(item.Messages) > 0:
+			return q.startLeft(t, d, &awaken.RunRequest{AgentID: agentID, Origin: "internal"})
 		}
-		return nil // whoever runs there cannot rest before it has read it
+		return nil // nor can the one that is queued
 	})
 	if errors.Is(err, ErrDuplicate) {
 		return nil
@@ -47,9 +57,8 @@ func (t *Tenant) Deliver(ctx context.Context, threadID string, item awaken.Inbox
 
 var _ awaken.Queue = (*Tenant)(nil)
 
-// startLeft queues a run for messages that the inbox holds.
-func (t *Thread) startLeft(by *Tenant, req *awaken.RunRequest) error {
-	d := by.spare()
+// startLeft queues d, with a run for messages that the inbox holds.
+func (t *Thread) startLeft(by *Tenant, d *Dispatch, req *awaken.RunRequest) error {
 	d.RunID, d.ThreadID, d.DedupeKey = by.box.cfg.NewID(), t.ID, leftKey
 	req.ThreadID, req.RunID, req.DispatchID = t.ID, d.RunID, d.ID
 	d.Request = req

@@ -648,7 +648,7 @@ func (w *work) leave(ctx context.Context, run *awaken.Run) error {
 		if q.Open != nil || q.Epoch != w.d.Epoch {
 			return nil
 		}
-		return q.startLeft(w.tenant, &awaken.RunRequest{AgentID: run.AgentID, SessionID: run.SessionID, UserID: run.UserID, Origin: run.Origin, Adapter: run.Adapter})
+		return q.startLeft(w.tenant, w.tenant.spare(), &awaken.RunRequest{AgentID: run.AgentID, SessionID: run.SessionID, UserID: run.UserID, Origin: run.Origin, Adapter: run.Adapter})
 	})
 	if errors.Is(err, ErrDuplicate) {
 		return nil // one is queued already
