@@ -75,7 +75,7 @@ func runCurl(t *testing.T, h *hosted, line string, vars map[string]string) {
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var buf bytes.Buffer
 	var out io.Writer = &buf

@@ -98,7 +98,7 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(cmd.Start())
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	limit := time.NewTimer(30 * time.Second)
+	limit := time.NewTimer(2 * time.Minute)
 	defer limit.Stop()
 	for seen := out.seen; ; {
 		select {

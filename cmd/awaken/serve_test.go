@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +62,7 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	case <-p.out.seen:
 	case <-p.ended:
 		ts.Fatalf("the server ended: %s%s", p.out, p.err)
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		ts.Fatalf("the server did not start: %s%s", p.out, p.err)
 	}
 	url := listening.FindStringSubmatch(p.out.String())[1]
@@ -102,7 +103,7 @@ func stopServer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	select {
 	case <-p.ended:
-	case <-time.After(60 * time.Second):
+	case <-time.After(2 * time.Minute):
 		ts.Fatalf("the server did not stop: %s", p.err)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".err"), []byte(p.err.String()), 0o600))
@@ -113,25 +114,23 @@ func stopServer(ts *testscript.TestScript, neg bool, args []string) {
 
 // until is the script command
 //
-//	until REGEXP program args...
+//	until REGEXP curl args...
 //
-// It runs the program until its output matches.
+// It asks until the answer matches. It does so in this process, which is much faster than
+// starting another: what it waits for may be there for a second only.
 func until(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: until REGEXP program args...")
+	if neg || len(args) < 2 || args[1] != "curl" {
+		ts.Fatalf("usage: until REGEXP curl args...")
 	}
 	re := regexp.MustCompile(args[0])
-	var out []byte
-	for range 300 {
-		cmd := exec.Command(programPath(ts, args[1]), args[2:]...)
-		cmd.Dir, cmd.Env = ts.MkAbs("."), append(os.Environ(), "PATH="+ts.Getenv("PATH"), "GORACE=atexit_sleep_ms=10")
-		out, _ = cmd.CombinedOutput()
-		if re.Match(out) {
+	var out bytes.Buffer
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		out.Reset()
+		if _, err := curl(context.Background(), args[2:], &out); err == nil && re.Match(out.Bytes()) {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	ts.Fatalf("%q did not come; last was %s", args[0], bytes.TrimSpace(out))
+	ts.Fatalf("%q did not come; last was %s", args[0], bytes.TrimSpace(out.Bytes()))
 }
 
 // findIn is the script command
