@@ -162,7 +162,7 @@ func (d *openAPI) ask(g *rig, op, path, body string, headers ...string) int {
 
 func (g *rig) eventually(what string, ok func() bool) {
 	g.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			g.t.Fatalf("%s did not happen", what)

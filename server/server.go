@@ -351,6 +351,7 @@ func (s *Server) serveDebug() (stop func(), err error) {
 		}
 		mux.ServeHTTP(w, r)
 	})}
+	s.cfg.Logger.Info("profiles are served", "address", l.Addr().String()) // the port may have been chosen just now
 	go func() { _ = srv.Serve(l) }()
 	return func() { _ = srv.Close() }, nil
 }
