@@ -26,12 +26,9 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// goroutines waits a moment for those to end that are on their way out.
+// goroutines waits for those to end that are on their way out.
 func goroutines(most int) int {
-	for range 200 {
-		if runtime.NumGoroutine() <= most {
-			break
-		}
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > most && time.Now().Before(deadline); {
 		time.Sleep(5 * time.Millisecond) // there is no signal for the end of a goroutine
 	}
 	return runtime.NumGoroutine()
