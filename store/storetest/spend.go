@@ -67,14 +67,15 @@ func SpendTogether(t *testing.T, runs int, stores ...awaken.Store) {
 	if got := balances(t, b, theTenant)[0]; got.Spent+got.Reserved > m.limit {
 		t.Errorf("%v were spent and %v are reserved, want at most %v", got.Spent, got.Reserved, m.limit)
 	}
-	if got := awaken.Money(m.spent.Load()); got < m.limit/2 {
-		t.Errorf("only %v of %v were spent: that proves nothing", got, m.limit)
-	}
 	// Another process takes up what was lost, and goes on with what waits.
 	after := spendRuntime(t, stores[len(stores)-1], m, 1)
 	goOnSpending(t, stores[len(stores)-1], after, awaken.RunRunning)
 	if got := balances(t, b, theTenant)[0]; got.Reserved != 0 || got.Spent > m.limit {
 		t.Errorf("%v are spent and %v reserved after everything was recovered, want none reserved", got.Spent, got.Reserved)
+	}
+	// What the lost runtime had reserved counts as spent: nobody knows. The rest was.
+	if doubt := balances(t, b, theTenant)[0].InDoubt; awaken.Money(m.spent.Load())+doubt < m.limit/2 {
+		t.Errorf("only %v of %v were spent, and %v may have been: that proves nothing", awaken.Money(m.spent.Load()), m.limit, doubt)
 	}
 	m.limit = 1000 * awaken.Dollar
 	if err := awaken.SetBudget(t.Context(), b, theTenant, new(m.limit)); err != nil {
