@@ -192,6 +192,9 @@ func (r *run) takeItems(items []InboxItem, at Boundary) {
 		if it.Report != nil {
 			r.reported(it.Report)
 		}
+		if it.Supersede {
+			r.dropHeld("superseded")
+		}
 		for _, m := range it.Messages {
 			r.addInput(m)
 			r.told++

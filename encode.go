@@ -142,6 +142,11 @@ func (s *CallState) appendFields(buf []byte) (_ []byte, err error) {
 			return nil, err
 		}
 	}
+	if s.Message != nil {
+		if buf, err = appendjson.Value(buf, `,"held_message":`, s.Message); err != nil {
+			return nil, err
+		}
+	}
 	buf = appendjson.TextIf(buf, `,"run_id":`, s.RunID)
 	buf = appendjson.Int(buf, `,"step":`, s.Step)
 	buf = appendjson.Int(buf, `,"index":`, s.Index)

@@ -27,9 +27,11 @@ const (
 
 // Guard looks at what passes a border; see [Registrar.Guard]. It may change the passage.
 // It is pure, and asked again after a restart. Its verdict lets the passage through
-// ([Allow]), ends the run ([Block]; what was to pass is dropped), or, for results only,
-// puts it to a person ([SuspendCall]): approved, the result passes; rejected, the model
-// is told that it was withheld. An error ends the run.
+// ([Allow]), ends the run ([Block]; what was to pass is dropped), or puts it to a person
+// ([SuspendCall]), for whom the run waits. Approved, it passes; a decision that has
+// arguments, {"text": …}, lets that text of a message pass instead. Rejected, a message
+// ends the run as if it had been blocked, and of a result the model is told that it was
+// withheld. An error ends the run.
 type Guard func(ctx context.Context, h *HookCall, p *Passage) (Verdict, error)
 
 // Passage is what passes a border. A guard changes it by putting something else in its
@@ -43,18 +45,22 @@ type Passage struct {
 // pass asks the guards of a border about a passage, one after the other, until one does
 // not let it through.
 func (r *run) pass(ctx context.Context, phase Phase, in about, p *Passage, approved []string) (Verdict, error) {
+	id := ""
+	if p.Border == ResultBorder {
+		id = in.tool.ID
+	} else {
+		id = heldID(p.Message)
+	}
 	for i := range r.agent.guards[p.Border] {
 		g := &r.agent.guards[p.Border][i]
 		v, err := g.ask(ctx, r.hookCall(phase, in), p)
 		switch {
 		case err != nil:
 			return Verdict{}, err
-		case v.kind == suspend && p.Border == ResultBorder:
-			if slices.Contains(approved, v.ticket.suspensionID(in.tool.ID)) {
-				continue // this question has been answered
-			}
-		case v.kind == suspend, v.kind == answer:
-			return Verdict{}, fmt.Errorf("guard of plugin %q: a passage of the border %s can only be allowed or blocked", g.plugin, p.Border)
+		case v.kind == suspend && slices.Contains(approved, v.ticket.suspensionID(id)):
+			continue // this question has been answered
+		case v.kind == answer:
+			return Verdict{}, fmt.Errorf("guard of plugin %q: a passage of the border %s can be allowed, blocked or suspended, not answered", g.plugin, p.Border)
 		}
 		if v.kind != allow {
 			return v, nil
@@ -82,9 +88,17 @@ func (o *ownedGuard) ask(ctx context.Context, h *HookCall, p *Passage) (v Verdic
 }
 
 // addInput adds a message that comes from outside to the conversation, if the guards let
-// it pass. If not, the run ends.
+// it pass. If not, the run ends, or the message waits for a person, with all that come
+// behind it.
 func (r *run) addInput(m *llm.Message) {
 	m = r.adopt(m)
+	if c := r.holdsInput(); c != nil {
+		s := r.edit(c)
+		held := *s.Message
+		held.Messages = append(slices.Clip(held.Messages), m)
+		s.Message = &held
+		return
+	}
 	if len(r.agent.guards[InputBorder]) > 0 {
 		p := &Passage{Border: InputBorder, Message: m}
 		v, err := r.pass(r.ctx, PhaseRunStart, about{}, p, nil)
@@ -95,23 +109,38 @@ func (r *run) addInput(m *llm.Message) {
 		case v.kind == block:
 			r.ending = &Termination{Type: Blocked, Message: v.reason}
 			return
+		case v.kind == suspend:
+			r.hold(&HeldMessage{Border: InputBorder, Messages: []*llm.Message{p.Message}}, v.ticket)
+			return
 		}
 		m = p.Message
 	}
 	r.add(m)
 }
 
-// passOutput puts the model's answer to the guards, and shows what they let through.
-func (r *run) passOutput(ctx context.Context, m *llm.Message) (*llm.Message, *end) {
+// passOutput puts the model's answer to the guards, and shows what they let through. It
+// returns nil when nothing is left to say in this step, and the end of the run, if there
+// is one.
+func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.Message, *end) {
+	m.ID = r.messageID
 	p := &Passage{Border: OutputBorder, Message: m}
 	v, err := r.pass(ctx, PhaseAfterInference, about{}, p, nil)
 	if err != nil {
 		return nil, r.fail(err)
 	}
-	if v.kind == block {
+	switch v.kind {
+	case block:
 		return nil, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
+	case suspend:
+		return nil, r.holdOutput(ctx, s, p.Message, v.ticket)
 	}
-	for _, b := range p.Message.Content {
+	r.sayAll(ctx, p.Message)
+	return p.Message, nil
+}
+
+// sayAll shows an answer that nothing has been shown of.
+func (r *run) sayAll(ctx context.Context, m *llm.Message) {
+	for _, b := range m.Content {
 		switch b.Type {
 		case llm.TextBlock:
 			r.out.textDelta(ctx, b.Text)
@@ -119,11 +148,10 @@ func (r *run) passOutput(ctx context.Context, m *llm.Message) (*llm.Message, *en
 			r.out.reasoningDelta(ctx, b.Text)
 		}
 	}
-	for _, c := range p.Message.ToolCalls {
+	for _, c := range m.ToolCalls {
 		r.out.emit(ctx, &ToolCallStart{ID: c.ID, Name: c.Name})
 		r.out.argsDelta(ctx, c.ID, string(arguments(c)))
 	}
-	return p.Message, nil
 }
 
 // passResult puts a result to the guards. It returns the result to go on with; or nil

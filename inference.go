@@ -32,7 +32,7 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	m := s.got.Message()
 	if s.silent {
 		var e *end
-		if m, e = r.passOutput(ctx, m); e != nil {
+		if m, e = r.passOutput(ctx, s, m); m == nil {
 			return nil, e
 		}
 	}

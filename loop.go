@@ -41,6 +41,11 @@ type run struct {
 	response   string
 	structured json.RawMessage // the answer, if it has to fit a schema and does
 
+	// Messages that guards have put to people.
+	held                []*call
+	heldStep, heldCount int          // how many there were in the last step that had any
+	passed              *HeldMessage // an answer that may be shown now
+
 	output   *outputPlan // nil if it has not
 	spending *spending   // nil if nothing limits what the run spends
 
@@ -101,6 +106,9 @@ func (r *run) main() (*RunResult, error) {
 			if err := r.takeInbox(r.ctx); err != nil {
 				e = r.fail(err)
 			}
+		}
+		if e != nil && e.Type == NaturalEnd && len(r.held) > 0 {
+			e = r.passHeld(r.ctx) // somebody has written to it
 		}
 		if e != nil && e.Type == NaturalEnd && PendingWork.Get(r.st) {
 			e = r.awaitTasks()
@@ -209,8 +217,16 @@ func (r *run) step() *end {
 	if err := r.takeCompaction(); err != nil {
 		return r.fail(err)
 	}
+	if e := r.passHeld(ctx); e != nil {
+		return e
+	}
 	r.index, r.structured = r.rec.Steps, nil
-	r.messageID, r.calls, r.stepClosed, r.stale = r.rt.cfg.NewID(), r.calls[:0], false, true
+	if r.passed != nil {
+		r.messageID = r.passed.Messages[0].ID
+	} else {
+		r.messageID = r.rt.cfg.NewID()
+	}
+	r.calls, r.stepClosed, r.stale = r.calls[:0], false, true
 	r.out.emit(ctx, &StepStart{MessageID: r.messageID})
 	atStep.Hit()
 	if err := r.phase(ctx, PhaseStepStart, about{}); err != nil {
@@ -575,10 +591,11 @@ func (r *run) derive() {
 	b.Reset()
 	RunLifecycle.Update(b, Lifecycle{RunID: r.info.RunID, Status: r.rec.Status, StatusReason: r.rec.StatusReason,
 		UpdatedAt: r.rt.cfg.Now().UnixMilli(), StepCount: r.rec.Steps})
-	if len(r.calls) > 0 || r.derivedSteps > 0 {
-		calls := make(Calls, len(r.calls))
-		for i, c := range r.calls {
-			calls[i], c.shared = c.state, true
+	if len(r.calls)+len(r.held) > 0 || r.derivedSteps > 0 {
+		calls := make(Calls, 0, len(r.calls)+len(r.held))
+		for c := range r.everyCall {
+			c.shared = true
+			calls = append(calls, c.state)
 		}
 		r.derivedSteps = len(calls)
 		ToolCallStates.Update(b, calls)

@@ -76,7 +76,7 @@ func (r *run) rest(ctx context.Context, before Run) *end {
 // waiting describes the calls that wait.
 func (r *run) waiting() *Waiting {
 	w := &Waiting{Reason: WaitToolPermission, TicketIDs: []string{}, Tickets: []WaitingTicket{}}
-	for _, c := range r.calls {
+	for c := range r.everyCall {
 		s := c.state
 		if s.Status != CallSuspended {
 			continue

@@ -105,7 +105,7 @@ func (r *run) pack(o commitOptions) (*parcel, error) {
 	r.out.take(p)
 	r.count += len(p.Messages)
 	r.st.Saved()
-	for _, c := range r.calls {
+	for c := range r.everyCall {
 		if c.listed {
 			c.listed, c.shared = false, true
 		}

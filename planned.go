@@ -16,8 +16,11 @@ type PlannedCall struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// askFor is infer, or what was planned instead.
+// askFor is infer, or what was planned, or held until now, instead.
 func (r *run) askFor(ctx context.Context) (*llm.Reply, *end) {
+	if r.passed != nil {
+		return r.sayHeld(ctx), nil
+	}
 	if r.rec.Call == nil {
 		return r.infer(ctx)
 	}

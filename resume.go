@@ -321,6 +321,10 @@ func (r *run) takeUp(req *RunRequest, cp *Checkpoint) error {
 		if s.RunID != r.info.RunID {
 			continue
 		}
+		if s.isHeld() {
+			r.takeUpHeld(s)
+			continue
+		}
 		if s.Step >= r.rec.Steps { // the step was cut off
 			r.stepClosed, r.index, r.rec.Steps = false, s.Step, s.Step
 		}
@@ -509,6 +513,7 @@ func (r *run) rewind(ctx context.Context, messageID string, cp *Checkpoint) erro
 	if len(seqs) == 0 {
 		return fmt.Errorf("rewind: message %q: %w on thread %s", messageID, ErrNotFound, r.info.ThreadID)
 	}
+	r.dropHeld("superseded")
 	for _, c := range r.calls {
 		if !c.state.Status.Terminal() {
 			s := r.edit(c)
@@ -536,6 +541,7 @@ func (r *run) rewind(ctx context.Context, messageID string, cp *Checkpoint) erro
 
 // supersede retracts the calls that are open: the model will not see that it asked.
 func (r *run) supersede(text string) {
+	r.dropHeld("superseded")
 	if len(r.calls) == 0 {
 		return
 	}
@@ -673,6 +679,9 @@ func checkDecision(calls []*CallState, d *Decision, now time.Time) (s *CallState
 	case s.Status != CallSuspended:
 		return refuse("%w: it is %s", ErrDecided, s.Status)
 	}
+	if err := s.checkEdit(d.Arguments); err != nil {
+		return refuse("%w", err)
+	}
 	if rs := s.Ticket.Suspension.ResponseSchema; len(rs) > 0 && d.Action == ActionResume {
 		sch, err := schema.Compile(rs)
 		if err != nil {
@@ -693,9 +702,10 @@ func checkDecision(calls []*CallState, d *Decision, now time.Time) (s *CallState
 // happens when the call's mode says so. A decision that has no id is passed on to a child
 // with this one.
 func (r *run) decide(d Decision, id string) error {
-	states := make([]*CallState, len(r.calls))
-	for i, c := range r.calls {
-		states[i] = c.state
+	var calls []*call
+	var states []*CallState
+	for c := range r.everyCall {
+		calls, states = append(calls, c), append(states, c.state)
 	}
 	now := r.rt.cfg.Now()
 	if d.UpdatedAt > 0 {
@@ -705,7 +715,7 @@ func (r *run) decide(d Decision, id string) error {
 	if err != nil || dup {
 		return err
 	}
-	c := r.calls[slices.Index(states, s)]
+	c := calls[slices.Index(states, s)]
 	if target, ok := s.inner(d.Target); ok {
 		return r.forward(c, target, d, id)
 	}
@@ -730,7 +740,10 @@ func (r *run) takeDecision(c *call, d Decision) {
 	if d.Action == ActionResume {
 		s.Approved = append(slices.Clip(s.Approved), s.SuspensionID())
 	}
-	if d.Action == ActionCancel {
+	if d.Action == ActionCancel && s.isHeld() {
+		r.refuseHeld(s)
+		r.release(c, CallCancelled, ErrorResult("", r.ending.Message))
+	} else if d.Action == ActionCancel {
 		s.Status = CallCancelled
 		r.leaveChild(s)
 		res := ErrorResult("", refusal(s, &d))
@@ -769,7 +782,7 @@ const expiredID = "expired"
 
 // expire deals with the suspensions whose time is over.
 func (r *run) expire() {
-	for _, c := range r.calls {
+	for c := range r.everyCall {
 		if !c.state.expired(r.rt.cfg.Now()) {
 			continue
 		}

@@ -173,6 +173,9 @@ type CallState struct {
 
 	// Held is the result of a call that was made and that a guard has put to a person.
 	Held *ToolResult `json:"held,omitempty"`
+	// Message is what waits, if it is not a call but a message that a guard has put to a
+	// person.
+	Message *HeldMessage `json:"held_message,omitempty"`
 
 	// The ledger: what recovery needs to know.
 	RunID     string      `json:"run_id,omitempty"`

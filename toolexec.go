@@ -103,6 +103,20 @@ func (r *run) settleCalls(ctx context.Context) *end {
 	}
 }
 
+// everyCall yields the calls of the step, and those that messages are held by.
+func (r *run) everyCall(yield func(*call) bool) {
+	for _, c := range r.calls {
+		if !yield(c) {
+			return
+		}
+	}
+	for _, c := range r.held {
+		if !yield(c) {
+			return
+		}
+	}
+}
+
 func (r *run) openCalls() bool {
 	for _, c := range r.calls {
 		if !c.state.Status.Terminal() {
@@ -639,8 +653,26 @@ func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 			return r.fail(err)
 		}
 	}
+	s := r.edit(c)
+	t := r.ticket(c, *res.Suspension)
+	c.forget()
+	out := *res
+	out.ToolName, out.Status, out.Suspension = s.ToolName, ToolPending, t
+	if out.Message == "" {
+		out.Message = fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName)
+	}
+	r.out.hold(&ToolCallDone{ID: s.CallID, Result: &out, Outcome: CallSuspended})
+	if c.again {
+		c.again = false
+		r.lookAgain(c)
+	}
+	w.wait()
+	return nil
+}
+
+// ticket makes a call wait with a ticket, which it completes.
+func (r *run) ticket(c *call, t Ticket) *Ticket {
 	now := r.rt.cfg.Now()
-	t := *res.Suspension
 	s := r.edit(c)
 	t.Suspension.ID = t.suspensionID(s.CallID)
 	if t.Suspension.Message == "" {
@@ -656,19 +688,7 @@ func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 	}
 	t.Pending = PendingCall{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments}
 	s.Status, s.UpdatedAt, s.Ticket, s.ResumeMode, s.Decision, s.Escalated = CallSuspended, now.UnixMilli(), &t, t.ResumeMode, nil, false
-	c.forget()
-	out := *res
-	out.ToolName, out.Status, out.Suspension = s.ToolName, ToolPending, &t
-	if out.Message == "" {
-		out.Message = fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName)
-	}
-	r.out.hold(&ToolCallDone{ID: s.CallID, Result: &out, Outcome: CallSuspended})
-	if c.again {
-		c.again = false
-		r.lookAgain(c)
-	}
-	w.wait()
-	return nil
+	return &t
 }
 
 // edit returns a call's ledger record to be changed: a copy if others have seen it.
@@ -834,6 +854,9 @@ func interruption(s *CallState, e *end) string {
 // closeCalls answers every call that is still open, so that the conversation stays
 // valid whatever happened.
 func (r *run) closeCalls(e *end) {
+	if e.Type != NaturalEnd { // or they are not lost yet
+		r.dropHeld(fmt.Sprintf("the run ended: %s", e.Termination))
+	}
 	closed := false
 	for _, c := range r.calls {
 		if c.state.Status.Terminal() {

@@ -16,8 +16,9 @@ import (
 //     a new owner opens a run again that the one before could not close;
 //   - an error event, for a run that could not start, stands alone;
 //   - steps are opened and closed in turn, and what a model says lies inside one:
-//     deltas and ready calls before inference_complete, answers after it,
-//     state_snapshot right before step_end and run_finish;
+//     deltas and ready calls before inference_complete, answers after it (or after the
+//     last ready call, in a step in which no model is asked), state_snapshot right before
+//     step_end and run_finish;
 //   - a call that is ready was started, and gets one outcome at most: it is done, or
 //     it is done as suspended and resumed later;
 //   - a call that was cancelled or lost to a stream_reset is neither ready nor done;
@@ -254,6 +255,9 @@ func (c *checker) answering(id string) callPhase {
 	p := c.calls[id]
 	if c.step && !c.reply && c.steps == 1 && len(c.current) == 0 {
 		c.reply, c.cutOff = true, true
+	}
+	if c.step && p == ready && !slices.ContainsFunc(c.current, func(id string) bool { return c.calls[id] == started }) {
+		c.reply = true // no model is asked in this step
 	}
 	switch {
 	case c.step && !c.reply:

@@ -108,7 +108,7 @@ func TestCheckEvents_FindsWhatARunMayNotDo(t *testing.T) {
 		"ready after complete":    {seq(runStart, stepStart, callStart, complete, callReady, callDone, snapshot, stepEnd, end), "inference_complete has been"},
 		"started, left open":      {seq(runStart, stepStart, callStart, complete, snapshot, stepEnd, end), "neither ready nor cancelled"},
 		"delta after ready":       {seq(runStart, stepStart, callStart, callReady, callDelta, complete, callDone, snapshot, stepEnd, end), "call c is ready"},
-		"done before complete":    {seq(runStart, stepStart, callStart, callReady, callDone, complete, snapshot, stepEnd, end), "has not been"},
+		"done before complete":    {seq(runStart, stepStart, callStart, callReady, callDone, complete, snapshot, stepEnd, end), "inference_complete has been"},
 		"done, not ready":         {seq(runStart, stepStart, complete, callDone, snapshot, stepEnd, end), "call c is unknown"},
 		"done twice":              {seq(asked, callDone, callDone, snapshot, stepEnd, end), "call c is over"},
 		"done after cancel":       {seq(runStart, stepStart, callStart, callCancel, complete, callDone, snapshot, stepEnd, end), "call c is taken back"},

@@ -28,7 +28,11 @@
 // Guards of one border are asked in the order of the agent's plugin_ids, each with what
 // the one before has left. An agent with a guard on its output does not stream: an answer
 // is shown when all of it has passed. A blocked text is dropped, and the run ends as
-// blocked. Only results of tools can be put to a person.
+// blocked.
+//
+// A text that is put to a person makes the run wait. Approved, it passes; the text of a
+// message can be edited ([awaken.Decision].Arguments, {"text": …}). Rejected, a message is
+// blocked, and of a result the model is told that it was withheld.
 package guard
 
 import (
@@ -80,8 +84,7 @@ func Rewrite(text string) Verdict { return Verdict{rewrite, text} }
 // Block drops the text and ends the run.
 func Block(reason string) Verdict { return Verdict{block, reason} }
 
-// Suspend puts the result of a tool to a person. At the other borders it is an error,
-// which ends the run.
+// Suspend puts what was to pass to a person, for whom the run waits.
 func Suspend(reason string) Verdict { return Verdict{suspend, reason} }
 
 // New returns a plugin of the given name that lets g check what passes these borders.
@@ -113,7 +116,8 @@ func register(r *awaken.Registrar, name string, g Guard, borders []awaken.Border
 			if p.Message.Role == llm.User || p.Message.Role == llm.Assistant {
 				p.Message = c.message(p.Message)
 			}
-			return c.verdict(h)
+			return c.verdict(map[awaken.Border]string{awaken.InputBorder: "May the agent see this message?", awaken.OutputBorder: "May this answer be shown?"}[b],
+				p.Message.ID, map[string]string{})
 		})
 	}
 }
@@ -205,7 +209,7 @@ func (c *checker) result(h *awaken.HookCall, p *awaken.Passage) (awaken.Verdict,
 		res.Content = content
 	}
 	p.Result = &res
-	return c.verdict(h)
+	return c.verdict(fmt.Sprintf("May the agent see this result of '%s'?", h.Tool.Tool), h.Tool.ID, map[string]string{"tool_name": h.Tool.Tool})
 }
 
 // data checks the strings inside a JSON value.
@@ -250,19 +254,19 @@ func (c *checker) walk(v any, changed *bool) any {
 	return v
 }
 
-// verdict is the guard's for the whole passage.
-func (c *checker) verdict(h *awaken.HookCall) (awaken.Verdict, error) {
+// verdict is the guard's for the whole passage. A person is asked the question about what
+// has that id, and shown what is in shown.
+func (c *checker) verdict(question, id string, shown map[string]string) (awaken.Verdict, error) {
 	switch {
 	case c.err != nil:
 		return awaken.Verdict{}, c.err
 	case c.last.kind == block:
 		return awaken.Block(c.last.text), nil
-	case c.last.kind == suspend && c.text.Border == awaken.ResultBorder:
-		shown, err := json.Marshal(map[string]string{"guard": c.name, "tool_name": h.Tool.Tool, "text": c.seen})
-		return awaken.SuspendCall(awaken.Ticket{Suspension: awaken.Suspension{ID: "guard_" + c.name + "_" + h.Tool.ID, Action: "guard:" + c.name,
-			Message: fmt.Sprintf("May the agent see this result of '%s'? %s", h.Tool.Tool, c.last.text), Parameters: shown}}), err
 	case c.last.kind == suspend:
-		return awaken.Verdict{}, fmt.Errorf("guard %q: only results of tools can be put to a person (%s)", c.name, c.last.text)
+		shown["guard"], shown["text"] = c.name, c.seen
+		parameters, err := json.Marshal(shown)
+		return awaken.SuspendCall(awaken.Ticket{Suspension: awaken.Suspension{ID: "guard_" + c.name + "_" + id, Action: "guard:" + c.name,
+			Message: question + " " + c.last.text, Parameters: parameters}}), err
 	}
 	return awaken.Allow(), nil
 }

@@ -119,7 +119,6 @@ func TestRails_RefusesWhatMeansNothing(t *testing.T) {
 		`{"rules":[{"on":["input"],"pattern":"[","action":"block"}]}`:                  "rules[0].pattern",
 		`{"rules":[{"on":["tool_result"],"tool":"[","pattern":"x","action":"block"}]}`: "rules[0].tool",
 		`{"rules":[{"on":["input"],"pattern":"x","action":"laugh"}]}`:                  "/action",
-		`{"rules":[{"on":["output"],"pattern":"x","action":"suspend"}]}`:               "only works on tool_result",
 		`{"rules":[{"on":["input"],"max_bytes":-1,"action":"block"}]}`:                 "/max_bytes",
 		`{"secrets":{"patterns":["["]}}`:                                               "secrets.patterns[0]",
 		`{"secrets":{"on":["window"]}}`:                                                "secrets.on[0]",
@@ -154,7 +153,7 @@ func TestNew_AsksAGuardOfYourOwn(t *testing.T) {
 		{"pass", guard.Pass(), nil, awaken.NaturalEnd, "hello"},
 		{"rewrite", guard.Rewrite("HI"), nil, awaken.NaturalEnd, `assistant [{"type":"text","text":"HI"}]`},
 		{"block", guard.Block("no"), nil, awaken.Blocked, "user"},
-		{"suspend where nobody can be asked", guard.Suspend("hm"), nil, awaken.Failed, "user"},
+		{"suspend", guard.Suspend("hm"), nil, awaken.Suspended, "user"},
 		{"error", guard.Pass(), errors.New("broken"), awaken.Failed, "user"},
 	} {
 		p := guard.New("mine", funcGuard(func(guard.Text) (guard.Verdict, error) { return tt.verdict, tt.err }), awaken.OutputBorder)

@@ -137,9 +137,6 @@ func checkUse(where string, borders []awaken.Border, a Action) error {
 		if !slices.Contains(allBorders, b) {
 			return fmt.Errorf("%s.on[%d] is %q, want input, output or tool_result", where, i, b)
 		}
-		if a == ActionSuspend && b != awaken.ResultBorder {
-			return fmt.Errorf("%s.action is suspend, which only works on tool_result, not on %s", where, b)
-		}
 	}
 	if a != ActionRewrite && a != ActionBlock && a != ActionSuspend {
 		return fmt.Errorf("%s.action is %q, want rewrite, block or suspend", where, a)

@@ -57,6 +57,40 @@ func TestPermission_IsAskedForAndGiven(t *testing.T) {
 	}
 }
 
+// A message that a guard holds is a part that asks for an approval, in the stream and when
+// the page is loaded again; edited, the other text passes.
+func TestHeldMessage_IsApprovedLikeACall(t *testing.T) {
+	for border, text := range map[string]string{"input": "hello", "output": "done"} {
+		t.Run(border, func(t *testing.T) {
+			g := newRig(t)
+			say := `{"id":"t","agentId":"guarded_` + border + `","messages":[{"role":"user","content":"hello"}]}`
+			if border == "output" { // the model answers with a call first
+				g.post(g.url, say)
+				g.decide(g.url, "t", `{"type":"tool-ask","toolCallId":"call_0","state":"approval-responded","approval":{"id":"suspend_call_0","approved":true}}`)
+			} else if status, body := g.post(g.url, say); status != 200 || find(chunksOf(t, body), "tool-approval-request") == nil {
+				t.Fatalf("%d: %s", status, body)
+			}
+			h := g.history(g.url, "t").Messages
+			p := find(h[len(h)-1].Parts, "tool-guard_"+border)
+			if p == nil || p["state"] != "approval-requested" || p["input"].(map[string]any)["text"] != text {
+				t.Fatalf("the history ends with %v", h[len(h)-1].Parts)
+			}
+			id := p["approval"].(map[string]any)["id"]
+			_, body := g.decide(g.url, "t", fmt.Sprintf(`{"type":"tool-guard_%s","toolCallId":%q,"state":"approval-responded","input":{"text":"changed"},"approval":{"id":%q,"approved":true}}`, border, p["toolCallId"], id))
+			if find(chunksOf(t, body), "tool-output-available") == nil {
+				t.Error(body)
+			}
+			said := false
+			for _, m := range g.history(g.url, "t").Messages {
+				said = said || find(m.Parts, "text")["text"] == "changed"
+			}
+			if !said {
+				t.Errorf("the edited text is not in %v", g.history(g.url, "t").Messages)
+			}
+		})
+	}
+}
+
 // Whichever way a client says no, the call is not made, and the model is told why.
 func TestPermission_NoIsNo(t *testing.T) {
 	for name, part := range map[string]string{

@@ -131,6 +131,11 @@ func getMessages(c protocol.Call) error {
 		return err
 	} else if open != nil {
 		out.Waiting = waitingOf(open.Waiting)
+		held, err := heldMessages(ctx, t, open.RunID)
+		if err != nil {
+			return err
+		}
+		view = append(slices.Clip(view), held...)
 	}
 	groups := grouped(view)
 	if order == "desc" {
@@ -151,6 +156,23 @@ func getMessages(c protocol.Call) error {
 		}
 	}
 	return c.Reply(200, out)
+}
+
+// heldMessages are the messages of a run that guards have put to people, each as the call
+// that a person decides on: nobody has seen the message itself.
+func heldMessages(ctx context.Context, t *mailbox.Tenant, runID string) ([]*llm.Message, error) {
+	calls, err := t.Store.Calls(ctx, runID)
+	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+		return nil, err
+	}
+	var out []*llm.Message
+	for _, s := range calls {
+		if s.Message != nil && s.Status == awaken.CallSuspended {
+			out = append(out, &llm.Message{ID: s.CallID, Role: llm.Assistant, Metadata: &llm.Metadata{RunID: runID, StepIndex: &s.Step},
+				ToolCalls: []llm.ToolCall{{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments}}})
+		}
+	}
+	return out, nil
 }
 
 func runOf(m *llm.Message) string {

@@ -19,6 +19,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/plugin/guard"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
@@ -115,11 +116,12 @@ func newRuntime(tb testing.TB, slow slowly) *awaken.Runtime {
 	rt, err := awaken.New(awaken.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: awaken.ParallelStreaming,
 			SystemPrompt: "You are the " + llmtest.ScenarioMarker + "."}, {ID: "slow", ModelID: "slow"}, {ID: "again", ModelID: "again"},
-			{ID: "careful", ModelID: "m", PluginIDs: []string{"permission"}, Sections: map[string]json.RawMessage{"permission": json.RawMessage(`{"default_behavior":"ask"}`)}}},
+			{ID: "careful", ModelID: "m", PluginIDs: []string{"permission"}, Sections: map[string]json.RawMessage{"permission": json.RawMessage(`{"default_behavior":"ask"}`)}},
+			guarded("input"), guarded("output")},
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "slow", ProviderID: "slow", UpstreamModel: "m"}, {ID: "again", ProviderID: "again", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"p": llmtest.Demo(), "slow": slow,
 			"again": llmtest.NewRules(llmtest.Rule{Turn: again})},
-		Plugins: []awaken.Plugin{permission.New(permission.Config{})},
+		Plugins: []awaken.Plugin{permission.New(permission.Config{}), guard.Rails()},
 		Tools: []awaken.Tool{
 			awaken.NewTool(awaken.ToolSpec{ID: "ask"}, ask),
 			awaken.NewTool(awaken.ToolSpec{ID: "delete_file"}, ask),
@@ -133,6 +135,12 @@ func newRuntime(tb testing.TB, slow slowly) *awaken.Runtime {
 		tb.Fatal(err)
 	}
 	return rt
+}
+
+// guarded is an agent that puts everything at a border to a person.
+func guarded(border string) *awaken.AgentSpec {
+	return &awaken.AgentSpec{ID: "guarded_" + border, ModelID: "again", PluginIDs: []string{guard.Name},
+		Sections: map[string]json.RawMessage{guard.Name: json.RawMessage(`{"rules":[{"name":"all","on":["` + border + `"],"pattern":".","action":"suspend"}]}`)}}
 }
 
 // slowly is a model whose answer takes a while. It says no more than the first pieces
