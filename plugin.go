@@ -2,6 +2,7 @@ package awaken
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -108,6 +109,19 @@ func (r *Registrar) Guard(b Border, g Guard) {
 		}
 		r.to.guards[b] = append(r.to.guards[b], ownedGuard{r.plugin, g})
 	}
+}
+
+// Review calls f when it is known which tools the agent has, with the JSON Schemas of
+// their arguments. What f returns are warnings about the agent, with that code.
+func (r *Registrar) Review(code string, f func(tools map[string]json.RawMessage) []string) {
+	if r.active {
+		r.to.reviews = append(r.to.reviews, review{code, f})
+	}
+}
+
+type review struct {
+	code string
+	f    func(tools map[string]json.RawMessage) []string
 }
 
 // Hide keeps tools from the model, and from what other plugins see of the tools. A

@@ -39,6 +39,7 @@ type resolved struct {
 	transforms []ownedTransform
 	guards     map[Border][]ownedGuard
 	hidden     []func(tool string) bool
+	reviews    []review
 	actions    map[string]ownedAction
 	effects    map[string]ownedEffect
 	policies   []StopPolicy // beyond max_rounds
@@ -343,6 +344,23 @@ func (r *resolved) collectTools(reg *Registry) {
 		r.warn("delegates_unused", "delegates is set, but no plugin makes tools of them")
 	}
 	r.checkPermissionRules()
+	r.reviewTools()
+}
+
+// reviewTools has plugins look at the tools.
+func (r *resolved) reviewTools() {
+	if len(r.reviews) == 0 {
+		return
+	}
+	tools := make(map[string]json.RawMessage, len(r.tools))
+	for id, e := range r.tools {
+		tools[id] = e.spec.Parameters
+	}
+	for _, rv := range r.reviews {
+		for _, message := range rv.f(tools) {
+			r.warn(rv.code, "%s", message)
+		}
+	}
 }
 
 // hides reports whether a plugin keeps the tool from the model.

@@ -426,3 +426,32 @@ func write(t *testing.T, name, text string) string {
 	}
 	return path
 }
+
+// A rule that names an argument which its tool does not have never holds. Whoever wrote it
+// is told when the agent is loaded.
+func TestRules_ThatNameUnknownArgumentsAreWarnedAbout(t *testing.T) {
+	t.Parallel()
+	edit := awaken.NewTool(awaken.ToolSpec{ID: "Edit"}, func(context.Context, *awaken.ToolCall, struct {
+		FilePath string `json:"file_path"`
+	}) (string, error) {
+		return "", nil
+	})
+	h := awakentest.New(t, awaken.Config{
+		Agents: []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{permission.Name},
+			Sections: map[string]json.RawMessage{permission.Name: json.RawMessage(`{"rules":[
+				{"tool":"Edit(file_path ~ 'src/**')","behavior":"allow"},{"tool":"Edit(path ~ '/etc/**')","behavior":"deny"}]}`)}}},
+		Plugins: []awaken.Plugin{permission.New(permission.Config{Rules: []permission.Rule{{Tool: "E*(file ~ 'x')", Behavior: permission.Deny}}})},
+		Tools:   []awaken.Tool{edit},
+	})
+	var got []string
+	for _, d := range h.Runtime.Registry().Diagnostics() {
+		got = append(got, string(d.Severity)+" "+d.Code+": "+d.Message)
+	}
+	want := []string{
+		`warning rule_argument_unknown: pattern "E*(file ~ 'x')" names the argument "file", which tool "Edit" does not have, it has ["file_path"]`,
+		`warning rule_argument_unknown: pattern "Edit(path ~ '/etc/**')" names the argument "path", which tool "Edit" does not have, it has ["file_path"]`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("diagnostics are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

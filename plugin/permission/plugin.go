@@ -33,6 +33,9 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 		return nil
 	}
 	g := &guard{rules: rules, fallback: cfg.DefaultBehavior, onDeny: cfg.OnDeny}
+	r.Review("rule_argument_unknown", func(tools map[string]json.RawMessage) []string {
+		return pattern.Review(rules, func(r rule) *pattern.Pattern { return r.pattern }, tools)
+	})
 	r.Hide(g.hides)
 	r.On(awaken.PhaseToolGate, g.note)
 	r.Gate(g.judge)

@@ -31,6 +31,9 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	if err != nil {
 		return nil
 	}
+	r.Review("rule_argument_unknown", func(tools map[string]json.RawMessage) []string {
+		return pattern.Review(rules, func(r rule) *pattern.Pattern { return r.pattern }, tools)
+	})
 	r.On(awaken.PhaseAfterToolExecute, func(_ context.Context, h *awaken.HookCall) error {
 		remind(h, rules, pattern.NewCall(h.Tool.Tool, h.Tool.Args), h.Result)
 		return nil
