@@ -19,7 +19,7 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (*run,
 	if err := req.validate(); err != nil {
 		return nil, err
 	}
-	threadID := req.ThreadID
+	threadID, parent := req.ThreadID, req.ParentThreadID
 	if req.Continue != "" {
 		old, err := rt.cfg.Store.LoadRun(ctx, req.Continue)
 		if err != nil {
@@ -28,7 +28,7 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (*run,
 		if threadID != "" && threadID != old.ThreadID {
 			return nil, fmt.Errorf("%w: run %s is on thread %s, not %s", ErrInvalid, req.Continue, old.ThreadID, threadID)
 		}
-		if threadID = old.ThreadID; old.Status == RunDone {
+		if threadID, parent = old.ThreadID, old.ParentThreadID; old.Status == RunDone {
 			return rt.replay(ctx, req, old)
 		}
 	}
@@ -40,6 +40,9 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (*run,
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
 	r := &run{rt: rt, attended: req.Attended, ctx: runCtx, reg: rt.registry.Load(), thread: threadID, active: activeRun{cancel: cancel}, endAtOnce: req.End}
+	if req.Attended {
+		r.active.parent = parent
+	}
 	if r.active.runID = req.RunID; r.active.runID == "" {
 		if r.active.runID = req.Continue; r.active.runID == "" {
 			r.active.runID = rt.cfg.NewID()

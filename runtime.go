@@ -27,6 +27,7 @@ type Runtime struct {
 // activeRun is what others need to reach a run that is going on.
 type activeRun struct {
 	runID     string
+	parent    string // thread of the run that looks after it, or ""
 	cancel    context.CancelCauseFunc
 	cancelled bool          // by Cancel
 	yield     atomic.Bool   // let go of the thread after the step
@@ -311,12 +312,25 @@ func (rt *Runtime) Notify(threadID string) {
 
 // Yield makes the thread's run, if it is active in this process, let go of its thread
 // when the step that is going on has been committed. Run then returns ErrYielded, and
-// whoever continues the run goes on from there. A run that ends with the step ends.
+// whoever continues the run goes on from there. A run that ends with the step ends. A run
+// in whose step others are at work, which it looks after ([RunRequest.Attended]), does not
+// wait for them to end: they let go too, and it does so in the middle of the step.
 func (rt *Runtime) Yield(threadID string) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	if a := rt.active[threadID]; a != nil {
-		a.yield.Store(true)
+	rt.yield(threadID)
+}
+
+func (rt *Runtime) yield(threadID string) {
+	a := rt.active[threadID]
+	if a == nil {
+		return
+	}
+	a.yield.Store(true)
+	for id, child := range rt.active {
+		if child.parent == threadID {
+			rt.yield(id)
+		}
 	}
 }
 

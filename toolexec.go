@@ -30,6 +30,7 @@ type call struct {
 	appended bool // the message is in the log
 	resume   *Resumption
 	again    bool // its child has something new
+	yielded  bool // it let go of its child, for whoever goes on with the run
 
 	tc      *ToolCall // while it runs
 	running bool
@@ -136,8 +137,12 @@ func (r *run) runCalls(ctx context.Context) *end {
 				return r.abort(w, r.fail(err))
 			}
 		}
-		if e := r.startCalls(ctx, w); e != nil {
-			return r.abort(w, e)
+		if !r.letsGo() {
+			if e := r.startCalls(ctx, w); e != nil {
+				return r.abort(w, e)
+			}
+		} else if w.running == 0 {
+			return r.letGo(ctx)
 		}
 		if w.running == 0 {
 			return nil
@@ -168,6 +173,21 @@ func (r *run) runCalls(ctx context.Context) *end {
 			return r.abort(w, r.fail(context.Cause(ctx)))
 		}
 	}
+}
+
+// letsGo reports whether the run is to let go of its thread in the middle of the step,
+// because calls of it have let go of their children.
+func (r *run) letsGo() bool {
+	return r.active.yield.Load() && slices.ContainsFunc(r.calls, func(c *call) bool { return c.yielded })
+}
+
+// letGo commits what there is of the step and lets go of the thread. Whoever goes on with
+// the run makes the calls again that are not over.
+func (r *run) letGo(ctx context.Context) *end {
+	if err := r.commit(ctx, commitOptions{}); err != nil {
+		return r.fail(err)
+	}
+	return &end{err: ErrYielded, lost: true}
 }
 
 func (r *run) suspendedCalls() bool {
@@ -518,6 +538,9 @@ func (r *run) finishCall(ctx context.Context, w *crew, o outcome) *end {
 	}
 	r.retire(w, c)
 	atResult.Hit()
+	if c.yielded = errors.Is(o.err, ErrYielded) && c.state.Effect != Effectful; c.yielded {
+		return nil // it is made again, here or elsewhere
+	}
 	abandoned := o.res == nil && errors.Is(o.err, errToolTimeout)
 	if p, ok := errors.AsType[*PanicError](o.err); ok {
 		r.rt.cfg.Logger.Error("tool panicked", "run", r.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", p.Value, "stack", string(p.Stack))

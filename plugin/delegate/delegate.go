@@ -23,7 +23,6 @@
 package delegate
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,9 +85,12 @@ type Options struct {
 }
 
 // New returns the plugin.
-func New(o Options) awaken.Plugin { return &plugin{o} }
+func New(o Options) awaken.Plugin { return &plugin{Options: o} }
 
-type plugin struct{ Options }
+type plugin struct {
+	Options
+	trees trees
+}
 
 func (p *plugin) Name() string { return PluginID }
 
@@ -103,7 +105,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	}
 	for _, id := range r.Agent.Delegates {
 		if spec := r.Lookup(id); spec != nil { // else the registry says so
-			r.Tool(&tool{Options: p.Options, cfg: cfg, agent: id, about: describe(spec)})
+			r.Tool(&tool{Options: p.Options, trees: &p.trees, cfg: cfg, agent: id, about: describe(spec)})
 		}
 	}
 	return nil
@@ -125,6 +127,7 @@ func describe(spec *awaken.AgentSpec) string {
 // tool runs one delegate.
 type tool struct {
 	Options
+	trees *trees
 	cfg   Config
 	agent string
 	about string
@@ -275,15 +278,12 @@ func (t *tool) admit(ctx context.Context, call *awaken.ToolCall, rt *awaken.Runt
 	if earlier >= t.cfg.MaxChildren {
 		return limit("a run may start %d delegates", t.cfg.MaxChildren)
 	}
-	if n, err := t.descendants(ctx, call, rt); err != nil {
-		return err
-	} else if n >= t.cfg.MaxDescendants {
-		return limit("there may be %d runs in all below the first", t.cfg.MaxDescendants)
-	}
 	if t.Admit != nil {
-		return t.Admit(ctx, call, t.agent)
+		if err := t.Admit(ctx, call, t.agent); err != nil {
+			return err
+		}
 	}
-	return nil
+	return t.enter(ctx, call, rt)
 }
 
 func limit(format string, n int) error {
@@ -305,40 +305,6 @@ func (t *tool) earlier(ctx context.Context, call *awaken.ToolCall, rt *awaken.Ru
 		}
 	}
 	return n, err
-}
-
-// descendants counts the threads below the run that has no parent, up to the limit.
-func (t *tool) descendants(ctx context.Context, call *awaken.ToolCall, rt *awaken.Runtime) (n int, err error) {
-	root, id := call.Run.ThreadID, call.Run.RunID
-	for range call.Run.Depth {
-		run, err := rt.Store().LoadRun(ctx, id)
-		if errors.Is(err, awaken.ErrNotFound) {
-			return 0, nil // nothing is stored
-		}
-		if err != nil {
-			return 0, err
-		}
-		root, id = cmp.Or(run.ParentThreadID, root), cmp.Or(run.ParentRunID, id)
-	}
-	for level := []string{root}; len(level) > 0 && n < t.cfg.MaxDescendants; {
-		var next []string
-		for _, thread := range level {
-			list := func(ctx context.Context, offset, limit int) ([]*awaken.Thread, error) {
-				return rt.Store().ListThreads(ctx, awaken.ThreadQuery{ParentThreadID: thread, Offset: offset, Limit: limit})
-			}
-			for th, err := range awaken.Pages(ctx, 100, list) {
-				if err != nil {
-					return 0, err
-				}
-				if n++; n >= t.cfg.MaxDescendants {
-					return n, nil
-				}
-				next = append(next, th.ID)
-			}
-		}
-		level = next
-	}
-	return n, nil
 }
 
 // wanted reports whether there is a reason to go on with a delegate that waits.
