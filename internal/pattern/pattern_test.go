@@ -103,6 +103,28 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// L-52: values in single quotes were a mistake, though the documents have them.
+func TestL52_BothQuotesMeanTheSame(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{`{"command":"rm it's"}`, `{"command":"ls"}`} {
+		single, double := parse(t, `Bash(command ~ 'rm it\'s')`), parse(t, `Bash(command ~ "rm it's")`)
+		c := pattern.NewCall("Bash", json.RawMessage(args))
+		if got, want := single.Match(c), double.Match(c); got != want || want != strings.Contains(args, "rm") {
+			t.Errorf("%s: single quotes %v, double quotes %v", args, got, want)
+		}
+	}
+}
+
+// L-63: a glob with letters beyond ASCII matched nothing.
+func TestL63_GlobsHaveCharactersNotBytes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{`T(f ~ "*日本*")`: true, `T(f ~ "これは日本?")`: true, `T(f ~ "これは[日月]本語")`: true, `T(f ~ "日本*")`: false, `/日/`: false} {
+		if got := parse(t, text).Match(pattern.NewCall("T", json.RawMessage(`{"f":"これは日本語"}`))); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
@@ -202,7 +203,10 @@ func spawnTool(tool, args string) llmtest.Turn {
 }
 
 func TestSection_EveryField(t *testing.T) {
+	var docs []string
 	for _, c := range []struct{ name, section, spawn, want, problem string }{
+		{name: "wait", section: `{"wait": true}`, spawn: `{"tool": "work", "arguments": {"text": "x", "seconds": 2}}`, want: `"status":"running"`},
+		{name: "wait off", section: `{"wait": false}`, spawn: `{"tool": "work", "arguments": {"text": "x", "seconds": 2}}`, want: `"status":"running"`},
 		{name: "agent", section: `{"agents": ["clerk"]}`, spawn: `{"agent": "clerk", "prompt": "x"}`, want: `"status":"running"`},
 		{name: "delegates", section: `{}`, spawn: `{"agent": "friend", "prompt": "x"}`, want: `"status":"running"`},
 		{name: "no agent", section: `{"agents": ["clerk"]}`, spawn: `{"agent": "friend", "prompt": "x"}`, want: `agent "friend" may not run as a task, want one of ["clerk"]`},
@@ -223,6 +227,7 @@ func TestSection_EveryField(t *testing.T) {
 		{name: "empty", section: `{"tools": [""]}`, problem: `tools[0] is empty`},
 		{name: "typo", section: `{"tool": []}`, problem: `tool`},
 	} {
+		docs = append(docs, c.section)
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := newOffice(t)
@@ -245,8 +250,12 @@ func TestSection_EveryField(t *testing.T) {
 					return
 				}
 				rt := o.runtime()
-				if _, err := rt.Run(t.Context(), goOn("default"), nil); err != nil {
+				res, err := rt.Run(t.Context(), goOn("default"), nil)
+				if err != nil {
 					t.Fatal(err)
+				}
+				if waits := res.Status == awaken.RunWaiting; strings.HasPrefix(c.name, "wait") && waits != (c.name == "wait") {
+					t.Errorf("the run is %s", res.Status)
 				}
 				if got := last(t, boss, 1); !strings.Contains(got, c.want) {
 					t.Errorf("the model was told %q, want %q in it", got, c.want)
@@ -257,6 +266,7 @@ func TestSection_EveryField(t *testing.T) {
 			})
 		})
 	}
+	sectiontest.Covers[background.Config](t, docs...)
 }
 
 // L-51: there were no tools to start, list and await tasks.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/deferred"
@@ -49,6 +50,7 @@ func TestSection(t *testing.T) {
 		slices.Sort(out)
 		return out
 	}
+	var docs []string
 	for _, tt := range []struct {
 		name, section string
 		want          []string
@@ -63,6 +65,7 @@ func TestSection(t *testing.T) {
 		{"eager by default", `{"enabled":true,"default_mode":"eager","rules":[{"tool":"debug_*","mode":"deferred"}]}`, with("add", "get_weather")},
 		{"regular expression", `{"enabled":true,"default_mode":"eager","rules":[{"tool":"/^(add|debug)/","mode":"deferred"}]}`, with("get_weather")},
 	} {
+		docs = append(docs, tt.section)
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := harness(t, tt.section, nil, nil, llmtest.Say("hi"))
@@ -71,6 +74,48 @@ func TestSection(t *testing.T) {
 				t.Errorf("offered %q, want %q", got, tt.want)
 			}
 		})
+	}
+	for _, tt := range kept {
+		docs = append(docs, tt.section)
+	}
+	sectiontest.Covers[deferred.Config](t, docs...)
+}
+
+// kept has sections that say how long a tool that was promoted, and is not used, is kept,
+// and for how many turns that is, by the formulas of the estimate. The schema of the tool
+// saves 398 tokens.
+var kept = []struct {
+	name, section string
+	turns         int
+}{
+	{"defaults", `{"enabled":true}`, 15},
+	{"a prior", `{"enabled":true,"agent_priors":{"get_weather":0.5}}`, 31},
+	{"omega: the past is forgotten soon", `{"enabled":true,"disc_beta":{"omega":0.5}}`, 6},
+	{"n0: what was believed before counts for much", `{"enabled":true,"disc_beta":{"n0":50}}`, 5},
+	{"defer_after: not before", `{"enabled":true,"disc_beta":{"defer_after":30}}`, 30},
+	{"thresh_mult: as soon as it is not worth it", `{"enabled":true,"disc_beta":{"thresh_mult":1}}`, 6},
+	{"gamma: a search costs little", `{"enabled":true,"disc_beta":{"gamma":500}}`, 5},
+}
+
+func TestDiscBeta_EveryFieldSaysHowLongAToolIsKept(t *testing.T) {
+	t.Parallel()
+	for _, tt := range kept {
+		turns := []llmtest.Turn{llmtest.Use(deferred.SearchTool, `{"query":"select:get_weather"}`)}
+		for range 60 {
+			turns = append(turns, llmtest.Say("hm"))
+		}
+		h := harness(t, tt.section, nil, nil, turns...)
+		got := 0
+		for i := 1; i <= 50; i++ {
+			h.Run(awaken.RunRequest{ThreadID: "t", Messages: []*llm.Message{llm.UserText("go")}})
+			if !slices.Contains(offered(h, i), "get_weather") {
+				break
+			}
+			got = i
+		}
+		if got != tt.turns {
+			t.Errorf("%s: it is kept for %d turns, want %d", tt.name, got, tt.turns)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/delegate"
@@ -47,6 +48,7 @@ func TestSection_EveryField(t *testing.T) {
 		}
 		return "memory is " + memory.Get(call), nil
 	})
+	var docs []string
 	for _, c := range []struct {
 		name, section string
 		want          string // in what the run did, or in the mistake
@@ -67,6 +69,7 @@ func TestSection_EveryField(t *testing.T) {
 		{name: "empty seed", section: `{"seed": [" "]}`, want: `seed[0] is empty`, problem: true},
 		{name: "typo", section: `{"depth": 1}`, want: `depth`, problem: true},
 	} {
+		docs = append(docs, c.section)
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cfg := awaken.Config{
@@ -107,6 +110,7 @@ func TestSection_EveryField(t *testing.T) {
 			})
 		})
 	}
+	sectiontest.Covers[delegate.Config](t, docs...)
 }
 
 func TestTools_AreOfferedToAgentsWithDelegatesOnly(t *testing.T) {

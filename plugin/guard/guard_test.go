@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/guard"
@@ -49,6 +50,7 @@ func messages(t *testing.T, h *awakentest.Harness, rec *awakentest.Recording) st
 func TestRails(t *testing.T) {
 	t.Parallel()
 	const secret = "token ghp_abcdefghijklmnopqrstuvwxyz0123456789 ok"
+	var docs []string
 	for _, tt := range []struct {
 		name, section, text string
 		end                 awaken.TerminationType
@@ -70,11 +72,18 @@ func TestRails(t *testing.T) {
 		{"pattern block output", `{"rules":[{"on":["output"],"pattern":"damn","action":"block"}]}`, "damn it", awaken.Blocked, "user", `assistant [{"type":"text","text":"damn`},
 		{"pattern block result", `{"rules":[{"on":["tool_result"],"pattern":"damn","action":"block","reason":"words"}]}`, "damn it", awaken.Blocked, "the result of tool \\\"read\\\" was blocked: words", "fine"},
 		{"tool", `{"rules":[{"on":["tool_result"],"tool":"r*","pattern":"damn","action":"block"}]}`, "damn it", awaken.Blocked, "blocked", "fine"},
+		{"name", `{"rules":[{"name":"words","on":["tool_result"],"pattern":"damn","action":"suspend"}]}`, "damn it", awaken.Suspended, "user", "nothing"},
+		{"suspend input", `{"rules":[{"on":["input"],"pattern":"damn","action":"suspend","reason":"words"}]}`, "damn it", awaken.Suspended, "", "damn"},
+		{"suspend output", `{"rules":[{"on":["output"],"pattern":"damn","action":"suspend"}]}`, "damn it", awaken.Suspended, "user", `assistant [{"type":"text","text":"damn`},
 		{"another tool", `{"rules":[{"on":["tool_result"],"tool":"w*","pattern":"damn","action":"block"}]}`, "damn it", awaken.NaturalEnd, "damn", "nothing"},
 	} {
+		docs = append(docs, tt.section)
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h, rec := run(t, guard.Rails(), tt.section, tt.text)
+			if w := rec.Result.Waiting; tt.name == "name" && (w == nil || w.Tickets[0].Suspension.Action != "guard:words") {
+				t.Errorf("the run waits for %+v", w)
+			}
 			if rec.Result.Termination.Type != tt.end {
 				t.Errorf("the run ends with %s, want %s", rec.Result.Termination, tt.end)
 			}
@@ -87,6 +96,7 @@ func TestRails(t *testing.T) {
 			}
 		})
 	}
+	sectiontest.Covers[guard.Config](t, docs...)
 }
 
 func TestSecrets_KnowsThemByTheirForm(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/handoff"
@@ -51,6 +52,7 @@ func prompts(h *awakentest.Harness) (out []string) {
 }
 
 func TestSection_EveryField(t *testing.T) {
+	var docs []string
 	for _, c := range []struct{ name, section, want, problem string }{
 		{name: "nothing", section: ``, want: "default"},
 		{name: "agents", section: `{"agents": ["other"]}`, want: "default handoff_to_other"},
@@ -68,6 +70,7 @@ func TestSection_EveryField(t *testing.T) {
 		{name: "unknown field of an overlay", section: `{"overlays": {"a": {"prompt": "x"}}}`, problem: "prompt"},
 		{name: "unknown model of an overlay", section: `{"overlays": {"a": {"model_id": "none"}}}`, problem: `model_id is "none", which is not defined`},
 	} {
+		docs = append(docs, c.section)
 		t.Run(c.name, func(t *testing.T) {
 			agents := []*awaken.AgentSpec{agent("default", c.section), agent("other", "")}
 			for _, a := range agents {
@@ -89,11 +92,15 @@ func TestSection_EveryField(t *testing.T) {
 			}
 		})
 	}
+	sectiontest.Covers[handoff.Config](t, append(docs, everyOverlay)...)
 }
 
+// everyOverlay has an overlay for each field.
+const everyOverlay = `{"overlays": {
+	"prompt": {"system_prompt": "new"}, "model": {"model_id": "m2"}, "only": {"allowed_tools": ["clear"]}, "without": {"excluded_tools": ["clear"]}, "none": {"allowed_tools": []}}}`
+
 func TestOverlay_EveryFieldIsApplied(t *testing.T) {
-	base := agent("default", `{"overlays": {
-		"prompt": {"system_prompt": "new"}, "model": {"model_id": "m2"}, "only": {"allowed_tools": ["clear"]}, "without": {"excluded_tools": ["clear"]}, "none": {"allowed_tools": []}}}`)
+	base := agent("default", everyOverlay)
 	base.ModelID, base.AllowedToolPatterns = "m1", []string{"clear", "request_*"}
 	reg, err := awaken.NewRegistry(awaken.Config{Agents: []*awaken.AgentSpec{base}, Plugins: []awaken.Plugin{handoff.New(nil)}, Tools: tools,
 		Models:    []awaken.ModelSpec{{ID: "m1", ProviderID: "p", UpstreamModel: "x"}, {ID: "m2", ProviderID: "p", UpstreamModel: "x"}},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/permission"
@@ -79,6 +80,7 @@ func (r *rig) outcome(rec *awakentest.Recording) string {
 // Every field of the section, and every behaviour.
 func TestSection(t *testing.T) {
 	t.Parallel()
+	var docs []string
 	for _, tt := range []struct{ name, section, command, want string }{
 		{"no section asks", ``, "ls", "asked"},
 		{"default ask", `{"default_behavior":"ask"}`, "ls", "asked"},
@@ -96,6 +98,7 @@ func TestSection(t *testing.T) {
 		{"scope session", `{"rules":[{"tool":"Bash","behavior":"allow","scope":"session"}]}`, "ls", "made"},
 		{"single quotes", `{"rules":[{"tool":"Bash(command ~ 'rm *')","behavior":"deny"}]}`, "rm -rf /", "denied"},
 	} {
+		docs = append(docs, tt.section)
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, permission.Config{}, tt.section, bash(tt.command)...)
@@ -104,6 +107,7 @@ func TestSection(t *testing.T) {
 			}
 		})
 	}
+	sectiontest.Covers[permission.Config](t, docs...)
 }
 
 // A rule that cannot be read might have been meant to deny, so nothing runs.

@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/reminder"
@@ -59,10 +62,12 @@ const note = `"message":{"target":"system","content":"REMEMBER"}`
 // Every matcher and operator.
 func TestRules(t *testing.T) {
 	t.Parallel()
+	var docs []string
 	for _, tt := range []struct {
 		name, rule, tool, args string
 		want                   bool
 	}{
+		{"name", `"name":"mine","tool":"Edit"`, "Edit", `{}`, true},
 		{"tool", `"tool":"Edit"`, "Edit", `{}`, true},
 		{"other tool", `"tool":"Edit"`, "Say", `{}`, false},
 		{"glob", `"tool":"E*"`, "Edit", `{}`, true},
@@ -94,13 +99,57 @@ func TestRules(t *testing.T) {
 		{"op not_regex", `"tool":"*","output":{"content":{"fields":[{"path":"lines","op":"not_regex","value":"x"}]}}`, "Edit", `{}`, true},
 		{"fields must all hold", `"tool":"*","output":{"content":{"fields":[{"path":"lines","value":"3"},{"path":"none","value":"*"}]}}`, "Edit", `{}`, false},
 	} {
+		section := `{"rules":[{` + tt.rule + `,` + note + `}]}`
+		docs = append(docs, section)
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := run(t, reminder.Config{}, `{"rules":[{`+tt.rule+`,`+note+`}]}`, tt.tool, tt.args)
+			got := run(t, reminder.Config{}, section, tt.tool, tt.args)
 			if strings.Contains(got, "REMEMBER") != tt.want {
 				t.Errorf("reminded: %v, want %v\n%s", !tt.want, tt.want, got)
 			}
 		})
+	}
+	sectiontest.Covers[reminder.Config](t, append(docs, slices.Collect(maps.Keys(messages))...)...)
+}
+
+// messages has a section for each field of a message, and in which of the requests after
+// three calls of Edit it is told.
+var messages = map[string][]bool{
+	`{"rules":[{"tool":"Edit","message":{"target":"system","content":"REMEMBER"}}]}`:                            {false, true, true, true},
+	`{"rules":[{"tool":"Edit","message":{"target":"session","content":"REMEMBER"}}]}`:                           {false, true, true, true},
+	`{"rules":[{"tool":"Edit","message":{"target":"conversation","content":"REMEMBER"}}]}`:                      {false, true, true, true},
+	`{"rules":[{"tool":"Edit","message":{"target":"suffix_system","content":"REMEMBER"}}]}`:                     {false, true, true, true},
+	`{"rules":[{"tool":"Edit","message":{"target":"system","content":"REMEMBER","cooldown_turns":2}}]}`:         {false, true, false, true},
+	`{"rules":[{"name":"x","tool":"Edit","message":{"target":"system","content":"other","cooldown_turns":2}}]}`: {false, false, false, false},
+}
+
+func TestMessages_AreToldAsTheySay(t *testing.T) {
+	t.Parallel()
+	for section, want := range messages {
+		h := awakentest.New(t, awaken.Config{
+			Agents: []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{reminder.Name},
+				Sections: map[string]json.RawMessage{reminder.Name: json.RawMessage(section)}}},
+			Plugins: []awaken.Plugin{reminder.New(reminder.Config{})},
+			Tools:   []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "Edit"}, func(context.Context, *awaken.ToolCall, struct{}) (string, error) { return "ok", nil })},
+		}, llmtest.Use("Edit", `{}`), llmtest.Use("Edit", `{}`), llmtest.Use("Edit", `{}`), llmtest.Say("ok"))
+		h.Say("go")
+		var got []bool
+		for i := range h.Model.Requests() {
+			got = append(got, strings.Contains(requestText(h, i), "REMEMBER"))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s is told in %v, want %v", section, got, want)
+		}
+	}
+}
+
+// L-54: conditions on content did not see what an error says.
+func TestL54_ContentIsWhatAnErrorSaysToo(t *testing.T) {
+	t.Parallel()
+	for _, output := range []string{`{"status":"error","content":"*permission denied*"}`, `{"content":{"fields":[{"path":"error.message","op":"glob","value":"permission*"}]}}`} {
+		if got := run(t, reminder.Config{}, `{"rules":[{"tool":"*","output":`+output+`,`+note+`}]}`, "Fail", `{}`); !strings.Contains(got, "REMEMBER") {
+			t.Errorf("%s is not reminded of:\n%s", output, got)
+		}
 	}
 }
 
