@@ -91,6 +91,32 @@ func TestHeldMessage_IsApprovedLikeACall(t *testing.T) {
 	}
 }
 
+// What a delegate asks is a part of its own in the parent's chat, and is answered there.
+func TestDelegate_IsAnsweredInTheChatOfItsParent(t *testing.T) {
+	g := newRig(t)
+	status, body := g.post(g.url, `{"id":"t","agentId":"boss","messages":[{"role":"user","content":"go"}]}`)
+	list := chunksOf(t, body)
+	asked := find(list, "tool-approval-request")
+	if status != 200 || asked == nil || !strings.HasSuffix(asked["approvalId"].(string), ":suspend_call_0") || asked["toolCallId"] != asked["approvalId"] {
+		t.Fatalf("%d: %s", status, body)
+	}
+	h := g.history(g.url, "t").Messages
+	p := find(h[len(h)-1].Parts, "tool-ask")
+	if p == nil || p["state"] != "approval-requested" || p["toolCallId"] != asked["toolCallId"] {
+		t.Fatalf("the history ends with %v", h[len(h)-1].Parts)
+	}
+	if own := find(h[len(h)-1].Parts, "tool-agent_run_again"); own["state"] != "input-available" {
+		t.Errorf("the call of the delegate is %v", own)
+	}
+	_, body = g.decide(g.url, "t", fmt.Sprintf(`{"type":"tool-ask","toolCallId":%q,"state":"approval-responded","approval":{"id":%q,"approved":true}}`, p["toolCallId"], asked["approvalId"]))
+	if c := find(chunksOf(t, body), "text-delta"); c == nil || c["delta"] != "all done" {
+		t.Error(body)
+	}
+	if run := g.open("t"); run != nil {
+		t.Errorf("the run is %s", run.Status)
+	}
+}
+
 // Whichever way a client says no, the call is not made, and the model is told why.
 func TestPermission_NoIsNo(t *testing.T) {
 	for name, part := range map[string]string{

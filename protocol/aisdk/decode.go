@@ -234,7 +234,8 @@ func (p *uiPart) ticket(waiting *awaken.Waiting) *awaken.WaitingTicket {
 	callID, _, _ := strings.Cut(p.ToolCallID, "~")
 	for i := range waiting.Tickets {
 		t := &waiting.Tickets[i]
-		if p.Approval != nil && p.Approval.ID == t.TicketID || p.ToolCallID == t.ToolCallID || p.ToolCallID != callID && callID == t.ToolCallID {
+		if p.Approval != nil && p.Approval.ID == t.TicketID || p.ToolCallID == t.ToolCallID || p.ToolCallID == t.TicketID ||
+			p.ToolCallID != callID && (callID == t.ToolCallID || callID == t.TicketID) {
 			return t
 		}
 	}

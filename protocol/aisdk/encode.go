@@ -3,6 +3,8 @@ package aisdk
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -37,6 +39,7 @@ type Encoder struct {
 
 // openCall is a call that has been shown and has no outcome.
 type openCall struct {
+	above   string // the call that waits for the run which asks, or ""
 	name    string
 	asked   bool   // its approval was asked for
 	output  string // the end of what the tool has said so far
@@ -350,6 +353,11 @@ func (e *Encoder) callSuspended(ev *awaken.ToolCallDone, c *openCall) {
 	if t == nil {
 		return
 	}
+	if t.Child != "" {
+		e.object("suspension", t.Suspension.ID, false, newSuspension(t, e.calls.wire(ev.ID)))
+		e.askBelow(ev.ID, t.Tickets)
+		return
+	}
 	if c.asked = isApproval(t.ResumeMode, &t.Suspension); c.asked {
 		buf := append(e.frames.Open(), `{"type":"tool-approval-request"`...)
 		buf = appendjson.Text(buf, `,"approvalId":`, t.Suspension.ID)
@@ -357,6 +365,37 @@ func (e *Encoder) callSuspended(ev *awaken.ToolCallDone, c *openCall) {
 		e.frames.Close(append(buf, '}'))
 	}
 	e.object("suspension", t.Suspension.ID, false, newSuspension(t, e.calls.wire(ev.ID)))
+}
+
+// askBelow shows what the run that a call waits for is waiting for: each question as a
+// call of its own, under the id of its ticket. Those that were shown and are no longer asked
+// are over.
+func (e *Encoder) askBelow(callID string, tickets []awaken.WaitingTicket) {
+	for _, id := range slices.Sorted(maps.Keys(e.open)) {
+		if e.open[id].above == callID && !slices.ContainsFunc(tickets, func(t awaken.WaitingTicket) bool { return t.TicketID == id }) {
+			delete(e.open, id)
+			e.output(id, json.RawMessage(`"decided"`))
+		}
+	}
+	for i := range tickets {
+		t := &tickets[i]
+		if e.open[t.TicketID] != nil {
+			continue
+		}
+		e.callReady(&awaken.ToolCallReady{ID: t.TicketID, Name: t.ToolName, Arguments: t.Arguments})
+		e.open[t.TicketID].above = callID
+		e.callSuspended(&awaken.ToolCallDone{ID: t.TicketID, Result: &awaken.ToolResult{Suspension: ticketBelow(t)}}, e.open[t.TicketID])
+	}
+}
+
+// ticketBelow is a question of a run below as if the run had asked it itself.
+func ticketBelow(t *awaken.WaitingTicket) *awaken.Ticket {
+	own := &awaken.Ticket{ResumeMode: t.ResumeMode, ExpiresAt: t.ExpiresAt}
+	if t.Suspension != nil {
+		own.Suspension = *t.Suspension
+	}
+	own.Suspension.ID = t.TicketID
+	return own
 }
 
 // isApproval reports whether a plain yes or no is an answer: the call is made as it is, and
@@ -400,6 +439,7 @@ func (e *Encoder) callResumed(ev *awaken.ToolCallResumed) {
 		return
 	}
 	delete(e.open, ev.TargetID)
+	e.askBelow(ev.TargetID, nil)
 	switch {
 	case ev.Outcome == awaken.CallCancelled && c.asked:
 		buf := append(e.frames.Open(), `{"type":"tool-output-denied"`...)

@@ -319,7 +319,7 @@ func (m *storedMessage) call(call llm.ToolCall, s *awaken.CallState, answer *llm
 		return
 	}
 	p.Input = orNull(s.Arguments)
-	asked := s.Ticket != nil && isApproval(s.Ticket.ResumeMode, &s.Ticket.Suspension)
+	asked := s.Ticket != nil && s.Ticket.Child == "" && isApproval(s.Ticket.ResumeMode, &s.Ticket.Suspension)
 	var files []llm.Block
 	var question *dataPart
 	switch {
@@ -351,6 +351,10 @@ func (m *storedMessage) call(call llm.ToolCall, s *awaken.CallState, answer *llm
 	m.Parts = append(m.Parts, p)
 	if question != nil {
 		m.Parts = append(m.Parts, *question)
+		for i := range s.Ticket.Tickets { // questions of runs below
+			t := &s.Ticket.Tickets[i]
+			m.call(llm.ToolCall{ID: t.TicketID, Name: t.ToolName}, &awaken.CallState{Arguments: t.Arguments, Status: awaken.CallSuspended, Ticket: ticketBelow(t)}, nil)
+		}
 	}
 	for i := range files {
 		if files[i].Source != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/plugin/delegate"
 	"github.com/awaken-go/awaken/plugin/guard"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/protocol/aisdk"
@@ -117,11 +118,12 @@ func newRuntime(tb testing.TB, slow slowly) *awaken.Runtime {
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: awaken.ParallelStreaming,
 			SystemPrompt: "You are the " + llmtest.ScenarioMarker + "."}, {ID: "slow", ModelID: "slow"}, {ID: "again", ModelID: "again"},
 			{ID: "careful", ModelID: "m", PluginIDs: []string{"permission"}, Sections: map[string]json.RawMessage{"permission": json.RawMessage(`{"default_behavior":"ask"}`)}},
-			guarded("input"), guarded("output")},
-		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "slow", ProviderID: "slow", UpstreamModel: "m"}, {ID: "again", ProviderID: "again", UpstreamModel: "m"}},
+			guarded("input"), guarded("output"), {ID: "boss", ModelID: "boss", Delegates: []string{"again"}}},
+		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "slow", ProviderID: "slow", UpstreamModel: "m"}, {ID: "again", ProviderID: "again", UpstreamModel: "m"},
+			{ID: "boss", ProviderID: "boss", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"p": llmtest.Demo(), "slow": slow,
-			"again": llmtest.NewRules(llmtest.Rule{Turn: again})},
-		Plugins: []awaken.Plugin{permission.New(permission.Config{}), guard.Rails()},
+			"again": llmtest.NewRules(llmtest.Rule{Turn: again}), "boss": llmtest.NewScript(llmtest.Use("agent_run_again", `{"prompt":"go"}`), llmtest.Say("all done"))},
+		Plugins: []awaken.Plugin{permission.New(permission.Config{}), guard.Rails(), delegate.New(delegate.Options{})},
 		Tools: []awaken.Tool{
 			awaken.NewTool(awaken.ToolSpec{ID: "ask"}, ask),
 			awaken.NewTool(awaken.ToolSpec{ID: "delete_file"}, ask),
