@@ -189,7 +189,7 @@ func Spawn(call *awaken.ToolCall, t Task) (id string, err error) {
 	}
 	id = awaken.ChildID(call.Key + "/task/" + t.Name)
 	req := &awaken.RunRequest{ThreadID: id, RunID: id, ParentThreadID: call.Run.ThreadID, ParentRunID: call.Run.RunID, ParentToolCallID: call.ID,
-		SessionID: call.Run.SessionID, UserID: call.Run.UserID, Origin: "subagent", Mode: "scheduled", Depth: call.Run.Depth + 1}
+		SessionID: call.Run.SessionID, UserID: call.Run.UserID, Origin: "subagent", Mode: "scheduled", Adapter: call.Run.Adapter, Depth: call.Run.Depth + 1}
 	info := Info{ID: id, Name: t.Name, Description: t.Description, Status: Running, CreatedAt: rt.Now().UnixMilli(), RunID: call.Run.RunID, CallID: call.ID}
 	if t.Agent != "" {
 		if rt.Registry().Agent(t.Agent) == nil {

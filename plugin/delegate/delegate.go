@@ -248,7 +248,7 @@ func (t *tool) start(_ context.Context, call *awaken.ToolCall, prompt string) (a
 	id := awaken.ChildID(call.Key)
 	req := awaken.RunRequest{AgentID: t.agent, ThreadID: id, RunID: id, Messages: []*llm.Message{llm.UserText(prompt)}, Attended: true,
 		ParentThreadID: call.Run.ThreadID, ParentRunID: call.Run.RunID, ParentToolCallID: call.ID, SessionID: call.Run.SessionID, UserID: call.Run.UserID,
-		Origin: "subagent", Depth: call.Run.Depth + 1}
+		Origin: "subagent", Adapter: call.Run.Adapter, Depth: call.Run.Depth + 1}
 	if len(t.cfg.Seed) == 0 {
 		return req, nil
 	}

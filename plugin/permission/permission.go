@@ -82,6 +82,10 @@ type Config struct {
 	DefaultBehavior Behavior `json:"default_behavior" jsonschema:"what happens to calls that no rule takes: allow, ask or deny"`
 	Rules           []Rule   `json:"rules" jsonschema:"deny wins over allow, allow over ask, whatever the order"`
 	OnDeny          OnDeny   `json:"on_deny" jsonschema:"error answers a denied call with an error, block ends the run"`
+	// Remember is what an approval can be remembered for: run, thread, project, user. Nil is
+	// all of them, but not project if the run came by a protocol, such as that of a page:
+	// what one visitor approves would hold for everybody. Listing it says that it may.
+	Remember []Scope `json:"remember,omitempty" jsonschema:"what an approval can be remembered for; left out: everything, but not project in pages"`
 }
 
 // Rule is about the calls that a pattern takes.
@@ -99,6 +103,7 @@ func (*Config) DescribeSchema(s *schema.Node) {
 	behaviors := []any{string(Allow), string(Ask), string(Deny)}
 	s.Property("default_behavior").Enum(behaviors...)
 	s.Property("on_deny").Enum(string(DenyError), string(DenyBlock))
+	s.Property("remember").Items().Enum("run", "session", "thread", "project", "user")
 	rule := s.Property("rules").Items()
 	rule.Property("behavior").Enum(behaviors...)
 	rule.Property("scope").Enum("once", "run", "session", "thread", "project", "user")
@@ -121,6 +126,11 @@ func (c *Config) Validate() error {
 	}
 	if c.OnDeny != DenyError && c.OnDeny != DenyBlock {
 		errs = append(errs, fmt.Errorf("on_deny is %q, want error or block", c.OnDeny))
+	}
+	for i, s := range c.Remember {
+		if s == Once || !slices.Contains(Scopes, s) {
+			errs = append(errs, fmt.Errorf("remember[%d] is %q, want run, thread, project or user", i, s))
+		}
 	}
 	_, err := compile(c.Rules)
 	return errors.Join(append(errs, err)...)
@@ -207,7 +217,7 @@ func strongest(c *pattern.Call, lists ...[]rule) *rule {
 // leaves them out has. Mistakes in base are reported when an agent is resolved.
 func New(base Config) awaken.Plugin {
 	base = base.withDefaults()
-	s := awaken.NewSection(Name, Config{DefaultBehavior: base.DefaultBehavior, OnDeny: base.OnDeny, Rules: []Rule{}})
+	s := awaken.NewSection(Name, Config{DefaultBehavior: base.DefaultBehavior, OnDeny: base.OnDeny, Remember: base.Remember, Rules: []Rule{}})
 	s.Info = awaken.SectionInfo{DisplayName: "Permissions", Category: "safety", Editor: "permission",
 		Description: "Which tool calls are allowed, denied, or put to a person."}
 	return &plugin{base, s}

@@ -121,6 +121,7 @@ func TestSection_RefusesRulesItCannotRead(t *testing.T) { // L-53
 		`{"rules":[{"tool":"Bash","behavior":"deny","scope":"ever"}]}`:              "/rules/0/scope: value must be one of",
 		`{"default_behavior":"maybe"}`:                                              "/default_behavior: value must be one of",
 		`{"on_deny":"explode"}`:                                                     "/on_deny: value must be one of",
+		`{"remember":["once"]}`:                                                     "/remember/0: value must be one of",
 		`{"rule":[]}`:                                                               "rule",
 		`{"rules":[{"behavior":"deny"}]}`:                                           "tool",
 	} {
@@ -157,9 +158,10 @@ func TestNew_RefusesBadRules(t *testing.T) {
 		Agents:    []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{permission.Name}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}},
 		Providers: map[string]llm.Model{"p": llmtest.NewScript()},
-		Plugins:   []awaken.Plugin{permission.New(permission.Config{Rules: []permission.Rule{{Tool: "x(", Behavior: "no"}}})},
+		Plugins:   []awaken.Plugin{permission.New(permission.Config{Rules: []permission.Rule{{Tool: "x(", Behavior: "no"}}, Remember: []permission.Scope{permission.Once}})},
 	})
-	if err == nil || !strings.Contains(err.Error(), "rules[0].tool") || !strings.Contains(err.Error(), "rules[0].behavior") {
+	if err == nil || !strings.Contains(err.Error(), "rules[0].tool") || !strings.Contains(err.Error(), "rules[0].behavior") ||
+		!strings.Contains(err.Error(), `remember[0] is "once", want run, thread, project or user`) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -353,6 +355,88 @@ func TestRemember_RefusesWhatWasNotOffered(t *testing.T) {
 		rec = r.Resume(rec.Result.RunID, approve(rec, result))
 		if rec.Err == nil || !strings.Contains(rec.Err.Error(), "result does not fit") || len(r.made) > 0 {
 			t.Errorf("%s: error is %v, made %q", result, rec.Err, r.made)
+		}
+	}
+}
+
+// What the question's schema has not looked at is not remembered.
+func TestRemember_ReadsNamesToTheLetter(t *testing.T) {
+	t.Parallel()
+	for _, result := range []string{`{"Remember":"run"}`, `{"REMEMBER":{"scope":"run","tool":"*"}}`} {
+		r := newRig(t, permission.Config{}, ``, llmtest.Use("Bash", `{"command":"a"}`), llmtest.Use("Bash", `{"command":"b"}`), llmtest.Say("ok"))
+		rec := r.Say("go")
+		rec = r.Resume(rec.Result.RunID, approve(rec, result))
+		if rec.Err != nil || rec.Result.Termination.Type != awaken.Suspended || len(r.made) != 1 {
+			t.Errorf("%s: %v, made %q; want the second call to be asked about", result, rec.Err, r.made)
+		}
+	}
+}
+
+// What one visitor of a page approves does not hold for everybody, unless the configuration
+// says that it may.
+func TestRemember_OffersWhatTheConfigurationAllows(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ section, adapter, user, want string }{
+		{``, "", "", "run thread project"},
+		{``, "", "alice", "run thread project user"},
+		{``, "ag_ui", "", "run thread"},
+		{``, "ai_sdk", "alice", "run thread user"},
+		{`{"remember":["run","project"]}`, "ag_ui", "alice", "run project"},
+		{`{"remember":["session","user"]}`, "", "", "run"},
+		{`{"remember":[]}`, "", "alice", ""},
+	} {
+		r := newRig(t, permission.Config{}, tt.section, bash("ls")...)
+		rec := r.Run(awaken.RunRequest{Adapter: tt.adapter, UserID: tt.user, Messages: []*llm.Message{llm.UserText("go")}})
+		var asked struct {
+			Remember struct{ Scopes []string }
+		}
+		if err := json.Unmarshal(rec.Result.Waiting.Tickets[0].Suspension.Parameters, &asked); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(asked.Remember.Scopes, " "); got != tt.want {
+			t.Errorf("section %s, adapter %q, user %q: offers %q, want %q", tt.section, tt.adapter, tt.user, got, tt.want)
+		}
+		for _, scope := range []string{"run", "thread", "project", "user"} {
+			if slices.Contains(asked.Remember.Scopes, scope) {
+				continue
+			}
+			if rec := r.Resume(rec.Result.RunID, approve(rec, `{"remember":"`+scope+`"}`)); rec.Err == nil {
+				t.Errorf("section %s, adapter %q, user %q: %s is taken, and was not offered", tt.section, tt.adapter, tt.user, scope)
+			}
+		}
+	}
+}
+
+// Whoever speaks for one user decides for that user.
+func TestVet(t *testing.T) {
+	t.Parallel()
+	question := func(section, adapter string) *awaken.Suspension {
+		r := newRig(t, permission.Config{}, section, bash("ls")...)
+		rec := r.Run(awaken.RunRequest{Adapter: adapter, UserID: "alice", Messages: []*llm.Message{llm.UserText("go")}})
+		return rec.Result.Waiting.Tickets[0].Suspension
+	}
+	plain, listed := question(``, ""), question(`{"remember":["project","user"]}`, "")
+	other := &awaken.Suspension{Action: "tool:ask"}
+	const project, user = `{"remember":{"scope":"project"}}`, `{"rem\u0065mber":"user"}`
+	for _, tt := range []struct {
+		question       *awaken.Suspension
+		result, by, of string
+		want           string // in the error; "" is none
+	}{
+		{plain, `{"approved":true}`, "", "alice", ""},
+		{plain, `{"remember":"thread"}`, "", "alice", ""},
+		{plain, project, "alice", "alice", "for everybody who has the agent"},
+		{listed, project, "alice", "alice", ""},
+		{other, project, "", "", ""},
+		{nil, project, "alice", "alice", "for everybody who has the agent"},
+		{plain, user, "", "alice", "not known to be that of a user"},
+		{plain, user, "bob", "alice", `made by user "bob", while the run is for another`},
+		{listed, user, "bob", "alice", `made by user "bob"`},
+		{plain, user, "alice", "alice", ""},
+	} {
+		err := permission.Vet(tt.question, json.RawMessage(tt.result), tt.by, tt.of)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s by %q of %q's run: %v, want %q", tt.result, tt.by, tt.of, err, tt.want)
 		}
 	}
 }

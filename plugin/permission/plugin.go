@@ -32,7 +32,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	if err != nil {
 		return nil
 	}
-	g := &guard{rules: rules, fallback: cfg.DefaultBehavior, onDeny: cfg.OnDeny}
+	g := &guard{rules: rules, fallback: cfg.DefaultBehavior, onDeny: cfg.OnDeny, remember: cfg.Remember}
 	r.Review("rule_argument_unknown", func(tools map[string]json.RawMessage) []string {
 		return pattern.Review(rules, func(r rule) *pattern.Pattern { return r.pattern }, tools)
 	})
@@ -47,6 +47,7 @@ type guard struct {
 	rules    []rule
 	fallback Behavior
 	onDeny   OnDeny
+	remember []Scope // nil is the default
 }
 
 // hides reports whether every call of the tool is denied.
@@ -111,6 +112,9 @@ func (g *guard) note(ctx context.Context, h *awaken.HookCall) error {
 	return nil
 }
 
+// action is what the plugin's questions ask for.
+const action = "tool:PermissionConfirm"
+
 func suspensionID(callID string) string { return "perm_" + callID }
 
 // judge is the gate.
@@ -140,7 +144,7 @@ func (g *guard) judge(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, 
 
 // question is the ticket of a call that asks.
 func (g *guard) question(h *awaken.HookCall, r *rule) (awaken.Ticket, error) {
-	offer := offers(h, r)
+	offer := g.offers(h, r)
 	params, err := json.Marshal(struct {
 		Tool     string          `json:"tool_name"`
 		Args     json.RawMessage `json:"tool_args"`
@@ -152,7 +156,7 @@ func (g *guard) question(h *awaken.HookCall, r *rule) (awaken.Ticket, error) {
 	return awaken.Ticket{
 		Suspension: awaken.Suspension{
 			ID:             suspensionID(h.Tool.ID),
-			Action:         "tool:PermissionConfirm",
+			Action:         action,
 			Message:        fmt.Sprintf("Tool '%s' needs your approval", h.Tool.Tool),
 			Parameters:     params,
 			ResponseSchema: offer.schema(),

@@ -61,16 +61,24 @@ func remembered(rules []Rule) []rule {
 type choice struct {
 	Scopes []Scope  `json:"scopes"`
 	Tools  []string `json:"tools"` // patterns; the first is the one that is meant when none is named
+	// Shared says that also somebody who speaks for one user only may choose project.
+	Shared bool `json:"shared,omitempty"`
 }
 
 // offers returns what can be remembered about the call that rule r, or the default,
 // asks about: everything that the rule takes, the tool, or exactly this call.
-func offers(h *awaken.HookCall, r *rule) choice {
-	o := choice{Scopes: []Scope{Run, Thread}}
-	if h.Profile != nil {
-		o.Scopes = append(o.Scopes, Project)
-		if h.Run.UserID != "" {
-			o.Scopes = append(o.Scopes, User)
+func (g *guard) offers(h *awaken.HookCall, r *rule) choice {
+	o := choice{Scopes: []Scope{}, Tools: []string{}, Shared: slices.Contains(g.remember, Project)}
+	for _, s := range Scopes {
+		can := s != Once && (g.remember == nil || slices.Contains(g.remember, s))
+		switch s {
+		case Project:
+			can = can && h.Profile != nil && (o.Shared || h.Run.Adapter == "")
+		case User:
+			can = can && h.Profile != nil && h.Run.UserID != ""
+		}
+		if can {
+			o.Scopes = append(o.Scopes, s)
 		}
 	}
 	if r != nil {
@@ -106,33 +114,74 @@ func exactCall(c *awaken.ToolCall) string {
 // is looked at.
 func (o choice) schema() json.RawMessage {
 	scope := map[string]any{"enum": o.Scopes}
-	data, _ := json.Marshal(map[string]any{ // of plain values
-		"properties": map[string]any{"remember": map[string]any{
-			"anyOf": []any{scope, map[string]any{
-				"type":                 "object",
-				"properties":           map[string]any{"scope": scope, "tool": map[string]any{"enum": o.Tools}},
-				"required":             []string{"scope"},
-				"additionalProperties": false,
-			}},
+	var answer any = map[string]any{
+		"anyOf": []any{scope, map[string]any{
+			"type":                 "object",
+			"properties":           map[string]any{"scope": scope, "tool": map[string]any{"enum": o.Tools}},
+			"required":             []string{"scope"},
+			"additionalProperties": false,
 		}},
-	})
+	}
+	if len(o.Scopes) == 0 {
+		answer = false
+	}
+	data, _ := json.Marshal(map[string]any{"properties": map[string]any{"remember": answer}}) // of plain values
 	return data
+}
+
+// wish is what the result of a decision wants remembered.
+type wish struct {
+	Scope Scope  `json:"scope"`
+	Tool  string `json:"tool"` // a pattern; "" is the first one that was offered
+}
+
+// wishOf reads the result of a decision. Names are read to the letter, as the question's
+// schema does: nothing that it has not seen counts.
+func wishOf(result json.RawMessage) (want wish) {
+	var answer map[string]json.RawMessage
+	if json.Unmarshal(result, &answer) != nil || len(answer["remember"]) == 0 {
+		return wish{}
+	}
+	if json.Unmarshal(answer["remember"], &want.Scope) != nil && json.Unmarshal(answer["remember"], &want) != nil {
+		return wish{}
+	}
+	return want
+}
+
+// Reach is the scope that the result of a decision wants its approval remembered for, or
+// "".
+func Reach(result json.RawMessage) Scope { return wishOf(result).Scope }
+
+// Vet refuses the result of a decision that reaches further than whoever takes it. They
+// speak for one user, or for nobody if user is "", and of is the user that the run is for.
+// Question is what they were asked; if it is nil, that is not known, and taken to be a
+// question of this plugin that everybody's approval is too much for.
+func Vet(question *awaken.Suspension, result json.RawMessage, user, of string) error {
+	var asked struct {
+		Remember choice `json:"remember"`
+	}
+	if question != nil {
+		if question.Action != action {
+			return nil
+		}
+		_ = json.Unmarshal(question.Parameters, &asked) // they are our own
+	}
+	switch scope := Reach(result); {
+	case scope == Project && !asked.Remember.Shared:
+		return errors.New(`remember is "project", which is for everybody who has the agent: a user cannot choose it unless the agent's permission section lists it under "remember"`)
+	case scope == User && user == "":
+		return errors.New(`remember is "user", and the request is not known to be that of a user`)
+	case scope == User && user != of:
+		return fmt.Errorf(`remember is "user", and the request is made by user %q, while the run is for another`, user)
+	}
+	return nil
 }
 
 // remember records what the result of an approval wants remembered. The result fits the
 // question's schema.
 func remember(h *awaken.HookCall, result json.RawMessage) {
-	var answer struct {
-		Remember json.RawMessage `json:"remember"`
-	}
-	if json.Unmarshal(result, &answer) != nil || len(answer.Remember) == 0 {
-		return
-	}
-	var want struct {
-		Scope Scope  `json:"scope"`
-		Tool  string `json:"tool"`
-	}
-	if json.Unmarshal(answer.Remember, &want.Scope) != nil && json.Unmarshal(answer.Remember, &want) != nil {
+	want := wishOf(result)
+	if want.Scope == "" {
 		return
 	}
 	if want.Tool == "" {
