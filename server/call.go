@@ -27,7 +27,8 @@ type call struct {
 	r      *http.Request
 	ctx    context.Context
 	route  *route
-	key    *Key // nil without credentials
+	key    *Key   // nil without credentials
+	user   string // whom the request is for, if that is known
 	tenant *mailbox.Tenant
 	query  url.Values
 	asked  []byte // the body, once it was decoded, until a stream begins

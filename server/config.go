@@ -38,6 +38,12 @@ type Config struct {
 	// may if Open.
 	Origins []string
 
+	// UserHeader is a header in which a proxy in front of the server says which user asks.
+	// Runs are for that user, whatever the request says. It is believed without proof: set
+	// it only if nobody reaches the server except through a proxy that sets the header
+	// itself and removes what clients send under its name. "" believes no header.
+	UserHeader string
+
 	Limits  Limits
 	Metrics *Metrics // nil counts for this server alone
 	Version string
@@ -123,6 +129,9 @@ func (c Config) withDefaults() (Config, error) {
 		if local, err := IsLocal(c.DebugAddress); err != nil || !local {
 			return c, fmt.Errorf("server: debug address is %q, want an address of this machine such as 127.0.0.1:6060", c.DebugAddress)
 		}
+	}
+	if err := CheckUserHeader(c.UserHeader); err != nil {
+		return c, fmt.Errorf("server: user header is %q, %w", c.UserHeader, err)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

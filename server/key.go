@@ -45,6 +45,7 @@ type Key struct {
 	ID        string `json:"id"`
 	Kind      Kind   `json:"kind"`
 	Tenant    string `json:"tenant"`
+	User      string `json:"user,omitempty"` // whose it is: runs that it starts are for that user
 	Label     string `json:"label,omitempty"`
 	CreatedAt int64  `json:"created_at"`      // unix ms
 	Fixed     bool   `json:"fixed,omitempty"` // from the configuration; it cannot be revoked here
@@ -104,6 +105,9 @@ func (key *Key) check() error {
 	}
 	if len(key.Label) > 200 || len(key.Tenant) > 200 {
 		return fmt.Errorf("%w: label and tenant must not have more than 200 bytes", awaken.ErrInvalid)
+	}
+	if key.User != "" && !validID(key.User) {
+		return fmt.Errorf("%w: user must have at most 512 bytes of UTF-8 and no control characters", awaken.ErrInvalid)
 	}
 	if strings.HasPrefix(key.Tenant, "awaken.") { // such as the one that the keys are in
 		return fmt.Errorf("%w: tenant is %q, and names that begin with awaken. are taken", awaken.ErrInvalid, key.Tenant)
@@ -252,6 +256,7 @@ func hash(secret string) string {
 type keyBody struct {
 	Kind   Kind   `json:"kind"`
 	Tenant string `json:"tenant,omitempty"`
+	User   string `json:"user,omitempty"` // whose the key is; "" speaks for all users of the tenant
 	Label  string `json:"label,omitempty"`
 	// BudgetUSD limits what the key's tenant may spend, with all its keys.
 	BudgetUSD *float64 `json:"budget_usd,omitempty"`
@@ -302,7 +307,7 @@ func (c *call) makeKey() error {
 			return err
 		}
 	}
-	key, secret, err := c.srv.cfg.Keys.Make(c.ctx, Key{Kind: body.Kind, Tenant: body.Tenant, Label: body.Label})
+	key, secret, err := c.srv.cfg.Keys.Make(c.ctx, Key{Kind: body.Kind, Tenant: body.Tenant, User: body.User, Label: body.Label})
 	if err != nil {
 		return err
 	}

@@ -197,16 +197,6 @@ func (c *call) postMessages() error {
 	return c.reply(202, out)
 }
 
-// setUser says whom the run is for. Whoever may run agents speaks for all users of the
-// tenant.
-func (c *call) setUser(s *mailbox.Submission, user string) error {
-	if user != "" && !validID(user) {
-		return badRequest("user_id must have at most 512 bytes and no control characters")
-	}
-	s.Request.UserID = user
-	return nil
-}
-
 // submission begins a submission with what every route reads the same way.
 func (c *call) submission(mode string, def mailbox.Mode, boundary string) (*mailbox.Submission, error) {
 	s := &mailbox.Submission{Mode: def}
@@ -227,7 +217,8 @@ func (c *call) submission(mode string, def mailbox.Mode, boundary string) (*mail
 	return s, c.sign(s)
 }
 
-// sign fills in what every submission has: where it comes from, and its idempotency key.
+// sign fills in what every submission has: whom it is for, where it comes from, and its
+// idempotency key.
 func (c *call) sign(s *mailbox.Submission) error {
 	if key := c.r.Header.Get("Idempotency-Key"); key != "" {
 		if !validID(key) {
@@ -235,6 +226,7 @@ func (c *call) sign(s *mailbox.Submission) error {
 		}
 		s.IdempotencyKey, s.Digest = key, hash(c.r.Method+" "+c.r.URL.Path+"\n"+string(c.asked))
 	}
+	s.Request.UserID = c.user
 	s.Request.TransportRequestID = c.w.Header().Get("X-Request-Id")
 	return nil
 }

@@ -320,7 +320,7 @@ func (c *call) decideRun() error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.tenant.Decide(c.ctx, id, d); err != nil {
+	if err := c.decide(id, d); err != nil {
 		return nothing(err, "waiting tool call of run", id+" "+d.Target)
 	}
 	return c.reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: d.Target})
@@ -368,7 +368,7 @@ func (c *call) decideApproval() error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.tenant.Decide(c.ctx, id, d); err != nil {
+	if err := c.decide(id, d); err != nil {
 		return nothing(err, "approval", id+" "+d.Target)
 	}
 	return c.reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: d.Target})

@@ -128,6 +128,9 @@ func (c *call) answer() error {
 		if c.key = key; key != nil {
 			name, id = key.Tenant, key.ID
 		}
+		if c.user, err = s.user(c.r, key); err != nil {
+			return err
+		}
 		if wait, ok := s.rates.take(id); !ok {
 			return &protocol.Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests", RetryAfter: wait + time.Second}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -30,8 +31,9 @@ type rig struct {
 	box    *mailbox.Mailbox
 	srv    *server.Server
 	http   *httptest.Server
-	made   atomic.Int64 // threads
-	tenant string       // of dead letters
+	config func(*awaken.Config) // changes the runtime's; may be nil
+	made   atomic.Int64         // threads
+	tenant string               // of dead letters
 }
 
 const adminKey = "the-admin-key"
@@ -86,7 +88,13 @@ func newRig(t *testing.T, change ...func(*server.Config)) *rig {
 func (g *rig) start(change ...func(*server.Config)) {
 	g.t.Helper()
 	var err error
-	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Runtime: runtime(g.t, func(c *awaken.Config) { c.Budgets = true }), Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}); err != nil {
+	rt := runtime(g.t, func(c *awaken.Config) {
+		if c.Budgets = true; g.config != nil {
+			g.config(c)
+		}
+	})
+	values := memory.NewProfile()
+	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Runtime: rt, Profile: func(string) profile.Store { return values }, Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}); err != nil {
 		g.t.Fatal(err)
 	}
 	cfg := server.Config{Mailbox: g.box, Keys: g.keys}

@@ -460,7 +460,7 @@ func (c *call) decideThread() error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.tenant.Decide(c.ctx, id, d); err != nil {
+	if err := c.decide(id, d); err != nil {
 		return nothing(err, "waiting tool call of thread", id+" "+d.Target)
 	}
 	return c.reply(202, threadAccepted{Status: "decision_submitted", ThreadID: id, ToolCallID: d.Target})

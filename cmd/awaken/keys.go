@@ -18,7 +18,8 @@ const keysHelp = `Make, list and revoke the keys of a server, in its database.
 
 A read key looks at threads, runs and events. A run key also runs agents, decides and
 cancels. An admin key does everything. A key belongs to a tenant and sees nothing of
-another's; without --tenant it belongs to the one that runs without a key belong to.
+another's; without --tenant it belongs to the one that runs without a key belong to. With --user it is
+that user's: runs that it starts are for them, and it cannot speak for anybody else.
 
 A server that is running knows a new key at once, and a revoked one for five seconds
 at most.`
@@ -30,7 +31,7 @@ func keysCommand(con *console) *cobra.Command {
 }
 
 func makeKeyCommand(con *console) *cobra.Command {
-	var kind, tenant, label string
+	var kind, tenant, user, label string
 	cmd := &cobra.Command{
 		Use:     "make",
 		Short:   "Make a key, and print its secret, which nobody can find out again",
@@ -40,6 +41,7 @@ func makeKeyCommand(con *console) *cobra.Command {
 	with := withKeys(cmd, true)
 	cmd.Flags().StringVar(&kind, "kind", "", "what it allows: `read`, run or admin")
 	cmd.Flags().StringVar(&tenant, "tenant", "", "whose threads it is for")
+	cmd.Flags().StringVar(&user, "user", "", "whose it is; without it the key speaks for all users of the tenant")
 	cmd.Flags().StringVar(&label, "label", "", "what it is for, to recognise it")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch server.Kind(kind) {
@@ -47,13 +49,13 @@ func makeKeyCommand(con *console) *cobra.Command {
 		default:
 			return usageError("--kind is %q, want read, run or admin", kind)
 		}
-		for flag, v := range map[string]string{"tenant": tenant, "label": label} {
+		for flag, v := range map[string]string{"tenant": tenant, "user": user, "label": label} {
 			if strings.ContainsFunc(v, unicode.IsControl) || len(v) > 200 {
 				return usageError("--%s must have at most 200 bytes and no control characters", flag)
 			}
 		}
 		return with(cmd.Context(), func(keys *server.Keys) error {
-			key, secret, err := keys.Make(cmd.Context(), server.Key{Kind: server.Kind(kind), Tenant: tenant, Label: label})
+			key, secret, err := keys.Make(cmd.Context(), server.Key{Kind: server.Kind(kind), Tenant: tenant, User: user, Label: label})
 			if err != nil {
 				return err
 			}
@@ -90,9 +92,9 @@ func listKeysCommand(con *console) *cobra.Command {
 				return nil
 			}
 			w := tabwriter.NewWriter(con.out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "KEY\tKIND\tTENANT\tMADE\tLABEL")
+			fmt.Fprintln(w, "KEY\tKIND\tTENANT\tUSER\tMADE\tLABEL")
 			for _, k := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", cell(k.ID), k.Kind, dash(cell(k.Tenant)), when(k.CreatedAt), cell(k.Label))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(k.ID), k.Kind, dash(cell(k.Tenant)), dash(cell(k.User)), when(k.CreatedAt), cell(k.Label))
 			}
 			return written(w.Flush())
 		})
