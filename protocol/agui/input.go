@@ -36,10 +36,13 @@ type message struct {
 	Role       string          `json:"role"` // user, assistant, system, developer, tool, reasoning, activity
 	Content    json.RawMessage `json:"content,omitempty"`
 	ToolCallID string          `json:"toolCallId,omitempty"`
-	ToolCalls  []struct {
-		ID string `json:"id"`
-	} `json:"toolCalls,omitempty"` // of an assistant message
-	Error string `json:"error,omitempty"` // of a tool message
+	ToolCalls  []toolCall      `json:"toolCalls,omitempty"` // of an assistant message
+	Error      string          `json:"error,omitempty"`     // of a tool message
+}
+
+// toolCall is a call that a message makes. Of what it has, only this matters.
+type toolCall struct {
+	ID string `json:"id"`
 }
 
 // calls reports whether a call was made in a message.
