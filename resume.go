@@ -472,7 +472,14 @@ func (r *run) takeInput(ctx context.Context, req *RunRequest, cp *Checkpoint) er
 		}
 	}
 	if !r.resumed {
+		r.dropUnanswered()
+	}
+	first := len(r.added) // of the input
+	if !r.resumed {       // what others have said to the thread is what the run is about, too
 		r.takeItems(cp.Inbox, OnNaturalEnd)
+		for first < len(r.added) && r.added[first].Metadata != nil && r.added[first].Metadata.Compaction != nil {
+			first++ // a summary
+		}
 	}
 	for _, m := range req.Messages {
 		if m.Role == llm.User && !m.IsInternal() && len(req.Decisions) == 0 {
@@ -480,15 +487,14 @@ func (r *run) takeInput(ctx context.Context, req *RunRequest, cp *Checkpoint) er
 			break
 		}
 	}
-	if !r.resumed {
-		r.dropUnanswered()
+	if r.resumed {
+		first = len(r.added)
 	}
-	from := r.count + len(r.added) + 1
 	for _, m := range req.Messages {
 		r.addInput(m)
 	}
-	if to := r.count + len(r.added); r.rec.Input.FromSeq == 0 && to >= from {
-		r.rec.Input = llm.Interval{FromSeq: from, ToSeq: to}
+	if r.rec.Input.FromSeq == 0 && len(r.added) > first {
+		r.rec.Input = llm.Interval{FromSeq: r.count + first + 1, ToSeq: r.count + len(r.added)}
 	}
 	return nil
 }
