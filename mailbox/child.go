@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/awaken-go/awaken"
 )
@@ -57,8 +58,12 @@ func (t *Tenant) Deliver(ctx context.Context, threadID string, item awaken.Inbox
 
 var _ awaken.Queue = (*Tenant)(nil)
 
-// startLeft queues d, with a run for messages that the inbox holds.
+// startLeft queues d, with a run for messages that the inbox holds. One that is there
+// already is ErrDuplicate, also if it is being cancelled: then nobody wants them.
 func (t *Thread) startLeft(by *Tenant, d *Dispatch, req *awaken.RunRequest) error {
+	if slices.ContainsFunc(t.Live, func(o *Dispatch) bool { return o.DedupeKey == leftKey }) {
+		return fmt.Errorf("thread %s: %w of what is left", t.ID, ErrDuplicate)
+	}
 	d.RunID, d.ThreadID, d.DedupeKey = by.box.cfg.NewID(), t.ID, leftKey
 	req.ThreadID, req.RunID, req.DispatchID = t.ID, d.RunID, d.ID
 	d.Request = req

@@ -192,9 +192,15 @@ type Submission struct {
 	// Boundary is when a run that is going on takes the messages in.
 	Boundary awaken.Boundary
 
-	Priority  *int          // nil is DefaultPriority
-	Delay     time.Duration // do not start before
-	DedupeKey string        // refused while the thread has a live dispatch with this key
+	// Anew ends the run that waits, too, if the mode is ModeInterrupt. Otherwise that run
+	// goes on with the input.
+	Anew bool
+
+	Priority *int          // nil is DefaultPriority
+	Delay    time.Duration // do not start before
+	// DedupeKey makes submitting again do nothing while the thread has a live dispatch with
+	// this key, unless that one is being cancelled: it returns that dispatch's receipt.
+	DedupeKey string
 	// IdempotencyKey makes submitting again do nothing: it returns what the first did.
 	// Digest stands for what was submitted; with another digest the key is refused.
 	IdempotencyKey string
@@ -325,9 +331,16 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 	}
 	var r *Receipt
 	err = t.changed(ctx, d.ThreadID, func(q *Thread) error {
+		if o := q.keyed(s.DedupeKey); o != nil {
+			r = &Receipt{ThreadID: q.ID, RunID: o.RunID, DispatchID: o.ID, Duplicate: true}
+			return nil
+		}
 		sub := submission{dispatch: edit(d), interrupt: s.Mode == ModeInterrupt && len(decided) == 0, live: s.Mode == ModeSteer || s.Mode == ModeResume || len(decided) > 0}
+		if s.Anew && sub.interrupt {
+			sub.spare = t.spare()
+		}
 		agent, user := s.Request.AgentID, s.Request.UserID
-		if q.Open != nil && s.Request.Rewind == "" && (agent == "" || agent == q.Open.AgentID || awaken.IsVariant(q.Open.AgentID, agent)) &&
+		if q.Open != nil && sub.spare == nil && s.Request.Rewind == "" && (agent == "" || agent == q.Open.AgentID || awaken.IsVariant(q.Open.AgentID, agent)) &&
 			(user == "" || user == q.Open.UserID || len(decided) > 0) { // what one user says is not taken for another's
 			sub.items = decided
 			if len(s.Request.Messages) > 0 {

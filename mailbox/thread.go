@@ -69,14 +69,23 @@ func (t *Thread) started(d *Dispatch) bool { return t.Open != nil && t.Open.RunI
 
 // enqueue adds a dispatch. A live one with the same dedupe key is ErrDuplicate.
 func (t *Thread) enqueue(d *Dispatch) error {
-	for _, o := range t.Live {
-		if d.DedupeKey != "" && o.DedupeKey == d.DedupeKey {
-			return fmt.Errorf("dedupe key %q: %w of dispatch %s", d.DedupeKey, ErrDuplicate, o.ID)
-		}
+	if o := t.keyed(d.DedupeKey); o != nil {
+		return fmt.Errorf("dedupe key %q: %w of dispatch %s", d.DedupeKey, ErrDuplicate, o.ID)
 	}
 	d.ThreadID, d.Status, d.Epoch, d.CreatedAt = t.ID, Queued, t.epoch(), t.Now
 	d.AvailableAt += t.Now
 	t.put(d)
+	return nil
+}
+
+// keyed returns the live dispatch that has a dedupe key, or nil. One that is being cancelled
+// does not count.
+func (t *Thread) keyed(key string) *Dispatch {
+	for _, o := range t.Live {
+		if key != "" && o.DedupeKey == key && !o.Cancel {
+			return o
+		}
+	}
 	return nil
 }
 
@@ -148,6 +157,7 @@ type submission struct {
 	dispatch  *Dispatch          // with its id, and its request if there is one
 	items     []awaken.InboxItem // what an open run gets instead of the request
 	interrupt bool               // end what runs, and what is queued
+	spare     *Dispatch          // if it is there, end what waits too, with it
 	live      bool               // a run that is running may take the items
 	runID     string             // only that run may take the items
 }
@@ -158,7 +168,7 @@ type submission struct {
 func (t *Thread) submit(s *submission) (*Dispatch, error) {
 	d := s.dispatch
 	if s.interrupt {
-		t.interrupt(nil)
+		t.interrupt(s.spare)
 	}
 	open := t.Open
 	if open != nil && s.runID != "" && open.RunID != s.runID {

@@ -23,6 +23,7 @@ type exchange struct {
 	in     Input
 	thread *awaken.Thread    // nil if it is new
 	open   *awaken.Run       // the thread's run that runs or waits, or nil
+	asked  *protocol.Asked   // what that run has asked for
 	has    protocol.Position // what the client has of the answer, from an earlier connection
 }
 
@@ -43,10 +44,15 @@ func run(c protocol.Call, in *Input, agentID, threadID string) error {
 		return err
 	}
 	var waiting *awaken.Waiting
-	if x.open != nil {
+	if x.open != nil && x.open.Waiting != nil {
 		waiting = x.open.Waiting
+		asked, err := protocol.Asking(c.Context(), c.Tenant(), x.open)
+		if err != nil {
+			return err
+		}
+		x.asked = asked
 	}
-	decisions, err := x.in.decisions(waiting, x.question)
+	decisions, err := x.in.decisions(waiting, x.asked, x.question)
 	if err != nil {
 		return err
 	}
@@ -317,7 +323,7 @@ func (x *exchange) answersItself(decisions []awaken.Decision) bool {
 	}
 	for _, d := range decisions {
 		t := ticket(x.open.Waiting, d.Target)
-		if t != nil && !isClientCall(t) && x.in.resultOf(t.ToolCallID) >= 0 {
+		if t != nil && !isClientCall(t) && x.in.resultOf(t.ToolCallID, x.asked) >= 0 {
 			return true
 		}
 	}

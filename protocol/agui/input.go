@@ -325,7 +325,7 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 // decisions are what the client has decided about the calls that a run waits for. Its
 // answers to interrupts come first; a tool message is the answer to a call that the client
 // makes itself. Waiting may be nil; question finds what an answer is about, or nil.
-func (in *Input) decisions(w *awaken.Waiting, question func(id string) (*awaken.WaitingTicket, error)) ([]awaken.Decision, error) {
+func (in *Input) decisions(w *awaken.Waiting, asked *protocol.Asked, question func(id string) (*awaken.WaitingTicket, error)) ([]awaken.Decision, error) {
 	var out []awaken.Decision
 	done := map[string]bool{} // calls
 	for i, a := range in.Resume {
@@ -354,7 +354,7 @@ func (in *Input) decisions(w *awaken.Waiting, question func(id string) (*awaken.
 		if done[t.ToolCallID] || !isClientCall(t) {
 			continue
 		}
-		if j := in.resultOf(t.ToolCallID); j >= 0 {
+		if j := in.resultOf(t.ToolCallID, asked); j >= 0 {
 			result, err := in.Messages[j].result(fmt.Sprintf("messages[%d]", j))
 			if err != nil {
 				return nil, err
@@ -365,19 +365,27 @@ func (in *Input) decisions(w *awaken.Waiting, question func(id string) (*awaken.
 	return out, nil
 }
 
-// resultOf is the place of the message with the result of a call, or -1. Models use the
-// id of a call again: what comes before the last message that has the call is the result
-// of another one.
-func (in *Input) resultOf(callID string) int {
+// resultOf is the place of the message with the result of the call that waits, or -1.
+// Models use the id of a call again, and the client may not have heard of the call: what
+// comes before the last message that has the call, or before something that the user is
+// known to have said, is the result of another one; and so is what comes behind the message
+// of an earlier call.
+func (in *Input) resultOf(callID string, asked *protocol.Asked) int {
+	result := -1
 	for i := len(in.Messages) - 1; i >= 0; i-- {
 		switch m := &in.Messages[i]; {
-		case m.Role == "tool" && m.ToolCallID == callID:
-			return i
+		case m.Role == "tool" && m.ToolCallID == callID && result < 0:
+			result = i
 		case m.Role == "assistant" && m.calls(callID):
+			if asked.Earlier(m.ID, callID) {
+				return -1
+			}
+			return result
+		case m.Role == "user" && result < 0 && asked.Stored(m.ID):
 			return -1
 		}
 	}
-	return -1
+	return result
 }
 
 // decisionID makes a decision that is sent again, with its run, the same decision.

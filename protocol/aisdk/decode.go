@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -190,8 +191,9 @@ func (m *uiMessage) llmMessage(i int, media *protocol.Media) (*llm.Message, erro
 
 // decisions finds what the client says about calls that wait. Models use ids again, so only
 // what stands behind the user's last message counts, and of that the last part about a call:
-// one that says nothing takes back what was said before.
-func (r *chatRequest) decisions(waiting *awaken.Waiting) []awaken.Decision {
+// one that says nothing takes back what was said before. Nor does what is known to be about
+// an earlier call: that of another answer, or one that the same answer has made before.
+func (r *chatRequest) decisions(waiting *awaken.Waiting, asked *protocol.Asked) []awaken.Decision {
 	if waiting == nil {
 		return nil
 	}
@@ -204,13 +206,16 @@ func (r *chatRequest) decisions(waiting *awaken.Waiting) []awaken.Decision {
 		case "system":
 			continue
 		}
+		if asked.Elsewhere(r.Messages[i].ID) {
+			continue
+		}
 		for j := range r.Messages[i].Parts {
 			p := &r.Messages[i].Parts[j]
 			if !strings.HasPrefix(p.Type, "tool-") && p.Type != "dynamic-tool" || p.ProviderExecuted {
 				continue
 			}
 			t := p.ticket(waiting)
-			if t == nil {
+			if t == nil || p.time(t) < asked.Times(t.ToolCallID) {
 				continue
 			}
 			if d, ok := p.decision(t); ok {
@@ -240,6 +245,16 @@ func (p *uiPart) ticket(waiting *awaken.Waiting) *awaken.WaitingTicket {
 		}
 	}
 	return nil
+}
+
+// time is which call of its id in the answer the part is about. (Calls that were taken back
+// have a number too, so it can be more than there are.)
+func (p *uiPart) time(t *awaken.WaitingTicket) int {
+	number, ok := strings.CutPrefix(p.ToolCallID, t.ToolCallID+"~")
+	if n, err := strconv.Atoi(number); ok && err == nil {
+		return n
+	}
+	return 1
 }
 
 // decision is what the part says about its call. An error never makes the call, and an

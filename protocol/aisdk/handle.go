@@ -2,9 +2,12 @@ package aisdk
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,7 +106,7 @@ func postChat(c protocol.Call) error {
 	if err != nil {
 		return err
 	}
-	if !again { // else it must change nothing, and Submit answers as it did
+	if !again { // else Submit answers as it did
 		run, err := understand(c.Context(), c.Tenant(), &req, s)
 		if err != nil {
 			return err
@@ -158,6 +161,9 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 		if first, err = protocol.Unseen(ctx, t, threadID, ids); err != nil {
 			return nil, err
 		}
+		if run, err := beingHidden(ctx, t, req, threadID); run != nil || err != nil {
+			return run, err
+		}
 		if first, err = rewind(ctx, t, req, s, first); err != nil {
 			return nil, err
 		}
@@ -178,8 +184,12 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 	// What people say instead of deciding, or to have something else said, counts more than
 	// decisions.
 	fresh := len(s.Request.Messages) > 0 || req.Trigger == "regenerate-message"
-	if open != nil && !fresh {
-		if s.Request.Decisions = req.decisions(open.Waiting); len(s.Request.Decisions) > 0 {
+	if open != nil && open.Waiting != nil && !fresh {
+		asked, err := protocol.Asking(ctx, t, open)
+		if err != nil {
+			return nil, err
+		}
+		if s.Request.Decisions = req.decisions(open.Waiting, asked); len(s.Request.Decisions) > 0 {
 			s.Request.AgentID = "" // it is the run's
 		}
 	}
@@ -196,10 +206,10 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 			return nil, protocol.BadRequest("no new messages or interaction responses")
 		}
 		return run, nil
-	case fresh && open != nil && open.Status == awaken.RunWaiting:
-		// It begins another answer.
-		if _, err := t.Interrupt(ctx, threadID); err != nil && !errors.Is(err, mailbox.ErrNothing) {
-			return nil, err
+	case fresh:
+		s.Anew = true // a run that waits is ended: another answer begins
+		if s.DedupeKey == "" {
+			s.DedupeKey = saysKey(s.Request.Messages)
 		}
 	}
 	if m := protocol.ContextMessage(req.State); m != nil && len(s.Request.Messages) > 0 {
@@ -265,16 +275,57 @@ func rewind(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox
 			at = i + 1
 		}
 	}
-	if at < 0 {
-		if req.MessageID != "" {
-			return 0, protocol.NotFound("message", req.MessageID)
-		}
+	switch {
+	case at < 0 && req.MessageID != "":
+		return 0, protocol.NotFound("message", req.MessageID)
+	case at < 0:
 		return 0, protocol.BadRequest("there is no message to answer again")
-	}
-	if at < len(view) {
+	case at < len(view):
 		s.Request.Rewind = view[at].ID
 	}
+	// Asking for the same once more, while the answer is on its way, is not asking for
+	// another one.
+	for _, m := range view[:at] {
+		if m.Role == llm.User && !m.IsInternal() {
+			s.DedupeKey = regenerates + m.ID
+		}
+	}
 	return max(first, len(req.Messages)), nil
+}
+
+// saysKey is the dedupe key of messages that all have ids, or "". The same message may come
+// again with another text, when it is edited.
+func saysKey(msgs []*llm.Message) string {
+	if len(msgs) == 0 || slices.ContainsFunc(msgs, func(m *llm.Message) bool { return m.ID == "" }) {
+		return ""
+	}
+	data, err := json.Marshal(msgs)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("ai-sdk:say:%x", sha256.Sum256(data))
+}
+
+// regenerates begins the dedupe key of a submission that has something answered again. The
+// id of the message that is answered follows.
+const regenerates = "ai-sdk:regenerate:"
+
+// beingHidden returns the run that gives another answer instead of the message that the
+// client wants to have regenerated, if somebody has asked for that before, or nil.
+func beingHidden(ctx context.Context, t *mailbox.Tenant, req *chatRequest, threadID string) (*awaken.Run, error) {
+	if req.Trigger != "regenerate-message" || req.MessageID == "" {
+		return nil, nil
+	}
+	live, err := t.Store.Dispatches(ctx, mailbox.Query{ThreadID: threadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range live {
+		if d.Request != nil && d.Request.Rewind == req.MessageID && strings.HasPrefix(d.DedupeKey, regenerates) && !d.Cancel {
+			return t.Store.LoadRun(ctx, d.RunID)
+		}
+	}
+	return nil, nil
 }
 
 // streamRun streams a run behind a position. Through is how far its log is known to go on.

@@ -1,0 +1,63 @@
+package protocol
+
+import (
+	"context"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// Asked tells the calls that a run waits for from earlier ones of the same id: models use
+// ids again, and a client may not have heard of the later call. It knows nothing of runs
+// below the run.
+type Asked struct {
+	runID string
+	runs  map[string]string   // message id -> id of the run that produced it, "" if nobody knows
+	calls map[string][]string // call id -> ids of the run's messages that make such a call
+}
+
+// Asking reads what a run and its thread have said.
+func Asking(ctx context.Context, t *mailbox.Tenant, run *awaken.Run) (*Asked, error) {
+	records, err := t.Store.Messages(ctx, run.ThreadID, awaken.MessageQuery{})
+	if err != nil {
+		return nil, err
+	}
+	a := &Asked{runID: run.RunID, runs: make(map[string]string, len(records)), calls: map[string][]string{}}
+	for _, r := range records {
+		m, by := r.Message, ""
+		if m.Metadata != nil {
+			by = m.Metadata.RunID
+		}
+		a.runs[m.ID] = by
+		if m.Role != llm.Assistant || by != run.RunID {
+			continue
+		}
+		for i := range m.ToolCalls {
+			a.calls[m.ToolCalls[i].ID] = append(a.calls[m.ToolCalls[i].ID], m.ID)
+		}
+	}
+	return a, nil
+}
+
+// Stored reports whether the thread has a message of that id.
+func (a *Asked) Stored(messageID string) bool {
+	_, ok := a.runs[messageID]
+	return ok
+}
+
+// Elsewhere reports whether a message is known to be that of another run.
+func (a *Asked) Elsewhere(messageID string) bool {
+	by, ok := a.runs[messageID]
+	return ok && by != a.runID
+}
+
+// Times is how often the run has made a call of that id.
+func (a *Asked) Times(callID string) int { return len(a.calls[callID]) }
+
+// Earlier reports whether a message is known not to be the one that makes the call that the
+// run waits for.
+func (a *Asked) Earlier(messageID, callID string) bool {
+	made := a.calls[callID]
+	return a.Stored(messageID) && len(made) > 0 && made[len(made)-1] != messageID
+}
