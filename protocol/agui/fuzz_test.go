@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
 // Whatever the body of a request is, the server answers: with a stream that ends, or with
@@ -32,10 +34,10 @@ func FuzzRequest(f *testing.F) {
 		if strings.Contains(string(body), "scenario:slow") {
 			t.Skip("it takes seconds")
 		}
-		g := &rig{tb: t, url: all.url}
-		resp := g.send(http.MethodPost, g.url+"/v1/ag-ui"+paths[int(which)%len(paths)], string(body), "")
+		g := &rig{&protocoltest.Rig{TB: t, URL: all.URL}}
+		resp := g.send(http.MethodPost, g.URL+"/v1/ag-ui"+paths[int(which)%len(paths)], string(body), "")
 		defer resp.Body.Close()
-		got := readAll(resp)
+		got := protocoltest.ReadAll(resp)
 		if resp.StatusCode == 200 {
 			if ct := resp.Header.Get("Content-Type"); ct == "text/event-stream" {
 				list := eventsIn(t, got)

@@ -112,7 +112,7 @@ func encodeRun(t *testing.T, a *txtar.Archive, current bool) (out []txtar.File) 
 	return out
 }
 
-func eventsOf(t *testing.T, data []byte) (out []awaken.Event) {
+func eventsOf(t testing.TB, data []byte) (out []awaken.Event) {
 	t.Helper()
 	for line := range bytes.Lines(data) {
 		ev, err := awaken.UnmarshalEvent(bytes.TrimSpace(line))

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/protocol/agui"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
 func interrupts(t *testing.T, list []event) (out []map[string]any) {
@@ -25,12 +25,12 @@ func interrupts(t *testing.T, list []event) (out []map[string]any) {
 }
 
 func (g *rig) history(thread string) (roles []string, messages []map[string]any) {
-	g.tb.Helper()
-	resp := g.send(http.MethodGet, g.url+"/v1/ag-ui/threads/"+thread+"/messages?limit=200", "", "")
+	g.TB.Helper()
+	resp := g.send(http.MethodGet, g.URL+"/v1/ag-ui/threads/"+thread+"/messages?limit=200", "", "")
 	defer resp.Body.Close()
 	var list struct{ Messages []map[string]any }
 	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
-		g.tb.Fatal(err)
+		g.TB.Fatal(err)
 	}
 	for _, m := range list.Messages {
 		roles = append(roles, m["role"].(string))
@@ -42,12 +42,12 @@ func (g *rig) history(thread string) (roles []string, messages []map[string]any)
 // its props are there for tools. None of it becomes a message.
 func TestRun_ContextStateAndProps(t *testing.T) {
 	g := newRig(t)
-	g.model.asked = make(chan *llm.Request, 4)
+	g.Model.Asked = make(chan *llm.Request, 4)
 	list := g.ask(`{"threadId":"t","messages":[{"id":"m1","role":"user","content":"RUN_TOOL props"}],
 		"context":[{"description":"what the user looks at","value":"a map"}],"state":{"zoom":3},"forwardedProps":{"theme":"dark"}}`)
 	for range 2 { // both steps
 		var system []string
-		for _, b := range (<-g.model.asked).System {
+		for _, b := range (<-g.Model.Asked).System {
 			system = append(system, b.Text)
 		}
 		if s := strings.Join(system, "\n"); !strings.Contains(s, "a map") || !strings.Contains(s, `"zoom":3`) || !strings.Contains(s, "<frontend-context>") {
@@ -58,7 +58,7 @@ func TestRun_ContextStateAndProps(t *testing.T) {
 		t.Errorf("the tool found %s", got)
 	}
 	g.ask(`{"threadId":"t","messages":[{"id":"m2","role":"user","content":"hello"}]}`)
-	req := <-g.model.asked
+	req := <-g.Model.Asked
 	for _, b := range req.System {
 		if strings.Contains(b.Text, "a map") {
 			t.Errorf("the context of another run is still there: %q", b.Text)
@@ -124,7 +124,7 @@ func TestRun_ResumeModes(t *testing.T) {
 // An answer can be given at any replica, also by one that never saw the run.
 func TestResume_AtAnotherReplica(t *testing.T) {
 	g := newRig(t)
-	_, other := g.start(false)
+	_, other := g.Start(false)
 	id := interrupts(t, g.say("t", "RUN_TOOL ask"))[0]["id"]
 	status, body := g.post(other, "/agent/default/run", fmt.Sprintf(`{"threadId":"t","runId":"r2","resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]}`, id))
 	list := eventsIn(t, body)
@@ -137,12 +137,12 @@ func TestResume_AtAnotherReplica(t *testing.T) {
 // and an end for the client.
 func TestRun_CancelledInTheQueue(t *testing.T) {
 	g := newRig(t)
-	_, idle := g.start(false)
+	_, idle := g.Start(false)
 	first := g.send(http.MethodPost, idle+"/v1/ag-ui/run", `{"threadId":"t","runId":"r1","agentId":"slow","messages":[{"id":"a","role":"user","content":"go"}]}`, "")
 	defer first.Body.Close()
 	second := g.send(http.MethodPost, idle+"/v1/ag-ui/run", `{"threadId":"t","runId":"r2","agentId":"slow","messages":[{"id":"b","role":"user","content":"go"}]}`, "")
 	defer second.Body.Close()
-	for _, body := range []string{readAll(first), readAll(second)} {
+	for _, body := range []string{protocoltest.ReadAll(first), protocoltest.ReadAll(second)} {
 		list := eventsIn(t, body)
 		if k := kinds(list); k[0] != "RUN_STARTED" || k[len(k)-1] != "RUN_FINISHED" {
 			t.Errorf("%v", k)
@@ -155,13 +155,13 @@ func TestStop_NamesARun(t *testing.T) {
 	g := newRig(t)
 	g.ask(`{"threadId":"t","runId":"r1","messages":[{"id":"a","role":"user","content":"hello"}]}`)
 	g.say("t", "RUN_TOOL ask") // it waits
-	if _, got := g.post(g.url, "/agent/default/stop/t", `{"runId":"r1"}`); strings.TrimSpace(got) != `{"stopped":false}` {
+	if _, got := g.post(g.URL, "/agent/default/stop/t", `{"runId":"r1"}`); strings.TrimSpace(got) != `{"stopped":false}` {
 		t.Errorf("stop r1: %s", got)
 	}
-	if _, got := g.post(g.url, "/agent/default/stop/t", ""); strings.TrimSpace(got) != `{"stopped":true}` {
+	if _, got := g.post(g.URL, "/agent/default/stop/t", ""); strings.TrimSpace(got) != `{"stopped":true}` {
 		t.Errorf("stop: %s", got)
 	}
-	if _, got := g.post(g.url, "/agent/default/stop/nobody", ""); strings.TrimSpace(got) != `{"stopped":false}` {
+	if _, got := g.post(g.URL, "/agent/default/stop/nobody", ""); strings.TrimSpace(got) != `{"stopped":false}` {
 		t.Errorf("stop nobody: %s", got)
 	}
 }
@@ -199,7 +199,7 @@ func TestDefects(t *testing.T) {
 	})
 	t.Run("all interrupts are reported, and the stream ends", func(t *testing.T) {
 		g := newRig(t)
-		g.model.Model = twoAsks
+		g.Model.Model = twoAsks
 		if asked := interrupts(t, g.say("t", "go")); len(asked) != 2 {
 			t.Errorf("%v", asked)
 		}
@@ -258,8 +258,8 @@ func TestDefects(t *testing.T) {
 
 // runs are the ids of a thread's runs.
 func (g *rig) runs(thread string) (ids []string) {
-	g.tb.Helper()
-	resp := g.send(http.MethodGet, g.url+"/v1/threads/"+thread+"/runs", "", "")
+	g.TB.Helper()
+	resp := g.send(http.MethodGet, g.URL+"/v1/threads/"+thread+"/runs", "", "")
 	defer resp.Body.Close()
 	var list struct {
 		Items []struct {
@@ -267,7 +267,7 @@ func (g *rig) runs(thread string) (ids []string) {
 		}
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
-		g.tb.Fatal(err)
+		g.TB.Fatal(err)
 	}
 	for _, r := range list.Items {
 		ids = append(ids, r.RunID)
@@ -280,19 +280,19 @@ func TestReplay_Pages(t *testing.T) {
 	g := newRig(t)
 	var want strings.Builder
 	for i, word := range []string{"scenario:reasoning", `RUN_TOOL talk {"n":3}`, "scenario:error", "hello"} {
-		_, body := g.post(g.url, "/run", fmt.Sprintf(`{"threadId":"t","protocolVersion":"1.0","messages":[{"id":"m%d","role":"user","content":%q}]}`, i, word))
+		_, body := g.post(g.URL, "/run", fmt.Sprintf(`{"threadId":"t","protocolVersion":"1.0","messages":[{"id":"m%d","role":"user","content":%q}]}`, i, word))
 		want.WriteString(body)
 	}
 	var got strings.Builder
 	for id := ""; ; {
-		resp := g.send(http.MethodGet, g.url+"/v1/ag-ui/threads/t/replay?limit=7", "", id)
-		page := readAll(resp)
+		resp := g.send(http.MethodGet, g.URL+"/v1/ag-ui/threads/t/replay?limit=7", "", id)
+		page := protocoltest.ReadAll(resp)
 		resp.Body.Close()
 		if page == "" {
 			break
 		}
 		got.WriteString(page)
-		_, id = whole(page)
+		_, id = protocoltest.Whole(page)
 	}
 	if got.String() != want.String() {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), want.String())
@@ -303,37 +303,13 @@ func TestReplay_Pages(t *testing.T) {
 func TestRun_ForeignPosition(t *testing.T) {
 	g := newRig(t)
 	for id, want := range map[string]int{"9-9.1": http.StatusGone, "nonsense": http.StatusBadRequest} {
-		resp := g.send(http.MethodPost, g.url+"/v1/ag-ui/run", `{"threadId":"t","messages":[{"role":"user","content":"hello"}]}`, id)
+		resp := g.send(http.MethodPost, g.URL+"/v1/ag-ui/run", `{"threadId":"t","messages":[{"role":"user","content":"hello"}]}`, id)
 		resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("%s: %s, want %d", id, resp.Status, want)
 		}
 	}
-	if status, _ := g.post(g.url, "/threads/t/cancel", ""); status != http.StatusNotFound {
+	if status, _ := g.post(g.URL, "/threads/t/cancel", ""); status != http.StatusNotFound {
 		t.Errorf("something was started: %d", status)
-	}
-}
-
-// The document describes the routes of the protocol.
-func TestRoutes_AreInTheDocument(t *testing.T) {
-	g := newRig(t)
-	resp := g.send(http.MethodGet, g.url+"/openapi.json", "", "")
-	defer resp.Body.Close()
-	var doc struct {
-		Paths      map[string]map[string]any
-		Components struct{ Schemas map[string]any }
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&doc); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range agui.Routes() {
-		if doc.Paths[r.Path][strings.ToLower(r.Method)] == nil {
-			t.Errorf("%s %s is not described", r.Method, r.Path)
-		}
-	}
-	for _, name := range []string{"AguiInput", "AguiMessage"} {
-		if doc.Components.Schemas[name] == nil {
-			t.Errorf("%s is not described", name)
-		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/agui"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
 // A call that people are asked about is made only if they say that it may be. Any other
@@ -36,13 +37,13 @@ func TestResume_OnlyApprovedIsApproval(t *testing.T) {
 		`{"approved":[true]}`: `resume[0].payload.approved is [true], want true or false`,
 	} {
 		for _, run := range []string{"", `"runId":"again",`} {
-			status, body := g.post(g.url, "/run", fmt.Sprintf(`{"threadId":"t",%s"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]}`, run, id, payload))
+			status, body := g.post(g.URL, "/run", fmt.Sprintf(`{"threadId":"t",%s"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]}`, run, id, payload))
 			if status != http.StatusBadRequest || !strings.Contains(body, want) {
 				t.Errorf("%s: %d %s, want %s", payload, status, body, want)
 			}
 		}
 	}
-	if status, body := g.post(g.url, "/run", `{"threadId":"t","resume":[{"interruptId":"nobody","status":"resolved","payload":"no"}]}`); status != http.StatusNotFound {
+	if status, body := g.post(g.URL, "/run", `{"threadId":"t","resume":[{"interruptId":"nobody","status":"resolved","payload":"no"}]}`); status != http.StatusNotFound {
 		t.Errorf("a question that nobody asks: %d %s", status, body)
 	}
 	list := g.ask(fmt.Sprintf(`{"threadId":"t","resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":false,"reason":"not now"}}]}`, id))
@@ -94,7 +95,7 @@ func TestInterrupt_SchemaSaysApproved(t *testing.T) {
 // result.
 func TestRun_OldResultsAnswerNothing(t *testing.T) {
 	g := newRig(t)
-	g.model.Model = llmtest.NewRules(llmtest.Rule{Turn: func(req *llm.Request) llmtest.Turn {
+	g.Model.Model = llmtest.NewRules(llmtest.Rule{Turn: func(req *llm.Request) llmtest.Turn {
 		if last := req.Messages.At(req.Messages.Len() - 1); last.Role == llm.User && last.Text() == "where" {
 			return llmtest.Turn{ToolCalls: []llmtest.Call{{ID: "c", Name: "where"}}}
 		}
@@ -145,9 +146,9 @@ func TestRun_PositionWithoutThread(t *testing.T) {
 	g := newRig(t)
 	const body = `{"runId":"r","messages":[{"id":"m","role":"user","content":"hello"}]}`
 	g.ask(body)
-	resp := g.send(http.MethodPost, g.url+"/v1/ag-ui/run", body, "0-5.1")
+	resp := g.send(http.MethodPost, g.URL+"/v1/ag-ui/run", body, "0-5.1")
 	defer resp.Body.Close()
-	list := eventsIn(t, readAll(resp))
+	list := eventsIn(t, protocoltest.ReadAll(resp))
 	if k := kinds(list); resp.StatusCode != 200 || len(k) == 0 || k[0] != "RUN_STARTED" || k[len(k)-1] != "RUN_FINISHED" {
 		t.Errorf("%s: %v", resp.Status, k)
 	}
@@ -181,10 +182,10 @@ func TestStream_LetsGoOfItsRequest(t *testing.T) {
 	for i := range streams {
 		g.say(fmt.Sprint("t", i), "hello")
 	}
-	g.model.asked = make(chan *llm.Request) // nobody listens: the runs wait
+	g.Model.Asked = make(chan *llm.Request) // nobody listens: the runs wait
 	defer func() {
 		for range streams {
-			<-g.model.asked
+			<-g.Model.Asked
 		}
 	}()
 	heap := func() uint64 {
@@ -200,7 +201,7 @@ func TestStream_LetsGoOfItsRequest(t *testing.T) {
 		// The client makes up what it sends, so as to have nothing of it itself.
 		body := io.MultiReader(strings.NewReader(fmt.Sprintf(`{"threadId":"t%d","messages":[{"role":"tool","toolCallId":"old","content":"`, i)),
 			io.LimitReader(endless{}, size), strings.NewReader(`"},{"role":"user","content":"go"}]}`))
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/v1/ag-ui/run", body)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+"/v1/ag-ui/run", body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,5 +216,48 @@ func TestStream_LetsGoOfItsRequest(t *testing.T) {
 	}
 	if after := heap(); after > before+size {
 		t.Errorf("%d streams keep %d bytes of requests of %d", streams, after-before, size)
+	}
+}
+
+// The result of an earlier call is not that of a later one that has its id, also if the
+// client has not heard of the later call: neither of one in another run, nor of one in the
+// same.
+func TestClientTool_StaleResults(t *testing.T) {
+	for name, times := range map[string]int{"another run": 1, "the same run": 2} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			g.Model.Model = llmtest.NewRules(llmtest.Rule{Turn: protocoltest.Calls("where", times)})
+			send := func(run string, messages ...string) (int, string) {
+				return g.post(g.URL, "/run", fmt.Sprintf(`{"threadId":"t","runId":%q,"protocolVersion":"1.0","messages":[%s]}`, run, strings.Join(messages, ",")))
+			}
+			called := func(body string) string {
+				id := find(t, eventsIn(t, body), "TOOL_CALL_START")["parentMessageId"]
+				return fmt.Sprintf(`{"id":%q,"role":"assistant","toolCalls":[{"id":"call_0","type":"function","function":{"name":"where","arguments":"{}"}}]}`, id)
+			}
+			const one, two = `{"id":"m1","role":"user","content":"one"}`, `{"id":"m2","role":"user","content":"two"}`
+			const here, there = `{"id":"r1","role":"tool","toolCallId":"call_0","content":"here"}`, `{"id":"r2","role":"tool","toolCallId":"call_0","content":"there"}`
+			_, body := send("run1", one)
+			first := called(body)
+			if _, body = send("run2", one, first, here); times == 1 {
+				_, body = send("run3", one, first, here, two)
+			}
+			second := called(body)
+			waits := func(what string, messages ...string) {
+				t.Helper()
+				status, body := send("run-"+what, messages...)
+				if run := g.Open("t"); run == nil || run.Status != awaken.RunWaiting {
+					t.Fatalf("%s: %d %s, the run is %+v, want it to wait", what, status, body, run)
+				}
+			}
+			waits("stale", one, first, here)
+			waits("stale-again", first, here)
+			if times == 1 {
+				waits("stale-before-what-was-said", one, here, two, `{"id":"x","role":"activity","activityType":"note","content":{}}`)
+			}
+			status, body := send("run9", one, first, here, second, there)
+			if status != 200 || g.Open("t") != nil || !strings.Contains(body, "there") {
+				t.Errorf("the result itself: %d %s", status, body)
+			}
+		})
 	}
 }

@@ -11,30 +11,12 @@ import (
 
 // careful makes the agent whose every call needs a permission call a tool.
 func (g *rig) careful(thread string) []chunk {
-	g.tb.Helper()
-	status, body := g.post(g.url, fmt.Sprintf(`{"id":%q,"agentId":"careful","messages":[{"role":"user","content":"RUN_TOOL talk"}]}`, thread))
+	g.TB.Helper()
+	status, body := g.post(g.URL, fmt.Sprintf(`{"id":%q,"agentId":"careful","messages":[{"role":"user","content":"RUN_TOOL talk"}]}`, thread))
 	if status != 200 {
-		g.tb.Fatalf("%d: %s", status, body)
+		g.TB.Fatalf("%d: %s", status, body)
 	}
-	return chunksOf(g.tb, body)
-}
-
-// open returns the run of a thread that has not ended.
-func (g *rig) open(thread string) *awaken.Run {
-	g.tb.Helper()
-	store := g.box.Tenant("").Store
-	th, err := store.Thread(g.tb.Context(), thread)
-	if err != nil {
-		g.tb.Fatal(err)
-	}
-	if th.OpenRunID == "" {
-		return nil
-	}
-	run, err := store.LoadRun(g.tb.Context(), th.OpenRunID)
-	if err != nil {
-		g.tb.Fatal(err)
-	}
-	return run
+	return chunksOf(g.TB, body)
 }
 
 const talks = `{"type":"tool-talk","toolCallId":"call_talk_1",`
@@ -47,11 +29,11 @@ func TestPermission_IsAskedForAndGiven(t *testing.T) {
 	if asked == nil || asked["toolCallId"] != "call_talk_1" || find(list, "data-suspension")["id"] != asked["approvalId"] {
 		t.Fatalf("%v", list)
 	}
-	p := find(g.history(g.url, "t").Messages[1].Parts, "tool-talk")
+	p := find(g.history(g.URL, "t").Messages[1].Parts, "tool-talk")
 	if p["state"] != "approval-requested" || p["approval"].(map[string]any)["id"] != asked["approvalId"] {
 		t.Errorf("the history has %v", p)
 	}
-	_, body := g.decide(g.url, "t", fmt.Sprintf(talks+`"state":"approval-responded","approval":{"id":%q,"approved":true,"reason":"fine"}}`, asked["approvalId"]))
+	_, body := g.decide(g.URL, "t", fmt.Sprintf(talks+`"state":"approval-responded","approval":{"id":%q,"approved":true,"reason":"fine"}}`, asked["approvalId"]))
 	if c := find(chunksOf(t, body), "tool-output-available"); c == nil || c["output"] != "said it all" {
 		t.Error(body)
 	}
@@ -65,27 +47,27 @@ func TestHeldMessage_IsApprovedLikeACall(t *testing.T) {
 			g := newRig(t)
 			say := `{"id":"t","agentId":"guarded_` + border + `","messages":[{"role":"user","content":"hello"}]}`
 			if border == "output" { // the model answers with a call first
-				g.post(g.url, say)
-				g.decide(g.url, "t", `{"type":"tool-ask","toolCallId":"call_0","state":"approval-responded","approval":{"id":"suspend_call_0","approved":true}}`)
-			} else if status, body := g.post(g.url, say); status != 200 || find(chunksOf(t, body), "tool-approval-request") == nil {
+				g.post(g.URL, say)
+				g.decide(g.URL, "t", `{"type":"tool-ask","toolCallId":"call_0","state":"approval-responded","approval":{"id":"suspend_call_0","approved":true}}`)
+			} else if status, body := g.post(g.URL, say); status != 200 || find(chunksOf(t, body), "tool-approval-request") == nil {
 				t.Fatalf("%d: %s", status, body)
 			}
-			h := g.history(g.url, "t").Messages
+			h := g.history(g.URL, "t").Messages
 			p := find(h[len(h)-1].Parts, "tool-guard_"+border)
 			if p == nil || p["state"] != "approval-requested" || p["input"].(map[string]any)["text"] != text {
 				t.Fatalf("the history ends with %v", h[len(h)-1].Parts)
 			}
 			id := p["approval"].(map[string]any)["id"]
-			_, body := g.decide(g.url, "t", fmt.Sprintf(`{"type":"tool-guard_%s","toolCallId":%q,"state":"approval-responded","input":{"text":"changed"},"approval":{"id":%q,"approved":true}}`, border, p["toolCallId"], id))
+			_, body := g.decide(g.URL, "t", fmt.Sprintf(`{"type":"tool-guard_%s","toolCallId":%q,"state":"approval-responded","input":{"text":"changed"},"approval":{"id":%q,"approved":true}}`, border, p["toolCallId"], id))
 			if find(chunksOf(t, body), "tool-output-available") == nil {
 				t.Error(body)
 			}
 			said := false
-			for _, m := range g.history(g.url, "t").Messages {
+			for _, m := range g.history(g.URL, "t").Messages {
 				said = said || find(m.Parts, "text")["text"] == "changed"
 			}
 			if !said {
-				t.Errorf("the edited text is not in %v", g.history(g.url, "t").Messages)
+				t.Errorf("the edited text is not in %v", g.history(g.URL, "t").Messages)
 			}
 		})
 	}
@@ -94,13 +76,13 @@ func TestHeldMessage_IsApprovedLikeACall(t *testing.T) {
 // What a delegate asks is a part of its own in the parent's chat, and is answered there.
 func TestDelegate_IsAnsweredInTheChatOfItsParent(t *testing.T) {
 	g := newRig(t)
-	status, body := g.post(g.url, `{"id":"t","agentId":"boss","messages":[{"role":"user","content":"go"}]}`)
+	status, body := g.post(g.URL, `{"id":"t","agentId":"boss","messages":[{"role":"user","content":"go"}]}`)
 	list := chunksOf(t, body)
 	asked := find(list, "tool-approval-request")
 	if status != 200 || asked == nil || !strings.HasSuffix(asked["approvalId"].(string), ":suspend_call_0") || asked["toolCallId"] != asked["approvalId"] {
 		t.Fatalf("%d: %s", status, body)
 	}
-	h := g.history(g.url, "t").Messages
+	h := g.history(g.URL, "t").Messages
 	p := find(h[len(h)-1].Parts, "tool-ask")
 	if p == nil || p["state"] != "approval-requested" || p["toolCallId"] != asked["toolCallId"] {
 		t.Fatalf("the history ends with %v", h[len(h)-1].Parts)
@@ -108,11 +90,11 @@ func TestDelegate_IsAnsweredInTheChatOfItsParent(t *testing.T) {
 	if own := find(h[len(h)-1].Parts, "tool-agent_run_again"); own["state"] != "input-available" {
 		t.Errorf("the call of the delegate is %v", own)
 	}
-	_, body = g.decide(g.url, "t", fmt.Sprintf(`{"type":"tool-ask","toolCallId":%q,"state":"approval-responded","approval":{"id":%q,"approved":true}}`, p["toolCallId"], asked["approvalId"]))
+	_, body = g.decide(g.URL, "t", fmt.Sprintf(`{"type":"tool-ask","toolCallId":%q,"state":"approval-responded","approval":{"id":%q,"approved":true}}`, p["toolCallId"], asked["approvalId"]))
 	if c := find(chunksOf(t, body), "text-delta"); c == nil || c["delta"] != "all done" {
 		t.Error(body)
 	}
-	if run := g.open("t"); run != nil {
+	if run := g.Open("t"); run != nil {
 		t.Errorf("the run is %s", run.Status)
 	}
 }
@@ -127,11 +109,11 @@ func TestPermission_NoIsNo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t)
 			g.careful("t")
-			_, body := g.decide(g.url, "t", talks+part)
+			_, body := g.decide(g.URL, "t", talks+part)
 			if list := chunksOf(t, body); find(list, "tool-output-denied") == nil || find(list, "tool-output-available") != nil || find(list, "finish") == nil {
 				t.Error(body)
 			}
-			p := find(g.history(g.url, "t").Messages[1].Parts, "tool-talk")
+			p := find(g.history(g.URL, "t").Messages[1].Parts, "tool-talk")
 			if p["state"] != "output-denied" || p["approval"].(map[string]any)["reason"] != "too loud" {
 				t.Errorf("the history has %v", p)
 			}
@@ -144,12 +126,12 @@ func TestPermission_OutputIsNoDecision(t *testing.T) {
 	g := newRig(t)
 	g.careful("t")
 	for _, output := range []string{`{"approved":false}`, `{"approved":true}`, `"No, denied"`, `null`, `{"remember":"thread"}`} {
-		status, body := g.decide(g.url, "t", talks+`"state":"output-available","output":`+output+`}`)
+		status, body := g.decide(g.URL, "t", talks+`"state":"output-available","output":`+output+`}`)
 		if status != 400 || !strings.Contains(body, "no new messages or interaction responses") {
 			t.Errorf("%s: %d %s", output, status, body)
 		}
 	}
-	if run := g.open("t"); run == nil || run.Status != awaken.RunWaiting {
+	if run := g.Open("t"); run == nil || run.Status != awaken.RunWaiting {
 		t.Errorf("the run is %+v, want it to wait", run)
 	}
 }
@@ -188,7 +170,7 @@ func TestApprovals_ByTheFormOfTheAnswer(t *testing.T) {
 			if list := g.say("t", "RUN_TOOL form "+c.args); (find(list, "tool-approval-request") != nil) != c.asked || find(list, "data-suspension") == nil {
 				t.Fatalf("%v", list)
 			}
-			_, body := g.decide(g.url, "t", `{"type":"tool-form","toolCallId":"call_form_1",`+c.part+`}`)
+			_, body := g.decide(g.URL, "t", `{"type":"tool-form","toolCallId":"call_form_1",`+c.part+`}`)
 			list := chunksOf(t, body)
 			got := find(list, c.kind)
 			if got == nil {
@@ -231,22 +213,59 @@ func TestDecisions_OfEarlierCallsDoNotCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t)
-			g.post(g.url, `{"id":"t","agentId":"again","messages":[`+one+`]}`)
-			if _, body := g.decide(g.url, "t", yes); find(chunksOf(t, body), "tool-output-available") == nil {
+			g.post(g.URL, `{"id":"t","agentId":"again","messages":[`+one+`]}`)
+			if _, body := g.decide(g.URL, "t", yes); find(chunksOf(t, body), "tool-output-available") == nil {
 				t.Fatal(body)
 			}
-			if _, body := g.post(g.url, `{"id":"t","agentId":"again","messages":[`+one+`,`+gave+`,`+two+`]}`); find(chunksOf(t, body), "tool-approval-request") == nil {
+			if _, body := g.post(g.URL, `{"id":"t","agentId":"again","messages":[`+one+`,`+gave+`,`+two+`]}`); find(chunksOf(t, body), "tool-approval-request") == nil {
 				t.Fatal(body)
 			}
-			status, body := g.post(g.url, `{"id":"t","agentId":"again","messages":[`+c.history+`]}`)
+			status, body := g.post(g.URL, `{"id":"t","agentId":"again","messages":[`+c.history+`]}`)
 			if c.kind != "" {
 				if find(chunksOf(t, body), c.kind) == nil {
 					t.Errorf("%d %s", status, body)
 				}
 				return
 			}
-			if run := g.open("t"); status != 400 || run == nil || run.Status != awaken.RunWaiting {
+			if run := g.Open("t"); status != 400 || run == nil || run.Status != awaken.RunWaiting {
 				t.Errorf("%d %s, the run is %+v, want it to wait", status, body, run)
+			}
+		})
+	}
+}
+
+// Nor is it one if the client has not heard of the later call: neither of one in another
+// answer, nor of one in the same.
+func TestDecisions_OfAStaleMessageDoNotCount(t *testing.T) {
+	part := func(id string) string {
+		return fmt.Sprintf(`{"type":"tool-ask","toolCallId":%q,"state":"approval-responded","approval":{"id":"suspend_call_0","approved":true}}`, id)
+	}
+	send := func(g *rig, messageID, part string) (int, string) {
+		return g.post(g.URL, fmt.Sprintf(`{"id":"t","message":{"id":%q,"role":"assistant","parts":[%s]}}`, messageID, part))
+	}
+	for _, agent := range []string{"again", "twice"} {
+		t.Run(agent, func(t *testing.T) {
+			g := newRig(t)
+			g.post(g.URL, fmt.Sprintf(`{"id":"t","agentId":%q,"messages":[{"id":"m1","role":"user","content":"one"}]}`, agent))
+			first := g.history(g.URL, "t").Messages[1].ID
+			if status, body := send(g, first, part("call_0")); status != 200 || find(chunksOf(t, body), "tool-output-available") == nil {
+				t.Fatalf("%d %s", status, body)
+			}
+			wire, message := "call_0~2", first
+			if agent == "again" { // the same call in another answer
+				g.post(g.URL, `{"id":"t","messages":[{"id":"m2","role":"user","content":"two"}]}`)
+				wire, message = "call_0", g.history(g.URL, "t").Messages[3].ID
+			}
+			if run := g.Open("t"); run == nil || run.Status != awaken.RunWaiting {
+				t.Fatalf("the run is %+v, want it to wait", run)
+			}
+			for range 2 {
+				if status, body := send(g, first, part("call_0")); status != 400 || g.Open("t") == nil {
+					t.Errorf("the stale message: %d %s", status, body)
+				}
+			}
+			if status, body := send(g, message, part(wire)); status != 200 || find(chunksOf(t, body), "tool-output-available") == nil || g.Open("t") != nil {
+				t.Errorf("the message itself: %d %s", status, body)
 			}
 		})
 	}

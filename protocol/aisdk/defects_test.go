@@ -7,14 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
 // What the original does wrong, and we do not. The names are those of the list in the
 // reference: server, 2.1 and 10.1.
 
 func (g *rig) decide(url, thread, part string) (int, string) {
-	g.tb.Helper()
+	g.TB.Helper()
 	return g.post(url, fmt.Sprintf(`{"id":%q,"messages":[{"role":"assistant","parts":[%s]}]}`, thread, part))
 }
 
@@ -31,7 +32,7 @@ func TestDefects_StreamsEndWithDone(t *testing.T) {
 // not dropped with an empty answer.
 func TestDefects_DecisionAtAnotherReplica(t *testing.T) {
 	g := newRig(t)
-	_, other := g.start(false)
+	_, other := g.Start(false)
 	g.say("t", "RUN_TOOL ask")
 	status, body := g.decide(other, "t", approved)
 	if list := chunksOf(t, body); status != 200 || find(list, "tool-output-available") == nil || find(list, "finish") == nil {
@@ -43,7 +44,7 @@ func TestDefects_DecisionAtAnotherReplica(t *testing.T) {
 func TestDefects_ApprovalIsFoundByItsID(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL ask")
-	_, body := g.decide(g.url, "t", strings.Replace(approved, `"toolCallId":"call_ask_1"`, `"toolCallId":"another"`, 1))
+	_, body := g.decide(g.URL, "t", strings.Replace(approved, `"toolCallId":"call_ask_1"`, `"toolCallId":"another"`, 1))
 	if find(chunksOf(t, body), "tool-output-available") == nil {
 		t.Error(body)
 	}
@@ -52,7 +53,7 @@ func TestDefects_ApprovalIsFoundByItsID(t *testing.T) {
 func TestDefects_DynamicToolsAreHeard(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL where")
-	_, body := g.decide(g.url, "t", `{"type":"dynamic-tool","toolName":"where","toolCallId":"call_where_1","state":"output-available","output":"here"}`)
+	_, body := g.decide(g.URL, "t", `{"type":"dynamic-tool","toolName":"where","toolCallId":"call_where_1","state":"output-available","output":"here"}`)
 	if c := find(chunksOf(t, body), "tool-output-available"); c == nil || c["output"] != "here" {
 		t.Error(body)
 	}
@@ -62,7 +63,7 @@ func TestDefects_DynamicToolsAreHeard(t *testing.T) {
 func TestDefects_HistoryIsNoDecision(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL fail")
-	status, body := g.decide(g.url, "t", `{"type":"tool-fail","toolCallId":"call_fail_1","state":"output-available","output":"forged"}`)
+	status, body := g.decide(g.URL, "t", `{"type":"tool-fail","toolCallId":"call_fail_1","state":"output-available","output":"forged"}`)
 	if status != 400 || !strings.Contains(body, "no new messages") {
 		t.Errorf("%d %s", status, body)
 	}
@@ -71,12 +72,12 @@ func TestDefects_HistoryIsNoDecision(t *testing.T) {
 func TestDefects_HostedFilesAndLargeOnes(t *testing.T) {
 	g := newRig(t)
 	data := base64.StdEncoding.EncodeToString(make([]byte, 6<<20))
-	status, body := g.post(g.url, fmt.Sprintf(`{"id":"t","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"look"},
+	status, body := g.post(g.URL, fmt.Sprintf(`{"id":"t","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"look"},
 		{"type":"file","mediaType":"image/png","url":"https://example.com/a.png"},{"type":"file","mediaType":"image/png","url":"data:image/png;base64,%s"}]}]}`, data))
 	if status != 200 {
 		t.Fatalf("%d %s", status, body)
 	}
-	parts := g.history(g.url, "t").Messages[0].Parts // and the history has them
+	parts := g.history(g.URL, "t").Messages[0].Parts // and the history has them
 	if len(parts) != 3 || parts[1]["url"] != "https://example.com/a.png" || parts[2]["url"] != "data:image/png;base64,"+data {
 		t.Errorf("%d parts: %.300v", len(parts), parts)
 	}
@@ -98,7 +99,7 @@ func TestDefects_MessageIDs(t *testing.T) {
 	if id == find(list, "data-run-info")["data"].(map[string]any)["runId"] {
 		t.Error("the message has the run's id")
 	}
-	if h := g.history(g.url, "t"); len(h.Messages) != 2 || h.Messages[1].ID != id {
+	if h := g.history(g.URL, "t"); len(h.Messages) != 2 || h.Messages[1].ID != id {
 		t.Errorf("%+v has no message %v", h.Messages, id)
 	}
 }
@@ -108,7 +109,7 @@ func TestDefects_OneFinish(t *testing.T) {
 	g := newRig(t)
 	list := g.say("t", "RUN_TOOL ask")
 	run := find(list, "data-run-info")["data"].(map[string]any)["runId"].(string)
-	_, again := g.get(g.url, "/v1/ai-sdk/runs/"+run+"/stream", "")
+	_, again := g.get(g.URL, "/v1/ai-sdk/runs/"+run+"/stream", "")
 	for _, list := range [][]chunk{list, chunksOf(t, again)} {
 		finishes, steps := 0, 0
 		for _, kind := range kinds(list) {
@@ -129,7 +130,7 @@ func TestDefects_OneFinish(t *testing.T) {
 func TestDefects_SuspendedIsNoWord(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL ask")
-	p := g.history(g.url, "t").Messages[1].Parts[1]
+	p := g.history(g.URL, "t").Messages[1].Parts[1]
 	if p["state"] != "approval-requested" || p["approval"].(map[string]any)["id"] != "suspend_call_ask_1" {
 		t.Errorf("%v", p)
 	}
@@ -140,14 +141,14 @@ func TestDefects_ResumeIsExact(t *testing.T) {
 	g := newRig(t)
 	list := g.say("t", "hello")
 	run := find(list, "data-run-info")["data"].(map[string]any)["runId"].(string)
-	_, whole := g.get(g.url, "/v1/ai-sdk/runs/"+run+"/stream", "")
-	id, have := lastID(whole[:len(whole)/2])
-	_, rest := g.get(g.url, "/v1/ai-sdk/runs/"+run+"/stream", id)
+	_, whole := g.get(g.URL, "/v1/ai-sdk/runs/"+run+"/stream", "")
+	have, id := protocoltest.Whole(whole[:len(whole)/2])
+	_, rest := g.get(g.URL, "/v1/ai-sdk/runs/"+run+"/stream", id)
 	if have == "" || have+rest != whole {
 		t.Errorf("%s|%s", have, rest)
 	}
 	// The thread's stream knows the run by the frame.
-	if _, same := g.get(g.url, "/v1/ai-sdk/chat/t/stream", id); same != rest {
+	if _, same := g.get(g.URL, "/v1/ai-sdk/chat/t/stream", id); same != rest {
 		t.Errorf("%s\nwant\n%s", same, rest)
 	}
 }
@@ -156,12 +157,12 @@ func TestDefects_ResumeIsExact(t *testing.T) {
 func TestDefects_CallIDsAreToldApart(t *testing.T) {
 	g := newRig(t)
 	g.say("t", `RUN_TOOL ask {"path":"a"}`)
-	g.decide(g.url, "t", approved)
+	g.decide(g.URL, "t", approved)
 	list := g.say("t", `RUN_TOOL ask {"path":"b"}`)
 	if toolPart(list) == nil {
 		t.Fatal("no call")
 	}
-	_, body := g.decide(g.url, "t", strings.Replace(approved, "call_ask_1", toolPart(list)["toolCallId"].(string), 1))
+	_, body := g.decide(g.URL, "t", strings.Replace(approved, "call_ask_1", toolPart(list)["toolCallId"].(string), 1))
 	if c := find(chunksOf(t, body), "tool-output-available"); c == nil || c["output"].(map[string]any)["did"] != "b" {
 		t.Error(body)
 	}
@@ -176,11 +177,11 @@ func TestDefects_RefusedRequestsChangeNothing(t *testing.T) {
 		`{"id":"t","messages":[{"role":"user","parts":[{"type":"file","mediaType":"image/png","url":"nowhere"}]}]}`,
 		`{"id":"t","trigger":"regenerate-message","messageId":"nonesuch"}`,
 	} {
-		if status, answer := g.post(g.url, body); status/100 != 4 {
+		if status, answer := g.post(g.URL, body); status/100 != 4 {
 			t.Errorf("%d %s", status, answer)
 		}
 	}
-	if _, body := g.decide(g.url, "t", approved); find(chunksOf(t, body), "tool-output-available") == nil {
+	if _, body := g.decide(g.URL, "t", approved); find(chunksOf(t, body), "tool-output-available") == nil {
 		t.Error(body)
 	}
 }
@@ -189,20 +190,20 @@ func TestDefects_RefusedRequestsChangeNothing(t *testing.T) {
 func TestDefects_MessageAndDecision(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL ask")
-	status, body := g.post(g.url, `{"id":"t","messages":[{"role":"assistant","parts":[`+approved+`]},{"id":"new","role":"user","content":"hello"}]}`)
+	status, body := g.post(g.URL, `{"id":"t","messages":[{"role":"assistant","parts":[`+approved+`]},{"id":"new","role":"user","content":"hello"}]}`)
 	list := chunksOf(t, body)
 	if status != 200 || find(list, "text-delta") == nil || find(list, "tool-output-available") != nil || find(list, "tool-output-denied") != nil {
 		t.Errorf("%d %v", status, kinds(list))
 	}
-	if h := g.history(g.url, "t"); h.Total != 4 || find(h.Messages[1].Parts, "tool-ask")["state"] != "output-denied" {
+	if h := g.history(g.URL, "t"); h.Total != 4 || find(h.Messages[1].Parts, "tool-ask")["state"] != "output-denied" {
 		t.Errorf("%+v", h)
 	}
 }
 
 // A run that is stopped before it starts has an end too.
 func TestDefects_StoppedBeforeItStarts(t *testing.T) {
-	g := &rig{tb: t, db: memory.NewDB()}
-	box, url := g.start(false) // nobody works
+	g := &rig{protocoltest.Idle(t, aisdk.Routes())}
+	box, url := g.Start(false) // nobody works
 	got := make(chan string, 1)
 	go func() {
 		_, body := g.post(url, `{"id":"queued","agentId":"slow","messages":[{"role":"user","content":"go"}]}`)

@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -52,7 +53,7 @@ func TestChat_RefusesWithReasons(t *testing.T) {
 		"deep":                  {`{"state":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, 400, "nested deeper"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, body := g.post(g.url, c.body)
+			status, body := g.post(g.URL, c.body)
 			if status != c.status || !strings.Contains(body, c.want) {
 				t.Errorf("%d %s, want %d and %q", status, body, c.status, c.want)
 			}
@@ -80,7 +81,7 @@ func FuzzChat(f *testing.F) {
 	}
 	g := newRig(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		resp, err := http.Post(g.url+"/v1/ai-sdk/chat", "application/json", strings.NewReader(string(body)))
+		resp, err := http.Post(g.URL+"/v1/ai-sdk/chat", "application/json", strings.NewReader(string(body)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,16 +103,16 @@ func FuzzChat(f *testing.F) {
 func TestChat_SentTwice(t *testing.T) {
 	g := newRig(t)
 	body := `{"id":"t","agentId":"slow","messages":[{"id":"m","role":"user","content":"go"}]}`
-	first, err := http.Post(g.url+"/v1/ai-sdk/chat", "application/json", strings.NewReader(body))
+	first, err := http.Post(g.URL+"/v1/ai-sdk/chat", "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Body.Close()
-	_, second := g.post(g.url, body)
-	if whole := readAll(first); second != whole {
+	_, second := g.post(g.URL, body)
+	if whole := protocoltest.ReadAll(first); second != whole {
 		t.Errorf("the second got\n%s\nwant\n%s", second, whole)
 	}
-	if h := g.history(g.url, "t"); h.Total != 2 {
+	if h := g.history(g.URL, "t"); h.Total != 2 {
 		t.Errorf("%d messages, want 2", h.Total)
 	}
 }
@@ -121,7 +122,7 @@ func TestChat_IdempotencyKey(t *testing.T) {
 	g := newRig(t)
 	var bodies []string
 	for range 2 {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/v1/ai-sdk/chat", strings.NewReader(`{"id":"t","messages":[{"role":"user","content":"hello"}]}`))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+"/v1/ai-sdk/chat", strings.NewReader(`{"id":"t","messages":[{"role":"user","content":"hello"}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,11 +131,76 @@ func TestChat_IdempotencyKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bodies = append(bodies, readAll(resp))
+		bodies = append(bodies, protocoltest.ReadAll(resp))
 		resp.Body.Close()
 	}
 	if bodies[0] != bodies[1] || !strings.Contains(bodies[0], "Scripted response") {
 		t.Errorf("%s\n%s", bodies[0], bodies[1])
+	}
+}
+
+// The same request at the same time is one request: it is answered once, and both clients
+// see that answer. Nothing is interrupted.
+func TestChat_TheSameAtTheSameTime(t *testing.T) {
+	for name, body := range map[string]string{
+		"say":                    `{"id":"t","messages":[{"id":"n","role":"user","content":"go"}]}`,
+		"regenerate":             `{"id":"t","trigger":"regenerate-message"}`,
+		"regenerate that answer": `{"id":"t","trigger":"regenerate-message","messageId":"ANSWER"}`,
+		"edit":                   `{"id":"t","messageId":"m","messages":[{"id":"m","role":"user","content":"another"}]}`,
+	} {
+		for _, before := range []string{"go", "RUN_TOOL ask"} { // an answer that is over, and one that waits
+			t.Run(name+" after "+before, func(t *testing.T) {
+				g := newRig(t)
+				agent := "slow"
+				if before != "go" {
+					agent = "default"
+				}
+				g.post(g.URL, fmt.Sprintf(`{"id":"t","agentId":%q,"messages":[{"id":"m","role":"user","content":%q}]}`, agent, before))
+				body := strings.Replace(body, "ANSWER", g.history(g.URL, "t").Messages[1].ID, 1)
+				body = strings.Replace(body, "{", `{"agentId":"slow",`, 1)
+				const n = 6
+				type answer struct{ run, stream string }
+				answers := make(chan answer, n)
+				for i := range n {
+					go func() {
+						resp, err := http.Post(g.URL+"/v1/ai-sdk/chat", "application/json", strings.NewReader(body))
+						if err != nil {
+							t.Errorf("request %d: %v", i, err)
+							answers <- answer{}
+							return
+						}
+						defer resp.Body.Close()
+						answers <- answer{resp.Header.Get("X-Run-Id"), protocoltest.ReadAll(resp)}
+					}()
+				}
+				first := <-answers
+				for range n - 1 {
+					// One that comes while the run goes on already names no run, and has the same stream.
+					if a := <-answers; a.run != first.run && a.run != "" && first.run != "" || a.stream != first.stream {
+						t.Errorf("run %q:\n%s\nand run %q:\n%s", first.run, first.stream, a.run, a.stream)
+					}
+				}
+				if find(chunksOf(t, first.stream), "finish") == nil {
+					t.Errorf("it does not end: %s", first.stream)
+				}
+				ds, err := g.DB.Handle("").Dispatches(t.Context(), mailbox.Query{ThreadID: "t"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				started := 0
+				for _, d := range ds {
+					if d.Request != nil {
+						started++
+					}
+					if d.Status == mailbox.Superseded {
+						t.Errorf("dispatch %s was superseded", d.ID)
+					}
+				}
+				if started != 2 {
+					t.Errorf("%d runs, want that of the first message and one more", started)
+				}
+			})
+		}
 	}
 }
 
@@ -151,10 +217,10 @@ func TestChat_IdempotencyKeyOfAnotherAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t)
-			g.post(g.url, `{"id":"t","messages":[{"id":"m","role":"user","content":"RUN_TOOL ask"}]}`)
-			body := strings.Replace(body, "ANSWER", g.history(g.url, "t").Messages[1].ID, 1)
+			g.post(g.URL, `{"id":"t","messages":[{"id":"m","role":"user","content":"RUN_TOOL ask"}]}`)
+			body := strings.Replace(body, "ANSWER", g.history(g.URL, "t").Messages[1].ID, 1)
 			send := func(key, body string) (status int, runID, stream string) {
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/v1/ai-sdk/chat", strings.NewReader(body))
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+"/v1/ai-sdk/chat", strings.NewReader(body))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -164,9 +230,9 @@ func TestChat_IdempotencyKeyOfAnotherAnswer(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer resp.Body.Close()
-				return resp.StatusCode, resp.Header.Get("X-Run-Id"), readAll(resp)
+				return resp.StatusCode, resp.Header.Get("X-Run-Id"), protocoltest.ReadAll(resp)
 			}
-			old := g.open("t").RunID
+			old := g.Open("t").RunID
 			_, first, answer := send("k", body)
 			if first == old || find(chunksOf(t, answer), "tool-approval-request") == nil {
 				t.Fatalf("run %q: %s", first, answer)
@@ -180,7 +246,7 @@ func TestChat_IdempotencyKeyOfAnotherAnswer(t *testing.T) {
 			if status, _, answer := send(strings.Repeat("k", 513), other); status != 400 || !strings.Contains(answer, "Idempotency-Key") {
 				t.Errorf("a key that is none: %d %s", status, answer)
 			}
-			if run := g.open("t"); run == nil || run.RunID != first || run.Status != awaken.RunWaiting {
+			if run := g.Open("t"); run == nil || run.RunID != first || run.Status != awaken.RunWaiting {
 				t.Errorf("the open run is %+v, want %s to wait", run, first)
 			}
 		})
@@ -191,12 +257,12 @@ func TestChat_IdempotencyKeyOfAnotherAnswer(t *testing.T) {
 func TestRoutes_OfTheReference(t *testing.T) {
 	g := newRig(t)
 	post := func(path string) string {
-		resp, err := http.Post(g.url+path, "application/json", strings.NewReader(`{"id":"ignored","agentId":"default","messages":[{"role":"user","content":"hello"}]}`))
+		resp, err := http.Post(g.URL+path, "application/json", strings.NewReader(`{"id":"ignored","agentId":"default","messages":[{"role":"user","content":"hello"}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		body := readAll(resp)
+		body := protocoltest.ReadAll(resp)
 		if resp.StatusCode != 200 || resp.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "v1" || resp.Header.Get("Content-Type") != "text/event-stream" {
 			t.Fatalf("%s: %v %s", path, resp.Header, body)
 		}
@@ -205,27 +271,27 @@ func TestRoutes_OfTheReference(t *testing.T) {
 	}
 	run := post("/v1/ai-sdk/threads/one/runs")
 	post("/v1/ai-sdk/agents/slow/runs")
-	if h := g.history(g.url, "one"); h.Total != 2 {
+	if h := g.history(g.URL, "one"); h.Total != 2 {
 		t.Errorf("%d messages on thread one, want 2", h.Total)
 	}
 	for _, path := range []string{"/v1/ai-sdk/runs/" + run + "/stream", "/v1/ai-sdk/streams/" + run, "/v1/ai-sdk/chat/one/stream?runId=" + run} {
-		if status, body := g.get(g.url, path, ""); status != 200 || len(chunksOf(t, body)) < 5 {
+		if status, body := g.get(g.URL, path, ""); status != 200 || len(chunksOf(t, body)) < 5 {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
 	for path, want := range map[string]int{"/v1/ai-sdk/chat/one/stream": 204, "/v1/ai-sdk/threads/one/stream": 204, "/v1/ai-sdk/threads/none/stream": 204, "/v1/ai-sdk/runs/none/stream": 404,
 		"/v1/ai-sdk/chat/other/stream?runId=" + run: 404, "/v1/ai-sdk/chat/one/stream?cursor=x": 400, "/v1/ai-sdk/chat/one/stream?cursor=9-1.1": 410,
 		"/v1/ai-sdk/threads/none/messages": 404, "/v1/ai-sdk/threads/one/messages?order=up": 400, "/v1/ai-sdk/threads/one/messages?limit=x": 400, "/v1/ai-sdk/threads/none/replay": 404} {
-		if status, body := g.get(g.url, path, ""); status != want {
+		if status, body := g.get(g.URL, path, ""); status != want {
 			t.Errorf("%s: %d %s, want %d", path, status, body, want)
 		}
 	}
 	for _, path := range []string{"cancel", "interrupt"} {
-		resp, err := http.Post(g.url+"/v1/ai-sdk/threads/one/"+path, "", nil)
+		resp, err := http.Post(g.URL+"/v1/ai-sdk/threads/one/"+path, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if body := readAll(resp); resp.StatusCode != 404 || !strings.Contains(body, "nothing runs, waits or is queued") {
+		if body := protocoltest.ReadAll(resp); resp.StatusCode != 404 || !strings.Contains(body, "nothing runs, waits or is queued") {
 			t.Errorf("%s: %s %s", path, resp.Status, body)
 		}
 		resp.Body.Close()
@@ -238,10 +304,10 @@ func TestReplay_Pages(t *testing.T) {
 	for _, word := range []string{"hello", "RUN_TOOL ask", "RUN_TOOL fail", `RUN_TOOL talk {"n":5}`} {
 		g.say("t", word)
 	}
-	_, whole := g.get(g.url, "/v1/ai-sdk/threads/t/replay?limit=500", "")
+	_, whole := g.get(g.URL, "/v1/ai-sdk/threads/t/replay?limit=500", "")
 	got, id := "", ""
 	for n := 0; ; n++ {
-		status, page := g.get(g.url, "/v1/ai-sdk/chat/t/replay?limit=7", id)
+		status, page := g.get(g.URL, "/v1/ai-sdk/chat/t/replay?limit=7", id)
 		if status != 200 {
 			t.Fatalf("%d: %s", status, page)
 		}
@@ -249,7 +315,7 @@ func TestReplay_Pages(t *testing.T) {
 			break
 		}
 		got += page
-		id, _ = lastID(page)
+		_, id = protocoltest.Whole(page)
 		if n > 100 {
 			t.Fatal("there is no end")
 		}
@@ -274,7 +340,7 @@ func TestMessages_Pages(t *testing.T) {
 	all := map[string][]string{}
 	for _, order := range []string{"asc", "desc"} {
 		for cursor := "0"; cursor != ""; {
-			_, body := g.get(g.url, "/v1/ai-sdk/threads/t/messages?limit=4&order="+order+"&cursor="+cursor, "")
+			_, body := g.get(g.URL, "/v1/ai-sdk/threads/t/messages?limit=4&order="+order+"&cursor="+cursor, "")
 			var p page
 			if err := json.Unmarshal([]byte(body), &p); err != nil || p.Total != 10 || p.HasMore != (p.NextCursor != "") {
 				t.Fatalf("%v %s", err, body)
@@ -294,7 +360,7 @@ func TestMessages_Pages(t *testing.T) {
 // The document describes the routes of the protocol.
 func TestRoutes_AreInTheDocument(t *testing.T) {
 	g := newRig(t)
-	_, body := g.get(g.url, "/openapi.json", "")
+	_, body := g.get(g.URL, "/openapi.json", "")
 	var doc struct {
 		Paths      map[string]map[string]any
 		Components struct{ Schemas map[string]any }
@@ -317,7 +383,7 @@ func TestRoutes_AreInTheDocument(t *testing.T) {
 // Who may use the routes: a key for reading reads, and sees only its tenant.
 func TestRoutes_Keys(t *testing.T) {
 	db := memory.NewDB()
-	box, err := mailbox.New(mailbox.Config{Queue: db, Runtime: newRuntime(t, slowly{})})
+	box, err := mailbox.New(mailbox.Config{Queue: db, Runtime: protocoltest.Idle(t, nil).Runtime()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,12 +430,12 @@ func TestApprovals_OneAfterTheOther(t *testing.T) {
 	part := func(id string) string {
 		return fmt.Sprintf(`{"type":"tool-delete_file","toolCallId":"","state":"approval-responded","approval":{"id":%q,"approved":true}}`, id)
 	}
-	_, first := g.decide(g.url, "t", part(y))
+	_, first := g.decide(g.URL, "t", part(y))
 	list := chunksOf(t, first)
 	if c := find(list, "tool-output-available"); c == nil || c["output"].(map[string]any)["did"] != "/tmp/y" || find(list, "text-delta") != nil || find(list, "finish")["finishReason"] != "tool-calls" {
 		t.Errorf("after one: %s", first)
 	}
-	_, second := g.decide(g.url, "t", part(y)+","+part(x))
+	_, second := g.decide(g.URL, "t", part(y)+","+part(x))
 	list = chunksOf(t, second)
 	if c := find(list, "tool-output-available"); c == nil || c["output"].(map[string]any)["did"] != "/tmp/x" || find(list, "text-delta") == nil {
 		t.Errorf("after both: %s", second)
@@ -381,7 +447,7 @@ func TestApprovals_EditedArgumentsHaveToFit(t *testing.T) {
 	g := newRig(t)
 	g.say("t", `RUN_TOOL ask {"path":"a"}`)
 	edited := func(input string) (int, string) {
-		return g.decide(g.url, "t", strings.Replace(approved, `"state"`, `"input":`+input+`,"state"`, 1))
+		return g.decide(g.URL, "t", strings.Replace(approved, `"state"`, `"input":`+input+`,"state"`, 1))
 	}
 	if status, body := edited(`{"path":7}`); status != 400 || !strings.Contains(body, "path") {
 		t.Errorf("%d %s", status, body)
@@ -389,7 +455,7 @@ func TestApprovals_EditedArgumentsHaveToFit(t *testing.T) {
 	if _, body := edited(`{"path":"b"}`); find(chunksOf(t, body), "tool-output-available")["output"].(map[string]any)["did"] != "b" {
 		t.Error(body)
 	}
-	if p := find(g.history(g.url, "t").Messages[1].Parts, "tool-ask"); p["input"].(map[string]any)["path"] != "b" {
+	if p := find(g.history(g.URL, "t").Messages[1].Parts, "tool-ask"); p["input"].(map[string]any)["path"] != "b" {
 		t.Errorf("%v", p)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
 // shown is what a page shows of chunks, by the rule that a data-stream-reset voids the parts
@@ -51,8 +53,8 @@ func checkOpen(t *testing.T, list []chunk) {
 // is told, and shows in the end what really happened.
 func TestReset_OwnerIsLost(t *testing.T) {
 	goOn := make(chan struct{})
-	g := newRigWith(t, slowly{goOn})
-	resp, err := http.Post(g.url+"/v1/ai-sdk/chat", "application/json", strings.NewReader(`{"id":"t","agentId":"slow","messages":[{"role":"user","content":"go"}]}`))
+	g := newRigWith(t, goOn)
+	resp, err := http.Post(g.URL+"/v1/ai-sdk/chat", "application/json", strings.NewReader(`{"id":"t","agentId":"slow","messages":[{"role":"user","content":"go"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,9 +71,9 @@ func TestReset_OwnerIsLost(t *testing.T) {
 		if strings.Contains(line, `"text-delta"`) {
 			deltas++
 		}
-		if lost == "" && deltas == firstPieces && line == "\n" {
-			lost, _ = lastID(body.String())
-			if _, err := g.db.Handle("").Acquire(t.Context(), "t"); err != nil { // somebody else becomes the owner
+		if lost == "" && deltas == protocoltest.FirstPieces && line == "\n" {
+			_, lost = protocoltest.Whole(body.String())
+			if _, err := g.DB.Handle("").Acquire(t.Context(), "t"); err != nil { // somebody else becomes the owner
 				t.Fatal(err)
 			}
 			close(goOn)
@@ -85,20 +87,20 @@ func TestReset_OwnerIsLost(t *testing.T) {
 	if find(list, "data-stream-reset") == nil {
 		t.Fatalf("nobody was told: %s", body.String())
 	}
-	if got := shown(list); got != slowText {
-		t.Errorf("the page shows %q, want %q", got, slowText)
+	if got := shown(list); got != protocoltest.SlowText {
+		t.Errorf("the page shows %q, want %q", got, protocoltest.SlowText)
 	}
 
 	// A client that comes back with what it has seen of the lost step begins again.
 	run := resp.Header.Get("X-Run-Id")
-	_, rest := g.get(g.url, "/v1/ai-sdk/runs/"+run+"/stream", lost)
+	_, rest := g.get(g.URL, "/v1/ai-sdk/runs/"+run+"/stream", lost)
 	again := chunksOf(t, rest)
-	if again[0].kind() != "start" || shown(again) != slowText {
+	if again[0].kind() != "start" || shown(again) != protocoltest.SlowText {
 		t.Errorf("after %s: %s", lost, rest)
 	}
 	// One that has seen nothing sees nothing of it.
-	_, whole := g.get(g.url, "/v1/ai-sdk/runs/"+run+"/stream", "")
-	if list := chunksOf(t, whole); find(list, "data-stream-reset") != nil || shown(list) != slowText {
+	_, whole := g.get(g.URL, "/v1/ai-sdk/runs/"+run+"/stream", "")
+	if list := chunksOf(t, whole); find(list, "data-stream-reset") != nil || shown(list) != protocoltest.SlowText {
 		t.Errorf("from the beginning: %s", whole)
 	}
 }

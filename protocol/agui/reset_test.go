@@ -1,0 +1,98 @@
+package agui_test
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken/protocol/protocoltest"
+)
+
+// page is what a client shows, by the rules of its reducer that matter here.
+type page struct {
+	ids  []string
+	text map[string]string
+}
+
+func (p *page) apply(list []event) {
+	for _, e := range list {
+		switch e.kind() {
+		case "TEXT_MESSAGE_START":
+			if _, ok := p.text[e["messageId"].(string)]; !ok {
+				p.ids = append(p.ids, e["messageId"].(string))
+			}
+		case "TEXT_MESSAGE_CONTENT":
+			p.text[e["messageId"].(string)] += e["delta"].(string)
+		case "MESSAGES_SNAPSHOT":
+			p.ids, p.text = nil, map[string]string{}
+			for _, m := range e["messages"].([]any) {
+				m := m.(map[string]any)
+				if s, ok := m["content"].(string); ok && m["role"] == "assistant" {
+					p.ids = append(p.ids, m["id"].(string))
+					p.text[m["id"].(string)] = s
+				}
+			}
+		}
+	}
+}
+
+func (p *page) shows() (out []string) {
+	for _, id := range p.ids {
+		out = append(out, p.text[id])
+	}
+	return out
+}
+
+// If the owner of a run is lost in the middle of a step, a client that has seen some of it
+// shows in the end what really happened: whether it stays, comes back with what it has, or
+// connects anew.
+func TestReset_OwnerIsLost(t *testing.T) {
+	goOn := make(chan struct{})
+	g := newRigWith(t, goOn)
+	body := `{"threadId":"t","runId":"r","agentId":"slow","messages":[{"id":"m","role":"user","content":"go"}]}`
+	resp := g.send(http.MethodPost, g.URL+"/v1/ag-ui/run", body, "")
+	defer resp.Body.Close()
+	in := bufio.NewReader(resp.Body)
+	var got strings.Builder
+	lost, before, deltas := "", "", 0
+	for {
+		line, err := in.ReadString('\n')
+		got.WriteString(line)
+		if err != nil {
+			break
+		}
+		if strings.Contains(line, `"TEXT_MESSAGE_CONTENT"`) {
+			deltas++
+		}
+		if lost == "" && deltas == protocoltest.FirstPieces && line == "\n" {
+			before, lost = protocoltest.Whole(got.String())
+			if _, err := g.DB.Handle("").Acquire(t.Context(), "t"); err != nil { // somebody else becomes the owner
+				t.Fatal(err)
+			}
+			close(goOn)
+		}
+	}
+	if lost == "" {
+		t.Fatalf("the text did not come: %s", got.String())
+	}
+	want := fmt.Sprint([]string{protocoltest.SlowText})
+	stays := &page{text: map[string]string{}}
+	stays.apply(eventsIn(t, got.String()))
+	if s := fmt.Sprint(stays.shows()); s != want {
+		t.Errorf("a page that stays shows %q, want %q: %s", s, want, got.String())
+	}
+	for name, rest := range map[string]*http.Response{
+		"comes back": g.send(http.MethodPost, g.URL+"/v1/ag-ui/run", body, lost),
+		"connects":   g.send(http.MethodPost, g.URL+"/v1/ag-ui/agent/slow/connect", `{"threadId":"t"}`, ""),
+	} {
+		p := &page{text: map[string]string{}}
+		p.apply(eventsIn(t, before))
+		p.apply(eventsIn(t, protocoltest.ReadAll(rest)))
+		rest.Body.Close()
+		if s := fmt.Sprint(p.shows()); s != want {
+			t.Errorf("a page that %s shows %q, want %q", name, s, want)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package aisdk_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
+)
+
+func TestProtocol(t *testing.T) {
+	protocoltest.Test(t, protocoltest.Protocol{
+		Routes: aisdk.Routes(),
+		Golden: func(tb testing.TB) (out []func(protocol.Position) string) {
+			for _, file := range goldenRuns(tb) {
+				for _, r := range responses(tb, file) {
+					out = append(out, func(has protocol.Position) string { return string(r.encode(tb, has)) })
+				}
+			}
+			return out
+		},
+		Say: func(agent, thread, text string) protocoltest.Request {
+			return protocoltest.Request{Method: http.MethodPost, Path: "/v1/ai-sdk/chat",
+				Body: fmt.Sprintf(`{"id":%q,"agentId":%q,"messages":[{"role":"user","parts":[{"type":"text","text":%q}]}]}`, thread, agent, text)}
+		},
+		Again: func(_ protocoltest.Request, answer http.Header) protocoltest.Request {
+			return protocoltest.Request{Method: http.MethodGet, Path: "/v1/ai-sdk/runs/" + answer.Get("X-Run-Id") + "/stream"}
+		},
+	})
+}
