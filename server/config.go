@@ -130,7 +130,7 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("server: debug address is %q, want an address of this machine such as 127.0.0.1:6060", c.DebugAddress)
 		}
 	}
-	if err := CheckUserHeader(c.UserHeader); err != nil {
+	if err := checkUserHeader(c.UserHeader); err != nil {
 		return c, fmt.Errorf("server: user header is %q, %w", c.UserHeader, err)
 	}
 	if c.Logger == nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/awaken-go/awaken/plugin/permission"
 )
 
-// CheckUserHeader says what is wrong with a [Config.UserHeader]. Nothing is wrong
+// checkUserHeader says what is wrong with a [Config.UserHeader]. Nothing is wrong
 // with none.
-func CheckUserHeader(name string) error {
+func checkUserHeader(name string) error {
 	if name == "" {
 		return nil
 	}

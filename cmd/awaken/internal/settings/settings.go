@@ -138,7 +138,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.debug_address", Env: "AWAKEN_DEBUG_ADDRESS", Flag: "debug-address", to: &v.DebugAddress, check: isAddress, Doc: "where to serve profiles, on this machine only"},
 		{Name: "server.require_key", to: &v.RequireKey, Doc: "ask for a key on this machine too"},
 		{Name: "server.hosts", to: &v.Hosts, Doc: "other names of a server that needs no key"},
-		{Name: "server.user_header", to: &v.UserHeader, check: isUserHeader, Doc: "a header in which the proxy in front says which user asks; it is believed without proof"},
+		{Name: "server.user_header", to: &v.UserHeader, Doc: "a header in which the proxy in front says which user asks; it is believed without proof"},
 		{Name: "server.mailbox_lifecycle", to: &v.Lifecycle, check: oneOf("auto", "manual"), Doc: "manual accepts runs and leaves them to other processes"},
 		{Name: "server.shutdown.timeout_secs", to: &v.Shutdown, check: atLeast(1), Doc: "how long requests and steps may go on when the server stops"},
 		{Name: "server.max_concurrent_requests", to: &v.Requests, check: limit, Doc: "streams not counted"},

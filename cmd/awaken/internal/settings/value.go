@@ -14,7 +14,6 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/server"
 )
 
 // Value is one setting.
@@ -242,8 +241,6 @@ func isAddress(v *Value) error {
 	}
 	return nil
 }
-
-func isUserHeader(v *Value) error { return server.CheckUserHeader(v.text()) }
 
 func notEmpty(v *Value) error {
 	if strings.TrimSpace(v.text()) == "" {
