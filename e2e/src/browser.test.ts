@@ -1,48 +1,19 @@
 // The starter in examples/aisdk, in a real browser.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
-import { type Browser, chromium, type Page } from "playwright-core";
-import { freePort, Server } from "./server";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { Starter } from "./starter.ts";
 
-const here = import.meta.dirname ?? ".";
-const program = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((f) => existsSync(f));
-const pictures = join(here, "screenshots");
-const server = new Server();
-let browser: Browser;
-let starter: ChildProcess;
-let url = "";
+const here = dirname(fileURLToPath(import.meta.url));
+const starter = new Starter(join(here, "../../examples/aisdk"), join(here, "screenshots"));
 
-before(async () => {
-  assert.ok(program, "there is no chromium: install it, or name it in CHROMIUM");
-  mkdirSync(pictures, { recursive: true });
-  await server.start();
-  const port = await freePort();
-  const folder = join(here, "../../examples/aisdk");
-  assert.equal(spawnSync("npm", ["--version"]).status, 0);
-  starter = spawn(process.execPath, ["start.mjs"], { cwd: folder, env: { ...process.env, AWAKEN_URL: server.url, PORT: String(port) }, stdio: ["ignore", "pipe", "inherit"] });
-  await new Promise<void>((ready, failed) => {
-    starter.stdout!.on("data", (d) => String(d).includes("The page is at") && ready());
-    starter.once("exit", (code) => failed(new Error(`the starter ended with ${code}`)));
-  });
-  starter.removeAllListeners("exit");
-  url = `http://127.0.0.1:${port}`;
-  browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
-});
+before(() => starter.start());
+after(() => starter.close());
 
-after(async () => {
-  await browser?.close();
-  starter?.kill();
-  await server.close();
-});
-
-async function open(): Promise<Page> {
-  const page = await browser.newPage();
-  page.setDefaultTimeout(20_000);
-  page.on("pageerror", (e) => assert.fail(`the page failed: ${e}`));
-  await page.goto(url);
+async function open(at?: string): Promise<Page> {
+  const page = await starter.open(at);
   await page.waitForSelector("#send");
   return page;
 }
@@ -67,7 +38,7 @@ test("text, tools, an approval, progress and state", async () => {
   await ready(page);
   await say(page, "scenario:approval");
   await page.locator("dialog").waitFor();
-  await page.screenshot({ path: join(pictures, "approval.png"), fullPage: true });
+  await starter.picture(page, "approval");
   await page.click(".approve");
   await answer(page).locator(".text").getByText("deleted").waitFor();
   await ready(page);
@@ -85,7 +56,7 @@ test("text, tools, an approval, progress and state", async () => {
   await say(page, "scenario:frontend-tool");
   await answer(page).locator(".text").getByText("timeZone").waitFor();
   await ready(page);
-  await page.screenshot({ path: join(pictures, "chat.png"), fullPage: true });
+  await starter.picture(page, "chat");
   // A reload shows the same conversation.
   const shown = await texts(page);
   await page.reload();
@@ -101,7 +72,7 @@ test("a reload in the middle of an answer loses and doubles nothing", async () =
   await answer(page).getByText("tick3").waitFor();
   await page.reload();
   await answer(page).getByText("tick5").waitFor();
-  await page.screenshot({ path: join(pictures, "after-reload.png"), fullPage: true });
+  await starter.picture(page, "after-reload");
   await page.reload(); // and again
   await answer(page).getByText("tick19").waitFor();
   await ready(page);
@@ -139,7 +110,7 @@ test("the server restarts in the middle of an answer", async () => {
   const page = await open();
   await say(page, 'RUN_TOOL progress_demo {"steps":20,"delay_ms":100}');
   await answer(page).getByText(/step \d+ of 20/).waitFor();
-  await server.restart();
+  await starter.server.restart();
   await answer(page).locator('.tool[data-state="output-available"]').waitFor();
   await answer(page).locator(".text").waitFor();
   await ready(page);

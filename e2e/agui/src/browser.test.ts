@@ -1,48 +1,19 @@
 // The starter in examples/agui, in a real browser.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type Browser, chromium, type Page } from "playwright-core";
-import { freePort, Server } from "../../src/server.ts";
+import type { Page } from "playwright-core";
+import { Starter } from "../../src/starter.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const program = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((f) => existsSync(f));
-const pictures = join(here, "screenshots");
-const server = new Server();
-let browser: Browser;
-let starter: ChildProcess;
-let url = "";
+const starter = new Starter(join(here, "../../../examples/agui"), join(here, "screenshots"));
 
-before(async () => {
-  assert.ok(program, "there is no chromium: install it, or name it in CHROMIUM");
-  mkdirSync(pictures, { recursive: true });
-  await server.start();
-  const port = await freePort();
-  const folder = join(here, "../../../examples/agui");
-  starter = spawn(process.execPath, ["start.mjs"], { cwd: folder, env: { ...process.env, AWAKEN_URL: server.url, PORT: String(port) }, stdio: ["ignore", "pipe", "inherit"] });
-  await new Promise<void>((ready, failed) => {
-    starter.stdout!.on("data", (d) => String(d).includes("The page is at") && ready());
-    starter.once("exit", (code) => failed(new Error(`the starter ended with ${code}`)));
-  });
-  starter.removeAllListeners("exit");
-  url = `http://127.0.0.1:${port}`;
-  browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
-});
+before(() => starter.start());
+after(() => starter.close());
 
-after(async () => {
-  await browser?.close();
-  starter?.kill();
-  await server.close();
-});
-
-async function open(at = url): Promise<Page> {
-  const page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
-  page.setDefaultTimeout(20_000);
-  page.on("pageerror", (e) => assert.fail(`the page failed: ${e}`));
-  await page.goto(at);
+async function open(at?: string): Promise<Page> {
+  const page = await starter.open(at);
   await page.getByTestId("copilot-chat-textarea").waitFor();
   return page;
 }
@@ -70,7 +41,7 @@ test("text, tools, approvals, progress, state and the page's own tools", async (
   await page.locator('.tool[data-status="complete"]').getByText("temperature_c").waitFor();
   await say(page, "scenario:approval");
   await page.locator(".ask").getByText("Delete /tmp/x?").waitFor();
-  await page.screenshot({ path: join(pictures, "approval.png") });
+  await starter.picture(page, "approval");
   await page.click(".approve");
   await answer(page, 'delete_file answered: {"path":"/tmp/x","status":"deleted"}');
   await say(page, "scenario:approval");
@@ -80,24 +51,24 @@ test("text, tools, approvals, progress, state and the page's own tools", async (
   await page.click(".edit");
   await answer(page, 'delete_file answered: {"path":"/tmp/edited"');
   await say(page, "scenario:approvals");
-  await page.locator(".ask").nth(1).waitFor();
-  await page.screenshot({ path: join(pictures, "approvals.png") });
+  await page.locator(".ask").nth(1).scrollIntoViewIfNeeded();
+  await starter.picture(page, "approvals");
   await page.locator(".ask .approve").nth(0).click();
   await page.locator(".ask .deny").nth(1).click();
   await answer(page, /deleted.*the user said no|the user said no.*deleted/s);
   await say(page, 'RUN_TOOL progress_demo {"steps":20,"delay_ms":50}');
   await page.locator(".progress progress").waitFor();
   await page.locator(".progress").getByText("step 20 of 20").waitFor();
-  await page.screenshot({ path: join(pictures, "progress.png") });
+  await starter.picture(page, "progress");
   await page.click("#count"); // the page changes the state, and then the agent does
   await say(page, "scenario:state");
   await page.locator("#state").getByText('{"counter":12}').waitFor();
   await say(page, "scenario:frontend-tool");
   await answer(page, "timeZone");
-  await say(page, 'RUN_TOOL set_background_color {"color":"rgb(1, 2, 3)"}');
-  await answer(page, "the background is rgb(1, 2, 3)");
-  assert.equal(await page.evaluate(() => document.body.style.background), "rgb(1, 2, 3)");
-  await page.screenshot({ path: join(pictures, "chat.png") });
+  await say(page, 'RUN_TOOL set_background_color {"color":"rgb(230, 240, 255)"}');
+  await answer(page, "the background is rgb(230, 240, 255)");
+  assert.equal(await page.evaluate(() => document.body.style.background), "rgb(230, 240, 255)");
+  await starter.picture(page, "chat");
   // A reload, and another tab, show the same conversation and the same state.
   const texts = await answers(page).allInnerTexts();
   assert.equal(texts.length, 19);
@@ -116,7 +87,7 @@ test("a reload in the middle of an answer loses and doubles nothing", async () =
   await answer(page, /tick\d/);
   await page.reload();
   await answer(page, /tick5/);
-  await page.screenshot({ path: join(pictures, "after-reload.png") });
+  await starter.picture(page, "after-reload");
   const tab = await open(page.url()); // and another tab
   await page.reload(); // and again
   for (const p of [page, tab]) {
@@ -147,7 +118,7 @@ test("a reload while approvals wait", async () => {
   await page.reload();
   await page.locator(".ask .approve").nth(0).click();
   await page.locator(".ask .approve").nth(1).click();
-  await answer(page, /deleted.*deleted/s);
+  await answer(page, /delete_file answered.*delete_file answered/s); // not only the calls themselves
   assert.equal(count(await shown(page), "delete_file answered"), 2);
   assert.equal(await page.locator(".tool").count(), 2);
   await page.close();

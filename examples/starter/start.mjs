@@ -1,4 +1,5 @@
-// Builds the page, starts `awaken serve --seed demo`, and serves both under one address:
+// What `npm start` of the starters in the folders beside this one does: it builds the page,
+// starts `awaken serve --seed demo`, and serves both under one address:
 //
 //   npm install && npm start        then open http://127.0.0.1:3001
 //
@@ -10,13 +11,13 @@ import { createServer, request } from "node:http";
 import { fileURLToPath } from "node:url";
 import "./build.mjs";
 
-const here = fileURLToPath(new URL(".", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const port = Number(process.env.PORT ?? 3001);
 const server = new URL(process.env.AWAKEN_URL ?? "http://127.0.0.1:3000");
 
 if (!process.env.AWAKEN_URL) {
   const [program, ...args] = process.env.AWAKEN_BIN ? [process.env.AWAKEN_BIN] : ["go", "run", "./cmd/awaken"];
-  const child = spawn(program, [...args, "serve", "--seed", "demo", "--address", server.host], { cwd: `${here}../..`, stdio: "inherit" });
+  const child = spawn(program, [...args, "serve", "--seed", "demo", "--address", server.host], { cwd: root, stdio: "inherit" });
   child.on("exit", (code) => process.exit(code ?? 1));
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
 }
@@ -26,7 +27,7 @@ const types = { html: "text/html; charset=utf-8", js: "text/javascript; charset=
 createServer((req, res) => {
   if (req.url.startsWith("/v1/")) {
     // The server's answers, as they come. A page of another origin would need to be one of
-    // the server's origins: see docs/agui.md.
+    // the server's origins: see "Connect a page" in docs/aisdk.md and docs/agui.md.
     const { host, origin, ...headers } = req.headers;
     const up = request(new URL(req.url, server), { method: req.method, headers }, (got) => {
       res.writeHead(got.statusCode, got.headers);
@@ -40,7 +41,7 @@ createServer((req, res) => {
     return;
   }
   const name = req.url === "/" || req.url.startsWith("/?") ? "index.html" : req.url.slice(1);
-  const file = `${here}dist/${name}`;
+  const file = `dist/${name}`;
   if (!/^[a-z]+\.(html|js|css)$/.test(name) || !existsSync(file)) return res.writeHead(404).end();
   res.writeHead(200, { "content-type": types[name.split(".").pop()] });
   createReadStream(file).pipe(res);
