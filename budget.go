@@ -20,13 +20,16 @@ import (
 // Money is reserved in every account that a call concerns before the model is asked, and
 // settled when the answer is in. Whatever happens in between, at most what was reserved
 // is spent, so the limits hold for any number of processes. A reservation belongs to a
-// run; whoever goes on with the run after a crash settles it.
+// run, or to the summary of a thread; whoever goes on with the run after a crash settles
+// it. If nobody does, [Runtime.SettleLost] does.
 type Budget interface {
 	// UpdateBudget calls fn with the run's reservation and the balances of accounts and of
 	// the reservation's accounts, and stores what fn makes of them. Nobody else changes
 	// them meanwhile. If fn fails nothing is stored, and its error is returned. It may
 	// be called again, with what is stored then, if the outcome is not known.
 	UpdateBudget(ctx context.Context, runID string, accounts []Account, fn func(b *Book) error) error
+	// Reservations returns what is reserved at the moment, by run.
+	Reservations(ctx context.Context) (map[string]*Reservation, error)
 	// Balances returns the balance of each account. One that was never used has an empty
 	// one.
 	Balances(ctx context.Context, accounts ...Account) ([]Balance, error)
@@ -80,6 +83,7 @@ type Balance struct {
 type Reservation struct {
 	ID       string
 	Fence    uint64 // of the run's owner
+	At       int64  // unix ms of when it was made
 	Amount   Money
 	Accounts []Account
 }
@@ -87,6 +91,7 @@ type Reservation struct {
 type reservationWire struct {
 	ID       string        `json:"id"`
 	Fence    uint64        `json:"fence"`
+	At       int64         `json:"at_ms,omitempty"`
 	Amount   Money         `json:"amount"`
 	Accounts []accountWire `json:"accounts"`
 }
@@ -98,7 +103,7 @@ type accountWire struct {
 
 // MarshalJSON writes a reservation for a store.
 func (r *Reservation) MarshalJSON() ([]byte, error) {
-	w := reservationWire{ID: r.ID, Fence: r.Fence, Amount: r.Amount}
+	w := reservationWire{ID: r.ID, Fence: r.Fence, At: r.At, Amount: r.Amount}
 	for _, a := range r.Accounts {
 		w.Accounts = append(w.Accounts, accountWire{a.Scope, []byte(a.ID)})
 	}
@@ -111,7 +116,7 @@ func (r *Reservation) UnmarshalJSON(data []byte) error {
 	if err := strict.Unmarshal(data, &w); err != nil {
 		return fmt.Errorf("reservation: %w", err)
 	}
-	*r = Reservation{ID: w.ID, Fence: w.Fence, Amount: w.Amount}
+	*r = Reservation{ID: w.ID, Fence: w.Fence, At: w.At, Amount: w.Amount}
 	for _, a := range w.Accounts {
 		r.Accounts = append(r.Accounts, Account{a.Scope, string(a.ID)})
 	}
@@ -258,19 +263,19 @@ type spending struct {
 
 // reserve sets money aside for a call: want if possible, and least at the least. It returns
 // an *Exhausted if that is too much. What the run had reserved before and not settled counts
-// as spent; lost is what an owner before had.
-func (s *spending) reserve(ctx context.Context, runID, id string, fence uint64, least, want Money) (granted, lost Money, err error) {
+// as spent; lost is what an owner before had. Of res, id, fence and time count.
+func (s *spending) reserve(ctx context.Context, runID string, res Reservation, least, want Money) (granted, lost Money, err error) {
 	err = s.budget.UpdateBudget(ctx, runID, s.names, func(b *Book) error {
 		granted, lost = 0, 0
 		if old := b.Reservation; old != nil {
 			switch {
-			case old.ID == id: // said again because the answer was lost
+			case old.ID == res.ID: // said again because the answer was lost
 				granted = old.Amount
 				return nil
-			case old.Fence > fence:
+			case old.Fence > res.Fence:
 				return ErrFenced
 			}
-			if old.Fence < fence { // else the run has counted it, and could not say so
+			if old.Fence < res.Fence { // else the run has counted it, and could not say so
 				lost = old.Amount
 			}
 			b.settle(old.Amount, false)
@@ -294,7 +299,8 @@ func (s *spending) reserve(ctx context.Context, runID, id string, fence uint64, 
 		for _, a := range s.accounts {
 			b.balance(a.Account).Reserved += granted
 		}
-		b.Reservation = &Reservation{ID: id, Fence: fence, Amount: granted, Accounts: s.names}
+		res.Amount, res.Accounts = granted, s.names
+		b.Reservation = &res
 		return nil
 	})
 	if err != nil {
@@ -303,12 +309,19 @@ func (s *spending) reserve(ctx context.Context, runID, id string, fence uint64, 
 	return granted, lost, nil
 }
 
-// settle says what the call of a reservation has cost. A reservation that is not there any
-// more was settled by somebody else.
-func (s *spending) settle(ctx context.Context, runID, id string, amount Money, known bool) error {
-	return s.budget.UpdateBudget(ctx, runID, nil, func(b *Book) error {
-		if b.Reservation != nil && b.Reservation.ID == id {
-			b.settle(amount, known)
+// settlement is what the call of a reservation has cost.
+type settlement struct {
+	id     string
+	amount Money
+	known  bool
+}
+
+// settle stores what a call has cost. A reservation that is not there any more was settled
+// by somebody else.
+func (s settlement) settle(ctx context.Context, budget Budget, runID string) error {
+	return budget.UpdateBudget(ctx, runID, nil, func(b *Book) error {
+		if b.Reservation != nil && b.Reservation.ID == s.id {
+			b.settle(s.amount, s.known)
 		}
 		return nil
 	})

@@ -266,8 +266,8 @@ func (r *run) summaries() llm.Model {
 		return llm.Retry(by.model, by.retry)
 	}
 	cfg := &r.rt.cfg
-	return llm.Retry(&metered{model: by.model, spending: r.spending, prices: by.prices, window: by.window, key: "compaction of " + r.info.ThreadID,
-		fence: r.fence, newID: cfg.NewID, log: cfg.Logger, slot: make(chan struct{}, 1)}, by.retry)
+	return llm.Retry(&metered{model: by.model, spending: r.spending, prices: by.prices, window: by.window, key: compactionKey + r.info.ThreadID,
+		fence: r.fence, newID: cfg.NewID, now: cfg.Now, log: cfg.Logger, slot: make(chan struct{}, 1)}, by.retry)
 }
 
 // start makes the summary in a goroutine. Neither the end of the run nor that of its

@@ -381,9 +381,7 @@ func TestCompaction_IsAppliedAtTheNextStepAndKeepsTheLog(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sum := llmtest.NewScript(slowly(paid(llmtest.Say("They went five steps."), 3000, 50), 50))
 		g := newRig(t, append([]llmtest.Turn{llmtest.Say(words(1200))}, talk(4, 10, 100)...), within(20_000, 1000, compactAt(1500)), summaries(sum),
-			withTools(readOnlyEcho()), func(c *awaken.Config) {
-				c.Models[0].InputPrice, c.Models[0].OutputPrice = new(1.0), new(2.0)
-			})
+			withTools(readOnlyEcho()), summaryPriced, prices)
 		g.run(say("hello " + words(400)))
 		res, p := g.run(say("go on"))
 		checkBalanced(t, p)

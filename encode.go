@@ -24,6 +24,7 @@ func (r *Run) AppendJSON(buf []byte) ([]byte, error) {
 func (r *Run) appendFields(buf []byte) (_ []byte, err error) {
 	buf = appendjson.Text(buf, `,"thread_id":`, r.ThreadID)
 	buf = appendjson.Text(buf, `,"agent_id":`, r.AgentID)
+	buf = appendjson.TextIf(buf, `,"first_agent_id":`, r.FirstAgentID)
 	buf = appendjson.TextIf(buf, `,"parent_run_id":`, r.ParentRunID)
 	buf = appendjson.TextIf(buf, `,"parent_thread_id":`, r.ParentThreadID)
 	buf = appendjson.TextIf(buf, `,"parent_tool_call_id":`, r.ParentToolCallID)

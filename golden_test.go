@@ -179,12 +179,13 @@ func goldenStrict(t *testing.T, f txtar.File, v any) {
 }
 
 func (p *goldenPlayer) start(c goldenConfig) {
-	price := func(usd float64) *float64 { return &usd }
+	prices := awaken.Prices{InputPrice: new(1.0), OutputPrice: new(2.0)}
 	cfg := awaken.Config{
 		Agents: c.Agents,
 		Models: []awaken.ModelSpec{{ID: awakentest.Scripted, ProviderID: awakentest.Scripted, UpstreamModel: "scripted-1",
-			StructuredOutput: c.Model.StructuredOutput, Prices: awaken.Prices{InputPrice: price(1), OutputPrice: price(2)},
-			ContextWindow: c.Model.ContextWindow, MaxOutputTokens: c.Model.MaxOutputTokens, KnowledgeCutoff: c.Model.KnowledgeCutoff}},
+			StructuredOutput: c.Model.StructuredOutput, Prices: prices,
+			ContextWindow: c.Model.ContextWindow, MaxOutputTokens: c.Model.MaxOutputTokens, KnowledgeCutoff: c.Model.KnowledgeCutoff},
+			{ID: summaryModel, ProviderID: awakentest.Scripted, UpstreamModel: summaryModel, Prices: prices}},
 		Providers: map[string]llm.Model{awakentest.Scripted: byModel{p.agent, p.summary}},
 		Tools:     p.kit.tools(),
 		Plugins: []awaken.Plugin{kitBase{p.kit}, kitPlugin{p.kit, "a"}, kitPlugin{p.kit, "b"}, kitPlugin{p.kit, "c"},

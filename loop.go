@@ -1,6 +1,7 @@
 package awaken
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,6 +49,8 @@ type run struct {
 
 	output   *outputPlan // nil if it has not
 	spending *spending   // nil if nothing limits what the run spends
+	// unsettled is what its last call has cost, as long as that could not be stored.
+	unsettled *settlement
 
 	// What the next commit holds.
 	fence, generation uint64
@@ -367,6 +370,7 @@ func (r *run) finish(e *end) (again bool) {
 	}
 	ctx, cancel := r.last(r.ctx)
 	defer cancel()
+	r.settleRest(ctx)
 	r.closeCalls(e)
 	if err := r.leaveCompaction(e.Type == Cancelled); err != nil {
 		r.rt.cfg.Logger.Error("summary could not be taken in", "run", r.info.RunID, "error", err)
@@ -521,6 +525,7 @@ func (r *run) handoff(ctx context.Context) *end {
 	r.agent = next
 	info := *r.info
 	info.AgentID, r.rec.AgentID = to, to
+	r.rec.FirstAgentID = cmp.Or(r.rec.FirstAgentID, r.info.AgentID)
 	r.info, r.stale = &info, true
 	r.openWindow()
 	r.offerTools()

@@ -2,7 +2,6 @@ package awaken
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -13,7 +12,7 @@ import (
 
 // metered is a model that works beside a run and is paid from the run's budgets. It makes
 // one request at a time, because its reservation is one: key's. If its process dies, the
-// next to reserve with that key counts what was left as spent.
+// next to reserve with that key counts what was left as spent, or [Runtime.SettleLost] does.
 type metered struct {
 	model    llm.Model
 	spending *spending
@@ -22,6 +21,7 @@ type metered struct {
 	key      string
 	fence    uint64
 	newID    func() string
+	now      func() time.Time
 	log      *slog.Logger
 	slot     chan struct{} // cap 1
 }
@@ -69,7 +69,7 @@ func (m *metered) reserve(ctx context.Context, id string, req *llm.Request) (Mon
 	}
 	in, out := m.prices.highest()
 	worst := saturate(float64(mostTokens(req, m.window))*in*1000) + saturate(float64(*req.MaxTokens)*out*1000)
-	reserved, _, err := m.spending.reserve(ctx, m.key, id, m.fence, worst, worst)
+	reserved, _, err := m.spending.reserve(ctx, m.key, Reservation{ID: id, Fence: m.fence, At: m.now().UnixMilli()}, worst, worst)
 	return reserved, err
 }
 
@@ -82,7 +82,7 @@ func (m *metered) settle(ctx context.Context, id string, reserved Money, usage l
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if err := m.spending.settle(ctx, m.key, id, cost, known); err != nil && !errors.Is(err, ErrFenced) {
+	if err := (settlement{id, cost, known}).settle(ctx, m.spending.budget, m.key); err != nil {
 		m.log.Warn("what a call has cost could not be stored", "for", m.key, "cost", cost, "error", err)
 	}
 }

@@ -31,6 +31,14 @@ func (s *AgentSpec) Base() string {
 	return s.ID
 }
 
+// Base is the id of the agent that id is a variant of, or else id itself.
+func (reg *Registry) Base(id string) string {
+	if at := strings.LastIndex(id, variantMark); at > 0 && reg.agents[id] == nil && reg.agents[id[:at]] != nil {
+		return id[:at]
+	}
+	return id
+}
+
 // over returns the spec of a variant of base.
 func (o *Overlay) over(base *AgentSpec, name string) *AgentSpec {
 	s := *base

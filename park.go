@@ -39,6 +39,7 @@ func (r *run) rest(ctx context.Context, before Run) *end {
 		r.rec.stand(&before)
 		return r.fail(context.Cause(ctx))
 	}
+	r.settleRest(ctx)
 	err := r.leaveCompaction(false)
 	if err == nil {
 		err = r.flush(ctx, before)

@@ -318,6 +318,7 @@ type Run struct {
 	RunID              string `json:"run_id"`
 	ThreadID           string `json:"thread_id"`
 	AgentID            string `json:"agent_id"`
+	FirstAgentID       string `json:"first_agent_id,omitempty"` // the agent it began with, if it was handed to another
 	ParentRunID        string `json:"parent_run_id,omitempty"`
 	ParentThreadID     string `json:"parent_thread_id,omitempty"`
 	ParentToolCallID   string `json:"parent_tool_call_id,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken/llm"
@@ -60,7 +61,7 @@ func (r *run) charge(m Money) {
 // limitSpending finds out whether the run has to reserve what it may spend, and where.
 func (r *run) limitSpending(ctx context.Context) error {
 	r.spending = nil
-	if cfg := &r.rt.cfg; !cfg.Budgets && cfg.TenantBudget == nil && r.agent.spec.Budget == nil && r.rec.Budget == nil && r.rec.ParentRunID == "" {
+	if cfg := &r.rt.cfg; !cfg.Budgets && cfg.TenantBudget == nil && r.agent.spec.Budget == nil && r.rec.FirstAgentID == "" && r.rec.Budget == nil && r.rec.ParentRunID == "" {
 		return nil
 	}
 	return r.findLimits(ctx)
@@ -80,18 +81,29 @@ func (r *run) findLimits(ctx context.Context) error {
 		accounts = append(accounts, limited{a, limit})
 	}
 	any := cfg.Budgets || cfg.TenantBudget != nil
-	// A run and what it is part of: a child counts for its parents too.
-	each := func(rec *Run, agent *AgentBudget) {
-		any = any || agent != nil || rec.Budget != nil
-		own := cmp.Or(rec.Budget, &RunBudget{})
-		agent = cmp.Or(agent, &AgentBudget{})
-		add(Account{AgentScope, rec.AgentID}, agent.Agent)
-		add(Account{ThreadScope, rec.ThreadID}, lower(agent.Thread, own.Thread))
-		if limit := lower(agent.Run, own.Run); limit != nil {
-			add(Account{RunScope, rec.RunID}, limit)
+	// A run and what it is part of: a child counts for its parents too. A run that was
+	// handed over is held to the limits of the agent that it began with, and of the one
+	// that it is with.
+	each := func(rec *Run) {
+		any = any || rec.Budget != nil
+		limits := *cmp.Or(rec.Budget, &RunBudget{})
+		for _, id := range [...]string{rec.FirstAgentID, rec.AgentID} {
+			if id == "" {
+				continue
+			}
+			var agent AgentBudget
+			if spec := r.reg.Agent(id); spec != nil && spec.Budget != nil {
+				any, agent = true, *spec.Budget
+			}
+			add(Account{AgentScope, r.reg.Base(id)}, agent.Agent)
+			limits.Thread, limits.Run = lower(limits.Thread, agent.Thread), lower(limits.Run, agent.Run)
+		}
+		add(Account{ThreadScope, rec.ThreadID}, limits.Thread)
+		if limits.Run != nil {
+			add(Account{RunScope, rec.RunID}, limits.Run)
 		}
 	}
-	each(&r.rec, r.agent.spec.Budget)
+	each(&r.rec)
 	parent := r.rec.ParentRunID
 	for depth := 0; parent != "" && depth < maxAncestors; depth++ {
 		rec, err := cfg.Store.LoadRun(ctx, parent)
@@ -101,11 +113,7 @@ func (r *run) findLimits(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("parent run %s: %w", parent, err)
 		}
-		var agent *AgentBudget
-		if spec := r.reg.Agent(rec.AgentID); spec != nil {
-			agent = spec.Budget
-		}
-		each(rec, agent)
+		each(rec)
 		parent = rec.ParentRunID
 	}
 	if !any {
@@ -118,6 +126,8 @@ func (r *run) findLimits(ctx context.Context) error {
 		return fmt.Errorf("%w: there is a budget, and the store keeps none", ErrInvalid)
 	case !r.agent.worst.Priced():
 		return fmt.Errorf("%w: there is a budget, and model %q of agent %q has no prices", ErrInvalid, r.agent.spec.ModelID, r.info.AgentID)
+	case r.agent.summariser != nil && !r.agent.summariser.prices.Priced():
+		return fmt.Errorf("%w: there is a budget, and summary_model %q of agent %q has no prices", ErrInvalid, r.agent.summariser.upstream, r.info.AgentID)
 	}
 	slices.SortFunc(accounts, func(a, b limited) int { return a.Account.Compare(b.Account) })
 	r.spending = &spending{budget: budget, accounts: accounts}
@@ -161,6 +171,7 @@ func (s *stream) reserve() error {
 	input := saturate(float64(mostTokens(&r.request, r.agent.modelSpec.ContextWindow)) * in * 1000)
 	least := input + saturate(float64(shortest)*out*1000)
 	want := input + saturate(float64(s.longest)*out*1000)
+	r.settleRest(s.ctx)
 	id := r.rt.cfg.NewID()
 	granted, lost, err := s.await(id, least, want)
 	if err != nil {
@@ -180,9 +191,9 @@ func (s *stream) reserve() error {
 // that there is not enough.
 func (s *stream) await(id string, least, want Money) (granted, lost Money, err error) {
 	r := s.r
-	deadline := r.rt.cfg.Now().Add(r.rt.cfg.Limits.BudgetWait)
+	deadline, looked := r.rt.cfg.Now().Add(r.rt.cfg.Limits.BudgetWait), false
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		granted, lost, err = r.spending.reserve(s.ctx, r.info.RunID, id, r.fence, least, want)
+		granted, lost, err = r.spending.reserve(s.ctx, r.info.RunID, Reservation{ID: id, Fence: r.fence, At: r.rt.cfg.Now().UnixMilli()}, least, want)
 		ex, exhausted := errors.AsType[*Exhausted](err)
 		if err != nil && !exhausted {
 			if !errors.Is(err, ErrFenced) && s.ctx.Err() == nil {
@@ -195,6 +206,13 @@ func (s *stream) await(id string, least, want Money) (granted, lost Money, err e
 		}
 		if free := Dollars(ex.LimitUSD) - Dollars(ex.SpentUSD); free < least || !r.rt.cfg.Now().Before(deadline) {
 			return 0, 0, ex
+		}
+		if !looked { // nobody waits for what will not come
+			looked = true
+			if err := r.rt.SettleLost(s.ctx); err != nil {
+				return 0, 0, fmt.Errorf("reserve for run %s: %w", r.info.RunID, storeError{err})
+			}
+			continue
 		}
 		t := time.NewTimer(pause + rand.N(pause/4+1))
 		select {
@@ -219,14 +237,64 @@ func (s *stream) settle(cost Money, err error) Money {
 	default:
 		cost = max(cost, s.reserved)
 	}
+	r.unsettled = &settlement{id, cost, known}
 	ctx, cancel := r.last(s.ctx)
 	defer cancel()
-	if err := r.spending.settle(ctx, r.info.RunID, id, cost, known); err != nil {
-		// It goes on being reserved. The run's next call, or whoever takes the run up, finds it.
-		r.rt.cfg.Logger.Warn("what a call has cost could not be stored", "run", r.info.RunID, "cost", cost, "error", err)
-	}
+	r.settleRest(ctx)
 	return cost
 }
+
+// settleRest stores what the last call has cost, unless it is stored. If that fails it goes
+// on being reserved, and is tried again before the next call and before the run comes to
+// rest.
+func (r *run) settleRest(ctx context.Context) {
+	if r.unsettled == nil {
+		return
+	}
+	if err := r.unsettled.settle(ctx, r.rt.cfg.Store.(Budget), r.info.RunID); err != nil {
+		r.rt.cfg.Logger.Warn("what a call has cost could not be stored", "run", r.info.RunID, "cost", r.unsettled.amount, "error", err)
+		return
+	}
+	r.unsettled = nil
+}
+
+// SettleLost settles reservations that nobody else will: of runs that are over, wait or are
+// not there any more, and of summaries whose process is gone. What was reserved counts as
+// spent, because it may be. Runs do so when reservations are in their way; whoever shows
+// balances may want to do so before. It looks only at what is some minutes old.
+func (rt *Runtime) SettleLost(ctx context.Context) error {
+	budget, ok := rt.cfg.Store.(Budget)
+	if !ok {
+		return nil
+	}
+	held, err := budget.Reservations(ctx)
+	if err != nil {
+		return err
+	}
+	old := rt.cfg.Now().Add(-compactionLease).UnixMilli()
+	for key, res := range held {
+		if res.At > old {
+			continue
+		}
+		if !strings.HasPrefix(key, compactionKey) {
+			rec, err := rt.cfg.Store.LoadRun(ctx, key)
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				return fmt.Errorf("run %s: %w", key, err)
+			}
+			if err == nil && rec.Status != RunDone && rec.Status != RunWaiting {
+				continue // whoever goes on with it settles it
+			}
+		}
+		if err := (settlement{id: res.ID, amount: res.Amount}).settle(ctx, budget, key); err != nil {
+			return fmt.Errorf("reservation of %s: %w", key, err)
+		}
+		rt.cfg.Logger.Warn("a reservation was lost", "of", key, "amount", res.Amount)
+	}
+	return nil
+}
+
+// compactionKey, and a thread, is whose the reservation for a summary is.
+const compactionKey = "compaction of "
 
 // refusedByProvider reports whether an error says that the model has not been at work.
 func refusedByProvider(err error) bool {

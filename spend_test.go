@@ -8,11 +8,13 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/file"
+	"github.com/awaken-go/awaken/store/memory"
 )
 
 func TestCost(t *testing.T) {
@@ -328,10 +330,7 @@ func TestSpending_OnSummaries(t *testing.T) {
 				for _, turn := range talk(4, 10, 100) {
 					turns = append(turns, paid(turn, 1700, 10))
 				}
-				g := newRig(t, turns, within(20_000, 1500, compactAt(1500)), summaries(sum), withTools(readOnlyEcho()), func(c *awaken.Config) {
-					c.Models[0].InputPrice, c.Models[0].OutputPrice = new(1.0), new(2.0)
-					c.TenantBudget = &tt.limit
-				})
+				g := newRig(t, turns, within(20_000, 1500, compactAt(1500)), summaries(sum), withTools(readOnlyEcho()), summaryPriced, prices, func(c *awaken.Config) { c.TenantBudget = &tt.limit })
 				first, _ := g.run(say("hello " + words(400)))
 				second, p := g.run(say("go on"))
 				if s := compactions(t, p); s.Total != tt.made || len(sum.Requests()) != tt.made || !strings.Contains(s.LastError+strings.Join(outline(g.log("t")), "\n"), tt.says) {
@@ -340,6 +339,202 @@ func TestSpending_OnSummaries(t *testing.T) {
 				b, err := g.store.Balances(t.Context(), awaken.Account{Scope: awaken.TenantScope})
 				if want := awaken.Dollars(first.CostUSD) + awaken.Dollars(second.CostUSD); err != nil || b[0].Spent != want || b[0].Reserved != 0 || b[0].InDoubt != 0 {
 					t.Errorf("the balance is %s, %v, want %s spent", toJSON(t, b), err, want)
+				}
+			})
+		})
+	}
+}
+
+// summaryPriced registers the model of summaries, so that it has prices.
+func summaryPriced(c *awaken.Config) {
+	c.Models = append(c.Models, awaken.ModelSpec{ID: "summaries", ProviderID: "p", UpstreamModel: summaryModel})
+}
+
+func TestSpending_OnSummariesOfUnknownPriceIsRefused(t *testing.T) {
+	t.Parallel()
+	policy := []option{within(20_000, 1500, compactAt(1500)), summaries(llmtest.NewScript())}
+	cfg := newRig(t, nil, policy...).cfg
+	prices(&cfg)
+	cfg.Agents[0].Budget = &awaken.AgentBudget{Agent: new(1.0)}
+	if _, err := awaken.New(cfg); err == nil || !strings.Contains(err.Error(), `summary_model "summary" has no input_token_price_per_million_usd`) {
+		t.Errorf("an agent with a budget, and a summary model without prices: %v", err)
+	}
+	for name, tt := range map[string]struct {
+		model option
+		says  string
+	}{
+		"nobody has registered it": {func(*awaken.Config) {}, `summary_model "summary" of agent "default" has no prices`},
+		"it has none":              {func(c *awaken.Config) { summaryPriced(c); prices(c); c.Models[1].Prices = awaken.Prices{} }, `summary_model "summary" of agent "default" has no prices`},
+		"it has some":              {summaryPriced, ""},
+	} {
+		opts := append(policy, tt.model, func(c *awaken.Config) {
+			c.TenantBudget = new(1.0)
+			c.Models[0].InputPrice, c.Models[0].OutputPrice = new(1.0), new(2.0)
+			if tt.says == "" {
+				prices(c)
+			}
+		})
+		g := newRig(t, []llmtest.Turn{used("Hello.", 10, 1)}, opts...)
+		_, err := g.rt.Run(t.Context(), say("Hello"), nil)
+		if tt.says == "" && err != nil || tt.says != "" && (!errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), tt.says)) {
+			t.Errorf("%s: error is %v, want %q", name, err, tt.says)
+		}
+	}
+}
+
+func TestSpending_OfVariantsCountsForTheirAgent(t *testing.T) {
+	t.Parallel()
+	fast := plug{"fast", func(r *awaken.Registrar) { r.Variant("fast", awaken.Overlay{}) }}
+	g := newRig(t, []llmtest.Turn{used("One.", 1000, 100), used("Two.", 1000, 100)}, prices, withPlugins(fast), withAgent(func(a *awaken.AgentSpec) {
+		a.Budget = &awaken.AgentBudget{Agent: new(0.038)} // an answer may have 16,384 tokens, so the third call is too much
+	}))
+	for i, agent := range []string{"default", "default:fast", "default:fast"} {
+		req := say("Go")
+		req.AgentID, req.ThreadID, req.RunID = agent, fmt.Sprint("t", i), fmt.Sprint("r", i)
+		res, _ := g.run(req)
+		if i < 2 && res.Status != awaken.RunDone {
+			t.Errorf("run %d is %s, %+v", i, res.Status, res.Waiting)
+		}
+		if i == 1 {
+			if err := awaken.SetBudget(t.Context(), g.store, awaken.Account{Scope: awaken.AgentScope, ID: "default"}, new(awaken.Dollars(0.0025))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i == 2 && (res.Waiting == nil || res.Waiting.Budget == nil || res.Waiting.Budget.Account != awaken.Account{Scope: awaken.AgentScope, ID: "default"}) {
+			t.Errorf("the last run is %s, %+v", res.Status, res.Waiting)
+		}
+	}
+	if got := g.balance(awaken.AgentScope, "default"); got.Spent != awaken.Dollars(0.0024) {
+		t.Errorf("the agent has spent %v, want 0.0024", got.Spent)
+	}
+	if got := g.balance(awaken.AgentScope, "default:fast"); got.Spent != 0 {
+		t.Errorf("the variant has an account of its own, with %v", got.Spent)
+	}
+}
+
+// handing is a tool that hands the thread to another agent.
+func handing(to string) awaken.Tool {
+	return tool("hand_over", func(_ context.Context, c *awaken.ToolCall, _ args) (*awaken.ToolResult, error) {
+		awaken.ActiveAgent.Update(c, to)
+		return awaken.TextResult("handed to " + to), nil
+	})
+}
+
+func TestSpending_KeepsTheLimitsThatTheRunBeganWith(t *testing.T) {
+	t.Parallel()
+	hand := uses("hand_over")
+	hand.Usage = &llm.Usage{PromptTokens: 1000, CompletionTokens: 100}
+	g := newRig(t, []llmtest.Turn{hand, used("Done.", 1000, 100)}, prices, withTools(handing("rich")), func(c *awaken.Config) {
+		c.Agents[0].Budget = &awaken.AgentBudget{Agent: new(5.0), RunBudget: awaken.RunBudget{Run: new(0.002)}}
+		c.Agents[0].MaxContinuationRetries = new(0)
+		c.Models[0].MaxOutputTokens = 300
+		c.Agents = append(c.Agents, &awaken.AgentSpec{ID: "rich", ModelID: "m"})
+	})
+	req := say("Go")
+	req.RunID = "r"
+	waits := func(res *awaken.RunResult) {
+		t.Helper()
+		if res.AgentID != "rich" || res.Waiting == nil || res.Waiting.Budget == nil || res.Waiting.Budget.Account != (awaken.Account{Scope: awaken.RunScope, ID: "r"}) {
+			t.Fatalf("the run of %s is %s, %+v, want it to wait for its own budget", res.AgentID, res.Status, res.Waiting)
+		}
+	}
+	res, _ := g.run(req)
+	waits(res)
+	g.restart()
+	res, _ = g.run(awaken.RunRequest{Continue: "r"})
+	waits(res)
+	if err := awaken.SetBudget(t.Context(), g.store, awaken.Account{Scope: awaken.RunScope, ID: "r"}, new(awaken.Dollar)); err != nil {
+		t.Fatal(err)
+	}
+	if res, _ = g.run(awaken.RunRequest{Continue: "r"}); res.Status != awaken.RunDone {
+		t.Fatalf("the run is %s, %+v", res.Status, res.Waiting)
+	}
+	// It is a run of the one, and the other has worked for it.
+	for agent, want := range map[string]awaken.Money{"default": awaken.Dollars(0.0024), "rich": awaken.Dollars(0.0012)} {
+		if got := g.balance(awaken.AgentScope, agent); got.Spent != want || got.Reserved != 0 {
+			t.Errorf("agent %s has the balance %+v, want %v spent", agent, got, want)
+		}
+	}
+}
+
+// forgetful is a store that fails to settle.
+type forgetful struct {
+	*memory.Store
+	fails func(key string) bool
+}
+
+func (s *forgetful) UpdateBudget(ctx context.Context, key string, accounts []awaken.Account, fn func(*awaken.Book) error) error {
+	if accounts == nil && s.fails(key) {
+		return errors.New("the network is down")
+	}
+	return s.Store.UpdateBudget(ctx, key, accounts, fn)
+}
+
+func forgetting(fails func(key string) bool) option {
+	return withStore(func(s awaken.Store) awaken.Store { return &forgetful{s.(*memory.Store), fails} })
+}
+
+func TestSpending_IsSettledAtLastWhenTheRunComesToRest(t *testing.T) {
+	t.Parallel()
+	for name, turn := range map[string]llmtest.Turn{"done": used("Hello.", 1000, 100), "waiting": paid(uses("ask"), 1000, 100)} {
+		failed := 0
+		g := newRig(t, []llmtest.Turn{turn}, prices, withTools(awaken.FrontendTool(awaken.ToolSpec{ID: "ask"})), forgetting(func(string) bool { failed++; return failed == 1 }))
+		req := say("Go")
+		req.RunID, req.Budget = "r", &awaken.RunBudget{Run: new(1.0)}
+		res, _ := g.run(req)
+		if string(res.Status) != name || failed < 2 {
+			t.Errorf("the run is %s, want it %s; it settled %d times", res.Status, name, failed)
+		}
+		if got := g.balance(awaken.RunScope, "r"); got.Reserved != 0 || got.Spent != awaken.Dollars(0.0012) || got.InDoubt != 0 {
+			t.Errorf("%s: the balance is %+v", name, got)
+		}
+	}
+}
+
+// A reservation that nobody has settled is in nobody's way for ever, and counts in full.
+func TestSpending_ThatWasLostIsSettledByWhoeverNeedsIt(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]string{"of a run that is over": "r", "of a summary whose process is gone": "compaction of t"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T) {
+				sum := llmtest.NewScript(slowly(paid(llmtest.Say("Sum."), 3000, 50), 50)).Loop()
+				g := newRig(t, []llmtest.Turn{paid(llmtest.Say(words(1200)), 400, 1200), paid(llmtest.Say("Two."), 1700, 10), paid(llmtest.Say("Three."), 1700, 10)},
+					within(20_000, 1500, compactAt(1500)), summaries(sum), summaryPriced, prices,
+					func(c *awaken.Config) { c.TenantBudget = new(1.0) }, forgetting(func(key string) bool { return key == lost }))
+				g.run(say("hello " + words(400)))
+				req := say("go on")
+				req.RunID = "r"
+				g.run(req)
+				time.Sleep(time.Second)
+				held := g.balance(awaken.TenantScope, "").Reserved
+				if held == 0 {
+					t.Fatal("nothing is reserved: that proves nothing")
+				}
+				settle := func() {
+					t.Helper()
+					if err := g.rt.SettleLost(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				settle()
+				if got := g.balance(awaken.TenantScope, "").Reserved; got != held {
+					t.Errorf("%v of %v are reserved at once: it may still be settled", got, held)
+				}
+				g.cfg.Store = g.store // which can settle
+				g.restart()
+				time.Sleep(6 * time.Minute)
+				spent := g.balance(awaken.TenantScope, "").Spent
+				if err := awaken.SetBudget(t.Context(), g.store, awaken.Account{Scope: awaken.TenantScope}, new(spent+held)); err != nil {
+					t.Fatal(err)
+				}
+				other, began := say("hello"), time.Now()
+				other.ThreadID = "other"
+				if res, _ := g.run(other); res.Waiting == nil || res.Waiting.Reason != awaken.WaitBudget || time.Since(began) > time.Second {
+					t.Errorf("the other run is %s, %+v after %v", res.Status, res.Waiting, time.Since(began))
+				}
+				if got := g.balance(awaken.TenantScope, ""); got.Reserved != 0 || got.Spent != spent+held || got.InDoubt != held {
+					t.Errorf("the balance is %+v, want the %v that was reserved in doubt", got, held)
 				}
 			})
 		})

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -100,11 +102,14 @@ func (r *resolved) newSummariser(reg *Registry) *summariser {
 	if cfg.SummaryModel != nil {
 		id := *cfg.SummaryModel
 		m := reg.models[id]
+		if m == nil {
+			m = reg.upstream(r.modelSpec.ProviderID, id)
+		}
 		switch {
 		case reg.pools[r.spec.ModelID] != nil:
 			r.problem("invalid_section", `sections["compaction"].summary_model is %q, but model_id %q is a pool, which has no provider of its own`, id, r.spec.ModelID)
 		case m == nil:
-			s.upstream = id // priced as the agent's
+			s.upstream, s.prices = id, Prices{} // nobody has said what it costs
 		case m.ProviderID != r.modelSpec.ProviderID:
 			r.problem("invalid_section", `sections["compaction"].summary_model is %q of provider %q, want one of provider %q, which model_id %q has`,
 				id, m.ProviderID, r.modelSpec.ProviderID, r.spec.ModelID)
@@ -115,10 +120,23 @@ func (r *resolved) newSummariser(reg *Registry) *summariser {
 			}
 		}
 	}
+	if r.spec.Budget != nil && cfg.SummaryModel != nil && !s.prices.Priced() {
+		r.problem("budget_without_prices", "budget is set, but the summary_model %q has no input_token_price_per_million_usd and output_token_price_per_million_usd: register it as a model that has", s.upstream)
+	}
 	if r.breaker != nil {
 		s.model = llm.Break(s.model, r.breaker)
 	}
 	return s
+}
+
+// upstream finds the model that a provider knows by that name, or returns nil.
+func (reg *Registry) upstream(providerID, name string) *ModelSpec {
+	for _, id := range slices.Sorted(maps.Keys(reg.models)) {
+		if m := reg.models[id]; m.ProviderID == providerID && m.UpstreamModel == name {
+			return m
+		}
+	}
+	return nil
 }
 
 // summary is one summary in the making.

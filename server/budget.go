@@ -20,8 +20,9 @@ type budgetBody struct {
 	LimitUSD *float64 `json:"limit_usd"`
 }
 
-// account returns the account that the path is about, and the budget it is in.
-func (c *call) account() (awaken.Budget, awaken.Account, error) {
+// account returns the account that the path is about, and the runtime of its tenant, which
+// has a budget.
+func (c *call) account() (*awaken.Runtime, awaken.Account, error) {
 	tenant := c.tenant
 	if name := c.value("tenant"); name != "" {
 		if !c.operates() {
@@ -45,11 +46,11 @@ func (c *call) account() (awaken.Budget, awaken.Account, error) {
 		if tenant.Runtime.Registry().Agent(agent) == nil {
 			return nil, a, notFound("agent", agent)
 		}
-		a = awaken.Account{Scope: awaken.AgentScope, ID: agent}
+		a = awaken.Account{Scope: awaken.AgentScope, ID: tenant.Runtime.Registry().Base(agent)}
 	default:
 		a = awaken.Account{Scope: awaken.TenantScope}
 	}
-	return tenant.Runtime.Budget(), a, nil // New has made sure that there is one
+	return tenant.Runtime, a, nil // New has made sure that it has
 }
 
 // operates reports whether the caller runs the server, for all tenants.
@@ -58,15 +59,18 @@ func (c *call) operates() bool {
 }
 
 func (c *call) getBudget() error {
-	b, a, err := c.account()
+	rt, a, err := c.account()
 	if err != nil {
 		return err
 	}
-	return c.replyBalance(b, a)
+	return c.replyBalance(rt, a)
 }
 
-func (c *call) replyBalance(b awaken.Budget, a awaken.Account) error {
-	list, err := b.Balances(c.ctx, a)
+func (c *call) replyBalance(rt *awaken.Runtime, a awaken.Account) error {
+	if err := rt.SettleLost(c.ctx); err != nil {
+		return err
+	}
+	list, err := rt.Budget().Balances(c.ctx, a)
 	if err != nil {
 		return err
 	}
@@ -82,7 +86,7 @@ func (c *call) putBudget() error {
 	if err := c.decode(&body); err != nil {
 		return err
 	}
-	b, a, err := c.account()
+	rt, a, err := c.account()
 	if err != nil {
 		return err
 	}
@@ -95,10 +99,10 @@ func (c *call) putBudget() error {
 			return err
 		}
 	}
-	if err := awaken.SetBudget(c.ctx, b, a, limit); err != nil {
+	if err := awaken.SetBudget(c.ctx, rt.Budget(), a, limit); err != nil {
 		return err
 	}
-	return c.replyBalance(b, a)
+	return c.replyBalance(rt, a)
 }
 
 func inRange(field string, usd float64) (*awaken.Money, error) {

@@ -643,6 +643,9 @@ func (s brokenStore) Dispatches(context.Context, mailbox.Query) ([]*mailbox.Disp
 func (s brokenStore) Balances(context.Context, ...awaken.Account) ([]awaken.Balance, error) {
 	return nil, s.err
 }
+func (s brokenStore) Reservations(context.Context) (map[string]*awaken.Reservation, error) {
+	return nil, s.err
+}
 func (s brokenStore) UpdateBudget(context.Context, string, []awaken.Account, func(*awaken.Book) error) error {
 	return s.err
 }

@@ -38,6 +38,13 @@ func (s *Store) UpdateBudget(_ context.Context, runID string, accounts []awaken.
 	return nil
 }
 
+// Reservations returns what is reserved, by run.
+func (s *Store) Reservations(context.Context) (map[string]*awaken.Reservation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.reserved), nil // which are not changed
+}
+
 // Balances returns the balance of each account.
 func (s *Store) Balances(_ context.Context, accounts ...awaken.Account) ([]awaken.Balance, error) {
 	s.mu.Lock()

@@ -61,9 +61,8 @@ func (s *Store) book(ctx context.Context, tx pgx.Tx, runID string, accounts []aw
 	}
 	var book awaken.Book
 	if data != nil {
-		book.Reservation = new(awaken.Reservation)
-		if err := json.Unmarshal(data, book.Reservation); err != nil {
-			return nil, fmt.Errorf("reservation of run %s: %w", runID, err)
+		if book.Reservation, err = readReservation(runID, data); err != nil {
+			return nil, err
 		}
 		accounts = append(accounts[:len(accounts):len(accounts)], book.Reservation.Accounts...)
 	}
@@ -137,6 +136,34 @@ func (s *Store) writeBook(ctx context.Context, tx pgx.Tx, runID string, book *aw
 		return nil
 	}
 	return tx.SendBatch(ctx, &b).Close()
+}
+
+// Reservations returns what is reserved, by run.
+func (s *Store) Reservations(ctx context.Context) (map[string]*awaken.Reservation, error) {
+	var out map[string]*awaken.Reservation
+	err := s.db.query(ctx, `SELECT run, data FROM {p}_reservations WHERE tenant = $1`, []any{s.tenant}, func() { out = map[string]*awaken.Reservation{} }, func(rows pgx.Rows) error {
+		var run string
+		var data []byte
+		if err := rows.Scan(&run, &data); err != nil {
+			return err
+		}
+		run = unescape(run)
+		r, err := readReservation(run, data)
+		out[run] = r
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reservations: %w", err)
+	}
+	return out, nil
+}
+
+func readReservation(runID string, data []byte) (*awaken.Reservation, error) {
+	r := new(awaken.Reservation)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("reservation of run %s: %w", runID, err)
+	}
+	return r, nil
 }
 
 // Balances returns the balance of each account.

@@ -42,9 +42,8 @@ func (c *conn) book(tenant, runID string, accounts []awaken.Account) (*awaken.Bo
 		return nil, err
 	}
 	if found {
-		book.Reservation = new(awaken.Reservation)
-		if err := json.Unmarshal([]byte(data), book.Reservation); err != nil {
-			return nil, fmt.Errorf("reservation of run %s: %w", runID, err)
+		if book.Reservation, err = readReservation(runID, data); err != nil {
+			return nil, err
 		}
 		accounts = append(accounts[:len(accounts):len(accounts)], book.Reservation.Accounts...)
 	}
@@ -86,6 +85,35 @@ func (c *conn) writeBook(tenant, runID string, book *awaken.Book, had bool) erro
 	}
 	_, err = c.exec(`INSERT OR REPLACE INTO {p}_reservations (tenant, run, data) VALUES (?, ?, ?)`, tenant, runID, string(data))
 	return err
+}
+
+// Reservations returns what is reserved, by run.
+func (s *Store) Reservations(ctx context.Context) (map[string]*awaken.Reservation, error) {
+	var out map[string]*awaken.Reservation
+	err := s.db.read(ctx, func(c *conn) error {
+		out = map[string]*awaken.Reservation{}
+		return c.query(ctx, `SELECT run, data FROM {p}_reservations WHERE tenant = ?`, []any{s.tenant}, func(scan func(...any) error) error {
+			var run, data string
+			if err := scan(&run, &data); err != nil {
+				return err
+			}
+			r, err := readReservation(run, data)
+			out[run] = r
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reservations: %w", err)
+	}
+	return out, nil
+}
+
+func readReservation(runID, data string) (*awaken.Reservation, error) {
+	r := new(awaken.Reservation)
+	if err := json.Unmarshal([]byte(data), r); err != nil {
+		return nil, fmt.Errorf("reservation of run %s: %w", runID, err)
+	}
+	return r, nil
 }
 
 // Balances returns the balance of each account.

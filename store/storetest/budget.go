@@ -116,6 +116,31 @@ var budgetCases = []testCase{
 			}
 		})
 	}},
+	{"WhatIsReservedIsListedByRun", func(t *testing.T, s awaken.Store) {
+		b := budget(t, s)
+		listed := func() map[string]*awaken.Reservation {
+			t.Helper()
+			got, err := b.Reservations(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		if got := listed(); len(got) != 0 {
+			t.Errorf("there is %v before anything was reserved", got)
+		}
+		want := map[string]*awaken.Reservation{
+			"r":           {ID: "1", Fence: 3, At: 1_700_000_000_000, Amount: 7, Accounts: []awaken.Account{theTenant}},
+			"odd\x00\xff": {ID: "2", Amount: 1, Accounts: []awaken.Account{aThread, theTenant}},
+			"settled":     {ID: "3", Amount: 1, Accounts: []awaken.Account{theTenant}},
+		}
+		for run, res := range want {
+			update(t, b, run, res.Accounts, func(book *awaken.Book) { book.Reservation = res })
+		}
+		update(t, b, "settled", nil, func(book *awaken.Book) { book.Reservation = nil })
+		delete(want, "settled")
+		equal(t, "reservations", want, listed())
+	}},
 	{"SetBudgetKeepsWhatWasSpent", func(t *testing.T, s awaken.Store) {
 		b := budget(t, s)
 		update(t, b, "r", []awaken.Account{anAgent}, func(book *awaken.Book) { book.Balances[0].Spent = 3 })

@@ -275,7 +275,7 @@ var commitCases = []testCase{
 	}},
 	{"KeepsTheRunWhole", func(t *testing.T, s awaken.Store) {
 		temp, tokens := 0.5, 9
-		run := awaken.Run{RunID: "r", ThreadID: "t", AgentID: "a", ParentRunID: "pr", ParentThreadID: "pt", ParentToolCallID: "pc", ResolutionID: "res", DispatchID: "d", SessionID: "s", UserID: "u",
+		run := awaken.Run{RunID: "r", ThreadID: "t", AgentID: "a", FirstAgentID: "fa", ParentRunID: "pr", ParentThreadID: "pt", ParentToolCallID: "pc", ResolutionID: "res", DispatchID: "d", SessionID: "s", UserID: "u",
 			TransportRequestID: "tr", Origin: "subagent", Mode: "scheduled", Adapter: "ag_ui", Overrides: &awaken.InferenceOverride{Temperature: &temp, MaxTokens: &tokens, ReasoningEffort: &llm.Effort{Budget: 5}},
 			FrontendTools: []awaken.ToolSpec{{ID: "f", Name: "F", Description: "d", Parameters: json.RawMessage(`{"type":"object"}`)}}, Status: awaken.RunDone, StatusReason: "stopped:x",
 			Termination: awaken.Termination{Type: awaken.Stopped, Code: "x", Detail: "y"}, FinalOutput: "bye", ErrorPayload: &awaken.Error{Message: "m", Code: "c"},
