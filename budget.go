@@ -265,6 +265,7 @@ type spending struct {
 // an *Exhausted if that is too much. What the run had reserved before and not settled counts
 // as spent; lost is what an owner before had. Of res, id, fence and time count.
 func (s *spending) reserve(ctx context.Context, runID string, res Reservation, least, want Money) (granted, lost Money, err error) {
+	atReserve.Hit()
 	err = s.budget.UpdateBudget(ctx, runID, s.names, func(b *Book) error {
 		granted, lost = 0, 0
 		if old := b.Reservation; old != nil {
@@ -306,6 +307,7 @@ func (s *spending) reserve(ctx context.Context, runID string, res Reservation, l
 	if err != nil {
 		return 0, 0, err
 	}
+	atReserved.Hit()
 	return granted, lost, nil
 }
 
@@ -319,12 +321,15 @@ type settlement struct {
 // settle stores what a call has cost. A reservation that is not there any more was settled
 // by somebody else.
 func (s settlement) settle(ctx context.Context, budget Budget, runID string) error {
-	return budget.UpdateBudget(ctx, runID, nil, func(b *Book) error {
+	atSettle.Hit()
+	err := budget.UpdateBudget(ctx, runID, nil, func(b *Book) error {
 		if b.Reservation != nil && b.Reservation.ID == s.id {
 			b.settle(s.amount, s.known)
 		}
 		return nil
 	})
+	atSettled.Hit()
+	return err
 }
 
 // recoverReservation settles what an owner before reserved and did not settle: the call

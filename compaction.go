@@ -245,9 +245,11 @@ func (r *run) compact(ctx context.Context) error {
 	if err := r.setCompactions(s); err != nil {
 		return err
 	}
+	atPlanned.Hit()
 	if err := r.commit(ctx, commitOptions{}); err != nil {
 		return err
 	}
+	atAnnounced.Hit()
 	w.job = c
 	c.start(ctx, llm.Routing{ThreadID: r.info.ThreadID, RunID: r.info.RunID})
 	return nil
@@ -283,6 +285,7 @@ func (c *compaction) start(ctx context.Context, routing llm.Routing) {
 
 // finish hands the result to the run, or to whoever comes next.
 func (c *compaction) finish(ctx context.Context, res *CompactionResult) {
+	atSummarised.Hit()
 	c.mu.Lock()
 	c.result = res
 	post := c.left && !c.drop
@@ -293,9 +296,12 @@ func (c *compaction) finish(ctx context.Context, res *CompactionResult) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
+	atPosting.Hit()
 	if err := c.rt.post(ctx, c.thread, []InboxItem{{ID: "compaction:" + c.task.TaskID, Compaction: res}}); err != nil {
 		c.rt.cfg.Logger.Warn("summary was lost", "thread", c.thread, "task", c.task.TaskID, "error", err)
+		return
 	}
+	atSummaryIn.Hit()
 }
 
 // leave lets go of the attempt. It returns the result if there is one. Otherwise the
@@ -404,6 +410,7 @@ func (r *run) leaveCompaction(drop bool) error {
 	if res := job.leave(drop || !job.stored); res != nil {
 		return r.applyCompaction(res)
 	}
+	atLeft.Hit()
 	if !drop {
 		return nil
 	}
@@ -451,7 +458,9 @@ func (r *run) applyCompaction(res *CompactionResult) error {
 			CompactionBoundary{m.ID, res.BoundaryMessageID, res.PreTokens, res.PostTokens, now.UnixMilli()})
 		log.Info("conversation was summarised", "pre_tokens", res.PreTokens, "post_tokens", res.PostTokens)
 	}
-	return r.setCompactions(s)
+	err := r.setCompactions(s)
+	atTaken.Hit()
+	return err
 }
 
 // replaceBySummary puts the summary in the place of what it summarises. It returns nil if

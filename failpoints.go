@@ -41,4 +41,17 @@ var (
 	atDoubt       = failpoint.New("resume.doubt")
 	atPosted      = failpoint.New("inbox.posted")
 	atInterrupted = failpoint.New("cancel.interrupted")
+
+	atPlanned    = failpoint.New("compaction.planned")    // nobody knows of the attempt
+	atAnnounced  = failpoint.New("compaction.announced")  // the log does, and nothing was asked
+	atSummarised = failpoint.New("compaction.summarised") // only this process has the summary
+	atLeft       = failpoint.New("compaction.left")       // its run goes, and it will come later
+	atPosting    = failpoint.New("compaction.posting")    // for whoever runs next
+	atSummaryIn  = failpoint.New("compaction.posted")
+	atTaken      = failpoint.New("compaction.taken") // into the conversation, but for the commit
+
+	atReserve  = failpoint.New("budget.reserving")
+	atReserved = failpoint.New("budget.reserved") // and the model was not asked
+	atSettle   = failpoint.New("budget.settling") // the answer is here
+	atSettled  = failpoint.New("budget.settled")  // and not in the log
 )

@@ -8,6 +8,10 @@
 // at what is left, without touching it; at the end it compares the store, the marks
 // and the reader's notes.
 //
+// Two more stories are told in the same way: a conversation that is summarised while its
+// processes die, at every place on the summary's way into it; and many runs in several
+// processes that die while they spend the one dollar of their tenant.
+//
 // The test says how often a process was killed at each place, and with which calls on
 // their way, and goes on until every place and every class of calls had its turn. Its
 // plans come from a random seed, which it prints: AWAKEN_CRASH_SEED repeats them.

@@ -27,6 +27,10 @@ type job struct {
 	Mode  awaken.ExecutionMode // of the agent
 	// Cancel says to cancel the run when it waits, instead of answering it.
 	Cancel bool
+
+	Story  string // "" is the conversation of this file
+	Number int    // of the process
+	Late   bool   // summaries come after the run that wants them
 }
 
 func (j job) notes() notes { return notes{filepath.Join(j.Dir, "notes")} }
@@ -53,6 +57,12 @@ func work(text string) error {
 	defer store.Close()
 	if err := failpoint.EnableFromEnv(); err != nil { // not before: opening is tested elsewhere
 		return err
+	}
+	switch j.Story {
+	case spendStory:
+		return spend(j, store)
+	case summaryStory:
+		return summarise(j, store)
 	}
 	rt, err := awaken.New(awaken.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: j.Mode, PluginIDs: []string{"marks"}}},
