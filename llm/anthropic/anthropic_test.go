@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
+	"github.com/awaken-go/awaken/llm/providertest"
 )
 
 func TestTraits(t *testing.T) {
@@ -41,18 +42,18 @@ func TestThinking_IsKeptAndSentBack(t *testing.T) {
 		[]string{`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"secret"}}`, `{"type":"content_block_stop","index":1}`},
 		textBlock(2, "Looking."), toolBlock(3, "toolu_1", "lookup", "{}", `{"q":`, `"x"}`), ended("tool_use")),
 		reply(textBlock(0, "done"), ended("end_turn")))
-	m := f.model(t)
-	req := hello("claude-sonnet-4-5")
-	req.Tools = []llm.Tool{lookup()}
+	m := f.Model(t)
+	req := providertest.Hello("claude-sonnet-4-5")
+	req.Tools = []llm.Tool{providertest.Lookup()}
 	req.ReasoningEffort = &llm.Effort{Level: "low"}
-	r := ask(t, m, req)
+	r := providertest.Generate(t, m, req)
 	if r.Finish != llm.ToolUse || len(r.Message.ToolCalls) != 1 || string(r.Message.ToolCalls[0].Arguments) != `{"q":"x"}` {
-		t.Fatalf("reply: %s", show(r))
+		t.Fatalf("reply: %s", providertest.Show(r))
 	}
 	req.Messages = req.Messages.Append(r.Message, &llm.Message{Role: llm.ToolRole, ToolCallID: "toolu_1", Content: []llm.Block{llm.Text("y")}})
-	ask(t, m, req)
+	providertest.Generate(t, m, req)
 	want := `[{"type":"thinking","thinking":"Let me see.","signature":"sig-A"},{"type":"redacted_thinking","data":"secret"},{"type":"text","text":"Looking."},{"type":"tool_use","id":"toolu_1","name":"lookup","input":{"q":"x"}}]`
-	if got := contentOf(t, f.bodies[1], 1); !sameJSON(got, want) {
+	if got := contentOf(t, f.Body(1), 1); !sameJSON(got, want) {
 		t.Errorf("sent back:\n%s\nwant\n%s", got, want)
 	}
 	if got := f.request(t, 1).Thinking; got == nil || got.Type != "enabled" {
@@ -62,17 +63,17 @@ func TestThinking_IsKeptAndSentBack(t *testing.T) {
 
 func TestThinking_OfOthersIsNotSent(t *testing.T) {
 	f := serve(t, reply(textBlock(0, "done"), ended("end_turn")))
-	req := hello("claude-sonnet-4-5")
+	req := providertest.Hello("claude-sonnet-4-5")
 	req.ReasoningEffort = &llm.Effort{Level: "high"}
-	req.Tools = []llm.Tool{lookup()}
+	req.Tools = []llm.Tool{providertest.Lookup()}
 	req.Messages = req.Messages.Append(
 		&llm.Message{Role: llm.Assistant, Content: []llm.Block{llm.Thinking("hm", &llm.Opaque{Provider: "openai", Signature: "x"})},
 			ToolCalls: []llm.ToolCall{{ID: "call|1", Name: "lookup", Arguments: json.RawMessage(`{}`)}}},
 		&llm.Message{Role: llm.ToolRole, ToolCallID: "call|1", Content: []llm.Block{llm.Text("y")}})
-	ask(t, f.model(t), req)
+	providertest.Generate(t, f.Model(t), req)
 	r := f.request(t, 0)
-	if strings.Contains(string(f.bodies[0]), "hm") || r.Messages[1].Content[0].Type != "tool_use" {
-		t.Errorf("sent %s", f.bodies[0])
+	if strings.Contains(string(f.Body(0)), "hm") || r.Messages[1].Content[0].Type != "tool_use" {
+		t.Errorf("sent %s", f.Body(0))
 	}
 	if r.Thinking != nil {
 		t.Errorf("thinking is on in a turn that did not begin with it")
@@ -112,21 +113,21 @@ func TestThinking_ForModelsAndEfforts(t *testing.T) {
 		{"claude-fable-5", level("high"), 0, false, " 0 high"},
 	} {
 		f := serve(t, reply(textBlock(0, "ok"), ended("end_turn")))
-		req := hello(c.model)
+		req := providertest.Hello(c.model)
 		req.ReasoningEffort = c.effort
-		req.Temperature, req.TopP = ptr(0.5), ptr(0.9)
-		req.Tools = []llm.Tool{lookup()}
+		req.Temperature, req.TopP = new(0.5), new(0.9)
+		req.Tools = []llm.Tool{providertest.Lookup()}
 		if c.max > 0 {
 			req.MaxTokens = &c.max
 		}
 		if c.forced {
 			req.ToolChoice = &llm.ToolChoice{Mode: "required"}
 		}
-		ask(t, f.model(t), req)
+		providertest.Generate(t, f.Model(t), req)
 		r := f.request(t, 0)
 		got := ""
 		if th := r.Thinking; th != nil {
-			got = th.Type + " " + show(th.Budget) + " "
+			got = th.Type + " " + providertest.Show(th.Budget) + " "
 		}
 		if o := r.OutputConfig; o != nil {
 			if got == "" {
@@ -135,7 +136,7 @@ func TestThinking_ForModelsAndEfforts(t *testing.T) {
 			got += o.Effort
 		}
 		if got != c.want {
-			t.Errorf("%s %s max %d forced %v: %q, want %q", c.model, show(c.effort), c.max, c.forced, got, c.want)
+			t.Errorf("%s %s max %d forced %v: %q, want %q", c.model, providertest.Show(c.effort), c.max, c.forced, got, c.want)
 		}
 	}
 }
@@ -146,11 +147,11 @@ func TestSampling_IsWhatTheModelTakes(t *testing.T) {
 		"claude-sonnet-5": "null null", "local": "0.5 0.9",
 	} {
 		f := serve(t, reply(textBlock(0, "ok"), ended("end_turn")))
-		req := hello(model)
-		req.Temperature, req.TopP = ptr(0.5), ptr(0.9)
-		ask(t, f.model(t), req)
+		req := providertest.Hello(model)
+		req.Temperature, req.TopP = new(0.5), new(0.9)
+		providertest.Generate(t, f.Model(t), req)
 		r := f.request(t, 0)
-		if got := show(r.Temperature) + " " + show(r.TopP); got != want {
+		if got := providertest.Show(r.Temperature) + " " + providertest.Show(r.TopP); got != want {
 			t.Errorf("%s: %s, want %s", model, got, want)
 		}
 	}
@@ -169,34 +170,34 @@ func TestMaxTokens_IsTheModelsUnlessAsked(t *testing.T) {
 
 func TestCache_HasFourBreakpointsAtMost(t *testing.T) {
 	f := serve(t, reply(textBlock(0, "ok"), ended("end_turn")))
-	m := f.model(t)
-	req := &llm.Request{Model: "claude-sonnet-4-6", System: []llm.Block{llm.Text("one"), llm.Text("two")}, Tools: []llm.Tool{lookup(), {Name: "other"}}}
+	m := f.Model(t)
+	req := &llm.Request{Model: "claude-sonnet-4-6", System: []llm.Block{llm.Text("one"), llm.Text("two")}, Tools: []llm.Tool{providertest.Lookup(), {Name: "other"}}}
 	for range 3 {
 		req.Messages = req.Messages.Append(llm.UserText("u"), llm.NewText(llm.Assistant, "a"))
 	}
 	req.Messages = req.Messages.Append(llm.UserText("last"))
-	ask(t, m, req)
-	if strings.Contains(string(f.bodies[0]), "cache_control") {
+	providertest.Generate(t, m, req)
+	if strings.Contains(string(f.Body(0)), "cache_control") {
 		t.Error("breakpoints that nobody asked for")
 	}
 	req.CachePrompt = true
-	ask(t, m, req)
+	providertest.Generate(t, m, req)
 	r := f.request(t, 1)
 	var got []string
 	for i, tool := range r.Tools {
 		if tool.CacheControl != nil {
-			got = append(got, "tool "+show(i))
+			got = append(got, "tool "+providertest.Show(i))
 		}
 	}
 	for i, b := range r.System {
 		if b.CacheControl != nil {
-			got = append(got, "system "+show(i))
+			got = append(got, "system "+providertest.Show(i))
 		}
 	}
 	for i, msg := range r.Messages {
 		for j, b := range msg.Content {
 			if b.CacheControl != nil {
-				got = append(got, "message "+show([]int{i, j}))
+				got = append(got, "message "+providertest.Show([]int{i, j}))
 			}
 		}
 	}
@@ -208,7 +209,7 @@ func TestCache_HasFourBreakpointsAtMost(t *testing.T) {
 func TestUsage_CountsWhatTheCacheHad(t *testing.T) {
 	f := serve(t, append(reply(textBlock(0, "ok")),
 		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":50,"output_tokens_details":{"thinking_tokens":30}}}`, `{"type":"message_stop"}`))
-	got := ask(t, f.model(t), hello("claude-sonnet-4-6")).Usage
+	got := providertest.Generate(t, f.Model(t), providertest.Hello("claude-sonnet-4-6")).Usage
 	want := llm.Usage{PromptTokens: 330, CompletionTokens: 50, TotalTokens: 380, CacheReadTokens: 300, CacheCreationTokens: 20, ThinkingTokens: 30}
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -221,13 +222,13 @@ func TestFinish(t *testing.T) {
 		"pause_turn": llm.MaxTokens, "model_context_window_exceeded": llm.MaxTokens,
 	} {
 		f := serve(t, reply(textBlock(0, "ok"), ended(reason)))
-		if got := ask(t, f.model(t), hello("claude-sonnet-4-6")).Finish; got != want {
+		if got := providertest.Generate(t, f.Model(t), providertest.Hello("claude-sonnet-4-6")).Finish; got != want {
 			t.Errorf("%s: %s, want %s", reason, got, want)
 		}
 	}
 	for reason, want := range map[string]llm.Kind{"refusal": llm.ContentFiltered, "something_new": llm.Provider} {
 		f := serve(t, reply(textBlock(0, "ok"), ended(reason)))
-		if _, err := llm.Generate(context.Background(), f.model(t), hello("claude-sonnet-4-6")); llm.KindOf(err) != want {
+		if _, err := llm.Generate(context.Background(), f.Model(t), providertest.Hello("claude-sonnet-4-6")); llm.KindOf(err) != want {
 			t.Errorf("%s: %v, want %s", reason, err, want)
 		}
 	}
@@ -235,7 +236,7 @@ func TestFinish(t *testing.T) {
 
 func TestRefusal_SaysWhy(t *testing.T) {
 	f := serve(t, append(reply(), `{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber","explanation":"No malware."}},"usage":{"output_tokens":0}}`, `{"type":"message_stop"}`))
-	_, err := llm.Generate(context.Background(), f.model(t), hello("claude-sonnet-4-6"))
+	_, err := llm.Generate(context.Background(), f.Model(t), providertest.Hello("claude-sonnet-4-6"))
 	if err == nil || !strings.Contains(err.Error(), "cyber: No malware.") {
 		t.Error(err)
 	}
@@ -243,9 +244,9 @@ func TestRefusal_SaysWhy(t *testing.T) {
 
 func TestCalls_AreWholeHoweverTheInputComes(t *testing.T) {
 	f := serve(t, reply(toolBlock(0, "a", "lookup", `{"q":"whole"}`), toolBlock(1, "b", "lookup", "{}"), toolBlock(2, "c", "lookup", "{}", "", `{"q":`, `"pieces"}`), ended("tool_use")))
-	req := hello("claude-sonnet-4-6")
-	req.Tools = []llm.Tool{lookup()}
-	r := ask(t, f.model(t), req)
+	req := providertest.Hello("claude-sonnet-4-6")
+	req.Tools = []llm.Tool{providertest.Lookup()}
+	r := providertest.Generate(t, f.Model(t), req)
 	var got []string
 	for _, c := range r.Message.ToolCalls {
 		got = append(got, c.ID+string(c.Arguments))
@@ -259,24 +260,24 @@ func TestOutput_IsHeldToTheSchemaOrIsATool(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","minimum":1},"list":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string","maxLength":3}}}}},"required":["n"]}`)
 	t.Run("native", func(t *testing.T) {
 		f := serve(t, reply(textBlock(0, `{"n":1}`), ended("end_turn")))
-		req := hello("claude-sonnet-4-6")
+		req := providertest.Hello("claude-sonnet-4-6")
 		req.Output = &llm.OutputSchema{Name: "result", Schema: schema}
-		if r := ask(t, f.model(t), req); r.Message.Text() != `{"n":1}` {
-			t.Error(show(r))
+		if r := providertest.Generate(t, f.Model(t), req); r.Message.Text() != `{"n":1}` {
+			t.Error(providertest.Show(r))
 		}
 		if r := f.request(t, 0); r.OutputConfig == nil || r.OutputConfig.Format == nil || r.ToolChoice != nil {
-			t.Errorf("sent %s", f.bodies[0])
+			t.Errorf("sent %s", f.Body(0))
 		}
 	})
-	for name, tools := range map[string][]llm.Tool{"tool": nil, "any": {lookup()}, "clash": {{Name: "result"}}} {
+	for name, tools := range map[string][]llm.Tool{"tool": nil, "any": {providertest.Lookup()}, "clash": {{Name: "result"}}} {
 		t.Run(name, func(t *testing.T) {
 			called := map[string]string{"tool": "result", "any": "result", "clash": "result_output"}[name]
 			f := serve(t, reply(toolBlock(0, "a", called, "{}", `{"n"`, `:1}`), ended("tool_use")))
-			req := hello("claude-3-5-haiku-latest")
+			req := providertest.Hello("claude-3-5-haiku-latest")
 			req.Output, req.Tools = &llm.OutputSchema{Name: "result", Schema: schema}, tools
-			r := ask(t, f.model(t), req)
+			r := providertest.Generate(t, f.Model(t), req)
 			if r.Message.Text() != `{"n":1}` || r.Finish != llm.EndTurn || len(r.Message.ToolCalls) != 0 {
-				t.Error(show(r))
+				t.Error(providertest.Show(r))
 			}
 			want := "any"
 			if tools == nil {
@@ -289,10 +290,10 @@ func TestOutput_IsHeldToTheSchemaOrIsATool(t *testing.T) {
 	}
 	t.Run("a map is no closed object", func(t *testing.T) {
 		f := serve(t, reply(toolBlock(0, "a", "answer", "{}", `{}`), ended("tool_use")))
-		req := hello("claude-sonnet-4-6")
+		req := providertest.Hello("claude-sonnet-4-6")
 		req.Output = &llm.OutputSchema{Schema: json.RawMessage(`{"type":"object","additionalProperties":{"type":"string"}}`)}
-		if r := ask(t, f.model(t), req); r.Message.Text() != `{}` {
-			t.Error(show(r))
+		if r := providertest.Generate(t, f.Model(t), req); r.Message.Text() != `{}` {
+			t.Error(providertest.Show(r))
 		}
 	})
 }
@@ -304,28 +305,28 @@ func TestToolChoice(t *testing.T) {
 		want     string
 	}{
 		{nil, nil, "null"},
-		{nil, ptr(false), `{"type":"auto","name":"","disable_parallel_tool_use":true}`},
+		{nil, new(false), `{"type":"auto","name":"","disable_parallel_tool_use":true}`},
 		{&llm.ToolChoice{Mode: "auto"}, nil, `{"type":"auto","name":"","disable_parallel_tool_use":null}`},
-		{&llm.ToolChoice{Mode: "none"}, ptr(false), `{"type":"none","name":"","disable_parallel_tool_use":null}`},
-		{&llm.ToolChoice{Mode: "required"}, ptr(false), `{"type":"any","name":"","disable_parallel_tool_use":true}`},
+		{&llm.ToolChoice{Mode: "none"}, new(false), `{"type":"none","name":"","disable_parallel_tool_use":null}`},
+		{&llm.ToolChoice{Mode: "required"}, new(false), `{"type":"any","name":"","disable_parallel_tool_use":true}`},
 		{&llm.ToolChoice{Mode: "tool", Name: "lookup"}, nil, `{"type":"tool","name":"lookup","disable_parallel_tool_use":null}`},
 	} {
 		f := serve(t, reply(textBlock(0, "ok"), ended("end_turn")))
-		req := hello("claude-sonnet-4-6")
-		req.Tools, req.ToolChoice, req.ParallelTools = []llm.Tool{lookup()}, c.choice, c.parallel
-		ask(t, f.model(t), req)
-		if got := show(f.request(t, 0).ToolChoice); got != c.want {
-			t.Errorf("%s %s: %s, want %s", show(c.choice), show(c.parallel), got, c.want)
+		req := providertest.Hello("claude-sonnet-4-6")
+		req.Tools, req.ToolChoice, req.ParallelTools = []llm.Tool{providertest.Lookup()}, c.choice, c.parallel
+		providertest.Generate(t, f.Model(t), req)
+		if got := providertest.Show(f.request(t, 0).ToolChoice); got != c.want {
+			t.Errorf("%s %s: %s, want %s", providertest.Show(c.choice), providertest.Show(c.parallel), got, c.want)
 		}
 		req.Tools = nil // then there is nothing to choose, and nothing is refused
-		ask(t, f.model(t), req)
+		providertest.Generate(t, f.Model(t), req)
 	}
 }
 
 func TestMedia_InMessagesAndResults(t *testing.T) {
 	f := serve(t, reply(textBlock(0, "ok"), ended("end_turn")))
-	req := hello("claude-sonnet-4-6")
-	req.Tools = []llm.Tool{lookup()}
+	req := providertest.Hello("claude-sonnet-4-6")
+	req.Tools = []llm.Tool{providertest.Lookup()}
 	blocks := []llm.Block{
 		llm.Image(llm.Base64("image/png", "aGk=")), llm.Image(llm.URL("https://x/y.png")), llm.Document(llm.Base64("application/pdf", "aGk="), "report"),
 		llm.Document(llm.URL("https://x/y.pdf"), ""), llm.Document(llm.Base64("text/csv", "YSxi"), "table"), {Type: llm.AudioBlock, Source: llm.Base64("audio/wav", "aGk=")},
@@ -333,7 +334,7 @@ func TestMedia_InMessagesAndResults(t *testing.T) {
 	req.Messages = llm.NewMessages(&llm.Message{Role: llm.User, Content: blocks},
 		&llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "1", Name: "lookup"}}},
 		&llm.Message{Role: llm.ToolRole, ToolCallID: "1", Content: blocks})
-	ask(t, f.model(t), req)
+	providertest.Generate(t, f.Model(t), req)
 	r := f.request(t, 0)
 	want := `image image document document document text`
 	kinds := func(blocks []wireBlock) string {
@@ -379,8 +380,8 @@ func TestNew_TakesCredentialsFromWhereTheyAre(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ask(t, m, hello("claude-sonnet-4-6"))
-			if got := f.headers[0].Get(c.header); got != c.want {
+			providertest.Generate(t, m, providertest.Hello("claude-sonnet-4-6"))
+			if got := f.Header(0).Get(c.header); got != c.want {
 				t.Errorf("%s: %q, want %q", c.header, got, c.want)
 			}
 		})
@@ -396,27 +397,25 @@ func TestNew_TakesCredentialsFromWhereTheyAre(t *testing.T) {
 
 func TestStream_AsksOnceAndTracesNothing(t *testing.T) {
 	f := serve(t, []string{started, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`})
-	_, err := llm.Generate(context.Background(), f.model(t), hello("claude-sonnet-4-6"))
+	_, err := llm.Generate(context.Background(), f.Model(t), providertest.Hello("claude-sonnet-4-6"))
 	if llm.KindOf(err) != llm.Overloaded {
 		t.Errorf("%v, want overloaded", err)
 	}
-	if len(f.bodies) != 1 {
-		t.Errorf("asked %d times", len(f.bodies))
+	if f.Requests() != 1 {
+		t.Errorf("asked %d times", f.Requests())
 	}
-	if h := f.headers[0]; h.Get("Traceparent") != "" {
+	if h := f.Header(0); h.Get("Traceparent") != "" {
 		t.Errorf("headers %v", h)
 	}
-	down := serve(t)
+	down, asked := serve(t), 0
 	down.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		down.mu.Lock()
-		down.bodies = append(down.bodies, nil)
-		down.mu.Unlock()
+		asked++
 		w.Header().Set("Retry-After", "7")
 		w.WriteHeader(529)
 	})
-	_, err = llm.Generate(context.Background(), down.model(t), hello("claude-sonnet-4-6"))
-	if e, ok := err.(*llm.Error); !ok || e.Kind != llm.Overloaded || e.RetryAfter.Seconds() != 7 || len(down.bodies) != 1 {
-		t.Errorf("%v after %d requests", err, len(down.bodies))
+	_, err = llm.Generate(context.Background(), down.Model(t), providertest.Hello("claude-sonnet-4-6"))
+	if e, ok := err.(*llm.Error); !ok || e.Kind != llm.Overloaded || e.RetryAfter.Seconds() != 7 || asked != 1 {
+		t.Errorf("%v after %d requests", err, asked)
 	}
 }
 
@@ -440,14 +439,14 @@ func sameJSON(a, b string) bool {
 
 func TestThinking_ComesFirstWhenMessagesBecomeOne(t *testing.T) {
 	f := serve(t, reply(textBlock(0, "done"), ended("end_turn")))
-	req := hello("claude-sonnet-4-5")
+	req := providertest.Hello("claude-sonnet-4-5")
 	req.ReasoningEffort = &llm.Effort{Level: "low"}
-	req.Tools = []llm.Tool{lookup()}
+	req.Tools = []llm.Tool{providertest.Lookup()}
 	req.Messages = req.Messages.Append(llm.NewText(llm.Assistant, "I was cut"),
 		&llm.Message{Role: llm.Assistant, Content: []llm.Block{llm.Thinking("hm", &llm.Opaque{Provider: Name, Signature: "sig"}), llm.Text("Looking.")},
 			ToolCalls: []llm.ToolCall{{ID: "1", Name: "lookup"}}},
 		&llm.Message{Role: llm.ToolRole, ToolCallID: "1", Content: []llm.Block{llm.Text("y")}})
-	ask(t, f.model(t), req)
+	providertest.Generate(t, f.Model(t), req)
 	r := f.request(t, 0)
 	var got []string
 	for _, b := range r.Messages[1].Content {
@@ -460,9 +459,9 @@ func TestThinking_ComesFirstWhenMessagesBecomeOne(t *testing.T) {
 
 func TestStopSequences_ThatAreBlankAreNotSent(t *testing.T) {
 	f := serve(t, reply(textBlock(0, "ok"), ended("stop_sequence")))
-	req := hello("claude-sonnet-4-6")
+	req := providertest.Hello("claude-sonnet-4-6")
 	req.StopSequences = []string{"END", "\n\n"}
-	if got := ask(t, f.model(t), req).Finish; got != llm.StopSequence {
+	if got := providertest.Generate(t, f.Model(t), req).Finish; got != llm.StopSequence {
 		t.Errorf("finish %s", got)
 	}
 	if got := f.request(t, 0).StopSequences; !slices.Equal(got, []string{"END"}) {

@@ -34,6 +34,8 @@ func TestConformance(t *testing.T) { providertest.Test(t, adapter) }
 
 func TestFaults(t *testing.T) { providertest.Faults(t, adapter) }
 
+func TestLive(t *testing.T) { providertest.Live(t, adapter.Open) }
+
 func FuzzStream(f *testing.F) { providertest.Fuzz(f, adapter) }
 
 // speaker speaks the Messages API.
@@ -167,7 +169,7 @@ func (speaker) ErrorBody(f providertest.Failure) []byte {
 func (s speaker) ErrorFrame(f providertest.Failure) []byte { return frame(string(s.ErrorBody(f))) }
 
 func (speaker) Read(r *http.Request, body []byte) (*providertest.Asked, error) {
-	if r.Method != http.MethodPost || r.URL.Path != "/v1/messages" || r.Header.Get("Anthropic-Version") == "" {
+	if r.Method != http.MethodPost || r.URL.Path != "/v1/messages" || r.Header.Get("Anthropic-Version") != "2023-06-01" {
 		return nil, fmt.Errorf("%s %s with version %q", r.Method, r.URL.Path, r.Header.Get("Anthropic-Version"))
 	}
 	if err := strictly(body); err != nil {

@@ -1,83 +1,36 @@
 package anthropic
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"strings"
-	"sync"
 	"testing"
 
-	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/llm/provider"
+	"github.com/awaken-go/awaken/llm/providertest"
 )
 
-// fake is a server that speaks the Messages API. It refuses requests that the real one
-// would refuse, and answers the others with the events it was given, one list for each.
-type fake struct {
-	*httptest.Server
-	mu      sync.Mutex
-	replies [][]string
-	bodies  [][]byte
-	headers []http.Header
-}
+// fake is a provider that speaks the Messages API.
+type fake struct{ *providertest.Fake }
 
+// serve starts a fake that answers with events, one list for each request.
 func serve(t *testing.T, replies ...[]string) *fake {
-	f := &fake{replies: replies}
-	f.Server = httptest.NewServer(f)
-	t.Cleanup(f.Close)
-	return f
-}
-
-func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	f.mu.Lock()
-	n := len(f.bodies)
-	f.bodies = append(f.bodies, body)
-	f.headers = append(f.headers, r.Header.Clone())
-	f.mu.Unlock()
-	err := strictly(body)
-	if r.URL.Path != "/v1/messages" || r.Header.Get("Anthropic-Version") != "2023-06-01" {
-		err = fmt.Errorf("%s with version %q", r.URL.Path, r.Header.Get("Anthropic-Version"))
-	}
-	if err != nil {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprintf(w, `{"type":"error","error":{"type":"invalid_request_error","message":%q}}`, err)
-		return
-	}
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	for _, ev := range f.replies[min(n, len(f.replies)-1)] {
-		var head struct {
-			Type string `json:"type"`
+	var all [][][]byte
+	for _, events := range replies {
+		var frames [][]byte
+		for _, e := range events {
+			frames = append(frames, frame(e))
 		}
-		_ = json.Unmarshal([]byte(ev), &head)
-		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", head.Type, ev)
+		all = append(all, frames)
 	}
+	return &fake{providertest.Serve(t, adapter, all...)}
 }
 
 // request returns what was asked, the nth time.
 func (f *fake) request(t *testing.T, n int) *wireRequest {
 	t.Helper()
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	var r wireRequest
-	if err := exactly(f.bodies[n], &r); err != nil {
+	if err := exactly(f.Body(n), &r); err != nil {
 		t.Fatal(err)
 	}
 	return &r
-}
-
-func (f *fake) model(t *testing.T) *Model {
-	t.Helper()
-	m, err := New(Config{Config: provider.Config{APIKey: "key", BaseURL: f.URL}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
 }
 
 // Events of the wire.
@@ -124,29 +77,4 @@ func reply(parts ...[]string) []string {
 		out = append(out, p...)
 	}
 	return out
-}
-
-// ask generates and fails the test on an error.
-func ask(t *testing.T, m llm.Model, req *llm.Request) *llm.Reply {
-	t.Helper()
-	r, err := llm.Generate(context.Background(), m, req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func hello(model string) *llm.Request {
-	return &llm.Request{Model: model, Messages: llm.NewMessages(llm.UserText("hello"))}
-}
-
-func lookup() llm.Tool {
-	return llm.Tool{Name: "lookup", Description: "looks up", Parameters: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}}}`)}
-}
-
-func ptr[T any](v T) *T { return &v }
-
-func show(v any) string {
-	b, _ := json.Marshal(v)
-	return strings.TrimSpace(string(b))
 }

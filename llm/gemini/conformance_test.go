@@ -25,7 +25,7 @@ func adapter(model string) providertest.Adapter {
 		Speaker:  speaker{},
 		Provider: Name,
 		Model:    model,
-		Cannot:   []providertest.Power{providertest.CacheKey, providertest.Parallel, providertest.ArgumentText, providertest.Interleaved},
+		Cannot:   []providertest.Power{providertest.CacheKey, providertest.CacheMarks, providertest.Parallel, providertest.ArgumentText, providertest.Interleaved},
 	}
 }
 
@@ -37,6 +37,8 @@ func TestConformance(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) { providertest.Faults(t, adapter("gemini-3-pro-preview")) }
+
+func TestLive(t *testing.T) { providertest.Live(t, adapter("").Open) }
 
 func FuzzStream(f *testing.F) { providertest.Fuzz(f, adapter("gemini-3-pro-preview")) }
 

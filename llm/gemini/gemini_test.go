@@ -19,6 +19,7 @@ import (
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
+	"github.com/awaken-go/awaken/llm/providertest"
 )
 
 func TestTraits(t *testing.T) {
@@ -42,43 +43,43 @@ func TestSignatures_AreKeptAndSentBackToTheSameModel(t *testing.T) {
 	calls := []string{parts(`{"text":"Let me think.","thought":true}`),
 		parts(`{"functionCall":{"name":"lookup","args":{"q":"x","n":12345678901234567890}},"thoughtSignature":"c2lnMQ=="}`, `{"functionCall":{"id":"own","name":"lookup","args":{}}}`), ended("STOP")}
 	f := serve(t, calls, []string{parts(`{"text":"done"}`), parts(`{"text":"","thoughtSignature":"c2lnMg=="}`), ended("STOP")}, []string{parts(`{"text":"more"}`), ended("STOP")})
-	m := f.model(t)
-	req := hello("gemini-3-pro-preview")
-	req.Tools = []llm.Tool{lookup()}
-	r := ask(t, m, req)
+	m := f.Model(t)
+	req := providertest.Hello("gemini-3-pro-preview")
+	req.Tools = []llm.Tool{providertest.Lookup()}
+	r := providertest.Generate(t, m, req)
 	if r.Finish != llm.ToolUse || len(r.Message.ToolCalls) != 2 || r.Message.Content[0].Text != "Let me think." {
-		t.Fatalf("reply: %s", show(r))
+		t.Fatalf("reply: %s", providertest.Show(r))
 	}
 	if a := string(r.Message.ToolCalls[0].Arguments); !strings.Contains(a, "12345678901234567890") {
 		t.Errorf("a number became another: %s", a)
 	}
 	if r.Message.ToolCalls[0].ID != "call_resp1_1" || r.Message.ToolCalls[1].ID != "own" {
-		t.Errorf("ids %s", show(r.Message.ToolCalls))
+		t.Errorf("ids %s", providertest.Show(r.Message.ToolCalls))
 	}
 	req.Messages = req.Messages.Append(r.Message)
 	for _, c := range r.Message.ToolCalls {
 		req.Messages = req.Messages.Append(&llm.Message{Role: llm.ToolRole, ToolCallID: c.ID, Content: []llm.Block{llm.Text("y")}})
 	}
-	last := ask(t, m, req)
-	sent := string(f.bodies[1])
+	last := providertest.Generate(t, m, req)
+	sent := string(f.Body(1))
 	if !strings.Contains(sent, `"thoughtSignature":"c2lnMQ=="`) || !strings.Contains(sent, "12345678901234567890") || strings.Contains(sent, "Let me think.") || strings.Contains(sent, skipSignature) {
 		t.Errorf("sent back %s", sent)
 	}
 	req.Messages = req.Messages.Append(last.Message, llm.UserText("go on"))
-	ask(t, m, req)
-	if sent := string(f.bodies[2]); !strings.Contains(sent, `{"text":"done","thoughtSignature":"c2lnMg=="}`) {
+	providertest.Generate(t, m, req)
+	if sent := string(f.Body(2)); !strings.Contains(sent, `{"text":"done","thoughtSignature":"c2lnMg=="}`) {
 		t.Errorf("the signature of the text: %s", sent)
 	}
 	req.Model = "gemini-3-flash-preview"
-	ask(t, m, req)
-	if sent := string(f.bodies[3]); strings.Contains(sent, "c2lnM") || !strings.Contains(sent, skipSignature) {
+	providertest.Generate(t, m, req)
+	if sent := string(f.Body(3)); strings.Contains(sent, "c2lnM") || !strings.Contains(sent, skipSignature) {
 		t.Errorf("another model was sent %s", sent)
 	}
 }
 
 func TestUsage(t *testing.T) {
 	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
-	got := ask(t, f.model(t), hello("gemini-2.5-flash")).Usage
+	got := providertest.Generate(t, f.Model(t), providertest.Hello("gemini-2.5-flash")).Usage
 	want := llm.Usage{PromptTokens: 100, CompletionTokens: 50, TotalTokens: 150, CacheReadTokens: 64, ThinkingTokens: 30}
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -88,7 +89,7 @@ func TestUsage(t *testing.T) {
 func TestFinish(t *testing.T) {
 	for reason, want := range map[string]llm.FinishReason{"STOP": llm.EndTurn, "MAX_TOKENS": llm.MaxTokens} {
 		f := serve(t, []string{parts(`{"text":"ok"}`), ended(reason)})
-		if got := ask(t, f.model(t), hello("gemini-2.5-flash")).Finish; got != want {
+		if got := providertest.Generate(t, f.Model(t), providertest.Hello("gemini-2.5-flash")).Finish; got != want {
 			t.Errorf("%s: %s, want %s", reason, got, want)
 		}
 	}
@@ -97,19 +98,19 @@ func TestFinish(t *testing.T) {
 		"MALFORMED_FUNCTION_CALL": llm.Provider, "OTHER": llm.Provider, "SOMETHING_NEW": llm.Provider,
 	} {
 		f := serve(t, []string{parts(`{"text":"ok"}`), ended(reason)})
-		if _, err := llm.Generate(context.Background(), f.model(t), hello("gemini-2.5-flash")); llm.KindOf(err) != want {
+		if _, err := llm.Generate(context.Background(), f.Model(t), providertest.Hello("gemini-2.5-flash")); llm.KindOf(err) != want {
 			t.Errorf("%s: %v, want %s", reason, err, want)
 		}
 	}
 	f := serve(t, []string{`{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":5}}`})
-	if _, err := llm.Generate(context.Background(), f.model(t), hello("gemini-2.5-flash")); llm.KindOf(err) != llm.ContentFiltered {
+	if _, err := llm.Generate(context.Background(), f.Model(t), providertest.Hello("gemini-2.5-flash")); llm.KindOf(err) != llm.ContentFiltered {
 		t.Errorf("blocked prompt: %v", err)
 	}
 }
 
 func TestFinish_UsageMayComeLater(t *testing.T) {
 	f := serve(t, []string{`{"candidates":[{"content":{"parts":[{"text":"ok"}]},"finishReason":"STOP"}]}`, `{"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1}}`})
-	if r := ask(t, f.model(t), hello("gemini-2.5-flash")); r.Usage.TotalTokens != 6 || r.Finish != llm.EndTurn {
+	if r := providertest.Generate(t, f.Model(t), providertest.Hello("gemini-2.5-flash")); r.Usage.TotalTokens != 6 || r.Finish != llm.EndTurn {
 		t.Errorf("%+v", r)
 	}
 }
@@ -136,28 +137,28 @@ func TestThinking_ForModelsAndEfforts(t *testing.T) {
 		{"gemini-3-pro-preview", &llm.Effort{Budget: 20000}, `{"includeThoughts":true,"thinkingBudget":null,"thinkingLevel":"HIGH"}`},
 	} {
 		f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
-		req := hello(c.model)
+		req := providertest.Hello(c.model)
 		req.ReasoningEffort = c.effort
-		ask(t, f.model(t), req)
-		if got := show(f.request(t, 0).GenerationConfig.ThinkingConfig); got != c.want {
-			t.Errorf("%s %s: %s, want %s", c.model, show(c.effort), got, c.want)
+		providertest.Generate(t, f.Model(t), req)
+		if got := providertest.Show(f.request(t, 0).GenerationConfig.ThinkingConfig); got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.model, providertest.Show(c.effort), got, c.want)
 		}
 	}
 }
 
 func TestKnobs(t *testing.T) {
 	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
-	req := hello("gemini-2.5-flash")
+	req := providertest.Hello("gemini-2.5-flash")
 	req.System = []llm.Block{llm.Text("be brief")}
-	req.Temperature, req.TopP, req.MaxTokens, req.Seed, req.StopSequences = ptr(0.7), ptr(0.9), ptr(100), ptr(int64(7)), []string{"END"}
-	ask(t, f.model(t), req)
+	req.Temperature, req.TopP, req.MaxTokens, req.Seed, req.StopSequences = new(0.7), new(0.9), new(100), new(int64(7)), []string{"END"}
+	providertest.Generate(t, f.Model(t), req)
 	r := f.request(t, 0)
 	g := r.GenerationConfig
 	if *g.Temperature != 0.7 || *g.TopP != 0.9 || *g.MaxOutputTokens != 100 || *g.Seed != 7 || len(g.StopSequences) != 1 || *r.SystemInstruction.Parts[0].Text != "be brief" {
-		t.Errorf("sent %s", f.bodies[0])
+		t.Errorf("sent %s", f.Body(0))
 	}
-	if f.headers[0].Get("X-Goog-Api-Key") != "key" {
-		t.Errorf("headers %v", f.headers[0])
+	if f.Header(0).Get("X-Goog-Api-Key") != "key" {
+		t.Errorf("headers %v", f.Header(0))
 	}
 }
 
@@ -173,11 +174,11 @@ func TestToolChoice(t *testing.T) {
 		{&llm.ToolChoice{Mode: "tool", Name: "lookup"}, `{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["lookup"]}}`},
 	} {
 		f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
-		req := hello("gemini-2.5-flash")
-		req.Tools, req.ToolChoice = []llm.Tool{lookup()}, c.choice
-		ask(t, f.model(t), req)
-		if got := show(f.request(t, 0).ToolConfig); got != c.want {
-			t.Errorf("%s: %s, want %s", show(c.choice), got, c.want)
+		req := providertest.Hello("gemini-2.5-flash")
+		req.Tools, req.ToolChoice = []llm.Tool{providertest.Lookup()}, c.choice
+		providertest.Generate(t, f.Model(t), req)
+		if got := providertest.Show(f.request(t, 0).ToolConfig); got != c.want {
+			t.Errorf("%s: %s, want %s", providertest.Show(c.choice), got, c.want)
 		}
 	}
 }
@@ -188,17 +189,17 @@ func TestOutput_IsHeldToTheSchemaOrIsAFunction(t *testing.T) {
 		model  string
 		tools  []llm.Tool
 		native bool
-	}{{"gemini-2.5-flash", nil, true}, {"gemini-2.5-flash", []llm.Tool{lookup()}, false}, {"gemini-3-pro-preview", []llm.Tool{lookup()}, true}} {
+	}{{"gemini-2.5-flash", nil, true}, {"gemini-2.5-flash", []llm.Tool{providertest.Lookup()}, false}, {"gemini-3-pro-preview", []llm.Tool{providertest.Lookup()}, true}} {
 		answer := parts(`{"text":"{\"n\":1}"}`)
 		if !c.native {
 			answer = parts(`{"functionCall":{"name":"result","args":{"n":1}}}`)
 		}
 		f := serve(t, []string{answer, ended("STOP")})
-		req := hello(c.model)
+		req := providertest.Hello(c.model)
 		req.Tools, req.Output = c.tools, output
-		r := ask(t, f.model(t), req)
+		r := providertest.Generate(t, f.Model(t), req)
 		if r.Message.Text() != `{"n":1}` || r.Finish != llm.EndTurn || len(r.Message.ToolCalls) != 0 {
-			t.Errorf("%s: %s", c.model, show(r))
+			t.Errorf("%s: %s", c.model, providertest.Show(r))
 		}
 		if got := f.request(t, 0).GenerationConfig.ResponseSchema != nil; got != c.native {
 			t.Errorf("%s with %d tools: native %v", c.model, len(c.tools), got)
@@ -211,15 +212,15 @@ func TestMedia_InMessagesAndResults(t *testing.T) {
 		{Type: llm.AudioBlock, Source: llm.Base64("audio/wav", "aGk=")}, {Type: llm.VideoBlock, Source: llm.URL("https://x/y.webm?z")}}
 	for model, inResult := range map[string]bool{"gemini-2.5-flash": false, "gemini-3-pro-preview": true} {
 		f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
-		req := hello(model)
-		req.Tools = []llm.Tool{lookup()}
+		req := providertest.Hello(model)
+		req.Tools = []llm.Tool{providertest.Lookup()}
 		req.Messages = llm.NewMessages(&llm.Message{Role: llm.User, Content: blocks},
 			&llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "1", Name: "lookup"}}},
 			&llm.Message{Role: llm.ToolRole, ToolCallID: "1", Content: blocks[:2]})
-		ask(t, f.model(t), req)
+		providertest.Generate(t, f.Model(t), req)
 		r := f.request(t, 0)
 		if p := r.Contents[0].Parts; len(p) != 5 || p[2].FileData.MIMEType != "application/pdf" || p[3].InlineData.MIMEType != "audio/wav" || p[4].FileData.MIMEType != "video/webm" {
-			t.Errorf("sent %s", f.bodies[0])
+			t.Errorf("sent %s", f.Body(0))
 		}
 		if got := len(r.Contents[2].Parts[0].FunctionResponse.Parts) == 1; got != inResult {
 			t.Errorf("%s: in the result %v", model, got)
@@ -253,7 +254,7 @@ func TestErrors_HaveRetryAfterAndAskOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = llm.Generate(context.Background(), m, hello("gemini-2.5-flash"))
+	_, err = llm.Generate(context.Background(), m, providertest.Hello("gemini-2.5-flash"))
 	if e, ok := err.(*llm.Error); !ok || e.Kind != llm.RateLimited || e.RetryAfter.Seconds() != 21 || asked.Load() != 1 {
 		t.Errorf("%v after %d requests", err, asked.Load())
 	}
@@ -269,8 +270,8 @@ func TestStream_IgnoresComments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := ask(t, m, hello("gemini-2.5-flash")); r.Message.Text() != "ok" {
-		t.Error(show(r))
+	if r := providertest.Generate(t, m, providertest.Hello("gemini-2.5-flash")); r.Message.Text() != "ok" {
+		t.Error(providertest.Show(r))
 	}
 }
 
@@ -288,7 +289,7 @@ func TestVertex_ExchangesAServiceAccountForAToken(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := llm.Generate(context.Background(), m, hello("gemini-2.5-flash")); err != nil {
+			if _, err := llm.Generate(context.Background(), m, providertest.Hello("gemini-2.5-flash")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -297,11 +298,11 @@ func TestVertex_ExchangesAServiceAccountForAToken(t *testing.T) {
 	if n := tokens.given.Load(); n != 1 {
 		t.Errorf("%d tokens for 8 requests at once", n)
 	}
-	if got := f.headers[0].Get("Authorization"); got != "Bearer token-1" || f.headers[0].Get("X-Goog-Api-Key") != "" {
-		t.Errorf("headers %v", f.headers[0])
+	if got := f.Header(0).Get("Authorization"); got != "Bearer token-1" || f.Header(0).Get("X-Goog-Api-Key") != "" {
+		t.Errorf("headers %v", f.Header(0))
 	}
-	if want := "/v1beta1/projects/proj/locations/europe-west4/publishers/google/models/gemini-2.5-flash:streamGenerateContent"; f.paths[0] != want {
-		t.Errorf("path %s, want %s", f.paths[0], want)
+	if want := "/v1beta1/projects/proj/locations/europe-west4/publishers/google/models/gemini-2.5-flash:streamGenerateContent"; f.Path(0) != want {
+		t.Errorf("path %s, want %s", f.Path(0), want)
 	}
 }
 
@@ -316,8 +317,8 @@ func TestVertex_RenewsATokenThatExpires(t *testing.T) {
 		t.Fatal(err)
 	}
 	used := func() string {
-		ask(t, m, hello("gemini-2.5-flash"))
-		return f.headers[len(f.headers)-1].Get("Authorization")
+		providertest.Generate(t, m, providertest.Hello("gemini-2.5-flash"))
+		return f.Header(f.Requests() - 1).Get("Authorization")
 	}
 	if got := used(); got != "Bearer token-1" {
 		t.Fatal(got)
@@ -341,7 +342,7 @@ func TestVertex_AnAccountThatIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := llm.Generate(context.Background(), m, hello("gemini-2.5-flash")); llm.KindOf(err) != llm.Unauthorized {
+	if _, err := llm.Generate(context.Background(), m, providertest.Hello("gemini-2.5-flash")); llm.KindOf(err) != llm.Unauthorized {
 		t.Errorf("%v, want unauthorized", err)
 	}
 }
@@ -352,9 +353,9 @@ func TestVertex_ExpressMode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask(t, m, hello("gemini-2.5-flash"))
-	if f.headers[0].Get("X-Goog-Api-Key") != "express" || f.paths[0] != "/v1beta1/publishers/google/models/gemini-2.5-flash:streamGenerateContent" {
-		t.Errorf("%s %v", f.paths[0], f.headers[0])
+	providertest.Generate(t, m, providertest.Hello("gemini-2.5-flash"))
+	if f.Header(0).Get("X-Goog-Api-Key") != "express" || f.Path(0) != "/v1beta1/publishers/google/models/gemini-2.5-flash:streamGenerateContent" {
+		t.Errorf("%s %v", f.Path(0), f.Header(0))
 	}
 }
 
@@ -379,8 +380,8 @@ func TestNew_SaysWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask(t, m, hello("gemini-2.5-flash"))
-	if got := f.headers[0].Get("X-Goog-Api-Key"); got != "from-env" {
+	providertest.Generate(t, m, providertest.Hello("gemini-2.5-flash"))
+	if got := f.Header(0).Get("X-Goog-Api-Key"); got != "from-env" {
 		t.Errorf("key %q", got)
 	}
 }

@@ -31,13 +31,15 @@ var adapter = providertest.Adapter{
 	Provider: ollama.Name,
 	Model:    "qwen3",
 	Cannot: []providertest.Power{
-		providertest.Choice, providertest.Parallel, providertest.CacheKey, // it has no such fields
+		providertest.Choice, providertest.Parallel, providertest.CacheKey, providertest.CacheMarks, // it has no such fields
 		providertest.ArgumentText, providertest.Interleaved, // calls come whole, as JSON
 		providertest.Opaque, providertest.CachedTokens, providertest.ThinkingTokens,
 		providertest.ImageURLs, providertest.Documents, providertest.Audio,
 		providertest.Comments, providertest.Filter,
 	},
 }
+
+func TestLive(t *testing.T) { providertest.Live(t, adapter.Open) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()

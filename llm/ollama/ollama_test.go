@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
@@ -189,23 +188,4 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", lines, err, want)
 		}
 	}
-}
-
-// TestLive asks a server that is running: OLLAMA_HOST and LLM_MODEL say which.
-func TestLive(t *testing.T) {
-	name := os.Getenv("LLM_MODEL")
-	if os.Getenv("OLLAMA_HOST") == "" || name == "" {
-		t.Skip("OLLAMA_HOST and LLM_MODEL are not set")
-	}
-	m, err := ollama.New(ollama.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := llm.Generate(t.Context(), m, &llm.Request{Model: name, Messages: llm.NewMessages(llm.UserText("Say hello."))})
-	if err != nil || r.Message.Text() == "" {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	t.Log(r.Message.Text(), r.Usage)
-	list, err := m.ListModels(t.Context())
-	t.Log(list, err)
 }

@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/awaken-go/awaken/llm"
@@ -21,9 +22,9 @@ func open(api, preset string) func(testing.TB, provider.Config) llm.Model {
 
 var (
 	responsesAdapter = providertest.Adapter{Open: open(openai.Responses, "openai"), Speaker: responsesSpeaker{}, Provider: "openai", Model: "gpt-5.5",
-		Cannot: []providertest.Power{providertest.Seed, providertest.Stop, providertest.Audio}}
+		Cannot: []providertest.Power{providertest.Seed, providertest.Stop, providertest.Audio, providertest.CacheMarks}}
 	chatAdapter = providertest.Adapter{Open: open(openai.Chat, "openai"), Speaker: chatSpeaker{"reasoning_content"}, Provider: "openai", Model: "gpt-5.5",
-		Cannot: []providertest.Power{providertest.Opaque}}
+		Cannot: []providertest.Power{providertest.Opaque, providertest.CacheMarks}}
 )
 
 func TestResponses_Conformance(t *testing.T) {
@@ -39,6 +40,11 @@ func TestChat_Conformance(t *testing.T) {
 func TestResponses_Faults(t *testing.T) { providertest.Faults(t, responsesAdapter) }
 
 func TestChat_Faults(t *testing.T) { providertest.Faults(t, chatAdapter) }
+
+// TestLive speaks the API of LLM_API to the preset of LLM_PRESET.
+func TestLive(t *testing.T) {
+	providertest.Live(t, open(os.Getenv("LLM_API"), os.Getenv("LLM_PRESET")))
+}
 
 func FuzzResponses(f *testing.F) { providertest.Fuzz(f, responsesAdapter) }
 

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/openai/openai-go/v3"
@@ -309,54 +307,6 @@ func TestOutput_IsStrictWhenThatChangesNothing(t *testing.T) {
 			t.Errorf("%s: %v", schema, js)
 		}
 	}
-}
-
-// The server of LLM_BASE_URL is real: LLM_MODEL is asked, with LLM_API_KEY.
-func TestLive(t *testing.T) {
-	base, key, model := os.Getenv("LLM_BASE_URL"), os.Getenv("LLM_API_KEY"), os.Getenv("LLM_MODEL")
-	if base == "" || model == "" {
-		t.Skip("LLM_BASE_URL and LLM_MODEL are not set")
-	}
-	m, err := openai.New(openai.Config{Config: provider.Config{BaseURL: base, APIKey: key, Timeout: time.Minute}, Preset: os.Getenv("LLM_PRESET"), API: os.Getenv("LLM_API")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	add := llm.Tool{Name: "add", Description: "Adds two numbers.", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`)}
-	t.Run("Text", func(t *testing.T) {
-		req := request(llm.UserText("Answer with the single word: pong"))
-		req.Model, req.MaxTokens = model, new(2000)
-		r := generate(t, m, req)
-		if !strings.Contains(strings.ToLower(r.Message.Text()), "pong") || r.Usage.PromptTokens == 0 {
-			t.Errorf("%q, %+v, %s", r.Message.Text(), r.Usage, r.Finish)
-		}
-	})
-	t.Run("Tool", func(t *testing.T) {
-		msgs := []*llm.Message{llm.UserText("What is 1234 + 4321? Use the tool, then answer with the number.")}
-		for range 3 {
-			req := request(msgs...)
-			req.Model, req.MaxTokens, req.Tools = model, new(4000), []llm.Tool{add}
-			r := generate(t, m, req)
-			msgs = append(msgs, r.Message)
-			if len(r.Message.ToolCalls) == 0 {
-				break
-			}
-			for _, c := range r.Message.ToolCalls {
-				msgs = append(msgs, &llm.Message{Role: llm.ToolRole, ToolCallID: c.ID, Content: []llm.Block{llm.Text("5555")}})
-			}
-		}
-		last := msgs[len(msgs)-1]
-		if len(msgs) < 4 || !strings.Contains(strings.ReplaceAll(last.Text(), ",", ""), "5555") {
-			t.Errorf("%d messages, the last is %q", len(msgs), last.Text())
-		}
-	})
-	t.Run("WrongModel", func(t *testing.T) {
-		req := request()
-		req.Model = "no-such-model-as-this"
-		_, err := llm.Generate(t.Context(), m, req)
-		if k := llm.KindOf(err); k != llm.ModelNotFound && k != llm.InvalidRequest && k != llm.Unauthorized {
-			t.Errorf("%v", err)
-		}
-	})
 }
 
 // BenchmarkStream is a stream of 1000 chunks, all layers included but the network.

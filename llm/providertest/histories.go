@@ -20,38 +20,43 @@ import (
 // accepts it.
 func historyCases() []testCase {
 	return []testCase{{"AnythingIsAccepted", nil, func(t *testing.T, a *Adapter) {
-		n := 10_000
-		if testenv.Race {
-			n = 500 // all of them are checked without it
-		}
-		if testenv.Long() {
-			n = 1_000_000
-		}
-		const each = 50 // histories for each check of rapid
-		v := newValidator(a)
-		m := a.Open(t, provider.Config{APIKey: key, BaseURL: "http://provider.invalid", HTTPClient: &http.Client{Transport: v}})
-		gen := Histories(a.Provider, a.thoughts(t)...)
-		done := 0
-		for done < n {
-			rapid.Check(t, func(rt *rapid.T) {
-				for range each {
-					if done++; done > n {
-						return
-					}
-					req := a.conversation(gen.Draw(rt, "history")...)
-					for _, err := range m.Stream(t.Context(), req) {
-						if err != nil {
-							rt.Fatalf("%v\n%s", err, v.last)
-						}
+		Accepts(t, *a, func(_ *rapid.T, msgs []*llm.Message) *llm.Request { return a.conversation(msgs...) })
+	}}}
+}
+
+// Accepts checks that the provider accepts requests that are made of generated [Histories]:
+// 10,000 of them, or 1,000,000 if the tests may take long.
+func Accepts(t *testing.T, a Adapter, request func(rt *rapid.T, msgs []*llm.Message) *llm.Request) {
+	n := 10_000
+	if testenv.Race {
+		n = 500 // all of them are checked without it
+	}
+	if testenv.Long() {
+		n = 1_000_000
+	}
+	const each = 50 // histories for each check of rapid
+	v := newValidator(&a)
+	m := a.Open(t, provider.Config{APIKey: key, BaseURL: "http://provider.invalid", HTTPClient: &http.Client{Transport: v}})
+	gen := Histories(a.Provider, a.thoughts(t)...)
+	for done := 0; done < n && !t.Failed(); {
+		rapid.Check(t, func(rt *rapid.T) {
+			for range each {
+				if done++; done > n {
+					return
+				}
+				req := request(rt, gen.Draw(rt, "history"))
+				for _, err := range m.Stream(t.Context(), req) {
+					if err != nil {
+						rt.Fatalf("%v\n%s", err, v.last)
 					}
 				}
-			})
-			if t.Failed() {
-				return
+				if req.CachePrompt && v.asked.Cached == 0 && !slices.Contains(a.Cannot, CacheMarks) {
+					rt.Fatalf("nothing is marked for the cache: %s", v.last)
+				}
 			}
-		}
-		t.Logf("%d histories", n)
-	}}}
+		})
+	}
+	t.Logf("%d histories", n)
 }
 
 // thoughts are thinking blocks as the adapter makes them.
@@ -70,6 +75,7 @@ type validator struct {
 	a     *Adapter
 	reply []byte
 	last  []byte
+	asked *Asked
 }
 
 func newValidator(a *Adapter) *validator {
@@ -84,9 +90,11 @@ func (v *validator) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	v.last = body
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(v.reply)), Request: r}
-	if asked, err := v.a.Read(r, body); err != nil {
-		resp.StatusCode, resp.Body = http.StatusBadRequest, io.NopCloser(bytes.NewReader([]byte(err.Error())))
-	} else if err := paired(asked); err != nil {
+	v.asked, err = v.a.Read(r, body)
+	if err == nil {
+		err = paired(v.asked)
+	}
+	if err != nil {
 		resp.StatusCode, resp.Body = http.StatusBadRequest, io.NopCloser(bytes.NewReader([]byte(err.Error())))
 	}
 	return resp, nil

@@ -264,7 +264,7 @@ func plainAdapter(wrong func(llm.Model) llm.Model) Adapter {
 			c.Timeout, c.IdleTimeout = min(c.Timeout, 2*time.Second), min(c.IdleTimeout, 2*time.Second) // many wait in vain
 			return wrong(&plain{client: provider.Open(plainName, c), config: c})
 		},
-		Speaker: plainSpeaker{}, Provider: plainName, Model: "m",
+		Speaker: plainSpeaker{}, Provider: plainName, Model: "m", Cannot: []Power{CacheMarks},
 	}
 }
 

@@ -100,6 +100,11 @@ func requestCases() []testCase {
 				t.Error("no effort was asked for")
 			}
 		}, Effort),
+		sends("CacheMarks", func(r *llm.Request) { r.CachePrompt = true }, func(t *testing.T, got *Asked) {
+			if got.Cached == 0 {
+				t.Error("nothing is marked for the cache")
+			}
+		}, CacheMarks),
 		choice("ChoiceAuto", llm.ToolChoice{Mode: "auto"}, "auto"),
 		choice("ChoiceNone", llm.ToolChoice{Mode: "none"}, "none"),
 		choice("ChoiceRequired", llm.ToolChoice{Mode: "required"}, "required"),

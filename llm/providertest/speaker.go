@@ -33,6 +33,7 @@ const (
 	Choice           Power = "choice"            // requests say whether a tool has to be called
 	Output           Power = "output"            // the answer can be held to a schema
 	CacheKey         Power = "cache key"         // requests say which of them belong together
+	CacheMarks       Power = "cache marks"       // requests say what of them is to be cached
 	Images           Power = "images"            // users can show images
 	ImageURLs        Power = "image urls"        // by their URL
 	Documents        Power = "documents"         // users can show PDFs
