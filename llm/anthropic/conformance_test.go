@@ -64,14 +64,6 @@ func frame(event string) []byte {
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", head.Type, event)
 }
 
-func encoded(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
-}
-
 func (speaker) Speak(r providertest.Reply) (parts, end [][]byte) {
 	u := llm.Usage{}
 	if r.Usage != nil {
@@ -89,11 +81,11 @@ func (speaker) Speak(r providertest.Reply) (parts, end [][]byte) {
 		}
 	}
 	grow := func(i int, kind, field, value string) {
-		add(`{"type":"content_block_delta","index":%d,"delta":{"type":%q,%q:%s}}`, i, kind, field, encoded(value))
+		add(`{"type":"content_block_delta","index":%d,"delta":{"type":%q,%q:%s}}`, i, kind, field, providertest.Show(value))
 	}
 	stop := func(i int) { add(`{"type":"content_block_stop","index":%d}`, i) }
 	call := func(c *providertest.Call) {
-		start(fmt.Sprintf(`{"type":"tool_use","id":%s,"name":%s,"input":{}}`, encoded(c.ID), encoded(c.Name)))
+		start(fmt.Sprintf(`{"type":"tool_use","id":%s,"name":%s,"input":{}}`, providertest.Show(c.ID), providertest.Show(c.Name)))
 	}
 	thinking := false // a block of it is open
 	closeThinking := func() {
@@ -117,7 +109,7 @@ func (speaker) Speak(r providertest.Reply) (parts, end [][]byte) {
 			grow(index, "signature_delta", "signature", p.Opaque)
 			closeThinking()
 		case p.Opaque != "":
-			start(fmt.Sprintf(`{"type":"redacted_thinking","data":%s}`, encoded(p.Opaque)))
+			start(fmt.Sprintf(`{"type":"redacted_thinking","data":%s}`, providertest.Show(p.Opaque)))
 			stop(index)
 		case p.Call != nil:
 			call(p.Call)
@@ -163,7 +155,7 @@ var errorTypes = map[llm.Kind]string{
 }
 
 func (speaker) ErrorBody(f providertest.Failure) []byte {
-	return fmt.Appendf(nil, `{"type":"error","error":{"type":%q,"message":%s},"request_id":"req_01"}`, errorTypes[f.Kind], encoded(f.Message))
+	return fmt.Appendf(nil, `{"type":"error","error":{"type":%q,"message":%s},"request_id":"req_01"}`, errorTypes[f.Kind], providertest.Show(f.Message))
 }
 
 func (s speaker) ErrorFrame(f providertest.Failure) []byte { return frame(string(s.ErrorBody(f))) }
@@ -199,7 +191,7 @@ func (speaker) Read(r *http.Request, body []byte) (*providertest.Asked, error) {
 		a.Effort = fmt.Sprint(t.Type, t.Budget)
 	}
 	if w.OutputConfig != nil && w.OutputConfig.Format != nil {
-		a.Output = json.RawMessage(encoded(w.OutputConfig.Format.Schema))
+		a.Output = json.RawMessage(providertest.Show(w.OutputConfig.Format.Schema))
 	}
 	for _, m := range w.Messages {
 		a.Turns = append(a.Turns, readTurns(m)...)

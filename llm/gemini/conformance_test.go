@@ -61,14 +61,6 @@ func (speaker) Models(key string) (http.Handler, []llm.ModelInfo) {
 	}), []llm.ModelInfo{{ID: "gemini-2.5-flash", ContextWindow: 1048576, MaxOutputTokens: 65536}, {ID: "gemini-embedding", ContextWindow: 2048, MaxOutputTokens: 1}}
 }
 
-func encoded(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
-}
-
 func (speaker) Speak(r providertest.Reply) (frames, end [][]byte) {
 	add := func(format string, args ...any) {
 		part := fmt.Sprintf(format, args...)
@@ -78,15 +70,15 @@ func (speaker) Speak(r providertest.Reply) (frames, end [][]byte) {
 		switch {
 		case len(p.Reasoning) > 0:
 			for _, s := range p.Reasoning {
-				add(`{"text":%s,"thought":true}`, encoded(s))
+				add(`{"text":%s,"thought":true}`, providertest.Show(s))
 			}
 		case p.Opaque != "":
 			add(`{"text":"","thought":true,"thoughtSignature":%q}`, p.Opaque)
 		case p.Call != nil:
-			add(`{"functionCall":{"id":%s,"name":%s,"args":%s}}`, encoded(p.Call.ID), encoded(p.Call.Name), strings.Join(p.Call.Args, ""))
+			add(`{"functionCall":{"id":%s,"name":%s,"args":%s}}`, providertest.Show(p.Call.ID), providertest.Show(p.Call.Name), strings.Join(p.Call.Args, ""))
 		default:
 			for _, s := range p.Text {
-				add(`{"text":%s}`, encoded(s))
+				add(`{"text":%s}`, providertest.Show(s))
 			}
 		}
 	}
@@ -106,7 +98,7 @@ var statuses = map[llm.Kind]string{
 }
 
 func (speaker) ErrorBody(f providertest.Failure) []byte {
-	return fmt.Appendf(nil, `{"error": {"code": %d,"message": %s,"status": %q}}`, f.Status, encoded(f.Message), statuses[f.Kind])
+	return fmt.Appendf(nil, `{"error": {"code": %d,"message": %s,"status": %q}}`, f.Status, providertest.Show(f.Message), statuses[f.Kind])
 }
 
 func (s speaker) ErrorFrame(f providertest.Failure) []byte {
@@ -138,14 +130,14 @@ func (speaker) Read(r *http.Request, body []byte) (*providertest.Asked, error) {
 		a.Seed = new(int64(*g.Seed))
 	}
 	if t := g.ThinkingConfig; t != nil {
-		a.Effort = encoded(t)
+		a.Effort = providertest.Show(t)
 	}
 	if g.ResponseSchema != nil {
-		a.Output = json.RawMessage(encoded(g.ResponseSchema))
+		a.Output = json.RawMessage(providertest.Show(g.ResponseSchema))
 	}
 	for _, t := range w.Tools {
 		for _, f := range t.FunctionDeclarations {
-			a.Tools = append(a.Tools, providertest.Tool{Name: f.Name, Description: f.Description, Schema: json.RawMessage(encoded(f.Parameters))})
+			a.Tools = append(a.Tools, providertest.Tool{Name: f.Name, Description: f.Description, Schema: json.RawMessage(providertest.Show(f.Parameters))})
 		}
 	}
 	if c := w.ToolConfig; c != nil {
@@ -169,7 +161,7 @@ func readTurns(c wireContent) (turns []providertest.Turn) {
 			if s, ok := f.Response["result"].(string); ok {
 				one.Text = s
 			} else {
-				one.Text = encoded(f.Response)
+				one.Text = providertest.Show(f.Response)
 			}
 			for _, m := range f.Parts {
 				one.Media = append(one.Media, m.InlineData.Data)
@@ -192,7 +184,7 @@ func readPart(t *providertest.Turn, p wirePart) {
 	}
 	switch {
 	case p.FunctionCall != nil:
-		t.Calls = append(t.Calls, providertest.Call{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Args: []string{encoded(p.FunctionCall.Args)}})
+		t.Calls = append(t.Calls, providertest.Call{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Args: []string{providertest.Show(p.FunctionCall.Args)}})
 	case p.InlineData != nil:
 		t.Media = append(t.Media, p.InlineData.Data)
 	case p.FileData != nil:

@@ -104,10 +104,11 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	b.timer = time.AfterFunc(b.idle, func() { cancel(errSilent) })
 	b.timer.Stop()
 	resp.Body = b
-	if resp.StatusCode >= 400 || streamed != nil && resp.StatusCode == http.StatusOK && !isStream(resp.Header) {
+	refused := resp.StatusCode >= 400 || resp.StatusCode >= 300 && resp.Header.Get("Location") == "" // which nobody can follow
+	if refused || streamed != nil && resp.StatusCode == http.StatusOK && !isStream(resp.Header) {
 		defer b.Close()
 		data, err := io.ReadAll(io.LimitReader(b, 64<<10))
-		if resp.StatusCode < 400 {
+		if !refused {
 			if err != nil {
 				return nil, err
 			}
