@@ -200,16 +200,14 @@ func summarise(j job, store store) error {
 	}
 	ctx := context.Background()
 	for i := range mostRuns {
-		if i >= summaryRuns {
-			if there, err := summarised(ctx, store); err != nil || there {
-				return err
-			}
-		}
 		id := fmt.Sprint("run-", i)
 		req := awaken.RunRequest{Continue: id}
 		run, err := store.LoadRun(ctx, id)
 		switch {
 		case errors.Is(err, awaken.ErrNotFound):
+			if there, err := summarised(ctx, store); i >= summaryRuns && (err != nil || there) {
+				return err
+			}
 			req = awaken.RunRequest{ThreadID: threadID, RunID: id, Messages: []*llm.Message{llm.UserText(fmt.Sprintf("ask-%d %s", i, strings.Repeat("word", 300)))}}
 		case err != nil:
 			return err
