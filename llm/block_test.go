@@ -133,7 +133,7 @@ func TestBlockJSON_SaysWhatIsWrong(t *testing.T) {
 
 		{"media without source", `{"type":"image"}`, `image block: field "source" is missing`},
 		{"source of the wrong type", `{"type":"audio","source":"u"}`, `audio block: field "source" is a JSON string, want an object`},
-		{"unknown field in source", `{"type":"video","source":{"type":"url","uri":"u"}}`, `video block: unknown field "uri"`},
+		{"unknown field in source", `{"type":"video","source":{"type":"url","uri":"u"}}`, `video block: unknown field "uri", did you mean "url"?`},
 		{"unknown source", `{"type":"image","source":{"type":"file"}}`, `image block: source has type "file", want base64 or url`},
 		{"URL source without URL", `{"type":"image","source":{"type":"url"}}`, `image block: source of type url wants "url"`},
 		{"URL source with data", `{"type":"image","source":{"type":"url","url":"u","data":"d"}}`, `image block: source of type url has a field "data"`},
@@ -143,7 +143,7 @@ func TestBlockJSON_SaysWhatIsWrong(t *testing.T) {
 
 		{"tool use with a result's field", `{"type":"tool_use","tool_use_id":"c"}`, `tool_use block: unknown field "tool_use_id"`},
 		{"id of the wrong type", `{"type":"tool_use","id":7}`, `tool_use block: field "id" is a JSON number, want a string`},
-		{"tool result with a wrong block", `{"type":"tool_result","content":[{"type":"text","txt":"a"}]}`, `tool_result block: text block: unknown field "txt"`},
+		{"tool result with a wrong block", `{"type":"tool_result","content":[{"type":"text","txt":"a"}]}`, `tool_result block: text block: unknown field "txt", did you mean "text"?`},
 		{"tool result with an unknown block", `{"type":"tool_result","content":[{"type":"poem"}]}`, `tool_result block: content block: type is "poem", ` + types},
 		{"tool result with a string", `{"type":"tool_result","content":"a"}`, `tool_result block: field "content" is a JSON string, want an array`},
 		{

@@ -26,7 +26,7 @@ func TestEffortJSON_SaysWhatIsWrong(t *testing.T) {
 		{"no budget", `{}`, `reasoning effort is {}` + want},
 		{"budget of nothing", `{"budget":0}`, `reasoning effort is {"budget":0}` + want},
 		{"budget below zero", `{"budget":-1}`, `reasoning effort is {"budget":-1}` + want},
-		{"unknown field", `{"budgets":1}`, `reasoning effort: unknown field "budgets"`},
+		{"unknown field", `{"budgets":1}`, `reasoning effort: unknown field "budgets", did you mean "budget"?`},
 		{"budget of the wrong type", `{"budget":"1"}`, `reasoning effort: field "budget" is a JSON string, want a whole number`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -78,14 +78,21 @@ func (n *Node) Optional(names ...string) *Node {
 
 // For returns the JSON Schema of t. Properties are described by a `jsonschema`
 // struct tag, and are required unless their json tag says omitempty or omitzero.
-func For(t reflect.Type) (json.RawMessage, error) {
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{
-		TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-			reflect.TypeFor[json.RawMessage](): {},
-			reflect.TypeFor[time.Duration]():   {Type: "integer", Description: "nanoseconds"},
-			reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
-		},
-	})
+func For(t reflect.Type) (json.RawMessage, error) { return ForWith(t, nil) }
+
+// ForWith is For with schemas for types whose JSON is not that of their Go type. It panics
+// if one of them is none: that is a mistake in the program.
+func ForWith(t reflect.Type, special map[reflect.Type]string) (json.RawMessage, error) {
+	types := map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {},
+		reflect.TypeFor[time.Duration]():   {Type: "integer", Description: "nanoseconds"},
+		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+	}
+	for typ, raw := range special {
+		n := Node{&jsonschema.Schema{}}
+		types[typ] = n.Replace(raw).s
+	}
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: types})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -82,7 +84,7 @@ func walkObject(dec *json.Decoder, t reflect.Type, at string) error {
 		if known != nil {
 			var ok bool
 			if next, ok = known[name]; !ok {
-				return fmt.Errorf("unknown field %q", name)
+				return Unknown(name, slices.Collect(maps.Keys(known)))
 			}
 		}
 		if err := walk(dec, next, where); err != nil {

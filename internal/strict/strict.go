@@ -14,11 +14,17 @@ import (
 
 // Unmarshal decodes one JSON value into v. Unknown fields (also those that differ
 // from a known one in case only), fields that appear twice, wrong types and trailing
-// data are errors that name the field.
+// data are errors that name the field. The error of an unknown field names the known one
+// that was probably meant.
 func Unmarshal(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
+		if strings.HasPrefix(err.Error(), "json: unknown field") {
+			if better := checkNames(data, reflect.TypeOf(v)); better != nil {
+				return better
+			}
+		}
 		return explain(err, v)
 	}
 	if _, err := dec.Token(); err != io.EOF {

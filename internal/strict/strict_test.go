@@ -57,7 +57,8 @@ func TestUnmarshal_NamesTheFieldThatIsWrong(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ data, want string }{
 		{`{"idd":"x"}`, `unknown field "idd"`},
-		{`{"in":{"nam":"x"}}`, `unknown field "nam"`},
+		{`{"in":{"nam":"x"}}`, `unknown field "nam", did you mean "name"?`},
+		{`{"zzzzzz":"x"}`, `unknown field "zzzzzz"`},
 		{`{"id":1}`, `field "id" is a JSON number, want a string`},
 		{`{"count":"many"}`, `field "count" is a JSON string, want a whole number`},
 		{`{"count":1.5}`, `field "count" is a JSON number 1.5, want a whole number`},
@@ -111,14 +112,14 @@ func TestUnmarshal_TakesNamesExactlyAndOnce(t *testing.T) {
 		Plain int
 	}
 	for doc, want := range map[string]string{
-		`{"ID":"x"}`:                            `unknown field "ID"`,
+		`{"ID":"x"}`:                            `unknown field "ID", did you mean "id"?`,
 		`{"id":"x","id":"y"}`:                   `field "id" appears twice`,
-		`{"list":[{"n":1},{"N":2}]}`:            `unknown field "N"`,
+		`{"list":[{"n":1},{"N":2}]}`:            `unknown field "N", did you mean "n"?`,
 		`{"list":[{"n":1,"n":2}]}`:              `field "list[0].n" appears twice`,
 		`{"map":{"a":{"n":1},"a":{"n":2}}}`:     `field "map.a" appears twice`,
-		`{"map":{"a":{"N":1}}}`:                 `unknown field "N"`,
+		`{"map":{"a":{"N":1}}}`:                 `unknown field "N", did you mean "n"?`,
 		`{"any":{"x":1,"x":2}}`:                 `field "any.x" appears twice`,
-		`{"N":1}`:                               `unknown field "N"`,
+		`{"N":1}`:                               `unknown field "N", did you mean "n"?`,
 		`{"n":1,"id":"a","Plain":3,"map":null}`: "",
 	} {
 		var v outer
