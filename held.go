@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
@@ -31,7 +32,13 @@ type HeldMessage struct {
 func heldTool(b Border) string { return "guard_" + string(b) }
 
 // heldID is the id of the call that waits with a message.
-func heldID(m *llm.Message) string { return "held_" + m.ID }
+func heldID(m *llm.Message) string { return heldPrefix + m.ID }
+
+const heldPrefix = "held_"
+
+// IsHeldCall reports whether a call of that id stands for a message that a guard holds. It
+// is a question to a person, and no part of the conversation.
+func IsHeldCall(id string) bool { return strings.HasPrefix(id, heldPrefix) }
 
 // isHeld reports whether the call stands for a message that a guard holds. Such calls have
 // numbers below those of the model's.

@@ -105,6 +105,9 @@ func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
 		e.shown = entry.Cursor
 	case *awaken.ToolCallStart:
 		e.closeMessage(f)
+		if awaken.IsHeldCall(ev.ID) {
+			return nil // the interrupt says it all, and the conversation has no such call
+		}
 		buf := appendjson.Text(with(f, "TOOL_CALL_START", "toolCallId", ev.ID), `,"toolCallName":`, ev.Name)
 		f.Close(append(appendjson.TextIf(buf, `,"parentMessageId":`, e.message), '}'))
 		e.calls = append(e.calls, ev.ID)
@@ -129,10 +132,13 @@ func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
 	case *awaken.ToolCallStreamDelta:
 		e.output(f, ev)
 	case *awaken.ToolCallDone:
-		if ev.Outcome != awaken.CallSuspended {
+		if ev.Outcome != awaken.CallSuspended && !awaken.IsHeldCall(ev.ID) {
 			e.result(f, ev.ID, ev.MessageID, resultText(ev.Result))
 		}
 	case *awaken.ToolCallResumed:
+		if awaken.IsHeldCall(ev.TargetID) {
+			return nil
+		}
 		e.result(f, ev.TargetID, ev.MessageID, resumedText(ev))
 	case *awaken.ActivitySnapshot:
 		return e.activity(f, ev)
