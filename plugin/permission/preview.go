@@ -1,0 +1,59 @@
+package permission
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Preview is what an agent may do by itself, as far as that does not depend on arguments.
+type Preview struct {
+	Enabled         bool // the agent loads the plugin
+	DefaultBehavior Behavior
+	Denied          []string // tools that no call of is allowed; models do not see them
+	Effective       []string // the others
+	Conditional     []Conditional
+}
+
+// Conditional is a rule that depends on arguments.
+type Conditional struct {
+	Tool     string // the part of the pattern that is about the tool
+	Behavior Behavior
+	Pattern  string
+}
+
+// PreviewOf says what a plugin that [New] has made means for the tools of an agent.
+func PreviewOf(p awaken.Plugin, spec *awaken.AgentSpec, tools []string) (*Preview, error) {
+	own, ok := p.(*plugin)
+	if !ok {
+		return nil, fmt.Errorf("%w: plugin %q is not of permission.New", awaken.ErrInvalid, p.Name())
+	}
+	out := &Preview{Enabled: slices.Contains(spec.PluginIDs, Name), DefaultBehavior: Allow, Denied: []string{}, Effective: slices.Clone(tools), Conditional: []Conditional{}}
+	if !out.Enabled {
+		return out, nil
+	}
+	cfg, err := own.section.Read(spec)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := compile(slices.Concat(own.base.Rules, cfg.Rules))
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{rules: rules, fallback: cfg.DefaultBehavior}
+	out.DefaultBehavior, out.Effective = cfg.DefaultBehavior, []string{}
+	for _, id := range tools {
+		if g.hides(id) {
+			out.Denied = append(out.Denied, id)
+		} else {
+			out.Effective = append(out.Effective, id)
+		}
+	}
+	for _, r := range rules {
+		if !r.pattern.Unconditional() {
+			out.Conditional = append(out.Conditional, Conditional{r.pattern.Tool(), r.Behavior, r.Rule.Tool})
+		}
+	}
+	return out, nil
+}
