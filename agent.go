@@ -20,20 +20,20 @@ const DefaultAgentID = "default"
 // read from JSON or YAML, and changed while the system runs. Decoding rejects
 // unknown fields by name.
 type AgentSpec struct {
-	ID           string `json:"id"`
-	Description  string `json:"description,omitempty"`
-	ModelID      string `json:"model_id,omitempty"` // of a ModelSpec
-	SystemPrompt string `json:"system_prompt,omitempty"`
+	ID           string `json:"id"`                      // what clients and other agents call it
+	Description  string `json:"description,omitempty"`   // for people, and for agents that can hand work to it
+	ModelID      string `json:"model_id,omitempty"`      // of a ModelSpec or a ModelPoolSpec
+	SystemPrompt string `json:"system_prompt,omitempty"` // what the model is told first
 
 	// MaxRounds is how many inferences a run may make. 0 means 16.
 	MaxRounds int `json:"max_rounds,omitempty"`
 	// MaxContinuationRetries is how often one step asks a model that ran out of
 	// tokens to go on. Nil means 2; 0 turns it off.
 	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty"`
-	StopConditions         []StopCondition `json:"stop_conditions,omitempty"`
-	ContextPolicy          *ContextPolicy  `json:"context_policy,omitempty"`
-	ReasoningEffort        *llm.Effort     `json:"reasoning_effort,omitempty"`
-	ToolExecutionMode      ExecutionMode   `json:"tool_execution_mode,omitempty"` // "" means sequential
+	StopConditions         []StopCondition `json:"stop_conditions,omitempty"`     // what else ends a run
+	ContextPolicy          *ContextPolicy  `json:"context_policy,omitempty"`      // nil sends the whole conversation
+	ReasoningEffort        *llm.Effort     `json:"reasoning_effort,omitempty"`    // none, low, medium, high, max or {"budget": n}; nil leaves it to the provider
+	ToolExecutionMode      ExecutionMode   `json:"tool_execution_mode,omitempty"` // sequential, which is the default, parallel_batch_approval or parallel_streaming
 
 	// PluginIDs names the plugins the agent loads. ActiveHookFilter narrows them:
 	// when it is not empty, plugins that it does not name contribute no hooks,
@@ -42,8 +42,9 @@ type AgentSpec struct {
 	ActiveHookFilter []string `json:"active_hook_filter,omitempty"`
 
 	// The tool catalogue: a tool is offered if AllowedTools lists it or an
-	// AllowedToolPatterns entry matches it, and no Excluded field does. Nil in
-	// both Allowed fields allows every tool; an empty list allows none.
+	// AllowedToolPatterns entry matches it, and neither ExcludedTools nor
+	// ExcludedToolPatterns does. Leaving out both AllowedTools and AllowedToolPatterns
+	// allows every tool; an empty list allows none.
 	AllowedTools         []string `json:"allowed_tools,omitzero"`
 	AllowedToolPatterns  []string `json:"allowed_tool_patterns,omitzero"`
 	ExcludedTools        []string `json:"excluded_tools,omitzero"`
@@ -59,14 +60,14 @@ type AgentSpec struct {
 	// the limit is raised and somebody goes on with it.
 	Budget *AgentBudget `json:"budget,omitempty"`
 
-	Delegates []string `json:"delegates,omitempty"`
+	Delegates []string `json:"delegates,omitempty"` // the agents it can hand work to
 	// Sections holds each plugin's configuration under the plugin's section name.
 	// Read them with [Section.Read].
 	Sections map[string]json.RawMessage `json:"sections,omitempty"`
 
-	Backend  *Backend        `json:"backend,omitempty"`
-	Endpoint *RemoteEndpoint `json:"endpoint,omitempty"`
-	Registry string          `json:"registry,omitempty"`
+	Backend  *Backend        `json:"backend,omitempty"`  // what runs the agent; nil is this runtime
+	Endpoint *RemoteEndpoint `json:"endpoint,omitempty"` // where the agent is reached, if it runs elsewhere
+	Registry string          `json:"registry,omitempty"` // where the document came from; kept, and not used
 
 	decoded map[string]any // sections, decoded when the agent was resolved
 	base    string         // the agent that this is a variant of
@@ -74,9 +75,9 @@ type AgentSpec struct {
 
 // Backend says what runs an agent. The zero Kind is "awaken": this runtime.
 type Backend struct {
-	Kind    string                     `json:"kind"`
-	Version int                        `json:"version,omitempty"`
-	Config  map[string]json.RawMessage `json:"config,omitempty"`
+	Kind    string                     `json:"kind"`              // awaken, or the name of a backend of the program
+	Version int                        `json:"version,omitempty"` // of Config
+	Config  map[string]json.RawMessage `json:"config,omitempty"`  // the backend's own; for awaken model_id, system_prompt and max_rounds
 }
 
 func (b *Backend) local() bool { return b.Kind == "" || b.Kind == "awaken" }
@@ -96,18 +97,18 @@ func (s *AgentSpec) remote() string {
 
 // RemoteEndpoint is where an agent that runs elsewhere is reached.
 type RemoteEndpoint struct {
-	Backend   string                     `json:"backend"`
-	BaseURL   string                     `json:"base_url"`
-	Auth      *RemoteAuth                `json:"auth,omitempty"`
-	Target    string                     `json:"target,omitempty"`
+	Backend   string                     `json:"backend"`              // what speaks to it; "" means a2a
+	BaseURL   string                     `json:"base_url"`             // for a2a, the root of the interface
+	Auth      *RemoteAuth                `json:"auth,omitempty"`       // how it is told who calls
+	Target    string                     `json:"target,omitempty"`     // the agent, if there is more than one
 	TimeoutMS int64                      `json:"timeout_ms,omitempty"` // 0 means 300 000
-	Options   map[string]json.RawMessage `json:"options,omitempty"`
+	Options   map[string]json.RawMessage `json:"options,omitempty"`    // the backend's own
 }
 
 // RemoteAuth is how a remote agent is told who calls.
 type RemoteAuth struct {
-	Type  string `json:"type"`
-	Token Secret `json:"token,omitzero"`
+	Type  string `json:"type"`           // bearer
+	Token Secret `json:"token,omitzero"` // what is sent
 }
 
 // ExecutionMode is how the tool calls of one step are run.

@@ -57,9 +57,35 @@ func (c *catalogue) offers(id string) bool {
 	return c.all || slices.Contains(c.allowed, id) || match(c.allowPatterns)
 }
 
-// diagnose returns the warnings about the lists, given the ids of all tools that
-// exist before filtering.
-func (c *catalogue) diagnose(agent string, tools []string) []Diagnostic {
+// everything reports whether the catalogue lets every tool through.
+func (c *catalogue) everything() bool {
+	return c.all && len(c.excluded) == 0 && len(c.denyPatterns) == 0
+}
+
+// choose returns the ids of the tools that the catalogue lets through, sorted. It looks at
+// all of them only if it has to.
+func (c *catalogue) choose(known knownTools) []string {
+	var ids []string
+	if c.all || len(c.allowPatterns) > 0 {
+		for id := range known.ids {
+			if c.offers(id) {
+				ids = append(ids, id)
+			}
+		}
+	} else {
+		for _, id := range c.allowed {
+			if known.get(id) != nil && c.offers(id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// diagnose returns the warnings about the lists, given the tools that there are before
+// filtering.
+func (c *catalogue) diagnose(agent string, known knownTools) []Diagnostic {
 	var out []Diagnostic
 	warn := func(code, format string, args ...any) {
 		out = append(out, Diagnostic{Code: code, Severity: Warning, Namespace: "agents", ID: agent, Message: fmt.Sprintf(format, args...)})
@@ -71,8 +97,8 @@ func (c *catalogue) diagnose(agent string, tools []string) []Diagnostic {
 				warn("catalog_entry_has_arguments", "%s has %q, which is shaped like a permission rule: rules belong in sections[\"permission\"]", field, entry)
 			case glob.HasStar(entry):
 				warn("catalog_literal_has_star", "%s has %q: entries there are literal, move it to %s", field, entry, strings.TrimSuffix(field, "s")+"_patterns")
-			case !slices.Contains(tools, entry):
-				warn("catalog_literal_matches_nothing", "%s has %q, which is no registered tool, have %q", field, entry, tools)
+			case known.get(entry) == nil:
+				warn("catalog_literal_matches_nothing", "%s has %q, which is no registered tool, have %q", field, entry, slices.Sorted(known.ids))
 			}
 		}
 	}
@@ -83,7 +109,7 @@ func (c *catalogue) diagnose(agent string, tools []string) []Diagnostic {
 			warn("catalog_entry_has_arguments", "%s has %q, which is shaped like a permission rule: rules belong in sections[\"permission\"]", p.field, p.text)
 			continue
 		}
-		if p.text == "*" || slices.ContainsFunc(tools, p.Match) {
+		if p.text == "*" || matches(p, known) {
 			continue
 		}
 		hint := ""
@@ -93,6 +119,16 @@ func (c *catalogue) diagnose(agent string, tools []string) []Diagnostic {
 		warn("catalog_pattern_matches_nothing", "%s has %q, which matches no registered tool%s", p.field, p.text, hint)
 	}
 	return out
+}
+
+// matches reports whether a pattern matches a tool.
+func matches(p namedPattern, known knownTools) bool {
+	for id := range known.ids {
+		if p.Match(id) {
+			return true
+		}
+	}
+	return false
 }
 
 // looksLikeCall reports whether an entry is shaped name(args).

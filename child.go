@@ -136,8 +136,8 @@ func (r *run) lookAtChildren(ctx context.Context) {
 				r.lookAgain(c)
 			}
 		case RunWaiting:
-			if child.Waiting.Reason == WaitBudget {
-				r.lookAgain(c) // there may be money again
+			if reason := child.Waiting.Reason; reason == WaitBudget || reason == WaitPin {
+				r.lookAgain(c) // there may be money again, or its version
 			}
 			if items, err := r.rt.cfg.Store.Unread(ctx, child.ThreadID); err == nil && len(items) > 0 {
 				r.lookAgain(c)

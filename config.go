@@ -27,6 +27,14 @@ type Config struct {
 	// Lazy resolves agents when they are first run instead of in New, so that New
 	// does not see their mistakes.
 	Lazy bool
+	// ToolDescriptions are what models are told about tools, by id, in place of what the
+	// tools say themselves.
+	ToolDescriptions map[string]string
+	RegistryID       string // runs record it as their resolution_id; "" makes one up
+
+	// Snapshots chooses the registries of runs, in place of the one that the fields above
+	// make and [Runtime.Publish] changes. Nil means that there is one at a time.
+	Snapshots Snapshots
 
 	// The runtime.
 

@@ -20,11 +20,11 @@ type ContextPolicy struct {
 	// MinRecentMessages is how many messages of the end are always shown; if they are too
 	// large, shortened.
 	MinRecentMessages int  `json:"min_recent_messages"`
-	EnablePromptCache bool `json:"enable_prompt_cache"`
+	EnablePromptCache bool `json:"enable_prompt_cache"` // of the provider, where it has one
 	// AutocompactThreshold is how many tokens of conversation make the runtime summarise
 	// its beginning, in the background. Nil never does.
 	AutocompactThreshold *int   `json:"autocompact_threshold,omitempty"`
-	CompactionMode       string `json:"compaction_mode"` // keep_recent_raw_suffix, compact_to_safe_frontier
+	CompactionMode       string `json:"compaction_mode"` // keep_recent_raw_suffix or compact_to_safe_frontier, which summarises all but what is going on
 	// CompactionRawSuffixMessages is how many messages of the end keep_recent_raw_suffix
 	// does not summarise.
 	CompactionRawSuffixMessages int `json:"compaction_raw_suffix_messages"`

@@ -84,8 +84,9 @@ func goldenSections(a *txtar.Archive) map[string][]string {
 
 // goldenConfig is the config section.
 type goldenConfig struct {
-	Agents []*awaken.AgentSpec `json:"agents"`
-	Limits struct {
+	Agents   []*awaken.AgentSpec `json:"agents"`
+	Versions bool                `json:"versions"` // runs are pinned to one that can be lost
+	Limits   struct {
 		ToolTimeoutMS   int `json:"tool_timeout_ms"`
 		ToolGraceMS     int `json:"tool_grace_ms"`
 		ToolResultBytes int `json:"tool_result_bytes"`
@@ -113,9 +114,11 @@ type goldenPlayer struct {
 	kit     *kit
 	agent   *llmtest.Script
 	summary *llmtest.Script
-	tools   int // how many there are
-	out     []txtar.File
-	threads []string
+
+	versions *awakentest.Versions
+	tools    int // how many there are
+	out      []txtar.File
+	threads  []string
 
 	mu      sync.Mutex // operations may happen after a while, in a goroutine of their own
 	lastRun string
@@ -206,6 +209,18 @@ func (p *goldenPlayer) start(c goldenConfig) {
 		a.PluginIDs = append([]string{"kit"}, a.PluginIDs...)
 		once(a)
 	}
+	if c.Versions {
+		for _, a := range cfg.Agents {
+			a.ModelID = cmp.Or(a.ModelID, awakentest.Scripted)
+		}
+		cfg.RegistryID = "registry-1"
+		reg, err := awaken.NewRegistry(cfg)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.versions = awakentest.NewVersions(reg)
+		cfg.Snapshots = p.versions
+	}
 	p.tools = len(cfg.Tools)
 	p.h = awakentest.New(p.t, cfg)
 	p.kit.do = p.do
@@ -214,7 +229,7 @@ func (p *goldenPlayer) start(c goldenConfig) {
 // goldenOp is one thing that is done to the runtime: a request section, or what a
 // request does when an event arrives.
 type goldenOp struct {
-	Op string `json:"op"` // run, resume, decide, send, cancel, wait, take_over
+	Op string `json:"op"` // run, resume, decide, send, cancel, wait, take_over, lose, find
 
 	RunID     string            `json:"run_id"`
 	Thread    string            `json:"thread_id"`
@@ -349,6 +364,12 @@ func (p *goldenPlayer) do(op goldenOp) error {
 		return rt.Cancel(ctx, cmp.Or(op.RunID, p.run("")))
 	case "wait":
 		time.Sleep(time.Duration(op.MS) * time.Millisecond)
+		return nil
+	case "lose":
+		p.versions.Lose("registry-1", errors.New("the disk is full"))
+		return nil
+	case "find":
+		p.versions.Lose("registry-1", nil)
 		return nil
 	case "take_over":
 		_, err := p.h.Store.Acquire(ctx, thread)

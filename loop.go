@@ -74,9 +74,12 @@ type run struct {
 	derivedSteps int          // what the derived state keys show
 	stale        bool         // the derived state keys are out of date
 	resumed      bool
-	attended     bool // its parent looks after it
-	idleReport   bool // a child reported what does not matter
-	started      bool // run_start has been committed
+	unpinned     error // why its version cannot be had, and nothing happens
+	undone       error // the same, if the request asked for more than to go on
+	quiet        bool  // nor is anything said about it
+	attended     bool  // its parent looks after it
+	idleReport   bool  // a child reported what does not matter
+	started      bool  // run_start has been committed
 	rewritten    bool
 	withdraw     bool         // somebody wrote instead of deciding: what waits is to be withdrawn
 	endAtOnce    *Termination // the run was continued only to be ended
@@ -100,6 +103,9 @@ type end struct {
 
 // main runs the activation. The order of everything a run does is here.
 func (r *run) main() (*RunResult, error) {
+	if r.unpinned != nil {
+		return r.awaitPin()
+	}
 	e := r.start()
 	for {
 		if e == nil {

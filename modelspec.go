@@ -16,13 +16,13 @@ import (
 // ModelSpec binds a model id to a provider and to the provider's name for the
 // model, and says what is known about it.
 type ModelSpec struct {
-	ID              string      `json:"id"`
-	ProviderID      string      `json:"provider_id"`
-	UpstreamModel   string      `json:"upstream_model"`
-	ContextWindow   int         `json:"context_window,omitempty"`
-	MaxOutputTokens int         `json:"max_output_tokens,omitempty"`
-	Modalities      *Modalities `json:"modalities,omitempty"`
-	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty"` // YYYY-MM or YYYY-MM-DD
+	ID              string      `json:"id"`                          // what agents and pools call it
+	ProviderID      string      `json:"provider_id"`                 // of a ProviderSpec
+	UpstreamModel   string      `json:"upstream_model"`              // what the provider calls it
+	ContextWindow   int         `json:"context_window,omitempty"`    // tokens of a request and its answer
+	MaxOutputTokens int         `json:"max_output_tokens,omitempty"` // tokens of an answer
+	Modalities      *Modalities `json:"modalities,omitempty"`        // what it takes and gives
+	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty"`  // YYYY-MM or YYYY-MM-DD
 	// StructuredOutput says whether answers can be held to a JSON Schema by the model's
 	// provider. Nil leaves it to the provider's adapter to say.
 	StructuredOutput *bool `json:"structured_output,omitempty"`
@@ -31,8 +31,8 @@ type ModelSpec struct {
 
 // Modalities lists what a model takes and gives: text, image, audio, video, pdf.
 type Modalities struct {
-	Input  []string `json:"input,omitempty"`
-	Output []string `json:"output,omitempty"`
+	Input  []string `json:"input,omitempty"`  // what it takes
+	Output []string `json:"output,omitempty"` // what it gives
 }
 
 // UnmarshalJSON rejects unknown fields.
@@ -112,17 +112,17 @@ func notBlank(bad func(string, ...any), field, value string) {
 
 // ModelPoolSpec is a group of models that stand in for each other.
 type ModelPoolSpec struct {
-	ID      string       `json:"id"`
-	Members []PoolMember `json:"members"`
-	Routing PoolRouting  `json:"routing,omitzero"`
-	Switch  PoolSwitch   `json:"switch,omitzero"`
+	ID      string       `json:"id"`               // what agents call it, like a model
+	Members []PoolMember `json:"members"`          // at least one of role member
+	Routing PoolRouting  `json:"routing,omitzero"` // which member a session starts with
+	Switch  PoolSwitch   `json:"switch,omitzero"`  // when it moves to another
 }
 
 // PoolMember is one model of a pool. A weight of nil is 1.
 type PoolMember struct {
-	ModelID string   `json:"model_id"`
-	Weight  *float64 `json:"weight,omitempty"`
-	Role    string   `json:"role,omitempty"` // member (default), failover_only
+	ModelID string   `json:"model_id"`         // of a ModelSpec
+	Weight  *float64 `json:"weight,omitempty"` // its share of the sessions; nil is 1
+	Role    string   `json:"role,omitempty"`   // member (default), failover_only
 }
 
 // PoolRouting chooses the member a session starts with.
@@ -133,11 +133,11 @@ type PoolRouting struct {
 
 // PoolSwitch says when a session moves to another member. Nil means true.
 type PoolSwitch struct {
-	OnCircuitOpen                *bool `json:"on_circuit_open,omitempty"`
-	OnQuota                      *bool `json:"on_quota,omitempty"`
-	QuotaRetryAfterThresholdSecs *int  `json:"quota_retry_after_threshold_secs,omitempty"`
-	OnPermanent                  *bool `json:"on_permanent,omitempty"`
-	MaxSwitchesPerSession        *int  `json:"max_switches_per_session,omitempty"`
+	OnCircuitOpen                *bool `json:"on_circuit_open,omitempty"`                  // when the member's breaker is open
+	OnQuota                      *bool `json:"on_quota,omitempty"`                         // when its quota is used up
+	QuotaRetryAfterThresholdSecs *int  `json:"quota_retry_after_threshold_secs,omitempty"` // only if the provider asks to wait for longer; nil always
+	OnPermanent                  *bool `json:"on_permanent,omitempty"`                     // when it fails in a way that trying again does not help
+	MaxSwitchesPerSession        *int  `json:"max_switches_per_session,omitempty"`         // nil is no limit
 }
 
 // UnmarshalJSON rejects unknown fields.
@@ -189,12 +189,12 @@ func (p *ModelPoolSpec) Validate() error {
 
 // ProviderSpec is an account with a model provider.
 type ProviderSpec struct {
-	ID             string                     `json:"id"`
-	Adapter        string                     `json:"adapter"`
-	APIKey         Secret                     `json:"api_key,omitzero"`
-	BaseURL        string                     `json:"base_url,omitempty"`
-	TimeoutSecs    int                        `json:"timeout_secs,omitempty"` // 0 means 300
-	AdapterOptions map[string]json.RawMessage `json:"adapter_options,omitempty"`
+	ID             string                     `json:"id"`                        // what models call it
+	Adapter        string                     `json:"adapter"`                   // what speaks to it, such as openai or anthropic
+	APIKey         Secret                     `json:"api_key,omitzero"`          // none means the adapter's environment variable
+	BaseURL        string                     `json:"base_url,omitempty"`        // "" is the adapter's own
+	TimeoutSecs    int                        `json:"timeout_secs,omitempty"`    // of a request; 0 means 300
+	AdapterOptions map[string]json.RawMessage `json:"adapter_options,omitempty"` // the adapter's own, such as headers
 }
 
 // UnmarshalJSON rejects unknown fields.

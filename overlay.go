@@ -58,18 +58,15 @@ func (o *Overlay) over(base *AgentSpec, name string) *AgentSpec {
 	return &s
 }
 
-// slot finds an agent, or a variant of one: "agent:variant".
-func (reg *Registry) slot(id string) *agentSlot {
-	if s := reg.agents[id]; s != nil {
-		return s
-	}
+// variant finds a variant of an agent: "agent:variant".
+func (reg *Registry) variant(id string) *resolved {
 	at := strings.LastIndex(id, variantMark)
 	if at <= 0 {
 		return nil
 	}
-	base := reg.resolve(id[:at])
+	base := reg.agents[id[:at]]
 	if base == nil {
 		return nil
 	}
-	return base.variants[id[at+1:]]
+	return base.resolve(reg).variants[id[at+1:]]
 }

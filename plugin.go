@@ -55,6 +55,7 @@ type Registrar struct {
 // Lookup returns the spec of an agent of the same registry, or nil. It must not be
 // changed.
 func (r *Registrar) Lookup(agentID string) *AgentSpec {
+	r.to.uses.agents = append(r.to.uses.agents, agentID)
 	if slot := r.reg.agents[agentID]; slot != nil {
 		return slot.spec
 	}
@@ -137,7 +138,7 @@ func (r *Registrar) Hide(hidden func(tool string) bool) {
 func (r *Registrar) Tool(tools ...Tool) {
 	if r.active {
 		for _, t := range tools {
-			r.to.addTool(t, fmt.Sprintf("plugin %q", r.plugin))
+			r.to.addTool(r.reg, t, fmt.Sprintf("plugin %q", r.plugin))
 		}
 	}
 }
@@ -167,9 +168,9 @@ func (r *Registrar) Variant(name string, o Overlay) {
 		r.to.problem("variant_conflict", "variant %q is made twice, the second time by plugin %q", name, r.plugin)
 	default:
 		if r.to.variants == nil {
-			r.to.variants = map[string]*agentSlot{}
+			r.to.variants = map[string]*resolved{}
 		}
-		r.to.variants[name] = &agentSlot{spec: o.over(r.to.source, name)}
+		r.to.variants[name] = &resolved{source: o.over(r.to.source, name)} // compile completes it
 	}
 }
 

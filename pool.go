@@ -10,6 +10,7 @@ import (
 
 // modelPool is a pool of models that agents can name instead of a model.
 type modelPool struct {
+	source  *ModelPoolSpec
 	spec    *ModelSpec // what is true of all members
 	model   *llm.Pool
 	members map[string]*ModelSpec
@@ -30,20 +31,26 @@ func (reg *Registry) model(m *ModelSpec) llm.Model {
 	return p
 }
 
-// pool puts a pool together. Its members share their breakers with the agents that name
-// them directly.
-func (reg *Registry) pool(p *ModelPoolSpec) (*modelPool, error) {
+// pool puts a pool together, or says why it cannot. Its members share their breakers with
+// the agents that name them directly.
+func (reg *Registry) pool(p *ModelPoolSpec) (*modelPool, []Diagnostic) {
 	whole := &ModelSpec{ID: p.ID, ProviderID: p.ID, UpstreamModel: p.ID}
 	var members []llm.PoolMember
-	out := &modelPool{spec: whole, members: map[string]*ModelSpec{}, native: true}
+	out := &modelPool{source: p, spec: whole, members: map[string]*ModelSpec{}, native: true}
+	var problems []Diagnostic
+	missing := func(code, dependsOn, format string, args ...any) {
+		problems = append(problems, Diagnostic{Code: code, Severity: SeverityError, Namespace: "model-pools", ID: p.ID, DependsOn: dependsOn, Message: fmt.Sprintf(format, args...)})
+	}
 	for i, m := range p.Members {
 		spec := reg.models[m.ModelID]
 		if spec == nil {
-			return nil, fmt.Errorf("members[%d].model_id is %q, which is not defined", i, m.ModelID)
+			missing("model_pool_missing_model", "models/"+m.ModelID, "members[%d].model_id is %q, which is not defined", i, m.ModelID)
+			continue
 		}
 		model := reg.model(spec)
 		if model == nil {
-			return nil, fmt.Errorf("members[%d]: model %q has provider_id %q, which is not defined", i, spec.ID, spec.ProviderID)
+			missing("model_missing_provider", "providers/"+spec.ProviderID, "members[%d]: model %q has provider_id %q, which is not defined", i, spec.ID, spec.ProviderID)
+			continue
 		}
 		one := llm.PoolMember{ID: spec.ID, Model: model, Upstream: spec.UpstreamModel, Failover: m.Role == "failover_only", Breaker: reg.breakers[spec.ID]}
 		if m.Weight != nil {
@@ -56,6 +63,9 @@ func (reg *Registry) pool(p *ModelPoolSpec) (*modelPool, error) {
 		}
 		out.members[spec.ID], out.native, out.worst = spec, out.native && spec.forms(model), out.worst.worst(&spec.Prices)
 	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
 	off := func(b *bool) bool { return b != nil && !*b }
 	opts := llm.PoolOptions{Home: p.Routing.Home, PerRun: p.Routing.StickyScope == "run", IgnoreCircuit: off(p.Switch.OnCircuitOpen),
 		IgnoreQuota: off(p.Switch.OnQuota), IgnoreForbidden: off(p.Switch.OnPermanent)}
@@ -67,7 +77,8 @@ func (reg *Registry) pool(p *ModelPoolSpec) (*modelPool, error) {
 	}
 	pool, err := llm.NewPool(members, opts)
 	if err != nil {
-		return nil, err
+		missing("invalid", "", "%v", err)
+		return nil, problems
 	}
 	out.model = pool
 	return out, nil

@@ -33,11 +33,11 @@ func (m Money) String() string { return fmt.Sprintf("$%v", m.USD()) }
 // price for input or output has no cost. The others default to the price of input (cache)
 // or output (reasoning).
 type Prices struct {
-	InputPrice      *float64 `json:"input_token_price_per_million_usd,omitempty"`
-	OutputPrice     *float64 `json:"output_token_price_per_million_usd,omitempty"`
-	CacheReadPrice  *float64 `json:"cache_read_token_price_per_million_usd,omitempty"`
-	CacheWritePrice *float64 `json:"cache_write_token_price_per_million_usd,omitempty"`
-	ReasoningPrice  *float64 `json:"reasoning_token_price_per_million_usd,omitempty"`
+	InputPrice      *float64 `json:"input_token_price_per_million_usd,omitempty"`       // of the prompt
+	OutputPrice     *float64 `json:"output_token_price_per_million_usd,omitempty"`      // of the answer
+	CacheReadPrice  *float64 `json:"cache_read_token_price_per_million_usd,omitempty"`  // of the prompt, read from the provider's cache
+	CacheWritePrice *float64 `json:"cache_write_token_price_per_million_usd,omitempty"` // of the prompt, written to it
+	ReasoningPrice  *float64 `json:"reasoning_token_price_per_million_usd,omitempty"`   // of the answer, spent on thinking
 }
 
 func (p *Prices) validate(bad func(string, ...any)) {

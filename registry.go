@@ -1,33 +1,32 @@
 package awaken
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
-	"github.com/awaken-go/awaken/internal/ids"
-	"github.com/awaken-go/awaken/internal/schema"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )
 
 // Registry is an immutable set of agents and what they are made of. Each agent is
 // resolved once, and its runs share the outcome. A runtime has one registry at a
-// time and can be given another by [Runtime.Publish]; runs keep the one they
-// started with.
+// time and can be given another by [Runtime.Publish], or has many and chooses; see
+// [Snapshots]. Runs keep the one they started with.
 type Registry struct {
-	id        string
-	agents    map[string]*agentSlot
-	models    map[string]*ModelSpec
-	breakers  map[string]*llm.Breaker // by model
-	pools     map[string]*modelPool
-	providers map[string]llm.Model
-	tools     []*toolEntry
-	plugins   map[string]Plugin
-	keys      []state.AnyKey
-	backends  map[string]RemoteBackend
+	id           string
+	agents       map[string]*agentSlot
+	models       map[string]*ModelSpec
+	breakers     map[string]*llm.Breaker // by model
+	pools        map[string]*modelPool
+	providers    map[string]llm.Model
+	tools        *toolSet
+	descriptions map[string]string // of tools, in place of their own
+	plugins      map[string]Plugin
+	keys         []state.AnyKey
+	backends     map[string]RemoteBackend
 }
 
 // RemoteBackend reaches agents that run elsewhere: whose spec has an endpoint, or a backend
@@ -39,123 +38,26 @@ type RemoteBackend interface {
 	Agent(spec *AgentSpec) (Runner, error)
 }
 
+// agentSlot is the place of an agent. Registries that are derived from each other share
+// those of agents that are the same in both.
 type agentSlot struct {
 	spec *AgentSpec
+	uses *uses // what it was made of when it was last resolved; nil if it never was
 	once sync.Once
-	r    *resolved
+	r    atomic.Pointer[resolved]
+}
+
+func (s *agentSlot) resolve(reg *Registry) *resolved {
+	s.once.Do(func() { s.r.Store(reg.compile(s.spec)) })
+	return s.r.Load()
 }
 
 // NewRegistry compiles the registry part of cfg. All mistakes are reported at
 // once, in a *ConfigError; with cfg.Lazy, those inside agents when they are run.
 func NewRegistry(cfg Config) (*Registry, error) {
-	reg := &Registry{
-		id:        ids.New(),
-		agents:    make(map[string]*agentSlot, len(cfg.Agents)),
-		models:    make(map[string]*ModelSpec, len(cfg.Models)),
-		breakers:  make(map[string]*llm.Breaker, len(cfg.Models)),
-		pools:     make(map[string]*modelPool, len(cfg.Pools)),
-		providers: maps.Clone(cfg.Providers),
-		plugins:   make(map[string]Plugin, len(cfg.Plugins)),
-		keys:      slices.Clone(cfg.Keys),
-		backends:  maps.Clone(cfg.Backends),
-	}
-	var problems []Diagnostic
-	problem := func(code, namespace, id, format string, args ...any) {
-		problems = append(problems, Diagnostic{Code: code, Severity: SeverityError, Namespace: namespace, ID: id, Message: fmt.Sprintf(format, args...)})
-	}
-	invalid := func(namespace, id string, err error) {
-		if err != nil {
-			for _, line := range flatten(err) {
-				problem("invalid", namespace, id, "%v", line)
-			}
-		}
-	}
-	for i := range cfg.Models {
-		m := cfg.Models[i]
-		invalid("models", m.ID, m.Validate())
-		if reg.models[m.ID] != nil {
-			problem("duplicate_id", "models", m.ID, "is defined twice")
-		}
-		reg.models[m.ID] = &m
-		reg.breakers[m.ID] = &llm.Breaker{Name: m.ID}
-	}
-	if err := checkLimit("tenant_usd", cfg.TenantBudget); err != nil {
-		problem("invalid", "runtime", "", "%v", err)
-	}
-	for _, p := range cfg.Pools {
-		if err := p.Validate(); err != nil {
-			invalid("model-pools", p.ID, err)
-			continue
-		}
-		if reg.models[p.ID] != nil || reg.pools[p.ID] != nil {
-			problem("ambiguous_model_reference", "model-pools", p.ID, "is the id of a model or of another pool too")
-		}
-		pool, err := reg.pool(&p)
-		if err != nil {
-			problem("invalid", "model-pools", p.ID, "%v", err)
-			continue
-		}
-		reg.pools[p.ID] = pool
-	}
-	for id, p := range cfg.Providers {
-		if p == nil {
-			problem("invalid", "providers", id, "is nil")
-		}
-	}
-	for _, p := range cfg.Plugins {
-		switch {
-		case p == nil:
-			problem("invalid", "plugins", "", "is nil")
-		case p.Name() == "":
-			problem("invalid", "plugins", "", "has no name")
-		case reg.plugins[p.Name()] != nil:
-			problem("duplicate_id", "plugins", p.Name(), "is given twice")
-		default:
-			reg.plugins[p.Name()] = p
-		}
-	}
-	seen := map[string]bool{}
-	for i, t := range cfg.Tools {
-		if t == nil {
-			problem("invalid", "tools", fmt.Sprintf("#%d", i), "is nil")
-			continue
-		}
-		e, err := newToolEntry(t)
-		if err != nil {
-			invalid("tools", t.Spec().ID, err)
-			continue
-		}
-		if seen[e.spec.ID] {
-			problem("duplicate_id", "tools", e.spec.ID, "is given twice")
-			continue
-		}
-		seen[e.spec.ID] = true
-		reg.tools = append(reg.tools, e)
-	}
-	for _, spec := range cfg.Agents {
-		if spec == nil {
-			problem("invalid", "agents", "", "is nil")
-			continue
-		}
-		invalid("agents", spec.ID, spec.Validate())
-		if reg.agents[spec.ID] != nil {
-			problem("duplicate_id", "agents", spec.ID, "is defined twice")
-		}
-		reg.agents[spec.ID] = &agentSlot{spec: spec}
-	}
-	if !cfg.Lazy {
-		for _, id := range slices.Sorted(maps.Keys(reg.agents)) {
-			r := reg.resolve(id)
-			problems = append(problems, r.problems...)
-			for _, name := range slices.Sorted(maps.Keys(r.variants)) {
-				problems = append(problems, reg.resolve(VariantID(id, name)).problems...)
-			}
-		}
-	}
-	if len(problems) > 0 {
-		return nil, &ConfigError{problems}
-	}
-	return reg, nil
+	empty := &Registry{tools: &toolSet{}, keys: slices.Clone(cfg.Keys), backends: maps.Clone(cfg.Backends)}
+	return empty.derive(&Edit{ID: cfg.RegistryID, Agents: cfg.Agents, Models: cfg.Models, Pools: cfg.Pools, Providers: cfg.Providers,
+		Tools: cfg.Tools, Plugins: cfg.Plugins, ToolDescriptions: cfg.ToolDescriptions}, cfg.Lazy)
 }
 
 // ID identifies the registry; runs record it as their resolution_id.
@@ -166,8 +68,11 @@ func (reg *Registry) AgentIDs() []string { return slices.Sorted(maps.Keys(reg.ag
 
 // Agent returns the spec of an agent or of a variant, or nil. It must not be changed.
 func (reg *Registry) Agent(id string) *AgentSpec {
-	if slot := reg.slot(id); slot != nil {
+	if slot := reg.agents[id]; slot != nil {
 		return slot.spec
+	}
+	if v := reg.variant(id); v != nil {
+		return v.source
 	}
 	return nil
 }
@@ -228,49 +133,10 @@ func (reg *Registry) agent(id string) (*resolved, error) {
 }
 
 func (reg *Registry) resolve(id string) *resolved {
-	slot := reg.slot(id)
-	if slot == nil {
-		return nil
+	if slot := reg.agents[id]; slot != nil {
+		return slot.resolve(reg)
 	}
-	slot.once.Do(func() { slot.r = reg.compile(slot.spec) })
-	return slot.r
-}
-
-// toolEntry is a tool with everything that can be worked out once.
-type toolEntry struct {
-	tool   Tool
-	spec   ToolSpec
-	schema *schema.Schema
-	desc   llm.Tool
-}
-
-func newToolEntry(t Tool) (*toolEntry, error) {
-	spec := t.Spec()
-	if spec.ID == "" {
-		return nil, errors.New("id is empty")
-	}
-	switch spec.Effect {
-	case Effectful, Idempotent, ReadOnly:
-	default:
-		return nil, fmt.Errorf("effect is %q, want idempotent, read_only or nothing", spec.Effect)
-	}
-	if spec.InDoubt != DoubtTell && spec.InDoubt != DoubtSuspend {
-		return nil, fmt.Errorf("in_doubt is %q, want suspend or nothing", spec.InDoubt)
-	}
-	params, err := schema.Clean(spec.Parameters)
-	if err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
-	}
-	// Models are shown the cleaned schema, but arguments are held to the tool's own,
-	// which may allow null, or follow another draft.
-	s, err := schema.Compile(spec.Parameters)
-	if err != nil {
-		if s, err = schema.Compile(params); err != nil {
-			return nil, fmt.Errorf("parameters: %w", err)
-		}
-	}
-	return &toolEntry{tool: t, spec: spec, schema: s,
-		desc: llm.Tool{Name: spec.ID, Description: spec.Description, Parameters: params}}, nil
+	return reg.variant(id)
 }
 
 // flatten splits what errors.Join put together.

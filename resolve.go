@@ -51,12 +51,14 @@ type resolved struct {
 	tools   map[string]*toolEntry // offered
 	offered []llm.Tool            // the same for the model, sorted by id
 
-	variants map[string]*agentSlot // by name
+	variants map[string]*resolved // by name
 
 	sections     []AnySection
 	sectionOwner map[string]string
-	allTools     map[string]*toolEntry // before the catalogue
+	pluginTools  map[string]*toolEntry // before the catalogue
 	toolSource   map[string]string
+
+	uses uses
 
 	problems []Diagnostic
 	warnings []Diagnostic
@@ -65,23 +67,46 @@ type resolved struct {
 // compile resolves an agent in three stages: look up what it refers to, register
 // its plugins, put its tools together. It goes on after a mistake, to find more.
 func (reg *Registry) compile(spec *AgentSpec) *resolved {
+	r := newResolved(spec)
+	r.lookUp(reg)
+	r.loadPlugins(reg)
+	r.collectTools(reg)
+	r.holdToSpec()
+	for name, v := range r.variants {
+		v = reg.compile(v.source)
+		r.variants[name] = v
+		r.uses.models, r.uses.agents, r.uses.plugins = append(r.uses.models, v.uses.models...), append(r.uses.agents, v.uses.agents...), append(r.uses.plugins, v.uses.plugins...)
+	}
+	return r
+}
+
+// newResolved is an agent of which nothing has been looked up yet.
+func newResolved(spec *AgentSpec) *resolved {
 	own := *spec
 	own.decoded = map[string]any{}
-	r := &resolved{
+	return &resolved{
 		source:       spec,
 		spec:         &own,
 		actions:      map[string]ownedAction{},
 		effects:      map[string]ownedEffect{},
 		sectionOwner: map[string]string{},
-		allTools:     map[string]*toolEntry{},
+		pluginTools:  map[string]*toolEntry{},
 		toolSource:   map[string]string{},
 	}
-	r.lookUp(reg)
-	r.loadPlugins(reg)
-	r.collectTools(reg)
-	r.holdToSpec()
-	return r
 }
+
+// faults are the problems of the agent and of its variants.
+func (r *resolved) faults() []Diagnostic {
+	out := r.problems
+	for _, name := range slices.Sorted(maps.Keys(r.variants)) {
+		out = append(out[:len(out):len(out)], r.variants[name].problems...)
+	}
+	return out
+}
+
+// uses is what an agent and its variants were made of: the models and agents that were
+// looked up for them, there or not, and the plugins that they load.
+type uses struct{ models, agents, plugins []string }
 
 // bare is an agent of which only the id is known.
 func bare(id string) *resolved {
@@ -116,6 +141,7 @@ func (r *resolved) lookUp(reg *Registry) {
 	} else {
 		r.lookUpRemote(reg)
 	}
+	r.uses.agents = append(r.uses.agents, spec.Delegates...)
 	for _, id := range spec.Delegates {
 		if reg.agents[id] == nil {
 			r.missing("agent_missing_delegate", "agents", id, "delegates lists %q, which is not defined", id)
@@ -160,6 +186,7 @@ func (r *resolved) lookUpModel(reg *Registry) {
 			r.problem("invalid_section", "sections[%q]: %v", "retry", err)
 		}
 	}
+	r.uses.models = append(r.uses.models, spec.ModelID)
 	switch m, pool := reg.models[spec.ModelID], reg.pools[spec.ModelID]; {
 	case spec.ModelID == "":
 		r.problem("agent_missing_model", "model_id is empty")
@@ -211,7 +238,8 @@ func (r *resolved) loadPlugins(reg *Registry) {
 	for _, h := range builtinActions() {
 		r.actions[h.name] = ownedAction{"runtime", h}
 	}
-	for _, id := range slices.Concat(spec.PluginIDs, reg.applying(spec)) {
+	r.uses.plugins = slices.Concat(spec.PluginIDs, reg.applying(spec))
+	for _, id := range r.uses.plugins {
 		p := reg.plugins[id]
 		if p == nil {
 			r.missing("agent_missing_plugin", "plugins", id, "plugin_ids lists %q, which is not there, have %q", id, slices.Sorted(maps.Keys(reg.plugins)))
@@ -312,39 +340,76 @@ func (r *resolved) checkSections() {
 
 // Stage 3: tools.
 func (r *resolved) collectTools(reg *Registry) {
-	plugin := r.allTools // plugins came first, but global tools have the older right
-	r.allTools = make(map[string]*toolEntry, len(reg.tools)+len(plugin))
-	for _, e := range reg.tools {
-		r.allTools[e.spec.ID] = e
-	}
-	for _, id := range slices.Sorted(maps.Keys(plugin)) {
-		if r.allTools[id] != nil {
+	global := reg.tools
+	for _, id := range slices.Sorted(maps.Keys(r.pluginTools)) { // plugins came first, but global tools have the older right
+		if global.byID[id] != nil {
 			r.problem("tool_conflict", "tool %q of %s is also a global tool", id, r.toolSource[id])
-			continue
+			delete(r.pluginTools, id)
 		}
-		r.allTools[id] = plugin[id]
 	}
+	known := knownTools{global, r.pluginTools}
 	c, err := newCatalogue(r.spec)
 	if err != nil {
 		return // Validate has said so
 	}
-	ids := slices.Sorted(maps.Keys(r.allTools))
-	r.warnings = append(r.warnings, c.diagnose(r.spec.ID, ids)...)
-	r.tools = make(map[string]*toolEntry, len(ids))
-	for _, id := range ids {
-		if c.offers(id) {
-			r.tools[id] = r.allTools[id]
+	r.warnings = append(r.warnings, c.diagnose(r.spec.ID, known)...)
+	if c.everything() && len(r.pluginTools) == 0 && len(r.hidden) == 0 {
+		r.tools, r.offered = global.byID, global.offered
+	} else {
+		r.tools = map[string]*toolEntry{}
+		for _, id := range c.choose(known) {
+			e := known.get(id)
+			r.tools[id] = e
 			if !r.hides(id) {
-				r.offered = append(r.offered, r.allTools[id].desc)
+				r.offered = append(r.offered, e.desc)
 			}
 		}
 	}
 	r.offered = slices.Clip(r.offered)
-	if len(r.spec.Delegates) > 0 && !slices.ContainsFunc(ids, func(id string) bool { _, ok := r.allTools[id].tool.(Delegator); return ok }) {
+	if len(r.spec.Delegates) > 0 && !known.delegates() {
 		r.warn("delegates_unused", "delegates is set, but no plugin makes tools of them")
 	}
-	r.checkPermissionRules()
+	r.checkPermissionRules(known)
 	r.reviewTools()
+}
+
+// knownTools are the tools that there are for an agent before its catalogue.
+type knownTools struct {
+	global *toolSet
+	plugin map[string]*toolEntry // other ids
+}
+
+func (k knownTools) get(id string) *toolEntry {
+	if e := k.global.byID[id]; e != nil {
+		return e
+	}
+	return k.plugin[id]
+}
+
+// ids yields the ids of all, in no order.
+func (k knownTools) ids(yield func(string) bool) {
+	for _, id := range k.global.ids {
+		if !yield(id) {
+			return
+		}
+	}
+	for id := range k.plugin {
+		if !yield(id) {
+			return
+		}
+	}
+}
+
+func (k knownTools) delegates() bool {
+	if k.global.delegates {
+		return true
+	}
+	for _, e := range k.plugin {
+		if _, ok := e.tool.(Delegator); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // reviewTools has plugins look at the tools.
@@ -368,8 +433,11 @@ func (r *resolved) hides(id string) bool {
 	return slices.ContainsFunc(r.hidden, func(hidden func(string) bool) bool { return hidden(id) })
 }
 
-func (r *resolved) addTool(t Tool, source string) {
+func (r *resolved) addTool(reg *Registry, t Tool, source string) {
 	e, err := newToolEntry(t)
+	if err == nil {
+		e = e.described(reg.descriptions[e.spec.ID])
+	}
 	if err != nil {
 		r.problem("invalid_tool", "tool %q of %s: %v", t.Spec().ID, source, err)
 		return
@@ -378,11 +446,11 @@ func (r *resolved) addTool(t Tool, source string) {
 		r.problem("tool_conflict", "tool %q comes from %s and from %s", e.spec.ID, first, source)
 		return
 	}
-	r.allTools[e.spec.ID], r.toolSource[e.spec.ID] = e, source
+	r.pluginTools[e.spec.ID], r.toolSource[e.spec.ID] = e, source
 }
 
 // checkPermissionRules warns about rules for tools that the catalogue removed.
-func (r *resolved) checkPermissionRules() {
+func (r *resolved) checkPermissionRules(known knownTools) {
 	var section struct {
 		Rules []struct {
 			Tool string `json:"tool"`
@@ -394,7 +462,7 @@ func (r *resolved) checkPermissionRules() {
 	for i, rule := range section.Rules {
 		name, _, _ := strings.Cut(rule.Tool, "(")
 		name = strings.TrimSpace(name)
-		if r.allTools[name] != nil && r.tools[name] == nil {
+		if known.get(name) != nil && r.tools[name] == nil {
 			r.warn("permission_rule_for_removed_tool", `sections["permission"].rules[%d] names tool %q, which the tool catalogue removes`, i, name)
 		}
 	}

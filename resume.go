@@ -39,7 +39,7 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (*run,
 		threadID = rt.cfg.NewID()
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
-	r := &run{rt: rt, attended: req.Attended, ctx: runCtx, reg: rt.registry.Load(), thread: threadID, active: activeRun{cancel: cancel}, endAtOnce: req.End}
+	r := &run{rt: rt, attended: req.Attended, ctx: runCtx, thread: threadID, active: activeRun{cancel: cancel}, endAtOnce: req.End}
 	if req.Attended {
 		r.active.parent = parent
 	}
@@ -104,8 +104,15 @@ func (r *run) open(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Si
 	if err := r.choose(ctx, req, cp); err != nil {
 		return err
 	}
+	if err := r.pin(ctx, req, cp); err != nil {
+		return err
+	}
 	if err := r.bind(ctx, req, cp, sink); err != nil {
 		return err
+	}
+	if r.unpinned != nil {
+		r.leaveAsIs(req, cp)
+		return nil
 	}
 	r.out.hold(&RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
 	if r.resumed {
@@ -196,17 +203,8 @@ func (r *run) adoptRecord(ctx context.Context, runID string) error {
 // bind gives the run its agent, its state, its tools and its recorder.
 func (r *run) bind(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Sink) error {
 	cfg := &r.rt.cfg
-	if req.Overrides != nil {
-		r.rec.Overrides = req.Overrides
-	}
-	if len(req.FrontendTools) > 0 {
-		r.rec.FrontendTools = req.FrontendTools
-	}
-	if len(req.OutputSchema) > 0 {
-		r.rec.OutputSchema = req.OutputSchema
-	}
-	if req.Budget != nil {
-		r.rec.Budget = req.Budget
+	if r.unpinned == nil {
+		r.amend(req)
 	}
 	r.info = r.rec.Info()
 	if req.Mode != "" {
@@ -215,10 +213,10 @@ func (r *run) bind(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Si
 	r.rt.rename(&r.active, r.info.RunID)
 	var err error
 	if r.agent, err = r.reg.agent(r.info.AgentID); err != nil {
-		if r.endAtOnce == nil {
+		if r.endAtOnce == nil && r.unpinned == nil {
 			return err
 		}
-		r.agent = bare(r.info.AgentID) // to end the run no more is needed
+		r.agent = bare(r.info.AgentID) // to end the run, or leave it, no more is needed
 	}
 	r.rec.ResolutionID = r.reg.ID()
 	if err := r.restore(req, cp); err != nil {
@@ -233,13 +231,15 @@ func (r *run) bind(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Si
 		}
 	}
 	r.offerTools()
-	if r.endAtOnce == nil {
+	if r.endAtOnce == nil && r.unpinned == nil {
 		if err := r.planOutput(); err != nil {
 			return err
 		}
 	}
-	if err := r.bindSpending(ctx); err != nil {
-		return err
+	if r.unpinned == nil {
+		if err := r.bindSpending(ctx); err != nil {
+			return err
+		}
 	}
 	_, none := cfg.Store.(nothing)
 	_, here := sink.(loopBody)
@@ -252,6 +252,22 @@ func (r *run) bind(ctx context.Context, req *RunRequest, cp *Checkpoint, sink Si
 	r.openWindow()
 	r.found = r.count
 	return nil
+}
+
+// amend takes over what the request asks for beyond messages.
+func (r *run) amend(req *RunRequest) {
+	if req.Overrides != nil {
+		r.rec.Overrides = req.Overrides
+	}
+	if len(req.FrontendTools) > 0 {
+		r.rec.FrontendTools = req.FrontendTools
+	}
+	if len(req.OutputSchema) > 0 {
+		r.rec.OutputSchema = req.OutputSchema
+	}
+	if req.Budget != nil {
+		r.rec.Budget = req.Budget
+	}
 }
 
 func (r *run) addFrontendTool(spec ToolSpec) error {
@@ -301,6 +317,9 @@ func (r *run) restore(req *RunRequest, cp *Checkpoint) error {
 		if err := r.st.Restore(cp.RunState, state.Skip); err != nil {
 			return err
 		}
+	}
+	if r.unpinned != nil {
+		return nil
 	}
 	if err := r.st.Seed(req.Seed); err != nil {
 		return fmt.Errorf("%w: seed: %w", ErrInvalid, err)

@@ -184,6 +184,10 @@ type RunRequest struct {
 	// messages are added. The log keeps what is hidden.
 	Rewind string `json:"rewind,omitempty"`
 
+	// ResolutionID starts a new run on the registry of that id; see [Snapshots]. "" leaves
+	// the choice to the runtime. What is gone on with stays on its own.
+	ResolutionID string `json:"resolution_id,omitempty"`
+
 	// Call makes the run consist of one tool call instead of what a model asks for.
 	Call          *PlannedCall               `json:"call,omitempty"`
 	Overrides     *InferenceOverride         `json:"overrides,omitempty"`
@@ -237,7 +241,7 @@ func (r *RunRequest) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for _, f := range [...]struct{ name, id string }{{"agent_id", r.AgentID}, {"thread_id", r.ThreadID}, {"run_id", r.RunID},
-		{"continue", r.Continue}, {"rewind", r.Rewind}, {"parent_run_id", r.ParentRunID}, {"parent_thread_id", r.ParentThreadID},
+		{"continue", r.Continue}, {"rewind", r.Rewind}, {"resolution_id", r.ResolutionID}, {"parent_run_id", r.ParentRunID}, {"parent_thread_id", r.ParentThreadID},
 		{"parent_tool_call_id", r.ParentToolCallID}, {"dispatch_id", r.DispatchID}, {"session_id", r.SessionID}, {"user_id", r.UserID},
 		{"transport_request_id", r.TransportRequestID}} {
 		if f.id != "" && strings.TrimSpace(f.id) == "" {

@@ -16,8 +16,8 @@ import (
 // Runtime runs agents. It is safe for concurrent use.
 type Runtime struct {
 	cfg      Config
-	registry *atomic.Pointer[Registry]
-	queue    Queue // nil when there is none
+	registry *atomic.Pointer[Registry] // of nil with Snapshots
+	queue    Queue                     // nil when there is none
 	detached *sync.WaitGroup
 
 	mu     sync.Mutex
@@ -46,11 +46,28 @@ var _ Runner = (*Runtime)(nil)
 // New checks cfg and returns a runtime. All mistakes in cfg are reported at once,
 // in a *ConfigError.
 func New(cfg Config) (*Runtime, error) {
-	reg, err := NewRegistry(cfg)
-	if err != nil {
-		return nil, err
+	var problems []Diagnostic
+	if err := checkLimit("tenant_usd", cfg.TenantBudget); err != nil {
+		problems = append(problems, Diagnostic{Code: "invalid", Severity: SeverityError, Namespace: "runtime", Message: err.Error()})
+	}
+	var reg *Registry
+	if cfg.Snapshots == nil {
+		var err error
+		if reg, err = NewRegistry(cfg); err != nil {
+			bad, ok := errors.AsType[*ConfigError](err)
+			if !ok {
+				return nil, err
+			}
+			problems = append(problems, bad.Problems...)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, &ConfigError{problems}
 	}
 	rt := &Runtime{cfg: cfg.withDefaults(), registry: new(atomic.Pointer[Registry]), detached: new(sync.WaitGroup), active: map[string]*activeRun{}}
+	if reg == nil {
+		return rt, nil
+	}
 	rt.registry.Store(reg)
 	for _, d := range reg.warnings(cfg.Lazy) {
 		rt.cfg.Logger.Warn("configuration", "code", d.Code, "agent", d.ID, "message", d.Message)
@@ -94,10 +111,16 @@ func (rt *Runtime) Now() time.Time { return rt.cfg.Now() }
 // Store returns where the runtime keeps its threads.
 func (rt *Runtime) Store() Store { return rt.cfg.Store }
 
-// Registry returns the registry that new runs use.
-func (rt *Runtime) Registry() *Registry { return rt.registry.Load() }
+// Registry returns the registry that new runs use, or most of them; see [Snapshots].
+func (rt *Runtime) Registry() *Registry {
+	if s := rt.cfg.Snapshots; s != nil {
+		return s.Registry()
+	}
+	return rt.registry.Load()
+}
 
-// Publish makes reg the registry of new runs. Runs that are going on keep theirs.
+// Publish makes reg the registry of new runs. Runs that are going on keep theirs. It is for
+// runtimes without Snapshots.
 func (rt *Runtime) Publish(reg *Registry) { rt.registry.Store(reg) }
 
 // Run runs an agent until it finishes, suspends or fails, sending events to sink.
@@ -240,7 +263,7 @@ func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions .
 		if dup {
 			continue
 		}
-		if err := rt.checkArguments(run, s, &d); err != nil {
+		if err := rt.checkArguments(ctx, run, s, &d); err != nil {
 			return nil, nil, err
 		}
 		d.UpdatedAt = rt.cfg.Now().UnixMilli()
@@ -257,11 +280,15 @@ func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions .
 }
 
 // checkArguments checks arguments that a person edited, if the tool is known here.
-func (rt *Runtime) checkArguments(run *Run, s *CallState, d *Decision) error {
+func (rt *Runtime) checkArguments(ctx context.Context, run *Run, s *CallState, d *Decision) error {
 	if _, ok := s.inner(d.Target); ok || len(d.Arguments) == 0 {
 		return nil
 	}
-	agent, err := rt.registry.Load().agent(run.AgentID)
+	reg, err := rt.pinned(ctx, run.ResolutionID)
+	if err != nil {
+		return nil // whoever goes on with the run checks it
+	}
+	agent, err := reg.agent(run.AgentID)
 	if err != nil {
 		return nil // whoever goes on with the run will say so
 	}
@@ -505,7 +532,7 @@ func errorCode(err error) string {
 	for _, c := range [...]struct {
 		code   string
 		target error
-	}{{"invalid_request", ErrInvalid}, {"already_decided", ErrDecided}, {"expired", ErrExpired}, {"not_found", ErrNotFound},
+	}{{"invalid_request", ErrInvalid}, {"already_decided", ErrDecided}, {"expired", ErrExpired}, {"not_found", ErrNotFound}, {"pin_unavailable", ErrPinUnavailable},
 		{"busy", ErrBusy}, {"fenced", ErrFenced}, {"conflict", ErrConflict}} {
 		if errors.Is(err, c.target) {
 			return c.code

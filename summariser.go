@@ -101,6 +101,7 @@ func (r *resolved) newSummariser(reg *Registry) *summariser {
 	}
 	if cfg.SummaryModel != nil {
 		id := *cfg.SummaryModel
+		r.uses.models = append(r.uses.models, id)
 		m := reg.models[id]
 		if m == nil {
 			m = reg.upstream(r.modelSpec.ProviderID, id)

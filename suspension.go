@@ -216,6 +216,9 @@ const (
 	WaitRateLimit       WaitingReason = "rate_limit"
 	WaitManualPause     WaitingReason = "manual_pause"
 	WaitBudget          WaitingReason = "budget_exhausted"
+	// WaitPin means that the version that the run is pinned to could not be had; see
+	// [Snapshots]. Continuing the run tries again.
+	WaitPin WaitingReason = "pin_unavailable"
 )
 
 // Waiting describes why a run waits and for whom.

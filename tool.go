@@ -116,11 +116,24 @@ type ToolCall struct {
 
 	out *callOutput // nil before the call begins
 	rt  *Runtime
+	reg *Registry
 }
 
 // Runtime is what makes the call, or nil in a test that calls a tool by hand. What a tool
 // runs with it belongs to the same tenant.
 func (c *ToolCall) Runtime() *Runtime { return c.rt }
+
+// Registry is the registry of the call's run, or nil in a test that calls a tool by hand.
+func (c *ToolCall) Registry() *Registry { return c.reg }
+
+// ResolutionID is what a tool that starts runs puts into their requests, so that they
+// start on the same version as the run that makes the call.
+func (c *ToolCall) ResolutionID() string {
+	if c.rt == nil || c.rt.cfg.Snapshots == nil {
+		return "" // there is only one at a time
+	}
+	return c.reg.ID()
+}
 
 // Resumption is what a tool or a gate learns about the decision on its call.
 type Resumption struct {

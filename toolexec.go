@@ -371,7 +371,7 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 func (r *run) toolCall(c *call) *ToolCall {
 	s := c.state
 	return &ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: r.info, Agent: r.agent.spec,
-		Resume: c.resume, Profile: r.rt.cfg.Profile, Tools: r.offered, Snapshot: r.st.Snapshot(), rt: r.rt}
+		Resume: c.resume, Profile: r.rt.cfg.Profile, Tools: r.offered, Snapshot: r.st.Snapshot(), rt: r.rt, reg: r.reg}
 }
 
 func (r *run) checkArguments(c *call) error {

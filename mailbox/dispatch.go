@@ -69,7 +69,7 @@ func (d *Dispatch) NewRun() *awaken.Run {
 	q, at := d.Request, d.CreatedAt/1000
 	r := &awaken.Run{RunID: d.RunID, ThreadID: d.ThreadID, AgentID: q.AgentID, DispatchID: d.ID, Status: awaken.RunCreated,
 		ParentRunID: q.ParentRunID, ParentThreadID: q.ParentThreadID, ParentToolCallID: q.ParentToolCallID,
-		SessionID: q.SessionID, UserID: q.UserID, TransportRequestID: q.TransportRequestID, Origin: q.Origin, Adapter: q.Adapter, Depth: q.Depth,
+		SessionID: q.SessionID, UserID: q.UserID, TransportRequestID: q.TransportRequestID, Origin: q.Origin, Adapter: q.Adapter, Depth: q.Depth, ResolutionID: q.ResolutionID,
 		CreatedAt: at, UpdatedAt: at}
 	if r.Origin == "" {
 		r.Origin = "user"

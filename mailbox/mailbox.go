@@ -487,8 +487,8 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 	return r, nil
 }
 
-// Continue goes on with a run that waits for money, after its budget was raised. A run that
-// does not is an ErrConflict.
+// Continue goes on with a run that waits for money, after its budget was raised, or for its
+// version. A run that does not is an ErrConflict.
 func (t *Tenant) Continue(ctx context.Context, runID string) (*Receipt, error) {
 	run, err := t.Store.LoadRun(ctx, runID)
 	if err != nil {
@@ -497,8 +497,8 @@ func (t *Tenant) Continue(ctx context.Context, runID string) (*Receipt, error) {
 	r := &Receipt{ThreadID: run.ThreadID, RunID: runID}
 	err = t.changed(ctx, run.ThreadID, func(q *Thread) error {
 		r.After = q.End
-		if !q.waitsForMoney(runID) {
-			return fmt.Errorf("%w: it does not wait for money", awaken.ErrConflict)
+		if !q.waitsForContinue(runID) {
+			return fmt.Errorf("%w: it waits neither for money nor for its version", awaken.ErrConflict)
 		}
 		d, err := q.wake(t.spare())
 		if d != nil {

@@ -104,6 +104,9 @@ func (t *Thread) wake(d *Dispatch) (*Dispatch, error) {
 			if o.AvailableAt > t.Now+d.AvailableAt {
 				o = edit(o)
 				o.AvailableAt = t.Now + d.AvailableAt
+				if w := t.Open.Waiting; w != nil && w.Reason == awaken.WaitPin {
+					o.LastError = "" // now somebody asks
+				}
 				t.put(o)
 			}
 			return o, nil
@@ -113,10 +116,16 @@ func (t *Thread) wake(d *Dispatch) (*Dispatch, error) {
 	return d, t.enqueue(d)
 }
 
-// waitsForMoney reports whether the run is open and its budget was used up.
-func (t *Thread) waitsForMoney(runID string) bool {
+// waitsForContinue reports whether the run is open and its budget was used up, or its
+// version could not be had.
+func (t *Thread) waitsForContinue(runID string) bool {
 	r := t.Open
-	return r != nil && r.RunID == runID && r.Status == awaken.RunWaiting && r.Waiting != nil && r.Waiting.Reason == awaken.WaitBudget
+	return r != nil && r.RunID == runID && r.Status == awaken.RunWaiting && mayGoOn(r.Waiting)
+}
+
+// mayGoOn reports whether what a run waits for may have come without a word.
+func mayGoOn(w *awaken.Waiting) bool {
+	return w != nil && (w.Reason == awaken.WaitBudget || w.Reason == awaken.WaitPin)
 }
 
 // end takes a dispatch that nobody works on out of the queue, and ends its run. A run

@@ -383,6 +383,10 @@ func RetryDelay(n int) time.Duration {
 	return min(250*time.Millisecond<<min(n, 7), 30*time.Second)
 }
 
+// PinRetry is how long a run whose version a worker cannot have is left alone before one
+// tries again. That does not count as an attempt.
+const PinRetry = time.Minute
+
 // judge decides what becomes of a dispatch whose run could not start or go on.
 func (b *Mailbox) judge(ctx context.Context, w *work, err error) Settlement {
 	cause := context.Cause(ctx)
@@ -393,6 +397,8 @@ func (b *Mailbox) judge(ctx context.Context, w *work, err error) Settlement {
 		return Settlement{Status: Queued}
 	case errors.Is(err, awaken.ErrBusy):
 		return Settlement{Status: Queued, Delay: 250 * time.Millisecond, Error: err.Error()}
+	case errors.Is(err, awaken.ErrPinUnavailable) && !errors.Is(err, awaken.ErrNotFound):
+		return Settlement{Status: Queued, Delay: PinRetry, Error: err.Error()}
 	case hopeless(err):
 		s, giveUpErr := w.giveUp(ctx, err.Error())
 		if giveUpErr != nil {
@@ -450,7 +456,11 @@ func (w *work) run(ctx context.Context) (Settlement, error) {
 			}
 			return Settlement{Status: Acked}, w.wakeAtExpiry(ctx, run)
 		}
-		return w.goOn(ctx, awaken.RunRequest{Continue: run.RunID, Mode: "resume"})
+		mode := "resume"
+		if run.Waiting.Reason == awaken.WaitPin && run.Waiting.Message == d.LastError {
+			mode = "internal_wake" // nobody asked
+		}
+		return w.goOn(ctx, awaken.RunRequest{Continue: run.RunID, Mode: mode})
 	case run.Status == awaken.RunRunning:
 		return w.goOn(ctx, awaken.RunRequest{Continue: run.RunID})
 	}
@@ -483,6 +493,8 @@ func (w *work) goOn(ctx context.Context, req awaken.RunRequest) (Settlement, err
 			return Settlement{}, errors.Join(err, loadErr)
 		case run.Status == awaken.RunDone:
 			return w.ended(lookup, run)
+		case run.Status == awaken.RunWaiting && run.Waiting.Reason == awaken.WaitPin:
+			return Settlement{Status: Queued, Delay: PinRetry, Error: run.Waiting.Message}, nil
 		case run.Status == awaken.RunWaiting:
 			return Settlement{Status: Acked}, w.wakeAtExpiry(lookup, run)
 		case err != nil: // its end could not be stored
@@ -572,8 +584,8 @@ func (w *work) makeRoom(ctx context.Context) error {
 
 // wanted reports whether there is a reason to go on with a run that waits.
 func (w *work) wanted(ctx context.Context, run *awaken.Run) (bool, error) {
-	if run.Waiting != nil && run.Waiting.Reason == awaken.WaitBudget {
-		return true, nil // there may be money again
+	if mayGoOn(run.Waiting) {
+		return true, nil
 	}
 	items, err := w.tenant.Store.Unread(ctx, run.ThreadID)
 	if err != nil || len(items) > 0 {

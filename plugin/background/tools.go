@@ -228,7 +228,11 @@ func send(ctx context.Context, call *awaken.ToolCall, in sendArgs) (*receipt, er
 		if out.ThreadID == call.Run.ThreadID {
 			return nil, errors.New("to.thread_id is this thread")
 		}
-		if id := in.To.AgentID; id != "" && call.Runtime().Registry().Agent(id) == nil {
+		known, err := call.Runtime().HasAgent(ctx, &awaken.RunRequest{AgentID: in.To.AgentID, ThreadID: out.ThreadID})
+		if err != nil {
+			return nil, err
+		}
+		if !known {
 			return fail("recipient_not_found")
 		}
 	default:

@@ -149,7 +149,7 @@ func (t *tool) Spec() awaken.ToolSpec {
 
 // ChildRun is the id of the delegate's run. An agent that runs elsewhere has none here.
 func (t *tool) ChildRun(call *awaken.ToolCall) string {
-	if rt := call.Runtime(); rt == nil || rt.Registry().Remote(t.agent) != nil {
+	if call.Runtime() == nil || call.Registry().Remote(t.agent) != nil {
 		return ""
 	}
 	return awaken.ChildID(call.Key)
@@ -169,7 +169,7 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 	if rt == nil {
 		return nil, errors.New("delegates need a runtime")
 	}
-	if remote := rt.Registry().Remote(t.agent); remote != nil {
+	if remote := call.Registry().Remote(t.agent); remote != nil {
 		return t.callRemote(ctx, call, remote, in.Prompt)
 	}
 	return t.callLocal(ctx, call, rt, in.Prompt)
@@ -248,7 +248,7 @@ func (t *tool) start(_ context.Context, call *awaken.ToolCall, prompt string) (a
 	id := awaken.ChildID(call.Key)
 	req := awaken.RunRequest{AgentID: t.agent, ThreadID: id, RunID: id, Messages: []*llm.Message{llm.UserText(prompt)}, Attended: true,
 		ParentThreadID: call.Run.ThreadID, ParentRunID: call.Run.RunID, ParentToolCallID: call.ID, SessionID: call.Run.SessionID, UserID: call.Run.UserID,
-		Origin: "subagent", Adapter: call.Run.Adapter, Depth: call.Run.Depth + 1}
+		Origin: "subagent", Adapter: call.Run.Adapter, Depth: call.Run.Depth + 1, ResolutionID: call.ResolutionID()}
 	if len(t.cfg.Seed) == 0 {
 		return req, nil
 	}
@@ -309,8 +309,8 @@ func (t *tool) earlier(ctx context.Context, call *awaken.ToolCall, rt *awaken.Ru
 
 // wanted reports whether there is a reason to go on with a delegate that waits.
 func (t *tool) wanted(ctx context.Context, rt *awaken.Runtime, child *awaken.Run) (bool, error) {
-	if child.Waiting.Reason == awaken.WaitBudget {
-		return true, nil // there may be money again
+	if r := child.Waiting.Reason; r == awaken.WaitBudget || r == awaken.WaitPin {
+		return true, nil // there may be money again, or its version
 	}
 	items, err := rt.Store().Unread(ctx, child.ThreadID)
 	if err != nil || len(items) > 0 {
@@ -334,6 +334,8 @@ func (t *tool) wait(child *awaken.Run) error {
 		action = "input_required"
 	case child.Waiting.Reason == awaken.WaitBudget:
 		action, message = "budget_exhausted", fmt.Sprintf("Agent '%s' waits: %s", t.agent, child.Waiting.Message)
+	case child.Waiting.Reason == awaken.WaitPin:
+		action, message = "pin_unavailable", fmt.Sprintf("Agent '%s' waits: %s", t.agent, child.Waiting.Message)
 	case child.Waiting.Reason == awaken.WaitBackgroundTasks:
 		action, message = "running", fmt.Sprintf("Agent '%s' waits for its tasks", t.agent)
 	}
