@@ -1,0 +1,463 @@
+// Package configstate is a configuration in memory: what store/memory is, and what
+// store/file reads its log into.
+//
+// A State is asked what a change would do, which is a [Delta], and told to do it. In
+// between, a store may write the Delta to a log.
+package configstate
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+)
+
+// State is a configuration. It is not safe for concurrent use.
+type State struct {
+	head         config.Head
+	spaces       map[config.Namespace][]*Record // each sorted by id
+	secrets      map[string]config.SealedSecret
+	publications []*config.Publication // by number
+	documents    map[string]string
+	uses         map[string]int // of documents, by publications
+	events       []*Event       // in the order in which they were applied
+	byID         map[string]*Event
+	tallies      map[int64]Tally
+	seq          int64 // of the newest event
+}
+
+// New returns an empty State.
+func New() *State {
+	return &State{spaces: map[config.Namespace][]*Record{}, secrets: map[string]config.SealedSecret{}, documents: map[string]string{},
+		uses: map[string]int{}, byID: map[string]*Event{}, tallies: map[int64]Tally{}}
+}
+
+// Delta is what a change does to a State. Nothing in it may be changed once it is made.
+type Delta struct {
+	Head         *config.Head                   `json:"head,omitempty"` // that is now
+	Records      []*Record                      `json:"records,omitempty"`
+	Secrets      map[string]config.SealedSecret `json:"secrets,omitempty"`
+	Publications []*config.Publication          `json:"publications,omitempty"` // in order, the newest of all
+	Documents    map[string]string              `json:"documents,omitempty"`
+	Events       []*Event                       `json:"events,omitempty"`
+	Tallies      map[int64]Tally                `json:"tallies,omitempty"` // that are now
+	Gone         *Gone                          `json:"gone,omitempty"`
+}
+
+// Gone is what a change removes.
+type Gone struct {
+	Records      []config.Key `json:"records,omitempty"`
+	Secrets      []string     `json:"secrets,omitempty"`
+	Events       []string     `json:"events,omitempty"`
+	Publications []int64      `json:"publications,omitempty"` // with their tallies
+	Documents    []string     `json:"documents,omitempty"`
+}
+
+// Record is a [config.Record]. JSON is text here, so that it keeps its bytes.
+type Record struct {
+	config.Key
+	Spec      string      `json:"spec"`
+	Overrides string      `json:"overrides,omitempty"`
+	Meta      config.Meta `json:"meta"` // without UserOverrides
+}
+
+// Event is a [config.AuditEvent].
+type Event struct {
+	config.AuditEvent        // without Before and After
+	BeforeText        string `json:"before_text,omitempty"`
+	AfterText         string `json:"after_text,omitempty"`
+
+	seq int64
+}
+
+// Tally is a [config.Tally].
+type Tally struct {
+	Runs      int64        `json:"runs"`
+	Errors    int64        `json:"errors"`
+	Cost      awaken.Money `json:"cost"`
+	LatencyMS int64        `json:"latency_ms"`
+}
+
+// raw returns text as JSON; nil if there is none.
+func raw(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+func (s *State) find(key config.Key) (int, bool) {
+	return slices.BinarySearchFunc(s.spaces[key.Namespace], key.ID, func(r *Record, id string) int { return strings.Compare(r.ID, id) })
+}
+
+func (r *Record) export() config.Record {
+	out := config.Record{Spec: raw(r.Spec), Meta: r.Meta}
+	out.Meta.UserOverrides = raw(r.Overrides)
+	return out
+}
+
+// Record returns a record.
+func (s *State) Record(key config.Key) (*config.Record, error) {
+	i, ok := s.find(key)
+	if !ok {
+		return nil, fmt.Errorf("record %s: %w", key, awaken.ErrNotFound)
+	}
+	r := s.spaces[key.Namespace][i].export()
+	return &r, nil
+}
+
+// Records lists a namespace.
+func (s *State) Records(ns config.Namespace, after string, limit int) []config.Stored {
+	i, found := s.find(config.Key{Namespace: ns, ID: after})
+	if found {
+		i++
+	}
+	var out []config.Stored
+	for _, r := range first(s.spaces[ns][i:], limit) {
+		out = append(out, config.Stored{ID: r.ID, Record: r.export()})
+	}
+	return out
+}
+
+func first[T any](all []T, limit int) []T {
+	if limit <= 0 {
+		limit = 100
+	}
+	return all[:min(limit, len(all))]
+}
+
+// Head returns what is live.
+func (s *State) Head() config.Head { return cloneHead(s.head) }
+
+func cloneHead(h config.Head) config.Head {
+	if h.Canary != nil {
+		c := *h.Canary
+		if c.Rule != nil {
+			rule := *c.Rule
+			c.Rule = &rule
+		}
+		h.Canary = &c
+	}
+	return h
+}
+
+func (s *State) at(number int64) (int, bool) {
+	return slices.BinarySearchFunc(s.publications, number, func(p *config.Publication, n int64) int { return int(p.Number - n) })
+}
+
+func clonePublication(p *config.Publication) *config.Publication {
+	c := *p
+	c.Entries, c.Manifest = slices.Clone(p.Entries), slices.Clone(p.Manifest)
+	return &c
+}
+
+// Publication returns one.
+func (s *State) Publication(number int64) (*config.Publication, error) {
+	i, ok := s.at(number)
+	if !ok {
+		return nil, fmt.Errorf("publication %d: %w", number, awaken.ErrNotFound)
+	}
+	return clonePublication(s.publications[i]), nil
+}
+
+// Publications lists them, newest first.
+func (s *State) Publications(before int64, limit int) []*config.Publication {
+	end := len(s.publications)
+	if before > 0 {
+		end, _ = s.at(before)
+	}
+	newest := slices.Clone(s.publications[:end])
+	slices.Reverse(newest)
+	var out []*config.Publication
+	for _, p := range first(newest, limit) {
+		c := *p
+		c.Entries, c.Manifest = slices.Clone(p.Entries), nil
+		out = append(out, &c)
+	}
+	return out
+}
+
+// Documents returns documents.
+func (s *State) Documents(hashes []string) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for _, hash := range hashes {
+		if doc, ok := s.documents[hash]; ok {
+			out[hash] = raw(doc)
+		}
+	}
+	return out
+}
+
+// Secrets returns all secrets.
+func (s *State) Secrets() map[string]config.SealedSecret {
+	out := make(map[string]config.SealedSecret, len(s.secrets))
+	for ref, secret := range s.secrets {
+		out[ref] = cloneSecret(secret)
+	}
+	return out
+}
+
+func cloneSecret(s config.SealedSecret) config.SealedSecret {
+	s.Data = slices.Clone(s.Data)
+	return s
+}
+
+// Audit lists events, newest first.
+func (s *State) Audit(q config.AuditQuery) []*config.AuditEvent {
+	end := len(s.events)
+	if q.Before != "" {
+		last := s.byID[q.Before]
+		if last == nil {
+			return nil
+		}
+		end, _ = slices.BinarySearchFunc(s.events, last.seq, func(e *Event, seq int64) int { return int(e.seq - seq) })
+	}
+	var out []*config.AuditEvent
+	for i := end - 1; i >= 0 && len(out) < q.Page(); i-- {
+		if e := s.events[i]; q.Selects(&e.AuditEvent) {
+			c := e.AuditEvent
+			c.Before, c.After = raw(e.BeforeText), raw(e.AfterText)
+			out = append(out, &c)
+		}
+	}
+	return out
+}
+
+// Tallies returns tallies.
+func (s *State) Tallies(numbers []int64) map[int64]config.Tally {
+	out := map[int64]config.Tally{}
+	for _, n := range numbers {
+		if t, ok := s.tallies[n]; ok {
+			out[n] = config.Tally{Runs: t.Runs, Errors: t.Errors, CostUSD: t.Cost.USD(), LatencyMS: t.LatencyMS}
+		}
+	}
+	return out
+}
+
+// Change returns what a change does. A nil Delta means that it was made already.
+func (s *State) Change(c *config.Change) (*Delta, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if len(c.Audit) > 0 && s.byID[c.Audit[0].ID] != nil {
+		return nil, nil
+	}
+	head, err := c.Next(s.head)
+	if err != nil {
+		return nil, err
+	}
+	d := &Delta{Gone: new(Gone)}
+	for i := range c.Records {
+		if err := s.changeRecord(&c.Records[i], d); err != nil {
+			return nil, err
+		}
+	}
+	for _, number := range c.Refers() {
+		if _, ok := s.at(number); !ok {
+			return nil, config.Missing("publication", number)
+		}
+	}
+	if p := c.Publish; p != nil {
+		for _, hash := range p.Hashes() {
+			_, have := s.documents[hash]
+			if _, given := c.Documents[hash]; !have && !given {
+				return nil, config.Missing("document", hash)
+			}
+		}
+		d.Publications = []*config.Publication{clonePublication(p)}
+		d.Documents = map[string]string{}
+		for hash, doc := range c.Documents {
+			if _, have := s.documents[hash]; !have {
+				d.Documents[hash] = string(doc)
+			}
+		}
+	}
+	for _, sc := range c.Secrets {
+		switch _, have := s.secrets[sc.Ref]; {
+		case sc.Secret != nil:
+			if d.Secrets == nil {
+				d.Secrets = map[string]config.SealedSecret{}
+			}
+			d.Secrets[sc.Ref] = cloneSecret(*sc.Secret)
+		case have:
+			d.Gone.Secrets = append(d.Gone.Secrets, sc.Ref)
+		}
+	}
+	for _, e := range c.Audit {
+		if s.byID[e.ID] != nil {
+			return nil, fmt.Errorf("%w: event %s is there already", awaken.ErrInvalid, e.ID)
+		}
+		ev := &Event{AuditEvent: *e, BeforeText: string(e.Before), AfterText: string(e.After)}
+		ev.Before, ev.After, ev.Time = nil, nil, e.Time.UTC().Truncate(time.Microsecond)
+		d.Events = append(d.Events, ev)
+	}
+	if c.Publish != nil || c.SetHead != nil {
+		head = cloneHead(head)
+		d.Head = &head
+	}
+	return d, nil
+}
+
+func (s *State) changeRecord(c *config.RecordChange, d *Delta) error {
+	revision := int64(0)
+	i, have := s.find(c.Key)
+	if have {
+		revision = s.spaces[c.Key.Namespace][i].Meta.Revision
+	}
+	if err := c.Fits(revision); err != nil {
+		return err
+	}
+	switch {
+	case c.Record != nil:
+		r := &Record{Key: c.Key, Spec: string(c.Record.Spec), Overrides: string(c.Record.Meta.UserOverrides), Meta: c.Record.Meta}
+		r.Meta.UserOverrides = nil
+		d.Records = append(d.Records, r)
+	case have:
+		d.Gone.Records = append(d.Gone.Records, c.Key)
+	}
+	return nil
+}
+
+// Tally returns what an addition to a tally does.
+func (s *State) Tally(number int64, add config.Tally) (*Delta, error) {
+	if _, ok := s.at(number); !ok {
+		return nil, fmt.Errorf("tally of publication %d: %w", number, awaken.ErrNotFound)
+	}
+	t := s.tallies[number]
+	t.Runs += add.Runs
+	t.Errors += add.Errors
+	t.Cost += awaken.Dollars(add.CostUSD)
+	t.LatencyMS += add.LatencyMS
+	return &Delta{Tallies: map[int64]Tally{number: t}}, nil
+}
+
+// Purge returns what the removal of old things does.
+func (s *State) Purge(now time.Time, audit, versions time.Duration, pinned []int64) (*Delta, config.Purged) {
+	gone := new(Gone)
+	if audit > 0 {
+		before := now.Add(-audit)
+		for _, e := range s.events {
+			if e.Time.Before(before) {
+				gone.Events = append(gone.Events, e.ID)
+			}
+		}
+	}
+	if versions > 0 {
+		gone.Publications = config.Unneeded(s.publications, s.head, pinned, now.Add(-versions).UnixMilli())
+		left := map[string]int{}
+		for _, number := range gone.Publications {
+			i, _ := s.at(number)
+			for _, hash := range s.publications[i].Hashes() {
+				if _, seen := left[hash]; !seen {
+					left[hash] = s.uses[hash]
+				}
+				if left[hash]--; left[hash] == 0 {
+					gone.Documents = append(gone.Documents, hash)
+				}
+			}
+		}
+	}
+	return &Delta{Gone: gone}, config.Purged{Events: len(gone.Events), Publications: len(gone.Publications), Documents: len(gone.Documents)}
+}
+
+// Do makes a change.
+func (s *State) Do(d *Delta) {
+	if d.Head != nil {
+		s.head = *d.Head
+	}
+	for _, r := range d.Records {
+		i, have := s.find(r.Key)
+		if have {
+			s.spaces[r.Namespace][i] = r
+		} else {
+			s.spaces[r.Namespace] = slices.Insert(s.spaces[r.Namespace], i, r)
+		}
+	}
+	maps.Copy(s.secrets, d.Secrets)
+	maps.Copy(s.documents, d.Documents)
+	for _, p := range d.Publications {
+		s.publications = append(s.publications, p)
+		for _, hash := range p.Hashes() {
+			s.uses[hash]++
+		}
+	}
+	for _, e := range d.Events {
+		s.seq++
+		e.seq = s.seq
+		s.events = append(s.events, e)
+		s.byID[e.ID] = e
+	}
+	maps.Copy(s.tallies, d.Tallies)
+	if d.Gone != nil {
+		s.remove(d.Gone)
+	}
+}
+
+func (s *State) remove(gone *Gone) {
+	for _, key := range gone.Records {
+		if i, have := s.find(key); have {
+			s.spaces[key.Namespace] = slices.Delete(s.spaces[key.Namespace], i, i+1)
+		}
+	}
+	for _, ref := range gone.Secrets {
+		delete(s.secrets, ref)
+	}
+	for _, id := range gone.Events {
+		delete(s.byID, id)
+	}
+	if len(gone.Events) > 0 {
+		s.events = slices.DeleteFunc(s.events, func(e *Event) bool { return s.byID[e.ID] != e })
+	}
+	for _, number := range gone.Publications {
+		if i, have := s.at(number); have {
+			for _, hash := range s.publications[i].Hashes() {
+				if s.uses[hash]--; s.uses[hash] == 0 {
+					delete(s.uses, hash)
+				}
+			}
+			s.publications = slices.Delete(s.publications, i, i+1)
+			delete(s.tallies, number)
+		}
+	}
+	for _, hash := range gone.Documents {
+		delete(s.documents, hash)
+	}
+}
+
+// All returns changes that make the same State of an empty one, none of them large.
+func (s *State) All() iter.Seq[*Delta] {
+	return func(yield func(*Delta) bool) {
+		head := s.Head()
+		if !yield(&Delta{Head: &head, Secrets: s.secrets, Tallies: s.tallies}) {
+			return
+		}
+		for _, ns := range slices.Sorted(maps.Keys(s.spaces)) {
+			for _, r := range s.spaces[ns] {
+				if !yield(&Delta{Records: []*Record{r}}) {
+					return
+				}
+			}
+		}
+		for _, hash := range slices.Sorted(maps.Keys(s.documents)) {
+			if !yield(&Delta{Documents: map[string]string{hash: s.documents[hash]}}) {
+				return
+			}
+		}
+		for _, p := range s.publications {
+			if !yield(&Delta{Publications: []*config.Publication{p}}) {
+				return
+			}
+		}
+		for _, e := range s.events {
+			if !yield(&Delta{Events: []*Event{e}}) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Override merges a patch into the overrides of a builtin document and publishes it. If
+// dry, it only checks.
+func (m *Manager) Override(ctx context.Context, key Key, patch json.RawMessage, dry bool, c Condition, by Actor) (*View, error) {
+	return m.override(ctx, key, dry, c, by, func(stored json.RawMessage) (*Sealed, error) { return SealPatch(key, patch, stored) })
+}
+
+// ClearOverrides removes one override, or all when field is "", and publishes that.
+func (m *Manager) ClearOverrides(ctx context.Context, key Key, field string, c Condition, by Actor) (*View, error) {
+	return m.override(ctx, key, false, c, by, func(stored json.RawMessage) (*Sealed, error) {
+		if field == "" {
+			return &Sealed{Gone: SecretsOf(stored)}, nil
+		}
+		return SealPatch(key, encode(map[string]any{clearName: []any{field}}), stored)
+	})
+}
+
+// override changes the overrides of a record as they are when it is written.
+func (m *Manager) override(ctx context.Context, key Key, dry bool, c Condition, by Actor, change func(stored json.RawMessage) (*Sealed, error)) (*View, error) {
+	if !key.Namespace.Known() {
+		return nil, fmt.Errorf("namespace %q: %w", key.Namespace, awaken.ErrNotFound)
+	}
+	var rec *Record
+	p, err := m.write(ctx, plan{by: by, kind: "publish", resource: key.String(), dry: dry}, func(ctx context.Context, p *plan) error {
+		old, err := p.expect(ctx, key, c)
+		if err != nil {
+			return err
+		}
+		base := old
+		if old == nil && key.Namespace == Tools {
+			base = m.toolRecord(key.ID)
+		}
+		switch {
+		case base == nil:
+			return fmt.Errorf("%s: %w", key, awaken.ErrNotFound)
+		case base.Meta.Source.Kind != Builtin || !key.Namespace.Overridable():
+			return fmt.Errorf("%s: %w", key, ErrNotOverridable)
+		}
+		sealed, err := change(base.Meta.UserOverrides)
+		if err != nil {
+			return err
+		}
+		if err := p.keep(key, sealed); err != nil {
+			return err
+		}
+		rec = &Record{Spec: base.Spec, Meta: Meta{Source: base.Meta.Source, Hidden: base.Meta.Hidden, UserOverrides: sealed.Doc}}
+		if key.Namespace == Tools && len(sealed.Doc) == 0 {
+			// A tool without overrides is the program's.
+			if old != nil {
+				p.records = append(p.records, RecordChange{Key: key, Expect: old.Meta.Revision})
+				p.log("update", key, raw(key, old), raw(key, rec))
+				p.gone(key)
+			}
+			return nil
+		}
+		if err := ValidateRecord(key, rec); err != nil {
+			return err
+		}
+		p.store(key, rec, old)
+		p.log("update", key, raw(key, base), raw(key, rec))
+		if err := p.live(key, rec); err != nil {
+			return err
+		}
+		p.forget(key, rec)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m.view(key, rec, p.next)
+}
+
+// become returns a record whose effective document is the target, which is sealed, in place
+// of one that may be nil. A builtin record stays one if overrides can express the
+// difference; otherwise people own it. It returns nil if the record is that already.
+func (m *Manager) become(key Key, old *Record, target json.RawMessage) (*Record, error) {
+	base := old
+	if old == nil && key.Namespace == Tools {
+		base = m.toolRecord(key.ID)
+	}
+	if old != nil && !old.Meta.Hidden && bytes.Equal(raw(key, old), target) {
+		return nil, nil
+	}
+	if base != nil && base.Meta.Source.Kind == Builtin && key.Namespace.Overridable() {
+		patch, err := express(base.Spec, target)
+		if err != nil {
+			return nil, err
+		}
+		rec := &Record{Spec: base.Spec, Meta: Meta{Source: base.Meta.Source, UserOverrides: patch}}
+		if ValidateRecord(key, rec) == nil && bytes.Equal(raw(key, rec), target) {
+			return rec, nil
+		}
+	}
+	kind := User
+	if key.Namespace == Tools {
+		kind = Builtin
+	}
+	return &Record{Spec: target, Meta: Meta{Source: Source{Kind: kind}}}, nil
+}
+
+// express returns overrides that make one document of another, as far as overrides can.
+func express(from, to json.RawMessage) (json.RawMessage, error) {
+	a, err := parse(from)
+	if err != nil {
+		return nil, err
+	}
+	b, err := parse(to)
+	if err != nil {
+		return nil, err
+	}
+	patch := map[string]any{}
+	compare := func(a, b, patch map[string]any) {
+		for name, v := range b {
+			if !reflect.DeepEqual(a[name], v) {
+				patch[name] = v
+			}
+		}
+		for name := range a {
+			if _, ok := b[name]; !ok {
+				patch[name] = nil
+			}
+		}
+	}
+	compare(a, b, patch)
+	if sections, ok := patch["sections"]; ok {
+		old, _ := a["sections"].(map[string]any)
+		now, _ := sections.(map[string]any)
+		changed := map[string]any{}
+		compare(old, now, changed)
+		patch["sections"] = changed
+	}
+	if len(patch) == 0 {
+		return nil, nil
+	}
+	return encode(patch), nil
+}

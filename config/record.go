@@ -1,0 +1,78 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// Namespace is a kind of document.
+type Namespace string
+
+const (
+	Agents     Namespace = "agents"
+	Models     Namespace = "models"
+	Pools      Namespace = "model-pools"
+	Providers  Namespace = "providers"
+	MCPServers Namespace = "mcp-servers"
+	A2AServers Namespace = "a2a-servers"
+	Skills     Namespace = "skills"
+	Tools      Namespace = "tools" // of the code; only their overrides are stored
+)
+
+// Namespaces are all there are, in the order in which documents depend on each other.
+var Namespaces = []Namespace{Providers, Models, Pools, MCPServers, A2AServers, Tools, Skills, Agents}
+
+// Key names a document.
+type Key struct {
+	Namespace Namespace `json:"namespace"`
+	ID        string    `json:"id"`
+}
+
+func (k Key) String() string { return string(k.Namespace) + "/" + k.ID }
+
+// Record is a document as it is stored. Its secrets are references.
+type Record struct {
+	Spec json.RawMessage `json:"spec"`
+	Meta Meta            `json:"meta"`
+}
+
+// Meta is what is known about a document.
+type Meta struct {
+	Source Source `json:"source"`
+	// Hidden keeps the document out of what is published; it is still listed.
+	Hidden bool `json:"hidden"`
+	// UserOverrides is a patch that people put over a builtin document.
+	UserOverrides json.RawMessage `json:"user_overrides,omitempty"`
+	CreatedAt     int64           `json:"created_at"` // unix ms
+	UpdatedAt     int64           `json:"updated_at"`
+	// Revision counts the writes. It is the ETag of the record.
+	Revision int64 `json:"revision"`
+}
+
+// Source says where a document comes from.
+type Source struct {
+	Kind          string `json:"kind"` // user or builtin
+	BinaryVersion string `json:"binary_version,omitempty"`
+}
+
+const (
+	User    = "user"
+	Builtin = "builtin"
+)
+
+// Errors that callers look for. Unknown records are awaken.ErrNotFound, mistakes in
+// documents awaken.ErrInvalid.
+var (
+	// ErrConflict means that a record, or what is published, has changed meanwhile.
+	ErrConflict = errors.New("it has changed meanwhile")
+	// ErrStale means that a write expected a revision that the record does not have.
+	ErrStale = errors.New("it has another revision")
+	// ErrExists means that a record that was to be made is there.
+	ErrExists = errors.New("it exists already")
+	// ErrNotOverridable means that overrides were given for a document that people own.
+	ErrNotOverridable = errors.New("only builtin documents have overrides")
+	// ErrNoConnector means that this program connects to no server of the kind.
+	ErrNoConnector = errors.New("this program does not connect to servers of that kind")
+	// ErrReadOnly means that the namespace cannot be written.
+	ErrReadOnly = errors.New("it cannot be written")
+)

@@ -1,0 +1,221 @@
+package config
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Schema returns the JSON Schema of a namespace's documents as clients write them, or nil if
+// there is no such namespace. It is made from the Go struct; descriptions are its comments.
+func Schema(ns Namespace) json.RawMessage { return schemas()[ns] }
+
+var schemas = sync.OnceValue(func() map[Namespace]json.RawMessage {
+	out := map[Namespace]json.RawMessage{}
+	for ns, k := range kinds {
+		out[ns] = k.schema()
+	}
+	return out
+})
+
+// meanings are what the comments say about the fields of the structs, by struct and field.
+// A test writes the file.
+//
+//go:embed fields.json
+var fieldsJSON []byte
+
+var meanings = sync.OnceValue(func() map[string]string {
+	var m map[string]string
+	if err := json.Unmarshal(fieldsJSON, &m); err != nil {
+		panic(fmt.Sprintf("config: fields.json: %v", err))
+	}
+	return m
+})
+
+// special are the types whose JSON is not that of their Go type.
+var special = map[reflect.Type]string{
+	reflect.TypeFor[awaken.Secret](): `{"type":"string"}`,
+	reflect.TypeFor[llm.Effort](): `{"oneOf":[{"enum":["none","low","medium","high","max"]},
+		{"type":"object","properties":{"budget":{"type":"integer","minimum":1}},"required":["budget"],"additionalProperties":false}]}`,
+	reflect.TypeFor[awaken.StopCondition](): `{"oneOf":[` + strings.Join([]string{
+		stopCondition("max_rounds", "rounds", `{"type":"integer","minimum":0}`),
+		stopCondition("timeout", "seconds", `{"type":"integer","minimum":0,"maximum":86400}`),
+		stopCondition("token_budget", "max_total", `{"type":"integer","minimum":0,"maximum":100000000}`),
+		stopCondition("cost_budget", "max_usd", `{"type":"number","minimum":0}`),
+		stopCondition("consecutive_errors", "max", `{"type":"integer","minimum":0}`),
+		stopCondition("stop_on_tool", "tool_name", `{"type":"string"}`),
+		stopCondition("content_match", "pattern", `{"type":"string","maxLength":1024}`),
+		stopCondition("loop_detection", "window", `{"type":"integer","minimum":0,"maximum":64}`),
+	}, ",") + `]}`,
+}
+
+func stopCondition(name, field, value string) string {
+	return fmt.Sprintf(`{"type":"object","properties":{"type":{"const":%q},%q:%s},"required":["type",%q],"additionalProperties":false}`, name, field, value, field)
+}
+
+// enums are the values of fields that have only some.
+var enums = map[string][]any{
+	"AgentSpec.tool_execution_mode": {"sequential", "parallel_batch_approval", "parallel_streaming"},
+	"ContextPolicy.compaction_mode": {"keep_recent_raw_suffix", "compact_to_safe_frontier"},
+	"RemoteAuth.type":               {"bearer"},
+	"PoolMember.role":               {"member", "failover_only"},
+	"PoolRouting.home":              {"deterministic", "round_robin", "first_healthy"},
+	"PoolRouting.sticky_scope":      {"thread", "run"},
+	"MCPServerSpec.transport":       {"stdio", "http"},
+	"SkillSpec.context":             {"inline", "fork"},
+}
+
+// required are the fields without which an object is wrong.
+var required = map[string][]any{
+	"AgentSpec": {"id"}, "RemoteEndpoint": {"base_url"}, "RemoteAuth": {"type"},
+	"ModelSpec": {"id", "provider_id", "upstream_model"}, "ModelPoolSpec": {"id", "members"}, "PoolMember": {"model_id"},
+	"ProviderSpec": {"id", "adapter"}, "MCPServerSpec": {"id", "transport"}, "A2AServerSpec": {"id", "base_url"},
+	"SkillSpec": {"id", "name", "description", "instructions_md"}, "SkillArgument": {"name"}, "ToolSpec": {"id", "name", "description"},
+}
+
+func (k *kind) schema() json.RawMessage {
+	t := reflect.TypeOf(k.new()).Elem()
+	raw, err := schema.ForWith(t, special)
+	if err != nil {
+		panic(fmt.Sprintf("config: %s: %v", k.what, err))
+	}
+	tree, err := parse(raw)
+	if err != nil {
+		panic(fmt.Sprintf("config: %s: %v", k.what, err))
+	}
+	describe(t, tree, k.defaults())
+	tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	tree["title"] = t.Name()
+	return encode(tree)
+}
+
+// defaults is a document with nothing in it but what it has by itself.
+func (k *kind) defaults() map[string]any {
+	least, err := parse([]byte(k.least))
+	if err != nil {
+		panic(fmt.Sprintf("config: %s: %v", k.what, err))
+	}
+	whole, err := k.normalise(least)
+	if err != nil {
+		panic(fmt.Sprintf("config: %s: %v", k.what, err))
+	}
+	return without(whole, least).(map[string]any)
+}
+
+// without is v without the single values that other has.
+func without(v, other any) any {
+	m, isObject := v.(map[string]any)
+	list, isList := v.([]any)
+	switch {
+	case isObject:
+		o, _ := other.(map[string]any)
+		for name, e := range m {
+			switch e.(type) {
+			case map[string]any, []any:
+				m[name] = without(e, o[name])
+			default:
+				if _, ok := o[name]; ok {
+					delete(m, name)
+				}
+			}
+		}
+	case isList:
+		o, _ := other.([]any)
+		for i := range list {
+			if i < len(o) {
+				list[i] = without(list[i], o[i])
+			}
+		}
+	}
+	return v
+}
+
+// describe adds what the Go type cannot say to the schema of an object.
+func describe(t reflect.Type, s, defaults map[string]any) {
+	if text := meanings()[t.Name()]; text != "" {
+		s["description"] = text
+	}
+	delete(s, "required")
+	need := required[t.Name()]
+	if need != nil {
+		s["required"] = need
+	}
+	properties, _ := s["properties"].(map[string]any)
+	for name, f := range jsonFields(t) {
+		p, _ := properties[name].(map[string]any)
+		if p == nil {
+			p = map[string]any{} // anything goes
+			properties[name] = p
+		}
+		def := defaults[name]
+		elem := f.typ
+		for elem.Kind() == reflect.Pointer {
+			elem = elem.Elem()
+		}
+		items, list := p, elem.Kind() == reflect.Slice && elem != reflect.TypeFor[json.RawMessage]()
+		if list {
+			elem = elem.Elem()
+			items, _ = p["items"].(map[string]any)
+			if l, ok := def.([]any); ok && len(l) > 0 {
+				def = l[0]
+			}
+		}
+		if _, ok := special[elem]; !ok && elem.Kind() == reflect.Struct {
+			d, _ := def.(map[string]any)
+			describe(elem, items, d)
+			delete(items, "description")
+			def = nil
+		}
+		if one, ok := p["oneOf"].([]any); ok && f.typ.Kind() == reflect.Pointer {
+			delete(p, "type")
+			p["oneOf"] = append(one, map[string]any{"type": "null"})
+		}
+		if e := enums[f.owner+"."+name]; e != nil {
+			p["enum"] = e
+			if !slices.Contains(need, any(name)) {
+				p["enum"] = append(slices.Clone(e), nil)
+			}
+		}
+		if text := meanings()[f.owner+"."+name]; text != "" {
+			p["description"] = text
+		}
+		if def != nil && !list {
+			p["default"] = def
+		}
+		if typ, ok := p["type"].(string); ok && !slices.Contains(need, any(name)) {
+			p["type"] = []any{"null", typ} // null is like leaving it out
+		}
+	}
+}
+
+// jsonField is a field of a struct. Its owner is the struct that declares it.
+type jsonField struct {
+	owner string
+	typ   reflect.Type
+}
+
+// jsonFields are the fields of a struct, those of embedded structs included, by their names
+// in JSON.
+func jsonFields(t reflect.Type) map[string]jsonField {
+	out := map[string]jsonField{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" || !f.IsExported() {
+			continue
+		}
+		owner := t
+		if n := len(f.Index); n > 1 {
+			owner = t.FieldByIndex(f.Index[:n-1]).Type
+		}
+		out[name] = jsonField{owner.Name(), f.Type}
+	}
+	return out
+}

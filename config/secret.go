@@ -1,0 +1,399 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+)
+
+const (
+	// hidden is what clients see of a secret. Where one is stored, writing it keeps the
+	// secret.
+	hidden = "***"
+	// refName is the only name in the object that stands for a secret.
+	refName = "$secret"
+)
+
+// Sealed is a document, or overrides, without its secrets.
+type Sealed struct {
+	// Doc is sealed. Overrides with nothing in them are nil.
+	Doc json.RawMessage
+	// Secrets are those that are new, or have a new value, by reference.
+	Secrets map[string]awaken.Secret
+	// Gone are references that the stored document has and Doc has not, sorted.
+	Gone []string
+}
+
+// Seal checks a document as written that is to replace a stored one (sealed, or nil), puts
+// its defaults in and takes its secrets out. The errors are awaken.ErrInvalid.
+//
+// What is said about secrets:
+//
+//   - A text in a place for a secret is a new one. "" is none.
+//   - "***" keeps the secret that is stored in that place, and is an error where none is. So
+//     is it in a list that has changed, because it could be the secret of another entry.
+//   - The api_key of a provider, the env of an MCP server and the auth of an A2A server are
+//     not shown to clients. They stay if they are left out; null and "" clear them.
+//   - A secret does not stay when its server is another: when the scheme, host or port of the
+//     base_url or url that it is sent to changes, it has to be written again. Whoever could
+//     send it elsewhere could read it.
+//   - A reference is like "***" in its own place, and an error anywhere else: whoever could
+//     write one could read any secret.
+//
+// Secrets are: those three; the token in the endpoint of an agent; headers in the adapter_options
+// of providers, the config of MCP servers, and the options of A2A servers and endpoints;
+// and whatever text has a name like api_key, password or token, or is below one, in these,
+// and in the backend and the sections of an agent.
+func Seal(key Key, doc, stored json.RawMessage) (*Sealed, error) {
+	if err := CheckID(key); err != nil {
+		return nil, err
+	}
+	k := kinds[key.Namespace]
+	s, err := k.seal(key, doc, stored)
+	if err != nil {
+		return nil, invalid(key, err)
+	}
+	return s, nil
+}
+
+func (k *kind) seal(key Key, doc, stored json.RawMessage) (*Sealed, error) {
+	tree, err := parse(doc)
+	if err != nil {
+		return nil, err
+	}
+	before, err := parseOptional(stored)
+	if err != nil {
+		return nil, fmt.Errorf("what is stored: %w", err)
+	}
+	switch id, ok := tree["id"].(string); {
+	case tree["id"] == nil, ok && strings.TrimSpace(id) == "":
+		return nil, fmt.Errorf("missing 'id' field in body")
+	case ok && id != key.ID:
+		return nil, fmt.Errorf("id is %q, want %q, which is the id that is written to", id, key.ID)
+	}
+	if err := hideReferences(tree, before); err != nil {
+		return nil, err
+	}
+	if k.update != nil {
+		if err := k.update(tree); err != nil {
+			return nil, err
+		}
+	}
+	if k.keep != nil {
+		k.keep(tree, k.mask(before))
+	}
+	if tree, err = k.normalise(tree); err != nil {
+		return nil, err
+	}
+	return k.takeOut(key.String()+"#", tree, before)
+}
+
+// keepAbsent keeps a field that the document says nothing about. Null and "" clear it.
+func keepAbsent(tree, stored map[string]any, field string) {
+	v, ok := tree[field]
+	switch old, was := stored[field]; {
+	case ok && (v == nil || v == ""):
+		delete(tree, field)
+	case !ok && was:
+		tree[field] = clone(old)
+	}
+}
+
+// hideReferences replaces references by hidden. One that is not stored in its place is an
+// error.
+func hideReferences(tree, stored map[string]any) error {
+	var err error
+	visit(tree, nil, nil, func(path []string, v any) any {
+		ref, isRef := reference(v)
+		if old, ok := reference(lookup(stored, path)); !isRef || !ok || old != ref {
+			err = fmt.Errorf("%s refers to a secret that is not stored there: write the secret itself", place(path))
+		}
+		return hidden
+	})
+	return err
+}
+
+// takeOut replaces the secrets of a normalised document by references.
+func (k *kind) takeOut(prefix string, tree, before map[string]any) (*Sealed, error) {
+	s := &Sealed{Secrets: map[string]awaken.Secret{}}
+	masked, maskedBefore := k.mask(tree), k.mask(before)
+	var errs mistakes
+	refs := map[string]bool{}
+	visit(tree, nil, k.secret, func(path []string, v any) any {
+		value, isText := v.(string)
+		if !isText {
+			errs.add("%s is a JSON %s, want a string, because it is kept as a secret", place(path), jsonType(v))
+			return v
+		}
+		ref := prefix + pointer(path)
+		if value == hidden {
+			old, ok := reference(lookup(before, path))
+			switch {
+			case !ok:
+				errs.add("%s is %q, but no secret is stored there: write the secret itself", place(path), hidden)
+			case !k.sameServer(tree, before, path):
+				errs.add("%s is another server, and the secret in %s was for the one before: write it again, or clear it with null", place(k.to), place(path))
+			case !sameEntries(masked, maskedBefore, path):
+				errs.add("%s is %q in a list that has changed, so that it is not clear which secret is meant: write the secret itself", place(path), hidden)
+			}
+			refs[old] = true
+			return map[string]any{refName: old}
+		}
+		refs[ref] = true
+		s.Secrets[ref] = awaken.NewSecret(value)
+		return map[string]any{refName: ref}
+	})
+	if errs != nil {
+		return nil, errs.join()
+	}
+	for _, ref := range references(before) {
+		if !refs[ref] {
+			s.Gone = append(s.Gone, ref)
+		}
+	}
+	s.Doc = encode(tree)
+	return s, nil
+}
+
+// sameServer reports whether a secret in a place is still sent to the same server.
+func (k *kind) sameServer(now, before map[string]any, path []string) bool {
+	return k.server(now, path) == k.server(before, path)
+}
+
+// server is where a document sends the secret in a place; "" if nobody knows.
+func (k *kind) server(tree map[string]any, path []string) string {
+	if k.to == nil || len(k.to) > 1 && path[0] != k.to[0] {
+		return ""
+	}
+	return origin(lookup(tree, k.to))
+}
+
+// serversOf returns where a sealed document sends its secrets, by reference.
+func serversOf(ns Namespace, doc json.RawMessage) map[string]string {
+	k := kinds[ns]
+	tree, err := parseOptional(doc)
+	if k == nil || k.to == nil || err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	visit(tree, nil, nil, func(path []string, v any) any {
+		if ref, ok := reference(v); ok {
+			out[ref] = k.server(tree, path)
+		}
+		return v
+	})
+	return out
+}
+
+// origin is the scheme, the host and the port of an address.
+func origin(v any) string {
+	text, _ := v.(string)
+	u, err := url.Parse(text)
+	if err != nil {
+		return text
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
+}
+
+// sameEntries reports whether the lists on the way to a place are as long as they were, and
+// the entries on the way are the same but for their secrets.
+func sameEntries(now, before map[string]any, path []string) bool {
+	for i := range path {
+		list, ok := lookup(now, path[:i]).([]any)
+		if !ok {
+			continue
+		}
+		old, _ := lookup(before, path[:i]).([]any)
+		return len(list) == len(old) && reflect.DeepEqual(lookup(now, path[:i+1]), lookup(before, path[:i+1]))
+	}
+	return true
+}
+
+// IsSecret reports whether a text in that place of a document is a secret.
+func IsSecret(ns Namespace, path []string) bool {
+	k := kinds[ns]
+	if k == nil || k.secret == nil {
+		return false
+	}
+	for i := range path {
+		if k.secret(path[:i+1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// mask returns a copy with hidden in the place of every secret and every reference.
+func (k *kind) mask(tree map[string]any) map[string]any {
+	tree = clone(tree).(map[string]any)
+	visit(tree, nil, k.secret, func([]string, any) any { return hidden })
+	return tree
+}
+
+// Unseal puts the secrets into a sealed document of that name. Lookup returns the secret of
+// a reference.
+func Unseal(key Key, doc json.RawMessage, lookup func(ref string) (awaken.Secret, error)) (json.RawMessage, error) {
+	tree, err := parse(doc)
+	if err != nil {
+		return nil, invalid(key, err)
+	}
+	var errs mistakes
+	visit(tree, nil, nil, func(path []string, v any) any {
+		ref, ok := reference(v)
+		if !ok {
+			return v
+		}
+		if !strings.HasPrefix(ref, key.String()+"#") {
+			errs.add("%s: %s refers to the secret of another document", key, place(path))
+			return v
+		}
+		secret, err := lookup(ref)
+		if err != nil {
+			errs.add("%s: the secret in %s: %w", key, place(path), err)
+		}
+		return secret.Expose()
+	})
+	if errs != nil {
+		return nil, errs.join()
+	}
+	return encode(tree), nil
+}
+
+// Redact returns what clients see of a sealed document. Secrets are ***, except that a
+// provider has has_api_key, an MCP server has has_env and env_keys, and an A2A server has
+// has_auth instead. A client can write back what it has seen.
+func Redact(ns Namespace, doc json.RawMessage) (json.RawMessage, error) {
+	k := kinds[ns]
+	if k == nil {
+		return nil, fmt.Errorf("%w: namespace %q", awaken.ErrNotFound, ns)
+	}
+	tree, err := parse(doc)
+	if err != nil {
+		return nil, err
+	}
+	tree = k.mask(tree)
+	if k.show != nil {
+		k.show(tree)
+	}
+	return encode(tree), nil
+}
+
+// RedactPatch is Redact for sealed overrides.
+func RedactPatch(ns Namespace, patch json.RawMessage) (json.RawMessage, error) {
+	k := kinds[ns]
+	if k == nil {
+		return nil, fmt.Errorf("%w: namespace %q", awaken.ErrNotFound, ns)
+	}
+	tree, err := parseOptional(patch)
+	if err != nil {
+		return nil, err
+	}
+	return encode(k.mask(tree)), nil
+}
+
+// SecretsOf returns the references in a sealed document or in sealed overrides, sorted.
+func SecretsOf(doc json.RawMessage) []string {
+	tree, err := parseOptional(doc)
+	if err != nil {
+		return nil
+	}
+	return references(tree)
+}
+
+func references(tree map[string]any) []string {
+	found := map[string]bool{}
+	visit(tree, nil, nil, func(_ []string, v any) any {
+		if ref, ok := reference(v); ok {
+			found[ref] = true
+		}
+		return v
+	})
+	return slices.Sorted(maps.Keys(found))
+}
+
+// reference returns what an object refers to, if it is a reference.
+func reference(v any) (string, bool) {
+	m, _ := v.(map[string]any)
+	ref, ok := m[refName].(string)
+	return ref, ok && len(m) == 1
+}
+
+// visit replaces what is in a document by what fn returns for it: every object that has
+// refName, and every text, "" excepted, at and below a place that secret reports. A number
+// is, too, if its name can mean nothing but a secret.
+func visit(v any, path []string, secret func([]string) bool, fn func(path []string, v any) any) any {
+	return visitor{secret, fn}.value(v, path, false)
+}
+
+type visitor struct {
+	secret func([]string) bool
+	fn     func(path []string, v any) any
+}
+
+func (w visitor) value(v any, path []string, secret bool) any {
+	if !secret && w.secret != nil && len(path) > 0 {
+		secret = w.secret(path)
+	}
+	path = slices.Clip(path)
+	switch v := v.(type) {
+	case map[string]any:
+		if _, ok := v[refName]; ok && len(path) > 0 {
+			return w.fn(path, v)
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			v[name] = w.value(v[name], append(path, name), secret)
+		}
+	case []any:
+		for i := range v {
+			v[i] = w.value(v[i], append(path, strconv.Itoa(i)), secret)
+		}
+	case string:
+		if secret && v != "" {
+			return w.fn(path, v)
+		}
+	case json.Number:
+		if secret && slices.Contains([]string{"api_key", "apikey", "password", "passwd", "private_key", "secret", "token"}, path[len(path)-1]) {
+			return w.fn(path, v)
+		}
+	}
+	return v
+}
+
+// lookup returns what is in a place, nil if nothing is.
+func lookup(v any, path []string) any {
+	for _, name := range path {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(at) {
+				return nil
+			}
+			v = at[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// pointer is a place as a JSON Pointer.
+func pointer(path []string) string {
+	var b strings.Builder
+	for _, name := range path {
+		b.WriteByte('/')
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+	}
+	return b.String()
+}
+
+// place is a place as people write it.
+func place(path []string) string { return strings.Join(path, ".") }

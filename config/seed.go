@@ -1,0 +1,180 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Document is a document and its name.
+type Document struct {
+	Key  Key
+	Spec json.RawMessage
+}
+
+// seedActor is who seeds.
+var seedActor = Actor{ID: "system:seed"}
+
+// Seed writes builtin documents: those that are missing are made, those of another binary
+// version or content replaced with their overrides kept, those that are not builtin any
+// more removed, or hidden if they have overrides, unless something that is live needs them.
+// What people wrote stays. It is one publication, and none if nothing is different.
+func (m *Manager) Seed(ctx context.Context, binaryVersion string, docs []Document) error {
+	for _, d := range docs {
+		if err := m.writable(d.Key); err != nil {
+			return err
+		}
+	}
+	_, err := m.write(ctx, plan{by: seedActor, kind: "seed", note: "binary version " + binaryVersion, resource: "seed"}, func(ctx context.Context, p *plan) error {
+		s := &seeding{p: p, version: binaryVersion, seeds: map[Key]bool{}}
+		for _, d := range docs {
+			s.seeds[d.Key] = true
+			if err := s.plant(ctx, d); err != nil {
+				return fmt.Errorf("seed %s: %w", d.Key, err)
+			}
+		}
+		if err := s.weed(ctx); err != nil {
+			return err
+		}
+		if len(s.done) == 0 {
+			return nil
+		}
+		e := m.event(seedActor, "seed_apply", "seed")
+		e.After = encode(s.report())
+		p.events = append(p.events, e)
+		return nil
+	})
+	return err
+}
+
+// seeding is what Seed does.
+type seeding struct {
+	p       *plan
+	version string
+	seeds   map[Key]bool
+	done    []seeded
+}
+
+type seeded struct {
+	what string
+	key  Key
+}
+
+func (s *seeding) did(what string, key Key) { s.done = append(s.done, seeded{what, key}) }
+
+// plant writes a builtin document, unless people own it.
+func (s *seeding) plant(ctx context.Context, d Document) error {
+	p := s.p
+	old, err := p.record(ctx, d.Key)
+	if err != nil {
+		return err
+	}
+	if old != nil && old.Meta.Source.Kind == User {
+		return nil
+	}
+	var stored json.RawMessage
+	if old != nil {
+		stored = old.Spec
+	}
+	sealed, err := Seal(d.Key, d.Spec, stored)
+	if err != nil {
+		return err
+	}
+	source := Source{Kind: Builtin, BinaryVersion: s.version}
+	if old != nil && old.Meta.Source == source && bytes.Equal(old.Spec, sealed.Doc) {
+		return nil
+	}
+	if err := p.keep(d.Key, sealed); err != nil {
+		return err
+	}
+	rec := &Record{Spec: sealed.Doc, Meta: Meta{Source: source}}
+	if old != nil {
+		rec.Meta.UserOverrides = old.Meta.UserOverrides
+	}
+	p.store(d.Key, rec, old)
+	if old == nil {
+		s.did("created", d.Key)
+	} else {
+		s.did("updated", d.Key)
+	}
+	if err := p.live(d.Key, rec); err != nil {
+		return err
+	}
+	p.forget(d.Key, rec)
+	return nil
+}
+
+// weed removes builtin documents that are not seeded any more. Those that something else
+// needs stay.
+func (s *seeding) weed(ctx context.Context) error {
+	p := s.p
+	orphans := map[Key]*Record{}
+	for _, ns := range Namespaces {
+		if ns == Tools {
+			continue // their records are overrides
+		}
+		var failed error
+		p.m.listRecords(ctx, ns, func(r Stored, err error) bool {
+			key := Key{ns, r.ID}
+			if err == nil && r.Meta.Source.Kind == Builtin && !s.seeds[key] && !r.Meta.Hidden {
+				rec := r.Record
+				orphans[key] = &rec
+			}
+			failed = err
+			return err == nil
+		})
+		if failed != nil {
+			return failed
+		}
+	}
+	docs := merged(p.now.docs(), p.docs)
+	for again := true; again; {
+		again = false
+		for key, doc := range docs {
+			if orphans[key] != nil {
+				continue
+			}
+			for _, need := range doc.needs {
+				if orphans[need] != nil {
+					delete(orphans, need)
+					s.p.m.o.Logger.Warn("a builtin document that is not part of the program any more stays, because another needs it", "document", need.String(), "needed_by", key.String())
+					again = true
+				}
+			}
+		}
+	}
+	for _, ns := range Namespaces {
+		for key, rec := range orphans {
+			if key.Namespace != ns {
+				continue
+			}
+			p.gone(key)
+			if len(rec.Meta.UserOverrides) > 0 {
+				next := *rec
+				next.Meta.Hidden = true
+				p.store(key, &next, rec)
+				s.did("hidden", key)
+				continue
+			}
+			p.records = append(p.records, RecordChange{Key: key, Expect: rec.Meta.Revision})
+			p.forget(key, nil)
+			s.did("removed", key)
+		}
+	}
+	return nil
+}
+
+// report is what the audit log says: how many, and some of them.
+func (s *seeding) report() map[string]any {
+	counts, sample := map[string]any{"created": 0, "updated": 0, "removed": 0, "hidden": 0}, []any{}
+	slices.SortStableFunc(s.done, func(a, b seeded) int { return compareKeys(a.key, b.key) })
+	for i, d := range s.done {
+		counts[d.what] = counts[d.what].(int) + 1
+		if i < 20 {
+			sample = append(sample, d.what+" "+d.key.String())
+		}
+	}
+	return map[string]any{"binary_version": s.version, "counts": counts, "sample": sample}
+}

@@ -1,0 +1,133 @@
+package config_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/config/configtest"
+)
+
+const mcpSpec = `"transport":"stdio","command":"serve","env":{"TOKEN":"mcp-env-secret"}`
+
+func (r *rig) connections() (envs []string, made int) {
+	specs, made := r.mcp.Open()
+	for _, s := range specs {
+		envs = append(envs, s.Command+" "+s.Env["TOKEN"].Expose())
+	}
+	return envs, made
+}
+
+func TestMCP_ConnectionsLiveAsLongAsTheirDocument(t *testing.T) {
+	r := newRig(t, nil, nil)
+	r.mcp.Server("files", "", "read", "write")
+	r.basics()
+	r.put("mcp-servers/files", mcpSpec)
+	r.wantAnswer("[sk-first-secret]one up 4 tools", "4")
+	if got := r.tools(); !strings.Contains(got, "mcp__files__read: tool read.") {
+		t.Errorf("tools are %q", got)
+	}
+	r.put("agents/a", `"model_id":"m","system_prompt":"two"`)
+	if envs, made := r.connections(); made != 1 || !slices.Equal(envs, []string{"serve mcp-env-secret"}) {
+		t.Errorf("connections are %q, made %d: want one", envs, made)
+	}
+	r.put("mcp-servers/files", `"transport":"stdio","command":"serve2"`) // keeps its env
+	if envs, made := r.connections(); made != 2 || !slices.Equal(envs, []string{"serve2 mcp-env-secret"}) {
+		t.Errorf("connections are %q, made %d: want the new one only", envs, made)
+	}
+	r.put("mcp-servers/files", `"transport":"stdio","command":"serve2","env":{"TOKEN":"other-env-secret"}`)
+	if envs, _ := r.connections(); !slices.Equal(envs, []string{"serve2 other-env-secret"}) {
+		t.Errorf("connections are %q, want one with the new secret", envs)
+	}
+	// A refused write, and a dry one, leave nothing behind.
+	k := key("mcp-servers/more")
+	if _, err := r.Validate(t.Context(), k, doc(k, mcpSpec)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.Apply(t.Context(), documents("mcp-servers/more "+mcpSpec, `agents/bad "model_id":"none"`), false, false, me)
+	wantErr(t, err, awaken.ErrInvalid)
+	if envs, _ := r.connections(); len(envs) != 1 {
+		t.Errorf("connections are %q, want one", envs)
+	}
+	// A run that is pinned to an older version has the server as it was.
+	if got, _ := r.ask(awaken.RunRequest{ResolutionID: "4"}); got != "[sk-first-secret]one up 4 tools" {
+		t.Errorf("the pinned run says %q", got)
+	}
+	if err := r.Delete(t.Context(), k, false, config.Condition{}, me); err == nil {
+		t.Error("what is not there is deleted")
+	}
+	if err := r.Delete(t.Context(), key("mcp-servers/files"), false, config.Condition{}, me); err != nil {
+		t.Fatal(err)
+	}
+	r.wantAnswer("[sk-first-secret]two up 2 tools", "8")
+	r.Close()
+	if envs, _ := r.connections(); len(envs) != 0 {
+		t.Errorf("connections are %q after Close", envs)
+	}
+}
+
+func TestMCP_AServerThatIsDownBlocksNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil, nil)
+		r.mcp.Server("files", "no route to host", "read")
+		r.basics()
+		r.put("mcp-servers/files", mcpSpec)
+		r.wantAnswer("[sk-first-secret]one up 2 tools", "4")
+		d := r.Diagnostics()
+		if len(d) != 1 || d[0].Code != "mcp_unavailable" || !strings.Contains(d[0].Message, "no route") {
+			t.Errorf("diagnostics are %v", d)
+		}
+		c, err := r.MCP("files")
+		if err != nil || c.Status().Connected {
+			t.Errorf("the status is %+v (%v)", c.Status(), err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.Work(ctx)
+		r.mcp.Server("files", "", "read")
+		synctest.Wait()
+		r.wantAnswer("[sk-first-secret]one up 3 tools", "4") // the same version
+		r.mcp.Server("files", "", "write", "more")
+		synctest.Wait()
+		if got := r.tools(); strings.Contains(got, "read") || !strings.Contains(got, "mcp__files__more") {
+			t.Errorf("tools are %q", got)
+		}
+		if d := r.Diagnostics(); len(d) > 0 {
+			t.Errorf("diagnostics are %v", d)
+		}
+		_, err = r.MCP("none")
+		wantErr(t, err, awaken.ErrNotFound)
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestServers_WithoutConnectors(t *testing.T) {
+	r := newRig(t, nil, func(o *config.Options) { o.MCP, o.A2A = nil, nil })
+	r.put("mcp-servers/files", mcpSpec)
+	r.put("a2a-servers/far", `"base_url":"https://far.example"`)
+	_, err := r.MCP("files")
+	wantErr(t, err, config.ErrNoConnector)
+	_, err = r.A2A(t.Context(), "far")
+	wantErr(t, err, config.ErrNoConnector)
+	if d := r.Diagnostics(); len(d) != 1 || d[0].Code != "mcp_unavailable" {
+		t.Errorf("diagnostics are %v", d)
+	}
+}
+
+func TestA2A_Status(t *testing.T) {
+	r := newRig(t, nil, func(o *config.Options) { o.A2A = configtest.A2A{Down: map[string]string{"gone": "no route"}} })
+	r.put("a2a-servers/far", `"base_url":"https://far.example"`)
+	r.put("a2a-servers/gone", `"base_url":"https://gone.example"`)
+	if s, err := r.A2A(t.Context(), "far"); err != nil || !s.Connected {
+		t.Errorf("%+v (%v)", s, err)
+	}
+	if s, err := r.A2A(t.Context(), "gone"); err != nil || s.Connected || *s.LastError != "no route" {
+		t.Errorf("%+v (%v)", s, err)
+	}
+	_, err := r.A2A(t.Context(), "none")
+	wantErr(t, err, awaken.ErrNotFound)
+}

@@ -1,0 +1,121 @@
+package config_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+)
+
+// odd is a connector to servers that have a tool beside theirs that cannot be used.
+type odd struct{ config.MCPConnector }
+
+type oddConnection struct{ config.MCPConnection }
+
+type oddTool struct{ awaken.Tool }
+
+func (o odd) Connect(ctx context.Context, spec *config.MCPServerSpec, changed func()) (config.MCPConnection, error) {
+	c, err := o.MCPConnector.Connect(ctx, spec, changed)
+	return oddConnection{c}, err
+}
+
+func (c oddConnection) Tools() []awaken.Tool {
+	return append(c.MCPConnection.Tools(), oddTool{noop("mcp__files__odd")})
+}
+
+func (t oddTool) Spec() awaken.ToolSpec {
+	s := t.Tool.Spec()
+	s.Parameters = json.RawMessage(`{"type":"nonsense"}`)
+	return s
+}
+
+func TestMCP_AToolThatCannotBeUsedStopsNothing(t *testing.T) {
+	r := newRig(t, nil, nil)
+	r.o.MCP = odd{r.mcp}
+	r.mcp.Server("files", "", "read", "read", "write")
+	r.open()
+	r.basics()
+	r.put("mcp-servers/files", mcpSpec)
+	for range 2 {
+		r.wantAnswer("[sk-first-secret]one up 4 tools", "4")
+		d := r.Diagnostics()
+		if len(d) != 2 || d[0].Code != "tool_invalid" || d[1].Code != "tool_invalid" || d[0].Namespace != "mcp-servers" || d[0].Severity != awaken.Warning {
+			t.Errorf("diagnostics are %v, want the tool that is there twice and the odd one", d)
+		}
+		r.open() // a process can start, whatever servers say
+	}
+}
+
+func TestOpen_SkillsThatCannotBeMadeAreReported(t *testing.T) {
+	r := newRig(t, nil, nil)
+	r.basics()
+	r.put("skills/s", `"name":"s","description":"s","instructions_md":"s"`)
+	r.o.Skills = func([]*config.SkillSpec) (awaken.Plugin, error) { return nil, errors.New("no skills today") }
+	r.open()
+	r.wantAnswer("[sk-first-secret]one up 2 tools", "4")
+	if d := r.Diagnostics(); len(d) != 1 || d[0].Code != "skills_failed" {
+		t.Errorf("diagnostics are %v", d)
+	}
+	r.o.Skills = func([]*config.SkillSpec) (awaken.Plugin, error) { return plugin("skills"), nil }
+	r.open()
+	if d := r.Diagnostics(); len(d) > 0 {
+		t.Errorf("diagnostics are %v", d)
+	}
+}
+
+func TestMCP_WhatIsWrongWithToolsIsSaidOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil, nil)
+		r.mcp.Server("files", "", "read", "read")
+		r.basics()
+		r.put("mcp-servers/files", mcpSpec)
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.Work(ctx)
+		for range 3 {
+			r.mcp.Server("files", "", "read", "read", "write")
+			synctest.Wait()
+			if d := r.Diagnostics(); len(d) != 1 {
+				t.Errorf("diagnostics are %v, want one", d)
+			}
+		}
+		r.mcp.Server("files", "", "read")
+		synctest.Wait()
+		if d := r.Diagnostics(); len(d) > 0 {
+			t.Errorf("diagnostics are %v, want none", d)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestMCP_PinnedVersionsAndTheCanaryGetToolsThatComeLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil, nil)
+		r.mcp.Server("files", "it starts")
+		r.basics()
+		r.put("mcp-servers/files", mcpSpec)                       // 4
+		r.put("agents/a", `"model_id":"m","system_prompt":"two"`) // 5
+		r.draft("agents/a", `"model_id":"m","system_prompt":"canary"`)
+		if _, err := r.Publish(t.Context(), nil, &config.Canary{Share: 1}, "", me); err != nil { // 6
+			t.Fatal(err)
+		}
+		r.ask(awaken.RunRequest{ResolutionID: "4"})
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.Work(ctx)
+		r.mcp.Server("files", "", "read")
+		synctest.Wait()
+		if got, _ := r.ask(awaken.RunRequest{ResolutionID: "4"}); got != "[sk-first-secret]one up 3 tools" {
+			t.Errorf("the pinned run says %q", got)
+		}
+		r.wantAnswer("[sk-first-secret]canary up 3 tools", "6")
+		if _, made := r.connections(); made != 1 {
+			t.Errorf("%d connections were made, want one", made)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}

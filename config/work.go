@@ -1,0 +1,90 @@
+package config
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// retryAfter is how long to wait when the store could not be looked at.
+	retryAfter = time.Second
+	// tallyEvery is how often what was counted of runs goes to the store, and the canary is
+	// judged.
+	tallyEvery = 5 * time.Second
+)
+
+// Work follows what other processes change, judges the canary and removes what is old,
+// until ctx is done.
+func (m *Manager) Work(ctx context.Context) error {
+	look := make(chan struct{}, 1)
+	poke := func() {
+		select {
+		case look <- struct{}{}:
+		default:
+		}
+	}
+	poll := m.o.Poll
+	if n, ok := m.o.Store.(Notifier); ok {
+		listening := make(chan struct{})
+		defer func() { <-listening }()
+		go func() {
+			defer close(listening)
+			for ctx.Err() == nil {
+				if err := n.Listen(ctx, poke); err != nil && ctx.Err() == nil {
+					m.o.Logger.Warn("changes of the configuration are not told", "error", err)
+				}
+				_ = sleep(ctx, retryAfter)
+			}
+		}()
+		poll *= 15 // it tells; this is for what was not told
+	}
+	polls, tallies, sweeps := time.NewTicker(poll), time.NewTicker(tallyEvery), time.NewTicker(m.o.Sweep)
+	defer polls.Stop()
+	defer tallies.Stop()
+	defer sweeps.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), retryAfter)
+			m.flush(last)
+			cancel()
+			return context.Cause(ctx)
+		case <-polls.C:
+			poke()
+		case <-look:
+			if err := m.lookAround(ctx); err != nil {
+				m.o.Logger.Warn("changes of the configuration cannot be followed", "error", err)
+				_ = sleep(ctx, retryAfter)
+				poke()
+			} else if m.o.MinApply > 0 {
+				_ = sleep(ctx, m.o.MinApply)
+			}
+		case <-m.servers.woken:
+			if err := m.retool(ctx); err != nil {
+				m.o.Logger.Error("tools of servers cannot be taken in", "error", err)
+			}
+		case <-tallies.C:
+			m.flush(ctx)
+			if err := m.judge(ctx); err != nil && ctx.Err() == nil {
+				m.o.Logger.Error("the canary cannot be judged", "error", err)
+			}
+		case <-sweeps.C:
+			if m.o.AuditAge == 0 && m.o.VersionAge == 0 {
+				continue
+			}
+			if gone, err := m.o.Store.Purge(ctx, m.o.AuditAge, m.o.VersionAge); err != nil {
+				m.o.Logger.Warn("old versions and audit events cannot be removed", "error", err)
+			} else {
+				m.o.Logger.Info("removed old versions and audit events", "events", gone.Events, "versions", gone.Publications, "documents", gone.Documents)
+			}
+		}
+	}
+}
+
+func (m *Manager) lookAround(ctx context.Context) error {
+	if err := m.lock(ctx); err != nil {
+		return err
+	}
+	defer m.unlock()
+	return m.follow(ctx)
+}
