@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 	case "lock":
 		_, err := file.Open(dir, nil)
 		fmt.Print(err)
+	case "config":
+		workOnConfig(dir)
 	case "full":
 		fillUp(dir)
 	}

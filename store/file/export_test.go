@@ -55,3 +55,37 @@ func (s *Store) Abandon() {
 	s.closed = true
 	_ = s.release()
 }
+
+// OpenConfigUnsynced opens a configuration that leaves the syncing to the system.
+func OpenConfigUnsynced(dir string, opts *ConfigOptions) (*Config, error) {
+	return openConfig(dir, opts, func(*os.File) error { return nil })
+}
+
+// OpenConfigSyncing opens a configuration that syncs with fn.
+func OpenConfigSyncing(dir string, opts *ConfigOptions, fn func(*os.File) error) (*Config, error) {
+	return openConfig(dir, opts, fn)
+}
+
+// Abandon leaves the configuration as a process that dies does.
+func (c *Config) Abandon() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	_ = c.release()
+}
+
+// Compact writes the log anew.
+func (c *Config) Compact() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rewrite()
+}
+
+// Sealed returns a record with a payload.
+func Sealed(payload []byte) []byte {
+	buf := append(make([]byte, headerSize), payload...)
+	if err := seal(buf); err != nil {
+		panic(err)
+	}
+	return buf
+}

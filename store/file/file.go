@@ -67,6 +67,8 @@ var (
 	atProject   = failpoint.New("file.before_projection")
 	atProjected = failpoint.New("file.after_projection")
 	atRemove    = failpoint.New("file.before_removal") // of a journal
+	atRename    = failpoint.New("file.before_rename")  // of a log that was written anew
+	atRenamed   = failpoint.New("file.after_rename")
 )
 
 // format is the version of the layout. A folder with a higher one is refused.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config/configstate"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -29,6 +30,7 @@ type DB struct {
 	later     line // threads whose next claim time alone will change
 	claimed   map[*mailbox.Dispatch]*thread
 	listeners map[chan struct{}]bool
+	config    *configStore
 }
 
 // NewDB returns an empty DB.
@@ -38,6 +40,7 @@ func NewDB() *DB {
 		return cmp.Or(cmp.Compare(a.head.Priority, b.head.Priority), cmp.Compare(a.since(), b.since()), cmp.Compare(a.head.ID, b.head.ID)) < 0
 	}}
 	db.later = line{place: func(t *thread) *int { return &t.later }, less: func(a, b *thread) bool { return a.changes < b.changes }}
+	db.config = &configStore{db: db, state: configstate.New()}
 	return db
 }
 

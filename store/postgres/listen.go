@@ -70,9 +70,13 @@ func (a *announcer) close() {
 // Listen calls fn when other processes have changed the queue. It has a connection of
 // its own, which must be one to the server itself: behind a pooler that shares
 // connections between transactions nothing would be heard.
-func (db *DB) Listen(ctx context.Context, fn func()) error {
+func (db *DB) Listen(ctx context.Context, fn func()) error { return db.listenTo(ctx, "mailbox", fn) }
+
+// listenTo calls fn when there is a notification on a channel, and whenever it begins to
+// listen, also after a lost connection.
+func (db *DB) listenTo(ctx context.Context, channel string, fn func()) error {
 	for pause := minPause; ; {
-		heard, err := db.listen(ctx, fn)
+		heard, err := db.listen(ctx, channel, fn)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -96,7 +100,7 @@ const (
 )
 
 // listen listens on one connection until it is lost, and reports whether it ever heard.
-func (db *DB) listen(ctx context.Context, fn func()) (heard bool, err error) {
+func (db *DB) listen(ctx context.Context, channel string, fn func()) (heard bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
 	if err != nil {
 		return false, err
@@ -106,7 +110,7 @@ func (db *DB) listen(ctx context.Context, fn func()) (heard bool, err error) {
 		defer cancel()
 		_ = conn.Close(ctx)
 	}()
-	if _, err := conn.Exec(ctx, db.sql(`LISTEN {p}_mailbox`)); err != nil {
+	if _, err := conn.Exec(ctx, db.sql(`LISTEN {p}_`+channel)); err != nil {
 		return false, err
 	}
 	for {
