@@ -50,11 +50,11 @@ func (c *Config) auth() (*authorizer, error) {
 	case !strings.HasPrefix(key, "{"):
 		return &authorizer{key: key}, nil
 	}
-	return account([]byte(key))
+	return account([]byte(key), c.Scopes)
 }
 
 // account returns an authorizer for a service account.
-func account(data []byte) (*authorizer, error) {
+func account(data []byte, scopes []string) (*authorizer, error) {
 	var file struct {
 		Project  string `json:"project_id"`
 		TokenURI string `json:"token_uri"`
@@ -65,8 +65,11 @@ func account(data []byte) (*authorizer, error) {
 	if file.TokenURI != "" && !trusted(file.TokenURI) {
 		return nil, fmt.Errorf("gemini: the service account has the token_uri %q, want one of googleapis.com", file.TokenURI)
 	}
+	if len(scopes) == 0 {
+		scopes = []string{"https://www.googleapis.com/auth/cloud-platform"}
+	}
 	creds, err := credentials.NewCredentialsFromJSON(credentials.ServiceAccount, data, &credentials.DetectOptions{
-		Scopes: []string{"https://www.googleapis.com/auth/cloud-platform"},
+		Scopes: scopes,
 		Client: &http.Client{Timeout: 30 * time.Second},
 	})
 	if err != nil {

@@ -29,8 +29,9 @@ const Name = "gemini"
 type Config struct {
 	provider.Config
 	Vertex   bool
-	Project  string // of Vertex AI; "" is GOOGLE_CLOUD_PROJECT, or else the service account's
-	Location string // of Vertex AI; "" is GOOGLE_CLOUD_LOCATION, or else global
+	Project  string   // of Vertex AI; "" is GOOGLE_CLOUD_PROJECT, or else the service account's
+	Location string   // of Vertex AI; "" is GOOGLE_CLOUD_LOCATION, or else global
+	Scopes   []string // of the tokens of a service account; none is cloud-platform
 }
 
 // Model asks Gemini. It is safe for concurrent use.

@@ -8,6 +8,8 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken/internal/httpguard"
@@ -19,6 +21,7 @@ type Client struct {
 	name string
 	idle time.Duration
 	http *http.Client
+	t    *transport
 }
 
 // Open returns a client. Name is the provider's, for errors.
@@ -41,12 +44,12 @@ func Open(name string, c Config) *Client {
 		t.idle = DefaultIdleTimeout
 	}
 	own.Transport = t
-	return &Client{name: name, idle: t.idle, http: &own}
+	return &Client{name: name, idle: t.idle, http: &own, t: t}
 }
 
 // HTTP returns the HTTP client to give to an SDK. Its errors are *llm.Error, perhaps
 // wrapped: an answer with a status of 400 or more is one, and so is an answer to a
-// [Client.Stream] that is not a stream. SDKs have to be told not to retry.
+// [Client.Stream] that is not a stream. They never hold the credentials of the request. SDKs have to be told not to retry.
 func (c *Client) HTTP() *http.Client { return c.http }
 
 // Name is the provider's.
@@ -60,7 +63,7 @@ var (
 // call is what a Stream and its HTTP request share.
 type call struct {
 	idle time.Duration
-	sent bool
+	sent *http.Request // nil before it is
 }
 
 type callKey struct{}
@@ -86,7 +89,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	b := &body{t: t, caller: caller, ctx: ctx, cancel: cancel, idle: t.idle}
 	if streamed != nil {
-		streamed.sent = true
+		streamed.sent = r
 		b.idle = streamed.idle
 	}
 	timer := time.AfterFunc(t.timeout, func() { cancel(errNoAnswer) })
@@ -108,6 +111,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if refused || streamed != nil && resp.StatusCode == http.StatusOK && !isStream(resp.Header) {
 		defer b.Close()
 		data, err := io.ReadAll(io.LimitReader(b, 64<<10))
+		data = []byte(t.hide(string(data), r))
 		if !refused {
 			if err != nil {
 				return nil, err
@@ -117,6 +121,22 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, Classify(t.name, resp.StatusCode, resp.Header, data)
 	}
 	return resp, nil
+}
+
+// hide takes the credentials of a request, and whatever headers are configured, out of a
+// text: there are providers that say in an error which key is wrong.
+func (t *transport) hide(text string, r *http.Request) string {
+	secrets := credentials(r)
+	for _, v := range t.headers {
+		if len(v) >= 8 {
+			secrets = append(secrets, v)
+		}
+	}
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
+	for _, s := range secrets {
+		text = strings.ReplaceAll(text, s, "***")
+	}
+	return text
 }
 
 // CloseIdleConnections closes what is kept for later.

@@ -44,13 +44,19 @@ func (c *Client) Stream(ctx context.Context, req *llm.Request, send func(ctx con
 				yield(s.finish, nil)
 			}
 		default:
-			yield(llm.Delta{}, c.failure(err, shared.sent))
+			err := c.failure(err, shared.sent != nil)
+			if shared.sent != nil {
+				own := *err // it may be another's
+				own.Message = c.t.hide(own.Message, shared.sent)
+				err = &own
+			}
+			yield(llm.Delta{}, err)
 		}
 	}
 }
 
 // failure makes an *llm.Error of what a send returned without a finish.
-func (c *Client) failure(err error, sent bool) error {
+func (c *Client) failure(err error, sent bool) *llm.Error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		if e.Provider == "" {
 			e.Provider = c.name

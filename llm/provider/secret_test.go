@@ -1,0 +1,57 @@
+package provider_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/provider"
+)
+
+// A provider that tells which credentials are wrong does not get them into an error: not
+// with a status, and not in the middle of a stream.
+func TestClient_HidesCredentials(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		said := fmt.Sprintf(`{"error":{"message":"wrong: %s, %s, %s"}}`, r.Header.Get("Authorization"), r.Header.Get("X-Team"), r.URL.Query().Get("key"))
+		if r.URL.Path == "/stream" {
+			w.Header().Set("Content-Type", "text/event-stream")
+		} else {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		_, _ = io.WriteString(w, said)
+	}))
+	defer srv.Close()
+	c := provider.Open("p", provider.Config{Headers: map[string]string{"X-Team": "team-secret"}})
+	for _, path := range []string{"/", "/stream"} {
+		var failed error
+		for _, err := range c.Stream(t.Context(), &llm.Request{}, func(ctx context.Context, _ provider.Emit) error {
+			req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+path+"?key=query-secret", nil)
+			if err != nil {
+				return err
+			}
+			req.Header.Set("Authorization", "Bearer bearer-secret")
+			resp, err := c.HTTP().Do(req)
+			if err != nil {
+				return err
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				return err
+			}
+			return provider.ErrorBody("p", body)
+		}) {
+			failed = err
+		}
+		e, ok := errors.AsType[*llm.Error](failed)
+		if !ok || e.Message != "wrong: Bearer ***, ***, ***" || strings.Contains(failed.Error(), "secret") {
+			t.Errorf("%s: error is %v, want one without the credentials", path, failed)
+		}
+	}
+}
