@@ -35,6 +35,12 @@ type Route struct {
 	// request.
 	Stream bool
 	Events string // what the frames of a stream are, in words
+	// Own has the route work with the server's own threads instead of the client's. It needs
+	// an admin key that belongs to no tenant.
+	Own bool
+	// Control means that the route needs the control plane. A server that has none, or hides
+	// it, does not have the route.
+	Control bool
 }
 
 // Param is a parameter. Its kind is string, integer, boolean, or the values it can have,
@@ -58,6 +64,10 @@ type Call interface {
 	// Submit stores input. It fails if the agent does not exist, and fills in what every
 	// submission has: the request's id and its idempotency key.
 	Submit(s *mailbox.Submission) (*mailbox.Receipt, error)
+	// Preview makes a version that has an agent that nobody saved, for runs that name it.
+	// Assistant does so for the server's own agent.
+	Preview(agent []byte) (agentID, resolutionID string, err error)
+	Assistant() (agentID, resolutionID string, err error)
 	// Stream answers with a stream, until it is over or the client is gone.
 	Stream(s *Stream) error
 }

@@ -454,7 +454,7 @@ func TestAttack_ForeignTenant(t *testing.T) {
 		own := []string{"POST /v1/runs", "POST /v1/threads", "POST /v1/keys", "POST /v1/threads/{thread_id}/mailbox", "GET /v1/threads/{thread_id}/mailbox",
 			"GET /v1/agents/{agent_id}/budget", "PUT /v1/agents/{agent_id}/budget"}
 		switch {
-		case name == "PUT /v1/budget": // not even its own
+		case name == "PUT /v1/budget" || op["x-scope"] == "server": // not even its own
 			if resp.StatusCode != 403 {
 				t.Errorf("%s: status is %d, want 403: %s", name, resp.StatusCode, data)
 			}
@@ -657,8 +657,8 @@ func TestAttack_Errors(t *testing.T) {
 				if op["requestBody"] != nil {
 					body = `{"kind":"read","agent_id":"default","messages":[{"role":"user","content":"x"}],"action":"resume","tool_call_id":"x","revision":0,"payload":1}`
 				}
-				target := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "nobody")
-				for _, b := range []string{body, "{}", `{"messages":[{"role":"user","content":"x"}]}`, `{"agent_id":"default","messages":[{"role":"user","content":"x"}]}`, `{"action":"cancel","tool_call_id":"x"}`, `{"kind":"read"}`} {
+				target := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(strings.ReplaceAll(path, "{namespace}", "agents"), "nobody")
+				for _, b := range []string{body, "{}", `{"id":"nobody","model_id":"m"}`, `{"version":"x"}`, `{"policy_prompt":"","revision":0}`, `{"version":1,"share":0.5}`, `{"messages":[{"role":"user","content":"x"}]}`, `{"agent_id":"default","messages":[{"role":"user","content":"x"}]}`, `{"action":"cancel","tool_call_id":"x"}`, `{"kind":"read"}`} {
 					status, text := g.ask(method, target, b, admin...)
 					if strings.Contains(text, secret) || strings.Contains(text, "10.0.0.7") {
 						t.Errorf("%s %s: %d %s", method, path, status, text)

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
@@ -38,6 +41,19 @@ type Config struct {
 	// may if Open.
 	Origins []string
 
+	// Control is the control plane. Nil has none of its routes. Keys have to be set with it.
+	// HideConfig leaves out what is about documents, the audit log, connections, the admin
+	// assistant, and what agents did; capabilities stay.
+	Control    *config.Manager
+	HideConfig bool
+	// Assistant is the server's own agent; nil has none.
+	Assistant *assistant.Assistant
+	// Adapters are the names of the providers' adapters, for who writes documents.
+	Adapters []string
+	// Permissions says what an agent may do by itself. Nil cannot tell.
+	Permissions func(reg *awaken.Registry, agentID string) (*PermissionPreview, error)
+	// Stats is what the agents did lately. Nil does not know.
+	Stats *Stats
 	// UserHeader is a header in which a proxy in front of the server says which user asks.
 	// Runs are for that user, whatever the request says. It is believed without proof: set
 	// it only if nobody reaches the server except through a proxy that sets the header
@@ -124,6 +140,12 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if !local && (*c.Open || c.Keys == nil) {
 		return c, fmt.Errorf("server: address %s can be reached from other machines: keys are needed, and open access is not possible", c.Address)
+	}
+	if c.Control != nil && c.Keys == nil {
+		return c, errors.New("server: the control plane needs keys, because only who has an admin key may use it")
+	}
+	if c.Assistant != nil && c.Control == nil {
+		return c, errors.New("server: the admin assistant needs the control plane")
 	}
 	if c.DebugAddress != "" {
 		if local, err := IsLocal(c.DebugAddress); err != nil || !local {

@@ -17,9 +17,17 @@
 // Any other address needs keys ([Keys]): a read key reads, a run key also runs, an admin
 // key does everything. A key belongs to a tenant, and sees nothing of another's.
 //
+// # Configuration
+//
+// With [Config.Control] the agents, models and providers are documents that are written
+// over HTTP while the server runs: see package config. That is about the whole server, and
+// needs an admin key that belongs to no tenant.
+//
 // # Files
 //
 // route.go is the table of all routes, from which openapi.go makes /openapi.json. The
 // routes are in the file of their noun: thread.go, message.go, run.go, event.go,
-// mailbox.go, approval.go, health.go, key.go.
+// mailbox.go, budget.go, health.go, key.go. Those of the control plane have a table of
+// their own, controlroutes.go: control.go (documents), version.go, audit.go, connection.go,
+// capability.go, assistant.go, stats.go.
 package server

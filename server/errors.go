@@ -23,6 +23,11 @@ func fail(status int, code, message string) *protocol.Failure {
 	return &protocol.Failure{Status: status, Code: code, Message: message}
 }
 
+// unavailable is for what this server does not have. Another one may.
+func unavailable(message string) *protocol.Failure {
+	return &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: message, RetryAfter: time.Minute}
+}
+
 func badRequest(message string) *protocol.Failure {
 	return protocol.BadRequest("%s", message)
 }
@@ -51,14 +56,18 @@ func failureOf(err error) *protocol.Failure {
 		{awaken.ErrExpired, http.StatusConflict, "expired"},
 		{awaken.ErrInvalid, http.StatusBadRequest, "invalid_request"},
 		{awaken.ErrNotFound, http.StatusNotFound, "not_found"},
+		{awaken.ErrPinUnavailable, http.StatusServiceUnavailable, "pin_unavailable"},
 		{awaken.ErrBusy, http.StatusConflict, "busy"},
 		{awaken.ErrConflict, http.StatusConflict, "conflict"},
 		{context.DeadlineExceeded, http.StatusServiceUnavailable, "timeout"},
 	} {
 		if errors.Is(err, m.target) {
 			f := fail(m.status, m.code, plain(err.Error()))
-			if m.status == http.StatusServiceUnavailable {
+			switch m.target {
+			case context.DeadlineExceeded:
 				f.Message, f.RetryAfter = "the request took too long", time.Second
+			case awaken.ErrPinUnavailable:
+				f.Message, f.RetryAfter = awaken.ErrPinUnavailable.Error(), time.Minute
 			}
 			return f
 		}

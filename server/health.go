@@ -49,7 +49,8 @@ func (c *call) systemInfo() error {
 	if c.key != nil && c.key.Tenant != "" {
 		scope = c.key.Tenant
 	}
-	return c.reply(200, systemInfo{Version: c.srv.cfg.Version, ScopeID: scope, UptimeSeconds: time.Since(c.srv.started).Seconds()})
+	return c.reply(200, systemInfo{Version: c.srv.cfg.Version, ScopeID: scope, UptimeSeconds: time.Since(c.srv.started).Seconds(),
+		ConfigStoreEnabled: c.srv.cfg.Control != nil, AuditLogEnabled: c.srv.cfg.Control != nil, RuntimeStatsEnabled: c.srv.cfg.Stats != nil})
 }
 
 type moduleList struct {
@@ -57,5 +58,10 @@ type moduleList struct {
 }
 
 func (c *call) systemModules() error {
-	return c.reply(200, moduleList{[]string{"run", "admin", "events", "protocol"}})
+	out := moduleList{[]string{"run", "admin", "protocol"}}
+	if c.srv.cfg.Control != nil && !c.srv.cfg.HideConfig {
+		out.Modules = append(out.Modules, "config")
+	}
+	out.Modules = append(out.Modules, "events")
+	return c.reply(200, out)
 }

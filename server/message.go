@@ -233,10 +233,10 @@ func (c *call) sign(s *mailbox.Submission) error {
 
 // submit submits, after looking whether the agent exists.
 func (c *call) submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
-	if id := s.Request.AgentID; id != "" {
-		if c.tenant.Runtime.Registry().Agent(id) == nil {
-			return nil, fail(400, "agent_not_found", "agent not found: "+id)
-		}
+	if known, err := c.tenant.Runtime.HasAgent(c.ctx, &s.Request); err != nil {
+		return nil, err
+	} else if !known {
+		return nil, fail(400, "agent_not_found", "agent not found: "+s.Request.AgentID)
 	}
 	return c.tenant.Submit(c.ctx, *s)
 }

@@ -56,7 +56,7 @@ func (d *definitions) operation(r *route) object {
 	}
 	op := object{"summary": r.summary, "operationId": operationID(r), "parameters": params}
 	if r.body != nil {
-		if !r.foreign { // a protocol says itself what it takes
+		if !r.foreign && !isDocument(r.body) { // a protocol, and a namespace, says itself what it takes
 			d.strict(reflect.TypeOf(r.body))
 		}
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.of(reflect.TypeOf(r.body))}}}
@@ -65,6 +65,9 @@ func (d *definitions) operation(r *route) object {
 	if r.access != everyone {
 		op["security"] = []any{object{"key": []string{}}}
 		op["x-access"] = r.access.String()
+		if r.global {
+			op["x-scope"] = "server" // a key of a tenant is not enough
+		}
 	}
 	responses := object{}
 	for _, status := range failuresOf(r) {
@@ -104,9 +107,18 @@ func failuresOf(r *route) []int {
 		out = append(out, 404)
 	}
 	if r.body != nil {
-		out = append(out, 400, 413, 415, 422)
+		out = append(out, 400, 413, 415)
+		if !isDocument(r.body) { // its mistakes are 400
+			out = append(out, 422)
+		}
 	}
 	return out
+}
+
+// isDocument reports whether a body is a config document.
+func isDocument(body any) bool {
+	_, ok := body.(rawDocument)
+	return ok
 }
 
 // content is what an answer looks like, by its type. A stream's frames have JSON as

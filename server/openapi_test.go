@@ -7,18 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
@@ -375,6 +378,14 @@ var successes = map[string]func(g *rig, as []string) request{
 	},
 }
 
+// ofRecord is a request about a document of its own.
+func ofRecord(rest, body string) func(*rig, []string) request {
+	return func(g *rig, _ []string) request {
+		id := g.agent("")
+		return request{path: "/v1/config/agents/" + id + rest, body: strings.ReplaceAll(body, "ID", id)}
+	}
+}
+
 func plainly(path, body string) func(*rig, []string) request {
 	return func(*rig, []string) request { return request{path: path, body: body} }
 }
@@ -390,6 +401,192 @@ func ofRun(rest, body string) func(*rig, []string) request {
 	return func(g *rig, as []string) request {
 		_, run := g.done(as...)
 		return request{path: "/v1/runs/" + run + rest, body: body}
+	}
+}
+
+// agent writes an agent of its own, and returns its id. The query may say that it is a draft.
+func (g *rig) agent(query string) string {
+	g.t.Helper()
+	id := g.id()
+	g.want(200, "PUT", "/v1/config/agents/"+id+query, fmt.Sprintf(`{"id":%q,"model_id":"m"}`, id), admin...)
+	return id
+}
+
+// canary makes a new one, in place of one that may be there.
+func (g *rig) canary() (version int64) {
+	g.t.Helper()
+	g.ask("DELETE", "/v1/registry/canary", "", admin...)
+	body := fmt.Sprintf(`{"records":[{"namespace":"agents","id":%q}],"canary":{"share":0.5}}`, g.agent("?publish=false"))
+	return int64(g.want(200, "POST", "/v1/registry/publish", body, admin...)["number"].(float64))
+}
+
+// event is the id of the newest audit event of a resource.
+func (g *rig) event(resource string) string {
+	g.t.Helper()
+	items := g.want(200, "GET", "/v1/audit-log?limit=1&resource="+resource, "", admin...)["items"].([]any)
+	return items[0].(map[string]any)["id"].(string)
+}
+
+func init() {
+	maps.Copy(successes, map[string]func(*rig, []string) request{
+		"GET /v1/config/{namespace}": plainly("/v1/config/agents?limit=2", ""),
+		"POST /v1/config/{namespace}": func(g *rig, _ []string) request {
+			return request{path: "/v1/config/agents", body: fmt.Sprintf(`{"id":%q,"model_id":"m"}`, g.id())}
+		},
+		"POST /v1/config/{namespace}/validate":          plainly("/v1/config/agents/validate", `{"id":"new","model_id":"m"}`),
+		"GET /v1/config/{namespace}/meta":               plainly("/v1/config/agents/meta", ""),
+		"GET /v1/config/{namespace}/$schema":            plainly("/v1/config/agents/$schema", ""),
+		"GET /v1/config/{namespace}/{id}":               plainly("/v1/config/mcp-servers/files", ""),
+		"PUT /v1/config/{namespace}/{id}":               ofRecord("", `{"id":"ID","model_id":"m","system_prompt":"new"}`),
+		"DELETE /v1/config/{namespace}/{id}":            ofRecord("", ""),
+		"GET /v1/config/{namespace}/{id}/meta":          ofRecord("/meta", ""),
+		"GET /v1/config/diagnostics":                    plainly("/v1/config/diagnostics", ""),
+		"GET /v1/config/providers/{id}/removal-preview": plainly("/v1/config/providers/local/removal-preview", ""),
+		"POST /v1/config/{namespace}/{id}/restore": func(g *rig, _ []string) request {
+			id := g.agent("")
+			g.want(200, "PUT", "/v1/config/agents/"+id, fmt.Sprintf(`{"id":%q,"model_id":"m","system_prompt":"other"}`, id), admin...)
+			event := g.event("agents/" + id)
+			g.want(200, "PUT", "/v1/config/agents/"+id, fmt.Sprintf(`{"id":%q,"model_id":"m"}`, id), admin...)
+			return request{path: "/v1/config/agents/" + id + "/restore", body: fmt.Sprintf(`{"version":%q}`, event)}
+		},
+		"GET /v1/registry/versions":           plainly("/v1/registry/versions?limit=2", ""),
+		"GET /v1/registry/versions/{version}": plainly("/v1/registry/versions/1", ""),
+		"POST /v1/registry/versions/{version}/rollback": func(g *rig, _ []string) request {
+			g.agent("")
+			return request{path: "/v1/registry/versions/1/rollback"}
+		},
+		"GET /v1/registry/drafts": func(g *rig, _ []string) request {
+			g.agent("?publish=false")
+			return request{path: "/v1/registry/drafts"}
+		},
+		"POST /v1/registry/publish": func(g *rig, _ []string) request {
+			return request{path: "/v1/registry/publish", body: fmt.Sprintf(`{"records":[{"namespace":"agents","id":%q}],"note":"a note"}`, g.agent("?publish=false"))}
+		},
+		"GET /v1/registry/canary": func(g *rig, _ []string) request {
+			g.canary()
+			return request{path: "/v1/registry/canary"}
+		},
+		"PUT /v1/registry/canary": func(g *rig, _ []string) request {
+			return request{path: "/v1/registry/canary", body: fmt.Sprintf(`{"version":%d,"share":0.7,"rule":{"min_runs":10,"max_error_rate":0.5}}`, g.canary())}
+		},
+		"POST /v1/registry/canary/promote": func(g *rig, _ []string) request {
+			g.canary()
+			return request{path: "/v1/registry/canary/promote"}
+		},
+		"DELETE /v1/registry/canary": func(g *rig, _ []string) request {
+			g.canary()
+			return request{path: "/v1/registry/canary"}
+		},
+		"POST /v1/providers/{id}/test":                 plainly("/v1/providers/local/test", ""),
+		"GET /v1/mcp-servers/{id}/status":              plainly("/v1/mcp-servers/files/status", ""),
+		"GET /v1/mcp-servers/{id}/inventory":           plainly("/v1/mcp-servers/files/inventory", ""),
+		"POST /v1/mcp-servers/{id}/restart":            plainly("/v1/mcp-servers/files/restart", ""),
+		"GET /v1/a2a-servers/{id}/status":              plainly("/v1/a2a-servers/peer/status", ""),
+		"GET /v1/audit-log":                            plainly("/v1/audit-log?limit=2", ""),
+		"GET /v1/agents/{agent_id}/permission-preview": plainly("/v1/agents/helper/permission-preview", ""),
+		"GET /v1/admin/assistant/config":               plainly("/v1/admin/assistant/config", ""),
+		"PUT /v1/admin/assistant/config": func(g *rig, _ []string) request {
+			now := g.want(200, "GET", "/v1/admin/assistant/config", "", admin...)["revision"]
+			return request{path: "/v1/admin/assistant/config", body: fmt.Sprintf(`{"policy_prompt":"Be brief.","model_id":"m","revision":%v}`, now)}
+		},
+		"GET /v1/capabilities":      plainly("/v1/capabilities", ""),
+		"GET /v1/agents":            plainly("/v1/agents?limit=1", ""),
+		"GET /v1/agents/{agent_id}": plainly("/v1/agents/helper", ""),
+		"GET /v1/agents/runtime-stats": func(g *rig, as []string) request {
+			g.waits(as...)
+			return request{path: "/v1/agents/runtime-stats?window=1h"}
+		},
+		"GET /v1/agents/{agent_id}/runtime-stats": plainly("/v1/agents/default/runtime-stats", ""),
+	})
+	for _, o := range []struct{ path, body, field string }{
+		{"agents/helper", `{"system_prompt":"other"}`, "system_prompt"}, {"tools/ask", `{"description":"other"}`, "description"}, {"skills/greet", `{"name":"other"}`, "name"},
+	} {
+		ns, _, _ := strings.Cut(o.path, "/")
+		path, name := "/v1/config/"+o.path+"/overrides", "/v1/config/"+ns+"/{id}/overrides"
+		successes["POST "+name] = plainly(path, o.body)
+		successes["PATCH "+name] = plainly(path, o.body)
+		overridden := func(rest string) func(g *rig, as []string) request {
+			return func(g *rig, _ []string) request {
+				g.want(200, "PATCH", path, o.body, admin...)
+				return request{path: path + rest}
+			}
+		}
+		successes["DELETE "+name], successes["DELETE "+name+"/{field}"] = overridden(""), overridden("/"+o.field)
+		for _, op := range []string{"POST " + name, "PATCH " + name, "DELETE " + name, "DELETE " + name + "/{field}"} {
+			q := request{path: path, body: o.body}
+			if strings.HasSuffix(op, "{field}") {
+				q.path += "/" + o.field
+				others[op] = append(others[op], other{400, func(*rig) request { return request{path: path + "/no_such_field"} }})
+			}
+			others[op] = append(others[op], ifMatch(412, `"999"`, q), ifMatch(400, "zzz", q))
+			if ns != "tools" {
+				others[op] = append(others[op], other{422, func(g *rig) request {
+					mine := fmt.Sprint("mine-", g.made.Add(1))
+					doc := map[string]string{"agents": `{"id":%q,"model_id":"m"}`, "skills": `{"id":%q,"name":"n","description":"d","instructions_md":"i"}`}[ns]
+					g.want(201, "POST", "/v1/config/"+ns, fmt.Sprintf(doc, mine), admin...)
+					return request{path: strings.Replace(q.path, o.path, ns+"/"+mine, 1), body: q.body}
+				}})
+			}
+		}
+	}
+}
+
+// other is a request that is answered with a status that is not every operation's.
+type other struct {
+	status int
+	make   func(g *rig) request
+}
+
+func ifMatch(status int, etag string, q request) other {
+	q.headers = []string{"If-Match", etag}
+	return other{status, func(*rig) request { return q }}
+}
+
+func about(status int, path, body string) other {
+	return other{status, func(*rig) request { return request{path: path, body: body} }}
+}
+
+// others are such requests.
+var others = map[string][]other{
+	"PUT /v1/config/{namespace}/{id}":    {ifMatch(412, `"999"`, request{path: "/v1/config/agents/helper", body: `{"id":"helper","model_id":"m"}`})},
+	"DELETE /v1/config/{namespace}/{id}": {ifMatch(412, `"999"`, request{path: "/v1/config/agents/helper"}), about(409, "/v1/config/providers/local", ""), about(400, "/v1/config/agents/x?force=maybe", "")},
+	"POST /v1/config/{namespace}":        {about(409, "/v1/config/agents", `{"id":"helper","model_id":"m"}`)},
+	"POST /v1/config/{namespace}/{id}/restore": {
+		{412, func(g *rig) request {
+			id := g.agent("")
+			return request{path: "/v1/config/agents/" + id + "/restore", body: fmt.Sprintf(`{"version":%q}`, g.event("agents/"+id)), headers: []string{"If-Match", `"999"`}}
+		}},
+		{422, func(g *rig) request {
+			return request{path: "/v1/config/agents/helper/restore", body: fmt.Sprintf(`{"version":%q}`, g.event("agents/"+g.agent("")))}
+		}},
+		about(404, "/v1/config/agents/helper/restore", `{"version":"nobody"}`),
+	},
+	"GET /v1/config/{namespace}": {about(400, "/v1/config/agents?limit=x", "")},
+	"GET /v1/agents":             {about(400, "/v1/agents?offset=x", "")},
+	"GET /v1/registry/versions":  {about(400, "/v1/registry/versions?before=x", "")},
+	"POST /v1/registry/versions/{version}/rollback": {{400, func(g *rig) request {
+		p, _, err := g.control.Preview(g.t.Context(), []byte(`{"model_id":"m"}`), config.Actor{})
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		return request{path: "/v1/registry/versions/" + p.ResolutionID() + "/rollback"}
+	}}},
+	"POST /v1/registry/publish":               {about(404, "/v1/registry/publish", `{"records":[{"namespace":"agents","id":"nobody"}]}`), about(400, "/v1/registry/publish", `{"canary":{"share":7}}`)},
+	"PUT /v1/registry/canary":                 {about(404, "/v1/registry/canary", `{"version":99999,"share":0.5}`), about(400, "/v1/registry/canary", `{"version":1,"share":7}`)},
+	"POST /v1/registry/canary/promote":        {{404, noCanary("/v1/registry/canary/promote")}},
+	"DELETE /v1/registry/canary":              {{404, noCanary("/v1/registry/canary")}},
+	"GET /v1/mcp-servers/{id}/inventory":      {about(502, "/v1/mcp-servers/down/inventory", "")},
+	"POST /v1/mcp-servers/{id}/restart":       {about(502, "/v1/mcp-servers/down/restart", "")},
+	"GET /v1/audit-log":                       {about(400, "/v1/audit-log?since=yesterday", "")},
+	"PUT /v1/admin/assistant/config":          {about(400, "/v1/admin/assistant/config", `{"policy_prompt":"","model_id":"nobody","revision":0}`), about(409, "/v1/admin/assistant/config", `{"policy_prompt":"","revision":77}`)},
+	"GET /v1/agents/runtime-stats":            {about(400, "/v1/agents/runtime-stats?window=x", "")},
+	"GET /v1/agents/{agent_id}/runtime-stats": {about(400, "/v1/agents/default/runtime-stats?window=0", "")},
+}
+
+func noCanary(path string) func(g *rig) request {
+	return func(g *rig) request {
+		g.ask("DELETE", "/v1/registry/canary", "", admin...)
+		return request{path: path}
 	}
 }
 
@@ -484,7 +681,11 @@ var mistakes = map[string]string{
 }
 
 // never are statuses that only a defect of the server itself could bring.
-var never = map[string]bool{"GET /v1/system/info 500": true, "GET /v1/system/modules 500": true}
+var never = map[string]bool{"GET /v1/system/info 500": true, "GET /v1/system/modules 500": true,
+	// They are about what is in memory.
+	"GET /v1/config/{namespace}/$schema 500": true, "GET /v1/config/diagnostics 500": true, "POST /v1/providers/{id}/test 500": true, "GET /v1/mcp-servers/{id}/status 500": true,
+	"GET /v1/mcp-servers/{id}/inventory 500": true, "GET /v1/a2a-servers/{id}/status 500": true, "GET /v1/agents/{agent_id}/permission-preview 500": true,
+	"GET /v1/agents/runtime-stats 500": true, "GET /v1/agents/{agent_id}/runtime-stats 500": true}
 
 func TestOpenAPI_IsTrue(t *testing.T) {
 	t.Parallel()
@@ -496,6 +697,10 @@ func TestOpenAPI_IsTrue(t *testing.T) {
 	broken := newBrokenRig(t, errors.New("the store is broken"))
 	full := newRig(t, func(c *server.Config) { c.Limits.Requests, c.Limits.Streams = 1, 1 })
 	full.occupy()
+
+	var busy atomic.Bool
+	contested := &rig{t: t, db: memory.NewDB(), keys: plain.keys, conf: contestedConfig{memory.NewDB().Config(), &busy}}
+	contested.start()
 
 	d.operations(func(method, path string, op map[string]any) {
 		name := method + " " + path
@@ -530,11 +735,29 @@ func TestOpenAPI_IsTrue(t *testing.T) {
 				t.Errorf("%s: status is %d, want 409", name, status)
 			}
 		}
+		for _, o := range others[name] {
+			q := o.make(plain)
+			if status := d.ask(plain, name, q.path, q.body, append(q.headers, as...)...); status != o.status {
+				t.Errorf("%s: %s %s: status is %d, want %d", name, q.path, q.body, status, o.status)
+			}
+		}
+		someone := nobody
+		if op["x-scope"] == "server" {
+			someone = q.path // a namespace has to be there
+			if _, races := op["responses"].(map[string]any)["409"]; races {
+				q := ok(contested, nil)
+				busy.Store(true)
+				if status := d.ask(contested, name, q.path, q.body, as...); status != 409 {
+					t.Errorf("%s: status is %d, want 409", name, status)
+				}
+				busy.Store(false)
+			}
+		}
 		if op["requestBody"] != nil {
-			d.ask(plain, name, nobody, `{`, as...)
-			d.ask(plain, name, nobody, `{"no_such_field":1}`, as...)
-			d.ask(plain, name, nobody, `{}`, append([]string{"Content-Type", "text/html"}, as...)...)
-			d.ask(small, name, nobody, q.body+strings.Repeat(" ", 100), as...)
+			d.ask(plain, name, someone, `{`, as...)
+			d.ask(plain, name, someone, `{"no_such_field":1}`, as...)
+			d.ask(plain, name, someone, `{}`, append([]string{"Content-Type", "text/html"}, as...)...)
+			d.ask(small, name, someone, q.body+strings.Repeat(" ", 100), as...)
 		}
 		if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/events/stream") {
 			bare, _, _ := strings.Cut(q.path, "?")
@@ -549,7 +772,7 @@ func TestOpenAPI_IsTrue(t *testing.T) {
 			d.ask(full, name, nobody, q.body, as...)
 		}
 		d.ask(broken, name, nobody, q.body, as...)
-		if strings.HasPrefix(path, "/v1/agents/") { // which are not in the store
+		if strings.HasPrefix(path, "/v1/agents/") || op["x-scope"] == "server" { // which are not in the store
 			d.ask(broken, name, q.path, q.body, as...)
 		}
 	})
@@ -667,11 +890,14 @@ func (p brokenProfile) Set(context.Context, string, string, json.RawMessage) err
 // newBrokenRig returns a server whose stores fail with err.
 func newBrokenRig(t *testing.T, err error, change ...func(*server.Config)) *rig {
 	t.Helper()
-	g := &rig{t: t, db: brokenDB{memory.NewDB(), err}, keys: server.NewKeys(brokenProfile{memory.NewProfile(), err})}
+	var broken atomic.Bool
+	g := &rig{t: t, db: brokenDB{memory.NewDB(), err}, keys: server.NewKeys(brokenProfile{memory.NewProfile(), err}),
+		conf: brokenConfig{memory.NewDB().Config(), &broken, err}}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
 	g.start(change...)
+	broken.Store(true)
 	return g
 }
 

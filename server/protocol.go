@@ -28,6 +28,11 @@ func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
 	if err := c.sign(s); err != nil {
 		return nil, err
 	}
+	if c.route.own {
+		if err := c.signOwn(s); err != nil {
+			return nil, err
+		}
+	}
 	if len(s.Request.Decisions) > 0 {
 		if err := c.vet(s.Request.ThreadID, s.Request.Decisions); err != nil {
 			return nil, err

@@ -22,6 +22,11 @@ type route struct {
 	events       string      // the answer of 200 is a stream of these
 	headers      []param
 	foreign      bool // of a protocol: events is words
+	// Global routes are about the whole server: they need a key that belongs to no tenant.
+	global bool
+	own    bool // it works with the server's own threads
+	// control routes need [Config.Control], hidden ones are left out with [Config.HideConfig].
+	control, hidden bool
 }
 
 // param is a parameter. Its kind is string, integer, boolean, or the values it can have,
@@ -37,6 +42,11 @@ var (
 	onceOnly    = []param{{"Idempotency-Key", "string", "the same request sent again with the same key does nothing, and is answered as the first"}}
 	tenantParam = param{"tenant", "string", "of another tenant; only for an admin key that belongs to none"}
 	cursorParam = param{"cursor", "string", "go on after this event; Last-Event-ID does the same"}
+
+	configPage   = []param{{"offset", "integer", "how many to leave out; default 0"}, {"limit", "integer", "how many at most; default 100, 1 to 1000"}}
+	matchHeaders = []param{{"If-Match", "string", "the ETag that the record has to have"}, {"If-None-Match", "string", "*: there must be no record yet"}, {"X-Awaken-Actor", "string", "who does it, for the audit log"}}
+	publishParam = param{"publish", "true|false", "false keeps the document as a draft; default true"}
+	windowParam  = param{"window", "string", "how far back: 600, 10m, 6h, 1d; default a day, which is all that is kept"}
 )
 
 // routes are all there are. (It is filled in by init, because the OpenAPI document is
@@ -78,11 +88,11 @@ func init() {
 
 		{method: "GET", path: "/v1/runs", access: readers, handle: (*call).listRuns, summary: "List runs, the newest first", query: append([]param{statusParam}, pageParams...), replies: map[int]any{200: runList{}}, failures: []int{400}},
 		{method: "POST", path: "/v1/runs", access: runners, handle: (*call).startRun, summary: "Run an agent, and stream what happens or wait for the end", body: newRun{}, replies: map[int]any{200: runResult{}}, failures: []int{400, 409, 504}, stream: true, events: "Event", headers: onceOnly},
-		{method: "GET", path: "/v1/runs/summary", access: admins, handle: (*call).summarizeRuns, summary: "How many runs there are", replies: map[int]any{200: runCounts{}}},
+		{method: "GET", path: "/v1/runs/summary", access: admins, handle: (*call).summarizeRuns, summary: "How many runs there are", replies: map[int]any{200: runCounts{}}, hidden: true},
 		{method: "GET", path: "/v1/runs/{run_id}", access: readers, handle: (*call).getRun, summary: "A run", ids: []string{"run_id"}, replies: map[int]any{200: awaken.Run{}}, failures: []int{404}},
 		{method: "POST", path: "/v1/runs/{run_id}/inputs", access: runners, handle: (*call).addInputs, summary: "Send messages to a run", ids: []string{"run_id"}, body: runInputs{}, replies: map[int]any{202: runAccepted{}}, failures: []int{400, 404, 409}, headers: onceOnly},
 		{method: "POST", path: "/v1/runs/{run_id}/cancel", access: runners, handle: (*call).cancelRun, summary: "End a run", ids: []string{"run_id"}, replies: map[int]any{202: runAccepted{}}, failures: []int{404}},
-		{method: "POST", path: "/v1/runs/{run_id}/continue", access: runners, handle: (*call).continueRun, summary: "Go on with a run that waits for money", ids: []string{"run_id"}, replies: map[int]any{202: runAccepted{}}, failures: []int{404, 409}},
+		{method: "POST", path: "/v1/runs/{run_id}/continue", access: runners, handle: (*call).continueRun, summary: "Go on with a run that waits for money, or for its version", ids: []string{"run_id"}, replies: map[int]any{202: runAccepted{}}, failures: []int{404, 409}},
 		{method: "POST", path: "/v1/runs/{run_id}/decision", access: runners, handle: (*call).decideRun, summary: "Decide on a call that waits", ids: []string{"run_id"}, body: decisionBody{}, replies: map[int]any{202: runAccepted{}}, failures: []int{400, 404, 409}},
 		{method: "GET", path: "/v1/runs/{run_id}/events", access: readers, handle: (*call).listEvents, summary: "The run's events", ids: []string{"run_id"}, query: []param{cursorParam, pageParams[1]}, replies: map[int]any{200: eventList{}}, failures: []int{400, 404, 410}, headers: lastEventID},
 		{method: "GET", path: "/v1/runs/{run_id}/events/stream", access: readers, handle: (*call).streamEvents, summary: "Follow the run's events", ids: []string{"run_id"}, query: []param{cursorParam}, replies: map[int]any{200: nil}, failures: []int{400, 404, 410}, stream: true, events: "CanonicalEvent", headers: lastEventID},
@@ -109,12 +119,14 @@ func init() {
 		{method: "POST", path: "/v1/keys", access: admins, handle: (*call).makeKey, summary: "Make a key", body: keyBody{}, replies: map[int]any{201: keyMade{}}, failures: []int{400}},
 		{method: "DELETE", path: "/v1/keys/{id}", access: admins, handle: (*call).revokeKey, summary: "Revoke a key", ids: []string{"id"}, replies: map[int]any{204: nil}, failures: []int{404, 409}},
 	}
+	routes = append(routes, controlRoutes()...)
 }
 
 // mounted is the route of a protocol as one of ours.
 func mounted(p protocol.Route) route {
 	r := route{method: p.Method, path: p.Path, access: access(p.Access), handle: func(c *call) error { return p.Handle(c) }, summary: p.Summary,
-		body: p.Body, replies: p.Replies, failures: p.Failures, stream: p.Stream, events: p.Events, foreign: true}
+		body: p.Body, replies: p.Replies, failures: p.Failures, stream: p.Stream, events: p.Events, foreign: true, own: p.Own,
+		global: p.Own || p.Control, control: p.Control, hidden: p.Control}
 	for _, m := range pathParams.FindAllStringSubmatch(p.Path, -1) {
 		r.ids = append(r.ids, m[1])
 	}

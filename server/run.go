@@ -305,7 +305,7 @@ func (c *call) cancelRun() error {
 	return c.reply(202, runAccepted{Status: "cancel_requested", RunID: id})
 }
 
-// continueRun goes on with a run that waits for money.
+// continueRun goes on with a run that waits for money, or for its version.
 func (c *call) continueRun() error {
 	id := c.path("run_id")
 	if _, err := c.tenant.Continue(c.ctx, id); err != nil {

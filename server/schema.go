@@ -3,8 +3,10 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"reflect"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/awaken-go/awaken"
@@ -29,6 +31,8 @@ func enum[T ~string](values ...T) object { return object{"type": "string", "enum
 // wire is what types look like whose JSON is not that of their fields.
 var wire = map[reflect.Type]object{
 	reflect.TypeFor[json.RawMessage](): {"description": "any JSON"},
+	reflect.TypeFor[time.Time]():       {"type": "string", "format": "date-time"},
+	reflect.TypeFor[rawDocument]():     {"type": "object", "description": "a config document: GET /v1/config/{namespace}/$schema describes it"},
 	reflect.TypeFor[cleared]():         {"type": []string{"string", "null"}, "description": "null clears it"},
 	reflect.TypeFor[awaken.RunStatus](): enum(awaken.RunCreated, awaken.RunRunning, awaken.RunWaiting,
 		awaken.RunDone),
@@ -41,7 +45,7 @@ var wire = map[reflect.Type]object{
 	reflect.TypeFor[awaken.EffectClass]():    enum(awaken.Effectful, awaken.Idempotent, awaken.ReadOnly),
 	reflect.TypeFor[awaken.DoubtPolicy]():    enum(awaken.DoubtTell, awaken.DoubtSuspend),
 	reflect.TypeFor[awaken.WaitingReason](): enum(awaken.WaitToolPermission, awaken.WaitUserInput, awaken.WaitBackgroundTasks,
-		awaken.WaitExternalEvent, awaken.WaitRateLimit, awaken.WaitManualPause, awaken.WaitBudget),
+		awaken.WaitExternalEvent, awaken.WaitRateLimit, awaken.WaitManualPause, awaken.WaitBudget, awaken.WaitPin),
 	reflect.TypeFor[mailbox.Status](): enum(mailbox.Statuses...),
 	reflect.TypeFor[llm.Role]():       enum(llm.System, llm.User, llm.Assistant, llm.ToolRole),
 	reflect.TypeFor[llm.Visibility](): enum(llm.VisibleAll, llm.Internal),
@@ -165,7 +169,7 @@ func (d *definitions) of(t reflect.Type) object {
 		return d.structure(t)
 	}
 	known := wire[t]
-	if t.Kind() == reflect.Struct && t != reflect.TypeFor[cleared]() {
+	if t.Kind() == reflect.Struct && t != reflect.TypeFor[cleared]() && t != reflect.TypeFor[time.Time]() {
 		name := nameOf(t)
 		if old, ok := d.types[name]; ok {
 			if old != t {
@@ -238,10 +242,14 @@ func (d *definitions) structure(t reflect.Type) object {
 }
 
 // nameOf is the name of a type in the document, or "" for one that has none. Those of
-// protocols are told apart by their package.
+// protocols and of the control plane are told apart by their package.
 func nameOf(t reflect.Type) string {
 	if t.Name() == "" {
 		return ""
+	}
+	switch pkg := path.Base(t.PkgPath()); pkg {
+	case "config", "assistant":
+		return title(pkg) + title(t.Name())
 	}
 	if _, name, ok := strings.Cut(t.PkgPath(), "/protocol/"); ok {
 		return title(name) + title(t.Name())

@@ -56,14 +56,9 @@ func New(cfg Config) (*Server, error) {
 	for _, r := range cfg.Routes {
 		s.routes = append(s.routes, mounted(r))
 	}
+	s.routes = slices.DeleteFunc(s.routes, func(r route) bool { return !cfg.has(&r) })
 	for i := range s.routes {
 		r := &s.routes[i]
-		if r.access == admins && strings.HasPrefix(r.path, "/v1/keys") && cfg.Keys == nil {
-			continue
-		}
-		if strings.HasSuffix(r.path, "/budget") && cfg.Mailbox.Tenant("").Runtime.Budget() == nil {
-			continue // they would promise what is not kept
-		}
 		s.mux.Handle(r.method+" "+r.path, s.serve(r))
 	}
 	for pattern, h := range cfg.Handlers {
@@ -75,6 +70,17 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// has reports whether a server has a route.
+func (c *Config) has(r *route) bool {
+	switch {
+	case strings.HasPrefix(r.path, "/v1/keys"):
+		return c.Keys != nil
+	case strings.HasSuffix(r.path, "/budget"):
+		return c.Mailbox.Tenant("").Runtime.Budget() != nil // else they would promise what is not kept
+	}
+	return !(r.control && c.Control == nil || r.hidden && c.HideConfig)
+}
+
 // Handler answers requests. It can be mounted at the root of any server; behind a prefix
 // with http.StripPrefix.
 func (s *Server) Handler() http.Handler { return s.handler }
@@ -84,7 +90,7 @@ func (s *Server) protect(next http.Handler) http.Handler {
 	c := cors.New(cors.Options{
 		AllowOriginFunc: s.allowOrigin,
 		AllowedMethods:  []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
-		AllowedHeaders:  []string{"Authorization", "Content-Type", "Last-Event-ID", "Idempotency-Key", "If-Match", "X-Awaken-Actor", "MCP-Session-Id", "MCP-Protocol-Version", "A2A-Version", "User-Agent"},
+		AllowedHeaders:  []string{"Authorization", "Content-Type", "Last-Event-ID", "Idempotency-Key", "If-Match", "If-None-Match", "X-Awaken-Actor", "MCP-Session-Id", "MCP-Protocol-Version", "A2A-Version", "User-Agent"},
 		ExposedHeaders:  []string{"X-Run-Id", "X-Thread-Id", "X-Request-Id", "X-Vercel-Ai-Ui-Message-Stream", "X-Trace-Total-Events", "X-Trace-Next-Offset", "MCP-Session-Id", "ETag", "Retry-After", "Location"},
 		MaxAge:          600,
 	})
@@ -140,10 +146,18 @@ func (c *call) answer() error {
 		}
 		defer release()
 	}
+	if c.route.global {
+		if err := c.checkGlobal(); err != nil {
+			return err
+		}
+	}
 	for _, v := range c.route.ids {
 		if !validID(c.path(v)) {
 			return notFound(strings.TrimSuffix(v, "_id"), fmt.Sprintf("%q", c.path(v)))
 		}
+	}
+	if c.route.own {
+		name = ownTenant
 	}
 	c.tenant = s.cfg.Mailbox.Tenant(name)
 	c.query = c.r.URL.Query()
@@ -169,6 +183,10 @@ func (c *call) answer() error {
 	}
 	return c.route.handle(c)
 }
+
+// ownTenant has the threads of the server's own agents. No key can be of that tenant, so
+// that what they do can be neither seen nor approved by who only runs agents.
+const ownTenant = "awaken.admin"
 
 // enter counts a request or a stream, and refuses what is too much.
 func (s *Server) enter(stream bool) (release func(), err error) {

@@ -10,11 +10,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/config/configtest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
@@ -25,26 +28,47 @@ import (
 
 // rig is a server on a store in memory, with the demo's scripted model.
 type rig struct {
-	t      *testing.T
+	t      testing.TB
 	db     mailbox.Queue
 	keys   *server.Keys
 	box    *mailbox.Mailbox
 	srv    *server.Server
 	http   *httptest.Server
-	config func(*awaken.Config) // changes the runtime's; may be nil
+	config func(*awaken.Config) // changes the program's code; may be nil
 	made   atomic.Int64         // threads
 	tenant string               // of dead letters
+
+	conf    config.Store // nil is one in memory
+	control *config.Manager
+	mcp     *configtest.MCP
+	a2a     configtest.A2A
+	stats   *server.Stats
+	stop    func() // the process
 }
 
 const adminKey = "the-admin-key"
 
 func runtime(t testing.TB, change ...func(*awaken.Config)) *awaken.Runtime {
 	t.Helper()
-	cfg := awaken.Config{
+	cfg := code()
+	for _, c := range change {
+		c(&cfg)
+	}
+	rt, err := awaken.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rt
+}
+
+// code is what the program of the tests has beside documents.
+func code() awaken.Config {
+	return awaken.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", SystemPrompt: "Be good."}, {ID: "other", ModelID: "m"}},
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m", MaxOutputTokens: 1000,
 			Prices: awaken.Prices{InputPrice: new(1.0), OutputPrice: new(2.0)}}},
 		Providers: map[string]llm.Model{"p": llmtest.Demo()},
+		Backends:  map[string]awaken.RemoteBackend{"a2a": far{}},
 		Tools: []awaken.Tool{
 			awaken.NewTool(awaken.ToolSpec{ID: "ask"}, func(_ context.Context, c *awaken.ToolCall, in struct {
 				Path string `json:"path,omitempty"`
@@ -63,18 +87,19 @@ func runtime(t testing.TB, change ...func(*awaken.Config)) *awaken.Runtime {
 			}),
 		},
 	}
-	for _, c := range change {
-		c(&cfg)
-	}
-	rt, err := awaken.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rt
+}
+
+// far is a backend of agents that nobody runs.
+type far struct{}
+
+func (far) Agent(*awaken.AgentSpec) (awaken.Runner, error) { return far{}, nil }
+
+func (far) Run(context.Context, awaken.RunRequest, awaken.Sink) (*awaken.RunResult, error) {
+	return nil, errors.New("it is too far")
 }
 
 // newRig returns a server that works.
-func newRig(t *testing.T, change ...func(*server.Config)) *rig {
+func newRig(t testing.TB, change ...func(*server.Config)) *rig {
 	t.Helper()
 	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(memory.NewProfile())}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
@@ -87,17 +112,16 @@ func newRig(t *testing.T, change ...func(*server.Config)) *rig {
 // start starts a server on the rig's store, as a new process would.
 func (g *rig) start(change ...func(*server.Config)) {
 	g.t.Helper()
+	cfg := server.Config{Keys: g.keys}
+	g.openControl(&cfg)
 	var err error
-	rt := runtime(g.t, func(c *awaken.Config) {
-		if c.Budgets = true; g.config != nil {
-			g.config(c)
-		}
-	})
+	rt := runtime(g.t, func(c *awaken.Config) { *c = awaken.Config{Snapshots: g.control, Budgets: true} })
 	values := memory.NewProfile()
-	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Runtime: rt, Profile: func(string) profile.Store { return values }, Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}); err != nil {
+	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Runtime: rt, Profile: func(string) profile.Store { return values },
+		Sink: func(string) awaken.Sink { return g.stats.Sink(nil) }, Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}); err != nil {
 		g.t.Fatal(err)
 	}
-	cfg := server.Config{Mailbox: g.box, Keys: g.keys}
+	cfg.Mailbox = g.box
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -111,12 +135,14 @@ func (g *rig) start(change ...func(*server.Config)) {
 		defer close(done)
 		_ = g.box.Work(ctx)
 	}()
-	g.t.Cleanup(func() {
-		g.srv.Stop()
-		g.http.Close()
+	srv, web := g.srv, g.http
+	g.stop = sync.OnceFunc(func() {
+		srv.Stop()
+		web.Close()
 		cancel()
 		<-done
 	})
+	g.t.Cleanup(g.stop)
 }
 
 // ask sends a request and returns the status and the body.

@@ -31,6 +31,7 @@ type chatRequest struct {
 	FrontendTools  []frontendTool            `json:"frontendTools,omitempty"`
 	FrontendToolsS []frontendTool            `json:"frontend_tools,omitempty"`
 	Overrides      *awaken.InferenceOverride `json:"overrides,omitempty"`
+	Agent          json.RawMessage           `json:"agent,omitempty"` // of a preview: the whole agent
 }
 
 // frontendTool is a tool that the page runs.

@@ -31,7 +31,7 @@ const chunks = "chunks of the AI SDK's UI message stream v1, then [DONE]"
 // Routes are all there are.
 func Routes() []protocol.Route {
 	chat := func(path, summary string) protocol.Route {
-		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: postChat, Summary: summary, Body: chatRequest{},
+		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: postChat(named), Summary: summary, Body: chatRequest{},
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: chunks, Headers: onceOnly}
 	}
 	stream := func(path, summary string) protocol.Route {
@@ -48,10 +48,16 @@ func Routes() []protocol.Route {
 			Query:   []protocol.Param{cursor, {Name: "limit", Kind: "integer", Doc: "frames at most; default 100, 1 to 500"}},
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: chunks, Headers: lastEventID}
 	}
+	preview := chat("/v1/ai-sdk/agent-previews/runs", "Talk to an agent that nobody saved: the body has it")
+	preview.Access, preview.Handle, preview.Control = protocol.Admins, postChat(previewed), true
+	assistant := chat("/v1/admin/assistant/runs", "Talk to the admin assistant")
+	assistant.Access, assistant.Handle, assistant.Own, assistant.Control = protocol.Admins, postChat(assisted), true, true
 	return []protocol.Route{
 		chat("/v1/ai-sdk/chat", "Say something in a chat, and stream the answer"),
 		chat("/v1/ai-sdk/threads/{thread_id}/runs", "The same, in that chat"),
 		chat("/v1/ai-sdk/agents/{agent_id}/runs", "The same, to that agent"),
+		preview,
+		assistant,
 		stream("/v1/ai-sdk/chat/{thread_id}/stream", "Stream the answer that is being given, from its beginning"),
 		stream("/v1/ai-sdk/threads/{thread_id}/stream", "The same"),
 		ofRun("/v1/ai-sdk/runs/{run_id}/stream"),
@@ -67,16 +73,55 @@ func Routes() []protocol.Route {
 	}
 }
 
-// postChat takes in what the client says and streams what comes of it.
-func postChat(c protocol.Call) error {
-	var req chatRequest
-	if err := c.Decode(&req); err != nil {
-		return err
+// chosen is the agent that a client talks to. With a resolution it is one of that version.
+type chosen struct{ agentID, resolutionID string }
+
+// named is the agent that the path or the body names, or "".
+func named(c protocol.Call, req *chatRequest) (to chosen, err error) {
+	if to.agentID = c.Request().PathValue("agent_id"); to.agentID == "" {
+		if to.agentID, err = either("agentId", req.AgentID, req.AgentIDSnake); err != nil {
+			return to, err
+		}
 	}
-	if err := req.check(); err != nil {
-		return err
+	return to, nil
+}
+
+// previewed is the agent in the body.
+func previewed(c protocol.Call, req *chatRequest) (to chosen, err error) {
+	if len(req.Agent) == 0 {
+		return to, protocol.BadRequest("agent is missing: want the whole agent to preview")
 	}
-	threadID, agentID := c.Request().PathValue("thread_id"), c.Request().PathValue("agent_id")
+	to.agentID, to.resolutionID, err = c.Preview(req.Agent)
+	return to, err
+}
+
+// assisted is the server's own agent.
+func assisted(c protocol.Call, _ *chatRequest) (to chosen, err error) {
+	to.agentID, to.resolutionID, err = c.Assistant()
+	return to, err
+}
+
+// postChat takes in what the client says to an agent and streams what comes of it.
+func postChat(choose func(protocol.Call, *chatRequest) (chosen, error)) func(c protocol.Call) error {
+	return func(c protocol.Call) error {
+		var req chatRequest
+		if err := c.Decode(&req); err != nil {
+			return err
+		}
+		if err := req.check(); err != nil {
+			return err
+		}
+		to, err := choose(c, &req)
+		if err != nil {
+			return err
+		}
+		return chat(c, &req, to)
+	}
+}
+
+// chat takes in what the client says and streams what comes of it.
+func chat(c protocol.Call, req *chatRequest, to chosen) error {
+	threadID := c.Request().PathValue("thread_id")
 	var err error
 	if threadID == "" {
 		if threadID, err = either("threadId", req.ThreadID, req.ThreadIDSnake); err != nil {
@@ -89,16 +134,13 @@ func postChat(c protocol.Call) error {
 			return protocol.BadRequest("id must have at most 512 bytes and no control characters")
 		}
 	}
-	if agentID == "" {
-		if agentID, err = either("agentId", req.AgentID, req.AgentIDSnake); err != nil {
-			return err
-		}
-	}
-	if agentID != "" && c.Tenant().Runtime.Registry().Agent(agentID) == nil { // before anything is changed
-		return &protocol.Failure{Status: http.StatusBadRequest, Code: "agent_not_found", Message: "agent not found: " + agentID}
+	if known, err := c.Tenant().Runtime.HasAgent(c.Context(), &awaken.RunRequest{AgentID: to.agentID, ResolutionID: to.resolutionID, ThreadID: threadID}); err != nil { // before anything is changed
+		return err
+	} else if !known {
+		return &protocol.Failure{Status: http.StatusBadRequest, Code: "agent_not_found", Message: "agent not found: " + to.agentID}
 	}
 	s := &mailbox.Submission{Mode: mailbox.ModeInterrupt}
-	s.Request = awaken.RunRequest{ThreadID: threadID, AgentID: agentID, Overrides: req.Overrides, Adapter: "ai_sdk"}
+	s.Request = awaken.RunRequest{ThreadID: threadID, AgentID: to.agentID, ResolutionID: to.resolutionID, Overrides: req.Overrides, Adapter: "ai_sdk"}
 	if s.Request.FrontendTools, err = req.tools(); err != nil {
 		return err
 	}
@@ -107,7 +149,7 @@ func postChat(c protocol.Call) error {
 		return err
 	}
 	if !again { // else Submit answers as it did
-		run, err := understand(c.Context(), c.Tenant(), &req, s)
+		run, err := understand(c.Context(), c.Tenant(), req, s)
 		if err != nil {
 			return err
 		}
