@@ -2,12 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +44,30 @@ type outbound struct {
 	// Base URLs in files have to be public, or in one of the networks that are allowed.
 	guarded bool
 	allow   []netip.Prefix
+	// KeyDir is the folder whose files documents may name as keys; "" allows none. It only
+	// counts if guarded: whoever writes documents must not read this machine's files.
+	keyDir string
+}
+
+// keyFile checks the key file that a document names.
+func (o outbound) keyFile(name string) (string, error) {
+	if !o.guarded || name == "" {
+		return name, nil
+	}
+	if o.keyDir == "" {
+		return "", fmt.Errorf("adapter_options.key_file is %q, and no document may name a file: set providers.key_dir (AWAKEN_PROVIDERS_KEY_DIR) to the folder that has the keys", name)
+	}
+	if filepath.IsAbs(name) {
+		rel, err := filepath.Rel(o.keyDir, name)
+		if err != nil {
+			return "", fmt.Errorf("adapter_options.key_file is %q, want a file in %s", name, o.keyDir)
+		}
+		name = rel
+	}
+	if !filepath.IsLocal(name) {
+		return "", fmt.Errorf("adapter_options.key_file is %q, want a file in %s", name, o.keyDir)
+	}
+	return filepath.Join(o.keyDir, name), nil
 }
 
 // guard checks the address of a provider, and returns the client that reaches it. Names are
@@ -73,12 +99,16 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 	var more struct {
 		api, project, location, keepAlive string
 		contextTokens                     int
+		env                               *bool
+		scopes                            []string
+		known                             json.RawMessage // checked with the document, and of no use here
 	}
-	options := map[string]any{"headers": &c.Headers, "key_file": &c.KeyFile}
+	options := map[string]any{"headers": &c.Headers, "key_file": &c.KeyFile, "allow_env_credentials": &more.env,
+		"credentials_kind": &more.known, "model_discovery_schema": &more.known, "model_discovery_auth": &more.known}
 	switch p.Adapter {
 	case "anthropic", "gemini":
 	case "vertex":
-		options["project"], options["location"] = &more.project, &more.location
+		options["project"], options["location"], options["scopes"] = &more.project, &more.location, &more.scopes
 	case "ollama":
 		options["keep_alive"], options["num_ctx"] = &more.keepAlive, &more.contextTokens
 	default:
@@ -93,8 +123,14 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 			return nil, fmt.Errorf("adapter_options.%s: %w", name, err)
 		}
 	}
+	var err error
+	if c.KeyFile, err = o.keyFile(c.KeyFile); err != nil {
+		return nil, err
+	}
+	if more.env != nil && !*more.env && c.APIKey == "" && c.KeyFile == "" && !c.Authorized("Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key") && !o.keyless {
+		return nil, errors.New("there is no api_key, and adapter_options.allow_env_credentials is false, so that none is taken from the environment")
+	}
 	if o.guarded && p.BaseURL != "" {
-		var err error
 		if c.HTTPClient, err = o.guard(p.BaseURL); err != nil {
 			return nil, err
 		}
@@ -111,7 +147,7 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 		if o.keyless {
 			c.Headers = map[string]string{"Authorization": "none"} // a key would be for another address
 		}
-		return gemini.New(gemini.Config{Config: c, Vertex: true, Project: more.project, Location: more.location})
+		return gemini.New(gemini.Config{Config: c, Vertex: true, Project: more.project, Location: more.location, Scopes: more.scopes})
 	case "ollama":
 		return ollama.New(ollama.Config{Config: c, KeepAlive: more.keepAlive, ContextTokens: more.contextTokens})
 	}

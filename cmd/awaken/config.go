@@ -11,7 +11,7 @@ import (
 )
 
 func configCommand(con *console) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Look at the settings of the server", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "config", Short: "Look at the settings of the server, and move its documents to files and back", Args: cobra.NoArgs}
 	check := &cobra.Command{
 		Use:   "check",
 		Short: "Print the settings of awaken serve and where each came from, and every mistake",
@@ -22,7 +22,7 @@ at once, and the exit status is then 2. Nothing is opened or changed.`,
 		Example: "  awaken config check --config /etc/awaken/awaken.yaml",
 		Args:    cobra.NoArgs,
 	}
-	load := addSettings(check, "address", "debug-address", "storage-dir", "database", "seed", "file", "log-level", "log-format")
+	load := addSettings(check, "address", "debug-address", "storage-dir", "database", "seed", "file", "config-dir", "log-level", "log-format")
 	check.RunE = func(*cobra.Command, []string) error {
 		s, err := load()
 		if err := printSettings(con, s); err != nil {
@@ -37,6 +37,7 @@ at once, and the exit status is then 2. Nothing is opened or changed.`,
 		return nil
 	}
 	cmd.AddCommand(check)
+	cmd.AddCommand(documentCommands(con)...)
 	return cmd
 }
 

@@ -15,7 +15,7 @@ import (
 
 // curl is the part of curl that the documentation and the scripts use:
 //
-//	curl [-s] [-N] [-i] [-X METHOD] [-H 'Name: value']... [-d|--data BODY] [--max-time SECONDS] URL
+//	curl [-s] [-sS] [-N] [-i] [-X METHOD] [-H 'Name: value']... [-d|--data BODY] [--max-time SECONDS] URL
 //
 // It exits with 0 when there is an answer, whatever its status, as curl does.
 func curl(ctx context.Context, args []string, out io.Writer) (status int, err error) {
@@ -32,7 +32,7 @@ func curl(ctx context.Context, args []string, out io.Writer) (status int, err er
 			return args[i]
 		}
 		switch {
-		case arg == "-s" || arg == "-N" || arg == "-sN":
+		case arg == "-s" || arg == "-N" || arg == "-sN" || arg == "-sS":
 		case arg == "-i":
 			show = true
 		case arg == "-X":

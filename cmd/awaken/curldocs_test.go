@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,17 +20,19 @@ import (
 var (
 	shellBlock = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```")
 	wanted     = regexp.MustCompile(`# (\d\d\d)$`)
+	jqField    = regexp.MustCompile(`^jq -r '\.(\w+)'$`)
 	// What answers put into the variables of the commands after them.
 	learned = map[string]*regexp.Regexp{
 		"RUN":     regexp.MustCompile(`"run_id":"([^"]+)"`),
 		"CALL":    regexp.MustCompile(`"tool_call_id":"([^"]+)"`),
 		"PENDING": regexp.MustCompile(`"pending_id":"([^"]+)"`),
+		"EVENT":   regexp.MustCompile(`"id":"([^"]+)","ts"`),
 		"KEY_ID":  regexp.MustCompile(`"id":"(key_[^"]+)"`),
 	}
 )
 
-// curlLines returns the curl commands of a document, in order. A line that ends in a
-// backslash goes on in the next.
+// curlLines returns the curl commands of a document, in order. A command goes on in the
+// next line after a backslash, and inside quotes.
 func curlLines(t *testing.T, path string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(testenv.ModuleRoot(t), path))
@@ -38,10 +41,40 @@ func curlLines(t *testing.T, path string) []string {
 	}
 	var out []string
 	for _, block := range shellBlock.FindAllStringSubmatch(string(data), -1) {
-		for line := range strings.Lines(strings.ReplaceAll(block[1], "\\\n", "\x00")) {
-			if line = strings.TrimSpace(strings.ReplaceAll(line, "\x00", "\\\n")); strings.HasPrefix(line, "curl ") {
+		for _, line := range commands(block[1]) {
+			if strings.HasPrefix(line, "curl ") {
 				out = append(out, line)
 			}
+		}
+	}
+	return out
+}
+
+// commands takes a script apart.
+func commands(script string) []string {
+	var out []string
+	var quote rune
+	comment, escaped, from := false, false, 0
+	for i, r := range script + "\n" {
+		switch {
+		case escaped:
+			escaped = false
+		case comment && r != '\n', quote == '\'' && r != quote:
+		case r == '\\':
+			escaped = true
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '\'' || r == '"':
+			quote = r
+		case r == '#' && (i == from || script[i-1] == ' '):
+			comment = true
+		case r == '\n':
+			if line := strings.TrimSpace(script[from:min(i, len(script))]); line != "" {
+				out = append(out, line)
+			}
+			comment, from = false, i+1
 		}
 	}
 	return out
@@ -53,7 +86,7 @@ func TestDocs_Curl(t *testing.T) {
 	for _, c := range []struct {
 		path, seed string
 		least      int // commands that there must be
-	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 50}, {"docs/operations.md", "demo", 2}} {
+	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/operations.md", "demo", 2}} {
 		t.Run(filepath.Base(c.path), func(t *testing.T) {
 			t.Parallel()
 			lines := curlLines(t, c.path)
@@ -69,8 +102,18 @@ func TestDocs_Curl(t *testing.T) {
 	}
 }
 
-func runCurl(t *testing.T, h *hosted, line string, vars map[string]string) {
+// runCurl runs a command and returns what it prints. Behind it there may be a jq that takes
+// one field.
+func runCurl(t *testing.T, h *hosted, line string, vars map[string]string) string {
 	t.Helper()
+	field := ""
+	if before, pipe, ok := strings.Cut(line, " | "); ok {
+		m := jqField.FindStringSubmatch(pipe)
+		if m == nil {
+			t.Fatalf("%s: the test knows no %s", line, pipe)
+		}
+		line, field = before, m[1]
+	}
 	words, err := shellWords(strings.ReplaceAll(line, "http://127.0.0.1:3000", h.url), vars)
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
@@ -109,4 +152,16 @@ func runCurl(t *testing.T, h *hosted, line string, vars map[string]string) {
 			vars[name] = m[len(m)-1][1]
 		}
 	}
+	if field == "" {
+		return buf.String()
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(buf.Bytes(), &fields); err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	text, ok := fields[field].(string)
+	if !ok {
+		t.Errorf("%s\nthere is no text %s: %s", line, field, buf.String())
+	}
+	return text
 }

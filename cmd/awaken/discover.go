@@ -12,8 +12,8 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// discovery is how long a provider may take to say which models it has.
-const discovery = 3 * time.Second
+// discoveryTime is how long a provider may take to say which models it has.
+const discoveryTime = 3 * time.Second
 
 // discover completes what the configuration says about models: with what their providers
 // say, or else with what is known by their names. What is configured stays. If hurried, no
@@ -29,7 +29,7 @@ func discover(ctx context.Context, cfg *awaken.Config, hurried bool, log *slog.L
 			ask[m.ProviderID] = append(ask[m.ProviderID], m)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, discovery)
+	ctx, cancel := context.WithTimeout(ctx, discoveryTime)
 	defer cancel()
 	var wg sync.WaitGroup
 	for id, models := range ask {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -12,15 +11,19 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/server"
 )
 
 // hosted is a server in this process.
 type hosted struct {
-	t   *testing.T
-	url string
-	key string // the admin key
+	t        *testing.T
+	settings *settings.Settings
+	url      string
+	key      string   // the admin key
+	log      *watched // what it logs
+	stop     func()   // ends it; the second time it does nothing
 }
 
 // host starts a server on a free port, with an empty store, until the test ends.
@@ -30,25 +33,36 @@ func host(t *testing.T, change func(s *settings.Settings)) *hosted {
 	s.Server.Address, s.StorageDir = "127.0.0.1:0", t.TempDir()
 	s.Log.Level = "warn"
 	change(s)
+	h := &hosted{t: t, settings: s}
+	h.start(newCode(s))
+	return h
+}
+
+// start starts the server, again if it was stopped, with that code beside its documents.
+func (h *hosted) start(c *code) {
+	h.t.Helper()
 	out := &watched{text: "Ctrl-C stops", seen: make(chan struct{})}
+	h.log = &watched{text: "level=ERROR", seen: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	var done sync.WaitGroup
-	done.Go(func() { ended <- serve(ctx, &console{in: strings.NewReader(""), out: out, err: io.Discard}, s) })
-	t.Cleanup(func() {
+	done.Go(func() {
+		ended <- serve(ctx, &console{in: strings.NewReader(""), out: out, err: h.log}, h.settings, c)
+	})
+	h.stop = func() {
 		cancel()
 		done.Wait()
-	})
+	}
+	h.t.Cleanup(h.stop)
 	select {
 	case <-out.seen:
 	case err := <-ended:
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
-	h := &hosted{t: t, url: listening.FindStringSubmatch(out.String())[1]}
+	h.url = listening.FindStringSubmatch(out.String())[1]
 	if m := adminKey.FindStringSubmatch(out.String()); m != nil {
 		h.key = m[1]
 	}
-	return h
 }
 
 // run runs an agent over HTTP and returns how it came out.
@@ -76,18 +90,29 @@ func (h *hosted) run(agent, text string) (response string, termination awaken.Te
 func TestSeed_Demo(t *testing.T) {
 	s := settings.Defaults()
 	s.SeedProfile = "demo"
-	cfg, err := seed(&console{}, s)
+	docs, err := seedDocuments(s)
 	if err != nil {
 		t.Fatal(err)
+	}
+	var agents []*awaken.AgentSpec
+	for _, d := range docs {
+		if d.Key.Namespace != config.Agents {
+			continue
+		}
+		a := new(awaken.AgentSpec)
+		if err := json.Unmarshal(d.Spec, a); err != nil {
+			t.Fatal(err)
+		}
+		agents = append(agents, a)
 	}
 	rounds := map[string]int{"default": 3, "limited": 1, "permission": 8, "travel": 3, "research": 3, "stopper": 1, "thinking": 1, "skills": 8, "a2a": 8,
 		"phases": 2, "genui": 2, "a2ui": 8, "json-render": 4, "openui": 4, "json-render-ui": 1, "openui-ui": 1, "profile": 3, "creative": 3, "compact": 3,
 		"budget": 3, "config-assistant": 6, "scenario": 8}
-	if len(cfg.Agents) != len(rounds) {
-		t.Errorf("%d agents, want %d", len(cfg.Agents), len(rounds))
+	if len(agents) != len(rounds) {
+		t.Errorf("%d agents, want %d", len(agents), len(rounds))
 	}
 	h := host(t, func(s *settings.Settings) { s.SeedProfile = "demo" })
-	for _, a := range cfg.Agents {
+	for _, a := range agents {
 		if a.MaxRounds != rounds[a.ID] {
 			t.Errorf("%s: max_rounds is %d, want %d", a.ID, a.MaxRounds, rounds[a.ID])
 		}
@@ -103,7 +128,7 @@ func TestSeed_Demo(t *testing.T) {
 		}
 	}
 	for id, only := range map[string]string{"a2ui": "render_a2ui", "json-render": "render_json_ui", "openui": "render_openui_ui"} {
-		for _, a := range cfg.Agents {
+		for _, a := range agents {
 			if a.ID == id && (len(a.AllowedTools) != 1 || a.AllowedTools[0] != only) {
 				t.Errorf("%s: allowed_tools is %q, want %s", id, a.AllowedTools, only)
 			}
@@ -160,6 +185,47 @@ func TestServe_Postgres(t *testing.T) {
 	if status, err := curl(t.Context(), []string{"-N", "-H", "Content-Type: application/json", "-d", `{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}`,
 		front.url + "/v1/runs"}, &out); err != nil || status != 200 || !strings.Contains(out.String(), `"natural_end"`) {
 		t.Errorf("%d %v %s", status, err, out.String())
+	}
+}
+
+// On a database that machines share, a document with a secret is refused without a key, and
+// the error says which setting to make. With one, every server can use the secret.
+func TestServe_PostgresSecrets(t *testing.T) {
+	pg, err := testenv.StartPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pg.Stop() })
+	url, key := awaken.NewSecret(pg.Database()), awaken.NewSecret(config.NewKey())
+	bare := host(t, func(s *settings.Settings) { s.DatabaseURL = url })
+	put := func(h *hosted, admin string) (int, string) {
+		var out strings.Builder
+		status, err := curl(t.Context(), []string{"-X", "PUT", "-H", "Authorization: Bearer " + admin, "-H", "Content-Type: application/json", "-d", `{"id":"p","adapter":"openai","api_key":"sk-very-secret"}`,
+			h.url + "/v1/config/providers/p"}, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status, out.String()
+	}
+	if status, text := put(bare, bare.key); status != 400 || !strings.Contains(text, "secrets.key_file") {
+		t.Errorf("%d %s, want 400 and the name of the setting", status, text)
+	}
+	if _, err := keyFile(bare.settings); err == nil || !strings.Contains(err.Error(), "AWAKEN_SECRETS_KEY_FILE") {
+		t.Errorf("error is %v, want the name of the setting", err)
+	}
+	with := host(t, func(s *settings.Settings) { s.DatabaseURL, s.Secrets.Key = url, key })
+	if status, text := put(with, bare.key); status != 200 || !strings.Contains(text, `"has_api_key":true`) {
+		t.Errorf("%d %s", status, text)
+	}
+	other := host(t, func(s *settings.Settings) { s.DatabaseURL, s.Secrets.Key = url, awaken.NewSecret(config.NewKey()) })
+	other.key = bare.key
+	var found struct{ Diagnostics []struct{ Message string } }
+	other.call("GET", "/v1/config/diagnostics", nil, &found)
+	if len(found.Diagnostics) == 0 || !strings.Contains(found.Diagnostics[0].Message, "the key that it is encrypted with is not there") {
+		t.Errorf("diagnostics are %v, want that the key is not there", found.Diagnostics)
+	}
+	if got, _, _ := other.run("default", "hello"); got != "Scripted response to: hello" {
+		t.Errorf("a server with another key answers %q", got)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/mailbox"
@@ -35,8 +34,13 @@ Settings come from a file (--config, $AWAKEN_CONFIG or ./awaken.yaml), from the
 environment and from flags, each overruling the one before. 'awaken config check'
 prints them all.
 
+Agents, models and providers are documents in the database, which can be changed while
+the server runs: over HTTP, or with 'awaken config apply'. --config-dir applies a folder
+of them at every start.
+
 On this machine nobody needs a key to run agents. An admin key is made at the first
-start and printed once. On any other address keys are needed: see 'awaken help keys'.
+start and printed once. On any other address an admin key is needed: see 'awaken help
+keys'.
 
 SIGINT or SIGTERM stops the server in order: streams end, runs go on to the end of
 their step and are left to the next process. A second signal does not wait.
@@ -48,12 +52,13 @@ Exit status:
 
 const serveExamples = `  awaken serve
   awaken serve --seed demo
+  awaken serve --config-dir documents
   awaken serve --address 127.0.0.1:8080 --storage-dir /var/lib/awaken
   awaken serve --database postgres://awaken@db.example/awaken --log-format json`
 
 func serveCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "serve", Short: "Run the server", Long: serveHelp, Example: serveExamples, Args: cobra.NoArgs}
-	load := addSettings(cmd, "address", "debug-address", "storage-dir", "database", "seed", "file", "log-level", "log-format")
+	load := addSettings(cmd, "address", "debug-address", "storage-dir", "database", "seed", "file", "config-dir", "log-level", "log-format")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := load()
 		if err != nil {
@@ -61,7 +66,7 @@ func serveCommand(con *console) *cobra.Command {
 		}
 		sig := listen()
 		defer sig.stop()
-		sig.during(cmd.Context(), func(ctx context.Context) { err = serve(ctx, con, s) })
+		sig.during(cmd.Context(), func(ctx context.Context) { err = serve(ctx, con, s, newCode(s)) })
 		return err
 	}
 	return cmd
@@ -106,22 +111,9 @@ func usageOf(v *settings.Value) string {
 	return v.Doc
 }
 
-// serve serves until ctx is done.
-func serve(ctx context.Context, con *console, s *settings.Settings) (err error) {
+// serve serves until ctx is done, with documents and the code beside them.
+func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (err error) {
 	log := newLogger(con, s)
-	cfg, err := seed(con, s)
-	if err != nil {
-		return configError("%w", err)
-	}
-	cfg.Logger, cfg.Budgets = log, s.Budget.Enabled
-	if s.Budget.TenantUSD > 0 {
-		cfg.TenantBudget = &s.Budget.TenantUSD
-	}
-	discover(ctx, &cfg, false, log)
-	rt, err := awaken.New(cfg)
-	if err != nil {
-		return configError("%w", inFile(s.AgentsFile, err))
-	}
 	b, err := openBackend(ctx, s, true)
 	if err != nil {
 		return err
@@ -131,15 +123,32 @@ func serve(ctx context.Context, con *console, s *settings.Settings) (err error) 
 	if err != nil {
 		return err
 	}
-	metrics := server.NewMetrics()
+	control, err := openControl(ctx, con, s, b, c, log)
+	if err != nil {
+		return err
+	}
+	defer control.close()
+	cfg := awaken.Config{Snapshots: control.manager, Logger: log, Budgets: s.Budget.Enabled, Limits: awaken.Limits{ToolTimeout: s.Limits.ToolTime}}
+	if s.Budget.TenantUSD > 0 {
+		cfg.TenantBudget = &s.Budget.TenantUSD
+	}
+	rt, err := awaken.New(cfg)
+	if err != nil {
+		return configError("%w", err)
+	}
+	metrics, stats := server.NewMetrics(), server.NewStats(nil)
 	metrics.Depths(b.queue)
-	box, err := mailbox.New(mailbox.Config{Queue: b.queue, Runtime: rt, Profile: b.profile, Log: eventlog.Options{Buffer: s.Server.ReplayBuffer}, Sink: metrics.Sink, Observer: metrics,
+	box, err := mailbox.New(mailbox.Config{Queue: b.queue, Runtime: rt, Profile: b.profile, Log: eventlog.Options{Buffer: s.Server.ReplayBuffer},
+		Sink: func(tenant string) awaken.Sink { return stats.Sink(metrics.Sink(tenant)) }, Observer: &observer{metrics, control.manager, b.queue},
 		Consumer: s.Mailbox.Consumer, Concurrency: s.Mailbox.Concurrency, Lease: s.Mailbox.Lease, Renew: s.Mailbox.Renew, Poll: s.Mailbox.Poll,
 		GC: s.Mailbox.GC, TTL: s.Mailbox.TTL, MaxAttempts: s.Mailbox.MaxAttempts, Drain: s.Server.Shutdown, Logger: log})
 	if err != nil {
 		return configError("%w", err)
 	}
-	srv, err := server.New(serverConfig(s, box, keys, metrics, log))
+	sc := serverConfig(s, box, keys, metrics, log)
+	control.serve(&sc, s)
+	sc.Stats = stats
+	srv, err := server.New(sc)
 	if err != nil {
 		return configError("%w", err)
 	}
@@ -153,12 +162,13 @@ func serve(ctx context.Context, con *console, s *settings.Settings) (err error) 
 			return errors.Join(&exitError{code: exitFailed, err: err}, l.Close())
 		}
 	}
-	if err := greet(con, s, l.Addr(), cfg.Agents, b, made); err != nil {
+	if err := greet(con, s, l.Addr(), control.manager.Registry().AgentIDs(), b, made); err != nil {
 		return errors.Join(written(err), l.Close())
 	}
 	log.Info("listening", "address", l.Addr().String(), "version", moduleVersion(), "store", b.name)
 	stop := pruneHourly(ctx, s.Retention, b, keys, log)
 	defer stop()
+	defer control.work(ctx, log)()
 	if err := srv.Serve(ctx, l); err != nil {
 		return &exitError{code: exitFailed, err: err}
 	}
@@ -176,63 +186,6 @@ func newLogger(con *console, s *settings.Settings) *slog.Logger {
 	return slog.New(slog.NewTextHandler(con.err, opts))
 }
 
-// seed is what there is to run: the agents of a file, or of a profile.
-func seed(con *console, s *settings.Settings) (awaken.Config, error) {
-	cfg := demo.Minimal()
-	if s.SeedProfile == "demo" || s.AgentsFile != "" {
-		cfg = demo.Config()
-	}
-	if s.AgentsFile != "" {
-		file, err := readFile(con, s.AgentsFile)
-		if err != nil {
-			return cfg, err
-		}
-		allow, err := settings.ParseNetworks(s.Outbound.Allow)
-		if err != nil {
-			return cfg, fmt.Errorf("outbound.allow: %w", err)
-		}
-		notes, err := outbound{guarded: true, allow: allow}.use(&cfg, file)
-		if err != nil {
-			return cfg, inFile(s.AgentsFile, err)
-		}
-		for _, n := range notes {
-			fmt.Fprintf(con.err, "awaken: %s: %s\n", s.AgentsFile, printable(n, false))
-		}
-	}
-	note, err := useOpenAI(&cfg, s)
-	if err != nil {
-		return cfg, err
-	}
-	if note != "" {
-		fmt.Fprintf(con.err, "awaken: %s\n", note)
-	}
-	for i := range cfg.Models {
-		if m := &cfg.Models[i]; m.ID == demo.ModelID && s.Agent.Model != "" {
-			m.UpstreamModel = s.Agent.Model
-		}
-	}
-	for _, a := range cfg.Agents {
-		if a.ID != awaken.DefaultAgentID {
-			continue
-		}
-		if s.Agent.SystemPrompt != "" {
-			a.SystemPrompt = s.Agent.SystemPrompt
-		}
-		if s.Agent.MaxRounds > 0 {
-			a.MaxRounds = s.Agent.MaxRounds
-		}
-		if s.Agent.ReasoningEffort != "" {
-			effort, err := settings.ParseEffort(s.Agent.ReasoningEffort)
-			if err != nil {
-				return cfg, err
-			}
-			a.ReasoningEffort = &effort
-		}
-	}
-	cfg.Limits.ToolTimeout = s.Limits.ToolTime
-	return cfg, nil
-}
-
 func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys, metrics *server.Metrics, log *slog.Logger) server.Config {
 	v, l := &s.Server, &s.Limits
 	cfg := server.Config{Mailbox: box, ManualMailbox: v.Lifecycle == "manual", Address: v.Address, DebugAddress: v.DebugAddress, Keys: keys,
@@ -247,13 +200,9 @@ func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys,
 }
 
 // greet says where the server is and what to do next.
-func greet(con *console, s *settings.Settings, addr net.Addr, agents []*awaken.AgentSpec, b *backend, made awaken.Secret) error {
+func greet(con *console, s *settings.Settings, addr net.Addr, names []string, b *backend, made awaken.Secret) error {
 	var sb strings.Builder
 	url := "http://" + addr.String()
-	names := make([]string, len(agents))
-	for i, a := range agents {
-		names[i] = a.ID
-	}
 	fmt.Fprintf(&sb, "Awaken listens on %s\nThreads are kept in %s\nAgents: %s\n", url, b.name, strings.Join(names, ", "))
 	if !made.IsZero() {
 		fmt.Fprintf(&sb, "\nAdmin key, shown only now: %s\n", made.Expose())
@@ -262,9 +211,9 @@ func greet(con *console, s *settings.Settings, addr net.Addr, agents []*awaken.A
 	if local, err := server.IsLocal(s.Server.Address); err != nil || !local || s.Server.RequireKey {
 		key = ` -H "Authorization: Bearer $AWAKEN_KEY"`
 	}
-	agent := agents[0].ID
-	if slices.Contains(names, awaken.DefaultAgentID) {
-		agent = awaken.DefaultAgentID
+	agent := awaken.DefaultAgentID
+	if len(names) > 0 && !slices.Contains(names, agent) {
+		agent = names[0]
 	}
 	fmt.Fprintf(&sb, `
 Try it:

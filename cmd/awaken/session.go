@@ -80,7 +80,7 @@ func (s *session) waitingHint(w *awaken.Waiting) string {
 	switch {
 	case w != nil && w.Reason == awaken.WaitBudget && s.kept:
 		return fmt.Sprintf("Raise the budget of the agent, and go on with 'awaken run --thread %s'.", printable(s.thread, false))
-	case w != nil && w.Reason == awaken.WaitBudget:
+	case w != nil && (w.Reason == awaken.WaitBudget || w.Reason == awaken.WaitPin):
 		return ""
 	case s.kept:
 		return fmt.Sprintf("Run 'awaken run --thread %s' on a terminal to decide, or with --approve or --deny.", printable(s.thread, false))

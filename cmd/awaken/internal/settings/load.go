@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
+	"github.com/awaken-go/awaken/internal/strict"
 )
 
 // DefaultFile is read if it is there and no other file is named.
@@ -112,7 +113,7 @@ func (s *Settings) nearest(name string) string {
 	best, least := "", -1
 	_, last, _ := cutLast(name)
 	for _, v := range s.values {
-		d := distance(name, v.Name)
+		d := strict.Distance(name, v.Name)
 		if _, l, _ := cutLast(v.Name); l == last {
 			d = min(d, 2) // the right name in the wrong place
 		}
@@ -141,7 +142,7 @@ func (s *Settings) Strangers(environ []string) []string {
 		}
 		best, least := "", 4 // others may have variables of their own
 		for _, v := range s.values {
-			if d := distance(name, v.Env); d < least {
+			if d := strict.Distance(name, v.Env); d < least {
 				best, least = v.Env, d
 			}
 		}
@@ -150,25 +151,4 @@ func (s *Settings) Strangers(environ []string) []string {
 		}
 	}
 	return out
-}
-
-// distance is how many letters have to be changed, added or left out to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -43,10 +43,15 @@ type Settings struct {
 	Admin struct {
 		Token         awaken.Secret
 		Origins       []string
-		Config        bool // unused
+		Config        bool
 		Traces, Evals bool // unused
 	}
-	Audit struct { // unused
+	// Secrets is what secrets are encrypted with: a key, or a file with keys.
+	Secrets struct {
+		Key     awaken.Secret
+		KeyFile string
+	}
+	Audit struct {
 		Enabled   bool
 		Retention time.Duration
 		Sweep     time.Duration
@@ -63,11 +68,17 @@ type Settings struct {
 		Sweep       time.Duration // unused
 		RetryDelay  time.Duration // unused
 		MaxRetry    time.Duration // unused
+		Startup     struct {      // unused
+			Delay    time.Duration
+			Attempts int
+			Retry    time.Duration
+		}
 	}
 	StorageDir  string
 	DatabaseURL awaken.Secret
 	SeedProfile string
 	AgentsFile  string
+	ConfigDir   string
 	Agent       struct {
 		Model, SystemPrompt string
 		MaxRounds           int
@@ -81,6 +92,11 @@ type Settings struct {
 		Enabled   bool
 		TenantUSD float64 // 0 is no limit
 	}
+	// Versions is how long versions of the documents are kept that are not live and that no
+	// run needs. 0 is for ever.
+	Versions time.Duration
+	// Providers.KeyDir is the folder whose files documents may name as keys.
+	Providers struct{ KeyDir string }
 	// Outbound is where providers may be that are not on the public internet.
 	Outbound struct{ Allow []string }
 	Log      struct{ Level, Format string }
@@ -93,11 +109,11 @@ type Settings struct {
 const (
 	day = 24 * time.Hour
 
-	noAudit   = "there is no audit log yet"
-	noEval    = "there are no evaluations yet"
-	noTraces  = "there are no traces yet"
-	noControl = "there is no live configuration yet"
-	noA2A     = "there is no A2A yet"
+	noEval   = "there are no evaluations yet"
+	noTraces = "there are no traces yet"
+	noA2A    = "there is no A2A yet"
+
+	noRecovery = "starting is not special: lost runs are looked for all the time"
 )
 
 // Defaults returns the settings of somebody who has chosen nothing.
@@ -114,10 +130,12 @@ func Defaults() *Settings {
 	l.StreamWrite, l.Heartbeat, l.ToolTime = 10*time.Second, 15*time.Second, 5*time.Minute
 	s.Admin.Origins, s.Admin.Config, s.Admin.Evals = []string{"http://127.0.0.1:3002", "http://localhost:3002"}, true, true
 	s.Audit.Enabled, s.Audit.Retention, s.Audit.Sweep = true, 90*day, time.Hour
+	s.Versions = 90 * day
 	m := &s.Mailbox
 	m.Concurrency, m.Lease, m.Renew, m.Poll = 256, 30*time.Second, 10*time.Second, time.Second
 	m.GC, m.TTL, m.MaxAttempts = time.Minute, day, 5
 	m.Suspended, m.Sweep, m.RetryDelay, m.MaxRetry = 10*time.Minute, 30*time.Second, 250*time.Millisecond, 30*time.Second
+	m.Startup.Attempts, m.Startup.Retry = 1, 250*time.Millisecond
 	s.Log.Level, s.Log.Format = "info", "text"
 	s.values = s.table()
 	for _, v := range s.values {
@@ -170,13 +188,17 @@ func (s *Settings) table() []*Value {
 
 		{Name: "admin.bearer_token", Env: "AWAKEN_ADMIN_API_BEARER_TOKEN", to: &a.Token, check: isKey, Doc: "the admin key"},
 		{Name: "admin.cors_allowed_origins", Env: "AWAKEN_ADMIN_CORS_ALLOWED_ORIGINS", to: &a.Origins, Doc: "pages that may use the server from a browser"},
-		{Name: "admin.expose_config_routes", to: &a.Config, Unused: noControl},
+		{Name: "admin.expose_config_routes", to: &a.Config, Doc: "serve the routes that read and write documents"},
 		{Name: "admin.expose_trace_routes", Env: "AWAKEN_EXPOSE_TRACE_ROUTES", to: &a.Traces, Unused: noTraces},
 		{Name: "admin.expose_eval_routes", to: &a.Evals, Unused: noEval},
 
-		{Name: "audit.enabled", to: &s.Audit.Enabled, Unused: noAudit},
-		{Name: "audit.retention_days", to: &s.Audit.Retention, check: atLeast(0), Unused: noAudit},
-		{Name: "audit.sweep_interval_secs", to: &s.Audit.Sweep, check: atLeast(1), Unused: noAudit},
+		{Name: "audit.enabled", to: &s.Audit.Enabled, Doc: "keep who changed what"},
+		{Name: "audit.retention_days", to: &s.Audit.Retention, check: atLeast(0), Doc: "how long; 0 is for ever"},
+		{Name: "audit.sweep_interval_secs", to: &s.Audit.Sweep, check: atLeast(1), Doc: "how often old events are removed"},
+		{Name: "registry.retention_days", to: &s.Versions, check: atLeast(0), Doc: "how long versions are kept that nothing needs; 0 is for ever"},
+		{Name: "providers.key_dir", to: &s.Providers.KeyDir, Doc: "the folder whose files documents may name as keys; without it they may name none"},
+		{Name: "secrets.key", Env: "AWAKEN_SECRETS_KEY", to: &s.Secrets.Key, Doc: "what secrets in documents are encrypted with: 32 bytes in hex or base64"},
+		{Name: "secrets.key_file", Env: "AWAKEN_SECRETS_KEY_FILE", to: &s.Secrets.KeyFile, Doc: "the same in a file, one key a line, the newest first; made beside an SQLite database"},
 
 		{Name: "mailbox.concurrency", to: &m.Concurrency, check: atLeast(1), Doc: "runs at the same time"},
 		{Name: "mailbox.consumer", to: &m.Consumer, Doc: "names this process in the queue; default host, process and a random part"},
@@ -190,11 +212,15 @@ func (s *Settings) table() []*Value {
 		{Name: "mailbox.sweep_interval", to: &m.Sweep, check: aTime, Unused: "lost leases are looked for four times a lease"},
 		{Name: "mailbox.default_retry_delay_ms", to: &m.RetryDelay, check: atLeast(1), Unused: "the delays are fixed: 250 ms, doubled up to 30 s"},
 		{Name: "mailbox.max_retry_delay_ms", to: &m.MaxRetry, check: atLeast(1), Unused: "the delays are fixed: 250 ms, doubled up to 30 s"},
+		{Name: "mailbox.startup_delay", to: &m.Startup.Delay, check: atLeast(0), Unused: noRecovery},
+		{Name: "mailbox.startup_recovery.max_attempts", to: &m.Startup.Attempts, check: atLeast(0), Unused: noRecovery},
+		{Name: "mailbox.startup_recovery.retry_delay", to: &m.Startup.Retry, check: aTime, Unused: noRecovery},
 
 		{Name: "storage_dir", Env: "AWAKEN_STORAGE_DIR", Flag: "storage-dir", to: &s.StorageDir, check: notEmpty, Doc: "folder of the SQLite file awaken.db; made when it is missing"},
 		{Name: "database_url", Env: "AWAKEN_DATABASE_URL", Flag: "database", to: &s.DatabaseURL, check: isPostgres, Doc: "a PostgreSQL database, instead of SQLite"},
 		{Name: "seed_profile", Env: "AWAKEN_SEED_PROFILE", Flag: "seed", to: &s.SeedProfile, check: oneOf("minimal", "demo"), Doc: "the agents that there are: the default one, or those of the demo"},
 		{Name: "agents_file", Env: "AWAKEN_AGENTS_FILE", Flag: "file", to: &s.AgentsFile, Doc: "YAML or JSON with agents, instead of a profile"},
+		{Name: "config_dir", Env: "AWAKEN_CONFIG_DIR", Flag: "config-dir", to: &s.ConfigDir, Doc: "folder with documents, as awaken config export writes them, that are applied at every start"},
 		{Name: "agent.model", Env: "AGENT_MODEL", to: &s.Agent.Model, Doc: "upstream name of the default agent's model"},
 		{Name: "agent.system_prompt", Env: "AGENT_SYSTEM_PROMPT", to: &s.Agent.SystemPrompt, Doc: "of the default agent"},
 		{Name: "agent.max_rounds", Env: "AGENT_MAX_ROUNDS", to: &s.Agent.MaxRounds, check: atLeast(1), Doc: "of the default agent"},

@@ -142,7 +142,7 @@ func TestParse_Mistakes(t *testing.T) {
 		{"agents:\n- a", "f:2: agents[0] is a single value, want an object"},
 		{"agents: [{id: a}]\nagent: a", `f:2: unknown field "agent", want agents, models, providers`},
 
-		{"id: a\nmodle_id: x", `f:2: unknown field "modle_id"`},
+		{"id: a\nmodle_id: x", `f:2: unknown field "modle_id", did you mean "model_id"?`},
 		{"id: a\nID: b", `f:2: unknown field "ID"`},
 		{"id: a\nmax_rounds: three", `f:2: field "max_rounds" is a JSON string, want a whole number, got "three"`},
 		{"id: a\nmax_rounds: 1.5", `f:2: field "max_rounds" is a JSON number 1.5, want a whole number, got 1.5`},

@@ -1,0 +1,381 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/config/assistant"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/provider"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/plugin/permission"
+	"github.com/awaken-go/awaken/server"
+)
+
+// control is the control plane of a server: the documents, and the code beside them.
+type control struct {
+	*code
+	manager *config.Manager
+}
+
+// openControl opens the control plane, with the documents that the profile and the files
+// of the settings bring.
+func openControl(ctx context.Context, con *console, s *settings.Settings, b *backend, code *code, log *slog.Logger) (*control, error) {
+	allow, err := settings.ParseNetworks(s.Outbound.Allow)
+	if err != nil {
+		return nil, configError("outbound.allow: %w", err)
+	}
+	manager, err := openManager(ctx, s, b, code, outbound{guarded: true, allow: allow, keyDir: s.Providers.KeyDir}, log)
+	if err != nil {
+		return nil, err
+	}
+	c := &control{code, manager}
+	if err := c.fill(ctx, con, s); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// code is what this program has beside documents.
+type code struct {
+	tools     []awaken.Tool
+	plugins   []awaken.Plugin
+	assistant *assistant.Assistant
+}
+
+// newCode returns the code that goes with a profile.
+func newCode(s *settings.Settings) *code {
+	c := &code{plugins: demo.Plugins(), assistant: &assistant.Assistant{}}
+	if s.SeedProfile == "demo" || s.AgentsFile != "" {
+		cfg := demo.Config()
+		c.tools, c.plugins = cfg.Tools, cfg.Plugins
+	}
+	return c
+}
+
+// openManager opens the documents of a database. If nobody is reached, providers are not
+// asked what they have.
+func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code, out outbound, log *slog.Logger) (*config.Manager, error) {
+	vault, err := openVault(s)
+	if err != nil {
+		return nil, err
+	}
+	complete := (&discovery{log: log}).complete
+	if out.keyless {
+		complete = nil
+	}
+	store := b.config
+	if !s.Audit.Enabled {
+		store = withoutAudit(store)
+	}
+	m, err := config.Open(ctx, config.Options{Store: store, Vault: vault, AuditAge: s.Audit.Retention, VersionAge: s.Versions, Sweep: s.Audit.Sweep, Logger: log,
+		Code:  awaken.Config{Tools: c.tools, Plugins: append(slices.Clone(c.plugins), c.assistant)},
+		Model: complete,
+		Provider: func(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
+			own, out := *spec, out
+			if own.ID == demo.ProviderID && own.Adapter == "openai" && own.BaseURL == s.OpenAI.BaseURL {
+				out.guarded = false // who runs the server has chosen the address
+				if own.APIKey.IsZero() {
+					own.APIKey = s.OpenAI.APIKey // which no document holds
+				}
+			}
+			return out.openProvider(&own, "")
+		}})
+	if err != nil {
+		return nil, configError("%w", err)
+	}
+	c.assistant.Manager = m
+	return m, nil
+}
+
+// unaudited is a store that does not keep who did what.
+type unaudited struct{ config.Store }
+
+func (u unaudited) Apply(ctx context.Context, c *config.Change) error {
+	own := *c
+	own.Audit = nil
+	return u.Store.Apply(ctx, &own)
+}
+
+// withoutAudit returns a store that does not keep who did what, and tells of changes if s
+// does.
+func withoutAudit(s config.Store) config.Store {
+	if n, ok := s.(config.Notifier); ok {
+		return struct {
+			unaudited
+			config.Notifier
+		}{unaudited{s}, n}
+	}
+	return unaudited{s}
+}
+
+func (c *control) close() { _ = c.manager.Close() } // nothing is lost with it
+
+// fill brings in the documents of the profile, of the file with agents, and of the folder.
+func (c *control) fill(ctx context.Context, con *console, s *settings.Settings) error {
+	if err := seedManager(ctx, c.manager, s); err != nil {
+		return err
+	}
+	if s.AgentsFile == "" {
+		return applyFolder(ctx, con, c.manager, s)
+	}
+	docs, err := fileDocuments(con, s)
+	if err != nil {
+		return configError("%w", inFile(s.AgentsFile, err))
+	}
+	by := config.Actor{ID: "system:file", Label: filepath.Base(s.AgentsFile)}
+	if _, err := c.manager.Apply(ctx, docs, false, false, by); err != nil {
+		return configError("%w", inFile(s.AgentsFile, specfile.Locate(nil, err)))
+	}
+	return applyFolder(ctx, con, c.manager, s)
+}
+
+// seedManager writes the builtin documents.
+func seedManager(ctx context.Context, m *config.Manager, s *settings.Settings) error {
+	docs, err := seedDocuments(s)
+	if err != nil {
+		return configError("%w", err)
+	}
+	if err := m.Seed(ctx, moduleVersion(), docs); err != nil {
+		return configError("%w", err)
+	}
+	return nil
+}
+
+// seedDocuments are what a server begins with: the profile, as the settings change it.
+func seedDocuments(s *settings.Settings) ([]config.Document, error) {
+	cfg := demo.Minimal()
+	if s.SeedProfile == "demo" {
+		cfg = demo.Config()
+	}
+	if s.AgentsFile != "" {
+		cfg.Agents = nil // the file has them
+	}
+	p := awaken.ProviderSpec{ID: demo.ProviderID, Adapter: demo.Adapter}
+	if !s.OpenAI.APIKey.IsZero() || s.OpenAI.BaseURL != "" {
+		p.Adapter, p.BaseURL = "openai", s.OpenAI.BaseURL
+	}
+	for i := range cfg.Models {
+		if m := &cfg.Models[i]; m.ID == demo.ModelID && s.Agent.Model != "" {
+			m.UpstreamModel = s.Agent.Model
+		}
+	}
+	for _, a := range cfg.Agents {
+		if a.ID != awaken.DefaultAgentID {
+			continue
+		}
+		if s.Agent.SystemPrompt != "" {
+			a.SystemPrompt = s.Agent.SystemPrompt
+		}
+		if s.Agent.MaxRounds > 0 {
+			a.MaxRounds = s.Agent.MaxRounds
+		}
+		if s.Agent.ReasoningEffort != "" {
+			effort, err := settings.ParseEffort(s.Agent.ReasoningEffort)
+			if err != nil {
+				return nil, err
+			}
+			a.ReasoningEffort = &effort
+		}
+	}
+	return documents([]awaken.ProviderSpec{p}, cfg.Models, cfg.Agents)
+}
+
+// fileDocuments are those of the file with agents.
+func fileDocuments(con *console, s *settings.Settings) ([]config.Document, error) {
+	file, err := readFile(con, s.AgentsFile)
+	if err != nil {
+		return nil, err
+	}
+	cfg := demo.Config()
+	notes, err := outbound{keyless: true}.use(&cfg, file)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range notes {
+		fmt.Fprintf(con.err, "awaken: %s: %s\n", s.AgentsFile, printable(n, false))
+	}
+	models := slices.DeleteFunc(slices.Clone(cfg.Models), func(m awaken.ModelSpec) bool {
+		return m.ID == demo.ModelID && m.ProviderID == demo.ProviderID // which the profile has
+	})
+	return documents(file.Providers, models, cfg.Agents)
+}
+
+// documents are specs as documents.
+func documents(providers []awaken.ProviderSpec, models []awaken.ModelSpec, agents []*awaken.AgentSpec) (out []config.Document, err error) {
+	add := func(ns config.Namespace, id string, spec any) {
+		data, marshalErr := json.Marshal(spec)
+		if marshalErr != nil {
+			err = errors.Join(err, fmt.Errorf("%s %q: %w", ns, id, marshalErr))
+		}
+		out = append(out, config.Document{Key: config.Key{Namespace: ns, ID: id}, Spec: data})
+	}
+	for i := range providers {
+		add(config.Providers, providers[i].ID, &providers[i])
+	}
+	for i := range models {
+		add(config.Models, models[i].ID, &models[i])
+	}
+	for _, a := range agents {
+		add(config.Agents, a.ID, a)
+	}
+	return out, err
+}
+
+// secretKeyName is the file with the key of the secrets, in the storage folder.
+const secretKeyName = "secrets.key"
+
+// openVault opens what encrypts secrets: with the keys of the settings, or with those of a
+// file, which is made beside an SQLite file when it is missing. A Postgres database is
+// shared by machines, which have to be given the same key.
+func openVault(s *settings.Settings) (*config.Vault, error) {
+	if !s.Secrets.Key.IsZero() {
+		v, err := config.NewVault(s.Secrets.Key.Expose())
+		if err != nil {
+			return nil, configError("secrets.key: %w", err)
+		}
+		return v, nil
+	}
+	file := s.Secrets.KeyFile
+	if file == "" {
+		if !s.DatabaseURL.IsZero() {
+			return nil, nil // documents with secrets are refused, with a word about the setting
+		}
+		file = filepath.Join(s.StorageDir, secretKeyName)
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			if err := os.MkdirAll(s.StorageDir, 0o700); err != nil {
+				return nil, configError("%w", err)
+			}
+			if err := config.AddKey(file); err != nil && !errors.Is(err, fs.ErrExist) {
+				return nil, configError("%w", err)
+			}
+		}
+	}
+	v, err := config.OpenVault(file)
+	if err != nil {
+		return nil, configError("%w", err)
+	}
+	return v, nil
+}
+
+// serve completes the configuration of a server.
+func (c *control) serve(sc *server.Config, s *settings.Settings) {
+	sc.Control, sc.HideConfig, sc.Assistant, sc.Adapters = c.manager, !s.Admin.Config, c.assistant, adapters()
+	if i := slices.IndexFunc(c.plugins, func(p awaken.Plugin) bool { return p.Name() == permission.Name }); i >= 0 {
+		p := c.plugins[i]
+		sc.Permissions = func(reg *awaken.Registry, agentID string) (*server.PermissionPreview, error) {
+			return permissionPreview(p, reg, agentID)
+		}
+	}
+}
+
+func permissionPreview(p awaken.Plugin, reg *awaken.Registry, agentID string) (*server.PermissionPreview, error) {
+	tools := reg.ToolIDs(agentID)
+	v, err := permission.PreviewOf(p, reg.Agent(agentID), tools)
+	if err != nil {
+		return nil, err
+	}
+	out := &server.PermissionPreview{AgentID: agentID, PluginEnabled: v.Enabled, DefaultBehavior: string(v.DefaultBehavior), CandidateTools: tools,
+		UnconditionallyDenied: v.Denied, EffectiveTools: v.Effective, ArgsConditionalRules: []server.ConditionalRule{}}
+	for _, r := range v.Conditional {
+		out.ArgsConditionalRules = append(out.ArgsConditionalRules, server.ConditionalRule{Tool: r.Tool, Behavior: string(r.Behavior), Pattern: r.Pattern})
+	}
+	return out, nil
+}
+
+// work follows what other processes change, until it is stopped or ctx is done.
+func (c *control) work(ctx context.Context, log *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := c.manager.Work(ctx); err != nil && ctx.Err() == nil {
+			log.Error("the documents are not followed any more", "error", err)
+		}
+	})
+	return func() { cancel(); wg.Wait() }
+}
+
+// observer tells the metrics and, while there is a canary, the control plane how runs went.
+type observer struct {
+	*server.Metrics
+	manager *config.Manager
+	queue   mailbox.Queue
+}
+
+// Settled is for [mailbox.Observer].
+func (o *observer) Settled(d *mailbox.Dispatch, status mailbox.Status, took time.Duration) {
+	o.Metrics.Settled(d, status, took)
+	if !o.manager.HasCanary() || status != mailbox.Acked && status != mailbox.DeadLetter {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if run, err := o.queue.Handle(d.Tenant).LoadRun(ctx, d.RunID); err == nil {
+		o.manager.Observe(run)
+	}
+}
+
+// discovery completes what documents say about models: with what their providers say, or
+// else with what is known by their names.
+type discovery struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	asked map[string]listing // by provider
+}
+
+// listing is what a provider said.
+type listing struct {
+	of     llm.Model // with which document and secrets
+	all    []llm.ModelInfo
+	failed time.Time // when it said nothing
+}
+
+// askAgain is how long a provider that did not answer is left alone: writes wait for it.
+const askAgain = time.Minute
+
+func (d *discovery) complete(ctx context.Context, spec *awaken.ModelSpec, m llm.Model) {
+	if info, ok := provider.Known(spec.UpstreamModel); ok {
+		spec.Fill(info)
+	}
+	lister, lists := m.(llm.Lister)
+	if !lists || spec.ContextWindow != 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l := d.asked[spec.ProviderID]
+	if l.of != m || !l.failed.IsZero() && time.Since(l.failed) > askAgain {
+		// It is for everybody, whether or not who asks first is still there.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discoveryTime)
+		defer cancel()
+		l = listing{of: m}
+		var err error
+		if l.all, err = lister.ListModels(ctx); err != nil {
+			l.failed = time.Now()
+			d.log.Debug("a provider does not say which models it has", "provider", spec.ProviderID, "error", err)
+		}
+		if d.asked == nil {
+			d.asked = map[string]listing{}
+		}
+		d.asked[spec.ProviderID] = l
+	}
+	if info, ok := llm.FindModel(l.all, spec.UpstreamModel); ok {
+		spec.Fill(info)
+	}
+}

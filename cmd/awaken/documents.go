@@ -1,0 +1,444 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
+	"github.com/awaken-go/awaken/config"
+)
+
+const documentsHelp = `
+Documents are YAML or JSON. A file has lists by namespace (agents, models, model-pools,
+providers, mcp-servers, a2a-servers, skills, tools). A folder has such files, and a file
+for every other document, called by its namespace and id: agents/helper.yaml.
+
+Secrets are never exported. What a file says nothing about, or says *** about, stays as it
+is stored. In the place of a secret, ${NAME} is the value of that environment variable and
+${file:PATH} the content of that file.
+
+The database is the one of awaken serve here. A server that is running follows at once with
+PostgreSQL, and within two seconds with SQLite.`
+
+// documentCommands are those that move documents between files and the database.
+func documentCommands(con *console) []*cobra.Command {
+	return []*cobra.Command{exportCommand(con), importCommand(con), diffCommand(con), applyCommand(con)}
+}
+
+func exportCommand(con *console) *cobra.Command {
+	var all bool
+	var out string
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the documents of a server as YAML",
+		Long: `Write the documents that people wrote, and the builtin ones that they changed, as YAML:
+as lists to standard output or to a file, or each to a file of its own in a folder.
+` + documentsHelp,
+		Example: "  awaken config export > awaken-documents.yaml\n  awaken config export --all -o documents/",
+		Args:    cobra.NoArgs,
+	}
+	with := withManager(cmd, false, nil)
+	cmd.Flags().BoolVar(&all, "all", false, "builtin documents that nobody changed too")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "`where` to: a name that ends in .yaml or .yml is a file, any other a folder")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return with(cmd.Context(), func(m *config.Manager) error {
+			docs, err := m.Export(cmd.Context(), all)
+			if err != nil {
+				return err
+			}
+			switch filepath.Ext(out) {
+			case ".yaml", ".yml":
+				var buf bytes.Buffer
+				if err := specfile.WriteLists(&buf, docs); err != nil {
+					return err
+				}
+				return fileResult(os.WriteFile(out, buf.Bytes(), 0o600))
+			}
+			if out == "" {
+				return written(specfile.WriteLists(con.out, docs))
+			}
+			return exportFolder(con, out, docs)
+		})
+	}
+	return cmd
+}
+
+// exportFolder writes a file for every document. It says which files of other documents
+// the folder has: nothing is removed.
+func exportFolder(con *console, dir string, docs []config.Document) error {
+	wrote := map[string]bool{}
+	for _, d := range docs {
+		name := specfile.FileName(d.Key)
+		if fold := strings.ToLower(name); wrote[fold] {
+			return configError("%s: not every file system tells its name from that of another document; export to one file", d.Key)
+		}
+		wrote[strings.ToLower(name)] = true
+		var buf bytes.Buffer
+		if err := specfile.WriteDocument(&buf, d); err != nil {
+			return err
+		}
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return fileError(err)
+		}
+		if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
+			return fileError(err)
+		}
+	}
+	for _, ns := range config.Namespaces {
+		entries, err := os.ReadDir(filepath.Join(dir, string(ns)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fileError(err)
+		}
+		for _, e := range entries {
+			if name := filepath.Join(string(ns), e.Name()); !wrote[strings.ToLower(name)] {
+				fmt.Fprintf(con.err, "awaken: %s is not part of the export\n", printable(filepath.Join(dir, name), false))
+			}
+		}
+	}
+	fmt.Fprintf(con.err, "wrote %s to %s\n", count(len(docs), "document"), printable(dir, false))
+	return nil
+}
+
+func fileResult(err error) error {
+	if err != nil {
+		return fileError(err)
+	}
+	return nil
+}
+
+func importCommand(con *console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import FILE|FOLDER...",
+		Short: "Bring documents in as drafts, without changing what runs",
+		Long: `Bring documents in as drafts. They are checked as if they were live, and nothing that runs
+changes: publish them with POST /v1/registry/publish, or with awaken config apply. Documents
+that are the same already are left alone.
+` + documentsHelp,
+		Example: "  awaken config import documents/",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	with := withManager(cmd, true, nil)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		docs, err := readDocuments(con, args)
+		if err != nil {
+			return err
+		}
+		return with(cmd.Context(), func(m *config.Manager) error {
+			diffs, err := m.Apply(cmd.Context(), bare(docs), false, true, commandActor)
+			if err != nil {
+				return located(docs, err)
+			}
+			for _, d := range diffs {
+				i := slices.IndexFunc(docs, func(doc specfile.Document) bool { return doc.Key == d.Key })
+				if d.Key.Namespace == config.Tools {
+					return located(docs, fmt.Errorf("%s: what a program says about its tools cannot be a draft: use awaken config apply", d.Key))
+				}
+				if _, err := m.Put(cmd.Context(), d.Key, docs[i].Spec, true, config.Condition{}, commandActor); err != nil {
+					return located(docs, err)
+				}
+			}
+			done := nothingToDo
+			if len(diffs) > 0 {
+				done = fmt.Sprintf("wrote %s", count(len(diffs), "draft"))
+			}
+			return printChanges(con, diffs, done)
+		})
+	}
+	return cmd
+}
+
+func diffCommand(con *console) *cobra.Command {
+	var prune bool
+	cmd := &cobra.Command{
+		Use:   "diff FILE|FOLDER...",
+		Short: "Show what apply would change",
+		Long: `Show what awaken config apply would change, and change nothing. The exit status is 0 if
+there is no difference, 1 if there are differences, and 2 if something is wrong.
+` + documentsHelp,
+		Example: "  awaken config diff documents/",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	with := withManager(cmd, false, nil)
+	cmd.Flags().BoolVar(&prune, "prune", false, "count documents that the files do not have")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		docs, err := readDocuments(con, args)
+		if err != nil {
+			return err
+		}
+		return with(cmd.Context(), func(m *config.Manager) error {
+			diffs, err := m.Apply(cmd.Context(), bare(docs), prune, true, commandActor)
+			if err != nil {
+				return located(docs, err)
+			}
+			for _, d := range diffs {
+				if err := printDifference(con.out, d); err != nil {
+					return written(err)
+				}
+			}
+			if len(diffs) > 0 {
+				return &exitError{code: exitFailed}
+			}
+			return nil
+		})
+	}
+	return cmd
+}
+
+func applyCommand(con *console) *cobra.Command {
+	var prune, dry bool
+	cmd := &cobra.Command{
+		Use:   "apply FILE|FOLDER...",
+		Short: "Make documents what runs",
+		Long: `Write the documents of files that are different from what there is, and publish them, all at
+once or none. What is the same is left alone, so that applying twice publishes once. With
+--prune, documents that people wrote and the files do not have are removed, and changes to
+builtin ones are undone.
+` + documentsHelp,
+		Example: "  awaken config apply documents/\n  awaken config apply --prune --dry-run documents/",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	with := withManager(cmd, true, nil)
+	cmd.Flags().BoolVar(&prune, "prune", false, "remove documents that the files do not have")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would be done")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		docs, err := readDocuments(con, args)
+		if err != nil {
+			return err
+		}
+		return with(cmd.Context(), func(m *config.Manager) error {
+			diffs, version, err := applyDocuments(cmd.Context(), m, docs, prune, dry, commandActor)
+			if err != nil {
+				return err
+			}
+			done := nothingToDo
+			switch {
+			case version > 0: // perhaps of drafts that are the same as the files
+				done = fmt.Sprintf("published version %d", version)
+			case len(diffs) > 0:
+				done = fmt.Sprintf("would change %s", count(len(diffs), "document"))
+			}
+			return printChanges(con, diffs, done)
+		})
+	}
+	return cmd
+}
+
+// commandActor is who changes documents with a command.
+var commandActor = config.Actor{ID: "system:command", Label: "awaken config"}
+
+// applyDocuments applies documents. Version is the one that is live then; 0 if nothing was
+// published.
+func applyDocuments(ctx context.Context, m *config.Manager, docs []specfile.Document, prune, dry bool, by config.Actor) (diffs []config.Difference, version int64, err error) {
+	before, err := m.Head(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	if diffs, err = m.Apply(ctx, bare(docs), prune, dry, by); err != nil {
+		return nil, 0, located(docs, err)
+	}
+	after, err := m.Head(ctx)
+	if err != nil || after.Live == before.Live {
+		return diffs, 0, err
+	}
+	return diffs, after.Live, nil
+}
+
+// located is a mistake in documents, with its place.
+func located(docs []specfile.Document, err error) error {
+	if isUsage(err) || errors.Is(err, config.ErrReadOnly) {
+		return configError("%w", specfile.Locate(docs, err))
+	}
+	if dep, ok := errors.AsType[*config.DependencyError](err); ok {
+		return configError("%w", dep)
+	}
+	return specfile.Locate(docs, err)
+}
+
+func bare(docs []specfile.Document) []config.Document {
+	out := make([]config.Document, len(docs))
+	for i := range docs {
+		out[i] = docs[i].Document
+	}
+	return out
+}
+
+// readDocuments reads the documents of files and folders; - is standard input.
+func readDocuments(con *console, paths []string) ([]specfile.Document, error) {
+	var all []specfile.Document
+	for _, path := range paths {
+		var docs []specfile.Document
+		var err error
+		if path == "-" {
+			docs, err = specfile.ReadDocuments(fileName(path), con.in, os.LookupEnv)
+		} else {
+			docs, err = specfile.Documents(path, os.LookupEnv)
+		}
+		if err != nil {
+			return nil, configError("%w", err)
+		}
+		all = append(all, docs...)
+	}
+	return all, nil
+}
+
+const nothingToDo = "nothing to do"
+
+// printChanges prints a line for every document, and what was done.
+func printChanges(con *console, diffs []config.Difference, done string) error {
+	for _, d := range diffs {
+		if _, err := fmt.Fprintf(con.out, "%s %s\n", mark(d), printable(d.Key.String(), false)); err != nil {
+			return written(err)
+		}
+	}
+	fmt.Fprintln(con.err, done)
+	return nil
+}
+
+// mark says what happens to a document.
+func mark(d config.Difference) string {
+	switch {
+	case d.Before == nil:
+		return "+"
+	case d.After == nil:
+		return "-"
+	}
+	return "~"
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// printDifference prints how the YAML of a document differs.
+func printDifference(w io.Writer, d config.Difference) error {
+	var sides [2][]string
+	for i, spec := range [][]byte{d.Before, d.After} {
+		if spec == nil {
+			continue
+		}
+		var buf bytes.Buffer
+		if err := specfile.WriteDocument(&buf, config.Document{Key: d.Key, Spec: spec}); err != nil {
+			return err
+		}
+		sides[i] = strings.Split(strings.TrimSuffix(buf.String(), "\n"), "\n")
+	}
+	head := fmt.Sprintf("%s %s", mark(d), d.Key)
+	if slices.Equal(sides[0], sides[1]) {
+		head += " (a secret)"
+	}
+	var sb strings.Builder
+	fmt.Fprintln(&sb, printable(head, false))
+	for _, line := range lineDiff(sides[0], sides[1]) {
+		fmt.Fprintln(&sb, "  "+printable(line, false))
+	}
+	_, err := io.WriteString(w, sb.String())
+	return err
+}
+
+// lineDiff returns the lines that are not the same, each behind - or +.
+func lineDiff(a, b []string) []string {
+	// longest[i][j] is how many lines a[i:] and b[j:] have in common.
+	longest := make([][]int, len(a)+1)
+	for i := range longest {
+		longest[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				longest[i][j] = longest[i+1][j+1] + 1
+			} else {
+				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
+			}
+		}
+	}
+	var out []string
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && longest[i+1][j] >= longest[i][j+1]:
+			out = append(out, "- "+a[i])
+			i++
+		default:
+			out = append(out, "+ "+b[j])
+			j++
+		}
+	}
+	return out
+}
+
+// withManager adds the flags that find the database. The function it returns opens the
+// documents in it. Nobody is reached, and no key of a provider is needed. If create, a new
+// database is made when there is none, with the documents of the profile. Before is called
+// with the settings.
+func withManager(cmd *cobra.Command, create bool, before func(*settings.Settings) error) func(ctx context.Context, fn func(m *config.Manager) error) error {
+	load := addSettings(cmd, "storage-dir", "database", "seed")
+	return func(ctx context.Context, fn func(m *config.Manager) error) (err error) {
+		s, err := load()
+		if err != nil {
+			return configError("%w", err)
+		}
+		b, err := openBackend(ctx, s, create)
+		if err != nil {
+			return err
+		}
+		defer b.close(&err)
+		if before != nil {
+			if err := before(s); err != nil {
+				return err
+			}
+		}
+		m, err := openManager(ctx, s, b, newCode(s), outbound{keyless: true}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		head, err := m.Head(ctx)
+		if err != nil {
+			return &exitError{code: exitFailed, err: err}
+		}
+		if create && head.Last == 0 {
+			if err := seedManager(ctx, m, s); err != nil {
+				return err
+			}
+		}
+		err = fn(m)
+		if _, ok := errors.AsType[*exitError](err); err == nil || ok {
+			return err
+		}
+		return threadError(err)
+	}
+}
+
+// applyFolder applies the documents of the folder of the settings.
+func applyFolder(ctx context.Context, con *console, m *config.Manager, s *settings.Settings) error {
+	if s.ConfigDir == "" {
+		return nil
+	}
+	docs, err := readDocuments(con, []string{s.ConfigDir})
+	if err != nil {
+		return err
+	}
+	_, _, err = applyDocuments(ctx, m, docs, false, false, config.Actor{ID: "system:file", Label: filepath.Base(s.ConfigDir)})
+	if _, ok := errors.AsType[*exitError](err); err != nil && !ok {
+		return &exitError{code: exitFailed, err: err}
+	}
+	return err
+}

@@ -1,0 +1,127 @@
+package settings
+
+import (
+	"strings"
+	"testing"
+)
+
+// cases has every setting: a value that it takes, one that it does not take (as in the
+// environment; "" if it takes all) with what is wanted, and its default.
+var cases = map[string]struct{ good, bad, want, def string }{
+	"server.address":                        {"0.0.0.0:3000", "3000", "want host:port", "127.0.0.1:3000"},
+	"server.debug_address":                  {"127.0.0.1:6060", "6060", "want host:port", `""`},
+	"server.require_key":                    {"true", "yes", "want true or false", "false"},
+	"server.user_header":                    {"X-User-Id", "", "", `""`},
+	"server.hosts":                          {"a.example", "", "", "[]"},
+	"server.mailbox_lifecycle":              {"manual", "none", "want auto or manual", "auto"},
+	"server.shutdown.timeout_secs":          {"5", "0", "want 1 or more", "30"},
+	"server.max_concurrent_requests":        {"-1", "0", "want 1 or more, or -1", "100"},
+	"server.max_concurrent_streams":         {"5", "0", "want 1 or more, or -1", "20000"},
+	"server.replay_buffer_capacity":         {"5", "0", "want 1 or more", "1024"},
+	"server.sse_buffer_size":                {"5", "0", "want 1 or more", "64"},
+	"server.a2a_extended_card_bearer_token": {"t", "", "", `""`},
+
+	"server.eval_limits.max_cells_per_sync_run":      {"5", "0", "want 1 or more", "100"},
+	"server.eval_limits.max_concurrent_matrix_cells": {"6", "0", "want 1 or more", "5"},
+	"server.eval_limits.max_cells_per_sync_online":   {"5", "0", "want 1 or more", "10"},
+	"server.eval_limits.max_concurrent_online_cells": {"6", "0", "want 1 or more", "5"},
+	"server.eval_limits.max_samples_per_cell":        {"5", "0", "want 1 or more", "20"},
+	"server.eval_limits.max_judge_revisions":         {"0", "-1", "want 0 or more", "3"},
+	"server.eval_limits.default_import_traces_max":   {"5", "0", "want 1 or more", "50"},
+
+	"limits.body_bytes":           {"5", "0", "want 1 or more, or -1", "20971520"},
+	"limits.json_depth":           {"5", "0", "want 1 or more, or -1", "64"},
+	"limits.header_bytes":         {"5", "0", "want 1 or more", "65536"},
+	"limits.messages_per_run":     {"5", "0", "want 1 or more, or -1", "1000"},
+	"limits.request_timeout":      {"5s", "0s", "want more than 0", "1m0s"},
+	"limits.wait_timeout":         {"5s", "5", "want a time such as 10s or 5m", "10m0s"},
+	"limits.header_timeout":       {"5s", "0s", "want more than 0", "10s"},
+	"limits.idle_timeout":         {"5s", "0s", "want more than 0", "2m0s"},
+	"limits.stream_write_timeout": {"5s", "0s", "want more than 0", "10s"},
+	"limits.heartbeat_interval":   {"5s", "0s", "want more than 0", "15s"},
+	"limits.tool_timeout":         {"5s", "0s", "want more than 0", "5m0s"},
+	"limits.key_rate":             {"0.5", "-1", "want a number, 0 or more", "0"},
+	"limits.key_burst":            {"5", "-1", "want 0 or more", "0"},
+
+	"admin.bearer_token":         {"long-enough", "short", "want 8 characters or more, and no blanks", `""`},
+	"admin.cors_allowed_origins": {"https://a.example", "", "", "[http://127.0.0.1:3002, http://localhost:3002]"},
+	"admin.expose_config_routes": {"false", "no", "want true or false", "true"},
+	"admin.expose_trace_routes":  {"true", "no", "want true or false", "false"},
+	"admin.expose_eval_routes":   {"false", "no", "want true or false", "true"},
+
+	"audit.enabled":             {"false", "no", "want true or false", "true"},
+	"registry.retention_days":   {"0", "-1", "want a whole number, 0 or more", "90"},
+	"audit.retention_days":      {"0", "-1", "want a whole number, 0 or more", "90"},
+	"audit.sweep_interval_secs": {"60", "0", "want 1 or more", "3600"},
+
+	"providers.key_dir": {"keys", "", "", `""`},
+
+	"secrets.key":      {"k", "", "", `""`},
+	"secrets.key_file": {"k.key", "", "", `""`},
+
+	"mailbox.concurrency":                   {"5", "0", "want 1 or more", "256"},
+	"mailbox.consumer":                      {"me", "", "", `""`},
+	"mailbox.lease_ms":                      {"20000", "0", "want 1 or more", "30000"},
+	"mailbox.lease_renewal_interval":        {"5s", "0s", "want more than 0", "10s"},
+	"mailbox.poll_interval":                 {"5s", "0s", "want more than 0", "1s"},
+	"mailbox.gc_interval":                   {"5s", "0s", "want more than 0", "1m0s"},
+	"mailbox.gc_ttl":                        {"5s", "0s", "want more than 0", "24h0m0s"},
+	"mailbox.default_max_attempts":          {"6", "0", "want 1 or more", "5"},
+	"mailbox.suspended_lease_ms":            {"6", "0", "want 1 or more", "600000"},
+	"mailbox.sweep_interval":                {"5s", "0s", "want more than 0", "30s"},
+	"mailbox.default_retry_delay_ms":        {"6", "0", "want 1 or more", "250"},
+	"mailbox.max_retry_delay_ms":            {"6", "0", "want 1 or more", "30000"},
+	"mailbox.startup_delay":                 {"5s", "-1s", "want 0 or more", "0s"},
+	"mailbox.startup_recovery.max_attempts": {"3", "-1", "want 0 or more", "1"},
+	"mailbox.startup_recovery.retry_delay":  {"5s", "0s", "want more than 0", "250ms"},
+
+	"storage_dir":            {"/tmp/x", " ", "want a name", ".awaken"},
+	"database_url":           {"postgres://h/d", "mysql://h/d", "want postgres://user:password@host/database", `""`},
+	"seed_profile":           {"demo", "full", "want minimal or demo", "minimal"},
+	"config_dir":             {"documents", "", "", `""`},
+	"agents_file":            {"a.yaml", "", "", `""`},
+	"agent.model":            {"m", "", "", `""`},
+	"agent.system_prompt":    {"s", "", "", `""`},
+	"agent.max_rounds":       {"5", "0", "want 1 or more", "0"},
+	"agent.reasoning_effort": {"high", "huge", "want none, low, medium, high, max", `""`},
+	"openai.base_url":        {"http://h/v1", "h", "want a URL", `""`},
+	"openai.api_key":         {"k", "", "", `""`},
+	"budget.enabled":         {"true", "no", "want true or false", "false"},
+	"budget.tenant_usd":      {"1.5", "-1", "want a number, 0 or more", "0"},
+	"outbound.allow":         {"10.0.0.0/8", "ten", "want networks such as 10.0.0.0/8", "[]"},
+	"log.level":              {"debug", "loud", "want debug, info, warn or error", "info"},
+	"log.format":             {"json", "xml", "want text or json", "text"},
+	"retention.threads_days": {"30", "-1", "want a whole number, 0 or more", "0"},
+}
+
+// Every setting takes what it should, says what is wrong, and has its default. A new
+// setting needs a case.
+func TestSettings_Each(t *testing.T) {
+	for _, v := range Defaults().Values() {
+		c, ok := cases[v.Name]
+		if !ok {
+			t.Errorf("%s has no case", v.Name)
+			continue
+		}
+		if got := v.String(); got != c.def {
+			t.Errorf("%s is %s, want %s", v.Name, got, c.def)
+		}
+		s, err := Load(Sources{File: write(t, ""), Env: []string{v.Env + "=" + c.good}})
+		if err != nil {
+			t.Errorf("%s: %v", v.Name, err)
+			continue
+		}
+		if now := s.find(v.Name); now.Source != v.Env || now.String() == c.def {
+			t.Errorf("%s is %s, from %s, after %s", v.Name, now, now.Source, c.good)
+		}
+		if c.bad == "" {
+			continue
+		}
+		if _, err := Load(Sources{File: write(t, ""), Env: []string{v.Env + "=" + c.bad}}); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), v.Env+" is ") {
+			t.Errorf("%s: error is %v, want %s", v.Name, err, c.want)
+		}
+	}
+	if n := len(Defaults().Values()); len(cases) != n {
+		t.Errorf("there are %d cases and %d settings", len(cases), n)
+	}
+}

@@ -1,0 +1,359 @@
+package specfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/internal/document"
+)
+
+// Document is a document of the control plane, and where it was found.
+type Document struct {
+	config.Document
+	File string
+	node *document.Node
+}
+
+// Documents reads documents: of a file, or of a folder. A file has lists by namespace. A
+// folder has such files, and a file for every other document, called by its namespace and
+// id: agents/helper.yaml. Files that are neither YAML nor JSON, and those whose names begin
+// with a dot, are not looked at.
+//
+// A secret can be left out of a file: ${NAME} in the place of one is the value that lookup
+// returns for it, and ${file:PATH} what is in that file.
+func Documents(path string, lookup func(name string) (string, bool)) ([]Document, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{lookup: lookup}
+	if info.IsDir() {
+		err = r.folder(path)
+	} else {
+		err = r.file(path, "")
+	}
+	return r.docs, err
+}
+
+// ReadDocuments is Documents of what r has, which errors call name.
+func ReadDocuments(name string, in io.Reader, lookup func(name string) (string, bool)) ([]Document, error) {
+	r := &reader{lookup: lookup}
+	err := r.read(name, "", in)
+	return r.docs, err
+}
+
+// reader collects documents.
+type reader struct {
+	lookup func(name string) (string, bool)
+	docs   []Document
+}
+
+func isSpecFile(name string) bool {
+	return !strings.HasPrefix(name, ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
+}
+
+func (r *reader) folder(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch info, err := os.Stat(path); { // links are followed: Kubernetes mounts files as such
+		case strings.HasPrefix(e.Name(), "."):
+		case err != nil:
+			return err
+		case !info.IsDir():
+			if isSpecFile(e.Name()) {
+				if err := r.file(path, ""); err != nil {
+					return err
+				}
+			}
+		case !config.Namespace(e.Name()).Known():
+			return fmt.Errorf("%s: is a folder called %q, want %s", path, e.Name(), namespaces())
+		default:
+			if err := r.namespace(path, config.Namespace(e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// namespace reads the folder of a namespace.
+func (r *reader) namespace(dir string, ns config.Namespace) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if path := filepath.Join(dir, e.Name()); isSpecFile(e.Name()) {
+			if err := r.file(path, ns); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reader) file(path string, ns config.Namespace) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return r.read(path, ns, f)
+}
+
+// read reads a file: the one document of a namespace, or lists if it has none.
+func (r *reader) read(name string, ns config.Namespace, in io.Reader) error {
+	data, err := io.ReadAll(io.LimitReader(in, document.MaxBytes+1))
+	if err != nil {
+		return document.In(name, err)
+	}
+	root, err := document.Parse(name, data)
+	if errors.Is(err, document.ErrEmpty) && ns == "" {
+		return nil // a list of nothing
+	}
+	if err == nil {
+		if ns != "" {
+			id := unescape(strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)))
+			err = r.add(name, ns, root, "", id)
+		} else {
+			err = r.lists(name, root)
+		}
+	}
+	return document.In(name, err)
+}
+
+func namespaces() string {
+	names := make([]string, len(config.Namespaces))
+	for i, ns := range config.Namespaces {
+		names[i] = string(ns)
+	}
+	slices.Sort(names)
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+func (r *reader) lists(name string, root *document.Node) error {
+	if root.IsNull() {
+		return nil
+	}
+	if root.Kind != document.Object {
+		return document.At(root.Line, "got %s, want an object with lists: %s", root.Kind, namespaces())
+	}
+	for i, k := range root.Keys {
+		ns, list := config.Namespace(k.Name), root.Items[i]
+		switch {
+		case !ns.Known():
+			return document.At(k.Line, "unknown field %q, want %s", k.Name, namespaces())
+		case list.IsNull():
+			continue
+		case list.Kind != document.Array:
+			return document.At(k.Line, "field %q is %s, want an array", k.Name, list.Kind)
+		}
+		for j, item := range list.Items {
+			if err := r.add(name, ns, item, fmt.Sprintf("%s[%d]", ns, j), ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// add adds a document, which is where in its file, and has to have that id unless it is "".
+func (r *reader) add(name string, ns config.Namespace, n *document.Node, where, id string) error {
+	if n.Kind != document.Object {
+		return document.At(n.Line, "%s%s, want an object", dotted(where), n.Kind)
+	}
+	raw, err := n.JSON()
+	if err != nil {
+		return document.At(n.Line, "%s%w", colon(where), err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var tree map[string]any
+	if err := dec.Decode(&tree); err != nil {
+		return document.At(n.Line, "%s%w", colon(where), err)
+	}
+	d := Document{File: name, node: n}
+	own, _ := tree["id"].(string)
+	if err := checkID(n, where, own); err != nil {
+		return err
+	}
+	if id != "" && own != id {
+		return document.At(d.line("id"), "id is %q, want %q, which is the name of the file", own, id)
+	}
+	d.Key = config.Key{Namespace: ns, ID: own}
+	if err := config.CheckID(d.Key); err != nil {
+		return document.At(d.line("id"), "%s%w", colon(where), err)
+	}
+	if i := slices.IndexFunc(r.docs, func(o Document) bool { return o.Key == d.Key }); i >= 0 {
+		return document.At(n.Line, "%s%s is there twice, first in %s:%d", colon(where), d.Key, r.docs[i].File, r.docs[i].node.Line)
+	}
+	if _, err := r.fillIn(&d, tree, nil); err != nil {
+		return err
+	}
+	if d.Spec, err = json.Marshal(tree); err != nil {
+		return document.At(n.Line, "%s%w", colon(where), err)
+	}
+	r.docs = append(r.docs, d)
+	return nil
+}
+
+var variable = regexp.MustCompile(`^\$\{([^{}]*)\}$`)
+
+// fillIn puts the secrets that the file only names in their places.
+func (r *reader) fillIn(d *Document, v any, path []string) (any, error) {
+	var err error
+	switch v := v.(type) {
+	case map[string]any:
+		for name, e := range v {
+			if v[name], err = r.fillIn(d, e, append(path, name)); err != nil {
+				return nil, err
+			}
+		}
+	case []any:
+		for i, e := range v {
+			if v[i], err = r.fillIn(d, e, append(path, strconv.Itoa(i))); err != nil {
+				return nil, err
+			}
+		}
+	case string:
+		m := variable.FindStringSubmatch(v)
+		if m == nil || !config.IsSecret(d.Key.Namespace, path) {
+			return v, nil
+		}
+		value, err := r.value(m[1])
+		if err != nil {
+			return nil, document.At(d.line(path...), "%s: %s: %w", d.Key, strings.Join(path, "."), err)
+		}
+		return value, nil
+	}
+	return v, nil
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// value returns what a name in ${} stands for.
+func (r *reader) value(name string) (string, error) {
+	if file, ok := strings.CutPrefix(name, "file:"); ok {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		value := strings.TrimRight(string(data), "\r\n")
+		if value == "" {
+			return "", fmt.Errorf("%s is empty", file)
+		}
+		return value, nil
+	}
+	if !variableName.MatchString(name) {
+		return "", fmt.Errorf("${%s} names no variable: want ${NAME} or ${file:PATH}", name)
+	}
+	value, ok := r.lookup(name)
+	if !ok || value == "" {
+		return "", fmt.Errorf("the variable %s is not set", name)
+	}
+	return value, nil
+}
+
+// line is where a field is, or the last of those that lead to it that are there.
+func (d *Document) line(path ...string) int {
+	n, line := d.node, d.node.Line
+	for _, name := range path {
+		i := slices.IndexFunc(n.Keys, func(k document.Key) bool { return k.Name == name })
+		if n.Kind == document.Array {
+			var err error
+			if i, err = strconv.Atoi(name); err != nil || i >= len(n.Items) {
+				break
+			}
+			line = n.Items[i].Line
+		} else if i >= 0 {
+			line = n.Keys[i].Line
+		}
+		if i < 0 {
+			break
+		}
+		n = n.Items[i]
+	}
+	return line
+}
+
+// names are words in a mistake that may be fields.
+var names = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_.-]*`)
+
+// Locate puts file and line before every line of a mistake that is about one of these
+// documents. The line is that of the field that the mistake names first, or else where
+// the document begins.
+func Locate(docs []Document, err error) error {
+	text := strings.TrimPrefix(err.Error(), "invalid request: ")
+	lines := strings.Split(text, "\n")
+	var last *Document
+	for i, line := range lines {
+		d, rest := about(docs, line)
+		if d == nil {
+			d, rest = last, line // several mistakes of one document
+		}
+		if last = d; d == nil {
+			continue
+		}
+		at := d.node.Line
+		for _, name := range names.FindAllString(rest, -1) {
+			path := strings.Split(name, ".")
+			if l := d.line(path...); slices.ContainsFunc(d.node.Keys, func(k document.Key) bool { return k.Name == path[0] }) {
+				at = l
+				break
+			}
+		}
+		lines[i] = fmt.Sprintf("%s:%d: %s", d.File, at, line)
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// about returns the document that a mistake is about, and the rest of it.
+func about(docs []Document, text string) (*Document, string) {
+	for i := range docs {
+		key := docs[i].Key
+		for _, name := range []string{key.String() + ": ", fmt.Sprintf("%s %q: ", strings.TrimSuffix(string(key.Namespace), "s"), key.ID)} {
+			if before, rest, ok := strings.Cut(text, name); ok && (before == "" || strings.HasSuffix(before, " ")) {
+				return &docs[i], rest
+			}
+		}
+	}
+	return nil, text
+}
+
+// FileName is the name of a document's file in a folder. What not every file system takes
+// is written as %XX, as in a URL.
+func FileName(key config.Key) string {
+	var sb strings.Builder
+	for i, c := range []byte(key.ID) {
+		if strings.IndexByte(`<>:"|*%`, c) >= 0 || c == '.' && i == 0 {
+			fmt.Fprintf(&sb, "%%%02X", c)
+		} else {
+			sb.WriteByte(c)
+		}
+	}
+	return filepath.Join(string(key.Namespace), sb.String()+".yaml")
+}
+
+// unescape returns the id of a file's name.
+func unescape(name string) string {
+	return escaped.ReplaceAllStringFunc(name, func(s string) string {
+		n, _ := strconv.ParseUint(s[1:], 16, 8) // it matched
+		return string([]byte{byte(n)})
+	})
+}
+
+var escaped = regexp.MustCompile(`%[0-9A-F]{2}`)

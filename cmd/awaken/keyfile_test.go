@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Who writes documents must not read the files of the machine through a provider's key.
+func TestProvider_KeyFilesOfDocuments(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "key"), []byte("sk-x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		dir, file, want string
+	}{
+		{"", "/etc/passwd", "providers.key_dir"},
+		{dir, "/etc/passwd", "want a file in"},
+		{dir, "../../etc/passwd", "want a file in"},
+		{dir, "key", ""},
+		{dir, filepath.Join(dir, "key"), ""},
+	} {
+		name, err := json.Marshal(c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = outbound{guarded: true, keyDir: c.dir}.openProvider(&awaken.ProviderSpec{ID: "p", Adapter: "anthropic", AdapterOptions: map[string]json.RawMessage{"key_file": name}}, "")
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("key_file %s in %q: %v, want %q", c.file, c.dir, err, c.want)
+		}
+	}
+}
+
+func TestProvider_TakesNoKeyFromTheEnvironmentIfItMayNot(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "sk-env")
+	for options, want := range map[string]string{`{}`: "", `{"allow_env_credentials":true}`: "", `{"allow_env_credentials":false}`: "allow_env_credentials is false"} {
+		p := &awaken.ProviderSpec{ID: "p", Adapter: "anthropic"}
+		if err := json.Unmarshal([]byte(options), &p.AdapterOptions); err != nil {
+			t.Fatal(err)
+		}
+		_, err := outbound{guarded: true}.openProvider(p, "")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", options, err, want)
+		}
+	}
+}
