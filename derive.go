@@ -40,7 +40,7 @@ type Gone struct {
 // Derive returns a registry that differs from reg as e says. The two share what is the same:
 // agents that the edit does not touch are not resolved again, and models that it does not
 // touch keep their breakers and their pools' memory of sessions. So an edit costs what it
-// touches, however many agents there are.
+// touches, and a copy of a map for each kind of thing that it changes.
 //
 // Agents are touched when they, or models, pools, providers, plugins or agents that they
 // use are edited. They are resolved at once, and their mistakes reported in a *ConfigError,

@@ -305,8 +305,8 @@ func TestToolDescriptions_ReplaceWhatToolsSay(t *testing.T) {
 	check("a: its own, b: its own, made: its own")
 }
 
-// big is the configuration of a catalogue: each agent has ten tools, a model in ten and a
-// delegate.
+// big is the configuration of a catalogue: each agent has ten tools, and ten agents share a
+// model.
 func big(agents, tools int) awaken.Config {
 	cfg := awaken.Config{Providers: map[string]llm.Model{"p": &silent{"p"}}}
 	for i := range max(1, agents/10) {
