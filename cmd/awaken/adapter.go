@@ -16,7 +16,6 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
-	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/internal/httpguard"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/anthropic"
@@ -196,23 +195,6 @@ func (c *cassette) close() (note string, err error) {
 		return fmt.Sprintf("%d recorded exchanges were not asked for", c.tape.Left()), nil
 	}
 	return "", nil
-}
-
-// useOpenAI makes the default provider a real one, if the settings have one. It returns
-// what the person should know about it.
-func useOpenAI(cfg *awaken.Config, s *settings.Settings) (note string, err error) {
-	if s.OpenAI.APIKey.IsZero() && s.OpenAI.BaseURL == "" {
-		return "", nil
-	}
-	m, err := openai.New(openai.Config{Config: provider.Config{APIKey: s.OpenAI.APIKey.Expose(), BaseURL: s.OpenAI.BaseURL}})
-	if err != nil {
-		return "", err
-	}
-	cfg.Providers[demo.ProviderID] = m
-	if s.Agent.Model == "" {
-		note = fmt.Sprintf("AGENT_MODEL is not set: the default model is %s", demo.Model().UpstreamModel)
-	}
-	return note, nil
 }
 
 // useModel has all agents ask one model, which is given as provider:model.

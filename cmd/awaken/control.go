@@ -88,7 +88,7 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 		Model: complete,
 		Provider: func(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
 			own, out := *spec, out
-			if own.ID == demo.ProviderID && own.Adapter == "openai" && own.BaseURL == s.OpenAI.BaseURL {
+			if own.ID == demo.ProviderID && own.Adapter == "openai" && own.BaseURL == s.OpenAI.BaseURL && own.AdapterOptions["key_file"] == nil {
 				out.guarded = false // who runs the server has chosen the address
 				if own.APIKey.IsZero() {
 					own.APIKey = s.OpenAI.APIKey // which no document holds
@@ -130,6 +130,9 @@ func (c *control) close() { _ = c.manager.Close() } // nothing is lost with it
 func (c *control) fill(ctx context.Context, con *console, s *settings.Settings) error {
 	if err := seedManager(ctx, c.manager, s); err != nil {
 		return err
+	}
+	if (!s.OpenAI.APIKey.IsZero() || s.OpenAI.BaseURL != "") && s.Agent.Model == "" {
+		fmt.Fprintf(con.err, "awaken: AGENT_MODEL is not set: the default model is %s\n", demo.Model().UpstreamModel)
 	}
 	if s.AgentsFile == "" {
 		return applyFolder(ctx, con, c.manager, s)
