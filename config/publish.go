@@ -52,6 +52,9 @@ func (m *Manager) write(ctx context.Context, p plan, fn func(context.Context, *p
 		return nil, err
 	}
 	defer m.unlock()
+	if !p.dry {
+		defer m.turn(ctx)()
+	}
 	for try, begun := 1, time.Now(); ; try++ {
 		if err := m.follow(ctx); err != nil {
 			return nil, err
@@ -76,6 +79,26 @@ func (m *Manager) write(ctx context.Context, p plan, fn func(context.Context, *p
 			return nil, err
 		}
 	}
+}
+
+// turnTime is how long a write waits for its turn. Then it goes on without: whoever has it
+// may be stuck, and the store finds out who is late.
+const turnTime = 5 * time.Second
+
+// turn waits for the turn of this process among others, and returns what ends it.
+func (m *Manager) turn(ctx context.Context) (done func()) {
+	t, ok := m.o.Store.(Turner)
+	if !ok {
+		return func() {}
+	}
+	wait, cancel := context.WithTimeout(ctx, turnTime)
+	defer cancel()
+	done, err := t.Turn(wait)
+	if err != nil {
+		m.o.Logger.Debug("a change of the configuration does not wait for others", "error", err)
+		return func() {}
+	}
+	return done
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -63,6 +63,14 @@ type Notifier interface {
 	Listen(ctx context.Context, fn func()) error
 }
 
+// Turner is a Store whose writers can wait for each other. Those that do lose no races, and
+// a slow process has its turn beside a fast one.
+type Turner interface {
+	// Turn waits until whoever asked before has ended theirs. Done ends it; it also ends
+	// with the process.
+	Turn(ctx context.Context) (done func(), err error)
+}
+
 // Stored is a record with its id.
 type Stored struct {
 	ID string

@@ -112,6 +112,14 @@ func (u unaudited) Apply(ctx context.Context, c *config.Change) error {
 	return u.Store.Apply(ctx, &own)
 }
 
+// Turn is for [config.Turner].
+func (u unaudited) Turn(ctx context.Context) (done func(), err error) {
+	if t, ok := u.Store.(config.Turner); ok {
+		return t.Turn(ctx)
+	}
+	return func() {}, nil
+}
+
 // withoutAudit returns a store that does not keep who did what, and tells of changes if s
 // does.
 func withoutAudit(s config.Store) config.Store {

@@ -96,6 +96,7 @@ func TestSection(t *testing.T) {
 		{"on_deny error", `{"on_deny":"error","rules":[{"tool":"Bash","behavior":"deny"}]}`, "ls", "denied"},
 		{"scope project", `{"rules":[{"tool":"Bash","behavior":"allow","scope":"project"}]}`, "ls", "made"},
 		{"scope session", `{"rules":[{"tool":"Bash","behavior":"allow","scope":"session"}]}`, "ls", "made"},
+		{"remember changes what is offered, not what is asked", `{"remember":["thread"]}`, "ls", "asked"},
 		{"single quotes", `{"rules":[{"tool":"Bash(command ~ 'rm *')","behavior":"deny"}]}`, "rm -rf /", "denied"},
 	} {
 		docs = append(docs, tt.section)

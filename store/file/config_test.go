@@ -243,7 +243,7 @@ func TestConfig_Kill(t *testing.T) {
 		}
 		after = append(after, configDump(t, c))
 	}
-	for point, want := range map[string]int{"file.before_write": 8, "file.after_write": 8, "file.after_sync": 8, "file.before_rename": 2, "file.after_rename": 2} {
+	for point, want := range map[string]int{"file.before_write": 8, "file.after_write": 8, "file.after_sync": 8, "config.before_rename": 2, "config.after_rename": 2} {
 		kills := 0
 		for hit := 1; ; hit++ {
 			dir := t.TempDir()

@@ -66,9 +66,9 @@ var (
 	atSynced    = failpoint.New("file.after_sync")
 	atProject   = failpoint.New("file.before_projection")
 	atProjected = failpoint.New("file.after_projection")
-	atRemove    = failpoint.New("file.before_removal") // of a journal
-	atRename    = failpoint.New("file.before_rename")  // of a log that was written anew
-	atRenamed   = failpoint.New("file.after_rename")
+	atRemove    = failpoint.New("file.before_removal")  // of a journal
+	atRename    = failpoint.New("config.before_rename") // of a log that was written anew
+	atRenamed   = failpoint.New("config.after_rename")
 )
 
 // format is the version of the layout. A folder with a higher one is refused.

@@ -286,6 +286,25 @@ func (s *configStore) Audit(ctx context.Context, q config.AuditQuery) ([]*config
 	return out, err
 }
 
+// Turn waits for a lock of the database, which is given in the order in which it is asked
+// for, and ends with its transaction.
+func (s *configStore) Turn(ctx context.Context) (done func(), err error) {
+	tx, err := s.db.pool.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	end := func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = tx.Rollback(ctx) // if that fails, the connection is gone, and the lock with it
+	}
+	if _, err := tx.Exec(ctx, s.db.sql(`SELECT pg_advisory_xact_lock(hashtextextended('{p}_config', 0))`)); err != nil {
+		end()
+		return nil, err
+	}
+	return end, nil
+}
+
 // Apply makes a change.
 func (s *configStore) Apply(ctx context.Context, change *config.Change) error {
 	const what = "change the configuration"

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -32,4 +33,37 @@ func TestConfig(t *testing.T) {
 			},
 		}
 	})
+}
+
+// Turns are one after the other, over processes. Who does not wait any more does not get one,
+// and one that ends lets the next begin.
+func TestConfig_Turns(t *testing.T) {
+	opts := &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))}
+	one := openAt(t, shared(), opts).Config().(config.Turner)
+	two := openAt(t, shared(), opts).Config().(config.Turner)
+	done, err := one.Turn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := two.Turn(ctx); err == nil {
+		t.Fatal("two have the turn")
+	}
+	next := make(chan error)
+	go func() {
+		done, err := two.Turn(t.Context())
+		if err == nil {
+			done()
+		}
+		next <- err
+	}()
+	done()
+	if err := <-next; err != nil {
+		t.Fatal(err)
+	}
+	if done, err = one.Turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done()
 }
