@@ -27,10 +27,14 @@ const (
 	pairs   = 4
 )
 
-// writes is how many there are on each database.
-func writes() int {
-	if testenv.Long() {
+// writes is how many there are on a database. Postgres takes its time with the race
+// detector beside it, and gets fewer unless there is time.
+func writes(backend string) int {
+	switch {
+	case testenv.Long():
 		return 100_000
+	case backend == "postgres":
+		return 500
 	}
 	return 2_000
 }
@@ -73,7 +77,7 @@ func TestHammer(t *testing.T) {
 			t.Parallel()
 			where := b.place(t)
 			one := newReplica(t, name, where)
-			h := &hammer{T: t, replicas: []*replica{one}}
+			h := &hammer{T: t, writes: writes(name), replicas: []*replica{one}}
 			h.prepare(one)
 			h.replicas = append(h.replicas, newReplica(t, name, where))
 			h.run()
@@ -84,6 +88,7 @@ func TestHammer(t *testing.T) {
 
 type hammer struct {
 	*testing.T
+	writes   int
 	replicas []*replica
 
 	counted  atomic.Int64          // increments that were accepted
@@ -123,7 +128,7 @@ func (h *hammer) run() {
 			workers.Go(func() { h.runAgents(ctx, r) })
 		}
 		for c := i; c < clients; c += len(h.replicas) {
-			writers.Go(func() { h.write(ctx, r, c, writes()/clients) })
+			writers.Go(func() { h.write(ctx, r, c, h.writes/clients) })
 		}
 	}
 	began := time.Now()
