@@ -251,7 +251,9 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 	case fresh:
 		s.Anew = true // a run that waits is ended: another answer begins
 		if s.DedupeKey == "" {
-			s.DedupeKey = saysKey(s.Request.Messages)
+			if s.DedupeKey = saysKey(s.Request.Messages); s.DedupeKey != "" && s.Request.Rewind != "" {
+				s.DedupeKey += " instead of " + s.Request.Rewind // an edit is not what it edits
+			}
 		}
 	}
 	if m := protocol.ContextMessage(req.State); m != nil && len(s.Request.Messages) > 0 {
