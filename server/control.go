@@ -121,27 +121,11 @@ func (c *call) refused(err error) error {
 	if d, ok := errors.AsType[*config.DependencyError](err); ok {
 		return c.reply(http.StatusConflict, dependencyBody{errorBody{d.Error(), "in_use"}, d.UsedBy})
 	}
-	if errors.Is(err, config.ErrExists) && c.r.Header.Get("If-None-Match") != "" {
+	if errors.Is(err, config.ErrExists) && (c.r.Header.Get("If-None-Match") != "" || c.r.Header.Get("If-Match") != "") {
 		return fail(http.StatusPreconditionFailed, "exists", plain(err.Error()))
 	}
 	if errors.Is(err, config.ErrNoConnector) {
 		return unavailable(plain(err.Error()))
-	}
-	for _, m := range [...]struct {
-		target error
-		status int
-		code   string
-	}{
-		{config.ErrStale, http.StatusPreconditionFailed, "stale"},
-		{config.ErrExists, http.StatusConflict, "exists"},
-		{config.ErrConflict, http.StatusConflict, "conflict"},
-		{config.ErrNotOverridable, http.StatusUnprocessableEntity, "not_overridable"},
-		{config.ErrNotRestorable, http.StatusUnprocessableEntity, "not_restorable"},
-		{config.ErrReadOnly, http.StatusBadRequest, "read_only"},
-	} {
-		if errors.Is(err, m.target) {
-			return fail(m.status, m.code, plain(err.Error()))
-		}
 	}
 	return err
 }

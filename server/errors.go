@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -52,6 +53,12 @@ func failureOf(err error) *protocol.Failure {
 		status int
 		code   string
 	}{
+		{config.ErrStale, http.StatusPreconditionFailed, "stale"},
+		{config.ErrExists, http.StatusConflict, "exists"},
+		{config.ErrConflict, http.StatusConflict, "conflict"},
+		{config.ErrNotOverridable, http.StatusUnprocessableEntity, "not_overridable"},
+		{config.ErrNotRestorable, http.StatusUnprocessableEntity, "not_restorable"},
+		{config.ErrReadOnly, http.StatusBadRequest, "read_only"},
 		{awaken.ErrDecided, http.StatusConflict, "already_decided"},
 		{awaken.ErrExpired, http.StatusConflict, "expired"},
 		{awaken.ErrInvalid, http.StatusBadRequest, "invalid_request"},
