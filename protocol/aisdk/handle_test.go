@@ -1,6 +1,7 @@
 package aisdk_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
@@ -473,4 +475,49 @@ func toolPart(list []chunk) chunk {
 		return nil
 	}
 	return list[i]
+}
+
+// heldQueue takes nothing off the queue before it may.
+type heldQueue struct {
+	mailbox.Queue
+	may <-chan struct{}
+}
+
+func (q heldQueue) Settle(ctx context.Context, s ...mailbox.Settlement) ([]error, error) {
+	<-q.may
+	return q.Queue.Settle(ctx, s...)
+}
+
+// An edit with the same text is not the message that it edits, also in the moment in which
+// that message's run has come to rest and is still on the queue.
+func TestChat_AnEditIsNotWhatItEdits(t *testing.T) {
+	g, may := protocoltest.Idle(t, aisdk.Routes()), make(chan struct{})
+	g.DB = heldQueue{g.DB, may}
+	g.Box, g.URL = g.Start(true)
+	send := func(body string) string {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+"/v1/ai-sdk/chat", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != 200 {
+			t.Fatalf("%s", resp.Status)
+		}
+		id := resp.Header.Get("X-Run-Id")
+		for { // until it rests
+			if run, err := g.DB.Handle("").LoadRun(t.Context(), id); err == nil && run.Status == awaken.RunWaiting || strings.Contains(body, "messageId") {
+				return id
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	first := send(`{"id":"t","messages":[{"id":"m","role":"user","content":"RUN_TOOL ask"}]}`)
+	if edit := send(`{"id":"t","messageId":"m","messages":[{"id":"m","role":"user","content":"RUN_TOOL ask"}]}`); edit == first {
+		t.Error("the edit was taken for the message")
+	}
+	close(may)
 }
