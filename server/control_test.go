@@ -747,3 +747,15 @@ func TestNew_ControlNeedsKeys(t *testing.T) {
 		}
 	}
 }
+
+// A tool that nobody has overridden has the ETag "0", which can be expected like any other.
+func TestControl_TheFirstOverrideOfAToolHasACondition(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	as := append([]string{"If-Match", `"0"`}, admin...)
+	for i, want := range []int{200, 412} {
+		if status, body := g.ask("PATCH", "/v1/config/tools/ask/overrides", fmt.Sprintf(`{"description":"it is %d"}`, i), as...); status != want {
+			t.Errorf("override %d: %d %s, want %d", i, status, body, want)
+		}
+	}
+}
