@@ -1,0 +1,265 @@
+//go:build unix
+
+package upgradetest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/testenv"
+)
+
+var write = flag.String("write", "", "the `folder` of testdata to write what this version leaves into")
+
+// jobVar tells a process that it is a writer: the engine and where its database is.
+const jobVar = "AWAKEN_UPGRADE_JOB"
+
+// ready is what a writer says when it can be killed.
+const ready = "ready"
+
+func TestMain(m *testing.M) {
+	if job := os.Getenv(jobVar); job != "" {
+		name, where, _ := strings.Cut(job, " ")
+		ctx := context.Background()
+		if name == folderName {
+			tellFolder(ctx, must(openFolder(where)))
+		} else {
+			tell(ctx, must(engines[name].open(ctx, where)))
+		}
+		fmt.Println(ready)
+		select {}
+	}
+	os.Exit(testenv.WithPostgres(m, &cluster))
+}
+
+// TestWrite makes the dumps of this version.
+func TestWrite(t *testing.T) {
+	if *write == "" {
+		t.Skip("-write is not set")
+	}
+	dir := filepath.Join("testdata", *write)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatalf("dumps are never written again: %v", err)
+	}
+	for name, e := range engines {
+		where := e.place(t)
+		leave(t, name, where)
+		want := contentsOf(t, e, where)
+		text, err := e.dump(t.Context(), where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied := e.place(t)
+		if err := e.load(t.Context(), copied, text); err != nil {
+			t.Fatalf("load what was dumped of %s: %v", name, err)
+		}
+		compare(t, want, contentsOf(t, e, copied))
+		keep(t, filepath.Join(dir, name), ".sql", text, want)
+	}
+	writeFolder(t, dir)
+}
+
+// keep writes a dump, and what can be read in it.
+func keep(t *testing.T, file, ext string, text []byte, c *contents) {
+	t.Helper()
+	golden, err := json.MarshalIndent(c, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{file + ext: text, file + ".json": append(golden, '\n')} {
+		if len(data) > 1<<20 {
+			t.Errorf("%s has %d bytes", name, len(data))
+		}
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// leave has a process write a database, and kills it.
+func leave(t *testing.T, name, where string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), jobVar+"="+name+" "+where)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if err != nil || strings.TrimSpace(line) != ready {
+		t.Fatalf("the writer for %s said %q: %v", name, line, err)
+	}
+	time.Sleep(time.Second) // what it had asked its database for is over
+}
+
+func contentsOf(t *testing.T, e engine, where string) *contents {
+	t.Helper()
+	db, err := e.open(t.Context(), where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := db.read(t.Context())
+	if err := errors.Join(err, db.close()); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// compare checks that what is there is what was there.
+func compare(t *testing.T, want, got any) {
+	t.Helper()
+	w, err := tree(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := tree(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range differences("", w, g) {
+		t.Error(d)
+	}
+}
+
+// TestOpen opens what every version has left.
+func TestOpen(t *testing.T) {
+	dumps, err := filepath.Glob("testdata/*/*.sql")
+	if err != nil || len(dumps) == 0 {
+		t.Fatalf("there are no dumps: %v", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(engines)) {
+		if !slices.ContainsFunc(dumps, func(file string) bool { return filepath.Base(file) == name+".sql" }) {
+			t.Errorf("there is no dump of %s", name)
+		}
+	}
+	for _, file := range dumps {
+		version, base := filepath.Base(filepath.Dir(file)), strings.TrimSuffix(filepath.Base(file), ".sql")
+		e := engines[base]
+		restored := func(t *testing.T) string {
+			t.Helper()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			where := e.place(t)
+			if err := e.load(t.Context(), where, text); err != nil {
+				t.Fatal(err)
+			}
+			return where
+		}
+		t.Run(version+"/"+base+"/read", func(t *testing.T) {
+			t.Parallel()
+			testRead(t, e, restored(t), strings.TrimSuffix(file, ".sql")+".json")
+		})
+		t.Run(version+"/"+base+"/schema", func(t *testing.T) {
+			t.Parallel()
+			testSchema(t, e, restored(t))
+		})
+		t.Run(version+"/"+base+"/work", func(t *testing.T) {
+			t.Parallel()
+			testWork(t, e, restored(t))
+		})
+	}
+}
+
+// testRead checks that everything is there as it was, and again once it was opened.
+func testRead(t *testing.T, e engine, where, golden string) {
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, want, contentsOf(t, e, where))
+	compare(t, want, contentsOf(t, e, where))
+
+	db, err := e.open(t.Context(), where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.close()
+	replay(t, db.queue.Handle(""))
+}
+
+// replay follows the logs of all threads, from their beginning and from every place in
+// them.
+func replay(t *testing.T, s readable) {
+	t.Helper()
+	threads, err := s.ListThreads(t.Context(), awaken.ThreadQuery{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := eventlog.New(s, nil)
+	tail := func(thread string, after awaken.Cursor) (out []string, cursors []awaken.Cursor) {
+		for e, err := range log.Tail(t.Context(), thread, after, eventlog.Follow{Committed: true}) {
+			if err != nil {
+				t.Fatalf("%s after %v: %v", thread, after, err)
+			}
+			text, err := awaken.MarshalEvent(e.Event)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, cursors = append(out, string(text)), append(cursors, e.Cursor)
+		}
+		return out, cursors
+	}
+	for _, th := range threads {
+		all, cursors := tail(th.ID, awaken.Cursor{})
+		if len(all) != int(th.End.Seq) || len(all) > 0 && cursors[len(all)-1] != th.End {
+			t.Errorf("the log of %s has %d events, want those up to %v", th.ID, len(all), th.End)
+		}
+		for i, c := range cursors {
+			if rest, _ := tail(th.ID, c); !slices.Equal(rest, all[i+1:]) {
+				t.Errorf("after %v of %s come %q, want %q", c, th.ID, rest, all[i+1:])
+			}
+		}
+	}
+}
+
+// testSchema checks that the database gets the tables that a new one has.
+func testSchema(t *testing.T, e engine, where string) {
+	fresh := e.place(t)
+	var schemas [2][]string
+	for i, w := range []string{fresh, where} {
+		db, err := e.open(t.Context(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.close(); err != nil {
+			t.Fatal(err)
+		}
+		if schemas[i], err = e.schema(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range schemas[0] {
+		if !slices.Contains(schemas[1], line) {
+			t.Errorf("a new database has %s", line)
+		}
+	}
+	for _, line := range schemas[1] {
+		if !slices.Contains(schemas[0], line) {
+			t.Errorf("a new database has no %s", line)
+		}
+	}
+}
