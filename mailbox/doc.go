@@ -6,7 +6,7 @@
 // input are stored in one transaction; from then on the run will end or wait,
 // whatever happens to the process.
 //
-//	box, err := mailbox.New(mailbox.Config{Queue: db, Runtime: rt})
+//	box, err := mailbox.New(mailbox.Config{Queue: db}, rt.With)
 //	…
 //	go box.Work(ctx)              // claims and runs, until ctx is done and it has drained
 //	receipt, err := box.Tenant("").Submit(ctx, mailbox.Submission{Request: req})

@@ -209,7 +209,7 @@ func TestWork_LeftInputOfAHopelessRunIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() { time.Sleep(time.Second); stop() }()
-		b := g.box(func(c *mailbox.Config) { c.Runtime = rt; c.Lease = time.Second })
+		b := g.boxWith(rt, func(c *mailbox.Config) { c.Lease = time.Second })
 		stopB := work(b)
 		time.Sleep(24 * time.Hour)
 		g.wantRun(tn, r.RunID, awaken.RunDone, awaken.Failed, "")

@@ -16,13 +16,11 @@ import (
 	"github.com/awaken-go/awaken/profile"
 )
 
-// Config is what a Mailbox is made of. Queue and Runtime are needed; everything else
+// Config is what a Mailbox is made of, beside a runtime. Queue is needed; everything else
 // has a useful zero value.
 type Config struct {
 	Queue Queue
-	// Runtime runs the runs, each tenant's with the tenant's store.
-	Runtime *awaken.Runtime
-	// Profile returns the profile of a tenant; nil leaves every tenant that of Runtime.
+	// Profile returns the profile of a tenant; nil leaves every tenant that of the runtime.
 	Profile func(tenant string) profile.Store
 	// Log bounds what readers of events cost.
 	Log eventlog.Options
@@ -57,6 +55,7 @@ type Observer interface {
 // Mailbox accepts runs and works on them. It is safe for concurrent use.
 type Mailbox struct {
 	cfg   Config
+	with  func(store awaken.Store, values profile.Store, queue awaken.Queue) Runtime
 	poked chan struct{} // cap 1: something may be claimable
 	check chan struct{} // cap 1: a claim may have been cancelled
 
@@ -65,11 +64,24 @@ type Mailbox struct {
 	working map[string]*work // dispatch ID -> what this process does
 }
 
-// New returns a mailbox. It accepts runs at once, and works on them in [Mailbox.Work].
-func New(cfg Config) (*Mailbox, error) {
-	if cfg.Queue == nil || cfg.Runtime == nil {
+// New returns a mailbox. It accepts runs at once, and works on them in [Mailbox.Work]. With
+// makes the runtime of a tenant: its runs are kept in that store, those that nobody waits for
+// go to that queue, and its values are in that profile, or where the runtime has them anyway
+// if the profile is nil. It is called once for each tenant.
+func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Store, queue awaken.Queue) R) (*Mailbox, error) {
+	if cfg.Queue == nil || with == nil {
 		return nil, errors.New("mailbox: Queue and Runtime are needed")
 	}
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	return &Mailbox{cfg: cfg, poked: make(chan struct{}, 1), check: make(chan struct{}, 1),
+		with:    func(s awaken.Store, p profile.Store, q awaken.Queue) Runtime { return with(s, p, q) },
+		tenants: map[string]*Tenant{}, working: map[string]*work{}}, nil
+}
+
+// complete fills in the defaults, and says what is wrong with the rest.
+func (cfg *Config) complete() error {
 	setDefault(&cfg.Concurrency, 256)
 	setDefault(&cfg.Lease, 30*time.Second)
 	setDefault(&cfg.Renew, cfg.Lease/3)
@@ -79,7 +91,7 @@ func New(cfg Config) (*Mailbox, error) {
 	setDefault(&cfg.MaxAttempts, 5)
 	setDefault(&cfg.Drain, 30*time.Second)
 	if cfg.Renew >= cfg.Lease {
-		return nil, fmt.Errorf("mailbox: Renew is %s, want less than Lease, which is %s", cfg.Renew, cfg.Lease)
+		return fmt.Errorf("mailbox: Renew is %s, want less than Lease, which is %s", cfg.Renew, cfg.Lease)
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -94,8 +106,7 @@ func New(cfg Config) (*Mailbox, error) {
 		host, _ := os.Hostname()
 		cfg.Consumer = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), cfg.NewID())
 	}
-	return &Mailbox{cfg: cfg, poked: make(chan struct{}, 1), check: make(chan struct{}, 1),
-		tenants: map[string]*Tenant{}, working: map[string]*work{}}, nil
+	return nil
 }
 
 func setDefault[T int | time.Duration](v *T, def T) {
@@ -132,7 +143,7 @@ func (b *Mailbox) Tenant(name string) *Tenant {
 			values = b.cfg.Profile(name)
 		}
 		t = &Tenant{box: b, name: name, Store: h, Log: eventlog.New(h, &b.cfg.Log)}
-		t.Runtime = b.cfg.Runtime.With(h, values, t)
+		t.Runtime = b.with(h, values, t)
 		b.tenants[name] = t
 	}
 	return t
@@ -151,8 +162,8 @@ type Tenant struct {
 	name string
 
 	Store   Handle
-	Runtime *awaken.Runtime // runs agents on Store
-	Log     *eventlog.Log   // what they say
+	Runtime Runtime       // runs agents on Store
+	Log     *eventlog.Log // what they say
 }
 
 // Mode is what new input does to a thread that is not idle.

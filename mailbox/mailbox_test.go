@@ -117,11 +117,17 @@ func (g *rig) runtime() *awaken.Runtime {
 // box returns a mailbox, as a process has one.
 func (g *rig) box(change ...func(*mailbox.Config)) *mailbox.Mailbox {
 	g.t.Helper()
-	cfg := mailbox.Config{Queue: g.queue, Runtime: g.runtime()}
+	return g.boxWith(g.runtime(), change...)
+}
+
+// boxWith returns one of a process with another runtime.
+func (g *rig) boxWith(rt *awaken.Runtime, change ...func(*mailbox.Config)) *mailbox.Mailbox {
+	g.t.Helper()
+	cfg := mailbox.Config{Queue: g.queue}
 	for _, c := range change {
 		c(&cfg)
 	}
-	b, err := mailbox.New(cfg)
+	b, err := mailbox.New(cfg, rt.With)
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func (g *rig) versioned(ids ...string) (*mailbox.Mailbox, *awakentest.Versions) 
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return g.box(func(c *mailbox.Config) { c.Runtime = rt }), v
+	return g.boxWith(rt), v
 }
 
 func TestPin_ARunThatIsRecoveredKeepsItsVersion(t *testing.T) {

@@ -35,7 +35,7 @@ func zbox(g *rig, m llm.Model, tools []awaken.Tool, plugins []awaken.Plugin, cha
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return g.box(append([]func(*mailbox.Config){func(c *mailbox.Config) { c.Runtime = rt }}, change...)...)
+	return g.boxWith(rt, change...)
 }
 
 func TestWork_ASinkThatPanicsDoesNotKeepARunForever(t *testing.T) {

@@ -89,7 +89,7 @@ func tenant(t *testing.T) *mailbox.Tenant {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB(), Runtime: rt})
+	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, rt.With)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
@@ -56,6 +57,8 @@ type Call interface {
 	Header() http.Header
 	// Tenant is what the client may see: its threads, runs and their queue.
 	Tenant() *mailbox.Tenant
+	// Agents are those that a new run can have, by id. They must not be changed.
+	Agents() []*awaken.AgentSpec
 	// Decode reads the body, which is JSON, into v. Unknown fields are refused, unless v
 	// has an UnmarshalJSON of its own.
 	Decode(v any) error

@@ -22,7 +22,7 @@ type budgetBody struct {
 
 // account returns the account that the path is about, and the runtime of its tenant, which
 // has a budget.
-func (c *call) account() (*awaken.Runtime, awaken.Account, error) {
+func (c *call) account() (runtime, awaken.Account, error) {
 	tenant := c.tenant
 	if name := c.value("tenant"); name != "" {
 		if !c.operates() {
@@ -30,6 +30,7 @@ func (c *call) account() (*awaken.Runtime, awaken.Account, error) {
 		}
 		tenant = c.srv.cfg.Mailbox.Tenant(name)
 	}
+	rt := runtimeOf(tenant)
 	var a awaken.Account
 	switch thread, run, agent := c.path("thread_id"), c.path("run_id"), c.path("agent_id"); {
 	case thread != "":
@@ -43,14 +44,14 @@ func (c *call) account() (*awaken.Runtime, awaken.Account, error) {
 		}
 		a = awaken.Account{Scope: awaken.RunScope, ID: run}
 	case agent != "":
-		if tenant.Runtime.Registry().Agent(agent) == nil {
+		if rt.Registry().Agent(agent) == nil {
 			return nil, a, notFound("agent", agent)
 		}
-		a = awaken.Account{Scope: awaken.AgentScope, ID: tenant.Runtime.Registry().Base(agent)}
+		a = awaken.Account{Scope: awaken.AgentScope, ID: rt.Registry().Base(agent)}
 	default:
 		a = awaken.Account{Scope: awaken.TenantScope}
 	}
-	return tenant.Runtime, a, nil // New has made sure that it has
+	return rt, a, nil // New has made sure that it has
 }
 
 // operates reports whether the caller runs the server, for all tenants.
@@ -66,7 +67,7 @@ func (c *call) getBudget() error {
 	return c.replyBalance(rt, a)
 }
 
-func (c *call) replyBalance(rt *awaken.Runtime, a awaken.Account) error {
+func (c *call) replyBalance(rt runtime, a awaken.Account) error {
 	if err := rt.SettleLost(c.ctx); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (c *call) tenantLimit(usd float64) (*awaken.Money, error) {
 	switch {
 	case !c.operates():
 		return nil, fail(403, "forbidden", "a tenant does not set its own budget")
-	case c.tenant.Runtime.Budget() == nil:
+	case runtimeOf(c.tenant).Budget() == nil:
 		return nil, badRequest("budget_usd is set, and runs are not held to budgets here: see budget.enabled")
 	}
 	return inRange("budget_usd", usd)

@@ -138,7 +138,7 @@ func TestUsage_IsAddedUpByAgentAndThread(t *testing.T) {
 // A server whose runs are not held to limits does not take any.
 func TestBudget_RoutesAreThereOnlyIfBudgetsAre(t *testing.T) {
 	t.Parallel()
-	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB(), Runtime: runtime(t)})
+	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, runtime(t).With)
 	if err != nil {
 		t.Fatal(err)
 	}

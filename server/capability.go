@@ -74,7 +74,7 @@ type namespaceCapability struct {
 const backendSchema = `{"type":"object","properties":{"model_id":{"type":"string"},"system_prompt":{"type":"string"},"max_rounds":{"type":"integer","minimum":0}},"additionalProperties":false}`
 
 func (c *call) capabilities() error {
-	reg := c.tenant.Runtime.Registry()
+	reg := runtimeOf(c.tenant).Registry()
 	out := capabilities{Agents: []string{}, Tools: []toolCapability{}, Plugins: []pluginCapability{}, Models: append([]*awaken.ModelSpec{}, reg.Models()...), Providers: []idOnly{},
 		SupportedAdapters: append([]string{}, c.srv.cfg.Adapters...)}
 	for _, id := range reg.AgentIDs() {
@@ -165,7 +165,7 @@ func (c *call) permissionPreview() error {
 	if preview == nil {
 		return unavailable("this server has no permission plugin")
 	}
-	reg, id := c.tenant.Runtime.Registry(), c.path("agent_id")
+	reg, id := runtimeOf(c.tenant).Registry(), c.path("agent_id")
 	if reg.Agent(id) == nil {
 		return notFound("agent", id)
 	}

@@ -121,7 +121,7 @@ func (c *call) askProvider(ctx context.Context, id string, m llm.Model) (network
 		}
 		network = err != nil // nothing to list: perhaps nobody was asked, as with Vertex AI
 	}
-	for _, spec := range c.tenant.Runtime.Registry().Models() {
+	for _, spec := range runtimeOf(c.tenant).Registry().Models() {
 		if spec.ProviderID == id {
 			req := &llm.Request{Model: spec.UpstreamModel, Messages: llm.NewMessages(llm.UserText("Say OK."))}
 			req.MaxTokens = new(16)

@@ -1,10 +1,10 @@
 // Package server puts agents behind HTTP: runs that outlive requests, processes and
 // connections, and streams that can be taken up again where they broke off.
 //
-//	rt, err := awaken.New(cfg)                                      // agents, tools, models
-//	box, err := mailbox.New(mailbox.Config{Queue: db, Runtime: rt}) // a durable queue
+//	rt, err := awaken.New(cfg)                                  // agents, tools, models
+//	box, err := mailbox.New(mailbox.Config{Queue: db}, rt.With) // a durable queue
 //	srv, err := server.New(server.Config{Mailbox: box})
-//	err = srv.Run(ctx)                                              // or mount srv.Handler() anywhere
+//	err = srv.Run(ctx)                                          // or mount srv.Handler() anywhere
 //
 // A request is accepted when its input is stored; whoever sent it may go away. A stream
 // reads the thread's log of events, so it makes no difference whether it is the first or

@@ -313,7 +313,7 @@ func (c *call) makeKey() error {
 	}
 	if limit != nil {
 		t := c.srv.cfg.Mailbox.Tenant(body.Tenant)
-		if err := awaken.SetBudget(c.ctx, t.Runtime.Budget(), awaken.Account{Scope: awaken.TenantScope}, limit); err != nil {
+		if err := awaken.SetBudget(c.ctx, runtimeOf(t).Budget(), awaken.Account{Scope: awaken.TenantScope}, limit); err != nil {
 			return errors.Join(err, c.srv.cfg.Keys.Revoke(c.ctx, key.ID)) // better no key than one without a limit
 		}
 	}

@@ -267,7 +267,7 @@ func newPeer(t *testing.T, db *memory.DB, name string) *peer {
 	p := &peer{queue: &mortal{DB: db}}
 	p.rig = &rig{t: t, db: p.queue, keys: server.NewKeys(memory.NewProfile())}
 	var err error
-	if p.box, err = mailbox.New(mailbox.Config{Queue: p.queue, Runtime: runtime(t), Poll: 10 * time.Millisecond, Lease: time.Second, Drain: 50 * time.Millisecond, Consumer: name}); err != nil {
+	if p.box, err = mailbox.New(mailbox.Config{Queue: p.queue, Poll: 10 * time.Millisecond, Lease: time.Second, Drain: 50 * time.Millisecond, Consumer: name}, runtime(t).With); err != nil {
 		t.Fatal(err)
 	}
 	if p.srv, err = server.New(server.Config{Mailbox: p.box, Keys: p.keys}); err != nil {

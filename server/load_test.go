@@ -180,7 +180,7 @@ func serveLoad() error {
 	if os.Getenv("GATE") == "" {
 		close(start)
 	}
-	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB(), Runtime: rt})
+	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, rt.With)
 	if err != nil {
 		return err
 	}

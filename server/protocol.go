@@ -21,6 +21,7 @@ func (c *call) Context() context.Context         { return c.ctx }
 func (c *call) Request() *http.Request           { return c.r }
 func (c *call) Header() http.Header              { return c.w.Header() }
 func (c *call) Tenant() *mailbox.Tenant          { return c.tenant }
+func (c *call) Agents() []*awaken.AgentSpec      { return agentsOf(runtimeOf(c.tenant).Registry()) }
 func (c *call) Decode(v any) error               { return c.decode(v) }
 func (c *call) Reply(status int, body any) error { return c.reply(status, body) }
 

@@ -49,6 +49,9 @@ func New(cfg Config) (*Server, error) {
 	if _, ok := cfg.Mailbox.Queue().Handle("").(threads); !ok {
 		return nil, errors.New("server: the mailbox's store cannot edit threads")
 	}
+	if _, ok := cfg.Mailbox.Tenant("").Runtime.(runtime); !ok {
+		return nil, errors.New("server: the mailbox's runtime has neither a registry nor a budget to show")
+	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), started: time.Now(),
 		rates: rates{perSecond: cfg.Limits.KeyRate, burst: cfg.Limits.KeyBurst, keys: map[string]*rate.Limiter{}}}
 	s.serving, s.stop = context.WithCancel(context.Background())
@@ -76,7 +79,7 @@ func (c *Config) has(r *route) bool {
 	case strings.HasPrefix(r.path, "/v1/keys"):
 		return c.Keys != nil
 	case strings.HasSuffix(r.path, "/budget"):
-		return c.Mailbox.Tenant("").Runtime.Budget() != nil // else they would promise what is not kept
+		return runtimeOf(c.Mailbox.Tenant("")).Budget() != nil // else they would promise what is not kept
 	}
 	return !(r.control && c.Control == nil || r.hidden && c.HideConfig)
 }

@@ -117,8 +117,8 @@ func (g *rig) start(change ...func(*server.Config)) {
 	var err error
 	rt := runtime(g.t, func(c *awaken.Config) { *c = awaken.Config{Snapshots: g.control, Budgets: true} })
 	values := memory.NewProfile()
-	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Runtime: rt, Profile: func(string) profile.Store { return values },
-		Sink: func(string) awaken.Sink { return g.stats.Sink(nil) }, Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}); err != nil {
+	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Profile: func(string) profile.Store { return values },
+		Sink: func(string) awaken.Sink { return g.stats.Sink(nil) }, Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}, rt.With); err != nil {
 		g.t.Fatal(err)
 	}
 	cfg.Mailbox = g.box

@@ -399,7 +399,7 @@ func (c *call) agentStats() error {
 		return err
 	}
 	id := c.path("agent_id")
-	if c.tenant.Runtime.Registry().Agent(id) == nil && !slices.Contains(c.srv.cfg.Stats.Agents(), id) {
+	if runtimeOf(c.tenant).Registry().Agent(id) == nil && !slices.Contains(c.srv.cfg.Stats.Agents(), id) {
 		return notFound("agent", id)
 	}
 	return c.reply(200, c.srv.cfg.Stats.Snapshot(id, window))

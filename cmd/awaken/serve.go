@@ -138,10 +138,10 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 	}
 	metrics, stats := server.NewMetrics(), server.NewStats(nil)
 	metrics.Depths(b.queue)
-	box, err := mailbox.New(mailbox.Config{Queue: b.queue, Runtime: rt, Profile: b.profile, Log: eventlog.Options{Buffer: s.Server.ReplayBuffer},
+	box, err := mailbox.New(mailbox.Config{Queue: b.queue, Profile: b.profile, Log: eventlog.Options{Buffer: s.Server.ReplayBuffer},
 		Sink: func(tenant string) awaken.Sink { return stats.Sink(metrics.Sink(tenant)) }, Observer: &observer{metrics, control.manager, b.queue},
 		Consumer: s.Mailbox.Consumer, Concurrency: s.Mailbox.Concurrency, Lease: s.Mailbox.Lease, Renew: s.Mailbox.Renew, Poll: s.Mailbox.Poll,
-		GC: s.Mailbox.GC, TTL: s.Mailbox.TTL, MaxAttempts: s.Mailbox.MaxAttempts, Drain: s.Server.Shutdown, Logger: log})
+		GC: s.Mailbox.GC, TTL: s.Mailbox.TTL, MaxAttempts: s.Mailbox.MaxAttempts, Drain: s.Server.Shutdown, Logger: log}, rt.With)
 	if err != nil {
 		return configError("%w", err)
 	}

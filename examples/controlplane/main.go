@@ -115,7 +115,7 @@ func run(ctx context.Context, file, secretsKey, adminKey, address string, ready 
 	if err != nil {
 		return err
 	}
-	box, err := mailbox.New(mailbox.Config{Queue: db, Runtime: rt})
+	box, err := mailbox.New(mailbox.Config{Queue: db}, rt.With)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func newApp() (http.Handler, *mailbox.Mailbox, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB(), Runtime: rt})
+	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, rt.With)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -48,7 +48,7 @@ func run(ctx context.Context, file, adminKey, address string, ready func(address
 	}
 	metrics := server.NewMetrics()
 	metrics.Depths(db)
-	box, err := mailbox.New(mailbox.Config{Queue: db, Runtime: rt, Observer: metrics, Sink: metrics.Sink, Logger: slog.Default()})
+	box, err := mailbox.New(mailbox.Config{Queue: db, Observer: metrics, Sink: metrics.Sink, Logger: slog.Default()}, rt.With)
 	if err != nil {
 		return err
 	}

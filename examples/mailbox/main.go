@@ -46,7 +46,7 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB(), Runtime: rt})
+	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, rt.With)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func serve(text string) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	box, err := mailbox.New(mailbox.Config{Queue: queue, Runtime: rt, Lease: j.Lease, Poll: 50 * time.Millisecond, Drain: j.Drain, Logger: log, MaxAttempts: 1000})
+	box, err := mailbox.New(mailbox.Config{Queue: queue, Lease: j.Lease, Poll: 50 * time.Millisecond, Drain: j.Drain, Logger: log, MaxAttempts: 1000}, rt.With)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func openDesk(ctx context.Context, db *database, w *world, lease time.Duration) 
 	if err != nil {
 		return nil, err
 	}
-	box, err := mailbox.New(mailbox.Config{Queue: db.queue, Runtime: rt, Profile: db.profile, Consumer: "desk", Lease: lease, Concurrency: hangs, Poll: 20 * time.Millisecond, TTL: forever})
+	box, err := mailbox.New(mailbox.Config{Queue: db.queue, Profile: db.profile, Consumer: "desk", Lease: lease, Concurrency: hangs, Poll: 20 * time.Millisecond, TTL: forever}, rt.With)
 	if err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func (o *office) runtime() *awaken.Runtime {
 
 func (o *office) serve() (*mailbox.Tenant, func()) {
 	o.t.Helper()
-	box, err := mailbox.New(mailbox.Config{Queue: o.db, Runtime: o.runtime(), Lease: 10 * time.Second, Drain: time.Second})
+	box, err := mailbox.New(mailbox.Config{Queue: o.db, Lease: 10 * time.Second, Drain: time.Second}, o.runtime().With)
 	if err != nil {
 		o.t.Fatal(err)
 	}

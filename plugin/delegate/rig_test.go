@@ -107,7 +107,7 @@ func (c *crew) runtime() *awaken.Runtime {
 // serve works on the queue, as a server does, until the returned function is called.
 func (c *crew) serve() (*mailbox.Tenant, func()) {
 	c.t.Helper()
-	box, err := mailbox.New(mailbox.Config{Queue: c.db, Runtime: c.runtime(), Lease: 10 * time.Second})
+	box, err := mailbox.New(mailbox.Config{Queue: c.db, Lease: 10 * time.Second}, c.runtime().With)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -166,12 +166,9 @@ type threadEndpoints struct {
 }
 
 func info(c protocol.Call) error {
-	reg := c.Tenant().Runtime.Registry()
 	out := runtimeInfo{Version: Version, Mode: "sse", Agents: map[string]agentInfo{}, NoTelemetry: true}
-	for _, id := range reg.AgentIDs() {
-		if spec := reg.Agent(id); spec != nil {
-			out.Agents[id] = agentInfo{Name: id, Description: spec.Description, ClassName: "AwakenAgent"}
-		}
+	for _, spec := range c.Agents() {
+		out.Agents[spec.ID] = agentInfo{Name: spec.ID, Description: spec.Description, ClassName: "AwakenAgent"}
 	}
 	return c.Reply(200, out)
 }

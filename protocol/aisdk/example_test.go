@@ -29,7 +29,7 @@ func ExampleRoutes() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB(), Runtime: rt})
+	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, rt.With)
 	if err != nil {
 		log.Fatal(err)
 	}

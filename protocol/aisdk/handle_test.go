@@ -389,7 +389,7 @@ func TestRoutes_AreInTheDocument(t *testing.T) {
 // Who may use the routes: a key for reading reads, and sees only its tenant.
 func TestRoutes_Keys(t *testing.T) {
 	db := memory.NewDB()
-	box, err := mailbox.New(mailbox.Config{Queue: db, Runtime: protocoltest.Idle(t, nil).Runtime()})
+	box, err := mailbox.New(mailbox.Config{Queue: db}, protocoltest.Idle(t, nil).Runtime().With)
 	if err != nil {
 		t.Fatal(err)
 	}

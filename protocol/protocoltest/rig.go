@@ -80,8 +80,8 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 // work only answers.
 func (g *Rig) Start(works bool) (*mailbox.Mailbox, string) {
 	g.TB.Helper()
-	box, err := mailbox.New(mailbox.Config{Queue: g.DB, Runtime: g.Runtime(), Profile: func(string) profile.Store { return g.profile },
-		Poll: 10 * time.Millisecond, Log: eventlog.Options{Poll: 5 * time.Millisecond}, Drain: 100 * time.Millisecond, Lease: time.Minute})
+	box, err := mailbox.New(mailbox.Config{Queue: g.DB, Profile: func(string) profile.Store { return g.profile },
+		Poll: 10 * time.Millisecond, Log: eventlog.Options{Poll: 5 * time.Millisecond}, Drain: 100 * time.Millisecond, Lease: time.Minute}, g.Runtime().With)
 	if err != nil {
 		g.TB.Fatal(err)
 	}
