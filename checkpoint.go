@@ -24,21 +24,21 @@ type scratch struct {
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // borrow gives a run its scratch.
-func (r *run) borrow() {
+func (j *journal) borrow() {
 	s := scratches.Get().(*scratch)
-	r.scratch, r.added, r.changed, r.batch = s, s.added, s.changed, s.batch
-	r.out.entries, r.out.held, r.out.open = s.entries, s.held, s.open
+	j.scratch, j.conv.added, j.ledger.changed, j.ledger.batch = s, s.added, s.changed, s.batch
+	j.out.entries, j.out.held, j.out.open = s.entries, s.held, s.open
 }
 
 // giveBack returns it, unless the run made it large or was cut off in the middle.
-func (r *run) giveBack() {
-	s := r.scratch
-	r.scratch = nil
-	if s == nil || len(r.out.entries)+len(r.out.held)+len(r.out.open)+len(r.added)+len(r.changed) > 0 || cap(r.out.entries) > maxPendingEntries || cap(r.out.held) > maxPendingEntries {
+func (j *journal) giveBack() {
+	s := j.scratch
+	j.scratch = nil
+	if s == nil || len(j.out.entries)+len(j.out.held)+len(j.out.open)+len(j.conv.added)+len(j.ledger.changed) > 0 || cap(j.out.entries) > maxPendingEntries || cap(j.out.held) > maxPendingEntries {
 		return
 	}
-	r.batch.Reset()
-	*s = scratch{r.out.entries, r.out.held, r.out.open, r.added, r.changed, r.batch}
+	j.ledger.batch.Reset()
+	*s = scratch{j.out.entries, j.out.held, j.out.open, j.conv.added, j.ledger.changed, j.ledger.batch}
 	scratches.Put(s)
 }
 
@@ -51,51 +51,51 @@ type commitOptions struct {
 // were held for it, and does the effects it asked for. If it fails nothing is
 // published, and what was to be committed stays for the next try. If a commit is in
 // flight it waits for that one first, and fails if that one does.
-func (r *run) commit(ctx context.Context, o commitOptions) error {
-	r.recall()
-	if err := r.land(); err != nil {
+func (j *journal) commit(ctx context.Context, o commitOptions) error {
+	j.takeBack()
+	if err := j.waitInFlight(); err != nil {
 		return err
 	}
-	if cause := context.Cause(r.ctx); errors.Is(cause, ErrFenced) {
+	if cause := context.Cause(j.ctx); errors.Is(cause, ErrFenced) {
 		return cause // whoever gave up the thread for us may be right or wrong, we do not write
 	}
-	r.active.posted.Store(false) // the commit tells
-	p, err := r.pack(o)
+	j.active.posted.Store(false) // the commit tells
+	p, err := j.pack(o)
 	if err != nil {
 		return err
 	}
-	err = r.write(ctx, &p.Commit)
-	if r.unread = p.Unread; err != nil {
-		r.unpack(p)
+	err = j.write(ctx, &p.Commit)
+	if j.unread = p.Unread; err != nil {
+		j.unpack(p)
 		if errors.Is(err, ErrUnread) {
 			return err
 		}
-		return fmt.Errorf("commit thread %s: %w", r.thread, storeError{err})
+		return fmt.Errorf("commit thread %s: %w", j.thread, storeError{err})
 	}
-	r.out.committed(ctx, p.seq)
+	j.out.committed(ctx, p.seq)
 	p.free()
 	atPublished.Hit()
-	if len(r.effects) > 0 {
-		r.runEffects(ctx)
+	if len(j.hooks.effects) > 0 {
+		j.hooks.runEffects(ctx)
 	}
-	if r.unsent > 0 {
-		r.sendAll(ctx)
+	if j.sender.unsent > 0 {
+		j.sender.sendAll(ctx)
 	}
-	r.heedSink()
+	j.heedSink()
 	return nil
 }
 
 // write gives a commit its number and makes it. One at a time is made: by the run, or
 // beside it.
-func (r *run) write(ctx context.Context, c *Commit) error {
-	c.Number = r.commits + 1
+func (j *journal) write(ctx context.Context, c *Commit) error {
+	c.Number = j.commits + 1
 	atCommit.Hit()
-	err := r.rt.cfg.Store.Commit(ctx, c)
+	err := j.rt.cfg.Store.Commit(ctx, c)
 	if err != nil && !refused(err) {
-		err = r.commitAgain(ctx, c)
+		err = j.commitAgain(ctx, c)
 	}
 	if err == nil {
-		r.commits++
+		j.commits++
 		atCommitted.Hit()
 	}
 	return err
@@ -106,6 +106,17 @@ func (r *run) write(ctx context.Context, c *Commit) error {
 type storeError struct{ error }
 
 func (e storeError) Unwrap() error { return e.error }
+
+// commitError is the error of a commit that failed beside its run, and cancelled it.
+type commitError struct{ error }
+
+func (e commitError) Unwrap() error { return e.error }
+
+// isCommitError reports whether a run was cancelled because a commit failed beside it.
+func isCommitError(cause error) bool {
+	_, ok := cause.(commitError)
+	return ok
+}
 
 // refused reports whether an error of Commit says that nothing was committed.
 // After any other the outcome is not known.
@@ -121,100 +132,100 @@ func refused(err error) bool {
 // commitAgain repeats a commit whose outcome is not known: a store that has it says
 // so. If that does not help either its number is given up, so that no store mistakes
 // what is committed next for the same.
-func (r *run) commitAgain(ctx context.Context, c *Commit) error {
-	ctx, cancel := r.last(ctx)
+func (j *journal) commitAgain(ctx context.Context, c *Commit) error {
+	ctx, cancel := j.last(ctx)
 	defer cancel()
-	err := r.rt.cfg.Store.Commit(ctx, c)
+	err := j.rt.cfg.Store.Commit(ctx, c)
 	if err != nil && !refused(err) {
-		r.commits++
+		j.commits++
 	}
 	return err
 }
 
 // heedSink cancels the run when its sink has failed.
-func (r *run) heedSink() {
-	if err := r.out.failed(); err != nil && r.ctx.Err() == nil {
-		r.active.cancel(fmt.Errorf("%w: %w", ErrCancelled, err))
+func (j *journal) heedSink() {
+	if err := j.out.failed(); err != nil && j.ctx.Err() == nil {
+		j.active.cancel(fmt.Errorf("%w: %w", ErrCancelled, err))
 	}
 }
 
 // add appends a message to the conversation; the next commit stores it.
-func (r *run) add(m *llm.Message) {
-	r.added = append(r.added, m)
-	r.msgs = r.msgs.Append(m)
+func (cv *conversation) add(m *llm.Message) {
+	cv.added = append(cv.added, m)
+	cv.msgs = cv.msgs.Append(m)
 }
 
 // takeInbox takes in what others have posted: messages join the conversation,
 // decisions are applied to suspended calls.
-func (r *run) takeInbox(ctx context.Context) error {
-	if err := r.land(); err != nil { // the store may not know yet what was read
+func (in *inbox) take(ctx context.Context) error {
+	if err := in.journal.waitInFlight(); err != nil { // the store may not know yet what was read
 		return err
 	}
-	r.active.posted.Store(false)
-	items, err := r.rt.cfg.Store.Unread(ctx, r.info.ThreadID)
+	in.active.posted.Store(false)
+	items, err := in.rt.cfg.Store.Unread(ctx, in.info.ThreadID)
 	if err != nil {
-		return fmt.Errorf("inbox of thread %s: %w", r.info.ThreadID, storeError{err})
+		return fmt.Errorf("inbox of thread %s: %w", in.info.ThreadID, storeError{err})
 	}
-	r.unread = false
-	r.takeItems(items, NextStep)
+	in.journal.unread = false
+	in.takeItems(items, NextStep)
 	return nil
 }
 
 // takeUnread takes in and commits what made the store refuse to let the run rest.
-func (r *run) takeUnread(ctx context.Context) error {
-	n := len(r.read)
-	items, err := r.rt.cfg.Store.Unread(ctx, r.info.ThreadID)
+func (in *inbox) takeUnread(ctx context.Context) error {
+	n := len(in.journal.read)
+	items, err := in.rt.cfg.Store.Unread(ctx, in.info.ThreadID)
 	if err != nil {
-		return fmt.Errorf("inbox of thread %s: %w", r.info.ThreadID, storeError{err})
+		return fmt.Errorf("inbox of thread %s: %w", in.info.ThreadID, storeError{err})
 	}
-	r.takeItems(items, OnNaturalEnd)
-	if len(r.read) == n {
-		return fmt.Errorf("inbox of thread %s: %w, but there are none", r.info.ThreadID, ErrUnread)
+	in.takeItems(items, OnNaturalEnd)
+	if len(in.journal.read) == n {
+		return fmt.Errorf("inbox of thread %s: %w, but there are none", in.info.ThreadID, ErrUnread)
 	}
-	return r.commit(ctx, commitOptions{})
+	return in.journal.commit(ctx, commitOptions{})
 }
 
 // takeItems takes in what may be taken in at a boundary.
-func (r *run) takeItems(items []InboxItem, at Boundary) {
+func (in *inbox) takeItems(items []InboxItem, at Boundary) {
 	for _, it := range items {
-		if slices.Contains(r.read, it.ID) || it.Boundary == OnNaturalEnd && at != OnNaturalEnd {
+		if slices.Contains(in.journal.read, it.ID) || it.Boundary == OnNaturalEnd && at != OnNaturalEnd {
 			continue
 		}
-		r.read = append(r.read, it.ID)
-		if it.RunID != "" && it.RunID != r.info.RunID {
+		in.journal.read = append(in.journal.read, it.ID)
+		if it.RunID != "" && it.RunID != in.info.RunID {
 			continue
 		}
 		if it.Decision != nil {
-			if err := r.decide(*it.Decision, it.ID); err != nil {
-				r.rt.cfg.Logger.Warn("decision refused", "run", r.info.RunID, "target", it.Decision.Target, "error", err)
+			if err := in.decider.decide(*it.Decision, it.ID); err != nil {
+				in.rt.cfg.Logger.Warn("decision refused", "run", in.info.RunID, "target", it.Decision.Target, "error", err)
 			}
 		}
 		if it.Report != nil {
-			r.reported(it.Report)
+			in.children.reported(it.Report)
 		}
 		if it.Supersede {
-			r.dropHeld("superseded")
+			in.guards.drop("superseded")
 		}
 		for _, m := range it.Messages {
-			r.addInput(m)
-			r.told++
+			in.guards.addInput(m)
+			in.told++
 		}
 		if it.Compaction != nil {
-			if err := r.applyCompaction(it.Compaction); err != nil {
-				r.rt.cfg.Logger.Error("summary could not be taken in", "run", r.info.RunID, "error", err)
+			if err := in.compactor.accept(it.Compaction); err != nil {
+				in.rt.cfg.Logger.Error("summary could not be taken in", "run", in.info.RunID, "error", err)
 			}
 		}
-		r.withdraw = r.withdraw || it.Supersede && r.openCalls()
+		in.withdraw = in.withdraw || it.Supersede && in.ledger.open()
 	}
 }
 
 // adopt gives a message that comes from outside an id.
-func (r *run) adopt(m *llm.Message) *llm.Message {
+func (cv *conversation) adopt(m *llm.Message) *llm.Message {
 	if m.ID != "" {
 		return m
 	}
 	c := *m
-	c.ID = r.rt.cfg.NewID()
+	c.ID = cv.rt.cfg.NewID()
 	return &c
 }
 

@@ -83,23 +83,23 @@ func firstExpiry(tickets []WaitingTicket) (at int64) {
 
 // forward passes a decision on to the child that it is for. The child's inbox decides:
 // the first decision that it takes in counts.
-func (r *run) forward(c *call, target string, d Decision, id string) error {
+func (ch *children) forward(c *call, target string, d Decision, id string) error {
 	if d.Target = target; d.ID == "" {
 		if d.ID = id; id == "" {
-			d.ID = r.rt.cfg.NewID()
+			d.ID = ch.rt.cfg.NewID()
 		}
 	}
 	if c.state.Child == ChildID(c.state.Key) { // the call goes on with it
-		if err := r.rt.Decide(r.ctx, c.state.Child, d); err != nil {
+		if err := ch.rt.Decide(ch.ctx, c.state.Child, d); err != nil {
 			return err
 		}
-		r.lookAgain(c)
+		ch.lookAgain(c)
 		return nil
 	}
-	child, items, err := r.rt.CheckDecisions(r.ctx, c.state.Child, d)
+	child, items, err := ch.rt.CheckDecisions(ch.ctx, c.state.Child, d)
 	for _, it := range items {
 		if err == nil {
-			err = r.rt.deliver(r.ctx, &Outgoing{ID: it.ID, ThreadID: child.ThreadID, Item: &it})
+			err = ch.rt.deliver(ch.ctx, &Outgoing{ID: it.ID, ThreadID: child.ThreadID, Item: &it})
 		}
 	}
 	return err
@@ -107,49 +107,49 @@ func (r *run) forward(c *call, target string, d Decision, id string) error {
 
 // lookAgain makes a call that waits for its child look how that is. One that does not wait
 // for it does so before it begins to.
-func (r *run) lookAgain(c *call) {
+func (ch *children) lookAgain(c *call) {
 	if !c.state.awaits() {
 		c.again = true
 		return
 	}
-	s := r.edit(c)
-	s.Status, s.Decision, s.UpdatedAt = CallResuming, nil, r.rt.cfg.Now().UnixMilli()
+	s := ch.ledger.edit(c)
+	s.Status, s.Decision, s.UpdatedAt = CallResuming, nil, ch.rt.cfg.Now().UnixMilli()
 	c.resume = nil
 }
 
 // lookAtChildren makes the calls look again whose children have got further while nobody
 // told the run.
-func (r *run) lookAtChildren(ctx context.Context) {
-	for _, c := range r.calls {
+func (ch *children) look(ctx context.Context) {
+	for _, c := range ch.ledger.calls {
 		if !c.state.awaits() {
 			continue
 		}
-		child, err := r.rt.cfg.Store.LoadRun(ctx, c.state.Ticket.Child)
+		child, err := ch.rt.cfg.Store.LoadRun(ctx, c.state.Ticket.Child)
 		if err != nil {
 			continue // its report is to come
 		}
 		switch child.Status {
 		case RunDone:
-			r.lookAgain(c)
+			ch.lookAgain(c)
 		case RunRunning:
-			if r.rt.queue == nil { // nobody else goes on with it
-				r.lookAgain(c)
+			if ch.rt.queue == nil { // nobody else goes on with it
+				ch.lookAgain(c)
 			}
 		case RunWaiting:
 			if reason := child.Waiting.Reason; reason == WaitBudget || reason == WaitPin {
-				r.lookAgain(c) // there may be money again, or its version
+				ch.lookAgain(c) // there may be money again, or its version
 			}
-			if items, err := r.rt.cfg.Store.Unread(ctx, child.ThreadID); err == nil && len(items) > 0 {
-				r.lookAgain(c)
+			if items, err := ch.rt.cfg.Store.Unread(ctx, child.ThreadID); err == nil && len(items) > 0 {
+				ch.lookAgain(c)
 			}
 		}
 	}
 }
 
 // leaveChild ends the run of a call that will not be gone on with.
-func (r *run) leaveChild(s *CallState) {
+func (ch *children) leave(s *CallState) {
 	if s.Child != "" && s.StartedAt != 0 && s.Child == ChildID(s.Key) { // and does not only wait for it
-		r.send(Outgoing{Cancel: s.Child})
+		ch.sender.send(Outgoing{Cancel: s.Child})
 	}
 }
 
@@ -197,32 +197,32 @@ func (rt *Runtime) Report(ctx context.Context, child *Run) error {
 }
 
 // reported takes in how a child is.
-func (r *run) reported(rep *ChildReport) {
+func (ch *children) reported(rep *ChildReport) {
 	awaited := false
-	for _, c := range r.calls {
+	for _, c := range ch.ledger.calls {
 		if c.state.Child == rep.RunID && !c.state.Status.Terminal() {
-			r.lookAgain(c)
+			ch.lookAgain(c)
 			awaited = true
 		}
 	}
 	if rep.Status != RunDone || !rep.Task {
-		r.idleReport = !awaited
+		ch.idleReport = !awaited
 		return
 	}
-	r.addBelow(below{rep.Usage, rep.CostUSD})
+	ch.addBelow(below{rep.Usage, rep.CostUSD})
 	var c Command
-	if _, handled := r.agent.actions[ChildDone.Name()]; handled {
+	if _, handled := ch.agent.actions[ChildDone.Name()]; handled {
 		ChildDone.Schedule(&c, *rep)
 	}
-	if err := r.submit(&c); err != nil {
-		r.rt.cfg.Logger.Error("report of a child could not be taken in", "run", r.info.RunID, "child", rep.RunID, "error", err)
+	if err := ch.phases.submit(&c); err != nil {
+		ch.rt.cfg.Logger.Error("report of a child could not be taken in", "run", ch.info.RunID, "child", rep.RunID, "error", err)
 		return
 	}
 	if awaited {
 		return // the call says it
 	}
-	r.told++
-	r.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(rep.text())}})
+	ch.inbox.told++
+	ch.conv.add(&llm.Message{ID: ch.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(rep.text())}})
 }
 
 // text is what the model is told about a task that is done.
@@ -255,12 +255,12 @@ type below struct {
 }
 
 // addBelow counts what a child has used.
-func (r *run) addBelow(b below) {
+func (a *activation) addBelow(b below) {
 	if b == (below{}) {
 		return
 	}
-	r.rec.ChildUsage.Add(b.usage)
-	r.rec.ChildCostUSD = (Dollars(r.rec.ChildCostUSD) + Dollars(b.usd)).USD()
+	a.rec.ChildUsage.Add(b.usage)
+	a.rec.ChildCostUSD = (Dollars(a.rec.ChildCostUSD) + Dollars(b.usd)).USD()
 }
 
 // Total is what the run and its children have used and cost.

@@ -186,27 +186,27 @@ func summaryText(m *llm.Message) string {
 
 // compactIfDue begins to summarise if the conversation has become long. The inference that
 // is about to be made does not wait for it.
-func (r *run) compactIfDue(ctx context.Context) error {
-	w := r.window
-	if r.agent.summariser == nil || w.limits.threshold == 0 || w.job != nil {
+func (cm *compactor) beginIfDue(ctx context.Context) error {
+	w := cm.conv.window
+	if cm.agent.summariser == nil || w.limits.threshold == 0 || w.job != nil {
 		return nil
 	}
-	w.measure(r.msgs)
-	if !w.long() || r.rt.cfg.Now().UnixMilli() < Compactions.Get(r.st).NotBefore {
+	w.measure(cm.conv.msgs)
+	if !w.long() || cm.rt.cfg.Now().UnixMilli() < Compactions.Get(cm.st).NotBefore {
 		return nil
 	}
-	return r.compact(ctx)
+	return cm.begin(ctx)
 }
 
 // compactNow summarises because a request was refused as too large, and waits for it. If
 // nothing comes of it the request has to do without.
-func (r *run) compactNow(ctx context.Context) error {
-	w := r.window
-	if r.agent.summariser == nil || w.limits.threshold == 0 {
+func (cm *compactor) finishNow(ctx context.Context) error {
+	w := cm.conv.window
+	if cm.agent.summariser == nil || w.limits.threshold == 0 {
 		return nil
 	}
 	if w.job == nil {
-		if err := r.compact(ctx); err != nil || w.job == nil {
+		if err := cm.begin(ctx); err != nil || w.job == nil {
 			return err
 		}
 	}
@@ -214,7 +214,7 @@ func (r *run) compactNow(ctx context.Context) error {
 	defer t.Stop()
 	select {
 	case <-w.job.done:
-		return r.takeCompaction()
+		return cm.take()
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
@@ -225,9 +225,9 @@ func (r *run) compactNow(ctx context.Context) error {
 // compact begins an attempt, unless one is under way or there is nothing to summarise. The
 // attempt is announced by a commit first: only the owner of the thread can make it, so
 // there is never a second.
-func (r *run) compact(ctx context.Context) error {
-	w := r.window
-	s, now := Compactions.Get(r.st), r.rt.cfg.Now().UnixMilli()
+func (cm *compactor) begin(ctx context.Context) error {
+	w := cm.conv.window
+	s, now := Compactions.Get(cm.st), cm.rt.cfg.Now().UnixMilli()
 	if f := s.InFlight; f != nil && now < f.StartedAt+compactionLease.Milliseconds() {
 		return nil
 	}
@@ -235,41 +235,41 @@ func (r *run) compact(ctx context.Context) error {
 	if w.policy.CompactionMode == keepRecentRawSuffix {
 		keep = w.policy.CompactionRawSuffixMessages
 	}
-	plan := planCompaction(w.history(r.msgs), keep)
+	plan := planCompaction(w.history(cm.conv.msgs), keep)
 	if plan == nil || plan.fresh < s.SkippedTokens*3/2 {
 		return nil
 	}
-	c := &compaction{rt: r.rt, thread: r.info.ThreadID, plan: plan, by: r.agent.summariser, model: r.summaries(), ratio: max(w.Ratio, 1), stored: r.out.keep, done: make(chan struct{})}
-	c.task = CompactionTask{TaskID: r.rt.cfg.NewID(), BoundaryMessageID: plan.msgs[len(plan.msgs)-1].ID, StartedAt: now}
+	c := &compaction{rt: cm.rt, thread: cm.info.ThreadID, plan: plan, by: cm.agent.summariser, model: cm.model(), ratio: max(w.Ratio, 1), stored: cm.out.keep, done: make(chan struct{})}
+	c.task = CompactionTask{TaskID: cm.rt.cfg.NewID(), BoundaryMessageID: plan.msgs[len(plan.msgs)-1].ID, StartedAt: now}
 	s.InFlight = &c.task
-	if err := r.setCompactions(s); err != nil {
+	if err := cm.save(s); err != nil {
 		return err
 	}
 	atPlanned.Hit()
-	if err := r.commit(ctx, commitOptions{}); err != nil {
+	if err := cm.journal.commit(ctx, commitOptions{}); err != nil {
 		return err
 	}
 	atAnnounced.Hit()
 	w.job = c
-	c.start(ctx, llm.Routing{ThreadID: r.info.ThreadID, RunID: r.info.RunID})
+	c.start(ctx, llm.Routing{ThreadID: cm.info.ThreadID, RunID: cm.info.RunID})
 	return nil
 }
 
-func (r *run) setCompactions(s CompactionState) error {
+func (cm *compactor) save(s CompactionState) error {
 	var b state.Batch
 	Compactions.Update(&b, s)
-	return r.apply(&b)
+	return cm.apply(&b)
 }
 
 // summaries is the model that makes them, paid from the run's budgets if it has any.
-func (r *run) summaries() llm.Model {
-	by := r.agent.summariser
-	if r.spending == nil {
+func (cm *compactor) model() llm.Model {
+	by := cm.agent.summariser
+	if cm.wallet.spending == nil {
 		return llm.Retry(by.model, by.retry)
 	}
-	cfg := &r.rt.cfg
-	return llm.Retry(&metered{model: by.model, spending: r.spending, prices: by.prices, window: by.window, key: compactionKey + r.info.ThreadID,
-		fence: r.fence, newID: cfg.NewID, now: cfg.Now, log: cfg.Logger, slot: make(chan struct{}, 1)}, by.retry)
+	cfg := &cm.rt.cfg
+	return llm.Retry(&metered{model: by.model, spending: cm.wallet.spending, prices: by.prices, window: by.window, key: compactionKey + cm.info.ThreadID,
+		fence: cm.fence, newID: cfg.NewID, now: cfg.Now, log: cfg.Logger, slot: make(chan struct{}, 1)}, by.retry)
 }
 
 // start makes the summary in a goroutine. Neither the end of the run nor that of its
@@ -383,8 +383,8 @@ func (c *compaction) locate(ctx context.Context) (llm.Interval, error) {
 }
 
 // takeCompaction applies the attempt's result if there is one.
-func (r *run) takeCompaction() error {
-	w := r.window
+func (cm *compactor) take() error {
+	w := cm.conv.window
 	if w == nil || w.job == nil {
 		return nil
 	}
@@ -395,48 +395,48 @@ func (r *run) takeCompaction() error {
 	}
 	res := w.job.result
 	w.job = nil
-	return r.applyCompaction(res)
+	return cm.accept(res)
 }
 
 // leaveCompaction lets go of an attempt that is under way, at the end of the run or when it
 // waits. If drop is set the attempt is given up, and another can begin at once.
-func (r *run) leaveCompaction(drop bool) error {
-	w := r.window
+func (cm *compactor) leave(drop bool) error {
+	w := cm.conv.window
 	if w == nil || w.job == nil {
 		return nil
 	}
 	job := w.job
 	w.job = nil
 	if res := job.leave(drop || !job.stored); res != nil {
-		return r.applyCompaction(res)
+		return cm.accept(res)
 	}
 	atLeft.Hit()
 	if !drop {
 		return nil
 	}
-	s := Compactions.Get(r.st)
+	s := Compactions.Get(cm.st)
 	s.InFlight = nil
-	return r.setCompactions(s)
+	return cm.save(s)
 }
 
 // applyCompaction takes a summary into the conversation, or notes why there is none. The
 // next commit stores it. A result that is not of the attempt under way changes nothing but
 // what the run has cost.
-func (r *run) applyCompaction(res *CompactionResult) error {
-	r.use(res.Usage)
-	r.charge(Dollars(res.CostUSD))
-	log := r.rt.cfg.Logger.With("run", r.info.RunID, "thread", r.info.ThreadID, "task", res.TaskID)
-	if r.window == nil {
+func (cm *compactor) accept(res *CompactionResult) error {
+	cm.use(res.Usage)
+	cm.charge(Dollars(res.CostUSD))
+	log := cm.rt.cfg.Logger.With("run", cm.info.RunID, "thread", cm.info.ThreadID, "task", res.TaskID)
+	if cm.conv.window == nil {
 		log.Info("summary is not wanted: the agent has no context policy")
 		return nil
 	}
-	s := Compactions.Get(r.st)
+	s := Compactions.Get(cm.st)
 	if s.InFlight == nil || s.InFlight.TaskID != res.TaskID {
 		log.Info("summary is out of date")
 		return nil
 	}
 	s.InFlight = nil
-	now := r.rt.cfg.Now()
+	now := cm.rt.cfg.Now()
 	switch {
 	case res.Error != "":
 		s.Failures++
@@ -447,7 +447,7 @@ func (r *run) applyCompaction(res *CompactionResult) error {
 		s.SkippedTokens = res.PreTokens
 		log.Info("summary saves too little", "pre_tokens", res.PreTokens, "post_tokens", res.PostTokens)
 	default:
-		m := r.replaceBySummary(res)
+		m := cm.replace(res)
 		if m == nil {
 			log.Info("summary is out of date: the conversation was rewritten")
 			break
@@ -458,16 +458,16 @@ func (r *run) applyCompaction(res *CompactionResult) error {
 			CompactionBoundary{m.ID, res.BoundaryMessageID, res.PreTokens, res.PostTokens, now.UnixMilli()})
 		log.Info("conversation was summarised", "pre_tokens", res.PreTokens, "post_tokens", res.PostTokens)
 	}
-	err := r.setCompactions(s)
+	err := cm.save(s)
 	atTaken.Hit()
 	return err
 }
 
 // replaceBySummary puts the summary in the place of what it summarises. It returns nil if
 // that is not there any more.
-func (r *run) replaceBySummary(res *CompactionResult) *llm.Message {
+func (cm *compactor) replace(res *CompactionResult) *llm.Message {
 	first, last := -1, -1
-	for i, m := range r.msgs.All() {
+	for i, m := range cm.conv.msgs.All() {
 		if first < 0 && m.ID == res.FirstMessageID {
 			first = i
 		}
@@ -479,15 +479,15 @@ func (r *run) replaceBySummary(res *CompactionResult) *llm.Message {
 		return nil
 	}
 	m := newSummary(res.Summary)
-	m.ID = r.rt.cfg.NewID()
+	m.ID = cm.rt.cfg.NewID()
 	iv := res.Interval
-	m.Metadata = &llm.Metadata{RunID: r.info.RunID, Compaction: &iv}
-	list := append(r.msgs.Cut(first).Slice(), m)
-	r.msgs = llm.NewMessages(append(list, r.msgs.From(last+1).Slice()...)...)
-	r.added = append(r.added, m)
-	if !r.started {
-		r.found++ // it is nothing new
+	m.Metadata = &llm.Metadata{RunID: cm.info.RunID, Compaction: &iv}
+	list := append(cm.conv.msgs.Cut(first).Slice(), m)
+	cm.conv.msgs = llm.NewMessages(append(list, cm.conv.msgs.From(last+1).Slice()...)...)
+	cm.conv.added = append(cm.conv.added, m)
+	if !cm.started {
+		cm.journal.found++ // it is nothing new
 	}
-	r.window.forget()
+	cm.conv.window.forget()
 	return m
 }

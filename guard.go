@@ -44,16 +44,16 @@ type Passage struct {
 
 // pass asks the guards of a border about a passage, one after the other, until one does
 // not let it through.
-func (r *run) pass(ctx context.Context, phase Phase, in about, p *Passage, approved []string) (Verdict, error) {
+func (gd *guards) pass(ctx context.Context, phase Phase, in about, p *Passage, approved []string) (Verdict, error) {
 	id := ""
 	if p.Border == ResultBorder {
 		id = in.tool.ID
 	} else {
 		id = heldID(p.Message)
 	}
-	for i := range r.agent.guards[p.Border] {
-		g := &r.agent.guards[p.Border][i]
-		v, err := g.ask(ctx, r.hookCall(phase, in), p)
+	for i := range gd.agent.guards[p.Border] {
+		g := &gd.agent.guards[p.Border][i]
+		v, err := g.ask(ctx, gd.hooks.call(phase, in), p)
 		switch {
 		case err != nil:
 			return Verdict{}, err
@@ -90,41 +90,41 @@ func (o *ownedGuard) ask(ctx context.Context, h *HookCall, p *Passage) (v Verdic
 // addInput adds a message that comes from outside to the conversation, if the guards let
 // it pass. If not, the run ends, or the message waits for a person, with all that come
 // behind it.
-func (r *run) addInput(m *llm.Message) {
-	m = r.adopt(m)
-	if c := r.holdsInput(); c != nil {
-		s := r.edit(c)
+func (gd *guards) addInput(m *llm.Message) {
+	m = gd.conv.adopt(m)
+	if c := gd.holdsInput(); c != nil {
+		s := gd.ledger.edit(c)
 		held := *s.Message
 		held.Messages = append(slices.Clip(held.Messages), m)
 		s.Message = &held
 		return
 	}
-	if len(r.agent.guards[InputBorder]) > 0 {
+	if len(gd.agent.guards[InputBorder]) > 0 {
 		p := &Passage{Border: InputBorder, Message: m}
-		v, err := r.pass(r.ctx, PhaseRunStart, about{}, p, nil)
+		v, err := gd.pass(gd.ctx, PhaseRunStart, about{}, p, nil)
 		switch {
 		case err != nil:
-			r.ending = &Termination{Type: Failed, Message: err.Error()}
+			gd.ending = &Termination{Type: Failed, Message: err.Error()}
 			return
 		case v.kind == block:
-			r.ending = &Termination{Type: Blocked, Message: v.reason}
+			gd.ending = &Termination{Type: Blocked, Message: v.reason}
 			return
 		case v.kind == suspend:
-			r.hold(&HeldMessage{Border: InputBorder, Messages: []*llm.Message{p.Message}}, v.ticket)
+			gd.hold(&HeldMessage{Border: InputBorder, Messages: []*llm.Message{p.Message}}, v.ticket)
 			return
 		}
 		m = p.Message
 	}
-	r.add(m)
+	gd.conv.add(m)
 }
 
 // passOutput puts the model's answer to the guards, and shows what they let through. It
 // returns nil when nothing is left to say in this step, and the end of the run, if there
 // is one.
 func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.Message, *end) {
-	m.ID = r.messageID
+	m.ID = r.step.messageID
 	p := &Passage{Border: OutputBorder, Message: m}
-	v, err := r.pass(ctx, PhaseAfterInference, about{}, p, nil)
+	v, err := r.guards.pass(ctx, PhaseAfterInference, about{}, p, nil)
 	if err != nil {
 		return nil, r.fail(err)
 	}
@@ -134,34 +134,34 @@ func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.M
 	case suspend:
 		return nil, r.holdOutput(ctx, s, p.Message, v.ticket)
 	}
-	r.sayAll(ctx, p.Message)
+	r.guards.sayAll(ctx, p.Message)
 	return p.Message, nil
 }
 
 // sayAll shows an answer that nothing has been shown of.
-func (r *run) sayAll(ctx context.Context, m *llm.Message) {
+func (gd *guards) sayAll(ctx context.Context, m *llm.Message) {
 	for _, b := range m.Content {
 		switch b.Type {
 		case llm.TextBlock:
-			r.out.textDelta(ctx, b.Text)
+			gd.out.textDelta(ctx, b.Text)
 		case llm.ThinkingBlock:
-			r.out.reasoningDelta(ctx, b.Text)
+			gd.out.reasoningDelta(ctx, b.Text)
 		}
 	}
 	for _, c := range m.ToolCalls {
-		r.out.emit(ctx, &ToolCallStart{ID: c.ID, Name: c.Name})
-		r.out.argsDelta(ctx, c.ID, string(arguments(c)))
+		gd.out.emit(ctx, &ToolCallStart{ID: c.ID, Name: c.Name})
+		gd.out.argsDelta(ctx, c.ID, string(arguments(c)))
 	}
 }
 
 // passResult puts a result to the guards. It returns the result to go on with; or nil
 // when the call now waits, for which the result is kept; and the end of the run, if
 // there is one.
-func (r *run) passResult(ctx context.Context, w *crew, c *call, res *ToolResult, cmd *Command) (*ToolResult, *end) {
+func (oc *outcomes) passResult(ctx context.Context, c *call, res *ToolResult, cmd *Command) (*ToolResult, *end) {
 	p := &Passage{Border: ResultBorder, Result: res}
-	v, err := r.pass(detached(ctx), PhaseAfterToolExecute, about{tool: c.tc, result: res}, p, c.state.Approved)
+	v, err := oc.guards.pass(detached(ctx), PhaseAfterToolExecute, about{tool: c.tc, result: res}, p, c.state.Approved)
 	if err != nil {
-		return ErrorResult("guard", fmt.Sprintf("the result of tool %q was withheld", c.state.ToolName)), r.fail(err)
+		return ErrorResult("guard", fmt.Sprintf("the result of tool %q was withheld", c.state.ToolName)), oc.fail(err)
 	}
 	switch v.kind {
 	case block:
@@ -169,9 +169,9 @@ func (r *run) passResult(ctx context.Context, w *crew, c *call, res *ToolResult,
 		res.Metadata = map[string]any{"rejected": true}
 		return res, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
 	case suspend:
-		r.edit(c).Held = p.Result
+		oc.ledger.edit(c).Held = p.Result
 		t := v.ticket
-		return nil, r.suspend(c, &ToolResult{Suspension: &t}, cmd, w)
+		return nil, oc.suspend(c, &ToolResult{Suspension: &t}, cmd)
 	}
 	return p.Result, nil
 }

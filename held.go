@@ -111,28 +111,28 @@ func (s *CallState) checkEdit(args json.RawMessage) error {
 }
 
 // hold keeps a message from passing until a person has decided.
-func (r *run) hold(held *HeldMessage, t Ticket) *call {
+func (gd *guards) hold(held *HeldMessage, t Ticket) *call {
 	m := held.Messages[0]
 	args, err := json.Marshal(heldText{new(textOf(m))})
 	if err != nil {
 		panic(err) // strings have JSON
 	}
-	if r.index > r.heldStep { // an answer that was held is of a step that is yet to come
-		r.heldStep, r.heldCount = r.index, 0
+	if gd.step.index > gd.lastStep { // an answer that was held is of a step that is yet to come
+		gd.lastStep, gd.lastCount = gd.step.index, 0
 	}
-	r.heldCount++
+	gd.lastCount++
 	s := &CallState{CallID: heldID(m), ToolName: heldTool(held.Border), Arguments: args, Message: held,
-		RunID: r.info.RunID, Step: r.heldStep, Index: -r.heldCount, Effect: ReadOnly}
+		RunID: gd.info.RunID, Step: gd.lastStep, Index: -gd.lastCount, Effect: ReadOnly}
 	s.Key = fmt.Sprintf("%s/%d/%d", s.RunID, s.Step, s.Index)
 	c := &call{state: s}
-	r.held = append(r.held, c)
-	r.ticket(c, t)
+	gd.ledger.held = append(gd.ledger.held, c)
+	gd.ledger.ticket(c, t)
 	return c
 }
 
 // holdsInput is the call that waits with a message of the user, or nil.
-func (r *run) holdsInput() *call {
-	for _, c := range r.held {
+func (gd *guards) holdsInput() *call {
+	for _, c := range gd.ledger.held {
 		if s := c.state; s.Message != nil && s.Message.Border == InputBorder && !s.Status.Terminal() {
 			return c
 		}
@@ -141,37 +141,37 @@ func (r *run) holdsInput() *call {
 }
 
 // takeUpHeld takes up a message that was held when the run stopped.
-func (r *run) takeUpHeld(s *CallState) {
-	if s.Step != r.heldStep {
-		r.heldStep, r.heldCount = s.Step, 0
+func (gd *guards) takeUp(s *CallState) {
+	if s.Step != gd.lastStep {
+		gd.lastStep, gd.lastCount = s.Step, 0
 	}
-	r.heldCount = max(r.heldCount, -s.Index)
+	gd.lastCount = max(gd.lastCount, -s.Index)
 	if !s.Status.Terminal() {
-		r.held = append(r.held, &call{state: s, shared: true})
+		gd.ledger.held = append(gd.ledger.held, &call{state: s, shared: true})
 	} else if d := s.Decision; s.Status == CallCancelled && d != nil && d.Action == ActionCancel {
-		r.refuseHeld(s)
+		gd.refuse(s)
 	}
 }
 
 // refuseHeld ends the run because a person did not let a message pass.
-func (r *run) refuseHeld(s *CallState) {
+func (gd *guards) refuse(s *CallState) {
 	what := "the message"
 	if s.ToolName == heldTool(OutputBorder) {
 		what = "the answer"
 	}
-	r.ending = &Termination{Type: Blocked, Message: fmt.Sprintf("%s was refused: %s", what, cmp.Or(s.Decision.Reason, "no reason was given"))}
+	gd.ending = &Termination{Type: Blocked, Message: fmt.Sprintf("%s was refused: %s", what, cmp.Or(s.Decision.Reason, "no reason was given"))}
 }
 
 // passHeld deals with the messages that are held, at the border between two steps. What
 // was decided passes, or ends the run. While something is not decided, the run waits. An
 // answer that has passed is what the next step says.
 func (r *run) passHeld(ctx context.Context) *end {
-	for len(r.held) > 0 {
+	for len(r.ledger.held) > 0 {
 		waits := false
-		for i := 0; i < len(r.held) && r.ending == nil; i++ { // what has passed may bring others
-			c := r.held[i]
+		for i := 0; i < len(r.ledger.held) && r.ending == nil; i++ { // what has passed may bring others
+			c := r.ledger.held[i]
 			if c.state.Status == CallResuming {
-				if e := r.passAgain(ctx, c); e != nil {
+				if e := r.guards.passAgain(ctx, c); e != nil {
 					return e
 				}
 			}
@@ -180,12 +180,12 @@ func (r *run) passHeld(ctx context.Context) *end {
 		if e := r.requested(); e != nil {
 			return e
 		}
-		r.held = slices.DeleteFunc(r.held, func(c *call) bool { return c.state.Status.Terminal() })
+		r.ledger.held = slices.DeleteFunc(r.ledger.held, func(c *call) bool { return c.state.Status.Terminal() })
 		if !waits {
 			return nil
 		}
-		r.showHeld(ctx)
-		r.stepClosed = true
+		r.guards.show(ctx)
+		r.step.closed = true
 		if e := r.park(ctx); e != nil {
 			return e
 		}
@@ -194,14 +194,14 @@ func (r *run) passHeld(ctx context.Context) *end {
 }
 
 // passAgain puts a message that may pass to the guards once more, as it is now.
-func (r *run) passAgain(ctx context.Context, c *call) *end {
-	s := r.edit(c)
+func (gd *guards) passAgain(ctx context.Context, c *call) *end {
+	s := gd.ledger.edit(c)
 	held := *s.Message
 	m := held.Messages[0]
 	if d := s.Decision; len(d.Arguments) > 0 {
 		var edit heldText
 		if err := json.Unmarshal(d.Arguments, &edit); err != nil {
-			return r.fail(err)
+			return gd.fail(err)
 		}
 		s.Arguments, m = d.Arguments, withText(m, *edit.Text)
 	}
@@ -210,69 +210,69 @@ func (r *run) passAgain(ctx context.Context, c *call) *end {
 		phase = PhaseAfterInference
 	}
 	p := &Passage{Border: held.Border, Message: m}
-	v, err := r.pass(ctx, phase, about{}, p, s.Approved)
+	v, err := gd.pass(ctx, phase, about{}, p, s.Approved)
 	held.Messages = append([]*llm.Message{p.Message}, held.Messages[1:]...)
 	switch {
 	case err != nil:
-		return r.fail(err)
+		return gd.fail(err)
 	case v.kind == block:
 		return &end{Termination: Termination{Type: Blocked, Message: v.reason}}
 	case v.kind == suspend:
 		s.Message = &held
-		r.ticket(c, v.ticket)
+		gd.ledger.ticket(c, v.ticket)
 		if s.StartedAt != 0 {
-			r.out.hold(pendingCall(s))
+			gd.out.hold(pendingCall(s))
 		}
 		return nil
 	}
-	r.release(c, CallSucceeded, TextResult("It may pass."))
+	gd.release(c, CallSucceeded, TextResult("It may pass."))
 	if held.Border == OutputBorder {
-		r.passed = &held
+		gd.passed = &held
 		return nil
 	}
-	from := r.count + len(r.added) + 1
-	r.add(p.Message)
+	from := gd.journal.count + len(gd.conv.added) + 1
+	gd.conv.add(p.Message)
 	for _, m := range held.Messages[1:] {
-		r.addInput(m)
+		gd.addInput(m)
 	}
-	if r.rec.Input.FromSeq == 0 {
-		r.rec.Input = llm.Interval{FromSeq: from, ToSeq: r.count + len(r.added)}
+	if gd.rec.Input.FromSeq == 0 {
+		gd.rec.Input = llm.Interval{FromSeq: from, ToSeq: gd.journal.count + len(gd.conv.added)}
 	}
 	return nil
 }
 
 // release ends the wait of a call that holds a message.
-func (r *run) release(c *call, how CallStatus, res *ToolResult) {
-	s := r.edit(c)
+func (gd *guards) release(c *call, how CallStatus, res *ToolResult) {
+	s := gd.ledger.edit(c)
 	res.ToolName = s.ToolName
 	id := ""
 	if how == CallSucceeded {
 		id = s.Message.Messages[0].ID
 	}
 	if how == CallCancelled && s.Message.Border == OutputBorder {
-		r.rec.Steps++ // that of the answer does not go on
+		gd.rec.Steps++ // that of the answer does not go on
 	}
-	s.Status, s.Result, s.Message, s.UpdatedAt = how, res, nil, r.rt.cfg.Now().UnixMilli()
+	s.Status, s.Result, s.Message, s.UpdatedAt = how, res, nil, gd.rt.cfg.Now().UnixMilli()
 	if s.StartedAt != 0 { // it has been shown
-		r.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: res.resumed(), MessageID: id, Outcome: how})
+		gd.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: res.resumed(), MessageID: id, Outcome: how})
 	}
 }
 
 // dropHeld forgets the messages that are held and not decided on.
-func (r *run) dropHeld(why string) {
-	for _, c := range r.held {
+func (gd *guards) drop(why string) {
+	for _, c := range gd.ledger.held {
 		if !c.state.Status.Terminal() {
-			r.release(c, CallCancelled, ErrorResult("", why))
+			gd.release(c, CallCancelled, ErrorResult("", why))
 		}
 	}
-	r.held = nil
+	gd.ledger.held = nil
 }
 
 // showHeld shows the messages that are held as calls that wait, in a step in which no
 // model is asked.
-func (r *run) showHeld(ctx context.Context) {
+func (gd *guards) show(ctx context.Context) {
 	var fresh []*call
-	for _, c := range r.held {
+	for _, c := range gd.ledger.held {
 		if c.state.Status == CallSuspended && c.state.StartedAt == 0 {
 			fresh = append(fresh, c)
 		}
@@ -280,24 +280,24 @@ func (r *run) showHeld(ctx context.Context) {
 	if len(fresh) == 0 {
 		return
 	}
-	r.messageID, r.calls, r.stale = r.rt.cfg.NewID(), r.calls[:0], true
-	r.out.emit(ctx, &StepStart{MessageID: r.messageID})
+	gd.step.messageID, gd.ledger.calls, gd.ledger.stale = gd.rt.cfg.NewID(), gd.ledger.calls[:0], true
+	gd.out.emit(ctx, &StepStart{MessageID: gd.step.messageID})
 	for _, c := range fresh {
-		r.showCall(ctx, c)
+		gd.showCall(ctx, c)
 	}
 	for _, c := range fresh {
-		r.out.hold(pendingCall(c.state))
+		gd.out.hold(pendingCall(c.state))
 	}
-	r.snapshot()
-	r.out.hold(&StepEnd{})
+	gd.ledger.snapshot()
+	gd.out.hold(&StepEnd{})
 }
 
 // showCall shows a message that is held as a call.
-func (r *run) showCall(ctx context.Context, c *call) {
-	s := r.edit(c)
-	s.StartedAt = r.rt.cfg.Now().UnixMilli()
-	r.out.emit(ctx, &ToolCallStart{ID: s.CallID, Name: s.ToolName})
-	r.out.emit(ctx, &ToolCallReady{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments})
+func (gd *guards) showCall(ctx context.Context, c *call) {
+	s := gd.ledger.edit(c)
+	s.StartedAt = gd.rt.cfg.Now().UnixMilli()
+	gd.out.emit(ctx, &ToolCallStart{ID: s.CallID, Name: s.ToolName})
+	gd.out.emit(ctx, &ToolCallReady{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments})
 }
 
 // pendingCall is the event that says that a call waits.
@@ -310,12 +310,12 @@ func pendingCall(s *CallState) *ToolCallDone {
 // over; it is begun again with the answer. It returns nil when somebody has decided or
 // written meanwhile.
 func (r *run) holdOutput(ctx context.Context, s *stream, m *llm.Message, t Ticket) *end {
-	c := r.hold(&HeldMessage{Border: OutputBorder, Messages: []*llm.Message{m}, Finish: s.got.Finish(), Usage: s.usage,
+	c := r.guards.hold(&HeldMessage{Border: OutputBorder, Messages: []*llm.Message{m}, Finish: s.got.Finish(), Usage: s.usage,
 		Incomplete: append(s.got.Incomplete(), s.lost...)}, t)
-	r.showCall(ctx, c)
-	r.out.emit(ctx, r.completed(s))
-	if r.window != nil {
-		r.learn(s)
+	r.guards.showCall(ctx, c)
+	r.out.emit(ctx, r.inference.completed(s))
+	if r.conv.window != nil {
+		r.inference.learn(s)
 	}
 	r.out.hold(pendingCall(c.state))
 	if err := r.endStep(ctx); err != nil {
@@ -327,13 +327,13 @@ func (r *run) holdOutput(ctx context.Context, s *stream, m *llm.Message, t Ticke
 
 // sayHeld is the reply of a step that goes on with an answer that was held.
 func (r *run) sayHeld(ctx context.Context) *llm.Reply {
-	held := r.passed
-	r.passed = nil
+	held := r.guards.passed
+	r.guards.passed = nil
 	m := *held.Messages[0] // which others have seen
-	r.reply = llm.Reply{Message: &m, Usage: held.Usage, Finish: held.Finish, Incomplete: held.Incomplete}
-	r.sayAll(ctx, &m)
+	r.inference.reply = llm.Reply{Message: &m, Usage: held.Usage, Finish: held.Finish, Incomplete: held.Incomplete}
+	r.guards.sayAll(ctx, &m)
 	for _, c := range m.ToolCalls {
 		r.out.emit(ctx, &ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
 	}
-	return &r.reply
+	return &r.inference.reply
 }

@@ -18,14 +18,14 @@ import (
 // counts. What comes before and after the wait is in functions of its own: only what is
 // needed meanwhile is on the stack of a run that waits for its model.
 func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
-	if e := r.compose(ctx); e != nil {
+	if e := r.inference.compose(ctx); e != nil {
 		return nil, e
 	}
-	s := &r.stream
+	s := &r.inference.stream
 	defer s.got.Release()
 	err := s.receiveAll()
 	atReply.Hit()
-	r.spend(s)
+	r.inference.spend(s)
 	if err != nil {
 		return nil, r.inferenceFailed(ctx, s, err)
 	}
@@ -36,58 +36,58 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 			return nil, e
 		}
 	}
-	return r.replied(ctx, s, m), nil
+	return r.inference.replied(ctx, s, m), nil
 }
 
 // compose does what comes before the model is asked: it ends with the request.
-func (r *run) compose(ctx context.Context) *end {
-	if err := r.phase(ctx, PhaseBeforeInference, about{}); err != nil {
-		return r.fail(err)
+func (inf *inference) compose(ctx context.Context) *end {
+	if err := inf.phases.run(ctx, PhaseBeforeInference, about{}); err != nil {
+		return inf.fail(err)
 	}
-	if e := r.requested(); e != nil {
+	if e := inf.requested(); e != nil {
 		return e
 	}
-	if r.window != nil {
-		if err := r.compactIfDue(ctx); err != nil {
-			return r.fail(err)
+	if inf.conv.window != nil {
+		if err := inf.compactor.beginIfDue(ctx); err != nil {
+			return inf.fail(err)
 		}
 	}
-	if r.spending != nil {
-		r.spending.before = r.st.Snapshot()
+	if inf.wallet.spending != nil {
+		inf.wallet.spending.before = inf.st.Snapshot()
 	}
-	if err := r.buildRequest(ctx); err != nil {
-		return r.fail(err)
+	if err := inf.buildRequest(ctx); err != nil {
+		return inf.fail(err)
 	}
 	atInference.Hit()
-	r.stream.reset(r, ctx)
+	inf.stream.reset(inf, ctx)
 	return nil
 }
 
 // replied tells what the model has asked for, and that it is done.
-func (r *run) replied(ctx context.Context, s *stream, m *llm.Message) *llm.Reply {
-	reply := &r.reply
+func (inf *inference) replied(ctx context.Context, s *stream, m *llm.Message) *llm.Reply {
+	reply := &inf.reply
 	*reply = llm.Reply{Message: m, Usage: s.usage, Finish: s.got.Finish(), Incomplete: append(s.got.Incomplete(), s.lost...)}
 	for _, c := range reply.Message.ToolCalls {
-		r.out.emit(ctx, &ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
+		inf.out.emit(ctx, &ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
 	}
 	if len(reply.Incomplete) > 0 {
 		s.cancelOpen(ctx, "arguments are not complete JSON", false)
 	}
-	r.out.emit(ctx, r.completed(s))
-	r.heedSink()
-	if r.window != nil {
-		r.learn(s)
+	inf.out.emit(ctx, inf.completed(s))
+	inf.journal.heedSink()
+	if inf.conv.window != nil {
+		inf.learn(s)
 	}
 	return reply
 }
 
 // completed is the event that says that the model is done, and what that took.
-func (r *run) completed(s *stream) *InferenceComplete {
+func (inf *inference) completed(s *stream) *InferenceComplete {
 	done := &struct {
 		InferenceComplete
 		usage llm.Usage
 	}{usage: s.usage}
-	done.Model, done.DurationMS, done.CostUSD = s.answeredBy(), r.rt.cfg.Now().Sub(s.began).Milliseconds(), s.cost.USD()
+	done.Model, done.DurationMS, done.CostUSD = s.answeredBy(), inf.rt.cfg.Now().Sub(s.began).Milliseconds(), s.cost.USD()
 	if s.usage != (llm.Usage{}) {
 		done.Usage = &done.usage
 	}
@@ -104,18 +104,18 @@ func arguments(c llm.ToolCall) []byte {
 
 // learn corrects the estimates by what the model has counted, unless it counted several
 // requests.
-func (r *run) learn(s *stream) {
-	w := r.window
+func (inf *inference) learn(s *stream) {
+	w := inf.conv.window
 	if s.pieces+s.retries+s.recoveries == 0 {
 		w.learn(s.usage.PromptTokens)
 	}
-	r.saveWindow()
+	inf.saveWindow()
 }
 
-func (r *run) saveWindow() {
+func (inf *inference) saveWindow() {
 	var b state.Batch
-	r.window.save(&b)
-	if err := r.st.Apply(&b); err != nil {
+	inf.conv.window.save(&b)
+	if err := inf.st.Apply(&b); err != nil {
 		panic(err) // the key is in the schema of every agent that has a window
 	}
 }
@@ -125,7 +125,7 @@ func (r *run) saveWindow() {
 // is kept when the run ends.
 func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	cancelled := ctx.Err() != nil
-	if ex, ok := errors.AsType[*Exhausted](err); ok && r.spending != nil && !cancelled {
+	if ex, ok := errors.AsType[*Exhausted](err); ok && r.wallet.spending != nil && !cancelled {
 		return r.exhausted(ctx, s, ex)
 	}
 	le, known := errors.AsType[*llm.Error](err)
@@ -134,10 +134,10 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		if s.started {
 			s.show(ctx, &StreamReset{Reason: err.Error()})
 		}
-		c := r.counts()
+		c := r.stops().counts()
 		c.ConsecutiveErrors++
-		r.setCounts(c)
-		if d, bad := r.stop(nil, false); bad != nil {
+		r.stops().setCounts(c)
+		if d, bad := r.stops().stop(nil, false); bad != nil {
 			return r.fail(bad)
 		} else if d != nil {
 			return &end{Termination: Termination{Type: Stopped, Code: d.Code, Detail: d.Detail + ": " + err.Error()}, err: nil}
@@ -148,15 +148,15 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	m := s.got.Message()
 	m.ToolCalls = nil
 	if !m.Empty() && !s.silent { // nobody has judged it
-		m.ID = r.messageID
+		m.ID = r.step.messageID
 		m.Metadata = r.metadata()
 		m.Metadata.Interrupted = true
-		r.add(m)
-		r.response = m.Text()
+		r.conv.add(m)
+		r.step.response = m.Text()
 	}
 	if cancelled {
 		if s.started {
-			r.out.emit(ctx, r.completed(s))
+			r.out.emit(ctx, r.inference.completed(s))
 		}
 		return r.fail(err)
 	}
@@ -164,162 +164,162 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 }
 
 // answer stores the reply and makes calls of what it asks for.
-func (r *run) answer(reply *llm.Reply) {
+func (inf *inference) answer(reply *llm.Reply) {
 	m := reply.Message
-	m.ID, m.Metadata = r.messageID, r.metadata()
+	m.ID, m.Metadata = inf.step.messageID, inf.metadata()
 	if m.Empty() {
 		return
 	}
-	r.add(m)
+	inf.conv.add(m)
 	if t := m.Text(); t != "" || len(m.ToolCalls) == 0 {
-		r.response = t
+		inf.step.response = t
 	}
 	if len(m.ToolCalls) == 0 {
 		return
 	}
-	now := r.rt.cfg.Now().UnixMilli()
+	now := inf.rt.cfg.Now().UnixMilli()
 	for i, c := range m.ToolCalls {
-		entry := r.tool(c.Name)
+		entry := inf.tools.find(c.Name)
 		one := &struct {
 			call
 			state CallState
 		}{}
 		one.state = CallState{CallID: c.ID, ToolName: c.Name, Arguments: arguments(c), Status: CallNew, UpdatedAt: now,
-			RunID: r.info.RunID, Step: r.index, Index: i}
+			RunID: inf.info.RunID, Step: inf.step.index, Index: i}
 		if entry != nil {
 			one.state.Effect = entry.spec.Effect
 		}
 		one.call = call{state: &one.state, entry: entry}
-		r.calls = append(r.calls, &one.call)
-		r.edit(&one.call)
+		inf.ledger.calls = append(inf.ledger.calls, &one.call)
+		inf.ledger.edit(&one.call)
 	}
 }
 
-func (r *run) metadata() *llm.Metadata {
+func (a *activation) metadata() *llm.Metadata {
 	m := &struct {
 		llm.Metadata
 		step int
-	}{step: r.index}
-	m.RunID, m.StepIndex = r.info.RunID, &m.step
+	}{step: a.step.index}
+	m.RunID, m.StepIndex = a.info.RunID, &m.step
 	return &m.Metadata
 }
 
 // buildRequest puts together what the model is sent. Continuations after a
 // truncation use the same request.
-func (r *run) buildRequest(ctx context.Context) error {
-	req := &r.request
+func (inf *inference) buildRequest(ctx context.Context) error {
+	req := &inf.request
 	*req = llm.Request{
-		Model:       r.agent.modelSpec.UpstreamModel,
-		System:      r.agent.system,
-		Tools:       r.offered,
-		CachePrompt: r.agent.spec.ContextPolicy != nil && r.agent.spec.ContextPolicy.EnablePromptCache,
-		Routing:     llm.Routing{ThreadID: r.info.ThreadID, RunID: r.info.RunID},
+		Model:       inf.agent.modelSpec.UpstreamModel,
+		System:      inf.agent.system,
+		Tools:       inf.tools.offered,
+		CachePrompt: inf.agent.spec.ContextPolicy != nil && inf.agent.spec.ContextPolicy.EnablePromptCache,
+		Routing:     llm.Routing{ThreadID: inf.info.ThreadID, RunID: inf.info.RunID},
 	}
-	req.ReasoningEffort = r.agent.spec.ReasoningEffort
-	if l := r.agent.limits; l != nil && l.output > 0 {
+	req.ReasoningEffort = inf.agent.spec.ReasoningEffort
+	if l := inf.agent.limits; l != nil && l.output > 0 {
 		req.MaxTokens = &l.output
 	}
-	if o := r.rec.Overrides; o != nil {
+	if o := inf.rec.Overrides; o != nil {
 		o.apply(req)
 	}
 	var used state.Batch
-	if o, ok := stepOverride.Lookup(r.st); ok {
+	if o, ok := stepOverride.Lookup(inf.st); ok {
 		o.apply(req)
 		stepOverride.Clear(&used)
 	}
-	r.clampOutput(req)
-	if r.spending != nil && req.Model != r.agent.modelSpec.UpstreamModel {
-		return fmt.Errorf("%w: there is a budget, and what model %q costs is not known: only %q may be asked", ErrInvalid, req.Model, r.agent.modelSpec.UpstreamModel)
+	inf.clampOutput(req)
+	if inf.wallet.spending != nil && req.Model != inf.agent.modelSpec.UpstreamModel {
+		return fmt.Errorf("%w: there is a budget, and what model %q costs is not known: only %q may be asked", ErrInvalid, req.Model, inf.agent.modelSpec.UpstreamModel)
 	}
-	if req.IdleTimeout = time.Duration(r.agent.retry.StreamIdleTimeoutSecs) * time.Second; req.ReasoningEffort != nil || thinks(req.Model) {
+	if req.IdleTimeout = time.Duration(inf.agent.retry.StreamIdleTimeoutSecs) * time.Second; req.ReasoningEffort != nil || thinks(req.Model) {
 		req.IdleTimeout *= 2
 	}
-	if f, ok := toolFilter.Lookup(r.st); ok {
+	if f, ok := toolFilter.Lookup(inf.st); ok {
 		req.Tools = f.apply(req.Tools)
 		toolFilter.Clear(&used)
 	}
-	if r.output != nil {
-		r.output.apply(req)
+	if inf.output.plan != nil {
+		inf.output.plan.apply(req)
 	}
 	var before, after []*llm.Message
-	if cms := contextMessages.Get(r.st); len(cms) > 0 || r.agent.cutoff != "" {
-		before, after = r.placeContext(req, cms, &used)
+	if cms := contextMessages.Get(inf.st); len(cms) > 0 || inf.agent.cutoff != "" {
+		before, after = inf.placeContext(req, cms, &used)
 	}
-	if err := r.apply(&used); err != nil {
+	if err := inf.apply(&used); err != nil {
 		return err
 	}
-	w := r.window
+	w := inf.conv.window
 	if w == nil {
-		req.Messages = around(before, r.msgs.Clip(), after)
-		return r.transform(ctx, req)
+		req.Messages = around(before, inf.conv.msgs.Clip(), after)
+		return inf.phases.transform(ctx, req)
 	}
 	w.before, w.after, w.plain = before, after, nil
-	if len(r.agent.transforms) > 0 {
+	if len(inf.agent.transforms) > 0 {
 		w.plain = new(*req)
 	}
-	return r.fitRequest(ctx, req)
+	return inf.fitRequest(ctx, req)
 }
 
 // fitRequest puts the conversation into a request that has everything else.
-func (r *run) fitRequest(ctx context.Context, req *llm.Request) error {
-	if err := r.fit(req); err != nil {
+func (inf *inference) fitRequest(ctx context.Context, req *llm.Request) error {
+	if err := inf.conv.fit(req); err != nil {
 		return err
 	}
-	if len(r.agent.transforms) == 0 {
+	if len(inf.agent.transforms) == 0 {
 		return nil
 	}
-	if err := r.transform(ctx, req); err != nil {
+	if err := inf.phases.transform(ctx, req); err != nil {
 		return err
 	}
-	return r.window.refit(req)
+	return inf.conv.window.refit(req)
 }
 
 // overflowed makes the request of an inference smaller that was refused as too large: the
 // conversation is summarised if that is possible, and what then is too much left out.
 func (s *stream) overflowed(err error) error {
-	r, w := s.r, s.r.window
+	inf, w := s.inf, s.inf.conv.window
 	if w == nil || s.started || s.pieces > 0 || s.overflows > 0 || s.ctx.Err() != nil {
 		return err
 	}
 	s.overflows++
-	r.rt.cfg.Logger.Warn("request was too large", "run", r.info.RunID, "estimate", w.estimate, "error", err)
+	inf.rt.cfg.Logger.Warn("request was too large", "run", inf.info.RunID, "estimate", w.estimate, "error", err)
 	w.refused()
-	r.saveWindow()
-	if bad := r.compactNow(s.ctx); bad != nil {
+	inf.saveWindow()
+	if bad := inf.compactor.finishNow(s.ctx); bad != nil {
 		return bad
 	}
-	req := &r.request
+	req := &inf.request
 	if w.plain != nil {
 		*req = *w.plain
 	}
-	if r.fitRequest(s.ctx, req) != nil {
+	if inf.fitRequest(s.ctx, req) != nil {
 		return err
 	}
 	return nil
 }
 
 // clampOutput brings the limit of an answer down to the model's.
-func (r *run) clampOutput(req *llm.Request) {
-	m := r.agent.modelSpec
+func (inf *inference) clampOutput(req *llm.Request) {
+	m := inf.agent.modelSpec
 	if n := req.MaxTokens; n == nil || req.Model != m.UpstreamModel {
 		return
 	}
 	if n := m.MaxOutputTokens; n > 0 && *req.MaxTokens > n {
 		req.MaxTokens = &m.MaxOutputTokens
 	}
-	if l := r.agent.limits; l != nil && *req.MaxTokens >= l.context {
+	if l := inf.agent.limits; l != nil && *req.MaxTokens >= l.context {
 		req.MaxTokens = new(max(1, l.context/2))
 	}
 }
 
 // transform lets plugins change the request.
-func (r *run) transform(ctx context.Context, req *llm.Request) error {
-	if len(r.agent.transforms) > 0 { // which may do with them what they like
+func (ph *phases) transform(ctx context.Context, req *llm.Request) error {
+	if len(ph.agent.transforms) > 0 { // which may do with them what they like
 		req.System, req.Tools = slices.Clone(req.System), slices.Clone(req.Tools)
 	}
-	for i := range r.agent.transforms {
-		t := &r.agent.transforms[i]
-		if err := t.apply(ctx, r.hookCall(PhaseBeforeInference, about{}), req); err != nil {
+	for i := range ph.agent.transforms {
+		t := &ph.agent.transforms[i]
+		if err := t.apply(ctx, ph.hooks.call(PhaseBeforeInference, about{}), req); err != nil {
 			return err
 		}
 	}
@@ -361,11 +361,11 @@ var targetOrder = map[ContextTarget]int{TargetSystem: 0, TargetSession: 1, Targe
 
 // placeContext adds context messages to the instructions, and returns those that go before
 // and after the conversation. It takes those that are used once out of the store.
-func (r *run) placeContext(req *llm.Request, stored map[string]ContextMessage, used *state.Batch) (before, after []*llm.Message) {
+func (inf *inference) placeContext(req *llm.Request, stored map[string]ContextMessage, used *state.Batch) (before, after []*llm.Message) {
 	list := make([]ContextMessage, 0, len(stored)+1)
 	var once []string
-	if _, own := stored[cutoffKey]; !own && r.agent.cutoff != "" && req.Model == r.agent.modelSpec.UpstreamModel {
-		list = append(list, cutoffContext(r.agent.cutoff, r.rt.cfg.Now()))
+	if _, own := stored[cutoffKey]; !own && inf.agent.cutoff != "" && req.Model == inf.agent.modelSpec.UpstreamModel {
+		list = append(list, cutoffContext(inf.agent.cutoff, inf.rt.cfg.Now()))
 	}
 	for _, m := range stored {
 		list = append(list, m)
@@ -403,7 +403,7 @@ func (r *run) placeContext(req *llm.Request, stored map[string]ContextMessage, u
 
 // stream receives one answer, in as many pieces as it takes.
 type stream struct {
-	r       *run
+	inf     *inference
 	ctx     context.Context
 	got     llm.Collector
 	open    []openCall // calls that have started and were not cancelled
@@ -432,17 +432,17 @@ type stream struct {
 }
 
 // reset makes the stream ready for another answer.
-func (s *stream) reset(r *run, ctx context.Context) {
+func (s *stream) reset(inf *inference, ctx context.Context) {
 	open := s.open[:0]
 	*s = stream{} // in place: a whole value would be put together on the stack first
-	s.r, s.ctx, s.open, s.began = r, ctx, open, r.rt.cfg.Now()
-	s.silent = len(r.agent.guards[OutputBorder]) > 0
+	s.inf, s.ctx, s.open, s.began = inf, ctx, open, inf.rt.cfg.Now()
+	s.silent = len(inf.agent.guards[OutputBorder]) > 0
 }
 
 // show emits what is said about the stream, unless the stream is not shown.
 func (s *stream) show(ctx context.Context, ev Event) {
 	if !s.silent {
-		s.r.out.emit(ctx, ev)
+		s.inf.out.emit(ctx, ev)
 	}
 }
 
@@ -453,7 +453,7 @@ func (s *stream) receiveAll() error {
 		err := s.receive()
 		s.bill(err)
 		switch {
-		case err == errOverspent && s.continued < s.r.agent.spec.continuationRetries():
+		case err == errOverspent && s.continued < s.inf.agent.spec.continuationRetries():
 			s.continued++
 			s.got.BreakOff()
 			s.cancelBroken("the answer costs more than was reserved for it")
@@ -462,7 +462,7 @@ func (s *stream) receiveAll() error {
 			if err = s.recover(err); err != nil || s.got.Finished() {
 				return err
 			}
-		case !s.truncated() || s.continued >= s.r.agent.spec.continuationRetries():
+		case !s.truncated() || s.continued >= s.inf.agent.spec.continuationRetries():
 			return nil
 		default:
 			s.continued++
@@ -484,7 +484,7 @@ func (s *stream) receiveAll() error {
 //
 // A request that is too large for the model is made smaller, once.
 func (s *stream) recover(err error) error {
-	p, r := &s.r.agent.retry, s.r
+	p, inf := &s.inf.agent.retry, s.inf
 	le, known := errors.AsType[*llm.Error](err)
 	if known && le.Kind == llm.ContextOverflow {
 		return s.overflowed(err)
@@ -518,7 +518,7 @@ func (s *stream) recover(err error) error {
 		s.show(s.ctx, &StreamReset{Reason: err.Error()})
 		s.started = false
 	}
-	r.rt.cfg.Logger.Warn("inference is tried again", "run", r.info.RunID, "error", err, "wait", p.Delay(attempt, err))
+	inf.rt.cfg.Logger.Warn("inference is tried again", "run", inf.info.RunID, "error", err, "wait", p.Delay(attempt, err))
 	return p.Wait(s.ctx, attempt, err)
 }
 
@@ -543,7 +543,7 @@ type openCall struct {
 // over a function would allocate for each variable it shares with its body.
 func (s *stream) receive() error {
 	s.err = nil
-	if b := s.r.agent.breaker; b != nil {
+	if b := s.inf.agent.breaker; b != nil {
 		if err := b.Enter(); err != nil {
 			return err
 		}
@@ -551,7 +551,7 @@ func (s *stream) receive() error {
 			b.Leave(s.err, s.err == nil && !s.got.Finished() || s.ctx.Err() != nil || s.err == errOverspent)
 		}()
 	}
-	if s.r.spending != nil {
+	if s.inf.wallet.spending != nil {
 		s.streamed, s.arrived, s.overspent = 0, false, false
 		if err := s.reserve(); err != nil {
 			return err
@@ -576,10 +576,10 @@ func (s *stream) play() {
 			return // the panic is the sink's, and goes on
 		}
 		if v := recover(); v != nil {
-			s.err = &PanicError{fmt.Sprintf("model %q", s.r.request.Model), v, debug.Stack()}
+			s.err = &PanicError{fmt.Sprintf("model %q", s.inf.request.Model), v, debug.Stack()}
 		}
 	}()
-	s.r.agent.model.Stream(s.ctx, &s.r.request)(s.take)
+	s.inf.agent.model.Stream(s.ctx, &s.inf.request)(s.take)
 }
 
 // take takes in one delta and reports whether it wants more.
@@ -617,7 +617,7 @@ func (s *stream) add(d llm.Delta, err error) error {
 	}
 	s.got.Add(d)
 	atDelta.Hit()
-	out := &s.r.out
+	out := s.inf.out
 	if s.silent {
 		s.started = s.started || d.Kind != llm.FinishDelta
 		return nil
@@ -640,7 +640,7 @@ func (s *stream) add(d llm.Delta, err error) error {
 	}
 	s.started = true
 	if err != nil {
-		s.r.heedSink()
+		s.inf.journal.heedSink()
 		return context.Cause(s.ctx)
 	}
 	return nil
@@ -651,7 +651,7 @@ func (s *stream) add(d llm.Delta, err error) error {
 func (s *stream) begin(d llm.Delta) string {
 	id := d.ID
 	if id == "" || slices.ContainsFunc(s.open, func(o openCall) bool { return o.ID == id }) {
-		id = s.r.rt.cfg.NewID()
+		id = s.inf.rt.cfg.NewID()
 	}
 	s.open = append(s.open, openCall{ToolCallStart{id, d.Name}, d.ID})
 	return id
@@ -688,10 +688,10 @@ func (s *stream) truncated() bool {
 // The prompt is part of this request only; the answer is stored as one message.
 func (s *stream) goOn(prompt string) {
 	s.pieces++
-	r := s.r
+	inf := s.inf
 	said := s.got.Message()
 	said.ToolCalls = nil
-	msgs := r.request.Messages
+	msgs := inf.request.Messages
 	if s.pieces > 1 {
 		msgs = msgs.Cut(msgs.Len() - 2)
 	} else {
@@ -702,7 +702,7 @@ func (s *stream) goOn(prompt string) {
 	} else {
 		msgs = msgs.Append(llm.NewText(llm.Assistant, "…"))
 	}
-	r.request.Messages = msgs.Append(llm.UserText(prompt))
+	inf.request.Messages = msgs.Append(llm.UserText(prompt))
 }
 
 const (

@@ -3,7 +3,6 @@ package awaken
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -15,83 +14,61 @@ import (
 )
 
 // run is one activation of a run: from its start, or its resumption, until it
-// finishes or waits. It belongs to one goroutine, but for what travels in flight.
+// finishes or waits. It belongs to one goroutine, but for commits in flight.
+//
+// It is made of parts. Each part has its own file, embeds the activation, and points to
+// the parts that it uses; newRun connects them. The methods of run itself are what
+// happens, in order.
 type run struct {
-	rt     *Runtime
-	reg    *Registry
-	agent  *resolved
-	active activeRun
-	ctx    context.Context // cancelled with the run
-	out    recorder
-	st     *state.Store
+	activation
+	out recorder
 
-	thread string   // its id
-	info   *RunInfo // immutable; replaced when it changes
-	rec    Run
-	msgs   llm.Messages // what the model is shown
+	ledger ledger       // the calls of the step, as the store has them or will have
+	conv   conversation // what the model is shown
+	tools  toolbox      // what the model is offered
+	output finalOutput  // the answer, if it has to fit a schema
 
-	// Tools the client runs, and what the model is offered together with them.
-	frontend map[string]*toolEntry
-	offered  []llm.Tool
+	journal journal // what the next commit holds, and commits
+	sender  sender  // what the run sends beyond its thread
+	inbox   inbox   // what others have posted to its thread
 
-	// The step that is going on, or the last one.
-	index      int    // 0-based
-	messageID  string // of its assistant message
-	calls      []*call
-	stepClosed bool // step_end has been told
-	response   string
-	structured json.RawMessage // the answer, if it has to fit a schema and does
+	hooks  hooks  // what hooks are given, and effects
+	phases phases // hooks, actions and gates
+	guards guards // what passes the borders of the run
 
-	// Messages that guards have put to people.
-	held                []*call
-	heldStep, heldCount int          // how many there were in the last step that had any
-	passed              *HeldMessage // an answer that may be shown now
+	crew     crew     // runs calls
+	outcomes outcomes // what calls come to
+	decider  decider  // what people decide about calls
+	children children // the runs of calls
 
-	output   *outputPlan // nil if it has not
-	spending *spending   // nil if nothing limits what the run spends
-	// unsettled is what its last call has cost, as long as that could not be stored.
-	unsettled *settlement
+	inference inference // asks the model
+	wallet    wallet    // what may be spent
+	compactor compactor // summarises the conversation
+	pinned    pinned    // why the run's version is not available
+}
 
-	// What the next commit holds.
-	fence, generation uint64
-	count             int // messages in the log, once what was handed over is committed
-	found             int // messages in the log when the run was taken up
-	added             []*llm.Message
-	changed           []*CallState
-	unsaved           []state.Change // of commits that failed: the state takes them to be saved
-	read              []string
-	told              int // messages that others have sent
-	effects           []scheduledEffect
-	unread            bool // after the last commit, the inbox holds something
-	unsent            int  // what the outbox holds
-
-	commits   uint64 // how many were made; belongs to whoever makes one
-	flight    flight
-	pipelined bool // steps that only read are committed beside the run
-
-	batch        state.Batch  // for derive
-	ending       *Termination // asked for by a plugin or tool
-	derivedSteps int          // what the derived state keys show
-	stale        bool         // the derived state keys are out of date
-	resumed      bool
-	unpinned     error // why its version cannot be had, and nothing happens
-	undone       error // the same, if the request asked for more than to go on
-	quiet        bool  // nor is anything said about it
-	attended     bool  // its parent looks after it
-	idleReport   bool  // a child reported what does not matter
-	started      bool  // run_start has been committed
-	rewritten    bool
-	withdraw     bool         // somebody wrote instead of deciding: what waits is to be withdrawn
-	endAtOnce    *Termination // the run was continued only to be ended
-	rejected     []string
-	replayed     *RunResult // nothing was to be done
-	request      llm.Request
-	stream       stream
-	crew         crew
-	window       *window // nil if the agent has no context policy
-	reply        llm.Reply
-	scratch      *scratch
-	over         end // a natural end, which most runs have
+// newRun connects the parts of a run.
+func newRun() *run {
+	r := new(run)
+	act, out := &r.activation, &r.out
+	r.ledger.activation, r.ledger.out = act, out
+	r.conv.activation = act
+	r.output = finalOutput{activation: act, ledger: &r.ledger, conv: &r.conv}
+	r.tools = toolbox{activation: act, output: &r.output}
+	r.hooks = hooks{activation: act, ledger: &r.ledger, conv: &r.conv, tools: &r.tools}
+	r.sender.activation = act
+	r.journal.connect(r)
+	r.phases = phases{activation: act, hooks: &r.hooks, sender: &r.sender}
+	r.guards = guards{activation: act, out: out, ledger: &r.ledger, conv: &r.conv, hooks: &r.hooks, journal: &r.journal}
+	r.children = children{activation: act, ledger: &r.ledger, conv: &r.conv, sender: &r.sender, phases: &r.phases, inbox: &r.inbox}
+	r.outcomes = outcomes{activation: act, out: out, ledger: &r.ledger, conv: &r.conv, phases: &r.phases, guards: &r.guards, children: &r.children}
+	r.decider = decider{activation: act, out: out, ledger: &r.ledger, conv: &r.conv, guards: &r.guards, children: &r.children, outcomes: &r.outcomes}
+	r.wallet.activation = act
+	r.compactor = compactor{activation: act, out: out, conv: &r.conv, journal: &r.journal, wallet: &r.wallet}
+	r.inbox = inbox{activation: act, ledger: &r.ledger, journal: &r.journal, guards: &r.guards, decider: &r.decider, children: &r.children, compactor: &r.compactor}
+	r.crew.connect(r)
+	r.inference.connect(r)
+	return r
 }
 
 // end says that an activation is over, and how.
@@ -103,20 +80,20 @@ type end struct {
 
 // main runs the activation. The order of everything a run does is here.
 func (r *run) main() (*RunResult, error) {
-	if r.unpinned != nil {
+	if r.pinned.err != nil {
 		return r.awaitPin()
 	}
 	e := r.start()
 	for {
 		if e == nil {
-			e = r.step()
+			e = r.takeStep()
 		}
-		if e == nil && r.inboxWaits() {
-			if err := r.takeInbox(r.ctx); err != nil {
+		if e == nil && r.journal.inboxWaits() {
+			if err := r.inbox.take(r.ctx); err != nil {
 				e = r.fail(err)
 			}
 		}
-		if e != nil && e.Type == NaturalEnd && len(r.held) > 0 {
+		if e != nil && e.Type == NaturalEnd && len(r.ledger.held) > 0 {
 			e = r.passHeld(r.ctx) // somebody has written to it
 		}
 		if e != nil && e.Type == NaturalEnd && PendingWork.Get(r.st) {
@@ -147,11 +124,11 @@ func (r *run) main() (*RunResult, error) {
 func (r *run) start() *end {
 	ctx := r.ctx
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunRunning, "", nil
-	r.stale = true
-	if r.rewritten {
-		r.out.hold(&MessagesSnapshot{Messages: visible(r.msgs)})
+	r.ledger.stale = true
+	if r.conv.rewritten {
+		r.out.hold(&MessagesSnapshot{Messages: visible(r.conv.msgs)})
 	}
-	if err := r.commit(detached(ctx), commitOptions{}); err != nil {
+	if err := r.journal.commit(detached(ctx), commitOptions{}); err != nil {
 		return &end{err: err, lost: true} // it has not even started
 	}
 	r.started = true
@@ -160,20 +137,20 @@ func (r *run) start() *end {
 		return &end{Termination: *r.endAtOnce}
 	}
 	if !r.rec.Activated {
-		if err := r.activate(ctx); err != nil {
+		if err := r.phases.activate(ctx); err != nil {
 			return r.fail(err)
 		}
-		if err := r.phase(ctx, PhaseRunStart, about{}); err != nil {
+		if err := r.phases.run(ctx, PhaseRunStart, about{}); err != nil {
 			return r.fail(err)
 		}
 		r.rec.Activated = true
 		atActivated.Hit()
 	}
-	if len(r.calls) > 0 {
+	if len(r.ledger.calls) > 0 {
 		if e := r.goOn(ctx); e != nil {
 			return e
 		}
-	} else if r.idleReport && r.count == r.found && PendingWork.Get(r.st) {
+	} else if r.children.idleReport && r.journal.count == r.journal.found && PendingWork.Get(r.st) {
 		return r.awaitTasks() // there is nothing new
 	}
 	return r.requested()
@@ -182,10 +159,10 @@ func (r *run) start() *end {
 // goOn settles the calls that were open when the run stopped: they waited for people,
 // or their owner was lost. A step that was cut off is opened again and closed.
 func (r *run) goOn(ctx context.Context) *end {
-	if !r.stepClosed {
-		r.out.emit(ctx, &StepStart{MessageID: askedBy(r.msgs, r.calls[0].state.CallID)})
+	if !r.step.closed {
+		r.out.emit(ctx, &StepStart{MessageID: askedBy(r.conv.msgs, r.ledger.calls[0].state.CallID)})
 	}
-	if e := r.resolveDoubts(ctx); e != nil {
+	if e := r.crew.resolveDoubts(ctx); e != nil {
 		return r.closeStep(ctx, e)
 	}
 	if e := r.settleCalls(ctx); e != nil {
@@ -194,10 +171,10 @@ func (r *run) goOn(ctx context.Context) *end {
 		}
 		return r.closeStep(ctx, e)
 	}
-	if !r.stepClosed {
-		r.countToolErrors()
+	if !r.step.closed {
+		r.stops().countToolErrors(r.ledger.calls)
 	}
-	return r.closeStep(ctx, r.answered())
+	return r.closeStep(ctx, r.output.answered())
 }
 
 // askedBy is the id of the message that asked for a call.
@@ -212,7 +189,7 @@ func askedBy(msgs llm.Messages, callID string) string {
 
 // step makes one inference and runs the tools it asks for. It returns nil when
 // there is more to do.
-func (r *run) step() *end {
+func (r *run) takeStep() *end {
 	ctx := r.ctx
 	if ctx.Err() != nil {
 		return r.fail(context.Cause(ctx))
@@ -223,22 +200,22 @@ func (r *run) step() *end {
 	if e := r.handoff(ctx); e != nil {
 		return e
 	}
-	if err := r.takeCompaction(); err != nil {
+	if err := r.compactor.take(); err != nil {
 		return r.fail(err)
 	}
 	if e := r.passHeld(ctx); e != nil {
 		return e
 	}
-	r.index, r.structured = r.rec.Steps, nil
-	if r.passed != nil {
-		r.messageID = r.passed.Messages[0].ID
+	r.step.index, r.output.structured = r.rec.Steps, nil
+	if r.guards.passed != nil {
+		r.step.messageID = r.guards.passed.Messages[0].ID
 	} else {
-		r.messageID = r.rt.cfg.NewID()
+		r.step.messageID = r.rt.cfg.NewID()
 	}
-	r.calls, r.stepClosed, r.stale = r.calls[:0], false, true
-	r.out.emit(ctx, &StepStart{MessageID: r.messageID})
+	r.ledger.calls, r.step.closed, r.ledger.stale = r.ledger.calls[:0], false, true
+	r.out.emit(ctx, &StepStart{MessageID: r.step.messageID})
 	atStep.Hit()
-	if err := r.phase(ctx, PhaseStepStart, about{}); err != nil {
+	if err := r.phases.run(ctx, PhaseStepStart, about{}); err != nil {
 		return r.closeStep(ctx, r.fail(err))
 	}
 	if e := r.requested(); e != nil {
@@ -254,26 +231,26 @@ func (r *run) step() *end {
 	if reply == nil { // a tolerated failure: try again in another step
 		return r.closeStep(ctx, nil)
 	}
-	r.answer(reply)
+	r.inference.answer(reply)
 	atAnswer.Hit()
-	if err := r.phase(ctx, PhaseAfterInference, about{reply: reply}); err != nil {
+	if err := r.phases.run(ctx, PhaseAfterInference, about{reply: reply}); err != nil {
 		return r.closeStep(ctx, r.fail(err))
 	}
 	if e := r.requested(); e != nil {
 		return r.closeStep(ctx, e)
 	}
-	if len(r.calls) == 0 && len(reply.Incomplete) == 0 {
-		if r.output != nil {
-			if e := r.checkText(reply.Message.Text()); e != nil {
+	if len(r.ledger.calls) == 0 && len(reply.Incomplete) == 0 {
+		if r.output.plan != nil {
+			if e := r.output.checkText(reply.Message.Text()); e != nil {
 				return r.closeStep(ctx, e)
 			}
 		} else {
-			r.over = end{Termination: Termination{Type: NaturalEnd}}
-			return r.closeStep(ctx, &r.over)
+			r.step.over = end{Termination: Termination{Type: NaturalEnd}}
+			return r.closeStep(ctx, &r.step.over)
 		}
 	}
-	if !r.given() && r.rec.Call == nil { // or the model is done, or was not asked
-		if d, err := r.stop(reply.Message, true); err != nil {
+	if !r.output.given() && r.rec.Call == nil { // or the model is done, or was not asked
+		if d, err := r.stops().stop(reply.Message, true); err != nil {
 			return r.closeStep(ctx, r.fail(err))
 		} else if d != nil {
 			return r.closeStep(ctx, &end{Termination: Termination{Type: Stopped, Code: d.Code, Detail: d.Detail}})
@@ -286,15 +263,15 @@ func (r *run) step() *end {
 		return r.closeStep(ctx, e)
 	}
 	if len(reply.Incomplete) > 0 {
-		r.add(hintMalformed(r.rt.cfg.NewID(), reply.Incomplete))
-		if r.output != nil && slices.Contains(reply.Incomplete, FinalOutputTool) {
-			if e := r.misfit("", errors.New("it is not complete JSON")); e != nil {
+		r.conv.add(hintMalformed(r.rt.cfg.NewID(), reply.Incomplete))
+		if r.output.plan != nil && slices.Contains(reply.Incomplete, FinalOutputTool) {
+			if e := r.output.misfit("", errors.New("it is not complete JSON")); e != nil {
 				return r.closeStep(ctx, e)
 			}
 		}
 	}
-	r.countToolErrors()
-	if e := r.answered(); e != nil {
+	r.stops().countToolErrors(r.ledger.calls)
+	if e := r.output.answered(); e != nil {
 		return r.closeStep(ctx, e)
 	}
 	return r.closeStep(ctx, r.requested())
@@ -308,13 +285,13 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 		return e
 	}
 	if e != nil {
-		r.closeCalls(e)
+		r.outcomes.closeAll(e)
 	} else if r.active.yield.Load() { // another process goes on, and can summarise at once
-		if err := r.leaveCompaction(true); err != nil {
+		if err := r.compactor.leave(true); err != nil {
 			e = r.fail(err)
 		}
 	}
-	if !r.stepClosed {
+	if !r.step.closed {
 		sctx, cancel := ctx, func() {}
 		if e != nil && e.Type != NaturalEnd {
 			sctx, cancel = r.last(ctx)
@@ -333,12 +310,12 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 	}
 	if e == nil {
 		atStepEnd.Hit()
-		if err := r.commitStep(ctx); err != nil {
+		if err := r.journal.commitStep(ctx); err != nil {
 			return r.fail(err)
 		}
 		atStepDone.Hit()
 		if r.active.yield.Load() {
-			if err := r.land(); err != nil {
+			if err := r.journal.waitInFlight(); err != nil {
 				return r.fail(err)
 			}
 			return &end{err: ErrYielded, lost: true}
@@ -349,14 +326,14 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 
 // endStep runs the step_end phase and, whatever came of it, says that the step is over.
 func (r *run) endStep(ctx context.Context) error {
-	r.stepClosed = true
+	r.step.closed = true
 	r.rec.Steps++
-	r.stale = true
-	err := r.phase(ctx, PhaseStepEnd, about{})
+	r.ledger.stale = true
+	err := r.phases.run(ctx, PhaseStepEnd, about{})
 	if _, bad := r.st.Changes(); err == nil {
 		err = bad
 	}
-	r.snapshot()
+	r.ledger.snapshot()
 	r.out.hold(&StepEnd{})
 	return err
 }
@@ -365,25 +342,25 @@ func (r *run) endStep(ctx context.Context) error {
 // true when a run that had come to its natural end has to go on after all, because
 // somebody wrote to it.
 func (r *run) finish(e *end) (again bool) {
-	quiet := len(r.agent.hooks[PhaseRunEnd]) == 0 && len(r.due(PhaseRunEnd)) == 0
+	quiet := len(r.agent.hooks[PhaseRunEnd]) == 0 && len(r.phases.due(PhaseRunEnd)) == 0
 	if quiet {
-		r.recall() // for the last commit, which is near
+		r.journal.takeBack() // for the last commit, which is near
 	}
-	if err := r.land(); err != nil {
+	if err := r.journal.waitInFlight(); err != nil {
 		if *e = *r.fail(err); e.lost {
 			return false
 		}
 	}
 	ctx, cancel := r.last(r.ctx)
 	defer cancel()
-	r.settleRest(ctx)
-	r.closeCalls(e)
-	if err := r.leaveCompaction(e.Type == Cancelled); err != nil {
+	r.wallet.settleRemaining(ctx)
+	r.outcomes.closeAll(e)
+	if err := r.compactor.leave(e.Type == Cancelled); err != nil {
 		r.rt.cfg.Logger.Error("summary could not be taken in", "run", r.info.RunID, "error", err)
 	}
 	if e.Type == NaturalEnd && !quiet {
 		// The hooks of run_end may run only once, so make sure now that this is the end.
-		if err := r.commit(ctx, commitOptions{rest: true}); errors.Is(err, ErrUnread) {
+		if err := r.journal.commit(ctx, commitOptions{rest: true}); errors.Is(err, ErrUnread) {
 			return r.reopen(ctx, e)
 		} else if err != nil {
 			if *e = *r.fail(err); e.lost {
@@ -394,7 +371,7 @@ func (r *run) finish(e *end) (again bool) {
 	before := r.rec
 	r.conclude(e)
 	atRunEnd.Hit()
-	err := r.phase(ctx, PhaseRunEnd, about{})
+	err := r.phases.run(ctx, PhaseRunEnd, about{})
 	if _, bad := r.st.Changes(); err == nil {
 		err = bad
 	}
@@ -412,7 +389,7 @@ func (r *run) finish(e *end) (again bool) {
 		return false
 	}
 	m := r.out.mark()
-	r.snapshot()
+	r.ledger.snapshot()
 	r.out.hold(r.finished(e.Termination))
 	// The hooks may have used up their time, and a cancel that comes now is too late.
 	ctx, done := r.last(r.ctx)
@@ -421,7 +398,7 @@ func (r *run) finish(e *end) (again bool) {
 		ctx = context.WithoutCancel(ctx)
 	}
 	atRunEnded.Hit()
-	err = r.commit(ctx, commitOptions{rest: quiet && e.Type == NaturalEnd})
+	err = r.journal.commit(ctx, commitOptions{rest: quiet && e.Type == NaturalEnd})
 	atFinished.Hit()
 	switch {
 	case err == nil:
@@ -448,12 +425,12 @@ func (r *run) finish(e *end) (again bool) {
 // reopen takes in what arrived just before the end, and commits it together with
 // what was held for the end.
 func (r *run) reopen(ctx context.Context, e *end) bool {
-	n := r.told
-	if err := r.takeUnread(ctx); err != nil {
+	n := r.inbox.told
+	if err := r.inbox.takeUnread(ctx); err != nil {
 		*e = *r.fail(err)
 		return !e.lost && r.finish(e)
 	}
-	if r.told == n { // nothing that the model has to know
+	if r.inbox.told == n { // nothing that the model has to know
 		return r.finish(e)
 	}
 	return true
@@ -465,9 +442,9 @@ func (r *run) conclude(e *end) {
 	t := e.Termination
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunDone, t.reason(), nil
 	r.rec.Termination, r.rec.FinishedAt = t, now
-	r.rec.FinalOutput = r.response
+	r.rec.FinalOutput = r.step.response
 	if t.Type == NaturalEnd {
-		r.rec.StructuredOutput = r.structured
+		r.rec.StructuredOutput = r.output.structured
 	}
 	if t.Type == Failed {
 		r.rec.ErrorPayload = &Error{Message: t.Message, Code: string(llm.KindOf(e.err))}
@@ -475,18 +452,18 @@ func (r *run) conclude(e *end) {
 			r.rec.ErrorPayload.Code = "invalid_output"
 		}
 	}
-	r.stale = true
+	r.ledger.stale = true
 }
 
 // fail turns an error into the end it means.
-func (r *run) fail(err error) *end {
-	cause := context.Cause(r.ctx)
+func (a *activation) fail(err error) *end {
+	cause := context.Cause(a.ctx)
 	switch {
 	case errors.Is(err, ErrFenced):
 		return &end{err: err, lost: true}
 	case errors.Is(cause, ErrFenced):
 		return &end{err: cause, lost: true}
-	case cause != nil && r.flight.failed() == cause:
+	case isCommitError(cause):
 		err = cause // it was cancelled because of that
 	case errors.Is(err, ErrGeneration), cause != nil:
 		// A run whose consumer broke is cancelled too.
@@ -500,11 +477,11 @@ func (r *run) fail(err error) *end {
 }
 
 // requested is the end a plugin or tool asked for, if any.
-func (r *run) requested() *end {
-	if r.ending == nil {
+func (a *activation) requested() *end {
+	if a.ending == nil {
 		return nil
 	}
-	return &end{Termination: *r.ending}
+	return &end{Termination: *a.ending}
 }
 
 // handoff changes the agent at the border between two steps, when the thread has
@@ -519,10 +496,10 @@ func (r *run) handoff(ctx context.Context) *end {
 		r.forgetHandoff() // or no later run on the thread could do better
 		return &end{Termination: Termination{Type: Blocked, Message: fmt.Sprintf("handoff to %q: %v", to, err)}}
 	}
-	if err := r.leaveCompaction(false); err != nil {
+	if err := r.compactor.leave(false); err != nil {
 		return r.fail(err)
 	}
-	if err := r.deactivate(ctx); err != nil {
+	if err := r.phases.deactivate(ctx); err != nil {
 		return r.fail(err)
 	}
 	if err := r.st.Extend(next.schema); err != nil {
@@ -532,22 +509,22 @@ func (r *run) handoff(ctx context.Context) *end {
 	info := *r.info
 	info.AgentID, r.rec.AgentID = to, to
 	r.rec.FirstAgentID = cmp.Or(r.rec.FirstAgentID, r.info.AgentID)
-	r.info, r.stale = &info, true
-	r.openWindow()
-	r.offerTools()
-	if err := r.planOutput(); err != nil {
+	r.info, r.ledger.stale = &info, true
+	r.conv.openWindow()
+	r.tools.offer()
+	if err := r.tools.planOutput(); err != nil {
 		return r.fail(err)
 	}
 	budgeted := r.rec.Budgeted
-	if err := r.limitSpending(ctx); err != nil {
+	if err := r.wallet.limit(ctx); err != nil {
 		return r.fail(err)
 	}
 	if r.rec.Budgeted != budgeted { // whoever takes the run up has to know
-		if err := r.commit(ctx, commitOptions{}); err != nil {
+		if err := r.journal.commit(ctx, commitOptions{}); err != nil {
 			return r.fail(err)
 		}
 	}
-	if err := r.activate(ctx); err != nil {
+	if err := r.phases.activate(ctx); err != nil {
 		return r.fail(err)
 	}
 	return nil
@@ -563,92 +540,92 @@ func (r *run) forgetHandoff() {
 }
 
 // offerTools puts the agent's tools and the client's together.
-func (r *run) offerTools() {
-	r.offered = r.agent.offered
-	if len(r.frontend) == 0 {
+func (tb *toolbox) offer() {
+	tb.offered = tb.agent.offered
+	if len(tb.frontend) == 0 {
 		return
 	}
-	r.offered = nil
-	for _, t := range r.agent.offered {
-		if r.frontend[t.Name] == nil {
-			r.offered = append(r.offered, t)
+	tb.offered = nil
+	for _, t := range tb.agent.offered {
+		if tb.frontend[t.Name] == nil {
+			tb.offered = append(tb.offered, t)
 		}
 	}
-	for id, e := range r.frontend {
-		if !r.agent.hides(id) {
-			r.offered = append(r.offered, e.desc)
+	for id, e := range tb.frontend {
+		if !tb.agent.hides(id) {
+			tb.offered = append(tb.offered, e.desc)
 		}
 	}
-	sortTools(r.offered)
+	sortTools(tb.offered)
 }
 
-func (r *run) tool(id string) *toolEntry {
-	if e := r.frontend[id]; e != nil {
+func (tb *toolbox) find(id string) *toolEntry {
+	if e := tb.frontend[id]; e != nil {
 		return e
 	}
-	if r.output != nil && r.output.finish != nil && id == FinalOutputTool {
-		return r.output.finish
+	if tb.output.plan != nil && tb.output.plan.finish != nil && id == FinalOutputTool {
+		return tb.output.plan.finish
 	}
-	return r.agent.tools[id]
+	return tb.agent.tools[id]
 }
 
 // derive brings the state keys that mirror the record and the ledger up to date.
-func (r *run) derive() {
-	if !r.stale {
+func (l *ledger) derive() {
+	if !l.stale {
 		return
 	}
-	r.stale = false
-	b := &r.batch
+	l.stale = false
+	b := &l.batch
 	b.Reset()
-	RunLifecycle.Update(b, Lifecycle{RunID: r.info.RunID, Status: r.rec.Status, StatusReason: r.rec.StatusReason,
-		UpdatedAt: r.rt.cfg.Now().UnixMilli(), StepCount: r.rec.Steps})
-	if len(r.calls)+len(r.held) > 0 || r.derivedSteps > 0 {
-		calls := make(Calls, 0, len(r.calls)+len(r.held))
-		for c := range r.everyCall {
+	RunLifecycle.Update(b, Lifecycle{RunID: l.info.RunID, Status: l.rec.Status, StatusReason: l.rec.StatusReason,
+		UpdatedAt: l.rt.cfg.Now().UnixMilli(), StepCount: l.rec.Steps})
+	if len(l.calls)+len(l.held) > 0 || l.derived > 0 {
+		calls := make(Calls, 0, len(l.calls)+len(l.held))
+		for c := range l.every {
 			c.shared = true
 			calls = append(calls, c.state)
 		}
-		r.derivedSteps = len(calls)
+		l.derived = len(calls)
 		ToolCallStates.Update(b, calls)
 	}
-	if err := r.st.Apply(b); err != nil {
+	if err := l.st.Apply(b); err != nil {
 		panic(err) // the built-in keys are in every schema
 	}
 }
 
 // snapshot holds a state_snapshot.
-func (r *run) snapshot() {
-	r.derive()
-	r.st.Shown()
-	r.out.hold(&StateSnapshot{Snapshot: r.st.Snapshot()})
+func (l *ledger) snapshot() {
+	l.derive()
+	l.st.Shown()
+	l.out.hold(&StateSnapshot{Snapshot: l.st.Snapshot()})
 }
 
 // finished is the event that ends this activation.
-func (r *run) finished(t Termination) *RunFinish {
+func (a *activation) finished(t Termination) *RunFinish {
 	ev := &struct {
 		RunFinish
 		out RunOutput
 	}{}
-	ev.out = RunOutput{Response: r.response, Status: r.rec.Status, StatusReason: r.rec.StatusReason, Waiting: r.rec.Waiting,
-		StructuredOutput: r.rec.StructuredOutput, Usage: r.rec.Usage, CostUSD: r.rec.CostUSD}
-	ev.RunFinish = RunFinish{ThreadID: r.thread, RunID: r.info.RunID, Identity: r.info, Result: &ev.out, Termination: t}
+	ev.out = RunOutput{Response: a.step.response, Status: a.rec.Status, StatusReason: a.rec.StatusReason, Waiting: a.rec.Waiting,
+		StructuredOutput: a.rec.StructuredOutput, Usage: a.rec.Usage, CostUSD: a.rec.CostUSD}
+	ev.RunFinish = RunFinish{ThreadID: a.thread, RunID: a.info.RunID, Identity: a.info, Result: &ev.out, Termination: t}
 	return &ev.RunFinish
 }
 
 func (r *run) result(e *end) *RunResult {
-	return &RunResult{RunID: r.info.RunID, ThreadID: r.info.ThreadID, AgentID: r.info.AgentID, Response: r.response,
+	return &RunResult{RunID: r.info.RunID, ThreadID: r.info.ThreadID, AgentID: r.info.AgentID, Response: r.step.response,
 		StructuredOutput: r.rec.StructuredOutput, Status: r.rec.Status, Termination: e.Termination, Waiting: r.rec.Waiting, Steps: r.rec.Steps, Usage: r.rec.Usage,
-		CostUSD: r.rec.CostUSD, ChildUsage: r.rec.ChildUsage, ChildCostUSD: r.rec.ChildCostUSD, Rejected: r.rejected, Unread: r.unread}
+		CostUSD: r.rec.CostUSD, ChildUsage: r.rec.ChildUsage, ChildCostUSD: r.rec.ChildCostUSD, Rejected: r.decider.rejected, Unread: r.journal.unread}
 }
 
 // stop asks the stop policies, after counting the response that has just come.
-func (r *run) stop(m *llm.Message, responded bool) (*StopDecision, error) {
-	if len(r.agent.policies) == 0 && r.rec.Steps+1 < r.agent.spec.maxRounds() {
+func (sp stops) stop(m *llm.Message, responded bool) (*StopDecision, error) {
+	if len(sp.agent.policies) == 0 && sp.rec.Steps+1 < sp.agent.spec.maxRounds() {
 		return nil, nil
 	}
-	used, cost := r.rec.Total() // its children count too
-	stats := StopStats{Steps: r.rec.Steps + 1, InputTokens: used.PromptTokens, OutputTokens: used.CompletionTokens, CostUSD: cost}
-	counts := r.counts()
+	used, cost := sp.rec.Total() // its children count too
+	stats := StopStats{Steps: sp.rec.Steps + 1, InputTokens: used.PromptTokens, OutputTokens: used.CompletionTokens, CostUSD: cost}
+	counts := sp.counts()
 	counts.Steps, counts.InputTokens, counts.OutputTokens = stats.Steps, stats.InputTokens, stats.OutputTokens
 	if responded {
 		stats.LastText = m.Text()
@@ -660,12 +637,12 @@ func (r *run) stop(m *llm.Message, responded bool) (*StopDecision, error) {
 		}
 	}
 	stats.ConsecutiveErrors, stats.Recent = counts.ConsecutiveErrors, counts.Recent
-	stats.Elapsed = time.Duration(r.rt.cfg.Now().UnixMilli()-counts.StartedMS) * time.Millisecond
-	r.setCounts(counts)
-	if d := r.agent.maxRounds.Evaluate(&stats); d != nil {
+	stats.Elapsed = time.Duration(sp.rt.cfg.Now().UnixMilli()-counts.StartedMS) * time.Millisecond
+	sp.setCounts(counts)
+	if d := sp.agent.maxRounds.Evaluate(&stats); d != nil {
 		return d, nil
 	}
-	for _, p := range r.agent.policies {
+	for _, p := range sp.agent.policies {
 		if d, err := evaluate(p, &stats); d != nil || err != nil {
 			return d, err
 		}
@@ -682,39 +659,39 @@ func evaluate(p StopPolicy, stats *StopStats) (d *StopDecision, err error) {
 	return p.Evaluate(stats), nil
 }
 
-func (r *run) counts() stopCounts {
-	c := stopStats.Get(r.st)
+func (sp stops) counts() stopCounts {
+	c := stopStats.Get(sp.st)
 	if c.StartedMS == 0 {
-		c.StartedMS = r.rec.StartedAt * 1000
+		c.StartedMS = sp.rec.StartedAt * 1000
 	}
 	return c
 }
 
-func (r *run) setCounts(c stopCounts) {
+func (sp stops) setCounts(c stopCounts) {
 	var b state.Batch
 	stopStats.Update(&b, c)
-	if err := r.st.Apply(&b); err != nil {
+	if err := sp.st.Apply(&b); err != nil {
 		panic(err) // the built-in keys are in every schema
 	}
 }
 
 // countToolErrors counts a step whose calls all failed as an error, and any other
 // as the end of a row of them.
-func (r *run) countToolErrors() {
-	if len(r.agent.policies) == 0 {
+func (sp stops) countToolErrors(calls []*call) {
+	if len(sp.agent.policies) == 0 {
 		return
 	}
-	failed := len(r.calls) > 0
-	for _, c := range r.calls {
+	failed := len(calls) > 0
+	for _, c := range calls {
 		failed = failed && c.state.Status == CallFailed
 	}
-	c := r.counts()
+	c := sp.counts()
 	if failed {
 		c.ConsecutiveErrors++
 	} else {
 		c.ConsecutiveErrors = 0
 	}
-	r.setCounts(c)
+	sp.setCounts(c)
 }
 
 // detached returns a context for what has to happen even if ctx is done.
@@ -727,13 +704,13 @@ func detached(ctx context.Context) context.Context {
 
 // last is ctx, or a context that gives a cancelled run a little more time to end in
 // order.
-func (r *run) last(ctx context.Context) (context.Context, context.CancelFunc) {
+func (a *activation) last(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() == nil {
 		return ctx, func() {}
 	}
 	ctx = context.WithoutCancel(ctx)
-	if r.rt.cfg.Limits.RunEnd < 0 {
+	if a.rt.cfg.Limits.RunEnd < 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, r.rt.cfg.Limits.RunEnd)
+	return context.WithTimeout(ctx, a.rt.cfg.Limits.RunEnd)
 }

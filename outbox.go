@@ -71,11 +71,11 @@ var FailedDeliveries = state.NewKey("__runtime.failed_deliveries", func(list []F
 }, state.Options{Scope: state.Thread, Merge: state.Commutative})
 
 // stamp gives what is to be sent its ids.
-func (r *run) stamp(out []Outgoing) []Outgoing {
+func (sd *sender) stamp(out []Outgoing) []Outgoing {
 	out = slices.Clone(out)
 	for i := range out {
 		o := &out[i]
-		o.ID = r.rt.cfg.NewID()
+		o.ID = sd.rt.cfg.NewID()
 		if o.Item != nil {
 			it := *o.Item
 			if it.ID == "" {
@@ -88,33 +88,33 @@ func (r *run) stamp(out []Outgoing) []Outgoing {
 }
 
 // send is Send for the runtime itself.
-func (r *run) send(o Outgoing) {
+func (sd *sender) send(o Outgoing) {
 	var b state.Batch
-	outbox.Update(&b, outboxUpdate{push: r.stamp([]Outgoing{o})})
-	if err := r.st.Apply(&b); err != nil {
+	outbox.Update(&b, outboxUpdate{push: sd.stamp([]Outgoing{o})})
+	if err := sd.st.Apply(&b); err != nil {
 		panic(err) // the built-in keys are in every schema
 	}
-	r.unsent++
+	sd.unsent++
 }
 
 // sendAll sends what the outbox holds. What cannot be sent now stays for the next commit.
-func (r *run) sendAll(ctx context.Context) {
+func (sd *sender) sendAll(ctx context.Context) {
 	var b state.Batch
-	for _, o := range outbox.Get(r.st) {
+	for _, o := range outbox.Get(sd.st) {
 		atSend.Hit()
-		err := r.rt.deliver(ctx, &o)
+		err := sd.rt.deliver(ctx, &o)
 		atSent.Hit()
 		if err != nil {
-			r.rt.cfg.Logger.Warn("delivery failed", "run", r.info.RunID, "delivery", o.ID, "error", err)
+			sd.rt.cfg.Logger.Warn("delivery failed", "run", sd.info.RunID, "delivery", o.ID, "error", err)
 			if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrConflict) {
 				continue
 			}
 			FailedDeliveries.Update(&b, FailedDelivery{o, err.Error()})
 		}
 		outbox.Update(&b, outboxUpdate{sent: []string{o.ID}})
-		r.unsent--
+		sd.unsent--
 	}
-	if err := r.st.Apply(&b); err != nil {
+	if err := sd.st.Apply(&b); err != nil {
 		panic(err) // the built-in keys are in every schema
 	}
 }
@@ -126,7 +126,7 @@ const flushTries = 5
 // was about to rest or end: if it is cut off here, whoever goes on with it sends it again.
 // What cannot be sent is left for the thread's next run.
 func (r *run) flush(ctx context.Context, before Run) error {
-	for try := 0; r.unsent > 0 && try < flushTries; try++ {
+	for try := 0; r.sender.unsent > 0 && try < flushTries; try++ {
 		if try > 0 {
 			select {
 			case <-time.After(50 * time.Millisecond << try):
@@ -136,7 +136,7 @@ func (r *run) flush(ctx context.Context, before Run) error {
 		}
 		rec := r.rec
 		r.rec.stand(&before)
-		err := r.commit(ctx, commitOptions{})
+		err := r.journal.commit(ctx, commitOptions{})
 		r.rec.stand(&rec)
 		if err != nil {
 			return err

@@ -169,50 +169,50 @@ func (p *outputPlan) check(data []byte) (json.RawMessage, error) {
 
 // planOutput finds out how the answer is held to the schema of the request or, if that has
 // none, of the agent.
-func (r *run) planOutput() error {
-	r.output = r.agent.output
-	if len(r.rec.OutputSchema) > 0 {
+func (tb *toolbox) planOutput() error {
+	tb.output.plan = tb.agent.output
+	if len(tb.rec.OutputSchema) > 0 {
 		var err error
-		if r.output, err = newOutputPlan(r.rec.OutputSchema, r.agent.native); err != nil {
+		if tb.output.plan, err = newOutputPlan(tb.rec.OutputSchema, tb.agent.native); err != nil {
 			return fmt.Errorf("%w: output_schema: %w", ErrInvalid, err)
 		}
 	}
-	if r.output != nil && r.output.finish != nil && (r.agent.tools[FinalOutputTool] != nil || r.frontend[FinalOutputTool] != nil) {
-		return fmt.Errorf("%w: there is a tool %q, which is how model %q gives an answer that is held to a schema", ErrInvalid, FinalOutputTool, r.agent.modelSpec.ID)
+	if tb.output.plan != nil && tb.output.plan.finish != nil && (tb.agent.tools[FinalOutputTool] != nil || tb.frontend[FinalOutputTool] != nil) {
+		return fmt.Errorf("%w: there is a tool %q, which is how model %q gives an answer that is held to a schema", ErrInvalid, FinalOutputTool, tb.agent.modelSpec.ID)
 	}
 	return nil
 }
 
 // finishes reports whether a call gives the final answer.
-func (r *run) finishes(c *call) bool {
-	return r.output != nil && c.entry != nil && c.entry == r.output.finish
+func (fo *finalOutput) finishes(c *call) bool {
+	return fo.plan != nil && c.entry != nil && c.entry == fo.plan.finish
 }
 
 // takeAnswer looks at an answer that was given by the tool. The answer that fits ends the run
 // when the other calls of the step have come out.
-func (r *run) takeAnswer(c *call) (*ToolResult, *end) {
-	if _, err := r.output.given(c.state.Arguments); err != nil {
-		e := r.misfit(string(c.state.Arguments), err)
+func (fo *finalOutput) takeAnswer(c *call) (*ToolResult, *end) {
+	if _, err := fo.plan.given(c.state.Arguments); err != nil {
+		e := fo.misfit(string(c.state.Arguments), err)
 		return ErrorResult("invalid_output", fmt.Sprintf("the answer does not fit: %s. Call %s again with an answer that does.", oneLine(err), FinalOutputTool)), e
 	}
 	return TextResult("The answer was taken."), nil
 }
 
 // misfit counts an answer that does not fit, and fails the run if there were too many.
-func (r *run) misfit(answer string, err error) *end {
-	if r.rec.OutputRepairs >= r.agent.spec.outputRepairs() {
-		return r.fail(&OutputError{Attempts: r.rec.OutputRepairs + 1, Answer: answer, Err: err})
+func (fo *finalOutput) misfit(answer string, err error) *end {
+	if fo.rec.OutputRepairs >= fo.agent.spec.outputRepairs() {
+		return fo.fail(&OutputError{Attempts: fo.rec.OutputRepairs + 1, Answer: answer, Err: err})
 	}
-	r.rec.OutputRepairs++
+	fo.rec.OutputRepairs++
 	return nil
 }
 
 // given reports whether a call of the step has given an answer that fits. The others of its
 // message may still have to come out.
-func (r *run) given() bool {
-	for _, c := range r.calls {
-		if r.finishes(c) {
-			if _, err := r.output.given(c.state.Arguments); err == nil {
+func (fo *finalOutput) given() bool {
+	for _, c := range fo.ledger.calls {
+		if fo.finishes(c) {
+			if _, err := fo.plan.given(c.state.Arguments); err == nil {
 				return true
 			}
 		}
@@ -221,13 +221,13 @@ func (r *run) given() bool {
 }
 
 // answered is the end of a run whose answer was given by the tool, or nil.
-func (r *run) answered() *end {
-	for _, c := range r.calls {
-		if c.state.Status != CallSucceeded || !r.finishes(c) {
+func (fo *finalOutput) answered() *end {
+	for _, c := range fo.ledger.calls {
+		if c.state.Status != CallSucceeded || !fo.finishes(c) {
 			continue
 		}
-		if v, err := r.output.given(c.state.Arguments); err == nil {
-			r.structured, r.response = v, string(v)
+		if v, err := fo.plan.given(c.state.Arguments); err == nil {
+			fo.structured, fo.step.response = v, string(v)
 			return &end{Termination: Termination{Type: NaturalEnd}}
 		}
 	}
@@ -236,21 +236,21 @@ func (r *run) answered() *end {
 
 // checkText looks at an answer that came as text. It returns nil if the model has been told
 // what is wrong and is to try again.
-func (r *run) checkText(text string) *end {
-	v, err := r.output.said(text)
+func (fo *finalOutput) checkText(text string) *end {
+	v, err := fo.plan.said(text)
 	if err == nil {
-		r.structured = v
-		r.over = end{Termination: Termination{Type: NaturalEnd}}
-		return &r.over
+		fo.structured = v
+		fo.step.over = end{Termination: Termination{Type: NaturalEnd}}
+		return &fo.step.over
 	}
-	if e := r.misfit(text, err); e != nil {
+	if e := fo.misfit(text, err); e != nil {
 		return e
 	}
 	how := "Answer again with JSON that does, and nothing else."
-	if r.output.finish != nil {
+	if fo.plan.finish != nil {
 		how = "Call the tool " + FinalOutputTool + " with an answer that does."
 	}
-	r.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: r.metadata(),
+	fo.conv.add(&llm.Message{ID: fo.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: fo.metadata(),
 		Content: []llm.Block{llm.Text(fmt.Sprintf("Your answer does not fit its JSON Schema: %s. %s", oneLine(err), how))}})
 	return nil
 }

@@ -8,14 +8,14 @@ import (
 // park commits the run as waiting and lets go of it. It returns nil when somebody
 // decided in the meantime, and the calls have to be looked at again.
 func (r *run) park(ctx context.Context) *end {
-	r.appendAnswers(true)
-	if !r.stepClosed {
+	r.outcomes.appendAnswers(true)
+	if !r.step.closed {
 		if err := r.endStep(ctx); err != nil {
 			return r.fail(err)
 		}
 	}
 	before := r.rec
-	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunWaiting, "suspended", r.waiting()
+	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunWaiting, "suspended", r.ledger.waiting()
 	return r.rest(ctx, before)
 }
 
@@ -23,10 +23,10 @@ func (r *run) park(ctx context.Context) *end {
 // returns nil when a message came instead.
 func (r *run) awaitTasks() *end {
 	for {
-		n, before := r.told, r.rec
+		n, before := r.inbox.told, r.rec
 		r.rec.Status, r.rec.StatusReason = RunWaiting, "awaiting_tasks"
 		r.rec.Waiting = &Waiting{Reason: WaitBackgroundTasks, TicketIDs: []string{}, Tickets: []WaitingTicket{}}
-		if e := r.rest(r.ctx, before); e != nil || r.told > n {
+		if e := r.rest(r.ctx, before); e != nil || r.inbox.told > n {
 			return e
 		}
 	}
@@ -39,34 +39,34 @@ func (r *run) rest(ctx context.Context, before Run) *end {
 		r.rec.stand(&before)
 		return r.fail(context.Cause(ctx))
 	}
-	r.settleRest(ctx)
-	err := r.leaveCompaction(false)
+	r.wallet.settleRemaining(ctx)
+	err := r.compactor.leave(false)
 	if err == nil {
 		err = r.flush(ctx, before)
 	}
 	var m mark
 	if err == nil {
-		m, err = r.mark()
+		m, err = r.journal.mark()
 	}
 	if err != nil {
 		r.rec.stand(&before)
 		return r.fail(err)
 	}
-	r.stale = true
-	r.snapshot()
+	r.ledger.stale = true
+	r.ledger.snapshot()
 	e := &end{Termination: Termination{Type: Suspended}}
 	r.out.hold(r.finished(e.Termination))
 	atPark.Hit()
-	err = r.commit(ctx, commitOptions{begins: true, rest: true})
+	err = r.journal.commit(ctx, commitOptions{begins: true, rest: true})
 	atParked.Hit()
 	if err == nil {
 		return e
 	}
 	r.out.undo(m)
 	r.rec.stand(&before)
-	r.stale = true
+	r.ledger.stale = true
 	if errors.Is(err, ErrUnread) {
-		err = r.takeUnread(ctx)
+		err = r.inbox.takeUnread(ctx)
 	}
 	if err != nil {
 		return r.fail(err)
@@ -75,9 +75,9 @@ func (r *run) rest(ctx context.Context, before Run) *end {
 }
 
 // waiting describes the calls that wait.
-func (r *run) waiting() *Waiting {
+func (l *ledger) waiting() *Waiting {
 	w := &Waiting{Reason: WaitToolPermission, TicketIDs: []string{}, Tickets: []WaitingTicket{}}
-	for c := range r.everyCall {
+	for c := range l.every {
 		s := c.state
 		if s.Status != CallSuspended {
 			continue
@@ -100,7 +100,7 @@ func (r *run) waiting() *Waiting {
 		return w
 	}
 	w.Reason = WaitBackgroundTasks // runs below this one, which wait for nobody
-	for _, c := range r.calls {
+	for _, c := range l.calls {
 		if c.state.awaits() && c.state.Ticket.Budget != nil {
 			w.Reason, w.Message, w.Budget = WaitBudget, c.state.Ticket.Suspension.Message, c.state.Ticket.Budget
 		}

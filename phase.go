@@ -22,34 +22,34 @@ type about struct {
 	reply  *llm.Reply
 }
 
-func (r *run) hookCall(p Phase, in about) *HookCall {
-	r.derive()
-	return &HookCall{Phase: p, Run: r.info, Agent: r.agent.spec, Step: r.index, Messages: r.msgs.Clip(), Tools: r.offered,
-		Profile: r.rt.cfg.Profile, Tool: in.tool, Result: in.result, Reply: in.reply, Snapshot: r.st.Snapshot()}
+func (hk *hooks) call(p Phase, in about) *HookCall {
+	hk.ledger.derive()
+	return &HookCall{Phase: p, Run: hk.info, Agent: hk.agent.spec, Step: hk.step.index, Messages: hk.conv.msgs.Clip(), Tools: hk.tools.offered,
+		Profile: hk.rt.cfg.Profile, Tool: in.tool, Result: in.result, Reply: in.reply, Snapshot: hk.st.Snapshot()}
 }
 
 // phase asks the hooks of p and runs the actions scheduled for it until there are
 // none left. Without hooks and actions it does nothing.
-func (r *run) phase(ctx context.Context, p Phase, in about) error {
+func (ph *phases) run(ctx context.Context, p Phase, in about) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	if hooks := r.agent.hooks[p]; len(hooks) > 0 {
-		if err := r.gather(ctx, p, hooks, in); err != nil {
+	if hooks := ph.agent.hooks[p]; len(hooks) > 0 {
+		if err := ph.gather(ctx, p, hooks, in); err != nil {
 			return err
 		}
 	}
-	return r.runActions(ctx, p, in)
+	return ph.runActions(ctx, p, in)
 }
 
 // gather runs the hooks on one snapshot and applies what they recorded, in the
 // order they were registered. A hook that wrote an exclusive key which an earlier
 // one wrote as well is run again, on what the others left.
-func (r *run) gather(ctx context.Context, p Phase, hooks []ownedHook, in about) error {
+func (ph *phases) gather(ctx context.Context, p Phase, hooks []ownedHook, in about) error {
 	calls := make([]*HookCall, len(hooks))
 	errs := make([]error, len(hooks))
 	for i := range hooks {
-		calls[i] = r.hookCall(p, in)
+		calls[i] = ph.hooks.call(p, in)
 	}
 	if len(hooks) == 1 {
 		errs[0] = hooks[0].run(ctx, calls[0])
@@ -73,15 +73,15 @@ func (r *run) gather(ctx context.Context, p Phase, hooks []ownedHook, in about) 
 		h.Batch.Reset()
 		merged.append(&h.Command)
 	}
-	if err := r.submit(&merged); err != nil {
+	if err := ph.submit(&merged); err != nil {
 		return err
 	}
 	for _, i := range again {
-		h := r.hookCall(p, in)
+		h := ph.hooks.call(p, in)
 		if err := hooks[i].run(ctx, h); err != nil {
 			return err
 		}
-		if err := r.submit(&h.Command); err != nil {
+		if err := ph.submit(&h.Command); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func (o *ownedHook) run(ctx context.Context, h *HookCall) (err error) {
 
 // submit applies a command: state now, actions into the queue, effects after the
 // next commit. It changes nothing if the command asks for something unknown.
-func (r *run) submit(c *Command) error {
+func (ph *phases) submit(c *Command) error {
 	if c.empty() {
 		return nil
 	}
@@ -110,14 +110,14 @@ func (r *run) submit(c *Command) error {
 		if a.err != nil {
 			return fmt.Errorf("payload of action %q: %w", a.Key, a.err)
 		}
-		if h, ok := r.agent.actions[a.Key]; !ok {
+		if h, ok := ph.agent.actions[a.Key]; !ok {
 			return fmt.Errorf("action %q has no handler", a.Key)
 		} else if h.phase != a.Phase {
 			return fmt.Errorf("action %q is scheduled for %s but handled in %s", a.Key, a.Phase, h.phase)
 		}
 	}
 	for _, e := range c.effects {
-		if _, ok := r.agent.effects[e.name]; !ok {
+		if _, ok := ph.agent.effects[e.name]; !ok {
 			return fmt.Errorf("effect %q has no handler", e.name)
 		}
 	}
@@ -125,27 +125,27 @@ func (r *run) submit(c *Command) error {
 		pendingActions.Update(&c.Batch, queueUpdate{push: c.actions})
 	}
 	if len(c.outbox) > 0 {
-		outbox.Update(&c.Batch, outboxUpdate{push: r.stamp(c.outbox)})
+		outbox.Update(&c.Batch, outboxUpdate{push: ph.sender.stamp(c.outbox)})
 	}
-	if err := r.apply(&c.Batch); err != nil {
+	if err := ph.apply(&c.Batch); err != nil {
 		return err
 	}
-	r.unsent += len(c.outbox)
-	r.effects = append(r.effects, c.effects...)
+	ph.sender.unsent += len(c.outbox)
+	ph.hooks.effects = append(ph.hooks.effects, c.effects...)
 	if c.ending != nil {
-		r.ending = c.ending
+		ph.ending = c.ending
 	}
 	return nil
 }
 
 // apply applies a batch; a reducer that panics is an error.
-func (r *run) apply(b *state.Batch) (err error) {
+func (a *activation) apply(b *state.Batch) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{"state update", v, debug.Stack()}
 		}
 	}()
-	err = r.st.Apply(b)
+	err = a.st.Apply(b)
 	if _, unknown := errors.AsType[*state.UnknownKeyError](err); unknown {
 		err = fmt.Errorf("%w: a plugin registers keys with Registrar.Key, a program in Config.Keys", err)
 	}
@@ -154,9 +154,9 @@ func (r *run) apply(b *state.Batch) (err error) {
 
 // runActions runs the actions scheduled for p, and those they schedule, until
 // quiet. A handler that fails is recorded in FailedActions.
-func (r *run) runActions(ctx context.Context, p Phase, in about) error {
+func (ph *phases) runActions(ctx context.Context, p Phase, in about) error {
 	for round := 0; ; round++ {
-		due := r.due(p)
+		due := ph.due(p)
 		if len(due) == 0 {
 			return nil
 		}
@@ -167,7 +167,7 @@ func (r *run) runActions(ctx context.Context, p Phase, in about) error {
 			if err := ctx.Err(); err != nil {
 				return context.Cause(ctx)
 			}
-			if err := r.runAction(ctx, p, a, in); err != nil {
+			if err := ph.runAction(ctx, p, a, in); err != nil {
 				return err
 			}
 		}
@@ -175,9 +175,9 @@ func (r *run) runActions(ctx context.Context, p Phase, in about) error {
 }
 
 // due returns the queued actions of a phase.
-func (r *run) due(p Phase) []ScheduledAction {
+func (ph *phases) due(p Phase) []ScheduledAction {
 	var due []ScheduledAction
-	for _, a := range pendingActions.Get(r.st).Actions {
+	for _, a := range pendingActions.Get(ph.st).Actions {
 		if a.Phase == p {
 			due = append(due, a)
 		}
@@ -185,25 +185,25 @@ func (r *run) due(p Phase) []ScheduledAction {
 	return due
 }
 
-func (r *run) runAction(ctx context.Context, p Phase, a ScheduledAction, in about) error {
-	h := r.hookCall(p, in)
-	handler, ok := r.agent.actions[a.Key]
+func (ph *phases) runAction(ctx context.Context, p Phase, a ScheduledAction, in about) error {
+	h := ph.hooks.call(p, in)
+	handler, ok := ph.agent.actions[a.Key]
 	err := fmt.Errorf("action %q has no handler", a.Key) // after a handoff
 	if ok {
 		err = handler.handle(ctx, h, a)
 	}
 	if err == nil {
 		pendingActions.Update(h, queueUpdate{remove: a.ID})
-		err = r.submit(&h.Command)
+		err = ph.submit(&h.Command)
 		if err == nil {
 			return nil
 		}
 	}
-	r.rt.cfg.Logger.Warn("scheduled action failed", "run", r.info.RunID, "action", a.Key, "phase", p.String(), "error", err)
+	ph.rt.cfg.Logger.Warn("scheduled action failed", "run", ph.info.RunID, "action", a.Key, "phase", p.String(), "error", err)
 	var failed Command
 	pendingActions.Update(&failed, queueUpdate{remove: a.ID})
 	FailedActions.Update(&failed, FailedAction{a, err.Error()})
-	return r.submit(&failed)
+	return ph.submit(&failed)
 }
 
 func (o *ownedAction) handle(ctx context.Context, h *HookCall, a ScheduledAction) (err error) {
@@ -217,20 +217,20 @@ func (o *ownedAction) handle(ctx context.Context, h *HookCall, a ScheduledAction
 
 // runEffects does what committed commands asked for outside the run. Failures are
 // logged; they do not end the run.
-func (r *run) runEffects(ctx context.Context) {
-	effects := r.effects
-	r.effects = nil
+func (hk *hooks) runEffects(ctx context.Context) {
+	effects := hk.effects
+	hk.effects = nil
 	for _, e := range effects {
 		atEffect.Hit()
-		if err := r.runEffect(ctx, e); err != nil {
-			r.rt.cfg.Logger.Warn("effect failed", "run", r.info.RunID, "effect", e.name, "error", err)
+		if err := hk.runEffect(ctx, e); err != nil {
+			hk.rt.cfg.Logger.Warn("effect failed", "run", hk.info.RunID, "effect", e.name, "error", err)
 		}
 		atEffectDone.Hit()
 	}
 }
 
-func (r *run) runEffect(ctx context.Context, e scheduledEffect) (err error) {
-	h, ok := r.agent.effects[e.name]
+func (hk *hooks) runEffect(ctx context.Context, e scheduledEffect) (err error) {
+	h, ok := hk.agent.effects[e.name]
 	if !ok {
 		return errors.New("no handler") // after a handoff
 	}
@@ -239,17 +239,17 @@ func (r *run) runEffect(ctx context.Context, e scheduledEffect) (err error) {
 			err = &PanicError{fmt.Sprintf("effect %q of plugin %q", e.name, h.plugin), v, debug.Stack()}
 		}
 	}()
-	return h.EffectHandler.run(ctx, r.hookCall(PhaseStepEnd, about{}), e.payload)
+	return h.EffectHandler.run(ctx, hk.call(PhaseStepEnd, about{}), e.payload)
 }
 
 // ask puts a tool call to the gates and returns the strictest verdict. Of equal
 // ones the first counts.
-func (r *run) ask(ctx context.Context, c *call) (Verdict, error) {
+func (ph *phases) askGates(ctx context.Context, c *call) (Verdict, error) {
 	tc := c.tc
 	var strictest Verdict
-	for i := range r.agent.gates {
-		g := &r.agent.gates[i]
-		v, err := g.ask(ctx, r.hookCall(PhaseToolGate, about{tool: tc}))
+	for i := range ph.agent.gates {
+		g := &ph.agent.gates[i]
+		v, err := g.ask(ctx, ph.hooks.call(PhaseToolGate, about{tool: tc}))
 		if err != nil {
 			return Verdict{}, err
 		}
@@ -259,7 +259,7 @@ func (r *run) ask(ctx context.Context, c *call) (Verdict, error) {
 		if v.kind > strictest.kind {
 			strictest = v
 		} else if v.kind != allow && v.kind == strictest.kind {
-			r.rt.cfg.Logger.Warn("two gates give the same verdict, the first counts", "run", r.info.RunID, "call", tc.ID, "plugin", g.plugin)
+			ph.rt.cfg.Logger.Warn("two gates give the same verdict, the first counts", "run", ph.info.RunID, "call", tc.ID, "plugin", g.plugin)
 		}
 	}
 	return strictest, nil
@@ -279,10 +279,10 @@ func (o *ownedGate) ask(ctx context.Context, h *HookCall) (v Verdict, err error)
 }
 
 // activate lets the agent's plugins set up.
-func (r *run) activate(ctx context.Context) error {
-	for _, p := range r.agent.plugins {
+func (ph *phases) activate(ctx context.Context) error {
+	for _, p := range ph.agent.plugins {
 		if a, ok := p.(Activator); ok {
-			if err := r.lifecycle(ctx, p, "activate", a.Activate); err != nil {
+			if err := ph.lifecycle(ctx, p, "activate", a.Activate); err != nil {
 				return err
 			}
 		}
@@ -291,10 +291,10 @@ func (r *run) activate(ctx context.Context) error {
 }
 
 // deactivate lets the agent's plugins clean up before a handoff.
-func (r *run) deactivate(ctx context.Context) error {
-	for _, p := range r.agent.plugins {
+func (ph *phases) deactivate(ctx context.Context) error {
+	for _, p := range ph.agent.plugins {
 		if d, ok := p.(Deactivator); ok {
-			if err := r.lifecycle(ctx, p, "deactivate", d.Deactivate); err != nil {
+			if err := ph.lifecycle(ctx, p, "deactivate", d.Deactivate); err != nil {
 				return err
 			}
 		}
@@ -302,8 +302,8 @@ func (r *run) deactivate(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) lifecycle(ctx context.Context, p Plugin, what string, fn Hook) (err error) {
-	h := r.hookCall(PhaseRunStart, about{})
+func (ph *phases) lifecycle(ctx context.Context, p Plugin, what string, fn Hook) (err error) {
+	h := ph.hooks.call(PhaseRunStart, about{})
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{fmt.Sprintf("%s of plugin %q", what, p.Name()), v, debug.Stack()}
@@ -312,5 +312,5 @@ func (r *run) lifecycle(ctx context.Context, p Plugin, what string, fn Hook) (er
 	if err := fn(ctx, h); err != nil {
 		return fmt.Errorf("%s plugin %q: %w", what, p.Name(), err)
 	}
-	return r.submit(&h.Command)
+	return ph.submit(&h.Command)
 }

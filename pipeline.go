@@ -81,31 +81,31 @@ func overlaid(changes, later []state.Change) []state.Change {
 }
 
 // pack takes everything since the last commit out of the run.
-func (r *run) pack(o commitOptions) (*parcel, error) {
-	changes, err := r.st.Changes()
+func (j *journal) pack(o commitOptions) (*parcel, error) {
+	changes, err := j.st.Changes()
 	if err != nil {
 		return nil, err
 	}
-	now := r.rt.cfg.Now()
-	r.rec.UpdatedAt = now.Unix()
-	if first := r.count + 1; len(r.added) > 0 && first > r.rec.Input.ToSeq {
-		if r.rec.Output.FromSeq == 0 {
-			r.rec.Output.FromSeq = first
+	now := j.rt.cfg.Now()
+	j.rec.UpdatedAt = now.Unix()
+	if first := j.count + 1; len(j.conv.added) > 0 && first > j.rec.Input.ToSeq {
+		if j.rec.Output.FromSeq == 0 {
+			j.rec.Output.FromSeq = first
 		}
-		r.rec.Output.ToSeq = r.count + len(r.added)
+		j.rec.Output.ToSeq = j.count + len(j.conv.added)
 	}
 	p := parcels.Get().(*parcel)
-	p.ThreadID, p.Fence, p.Generation = r.info.ThreadID, r.fence, r.generation
-	p.Begins, p.Rest, p.Time, p.Expect = o.begins, o.rest, now.UnixMilli(), r.count
-	p.Run, p.ParentThreadID = r.rec, r.info.ParentThreadID
-	p.Messages, r.added = r.added, p.Messages
-	p.Calls, r.changed = r.changed, p.Calls
-	p.State, r.unsaved = overlaid(r.unsaved, changes), nil
-	p.Read, r.read = r.read, nil
-	r.out.take(p)
-	r.count += len(p.Messages)
-	r.st.Saved()
-	for c := range r.everyCall {
+	p.ThreadID, p.Fence, p.Generation = j.info.ThreadID, j.fence, j.generation
+	p.Begins, p.Rest, p.Time, p.Expect = o.begins, o.rest, now.UnixMilli(), j.count
+	p.Run, p.ParentThreadID = j.rec, j.info.ParentThreadID
+	p.Messages, j.conv.added = j.conv.added, p.Messages
+	p.Calls, j.ledger.changed = j.ledger.changed, p.Calls
+	p.State, j.unsaved = overlaid(j.unsaved, changes), nil
+	p.Read, j.read = j.read, nil
+	j.out.take(p)
+	j.count += len(p.Messages)
+	j.st.Saved()
+	for c := range j.ledger.every {
 		if c.listed {
 			c.listed, c.shared = false, true
 		}
@@ -114,13 +114,13 @@ func (r *run) pack(o commitOptions) (*parcel, error) {
 }
 
 // unpack puts what could not be committed back, in front of what came after it.
-func (r *run) unpack(p *parcel) {
-	r.count = p.Expect
-	r.added, p.Messages = append(p.Messages, r.added...), r.added
-	r.changed, p.Calls = append(p.Calls, r.changed...), r.changed
-	r.unsaved = overlaid(p.State, r.unsaved)
-	r.read = append(p.Read, r.read...)
-	r.out.untake(p)
+func (j *journal) unpack(p *parcel) {
+	j.count = p.Expect
+	j.conv.added, p.Messages = append(p.Messages, j.conv.added...), j.conv.added
+	j.ledger.changed, p.Calls = append(p.Calls, j.ledger.changed...), j.ledger.changed
+	j.unsaved = overlaid(p.State, j.unsaved)
+	j.read = append(p.Read, j.read...)
+	j.out.untake(p)
 	p.free()
 }
 
@@ -141,29 +141,29 @@ type flight struct {
 }
 
 // commitStep commits a step that is over. The run waits for that only if it has to.
-func (r *run) commitStep(ctx context.Context) error {
-	if !r.mayGoOn() {
-		return r.commit(ctx, commitOptions{})
+func (j *journal) commitStep(ctx context.Context) error {
+	if !j.mayGoOn() {
+		return j.commit(ctx, commitOptions{})
 	}
-	p, err := r.pack(commitOptions{})
+	p, err := j.pack(commitOptions{})
 	if err != nil {
 		return err
 	}
-	r.handOver(p)
+	j.handOver(p)
 	atHandedOver.Hit()
 	return nil
 }
 
 // handOver lets a parcel travel: at once, or with the next commit when one is in flight.
-func (r *run) handOver(p *parcel) {
-	f := &r.flight
+func (j *journal) handOver(p *parcel) {
+	f := &j.inFlight
 	f.used = true
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case !f.busy && f.err == nil:
 		f.busy = true
-		f.wg.Go(func() { r.fly(p) })
+		f.wg.Go(func() { j.fly(p) })
 	case f.next == nil: // after an error too: the run is about to end, and takes it back
 		f.next = p
 	default:
@@ -173,24 +173,24 @@ func (r *run) handOver(p *parcel) {
 
 // mayGoOn reports whether the next step may begin before the last one is durable: it did
 // nothing but read, so that a later owner can make it again, and nobody waits for it.
-func (r *run) mayGoOn() bool {
-	if !r.pipelined || len(r.effects) > 0 || r.unsent > 0 || r.ctx.Err() != nil || r.active.posted.Load() || r.active.yield.Load() {
+func (j *journal) mayGoOn() bool {
+	if !j.pipelined || len(j.hooks.effects) > 0 || j.sender.unsent > 0 || j.ctx.Err() != nil || j.active.posted.Load() || j.active.yield.Load() {
 		return false
 	}
-	for _, c := range r.calls {
+	for _, c := range j.ledger.calls {
 		if s := c.state; s.Effect != ReadOnly && (s.StartedAt != 0 || s.Ticket != nil) {
 			return false
 		}
 	}
-	f := &r.flight
+	f := &j.inFlight
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !r.out.full() && (f.next == nil || !f.next.full())
+	return !j.out.full() && (f.next == nil || !f.next.full())
 }
 
 // fly commits p, and what is handed over meanwhile, until there is no more.
-func (r *run) fly(p *parcel) {
-	f := &r.flight
+func (j *journal) fly(p *parcel) {
+	f := &j.inFlight
 	landed := false
 	defer func() {
 		if landed {
@@ -200,37 +200,38 @@ func (r *run) fly(p *parcel) {
 		f.mu.Lock()
 		f.busy, f.panics, f.exits = false, v, v == nil
 		f.mu.Unlock()
-		r.rt.cfg.Logger.Error("commit or sink panicked", "run", r.out.runID, "panic", v, "stack", string(stack))
-		r.active.cancel(fmt.Errorf("%w: a commit or the sink panicked", ErrCancelled))
+		j.rt.cfg.Logger.Error("commit or sink panicked", "run", j.out.runID, "panic", v, "stack", string(stack))
+		j.active.cancel(fmt.Errorf("%w: a commit or the sink panicked", ErrCancelled))
 	}()
 	for ; p != nil; p = f.take() {
-		if err := r.writeBeside(&p.Commit); err != nil {
+		if err := j.writeBeside(&p.Commit); err != nil {
 			f.mu.Lock()
+			err = commitError{err}
 			f.busy, f.back, f.err = false, p, err
 			f.mu.Unlock()
-			r.active.cancel(err)
+			j.active.cancel(err)
 			break
 		}
 		f.mu.Lock()
 		f.unread = p.Unread
 		f.mu.Unlock()
-		r.out.committed(detached(r.ctx), p.seq)
+		j.out.committed(detached(j.ctx), p.seq)
 		p.free()
 		atPublished.Hit()
-		r.heedSink()
+		j.heedSink()
 	}
 	landed = true
 }
 
 // writeBeside makes a commit in flight.
-func (r *run) writeBeside(c *Commit) error {
-	ctx, cancel := r.last(r.ctx)
+func (j *journal) writeBeside(c *Commit) error {
+	ctx, cancel := j.last(j.ctx)
 	defer cancel()
-	if cause := context.Cause(r.ctx); errors.Is(cause, ErrFenced) {
+	if cause := context.Cause(j.ctx); errors.Is(cause, ErrFenced) {
 		return cause
 	}
-	if err := r.write(ctx, c); err != nil {
-		return fmt.Errorf("commit thread %s: %w", r.thread, storeError{err})
+	if err := j.write(ctx, c); err != nil {
+		return fmt.Errorf("commit thread %s: %w", j.thread, storeError{err})
 	}
 	return nil
 }
@@ -244,20 +245,13 @@ func (f *flight) take() *parcel {
 	return p
 }
 
-// failed is the error of the commit that failed in flight.
-func (f *flight) failed() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
-}
-
 // wait returns when nothing is in flight.
 func (f *flight) wait() { f.wg.Wait() }
 
 // recall takes back what waits for the commit that is in flight: the next commit of the
 // run, which must follow at once, has it.
-func (r *run) recall() {
-	f := &r.flight
+func (j *journal) takeBack() {
+	f := &j.inFlight
 	if !f.used {
 		return
 	}
@@ -266,15 +260,15 @@ func (r *run) recall() {
 	f.next = nil
 	f.mu.Unlock()
 	if p != nil {
-		r.unpack(p)
+		j.unpack(p)
 	}
 }
 
 // land waits until everything that was handed over is committed. If that failed, what
 // could not be committed is the run's again, and land tells why, once. What a sink did to
 // the goroutine that called it, it does to the run's.
-func (r *run) land() error {
-	f := &r.flight
+func (j *journal) waitInFlight() error {
+	f := &j.inFlight
 	if !f.used {
 		return nil
 	}
@@ -287,33 +281,33 @@ func (r *run) land() error {
 	if f.panics != nil {
 		panic(f.panics)
 	}
-	r.unread, f.unread = r.unread || f.unread, false
+	j.unread, f.unread = j.unread || f.unread, false
 	if f.back == nil {
 		return nil
 	}
 	if f.next != nil {
-		r.unpack(f.next)
+		j.unpack(f.next)
 	}
-	r.unpack(f.back)
+	j.unpack(f.back)
 	f.next, f.back = nil, nil
 	return f.err
 }
 
 // mark returns a place to go back to, once nothing is in flight. A commit must follow at
 // once.
-func (r *run) mark() (mark, error) {
-	r.recall()
-	err := r.land()
-	return r.out.mark(), err
+func (j *journal) mark() (mark, error) {
+	j.takeBack()
+	err := j.waitInFlight()
+	return j.out.mark(), err
 }
 
 // inboxWaits reports whether the inbox holds something, as far as the commits that have
 // been made tell.
-func (r *run) inboxWaits() bool {
-	if f := &r.flight; f.used {
+func (j *journal) inboxWaits() bool {
+	if f := &j.inFlight; f.used {
 		f.mu.Lock()
-		r.unread, f.unread = r.unread || f.unread, false
+		j.unread, f.unread = j.unread || f.unread, false
 		f.mu.Unlock()
 	}
-	return r.unread
+	return j.unread
 }

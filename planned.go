@@ -18,7 +18,7 @@ type PlannedCall struct {
 
 // askFor is infer, or what was planned, or held until now, instead.
 func (r *run) askFor(ctx context.Context) (*llm.Reply, *end) {
-	if r.passed != nil {
+	if r.guards.passed != nil {
 		return r.sayHeld(ctx), nil
 	}
 	if r.rec.Call == nil {
@@ -29,8 +29,8 @@ func (r *run) askFor(ctx context.Context) (*llm.Reply, *end) {
 	r.out.emit(ctx, &ToolCallStart{ID: call.ID, Name: call.Name})
 	r.out.emit(ctx, &ToolCallDelta{ID: call.ID, ArgsDelta: string(args)})
 	r.out.emit(ctx, &ToolCallReady{ID: call.ID, Name: call.Name, Arguments: args})
-	r.reply = llm.Reply{Message: &llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call}}, Finish: llm.ToolUse}
-	return &r.reply, nil
+	r.inference.reply = llm.Reply{Message: &llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call}}, Finish: llm.ToolUse}
+	return &r.inference.reply, nil
 }
 
 // planned is the end of a run that consists of one call, once that is over.
@@ -39,7 +39,7 @@ func (r *run) planned() *end {
 		return nil
 	}
 	calls := make([]*CallState, 0, 1)
-	for _, c := range r.calls {
+	for _, c := range r.ledger.calls {
 		calls = append(calls, c.state)
 	}
 	if len(calls) == 0 { // it was over before the run was taken up
@@ -52,9 +52,9 @@ func (r *run) planned() *end {
 		if s.Result == nil {
 			continue
 		}
-		r.response = s.Result.text()
+		r.step.response = s.Result.text()
 		if s.Status != CallSucceeded {
-			return r.fail(errors.New(r.response))
+			return r.fail(errors.New(r.step.response))
 		}
 	}
 	return &end{Termination: Termination{Type: NaturalEnd}}

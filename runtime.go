@@ -137,12 +137,12 @@ func (rt *Runtime) Run(ctx context.Context, req RunRequest, sink Sink) (*RunResu
 	if sink == nil {
 		sink = Discard
 	}
-	r, err := rt.begin(ctx, &req, sink)
+	r, done, err := rt.begin(ctx, &req, sink)
 	if err != nil {
 		return nil, rt.refuse(ctx, sink, err)
 	}
-	if r.replayed != nil {
-		return r.replayed, nil
+	if done != nil {
+		return done, nil
 	}
 	res, err := rt.drive(r)
 	if res != nil && !r.attended && rt.queue == nil {
@@ -512,7 +512,7 @@ func (rt *Runtime) rename(a *activeRun, runID string) {
 }
 
 func (rt *Runtime) release(r *run) {
-	r.flight.wait()
+	r.journal.inFlight.wait()
 	rt.mu.Lock()
 	delete(rt.active, r.thread)
 	if r.active.done != nil {
@@ -520,11 +520,11 @@ func (rt *Runtime) release(r *run) {
 	}
 	rt.mu.Unlock()
 	r.active.cancel(nil)
-	if w := r.window; w != nil && w.job != nil { // the thread was lost in the middle of a step
+	if w := r.conv.window; w != nil && w.job != nil { // the thread was lost in the middle of a step
 		w.job.leave(false)
 	}
 	r.crew.dismiss()
-	r.giveBack()
+	r.journal.giveBack()
 }
 
 // errorCode is the code of the Error event for a run that could not start.

@@ -86,63 +86,63 @@ func (rt *Runtime) HasAgent(ctx context.Context, req *RunRequest) (bool, error) 
 
 // pin gives the run its registry: the one that it started on, or for a new one that which
 // is chosen for it.
-func (r *run) pin(ctx context.Context, req *RunRequest, cp *Checkpoint) (err error) {
-	snapshots := r.rt.cfg.Snapshots
+func (op *opening) pin(ctx context.Context, req *RunRequest) (err error) {
+	snapshots := op.rt.cfg.Snapshots
 	switch {
-	case snapshots != nil && r.resumed && r.rec.ResolutionID != "":
-		r.reg, err = r.rt.pinned(ctx, r.rec.ResolutionID)
-		if err == nil && r.endAtOnce == nil {
-			if _, err = r.reg.agent(r.rec.AgentID); err != nil { // it lacks something in this process
-				err = fmt.Errorf("version %q: %w: %w", r.rec.ResolutionID, ErrPinUnavailable, err)
+	case snapshots != nil && op.resumed && op.rec.ResolutionID != "":
+		op.reg, err = op.rt.pinned(ctx, op.rec.ResolutionID)
+		if err == nil && op.endAtOnce == nil {
+			if _, err = op.reg.agent(op.rec.AgentID); err != nil { // it lacks something in this process
+				err = fmt.Errorf("version %q: %w: %w", op.rec.ResolutionID, ErrPinUnavailable, err)
 			}
 		}
 		if err != nil {
-			r.reg = &Registry{id: r.rec.ResolutionID, tools: &toolSet{}}
+			op.reg = &Registry{id: op.rec.ResolutionID, tools: &toolSet{}}
 		}
-		if err != nil && r.endAtOnce == nil { // to end it, no more is needed
-			r.unpinned = err
+		if err != nil && op.endAtOnce == nil { // to end it, no more is needed
+			op.pinned.err = err
 		}
 		return nil
-	case !r.resumed && req.ResolutionID != "":
-		r.reg, err = r.rt.named(ctx, req.ResolutionID)
+	case !op.resumed && req.ResolutionID != "":
+		op.reg, err = op.rt.named(ctx, req.ResolutionID)
 		return err
 	case snapshots != nil:
-		r.reg = snapshots.Choose(&cp.Thread)
+		op.reg = snapshots.Choose(&op.cp.Thread)
 	default:
-		r.reg = r.rt.registry.Load()
+		op.reg = op.rt.registry.Load()
 	}
 	return nil
 }
 
 // leaveAsIs gets ready to leave a run whose version cannot be had. Its calls stay what they
 // are and its inbox is not read, for whoever has the version.
-func (r *run) leaveAsIs(req *RunRequest, cp *Checkpoint) {
-	before := r.rec.Waiting
-	for _, s := range cp.Calls {
-		if s.RunID == r.info.RunID {
-			r.calls = append(r.calls, &call{state: s, shared: true})
+func (op *opening) leaveAsIs(req *RunRequest) {
+	before := op.rec.Waiting
+	for _, s := range op.cp.Calls {
+		if s.RunID == op.info.RunID {
+			op.ledger.calls = append(op.ledger.calls, &call{state: s, shared: true})
 		}
 	}
-	w := r.waiting()
-	w.Reason, w.Message, w.Budget = WaitPin, r.unavailable(), nil
-	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = RunWaiting, string(WaitPin), w
+	w := op.ledger.waiting()
+	w.Reason, w.Message, w.Budget = WaitPin, op.unavailable(), nil
+	op.rec.Status, op.rec.StatusReason, op.rec.Waiting = RunWaiting, string(WaitPin), w
 	// A run that waits for its version already is not told about again if nobody asked.
-	r.quiet = req.Mode == "internal_wake" && before != nil && before.Reason == WaitPin && before.Message == w.Message
+	op.pinned.quiet = req.Mode == "internal_wake" && before != nil && before.Reason == WaitPin && before.Message == w.Message
 	if len(req.Messages)+len(req.Decisions)+len(req.Seed)+len(req.Context)+len(req.FrontendTools)+len(req.OutputSchema) > 0 ||
 		req.Rewind != "" || req.Overrides != nil || req.Budget != nil {
-		r.undone = r.unpinned
+		op.pinned.undone = op.pinned.err
 	}
 }
 
 // unavailable says why the run's version cannot be had. The text of errors of a store is
 // for whoever runs the process, and not for whoever reads the run.
 func (r *run) unavailable() string {
-	r.rt.cfg.Logger.Warn("the version of a run is not available", "run", r.info.RunID, "resolution_id", r.rec.ResolutionID, "error", r.unpinned)
-	bad, broken := errors.AsType[*ConfigError](r.unpinned)
+	r.rt.cfg.Logger.Warn("the version of a run is not available", "run", r.info.RunID, "resolution_id", r.rec.ResolutionID, "error", r.pinned.err)
+	bad, broken := errors.AsType[*ConfigError](r.pinned.err)
 	switch {
 	case broken:
 		return fmt.Sprintf("version %q does not work here: %v", r.rec.ResolutionID, bad)
-	case errors.Is(r.unpinned, ErrNotFound):
+	case errors.Is(r.pinned.err, ErrNotFound):
 		return fmt.Sprintf("version %q is not there", r.rec.ResolutionID)
 	}
 	return fmt.Sprintf("version %q cannot be had now", r.rec.ResolutionID)
@@ -152,15 +152,15 @@ func (r *run) unavailable() string {
 // done, and then that is an error.
 func (r *run) awaitPin() (*RunResult, error) {
 	e := &end{Termination: Termination{Type: Suspended}}
-	if !r.quiet {
+	if !r.pinned.quiet {
 		r.out.hold(&RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
-		r.stale = true
-		r.snapshot()
+		r.ledger.stale = true
+		r.ledger.snapshot()
 		r.out.hold(r.finished(e.Termination))
-		if err := r.commit(detached(r.ctx), commitOptions{}); err != nil {
+		if err := r.journal.commit(detached(r.ctx), commitOptions{}); err != nil {
 			return nil, err
 		}
 		r.started = true
 	}
-	return r.result(e), r.undone
+	return r.result(e), r.pinned.undone
 }

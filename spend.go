@@ -16,18 +16,18 @@ import (
 
 // price is the price list of whoever answers.
 func (s *stream) price() *Prices {
-	if m := s.r.agent.members[s.member]; m != nil {
+	if m := s.inf.agent.members[s.member]; m != nil {
 		return &m.Prices
 	}
-	return &s.r.agent.modelSpec.Prices
+	return &s.inf.agent.modelSpec.Prices
 }
 
 // answeredBy is the provider's name of the model that answers.
 func (s *stream) answeredBy() string {
-	if m := s.r.agent.members[s.member]; m != nil {
+	if m := s.inf.agent.members[s.member]; m != nil {
 		return m.UpstreamModel
 	}
-	return s.r.request.Model
+	return s.inf.request.Model
 }
 
 // bill adds up what one request of the answer has cost, by the usage that was reported.
@@ -42,34 +42,34 @@ func (s *stream) bill(err error) {
 }
 
 // spend adds what an answer took to the record.
-func (r *run) spend(s *stream) {
-	r.use(s.usage)
-	r.charge(s.cost)
+func (inf *inference) spend(s *stream) {
+	inf.use(s.usage)
+	inf.charge(s.cost)
 }
 
-func (r *run) use(u llm.Usage) {
-	r.rec.Usage.Add(u)
-	r.rec.InputTokens, r.rec.OutputTokens = r.rec.Usage.PromptTokens, r.rec.Usage.CompletionTokens
+func (a *activation) use(u llm.Usage) {
+	a.rec.Usage.Add(u)
+	a.rec.InputTokens, a.rec.OutputTokens = a.rec.Usage.PromptTokens, a.rec.Usage.CompletionTokens
 }
 
-func (r *run) charge(m Money) {
+func (a *activation) charge(m Money) {
 	if m != 0 {
-		r.rec.CostUSD = (Dollars(r.rec.CostUSD) + m).USD()
+		a.rec.CostUSD = (Dollars(a.rec.CostUSD) + m).USD()
 	}
 }
 
 // limitSpending finds out whether the run has to reserve what it may spend, and where.
-func (r *run) limitSpending(ctx context.Context) error {
-	r.spending = nil
-	if cfg := &r.rt.cfg; !cfg.Budgets && cfg.TenantBudget == nil && r.agent.spec.Budget == nil && r.rec.FirstAgentID == "" && r.rec.Budget == nil && r.rec.ParentRunID == "" {
+func (wl *wallet) limit(ctx context.Context) error {
+	wl.spending = nil
+	if cfg := &wl.rt.cfg; !cfg.Budgets && cfg.TenantBudget == nil && wl.agent.spec.Budget == nil && wl.rec.FirstAgentID == "" && wl.rec.Budget == nil && wl.rec.ParentRunID == "" {
 		return nil
 	}
-	return r.findLimits(ctx)
+	return wl.findLimits(ctx)
 }
 
 // findLimits collects the accounts of the run and of those it is part of.
-func (r *run) findLimits(ctx context.Context) error {
-	cfg := &r.rt.cfg
+func (wl *wallet) findLimits(ctx context.Context) error {
+	cfg := &wl.rt.cfg
 	var accounts []limited
 	add := func(a Account, limit *float64) {
 		for i := range accounts {
@@ -92,10 +92,10 @@ func (r *run) findLimits(ctx context.Context) error {
 				continue
 			}
 			var agent AgentBudget
-			if spec := r.reg.Agent(id); spec != nil && spec.Budget != nil {
+			if spec := wl.reg.Agent(id); spec != nil && spec.Budget != nil {
 				any, agent = true, *spec.Budget
 			}
-			add(Account{AgentScope, r.reg.Base(id)}, agent.Agent)
+			add(Account{AgentScope, wl.reg.Base(id)}, agent.Agent)
 			limits.Thread, limits.Run = lower(limits.Thread, agent.Thread), lower(limits.Run, agent.Run)
 		}
 		add(Account{ThreadScope, rec.ThreadID}, limits.Thread)
@@ -103,8 +103,8 @@ func (r *run) findLimits(ctx context.Context) error {
 			add(Account{RunScope, rec.RunID}, limits.Run)
 		}
 	}
-	each(&r.rec)
-	parent := r.rec.ParentRunID
+	each(&wl.rec)
+	parent := wl.rec.ParentRunID
 	for depth := 0; parent != "" && depth < maxAncestors; depth++ {
 		rec, err := cfg.Store.LoadRun(ctx, parent)
 		if errors.Is(err, ErrNotFound) {
@@ -124,17 +124,17 @@ func (r *run) findLimits(ctx context.Context) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("%w: there is a budget, and the store keeps none", ErrInvalid)
-	case !r.agent.worst.Priced():
-		return fmt.Errorf("%w: there is a budget, and model %q of agent %q has no prices", ErrInvalid, r.agent.spec.ModelID, r.info.AgentID)
-	case r.agent.summariser != nil && !r.agent.summariser.prices.Priced():
-		return fmt.Errorf("%w: there is a budget, and summary_model %q of agent %q has no prices", ErrInvalid, r.agent.summariser.upstream, r.info.AgentID)
+	case !wl.agent.worst.Priced():
+		return fmt.Errorf("%w: there is a budget, and model %q of agent %q has no prices", ErrInvalid, wl.agent.spec.ModelID, wl.info.AgentID)
+	case wl.agent.summariser != nil && !wl.agent.summariser.prices.Priced():
+		return fmt.Errorf("%w: there is a budget, and summary_model %q of agent %q has no prices", ErrInvalid, wl.agent.summariser.upstream, wl.info.AgentID)
 	}
 	slices.SortFunc(accounts, func(a, b limited) int { return a.Account.Compare(b.Account) })
-	r.spending = &spending{budget: budget, accounts: accounts}
+	wl.spending = &spending{budget: budget, accounts: accounts}
 	for _, a := range accounts {
-		r.spending.names = append(r.spending.names, a.Account)
+		wl.spending.names = append(wl.spending.names, a.Account)
 	}
-	r.rec.Budgeted = true
+	wl.rec.Budgeted = true
 	return nil
 }
 
@@ -142,16 +142,16 @@ func (r *run) findLimits(ctx context.Context) error {
 const maxAncestors = 64
 
 // takeUpSpending settles what the run's owner before reserved and could not settle.
-func (r *run) takeUpSpending(ctx context.Context) error {
-	budget, ok := r.rt.cfg.Store.(Budget)
+func (wl *wallet) takeUp(ctx context.Context) error {
+	budget, ok := wl.rt.cfg.Store.(Budget)
 	if !ok {
 		return nil
 	}
-	lost, err := recoverReservation(ctx, budget, r.info.RunID, r.fence)
+	lost, err := recoverReservation(ctx, budget, wl.info.RunID, wl.fence)
 	if err != nil {
-		return fmt.Errorf("reservation of run %s: %w", r.info.RunID, storeError{err})
+		return fmt.Errorf("reservation of run %s: %w", wl.info.RunID, storeError{err})
 	}
-	r.charge(lost)
+	wl.charge(lost)
 	return nil
 }
 
@@ -159,20 +159,20 @@ func (r *run) takeUpSpending(ctx context.Context) error {
 // more than it has bytes, and those of the longest answer. If there is less money than
 // that, the answer may only be so long as there is money for.
 func (s *stream) reserve() error {
-	r := s.r
-	in, out := r.agent.worst.highest()
+	inf := s.inf
+	in, out := inf.agent.worst.highest()
 	if s.longest == 0 {
-		s.longest = r.longestAnswer()
+		s.longest = inf.longestAnswer()
 	}
 	shortest := min(s.longest, shortestAnswer)
-	if e := r.request.ReasoningEffort; e != nil && e.Level == "" {
+	if e := inf.request.ReasoningEffort; e != nil && e.Level == "" {
 		shortest = min(s.longest, int64(e.Budget)+shortestAnswer)
 	}
-	input := saturate(float64(mostTokens(&r.request, r.agent.modelSpec.ContextWindow)) * in * 1000)
+	input := saturate(float64(mostTokens(&inf.request, inf.agent.modelSpec.ContextWindow)) * in * 1000)
 	least := input + saturate(float64(shortest)*out*1000)
 	want := input + saturate(float64(s.longest)*out*1000)
-	r.settleRest(s.ctx)
-	id := r.rt.cfg.NewID()
+	inf.wallet.settleRemaining(s.ctx)
+	id := inf.rt.cfg.NewID()
 	granted, lost, err := s.await(id, least, want)
 	if err != nil {
 		return err
@@ -183,34 +183,34 @@ func (s *stream) reserve() error {
 		tokens = min(tokens, max(shortest, int64(float64(granted-input)/(out*1000))))
 	}
 	s.allowed = tokens
-	r.request.MaxTokens = new(int(tokens))
+	inf.request.MaxTokens = new(int(tokens))
 	return nil
 }
 
 // await reserves, and waits for a while if it is only because of what others have reserved
 // that there is not enough.
 func (s *stream) await(id string, least, want Money) (granted, lost Money, err error) {
-	r := s.r
-	deadline, looked := r.rt.cfg.Now().Add(r.rt.cfg.Limits.BudgetWait), false
+	inf := s.inf
+	deadline, looked := inf.rt.cfg.Now().Add(inf.rt.cfg.Limits.BudgetWait), false
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		granted, lost, err = r.spending.reserve(s.ctx, r.info.RunID, Reservation{ID: id, Fence: r.fence, At: r.rt.cfg.Now().UnixMilli()}, least, want)
+		granted, lost, err = inf.wallet.spending.reserve(s.ctx, inf.info.RunID, Reservation{ID: id, Fence: inf.fence, At: inf.rt.cfg.Now().UnixMilli()}, least, want)
 		ex, exhausted := errors.AsType[*Exhausted](err)
 		if err != nil && !exhausted {
 			if !errors.Is(err, ErrFenced) && s.ctx.Err() == nil {
-				err = fmt.Errorf("reserve for run %s: %w", r.info.RunID, storeError{err})
+				err = fmt.Errorf("reserve for run %s: %w", inf.info.RunID, storeError{err})
 			}
 			return 0, 0, err
 		}
 		if !exhausted {
 			return granted, lost, nil
 		}
-		if free := Dollars(ex.LimitUSD) - Dollars(ex.SpentUSD); free < least || !r.rt.cfg.Now().Before(deadline) {
+		if free := Dollars(ex.LimitUSD) - Dollars(ex.SpentUSD); free < least || !inf.rt.cfg.Now().Before(deadline) {
 			return 0, 0, ex
 		}
 		if !looked { // nobody waits for what will not come
 			looked = true
-			if err := r.rt.SettleLost(s.ctx); err != nil {
-				return 0, 0, fmt.Errorf("reserve for run %s: %w", r.info.RunID, storeError{err})
+			if err := inf.rt.SettleLost(s.ctx); err != nil {
+				return 0, 0, fmt.Errorf("reserve for run %s: %w", inf.info.RunID, storeError{err})
 			}
 			continue
 		}
@@ -227,7 +227,7 @@ func (s *stream) await(id string, least, want Money) (granted, lost Money, err e
 // settle says what the request has cost, and returns it. If that is not known it is taken
 // to be all that was reserved, unless the provider refused the request.
 func (s *stream) settle(cost Money, err error) Money {
-	r, id := s.r, s.held
+	inf, id := s.inf, s.held
 	s.held = ""
 	known := err == nil && s.got.Usage() != (llm.Usage{})
 	switch {
@@ -237,25 +237,25 @@ func (s *stream) settle(cost Money, err error) Money {
 	default:
 		cost = max(cost, s.reserved)
 	}
-	r.unsettled = &settlement{id, cost, known}
-	ctx, cancel := r.last(s.ctx)
+	inf.wallet.unsettled = &settlement{id, cost, known}
+	ctx, cancel := inf.last(s.ctx)
 	defer cancel()
-	r.settleRest(ctx)
+	inf.wallet.settleRemaining(ctx)
 	return cost
 }
 
 // settleRest stores what the last call has cost, unless it is stored. If that fails it goes
 // on being reserved, and is tried again before the next call and before the run comes to
 // rest.
-func (r *run) settleRest(ctx context.Context) {
-	if r.unsettled == nil {
+func (wl *wallet) settleRemaining(ctx context.Context) {
+	if wl.unsettled == nil {
 		return
 	}
-	if err := r.unsettled.settle(ctx, r.rt.cfg.Store.(Budget), r.info.RunID); err != nil {
-		r.rt.cfg.Logger.Warn("what a call has cost could not be stored", "run", r.info.RunID, "cost", r.unsettled.amount, "error", err)
+	if err := wl.unsettled.settle(ctx, wl.rt.cfg.Store.(Budget), wl.info.RunID); err != nil {
+		wl.rt.cfg.Logger.Warn("what a call has cost could not be stored", "run", wl.info.RunID, "cost", wl.unsettled.amount, "error", err)
 		return
 	}
-	r.unsettled = nil
+	wl.unsettled = nil
 }
 
 // SettleLost settles reservations that nobody else will: of runs that are over, wait or are
@@ -342,14 +342,14 @@ const (
 )
 
 // longestAnswer is how many tokens the answer may have.
-func (r *run) longestAnswer() int64 {
+func (inf *inference) longestAnswer() int64 {
 	switch {
-	case r.request.MaxTokens != nil:
-		return int64(max(*r.request.MaxTokens, 1))
-	case r.agent.modelSpec.MaxOutputTokens > 0:
-		return int64(r.agent.modelSpec.MaxOutputTokens)
-	case r.agent.spec.ContextPolicy != nil && r.agent.spec.ContextPolicy.MaxOutputTokens > 0:
-		return int64(r.agent.spec.ContextPolicy.MaxOutputTokens)
+	case inf.request.MaxTokens != nil:
+		return int64(max(*inf.request.MaxTokens, 1))
+	case inf.agent.modelSpec.MaxOutputTokens > 0:
+		return int64(inf.agent.modelSpec.MaxOutputTokens)
+	case inf.agent.spec.ContextPolicy != nil && inf.agent.spec.ContextPolicy.MaxOutputTokens > 0:
+		return int64(inf.agent.spec.ContextPolicy.MaxOutputTokens)
 	}
 	return defaultAnswer
 }
@@ -411,15 +411,15 @@ func (r *run) exhausted(ctx context.Context, s *stream, ex *Exhausted) *end {
 		s.cancelOpen(ctx, "the budget is used up", true)
 		m := s.got.Message()
 		if m.ToolCalls = nil; !m.Empty() && !s.silent { // else nobody has judged it
-			m.ID, m.Metadata = r.messageID, r.metadata()
+			m.ID, m.Metadata = r.step.messageID, r.metadata()
 			m.Metadata.Interrupted = true
-			r.add(m)
-			r.response = m.Text()
+			r.conv.add(m)
+			r.step.response = m.Text()
 		}
-		r.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: r.metadata(), Content: []llm.Block{llm.Text(budgetPrompt)}})
-		r.out.emit(ctx, r.completed(s))
+		r.conv.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: r.metadata(), Content: []llm.Block{llm.Text(budgetPrompt)}})
+		r.out.emit(ctx, r.inference.completed(s))
 	} else {
-		r.putBack(r.spending.before)
+		r.inference.putBack(r.wallet.spending.before)
 	}
 	if err := r.endStep(ctx); err != nil {
 		return r.fail(err)
@@ -437,7 +437,7 @@ const budgetPrompt = "Your answer was cut off because the budget was used up. Th
 
 // putBack gives the next try what buildRequest used up: parameters, filters and messages
 // that are for one step.
-func (r *run) putBack(before state.Snapshot) {
+func (inf *inference) putBack(before state.Snapshot) {
 	var b state.Batch
 	if o, ok := stepOverride.Lookup(before); ok {
 		stepOverride.Update(&b, o)
@@ -445,26 +445,26 @@ func (r *run) putBack(before state.Snapshot) {
 	if f, ok := toolFilter.Lookup(before); ok {
 		toolFilter.Update(&b, f)
 	}
-	have := contextMessages.Get(r.st)
+	have := contextMessages.Get(inf.st)
 	for key, m := range contextMessages.Get(before) {
 		if _, ok := have[key]; !ok {
 			contextMessages.Update(&b, contextUpdate{put: &m})
 		}
 	}
-	if err := r.st.Apply(&b); err != nil {
+	if err := inf.st.Apply(&b); err != nil {
 		panic(err) // the built-in keys are in every schema
 	}
 }
 
 // bindSpending finds out what limits the run, and settles what was left unsettled.
-func (r *run) bindSpending(ctx context.Context) error {
-	if r.resumed && r.rec.Budgeted {
-		if err := r.takeUpSpending(ctx); err != nil {
+func (wl *wallet) bind(ctx context.Context) error {
+	if wl.resumed && wl.rec.Budgeted {
+		if err := wl.takeUp(ctx); err != nil {
 			return err
 		}
 	}
-	if r.endAtOnce != nil { // it asks no model any more
+	if wl.endAtOnce != nil { // it asks no model any more
 		return nil
 	}
-	return r.limitSpending(ctx)
+	return wl.limit(ctx)
 }

@@ -38,17 +38,28 @@ type call struct {
 	timer   *time.Timer
 }
 
-// crew runs a run's calls: at most one goroutine for each, all of which report to
+// crew runs the calls of a step: at most one goroutine for each, all of which report to
 // the run's own.
 type crew struct {
-	results  chan outcome
-	events   chan Event
-	wake     <-chan struct{} // the inbox has something
-	over     chan struct{}   // closed when nobody listens any more
-	running  int
-	waiting  int         // results that no commit holds yet
-	deadline *time.Timer // for the next commit, while results wait
-	written  state.Batch // what calls that ran at the same time have written
+	*activation
+	out      *recorder
+	ledger   *ledger
+	tools    *toolbox
+	output   *finalOutput
+	journal  *journal
+	inbox    *inbox
+	phases   *phases
+	outcomes *outcomes
+
+	results chan outcome
+	events  chan Event
+	wake    <-chan struct{} // the inbox has something
+	over    chan struct{}   // closed when the run is over, and abandoned calls have no listener
+}
+
+func (w *crew) connect(r *run) {
+	*w = crew{activation: &r.activation, out: &r.out, ledger: &r.ledger, tools: &r.tools, output: &r.output, journal: &r.journal,
+		inbox: &r.inbox, phases: &r.phases, outcomes: &r.outcomes}
 }
 
 type outcome struct {
@@ -79,22 +90,22 @@ func (o *callOutput) emit(ev Event) {
 // when all calls have an answer.
 func (r *run) settleCalls(ctx context.Context) *end {
 	for {
-		if e := r.runCalls(ctx); e != nil {
+		if e := r.crew.run(ctx); e != nil {
 			return e
 		}
-		if !r.openCalls() {
-			r.withdraw = false
-			r.appendAnswers(true)
+		if !r.ledger.open() {
+			r.inbox.withdraw = false
+			r.outcomes.appendAnswers(true)
 			return nil
 		}
 		if e := r.requested(); e != nil {
 			return e // there is nothing to wait for
 		}
-		if r.withdraw {
-			r.withdraw = false
-			r.supersede("[tool call superseded]")
-			r.out.hold(&MessagesSnapshot{Messages: visible(r.msgs)})
-			r.rewritten = false
+		if r.inbox.withdraw {
+			r.inbox.withdraw = false
+			r.decider.supersede("[tool call superseded]")
+			r.out.hold(&MessagesSnapshot{Messages: visible(r.conv.msgs)})
+			r.conv.rewritten = false
 			return nil
 		}
 		if e := r.park(ctx); e != nil {
@@ -105,21 +116,21 @@ func (r *run) settleCalls(ctx context.Context) *end {
 }
 
 // everyCall yields the calls of the step, and those that messages are held by.
-func (r *run) everyCall(yield func(*call) bool) {
-	for _, c := range r.calls {
+func (l *ledger) every(yield func(*call) bool) {
+	for _, c := range l.calls {
 		if !yield(c) {
 			return
 		}
 	}
-	for _, c := range r.held {
+	for _, c := range l.held {
 		if !yield(c) {
 			return
 		}
 	}
 }
 
-func (r *run) openCalls() bool {
-	for _, c := range r.calls {
+func (l *ledger) open() bool {
+	for _, c := range l.calls {
 		if !c.state.Status.Terminal() {
 			return true
 		}
@@ -128,87 +139,86 @@ func (r *run) openCalls() bool {
 }
 
 // runCalls runs every call that can run now, and returns when nothing runs any more.
-func (r *run) runCalls(ctx context.Context) *end {
-	w := &r.crew
-	defer w.rest()
+func (w *crew) run(ctx context.Context) *end {
+	defer w.outcomes.reset()
 	for {
-		if r.suspendedCalls() && r.inboxWaits() { // a decision that was posted in another process
-			if err := r.takeInbox(ctx); err != nil {
-				return r.abort(w, r.fail(err))
+		if w.ledger.suspended() && w.journal.inboxWaits() { // a decision that was posted in another process
+			if err := w.inbox.take(ctx); err != nil {
+				return w.abort(w.fail(err))
 			}
 		}
-		if !r.letsGo() {
-			if e := r.startCalls(ctx, w); e != nil {
-				return r.abort(w, e)
+		if !w.letsGo() {
+			if e := w.start(ctx); e != nil {
+				return w.abort(e)
 			}
-		} else if w.running == 0 {
-			return r.letGo(ctx)
+		} else if w.outcomes.running == 0 {
+			return w.letGo(ctx)
 		}
-		if w.running == 0 {
+		if w.outcomes.running == 0 {
 			return nil
 		}
 		select {
 		case o := <-w.results:
-			if e := r.finishCall(ctx, w, o); e != nil {
-				return r.abort(w, e)
+			if e := w.finish(ctx, o); e != nil {
+				return w.abort(e)
 			}
 		case ev := <-w.events:
-			_ = r.out.emit(ctx, ev)
-			r.heedSink()
-			if r.out.full() {
-				if err := r.commitResults(ctx, w); err != nil {
-					return r.abort(w, r.fail(err))
+			_ = w.out.emit(ctx, ev)
+			w.journal.heedSink()
+			if w.out.full() {
+				if err := w.commitResults(ctx); err != nil {
+					return w.abort(w.fail(err))
 				}
 			}
-		case <-w.timeout():
-			w.deadline = nil
-			if err := r.commitResults(ctx, w); err != nil {
-				return r.abort(w, r.fail(err))
+		case <-w.outcomes.timeout():
+			w.outcomes.deadline = nil
+			if err := w.commitResults(ctx); err != nil {
+				return w.abort(w.fail(err))
 			}
 		case <-w.wake:
-			if err := r.takeInbox(ctx); err != nil {
-				return r.abort(w, r.fail(err))
+			if err := w.inbox.take(ctx); err != nil {
+				return w.abort(w.fail(err))
 			}
 		case <-ctx.Done():
-			return r.abort(w, r.fail(context.Cause(ctx)))
+			return w.abort(w.fail(context.Cause(ctx)))
 		}
 	}
 }
 
 // letsGo reports whether the run is to let go of its thread in the middle of the step,
 // because calls of it have let go of their children.
-func (r *run) letsGo() bool {
-	return r.active.yield.Load() && slices.ContainsFunc(r.calls, func(c *call) bool { return c.yielded })
+func (w *crew) letsGo() bool {
+	return w.active.yield.Load() && slices.ContainsFunc(w.ledger.calls, func(c *call) bool { return c.yielded })
 }
 
 // letGo commits what there is of the step and lets go of the thread. Whoever goes on with
 // the run makes the calls again that are not over.
-func (r *run) letGo(ctx context.Context) *end {
-	if err := r.commit(ctx, commitOptions{}); err != nil {
-		return r.fail(err)
+func (w *crew) letGo(ctx context.Context) *end {
+	if err := w.journal.commit(ctx, commitOptions{}); err != nil {
+		return w.fail(err)
 	}
 	return &end{err: ErrYielded, lost: true}
 }
 
-func (r *run) suspendedCalls() bool {
-	return slices.ContainsFunc(r.calls, func(c *call) bool { return c.state.Status == CallSuspended })
+func (l *ledger) suspended() bool {
+	return slices.ContainsFunc(l.calls, func(c *call) bool { return c.state.Status == CallSuspended })
 }
 
-func (w *crew) timeout() <-chan time.Time {
-	if w.deadline == nil {
+func (oc *outcomes) timeout() <-chan time.Time {
+	if oc.deadline == nil {
 		return nil
 	}
-	return w.deadline.C
+	return oc.deadline.C
 }
 
-// rest is what a crew does between two steps.
-func (w *crew) rest() {
-	if w.deadline != nil {
-		w.deadline.Stop()
-		w.deadline = nil
+// reset is called between two steps.
+func (oc *outcomes) reset() {
+	if oc.deadline != nil {
+		oc.deadline.Stop()
+		oc.deadline = nil
 	}
-	w.waiting = 0
-	w.written.Reset()
+	oc.waiting = 0
+	oc.written.Reset()
 }
 
 // dismiss lets go of calls that were abandoned, when the run is over.
@@ -219,10 +229,10 @@ func (w *crew) dismiss() {
 }
 
 // commitResults commits and publishes the results that have been waiting.
-func (r *run) commitResults(ctx context.Context, w *crew) error {
-	w.waiting = 0
+func (w *crew) commitResults(ctx context.Context) error {
+	w.outcomes.waiting = 0
 	atResults.Hit()
-	err := r.commit(ctx, commitOptions{})
+	err := w.journal.commit(ctx, commitOptions{})
 	atResultsDone.Hit()
 	return err
 }
@@ -230,22 +240,22 @@ func (r *run) commitResults(ctx context.Context, w *crew) error {
 // startCalls starts every call that may run now. In sequential mode that is the
 // first one that is not over, unless it waits for a decision; otherwise it is all
 // of them, those that were decided together when the mode wants that.
-func (r *run) startCalls(ctx context.Context, w *crew) *end {
-	mode := r.agent.spec.executionMode()
+func (w *crew) start(ctx context.Context) *end {
+	mode := w.agent.spec.executionMode()
 	if mode == Sequential {
-		for _, c := range r.calls {
+		for _, c := range w.ledger.calls {
 			if c.state.Status.Terminal() {
 				continue
 			}
 			if c.running || c.state.Status == CallSuspended {
 				return nil
 			}
-			ready, e := r.prepare(ctx, w, c)
+			ready, e := w.prepare(ctx, c)
 			if e != nil {
 				return e
 			}
 			if ready {
-				return r.launch(ctx, w, c)
+				return w.launch(ctx, c)
 			}
 			if c.state.Status == CallSuspended {
 				return nil
@@ -255,17 +265,17 @@ func (r *run) startCalls(ctx context.Context, w *crew) *end {
 	}
 	var ready []*call
 	for _, decided := range []bool{false, true} {
-		if decided && mode == ParallelBatchApproval && r.undecided(len(ready)) {
+		if decided && mode == ParallelBatchApproval && w.ledger.undecided(len(ready)) {
 			break
 		}
-		for _, c := range r.calls {
+		for _, c := range w.ledger.calls {
 			if st := c.state.Status; c.running || st.Terminal() || st == CallSuspended || (st == CallResuming) != decided {
 				continue
 			}
-			if n := r.rt.cfg.Limits.ParallelTools; n > 0 && w.running+len(ready) >= n {
+			if n := w.rt.cfg.Limits.ParallelTools; n > 0 && w.outcomes.running+len(ready) >= n {
 				break
 			}
-			ok, e := r.prepare(ctx, w, c)
+			ok, e := w.prepare(ctx, c)
 			if e != nil {
 				return e
 			}
@@ -277,13 +287,13 @@ func (r *run) startCalls(ctx context.Context, w *crew) *end {
 	if len(ready) == 0 {
 		return nil
 	}
-	return r.launch(ctx, w, ready...)
+	return w.launch(ctx, ready...)
 }
 
 // undecided reports whether there may be more to decide: calls that wait for a
 // decision, or have not come so far that they could ask for one.
-func (r *run) undecided(starting int) bool {
-	return starting > 0 || slices.ContainsFunc(r.calls, func(c *call) bool {
+func (l *ledger) undecided(starting int) bool {
+	return starting > 0 || slices.ContainsFunc(l.calls, func(c *call) bool {
 		return c.running || c.state.Status == CallSuspended || c.state.Status == CallNew
 	})
 }
@@ -291,12 +301,12 @@ func (r *run) undecided(starting int) bool {
 // prepare checks a call before it runs: its arguments, the gates, the
 // before_tool_execute phase. It reports whether the call is to run; if not, the
 // call has been answered or suspended.
-func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
+func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
 	if err := ctx.Err(); err != nil {
-		return false, r.fail(context.Cause(ctx))
+		return false, w.fail(context.Cause(ctx))
 	}
-	s := r.edit(c)
-	s.Key = r.info.RunID + "/" + strconv.Itoa(s.Step) + "/" + strconv.Itoa(s.Index)
+	s := w.ledger.edit(c)
+	s.Key = w.info.RunID + "/" + strconv.Itoa(s.Step) + "/" + strconv.Itoa(s.Index)
 	if c.resume == nil && s.Decision != nil {
 		c.resume = &Resumption{Decision: *s.Decision, SuspensionID: s.SuspensionID()}
 		if s.Ticket != nil {
@@ -312,73 +322,73 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 		}
 	}
 	if s.Status == CallResuming && s.ResumeMode == UseDecisionAsToolResult {
-		c.tc = r.toolCall(c)
+		c.tc = w.toolCall(c)
 		res := &ToolResult{ToolName: s.ToolName, Status: ToolSuccess, Data: s.Decision.Result}
-		return false, r.complete(ctx, w, c, res, nil)
+		return false, w.outcomes.complete(ctx, c, res, nil)
 	}
 	if s.Status == CallResuming && s.Held != nil {
-		c.tc = r.toolCall(c)
-		return false, r.complete(ctx, w, c, s.Held, nil)
+		c.tc = w.toolCall(c)
+		return false, w.outcomes.complete(ctx, c, s.Held, nil)
 	}
 	if c.entry == nil {
-		return false, r.complete(ctx, w, c, ErrorResult("not_found", fmt.Sprintf("tool %q not found", s.ToolName)), nil)
+		return false, w.outcomes.complete(ctx, c, ErrorResult("not_found", fmt.Sprintf("tool %q not found", s.ToolName)), nil)
 	}
-	if r.finishes(c) {
-		res, e := r.takeAnswer(c)
-		return false, cmp.Or(r.complete(ctx, w, c, res, nil), e)
+	if w.output.finishes(c) {
+		res, e := w.output.takeAnswer(c)
+		return false, cmp.Or(w.outcomes.complete(ctx, c, res, nil), e)
 	}
-	if err := r.checkArguments(c); err != nil {
-		return false, r.complete(ctx, w, c, ErrorResult("invalid_arguments", err.Error()), nil)
+	if err := w.checkArguments(c); err != nil {
+		return false, w.outcomes.complete(ctx, c, ErrorResult("invalid_arguments", err.Error()), nil)
 	}
-	c.tc = r.toolCall(c)
-	if err := r.phase(ctx, PhaseToolGate, about{tool: c.tc}); err != nil {
-		return false, r.fail(err)
+	c.tc = w.toolCall(c)
+	if err := w.phases.run(ctx, PhaseToolGate, about{tool: c.tc}); err != nil {
+		return false, w.fail(err)
 	}
-	if len(r.agent.gates) > 0 {
-		v, err := r.ask(ctx, c)
+	if len(w.agent.gates) > 0 {
+		v, err := w.phases.askGates(ctx, c)
 		if err != nil {
-			return false, r.fail(err)
+			return false, w.fail(err)
 		}
 		switch v.kind {
 		case block:
 			res := ErrorResult("", fmt.Sprintf("tool %q was blocked: %s", s.ToolName, v.reason))
 			res.Metadata = map[string]any{"rejected": true}
-			if e := r.complete(ctx, w, c, res, nil); e != nil {
+			if e := w.outcomes.complete(ctx, c, res, nil); e != nil {
 				return false, e
 			}
 			return false, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
 		case suspend:
 			t := v.ticket
-			return false, r.suspend(c, &ToolResult{Suspension: &t}, nil, w)
+			return false, w.outcomes.suspend(c, &ToolResult{Suspension: &t}, nil)
 		case answer:
 			res, err := resultOf(s.ToolName, v.result, nil)
 			if err != nil {
-				return false, r.fail(err)
+				return false, w.fail(err)
 			}
 			if res.Status == ToolPending {
-				return false, r.suspend(c, res, nil, w)
+				return false, w.outcomes.suspend(c, res, nil)
 			}
-			return false, r.complete(ctx, w, c, res, nil)
+			return false, w.outcomes.complete(ctx, c, res, nil)
 		}
 	}
-	if err := r.phase(ctx, PhaseBeforeToolExecute, about{tool: c.tc}); err != nil {
-		return false, r.fail(err)
+	if err := w.phases.run(ctx, PhaseBeforeToolExecute, about{tool: c.tc}); err != nil {
+		return false, w.fail(err)
 	}
 	return true, nil
 }
 
 // toolCall is what the tool and the hooks are given of a call.
-func (r *run) toolCall(c *call) *ToolCall {
+func (w *crew) toolCall(c *call) *ToolCall {
 	s := c.state
-	return &ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: r.info, Agent: r.agent.spec,
-		Resume: c.resume, Profile: r.rt.cfg.Profile, Tools: r.offered, Snapshot: r.st.Snapshot(), rt: r.rt, reg: r.reg}
+	return &ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: w.info, Agent: w.agent.spec,
+		Resume: c.resume, Profile: w.rt.cfg.Profile, Tools: w.tools.offered, Snapshot: w.st.Snapshot(), rt: w.rt, reg: w.reg}
 }
 
-func (r *run) checkArguments(c *call) error {
+func (w *crew) checkArguments(c *call) error {
 	args := c.state.Arguments
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
-		r.edit(c).Arguments = args
+		w.ledger.edit(c).Arguments = args
 	}
 	if err := c.entry.schema.Check(args); err != nil {
 		return fmt.Errorf("arguments of tool %q do not fit: %s", c.state.ToolName, strings.ReplaceAll(err.Error(), "\n", "; "))
@@ -405,9 +415,9 @@ func validate(v validator, args json.RawMessage) (err error) {
 
 // launch begins calls. What is not read-only is recorded first: once that commit
 // has succeeded the call counts as begun, and if it is refused nothing begins.
-func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
+func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 	if ctx.Err() != nil {
-		return r.fail(context.Cause(ctx))
+		return w.fail(context.Cause(ctx))
 	}
 	if w.over == nil {
 		w.over = make(chan struct{})
@@ -415,12 +425,12 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 		w.events = make(chan Event)
 		// Listen before the commit that shows a call as suspended: a decision may
 		// follow at once, while what is launched here runs for long.
-		w.wake = r.rt.listen(&r.active, r.suspendedCalls())
+		w.wake = w.rt.listen(&w.active, w.ledger.suspended())
 	}
-	now := r.rt.cfg.Now().UnixMilli()
+	now := w.rt.cfg.Now().UnixMilli()
 	intent := false
 	for _, c := range calls {
-		s := r.edit(c)
+		s := w.ledger.edit(c)
 		s.Status, s.StartedAt, s.UpdatedAt = CallRunning, now, now
 		if d, ok := c.entry.tool.(Delegator); ok {
 			s.Child = d.ChildRun(c.tc)
@@ -429,34 +439,34 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 		intent = intent || s.Effect != ReadOnly
 	}
 	if intent {
-		w.waiting = 0
+		w.outcomes.waiting = 0
 		atIntent.Hit()
-		err := r.commit(ctx, commitOptions{begins: true})
+		err := w.journal.commit(ctx, commitOptions{begins: true})
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
 			for _, c := range calls {
-				s := r.edit(c)
+				s := w.ledger.edit(c)
 				s.Status, s.StartedAt = CallNew, 0 // it has not begun
 			}
-			return r.fail(err)
+			return w.fail(err)
 		}
 	}
 	atIntended.Hit()
-	snap := r.st.Snapshot()
+	snap := w.st.Snapshot()
 	for _, c := range calls {
 		cctx, cancel := context.WithCancelCause(ctx)
 		c.tc.Snapshot = snap
 		c.tc.out = &callOutput{cctx, w.events}
 		c.cancel, c.running = cancel, true
-		w.running++
-		r.limit(w, c)
-		go r.rt.execute(cctx, w, c, c.tc)
+		w.outcomes.running++
+		w.limit(c)
+		go w.execute(cctx, c, c.tc)
 	}
-	if w.waiting > 0 {
-		w.waiting--
-		w.wait() // for what came out before anything ran
+	if w.outcomes.waiting > 0 {
+		w.outcomes.waiting--
+		w.outcomes.wait() // for what came out before anything ran
 	}
 	return nil
 }
@@ -470,12 +480,12 @@ func (rt *Runtime) callLimit(e *toolEntry) time.Duration {
 }
 
 // limit ends a call that takes too long, and abandons it if it does not end then.
-func (r *run) limit(w *crew, c *call) {
-	limit := r.rt.callLimit(c.entry)
+func (w *crew) limit(c *call) {
+	limit := w.rt.callLimit(c.entry)
 	if limit <= 0 {
 		return
 	}
-	tc, cancel, grace := c.tc, c.cancel, r.rt.cfg.Limits.ToolGrace
+	tc, cancel, grace := c.tc, c.cancel, w.rt.cfg.Limits.ToolGrace
 	c.timer = time.AfterFunc(limit, func() {
 		err := fmt.Errorf("%w after %s", errToolTimeout, limit)
 		cancel(err)
@@ -493,7 +503,7 @@ func (r *run) limit(w *crew, c *call) {
 }
 
 // execute calls the tool, in a goroutine of its own.
-func (rt *Runtime) execute(ctx context.Context, w *crew, c *call, tc *ToolCall) {
+func (w *crew) execute(ctx context.Context, c *call, tc *ToolCall) {
 	o := outcome{c: c, tc: tc, err: errToolExit} // until it returns
 	defer func() {
 		if v := recover(); v != nil {
@@ -503,7 +513,7 @@ func (rt *Runtime) execute(ctx context.Context, w *crew, c *call, tc *ToolCall) 
 	}()
 	atCall.Hit()
 	growStack()
-	o.res, o.err = rt.cfg.Executor.Execute(ctx, c.entry.tool, tc)
+	o.res, o.err = w.rt.cfg.Executor.Execute(ctx, c.entry.tool, tc)
 	atCalled.Hit()
 	if o.err != nil && ctx.Err() != nil && errors.Is(o.err, ctx.Err()) {
 		o.err = context.Cause(ctx) // say timed out, not cancelled
@@ -531,24 +541,24 @@ func (w *crew) report(o outcome) {
 }
 
 // finishCall takes in the outcome of a call that ran.
-func (r *run) finishCall(ctx context.Context, w *crew, o outcome) *end {
+func (w *crew) finish(ctx context.Context, o outcome) *end {
 	c := o.c
 	if !c.running || c.tc != o.tc {
 		return nil // it was abandoned
 	}
-	r.retire(w, c)
+	w.retire(c)
 	atResult.Hit()
 	if c.yielded = errors.Is(o.err, ErrYielded) && c.state.Effect != Effectful; c.yielded {
 		return nil // it is made again, here or elsewhere
 	}
 	abandoned := o.res == nil && errors.Is(o.err, errToolTimeout)
 	if p, ok := errors.AsType[*PanicError](o.err); ok {
-		r.rt.cfg.Logger.Error("tool panicked", "run", r.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", p.Value, "stack", string(p.Stack))
+		w.rt.cfg.Logger.Error("tool panicked", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", p.Value, "stack", string(p.Stack))
 	}
 	res, err := resultOf(c.state.ToolName, o.res, o.err)
 	if err != nil { // fatal
-		e := r.fail(err)
-		if done := r.complete(ctx, w, c, ErrorResult("fatal", err.Error()), nil); done != nil && done.lost {
+		e := w.fail(err)
+		if done := w.outcomes.complete(ctx, c, ErrorResult("fatal", err.Error()), nil); done != nil && done.lost {
 			return done
 		}
 		return e
@@ -558,15 +568,15 @@ func (r *run) finishCall(ctx context.Context, w *crew, o outcome) *end {
 		cmd = nil // the tool may still be writing to it
 	}
 	if res.Status == ToolPending {
-		return r.suspend(c, res, cmd, w)
+		return w.outcomes.suspend(c, res, cmd)
 	}
-	return r.complete(ctx, w, c, r.capped(c, res), cmd)
+	return w.outcomes.complete(ctx, c, w.outcomes.capped(c, res), cmd)
 }
 
 // retire takes a call off the crew.
-func (r *run) retire(w *crew, c *call) {
+func (w *crew) retire(c *call) {
 	c.running = false
-	w.running--
+	w.outcomes.running--
 	c.cancel(nil)
 	if c.timer != nil {
 		c.timer.Stop()
@@ -574,8 +584,8 @@ func (r *run) retire(w *crew, c *call) {
 }
 
 // capped replaces a result that is too large.
-func (r *run) capped(c *call, res *ToolResult) *ToolResult {
-	limit := r.rt.cfg.Limits.ToolResultBytes
+func (oc *outcomes) capped(c *call, res *ToolResult) *ToolResult {
+	limit := oc.rt.cfg.Limits.ToolResultBytes
 	if n := c.entry.spec.MaxResultBytes; n != 0 {
 		limit = n
 	}
@@ -593,45 +603,45 @@ func (r *run) capped(c *call, res *ToolResult) *ToolResult {
 // complete gives a call its result: what the tool recorded, then the
 // after_tool_execute phase, the ledger, the message and the event, all of which
 // the next commit holds.
-func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, cmd *Command) *end {
+func (oc *outcomes) complete(ctx context.Context, c *call, res *ToolResult, cmd *Command) *end {
 	res.ToolName = c.state.ToolName
 	var failed *end
-	if c.tc != nil && len(r.agent.guards[ResultBorder]) > 0 {
-		if res, failed = r.passResult(ctx, w, c, res, cmd); res == nil {
+	if c.tc != nil && len(oc.agent.guards[ResultBorder]) > 0 {
+		if res, failed = oc.passResult(ctx, c, res, cmd); res == nil {
 			return failed
 		}
 		res.ToolName = c.state.ToolName
 	}
 	if cmd != nil {
-		r.addBelow(cmd.below)
-		if err := r.submitCall(w, cmd); err != nil {
+		oc.addBelow(cmd.below)
+		if err := oc.submitCall(cmd); err != nil {
 			res = ErrorResult("state", fmt.Sprintf("tool %q has run, but what it recorded could not be applied: %v", c.state.ToolName, err))
 			res.ToolName = c.state.ToolName
 			if _, conflict := errors.AsType[*state.ConflictError](err); !conflict { // a mistake in the program
-				failed = r.fail(fmt.Errorf("tool %q: %w", c.state.ToolName, err))
+				failed = oc.fail(fmt.Errorf("tool %q: %w", c.state.ToolName, err))
 			}
 		}
 	}
-	s := r.edit(c)
-	s.Status, s.Result, s.Held, s.UpdatedAt = CallSucceeded, res, nil, r.rt.cfg.Now().UnixMilli()
+	s := oc.ledger.edit(c)
+	s.Status, s.Result, s.Held, s.UpdatedAt = CallSucceeded, res, nil, oc.rt.cfg.Now().UnixMilli()
 	if res.Status == ToolError {
 		s.Status = CallFailed
 	}
-	if c.tc != nil && (len(r.agent.hooks[PhaseAfterToolExecute]) > 0 || len(r.due(PhaseAfterToolExecute)) > 0) {
-		if err := r.phase(detached(ctx), PhaseAfterToolExecute, about{tool: c.tc, result: res}); err != nil {
-			if failed = r.fail(err); failed.lost {
+	if c.tc != nil && (len(oc.agent.hooks[PhaseAfterToolExecute]) > 0 || len(oc.phases.due(PhaseAfterToolExecute)) > 0) {
+		if err := oc.phases.run(detached(ctx), PhaseAfterToolExecute, about{tool: c.tc, result: res}); err != nil {
+			if failed = oc.fail(err); failed.lost {
 				return failed
 			}
 		}
 	}
-	c.message = r.answerTo(s, res)
+	c.message = oc.answerTo(s, res)
 	c.forget()
-	r.holdOutcome(c, s.Status)
-	if err := r.stateDelta(); err != nil && failed == nil {
-		failed = r.fail(err)
+	oc.holdOutcome(c, s.Status)
+	if err := oc.stateDelta(); err != nil && failed == nil {
+		failed = oc.fail(err)
 	}
-	r.appendAnswers(false)
-	w.wait()
+	oc.appendAnswers(false)
+	oc.wait()
 	return failed
 }
 
@@ -641,62 +651,62 @@ func (c *call) forget() { c.tc, c.resume, c.cancel, c.timer = nil, nil, nil, nil
 
 // holdOutcome holds the event that tells how a call came out. A call that was
 // suspended has been told to be done, so it is resumed.
-func (r *run) holdOutcome(c *call, outcome CallStatus) {
+func (oc *outcomes) holdOutcome(c *call, outcome CallStatus) {
 	s := c.state
 	if s.Ticket != nil {
-		r.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: s.Result.resumed(), MessageID: c.message.ID, Outcome: s.Status})
+		oc.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: s.Result.resumed(), MessageID: c.message.ID, Outcome: s.Status})
 	} else {
-		r.out.hold(&ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome})
+		oc.out.hold(&ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome})
 	}
 }
 
 // wait notes that a result waits for a commit.
-func (w *crew) wait() {
-	if w.waiting++; w.deadline == nil && w.running > 0 {
-		w.deadline = time.NewTimer(resultWait)
+func (oc *outcomes) wait() {
+	if oc.waiting++; oc.deadline == nil && oc.running > 0 {
+		oc.deadline = time.NewTimer(resultWait)
 	}
 }
 
 // submitCall applies what a call recorded. Calls that ran at the same time started
 // from the same state, so they must not have written the same exclusive key.
-func (r *run) submitCall(w *crew, cmd *Command) error {
-	if r.agent.spec.executionMode() != Sequential {
-		if err := w.written.Merge(&cmd.Batch); err != nil {
+func (oc *outcomes) submitCall(cmd *Command) error {
+	if oc.agent.spec.executionMode() != Sequential {
+		if err := oc.written.Merge(&cmd.Batch); err != nil {
 			return fmt.Errorf("%w: another call of this step wrote it too", err)
 		}
 	}
-	return r.submit(cmd)
+	return oc.phases.submit(cmd)
 }
 
 // suspend makes a call wait for a decision.
-func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
+func (oc *outcomes) suspend(c *call, res *ToolResult, cmd *Command) *end {
 	if cmd != nil {
-		r.addBelow(cmd.below)
-		if err := r.submitCall(w, cmd); err != nil {
-			return r.fail(err)
+		oc.addBelow(cmd.below)
+		if err := oc.submitCall(cmd); err != nil {
+			return oc.fail(err)
 		}
 	}
-	s := r.edit(c)
-	t := r.ticket(c, *res.Suspension)
+	s := oc.ledger.edit(c)
+	t := oc.ledger.ticket(c, *res.Suspension)
 	c.forget()
 	out := *res
 	out.ToolName, out.Status, out.Suspension = s.ToolName, ToolPending, t
 	if out.Message == "" {
 		out.Message = fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName)
 	}
-	r.out.hold(&ToolCallDone{ID: s.CallID, Result: &out, Outcome: CallSuspended})
+	oc.out.hold(&ToolCallDone{ID: s.CallID, Result: &out, Outcome: CallSuspended})
 	if c.again {
 		c.again = false
-		r.lookAgain(c)
+		oc.children.lookAgain(c)
 	}
-	w.wait()
+	oc.wait()
 	return nil
 }
 
 // ticket makes a call wait with a ticket, which it completes.
-func (r *run) ticket(c *call, t Ticket) *Ticket {
-	now := r.rt.cfg.Now()
-	s := r.edit(c)
+func (l *ledger) ticket(c *call, t Ticket) *Ticket {
+	now := l.rt.cfg.Now()
+	s := l.edit(c)
 	t.Suspension.ID = t.suspensionID(s.CallID)
 	if t.Suspension.Message == "" {
 		t.Suspension.Message = fmt.Sprintf("Tool '%s' is waiting for a decision", s.ToolName)
@@ -716,17 +726,17 @@ func (r *run) ticket(c *call, t Ticket) *Ticket {
 
 // edit returns a call's ledger record to be changed: a copy if others have seen it.
 // The next commit holds it.
-func (r *run) edit(c *call) *CallState {
-	r.stale = true
+func (l *ledger) edit(c *call) *CallState {
+	l.stale = true
 	if c.shared {
 		s := *c.state
-		if i := slices.Index(r.changed, c.state); i >= 0 {
-			r.changed[i], c.listed = &s, true
+		if i := slices.Index(l.changed, c.state); i >= 0 {
+			l.changed[i], c.listed = &s, true
 		}
 		c.state, c.shared = &s, false
 	}
 	if !c.listed {
-		r.changed = append(r.changed, c.state)
+		l.changed = append(l.changed, c.state)
 		c.listed = true
 	}
 	return c.state
@@ -734,28 +744,28 @@ func (r *run) edit(c *call) *CallState {
 
 // answerTo is the tool message that answers a call. Message and content are one
 // allocation, because most results are one block of text.
-func (r *run) answerTo(s *CallState, res *ToolResult) *llm.Message {
+func (oc *outcomes) answerTo(s *CallState, res *ToolResult) *llm.Message {
 	m := &struct {
 		llm.Message
 		block [1]llm.Block
 	}{}
-	m.ID, m.Role, m.ToolCallID = r.rt.cfg.NewID(), llm.ToolRole, s.CallID
+	m.ID, m.Role, m.ToolCallID = oc.rt.cfg.NewID(), llm.ToolRole, s.CallID
 	if m.Content = res.Content; len(m.Content) == 0 {
 		m.block[0] = llm.Text(res.text())
 		m.Content = m.block[:]
 	}
-	m.Metadata = r.metadata()
+	m.Metadata = oc.metadata()
 	m.Metadata.RunID, *m.Metadata.StepIndex = s.RunID, s.Step
 	return &m.Message
 }
 
 // stateDelta holds a state_delta if the state has changed visibly.
-func (r *run) stateDelta() error {
-	changes, err := r.st.Delta()
+func (oc *outcomes) stateDelta() error {
+	changes, err := oc.st.Delta()
 	if err != nil {
 		return err
 	}
-	r.st.Shown()
+	oc.st.Shown()
 	var ops []PatchOp
 	for _, ch := range changes {
 		if isRuntimeKey(ch.Key) {
@@ -769,100 +779,100 @@ func (r *run) stateDelta() error {
 		}
 	}
 	if len(ops) > 0 {
-		r.out.hold(&StateDelta{Delta: ops})
+		oc.out.hold(&StateDelta{Delta: ops})
 	}
 	return nil
 }
 
 // appendAnswers adds the answers of finished calls to the conversation in the
 // order of the calls: up to the first call without one, or all there are.
-func (r *run) appendAnswers(all bool) {
+func (oc *outcomes) appendAnswers(all bool) {
 	jumped := false
-	for _, c := range r.calls {
+	for _, c := range oc.ledger.calls {
 		switch {
 		case c.message == nil && !all:
 			return
 		case c.message == nil:
 			jumped = true
 		case !c.appended:
-			r.add(c.message)
+			oc.conv.add(c.message)
 			c.appended = true
 		}
 	}
 	if all && !jumped {
-		r.reorder()
+		oc.reorder()
 	}
 }
 
 // reorder shows the model the answers in the order of the calls and right behind
 // the message that asked, also when they came in another order or other messages
 // came between.
-func (r *run) reorder() {
-	at := r.msgs.Len()
-	for at > 0 && len(r.msgs.At(at-1).ToolCalls) == 0 {
+func (oc *outcomes) reorder() {
+	at := oc.conv.msgs.Len()
+	for at > 0 && len(oc.conv.msgs.At(at-1).ToolCalls) == 0 {
 		at--
 	}
-	sorted := at == 0 || at+len(r.calls) <= r.msgs.Len()
-	for i, c := range r.calls {
-		sorted = sorted && (at == 0 || r.msgs.At(at+i) == c.message)
+	sorted := at == 0 || at+len(oc.ledger.calls) <= oc.conv.msgs.Len()
+	for i, c := range oc.ledger.calls {
+		sorted = sorted && (at == 0 || oc.conv.msgs.At(at+i) == c.message)
 	}
 	if sorted {
 		return
 	}
 	var others []*llm.Message
-	for i := at; i < r.msgs.Len(); i++ {
-		if m := r.msgs.At(i); !slices.ContainsFunc(r.calls, func(c *call) bool { return c.message == m }) {
+	for i := at; i < oc.conv.msgs.Len(); i++ {
+		if m := oc.conv.msgs.At(i); !slices.ContainsFunc(oc.ledger.calls, func(c *call) bool { return c.message == m }) {
 			others = append(others, m)
 		}
 	}
-	r.rewriteFrom(at)
-	for _, c := range r.calls {
-		r.msgs = r.msgs.Append(c.message)
+	oc.conv.rewriteFrom(at)
+	for _, c := range oc.ledger.calls {
+		oc.conv.msgs = oc.conv.msgs.Append(c.message)
 	}
-	r.msgs = r.msgs.Append(others...)
+	oc.conv.msgs = oc.conv.msgs.Append(others...)
 }
 
 // abort stops the calls that run, gives them a moment to come back, and gives
 // every open call an answer.
-func (r *run) abort(w *crew, e *end) *end {
+func (w *crew) abort(e *end) *end {
 	if e.lost {
-		for _, c := range r.calls {
+		for _, c := range w.ledger.calls {
 			if c.running {
 				c.cancel(e.err)
 			}
 		}
 		return e
 	}
-	for _, c := range r.calls {
+	for _, c := range w.ledger.calls {
 		if c.running {
 			c.cancel(ErrCancelled)
 		}
 	}
-	ctx := context.WithoutCancel(r.ctx)
+	ctx := context.WithoutCancel(w.ctx)
 	var grace <-chan time.Time
-	if d := r.rt.cfg.Limits.ToolGrace; d >= 0 {
+	if d := w.rt.cfg.Limits.ToolGrace; d >= 0 {
 		t := time.NewTimer(d)
 		defer t.Stop()
 		grace = t.C
 	}
-	for w.running > 0 {
+	for w.outcomes.running > 0 {
 		select {
 		case o := <-w.results:
-			if fin := r.finishCall(ctx, w, o); fin != nil && fin.lost {
+			if fin := w.finish(ctx, o); fin != nil && fin.lost {
 				return fin
 			}
 		case ev := <-w.events:
-			r.out.emit(ctx, ev)
+			w.out.emit(ctx, ev)
 		case <-grace:
-			for _, c := range r.calls {
+			for _, c := range w.ledger.calls {
 				if c.running {
-					r.retire(w, c)
-					r.rt.cfg.Logger.Warn("tool abandoned", "run", r.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName)
+					w.retire(c)
+					w.rt.cfg.Logger.Warn("tool abandoned", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName)
 				}
 			}
 		}
 	}
-	r.closeCalls(e)
+	w.outcomes.closeAll(e)
 	return e
 }
 
@@ -876,12 +886,12 @@ func interruption(s *CallState, e *end) string {
 
 // closeCalls answers every call that is still open, so that the conversation stays
 // valid whatever happened.
-func (r *run) closeCalls(e *end) {
+func (oc *outcomes) closeAll(e *end) {
 	if e.Type != NaturalEnd { // or they are not lost yet
-		r.dropHeld(fmt.Sprintf("the run ended: %s", e.Termination))
+		oc.guards.drop(fmt.Sprintf("the run ended: %s", e.Termination))
 	}
 	closed := false
-	for _, c := range r.calls {
+	for _, c := range oc.ledger.calls {
 		if c.state.Status.Terminal() {
 			continue
 		}
@@ -892,13 +902,13 @@ func (r *run) closeCalls(e *end) {
 			res.Message += "; it had begun, and whether it took effect is not known"
 			res.Metadata = map[string]any{"in_doubt": true}
 		}
-		s := r.edit(c)
-		s.Status, s.Result, s.UpdatedAt = CallCancelled, res, r.rt.cfg.Now().UnixMilli()
-		r.leaveChild(s)
-		c.message = r.answerTo(s, res)
-		r.holdOutcome(c, CallFailed)
+		s := oc.ledger.edit(c)
+		s.Status, s.Result, s.UpdatedAt = CallCancelled, res, oc.rt.cfg.Now().UnixMilli()
+		oc.children.leave(s)
+		c.message = oc.answerTo(s, res)
+		oc.holdOutcome(c, CallFailed)
 	}
-	if closed || len(r.calls) > 0 {
-		r.appendAnswers(true)
+	if closed || len(oc.ledger.calls) > 0 {
+		oc.appendAnswers(true)
 	}
 }

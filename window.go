@@ -50,26 +50,26 @@ type window struct {
 
 // openWindow sets the window up for the run's agent, from what an earlier run counted if
 // the conversation still begins with that.
-func (r *run) openWindow() {
-	a := r.agent
+func (cv *conversation) openWindow() {
+	a := cv.agent
 	if a.limits == nil {
-		r.window = nil
+		cv.window = nil
 		return
 	}
 	w := &window{policy: a.spec.ContextPolicy, limits: a.limits, artifact: a.artifact}
-	if s := ContextWindow.Get(r.st); s.Previews == 0 && s.Messages <= r.msgs.Len() && s.Messages > 0 && r.msgs.At(s.Messages-1).ID == s.LastMessageID {
+	if s := ContextWindow.Get(cv.st); s.Previews == 0 && s.Messages <= cv.msgs.Len() && s.Messages > 0 && cv.msgs.At(s.Messages-1).ID == s.LastMessageID {
 		w.WindowState = s
 	} else {
 		w.Model, w.Ratio, w.Limit = s.Model, s.Ratio, s.Limit
 	}
-	r.window = w
+	cv.window = w
 }
 
 // rewriteFrom takes the messages from index at on out of the conversation, to be
 // replaced.
-func (r *run) rewriteFrom(at int) {
-	r.msgs = r.msgs.Cut(at)
-	if w := r.window; w != nil && at < w.Messages {
+func (cv *conversation) rewriteFrom(at int) {
+	cv.msgs = cv.msgs.Cut(at)
+	if w := cv.window; w != nil && at < w.Messages {
 		w.forget()
 	}
 }
@@ -148,10 +148,10 @@ func (w *window) heed(model string) {
 
 // fit puts as much of the conversation into req as there is room for, between the context
 // messages.
-func (r *run) fit(req *llm.Request) error {
-	w := r.window
+func (cv *conversation) fit(req *llm.Request) error {
+	w := cv.window
 	w.heed(req.Model)
-	w.measure(r.msgs)
+	w.measure(cv.msgs)
 	fixed := req.FixedTokens()
 	for _, m := range w.before {
 		fixed += m.Tokens()
@@ -159,7 +159,7 @@ func (r *run) fit(req *llm.Request) error {
 	for _, m := range w.after {
 		fixed += m.Tokens()
 	}
-	msgs := w.history(r.msgs)
+	msgs := w.history(cv.msgs)
 	room := w.budget(req) - fixed
 	w.estimate = fixed + w.Tokens
 	if w.Tokens <= room {

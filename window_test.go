@@ -18,7 +18,7 @@ import (
 // conversation makes up a conversation as the runtime may have to show it: instructions,
 // texts of all sizes, media, thinking, calls that run in parallel, large arguments, large
 // results, and messages that came while calls were open.
-func conversation(rng *rand.Rand, n int) []*llm.Message {
+func talk(rng *rand.Rand, n int) []*llm.Message {
 	var out []*llm.Message
 	add := func(m *llm.Message) {
 		m.ID = fmt.Sprintf("m%d", len(out))
@@ -111,7 +111,7 @@ func TestCut_AlwaysFitsAndIsAlwaysValid(t *testing.T) {
 	cuts, shortened, refused := 0, 0, 0
 	for seed := range uint64(4000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		msgs := conversation(rng, 1+rng.IntN(60))
+		msgs := talk(rng, 1+rng.IntN(60))
 		c := &cut{msgs: llm.NewMessages(msgs...), recent: rng.IntN(12), budget: 50 << rng.IntN(12)}
 		if sum(msgs) <= c.budget {
 			continue
@@ -194,7 +194,7 @@ func TestCut_StaysWhereItWasUntilItHasTo(t *testing.T) {
 func TestWindow_CountsEachMessageOnce(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 7))
-	msgs := conversation(rng, 200)
+	msgs := talk(rng, 200)
 	w := &window{artifact: ArtifactCompaction{ThresholdTokens: 64, PreviewMaxChars: 100, PreviewMaxLines: 3}}
 	for n := range len(msgs) + 1 {
 		have := llm.NewMessages(msgs[:n/2]...).Append(msgs[n/2 : n]...)
@@ -319,7 +319,7 @@ func TestPlan_NeverPartsCallsFromAnswersAndKeepsWhatWasAskedLast(t *testing.T) {
 	plans, since := 0, 0
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		msgs := conversation(rng, 1+rng.IntN(60))
+		msgs := talk(rng, 1+rng.IntN(60))
 		keep := rng.IntN(4)
 		p := planCompaction(llm.NewMessages(msgs...), keep)
 		if p == nil {
