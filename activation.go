@@ -2,7 +2,11 @@ package awaken
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
 
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )
 
@@ -36,4 +40,115 @@ type stepState struct {
 	closed    bool   // step_end has been told
 	response  string // the latest text of the model
 	over      end    // a natural end, which most runs have
+}
+
+// fail turns an error into the end it means.
+func (a *activation) fail(err error) *end {
+	cause := context.Cause(a.ctx)
+	switch {
+	case errors.Is(err, ErrFenced):
+		return &end{err: err, lost: true}
+	case errors.Is(cause, ErrFenced):
+		return &end{err: cause, lost: true}
+	case isCommitError(cause):
+		err = cause // it was cancelled because of that
+	case errors.Is(err, ErrGeneration), cause != nil:
+		// A run whose consumer broke is cancelled too.
+		return &end{Termination: Termination{Type: Cancelled}}
+	}
+	message := err.Error()
+	if _, ok := errors.AsType[storeError](err); ok {
+		message = "the run could not be stored"
+	}
+	return &end{Termination: Termination{Type: Failed, Message: message}, err: err}
+}
+
+// naturalEnd is the end of a run whose model has nothing more to do.
+func (a *activation) naturalEnd() *end {
+	a.step.over = end{Termination: Termination{Type: NaturalEnd}}
+	return &a.step.over
+}
+
+// requested is the end a plugin or tool asked for, if any.
+func (a *activation) requested() *end {
+	if a.ending == nil {
+		return nil
+	}
+	return &end{Termination: *a.ending}
+}
+
+// last is ctx, or a context that gives a cancelled run a little more time to end in
+// order.
+func (a *activation) last(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	ctx = context.WithoutCancel(ctx)
+	if a.rt.cfg.Limits.RunEnd < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, a.rt.cfg.Limits.RunEnd)
+}
+
+// detached returns a context for what has to happen even if ctx is done.
+func detached(ctx context.Context) context.Context {
+	if ctx.Err() == nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
+}
+
+func (a *activation) metadata() *llm.Metadata {
+	m := &struct {
+		llm.Metadata
+		step int
+	}{step: a.step.index}
+	m.RunID, m.StepIndex = a.info.RunID, &m.step
+	return &m.Metadata
+}
+
+// apply applies a batch; a reducer that panics is an error.
+func (a *activation) apply(b *state.Batch) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{"state update", v, debug.Stack()}
+		}
+	}()
+	err = a.st.Apply(b)
+	if _, unknown := errors.AsType[*state.UnknownKeyError](err); unknown {
+		err = fmt.Errorf("%w: a plugin registers keys with Registrar.Key, a program in Config.Keys", err)
+	}
+	return err
+}
+
+func (a *activation) use(u llm.Usage) {
+	a.rec.Usage.Add(u)
+	a.rec.InputTokens, a.rec.OutputTokens = a.rec.Usage.PromptTokens, a.rec.Usage.CompletionTokens
+}
+
+func (a *activation) charge(m Money) {
+	if m != 0 {
+		a.rec.CostUSD = (Dollars(a.rec.CostUSD) + m).USD()
+	}
+}
+
+// addBelow counts what a child has used.
+func (a *activation) addBelow(b below) {
+	if b == (below{}) {
+		return
+	}
+	a.rec.ChildUsage.Add(b.usage)
+	a.rec.ChildCostUSD = (Dollars(a.rec.ChildCostUSD) + Dollars(b.usd)).USD()
+}
+
+// finished is the event that ends this activation.
+func (a *activation) finished(t Termination) *RunFinish {
+	ev := &struct {
+		RunFinish
+		out RunOutput
+	}{}
+	ev.out = RunOutput{Response: a.step.response, Status: a.rec.Status, StatusReason: a.rec.StatusReason, Waiting: a.rec.Waiting,
+		StructuredOutput: a.rec.StructuredOutput, Usage: a.rec.Usage, CostUSD: a.rec.CostUSD}
+	ev.RunFinish = RunFinish{ThreadID: a.thread, RunID: a.info.RunID, Identity: a.info, Result: &ev.out, Termination: t}
+	return &ev.RunFinish
 }

@@ -81,78 +81,6 @@ func firstExpiry(tickets []WaitingTicket) (at int64) {
 	return at
 }
 
-// forward passes a decision on to the child that it is for. The child's inbox decides:
-// the first decision that it takes in counts.
-func (ch *children) forward(c *call, target string, d Decision, id string) error {
-	if d.Target = target; d.ID == "" {
-		if d.ID = id; id == "" {
-			d.ID = ch.rt.cfg.NewID()
-		}
-	}
-	if c.state.Child == ChildID(c.state.Key) { // the call goes on with it
-		if err := ch.rt.Decide(ch.ctx, c.state.Child, d); err != nil {
-			return err
-		}
-		ch.lookAgain(c)
-		return nil
-	}
-	child, items, err := ch.rt.CheckDecisions(ch.ctx, c.state.Child, d)
-	for _, it := range items {
-		if err == nil {
-			err = ch.rt.deliver(ch.ctx, &Outgoing{ID: it.ID, ThreadID: child.ThreadID, Item: &it})
-		}
-	}
-	return err
-}
-
-// lookAgain makes a call that waits for its child look how that is. One that does not wait
-// for it does so before it begins to.
-func (ch *children) lookAgain(c *call) {
-	if !c.state.awaits() {
-		c.again = true
-		return
-	}
-	s := ch.ledger.edit(c)
-	s.Status, s.Decision, s.UpdatedAt = CallResuming, nil, ch.rt.cfg.Now().UnixMilli()
-	c.resume = nil
-}
-
-// lookAtChildren makes the calls look again whose children have got further while nobody
-// told the run.
-func (ch *children) look(ctx context.Context) {
-	for _, c := range ch.ledger.calls {
-		if !c.state.awaits() {
-			continue
-		}
-		child, err := ch.rt.cfg.Store.LoadRun(ctx, c.state.Ticket.Child)
-		if err != nil {
-			continue // its report is to come
-		}
-		switch child.Status {
-		case RunDone:
-			ch.lookAgain(c)
-		case RunRunning:
-			if ch.rt.queue == nil { // nobody else goes on with it
-				ch.lookAgain(c)
-			}
-		case RunWaiting:
-			if reason := child.Waiting.Reason; reason == WaitBudget || reason == WaitPin {
-				ch.lookAgain(c) // there may be money again, or its version
-			}
-			if items, err := ch.rt.cfg.Store.Unread(ctx, child.ThreadID); err == nil && len(items) > 0 {
-				ch.lookAgain(c)
-			}
-		}
-	}
-}
-
-// leaveChild ends the run of a call that will not be gone on with.
-func (ch *children) leave(s *CallState) {
-	if s.Child != "" && s.StartedAt != 0 && s.Child == ChildID(s.Key) { // and does not only wait for it
-		ch.sender.send(Outgoing{Cancel: s.Child})
-	}
-}
-
 // ChildReport tells a run how one of its children is: that it is done, or waits.
 type ChildReport struct {
 	RunID       string      `json:"run_id"`
@@ -196,35 +124,6 @@ func (rt *Runtime) Report(ctx context.Context, child *Run) error {
 	return err
 }
 
-// reported takes in how a child is.
-func (ch *children) reported(rep *ChildReport) {
-	awaited := false
-	for _, c := range ch.ledger.calls {
-		if c.state.Child == rep.RunID && !c.state.Status.Terminal() {
-			ch.lookAgain(c)
-			awaited = true
-		}
-	}
-	if rep.Status != RunDone || !rep.Task {
-		ch.idleReport = !awaited
-		return
-	}
-	ch.addBelow(below{rep.Usage, rep.CostUSD})
-	var c Command
-	if _, handled := ch.agent.actions[ChildDone.Name()]; handled {
-		ChildDone.Schedule(&c, *rep)
-	}
-	if err := ch.phases.submit(&c); err != nil {
-		ch.rt.cfg.Logger.Error("report of a child could not be taken in", "run", ch.info.RunID, "child", rep.RunID, "error", err)
-		return
-	}
-	if awaited {
-		return // the call says it
-	}
-	ch.inbox.told++
-	ch.conv.add(&llm.Message{ID: ch.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(rep.text())}})
-}
-
 // text is what the model is told about a task that is done.
 func (rep *ChildReport) text() string {
 	kind, content := "completed", map[string]string{"result": rep.Response}
@@ -252,15 +151,6 @@ func (c *ToolCall) Spend(u llm.Usage, usd float64) {
 type below struct {
 	usage llm.Usage
 	usd   float64
-}
-
-// addBelow counts what a child has used.
-func (a *activation) addBelow(b below) {
-	if b == (below{}) {
-		return
-	}
-	a.rec.ChildUsage.Add(b.usage)
-	a.rec.ChildCostUSD = (Dollars(a.rec.ChildCostUSD) + Dollars(b.usd)).USD()
 }
 
 // Total is what the run and its children have used and cost.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"slices"
 
 	"github.com/awaken-go/awaken/llm"
 )
@@ -42,33 +41,6 @@ type Passage struct {
 	Result  *ToolResult  // of HookCall.Tool
 }
 
-// pass asks the guards of a border about a passage, one after the other, until one does
-// not let it through.
-func (gd *guards) pass(ctx context.Context, phase Phase, in about, p *Passage, approved []string) (Verdict, error) {
-	id := ""
-	if p.Border == ResultBorder {
-		id = in.tool.ID
-	} else {
-		id = heldID(p.Message)
-	}
-	for i := range gd.agent.guards[p.Border] {
-		g := &gd.agent.guards[p.Border][i]
-		v, err := g.ask(ctx, gd.hooks.call(phase, in), p)
-		switch {
-		case err != nil:
-			return Verdict{}, err
-		case v.kind == suspend && slices.Contains(approved, v.ticket.suspensionID(id)):
-			continue // this question has been answered
-		case v.kind == answer:
-			return Verdict{}, fmt.Errorf("guard of plugin %q: a passage of the border %s can be allowed, blocked or suspended, not answered", g.plugin, p.Border)
-		}
-		if v.kind != allow {
-			return v, nil
-		}
-	}
-	return Verdict{}, nil
-}
-
 type ownedGuard struct {
 	plugin string
 	Guard
@@ -85,93 +57,4 @@ func (o *ownedGuard) ask(ctx context.Context, h *HookCall, p *Passage) (v Verdic
 		return v, fmt.Errorf("guard of plugin %q: %w", o.plugin, err)
 	}
 	return v, nil
-}
-
-// addInput adds a message that comes from outside to the conversation, if the guards let
-// it pass. If not, the run ends, or the message waits for a person, with all that come
-// behind it.
-func (gd *guards) addInput(m *llm.Message) {
-	m = gd.conv.adopt(m)
-	if c := gd.holdsInput(); c != nil {
-		s := gd.ledger.edit(c)
-		held := *s.Message
-		held.Messages = append(slices.Clip(held.Messages), m)
-		s.Message = &held
-		return
-	}
-	if len(gd.agent.guards[InputBorder]) > 0 {
-		p := &Passage{Border: InputBorder, Message: m}
-		v, err := gd.pass(gd.ctx, PhaseRunStart, about{}, p, nil)
-		switch {
-		case err != nil:
-			gd.ending = &Termination{Type: Failed, Message: err.Error()}
-			return
-		case v.kind == block:
-			gd.ending = &Termination{Type: Blocked, Message: v.reason}
-			return
-		case v.kind == suspend:
-			gd.hold(&HeldMessage{Border: InputBorder, Messages: []*llm.Message{p.Message}}, v.ticket)
-			return
-		}
-		m = p.Message
-	}
-	gd.conv.add(m)
-}
-
-// passOutput puts the model's answer to the guards, and shows what they let through. It
-// returns nil when nothing is left to say in this step, and the end of the run, if there
-// is one.
-func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.Message, *end) {
-	m.ID = r.step.messageID
-	p := &Passage{Border: OutputBorder, Message: m}
-	v, err := r.guards.pass(ctx, PhaseAfterInference, about{}, p, nil)
-	if err != nil {
-		return nil, r.fail(err)
-	}
-	switch v.kind {
-	case block:
-		return nil, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
-	case suspend:
-		return nil, r.holdOutput(ctx, s, p.Message, v.ticket)
-	}
-	r.guards.sayAll(ctx, p.Message)
-	return p.Message, nil
-}
-
-// sayAll shows an answer that nothing has been shown of.
-func (gd *guards) sayAll(ctx context.Context, m *llm.Message) {
-	for _, b := range m.Content {
-		switch b.Type {
-		case llm.TextBlock:
-			gd.out.textDelta(ctx, b.Text)
-		case llm.ThinkingBlock:
-			gd.out.reasoningDelta(ctx, b.Text)
-		}
-	}
-	for _, c := range m.ToolCalls {
-		gd.out.emit(ctx, &ToolCallStart{ID: c.ID, Name: c.Name})
-		gd.out.argsDelta(ctx, c.ID, string(arguments(c)))
-	}
-}
-
-// passResult puts a result to the guards. It returns the result to go on with; or nil
-// when the call now waits, for which the result is kept; and the end of the run, if
-// there is one.
-func (oc *outcomes) passResult(ctx context.Context, c *call, res *ToolResult, cmd *Command) (*ToolResult, *end) {
-	p := &Passage{Border: ResultBorder, Result: res}
-	v, err := oc.guards.pass(detached(ctx), PhaseAfterToolExecute, about{tool: c.tc, result: res}, p, c.state.Approved)
-	if err != nil {
-		return ErrorResult("guard", fmt.Sprintf("the result of tool %q was withheld", c.state.ToolName)), oc.fail(err)
-	}
-	switch v.kind {
-	case block:
-		res := ErrorResult("", fmt.Sprintf("the result of tool %q was blocked: %s", c.state.ToolName, v.reason))
-		res.Metadata = map[string]any{"rejected": true}
-		return res, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
-	case suspend:
-		oc.ledger.edit(c).Held = p.Result
-		t := v.ticket
-		return nil, oc.suspend(c, &ToolResult{Suspension: &t}, cmd)
-	}
-	return p.Result, nil
 }

@@ -74,36 +74,32 @@ func (r *run) rest(ctx context.Context, before Run) *end {
 	return nil
 }
 
-// waiting describes the calls that wait.
-func (l *ledger) waiting() *Waiting {
-	w := &Waiting{Reason: WaitToolPermission, TicketIDs: []string{}, Tickets: []WaitingTicket{}}
-	for c := range l.every {
-		s := c.state
-		if s.Status != CallSuspended {
-			continue
+// settleCalls brings every call of the step to an end: it runs those that can run,
+// and parks the run when all that is left is waiting for people. It returns nil
+// when all calls have an answer.
+func (r *run) settleCalls(ctx context.Context) *end {
+	for {
+		if e := r.crew.run(ctx); e != nil {
+			return e
 		}
-		if s.awaits() {
-			for _, t := range s.Ticket.Tickets {
-				w.TicketIDs, w.Tickets = append(w.TicketIDs, t.TicketID), append(w.Tickets, t)
-			}
-			continue
+		if !r.ledger.open() {
+			r.inbox.withdraw = false
+			r.outcomes.appendAnswers(true)
+			return nil
 		}
-		susp := s.Ticket.Suspension
-		w.TicketIDs = append(w.TicketIDs, susp.ID)
-		w.Tickets = append(w.Tickets, WaitingTicket{TicketID: susp.ID, ToolCallID: s.CallID, ToolName: s.ToolName, Arguments: s.Arguments,
-			ResumeMode: s.ResumeMode, Reason: susp.Message, Suspension: &susp, ExpiresAt: s.Ticket.ExpiresAt, Escalated: s.Escalated, UpdatedAt: s.UpdatedAt})
-		if s.ResumeMode == UseDecisionAsToolResult {
-			w.Reason = WaitUserInput
+		if e := r.requested(); e != nil {
+			return e // there is nothing to wait for
 		}
+		if r.inbox.withdraw {
+			r.inbox.withdraw = false
+			r.decider.supersede("[tool call superseded]")
+			r.out.hold(&MessagesSnapshot{Messages: visible(r.conv.msgs)})
+			r.conv.rewritten = false
+			return nil
+		}
+		if e := r.park(ctx); e != nil {
+			return e
+		}
+		// Somebody decided just before the run could be parked.
 	}
-	if len(w.Tickets) > 0 {
-		return w
-	}
-	w.Reason = WaitBackgroundTasks // runs below this one, which wait for nobody
-	for _, c := range l.calls {
-		if c.state.awaits() && c.state.Ticket.Budget != nil {
-			w.Reason, w.Message, w.Budget = WaitBudget, c.state.Ticket.Suspension.Message, c.state.Ticket.Budget
-		}
-	}
-	return w
 }

@@ -65,15 +65,6 @@ func (cv *conversation) openWindow() {
 	cv.window = w
 }
 
-// rewriteFrom takes the messages from index at on out of the conversation, to be
-// replaced.
-func (cv *conversation) rewriteFrom(at int) {
-	cv.msgs = cv.msgs.Cut(at)
-	if w := cv.window; w != nil && at < w.Messages {
-		w.forget()
-	}
-}
-
 // forget makes the next measure count everything again.
 func (w *window) forget() {
 	w.Messages, w.LastMessageID, w.Tokens, w.Previews, w.LeftOut, w.shown = 0, "", 0, 0, 0, llm.Messages{}

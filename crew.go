@@ -11,32 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/state"
 )
 
 // resultWait is how long a finished result may wait for others to share a commit.
 const resultWait = 20 * time.Millisecond
-
-// call is one tool call of the step that is going on.
-type call struct {
-	state    *CallState // as the ledger has it, or will after the next commit; see edit
-	shared   bool       // others have seen state, so it must not change
-	listed   bool       // the next commit holds it
-	doubtful bool       // it had begun when its owner was lost, and is effectful
-	entry    *toolEntry // nil for a tool that does not exist
-	message  *llm.Message
-	appended bool // the message is in the log
-	resume   *Resumption
-	again    bool // its child has something new
-	yielded  bool // it let go of its child, for whoever goes on with the run
-
-	tc      *ToolCall // while it runs
-	running bool
-	cancel  context.CancelCauseFunc
-	timer   *time.Timer
-}
 
 // crew runs the calls of a step: at most one goroutine for each, all of which report to
 // the run's own.
@@ -83,59 +61,6 @@ func (o *callOutput) emit(ev Event) {
 	case o.events <- ev:
 	case <-o.ctx.Done():
 	}
-}
-
-// settleCalls brings every call of the step to an end: it runs those that can run,
-// and parks the run when all that is left is waiting for people. It returns nil
-// when all calls have an answer.
-func (r *run) settleCalls(ctx context.Context) *end {
-	for {
-		if e := r.crew.run(ctx); e != nil {
-			return e
-		}
-		if !r.ledger.open() {
-			r.inbox.withdraw = false
-			r.outcomes.appendAnswers(true)
-			return nil
-		}
-		if e := r.requested(); e != nil {
-			return e // there is nothing to wait for
-		}
-		if r.inbox.withdraw {
-			r.inbox.withdraw = false
-			r.decider.supersede("[tool call superseded]")
-			r.out.hold(&MessagesSnapshot{Messages: visible(r.conv.msgs)})
-			r.conv.rewritten = false
-			return nil
-		}
-		if e := r.park(ctx); e != nil {
-			return e
-		}
-		// Somebody decided just before the run could be parked.
-	}
-}
-
-// everyCall yields the calls of the step, and those that messages are held by.
-func (l *ledger) every(yield func(*call) bool) {
-	for _, c := range l.calls {
-		if !yield(c) {
-			return
-		}
-	}
-	for _, c := range l.held {
-		if !yield(c) {
-			return
-		}
-	}
-}
-
-func (l *ledger) open() bool {
-	for _, c := range l.calls {
-		if !c.state.Status.Terminal() {
-			return true
-		}
-	}
-	return false
 }
 
 // runCalls runs every call that can run now, and returns when nothing runs any more.
@@ -200,34 +125,6 @@ func (w *crew) letGo(ctx context.Context) *end {
 	return &end{err: ErrYielded, lost: true}
 }
 
-func (l *ledger) suspended() bool {
-	return slices.ContainsFunc(l.calls, func(c *call) bool { return c.state.Status == CallSuspended })
-}
-
-func (oc *outcomes) timeout() <-chan time.Time {
-	if oc.deadline == nil {
-		return nil
-	}
-	return oc.deadline.C
-}
-
-// reset is called between two steps.
-func (oc *outcomes) reset() {
-	if oc.deadline != nil {
-		oc.deadline.Stop()
-		oc.deadline = nil
-	}
-	oc.waiting = 0
-	oc.written.Reset()
-}
-
-// dismiss lets go of calls that were abandoned, when the run is over.
-func (w *crew) dismiss() {
-	if w.over != nil {
-		close(w.over)
-	}
-}
-
 // commitResults commits and publishes the results that have been waiting.
 func (w *crew) commitResults(ctx context.Context) error {
 	w.outcomes.waiting = 0
@@ -288,14 +185,6 @@ func (w *crew) start(ctx context.Context) *end {
 		return nil
 	}
 	return w.launch(ctx, ready...)
-}
-
-// undecided reports whether there may be more to decide: calls that wait for a
-// decision, or have not come so far that they could ask for one.
-func (l *ledger) undecided(starting int) bool {
-	return starting > 0 || slices.ContainsFunc(l.calls, func(c *call) bool {
-		return c.running || c.state.Status == CallSuspended || c.state.Status == CallNew
-	})
 }
 
 // prepare checks a call before it runs: its arguments, the gates, the
@@ -583,255 +472,6 @@ func (w *crew) retire(c *call) {
 	}
 }
 
-// capped replaces a result that is too large.
-func (oc *outcomes) capped(c *call, res *ToolResult) *ToolResult {
-	limit := oc.rt.cfg.Limits.ToolResultBytes
-	if n := c.entry.spec.MaxResultBytes; n != 0 {
-		limit = n
-	}
-	if limit < 0 || res.size() <= limit {
-		return res
-	}
-	size := res.size()
-	preview := []rune(res.text())
-	preview = preview[:min(len(preview), 1000, limit)]
-	out := ErrorResult("result_too_large", fmt.Sprintf("the result of tool %q is %d bytes long, the limit is %d. It begins: %s", c.state.ToolName, size, limit, string(preview)))
-	out.ToolName = res.ToolName
-	return out
-}
-
-// complete gives a call its result: what the tool recorded, then the
-// after_tool_execute phase, the ledger, the message and the event, all of which
-// the next commit holds.
-func (oc *outcomes) complete(ctx context.Context, c *call, res *ToolResult, cmd *Command) *end {
-	res.ToolName = c.state.ToolName
-	var failed *end
-	if c.tc != nil && len(oc.agent.guards[ResultBorder]) > 0 {
-		if res, failed = oc.passResult(ctx, c, res, cmd); res == nil {
-			return failed
-		}
-		res.ToolName = c.state.ToolName
-	}
-	if cmd != nil {
-		oc.addBelow(cmd.below)
-		if err := oc.submitCall(cmd); err != nil {
-			res = ErrorResult("state", fmt.Sprintf("tool %q has run, but what it recorded could not be applied: %v", c.state.ToolName, err))
-			res.ToolName = c.state.ToolName
-			if _, conflict := errors.AsType[*state.ConflictError](err); !conflict { // a mistake in the program
-				failed = oc.fail(fmt.Errorf("tool %q: %w", c.state.ToolName, err))
-			}
-		}
-	}
-	s := oc.ledger.edit(c)
-	s.Status, s.Result, s.Held, s.UpdatedAt = CallSucceeded, res, nil, oc.rt.cfg.Now().UnixMilli()
-	if res.Status == ToolError {
-		s.Status = CallFailed
-	}
-	if c.tc != nil && (len(oc.agent.hooks[PhaseAfterToolExecute]) > 0 || len(oc.phases.due(PhaseAfterToolExecute)) > 0) {
-		if err := oc.phases.run(detached(ctx), PhaseAfterToolExecute, about{tool: c.tc, result: res}); err != nil {
-			if failed = oc.fail(err); failed.lost {
-				return failed
-			}
-		}
-	}
-	c.message = oc.answerTo(s, res)
-	c.forget()
-	oc.holdOutcome(c, s.Status)
-	if err := oc.stateDelta(); err != nil && failed == nil {
-		failed = oc.fail(err)
-	}
-	oc.appendAnswers(false)
-	oc.wait()
-	return failed
-}
-
-// forget lets go of what only a running call needs: whoever keeps the call's ledger
-// record may keep the call with it.
-func (c *call) forget() { c.tc, c.resume, c.cancel, c.timer = nil, nil, nil, nil }
-
-// holdOutcome holds the event that tells how a call came out. A call that was
-// suspended has been told to be done, so it is resumed.
-func (oc *outcomes) holdOutcome(c *call, outcome CallStatus) {
-	s := c.state
-	if s.Ticket != nil {
-		oc.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: s.Result.resumed(), MessageID: c.message.ID, Outcome: s.Status})
-	} else {
-		oc.out.hold(&ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome})
-	}
-}
-
-// wait notes that a result waits for a commit.
-func (oc *outcomes) wait() {
-	if oc.waiting++; oc.deadline == nil && oc.running > 0 {
-		oc.deadline = time.NewTimer(resultWait)
-	}
-}
-
-// submitCall applies what a call recorded. Calls that ran at the same time started
-// from the same state, so they must not have written the same exclusive key.
-func (oc *outcomes) submitCall(cmd *Command) error {
-	if oc.agent.spec.executionMode() != Sequential {
-		if err := oc.written.Merge(&cmd.Batch); err != nil {
-			return fmt.Errorf("%w: another call of this step wrote it too", err)
-		}
-	}
-	return oc.phases.submit(cmd)
-}
-
-// suspend makes a call wait for a decision.
-func (oc *outcomes) suspend(c *call, res *ToolResult, cmd *Command) *end {
-	if cmd != nil {
-		oc.addBelow(cmd.below)
-		if err := oc.submitCall(cmd); err != nil {
-			return oc.fail(err)
-		}
-	}
-	s := oc.ledger.edit(c)
-	t := oc.ledger.ticket(c, *res.Suspension)
-	c.forget()
-	out := *res
-	out.ToolName, out.Status, out.Suspension = s.ToolName, ToolPending, t
-	if out.Message == "" {
-		out.Message = fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName)
-	}
-	oc.out.hold(&ToolCallDone{ID: s.CallID, Result: &out, Outcome: CallSuspended})
-	if c.again {
-		c.again = false
-		oc.children.lookAgain(c)
-	}
-	oc.wait()
-	return nil
-}
-
-// ticket makes a call wait with a ticket, which it completes.
-func (l *ledger) ticket(c *call, t Ticket) *Ticket {
-	now := l.rt.cfg.Now()
-	s := l.edit(c)
-	t.Suspension.ID = t.suspensionID(s.CallID)
-	if t.Suspension.Message == "" {
-		t.Suspension.Message = fmt.Sprintf("Tool '%s' is waiting for a decision", s.ToolName)
-	}
-	if t.ResumeMode == "" {
-		t.ResumeMode = ReplayToolCall
-	}
-	if t.ExpiresIn > 0 {
-		t.ExpiresAt = now.Add(t.ExpiresIn).UnixMilli()
-	} else if t.Child != "" {
-		t.ExpiresAt = firstExpiry(t.Tickets)
-	}
-	t.Pending = PendingCall{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments}
-	s.Status, s.UpdatedAt, s.Ticket, s.ResumeMode, s.Decision, s.Escalated = CallSuspended, now.UnixMilli(), &t, t.ResumeMode, nil, false
-	return &t
-}
-
-// edit returns a call's ledger record to be changed: a copy if others have seen it.
-// The next commit holds it.
-func (l *ledger) edit(c *call) *CallState {
-	l.stale = true
-	if c.shared {
-		s := *c.state
-		if i := slices.Index(l.changed, c.state); i >= 0 {
-			l.changed[i], c.listed = &s, true
-		}
-		c.state, c.shared = &s, false
-	}
-	if !c.listed {
-		l.changed = append(l.changed, c.state)
-		c.listed = true
-	}
-	return c.state
-}
-
-// answerTo is the tool message that answers a call. Message and content are one
-// allocation, because most results are one block of text.
-func (oc *outcomes) answerTo(s *CallState, res *ToolResult) *llm.Message {
-	m := &struct {
-		llm.Message
-		block [1]llm.Block
-	}{}
-	m.ID, m.Role, m.ToolCallID = oc.rt.cfg.NewID(), llm.ToolRole, s.CallID
-	if m.Content = res.Content; len(m.Content) == 0 {
-		m.block[0] = llm.Text(res.text())
-		m.Content = m.block[:]
-	}
-	m.Metadata = oc.metadata()
-	m.Metadata.RunID, *m.Metadata.StepIndex = s.RunID, s.Step
-	return &m.Message
-}
-
-// stateDelta holds a state_delta if the state has changed visibly.
-func (oc *outcomes) stateDelta() error {
-	changes, err := oc.st.Delta()
-	if err != nil {
-		return err
-	}
-	oc.st.Shown()
-	var ops []PatchOp
-	for _, ch := range changes {
-		if isRuntimeKey(ch.Key) {
-			continue
-		}
-		path := "/extensions/" + escapePointer(ch.Key)
-		if ch.Value == nil {
-			ops = append(ops, PatchOp{Op: "remove", Path: path})
-		} else {
-			ops = append(ops, PatchOp{Op: "add", Path: path, Value: ch.Value})
-		}
-	}
-	if len(ops) > 0 {
-		oc.out.hold(&StateDelta{Delta: ops})
-	}
-	return nil
-}
-
-// appendAnswers adds the answers of finished calls to the conversation in the
-// order of the calls: up to the first call without one, or all there are.
-func (oc *outcomes) appendAnswers(all bool) {
-	jumped := false
-	for _, c := range oc.ledger.calls {
-		switch {
-		case c.message == nil && !all:
-			return
-		case c.message == nil:
-			jumped = true
-		case !c.appended:
-			oc.conv.add(c.message)
-			c.appended = true
-		}
-	}
-	if all && !jumped {
-		oc.reorder()
-	}
-}
-
-// reorder shows the model the answers in the order of the calls and right behind
-// the message that asked, also when they came in another order or other messages
-// came between.
-func (oc *outcomes) reorder() {
-	at := oc.conv.msgs.Len()
-	for at > 0 && len(oc.conv.msgs.At(at-1).ToolCalls) == 0 {
-		at--
-	}
-	sorted := at == 0 || at+len(oc.ledger.calls) <= oc.conv.msgs.Len()
-	for i, c := range oc.ledger.calls {
-		sorted = sorted && (at == 0 || oc.conv.msgs.At(at+i) == c.message)
-	}
-	if sorted {
-		return
-	}
-	var others []*llm.Message
-	for i := at; i < oc.conv.msgs.Len(); i++ {
-		if m := oc.conv.msgs.At(i); !slices.ContainsFunc(oc.ledger.calls, func(c *call) bool { return c.message == m }) {
-			others = append(others, m)
-		}
-	}
-	oc.conv.rewriteFrom(at)
-	for _, c := range oc.ledger.calls {
-		oc.conv.msgs = oc.conv.msgs.Append(c.message)
-	}
-	oc.conv.msgs = oc.conv.msgs.Append(others...)
-}
-
 // abort stops the calls that run, gives them a moment to come back, and gives
 // every open call an answer.
 func (w *crew) abort(e *end) *end {
@@ -876,39 +516,9 @@ func (w *crew) abort(e *end) *end {
 	return e
 }
 
-// interruption says why a call that is left gets no result.
-func interruption(s *CallState, e *end) string {
-	if s.StartedAt == 0 {
-		return fmt.Sprintf("[Tool execution was interrupted] the call was not made, the run ended: %s", e.Termination)
-	}
-	return fmt.Sprintf("[Tool execution was interrupted] the run ended: %s", e.Termination)
-}
-
-// closeCalls answers every call that is still open, so that the conversation stays
-// valid whatever happened.
-func (oc *outcomes) closeAll(e *end) {
-	if e.Type != NaturalEnd { // or they are not lost yet
-		oc.guards.drop(fmt.Sprintf("the run ended: %s", e.Termination))
-	}
-	closed := false
-	for _, c := range oc.ledger.calls {
-		if c.state.Status.Terminal() {
-			continue
-		}
-		closed = true
-		res := ErrorResult("", interruption(c.state, e))
-		res.ToolName = c.state.ToolName
-		if c.state.StartedAt != 0 && c.state.Effect == Effectful && c.state.Status == CallRunning {
-			res.Message += "; it had begun, and whether it took effect is not known"
-			res.Metadata = map[string]any{"in_doubt": true}
-		}
-		s := oc.ledger.edit(c)
-		s.Status, s.Result, s.UpdatedAt = CallCancelled, res, oc.rt.cfg.Now().UnixMilli()
-		oc.children.leave(s)
-		c.message = oc.answerTo(s, res)
-		oc.holdOutcome(c, CallFailed)
-	}
-	if closed || len(oc.ledger.calls) > 0 {
-		oc.appendAnswers(true)
+// dismiss lets go of calls that were abandoned, when the run is over.
+func (w *crew) dismiss() {
+	if w.over != nil {
+		close(w.over)
 	}
 }

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/awaken-go/awaken/internal/schema"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )
@@ -101,6 +98,14 @@ func (rt *Runtime) replay(ctx context.Context, req *RunRequest, old *Run) (*RunR
 	return &RunResult{RunID: old.RunID, ThreadID: old.ThreadID, AgentID: old.AgentID, Response: old.FinalOutput,
 		StructuredOutput: old.StructuredOutput, Status: old.Status, Termination: old.Termination, Steps: old.Steps, Usage: old.Usage, CostUSD: old.CostUSD,
 		ChildUsage: old.ChildUsage, ChildCostUSD: old.ChildCostUSD}, nil
+}
+
+// opening finds or makes the run that a request is about, and sets it up from what its
+// thread holds. The request is a parameter of its methods and not a field: a field would
+// move it to the heap.
+type opening struct {
+	*run
+	cp *Checkpoint
 }
 
 // open sets the run up from what its thread holds. It is cut into steps that follow
@@ -275,18 +280,6 @@ func (op *opening) amend(req *RunRequest) {
 	}
 }
 
-func (tb *toolbox) addFrontend(spec ToolSpec) error {
-	e, err := newToolEntry(FrontendTool(spec))
-	if err != nil {
-		return fmt.Errorf("%w: frontend tool %q: %w", ErrInvalid, spec.ID, err)
-	}
-	if tb.frontend == nil {
-		tb.frontend = map[string]*toolEntry{}
-	}
-	tb.frontend[spec.ID] = e
-	return nil
-}
-
 // inferAgent chooses the agent of a request that names none: the one the thread
 // was handed to, the one that ran last, the default.
 func (op *opening) inferAgent() string {
@@ -412,81 +405,6 @@ func answerIn(view []*llm.Message, callID string) (answer *llm.Message, asked bo
 	return nil, false
 }
 
-// doubtMargin is how long after its time limit a call may still take effect.
-const doubtMargin = 10 * time.Second
-
-// resolveDoubts deals with the effectful calls that had begun when their owner was
-// lost. They may have taken effect, so none is simply made again: the tool is asked
-// what became of it, and if it does not know, a person or the model decides.
-func (w *crew) resolveDoubts(ctx context.Context) *end {
-	for _, c := range w.ledger.calls {
-		if !c.doubtful {
-			continue
-		}
-		c.doubtful = false
-		atDoubt.Hit()
-		switch p := w.probe(ctx, c); {
-		case p.Outcome == ProbeDone:
-			c.tc = w.toolCall(c)
-			res, err := resultOf(c.state.ToolName, p.Result, nil)
-			if err != nil {
-				return w.fail(err)
-			}
-			if e := w.outcomes.complete(ctx, c, res, nil); e != nil {
-				return e
-			}
-		case p.Outcome == ProbeNotDone:
-			s := w.ledger.edit(c)
-			s.Status, s.StartedAt = CallNew, 0
-		case c.entry != nil && c.entry.spec.InDoubt == DoubtSuspend:
-			if e := w.outcomes.suspend(c, &ToolResult{Suspension: &Ticket{Suspension: Suspension{ID: "in_doubt_" + c.state.CallID, Action: "tool:in_doubt",
-				Message: fmt.Sprintf("Tool '%s' was cut off after it had begun. It may have taken effect. Make the call again?", c.state.ToolName), Parameters: c.state.Arguments}}}, nil); e != nil {
-				return e
-			}
-		default:
-			w.outcomes.doubt(c)
-		}
-	}
-	return nil
-}
-
-// probe asks the tool what became of a call.
-func (w *crew) probe(ctx context.Context, c *call) (p Probe) {
-	if c.entry == nil {
-		return Probe{}
-	}
-	prober, ok := c.entry.tool.(Prober)
-	if !ok {
-		return Probe{}
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			w.rt.cfg.Logger.Error("probe panicked", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", v)
-			p = Probe{}
-		}
-	}()
-	p, err := prober.Probe(ctx, w.toolCall(c))
-	if err != nil {
-		w.rt.cfg.Logger.Warn("probe failed", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "error", err)
-		return Probe{}
-	}
-	limit := w.rt.callLimit(c.entry)
-	if p.Outcome == ProbeNotDone && (limit <= 0 || w.rt.cfg.Now().UnixMilli() < c.state.StartedAt+(limit+doubtMargin).Milliseconds()) {
-		return Probe{} // the owner that was lost may still be about to make the call
-	}
-	return p
-}
-
-// doubt tells the model that a call may have taken effect.
-func (oc *outcomes) doubt(c *call) {
-	s := oc.ledger.edit(c)
-	res := ErrorResult("in_doubt", fmt.Sprintf("the call of tool %q was cut off after it had begun; whether it took effect is not known, and it was not repeated", s.ToolName))
-	res.ToolName, res.Metadata = s.ToolName, map[string]any{"in_doubt": true}
-	s.Status, s.Result, s.UpdatedAt = CallFailed, res, oc.rt.cfg.Now().UnixMilli()
-	c.message = oc.answerTo(s, res)
-	oc.holdOutcome(c, CallFailed)
-}
-
 // takeInput adds the request's messages. A visible message of the user takes the
 // place of everything that was waiting.
 func (op *opening) takeInput(ctx context.Context, req *RunRequest) error {
@@ -572,78 +490,6 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 	return nil
 }
 
-// supersede retracts the calls that are open: the model will not see that it asked.
-func (de *decider) supersede(text string) {
-	de.guards.drop("superseded")
-	if len(de.ledger.calls) == 0 {
-		return
-	}
-	for _, c := range de.ledger.calls {
-		if c.doubtful { // it may have happened, and must not be hidden
-			c.doubtful = false
-			de.outcomes.doubt(c)
-		} else if c.state.Held != nil && !c.state.Status.Terminal() { // it has happened
-			de.take(c, Decision{Target: c.state.CallID, Action: ActionCancel, Reason: "nobody decided"})
-		}
-	}
-	at := de.conv.msgs.Len() - 1
-	for at >= 0 && len(de.conv.msgs.At(at).ToolCalls) == 0 {
-		at--
-	}
-	retracted := map[string]bool{}
-	now := de.rt.cfg.Now().UnixMilli()
-	for _, c := range de.ledger.calls {
-		if c.message != nil && !c.appended {
-			de.conv.added = append(de.conv.added, c.message)
-			c.appended = true
-		}
-		if c.state.Status.Terminal() {
-			continue
-		}
-		s := de.ledger.edit(c)
-		s.Status, s.UpdatedAt = CallCancelled, now
-		de.children.leave(s)
-		retracted[s.CallID] = true
-		de.conv.added = append(de.conv.added, &llm.Message{ID: de.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Visibility: llm.Internal,
-			Content: []llm.Block{llm.Text(text)}, Metadata: de.metadata()})
-	}
-	if at >= 0 {
-		m := de.conv.msgs.At(at)
-		var keep []llm.ToolCall
-		var answers []*llm.Message
-		for _, tc := range m.ToolCalls {
-			for _, c := range de.ledger.calls {
-				if c.state.CallID == tc.ID && !retracted[tc.ID] && c.message != nil {
-					keep, answers = append(keep, tc), append(answers, c.message)
-				}
-			}
-		}
-		var others []*llm.Message // that came while the calls were open
-		for i := at + 1; i < de.conv.msgs.Len(); i++ {
-			if o := de.conv.msgs.At(i); o.Role != llm.ToolRole {
-				others = append(others, o)
-			}
-		}
-		de.conv.rewriteFrom(at)
-		if m = withCalls(m, keep); !m.Empty() {
-			de.conv.msgs = de.conv.msgs.Append(m).Append(answers...)
-		}
-		de.conv.msgs = de.conv.msgs.Append(others...)
-	}
-	de.ledger.drop()
-	de.conv.rewritten = true
-}
-
-// dropCalls forgets the calls of the last step. If the step was cut off it is over
-// now: its number, and with it the keys of its calls, must not be used again.
-func (l *ledger) drop() {
-	l.calls = nil
-	if l.resumed && !l.step.closed {
-		l.step.closed = true
-		l.rec.Steps = l.step.index + 1
-	}
-}
-
 // dropUnanswered leaves calls that never got an answer out of what a new run's
 // model is shown: a rewind may have cut them off from it.
 func (op *opening) dropUnanswered() {
@@ -671,172 +517,6 @@ func (op *opening) dropUnanswered() {
 	op.conv.msgs = op.conv.msgs.Append(fold(step)...)
 }
 
-// findCall returns the call a decision is about, by its id or its suspension's.
-func findCall(calls []*CallState, target string) *CallState {
-	for i := len(calls) - 1; i >= 0; i-- {
-		if calls[i].CallID == target || calls[i].SuspensionID() == target && target != "" {
-			return calls[i]
-		}
-	}
-	var found *CallState // whose child it is for
-	for _, s := range calls {
-		if _, ok := s.inner(target); ok {
-			if found != nil {
-				return nil // two children have calls of that id
-			}
-			found = s
-		}
-	}
-	return found
-}
-
-// checkDecision finds the call that d is about. It reports whether d repeats a
-// decision that was taken, and otherwise whether it can be taken.
-func checkDecision(calls []*CallState, d *Decision, now time.Time) (s *CallState, dup bool, err error) {
-	refuse := func(format string, args ...any) (*CallState, bool, error) {
-		return nil, false, fmt.Errorf("decision on %q: "+format, append([]any{d.Target}, args...)...)
-	}
-	s = findCall(calls, d.Target)
-	switch {
-	case s == nil:
-		return refuse("%w: no such tool call or suspension", ErrNotFound)
-	case s.Decision != nil && d.ID != "" && s.Decision.ID == d.ID:
-		return s, true, nil
-	}
-	if _, ok := s.inner(d.Target); ok && !s.Status.Terminal() {
-		return s, false, nil // its child has to say
-	}
-	switch {
-	case s.expired(now), s.Decision != nil && s.Decision.ID == expiredID:
-		return refuse("%w", ErrExpired)
-	case s.Status != CallSuspended:
-		return refuse("%w: it is %s", ErrDecided, s.Status)
-	}
-	if err := s.checkEdit(d.Arguments); err != nil {
-		return refuse("%w", err)
-	}
-	if rs := s.Ticket.Suspension.ResponseSchema; len(rs) > 0 && d.Action == ActionResume {
-		sch, err := schema.Compile(rs)
-		if err != nil {
-			return refuse("response schema: %w", err)
-		}
-		result := d.Result
-		if len(result) == 0 {
-			result = json.RawMessage("null")
-		}
-		if err := sch.Check(result); err != nil {
-			return refuse("%w: result does not fit: %w", ErrInvalid, err)
-		}
-	}
-	return s, false, nil
-}
-
-// decide applies a decision to a call of the step. What the decision asks for
-// happens when the call's mode says so. A decision that has no id is passed on to a child
-// with this one.
-func (de *decider) decide(d Decision, id string) error {
-	var calls []*call
-	var states []*CallState
-	for c := range de.ledger.every {
-		calls, states = append(calls, c), append(states, c.state)
-	}
-	now := de.rt.cfg.Now()
-	if d.UpdatedAt > 0 {
-		now = time.UnixMilli(d.UpdatedAt) // when it was accepted
-	}
-	s, dup, err := checkDecision(states, &d, now)
-	if err != nil || dup {
-		return err
-	}
-	c := calls[slices.Index(states, s)]
-	if target, ok := s.inner(d.Target); ok {
-		return de.children.forward(c, target, d, id)
-	}
-	if len(d.Arguments) > 0 && c.entry != nil {
-		if err := c.entry.schema.Check(d.Arguments); err != nil {
-			return fmt.Errorf("decision on %q: %w: arguments do not fit: %w", d.Target, ErrInvalid, err)
-		}
-	}
-	de.take(c, d)
-	return nil
-}
-
-func (de *decider) take(c *call, d Decision) {
-	now := de.rt.cfg.Now().UnixMilli()
-	if d.UpdatedAt == 0 {
-		d.UpdatedAt = now
-	}
-	s := de.ledger.edit(c)
-	s.Decision, s.UpdatedAt, s.Status = &d, now, CallResuming
-	atDecision.Hit()
-	c.resume = nil
-	if d.Action == ActionResume {
-		s.Approved = append(slices.Clip(s.Approved), s.SuspensionID())
-	}
-	if d.Action == ActionCancel && s.isHeld() {
-		de.guards.refuse(s)
-		de.guards.release(c, CallCancelled, ErrorResult("", de.ending.Message))
-	} else if d.Action == ActionCancel {
-		s.Status = CallCancelled
-		de.children.leave(s)
-		res := ErrorResult("", refusal(s, &d))
-		res.ToolName = s.ToolName
-		res.Metadata = map[string]any{"rejected": true}
-		s.Result = res
-		c.message = de.outcomes.answerTo(s, res)
-		result := d.Result
-		if len(result) == 0 {
-			result = res.resumed()
-		}
-		de.out.hold(&ToolCallResumed{TargetID: s.CallID, Result: result, MessageID: c.message.ID, Outcome: s.Status})
-	}
-}
-
-// refusal is what the model is told about a call that people did not allow.
-func refusal(s *CallState, d *Decision) string {
-	var sb strings.Builder
-	if s.Held != nil {
-		fmt.Fprintf(&sb, "The call of tool %q was made, but its result was withheld", s.ToolName)
-		if d.Reason != "" {
-			fmt.Fprintf(&sb, ": %s", d.Reason)
-		}
-		return sb.String() + "."
-	}
-	fmt.Fprintf(&sb, "The call of tool %q was refused", s.ToolName)
-	if d.Reason != "" {
-		fmt.Fprintf(&sb, ": %s", d.Reason)
-	}
-	sb.WriteString(". It was not made.")
-	return sb.String()
-}
-
-// expiredID is the id of the decision that is taken when nobody decides in time.
-const expiredID = "expired"
-
-// expire deals with the suspensions whose time is over.
-func (de *decider) expire() {
-	for c := range de.ledger.every {
-		if !c.state.expired(de.rt.cfg.Now()) {
-			continue
-		}
-		if c.state.awaits() {
-			de.children.lookAgain(c) // it is a ticket of the child that has expired
-			continue
-		}
-		switch c.state.Ticket.OnExpiry {
-		case ExpireApprove:
-			de.take(c, Decision{Target: c.state.CallID, ID: expiredID, Action: ActionResume, Reason: "nobody decided in time"})
-		case ExpireEscalate:
-			t := *c.state.Ticket
-			t.ExpiresAt = 0
-			s := de.ledger.edit(c)
-			s.Ticket, s.Escalated = &t, true
-		default:
-			de.take(c, Decision{Target: c.state.CallID, ID: expiredID, Action: ActionCancel, Reason: "nobody decided in time"})
-		}
-	}
-}
-
 // lastText is the last answer of a run.
 func lastText(view []*llm.Message, runID string) string {
 	for i := len(view) - 1; i >= 0; i-- {
@@ -848,11 +528,4 @@ func lastText(view []*llm.Message, runID string) string {
 		}
 	}
 	return ""
-}
-
-func isRuntimeKey(name string) bool { return strings.HasPrefix(name, "__runtime.") }
-
-// escapePointer escapes a key for a JSON Pointer.
-func escapePointer(key string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }

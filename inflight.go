@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"sync"
-
-	"github.com/awaken-go/awaken/state"
 )
 
 // On a store whose commits take time a run does not stand still at the end of a step that
@@ -26,103 +23,6 @@ import (
 //     the commit.
 //   - A commit that fails in flight cancels the run. What it held is the run's again, for the
 //     commit with which the run ends; a fenced owner makes none.
-
-// parcel is what a commit holds. The run's goroutine packs it, and it can then travel
-// without the run: its lists are its own, and what is in them does not change any more.
-type parcel struct {
-	Commit
-	seq  uint64 // of the last event in it
-	size int    // bytes of text in its events
-}
-
-var parcels = sync.Pool{New: func() any { return new(parcel) }}
-
-// free gives a parcel back, unless it has become large.
-func (p *parcel) free() {
-	if cap(p.Entries) > maxPendingEntries {
-		return
-	}
-	clear(p.Messages)
-	clear(p.Calls)
-	clear(p.Entries)
-	*p = parcel{Commit: Commit{Messages: p.Messages[:0], Calls: p.Calls[:0], Entries: p.Entries[:0]}}
-	parcels.Put(p)
-}
-
-// full reports whether so much is in it that it should not be more.
-func (p *parcel) full() bool {
-	return p.size > maxPendingBytes || len(p.Entries) > maxPendingEntries
-}
-
-// add adds what came after.
-func (p *parcel) add(q *parcel) {
-	p.Messages = append(p.Messages, q.Messages...)
-	p.Calls = append(p.Calls, q.Calls...) // each is of another step
-	p.Entries = append(p.Entries, q.Entries...)
-	p.Read = append(p.Read, q.Read...)
-	p.State = overlaid(p.State, q.State)
-	p.Run, p.Time, p.seq, p.size = q.Run, q.Time, q.seq, p.size+q.size
-	q.free()
-}
-
-// overlaid returns changes with later ones laid over them.
-func overlaid(changes, later []state.Change) []state.Change {
-	if len(changes) == 0 {
-		return later
-	}
-	for _, ch := range later {
-		if i := slices.IndexFunc(changes, func(o state.Change) bool { return o.Key == ch.Key && o.Scope == ch.Scope }); i >= 0 {
-			changes[i] = ch
-		} else {
-			changes = append(changes, ch)
-		}
-	}
-	return changes
-}
-
-// pack takes everything since the last commit out of the run.
-func (j *journal) pack(o commitOptions) (*parcel, error) {
-	changes, err := j.st.Changes()
-	if err != nil {
-		return nil, err
-	}
-	now := j.rt.cfg.Now()
-	j.rec.UpdatedAt = now.Unix()
-	if first := j.count + 1; len(j.conv.added) > 0 && first > j.rec.Input.ToSeq {
-		if j.rec.Output.FromSeq == 0 {
-			j.rec.Output.FromSeq = first
-		}
-		j.rec.Output.ToSeq = j.count + len(j.conv.added)
-	}
-	p := parcels.Get().(*parcel)
-	p.ThreadID, p.Fence, p.Generation = j.info.ThreadID, j.fence, j.generation
-	p.Begins, p.Rest, p.Time, p.Expect = o.begins, o.rest, now.UnixMilli(), j.count
-	p.Run, p.ParentThreadID = j.rec, j.info.ParentThreadID
-	p.Messages, j.conv.added = j.conv.added, p.Messages
-	p.Calls, j.ledger.changed = j.ledger.changed, p.Calls
-	p.State, j.unsaved = overlaid(j.unsaved, changes), nil
-	p.Read, j.read = j.read, nil
-	j.out.take(p)
-	j.count += len(p.Messages)
-	j.st.Saved()
-	for c := range j.ledger.every {
-		if c.listed {
-			c.listed, c.shared = false, true
-		}
-	}
-	return p, nil
-}
-
-// unpack puts what could not be committed back, in front of what came after it.
-func (j *journal) unpack(p *parcel) {
-	j.count = p.Expect
-	j.conv.added, p.Messages = append(p.Messages, j.conv.added...), j.conv.added
-	j.ledger.changed, p.Calls = append(p.Calls, j.ledger.changed...), j.ledger.changed
-	j.unsaved = overlaid(p.State, j.unsaved)
-	j.read = append(p.Read, j.read...)
-	j.out.untake(p)
-	p.free()
-}
 
 // flight makes commits beside the run, one at a time, in a goroutine that is there only
 // while there is something to commit.
@@ -154,23 +54,6 @@ func (j *journal) commitStep(ctx context.Context) error {
 	return nil
 }
 
-// handOver lets a parcel travel: at once, or with the next commit when one is in flight.
-func (j *journal) handOver(p *parcel) {
-	f := &j.inFlight
-	f.used = true
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case !f.busy && f.err == nil:
-		f.busy = true
-		f.wg.Go(func() { j.fly(p) })
-	case f.next == nil: // after an error too: the run is about to end, and takes it back
-		f.next = p
-	default:
-		f.next.add(p)
-	}
-}
-
 // mayGoOn reports whether the next step may begin before the last one is durable: it did
 // nothing but read, so that a later owner can make it again, and nobody waits for it.
 func (j *journal) mayGoOn() bool {
@@ -186,6 +69,23 @@ func (j *journal) mayGoOn() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !j.out.full() && (f.next == nil || !f.next.full())
+}
+
+// handOver lets a parcel travel: at once, or with the next commit when one is in flight.
+func (j *journal) handOver(p *parcel) {
+	f := &j.inFlight
+	f.used = true
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case !f.busy && f.err == nil:
+		f.busy = true
+		f.wg.Go(func() { j.fly(p) })
+	case f.next == nil: // after an error too: the run is about to end, and takes it back
+		f.next = p
+	default:
+		f.next.add(p)
+	}
 }
 
 // fly commits p, and what is handed over meanwhile, until there is no more.
@@ -234,6 +134,17 @@ func (j *journal) writeBeside(c *Commit) error {
 		return fmt.Errorf("commit thread %s: %w", j.thread, storeError{err})
 	}
 	return nil
+}
+
+// commitError is the error of a commit that failed beside its run, and cancelled it.
+type commitError struct{ error }
+
+func (e commitError) Unwrap() error { return e.error }
+
+// isCommitError reports whether a run was cancelled because a commit failed beside it.
+func isCommitError(cause error) bool {
+	_, ok := cause.(commitError)
+	return ok
 }
 
 // take returns what is to be committed next, or nil, and then nothing is in flight.
@@ -291,23 +202,4 @@ func (j *journal) waitInFlight() error {
 	j.unpack(f.back)
 	f.next, f.back = nil, nil
 	return f.err
-}
-
-// mark returns a place to go back to, once nothing is in flight. A commit must follow at
-// once.
-func (j *journal) mark() (mark, error) {
-	j.takeBack()
-	err := j.waitInFlight()
-	return j.out.mark(), err
-}
-
-// inboxWaits reports whether the inbox holds something, as far as the commits that have
-// been made tell.
-func (j *journal) inboxWaits() bool {
-	if f := &j.inFlight; f.used {
-		f.mu.Lock()
-		j.unread, f.unread = j.unread || f.unread, false
-		f.mu.Unlock()
-	}
-	return j.unread
 }

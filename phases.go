@@ -1,0 +1,248 @@
+package awaken
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// phases asks hooks and gates, and runs scheduled actions.
+type phases struct {
+	*activation
+	hooks  *hooks
+	sender *sender
+}
+
+// maxActionRounds bounds how often the actions of one phase may schedule more.
+const maxActionRounds = 16
+
+// phase asks the hooks of p and runs the actions scheduled for it until there are
+// none left. Without hooks and actions it does nothing.
+func (ph *phases) run(ctx context.Context, p Phase, in about) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if hooks := ph.agent.hooks[p]; len(hooks) > 0 {
+		if err := ph.gather(ctx, p, hooks, in); err != nil {
+			return err
+		}
+	}
+	return ph.runActions(ctx, p, in)
+}
+
+// gather runs the hooks on one snapshot and applies what they recorded, in the
+// order they were registered. A hook that wrote an exclusive key which an earlier
+// one wrote as well is run again, on what the others left.
+func (ph *phases) gather(ctx context.Context, p Phase, hooks []ownedHook, in about) error {
+	calls := make([]*HookCall, len(hooks))
+	errs := make([]error, len(hooks))
+	for i := range hooks {
+		calls[i] = ph.hooks.call(p, in)
+	}
+	if len(hooks) == 1 {
+		errs[0] = hooks[0].run(ctx, calls[0])
+	} else {
+		var wg sync.WaitGroup
+		for i := range hooks {
+			wg.Go(func() { errs[i] = hooks[i].run(ctx, calls[i]) })
+		}
+		wg.Wait()
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	var merged Command
+	var again []int
+	for i, h := range calls {
+		if err := merged.Batch.Merge(&h.Batch); err != nil {
+			again = append(again, i)
+			continue
+		}
+		h.Batch.Reset()
+		merged.append(&h.Command)
+	}
+	if err := ph.submit(&merged); err != nil {
+		return err
+	}
+	for _, i := range again {
+		h := ph.hooks.call(p, in)
+		if err := hooks[i].run(ctx, h); err != nil {
+			return err
+		}
+		if err := ph.submit(&h.Command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// submit applies a command: state now, actions into the queue, effects after the
+// next commit. It changes nothing if the command asks for something unknown.
+func (ph *phases) submit(c *Command) error {
+	if c.empty() {
+		return nil
+	}
+	for _, a := range c.actions {
+		if a.err != nil {
+			return fmt.Errorf("payload of action %q: %w", a.Key, a.err)
+		}
+		if h, ok := ph.agent.actions[a.Key]; !ok {
+			return fmt.Errorf("action %q has no handler", a.Key)
+		} else if h.phase != a.Phase {
+			return fmt.Errorf("action %q is scheduled for %s but handled in %s", a.Key, a.Phase, h.phase)
+		}
+	}
+	for _, e := range c.effects {
+		if _, ok := ph.agent.effects[e.name]; !ok {
+			return fmt.Errorf("effect %q has no handler", e.name)
+		}
+	}
+	if len(c.actions) > 0 {
+		pendingActions.Update(&c.Batch, queueUpdate{push: c.actions})
+	}
+	if len(c.outbox) > 0 {
+		outbox.Update(&c.Batch, outboxUpdate{push: ph.sender.stamp(c.outbox)})
+	}
+	if err := ph.apply(&c.Batch); err != nil {
+		return err
+	}
+	ph.sender.unsent += len(c.outbox)
+	ph.hooks.effects = append(ph.hooks.effects, c.effects...)
+	if c.ending != nil {
+		ph.ending = c.ending
+	}
+	return nil
+}
+
+// runActions runs the actions scheduled for p, and those they schedule, until
+// quiet. A handler that fails is recorded in FailedActions.
+func (ph *phases) runActions(ctx context.Context, p Phase, in about) error {
+	for round := 0; ; round++ {
+		due := ph.due(p)
+		if len(due) == 0 {
+			return nil
+		}
+		if round == maxActionRounds {
+			return &PhaseLoopError{p, maxActionRounds, due[0].Key}
+		}
+		for _, a := range due {
+			if err := ctx.Err(); err != nil {
+				return context.Cause(ctx)
+			}
+			if err := ph.runAction(ctx, p, a, in); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// due returns the queued actions of a phase.
+func (ph *phases) due(p Phase) []ScheduledAction {
+	var due []ScheduledAction
+	for _, a := range pendingActions.Get(ph.st).Actions {
+		if a.Phase == p {
+			due = append(due, a)
+		}
+	}
+	return due
+}
+
+func (ph *phases) runAction(ctx context.Context, p Phase, a ScheduledAction, in about) error {
+	h := ph.hooks.call(p, in)
+	handler, ok := ph.agent.actions[a.Key]
+	err := fmt.Errorf("action %q has no handler", a.Key) // after a handoff
+	if ok {
+		err = handler.handle(ctx, h, a)
+	}
+	if err == nil {
+		pendingActions.Update(h, queueUpdate{remove: a.ID})
+		err = ph.submit(&h.Command)
+		if err == nil {
+			return nil
+		}
+	}
+	ph.rt.cfg.Logger.Warn("scheduled action failed", "run", ph.info.RunID, "action", a.Key, "phase", p.String(), "error", err)
+	var failed Command
+	pendingActions.Update(&failed, queueUpdate{remove: a.ID})
+	FailedActions.Update(&failed, FailedAction{a, err.Error()})
+	return ph.submit(&failed)
+}
+
+// ask puts a tool call to the gates and returns the strictest verdict. Of equal
+// ones the first counts.
+func (ph *phases) askGates(ctx context.Context, c *call) (Verdict, error) {
+	tc := c.tc
+	var strictest Verdict
+	for i := range ph.agent.gates {
+		g := &ph.agent.gates[i]
+		v, err := g.ask(ctx, ph.hooks.call(PhaseToolGate, about{tool: tc}))
+		if err != nil {
+			return Verdict{}, err
+		}
+		if v.kind == suspend && slices.Contains(c.state.Approved, v.ticket.suspensionID(tc.ID)) {
+			continue // this question has been answered
+		}
+		if v.kind > strictest.kind {
+			strictest = v
+		} else if v.kind != allow && v.kind == strictest.kind {
+			ph.rt.cfg.Logger.Warn("two gates give the same verdict, the first counts", "run", ph.info.RunID, "call", tc.ID, "plugin", g.plugin)
+		}
+	}
+	return strictest, nil
+}
+
+// activate lets the agent's plugins set up.
+func (ph *phases) activate(ctx context.Context) error {
+	for _, p := range ph.agent.plugins {
+		if a, ok := p.(Activator); ok {
+			if err := ph.lifecycle(ctx, p, "activate", a.Activate); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deactivate lets the agent's plugins clean up before a handoff.
+func (ph *phases) deactivate(ctx context.Context) error {
+	for _, p := range ph.agent.plugins {
+		if d, ok := p.(Deactivator); ok {
+			if err := ph.lifecycle(ctx, p, "deactivate", d.Deactivate); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (ph *phases) lifecycle(ctx context.Context, p Plugin, what string, fn Hook) (err error) {
+	h := ph.hooks.call(PhaseRunStart, about{})
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{fmt.Sprintf("%s of plugin %q", what, p.Name()), v, debug.Stack()}
+		}
+	}()
+	if err := fn(ctx, h); err != nil {
+		return fmt.Errorf("%s plugin %q: %w", what, p.Name(), err)
+	}
+	return ph.submit(&h.Command)
+}
+
+// transform lets plugins change the request.
+func (ph *phases) transform(ctx context.Context, req *llm.Request) error {
+	if len(ph.agent.transforms) > 0 { // which may do with them what they like
+		req.System, req.Tools = slices.Clone(req.System), slices.Clone(req.Tools)
+	}
+	for i := range ph.agent.transforms {
+		t := &ph.agent.transforms[i]
+		if err := t.apply(ctx, ph.hooks.call(PhaseBeforeInference, about{}), req); err != nil {
+			return err
+		}
+	}
+	return nil
+}
