@@ -314,7 +314,7 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 		w.events = make(chan Event)
 		// Listen before the commit that shows a call as suspended: a decision may
 		// follow at once, while what is launched here runs for long.
-		w.wake = w.rt.listen(&w.active, w.ledger.suspended())
+		w.wake = w.rt.active.listen(&w.active, w.ledger.suspended())
 	}
 	now := w.rt.cfg.Now().UnixMilli()
 	intent := false

@@ -140,7 +140,7 @@ func arguments(c llm.ToolCall) []byte {
 // requests.
 func (inf *inference) learn(s *stream) {
 	w := inf.conv.window
-	if s.pieces+s.retries+s.recoveries == 0 {
+	if s.pieces+s.tried.retries+s.tried.recoveries == 0 {
 		w.learn(s.usage.PromptTokens)
 	}
 	inf.saveWindow()

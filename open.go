@@ -49,7 +49,7 @@ func (rt *Runtime) begin(ctx context.Context, req *RunRequest, sink Sink) (*run,
 			r.active.runID = rt.cfg.NewID()
 		}
 	}
-	if err := rt.register(threadID, &r.active); err != nil {
+	if err := rt.active.claim(threadID, &r.active); err != nil {
 		cancel(nil)
 		return nil, nil, err
 	}
@@ -220,7 +220,7 @@ func (op *opening) bind(ctx context.Context, req *RunRequest, sink Sink) error {
 	if req.Mode != "" {
 		op.info.Mode = req.Mode
 	}
-	op.rt.rename(&op.active, op.info.RunID)
+	op.rt.active.rename(&op.active, op.info.RunID)
 	var err error
 	if op.agent, err = op.reg.agent(op.info.AgentID); err != nil {
 		if op.endAtOnce == nil && op.pinned.err == nil {

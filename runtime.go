@@ -20,20 +20,7 @@ type Runtime struct {
 	queue    Queue                     // nil when there is none
 	detached *sync.WaitGroup
 
-	mu     sync.Mutex
-	active map[string]*activeRun // thread ID -> its run in this process
-}
-
-// activeRun is what others need to reach a run that is going on.
-type activeRun struct {
-	runID     string
-	parent    string // thread of the run that looks after it, or ""
-	cancel    context.CancelCauseFunc
-	cancelled bool          // by Cancel
-	yield     atomic.Bool   // let go of the thread after the step
-	posted    atomic.Bool   // the inbox may have got something since the last commit
-	wake      chan struct{} // cap 1, made when the run first listens: the inbox has something
-	done      chan struct{} // made by the first who waits
+	active activeRuns
 }
 
 // Runner runs agents: a *Runtime, a remote agent, or a fake.
@@ -64,7 +51,7 @@ func New(cfg Config) (*Runtime, error) {
 	if len(problems) > 0 {
 		return nil, &ConfigError{problems}
 	}
-	rt := &Runtime{cfg: cfg.withDefaults(), registry: new(atomic.Pointer[Registry]), detached: new(sync.WaitGroup), active: map[string]*activeRun{}}
+	rt := &Runtime{cfg: cfg.withDefaults(), registry: new(atomic.Pointer[Registry]), detached: new(sync.WaitGroup)}
 	if reg == nil {
 		return rt, nil
 	}
@@ -87,7 +74,7 @@ func (reg *Registry) warnings(lazy bool) []Diagnostic {
 // a queue. A nil profile stays the same; without a queue such runs are done in this
 // process. What is published to one is the registry of both.
 func (rt *Runtime) With(store Store, values profile.Store, queue Queue) *Runtime {
-	c := &Runtime{cfg: rt.cfg, registry: rt.registry, queue: queue, detached: rt.detached, active: map[string]*activeRun{}}
+	c := &Runtime{cfg: rt.cfg, registry: rt.registry, queue: queue, detached: rt.detached}
 	c.cfg.Store = store
 	if values != nil {
 		c.cfg.Profile = values
@@ -241,41 +228,14 @@ func (rt *Runtime) post(ctx context.Context, threadID string, items []InboxItem)
 
 // Notify tells the thread's run, if it is active in this process, that something was
 // posted to its inbox. It would find out by itself, later.
-func (rt *Runtime) Notify(threadID string) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	if a := rt.active[threadID]; a != nil {
-		a.posted.Store(true)
-		select {
-		case a.wake <- struct{}{}:
-		default: // it does not listen, or has been told: its next commit will say so
-		}
-	}
-}
+func (rt *Runtime) Notify(threadID string) { rt.active.notify(threadID) }
 
 // Yield makes the thread's run, if it is active in this process, let go of its thread
 // when the step that is going on has been committed. Run then returns ErrYielded, and
 // whoever continues the run goes on from there. A run that ends with the step ends. A run
 // in whose step others are at work, which it looks after ([RunRequest.Attended]), does not
 // wait for them to end: they let go too, and it does so in the middle of the step.
-func (rt *Runtime) Yield(threadID string) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	rt.yield(threadID)
-}
-
-func (rt *Runtime) yield(threadID string) {
-	a := rt.active[threadID]
-	if a == nil {
-		return
-	}
-	a.yield.Store(true)
-	for id, child := range rt.active {
-		if child.parent == threadID {
-			rt.yield(id)
-		}
-	}
-}
+func (rt *Runtime) Yield(threadID string) { rt.active.yield(threadID) }
 
 // CheckInput says what is wrong with messages for a thread that may have a run. They
 // must neither call tools nor answer calls.
@@ -295,20 +255,6 @@ func CheckInput(msgs []*llm.Message) error {
 	return nil
 }
 
-// listen returns what is sent to when the inbox of the run's thread has something.
-// If look is set, something may be there already.
-func (rt *Runtime) listen(a *activeRun, look bool) <-chan struct{} {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	if a.wake == nil {
-		a.wake = make(chan struct{}, 1)
-	}
-	if look && len(a.wake) == 0 {
-		a.wake <- struct{}{}
-	}
-	return a.wake
-}
-
 // Cancel cancels a run, by its id or its thread's. When it returns, nothing new
 // will begin: an active run is on its way to finish as cancelled, a waiting one
 // has. Cancelling a run that is done does nothing. An id that is both a thread's
@@ -322,7 +268,7 @@ func (rt *Runtime) Cancel(ctx context.Context, id string) error {
 		return fmt.Errorf("cancel %s: %w", id, err)
 	}
 	atInterrupted.Hit()
-	for !rt.cancelActive(threadID) {
+	for !rt.active.cancel(threadID) {
 		runs, err := rt.cfg.Store.ListRuns(ctx, RunQuery{ThreadID: threadID, Limit: 1})
 		if err != nil {
 			return fmt.Errorf("cancel %s: %w", id, err)
@@ -339,30 +285,8 @@ func (rt *Runtime) Cancel(ctx context.Context, id string) error {
 	return nil
 }
 
-// cancelActive cancels the thread's run, if it is active in this process. It holds
-// the lock, so that a run that is let go of knows whether it was cancelled.
-func (rt *Runtime) cancelActive(threadID string) bool {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	a := rt.active[threadID]
-	if a == nil {
-		return false
-	}
-	a.cancelled = true
-	a.cancel(ErrCancelled)
-	return true
-}
-
 func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
-	thread := ""
-	rt.mu.Lock()
-	for threadID, a := range rt.active {
-		if a.runID == id {
-			thread = threadID
-		}
-	}
-	_, isThread := rt.active[id]
-	rt.mu.Unlock()
+	thread, isThread := rt.active.find(id)
 	if thread == "" {
 		if run, err := rt.cfg.Store.LoadRun(ctx, id); err == nil {
 			thread = run.ThreadID
@@ -390,51 +314,13 @@ func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
 
 // Wait returns when the thread has no active run in this process.
 func (rt *Runtime) Wait(ctx context.Context, threadID string) error {
-	rt.mu.Lock()
-	a := rt.active[threadID]
-	if a == nil {
-		rt.mu.Unlock()
-		return nil
-	}
-	if a.done == nil {
-		a.done = make(chan struct{})
-	}
-	done := a.done
-	rt.mu.Unlock()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return rt.active.wait(ctx, threadID)
 }
 
-// register claims a thread for a run in this process.
-func (rt *Runtime) register(threadID string, a *activeRun) error {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	if other := rt.active[threadID]; other != nil {
-		return fmt.Errorf("thread %s: %w: %s", threadID, ErrBusy, other.runID)
-	}
-	rt.active[threadID] = a
-	return nil
-}
-
-// rename tells whoever looks for the run its final id.
-func (rt *Runtime) rename(a *activeRun, runID string) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	a.runID = runID
-}
-
+// release gives up the thread of a run that is over, parked, lost or could not be opened.
 func (rt *Runtime) release(r *run) {
 	r.journal.inFlight.wait()
-	rt.mu.Lock()
-	delete(rt.active, r.thread)
-	if r.active.done != nil {
-		close(r.active.done)
-	}
-	rt.mu.Unlock()
+	rt.active.release(r.thread, &r.active)
 	r.active.cancel(nil)
 	if w := r.conv.window; w != nil && w.job != nil { // the thread was lost in the middle of a step
 		w.job.leave(false)

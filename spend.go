@@ -32,7 +32,7 @@ func (s *stream) bill(err error) {
 	u := s.got.Usage()
 	s.usage.Add(u)
 	cost, _ := s.price().Cost(u)
-	if s.held != "" {
+	if s.allowance.id != "" {
 		cost = s.settle(cost, err)
 	}
 	s.cost += cost
@@ -44,28 +44,28 @@ func (s *stream) bill(err error) {
 func (s *stream) reserve() error {
 	inf := s.inf
 	in, out := inf.agent.worst.highest()
-	if s.longest == 0 {
-		s.longest = inf.longestAnswer()
+	if s.allowance.longest == 0 {
+		s.allowance.longest = inf.longestAnswer()
 	}
-	shortest := min(s.longest, shortestAnswer)
+	shortest := min(s.allowance.longest, shortestAnswer)
 	if e := inf.request.ReasoningEffort; e != nil && e.Level == "" {
-		shortest = min(s.longest, int64(e.Budget)+shortestAnswer)
+		shortest = min(s.allowance.longest, int64(e.Budget)+shortestAnswer)
 	}
 	input := saturate(float64(mostTokens(&inf.request, inf.agent.modelSpec.ContextWindow)) * in * 1000)
 	least := input + saturate(float64(shortest)*out*1000)
-	want := input + saturate(float64(s.longest)*out*1000)
+	want := input + saturate(float64(s.allowance.longest)*out*1000)
 	inf.wallet.settleRemaining(s.ctx)
 	id := inf.rt.cfg.NewID()
 	granted, lost, err := s.await(id, least, want)
 	if err != nil {
 		return err
 	}
-	s.held, s.reserved, s.cost = id, granted, s.cost+lost
-	tokens := s.longest
+	s.allowance.id, s.allowance.amount, s.cost = id, granted, s.cost+lost
+	tokens := s.allowance.longest
 	if out > 0 {
 		tokens = min(tokens, max(shortest, int64(float64(granted-input)/(out*1000))))
 	}
-	s.allowed = tokens
+	s.allowance.allowed = tokens
 	inf.request.MaxTokens = new(int(tokens))
 	return nil
 }
@@ -110,15 +110,15 @@ func (s *stream) await(id string, least, want Money) (granted, lost Money, err e
 // settle says what the request has cost, and returns it. If that is not known it is taken
 // to be all that was reserved, unless the provider refused the request.
 func (s *stream) settle(cost Money, err error) Money {
-	inf, id := s.inf, s.held
-	s.held = ""
+	inf, id := s.inf, s.allowance.id
+	s.allowance.id = ""
 	known := err == nil && s.got.Usage() != (llm.Usage{})
 	switch {
 	case known:
-	case err != nil && !s.arrived && refusedByProvider(err):
+	case err != nil && !s.allowance.arrived && refusedByProvider(err):
 		cost, known = 0, true
 	default:
-		cost = max(cost, s.reserved)
+		cost = max(cost, s.allowance.amount)
 	}
 	inf.wallet.unsettled = &settlement{id, cost, known}
 	ctx, cancel := inf.last(s.ctx)
@@ -147,11 +147,11 @@ func (s *stream) watch(d *llm.Delta) error {
 	case llm.UsageDelta:
 		if d.Usage != nil {
 			cost, _ := s.price().Cost(*d.Usage)
-			s.overspent = cost > s.reserved
+			s.allowance.overspent = cost > s.allowance.amount
 		}
 	case llm.TextDelta, llm.ReasoningDelta, llm.ToolCallDelta:
-		s.streamed += int64(len(d.Text))
-		if s.overspent || s.streamed/bytesPerToken > s.allowed {
+		s.allowance.streamed += int64(len(d.Text))
+		if s.allowance.overspent || s.allowance.streamed/bytesPerToken > s.allowance.allowed {
 			return errOverspent
 		}
 	}

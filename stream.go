@@ -23,17 +23,22 @@ type stream struct {
 	pieces  int
 	began   time.Time
 
-	continued, retries, recoveries, overflows int
-	lost                                      []string // tools whose calls broke off with the stream
+	tried     tries
+	lost      []string  // tools whose calls broke off with the stream
+	usage     llm.Usage // of all pieces
+	cost      Money     // of all pieces
+	allowance allowance // for the piece that is coming
+	member    string    // of a pool, the one that answers
+	err       error
+}
 
-	usage  llm.Usage // of all pieces
-	cost   Money     // of all pieces
-	member string    // of a pool, the one that answers
-	err    error
+// tries counts what was done about an answer that did not come whole.
+type tries struct{ continued, retries, recoveries, overflows int }
 
-	// What is reserved for the piece that is coming, if anything limits the run.
-	held      string // the reservation
-	reserved  Money
+// allowance is what is reserved for one request, if anything limits the run.
+type allowance struct {
+	id        string // of the reservation; "" if there is none
+	amount    Money
 	longest   int64 // tokens that the answer may have,
 	allowed   int64 // and those that there is money for
 	streamed  int64 // bytes
@@ -63,8 +68,8 @@ func (s *stream) receiveAll() error {
 		err := s.receive()
 		s.bill(err)
 		switch {
-		case err == errOverspent && s.continued < s.inf.agent.spec.continuationRetries():
-			s.continued++
+		case err == errOverspent && s.tried.continued < s.inf.agent.spec.continuationRetries():
+			s.tried.continued++
 			s.got.BreakOff()
 			s.cancelBroken("the answer costs more than was reserved for it")
 			s.goOn(truncatedPrompt)
@@ -72,10 +77,10 @@ func (s *stream) receiveAll() error {
 			if err = s.recover(err); err != nil || s.got.Finished() {
 				return err
 			}
-		case !s.truncated() || s.continued >= s.inf.agent.spec.continuationRetries():
+		case !s.truncated() || s.tried.continued >= s.inf.agent.spec.continuationRetries():
 			return nil
 		default:
-			s.continued++
+			s.tried.continued++
 			s.cancelOpen(s.ctx, "out of tokens", false)
 			s.got.Continue()
 			s.goOn(truncatedPrompt)
@@ -102,9 +107,9 @@ func (s *stream) recover(err error) error {
 	if !known || !le.Retryable() || s.ctx.Err() != nil {
 		return err
 	}
-	n, limit := &s.retries, p.MaxRetries
+	n, limit := &s.tried.retries, p.MaxRetries
 	if s.started {
-		n, limit = &s.recoveries, p.MaxStreamRetries
+		n, limit = &s.tried.recoveries, p.MaxStreamRetries
 	}
 	if *n >= limit {
 		return err
@@ -136,10 +141,10 @@ func (s *stream) recover(err error) error {
 // conversation is summarised if that is possible, and what then is too much left out.
 func (s *stream) overflowed(err error) error {
 	inf, w := s.inf, s.inf.conv.window
-	if w == nil || s.started || s.pieces > 0 || s.overflows > 0 || s.ctx.Err() != nil {
+	if w == nil || s.started || s.pieces > 0 || s.tried.overflows > 0 || s.ctx.Err() != nil {
 		return err
 	}
-	s.overflows++
+	s.tried.overflows++
 	inf.rt.cfg.Logger.Warn("request was too large", "run", inf.info.RunID, "estimate", w.estimate, "error", err)
 	w.refused()
 	inf.saveWindow()
@@ -186,7 +191,7 @@ func (s *stream) receive() error {
 		}()
 	}
 	if s.inf.wallet.spending != nil {
-		s.streamed, s.arrived, s.overspent = 0, false, false
+		s.allowance.streamed, s.allowance.arrived, s.allowance.overspent = 0, false, false
 		if err := s.reserve(); err != nil {
 			return err
 		}
@@ -243,8 +248,8 @@ func (s *stream) add(d llm.Delta, err error) error {
 			return nil // for a call that has not started
 		}
 	}
-	if s.held != "" {
-		s.arrived = true
+	if s.allowance.id != "" {
+		s.allowance.arrived = true
 		if err := s.watch(&d); err != nil {
 			return err
 		}
