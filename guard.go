@@ -69,11 +69,6 @@ func (r *run) pass(ctx context.Context, phase Phase, in about, p *Passage, appro
 	return Verdict{}, nil
 }
 
-type ownedGuard struct {
-	plugin string
-	Guard
-}
-
 func (o *ownedGuard) ask(ctx context.Context, h *HookCall, p *Passage) (v Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil {
