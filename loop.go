@@ -19,6 +19,7 @@ import (
 type run struct {
 	rt     *Runtime
 	reg    *Registry
+	host   toolHost // for its tools
 	agent  *resolved
 	active activeRun
 	ctx    context.Context // cancelled with the run

@@ -86,7 +86,13 @@ func (rt *Runtime) HasAgent(ctx context.Context, req *RunRequest) (bool, error) 
 
 // pin gives the run its registry: the one that it started on, or for a new one that which
 // is chosen for it.
-func (r *run) pin(ctx context.Context, req *RunRequest, cp *Checkpoint) (err error) {
+func (r *run) pin(ctx context.Context, req *RunRequest, cp *Checkpoint) error {
+	err := r.chooseRegistry(ctx, req, cp)
+	r.host = toolHost{r.rt, r.reg}
+	return err
+}
+
+func (r *run) chooseRegistry(ctx context.Context, req *RunRequest, cp *Checkpoint) (err error) {
 	snapshots := r.rt.cfg.Snapshots
 	switch {
 	case snapshots != nil && r.resumed && r.rec.ResolutionID != "":

@@ -58,19 +58,16 @@ type outcome struct {
 	err error
 }
 
-// callOutput lets a running tool show things.
-type callOutput struct {
-	ctx    context.Context
-	events chan<- Event
-}
-
-func (o *callOutput) emit(ev Event) {
-	if o.ctx.Err() != nil {
-		return // the call is over
-	}
-	select {
-	case o.events <- ev:
-	case <-o.ctx.Done():
+// emitter lets a running tool show things, until ctx is done.
+func emitter(ctx context.Context, events chan<- Event) func(Event) {
+	return func(ev Event) {
+		if ctx.Err() != nil {
+			return // the call is over
+		}
+		select {
+		case events <- ev:
+		case <-ctx.Done():
+		}
 	}
 }
 
@@ -371,7 +368,7 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 func (r *run) toolCall(c *call) *ToolCall {
 	s := c.state
 	return &ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: r.info, Agent: r.agent.spec,
-		Resume: c.resume, Profile: r.rt.cfg.Profile, Tools: r.offered, Snapshot: r.st.Snapshot(), rt: r.rt, reg: r.reg}
+		Resume: c.resume, Profile: r.rt.cfg.Profile, Tools: r.offered, Host: &r.host, Snapshot: r.st.Snapshot()}
 }
 
 func (r *run) checkArguments(c *call) error {
@@ -448,7 +445,7 @@ func (r *run) launch(ctx context.Context, w *crew, calls ...*call) *end {
 	for _, c := range calls {
 		cctx, cancel := context.WithCancelCause(ctx)
 		c.tc.Snapshot = snap
-		c.tc.out = &callOutput{cctx, w.events}
+		c.tc.EmitTo(emitter(cctx, w.events))
 		c.cancel, c.running = cancel, true
 		w.running++
 		r.limit(w, c)
