@@ -209,7 +209,7 @@ func (r *run) reported(rep *ChildReport) {
 		r.idleReport = !awaited
 		return
 	}
-	r.addBelow(below{rep.Usage, rep.CostUSD})
+	r.addBelow(rep.Usage, rep.CostUSD)
 	var c Command
 	if _, handled := r.agent.actions[ChildDone.Name()]; handled {
 		ChildDone.Schedule(&c, *rep)
@@ -244,23 +244,17 @@ func (rep *ChildReport) text() string {
 // Spend says what a run below has used, its own children included. It counts as what the
 // children of this run have used.
 func (c *ToolCall) Spend(u llm.Usage, usd float64) {
-	c.Command.below.usage.Add(u)
-	c.Command.below.usd += usd
-}
-
-// below is what runs below have used.
-type below struct {
-	usage llm.Usage
-	usd   float64
+	c.made.Usage.Add(u)
+	c.made.CostUSD += usd
 }
 
 // addBelow counts what a child has used.
-func (r *run) addBelow(b below) {
-	if b == (below{}) {
+func (r *run) addBelow(u llm.Usage, usd float64) {
+	if u == (llm.Usage{}) && usd == 0 {
 		return
 	}
-	r.rec.ChildUsage.Add(b.usage)
-	r.rec.ChildCostUSD = (Dollars(r.rec.ChildCostUSD) + Dollars(b.usd)).USD()
+	r.rec.ChildUsage.Add(u)
+	r.rec.ChildCostUSD = (Dollars(r.rec.ChildCostUSD) + Dollars(usd)).USD()
 }
 
 // Total is what the run and its children have used and cost.

@@ -131,18 +131,18 @@ func (r *resolved) addVariant(plugin string, v Variant) {
 // handle takes in the handlers of actions and effects.
 func (r *resolved) handle(plugin string, c *Contributions) {
 	for _, h := range c.Actions {
-		if _, dup := r.actions[h.name]; dup {
-			r.problem("action_conflict", "plugin %q handles action %q, which has a handler already", plugin, h.name)
+		if _, dup := r.actions[h.Name()]; dup {
+			r.problem("action_conflict", "plugin %q handles action %q, which has a handler already", plugin, h.Name())
 			continue
 		}
-		r.actions[h.name] = ownedAction{plugin, h}
+		r.actions[h.Name()] = ownedAction{plugin, h}
 	}
 	for _, h := range c.Effects {
-		if _, dup := r.effects[h.name]; dup {
-			r.problem("effect_conflict", "plugin %q handles effect %q, which has a handler already", plugin, h.name)
+		if _, dup := r.effects[h.Name()]; dup {
+			r.problem("effect_conflict", "plugin %q handles effect %q, which has a handler already", plugin, h.Name())
 			continue
 		}
-		r.effects[h.name] = ownedEffect{plugin, h}
+		r.effects[h.Name()] = ownedEffect{plugin, h}
 	}
 }
 

@@ -57,12 +57,12 @@ func (r *run) pass(ctx context.Context, phase Phase, in about, p *Passage, appro
 		switch {
 		case err != nil:
 			return Verdict{}, err
-		case v.kind == suspend && slices.Contains(approved, v.ticket.suspensionID(id)):
+		case v.Suspended() && slices.Contains(approved, v.SuspensionID(id)):
 			continue // this question has been answered
-		case v.kind == answer:
+		case v.Answered():
 			return Verdict{}, fmt.Errorf("guard of plugin %q: a passage of the border %s can be allowed, blocked or suspended, not answered", g.plugin, p.Border)
 		}
-		if v.kind != allow {
+		if !v.Allowed() {
 			return v, nil
 		}
 	}
@@ -101,11 +101,11 @@ func (r *run) addInput(m *llm.Message) {
 		case err != nil:
 			r.ending = &Termination{Type: Failed, Message: err.Error()}
 			return
-		case v.kind == block:
-			r.ending = &Termination{Type: Blocked, Message: v.reason}
+		case v.Blocked():
+			r.ending = &Termination{Type: Blocked, Message: v.Reason()}
 			return
-		case v.kind == suspend:
-			r.hold(&HeldMessage{Border: InputBorder, Messages: []*llm.Message{p.Message}}, v.ticket)
+		case v.Suspended():
+			r.hold(&HeldMessage{Border: InputBorder, Messages: []*llm.Message{p.Message}}, v.Ticket())
 			return
 		}
 		m = p.Message
@@ -123,11 +123,11 @@ func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.M
 	if err != nil {
 		return nil, r.fail(err)
 	}
-	switch v.kind {
-	case block:
-		return nil, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
-	case suspend:
-		return nil, r.holdOutput(ctx, s, p.Message, v.ticket)
+	switch {
+	case v.Blocked():
+		return nil, &end{Termination: Termination{Type: Blocked, Message: v.Reason()}}
+	case v.Suspended():
+		return nil, r.holdOutput(ctx, s, p.Message, v.Ticket())
 	}
 	r.sayAll(ctx, p.Message)
 	return p.Message, nil
@@ -158,14 +158,14 @@ func (r *run) passResult(ctx context.Context, w *crew, c *call, res *ToolResult,
 	if err != nil {
 		return ErrorResult("guard", fmt.Sprintf("the result of tool %q was withheld", c.state.ToolName)), r.fail(err)
 	}
-	switch v.kind {
-	case block:
-		res := ErrorResult("", fmt.Sprintf("the result of tool %q was blocked: %s", c.state.ToolName, v.reason))
+	switch {
+	case v.Blocked():
+		res := ErrorResult("", fmt.Sprintf("the result of tool %q was blocked: %s", c.state.ToolName, v.Reason()))
 		res.Metadata = map[string]any{"rejected": true}
-		return res, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
-	case suspend:
+		return res, &end{Termination: Termination{Type: Blocked, Message: v.Reason()}}
+	case v.Suspended():
 		r.edit(c).Held = p.Result
-		t := v.ticket
+		t := v.Ticket()
 		return nil, r.suspend(c, &ToolResult{Suspension: &t}, cmd, w)
 	}
 	return p.Result, nil

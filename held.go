@@ -215,11 +215,11 @@ func (r *run) passAgain(ctx context.Context, c *call) *end {
 	switch {
 	case err != nil:
 		return r.fail(err)
-	case v.kind == block:
-		return &end{Termination: Termination{Type: Blocked, Message: v.reason}}
-	case v.kind == suspend:
+	case v.Blocked():
+		return &end{Termination: Termination{Type: Blocked, Message: v.Reason()}}
+	case v.Suspended():
 		s.Message = &held
-		r.ticket(c, v.ticket)
+		r.ticket(c, v.Ticket())
 		if s.StartedAt != 0 {
 			r.out.hold(pendingCall(s))
 		}

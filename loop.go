@@ -62,7 +62,7 @@ type run struct {
 	unsaved           []state.Change // of commits that failed: the state takes them to be saved
 	read              []string
 	told              int // messages that others have sent
-	effects           []scheduledEffect
+	effects           []ScheduledEffect
 	unread            bool // after the last commit, the inbox holds something
 	unsent            int  // what the outbox holds
 

@@ -71,7 +71,7 @@ func (r *run) gather(ctx context.Context, p Phase, hooks []ownedHook, in about) 
 			continue
 		}
 		h.Batch.Reset()
-		merged.append(&h.Command)
+		merge(merged.Recorded(), h.Recorded())
 	}
 	if err := r.submit(&merged); err != nil {
 		return err
@@ -86,6 +86,16 @@ func (r *run) gather(ctx context.Context, p Phase, hooks []ownedHook, in about) 
 		}
 	}
 	return nil
+}
+
+// merge adds what one command asks for to another, but for what only tools record.
+func merge(to, from *Recorded) {
+	to.Actions = append(to.Actions, from.Actions...)
+	to.Effects = append(to.Effects, from.Effects...)
+	to.Outbox = append(to.Outbox, from.Outbox...)
+	if from.Ending != nil {
+		to.Ending = from.Ending
+	}
 }
 
 func (o *ownedHook) run(ctx context.Context, h *HookCall) (err error) {
@@ -103,37 +113,38 @@ func (o *ownedHook) run(ctx context.Context, h *HookCall) (err error) {
 // submit applies a command: state now, actions into the queue, effects after the
 // next commit. It changes nothing if the command asks for something unknown.
 func (r *run) submit(c *Command) error {
-	if c.empty() {
+	made := c.Recorded()
+	if c.Batch.Len() == 0 && len(made.Actions) == 0 && len(made.Effects) == 0 && len(made.Outbox) == 0 && made.Ending == nil {
 		return nil
 	}
-	for _, a := range c.actions {
-		if a.err != nil {
-			return fmt.Errorf("payload of action %q: %w", a.Key, a.err)
+	for _, a := range made.Actions {
+		if err := a.Err(); err != nil {
+			return err
 		}
 		if h, ok := r.agent.actions[a.Key]; !ok {
 			return fmt.Errorf("action %q has no handler", a.Key)
-		} else if h.phase != a.Phase {
-			return fmt.Errorf("action %q is scheduled for %s but handled in %s", a.Key, a.Phase, h.phase)
+		} else if h.Phase() != a.Phase {
+			return fmt.Errorf("action %q is scheduled for %s but handled in %s", a.Key, a.Phase, h.Phase())
 		}
 	}
-	for _, e := range c.effects {
-		if _, ok := r.agent.effects[e.name]; !ok {
-			return fmt.Errorf("effect %q has no handler", e.name)
+	for _, e := range made.Effects {
+		if _, ok := r.agent.effects[e.Name]; !ok {
+			return fmt.Errorf("effect %q has no handler", e.Name)
 		}
 	}
-	if len(c.actions) > 0 {
-		pendingActions.Update(&c.Batch, queueUpdate{push: c.actions})
+	if len(made.Actions) > 0 {
+		pendingActions.Update(&c.Batch, queueUpdate{push: made.Actions})
 	}
-	if len(c.outbox) > 0 {
-		outbox.Update(&c.Batch, outboxUpdate{push: r.stamp(c.outbox)})
+	if len(made.Outbox) > 0 {
+		outbox.Update(&c.Batch, outboxUpdate{push: r.stamp(made.Outbox)})
 	}
 	if err := r.apply(&c.Batch); err != nil {
 		return err
 	}
-	r.unsent += len(c.outbox)
-	r.effects = append(r.effects, c.effects...)
-	if c.ending != nil {
-		r.ending = c.ending
+	r.unsent += len(made.Outbox)
+	r.effects = append(r.effects, made.Effects...)
+	if made.Ending != nil {
+		r.ending = made.Ending
 	}
 	return nil
 }
@@ -212,7 +223,7 @@ func (o *ownedAction) handle(ctx context.Context, h *HookCall, a ScheduledAction
 			err = &PanicError{fmt.Sprintf("action %q of plugin %q", a.Key, o.plugin), v, debug.Stack()}
 		}
 	}()
-	return o.ActionHandler.run(ctx, h, a.Payload)
+	return o.ActionHandler.Run(ctx, h, a)
 }
 
 // runEffects does what committed commands asked for outside the run. Failures are
@@ -223,23 +234,23 @@ func (r *run) runEffects(ctx context.Context) {
 	for _, e := range effects {
 		atEffect.Hit()
 		if err := r.runEffect(ctx, e); err != nil {
-			r.rt.cfg.Logger.Warn("effect failed", "run", r.info.RunID, "effect", e.name, "error", err)
+			r.rt.cfg.Logger.Warn("effect failed", "run", r.info.RunID, "effect", e.Name, "error", err)
 		}
 		atEffectDone.Hit()
 	}
 }
 
-func (r *run) runEffect(ctx context.Context, e scheduledEffect) (err error) {
-	h, ok := r.agent.effects[e.name]
+func (r *run) runEffect(ctx context.Context, e ScheduledEffect) (err error) {
+	h, ok := r.agent.effects[e.Name]
 	if !ok {
 		return errors.New("no handler") // after a handoff
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{fmt.Sprintf("effect %q of plugin %q", e.name, h.plugin), v, debug.Stack()}
+			err = &PanicError{fmt.Sprintf("effect %q of plugin %q", e.Name, h.plugin), v, debug.Stack()}
 		}
 	}()
-	return h.EffectHandler.run(ctx, r.hookCall(PhaseStepEnd, about{}), e.payload)
+	return h.EffectHandler.Run(ctx, r.hookCall(PhaseStepEnd, about{}), e)
 }
 
 // ask puts a tool call to the gates and returns the strictest verdict. Of equal
@@ -253,12 +264,12 @@ func (r *run) ask(ctx context.Context, c *call) (Verdict, error) {
 		if err != nil {
 			return Verdict{}, err
 		}
-		if v.kind == suspend && slices.Contains(c.state.Approved, v.ticket.suspensionID(tc.ID)) {
+		if v.Suspended() && slices.Contains(c.state.Approved, v.SuspensionID(tc.ID)) {
 			continue // this question has been answered
 		}
-		if v.kind > strictest.kind {
+		if v.Stricter(&strictest) {
 			strictest = v
-		} else if v.kind != allow && v.kind == strictest.kind {
+		} else if !v.Allowed() && !strictest.Stricter(&v) {
 			r.rt.cfg.Logger.Warn("two gates give the same verdict, the first counts", "run", r.info.RunID, "call", tc.ID, "plugin", g.plugin)
 		}
 	}

@@ -236,7 +236,7 @@ func (r *resolved) loadPlugins(reg *Registry) {
 		r.sections, r.sectionOwner[s.Describe().Key] = append(r.sections, s), "runtime"
 	}
 	for _, h := range builtinActions() {
-		r.actions[h.name] = ownedAction{"runtime", h}
+		r.actions[h.Name()] = ownedAction{"runtime", h}
 	}
 	r.uses.plugins = slices.Concat(spec.PluginIDs, reg.applying(spec))
 	for _, id := range r.uses.plugins {

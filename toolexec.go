@@ -336,19 +336,19 @@ func (r *run) prepare(ctx context.Context, w *crew, c *call) (bool, *end) {
 		if err != nil {
 			return false, r.fail(err)
 		}
-		switch v.kind {
-		case block:
-			res := ErrorResult("", fmt.Sprintf("tool %q was blocked: %s", s.ToolName, v.reason))
+		switch {
+		case v.Blocked():
+			res := ErrorResult("", fmt.Sprintf("tool %q was blocked: %s", s.ToolName, v.Reason()))
 			res.Metadata = map[string]any{"rejected": true}
 			if e := r.complete(ctx, w, c, res, nil); e != nil {
 				return false, e
 			}
-			return false, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
-		case suspend:
-			t := v.ticket
+			return false, &end{Termination: Termination{Type: Blocked, Message: v.Reason()}}
+		case v.Suspended():
+			t := v.Ticket()
 			return false, r.suspend(c, &ToolResult{Suspension: &t}, nil, w)
-		case answer:
-			res, err := resultOf(s.ToolName, v.result, nil)
+		case v.Answered():
+			res, err := resultOf(s.ToolName, v.Result(), nil)
 			if err != nil {
 				return false, r.fail(err)
 			}
@@ -600,7 +600,7 @@ func (r *run) complete(ctx context.Context, w *crew, c *call, res *ToolResult, c
 		res.ToolName = c.state.ToolName
 	}
 	if cmd != nil {
-		r.addBelow(cmd.below)
+		r.addBelow(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
 		if err := r.submitCall(w, cmd); err != nil {
 			res = ErrorResult("state", fmt.Sprintf("tool %q has run, but what it recorded could not be applied: %v", c.state.ToolName, err))
 			res.ToolName = c.state.ToolName
@@ -668,7 +668,7 @@ func (r *run) submitCall(w *crew, cmd *Command) error {
 // suspend makes a call wait for a decision.
 func (r *run) suspend(c *call, res *ToolResult, cmd *Command, w *crew) *end {
 	if cmd != nil {
-		r.addBelow(cmd.below)
+		r.addBelow(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
 		if err := r.submitCall(w, cmd); err != nil {
 			return r.fail(err)
 		}
