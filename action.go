@@ -32,8 +32,8 @@ func (a Action[P]) Phase() Phase { return a.phase }
 // no JSON ends the run with an error that names the action.
 func (a Action[P]) Schedule(r Recorder, p P) {
 	data, err := json.Marshal(p)
-	c := r.command()
-	c.actions = append(c.actions, ScheduledAction{Phase: a.phase, Key: a.name, Payload: data, err: err})
+	made := r.command().Recorded()
+	made.Actions = append(made.Actions, ScheduledAction{Phase: a.phase, Key: a.name, Payload: data, err: err})
 }
 
 // Handler returns the handler that runs fn. An error of fn does not end the run;
@@ -55,6 +55,17 @@ type ActionHandler struct {
 	run   func(ctx context.Context, h *HookCall, payload json.RawMessage) error
 }
 
+// Name is the name of the actions.
+func (h ActionHandler) Name() string { return h.name }
+
+// Phase is when the actions run.
+func (h ActionHandler) Phase() Phase { return h.phase }
+
+// Run handles one action.
+func (h ActionHandler) Run(ctx context.Context, call *HookCall, a ScheduledAction) error {
+	return h.run(ctx, call, a.Payload)
+}
+
 // ScheduledAction is an action that waits for its phase.
 type ScheduledAction struct {
 	ID      uint64          `json:"id"`
@@ -62,6 +73,14 @@ type ScheduledAction struct {
 	Key     string          `json:"key"`
 	Payload json.RawMessage `json:"payload"`
 	err     error
+}
+
+// Err says that the action's payload has no JSON. Such an action cannot run.
+func (a *ScheduledAction) Err() error {
+	if a.err == nil {
+		return nil
+	}
+	return fmt.Errorf("payload of action %q: %w", a.Key, a.err)
 }
 
 // FailedAction is an action whose handler failed. It is not tried again.
@@ -101,8 +120,8 @@ func (e Effect[P]) Name() string { return e.name }
 
 // Emit records that the effect is to happen with payload p.
 func (e Effect[P]) Emit(r Recorder, p P) {
-	c := r.command()
-	c.effects = append(c.effects, scheduledEffect{e.name, p})
+	made := r.command().Recorded()
+	made.Effects = append(made.Effects, ScheduledEffect{e.name, p})
 }
 
 // Handler returns the handler that runs fn. An error of fn is logged and does not
@@ -119,7 +138,16 @@ type EffectHandler struct {
 	run  func(ctx context.Context, h *HookCall, payload any) error
 }
 
-type scheduledEffect struct {
-	name    string
-	payload any
+// Name is the name of the effects.
+func (h EffectHandler) Name() string { return h.name }
+
+// Run handles one effect.
+func (h EffectHandler) Run(ctx context.Context, call *HookCall, e ScheduledEffect) error {
+	return h.run(ctx, call, e.Payload)
+}
+
+// ScheduledEffect is an effect that waits for its commit.
+type ScheduledEffect struct {
+	Name    string
+	Payload any
 }

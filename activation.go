@@ -133,12 +133,12 @@ func (a *activation) charge(m Money) {
 }
 
 // addBelow counts what a child has used.
-func (a *activation) addBelow(b below) {
-	if b == (below{}) {
+func (a *activation) addBelow(u llm.Usage, usd float64) {
+	if u == (llm.Usage{}) && usd == 0 {
 		return
 	}
-	a.rec.ChildUsage.Add(b.usage)
-	a.rec.ChildCostUSD = (Dollars(a.rec.ChildCostUSD) + Dollars(b.usd)).USD()
+	a.rec.ChildUsage.Add(u)
+	a.rec.ChildCostUSD = (Dollars(a.rec.ChildCostUSD) + Dollars(usd)).USD()
 }
 
 // finished is the event that ends this activation.

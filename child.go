@@ -143,14 +143,8 @@ func (rep *ChildReport) text() string {
 // Spend says what a run below has used, its own children included. It counts as what the
 // children of this run have used.
 func (c *ToolCall) Spend(u llm.Usage, usd float64) {
-	c.Command.below.usage.Add(u)
-	c.Command.below.usd += usd
-}
-
-// below is what runs below have used.
-type below struct {
-	usage llm.Usage
-	usd   float64
+	c.made.Usage.Add(u)
+	c.made.CostUSD += usd
 }
 
 // Total is what the run and its children have used and cost.

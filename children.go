@@ -103,7 +103,7 @@ func (ch *children) reported(rep *ChildReport) {
 		ch.idleReport = !awaited
 		return
 	}
-	ch.addBelow(below{rep.Usage, rep.CostUSD})
+	ch.addBelow(rep.Usage, rep.CostUSD)
 	var c Command
 	if _, handled := ch.agent.actions[ChildDone.Name()]; handled {
 		ChildDone.Schedule(&c, *rep)

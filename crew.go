@@ -29,6 +29,7 @@ type crew struct {
 	phases   *phases
 	outcomes *outcomes
 
+	host    toolHost // of the tools
 	results chan outcome
 	events  chan Event
 	wake    <-chan struct{} // the inbox has something
@@ -47,19 +48,16 @@ type outcome struct {
 	err error
 }
 
-// callOutput lets a running tool show things.
-type callOutput struct {
-	ctx    context.Context
-	events chan<- Event
-}
-
-func (o *callOutput) emit(ev Event) {
-	if o.ctx.Err() != nil {
-		return // the call is over
-	}
-	select {
-	case o.events <- ev:
-	case <-o.ctx.Done():
+// emitter lets a running tool show things, until ctx is done.
+func emitter(ctx context.Context, events chan<- Event) func(Event) {
+	return func(ev Event) {
+		if ctx.Err() != nil {
+			return // the call is over
+		}
+		select {
+		case events <- ev:
+		case <-ctx.Done():
+		}
 	}
 }
 
@@ -238,19 +236,19 @@ func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
 		if err != nil {
 			return false, w.fail(err)
 		}
-		switch v.kind {
-		case block:
-			res := ErrorResult("", fmt.Sprintf("tool %q was blocked: %s", s.ToolName, v.reason))
+		switch {
+		case v.Blocked():
+			res := ErrorResult("", fmt.Sprintf("tool %q was blocked: %s", s.ToolName, v.Reason()))
 			res.Metadata = map[string]any{"rejected": true}
 			if e := w.outcomes.complete(ctx, c, res, nil); e != nil {
 				return false, e
 			}
-			return false, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
-		case suspend:
-			t := v.ticket
+			return false, &end{Termination: Termination{Type: Blocked, Message: v.Reason()}}
+		case v.Suspended():
+			t := v.Ticket()
 			return false, w.outcomes.suspend(c, &ToolResult{Suspension: &t}, nil)
-		case answer:
-			res, err := resultOf(s.ToolName, v.result, nil)
+		case v.Answered():
+			res, err := resultOf(s.ToolName, v.Result(), nil)
 			if err != nil {
 				return false, w.fail(err)
 			}
@@ -270,7 +268,7 @@ func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
 func (w *crew) toolCall(c *call) *ToolCall {
 	s := c.state
 	return &ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: w.info, Agent: w.agent.spec,
-		Resume: c.resume, Profile: w.rt.cfg.Profile, Tools: w.tools.offered, Snapshot: w.st.Snapshot(), rt: w.rt, reg: w.reg}
+		Resume: c.resume, Profile: w.rt.cfg.Profile, Tools: w.tools.offered, Host: &w.host, Snapshot: w.st.Snapshot()}
 }
 
 func (w *crew) checkArguments(c *call) error {
@@ -347,7 +345,7 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 	for _, c := range calls {
 		cctx, cancel := context.WithCancelCause(ctx)
 		c.tc.Snapshot = snap
-		c.tc.out = &callOutput{cctx, w.events}
+		c.tc.EmitTo(emitter(cctx, w.events))
 		c.cancel, c.running = cancel, true
 		w.outcomes.running++
 		w.limit(c)

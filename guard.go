@@ -41,11 +41,6 @@ type Passage struct {
 	Result  *ToolResult  // of HookCall.Tool
 }
 
-type ownedGuard struct {
-	plugin string
-	Guard
-}
-
 func (o *ownedGuard) ask(ctx context.Context, h *HookCall, p *Passage) (v Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -39,12 +39,12 @@ func (gd *guards) pass(ctx context.Context, phase Phase, in about, p *Passage, a
 		switch {
 		case err != nil:
 			return Verdict{}, err
-		case v.kind == suspend && slices.Contains(approved, v.ticket.suspensionID(id)):
+		case v.Suspended() && slices.Contains(approved, v.SuspensionID(id)):
 			continue // this question has been answered
-		case v.kind == answer:
+		case v.Answered():
 			return Verdict{}, fmt.Errorf("guard of plugin %q: a passage of the border %s can be allowed, blocked or suspended, not answered", g.plugin, p.Border)
 		}
-		if v.kind != allow {
+		if !v.Allowed() {
 			return v, nil
 		}
 	}
@@ -70,11 +70,11 @@ func (gd *guards) addInput(m *llm.Message) {
 		case err != nil:
 			gd.ending = &Termination{Type: Failed, Message: err.Error()}
 			return
-		case v.kind == block:
-			gd.ending = &Termination{Type: Blocked, Message: v.reason}
+		case v.Blocked():
+			gd.ending = &Termination{Type: Blocked, Message: v.Reason()}
 			return
-		case v.kind == suspend:
-			gd.hold(&HeldMessage{Border: InputBorder, Messages: []*llm.Message{p.Message}}, v.ticket)
+		case v.Suspended():
+			gd.hold(&HeldMessage{Border: InputBorder, Messages: []*llm.Message{p.Message}}, v.Ticket())
 			return
 		}
 		m = p.Message
@@ -172,11 +172,11 @@ func (gd *guards) passAgain(ctx context.Context, c *call) *end {
 	switch {
 	case err != nil:
 		return gd.fail(err)
-	case v.kind == block:
-		return &end{Termination: Termination{Type: Blocked, Message: v.reason}}
-	case v.kind == suspend:
+	case v.Blocked():
+		return &end{Termination: Termination{Type: Blocked, Message: v.Reason()}}
+	case v.Suspended():
 		s.Message = &held
-		gd.ledger.ticket(c, v.ticket)
+		gd.ledger.ticket(c, v.Ticket())
 		if s.StartedAt != 0 {
 			gd.out.hold(pendingCall(s))
 		}

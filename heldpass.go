@@ -48,11 +48,11 @@ func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.M
 	if err != nil {
 		return nil, r.fail(err)
 	}
-	switch v.kind {
-	case block:
-		return nil, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
-	case suspend:
-		return nil, r.holdOutput(ctx, s, p.Message, v.ticket)
+	switch {
+	case v.Blocked():
+		return nil, &end{Termination: Termination{Type: Blocked, Message: v.Reason()}}
+	case v.Suspended():
+		return nil, r.holdOutput(ctx, s, p.Message, v.Ticket())
 	}
 	r.guards.sayAll(ctx, p.Message)
 	return p.Message, nil

@@ -80,11 +80,17 @@ type HookCall struct {
 // committed together. The zero Command is empty.
 type Command struct {
 	state.Batch
-	actions []ScheduledAction
-	effects []scheduledEffect
-	outbox  []Outgoing
-	below   below
-	ending  *Termination
+	made Recorded
+}
+
+// Recorded is what a command asks for beside its state updates.
+type Recorded struct {
+	Actions []ScheduledAction
+	Effects []ScheduledEffect
+	Outbox  []Outgoing   // see [Send]
+	Usage   llm.Usage    // of runs below, with their CostUSD; see [ToolCall.Spend]
+	CostUSD float64      // of runs below
+	Ending  *Termination // see [Command.End]; nil lets the run go on
 }
 
 // Recorder is something a command can be recorded in: a *Command, a *HookCall or a
@@ -94,21 +100,11 @@ type Recorder interface{ command() *Command }
 func (c *Command) command() *Command { return c }
 
 // End asks for the run to end after this step, as requested by a plugin or a tool.
-func (c *Command) End() { c.ending = &Termination{Type: BehaviorRequested} }
+func (c *Command) End() { c.made.Ending = &Termination{Type: BehaviorRequested} }
 
-func (c *Command) empty() bool {
-	return c.Batch.Len() == 0 && len(c.actions) == 0 && len(c.effects) == 0 && len(c.outbox) == 0 && c.ending == nil
-}
-
-func (c *Command) append(other *Command) {
-	c.Batch.Append(&other.Batch)
-	c.actions = append(c.actions, other.actions...)
-	c.effects = append(c.effects, other.effects...)
-	c.outbox = append(c.outbox, other.outbox...)
-	if other.ending != nil {
-		c.ending = other.ending
-	}
-}
+// Recorded is what the command asks for so far. It is for those that call hooks and tools:
+// a runtime, or a test.
+func (c *Command) Recorded() *Recorded { return &c.made }
 
 // Gate is asked about every tool call before it runs; see [Registrar.Gate]. It is
 // pure, and may be asked again about the same call: what it records in h is dropped.
@@ -123,6 +119,33 @@ type Verdict struct {
 	ticket Ticket
 	result *ToolResult
 }
+
+// Allowed reports whether the verdict lets the call through.
+func (v *Verdict) Allowed() bool { return v.kind == allow }
+
+// Answered reports whether the verdict gives the call a Result without running the tool.
+func (v *Verdict) Answered() bool { return v.kind == answer }
+
+// Suspended reports whether the verdict makes the call wait with a Ticket.
+func (v *Verdict) Suspended() bool { return v.kind == suspend }
+
+// Blocked reports whether the verdict refuses the call for a Reason.
+func (v *Verdict) Blocked() bool { return v.kind == block }
+
+// Result is what an answered call gets.
+func (v *Verdict) Result() *ToolResult { return v.result }
+
+// Ticket is what a suspended call waits with.
+func (v *Verdict) Ticket() Ticket { return v.ticket }
+
+// SuspensionID is the id that people decide on, if the verdict suspends the call of that id.
+func (v *Verdict) SuspensionID(callID string) string { return v.ticket.suspensionID(callID) }
+
+// Reason is why a blocked call is refused.
+func (v *Verdict) Reason() string { return v.reason }
+
+// Stricter reports whether the verdict wins over another.
+func (v *Verdict) Stricter(than *Verdict) bool { return v.kind > than.kind }
 
 type verdictKind uint8
 

@@ -23,7 +23,7 @@ type hooks struct {
 	conv   *conversation
 	tools  *toolbox
 
-	effects []scheduledEffect // to be done after the next commit
+	effects []ScheduledEffect // to be done after the next commit
 }
 
 func (hk *hooks) call(p Phase, in about) *HookCall {
@@ -40,21 +40,21 @@ func (hk *hooks) runEffects(ctx context.Context) {
 	for _, e := range effects {
 		atEffect.Hit()
 		if err := hk.runEffect(ctx, e); err != nil {
-			hk.rt.cfg.Logger.Warn("effect failed", "run", hk.info.RunID, "effect", e.name, "error", err)
+			hk.rt.cfg.Logger.Warn("effect failed", "run", hk.info.RunID, "effect", e.Name, "error", err)
 		}
 		atEffectDone.Hit()
 	}
 }
 
-func (hk *hooks) runEffect(ctx context.Context, e scheduledEffect) (err error) {
-	h, ok := hk.agent.effects[e.name]
+func (hk *hooks) runEffect(ctx context.Context, e ScheduledEffect) (err error) {
+	h, ok := hk.agent.effects[e.Name]
 	if !ok {
 		return errors.New("no handler") // after a handoff
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{fmt.Sprintf("effect %q of plugin %q", e.name, h.plugin), v, debug.Stack()}
+			err = &PanicError{fmt.Sprintf("effect %q of plugin %q", e.Name, h.plugin), v, debug.Stack()}
 		}
 	}()
-	return h.EffectHandler.run(ctx, hk.call(PhaseStepEnd, about{}), e.payload)
+	return h.EffectHandler.Run(ctx, hk.call(PhaseStepEnd, about{}), e)
 }

@@ -48,7 +48,7 @@ func (reg *Registry) Plugins() []PluginInfo {
 		// A plugin declares its sections to any agent. What else it makes of one without
 		// any, also that it does not like it, does not matter here.
 		r := newResolved(&AgentSpec{ID: "?"})
-		_ = register(reg.plugins[id], &Registrar{Agent: r.spec, plugin: id, to: r, reg: reg, active: true})
+		r.contribute(reg, reg.plugins[id], id)
 		info := PluginInfo{ID: id}
 		for _, s := range r.sections {
 			info.Sections = append(info.Sections, s.Describe())

@@ -23,8 +23,8 @@ type Outgoing struct {
 
 // Send records that o is to be sent when what is recorded is committed.
 func Send(r Recorder, o Outgoing) {
-	c := r.command()
-	c.outbox = append(c.outbox, o)
+	made := r.command().Recorded()
+	made.Outbox = append(made.Outbox, o)
 }
 
 // Queue has runs done that nobody waits for. A *mailbox.Tenant is one: what it accepts

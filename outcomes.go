@@ -41,7 +41,7 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *ToolResult, cmd 
 		res.ToolName = c.state.ToolName
 	}
 	if cmd != nil {
-		oc.addBelow(cmd.below)
+		oc.addBelow(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
 		if err := oc.submitCall(cmd); err != nil {
 			res = ErrorResult("state", fmt.Sprintf("tool %q has run, but what it recorded could not be applied: %v", c.state.ToolName, err))
 			res.ToolName = c.state.ToolName
@@ -82,14 +82,14 @@ func (oc *outcomes) passResult(ctx context.Context, c *call, res *ToolResult, cm
 	if err != nil {
 		return ErrorResult("guard", fmt.Sprintf("the result of tool %q was withheld", c.state.ToolName)), oc.fail(err)
 	}
-	switch v.kind {
-	case block:
-		res := ErrorResult("", fmt.Sprintf("the result of tool %q was blocked: %s", c.state.ToolName, v.reason))
+	switch {
+	case v.Blocked():
+		res := ErrorResult("", fmt.Sprintf("the result of tool %q was blocked: %s", c.state.ToolName, v.Reason()))
 		res.Metadata = map[string]any{"rejected": true}
-		return res, &end{Termination: Termination{Type: Blocked, Message: v.reason}}
-	case suspend:
+		return res, &end{Termination: Termination{Type: Blocked, Message: v.Reason()}}
+	case v.Suspended():
 		oc.ledger.edit(c).Held = p.Result
-		t := v.ticket
+		t := v.Ticket()
 		return nil, oc.suspend(c, &ToolResult{Suspension: &t}, cmd)
 	}
 	return p.Result, nil
@@ -115,7 +115,7 @@ func (oc *outcomes) capped(c *call, res *ToolResult) *ToolResult {
 // suspend makes a call wait for a decision.
 func (oc *outcomes) suspend(c *call, res *ToolResult, cmd *Command) *end {
 	if cmd != nil {
-		oc.addBelow(cmd.below)
+		oc.addBelow(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
 		if err := oc.submitCall(cmd); err != nil {
 			return oc.fail(err)
 		}

@@ -24,7 +24,7 @@ func (o *ownedAction) handle(ctx context.Context, h *HookCall, a ScheduledAction
 			err = &PanicError{fmt.Sprintf("action %q of plugin %q", a.Key, o.plugin), v, debug.Stack()}
 		}
 	}()
-	return o.ActionHandler.run(ctx, h, a.Payload)
+	return o.ActionHandler.Run(ctx, h, a)
 }
 
 func (o *ownedGate) ask(ctx context.Context, h *HookCall) (v Verdict, err error) {

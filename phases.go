@@ -64,7 +64,7 @@ func (ph *phases) gather(ctx context.Context, p Phase, hooks []ownedHook, in abo
 			continue
 		}
 		h.Batch.Reset()
-		merged.append(&h.Command)
+		merge(merged.Recorded(), h.Recorded())
 	}
 	if err := ph.submit(&merged); err != nil {
 		return err
@@ -81,40 +81,51 @@ func (ph *phases) gather(ctx context.Context, p Phase, hooks []ownedHook, in abo
 	return nil
 }
 
+// merge adds what one command asks for to another, but for what only tools record.
+func merge(to, from *Recorded) {
+	to.Actions = append(to.Actions, from.Actions...)
+	to.Effects = append(to.Effects, from.Effects...)
+	to.Outbox = append(to.Outbox, from.Outbox...)
+	if from.Ending != nil {
+		to.Ending = from.Ending
+	}
+}
+
 // submit applies a command: state now, actions into the queue, effects after the
 // next commit. It changes nothing if the command asks for something unknown.
 func (ph *phases) submit(c *Command) error {
-	if c.empty() {
+	made := c.Recorded()
+	if c.Batch.Len() == 0 && len(made.Actions) == 0 && len(made.Effects) == 0 && len(made.Outbox) == 0 && made.Ending == nil {
 		return nil
 	}
-	for _, a := range c.actions {
-		if a.err != nil {
-			return fmt.Errorf("payload of action %q: %w", a.Key, a.err)
+	for _, a := range made.Actions {
+		if err := a.Err(); err != nil {
+			return err
 		}
 		if h, ok := ph.agent.actions[a.Key]; !ok {
 			return fmt.Errorf("action %q has no handler", a.Key)
-		} else if h.phase != a.Phase {
-			return fmt.Errorf("action %q is scheduled for %s but handled in %s", a.Key, a.Phase, h.phase)
+		} else if h.Phase() != a.Phase {
+			return fmt.Errorf("action %q is scheduled for %s but handled in %s", a.Key, a.Phase, h.Phase())
 		}
 	}
-	for _, e := range c.effects {
-		if _, ok := ph.agent.effects[e.name]; !ok {
-			return fmt.Errorf("effect %q has no handler", e.name)
+	for _, e := range made.Effects {
+		if _, ok := ph.agent.effects[e.Name]; !ok {
+			return fmt.Errorf("effect %q has no handler", e.Name)
 		}
 	}
-	if len(c.actions) > 0 {
-		pendingActions.Update(&c.Batch, queueUpdate{push: c.actions})
+	if len(made.Actions) > 0 {
+		pendingActions.Update(&c.Batch, queueUpdate{push: made.Actions})
 	}
-	if len(c.outbox) > 0 {
-		outbox.Update(&c.Batch, outboxUpdate{push: ph.sender.stamp(c.outbox)})
+	if len(made.Outbox) > 0 {
+		outbox.Update(&c.Batch, outboxUpdate{push: ph.sender.stamp(made.Outbox)})
 	}
 	if err := ph.apply(&c.Batch); err != nil {
 		return err
 	}
-	ph.sender.unsent += len(c.outbox)
-	ph.hooks.effects = append(ph.hooks.effects, c.effects...)
-	if c.ending != nil {
-		ph.ending = c.ending
+	ph.sender.unsent += len(made.Outbox)
+	ph.hooks.effects = append(ph.hooks.effects, made.Effects...)
+	if made.Ending != nil {
+		ph.ending = made.Ending
 	}
 	return nil
 }
@@ -184,12 +195,12 @@ func (ph *phases) askGates(ctx context.Context, c *call) (Verdict, error) {
 		if err != nil {
 			return Verdict{}, err
 		}
-		if v.kind == suspend && slices.Contains(c.state.Approved, v.ticket.suspensionID(tc.ID)) {
+		if v.Suspended() && slices.Contains(c.state.Approved, v.SuspensionID(tc.ID)) {
 			continue // this question has been answered
 		}
-		if v.kind > strictest.kind {
+		if v.Stricter(&strictest) {
 			strictest = v
-		} else if v.kind != allow && v.kind == strictest.kind {
+		} else if !v.Allowed() && !strictest.Stricter(&v) {
 			ph.rt.cfg.Logger.Warn("two gates give the same verdict, the first counts", "run", ph.info.RunID, "call", tc.ID, "plugin", g.plugin)
 		}
 	}

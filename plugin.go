@@ -3,8 +3,6 @@ package awaken
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/awaken-go/awaken/state"
 )
@@ -41,176 +39,121 @@ type Applier interface {
 }
 
 // Registrar collects what one plugin contributes to one agent. Its methods return
-// no errors: duplicates and other mistakes are collected and reported together.
+// no errors: duplicates and other mistakes are reported together, when the agent is
+// resolved.
 type Registrar struct {
 	// Agent is the agent that loads the plugin. Sections can be read from it.
 	Agent *AgentSpec
 
-	plugin string
-	active bool // contributes hooks, gates, tools and transforms
-	to     *resolved
-	reg    *Registry
+	lookup func(agentID string) *AgentSpec
+	made   Contributions
+}
+
+// NewRegistrar returns a registrar for a plugin that agent loads. Lookup finds the other
+// agents; nil finds none. It is for those that load plugins: a registry, or the test of a
+// plugin.
+func NewRegistrar(agent *AgentSpec, lookup func(agentID string) *AgentSpec) *Registrar {
+	return &Registrar{Agent: agent, lookup: lookup}
+}
+
+// Contributions is what the plugin has registered so far.
+func (r *Registrar) Contributions() *Contributions { return &r.made }
+
+// Contributions is what one plugin contributes to one agent: the arguments of the
+// Registrar's methods, unchecked.
+type Contributions struct {
+	Sections   []AnySection
+	Keys       []state.AnyKey
+	Hooks      map[Phase][]Hook
+	Gates      []Gate
+	Guards     map[Border][]Guard
+	Reviews    []Review
+	Hidden     []func(tool string) bool
+	Tools      []Tool
+	Transforms []Transform
+	Policies   []StopPolicy
+	Variants   []Variant
+	Actions    []ActionHandler
+	Effects    []EffectHandler
+}
+
+// Review looks at the tools of an agent, with the JSON Schemas of their arguments. What it
+// returns are warnings about the agent, with that code.
+type Review struct {
+	Code  string
+	Tools func(tools map[string]json.RawMessage) []string
+}
+
+// Variant is a variant of an agent: the same agent, but for what the overlay says.
+type Variant struct {
+	Name    string
+	Overlay Overlay
 }
 
 // Lookup returns the spec of an agent of the same registry, or nil. It must not be
 // changed.
 func (r *Registrar) Lookup(agentID string) *AgentSpec {
-	r.to.uses.agents = append(r.to.uses.agents, agentID)
-	if slot := r.reg.agents[agentID]; slot != nil {
-		return slot.spec
+	if r.lookup == nil {
+		return nil
 	}
-	return nil
+	return r.lookup(agentID)
 }
 
 // Section announces the plugin's configuration.
-func (r *Registrar) Section(s AnySection) {
-	d := s.Describe()
-	if owner, ok := r.to.sectionOwner[d.Key]; ok {
-		r.to.problem("section_conflict", "section %q is declared by plugins %q and %q", d.Key, owner, r.plugin)
-		return
-	}
-	r.to.sectionOwner[d.Key] = r.plugin
-	r.to.sections = append(r.to.sections, s)
-}
+func (r *Registrar) Section(s AnySection) { r.made.Sections = append(r.made.Sections, s) }
 
 // Key registers state keys.
-func (r *Registrar) Key(keys ...state.AnyKey) { r.to.keys = append(r.to.keys, keys...) }
+func (r *Registrar) Key(keys ...state.AnyKey) { r.made.Keys = append(r.made.Keys, keys...) }
 
 // On calls h at phase p.
 func (r *Registrar) On(p Phase, h Hook) {
-	if p >= phaseCount || h == nil {
-		r.to.problem("bad_hook", "plugin %q registers a hook that is nil, or for a phase that does not exist (%d)", r.plugin, p)
-		return
+	if r.made.Hooks == nil {
+		r.made.Hooks = map[Phase][]Hook{}
 	}
-	if r.active {
-		r.to.hooks[p] = append(r.to.hooks[p], ownedHook{r.plugin, h})
-	}
+	r.made.Hooks[p] = append(r.made.Hooks[p], h)
 }
 
 // Gate asks g about every tool call.
-func (r *Registrar) Gate(g Gate) {
-	if g == nil {
-		r.to.problem("bad_gate", "plugin %q registers a gate that is nil", r.plugin)
-		return
-	}
-	if r.active {
-		r.to.gates = append(r.to.gates, ownedGate{r.plugin, g})
-	}
-}
+func (r *Registrar) Gate(g Gate) { r.made.Gates = append(r.made.Gates, g) }
 
 // Guard asks g about everything that passes the border.
 func (r *Registrar) Guard(b Border, g Guard) {
-	if b != InputBorder && b != OutputBorder && b != ResultBorder || g == nil {
-		r.to.problem("bad_guard", "plugin %q registers a guard that is nil, or for the border %q, want input, output or tool_result", r.plugin, b)
-		return
+	if r.made.Guards == nil {
+		r.made.Guards = map[Border][]Guard{}
 	}
-	if r.active {
-		if r.to.guards == nil {
-			r.to.guards = map[Border][]ownedGuard{}
-		}
-		r.to.guards[b] = append(r.to.guards[b], ownedGuard{r.plugin, g})
-	}
+	r.made.Guards[b] = append(r.made.Guards[b], g)
 }
 
 // Review calls f when it is known which tools the agent has, with the JSON Schemas of
 // their arguments. What f returns are warnings about the agent, with that code.
 func (r *Registrar) Review(code string, f func(tools map[string]json.RawMessage) []string) {
-	if r.active {
-		r.to.reviews = append(r.to.reviews, review{code, f})
-	}
-}
-
-type review struct {
-	code string
-	f    func(tools map[string]json.RawMessage) []string
+	r.made.Reviews = append(r.made.Reviews, Review{code, f})
 }
 
 // Hide keeps tools from the model, and from what other plugins see of the tools. A
 // model that calls one all the same is answered as always, so whoever hides a tool
 // because it must not be used has to say so with a gate too.
 func (r *Registrar) Hide(hidden func(tool string) bool) {
-	if r.active {
-		r.to.hidden = append(r.to.hidden, hidden)
-	}
+	r.made.Hidden = append(r.made.Hidden, hidden)
 }
 
 // Tool adds tools.
-func (r *Registrar) Tool(tools ...Tool) {
-	if r.active {
-		for _, t := range tools {
-			r.to.addTool(r.reg, t, fmt.Sprintf("plugin %q", r.plugin))
-		}
-	}
-}
+func (r *Registrar) Tool(tools ...Tool) { r.made.Tools = append(r.made.Tools, tools...) }
 
 // Transform lets t change every request.
-func (r *Registrar) Transform(t Transform) {
-	if r.active {
-		r.to.transforms = append(r.to.transforms, ownedTransform{r.plugin, t})
-	}
-}
+func (r *Registrar) Transform(t Transform) { r.made.Transforms = append(r.made.Transforms, t) }
 
 // Stop adds a stop policy.
-func (r *Registrar) Stop(p StopPolicy) {
-	if r.active {
-		r.to.policies = append(r.to.policies, p)
-	}
-}
+func (r *Registrar) Stop(p StopPolicy) { r.made.Policies = append(r.made.Policies, p) }
 
 // Variant makes a variant of the agent: the same agent, but for what o says. A thread
 // is handed to it like to any agent, by its [VariantID]. Variants have no variants.
 func (r *Registrar) Variant(name string, o Overlay) {
-	switch {
-	case !r.active || r.Agent.base != "":
-	case strings.TrimSpace(name) == "" || strings.Contains(name, variantMark):
-		r.to.problem("bad_variant", "plugin %q makes a variant named %q: the name is empty or has a %q in it", r.plugin, name, variantMark)
-	case r.to.variants[name] != nil:
-		r.to.problem("variant_conflict", "variant %q is made twice, the second time by plugin %q", name, r.plugin)
-	default:
-		if r.to.variants == nil {
-			r.to.variants = map[string]*resolved{}
-		}
-		r.to.variants[name] = &resolved{source: o.over(r.to.source, name)} // compile completes it
-	}
+	r.made.Variants = append(r.made.Variants, Variant{name, o})
 }
 
 // Handle handles the actions of one name.
-func (r *Registrar) Handle(h ActionHandler) {
-	if _, dup := r.to.actions[h.name]; dup {
-		r.to.problem("action_conflict", "plugin %q handles action %q, which has a handler already", r.plugin, h.name)
-		return
-	}
-	r.to.actions[h.name] = ownedAction{r.plugin, h}
-}
+func (r *Registrar) Handle(h ActionHandler) { r.made.Actions = append(r.made.Actions, h) }
 
 // HandleEffect handles the effects of one name.
-func (r *Registrar) HandleEffect(h EffectHandler) {
-	if _, dup := r.to.effects[h.name]; dup {
-		r.to.problem("effect_conflict", "plugin %q handles effect %q, which has a handler already", r.plugin, h.name)
-		return
-	}
-	r.to.effects[h.name] = ownedEffect{r.plugin, h}
-}
-
-type (
-	ownedHook struct {
-		plugin string
-		Hook
-	}
-	ownedGate struct {
-		plugin string
-		Gate
-	}
-	ownedTransform struct {
-		plugin string
-		Transform
-	}
-	ownedAction struct {
-		plugin string
-		ActionHandler
-	}
-	ownedEffect struct {
-		plugin string
-		EffectHandler
-	}
-)
+func (r *Registrar) HandleEffect(h EffectHandler) { r.made.Effects = append(r.made.Effects, h) }

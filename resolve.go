@@ -39,7 +39,7 @@ type resolved struct {
 	transforms []ownedTransform
 	guards     map[Border][]ownedGuard
 	hidden     []func(tool string) bool
-	reviews    []review
+	reviews    []Review
 	actions    map[string]ownedAction
 	effects    map[string]ownedEffect
 	policies   []StopPolicy // beyond max_rounds
@@ -236,7 +236,7 @@ func (r *resolved) loadPlugins(reg *Registry) {
 		r.sections, r.sectionOwner[s.Describe().Key] = append(r.sections, s), "runtime"
 	}
 	for _, h := range builtinActions() {
-		r.actions[h.name] = ownedAction{"runtime", h}
+		r.actions[h.Name()] = ownedAction{"runtime", h}
 	}
 	r.uses.plugins = slices.Concat(spec.PluginIDs, reg.applying(spec))
 	for _, id := range r.uses.plugins {
@@ -246,11 +246,7 @@ func (r *resolved) loadPlugins(reg *Registry) {
 			continue
 		}
 		r.plugins = append(r.plugins, p)
-		rg := &Registrar{Agent: spec, plugin: id, to: r, reg: reg,
-			active: len(spec.ActiveHookFilter) == 0 || slices.Contains(spec.ActiveHookFilter, id) || !slices.Contains(spec.PluginIDs, id)}
-		if err := register(p, rg); err != nil {
-			r.problem("plugin_failed", "plugin %q: %v", id, err)
-		}
+		r.contribute(reg, p, id)
 	}
 	for _, id := range spec.ActiveHookFilter {
 		if !slices.Contains(spec.PluginIDs, id) {
@@ -273,15 +269,6 @@ func (reg *Registry) applying(spec *AgentSpec) (ids []string) {
 		}
 	}
 	return ids
-}
-
-func register(p Plugin, rg *Registrar) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("register panicked: %v", v)
-		}
-	}()
-	return p.Register(rg)
 }
 
 // runtimeSections are read by the runtime itself, now or in a layer around it.
@@ -422,8 +409,8 @@ func (r *resolved) reviewTools() {
 		tools[id] = e.spec.Parameters
 	}
 	for _, rv := range r.reviews {
-		for _, message := range rv.f(tools) {
-			r.warn(rv.code, "%s", message)
+		for _, message := range rv.Tools(tools) {
+			r.warn(rv.Code, "%s", message)
 		}
 	}
 }

@@ -23,11 +23,6 @@ type Runtime struct {
 	active activeRuns
 }
 
-// Runner runs agents: a *Runtime, a remote agent, or a fake.
-type Runner interface {
-	Run(ctx context.Context, req RunRequest, sink Sink) (*RunResult, error)
-}
-
 var _ Runner = (*Runtime)(nil)
 
 // New checks cfg and returns a runtime. All mistakes in cfg are reported at once,

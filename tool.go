@@ -110,30 +110,17 @@ type ToolCall struct {
 	Resume  *Resumption
 	Profile profile.Store // nil when the runtime has none
 	Tools   []llm.Tool    // offered to the model, before step-local filters; all of them
+	Host    Host          // what makes the call; nil in a test that calls a tool by hand
 
 	state.Snapshot // what the call may read
 	Command        // what it wants done
 
-	out *callOutput // nil before the call begins
-	rt  *Runtime
-	reg *Registry
+	emit func(Event) // nil before the call begins
 }
 
-// Runtime is what makes the call, or nil in a test that calls a tool by hand. What a tool
-// runs with it belongs to the same tenant.
-func (c *ToolCall) Runtime() *Runtime { return c.rt }
-
-// Registry is the registry of the call's run, or nil in a test that calls a tool by hand.
-func (c *ToolCall) Registry() *Registry { return c.reg }
-
-// ResolutionID is what a tool that starts runs puts into their requests, so that they
-// start on the same version as the run that makes the call.
-func (c *ToolCall) ResolutionID() string {
-	if c.rt == nil || c.rt.cfg.Snapshots == nil {
-		return "" // there is only one at a time
-	}
-	return c.reg.ID()
-}
+// EmitTo makes f get what the call shows while it runs: progress, activities, output. Until
+// then that is dropped. It is for those that make calls: a runtime, or the test of a tool.
+func (c *ToolCall) EmitTo(f func(Event)) { c.emit = f }
 
 // Resumption is what a tool or a gate learns about the decision on its call.
 type Resumption struct {
@@ -168,7 +155,7 @@ func (c *ToolCall) Progress(p Progress) {
 		return // a NaN progress has no JSON; it is only a report
 	}
 	replace := true
-	c.emit(&ActivitySnapshot{MessageID: p.NodeID, ActivityType: ProgressActivity, Content: content, Replace: &replace})
+	c.show(&ActivitySnapshot{MessageID: p.NodeID, ActivityType: ProgressActivity, Content: content, Replace: &replace})
 }
 
 // Activity shows content, any JSON value, under a type of the tool's choosing.
@@ -179,24 +166,24 @@ func (c *ToolCall) Activity(activityType string, content any) error {
 		return fmt.Errorf("activity %q: %w", activityType, err)
 	}
 	replace := true
-	c.emit(&ActivitySnapshot{MessageID: "tool_call:" + c.ID, ActivityType: activityType, Content: data, Replace: &replace})
+	c.show(&ActivitySnapshot{MessageID: "tool_call:" + c.ID, ActivityType: activityType, Content: data, Replace: &replace})
 	return nil
 }
 
 // ActivityDelta changes what Activity showed by JSON Patch operations.
 func (c *ToolCall) ActivityDelta(activityType string, patch ...PatchOp) {
-	c.emit(&ActivityDelta{MessageID: "tool_call:" + c.ID, ActivityType: activityType, Patch: patch})
+	c.show(&ActivityDelta{MessageID: "tool_call:" + c.ID, ActivityType: activityType, Patch: patch})
 }
 
 // Output streams a piece of the tool's output while it runs. It does not become
 // part of the result.
 func (c *ToolCall) Output(delta string) {
-	c.emit(&ToolCallStreamDelta{ID: c.ID, Name: c.Tool, Delta: delta})
+	c.show(&ToolCallStreamDelta{ID: c.ID, Name: c.Tool, Delta: delta})
 }
 
-func (c *ToolCall) emit(ev Event) {
-	if c.out != nil {
-		c.out.emit(ev)
+func (c *ToolCall) show(ev Event) {
+	if c.emit != nil {
+		c.emit(ev)
 	}
 }
 

@@ -183,23 +183,22 @@ func Spawn(call *awaken.ToolCall, t Task) (id string, err error) {
 	if err := t.check(Tasks.Get(call)); err != nil {
 		return "", err
 	}
-	rt := call.Runtime()
-	if rt == nil {
+	if call.Host == nil {
 		return "", errors.New("tasks need a runtime")
 	}
 	id = awaken.ChildID(call.Key + "/task/" + t.Name)
 	req := &awaken.RunRequest{ThreadID: id, RunID: id, ParentThreadID: call.Run.ThreadID, ParentRunID: call.Run.RunID, ParentToolCallID: call.ID,
 		SessionID: call.Run.SessionID, UserID: call.Run.UserID, Origin: "subagent", Mode: "scheduled", Adapter: call.Run.Adapter, Depth: call.Run.Depth + 1,
-		ResolutionID: call.ResolutionID()}
-	info := Info{ID: id, Name: t.Name, Description: t.Description, Status: Running, CreatedAt: rt.Now().UnixMilli(), RunID: call.Run.RunID, CallID: call.ID}
+		ResolutionID: call.Host.ResolutionID()}
+	info := Info{ID: id, Name: t.Name, Description: t.Description, Status: Running, CreatedAt: call.Host.Now().UnixMilli(), RunID: call.Run.RunID, CallID: call.ID}
 	if t.Agent != "" {
-		if call.Registry().Agent(t.Agent) == nil {
+		if call.Host.Agent(t.Agent) == nil {
 			return "", fmt.Errorf("agent %q is not defined", t.Agent)
 		}
 		info.Type, info.Agent = "sub_agent", t.Agent
 		req.AgentID, req.Messages = t.Agent, []*llm.Message{llm.UserText(t.Prompt)}
 	} else {
-		if !slices.Contains(call.Registry().ToolIDs(call.Agent.ID), t.Tool) {
+		if !slices.Contains(call.Host.ToolIDs(call.Agent.ID), t.Tool) {
 			return "", fmt.Errorf("agent %q has no tool %q", call.Agent.ID, t.Tool)
 		}
 		info.Type, info.Tool = "tool", t.Tool

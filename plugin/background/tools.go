@@ -82,7 +82,7 @@ func (c Config) spawn(_ context.Context, call *awaken.ToolCall, in spawnArgs) (*
 
 // look returns a task as it is now, which the state may not know yet.
 func look(ctx context.Context, call *awaken.ToolCall, t Info) (Info, *awaken.Run, error) {
-	run, err := call.Runtime().Store().LoadRun(ctx, t.ID)
+	run, err := call.Host.Store().LoadRun(ctx, t.ID)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return t, nil, nil // it has not started
 	}
@@ -228,7 +228,7 @@ func send(ctx context.Context, call *awaken.ToolCall, in sendArgs) (*receipt, er
 		if out.ThreadID == call.Run.ThreadID {
 			return nil, errors.New("to.thread_id is this thread")
 		}
-		known, err := call.Runtime().HasAgent(ctx, &awaken.RunRequest{AgentID: in.To.AgentID, ThreadID: out.ThreadID})
+		known, err := call.Host.HasAgent(ctx, &awaken.RunRequest{AgentID: in.To.AgentID, ThreadID: out.ThreadID})
 		if err != nil {
 			return nil, err
 		}

@@ -149,7 +149,7 @@ func (t *tool) Spec() awaken.ToolSpec {
 
 // ChildRun is the id of the delegate's run. An agent that runs elsewhere has none here.
 func (t *tool) ChildRun(call *awaken.ToolCall) string {
-	if call.Runtime() == nil || call.Registry().Remote(t.agent) != nil {
+	if call.Host == nil || call.Host.Remote(t.agent) != nil {
 		return ""
 	}
 	return awaken.ChildID(call.Key)
@@ -165,26 +165,26 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 	if strings.TrimSpace(in.Prompt) == "" {
 		return nil, errors.New("prompt is empty")
 	}
-	rt := call.Runtime()
-	if rt == nil {
+	if call.Host == nil {
 		return nil, errors.New("delegates need a runtime")
 	}
-	if remote := call.Registry().Remote(t.agent); remote != nil {
+	if remote := call.Host.Remote(t.agent); remote != nil {
 		return t.callRemote(ctx, call, remote, in.Prompt)
 	}
-	return t.callLocal(ctx, call, rt, in.Prompt)
+	return t.callLocal(ctx, call, in.Prompt)
 }
 
 // callLocal starts the delegate's run, or goes on with it.
-func (t *tool) callLocal(ctx context.Context, call *awaken.ToolCall, rt *awaken.Runtime, prompt string) (*awaken.ToolResult, error) {
+func (t *tool) callLocal(ctx context.Context, call *awaken.ToolCall, prompt string) (*awaken.ToolResult, error) {
 	req := awaken.RunRequest{Attended: true}
-	child, err := rt.Store().LoadRun(ctx, awaken.ChildID(call.Key))
+	host := call.Host
+	child, err := host.Store().LoadRun(ctx, awaken.ChildID(call.Key))
 	switch {
 	case errors.Is(err, awaken.ErrNotFound):
 		if req, err = t.start(ctx, call, prompt); err != nil {
 			return nil, err
 		}
-		if err := t.admit(ctx, call, rt); err != nil {
+		if err := t.admit(ctx, call); err != nil {
 			return nil, err
 		}
 	case err != nil:
@@ -192,7 +192,7 @@ func (t *tool) callLocal(ctx context.Context, call *awaken.ToolCall, rt *awaken.
 	case child.Status == awaken.RunDone:
 		return t.result(call, child)
 	case child.Status == awaken.RunWaiting:
-		wanted, err := t.wanted(ctx, rt, child)
+		wanted, err := t.wanted(ctx, host, child)
 		if err != nil {
 			return nil, err
 		}
@@ -203,11 +203,11 @@ func (t *tool) callLocal(ctx context.Context, call *awaken.ToolCall, rt *awaken.
 	default:
 		req.Continue = child.RunID
 	}
-	res, err := rt.Run(ctx, req, t.sink(call))
+	res, err := host.Run(ctx, req, t.sink(call))
 	if res == nil && !elsewhere(err) {
 		return nil, err
 	}
-	child, loadErr := rt.Store().LoadRun(context.WithoutCancel(ctx), awaken.ChildID(call.Key))
+	child, loadErr := host.Store().LoadRun(context.WithoutCancel(ctx), awaken.ChildID(call.Key))
 	switch {
 	case errors.Is(loadErr, awaken.ErrNotFound) && res != nil: // nothing is stored
 		child = ephemeral(res, err)
@@ -248,7 +248,7 @@ func (t *tool) start(_ context.Context, call *awaken.ToolCall, prompt string) (a
 	id := awaken.ChildID(call.Key)
 	req := awaken.RunRequest{AgentID: t.agent, ThreadID: id, RunID: id, Messages: []*llm.Message{llm.UserText(prompt)}, Attended: true,
 		ParentThreadID: call.Run.ThreadID, ParentRunID: call.Run.RunID, ParentToolCallID: call.ID, SessionID: call.Run.SessionID, UserID: call.Run.UserID,
-		Origin: "subagent", Adapter: call.Run.Adapter, Depth: call.Run.Depth + 1, ResolutionID: call.ResolutionID()}
+		Origin: "subagent", Adapter: call.Run.Adapter, Depth: call.Run.Depth + 1, ResolutionID: call.Host.ResolutionID()}
 	if len(t.cfg.Seed) == 0 {
 		return req, nil
 	}
@@ -267,11 +267,11 @@ func (t *tool) start(_ context.Context, call *awaken.ToolCall, prompt string) (a
 
 // admit says why the delegate must not be started, if so. What it says depends only on
 // what is stored, so that it says the same when it is asked again.
-func (t *tool) admit(ctx context.Context, call *awaken.ToolCall, rt *awaken.Runtime) error {
+func (t *tool) admit(ctx context.Context, call *awaken.ToolCall) error {
 	if call.Run.Depth >= t.cfg.MaxDepth {
 		return limit("runs may be %d deep below each other", t.cfg.MaxDepth)
 	}
-	earlier, err := t.earlier(ctx, call, rt)
+	earlier, err := t.earlier(ctx, call)
 	if err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func (t *tool) admit(ctx context.Context, call *awaken.ToolCall, rt *awaken.Runt
 			return err
 		}
 	}
-	return t.enter(ctx, call, rt)
+	return t.enter(ctx, call)
 }
 
 func limit(format string, n int) error {
@@ -291,8 +291,8 @@ func limit(format string, n int) error {
 }
 
 // earlier counts the delegates that the run started before this call.
-func (t *tool) earlier(ctx context.Context, call *awaken.ToolCall, rt *awaken.Runtime) (n int, err error) {
-	calls, err := rt.Store().Calls(ctx, call.Run.RunID)
+func (t *tool) earlier(ctx context.Context, call *awaken.ToolCall) (n int, err error) {
+	calls, err := call.Host.Store().Calls(ctx, call.Run.RunID)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return 0, nil // nothing is stored
 	}
@@ -308,16 +308,16 @@ func (t *tool) earlier(ctx context.Context, call *awaken.ToolCall, rt *awaken.Ru
 }
 
 // wanted reports whether there is a reason to go on with a delegate that waits.
-func (t *tool) wanted(ctx context.Context, rt *awaken.Runtime, child *awaken.Run) (bool, error) {
+func (t *tool) wanted(ctx context.Context, host awaken.Host, child *awaken.Run) (bool, error) {
 	if r := child.Waiting.Reason; r == awaken.WaitBudget || r == awaken.WaitPin {
 		return true, nil // there may be money again, or its version
 	}
-	items, err := rt.Store().Unread(ctx, child.ThreadID)
+	items, err := host.Store().Unread(ctx, child.ThreadID)
 	if err != nil || len(items) > 0 {
 		return true, err
 	}
 	for _, ticket := range child.Waiting.Tickets {
-		if ticket.ExpiresAt > 0 && ticket.ExpiresAt <= rt.Now().UnixMilli() {
+		if ticket.ExpiresAt > 0 && ticket.ExpiresAt <= host.Now().UnixMilli() {
 			return true, nil
 		}
 	}
@@ -405,7 +405,7 @@ func (t *tool) callRemote(ctx context.Context, call *awaken.ToolCall, remote awa
 		d := call.Resume.Decision
 		d.Target = strings.TrimPrefix(call.Resume.SuspensionID, remotePrefix(call))
 		req.Continue, req.RunID, req.Messages, req.Decisions = req.RunID, "", nil, []awaken.Decision{d}
-	} else if err := t.admit(ctx, call, call.Runtime()); err != nil {
+	} else if err := t.admit(ctx, call); err != nil {
 		return nil, err
 	}
 	res, err := remote.Run(ctx, req, t.sink(call))

@@ -26,14 +26,15 @@ func (t *trees) lock(root string) *sync.Mutex {
 // thread is made first and counted with the others, so that of those that enter at the same
 // moment, in whatever process, the last one sees all the others. A call that was made before
 // finds its thread there.
-func (t *tool) enter(ctx context.Context, call *awaken.ToolCall, rt *awaken.Runtime) error {
-	root, err := rootOf(ctx, call, rt)
+func (t *tool) enter(ctx context.Context, call *awaken.ToolCall) error {
+	root, err := rootOf(ctx, call)
 	if err != nil || root == "" {
 		return err
 	}
-	editor, ok := rt.Store().(awaken.ThreadEditor)
-	if !ok || rt.Registry().Remote(t.agent) != nil { // it makes no thread here
-		n, err := t.descendants(ctx, root, rt)
+	host := call.Host
+	editor, ok := host.Store().(awaken.ThreadEditor)
+	if !ok || host.Remote(t.agent) != nil { // it makes no thread here
+		n, err := t.descendants(ctx, root, host.Store())
 		return cmp.Or(err, t.room(n+1))
 	}
 	defer t.trees.lock(root).Unlock()
@@ -42,7 +43,7 @@ func (t *tool) enter(ctx context.Context, call *awaken.ToolCall, rt *awaken.Runt
 	if err != nil && !errors.Is(err, awaken.ErrConflict) {
 		return err
 	}
-	n, err := t.descendants(ctx, root, rt)
+	n, err := t.descendants(ctx, root, host.Store())
 	if err = cmp.Or(err, t.room(n)); err == nil {
 		return nil
 	}
@@ -59,10 +60,10 @@ func (t *tool) room(n int) error {
 
 // rootOf is the thread of the run at the top that has no parent, or "" if nothing is
 // stored.
-func rootOf(ctx context.Context, call *awaken.ToolCall, rt *awaken.Runtime) (string, error) {
+func rootOf(ctx context.Context, call *awaken.ToolCall) (string, error) {
 	root, id := call.Run.ThreadID, call.Run.RunID
 	for range call.Run.Depth {
-		run, err := rt.Store().LoadRun(ctx, id)
+		run, err := call.Host.Store().LoadRun(ctx, id)
 		if errors.Is(err, awaken.ErrNotFound) {
 			return "", nil
 		}
@@ -75,12 +76,12 @@ func rootOf(ctx context.Context, call *awaken.ToolCall, rt *awaken.Runtime) (str
 }
 
 // descendants counts the threads below the root, up to one more than the limit.
-func (t *tool) descendants(ctx context.Context, root string, rt *awaken.Runtime) (n int, err error) {
+func (t *tool) descendants(ctx context.Context, root string, threads awaken.ThreadStore) (n int, err error) {
 	for level := []string{root}; len(level) > 0; {
 		var next []string
 		for _, thread := range level {
 			list := func(ctx context.Context, offset, limit int) ([]*awaken.Thread, error) {
-				return rt.Store().ListThreads(ctx, awaken.ThreadQuery{ParentThreadID: thread, Offset: offset, Limit: limit})
+				return threads.ListThreads(ctx, awaken.ThreadQuery{ParentThreadID: thread, Offset: offset, Limit: limit})
 			}
 			for th, err := range awaken.Pages(ctx, 100, list) {
 				if err != nil {

@@ -1,0 +1,175 @@
+package awaken
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// contribute has a plugin register with the agent, and takes in what it contributes.
+// Plugins that active_hook_filter leaves out contribute sections, keys and handlers only.
+func (r *resolved) contribute(reg *Registry, p Plugin, id string) {
+	rg := NewRegistrar(r.spec, func(agentID string) *AgentSpec {
+		r.uses.agents = append(r.uses.agents, agentID)
+		if slot := reg.agents[agentID]; slot != nil {
+			return slot.spec
+		}
+		return nil
+	})
+	err := register(p, rg)
+	c, filter := rg.Contributions(), r.spec.ActiveHookFilter
+	active := len(filter) == 0 || slices.Contains(filter, id) || !slices.Contains(r.spec.PluginIDs, id)
+	r.declare(id, c)
+	r.check(id, c)
+	if active {
+		r.behave(id, c)
+		for _, t := range c.Tools {
+			r.addTool(reg, t, fmt.Sprintf("plugin %q", id))
+		}
+		for _, v := range c.Variants {
+			r.addVariant(id, v)
+		}
+	}
+	r.handle(id, c)
+	if err != nil {
+		r.problem("plugin_failed", "plugin %q: %v", id, err)
+	}
+}
+
+// register calls the plugin's Register; a panic is an error.
+func register(p Plugin, rg *Registrar) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("register panicked: %v", v)
+		}
+	}()
+	return p.Register(rg)
+}
+
+// declare takes in sections and state keys.
+func (r *resolved) declare(plugin string, c *Contributions) {
+	for _, s := range c.Sections {
+		d := s.Describe()
+		if owner, ok := r.sectionOwner[d.Key]; ok {
+			r.problem("section_conflict", "section %q is declared by plugins %q and %q", d.Key, owner, plugin)
+			continue
+		}
+		r.sectionOwner[d.Key] = plugin
+		r.sections = append(r.sections, s)
+	}
+	r.keys = append(r.keys, c.Keys...)
+}
+
+// check says what is wrong with contributions that could never work, of active plugins or
+// not.
+func (r *resolved) check(plugin string, c *Contributions) {
+	for _, p := range slices.Sorted(maps.Keys(c.Hooks)) {
+		for _, h := range c.Hooks[p] {
+			if p > PhaseRunEnd || h == nil {
+				r.problem("bad_hook", "plugin %q registers a hook that is nil, or for a phase that does not exist (%d)", plugin, p)
+			}
+		}
+	}
+	for _, g := range c.Gates {
+		if g == nil {
+			r.problem("bad_gate", "plugin %q registers a gate that is nil", plugin)
+		}
+	}
+	for _, b := range slices.Sorted(maps.Keys(c.Guards)) {
+		for _, g := range c.Guards[b] {
+			if b != InputBorder && b != OutputBorder && b != ResultBorder || g == nil {
+				r.problem("bad_guard", "plugin %q registers a guard that is nil, or for the border %q, want input, output or tool_result", plugin, b)
+			}
+		}
+	}
+}
+
+// behave takes in what the plugin does in runs. An agent with a contribution that check
+// refuses does not run.
+func (r *resolved) behave(plugin string, c *Contributions) {
+	for p := range r.hooks {
+		for _, h := range c.Hooks[Phase(p)] {
+			r.hooks[p] = append(r.hooks[p], ownedHook{plugin, h})
+		}
+	}
+	for _, g := range c.Gates {
+		r.gates = append(r.gates, ownedGate{plugin, g})
+	}
+	for b, guards := range c.Guards {
+		if r.guards == nil {
+			r.guards = map[Border][]ownedGuard{}
+		}
+		for _, g := range guards {
+			r.guards[b] = append(r.guards[b], ownedGuard{plugin, g})
+		}
+	}
+	for _, t := range c.Transforms {
+		r.transforms = append(r.transforms, ownedTransform{plugin, t})
+	}
+	r.reviews = append(r.reviews, c.Reviews...)
+	r.hidden = append(r.hidden, c.Hidden...)
+	r.policies = append(r.policies, c.Policies...)
+}
+
+// addVariant adds a variant, which compile completes. Variants have no variants.
+func (r *resolved) addVariant(plugin string, v Variant) {
+	switch {
+	case r.spec.Base() != r.spec.ID:
+	case strings.TrimSpace(v.Name) == "" || strings.Contains(v.Name, variantMark):
+		r.problem("bad_variant", "plugin %q makes a variant named %q: the name is empty or has a %q in it", plugin, v.Name, variantMark)
+	case r.variants[v.Name] != nil:
+		r.problem("variant_conflict", "variant %q is made twice, the second time by plugin %q", v.Name, plugin)
+	default:
+		if r.variants == nil {
+			r.variants = map[string]*resolved{}
+		}
+		r.variants[v.Name] = &resolved{source: v.Overlay.over(r.source, v.Name)}
+	}
+}
+
+// handle takes in the handlers of actions and effects.
+func (r *resolved) handle(plugin string, c *Contributions) {
+	for _, h := range c.Actions {
+		if _, dup := r.actions[h.Name()]; dup {
+			r.problem("action_conflict", "plugin %q handles action %q, which has a handler already", plugin, h.Name())
+			continue
+		}
+		r.actions[h.Name()] = ownedAction{plugin, h}
+	}
+	for _, h := range c.Effects {
+		if _, dup := r.effects[h.Name()]; dup {
+			r.problem("effect_conflict", "plugin %q handles effect %q, which has a handler already", plugin, h.Name())
+			continue
+		}
+		r.effects[h.Name()] = ownedEffect{plugin, h}
+	}
+}
+
+// What plugins contribute, with the plugin that it comes from.
+type (
+	ownedHook struct {
+		plugin string
+		Hook
+	}
+	ownedGate struct {
+		plugin string
+		Gate
+	}
+	ownedGuard struct {
+		plugin string
+		Guard
+	}
+	ownedTransform struct {
+		plugin string
+		Transform
+	}
+	ownedAction struct {
+		plugin string
+		ActionHandler
+	}
+	ownedEffect struct {
+		plugin string
+		EffectHandler
+	}
+)
