@@ -128,6 +128,7 @@ func TestPin_ARunWaitsForAWorkerThatHasItsVersion(t *testing.T) {
 		time.Sleep(time.Second)
 		check := func() {
 			t.Helper()
+			synctest.Wait() // a worker may be trying again at this very moment
 			run := g.wantRun(tn, r.RunID, awaken.RunWaiting, "", "")
 			if run.Waiting == nil || run.Waiting.Reason != awaken.WaitPin || run.ResolutionID != "1" {
 				t.Errorf("the run waits for %+v, pinned to %q", run.Waiting, run.ResolutionID)
@@ -169,6 +170,7 @@ func TestPin_ANewRunWaitsForItsVersionInTheQueue(t *testing.T) {
 		s.Request.ResolutionID, gone.Request.ResolutionID = "1", "9"
 		r, never := g.submit(tn, s), g.submit(tn, gone)
 		time.Sleep(24 * time.Hour)
+		synctest.Wait() // a worker may be trying again at this very moment
 		if d := g.wantDispatch(tn, r.DispatchID, mailbox.Queued); d.Attempts != 0 {
 			t.Errorf("the dispatch has %d attempts", d.Attempts)
 		}
