@@ -8,10 +8,7 @@ import (
 
 // children knows the runs that calls have started.
 type children struct {
-	*activation
-	ledger *ledger
-	conv   *conversation
-	sender *sender
+	*core
 	phases *phases
 	inbox  *inbox
 

@@ -10,10 +10,7 @@ import (
 
 // compactor has long conversations summarised.
 type compactor struct {
-	*activation
-	out     *recorder
-	conv    *conversation
-	journal *journal
+	*core
 	wallet  *wallet
 }
 

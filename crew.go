@@ -19,12 +19,7 @@ const resultWait = 20 * time.Millisecond
 // crew runs the calls of a step: at most one goroutine for each, all of which report to
 // the run's own.
 type crew struct {
-	*activation
-	out      *recorder
-	ledger   *ledger
-	tools    *toolbox
-	output   *finalOutput
-	journal  *journal
+	*core
 	inbox    *inbox
 	phases   *phases
 	outcomes *outcomes
@@ -34,11 +29,6 @@ type crew struct {
 	events  chan Event
 	wake    <-chan struct{} // the inbox has something
 	over    chan struct{}   // closed when the run is over, and abandoned calls have no listener
-}
-
-func (w *crew) connect(r *run) {
-	*w = crew{activation: &r.activation, out: &r.out, ledger: &r.ledger, tools: &r.tools, output: &r.output, journal: &r.journal,
-		inbox: &r.inbox, phases: &r.phases, outcomes: &r.outcomes}
 }
 
 type outcome struct {

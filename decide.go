@@ -158,10 +158,7 @@ func checkDecision(calls []*CallState, d *Decision, now time.Time) (s *CallState
 
 // decider applies decisions to calls.
 type decider struct {
-	*activation
-	out      *recorder
-	ledger   *ledger
-	conv     *conversation
+	*core
 	guards   *guards
 	children *children
 	outcomes *outcomes

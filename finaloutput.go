@@ -9,9 +9,7 @@ import (
 
 // finalOutput holds the answer of a run to a schema.
 type finalOutput struct {
-	*activation
-	ledger *ledger
-	conv   *conversation
+	*core
 
 	plan       *outputPlan     // nil if there is no schema
 	structured json.RawMessage // the answer that fits

@@ -13,12 +13,7 @@ import (
 // guards puts what passes the borders of a run to the agent's guards, and keeps the
 // messages that wait for a person.
 type guards struct {
-	*activation
-	out     *recorder
-	ledger  *ledger
-	conv    *conversation
-	hooks   *hooks
-	journal *journal
+	*core
 
 	lastStep, lastCount int          // how many messages were held in the last step that had any
 	passed              *HeldMessage // an answer that may be shown now

@@ -18,10 +18,7 @@ type about struct {
 
 // hooks makes what hooks are given, and does the effects that they ask for.
 type hooks struct {
-	*activation
-	ledger *ledger
-	conv   *conversation
-	tools  *toolbox
+	*core
 
 	effects []ScheduledEffect // to be done after the next commit
 }

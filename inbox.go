@@ -8,9 +8,7 @@ import (
 
 // inbox takes in what others have posted to the thread.
 type inbox struct {
-	*activation
-	ledger    *ledger
-	journal   *journal
+	*core
 	guards    *guards
 	decider   *decider
 	children  *children

@@ -26,14 +26,7 @@ func (o *ownedTransform) apply(ctx context.Context, h *HookCall, req *llm.Reques
 
 // inference asks the model.
 type inference struct {
-	*activation
-	out       *recorder
-	ledger    *ledger
-	conv      *conversation
-	tools     *toolbox
-	output    *finalOutput
-	journal   *journal
-	hooks     *hooks
+	*core
 	phases    *phases
 	wallet    *wallet
 	compactor *compactor
@@ -41,11 +34,6 @@ type inference struct {
 	request llm.Request
 	stream  stream
 	reply   llm.Reply
-}
-
-func (inf *inference) connect(r *run) {
-	inf.activation, inf.out, inf.ledger, inf.conv, inf.tools, inf.output = &r.activation, &r.out, &r.ledger, &r.conv, &r.tools, &r.output
-	inf.journal, inf.hooks, inf.phases, inf.wallet, inf.compactor = &r.journal, &r.hooks, &r.phases, &r.wallet, &r.compactor
 }
 
 // infer asks the model. A nil reply without an end is a failure that a stop policy

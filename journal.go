@@ -13,12 +13,7 @@ import (
 
 // journal is what the next commit holds, and makes commits.
 type journal struct {
-	*activation
-	out    *recorder
-	ledger *ledger
-	conv   *conversation
-	hooks  *hooks
-	sender *sender
+	*core
 
 	count     int            // messages in the log, once what was handed over is committed
 	found     int            // messages in the log when the run was taken up
@@ -29,10 +24,6 @@ type journal struct {
 	pipelined bool           // steps that only read are committed beside the run
 	inFlight  flight
 	scratch   *scratch
-}
-
-func (j *journal) connect(r *run) {
-	j.activation, j.out, j.ledger, j.conv, j.hooks, j.sender = &r.activation, &r.out, &r.ledger, &r.conv, &r.hooks, &r.sender
 }
 
 type commitOptions struct {

@@ -9,58 +9,64 @@ import (
 // run is one activation of a run: from its start, or its resumption, until it
 // finishes or waits. It belongs to one goroutine, but for commits in flight.
 //
-// It is made of parts. Each part has its own file, embeds the activation, and points to
-// the parts that it uses; newRun connects them. The methods of run itself are what
-// happens, in order.
+// It is made of parts, each in a file of its own. A part embeds the core that all parts
+// work on, and points to the other parts that it uses; newRun connects them. The methods
+// of run itself are what happens, in order.
 type run struct {
-	activation
-	out recorder
+	core
 
-	ledger ledger       // the calls of the step, as the store has them or will have
-	conv   conversation // what the model is shown
-	tools  toolbox      // what the model is offered
-	output finalOutput  // the answer, if it has to fit a schema
-
-	journal journal // what the next commit holds, and commits
-	sender  sender  // what the run sends beyond its thread
-	inbox   inbox   // what others have posted to its thread
-
-	hooks  hooks  // what hooks are given, and effects
 	phases phases // hooks, actions and gates
 	guards guards // what passes the borders of the run
+
+	inference inference // asks the model
+	wallet    wallet    // what may be spent
+	compactor compactor // summarises the conversation
 
 	crew     crew     // runs calls
 	outcomes outcomes // what calls come to
 	decider  decider  // what people decide about calls
 	children children // the runs of calls
 
-	inference inference // asks the model
-	wallet    wallet    // what may be spent
-	compactor compactor // summarises the conversation
-	pinned    pinned    // why the run's version is not available
+	inbox   inbox           // what others have posted to its thread
+	missing *missingVersion // nil if its version is available
+}
+
+// core is what every part of a run works on.
+type core struct {
+	activation
+	out     recorder     // its events
+	ledger  ledger       // the calls of the step, as the store has them or will have
+	conv    conversation // what the model is shown
+	tools   toolbox      // what the model is offered
+	output  finalOutput  // the answer, if it has to fit a schema
+	hooks   hooks        // what hooks are given, and effects
+	sender  sender       // what it sends beyond its thread
+	journal journal      // what the next commit holds
 }
 
 // newRun connects the parts of a run.
 func newRun() *run {
 	r := new(run)
-	act, out := &r.activation, &r.out
-	r.ledger.activation, r.ledger.out = act, out
-	r.conv.activation = act
-	r.output = finalOutput{activation: act, ledger: &r.ledger, conv: &r.conv}
-	r.tools = toolbox{activation: act, output: &r.output}
-	r.hooks = hooks{activation: act, ledger: &r.ledger, conv: &r.conv, tools: &r.tools}
-	r.sender.activation = act
-	r.journal.connect(r)
-	r.phases = phases{activation: act, hooks: &r.hooks, sender: &r.sender}
-	r.guards = guards{activation: act, out: out, ledger: &r.ledger, conv: &r.conv, hooks: &r.hooks, journal: &r.journal}
-	r.children = children{activation: act, ledger: &r.ledger, conv: &r.conv, sender: &r.sender, phases: &r.phases, inbox: &r.inbox}
-	r.outcomes = outcomes{activation: act, out: out, ledger: &r.ledger, conv: &r.conv, phases: &r.phases, guards: &r.guards, children: &r.children}
-	r.decider = decider{activation: act, out: out, ledger: &r.ledger, conv: &r.conv, guards: &r.guards, children: &r.children, outcomes: &r.outcomes}
-	r.wallet.activation = act
-	r.compactor = compactor{activation: act, out: out, conv: &r.conv, journal: &r.journal, wallet: &r.wallet}
-	r.inbox = inbox{activation: act, ledger: &r.ledger, journal: &r.journal, guards: &r.guards, decider: &r.decider, children: &r.children, compactor: &r.compactor}
-	r.crew.connect(r)
-	r.inference.connect(r)
+	c, a := &r.core, &r.activation
+	c.ledger.activation, c.ledger.out = a, &c.out
+	c.conv.activation, c.sender.activation = a, a
+	c.tools.activation, c.tools.output = a, &c.output
+	c.output.core, c.hooks.core, c.journal.core = c, c, c
+
+	r.phases.core, r.guards.core, r.wallet.activation = c, c, a
+	r.compactor.core, r.compactor.wallet = c, &r.wallet
+	i := &r.inference
+	i.core, i.phases, i.wallet, i.compactor = c, &r.phases, &r.wallet, &r.compactor
+	ch := &r.children
+	ch.core, ch.phases, ch.inbox = c, &r.phases, &r.inbox
+	oc := &r.outcomes
+	oc.core, oc.phases, oc.guards, oc.children = c, &r.phases, &r.guards, &r.children
+	de := &r.decider
+	de.core, de.guards, de.children, de.outcomes = c, &r.guards, &r.children, &r.outcomes
+	in := &r.inbox
+	in.core, in.guards, in.decider, in.children, in.compactor = c, &r.guards, &r.decider, &r.children, &r.compactor
+	w := &r.crew
+	w.core, w.phases, w.outcomes, w.inbox = c, &r.phases, &r.outcomes, &r.inbox
 	return r
 }
 
@@ -102,7 +108,7 @@ type end struct {
 
 // main runs the activation. The order of everything a run does is here.
 func (r *run) main() (*RunResult, error) {
-	if r.pinned.err != nil {
+	if r.missing != nil {
 		return r.awaitPin()
 	}
 	e := r.start()

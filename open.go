@@ -120,7 +120,7 @@ func (op *opening) open(ctx context.Context, req *RunRequest, sink Sink) error {
 	if err := op.bind(ctx, req, sink); err != nil {
 		return err
 	}
-	if op.pinned.err != nil {
+	if op.missing != nil {
 		op.leaveAsIs(req)
 		return nil
 	}
@@ -213,7 +213,7 @@ func (op *opening) adoptRecord(ctx context.Context, runID string) error {
 // bind gives the run its agent, its state, its tools and its recorder.
 func (op *opening) bind(ctx context.Context, req *RunRequest, sink Sink) error {
 	cfg := &op.rt.cfg
-	if op.pinned.err == nil {
+	if op.missing == nil {
 		op.amend(req)
 	}
 	op.info = op.rec.Info()
@@ -223,7 +223,7 @@ func (op *opening) bind(ctx context.Context, req *RunRequest, sink Sink) error {
 	op.rt.active.rename(&op.active, op.info.RunID)
 	var err error
 	if op.agent, err = op.reg.agent(op.info.AgentID); err != nil {
-		if op.endAtOnce == nil && op.pinned.err == nil {
+		if op.endAtOnce == nil && op.missing == nil {
 			return err
 		}
 		op.agent = bare(op.info.AgentID) // to end the run, or leave it, no more is needed
@@ -241,12 +241,12 @@ func (op *opening) bind(ctx context.Context, req *RunRequest, sink Sink) error {
 		}
 	}
 	op.tools.offer()
-	if op.endAtOnce == nil && op.pinned.err == nil {
+	if op.endAtOnce == nil && op.missing == nil {
 		if err := op.tools.planOutput(); err != nil {
 			return err
 		}
 	}
-	if op.pinned.err == nil {
+	if op.missing == nil {
 		if err := op.wallet.bind(ctx); err != nil {
 			return err
 		}
@@ -316,7 +316,7 @@ func (op *opening) restore(req *RunRequest) error {
 			return err
 		}
 	}
-	if op.pinned.err != nil {
+	if op.missing != nil {
 		return nil
 	}
 	if err := op.st.Seed(req.Seed); err != nil {

@@ -14,10 +14,7 @@ import (
 
 // outcomes takes in what calls come to.
 type outcomes struct {
-	*activation
-	out      *recorder
-	ledger   *ledger
-	conv     *conversation
+	*core
 	phases   *phases
 	guards   *guards
 	children *children

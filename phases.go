@@ -13,9 +13,7 @@ import (
 
 // phases asks hooks and gates, and runs scheduled actions.
 type phases struct {
-	*activation
-	hooks  *hooks
-	sender *sender
+	*core
 }
 
 // maxActionRounds bounds how often the actions of one phase may schedule more.

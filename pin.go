@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// pinned is set when the version that a run is pinned to is not available.
-type pinned struct {
+// missingVersion says why the version that a run is pinned to is not available, and what follows.
+type missingVersion struct {
 	err    error // why
 	undone error // the same, if the request asked for more than to continue
 	quiet  bool  // nothing is said about it
@@ -95,7 +95,7 @@ func (op *opening) chooseRegistry(ctx context.Context, req *RunRequest) (err err
 			op.reg = &Registry{id: op.rec.ResolutionID, tools: &toolSet{}}
 		}
 		if err != nil && op.endAtOnce == nil { // to end it, no more is needed
-			op.pinned.err = err
+			op.missing = &missingVersion{err: err}
 		}
 		return nil
 	case !op.resumed && req.ResolutionID != "":
@@ -122,22 +122,22 @@ func (op *opening) leaveAsIs(req *RunRequest) {
 	w.Reason, w.Message, w.Budget = WaitPin, op.unavailable(), nil
 	op.rec.Status, op.rec.StatusReason, op.rec.Waiting = RunWaiting, string(WaitPin), w
 	// A run that waits for its version already is not told about again if nobody asked.
-	op.pinned.quiet = req.Mode == "internal_wake" && before != nil && before.Reason == WaitPin && before.Message == w.Message
+	op.missing.quiet = req.Mode == "internal_wake" && before != nil && before.Reason == WaitPin && before.Message == w.Message
 	if len(req.Messages)+len(req.Decisions)+len(req.Seed)+len(req.Context)+len(req.FrontendTools)+len(req.OutputSchema) > 0 ||
 		req.Rewind != "" || req.Overrides != nil || req.Budget != nil {
-		op.pinned.undone = op.pinned.err
+		op.missing.undone = op.missing.err
 	}
 }
 
 // unavailable says why the run's version cannot be had. The text of errors of a store is
 // for whoever runs the process, and not for whoever reads the run.
 func (r *run) unavailable() string {
-	r.rt.cfg.Logger.Warn("the version of a run is not available", "run", r.info.RunID, "resolution_id", r.rec.ResolutionID, "error", r.pinned.err)
-	bad, broken := errors.AsType[*ConfigError](r.pinned.err)
+	r.rt.cfg.Logger.Warn("the version of a run is not available", "run", r.info.RunID, "resolution_id", r.rec.ResolutionID, "error", r.missing.err)
+	bad, broken := errors.AsType[*ConfigError](r.missing.err)
 	switch {
 	case broken:
 		return fmt.Sprintf("version %q does not work here: %v", r.rec.ResolutionID, bad)
-	case errors.Is(r.pinned.err, ErrNotFound):
+	case errors.Is(r.missing.err, ErrNotFound):
 		return fmt.Sprintf("version %q is not there", r.rec.ResolutionID)
 	}
 	return fmt.Sprintf("version %q cannot be had now", r.rec.ResolutionID)
@@ -147,7 +147,7 @@ func (r *run) unavailable() string {
 // done, and then that is an error.
 func (r *run) awaitPin() (*RunResult, error) {
 	e := &end{Termination: Termination{Type: Suspended}}
-	if !r.pinned.quiet {
+	if !r.missing.quiet {
 		r.out.hold(&RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
 		r.ledger.stale = true
 		r.ledger.snapshot()
@@ -157,5 +157,5 @@ func (r *run) awaitPin() (*RunResult, error) {
 		}
 		r.started = true
 	}
-	return r.result(e), r.pinned.undone
+	return r.result(e), r.missing.undone
 }

@@ -256,7 +256,7 @@ func (s *stream) add(d llm.Delta, err error) error {
 	}
 	s.got.Add(d)
 	atDelta.Hit()
-	out := s.inf.out
+	out := &s.inf.out
 	if s.silent {
 		s.started = s.started || d.Kind != llm.FinishDelta
 		return nil
