@@ -31,25 +31,26 @@
 //
 // [Manager.Put] refuses documents that are the program's (code.go) and hands the write to the
 // publisher (publish.go), which takes the lock and takes in what other processes have
-// published (follow.go). Then it plans: [Seal] decodes the document, validates it and takes
-// its secrets out, and the plan (plan.go) collects records, secrets encrypted by the [Vault],
-// documents that become live, and audit events. The compiler (compile.go, build.go) derives
-// a candidate registry from the live one; what it cannot compile is refused, which the audit
-// log has. The store gets everything as one [Change]; if another process was faster, the
-// publisher plans anew. At last the follower settles: it compiles the canary, if there is
-// one, and swaps what runs in this process (current.go).
+// published (follow.go). Then it plans: [Seal] (seal.go) decodes the document, validates it
+// as the table of namespaces says (namespace.go), and takes its secrets out; the plan
+// (plan.go) collects records, secrets that the [Vault] encrypted, documents that become live,
+// and audit events. The compiler (compile.go, build.go) derives a candidate registry from
+// the live one; what it cannot compile is refused, and the refusal is in the audit log. The
+// store gets everything as one [Change]; if another process was faster, the publisher plans
+// anew. At last the follower settles: it compiles the canary, if there is one, and swaps
+// what runs in this process (current.go).
 //
 // # The parts
 //
 // The Manager reads and writes records. What else there is has a type of its own:
 //
-//   - [Versions] are the publications: lists them, rolls back, previews. The catalogue
-//     (catalogue.go) knows what each consists of, and the pins (pins.go) keep those that
-//     runs are pinned to.
-//   - [Drafts] are records that are not live: lists them, publishes them, restores them
+//   - [Versions] lists the publications, rolls back to one, and previews agents. The
+//     catalogue (catalogue.go) knows what each version consists of, and the pins (pins.go)
+//     keep those that runs are pinned to.
+//   - [Drafts] lists the records that are not live, publishes them, and restores documents
 //     from the audit log.
-//   - [Rollout] is the canary: begins it, counts its runs, promotes it or drops it.
-//   - [AuditLog] is what was done.
+//   - [Rollout] begins the canary, counts its runs, and promotes or drops it.
+//   - [AuditLog] lists what was done, and by whom.
 //   - [Connections] are the MCP servers, A2A servers and providers of the live documents.
 //     The connections of all versions are shared (server.go, provider.go).
 //   - [Assistant] keeps the settings of the server's own agent.
