@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/awaken-go/awaken"
 )
@@ -20,9 +21,20 @@ type AssistantSettings struct {
 // assistantKey is where they are. It is not one of the namespaces that clients can name.
 var assistantKey = Key{"admin-assistant", "default"}
 
-// Assistant returns the settings of the server's own agent.
-func (m *Manager) Assistant(ctx context.Context) (*AssistantSettings, error) {
-	rec, err := m.o.Store.Record(ctx, assistantKey)
+// Assistant keeps the settings of the server's own agent.
+type Assistant struct {
+	store interface {
+		recordReader
+		applier
+	}
+	current *current
+	audit   *AuditLog
+	clock   func() time.Time
+}
+
+// Settings returns the settings.
+func (a *Assistant) Settings(ctx context.Context) (*AssistantSettings, error) {
+	rec, err := a.store.Record(ctx, assistantKey)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return &AssistantSettings{}, nil
 	}
@@ -37,13 +49,13 @@ func (m *Manager) Assistant(ctx context.Context) (*AssistantSettings, error) {
 	return out, nil
 }
 
-// SetAssistant changes the settings. Their Revision has to be the current one.
-func (m *Manager) SetAssistant(ctx context.Context, s AssistantSettings, by Actor) (*AssistantSettings, error) {
-	old, err := m.Assistant(ctx)
+// Set changes the settings. Their Revision has to be the current one.
+func (a *Assistant) Set(ctx context.Context, s AssistantSettings, by Actor) (*AssistantSettings, error) {
+	old, err := a.Settings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if s.ModelID != "" && !m.hasModel(s.ModelID) {
+	if s.ModelID != "" && !a.current.now().live.reg.HasModel(s.ModelID) {
 		return nil, fmt.Errorf("%w: model_id is %q, which is no model and no pool that is live", awaken.ErrInvalid, s.ModelID)
 	}
 	spec, err := json.Marshal(AssistantSettings{PolicyPrompt: s.PolicyPrompt, ModelID: s.ModelID})
@@ -54,16 +66,13 @@ func (m *Manager) SetAssistant(ctx context.Context, s AssistantSettings, by Acto
 	if err != nil {
 		return nil, err
 	}
-	now := m.o.Now()
+	now := a.clock()
 	rec := &Record{Spec: spec, Meta: Meta{Source: Source{Kind: User}, CreatedAt: now.UnixMilli(), UpdatedAt: now.UnixMilli(), Revision: s.Revision + 1}}
-	event := m.event(by, "update", assistantKey.String())
+	event := a.audit.event(by, "update", assistantKey.String())
 	event.Before, event.After = before, spec
-	if err := m.o.Store.Apply(ctx, &Change{Records: []RecordChange{{Key: assistantKey, Record: rec, Expect: s.Revision}}, Audit: []*AuditEvent{event}}); err != nil {
+	if err := a.store.Apply(ctx, &Change{Records: []RecordChange{{Key: assistantKey, Record: rec, Expect: s.Revision}}, Audit: []*AuditEvent{event}}); err != nil {
 		return nil, err
 	}
 	s.Revision++
 	return &s, nil
 }
-
-// hasModel reports whether a model or pool is live.
-func (m *Manager) hasModel(id string) bool { return m.Registry().HasModel(id) }

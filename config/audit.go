@@ -34,17 +34,32 @@ type Condition struct {
 	Present  bool  // that it is there
 }
 
+// applier is the part of a [Store] that makes changes durable.
+type applier interface {
+	Apply(ctx context.Context, c *Change) error
+}
+
+// AuditLog is what was done, and by whom.
+type AuditLog struct {
+	store interface {
+		applier
+		Audit(ctx context.Context, q AuditQuery) ([]*AuditEvent, error)
+	}
+	clock func() time.Time
+	newID func() string
+}
+
 // event returns an event that happens now.
-func (m *Manager) event(by Actor, action, resource string) *AuditEvent {
-	return &AuditEvent{ID: m.o.NewID(), Time: m.o.Now().Truncate(time.Microsecond), Actor: by.String(), Action: action, Resource: resource, IP: by.IP, RequestID: by.RequestID}
+func (l *AuditLog) event(by Actor, action, resource string) *AuditEvent {
+	return &AuditEvent{ID: l.newID(), Time: l.clock().Truncate(time.Microsecond), Actor: by.String(), Action: action, Resource: resource, IP: by.IP, RequestID: by.RequestID}
 }
 
-// Audit lists what was done, newest first. Record adds something that the manager did not
-// do itself, such as the restart of a server.
-func (m *Manager) Audit(ctx context.Context, q AuditQuery) ([]*AuditEvent, error) {
-	return m.o.Store.Audit(ctx, q)
+// List lists what was done, newest first.
+func (l *AuditLog) List(ctx context.Context, q AuditQuery) ([]*AuditEvent, error) {
+	return l.store.Audit(ctx, q)
 }
 
-func (m *Manager) Record(ctx context.Context, action, resource string, by Actor) error {
-	return m.apply(ctx, &Change{Audit: []*AuditEvent{m.event(by, action, resource)}})
+// Add adds something that the manager did not do itself, such as the restart of a server.
+func (l *AuditLog) Add(ctx context.Context, action, resource string, by Actor) error {
+	return makeDurable(ctx, l.store, &Change{Audit: []*AuditEvent{l.event(by, action, resource)}})
 }

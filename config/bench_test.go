@@ -12,8 +12,9 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// catalogue opens a manager with so many agents and tools, which were published together.
-func catalogue(tb testing.TB, agents, tools int) *config.Manager {
+// catalogue opens a manager with so many agents and tools, which were published together. It
+// returns what the manager was made of, too.
+func catalogue(tb testing.TB, agents, tools int) (*config.Manager, config.Options) {
 	tb.Helper()
 	o := config.Options{Store: memory.NewDB().Config(), Vault: newVault(tb),
 		Provider: func(context.Context, *awaken.ProviderSpec) (llm.Model, error) { return parrot{}, nil }}
@@ -28,7 +29,7 @@ func catalogue(tb testing.TB, agents, tools int) *config.Manager {
 	if _, err := m.Apply(tb.Context(), many(agents), false, false, me); err != nil {
 		tb.Fatal(err)
 	}
-	return m
+	return m, o
 }
 
 // many returns a provider, a model and agents that each use ten tools.
@@ -53,7 +54,7 @@ func TestEdit_CostsTheSameInACatalogueOfAnySize(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	cost := func(agents int) float64 {
-		m := catalogue(t, agents, 2100)
+		m, _ := catalogue(t, agents, 2100)
 		n := 0
 		return testing.AllocsPerRun(20, func() {
 			n++
@@ -72,7 +73,7 @@ func TestEdit_CostsTheSameInACatalogueOfAnySize(t *testing.T) {
 func BenchmarkEdit(b *testing.B) {
 	for _, agents := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(agents), func(b *testing.B) {
-			m := catalogue(b, agents, 5000)
+			m, _ := catalogue(b, agents, 5000)
 			n := 0
 			for b.Loop() {
 				n++
@@ -87,7 +88,7 @@ func BenchmarkEdit(b *testing.B) {
 
 // BenchmarkPublish is one change of every agent of a catalogue.
 func BenchmarkPublish(b *testing.B) {
-	m := catalogue(b, 1000, 5000)
+	m, _ := catalogue(b, 1000, 5000)
 	n := 0
 	for b.Loop() {
 		n++
@@ -103,8 +104,7 @@ func BenchmarkPublish(b *testing.B) {
 
 // BenchmarkOpen is the start of a process.
 func BenchmarkOpen(b *testing.B) {
-	m := catalogue(b, 1000, 5000)
-	o := m.Options()
+	_, o := catalogue(b, 1000, 5000)
 	for b.Loop() {
 		m, err := config.Open(b.Context(), o)
 		if err != nil {

@@ -33,7 +33,7 @@ func TestCanary_GetsItsShareOfNewThreads(t *testing.T) {
 	r.basics()
 	r.draft("agents/a", `"model_id":"m","system_prompt":"canary"`)
 	before := time.Now().UnixMilli() - 10_000
-	pub, err := r.Publish(t.Context(), nil, &config.Canary{Share: 0.25}, "", me)
+	pub, err := r.Drafts().Publish(t.Context(), nil, &config.Canary{Share: 0.25}, "", me)
 	if err != nil || pub.Number != 4 || pub.Kind != "canary" || r.live() != 3 {
 		t.Fatalf("%+v (%v)", pub, err)
 	}
@@ -54,7 +54,7 @@ func TestCanary_GetsItsShareOfNewThreads(t *testing.T) {
 
 	// A bigger share takes more threads, and keeps those that it has.
 	was := r.threadOf("4")
-	if _, err := r.SetCanary(t.Context(), config.Canary{Version: 4, Share: 0.5}, me); err != nil {
+	if _, err := r.Canary().Set(t.Context(), config.Canary{Version: 4, Share: 0.5}, me); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.share(1000, 0); got["4"] < 440 || got["4"] > 560 {
@@ -63,7 +63,7 @@ func TestCanary_GetsItsShareOfNewThreads(t *testing.T) {
 	r.wantAnswerOn(was, "[sk-first-secret]canary up 2 tools", "4")
 
 	// Promotion keeps what was published meanwhile.
-	head, err := r.Promote(t.Context(), me)
+	head, err := r.Canary().Promote(t.Context(), me)
 	if err != nil || head.Live != 6 || head.Canary != nil {
 		t.Fatalf("%+v (%v)", head, err)
 	}
@@ -74,7 +74,7 @@ func TestCanary_GetsItsShareOfNewThreads(t *testing.T) {
 	if got := r.drafts(); len(got) > 0 {
 		t.Errorf("drafts are %q", got)
 	}
-	_, err = r.Promote(t.Context(), me)
+	_, err = r.Canary().Promote(t.Context(), me)
 	wantErr(t, err, awaken.ErrNotFound)
 }
 
@@ -101,13 +101,13 @@ func TestCanary_OfAnOldVersionIsPromotedAndRecordsFollow(t *testing.T) {
 	r.basics()
 	r.put("agents/a", `"model_id":"m","system_prompt":"two"`) // 4
 	r.draft("models/m", `"provider_id":"p","upstream_model":"drafted"`)
-	if _, err := r.SetCanary(t.Context(), config.Canary{Version: 3, Share: 1}, me); err != nil {
+	if _, err := r.Canary().Set(t.Context(), config.Canary{Version: 3, Share: 1}, me); err != nil {
 		t.Fatal(err)
 	}
 	r.wantAnswer("[sk-first-secret]one up 2 tools", "3")
-	_, err := r.SetCanary(t.Context(), config.Canary{Version: 2, Share: 1}, me)
+	_, err := r.Canary().Set(t.Context(), config.Canary{Version: 2, Share: 1}, me)
 	wantErr(t, err, awaken.ErrConflict, "3")
-	head, err := r.Promote(t.Context(), me)
+	head, err := r.Canary().Promote(t.Context(), me)
 	if err != nil || head.Live != 3 || head.Last != 4 {
 		t.Fatalf("%+v (%v)", head, err)
 	}
@@ -128,13 +128,13 @@ func TestCanary_ThatChangedWhatWasWrittenMeanwhileIsNotPromoted(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.draft("agents/a", `"model_id":"m","system_prompt":"canary"`)
-	if _, err := r.Publish(t.Context(), nil, &config.Canary{Share: 1}, "", me); err != nil {
+	if _, err := r.Drafts().Publish(t.Context(), nil, &config.Canary{Share: 1}, "", me); err != nil {
 		t.Fatal(err)
 	}
 	r.put("agents/a", `"model_id":"m","system_prompt":"meanwhile"`)
-	_, err := r.Promote(t.Context(), me)
+	_, err := r.Canary().Promote(t.Context(), me)
 	wantErr(t, err, awaken.ErrConflict, "agents/a")
-	head, err := r.DropCanary(t.Context(), me)
+	head, err := r.Canary().Drop(t.Context(), me)
 	if err != nil || head.Canary != nil || head.Live != 5 {
 		t.Fatalf("%+v (%v)", head, err)
 	}
@@ -149,10 +149,10 @@ func TestSetCanary_RefusesNonsense(t *testing.T) {
 	r.basics()
 	for _, c := range []config.Canary{{Version: 2, Share: 0}, {Version: 2, Share: 1.5}, {Version: 3, Share: 1},
 		{Version: 2, Share: 1, Rule: &config.CanaryRule{MaxErrorRate: 2}}, {Version: 2, Share: 1, Rule: &config.CanaryRule{MinRuns: -1}}} {
-		_, err := r.SetCanary(t.Context(), c, me)
+		_, err := r.Canary().Set(t.Context(), c, me)
 		wantErr(t, err, awaken.ErrInvalid)
 	}
-	_, err := r.SetCanary(t.Context(), config.Canary{Version: 9, Share: 1}, me)
+	_, err := r.Canary().Set(t.Context(), config.Canary{Version: 9, Share: 1}, me)
 	wantErr(t, err, awaken.ErrNotFound)
 }
 
@@ -180,7 +180,7 @@ func TestCanary_IsJudgedByItsRuleOverAllReplicas(t *testing.T) {
 				one := newRig(t, store, nil)
 				one.basics()
 				one.draft("agents/a", `"model_id":"m","system_prompt":"canary"`)
-				if _, err := one.Publish(t.Context(), nil, &config.Canary{Share: 0.5, Rule: &c.rule}, "", me); err != nil {
+				if _, err := one.Drafts().Publish(t.Context(), nil, &config.Canary{Share: 0.5, Rule: &c.rule}, "", me); err != nil {
 					t.Fatal(err)
 				}
 				two := newRig(t, store, nil)
@@ -201,7 +201,7 @@ func TestCanary_IsJudgedByItsRuleOverAllReplicas(t *testing.T) {
 				synctest.Wait()
 				cancel()
 				synctest.Wait()
-				list, err := one.Audit(t.Context(), config.AuditQuery{Resource: "canary"})
+				list, err := one.Audit().List(t.Context(), config.AuditQuery{Resource: "canary"})
 				if err != nil || len(list) == 0 {
 					t.Fatal(list, err)
 				}
@@ -213,7 +213,7 @@ func TestCanary_IsJudgedByItsRuleOverAllReplicas(t *testing.T) {
 				if e.Action != "publish" && e.Actor != "system:canary" {
 					t.Errorf("it was %q", e.Actor)
 				}
-				head, _ := one.Head(t.Context())
+				head, _ := one.Versions().Head(t.Context())
 				if live := head.Live; e.Action == "promote" && live != 4 || e.Action == "rollback" && (live != 3 || head.Canary != nil) {
 					t.Errorf("head is %+v", head)
 				}
@@ -233,7 +233,7 @@ func (r *rig) observe(run awaken.Run, version string) {
 	if run.CreatedAt == 0 {
 		run.CreatedAt = time.Now().Unix()
 	}
-	r.Observe(&run)
+	r.Canary().Observe(&run)
 }
 
 func TestCanary_WhoseRuleCannotPromoteItIsReportedOnce(t *testing.T) {
@@ -241,7 +241,7 @@ func TestCanary_WhoseRuleCannotPromoteItIsReportedOnce(t *testing.T) {
 		r := newRig(t, nil, nil)
 		r.basics()
 		r.draft("agents/a", `"model_id":"m","system_prompt":"canary"`)
-		if _, err := r.Publish(t.Context(), nil, &config.Canary{Share: 1, Rule: &config.CanaryRule{PromoteAfterRuns: 1}}, "", me); err != nil {
+		if _, err := r.Drafts().Publish(t.Context(), nil, &config.Canary{Share: 1, Rule: &config.CanaryRule{PromoteAfterRuns: 1}}, "", me); err != nil {
 			t.Fatal(err)
 		}
 		r.put("agents/a", `"model_id":"m","system_prompt":"meanwhile"`)
@@ -267,7 +267,7 @@ func TestCanaryReport_CountsSinceItBegan(t *testing.T) {
 	r.basics()
 	r.put("agents/a", `"model_id":"m","system_prompt":"two"`)
 	for range 2 {
-		if _, err := r.SetCanary(t.Context(), config.Canary{Version: 3, Share: 0.5}, me); err != nil {
+		if _, err := r.Canary().Set(t.Context(), config.Canary{Version: 3, Share: 0.5}, me); err != nil {
 			t.Fatal(err)
 		}
 		r.observe(failed, "3")
@@ -275,11 +275,11 @@ func TestCanaryReport_CountsSinceItBegan(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		r.Work(ctx) // tells the store at its end
-		rep, err := r.CanaryReport(t.Context())
+		rep, err := r.Canary().Report(t.Context())
 		if err != nil || rep.Tally != (config.Tally{Runs: 1, Errors: 1, CostUSD: 1, LatencyMS: 2000}) || rep.LiveTally != (config.Tally{Runs: 1, CostUSD: 2, LatencyMS: 4000}) {
 			t.Fatalf("the report is %+v (%v)", rep, err)
 		}
-		if _, err := r.DropCanary(t.Context(), me); err != nil {
+		if _, err := r.Canary().Drop(t.Context(), me); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,24 +8,35 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Drafts lists the records whose document is not what is live.
-func (m *Manager) Drafts(ctx context.Context) ([]*View, error) {
+// Drafts are the records whose document is not what is live.
+type Drafts struct {
+	records   *records
+	current   *current
+	code      code
+	audit     *AuditLog
+	publisher *publisher
+	rollout   *Rollout
+}
+
+// List lists the records whose document is not what is live.
+func (d *Drafts) List(ctx context.Context) ([]*View, error) {
 	var out []*View
-	now := m.now()
+	now := d.current.now()
 	for _, ns := range Namespaces {
-		var failed error
-		m.listRecords(ctx, ns, func(s Stored, err error) bool {
-			if err == nil && !s.Meta.Hidden {
-				var v *View
-				if v, err = m.view(Key{ns, s.ID}, &s.Record, now); err == nil && !v.Live {
-					out = append(out, v)
-				}
+		for s, err := range d.records.stored(ctx, ns) {
+			if err != nil {
+				return nil, err
 			}
-			failed = err
-			return err == nil
-		})
-		if failed != nil {
-			return nil, failed
+			if s.Meta.Hidden {
+				continue
+			}
+			v, err := newView(Key{ns, s.ID}, &s.Record, now)
+			if err != nil {
+				return nil, err
+			}
+			if !v.Live {
+				out = append(out, v)
+			}
 		}
 	}
 	return out, nil
@@ -33,7 +44,7 @@ func (m *Manager) Drafts(ctx context.Context) ([]*View, error) {
 
 // Publish makes drafts live; no keys means all of them. With a canary they are live for
 // its share of the new threads only.
-func (m *Manager) Publish(ctx context.Context, keys []Key, canary *Canary, note string, by Actor) (*Publication, error) {
+func (d *Drafts) Publish(ctx context.Context, keys []Key, canary *Canary, note string, by Actor) (*Publication, error) {
 	resource := "drafts"
 	if len(keys) == 1 {
 		resource = keys[0].String()
@@ -48,10 +59,10 @@ func (m *Manager) Publish(ctx context.Context, keys []Key, canary *Canary, note 
 			return nil, err
 		}
 	}
-	p, err := m.write(ctx, plan{by: by, kind: "publish", note: note, resource: resource}, func(ctx context.Context, p *plan) error {
+	p, err := d.publisher.write(ctx, intent{by: by, kind: "publish", note: note, resource: resource}, func(ctx context.Context, p *plan) error {
 		drafts := keys
 		if len(drafts) == 0 {
-			all, err := m.Drafts(ctx)
+			all, err := d.List(ctx)
 			if err != nil {
 				return err
 			}
@@ -91,7 +102,7 @@ func (m *Manager) Publish(ctx context.Context, keys []Key, canary *Canary, note 
 			return fmt.Errorf("%w: there is nothing to publish: no document differs from what is live", awaken.ErrInvalid)
 		}
 		if canary != nil {
-			return p.start(ctx, *canary)
+			return d.rollout.begin(ctx, p, *canary)
 		}
 		return nil
 	})

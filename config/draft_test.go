@@ -24,7 +24,7 @@ func (r *rig) draft(name, fields string) *config.View {
 
 func (r *rig) drafts() []string {
 	r.t.Helper()
-	list, err := r.Drafts(r.t.Context())
+	list, err := r.Drafts().List(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func (r *rig) drafts() []string {
 
 func (r *rig) live() int64 {
 	r.t.Helper()
-	h, err := r.Head(r.t.Context())
+	h, err := r.Versions().Head(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -72,14 +72,14 @@ func TestDraft_GoesLiveWhenItIsPublishedAndNotWithOthers(t *testing.T) {
 	if got := r.field("agents/a", "system_prompt"); got != "draft" {
 		t.Errorf("people edit %q, want the draft", got)
 	}
-	pub, err := r.Publish(t.Context(), nil, nil, "at last", me)
+	pub, err := r.Drafts().Publish(t.Context(), nil, nil, "at last", me)
 	if err != nil || pub.Number != 5 || pub.Note != "at last" || pub.Actor != "k1/tester" || len(pub.Entries) != 1 {
 		t.Fatalf("the publication is %+v (%v)", pub, err)
 	}
 	r.wantAnswer("[sk-first-secret]draft up 2 tools", "5")
-	_, err = r.Publish(t.Context(), nil, nil, "", me)
+	_, err = r.Drafts().Publish(t.Context(), nil, nil, "", me)
 	wantErr(t, err, awaken.ErrInvalid, "nothing to publish")
-	_, err = r.Publish(t.Context(), []config.Key{key("agents/none")}, nil, "", me)
+	_, err = r.Drafts().Publish(t.Context(), []config.Key{key("agents/none")}, nil, "", me)
 	wantErr(t, err, awaken.ErrNotFound)
 }
 
@@ -87,11 +87,11 @@ func TestDraft_ThatDoesNotCompileIsKeptAndNotPublished(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.draft("agents/a", `"model_id":"later","system_prompt":"x"`)
-	_, err := r.Publish(t.Context(), nil, nil, "", me)
+	_, err := r.Drafts().Publish(t.Context(), nil, nil, "", me)
 	wantErr(t, err, awaken.ErrInvalid, "later")
 	r.wantAnswer("[sk-first-secret]one up 2 tools", "3")
 	r.draft("models/later", `"provider_id":"p","upstream_model":"later"`)
-	if _, err := r.Publish(t.Context(), nil, nil, "", me); err != nil { // one change, in whatever order
+	if _, err := r.Drafts().Publish(t.Context(), nil, nil, "", me); err != nil { // one change, in whatever order
 		t.Fatal(err)
 	}
 	r.wantAnswer("[sk-first-secret]x later 2 tools", "4")
@@ -105,7 +105,7 @@ func TestDraft_CannotChangeASecretThatIsInUse(t *testing.T) {
 	wantErr(t, err, awaken.ErrInvalid, "draft")
 	r.draft("providers/p", `"adapter":"y","api_key":""`) // without a secret
 	r.wantAnswer("[sk-first-secret]one up 2 tools", "3")
-	if _, err := r.Publish(t.Context(), nil, nil, "", me); err != nil {
+	if _, err := r.Drafts().Publish(t.Context(), nil, nil, "", me); err != nil {
 		t.Fatal(err)
 	}
 	r.wantAnswer("[]one up 2 tools", "4")
@@ -118,7 +118,7 @@ func TestPreview_RunsOnADraftAndTouchesNothing(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	k := key("agents/a")
-	pub, id, err := r.Preview(t.Context(), doc(k, `"model_id":"m","system_prompt":"preview"`), me)
+	pub, id, err := r.Versions().Preview(t.Context(), doc(k, `"model_id":"m","system_prompt":"preview"`), me)
 	if err != nil || id != "a" || pub.Kind != "preview" {
 		t.Fatalf("preview is %+v of %q (%v)", pub, id, err)
 	}
@@ -132,9 +132,9 @@ func TestPreview_RunsOnADraftAndTouchesNothing(t *testing.T) {
 	}
 	r.put("agents/a", `"model_id":"m","system_prompt":"two"`) // numbers go on
 	r.wantAnswer("[sk-first-secret]two up 2 tools", "5")
-	_, _, err = r.Preview(t.Context(), doc(k, `"model_id":"none"`), me)
+	_, _, err = r.Versions().Preview(t.Context(), doc(k, `"model_id":"none"`), me)
 	wantErr(t, err, awaken.ErrInvalid, "none")
-	_, _, err = r.Preview(t.Context(), json.RawMessage(`[]`), me)
+	_, _, err = r.Versions().Preview(t.Context(), json.RawMessage(`[]`), me)
 	wantErr(t, err, awaken.ErrInvalid)
 }
 
@@ -143,7 +143,7 @@ func TestRollback_PublishesTheOldDocumentsAndRecordsFollow(t *testing.T) {
 	r.basics()                                                // 3
 	r.put("agents/a", `"model_id":"m","system_prompt":"two"`) // 4
 	r.put("agents/b", `"model_id":"m"`)                       // 5
-	pub, err := r.Rollback(t.Context(), 3, me)
+	pub, err := r.Versions().Rollback(t.Context(), 3, me)
 	if err != nil || pub.Number != 6 || pub.Kind != "rollback" {
 		t.Fatalf("the rollback is %+v (%v)", pub, err)
 	}
@@ -154,19 +154,19 @@ func TestRollback_PublishesTheOldDocumentsAndRecordsFollow(t *testing.T) {
 	if _, err := r.Get(t.Context(), key("agents/b")); !errors.Is(err, awaken.ErrNotFound) {
 		t.Errorf("agents/b is there: %v", err)
 	}
-	if pub, err = r.Rollback(t.Context(), 5, me); err != nil || pub.Number != 7 { // and forward
+	if pub, err = r.Versions().Rollback(t.Context(), 5, me); err != nil || pub.Number != 7 { // and forward
 		t.Fatal(pub, err)
 	}
 	r.wantAnswer("[sk-first-secret]two up 2 tools", "7")
-	if pub, err = r.Rollback(t.Context(), 5, me); err != nil || pub.Number != 7 { // it is live
+	if pub, err = r.Versions().Rollback(t.Context(), 5, me); err != nil || pub.Number != 7 { // it is live
 		t.Fatal(pub, err)
 	}
-	_, err = r.Rollback(t.Context(), 99, me)
+	_, err = r.Versions().Rollback(t.Context(), 99, me)
 	wantErr(t, err, awaken.ErrNotFound)
 	if got := r.drafts(); len(got) > 0 {
 		t.Errorf("drafts are %q", got)
 	}
-	v, err := r.Version(t.Context(), 7)
+	v, err := r.Versions().Get(t.Context(), 7)
 	if err != nil || len(v.Manifest) != 4 {
 		t.Errorf("version 7 is %+v (%v), want 4 documents", v, err)
 	}
@@ -176,7 +176,7 @@ func TestRollback_ToAVersionWhoseSecretIsGone(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.put("providers/p", `"adapter":"x","api_key":""`)
-	if _, err := r.Rollback(t.Context(), 3, me); err != nil {
+	if _, err := r.Versions().Rollback(t.Context(), 3, me); err != nil {
 		t.Fatal(err)
 	}
 	r.wantAnswer("[]one up 2 tools", "5")
@@ -224,7 +224,7 @@ func TestRestore_WritesADraftWithTheSecretsOfNow(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.put("providers/p", `"adapter":"y","api_key":"sk-second-secret"`)
-	list, err := r.Audit(t.Context(), config.AuditQuery{Resource: "providers/p"})
+	list, err := r.Audit().List(t.Context(), config.AuditQuery{Resource: "providers/p"})
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
 	}
@@ -232,12 +232,12 @@ func TestRestore_WritesADraftWithTheSecretsOfNow(t *testing.T) {
 	if strings.Contains(string(first.After), "sk-") || !strings.Contains(string(first.After), "$secret") {
 		t.Errorf("the event holds %s, want a reference", first.After)
 	}
-	v, err := r.Restore(t.Context(), key("providers/p"), first.ID, config.Condition{}, me)
+	v, err := r.Drafts().Restore(t.Context(), key("providers/p"), first.ID, config.Condition{}, me)
 	if err != nil || v.Live || v.Meta.Revision != 3 {
 		t.Fatalf("restored %+v (%v)", v, err)
 	}
 	r.wantAnswer("[sk-second-secret]one up 2 tools", "4") // nothing has happened
-	if _, err := r.Publish(t.Context(), nil, nil, "", me); err != nil {
+	if _, err := r.Drafts().Publish(t.Context(), nil, nil, "", me); err != nil {
 		t.Fatal(err)
 	}
 	r.wantAnswer("[sk-second-secret]one up 2 tools", "5")
@@ -252,14 +252,14 @@ func TestRestore_WritesADraftWithTheSecretsOfNow(t *testing.T) {
 		{"providers/p", "nope", awaken.ErrNotFound},
 		{"models/m", first.ID, config.ErrNotRestorable},
 	} {
-		_, err := r.Restore(t.Context(), key(c.key), c.event, config.Condition{}, me)
+		_, err := r.Drafts().Restore(t.Context(), key(c.key), c.event, config.Condition{}, me)
 		wantErr(t, err, c.kind)
 	}
-	if err := r.Record(t.Context(), "restart", "providers/p", me); err != nil {
+	if err := r.Audit().Add(t.Context(), "restart", "providers/p", me); err != nil {
 		t.Fatal(err)
 	}
-	list, _ = r.Audit(t.Context(), config.AuditQuery{Action: "restart"})
-	_, err = r.Restore(t.Context(), key("providers/p"), list[0].ID, config.Condition{}, me)
+	list, _ = r.Audit().List(t.Context(), config.AuditQuery{Action: "restart"})
+	_, err = r.Drafts().Restore(t.Context(), key("providers/p"), list[0].ID, config.Condition{}, me)
 	wantErr(t, err, config.ErrNotRestorable, "restart")
 }
 
@@ -269,8 +269,8 @@ func TestRestore_OfWhatWasDeletedSaysThatItsSecretIsGone(t *testing.T) {
 	if err := r.Delete(t.Context(), key("providers/p"), false, config.Condition{}, me); err != nil {
 		t.Fatal(err)
 	}
-	list, _ := r.Audit(t.Context(), config.AuditQuery{Action: "delete"})
-	v, err := r.Restore(t.Context(), key("providers/p"), list[0].ID, config.Condition{}, me)
+	list, _ := r.Audit().List(t.Context(), config.AuditQuery{Action: "delete"})
+	v, err := r.Drafts().Restore(t.Context(), key("providers/p"), list[0].ID, config.Condition{}, me)
 	if err != nil || len(v.Diagnostics) != 1 || v.Diagnostics[0].Code != "secret_missing" {
 		t.Fatalf("restored %+v (%v), want one that says that the secret is gone", v, err)
 	}

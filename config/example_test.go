@@ -55,7 +55,7 @@ func Example() {
 	say()
 	put(config.Agents, "helper", `{"id":"helper","model_id":"fast","system_prompt":"Be brief."}`)
 	say()
-	if _, err := m.Rollback(ctx, 3, admin); err != nil {
+	if _, err := m.Versions().Rollback(ctx, 3, admin); err != nil {
 		log.Fatal(err)
 	}
 	say()

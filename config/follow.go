@@ -4,75 +4,69 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"log/slog"
+	"slices"
+	"strconv"
 
 	"github.com/awaken-go/awaken"
 )
 
-// state is what a manager has of the store at one time. It never changes.
-type state struct {
-	head    Head
-	secrets *secrets
-	live    *compiled
-	canary  *compiled // nil if there is none, or if it cannot be compiled here
-	// canaryTroubles says why it cannot.
-	canaryTroubles []awaken.Diagnostic
-	// behind is how the documents of head.Live differ from those of live, which is the
-	// last version that could be compiled here; nil if they are the same. Troubles says
-	// what is wrong.
-	behind    map[Key]*document
-	sinceHead int
-	troubles  []awaken.Diagnostic
+// follower makes what the store says is live what runs in this process: when it is opened,
+// when another process has published, and when the tools of a server have changed.
+type follower struct {
+	store interface {
+		Head(ctx context.Context) (Head, error)
+		Secrets(ctx context.Context) (map[string]SealedSecret, error)
+	}
+	vault     *Vault // nil decrypts nothing
+	catalogue *catalogue
+	compiler  *compiler
+	servers   *servers
+	current   *current
+	pins      *pins
+	log       *slog.Logger
 }
 
-// doc returns a document of head.Live.
-func (s *state) doc(key Key) *document {
-	if doc, ok := s.behind[key]; ok {
-		return doc
+// start takes in what is live, as far as it can be compiled.
+func (f *follower) start(ctx context.Context) error {
+	secrets, err := f.loadSecrets(ctx)
+	if err != nil {
+		return err
 	}
-	if doc, ok := s.live.lost[key]; ok {
-		return doc
+	f.current.swap(ctx, &state{live: f.compiler.bare, secrets: secrets})
+	head, err := f.store.Head(ctx)
+	if err != nil {
+		return err
 	}
-	return s.live.docs[key]
+	now := f.current.now()
+	next := *now
+	next.head = head
+	changes, since, err := f.catalogue.difference(ctx, now, head.Live)
+	if err != nil {
+		return err
+	}
+	if next.live, err = f.compiler.compile(ctx, candidate{base: f.compiler.bare, number: head.Live, since: since, changes: changes, secrets: now.secrets, tolerant: true}); err != nil {
+		return err
+	}
+	next.live.reg.Diagnostics() // resolve the agents now, not in the first runs
+	f.settle(ctx, &next, now)
+	return nil
 }
 
-// docs returns all documents of head.Live.
-func (s *state) docs() map[Key]*document {
-	return merged(s.live.all(), s.behind)
-}
-
-// all returns the documents of a version, those included that do not run here.
-func (v *compiled) all() map[Key]*document { return merged(v.docs, v.lost) }
-
-// merged returns documents with changes. If there are none, that is docs.
-func merged(docs, changes map[Key]*document) map[Key]*document {
-	if len(changes) == 0 {
-		return docs
+// look is follow for a caller that does not hold the lock.
+func (f *follower) look(ctx context.Context) error {
+	if err := f.current.lock(ctx); err != nil {
+		return err
 	}
-	out := maps.Clone(docs)
-	for key, doc := range changes {
-		if doc == nil {
-			delete(out, key)
-		} else {
-			out[key] = doc
-		}
-	}
-	return out
-}
-
-// since is how many entries head.Live is from the last manifest.
-func (s *state) since() int {
-	if s.behind != nil {
-		return s.sinceHead
-	}
-	return s.live.since
+	defer f.current.unlock()
+	return f.follow(ctx)
 }
 
 // follow takes in what other processes have changed. What they published and cannot be
 // compiled here is reported, and what was live before stays. The caller holds the lock.
-func (m *Manager) follow(ctx context.Context) error {
-	now := m.now()
-	head, err := m.o.Store.Head(ctx)
+func (f *follower) follow(ctx context.Context) error {
+	now := f.current.now()
+	head, err := f.store.Head(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,28 +76,28 @@ func (m *Manager) follow(ctx context.Context) error {
 	next := *now
 	next.head = head
 	if head.Revision != now.head.Revision {
-		if next.secrets, err = m.loadSecrets(ctx); err != nil {
+		if next.secrets, err = f.loadSecrets(ctx); err != nil {
 			return err
 		}
 	}
 	if head.Live != now.head.Live {
-		changes, since, err := m.difference(ctx, now, head.Live)
+		changes, since, err := f.catalogue.difference(ctx, now, head.Live)
 		if err != nil {
 			return fmt.Errorf("version %d: %w", head.Live, err)
 		}
-		if err := m.take(ctx, &next, changes, since); err != nil {
+		if err := f.take(ctx, &next, changes, since); err != nil {
 			return err
 		}
 	}
-	m.settle(ctx, &next, now)
+	f.settle(ctx, &next, now)
 	atFollowed.Hit()
 	return nil
 }
 
 // take compiles the live version of a state from how it differs from the one before.
-func (m *Manager) take(ctx context.Context, s *state, changes map[Key]*document, since int) error {
+func (f *follower) take(ctx context.Context, s *state, changes map[Key]*document, since int) error {
 	all := overlay(s.behind, changes)
-	v, err := m.compile(ctx, candidate{base: s.live, number: s.head.Live, since: since, changes: all, secrets: s.secrets})
+	v, err := f.compiler.compile(ctx, candidate{base: s.live, number: s.head.Live, since: since, changes: all, secrets: s.secrets})
 	broken, ok := errors.AsType[*awaken.ConfigError](err)
 	switch {
 	case err == nil:
@@ -112,146 +106,79 @@ func (m *Manager) take(ctx context.Context, s *state, changes map[Key]*document,
 		s.behind, s.sinceHead = all, since
 		s.troubles = append([]awaken.Diagnostic{{Code: "version_unavailable", Severity: awaken.SeverityError, Namespace: "versions", ID: fmt.Sprint(s.head.Live),
 			Message: fmt.Sprintf("cannot be compiled here; version %d goes on", s.live.number)}}, broken.Problems...)
-		m.o.Logger.Error("a version cannot be compiled here", "version", s.head.Live, "goes_on", s.live.number, "error", err)
+		f.log.Error("a version cannot be compiled here", "version", s.head.Live, "goes_on", s.live.number, "error", err)
 	default:
 		return err
 	}
 	return nil
 }
 
-// overlay returns changes after changes.
-func overlay(first, second map[Key]*document) map[Key]*document {
-	if len(first) == 0 {
-		return second
-	}
-	out := maps.Clone(first)
-	maps.Copy(out, second)
-	return out
-}
-
 // settle makes a state what there is, and closes what only the old one needed. It is not
 // called off: what is durable has to become what runs here, with its canary.
-func (m *Manager) settle(ctx context.Context, next, old *state) {
+func (f *follower) settle(ctx context.Context, next, old *state) {
 	ctx = context.WithoutCancel(ctx)
 	if next.secrets != old.secrets {
-		m.pins.clear(&m.servers)
+		f.pins.clear()
 	}
-	m.compileCanary(ctx, next, old)
-	m.swap(ctx, next)
+	f.compileCanary(ctx, next, old)
+	f.current.swap(ctx, next)
 }
 
-func (m *Manager) swap(ctx context.Context, next *state) {
-	old := m.now()
-	hold := func(s *state, f func(*compiled)) {
-		if s == nil {
-			return
-		}
-		f(s.live)
-		if s.canary != nil {
-			f(s.canary)
-		}
+// compileCanary gives a state its canary. One that cannot be compiled here gets no threads.
+func (f *follower) compileCanary(ctx context.Context, next, old *state) {
+	c := next.head.Canary
+	switch {
+	case c == nil:
+		next.canary, next.canaryTroubles = nil, nil
+		return
+	case next.canary != nil && next.canary.number == c.Version && (next.canary != old.canary || next.secrets == old.secrets):
+		return
 	}
-	hold(next, m.servers.hold)
-	if old == nil || next.live != old.live {
-		next.live.begin()
+	v, err := f.catalogue.variant(ctx, next, c.Version, next.secrets)
+	if err != nil {
+		f.log.Error("the canary cannot be compiled here", "version", c.Version, "error", err)
+		next.canary = nil
+		next.canaryTroubles = []awaken.Diagnostic{problem(Key{"versions", strconv.FormatInt(c.Version, 10)}, "version_unavailable", "the canary cannot be compiled here, and gets no threads: %v", err)}
+		return
 	}
-	if c := next.canary; c != nil && (old == nil || c != old.canary) {
-		c.begin()
-	}
-	m.state.Store(next)
-	if old != nil && next.secrets != old.secrets {
-		m.renew(ctx, next.secrets)
-	}
-	hold(old, m.servers.drop)
+	next.canary, next.canaryTroubles = v, nil
 }
 
-// difference returns how the documents of a version differ from those of a state, and how
-// many entries the version is from its last manifest. It goes back from the version to the
-// one of the state, or if it is not made from that to a manifest.
-func (m *Manager) difference(ctx context.Context, s *state, number int64) (map[Key]*document, int, error) {
-	var chain []*Publication
-	for n := number; n != s.head.Live; {
-		if n == 0 {
-			return m.compare(ctx, s, chain, nil)
+// retool takes in the tools that servers have now: in what is live, the canary and the
+// versions that runs are pinned to.
+func (f *follower) retool(ctx context.Context) error {
+	if err := f.current.lock(ctx); err != nil {
+		return err
+	}
+	defer f.current.unlock()
+	ids := f.servers.take()
+	if len(ids) == 0 {
+		return nil
+	}
+	now := f.current.now()
+	with := func(v *compiled) (*compiled, error) {
+		if v == nil || !slices.ContainsFunc(ids, func(id string) bool { return v.servers[id] != nil }) {
+			return v, nil
 		}
-		pub, err := m.o.Store.Publication(ctx, n)
+		next, err := f.compiler.compile(ctx, candidate{base: v, number: v.number, since: v.since, secrets: now.secrets, retool: ids, tolerant: true})
 		if err != nil {
-			return nil, 0, fmt.Errorf("publication %d: %w", n, err)
+			return v, fmt.Errorf("tools of %q in version %d: %w", ids, v.number, err)
 		}
-		chain = append(chain, pub)
-		if pub.Manifest != nil {
-			return m.compare(ctx, s, chain[:len(chain)-1], pub.Manifest)
-		}
-		n = pub.Base
+		return next, nil
 	}
-	entries, count := flatten(chain)
-	docs, err := m.documents(ctx, s, entries)
-	return docs, s.since() + count, err
+	next := *now
+	var errs [2]error
+	next.live, errs[0] = with(now.live)
+	next.canary, errs[1] = with(now.canary)
+	f.current.swap(ctx, &next)
+	return errors.Join(errs[0], errs[1], f.pins.change(with))
 }
 
-// compare returns how a manifest, with what a chain of publications changed, newest first,
-// differs from the documents of a state.
-func (m *Manager) compare(ctx context.Context, s *state, chain []*Publication, manifest []Entry) (map[Key]*document, int, error) {
-	entries, count := flatten(chain)
-	for _, e := range manifest {
-		if _, ok := entries[e.Key]; !ok {
-			entries[e.Key] = e
-		}
-	}
-	for key, doc := range s.docs() {
-		if e, ok := entries[key]; !ok {
-			entries[key] = Entry{Key: key}
-		} else if e.Hash == doc.Hash {
-			delete(entries, key)
-		}
-	}
-	docs, err := m.documents(ctx, s, entries)
-	return docs, count, err
-}
-
-// flatten returns what a chain of publications, newest first, changed, and in how many
-// entries.
-func flatten(chain []*Publication) (map[Key]Entry, int) {
-	entries, count := map[Key]Entry{}, 0
-	for _, pub := range chain {
-		count += len(pub.Entries)
-		for _, e := range pub.Entries {
-			if _, newer := entries[e.Key]; !newer {
-				entries[e.Key] = e
-			}
-		}
-	}
-	return entries, count
-}
-
-// documents returns the documents of entries; nil for those that are gone. Those that a
-// state has are not read again.
-func (m *Manager) documents(ctx context.Context, s *state, entries map[Key]Entry) (map[Key]*document, error) {
-	out := make(map[Key]*document, len(entries))
-	var hashes []string
-	for key, e := range entries {
-		if old := s.doc(key); e.Hash == "" {
-			out[key] = nil
-		} else if old == nil || old.Hash != e.Hash {
-			hashes = append(hashes, e.Hash)
-		}
-	}
-	raws, err := m.o.Store.Documents(ctx, hashes...)
+// loadSecrets reads the secrets of now.
+func (f *follower) loadSecrets(ctx context.Context) (*secrets, error) {
+	all, err := f.store.Secrets(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for key, e := range entries {
-		if e.Hash == "" {
-			continue
-		}
-		text, ok := raws[e.Hash]
-		if old := s.doc(key); old != nil && old.Hash == e.Hash {
-			text, ok = old.raw, true
-		}
-		if !ok {
-			return nil, fmt.Errorf("document %s of %s: %w", e.Hash, key, awaken.ErrNotFound)
-		}
-		out[key] = newDocument(key, text, e.Revision)
-	}
-	return out, nil
+	return &secrets{f.vault, all}, nil
 }

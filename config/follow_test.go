@@ -42,7 +42,7 @@ func TestWork_FollowsWhatOthersPublish(t *testing.T) {
 		if got := two.made(); !slices.Equal(got, []string{"p sk-second-secret"}) {
 			t.Errorf("providers were made %q, want one", got)
 		}
-		if _, err := one.Rollback(t.Context(), 3, me); err != nil {
+		if _, err := one.Versions().Rollback(t.Context(), 3, me); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)

@@ -10,7 +10,7 @@ func TestCanary_KeepsItsSecrets(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.draft("providers/p", `"adapter":"y"`)
-	if _, err := r.Publish(t.Context(), nil, &config.Canary{Share: 1}, "", me); err != nil {
+	if _, err := r.Drafts().Publish(t.Context(), nil, &config.Canary{Share: 1}, "", me); err != nil {
 		t.Fatal(err)
 	}
 	r.put("providers/p", `"adapter":"x","api_key":""`) // what is live has none

@@ -62,26 +62,26 @@ func TestSecrets_AreNowhere(t *testing.T) {
 	for _, d := range diff {
 		fmt.Fprintf(&seen, "%s %s\n", d.Before, d.After)
 	}
-	show(r.Publish(t.Context(), nil, nil, "", me))
-	show(r.Rollback(t.Context(), 5, me))
-	_, _, err = r.Preview(t.Context(), doc(key("agents/a"), `"model_id":"m","sections":{"other":{"password":"leak-section-password"}}`), me)
+	show(r.Drafts().Publish(t.Context(), nil, nil, "", me))
+	show(r.Versions().Rollback(t.Context(), 5, me))
+	_, _, err = r.Versions().Preview(t.Context(), doc(key("agents/a"), `"model_id":"m","sections":{"other":{"password":"leak-section-password"}}`), me)
 	show(nil, err)
 	docs, err := r.Export(t.Context(), true)
 	for _, d := range docs {
 		fmt.Fprintf(&seen, "%s\n", d.Spec)
 	}
 	show(nil, err)
-	head, _ := r.Head(t.Context())
+	head, _ := r.Versions().Head(t.Context())
 	for n := int64(1); n <= head.Last; n++ {
-		pub, err := r.Version(t.Context(), n)
+		pub, err := r.Versions().Get(t.Context(), n)
 		show(pub, err)
-		docs, err := r.VersionDocuments(t.Context(), n)
+		docs, err := r.Versions().Documents(t.Context(), n)
 		show(docs, err)
 		for _, d := range docs {
 			fmt.Fprintf(&seen, "%s\n", d.Spec)
 		}
 	}
-	events, err := r.Audit(t.Context(), config.AuditQuery{Limit: 1000})
+	events, err := r.Audit().List(t.Context(), config.AuditQuery{Limit: 1000})
 	if err != nil || len(events) < 10 {
 		t.Fatalf("%d events (%v)", len(events), err)
 	}

@@ -3,9 +3,11 @@ package config
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
-	"sync/atomic"
+	"strconv"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -19,9 +21,10 @@ type Options struct {
 	Store Store
 	// Vault encrypts secrets. Nil refuses documents that hold one.
 	Vault *Vault
-	// Code is what programs give beside documents: tools, plugins, keys, backends, and
-	// agents, models, pools and providers that no document can change. Its other fields
-	// are not used.
+	// Code is what programs give beside documents: Tools, Plugins, Keys, Backends,
+	// ToolDescriptions, and Agents, Models, Pools and Providers that no document can change.
+	// With Lazy, mistakes in those Agents show when they are run. No other field is used:
+	// a registry is made of it, and no runtime.
 	Code awaken.Config
 	// Provider makes the models of a provider. It is called again only when the provider's
 	// document or secret has changed. Writes wait for it: it must not ask the network.
@@ -80,23 +83,27 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Manager is the control plane of a process. It is safe for concurrent use.
+// Manager is the control plane of a process. It reads and writes records, and its parts do
+// the rest. It is safe for concurrent use.
 type Manager struct {
-	o    Options
-	code map[Key]bool // what the program has, which no document can change
-	bare *compiled    // the version without documents
+	o         Options
+	code      code
+	bare      *compiled // the version without documents
+	servers   *servers
+	current   *current
+	pins      *pins
+	tools     *toolbox
+	records   *records
+	follower  *follower
+	publisher *publisher
 
-	writing  chan struct{} // holds one while somebody changes the state
-	state    atomic.Pointer[state]
-	accounts accounts
-	servers  servers
-	pins     pins
-	tallies  tallies
-	previews previews
-	stuck    atomic.Pointer[awaken.Diagnostic] // why the canary's rule cannot promote it
+	audit       *AuditLog
+	versions    *Versions
+	canary      *Rollout
+	drafts      *Drafts
+	connections *Connections
+	assistant   *Assistant
 }
-
-var _ awaken.Snapshots = (*Manager)(nil)
 
 // Open returns a Manager that has what the store has published. What cannot be compiled
 // in this process is left out and reported: see [Manager.Diagnostics].
@@ -104,106 +111,115 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	if o.Store == nil {
 		return nil, errors.New("config: Options.Store is nil")
 	}
-	m := &Manager{o: o.withDefaults(), writing: make(chan struct{}, 1)}
-	m.servers.open, m.servers.other, m.servers.woken = map[string]*server{}, map[string]bool{}, make(chan struct{}, 1)
-	m.pins.most = m.o.Pins
-	m.code = codeKeys(&m.o.Code)
-	var err error
-	if m.bare, err = m.empty(); err != nil {
+	m, err := newManager(o.withDefaults())
+	if err != nil {
 		return nil, err
 	}
-	s := &state{live: m.bare}
-	if s.secrets, err = m.loadSecrets(ctx); err != nil {
-		return nil, err
-	}
-	m.swap(ctx, s)
-	if err := m.start(ctx); err != nil {
+	if err := m.follower.start(ctx); err != nil {
 		m.Close()
 		return nil, err
 	}
 	return m, nil
 }
 
-// start takes in what is live, as far as it can be compiled.
-func (m *Manager) start(ctx context.Context) error {
-	head, err := m.o.Store.Head(ctx)
+// newManager puts the parts together. Each gets what it uses.
+func newManager(o Options) (*Manager, error) {
+	m := &Manager{o: o, servers: newServers(o.MCP)}
+	accounts := &accounts{open: o.Provider}
+	compiler, err := newCompiler(&o, accounts, m.servers)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	now := m.now()
-	next := *now
-	next.head = head
-	changes, since, err := m.difference(ctx, now, head.Live)
-	if err != nil {
-		return err
-	}
-	if next.live, err = m.compile(ctx, candidate{base: m.bare, number: head.Live, since: since, changes: changes, secrets: now.secrets, tolerant: true}); err != nil {
-		return err
-	}
-	next.live.reg.Diagnostics() // resolve the agents now, not in the first runs
-	m.settle(ctx, &next, now)
-	return nil
+	m.code, m.bare = compiler.code, compiler.bare
+	m.current = newCurrent(m.servers, accounts)
+	catalogue := &catalogue{store: o.Store, compiler: compiler}
+	m.pins = &pins{most: o.Pins, catalogue: catalogue, current: m.current, servers: m.servers}
+	m.tools = &toolbox{own: o.Code.Tools, current: m.current}
+	m.records = &records{store: o.Store, tools: m.tools}
+	m.follower = &follower{store: o.Store, vault: o.Vault, catalogue: catalogue, compiler: compiler, servers: m.servers, current: m.current, pins: m.pins, log: o.Logger}
+	m.audit = &AuditLog{store: o.Store, clock: o.Now, newID: o.NewID}
+	m.publisher = &publisher{store: o.Store, vault: o.Vault, tools: m.tools, audit: m.audit, compiler: compiler, servers: m.servers, current: m.current,
+		follower: m.follower, patience: o.Patience, clock: o.Now, log: o.Logger}
+
+	m.versions = &Versions{store: o.Store, code: m.code, catalogue: catalogue, publisher: m.publisher}
+	m.canary = &Rollout{store: o.Store, publisher: m.publisher, catalogue: catalogue, current: m.current, log: o.Logger}
+	m.drafts = &Drafts{records: m.records, current: m.current, code: m.code, audit: m.audit, publisher: m.publisher, rollout: m.canary}
+	m.connections = &Connections{current: m.current, a2a: o.A2A}
+	m.assistant = &Assistant{store: o.Store, current: m.current, audit: m.audit, clock: o.Now}
+	return m, nil
 }
-
-// codeKeys names what a program gives beside documents.
-func codeKeys(c *awaken.Config) map[Key]bool {
-	keys := map[Key]bool{}
-	for _, a := range c.Agents {
-		keys[Key{Agents, a.ID}] = true
-	}
-	for _, s := range c.Models {
-		keys[Key{Models, s.ID}] = true
-	}
-	for _, s := range c.Pools {
-		keys[Key{Pools, s.ID}] = true
-	}
-	for id := range c.Providers {
-		keys[Key{Providers, id}] = true
-	}
-	for _, t := range c.Tools {
-		keys[Key{Tools, t.Spec().ID}] = true
-	}
-	return keys
-}
-
-func (m *Manager) lock(ctx context.Context) error {
-	select {
-	case m.writing <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (m *Manager) unlock() { <-m.writing }
-
-func (m *Manager) now() *state { return m.state.Load() }
 
 // Close lets go of connections. What was counted of runs and is not in the store yet is
 // lost: end Work first.
 func (m *Manager) Close() error {
-	m.writing <- struct{}{}
-	defer m.unlock()
-	m.pins.clear(&m.servers)
+	_ = m.current.lock(context.Background()) // without a deadline, it waits until it has it
+	defer m.current.unlock()
+	m.pins.clear()
 	m.servers.end()
 	return nil
 }
 
+// Versions returns what was published, and makes old versions live again.
+func (m *Manager) Versions() *Versions { return m.versions }
+
+// Drafts returns what was written and is not live, and publishes it.
+func (m *Manager) Drafts() *Drafts { return m.drafts }
+
+// Canary returns what begins and ends the canary.
+func (m *Manager) Canary() *Rollout { return m.canary }
+
+// Audit returns the audit log.
+func (m *Manager) Audit() *AuditLog { return m.audit }
+
+// Connections returns what this process reaches in the name of documents.
+func (m *Manager) Connections() *Connections { return m.connections }
+
+// Assistant returns the settings of the server's own agent.
+func (m *Manager) Assistant() *Assistant { return m.assistant }
+
 // Registry returns what is live for most threads. Choose returns the registry of a new run
 // on a thread, and Pinned that of one that is pinned: the Manager is the runtime's
 // [awaken.Snapshots].
-func (m *Manager) Registry() *awaken.Registry { return m.now().live.reg }
+func (m *Manager) Registry() *awaken.Registry { return m.current.now().live.reg }
+
+// Choose returns the registry of a new run on a thread: what is live, or the canary.
+func (m *Manager) Choose(thread *awaken.Thread) *awaken.Registry {
+	now := m.current.now()
+	if c := now.head.Canary; c != nil && now.canary != nil && c.takes(thread) {
+		return now.canary.reg
+	}
+	return now.live.reg
+}
+
+// Pinned returns the registry of a version, by its number. Agents are compiled when they
+// are run. One that does not exist, or no more, is awaken.ErrNotFound. A run from before
+// there were versions has another id, and goes on with what is live.
+func (m *Manager) Pinned(ctx context.Context, resolutionID string) (*awaken.Registry, error) {
+	if uuid.MatchString(resolutionID) {
+		return m.Registry(), nil
+	}
+	number, err := strconv.ParseInt(resolutionID, 10, 64)
+	if err != nil || number < 0 || strconv.FormatInt(number, 10) != resolutionID {
+		return nil, fmt.Errorf("version %q: %w", resolutionID, awaken.ErrNotFound)
+	}
+	now := m.current.now()
+	switch {
+	case number == now.live.number:
+		return now.live.reg, nil
+	case now.canary != nil && number == now.canary.number:
+		return now.canary.reg, nil
+	case number == 0:
+		return m.bare.reg, nil
+	}
+	return m.pins.registry(ctx, number)
+}
+
+// uuid is what the ids of registries are that were not published.
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // Diagnostics returns what is wrong with what is live and could not be refused: a server
 // that does not answer, a secret that cannot be read, a warning of an agent.
 func (m *Manager) Diagnostics() []awaken.Diagnostic {
-	now := m.now()
-	out := slices.Concat(now.troubles, now.canaryTroubles, now.live.problems, now.live.reg.Diagnostics(), now.live.diagnose())
-	if d := m.stuck.Load(); d != nil && now.head.Canary != nil {
-		out = append(out, *d)
-	}
-	return out
+	now := m.current.now()
+	return slices.Concat(now.troubles, now.canaryTroubles, now.live.problems, now.live.reg.Diagnostics(), now.live.diagnose(), m.canary.trouble(now))
 }
-
-// Head returns what is live.
-func (m *Manager) Head(ctx context.Context) (Head, error) { return m.o.Store.Head(ctx) }

@@ -33,12 +33,12 @@ func TestPut_TheSameAgainIsNoNewVersion(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	v := r.put("agents/a", `"model_id":"m","system_prompt":"one"`)
-	head, err := r.Head(t.Context())
+	head, err := r.Versions().Head(t.Context())
 	if err != nil || head.Live != 3 || v.Meta.Revision != 2 || !v.Live {
 		t.Errorf("head is %+v (%v) and the view %+v, want version 3 and revision 2", head, err, v)
 	}
 	r.put("providers/p", `"adapter":"x","api_key":"sk-first-secret"`)
-	if head, _ := r.Head(t.Context()); head.Live != 3 {
+	if head, _ := r.Versions().Head(t.Context()); head.Live != 3 {
 		t.Errorf("head is %+v, want version 3: the secret is the same", head)
 	}
 }
@@ -77,10 +77,10 @@ func TestPut_RefusesWhatDoesNotCompileAndChangesNothing(t *testing.T) {
 			t.Errorf("%s: get says %v, want not found", c.name, err)
 		}
 	}
-	if head, _ := r.Head(t.Context()); head.Last != 3 {
+	if head, _ := r.Versions().Head(t.Context()); head.Last != 3 {
 		t.Errorf("head is %+v, want version 3", head)
 	}
-	failed, err := r.Audit(t.Context(), config.AuditQuery{Action: "apply_failed"})
+	failed, err := r.Audit().List(t.Context(), config.AuditQuery{Action: "apply_failed"})
 	if err != nil || len(failed) != 9 {
 		t.Fatalf("the audit log has %d refusals (%v), want 9", len(failed), err)
 	}

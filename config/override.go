@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,15 +31,12 @@ func (m *Manager) override(ctx context.Context, key Key, dry bool, c Condition, 
 		return nil, fmt.Errorf("namespace %q: %w", key.Namespace, awaken.ErrNotFound)
 	}
 	var rec *Record
-	p, err := m.write(ctx, plan{by: by, kind: "publish", resource: key.String(), dry: dry}, func(ctx context.Context, p *plan) error {
+	p, err := m.publisher.write(ctx, intent{by: by, kind: "publish", resource: key.String(), dry: dry}, func(ctx context.Context, p *plan) error {
 		old, err := p.expect(ctx, key, c)
 		if err != nil {
 			return err
 		}
-		base := old
-		if old == nil && key.Namespace == Tools {
-			base = m.toolRecord(key.ID)
-		}
+		base := p.tools.base(key, old)
 		switch {
 		case base == nil:
 			return fmt.Errorf("%s: %w", key, awaken.ErrNotFound)
@@ -67,7 +63,7 @@ func (m *Manager) override(ctx context.Context, key Key, dry bool, c Condition, 
 		if err := ValidateRecord(key, rec); err != nil {
 			return err
 		}
-		p.store(key, rec, old)
+		p.write(key, rec, old)
 		p.log("update", key, raw(key, base), raw(key, rec))
 		if err := p.live(key, rec); err != nil {
 			return err
@@ -78,35 +74,7 @@ func (m *Manager) override(ctx context.Context, key Key, dry bool, c Condition, 
 	if err != nil {
 		return nil, err
 	}
-	return m.view(key, rec, p.next)
-}
-
-// become returns a record whose effective document is the target, which is sealed, in place
-// of one that may be nil. A builtin record stays one if overrides can express the
-// difference; otherwise people own it. It returns nil if the record is that already.
-func (m *Manager) become(key Key, old *Record, target json.RawMessage) (*Record, error) {
-	base := old
-	if old == nil && key.Namespace == Tools {
-		base = m.toolRecord(key.ID)
-	}
-	if old != nil && !old.Meta.Hidden && bytes.Equal(raw(key, old), target) {
-		return nil, nil
-	}
-	if base != nil && base.Meta.Source.Kind == Builtin && key.Namespace.Overridable() {
-		patch, err := express(base.Spec, target)
-		if err != nil {
-			return nil, err
-		}
-		rec := &Record{Spec: base.Spec, Meta: Meta{Source: base.Meta.Source, UserOverrides: patch}}
-		if ValidateRecord(key, rec) == nil && bytes.Equal(raw(key, rec), target) {
-			return rec, nil
-		}
-	}
-	kind := User
-	if key.Namespace == Tools {
-		kind = Builtin
-	}
-	return &Record{Spec: target, Meta: Meta{Source: Source{Kind: kind}}}, nil
+	return newView(key, rec, p.next)
 }
 
 // express returns overrides that make one document of another, as far as overrides can.

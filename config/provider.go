@@ -49,8 +49,10 @@ func (p *provider) Forms(model string) bool {
 	return a.err == nil && llm.Forms(a.model, model)
 }
 
-// accounts finds the providers that registries of any version hold.
+// accounts makes providers, and finds those that registries of any version hold.
 type accounts struct {
+	open func(ctx context.Context, spec *awaken.ProviderSpec) (llm.Model, error) // nil makes none
+
 	mu   sync.Mutex
 	held map[string]weak.Pointer[provider] // by id and hash
 }
@@ -87,18 +89,18 @@ func (as *accounts) all() []*provider {
 
 // provider returns the provider of a document, and the account that it has with those
 // secrets. It is made only if it is not there, or was a failure.
-func (m *Manager) provider(ctx context.Context, doc *document, sec *secrets) (*provider, *account) {
-	p := m.accounts.get(doc)
+func (as *accounts) provider(ctx context.Context, doc *document, sec *secrets) (*provider, *account) {
+	p := as.get(doc)
 	stamp := sec.stamp(doc)
 	if now := p.now.Load(); now != nil && now.err == nil && now.stamp == stamp {
 		return p, now
 	}
-	a := m.account(ctx, doc, sec)
+	a := as.account(ctx, doc, sec)
 	p.now.CompareAndSwap(nil, a)
 	return p, a
 }
 
-func (m *Manager) account(ctx context.Context, doc *document, sec *secrets) *account {
+func (as *accounts) account(ctx context.Context, doc *document, sec *secrets) *account {
 	a := &account{stamp: sec.stamp(doc)}
 	spec, err := sec.decode(doc)
 	if err != nil {
@@ -106,12 +108,12 @@ func (m *Manager) account(ctx context.Context, doc *document, sec *secrets) *acc
 		return a
 	}
 	a.spec = spec.(*awaken.ProviderSpec)
-	if m.o.Provider == nil {
+	if as.open == nil {
 		a.err = errors.New("this program makes no providers")
 		return a
 	}
 	// Who asks may be gone before it is used, which is for longer than that.
-	a.model, a.err = m.o.Provider(context.WithoutCancel(ctx), a.spec)
+	a.model, a.err = as.open(context.WithoutCancel(ctx), a.spec)
 	if a.err == nil && a.model == nil {
 		a.err = errors.New("the program made nothing of it")
 	}
@@ -120,25 +122,10 @@ func (m *Manager) account(ctx context.Context, doc *document, sec *secrets) *acc
 }
 
 // renew gives every provider, in whatever version, the current secrets.
-func (m *Manager) renew(ctx context.Context, sec *secrets) {
-	for _, p := range m.accounts.all() {
+func (as *accounts) renew(ctx context.Context, sec *secrets) {
+	for _, p := range as.all() {
 		if now := p.now.Load(); now != nil && now.stamp != sec.stamp(p.doc) {
-			p.now.Store(m.account(ctx, p.doc, sec))
+			p.now.Store(as.account(ctx, p.doc, sec))
 		}
 	}
-}
-
-// TryProvider calls a function with the models of a live provider, and takes the provider's
-// secrets out of the error that it returns.
-func (m *Manager) TryProvider(id string, fn func(llm.Model) error) error {
-	now := m.now()
-	p := now.live.providers[id]
-	if p == nil {
-		return fmt.Errorf("provider %q: %w", id, awaken.ErrNotFound)
-	}
-	a := p.now.Load()
-	if a.err != nil {
-		return fmt.Errorf("provider %q: %w", id, a.err)
-	}
-	return now.secrets.scrub(p.doc, fn(a.model))
 }

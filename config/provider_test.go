@@ -40,7 +40,7 @@ func TestWrite_WhoseClientIsGoneLeavesTheCanaryAlone(t *testing.T) {
 	r.open()
 	r.basics()
 	r.draft("agents/a", `"model_id":"m","system_prompt":"canary"`)
-	if _, err := r.Publish(t.Context(), nil, &config.Canary{Share: 1}, "", me); err != nil {
+	if _, err := r.Drafts().Publish(t.Context(), nil, &config.Canary{Share: 1}, "", me); err != nil {
 		t.Fatal(err)
 	}
 	var ctx context.Context
@@ -64,7 +64,7 @@ func TestSecret_IsNotSentToTheServerOfAnotherVersion(t *testing.T) {
 	if got, _ := r.ask(awaken.RunRequest{ResolutionID: "4"}); got != "[]one up 2 tools" {
 		t.Errorf("a run that is pinned to the other server says %q", got)
 	}
-	if _, err := r.Rollback(t.Context(), 4, me); err != nil {
+	if _, err := r.Versions().Rollback(t.Context(), 4, me); err != nil {
 		t.Fatal(err)
 	}
 	r.wantAnswer("[]one up 2 tools", "6")

@@ -2,77 +2,61 @@ package config
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
 )
 
-// plan is a write in the making: what it changes, against the state that it was made for.
-type plan struct {
-	m        *Manager
-	by       Actor
-	at       time.Time
-	now      *state
-	kind     string // of the publication
-	note     string
-	resource string // what the audit log calls it if it is refused
-
-	records []RecordChange
-	secrets []SecretChange
-	docs    map[Key]*document // those that are live after it; nil is one that is gone
-	events  []*AuditEvent
-	// head returns what is live after it, given what was published, if that is not just the
-	// new publication.
-	head func(*Publication) *Head
-	// aside publishes without making it live, moved makes a version live that was published.
-	aside  bool
-	moved  int64
-	canary *compiled // that the plan begins
-	// lenient lets providers be live that cannot be made: an old version may need secrets
-	// that are gone.
-	lenient bool
-	dry     bool
-
-	made *Publication // what came of it
-	next *state
+// publisher carries writes out, one at a time: it plans, compiles, stores, and makes what
+// was stored what runs.
+type publisher struct {
+	store    Store
+	vault    *Vault // nil encrypts nothing
+	tools    *toolbox
+	audit    *AuditLog
+	compiler *compiler
+	servers  *servers
+	current  *current
+	follower *follower
+	patience time.Duration // with races that are lost
+	clock    func() time.Time
+	log      *slog.Logger
 }
 
 // write makes a plan and carries it out. If something else was published meanwhile, it
 // plans anew: fn has to look at everything again. A write that is refused is in the audit
 // log.
-func (m *Manager) write(ctx context.Context, p plan, fn func(context.Context, *plan) error) (*plan, error) {
-	if err := m.lock(ctx); err != nil {
+func (pb *publisher) write(ctx context.Context, in intent, fn func(context.Context, *plan) error) (*plan, error) {
+	if err := pb.current.lock(ctx); err != nil {
 		return nil, err
 	}
-	defer m.unlock()
-	if !p.dry {
-		defer m.turn(ctx)()
+	defer pb.current.unlock()
+	if !in.dry {
+		defer pb.turn(ctx)()
 	}
 	for try, begun := 1, time.Now(); ; try++ {
-		if err := m.follow(ctx); err != nil {
+		if err := pb.follower.follow(ctx); err != nil {
 			return nil, err
 		}
-		next := p
-		next.m, next.at, next.now, next.docs = m, m.o.Now(), m.now(), map[Key]*document{}
+		next := plan{intent: in, store: pb.store, vault: pb.vault, audit: pb.audit, tools: pb.tools, at: pb.clock(), now: pb.current.now(), docs: map[Key]*document{}}
 		err := fn(ctx, &next)
 		if err == nil {
 			atPlanned.Hit()
-			err = m.carryOut(ctx, &next)
+			err = pb.carryOut(ctx, &next)
 		}
 		switch {
 		case err == nil:
 			return &next, nil
 		case !errors.Is(err, ErrConflict) || next.dry:
-			return nil, m.refuse(ctx, &next, err)
-		case time.Since(begun) > m.o.Patience:
-			return nil, fmt.Errorf("%w: gave up after %d attempts in %s", err, try, m.o.Patience)
+			return nil, pb.refuse(ctx, &next, err)
+		case time.Since(begun) > pb.patience:
+			return nil, fmt.Errorf("%w: gave up after %d attempts in %s", err, try, pb.patience)
 		}
 		// Whoever was faster may be in the middle of more.
 		if err := sleep(ctx, rand.N(time.Duration(min(try, 16))*time.Millisecond)); err != nil {
@@ -86,8 +70,8 @@ func (m *Manager) write(ctx context.Context, p plan, fn func(context.Context, *p
 const turnTime = 5 * time.Second
 
 // turn waits for the turn of this process among others, and returns what ends it.
-func (m *Manager) turn(ctx context.Context) (done func()) {
-	t, ok := m.o.Store.(Turner)
+func (pb *publisher) turn(ctx context.Context) (done func()) {
+	t, ok := pb.store.(Turner)
 	if !ok {
 		return func() {}
 	}
@@ -95,7 +79,7 @@ func (m *Manager) turn(ctx context.Context) (done func()) {
 	defer cancel()
 	done, err := t.Turn(wait)
 	if err != nil {
-		m.o.Logger.Debug("a change of the configuration does not wait for others", "error", err)
+		pb.log.Debug("a change of the configuration does not wait for others", "error", err)
 		return func() {}
 	}
 	return done
@@ -114,32 +98,32 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // refuse says in the audit log that a write was refused, and returns why. What the client
 // could not know, that a record is another or is not there, is no mistake of the write.
-func (m *Manager) refuse(ctx context.Context, p *plan, err error) error {
+func (pb *publisher) refuse(ctx context.Context, p *plan, err error) error {
 	if p.dry || p.resource == "" || ctx.Err() != nil || errors.Is(err, ErrStale) || errors.Is(err, ErrExists) || errors.Is(err, awaken.ErrNotFound) {
 		return err
 	}
-	e := m.event(p.by, "apply_failed", p.resource)
+	e := pb.audit.event(p.by, "apply_failed", p.resource)
 	e.Error = err.Error()
 	atRefused.Hit()
-	if auditErr := m.o.Store.Apply(ctx, &Change{Audit: []*AuditEvent{e}}); auditErr != nil {
-		m.o.Logger.Error("a refused change is not in the audit log", "resource", p.resource, "error", auditErr)
+	if auditErr := pb.store.Apply(ctx, &Change{Audit: []*AuditEvent{e}}); auditErr != nil {
+		pb.log.Error("a refused change is not in the audit log", "resource", p.resource, "error", auditErr)
 	}
 	return err
 }
 
 // carryOut compiles what a plan makes live, makes it durable and swaps.
-func (m *Manager) carryOut(ctx context.Context, p *plan) error {
+func (pb *publisher) carryOut(ctx context.Context, p *plan) error {
 	change := &Change{Records: p.records, Secrets: p.secrets, Audit: p.events}
 	next := *p.now
 	next.secrets = p.now.secrets.with(p.secrets)
 	p.next = &next
 	if len(p.docs) > 0 {
-		pub, v, err := m.candidate(ctx, p, next.secrets)
+		pub, v, err := pb.candidate(ctx, p, next.secrets)
 		if err != nil {
 			return err
 		}
-		m.servers.hold(v)
-		defer m.servers.drop(v)
+		pb.servers.hold(v)
+		defer pb.servers.drop(v)
 		for _, e := range p.events {
 			e.Version = pub.Number
 		}
@@ -170,7 +154,7 @@ func (m *Manager) carryOut(ctx context.Context, p *plan) error {
 		return nil
 	}
 	atCompiled.Hit()
-	if err := m.apply(ctx, change); err != nil {
+	if err := makeDurable(ctx, pb.store, change); err != nil {
 		return err
 	}
 	atApplied.Hit()
@@ -178,39 +162,28 @@ func (m *Manager) carryOut(ctx context.Context, p *plan) error {
 	if next.head, err = change.Next(p.now.head); err != nil {
 		return err // the store would have said so
 	}
-	m.settle(ctx, &next, p.now)
+	pb.follower.settle(ctx, &next, p.now)
 	atSwapped.Hit()
 	return nil
 }
 
-// documents returns the documents that a plan publishes, by hash.
-func (p *plan) documents() map[string]json.RawMessage {
-	out := make(map[string]json.RawMessage, len(p.docs))
-	for _, doc := range p.docs {
-		if doc != nil {
-			out[doc.Hash] = doc.raw
-		}
-	}
-	return out
-}
-
-// apply makes a change durable. If the connection breaks nobody knows whether it is, so it
-// is made again: the store does not make it twice.
-func (m *Manager) apply(ctx context.Context, c *Change) error {
-	err := m.o.Store.Apply(ctx, c)
+// makeDurable hands a change to a store. If the connection breaks, it is unknown whether the
+// store made it, so it is handed over again: the store does not make it twice.
+func makeDurable(ctx context.Context, store applier, c *Change) error {
+	err := store.Apply(ctx, c)
 	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, awaken.ErrInvalid) || len(c.Audit) == 0 {
 		return err
 	}
 	again, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if m.o.Store.Apply(again, c) == nil {
+	if store.Apply(again, c) == nil {
 		return nil
 	}
 	return err
 }
 
 // candidate compiles the version that a plan makes.
-func (m *Manager) candidate(ctx context.Context, p *plan, sec *secrets) (*Publication, *compiled, error) {
+func (pb *publisher) candidate(ctx context.Context, p *plan, sec *secrets) (*Publication, *compiled, error) {
 	now := p.now
 	pub := &Publication{Number: now.head.Last + 1, Base: now.head.Live, Kind: p.kind, Note: p.note, Actor: p.by.String(), At: p.at.UnixMilli()}
 	for _, key := range sortedKeys(p.docs) {
@@ -224,11 +197,11 @@ func (m *Manager) candidate(ctx context.Context, p *plan, sec *secrets) (*Public
 		pub.Number = p.moved
 	}
 	c := candidate{base: now.live, number: pub.Number, since: now.since() + len(pub.Entries), changes: overlay(now.behind, p.docs), secrets: sec}
-	v, err := m.compile(ctx, c)
+	v, err := pb.compiler.compile(ctx, c)
 	if err != nil && len(now.behind) > 0 && !brings(err, p.docs, now.troubles) {
 		// What cannot be compiled was so before.
 		c.tolerant = true
-		v, err = m.compile(ctx, c)
+		v, err = pb.compiler.compile(ctx, c)
 	}
 	if err != nil {
 		if _, ok := errors.AsType[*awaken.ConfigError](err); ok {
@@ -248,7 +221,7 @@ func (m *Manager) candidate(ctx context.Context, p *plan, sec *secrets) (*Public
 			}
 		}
 		if len(bad) > 0 {
-			m.servers.close(slices.Collect(maps.Values(v.servers)))
+			pb.servers.close(slices.Collect(maps.Values(v.servers)))
 			return nil, nil, refuse(bad)
 		}
 	}
@@ -266,170 +239,4 @@ func brings(err error, docs map[Key]*document, before []awaken.Diagnostic) bool 
 		_, mine := docs[Key{Namespace(d.Namespace), d.ID}]
 		return mine || !slices.Contains(before, d)
 	})
-}
-
-func (v *compiled) manifest() []Entry {
-	all := v.all()
-	out := make([]Entry, 0, len(all))
-	for _, doc := range all {
-		out = append(out, doc.Entry)
-	}
-	slices.SortFunc(out, func(a, b Entry) int { return compareKeys(a.Key, b.Key) })
-	return out
-}
-
-// doc returns the document that is live, or will be.
-func (p *plan) doc(key Key) *document {
-	if doc, ok := p.docs[key]; ok {
-		return doc
-	}
-	return p.now.doc(key)
-}
-
-// record returns a record as it is in the store; nil if there is none.
-func (p *plan) record(ctx context.Context, key Key) (*Record, error) {
-	rec, err := p.m.o.Store.Record(ctx, key)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, nil
-	}
-	return rec, err
-}
-
-// expect returns a record that is as a write expects it; nil if there is none.
-func (p *plan) expect(ctx context.Context, key Key, c Condition) (*Record, error) {
-	rec, err := p.record(ctx, key)
-	switch {
-	case err != nil:
-		return nil, err
-	case c.Absent && rec != nil:
-		return nil, fmt.Errorf("%s: %w", key, ErrExists)
-	case c.Present && rec == nil:
-		return nil, fmt.Errorf("%s: %w: expected any, there is none", key, ErrStale)
-	case c.Revision != 0 && rec == nil:
-		return nil, fmt.Errorf("%s: %w: expected %d, there is none", key, ErrStale, c.Revision)
-	case c.Revision != 0 && rec.Meta.Revision != c.Revision:
-		return nil, fmt.Errorf("%s: %w: expected %d, found %d", key, ErrStale, c.Revision, rec.Meta.Revision)
-	}
-	return rec, nil
-}
-
-// store writes a record over what was there, which may be nil.
-func (p *plan) store(key Key, rec, old *Record) {
-	at := p.at.UnixMilli()
-	rec.Meta.Revision, rec.Meta.CreatedAt, rec.Meta.UpdatedAt = 1, at, at
-	c := RecordChange{Key: key, Record: rec}
-	if old != nil {
-		rec.Meta.Revision, rec.Meta.CreatedAt = old.Meta.Revision+1, old.Meta.CreatedAt
-		c.Expect = old.Meta.Revision
-	}
-	p.records = append(p.records, c)
-}
-
-// live makes a record's document live, or takes it away if it is hidden.
-func (p *plan) live(key Key, rec *Record) error {
-	doc, err := effective(key, rec)
-	if err != nil {
-		return err
-	}
-	if rec.Meta.Hidden {
-		p.gone(key)
-		return nil
-	}
-	if old := p.doc(key); old != nil && old.Hash == doc.Hash && !p.touches(doc) {
-		return nil
-	}
-	p.docs[key] = doc
-	return nil
-}
-
-// touches reports whether a secret of the document is changed.
-func (p *plan) touches(doc *document) bool {
-	return slices.ContainsFunc(p.secrets, func(c SecretChange) bool { return slices.Contains(doc.secrets, c.Ref) })
-}
-
-// gone takes a document away.
-func (p *plan) gone(key Key) {
-	if p.doc(key) != nil {
-		p.docs[key] = nil
-	} else {
-		delete(p.docs, key)
-	}
-}
-
-// log adds an event. Before and after are sealed documents.
-func (p *plan) log(action string, key Key, before, after json.RawMessage) *AuditEvent {
-	e := p.m.event(p.by, action, key.String())
-	e.Time, e.Before, e.After = p.at.Truncate(time.Microsecond), before, after
-	p.events = append(p.events, e)
-	return e
-}
-
-// effective returns the document that a record stands for.
-func effective(key Key, rec *Record) (*document, error) {
-	raw, err := rec.Effective(key)
-	if err != nil {
-		return nil, err
-	}
-	return newDocument(key, raw, rec.Meta.Revision), nil
-}
-
-// raw returns the effective document of a record, sealed; nil if there is none.
-func raw(key Key, rec *Record) json.RawMessage {
-	if rec == nil {
-		return nil
-	}
-	doc, err := effective(key, rec)
-	if err != nil {
-		return rec.Spec
-	}
-	return doc.raw
-}
-
-// seal takes the secrets out of a document that replaces a record's, and adds those that
-// are new to the plan.
-func (p *plan) seal(key Key, spec json.RawMessage, old *Record) (json.RawMessage, error) {
-	sealed, err := Seal(key, spec, raw(key, old))
-	if err != nil {
-		return nil, err
-	}
-	return sealed.Doc, p.keep(key, sealed)
-}
-
-// keep adds secrets to the plan, those that have another value than now.
-func (p *plan) keep(key Key, sealed *Sealed) error {
-	servers := serversOf(key.Namespace, sealed.Doc)
-	for _, ref := range slices.Sorted(maps.Keys(sealed.Secrets)) {
-		value, old := sealed.Secrets[ref], p.now.secrets.sealed[ref]
-		if now, err := p.now.secrets.value(ref); err == nil && now == value && old.Server == servers[ref] {
-			continue
-		}
-		if p.m.o.Vault == nil {
-			return fmt.Errorf("%w: %s holds a secret, and this server has no key to encrypt it with: set secrets.key_file or secrets.key", awaken.ErrInvalid, key)
-		}
-		s := p.m.o.Vault.Encrypt(ref, value)
-		s.Revision, s.UpdatedAt, s.Server = max(old.Revision, p.at.UnixMilli())+1, p.at.UnixMilli(), servers[ref]
-		p.secrets = append(p.secrets, SecretChange{Ref: ref, Secret: &s})
-	}
-	return nil
-}
-
-// forget removes the secrets of a record that neither it, which may be nil, nor what is
-// live, nor the canary refers to.
-func (p *plan) forget(key Key, rec *Record) {
-	var needed []string
-	if rec != nil {
-		needed = append(SecretsOf(rec.Spec), SecretsOf(rec.Meta.UserOverrides)...)
-	}
-	if doc := p.doc(key); doc != nil {
-		needed = append(needed, doc.secrets...)
-	}
-	if c := p.now.canary; c != nil && c.docs[key] != nil {
-		needed = append(needed, c.docs[key].secrets...)
-	}
-	prefix := key.String() + "#"
-	for ref := range p.now.secrets.sealed {
-		if strings.HasPrefix(ref, prefix) && !slices.Contains(needed, ref) && !slices.ContainsFunc(p.secrets, func(c SecretChange) bool { return c.Ref == ref }) {
-			p.secrets = append(p.secrets, SecretChange{Ref: ref})
-		}
-	}
 }

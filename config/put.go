@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 )
@@ -14,11 +13,11 @@ import (
 // becomes the client's: its overrides are folded into what [Manager.Get] returns, so that
 // who writes back what it has got keeps them, and the audit log has them.
 func (m *Manager) Put(ctx context.Context, key Key, spec json.RawMessage, draft bool, c Condition, by Actor) (*View, error) {
-	if err := m.writable(key); err != nil {
+	if err := m.code.writable(key); err != nil {
 		return nil, err
 	}
 	var rec *Record
-	p, err := m.write(ctx, plan{by: by, kind: "publish", resource: key.String()}, func(ctx context.Context, p *plan) (err error) {
+	p, err := m.publisher.write(ctx, intent{by: by, kind: "publish", resource: key.String()}, func(ctx context.Context, p *plan) (err error) {
 		old, err := p.expect(ctx, key, c)
 		if err != nil {
 			return err
@@ -29,33 +28,7 @@ func (m *Manager) Put(ctx context.Context, key Key, spec json.RawMessage, draft 
 	if err != nil {
 		return nil, err
 	}
-	return m.view(key, rec, p.next)
-}
-
-// put replaces a record, which may be nil, by one that people own.
-func (p *plan) put(key Key, spec json.RawMessage, old *Record, draft bool) (*Record, error) {
-	sealed, err := p.seal(key, spec, old)
-	if err != nil {
-		return nil, err
-	}
-	rec := &Record{Spec: sealed, Meta: Meta{Source: Source{Kind: User}}}
-	if old != nil {
-		rec.Meta.Hidden = old.Meta.Hidden && draft
-	}
-	p.store(key, rec, old)
-	p.log(verb(old), key, raw(key, old), raw(key, rec))
-	if draft {
-		live := p.doc(key)
-		if live != nil && p.touches(live) {
-			return nil, fmt.Errorf("%w: %s: a draft cannot change a secret that is in use, because secrets have no versions: write it without draft", awaken.ErrInvalid, key)
-		}
-		return rec, nil
-	}
-	if err := p.live(key, rec); err != nil {
-		return nil, err
-	}
-	p.forget(key, rec)
-	return rec, nil
+	return newView(key, rec, p.next)
 }
 
 func verb(old *Record) string {
@@ -63,24 +36,6 @@ func verb(old *Record) string {
 		return "create"
 	}
 	return "update"
-}
-
-// OwnPrefix is how the ids of agents begin that are the server's own.
-const OwnPrefix = "__"
-
-// writable reports whether documents of that name can be written.
-func (m *Manager) writable(key Key) error {
-	switch {
-	case !key.Namespace.Known():
-		return fmt.Errorf("namespace %q: %w", key.Namespace, awaken.ErrNotFound)
-	case key.Namespace == Tools:
-		return fmt.Errorf("tools: %w: tools are part of the program, and only their overrides can be written", ErrReadOnly)
-	case key.Namespace == Agents && strings.HasPrefix(key.ID, OwnPrefix):
-		return fmt.Errorf("%w: id of %s is %q, and names that begin with %s are the server's own", awaken.ErrInvalid, key.Namespace, key.ID, OwnPrefix)
-	case m.code[key]:
-		return fmt.Errorf("%s: %w: it is part of the program", key, ErrReadOnly)
-	}
-	return nil
 }
 
 // Validation is what came of a dry run.
@@ -91,11 +46,11 @@ type Validation struct {
 
 // Validate does everything that Put does, and writes nothing.
 func (m *Manager) Validate(ctx context.Context, key Key, spec json.RawMessage) (*Validation, error) {
-	if err := m.writable(key); err != nil {
+	if err := m.code.writable(key); err != nil {
 		return nil, err
 	}
 	var rec *Record
-	p, err := m.write(ctx, plan{kind: "publish", dry: true}, func(ctx context.Context, p *plan) error {
+	p, err := m.publisher.write(ctx, intent{kind: "publish", dry: true}, func(ctx context.Context, p *plan) error {
 		old, err := p.record(ctx, key)
 		if err != nil {
 			return err
@@ -121,10 +76,10 @@ func (m *Manager) Validate(ctx context.Context, key Key, spec json.RawMessage) (
 // Delete removes a document and publishes that. A *DependencyError says what needs it. With
 // force, a provider takes the models along that nothing else uses.
 func (m *Manager) Delete(ctx context.Context, key Key, force bool, c Condition, by Actor) error {
-	if err := m.writable(key); err != nil {
+	if err := m.code.writable(key); err != nil {
 		return err
 	}
-	_, err := m.write(ctx, plan{by: by, kind: "publish", resource: key.String()}, func(ctx context.Context, p *plan) error {
+	_, err := m.publisher.write(ctx, intent{by: by, kind: "publish", resource: key.String()}, func(ctx context.Context, p *plan) error {
 		old, err := p.expect(ctx, key, c)
 		switch {
 		case err != nil:
@@ -164,28 +119,6 @@ func (m *Manager) Delete(ctx context.Context, key Key, force bool, c Condition, 
 	return err
 }
 
-// remove takes a record away, which may be nil, and its document and secrets.
-func (p *plan) remove(key Key, old *Record) {
-	if old != nil {
-		p.records = append(p.records, RecordChange{Key: key, Expect: old.Meta.Revision})
-	}
-	p.log("delete", key, raw(key, old), nil)
-	p.gone(key)
-	p.forget(key, nil)
-}
-
-// users returns what is live and needs a document, sorted.
-func (s *state) users(key Key) []Key {
-	var out []Key
-	for k, doc := range s.docs() {
-		if slices.Contains(doc.needs, key) {
-			out = append(out, k)
-		}
-	}
-	slices.SortFunc(out, compareKeys)
-	return out
-}
-
 // DependencyError means that other records need one that was to be removed.
 type DependencyError struct{ UsedBy []Key }
 
@@ -209,7 +142,7 @@ func (m *Manager) RemovalPreview(ctx context.Context, providerID string) (*Remov
 	if _, err := m.o.Store.Record(ctx, key); err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
-	now := m.now()
+	now := m.current.now()
 	v := &RemovalPreview{ProviderID: providerID, ModelIDs: []string{}, AgentIDs: []string{}, CascadeUnusedModelsAllowed: true}
 	agent := func(k Key) {
 		if k.Namespace == Agents && !slices.Contains(v.AgentIDs, k.ID) {

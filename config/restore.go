@@ -17,43 +17,43 @@ var ErrNotRestorable = errors.New("this event is not restorable")
 // Restore writes what an audit event holds as a draft. Secrets stay what they are: where
 // the event refers to one that is gone, the view says so. awaken.ErrNotFound means that
 // there is no such event.
-func (m *Manager) Restore(ctx context.Context, key Key, eventID string, c Condition, by Actor) (*View, error) {
+func (d *Drafts) Restore(ctx context.Context, key Key, eventID string, c Condition, by Actor) (*View, error) {
 	if !key.Namespace.Known() {
 		return nil, fmt.Errorf("namespace %q: %w", key.Namespace, awaken.ErrNotFound)
 	}
-	if m.code[key] && key.Namespace != Tools {
+	if d.code[key] && key.Namespace != Tools {
 		return nil, fmt.Errorf("%s: %w: it is part of the program", key, ErrReadOnly)
 	}
-	target, err := m.restorable(ctx, key, eventID)
+	target, err := d.restorable(ctx, key, eventID)
 	if err != nil {
 		return nil, err
 	}
 	var rec *Record
-	p, err := m.write(ctx, plan{by: by, resource: key.String()}, func(ctx context.Context, p *plan) error {
+	p, err := d.publisher.write(ctx, intent{by: by, resource: key.String()}, func(ctx context.Context, p *plan) error {
 		old, err := p.expect(ctx, key, c)
 		if err != nil {
 			return err
 		}
-		if rec, err = m.become(key, old, target); err != nil {
+		if rec, err = p.become(key, old, target); err != nil {
 			return err
 		}
 		if rec == nil {
 			rec = old // it is that already
 			return nil
 		}
-		p.store(key, rec, old)
+		p.write(key, rec, old)
 		p.log("restore", key, raw(key, old), target).RestoredFrom = eventID
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return m.view(key, rec, p.next)
+	return newView(key, rec, p.next)
 }
 
 // restorable returns the document that an event holds, sealed and checked.
-func (m *Manager) restorable(ctx context.Context, key Key, eventID string) (json.RawMessage, error) {
-	events, err := m.o.Store.Audit(ctx, AuditQuery{ID: eventID, Limit: 1})
+func (d *Drafts) restorable(ctx context.Context, key Key, eventID string) (json.RawMessage, error) {
+	events, err := d.audit.List(ctx, AuditQuery{ID: eventID, Limit: 1})
 	if err != nil {
 		return nil, err
 	}

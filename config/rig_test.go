@@ -218,7 +218,7 @@ func wantErr(t testing.TB, err, kind error, says ...string) {
 // events lists the audit log, oldest first: action and resource.
 func (r *rig) events() []string {
 	r.t.Helper()
-	list, err := r.Audit(r.t.Context(), config.AuditQuery{Limit: 1000})
+	list, err := r.Audit().List(r.t.Context(), config.AuditQuery{Limit: 1000})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,14 +14,6 @@ import (
 type secrets struct {
 	vault  *Vault
 	sealed map[string]SealedSecret
-}
-
-func (m *Manager) loadSecrets(ctx context.Context) (*secrets, error) {
-	all, err := m.o.Store.Secrets(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &secrets{m.o.Vault, all}, nil
 }
 
 // with returns the secrets after changes.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 )
 
@@ -23,12 +24,12 @@ var seedActor = Actor{ID: "system:seed"}
 // What people wrote stays. It is one publication, and none if nothing is different.
 func (m *Manager) Seed(ctx context.Context, binaryVersion string, docs []Document) error {
 	for _, d := range docs {
-		if err := m.writable(d.Key); err != nil {
+		if err := m.code.writable(d.Key); err != nil {
 			return err
 		}
 	}
-	_, err := m.write(ctx, plan{by: seedActor, kind: "seed", note: "binary version " + binaryVersion, resource: "seed"}, func(ctx context.Context, p *plan) error {
-		s := &seeding{p: p, version: binaryVersion, seeds: map[Key]bool{}}
+	_, err := m.publisher.write(ctx, intent{by: seedActor, kind: "seed", note: "binary version " + binaryVersion, resource: "seed"}, func(ctx context.Context, p *plan) error {
+		s := &seeding{p: p, records: m.records, log: m.o.Logger, version: binaryVersion, seeds: map[Key]bool{}}
 		for _, d := range docs {
 			s.seeds[d.Key] = true
 			if err := s.plant(ctx, d); err != nil {
@@ -41,7 +42,7 @@ func (m *Manager) Seed(ctx context.Context, binaryVersion string, docs []Documen
 		if len(s.done) == 0 {
 			return nil
 		}
-		e := m.event(seedActor, "seed_apply", "seed")
+		e := p.audit.event(seedActor, "seed_apply", "seed")
 		e.After = encode(s.report())
 		p.events = append(p.events, e)
 		return nil
@@ -52,6 +53,8 @@ func (m *Manager) Seed(ctx context.Context, binaryVersion string, docs []Documen
 // seeding is what Seed does.
 type seeding struct {
 	p       *plan
+	records *records
+	log     *slog.Logger
 	version string
 	seeds   map[Key]bool
 	done    []seeded
@@ -93,7 +96,7 @@ func (s *seeding) plant(ctx context.Context, d Document) error {
 	if old != nil {
 		rec.Meta.UserOverrides = old.Meta.UserOverrides
 	}
-	p.store(d.Key, rec, old)
+	p.write(d.Key, rec, old)
 	if old == nil {
 		s.did("created", d.Key)
 	} else {
@@ -115,18 +118,13 @@ func (s *seeding) weed(ctx context.Context) error {
 		if ns == Tools {
 			continue // their records are overrides
 		}
-		var failed error
-		p.m.listRecords(ctx, ns, func(r Stored, err error) bool {
-			key := Key{ns, r.ID}
-			if err == nil && r.Meta.Source.Kind == Builtin && !s.seeds[key] && !r.Meta.Hidden {
-				rec := r.Record
-				orphans[key] = &rec
+		for r, err := range s.records.stored(ctx, ns) {
+			if err != nil {
+				return err
 			}
-			failed = err
-			return err == nil
-		})
-		if failed != nil {
-			return failed
+			if key := (Key{ns, r.ID}); r.Meta.Source.Kind == Builtin && !s.seeds[key] && !r.Meta.Hidden {
+				orphans[key] = &r.Record
+			}
 		}
 	}
 	docs := merged(p.now.docs(), p.docs)
@@ -139,7 +137,7 @@ func (s *seeding) weed(ctx context.Context) error {
 			for _, need := range doc.needs {
 				if orphans[need] != nil {
 					delete(orphans, need)
-					s.p.m.o.Logger.Warn("a builtin document that is not part of the program any more stays, because another needs it", "document", need.String(), "needed_by", key.String())
+					s.log.Warn("a builtin document that is not part of the program any more stays, because another needs it", "document", need.String(), "needed_by", key.String())
 					again = true
 				}
 			}
@@ -154,7 +152,7 @@ func (s *seeding) weed(ctx context.Context) error {
 			if len(rec.Meta.UserOverrides) > 0 {
 				next := *rec
 				next.Meta.Hidden = true
-				p.store(key, &next, rec)
+				p.write(key, &next, rec)
 				s.did("hidden", key)
 				continue
 			}

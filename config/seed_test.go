@@ -75,7 +75,7 @@ func TestSeed_KeepsOverridesAndWhatPeopleWrote(t *testing.T) {
 	if v, _ = r.Get(t.Context(), key("agents/kept")); v.Meta.Hidden || !v.Live || r.field("agents/kept", "system_prompt") != "mine" {
 		t.Errorf("the orphan that is back is %+v, want it live with its overrides", v)
 	}
-	list, err := r.Audit(t.Context(), config.AuditQuery{Action: "seed_apply"})
+	list, err := r.Audit().List(t.Context(), config.AuditQuery{Action: "seed_apply"})
 	if err != nil || len(list) != 3 || list[0].Actor != "system:seed" || !strings.Contains(string(list[1].After), `"removed agents/old"`) {
 		t.Errorf("the audit log has %d events (%v): %s", len(list), err, list[1].After)
 	}

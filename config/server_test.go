@@ -81,7 +81,7 @@ func TestMCP_AServerThatIsDownBlocksNothing(t *testing.T) {
 		if len(d) != 1 || d[0].Code != "mcp_unavailable" || !strings.Contains(d[0].Message, "no route") {
 			t.Errorf("diagnostics are %v", d)
 		}
-		c, err := r.MCP("files")
+		c, err := r.Connections().MCP("files")
 		if err != nil || c.Status().Connected {
 			t.Errorf("the status is %+v (%v)", c.Status(), err)
 		}
@@ -98,7 +98,7 @@ func TestMCP_AServerThatIsDownBlocksNothing(t *testing.T) {
 		if d := r.Diagnostics(); len(d) > 0 {
 			t.Errorf("diagnostics are %v", d)
 		}
-		_, err = r.MCP("none")
+		_, err = r.Connections().MCP("none")
 		wantErr(t, err, awaken.ErrNotFound)
 		cancel()
 		synctest.Wait()
@@ -109,9 +109,9 @@ func TestServers_WithoutConnectors(t *testing.T) {
 	r := newRig(t, nil, func(o *config.Options) { o.MCP, o.A2A = nil, nil })
 	r.put("mcp-servers/files", mcpSpec)
 	r.put("a2a-servers/far", `"base_url":"https://far.example"`)
-	_, err := r.MCP("files")
+	_, err := r.Connections().MCP("files")
 	wantErr(t, err, config.ErrNoConnector)
-	_, err = r.A2A(t.Context(), "far")
+	_, err = r.Connections().A2A(t.Context(), "far")
 	wantErr(t, err, config.ErrNoConnector)
 	if d := r.Diagnostics(); len(d) != 1 || d[0].Code != "mcp_unavailable" {
 		t.Errorf("diagnostics are %v", d)
@@ -122,12 +122,12 @@ func TestA2A_Status(t *testing.T) {
 	r := newRig(t, nil, func(o *config.Options) { o.A2A = configtest.A2A{Down: map[string]string{"gone": "no route"}} })
 	r.put("a2a-servers/far", `"base_url":"https://far.example"`)
 	r.put("a2a-servers/gone", `"base_url":"https://gone.example"`)
-	if s, err := r.A2A(t.Context(), "far"); err != nil || !s.Connected {
+	if s, err := r.Connections().A2A(t.Context(), "far"); err != nil || !s.Connected {
 		t.Errorf("%+v (%v)", s, err)
 	}
-	if s, err := r.A2A(t.Context(), "gone"); err != nil || s.Connected || *s.LastError != "no route" {
+	if s, err := r.Connections().A2A(t.Context(), "gone"); err != nil || s.Connected || *s.LastError != "no route" {
 		t.Errorf("%+v (%v)", s, err)
 	}
-	_, err := r.A2A(t.Context(), "none")
+	_, err := r.Connections().A2A(t.Context(), "none")
 	wantErr(t, err, awaken.ErrNotFound)
 }

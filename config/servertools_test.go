@@ -100,7 +100,7 @@ func TestMCP_PinnedVersionsAndTheCanaryGetToolsThatComeLater(t *testing.T) {
 		r.put("mcp-servers/files", mcpSpec)                       // 4
 		r.put("agents/a", `"model_id":"m","system_prompt":"two"`) // 5
 		r.draft("agents/a", `"model_id":"m","system_prompt":"canary"`)
-		if _, err := r.Publish(t.Context(), nil, &config.Canary{Share: 1}, "", me); err != nil { // 6
+		if _, err := r.Drafts().Publish(t.Context(), nil, &config.Canary{Share: 1}, "", me); err != nil { // 6
 			t.Fatal(err)
 		}
 		r.ask(awaken.RunRequest{ResolutionID: "4"})

@@ -178,7 +178,7 @@ type Publication struct {
 	Base    int64   `json:"base,omitempty"`
 	Entries []Entry `json:"entries"`
 	// Manifest is every document. Most publications have none: it is found by going back
-	// along Base. See [Manager].
+	// along Base. See [Versions.Get].
 	Manifest []Entry `json:"manifest,omitempty"`
 	Kind     string  `json:"kind"` // publish, rollback, seed, canary or preview
 	Note     string  `json:"note,omitempty"`

@@ -12,13 +12,13 @@ func TestPreview_CannotGoLive(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	own := &awaken.AgentSpec{ID: "__own", ModelID: "m"}
-	pub, err := r.PreviewOwn(t.Context(), own, me)
+	pub, err := r.Versions().PreviewOwn(t.Context(), own, me)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Rollback(t.Context(), pub.Number, me)
+	_, err = r.Versions().Rollback(t.Context(), pub.Number, me)
 	wantErr(t, err, awaken.ErrInvalid, "preview")
-	_, err = r.SetCanary(t.Context(), config.Canary{Version: pub.Number, Share: 1}, me)
+	_, err = r.Canary().Set(t.Context(), config.Canary{Version: pub.Number, Share: 1}, me)
 	wantErr(t, err, awaken.ErrInvalid, "preview")
 	if r.Registry().Agent("__own") != nil || r.Choose(&awaken.Thread{ID: "t"}).Agent("__own") != nil {
 		t.Error("everybody can run an agent of the server's own")
@@ -28,10 +28,10 @@ func TestPreview_CannotGoLive(t *testing.T) {
 func TestPublish_OnlyOfNamespaces(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
-	if _, err := r.SetAssistant(t.Context(), config.AssistantSettings{PolicyPrompt: "be nice"}, me); err != nil {
+	if _, err := r.Assistant().Set(t.Context(), config.AssistantSettings{PolicyPrompt: "be nice"}, me); err != nil {
 		t.Fatal(err)
 	}
-	_, err := r.Publish(t.Context(), []config.Key{key("admin-assistant/default")}, nil, "", me)
+	_, err := r.Drafts().Publish(t.Context(), []config.Key{key("admin-assistant/default")}, nil, "", me)
 	wantErr(t, err, awaken.ErrNotFound, "admin-assistant")
 }
 
@@ -42,7 +42,7 @@ func TestPreview_HasNoManifest(t *testing.T) {
 		r.put("agents/a", `"model_id":"m","max_rounds":`+string(rune('1'+i%9)))
 	}
 	for range 3 {
-		pub, _, err := r.Preview(t.Context(), doc(key("agents/b"), `"model_id":"m"`), me)
+		pub, _, err := r.Versions().Preview(t.Context(), doc(key("agents/b"), `"model_id":"m"`), me)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 )
@@ -31,14 +29,14 @@ func (m *Manager) Get(ctx context.Context, key Key) (*View, error) {
 	}
 	rec, err := m.o.Store.Record(ctx, key)
 	if errors.Is(err, awaken.ErrNotFound) && key.Namespace == Tools {
-		if rec = m.toolRecord(key.ID); rec != nil {
+		if rec = m.tools.record(key.ID); rec != nil {
 			err = nil
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
-	return m.view(key, rec, m.now())
+	return newView(key, rec, m.current.now())
 }
 
 // List returns the records of a namespace by id. Of tools, it lists all that there are.
@@ -50,8 +48,8 @@ func (m *Manager) List(ctx context.Context, ns Namespace, offset, limit int) ([]
 		limit = 100
 	}
 	var out []*View
-	now := m.now()
-	for s, err := range m.list(ctx, ns) {
+	now := m.current.now()
+	for s, err := range m.records.list(ctx, ns) {
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +60,7 @@ func (m *Manager) List(ctx context.Context, ns Namespace, offset, limit int) ([]
 		if len(out) == limit {
 			break
 		}
-		v, err := m.view(Key{ns, s.ID}, &s.Record, now)
+		v, err := newView(Key{ns, s.ID}, &s.Record, now)
 		if err != nil {
 			return nil, err
 		}
@@ -74,13 +72,13 @@ func (m *Manager) List(ctx context.Context, ns Namespace, offset, limit int) ([]
 // All goes through the records of a namespace by id, until one cannot be read.
 func (m *Manager) All(ctx context.Context, ns Namespace) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
-		now := m.now()
-		for s, err := range m.list(ctx, ns) {
+		now := m.current.now()
+		for s, err := range m.records.list(ctx, ns) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			v, err := m.view(Key{ns, s.ID}, &s.Record, now)
+			v, err := newView(Key{ns, s.ID}, &s.Record, now)
 			if !yield(v, err) || err != nil {
 				return
 			}
@@ -88,40 +86,8 @@ func (m *Manager) All(ctx context.Context, ns Namespace) iter.Seq2[*View, error]
 	}
 }
 
-// list goes through the records of a namespace, and the tools that have none.
-func (m *Manager) list(ctx context.Context, ns Namespace) func(yield func(Stored, error) bool) {
-	return func(yield func(Stored, error) bool) {
-		if ns == Tools {
-			m.listTools(ctx, yield)
-			return
-		}
-		m.listRecords(ctx, ns, yield)
-	}
-}
-
-func (m *Manager) listRecords(ctx context.Context, ns Namespace, yield func(Stored, error) bool) {
-	const page = 256
-	after := ""
-	for {
-		list, err := m.o.Store.Records(ctx, ns, after, page)
-		if err != nil {
-			yield(Stored{}, err)
-			return
-		}
-		for _, s := range list {
-			if !yield(s, nil) {
-				return
-			}
-			after = s.ID
-		}
-		if len(list) < page {
-			return
-		}
-	}
-}
-
-// view shows a record.
-func (m *Manager) view(key Key, rec *Record, now *state) (*View, error) {
+// newView shows a record beside what is live.
+func newView(key Key, rec *Record, now *state) (*View, error) {
 	doc, err := effective(key, rec)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
@@ -141,62 +107,4 @@ func (m *Manager) view(key Key, rec *Record, now *state) (*View, error) {
 		v.Diagnostics = append(v.Diagnostics, warning(key, "secret_missing", "its secret %s is gone: set it again", ref))
 	}
 	return v, nil
-}
-
-// toolRecord returns a tool as the program, or a server, has it; nil if there is none.
-func (m *Manager) toolRecord(id string) *Record {
-	for _, t := range m.allTools() {
-		if t.ID == id {
-			return toolRecord(t)
-		}
-	}
-	return nil
-}
-
-// allTools returns the tools of the program and of the live servers, by id.
-func (m *Manager) allTools() []awaken.ToolSpec {
-	var out []awaken.ToolSpec
-	for _, t := range m.o.Code.Tools {
-		out = append(out, t.Spec())
-	}
-	for _, s := range m.now().live.servers {
-		if s.err == nil {
-			for _, t := range s.conn.Tools() {
-				out = append(out, t.Spec())
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b awaken.ToolSpec) int { return strings.Compare(a.ID, b.ID) })
-	return out
-}
-
-func toolRecord(t awaken.ToolSpec) *Record {
-	spec := ToolSpec{ID: t.ID, Name: t.Name, Description: t.Description, Category: t.Category, ParametersSchema: t.Parameters}
-	if spec.Name == "" {
-		spec.Name = t.ID
-	}
-	tree := map[string]any{"id": spec.ID, "name": spec.Name, "description": spec.Description}
-	return &Record{Spec: encode(tree), Meta: Meta{Source: Source{Kind: Builtin}}}
-}
-
-// listTools goes through all tools. Those that are overridden have a record.
-func (m *Manager) listTools(ctx context.Context, yield func(Stored, error) bool) {
-	tools := m.allTools()
-	more := true
-	show := func(t awaken.ToolSpec) {
-		more = more && yield(Stored{ID: t.ID, Record: *toolRecord(t)}, nil)
-	}
-	m.listRecords(ctx, Tools, func(s Stored, err error) bool {
-		for err == nil && len(tools) > 0 && tools[0].ID <= s.ID {
-			if tools[0].ID < s.ID {
-				show(tools[0])
-			}
-			tools = tools[1:]
-		}
-		more = more && yield(s, err) && err == nil
-		return more
-	})
-	for ; more && len(tools) > 0; tools = tools[1:] {
-		show(tools[0])
-	}
 }

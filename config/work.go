@@ -46,13 +46,13 @@ func (m *Manager) Work(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), retryAfter)
-			m.flush(last)
+			m.canary.flush(last)
 			cancel()
 			return context.Cause(ctx)
 		case <-polls.C:
 			poke()
 		case <-look:
-			if err := m.lookAround(ctx); err != nil {
+			if err := m.follower.look(ctx); err != nil {
 				m.o.Logger.Warn("changes of the configuration cannot be followed", "error", err)
 				_ = sleep(ctx, retryAfter)
 				poke()
@@ -60,12 +60,12 @@ func (m *Manager) Work(ctx context.Context) error {
 				_ = sleep(ctx, m.o.MinApply)
 			}
 		case <-m.servers.woken:
-			if err := m.retool(ctx); err != nil {
+			if err := m.follower.retool(ctx); err != nil {
 				m.o.Logger.Error("tools of servers cannot be taken in", "error", err)
 			}
 		case <-tallies.C:
-			m.flush(ctx)
-			if err := m.judge(ctx); err != nil && ctx.Err() == nil {
+			m.canary.flush(ctx)
+			if err := m.canary.judge(ctx); err != nil && ctx.Err() == nil {
 				m.o.Logger.Error("the canary cannot be judged", "error", err)
 			}
 		case <-sweeps.C:
@@ -79,12 +79,4 @@ func (m *Manager) Work(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-func (m *Manager) lookAround(ctx context.Context) error {
-	if err := m.lock(ctx); err != nil {
-		return err
-	}
-	defer m.unlock()
-	return m.follow(ctx)
 }

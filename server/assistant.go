@@ -19,7 +19,7 @@ type assistantConfig struct {
 }
 
 func (c *call) getAssistant() error {
-	s, err := c.srv.cfg.Control.Assistant(c.ctx)
+	s, err := c.srv.cfg.Control.Assistant().Settings(c.ctx)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (c *call) putAssistant() error {
 	if n := len(body.PolicyPrompt); n > assistant.MaxPolicy {
 		return badRequest(fmt.Sprintf("policy_prompt has %d bytes, want at most %d", n, assistant.MaxPolicy))
 	}
-	s, err := c.srv.cfg.Control.SetAssistant(c.ctx, config.AssistantSettings{PolicyPrompt: body.PolicyPrompt, ModelID: body.ModelID, Revision: body.Revision}, c.actor())
+	s, err := c.srv.cfg.Control.Assistant().Set(c.ctx, config.AssistantSettings{PolicyPrompt: body.PolicyPrompt, ModelID: body.ModelID, Revision: body.Revision}, c.actor())
 	if err != nil {
 		return c.refused(err)
 	}
@@ -52,7 +52,7 @@ func (c *call) Preview(agent []byte) (agentID, resolutionID string, err error) {
 	if err := c.checkGlobal(); err != nil {
 		return "", "", err
 	}
-	p, id, err := c.srv.cfg.Control.Preview(c.ctx, agent, c.actor())
+	p, id, err := c.srv.cfg.Control.Versions().Preview(c.ctx, agent, c.actor())
 	if err != nil {
 		return "", "", c.refused(err)
 	}
@@ -74,7 +74,7 @@ func (c *call) Assistant() (agentID, resolutionID string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	p, err := c.srv.cfg.Control.PreviewOwn(c.ctx, spec, c.actor())
+	p, err := c.srv.cfg.Control.Versions().PreviewOwn(c.ctx, spec, c.actor())
 	if err != nil {
 		return "", "", c.refused(err)
 	}
@@ -91,7 +91,7 @@ func (c *call) signOwn(s *mailbox.Submission) error {
 		if d.Action == awaken.ActionCancel {
 			action = "reject"
 		}
-		if err := c.srv.cfg.Control.Record(c.ctx, action, "admin-assistant/"+s.Request.ThreadID, by); err != nil {
+		if err := c.srv.cfg.Control.Audit().Add(c.ctx, action, "admin-assistant/"+s.Request.ThreadID, by); err != nil {
 			return err
 		}
 	}

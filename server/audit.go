@@ -36,7 +36,7 @@ func (c *call) listAudit() error {
 		}
 		q.Before = string(id)
 	}
-	events, err := c.srv.cfg.Control.Audit(c.ctx, q)
+	events, err := c.srv.cfg.Control.Audit().List(c.ctx, q)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // mcp is the connection that a path names.
 func (c *call) mcp() (config.MCPConnection, error) {
-	conn, err := c.srv.cfg.Control.MCP(c.path("id"))
+	conn, err := c.srv.cfg.Control.Connections().MCP(c.path("id"))
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, config.ErrNoConnector) {
 		return nil, upstream("there is no connection", err)
 	}
@@ -62,7 +62,7 @@ func (c *call) restartMCP() error {
 	if err != nil {
 		return err
 	}
-	if err := c.srv.cfg.Control.Record(c.ctx, "restart", c.document(config.MCPServers, "id").String(), c.actor()); err != nil {
+	if err := c.srv.cfg.Control.Audit().Add(c.ctx, "restart", c.document(config.MCPServers, "id").String(), c.actor()); err != nil {
 		return err
 	}
 	if err := conn.Restart(c.ctx); err != nil {
@@ -72,7 +72,7 @@ func (c *call) restartMCP() error {
 }
 
 func (c *call) a2aStatus() error {
-	out, err := c.srv.cfg.Control.A2A(c.ctx, c.path("id"))
+	out, err := c.srv.cfg.Control.Connections().A2A(c.ctx, c.path("id"))
 	if err != nil {
 		return c.refused(err)
 	}
@@ -95,7 +95,7 @@ const testTime = 20 * time.Second
 func (c *call) testProvider() error {
 	id := c.path("id")
 	out, known := providerTest{}, false
-	err := c.srv.cfg.Control.TryProvider(id, func(m llm.Model) (err error) {
+	err := c.srv.cfg.Control.Connections().TryProvider(id, func(m llm.Model) (err error) {
 		known = true
 		ctx, cancel := context.WithTimeout(c.ctx, testTime)
 		defer cancel()

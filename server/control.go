@@ -369,7 +369,7 @@ func (c *call) restoreConfig() error {
 	if body.Version == "" {
 		return badRequest("version is missing, want the id of an audit event")
 	}
-	v, err := c.srv.cfg.Control.Restore(c.ctx, key, body.Version, cond, c.actor())
+	v, err := c.srv.cfg.Control.Drafts().Restore(c.ctx, key, body.Version, cond, c.actor())
 	if errors.Is(err, awaken.ErrNotFound) {
 		return c.reply(http.StatusNotFound, unknownVersion{errorBody{"version not found", "not_found"}, "unknown"})
 	}

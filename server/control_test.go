@@ -164,11 +164,11 @@ func (g *rig) documents() string {
 			fmt.Fprintf(&sb, "%s %d %v %s %s\n", v.Key, v.Meta.Revision, v.Live, v.Spec, v.Meta.UserOverrides)
 		}
 	}
-	head, err := g.control.Head(g.t.Context())
+	head, err := g.control.Versions().Head(g.t.Context())
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	own, err := g.control.Assistant(g.t.Context())
+	own, err := g.control.Assistant().Settings(g.t.Context())
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func (g *rig) documents() string {
 	_, made := g.mcp.Open()
 	fmt.Fprintf(&sb, "%d connections\n", made)
 	for _, id := range []string{"files", "down"} {
-		if c, err := g.control.MCP(id); err == nil {
+		if c, err := g.control.Connections().MCP(id); err == nil {
 			fmt.Fprintf(&sb, "%s %d\n", id, c.Status().SessionGeneration)
 		}
 	}

@@ -565,7 +565,7 @@ var others = map[string][]other{
 	"GET /v1/agents":             {about(400, "/v1/agents?offset=x", "")},
 	"GET /v1/registry/versions":  {about(400, "/v1/registry/versions?before=x", "")},
 	"POST /v1/registry/versions/{version}/rollback": {{400, func(g *rig) request {
-		p, _, err := g.control.Preview(g.t.Context(), []byte(`{"model_id":"m"}`), config.Actor{})
+		p, _, err := g.control.Versions().Preview(g.t.Context(), []byte(`{"model_id":"m"}`), config.Actor{})
 		if err != nil {
 			g.t.Fatal(err)
 		}

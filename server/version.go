@@ -22,11 +22,11 @@ func (c *call) listVersions() error {
 	if err != nil {
 		return err
 	}
-	head, err := c.srv.cfg.Control.Head(c.ctx)
+	head, err := c.srv.cfg.Control.Versions().Head(c.ctx)
 	if err != nil {
 		return err
 	}
-	list, err := c.srv.cfg.Control.Versions(c.ctx, int64(before), limit)
+	list, err := c.srv.cfg.Control.Versions().List(c.ctx, int64(before), limit)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (c *call) getVersion() error {
 	if err != nil {
 		return err
 	}
-	p, err := c.srv.cfg.Control.Version(c.ctx, n)
+	p, err := c.srv.cfg.Control.Versions().Get(c.ctx, n)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (c *call) rollback() error {
 	if err != nil {
 		return err
 	}
-	p, err := c.srv.cfg.Control.Rollback(c.ctx, n, c.actor())
+	p, err := c.srv.cfg.Control.Versions().Rollback(c.ctx, n, c.actor())
 	if err != nil {
 		return c.refused(err)
 	}
@@ -81,7 +81,7 @@ type draft struct {
 }
 
 func (c *call) listDrafts() error {
-	views, err := c.srv.cfg.Control.Drafts(c.ctx)
+	views, err := c.srv.cfg.Control.Drafts().List(c.ctx)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (c *call) publish() error {
 	if err != nil {
 		return err
 	}
-	p, err := c.srv.cfg.Control.Publish(c.ctx, body.Records, canary, body.Note, c.actor())
+	p, err := c.srv.cfg.Control.Drafts().Publish(c.ctx, body.Records, canary, body.Note, c.actor())
 	if err != nil {
 		return c.refused(err)
 	}
@@ -131,7 +131,7 @@ func (c *call) publish() error {
 }
 
 func (c *call) getCanary() error {
-	out, err := c.srv.cfg.Control.CanaryReport(c.ctx)
+	out, err := c.srv.cfg.Control.Canary().Report(c.ctx)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (c *call) putCanary() error {
 	if err != nil {
 		return err
 	}
-	head, err := c.srv.cfg.Control.SetCanary(c.ctx, *canary, c.actor())
+	head, err := c.srv.cfg.Control.Canary().Set(c.ctx, *canary, c.actor())
 	if err != nil {
 		return c.refused(err)
 	}
@@ -155,7 +155,7 @@ func (c *call) putCanary() error {
 }
 
 func (c *call) promoteCanary() error {
-	head, err := c.srv.cfg.Control.Promote(c.ctx, c.actor())
+	head, err := c.srv.cfg.Control.Canary().Promote(c.ctx, c.actor())
 	if err != nil {
 		return c.refused(err)
 	}
@@ -163,7 +163,7 @@ func (c *call) promoteCanary() error {
 }
 
 func (c *call) dropCanary() error {
-	head, err := c.srv.cfg.Control.DropCanary(c.ctx, c.actor())
+	head, err := c.srv.cfg.Control.Canary().Drop(c.ctx, c.actor())
 	if err != nil {
 		return c.refused(err)
 	}

@@ -331,13 +331,13 @@ type observer struct {
 // Settled is for [mailbox.Observer].
 func (o *observer) Settled(d *mailbox.Dispatch, status mailbox.Status, took time.Duration) {
 	o.Metrics.Settled(d, status, took)
-	if !o.manager.HasCanary() || status != mailbox.Acked && status != mailbox.DeadLetter {
+	if !o.manager.Canary().Running() || status != mailbox.Acked && status != mailbox.DeadLetter {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if run, err := o.queue.Handle(d.Tenant).LoadRun(ctx, d.RunID); err == nil {
-		o.manager.Observe(run)
+		o.manager.Canary().Observe(run)
 	}
 }
 

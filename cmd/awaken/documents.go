@@ -242,14 +242,14 @@ var commandActor = config.Actor{ID: "system:command", Label: "awaken config"}
 // applyDocuments applies documents. Version is the one that is live then; 0 if nothing was
 // published.
 func applyDocuments(ctx context.Context, m *config.Manager, docs []specfile.Document, prune, dry bool, by config.Actor) (diffs []config.Difference, version int64, err error) {
-	before, err := m.Head(ctx)
+	before, err := m.Versions().Head(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	if diffs, err = m.Apply(ctx, bare(docs), prune, dry, by); err != nil {
 		return nil, 0, located(docs, err)
 	}
-	after, err := m.Head(ctx)
+	after, err := m.Versions().Head(ctx)
 	if err != nil || after.Live == before.Live {
 		return diffs, 0, err
 	}
@@ -410,7 +410,7 @@ func withManager(cmd *cobra.Command, create bool, before func(*settings.Settings
 			return err
 		}
 		defer m.Close()
-		head, err := m.Head(ctx)
+		head, err := m.Versions().Head(ctx)
 		if err != nil {
 			return &exitError{code: exitFailed, err: err}
 		}

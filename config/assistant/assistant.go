@@ -5,7 +5,7 @@
 // cannot be changed; a policy prompt of one's own is added to it.
 //
 // Its agent is no record: every conversation runs on a preview of the live version that
-// has it (see [config.Manager.Preview]), so that nobody else can run it.
+// has it (see [config.Versions.Preview]), so that nobody else can run it.
 package assistant
 
 import (
@@ -72,7 +72,7 @@ func (a *Assistant) Register(r *awaken.Registrar) error {
 
 // Agent is the assistant's agent with the settings and the models that there are.
 func (a *Assistant) Agent(ctx context.Context) (*awaken.AgentSpec, error) {
-	s, err := a.Manager.Assistant(ctx)
+	s, err := a.Manager.Assistant().Settings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (a *Assistant) draft(ctx context.Context, call *awaken.ToolCall, in agentIn
 		return nil, err
 	}
 	if !v.Live {
-		last, err := a.Manager.Audit(ctx, config.AuditQuery{Resource: key.String(), Limit: 1})
+		last, err := a.Manager.Audit().List(ctx, config.AuditQuery{Resource: key.String(), Limit: 1})
 		if err != nil {
 			return nil, err
 		}

@@ -79,7 +79,7 @@ func TestAgent_Model(t *testing.T) {
 			t.Errorf("after %s the model is %q, want %q", step.doc, got, step.want)
 		}
 	}
-	if _, err := a.Manager.SetAssistant(t.Context(), config.AssistantSettings{ModelID: "a-scripted"}, config.Actor{}); err != nil {
+	if _, err := a.Manager.Assistant().Set(t.Context(), config.AssistantSettings{ModelID: "a-scripted"}, config.Actor{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := model(); got != "a-scripted" {
@@ -100,7 +100,7 @@ func TestAgent_IsLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Manager.SetAssistant(t.Context(), config.AssistantSettings{PolicyPrompt: "Be kind."}, config.Actor{}); err != nil {
+	if _, err := a.Manager.Assistant().Set(t.Context(), config.AssistantSettings{PolicyPrompt: "Be kind."}, config.Actor{}); err != nil {
 		t.Fatal(err)
 	}
 	after, err := a.Agent(t.Context())
@@ -113,7 +113,7 @@ func TestAgent_IsLocked(t *testing.T) {
 	if !slices.Equal(after.AllowedTools, assistant.Tools) || after.MaxRounds != 8 || after.ID != assistant.AgentID {
 		t.Errorf("the agent is %+v", after)
 	}
-	p, err := a.Manager.PreviewOwn(t.Context(), after, config.Actor{})
+	p, err := a.Manager.Versions().PreviewOwn(t.Context(), after, config.Actor{})
 	if err != nil {
 		t.Fatal(err)
 	}

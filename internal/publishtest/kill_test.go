@@ -108,11 +108,11 @@ func script(round int) []func(context.Context, *config.Manager) error {
 	write(document("agents/back", `"model_id":"pair-0","system_prompt":"%s"`, age))
 	write(document("agents/back", `"model_id":"pair-0","system_prompt":"%s again"`, age))
 	add(func(ctx context.Context, m *config.Manager) error {
-		head, err := m.Head(ctx)
+		head, err := m.Versions().Head(ctx)
 		if err != nil {
 			return err
 		}
-		_, err = m.Rollback(ctx, head.Live-1, me)
+		_, err = m.Versions().Rollback(ctx, head.Live-1, me)
 		return err
 	})
 	add(func(ctx context.Context, m *config.Manager) error {
@@ -120,13 +120,13 @@ func script(round int) []func(context.Context, *config.Manager) error {
 		return err
 	})
 	add(func(ctx context.Context, m *config.Manager) error {
-		_, err := m.Publish(ctx, []config.Key{key("agents/draft")}, &config.Canary{Share: 0.5}, "", me)
+		_, err := m.Drafts().Publish(ctx, []config.Key{key("agents/draft")}, &config.Canary{Share: 0.5}, "", me)
 		return unless(err, awaken.ErrConflict, awaken.ErrInvalid) // an earlier process has begun one
 	})
 	add(func(ctx context.Context, m *config.Manager) error {
-		_, err := m.Promote(ctx, me)
+		_, err := m.Canary().Promote(ctx, me)
 		if errors.Is(err, awaken.ErrConflict) {
-			_, err = m.DropCanary(ctx, me)
+			_, err = m.Canary().Drop(ctx, me)
 		}
 		return err
 	})
@@ -153,7 +153,7 @@ func check(ctx context.Context, store config.Store) (problems []string) {
 			bad("it does not compile: %v", d)
 		}
 	}
-	head, err := m.Head(ctx)
+	head, err := m.Versions().Head(ctx)
 	if err != nil {
 		return append(problems, err.Error())
 	}
@@ -172,7 +172,7 @@ func check(ctx context.Context, store config.Store) (problems []string) {
 		}
 	}
 	for n := max(1, head.Last-40); n <= head.Last; n++ { // those that were made since the last look
-		p, err := m.Version(ctx, n)
+		p, err := m.Versions().Get(ctx, n)
 		if err != nil || p.Number != n {
 			bad("version %d of %d: %v", n, head.Last, err)
 			continue
@@ -180,7 +180,7 @@ func check(ctx context.Context, store config.Store) (problems []string) {
 		if !audited[n] {
 			bad("version %d (%s %s) is not in the audit log", n, p.Kind, p.Note)
 		}
-		if _, err := m.VersionDocuments(ctx, n); err != nil {
+		if _, err := m.Versions().Documents(ctx, n); err != nil {
 			bad("version %d: %v", n, err)
 		}
 	}
@@ -190,7 +190,7 @@ func check(ctx context.Context, store config.Store) (problems []string) {
 		}
 	}
 	// Records are what is live, but for the draft.
-	drafts, err := m.Drafts(ctx)
+	drafts, err := m.Drafts().List(ctx)
 	if err != nil {
 		return append(problems, err.Error())
 	}
@@ -200,7 +200,7 @@ func check(ctx context.Context, store config.Store) (problems []string) {
 		}
 	}
 	if head.Live > 0 {
-		live, err := m.Version(ctx, head.Live)
+		live, err := m.Versions().Get(ctx, head.Live)
 		if err != nil {
 			return append(problems, err.Error())
 		}
@@ -213,7 +213,7 @@ func check(ctx context.Context, store config.Store) (problems []string) {
 	if v, err := m.Get(ctx, key("agents/count")); err == nil && v.Meta.Revision != writes["agents/count"] {
 		bad("agents/count has revision %d and %d events", v.Meta.Revision, writes["agents/count"])
 	}
-	err = m.TryProvider("p", func(model llm.Model) error {
+	err = m.Connections().TryProvider("p", func(model llm.Model) error {
 		if w := model.(witness); w.key != "sk-"+w.adapter {
 			bad("the provider is %s and its secret of another age", w.adapter)
 		}
@@ -236,7 +236,7 @@ func all(ctx context.Context, m *config.Manager) ([]*config.AuditEvent, error) {
 	var out []*config.AuditEvent
 	q := config.AuditQuery{Limit: 1000}
 	for {
-		page, err := m.Audit(ctx, q)
+		page, err := m.Audit().List(ctx, q)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,264 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// builder puts the edit of a registry together.
+type builder struct {
+	compiler  *compiler
+	c         candidate
+	next      *compiled
+	edit      awaken.Edit
+	degraded  []awaken.Diagnostic
+	opened    []*server // connections that were made for it
+	reskilled bool      // the skills are a copy
+	reserved  bool      // the servers are a copy
+}
+
+// add takes a changed document into the edit. It returns what is wrong with it.
+func (b *builder) add(ctx context.Context, key Key, doc *document) []awaken.Diagnostic {
+	if doc == nil {
+		b.remove(key)
+		return nil
+	}
+	switch key.Namespace {
+	case Providers:
+		b.addProvider(ctx, doc)
+		return nil
+	case MCPServers:
+		b.addServer(ctx, doc)
+		return nil
+	}
+	spec, err := b.c.secrets.decode(doc)
+	if err != nil {
+		// It was checked when it was written: its secrets cannot be read, or another
+		// program wrote it.
+		return []awaken.Diagnostic{problem(key, "invalid", "%v", err)}
+	}
+	switch spec := spec.(type) {
+	case *awaken.ModelSpec:
+		if p := b.next.providers[spec.ProviderID]; p != nil && b.compiler.complete != nil {
+			if a := p.now.Load(); a.err == nil {
+				b.compiler.complete(ctx, spec, a.model)
+			}
+		}
+		b.edit.Models = append(b.edit.Models, *spec)
+	case *awaken.ModelPoolSpec:
+		b.edit.Pools = append(b.edit.Pools, *spec)
+	case *awaken.AgentSpec:
+		b.edit.Agents = append(b.edit.Agents, b.reach(spec))
+	case *SkillSpec:
+		b.skills()[key.ID] = spec
+	case *ToolSpec:
+		if b.edit.ToolDescriptions == nil {
+			b.edit.ToolDescriptions = map[string]string{}
+		}
+		b.edit.ToolDescriptions[key.ID] = spec.Description
+	}
+	return nil
+}
+
+func (b *builder) remove(key Key) {
+	gone := &b.edit.Gone
+	switch key.Namespace {
+	case Providers:
+		gone.Providers = append(gone.Providers, key.ID)
+		b.next.providers = maps.Clone(b.next.providers)
+		delete(b.next.providers, key.ID)
+	case Models:
+		gone.Models = append(gone.Models, key.ID)
+	case Pools:
+		gone.Pools = append(gone.Pools, key.ID)
+	case Agents:
+		gone.Agents = append(gone.Agents, key.ID)
+	case MCPServers:
+		b.removeServer(key.ID)
+	case Skills:
+		delete(b.skills(), key.ID)
+	case Tools:
+		if b.edit.ToolDescriptions == nil {
+			b.edit.ToolDescriptions = map[string]string{}
+		}
+		b.edit.ToolDescriptions[key.ID] = "" // the tool's own
+	}
+}
+
+// skills returns the skills, to be changed.
+func (b *builder) skills() map[string]*SkillSpec {
+	if !b.reskilled {
+		b.reskilled = true
+		b.next.skills = maps.Clone(b.next.skills)
+		if b.next.skills == nil {
+			b.next.skills = map[string]*SkillSpec{}
+		}
+	}
+	return b.next.skills
+}
+
+// allSkills is where the plugin is reported that offers the skills.
+var allSkills = Key{Skills, "*"}
+
+// addSkills makes the plugin that offers the skills, if they are others.
+func (b *builder) addSkills() []awaken.Diagnostic {
+	if !b.reskilled || b.compiler.offer == nil {
+		return nil
+	}
+	all := make([]*SkillSpec, 0, len(b.next.skills))
+	for _, id := range slices.Sorted(maps.Keys(b.next.skills)) {
+		all = append(all, b.next.skills[id])
+	}
+	p, err := b.compiler.offer(all)
+	if err != nil {
+		failed := problem(allSkills, "skills_failed", "%v", err)
+		if b.c.tolerant { // nobody knows which one to leave out
+			b.degraded = append(b.degraded, failed)
+			return nil
+		}
+		return []awaken.Diagnostic{failed}
+	}
+	b.edit.Plugins = append(b.edit.Plugins, p)
+	return nil
+}
+
+// addProvider makes the models of a provider. One that cannot be made fails its runs.
+func (b *builder) addProvider(ctx context.Context, doc *document) {
+	p, account := b.compiler.accounts.provider(ctx, doc, b.c.secrets)
+	if account.err != nil {
+		b.degraded = append(b.degraded, problem(doc.Key, "provider_failed", "%v", account.err))
+	}
+	for _, ref := range b.c.secrets.missing(doc) {
+		b.degraded = append(b.degraded, warning(doc.Key, "secret_missing", "its secret %s is gone", ref))
+	}
+	if account != p.now.Load() {
+		// It has the account of another version, or of a write that was not carried out.
+		b.next.later = append(b.next.later, func() { p.now.Store(account) })
+	}
+	if b.c.base.providers[doc.ID] == p {
+		return // whoever uses it has it
+	}
+	b.next.providers = maps.Clone(b.next.providers)
+	if b.next.providers == nil {
+		b.next.providers = map[string]*provider{}
+	}
+	b.next.providers[doc.ID] = p
+	if b.edit.Providers == nil {
+		b.edit.Providers = map[string]llm.Model{}
+	}
+	b.edit.Providers[doc.ID] = p
+}
+
+// reach completes the endpoint of an agent that runs on a configured A2A server.
+func (b *builder) reach(spec *awaken.AgentSpec) *awaken.AgentSpec {
+	e := spec.Endpoint
+	if e == nil || len(e.Options["a2a_server_id"]) == 0 {
+		return spec
+	}
+	id, err := strconv.Unquote(string(e.Options["a2a_server_id"]))
+	doc := b.next.docs[Key{A2AServers, id}]
+	if err != nil || doc == nil {
+		return spec // a dangling reference was reported
+	}
+	decoded, err := b.c.secrets.decode(doc)
+	if err != nil {
+		b.degraded = append(b.degraded, problem(doc.Key, "invalid", "%v", err))
+		return spec
+	}
+	server := decoded.(*A2AServerSpec)
+	full := *e
+	if full.BaseURL == "" {
+		full.BaseURL = server.BaseURL
+	}
+	if full.Auth == nil {
+		full.Auth = server.Auth
+	}
+	if full.Target == "" {
+		full.Target = server.Target
+	}
+	spec.Endpoint = &full
+	return spec
+}
+
+// addServer connects to a server. One that does not answer has no tools until it does.
+func (b *builder) addServer(ctx context.Context, doc *document) {
+	s, fresh := b.compiler.servers.connect(ctx, doc, b.c.secrets)
+	if fresh {
+		b.opened = append(b.opened, s)
+	}
+	b.copyServers()
+	b.next.servers[doc.ID] = s
+	b.addTools(doc.ID)
+}
+
+func (b *builder) removeServer(id string) {
+	b.copyServers()
+	delete(b.next.servers, id)
+	b.addTools(id)
+}
+
+func (b *builder) copyServers() {
+	if !b.reserved {
+		b.reserved = true
+		b.next.servers, b.next.tools = maps.Clone(b.next.servers), maps.Clone(b.next.tools)
+		if b.next.servers == nil {
+			b.next.servers, b.next.tools = map[string]*server{}, map[string][]string{}
+		}
+	}
+}
+
+// addTools takes the tools that a server has now into the edit, in place of those that the
+// base has of it.
+func (b *builder) addTools(id string) {
+	b.copyServers()
+	var ids []string
+	if s := b.next.servers[id]; s != nil && s.err == nil {
+		for _, t := range s.conn.Tools() {
+			tool := t.Spec().ID
+			if b.compiler.code[Key{Tools, tool}] {
+				b.degraded = append(b.degraded, problem(s.doc.Key, "tool_conflict", "its tool %q is a tool of the program, too", tool))
+				continue
+			}
+			if err := b.usable(id, t, ids); err != nil {
+				b.degraded = append(b.degraded, warning(s.doc.Key, "tool_invalid", "its tool %q is left out: %v", tool, err))
+				continue
+			}
+			ids = append(ids, tool)
+			b.edit.Tools = append(b.edit.Tools, t)
+		}
+	} else if s != nil {
+		b.degraded = append(b.degraded, warning(s.doc.Key, "mcp_unavailable", "%v", s.err))
+	}
+	for _, old := range b.next.tools[id] {
+		if !slices.Contains(ids, old) {
+			b.edit.Gone.Tools = append(b.edit.Gone.Tools, old)
+		}
+	}
+	b.next.tools[id] = ids
+}
+
+// usable returns what is wrong with a tool of a server that has those already. It is not the
+// fault of a document, and must not keep the others from running.
+func (b *builder) usable(id string, t awaken.Tool, have []string) error {
+	tool := t.Spec().ID
+	if slices.Contains(have, tool) {
+		return errors.New("the server has two of that name")
+	}
+	for other, tools := range b.next.tools {
+		if other != id && slices.Contains(tools, tool) {
+			return fmt.Errorf("server %q has one of that name", other)
+		}
+	}
+	_, err := b.compiler.bare.reg.Derive(awaken.Edit{Tools: []awaken.Tool{t}, Lazy: true})
+	return err
+}
+
+// abandon closes the connections that were made for a version that did not come to be.
+func (b *builder) abandon() { b.compiler.servers.close(b.opened) }

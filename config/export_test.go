@@ -1,4 +1,0 @@
-package config
-
-// Options returns what a manager was made of.
-func (m *Manager) Options() Options { return m.o }
