@@ -82,11 +82,9 @@ func (reg *Registry) compile(spec *AgentSpec) *resolved {
 
 // newResolved is an agent of which nothing has been looked up yet.
 func newResolved(spec *AgentSpec) *resolved {
-	own := *spec
-	own.decoded = map[string]any{}
 	return &resolved{
 		source:       spec,
-		spec:         &own,
+		spec:         spec.Copy(),
 		actions:      map[string]ownedAction{},
 		effects:      map[string]ownedEffect{},
 		sectionOwner: map[string]string{},
@@ -202,7 +200,7 @@ func (r *resolved) lookUpModel(reg *Registry) {
 				spec.ModelID, m.ProviderID, slices.Sorted(maps.Keys(reg.providers)))
 			return
 		}
-		r.worst, r.native = m.Prices.worst(&m.Prices), m.forms(r.model)
+		r.worst, r.native = m.Prices.worst(&m.Prices), forms(m, r.model)
 	}
 }
 
@@ -290,7 +288,7 @@ func (r *resolved) boundContext(reg *Registry) {
 		}
 		return
 	}
-	r.limits = r.spec.ContextPolicy.limits(r.modelSpec)
+	r.limits = newContextLimits(r.spec.ContextPolicy, r.modelSpec)
 	if c, err := ContextTransformSection.Read(r.spec); err == nil {
 		r.artifact = c.ArtifactCompaction
 	}
@@ -311,12 +309,9 @@ func (r *resolved) checkSections() {
 				continue
 			}
 		}
-		v, err := s.decode(raw)
-		if err != nil {
+		if err := r.spec.Decode(s); err != nil {
 			r.problem("invalid_section", "%v", err)
-			continue
 		}
-		r.spec.decoded[d.Key] = v
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.spec.Sections)) {
 		if _, ok := r.sectionOwner[key]; !ok && !slices.Contains(runtimeSections, key) {

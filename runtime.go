@@ -48,7 +48,7 @@ func New(cfg Config) (*Runtime, error) {
 	var reg *Registry
 	if cfg.Snapshots == nil {
 		var err error
-		if reg, err = NewRegistry(cfg); err != nil {
+		if reg, err = NewRegistry(cfg.Registry()); err != nil {
 			bad, ok := errors.AsType[*ConfigError](err)
 			if !ok {
 				return nil, err
@@ -64,17 +64,13 @@ func New(cfg Config) (*Runtime, error) {
 		return rt, nil
 	}
 	rt.registry.Store(reg)
-	for _, d := range reg.warnings(cfg.Lazy) {
+	if cfg.Lazy {
+		return rt, nil
+	}
+	for _, d := range reg.Diagnostics() {
 		rt.cfg.Logger.Warn("configuration", "code", d.Code, "agent", d.ID, "message", d.Message)
 	}
 	return rt, nil
-}
-
-func (reg *Registry) warnings(lazy bool) []Diagnostic {
-	if lazy {
-		return nil
-	}
-	return reg.Diagnostics()
 }
 
 // With returns a runtime that keeps its threads in another store and its values in
@@ -354,24 +350,6 @@ func (rt *Runtime) yield(threadID string) {
 			rt.yield(id)
 		}
 	}
-}
-
-// CheckInput says what is wrong with messages for a thread that may have a run. They
-// must neither call tools nor answer calls.
-func CheckInput(msgs []*llm.Message) error {
-	errs := checkMessages(msgs)
-	if len(msgs) == 0 {
-		errs = append(errs, errors.New("there are no messages"))
-	}
-	for i, m := range msgs {
-		if m != nil && (m.Role == llm.ToolRole || len(m.ToolCalls) > 0) {
-			errs = append(errs, fmt.Errorf("messages[%d] calls a tool or answers a call, and a run may be doing that itself", i))
-		}
-	}
-	if len(errs) > 0 {
-		return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(errs...))
-	}
-	return nil
 }
 
 // listen returns what is sent to when the inbox of the run's thread has something.

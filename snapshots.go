@@ -20,10 +20,6 @@ type Snapshots interface {
 	Pinned(ctx context.Context, resolutionID string) (*Registry, error)
 }
 
-// ErrPinUnavailable means that the registry that a run is pinned to cannot be had in this
-// process, now.
-var ErrPinUnavailable = errors.New("the version that the run is pinned to is not available")
-
 // pinned returns the registry of a run that is pinned to it. Without Snapshots there is
 // only one.
 func (rt *Runtime) pinned(ctx context.Context, resolutionID string) (*Registry, error) {
@@ -103,7 +99,7 @@ func (r *run) chooseRegistry(ctx context.Context, req *RunRequest, cp *Checkpoin
 			}
 		}
 		if err != nil {
-			r.reg = &Registry{id: r.rec.ResolutionID, tools: &toolSet{}}
+			r.reg = EmptyRegistry(r.rec.ResolutionID)
 		}
 		if err != nil && r.endAtOnce == nil { // to end it, no more is needed
 			r.unpinned = err

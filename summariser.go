@@ -160,7 +160,7 @@ func (s *summary) cost() float64 {
 func (s *summary) of(ctx context.Context, msgs []*llm.Message) (string, error) {
 	var previous []string
 	for _, m := range msgs {
-		if isSummary(m) {
+		if m.IsSummary() {
 			previous = append(previous, summaryText(m))
 		}
 	}
@@ -325,7 +325,7 @@ func transcript(msgs []*llm.Message, artifact *ArtifactCompaction) []string {
 		for _, c := range m.ToolCalls {
 			tools[c.ID] = c.Name
 		}
-		if m.IsInternal() && (m.Role != llm.User || isSummary(m)) || m.Empty() && m.Role != llm.ToolRole {
+		if m.IsInternal() && (m.Role != llm.User || m.IsSummary()) || m.Empty() && m.Role != llm.ToolRole {
 			continue
 		}
 		who := map[llm.Role]string{llm.System: "System", llm.User: "User", llm.Assistant: "Assistant", llm.ToolRole: "Tool"}[m.Role]

@@ -117,7 +117,7 @@ func fold(log []*llm.Message) []*llm.Message {
 			from := m.Metadata.Rewind.FromSeq
 			for j := max(from-1, 0); j < i; j++ {
 				// A summary of what came before is still one.
-				hidden[j] = hidden[j] || !isSummary(log[j]) || log[j].Metadata.Compaction.ToSeq >= from
+				hidden[j] = hidden[j] || !log[j].IsSummary() || log[j].Metadata.Compaction.ToSeq >= from
 			}
 			hidden[i] = true
 		}
@@ -192,7 +192,7 @@ func compact(log []*llm.Message, hidden []bool) []*llm.Message {
 	}
 	var sums []summary
 	for i, m := range log {
-		if !hidden[i] && isSummary(m) {
+		if !hidden[i] && m.IsSummary() {
 			sums = append(sums, summary{i, *m.Metadata.Compaction})
 		}
 	}

@@ -57,7 +57,7 @@ type candidate struct {
 // empty is the version of which no document is part: that of the program alone.
 func (m *Manager) empty() (*compiled, error) {
 	code := m.o.Code
-	code.RegistryID = "0"
+	code.ID = "0"
 	reg, err := awaken.NewRegistry(code)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type Options struct {
 	// Code is what programs give beside documents: tools, plugins, keys, backends, and
 	// agents, models, pools and providers that no document can change. Its other fields
 	// are not used.
-	Code awaken.Config
+	Code awaken.RegistryConfig
 	// Provider makes the models of a provider. It is called again only when the provider's
 	// document or secret has changed. Writes wait for it: it must not ask the network.
 	Provider func(ctx context.Context, spec *awaken.ProviderSpec) (llm.Model, error)
@@ -146,7 +146,7 @@ func (m *Manager) start(ctx context.Context) error {
 }
 
 // codeKeys names what a program gives beside documents.
-func codeKeys(c *awaken.Config) map[Key]bool {
+func codeKeys(c *awaken.RegistryConfig) map[Key]bool {
 	keys := map[Key]bool{}
 	for _, a := range c.Agents {
 		keys[Key{Agents, a.ID}] = true

@@ -110,6 +110,9 @@ func (m *Message) Text() string {
 // IsInternal reports whether API consumers must not see the message.
 func (m *Message) IsInternal() bool { return m.Visibility == Internal }
 
+// IsSummary reports whether the message stands for a part of the conversation.
+func (m *Message) IsSummary() bool { return m.Metadata != nil && m.Metadata.Compaction != nil }
+
 // Empty reports whether the message says nothing: no content and no calls.
 func (m *Message) Empty() bool {
 	if len(m.ToolCalls) > 0 {

@@ -1,0 +1,24 @@
+package awaken
+
+import "strings"
+
+// Base is the id of the agent that id is a variant of, or else id itself.
+func (reg *Registry) Base(id string) string {
+	if at := strings.LastIndex(id, variantMark); at > 0 && reg.agents[id] == nil && reg.agents[id[:at]] != nil {
+		return id[:at]
+	}
+	return id
+}
+
+// variant finds a variant of an agent: "agent:variant".
+func (reg *Registry) variant(id string) *resolved {
+	at := strings.LastIndex(id, variantMark)
+	if at <= 0 {
+		return nil
+	}
+	base := reg.agents[id[:at]]
+	if base == nil {
+		return nil
+	}
+	return base.resolve(reg).variants[id[at+1:]]
+}
