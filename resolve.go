@@ -14,54 +14,69 @@ import (
 
 // resolved is an agent that is ready to run. It is immutable and shared by runs.
 type resolved struct {
-	source    *AgentSpec // as it was given
-	spec      *AgentSpec
+	source *AgentSpec // as it was given
+	spec   *AgentSpec // with its sections decoded
+	remote Runner     // runs the agent elsewhere; nil for those that run here
+
+	agentModel
+	agentContext
+	behaviour
+	toolbox
+	output   *outputPlan // nil if the agent has no schema
+	keys     []state.AnyKey
+	schema   *state.Schema
+	variants map[string]*resolved // by name
+
+	sections     []AnySection
+	sectionOwner map[string]string
+	uses         uses
+	problems     []Diagnostic
+	warnings     []Diagnostic
+}
+
+// agentModel is what an agent asks, and how.
+type agentModel struct {
 	modelSpec *ModelSpec
 	model     llm.Model
-	remote    Runner // runs the agent elsewhere; nil for those that run here
 	retry     llm.RetryPolicy
 	breaker   *llm.Breaker          // nil for a pool, whose members have their own
 	system    []llm.Block           // the system prompt
 	members   map[string]*ModelSpec // of a pool
 	worst     Prices                // what the model, or any member of the pool, can cost
 	native    bool                  // answers are held to a schema by the provider
-	output    *outputPlan           // nil if the agent has no schema
 	cutoff    string                // of the model's knowledge, if it is to be told
+}
 
-	// What keeps the context small; limits is nil if nothing does.
-	limits     *contextLimits
+// agentContext is what keeps the context of an agent small.
+type agentContext struct {
+	limits     *contextLimits // nil if nothing does
 	artifact   ArtifactCompaction
 	summariser *summariser // nil if nothing is summarised
+}
 
+// behaviour is what plugins and stop conditions do in an agent's runs.
+type behaviour struct {
 	plugins    []Plugin
-	hooks      [phaseCount][]ownedHook
+	hooks      [PhaseRunEnd + 1][]ownedHook
 	gates      []ownedGate
 	transforms []ownedTransform
 	guards     map[Border][]ownedGuard
-	hidden     []func(tool string) bool
-	reviews    []Review
 	actions    map[string]ownedAction
 	effects    map[string]ownedEffect
 	policies   []StopPolicy // beyond max_rounds
 	maxRounds  StopPolicy
 	tolerant   bool // go on after an inference error, because a policy counts them
-	keys       []state.AnyKey
-	schema     *state.Schema
+}
 
+// toolbox is the tools of an agent.
+type toolbox struct {
 	tools   map[string]*toolEntry // offered
 	offered []llm.Tool            // the same for the model, sorted by id
+	hidden  []func(tool string) bool
+	reviews []Review
 
-	variants map[string]*resolved // by name
-
-	sections     []AnySection
-	sectionOwner map[string]string
-	pluginTools  map[string]*toolEntry // before the catalogue
-	toolSource   map[string]string
-
-	uses uses
-
-	problems []Diagnostic
-	warnings []Diagnostic
+	pluginTools map[string]*toolEntry // before the catalogue
+	toolSource  map[string]string
 }
 
 // compile resolves an agent in three stages: look up what it refers to, register
@@ -85,11 +100,9 @@ func newResolved(spec *AgentSpec) *resolved {
 	return &resolved{
 		source:       spec,
 		spec:         spec.Copy(),
-		actions:      map[string]ownedAction{},
-		effects:      map[string]ownedEffect{},
+		behaviour:    behaviour{actions: map[string]ownedAction{}, effects: map[string]ownedEffect{}},
+		toolbox:      toolbox{pluginTools: map[string]*toolEntry{}, toolSource: map[string]string{}},
 		sectionOwner: map[string]string{},
-		pluginTools:  map[string]*toolEntry{},
-		toolSource:   map[string]string{},
 	}
 }
 
