@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/awaken-go/awaken/internal/glob"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 )
@@ -233,8 +234,15 @@ func (s *AgentSpec) Validate() error {
 			errs = append(errs, err)
 		}
 	}
-	if _, err := newCatalogue(s); err != nil {
-		errs = append(errs, err)
+	for _, list := range [...]struct {
+		field    string
+		patterns []string
+	}{{"allowed_tool_patterns", s.AllowedToolPatterns}, {"excluded_tool_patterns", s.ExcludedToolPatterns}} {
+		for i, text := range list.patterns {
+			if _, err := glob.Compile(text); err != nil {
+				bad("%s[%d]: pattern %q: %w", list.field, i, text, err)
+			}
+		}
 	}
 	if n := s.MaxOutputRepairs; n != nil && *n < 0 {
 		bad("max_output_repairs is %d, want 0 or more", *n)

@@ -758,7 +758,7 @@ func TestCancel_OfARunWhoseAgentIsGone(t *testing.T) {
 	g := newRig(t, []llmtest.Turn{uses("pay")}, withTools(echo("pay")), withPlugins(askAbout("pay", awaken.Ticket{})))
 	res, _ := g.run(say("hi"))
 	g.cfg.Agents = []*awaken.AgentSpec{{ID: "newcomer", ModelID: "m"}}
-	reg, err := awaken.NewRegistry(g.cfg)
+	reg, err := awaken.NewRegistry(g.cfg.Registry())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package awaken
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,29 +20,31 @@ type namedPattern struct {
 	*glob.Pattern
 }
 
-// newCatalogue compiles the lists; invalid patterns are errors.
+// newCatalogue compiles the lists of a spec that is valid.
 func newCatalogue(s *AgentSpec) (*catalogue, error) {
 	c := &catalogue{
 		all:      s.AllowedTools == nil && s.AllowedToolPatterns == nil,
 		allowed:  s.AllowedTools,
 		excluded: s.ExcludedTools,
 	}
-	var errs []error
-	compile := func(field string, patterns []string) []namedPattern {
-		var out []namedPattern
-		for i, text := range patterns {
-			p, err := glob.Compile(text)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s[%d]: pattern %q: %w", field, i, text, err))
-				continue
-			}
-			out = append(out, namedPattern{field, text, p})
-		}
-		return out
+	var err error
+	if c.allowPatterns, err = compilePatterns("allowed_tool_patterns", s.AllowedToolPatterns); err != nil {
+		return nil, err
 	}
-	c.allowPatterns = compile("allowed_tool_patterns", s.AllowedToolPatterns)
-	c.denyPatterns = compile("excluded_tool_patterns", s.ExcludedToolPatterns)
-	return c, errors.Join(errs...)
+	c.denyPatterns, err = compilePatterns("excluded_tool_patterns", s.ExcludedToolPatterns)
+	return c, err
+}
+
+func compilePatterns(field string, patterns []string) ([]namedPattern, error) {
+	var out []namedPattern
+	for _, text := range patterns {
+		p, err := glob.Compile(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, namedPattern{field, text, p})
+	}
+	return out, nil
 }
 
 // offers reports whether the catalogue lets the tool through. Exclusion wins.

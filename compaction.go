@@ -114,7 +114,7 @@ type compactionPlan struct {
 // came since, whichever is more. What the user asked for last stays as it was said.
 func planCompaction(msgs llm.Messages, keep int) *compactionPlan {
 	lead := 0
-	for lead < msgs.Len() && msgs.At(lead).Role == llm.System && !isSummary(msgs.At(lead)) {
+	for lead < msgs.Len() && msgs.At(lead).Role == llm.System && !msgs.At(lead).IsSummary() {
 		lead++
 	}
 	asked := msgs.Len()
@@ -144,7 +144,7 @@ func stretch(msgs llm.Messages, from, to int) *compactionPlan {
 		m := msgs.At(i)
 		n := m.Tokens()
 		whole.msgs, whole.tokens = append(whole.msgs, m), whole.tokens+n
-		if !isSummary(m) {
+		if !m.IsSummary() {
 			whole.fresh += n
 		}
 		for _, c := range m.ToolCalls {
@@ -170,9 +170,6 @@ func mayEndBefore(m, next *llm.Message) bool {
 }
 
 const summaryOpen, summaryClose = "<conversation-summary>", "</conversation-summary>"
-
-// isSummary reports whether a message stands for others.
-func isSummary(m *llm.Message) bool { return m.Metadata != nil && m.Metadata.Compaction != nil }
 
 func newSummary(text string) *llm.Message {
 	return &llm.Message{Role: llm.System, Visibility: llm.Internal, Content: []llm.Block{llm.Text(summaryOpen + "\n" + text + "\n" + summaryClose)}}
@@ -262,7 +259,7 @@ func (c *compaction) locate(ctx context.Context) (llm.Interval, error) {
 	switch {
 	case c.plan.begins:
 		iv.FromSeq = 1
-	case isSummary(first):
+	case first.IsSummary():
 		iv.FromSeq = first.Metadata.Compaction.FromSeq
 	}
 	hidden := math.MaxInt // records from here on were rewound

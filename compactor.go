@@ -11,7 +11,7 @@ import (
 // compactor has long conversations summarised.
 type compactor struct {
 	*core
-	wallet  *wallet
+	wallet *wallet
 }
 
 // compactIfDue begins to summarise if the conversation has become long. The inference that
@@ -61,11 +61,7 @@ func (cm *compactor) begin(ctx context.Context) error {
 	if f := s.InFlight; f != nil && now < f.StartedAt+compactionLease.Milliseconds() {
 		return nil
 	}
-	keep := 0
-	if w.policy.CompactionMode == keepRecentRawSuffix {
-		keep = w.policy.CompactionRawSuffixMessages
-	}
-	plan := planCompaction(w.history(cm.conv.msgs), keep)
+	plan := planCompaction(w.history(cm.conv.msgs), w.policy.KeepRaw())
 	if plan == nil || plan.fresh < s.SkippedTokens*3/2 {
 		return nil
 	}

@@ -84,6 +84,12 @@ const (
 	defaultBudgetWait      = 10 * time.Second
 )
 
+// Registry is the part of the configuration that a registry is made of.
+func (c *Config) Registry() RegistryConfig {
+	return RegistryConfig{ID: c.RegistryID, Agents: c.Agents, Models: c.Models, Pools: c.Pools, Providers: c.Providers, Tools: c.Tools, Plugins: c.Plugins,
+		Keys: c.Keys, Backends: c.Backends, Lazy: c.Lazy, ToolDescriptions: c.ToolDescriptions}
+}
+
 func (c Config) withDefaults() Config {
 	if c.Store == nil {
 		c.Store = nothing{}

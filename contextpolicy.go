@@ -35,6 +35,14 @@ const (
 	compactToSafeFrontier = "compact_to_safe_frontier"
 )
 
+// KeepRaw is how many messages of the end are not summarised.
+func (p *ContextPolicy) KeepRaw() int {
+	if p.CompactionMode == keepRecentRawSuffix {
+		return p.CompactionRawSuffixMessages
+	}
+	return 0
+}
+
 // DefaultContextPolicy is the policy that fields left out of a document get.
 func DefaultContextPolicy() ContextPolicy {
 	return ContextPolicy{MaxContextTokens: 200_000, MaxOutputTokens: 16_384, MinRecentMessages: 10,
@@ -74,29 +82,4 @@ func (p *ContextPolicy) validate() error {
 		bad("compaction_raw_suffix_messages is %d, want 0 or more", p.CompactionRawSuffixMessages)
 	}
 	return errors.Join(errs...)
-}
-
-// contextLimits are a policy's numbers, brought down to what the model can take.
-type contextLimits struct {
-	context   int // of request and answer
-	output    int // of the answer; 0 leaves it to the provider
-	threshold int // of the conversation, above which it is summarised; 0 for never
-}
-
-// limits brings the policy down to what the model can take. Where only the model's window
-// makes the context small, at most half of it is kept for the answer.
-func (p *ContextPolicy) limits(m *ModelSpec) *contextLimits {
-	l := &contextLimits{context: p.MaxContextTokens, output: p.MaxOutputTokens}
-	if w := m.ContextWindow; w > 0 && w < l.context {
-		l.context = w
-		l.output = min(l.output, w/2)
-	}
-	if n := m.MaxOutputTokens; n > 0 {
-		l.output = min(l.output, n)
-	}
-	l.output = min(l.output, l.context)
-	if t := p.AutocompactThreshold; t != nil {
-		l.threshold = max(0, min(*t, l.context-l.output))
-	}
-	return l
 }

@@ -1,12 +1,5 @@
 package awaken
 
-import (
-	"fmt"
-	"time"
-
-	"github.com/awaken-go/awaken/llm"
-)
-
 // KnowledgeCutoffSection is the agent's section "knowledge_cutoff_context". It is on unless
 // the section turns it off.
 var KnowledgeCutoffSection = NewSection("knowledge_cutoff_context", KnowledgeCutoff{Enabled: true})
@@ -15,15 +8,4 @@ var KnowledgeCutoffSection = NewSection("knowledge_cutoff_context", KnowledgeCut
 // date and where its knowledge ends.
 type KnowledgeCutoff struct {
 	Enabled bool `json:"enabled" jsonschema:"Tell the model today's date and where its knowledge ends."`
-}
-
-// cutoffKey is the key of the context message. A plugin that adds one with this key says
-// something else instead.
-const cutoffKey = "knowledge_cutoff.context"
-
-// cutoffContext tells a model the date and where its knowledge ends.
-func cutoffContext(cutoff string, now time.Time) ContextMessage {
-	return ContextMessage{Key: cutoffKey, Role: llm.System, Priority: -100, Content: []llm.Block{llm.Text(fmt.Sprintf(
-		"Today is %s (UTC). Your knowledge ends at %s: you do not know what happened after that unless this conversation or a tool tells you.",
-		now.UTC().Format(time.DateOnly), cutoff))}}
 }

@@ -325,7 +325,7 @@ func (de *decider) supersede(text string) {
 			}
 		}
 		de.conv.rewriteFrom(at)
-		if m = withCalls(m, keep); !m.Empty() {
+		if m = m.WithCalls(keep); !m.Empty() {
 			de.conv.msgs = de.conv.msgs.Append(m).Append(answers...)
 		}
 		de.conv.msgs = de.conv.msgs.Append(others...)

@@ -48,7 +48,7 @@ func (*silent) Stream(context.Context, *llm.Request) iter.Seq2[llm.Delta, error]
 	return func(func(llm.Delta, error) bool) {}
 }
 
-func catalogue(p *counted, more ...*awaken.AgentSpec) awaken.Config {
+func catalogue(p *counted, more ...*awaken.AgentSpec) awaken.RegistryConfig {
 	agents := []*awaken.AgentSpec{
 		{ID: "plain", ModelID: "m"},
 		{ID: "boss", ModelID: "m", Delegates: []string{"plain"}},
@@ -61,7 +61,7 @@ func catalogue(p *counted, more ...*awaken.AgentSpec) awaken.Config {
 	for _, a := range agents {
 		a.PluginIDs = []string{"counted"}
 	}
-	return awaken.Config{RegistryID: "1", Agents: append(agents, more...),
+	return awaken.RegistryConfig{ID: "1", Agents: append(agents, more...),
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "n", ProviderID: "q", UpstreamModel: "n"},
 			{ID: "o", ProviderID: "r", UpstreamModel: "o"}, {ID: "o2", ProviderID: "r", UpstreamModel: "o2"}},
 		Pools:     []awaken.ModelPoolSpec{{ID: "pool", Members: []awaken.PoolMember{{ModelID: "m"}, {ModelID: "n"}}}},
@@ -307,8 +307,8 @@ func TestToolDescriptions_ReplaceWhatToolsSay(t *testing.T) {
 
 // big is the configuration of a catalogue: each agent has ten tools, and ten agents share a
 // model.
-func big(agents, tools int) awaken.Config {
-	cfg := awaken.Config{Providers: map[string]llm.Model{"p": &silent{"p"}}}
+func big(agents, tools int) awaken.RegistryConfig {
+	cfg := awaken.RegistryConfig{Providers: map[string]llm.Model{"p": &silent{"p"}}}
 	for i := range max(1, agents/10) {
 		cfg.Models = append(cfg.Models, awaken.ModelSpec{ID: fmt.Sprint("m", i), ProviderID: "p", UpstreamModel: "u"})
 	}

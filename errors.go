@@ -33,11 +33,6 @@ var ErrYielded = errors.New("run yielded its thread")
 // ErrCancelled is the cause of the contexts of a cancelled run.
 var ErrCancelled = errors.New("run cancelled")
 
-var (
-	errToolTimeout = errors.New("timed out")
-	errToolExit    = errors.New("the tool ended its goroutine without returning")
-)
-
 // ConflictError reports a commit made against an outdated thread.
 type ConflictError struct {
 	ThreadID       string
@@ -71,3 +66,7 @@ type PhaseLoopError struct {
 func (e *PhaseLoopError) Error() string {
 	return fmt.Sprintf("phase %s: actions did not come to rest in %d rounds, %q is still scheduled", e.Phase, e.Rounds, e.Action)
 }
+
+// ErrPinUnavailable means that the registry that a run is pinned to cannot be had in this
+// process, now.
+var ErrPinUnavailable = errors.New("the version that the run is pinned to is not available")

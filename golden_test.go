@@ -214,7 +214,7 @@ func (p *goldenPlayer) start(c goldenConfig) {
 			a.ModelID = cmp.Or(a.ModelID, awakentest.Scripted)
 		}
 		cfg.RegistryID = "registry-1"
-		reg, err := awaken.NewRegistry(cfg)
+		reg, err := awaken.NewRegistry(cfg.Registry())
 		if err != nil {
 			p.t.Fatal(err)
 		}

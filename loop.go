@@ -37,7 +37,7 @@ type core struct {
 	out     recorder     // its events
 	ledger  ledger       // the calls of the step, as the store has them or will have
 	conv    conversation // what the model is shown
-	tools   toolbox      // what the model is offered
+	tools   toolkit      // what the model is offered
 	output  finalOutput  // the answer, if it has to fit a schema
 	hooks   hooks        // what hooks are given, and effects
 	sender  sender       // what it sends beyond its thread

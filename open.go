@@ -398,7 +398,7 @@ func answerIn(view []*llm.Message, callID string) (answer *llm.Message, asked bo
 		switch m := view[i]; {
 		case m.Role == llm.ToolRole && m.ToolCallID == callID:
 			return m, true
-		case callIndex(m.ToolCalls, callID) >= 0:
+		case m.HasCall(callID):
 			return nil, true
 		}
 	}
@@ -484,7 +484,7 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 			whole = append(whole, rec.Message)
 		}
 		op.conv.rewriteFrom(0)
-		op.conv.msgs = llm.NewMessages(fold(append(whole, mark))...)
+		op.conv.msgs = llm.NewMessages(viewOf(append(whole, mark))...)
 	}
 	op.conv.rewritten = true
 	return nil
@@ -504,7 +504,7 @@ func (op *opening) dropUnanswered() {
 	for i := at; i < op.conv.msgs.Len(); i++ {
 		step = append(step, op.conv.msgs.At(i))
 	}
-	open := unanswered(step)
+	open := llm.Unanswered(step)
 	if len(open) == 0 {
 		return
 	}
@@ -514,7 +514,7 @@ func (op *opening) dropUnanswered() {
 		op.conv.added, step = append(op.conv.added, m), append(step, m)
 	}
 	op.conv.rewriteFrom(at)
-	op.conv.msgs = op.conv.msgs.Append(fold(step)...)
+	op.conv.msgs = op.conv.msgs.Append(viewOf(step)...)
 }
 
 // lastText is the last answer of a run.

@@ -50,7 +50,11 @@ func (Output[T]) Decode(res *RunResult) (T, error) {
 
 // CheckOutputSchema says what is wrong with an output schema.
 func CheckOutputSchema(raw json.RawMessage) error {
-	if _, err := newOutputPlan(raw, false); err != nil {
+	_, err := schema.Compile(raw)
+	if err == nil {
+		_, err = schema.Clean(raw)
+	}
+	if err != nil {
 		return fmt.Errorf("%w: output_schema: %w", ErrInvalid, err)
 	}
 	return nil

@@ -31,14 +31,6 @@ func (s *AgentSpec) Base() string {
 	return s.ID
 }
 
-// Base is the id of the agent that id is a variant of, or else id itself.
-func (reg *Registry) Base(id string) string {
-	if at := strings.LastIndex(id, variantMark); at > 0 && reg.agents[id] == nil && reg.agents[id[:at]] != nil {
-		return id[:at]
-	}
-	return id
-}
-
 // over returns the spec of a variant of base.
 func (o *Overlay) over(base *AgentSpec, name string) *AgentSpec {
 	s := *base
@@ -56,17 +48,4 @@ func (o *Overlay) over(base *AgentSpec, name string) *AgentSpec {
 		s.ExcludedTools, s.ExcludedToolPatterns = o.ExcludedTools, nil
 	}
 	return &s
-}
-
-// variant finds a variant of an agent: "agent:variant".
-func (reg *Registry) variant(id string) *resolved {
-	at := strings.LastIndex(id, variantMark)
-	if at <= 0 {
-		return nil
-	}
-	base := reg.agents[id[:at]]
-	if base == nil {
-		return nil
-	}
-	return base.resolve(reg).variants[id[at+1:]]
 }

@@ -92,7 +92,7 @@ func (op *opening) chooseRegistry(ctx context.Context, req *RunRequest) (err err
 			}
 		}
 		if err != nil {
-			op.reg = &Registry{id: op.rec.ResolutionID, tools: &toolSet{}}
+			op.reg = EmptyRegistry(op.rec.ResolutionID)
 		}
 		if err != nil && op.endAtOnce == nil { // to end it, no more is needed
 			op.missing = &missingVersion{err: err}

@@ -57,11 +57,11 @@ func (reg *Registry) pool(p *ModelPoolSpec) (*modelPool, []Diagnostic) {
 			one.Weight = *m.Weight
 		}
 		members = append(members, one)
-		whole.common(spec, i == 0)
+		common(whole, spec, i == 0)
 		if i == 0 {
 			out.worst = spec.Prices
 		}
-		out.members[spec.ID], out.native, out.worst = spec, out.native && spec.forms(model), out.worst.worst(&spec.Prices)
+		out.members[spec.ID], out.native, out.worst = spec, out.native && forms(spec, model), out.worst.worst(&spec.Prices)
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -85,7 +85,7 @@ func (reg *Registry) pool(p *ModelPoolSpec) (*modelPool, []Diagnostic) {
 }
 
 // forms reports whether the model holds answers to a schema.
-func (m *ModelSpec) forms(model llm.Model) bool {
+func forms(m *ModelSpec, model llm.Model) bool {
 	if m.StructuredOutput != nil {
 		return *m.StructuredOutput
 	}
@@ -94,7 +94,7 @@ func (m *ModelSpec) forms(model llm.Model) bool {
 
 // common keeps of a pool's spec what is true of another member too: limits are the
 // lowest if every member has one, the cutoff counts only if it is everyone's.
-func (m *ModelSpec) common(o *ModelSpec, first bool) {
+func common(m, o *ModelSpec, first bool) {
 	least := func(a, b int) int {
 		if a == 0 || b == 0 {
 			return 0

@@ -52,13 +52,35 @@ func (s *agentSlot) resolve(reg *Registry) *resolved {
 	return s.r.Load()
 }
 
-// NewRegistry compiles the registry part of cfg. All mistakes are reported at
-// once, in a *ConfigError; with cfg.Lazy, those inside agents when they are run.
-func NewRegistry(cfg Config) (*Registry, error) {
+// RegistryConfig says what a registry is made of.
+type RegistryConfig struct {
+	ID        string // runs record it as their resolution_id; "" makes one up
+	Agents    []*AgentSpec
+	Models    []ModelSpec
+	Pools     []ModelPoolSpec          // groups of models, which agents name like models
+	Providers map[string]llm.Model     // by the provider_id of models
+	Tools     []Tool                   // offered to every agent whose catalogue lets them
+	Plugins   []Plugin                 // loaded by the agents that list them
+	Keys      []state.AnyKey           // of every agent, for tools that keep state without a plugin
+	Backends  map[string]RemoteBackend // what reaches agents that run elsewhere, by the kind of their backend
+	// Lazy resolves agents when they are first run, so that NewRegistry does not see their
+	// mistakes.
+	Lazy bool
+	// ToolDescriptions are what models are told about tools, by id, in place of what the
+	// tools say themselves.
+	ToolDescriptions map[string]string
+}
+
+// NewRegistry compiles cfg. All mistakes are reported at once, in a *ConfigError; with
+// cfg.Lazy, those inside agents when they are run.
+func NewRegistry(cfg RegistryConfig) (*Registry, error) {
 	empty := &Registry{tools: &toolSet{}, keys: slices.Clone(cfg.Keys), backends: maps.Clone(cfg.Backends)}
-	return empty.derive(&Edit{ID: cfg.RegistryID, Agents: cfg.Agents, Models: cfg.Models, Pools: cfg.Pools, Providers: cfg.Providers,
+	return empty.derive(&Edit{ID: cfg.ID, Agents: cfg.Agents, Models: cfg.Models, Pools: cfg.Pools, Providers: cfg.Providers,
 		Tools: cfg.Tools, Plugins: cfg.Plugins, ToolDescriptions: cfg.ToolDescriptions}, cfg.Lazy)
 }
+
+// EmptyRegistry is the registry of that id when nothing of it is known.
+func EmptyRegistry(id string) *Registry { return &Registry{id: id, tools: &toolSet{}} }
 
 // ID identifies the registry; runs record it as their resolution_id.
 func (reg *Registry) ID() string { return reg.id }

@@ -14,54 +14,69 @@ import (
 
 // resolved is an agent that is ready to run. It is immutable and shared by runs.
 type resolved struct {
-	source    *AgentSpec // as it was given
-	spec      *AgentSpec
+	source *AgentSpec // as it was given
+	spec   *AgentSpec // with its sections decoded
+	remote Runner     // runs the agent elsewhere; nil for those that run here
+
+	agentModel
+	agentContext
+	behaviour
+	toolbox
+	output   *outputPlan // nil if the agent has no schema
+	keys     []state.AnyKey
+	schema   *state.Schema
+	variants map[string]*resolved // by name
+
+	sections     []AnySection
+	sectionOwner map[string]string
+	uses         uses
+	problems     []Diagnostic
+	warnings     []Diagnostic
+}
+
+// agentModel is what an agent asks, and how.
+type agentModel struct {
 	modelSpec *ModelSpec
 	model     llm.Model
-	remote    Runner // runs the agent elsewhere; nil for those that run here
 	retry     llm.RetryPolicy
 	breaker   *llm.Breaker          // nil for a pool, whose members have their own
 	system    []llm.Block           // the system prompt
 	members   map[string]*ModelSpec // of a pool
 	worst     Prices                // what the model, or any member of the pool, can cost
 	native    bool                  // answers are held to a schema by the provider
-	output    *outputPlan           // nil if the agent has no schema
 	cutoff    string                // of the model's knowledge, if it is to be told
+}
 
-	// What keeps the context small; limits is nil if nothing does.
-	limits     *contextLimits
+// agentContext is what keeps the context of an agent small.
+type agentContext struct {
+	limits     *contextLimits // nil if nothing does
 	artifact   ArtifactCompaction
 	summariser *summariser // nil if nothing is summarised
+}
 
+// behaviour is what plugins and stop conditions do in an agent's runs.
+type behaviour struct {
 	plugins    []Plugin
-	hooks      [phaseCount][]ownedHook
+	hooks      [PhaseRunEnd + 1][]ownedHook
 	gates      []ownedGate
 	transforms []ownedTransform
 	guards     map[Border][]ownedGuard
-	hidden     []func(tool string) bool
-	reviews    []Review
 	actions    map[string]ownedAction
 	effects    map[string]ownedEffect
 	policies   []StopPolicy // beyond max_rounds
 	maxRounds  StopPolicy
 	tolerant   bool // go on after an inference error, because a policy counts them
-	keys       []state.AnyKey
-	schema     *state.Schema
+}
 
+// toolbox is the tools of an agent.
+type toolbox struct {
 	tools   map[string]*toolEntry // offered
 	offered []llm.Tool            // the same for the model, sorted by id
+	hidden  []func(tool string) bool
+	reviews []Review
 
-	variants map[string]*resolved // by name
-
-	sections     []AnySection
-	sectionOwner map[string]string
-	pluginTools  map[string]*toolEntry // before the catalogue
-	toolSource   map[string]string
-
-	uses uses
-
-	problems []Diagnostic
-	warnings []Diagnostic
+	pluginTools map[string]*toolEntry // before the catalogue
+	toolSource  map[string]string
 }
 
 // compile resolves an agent in three stages: look up what it refers to, register
@@ -82,16 +97,12 @@ func (reg *Registry) compile(spec *AgentSpec) *resolved {
 
 // newResolved is an agent of which nothing has been looked up yet.
 func newResolved(spec *AgentSpec) *resolved {
-	own := *spec
-	own.decoded = map[string]any{}
 	return &resolved{
 		source:       spec,
-		spec:         &own,
-		actions:      map[string]ownedAction{},
-		effects:      map[string]ownedEffect{},
+		spec:         spec.Copy(),
+		behaviour:    behaviour{actions: map[string]ownedAction{}, effects: map[string]ownedEffect{}},
+		toolbox:      toolbox{pluginTools: map[string]*toolEntry{}, toolSource: map[string]string{}},
 		sectionOwner: map[string]string{},
-		pluginTools:  map[string]*toolEntry{},
-		toolSource:   map[string]string{},
 	}
 }
 
@@ -202,7 +213,7 @@ func (r *resolved) lookUpModel(reg *Registry) {
 				spec.ModelID, m.ProviderID, slices.Sorted(maps.Keys(reg.providers)))
 			return
 		}
-		r.worst, r.native = m.Prices.worst(&m.Prices), m.forms(r.model)
+		r.worst, r.native = m.Prices.worst(&m.Prices), forms(m, r.model)
 	}
 }
 
@@ -290,7 +301,7 @@ func (r *resolved) boundContext(reg *Registry) {
 		}
 		return
 	}
-	r.limits = r.spec.ContextPolicy.limits(r.modelSpec)
+	r.limits = newContextLimits(r.spec.ContextPolicy, r.modelSpec)
 	if c, err := ContextTransformSection.Read(r.spec); err == nil {
 		r.artifact = c.ArtifactCompaction
 	}
@@ -311,12 +322,9 @@ func (r *resolved) checkSections() {
 				continue
 			}
 		}
-		v, err := s.decode(raw)
-		if err != nil {
+		if err := r.spec.Decode(s); err != nil {
 			r.problem("invalid_section", "%v", err)
-			continue
 		}
-		r.spec.decoded[d.Key] = v
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.spec.Sections)) {
 		if _, ok := r.sectionOwner[key]; !ok && !slices.Contains(runtimeSections, key) {

@@ -444,3 +444,21 @@ type RunResult struct {
 	Rejected     []string  `json:"rejected,omitempty"` // decisions that were refused, and why
 	Unread       bool      `json:"-"`                  // the thread's inbox holds items that nobody has read
 }
+
+// CheckInput says what is wrong with messages for a thread that may have a run. They
+// must neither call tools nor answer calls.
+func CheckInput(msgs []*llm.Message) error {
+	errs := checkMessages(msgs)
+	if len(msgs) == 0 {
+		errs = append(errs, errors.New("there are no messages"))
+	}
+	for i, m := range msgs {
+		if m != nil && (m.Role == llm.ToolRole || len(m.ToolCalls) > 0) {
+			errs = append(errs, fmt.Errorf("messages[%d] calls a tool or answers a call, and a run may be doing that itself", i))
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(errs...))
+	}
+	return nil
+}

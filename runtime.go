@@ -35,7 +35,7 @@ func New(cfg Config) (*Runtime, error) {
 	var reg *Registry
 	if cfg.Snapshots == nil {
 		var err error
-		if reg, err = NewRegistry(cfg); err != nil {
+		if reg, err = NewRegistry(cfg.Registry()); err != nil {
 			bad, ok := errors.AsType[*ConfigError](err)
 			if !ok {
 				return nil, err
@@ -51,17 +51,13 @@ func New(cfg Config) (*Runtime, error) {
 		return rt, nil
 	}
 	rt.registry.Store(reg)
-	for _, d := range reg.warnings(cfg.Lazy) {
+	if cfg.Lazy {
+		return rt, nil
+	}
+	for _, d := range reg.Diagnostics() {
 		rt.cfg.Logger.Warn("configuration", "code", d.Code, "agent", d.ID, "message", d.Message)
 	}
 	return rt, nil
-}
-
-func (reg *Registry) warnings(lazy bool) []Diagnostic {
-	if lazy {
-		return nil
-	}
-	return reg.Diagnostics()
 }
 
 // With returns a runtime that keeps its threads in another store and its values in
@@ -231,24 +227,6 @@ func (rt *Runtime) Notify(threadID string) { rt.active.notify(threadID) }
 // in whose step others are at work, which it looks after ([RunRequest.Attended]), does not
 // wait for them to end: they let go too, and it does so in the middle of the step.
 func (rt *Runtime) Yield(threadID string) { rt.active.yield(threadID) }
-
-// CheckInput says what is wrong with messages for a thread that may have a run. They
-// must neither call tools nor answer calls.
-func CheckInput(msgs []*llm.Message) error {
-	errs := checkMessages(msgs)
-	if len(msgs) == 0 {
-		errs = append(errs, errors.New("there are no messages"))
-	}
-	for i, m := range msgs {
-		if m != nil && (m.Role == llm.ToolRole || len(m.ToolCalls) > 0) {
-			errs = append(errs, fmt.Errorf("messages[%d] calls a tool or answers a call, and a run may be doing that itself", i))
-		}
-	}
-	if len(errs) > 0 {
-		return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(errs...))
-	}
-	return nil
-}
 
 // Cancel cancels a run, by its id or its thread's. When it returns, nothing new
 // will begin: an active run is on its way to finish as cancelled, a waiting one

@@ -44,6 +44,28 @@ type AnySection interface {
 	decode(raw json.RawMessage) (any, error)
 }
 
+// Decode decodes a section of the spec, so that [Section.Read] finds it decoded. It is for
+// those that resolve agents, on a spec of their own; see [AgentSpec.Copy].
+func (s *AgentSpec) Decode(section AnySection) error {
+	key := section.Describe().Key
+	v, err := section.decode(s.Sections[key])
+	if err != nil {
+		return err
+	}
+	if s.decoded == nil {
+		s.decoded = map[string]any{}
+	}
+	s.decoded[key] = v
+	return nil
+}
+
+// Copy returns a copy of the spec, of which nothing is decoded.
+func (s *AgentSpec) Copy() *AgentSpec {
+	c := *s
+	c.decoded = nil
+	return &c
+}
+
 // NewSection returns the section called name. Fields that a document leaves out
 // have the values of def. NewSection panics when C has no JSON Schema: that is a
 // mistake in the program.

@@ -2,7 +2,6 @@ package awaken
 
 import (
 	"context"
-	"errors"
 )
 
 // Snapshots keeps the registries that were published and chooses those of runs. A run
@@ -18,7 +17,3 @@ type Snapshots interface {
 	// run whose registry cannot be had waits; see [WaitPin].
 	Pinned(ctx context.Context, resolutionID string) (*Registry, error)
 }
-
-// ErrPinUnavailable means that the registry that a run is pinned to cannot be had in this
-// process, now.
-var ErrPinUnavailable = errors.New("the version that the run is pinned to is not available")

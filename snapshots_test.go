@@ -44,7 +44,7 @@ func version(t *testing.T, id string, model llm.Model, change func(*awaken.Agent
 		change(spec)
 	}
 	once(spec)
-	reg, err := awaken.NewRegistry(awaken.Config{RegistryID: id, Agents: []*awaken.AgentSpec{spec},
+	reg, err := awaken.NewRegistry(awaken.RegistryConfig{ID: id, Agents: []*awaken.AgentSpec{spec},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "upstream"}, {ID: "n", ProviderID: "p", UpstreamModel: "other"}},
 		Providers: map[string]llm.Model{"p": model},
 		Tools:     []awaken.Tool{echo("pay"), echo("look"), echo("walk")},
@@ -261,7 +261,7 @@ func TestSnapshots_ARunWaitsForItsVersion(t *testing.T) {
 	g.versions.Publish(reg)
 	res, _ := g.run(say("Go"))
 	// A process whose code has no such plugin.
-	broken, err := awaken.NewRegistry(awaken.Config{RegistryID: "k", Agents: []*awaken.AgentSpec{spec}, Lazy: true})
+	broken, err := awaken.NewRegistry(awaken.RegistryConfig{ID: "k", Agents: []*awaken.AgentSpec{spec}, Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}

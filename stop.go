@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/internal/strict"
-	"github.com/awaken-go/awaken/state"
 )
 
 // StopPolicy decides after each inference whether a run that wants to go on may.
@@ -226,18 +225,3 @@ func (p stopPolicy) Evaluate(s *StopStats) *StopDecision {
 	}
 	return nil
 }
-
-// stopCounts is what is saved of the stats between steps.
-type stopCounts struct {
-	Steps             int      `json:"step_count"`
-	InputTokens       int64    `json:"total_input_tokens"`
-	OutputTokens      int64    `json:"total_output_tokens"`
-	StartedMS         int64    `json:"start_time_ms"`
-	ConsecutiveErrors int      `json:"consecutive_errors"`
-	Recent            []string `json:"recent_responses,omitempty"`
-}
-
-var stopStats = state.NewValue[stopCounts]("__runtime.stop_condition_stats", state.Options{})
-
-// maxRecent bounds the responses that loop detection remembers.
-const maxRecent = 64

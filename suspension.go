@@ -1,7 +1,6 @@
 package awaken
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -268,21 +267,4 @@ func (t *WaitingTicket) Answer(result json.RawMessage) Decision {
 // Reject is the decision not to make the call. The model is told the reason.
 func (t *WaitingTicket) Reject(reason string) Decision {
 	return Decision{Target: t.TicketID, Action: ActionCancel, Reason: reason}
-}
-
-// laidOver returns args with the fields of patch laid over it, or patch when
-// either is not an object.
-func laidOver(args, patch json.RawMessage) json.RawMessage {
-	var base, over map[string]json.RawMessage
-	if json.Unmarshal(args, &base) != nil || json.Unmarshal(patch, &over) != nil || base == nil || over == nil {
-		return bytes.TrimSpace(patch)
-	}
-	for k, v := range over {
-		base[k] = v
-	}
-	out, err := json.Marshal(base)
-	if err != nil {
-		return patch
-	}
-	return out
 }

@@ -148,9 +148,10 @@ func (e *suspendError) Error() string {
 	return "suspended: " + e.ticket.Suspension.Message
 }
 
-// resultOf turns what a tool returned into a result of its own, or into an error
-// that ends the run. What the tool returned stays the tool's.
-func resultOf(tool string, r *ToolResult, err error) (*ToolResult, error) {
+// ResultOf turns what a tool returned into a result of its own, or into an error that ends
+// the run; see [Fatal] and [Suspend]. What the tool returned stays the tool's. It is for
+// those that make calls: a runtime, or the test of a tool.
+func ResultOf(tool string, r *ToolResult, err error) (*ToolResult, error) {
 	if err != nil {
 		if s, ok := errors.AsType[*suspendError](err); ok {
 			t := s.ticket
@@ -160,9 +161,6 @@ func resultOf(tool string, r *ToolResult, err error) (*ToolResult, error) {
 			return nil, fmt.Errorf("tool %q: %w", tool, f.err)
 		}
 		r = ErrorResult("", err.Error())
-		if errors.Is(err, errToolTimeout) {
-			r.Metadata = map[string]any{"timed_out": true}
-		}
 	}
 	res := &ToolResult{}
 	if r != nil {

@@ -51,7 +51,7 @@ func (v *View) Append(msgs ...*llm.Message) {
 	}
 	if refold {
 		v.msgs, v.folded = fold(v.log), true
-		v.open = len(unanswered(v.msgs)) > 0
+		v.open = len(llm.Unanswered(v.msgs)) > 0
 	}
 }
 
@@ -117,7 +117,7 @@ func fold(log []*llm.Message) []*llm.Message {
 			from := m.Metadata.Rewind.FromSeq
 			for j := max(from-1, 0); j < i; j++ {
 				// A summary of what came before is still one.
-				hidden[j] = hidden[j] || !isSummary(log[j]) || log[j].Metadata.Compaction.ToSeq >= from
+				hidden[j] = hidden[j] || !log[j].IsSummary() || log[j].Metadata.Compaction.ToSeq >= from
 			}
 			hidden[i] = true
 		}
@@ -159,7 +159,7 @@ func fold(log []*llm.Message) []*llm.Message {
 			}
 		}
 		if len(keep) < len(m.ToolCalls) {
-			m = withCalls(m, keep)
+			m = m.WithCalls(keep)
 		}
 		if m.Empty() {
 			continue
@@ -174,15 +174,6 @@ func fold(log []*llm.Message) []*llm.Message {
 	return out
 }
 
-func withCalls(m *llm.Message, calls []llm.ToolCall) *llm.Message {
-	c := *m
-	c.ToolCalls = calls
-	if len(calls) == 0 {
-		c.ToolCalls = nil
-	}
-	return &c
-}
-
 // compact returns the records that are not hidden, each summary in the place of
 // the interval it summarises.
 func compact(log []*llm.Message, hidden []bool) []*llm.Message {
@@ -192,7 +183,7 @@ func compact(log []*llm.Message, hidden []bool) []*llm.Message {
 	}
 	var sums []summary
 	for i, m := range log {
-		if !hidden[i] && isSummary(m) {
+		if !hidden[i] && m.IsSummary() {
 			sums = append(sums, summary{i, *m.Metadata.Compaction})
 		}
 	}
@@ -224,23 +215,4 @@ func compact(log []*llm.Message, hidden []bool) []*llm.Message {
 		}
 	}
 	return out
-}
-
-// unanswered returns the calls of the last message with calls that have no answer
-// in msgs.
-func unanswered(msgs []*llm.Message) []llm.ToolCall {
-	i := len(msgs)
-	for i > 0 && len(msgs[i-1].ToolCalls) == 0 {
-		i--
-	}
-	if i == 0 {
-		return nil
-	}
-	var open []llm.ToolCall
-	for _, c := range msgs[i-1].ToolCalls {
-		if !slices.ContainsFunc(msgs[i:], func(m *llm.Message) bool { return m.Role == llm.ToolRole && m.ToolCallID == c.ID }) {
-			open = append(open, c)
-		}
-	}
-	return open
 }

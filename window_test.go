@@ -287,7 +287,7 @@ func TestLimits_AreBroughtDownToTheModels(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := *tt.p.limits(&tt.model); got != tt.want {
+			if got := *newContextLimits(tt.p, &tt.model); got != tt.want {
 				t.Errorf("limits are %+v, want %+v", got, tt.want)
 			}
 		})
@@ -336,7 +336,7 @@ func TestPlan_NeverPartsCallsFromAnswersAndKeepsWhatWasAskedLast(t *testing.T) {
 		}
 		for i, m := range msgs {
 			lead := i == 0 || !slices.ContainsFunc(msgs[:i], func(m *llm.Message) bool { return m.Role != llm.System })
-			if m.Role == llm.System && lead && !isSummary(m) && slices.Contains(p.msgs, m) {
+			if m.Role == llm.System && lead && !m.IsSummary() && slices.Contains(p.msgs, m) {
 				t.Errorf("seed %d: instructions are to be summarised", seed)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 // code names what the program gives beside documents, which no document can change.
 type code map[Key]bool
 
-func newCode(c *awaken.Config) code {
+func newCode(c *awaken.RegistryConfig) code {
 	keys := code{}
 	for _, a := range c.Agents {
 		keys[Key{Agents, a.ID}] = true

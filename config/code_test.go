@@ -9,7 +9,7 @@ import (
 )
 
 func TestCode_CannotBeWritten(t *testing.T) {
-	c := newCode(&awaken.Config{
+	c := newCode(&awaken.RegistryConfig{
 		Agents:    []*awaken.AgentSpec{{ID: "own"}},
 		Models:    []awaken.ModelSpec{{ID: "own"}},
 		Pools:     []awaken.ModelPoolSpec{{ID: "own"}},

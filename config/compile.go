@@ -40,7 +40,7 @@ type compiler struct {
 
 func newCompiler(o *Options, as *accounts, ss *servers) (*compiler, error) {
 	own := o.Code
-	own.RegistryID = "0"
+	own.ID = "0"
 	reg, err := awaken.NewRegistry(own)
 	if err != nil {
 		return nil, err

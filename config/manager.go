@@ -25,7 +25,7 @@ type Options struct {
 	// ToolDescriptions, and Agents, Models, Pools and Providers that no document can change.
 	// With Lazy, mistakes in those Agents show when they are run. No other field is used:
 	// a registry is made of it, and no runtime.
-	Code awaken.Config
+	Code awaken.RegistryConfig
 	// Provider makes the models of a provider. It is called again only when the provider's
 	// document or secret has changed. Writes wait for it: it must not ask the network.
 	Provider func(ctx context.Context, spec *awaken.ProviderSpec) (llm.Model, error)

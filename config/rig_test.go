@@ -54,7 +54,7 @@ func newRig(t *testing.T, store config.Store, change func(o *config.Options)) *r
 	r := &rig{t: t, mcp: &configtest.MCP{}, logs: &bytes.Buffer{}}
 	r.o = config.Options{Store: store, Vault: newVault(t), MCP: r.mcp, A2A: configtest.A2A{}, Provider: r.provider,
 		Logger: slog.New(slog.NewTextHandler(&lockedWriter{w: r.logs}, nil)),
-		Code:   awaken.Config{Tools: []awaken.Tool{noop("look"), noop("put")}}}
+		Code:   awaken.RegistryConfig{Tools: []awaken.Tool{noop("look"), noop("put")}}}
 	if change != nil {
 		change(&r.o)
 	}

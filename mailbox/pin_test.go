@@ -16,7 +16,7 @@ import (
 // version is a registry whose tool wait says its id, as every process makes it.
 func version(t *testing.T, id string) *awaken.Registry {
 	t.Helper()
-	reg, err := awaken.NewRegistry(awaken.Config{RegistryID: id,
+	reg, err := awaken.NewRegistry(awaken.RegistryConfig{ID: id,
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"p": model{}},

@@ -34,9 +34,9 @@ type rig struct {
 	box    *mailbox.Mailbox
 	srv    *server.Server
 	http   *httptest.Server
-	config func(*awaken.Config) // changes the program's code; may be nil
-	made   atomic.Int64         // threads
-	tenant string               // of dead letters
+	config func(*awaken.RegistryConfig) // changes the program's code; may be nil
+	made   atomic.Int64                 // threads
+	tenant string                       // of dead letters
 
 	conf    config.Store // nil is one in memory
 	control *config.Manager
@@ -50,7 +50,8 @@ const adminKey = "the-admin-key"
 
 func runtime(t testing.TB, change ...func(*awaken.Config)) *awaken.Runtime {
 	t.Helper()
-	cfg := code()
+	c := code()
+	cfg := awaken.Config{Agents: c.Agents, Models: c.Models, Providers: c.Providers, Backends: c.Backends, Tools: c.Tools, Plugins: c.Plugins}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -62,8 +63,8 @@ func runtime(t testing.TB, change ...func(*awaken.Config)) *awaken.Runtime {
 }
 
 // code is what the program of the tests has beside documents.
-func code() awaken.Config {
-	return awaken.Config{
+func code() awaken.RegistryConfig {
+	return awaken.RegistryConfig{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", SystemPrompt: "Be good."}, {ID: "other", ModelID: "m"}},
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m", MaxOutputTokens: 1000,
 			Prices: awaken.Prices{InputPrice: new(1.0), OutputPrice: new(2.0)}}},

@@ -121,7 +121,7 @@ func TestUser_DecidesForThemself(t *testing.T) {
 		{`{"remember":["project"]}`, "bob", "thread", "400 does not fit"},
 	} {
 		g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(nil)}
-		g.config = func(c *awaken.Config) {
+		g.config = func(c *awaken.RegistryConfig) {
 			c.Plugins = append(c.Plugins, permission.New(permission.Config{}))
 			c.Agents[0].PluginIDs = []string{permission.Name}
 			c.Agents[0].Sections = map[string]json.RawMessage{permission.Name: json.RawMessage(tt.section)}

@@ -84,7 +84,7 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 		store = withoutAudit(store)
 	}
 	m, err := config.Open(ctx, config.Options{Store: store, Vault: vault, AuditAge: s.Audit.Retention, VersionAge: s.Versions, Sweep: s.Audit.Sweep, Logger: log,
-		Code:  awaken.Config{Tools: c.tools, Plugins: append(slices.Clone(c.plugins), c.assistant)},
+		Code:  awaken.RegistryConfig{Tools: c.tools, Plugins: append(slices.Clone(c.plugins), c.assistant)},
 		Model: complete,
 		Provider: func(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
 			own, out := *spec, out

@@ -100,7 +100,7 @@ func run(ctx context.Context, file, secretsKey, adminKey, address string, ready 
 		return err
 	}
 	manager, err := config.Open(ctx, config.Options{Store: db.Config(), Vault: vault, Provider: openProvider, Logger: slog.Default(),
-		Code: awaken.Config{
+		Code: awaken.RegistryConfig{
 			Tools:   []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "order", Description: "Looks up an order.", Effect: awaken.ReadOnly}, order)},
 			Plugins: []awaken.Plugin{signature{}},
 		}})

@@ -42,7 +42,7 @@ func (w *world) openConfig(ctx context.Context, store config.Store) (*config.Man
 	if err != nil {
 		return nil, err
 	}
-	return config.Open(ctx, config.Options{Store: store, Vault: vault, Provider: w.provider, Code: awaken.Config{Tools: w.tools(),
+	return config.Open(ctx, config.Options{Store: store, Vault: vault, Provider: w.provider, Code: awaken.RegistryConfig{Tools: w.tools(),
 		Plugins: []awaken.Plugin{permission.New(permission.Config{}), delegate.New(delegate.Options{})}}})
 }
 

@@ -249,7 +249,7 @@ func workInFolder(t *testing.T, where string) {
 	if !d.hasKey(apiKey) {
 		t.Error("the provider was made without the key that was kept for it")
 	}
-	if _, err := d.config.Publish(ctx, nil, nil, "", me); err != nil {
+	if _, err := d.config.Drafts().Publish(ctx, nil, nil, "", me); err != nil {
 		t.Error(err)
 	}
 	run(awaken.RunRequest{AgentID: "sketch", ThreadID: "t-sketch", RunID: "r-sketch", Messages: []*llm.Message{llm.UserText("say so")}})

@@ -134,9 +134,9 @@ func (s *story) waiting() {
 // versions publishes more of them, and goes back to one.
 func (s *story) versions() {
 	s.put("agents/clerk", `"model_id":"m","system_prompt":"two","delegates":["scout"],`+asks, false)
-	good := must(s.config.Head(s.ctx)).Live
+	good := must(s.config.Versions().Head(s.ctx)).Live
 	s.put("agents/clerk", `"model_id":"m","system_prompt":"worse"`, false)
-	must(s.config.Rollback(s.ctx, good, me))
+	must(s.config.Versions().Rollback(s.ctx, good, me))
 	check(s.db.config.Tally(s.ctx, good, config.Tally{Runs: 3, Errors: 1, CostUSD: 0.25, LatencyMS: 1200}))
 }
 
@@ -185,7 +185,7 @@ func (s *story) finished() {
 // drafts leaves two, and a canary.
 func (s *story) drafts() {
 	s.put("agents/trial", `"model_id":"m","system_prompt":"new trial"`, true)
-	must(s.config.Publish(s.ctx, []config.Key{key("agents/trial")}, &config.Canary{Share: 0.5, Rule: &config.CanaryRule{MinRuns: 1000, MaxErrorRate: 0.5}}, "try it", me))
+	must(s.config.Drafts().Publish(s.ctx, []config.Key{key("agents/trial")}, &config.Canary{Share: 0.5, Rule: &config.CanaryRule{MinRuns: 1000, MaxErrorRate: 0.5}}, "try it", me))
 	s.put("agents/sketch", `"model_id":"m","system_prompt":"a sketch"`, true)
 	s.put("agents/clerk", `"model_id":"m","system_prompt":"three","delegates":["scout"],`+asks, true)
 }

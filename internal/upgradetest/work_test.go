@@ -259,7 +259,7 @@ func (h *heir) publish(name, fields string) {
 
 // documents publishes the drafts, decides about the canary, and goes back to a version.
 func (h *heir) documents() {
-	drafts, err := h.config.Drafts(h.ctx)
+	drafts, err := h.config.Drafts().List(h.ctx)
 	h.ok(err)
 	var names []string
 	for _, v := range drafts {
@@ -268,9 +268,9 @@ func (h *heir) documents() {
 	if want := []string{"agents/clerk", "agents/sketch", "agents/trial"}; !slices.Equal(names, want) {
 		h.Errorf("the drafts are %q, want %q", names, want)
 	}
-	_, err = h.config.Promote(h.ctx, me)
+	_, err = h.config.Canary().Promote(h.ctx, me)
 	h.ok(err)
-	_, err = h.config.Publish(h.ctx, []config.Key{key("agents/sketch"), key("agents/clerk")}, nil, "", me)
+	_, err = h.config.Drafts().Publish(h.ctx, []config.Key{key("agents/sketch"), key("agents/clerk")}, nil, "", me)
 	h.ok(err)
 	ask := func(run, agent, answer string) {
 		h.Helper()
@@ -287,18 +287,18 @@ func (h *heir) documents() {
 	h.ok(err)
 	ask("cleared", "greeter", "hello: so")
 	first := h.load("r-waiting").ResolutionID
-	versions, err := h.config.Versions(h.ctx, 0, 1000)
+	versions, err := h.config.Versions().List(h.ctx, 0, 1000)
 	h.ok(err)
 	at := slices.IndexFunc(versions, func(p *config.Publication) bool { return p.ResolutionID() == first })
 	if at < 0 {
 		h.Fatalf("there is no version %s", first)
 	}
-	_, err = h.config.Rollback(h.ctx, versions[at].Number, me)
+	_, err = h.config.Versions().Rollback(h.ctx, versions[at].Number, me)
 	h.ok(err)
 	ask("back", "clerk", "one: so")
 	_, err = h.config.Rotate(h.ctx, me)
 	h.ok(err)
-	events, err := h.config.Audit(h.ctx, config.AuditQuery{Limit: 1000})
+	events, err := h.config.Audit().List(h.ctx, config.AuditQuery{Limit: 1000})
 	h.ok(err)
 	if first, last := events[len(events)-1], events[0]; first.Resource != "providers/p" || !last.Time.After(first.Time) {
 		h.Errorf("the audit log begins with %s of %s", first.Action, first.Resource)

@@ -83,7 +83,7 @@ func TestSection_EveryField(t *testing.T) {
 					Tools: []awaken.Tool{remember}, Keys: []state.AnyKey{memory}, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}, Now: time.Now,
 				}
 				if c.problem {
-					if _, err := awaken.NewRegistry(cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+					if _, err := awaken.NewRegistry(cfg.Registry()); err == nil || !strings.Contains(err.Error(), c.want) {
 						t.Fatalf("got %v, want %q in it", err, c.want)
 					}
 					return
@@ -128,13 +128,13 @@ func TestTools_AreOfferedToAgentsWithDelegatesOnly(t *testing.T) {
 		t.Errorf("helper has %q", got)
 	}
 	c.agents[0].Delegates = []string{"nobody"}
-	if _, err := awaken.NewRegistry(awaken.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}}); err == nil || !strings.Contains(err.Error(), `"nobody", which is not defined`) {
+	if _, err := awaken.NewRegistry(awaken.RegistryConfig{Agents: c.agents, Models: c.models, Providers: c.providers, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}}); err == nil || !strings.Contains(err.Error(), `"nobody", which is not defined`) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestDelegates_WithoutThePluginAreWarnedAbout(t *testing.T) {
-	reg, err := awaken.NewRegistry(awaken.Config{Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", Delegates: []string{"a"}}},
+	reg, err := awaken.NewRegistry(awaken.RegistryConfig{Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", Delegates: []string{"a"}}},
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}}, Providers: map[string]llm.Model{"p": llmtest.Demo()}})
 	if err != nil {
 		t.Fatal(err)
@@ -793,7 +793,7 @@ func TestL65_BackendsAreValidatedAgainstThoseThatAreThere(t *testing.T) {
 		{&awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{BaseURL: "https://x"}}, `its backend is "a2a", which is not there, have ["pigeon" "awaken"]`},
 		{&awaken.AgentSpec{ID: "far", Backend: &awaken.Backend{Kind: "owl"}}, `its backend is "owl", which is not there`},
 	} {
-		_, err := awaken.NewRegistry(awaken.Config{Agents: []*awaken.AgentSpec{c.agents[0], x.spec}, Models: c.models, Providers: c.providers, Backends: map[string]awaken.RemoteBackend{"pigeon": far{}}})
+		_, err := awaken.NewRegistry(awaken.RegistryConfig{Agents: []*awaken.AgentSpec{c.agents[0], x.spec}, Models: c.models, Providers: c.providers, Backends: map[string]awaken.RemoteBackend{"pigeon": far{}}})
 		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
 			t.Errorf("got %v, want %q", err, x.want)
 		}

@@ -22,7 +22,7 @@ func TestVersion_DelegatesStartOnTheVersionOfTheirParent(t *testing.T) {
 	process := func(prompts ...string) *awaken.Runtime {
 		v := awakentest.NewVersions()
 		for i, prompt := range prompts {
-			reg, err := awaken.NewRegistry(awaken.Config{RegistryID: string(rune('1' + i)),
+			reg, err := awaken.NewRegistry(awaken.RegistryConfig{ID: string(rune('1' + i)),
 				Agents: []*awaken.AgentSpec{{ID: "root", ModelID: "root", Delegates: []string{"helper"}},
 					{ID: "helper", ModelID: "helper", SystemPrompt: prompt}},
 				Models:    []awaken.ModelSpec{{ID: "root", ProviderID: "root", UpstreamModel: "root"}, {ID: "helper", ProviderID: "helper", UpstreamModel: "helper"}},

@@ -76,7 +76,7 @@ func TestSection_EveryField(t *testing.T) {
 			for _, a := range agents {
 				a.ModelID = "m"
 			}
-			reg, err := awaken.NewRegistry(awaken.Config{Agents: agents, Plugins: []awaken.Plugin{handoff.New(nil)},
+			reg, err := awaken.NewRegistry(awaken.RegistryConfig{Agents: agents, Plugins: []awaken.Plugin{handoff.New(nil)},
 				Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}}, Providers: map[string]llm.Model{"p": llmtest.Demo()}})
 			if c.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), c.problem) {
@@ -102,7 +102,7 @@ const everyOverlay = `{"overlays": {
 func TestOverlay_EveryFieldIsApplied(t *testing.T) {
 	base := agent("default", everyOverlay)
 	base.ModelID, base.AllowedToolPatterns = "m1", []string{"clear", "request_*"}
-	reg, err := awaken.NewRegistry(awaken.Config{Agents: []*awaken.AgentSpec{base}, Plugins: []awaken.Plugin{handoff.New(nil)}, Tools: tools,
+	reg, err := awaken.NewRegistry(awaken.RegistryConfig{Agents: []*awaken.AgentSpec{base}, Plugins: []awaken.Plugin{handoff.New(nil)}, Tools: tools,
 		Models:    []awaken.ModelSpec{{ID: "m1", ProviderID: "p", UpstreamModel: "x"}, {ID: "m2", ProviderID: "p", UpstreamModel: "x"}},
 		Providers: map[string]llm.Model{"p": llmtest.Demo()}})
 	if err != nil {

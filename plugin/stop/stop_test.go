@@ -70,7 +70,7 @@ func TestConditions_CostNeedsPrices(t *testing.T) {
 		{ID: "m", ProviderID: "p", UpstreamModel: "x"},
 		{ID: "m", ProviderID: "p", UpstreamModel: "x", Prices: awaken.Prices{InputPrice: &price, OutputPrice: &price}},
 	} {
-		reg, err := awaken.NewRegistry(awaken.Config{
+		reg, err := awaken.NewRegistry(awaken.RegistryConfig{
 			Agents:    []*awaken.AgentSpec{{ID: "a", ModelID: "m", StopConditions: []awaken.StopCondition{{Type: "cost_budget", MaxUSD: 1}}}},
 			Models:    []awaken.ModelSpec{m},
 			Providers: map[string]llm.Model{"p": llmtest.NewScript()},

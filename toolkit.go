@@ -8,8 +8,8 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// toolbox is what the model is offered: the agent's tools and those that the client runs.
-type toolbox struct {
+// toolkit is what the model is offered: the agent's tools and those that the client runs.
+type toolkit struct {
 	*activation
 	output *finalOutput
 
@@ -18,7 +18,7 @@ type toolbox struct {
 }
 
 // offerTools puts the agent's tools and the client's together.
-func (tb *toolbox) offer() {
+func (tb *toolkit) offer() {
 	tb.offered = tb.agent.offered
 	if len(tb.frontend) == 0 {
 		return
@@ -37,7 +37,7 @@ func (tb *toolbox) offer() {
 	sortTools(tb.offered)
 }
 
-func (tb *toolbox) find(id string) *toolEntry {
+func (tb *toolkit) find(id string) *toolEntry {
 	if e := tb.frontend[id]; e != nil {
 		return e
 	}
@@ -47,7 +47,7 @@ func (tb *toolbox) find(id string) *toolEntry {
 	return tb.agent.tools[id]
 }
 
-func (tb *toolbox) addFrontend(spec ToolSpec) error {
+func (tb *toolkit) addFrontend(spec ToolSpec) error {
 	e, err := newToolEntry(FrontendTool(spec))
 	if err != nil {
 		return fmt.Errorf("%w: frontend tool %q: %w", ErrInvalid, spec.ID, err)
@@ -61,7 +61,7 @@ func (tb *toolbox) addFrontend(spec ToolSpec) error {
 
 // planOutput finds out how the answer is held to the schema of the request or, if that has
 // none, of the agent.
-func (tb *toolbox) planOutput() error {
+func (tb *toolkit) planOutput() error {
 	tb.output.plan = tb.agent.output
 	if len(tb.rec.OutputSchema) > 0 {
 		var err error
