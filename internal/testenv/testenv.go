@@ -1,5 +1,4 @@
-// Package testenv helps the tests of this module, and holds the test of its layout: which package
-// may import which. The rules are in layout_test.go.
+// Package testenv helps the tests of this module.
 //
 // Only tests import this package.
 package testenv

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// The limits, for product code and kits.
+const (
+	maxFields        = 20 // of a struct that is neither a wire nor a configuration type
+	maxMethods       = 40 // of a type
+	maxFileLines     = 600
+	maxFunctionLines = 100
+	maxExceptions    = 10
+)
+
+// maxExported limits the exported names of packages. A package that does not exist has none.
+var maxExported = map[string]int{
+	".":          260,
+	"./registry": 60,
+	"./engine":   60,
+}
+
+// The names of the limits, as a failing test prints them.
+const (
+	fieldsRule    = "a struct has at most 20 fields, unless it is a wire or configuration type"
+	methodsRule   = "a type has at most 40 methods"
+	fileRule      = "a file has at most 600 lines"
+	functionRule  = "a function has at most 100 lines"
+	exportedRule  = "a package exports no more names than its limit"
+	exceptionRule = "there are at most 10 exceptions, and each is needed"
+)
+
+// exception lets one thing be bigger than its limit, but no bigger than max.
+type exception struct {
+	rule   string
+	name   string // as the figures print it
+	max    int
+	reason string
+}
+
+// exceptions are all there are.
+var exceptions = []exception{}
+
+// violations returns what breaks a rule.
+func (t *tree) violations() []violation {
+	return slices.Concat(t.checkLimits(exceptions), checkImports(t.listed), checkTable(importTable, t.listed))
+}
+
+// checkLimits returns what is bigger than its limit, and the exceptions that nothing needs.
+func (t *tree) checkLimits(exceptions []exception) []violation {
+	var out []violation
+	used := make(map[int]bool)
+	hold := func(rule, unit string, limit int, figures []figure) {
+		for _, f := range figures {
+			if f.n <= limit || f.free {
+				continue
+			}
+			i := slices.IndexFunc(exceptions, func(e exception) bool { return e.rule == rule && e.name == f.name })
+			if i >= 0 {
+				used[i] = true
+				if f.n > exceptions[i].max {
+					out = append(out, violation{rule, f.name, fmt.Sprintf("has %d %s, its exception allows %d", f.n, unit, exceptions[i].max)})
+				}
+				continue
+			}
+			out = append(out, violation{rule, f.name, fmt.Sprintf("has %d %s", f.n, unit)})
+		}
+	}
+	for _, m := range t.packages {
+		hold(fieldsRule, "fields", maxFields, m.structs)
+		hold(methodsRule, "methods", maxMethods, m.typeFigures())
+		hold(fileRule, "lines", maxFileLines, m.files)
+		hold(functionRule, "lines", maxFunctionLines, m.functions)
+		if limit, ok := maxExported[m.path]; ok && len(m.exported) > limit {
+			out = append(out, violation{exportedRule, m.path, fmt.Sprintf("exports %d names, at most %d", len(m.exported), limit)})
+		}
+	}
+	for i, e := range exceptions {
+		if !used[i] {
+			out = append(out, violation{exceptionRule, e.name, "is excepted from a limit that it does not break: " + e.rule})
+		}
+		if e.reason == "" {
+			out = append(out, violation{exceptionRule, e.name, "is excepted without a reason"})
+		}
+	}
+	if n := len(exceptions); n > maxExceptions {
+		out = append(out, violation{exceptionRule, "the list", fmt.Sprintf("has %d exceptions", n)})
+	}
+	return out
+}
+
+// typeFigures are the types of a package by their methods.
+func (m *measure) typeFigures() []figure {
+	var out []figure
+	for _, name := range slices.Sorted(maps.Keys(m.types)) {
+		out = append(out, figure{name: m.name() + "." + name, n: m.types[name]})
+	}
+	return out
+}
