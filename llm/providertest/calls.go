@@ -10,7 +10,10 @@ import (
 )
 
 // callCases are about tool calls.
-func callCases() []testCase {
+func callCases() []testCase { return slices.Concat(argumentCases(), manyCallCases()) }
+
+// argumentCases are about the arguments of one call.
+func argumentCases() []testCase {
 	// argsAre has a provider send one call with these arguments, and expects others.
 	argsAre := func(name, sent, want string, pieces int, needs ...Power) testCase {
 		return testCase{name, needs, func(t *testing.T, a *Adapter) {
@@ -58,6 +61,12 @@ func callCases() []testCase {
 			equal(t, "calls", len(r.Message.ToolCalls), 1)
 			sameJSON(t, r.Message.ToolCalls[0].Arguments, nested)
 		}},
+	}
+}
+
+// manyCallCases are about calls among others, and among what else a reply holds.
+func manyCallCases() []testCase {
+	return []testCase{
 		{"IDs", []Power{CallIDs}, func(t *testing.T, a *Adapter) {
 			r := a.say(t, calls(Call{"call_abc", "look", []string{`{}`}})).whole(t)
 			equal(t, "id", r.Message.ToolCalls[0].ID, "call_abc")

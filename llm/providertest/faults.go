@@ -3,6 +3,7 @@ package providertest
 import (
 	"bytes"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,7 +12,10 @@ import (
 )
 
 // faultCases are about connections.
-func faultCases() []testCase {
+func faultCases() []testCase { return slices.Concat(streamFaultCases(), silenceCases()) }
+
+// streamFaultCases are about streams that break.
+func streamFaultCases() []testCase {
 	once := Part{Text: []string{"Once ", "upon"}}
 	call := Part{Call: &Call{"call_1", "look", []string{`{"at":`, `"the`}}}
 	thought := Part{Reasoning: []string{"Let me ", "think"}}
@@ -63,6 +67,12 @@ func faultCases() []testCase {
 			s := newServer(t, script{frames: append(parts, end...), end: reset})
 			equal(t, "text", ask(t, a.open(t, s), a.request()).whole(t).Message.Text(), "Once upon")
 		}},
+	}
+}
+
+// silenceCases are about servers that do not answer, or answer no more.
+func silenceCases() []testCase {
+	return []testCase{
 		{"ResetBeforeAnAnswer", nil, func(t *testing.T, a *Adapter) {
 			s := newServer(t, script{refuse: true})
 			equal(t, "kind", ask(t, a.open(t, s), a.request()).kind(), llm.Provider)

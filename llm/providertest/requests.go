@@ -57,22 +57,30 @@ func (a *Adapter) read(t testing.TB, s *server) *Asked {
 
 // requestCases are about what is sent.
 func requestCases() []testCase {
-	// sends changes a request and checks what was sent.
-	sends := func(name string, change func(*llm.Request), check func(t *testing.T, got *Asked), needs ...Power) testCase {
-		return testCase{name, needs, func(t *testing.T, a *Adapter) {
-			req := a.request()
-			change(req)
-			check(t, a.asked(t, req))
-		}}
-	}
-	messages := func(name string, msgs []*llm.Message, check func(t *testing.T, got *Asked), needs ...Power) testCase {
-		return testCase{name, needs, func(t *testing.T, a *Adapter) { check(t, a.asked(t, a.conversation(msgs...))) }}
-	}
+	return slices.Concat(parameterCases(), transportCases(), conversationCases(), mediaCases())
+}
+
+// sends changes a request and checks what was sent.
+func sends(name string, change func(*llm.Request), check func(t *testing.T, got *Asked), needs ...Power) testCase {
+	return testCase{name, needs, func(t *testing.T, a *Adapter) {
+		req := a.request()
+		change(req)
+		check(t, a.asked(t, req))
+	}}
+}
+
+// messages sends a conversation and checks what was sent.
+func messages(name string, msgs []*llm.Message, check func(t *testing.T, got *Asked), needs ...Power) testCase {
+	return testCase{name, needs, func(t *testing.T, a *Adapter) { check(t, a.asked(t, a.conversation(msgs...))) }}
+}
+
+// parameterCases are about all of a request but its messages.
+func parameterCases() []testCase {
 	choice := func(name string, c llm.ToolChoice, want string) testCase {
 		return sends(name, func(r *llm.Request) { r.Tools, r.ToolChoice = []llm.Tool{look}, &c }, func(t *testing.T, got *Asked) { equal(t, "choice", got.Choice, want) }, Choice)
 	}
 	schema := `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`
-	cases := []testCase{
+	return []testCase{
 		sends("Basics", func(*llm.Request) {}, func(t *testing.T, got *Asked) {
 			equal(t, "system", got.System, "Be brief.")
 			equal(t, "turns", got.Turns, []Turn{{Role: llm.User, Text: "Hello"}})
@@ -119,6 +127,12 @@ func requestCases() []testCase {
 		}),
 		sends("Output", func(r *llm.Request) { r.Output = &llm.OutputSchema{Name: "answer", Schema: json.RawMessage(schema)} }, func(t *testing.T, got *Asked) { sameJSON(t, got.Output, schema) }, Output),
 		sends("CacheKey", func(r *llm.Request) { r.CachePrompt, r.Routing.ThreadID = true, "thread-7" }, func(t *testing.T, got *Asked) { equal(t, "cache key", got.CacheKey, "thread-7") }, CacheKey),
+	}
+}
+
+// transportCases are about how a request is sent.
+func transportCases() []testCase {
+	return []testCase{
 		{"Headers", nil, func(t *testing.T, a *Adapter) {
 			parts, end := a.Speak(says("ok"))
 			s := newServer(t, script{frames: slices.Concat(parts, end)})
@@ -140,6 +154,12 @@ func requestCases() []testCase {
 			after, _ := json.Marshal(req.Messages.Slice())
 			equal(t, "messages", string(after), string(before))
 		}},
+	}
+}
+
+// conversationCases are about the messages of a request.
+func conversationCases() []testCase {
+	return []testCase{
 		messages("Conversation", []*llm.Message{llm.UserText("Hi"), llm.NewText(llm.Assistant, "Hello!"), llm.UserText("How are you?")}, func(t *testing.T, got *Asked) {
 			equal(t, "turns", got.Turns, []Turn{{Role: llm.User, Text: "Hi"}, {Role: llm.Assistant, Text: "Hello!"}, {Role: llm.User, Text: "How are you?"}})
 		}),
@@ -181,7 +201,6 @@ func requestCases() []testCase {
 			}
 		}),
 	}
-	return slices.Concat(cases, mediaCases(messages))
 }
 
 func roles(got *Asked) string {
@@ -194,7 +213,8 @@ func roles(got *Asked) string {
 
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-func mediaCases(messages func(string, []*llm.Message, func(*testing.T, *Asked), ...Power) testCase) []testCase {
+// mediaCases are about images, audio and documents.
+func mediaCases() []testCase {
 	image := llm.Image(llm.Base64("image/png", pixel))
 	shows := func(b ...llm.Block) []*llm.Message {
 		return []*llm.Message{{Role: llm.User, Content: append([]llm.Block{llm.Text("See:")}, b...)}}
