@@ -37,25 +37,14 @@ type ConfigOptions struct {
 // anew, without what does not count any more, when it has doubled, and when Purge has
 // removed something, which is then off the disk. One process at a time can open a folder.
 type Config struct {
-	opts   ConfigOptions
-	root   *os.Root
-	unlock func() error
-	fsync  func(*os.File) error
+	opts ConfigOptions
+	home home
 
 	mu     sync.Mutex // guards everything below
 	closed bool
 	state  *configstate.State
-	log    *os.File
-	size   int64 // of the log
-	least  int64 // its size when it was last written anew
-	broken error // why it cannot be written any more
+	log    deltaLog
 }
-
-const (
-	configLog = "config.log"
-	// minCompact is how long a log may get in any case.
-	minCompact = 1 << 20
-)
 
 // OpenConfig opens the configuration in a folder, which is made if it is not there.
 func OpenConfig(dir string, opts *ConfigOptions) (*Config, error) {
@@ -63,7 +52,7 @@ func OpenConfig(dir string, opts *ConfigOptions) (*Config, error) {
 }
 
 func openConfig(dir string, opts *ConfigOptions, fsync func(*os.File) error) (_ *Config, err error) {
-	c := &Config{fsync: fsync, state: configstate.New()}
+	c := &Config{home: home{folder: folder{fsync: fsync}}, state: configstate.New()}
 	if opts != nil {
 		c.opts = *opts
 	}
@@ -73,6 +62,7 @@ func openConfig(dir string, opts *ConfigOptions, fsync func(*os.File) error) (_ 
 	if c.opts.Now == nil {
 		c.opts.Now = time.Now
 	}
+	c.log = deltaLog{folder: &c.home.folder, logger: c.opts.Logger}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
@@ -81,70 +71,16 @@ func openConfig(dir string, opts *ConfigOptions, fsync func(*os.File) error) (_ 
 			err = errors.Join(fmt.Errorf("open configuration %s: %w", dir, err), c.release())
 		}
 	}()
-	folder := &Store{fsync: fsync}
-	if err := folder.makeFolder(dir); err != nil {
+	if _, err := c.home.open(dir); err != nil {
 		return nil, err
 	}
-	if c.root, err = os.OpenRoot(dir); err != nil {
-		return nil, err
-	}
-	if c.unlock, err = lock(c.root, ".lock"); err != nil {
-		return nil, err
-	}
-	folder.root = c.root
-	if err := folder.readHead(); err != nil {
-		return nil, err
-	}
-	return c, c.load()
-}
-
-// load reads the log and cuts what was half written when the last process died.
-func (c *Config) load() (err error) {
-	_ = c.root.Remove(configLog + ".tmp")
-	if c.log, err = c.root.OpenFile(configLog, os.O_RDWR|os.O_CREATE, fileMode); err != nil {
-		return err
-	}
-	// Somebody may have died before its name was synced.
-	if err := c.syncFolder(); err != nil {
-		return err
-	}
-	info, err := c.log.Stat()
-	if err != nil {
-		return err
-	}
-	end, err := scan(c.log, configLog, 0, info.Size(), func(_ span, payload []byte) error {
-		d := new(configstate.Delta)
-		if err := json.Unmarshal(payload, d); err != nil {
-			return err
-		}
+	return c, c.log.open(func(d *configstate.Delta) error {
 		if err := c.state.Check(d); err != nil {
 			return err
 		}
 		c.state.Do(d)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	if end < info.Size() {
-		c.opts.Logger.Warn("cut the torn end of a log", "file", configLog, "at", end, "bytes", info.Size()-end)
-		if err := c.log.Truncate(end); err != nil {
-			return err
-		}
-		if err := c.fsync(c.log); err != nil {
-			return err
-		}
-	}
-	c.size, c.least = end, end
-	return nil
-}
-
-func (c *Config) syncFolder() error {
-	d, err := c.root.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(syncFolder(d, c.fsync), d.Close())
 }
 
 // Close gives the folder free. It waits for methods that are under way.
@@ -158,110 +94,16 @@ func (c *Config) Close() error {
 	return c.release()
 }
 
-func (c *Config) release() (err error) {
-	if c.log != nil {
-		err = c.log.Close()
-	}
-	if c.unlock != nil {
-		err = errors.Join(err, c.unlock())
-	}
-	if c.root != nil {
-		err = errors.Join(err, c.root.Close())
-	}
-	return err
-}
-
-// encodeDelta returns a record of the log.
-func encodeDelta(d *configstate.Delta) ([]byte, error) {
-	payload, err := json.Marshal(d)
-	if err != nil {
-		return nil, err
-	}
-	buf := append(make([]byte, headerSize, headerSize+len(payload)), payload...)
-	return buf, seal(buf)
-}
+func (c *Config) release() error { return errors.Join(c.log.close(), c.home.close()) }
 
 // do makes a change: on the disk, and then in memory. Requires c.mu.
 func (c *Config) do(d *configstate.Delta) error {
-	if c.broken != nil {
-		return fmt.Errorf("%s cannot be written until it is opened again: %w", configLog, c.broken)
-	}
-	buf, err := encodeDelta(d)
-	if err != nil {
+	if err := c.log.append(d); err != nil {
 		return err
 	}
-	atWrite.Hit()
-	if _, err := c.log.WriteAt(buf, c.size); err != nil {
-		// Nothing was promised yet. Take it back; if that fails too, what is in the file is
-		// anybody's guess.
-		back := c.log.Truncate(c.size)
-		if back == nil {
-			back = c.fsync(c.log)
-		}
-		if back != nil {
-			c.broken = errors.Join(err, back)
-		}
-		return fmt.Errorf("write %s: %w", configLog, err)
-	}
-	atWritten.Hit()
-	if err := c.fsync(c.log); err != nil {
-		c.broken = err // only reading the file again tells what is there
-		return fmt.Errorf("sync %s: %w", configLog, err)
-	}
-	atSynced.Hit()
-	c.size += int64(len(buf))
 	c.state.Do(d)
-	if c.size > max(minCompact, 2*c.least) {
-		c.compact()
-	}
-	return nil
-}
-
-// compact writes the log anew. If that fails, the old one stays. Requires c.mu.
-func (c *Config) compact() {
-	if err := c.rewrite(); err != nil {
-		c.least = c.size // not again at once
-		c.opts.Logger.Warn("a log was not made shorter", "file", configLog, "error", err)
-	}
-}
-
-func (c *Config) rewrite() (err error) {
-	const tmp = configLog + ".tmp"
-	f, err := c.root.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, fileMode)
-	if err != nil {
-		return err
-	}
-	kept := false
-	defer func() {
-		if !kept {
-			err = errors.Join(err, f.Close(), c.root.Remove(tmp))
-		}
-	}()
-	size := int64(0)
-	for d := range c.state.All() {
-		buf, err := encodeDelta(d)
-		if err != nil {
-			return err
-		}
-		if _, err := f.WriteAt(buf, size); err != nil {
-			return err
-		}
-		size += int64(len(buf))
-	}
-	if err := c.fsync(f); err != nil {
-		return err
-	}
-	atRename.Hit()
-	if err := c.root.Rename(tmp, configLog); err != nil {
-		return err
-	}
-	atRenamed.Hit()
-	kept = true
-	old := c.log
-	c.log, c.size, c.least = f, size, size
-	_ = old.Close() // it has no name any more
-	if err := c.syncFolder(); err != nil {
-		c.broken = err // which of the two is there after a power cut, nobody knows
+	if c.log.long() {
+		c.log.compact(c.state.All())
 	}
 	return nil
 }
@@ -373,7 +215,7 @@ func (c *Config) Purge(ctx context.Context, audit, versions time.Duration) (conf
 		if err := c.do(d); err != nil {
 			return config.Purged{}, err
 		}
-		c.compact()
+		c.log.compact(c.state.All())
 		return purged, nil
 	})
 }

@@ -40,20 +40,17 @@ func Spans(path string) ([]Span, error) {
 
 // Loaded returns how many threads are in memory, and how much they take.
 func (s *Store) Loaded() (threads int, size int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.cache.order.Len(), s.cache.size
+	s.table.mu.Lock()
+	defer s.table.mu.Unlock()
+	return s.bodies.order.Len(), s.bodies.size
 }
 
 // SaveIndex saves the index now.
-func (s *Store) SaveIndex() error { return s.saveIndex() }
+func (s *Store) SaveIndex() error { return s.index.save() }
 
 // Abandon leaves the store as a process that dies does.
 func (s *Store) Abandon() {
-	s.life.Lock()
-	defer s.life.Unlock()
-	s.closed = true
-	_ = s.release()
+	_ = s.gate.close(s.release)
 }
 
 // OpenConfigUnsynced opens a configuration that leaves the syncing to the system.
@@ -78,7 +75,7 @@ func (c *Config) Abandon() {
 func (c *Config) Compact() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.rewrite()
+	return c.log.rewrite(c.state.All())
 }
 
 // Sealed returns a record with a payload.

@@ -36,17 +36,12 @@
 package file
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -71,15 +66,6 @@ var (
 	atRenamed   = failpoint.New("config.after_rename")
 )
 
-// format is the version of the layout. A folder with a higher one is refused.
-const format = 1
-
-// Permissions: conversations are private.
-const (
-	dirMode  = 0o700
-	fileMode = 0o600
-)
-
 // Options are choices that all have defaults.
 type Options struct {
 	// Cache is how many bytes of threads are kept in memory, about; default 256 MiB.
@@ -97,338 +83,165 @@ type Options struct {
 	Now func() time.Time
 }
 
+// setDefaults fills in what was left out.
+func (o *Options) setDefaults() {
+	switch {
+	case o.Cache == 0:
+		o.Cache = 256 << 20
+	case o.Cache < 0:
+		o.Cache = 0
+	}
+	if o.Files <= 0 {
+		o.Files = 256
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+}
+
 // Store implements [awaken.Store], [awaken.EventLog], [awaken.ThreadEditor] and
-// [awaken.Pipelined].
+// [awaken.Pipelined]. Each of its parts implements one of the ports.
 type Store struct {
-	opts     Options
-	root     *os.Root
-	journals *os.Root
-	unlock   func() error
-	files    handles
-	fsync    func(*os.File) error
+	reader
+	eventLog
+	committer
+	inbox
+	editor
+	profile *Profile
 
-	life   sync.RWMutex // held for reading by every method, for writing by Close
-	closed bool
-
-	// edit is held while threads are forked and deleted. Locks are taken in this
-	// order: edit, a thread's copying, a thread's writing, that of the thread it was
-	// forked from, mu.
-	edit sync.Mutex
-
-	saving sync.Mutex // while the index is written
-
-	making     sync.Mutex
-	namespaces map[string]bool // whose folders are durable; guarded by making
-
-	mu      sync.Mutex // guards everything below, and what thread and body say
-	threads map[string]*thread
-	runs    map[string]*runRef
-	floor   uint64 // the highest fence of a thread that was deleted: no new one gets it again
-	clock   int64  // grows with every commit, to order threads and runs
-	grown   int64  // bytes written to journals since the index was saved
-	indexed int64  // size of the saved index
-	cache   cache
+	// What the parts share.
+	gate     gate
+	home     home
+	journals journals
+	table    *table
+	bodies   *bodies
+	copier   *copier
+	index    *indexFile
 }
 
 // Open opens the store in a folder, which is made if it is not there.
 func Open(dir string, opts *Options) (*Store, error) { return open(dir, opts, (*os.File).Sync) }
 
 func open(dir string, opts *Options, fsync func(*os.File) error) (_ *Store, err error) {
-	s := &Store{fsync: fsync, threads: map[string]*thread{}, runs: map[string]*runRef{}, namespaces: map[string]bool{}}
+	var o Options
 	if opts != nil {
-		s.opts = *opts
+		o = *opts
 	}
-	switch {
-	case s.opts.Cache == 0:
-		s.opts.Cache = 256 << 20
-	case s.opts.Cache < 0:
-		s.opts.Cache = 0
-	}
-	if s.opts.Files <= 0 {
-		s.opts.Files = 256
-	}
-	if s.opts.Logger == nil {
-		s.opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if s.opts.Now == nil {
-		s.opts.Now = time.Now
-	}
+	o.setDefaults()
 	if dir, err = filepath.Abs(dir); err != nil { // so that errors say which folder it was
 		return nil, err
 	}
+	s := newStore(o, fsync)
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("open file store %s: %w", dir, err), s.release())
 		}
 	}()
-	if err := s.makeFolder(dir); err != nil {
+	head, err := s.home.open(dir)
+	if err != nil {
 		return nil, err
 	}
-	if s.root, err = os.OpenRoot(dir); err != nil {
+	s.table.floor = head.Floor
+	if err := s.home.root.MkdirAll(journalsDir, dirMode); err != nil {
 		return nil, err
 	}
-	if s.unlock, err = lock(s.root, ".lock"); err != nil {
+	if s.journals.root, err = s.home.root.OpenRoot(journalsDir); err != nil {
 		return nil, err
 	}
-	if err := s.readHead(); err != nil {
+	if err := s.home.syncDir("."); err != nil {
 		return nil, err
 	}
-	if err := s.root.MkdirAll("journals", dirMode); err != nil {
-		return nil, err
-	}
-	if s.journals, err = s.root.OpenRoot("journals"); err != nil {
-		return nil, err
-	}
-	if err := s.syncDir(s.root, "."); err != nil {
-		return nil, err
-	}
-	s.files = handles{root: s.journals, max: s.opts.Files}
-	if err := s.recover(); err != nil {
+	if err := s.recover(o.Logger); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// makeFolder makes a folder, and makes sure that it is found again: its name and those
-// of the folders it is in are as durable as what is going to be in it.
-func (s *Store) makeFolder(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, "store.json")); err == nil {
-		return nil
-	}
-	var made []string
-	for path := dir; ; path = filepath.Dir(path) {
-		if _, err := os.Stat(path); !missing(err) {
-			break
-		}
-		made = append(made, path)
-	}
-	if err := os.MkdirAll(dir, dirMode); err != nil {
-		return err
-	}
-	if made == nil {
-		// Whoever made it may have died before it was synced. Usually it is somebody's
-		// who has prepared it for us, and no business of ours.
-		_ = s.syncPath(filepath.Dir(dir))
-	}
-	for _, path := range made {
-		if err := s.syncPath(filepath.Dir(path)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// newStore returns a store that has yet to be opened.
+func newStore(o Options, fsync func(*os.File) error) *Store {
+	s := &Store{home: home{folder: folder{fsync: fsync}}, journals: journals{folder: folder{fsync: fsync}, max: o.Files}, table: newTable()}
+	dir := &s.home.folder
+	s.bodies = &bodies{table: s.table, journals: &s.journals, max: o.Cache}
+	s.copier = &copier{folder: dir, table: s.table, bodies: s.bodies, off: o.NoCopies, logger: o.Logger}
+	s.index = &indexFile{folder: dir, table: s.table, logger: o.Logger}
+	w := &writer{table: s.table, journals: &s.journals, bodies: s.bodies}
+	rm := &remover{home: &s.home, table: s.table, journals: &s.journals, bodies: s.bodies, writer: w, copier: s.copier}
 
-// syncPath makes the names in a folder outside of the store durable.
-func (s *Store) syncPath(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(syncFolder(d, s.fsync), d.Close())
-}
-
-// head is what store.json says.
-type head struct {
-	Format int    `json:"format"`
-	Floor  uint64 `json:"floor,omitempty"`
-}
-
-// readHead refuses a folder that a later version has written.
-func (s *Store) readHead() error {
-	var h head
-	data, err := s.root.ReadFile("store.json")
-	if missing(err) {
-		return s.writeHead(0)
-	}
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, &h); err != nil || h.Format < 1 {
-		return fmt.Errorf("store.json says %q, want {\"format\":%d}", bytes.TrimSpace(data), format)
-	}
-	if h.Format > format {
-		return fmt.Errorf("the folder has format %d, and this program knows only up to %d: it was written by a later version", h.Format, format)
-	}
-	s.floor = h.Floor
-	return nil
-}
-
-func (s *Store) writeHead(floor uint64) error {
-	data, err := json.Marshal(head{format, floor})
-	if err != nil {
-		return err
-	}
-	return s.replace(s.root, "store.json", append(data, '\n'))
-}
-
-// raiseFloor makes sure that no new thread gets the fence of one of these, so that
-// whoever owned them never owns another by chance. Requires s.edit.
-func (s *Store) raiseFloor(threads ...*thread) error {
-	s.mu.Lock()
-	floor := s.floor
-	for _, t := range threads {
-		floor = max(floor, t.fence)
-	}
-	raise := floor > s.floor
-	s.mu.Unlock()
-	if !raise {
-		return nil
-	}
-	if err := s.writeHead(floor); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.floor = floor
-	s.mu.Unlock()
-	return nil
+	s.reader = reader{gate: &s.gate, table: s.table, bodies: s.bodies}
+	s.eventLog = eventLog{gate: &s.gate, bodies: s.bodies}
+	s.committer = committer{gate: &s.gate, table: s.table, bodies: s.bodies, writer: w, remover: rm, copier: s.copier, index: s.index}
+	s.inbox = inbox{gate: &s.gate, table: s.table, bodies: s.bodies, writer: w}
+	s.editor = editor{gate: &s.gate, table: s.table, writer: w, remover: rm, now: o.Now}
+	s.profile = &Profile{gate: &s.gate, folder: dir, now: o.Now, namespaces: map[string]bool{}}
+	return s
 }
 
 // recover finds the threads, cuts what was half written when the last process died,
 // and finishes what it had begun.
-func (s *Store) recover() error {
-	index := s.loadIndex()
-	names, err := listDir(s.journals, ".")
+func (s *Store) recover(logger *slog.Logger) error {
+	rc := recovery{table: s.table, journals: &s.journals, index: s.index.load(), logger: logger}
+	names, err := s.journals.list(".")
 	if err != nil {
 		return err
 	}
 	// A journal may be there that nobody has synced the name of.
-	if err := s.syncDir(s.journals, "."); err != nil {
+	if err := s.journals.syncDir("."); err != nil {
 		return err
 	}
 	scanned := false // a whole journal, because the index did not know it
 	for _, name := range names {
 		if strings.HasSuffix(name, ".log") {
-			whole, err := s.recoverThread(name, index)
+			whole, err := rc.thread(name)
 			if err != nil {
 				return err
 			}
 			scanned = scanned || whole
 		}
 	}
-	var doomed []*thread
-	for _, t := range s.threads {
-		if t.doomed != nil {
-			doomed = append(doomed, t)
-		}
-	}
-	for _, t := range doomed {
-		if err := s.bury(t, *t.doomed); err != nil {
-			return fmt.Errorf("finish deleting thread %q: %w", t.ID, err)
-		}
+	if err := s.editor.remover.finish(); err != nil {
+		return err
 	}
 	if scanned {
 		// It may be the old index that was wrong: it must not meet what is appended now.
-		if err := s.saveIndex(); err != nil {
+		if err := s.index.save(); err != nil {
 			return err
 		}
 	}
-	return s.cleanProfiles()
+	return s.profile.clean()
 }
 
 // Close writes the copies and the index, and gives the folder free. It waits for
 // methods that are under way.
 func (s *Store) Close() error {
-	s.life.Lock()
-	defer s.life.Unlock()
-	if s.closed {
-		return nil
-	}
-	s.closed = true
-	// The index comes first because it saves time and the copies take some. It is saved
-	// again to remember which copies there are.
-	err := s.saveIndex()
-	stale := false
-	for _, t := range s.stale() {
-		stale = true
-		s.project(t)
-	}
-	if stale {
-		err = errors.Join(err, s.saveIndex())
-	}
-	return errors.Join(err, s.release())
+	return s.gate.close(func() error {
+		// The index comes first because it saves time and the copies take some. It is saved
+		// again to remember which copies there are.
+		err := s.index.save()
+		stale := false
+		for _, t := range s.copier.stale() {
+			stale = true
+			s.copier.update(t)
+		}
+		if stale {
+			err = errors.Join(err, s.index.save())
+		}
+		return errors.Join(err, s.release())
+	})
 }
 
 // release closes what is open.
 func (s *Store) release() error {
-	err := s.files.closeAll()
-	if s.journals != nil {
-		err = errors.Join(err, s.journals.Close())
-	}
-	if s.unlock != nil {
-		err = errors.Join(err, s.unlock())
-	}
-	if s.root != nil {
-		err = errors.Join(err, s.root.Close())
-	}
-	return err
+	return errors.Join(s.journals.closeAll(), s.home.close())
 }
 
-// enter begins a method, unless the store is closed. The method ends with
-// s.life.RUnlock.
-func (s *Store) enter() error {
-	s.life.RLock()
-	if s.closed {
-		s.life.RUnlock()
-		return ErrClosed
-	}
-	return nil
-}
-
-// syncDir makes the names in a folder durable.
-func (s *Store) syncDir(root *os.Root, name string) error {
-	d, err := root.Open(name)
-	if err != nil {
-		return err
-	}
-	err = syncFolder(d, s.fsync)
-	return errors.Join(err, d.Close())
-}
-
-// replace writes a file as a whole, all or nothing, and makes it durable.
-func (s *Store) replace(root *os.Root, name string, data []byte) error {
-	return s.replaceVia(root, name, name+".tmp", data)
-}
-
-func (s *Store) replaceVia(root *os.Root, name, tmp string, data []byte) error {
-	err := func() error {
-		f, err := root.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, fileMode)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(data)
-		if err == nil {
-			err = s.fsync(f)
-		}
-		return errors.Join(err, f.Close())
-	}()
-	if err == nil {
-		err = root.Rename(tmp, name)
-	}
-	if err != nil {
-		_ = root.Remove(tmp)
-		return err
-	}
-	return s.syncDir(root, filepath.Dir(name))
-}
-
-// listDir returns the names in a folder, sorted. What is not there is empty.
-func listDir(root *os.Root, name string) ([]string, error) {
-	d, err := root.Open(name)
-	if missing(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	names, err := d.Readdirnames(-1)
-	slices.Sort(names)
-	return names, errors.Join(err, d.Close())
-}
+// Profile returns the store's profile entries.
+func (s *Store) Profile() *Profile { return s.profile }
 
 // Pipelined says that commits take time: each waits for the disk.
 func (s *Store) Pipelined() bool { return true }
-
-func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 var (
 	_ awaken.Store        = (*Store)(nil)

@@ -3,7 +3,9 @@ package file
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
+	"sync"
 
 	"github.com/awaken-go/awaken"
 )
@@ -52,23 +54,33 @@ type indexRun struct {
 	At     span             `json:"at"`
 }
 
-// loadIndex returns what the index says about each journal, or nothing.
-func (s *Store) loadIndex() map[string]*indexThread {
-	ix, err := s.readIndex()
+// indexFile is the index on the disk.
+type indexFile struct {
+	folder *folder
+	table  *table
+	logger *slog.Logger
+
+	saving sync.Mutex // while it is written
+	size   int64      // of the saved index; guarded by table.mu
+}
+
+// load returns what the index says about each journal, or nothing.
+func (x *indexFile) load() map[string]*indexThread {
+	ix, err := x.read()
 	if err != nil {
-		s.opts.Logger.Warn("the index cannot be used; it is made again", "error", err)
+		x.logger.Warn("the index cannot be used; it is made again", "error", err)
 		return nil
 	}
 	out := map[string]*indexThread{}
 	for _, t := range ix.Threads {
 		out[fileName(t.ID)+".log"] = t
 	}
-	s.clock = ix.Clock
+	x.table.clock = ix.Clock
 	return out
 }
 
-func (s *Store) readIndex() (ix index, err error) {
-	f, err := s.root.Open("index")
+func (x *indexFile) read() (ix index, err error) {
+	f, err := x.folder.root.Open("index")
 	if missing(err) {
 		return ix, nil
 	}
@@ -93,61 +105,44 @@ func (s *Store) readIndex() (ix index, err error) {
 	return ix, nil
 }
 
-// restore takes over what the index says about a thread.
-func (s *Store) restore(t *thread, ix *indexThread) {
-	t.Thread = ix.Thread
-	t.first, t.size, t.doomed = ix.First, ix.Size, ix.Doomed
-	t.fence, t.generation, t.committed = ix.Fence, ix.Generation, ix.Committed
-	t.touched, t.seq, t.unread = ix.Touched, ix.Seq, ix.Unread
-	t.base, t.copied, t.copiedTo, t.copiedSeq = ix.Base, ix.Copied, ix.CopiedTo, ix.CopiedSeq
-	for _, r := range ix.Runs {
-		ref := &runRef{id: r.ID, thread: t, status: r.Status, born: r.Born, at: r.At}
-		t.runs = append(t.runs, ref)
-		if r.At.Off >= t.copiedTo {
-			t.markStale(ref)
-		}
-		s.runs[r.ID] = ref
-	}
-}
-
-// saveIndexSometimes saves the index if it has become worth it.
-func (s *Store) saveIndexSometimes() {
-	s.mu.Lock()
-	due := s.grown > max(indexEvery, indexTimes*s.indexed)
-	s.mu.Unlock()
-	if !due || !s.saving.TryLock() {
+// saveSometimes saves the index if it has become worth it.
+func (x *indexFile) saveSometimes() {
+	x.table.mu.Lock()
+	due := x.table.grown > max(indexEvery, indexTimes*x.size)
+	x.table.mu.Unlock()
+	if !due || !x.saving.TryLock() {
 		return
 	}
-	defer s.saving.Unlock()
-	if err := s.writeIndex(); err != nil {
-		s.opts.Logger.Warn("the index could not be saved", "error", err)
+	defer x.saving.Unlock()
+	if err := x.write(); err != nil {
+		x.logger.Warn("the index could not be saved", "error", err)
 	}
 }
 
-func (s *Store) saveIndex() error {
-	s.saving.Lock()
-	defer s.saving.Unlock()
-	return s.writeIndex()
+func (x *indexFile) save() error {
+	x.saving.Lock()
+	defer x.saving.Unlock()
+	return x.write()
 }
 
-// writeIndex requires s.saving.
-func (s *Store) writeIndex() error {
-	s.mu.Lock()
-	ix := index{Format: format, Clock: s.clock, Threads: make([]*indexThread, 0, len(s.threads))}
-	for _, t := range s.threads {
-		if t.size == 0 {
+// write requires x.saving.
+func (x *indexFile) write() error {
+	x.table.mu.Lock()
+	ix := index{Format: format, Clock: x.table.clock, Threads: make([]*indexThread, 0, len(x.table.threads))}
+	for _, t := range x.table.threads {
+		if t.journal.size == 0 {
 			continue // it is being made
 		}
-		it := &indexThread{Thread: *t.export(), Nonce: t.nonce, First: t.first, Size: t.size, Doomed: t.doomed,
+		it := &indexThread{Thread: *t.export(), Nonce: t.journal.nonce, First: t.journal.first, Size: t.journal.size, Doomed: t.doomed,
 			Fence: t.fence, Generation: t.generation, Committed: t.committed, Touched: t.touched, Seq: t.seq,
-			Unread: slices.Clone(t.unread), Base: t.base, Copied: t.copied, CopiedTo: t.copiedTo, CopiedSeq: t.copiedSeq}
+			Unread: slices.Clone(t.unread), Base: t.base, Copied: t.copied, CopiedTo: t.copies.to, CopiedSeq: t.copies.seq}
 		for _, r := range t.runs {
 			it.Runs = append(it.Runs, indexRun{r.id, r.status, r.born, r.at})
 		}
 		ix.Threads = append(ix.Threads, it)
 	}
-	s.grown = 0
-	s.mu.Unlock()
+	x.table.grown = 0
+	x.table.mu.Unlock()
 	payload, err := json.Marshal(&ix)
 	if err != nil {
 		return fmt.Errorf("save the index: %w", err)
@@ -156,11 +151,11 @@ func (s *Store) writeIndex() error {
 	if err := seal(buf); err != nil {
 		return fmt.Errorf("save the index: %w", err)
 	}
-	if err := s.replace(s.root, "index", buf); err != nil {
+	if err := x.folder.replace("index", buf); err != nil {
 		return fmt.Errorf("save the index: %w", err)
 	}
-	s.mu.Lock()
-	s.indexed = int64(len(buf))
-	s.mu.Unlock()
+	x.table.mu.Lock()
+	x.size = int64(len(buf))
+	x.table.mu.Unlock()
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/profile"
@@ -16,10 +18,14 @@ const profilesDir = "profiles"
 
 // Profile implements [profile.Store] in the folder of a [Store]: one file for each
 // entry, written anew with each change. It is closed with its Store.
-type Profile struct{ s *Store }
+type Profile struct {
+	gate   *gate
+	folder *folder
+	now    func() time.Time
 
-// Profile returns the store's profile entries.
-func (s *Store) Profile() *Profile { return &Profile{s} }
+	making     sync.Mutex
+	namespaces map[string]bool // whose folders are durable; guarded by making
+}
 
 func profilePath(namespace, key string) string {
 	return profilesDir + "/" + fileName(namespace) + "/" + fileName(key) + ".json"
@@ -27,15 +33,15 @@ func profilePath(namespace, key string) string {
 
 // Get returns an entry, or nil.
 func (p *Profile) Get(_ context.Context, namespace, key string) (*profile.Entry, error) {
-	if err := p.s.enter(); err != nil {
+	if err := p.gate.enter(); err != nil {
 		return nil, err
 	}
-	defer p.s.life.RUnlock()
+	defer p.gate.leave()
 	return p.read(profilePath(namespace, key))
 }
 
 func (p *Profile) read(path string) (*profile.Entry, error) {
-	data, err := p.s.root.ReadFile(path)
+	data, err := p.folder.root.ReadFile(path)
 	if missing(err) {
 		return nil, nil
 	}
@@ -54,11 +60,10 @@ func (p *Profile) read(path string) (*profile.Entry, error) {
 
 // Set creates or replaces an entry.
 func (p *Profile) Set(_ context.Context, namespace, key string, value json.RawMessage) error {
-	s := p.s
-	if err := s.enter(); err != nil {
+	if err := p.gate.enter(); err != nil {
 		return err
 	}
-	defer s.life.RUnlock()
+	defer p.gate.leave()
 	if err := checkID("profile namespace", namespace); err != nil {
 		return err
 	}
@@ -69,54 +74,54 @@ func (p *Profile) Set(_ context.Context, namespace, key string, value json.RawMe
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(profile.Entry{Namespace: namespace, Key: key, Value: value, UpdatedAt: s.opts.Now()}); err != nil {
+	if err := enc.Encode(profile.Entry{Namespace: namespace, Key: key, Value: value, UpdatedAt: p.now()}); err != nil {
 		return fmt.Errorf("profile %s of %s: %w", namespace, key, err)
 	}
 	path := profilePath(namespace, key)
 	dir := profilesDir + "/" + fileName(namespace)
-	if err := s.makeNamespace(dir); err != nil {
+	if err := p.makeNamespace(dir); err != nil {
 		return err
 	}
 	// Each writer has a file of its own until it is renamed, so that they need no lock.
-	return s.replaceVia(s.root, path, dir+"/.tmp-"+ids.New(), buf.Bytes())
+	return p.folder.replaceVia(path, dir+"/.tmp-"+ids.New(), buf.Bytes())
 }
 
 // makeNamespace makes the folder of a namespace. Its name is durable when it returns,
 // also if somebody else has made it, or is about to.
-func (s *Store) makeNamespace(dir string) error {
-	s.making.Lock()
-	defer s.making.Unlock()
-	if s.namespaces[dir] {
+func (p *Profile) makeNamespace(dir string) error {
+	p.making.Lock()
+	defer p.making.Unlock()
+	if p.namespaces[dir] {
 		return nil
 	}
-	if err := s.root.MkdirAll(dir, dirMode); err != nil {
+	if err := p.folder.root.MkdirAll(dir, dirMode); err != nil {
 		return err
 	}
 	for _, parent := range []string{".", profilesDir} {
-		if err := s.syncDir(s.root, parent); err != nil {
+		if err := p.folder.syncDir(parent); err != nil {
 			return err
 		}
 	}
-	s.namespaces[dir] = true
+	p.namespaces[dir] = true
 	return nil
 }
 
 // Delete removes an entry.
 func (p *Profile) Delete(_ context.Context, namespace, key string) error {
-	if err := p.s.enter(); err != nil {
+	if err := p.gate.enter(); err != nil {
 		return err
 	}
-	defer p.s.life.RUnlock()
+	defer p.gate.leave()
 	return p.remove(fileName(namespace), fileName(key)+".json")
 }
 
 func (p *Profile) remove(dir, name string) error {
 	dir = profilesDir + "/" + dir
-	if err := p.s.root.Remove(dir + "/" + name); err != nil && !missing(err) {
+	if err := p.folder.root.Remove(dir + "/" + name); err != nil && !missing(err) {
 		return err
 	}
 	// Also if it was not there: perhaps somebody has just removed it.
-	if err := p.s.syncDir(p.s.root, dir); err != nil && !missing(err) {
+	if err := p.folder.syncDir(dir); err != nil && !missing(err) {
 		return err
 	}
 	return nil
@@ -124,12 +129,12 @@ func (p *Profile) remove(dir, name string) error {
 
 // List returns the entries of a namespace, sorted by key.
 func (p *Profile) List(_ context.Context, namespace string) ([]profile.Entry, error) {
-	if err := p.s.enter(); err != nil {
+	if err := p.gate.enter(); err != nil {
 		return nil, err
 	}
-	defer p.s.life.RUnlock()
+	defer p.gate.leave()
 	dir := profilesDir + "/" + fileName(namespace)
-	names, err := listDir(p.s.root, dir)
+	names, err := p.folder.list(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -156,11 +161,11 @@ func isEntry(name string) bool {
 
 // Clear removes what an entity left behind, in all namespaces.
 func (p *Profile) Clear(_ context.Context, key string) error {
-	if err := p.s.enter(); err != nil {
+	if err := p.gate.enter(); err != nil {
 		return err
 	}
-	defer p.s.life.RUnlock()
-	dirs, err := p.s.listNamespaces()
+	defer p.gate.leave()
+	dirs, err := p.listNamespaces()
 	if err != nil {
 		return err
 	}
@@ -173,28 +178,28 @@ func (p *Profile) Clear(_ context.Context, key string) error {
 }
 
 // listNamespaces returns the folders of the namespaces.
-func (s *Store) listNamespaces() ([]string, error) {
-	names, err := listDir(s.root, profilesDir)
+func (p *Profile) listNamespaces() ([]string, error) {
+	names, err := p.folder.list(profilesDir)
 	return slices.DeleteFunc(names, func(name string) bool {
-		info, err := s.root.Stat(profilesDir + "/" + name)
+		info, err := p.folder.root.Stat(profilesDir + "/" + name)
 		return err != nil || !info.IsDir()
 	}), err
 }
 
-// cleanProfiles removes what writers left behind that died in the middle.
-func (s *Store) cleanProfiles() error {
-	dirs, err := s.listNamespaces()
+// clean removes what writers left behind that died in the middle.
+func (p *Profile) clean() error {
+	dirs, err := p.listNamespaces()
 	if err != nil {
 		return err
 	}
 	for _, dir := range dirs {
-		names, err := listDir(s.root, profilesDir+"/"+dir)
+		names, err := p.folder.list(profilesDir + "/" + dir)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
 			if strings.HasPrefix(name, ".tmp-") {
-				if err := s.root.Remove(profilesDir + "/" + dir + "/" + name); err != nil {
+				if err := p.folder.root.Remove(profilesDir + "/" + dir + "/" + name); err != nil {
 					return err
 				}
 			}

@@ -106,7 +106,7 @@ func (db *DB) pinned() (out []int64) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for _, s := range db.tenants {
-		for _, r := range s.runs {
+		for _, r := range s.reader.runs {
 			if r.Status == awaken.RunDone {
 				continue
 			}

@@ -17,9 +17,9 @@ import (
 // Acquire makes the caller the owner of a thread. It reads the whole log to build the
 // view, all in one round trip: the statements of a batch are one transaction, and the
 // first locks the thread's row.
-func (s *Store) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
+func (s *committer) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
 	var cp *awaken.Checkpoint
-	err := s.db.retry(ctx, func() (err error) { // raising the fence twice does no harm
+	err := retry(ctx, func() (err error) { // raising the fence twice does no harm
 		cp, err = s.acquire(ctx, escape(threadID))
 		return err
 	})
@@ -29,7 +29,7 @@ func (s *Store) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoin
 	return cp, nil
 }
 
-func (s *Store) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, err error) {
+func (s *committer) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, err error) {
 	var b pgx.Batch
 	b.Queue(s.db.sql(`SELECT `+threadColumns+` FROM {p}_acquire($1, $2)`), s.tenant, id)
 	b.Queue(s.db.sql(messages), s.tenant, id, 0, math.MaxInt64)
@@ -101,9 +101,9 @@ func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *ledger) (err error) {
 }
 
 // Interrupt raises the thread's generation.
-func (s *Store) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallState, error) {
+func (s *committer) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallState, error) {
 	var open []*awaken.CallState
-	err := s.db.retry(ctx, func() (err error) { // raising it twice does no harm
+	err := retry(ctx, func() (err error) { // raising it twice does no harm
 		open, err = s.interrupt(ctx, escape(threadID))
 		return err
 	})
@@ -116,7 +116,7 @@ func (s *Store) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallS
 	return open, nil
 }
 
-func (s *Store) interrupt(ctx context.Context, id string) (_ []*awaken.CallState, err error) {
+func (s *committer) interrupt(ctx context.Context, id string) (_ []*awaken.CallState, err error) {
 	var b pgx.Batch
 	b.Queue(s.db.sql(`UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = $1 AND id = $2 RETURNING generation`), s.tenant, id)
 	// A statement of its own, so that it sees a commit that the first had to wait for.

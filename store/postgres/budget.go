@@ -11,14 +11,15 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-var _ awaken.Budget = (*Store)(nil)
+// budget implements [awaken.Budget].
+type budget scope
 
 // errRefused ends a transaction that is to change nothing.
 var errRefused = errors.New("refused")
 
 // UpdateBudget changes a run's reservation and the balances that it concerns. Updates of one
 // run come after each other, and balances are locked in the order of their accounts.
-func (s *Store) UpdateBudget(ctx context.Context, runID string, accounts []awaken.Account, fn func(b *awaken.Book) error) error {
+func (s *budget) UpdateBudget(ctx context.Context, runID string, accounts []awaken.Account, fn func(b *awaken.Book) error) error {
 	var refused error
 	err := s.db.transact(ctx, func(tx pgx.Tx) error {
 		book, err := s.book(ctx, tx, runID, accounts)
@@ -41,11 +42,11 @@ func (s *Store) UpdateBudget(ctx context.Context, runID string, accounts []awake
 }
 
 // book locks and reads what an update of a budget may look at.
-func (s *Store) book(ctx context.Context, tx pgx.Tx, runID string, accounts []awaken.Account) (*awaken.Book, error) {
+func (s *budget) book(ctx context.Context, tx pgx.Tx, runID string, accounts []awaken.Account) (*awaken.Book, error) {
 	run := escape(runID)
 	var b pgx.Batch
 	// Not every run has a row that could be locked.
-	b.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, s.db.opts.Prefix+"/"+s.tenant+"/"+run)
+	b.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, s.db.prefix+"/"+s.tenant+"/"+run)
 	b.Queue(s.db.sql(`SELECT data FROM {p}_reservations WHERE tenant = $1 AND run = $2`), s.tenant, run)
 	results := tx.SendBatch(ctx, &b)
 	_, err := results.Exec()
@@ -115,7 +116,7 @@ func scanBalances(query func() (pgx.Rows, error), accounts []awaken.Account) ([]
 	return out, err
 }
 
-func (s *Store) writeBook(ctx context.Context, tx pgx.Tx, runID string, book *awaken.Book, had bool) error {
+func (s *budget) writeBook(ctx context.Context, tx pgx.Tx, runID string, book *awaken.Book, had bool) error {
 	var b pgx.Batch
 	for _, bal := range book.Balances {
 		b.Queue(s.db.sql(`UPDATE {p}_balances SET most = $4, spent = $5, reserved = $6, in_doubt = $7 WHERE tenant = $1 AND scope = $2 AND id = $3`),
@@ -139,7 +140,7 @@ func (s *Store) writeBook(ctx context.Context, tx pgx.Tx, runID string, book *aw
 }
 
 // Reservations returns what is reserved, by run.
-func (s *Store) Reservations(ctx context.Context) (map[string]*awaken.Reservation, error) {
+func (s *budget) Reservations(ctx context.Context) (map[string]*awaken.Reservation, error) {
 	var out map[string]*awaken.Reservation
 	err := s.db.query(ctx, `SELECT run, data FROM {p}_reservations WHERE tenant = $1`, []any{s.tenant}, func() { out = map[string]*awaken.Reservation{} }, func(rows pgx.Rows) error {
 		var run string
@@ -167,10 +168,10 @@ func readReservation(runID string, data []byte) (*awaken.Reservation, error) {
 }
 
 // Balances returns the balance of each account.
-func (s *Store) Balances(ctx context.Context, accounts ...awaken.Account) ([]awaken.Balance, error) {
+func (s *budget) Balances(ctx context.Context, accounts ...awaken.Account) ([]awaken.Balance, error) {
 	scopes, ids := columns(accounts)
 	var list []*awaken.Balance
-	err := s.db.retry(ctx, func() (err error) {
+	err := retry(ctx, func() (err error) {
 		list, err = scanBalances(func() (pgx.Rows, error) {
 			return s.db.pool.Query(ctx, s.db.sql(`SELECT b.most, coalesce(b.spent, 0), coalesce(b.reserved, 0), coalesce(b.in_doubt, 0)
 				FROM unnest($2::text[], $3::text[]) WITH ORDINALITY a(scope, id, n)
@@ -184,32 +185,6 @@ func (s *Store) Balances(ctx context.Context, accounts ...awaken.Account) ([]awa
 	out := make([]awaken.Balance, len(list))
 	for i, b := range list {
 		out[i] = *b
-	}
-	return out, nil
-}
-
-// UsageTotals adds up what runs have used and cost, for each agent.
-func (s *Store) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken.UsageTotal, error) {
-	sum := func(field string) string { return `coalesce(sum((data #>> '{` + field + `}')::numeric), 0)::bigint` }
-	query := `SELECT data ->> 'agent_id' COLLATE "C", count(*), ` + sum("usage,prompt_tokens") + `, ` + sum("usage,completion_tokens") + `, ` + sum("usage,total_tokens") + `, ` +
-		sum("usage,cache_read_tokens") + `, ` + sum("usage,cache_creation_tokens") + `, ` + sum("usage,thinking_tokens") + `,
-		coalesce(sum(round((data #>> '{cost_usd}')::numeric * 1e9)), 0)::bigint
-		FROM (SELECT record::json AS data FROM (SELECT ` + runColumns + ` FROM {p}_runs r WHERE r.tenant = $1 AND ($2 = '' OR r.thread = $2)) x(id, thread, record)) y
-		WHERE $3 = '' OR data ->> 'agent_id' = $3 GROUP BY 1 ORDER BY 1`
-	var out []awaken.UsageTotal
-	err := s.db.query(ctx, query, []any{s.tenant, escape(q.ThreadID), q.AgentID}, func() { out = nil }, func(rows pgx.Rows) error {
-		var t awaken.UsageTotal
-		var cost int64
-		u := &t.Usage
-		if err := rows.Scan(&t.AgentID, &t.Runs, &u.PromptTokens, &u.CompletionTokens, &u.TotalTokens, &u.CacheReadTokens, &u.CacheCreationTokens, &u.ThinkingTokens, &cost); err != nil {
-			return err
-		}
-		t.CostUSD = awaken.Money(cost).USD()
-		out = append(out, t)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("usage: %w", err)
 	}
 	return out, nil
 }

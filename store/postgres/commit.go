@@ -12,22 +12,28 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
+// committer implements [awaken.Committer].
+type committer struct {
+	scope
+	commits *commits
+}
+
 // Commit makes c durable, all or nothing, in one round trip. It does not heed ctx: a
 // commit that was cut off could have been made or not, and its owner would not know.
 // If the connection is lost it asks again, which is safe, because the number of the
 // commit tells whether it was made.
-func (s *Store) Commit(ctx context.Context, c *awaken.Commit) error {
+func (s *committer) Commit(ctx context.Context, c *awaken.Commit) error {
 	invalid := c.Run.Validate()
 	p := &pending{repeat: c.Number != 0}
 	if invalid == nil {
-		p.quick = s.db.quickly(c)
+		p.quick = s.commits.quickly(c)
 	}
 	var err error
 	if p.params, err = s.params(c, invalid == nil); err != nil {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
 	}
 	defer p.params.free()
-	code, err := s.db.commit(context.WithoutCancel(ctx), p)
+	code, err := s.commits.make(context.WithoutCancel(ctx), p)
 	if err != nil {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
 	}
@@ -122,7 +128,7 @@ var startCommit = shortcut{`WITH t AS (
 ) ` + quickInsert, 17}
 
 // params are the arguments of the function, in its order.
-func (s *Store) params(c *awaken.Commit, isValid bool) (*params, error) {
+func (s *committer) params(c *awaken.Commit, isValid bool) (*params, error) {
 	p := newParams()
 	p.values = append(p.values, []byte(s.tenant))
 	p.id(c.ThreadID)

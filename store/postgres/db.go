@@ -16,18 +16,15 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/mailbox"
 )
 
 // Options configures a DB. The zero Options, or nil, is ready for use. The size of
@@ -46,19 +43,36 @@ type Options struct {
 	Now func() time.Time
 }
 
-// DB is a pool of connections to a database. It is safe for concurrent use.
-type DB struct {
-	opts    Options
-	pool    *pgxpool.Pool
-	commits group
-	quickly func(c *awaken.Commit) *shortcut // the shortcut for a commit, or nil
-	// enqueues are on their way to the queue.
-	enqueues  lanes[*enqueueing]
-	announcer announcer
-	// unprepared is set if the URL asks to do without prepared statements.
-	unprepared bool
-	texts      sync.Map // queries with the prefix filled in, by those without
+// setDefaults fills in what was left out.
+func (o *Options) setDefaults() {
+	if o.Prefix == "" {
+		o.Prefix = "awaken"
+	}
+	if o.CommitTimeout <= 0 {
+		o.CommitTimeout = 30 * time.Second
+	}
+	if o.Lanes <= 0 {
+		o.Lanes = 4
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 }
+
+// DB is a pool of connections to a database, and the queue that workers share. It
+// implements [mailbox.Queue] and [mailbox.Listener], and is safe for concurrent use.
+type DB struct {
+	*queue
+	database  *database
+	commits   *commits
+	enqueuer  *enqueuer
+	announcer *announcer
+}
+
+var (
+	_ mailbox.Queue    = (*DB)(nil)
+	_ mailbox.Listener = (*DB)(nil)
+)
 
 var prefixPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
 
@@ -73,96 +87,52 @@ func Open(ctx context.Context, url string, opts *Options) (*DB, error) {
 }
 
 func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, error) {
-	db := &DB{quickly: quickly}
+	var o Options
 	if opts != nil {
-		db.opts = *opts
+		o = *opts
 	}
-	o := &db.opts
-	if o.Prefix == "" {
-		o.Prefix = "awaken"
-	}
+	o.setDefaults()
 	if !prefixPattern.MatchString(o.Prefix) {
 		return nil, fmt.Errorf("postgres: prefix is %q, want lower case letters, digits and _, at most 30", o.Prefix)
-	}
-	if o.CommitTimeout <= 0 {
-		o.CommitTimeout = 30 * time.Second
-	}
-	if o.Lanes <= 0 {
-		o.Lanes = 4
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	db.pool = pool
-	db.enqueues.max, db.enqueues.make = enqueueLanes, db.makeEnqueues
-	db.unprepared = config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement
 	if err := migrate(ctx, pool, migrations, o.Prefix); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, err)
 	}
-	return db, nil
+	d := &database{pool: pool, prefix: o.Prefix, timeout: o.CommitTimeout, now: o.Now,
+		unprepared: config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement}
+	a := &announcer{db: d}
+	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: &commits{db: d, lanes: o.Lanes, quickly: quickly}, enqueuer: newEnqueuer(d), announcer: a}, nil
 }
 
 // Close waits for what is going on and closes all connections.
 func (db *DB) Close() {
 	db.announcer.close()
-	db.pool.Close()
+	db.database.pool.Close()
 }
 
 // Store returns the store of a tenant; "" is the default one.
-func (db *DB) Store(tenant string) *Store { return &Store{db: db, tenant: escape(tenant)} }
+func (db *DB) Store(tenant string) *Store {
+	s := scope{db: db.database, tenant: escape(tenant)}
+	return &Store{
+		threadReader: threadReader(s), runReader: runReader(s), eventLog: eventLog(s), inbox: inbox(s), editor: editor(s), budget: budget(s),
+		committer:  committer{scope: s, commits: db.commits},
+		dispatches: dispatches{scope: s, enqueuer: db.enqueuer, announcer: db.announcer},
+	}
+}
+
+// Handle returns the store of a tenant, as Store does.
+func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 
 // Profile returns the profile store of a tenant; "" is the default one.
-func (db *DB) Profile(tenant string) *Profile { return &Profile{db: db, tenant: escape(tenant)} }
-
-// sql fills the prefix into a query.
-func (db *DB) sql(query string) string {
-	if text, ok := db.texts.Load(query); ok {
-		return text.(string)
-	}
-	text := strings.ReplaceAll(query, "{p}", db.opts.Prefix)
-	db.texts.Store(query, text)
-	return text
+func (db *DB) Profile(tenant string) *Profile {
+	return &Profile{db: db.database, tenant: escape(tenant)}
 }
 
-// retry calls f, and again if the connection was lost, which must do no harm: what f
-// does may have been done already. PostgreSQL asks for the same when transactions got
-// in each other's way.
-func (db *DB) retry(ctx context.Context, f func() error) error {
-	for _, pause := range [...]time.Duration{50 * time.Millisecond, 500 * time.Millisecond} {
-		err := f()
-		if err == nil || !worthRetry(err) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(pause):
-		}
-	}
-	return f()
-}
-
-func worthRetry(err error) bool {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch e.Code {
-		case "40001", "40P01", // serialization failure, deadlock
-			"57P01", "57P02", "57P03": // the server shuts down, crashed, starts up
-			return true
-		}
-		return false
-	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || pgconn.SafeToRetry(err) {
-		return true
-	}
-	return lostConnection(err)
-}
-
-// transact calls f in a transaction, again if need be.
-func (db *DB) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
-	return db.retry(ctx, func() error { return pgx.BeginFunc(ctx, db.pool, f) })
-}
+// Config returns the configuration of the whole database, which belongs to no tenant. It
+// is a [config.Notifier].
+func (db *DB) Config() config.Store { return &configStore{db.database} }

@@ -12,9 +12,12 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
+// editor implements [awaken.ThreadEditor].
+type editor scope
+
 // lockThread returns a row and keeps others from changing it until the transaction
 // ends. It takes and returns an escaped id.
-func (s *Store) lockThread(ctx context.Context, tx pgx.Tx, id string) (*thread, error) {
+func (s *editor) lockThread(ctx context.Context, tx pgx.Tx, id string) (*thread, error) {
 	var t thread
 	err := t.scan(tx.QueryRow(ctx, s.db.sql(`SELECT `+threadColumns+` FROM {p}_threads WHERE tenant = $1 AND id = $2 FOR UPDATE`), s.tenant, id))
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -29,7 +32,7 @@ func (s *Store) lockThread(ctx context.Context, tx pgx.Tx, id string) (*thread, 
 
 // Fork makes a thread that begins as another was after record seq of its log. It
 // copies no messages: the new thread remembers where they are.
-func (s *Store) Fork(ctx context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
+func (s *editor) Fork(ctx context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
 	var out thread
 	err := s.db.transact(ctx, func(tx pgx.Tx) error {
 		t, err := s.lockThread(ctx, tx, escape(threadID))
@@ -73,7 +76,7 @@ func (s *Store) Fork(ctx context.Context, threadID string, seq int, newID string
 }
 
 // DeleteThread removes a thread.
-func (s *Store) DeleteThread(ctx context.Context, id string, children awaken.ChildStrategy) error {
+func (s *editor) DeleteThread(ctx context.Context, id string, children awaken.ChildStrategy) error {
 	return s.db.transact(ctx, func(tx pgx.Tx) error {
 		ids := []string{escape(id)}
 		if children == awaken.CascadeChildren {
@@ -125,7 +128,7 @@ func (s *Store) DeleteThread(ctx context.Context, id string, children awaken.Chi
 }
 
 // descendants returns the children of a thread, and theirs, the youngest last.
-func (s *Store) descendants(ctx context.Context, tx pgx.Tx, id string) ([]string, error) {
+func (s *editor) descendants(ctx context.Context, tx pgx.Tx, id string) ([]string, error) {
 	rows, err := tx.Query(ctx, s.db.sql(`WITH RECURSIVE d (id) AS (SELECT $2::text COLLATE "C" UNION SELECT t.id FROM {p}_threads t JOIN d ON t.tenant = $1 AND t.parent = d.id AND t.parent <> '')
 		SELECT id FROM d WHERE id <> $2`), s.tenant, id)
 	if err != nil {
@@ -136,7 +139,7 @@ func (s *Store) descendants(ctx context.Context, tx pgx.Tx, id string) ([]string
 
 // lockQueues keeps others from changing the queues of threads until the transaction
 // ends. A dispatch that is not over is ErrConflict.
-func (s *Store) lockQueues(ctx context.Context, tx pgx.Tx, ids []string) error {
+func (s *editor) lockQueues(ctx context.Context, tx pgx.Tx, ids []string) error {
 	if _, err := tx.Exec(ctx, s.db.sql(`INSERT INTO {p}_queues AS q (tenant, id) SELECT $1, t.id FROM unnest($2::text[]) AS t (id) ORDER BY t.id COLLATE "C"
 		ON CONFLICT (tenant, id) DO UPDATE SET epoch = q.epoch`), s.tenant, ids); err != nil {
 		return err
@@ -154,7 +157,7 @@ func (s *Store) lockQueues(ctx context.Context, tx pgx.Tx, ids []string) error {
 
 // remove removes a thread and all it holds, but for the messages that forks share: the
 // fork that shares most of them inherits them, and the others share them with it.
-func (s *Store) remove(ctx context.Context, tx pgx.Tx, id string) error {
+func (s *editor) remove(ctx context.Context, tx pgx.Tx, id string) error {
 	t, err := s.lockThread(ctx, tx, id)
 	if err != nil {
 		return err
@@ -190,7 +193,7 @@ func (s *Store) remove(ctx context.Context, tx pgx.Tx, id string) error {
 }
 
 // CreateThread makes a thread with the ids and the metadata of t, and fills in its times.
-func (s *Store) CreateThread(ctx context.Context, t *awaken.Thread) error {
+func (s *editor) CreateThread(ctx context.Context, t *awaken.Thread) error {
 	if t.ID == "" {
 		return fmt.Errorf("create thread: %w: it has no id", awaken.ErrInvalid)
 	}
@@ -198,7 +201,7 @@ func (s *Store) CreateThread(ctx context.Context, t *awaken.Thread) error {
 	if err != nil {
 		return err
 	}
-	now := s.db.opts.Now().UnixMilli()
+	now := s.db.now().UnixMilli()
 	err = s.db.transact(ctx, func(tx pgx.Tx) error {
 		if err := s.checkParent(ctx, tx, t.ID, t.ParentThreadID); err != nil {
 			return err
@@ -218,7 +221,7 @@ func (s *Store) CreateThread(ctx context.Context, t *awaken.Thread) error {
 }
 
 // UpdateThread changes what people attached to a thread, and whom it belongs to.
-func (s *Store) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
+func (s *editor) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	var out awaken.Thread
 	err := s.db.transact(ctx, func(tx pgx.Tx) error {
 		t, err := s.lockThread(ctx, tx, escape(id))
@@ -242,7 +245,7 @@ func (s *Store) UpdateThread(ctx context.Context, id string, fn func(t *awaken.T
 		var changed thread
 		err = changed.scan(tx.QueryRow(ctx, s.db.sql(`UPDATE {p}_threads SET resource = $3, parent = $4, title = $5, custom = $6, updated = greatest(updated, $7), touched = nextval('{p}_clock')
 			WHERE tenant = $1 AND id = $2 RETURNING `+threadColumns),
-			s.tenant, escape(id), escape(t.ResourceID), escape(t.ParentThreadID), escape(t.Metadata.Title), custom, s.db.opts.Now().UnixMilli()))
+			s.tenant, escape(id), escape(t.ResourceID), escape(t.ParentThreadID), escape(t.Metadata.Title), custom, s.db.now().UnixMilli()))
 		out = changed.Thread
 		return err
 	})
@@ -254,7 +257,7 @@ func (s *Store) UpdateThread(ctx context.Context, id string, fn func(t *awaken.T
 
 // checkParent checks that a thread can have that parent: it is there, and the thread is
 // not above it. Nobody moves or removes what is above until the transaction ends.
-func (s *Store) checkParent(ctx context.Context, tx pgx.Tx, id, parent string) error {
+func (s *editor) checkParent(ctx context.Context, tx pgx.Tx, id, parent string) error {
 	for above := parent; above != ""; {
 		if above == id {
 			return fmt.Errorf("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
@@ -291,7 +294,7 @@ func encodeCustom(t *awaken.Thread) (*string, error) {
 const pruneGroup = 50
 
 // Prune removes threads that nothing happened on for a while.
-func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
+func (s *editor) Prune(ctx context.Context, before time.Time) (int, error) {
 	for total := 0; ; {
 		var ids []string
 		err := s.db.transact(ctx, func(tx pgx.Tx) error {
@@ -317,7 +320,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // lockIdle locks a group of threads that nothing has happened on, with their queues, and
 // returns their ids. Those that somebody else has locked are in use.
-func (s *Store) lockIdle(ctx context.Context, tx pgx.Tx, before int64) (ids []string, err error) {
+func (s *editor) lockIdle(ctx context.Context, tx pgx.Tx, before int64) (ids []string, err error) {
 	const idle = `t.tenant = $1 AND t.open_run = '' AND t.unread = 0 AND t.updated > 0 AND t.updated < $2
 		AND NOT EXISTS (SELECT FROM {p}_dispatches d WHERE d.tenant = t.tenant AND d.thread = t.id AND d.completed = 0)`
 	list := func(query string, args ...any) {

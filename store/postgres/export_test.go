@@ -14,17 +14,17 @@ func OpenConfig(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB
 }
 
 // StepCommit is the statement that makes most commits.
-func (db *DB) StepCommit() string { return db.sql(stepCommit.query) }
+func (db *DB) StepCommit() string { return db.database.sql(stepCommit.query) }
 
 // StartCommit is the statement that begins most runs.
-func (db *DB) StartCommit() string { return db.sql(startCommit.query) }
+func (db *DB) StartCommit() string { return db.database.sql(startCommit.query) }
 
 // EndCommit is the statement that ends most runs.
-func (db *DB) EndCommit() string { return db.sql(endCommit.query) }
+func (db *DB) EndCommit() string { return db.database.sql(endCommit.query) }
 
 // WithoutShortcuts makes every commit in the long way. It returns db.
 func (db *DB) WithoutShortcuts() *DB {
-	db.quickly = func(*awaken.Commit) *shortcut { return nil }
+	db.commits.quickly = func(*awaken.Commit) *shortcut { return nil }
 	return db
 }
 

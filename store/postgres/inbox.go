@@ -10,14 +10,17 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
+// inbox implements [awaken.Inbox].
+type inbox scope
+
 // Post adds items to a thread's inbox.
-func (s *Store) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
+func (s *inbox) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
 	ids, data, err := encodeItems(items)
 	if err != nil {
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
 	found := false
-	err = s.db.retry(ctx, func() error { // an item that was posted before is ignored
+	err = retry(ctx, func() error { // an item that was posted before is ignored
 		return s.db.pool.QueryRow(ctx, s.db.sql(`SELECT {p}_post($1, $2, $3, $4)`), s.tenant, escape(threadID), ids, data).Scan(&found)
 	})
 	if err != nil {
@@ -42,7 +45,7 @@ func encodeItems(items []awaken.InboxItem) (ids, data []string, err error) {
 }
 
 // Unread returns the items that no commit has read.
-func (s *Store) Unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
+func (s *inbox) Unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
 	var out []awaken.InboxItem
 	found := false
 	// A thread without items is one row of nothing; a missing thread is none.

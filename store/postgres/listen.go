@@ -14,6 +14,8 @@ import (
 // and seldom, since one notification is as good as many. One that gets lost with its
 // process costs the others a poll.
 type announcer struct {
+	db *database
+
 	mu      sync.Mutex
 	pending bool
 	running bool
@@ -25,8 +27,7 @@ type announcer struct {
 const announceEvery = 5 * time.Millisecond
 
 // announce notifies soon.
-func (db *DB) announce() {
-	a := &db.announcer
+func (a *announcer) announce() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -35,13 +36,12 @@ func (db *DB) announce() {
 	a.pending = true
 	if !a.running {
 		a.running = true
-		a.done.Go(db.notify)
+		a.done.Go(a.notify)
 	}
 }
 
 // notify notifies as long as there is reason to.
-func (db *DB) notify() {
-	a := &db.announcer
+func (a *announcer) notify() {
 	for {
 		a.mu.Lock()
 		if !a.pending {
@@ -51,9 +51,9 @@ func (db *DB) notify() {
 		}
 		a.pending = false
 		a.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), db.opts.CommitTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), a.db.timeout)
 		// It needs not be on the disk. An error is as good as a notification that is lost.
-		_, _ = db.pool.Exec(ctx, db.sql(`SELECT set_config('synchronous_commit', 'off', true), pg_notify('{p}_mailbox', '')`))
+		_, _ = a.db.pool.Exec(ctx, a.db.sql(`SELECT set_config('synchronous_commit', 'off', true), pg_notify('{p}_mailbox', '')`))
 		cancel()
 		time.Sleep(announceEvery)
 	}
@@ -67,14 +67,9 @@ func (a *announcer) close() {
 	a.done.Wait()
 }
 
-// Listen calls fn when other processes have changed the queue. It has a connection of
-// its own, which must be one to the server itself: behind a pooler that shares
-// connections between transactions nothing would be heard.
-func (db *DB) Listen(ctx context.Context, fn func()) error { return db.listenTo(ctx, "mailbox", fn) }
-
 // listenTo calls fn when there is a notification on a channel, and whenever it begins to
 // listen, also after a lost connection.
-func (db *DB) listenTo(ctx context.Context, channel string, fn func()) error {
+func (db *database) listenTo(ctx context.Context, channel string, fn func()) error {
 	for pause := minPause; ; {
 		heard, err := db.listen(ctx, channel, fn)
 		if ctx.Err() != nil {
@@ -100,7 +95,7 @@ const (
 )
 
 // listen listens on one connection until it is lost, and reports whether it ever heard.
-func (db *DB) listen(ctx context.Context, channel string, fn func()) (heard bool, err error) {
+func (db *database) listen(ctx context.Context, channel string, fn func()) (heard bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
 	if err != nil {
 		return false, err

@@ -9,7 +9,7 @@ import (
 
 // ShiftClock makes the clock of the queue run ahead.
 func (db *DB) ShiftClock(ctx context.Context, by time.Duration) error {
-	_, err := db.pool.Exec(ctx, db.sql(fmt.Sprintf(`CREATE OR REPLACE FUNCTION {p}_now() RETURNS bigint LANGUAGE sql VOLATILE AS
+	_, err := db.database.pool.Exec(ctx, db.database.sql(fmt.Sprintf(`CREATE OR REPLACE FUNCTION {p}_now() RETURNS bigint LANGUAGE sql VOLATILE AS
 		$$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + %d $$`, by.Microseconds())))
 	return err
 }

@@ -15,7 +15,7 @@ import (
 
 // Profile is one tenant's profile entries.
 type Profile struct {
-	db     *DB
+	db     *database
 	tenant string // escaped
 }
 
@@ -58,7 +58,7 @@ func (p *Profile) list(ctx context.Context, query, namespace string, args ...any
 func (p *Profile) Set(ctx context.Context, namespace, key string, value json.RawMessage) error {
 	return p.change(ctx, `INSERT INTO {p}_profiles (tenant, namespace, key, value, updated) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (tenant, namespace, key) DO UPDATE SET value = excluded.value, updated = excluded.updated`,
-		escape(namespace), escape(key), text(value), p.db.opts.Now().UnixNano())
+		escape(namespace), escape(key), text(value), p.db.now().UnixNano())
 }
 
 // Delete removes an entry.
@@ -72,7 +72,7 @@ func (p *Profile) Clear(ctx context.Context, key string) error {
 }
 
 func (p *Profile) change(ctx context.Context, query string, args ...any) error {
-	err := p.db.retry(ctx, func() error {
+	err := retry(ctx, func() error {
 		_, err := p.db.pool.Exec(ctx, p.db.sql(query), append([]any{p.tenant}, args...)...)
 		return err
 	})

@@ -34,8 +34,11 @@ func decodeRun(id, thread string, data []byte) (*awaken.Run, error) {
 	return r, nil
 }
 
+// runReader implements [awaken.RunStore] and [awaken.UsageReader].
+type runReader scope
+
 // LoadRun returns a run.
-func (s *Store) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
+func (s *runReader) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 	var r *awaken.Run
 	err := s.db.query(ctx, `SELECT `+runColumns+` FROM {p}_runs r WHERE r.tenant = $1 AND r.id = $2`, []any{s.tenant, escape(id)}, func() { r = nil },
 		func(rows pgx.Rows) (err error) { r, err = scanRun(rows); return err })
@@ -49,8 +52,8 @@ func (s *Store) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 }
 
 // ListRuns returns runs, the newest first.
-func (s *Store) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
-	where, args := s.runs(q)
+func (s *runReader) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
+	where, args := s.where(q)
 	offset, limit := page(q.Offset, q.Limit)
 	query := fmt.Sprintf(`SELECT `+runColumns+` FROM {p}_runs r WHERE `+where+` ORDER BY r.born DESC, r.id LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
 	var out []*awaken.Run
@@ -66,9 +69,9 @@ func (s *Store) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run,
 }
 
 // CountRuns returns how many runs there are, on all pages.
-func (s *Store) CountRuns(ctx context.Context, q awaken.RunQuery) (n int, err error) {
-	where, args := s.runs(q)
-	err = s.db.retry(ctx, func() error {
+func (s *runReader) CountRuns(ctx context.Context, q awaken.RunQuery) (n int, err error) {
+	where, args := s.where(q)
+	err = retry(ctx, func() error {
 		return s.db.pool.QueryRow(ctx, s.db.sql(`SELECT count(*) FROM {p}_runs WHERE `+where), args...).Scan(&n)
 	})
 	if err != nil {
@@ -77,8 +80,8 @@ func (s *Store) CountRuns(ctx context.Context, q awaken.RunQuery) (n int, err er
 	return n, nil
 }
 
-// runs are the conditions of a query, with their arguments from $1 on.
-func (s *Store) runs(q awaken.RunQuery) (where string, args []any) {
+// where returns the conditions of a query, with their arguments from $1 on.
+func (s *runReader) where(q awaken.RunQuery) (where string, args []any) {
 	where, args = `tenant = $1`, []any{s.tenant}
 	if q.ThreadID != "" {
 		args = append(args, escape(q.ThreadID))
@@ -92,7 +95,7 @@ func (s *Store) runs(q awaken.RunQuery) (where string, args []any) {
 }
 
 // Calls returns the ledger of a run.
-func (s *Store) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
+func (s *runReader) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
 	var l ledger
 	found := false
 	// A run without calls is one row of nothing; a missing run is none.
@@ -109,6 +112,32 @@ func (s *Store) Calls(ctx context.Context, runID string) ([]*awaken.CallState, e
 		return nil, err
 	}
 	return l.sorted(), nil
+}
+
+// UsageTotals adds up what runs have used and cost, for each agent.
+func (s *runReader) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken.UsageTotal, error) {
+	sum := func(field string) string { return `coalesce(sum((data #>> '{` + field + `}')::numeric), 0)::bigint` }
+	query := `SELECT data ->> 'agent_id' COLLATE "C", count(*), ` + sum("usage,prompt_tokens") + `, ` + sum("usage,completion_tokens") + `, ` + sum("usage,total_tokens") + `, ` +
+		sum("usage,cache_read_tokens") + `, ` + sum("usage,cache_creation_tokens") + `, ` + sum("usage,thinking_tokens") + `,
+		coalesce(sum(round((data #>> '{cost_usd}')::numeric * 1e9)), 0)::bigint
+		FROM (SELECT record::json AS data FROM (SELECT ` + runColumns + ` FROM {p}_runs r WHERE r.tenant = $1 AND ($2 = '' OR r.thread = $2)) x(id, thread, record)) y
+		WHERE $3 = '' OR data ->> 'agent_id' = $3 GROUP BY 1 ORDER BY 1`
+	var out []awaken.UsageTotal
+	err := s.db.query(ctx, query, []any{s.tenant, escape(q.ThreadID), q.AgentID}, func() { out = nil }, func(rows pgx.Rows) error {
+		var t awaken.UsageTotal
+		var cost int64
+		u := &t.Usage
+		if err := rows.Scan(&t.AgentID, &t.Runs, &u.PromptTokens, &u.CompletionTokens, &u.TotalTokens, &u.CacheReadTokens, &u.CacheCreationTokens, &u.ThinkingTokens, &cost); err != nil {
+			return err
+		}
+		t.CostUSD = awaken.Money(cost).USD()
+		out = append(out, t)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("usage: %w", err)
+	}
+	return out, nil
 }
 
 // ledger is the ledger of a run. Its records come as they were committed.

@@ -1,27 +1,41 @@
 package postgres
 
 import (
-	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
 )
 
 // Store is one tenant's threads and runs. It implements [awaken.Store],
-// [awaken.EventLog], [awaken.ThreadEditor] and [awaken.Pipelined].
+// [awaken.EventLog], [awaken.ThreadEditor], [awaken.Budget], [awaken.UsageReader],
+// [awaken.Pipelined] and [mailbox.Handle]; each of its parts implements one or two.
 type Store struct {
-	db     *DB
-	tenant string // escaped
+	threadReader
+	runReader
+	eventLog
+	committer
+	inbox
+	editor
+	dispatches
+	budget
 }
 
 var (
 	_ awaken.Store        = (*Store)(nil)
 	_ awaken.EventLog     = (*Store)(nil)
 	_ awaken.ThreadEditor = (*Store)(nil)
+	_ awaken.Budget       = (*Store)(nil)
+	_ awaken.UsageReader  = (*Store)(nil)
 	_ awaken.Pipelined    = (*Store)(nil)
+	_ mailbox.Handle      = (*Store)(nil)
 )
+
+// scope is a tenant of a database.
+type scope struct {
+	db     *database
+	tenant string // escaped
+}
 
 // Pipelined says that commits take time: each waits for the server.
 func (s *Store) Pipelined() bool { return true }
@@ -36,27 +50,4 @@ func page(offset, limit int) (int, int) {
 		limit = 50
 	}
 	return max(offset, 0), limit
-}
-
-// query calls each for every row. It may be called again from the start, after reset.
-func (db *DB) query(ctx context.Context, query string, args []any, reset func(), each func(rows pgx.Rows) error) error {
-	return db.retry(ctx, func() error {
-		reset()
-		rows, err := db.pool.Query(ctx, db.sql(query), args...)
-		if err != nil {
-			return err
-		}
-		return forEach(rows, each)
-	})
-}
-
-// forEach calls each for every row and closes them.
-func forEach(rows pgx.Rows, each func(rows pgx.Rows) error) error {
-	defer rows.Close()
-	for rows.Next() {
-		if err := each(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

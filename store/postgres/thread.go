@@ -44,10 +44,13 @@ func (t *thread) scan(row pgx.Row) error {
 	return nil
 }
 
+// threadReader implements [awaken.ThreadStore].
+type threadReader scope
+
 // thread returns a row, or an ErrNotFound.
-func (s *Store) thread(ctx context.Context, id string) (*thread, error) {
+func (s *threadReader) thread(ctx context.Context, id string) (*thread, error) {
 	var t *thread
-	err := s.db.retry(ctx, func() error {
+	err := retry(ctx, func() error {
 		t = new(thread)
 		return t.scan(s.db.pool.QueryRow(ctx, s.db.sql(`SELECT `+threadColumns+` FROM {p}_threads WHERE tenant = $1 AND id = $2`), s.tenant, escape(id)))
 	})
@@ -61,7 +64,7 @@ func (s *Store) thread(ctx context.Context, id string) (*thread, error) {
 }
 
 // Thread returns a thread.
-func (s *Store) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
+func (s *threadReader) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
 	t, err := s.thread(ctx, id)
 	if err != nil {
 		return nil, err
@@ -70,8 +73,8 @@ func (s *Store) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
 }
 
 // ListThreads returns threads, the most recently updated first.
-func (s *Store) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
-	where, args := s.threads(q)
+func (s *threadReader) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	where, args := s.where(q)
 	offset, limit := page(q.Offset, q.Limit)
 	query := fmt.Sprintf(`SELECT `+threadColumns+` FROM {p}_threads WHERE `+where+` ORDER BY touched DESC, id LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
 	args = append(args, limit, offset)
@@ -88,9 +91,9 @@ func (s *Store) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awake
 }
 
 // CountThreads returns how many threads there are, on all pages.
-func (s *Store) CountThreads(ctx context.Context, q awaken.ThreadQuery) (n int, err error) {
-	where, args := s.threads(q)
-	err = s.db.retry(ctx, func() error {
+func (s *threadReader) CountThreads(ctx context.Context, q awaken.ThreadQuery) (n int, err error) {
+	where, args := s.where(q)
+	err = retry(ctx, func() error {
 		return s.db.pool.QueryRow(ctx, s.db.sql(`SELECT count(*) FROM {p}_threads WHERE `+where), args...).Scan(&n)
 	})
 	if err != nil {
@@ -99,8 +102,8 @@ func (s *Store) CountThreads(ctx context.Context, q awaken.ThreadQuery) (n int, 
 	return n, nil
 }
 
-// threads are the conditions of a query, with their arguments from $1 on.
-func (s *Store) threads(q awaken.ThreadQuery) (where string, args []any) {
+// where returns the conditions of a query, with their arguments from $1 on.
+func (s *threadReader) where(q awaken.ThreadQuery) (where string, args []any) {
 	where, args = `tenant = $1`, []any{s.tenant}
 	if q.ResourceID != "" {
 		args = append(args, escape(q.ResourceID))
@@ -117,7 +120,7 @@ func (s *Store) threads(q awaken.ThreadQuery) (where string, args []any) {
 }
 
 // Messages returns records of a thread's log.
-func (s *Store) Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
+func (s *threadReader) Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
 	t, err := s.thread(ctx, threadID)
 	if err != nil {
 		return nil, err

@@ -13,12 +13,12 @@ import (
 
 // Acquire makes the caller the owner of a thread. It reads the whole log to build the
 // view.
-func (s *Store) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
+func (s *committer) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
 	var t thread
-	err := s.db.write(func(c *conn) error {
+	err := s.db.writer.write(func(c *conn) error {
 		t = thread{}
 		return c.query(context.Background(), `INSERT INTO {p}_threads (tenant, id, fence) VALUES (?1, ?2, 1 + `+floor+`)
 			ON CONFLICT (tenant, id) DO UPDATE SET fence = fence + 1, committed = 0 RETURNING `+threadColumns,
@@ -34,21 +34,21 @@ func (s *Store) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoin
 	// From here on nobody commits with an older fence, so what is read now is what
 	// there was when the fence was raised, but for later owners: who has one of those
 	// behind it will be refused.
-	if err := s.db.read(ctx, func(c *conn) error { return c.fill(ctx, s.tenant, threadID, cp) }); err != nil {
+	if err := s.db.read(ctx, func(c *conn) error { return s.fill(ctx, c.of(s.tenant), threadID, cp) }); err != nil {
 		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
 	}
 	return cp, nil
 }
 
 // fill reads the rest of a checkpoint.
-func (c *conn) fill(ctx context.Context, tenant, threadID string, cp *awaken.Checkpoint) error {
-	t, err := c.thread(ctx, tenant, threadID)
+func (s *committer) fill(ctx context.Context, c tenantConn, threadID string, cp *awaken.Checkpoint) error {
+	t, err := c.thread(ctx, threadID)
 	if err != nil {
 		return err
 	}
 	cp.Thread, cp.Seq = t.Thread, t.lastSeq
 	log := make([]*llm.Message, 0, t.MessageCount)
-	if err := c.messages(ctx, tenant, t, 0, t.MessageCount, func(_ int, _ int64, m *llm.Message) { log = append(log, m) }); err != nil {
+	if err := c.messages(ctx, t, 0, t.MessageCount, func(_ int, _ int64, m *llm.Message) { log = append(log, m) }); err != nil {
 		return err
 	}
 	if len(log) != t.MessageCount {
@@ -58,24 +58,24 @@ func (c *conn) fill(ctx context.Context, tenant, threadID string, cp *awaken.Che
 	view.Append(log...)
 	cp.View = view.Messages()
 	if t.unread > 0 {
-		if cp.Inbox, err = c.unread(ctx, tenant, threadID); err != nil {
+		if cp.Inbox, err = c.unread(ctx, threadID); err != nil {
 			return err
 		}
 	}
 	if t.LatestRunID == "" {
 		return nil
 	}
-	if cp.Run, err = c.run(ctx, tenant, t.LatestRunID); err != nil || cp.Run == nil {
+	if cp.Run, err = c.run(ctx, t.LatestRunID); err != nil || cp.Run == nil {
 		return err
 	}
-	if cp.Calls, err = c.calls(ctx, tenant, t.LatestRunID); err != nil {
+	if cp.Calls, err = c.calls(ctx, t.LatestRunID); err != nil {
 		return err
 	}
 	if n := len(cp.Calls); n > 0 {
 		last := cp.Calls[n-1].Step
 		cp.Calls = cp.Calls[slices.IndexFunc(cp.Calls, func(c *awaken.CallState) bool { return c.Step == last }):]
 	}
-	return c.query(ctx, `SELECT run, key, value FROM {p}_state WHERE tenant = ? AND thread = ? AND run IN ('', ?)`, []any{tenant, threadID, t.LatestRunID},
+	return c.query(ctx, `SELECT run, key, value FROM {p}_state WHERE tenant = ? AND thread = ? AND run IN ('', ?)`, []any{s.tenant, threadID, t.LatestRunID},
 		func(scan func(...any) error) error {
 			var run, key string
 			var value sql.RawBytes
@@ -95,13 +95,13 @@ func (c *conn) fill(ctx context.Context, tenant, threadID string, cp *awaken.Che
 }
 
 // Interrupt raises the thread's generation.
-func (s *Store) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallState, error) {
+func (s *committer) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallState, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
 	var open []*awaken.CallState
 	var refused error
-	err := s.db.write(func(c *conn) (err error) {
+	err := s.db.writer.write(func(c *conn) (err error) {
 		refused = nil
 		var run string
 		found, err := c.row(context.Background(), `UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = ? AND id = ? RETURNING latest_run`,
@@ -113,7 +113,7 @@ func (s *Store) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallS
 		if run == "" {
 			return nil
 		}
-		open, err = c.calls(context.Background(), s.tenant, run)
+		open, err = c.of(s.tenant).calls(context.Background(), run)
 		open = slices.DeleteFunc(open, func(c *awaken.CallState) bool { return c.Status != awaken.CallRunning })
 		return err
 	})

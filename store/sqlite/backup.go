@@ -13,13 +13,13 @@ import (
 // on meanwhile. Only its owner may read the copy. It refuses to overwrite a file, and
 // leaves none behind if it fails.
 func (db *DB) Backup(ctx context.Context, path string) error {
-	c, err := db.connect(ctx)
+	c, err := db.database.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("sqlite: backup %s: %w", db.path, err)
+		return fmt.Errorf("sqlite: backup %s: %w", db.database.path, err)
 	}
 	defer c.close()
 	if err := copyInto(ctx, c, path); err != nil {
-		return fmt.Errorf("sqlite: backup %s to %s: %w", db.path, path, err)
+		return fmt.Errorf("sqlite: backup %s to %s: %w", db.database.path, path, err)
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func Restore(ctx context.Context, backup, path string) error {
 		return fail(err)
 	}
 	defer pool.Close()
-	db := &DB{path: abs, sql: pool}
+	db := &database{path: abs, sql: pool}
 	c, err := db.connect(ctx)
 	if err != nil {
 		return fail(err)

@@ -12,15 +12,18 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
+// committer implements [awaken.Committer].
+type committer scope
+
 // Commit makes c durable, all or nothing. It does not heed ctx: a commit that was cut
 // off could have been made or not, and its owner would not know.
-func (s *Store) Commit(_ context.Context, c *awaken.Commit) error {
+func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
 	w := commit{Commit: c, tenant: s.tenant, invalid: c.Run.Validate()}
 	if err := w.encode(); err != nil {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
 	}
 	var refused error
-	err := s.db.write(func(c *conn) (err error) {
+	err := s.db.writer.write(func(c *conn) (err error) {
 		refused, err = w.write(c)
 		return err
 	})

@@ -5,9 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -16,20 +15,12 @@ import (
 // conn is a connection to the file with its prepared statements. One goroutine at a
 // time uses it.
 type conn struct {
-	db    *DB
+	db    *database
 	c     *sql.Conn
 	stmts map[string]*sql.Stmt // by their text, before {p} is replaced
 
 	latest     string // run of the last commit
 	lastMoment int64  // unix µs; the highest that was given out
-}
-
-func (db *DB) connect(ctx context.Context) (*conn, error) {
-	c, err := db.sql.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &conn{db: db, c: c, stmts: map[string]*sql.Stmt{}}, nil
 }
 
 // close closes the connection. Closing it again does nothing.
@@ -108,100 +99,32 @@ func (c *conn) row(ctx context.Context, query string, args []any, dest ...any) (
 	return found, err
 }
 
-// read calls f with a connection that sees the database as it is now, whatever is
-// written meanwhile.
-func (db *DB) read(ctx context.Context, f func(c *conn) error) (err error) {
-	var c *conn
-	select {
-	case c = <-db.readers:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	if c == nil {
-		if c, err = db.connect(ctx); err == nil {
-			_, err = c.exec("PRAGMA query_only = 1")
-		}
-		if err != nil {
-			db.readers <- nil
-			return err
-		}
-	}
-	defer func() { db.readers <- c }()
-	if _, err := c.exec("BEGIN"); err != nil {
-		return err
-	}
-	defer func() {
-		if _, endErr := c.exec("ROLLBACK"); err == nil {
-			err = endErr
-		}
-	}()
-	return f(c)
+// found reports whether there is a row.
+func (c *conn) found(query string, args ...any) (bool, error) {
+	var one int
+	return c.row(context.Background(), query, args, &one)
 }
 
-// writer makes changes, one transaction at a time. Changes that arrive while one is
-// written are collected and share the next: whoever is first in line writes for all.
-type writer struct {
-	leading sync.Mutex // held by whoever uses conn
-	conn    *conn
-
-	mu    sync.Mutex
-	busy  bool // somebody leads
-	queue []*change
-}
-
-// change is one member of a transaction. It must write nothing if it is refused, and
-// can be made again after a rollback.
-type change struct {
-	make func(c *conn) error
-	err  error
-	// told gets the group that this one is to write, being its first member; or
-	// nothing, once another has written it.
-	told chan []*change
-}
-
-// maxGroup is how many changes share a transaction at most.
-const maxGroup = 64
-
-// write calls f inside a transaction and returns its error. If f fails, nothing of it
-// is kept. A refusal is not a failure: f writes nothing, remembers why, and returns
-// nil, so that the other members need not be made again.
-func (db *DB) write(f func(c *conn) error) error {
-	w := &db.writer
-	ch := &change{make: f, told: make(chan []*change, 1)}
-	group := []*change{ch}
-	w.mu.Lock()
-	if !w.busy {
-		w.busy = true
-		w.mu.Unlock()
-	} else {
-		w.queue = append(w.queue, ch)
-		w.mu.Unlock()
-		if group = <-ch.told; group == nil {
-			return ch.err
+// useWAL switches the file to a write-ahead log. SQLite does not wait for others who
+// are just doing the same, so this does.
+func (c *conn) useWAL(ctx context.Context) error {
+	for deadline := time.Now().Add(busyTimeout); ; {
+		var mode string
+		err := c.c.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+		switch {
+		case err == nil && mode == "wal":
+			return nil
+		case err == nil:
+			return fmt.Errorf("the file system allows no write-ahead log: journal mode is %s", mode)
+		case !isBusy(err) || time.Now().After(deadline):
+			return fmt.Errorf("write-ahead log: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	w.leading.Lock()
-	w.conn.transact(group)
-	w.leading.Unlock()
-	w.next()
-	for _, other := range group[1:] {
-		other.told <- nil
-	}
-	return ch.err
-}
-
-// next leaves the connection to those who wait, if any.
-func (w *writer) next() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.queue) == 0 {
-		w.busy = false
-		return
-	}
-	n := min(len(w.queue), maxGroup)
-	group := slices.Clone(w.queue[:n])
-	w.queue = slices.Delete(w.queue, 0, n)
-	group[0].told <- group
 }
 
 // transact makes a group of changes in one transaction. If one of them fails, each is

@@ -19,14 +19,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
+
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/mailbox"
 )
 
 // Options configures a DB. The zero Options, or nil, is ready for use.
@@ -41,22 +42,14 @@ type Options struct {
 	Now func() time.Time
 }
 
-// busyTimeout is how long a write waits for other processes.
-const busyTimeout = 5 * time.Second
-
-// DB is an open file. It is safe for concurrent use.
+// DB is an open file, and the queue that workers share. It implements [mailbox.Queue],
+// and is safe for concurrent use.
 type DB struct {
-	path   string
-	prefix string
-	now    func() time.Time
-	sql    *sql.DB
-	writer writer
-	// readers holds the connections that are idle; nil is one yet to be opened.
-	readers chan *conn
-
-	statements, transactions atomic.Int64 // so far, for tests
-	shift                    atomic.Int64 // µs that the clock of the queue runs ahead, for tests
+	*queue
+	database *database
 }
+
+var _ mailbox.Queue = (*DB)(nil)
 
 var prefixPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
 
@@ -91,89 +84,35 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
-	db := &DB{path: abs, prefix: o.Prefix, now: o.Now, sql: pool, readers: make(chan *conn, o.Readers)}
+	f := &database{path: abs, prefix: o.Prefix, now: o.Now, sql: pool, readers: make(chan *conn, o.Readers)}
 	for range o.Readers {
-		db.readers <- nil
+		f.readers <- nil
 	}
-	if err := db.open(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", path, err), db.Close())
+	if err := f.open(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", path, err), f.close())
 	}
-	return db, nil
-}
-
-// dsn names the file and how connections to it behave. The path is escaped, since
-// file names may hold whatever a URI gives a meaning to.
-func dsn(path string) string {
-	pragmas := url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "synchronous(FULL)", "foreign_keys(1)"}}
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: pragmas.Encode()}).String()
-}
-
-// openReadOnly opens a file that is not changed.
-func openReadOnly(path string) (*sql.DB, error) {
-	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=ro"}).String())
-}
-
-func (db *DB) open(ctx context.Context) error {
-	c, err := db.connect(ctx)
-	if err != nil {
-		return err
-	}
-	db.writer.conn = c
-	if err := ours(ctx, c); err != nil {
-		return err
-	}
-	if err := c.useWAL(ctx); err != nil {
-		return err
-	}
-	return migrate(ctx, c, migrations, db.prefix)
-}
-
-// useWAL switches the file to a write-ahead log. SQLite does not wait for others who
-// are just doing the same, so this does.
-func (c *conn) useWAL(ctx context.Context) error {
-	for deadline := time.Now().Add(busyTimeout); ; {
-		var mode string
-		err := c.c.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
-		switch {
-		case err == nil && mode == "wal":
-			return nil
-		case err == nil:
-			return fmt.Errorf("the file system allows no write-ahead log: journal mode is %s", mode)
-		case !isBusy(err) || time.Now().After(deadline):
-			return fmt.Errorf("write-ahead log: %w", err)
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	return &DB{queue: &queue{f}, database: f}, nil
 }
 
 // Close waits for what is going on and closes the file. Nothing works afterwards.
-func (db *DB) Close() error {
-	var errs []error
-	var idle []*conn
-	for range cap(db.readers) {
-		c := <-db.readers
-		if idle = append(idle, c); c != nil {
-			errs = append(errs, c.close())
-		}
-	}
-	for _, c := range idle {
-		db.readers <- c // whoever still reads finds it closed
-	}
-	db.writer.leading.Lock()
-	defer db.writer.leading.Unlock()
-	if db.writer.conn != nil {
-		errs = append(errs, db.writer.conn.close())
-	}
-	errs = append(errs, db.sql.Close())
-	return errors.Join(errs...)
-}
+func (db *DB) Close() error { return db.database.close() }
 
 // Store returns the store of a tenant; "" is the default one.
-func (db *DB) Store(tenant string) *Store { return &Store{db: db, tenant: tenant} }
+func (db *DB) Store(tenant string) *Store {
+	s := scope{db: db.database, tenant: tenant}
+	return &Store{
+		threadReader: threadReader(s), runReader: runReader(s), eventLog: eventLog(s), committer: committer(s),
+		inbox: inbox(s), editor: editor(s), dispatches: dispatches(s), budget: budget(s),
+	}
+}
+
+// Handle returns the store of a tenant, as Store does.
+func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 
 // Profile returns the profile store of a tenant; "" is the default one.
-func (db *DB) Profile(tenant string) *Profile { return &Profile{db: db, tenant: tenant} }
+func (db *DB) Profile(tenant string) *Profile {
+	return &Profile{db: db.database, tenant: tenant}
+}
+
+// Config returns the configuration of the whole file, which belongs to no tenant.
+func (db *DB) Config() config.Store { return &configStore{db.database} }

@@ -8,12 +8,15 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
+// editor implements [awaken.ThreadEditor].
+type editor scope
+
 // Fork makes a thread that begins as another was after record seq of its log. It
 // copies no messages: the new thread remembers where they are.
-func (s *Store) Fork(ctx context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
+func (s *editor) Fork(ctx context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
 	var out *thread
-	err := s.edit(ctx, func(ctx context.Context, c *conn) error {
-		t, err := c.thread(ctx, s.tenant, threadID)
+	err := s.db.edit(ctx, func(ctx context.Context, c *conn) error {
+		t, err := c.of(s.tenant).thread(ctx, threadID)
 		if err != nil {
 			return err
 		}
@@ -29,7 +32,7 @@ func (s *Store) Fork(ctx context.Context, threadID string, seq int, newID string
 		}
 		base := t // the thread that holds record seq itself
 		for seq > 0 && seq <= base.fork.seq {
-			if base, err = c.thread(ctx, s.tenant, base.fork.of); err != nil {
+			if base, err = c.of(s.tenant).thread(ctx, base.fork.of); err != nil {
 				return err
 			}
 		}
@@ -42,7 +45,7 @@ func (s *Store) Fork(ctx context.Context, threadID string, seq int, newID string
 			FROM {p}_threads WHERE tenant = ?1 AND id = ?2`, s.tenant, threadID, newID, seq, forkOf); err != nil {
 			return err
 		}
-		out, err = c.thread(ctx, s.tenant, newID)
+		out, err = c.of(s.tenant).thread(ctx, newID)
 		return err
 	})
 	if err != nil {
@@ -56,9 +59,9 @@ func (s *Store) Fork(ctx context.Context, threadID string, seq int, newID string
 const floor = `coalesce((SELECT floor FROM {p}_tenants WHERE tenant = ?1), 0)`
 
 // DeleteThread removes a thread.
-func (s *Store) DeleteThread(ctx context.Context, id string, children awaken.ChildStrategy) error {
-	return s.edit(ctx, func(ctx context.Context, c *conn) error {
-		if err := c.exists(ctx, s.tenant, id); err != nil {
+func (s *editor) DeleteThread(ctx context.Context, id string, children awaken.ChildStrategy) error {
+	return s.db.edit(ctx, func(ctx context.Context, c *conn) error {
+		if err := c.of(s.tenant).exists(ctx, id); err != nil {
 			return err
 		}
 		switch children {
@@ -85,26 +88,26 @@ func (s *Store) DeleteThread(ctx context.Context, id string, children awaken.Chi
 				return err
 			}
 			for i := len(ids) - 1; i >= 0; i-- { // the youngest first, so that messages move no further than they must
-				if err := c.remove(ctx, s.tenant, ids[i]); err != nil {
+				if err := s.remove(ctx, c, ids[i]); err != nil {
 					return err
 				}
 			}
 		default:
 			return refuse("delete thread %s: %w: child strategy is %q, want reject, cascade or nothing", id, awaken.ErrInvalid, children)
 		}
-		return c.remove(ctx, s.tenant, id)
+		return s.remove(ctx, c, id)
 	})
 }
 
 // remove removes a thread and all it holds, but for the messages that forks share: the
 // fork that shares most of them inherits them, and the others share them with it.
-func (c *conn) remove(ctx context.Context, tenant, id string) error {
-	t, err := c.thread(ctx, tenant, id)
+func (s *editor) remove(ctx context.Context, c *conn, id string) error {
+	t, err := c.of(s.tenant).thread(ctx, id)
 	if err != nil {
 		return err
 	}
 	var dispatch string
-	live, err := c.row(ctx, `SELECT id FROM {p}_dispatches WHERE tenant = ? AND thread = ? AND completed = 0`, []any{tenant, id}, &dispatch)
+	live, err := c.row(ctx, `SELECT id FROM {p}_dispatches WHERE tenant = ? AND thread = ? AND completed = 0`, []any{s.tenant, id}, &dispatch)
 	if err != nil {
 		return err
 	}
@@ -113,7 +116,7 @@ func (c *conn) remove(ctx context.Context, tenant, id string) error {
 	}
 	var heir string
 	var seq int
-	found, err := c.row(ctx, `SELECT id, fork_seq FROM {p}_threads WHERE tenant = ? AND fork_of = ? ORDER BY fork_seq DESC, id LIMIT 1`, []any{tenant, id}, &heir, &seq)
+	found, err := c.row(ctx, `SELECT id, fork_seq FROM {p}_threads WHERE tenant = ? AND fork_of = ? ORDER BY fork_seq DESC, id LIMIT 1`, []any{s.tenant, id}, &heir, &seq)
 	if err != nil {
 		return err
 	}
@@ -123,13 +126,13 @@ func (c *conn) remove(ctx context.Context, tenant, id string) error {
 			forkOf = t.fork.of
 		}
 		if _, err := c.exec(`UPDATE {p}_commits SET thread = ?1, last = -1, run = '', epoch = 0, entries = NULL, calls = NULL, upto = min(upto, ?4)
-			WHERE tenant = ?2 AND thread = ?3 AND messages IS NOT NULL AND before < ?4`, heir, tenant, id, seq); err != nil {
+			WHERE tenant = ?2 AND thread = ?3 AND messages IS NOT NULL AND before < ?4`, heir, s.tenant, id, seq); err != nil {
 			return err
 		}
-		if _, err := c.exec(`UPDATE {p}_threads SET fork_of = ?, fork_seq = ? WHERE tenant = ? AND id = ?`, forkOf, t.fork.seq, tenant, heir); err != nil {
+		if _, err := c.exec(`UPDATE {p}_threads SET fork_of = ?, fork_seq = ? WHERE tenant = ? AND id = ?`, forkOf, t.fork.seq, s.tenant, heir); err != nil {
 			return err
 		}
-		if _, err := c.exec(`UPDATE {p}_threads SET fork_of = ? WHERE tenant = ? AND fork_of = ?`, heir, tenant, id); err != nil {
+		if _, err := c.exec(`UPDATE {p}_threads SET fork_of = ? WHERE tenant = ? AND fork_of = ?`, heir, s.tenant, id); err != nil {
 			return err
 		}
 	}
@@ -144,7 +147,7 @@ func (c *conn) remove(ctx context.Context, tenant, id string) error {
 		`DELETE FROM {p}_queues WHERE tenant = ? AND id = ?`,
 		`DELETE FROM {p}_threads WHERE tenant = ? AND id = ?`,
 	} {
-		if _, err := c.exec(q, tenant, id); err != nil {
+		if _, err := c.exec(q, s.tenant, id); err != nil {
 			return err
 		}
 	}
@@ -152,7 +155,7 @@ func (c *conn) remove(ctx context.Context, tenant, id string) error {
 }
 
 // CreateThread makes a thread with the ids and the metadata of t, and fills in its times.
-func (s *Store) CreateThread(ctx context.Context, t *awaken.Thread) error {
+func (s *editor) CreateThread(ctx context.Context, t *awaken.Thread) error {
 	if t.ID == "" {
 		return refuse("create thread: %w: it has no id", awaken.ErrInvalid)
 	}
@@ -161,8 +164,8 @@ func (s *Store) CreateThread(ctx context.Context, t *awaken.Thread) error {
 		return err
 	}
 	now := s.db.now().UnixMilli()
-	err = s.edit(ctx, func(ctx context.Context, c *conn) error {
-		if err := c.checkParent(ctx, s.tenant, t.ID, t.ParentThreadID); err != nil {
+	err = s.db.edit(ctx, func(ctx context.Context, c *conn) error {
+		if err := s.checkParent(ctx, c, t.ID, t.ParentThreadID); err != nil {
 			return err
 		}
 		n, err := c.exec(`INSERT INTO {p}_threads (tenant, id, resource, parent, title, custom, created, updated, touched, fence)
@@ -180,10 +183,10 @@ func (s *Store) CreateThread(ctx context.Context, t *awaken.Thread) error {
 }
 
 // UpdateThread changes what people attached to a thread, and whom it belongs to.
-func (s *Store) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
+func (s *editor) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	var out *thread
-	err := s.edit(ctx, func(ctx context.Context, c *conn) error {
-		t, err := c.thread(ctx, s.tenant, id)
+	err := s.db.edit(ctx, func(ctx context.Context, c *conn) error {
+		t, err := c.of(s.tenant).thread(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -192,7 +195,7 @@ func (s *Store) UpdateThread(ctx context.Context, id string, fn func(t *awaken.T
 			return err
 		}
 		if t.ParentThreadID != parent {
-			if err := c.checkParent(ctx, s.tenant, id, t.ParentThreadID); err != nil {
+			if err := s.checkParent(ctx, c, id, t.ParentThreadID); err != nil {
 				return err
 			}
 		}
@@ -205,7 +208,7 @@ func (s *Store) UpdateThread(ctx context.Context, id string, fn func(t *awaken.T
 			s.tenant, id, t.ResourceID, t.ParentThreadID, t.Metadata.Title, custom, s.db.now().UnixMilli()); err != nil {
 			return err
 		}
-		out, err = c.thread(ctx, s.tenant, id)
+		out, err = c.of(s.tenant).thread(ctx, id)
 		return err
 	})
 	if err != nil {
@@ -216,13 +219,13 @@ func (s *Store) UpdateThread(ctx context.Context, id string, fn func(t *awaken.T
 
 // checkParent checks that a thread can have that parent: it is there, and the thread is
 // not above it.
-func (c *conn) checkParent(ctx context.Context, tenant, id, parent string) error {
+func (s *editor) checkParent(ctx context.Context, c *conn, id, parent string) error {
 	for above := parent; above != ""; {
 		if above == id {
 			return refuse("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
 		}
 		var next string
-		found, err := c.row(ctx, `SELECT parent FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{tenant, above}, &next)
+		found, err := c.row(ctx, `SELECT parent FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{s.tenant, above}, &next)
 		if err != nil {
 			return err
 		}
@@ -251,10 +254,10 @@ func encodeCustom(t *awaken.Thread) (any, error) {
 const pruneGroup = 50
 
 // Prune removes threads that nothing happened on for a while.
-func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
+func (s *editor) Prune(ctx context.Context, before time.Time) (int, error) {
 	for total := 0; ; {
 		var ids []string
-		err := s.edit(ctx, func(ctx context.Context, c *conn) error {
+		err := s.db.edit(ctx, func(ctx context.Context, c *conn) error {
 			ids = nil
 			err := c.query(ctx, `SELECT id FROM {p}_threads t WHERE tenant = ? AND open_run = '' AND unread = 0 AND updated > 0 AND updated < ?
 				AND NOT EXISTS (SELECT 1 FROM {p}_dispatches d WHERE d.tenant = t.tenant AND d.thread = t.id AND d.completed = 0) LIMIT ?`,
@@ -266,7 +269,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 				return err
 			}
 			for _, id := range ids {
-				if err := c.remove(ctx, s.tenant, id); err != nil {
+				if err := s.remove(ctx, c, id); err != nil {
 					return err
 				}
 			}
@@ -279,15 +282,6 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 			return total, nil
 		}
 	}
-}
-
-// edit calls f in a transaction. What f returns is returned; if it is an error,
-// nothing of f is kept.
-func (s *Store) edit(ctx context.Context, f func(ctx context.Context, c *conn) error) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
-	return s.db.write(func(c *conn) error { return f(context.Background(), c) })
 }
 
 func refuse(format string, args ...any) error { return fmt.Errorf(format, args...) }

@@ -10,11 +10,14 @@ import (
 	"github.com/awaken-go/awaken/eventlog/entryrow"
 )
 
+// eventLog implements [awaken.EventLog].
+type eventLog scope
+
 // Entries returns entries of a thread's log of events.
-func (s *Store) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+func (s *eventLog) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
 	var out []awaken.Entry
 	err := s.db.read(ctx, func(c *conn) error {
-		if err := c.exists(ctx, s.tenant, threadID); err != nil {
+		if err := c.of(s.tenant).exists(ctx, threadID); err != nil {
 			return err
 		}
 		after, upTo := clamp(q.After), int64(math.MaxInt64)

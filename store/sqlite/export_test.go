@@ -4,20 +4,20 @@ import "context"
 
 // Used is how many statements were executed and how many transactions were written.
 func (db *DB) Used() (statements, transactions int64) {
-	return db.statements.Load(), db.transactions.Load()
+	return db.database.statements.Load(), db.database.transactions.Load()
 }
 
 // Waiting is how many changes wait for their turn.
 func (db *DB) Waiting() int {
-	db.writer.mu.Lock()
-	defer db.writer.mu.Unlock()
-	return len(db.writer.queue)
+	db.database.writer.mu.Lock()
+	defer db.database.writer.mu.Unlock()
+	return len(db.database.writer.queue)
 }
 
 // Pragma sets something on the connection that writes.
 func (db *DB) Pragma(text string) error {
-	db.writer.leading.Lock()
-	defer db.writer.leading.Unlock()
-	_, err := db.writer.conn.c.ExecContext(context.Background(), "PRAGMA "+text)
+	db.database.writer.leading.Lock()
+	defer db.database.writer.leading.Unlock()
+	_, err := db.database.writer.conn.c.ExecContext(context.Background(), "PRAGMA "+text)
 	return err
 }

@@ -10,8 +10,11 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
+// inbox implements [awaken.Inbox].
+type inbox scope
+
 // Post adds items to a thread's inbox.
-func (s *Store) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
+func (s *inbox) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
@@ -20,14 +23,14 @@ func (s *Store) Post(ctx context.Context, threadID string, items ...awaken.Inbox
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
 	var refused error
-	err = s.db.write(func(c *conn) error {
-		if refused = c.exists(context.Background(), s.tenant, threadID); refused != nil {
+	err = s.db.writer.write(func(c *conn) error {
+		if refused = c.of(s.tenant).exists(context.Background(), threadID); refused != nil {
 			if errors.Is(refused, awaken.ErrNotFound) {
 				return nil
 			}
 			return refused
 		}
-		return c.post(s.tenant, threadID, items, data)
+		return c.of(s.tenant).post(threadID, items, data)
 	})
 	if err != nil {
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
@@ -46,18 +49,18 @@ func encodeItems(items []awaken.InboxItem) (data []string, err error) {
 }
 
 // post adds items to the inbox of a thread that is there.
-func (c *conn) post(tenant, threadID string, items []awaken.InboxItem, data []string) error {
+func (c tenantConn) post(threadID string, items []awaken.InboxItem, data []string) error {
 	if len(items) == 0 {
 		return nil
 	}
 	var posted int64
-	if _, err := c.row(context.Background(), `SELECT posted FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{tenant, threadID}, &posted); err != nil {
+	if _, err := c.row(context.Background(), `SELECT posted FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{c.tenant, threadID}, &posted); err != nil {
 		return err
 	}
 	added := int64(0)
 	for i := range items {
 		n, err := c.exec(`INSERT INTO {p}_inbox (tenant, thread, id, pos, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			tenant, threadID, items[i].ID, posted+added+1, data[i])
+			c.tenant, threadID, items[i].ID, posted+added+1, data[i])
 		if err != nil {
 			return err
 		}
@@ -66,18 +69,18 @@ func (c *conn) post(tenant, threadID string, items []awaken.InboxItem, data []st
 	if added == 0 {
 		return nil
 	}
-	_, err := c.exec(`UPDATE {p}_threads SET posted = posted + ?1, unread = unread + ?1 WHERE tenant = ?2 AND id = ?3`, added, tenant, threadID)
+	_, err := c.exec(`UPDATE {p}_threads SET posted = posted + ?1, unread = unread + ?1 WHERE tenant = ?2 AND id = ?3`, added, c.tenant, threadID)
 	return err
 }
 
 // Unread returns the items that no commit has read.
-func (s *Store) Unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
+func (s *inbox) Unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
 	var out []awaken.InboxItem
 	err := s.db.read(ctx, func(c *conn) (err error) {
-		if err := c.exists(ctx, s.tenant, threadID); err != nil {
+		if err := c.of(s.tenant).exists(ctx, threadID); err != nil {
 			return err
 		}
-		out, err = c.unread(ctx, s.tenant, threadID)
+		out, err = c.of(s.tenant).unread(ctx, threadID)
 		return err
 	})
 	if err != nil {
@@ -86,9 +89,9 @@ func (s *Store) Unread(ctx context.Context, threadID string) ([]awaken.InboxItem
 	return out, nil
 }
 
-func (c *conn) unread(ctx context.Context, tenant, threadID string) ([]awaken.InboxItem, error) {
+func (c tenantConn) unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
 	var out []awaken.InboxItem
-	err := c.query(ctx, `SELECT id, data FROM {p}_inbox WHERE tenant = ? AND thread = ? AND data IS NOT NULL ORDER BY pos`, []any{tenant, threadID},
+	err := c.query(ctx, `SELECT id, data FROM {p}_inbox WHERE tenant = ? AND thread = ? AND data IS NOT NULL ORDER BY pos`, []any{c.tenant, threadID},
 		func(scan func(...any) error) error {
 			var id string
 			var data sql.RawBytes

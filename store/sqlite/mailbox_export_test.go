@@ -6,7 +6,7 @@ import (
 )
 
 // Advance makes the clock of the queue jump.
-func (db *DB) Advance(d time.Duration) { db.shift.Add(d.Microseconds()) }
+func (db *DB) Advance(d time.Duration) { db.database.shift.Add(d.Microseconds()) }
 
 // Migrations returns the scripts up to a version, with the prefix filled in.
 func Migrations(prefix string, upTo int) ([]string, error) {

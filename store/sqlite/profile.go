@@ -11,7 +11,7 @@ import (
 
 // Profile is one tenant's profile entries.
 type Profile struct {
-	db     *DB
+	db     *database
 	tenant string
 }
 
@@ -70,7 +70,7 @@ func (p *Profile) change(ctx context.Context, query string, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	err := p.db.write(func(c *conn) error {
+	err := p.db.writer.write(func(c *conn) error {
 		_, err := c.exec(query, args...)
 		return err
 	})

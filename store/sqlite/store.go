@@ -5,21 +5,47 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
 )
 
 // Store is one tenant's threads and runs. It implements [awaken.Store],
-// [awaken.EventLog], [awaken.ThreadEditor] and [awaken.Pipelined].
+// [awaken.EventLog], [awaken.ThreadEditor], [awaken.Budget], [awaken.UsageReader],
+// [awaken.Pipelined] and [mailbox.Handle]; each of its parts implements one or two.
 type Store struct {
-	db     *DB
-	tenant string
+	threadReader
+	runReader
+	eventLog
+	committer
+	inbox
+	editor
+	dispatches
+	budget
 }
 
 var (
 	_ awaken.Store        = (*Store)(nil)
 	_ awaken.EventLog     = (*Store)(nil)
 	_ awaken.ThreadEditor = (*Store)(nil)
+	_ awaken.Budget       = (*Store)(nil)
+	_ awaken.UsageReader  = (*Store)(nil)
 	_ awaken.Pipelined    = (*Store)(nil)
+	_ mailbox.Handle      = (*Store)(nil)
 )
+
+// scope is a tenant of a file.
+type scope struct {
+	db     *database
+	tenant string
+}
+
+// tenantConn is a connection on which the rows of one tenant are read and written.
+type tenantConn struct {
+	*conn
+	tenant string
+}
+
+// of returns the connection for the rows of a tenant.
+func (c *conn) of(tenant string) tenantConn { return tenantConn{c, tenant} }
 
 // Pipelined says that commits take time: each waits for the disk.
 func (s *Store) Pipelined() bool { return true }

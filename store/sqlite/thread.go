@@ -46,10 +46,10 @@ func (t *thread) scan(scan func(...any) error) error {
 }
 
 // thread returns a row, or an ErrNotFound.
-func (c *conn) thread(ctx context.Context, tenant, id string) (*thread, error) {
+func (c tenantConn) thread(ctx context.Context, id string) (*thread, error) {
 	var t thread
 	found := false
-	err := c.query(ctx, `SELECT `+threadColumns+` FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{tenant, id},
+	err := c.query(ctx, `SELECT `+threadColumns+` FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{c.tenant, id},
 		func(scan func(...any) error) error { found = true; return t.scan(scan) })
 	if err == nil && !found {
 		err = noThread(id)
@@ -61,20 +61,30 @@ func (c *conn) thread(ctx context.Context, tenant, id string) (*thread, error) {
 }
 
 // exists returns nil, or an ErrNotFound.
-func (c *conn) exists(ctx context.Context, tenant, thread string) error {
+func (c tenantConn) exists(ctx context.Context, thread string) error {
 	var one int
-	found, err := c.row(ctx, `SELECT 1 FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{tenant, thread}, &one)
+	found, err := c.row(ctx, `SELECT 1 FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{c.tenant, thread}, &one)
 	if err == nil && !found {
 		err = noThread(thread)
 	}
 	return err
 }
 
+// makeThread makes a thread that is not there.
+func (c tenantConn) makeThread(threadID string, now moment) error {
+	_, err := c.exec(`INSERT INTO {p}_threads (tenant, id, created, updated, touched, fence)
+		VALUES (?1, ?2, ?3, ?3, 1 + coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0), `+floor+`) ON CONFLICT DO NOTHING`, c.tenant, threadID, now.ms)
+	return err
+}
+
+// threadReader implements [awaken.ThreadStore].
+type threadReader scope
+
 // Thread returns a thread.
-func (s *Store) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
+func (s *threadReader) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
 	var t *thread
 	err := s.db.read(ctx, func(c *conn) (err error) {
-		t, err = c.thread(ctx, s.tenant, id)
+		t, err = c.of(s.tenant).thread(ctx, id)
 		return err
 	})
 	if err != nil {
@@ -84,8 +94,8 @@ func (s *Store) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
 }
 
 // ListThreads returns threads, the most recently updated first.
-func (s *Store) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
-	where, args := s.threads(q)
+func (s *threadReader) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	where, args := s.where(q)
 	offset, limit := page(q.Offset, q.Limit)
 	query := `SELECT ` + threadColumns + ` FROM {p}_threads WHERE ` + where + ` ORDER BY touched DESC, id LIMIT ? OFFSET ?`
 	args = append(args, limit, offset)
@@ -104,21 +114,13 @@ func (s *Store) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awake
 }
 
 // CountThreads returns how many threads there are, on all pages.
-func (s *Store) CountThreads(ctx context.Context, q awaken.ThreadQuery) (int, error) {
-	where, args := s.threads(q)
-	return s.count(ctx, `SELECT count(*) FROM {p}_threads WHERE `+where, args)
+func (s *threadReader) CountThreads(ctx context.Context, q awaken.ThreadQuery) (int, error) {
+	where, args := s.where(q)
+	return s.db.count(ctx, `SELECT count(*) FROM {p}_threads WHERE `+where, args)
 }
 
-func (s *Store) count(ctx context.Context, query string, args []any) (n int, err error) {
-	err = s.db.read(ctx, func(c *conn) error {
-		_, err := c.row(ctx, query, args, &n)
-		return err
-	})
-	return n, err
-}
-
-// threads are the conditions of a query, with their arguments.
-func (s *Store) threads(q awaken.ThreadQuery) (where string, args []any) {
+// where returns the conditions of a query, with their arguments.
+func (s *threadReader) where(q awaken.ThreadQuery) (where string, args []any) {
 	where, args = `tenant = ?`, []any{s.tenant}
 	if q.ResourceID != "" {
 		where, args = where+` AND resource = ? AND resource <> ''`, append(args, q.ResourceID)
@@ -133,10 +135,10 @@ func (s *Store) threads(q awaken.ThreadQuery) (where string, args []any) {
 }
 
 // Messages returns records of a thread's log.
-func (s *Store) Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
+func (s *threadReader) Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
 	out := []awaken.MessageRecord{}
 	err := s.db.read(ctx, func(c *conn) error {
-		t, err := c.thread(ctx, s.tenant, threadID)
+		t, err := c.of(s.tenant).thread(ctx, threadID)
 		if err != nil {
 			return err
 		}
@@ -151,7 +153,7 @@ func (s *Store) Messages(ctx context.Context, threadID string, q awaken.MessageQ
 				upTo = after + q.Limit
 			}
 		}
-		return c.messages(ctx, s.tenant, t, after, upTo, func(seq int, created int64, m *llm.Message) {
+		return c.of(s.tenant).messages(ctx, t, after, upTo, func(seq int, created int64, m *llm.Message) {
 			r := awaken.MessageRecord{ThreadID: threadID, Seq: seq, Message: m, Created: created}
 			if m.Metadata != nil {
 				r.RunID = m.Metadata.RunID
@@ -167,22 +169,22 @@ func (s *Store) Messages(ctx context.Context, threadID string, q awaken.MessageQ
 
 // messages calls each with the records of t's log behind after, up to and including
 // upTo, in order. What t shares with the threads it is a fork of is read from there.
-func (c *conn) messages(ctx context.Context, tenant string, t *thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
+func (c tenantConn) messages(ctx context.Context, t *thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
 	if after >= upTo {
 		return nil
 	}
 	if t.fork.of != "" && after < t.fork.seq {
-		base, err := c.thread(ctx, tenant, t.fork.of)
+		base, err := c.thread(ctx, t.fork.of)
 		if err != nil {
 			return fmt.Errorf("fork %s: %w", t.ID, err)
 		}
-		if err := c.messages(ctx, tenant, base, after, min(upTo, t.fork.seq), each); err != nil {
+		if err := c.messages(ctx, base, after, min(upTo, t.fork.seq), each); err != nil {
 			return err
 		}
 		after = t.fork.seq
 	}
 	return c.query(ctx, `SELECT before, upto, time, messages FROM {p}_commits WHERE tenant = ? AND thread = ? AND upto > ? AND messages IS NOT NULL ORDER BY upto`,
-		[]any{tenant, t.ID, after}, func(scan func(...any) error) error {
+		[]any{c.tenant, t.ID, after}, func(scan func(...any) error) error {
 			var before, last int
 			var created int64
 			var data sql.RawBytes

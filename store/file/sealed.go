@@ -3,16 +3,13 @@ package file
 import (
 	"bufio"
 	"bytes"
-	"container/list"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"math"
 	"os"
-	"sync"
 )
 
 // A journal is a file of records, one for each change of a thread, in the order they
@@ -185,133 +182,29 @@ func readRecord(r io.ReaderAt, name string, at span) ([]byte, error) {
 	return buf[headerSize:], nil
 }
 
-// write appends a sealed record to a thread's journal. When it returns nil the record
-// is on disk. Requires t.writing.
-func (s *Store) write(t *thread, buf []byte) (at span, err error) {
-	if t.broken != nil {
-		return span{}, fmt.Errorf("%s cannot be written until the store is opened again: %w", t.path(), t.broken)
-	}
-	f, err := s.files.get(t)
-	if err != nil {
-		return span{}, err
-	}
-	defer s.files.put(t)
-	at = span{t.size, int64(len(buf))}
+// appendSealed writes a sealed record at the end of a file, which is at, and syncs it.
+// When it returns no error the record is on disk. Broken says why the file cannot be
+// written any more after an error, if it cannot.
+func appendSealed(f *os.File, name string, at int64, buf []byte, fsync func(*os.File) error) (broken, err error) {
 	atWrite.Hit()
-	if _, err := f.WriteAt(buf, at.Off); err != nil {
+	if _, err := f.WriteAt(buf, at); err != nil {
 		// Nothing was promised yet. Take it back; if that fails too, what is in the
 		// file is anybody's guess.
-		back := f.Truncate(at.Off)
+		back := f.Truncate(at)
 		if back == nil {
-			back = s.fsync(f)
+			back = fsync(f)
 		}
 		if back != nil {
-			t.broken = errors.Join(err, back)
+			broken = errors.Join(err, back)
 		}
-		return span{}, fmt.Errorf("write %s: %w", t.path(), err)
+		return broken, fmt.Errorf("write %s: %w", name, err)
 	}
 	atWritten.Hit()
-	if err := s.fsync(f); err != nil {
+	if err := fsync(f); err != nil {
 		// The system may have dropped the pages and call the next sync a success. Only
 		// reading the file again tells what is there.
-		t.broken = err
-		return span{}, fmt.Errorf("sync %s: %w", t.path(), err)
+		return err, fmt.Errorf("sync %s: %w", name, err)
 	}
 	atSynced.Hit()
-	return at, nil
-}
-
-// handles keeps a number of journals open.
-type handles struct {
-	root *os.Root
-	max  int
-
-	mu   sync.Mutex
-	open list.List // of *thread, the least recently used first
-}
-
-// get returns a thread's journal, open until put is called.
-func (h *handles) get(t *thread) (*os.File, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if t.file == nil {
-		if t.removed { // what has its name now is another's
-			return nil, fs.ErrNotExist
-		}
-		f, err := h.root.OpenFile(t.name, os.O_RDWR, fileMode)
-		if err != nil {
-			return nil, err
-		}
-		t.file, t.fileAt = f, h.open.PushBack(t)
-	}
-	h.open.MoveToBack(t.fileAt)
-	t.fileUsers++
-	h.trim()
-	return t.file, nil
-}
-
-// create makes a thread's journal. It counts as got.
-func (h *handles) create(t *thread) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	f, err := h.root.OpenFile(t.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
-	if err != nil {
-		return err
-	}
-	t.file, t.fileAt, t.fileUsers = f, h.open.PushBack(t), 1
-	h.trim()
-	return nil
-}
-
-func (h *handles) put(t *thread) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	t.fileUsers--
-	if t.removed && t.fileUsers == 0 {
-		_ = h.close(t)
-	}
-	h.trim()
-}
-
-// trim closes journals that nobody uses. Requires h.mu.
-func (h *handles) trim() {
-	for e := h.open.Front(); e != nil && h.open.Len() > h.max; {
-		t, next := e.Value.(*thread), e.Next()
-		if t.fileUsers == 0 {
-			_ = h.close(t) // everything in it is synced
-		}
-		e = next
-	}
-}
-
-func (h *handles) close(t *thread) error {
-	h.open.Remove(t.fileAt)
-	err := t.file.Close()
-	t.file, t.fileAt = nil, nil
-	return err
-}
-
-// remove deletes a thread's journal.
-func (h *handles) remove(t *thread) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	t.removed = true
-	if t.file != nil && t.fileUsers == 0 {
-		_ = h.close(t)
-	}
-	err := h.root.Remove(t.name)
-	if missing(err) {
-		return nil
-	}
-	return err
-}
-
-func (h *handles) closeAll() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var err error
-	for e := h.open.Front(); e != nil; e = h.open.Front() {
-		err = errors.Join(err, h.close(e.Value.(*thread)))
-	}
-	return err
+	return nil, nil
 }

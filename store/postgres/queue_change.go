@@ -15,9 +15,9 @@ import (
 
 // Change changes a thread's queue in two round trips: one locks and reads, the other
 // writes. In between it holds a connection and the locks.
-func (s *Store) Change(ctx context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
-	c := &queueChange{store: s, id: escape(threadID), fn: fn, thread: mailbox.Thread{ID: threadID}}
-	err := s.db.retry(ctx, func() error { return c.make(ctx) })
+func (s *dispatches) Change(ctx context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
+	c := &queueChange{scope: s.scope, id: escape(threadID), fn: fn, thread: mailbox.Thread{ID: threadID}}
+	err := retry(ctx, func() error { return c.make(ctx) })
 	if err != nil {
 		if c.refused != nil {
 			return c.refused
@@ -25,16 +25,16 @@ func (s *Store) Change(ctx context.Context, threadID string, fn func(t *mailbox.
 		return fmt.Errorf("change queue of thread %s: %w", threadID, err)
 	}
 	if c.announce {
-		s.db.announce()
+		s.announcer.announce()
 	}
 	return nil
 }
 
 // queueChange is a Change on its way.
 type queueChange struct {
-	store *Store
-	id    string // of the thread, escaped
-	fn    func(t *mailbox.Thread) error
+	scope
+	id string // of the thread, escaped
+	fn func(t *mailbox.Thread) error
 
 	thread   mailbox.Thread
 	live     []*mailbox.Dispatch // as they were
@@ -50,7 +50,7 @@ type queueChange struct {
 
 // make makes one try.
 func (c *queueChange) make(ctx context.Context) (err error) {
-	conn, err := c.store.db.pool.Acquire(ctx)
+	conn, err := c.db.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,16 +76,15 @@ func (c *queueChange) make(ctx context.Context) (err error) {
 // read locks the queue and the thread, and reads both. It reports whether an earlier
 // try has made the change after all.
 func (c *queueChange) read(ctx context.Context, conn *pgxpool.Conn) (done bool, err error) {
-	s := c.store
 	c.live, c.thread, c.refused, c.announce = nil, mailbox.Thread{ID: c.thread.ID}, nil, false
 	var b pgx.Batch
-	queue := func(query string, args ...any) { b.Queue(s.db.sql(query), append([]any{s.tenant, c.id}, args...)...) }
+	queue := func(query string, args ...any) { b.Queue(c.db.sql(query), append([]any{c.tenant, c.id}, args...)...) }
 	b.Queue("BEGIN")
 	queue(`SELECT epoch, since, wake FROM {p}_queue($1, $2)`)
 	queue(`SELECT fence, last_seq FROM {p}_threads WHERE tenant = $1 AND id = $2 FOR UPDATE`)
 	queue(`SELECT ` + runColumns + ` FROM {p}_runs r WHERE r.tenant = $1 AND r.id = (SELECT open_run FROM {p}_threads WHERE tenant = $1 AND id = $2)`)
 	queue(`SELECT ` + dispatchColumns + `, ` + claimColumns + ` FROM ` + dispatchTables + ` WHERE d.tenant = $1 AND d.thread = $2 AND d.completed = 0`)
-	b.Queue(s.db.sql(`SELECT {p}_now(), pg_current_xact_id()::text, coalesce(pg_xact_status(nullif($1, '')::xid8) = 'committed', false)`), c.try)
+	b.Queue(c.db.sql(`SELECT {p}_now(), pg_current_xact_id()::text, coalesce(pg_xact_status(nullif($1, '')::xid8) = 'committed', false)`), c.try)
 	results := conn.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()
 
@@ -129,7 +128,7 @@ func (c *queueChange) read(ctx context.Context, conn *pgxpool.Conn) (done bool, 
 
 // write makes what fn recorded durable.
 func (c *queueChange) write(ctx context.Context, conn *pgxpool.Conn) error {
-	s, t := c.store, &c.thread
+	t := &c.thread
 	if !c.made && !t.Make {
 		if len(t.Put) == 0 && len(t.Runs) == 0 && len(t.Post) == 0 && !t.Interrupt && !t.Raise {
 			return nil
@@ -139,7 +138,7 @@ func (c *queueChange) write(ctx context.Context, conn *pgxpool.Conn) error {
 	}
 	at := c.now / 1000
 	var b pgx.Batch
-	queue := func(query string, args ...any) { b.Queue(s.db.sql(query), append([]any{s.tenant, c.id}, args...)...) }
+	queue := func(query string, args ...any) { b.Queue(c.db.sql(query), append([]any{c.tenant, c.id}, args...)...) }
 	if !c.made {
 		queue(`INSERT INTO {p}_threads (tenant, id, created, updated, touched, fence)
 			VALUES ($1, $2, $3, $3, nextval('{p}_clock'), coalesce((SELECT floor FROM {p}_tenants WHERE tenant = $1), 0)) ON CONFLICT DO NOTHING`, at)
@@ -167,10 +166,10 @@ func (c *queueChange) write(ctx context.Context, conn *pgxpool.Conn) error {
 		queue(`SELECT {p}_post($1, $2, $3, $4)`, ids, data)
 	}
 	b.Queue("COMMIT")
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.db.opts.CommitTimeout) // cut off, it would be made or not
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.db.timeout) // cut off, it would be made or not
 	defer cancel()
 	err := conn.SendBatch(ctx, &b).Close()
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.TableName == s.db.opts.Prefix+"_dispatches" {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.TableName == c.db.prefix+"_dispatches" {
 		switch e.Code {
 		case "23505": // the key of another
 			c.refused = fmt.Errorf("thread %s: %w of an idempotency key", unescape(c.id), mailbox.ErrDuplicate)

@@ -14,14 +14,12 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-var (
-	_ mailbox.Queue    = (*DB)(nil)
-	_ mailbox.Listener = (*DB)(nil)
-	_ mailbox.Handle   = (*Store)(nil)
-)
-
-// Handle returns the store of a tenant, as Store does.
-func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
+// queue implements [mailbox.Queue] and [mailbox.Listener], but for the handles of the
+// tenants.
+type queue struct {
+	db        *database
+	announcer *announcer
+}
 
 // A dispatch, with the claim on it if there is one.
 const (
@@ -59,7 +57,7 @@ func scanDispatch(row pgx.Row) (*mailbox.Dispatch, error) {
 // Claim takes dispatches that are available, in one round trip. When the connection
 // is lost it is not known what was taken, and nobody will have it until its lease is
 // over.
-func (db *DB) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
+func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
 	if c.Limit <= 0 {
 		return nil, 0, nil
 	}
@@ -69,9 +67,9 @@ func (db *DB) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbox.
 		}
 	}()
 	var b pgx.Batch
-	b.Queue(db.sql(`SELECT * FROM {p}_claim($1, $2, $3, $4)`), escape(c.Consumer), ids.New()+"-", c.Lease.Milliseconds(), c.Limit)
-	b.Queue(db.sql(`SELECT greatest(q.wake - {p}_now() / 1000, 1) FROM {p}_queues q WHERE q.wake IS NOT NULL AND q.since IS NULL ORDER BY q.wake LIMIT 1`))
-	results := db.pool.SendBatch(ctx, &b)
+	b.Queue(q.db.sql(`SELECT * FROM {p}_claim($1, $2, $3, $4)`), escape(c.Consumer), ids.New()+"-", c.Lease.Milliseconds(), c.Limit)
+	b.Queue(q.db.sql(`SELECT greatest(q.wake - {p}_now() / 1000, 1) FROM {p}_queues q WHERE q.wake IS NOT NULL AND q.since IS NULL ORDER BY q.wake LIMIT 1`))
+	results := q.db.pool.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	rows, err := results.Query()
 	if err != nil {
@@ -103,7 +101,7 @@ func (c *claims) add(h mailbox.Held) {
 }
 
 // Renew extends leases, in one round trip.
-func (db *DB) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+func (q *queue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
 	if len(held) == 0 {
 		return nil, nil
 	}
@@ -112,8 +110,8 @@ func (db *DB) Renew(ctx context.Context, lease time.Duration, held ...mailbox.He
 		c.add(h)
 	}
 	var codes []int64
-	err := db.retry(ctx, func() error { // a lease may be extended twice
-		return db.pool.QueryRow(ctx, db.sql(`SELECT {p}_renew($1, $2, $3, $4, $5)`), lease.Milliseconds(), c.tenants, c.ids, c.tokens, c.steps).Scan(&codes)
+	err := retry(ctx, func() error { // a lease may be extended twice
+		return q.db.pool.QueryRow(ctx, q.db.sql(`SELECT {p}_renew($1, $2, $3, $4, $5)`), lease.Milliseconds(), c.tenants, c.ids, c.tokens, c.steps).Scan(&codes)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("renew: %w", err)
@@ -127,7 +125,7 @@ func (db *DB) Renew(ctx context.Context, lease time.Duration, held ...mailbox.He
 
 // Settle ends claims, in one round trip. When the connection is lost and it asks
 // again, a claim that the first request has ended is ErrFenced.
-func (db *DB) Settle(ctx context.Context, settlements ...mailbox.Settlement) ([]error, error) {
+func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) ([]error, error) {
 	if len(settlements) == 0 {
 		return nil, nil
 	}
@@ -144,8 +142,8 @@ func (db *DB) Settle(ctx context.Context, settlements ...mailbox.Settlement) ([]
 	}
 	var settled []int64
 	var ready bool
-	err := db.retry(ctx, func() error {
-		return db.pool.QueryRow(ctx, db.sql(`SELECT * FROM {p}_settle($1, $2, $3, $4, $5, $6, $7, $8)`), c.tenants, c.ids, c.tokens, c.steps,
+	err := retry(ctx, func() error {
+		return q.db.pool.QueryRow(ctx, q.db.sql(`SELECT * FROM {p}_settle($1, $2, $3, $4, $5, $6, $7, $8)`), c.tenants, c.ids, c.tokens, c.steps,
 			statuses, delays, failed, messages).Scan(&settled, &ready)
 	})
 	if err != nil {
@@ -159,21 +157,21 @@ func (db *DB) Settle(ctx context.Context, settlements ...mailbox.Settlement) ([]
 		out[i-1] = nil
 	}
 	if ready {
-		db.announce()
+		q.announcer.announce()
 	}
 	return out, nil
 }
 
 // Reclaim puts dispatches whose lease is over back into the queue.
-func (db *DB) Reclaim(ctx context.Context, limit int) (n int, err error) {
-	err = db.retry(ctx, func() error {
-		return db.pool.QueryRow(ctx, db.sql(`SELECT {p}_reclaim($1)`), limit).Scan(&n)
+func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
+	err = retry(ctx, func() error {
+		return q.db.pool.QueryRow(ctx, q.db.sql(`SELECT {p}_reclaim($1)`), limit).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("reclaim: %w", err)
 	}
 	if n > 0 {
-		db.announce()
+		q.announcer.announce()
 	}
 	return n, nil
 }
@@ -182,11 +180,11 @@ func (db *DB) Reclaim(ctx context.Context, limit int) (n int, err error) {
 const purgeGroup = 1000
 
 // Purge removes dispatches that have been over for so long.
-func (db *DB) Purge(ctx context.Context, olderThan time.Duration) (int, error) {
+func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (int, error) {
 	for total := 0; ; {
 		var n int64
-		err := db.retry(ctx, func() error {
-			tag, err := db.pool.Exec(ctx, db.sql(`DELETE FROM {p}_dispatches d USING (SELECT tenant, id FROM {p}_dispatches
+		err := retry(ctx, func() error {
+			tag, err := q.db.pool.Exec(ctx, q.db.sql(`DELETE FROM {p}_dispatches d USING (SELECT tenant, id FROM {p}_dispatches
 				WHERE completed > 0 AND completed <= {p}_now() / 1000 - $1 ORDER BY completed LIMIT $2 FOR UPDATE SKIP LOCKED) o
 				WHERE d.tenant = o.tenant AND d.id = o.id`), olderThan.Milliseconds(), purgeGroup)
 			n = tag.RowsAffected()
@@ -202,9 +200,9 @@ func (db *DB) Purge(ctx context.Context, olderThan time.Duration) (int, error) {
 }
 
 // Counts returns how many dispatches there are of each status.
-func (db *DB) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
+func (q *queue) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
 	var out map[mailbox.Status]int
-	err := db.query(ctx, `SELECT status, count(*) FROM {p}_dispatches GROUP BY status
+	err := q.db.query(ctx, `SELECT status, count(*) FROM {p}_dispatches GROUP BY status
 		UNION ALL SELECT 'Claimed', count(*) FROM {p}_queues WHERE lease IS NOT NULL`, nil, func() { out = map[mailbox.Status]int{} }, func(rows pgx.Rows) error {
 		var status mailbox.Status
 		var n int
@@ -221,4 +219,11 @@ func (db *DB) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
 		delete(out, mailbox.Queued)
 	}
 	return out, nil
+}
+
+// Listen calls fn when other processes have changed the queue. It has a connection of
+// its own, which must be one to the server itself: behind a pooler that shares
+// connections between transactions nothing would be heard.
+func (q *queue) Listen(ctx context.Context, fn func()) error {
+	return q.db.listenTo(ctx, "mailbox", fn)
 }

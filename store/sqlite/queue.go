@@ -13,13 +13,11 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-var (
-	_ mailbox.Queue  = (*DB)(nil)
-	_ mailbox.Handle = (*Store)(nil)
-)
+// queue implements [mailbox.Queue], but for the handles of the tenants.
+type queue struct{ db *database }
 
-// Handle returns the store of a tenant, as Store does.
-func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
+// queueConn is a connection on which the queue is read and written.
+type queueConn struct{ *conn }
 
 // moment is a time of the queue's clock.
 type moment struct {
@@ -29,7 +27,7 @@ type moment struct {
 
 // moment is now. No two are the same, so that threads get ready one after the other.
 // Whoever asks writes, so one at a time does.
-func (c *conn) moment() moment {
+func (c queueConn) moment() moment {
 	us := max(time.Now().UnixMicro()+c.db.shift.Load(), c.lastMoment+1)
 	c.lastMoment = us
 	return moment{us, us / 1000}
@@ -66,7 +64,7 @@ func scanDispatch(scan func(...any) error) (*mailbox.Dispatch, error) {
 }
 
 // dispatches returns those that a query selects.
-func (c *conn) dispatches(ctx context.Context, query string, args ...any) (out []*mailbox.Dispatch, err error) {
+func (c queueConn) dispatches(ctx context.Context, query string, args ...any) (out []*mailbox.Dispatch, err error) {
 	err = c.query(ctx, `SELECT `+dispatchColumns+` FROM `+dispatchTables+` WHERE `+query, args, func(scan func(...any) error) error {
 		d, err := scanDispatch(scan)
 		out = append(out, d)
@@ -79,7 +77,7 @@ func (c *conn) dispatches(ctx context.Context, query string, args ...any) (out [
 type queueKey struct{ tenant, thread string }
 
 // queues returns those that a query selects.
-func (c *conn) queues(query string, args ...any) (out []queueKey, err error) {
+func (c queueConn) queues(query string, args ...any) (out []queueKey, err error) {
 	err = c.query(context.Background(), `SELECT tenant, id FROM {p}_queues WHERE `+query, args, func(scan func(...any) error) error {
 		out = append(out, queueKey{})
 		return scan(&out[len(out)-1].tenant, &out[len(out)-1].thread)
@@ -88,7 +86,7 @@ func (c *conn) queues(query string, args ...any) (out []queueKey, err error) {
 }
 
 // ready says of a queue that is not claimed what can be claimed of it.
-func (c *conn) ready(k queueKey, now moment) error {
+func (c queueConn) ready(k queueKey, now moment) error {
 	var priority, wake sql.NullInt64
 	if _, err := c.row(context.Background(), `SELECT min(CASE WHEN available <= ?3 THEN priority END), min(CASE WHEN available > ?3 THEN available END)
 		FROM {p}_dispatches WHERE tenant = ?1 AND thread = ?2 AND completed = 0`, []any{k.tenant, k.thread, now.ms}, &priority, &wake); err != nil {
@@ -100,15 +98,15 @@ func (c *conn) ready(k queueKey, now moment) error {
 }
 
 // Claim takes dispatches that are available.
-func (db *DB) Claim(ctx context.Context, r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
+func (q *queue) Claim(ctx context.Context, r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, context.Cause(ctx)
 	}
 	if r.Limit <= 0 {
 		return nil, 0, nil
 	}
-	err = db.write(func(c *conn) (err error) {
-		ds, next, err = c.claim(r)
+	err = q.db.writer.write(func(c *conn) (err error) {
+		ds, next, err = queueConn{c}.claim(r)
 		return err
 	})
 	if err != nil {
@@ -117,7 +115,7 @@ func (db *DB) Claim(ctx context.Context, r mailbox.ClaimRequest) (ds []*mailbox.
 	return ds, next, nil
 }
 
-func (c *conn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
+func (c queueConn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
 	now, token := c.moment(), ids.New()
 	due, err := c.queues(`wake <= ?`, now.ms)
 	if err != nil {
@@ -157,7 +155,7 @@ func (c *conn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.
 
 // held returns the queue in which a claim holds, and whether its dispatch is to be
 // ended.
-func (c *conn) held(h mailbox.Held) (k queueKey, cancel, ok bool, err error) {
+func (c queueConn) held(h mailbox.Held) (k queueKey, cancel, ok bool, err error) {
 	k.tenant = h.Tenant
 	ok, err = c.row(context.Background(), `SELECT d.thread, d.cancel FROM {p}_dispatches d JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread
 		WHERE d.tenant = ? AND d.id = ? AND q.claimed = d.id AND q.token = ?`, []any{h.Tenant, h.ID, h.Token}, &k.thread, &cancel)
@@ -165,12 +163,13 @@ func (c *conn) held(h mailbox.Held) (k queueKey, cancel, ok bool, err error) {
 }
 
 // Renew extends leases.
-func (db *DB) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+func (q *queue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
 	out := make([]mailbox.Renewal, len(held))
-	err := db.write(func(c *conn) error {
+	err := q.db.writer.write(func(conn *conn) error {
+		c := queueConn{conn}
 		now := c.moment()
 		for i, h := range held {
 			k, cancel, ok, err := c.held(h)
@@ -197,7 +196,7 @@ func (db *DB) Renew(ctx context.Context, lease time.Duration, held ...mailbox.He
 }
 
 // Settle ends claims.
-func (db *DB) Settle(ctx context.Context, settlements ...mailbox.Settlement) ([]error, error) {
+func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) ([]error, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -207,9 +206,9 @@ func (db *DB) Settle(ctx context.Context, settlements ...mailbox.Settlement) ([]
 		}
 	}
 	out := make([]error, len(settlements))
-	err := db.write(func(c *conn) error {
+	err := q.db.writer.write(func(c *conn) error {
 		for i := range settlements {
-			ok, err := c.settle(&settlements[i])
+			ok, err := queueConn{c}.settle(&settlements[i])
 			if err != nil {
 				return err
 			}
@@ -225,7 +224,7 @@ func (db *DB) Settle(ctx context.Context, settlements ...mailbox.Settlement) ([]
 	return out, nil
 }
 
-func (c *conn) settle(s *mailbox.Settlement) (ok bool, err error) {
+func (c queueConn) settle(s *mailbox.Settlement) (ok bool, err error) {
 	now := c.moment()
 	k, _, ok, err := c.held(s.Held)
 	if err != nil || !ok {
@@ -244,7 +243,7 @@ func (c *conn) settle(s *mailbox.Settlement) (ok bool, err error) {
 }
 
 // release ends the claim on a queue, and says what can be claimed next.
-func (c *conn) release(k queueKey, now moment) error {
+func (c queueConn) release(k queueKey, now moment) error {
 	if _, err := c.exec(`UPDATE {p}_queues SET claimed = NULL, token = NULL, consumer = NULL, lease = NULL, stamp = NULL WHERE tenant = ? AND id = ?`, k.tenant, k.thread); err != nil {
 		return err
 	}
@@ -252,11 +251,12 @@ func (c *conn) release(k queueKey, now moment) error {
 }
 
 // Reclaim puts dispatches whose lease is over back into the queue.
-func (db *DB) Reclaim(ctx context.Context, limit int) (n int, err error) {
+func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, context.Cause(ctx)
 	}
-	err = db.write(func(c *conn) error {
+	err = q.db.writer.write(func(conn *conn) error {
+		c := queueConn{conn}
 		now := c.moment()
 		over, err := c.queues(`lease <= ? ORDER BY lease LIMIT ?`, now.ms, max(limit, 0))
 		if err != nil {
@@ -284,15 +284,15 @@ func (db *DB) Reclaim(ctx context.Context, limit int) (n int, err error) {
 const purgeGroup = 500
 
 // Purge removes dispatches that have been over for so long.
-func (db *DB) Purge(ctx context.Context, olderThan time.Duration) (int, error) {
+func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (int, error) {
 	for total := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return total, context.Cause(ctx)
 		}
 		var n int64
-		err := db.write(func(c *conn) (err error) {
+		err := q.db.writer.write(func(c *conn) (err error) {
 			n, err = c.exec(`DELETE FROM {p}_dispatches WHERE (tenant, id) IN (SELECT tenant, id FROM {p}_dispatches WHERE completed > 0 AND completed <= ? ORDER BY completed LIMIT ?)`,
-				c.moment().ms-olderThan.Milliseconds(), purgeGroup)
+				queueConn{c}.moment().ms-olderThan.Milliseconds(), purgeGroup)
 			return err
 		})
 		if err != nil {
@@ -305,9 +305,9 @@ func (db *DB) Purge(ctx context.Context, olderThan time.Duration) (int, error) {
 }
 
 // Counts returns how many dispatches there are of each status.
-func (db *DB) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
+func (q *queue) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
 	out := map[mailbox.Status]int{}
-	err := db.read(ctx, func(c *conn) error {
+	err := q.db.read(ctx, func(c *conn) error {
 		return c.query(ctx, `SELECT status, count(*) FROM {p}_dispatches GROUP BY status
 			UNION ALL SELECT 'Claimed', count(*) FROM {p}_queues WHERE lease IS NOT NULL`, nil, func(scan func(...any) error) error {
 			var status mailbox.Status

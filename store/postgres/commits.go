@@ -12,13 +12,19 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/awaken-go/awaken"
 )
 
-// group lets commits that come at the same time travel together: those that arrive
-// while all lanes are taken wait, and whoever is first in line takes them all along.
-// They are one transaction and one write to the server's log, but each is judged by
-// itself.
-type group struct {
+// commits makes the commits of all tenants. Those that come at the same time travel
+// together: those that arrive while all lanes are taken wait, and the first in line takes
+// the others along. They are one transaction and one write to the server's log, but each
+// is judged by itself.
+type commits struct {
+	db      *database
+	lanes   int
+	quickly func(c *awaken.Commit) *shortcut // the shortcut for a commit, or nil
+
 	mu    sync.Mutex
 	taken int // lanes
 	queue []*pending
@@ -40,14 +46,13 @@ type pending struct {
 // maxGroup is how many commits travel together at most.
 const maxGroup = 64
 
-// commit makes a commit and returns the code of the function.
-func (db *DB) commit(ctx context.Context, p *pending) (int64, error) {
-	g := &db.commits
+// make makes a commit and returns the code of the function.
+func (g *commits) make(ctx context.Context, p *pending) (int64, error) {
 	g.mu.Lock()
-	if g.taken < db.opts.Lanes {
+	if g.taken < g.lanes {
 		g.taken++
 		g.mu.Unlock()
-		db.makeCommits(ctx, []*pending{p})
+		g.makeGroup(ctx, []*pending{p})
 		g.next()
 		return p.code, p.err
 	}
@@ -58,7 +63,7 @@ func (db *DB) commit(ctx context.Context, p *pending) (int64, error) {
 	if members == nil {
 		return p.code, p.err
 	}
-	db.makeCommits(ctx, members)
+	g.makeGroup(ctx, members)
 	g.next()
 	for _, other := range members[1:] {
 		other.told <- nil
@@ -67,7 +72,7 @@ func (db *DB) commit(ctx context.Context, p *pending) (int64, error) {
 }
 
 // next leaves a lane to those who wait, if any.
-func (g *group) next() {
+func (g *commits) next() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.queue) == 0 {
@@ -80,9 +85,9 @@ func (g *group) next() {
 	members[0].told <- members
 }
 
-// makeCommits makes commits in one transaction. If that fails, each is made by itself.
-func (db *DB) makeCommits(ctx context.Context, members []*pending) {
-	ctx, cancel := context.WithTimeout(ctx, db.opts.CommitTimeout)
+// makeGroup makes commits in one transaction. If that fails, each is made by itself.
+func (g *commits) makeGroup(ctx context.Context, members []*pending) {
+	ctx, cancel := context.WithTimeout(ctx, g.db.timeout)
 	defer cancel()
 	// Locks are taken in one order everywhere, so that groups do not block each other.
 	ordered := members
@@ -92,7 +97,7 @@ func (db *DB) makeCommits(ctx context.Context, members []*pending) {
 			return cmp.Or(bytes.Compare(a.params.values[0], b.params.values[0]), bytes.Compare(a.params.values[1], b.params.values[1]))
 		})
 	}
-	err := db.send(ctx, ordered)
+	err := g.send(ctx, ordered)
 	for _, p := range ordered {
 		if err == nil && p.made {
 			continue
@@ -101,31 +106,31 @@ func (db *DB) makeCommits(ctx context.Context, members []*pending) {
 		_, undone := errors.AsType[*pgconn.PgError](err)
 		switch {
 		case err == nil, p.repeat && worthRetry(err), len(ordered) > 1 && (p.repeat || undone):
-			p.err = db.makeAlone(ctx, p)
+			p.err = g.makeAlone(ctx, p)
 		default:
 			p.err = err
 		}
 	}
 }
 
-func (db *DB) makeAlone(ctx context.Context, p *pending) error {
+func (g *commits) makeAlone(ctx context.Context, p *pending) error {
 	attempt := func() error {
-		err := db.send(ctx, []*pending{p})
+		err := g.send(ctx, []*pending{p})
 		if err == nil && !p.made {
 			err = errors.New("the server gave no answer")
 		}
 		return err
 	}
 	if p.repeat {
-		return db.retry(ctx, attempt)
+		return retry(ctx, attempt)
 	}
 	return attempt()
 }
 
 // send makes commits in one transaction and one round trip. Those that were judged
 // have been made, or have a code that tells why not.
-func (db *DB) send(ctx context.Context, members []*pending) (err error) {
-	c, err := db.pool.Acquire(ctx)
+func (g *commits) send(ctx context.Context, members []*pending) (err error) {
+	c, err := g.db.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -137,9 +142,9 @@ func (db *DB) send(ctx context.Context, members []*pending) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Conn().SetDeadline(time.Time{})) }()
-	if len(members) == 1 && !db.unprepared { // a batch would be copied once more
+	if len(members) == 1 && !g.db.unprepared { // a batch would be copied once more
 		p := members[0]
-		stmt, values, err := db.statement(ctx, c, p)
+		stmt, values, err := g.statement(ctx, c, p)
 		if err != nil {
 			return err
 		}
@@ -150,11 +155,11 @@ func (db *DB) send(ctx context.Context, members []*pending) (err error) {
 	}
 	var b pgconn.Batch
 	for _, p := range members {
-		stmt, values, err := db.statement(ctx, c, p)
+		stmt, values, err := g.statement(ctx, c, p)
 		switch {
 		case err != nil:
 			return err
-		case db.unprepared:
+		case g.db.unprepared:
 			b.ExecParams(stmt, values, nil, binaryFormat, binaryFormat)
 		default:
 			b.ExecPrepared(stmt, values, binaryFormat, binaryFormat)
@@ -169,13 +174,13 @@ func (db *DB) send(ctx context.Context, members []*pending) (err error) {
 
 // statement returns the statement that makes a commit, prepared if it can be, and its
 // arguments.
-func (db *DB) statement(ctx context.Context, c *pgxpool.Conn, p *pending) (stmt string, values [][]byte, err error) {
-	stmt, values = db.sql(callCommit), p.params.values
+func (g *commits) statement(ctx context.Context, c *pgxpool.Conn, p *pending) (stmt string, values [][]byte, err error) {
+	stmt, values = g.db.sql(callCommit), p.params.values
 	if p.quick != nil {
-		stmt, values = db.sql(p.quick.query), values[:p.quick.params]
+		stmt, values = g.db.sql(p.quick.query), values[:p.quick.params]
 	}
 	p.made = false
-	if db.unprepared {
+	if g.db.unprepared {
 		return stmt, values, nil
 	}
 	prepared, err := c.Conn().Prepare(ctx, stmt, stmt)

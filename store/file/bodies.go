@@ -1,0 +1,216 @@
+package file
+
+import (
+	"cmp"
+	"container/list"
+	"fmt"
+	"slices"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// bodies keeps the bodies of threads in memory, as many as fit, and reads the others
+// from their journals.
+type bodies struct {
+	table    *table
+	journals *journals
+	max      int64 // bytes, about
+
+	// Guarded by table.mu.
+	size  int64
+	order list.List // of *thread, the least recently used first
+}
+
+// add keeps the body of a thread. Like grow and drop it requires table.mu.
+func (bs *bodies) add(t *thread, b *body) {
+	t.body, t.bodyAt = b, bs.order.PushBack(t)
+	bs.size += b.size
+}
+
+// grow counts what a body grew by.
+func (bs *bodies) grow(t *thread, by int64) {
+	bs.size += by
+	bs.order.MoveToBack(t.bodyAt)
+}
+
+// drop forgets the body of a thread.
+func (bs *bodies) drop(t *thread) {
+	if t.body != nil {
+		bs.size -= t.body.size
+		bs.order.Remove(t.bodyAt)
+		t.body, t.bodyAt = nil, nil
+	}
+}
+
+// evict forgets bodies until the rest fits. The last one stays, unless nothing may:
+// without its thread's events, if it alone is too large. Requires table.mu.
+func (bs *bodies) evict() {
+	for bs.size > bs.max && (bs.order.Len() > 1 || bs.order.Len() > 0 && bs.max == 0) {
+		bs.drop(bs.order.Front().Value.(*thread))
+	}
+	if bs.size > bs.max && bs.order.Len() == 1 {
+		b := bs.order.Front().Value.(*thread).body
+		for ; b.held < len(b.blocks)-1; b.held++ {
+			bl := &b.blocks[b.held]
+			b.size, bs.size = b.size-bl.size, bs.size-bl.size
+			bl.entries, bl.size = nil, 0
+		}
+	}
+}
+
+// with calls fn with a thread's body, under table.mu. It reads the body if it is not in
+// memory.
+func (bs *bodies) with(t *thread, fn func(b *body) error) error {
+	bs.table.mu.Lock()
+	if t.body != nil {
+		defer bs.table.mu.Unlock()
+		bs.order.MoveToBack(t.bodyAt)
+		return fn(t.body)
+	}
+	bs.table.mu.Unlock()
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	return bs.withLocked(t, fn)
+}
+
+// withLocked is with for those who hold t.writing.
+func (bs *bodies) withLocked(t *thread, fn func(b *body) error) error {
+	bs.table.mu.Lock()
+	if t.body == nil {
+		bs.table.mu.Unlock()
+		b, err := bs.load(t)
+		if err != nil {
+			if missing(err) {
+				return notFound(t.ID) // it was deleted meanwhile
+			}
+			return fmt.Errorf("thread %s: %w", t.ID, err)
+		}
+		bs.table.mu.Lock()
+		bs.add(t, b)
+	}
+	defer bs.table.mu.Unlock()
+	defer bs.evict()
+	bs.order.MoveToBack(t.bodyAt)
+	return fn(t.body)
+}
+
+// look calls fn with a thread that is there and its body, under table.mu.
+func (bs *bodies) look(id string, fn func(t *thread, b *body) error) error {
+	bs.table.mu.Lock()
+	t, err := bs.table.find(id)
+	bs.table.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return bs.with(t, func(b *body) error {
+		if t.life != alive {
+			return notFound(id)
+		}
+		return fn(t, b)
+	})
+}
+
+// load reads a body from the journal. Requires t.writing.
+func (bs *bodies) load(t *thread) (*body, error) {
+	f, err := bs.journals.get(&t.journal)
+	if err != nil {
+		return nil, err
+	}
+	defer bs.journals.put(&t.journal)
+	b := &body{}
+	switch {
+	case t.copied.Len > 0:
+		payload, err := readRecord(f, t.journal.path, t.copied)
+		if err != nil {
+			return nil, err
+		}
+		_, rest, err := decodeSummary(payload)
+		var c contents
+		if err == nil {
+			_, err = decodeContents(rest, &c)
+		}
+		if err != nil {
+			return nil, &DamagedError{t.journal.path, t.copied.Off, err}
+		}
+		b.begin(c.Messages, c.Created, inMemory*t.copied.Len)
+	case t.base != nil:
+		if err := bs.readBase(t, b.begin); err != nil {
+			return nil, err
+		}
+	}
+	end, err := scan(f, t.journal.path, 0, t.journal.size, func(at span, payload []byte) error {
+		sum, rest, err := decodeSummary(payload)
+		if err != nil || sum.Op == opBase {
+			return err
+		}
+		var c contents
+		entries, err := decodeContents(rest, &c)
+		if err != nil {
+			return err
+		}
+		if n := len(c.Messages); sum.Op == opCommit && len(b.created)+n != sum.Count {
+			return fmt.Errorf("it makes %d messages, and says that there are %d", len(b.created)+n, sum.Count)
+		}
+		b.apply(&sum, &c, at, nil, int64(len(entries)))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if end != t.journal.size {
+		return nil, &DamagedError{t.journal.path, end, errShort}
+	}
+	return b, nil
+}
+
+// readBase calls fn with the messages that a fork shares with another thread.
+// Requires t.writing; that of the other thread comes after it.
+func (bs *bodies) readBase(t *thread, fn func(msgs []*llm.Message, created []int64, size int64)) error {
+	bs.table.mu.Lock()
+	other := bs.table.threads[t.base.Thread]
+	bs.table.mu.Unlock()
+	if other == nil || other.journal.nonce != t.base.Nonce {
+		return fmt.Errorf("%s begins as thread %q was, and that is not there any more", t.journal.path, t.base.Thread)
+	}
+	return bs.with(other, func(b *body) error {
+		if t.base.Seq > len(b.created) {
+			return fmt.Errorf("%s begins with %d messages of thread %q, which has only %d", t.journal.path, t.base.Seq, other.ID, len(b.created))
+		}
+		fn(b.view.Log()[:t.base.Seq], b.created[:t.base.Seq], b.size)
+		return nil
+	})
+}
+
+// readBlock reads the entries of a block, and keeps them for the next reader.
+func (bs *bodies) readBlock(t *thread, bl *block) error {
+	err := bs.read(t, bl.at, func(payload []byte) (err error) {
+		bl.entries, err = decodeEntries(payload)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	bs.table.mu.Lock()
+	defer bs.table.mu.Unlock()
+	if t.body == nil {
+		return nil
+	}
+	i, ok := slices.BinarySearchFunc(t.body.blocks, bl.at.Off, func(b block, off int64) int { return cmp.Compare(b.at.Off, off) })
+	if ok && t.body.blocks[i].entries == nil {
+		kept := &t.body.blocks[i]
+		kept.entries, kept.size = bl.entries, inMemory*bl.at.Len
+		t.body.size, t.body.held = t.body.size+kept.size, min(t.body.held, i)
+		bs.grow(t, kept.size)
+		bs.evict()
+	}
+	return nil
+}
+
+// read calls fn with the payload of one record of a thread's journal.
+func (bs *bodies) read(t *thread, at span, fn func(payload []byte) error) error {
+	err := bs.journals.read(&t.journal, at, fn)
+	if missing(err) {
+		return notFound(t.ID) // it was deleted meanwhile
+	}
+	return err
+}

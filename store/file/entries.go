@@ -1,0 +1,77 @@
+package file
+
+import (
+	"context"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+)
+
+// eventLog implements [awaken.EventLog].
+type eventLog struct {
+	gate   *gate
+	bodies *bodies
+}
+
+// Entries returns entries of a thread's log of events.
+func (l *eventLog) Entries(_ context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+	if err := l.gate.enter(); err != nil {
+		return nil, err
+	}
+	defer l.gate.leave()
+	var out []awaken.Entry
+	full := func(entries []awaken.Entry) bool {
+		for i := range entries {
+			e := &entries[i]
+			if e.Last() > q.After && e.Epoch > q.Epoch && (q.RunID == "" || e.RunID == q.RunID) {
+				if out = append(out, *e); q.Limit > 0 && len(out) == q.Limit {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	// What is in memory is taken under the lock; at the first block that is not, the
+	// blocks from there on are read without it.
+	var t *thread
+	var toRead []block
+	err := l.bodies.look(threadID, func(th *thread, b *body) error {
+		t = th
+		from, _ := slices.BinarySearchFunc(b.blocks, q, func(bl block, q awaken.EntryQuery) int {
+			if bl.last > q.After && bl.epoch > q.Epoch {
+				return 1
+			}
+			return -1
+		})
+		for i := from; i < len(b.blocks); i++ {
+			bl := &b.blocks[i]
+			switch {
+			case q.RunID != "" && bl.runID != "" && bl.runID != q.RunID:
+			case bl.entries == nil:
+				toRead = slices.Clone(b.blocks[i:])
+				return nil
+			case full(bl.entries):
+				return nil
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range toRead {
+		bl := &toRead[i]
+		if q.RunID != "" && bl.runID != "" && bl.runID != q.RunID {
+			continue
+		}
+		if bl.entries == nil {
+			if err := l.bodies.readBlock(t, bl); err != nil {
+				return nil, err
+			}
+		}
+		if full(bl.entries) {
+			break
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,34 @@
+package file
+
+import (
+	"errors"
+	"testing"
+)
+
+func TestGate_CloseWaitsForMethodsAndLetsNoMoreIn(t *testing.T) {
+	var g gate
+	if err := g.enter(); err != nil {
+		t.Fatal(err)
+	}
+	left := false
+	done := make(chan error)
+	go func() {
+		done <- g.close(func() error {
+			if !left {
+				return errors.New("a method is under way")
+			}
+			return nil
+		})
+	}()
+	left = true // close has to wait for leave, which comes after it
+	g.leave()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := g.enter(); !errors.Is(err, ErrClosed) {
+		t.Errorf("enter returns %v, want ErrClosed", err)
+	}
+	if err := g.close(func() error { return errors.New("closed again") }); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,68 @@
+package file
+
+import (
+	"context"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+)
+
+// inbox implements [awaken.Inbox].
+type inbox struct {
+	gate   *gate
+	table  *table
+	bodies *bodies
+	writer *writer
+}
+
+// Post adds items to a thread's inbox.
+func (in *inbox) Post(_ context.Context, threadID string, items ...awaken.InboxItem) error {
+	if err := in.gate.enter(); err != nil {
+		return err
+	}
+	defer in.gate.leave()
+	for _, it := range items {
+		if err := checkID("inbox item", it.ID); err != nil {
+			return err
+		}
+	}
+	t, err := in.table.take(threadID)
+	if err != nil {
+		return err
+	}
+	defer t.writing.Unlock()
+	r := &record{summary: summary{Op: opPost}}
+	err = in.bodies.withLocked(t, func(b *body) error {
+		for _, it := range items {
+			if !b.posted[it.ID] && !slices.Contains(r.Posted, it.ID) {
+				r.Posted, r.Items = append(r.Posted, it.ID), append(r.Items, it)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(r.Items) == 0 {
+		return err
+	}
+	return in.writer.append(t, r)
+}
+
+// Unread returns the items that no commit has read.
+func (in *inbox) Unread(_ context.Context, threadID string) ([]awaken.InboxItem, error) {
+	if err := in.gate.enter(); err != nil {
+		return nil, err
+	}
+	defer in.gate.leave()
+	in.table.mu.Lock()
+	t, err := in.table.find(threadID)
+	empty := err == nil && len(t.unread) == 0
+	in.table.mu.Unlock()
+	if err != nil || empty { // asked in every step, so answer without the body
+		return nil, err
+	}
+	var out []awaken.InboxItem
+	err = in.bodies.look(threadID, func(_ *thread, b *body) error {
+		out = slices.Clone(b.inbox)
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,215 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// keepChildren is how Prune deletes: children are left as they are.
+const keepChildren awaken.ChildStrategy = "keep"
+
+// remover deletes threads. A deletion is decided first, in the journal, and then carried
+// out, which can be repeated.
+type remover struct {
+	home     *home
+	table    *table
+	journals *journals
+	bodies   *bodies
+	writer   *writer
+	copier   *copier
+
+	// mu is held while threads are made by people, edited and deleted. Locks are taken
+	// in this order: mu, a thread's copies.writing, its writing, that of the thread it
+	// was forked from, table.mu.
+	mu sync.Mutex
+}
+
+// doom decides that a thread is deleted: from now on it is not there. That is written
+// down first, so that it is finished even if the process dies. Requires rm.mu and
+// t.writing.
+func (rm *remover) doom(t *thread, children awaken.ChildStrategy) error {
+	rm.table.mu.Lock()
+	kids, forks := rm.table.related(t)
+	switch children {
+	case awaken.RejectChildren:
+		if len(kids) > 0 {
+			rm.table.mu.Unlock()
+			return fmt.Errorf("%w: it has %d children", awaken.ErrConflict, len(kids))
+		}
+	case awaken.DetachChildren, awaken.CascadeChildren:
+	case keepChildren:
+		kids = nil
+	default:
+		rm.table.mu.Unlock()
+		return fmt.Errorf("%w: child strategy is %q, want reject, cascade or nothing", awaken.ErrInvalid, children)
+	}
+	t.life = gone
+	rm.table.mu.Unlock()
+	err := rm.writer.append(t, &record{summary: summary{Op: opDelete, Children: &children}})
+	if len(kids)+len(forks) == 0 {
+		return nil // a full disk must not keep anybody from deleting; removing one journal needs no plan
+	}
+	if err != nil {
+		rm.table.mu.Lock()
+		t.life = alive
+		rm.table.mu.Unlock()
+	}
+	return err
+}
+
+// bury does what the deletion of a thread means for others, and then removes it. It can
+// be repeated. Requires rm.mu.
+func (rm *remover) bury(t *thread, children awaken.ChildStrategy) error {
+	rm.table.mu.Lock()
+	kids, _ := rm.table.related(t)
+	rm.table.mu.Unlock()
+	switch children {
+	case awaken.DetachChildren:
+		for _, k := range kids {
+			if err := rm.detach(k); err != nil {
+				return err
+			}
+		}
+	case awaken.CascadeChildren:
+		// The deepest go first: what is left is a tree at any time, and its root, which
+		// is doomed, is left to the end.
+		all := rm.table.descendants(t)
+		if err := rm.raiseFloor(all...); err != nil {
+			return err
+		}
+		for _, d := range slices.Backward(all) {
+			d.writing.Lock()
+			rm.table.mu.Lock()
+			d.life = gone
+			rm.table.mu.Unlock()
+			d.writing.Unlock()
+			if err := rm.erase(d); err != nil {
+				return err
+			}
+		}
+	}
+	return rm.erase(t)
+}
+
+// detach takes a thread's parent away.
+func (rm *remover) detach(t *thread) error {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if t.life != alive {
+		return nil
+	}
+	return rm.writer.append(t, &record{summary: summary{Op: opDetach}})
+}
+
+// erase removes a thread that is gone. Its journal goes last: until then everything
+// can be repeated. Requires rm.mu.
+func (rm *remover) erase(t *thread) error {
+	rm.table.mu.Lock()
+	_, forks := rm.table.related(t)
+	rm.table.mu.Unlock()
+	for _, f := range forks {
+		if err := rm.keepBase(f); err != nil {
+			return err
+		}
+	}
+	if err := rm.raiseFloor(t); err != nil {
+		return err
+	}
+	t.copies.writing.Lock()
+	defer t.copies.writing.Unlock()
+	if err := rm.copier.remove(t); err != nil {
+		return err
+	}
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	atRemove.Hit()
+	if err := rm.journals.remove(&t.journal); err != nil {
+		return err
+	}
+	rm.table.mu.Lock()
+	delete(rm.table.threads, t.ID)
+	for _, r := range t.runs {
+		delete(rm.table.runs, r.id)
+	}
+	rm.bodies.drop(t)
+	rm.table.mu.Unlock()
+	return rm.journals.syncDir(".")
+}
+
+// keepBase copies what a fork shares with another thread into its own journal.
+func (rm *remover) keepBase(f *thread) error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	if f.base == nil {
+		return nil
+	}
+	r := &record{summary: summary{Op: opBase}}
+	err := rm.bodies.readBase(f, func(msgs []*llm.Message, created []int64, _ int64) { r.Messages, r.Created = msgs, created })
+	if err != nil {
+		return err
+	}
+	return rm.writer.append(f, r)
+}
+
+// finish carries out the deletions that a process had decided when it died.
+func (rm *remover) finish() error {
+	var doomed []*thread
+	for _, t := range rm.table.threads {
+		if t.doomed != nil {
+			doomed = append(doomed, t)
+		}
+	}
+	for _, t := range doomed {
+		if err := rm.bury(t, *t.doomed); err != nil {
+			return fmt.Errorf("finish deleting thread %q: %w", t.ID, err)
+		}
+	}
+	return nil
+}
+
+// settle waits until a thread that is gone is removed, or tries once more to remove it.
+func (rm *remover) settle(t *thread) error {
+	rm.mu.Lock()
+	defer rm.mu.Unlock()
+	rm.table.mu.Lock()
+	left := rm.table.threads[t.ID] == t && t.life == gone
+	children := keepChildren
+	if t.doomed != nil {
+		children = *t.doomed
+	}
+	rm.table.mu.Unlock()
+	if !left {
+		return nil
+	}
+	if err := rm.bury(t, children); err != nil {
+		return errors.Join(fmt.Errorf("thread %s was deleted, but is still in the way", t.ID), err)
+	}
+	return nil
+}
+
+// raiseFloor makes sure that no new thread gets the fence of one of these, so that
+// whoever owned them never owns another by chance. Requires rm.mu.
+func (rm *remover) raiseFloor(threads ...*thread) error {
+	rm.table.mu.Lock()
+	floor := rm.table.floor
+	for _, t := range threads {
+		floor = max(floor, t.fence)
+	}
+	raise := floor > rm.table.floor
+	rm.table.mu.Unlock()
+	if !raise {
+		return nil
+	}
+	if err := rm.home.writeHead(floor); err != nil {
+		return err
+	}
+	rm.table.mu.Lock()
+	rm.table.floor = floor
+	rm.table.mu.Unlock()
+	return nil
+}

@@ -1,0 +1,221 @@
+package file
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/awaken-go/awaken"
+)
+
+// table is what is always known about the threads and the runs of a store. It says the
+// same as the journals, from which it can be made again.
+type table struct {
+	mu      sync.Mutex // guards everything below, and what thread, journal, copies and body say
+	threads map[string]*thread
+	runs    map[string]*runRef
+	floor   uint64 // the highest fence of a thread that was deleted: no new one gets it again
+	clock   int64  // grows with every commit, to order threads and runs
+	grown   int64  // bytes written to journals since the index was saved
+}
+
+func newTable() *table {
+	return &table{threads: map[string]*thread{}, runs: map[string]*runRef{}}
+}
+
+// find returns a thread that is there. Requires tb.mu.
+func (tb *table) find(id string) (*thread, error) {
+	if t := tb.threads[id]; t != nil && t.life == alive {
+		return t, nil
+	}
+	return nil, notFound(id)
+}
+
+// take returns a thread with writing held.
+func (tb *table) take(id string) (*thread, error) {
+	tb.mu.Lock()
+	t, err := tb.find(id)
+	tb.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	t.writing.Lock()
+	if t.life != alive { // it was deleted meanwhile
+		t.writing.Unlock()
+		return nil, notFound(id)
+	}
+	return t, nil
+}
+
+// findRun returns a run that was committed. Requires tb.mu.
+func (tb *table) findRun(id string) (*runRef, error) {
+	if r := tb.runs[id]; r != nil && r.at.Len > 0 && r.thread.life == alive {
+		return r, nil
+	}
+	return nil, fmt.Errorf("run %s: %w", id, awaken.ErrNotFound)
+}
+
+// apply does what a record says to what is always known. Requires tb.mu, or that
+// nobody else knows the store.
+func (tb *table) apply(t *thread, r *summary, at span) {
+	if at.Off == 0 {
+		t.journal.first = at
+	}
+	t.journal.size = at.end()
+	tb.clock = max(tb.clock, r.Clock)
+	switch r.Op {
+	case opCreate, opAcquire:
+		t.fence, t.committed = r.Fence, 0
+	case opFork:
+		t.base, t.ParentThreadID, t.MessageCount, t.touched, t.fence = r.Base, r.Parent, r.Count, r.Clock, r.Fence
+		t.ResourceID = r.Resource
+		if r.Metadata != nil {
+			t.Metadata = *r.Metadata
+		}
+		if r.Base != nil {
+			t.copies.seq = r.Base.Seq
+		}
+	case opCommit:
+		tb.applyCommit(t, r, at)
+	case opInterrupt:
+		t.generation = r.Generation
+	case opPost:
+		t.unread = append(t.unread, r.Posted...)
+	case opMetadata:
+		t.Metadata.Title, t.Metadata.Custom = r.Metadata.Title, r.Metadata.Custom
+		t.Metadata.UpdatedAt = max(t.Metadata.UpdatedAt, r.Time)
+		t.ResourceID, t.ParentThreadID, t.touched = r.Resource, r.Parent, r.Clock
+	case opDetach:
+		t.ParentThreadID = ""
+	case opBase:
+		t.base, t.copied, t.copies.seq = nil, at, 0
+	case opDelete:
+		t.doomed = r.Children
+	}
+}
+
+func (tb *table) applyCommit(t *thread, r *summary, at span) {
+	t.committed, t.touched = r.Number, r.Clock
+	if t.Metadata.CreatedAt == 0 {
+		t.Metadata.CreatedAt, t.ParentThreadID = r.Time, r.Parent
+	}
+	t.Metadata.UpdatedAt = r.Time
+	t.MessageCount = r.Count
+	if r.Log != nil {
+		t.seq = max(t.seq, r.Log.Last)
+	}
+	if len(r.Read) > 0 {
+		t.unread = slices.DeleteFunc(t.unread, func(id string) bool { return slices.Contains(r.Read, id) })
+	}
+	run := tb.runs[r.RunID]
+	if run == nil {
+		run = &runRef{id: r.RunID, thread: t}
+		tb.runs[r.RunID] = run
+	}
+	if run.at.Len == 0 {
+		run.born = r.Clock
+		t.runs = append(t.runs, run)
+	}
+	run.status, run.at = r.Status, at
+	t.copies.mark(run)
+	t.LatestRunID, t.OpenRunID = r.RunID, ""
+	if r.Status != awaken.RunDone {
+		t.OpenRunID = r.RunID
+	}
+}
+
+// claim gives a commit its time and makes sure that its run is of this thread, whatever
+// others commit until it is written.
+func (tb *table) claim(t *thread, r *record) (undo func(), err error) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	tb.clock++
+	r.Clock = tb.clock
+	switch ref := tb.runs[r.RunID]; {
+	case ref == nil:
+		tb.runs[r.RunID] = &runRef{id: r.RunID, thread: t}
+		return func() {
+			tb.mu.Lock()
+			defer tb.mu.Unlock()
+			delete(tb.runs, r.RunID)
+		}, nil
+	case ref.thread != t:
+		return nil, fmt.Errorf("%w: run %s is of thread %s", awaken.ErrConflict, r.RunID, ref.thread.ID)
+	case ref.status == awaken.RunDone && r.Status != awaken.RunDone:
+		return nil, awaken.ErrFenced
+	}
+	return func() {}, nil
+}
+
+// checkParent checks that a thread can have that parent. Requires tb.mu.
+func (tb *table) checkParent(id, parent string) error {
+	if parent == "" {
+		return nil
+	}
+	if _, err := tb.find(parent); err != nil {
+		return fmt.Errorf("thread %s: %w: there is no parent %s", id, awaken.ErrInvalid, parent)
+	}
+	for above := parent; above != ""; {
+		if above == id {
+			return fmt.Errorf("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
+		}
+		t := tb.threads[above]
+		if t == nil {
+			return nil
+		}
+		above = t.ParentThreadID
+	}
+	return nil
+}
+
+// related returns the children of a thread, and the forks that read from its journal.
+// Requires tb.mu.
+func (tb *table) related(t *thread) (kids, forks []*thread) {
+	for _, o := range tb.threads {
+		if o.ParentThreadID == t.ID && o != t && o.life == alive {
+			kids = append(kids, o)
+		}
+		if o.base != nil && o.base.Thread == t.ID && o.base.Nonce == t.journal.nonce {
+			forks = append(forks, o)
+		}
+	}
+	return kids, forks
+}
+
+// descendants returns all that descend from a thread, parents before children.
+func (tb *table) descendants(t *thread) []*thread {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	kids := map[string][]*thread{}
+	for _, o := range tb.threads {
+		kids[o.ParentThreadID] = append(kids[o.ParentThreadID], o)
+	}
+	seen := map[*thread]bool{t: true}
+	var out []*thread
+	for next := []*thread{t}; len(next) > 0; next = next[1:] {
+		for _, k := range kids[next[0].ID] {
+			if !seen[k] {
+				seen[k] = true
+				out, next = append(out, k), append(next, k)
+			}
+		}
+	}
+	return out
+}
+
+// restore takes over what the index says about a thread.
+func (tb *table) restore(t *thread, ix *indexThread) {
+	t.Thread = ix.Thread
+	t.journal.first, t.journal.size, t.doomed = ix.First, ix.Size, ix.Doomed
+	t.fence, t.generation, t.committed = ix.Fence, ix.Generation, ix.Committed
+	t.touched, t.seq, t.unread = ix.Touched, ix.Seq, ix.Unread
+	t.base, t.copied, t.copies.to, t.copies.seq = ix.Base, ix.Copied, ix.CopiedTo, ix.CopiedSeq
+	for _, r := range ix.Runs {
+		ref := &runRef{id: r.ID, thread: t, status: r.Status, born: r.Born, at: r.At}
+		t.runs = append(t.runs, ref)
+		if r.At.Off >= t.copies.to {
+			t.copies.mark(ref)
+		}
+		tb.runs[r.ID] = ref
+	}
+}

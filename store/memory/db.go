@@ -1,0 +1,214 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config/configstate"
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// DB holds the stores of all tenants, and is the queue that workers share. It
+// implements [mailbox.Queue] and [mailbox.Listener].
+type DB struct {
+	// Now is the clock of leases and delays: time.Now, unless it is replaced before
+	// anything else is done.
+	Now func() time.Time
+
+	mu      sync.Mutex // guards everything, of every tenant
+	tenants map[string]*Store
+	lines   *lines
+	config  *configStore
+}
+
+// NewDB returns an empty DB.
+func NewDB() *DB {
+	db := &DB{Now: time.Now, tenants: map[string]*Store{}, lines: newLines()}
+	db.config = &configStore{db: db, state: configstate.New()}
+	return db
+}
+
+// Store returns the store of a tenant; "" is the default one.
+func (db *DB) Store(tenant string) *Store {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	s := db.tenants[tenant]
+	if s == nil {
+		s = db.newStore(tenant)
+		db.tenants[tenant] = s
+	}
+	return s
+}
+
+func (db *DB) newStore(tenant string) *Store {
+	rs := &records{mu: &db.mu, threads: map[string]*thread{}, runs: map[string]*runRecord{}}
+	now := func() time.Time { return db.Now() }
+	ds := &dispatches{records: rs, tenant: tenant, lines: db.lines, now: now, byID: map[string]*mailbox.Dispatch{}, byKey: map[string]*mailbox.Dispatch{}}
+	return &Store{
+		reader: reader{rs}, committer: committer{rs}, editor: editor{records: rs, dispatches: ds, now: now}, dispatches: ds,
+		budget: &budget{mu: &db.mu, balances: map[awaken.Account]*awaken.Balance{}, reserved: map[string]*awaken.Reservation{}},
+	}
+}
+
+// Handle returns the store of a tenant.
+func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
+
+// Claim takes dispatches that are available.
+func (db *DB) Claim(_ context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	now := db.Now().UnixMilli()
+	for db.lines.later.Len() > 0 && db.lines.later.threads[0].changes <= now {
+		db.lines.place(db.lines.later.threads[0], now)
+	}
+	for len(ds) < c.Limit && db.lines.ready.Len() > 0 {
+		t := db.lines.ready.threads[0]
+		d := t.head
+		d.Status, d.UpdatedAt = mailbox.Claimed, now
+		d.ClaimToken, d.ClaimedBy, d.LeaseUntil = ids.New(), c.Consumer, now+c.Lease.Milliseconds()
+		db.lines.claimed[d] = t
+		db.lines.place(t, now)
+		ds = append(ds, export(d))
+	}
+	if db.lines.later.Len() > 0 {
+		next = time.Duration(db.lines.later.threads[0].changes-now) * time.Millisecond
+	}
+	return ds, next, nil
+}
+
+// held returns the dispatch of a claim, or nil if it is not a claim any more.
+func (db *DB) held(h mailbox.Held) (*mailbox.Dispatch, *thread) {
+	s := db.tenants[h.Tenant]
+	if s == nil {
+		return nil, nil
+	}
+	d := s.dispatches.byID[h.ID]
+	if d == nil || d.Status != mailbox.Claimed || d.ClaimToken != h.Token {
+		return nil, nil
+	}
+	if h.Steps > d.Steps {
+		d.Steps, d.Attempts = h.Steps, 0
+	}
+	return d, db.lines.claimed[d]
+}
+
+// Renew extends leases.
+func (db *DB) Renew(_ context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	now := db.Now().UnixMilli()
+	out := make([]mailbox.Renewal, len(held))
+	for i, h := range held {
+		d, _ := db.held(h)
+		if d == nil {
+			out[i].Lost = true
+			continue
+		}
+		d.LeaseUntil, d.UpdatedAt, out[i].Cancel = now+lease.Milliseconds(), now, d.Cancel
+	}
+	return out, nil
+}
+
+// Settle ends claims.
+func (db *DB) Settle(_ context.Context, settlements ...mailbox.Settlement) ([]error, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	now := db.Now().UnixMilli()
+	out := make([]error, len(settlements))
+	for i, s := range settlements {
+		if s.Status != mailbox.Queued && !s.Status.Terminal() {
+			out[i] = fmt.Errorf("settle dispatch %s: %w: status is %q", s.ID, awaken.ErrInvalid, s.Status)
+			continue
+		}
+		d, t := db.held(s.Held)
+		if d == nil {
+			out[i] = fmt.Errorf("settle dispatch %s: %w", s.ID, awaken.ErrFenced)
+			continue
+		}
+		if s.Failed {
+			d.Attempts++
+		}
+		if s.Error != "" {
+			d.LastError = s.Error
+		}
+		db.lines.release(t, d, s.Status, now+s.Delay.Milliseconds(), now)
+	}
+	db.lines.tell()
+	return out, nil
+}
+
+// Reclaim puts dispatches whose lease is over back into the queue.
+func (db *DB) Reclaim(_ context.Context, limit int) (int, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	now, n := db.Now().UnixMilli(), 0
+	for d, t := range db.lines.claimed {
+		if n == limit {
+			break
+		}
+		if d.LeaseUntil <= now {
+			d.Attempts++
+			db.lines.release(t, d, mailbox.Queued, now, now)
+			n++
+		}
+	}
+	if n > 0 {
+		db.lines.tell()
+	}
+	return n, nil
+}
+
+// Purge removes dispatches that have been over for so long.
+func (db *DB) Purge(_ context.Context, olderThan time.Duration) (int, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	before, n := db.Now().Add(-olderThan).UnixMilli(), 0
+	for _, s := range db.tenants {
+		n += s.dispatches.purge(func(d *mailbox.Dispatch) bool { return d.CompletedAt <= before })
+	}
+	return n, nil
+}
+
+// Counts returns how many dispatches there are of each status.
+func (db *DB) Counts(context.Context) (map[mailbox.Status]int, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	out := map[mailbox.Status]int{}
+	for _, s := range db.tenants {
+		for _, d := range s.dispatches.byID {
+			out[d.Status]++
+		}
+	}
+	return out, nil
+}
+
+// Listen calls fn when something may have become available or a claim may have been
+// cancelled.
+func (db *DB) Listen(ctx context.Context, fn func()) error {
+	ch := make(chan struct{}, 1)
+	db.mu.Lock()
+	db.lines.listeners[ch] = true
+	db.mu.Unlock()
+	defer func() {
+		db.mu.Lock()
+		delete(db.lines.listeners, ch)
+		db.mu.Unlock()
+	}()
+	for {
+		fn()
+		select {
+		case <-ch:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+var (
+	_ mailbox.Queue    = (*DB)(nil)
+	_ mailbox.Listener = (*DB)(nil)
+)

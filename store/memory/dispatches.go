@@ -1,0 +1,259 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// dispatches implements [mailbox.Store]: it is a tenant's part of the queue.
+type dispatches struct {
+	*records
+	tenant string
+	lines  *lines
+	now    func() time.Time
+	byID   map[string]*mailbox.Dispatch
+	byKey  map[string]*mailbox.Dispatch // idempotency key
+}
+
+// Change calls fn with a thread's queue and keeps what it recorded. Fn must not use the
+// DB.
+func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &mailbox.Thread{ID: threadID, Now: s.now().UnixMilli()}
+	t := s.threads[threadID]
+	if t != nil {
+		c.Made, c.Epoch, c.End = true, t.epoch, awaken.Cursor{Epoch: t.fence, Seq: t.seq}
+		if t.OpenRunID != "" {
+			open := t.run.Run
+			c.Open = &open
+		}
+		for _, d := range t.live {
+			c.Live = append(c.Live, export(d))
+		}
+	}
+	if err := fn(c); err != nil {
+		return err
+	}
+	if err := s.check(t, c); err != nil {
+		return fmt.Errorf("change thread %s: %w", threadID, err)
+	}
+	if c.Make {
+		t = s.open(threadID, c.Now)
+	}
+	if t == nil {
+		return nil // fn wanted nothing
+	}
+	if c.Raise {
+		t.epoch++
+	}
+	if c.Interrupt {
+		t.generation++
+	}
+	t.post(c.Post)
+	for _, r := range c.Runs {
+		s.record(r)
+	}
+	for _, d := range c.Put {
+		s.put(t, d)
+	}
+	s.lines.place(t, c.Now)
+	s.lines.tell()
+	return nil
+}
+
+// check says what is wrong with the changes of a thread, which is nil if it is not
+// there.
+func (s *dispatches) check(t *thread, c *mailbox.Thread) error {
+	if t == nil && !c.Make && (len(c.Put) > 0 || len(c.Runs) > 0 || len(c.Post) > 0 || c.Interrupt || c.Raise) {
+		return awaken.ErrNotFound
+	}
+	keys := map[string]string{}
+	for _, d := range c.Put {
+		if old := s.byID[d.ID]; old != nil && old.ThreadID != c.ID {
+			return fmt.Errorf("dispatch %s: %w of one of thread %s", d.ID, mailbox.ErrDuplicate, old.ThreadID)
+		}
+		key := d.IdempotencyKey
+		if key == "" {
+			continue
+		}
+		if old := s.byKey[key]; old != nil && old.ID != d.ID {
+			return fmt.Errorf("idempotency key %q: %w of dispatch %s", key, mailbox.ErrDuplicate, old.ID)
+		}
+		if other := keys[key]; other != "" && other != d.ID {
+			return fmt.Errorf("idempotency key %q: %w of dispatch %s", key, mailbox.ErrDuplicate, other)
+		}
+		keys[key] = d.ID
+	}
+	var errs []error
+	for _, r := range c.Runs {
+		if err := r.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("%w: %w", awaken.ErrInvalid, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// put keeps a dispatch that is new or changed.
+func (s *dispatches) put(t *thread, changed *mailbox.Dispatch) {
+	d := s.byID[changed.ID]
+	if d == nil {
+		d = new(mailbox.Dispatch)
+		s.byID[changed.ID] = d
+	} else {
+		same := func(o *mailbox.Dispatch) bool { return o == d }
+		t.live, t.over = slices.DeleteFunc(t.live, same), slices.DeleteFunc(t.over, same)
+		delete(s.lines.claimed, d)
+		delete(s.byKey, d.IdempotencyKey)
+	}
+	*d = *export(changed)
+	d.Tenant, d.ThreadID = s.tenant, t.ID
+	if d.IdempotencyKey != "" {
+		s.byKey[d.IdempotencyKey] = d
+	}
+	if d.Status.Terminal() {
+		t.over = append(t.over, d)
+		return
+	}
+	t.live = append(t.live, d)
+	mailbox.Sort(t.live)
+	if d.Status == mailbox.Claimed {
+		s.lines.claimed[d] = t
+	}
+}
+
+// Enqueue queues dispatches that start runs.
+func (s *dispatches) Enqueue(_ context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now().UnixMilli()
+	for i, d := range ds {
+		if s.taken(d) {
+			left = append(left, i)
+			continue
+		}
+		t := s.open(d.ThreadID, now)
+		d = export(d)
+		d.Status, d.Epoch, d.CreatedAt, d.UpdatedAt = mailbox.Queued, t.epoch, now, now
+		d.AvailableAt += now
+		s.record(d.NewRun())
+		s.put(t, d)
+		s.lines.place(t, now)
+	}
+	if len(left) < len(ds) {
+		s.lines.tell()
+	}
+	return left, nil
+}
+
+// taken reports whether a dispatch cannot be queued as it is.
+func (s *dispatches) taken(d *mailbox.Dispatch) bool {
+	if s.byID[d.ID] != nil || d.IdempotencyKey != "" && s.byKey[d.IdempotencyKey] != nil {
+		return true
+	}
+	t := s.threads[d.ThreadID]
+	if t == nil {
+		return false
+	}
+	waits := t.OpenRunID != "" && t.run.Status == awaken.RunWaiting
+	return waits || d.DedupeKey != "" && slices.ContainsFunc(t.live, func(o *mailbox.Dispatch) bool { return o.DedupeKey == d.DedupeKey })
+}
+
+// export returns a copy of a dispatch. Messages are shared, they do not change.
+func export(d *mailbox.Dispatch) *mailbox.Dispatch {
+	out := *d
+	if d.Request != nil {
+		q := *d.Request
+		q.Messages, q.Decisions, q.FrontendTools, q.Seed = slices.Clone(q.Messages), slices.Clone(q.Decisions), slices.Clone(q.FrontendTools), maps.Clone(q.Seed)
+		out.Request = &q
+	}
+	return &out
+}
+
+// Dispatch returns a dispatch.
+func (s *dispatches) Dispatch(_ context.Context, id string) (*mailbox.Dispatch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.byID[id]
+	if d == nil {
+		return nil, fmt.Errorf("dispatch %s: %w", id, awaken.ErrNotFound)
+	}
+	return export(d), nil
+}
+
+// Submitted returns the dispatch of an idempotency key.
+func (s *dispatches) Submitted(_ context.Context, key string) (*mailbox.Dispatch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.byKey[key]
+	if d == nil {
+		return nil, fmt.Errorf("idempotency key %q: %w", key, awaken.ErrNotFound)
+	}
+	return export(d), nil
+}
+
+// Dispatches lists dispatches: those of a thread or run in order, others newest first.
+func (s *dispatches) Dispatches(_ context.Context, q mailbox.Query) ([]*mailbox.Dispatch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*mailbox.Dispatch
+	if t := s.threads[q.ThreadID]; t != nil {
+		all = slices.Concat(t.live, t.over)
+	} else {
+		all = slices.Collect(maps.Values(s.byID))
+	}
+	all = slices.DeleteFunc(all, func(d *mailbox.Dispatch) bool { return !selects(q, d) })
+	mailbox.Sort(all)
+	if q.ThreadID == "" && q.RunID == "" {
+		slices.SortFunc(all, func(a, b *mailbox.Dispatch) int {
+			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
+		})
+	}
+	var out []*mailbox.Dispatch
+	for _, d := range page(all, q.Offset, q.Limit) {
+		out = append(out, export(d))
+	}
+	return out, nil
+}
+
+func selects(q mailbox.Query, d *mailbox.Dispatch) bool {
+	return (q.ThreadID == "" || q.ThreadID == d.ThreadID) && (q.RunID == "" || q.RunID == d.RunID) &&
+		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, d.Status))
+}
+
+// PurgeDispatches removes the dispatches of q that are over, on whatever page.
+func (s *dispatches) PurgeDispatches(_ context.Context, q mailbox.Query) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.purge(func(d *mailbox.Dispatch) bool { return selects(q, d) }), nil
+}
+
+// purge removes dispatches that are over and that which picks.
+func (s *dispatches) purge(which func(d *mailbox.Dispatch) bool) int {
+	before := len(s.byID)
+	for _, t := range s.threads {
+		t.over = slices.DeleteFunc(t.over, func(d *mailbox.Dispatch) bool {
+			gone := which(d)
+			if gone {
+				s.forget(d)
+			}
+			return gone
+		})
+	}
+	return before - len(s.byID)
+}
+
+func (s *dispatches) forget(d *mailbox.Dispatch) {
+	delete(s.byID, d.ID)
+	if s.byKey[d.IdempotencyKey] == d {
+		delete(s.byKey, d.IdempotencyKey)
+	}
+}

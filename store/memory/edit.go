@@ -1,0 +1,187 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+// editor implements [awaken.ThreadEditor].
+type editor struct {
+	*records
+	dispatches *dispatches
+	now        func() time.Time
+}
+
+// Fork makes a thread that begins as another was after record seq of its log.
+func (s *editor) Fork(_ context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(threadID)
+	if err != nil {
+		return nil, err
+	}
+	if s.threads[newID] != nil || newID == "" {
+		return nil, fmt.Errorf("fork thread %s: %w: thread %q exists already", threadID, awaken.ErrConflict, newID)
+	}
+	if seq < 0 || seq > t.MessageCount {
+		return nil, fmt.Errorf("fork thread %s: %w: record %d, have %d", threadID, awaken.ErrInvalid, seq, t.MessageCount)
+	}
+	s.clock++
+	f := &thread{Thread: awaken.Thread{ID: newID, ParentThreadID: threadID, MessageCount: seq, Metadata: t.Metadata}, touched: s.clock, fence: s.floor, begun: true}
+	f.Metadata.Custom = maps.Clone(t.Metadata.Custom)
+	f.created = slices.Clone(t.created[:seq])
+	f.view.Append(t.view.Log()[:seq]...)
+	s.threads[newID] = f
+	return f.export(), nil
+}
+
+// DeleteThread removes a thread. One that has dispatches that are queued or claimed is
+// an ErrConflict.
+func (s *editor) DeleteThread(_ context.Context, id string, children awaken.ChildStrategy) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.thread(id); err != nil {
+		return err
+	}
+	if busy := s.busy(id, children == awaken.CascadeChildren); busy != "" {
+		return fmt.Errorf("delete thread %s: %w: thread %s has dispatches that are queued or claimed", id, awaken.ErrConflict, busy)
+	}
+	var kids []*thread
+	for _, t := range s.threads {
+		if t.ParentThreadID == id {
+			kids = append(kids, t)
+		}
+	}
+	switch children {
+	case awaken.RejectChildren:
+		if len(kids) > 0 {
+			return fmt.Errorf("delete thread %s: %w: it has %d children", id, awaken.ErrConflict, len(kids))
+		}
+	case awaken.DetachChildren:
+		for _, k := range kids {
+			k.ParentThreadID = ""
+		}
+	case awaken.CascadeChildren:
+	default:
+		return fmt.Errorf("delete thread %s: %w: child strategy is %q, want reject, cascade or nothing", id, awaken.ErrInvalid, children)
+	}
+	s.remove(id, children == awaken.CascadeChildren)
+	return nil
+}
+
+// busy returns the thread, or the descendant of it, that has live dispatches, or "".
+func (s *editor) busy(id string, descendants bool) string {
+	if len(s.threads[id].live) > 0 {
+		return id
+	}
+	if descendants {
+		for kid, t := range s.threads {
+			if t.ParentThreadID == id {
+				if busy := s.busy(kid, true); busy != "" {
+					return busy
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// remove removes a thread, and all that descend from it.
+func (s *editor) remove(id string, descendants bool) {
+	t := s.threads[id]
+	s.floor = max(s.floor, t.fence)
+	for _, d := range t.over {
+		s.dispatches.forget(d)
+	}
+	delete(s.threads, id)
+	maps.DeleteFunc(s.runs, func(_ string, r *runRecord) bool { return r.ThreadID == id })
+	if !descendants {
+		return
+	}
+	for kid, t := range s.threads {
+		if t.ParentThreadID == id {
+			s.remove(kid, true)
+		}
+	}
+}
+
+// CreateThread makes a thread.
+func (s *editor) CreateThread(_ context.Context, t *awaken.Thread) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.ID == "" || s.threads[t.ID] != nil {
+		return fmt.Errorf("create thread %q: %w: it exists already", t.ID, awaken.ErrConflict)
+	}
+	if err := s.checkParent(t.ID, t.ParentThreadID); err != nil {
+		return err
+	}
+	s.clock++
+	now := s.now().UnixMilli()
+	n := &thread{Thread: awaken.Thread{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID}, touched: s.clock, fence: s.floor, begun: true}
+	n.Metadata = awaken.ThreadMetadata{CreatedAt: now, UpdatedAt: now, Title: t.Metadata.Title, Custom: maps.Clone(t.Metadata.Custom)}
+	s.threads[t.ID] = n
+	return nil
+}
+
+// checkParent checks that a thread can have that parent.
+func (s *editor) checkParent(id, parent string) error {
+	if parent != "" && s.threads[parent] == nil {
+		return fmt.Errorf("thread %s: %w: there is no parent %s", id, awaken.ErrInvalid, parent)
+	}
+	for above := parent; above != ""; {
+		if above == id {
+			return fmt.Errorf("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
+		}
+		t := s.threads[above]
+		if t == nil {
+			break
+		}
+		above = t.ParentThreadID
+	}
+	return nil
+}
+
+// UpdateThread changes what people attached to a thread.
+func (s *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(id)
+	if err != nil {
+		return nil, err
+	}
+	c := t.export()
+	if err := fn(c); err != nil {
+		return nil, err
+	}
+	if c.ParentThreadID != t.ParentThreadID {
+		if err := s.checkParent(id, c.ParentThreadID); err != nil {
+			return nil, err
+		}
+	}
+	s.clock++
+	t.touched = s.clock
+	t.ResourceID, t.ParentThreadID = c.ResourceID, c.ParentThreadID
+	t.Metadata.Title, t.Metadata.Custom = c.Metadata.Title, maps.Clone(c.Metadata.Custom)
+	t.Metadata.UpdatedAt = max(t.Metadata.UpdatedAt, s.now().UnixMilli())
+	return t.export(), nil
+}
+
+// Prune removes threads that nothing happened on for a while.
+func (s *editor) Prune(_ context.Context, before time.Time) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for id, t := range s.threads {
+		idle := t.OpenRunID == "" && len(t.inbox) == 0 && len(t.live) == 0 && t.Metadata.UpdatedAt > 0 // a new thread's owner may yet commit
+		if idle && t.Metadata.UpdatedAt < before.UnixMilli() {
+			s.remove(id, false)
+			n++
+		}
+	}
+	return n, nil
+}

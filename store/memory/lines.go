@@ -1,0 +1,122 @@
+package memory
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// lines is where threads wait to be claimed, of all tenants, and who wants to know when
+// one can be. The DB's mu guards it.
+type lines struct {
+	ready     line // threads that can be claimed
+	later     line // threads whose next claim time alone will change
+	claimed   map[*mailbox.Dispatch]*thread
+	listeners map[chan struct{}]bool
+}
+
+func newLines() *lines {
+	return &lines{
+		claimed: map[*mailbox.Dispatch]*thread{}, listeners: map[chan struct{}]bool{},
+		ready: line{place: func(t *thread) *int { return &t.ready }, less: func(a, b *thread) bool {
+			return cmp.Or(cmp.Compare(a.head.Priority, b.head.Priority), cmp.Compare(a.since(), b.since()), cmp.Compare(a.head.ID, b.head.ID)) < 0
+		}},
+		later: line{place: func(t *thread) *int { return &t.later }, less: func(a, b *thread) bool { return a.changes < b.changes }},
+	}
+}
+
+// place puts a thread into the lines where it belongs at now.
+func (l *lines) place(t *thread, now int64) {
+	l.ready.remove(t)
+	l.later.remove(t)
+	t.head, t.changes = mailbox.Ready(t.live, now), 0
+	if t.head == nil {
+		return
+	}
+	if t.head.AvailableAt <= now {
+		heap.Push(&l.ready, t)
+	}
+	for _, d := range t.live {
+		if d.AvailableAt > now && (t.changes == 0 || d.AvailableAt < t.changes) {
+			t.changes = d.AvailableAt
+		}
+	}
+	if t.changes > 0 {
+		heap.Push(&l.later, t)
+	}
+}
+
+// release ends the claim on d, which is tried again from available on if it is Queued.
+func (l *lines) release(t *thread, d *mailbox.Dispatch, as mailbox.Status, available, now int64) {
+	d.Status, d.UpdatedAt = as, now
+	d.ClaimToken, d.ClaimedBy, d.LeaseUntil = "", "", 0
+	delete(l.claimed, d)
+	t.freed = now
+	if as == mailbox.Queued {
+		d.AvailableAt = available
+	} else {
+		d.CompletedAt = now
+		t.live = slices.DeleteFunc(t.live, func(o *mailbox.Dispatch) bool { return o == d })
+		t.over = append(t.over, d)
+	}
+	l.place(t, now)
+}
+
+// tell wakes the listeners.
+func (l *lines) tell() {
+	for ch := range l.listeners {
+		select {
+		case ch <- struct{}{}:
+		default: // it has yet to look
+		}
+	}
+}
+
+// queue is what a thread has of the queue.
+type queue struct {
+	epoch uint64
+	live  []*mailbox.Dispatch // queued and claimed, in order
+	over  []*mailbox.Dispatch
+	freed int64 // when its last claim ended
+
+	// Its places in the lines of the DB.
+	head         *mailbox.Dispatch // what a claim takes
+	changes      int64             // when that changes by time alone
+	ready, later int               // counted from 1
+}
+
+// since is when the thread became ready.
+func (q *queue) since() int64 { return max(q.freed, q.head.AvailableAt) }
+
+// line is a heap of threads that know their places in it.
+type line struct {
+	threads []*thread
+	less    func(a, b *thread) bool
+	place   func(t *thread) *int
+}
+
+func (l *line) Len() int           { return len(l.threads) }
+func (l *line) Less(i, j int) bool { return l.less(l.threads[i], l.threads[j]) }
+func (l *line) Swap(i, j int) {
+	l.threads[i], l.threads[j] = l.threads[j], l.threads[i]
+	*l.place(l.threads[i]), *l.place(l.threads[j]) = i+1, j+1
+}
+func (l *line) Push(x any) {
+	l.threads = append(l.threads, x.(*thread))
+	*l.place(x.(*thread)) = len(l.threads)
+}
+func (l *line) Pop() any {
+	last := len(l.threads) - 1
+	t := l.threads[last]
+	l.threads[last], l.threads = nil, l.threads[:last]
+	*l.place(t) = 0
+	return t
+}
+
+func (l *line) remove(t *thread) {
+	if at := *l.place(t); at > 0 {
+		heap.Remove(l, at-1)
+	}
+}

@@ -1,0 +1,78 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken/profile"
+)
+
+// Profile implements [profile.Store].
+type Profile struct {
+	mu      sync.Mutex
+	entries map[[2]string]profile.Entry // namespace, key
+	now     func() time.Time
+}
+
+// NewProfile returns an empty profile store.
+func NewProfile() *Profile {
+	return &Profile{entries: map[[2]string]profile.Entry{}, now: time.Now}
+}
+
+// Get returns an entry, or nil.
+func (p *Profile) Get(_ context.Context, namespace, key string) (*profile.Entry, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e, ok := p.entries[[2]string{namespace, key}]
+	if !ok {
+		return nil, nil
+	}
+	e.Value = slices.Clone(e.Value)
+	return &e, nil
+}
+
+// Set creates or replaces an entry.
+func (p *Profile) Set(_ context.Context, namespace, key string, value json.RawMessage) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.entries[[2]string{namespace, key}] = profile.Entry{Namespace: namespace, Key: key, Value: slices.Clone(value), UpdatedAt: p.now()}
+	return nil
+}
+
+// Delete removes an entry.
+func (p *Profile) Delete(_ context.Context, namespace, key string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.entries, [2]string{namespace, key})
+	return nil
+}
+
+// List returns the entries of a namespace, sorted by key.
+func (p *Profile) List(_ context.Context, namespace string) ([]profile.Entry, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []profile.Entry
+	for k, e := range p.entries {
+		if k[0] == namespace {
+			e.Value = slices.Clone(e.Value)
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b profile.Entry) int { return strings.Compare(a.Key, b.Key) })
+	return out, nil
+}
+
+// Clear removes what an entity left behind, in all namespaces.
+func (p *Profile) Clear(_ context.Context, key string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.entries, func(k [2]string, _ profile.Entry) bool { return k[1] == key })
+	return nil
+}
+
+var _ profile.Store = (*Profile)(nil)

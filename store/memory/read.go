@@ -1,0 +1,204 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+)
+
+// reader implements [awaken.ThreadStore], [awaken.RunStore], [awaken.EventLog] and
+// [awaken.UsageReader].
+type reader struct{ *records }
+
+// Thread returns a thread.
+func (s *reader) Thread(_ context.Context, id string) (*awaken.Thread, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(id)
+	if err != nil {
+		return nil, err
+	}
+	return t.export(), nil
+}
+
+// ListThreads returns threads, the most recently updated first.
+func (s *reader) ListThreads(_ context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.findThreads(q)
+	slices.SortFunc(all, func(a, b *thread) int { return newest(a.touched, b.touched, a.ID, b.ID) })
+	var out []*awaken.Thread
+	for _, t := range page(all, q.Offset, q.Limit) {
+		out = append(out, t.export())
+	}
+	return out, nil
+}
+
+// findThreads returns what q selects, in any order.
+func (s *reader) findThreads(q awaken.ThreadQuery) (all []*thread) {
+	for _, t := range s.threads {
+		if (q.ParentThreadID == "" || t.ParentThreadID == q.ParentThreadID) && (q.ResourceID == "" || t.ResourceID == q.ResourceID) &&
+			(!q.Root || t.ParentThreadID == "") {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// CountThreads returns how many threads q selects, on all pages.
+func (s *reader) CountThreads(_ context.Context, q awaken.ThreadQuery) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.findThreads(q)), nil
+}
+
+func newest(a, b int64, idA, idB string) int {
+	if a != b {
+		return int(b - a)
+	}
+	return strings.Compare(idA, idB)
+}
+
+func page[T any](all []T, offset, limit int) []T {
+	if limit <= 0 {
+		limit = 50
+	}
+	all = all[min(max(offset, 0), len(all)):]
+	return all[:min(limit, len(all))]
+}
+
+// Messages returns records of a thread's log.
+func (s *reader) Messages(_ context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(threadID)
+	if err != nil {
+		return nil, err
+	}
+	log := t.view.Log()
+	from, to := max(q.After, 0), len(log)
+	if q.Before > 0 {
+		to = min(to, q.Before-1)
+	}
+	from = min(from, to)
+	if q.Limit > 0 && to-from > q.Limit {
+		if q.Last {
+			from = to - q.Limit
+		} else {
+			to = from + q.Limit
+		}
+	}
+	out := make([]awaken.MessageRecord, 0, to-from)
+	for i := from; i < to; i++ {
+		r := awaken.MessageRecord{ThreadID: threadID, Seq: i + 1, Message: log[i], Created: t.created[i]}
+		if md := log[i].Metadata; md != nil {
+			r.RunID = md.RunID
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// LoadRun returns a run.
+func (s *reader) LoadRun(_ context.Context, id string) (*awaken.Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.runs[id]
+	if r == nil {
+		return nil, fmt.Errorf("run %s: %w", id, awaken.ErrNotFound)
+	}
+	out := r.Run
+	return &out, nil
+}
+
+// ListRuns returns runs, the newest first.
+func (s *reader) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.findRuns(q)
+	slices.SortFunc(all, func(a, b *runRecord) int { return newest(a.born, b.born, a.RunID, b.RunID) })
+	var out []*awaken.Run
+	for _, r := range page(all, q.Offset, q.Limit) {
+		run := r.Run
+		out = append(out, &run)
+	}
+	return out, nil
+}
+
+// findRuns returns what q selects, in any order.
+func (s *reader) findRuns(q awaken.RunQuery) (all []*runRecord) {
+	for _, r := range s.runs {
+		if (q.ThreadID == "" || r.ThreadID == q.ThreadID) && (q.Status == "" || r.Status == q.Status) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// CountRuns returns how many runs q selects, on all pages.
+func (s *reader) CountRuns(_ context.Context, q awaken.RunQuery) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.findRuns(q)), nil
+}
+
+// Calls returns the ledger of a run.
+func (s *reader) Calls(_ context.Context, runID string) ([]*awaken.CallState, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.runs[runID]
+	if r == nil {
+		return nil, fmt.Errorf("run %s: %w", runID, awaken.ErrNotFound)
+	}
+	return slices.Clone(r.calls), nil
+}
+
+// Entries returns entries of a thread's log of events.
+func (s *reader) Entries(_ context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.thread(threadID)
+	if err != nil {
+		return nil, err
+	}
+	var out []awaken.Entry
+	for _, e := range t.entries {
+		if e.Last() > q.After && e.Epoch > q.Epoch && (q.RunID == "" || e.RunID == q.RunID) {
+			if out = append(out, e); q.Limit > 0 && len(out) == q.Limit {
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// UsageTotals adds up what runs have used and cost, for each agent.
+func (s *reader) UsageTotals(_ context.Context, q awaken.UsageQuery) ([]awaken.UsageTotal, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	agents := map[string]*awaken.UsageTotal{}
+	costs := map[string]awaken.Money{}
+	for _, r := range s.runs {
+		if q.ThreadID != "" && r.ThreadID != q.ThreadID || q.AgentID != "" && r.AgentID != q.AgentID {
+			continue
+		}
+		t := agents[r.AgentID]
+		if t == nil {
+			t = &awaken.UsageTotal{AgentID: r.AgentID}
+			agents[r.AgentID] = t
+		}
+		t.Runs++
+		t.Usage.Add(r.Usage)
+		costs[r.AgentID] += awaken.Dollars(r.CostUSD)
+	}
+	var out []awaken.UsageTotal
+	for _, id := range slices.Sorted(maps.Keys(agents)) {
+		agents[id].CostUSD = costs[id].USD()
+		out = append(out, *agents[id])
+	}
+	return out, nil
+}

@@ -1,0 +1,150 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// enqueueLanes is how many groups of Enqueue calls may be on their way at the same time.
+// Few, because what a group costs depends little on how many are in it.
+const enqueueLanes = 2
+
+// enqueuer queues dispatches, of all tenants. Calls that come at the same time travel
+// together.
+type enqueuer struct {
+	db    *database
+	lanes lanes[*enqueueing]
+}
+
+func newEnqueuer(db *database) *enqueuer {
+	e := &enqueuer{db: db}
+	e.lanes.max, e.lanes.make = enqueueLanes, e.make
+	return e
+}
+
+// enqueueing is a call of Enqueue on its way.
+type enqueueing struct {
+	ds    []enqueued
+	tried bool // it may have been made already
+}
+
+// enqueued is a dispatch on its way. Its texts are escaped.
+type enqueued struct {
+	tenant, id, thread, run string
+	priority, delay, max    int64
+	dedupe, key, digest     string
+	request, record         string // JSON
+
+	taken bool // it is queued, with
+	epoch uint64
+	at    int64
+}
+
+// make queues what several calls want queued in one transaction.
+func (e *enqueuer) make(ctx context.Context, calls []*enqueueing) error {
+	var all []*enqueued
+	for _, c := range calls {
+		for i := range c.ds {
+			all = append(all, &c.ds[i])
+		}
+	}
+	// What is taken at the same time is waited for in one order everywhere.
+	slices.SortStableFunc(all, func(a, b *enqueued) int {
+		return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
+	})
+	if len(all) > 1 {
+		all = distinct(all)
+	}
+	return retry(ctx, func() error {
+		tried := calls[0].tried
+		for _, c := range calls {
+			c.tried = true
+		}
+		left, err := e.enqueue(ctx, all, false)
+		for range 5 {
+			if pgErr, ok := errors.AsType[*pgconn.PgError](err); !ok || pgErr.Code != "23505" {
+				break
+			}
+			left, err = e.enqueue(ctx, all, true) // something is there, or was made just now
+		}
+		if err != nil || len(left) == 0 || !tried {
+			return err
+		}
+		return e.find(ctx, left)
+	})
+}
+
+// distinct leaves out dispatches that have something in common that only one can have.
+func distinct(all []*enqueued) []*enqueued {
+	type name struct{ kind, tenant, thread, name string }
+	seen := make(map[name]bool, 2*len(all))
+	return slices.DeleteFunc(all, func(q *enqueued) bool {
+		names := [...]name{{"id", q.tenant, "", q.id}, {"run", q.tenant, "", q.run}, {"key", q.tenant, "", q.key}, {"dedupe", q.tenant, q.thread, q.dedupe}}
+		for _, n := range names {
+			if n.name != "" && seen[n] {
+				return true
+			}
+		}
+		for _, n := range names {
+			if n.name != "" {
+				seen[n] = true
+			}
+		}
+		return false
+	})
+}
+
+// enqueue queues dispatches, and returns those that were left out. If it does not look
+// whether what it makes is there, it may fail because it is.
+func (e *enqueuer) enqueue(ctx context.Context, all []*enqueued, look bool) (left []*enqueued, err error) {
+	var at int64
+	var epochs []int64
+	texts := func(field func(q *enqueued) string) []string { return fields(all, field) }
+	numbers := func(field func(q *enqueued) int64) []int64 { return fields(all, field) }
+	if err := e.db.pool.QueryRow(ctx, e.db.sql(`SELECT * FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`),
+		texts(func(q *enqueued) string { return q.tenant }), texts(func(q *enqueued) string { return q.id }),
+		texts(func(q *enqueued) string { return q.thread }), texts(func(q *enqueued) string { return q.run }),
+		numbers(func(q *enqueued) int64 { return q.priority }), numbers(func(q *enqueued) int64 { return q.delay }),
+		numbers(func(q *enqueued) int64 { return q.max }), texts(func(q *enqueued) string { return q.dedupe }),
+		texts(func(q *enqueued) string { return q.key }), texts(func(q *enqueued) string { return q.digest }),
+		texts(func(q *enqueued) string { return q.request }), texts(func(q *enqueued) string { return q.record }), look).Scan(&at, &epochs); err != nil {
+		return nil, err
+	}
+	for i, q := range all {
+		if epochs[i] < 0 {
+			left = append(left, q)
+			continue
+		}
+		q.taken, q.epoch, q.at = true, uint64(epochs[i]), at
+	}
+	return left, nil
+}
+
+func fields[T any](all []*enqueued, field func(q *enqueued) T) []T {
+	out := make([]T, len(all))
+	for i, q := range all {
+		out[i] = field(q)
+	}
+	return out
+}
+
+// find says of dispatches that were left out whether they are there, as the
+// same.
+func (e *enqueuer) find(ctx context.Context, left []*enqueued) error {
+	for _, q := range left {
+		err := e.db.query(ctx, `SELECT epoch, created FROM {p}_dispatches WHERE tenant = $1 AND id = $2 AND thread = $3 AND run = $4`,
+			[]any{q.tenant, q.id, q.thread, q.run}, func() {}, func(rows pgx.Rows) error {
+				q.taken = true
+				return rows.Scan(&q.epoch, &q.at)
+			})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+)
+
+// busyTimeout is how long a write waits for other processes.
+const busyTimeout = 5 * time.Second
+
+// database is the connections to a file: one that writes, and some that read.
+type database struct {
+	path   string
+	prefix string
+	now    func() time.Time
+	sql    *sql.DB
+	writer writer
+	// readers holds the connections that are idle; nil is one yet to be opened.
+	readers chan *conn
+
+	statements, transactions atomic.Int64 // so far, for tests
+	shift                    atomic.Int64 // µs that the clock of the queue runs ahead, for tests
+}
+
+// dsn names the file and how connections to it behave. The path is escaped, since
+// file names may hold whatever a URI gives a meaning to.
+func dsn(path string) string {
+	pragmas := url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "synchronous(FULL)", "foreign_keys(1)"}}
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: pragmas.Encode()}).String()
+}
+
+// openReadOnly opens a file that is not changed.
+func openReadOnly(path string) (*sql.DB, error) {
+	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=ro"}).String())
+}
+
+func (db *database) open(ctx context.Context) error {
+	c, err := db.connect(ctx)
+	if err != nil {
+		return err
+	}
+	db.writer.conn = c
+	if err := ours(ctx, c); err != nil {
+		return err
+	}
+	if err := c.useWAL(ctx); err != nil {
+		return err
+	}
+	return migrate(ctx, c, migrations, db.prefix)
+}
+
+func (db *database) connect(ctx context.Context) (*conn, error) {
+	c, err := db.sql.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{db: db, c: c, stmts: map[string]*sql.Stmt{}}, nil
+}
+
+// close waits for what is going on and closes the file. Nothing works afterwards.
+func (db *database) close() error {
+	var errs []error
+	var idle []*conn
+	for range cap(db.readers) {
+		c := <-db.readers
+		if idle = append(idle, c); c != nil {
+			errs = append(errs, c.close())
+		}
+	}
+	for _, c := range idle {
+		db.readers <- c // whoever still reads finds it closed
+	}
+	db.writer.leading.Lock()
+	defer db.writer.leading.Unlock()
+	if db.writer.conn != nil {
+		errs = append(errs, db.writer.conn.close())
+	}
+	errs = append(errs, db.sql.Close())
+	return errors.Join(errs...)
+}
+
+// read calls f with a connection that sees the database as it is now, whatever is
+// written meanwhile.
+func (db *database) read(ctx context.Context, f func(c *conn) error) (err error) {
+	var c *conn
+	select {
+	case c = <-db.readers:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if c == nil {
+		if c, err = db.connect(ctx); err == nil {
+			_, err = c.exec("PRAGMA query_only = 1")
+		}
+		if err != nil {
+			db.readers <- nil
+			return err
+		}
+	}
+	defer func() { db.readers <- c }()
+	if _, err := c.exec("BEGIN"); err != nil {
+		return err
+	}
+	defer func() {
+		if _, endErr := c.exec("ROLLBACK"); err == nil {
+			err = endErr
+		}
+	}()
+	return f(c)
+}
+
+// count returns the number that a query asks for.
+func (db *database) count(ctx context.Context, query string, args []any) (n int, err error) {
+	err = db.read(ctx, func(c *conn) error {
+		_, err := c.row(ctx, query, args, &n)
+		return err
+	})
+	return n, err
+}
+
+// edit calls f in a transaction. What f returns is returned; if it is an error,
+// nothing of f is kept.
+func (db *database) edit(ctx context.Context, f func(ctx context.Context, c *conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	return db.writer.write(func(c *conn) error { return f(context.Background(), c) })
+}
