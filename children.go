@@ -51,7 +51,7 @@ func (ch *children) lookAgain(c *call) {
 	c.resume = nil
 }
 
-// lookAtChildren makes the calls look again whose children have got further while nobody
+// look makes the calls look again whose children have got further while nobody
 // told the run.
 func (ch *children) look(ctx context.Context) {
 	for _, c := range ch.ledger.calls {
@@ -80,7 +80,7 @@ func (ch *children) look(ctx context.Context) {
 	}
 }
 
-// leaveChild ends the run of a call that will not be gone on with.
+// leave ends the run of a call that will not be gone on with.
 func (ch *children) leave(s *CallState) {
 	if s.Child != "" && s.StartedAt != 0 && s.Child == ChildID(s.Key) { // and does not only wait for it
 		ch.sender.send(Outgoing{Cancel: s.Child})

@@ -14,7 +14,7 @@ type compactor struct {
 	wallet *wallet
 }
 
-// compactIfDue begins to summarise if the conversation has become long. The inference that
+// beginIfDue begins to summarise if the conversation has become long. The inference that
 // is about to be made does not wait for it.
 func (cm *compactor) beginIfDue(ctx context.Context) error {
 	w := cm.conv.window
@@ -28,7 +28,7 @@ func (cm *compactor) beginIfDue(ctx context.Context) error {
 	return cm.begin(ctx)
 }
 
-// compactNow summarises because a request was refused as too large, and waits for it. If
+// finishNow summarises because a request was refused as too large, and waits for it. If
 // nothing comes of it the request has to do without.
 func (cm *compactor) finishNow(ctx context.Context) error {
 	w := cm.conv.window
@@ -52,7 +52,7 @@ func (cm *compactor) finishNow(ctx context.Context) error {
 	}
 }
 
-// compact begins an attempt, unless one is under way or there is nothing to summarise. The
+// begin begins an attempt, unless one is under way or there is nothing to summarise. The
 // attempt is announced by a commit first: only the owner of the thread can make it, so
 // there is never a second.
 func (cm *compactor) begin(ctx context.Context) error {
@@ -87,7 +87,7 @@ func (cm *compactor) save(s CompactionState) error {
 	return cm.apply(&b)
 }
 
-// summaries is the model that makes them, paid from the run's budgets if it has any.
+// model is the model that makes them, paid from the run's budgets if it has any.
 func (cm *compactor) model() llm.Model {
 	by := cm.agent.summariser
 	if cm.wallet.spending == nil {
@@ -98,7 +98,7 @@ func (cm *compactor) model() llm.Model {
 		fence: cm.fence, newID: cfg.NewID, now: cfg.Now, log: cfg.Logger, slot: make(chan struct{}, 1)}, by.retry)
 }
 
-// takeCompaction applies the attempt's result if there is one.
+// take applies the attempt's result if there is one.
 func (cm *compactor) take() error {
 	w := cm.conv.window
 	if w == nil || w.job == nil {
@@ -114,7 +114,7 @@ func (cm *compactor) take() error {
 	return cm.accept(res)
 }
 
-// leaveCompaction lets go of an attempt that is under way, at the end of the run or when it
+// leave lets go of an attempt that is under way, at the end of the run or when it
 // waits. If drop is set the attempt is given up, and another can begin at once.
 func (cm *compactor) leave(drop bool) error {
 	w := cm.conv.window
@@ -135,7 +135,7 @@ func (cm *compactor) leave(drop bool) error {
 	return cm.save(s)
 }
 
-// applyCompaction takes a summary into the conversation, or notes why there is none. The
+// accept takes a summary into the conversation, or notes why there is none. The
 // next commit stores it. A result that is not of the attempt under way changes nothing but
 // what the run has cost.
 func (cm *compactor) accept(res *CompactionResult) error {
@@ -179,7 +179,7 @@ func (cm *compactor) accept(res *CompactionResult) error {
 	return err
 }
 
-// replaceBySummary puts the summary in the place of what it summarises. It returns nil if
+// replace puts the summary in the place of what it summarises. It returns nil if
 // that is not there any more.
 func (cm *compactor) replace(res *CompactionResult) *llm.Message {
 	first, last := -1, -1

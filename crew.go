@@ -51,7 +51,7 @@ func emitter(ctx context.Context, events chan<- Event) func(Event) {
 	}
 }
 
-// runCalls runs every call that can run now, and returns when nothing runs any more.
+// run runs every call that can run now, and returns when nothing runs any more.
 func (w *crew) run(ctx context.Context) *end {
 	defer w.outcomes.reset()
 	for {
@@ -122,7 +122,7 @@ func (w *crew) commitResults(ctx context.Context) error {
 	return err
 }
 
-// startCalls starts every call that may run now. In sequential mode that is the
+// start starts every call that may run now. In sequential mode that is the
 // first one that is not over, unless it waits for a decision; otherwise it is all
 // of them, those that were decided together when the mode wants that.
 func (w *crew) start(ctx context.Context) *end {
@@ -417,7 +417,7 @@ func (w *crew) report(o outcome) {
 	}
 }
 
-// finishCall takes in the outcome of a call that ran.
+// finish takes in the outcome of a call that ran.
 func (w *crew) finish(ctx context.Context, o outcome) *end {
 	c := o.c
 	if !c.running || c.tc != o.tc {

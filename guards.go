@@ -123,7 +123,7 @@ func (gd *guards) holdsInput() *call {
 	return nil
 }
 
-// takeUpHeld takes up a message that was held when the run stopped.
+// takeUp takes up a message that was held when the run stopped.
 func (gd *guards) takeUp(s *CallState) {
 	if s.Step != gd.lastStep {
 		gd.lastStep, gd.lastCount = s.Step, 0
@@ -136,7 +136,7 @@ func (gd *guards) takeUp(s *CallState) {
 	}
 }
 
-// refuseHeld ends the run because a person did not let a message pass.
+// refuse ends the run because a person did not let a message pass.
 func (gd *guards) refuse(s *CallState) {
 	what := "the message"
 	if s.ToolName == heldTool(OutputBorder) {
@@ -210,7 +210,7 @@ func (gd *guards) release(c *call, how CallStatus, res *ToolResult) {
 	}
 }
 
-// dropHeld forgets the messages that are held and not decided on.
+// drop forgets the messages that are held and not decided on.
 func (gd *guards) drop(why string) {
 	for _, c := range gd.ledger.held {
 		if !c.state.Status.Terminal() {
@@ -220,7 +220,7 @@ func (gd *guards) drop(why string) {
 	gd.ledger.held = nil
 }
 
-// showHeld shows the messages that are held as calls that wait, in a step in which no
+// show shows the messages that are held as calls that wait, in a step in which no
 // model is asked.
 func (gd *guards) show(ctx context.Context) {
 	var fresh []*call

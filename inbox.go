@@ -18,7 +18,7 @@ type inbox struct {
 	withdraw bool // a client wrote instead of deciding: what waits is to be withdrawn
 }
 
-// takeInbox takes in what others have posted: messages join the conversation,
+// take takes in what others have posted: messages join the conversation,
 // decisions are applied to suspended calls.
 func (in *inbox) take(ctx context.Context) error {
 	if err := in.journal.waitInFlight(); err != nil { // the store may not know yet what was read

@@ -159,7 +159,7 @@ func (f *flight) take() *parcel {
 // wait returns when nothing is in flight.
 func (f *flight) wait() { f.wg.Wait() }
 
-// recall takes back what waits for the commit that is in flight: the next commit of the
+// takeBack takes back what waits for the commit that is in flight: the next commit of the
 // run, which must follow at once, has it.
 func (j *journal) takeBack() {
 	f := &j.inFlight
@@ -175,7 +175,7 @@ func (j *journal) takeBack() {
 	}
 }
 
-// land waits until everything that was handed over is committed. If that failed, what
+// waitInFlight waits until everything that was handed over is committed. If that failed, what
 // could not be committed is the run's again, and land tells why, once. What a sink did to
 // the goroutine that called it, it does to the run's.
 func (j *journal) waitInFlight() error {

@@ -48,7 +48,7 @@ type ledger struct {
 	stale   bool        // the derived state keys are out of date
 }
 
-// everyCall yields the calls of the step, and those that messages are held by.
+// every yields the calls of the step, and those that messages are held by.
 func (l *ledger) every(yield func(*call) bool) {
 	for _, c := range l.calls {
 		if !yield(c) {
@@ -122,7 +122,7 @@ func (l *ledger) ticket(c *call, t Ticket) *Ticket {
 	return &t
 }
 
-// dropCalls forgets the calls of the last step. If the step was cut off it is over
+// drop forgets the calls of the last step. If the step was cut off it is over
 // now: its number, and with it the keys of its calls, must not be used again.
 func (l *ledger) drop() {
 	l.calls = nil

@@ -246,7 +246,7 @@ func (oc *outcomes) reorder() {
 	oc.conv.msgs = oc.conv.msgs.Append(others...)
 }
 
-// closeCalls answers every call that is still open, so that the conversation stays
+// closeAll answers every call that is still open, so that the conversation stays
 // valid whatever happened.
 func (oc *outcomes) closeAll(e *end) {
 	if e.Type != NaturalEnd { // or they are not lost yet

@@ -19,7 +19,7 @@ type phases struct {
 // maxActionRounds bounds how often the actions of one phase may schedule more.
 const maxActionRounds = 16
 
-// phase asks the hooks of p and runs the actions scheduled for it until there are
+// run asks the hooks of p and runs the actions scheduled for it until there are
 // none left. Without hooks and actions it does nothing.
 func (ph *phases) run(ctx context.Context, p Phase, in about) error {
 	if err := ctx.Err(); err != nil {
@@ -182,7 +182,7 @@ func (ph *phases) runAction(ctx context.Context, p Phase, a ScheduledAction, in 
 	return ph.submit(&failed)
 }
 
-// ask puts a tool call to the gates and returns the strictest verdict. Of equal
+// askGates puts a tool call to the gates and returns the strictest verdict. Of equal
 // ones the first counts.
 func (ph *phases) askGates(ctx context.Context, c *call) (Verdict, error) {
 	tc := c.tc

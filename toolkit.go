@@ -17,7 +17,7 @@ type toolkit struct {
 	offered  []llm.Tool
 }
 
-// offerTools puts the agent's tools and the client's together.
+// offer puts the agent's tools and the client's together.
 func (tb *toolkit) offer() {
 	tb.offered = tb.agent.offered
 	if len(tb.frontend) == 0 {

@@ -17,7 +17,7 @@ type wallet struct {
 	unsettled *settlement // what the last call has cost, as long as that could not be stored
 }
 
-// bindSpending finds out what limits the run, and settles what was left unsettled.
+// bind finds out what limits the run, and settles what was left unsettled.
 func (wl *wallet) bind(ctx context.Context) error {
 	if wl.resumed && wl.rec.Budgeted {
 		if err := wl.takeUp(ctx); err != nil {
@@ -30,7 +30,7 @@ func (wl *wallet) bind(ctx context.Context) error {
 	return wl.limit(ctx)
 }
 
-// limitSpending finds out whether the run has to reserve what it may spend, and where.
+// limit finds out whether the run has to reserve what it may spend, and where.
 func (wl *wallet) limit(ctx context.Context) error {
 	wl.spending = nil
 	if cfg := &wl.rt.cfg; !cfg.Budgets && cfg.TenantBudget == nil && wl.agent.spec.Budget == nil && wl.rec.FirstAgentID == "" && wl.rec.Budget == nil && wl.rec.ParentRunID == "" {
@@ -113,7 +113,7 @@ func (wl *wallet) findLimits(ctx context.Context) error {
 // maxAncestors is how many parents of a run are looked at. No chain is so long.
 const maxAncestors = 64
 
-// takeUpSpending settles what the run's owner before reserved and could not settle.
+// takeUp settles what the run's owner before reserved and could not settle.
 func (wl *wallet) takeUp(ctx context.Context) error {
 	budget, ok := wl.rt.cfg.Store.(Budget)
 	if !ok {
@@ -127,7 +127,7 @@ func (wl *wallet) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// settleRest stores what the last call has cost, unless it is stored. If that fails it goes
+// settleRemaining stores what the last call has cost, unless it is stored. If that fails it goes
 // on being reserved, and is tried again before the next call and before the run comes to
 // rest.
 func (wl *wallet) settleRemaining(ctx context.Context) {
