@@ -228,11 +228,7 @@ func (r *run) compact(ctx context.Context) error {
 	if f := s.InFlight; f != nil && now < f.StartedAt+compactionLease.Milliseconds() {
 		return nil
 	}
-	keep := 0
-	if w.policy.CompactionMode == keepRecentRawSuffix {
-		keep = w.policy.CompactionRawSuffixMessages
-	}
-	plan := planCompaction(w.history(r.msgs), keep)
+	plan := planCompaction(w.history(r.msgs), w.policy.KeepRaw())
 	if plan == nil || plan.fresh < s.SkippedTokens*3/2 {
 		return nil
 	}

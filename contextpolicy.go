@@ -35,6 +35,14 @@ const (
 	compactToSafeFrontier = "compact_to_safe_frontier"
 )
 
+// KeepRaw is how many messages of the end are not summarised.
+func (p *ContextPolicy) KeepRaw() int {
+	if p.CompactionMode == keepRecentRawSuffix {
+		return p.CompactionRawSuffixMessages
+	}
+	return 0
+}
+
 // DefaultContextPolicy is the policy that fields left out of a document get.
 func DefaultContextPolicy() ContextPolicy {
 	return ContextPolicy{MaxContextTokens: 200_000, MaxOutputTokens: 16_384, MinRecentMessages: 10,

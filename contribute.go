@@ -116,8 +116,8 @@ func (r *resolved) behave(plugin string, c *Contributions) {
 func (r *resolved) addVariant(plugin string, v Variant) {
 	switch {
 	case r.spec.Base() != r.spec.ID:
-	case strings.TrimSpace(v.Name) == "" || strings.Contains(v.Name, variantMark):
-		r.problem("bad_variant", "plugin %q makes a variant named %q: the name is empty or has a %q in it", plugin, v.Name, variantMark)
+	case strings.TrimSpace(v.Name) == "" || strings.Contains(v.Name, separator):
+		r.problem("bad_variant", "plugin %q makes a variant named %q: the name is empty or has a %q in it", plugin, v.Name, separator)
 	case r.variants[v.Name] != nil:
 		r.problem("variant_conflict", "variant %q is made twice, the second time by plugin %q", v.Name, plugin)
 	default:

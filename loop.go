@@ -204,7 +204,7 @@ func (r *run) goOn(ctx context.Context) *end {
 // askedBy is the id of the message that asked for a call.
 func askedBy(msgs llm.Messages, callID string) string {
 	for _, m := range msgs.Backward() {
-		if callIndex(m.ToolCalls, callID) >= 0 {
+		if m.HasCall(callID) {
 			return m.ID
 		}
 	}

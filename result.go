@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+
+	"github.com/awaken-go/awaken/llm"
 )
 
 var (
@@ -36,4 +38,11 @@ func resultOf(tool string, r *ToolResult, err error) (*ToolResult, error) {
 		res.Metadata = map[string]any{"timed_out": true}
 	}
 	return res, fatal
+}
+
+// viewOf is what a model is shown of a log.
+func viewOf(log []*llm.Message) []*llm.Message {
+	var v View
+	v.Append(log...)
+	return v.Messages()
 }

@@ -400,7 +400,7 @@ func answerIn(view []*llm.Message, callID string) (answer *llm.Message, asked bo
 		switch m := view[i]; {
 		case m.Role == llm.ToolRole && m.ToolCallID == callID:
 			return m, true
-		case callIndex(m.ToolCalls, callID) >= 0:
+		case m.HasCall(callID):
 			return nil, true
 		}
 	}
@@ -561,7 +561,7 @@ func (r *run) rewind(ctx context.Context, messageID string, cp *Checkpoint) erro
 			whole = append(whole, rec.Message)
 		}
 		r.rewriteFrom(0)
-		r.msgs = llm.NewMessages(fold(append(whole, mark))...)
+		r.msgs = llm.NewMessages(viewOf(append(whole, mark))...)
 	}
 	r.rewritten = true
 	return nil
@@ -620,7 +620,7 @@ func (r *run) supersede(text string) {
 			}
 		}
 		r.rewriteFrom(at)
-		if m = withCalls(m, keep); !m.Empty() {
+		if m = m.WithCalls(keep); !m.Empty() {
 			r.msgs = r.msgs.Append(m).Append(answers...)
 		}
 		r.msgs = r.msgs.Append(others...)
@@ -653,7 +653,7 @@ func (r *run) dropUnanswered() {
 	for i := at; i < r.msgs.Len(); i++ {
 		step = append(step, r.msgs.At(i))
 	}
-	open := unanswered(step)
+	open := llm.Unanswered(step)
 	if len(open) == 0 {
 		return
 	}
@@ -663,7 +663,7 @@ func (r *run) dropUnanswered() {
 		r.added, step = append(r.added, m), append(step, m)
 	}
 	r.rewriteFrom(at)
-	r.msgs = r.msgs.Append(fold(step)...)
+	r.msgs = r.msgs.Append(viewOf(step)...)
 }
 
 // findCall returns the call a decision is about, by its id or its suspension's.

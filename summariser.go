@@ -76,6 +76,26 @@ func (c *CompactionConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
+// MaxTokens is how long a summary may be.
+func (c *CompactionConfig) MaxTokens() int {
+	if c.SummaryMaxTokens != nil {
+		return *c.SummaryMaxTokens
+	}
+	return defaultSummaryTokens
+}
+
+// Prompt is what the model is asked, for a part of the conversation and the summary of what
+// came before.
+func (c *CompactionConfig) Prompt(transcript, previous string) string {
+	if previous != "" && !strings.Contains(c.SummarizerUserPrompt, previousMark) {
+		transcript = "[Summary of what came before]: " + previous + "\n\n" + transcript
+	}
+	if previous == "" {
+		previous = "(none)"
+	}
+	return strings.NewReplacer(messagesMark, transcript, previousMark, previous).Replace(c.SummarizerUserPrompt)
+}
+
 // summariser is what an agent's conversations are summarised by.
 type summariser struct {
 	CompactionConfig
@@ -187,7 +207,7 @@ const (
 // reduce summarises a transcript with one request if it fits into a window of that size.
 // Otherwise it is summarised in parts, and then the summaries of the parts are.
 func (s *summary) reduce(ctx context.Context, lines []string, previous string, size, depth int) (string, error) {
-	out := min(s.maxTokens(), size/4)
+	out := min(s.MaxTokens(), size/4)
 	room := int(float64(size-out)/s.ratio*0.9) - (len(s.SummarizerSystemPrompt)+len(s.SummarizerUserPrompt)+len(previous))/4 - 64
 	if room < 64 {
 		return "", &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("a context of %d tokens leaves no room for a conversation to summarise", size)}
@@ -228,13 +248,6 @@ func (s *summary) reduce(ctx context.Context, lines []string, previous string, s
 	return s.reduce(ctx, short, previous, size, depth+1)
 }
 
-func (s *summary) maxTokens() int {
-	if s.SummaryMaxTokens != nil {
-		return *s.SummaryMaxTokens
-	}
-	return defaultSummaryTokens
-}
-
 // ask makes one request. A model that panics has failed.
 func (s *summary) ask(ctx context.Context, transcript, previous string, out int) (text string, err error) {
 	defer func() {
@@ -242,14 +255,7 @@ func (s *summary) ask(ctx context.Context, transcript, previous string, out int)
 			text, err = "", &PanicError{fmt.Sprintf("model %q", s.upstream), v, debug.Stack()}
 		}
 	}()
-	if previous != "" && !strings.Contains(s.SummarizerUserPrompt, previousMark) {
-		transcript = "[Summary of what came before]: " + previous + "\n\n" + transcript
-	}
-	if previous == "" {
-		previous = "(none)"
-	}
-	prompt := strings.NewReplacer(messagesMark, transcript, previousMark, previous).Replace(s.SummarizerUserPrompt)
-	req := &llm.Request{Model: s.upstream, Messages: llm.NewMessages(llm.UserText(prompt)), Routing: s.routing, IdleTimeout: s.idle}
+	req := &llm.Request{Model: s.upstream, Messages: llm.NewMessages(llm.UserText(s.Prompt(transcript, previous))), Routing: s.routing, IdleTimeout: s.idle}
 	if s.SummarizerSystemPrompt != "" {
 		req.System = []llm.Block{llm.Text(s.SummarizerSystemPrompt)}
 	}

@@ -2,9 +2,12 @@ package awaken
 
 import "strings"
 
+// separator stands between the id of an agent and the name of one of its variants.
+var separator = VariantID("", "")
+
 // Base is the id of the agent that id is a variant of, or else id itself.
 func (reg *Registry) Base(id string) string {
-	if at := strings.LastIndex(id, variantMark); at > 0 && reg.agents[id] == nil && reg.agents[id[:at]] != nil {
+	if at := strings.LastIndex(id, separator); at > 0 && reg.agents[id] == nil && reg.agents[id[:at]] != nil {
 		return id[:at]
 	}
 	return id
@@ -12,7 +15,7 @@ func (reg *Registry) Base(id string) string {
 
 // variant finds a variant of an agent: "agent:variant".
 func (reg *Registry) variant(id string) *resolved {
-	at := strings.LastIndex(id, variantMark)
+	at := strings.LastIndex(id, separator)
 	if at <= 0 {
 		return nil
 	}

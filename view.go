@@ -51,7 +51,7 @@ func (v *View) Append(msgs ...*llm.Message) {
 	}
 	if refold {
 		v.msgs, v.folded = fold(v.log), true
-		v.open = len(unanswered(v.msgs)) > 0
+		v.open = len(llm.Unanswered(v.msgs)) > 0
 	}
 }
 
@@ -159,7 +159,7 @@ func fold(log []*llm.Message) []*llm.Message {
 			}
 		}
 		if len(keep) < len(m.ToolCalls) {
-			m = withCalls(m, keep)
+			m = m.WithCalls(keep)
 		}
 		if m.Empty() {
 			continue
@@ -172,15 +172,6 @@ func fold(log []*llm.Message) []*llm.Message {
 		}
 	}
 	return out
-}
-
-func withCalls(m *llm.Message, calls []llm.ToolCall) *llm.Message {
-	c := *m
-	c.ToolCalls = calls
-	if len(calls) == 0 {
-		c.ToolCalls = nil
-	}
-	return &c
 }
 
 // compact returns the records that are not hidden, each summary in the place of
@@ -224,23 +215,4 @@ func compact(log []*llm.Message, hidden []bool) []*llm.Message {
 		}
 	}
 	return out
-}
-
-// unanswered returns the calls of the last message with calls that have no answer
-// in msgs.
-func unanswered(msgs []*llm.Message) []llm.ToolCall {
-	i := len(msgs)
-	for i > 0 && len(msgs[i-1].ToolCalls) == 0 {
-		i--
-	}
-	if i == 0 {
-		return nil
-	}
-	var open []llm.ToolCall
-	for _, c := range msgs[i-1].ToolCalls {
-		if !slices.ContainsFunc(msgs[i:], func(m *llm.Message) bool { return m.Role == llm.ToolRole && m.ToolCallID == c.ID }) {
-			open = append(open, c)
-		}
-	}
-	return open
 }

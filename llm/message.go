@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken/internal/appendjson"
@@ -109,6 +110,39 @@ func (m *Message) Text() string {
 
 // IsInternal reports whether API consumers must not see the message.
 func (m *Message) IsInternal() bool { return m.Visibility == Internal }
+
+// HasCall reports whether the message makes the call of that id.
+func (m *Message) HasCall(id string) bool {
+	return slices.ContainsFunc(m.ToolCalls, func(c ToolCall) bool { return c.ID == id })
+}
+
+// WithCalls returns the message with other calls. m stays as it is.
+func (m *Message) WithCalls(calls []ToolCall) *Message {
+	c := *m
+	c.ToolCalls = calls
+	if len(calls) == 0 {
+		c.ToolCalls = nil
+	}
+	return &c
+}
+
+// Unanswered returns the calls of the last message with calls that have no answer in msgs.
+func Unanswered(msgs []*Message) []ToolCall {
+	i := len(msgs)
+	for i > 0 && len(msgs[i-1].ToolCalls) == 0 {
+		i--
+	}
+	if i == 0 {
+		return nil
+	}
+	var open []ToolCall
+	for _, c := range msgs[i-1].ToolCalls {
+		if !slices.ContainsFunc(msgs[i:], func(m *Message) bool { return m.Role == ToolRole && m.ToolCallID == c.ID }) {
+			open = append(open, c)
+		}
+	}
+	return open
+}
 
 // IsSummary reports whether the message stands for a part of the conversation.
 func (m *Message) IsSummary() bool { return m.Metadata != nil && m.Metadata.Compaction != nil }
