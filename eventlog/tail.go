@@ -1,0 +1,338 @@
+package eventlog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Follow says what a reader wants.
+type Follow struct {
+	// RunID selects the events of one run. The sequence then ends with the run: at
+	// the run_finish that is not suspended.
+	RunID string
+	// Committed ends the sequence when everything that was committed has been read,
+	// instead of waiting for more.
+	Committed bool
+	// Pause, if set, yields an entry without an event whenever the reader has all there
+	// is, and again after every Pause in which nothing comes. It is when to flush, and
+	// to see whether somebody still listens.
+	Pause time.Duration
+	// First, if set, is the Pause until the first entry comes.
+	First time.Duration
+}
+
+// Tail yields the entries of a thread after a cursor, each delta on its own, and
+// waits for more until ctx is done. The zero cursor is the beginning, also of a thread
+// that is not there yet; whoever has read of a thread that is removed gets ErrNotFound.
+// A cursor that saw something which was lost gets a stream_reset first.
+func (l *Log) Tail(ctx context.Context, threadID string, after awaken.Cursor, f Follow) iter.Seq2[awaken.Entry, error] {
+	return func(yield func(awaken.Entry, error) bool) {
+		t := tail{log: l, ctx: ctx, thread: threadID, at: after, follow: f, yield: yield}
+		l.mu.Lock()
+		l.get(threadID).watchers++
+		l.mu.Unlock()
+		defer t.leave()
+		if err := t.run(); err != nil && !errors.Is(err, errOver) {
+			yield(awaken.Entry{}, err)
+		}
+	}
+}
+
+// errOver ends a tail without an error.
+var errOver = errors.New("over")
+
+// tail is one reader.
+type tail struct {
+	log    *Log
+	ctx    context.Context
+	thread string
+	at     awaken.Cursor // of the last entry yielded, or to go on from
+	follow Follow
+	yield  func(awaken.Entry, error) bool
+	batch  []awaken.Entry
+	polls  bool // for all who watch the thread
+	ask    bool // the store has to be asked, whatever is known here
+	behind bool // what comes next is neither here nor in the store yet
+	gave   bool // something was yielded
+	gone   bool // the thread was removed
+}
+
+func (t *tail) leave() {
+	giveBack(&t.batch)
+	l := t.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.get(t.thread)
+	v.watchers--
+	t.stopPolling(v)
+	l.drop(t.thread, v)
+}
+
+// stopPolling leaves it to somebody else to ask the store. Requires t.log.mu.
+func (t *tail) stopPolling(v *live) {
+	if t.polls {
+		t.polls, v.polling = false, false
+		v.waiting = true
+		v.tell()
+	}
+}
+
+// run reads what there is: from memory, as long as that follows on what the reader has,
+// and otherwise from the store.
+func (t *tail) run() error {
+	read := -1 // the version of what is in memory when the store was last read up to its end
+	for {
+		live, current, version, changed := t.look(read)
+		if t.gone {
+			return fmt.Errorf("thread %s was removed: %w", t.thread, awaken.ErrNotFound)
+		}
+		if live {
+			read = -1
+			for _, e := range t.batch {
+				if err := t.give(e); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if read != version && (!current || t.ask) {
+			t.ask = false
+			if err := t.readCommitted(); err != nil {
+				return err
+			}
+			if t.follow.Committed {
+				return errOver
+			}
+			read = version
+			continue
+		}
+		if t.follow.Pause > 0 && !t.yield(awaken.Entry{}, nil) {
+			return errOver
+		}
+		if err := t.wait(changed); err != nil {
+			return err
+		}
+		read = -1
+	}
+}
+
+// maxBatch is how many entries a reader takes at a time. One that stalls holds no more.
+const maxBatch = 128
+
+// look finds what follows on the cursor in memory. Current means that there is nothing
+// more anywhere: the last that happened is what the reader has. Read is the version that
+// was there when the store was found not to contradict the cursor.
+func (t *tail) look(read int) (found, current bool, version int, changed <-chan struct{}) {
+	t.log.mu.Lock()
+	defer t.log.mu.Unlock()
+	v := t.log.get(t.thread)
+	if t.batch == nil && !t.follow.Committed {
+		t.batch = *entrySlices.Get().(*[]awaken.Entry)
+	}
+	waiting := v.waiting
+	v.waiting = true // unless there is something
+	t.batch = t.batch[:0]
+	t.behind, t.gone = false, v.gone && t.at != (awaken.Cursor{})
+	if t.follow.Committed || len(v.entries) == 0 {
+		return false, false, v.version, v.changed
+	}
+	i := int(t.at.Seq + 1 - v.entries[0].Seq) // entries have no gaps
+	if t.at.Seq+1 < v.entries[0].Seq || i > len(v.entries) {
+		t.behind = t.at.Seq+1 < v.entries[0].Seq && v.running > 0
+		return false, false, v.version, v.changed
+	}
+	same := i == 0 && read == v.version || t.at == (awaken.Cursor{}) || i > 0 && v.entries[i-1].Epoch == t.at.Epoch || i < len(v.entries) && v.entries[i].Epoch == t.at.Epoch
+	if !same {
+		return false, false, v.version, v.changed
+	}
+	if t.batch = append(t.batch, v.entries[i:min(i+maxBatch, len(v.entries))]...); len(t.batch) > 0 {
+		v.waiting = waiting
+	}
+	return len(t.batch) > 0, v.running > 0, v.version, v.changed
+}
+
+// wait returns when there may be something new. What other processes do is found out by
+// asking the store, which one of the watchers does for all.
+func (t *tail) wait(changed <-chan struct{}) error {
+	giveBack(&t.batch) // who waits needs none
+	t.log.mu.Lock()
+	v := t.log.get(t.thread)
+	if !t.polls && !v.polling {
+		t.polls, v.polling = true, true
+	}
+	every := t.log.opts.Poll
+	if v.running > 0 {
+		every *= 5 // what happens here is known; but another process may have taken over
+	}
+	t.log.mu.Unlock()
+	var tick <-chan time.Time
+	switch {
+	case t.behind: // a commit will bring it, and not every change is one
+		timer := time.NewTimer(t.log.opts.Poll / 20)
+		defer timer.Stop()
+		tick, changed = timer.C, nil
+	case t.polls:
+		timer := time.NewTimer(every)
+		defer timer.Stop()
+		tick = timer.C
+	}
+	var pause <-chan time.Time
+	if t.follow.Pause > 0 {
+		every := t.follow.Pause
+		if t.follow.First > 0 && !t.gave {
+			every = t.follow.First
+		}
+		timer := time.NewTimer(every)
+		defer timer.Stop()
+		pause = timer.C
+	}
+	select {
+	case <-changed:
+	case <-tick:
+		t.ask = true
+	case <-pause:
+	case <-t.ctx.Done():
+		return errOver
+	}
+	return nil
+}
+
+// share shows what one has found in the store to all who watch, and leaves the next
+// look to whoever waits next: the one who has found it may be slow to take it.
+func (t *tail) share(found []awaken.Entry) {
+	t.log.mu.Lock()
+	defer t.log.mu.Unlock()
+	v := t.log.get(t.thread)
+	for _, e := range found {
+		n := len(v.entries)
+		known := n > 0 && v.entries[n-1].Epoch >= e.Epoch && (v.running > 0 || v.entries[n-1].Seq >= e.Seq)
+		if e.Seq > t.at.Seq && !known {
+			v.add(e, t.log.opts.Buffer)
+		}
+	}
+	if len(found) > 0 {
+		t.stopPolling(v)
+	}
+}
+
+// readCommitted yields what the store holds behind the cursor. Coalesced entries
+// overlap, so the deltas of a page are put in order first; and of a full page only
+// those that no later entry can come before are taken.
+func (t *tail) readCommitted() error {
+	if err := t.checkLost(); err != nil {
+		return err
+	}
+	limit := t.log.opts.Page
+	for {
+		page, err := t.log.store.Entries(t.ctx, t.thread, awaken.EntryQuery{After: t.at.Seq, Limit: limit})
+		if errors.Is(err, awaken.ErrNotFound) {
+			t.missing()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		full := len(page) == limit
+		var parts []awaken.Entry
+		for i := range page {
+			parts = append(parts, page[i].Split()...)
+		}
+		slices.SortFunc(parts, func(a, b awaken.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+		if full {
+			last := page[len(page)-1].Seq
+			parts = parts[:sort.Search(len(parts), func(i int) bool { return parts[i].Seq > last })]
+		}
+		before := t.at
+		if n := len(parts); n > 0 && parts[n-1].Epoch > t.at.Epoch {
+			// Another owner has come, perhaps since the last look.
+			if err := t.checkLost(); err != nil {
+				return err
+			}
+			if t.at.Seq < before.Seq {
+				continue
+			}
+		}
+		if t.polls {
+			t.share(parts)
+		}
+		for _, e := range parts {
+			if err := t.give(e); err != nil {
+				return err
+			}
+		}
+		if !full {
+			return nil
+		}
+		if t.at == before { // nothing but streams that began before the cursor
+			limit *= 2
+		}
+	}
+}
+
+// missing deals with a thread that is not there: it may come yet, but if the reader has
+// had something of it, it was removed.
+func (t *tail) missing() {
+	if t.at == (awaken.Cursor{}) {
+		return
+	}
+	t.log.mu.Lock()
+	defer t.log.mu.Unlock()
+	v := t.log.get(t.thread)
+	v.gone = true
+	v.tell()
+}
+
+// checkLost looks whether the cursor is behind what the owner of its epoch could
+// commit before another took over. If so it goes back to where the other began.
+func (t *tail) checkLost() error {
+	if t.at == (awaken.Cursor{}) {
+		return nil
+	}
+	later, err := t.log.store.Entries(t.ctx, t.thread, awaken.EntryQuery{Epoch: t.at.Epoch, Limit: 1})
+	if errors.Is(err, awaken.ErrNotFound) || err == nil && len(later) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	first := later[0]
+	if first.Seq > t.at.Seq {
+		return nil
+	}
+	t.at = awaken.Cursor{Epoch: t.at.Epoch, Seq: first.Seq - 1}
+	reset := awaken.Entry{Cursor: t.at, RunID: first.RunID, Time: first.Time,
+		Event: &awaken.StreamReset{Reason: "the step was lost with its owner", Cursor: t.at.String()}}
+	if !t.yield(reset, nil) {
+		return errOver
+	}
+	// Go on in the new epoch, so that the reset is not said again.
+	t.at.Epoch = first.Epoch
+	return nil
+}
+
+// give yields one entry, unless the reader has it or does not want it.
+func (t *tail) give(e awaken.Entry) error {
+	if e.Seq <= t.at.Seq {
+		return nil
+	}
+	t.at = e.Cursor
+	if t.follow.RunID != "" && e.RunID != t.follow.RunID {
+		return nil
+	}
+	t.gave = true
+	if !t.yield(e, nil) {
+		return errOver
+	}
+	if fin, ok := e.Event.(*awaken.RunFinish); ok && t.follow.RunID != "" && fin.Termination.Type != awaken.Suspended {
+		return errOver
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package agui
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Interrupt is a question to a person that a run waits for.
+type Interrupt struct {
+	ID             string          `json:"id"`
+	Reason         string          `json:"reason"` // tool_call: may it be made; input_required: an answer is needed
+	Message        string          `json:"message,omitempty"`
+	ToolCallID     string          `json:"toolCallId,omitempty"`
+	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"` // of the payload
+	ExpiresAt      string          `json:"expiresAt,omitempty"`
+	Metadata       map[string]any  `json:"metadata,omitempty"`
+}
+
+// approvalSchema is what the answer to an interrupt of the reason tool_call looks like.
+const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"},"editedArgs":{"type":"object"}},"required":["approved"]}`
+
+// approvalWith is the schema of an approval that has to fit the question's own schema too.
+// It has the fields of both side by side, as pages make forms of them.
+func approvalWith(own json.RawMessage) json.RawMessage {
+	var out, fields map[string]json.RawMessage
+	var required []string
+	var approval struct {
+		Type, Properties json.RawMessage
+		Required         []string
+	}
+	if json.Unmarshal([]byte(approvalSchema), &approval) != nil || json.Unmarshal(approval.Properties, &fields) != nil || json.Unmarshal(own, &out) != nil {
+		return json.RawMessage(approvalSchema)
+	}
+	approved := fields["approved"]
+	if p, ok := out["properties"]; ok && json.Unmarshal(p, &fields) != nil {
+		return json.RawMessage(approvalSchema)
+	}
+	if r, ok := out["required"]; ok && json.Unmarshal(r, &required) != nil {
+		return json.RawMessage(approvalSchema)
+	}
+	fields["approved"] = approved
+	for _, name := range approval.Required {
+		if !slices.Contains(required, name) {
+			required = append(required, name)
+		}
+	}
+	out["type"] = approval.Type
+	out["properties"], _ = json.Marshal(fields) // of JSON
+	out["required"], _ = json.Marshal(required)
+	data, _ := json.Marshal(out)
+	return data
+}
+
+// questions tells what a run waits for apart: people, and calls that the client makes.
+func questions(w *awaken.Waiting) (interrupts []Interrupt, calls []string) {
+	if w == nil {
+		return nil, nil
+	}
+	for i := range w.Tickets {
+		t := &w.Tickets[i]
+		if isClientCall(t) {
+			calls = append(calls, t.ToolCallID)
+			continue
+		}
+		in := Interrupt{ID: t.TicketID, Reason: "tool_call", Message: t.Reason, ToolCallID: t.ToolCallID, ResponseSchema: json.RawMessage(approvalSchema),
+			Metadata: map[string]any{"toolName": t.ToolName, "arguments": t.Arguments}}
+		if t.ResumeMode == awaken.UseDecisionAsToolResult || t.ResumeMode == awaken.PassDecisionToTool {
+			in.Reason, in.ResponseSchema = "input_required", nil
+		}
+		if s := t.Suspension; s != nil {
+			if s.Message != "" {
+				in.Message = s.Message
+			}
+			switch {
+			case !isObject(s.ResponseSchema):
+			case in.Reason == "tool_call":
+				in.ResponseSchema = approvalWith(s.ResponseSchema)
+			default:
+				in.ResponseSchema = s.ResponseSchema
+			}
+			if s.Action != "" {
+				in.Metadata["action"] = s.Action
+			}
+		}
+		if t.ExpiresAt > 0 {
+			in.ExpiresAt = time.UnixMilli(t.ExpiresAt).UTC().Format(time.RFC3339Nano)
+		}
+		interrupts = append(interrupts, in)
+	}
+	return interrupts, calls
+}
+
+// isClientCall reports whether a ticket stands for a call that the client makes itself.
+func isClientCall(t *awaken.WaitingTicket) bool {
+	return t.ResumeMode == awaken.UseDecisionAsToolResult && t.Suspension != nil && t.Suspension.Action == "tool:"+t.ToolName && len(t.Suspension.ResponseSchema) == 0
+}
+
+func isObject(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) > 0 && raw[0] == '{'
+}

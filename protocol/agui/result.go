@@ -1,0 +1,30 @@
+package agui
+
+import (
+	"encoding/json"
+
+	"github.com/awaken-go/awaken"
+)
+
+// resultText is what a result says: the text of its message in the conversation.
+func resultText(r *awaken.ToolResult) string {
+	if r == nil {
+		return ""
+	}
+	return r.Text()
+}
+
+// resumedText is the same of a call that waited.
+func resumedText(ev *awaken.ToolCallResumed) string {
+	var failure struct {
+		Error *string `json:"error"`
+	}
+	if ev.Outcome != awaken.CallSucceeded && json.Unmarshal(ev.Result, &failure) == nil && failure.Error != nil {
+		return *failure.Error
+	}
+	var s string
+	if json.Unmarshal(ev.Result, &s) == nil {
+		return s
+	}
+	return string(ev.Result)
+}

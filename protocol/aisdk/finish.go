@@ -1,0 +1,93 @@
+package aisdk
+
+import (
+	"encoding/json"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+func (e *Encoder) finish(ev *awaken.RunFinish) {
+	e.endStep()
+	if ev.Termination.Type == awaken.Failed {
+		e.failed(ev.Termination.Message)
+		return
+	}
+	end, waits := metadata{Termination: ev.Termination}, (*waiting)(nil)
+	if r := ev.Result; r != nil {
+		end.Usage, end.CostUSD, end.Output = usageOf(&r.Usage), r.CostUSD, r.StructuredOutput
+		waits = waitingOf(r.Waiting)
+	}
+	data, err := json.Marshal(end)
+	if ev.Termination.Type == awaken.Cancelled {
+		e.close(append(append(e.frames.Open(), `{"type":"message-metadata","messageMetadata":`...), data...), err)
+		e.bare("abort")
+		return
+	}
+	reason := "stop"
+	switch ev.Termination.Type {
+	case awaken.Suspended:
+		if reason = "tool-calls"; waits != nil {
+			reason = "other"
+			e.object("waiting", "", true, waits)
+		}
+	case awaken.Blocked:
+		reason = "content-filter"
+	}
+	buf := append(append(append(e.frames.Open(), `{"type":"finish","finishReason":"`...), reason...), `","messageMetadata":`...)
+	e.close(append(buf, data...), err)
+}
+
+// metadata is what a message's metadata says of its end.
+type metadata struct {
+	Usage       *usage             `json:"usage,omitempty"`
+	Termination awaken.Termination `json:"termination"`
+	CostUSD     float64            `json:"costUsd,omitempty"`
+	Output      json.RawMessage    `json:"output,omitempty"` // the answer that fits the output schema
+}
+
+// waiting is what a run waits for, if it is not the client's turn.
+type waiting struct {
+	Reason  awaken.WaitingReason `json:"reason"`
+	Message string               `json:"message,omitempty"`
+}
+
+func waitingOf(w *awaken.Waiting) *waiting {
+	if w == nil || w.Reason == awaken.WaitToolPermission || w.Reason == awaken.WaitUserInput {
+		return nil
+	}
+	return &waiting{w.Reason, w.Message}
+}
+
+func (e *Encoder) inference(ev *awaken.InferenceComplete) {
+	e.endText()
+	e.endReasoning()
+	e.object("inference-complete", "", true, inference{ev.Model, usageOf(ev.Usage), ev.CostUSD, ev.DurationMS})
+}
+
+type inference struct {
+	Model      string  `json:"model"`
+	Usage      *usage  `json:"usage,omitempty"`
+	CostUSD    float64 `json:"costUsd,omitempty"`
+	DurationMS int64   `json:"durationMs"`
+}
+
+// usage is in the words of the ai package.
+type usage struct {
+	InputTokens       int64 `json:"inputTokens"`
+	OutputTokens      int64 `json:"outputTokens"`
+	TotalTokens       int64 `json:"totalTokens"`
+	ReasoningTokens   int64 `json:"reasoningTokens,omitempty"`
+	CachedInputTokens int64 `json:"cachedInputTokens,omitempty"`
+}
+
+func usageOf(u *llm.Usage) *usage {
+	if u == nil || *u == (llm.Usage{}) {
+		return nil
+	}
+	total := u.TotalTokens
+	if total == 0 {
+		total = u.PromptTokens + u.CompletionTokens
+	}
+	return &usage{u.PromptTokens, u.CompletionTokens, total, u.ThinkingTokens, u.CacheReadTokens}
+}

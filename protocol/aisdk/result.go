@@ -1,0 +1,85 @@
+package aisdk
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// resultData is what a client is shown of a successful result.
+func resultData(r *awaken.ToolResult) json.RawMessage {
+	data := orNull(r.Data)
+	if bytes.Equal(data, null) && r.Message != "" {
+		data, _ = json.Marshal(r.Message)
+	}
+	if len(r.Metadata) == 0 {
+		return data
+	}
+	both, err := json.Marshal(struct {
+		Data     json.RawMessage `json:"data"`
+		Metadata map[string]any  `json:"metadata"`
+	}{data, r.Metadata})
+	if err != nil {
+		return data
+	}
+	return both
+}
+
+var null = json.RawMessage("null")
+
+func orNull(data json.RawMessage) json.RawMessage {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return null
+	}
+	return data
+}
+
+// isError reports whether the result of a tool that the page ran says that it failed.
+func isError(result json.RawMessage) bool {
+	var v map[string]json.RawMessage
+	return json.Unmarshal(result, &v) == nil && len(v) == 1 && len(v["error"]) > 0 && v["error"][0] == '"'
+}
+
+// errorText is what went wrong with a call that waited.
+func errorText(result json.RawMessage) string {
+	var v struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(result, &v) == nil && v.Error != "" {
+		return v.Error
+	}
+	var s string
+	if json.Unmarshal(result, &s) == nil {
+		return s
+	}
+	return string(result)
+}
+
+// files shows the media of a result.
+func (e *Encoder) files(blocks []llm.Block) {
+	for i := range blocks {
+		if address, mediaType, ok := fileURL(&blocks[i]); ok {
+			e.file(address, mediaType)
+		}
+	}
+}
+
+// fileURL is where a client finds the media of a block.
+func fileURL(b *llm.Block) (address, mediaType string, ok bool) {
+	if b.Source == nil {
+		return "", "", false
+	}
+	mediaType = b.Source.MediaType
+	if mediaType == "" {
+		mediaType = map[llm.BlockType]string{llm.ImageBlock: "image/*", llm.AudioBlock: "audio/*", llm.VideoBlock: "video/*"}[b.Type]
+	}
+	if mediaType == "" {
+		mediaType = "application/octet-stream"
+	}
+	if b.Source.URL != "" {
+		return b.Source.URL, mediaType, true
+	}
+	return "data:" + mediaType + ";base64," + b.Source.Data, mediaType, true
+}

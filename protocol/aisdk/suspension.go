@@ -1,0 +1,53 @@
+package aisdk
+
+import (
+	"encoding/json"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/schema"
+)
+
+// isApproval reports whether a plain yes or no is an answer: the call is made as it is, and
+// needs to be told no more than that.
+func isApproval(mode awaken.ResumeMode, s *awaken.Suspension) bool {
+	return (mode == awaken.ReplayToolCall || mode == "") && fits(s, approved{Approved: true})
+}
+
+// fits reports whether a question takes an approval as its answer.
+func fits(s *awaken.Suspension, a approved) bool {
+	if s == nil || len(s.ResponseSchema) == 0 {
+		return true
+	}
+	wanted, err := schema.Compile(s.ResponseSchema)
+	return err == nil && wanted.Check(a.result()) == nil
+}
+
+// suspension is what a person is asked, beyond what an approval request can say.
+type suspension struct {
+	ToolCallID     string            `json:"toolCallId"`
+	Action         string            `json:"action,omitempty"`
+	Message        string            `json:"message,omitempty"`
+	Parameters     json.RawMessage   `json:"parameters,omitempty"`
+	ResponseSchema json.RawMessage   `json:"responseSchema,omitempty"`
+	ResumeMode     awaken.ResumeMode `json:"resumeMode"`
+	ExpiresAt      int64             `json:"expiresAt,omitempty"` // unix ms
+}
+
+func newSuspension(t *awaken.Ticket, wireID string) suspension {
+	s := suspension{ToolCallID: wireID, Action: t.Suspension.Action, Message: t.Suspension.Message, Parameters: t.Suspension.Parameters,
+		ResponseSchema: t.Suspension.ResponseSchema, ResumeMode: t.ResumeMode, ExpiresAt: t.ExpiresAt}
+	if s.ResumeMode == "" {
+		s.ResumeMode = awaken.ReplayToolCall
+	}
+	return s
+}
+
+// ticketBelow is a question of a run below as if the run had asked it itself.
+func ticketBelow(t *awaken.WaitingTicket) *awaken.Ticket {
+	own := &awaken.Ticket{ResumeMode: t.ResumeMode, ExpiresAt: t.ExpiresAt}
+	if t.Suspension != nil {
+		own.Suspension = *t.Suspension
+	}
+	own.Suspension.ID = t.TicketID
+	return own
+}
