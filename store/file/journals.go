@@ -12,8 +12,8 @@ import (
 // journalsDir is the folder of the journals.
 const journalsDir = "journals"
 
-// journal is the file of a thread's records. Its thread's writing guards broken, and who
-// holds it may read what table.mu guards.
+// journal is the file of a thread's records. The thread's writing guards broken; its
+// holder may also read what table.mu guards.
 type journal struct {
 	path   string // below the store's folder
 	nonce  string // tells it from an earlier one of the same name

@@ -23,7 +23,7 @@ type remover struct {
 	writer   *writer
 	copier   *copier
 
-	// mu is held while threads are made by people, edited and deleted. Locks are taken
+	// mu is held while a thread is created, forked, updated or deleted. Locks are taken
 	// in this order: mu, a thread's copies.writing, its writing, that of the thread it
 	// was forked from, table.mu.
 	mu sync.Mutex
