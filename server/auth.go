@@ -14,23 +14,11 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// access is who may use a route.
-type access protocol.Access
-
-const (
-	everyone = access(protocol.Everyone)
-	readers  = access(protocol.Readers)
-	runners  = access(protocol.Runners)
-	admins   = access(protocol.Admins)
-)
-
-func (a access) String() string { return [...]string{"everyone", "read", "run", "admin"}[a] }
-
 // authenticate finds out who asks, and whether they may use what not everyone may.
-func (s *Server) authenticate(r *http.Request, need access) (*Key, error) {
+func (s *Server) authenticate(r *http.Request, need protocol.Access) (*Key, error) {
 	headers := r.Header.Values("Authorization")
 	if len(headers) == 0 {
-		if need != admins && *s.cfg.Open {
+		if need != protocol.Admins && *s.cfg.Open {
 			return nil, nil
 		}
 		return nil, unauthorized("authentication required")

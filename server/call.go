@@ -18,6 +18,7 @@ import (
 
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // call is one request on its way through a route.
@@ -26,9 +27,10 @@ type call struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	ctx    context.Context
-	route  *route
-	key    *Key   // nil without credentials
-	user   string // whom the request is for, if that is known
+	route  *protocol.Route
+	ids    []string // of the path
+	key    *Key     // nil without credentials
+	user   string   // whom the request is for, if that is known
 	tenant *mailbox.Tenant
 	query  url.Values
 	asked  []byte // the body, once it was decoded, until a stream begins

@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // Kind is what a key allows.
@@ -30,11 +31,11 @@ const (
 )
 
 // allows reports whether a key of kind k may use what needs access a.
-func (k Kind) allows(a access) bool {
+func (k Kind) allows(a protocol.Access) bool {
 	switch a {
-	case readers:
+	case protocol.Readers:
 		return k == ReadKey || k == RunKey || k == AdminKey
-	case runners:
+	case protocol.Runners:
 		return k == RunKey || k == AdminKey
 	}
 	return k == AdminKey

@@ -28,13 +28,13 @@ func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
 	if err := c.sign(s); err != nil {
 		return nil, err
 	}
-	if c.route.own {
+	if c.route.Own {
 		if err := c.signOwn(s); err != nil {
 			return nil, err
 		}
 	}
 	if len(s.Request.Decisions) > 0 {
-		if err := c.vet(s.Request.ThreadID, s.Request.Decisions); err != nil {
+		if err := c.vet(s.Request.ThreadID, true, s.Request.Decisions); err != nil {
 			return nil, err
 		}
 	}
@@ -94,7 +94,7 @@ func (c *call) Stream(s *protocol.Stream) error {
 		_ = out.Flush()
 		panic(http.ErrAbortHandler)
 	default:
-		c.srv.cfg.Logger.Warn("stream ended by an error", "route", c.route.path, "error", err)
+		c.srv.cfg.Logger.Warn("stream ended by an error", "route", c.route.Path, "error", err)
 		t.end(out, failureOf(err))
 	}
 	return nil

@@ -6,137 +6,144 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// route is one thing that a client can ask for. From the table of routes come the
-// handlers and the OpenAPI document.
-type route struct {
-	method, path string
-	access       access
-	handle       func(c *call) error
-	summary      string
-	query        []param
-	ids          []string    // parts of the path that are ids
-	body         any         // an example of the type of the request's body, or nil
-	replies      map[int]any // the types of the answers; nil is an answer without a body
-	failures     []int       // statuses of errors, beside those that every route can have
-	stream       bool        // it can take as long as it likes
-	events       string      // the answer of 200 is a stream of these
-	headers      []param
-	foreign      bool // of a protocol: events is words
-	// Global routes are about the whole server: they need a key that belongs to no tenant.
-	global bool
-	own    bool // it works with the server's own threads
-	// control routes need [Config.Control], hidden ones are left out with [Config.HideConfig].
-	control, hidden bool
+// own adapts a handler of the server itself, which sees the whole call and not only what a
+// protocol may.
+func own(handle func(c *call) error) func(protocol.Call) error {
+	return func(c protocol.Call) error { return handle(c.(*call)) }
 }
 
-// param is a parameter. Its kind is string, integer, boolean, or the values it can have,
-// as in "asc|desc".
-type param struct{ name, kind, doc string }
+func param(name, kind, doc string) protocol.Param {
+	return protocol.Param{Name: name, Kind: kind, Doc: doc}
+}
 
 var (
-	pageParams    = []param{{"offset", "integer", "how many to leave out; default 0"}, {"limit", "integer", "how many at most; default 50, 1 to 200"}}
-	threadFilters = append([]param{{"cursor", "string", "next_cursor of the page before"}, {"resource_id", "string", "only threads of that resource"}, {"resourceId", "string", "the same"},
-		{"parent_thread_id", "string", "only children of that thread"}, {"parentThreadId", "string", "the same"}, {"root", "boolean", "only threads without a parent"}}, pageParams...)
-	statusParam = param{"status", "created|running|waiting|done", "only runs of that status"}
-	lastEventID = []param{{"Last-Event-ID", "string", "go on after this event"}}
-	onceOnly    = []param{{"Idempotency-Key", "string", "the same request sent again with the same key does nothing, and is answered as the first"}}
-	tenantParam = param{"tenant", "string", "of another tenant; only for an admin key that belongs to none"}
-	cursorParam = param{"cursor", "string", "go on after this event; Last-Event-ID does the same"}
+	pageParams    = []protocol.Param{param("offset", "integer", "how many to leave out; default 0"), param("limit", "integer", "how many at most; default 50, 1 to 200")}
+	threadFilters = append([]protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("resource_id", "string", "only threads of that resource"), param("resourceId", "string", "the same"),
+		param("parent_thread_id", "string", "only children of that thread"), param("parentThreadId", "string", "the same"), param("root", "boolean", "only threads without a parent")}, pageParams...)
+	statusParam = param("status", "created|running|waiting|done", "only runs of that status")
+	lastEventID = []protocol.Param{param("Last-Event-ID", "string", "go on after this event")}
+	onceOnly    = []protocol.Param{param("Idempotency-Key", "string", "the same request sent again with the same key does nothing, and is answered as the first")}
+	tenantParam = param("tenant", "string", "of another tenant; only for an admin key that belongs to none")
+	cursorParam = param("cursor", "string", "go on after this event; Last-Event-ID does the same")
 
-	configPage   = []param{{"offset", "integer", "how many to leave out; default 0"}, {"limit", "integer", "how many at most; default 100, 1 to 1000"}}
-	matchHeaders = []param{{"If-Match", "string", "the ETag that the record has to have"}, {"If-None-Match", "string", "*: there must be no record yet"}, {"X-Awaken-Actor", "string", "who does it, for the audit log"}}
-	publishParam = param{"publish", "true|false", "false keeps the document as a draft; default true"}
-	windowParam  = param{"window", "string", "how far back: 600, 10m, 6h, 1d; default a day, which is all that is kept"}
+	configPage   = []protocol.Param{param("offset", "integer", "how many to leave out; default 0"), param("limit", "integer", "how many at most; default 100, 1 to 1000")}
+	matchHeaders = []protocol.Param{param("If-Match", "string", "the ETag that the record has to have"), param("If-None-Match", "string", "*: there must be no record yet"), param("X-Awaken-Actor", "string", "who does it, for the audit log")}
+	publishParam = param("publish", "true|false", "false keeps the document as a draft; default true")
+	windowParam  = param("window", "string", "how far back: 600, 10m, 6h, 1d; default a day, which is all that is kept")
 )
 
-// routes are all there are. (It is filled in by init, because the OpenAPI document is
-// made of it.)
-var routes []route
-
-func init() {
-	routes = []route{
-		{method: "GET", path: "/health", handle: (*call).health, summary: "Whether the server can work", replies: map[int]any{200: healthBody{}, 503: healthBody{}}},
-		{method: "GET", path: "/health/live", handle: (*call).alive, summary: "Whether the process lives", replies: map[int]any{200: nil}},
-		{method: "GET", path: "/metrics", handle: (*call).showMetrics, summary: "Metrics for Prometheus", replies: map[int]any{200: text("")}},
-		{method: "GET", path: "/openapi.json", handle: (*call).openAPI, summary: "This document", replies: map[int]any{200: object{}}},
-		{method: "GET", path: "/v1/system/info", access: admins, handle: (*call).systemInfo, summary: "What this server is", replies: map[int]any{200: systemInfo{}}},
-		{method: "GET", path: "/v1/system/modules", access: admins, handle: (*call).systemModules, summary: "What this server can do", replies: map[int]any{200: moduleList{}}},
-
-		{method: "GET", path: "/v1/threads", access: readers, handle: (*call).listThreads, summary: "List threads, the most recently updated first", query: threadFilters, replies: map[int]any{200: threadIDs{}}, failures: []int{400}},
-		{method: "GET", path: "/v1/threads/summaries", access: readers, handle: (*call).summarizeThreads, summary: "List threads with their titles", query: threadFilters, replies: map[int]any{200: threadSummaries{}}, failures: []int{400}},
-		{method: "POST", path: "/v1/threads", access: runners, handle: (*call).createThread, summary: "Make a thread", body: newThread{}, replies: map[int]any{201: threadView{}}, failures: []int{400}},
-		{method: "GET", path: "/v1/threads/{thread_id}", access: readers, handle: (*call).getThread, summary: "A thread", ids: []string{"thread_id"}, replies: map[int]any{200: threadView{}}, failures: []int{404}},
-		{method: "PATCH", path: "/v1/threads/{thread_id}", access: runners, handle: (*call).patchThread, summary: "Change what people attached to a thread", ids: []string{"thread_id"}, body: threadPatch{}, replies: map[int]any{200: threadView{}}, failures: []int{400, 404}},
-		{method: "PATCH", path: "/v1/threads/{thread_id}/metadata", access: runners, handle: (*call).patchThread, summary: "The same", ids: []string{"thread_id"}, body: threadPatch{}, replies: map[int]any{200: threadView{}}, failures: []int{400, 404}},
-		{method: "DELETE", path: "/v1/threads/{thread_id}", access: runners, handle: (*call).deleteThread, summary: "Delete a thread", ids: []string{"thread_id"}, query: []param{{"child_strategy", "detach|reject|cascade", "what becomes of its children; default detach"}, {"childStrategy", "detach|reject|cascade", "the same"}}, replies: map[int]any{204: nil}, failures: []int{400, 404, 409}},
-		{method: "POST", path: "/v1/threads/{thread_id}/cancel", access: runners, handle: (*call).cancelThread, summary: "End the thread's run", ids: []string{"thread_id"}, replies: map[int]any{202: threadAccepted{}}, failures: []int{404}},
-		{method: "POST", path: "/v1/threads/{thread_id}/interrupt", access: runners, handle: (*call).interruptThread, summary: "End what runs, waits and is queued", ids: []string{"thread_id"}, replies: map[int]any{202: threadAccepted{}}, failures: []int{404}},
-		{method: "POST", path: "/v1/threads/{thread_id}/decision", access: runners, handle: (*call).decideThread, summary: "Decide on a call that waits", ids: []string{"thread_id"}, body: decisionBody{}, replies: map[int]any{202: threadAccepted{}}, failures: []int{400, 404, 409}},
-		{method: "GET", path: "/v1/threads/{thread_id}/messages", access: readers, handle: (*call).listMessages, summary: "The conversation", ids: []string{"thread_id"}, query: append([]param{{"cursor", "string", "next_cursor of the page before"}, {"visibility", "external|internal|all", "default external"}, {"order", "asc|desc", "default asc"}, {"after", "integer", "only after this record of the log"}, {"before", "integer", "only before it"}, {"run_id", "string", "only what that run produced"}, {"runId", "string", "the same"}}, pageParams...), replies: map[int]any{200: messageList{}}, failures: []int{400, 404}},
-		{method: "POST", path: "/v1/threads/{thread_id}/messages", access: runners, handle: (*call).postMessages, summary: "Send messages, without waiting for an answer", ids: []string{"thread_id"}, body: postMessages{}, replies: map[int]any{202: messagesAccepted{}}, failures: []int{400, 404, 409}, headers: onceOnly},
-		{method: "POST", path: "/v1/threads/{thread_id}/mailbox", access: runners, handle: (*call).postMailbox, summary: "Queue a run for a payload", ids: []string{"thread_id"}, body: mailboxItem{}, replies: map[int]any{201: mailboxAccepted{}}, failures: []int{400, 409}, headers: onceOnly},
-		{method: "GET", path: "/v1/threads/{thread_id}/mailbox", access: readers, handle: (*call).listMailbox, summary: "The thread's dispatches", ids: []string{"thread_id"}, query: pageParams, replies: map[int]any{200: dispatchList{}}, failures: []int{400}},
-		{method: "GET", path: "/v1/threads/{thread_id}/runs", access: readers, handle: (*call).listRuns, summary: "The thread's runs, the newest first", ids: []string{"thread_id"}, query: append([]param{statusParam}, pageParams...), replies: map[int]any{200: runList{}}, failures: []int{400, 404}},
-		{method: "GET", path: "/v1/threads/{thread_id}/runs/latest", access: readers, handle: (*call).latestRun, summary: "The thread's latest run", ids: []string{"thread_id"}, replies: map[int]any{200: awaken.Run{}}, failures: []int{404}},
-		{method: "GET", path: "/v1/threads/{thread_id}/runs/active", access: readers, handle: (*call).activeRun, summary: "The thread's run that is running or waits", ids: []string{"thread_id"}, replies: map[int]any{200: activeRunBody{}}, failures: []int{404}},
-		{method: "GET", path: "/v1/threads/{thread_id}/events", access: readers, handle: (*call).listEvents, summary: "The thread's events", ids: []string{"thread_id"}, query: []param{cursorParam, pageParams[1]}, replies: map[int]any{200: eventList{}}, failures: []int{400, 404, 410}, headers: lastEventID},
-		{method: "GET", path: "/v1/threads/{thread_id}/events/stream", access: readers, handle: (*call).streamEvents, summary: "Follow the thread's events", ids: []string{"thread_id"}, query: []param{cursorParam}, replies: map[int]any{200: nil}, failures: []int{400, 404, 410}, stream: true, events: "CanonicalEvent", headers: lastEventID},
-		{method: "GET", path: "/v1/threads/{thread_id}/pending", access: readers, handle: (*call).listPending, summary: "Input that no run has taken in yet", ids: []string{"thread_id"}, replies: map[int]any{200: mailbox.PendingList{}}, failures: []int{404}},
-		{method: "POST", path: "/v1/threads/{thread_id}/pending/reorder", access: runners, handle: (*call).reorderPending, summary: "Put queued input into another order", ids: []string{"thread_id"}, body: pendingOrder{}, replies: map[int]any{200: mailbox.PendingList{}}, failures: []int{400, 404, 409}},
-		{method: "PATCH", path: "/v1/threads/{thread_id}/pending/{pending_id}", access: runners, handle: (*call).editPending, summary: "Change queued input", ids: []string{"thread_id", "pending_id"}, body: pendingEdit{}, replies: map[int]any{200: mailbox.PendingList{}}, failures: []int{400, 404, 409}},
-		{method: "DELETE", path: "/v1/threads/{thread_id}/pending/{pending_id}", access: runners, handle: (*call).retractPending, summary: "Withdraw queued input", ids: []string{"thread_id", "pending_id"}, query: []param{{"revision", "integer", "of the input"}}, replies: map[int]any{204: nil}, failures: []int{400, 404, 409}},
-
-		{method: "GET", path: "/v1/runs", access: readers, handle: (*call).listRuns, summary: "List runs, the newest first", query: append([]param{statusParam}, pageParams...), replies: map[int]any{200: runList{}}, failures: []int{400}},
-		{method: "POST", path: "/v1/runs", access: runners, handle: (*call).startRun, summary: "Run an agent, and stream what happens or wait for the end", body: newRun{}, replies: map[int]any{200: runResult{}}, failures: []int{400, 409, 504}, stream: true, events: "Event", headers: onceOnly},
-		{method: "GET", path: "/v1/runs/summary", access: admins, handle: (*call).summarizeRuns, summary: "How many runs there are", replies: map[int]any{200: runCounts{}}, hidden: true},
-		{method: "GET", path: "/v1/runs/{run_id}", access: readers, handle: (*call).getRun, summary: "A run", ids: []string{"run_id"}, replies: map[int]any{200: awaken.Run{}}, failures: []int{404}},
-		{method: "POST", path: "/v1/runs/{run_id}/inputs", access: runners, handle: (*call).addInputs, summary: "Send messages to a run", ids: []string{"run_id"}, body: runInputs{}, replies: map[int]any{202: runAccepted{}}, failures: []int{400, 404, 409}, headers: onceOnly},
-		{method: "POST", path: "/v1/runs/{run_id}/cancel", access: runners, handle: (*call).cancelRun, summary: "End a run", ids: []string{"run_id"}, replies: map[int]any{202: runAccepted{}}, failures: []int{404}},
-		{method: "POST", path: "/v1/runs/{run_id}/continue", access: runners, handle: (*call).continueRun, summary: "Go on with a run that waits for money, or for its version", ids: []string{"run_id"}, replies: map[int]any{202: runAccepted{}}, failures: []int{404, 409}},
-		{method: "POST", path: "/v1/runs/{run_id}/decision", access: runners, handle: (*call).decideRun, summary: "Decide on a call that waits", ids: []string{"run_id"}, body: decisionBody{}, replies: map[int]any{202: runAccepted{}}, failures: []int{400, 404, 409}},
-		{method: "GET", path: "/v1/runs/{run_id}/events", access: readers, handle: (*call).listEvents, summary: "The run's events", ids: []string{"run_id"}, query: []param{cursorParam, pageParams[1]}, replies: map[int]any{200: eventList{}}, failures: []int{400, 404, 410}, headers: lastEventID},
-		{method: "GET", path: "/v1/runs/{run_id}/events/stream", access: readers, handle: (*call).streamEvents, summary: "Follow the run's events", ids: []string{"run_id"}, query: []param{cursorParam}, replies: map[int]any{200: nil}, failures: []int{400, 404, 410}, stream: true, events: "CanonicalEvent", headers: lastEventID},
-
-		{method: "GET", path: "/v1/approvals", access: readers, handle: (*call).listApprovals, summary: "Calls that wait for people, on all threads", query: pageParams, replies: map[int]any{200: approvalList{}}, failures: []int{400}},
-		{method: "POST", path: "/v1/approvals/{run_id}/{ticket_id}", access: runners, handle: (*call).decideApproval, summary: "Decide on one of them", ids: []string{"run_id", "ticket_id"}, body: decisionBody{}, replies: map[int]any{202: runAccepted{}}, failures: []int{400, 404, 409}},
-
-		{method: "GET", path: "/v1/usage", access: readers, handle: (*call).usage, summary: "What runs have used and cost, by agent", query: []param{{"thread_id", "string", "only runs on that thread"}, {"agent_id", "string", "only runs of that agent"}}, replies: map[int]any{200: usageBody{}}, failures: []int{400}},
-		{method: "GET", path: "/v1/budget", access: readers, handle: (*call).getBudget, summary: "What the tenant has spent, and may", query: []param{tenantParam}, replies: map[int]any{200: balance{}}, failures: []int{400}},
-		{method: "PUT", path: "/v1/budget", access: admins, handle: (*call).putBudget, summary: "Limit what the tenant may spend", query: []param{tenantParam}, body: budgetBody{}, replies: map[int]any{200: balance{}}, failures: []int{400}},
-		{method: "GET", path: "/v1/agents/{agent_id}/budget", access: readers, handle: (*call).getBudget, summary: "What an agent has spent, and may", ids: []string{"agent_id"}, replies: map[int]any{200: balance{}}, failures: []int{404}},
-		{method: "PUT", path: "/v1/agents/{agent_id}/budget", access: admins, handle: (*call).putBudget, summary: "Limit what an agent may spend", ids: []string{"agent_id"}, body: budgetBody{}, replies: map[int]any{200: balance{}}, failures: []int{400, 404}},
-		{method: "GET", path: "/v1/threads/{thread_id}/budget", access: readers, handle: (*call).getBudget, summary: "What a thread has spent, and may", ids: []string{"thread_id"}, replies: map[int]any{200: balance{}}, failures: []int{404}},
-		{method: "PUT", path: "/v1/threads/{thread_id}/budget", access: admins, handle: (*call).putBudget, summary: "Limit what a thread may spend", ids: []string{"thread_id"}, body: budgetBody{}, replies: map[int]any{200: balance{}}, failures: []int{400, 404}},
-		{method: "GET", path: "/v1/runs/{run_id}/budget", access: readers, handle: (*call).getBudget, summary: "What a run has spent, and may", ids: []string{"run_id"}, replies: map[int]any{200: balance{}}, failures: []int{404}},
-		{method: "PUT", path: "/v1/runs/{run_id}/budget", access: admins, handle: (*call).putBudget, summary: "Limit what a run may spend", ids: []string{"run_id"}, body: budgetBody{}, replies: map[int]any{200: balance{}}, failures: []int{400, 404}},
-
-		{method: "GET", path: "/v1/dead-letters", access: admins, handle: (*call).listDeadLetters, summary: "Dispatches that were given up, the newest first", query: pageParams, replies: map[int]any{200: dispatchList{}}, failures: []int{400}},
-		{method: "DELETE", path: "/v1/dead-letters", access: admins, handle: (*call).purgeDeadLetters, summary: "Remove them all", replies: map[int]any{200: purged{}}},
-		{method: "POST", path: "/v1/dead-letters/{dispatch_id}/retry", access: admins, handle: (*call).retryDeadLetter, summary: "Try one again, as a new run", ids: []string{"dispatch_id"}, replies: map[int]any{202: mailboxAccepted{}}, failures: []int{404, 409}},
-		{method: "DELETE", path: "/v1/dead-letters/{dispatch_id}", access: admins, handle: (*call).dropDeadLetter, summary: "Remove one", ids: []string{"dispatch_id"}, replies: map[int]any{204: nil}, failures: []int{404, 409}},
-
-		{method: "GET", path: "/v1/keys", access: admins, handle: (*call).listKeys, summary: "The keys, without their secrets", replies: map[int]any{200: keyList{}}},
-		{method: "POST", path: "/v1/keys", access: admins, handle: (*call).makeKey, summary: "Make a key", body: keyBody{}, replies: map[int]any{201: keyMade{}}, failures: []int{400}},
-		{method: "DELETE", path: "/v1/keys/{id}", access: admins, handle: (*call).revokeKey, summary: "Revoke a key", ids: []string{"id"}, replies: map[int]any{204: nil}, failures: []int{404, 409}},
+// table returns the routes of a server: its own, as far as it has what they need, and those
+// of protocols.
+func table(cfg *Config) []protocol.Route {
+	all := commonRoutes()
+	if cfg.Keys != nil {
+		all = append(all, keyRoutes()...)
 	}
-	routes = append(routes, controlRoutes()...)
+	if cfg.Mailbox.Tenant("").Runtime.Budget() != nil { // else they would promise what is not kept
+		all = append(all, budgetRoutes()...)
+	}
+	if !cfg.HideConfig {
+		all = append(all, activityRoutes()...)
+	}
+	if cfg.Control != nil && !cfg.HideConfig {
+		all = append(all, controlRoutes()...)
+	}
+	if cfg.Control != nil {
+		all = append(all, capabilityRoutes()...)
+	}
+	for _, r := range cfg.Routes {
+		if r.Control && (cfg.Control == nil || cfg.HideConfig) {
+			continue
+		}
+		r.Global = r.Global || r.Own || r.Control
+		all = append(all, r)
+	}
+	return all
 }
 
-// mounted is the route of a protocol as one of ours.
-func mounted(p protocol.Route) route {
-	r := route{method: p.Method, path: p.Path, access: access(p.Access), handle: func(c *call) error { return p.Handle(c) }, summary: p.Summary,
-		body: p.Body, replies: p.Replies, failures: p.Failures, stream: p.Stream, events: p.Events, foreign: true, own: p.Own,
-		global: p.Own || p.Control, control: p.Control, hidden: p.Control}
-	for _, m := range pathParams.FindAllStringSubmatch(p.Path, -1) {
-		r.ids = append(r.ids, m[1])
+// forOperators makes routes about the whole server: they need an admin key that belongs to
+// no tenant.
+func forOperators(routes ...protocol.Route) []protocol.Route {
+	for i := range routes {
+		routes[i].Access, routes[i].Global = protocol.Admins, true
 	}
-	for _, q := range p.Query {
-		r.query = append(r.query, param{q.Name, q.Kind, q.Doc})
+	return routes
+}
+
+func commonRoutes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/health", Handle: own((*call).health), Summary: "Whether the server can work", Replies: map[int]any{200: healthBody{}, 503: healthBody{}}},
+		{Method: "GET", Path: "/health/live", Handle: own((*call).alive), Summary: "Whether the process lives", Replies: map[int]any{200: nil}},
+		{Method: "GET", Path: "/metrics", Handle: own((*call).showMetrics), Summary: "Metrics for Prometheus", Replies: map[int]any{200: text("")}},
+		{Method: "GET", Path: "/openapi.json", Handle: own((*call).openAPI), Summary: "This document", Replies: map[int]any{200: object{}}},
+		{Method: "GET", Path: "/v1/system/info", Access: protocol.Admins, Handle: own((*call).systemInfo), Summary: "What this server is", Replies: map[int]any{200: systemInfo{}}},
+		{Method: "GET", Path: "/v1/system/modules", Access: protocol.Admins, Handle: own((*call).systemModules), Summary: "What this server can do", Replies: map[int]any{200: moduleList{}}},
+
+		{Method: "GET", Path: "/v1/threads", Access: protocol.Readers, Handle: own((*call).listThreads), Summary: "List threads, the most recently updated first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}, Failures: []int{400}},
+		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Handle: own((*call).summarizeThreads), Summary: "List threads with their titles", Query: threadFilters, Replies: map[int]any{200: threadSummaries{}}, Failures: []int{400}},
+		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Handle: own((*call).createThread), Summary: "Make a thread", Body: newThread{}, Replies: map[int]any{201: threadView{}}, Failures: []int{400}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}", Access: protocol.Readers, Handle: own((*call).getThread), Summary: "A thread", Replies: map[int]any{200: threadView{}}, Failures: []int{404}},
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: own((*call).patchThread), Summary: "Change what people attached to a thread", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}, Failures: []int{400, 404}},
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Handle: own((*call).patchThread), Summary: "The same", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}, Failures: []int{400, 404}},
+		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: own((*call).deleteThread), Summary: "Delete a thread", Query: []protocol.Param{param("child_strategy", "detach|reject|cascade", "what becomes of its children; default detach"), param("childStrategy", "detach|reject|cascade", "the same")}, Replies: map[int]any{204: nil}, Failures: []int{400, 404, 409}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: own((*call).cancelThread), Summary: "End the thread's run", Replies: map[int]any{202: threadAccepted{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: own((*call).interruptThread), Summary: "End what runs, waits and is queued", Replies: map[int]any{202: threadAccepted{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/decision", Access: protocol.Runners, Handle: own((*call).decideThread), Summary: "Decide on a call that waits", Body: decisionBody{}, Replies: map[int]any{202: threadAccepted{}}, Failures: []int{400, 404, 409}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Handle: own((*call).listMessages), Summary: "The conversation", Query: append([]protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("visibility", "external|internal|all", "default external"), param("order", "asc|desc", "default asc"), param("after", "integer", "only after this record of the log"), param("before", "integer", "only before it"), param("run_id", "string", "only what that run produced"), param("runId", "string", "the same")}, pageParams...), Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Handle: own((*call).postMessages), Summary: "Send messages, without waiting for an answer", Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}}, Failures: []int{400, 404, 409}, Headers: onceOnly},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Handle: own((*call).postMailbox), Summary: "Queue a run for a payload", Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{400, 409}, Headers: onceOnly},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Handle: own((*call).listMailbox), Summary: "The thread's dispatches", Query: pageParams, Replies: map[int]any{200: dispatchList{}}, Failures: []int{400}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Access: protocol.Readers, Handle: own((*call).listRuns), Summary: "The thread's runs, the newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}}, Failures: []int{400, 404}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Access: protocol.Readers, Handle: own((*call).latestRun), Summary: "The thread's latest run", Replies: map[int]any{200: awaken.Run{}}, Failures: []int{404}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Access: protocol.Readers, Handle: own((*call).activeRun), Summary: "The thread's run that is running or waits", Replies: map[int]any{200: activeRunBody{}}, Failures: []int{404}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/events", Access: protocol.Readers, Handle: own((*call).listEvents), Summary: "The thread's events", Query: []protocol.Param{cursorParam, pageParams[1]}, Replies: map[int]any{200: eventList{}}, Failures: []int{400, 404, 410}, Headers: lastEventID},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/events/stream", Access: protocol.Readers, Handle: own((*call).streamEvents), Summary: "Follow the thread's events", Query: []protocol.Param{cursorParam}, Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, EventSchema: "CanonicalEvent", Headers: lastEventID},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/pending", Access: protocol.Readers, Handle: own((*call).listPending), Summary: "Input that no run has taken in yet", Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/pending/reorder", Access: protocol.Runners, Handle: own((*call).reorderPending), Summary: "Put queued input into another order", Body: pendingOrder{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{400, 404, 409}},
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: own((*call).editPending), Summary: "Change queued input", Body: pendingEdit{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{400, 404, 409}},
+		{Method: "DELETE", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: own((*call).retractPending), Summary: "Withdraw queued input", Query: []protocol.Param{param("revision", "integer", "of the input")}, Replies: map[int]any{204: nil}, Failures: []int{400, 404, 409}},
+
+		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Handle: own((*call).listRuns), Summary: "List runs, the newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}}, Failures: []int{400}},
+		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Handle: own((*call).startRun), Summary: "Run an agent, and stream what happens or wait for the end", Body: newRun{}, Replies: map[int]any{200: runResult{}}, Failures: []int{400, 409, 504}, Stream: true, EventSchema: "Event", Headers: onceOnly},
+		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Handle: own((*call).getRun), Summary: "A run", Replies: map[int]any{200: awaken.Run{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Handle: own((*call).addInputs), Summary: "Send messages to a run", Body: runInputs{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{400, 404, 409}, Headers: onceOnly},
+		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Access: protocol.Runners, Handle: own((*call).cancelRun), Summary: "End a run", Replies: map[int]any{202: runAccepted{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/runs/{run_id}/continue", Access: protocol.Runners, Handle: own((*call).continueRun), Summary: "Go on with a run that waits for money, or for its version", Replies: map[int]any{202: runAccepted{}}, Failures: []int{404, 409}},
+		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Access: protocol.Runners, Handle: own((*call).decideRun), Summary: "Decide on a call that waits", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{400, 404, 409}},
+		{Method: "GET", Path: "/v1/runs/{run_id}/events", Access: protocol.Readers, Handle: own((*call).listEvents), Summary: "The run's events", Query: []protocol.Param{cursorParam, pageParams[1]}, Replies: map[int]any{200: eventList{}}, Failures: []int{400, 404, 410}, Headers: lastEventID},
+		{Method: "GET", Path: "/v1/runs/{run_id}/events/stream", Access: protocol.Readers, Handle: own((*call).streamEvents), Summary: "Follow the run's events", Query: []protocol.Param{cursorParam}, Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, EventSchema: "CanonicalEvent", Headers: lastEventID},
+
+		{Method: "GET", Path: "/v1/approvals", Access: protocol.Readers, Handle: own((*call).listApprovals), Summary: "Calls that wait for people, on all threads", Query: pageParams, Replies: map[int]any{200: approvalList{}}, Failures: []int{400}},
+		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Handle: own((*call).decideApproval), Summary: "Decide on one of them", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{400, 404, 409}},
+
+		{Method: "GET", Path: "/v1/usage", Access: protocol.Readers, Handle: own((*call).usage), Summary: "What runs have used and cost, by agent", Query: []protocol.Param{param("thread_id", "string", "only runs on that thread"), param("agent_id", "string", "only runs of that agent")}, Replies: map[int]any{200: usageBody{}}, Failures: []int{400}},
+
+		{Method: "GET", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own((*call).listDeadLetters), Summary: "Dispatches that were given up, the newest first", Query: pageParams, Replies: map[int]any{200: dispatchList{}}, Failures: []int{400}},
+		{Method: "DELETE", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own((*call).purgeDeadLetters), Summary: "Remove them all", Replies: map[int]any{200: purged{}}},
+		{Method: "POST", Path: "/v1/dead-letters/{dispatch_id}/retry", Access: protocol.Admins, Handle: own((*call).retryDeadLetter), Summary: "Try one again, as a new run", Replies: map[int]any{202: mailboxAccepted{}}, Failures: []int{404, 409}},
+		{Method: "DELETE", Path: "/v1/dead-letters/{dispatch_id}", Access: protocol.Admins, Handle: own((*call).dropDeadLetter), Summary: "Remove one", Replies: map[int]any{204: nil}, Failures: []int{404, 409}},
 	}
-	for _, h := range p.Headers {
-		r.headers = append(r.headers, param{h.Name, h.Kind, h.Doc})
+}
+
+func keyRoutes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/keys", Access: protocol.Admins, Handle: own((*call).listKeys), Summary: "The keys, without their secrets", Replies: map[int]any{200: keyList{}}},
+		{Method: "POST", Path: "/v1/keys", Access: protocol.Admins, Handle: own((*call).makeKey), Summary: "Make a key", Body: keyBody{}, Replies: map[int]any{201: keyMade{}}, Failures: []int{400}},
+		{Method: "DELETE", Path: "/v1/keys/{id}", Access: protocol.Admins, Handle: own((*call).revokeKey), Summary: "Revoke a key", Replies: map[int]any{204: nil}, Failures: []int{404, 409}},
 	}
-	return r
+}
+
+func budgetRoutes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/budget", Access: protocol.Readers, Handle: own((*call).getBudget), Summary: "What the tenant has spent, and may", Query: []protocol.Param{tenantParam}, Replies: map[int]any{200: balance{}}, Failures: []int{400}},
+		{Method: "PUT", Path: "/v1/budget", Access: protocol.Admins, Handle: own((*call).putBudget), Summary: "Limit what the tenant may spend", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400}},
+		{Method: "GET", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Readers, Handle: own((*call).getBudget), Summary: "What an agent has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
+		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Admins, Handle: own((*call).putBudget), Summary: "Limit what an agent may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Readers, Handle: own((*call).getBudget), Summary: "What a thread has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
+		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Admins, Handle: own((*call).putBudget), Summary: "Limit what a thread may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
+		{Method: "GET", Path: "/v1/runs/{run_id}/budget", Access: protocol.Readers, Handle: own((*call).getBudget), Summary: "What a run has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
+		{Method: "PUT", Path: "/v1/runs/{run_id}/budget", Access: protocol.Admins, Handle: own((*call).putBudget), Summary: "Limit what a run may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
+	}
 }
 
 // text is an answer that is not JSON.

@@ -157,7 +157,9 @@ func (d *definitions) addEvents() {
 // strict defines a type that clients send: unknown fields are refused.
 func (d *definitions) strict(t reflect.Type) {
 	d.of(t)
-	d.schemas[nameOf(t)].(object)["additionalProperties"] = false
+	if s, ok := d.schemas[nameOf(t)].(object); ok {
+		s["additionalProperties"] = false
+	}
 }
 
 // of returns the schema of a type. Structs that have a name are defined once, and referred to.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,7 +25,7 @@ import (
 // Server answers HTTP requests. It is safe for concurrent use.
 type Server struct {
 	cfg     Config
-	routes  []route
+	routes  []protocol.Route
 	mux     *http.ServeMux
 	handler http.Handler
 	rates   rates
@@ -52,14 +51,10 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), started: time.Now(),
 		rates: rates{perSecond: cfg.Limits.KeyRate, burst: cfg.Limits.KeyBurst, keys: map[string]*rate.Limiter{}}}
 	s.serving, s.stop = context.WithCancel(context.Background())
-	s.routes = slices.Clone(routes)
-	for _, r := range cfg.Routes {
-		s.routes = append(s.routes, mounted(r))
-	}
-	s.routes = slices.DeleteFunc(s.routes, func(r route) bool { return !cfg.has(&r) })
+	s.routes = table(&cfg)
 	for i := range s.routes {
 		r := &s.routes[i]
-		s.mux.Handle(r.method+" "+r.path, s.serve(r))
+		s.mux.Handle(r.Method+" "+r.Path, s.serve(r))
 	}
 	for pattern, h := range cfg.Handlers {
 		s.mux.Handle(pattern, h)
@@ -68,17 +63,6 @@ func New(cfg Config) (*Server, error) {
 	s.mux.HandleFunc("/", s.unknown)
 	s.handler = s.observe(s.protect(s.mux))
 	return s, nil
-}
-
-// has reports whether a server has a route.
-func (c *Config) has(r *route) bool {
-	switch {
-	case strings.HasPrefix(r.path, "/v1/keys"):
-		return c.Keys != nil
-	case strings.HasSuffix(r.path, "/budget"):
-		return c.Mailbox.Tenant("").Runtime.Budget() != nil // else they would promise what is not kept
-	}
-	return !(r.control && c.Control == nil || r.hidden && c.HideConfig)
 }
 
 // Handler answers requests. It can be mounted at the root of any server; behind a prefix
@@ -109,13 +93,14 @@ func (s *Server) protect(next http.Handler) http.Handler {
 }
 
 // serve answers the requests of a route.
-func (s *Server) serve(route *route) http.Handler {
+func (s *Server) serve(route *protocol.Route) http.Handler {
+	ids := route.IDs()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{srv: s, w: w, r: r, ctx: r.Context(), route: route}
+		c := &call{srv: s, w: w, r: r, ctx: r.Context(), route: route, ids: ids}
 		if err := c.answer(); err != nil {
 			f := failureOf(err)
 			if f.Status >= 500 && r.Context().Err() == nil {
-				s.cfg.Logger.Error("request failed", "method", r.Method, "route", route.path, "request", w.Header().Get("X-Request-Id"), "error", err)
+				s.cfg.Logger.Error("request failed", "method", r.Method, "route", route.Path, "request", w.Header().Get("X-Request-Id"), "error", err)
 			}
 			writeFailure(w, f)
 		}
@@ -126,8 +111,8 @@ func (s *Server) serve(route *route) http.Handler {
 func (c *call) answer() error {
 	s := c.srv
 	name, id := "", "-"
-	if c.route.access != everyone {
-		key, err := s.authenticate(c.r, c.route.access)
+	if c.route.Access != protocol.Everyone {
+		key, err := s.authenticate(c.r, c.route.Access)
 		if err != nil {
 			return err
 		}
@@ -140,30 +125,30 @@ func (c *call) answer() error {
 		if wait, ok := s.rates.take(id); !ok {
 			return &protocol.Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests", RetryAfter: wait + time.Second}
 		}
-		release, err := s.enter(c.route.stream)
+		release, err := s.enter(c.route.Stream)
 		if err != nil {
 			return err
 		}
 		defer release()
 	}
-	if c.route.global {
+	if c.route.Global {
 		if err := c.checkGlobal(); err != nil {
 			return err
 		}
 	}
-	for _, v := range c.route.ids {
+	for _, v := range c.ids {
 		if !validID(c.path(v)) {
 			return notFound(strings.TrimSuffix(v, "_id"), fmt.Sprintf("%q", c.path(v)))
 		}
 	}
-	if c.route.own {
+	if c.route.Own {
 		name = ownTenant
 	}
 	c.tenant = s.cfg.Mailbox.Tenant(name)
 	c.query = c.r.URL.Query()
-	for _, p := range c.route.query {
-		if v := c.query.Get(p.name); !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
-			return badRequest(p.name + " must be UTF-8 without control characters")
+	for _, p := range c.route.Query {
+		if v := c.query.Get(p.Name); !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
+			return badRequest(p.Name + " must be UTF-8 without control characters")
 		}
 	}
 	if limit := s.cfg.Limits.Body; limit > 0 {
@@ -174,14 +159,14 @@ func (c *call) answer() error {
 		// Later than the time is up, for it ends the request as if the client had gone. (A
 		// writer of a test may have no deadlines.)
 		_ = control.SetReadDeadline(time.Now().Add(2 * limit))
-		if !c.route.stream {
+		if !c.route.Stream {
 			_ = control.SetWriteDeadline(time.Now().Add(2 * limit)) // to answer, and for the client to read it
 			var cancel context.CancelFunc
 			c.ctx, cancel = context.WithTimeout(c.ctx, limit)
 			defer cancel()
 		}
 	}
-	return c.route.handle(c)
+	return c.route.Handle(c)
 }
 
 // ownTenant has the threads of the server's own agents. No key can be of that tenant, so
@@ -366,7 +351,7 @@ func (s *Server) serveDebug() (stop func(), err error) {
 			writeFailure(w, fail(http.StatusForbidden, "forbidden_host", "profiles are for this machine only"))
 			return
 		}
-		if _, err := s.authenticate(r, admins); err != nil {
+		if _, err := s.authenticate(r, protocol.Admins); err != nil {
 			writeFailure(w, failureOf(err))
 			return
 		}

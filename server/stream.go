@@ -117,7 +117,7 @@ func (c *call) copyEvents(ctx context.Context, out *sse.Writer, threadID string,
 			case out.Pending(), waited == 2: // the headers, if nothing else comes soon
 				err = out.Flush()
 			case out.Idle() >= c.srv.cfg.Limits.Heartbeat:
-				if _, err := c.srv.authenticate(c.r, c.route.access); err != nil {
+				if _, err := c.srv.authenticate(c.r, c.route.Access); err != nil {
 					return err // its key was revoked
 				}
 				err = out.Heartbeat()
@@ -153,7 +153,7 @@ func (c *call) copyEntry(out *sse.Writer, e *awaken.Entry, frames framing) error
 func (c *call) endStream(out *sse.Writer, err error) error {
 	if err != nil && c.r.Context().Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		f := failureOf(err)
-		c.srv.cfg.Logger.Warn("stream ended by an error", "route", c.route.path, "error", err)
+		c.srv.cfg.Logger.Warn("stream ended by an error", "route", c.route.Path, "error", err)
 		body, _ := json.Marshal(errorBody{f.Message, f.Code})
 		if err := out.Frame("", "error", body); err != nil {
 			return nil

@@ -75,8 +75,8 @@ func (c *call) setUser(s *mailbox.Submission, user string) error {
 // vet refuses decisions that reach further than whoever takes them. A page speaks for the
 // user in front of it, and so does a request that is known to be one user's; everybody
 // else who may run agents is an operator. The id is a thread's or a run's.
-func (c *call) vet(id string, ds []awaken.Decision) error {
-	if !c.route.foreign && c.user == "" {
+func (c *call) vet(id string, page bool, ds []awaken.Decision) error {
+	if !page && c.user == "" {
 		return nil
 	}
 	if !slices.ContainsFunc(ds, func(d awaken.Decision) bool { return permission.Reach(d.Result) != "" }) {
@@ -129,7 +129,7 @@ func question(calls []*awaken.CallState, id string) *awaken.Suspension {
 
 // decide delivers a decision to a run, or to the open run of a thread.
 func (c *call) decide(id string, d awaken.Decision) error {
-	if err := c.vet(id, []awaken.Decision{d}); err != nil {
+	if err := c.vet(id, false, []awaken.Decision{d}); err != nil {
 		return err
 	}
 	_, err := c.tenant.Decide(c.ctx, id, d)
