@@ -53,11 +53,6 @@ func (c *call) account() (*awaken.Runtime, awaken.Account, error) {
 	return tenant.Runtime, a, nil // New has made sure that it has
 }
 
-// operates reports whether the caller runs the server, for all tenants.
-func (c *call) operates() bool {
-	return c.key != nil && c.key.Kind == AdminKey && c.key.Tenant == ""
-}
-
 func (c *call) getBudget() error {
 	rt, a, err := c.account()
 	if err != nil {
@@ -78,12 +73,12 @@ func (c *call) replyBalance(rt *awaken.Runtime, a awaken.Account) error {
 	if l := list[0].Limit; l != nil {
 		out.LimitUSD = new(l.USD())
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 func (c *call) putBudget() error {
 	var body budgetBody
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	rt, a, err := c.account()
@@ -149,5 +144,5 @@ func (c *call) usage() error {
 		total += awaken.Dollars(t.CostUSD)
 	}
 	out.CostUSD = total.USD()
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }

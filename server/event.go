@@ -181,7 +181,7 @@ func (c *call) listEvents() error {
 		out.Items = append(out.Items, ev)
 		out.NextCursor = e.Cursor.String()
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 func (c *call) streamEvents() error {

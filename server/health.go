@@ -25,10 +25,10 @@ func (c *call) health() error {
 	if c.srv.serving.Err() != nil {
 		out.Status, out.Components["runtime"], status = "unhealthy", "stopping", 503
 	}
-	return c.reply(status, out)
+	return c.Reply(status, out)
 }
 
-func (c *call) alive() error { return c.reply(200, nil) }
+func (c *call) alive() error { return c.Reply(200, nil) }
 
 func (c *call) showMetrics() error {
 	c.srv.cfg.Metrics.handler().ServeHTTP(c.w, c.r)
@@ -49,7 +49,7 @@ func (c *call) systemInfo() error {
 	if c.key != nil && c.key.Tenant != "" {
 		scope = c.key.Tenant
 	}
-	return c.reply(200, systemInfo{Version: c.srv.cfg.Version, ScopeID: scope, UptimeSeconds: time.Since(c.srv.started).Seconds(),
+	return c.Reply(200, systemInfo{Version: c.srv.cfg.Version, ScopeID: scope, UptimeSeconds: time.Since(c.srv.started).Seconds(),
 		ConfigStoreEnabled: c.srv.cfg.Control != nil, AuditLogEnabled: c.srv.cfg.Control != nil, RuntimeStatsEnabled: c.srv.cfg.Stats != nil})
 }
 
@@ -63,5 +63,5 @@ func (c *call) systemModules() error {
 		out.Modules = append(out.Modules, "config")
 	}
 	out.Modules = append(out.Modules, "events")
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }

@@ -107,7 +107,7 @@ func (key *Key) check() error {
 	if len(key.Label) > 200 || len(key.Tenant) > 200 {
 		return fmt.Errorf("%w: label and tenant must not have more than 200 bytes", awaken.ErrInvalid)
 	}
-	if key.User != "" && !validID(key.User) {
+	if key.User != "" && !protocol.ValidID(key.User) {
 		return fmt.Errorf("%w: user must have at most 512 bytes of UTF-8 and no control characters", awaken.ErrInvalid)
 	}
 	if strings.HasPrefix(key.Tenant, "awaken.") { // such as the one that the keys are in
@@ -287,12 +287,12 @@ func (c *call) listKeys() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, keyList{keys})
+	return c.Reply(200, keyList{keys})
 }
 
 func (c *call) makeKey() error {
 	var body keyBody
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	if own := c.key.Tenant; own != "" {
@@ -318,7 +318,7 @@ func (c *call) makeKey() error {
 			return errors.Join(err, c.srv.cfg.Keys.Revoke(c.ctx, key.ID)) // better no key than one without a limit
 		}
 	}
-	return c.reply(201, keyMade{*key, secret.Expose()})
+	return c.Reply(201, keyMade{*key, secret.Expose()})
 }
 
 func (c *call) revokeKey() error {
@@ -332,5 +332,5 @@ func (c *call) revokeKey() error {
 	if err := c.srv.cfg.Keys.Revoke(c.ctx, c.path("id")); err != nil {
 		return err
 	}
-	return c.reply(204, nil)
+	return c.Reply(204, nil)
 }

@@ -44,7 +44,7 @@ func (c *call) listMailbox() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, c.dispatches(ds))
+	return c.Reply(200, c.dispatches(ds))
 }
 
 func (c *call) listPending() error {
@@ -55,7 +55,7 @@ func (c *call) listPending() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, list)
+	return c.Reply(200, list)
 }
 
 type pendingEdit struct {
@@ -65,7 +65,7 @@ type pendingEdit struct {
 
 func (c *call) editPending() error {
 	var body pendingEdit
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	msgs, err := c.messages(body.Messages)
@@ -86,7 +86,7 @@ func (c *call) retractPending() error {
 	if err := c.tenant.RetractPending(c.ctx, c.path("thread_id"), c.path("pending_id"), rev); err != nil {
 		return err
 	}
-	return c.reply(204, nil)
+	return c.Reply(204, nil)
 }
 
 type pendingOrder struct {
@@ -96,7 +96,7 @@ type pendingOrder struct {
 
 func (c *call) reorderPending() error {
 	var body pendingOrder
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	if _, err := c.thread(); err != nil {
@@ -117,7 +117,7 @@ func (c *call) listDeadLetters() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, c.dispatches(ds))
+	return c.Reply(200, c.dispatches(ds))
 }
 
 func (c *call) retryDeadLetter() error {
@@ -125,14 +125,14 @@ func (c *call) retryDeadLetter() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(202, mailboxAccepted{DispatchID: r.DispatchID, RunID: r.RunID, ThreadID: r.ThreadID})
+	return c.Reply(202, mailboxAccepted{DispatchID: r.DispatchID, RunID: r.RunID, ThreadID: r.ThreadID})
 }
 
 func (c *call) dropDeadLetter() error {
 	if err := c.tenant.DropDeadLetter(c.ctx, c.path("dispatch_id")); err != nil {
 		return err
 	}
-	return c.reply(204, nil)
+	return c.Reply(204, nil)
 }
 
 type purged struct {
@@ -144,5 +144,5 @@ func (c *call) purgeDeadLetters() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, purged{n})
+	return c.Reply(200, purged{n})
 }

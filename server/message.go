@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // inputMessage is a message that a client sends. Its content is a text, or blocks.
@@ -54,7 +55,7 @@ func (c *call) messages(in []inputMessage) ([]*llm.Message, error) {
 		if len(content) == 0 {
 			return nil, badRequest(fmt.Sprintf("messages[%d].content is empty", i))
 		}
-		if m.ID != "" && !validID(m.ID) {
+		if m.ID != "" && !protocol.ValidID(m.ID) {
 			return nil, badRequest(fmt.Sprintf("messages[%d].id is %q, want at most 512 bytes without control characters", i, m.ID))
 		}
 		out = append(out, &llm.Message{ID: m.ID, Role: role, Content: content})
@@ -125,7 +126,7 @@ func (c *call) listMessages() error {
 	if next := offset + len(out.Messages); next < len(list) {
 		out.HasMore, out.NextCursor = true, cursorText("msg_", messageCursor{next})
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 // conversation returns what a model would be shown of the thread, of the records
@@ -164,7 +165,7 @@ type messagesAccepted struct {
 
 func (c *call) postMessages() error {
 	var body postMessages
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	agent, err := either("agent_id", body.AgentID, body.AgentIDCamel)
@@ -194,7 +195,7 @@ func (c *call) postMessages() error {
 	if r.Busy && r.DispatchID != "" {
 		out.Status = "queued"
 	}
-	return c.reply(202, out)
+	return c.Reply(202, out)
 }
 
 // submission begins a submission with what every route reads the same way.
@@ -221,10 +222,10 @@ func (c *call) submission(mode string, def mailbox.Mode, boundary string) (*mail
 // idempotency key.
 func (c *call) sign(s *mailbox.Submission) error {
 	if key := c.r.Header.Get("Idempotency-Key"); key != "" {
-		if !validID(key) {
+		if !protocol.ValidID(key) {
 			return badRequest("Idempotency-Key must have at most 512 bytes and no control characters")
 		}
-		s.IdempotencyKey, s.Digest = key, hash(c.r.Method+" "+c.r.URL.Path+"\n"+string(c.asked))
+		s.IdempotencyKey, s.Digest = key, hash(c.r.Method+" "+c.r.URL.Path+"\n"+string(c.body))
 	}
 	s.Request.UserID = c.user
 	s.Request.TransportRequestID = c.w.Header().Get("X-Request-Id")

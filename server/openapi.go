@@ -47,7 +47,7 @@ var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 func (d *definitions) operation(r *protocol.Route) object {
 	params := []object{}
 	for _, id := range r.IDs() {
-		params = append(params, object{"name": id, "in": "path", "required": true, "schema": object{"type": "string", "minLength": 1, "maxLength": maxID}})
+		params = append(params, object{"name": id, "in": "path", "required": true, "schema": object{"type": "string", "minLength": 1, "maxLength": protocol.MaxID}})
 	}
 	for _, p := range r.Query {
 		params = append(params, object{"name": p.Name, "in": "query", "description": p.Doc, "schema": schemaOf(p)})

@@ -17,12 +17,10 @@ import (
 // A call is what the routes of protocols get.
 var _ protocol.Call = (*call)(nil)
 
-func (c *call) Context() context.Context         { return c.ctx }
-func (c *call) Request() *http.Request           { return c.r }
-func (c *call) Header() http.Header              { return c.w.Header() }
-func (c *call) Tenant() *mailbox.Tenant          { return c.tenant }
-func (c *call) Decode(v any) error               { return c.decode(v) }
-func (c *call) Reply(status int, body any) error { return c.reply(status, body) }
+func (c *call) Context() context.Context { return c.ctx }
+func (c *call) Request() *http.Request   { return c.r }
+func (c *call) Header() http.Header      { return c.w.Header() }
+func (c *call) Tenant() *mailbox.Tenant  { return c.tenant }
 
 func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
 	if err := c.sign(s); err != nil {
@@ -46,7 +44,7 @@ func (c *call) Stream(s *protocol.Stream) error {
 	if c.headersOnly() {
 		return nil
 	}
-	c.asked = nil // it may be large, and the stream long
+	c.body = nil // it may be large, and the stream long
 	ctx, cancel := c.whileServing()
 	defer cancel()
 	if s.Entries != nil {

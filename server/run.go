@@ -51,7 +51,7 @@ func (c *call) listRuns() error {
 	if list == nil {
 		list = []*awaken.Run{}
 	}
-	return c.reply(200, runList{Items: list, Total: total, HasMore: q.Offset+len(list) < total})
+	return c.Reply(200, runList{Items: list, Total: total, HasMore: q.Offset+len(list) < total})
 }
 
 // run returns the run of the path.
@@ -68,7 +68,7 @@ func (c *call) getRun() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, r)
+	return c.Reply(200, r)
 }
 
 func (c *call) latestRun() error {
@@ -83,7 +83,7 @@ func (c *call) latestRun() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, r)
+	return c.Reply(200, r)
 }
 
 type activeRun struct {
@@ -115,7 +115,7 @@ func (c *call) activeRun() error {
 		out.ActiveRun = &activeRun{ThreadID: r.ThreadID, RunID: r.RunID, AgentID: r.AgentID, Status: r.Status, TerminationReason: r.Termination,
 			DispatchID: r.DispatchID, SessionID: r.SessionID, Waiting: r.Waiting}
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 type runCounts struct {
@@ -133,7 +133,7 @@ func (c *call) summarizeRuns() error {
 			return err
 		}
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 type newRun struct {
@@ -168,7 +168,7 @@ type runResult struct {
 // application/json, how it came out.
 func (c *call) startRun() error {
 	var body newRun
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	agent, err := either("agent_id", body.AgentID, body.AgentIDCamel)
@@ -182,7 +182,7 @@ func (c *call) startRun() error {
 	if err != nil {
 		return err
 	}
-	if thread != "" && !validID(thread) {
+	if thread != "" && !protocol.ValidID(thread) {
 		return badRequest("thread_id must have at most 512 bytes and no control characters")
 	}
 	msgs, err := c.messages(body.Messages)
@@ -226,7 +226,7 @@ func prefersJSON(accept string) bool {
 
 // awaitRun answers when the run has ended or waits.
 func (c *call) awaitRun(r *mailbox.Receipt) error {
-	c.asked = nil // it would be kept as long as the run takes
+	c.body = nil // it would be kept as long as the run takes
 	ctx, cancel := c.whileServing()
 	defer cancel()
 	limit := time.Now().Add(c.srv.cfg.Limits.WaitTime)
@@ -241,7 +241,7 @@ func (c *call) awaitRun(r *mailbox.Receipt) error {
 				return err
 			}
 			if run.Status == awaken.RunDone || over && run.Status == awaken.RunWaiting {
-				return c.reply(200, resultOf(run))
+				return c.Reply(200, resultOf(run))
 			}
 		}
 		if time.Now().After(limit) {
@@ -274,7 +274,7 @@ type runAccepted struct {
 
 func (c *call) addInputs() error {
 	var body runInputs
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	msgs, err := c.messages(body.Messages)
@@ -294,7 +294,7 @@ func (c *call) addInputs() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(202, runAccepted{Status: "inputs_accepted", RunID: r.RunID})
+	return c.Reply(202, runAccepted{Status: "inputs_accepted", RunID: r.RunID})
 }
 
 func (c *call) cancelRun() error {
@@ -302,7 +302,7 @@ func (c *call) cancelRun() error {
 	if err := c.tenant.Cancel(c.ctx, id); err != nil {
 		return nothing(err, "run", id)
 	}
-	return c.reply(202, runAccepted{Status: "cancel_requested", RunID: id})
+	return c.Reply(202, runAccepted{Status: "cancel_requested", RunID: id})
 }
 
 // continueRun goes on with a run that waits for money, or for its version.
@@ -311,7 +311,7 @@ func (c *call) continueRun() error {
 	if _, err := c.tenant.Continue(c.ctx, id); err != nil {
 		return nothing(err, "run", id)
 	}
-	return c.reply(202, runAccepted{Status: "continue_requested", RunID: id})
+	return c.Reply(202, runAccepted{Status: "continue_requested", RunID: id})
 }
 
 func (c *call) decideRun() error {
@@ -323,7 +323,7 @@ func (c *call) decideRun() error {
 	if err := c.decide(id, d); err != nil {
 		return nothing(err, "waiting tool call of run", id+" "+d.Target)
 	}
-	return c.reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: d.Target})
+	return c.Reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: d.Target})
 }
 
 // Approvals: the calls that wait for people, on all threads.
@@ -359,7 +359,7 @@ func (c *call) listApprovals() error {
 			out.Items = append(out.Items, approval{WaitingTicket: t, RunID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, WaitingOn: string(r.Waiting.Reason)})
 		}
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 func (c *call) decideApproval() error {
@@ -371,7 +371,7 @@ func (c *call) decideApproval() error {
 	if err := c.decide(id, d); err != nil {
 		return nothing(err, "approval", id+" "+d.Target)
 	}
-	return c.reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: d.Target})
+	return c.Reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: d.Target})
 }
 
 // Dispatches.
@@ -388,7 +388,7 @@ type mailboxAccepted struct {
 
 func (c *call) postMailbox() error {
 	var body mailboxItem
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	if len(body.Payload) == 0 {
@@ -410,5 +410,5 @@ func (c *call) postMailbox() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(201, mailboxAccepted{DispatchID: r.DispatchID, RunID: r.RunID, ThreadID: r.ThreadID})
+	return c.Reply(201, mailboxAccepted{DispatchID: r.DispatchID, RunID: r.RunID, ThreadID: r.ThreadID})
 }

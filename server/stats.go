@@ -387,7 +387,7 @@ func (c *call) listStats() error {
 	for _, id := range c.srv.cfg.Stats.Agents() {
 		out.Agents = append(out.Agents, c.srv.cfg.Stats.Snapshot(id, window))
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 func (c *call) agentStats() error {
@@ -402,7 +402,7 @@ func (c *call) agentStats() error {
 	if c.tenant.Runtime.Registry().Agent(id) == nil && !slices.Contains(c.srv.cfg.Stats.Agents(), id) {
 		return notFound("agent", id)
 	}
-	return c.reply(200, c.srv.cfg.Stats.Snapshot(id, window))
+	return c.Reply(200, c.srv.cfg.Stats.Snapshot(id, window))
 }
 
 var errNoStats = unavailable("runtime_stats registry not configured")

@@ -52,7 +52,7 @@ func (c *call) streamRun(threadID, runID string, after awaken.Cursor, frames fra
 	if c.headersOnly() {
 		return nil
 	}
-	c.asked = nil // it may be large, and the stream long
+	c.body = nil // it may be large, and the stream long
 	ctx, cancel := c.whileServing()
 	defer cancel()
 	c.srv.cfg.Metrics.streams.Inc()
@@ -117,7 +117,7 @@ func (c *call) copyEvents(ctx context.Context, out *sse.Writer, threadID string,
 			case out.Pending(), waited == 2: // the headers, if nothing else comes soon
 				err = out.Flush()
 			case out.Idle() >= c.srv.cfg.Limits.Heartbeat:
-				if _, err := c.srv.authenticate(c.r, c.route.Access); err != nil {
+				if _, err := c.srv.auth.authenticate(c.r, c.route.Access); err != nil {
 					return err // its key was revoked
 				}
 				err = out.Heartbeat()

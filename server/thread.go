@@ -150,7 +150,7 @@ func (c *call) listThreads() error {
 	for _, t := range list {
 		out.Items = append(out.Items, t.ID)
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 func (c *call) summarizeThreads() error {
@@ -172,7 +172,7 @@ func (c *call) summarizeThreads() error {
 		}
 		out.Items = append(out.Items, sum)
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 type newThread struct {
@@ -185,7 +185,7 @@ type newThread struct {
 
 func (c *call) createThread() error {
 	var body newThread
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	resource, err := either("resource_id", body.ResourceID, body.ResourceIDCamel)
@@ -210,7 +210,7 @@ func (c *call) createThread() error {
 		return err
 	}
 	c.w.Header().Set("Location", "/v1/threads/"+t.ID)
-	return c.reply(201, &threadView{Thread: *made})
+	return c.Reply(201, &threadView{Thread: *made})
 }
 
 func (c *call) checkParent(s awaken.ThreadStore, id string) error {
@@ -242,7 +242,7 @@ func (c *call) getThread() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, v)
+	return c.Reply(200, v)
 }
 
 // cleared is a text field that can be set, or cleared with null.
@@ -268,7 +268,7 @@ type threadPatch struct {
 
 func (c *call) patchThread() error {
 	var body threadPatch
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	if !body.ResourceID.set {
@@ -312,7 +312,7 @@ func (c *call) patchThread() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, v)
+	return c.Reply(200, v)
 }
 
 func (c *call) deleteThread() error {
@@ -331,7 +331,7 @@ func (c *call) deleteThread() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(204, nil)
+	return c.Reply(204, nil)
 }
 
 // A worker takes a dispatch off the queue right after its run. settleTime is how long a
@@ -398,7 +398,7 @@ func (c *call) cancelThread() error {
 	if err := c.tenant.Cancel(c.ctx, id); err != nil {
 		return nothing(err, "thread", id)
 	}
-	return c.reply(202, threadAccepted{Status: "cancel_requested", ThreadID: id})
+	return c.Reply(202, threadAccepted{Status: "cancel_requested", ThreadID: id})
 }
 
 func (c *call) interruptThread() error {
@@ -407,7 +407,7 @@ func (c *call) interruptThread() error {
 	if err != nil {
 		return nothing(err, "thread", id)
 	}
-	return c.reply(202, threadAccepted{Status: "interrupt_requested", ThreadID: id, Superseded: &n})
+	return c.Reply(202, threadAccepted{Status: "interrupt_requested", ThreadID: id, Superseded: &n})
 }
 
 // nothing words the error of a request for something that is not there.
@@ -435,7 +435,7 @@ type decisionBody struct {
 // decision reads a decision on target, or on the call that the body names.
 func (c *call) decision(target string) (awaken.Decision, error) {
 	var body decisionBody
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return awaken.Decision{}, err
 	}
 	if target == "" {
@@ -463,7 +463,7 @@ func (c *call) decideThread() error {
 	if err := c.decide(id, d); err != nil {
 		return nothing(err, "waiting tool call of thread", id+" "+d.Target)
 	}
-	return c.reply(202, threadAccepted{Status: "decision_submitted", ThreadID: id, ToolCallID: d.Target})
+	return c.Reply(202, threadAccepted{Status: "decision_submitted", ThreadID: id, ToolCallID: d.Target})
 }
 
 // probeStore asks the store for something small.

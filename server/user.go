@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/permission"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // checkUserHeader says what is wrong with a [Config.UserHeader]. Nothing is wrong
@@ -32,12 +33,12 @@ func checkUserHeader(name string) error {
 
 // user finds out whom a request is for: the user whose key it has, or the one that the
 // proxy names. It is "" if nobody says.
-func (s *Server) user(r *http.Request, key *Key) (string, error) {
+func (a *auth) user(r *http.Request, key *Key) (string, error) {
 	own := ""
 	if key != nil {
 		own = key.User
 	}
-	name := s.cfg.UserHeader
+	name := a.userHeader
 	if name == "" {
 		return own, nil
 	}
@@ -46,7 +47,7 @@ func (s *Server) user(r *http.Request, key *Key) (string, error) {
 		return own, nil
 	case len(values) > 1:
 		return "", badRequest("multiple " + name + " headers are not allowed")
-	case !validID(values[0]):
+	case !protocol.ValidID(values[0]):
 		return "", badRequest(name + " must have at most 512 bytes of UTF-8 and no control characters")
 	case own != "" && own != values[0]:
 		return "", fail(http.StatusForbidden, "forbidden", fmt.Sprintf("%s is %q, and this key is that of user %q", name, values[0], own))
@@ -61,7 +62,7 @@ func (c *call) setUser(s *mailbox.Submission, user string) error {
 	switch {
 	case user == "" || user == c.user:
 		return nil // it is signed
-	case !validID(user):
+	case !protocol.ValidID(user):
 		return badRequest("user_id must have at most 512 bytes and no control characters")
 	case c.user != "":
 		return fail(http.StatusForbidden, "forbidden", fmt.Sprintf("user_id is %q, and the request is made by user %q", user, c.user))
