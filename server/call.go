@@ -1,7 +1,41 @@
 package server
 
-// call is a request with all that the server has.
+import (
+	"context"
+	"net/http"
+
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// call is what the handlers of protocols get: a request, and what else [protocol.Call] has.
 type call struct {
 	request
 	srv *Server
 }
+
+var _ protocol.Call = (*call)(nil)
+
+func (c *call) Context() context.Context { return c.ctx }
+func (c *call) Request() *http.Request   { return c.r }
+func (c *call) Header() http.Header      { return c.w.Header() }
+func (c *call) Tenant() *mailbox.Tenant  { return c.tenant }
+
+func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
+	if err := c.sign(s); err != nil {
+		return nil, err
+	}
+	if c.route.Own {
+		if err := c.signOwn(s); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.Request.Decisions) > 0 {
+		if err := c.vet(s.Request.ThreadID, true, s.Request.Decisions); err != nil {
+			return nil, err
+		}
+	}
+	return c.submit(s)
+}
+
+func (c *call) Stream(s *protocol.Stream) error { return c.srv.streams.translate(&c.request, s) }

@@ -205,7 +205,7 @@ func (c *call) streamEvents() error {
 		return sse.AppendFrame(buf, e.Cursor.String(), "", data), nil
 	}
 	if runID != "" {
-		return c.streamRun(t.ID, runID, after, frames)
+		return c.srv.streams.run(&c.request, t.ID, runID, after, frames)
 	}
-	return c.streamThread(t.ID, after, frames)
+	return c.srv.streams.thread(&c.request, t.ID, after, frames)
 }

@@ -216,7 +216,7 @@ func (c *call) startRun() error {
 	if body.Stream != nil && !*body.Stream || body.Stream == nil && prefersJSON(c.r.Header.Get("Accept")) {
 		return c.awaitRun(r)
 	}
-	return c.streamRun(r.ThreadID, r.RunID, r.After, rawFrames)
+	return c.srv.streams.run(&c.request, r.ThreadID, r.RunID, r.After, rawFrames)
 }
 
 // prefersJSON reports whether a client asked for JSON and not for a stream.
@@ -227,7 +227,7 @@ func prefersJSON(accept string) bool {
 // awaitRun answers when the run has ended or waits.
 func (c *call) awaitRun(r *mailbox.Receipt) error {
 	c.body = nil // it would be kept as long as the run takes
-	ctx, cancel := c.whileServing()
+	ctx, cancel := c.srv.streams.whileServing(&c.request)
 	defer cancel()
 	limit := time.Now().Add(c.srv.cfg.Limits.WaitTime)
 	for e, err := range c.tenant.Log.Tail(ctx, r.ThreadID, r.After, eventlog.Follow{RunID: r.RunID, Pause: 500 * time.Millisecond}) {

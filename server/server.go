@@ -22,6 +22,7 @@ type Server struct {
 	handler http.Handler
 	auth    *auth
 	limiter *limiter
+	streams *streams
 	started time.Time
 
 	document func() ([]byte, error) // of OpenAPI, made once
@@ -42,6 +43,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits), started: time.Now(),
 		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, userHeader: cfg.UserHeader}}
 	s.serving, s.stop = context.WithCancel(context.Background())
+	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, heartbeat: cfg.Limits.Heartbeat, auth: s.auth, metrics: cfg.Metrics, logger: cfg.Logger}
 	s.routes = table(&cfg)
 	for i := range s.routes {
 		r := &s.routes[i]
