@@ -33,12 +33,12 @@ func (c *call) account() (*awaken.Runtime, awaken.Account, error) {
 	var a awaken.Account
 	switch thread, run, agent := c.path("thread_id"), c.path("run_id"), c.path("agent_id"); {
 	case thread != "":
-		if _, err := c.thread(); err != nil {
+		if _, err := loadThread(c.ctx, c.tenant, thread); err != nil {
 			return nil, a, err
 		}
 		a = awaken.Account{Scope: awaken.ThreadScope, ID: thread}
 	case run != "":
-		if _, err := c.run(); err != nil {
+		if _, err := loadRun(c.ctx, c.tenant, run); err != nil {
 			return nil, a, err
 		}
 		a = awaken.Account{Scope: awaken.RunScope, ID: run}

@@ -22,7 +22,7 @@ func (c *call) Header() http.Header      { return c.w.Header() }
 func (c *call) Tenant() *mailbox.Tenant  { return c.tenant }
 
 func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
-	if err := c.sign(s); err != nil {
+	if err := sign(&c.request, s); err != nil {
 		return nil, err
 	}
 	if c.route.Own {
@@ -31,11 +31,11 @@ func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
 		}
 	}
 	if len(s.Request.Decisions) > 0 {
-		if err := c.vet(s.Request.ThreadID, true, s.Request.Decisions); err != nil {
+		if err := vet(&c.request, true, s.Request.ThreadID, s.Request.Decisions); err != nil {
 			return nil, err
 		}
 	}
-	return c.submit(s)
+	return submit(&c.request, s)
 }
 
 func (c *call) Stream(s *protocol.Stream) error { return c.srv.streams.translate(&c.request, s) }

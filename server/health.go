@@ -3,6 +3,9 @@ package server
 import (
 	"context"
 	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
 )
 
 type healthBody struct {
@@ -15,7 +18,7 @@ func (c *call) health() error {
 	defer cancel()
 	out := healthBody{Status: "healthy", Components: map[string]string{"store": "ok", "runtime": "ok"}}
 	status := 200
-	if err := c.probeStore(ctx); err != nil {
+	if err := probeStore(ctx, c.tenant); err != nil {
 		out.Status, out.Components["store"], status = "unhealthy", "error", 503
 		if ctx.Err() != nil {
 			out.Components["store"] = "timeout"
@@ -64,4 +67,10 @@ func (c *call) systemModules() error {
 	}
 	out.Modules = append(out.Modules, "events")
 	return c.Reply(200, out)
+}
+
+// probeStore asks the store for something small.
+func probeStore(ctx context.Context, tenant *mailbox.Tenant) error {
+	_, err := tenant.Store.ListThreads(ctx, awaken.ThreadQuery{Limit: 1})
+	return err
 }

@@ -37,14 +37,14 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := cfg.Mailbox.Queue().Handle("").(threads); !ok {
+	if _, ok := cfg.Mailbox.Queue().Handle("").(threadStore); !ok {
 		return nil, errors.New("server: the mailbox's store cannot edit threads")
 	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits), started: time.Now(),
 		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, userHeader: cfg.UserHeader}}
 	s.serving, s.stop = context.WithCancel(context.Background())
 	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, heartbeat: cfg.Limits.Heartbeat, auth: s.auth, metrics: cfg.Metrics, logger: cfg.Logger}
-	s.routes = table(&cfg)
+	s.routes = s.table(&cfg)
 	for i := range s.routes {
 		r := &s.routes[i]
 		s.mux.Handle(r.Method+" "+r.Path, s.serve(r))
