@@ -70,12 +70,3 @@ func capabilityRoutes() []protocol.Route {
 		protocol.Route{Method: "GET", Path: "/v1/capabilities", Handle: whole((*call).capabilities), Summary: "What agents can be made of", Replies: map[int]any{200: capabilities{}}},
 	)
 }
-
-// activityRoutes are about what goes on.
-func activityRoutes() []protocol.Route {
-	return append(forOperators(
-		protocol.Route{Method: "GET", Path: "/v1/agents/runtime-stats", Handle: whole((*call).listStats), Summary: "What agents did lately, in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}, Failures: []int{400}},
-		protocol.Route{Method: "GET", Path: "/v1/agents/{agent_id}/runtime-stats", Handle: whole((*call).agentStats), Summary: "What an agent did lately, in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}}, Failures: []int{400, 404}},
-	),
-		protocol.Route{Method: "GET", Path: "/v1/runs/summary", Access: protocol.Admins, Handle: whole((*call).summarizeRuns), Summary: "How many runs there are", Replies: map[int]any{200: runCounts{}}})
-}

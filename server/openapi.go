@@ -10,15 +10,17 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// openAPI answers with the document that the table of routes makes.
-func (c *call) openAPI() error {
-	data, err := c.srv.document()
-	if err != nil {
-		return err
-	}
-	c.w.Header().Set("Content-Type", "application/json")
-	_, _ = c.w.Write(data)
-	return nil
+// describe returns the route of the OpenAPI document.
+func describe(document func() ([]byte, error)) protocol.Route {
+	return protocol.Route{Method: "GET", Path: "/openapi.json", Summary: "This document", Replies: map[int]any{200: object{}}, Handle: own(func(req *request) error {
+		data, err := document()
+		if err != nil {
+			return err
+		}
+		req.w.Header().Set("Content-Type", "application/json")
+		_, _ = req.w.Write(data)
+		return nil
+	})}
 }
 
 // document is the OpenAPI document.

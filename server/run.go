@@ -331,21 +331,3 @@ func (h *runs) resume(req *request) error {
 	}
 	return req.Reply(202, runAccepted{Status: "continue_requested", RunID: id})
 }
-
-type runCounts struct {
-	Running int `json:"running"`
-	Waiting int `json:"waiting"`
-	Created int `json:"created"`
-}
-
-func (c *call) summarizeRuns() error {
-	s := editor(c.tenant)
-	var out runCounts
-	var err error
-	for status, n := range map[awaken.RunStatus]*int{awaken.RunRunning: &out.Running, awaken.RunWaiting: &out.Waiting, awaken.RunCreated: &out.Created} {
-		if *n, err = s.CountRuns(c.ctx, awaken.RunQuery{Status: status}); err != nil {
-			return err
-		}
-	}
-	return c.Reply(200, out)
-}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"sync"
-	"time"
 
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -23,9 +22,6 @@ type Server struct {
 	auth    *auth
 	limiter *limiter
 	streams *streams
-	started time.Time
-
-	document func() ([]byte, error) // of OpenAPI, made once
 
 	serving context.Context // until streams have to end
 	stop    context.CancelFunc
@@ -40,11 +36,11 @@ func New(cfg Config) (*Server, error) {
 	if _, ok := cfg.Mailbox.Queue().Handle("").(threadStore); !ok {
 		return nil, errors.New("server: the mailbox's store cannot edit threads")
 	}
-	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits), started: time.Now(),
+	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits),
 		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, userHeader: cfg.UserHeader}}
 	s.serving, s.stop = context.WithCancel(context.Background())
 	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, heartbeat: cfg.Limits.Heartbeat, auth: s.auth, metrics: cfg.Metrics, logger: cfg.Logger}
-	s.routes = s.table(&cfg)
+	s.routes = append(s.table(&cfg), describe(sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })))
 	for i := range s.routes {
 		r := &s.routes[i]
 		s.mux.Handle(r.Method+" "+r.Path, s.serve(r))
@@ -52,7 +48,6 @@ func New(cfg Config) (*Server, error) {
 	for pattern, h := range cfg.Handlers {
 		s.mux.Handle(pattern, h)
 	}
-	s.document = sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })
 	s.mux.HandleFunc("/", s.unknown)
 	s.handler = s.observe(s.auth.protect(s.mux))
 	return s, nil
