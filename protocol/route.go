@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"net/http"
+	"regexp"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
@@ -18,7 +19,12 @@ const (
 	Admins
 )
 
-// Route is one thing that a client can ask for.
+// String is the kind of key that it takes.
+func (a Access) String() string { return [...]string{"everyone", "read", "run", "admin"}[a] }
+
+// Route is one thing that a client can ask for. A server has one table of them, with its
+// own routes and those of protocols: the handlers, who may use them, the limits that hold
+// and the OpenAPI document all come from it.
 type Route struct {
 	Method string
 	Path   string // as http.ServeMux has it; its parts in braces are ids, and checked to be
@@ -36,12 +42,28 @@ type Route struct {
 	// request.
 	Stream bool
 	Events string // what the frames of a stream are, in words
-	// Own has the route work with the server's own threads instead of the client's. It needs
-	// an admin key that belongs to no tenant.
+	// EventSchema is what they are, if the OpenAPI document has a schema of that name.
+	EventSchema string
+	// Global means that the route is about the whole server. It needs a key that belongs to
+	// no tenant.
+	Global bool
+	// Own has the route of a protocol work with the server's own threads instead of the
+	// client's. It is Global.
 	Own bool
-	// Control means that the route needs the control plane. A server that has none, or hides
-	// it, does not have the route.
+	// Control means that the route of a protocol needs the control plane. A server that has
+	// none, or hides it, does not have the route. It is Global.
 	Control bool
+}
+
+var pathIDs = regexp.MustCompile(`\{(\w+)\}`)
+
+// IDs returns the names of the parts of the path that are ids.
+func (r *Route) IDs() []string {
+	var out []string
+	for _, m := range pathIDs.FindAllStringSubmatch(r.Path, -1) {
+		out = append(out, m[1])
+	}
+	return out
 }
 
 // Param is a parameter. Its kind is string, integer, boolean, or the values it can have,

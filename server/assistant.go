@@ -23,12 +23,12 @@ func (c *call) getAssistant() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
+	return c.Reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
 }
 
 func (c *call) putAssistant() error {
 	var body assistantConfig
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	if body.ID != "" && body.ID != "default" {
@@ -41,7 +41,7 @@ func (c *call) putAssistant() error {
 	if err != nil {
 		return c.refused(err)
 	}
-	return c.reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
+	return c.Reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
 }
 
 // Preview is for [protocol.Call].
@@ -102,11 +102,3 @@ var (
 	errNoControl   = unavailable("this server has no control plane")
 	errNoAssistant = unavailable("this server has no admin assistant")
 )
-
-// checkGlobal refuses keys of a tenant what is about the whole server.
-func (c *call) checkGlobal() error {
-	if c.key != nil && c.key.Tenant != "" {
-		return fail(403, "forbidden", fmt.Sprintf("this is about the whole server, and the key belongs to tenant %s", c.key.Tenant))
-	}
-	return nil
-}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 type auditList struct {
@@ -31,7 +32,7 @@ func (c *call) listAudit() error {
 	}
 	if s := c.value("cursor"); s != "" {
 		id, err := base64.RawURLEncoding.DecodeString(s)
-		if err != nil || !validID(string(id)) {
+		if err != nil || !protocol.ValidID(string(id)) {
 			return errCursor
 		}
 		q.Before = string(id)
@@ -45,5 +46,5 @@ func (c *call) listAudit() error {
 		next := base64.RawURLEncoding.EncodeToString([]byte(events[n-1].ID))
 		out.NextCursor = &next
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }

@@ -6,31 +6,63 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
-	"golang.org/x/time/rate"
+	"github.com/rs/cors"
 
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// access is who may use a route.
-type access protocol.Access
+// caller is who asks.
+type caller struct {
+	key  *Key   // nil without credentials
+	user string // whom the request is for, if that is known
+}
 
-const (
-	everyone = access(protocol.Everyone)
-	readers  = access(protocol.Readers)
-	runners  = access(protocol.Runners)
-	admins   = access(protocol.Admins)
-)
+// tenantName is the tenant that the caller belongs to, or "".
+func (c caller) tenantName() string {
+	if c.key == nil {
+		return ""
+	}
+	return c.key.Tenant
+}
 
-func (a access) String() string { return [...]string{"everyone", "read", "run", "admin"}[a] }
+// operates reports whether the caller runs the server, for all tenants.
+func (c caller) operates() bool {
+	return c.key != nil && c.key.Kind == AdminKey && c.key.Tenant == ""
+}
 
-// authenticate finds out who asks, and whether they may use what not everyone may.
-func (s *Server) authenticate(r *http.Request, need access) (*Key, error) {
+// checkGlobal refuses keys of a tenant what is about the whole server.
+func (c caller) checkGlobal() error {
+	if name := c.tenantName(); name != "" {
+		return fail(403, "forbidden", fmt.Sprintf("this is about the whole server, and the key belongs to tenant %s", name))
+	}
+	return nil
+}
+
+// auth finds out who asks, and refuses who may not.
+type auth struct {
+	keys       *Keys // nil if there are none
+	open       bool  // callers without a key may run agents
+	hosts      []string
+	origins    []string
+	userHeader string
+}
+
+// identify returns the caller of a route that not everyone may use.
+func (a *auth) identify(r *http.Request, need protocol.Access) (caller, error) {
+	key, err := a.authenticate(r, need)
+	if err != nil {
+		return caller{}, err
+	}
+	user, err := a.user(r, key)
+	return caller{key, user}, err
+}
+
+// authenticate finds out which key a request has, and whether it is enough.
+func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error) {
 	headers := r.Header.Values("Authorization")
 	if len(headers) == 0 {
-		if need != admins && *s.cfg.Open {
+		if need != protocol.Admins && a.open {
 			return nil, nil
 		}
 		return nil, unauthorized("authentication required")
@@ -44,10 +76,10 @@ func (s *Server) authenticate(r *http.Request, need access) (*Key, error) {
 		return nil, unauthorized("invalid Authorization header")
 	case !strings.EqualFold(scheme, "Bearer"):
 		return nil, unauthorized("Authorization header must use Bearer authentication")
-	case s.cfg.Keys == nil:
+	case a.keys == nil:
 		return nil, unauthorized("authentication is not configured")
 	}
-	key, err := s.cfg.Keys.find(r.Context(), secret)
+	key, err := a.keys.find(r.Context(), secret)
 	if err != nil {
 		return nil, err
 	}
@@ -64,14 +96,37 @@ func unauthorized(message string) *protocol.Failure {
 	return fail(http.StatusUnauthorized, "unauthorized", message)
 }
 
+// protect does what has to be done before a request is looked at.
+func (a *auth) protect(next http.Handler) http.Handler {
+	c := cors.New(cors.Options{
+		AllowOriginFunc: a.allowOrigin,
+		AllowedMethods:  []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
+		AllowedHeaders:  []string{"Authorization", "Content-Type", "Last-Event-ID", "Idempotency-Key", "If-Match", "If-None-Match", "X-Awaken-Actor", "MCP-Session-Id", "MCP-Protocol-Version", "A2A-Version", "User-Agent"},
+		ExposedHeaders:  []string{"X-Run-Id", "X-Thread-Id", "X-Request-Id", "X-Vercel-Ai-Ui-Message-Stream", "X-Trace-Total-Events", "X-Trace-Next-Offset", "MCP-Session-Id", "ETag", "Retry-After", "Location"},
+		MaxAge:          600,
+	})
+	next = c.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := a.checkHost(r); err != nil {
+			writeFailure(w, failureOf(err))
+			return
+		}
+		if err := a.checkOrigin(r); err != nil {
+			writeFailure(w, failureOf(err))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // checkHost refuses requests under a name that is not the server's. A page in a browser
 // could otherwise reach a server on this machine by a name that resolves to it.
-func (s *Server) checkHost(r *http.Request) error {
-	if !*s.cfg.Open {
+func (a *auth) checkHost(r *http.Request) error {
+	if !a.open {
 		return nil // whoever has a key may call it what they like
 	}
 	host := hostOf(r.Host)
-	if isLocalHost(host) || slices.Contains(s.cfg.Hosts, host) || slices.Contains(s.cfg.Hosts, r.Host) {
+	if isLocalHost(host) || slices.Contains(a.hosts, host) || slices.Contains(a.hosts, r.Host) {
 		return nil
 	}
 	return fail(http.StatusForbidden, "forbidden_host", fmt.Sprintf("host %q is not known here", r.Host))
@@ -103,15 +158,15 @@ func originHost(origin string) string {
 }
 
 // allowOrigin reports whether a page may use the server.
-func (s *Server) allowOrigin(origin string) bool {
-	if slices.Contains(s.cfg.Origins, origin) {
+func (a *auth) allowOrigin(origin string) bool {
+	if slices.Contains(a.origins, origin) {
 		return true
 	}
-	return *s.cfg.Open && isLocalHost(hostOf(originHost(origin)))
+	return a.open && isLocalHost(hostOf(originHost(origin)))
 }
 
 // checkOrigin refuses requests that a page of somebody else makes a browser send.
-func (s *Server) checkOrigin(r *http.Request) error {
+func (a *auth) checkOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		// Following a link is fine; everything else that a page of another site does is not.
@@ -124,43 +179,11 @@ func (s *Server) checkOrigin(r *http.Request) error {
 	if len(r.Header.Values("Origin")) > 1 {
 		return fail(http.StatusForbidden, "forbidden_origin", "multiple Origin headers are not allowed")
 	}
-	if s.allowOrigin(origin) {
+	if a.allowOrigin(origin) {
 		return nil
 	}
 	if host := originHost(origin); host != "" && strings.EqualFold(host, r.Host) {
 		return nil // a page of this server
 	}
 	return fail(http.StatusForbidden, "forbidden_origin", fmt.Sprintf("pages of %q may not use this server", origin))
-}
-
-// rates limit how often a key is used.
-type rates struct {
-	perSecond float64
-	burst     int
-
-	mu   sync.Mutex
-	keys map[string]*rate.Limiter
-}
-
-// take counts a request, or says how long to wait.
-func (l *rates) take(id string) (time.Duration, bool) {
-	if l.perSecond <= 0 {
-		return 0, true
-	}
-	l.mu.Lock()
-	lim := l.keys[id]
-	if lim == nil {
-		if len(l.keys) >= 100_000 {
-			clear(l.keys)
-		}
-		lim = rate.NewLimiter(rate.Limit(l.perSecond), l.burst)
-		l.keys[id] = lim
-	}
-	l.mu.Unlock()
-	r := lim.Reserve()
-	if wait := r.Delay(); wait > 0 {
-		r.Cancel()
-		return wait, false
-	}
-	return 0, true
 }

@@ -4,8 +4,43 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
 )
+
+// budgets has the handlers of what may be spent. They are there only if the tenants have
+// budgets.
+type budgets struct {
+	mailbox  *mailbox.Mailbox
+	registry func() *awaken.Registry
+}
+
+func (h *budgets) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/budget", Access: protocol.Readers, Handle: own(h.get),
+			Summary: "What the tenant has spent, and may", Query: []protocol.Param{tenantParam}, Replies: map[int]any{200: balance{}}, Failures: []int{400}},
+		{Method: "PUT", Path: "/v1/budget", Access: protocol.Admins, Handle: own(h.put),
+			Summary: "Limit what the tenant may spend", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: balance{}},
+			Failures: []int{400}},
+		{Method: "GET", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Readers, Handle: own(h.get),
+			Summary: "What an agent has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
+		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Admins, Handle: own(h.put),
+			Summary: "Limit what an agent may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Readers, Handle: own(h.get),
+			Summary: "What a thread has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
+		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Admins, Handle: own(h.put),
+			Summary: "Limit what a thread may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
+		{Method: "GET", Path: "/v1/runs/{run_id}/budget", Access: protocol.Readers, Handle: own(h.get),
+			Summary: "What a run has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
+		{Method: "PUT", Path: "/v1/runs/{run_id}/budget", Access: protocol.Admins, Handle: own(h.put),
+			Summary: "Limit what a run may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
+	}
+}
+
+var tenantParam = param("tenant", "string", "of another tenant; only for an admin key that belongs to none")
+
+// budgetOf returns the budget that a tenant's runs are held to, or nil.
+func budgetOf(t *mailbox.Tenant) awaken.Budget { return runtimeOf(t).Budget() }
 
 // balance is how an account is doing, in US dollars.
 type balance struct {
@@ -20,58 +55,51 @@ type budgetBody struct {
 	LimitUSD *float64 `json:"limit_usd"`
 }
 
-// account returns the account that the path is about, and the runtime of its tenant, which
-// has a budget.
-func (c *call) account() (runtime, awaken.Account, error) {
-	tenant := c.tenant
-	if name := c.value("tenant"); name != "" {
-		if !c.operates() {
+// account returns the account that the path is about, and its tenant, which has a budget.
+func (h *budgets) account(req *request) (*mailbox.Tenant, awaken.Account, error) {
+	tenant := req.tenant
+	if name := req.value("tenant"); name != "" {
+		if !req.operates() {
 			return nil, awaken.Account{}, fail(403, "forbidden", "this needs an admin key that belongs to no tenant")
 		}
-		tenant = c.srv.cfg.Mailbox.Tenant(name)
+		tenant = h.mailbox.Tenant(name)
 	}
-	rt := runtimeOf(tenant)
 	var a awaken.Account
-	switch thread, run, agent := c.path("thread_id"), c.path("run_id"), c.path("agent_id"); {
+	switch thread, run, agent := req.path("thread_id"), req.path("run_id"), req.path("agent_id"); {
 	case thread != "":
-		if _, err := c.thread(); err != nil {
+		if _, err := loadThread(req.ctx, req.tenant, thread); err != nil {
 			return nil, a, err
 		}
 		a = awaken.Account{Scope: awaken.ThreadScope, ID: thread}
 	case run != "":
-		if _, err := c.run(); err != nil {
+		if _, err := loadRun(req.ctx, req.tenant, run); err != nil {
 			return nil, a, err
 		}
 		a = awaken.Account{Scope: awaken.RunScope, ID: run}
 	case agent != "":
-		if rt.Registry().Agent(agent) == nil {
+		if h.registry().Agent(agent) == nil {
 			return nil, a, notFound("agent", agent)
 		}
-		a = awaken.Account{Scope: awaken.AgentScope, ID: rt.Registry().Base(agent)}
+		a = awaken.Account{Scope: awaken.AgentScope, ID: h.registry().Base(agent)}
 	default:
 		a = awaken.Account{Scope: awaken.TenantScope}
 	}
-	return rt, a, nil // New has made sure that it has
+	return tenant, a, nil
 }
 
-// operates reports whether the caller runs the server, for all tenants.
-func (c *call) operates() bool {
-	return c.key != nil && c.key.Kind == AdminKey && c.key.Tenant == ""
-}
-
-func (c *call) getBudget() error {
-	rt, a, err := c.account()
+func (h *budgets) get(req *request) error {
+	t, a, err := h.account(req)
 	if err != nil {
 		return err
 	}
-	return c.replyBalance(rt, a)
+	return replyBalance(req, t, a)
 }
 
-func (c *call) replyBalance(rt runtime, a awaken.Account) error {
-	if err := rt.SettleLost(c.ctx); err != nil {
+func replyBalance(req *request, t *mailbox.Tenant, a awaken.Account) error {
+	if err := runtimeOf(t).SettleLost(req.ctx); err != nil {
 		return err
 	}
-	list, err := rt.Budget().Balances(c.ctx, a)
+	list, err := budgetOf(t).Balances(req.ctx, a)
 	if err != nil {
 		return err
 	}
@@ -79,19 +107,19 @@ func (c *call) replyBalance(rt runtime, a awaken.Account) error {
 	if l := list[0].Limit; l != nil {
 		out.LimitUSD = new(l.USD())
 	}
-	return c.reply(200, out)
+	return req.Reply(200, out)
 }
 
-func (c *call) putBudget() error {
+func (h *budgets) put(req *request) error {
 	var body budgetBody
-	if err := c.decode(&body); err != nil {
+	if err := req.Decode(&body); err != nil {
 		return err
 	}
-	rt, a, err := c.account()
+	t, a, err := h.account(req)
 	if err != nil {
 		return err
 	}
-	if a.Scope == awaken.TenantScope && !c.operates() {
+	if a.Scope == awaken.TenantScope && !req.operates() {
 		return fail(403, "forbidden", "a tenant does not set its own budget")
 	}
 	var limit *awaken.Money
@@ -100,10 +128,10 @@ func (c *call) putBudget() error {
 			return err
 		}
 	}
-	if err := awaken.SetBudget(c.ctx, rt.Budget(), a, limit); err != nil {
+	if err := awaken.SetBudget(req.ctx, budgetOf(t), a, limit); err != nil {
 		return err
 	}
-	return c.replyBalance(rt, a)
+	return replyBalance(req, t, a)
 }
 
 func inRange(field string, usd float64) (*awaken.Money, error) {
@@ -111,44 +139,4 @@ func inRange(field string, usd float64) (*awaken.Money, error) {
 		return nil, badRequest(fmt.Sprintf("%s is %v, want 0 to 1000000000", field, usd))
 	}
 	return new(awaken.Dollars(usd)), nil
-}
-
-// tenantLimit checks a limit for the tenant of a new key.
-func (c *call) tenantLimit(usd float64) (*awaken.Money, error) {
-	switch {
-	case !c.operates():
-		return nil, fail(403, "forbidden", "a tenant does not set its own budget")
-	case runtimeOf(c.tenant).Budget() == nil:
-		return nil, badRequest("budget_usd is set, and runs are not held to budgets here: see budget.enabled")
-	}
-	return inRange("budget_usd", usd)
-}
-
-// usageBody is what runs have taken.
-type usageBody struct {
-	Items   []awaken.UsageTotal `json:"items"` // by agent
-	Runs    int                 `json:"runs"`
-	Usage   llm.Usage           `json:"usage"`
-	CostUSD float64             `json:"cost_usd"`
-}
-
-func (c *call) usage() error {
-	r, ok := c.tenant.Store.(awaken.UsageReader)
-	if !ok {
-		return notFound("usage", "of this store")
-	}
-	list, err := r.UsageTotals(c.ctx, awaken.UsageQuery{ThreadID: c.value("thread_id"), AgentID: c.value("agent_id")})
-	if err != nil {
-		return err
-	}
-	out := usageBody{Items: []awaken.UsageTotal{}}
-	total := awaken.Money(0)
-	for _, t := range list {
-		out.Items = append(out.Items, t)
-		out.Runs += t.Runs
-		out.Usage.Add(t.Usage)
-		total += awaken.Dollars(t.CostUSD)
-	}
-	out.CostUSD = total.USD()
-	return c.reply(200, out)
 }

@@ -121,7 +121,7 @@ func (c *call) capabilities() error {
 	if c.srv.cfg.Assistant != nil {
 		out.AdminAssistant = c.srv.cfg.Assistant.Info(c.ctx)
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 // specs returns all documents of a namespace.
@@ -177,5 +177,5 @@ func (c *call) permissionPreview() error {
 		*list = append([]string{}, *list...) // never null
 	}
 	out.ArgsConditionalRules = append([]ConditionalRule{}, out.ArgsConditionalRules...)
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
@@ -70,57 +69,6 @@ type Config struct {
 	Routes []protocol.Route
 	// Handlers adds what is no route, each under its pattern.
 	Handlers map[string]http.Handler
-}
-
-// Limits bound what clients can cost. A zero field has its default; a negative one means
-// no limit.
-type Limits struct {
-	Body           int64         // bytes of a request; default 20 MiB
-	Depth          int           // nesting of JSON; default 64
-	HeaderBytes    int           // default 64 KiB
-	Requests       int           // at the same time, streams not counted; default 100
-	Streams        int           // open at the same time; default 20,000
-	RequestTime    time.Duration // of a request that is not a stream; default 1 minute
-	WaitTime       time.Duration // of a request that waits for its run; default 10 minutes
-	HeaderTime     time.Duration // to send the headers; default 10 seconds
-	IdleTime       time.Duration // of a connection between requests; default 2 minutes
-	StreamWrite    time.Duration // to take what is flushed to a stream; default 10 seconds
-	Heartbeat      time.Duration // of a stream on which nothing happens; default 15 seconds
-	KeyRate        float64       // requests per second and key; default no limit
-	KeyBurst       int           // default 2 seconds' worth
-	ShutdownTime   time.Duration // default 30 seconds
-	MessagesPerRun int           // default 1,000
-}
-
-func (l *Limits) setDefaults() {
-	def := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	dur := func(v *time.Duration, d time.Duration) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	if l.Body == 0 {
-		l.Body = 20 << 20
-	}
-	def(&l.Depth, 64)
-	def(&l.HeaderBytes, 64<<10)
-	def(&l.Requests, 100)
-	def(&l.Streams, 20_000)
-	def(&l.MessagesPerRun, 1000)
-	dur(&l.RequestTime, time.Minute)
-	dur(&l.WaitTime, 10*time.Minute)
-	dur(&l.HeaderTime, 10*time.Second)
-	dur(&l.IdleTime, 2*time.Minute)
-	dur(&l.StreamWrite, 10*time.Second)
-	dur(&l.Heartbeat, 15*time.Second)
-	dur(&l.ShutdownTime, 30*time.Second)
-	if l.KeyBurst == 0 {
-		l.KeyBurst = max(1, int(2*l.KeyRate))
-	}
 }
 
 // withDefaults fills in what was left out, and says what is wrong with the rest.

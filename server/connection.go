@@ -32,12 +32,12 @@ func upstream(what string, err error) *protocol.Failure {
 func (c *call) mcpStatus() error {
 	conn, err := c.mcp()
 	if f, ok := errors.AsType[*protocol.Failure](err); ok && f.Status == http.StatusBadGateway {
-		return c.reply(200, config.MCPStatus{LastError: f.Message, Tools: []config.MCPTool{}})
+		return c.Reply(200, config.MCPStatus{LastError: f.Message, Tools: []config.MCPTool{}})
 	}
 	if err != nil {
 		return err
 	}
-	return c.reply(200, conn.Status())
+	return c.Reply(200, conn.Status())
 }
 
 type mcpInventory struct {
@@ -54,7 +54,7 @@ func (c *call) mcpInventory() error {
 	if err != nil {
 		return upstream("the MCP server does not say what it has", err)
 	}
-	return c.reply(200, mcpInventory{conn.Status(), *more})
+	return c.Reply(200, mcpInventory{conn.Status(), *more})
 }
 
 func (c *call) restartMCP() error {
@@ -68,7 +68,7 @@ func (c *call) restartMCP() error {
 	if err := conn.Restart(c.ctx); err != nil {
 		return upstream("the MCP server could not be restarted", err)
 	}
-	return c.reply(202, nil)
+	return c.Reply(202, nil)
 }
 
 func (c *call) a2aStatus() error {
@@ -76,7 +76,7 @@ func (c *call) a2aStatus() error {
 	if err != nil {
 		return c.refused(err)
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 // providerTest is what came of asking a provider.
@@ -110,7 +110,7 @@ func (c *call) testProvider() error {
 	if out.OK = err == nil; err != nil {
 		out.Error = plain(err.Error())
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 func (c *call) askProvider(ctx context.Context, id string, m llm.Model) (network bool, err error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // rawDocument is a body that is a config document. What it has to be depends on its namespace.
@@ -107,7 +108,7 @@ func (c *call) condition() (config.Condition, error) {
 // show answers with a record.
 func (c *call) show(status int, v *config.View) error {
 	c.w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(v.Meta.Revision, 10)))
-	return c.reply(status, v.Spec)
+	return c.Reply(status, v.Spec)
 }
 
 // dependencyBody says why a record cannot go.
@@ -119,7 +120,7 @@ type dependencyBody struct {
 // refused tells the client why a write did not happen.
 func (c *call) refused(err error) error {
 	if d, ok := errors.AsType[*config.DependencyError](err); ok {
-		return c.reply(http.StatusConflict, dependencyBody{errorBody{d.Error(), "in_use"}, d.UsedBy})
+		return c.Reply(http.StatusConflict, dependencyBody{errorBody{d.Error(), "in_use"}, d.UsedBy})
 	}
 	if errors.Is(err, config.ErrExists) && (c.r.Header.Get("If-None-Match") != "" || c.r.Header.Get("If-Match") != "") {
 		return fail(http.StatusPreconditionFailed, "exists", plain(err.Error()))
@@ -164,7 +165,7 @@ func (c *call) listOf(ns config.Namespace) error {
 	for i, v := range views {
 		out.Items[i] = v.Spec
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 func (c *call) getConfig() error {
@@ -188,7 +189,7 @@ func (c *call) getRecord(key config.Key) error {
 // write reads a document and puts it where it belongs.
 func (c *call) write(status int, key func(id string) (config.Key, error), cond config.Condition) error {
 	var doc rawDocument
-	if err := c.decode(&doc); err != nil {
+	if err := c.Decode(&doc); err != nil {
 		return err
 	}
 	var body struct {
@@ -221,8 +222,8 @@ func (c *call) createConfig() error {
 		return err
 	}
 	return c.write(201, func(id string) (config.Key, error) {
-		if !validID(id) {
-			return config.Key{}, badRequest(fmt.Sprintf("id is %q, want at most %d bytes without control characters", id, maxID))
+		if !protocol.ValidID(id) {
+			return config.Key{}, badRequest(fmt.Sprintf("id is %q, want at most %d bytes without control characters", id, protocol.MaxID))
 		}
 		return config.Key{Namespace: ns, ID: id}, nil
 	}, config.Condition{Absent: true})
@@ -263,7 +264,7 @@ func (c *call) deleteConfig() error {
 	if err := c.srv.cfg.Control.Delete(c.ctx, key, force == "true", cond, c.actor()); err != nil {
 		return c.refused(err)
 	}
-	return c.reply(204, nil)
+	return c.Reply(204, nil)
 }
 
 type validated struct {
@@ -278,7 +279,7 @@ func (c *call) validateConfig() error {
 		return err
 	}
 	var doc rawDocument
-	if err := c.decode(&doc); err != nil {
+	if err := c.Decode(&doc); err != nil {
 		return err
 	}
 	var body struct {
@@ -293,7 +294,7 @@ func (c *call) validateConfig() error {
 	if err != nil {
 		return c.refused(err)
 	}
-	return c.reply(200, validated{true, out.Normalized, append([]awaken.Diagnostic{}, out.Diagnostics...)})
+	return c.Reply(200, validated{true, out.Normalized, append([]awaken.Diagnostic{}, out.Diagnostics...)})
 }
 
 type recordMeta struct {
@@ -317,7 +318,7 @@ func (c *call) listMeta() error {
 			out = append(out, recordMeta{v.Key.ID, v.Meta, v.Live})
 		}
 		if len(views) < 1000 {
-			return c.reply(200, out)
+			return c.Reply(200, out)
 		}
 	}
 }
@@ -332,7 +333,7 @@ func (c *call) getMeta() error {
 		return err
 	}
 	c.w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(v.Meta.Revision, 10)))
-	return c.reply(200, v.Meta)
+	return c.Reply(200, v.Meta)
 }
 
 func (c *call) getSchema() error {
@@ -340,7 +341,7 @@ func (c *call) getSchema() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, config.Schema(ns))
+	return c.Reply(200, config.Schema(ns))
 }
 
 // unknownVersion is the answer when there is nothing to restore.
@@ -363,7 +364,7 @@ func (c *call) restoreConfig() error {
 		return err
 	}
 	var body restoreBody
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	if body.Version == "" {
@@ -371,7 +372,7 @@ func (c *call) restoreConfig() error {
 	}
 	v, err := c.srv.cfg.Control.Drafts().Restore(c.ctx, key, body.Version, cond, c.actor())
 	if errors.Is(err, awaken.ErrNotFound) {
-		return c.reply(http.StatusNotFound, unknownVersion{errorBody{"version not found", "not_found"}, "unknown"})
+		return c.Reply(http.StatusNotFound, unknownVersion{errorBody{"version not found", "not_found"}, "unknown"})
 	}
 	if err != nil {
 		return c.refused(err)
@@ -401,7 +402,7 @@ func (c *call) diagnostics() error {
 		}
 		out.Diagnostics = append(out.Diagnostics, v)
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 func (c *call) removalPreview() error {
@@ -409,7 +410,7 @@ func (c *call) removalPreview() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 // Overrides.
@@ -420,7 +421,7 @@ func (c *call) override(ns config.Namespace, dry bool) error {
 		return err
 	}
 	var patch rawDocument
-	if err := c.decode(&patch); err != nil {
+	if err := c.Decode(&patch); err != nil {
 		return err
 	}
 	v, err := c.srv.cfg.Control.Override(c.ctx, c.document(ns, "id"), json.RawMessage(patch), dry, cond, c.actor())

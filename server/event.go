@@ -7,7 +7,133 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/internal/sse"
+	"github.com/awaken-go/awaken/protocol"
 )
+
+// events has the handlers of the events of threads and runs.
+type events struct {
+	streams *streams
+}
+
+func (h *events) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/threads/{thread_id}/events", Access: protocol.Readers, Handle: own(h.list),
+			Summary: "The thread's events", Query: []protocol.Param{cursorParam, pageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
+			Failures: []int{400, 404, 410}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/events/stream", Access: protocol.Readers, Handle: own(h.stream),
+			Summary: "Follow the thread's events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
+			Failures: []int{400, 404, 410}, Stream: true, EventSchema: "CanonicalEvent"},
+		{Method: "GET", Path: "/v1/runs/{run_id}/events", Access: protocol.Readers, Handle: own(h.list),
+			Summary: "The run's events", Query: []protocol.Param{cursorParam, pageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
+			Failures: []int{400, 404, 410}},
+		{Method: "GET", Path: "/v1/runs/{run_id}/events/stream", Access: protocol.Readers, Handle: own(h.stream),
+			Summary: "Follow the run's events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
+			Failures: []int{400, 404, 410}, Stream: true, EventSchema: "CanonicalEvent"},
+	}
+}
+
+var (
+	cursorParam = param("cursor", "string", "go on after this event; Last-Event-ID does the same")
+	lastEventID = []protocol.Param{param("Last-Event-ID", "string", "go on after this event")}
+)
+
+type eventList struct {
+	Items      []*canonicalEvent `json:"items"`
+	NextCursor string            `json:"next_cursor,omitempty"`
+	HasMore    bool              `json:"has_more"`
+}
+
+func (h *events) list(req *request) error {
+	limit, err := req.number("limit", 50, 1, 200)
+	if err != nil {
+		return err
+	}
+	t, runID, err := eventScopeOf(req)
+	if err != nil {
+		return err
+	}
+	after, err := startCursor(req, t, awaken.Cursor{})
+	if err != nil {
+		return err
+	}
+	out := eventList{Items: []*canonicalEvent{}}
+	for e, err := range req.tenant.Log.Tail(req.ctx, t.ID, after, eventlog.Follow{RunID: runID, Committed: true}) {
+		if err != nil {
+			return err
+		}
+		if len(out.Items) == limit {
+			out.HasMore = true
+			break
+		}
+		ev, err := canonical(t.ID, &e)
+		if err != nil {
+			return err
+		}
+		out.Items = append(out.Items, ev)
+		out.NextCursor = e.Cursor.String()
+	}
+	return req.Reply(200, out)
+}
+
+func (h *events) stream(req *request) error {
+	t, runID, err := eventScopeOf(req)
+	if err != nil {
+		return err
+	}
+	after, err := startCursor(req, t, t.End)
+	if err != nil {
+		return err
+	}
+	frames := func(buf []byte, e *awaken.Entry) ([]byte, error) {
+		ev, err := canonical(t.ID, e)
+		if err != nil {
+			return nil, err
+		}
+		data, err := json.Marshal(ev)
+		if err != nil {
+			return nil, err
+		}
+		return sse.AppendFrame(buf, e.Cursor.String(), "", data), nil
+	}
+	if runID != "" {
+		return h.streams.run(req, t.ID, runID, after, frames)
+	}
+	return h.streams.thread(req, t.ID, after, frames)
+}
+
+// eventScopeOf is the thread, and the run if it is one, whose events are asked for.
+func eventScopeOf(req *request) (*awaken.Thread, string, error) {
+	if req.path("run_id") == "" {
+		t, err := loadThread(req.ctx, req.tenant, req.path("thread_id"))
+		return t, "", err
+	}
+	run, err := loadRun(req.ctx, req.tenant, req.path("run_id"))
+	if err != nil {
+		return nil, "", err
+	}
+	t, err := req.tenant.Store.Thread(req.ctx, run.ThreadID)
+	return t, run.RunID, err
+}
+
+// startCursor reads where a client wants to go on: a parameter, or the header a browser
+// sends. Without one it is def.
+func startCursor(req *request, t *awaken.Thread, def awaken.Cursor) (awaken.Cursor, error) {
+	text := req.value("cursor")
+	if text == "" {
+		text = req.r.Header.Get("Last-Event-ID")
+	}
+	if text == "" {
+		return def, nil
+	}
+	at, err := awaken.ParseCursor(text)
+	if err != nil {
+		return at, badRequest(fmt.Sprintf("invalid cursor: %q", text))
+	}
+	if at.Epoch > t.End.Epoch {
+		return at, fail(410, "cursor_expired", fmt.Sprintf("cursor %s is not of this log, which ends at %s", at, t.End))
+	}
+	return at, nil
+}
 
 // canonicalEvent is an event with all that is known about it.
 type canonicalEvent struct {
@@ -33,6 +159,18 @@ type eventScope struct {
 type scopeCursor struct {
 	Scope  eventScope `json:"scope"`
 	Cursor string     `json:"cursor"`
+}
+
+func canonical(threadID string, e *awaken.Entry) (*canonicalEvent, error) {
+	payload, err := awaken.MarshalEvent(e.Event)
+	if err != nil {
+		return nil, err
+	}
+	at := e.Cursor.String()
+	ofThread, ofRun := eventScope{ScopeType: "thread", ThreadID: threadID}, eventScope{ScopeType: "run", RunID: e.RunID}
+	return &canonicalEvent{EventID: "evt_" + threadID + "_" + at, Scopes: []eventScope{ofThread, ofRun},
+		CursorsByScope: []scopeCursor{{ofThread, at}, {ofRun, at}}, EventKind: kind(e.Event), Payload: payload, ThreadID: threadID, RunID: e.RunID,
+		Origin: "runtime", Visibility: "public", SchemaVersion: 1, CreatedAt: e.Time}, nil
 }
 
 // kind is what an event is called in the log.
@@ -98,114 +236,4 @@ func kind(ev awaken.Event) string {
 		return "StateDeltaObserved"
 	}
 	return "ErrorRecorded"
-}
-
-func canonical(threadID string, e *awaken.Entry) (*canonicalEvent, error) {
-	payload, err := awaken.MarshalEvent(e.Event)
-	if err != nil {
-		return nil, err
-	}
-	at := e.Cursor.String()
-	ofThread, ofRun := eventScope{ScopeType: "thread", ThreadID: threadID}, eventScope{ScopeType: "run", RunID: e.RunID}
-	return &canonicalEvent{EventID: "evt_" + threadID + "_" + at, Scopes: []eventScope{ofThread, ofRun},
-		CursorsByScope: []scopeCursor{{ofThread, at}, {ofRun, at}}, EventKind: kind(e.Event), Payload: payload, ThreadID: threadID, RunID: e.RunID,
-		Origin: "runtime", Visibility: "public", SchemaVersion: 1, CreatedAt: e.Time}, nil
-}
-
-type eventList struct {
-	Items      []*canonicalEvent `json:"items"`
-	NextCursor string            `json:"next_cursor,omitempty"`
-	HasMore    bool              `json:"has_more"`
-}
-
-// scope is the thread, and the run if it is one, whose events are asked for.
-func (c *call) scope() (*awaken.Thread, string, error) {
-	if c.path("run_id") == "" {
-		t, err := c.thread()
-		return t, "", err
-	}
-	run, err := c.run()
-	if err != nil {
-		return nil, "", err
-	}
-	t, err := c.tenant.Store.Thread(c.ctx, run.ThreadID)
-	return t, run.RunID, err
-}
-
-// cursor reads where a client wants to go on: a parameter, or the header a browser
-// sends. Without one it is def.
-func (c *call) cursor(t *awaken.Thread, def awaken.Cursor) (awaken.Cursor, error) {
-	text := c.value("cursor")
-	if text == "" {
-		text = c.r.Header.Get("Last-Event-ID")
-	}
-	if text == "" {
-		return def, nil
-	}
-	at, err := awaken.ParseCursor(text)
-	if err != nil {
-		return at, badRequest(fmt.Sprintf("invalid cursor: %q", text))
-	}
-	if at.Epoch > t.End.Epoch {
-		return at, fail(410, "cursor_expired", fmt.Sprintf("cursor %s is not of this log, which ends at %s", at, t.End))
-	}
-	return at, nil
-}
-
-func (c *call) listEvents() error {
-	limit, err := c.number("limit", 50, 1, 200)
-	if err != nil {
-		return err
-	}
-	t, runID, err := c.scope()
-	if err != nil {
-		return err
-	}
-	after, err := c.cursor(t, awaken.Cursor{})
-	if err != nil {
-		return err
-	}
-	out := eventList{Items: []*canonicalEvent{}}
-	for e, err := range c.tenant.Log.Tail(c.ctx, t.ID, after, eventlog.Follow{RunID: runID, Committed: true}) {
-		if err != nil {
-			return err
-		}
-		if len(out.Items) == limit {
-			out.HasMore = true
-			break
-		}
-		ev, err := canonical(t.ID, &e)
-		if err != nil {
-			return err
-		}
-		out.Items = append(out.Items, ev)
-		out.NextCursor = e.Cursor.String()
-	}
-	return c.reply(200, out)
-}
-
-func (c *call) streamEvents() error {
-	t, runID, err := c.scope()
-	if err != nil {
-		return err
-	}
-	after, err := c.cursor(t, t.End)
-	if err != nil {
-		return err
-	}
-	frames := func(buf []byte, e *awaken.Entry) ([]byte, error) {
-		ev, err := canonical(t.ID, e)
-		if err != nil {
-			return nil, err
-		}
-		data, err := json.Marshal(ev)
-		if err != nil {
-			return nil, err
-		}
-		return sse.AppendFrame(buf, e.Cursor.String(), "", data), nil
-	}
-	if runID != "" {
-		return c.streamRun(t.ID, runID, after, frames)
-	}
-	return c.streamThread(t.ID, after, frames)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // Kind is what a key allows.
@@ -30,11 +31,11 @@ const (
 )
 
 // allows reports whether a key of kind k may use what needs access a.
-func (k Kind) allows(a access) bool {
+func (k Kind) allows(a protocol.Access) bool {
 	switch a {
-	case readers:
+	case protocol.Readers:
 		return k == ReadKey || k == RunKey || k == AdminKey
-	case runners:
+	case protocol.Runners:
 		return k == RunKey || k == AdminKey
 	}
 	return k == AdminKey
@@ -106,7 +107,7 @@ func (key *Key) check() error {
 	if len(key.Label) > 200 || len(key.Tenant) > 200 {
 		return fmt.Errorf("%w: label and tenant must not have more than 200 bytes", awaken.ErrInvalid)
 	}
-	if key.User != "" && !validID(key.User) {
+	if key.User != "" && !protocol.ValidID(key.User) {
 		return fmt.Errorf("%w: user must have at most 512 bytes of UTF-8 and no control characters", awaken.ErrInvalid)
 	}
 	if strings.HasPrefix(key.Tenant, "awaken.") { // such as the one that the keys are in
@@ -249,87 +250,4 @@ func (k *Keys) find(ctx context.Context, secret string) (*Key, error) {
 func hash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
-}
-
-// The routes.
-
-type keyBody struct {
-	Kind   Kind   `json:"kind"`
-	Tenant string `json:"tenant,omitempty"`
-	User   string `json:"user,omitempty"` // whose the key is; "" speaks for all users of the tenant
-	Label  string `json:"label,omitempty"`
-	// BudgetUSD limits what the key's tenant may spend, with all its keys.
-	BudgetUSD *float64 `json:"budget_usd,omitempty"`
-}
-
-type keyMade struct {
-	Key
-	Secret string `json:"secret"`
-}
-
-type keyList struct {
-	Items []Key `json:"items"`
-}
-
-// keys returns the keys that the caller may know of: a tenant's own, or all if the
-// caller's key belongs to no tenant.
-func (c *call) keys() ([]Key, error) {
-	keys, err := c.srv.cfg.Keys.List(c.ctx)
-	if err != nil || c.key.Tenant == "" {
-		return keys, err
-	}
-	return slices.DeleteFunc(keys, func(k Key) bool { return k.Tenant != c.key.Tenant }), nil
-}
-
-func (c *call) listKeys() error {
-	keys, err := c.keys()
-	if err != nil {
-		return err
-	}
-	return c.reply(200, keyList{keys})
-}
-
-func (c *call) makeKey() error {
-	var body keyBody
-	if err := c.decode(&body); err != nil {
-		return err
-	}
-	if own := c.key.Tenant; own != "" {
-		if body.Tenant != "" && body.Tenant != own {
-			return fail(403, "forbidden", "a key of tenant "+own+" makes no keys of other tenants")
-		}
-		body.Tenant = own
-	}
-	var limit *awaken.Money
-	if v := body.BudgetUSD; v != nil {
-		var err error
-		if limit, err = c.tenantLimit(*v); err != nil {
-			return err
-		}
-	}
-	key, secret, err := c.srv.cfg.Keys.Make(c.ctx, Key{Kind: body.Kind, Tenant: body.Tenant, User: body.User, Label: body.Label})
-	if err != nil {
-		return err
-	}
-	if limit != nil {
-		t := c.srv.cfg.Mailbox.Tenant(body.Tenant)
-		if err := awaken.SetBudget(c.ctx, runtimeOf(t).Budget(), awaken.Account{Scope: awaken.TenantScope}, limit); err != nil {
-			return errors.Join(err, c.srv.cfg.Keys.Revoke(c.ctx, key.ID)) // better no key than one without a limit
-		}
-	}
-	return c.reply(201, keyMade{*key, secret.Expose()})
-}
-
-func (c *call) revokeKey() error {
-	keys, err := c.keys()
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(keys, func(k Key) bool { return k.ID == c.path("id") }) {
-		return notFound("key", c.path("id"))
-	}
-	if err := c.srv.cfg.Keys.Revoke(c.ctx, c.path("id")); err != nil {
-		return err
-	}
-	return c.reply(204, nil)
 }

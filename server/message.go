@@ -1,65 +1,31 @@
 package server
 
 import (
-	"encoding/json"
-	"fmt"
+	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
 )
 
-// inputMessage is a message that a client sends. Its content is a text, or blocks.
-type inputMessage struct {
-	ID      string          `json:"id,omitempty"`
-	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
+// messages has the handlers of what is said on a thread.
+type messages struct {
+	inbox *inbox
 }
 
-// blocks reads a text or a list of blocks.
-func blocks(data json.RawMessage) (out []llm.Block, err error) {
-	if len(data) > 0 && data[0] == '"' {
-		var s string
-		err := json.Unmarshal(data, &s)
-		return []llm.Block{llm.Text(s)}, err
+func (h *messages) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Handle: own(h.list),
+			Summary: "The conversation",
+			Query:   append([]protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("visibility", "external|internal|all", "default external"), param("order", "asc|desc", "default asc"), param("after", "integer", "only after this record of the log"), param("before", "integer", "only before it"), param("run_id", "string", "only what that run produced"), param("runId", "string", "the same")}, pageParams...),
+			Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Handle: own(h.post),
+			Summary: "Send messages, without waiting for an answer", Headers: onceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
+			Failures: []int{400, 404, 409}},
 	}
-	return out, strict.Unmarshal(data, &out)
-}
-
-// messages turns what a client sent into messages of a conversation.
-func (c *call) messages(in []inputMessage) ([]*llm.Message, error) {
-	if len(in) == 0 {
-		return nil, badRequest("at least one message is required")
-	}
-	if limit := c.srv.cfg.Limits.MessagesPerRun; limit > 0 && len(in) > limit {
-		return nil, badRequest(fmt.Sprintf("there are %d messages, want %d at most", len(in), limit))
-	}
-	out := make([]*llm.Message, 0, len(in))
-	for i, m := range in {
-		role := llm.Role(m.Role)
-		if role != llm.User && role != llm.Assistant && role != llm.System {
-			return nil, badRequest(fmt.Sprintf("messages[%d].role is %q, want user, assistant or system", i, m.Role))
-		}
-		if len(m.Content) == 0 {
-			return nil, fail(422, "invalid_body", fmt.Sprintf("messages[%d].content is missing", i))
-		}
-		content, err := blocks(m.Content)
-		if err != nil {
-			return nil, fail(422, "invalid_body", fmt.Sprintf("messages[%d].content: %v", i, err))
-		}
-		if len(content) == 0 {
-			return nil, badRequest(fmt.Sprintf("messages[%d].content is empty", i))
-		}
-		if m.ID != "" && !validID(m.ID) {
-			return nil, badRequest(fmt.Sprintf("messages[%d].id is %q, want at most 512 bytes without control characters", i, m.ID))
-		}
-		out = append(out, &llm.Message{ID: m.ID, Role: role, Content: content})
-	}
-	return out, nil
 }
 
 type messageList struct {
@@ -73,12 +39,12 @@ type messageCursor struct {
 	Offset int `json:"offset"`
 }
 
-func (c *call) listMessages() error {
-	offset, limit, err := c.page()
+func (h *messages) list(req *request) error {
+	offset, limit, err := req.page()
 	if err != nil {
 		return err
 	}
-	if text := c.value("cursor"); text != "" {
+	if text := req.value("cursor"); text != "" {
 		var at messageCursor
 		if n, err := strconv.Atoi(text); err == nil && n >= 0 {
 			at.Offset = n
@@ -87,27 +53,27 @@ func (c *call) listMessages() error {
 		}
 		offset = at.Offset
 	}
-	visibility, err := c.pick("external", []string{"external", "internal", "all"}, "visibility")
+	visibility, err := req.pick("external", []string{"external", "internal", "all"}, "visibility")
 	if err != nil {
 		return err
 	}
-	order, err := c.pick("asc", []string{"asc", "desc"}, "order")
+	order, err := req.pick("asc", []string{"asc", "desc"}, "order")
 	if err != nil {
 		return err
 	}
-	after, err := c.number("after", 0, 0, 1<<31-1)
+	after, err := req.number("after", 0, 0, 1<<31-1)
 	if err != nil {
 		return err
 	}
-	before, err := c.number("before", 0, 0, 1<<31-1)
+	before, err := req.number("before", 0, 0, 1<<31-1)
 	if err != nil {
 		return err
 	}
-	runID := c.value("run_id", "runId")
-	if _, err := c.thread(); err != nil {
+	runID := req.value("run_id", "runId")
+	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
 		return err
 	}
-	list, err := c.conversation(after, before)
+	list, err := conversation(req.ctx, req.tenant, req.path("thread_id"), after, before)
 	if err != nil {
 		return err
 	}
@@ -125,13 +91,13 @@ func (c *call) listMessages() error {
 	if next := offset + len(out.Messages); next < len(list) {
 		out.HasMore, out.NextCursor = true, cursorText("msg_", messageCursor{next})
 	}
-	return c.reply(200, out)
+	return req.Reply(200, out)
 }
 
 // conversation returns what a model would be shown of the thread, of the records
 // between two numbers of its log.
-func (c *call) conversation(after, before int) ([]*llm.Message, error) {
-	records, err := c.tenant.Store.Messages(c.ctx, c.path("thread_id"), awaken.MessageQuery{})
+func conversation(ctx context.Context, tenant *mailbox.Tenant, threadID string, after, before int) ([]*llm.Message, error) {
+	records, err := tenant.Store.Messages(ctx, threadID, awaken.MessageQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -162,31 +128,31 @@ type messagesAccepted struct {
 	DispatchID string `json:"dispatch_id,omitempty"`
 }
 
-func (c *call) postMessages() error {
+func (h *messages) post(req *request) error {
 	var body postMessages
-	if err := c.decode(&body); err != nil {
+	if err := req.Decode(&body); err != nil {
 		return err
 	}
 	agent, err := either("agent_id", body.AgentID, body.AgentIDCamel)
 	if err != nil {
 		return err
 	}
-	msgs, err := c.messages(body.Messages)
+	msgs, err := h.inbox.messages(body.Messages)
 	if err != nil {
 		return err
 	}
-	if _, err := c.thread(); err != nil {
+	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
 		return err
 	}
-	s, err := c.submission(body.Mode, mailbox.ModeQueue, body.Boundary)
+	s, err := submission(req, body.Mode, mailbox.ModeQueue, body.Boundary)
 	if err != nil {
 		return err
 	}
-	if err := c.setUser(s, body.UserID); err != nil {
+	if err := h.inbox.setUser(req, s, body.UserID); err != nil {
 		return err
 	}
-	s.Request.ThreadID, s.Request.AgentID, s.Request.Messages = c.path("thread_id"), agent, msgs
-	r, err := c.submit(s)
+	s.Request.ThreadID, s.Request.AgentID, s.Request.Messages = req.path("thread_id"), agent, msgs
+	r, err := submit(req, s)
 	if err != nil {
 		return err
 	}
@@ -194,49 +160,5 @@ func (c *call) postMessages() error {
 	if r.Busy && r.DispatchID != "" {
 		out.Status = "queued"
 	}
-	return c.reply(202, out)
-}
-
-// submission begins a submission with what every route reads the same way.
-func (c *call) submission(mode string, def mailbox.Mode, boundary string) (*mailbox.Submission, error) {
-	s := &mailbox.Submission{Mode: def}
-	if mode != "" {
-		m, err := mailbox.ParseMode(mode)
-		if err != nil {
-			return nil, badRequest(strings.TrimPrefix(err.Error(), "invalid request: "))
-		}
-		s.Mode = m
-	}
-	switch boundary {
-	case "", "next_step":
-	case string(awaken.OnNaturalEnd):
-		s.Boundary = awaken.OnNaturalEnd
-	default:
-		return nil, badRequest(fmt.Sprintf("boundary is %q, want next_step or on_natural_end", boundary))
-	}
-	return s, c.sign(s)
-}
-
-// sign fills in what every submission has: whom it is for, where it comes from, and its
-// idempotency key.
-func (c *call) sign(s *mailbox.Submission) error {
-	if key := c.r.Header.Get("Idempotency-Key"); key != "" {
-		if !validID(key) {
-			return badRequest("Idempotency-Key must have at most 512 bytes and no control characters")
-		}
-		s.IdempotencyKey, s.Digest = key, hash(c.r.Method+" "+c.r.URL.Path+"\n"+string(c.asked))
-	}
-	s.Request.UserID = c.user
-	s.Request.TransportRequestID = c.w.Header().Get("X-Request-Id")
-	return nil
-}
-
-// submit submits, after looking whether the agent exists.
-func (c *call) submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
-	if known, err := c.tenant.Runtime.HasAgent(c.ctx, &s.Request); err != nil {
-		return nil, err
-	} else if !known {
-		return nil, fail(400, "agent_not_found", "agent not found: "+s.Request.AgentID)
-	}
-	return c.tenant.Submit(c.ctx, *s)
+	return req.Reply(202, out)
 }

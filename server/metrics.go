@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // Metrics counts what a server and its mailbox do, for /metrics. It is a
@@ -115,6 +116,18 @@ func (d depths) Collect(c chan<- prometheus.Metric) {
 		c <- prometheus.MustNewConstMetric(depthDesc, prometheus.GaugeValue, float64(counts[s]), string(s))
 	}
 	c <- prometheus.MustNewConstMetric(queueDesc, prometheus.GaugeValue, float64(counts[mailbox.Queued]))
+}
+
+func (m *Metrics) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/metrics", Handle: own(m.show),
+			Summary: "Metrics for Prometheus", Replies: map[int]any{200: text("")}},
+	}
+}
+
+func (m *Metrics) show(req *request) error {
+	m.handler().ServeHTTP(req.w, req.r)
+	return nil
 }
 
 func (m *Metrics) handler() http.Handler {

@@ -4,33 +4,36 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/awaken-go/awaken/protocol"
 )
 
-// openAPI answers with the document that the table of routes makes.
-func (c *call) openAPI() error {
-	data, err := c.srv.document()
-	if err != nil {
-		return err
-	}
-	c.w.Header().Set("Content-Type", "application/json")
-	_, _ = c.w.Write(data)
-	return nil
+// describe returns the route of the OpenAPI document.
+func describe(document func() ([]byte, error)) protocol.Route {
+	return protocol.Route{Method: "GET", Path: "/openapi.json", Summary: "This document", Replies: map[int]any{200: object{}}, Handle: own(func(req *request) error {
+		data, err := document()
+		if err != nil {
+			return err
+		}
+		req.w.Header().Set("Content-Type", "application/json")
+		_, _ = req.w.Write(data)
+		return nil
+	})}
 }
 
 // document is the OpenAPI document.
-func document(version string, routes []route) ([]byte, error) {
+func document(version string, routes []protocol.Route) ([]byte, error) {
 	defs := &definitions{schemas: object{}, types: map[string]reflect.Type{}}
 	defs.addEvents()
 	paths := map[string]object{}
 	for i := range routes {
 		r := &routes[i]
-		if paths[r.path] == nil {
-			paths[r.path] = object{}
+		if paths[r.Path] == nil {
+			paths[r.Path] = object{}
 		}
-		paths[r.path][strings.ToLower(r.method)] = defs.operation(r)
+		paths[r.Path][strings.ToLower(r.Method)] = defs.operation(r)
 	}
 	return json.MarshalIndent(object{
 		"openapi": "3.1.0",
@@ -41,31 +44,31 @@ func document(version string, routes []route) ([]byte, error) {
 	}, "", "  ")
 }
 
-var pathParams = regexp.MustCompile(`\{(\w+)\}`)
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-func (d *definitions) operation(r *route) object {
+func (d *definitions) operation(r *protocol.Route) object {
 	params := []object{}
-	for _, m := range pathParams.FindAllStringSubmatch(r.path, -1) {
-		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string", "minLength": 1, "maxLength": maxID}})
+	for _, id := range r.IDs() {
+		params = append(params, object{"name": id, "in": "path", "required": true, "schema": object{"type": "string", "minLength": 1, "maxLength": protocol.MaxID}})
 	}
-	for _, p := range r.query {
-		params = append(params, object{"name": p.name, "in": "query", "description": p.doc, "schema": p.schema()})
+	for _, p := range r.Query {
+		params = append(params, object{"name": p.Name, "in": "query", "description": p.Doc, "schema": schemaOf(p)})
 	}
-	for _, p := range r.headers {
-		params = append(params, object{"name": p.name, "in": "header", "description": p.doc, "schema": p.schema()})
+	for _, p := range r.Headers {
+		params = append(params, object{"name": p.Name, "in": "header", "description": p.Doc, "schema": schemaOf(p)})
 	}
-	op := object{"summary": r.summary, "operationId": operationID(r), "parameters": params}
-	if r.body != nil {
-		if !r.foreign && !isDocument(r.body) { // a protocol, and a namespace, says itself what it takes
-			d.strict(reflect.TypeOf(r.body))
+	op := object{"summary": r.Summary, "operationId": operationID(r), "parameters": params}
+	if r.Body != nil {
+		if t := reflect.TypeOf(r.Body); !reflect.PointerTo(t).Implements(unmarshaler) { // one that decodes itself says itself what it takes
+			d.strict(t)
 		}
-		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.of(reflect.TypeOf(r.body))}}}
+		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.of(reflect.TypeOf(r.Body))}}}
 	}
 	op["security"] = []any{}
-	if r.access != everyone {
+	if r.Access != protocol.Everyone {
 		op["security"] = []any{object{"key": []string{}}}
-		op["x-access"] = r.access.String()
-		if r.global {
+		op["x-access"] = r.Access.String()
+		if r.Global {
 			op["x-scope"] = "server" // a key of a tenant is not enough
 		}
 	}
@@ -77,7 +80,7 @@ func (d *definitions) operation(r *route) object {
 		}
 		responses[strconv.Itoa(status)] = resp
 	}
-	for status, v := range r.replies {
+	for status, v := range r.Replies {
 		resp := object{"description": http.StatusText(status)}
 		if content := d.content(r, status, v); len(content) > 0 {
 			resp["content"] = content
@@ -88,27 +91,27 @@ func (d *definitions) operation(r *route) object {
 	return op
 }
 
-// schema is the schema of a parameter.
-func (p param) schema() object {
-	switch p.kind {
+// schemaOf is the schema of a parameter.
+func schemaOf(p protocol.Param) object {
+	switch p.Kind {
 	case "string", "integer", "boolean":
-		return object{"type": p.kind}
+		return object{"type": p.Kind}
 	}
-	return enum(strings.Split(p.kind, "|")...)
+	return enum(strings.Split(p.Kind, "|")...)
 }
 
 // failuresOf are the statuses of errors that a route can answer with.
-func failuresOf(r *route) []int {
-	out := append([]int{403}, r.failures...)
-	if r.access != everyone {
+func failuresOf(r *protocol.Route) []int {
+	out := append([]int{403}, r.Failures...)
+	if r.Access != protocol.Everyone {
 		out = append(out, 401, 429, 500, 503)
 	}
-	if len(r.ids) > 0 {
+	if len(r.IDs()) > 0 {
 		out = append(out, 404)
 	}
-	if r.body != nil {
+	if r.Body != nil {
 		out = append(out, 400, 413, 415)
-		if !isDocument(r.body) { // its mistakes are 400
+		if !isDocument(r.Body) { // its mistakes are 400
 			out = append(out, 422)
 		}
 	}
@@ -123,7 +126,7 @@ func isDocument(body any) bool {
 
 // content is what an answer looks like, by its type. A stream's frames have JSON as
 // their data: x-data is its schema.
-func (d *definitions) content(r *route, status int, v any) object {
+func (d *definitions) content(r *protocol.Route, status int, v any) object {
 	content := object{}
 	switch v.(type) {
 	case nil:
@@ -134,21 +137,21 @@ func (d *definitions) content(r *route, status int, v any) object {
 	default:
 		content["application/json"] = object{"schema": d.of(reflect.TypeOf(v))}
 	}
-	if r.events != "" && status == http.StatusOK {
-		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "frames with an id, and an event as data"}, "x-data": r.data()}
+	if r.Events+r.EventSchema != "" && status == http.StatusOK {
+		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "frames with an id, and an event as data"}, "x-data": frameData(r)}
 	}
 	return content
 }
 
-// data is the schema of what the frames of a stream have as data. Those of a protocol are
+// frameData is the schema of what the frames of a stream have as data. Those of a protocol are
 // described by the protocol.
-func (r *route) data() object {
-	if r.foreign {
-		return object{"description": r.events}
+func frameData(r *protocol.Route) object {
+	if r.EventSchema == "" {
+		return object{"description": r.Events}
 	}
-	return ref(r.events)
+	return ref(r.EventSchema)
 }
 
-func operationID(r *route) string {
-	return strings.ToLower(r.method) + strings.NewReplacer("/", "_", "{", "", "}", "", ".", "_", "-", "_").Replace(r.path)
+func operationID(r *protocol.Route) string {
+	return strings.ToLower(r.Method) + strings.NewReplacer("/", "_", "{", "", "}", "", ".", "_", "-", "_").Replace(r.Path)
 }

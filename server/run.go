@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,76 +15,111 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
+// runs has the handlers of runs.
+type runs struct {
+	inbox    *inbox
+	streams  *streams
+	waitTime time.Duration // of a request that waits for its run
+}
+
+func (h *runs) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Access: protocol.Readers, Handle: own(h.list),
+			Summary: "The thread's runs, the newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}},
+			Failures: []int{400, 404}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Access: protocol.Readers, Handle: own(h.latest),
+			Summary: "The thread's latest run", Replies: map[int]any{200: awaken.Run{}}, Failures: []int{404}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Access: protocol.Readers, Handle: own(h.active),
+			Summary: "The thread's run that is running or waits", Replies: map[int]any{200: activeRunBody{}}, Failures: []int{404}},
+		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Handle: own(h.list),
+			Summary: "List runs, the newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}},
+			Failures: []int{400}},
+		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Handle: own(h.start),
+			Summary: "Run an agent, and stream what happens or wait for the end", Headers: onceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
+			Failures: []int{400, 409, 504}, Stream: true, EventSchema: "Event"},
+		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Handle: own(h.get),
+			Summary: "A run", Replies: map[int]any{200: awaken.Run{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Handle: own(h.addInputs),
+			Summary: "Send messages to a run", Headers: onceOnly, Body: runInputs{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{400, 404, 409}},
+		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Access: protocol.Runners, Handle: own(h.cancel),
+			Summary: "End a run", Replies: map[int]any{202: runAccepted{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/runs/{run_id}/continue", Access: protocol.Runners, Handle: own(h.resume),
+			Summary: "Go on with a run that waits for money, or for its version", Replies: map[int]any{202: runAccepted{}}, Failures: []int{404, 409}},
+	}
+}
+
+var statusParam = param("status", "created|running|waiting|done", "only runs of that status")
+
+// loadRun returns a run of a tenant.
+func loadRun(ctx context.Context, tenant *mailbox.Tenant, id string) (*awaken.Run, error) {
+	r, err := tenant.Store.LoadRun(ctx, id)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, notFound("run", id)
+	}
+	return r, err
+}
+
 type runList struct {
 	Items   []*awaken.Run `json:"items"`
 	Total   int           `json:"total"`
 	HasMore bool          `json:"has_more"`
 }
 
-// listRuns lists runs, of a thread if the path names one.
-func (c *call) listRuns() error {
+// list lists runs, of a thread if the path names one.
+func (h *runs) list(req *request) error {
 	var q awaken.RunQuery
 	var err error
-	if q.Offset, q.Limit, err = c.page(); err != nil {
+	if q.Offset, q.Limit, err = req.page(); err != nil {
 		return err
 	}
-	switch s := awaken.RunStatus(c.value("status")); s {
+	switch s := awaken.RunStatus(req.value("status")); s {
 	case "", awaken.RunCreated, awaken.RunRunning, awaken.RunWaiting, awaken.RunDone:
 		q.Status = s
 	default:
 		return badRequest(fmt.Sprintf("invalid status filter: %s", s))
 	}
-	if id := c.path("thread_id"); id != "" {
-		if _, err := c.thread(); err != nil {
+	if id := req.path("thread_id"); id != "" {
+		if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
 			return err
 		}
 		q.ThreadID = id
 	}
-	s := c.store()
-	total, err := s.CountRuns(c.ctx, q)
+	s := editor(req.tenant)
+	total, err := s.CountRuns(req.ctx, q)
 	if err != nil {
 		return err
 	}
-	list, err := s.ListRuns(c.ctx, q)
+	list, err := s.ListRuns(req.ctx, q)
 	if err != nil {
 		return err
 	}
 	if list == nil {
 		list = []*awaken.Run{}
 	}
-	return c.reply(200, runList{Items: list, Total: total, HasMore: q.Offset+len(list) < total})
+	return req.Reply(200, runList{Items: list, Total: total, HasMore: q.Offset+len(list) < total})
 }
 
-// run returns the run of the path.
-func (c *call) run() (*awaken.Run, error) {
-	r, err := c.tenant.Store.LoadRun(c.ctx, c.path("run_id"))
-	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, notFound("run", c.path("run_id"))
-	}
-	return r, err
-}
-
-func (c *call) getRun() error {
-	r, err := c.run()
+func (h *runs) get(req *request) error {
+	r, err := loadRun(req.ctx, req.tenant, req.path("run_id"))
 	if err != nil {
 		return err
 	}
-	return c.reply(200, r)
+	return req.Reply(200, r)
 }
 
-func (c *call) latestRun() error {
-	t, err := c.thread()
+func (h *runs) latest(req *request) error {
+	t, err := loadThread(req.ctx, req.tenant, req.path("thread_id"))
 	if err != nil {
 		return err
 	}
 	if t.LatestRunID == "" {
 		return fail(404, "not_found", "run not found: no runs for thread "+t.ID)
 	}
-	r, err := c.tenant.Store.LoadRun(c.ctx, t.LatestRunID)
+	r, err := req.tenant.Store.LoadRun(req.ctx, t.LatestRunID)
 	if err != nil {
 		return err
 	}
-	return c.reply(200, r)
+	return req.Reply(200, r)
 }
 
 type activeRun struct {
@@ -101,39 +137,21 @@ type activeRunBody struct {
 	ActiveRun *activeRun `json:"active_run"`
 }
 
-func (c *call) activeRun() error {
-	t, err := c.thread()
+func (h *runs) active(req *request) error {
+	t, err := loadThread(req.ctx, req.tenant, req.path("thread_id"))
 	if err != nil {
 		return err
 	}
 	var out activeRunBody
 	if t.OpenRunID != "" {
-		r, err := c.tenant.Store.LoadRun(c.ctx, t.OpenRunID)
+		r, err := req.tenant.Store.LoadRun(req.ctx, t.OpenRunID)
 		if err != nil {
 			return err
 		}
 		out.ActiveRun = &activeRun{ThreadID: r.ThreadID, RunID: r.RunID, AgentID: r.AgentID, Status: r.Status, TerminationReason: r.Termination,
 			DispatchID: r.DispatchID, SessionID: r.SessionID, Waiting: r.Waiting}
 	}
-	return c.reply(200, out)
-}
-
-type runCounts struct {
-	Running int `json:"running"`
-	Waiting int `json:"waiting"`
-	Created int `json:"created"`
-}
-
-func (c *call) summarizeRuns() error {
-	s := c.store()
-	var out runCounts
-	var err error
-	for status, n := range map[awaken.RunStatus]*int{awaken.RunRunning: &out.Running, awaken.RunWaiting: &out.Waiting, awaken.RunCreated: &out.Created} {
-		if *n, err = s.CountRuns(c.ctx, awaken.RunQuery{Status: status}); err != nil {
-			return err
-		}
-	}
-	return c.reply(200, out)
+	return req.Reply(200, out)
 }
 
 type newRun struct {
@@ -164,11 +182,11 @@ type runResult struct {
 	Cost        float64            `json:"cost"`
 }
 
-// startRun accepts a run. The answer is its stream, or with "stream": false or Accept:
+// start accepts a run. The answer is its stream, or with "stream": false or Accept:
 // application/json, how it came out.
-func (c *call) startRun() error {
+func (h *runs) start(req *request) error {
 	var body newRun
-	if err := c.decode(&body); err != nil {
+	if err := req.Decode(&body); err != nil {
 		return err
 	}
 	agent, err := either("agent_id", body.AgentID, body.AgentIDCamel)
@@ -182,10 +200,10 @@ func (c *call) startRun() error {
 	if err != nil {
 		return err
 	}
-	if thread != "" && !validID(thread) {
+	if thread != "" && !protocol.ValidID(thread) {
 		return badRequest("thread_id must have at most 512 bytes and no control characters")
 	}
-	msgs, err := c.messages(body.Messages)
+	msgs, err := h.inbox.messages(body.Messages)
 	if err != nil {
 		return err
 	}
@@ -197,26 +215,26 @@ func (c *call) startRun() error {
 	if err := body.Budget.Validate(); err != nil {
 		return badRequest(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	s, err := c.submission(body.Mode, mailbox.ModeInterrupt, "")
+	s, err := submission(req, body.Mode, mailbox.ModeInterrupt, "")
 	if err != nil {
 		return err
 	}
-	if err := c.setUser(s, body.UserID); err != nil {
+	if err := h.inbox.setUser(req, s, body.UserID); err != nil {
 		return err
 	}
 	s.Request.AgentID, s.Request.ThreadID, s.Request.Messages = agent, thread, msgs
 	s.Request.Overrides, s.Request.FrontendTools = body.Overrides, body.FrontendTools
 	s.Request.OutputSchema, s.Request.Budget = body.OutputSchema, body.Budget
-	r, err := c.submit(s)
+	r, err := submit(req, s)
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("X-Run-Id", r.RunID)
-	c.w.Header().Set("X-Thread-Id", r.ThreadID)
-	if body.Stream != nil && !*body.Stream || body.Stream == nil && prefersJSON(c.r.Header.Get("Accept")) {
-		return c.awaitRun(r)
+	req.w.Header().Set("X-Run-Id", r.RunID)
+	req.w.Header().Set("X-Thread-Id", r.ThreadID)
+	if body.Stream != nil && !*body.Stream || body.Stream == nil && prefersJSON(req.r.Header.Get("Accept")) {
+		return h.await(req, r)
 	}
-	return c.streamRun(r.ThreadID, r.RunID, r.After, rawFrames)
+	return h.streams.run(req, r.ThreadID, r.RunID, r.After, rawFrames)
 }
 
 // prefersJSON reports whether a client asked for JSON and not for a stream.
@@ -224,24 +242,24 @@ func prefersJSON(accept string) bool {
 	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/event-stream")
 }
 
-// awaitRun answers when the run has ended or waits.
-func (c *call) awaitRun(r *mailbox.Receipt) error {
-	c.asked = nil // it would be kept as long as the run takes
-	ctx, cancel := c.whileServing()
+// await answers when the run has ended or waits.
+func (h *runs) await(req *request, r *mailbox.Receipt) error {
+	req.body = nil // it would be kept as long as the run takes
+	ctx, cancel := h.streams.whileServing(req)
 	defer cancel()
-	limit := time.Now().Add(c.srv.cfg.Limits.WaitTime)
-	for e, err := range c.tenant.Log.Tail(ctx, r.ThreadID, r.After, eventlog.Follow{RunID: r.RunID, Pause: 500 * time.Millisecond}) {
+	limit := time.Now().Add(h.waitTime)
+	for e, err := range req.tenant.Log.Tail(ctx, r.ThreadID, r.After, eventlog.Follow{RunID: r.RunID, Pause: 500 * time.Millisecond}) {
 		if err != nil {
 			return err
 		}
 		// It may have ended before it started; and one that waited may go on by now.
 		if _, over := e.Event.(*awaken.RunFinish); over || e.Event == nil {
-			run, err := c.tenant.Store.LoadRun(ctx, r.RunID)
+			run, err := req.tenant.Store.LoadRun(ctx, r.RunID)
 			if err != nil {
 				return err
 			}
 			if run.Status == awaken.RunDone || over && run.Status == awaken.RunWaiting {
-				return c.reply(200, resultOf(run))
+				return req.Reply(200, resultOf(run))
 			}
 		}
 		if time.Now().After(limit) {
@@ -272,143 +290,44 @@ type runAccepted struct {
 	ToolCallID string `json:"tool_call_id,omitempty"`
 }
 
-func (c *call) addInputs() error {
+func (h *runs) addInputs(req *request) error {
 	var body runInputs
-	if err := c.decode(&body); err != nil {
+	if err := req.Decode(&body); err != nil {
 		return err
 	}
-	msgs, err := c.messages(body.Messages)
+	msgs, err := h.inbox.messages(body.Messages)
 	if err != nil {
 		return err
 	}
-	run, err := c.run()
+	run, err := loadRun(req.ctx, req.tenant, req.path("run_id"))
 	if err != nil {
 		return err
 	}
-	s, err := c.submission(body.Mode, mailbox.ModeResume, body.Boundary)
+	s, err := submission(req, body.Mode, mailbox.ModeResume, body.Boundary)
 	if err != nil {
 		return err
 	}
 	s.Request.ThreadID, s.Request.AgentID, s.Request.Messages = run.ThreadID, run.AgentID, msgs
-	r, err := c.submit(s)
+	r, err := submit(req, s)
 	if err != nil {
 		return err
 	}
-	return c.reply(202, runAccepted{Status: "inputs_accepted", RunID: r.RunID})
+	return req.Reply(202, runAccepted{Status: "inputs_accepted", RunID: r.RunID})
 }
 
-func (c *call) cancelRun() error {
-	id := c.path("run_id")
-	if err := c.tenant.Cancel(c.ctx, id); err != nil {
+func (h *runs) cancel(req *request) error {
+	id := req.path("run_id")
+	if err := req.tenant.Cancel(req.ctx, id); err != nil {
 		return nothing(err, "run", id)
 	}
-	return c.reply(202, runAccepted{Status: "cancel_requested", RunID: id})
+	return req.Reply(202, runAccepted{Status: "cancel_requested", RunID: id})
 }
 
-// continueRun goes on with a run that waits for money, or for its version.
-func (c *call) continueRun() error {
-	id := c.path("run_id")
-	if _, err := c.tenant.Continue(c.ctx, id); err != nil {
+// resume goes on with a run that waits for money, or for its version.
+func (h *runs) resume(req *request) error {
+	id := req.path("run_id")
+	if _, err := req.tenant.Continue(req.ctx, id); err != nil {
 		return nothing(err, "run", id)
 	}
-	return c.reply(202, runAccepted{Status: "continue_requested", RunID: id})
-}
-
-func (c *call) decideRun() error {
-	id := c.path("run_id")
-	d, err := c.decision("")
-	if err != nil {
-		return err
-	}
-	if err := c.decide(id, d); err != nil {
-		return nothing(err, "waiting tool call of run", id+" "+d.Target)
-	}
-	return c.reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: d.Target})
-}
-
-// Approvals: the calls that wait for people, on all threads.
-
-type approval struct {
-	awaken.WaitingTicket
-	RunID     string `json:"run_id"`
-	ThreadID  string `json:"thread_id"`
-	AgentID   string `json:"agent_id"`
-	WaitingOn string `json:"waiting_reason"`
-}
-
-type approvalList struct {
-	Items   []approval `json:"items"`
-	HasMore bool       `json:"has_more"` // of the runs that wait
-}
-
-func (c *call) listApprovals() error {
-	offset, limit, err := c.page()
-	if err != nil {
-		return err
-	}
-	runs, err := c.tenant.Store.ListRuns(c.ctx, awaken.RunQuery{Status: awaken.RunWaiting, Offset: offset, Limit: limit + 1})
-	if err != nil {
-		return err
-	}
-	out := approvalList{Items: []approval{}, HasMore: len(runs) > limit}
-	for _, r := range runs[:min(limit, len(runs))] {
-		for _, t := range r.Waiting.Tickets {
-			if t.RunID != "" {
-				continue // of a run below this one, which waits too
-			}
-			out.Items = append(out.Items, approval{WaitingTicket: t, RunID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, WaitingOn: string(r.Waiting.Reason)})
-		}
-	}
-	return c.reply(200, out)
-}
-
-func (c *call) decideApproval() error {
-	id := c.path("run_id")
-	d, err := c.decision(c.path("ticket_id"))
-	if err != nil {
-		return err
-	}
-	if err := c.decide(id, d); err != nil {
-		return nothing(err, "approval", id+" "+d.Target)
-	}
-	return c.reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: d.Target})
-}
-
-// Dispatches.
-
-type mailboxItem struct {
-	Payload json.RawMessage `json:"payload"`
-}
-
-type mailboxAccepted struct {
-	DispatchID string `json:"dispatch_id"`
-	RunID      string `json:"run_id"`
-	ThreadID   string `json:"thread_id"`
-}
-
-func (c *call) postMailbox() error {
-	var body mailboxItem
-	if err := c.decode(&body); err != nil {
-		return err
-	}
-	if len(body.Payload) == 0 {
-		return fail(422, "invalid_body", `field "payload" is missing`)
-	}
-	var payload struct {
-		Text *string `json:"text"`
-	}
-	text := string(compact(body.Payload))
-	if err := json.Unmarshal(body.Payload, &payload); err == nil && payload.Text != nil {
-		text = *payload.Text
-	}
-	s, err := c.submission("", mailbox.ModeQueue, "")
-	if err != nil {
-		return err
-	}
-	s.Request.ThreadID, s.Request.Messages = c.path("thread_id"), []*llm.Message{llm.UserText(text)}
-	r, err := c.submit(s)
-	if err != nil {
-		return err
-	}
-	return c.reply(201, mailboxAccepted{DispatchID: r.DispatchID, RunID: r.RunID, ThreadID: r.ThreadID})
+	return req.Reply(202, runAccepted{Status: "continue_requested", RunID: id})
 }

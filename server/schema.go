@@ -129,8 +129,8 @@ var (
 	someMessages = object{"type": "array", "items": ref("InputMessage"), "minItems": 1}
 )
 
-// events are all there are, for the schema of what a stream sends.
-var events = []awaken.Event{&awaken.RunStart{}, &awaken.RunFinish{}, &awaken.TextDelta{}, &awaken.ReasoningDelta{}, &awaken.ReasoningEncryptedValue{},
+// eventTypes are all there are, for the schema of what a stream sends.
+var eventTypes = []awaken.Event{&awaken.RunStart{}, &awaken.RunFinish{}, &awaken.TextDelta{}, &awaken.ReasoningDelta{}, &awaken.ReasoningEncryptedValue{},
 	&awaken.ToolCallStart{}, &awaken.ToolCallDelta{}, &awaken.ToolCallReady{}, &awaken.ToolCallDone{}, &awaken.ToolCallStreamDelta{}, &awaken.ToolCallResumed{},
 	&awaken.ToolCallCancel{}, &awaken.StreamReset{}, &awaken.ActivitySnapshot{}, &awaken.ActivityDelta{}, &awaken.StepStart{}, &awaken.StepEnd{},
 	&awaken.InferenceComplete{}, &awaken.StateSnapshot{}, &awaken.StateDelta{}, &awaken.MessagesSnapshot{}, &awaken.Error{}}
@@ -138,7 +138,7 @@ var events = []awaken.Event{&awaken.RunStart{}, &awaken.RunFinish{}, &awaken.Tex
 // addEvents defines Event: one of all events, told apart by event_type.
 func (d *definitions) addEvents() {
 	var all []any
-	for _, ev := range events {
+	for _, ev := range eventTypes {
 		t := reflect.TypeOf(ev).Elem()
 		s := d.structure(t)
 		s["properties"].(object)["event_type"] = object{"const": ev.Type()}
@@ -157,7 +157,9 @@ func (d *definitions) addEvents() {
 // strict defines a type that clients send: unknown fields are refused.
 func (d *definitions) strict(t reflect.Type) {
 	d.of(t)
-	d.schemas[nameOf(t)].(object)["additionalProperties"] = false
+	if s, ok := d.schemas[nameOf(t)].(object); ok {
+		s["additionalProperties"] = false
+	}
 }
 
 // of returns the schema of a type. Structs that have a name are defined once, and referred to.

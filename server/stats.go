@@ -3,11 +3,9 @@ package server
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -346,63 +344,3 @@ func (t *timings) bars() []histogramBar {
 	}
 	return out
 }
-
-// parseWindow reads a length of time: 600, 90s, 10m, 6h or 1d. More than is kept is all that
-// is kept.
-func parseWindow(s string) (time.Duration, error) {
-	unit := time.Second
-	number := s
-	if n := len(s); n > 0 {
-		if u, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[s[n-1]]; ok {
-			unit, number = u, s[:n-1]
-		}
-	}
-	n, err := strconv.ParseInt(number, 10, 32)
-	if err != nil || n <= 0 {
-		return 0, badRequest(fmt.Sprintf("window is %q, want a length of time, such as 600, 10m, 6h or 1d", s))
-	}
-	return min(time.Duration(n), bucketCount*bucketTime/unit) * unit, nil
-}
-
-type statsList struct {
-	Agents []*AgentStats `json:"agents"`
-}
-
-func (c *call) window() (time.Duration, error) {
-	if s := c.value("window"); s != "" {
-		return parseWindow(s)
-	}
-	return bucketCount * bucketTime, nil
-}
-
-func (c *call) listStats() error {
-	if c.srv.cfg.Stats == nil {
-		return errNoStats
-	}
-	window, err := c.window()
-	if err != nil {
-		return err
-	}
-	out := statsList{[]*AgentStats{}}
-	for _, id := range c.srv.cfg.Stats.Agents() {
-		out.Agents = append(out.Agents, c.srv.cfg.Stats.Snapshot(id, window))
-	}
-	return c.reply(200, out)
-}
-
-func (c *call) agentStats() error {
-	if c.srv.cfg.Stats == nil {
-		return errNoStats
-	}
-	window, err := c.window()
-	if err != nil {
-		return err
-	}
-	id := c.path("agent_id")
-	if runtimeOf(c.tenant).Registry().Agent(id) == nil && !slices.Contains(c.srv.cfg.Stats.Agents(), id) {
-		return notFound("agent", id)
-	}
-	return c.reply(200, c.srv.cfg.Stats.Snapshot(id, window))
-}
-
-var errNoStats = unavailable("runtime_stats registry not configured")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"os"
 	"strconv"
@@ -30,80 +31,95 @@ func rawFrames(buf []byte, e *awaken.Entry) ([]byte, error) {
 	return append(buf, '\n', '\n'), nil
 }
 
+// streams answers requests with events.
+type streams struct {
+	serving   context.Context // until streams have to end
+	write     time.Duration   // for a client to take what is flushed
+	heartbeat time.Duration   // of a stream on which nothing happens
+	auth      *auth
+	metrics   *Metrics
+	logger    *slog.Logger
+}
+
 // whileServing is the request's context until the server stops. A stream has no limit of
 // time, so the deadline for reading the request is lifted.
-func (c *call) whileServing() (context.Context, context.CancelFunc) {
-	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
-	ctx, cancel := context.WithCancel(c.r.Context())
-	stop := context.AfterFunc(c.srv.serving, cancel)
+func (s *streams) whileServing(req *request) (context.Context, context.CancelFunc) {
+	_ = http.NewResponseController(req.w).SetReadDeadline(time.Time{})
+	ctx, cancel := context.WithCancel(req.r.Context())
+	stop := context.AfterFunc(s.serving, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
 // headersOnly answers HEAD: what a stream would begin with.
-func (c *call) headersOnly() bool {
-	if c.r.Method == http.MethodHead {
-		sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
+func (s *streams) headersOnly(req *request) bool {
+	if req.r.Method == http.MethodHead {
+		sse.Start(req.w, s.write)
 	}
-	return c.r.Method == http.MethodHead
+	return req.r.Method == http.MethodHead
 }
 
-// streamRun streams the events of a run, from a cursor to its end.
-func (c *call) streamRun(threadID, runID string, after awaken.Cursor, frames framing) error {
-	if c.headersOnly() {
+// run streams the events of a run, from a cursor to its end.
+func (s *streams) run(req *request, threadID, runID string, after awaken.Cursor, frames framing) error {
+	if s.headersOnly(req) {
 		return nil
 	}
-	c.asked = nil // it may be large, and the stream long
-	ctx, cancel := c.whileServing()
+	req.body = nil // it may be large, and the stream long
+	ctx, cancel := s.whileServing(req)
 	defer cancel()
-	c.srv.cfg.Metrics.streams.Inc()
-	defer c.srv.cfg.Metrics.streams.Dec()
-	out := sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
+	f := &feed{streams: s, req: req, ctx: ctx, threadID: threadID, runID: runID, at: after, frames: frames}
+	f.open()
+	defer f.close()
 	// The run may be over, or end before it starts and have no events. Its record is
 	// looked at until the first event comes.
-	err := c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{RunID: runID, First: 500 * time.Millisecond, Pause: c.srv.cfg.Limits.Heartbeat}, frames, func() (over bool, err error) {
-		return c.ended(ctx, out, threadID, runID, &after, after, frames)
+	err := f.copy(eventlog.Follow{RunID: runID, First: 500 * time.Millisecond, Pause: s.heartbeat}, func() (over bool, err error) {
+		return f.ended(f.at)
 	})
-	return c.endStream(out, err)
+	return f.end(err)
 }
 
-// ended looks, before there is an entry, whether the run is over: it may have ended before
-// it started, and then has none: it gets one, at a cursor. If it is over, what there is has
-// been sent.
-func (c *call) ended(ctx context.Context, out *sse.Writer, threadID, runID string, after *awaken.Cursor, at awaken.Cursor, frames framing) (over bool, err error) {
-	run, err := c.tenant.Store.LoadRun(ctx, runID)
-	if err != nil || run.Status != awaken.RunDone {
-		return false, err
-	}
-	if run.StartedAt != 0 { // what came between reading the log and the record is there now
-		return true, c.copyEvents(ctx, out, threadID, after, eventlog.Follow{RunID: runID, Committed: true}, frames, nil)
-	}
-	fin := &awaken.Entry{Cursor: at, RunID: runID, Time: run.UpdatedAt * 1000, Event: &awaken.RunFinish{ThreadID: threadID, RunID: runID, Identity: run.Info(),
-		Result: &awaken.RunOutput{Status: run.Status, StatusReason: run.StatusReason}, Termination: run.Termination}}
-	return true, c.copyEntry(out, fin, frames)
-}
-
-// streamThread streams the events of a thread from a cursor on, until somebody has enough.
-func (c *call) streamThread(threadID string, after awaken.Cursor, frames framing) error {
-	if c.headersOnly() {
+// thread streams the events of a thread from a cursor on, until the client disconnects or
+// the server stops.
+func (s *streams) thread(req *request, threadID string, after awaken.Cursor, frames framing) error {
+	if s.headersOnly(req) {
 		return nil
 	}
-	ctx, cancel := c.whileServing()
+	ctx, cancel := s.whileServing(req)
 	defer cancel()
-	c.srv.cfg.Metrics.streams.Inc()
-	defer c.srv.cfg.Metrics.streams.Dec()
-	out := sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
-	err := out.Flush() // something may come much later
+	f := &feed{streams: s, req: req, ctx: ctx, threadID: threadID, at: after, frames: frames}
+	f.open()
+	defer f.close()
+	err := f.out.Flush() // something may come much later
 	if err == nil {
-		err = c.copyEvents(ctx, out, threadID, &after, eventlog.Follow{Pause: c.srv.cfg.Limits.Heartbeat}, frames, nil)
+		err = f.copy(eventlog.Follow{Pause: s.heartbeat}, nil)
 	}
-	return c.endStream(out, err)
+	return f.end(err)
 }
 
-// copyEvents sends entries until the run ends or the client leaves. Before the first
-// entry, silent is asked whenever there is nothing, if it is set: whether that is all.
-func (c *call) copyEvents(ctx context.Context, out *sse.Writer, threadID string, after *awaken.Cursor, f eventlog.Follow, frames framing, silent func() (over bool, err error)) error {
+// feed is one stream that is being sent.
+type feed struct {
+	*streams
+	req      *request
+	ctx      context.Context
+	out      *sse.Writer
+	threadID string
+	runID    string        // "" is the whole thread
+	at       awaken.Cursor // of the last entry that was sent
+	frames   framing
+}
+
+// open begins the response, and counts the stream until close.
+func (f *feed) open() {
+	f.metrics.streams.Inc()
+	f.out = sse.Start(f.req.w, f.write)
+}
+
+func (f *feed) close() { f.metrics.streams.Dec() }
+
+// copy sends entries until the run ends or the client leaves. Before the first entry,
+// silent is asked whenever there is nothing, if it is set: whether that is all.
+func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)) error {
 	waited := 0
-	for e, err := range c.tenant.Log.Tail(ctx, threadID, *after, f) {
+	for e, err := range f.req.tenant.Log.Tail(f.ctx, f.threadID, f.at, follow) {
 		if err != nil {
 			return err
 		}
@@ -114,55 +130,71 @@ func (c *call) copyEvents(ctx context.Context, out *sse.Writer, threadID string,
 				}
 			}
 			switch waited++; {
-			case out.Pending(), waited == 2: // the headers, if nothing else comes soon
-				err = out.Flush()
-			case out.Idle() >= c.srv.cfg.Limits.Heartbeat:
-				if _, err := c.srv.authenticate(c.r, c.route.access); err != nil {
+			case f.out.Pending(), waited == 2: // the headers, if nothing else comes soon
+				err = f.out.Flush()
+			case f.out.Idle() >= f.heartbeat:
+				if _, err := f.auth.authenticate(f.req.r, f.req.route.Access); err != nil {
 					return err // its key was revoked
 				}
-				err = out.Heartbeat()
+				err = f.out.Heartbeat()
 			}
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		if err := c.copyEntry(out, &e, frames); err != nil {
+		if err := f.send(&e); err != nil {
 			return err
 		}
-		*after, silent = e.Cursor, nil
+		f.at, silent = e.Cursor, nil
 	}
 	return nil
+}
+
+// ended looks, before there is an entry, whether the run is over. One that was cancelled
+// while it was queued has no entries, and gets a run_finish here, at a cursor. If the run is
+// over, what there is has been sent.
+func (f *feed) ended(at awaken.Cursor) (over bool, err error) {
+	run, err := f.req.tenant.Store.LoadRun(f.ctx, f.runID)
+	if err != nil || run.Status != awaken.RunDone {
+		return false, err
+	}
+	if run.StartedAt != 0 { // what came between reading the log and the record is there now
+		return true, f.copy(eventlog.Follow{RunID: f.runID, Committed: true}, nil)
+	}
+	return true, f.send(&awaken.Entry{Cursor: at, RunID: f.runID, Time: run.UpdatedAt * 1000, Event: &awaken.RunFinish{ThreadID: f.threadID, RunID: f.runID, Identity: run.Info(),
+		Result: &awaken.RunOutput{Status: run.Status, StatusReason: run.StatusReason}, Termination: run.Termination}})
 }
 
 // errOver is what a framing returns with frames that are the last.
 var errOver = errors.New("the stream is over")
 
-func (c *call) copyEntry(out *sse.Writer, e *awaken.Entry, frames framing) error {
-	buf, err := frames(out.Buffer(), e)
+// send sends one entry.
+func (f *feed) send(e *awaken.Entry) error {
+	buf, err := f.frames(f.out.Buffer(), e)
 	if err != nil && !errors.Is(err, errOver) {
 		return err
 	}
-	if err := out.Take(buf); err != nil {
+	if err := f.out.Take(buf); err != nil {
 		return err
 	}
 	return err
 }
 
-// endStream sends what is left. An error that is the client's own needs no words.
-func (c *call) endStream(out *sse.Writer, err error) error {
-	if err != nil && c.r.Context().Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.Canceled) {
-		f := failureOf(err)
-		c.srv.cfg.Logger.Warn("stream ended by an error", "route", c.route.path, "error", err)
-		body, _ := json.Marshal(errorBody{f.Message, f.Code})
-		if err := out.Frame("", "error", body); err != nil {
+// end sends what is left. An error that is the client's own needs no words.
+func (f *feed) end(err error) error {
+	if err != nil && f.req.r.Context().Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		told := failureOf(err)
+		f.logger.Warn("stream ended by an error", "route", f.req.route.Path, "error", err)
+		body, _ := json.Marshal(errorBody{told.Message, told.Code})
+		if err := f.out.Frame("", "error", body); err != nil {
 			return nil
 		}
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.srv.cfg.Metrics.cutOff.Inc()
+		f.metrics.cutOff.Inc()
 		return nil
 	}
-	_ = out.Flush() // the client may be gone
+	_ = f.out.Flush() // the client may be gone
 	return nil
 }

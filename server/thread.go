@@ -12,16 +12,59 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
 )
 
-// threads is what the routes of threads need of a store, beside what a mailbox does.
-type threads interface {
+// threads has the handlers of threads.
+type threads struct {
+	newID func() string
+}
+
+func (h *threads) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/threads", Access: protocol.Readers, Handle: own(h.list),
+			Summary: "List threads, the most recently updated first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}, Failures: []int{400}},
+		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Handle: own(h.summarize),
+			Summary: "List threads with their titles", Query: threadFilters, Replies: map[int]any{200: threadSummaries{}}, Failures: []int{400}},
+		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Handle: own(h.create),
+			Summary: "Make a thread", Body: newThread{}, Replies: map[int]any{201: threadView{}}, Failures: []int{400}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}", Access: protocol.Readers, Handle: own(h.get),
+			Summary: "A thread", Replies: map[int]any{200: threadView{}}, Failures: []int{404}},
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: own(h.patch),
+			Summary: "Change what people attached to a thread", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}, Failures: []int{400, 404}},
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Handle: own(h.patch),
+			Summary: "The same", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}, Failures: []int{400, 404}},
+		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: own(h.delete),
+			Summary: "Delete a thread",
+			Query:   []protocol.Param{param("child_strategy", "detach|reject|cascade", "what becomes of its children; default detach"), param("childStrategy", "detach|reject|cascade", "the same")},
+			Replies: map[int]any{204: nil}, Failures: []int{400, 404, 409}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: own(h.cancel),
+			Summary: "End the thread's run", Replies: map[int]any{202: threadAccepted{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: own(h.interrupt),
+			Summary: "End what runs, waits and is queued", Replies: map[int]any{202: threadAccepted{}}, Failures: []int{404}},
+	}
+}
+
+var threadFilters = append([]protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("resource_id", "string", "only threads of that resource"), param("resourceId", "string", "the same"),
+	param("parent_thread_id", "string", "only children of that thread"), param("parentThreadId", "string", "the same"), param("root", "boolean", "only threads without a parent")}, pageParams...)
+
+// threadStore is what the routes of threads need of a store, beside what a mailbox does.
+type threadStore interface {
 	mailbox.Handle
 	awaken.ThreadEditor
 }
 
-// store returns the tenant's store. New has made sure that it can do this.
-func (c *call) store() threads { return c.tenant.Store.(threads) }
+// editor returns a tenant's store. New has made sure that it can do this.
+func editor(t *mailbox.Tenant) threadStore { return t.Store.(threadStore) }
+
+// loadThread returns a thread of a tenant.
+func loadThread(ctx context.Context, tenant *mailbox.Tenant, id string) (*awaken.Thread, error) {
+	t, err := tenant.Store.Thread(ctx, id)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, notFound("thread", id)
+	}
+	return t, err
+}
 
 // threadView is a thread as clients see it.
 type threadView struct {
@@ -30,12 +73,12 @@ type threadView struct {
 	LatestRunUpdatedAt int64  `json:"latest_run_updated_at,omitempty"`
 }
 
-func (c *call) view(t *awaken.Thread) (*threadView, error) {
+func viewThread(ctx context.Context, tenant *mailbox.Tenant, t *awaken.Thread) (*threadView, error) {
 	v := &threadView{Thread: *t}
 	if t.LatestRunID == "" {
 		return v, nil
 	}
-	run, err := c.tenant.Store.LoadRun(c.ctx, t.LatestRunID)
+	run, err := tenant.Store.LoadRun(ctx, t.LatestRunID)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return v, nil
 	}
@@ -46,48 +89,6 @@ func (c *call) view(t *awaken.Thread) (*threadView, error) {
 		v.ActiveRunID = run.RunID
 	}
 	return v, nil
-}
-
-// threadCursor is where the next page of a list of threads begins, and of which list.
-type threadCursor struct {
-	Offset     int    `json:"offset"`
-	ResourceID string `json:"resource_id,omitempty"`
-	Parent     string `json:"parent_filter,omitempty"`
-	Root       bool   `json:"root,omitempty"`
-}
-
-// threadQuery reads what list of threads is asked for.
-func (c *call) threadQuery() (q awaken.ThreadQuery, at threadCursor, err error) {
-	if q.Offset, q.Limit, err = c.page(); err != nil {
-		return q, at, err
-	}
-	q.ResourceID = c.value("resource_id", "resourceId")
-	q.ParentThreadID = c.value("parent_thread_id", "parentThreadId")
-	root, err := c.pick("false", []string{"true", "false"}, "root")
-	if err != nil {
-		return q, at, err
-	}
-	if q.Root = root == "true"; q.Root && q.ParentThreadID != "" {
-		return q, at, badRequest("root=true cannot be combined with parentThreadId")
-	}
-	at = threadCursor{ResourceID: q.ResourceID, Parent: q.ParentThreadID, Root: q.Root}
-	text := c.value("cursor")
-	if text == "" {
-		return q, at, nil
-	}
-	if n, err := strconv.Atoi(text); err == nil && n >= 0 && at == (threadCursor{}) {
-		q.Offset = n
-		return q, at, nil
-	}
-	var from threadCursor
-	if err := parseCursor("thr_", text, &from); err != nil || from.Offset < 0 {
-		return q, at, errCursor
-	}
-	q.Offset, from.Offset = from.Offset, 0
-	if from != at {
-		return q, at, badRequest("cursor does not match thread query filters")
-	}
-	return q, at, nil
 }
 
 // listInfo is what lists have beside their items.
@@ -118,18 +119,52 @@ type threadSummaries struct {
 	listInfo
 }
 
+func (h *threads) list(req *request) error {
+	list, info, err := findThreads(req)
+	if err != nil {
+		return err
+	}
+	out := threadIDs{Items: []string{}, listInfo: info}
+	for _, t := range list {
+		out.Items = append(out.Items, t.ID)
+	}
+	return req.Reply(200, out)
+}
+
+func (h *threads) summarize(req *request) error {
+	list, info, err := findThreads(req)
+	if err != nil {
+		return err
+	}
+	out := threadSummaries{Items: []threadSummary{}, listInfo: info}
+	for _, t := range list {
+		sum := threadSummary{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID, Title: t.Metadata.Title, UpdatedAt: t.Metadata.UpdatedAt}
+		if t.LatestRunID != "" {
+			run, err := req.tenant.Store.LoadRun(req.ctx, t.LatestRunID)
+			if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+				return err
+			}
+			if err == nil {
+				sum.AgentID = run.AgentID
+			}
+		}
+		out.Items = append(out.Items, sum)
+	}
+	return req.Reply(200, out)
+}
+
 // findThreads returns a page of threads.
-func (c *call) findThreads() ([]*awaken.Thread, listInfo, error) {
-	q, at, err := c.threadQuery()
+func findThreads(req *request) ([]*awaken.Thread, listInfo, error) {
+	q, at, err := threadQuery(req)
 	if err != nil {
 		return nil, listInfo{}, err
 	}
-	s := c.store()
-	total, err := s.CountThreads(c.ctx, q)
+	s := editor(req.tenant)
+	total, err := s.CountThreads(req.ctx, q)
 	if err != nil {
 		return nil, listInfo{}, err
 	}
-	list, err := s.ListThreads(c.ctx, q)
+	list, err := s.ListThreads(req.ctx, q)
 	if err != nil {
 		return nil, listInfo{}, err
 	}
@@ -141,38 +176,46 @@ func (c *call) findThreads() ([]*awaken.Thread, listInfo, error) {
 	return list, info, nil
 }
 
-func (c *call) listThreads() error {
-	list, info, err := c.findThreads()
-	if err != nil {
-		return err
-	}
-	out := threadIDs{Items: []string{}, listInfo: info}
-	for _, t := range list {
-		out.Items = append(out.Items, t.ID)
-	}
-	return c.reply(200, out)
+// threadCursor is where the next page of a list of threads begins, and of which list.
+type threadCursor struct {
+	Offset     int    `json:"offset"`
+	ResourceID string `json:"resource_id,omitempty"`
+	Parent     string `json:"parent_filter,omitempty"`
+	Root       bool   `json:"root,omitempty"`
 }
 
-func (c *call) summarizeThreads() error {
-	list, info, err := c.findThreads()
+// threadQuery reads what list of threads is asked for.
+func threadQuery(req *request) (q awaken.ThreadQuery, at threadCursor, err error) {
+	if q.Offset, q.Limit, err = req.page(); err != nil {
+		return q, at, err
+	}
+	q.ResourceID = req.value("resource_id", "resourceId")
+	q.ParentThreadID = req.value("parent_thread_id", "parentThreadId")
+	root, err := req.pick("false", []string{"true", "false"}, "root")
 	if err != nil {
-		return err
+		return q, at, err
 	}
-	out := threadSummaries{Items: []threadSummary{}, listInfo: info}
-	for _, t := range list {
-		sum := threadSummary{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID, Title: t.Metadata.Title, UpdatedAt: t.Metadata.UpdatedAt}
-		if t.LatestRunID != "" {
-			run, err := c.tenant.Store.LoadRun(c.ctx, t.LatestRunID)
-			if err != nil && !errors.Is(err, awaken.ErrNotFound) {
-				return err
-			}
-			if err == nil {
-				sum.AgentID = run.AgentID
-			}
-		}
-		out.Items = append(out.Items, sum)
+	if q.Root = root == "true"; q.Root && q.ParentThreadID != "" {
+		return q, at, badRequest("root=true cannot be combined with parentThreadId")
 	}
-	return c.reply(200, out)
+	at = threadCursor{ResourceID: q.ResourceID, Parent: q.ParentThreadID, Root: q.Root}
+	text := req.value("cursor")
+	if text == "" {
+		return q, at, nil
+	}
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 && at == (threadCursor{}) {
+		q.Offset = n
+		return q, at, nil
+	}
+	var from threadCursor
+	if err := parseCursor("thr_", text, &from); err != nil || from.Offset < 0 {
+		return q, at, errCursor
+	}
+	q.Offset, from.Offset = from.Offset, 0
+	if from != at {
+		return q, at, badRequest("cursor does not match thread query filters")
+	}
+	return q, at, nil
 }
 
 type newThread struct {
@@ -183,9 +226,9 @@ type newThread struct {
 	ParentThreadIDCamel string `json:"parentThreadId,omitempty"`
 }
 
-func (c *call) createThread() error {
+func (h *threads) create(req *request) error {
 	var body newThread
-	if err := c.decode(&body); err != nil {
+	if err := req.Decode(&body); err != nil {
 		return err
 	}
 	resource, err := either("resource_id", body.ResourceID, body.ResourceIDCamel)
@@ -196,53 +239,44 @@ func (c *call) createThread() error {
 	if err != nil {
 		return err
 	}
-	s := c.store()
-	if err := c.checkParent(s, parent); err != nil {
+	s := editor(req.tenant)
+	if err := checkParent(req.ctx, s, parent); err != nil {
 		return err
 	}
-	t := &awaken.Thread{ID: c.srv.cfg.NewID(), ResourceID: resource, ParentThreadID: parent}
+	t := &awaken.Thread{ID: h.newID(), ResourceID: resource, ParentThreadID: parent}
 	t.Metadata.Title = strings.TrimSpace(body.Title)
-	if err := s.CreateThread(c.ctx, t); err != nil {
+	if err := s.CreateThread(req.ctx, t); err != nil {
 		return err
 	}
-	made, err := s.Thread(c.ctx, t.ID)
+	made, err := s.Thread(req.ctx, t.ID)
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Location", "/v1/threads/"+t.ID)
-	return c.reply(201, &threadView{Thread: *made})
+	req.w.Header().Set("Location", "/v1/threads/"+t.ID)
+	return req.Reply(201, &threadView{Thread: *made})
 }
 
-func (c *call) checkParent(s awaken.ThreadStore, id string) error {
+func checkParent(ctx context.Context, s awaken.ThreadStore, id string) error {
 	if id == "" {
 		return nil
 	}
-	_, err := s.Thread(c.ctx, id)
+	_, err := s.Thread(ctx, id)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return badRequest("parent thread not found: " + id)
 	}
 	return err
 }
 
-// thread returns the thread of the path.
-func (c *call) thread() (*awaken.Thread, error) {
-	t, err := c.tenant.Store.Thread(c.ctx, c.path("thread_id"))
-	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, notFound("thread", c.path("thread_id"))
-	}
-	return t, err
-}
-
-func (c *call) getThread() error {
-	t, err := c.thread()
+func (h *threads) get(req *request) error {
+	t, err := loadThread(req.ctx, req.tenant, req.path("thread_id"))
 	if err != nil {
 		return err
 	}
-	v, err := c.view(t)
+	v, err := viewThread(req.ctx, req.tenant, t)
 	if err != nil {
 		return err
 	}
-	return c.reply(200, v)
+	return req.Reply(200, v)
 }
 
 // cleared is a text field that can be set, or cleared with null.
@@ -266,9 +300,9 @@ type threadPatch struct {
 	Custom              map[string]json.RawMessage `json:"custom,omitempty"`
 }
 
-func (c *call) patchThread() error {
+func (h *threads) patch(req *request) error {
 	var body threadPatch
-	if err := c.decode(&body); err != nil {
+	if err := req.Decode(&body); err != nil {
 		return err
 	}
 	if !body.ResourceID.set {
@@ -277,15 +311,15 @@ func (c *call) patchThread() error {
 	if !body.ParentThreadID.set {
 		body.ParentThreadID = body.ParentThreadIDCamel
 	}
-	s := c.store()
-	if _, err := c.thread(); err != nil {
+	s := editor(req.tenant)
+	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
 		return err
 	}
 	parent := strings.TrimSpace(body.ParentThreadID.value)
-	if err := c.checkParent(s, parent); err != nil {
+	if err := checkParent(req.ctx, s, parent); err != nil {
 		return err
 	}
-	t, err := s.UpdateThread(c.ctx, c.path("thread_id"), func(t *awaken.Thread) error {
+	t, err := s.UpdateThread(req.ctx, req.path("thread_id"), func(t *awaken.Thread) error {
 		if body.Title.set {
 			t.Metadata.Title = strings.TrimSpace(body.Title.value)
 		}
@@ -308,30 +342,30 @@ func (c *call) patchThread() error {
 	if err != nil {
 		return err
 	}
-	v, err := c.view(t)
+	v, err := viewThread(req.ctx, req.tenant, t)
 	if err != nil {
 		return err
 	}
-	return c.reply(200, v)
+	return req.Reply(200, v)
 }
 
-func (c *call) deleteThread() error {
-	strategy, err := c.pick("detach", []string{"detach", "reject", "cascade"}, "child_strategy", "childStrategy")
+func (h *threads) delete(req *request) error {
+	strategy, err := req.pick("detach", []string{"detach", "reject", "cascade"}, "child_strategy", "childStrategy")
 	if err != nil {
 		return err
 	}
-	if _, err := c.thread(); err != nil {
+	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
 		return err
 	}
 	how := map[string]awaken.ChildStrategy{"detach": awaken.DetachChildren, "reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[strategy]
-	err = c.remove(c.path("thread_id"), how)
+	err = removeThread(req.ctx, req.tenant, req.path("thread_id"), how)
 	if errors.Is(err, awaken.ErrConflict) && how == awaken.RejectChildren {
 		return badRequest(plain(err.Error()))
 	}
 	if err != nil {
 		return err
 	}
-	return c.reply(204, nil)
+	return req.Reply(204, nil)
 }
 
 // A worker takes a dispatch off the queue right after its run. settleTime is how long a
@@ -341,17 +375,17 @@ const (
 	settlePause = 5 * time.Millisecond
 )
 
-// remove removes a thread. One with a run that is queued or goes on is an ErrConflict; one
+// removeThread removes a thread. One with a run that is queued or goes on is an ErrConflict; one
 // whose run has just come to rest is waited for, until it is off the queue: who was told
 // that a run is over may delete its thread.
-func (c *call) remove(id string, children awaken.ChildStrategy) error {
+func removeThread(ctx context.Context, tenant *mailbox.Tenant, id string, children awaken.ChildStrategy) error {
 	deadline := time.Now().Add(settleTime)
 	for last := false; ; {
-		err := c.store().DeleteThread(c.ctx, id, children)
+		err := editor(tenant).DeleteThread(ctx, id, children)
 		if !errors.Is(err, awaken.ErrConflict) || last || time.Now().After(deadline) {
 			return err
 		}
-		claims, resting, loadErr := c.claims(id)
+		claims, resting, loadErr := countClaims(ctx, tenant, id)
 		if loadErr != nil {
 			return loadErr
 		}
@@ -360,22 +394,22 @@ func (c *call) remove(id string, children awaken.ChildStrategy) error {
 		}
 		last = claims == 0 // they were the reason and have gone since, or something else is
 		select {
-		case <-c.ctx.Done():
-			return c.ctx.Err()
+		case <-ctx.Done():
+			return ctx.Err()
 		case <-time.After(settlePause):
 		}
 	}
 }
 
-// claims counts what is on a thread's queue, and reports whether that is nothing but claims
+// countClaims counts what is on a thread's queue, and reports whether that is nothing but claims
 // of runs that are done or wait.
-func (c *call) claims(threadID string) (n int, resting bool, err error) {
-	live, err := c.tenant.Store.Dispatches(c.ctx, mailbox.Query{ThreadID: threadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}})
+func countClaims(ctx context.Context, tenant *mailbox.Tenant, threadID string) (n int, resting bool, err error) {
+	live, err := tenant.Store.Dispatches(ctx, mailbox.Query{ThreadID: threadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}})
 	if err != nil {
 		return 0, false, err
 	}
 	for _, d := range live {
-		run, err := c.tenant.Store.LoadRun(c.ctx, d.RunID)
+		run, err := tenant.Store.LoadRun(ctx, d.RunID)
 		if err != nil {
 			return 0, false, err
 		}
@@ -393,21 +427,21 @@ type threadAccepted struct {
 	ToolCallID string `json:"tool_call_id,omitempty"`
 }
 
-func (c *call) cancelThread() error {
-	id := c.path("thread_id")
-	if err := c.tenant.Cancel(c.ctx, id); err != nil {
+func (h *threads) cancel(req *request) error {
+	id := req.path("thread_id")
+	if err := req.tenant.Cancel(req.ctx, id); err != nil {
 		return nothing(err, "thread", id)
 	}
-	return c.reply(202, threadAccepted{Status: "cancel_requested", ThreadID: id})
+	return req.Reply(202, threadAccepted{Status: "cancel_requested", ThreadID: id})
 }
 
-func (c *call) interruptThread() error {
-	id := c.path("thread_id")
-	n, err := c.tenant.Interrupt(c.ctx, id)
+func (h *threads) interrupt(req *request) error {
+	id := req.path("thread_id")
+	n, err := req.tenant.Interrupt(req.ctx, id)
 	if err != nil {
 		return nothing(err, "thread", id)
 	}
-	return c.reply(202, threadAccepted{Status: "interrupt_requested", ThreadID: id, Superseded: &n})
+	return req.Reply(202, threadAccepted{Status: "interrupt_requested", ThreadID: id, Superseded: &n})
 }
 
 // nothing words the error of a request for something that is not there.
@@ -418,56 +452,5 @@ func nothing(err error, what, id string) error {
 	case errors.Is(err, awaken.ErrNotFound):
 		return notFound(what, id)
 	}
-	return err
-}
-
-// decisionBody is a person's answer to a call that waits.
-type decisionBody struct {
-	ToolCallID      string          `json:"tool_call_id,omitempty"` // or the id of the suspension
-	ToolCallIDCamel string          `json:"toolCallId,omitempty"`
-	Action          string          `json:"action"` // resume or cancel
-	Payload         json.RawMessage `json:"payload,omitempty"`
-	DecisionID      string          `json:"decision_id,omitempty"` // the same decision sent again counts once
-	Reason          string          `json:"reason,omitempty"`
-	Arguments       json.RawMessage `json:"arguments,omitempty"` // instead of the call's own
-}
-
-// decision reads a decision on target, or on the call that the body names.
-func (c *call) decision(target string) (awaken.Decision, error) {
-	var body decisionBody
-	if err := c.decode(&body); err != nil {
-		return awaken.Decision{}, err
-	}
-	if target == "" {
-		var err error
-		if target, err = either("tool_call_id", body.ToolCallID, body.ToolCallIDCamel); err != nil {
-			return awaken.Decision{}, err
-		}
-		if target == "" {
-			return awaken.Decision{}, badRequest("tool_call_id is missing")
-		}
-	}
-	if a := awaken.DecisionAction(body.Action); a != awaken.ActionResume && a != awaken.ActionCancel {
-		return awaken.Decision{}, badRequest(fmt.Sprintf("invalid action: %s, expected 'resume' or 'cancel'", body.Action))
-	}
-	return awaken.Decision{Target: target, ID: body.DecisionID, Action: awaken.DecisionAction(body.Action), Result: body.Payload,
-		Reason: body.Reason, Arguments: body.Arguments}, nil
-}
-
-func (c *call) decideThread() error {
-	id := c.path("thread_id")
-	d, err := c.decision("")
-	if err != nil {
-		return err
-	}
-	if err := c.decide(id, d); err != nil {
-		return nothing(err, "waiting tool call of thread", id+" "+d.Target)
-	}
-	return c.reply(202, threadAccepted{Status: "decision_submitted", ThreadID: id, ToolCallID: d.Target})
-}
-
-// probeStore asks the store for something small.
-func (c *call) probeStore(ctx context.Context) error {
-	_, err := c.tenant.Store.ListThreads(ctx, awaken.ThreadQuery{Limit: 1})
 	return err
 }

@@ -34,7 +34,7 @@ func (c *call) listVersions() error {
 	if len(list) == limit {
 		out.NextBefore = list[len(list)-1].Number
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 // version is the number of a version that a path names.
@@ -55,7 +55,7 @@ func (c *call) getVersion() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, p)
+	return c.Reply(200, p)
 }
 
 func (c *call) rollback() error {
@@ -67,7 +67,7 @@ func (c *call) rollback() error {
 	if err != nil {
 		return c.refused(err)
 	}
-	return c.reply(200, p)
+	return c.Reply(200, p)
 }
 
 type draftList struct {
@@ -89,7 +89,7 @@ func (c *call) listDrafts() error {
 	for _, v := range views {
 		out.Items = append(out.Items, draft{v.Key, rawDocument(v.Spec), v.Meta})
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 type publishBody struct {
@@ -116,7 +116,7 @@ func (b *canaryBody) canary() (*config.Canary, error) {
 
 func (c *call) publish() error {
 	var body publishBody
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	canary, err := body.Canary.canary()
@@ -127,7 +127,7 @@ func (c *call) publish() error {
 	if err != nil {
 		return c.refused(err)
 	}
-	return c.reply(200, p)
+	return c.Reply(200, p)
 }
 
 func (c *call) getCanary() error {
@@ -135,12 +135,12 @@ func (c *call) getCanary() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(200, out)
+	return c.Reply(200, out)
 }
 
 func (c *call) putCanary() error {
 	var body canaryBody
-	if err := c.decode(&body); err != nil {
+	if err := c.Decode(&body); err != nil {
 		return err
 	}
 	canary, err := body.canary()
@@ -151,7 +151,7 @@ func (c *call) putCanary() error {
 	if err != nil {
 		return c.refused(err)
 	}
-	return c.reply(200, head)
+	return c.Reply(200, head)
 }
 
 func (c *call) promoteCanary() error {
@@ -159,7 +159,7 @@ func (c *call) promoteCanary() error {
 	if err != nil {
 		return c.refused(err)
 	}
-	return c.reply(200, head)
+	return c.Reply(200, head)
 }
 
 func (c *call) dropCanary() error {
@@ -167,5 +167,5 @@ func (c *call) dropCanary() error {
 	if err != nil {
 		return c.refused(err)
 	}
-	return c.reply(200, head)
+	return c.Reply(200, head)
 }

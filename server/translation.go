@@ -14,102 +14,58 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// A call is what the routes of protocols get.
-var _ protocol.Call = (*call)(nil)
-
-func (c *call) Context() context.Context         { return c.ctx }
-func (c *call) Request() *http.Request           { return c.r }
-func (c *call) Header() http.Header              { return c.w.Header() }
-func (c *call) Tenant() *mailbox.Tenant          { return c.tenant }
-func (c *call) Agents() []*awaken.AgentSpec      { return agentsOf(runtimeOf(c.tenant).Registry()) }
-func (c *call) Decode(v any) error               { return c.decode(v) }
-func (c *call) Reply(status int, body any) error { return c.reply(status, body) }
-
-func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
-	if err := c.sign(s); err != nil {
-		return nil, err
-	}
-	if c.route.own {
-		if err := c.signOwn(s); err != nil {
-			return nil, err
-		}
-	}
-	if len(s.Request.Decisions) > 0 {
-		if err := c.vet(s.Request.ThreadID, s.Request.Decisions); err != nil {
-			return nil, err
-		}
-	}
-	return c.submit(s)
-}
-
-// Stream streams what an encoder makes of a run's entries.
-func (c *call) Stream(s *protocol.Stream) error {
-	if c.headersOnly() {
+// translate streams what an encoder makes of a run's entries.
+func (s *streams) translate(req *request, what *protocol.Stream) error {
+	if s.headersOnly(req) {
 		return nil
 	}
-	c.asked = nil // it may be large, and the stream long
-	ctx, cancel := c.whileServing()
+	req.body = nil // it may be large, and the stream long
+	ctx, cancel := s.whileServing(req)
 	defer cancel()
-	if s.Entries != nil {
-		return c.streamEntries(s)
+	if what.Entries != nil {
+		return s.translateAll(req, what)
 	}
-	after := s.After
-	from, lost, err := c.beginning(ctx, s)
-	if err != nil {
+	t := &translation{ctx: ctx, log: req.tenant.Log, s: what, has: what.After}
+	var lost bool
+	var err error
+	if t.from, lost, err = beginning(ctx, req.tenant, what); err != nil {
 		return err
 	}
 	if lost {
-		after = protocol.Position{}
+		t.has = protocol.Position{}
 	}
-	c.srv.cfg.Metrics.streams.Inc()
-	defer c.srv.cfg.Metrics.streams.Dec()
-	out := sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
-	t := &translation{call: c, ctx: ctx, s: s, from: from, has: after, enc: s.Encoder()}
-	at := from
-	if s.Limit > 0 {
-		if err = c.copyEvents(ctx, out, s.ThreadID, &at, eventlog.Follow{RunID: s.RunID, Committed: true}, t.frames, nil); err == nil {
-			err = errOver
-		}
-	} else {
-		err = c.copyEvents(ctx, out, s.ThreadID, &at, eventlog.Follow{RunID: s.RunID, First: 500 * time.Millisecond, Pause: c.srv.cfg.Limits.Heartbeat}, t.frames, func() (bool, error) {
-			if s.RunID == "" {
-				return false, nil
-			}
-			over, err := c.ended(ctx, out, s.ThreadID, s.RunID, &at, awaken.Cursor{Epoch: at.Epoch, Seq: at.Seq + 1}, t.frames)
-			if over && err == nil {
-				err = errOver
-			}
-			return over, err
-		})
-	}
-	switch {
-	case errors.Is(err, errOver) && s.Limit > 0:
-		_ = out.Flush() // the client may be gone
+	t.enc = what.Encoder()
+	f := &feed{streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames}
+	f.open()
+	defer f.close()
+	switch err = t.follow(f); {
+	case errors.Is(err, errOver) && what.Limit > 0:
+		_ = f.out.Flush() // the client may be gone
 	case errors.Is(err, errOver):
-		t.end(out, nil)
+		t.end(f.out, nil)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		c.srv.cfg.Metrics.cutOff.Inc()
+		s.metrics.cutOff.Inc()
 		panic(http.ErrAbortHandler)
 	case err == nil || ctx.Err() != nil || errors.Is(err, errLost):
 		// The server stops, or the client is gone. What ends without an end was cut off.
-		_ = out.Flush()
+		_ = f.out.Flush()
 		panic(http.ErrAbortHandler)
 	default:
-		c.srv.cfg.Logger.Warn("stream ended by an error", "route", c.route.path, "error", err)
-		t.end(out, failureOf(err))
+		s.logger.Warn("stream ended by an error", "route", req.route.Path, "error", err)
+		t.end(f.out, failureOf(err))
 	}
 	return nil
 }
 
-// streamEntries streams what an encoder makes of entries that are no log's.
-func (c *call) streamEntries(s *protocol.Stream) error {
-	t := &translation{s: s, enc: s.Encoder()}
-	for i := range s.Entries {
-		if err := t.enc.Encode(&t.out, &s.Entries[i]); err != nil {
+// translateAll streams what an encoder makes of entries that are no log's.
+func (s *streams) translateAll(req *request, what *protocol.Stream) error {
+	t := &translation{s: what, enc: what.Encoder()}
+	for i := range what.Entries {
+		if err := t.enc.Encode(&t.out, &what.Entries[i]); err != nil {
 			return err
 		}
 	}
-	out := sse.Start(c.w, c.srv.cfg.Limits.StreamWrite)
+	out := sse.Start(req.w, s.write)
 	if out.Take(append(out.Buffer(), t.out.Bytes()...)) == nil {
 		t.end(out, nil)
 	}
@@ -118,26 +74,26 @@ func (c *call) streamEntries(s *protocol.Stream) error {
 
 // beginning is the place before the first entry that an encoder has to see, and whether
 // what the client has was lost, so that it has to begin there too.
-func (c *call) beginning(ctx context.Context, s *protocol.Stream) (from awaken.Cursor, lost bool, err error) {
+func beginning(ctx context.Context, t *mailbox.Tenant, s *protocol.Stream) (from awaken.Cursor, lost bool, err error) {
 	runID := s.RunID
 	if runID == "" {
 		if s.After.Seq == 0 {
 			return awaken.Cursor{}, false, nil
 		}
-		at, err := c.tenant.Store.Entries(ctx, s.ThreadID, awaken.EntryQuery{After: s.After.Seq - 1, Limit: 1})
+		at, err := t.Store.Entries(ctx, s.ThreadID, awaken.EntryQuery{After: s.After.Seq - 1, Limit: 1})
 		if err != nil || len(at) == 0 {
 			return s.After.Cursor, false, err
 		}
 		runID = at[0].RunID
 	}
-	first, err := c.tenant.Store.Entries(ctx, s.ThreadID, awaken.EntryQuery{RunID: runID, Limit: 1})
+	first, err := t.Store.Entries(ctx, s.ThreadID, awaken.EntryQuery{RunID: runID, Limit: 1})
 	if errors.Is(err, awaken.ErrNotFound) || err == nil && len(first) == 0 {
 		return s.After.Cursor, false, nil // it has not begun
 	}
 	if err != nil {
 		return awaken.Cursor{}, false, err
 	}
-	lost, err = protocol.Lost(ctx, c.tenant, s.ThreadID, s.After)
+	lost, err = protocol.Lost(ctx, t, s.ThreadID, s.After)
 	return awaken.Cursor{Epoch: first[0].Epoch, Seq: first[0].Seq - 1}, lost, err
 }
 
@@ -147,14 +103,35 @@ var errLost = errors.New("what the client has was lost")
 
 // translation is one stream on its way through its encoder.
 type translation struct {
-	call *call
 	ctx  context.Context
+	log  *eventlog.Log
 	s    *protocol.Stream
-	from awaken.Cursor
+	from awaken.Cursor     // before the first entry that an encoder has to see
 	has  protocol.Position // what the client has
 	enc  protocol.Encoder
 	out  protocol.Frames
 	sent int // frames
+}
+
+// follow feeds the encoder until the stream is over (errOver), the server stops or the
+// client is gone.
+func (t *translation) follow(f *feed) error {
+	if t.s.Limit > 0 {
+		if err := f.copy(eventlog.Follow{RunID: t.s.RunID, Committed: true}, nil); err != nil {
+			return err
+		}
+		return errOver
+	}
+	return f.copy(eventlog.Follow{RunID: t.s.RunID, First: 500 * time.Millisecond, Pause: f.heartbeat}, func() (bool, error) {
+		if t.s.RunID == "" {
+			return false, nil
+		}
+		over, err := f.ended(awaken.Cursor{Epoch: f.at.Epoch, Seq: f.at.Seq + 1})
+		if over && err == nil {
+			err = errOver
+		}
+		return over, err
+	})
 }
 
 // end ends a response.
@@ -216,7 +193,7 @@ func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
 func (t *translation) rebuild(reset *awaken.Entry) error {
 	t.enc, t.has = t.s.Encoder(), protocol.Position{}
 	var nobody protocol.Frames
-	for e, err := range t.call.tenant.Log.Tail(t.ctx, t.s.ThreadID, t.from, eventlog.Follow{RunID: t.s.RunID, Committed: true}) {
+	for e, err := range t.log.Tail(t.ctx, t.s.ThreadID, t.from, eventlog.Follow{RunID: t.s.RunID, Committed: true}) {
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,110 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// activity has the handlers of what goes on: how many runs there are, and what agents did
+// lately.
+type activity struct {
+	stats    *Stats // nil if nobody counts
+	registry func() *awaken.Registry
+}
+
+func (h *activity) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/agents/runtime-stats", Access: protocol.Admins, Handle: own(h.listStats),
+			Summary: "What agents did lately, in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}, Failures: []int{400}, Global: true},
+		{Method: "GET", Path: "/v1/agents/{agent_id}/runtime-stats", Access: protocol.Admins, Handle: own(h.agentStats),
+			Summary: "What an agent did lately, in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}},
+			Failures: []int{400, 404}, Global: true},
+		{Method: "GET", Path: "/v1/runs/summary", Access: protocol.Admins, Handle: own(h.countRuns),
+			Summary: "How many runs there are", Replies: map[int]any{200: runCounts{}}},
+	}
+}
+
+var windowParam = param("window", "string", "how far back: 600, 10m, 6h, 1d; default a day, which is all that is kept")
+
+type statsList struct {
+	Agents []*AgentStats `json:"agents"`
+}
+
+func (h *activity) listStats(req *request) error {
+	if h.stats == nil {
+		return errNoStats
+	}
+	window, err := statsWindow(req)
+	if err != nil {
+		return err
+	}
+	out := statsList{[]*AgentStats{}}
+	for _, id := range h.stats.Agents() {
+		out.Agents = append(out.Agents, h.stats.Snapshot(id, window))
+	}
+	return req.Reply(200, out)
+}
+
+func (h *activity) agentStats(req *request) error {
+	if h.stats == nil {
+		return errNoStats
+	}
+	window, err := statsWindow(req)
+	if err != nil {
+		return err
+	}
+	id := req.path("agent_id")
+	if h.registry().Agent(id) == nil && !slices.Contains(h.stats.Agents(), id) {
+		return notFound("agent", id)
+	}
+	return req.Reply(200, h.stats.Snapshot(id, window))
+}
+
+var errNoStats = unavailable("runtime_stats registry not configured")
+
+func statsWindow(req *request) (time.Duration, error) {
+	if s := req.value("window"); s != "" {
+		return parseWindow(s)
+	}
+	return bucketCount * bucketTime, nil
+}
+
+// parseWindow reads a length of time: 600, 90s, 10m, 6h or 1d. More than is kept is all that
+// is kept.
+func parseWindow(s string) (time.Duration, error) {
+	unit := time.Second
+	number := s
+	if n := len(s); n > 0 {
+		if u, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[s[n-1]]; ok {
+			unit, number = u, s[:n-1]
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 32)
+	if err != nil || n <= 0 {
+		return 0, badRequest(fmt.Sprintf("window is %q, want a length of time, such as 600, 10m, 6h or 1d", s))
+	}
+	return min(time.Duration(n), bucketCount*bucketTime/unit) * unit, nil
+}
+
+type runCounts struct {
+	Running int `json:"running"`
+	Waiting int `json:"waiting"`
+	Created int `json:"created"`
+}
+
+func (h *activity) countRuns(req *request) error {
+	s := editor(req.tenant)
+	var out runCounts
+	var err error
+	for status, n := range map[awaken.RunStatus]*int{awaken.RunRunning: &out.Running, awaken.RunWaiting: &out.Waiting, awaken.RunCreated: &out.Created} {
+		if *n, err = s.CountRuns(req.ctx, awaken.RunQuery{Status: status}); err != nil {
+			return err
+		}
+	}
+	return req.Reply(200, out)
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// serve answers the requests of a route.
+func (s *Server) serve(route *protocol.Route) http.Handler {
+	ids := route.IDs()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{srv: s, request: request{w: w, r: r, ctx: r.Context(), route: route, depth: s.cfg.Limits.Depth, logger: s.cfg.Logger}}
+		if err := s.answer(c, ids); err != nil {
+			f := failureOf(err)
+			if f.Status >= 500 && r.Context().Err() == nil {
+				s.cfg.Logger.Error("request failed", "method", r.Method, "route", route.Path, "request", w.Header().Get("X-Request-Id"), "error", err)
+			}
+			writeFailure(w, f)
+		}
+	})
+}
+
+// answer takes a request through everything that is checked before its route handles it.
+func (s *Server) answer(c *call, ids []string) error {
+	if c.route.Access != protocol.Everyone {
+		var err error
+		if c.caller, err = s.auth.identify(c.r, c.route.Access); err != nil {
+			return err
+		}
+		release, err := s.limiter.admit(c.caller, c.route.Stream)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	if c.route.Global {
+		if err := c.checkGlobal(); err != nil {
+			return err
+		}
+	}
+	for _, part := range ids {
+		if id := c.path(part); !protocol.ValidID(id) {
+			return notFound(strings.TrimSuffix(part, "_id"), fmt.Sprintf("%q", id))
+		}
+	}
+	name := c.tenantName()
+	if c.route.Own {
+		name = ownTenant
+	}
+	c.tenant = s.cfg.Mailbox.Tenant(name)
+	c.query = c.r.URL.Query()
+	for _, p := range c.route.Query {
+		if v := c.query.Get(p.Name); !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
+			return badRequest(p.Name + " must be UTF-8 without control characters")
+		}
+	}
+	defer s.limiter.bound(&c.request)()
+	return c.route.Handle(c)
+}
+
+// ownTenant has the threads of the server's own agents. No key can be of that tenant, so
+// that what they do can be neither seen nor approved by who only runs agents.
+const ownTenant = "awaken.admin"
+
+// unknown answers requests that no route is for.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		probe := r.Clone(r.Context())
+		probe.Method = m
+		if _, pattern := s.mux.Handler(probe); pattern != "/" && pattern != "" {
+			allowed = append(allowed, m)
+		}
+	}
+	if len(allowed) > 0 {
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		writeFailure(w, fail(http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s is not possible here, only %s", r.Method, strings.Join(allowed, ", "))))
+		return
+	}
+	writeFailure(w, fail(http.StatusNotFound, "not_found", "there is nothing at "+r.URL.Path))
+}

@@ -1,0 +1,109 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/plugin/permission"
+)
+
+// decisionBody is a person's answer to a call that waits.
+type decisionBody struct {
+	ToolCallID      string          `json:"tool_call_id,omitempty"` // or the id of the suspension
+	ToolCallIDCamel string          `json:"toolCallId,omitempty"`
+	Action          string          `json:"action"` // resume or cancel
+	Payload         json.RawMessage `json:"payload,omitempty"`
+	DecisionID      string          `json:"decision_id,omitempty"` // the same decision sent again counts once
+	Reason          string          `json:"reason,omitempty"`
+	Arguments       json.RawMessage `json:"arguments,omitempty"` // instead of the call's own
+}
+
+// readDecision reads a decision on target, or on the call that the body names.
+func readDecision(req *request, target string) (awaken.Decision, error) {
+	var body decisionBody
+	if err := req.Decode(&body); err != nil {
+		return awaken.Decision{}, err
+	}
+	if target == "" {
+		var err error
+		if target, err = either("tool_call_id", body.ToolCallID, body.ToolCallIDCamel); err != nil {
+			return awaken.Decision{}, err
+		}
+		if target == "" {
+			return awaken.Decision{}, badRequest("tool_call_id is missing")
+		}
+	}
+	if a := awaken.DecisionAction(body.Action); a != awaken.ActionResume && a != awaken.ActionCancel {
+		return awaken.Decision{}, badRequest(fmt.Sprintf("invalid action: %s, expected 'resume' or 'cancel'", body.Action))
+	}
+	return awaken.Decision{Target: target, ID: body.DecisionID, Action: awaken.DecisionAction(body.Action), Result: body.Payload,
+		Reason: body.Reason, Arguments: body.Arguments}, nil
+}
+
+// decide delivers a decision to a run, or to the open run of a thread.
+func decide(req *request, id string, d awaken.Decision) error {
+	if err := vet(req, false, id, []awaken.Decision{d}); err != nil {
+		return err
+	}
+	_, err := req.tenant.Decide(req.ctx, id, d)
+	return err
+}
+
+// vet refuses decisions that reach further than whoever takes them. A page speaks for the
+// user in front of it, and so does a request that is known to be one user's; everybody
+// else who may run agents is an operator. The id is a thread's or a run's.
+func vet(req *request, page bool, id string, ds []awaken.Decision) error {
+	if !page && req.user == "" {
+		return nil
+	}
+	if !slices.ContainsFunc(ds, func(d awaken.Decision) bool { return permission.Reach(d.Result) != "" }) {
+		return nil // most are about one call only
+	}
+	run, err := req.tenant.Store.LoadRun(req.ctx, id)
+	if errors.Is(err, awaken.ErrNotFound) {
+		th, err := req.tenant.Store.Thread(req.ctx, id)
+		if err != nil || th.OpenRunID == "" {
+			return nil // nothing waits there, which whoever decides is told
+		}
+		if run, err = req.tenant.Store.LoadRun(req.ctx, th.OpenRunID); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	calls, err := req.tenant.Store.Calls(req.ctx, run.RunID)
+	if err != nil {
+		return err
+	}
+	for i := range ds {
+		if err := permission.Vet(question(calls, ds[i].Target), ds[i].Result, req.user, run.UserID); err != nil {
+			return fail(http.StatusForbidden, "forbidden", err.Error())
+		}
+	}
+	return nil
+}
+
+// question is what people were asked under an id, by the run itself or by one below it. It
+// is nil if that is not known.
+func question(calls []*awaken.CallState, id string) *awaken.Suspension {
+	for _, s := range slices.Backward(calls) {
+		if s.Ticket != nil && (s.CallID == id || s.SuspensionID() == id) {
+			return &s.Ticket.Suspension
+		}
+	}
+	for _, s := range slices.Backward(calls) {
+		if s.Ticket == nil {
+			continue
+		}
+		for i := range s.Ticket.Tickets {
+			if t := &s.Ticket.Tickets[i]; t.TicketID == id || t.ToolCallID == id {
+				return t.Suspension
+			}
+		}
+	}
+	return nil
+}

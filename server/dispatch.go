@@ -1,0 +1,146 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// dispatches has the handlers of what is on the queue, and of what was given up.
+type dispatches struct{}
+
+func (h *dispatches) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Handle: own(h.post),
+			Summary: "Queue a run for a payload", Headers: onceOnly, Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{400, 409}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Handle: own(h.list),
+			Summary: "The thread's dispatches", Query: pageParams, Replies: map[int]any{200: dispatchList{}}, Failures: []int{400}},
+		{Method: "GET", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own(h.listDead),
+			Summary: "Dispatches that were given up, the newest first", Query: pageParams, Replies: map[int]any{200: dispatchList{}}, Failures: []int{400}},
+		{Method: "DELETE", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own(h.purgeDead),
+			Summary: "Remove them all", Replies: map[int]any{200: purged{}}},
+		{Method: "POST", Path: "/v1/dead-letters/{dispatch_id}/retry", Access: protocol.Admins, Handle: own(h.retryDead),
+			Summary: "Try one again, as a new run", Replies: map[int]any{202: mailboxAccepted{}}, Failures: []int{404, 409}},
+		{Method: "DELETE", Path: "/v1/dead-letters/{dispatch_id}", Access: protocol.Admins, Handle: own(h.dropDead),
+			Summary: "Remove one", Replies: map[int]any{204: nil}, Failures: []int{404, 409}},
+	}
+}
+
+type mailboxItem struct {
+	Payload json.RawMessage `json:"payload"`
+}
+
+type mailboxAccepted struct {
+	DispatchID string `json:"dispatch_id"`
+	RunID      string `json:"run_id"`
+	ThreadID   string `json:"thread_id"`
+}
+
+func (h *dispatches) post(req *request) error {
+	var body mailboxItem
+	if err := req.Decode(&body); err != nil {
+		return err
+	}
+	if len(body.Payload) == 0 {
+		return fail(422, "invalid_body", `field "payload" is missing`)
+	}
+	var payload struct {
+		Text *string `json:"text"`
+	}
+	text := string(compact(body.Payload))
+	if err := json.Unmarshal(body.Payload, &payload); err == nil && payload.Text != nil {
+		text = *payload.Text
+	}
+	s, err := submission(req, "", mailbox.ModeQueue, "")
+	if err != nil {
+		return err
+	}
+	s.Request.ThreadID, s.Request.Messages = req.path("thread_id"), []*llm.Message{llm.UserText(text)}
+	r, err := submit(req, s)
+	if err != nil {
+		return err
+	}
+	return req.Reply(201, mailboxAccepted{DispatchID: r.DispatchID, RunID: r.RunID, ThreadID: r.ThreadID})
+}
+
+// compact is JSON without white space.
+func compact(data json.RawMessage) []byte {
+	var buf bytes.Buffer
+	if json.Compact(&buf, data) != nil {
+		return data
+	}
+	return buf.Bytes()
+}
+
+type dispatchList struct {
+	Items []*mailbox.Dispatch `json:"items"`
+}
+
+// listDispatches leaves out what only the worker of a dispatch may know; and what went wrong
+// inside, for all but admins.
+func listDispatches(by caller, ds []*mailbox.Dispatch) dispatchList {
+	out := dispatchList{Items: []*mailbox.Dispatch{}}
+	for _, d := range ds {
+		shown := *d
+		shown.ClaimToken = ""
+		if by.key == nil || by.key.Kind != AdminKey {
+			shown.LastError, shown.ClaimedBy = "", ""
+		}
+		out.Items = append(out.Items, &shown)
+	}
+	return out
+}
+
+func (h *dispatches) list(req *request) error {
+	offset, limit, err := req.page()
+	if err != nil {
+		return err
+	}
+	ds, err := req.tenant.Store.Dispatches(req.ctx, mailbox.Query{ThreadID: req.path("thread_id"), Offset: offset, Limit: limit})
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, listDispatches(req.caller, ds))
+}
+
+func (h *dispatches) listDead(req *request) error {
+	offset, limit, err := req.page()
+	if err != nil {
+		return err
+	}
+	ds, err := req.tenant.DeadLetters(req.ctx, offset, limit)
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, listDispatches(req.caller, ds))
+}
+
+func (h *dispatches) retryDead(req *request) error {
+	r, err := req.tenant.RetryDeadLetter(req.ctx, req.path("dispatch_id"))
+	if err != nil {
+		return err
+	}
+	return req.Reply(202, mailboxAccepted{DispatchID: r.DispatchID, RunID: r.RunID, ThreadID: r.ThreadID})
+}
+
+func (h *dispatches) dropDead(req *request) error {
+	if err := req.tenant.DropDeadLetter(req.ctx, req.path("dispatch_id")); err != nil {
+		return err
+	}
+	return req.Reply(204, nil)
+}
+
+type purged struct {
+	Purged int `json:"purged"`
+}
+
+func (h *dispatches) purgeDead(req *request) error {
+	n, err := req.tenant.PurgeDeadLetters(req.ctx)
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, purged{n})
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// keyring has the handlers of keys. They are for admins only.
+type keyring struct {
+	keys    *Keys
+	mailbox *mailbox.Mailbox
+}
+
+func (h *keyring) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/keys", Access: protocol.Admins, Handle: own(h.list),
+			Summary: "The keys, without their secrets", Replies: map[int]any{200: keyList{}}},
+		{Method: "POST", Path: "/v1/keys", Access: protocol.Admins, Handle: own(h.make),
+			Summary: "Make a key", Body: keyBody{}, Replies: map[int]any{201: keyMade{}}, Failures: []int{400}},
+		{Method: "DELETE", Path: "/v1/keys/{id}", Access: protocol.Admins, Handle: own(h.revoke),
+			Summary: "Revoke a key", Replies: map[int]any{204: nil}, Failures: []int{404, 409}},
+	}
+}
+
+type keyBody struct {
+	Kind   Kind   `json:"kind"`
+	Tenant string `json:"tenant,omitempty"`
+	User   string `json:"user,omitempty"` // whose the key is; "" speaks for all users of the tenant
+	Label  string `json:"label,omitempty"`
+	// BudgetUSD limits what the key's tenant may spend, with all its keys.
+	BudgetUSD *float64 `json:"budget_usd,omitempty"`
+}
+
+type keyMade struct {
+	Key
+	Secret string `json:"secret"`
+}
+
+type keyList struct {
+	Items []Key `json:"items"`
+}
+
+// known returns the keys that the caller may know of: a tenant's own, or all if the
+// caller's key belongs to no tenant.
+func (h *keyring) known(req *request) ([]Key, error) {
+	keys, err := h.keys.List(req.ctx)
+	if err != nil || req.key.Tenant == "" {
+		return keys, err
+	}
+	return slices.DeleteFunc(keys, func(k Key) bool { return k.Tenant != req.key.Tenant }), nil
+}
+
+func (h *keyring) list(req *request) error {
+	keys, err := h.known(req)
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, keyList{keys})
+}
+
+func (h *keyring) make(req *request) error {
+	var body keyBody
+	if err := req.Decode(&body); err != nil {
+		return err
+	}
+	if own := req.key.Tenant; own != "" {
+		if body.Tenant != "" && body.Tenant != own {
+			return fail(403, "forbidden", "a key of tenant "+own+" makes no keys of other tenants")
+		}
+		body.Tenant = own
+	}
+	var limit *awaken.Money
+	if v := body.BudgetUSD; v != nil {
+		var err error
+		if limit, err = tenantLimit(req, *v); err != nil {
+			return err
+		}
+	}
+	key, secret, err := h.keys.Make(req.ctx, Key{Kind: body.Kind, Tenant: body.Tenant, User: body.User, Label: body.Label})
+	if err != nil {
+		return err
+	}
+	if limit != nil {
+		t := h.mailbox.Tenant(body.Tenant)
+		if err := awaken.SetBudget(req.ctx, budgetOf(t), awaken.Account{Scope: awaken.TenantScope}, limit); err != nil {
+			return errors.Join(err, h.keys.Revoke(req.ctx, key.ID)) // better no key than one without a limit
+		}
+	}
+	return req.Reply(201, keyMade{*key, secret.Expose()})
+}
+
+// tenantLimit checks a limit for the tenant of a new key.
+func tenantLimit(req *request, usd float64) (*awaken.Money, error) {
+	switch {
+	case !req.operates():
+		return nil, fail(403, "forbidden", "a tenant does not set its own budget")
+	case budgetOf(req.tenant) == nil:
+		return nil, badRequest("budget_usd is set, and runs are not held to budgets here: see budget.enabled")
+	}
+	return inRange("budget_usd", usd)
+}
+
+func (h *keyring) revoke(req *request) error {
+	keys, err := h.known(req)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(keys, func(k Key) bool { return k.ID == req.path("id") }) {
+		return notFound("key", req.path("id"))
+	}
+	if err := h.keys.Revoke(req.ctx, req.path("id")); err != nil {
+		return err
+	}
+	return req.Reply(204, nil)
+}

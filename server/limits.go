@@ -1,0 +1,148 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// Limits bound what clients can cost. A zero field has its default; a negative one means
+// no limit.
+type Limits struct {
+	Body           int64         // bytes of a request; default 20 MiB
+	Depth          int           // nesting of JSON; default 64
+	HeaderBytes    int           // default 64 KiB
+	Requests       int           // at the same time, streams not counted; default 100
+	Streams        int           // open at the same time; default 20,000
+	RequestTime    time.Duration // of a request that is not a stream; default 1 minute
+	WaitTime       time.Duration // of a request that waits for its run; default 10 minutes
+	HeaderTime     time.Duration // to send the headers; default 10 seconds
+	IdleTime       time.Duration // of a connection between requests; default 2 minutes
+	StreamWrite    time.Duration // to take what is flushed to a stream; default 10 seconds
+	Heartbeat      time.Duration // of a stream on which nothing happens; default 15 seconds
+	KeyRate        float64       // requests per second and key; default no limit
+	KeyBurst       int           // default 2 seconds' worth
+	ShutdownTime   time.Duration // default 30 seconds
+	MessagesPerRun int           // default 1,000
+}
+
+func (l *Limits) setDefaults() {
+	def := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	dur := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	if l.Body == 0 {
+		l.Body = 20 << 20
+	}
+	def(&l.Depth, 64)
+	def(&l.HeaderBytes, 64<<10)
+	def(&l.Requests, 100)
+	def(&l.Streams, 20_000)
+	def(&l.MessagesPerRun, 1000)
+	dur(&l.RequestTime, time.Minute)
+	dur(&l.WaitTime, 10*time.Minute)
+	dur(&l.HeaderTime, 10*time.Second)
+	dur(&l.IdleTime, 2*time.Minute)
+	dur(&l.StreamWrite, 10*time.Second)
+	dur(&l.Heartbeat, 15*time.Second)
+	dur(&l.ShutdownTime, 30*time.Second)
+	if l.KeyBurst == 0 {
+		l.KeyBurst = max(1, int(2*l.KeyRate))
+	}
+}
+
+// limiter counts what is going on, and refuses what is too much.
+type limiter struct {
+	Limits
+	rates    rates
+	requests atomic.Int64 // being answered, streams not counted
+	streams  atomic.Int64 // open
+}
+
+func newLimiter(l Limits) *limiter {
+	return &limiter{Limits: l, rates: rates{perSecond: l.KeyRate, burst: l.KeyBurst, keys: map[string]*rate.Limiter{}}}
+}
+
+// admit counts a request or a stream until it is released.
+func (l *limiter) admit(by caller, stream bool) (release func(), err error) {
+	id := "-"
+	if by.key != nil {
+		id = by.key.ID
+	}
+	if wait, ok := l.rates.take(id); !ok {
+		return nil, &protocol.Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests", RetryAfter: wait + time.Second}
+	}
+	n, limit, what := &l.requests, int64(l.Requests), "requests"
+	if stream {
+		n, limit, what = &l.streams, int64(l.Streams), "streams"
+	}
+	if n.Add(1) > limit && limit > 0 {
+		n.Add(-1)
+		return nil, &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "overloaded", Message: "too many " + what + " at the same time", RetryAfter: time.Second}
+	}
+	return func() { n.Add(-1) }, nil
+}
+
+// bound limits the body of a request, and its time until it is done.
+func (l *limiter) bound(req *request) (done func()) {
+	if l.Body > 0 {
+		req.r.Body = http.MaxBytesReader(req.w, req.r.Body, l.Body)
+	}
+	if l.RequestTime <= 0 {
+		return func() {}
+	}
+	control := http.NewResponseController(req.w)
+	// Later than the time is up, for it ends the request as if the client had gone. (A
+	// writer of a test may have no deadlines.)
+	_ = control.SetReadDeadline(time.Now().Add(2 * l.RequestTime))
+	if req.route.Stream {
+		return func() {}
+	}
+	_ = control.SetWriteDeadline(time.Now().Add(2 * l.RequestTime)) // to answer, and for the client to read it
+	req.ctx, done = context.WithTimeout(req.ctx, l.RequestTime)
+	return done
+}
+
+// rates limit how often a key is used.
+type rates struct {
+	perSecond float64
+	burst     int
+
+	mu   sync.Mutex
+	keys map[string]*rate.Limiter
+}
+
+// take counts a request, or says how long to wait.
+func (l *rates) take(id string) (time.Duration, bool) {
+	if l.perSecond <= 0 {
+		return 0, true
+	}
+	l.mu.Lock()
+	lim := l.keys[id]
+	if lim == nil {
+		if len(l.keys) >= 100_000 {
+			clear(l.keys)
+		}
+		lim = rate.NewLimiter(rate.Limit(l.perSecond), l.burst)
+		l.keys[id] = lim
+	}
+	l.mu.Unlock()
+	r := lim.Reserve()
+	if wait := r.Delay(); wait > 0 {
+		r.Cancel()
+		return wait, false
+	}
+	return 0, true
+}

@@ -1,0 +1,65 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// observe names requests, logs and counts them, and survives what goes wrong in them.
+func (s *Server) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		id := s.cfg.NewID()
+		w.Header().Set("X-Request-Id", id)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		rec := &recorder{ResponseWriter: w}
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the last request on this connection may have left one
+		s.cfg.Metrics.inFlight.Inc()
+		defer func() {
+			s.cfg.Metrics.inFlight.Dec()
+			if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // it is compared as the standard library does
+				s.cfg.Logger.Error("request panicked", "method", r.Method, "path", r.URL.Path, "request", id, "panic", v, "stack", string(debug.Stack()))
+				if rec.status == 0 {
+					writeFailure(rec, fail(http.StatusInternalServerError, "internal", "internal error"))
+				}
+			} else if v != nil {
+				defer panic(v) // the connection is to break off
+			}
+			route := r.Pattern
+			if _, path, ok := strings.Cut(route, " "); ok {
+				route = path
+			}
+			took := time.Since(start)
+			s.cfg.Metrics.request(r.Method, route, rec.status, took)
+			s.cfg.Logger.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method), slog.String("route", route),
+				slog.Int("status", rec.status), slog.Duration("took", took), slog.String("request", id))
+		}()
+		next.ServeHTTP(rec, r)
+	})
+}
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(data []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(data)
+}
+
+// Unwrap lets http.ResponseController reach what is below.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// pending has the handlers of input that no run has taken in yet.
+type pending struct {
+	inbox *inbox
+}
+
+func (h *pending) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/threads/{thread_id}/pending", Access: protocol.Readers, Handle: own(h.list),
+			Summary: "Input that no run has taken in yet", Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/pending/reorder", Access: protocol.Runners, Handle: own(h.reorder),
+			Summary: "Put queued input into another order", Body: pendingOrder{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{400, 404, 409}},
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: own(h.edit),
+			Summary: "Change queued input", Body: pendingEdit{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{400, 404, 409}},
+		{Method: "DELETE", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: own(h.retract),
+			Summary: "Withdraw queued input", Query: []protocol.Param{param("revision", "integer", "of the input")}, Replies: map[int]any{204: nil},
+			Failures: []int{400, 404, 409}},
+	}
+}
+
+func (h *pending) list(req *request) error {
+	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+		return err
+	}
+	list, err := req.tenant.Pending(req.ctx, req.path("thread_id"))
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, list)
+}
+
+type pendingEdit struct {
+	Revision int            `json:"revision"`
+	Messages []inputMessage `json:"messages"`
+}
+
+func (h *pending) edit(req *request) error {
+	var body pendingEdit
+	if err := req.Decode(&body); err != nil {
+		return err
+	}
+	msgs, err := h.inbox.messages(body.Messages)
+	if err != nil {
+		return err
+	}
+	if err := req.tenant.EditPending(req.ctx, req.path("thread_id"), req.path("pending_id"), body.Revision, msgs); err != nil {
+		return err
+	}
+	return h.list(req)
+}
+
+func (h *pending) retract(req *request) error {
+	rev, err := req.number("revision", 0, 0, 1<<31-1)
+	if err != nil {
+		return err
+	}
+	if err := req.tenant.RetractPending(req.ctx, req.path("thread_id"), req.path("pending_id"), rev); err != nil {
+		return err
+	}
+	return req.Reply(204, nil)
+}
+
+type pendingOrder struct {
+	Revision string   `json:"revision"`
+	Order    []string `json:"order"`
+}
+
+func (h *pending) reorder(req *request) error {
+	var body pendingOrder
+	if err := req.Decode(&body); err != nil {
+		return err
+	}
+	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+		return err
+	}
+	if err := req.tenant.ReorderPending(req.ctx, req.path("thread_id"), body.Revision, body.Order); err != nil {
+		return err
+	}
+	return h.list(req)
+}

@@ -1,0 +1,174 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// request is one request on its way through its route. [Server.answer] fills it in; a
+// handler reads the path, the query and the body from it, and answers through it.
+type request struct {
+	w      http.ResponseWriter
+	r      *http.Request
+	ctx    context.Context // done when the client is gone or the request's time is up
+	route  *protocol.Route
+	caller                 // who asks
+	tenant *mailbox.Tenant // what they may see
+	query  url.Values
+	body   []byte // once it was decoded, until a stream begins
+	depth  int    // how deep a body may be nested, if that is limited
+	logger *slog.Logger
+}
+
+// path returns a part of the path.
+func (req *request) path(name string) string { return req.r.PathValue(name) }
+
+// Reply answers with JSON. A nil body is no body.
+func (req *request) Reply(status int, body any) error {
+	if body == nil {
+		req.w.WriteHeader(status)
+		return nil
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req.w.Header().Set("Content-Type", "application/json")
+	req.w.WriteHeader(status)
+	_, err = req.w.Write(append(data, '\n'))
+	if err != nil {
+		req.logger.Debug("the client went away", "error", err)
+	}
+	return nil
+}
+
+// Decode reads the body into v. A body that is not JSON is 400; one that does not fit,
+// 422, with the field named.
+func (req *request) Decode(v any) error {
+	if ct := req.r.Header.Get("Content-Type"); ct != "" {
+		kind, _, err := mime.ParseMediaType(ct)
+		if err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") && kind != "text/plain" {
+			return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", fmt.Sprintf("content type is %q, want application/json", ct))
+		}
+	}
+	if enc := req.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", fmt.Sprintf("content encoding is %q, want none", enc))
+	}
+	data, err := io.ReadAll(req.r.Body)
+	if err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return err
+		}
+		return badRequest("the body could not be read")
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		data = []byte("{}")
+	}
+	req.body = data
+	if !utf8.Valid(data) {
+		return fail(http.StatusBadRequest, "invalid_json", "the body is not UTF-8")
+	}
+	if !json.Valid(data) {
+		var any json.RawMessage
+		return fail(http.StatusBadRequest, "invalid_json", fmt.Sprintf("the body is not JSON: %v", json.Unmarshal(data, &any)))
+	}
+	if limit := req.depth; limit > 0 && depth(data) > limit {
+		return fail(http.StatusBadRequest, "invalid_json", fmt.Sprintf("the body is nested deeper than %d levels", limit))
+	}
+	if err := strict.Unmarshal(data, v); err != nil {
+		return fail(http.StatusUnprocessableEntity, "invalid_body", err.Error())
+	}
+	return nil
+}
+
+// depth is how deep valid JSON is nested.
+func depth(data []byte) (deepest int) {
+	level, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch b := data[i]; {
+		case quoted && b == '\\':
+			i++
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '{' || b == '[':
+			level++
+			deepest = max(deepest, level)
+		case b == '}' || b == ']':
+			level--
+		}
+	}
+	return deepest
+}
+
+// value returns a parameter of the query, under any of its names.
+func (req *request) value(names ...string) string {
+	for _, n := range names {
+		if req.query.Has(n) {
+			return strings.TrimSpace(req.query.Get(n))
+		}
+	}
+	return ""
+}
+
+// number returns a parameter that is a number between low and high.
+func (req *request) number(name string, def, low, high int) (int, error) {
+	s := req.value(name)
+	if s == "" {
+		return def, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0, badRequest(fmt.Sprintf("%s is %q, want a number", name, s))
+	}
+	return max(low, min(n, high)), nil
+}
+
+// page returns which part of a list is asked for.
+func (req *request) page() (offset, limit int, err error) {
+	if offset, err = req.number("offset", 0, 0, 1<<31-1); err != nil {
+		return 0, 0, err
+	}
+	limit, err = req.number("limit", 50, 1, 200)
+	return offset, limit, err
+}
+
+// pick returns a parameter that has to be one of few.
+func (req *request) pick(def string, want []string, names ...string) (string, error) {
+	s := req.value(names...)
+	if s == "" {
+		return def, nil
+	}
+	if !slices.Contains(want, s) {
+		return "", badRequest(fmt.Sprintf("%s is %q, want %s", names[0], s, strings.Join(want, ", ")))
+	}
+	return s, nil
+}
+
+// either returns the one of two spellings of a field that is set.
+func either(name, a, b string) (string, error) {
+	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
+	if a != "" && b != "" && a != b {
+		return "", badRequest(fmt.Sprintf("%s is there twice, as %q and %q", name, a, b))
+	}
+	if a == "" {
+		return b, nil
+	}
+	return a, nil
+}

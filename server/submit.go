@@ -1,0 +1,130 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// inbox checks input for runs that the routes of the server itself take.
+type inbox struct {
+	maxMessages int    // of a request, if that is limited
+	userHeader  string // in which a proxy says whom a request is for, or ""
+}
+
+// inputMessage is a message that a client sends. Its content is a text, or blocks.
+type inputMessage struct {
+	ID      string          `json:"id,omitempty"`
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+// blocks reads a text or a list of blocks.
+func blocks(data json.RawMessage) (out []llm.Block, err error) {
+	if len(data) > 0 && data[0] == '"' {
+		var s string
+		err := json.Unmarshal(data, &s)
+		return []llm.Block{llm.Text(s)}, err
+	}
+	return out, strict.Unmarshal(data, &out)
+}
+
+// messages turns what a client sent into messages of a conversation.
+func (b *inbox) messages(in []inputMessage) ([]*llm.Message, error) {
+	if len(in) == 0 {
+		return nil, badRequest("at least one message is required")
+	}
+	if limit := b.maxMessages; limit > 0 && len(in) > limit {
+		return nil, badRequest(fmt.Sprintf("there are %d messages, want %d at most", len(in), limit))
+	}
+	out := make([]*llm.Message, 0, len(in))
+	for i, m := range in {
+		role := llm.Role(m.Role)
+		if role != llm.User && role != llm.Assistant && role != llm.System {
+			return nil, badRequest(fmt.Sprintf("messages[%d].role is %q, want user, assistant or system", i, m.Role))
+		}
+		if len(m.Content) == 0 {
+			return nil, fail(422, "invalid_body", fmt.Sprintf("messages[%d].content is missing", i))
+		}
+		content, err := blocks(m.Content)
+		if err != nil {
+			return nil, fail(422, "invalid_body", fmt.Sprintf("messages[%d].content: %v", i, err))
+		}
+		if len(content) == 0 {
+			return nil, badRequest(fmt.Sprintf("messages[%d].content is empty", i))
+		}
+		if m.ID != "" && !protocol.ValidID(m.ID) {
+			return nil, badRequest(fmt.Sprintf("messages[%d].id is %q, want at most 512 bytes without control characters", i, m.ID))
+		}
+		out = append(out, &llm.Message{ID: m.ID, Role: role, Content: content})
+	}
+	return out, nil
+}
+
+// submission begins a submission with what every route reads the same way.
+func submission(req *request, mode string, def mailbox.Mode, boundary string) (*mailbox.Submission, error) {
+	s := &mailbox.Submission{Mode: def}
+	if mode != "" {
+		m, err := mailbox.ParseMode(mode)
+		if err != nil {
+			return nil, badRequest(strings.TrimPrefix(err.Error(), "invalid request: "))
+		}
+		s.Mode = m
+	}
+	switch boundary {
+	case "", "next_step":
+	case string(awaken.OnNaturalEnd):
+		s.Boundary = awaken.OnNaturalEnd
+	default:
+		return nil, badRequest(fmt.Sprintf("boundary is %q, want next_step or on_natural_end", boundary))
+	}
+	return s, sign(req, s)
+}
+
+// setUser says whom the run is for, as the body has it. Whoever may run agents speaks for
+// all users of the tenant, unless the server knows who asks.
+func (b *inbox) setUser(req *request, s *mailbox.Submission, user string) error {
+	switch {
+	case user == "" || user == req.user:
+		return nil // it is signed
+	case !protocol.ValidID(user):
+		return badRequest("user_id must have at most 512 bytes and no control characters")
+	case req.user != "":
+		return fail(http.StatusForbidden, "forbidden", fmt.Sprintf("user_id is %q, and the request is made by user %q", user, req.user))
+	case b.userHeader != "":
+		return fail(http.StatusForbidden, "forbidden", fmt.Sprintf("user_id is %q, and this server takes users from the header %s only", user, b.userHeader))
+	}
+	s.Request.UserID = user
+	return nil
+}
+
+// sign fills in what every submission has: whom it is for, where it comes from, and its
+// idempotency key.
+func sign(req *request, s *mailbox.Submission) error {
+	if key := req.r.Header.Get("Idempotency-Key"); key != "" {
+		if !protocol.ValidID(key) {
+			return badRequest("Idempotency-Key must have at most 512 bytes and no control characters")
+		}
+		s.IdempotencyKey, s.Digest = key, hash(req.r.Method+" "+req.r.URL.Path+"\n"+string(req.body))
+	}
+	s.Request.UserID = req.user
+	s.Request.TransportRequestID = req.w.Header().Get("X-Request-Id")
+	return nil
+}
+
+// submit submits, after looking whether the agent exists.
+func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
+	if known, err := req.tenant.Runtime.HasAgent(req.ctx, &s.Request); err != nil {
+		return nil, err
+	} else if !known {
+		return nil, fail(400, "agent_not_found", "agent not found: "+s.Request.AgentID)
+	}
+	return req.tenant.Submit(req.ctx, *s)
+}

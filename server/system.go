@@ -1,0 +1,56 @@
+package server
+
+import (
+	"time"
+
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// system has the handlers of what the server says about itself.
+type system struct {
+	version string
+	started time.Time
+	control bool // there is a control plane
+	hidden  bool // but it is hidden
+	stats   bool // there are stats of agents
+}
+
+func (h *system) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/system/info", Access: protocol.Admins, Handle: own(h.info),
+			Summary: "What this server is", Replies: map[int]any{200: systemInfo{}}},
+		{Method: "GET", Path: "/v1/system/modules", Access: protocol.Admins, Handle: own(h.modules),
+			Summary: "What this server can do", Replies: map[int]any{200: moduleList{}}},
+	}
+}
+
+type systemInfo struct {
+	Version             string  `json:"version"`
+	ScopeID             string  `json:"scope_id"`
+	UptimeSeconds       float64 `json:"uptime_seconds"`
+	ConfigStoreEnabled  bool    `json:"config_store_enabled"`
+	AuditLogEnabled     bool    `json:"audit_log_enabled"`
+	RuntimeStatsEnabled bool    `json:"runtime_stats_enabled"`
+}
+
+func (h *system) info(req *request) error {
+	scope := "default"
+	if name := req.tenantName(); name != "" {
+		scope = name
+	}
+	return req.Reply(200, systemInfo{Version: h.version, ScopeID: scope, UptimeSeconds: time.Since(h.started).Seconds(),
+		ConfigStoreEnabled: h.control, AuditLogEnabled: h.control, RuntimeStatsEnabled: h.stats})
+}
+
+type moduleList struct {
+	Modules []string `json:"modules"`
+}
+
+func (h *system) modules(req *request) error {
+	out := moduleList{[]string{"run", "admin", "protocol"}}
+	if h.control && !h.hidden {
+		out.Modules = append(out.Modules, "config")
+	}
+	out.Modules = append(out.Modules, "events")
+	return req.Reply(200, out)
+}

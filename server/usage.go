@@ -1,0 +1,48 @@
+package server
+
+import (
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// usage has the handler of what runs have used and cost.
+type usage struct{}
+
+func (h *usage) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/usage", Access: protocol.Readers, Handle: own(h.get),
+			Summary: "What runs have used and cost, by agent",
+			Query:   []protocol.Param{param("thread_id", "string", "only runs on that thread"), param("agent_id", "string", "only runs of that agent")},
+			Replies: map[int]any{200: usageBody{}}, Failures: []int{400}},
+	}
+}
+
+// usageBody is what runs have taken.
+type usageBody struct {
+	Items   []awaken.UsageTotal `json:"items"` // by agent
+	Runs    int                 `json:"runs"`
+	Usage   llm.Usage           `json:"usage"`
+	CostUSD float64             `json:"cost_usd"`
+}
+
+func (h *usage) get(req *request) error {
+	r, ok := req.tenant.Store.(awaken.UsageReader)
+	if !ok {
+		return notFound("usage", "of this store")
+	}
+	list, err := r.UsageTotals(req.ctx, awaken.UsageQuery{ThreadID: req.value("thread_id"), AgentID: req.value("agent_id")})
+	if err != nil {
+		return err
+	}
+	out := usageBody{Items: []awaken.UsageTotal{}}
+	total := awaken.Money(0)
+	for _, t := range list {
+		out.Items = append(out.Items, t)
+		out.Runs += t.Runs
+		out.Usage.Add(t.Usage)
+		total += awaken.Dollars(t.CostUSD)
+	}
+	out.CostUSD = total.USD()
+	return req.Reply(200, out)
+}
