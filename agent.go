@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/glob"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
@@ -250,10 +250,10 @@ func (s *AgentSpec) Validate() error {
 	if err := s.Budget.validate(); err != nil {
 		errs = append(errs, err)
 	}
-	for _, dup := range duplicates(s.PluginIDs) {
+	for _, dup := range check.Duplicates(s.PluginIDs) {
 		bad("plugin_ids lists %q twice", dup)
 	}
-	for _, dup := range duplicates(s.Delegates) {
+	for _, dup := range check.Duplicates(s.Delegates) {
 		bad("delegates lists %q twice", dup)
 	}
 	return errors.Join(errs...)
@@ -285,14 +285,4 @@ func (s *AgentSpec) executionMode() ExecutionMode {
 		return Sequential
 	}
 	return s.ToolExecutionMode
-}
-
-func duplicates(ids []string) []string {
-	var dup []string
-	for i, id := range ids {
-		if slices.Contains(ids[:i], id) && !slices.Contains(dup, id) {
-			dup = append(dup, id)
-		}
-	}
-	return dup
 }

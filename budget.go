@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
@@ -161,7 +162,7 @@ func SetBudget(ctx context.Context, b Budget, a Account, limit *Money) error {
 		return err
 	}
 	if limit != nil && *limit < 0 {
-		return fmt.Errorf("%w: limit is %v, want 0 or more", ErrInvalid, *limit)
+		return fmt.Errorf("%w: limit is %v, want 0 or more", fault.Invalid, *limit)
 	}
 	return b.UpdateBudget(ctx, "", []Account{a}, func(book *Book) error {
 		book.balance(a).Limit = limit
@@ -173,16 +174,16 @@ func (a Account) validate() error {
 	switch a.Scope {
 	case TenantScope:
 		if a.ID != "" {
-			return fmt.Errorf("%w: the account of a tenant has no id", ErrInvalid)
+			return fmt.Errorf("%w: the account of a tenant has no id", fault.Invalid)
 		}
 		return nil
 	case AgentScope, ThreadScope, RunScope:
 		if a.ID == "" {
-			return fmt.Errorf("%w: the account of a %s needs its id", ErrInvalid, a.Scope)
+			return fmt.Errorf("%w: the account of a %s needs its id", fault.Invalid, a.Scope)
 		}
 		return nil
 	}
-	return fmt.Errorf("%w: scope is %q, want tenant, agent, thread or run", ErrInvalid, a.Scope)
+	return fmt.Errorf("%w: scope is %q, want tenant, agent, thread or run", fault.Invalid, a.Scope)
 }
 
 // AgentBudget limits what an agent spends, in US dollars. A nil field sets no limit.

@@ -1,6 +1,7 @@
 package awaken
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,8 +28,10 @@ func (r *resolved) contribute(reg *Registry, p Plugin, id string) {
 		for _, t := range c.Tools {
 			r.addTool(reg, t, fmt.Sprintf("plugin %q", id))
 		}
-		for _, v := range c.Variants {
-			r.addVariant(id, v)
+		for _, name := range slices.Sorted(maps.Keys(c.Variants)) {
+			for _, o := range c.Variants[name] {
+				r.addVariant(id, name, o)
+			}
 		}
 	}
 	r.handle(id, c)
@@ -107,24 +110,28 @@ func (r *resolved) behave(plugin string, c *Contributions) {
 	for _, t := range c.Transforms {
 		r.transforms = append(r.transforms, ownedTransform{plugin, t})
 	}
-	r.reviews = append(r.reviews, c.Reviews...)
+	for _, code := range slices.Sorted(maps.Keys(c.Reviews)) {
+		for _, f := range c.Reviews[code] {
+			r.reviews = append(r.reviews, review{code, f})
+		}
+	}
 	r.hidden = append(r.hidden, c.Hidden...)
 	r.policies = append(r.policies, c.Policies...)
 }
 
 // addVariant adds a variant, which compile completes. Variants have no variants.
-func (r *resolved) addVariant(plugin string, v Variant) {
+func (r *resolved) addVariant(plugin, name string, o Overlay) {
 	switch {
 	case r.spec.Base() != r.spec.ID:
-	case strings.TrimSpace(v.Name) == "" || strings.Contains(v.Name, separator):
-		r.problem("bad_variant", "plugin %q makes a variant named %q: the name is empty or has a %q in it", plugin, v.Name, separator)
-	case r.variants[v.Name] != nil:
-		r.problem("variant_conflict", "variant %q is made twice, the second time by plugin %q", v.Name, plugin)
+	case strings.TrimSpace(name) == "" || strings.Contains(name, separator):
+		r.problem("bad_variant", "plugin %q makes a variant named %q: the name is empty or has a %q in it", plugin, name, separator)
+	case r.variants[name] != nil:
+		r.problem("variant_conflict", "variant %q is made twice, the second time by plugin %q", name, plugin)
 	default:
 		if r.variants == nil {
 			r.variants = map[string]*resolved{}
 		}
-		r.variants[v.Name] = &resolved{source: v.Overlay.over(r.source, v.Name)}
+		r.variants[name] = &resolved{source: o.over(r.source, name)}
 	}
 }
 
@@ -144,6 +151,12 @@ func (r *resolved) handle(plugin string, c *Contributions) {
 		}
 		r.effects[h.Name()] = ownedEffect{plugin, h}
 	}
+}
+
+// review looks at the tools of an agent; what it returns are warnings of that code.
+type review struct {
+	code string
+	f    func(tools map[string]json.RawMessage) []string
 }
 
 // What plugins contribute, with the plugin that it comes from.

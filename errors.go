@@ -3,13 +3,15 @@ package awaken
 import (
 	"errors"
 	"fmt"
+
+	"github.com/awaken-go/awaken/internal/fault"
 )
 
 var (
 	// ErrNotFound means that an agent, thread, run or call does not exist.
 	ErrNotFound = errors.New("not found")
 	// ErrInvalid means that a request is wrong in itself.
-	ErrInvalid = errors.New("invalid request")
+	ErrInvalid = fault.Invalid
 	// ErrBusy means that the thread has an active run in this process.
 	ErrBusy = errors.New("thread has an active run")
 	// ErrConflict means that something changed in the meantime; look again.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 )
@@ -50,9 +50,9 @@ func (m *ModelSpec) UnmarshalJSON(data []byte) error {
 func (m *ModelSpec) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	notBlank(bad, "id", m.ID)
-	notBlank(bad, "provider_id", m.ProviderID)
-	notBlank(bad, "upstream_model", m.UpstreamModel)
+	check.NotBlank(bad, "id", m.ID)
+	check.NotBlank(bad, "provider_id", m.ProviderID)
+	check.NotBlank(bad, "upstream_model", m.UpstreamModel)
 	if m.ContextWindow < 0 {
 		bad("context_window is %d, want more than 0", m.ContextWindow)
 	}
@@ -99,14 +99,8 @@ func checkModalities(bad func(string, ...any), field string, list []string) {
 			bad("%s has %q, want text, image, audio, video or pdf", field, m)
 		}
 	}
-	for _, dup := range duplicates(list) {
+	for _, dup := range check.Duplicates(list) {
 		bad("%s lists %q twice", field, dup)
-	}
-}
-
-func notBlank(bad func(string, ...any), field, value string) {
-	if strings.TrimSpace(value) == "" {
-		bad("%s is empty", field)
 	}
 }
 
@@ -155,11 +149,11 @@ func (p *ModelPoolSpec) UnmarshalJSON(data []byte) error {
 func (p *ModelPoolSpec) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	notBlank(bad, "id", p.ID)
+	check.NotBlank(bad, "id", p.ID)
 	homes := 0
 	var ids []string
 	for i, m := range p.Members {
-		notBlank(bad, fmt.Sprintf("members[%d].model_id", i), m.ModelID)
+		check.NotBlank(bad, fmt.Sprintf("members[%d].model_id", i), m.ModelID)
 		ids = append(ids, m.ModelID)
 		if m.Weight != nil && !(*m.Weight > 0 && !math.IsInf(*m.Weight, 0)) {
 			bad("members[%d].weight is %v, want a finite number above 0", i, *m.Weight)
@@ -172,7 +166,7 @@ func (p *ModelPoolSpec) Validate() error {
 			bad("members[%d].role is %q, want member or failover_only", i, m.Role)
 		}
 	}
-	for _, dup := range duplicates(ids) {
+	for _, dup := range check.Duplicates(ids) {
 		bad("members lists model %q twice", dup)
 	}
 	if homes == 0 {
@@ -212,8 +206,8 @@ func (p *ProviderSpec) UnmarshalJSON(data []byte) error {
 func (p *ProviderSpec) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	notBlank(bad, "id", p.ID)
-	notBlank(bad, "adapter", p.Adapter)
+	check.NotBlank(bad, "id", p.ID)
+	check.NotBlank(bad, "adapter", p.Adapter)
 	if p.TimeoutSecs < 0 {
 		bad("timeout_secs is %d, want 0 or more", p.TimeoutSecs)
 	}

@@ -67,27 +67,14 @@ type Contributions struct {
 	Hooks      map[Phase][]Hook
 	Gates      []Gate
 	Guards     map[Border][]Guard
-	Reviews    []Review
+	Reviews    map[string][]func(tools map[string]json.RawMessage) []string // by code
 	Hidden     []func(tool string) bool
 	Tools      []Tool
 	Transforms []Transform
 	Policies   []StopPolicy
-	Variants   []Variant
+	Variants   map[string][]Overlay // by name
 	Actions    []ActionHandler
 	Effects    []EffectHandler
-}
-
-// Review looks at the tools of an agent, with the JSON Schemas of their arguments. What it
-// returns are warnings about the agent, with that code.
-type Review struct {
-	Code  string
-	Tools func(tools map[string]json.RawMessage) []string
-}
-
-// Variant is a variant of an agent: the same agent, but for what the overlay says.
-type Variant struct {
-	Name    string
-	Overlay Overlay
 }
 
 // Lookup returns the spec of an agent of the same registry, or nil. It must not be
@@ -127,7 +114,10 @@ func (r *Registrar) Guard(b Border, g Guard) {
 // Review calls f when it is known which tools the agent has, with the JSON Schemas of
 // their arguments. What f returns are warnings about the agent, with that code.
 func (r *Registrar) Review(code string, f func(tools map[string]json.RawMessage) []string) {
-	r.made.Reviews = append(r.made.Reviews, Review{code, f})
+	if r.made.Reviews == nil {
+		r.made.Reviews = map[string][]func(tools map[string]json.RawMessage) []string{}
+	}
+	r.made.Reviews[code] = append(r.made.Reviews[code], f)
 }
 
 // Hide keeps tools from the model, and from what other plugins see of the tools. A
@@ -149,7 +139,10 @@ func (r *Registrar) Stop(p StopPolicy) { r.made.Policies = append(r.made.Policie
 // Variant makes a variant of the agent: the same agent, but for what o says. A thread
 // is handed to it like to any agent, by its [VariantID]. Variants have no variants.
 func (r *Registrar) Variant(name string, o Overlay) {
-	r.made.Variants = append(r.made.Variants, Variant{name, o})
+	if r.made.Variants == nil {
+		r.made.Variants = map[string][]Overlay{}
+	}
+	r.made.Variants[name] = append(r.made.Variants[name], o)
 }
 
 // Handle handles the actions of one name.

@@ -73,7 +73,7 @@ type toolbox struct {
 	tools   map[string]*toolEntry // offered
 	offered []llm.Tool            // the same for the model, sorted by id
 	hidden  []func(tool string) bool
-	reviews []Review
+	reviews []review
 
 	pluginTools map[string]*toolEntry // before the catalogue
 	toolSource  map[string]string
@@ -417,8 +417,8 @@ func (r *resolved) reviewTools() {
 		tools[id] = e.spec.Parameters
 	}
 	for _, rv := range r.reviews {
-		for _, message := range rv.Tools(tools) {
-			r.warn(rv.Code, "%s", message)
+		for _, message := range rv.f(tools) {
+			r.warn(rv.code, "%s", message)
 		}
 	}
 }
