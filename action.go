@@ -37,7 +37,7 @@ func (a Action[P]) Schedule(r Recorder, p P) {
 }
 
 // Handler returns the handler that runs fn. An error of fn does not end the run;
-// it is recorded in [FailedActions].
+// it is recorded in [builtin.FailedActions].
 func (a Action[P]) Handler(fn func(ctx context.Context, h *HookCall, p P) error) ActionHandler {
 	return ActionHandler{a.name, a.phase, func(ctx context.Context, h *HookCall, payload json.RawMessage) error {
 		var p P
@@ -81,12 +81,6 @@ func (a *ScheduledAction) Err() error {
 		return nil
 	}
 	return fmt.Errorf("payload of action %q: %w", a.Key, a.err)
-}
-
-// FailedAction is an action whose handler failed. It is not tried again.
-type FailedAction struct {
-	ScheduledAction
-	Error string `json:"error"`
 }
 
 // MarshalText writes the phase's name.

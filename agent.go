@@ -13,10 +13,6 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// DefaultAgentID is the agent of a request that names none on a thread that has
-// not seen one.
-const DefaultAgentID = "default"
-
 // AgentSpec is the definition of an agent. It is data: it can be written in Go,
 // read from JSON or YAML, and changed while the system runs. Decoding rejects
 // unknown fields by name.
@@ -52,7 +48,7 @@ type AgentSpec struct {
 	ExcludedToolPatterns []string `json:"excluded_tool_patterns,omitzero"`
 
 	// OutputSchema is the JSON Schema that the agent's final answer has to fit; see
-	// [Output]. MaxOutputRepairs is how often a model whose answer does not fit is told so
+	// [engine.Output]. MaxOutputRepairs is how often a model whose answer does not fit is told so
 	// and asked again, in one run. Nil means 2.
 	OutputSchema     json.RawMessage `json:"output_schema,omitempty"`
 	MaxOutputRepairs *int            `json:"max_output_repairs,omitempty"`
@@ -84,7 +80,7 @@ type Backend struct {
 func (b *Backend) local() bool { return b.Kind == "" || b.Kind == "awaken" }
 
 // remote is the kind of backend that runs the agent elsewhere, or "".
-func (s *AgentSpec) remote() string {
+func (s *AgentSpec) BackendKind() string {
 	switch {
 	case s.Backend != nil && !s.Backend.local():
 		return s.Backend.Kind
@@ -259,28 +255,28 @@ func (s *AgentSpec) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (s *AgentSpec) maxRounds() int {
+func (s *AgentSpec) Rounds() int {
 	if s.MaxRounds == 0 {
 		return 16
 	}
 	return s.MaxRounds
 }
 
-func (s *AgentSpec) continuationRetries() int {
+func (s *AgentSpec) ContinuationRetries() int {
 	if s.MaxContinuationRetries == nil {
 		return 2
 	}
 	return *s.MaxContinuationRetries
 }
 
-func (s *AgentSpec) outputRepairs() int {
+func (s *AgentSpec) OutputRepairs() int {
 	if s.MaxOutputRepairs == nil {
 		return 2
 	}
 	return *s.MaxOutputRepairs
 }
 
-func (s *AgentSpec) executionMode() ExecutionMode {
+func (s *AgentSpec) ExecutionMode() ExecutionMode {
 	if s.ToolExecutionMode == "" {
 		return Sequential
 	}

@@ -1,14 +1,12 @@
 package awaken
 
 import (
-	"context"
 	"crypto/sha256"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
 )
 
 // Delegator is a tool whose calls are runs of their own, in the same store, or wait for
@@ -50,7 +48,7 @@ func ChildTickets(child *Run) []WaitingTicket {
 }
 
 // inner returns the part of a decision's target that the call's child understands.
-func (s *CallState) inner(target string) (string, bool) {
+func (s *CallState) ChildTarget(target string) (string, bool) {
 	if s.Child == "" {
 		return "", false
 	}
@@ -71,16 +69,6 @@ func (s *CallState) inner(target string) (string, bool) {
 	return "", false
 }
 
-// firstExpiry is when the first of the tickets expires, unix ms, or 0.
-func firstExpiry(tickets []WaitingTicket) (at int64) {
-	for _, t := range tickets {
-		if t.ExpiresAt > 0 && (at == 0 || t.ExpiresAt < at) {
-			at = t.ExpiresAt
-		}
-	}
-	return at
-}
-
 // ChildReport tells a run how one of its children is: that it is done, or waits.
 type ChildReport struct {
 	RunID       string      `json:"run_id"`
@@ -95,51 +83,6 @@ type ChildReport struct {
 	CostUSD     float64     `json:"cost_usd,omitempty"`
 }
 
-// ChildDone is scheduled when a task is done: a child that was started with the run mode
-// "scheduled". A plugin that starts such children handles it. The model is told by a message,
-// unless a call waits for the child.
-var ChildDone = NewAction[ChildReport]("runtime.child_done", PhaseStepStart)
-
-// Report tells the parent of a child run how the child is, if it is done or waits. It may
-// be repeated. Whoever runs a child calls it afterwards, except the parent itself
-// ([RunRequest.Attended]).
-func (rt *Runtime) Report(ctx context.Context, child *Run) error {
-	if child.ParentRunID == "" || child.ParentThreadID == "" || child.Origin != "subagent" || child.Status != RunDone && child.Status != RunWaiting {
-		return nil
-	}
-	rep := &ChildReport{RunID: child.RunID, ThreadID: child.ThreadID, AgentID: child.AgentID, Status: child.Status,
-		Termination: child.Termination, Response: child.FinalOutput, Task: child.Mode == "scheduled"}
-	rep.Usage, rep.CostUSD = child.Total()
-	if child.ErrorPayload != nil {
-		rep.Error = child.ErrorPayload.Message
-	}
-	id := "report:" + child.RunID + ":" + string(child.Status)
-	if child.Waiting != nil {
-		id = fmt.Sprintf("%s:%d:%s", id, child.Steps, strings.Join(child.Waiting.TicketIDs, ","))
-	}
-	err := rt.deliver(ctx, &Outgoing{ID: id, ThreadID: child.ParentThreadID, Item: &InboxItem{ID: id, RunID: child.ParentRunID, Report: rep}})
-	if errors.Is(err, ErrNotFound) {
-		return nil // the parent was deleted
-	}
-	return err
-}
-
-// text is what the model is told about a task that is done.
-func (rep *ChildReport) text() string {
-	kind, content := "completed", map[string]string{"result": rep.Response}
-	switch rep.Termination.Type {
-	case Cancelled:
-		kind, content = "cancelled", map[string]string{}
-	case Failed, Blocked:
-		kind, content = "failed", map[string]string{"error": rep.Termination.String()}
-	}
-	data, err := json.Marshal(content)
-	if err != nil {
-		panic(err) // strings have JSON
-	}
-	return fmt.Sprintf("<background-task-event kind=%q task_id=%q>%s</background-task-event>", kind, rep.RunID, data)
-}
-
 // Spend says what a run below has used, its own children included. It counts as what the
 // children of this run have used.
 func (c *ToolCall) Spend(u llm.Usage, usd float64) {
@@ -151,5 +94,5 @@ func (c *ToolCall) Spend(u llm.Usage, usd float64) {
 func (r *Run) Total() (llm.Usage, float64) {
 	u := r.Usage
 	u.Add(r.ChildUsage)
-	return u, (Dollars(r.CostUSD) + Dollars(r.ChildCostUSD)).USD()
+	return u, (money.Dollars(r.CostUSD) + money.Dollars(r.ChildCostUSD)).USD()
 }

@@ -4,10 +4,10 @@
 // # A first agent
 //
 // An agent is data, an [AgentSpec]. It names a model; the model names a provider;
-// a provider is an [llm.Model]. [New] checks all of it at once and returns a
-// [Runtime]:
+// a provider is an [llm.Model]. [engine.New] checks all of it at once and returns a
+// [engine.Runtime]:
 //
-//	rt, err := awaken.New(awaken.Config{
+//	rt, err := engine.New(engine.Config{
 //		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "chat", SystemPrompt: "You are terse."}},
 //		Models:    []awaken.ModelSpec{{ID: "chat", ProviderID: "demo", UpstreamModel: "scripted"}},
 //		Providers: map[string]llm.Model{"demo": llmtest.Demo()},
@@ -25,7 +25,7 @@
 //		}
 //	}
 //
-// [Runtime.Stream] is the loop above; [Runtime.Run] sends the same events to a
+// [engine.Runtime.Stream] is the loop above; [engine.Runtime.Run] sends the same events to a
 // [Sink] and returns a [RunResult]. There is no other way to run an agent, and none
 // that does not stream.
 //
@@ -115,7 +115,7 @@
 //
 // A tool or a gate suspends a call with a [Ticket]. When nothing else is left to do,
 // the run is committed as waiting and let go: it costs neither a goroutine nor
-// memory. The result says what it waits for, and [Runtime.Resume] goes on with it,
+// memory. The result says what it waits for, and [engine.Runtime.Resume] goes on with it,
 // now or after a restart. That needs a Store.
 //
 //	res, err := rt.Run(ctx, req, sink)
@@ -125,13 +125,13 @@
 //	}
 //
 // A decision's target is the ticket's id, which is the id of its suspension, or the
-// id of the tool call. [Runtime.Decide] reaches a run that is still going on.
+// id of the tool call. [engine.Runtime.Decide] reaches a run that is still going on.
 //
 // # Stopping
 //
 // A run ends with exactly one [RunFinish], whatever happens: at its natural end, by
 // a stop condition of its spec or a [StopPolicy], by a gate that blocks, by
-// [Runtime.Cancel] or a cancelled context, or with an error. What it had said is
+// [engine.Runtime.Cancel] or a cancelled context, or with an error. What it had said is
 // kept.
 //
 // # Context

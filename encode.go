@@ -1,9 +1,6 @@
 package awaken
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/llm"
 )
@@ -159,33 +156,6 @@ func (s *CallState) appendFields(buf []byte) (_ []byte, err error) {
 		return buf, nil
 	}
 	return s.Result.appendField(buf)
-}
-
-// appendCalls appends {"calls": {id: call}}, sorted by id. Of two calls of one id, the
-// last counts.
-func appendCalls(buf []byte, calls Calls) (_ []byte, err error) {
-	sorted := append(make(Calls, 0, 16), calls...)
-	slices.SortStableFunc(sorted, func(a, b *CallState) int { return strings.Compare(a.CallID, b.CallID) })
-	buf = append(buf, `{"calls":`...)
-	start := len(buf)
-	for i, s := range sorted {
-		if i+1 < len(sorted) && sorted[i+1].CallID == s.CallID {
-			continue
-		}
-		buf = append(appendjson.Text(buf, ",", s.CallID), ':')
-		if buf, err = s.AppendJSON(buf); err != nil {
-			return nil, err
-		}
-	}
-	return append(appendjson.Close(buf, start), '}'), nil
-}
-
-func appendLifecycle(buf []byte, l Lifecycle) ([]byte, error) {
-	buf = appendjson.Text(buf, `{"run_id":`, l.RunID)
-	buf = appendjson.Text(buf, `,"status":`, l.Status)
-	buf = appendjson.TextIf(buf, `,"status_reason":`, l.StatusReason)
-	buf = appendjson.Int(buf, `,"updated_at":`, l.UpdatedAt)
-	return append(appendjson.Int(buf, `,"step_count":`, l.StepCount), '}'), nil
 }
 
 // appendField appends a field "result".

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )
@@ -106,18 +107,18 @@ func (f filler) choose(n int) int {
 
 func (f filler) snapshot() state.Snapshot {
 	list := state.NewValue[[]string]("test.<list>", state.Options{})
-	schema, err := state.NewSchema(awaken.ToolCallStates, awaken.RunLifecycle, list, awaken.ActiveAgent, awaken.PendingWork)
+	schema, err := state.NewSchema(builtin.ToolCallStates, builtin.RunLifecycle, list, builtin.ActiveAgent, builtin.PendingWork)
 	if err != nil {
 		panic(err)
 	}
 	s := state.NewStore(schema)
 	var b state.Batch
-	var life awaken.Lifecycle
+	var life builtin.Lifecycle
 	f.fill(reflect.ValueOf(&life).Elem())
-	awaken.RunLifecycle.Update(&b, life)
-	awaken.ToolCallStates.Update(&b, f.calls())
-	awaken.ActiveAgent.Update(&b, f.text)
-	awaken.PendingWork.Update(&b, true)
+	builtin.RunLifecycle.Update(&b, life)
+	builtin.ToolCallStates.Update(&b, f.calls())
+	builtin.ActiveAgent.Update(&b, f.text)
+	builtin.PendingWork.Update(&b, true)
 	list.Update(&b, []string{f.text})
 	if err := s.Apply(&b); err != nil {
 		panic(err)
@@ -125,8 +126,8 @@ func (f filler) snapshot() state.Snapshot {
 	return s.Snapshot()
 }
 
-func (f filler) calls() awaken.Calls {
-	calls := make(awaken.Calls, f.IntN(20))
+func (f filler) calls() builtin.Calls {
+	calls := make(builtin.Calls, f.IntN(20))
 	for i := range calls {
 		calls[i] = new(awaken.CallState)
 		if i < 3 {
@@ -192,11 +193,11 @@ func FuzzEncoders_WriteWhatReflectionDoes(f *testing.F) {
 				same(t, c, c.AppendJSON, want, err)
 			}
 			want, err = json.Marshal(calls)
-			same(t, calls, func(buf []byte) ([]byte, error) { return stateJSON(buf, awaken.ToolCallStates, calls) }, want, err)
-			var life awaken.Lifecycle
+			same(t, calls, func(buf []byte) ([]byte, error) { return stateJSON(buf, builtin.ToolCallStates, calls) }, want, err)
+			var life builtin.Lifecycle
 			fill.fill(reflect.ValueOf(&life).Elem())
 			want, err = json.Marshal(life)
-			same(t, life, func(buf []byte) ([]byte, error) { return stateJSON(buf, awaken.RunLifecycle, life) }, want, err)
+			same(t, life, func(buf []byte) ([]byte, error) { return stateJSON(buf, builtin.RunLifecycle, life) }, want, err)
 		}
 	})
 }
@@ -239,14 +240,14 @@ func often() []awaken.Event {
 	id := "0198f0c2-6d3b-7e9c-8a51-0242ac120002"
 	who := &awaken.RunInfo{ThreadID: id, RunID: id, AgentID: "default", Origin: "user"}
 	result := &awaken.ToolResult{ToolName: "add", Status: awaken.ToolSuccess, Data: json.RawMessage(`{"sum":3}`)}
-	schema, err := state.NewSchema(awaken.RunLifecycle, awaken.ToolCallStates)
+	schema, err := state.NewSchema(builtin.RunLifecycle, builtin.ToolCallStates)
 	if err != nil {
 		panic(err)
 	}
 	s := state.NewStore(schema)
 	var b state.Batch
-	awaken.RunLifecycle.Update(&b, awaken.Lifecycle{RunID: id, Status: awaken.RunRunning, UpdatedAt: 1755900000000, StepCount: 3})
-	awaken.ToolCallStates.Update(&b, awaken.Calls{{CallID: "call_1", ToolName: "add", Arguments: json.RawMessage(`{"a":1,"b":2}`), Status: awaken.CallSucceeded,
+	builtin.RunLifecycle.Update(&b, builtin.Lifecycle{RunID: id, Status: awaken.RunRunning, UpdatedAt: 1755900000000, StepCount: 3})
+	builtin.ToolCallStates.Update(&b, builtin.Calls{{CallID: "call_1", ToolName: "add", Arguments: json.RawMessage(`{"a":1,"b":2}`), Status: awaken.CallSucceeded,
 		UpdatedAt: 1755900000000, RunID: id, Step: 3, Key: id + "/3/0", Effect: awaken.ReadOnly, StartedAt: 1755900000000, Result: result}})
 	if err := s.Apply(&b); err != nil {
 		panic(err)

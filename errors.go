@@ -58,17 +58,6 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("%s panicked: %v", e.In, e.Value) }
 
-// PhaseLoopError reports scheduled actions that never came to rest.
-type PhaseLoopError struct {
-	Phase  Phase
-	Rounds int
-	Action string // one of those still scheduled
-}
-
-func (e *PhaseLoopError) Error() string {
-	return fmt.Sprintf("phase %s: actions did not come to rest in %d rounds, %q is still scheduled", e.Phase, e.Rounds, e.Action)
-}
-
 // ErrPinUnavailable means that the registry that a run is pinned to cannot be had in this
 // process, now.
 var ErrPinUnavailable = errors.New("the version that the run is pinned to is not available")

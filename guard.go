@@ -2,8 +2,6 @@ package awaken
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 
 	"github.com/awaken-go/awaken/llm"
 )
@@ -39,17 +37,4 @@ type Passage struct {
 	Border  Border
 	Message *llm.Message // of the user, or the model's answer
 	Result  *ToolResult  // of HookCall.Tool
-}
-
-func (o *ownedGuard) ask(ctx context.Context, h *HookCall, p *Passage) (v Verdict, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &PanicError{fmt.Sprintf("guard of plugin %q", o.plugin), p, debug.Stack()}
-		}
-	}()
-	v, err = o.Guard(ctx, h, p)
-	if err != nil {
-		return v, fmt.Errorf("guard of plugin %q: %w", o.plugin, err)
-	}
-	return v, nil
 }

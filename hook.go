@@ -139,7 +139,7 @@ func (v *Verdict) Result() *ToolResult { return v.result }
 func (v *Verdict) Ticket() Ticket { return v.ticket }
 
 // SuspensionID is the id that people decide on, if the verdict suspends the call of that id.
-func (v *Verdict) SuspensionID(callID string) string { return v.ticket.suspensionID(callID) }
+func (v *Verdict) SuspensionID(callID string) string { return v.ticket.SuspensionID(callID) }
 
 // Reason is why a blocked call is refused.
 func (v *Verdict) Reason() string { return v.reason }
@@ -174,7 +174,7 @@ func Answer(r *ToolResult) Verdict { return Verdict{kind: answer, result: r} }
 type Transform func(ctx context.Context, h *HookCall, req *llm.Request) error
 
 // ContextMessage is a message that is put into the model's context without being
-// part of the conversation. See [AddContextMessage].
+// part of the conversation. See [builtin.AddContextMessage].
 type ContextMessage struct {
 	Key        string         `json:"key"` // a later message with the same key replaces it
 	Role       llm.Role       `json:"role"`
@@ -200,11 +200,6 @@ const (
 	TargetConversation ContextTarget = "conversation"  // before the history
 	TargetSuffix       ContextTarget = "suffix_system" // at the very end
 )
-
-// SystemContext returns a context message that is used once, after the system prompt.
-func SystemContext(key, text string) ContextMessage {
-	return ContextMessage{Key: key, Role: llm.System, Content: []llm.Block{llm.Text(text)}}
-}
 
 // UnmarshalJSON reads "system" as the default target.
 func (t *ContextTarget) UnmarshalJSON(data []byte) error {

@@ -255,7 +255,7 @@ func (o InferenceOverride) Merge(other InferenceOverride) InferenceOverride {
 	return o
 }
 
-func (o *InferenceOverride) apply(req *llm.Request) {
+func (o *InferenceOverride) Apply(req *llm.Request) {
 	if o.UpstreamModel != "" {
 		req.Model = o.UpstreamModel
 	}

@@ -1,12 +1,5 @@
 package awaken
 
-import (
-	"context"
-	"slices"
-
-	"github.com/awaken-go/awaken/state"
-)
-
 // Outgoing is something a run wants to have done beyond its own thread, once the commit
 // that holds it is made: an item for the inbox of a thread, a run that is to start, or
 // one that is to end. It is done at least once; what it leads to happens once.
@@ -26,43 +19,3 @@ func Send(r Recorder, o Outgoing) {
 	made := r.command().Recorded()
 	made.Outbox = append(made.Outbox, o)
 }
-
-// Queue has runs done that nobody waits for. A *mailbox.Tenant is one: what it accepts
-// is durable.
-type Queue interface {
-	// Start has a run started. A RunID that was started before is accepted and does
-	// nothing.
-	Start(ctx context.Context, req RunRequest) error
-	// Deliver adds an item to a thread's inbox and wakes the run that waits there.
-	// Messages for a thread without a run start one, of the agent or, if that is "", of
-	// the thread's. An item for a run that is over is dropped. A missing thread is
-	// ErrNotFound.
-	Deliver(ctx context.Context, threadID string, item InboxItem, agentID string) error
-	// Cancel ends a run. One that is over or not there is ErrNotFound.
-	Cancel(ctx context.Context, runID string) error
-}
-
-type outboxUpdate struct {
-	push []Outgoing
-	sent []string // ids
-}
-
-// outbox holds what is committed and not yet known to be sent.
-var outbox = state.NewKey("__runtime.outbox", func(box []Outgoing, u outboxUpdate) []Outgoing {
-	box = slices.DeleteFunc(slices.Clone(box), func(o Outgoing) bool { return slices.Contains(u.sent, o.ID) })
-	return append(box, u.push...)
-}, state.Options{Scope: state.Thread, Merge: state.Commutative})
-
-// FailedDelivery is something that could not be sent: its recipient is not there.
-type FailedDelivery struct {
-	Outgoing
-	Error string `json:"error"`
-}
-
-// maxFailed is how many failed deliveries a thread remembers.
-const maxFailed = 64
-
-// FailedDeliveries are the latest deliveries of the thread that failed for good.
-var FailedDeliveries = state.NewKey("__runtime.failed_deliveries", func(list []FailedDelivery, f FailedDelivery) []FailedDelivery {
-	return append(slices.Clip(list[max(0, len(list)-maxFailed+1):]), f)
-}, state.Options{Scope: state.Thread, Merge: state.Commutative})

@@ -32,7 +32,7 @@ func (s *AgentSpec) Base() string {
 }
 
 // over returns the spec of a variant of base.
-func (o *Overlay) over(base *AgentSpec, name string) *AgentSpec {
+func (o *Overlay) Over(base *AgentSpec, name string) *AgentSpec {
 	s := *base
 	s.ID, s.base, s.decoded = VariantID(base.ID, name), base.ID, nil
 	if o.SystemPrompt != nil {

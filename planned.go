@@ -1,8 +1,6 @@
 package awaken
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // PlannedCall is a tool call that a run consists of: no model is asked. The call passes
 // everything that a model's call passes (schema, gates, ledger, people), and its result is

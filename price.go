@@ -1,33 +1,11 @@
 package awaken
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
 )
-
-// Money is an amount in billionths of a US dollar, so that the price of one token of the
-// cheapest model is a whole number and sums are exact.
-type Money int64
-
-// Dollar is one US dollar.
-const Dollar Money = 1e9
-
-// Dollars returns usd as Money, rounded to the nearest billionth.
-func Dollars(usd float64) Money {
-	m := math.Round(usd * float64(Dollar))
-	if m >= math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return Money(m)
-}
-
-// USD is the amount in US dollars.
-func (m Money) USD() float64 { return float64(m) / float64(Dollar) }
-
-// String is the amount with a dollar sign, e.g. "$0.25".
-func (m Money) String() string { return fmt.Sprintf("$%v", m.USD()) }
 
 // Prices are what a model costs, in US dollars for a million tokens. A model that has no
 // price for input or output has no cost. The others default to the price of input (cache)
@@ -65,7 +43,7 @@ func (p *Prices) Priced() bool { return p.InputPrice != nil && p.OutputPrice != 
 // Cost is the price of u, rounded up to a billionth of a dollar, or false when the model
 // has no prices. Tokens that were read from or written to the provider's cache are part of
 // u's prompt tokens, and reasoning is part of its completion tokens.
-func (p *Prices) Cost(u llm.Usage) (Money, bool) {
+func (p *Prices) Cost(u llm.Usage) (money.Amount, bool) {
 	if !p.Priced() {
 		return 0, false
 	}
@@ -80,23 +58,23 @@ func (p *Prices) Cost(u llm.Usage) (Money, bool) {
 	micros := float64(max(u.PromptTokens-read-write, 0))*in + float64(read)*or(p.CacheReadPrice, in) + float64(write)*or(p.CacheWritePrice, in) +
 		float64(max(u.CompletionTokens-think, 0))*out + float64(think)*or(p.ReasoningPrice, out)
 	// A hair less than exact, so that what is whole stays whole.
-	return Money(math.Ceil(micros*1000 - 1e-6)), true
+	return money.Amount(math.Ceil(micros*1000 - 1e-6)), true
 }
 
 // worst returns prices of which neither p's nor o's are higher, for input and output
 // whatever happens to them. A model without prices makes the outcome one without.
-func (p Prices) worst(o *Prices) Prices {
+func (p Prices) Worst(o *Prices) Prices {
 	if !p.Priced() || !o.Priced() {
 		return Prices{}
 	}
-	in, out := p.highest()
-	oin, oout := o.highest()
+	in, out := p.Highest()
+	oin, oout := o.Highest()
 	in, out = max(in, oin), max(out, oout)
 	return Prices{InputPrice: &in, OutputPrice: &out}
 }
 
 // highest are the highest prices that a token of input and of output can have.
-func (p *Prices) highest() (in, out float64) {
+func (p *Prices) Highest() (in, out float64) {
 	in, out = *p.InputPrice, *p.OutputPrice
 	for _, v := range [...]*float64{p.CacheReadPrice, p.CacheWritePrice} {
 		if v != nil {

@@ -130,19 +130,6 @@ func (t Termination) String() string {
 	return string(t.Type)
 }
 
-// reason is the termination as a status reason.
-func (t Termination) reason() string {
-	switch t.Type {
-	case NaturalEnd:
-		return "natural"
-	case Stopped:
-		return "stopped:" + t.Code
-	case Blocked:
-		return "blocked:" + t.Message
-	}
-	return string(t.Type)
-}
-
 // RunInfo says which run this is and where it came from.
 type RunInfo struct {
 	ThreadID           string `json:"thread_id"`
@@ -184,7 +171,7 @@ type RunRequest struct {
 	// messages are added. The log keeps what is hidden.
 	Rewind string `json:"rewind,omitempty"`
 
-	// ResolutionID starts a new run on the registry of that id; see [Snapshots]. "" leaves
+	// ResolutionID starts a new run on the registry of that id; see [registry.Snapshots]. "" leaves
 	// the choice to the runtime. What is gone on with stays on its own.
 	ResolutionID string `json:"resolution_id,omitempty"`
 
@@ -217,7 +204,7 @@ type RunRequest struct {
 	Depth              int    `json:"depth,omitempty"`
 
 	// Attended says that the run's parent is there and looks how it comes out. Otherwise
-	// the parent is told, by its inbox; see [Runtime.Report].
+	// the parent is told, by its inbox; see [engine.Runtime.Report].
 	Attended bool `json:"-"`
 	// End ends a run that waits or was cut off, instead of going on with it.
 	End *Termination `json:"-"`
@@ -237,7 +224,7 @@ func (r *RunRequest) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (r *RunRequest) validate() error {
+func (r *RunRequest) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for _, f := range [...]struct{ name, id string }{{"agent_id", r.AgentID}, {"thread_id", r.ThreadID}, {"run_id", r.RunID},
@@ -275,7 +262,7 @@ func (r *RunRequest) validate() error {
 	}
 	errs = append(errs, checkMessages(r.Messages)...)
 	for i := range r.Decisions {
-		if err := r.Decisions[i].validate(); err != nil {
+		if err := r.Decisions[i].Validate(); err != nil {
 			bad("decisions[%d]: %w", i, err)
 		}
 	}
@@ -408,13 +395,6 @@ func (r *Run) Validate() error {
 	return errors.Join(errs...)
 }
 
-// stand gives the record the standing that o has. What was counted meanwhile stays.
-func (r *Run) stand(o *Run) {
-	r.Status, r.StatusReason, r.Waiting = o.Status, o.StatusReason, o.Waiting
-	r.Termination, r.FinishedAt, r.FinalOutput = o.Termination, o.FinishedAt, o.FinalOutput
-	r.StructuredOutput, r.ErrorPayload = o.StructuredOutput, o.ErrorPayload
-}
-
 // Info returns the run's identity.
 func (r *Run) Info() *RunInfo {
 	return &RunInfo{ThreadID: r.ThreadID, ParentThreadID: r.ParentThreadID, RunID: r.RunID, ParentRunID: r.ParentRunID,
@@ -429,7 +409,7 @@ type RunResult struct {
 	AgentID  string `json:"agent_id"`
 	Response string `json:"response"`
 	// StructuredOutput is the answer that fits the output schema, if there is one; see
-	// [Output].
+	// [engine.Output].
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
 
 	Status      RunStatus   `json:"status"`

@@ -20,6 +20,3 @@ type SinkFunc func(ctx context.Context, e Entry) error
 
 // Emit calls f.
 func (f SinkFunc) Emit(ctx context.Context, e Entry) error { return f(ctx, e) }
-
-// Discard is a Sink that ignores everything.
-var Discard Sink = SinkFunc(func(context.Context, Entry) error { return nil })

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/money"
 )
 
 // ResumeMode is what a decision does to a suspended call.
@@ -36,13 +37,13 @@ type Ticket struct {
 	OnExpiry  ExpiryPolicy  `json:"on_expiry,omitempty"`
 	// Child makes the call wait for a run instead of a person; see [Delegator]. Tickets
 	// are what that run waits for, if it does ([ChildTickets]): people decide on them.
-	Child   string          `json:"child_run_id,omitempty"`
-	Tickets []WaitingTicket `json:"tickets,omitempty"`
-	Budget  *Exhausted      `json:"budget,omitempty"` // what that run waits for, if it is money
+	Child   string           `json:"child_run_id,omitempty"`
+	Tickets []WaitingTicket  `json:"tickets,omitempty"`
+	Budget  *money.Exhausted `json:"budget,omitempty"` // what that run waits for, if it is money
 }
 
 // suspensionID is the id people decide on.
-func (t *Ticket) suspensionID(callID string) string {
+func (t *Ticket) SuspensionID(callID string) string {
 	if t.Suspension.ID != "" {
 		return t.Suspension.ID
 	}
@@ -107,7 +108,7 @@ func (d *Decision) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (d *Decision) validate() error {
+func (d *Decision) Validate() error {
 	switch {
 	case strings.TrimSpace(d.Target) == "":
 		return fmt.Errorf("%w: decision has no target, want a tool call id or a suspension id", ErrInvalid)
@@ -188,7 +189,7 @@ type CallState struct {
 }
 
 // awaits reports whether the call waits for its child, and not for a person.
-func (s *CallState) awaits() bool {
+func (s *CallState) AwaitsChild() bool {
 	return s.Status == CallSuspended && s.Ticket != nil && s.Ticket.Child != ""
 }
 
@@ -200,7 +201,7 @@ func (s *CallState) SuspensionID() string {
 	return s.Ticket.Suspension.ID
 }
 
-func (s *CallState) expired(now time.Time) bool {
+func (s *CallState) Expired(now time.Time) bool {
 	return s.Status == CallSuspended && s.Ticket != nil && s.Ticket.ExpiresAt > 0 && now.UnixMilli() >= s.Ticket.ExpiresAt
 }
 
@@ -216,17 +217,17 @@ const (
 	WaitManualPause     WaitingReason = "manual_pause"
 	WaitBudget          WaitingReason = "budget_exhausted"
 	// WaitPin means that the version that the run is pinned to could not be had; see
-	// [Snapshots]. Continuing the run tries again.
+	// [registry.Snapshots]. Continuing the run tries again.
 	WaitPin WaitingReason = "pin_unavailable"
 )
 
 // Waiting describes why a run waits and for whom.
 type Waiting struct {
-	Reason    WaitingReason   `json:"reason"`
-	TicketIDs []string        `json:"ticket_ids"`
-	Tickets   []WaitingTicket `json:"tickets"`
-	Message   string          `json:"message,omitempty"`
-	Budget    *Exhausted      `json:"budget,omitempty"` // what is to be raised before the run is continued
+	Reason    WaitingReason    `json:"reason"`
+	TicketIDs []string         `json:"ticket_ids"`
+	Tickets   []WaitingTicket  `json:"tickets"`
+	Message   string           `json:"message,omitempty"`
+	Budget    *money.Exhausted `json:"budget,omitempty"` // what is to be raised before the run is continued
 }
 
 // WaitingTicket is one suspended call of a waiting run.

@@ -62,14 +62,14 @@ func (r ToolResult) MarshalJSON() ([]byte, error) {
 // Text is what the result says, in words: the text of its answer in the conversation.
 func (r *ToolResult) Text() string {
 	if len(r.Content) == 0 {
-		return r.text()
+		return r.Plain()
 	}
 	return (&llm.Message{Content: r.Content}).Text()
 }
 
 // text is what the model is shown when there is no content: the message and the
 // data, whichever are there.
-func (r *ToolResult) text() string {
+func (r *ToolResult) Plain() string {
 	data := dataText(r.Data)
 	switch {
 	case r.Message == "":
@@ -91,42 +91,6 @@ func dataText(data json.RawMessage) string {
 		}
 	}
 	return string(data)
-}
-
-// size is the number of bytes that count against the cap on results.
-func (r *ToolResult) size() int {
-	n := len(r.Message)
-	if string(r.Data) != "null" {
-		n += len(r.Data)
-	}
-	for _, b := range r.Content {
-		n += len(b.Text)
-		if b.Source != nil {
-			n += len(b.Source.Data)
-		}
-	}
-	return n
-}
-
-// resumed is the value of tool_call_resumed.result.
-func (r *ToolResult) resumed() json.RawMessage {
-	switch {
-	case r.Status == ToolPending:
-		return json.RawMessage("null")
-	case r.Status == ToolError && r.Message != "":
-		data, _ := json.Marshal(map[string]string{"error": r.Message})
-		return data
-	case len(r.Metadata) > 0:
-		data, err := json.Marshal(map[string]any{"data": r.Data, "metadata": r.Metadata})
-		if err == nil {
-			return data
-		}
-	}
-	if len(r.Data) == 0 || bytes.Equal(r.Data, []byte("null")) && r.Message != "" {
-		data, _ := json.Marshal(r.Message)
-		return data
-	}
-	return r.Data
 }
 
 // Fatal wraps an error of a tool so that it ends the run instead of being shown

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -62,11 +63,11 @@ var wireTypes = map[string]wireType{
 	"tool_spec":          wire[awaken.ToolSpec](),
 	"context_message":    wire[awaken.ContextMessage](),
 	"scheduled_action":   wire[awaken.ScheduledAction](),
-	"failed_action":      wire[awaken.FailedAction](),
+	"failed_action":      wire[builtin.FailedAction](),
 	"inbox_item":         wire[awaken.InboxItem](),
 	"progress":           wire[awaken.Progress](),
 	"diagnostic":         wire[awaken.Diagnostic](),
-	"lifecycle":          wire[awaken.Lifecycle](),
+	"lifecycle":          wire[builtin.Lifecycle](),
 	"event": {
 		read:  func(data []byte) (any, error) { return awaken.UnmarshalEvent(data) },
 		write: func(v any) ([]byte, error) { return awaken.MarshalEvent(v.(awaken.Event)) },

@@ -2,7 +2,7 @@
 // against a model that says what the test tells it to, and looks at what happened.
 //
 //	func TestWeather(t *testing.T) {
-//		h := awakentest.New(t, awaken.Config{Tools: []awaken.Tool{weather}}, awakentest.Turns(t, `
+//		h := awakentest.New(t, engine.Config{Tools: []awaken.Tool{weather}}, awakentest.Turns(t, `
 //			{"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris"}}]}
 //			{"text": "It is 21 degrees in Paris.", "expect": {"last": "21"}}
 //		`)...)

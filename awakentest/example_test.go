@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 )
 
 // test stands in for the *testing.T of a real test.
@@ -30,7 +31,7 @@ func Example() {
 			return map[string]int{"celsius": 21}, nil
 		})
 
-	h := awakentest.New(t, awaken.Config{Tools: []awaken.Tool{weather}}, awakentest.Turns(t, `
+	h := awakentest.New(t, engine.Config{Tools: []awaken.Tool{weather}}, awakentest.Turns(t, `
 		{"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris"}}]}
 		{"text": "It is 21 degrees in Paris.", "expect": {"last": "21"}}
 	`)...)

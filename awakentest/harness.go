@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -27,7 +28,7 @@ var Epoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // Harness runs agents and records what happens.
 type Harness struct {
-	Runtime *awaken.Runtime
+	Runtime *engine.Runtime
 	Store   awaken.Store
 	Model   *llmtest.Script // plays the turns, and records what it is asked
 
@@ -48,11 +49,11 @@ type Harness struct {
 // "default", a model that plays turns, a store in memory, ids that count, a clock
 // that stands still, a log that goes to the test's output. A mistake in cfg ends
 // the test.
-func New(tb TB, cfg awaken.Config, turns ...llmtest.Turn) *Harness {
+func New(tb TB, cfg engine.Config, turns ...llmtest.Turn) *Harness {
 	tb.Helper()
 	h := &Harness{Model: llmtest.NewScript(turns...).Record(), tb: tb, ctx: tb.Context(), now: Epoch, lost: map[string]bool{}}
 	if len(cfg.Agents) == 0 {
-		cfg.Agents = []*awaken.AgentSpec{{ID: awaken.DefaultAgentID}}
+		cfg.Agents = []*awaken.AgentSpec{{ID: engine.DefaultAgentID}}
 	}
 	cfg.Agents = slices.Clone(cfg.Agents)
 	for i, a := range cfg.Agents {
@@ -83,7 +84,7 @@ func New(tb TB, cfg awaken.Config, turns ...llmtest.Turn) *Harness {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.NewTextHandler(tb.Output(), nil))
 	}
-	rt, err := awaken.New(cfg)
+	rt, err := engine.New(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
@@ -27,7 +28,7 @@ func clockTool() awaken.Tool {
 func TestHarness_GivesTheSameBytesEveryTime(t *testing.T) {
 	t.Parallel()
 	play := func() string {
-		h := awakentest.New(t, awaken.Config{Tools: []awaken.Tool{clockTool()}}, llmtest.Use("approve", "{}"), llmtest.Say("Thanks."))
+		h := awakentest.New(t, engine.Config{Tools: []awaken.Tool{clockTool()}}, llmtest.Use("approve", "{}"), llmtest.Say("Thanks."))
 		first := h.Say("Please")
 		second := h.Resume(first.Result.RunID, awaken.Decision{Target: "call_approve_1", Action: awaken.ActionResume})
 		if first.Err != nil || second.Err != nil {
@@ -46,7 +47,7 @@ func TestHarness_GivesTheSameBytesEveryTime(t *testing.T) {
 
 func TestHarness_AdvanceMovesTheClock(t *testing.T) {
 	t.Parallel()
-	h := awakentest.New(t, awaken.Config{Tools: []awaken.Tool{clockTool()}}, llmtest.Use("approve", "{}"), llmtest.Say("Too late."))
+	h := awakentest.New(t, engine.Config{Tools: []awaken.Tool{clockTool()}}, llmtest.Use("approve", "{}"), llmtest.Say("Too late."))
 	waiting := h.Say("Please")
 	if waiting.Result.Waiting == nil {
 		t.Fatalf("the run does not wait: %v", waiting.Result.Termination)
@@ -60,7 +61,7 @@ func TestHarness_AdvanceMovesTheClock(t *testing.T) {
 
 func TestHarness_OnEventCanCancelInTheMiddle(t *testing.T) {
 	t.Parallel()
-	h := awakentest.New(t, awaken.Config{}, llmtest.Say("One ", "two ", "three"))
+	h := awakentest.New(t, engine.Config{}, llmtest.Say("One ", "two ", "three"))
 	h.OnEvent = func(e awaken.Entry) {
 		if d, ok := e.Event.(*awaken.TextDelta); ok && d.Delta == "two " {
 			if err := h.Runtime.Cancel(t.Context(), e.RunID); err != nil {
@@ -81,7 +82,7 @@ func TestHarness_OnEventCanCancelInTheMiddle(t *testing.T) {
 func TestHarness_ShowsWhatTheModelWasAsked(t *testing.T) {
 	t.Parallel()
 	spec := &awaken.AgentSpec{ID: "default", SystemPrompt: "Be brief."}
-	h := awakentest.New(t, awaken.Config{Agents: []*awaken.AgentSpec{spec}}, llmtest.Say("Hi."))
+	h := awakentest.New(t, engine.Config{Agents: []*awaken.AgentSpec{spec}}, llmtest.Say("Hi."))
 	h.Run(awaken.RunRequest{ThreadID: "t", Messages: []*llm.Message{llm.UserText("Hello")}})
 	reqs := h.Requests()
 	if len(reqs) != 1 || reqs[0].System != "Be brief." || reqs[0].Messages[0].Text() != "Hello" {
@@ -94,7 +95,7 @@ func TestHarness_ShowsWhatTheModelWasAsked(t *testing.T) {
 
 func TestHarness_RecordsARunThatCannotStart(t *testing.T) {
 	t.Parallel()
-	h := awakentest.New(t, awaken.Config{})
+	h := awakentest.New(t, engine.Config{})
 	run := h.Run(awaken.RunRequest{AgentID: "nonesuch"})
 	if run.Result != nil || !errors.Is(run.Err, awaken.ErrNotFound) || len(awakentest.All[*awaken.Error](run.Entries)) != 1 {
 		t.Errorf("got %v, %v, %q", run.Result, run.Err, awakentest.Types(run.Entries))
@@ -103,7 +104,7 @@ func TestHarness_RecordsARunThatCannotStart(t *testing.T) {
 
 func TestHarness_AllowsForAThreadThatIsTakenOver(t *testing.T) {
 	t.Parallel()
-	h := awakentest.New(t, awaken.Config{}, llmtest.Say("One ", "two"), llmtest.Say("Three"))
+	h := awakentest.New(t, engine.Config{}, llmtest.Say("One ", "two"), llmtest.Say("Three"))
 	h.OnEvent = func(e awaken.Entry) {
 		if _, ok := e.Event.(*awaken.TextDelta); ok && h.OnEvent != nil {
 			h.OnEvent = nil

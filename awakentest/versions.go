@@ -6,28 +6,29 @@ import (
 	"sync"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/registry"
 )
 
-// Versions is an [awaken.Snapshots] that keeps what it is given in memory, and can lose it.
+// Versions is an [registry.Snapshots] that keeps what it is given in memory, and can lose it.
 type Versions struct {
 	mu     sync.Mutex
-	live   *awaken.Registry
-	all    map[string]*awaken.Registry
+	live   *registry.Registry
+	all    map[string]*registry.Registry
 	lost   map[string]error
-	choose func(thread *awaken.Thread) *awaken.Registry
+	choose func(thread *awaken.Thread) *registry.Registry
 }
 
-var _ awaken.Snapshots = (*Versions)(nil)
+var _ registry.Snapshots = (*Versions)(nil)
 
 // NewVersions returns versions of which the last is live.
-func NewVersions(regs ...*awaken.Registry) *Versions {
-	v := &Versions{all: map[string]*awaken.Registry{}, lost: map[string]error{}}
+func NewVersions(regs ...*registry.Registry) *Versions {
+	v := &Versions{all: map[string]*registry.Registry{}, lost: map[string]error{}}
 	v.Publish(regs...)
 	return v
 }
 
 // Publish adds versions and makes the last live.
-func (v *Versions) Publish(regs ...*awaken.Registry) {
+func (v *Versions) Publish(regs ...*registry.Registry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, reg := range regs {
@@ -43,19 +44,19 @@ func (v *Versions) Lose(id string, err error) {
 }
 
 // Divert lets fn choose for new runs. If it returns nil they get what is live.
-func (v *Versions) Divert(fn func(thread *awaken.Thread) *awaken.Registry) {
+func (v *Versions) Divert(fn func(thread *awaken.Thread) *registry.Registry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.choose = fn
 }
 
-func (v *Versions) Registry() *awaken.Registry {
+func (v *Versions) Registry() *registry.Registry {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.live
 }
 
-func (v *Versions) Choose(thread *awaken.Thread) *awaken.Registry {
+func (v *Versions) Choose(thread *awaken.Thread) *registry.Registry {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.choose != nil {
@@ -66,7 +67,7 @@ func (v *Versions) Choose(thread *awaken.Thread) *awaken.Registry {
 	return v.live
 }
 
-func (v *Versions) Pinned(_ context.Context, id string) (*awaken.Registry, error) {
+func (v *Versions) Pinned(_ context.Context, id string) (*registry.Registry, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err := v.lost[id]; err != nil {

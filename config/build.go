@@ -10,6 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // builder puts the edit of a registry together.
@@ -17,7 +18,7 @@ type builder struct {
 	compiler  *compiler
 	c         candidate
 	next      *compiled
-	edit      awaken.Edit
+	edit      registry.Edit
 	degraded  []awaken.Diagnostic
 	opened    []*server // connections that were made for it
 	reskilled bool      // the skills are a copy
@@ -256,7 +257,7 @@ func (b *builder) usable(id string, t awaken.Tool, have []string) error {
 			return fmt.Errorf("server %q has one of that name", other)
 		}
 	}
-	_, err := b.compiler.bare.reg.Derive(awaken.Edit{Tools: []awaken.Tool{t}, Lazy: true})
+	_, err := b.compiler.bare.reg.Derive(registry.Edit{Tools: []awaken.Tool{t}, Lazy: true})
 	return err
 }
 

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // code names what the program gives beside documents, which no document can change.
 type code map[Key]bool
 
-func newCode(c *awaken.RegistryConfig) code {
+func newCode(c *registry.Config) code {
 	keys := code{}
 	for _, a := range c.Agents {
 		keys[Key{Agents, a.ID}] = true

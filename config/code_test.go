@@ -6,10 +6,11 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
 )
 
 func TestCode_CannotBeWritten(t *testing.T) {
-	c := newCode(&awaken.RegistryConfig{
+	c := newCode(&registry.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "own"}},
 		Models:    []awaken.ModelSpec{{ID: "own"}},
 		Pools:     []awaken.ModelPoolSpec{{ID: "own"}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // candidate is what a version is compiled from.
@@ -41,7 +42,7 @@ type compiler struct {
 func newCompiler(o *Options, as *accounts, ss *servers) (*compiler, error) {
 	own := o.Code
 	own.ID = "0"
-	reg, err := awaken.NewRegistry(own)
+	reg, err := registry.New(own)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (co *compiler) tryCompile(ctx context.Context, c candidate) (*compiled, err
 	next := &compiled{number: c.number, since: c.since, docs: docs,
 		providers: c.base.providers, servers: c.base.servers, tools: c.base.tools, skills: c.base.skills}
 	problems := co.checkReferences(docs, c)
-	b := &builder{compiler: co, c: c, next: next, edit: awaken.Edit{ID: strconv.FormatInt(c.number, 10), Lazy: c.tolerant || c.lazy}}
+	b := &builder{compiler: co, c: c, next: next, edit: registry.Edit{ID: strconv.FormatInt(c.number, 10), Lazy: c.tolerant || c.lazy}}
 	keys := sortedKeys(c.changes)
 	for _, ns := range Namespaces {
 		for _, key := range keys {

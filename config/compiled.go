@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // document is a document of a version, in memory: sealed as it is stored, and decoded
@@ -31,7 +32,7 @@ type compiled struct {
 	// lost are documents of the version that could not be compiled here. They are part of
 	// what is published, and not of what runs.
 	lost      map[Key]*document
-	reg       *awaken.Registry
+	reg       *registry.Registry
 	providers map[string]*provider
 	servers   map[string]*server
 	tools     map[string][]string // of each server

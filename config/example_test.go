@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -30,7 +31,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	rt, err := awaken.New(awaken.Config{Snapshots: m, Store: memory.New()})
+	rt, err := engine.New(engine.Config{Snapshots: m, Store: memory.New()})
 	if err != nil {
 		log.Fatal(err)
 	}

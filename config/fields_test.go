@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/plugin/deferred"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // fieldCase is what is known about a field: a value that it takes, one that it does not
@@ -349,7 +350,7 @@ var fieldReaders = []reader{
 	in(Skills, reflect.TypeFor[SkillArgument](), `{"id":"-","name":"n","description":"d","instructions_md":"i","arguments":[{"name":"a"}]}`, "arguments", "0"),
 	in(Tools, reflect.TypeFor[ToolSpec](), `{"id":"#","name":"n","description":"d"}`),
 	patchOf(Agents), patchOf(Skills), patchOf(Tools),
-	section(awaken.CompactionSection),
+	section(registry.CompactionSection),
 	section(awaken.NewSection(deferred.SectionName, deferred.Defaults())),
 	plain(`{"max_retries":1}`, llm.DefaultRetry),
 	plain(`{}`, awaken.InferenceOverride{}),

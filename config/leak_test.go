@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
@@ -26,7 +27,7 @@ func TestSecrets_AreNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRig(t, db.Config(), func(o *config.Options) { o.Code.Backends = map[string]awaken.RemoteBackend{"a2a": remote{}} })
+	r := newRig(t, db.Config(), func(o *config.Options) { o.Code.Backends = map[string]registry.RemoteBackend{"a2a": remote{}} })
 	var seen bytes.Buffer
 	show := func(v any, err error) {
 		if v, ok := v.(*config.View); ok && v != nil {

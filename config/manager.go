@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // Options is what a Manager is made of. Store is needed; everything else has a useful zero
@@ -25,7 +26,7 @@ type Options struct {
 	// ToolDescriptions, and Agents, Models, Pools and Providers that no document can change.
 	// With Lazy, mistakes in those Agents show when they are run. No other field is used:
 	// a registry is made of it, and no runtime.
-	Code awaken.RegistryConfig
+	Code registry.Config
 	// Provider makes the models of a provider. It is called again only when the provider's
 	// document or secret has changed. Writes wait for it: it must not ask the network.
 	Provider func(ctx context.Context, spec *awaken.ProviderSpec) (llm.Model, error)
@@ -179,11 +180,11 @@ func (m *Manager) Assistant() *Assistant { return m.assistant }
 
 // Registry returns what is live for most threads. Choose returns the registry of a new run
 // on a thread, and Pinned that of one that is pinned: the Manager is the runtime's
-// [awaken.Snapshots].
-func (m *Manager) Registry() *awaken.Registry { return m.current.now().live.reg }
+// [registry.Snapshots].
+func (m *Manager) Registry() *registry.Registry { return m.current.now().live.reg }
 
 // Choose returns the registry of a new run on a thread: what is live, or the canary.
-func (m *Manager) Choose(thread *awaken.Thread) *awaken.Registry {
+func (m *Manager) Choose(thread *awaken.Thread) *registry.Registry {
 	now := m.current.now()
 	if c := now.head.Canary; c != nil && now.canary != nil && c.takes(thread) {
 		return now.canary.reg
@@ -194,7 +195,7 @@ func (m *Manager) Choose(thread *awaken.Thread) *awaken.Registry {
 // Pinned returns the registry of a version, by its number. Agents are compiled when they
 // are run. One that does not exist, or no more, is awaken.ErrNotFound. A run from before
 // there were versions has another id, and goes on with what is live.
-func (m *Manager) Pinned(ctx context.Context, resolutionID string) (*awaken.Registry, error) {
+func (m *Manager) Pinned(ctx context.Context, resolutionID string) (*registry.Registry, error) {
 	if uuid.MatchString(resolutionID) {
 		return m.Registry(), nil
 	}

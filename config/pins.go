@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // pins are versions that runs are pinned to.
@@ -31,7 +31,7 @@ type pin struct {
 
 // registry returns the registry of a version that is not live. Callers that want the same
 // version at the same time wait for the first of them.
-func (ps *pins) registry(ctx context.Context, number int64) (*awaken.Registry, error) {
+func (ps *pins) registry(ctx context.Context, number int64) (*registry.Registry, error) {
 	for {
 		p, mine := ps.get(number)
 		if mine {

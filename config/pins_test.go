@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // kept lists the versions that pins keep, the one that was used last at the end.
@@ -69,9 +69,9 @@ func TestPins_WhatIsClearedWhileItIsMadeIsLetGo(t *testing.T) {
 func TestPins_MakeAVersionOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ps := &pins{most: 2, servers: newServers(nil)}
-		reg := new(awaken.Registry)
+		reg := new(registry.Registry)
 		p, _ := ps.get(7)
-		got := make([]*awaken.Registry, 3)
+		got := make([]*registry.Registry, 3)
 		for i := range got {
 			go func() {
 				r, err := ps.registry(t.Context(), 7)

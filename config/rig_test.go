@@ -15,7 +15,9 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/configtest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -24,7 +26,7 @@ type rig struct {
 	*config.Manager
 	t     *testing.T
 	o     config.Options
-	rt    *awaken.Runtime
+	rt    *engine.Runtime
 	mcp   *configtest.MCP
 	logs  *bytes.Buffer
 	mu    sync.Mutex
@@ -54,7 +56,7 @@ func newRig(t *testing.T, store config.Store, change func(o *config.Options)) *r
 	r := &rig{t: t, mcp: &configtest.MCP{}, logs: &bytes.Buffer{}}
 	r.o = config.Options{Store: store, Vault: newVault(t), MCP: r.mcp, A2A: configtest.A2A{}, Provider: r.provider,
 		Logger: slog.New(slog.NewTextHandler(&lockedWriter{w: r.logs}, nil)),
-		Code:   awaken.RegistryConfig{Tools: []awaken.Tool{noop("look"), noop("put")}}}
+		Code:   registry.Config{Tools: []awaken.Tool{noop("look"), noop("put")}}}
 	if change != nil {
 		change(&r.o)
 	}
@@ -70,7 +72,7 @@ func (r *rig) open() {
 	}
 	r.Manager = m
 	r.t.Cleanup(func() { m.Close() })
-	if r.rt, err = awaken.New(awaken.Config{Snapshots: m, Store: memory.New()}); err != nil {
+	if r.rt, err = engine.New(engine.Config{Snapshots: m, Store: memory.New()}); err != nil {
 		r.t.Fatal(err)
 	}
 }

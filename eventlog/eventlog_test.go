@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/eventlog/eventlogtest"
 	"github.com/awaken-go/awaken/llm"
@@ -22,9 +23,9 @@ func TestMemory(t *testing.T) {
 	eventlogtest.Test(t, func(*testing.T) eventlogtest.Store { return memory.New() })
 }
 
-func newRuntime(t *testing.T, store awaken.Store, turns ...llmtest.Turn) *awaken.Runtime {
+func newRuntime(t *testing.T, store awaken.Store, turns ...llmtest.Turn) *engine.Runtime {
 	t.Helper()
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"p": llmtest.NewScript(turns...)},

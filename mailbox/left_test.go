@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -203,7 +204,7 @@ func TestWork_LeftInputOfAHopelessRunIsKept(t *testing.T) {
 		s := say("t", "do not lose me")
 		s.Mode = mailbox.ModeSteer
 		g.submit(tn, s)
-		rt, err := awaken.New(awaken.Config{Agents: []*awaken.AgentSpec{{ID: "other", ModelID: "m"}},
+		rt, err := engine.New(engine.Config{Agents: []*awaken.AgentSpec{{ID: "other", ModelID: "m"}},
 			Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}}, Providers: map[string]llm.Model{"p": model{}}})
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
@@ -78,9 +79,9 @@ func newRig(t *testing.T) *rig {
 	return &rig{t: t, db: db, queue: db}
 }
 
-func (g *rig) runtime() *awaken.Runtime {
+func (g *rig) runtime() *engine.Runtime {
 	g.t.Helper()
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", SystemPrompt: "Be good."}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"p": model{}},
@@ -121,7 +122,7 @@ func (g *rig) box(change ...func(*mailbox.Config)) *mailbox.Mailbox {
 }
 
 // boxWith returns one of a process with another runtime.
-func (g *rig) boxWith(rt *awaken.Runtime, change ...func(*mailbox.Config)) *mailbox.Mailbox {
+func (g *rig) boxWith(rt *engine.Runtime, change ...func(*mailbox.Config)) *mailbox.Mailbox {
 	g.t.Helper()
 	cfg := mailbox.Config{Queue: g.queue}
 	for _, c := range change {

@@ -9,14 +9,16 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // version is a registry whose tool wait says its id, as every process makes it.
-func version(t *testing.T, id string) *awaken.Registry {
+func version(t *testing.T, id string) *registry.Registry {
 	t.Helper()
-	reg, err := awaken.NewRegistry(awaken.RegistryConfig{ID: id,
+	reg, err := registry.New(registry.Config{ID: id,
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"p": model{}},
@@ -49,7 +51,7 @@ func (g *rig) versioned(ids ...string) (*mailbox.Mailbox, *awakentest.Versions) 
 	for _, id := range ids {
 		v.Publish(version(g.t, id))
 	}
-	rt, err := awaken.New(awaken.Config{Snapshots: v})
+	rt, err := engine.New(engine.Config{Snapshots: v})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -61,7 +63,7 @@ func TestPin_ARunThatIsRecoveredKeepsItsVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		one, v := g.versioned("1")
-		v.Divert(func(th *awaken.Thread) *awaken.Registry {
+		v.Divert(func(th *awaken.Thread) *registry.Registry {
 			if th.LatestRunID != "" {
 				t.Errorf("thread %s had run %s before its first", th.ID, th.LatestRunID)
 			}

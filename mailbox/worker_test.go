@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
@@ -30,7 +31,7 @@ func zbox(g *rig, m llm.Model, tools []awaken.Tool, plugins []awaken.Plugin, cha
 	for _, p := range plugins {
 		spec.PluginIDs = append(spec.PluginIDs, p.Name())
 	}
-	rt, err := awaken.New(awaken.Config{Agents: []*awaken.AgentSpec{spec}, Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
+	rt, err := engine.New(engine.Config{Agents: []*awaken.AgentSpec{spec}, Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"p": m}, Tools: tools, Plugins: plugins})
 	if err != nil {
 		g.t.Fatal(err)

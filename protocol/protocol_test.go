@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
@@ -84,7 +85,7 @@ func TestMedia(t *testing.T) {
 
 func tenant(t *testing.T) *mailbox.Tenant {
 	t.Helper()
-	rt, err := awaken.New(awaken.Config{Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}}, Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
+	rt, err := engine.New(engine.Config{Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}}, Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"p": llmtest.Demo()}})
 	if err != nil {
 		t.Fatal(err)

@@ -8,13 +8,14 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // activity has the handlers of what goes on: how many runs there are, and what agents did
 // lately.
 type activity struct {
 	stats    *Stats // nil if nobody counts
-	registry func() *awaken.Registry
+	registry func() *registry.Registry
 }
 
 func (h *activity) routes() []protocol.Route {

@@ -3,16 +3,17 @@ package server
 import (
 	"fmt"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // budgets has the handlers of what may be spent. They are there only if the tenants have
 // budgets.
 type budgets struct {
 	mailbox  *mailbox.Mailbox
-	registry func() *awaken.Registry
+	registry func() *registry.Registry
 }
 
 func (h *budgets) routes() []protocol.Route {
@@ -40,11 +41,11 @@ func (h *budgets) routes() []protocol.Route {
 var tenantParam = param("tenant", "string", "of another tenant; only for an admin key that belongs to none")
 
 // budgetOf returns the budget that a tenant's runs are held to, or nil.
-func budgetOf(t *mailbox.Tenant) awaken.Budget { return runtimeOf(t).Budget() }
+func budgetOf(t *mailbox.Tenant) money.Budget { return runtimeOf(t).Budget() }
 
 // balance is how an account is doing, in US dollars.
 type balance struct {
-	awaken.Account
+	money.Account
 	LimitUSD    *float64 `json:"limit_usd"` // that somebody set; null is what the configuration says
 	SpentUSD    float64  `json:"spent_usd"`
 	ReservedUSD float64  `json:"reserved_usd"`
@@ -56,33 +57,33 @@ type budgetBody struct {
 }
 
 // account returns the account that the path is about, and its tenant, which has a budget.
-func (h *budgets) account(req *request) (*mailbox.Tenant, awaken.Account, error) {
+func (h *budgets) account(req *request) (*mailbox.Tenant, money.Account, error) {
 	tenant := req.tenant
 	if name := req.value("tenant"); name != "" {
 		if !req.operates() {
-			return nil, awaken.Account{}, fail(403, "forbidden", "this needs an admin key that belongs to no tenant")
+			return nil, money.Account{}, fail(403, "forbidden", "this needs an admin key that belongs to no tenant")
 		}
 		tenant = h.mailbox.Tenant(name)
 	}
-	var a awaken.Account
+	var a money.Account
 	switch thread, run, agent := req.path("thread_id"), req.path("run_id"), req.path("agent_id"); {
 	case thread != "":
 		if _, err := loadThread(req.ctx, req.tenant, thread); err != nil {
 			return nil, a, err
 		}
-		a = awaken.Account{Scope: awaken.ThreadScope, ID: thread}
+		a = money.Account{Scope: money.ThreadScope, ID: thread}
 	case run != "":
 		if _, err := loadRun(req.ctx, req.tenant, run); err != nil {
 			return nil, a, err
 		}
-		a = awaken.Account{Scope: awaken.RunScope, ID: run}
+		a = money.Account{Scope: money.RunScope, ID: run}
 	case agent != "":
 		if h.registry().Agent(agent) == nil {
 			return nil, a, notFound("agent", agent)
 		}
-		a = awaken.Account{Scope: awaken.AgentScope, ID: h.registry().Base(agent)}
+		a = money.Account{Scope: money.AgentScope, ID: h.registry().Base(agent)}
 	default:
-		a = awaken.Account{Scope: awaken.TenantScope}
+		a = money.Account{Scope: money.TenantScope}
 	}
 	return tenant, a, nil
 }
@@ -95,7 +96,7 @@ func (h *budgets) get(req *request) error {
 	return replyBalance(req, t, a)
 }
 
-func replyBalance(req *request, t *mailbox.Tenant, a awaken.Account) error {
+func replyBalance(req *request, t *mailbox.Tenant, a money.Account) error {
 	if err := runtimeOf(t).SettleLost(req.ctx); err != nil {
 		return err
 	}
@@ -119,24 +120,24 @@ func (h *budgets) put(req *request) error {
 	if err != nil {
 		return err
 	}
-	if a.Scope == awaken.TenantScope && !req.operates() {
+	if a.Scope == money.TenantScope && !req.operates() {
 		return fail(403, "forbidden", "a tenant does not set its own budget")
 	}
-	var limit *awaken.Money
+	var limit *money.Amount
 	if v := body.LimitUSD; v != nil {
 		if limit, err = inRange("limit_usd", *v); err != nil {
 			return err
 		}
 	}
-	if err := awaken.SetBudget(req.ctx, budgetOf(t), a, limit); err != nil {
+	if err := money.SetBudget(req.ctx, budgetOf(t), a, limit); err != nil {
 		return err
 	}
 	return replyBalance(req, t, a)
 }
 
-func inRange(field string, usd float64) (*awaken.Money, error) {
+func inRange(field string, usd float64) (*money.Amount, error) {
 	if !(usd >= 0 && usd <= 1e9) {
 		return nil, badRequest(fmt.Sprintf("%s is %v, want 0 to 1000000000", field, usd))
 	}
-	return new(awaken.Dollars(usd)), nil
+	return new(money.Dollars(usd)), nil
 }

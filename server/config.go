@@ -9,12 +9,12 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // Config is what a Server is made of. Mailbox is needed; everything else has a useful
@@ -50,7 +50,7 @@ type Config struct {
 	// Adapters are the names of the providers' adapters, for who writes documents.
 	Adapters []string
 	// Permissions says what an agent may do by itself. Nil cannot tell.
-	Permissions func(reg *awaken.Registry, agentID string) (*PermissionPreview, error)
+	Permissions func(reg *registry.Registry, agentID string) (*PermissionPreview, error)
 	// Stats is what the agents did lately. Nil does not know.
 	Stats *Stats
 	// UserHeader is a header in which a proxy in front of the server says which user asks.

@@ -21,6 +21,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -72,7 +73,7 @@ func (g *rig) openControl(cfg *server.Config) {
 	}
 	own.Manager = g.control
 	cfg.Control, cfg.Assistant, cfg.Stats, cfg.Adapters = g.control, own, g.stats, []string{"openai", "scripted"}
-	cfg.Permissions = func(reg *awaken.Registry, id string) (*server.PermissionPreview, error) {
+	cfg.Permissions = func(reg *registry.Registry, id string) (*server.PermissionPreview, error) {
 		tools := reg.ToolIDs(id)
 		v, err := permission.PreviewOf(rules, reg.Agent(id), tools)
 		if err != nil {

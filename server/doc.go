@@ -1,7 +1,7 @@
 // Package server puts agents behind HTTP: runs that outlive requests, processes and
 // connections, and streams that can be taken up again where they broke off.
 //
-//	rt, err := awaken.New(cfg)                                  // agents, tools, models
+//	rt, err := engine.New(cfg)                                  // agents, tools, models
 //	box, err := mailbox.New(mailbox.Config{Queue: db}, rt.With) // a durable queue
 //	srv, err := server.New(server.Config{Mailbox: box})
 //	err = srv.Run(ctx)                                          // or mount srv.Handler() anywhere

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -73,7 +73,7 @@ func (h *keyring) make(req *request) error {
 		}
 		body.Tenant = own
 	}
-	var limit *awaken.Money
+	var limit *money.Amount
 	if v := body.BudgetUSD; v != nil {
 		var err error
 		if limit, err = tenantLimit(req, *v); err != nil {
@@ -86,7 +86,7 @@ func (h *keyring) make(req *request) error {
 	}
 	if limit != nil {
 		t := h.mailbox.Tenant(body.Tenant)
-		if err := awaken.SetBudget(req.ctx, budgetOf(t), awaken.Account{Scope: awaken.TenantScope}, limit); err != nil {
+		if err := money.SetBudget(req.ctx, budgetOf(t), money.Account{Scope: money.TenantScope}, limit); err != nil {
 			return errors.Join(err, h.keys.Revoke(req.ctx, key.ID)) // better no key than one without a limit
 		}
 	}
@@ -94,7 +94,7 @@ func (h *keyring) make(req *request) error {
 }
 
 // tenantLimit checks a limit for the tenant of a new key.
-func tenantLimit(req *request, usd float64) (*awaken.Money, error) {
+func tenantLimit(req *request, usd float64) (*money.Amount, error) {
 	switch {
 	case !req.operates():
 		return nil, fail(403, "forbidden", "a tenant does not set its own budget")

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
@@ -169,7 +170,7 @@ type usage struct {
 // serveLoad is the server process.
 func serveLoad() error {
 	start := make(chan struct{})
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"p": gated{start, numbered(setting("PIECES"), setting("SIZE"))}},

@@ -24,6 +24,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
@@ -863,13 +864,13 @@ func (s brokenStore) Submitted(context.Context, string) (*mailbox.Dispatch, erro
 func (s brokenStore) Dispatches(context.Context, mailbox.Query) ([]*mailbox.Dispatch, error) {
 	return nil, s.err
 }
-func (s brokenStore) Balances(context.Context, ...awaken.Account) ([]awaken.Balance, error) {
+func (s brokenStore) Balances(context.Context, ...money.Account) ([]money.Balance, error) {
 	return nil, s.err
 }
-func (s brokenStore) Reservations(context.Context) (map[string]*awaken.Reservation, error) {
+func (s brokenStore) Reservations(context.Context) (map[string]*money.Reservation, error) {
 	return nil, s.err
 }
-func (s brokenStore) UpdateBudget(context.Context, string, []awaken.Account, func(*awaken.Book) error) error {
+func (s brokenStore) UpdateBudget(context.Context, string, []money.Account, func(*money.Book) error) error {
 	return s.err
 }
 func (s brokenStore) UsageTotals(context.Context, awaken.UsageQuery) ([]awaken.UsageTotal, error) {

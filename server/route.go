@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // own adapts a handler of the server itself, which gets the request and not a call.
@@ -33,7 +33,7 @@ var (
 // table returns the routes of a server: its own, as far as it has what they need, and those
 // of protocols.
 func (s *Server) table(cfg *Config) []protocol.Route {
-	registry := func() *awaken.Registry { return runtimeOf(cfg.Mailbox.Tenant("")).Registry() }
+	registry := func() *registry.Registry { return runtimeOf(cfg.Mailbox.Tenant("")).Registry() }
 	in := &inbox{maxMessages: cfg.Limits.MessagesPerRun, userHeader: cfg.UserHeader}
 	all := slices.Concat(
 		(&health{serving: s.serving, logger: cfg.Logger}).routes(),

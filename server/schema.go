@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/state"
 )
 
@@ -124,7 +125,7 @@ var fields = map[string]object{
 }
 
 var (
-	scopes       = enum(awaken.TenantScope, awaken.AgentScope, awaken.ThreadScope, awaken.RunScope)
+	scopes       = enum(money.TenantScope, money.AgentScope, money.ThreadScope, money.RunScope)
 	modes        = enum("queue", "live_then_queue", "steer", "interrupt_then_queue", "resume_open_run")
 	someMessages = object{"type": "array", "items": ref("InputMessage"), "minItems": 1}
 )

@@ -18,10 +18,12 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/configtest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -34,9 +36,9 @@ type rig struct {
 	box    *mailbox.Mailbox
 	srv    *server.Server
 	http   *httptest.Server
-	config func(*awaken.RegistryConfig) // changes the program's code; may be nil
-	made   atomic.Int64                 // threads
-	tenant string                       // of dead letters
+	config func(*registry.Config) // changes the program's code; may be nil
+	made   atomic.Int64           // threads
+	tenant string                 // of dead letters
 
 	conf    config.Store // nil is one in memory
 	control *config.Manager
@@ -48,14 +50,14 @@ type rig struct {
 
 const adminKey = "the-admin-key"
 
-func runtime(t testing.TB, change ...func(*awaken.Config)) *awaken.Runtime {
+func runtime(t testing.TB, change ...func(*engine.Config)) *engine.Runtime {
 	t.Helper()
 	c := code()
-	cfg := awaken.Config{Agents: c.Agents, Models: c.Models, Providers: c.Providers, Backends: c.Backends, Tools: c.Tools, Plugins: c.Plugins}
+	cfg := engine.Config{Agents: c.Agents, Models: c.Models, Providers: c.Providers, Backends: c.Backends, Tools: c.Tools, Plugins: c.Plugins}
 	for _, c := range change {
 		c(&cfg)
 	}
-	rt, err := awaken.New(cfg)
+	rt, err := engine.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,13 +65,13 @@ func runtime(t testing.TB, change ...func(*awaken.Config)) *awaken.Runtime {
 }
 
 // code is what the program of the tests has beside documents.
-func code() awaken.RegistryConfig {
-	return awaken.RegistryConfig{
+func code() registry.Config {
+	return registry.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", SystemPrompt: "Be good."}, {ID: "other", ModelID: "m"}},
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m", MaxOutputTokens: 1000,
 			Prices: awaken.Prices{InputPrice: new(1.0), OutputPrice: new(2.0)}}},
 		Providers: map[string]llm.Model{"p": llmtest.Demo()},
-		Backends:  map[string]awaken.RemoteBackend{"a2a": far{}},
+		Backends:  map[string]registry.RemoteBackend{"a2a": far{}},
 		Tools: []awaken.Tool{
 			awaken.NewTool(awaken.ToolSpec{ID: "ask"}, func(_ context.Context, c *awaken.ToolCall, in struct {
 				Path string `json:"path,omitempty"`
@@ -116,7 +118,7 @@ func (g *rig) start(change ...func(*server.Config)) {
 	cfg := server.Config{Keys: g.keys}
 	g.openControl(&cfg)
 	var err error
-	rt := runtime(g.t, func(c *awaken.Config) { *c = awaken.Config{Snapshots: g.control, Budgets: true} })
+	rt := runtime(g.t, func(c *engine.Config) { *c = engine.Config{Snapshots: g.control, Budgets: true} })
 	values := memory.NewProfile()
 	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Profile: func(string) profile.Store { return values },
 		Sink: func(string) awaken.Sink { return g.stats.Sink(nil) }, Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}, rt.With); err != nil {

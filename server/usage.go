@@ -3,6 +3,7 @@ package server
 import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -36,12 +37,12 @@ func (h *usage) get(req *request) error {
 		return err
 	}
 	out := usageBody{Items: []awaken.UsageTotal{}}
-	total := awaken.Money(0)
+	total := money.Amount(0)
 	for _, t := range list {
 		out.Items = append(out.Items, t)
 		out.Runs += t.Runs
 		out.Usage.Add(t.Usage)
-		total += awaken.Dollars(t.CostUSD)
+		total += money.Dollars(t.CostUSD)
 	}
 	out.CostUSD = total.USD()
 	return req.Reply(200, out)

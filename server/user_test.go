@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/plugin/permission"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -121,7 +122,7 @@ func TestUser_DecidesForThemself(t *testing.T) {
 		{`{"remember":["project"]}`, "bob", "thread", "400 does not fit"},
 	} {
 		g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(nil)}
-		g.config = func(c *awaken.RegistryConfig) {
+		g.config = func(c *registry.Config) {
 			c.Plugins = append(c.Plugins, permission.New(permission.Config{}))
 			c.Agents[0].PluginIDs = []string{permission.Name}
 			c.Agents[0].Sections = map[string]json.RawMessage{permission.Name: json.RawMessage(tt.section)}

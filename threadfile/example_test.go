@@ -7,6 +7,7 @@ import (
 	"log"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -17,7 +18,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	here, there := memory.New(), memory.New()
-	rt, err := awaken.New(awaken.Config{Store: here, Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
+	rt, err := engine.New(engine.Config{Store: here, Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "u"}},
 		Providers: map[string]llm.Model{"p": llmtest.Demo()}})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -27,7 +28,7 @@ import (
 func talked(t *testing.T, runs int) *memory.Store {
 	t.Helper()
 	store := memory.New()
-	cfg := awaken.Config{Store: store, Agents: []*awaken.AgentSpec{{ID: "guide", ModelID: "m"}},
+	cfg := engine.Config{Store: store, Agents: []*awaken.AgentSpec{{ID: "guide", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "u"}},
 		Providers: map[string]llm.Model{"p": llmtest.Demo()}}
 	h := awakentest.New(t, cfg)

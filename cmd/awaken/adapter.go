@@ -16,6 +16,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/httpguard"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/anthropic"
@@ -198,7 +199,7 @@ func (c *cassette) close() (note string, err error) {
 }
 
 // useModel has all agents ask one model, which is given as provider:model.
-func (o outbound) useModel(cfg *awaken.Config, name, keyFile string) error {
+func (o outbound) useModel(cfg *engine.Config, name, keyFile string) error {
 	adapter, upstream, ok := strings.Cut(name, ":")
 	if !ok || adapter == "" || upstream == "" {
 		return fmt.Errorf("--model is %q, want provider:model, such as openai:gpt-5.5", name)

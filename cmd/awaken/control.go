@@ -19,10 +19,12 @@ import (
 	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/permission"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 )
 
@@ -84,7 +86,7 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 		store = withoutAudit(store)
 	}
 	m, err := config.Open(ctx, config.Options{Store: store, Vault: vault, AuditAge: s.Audit.Retention, VersionAge: s.Versions, Sweep: s.Audit.Sweep, Logger: log,
-		Code:  awaken.RegistryConfig{Tools: c.tools, Plugins: append(slices.Clone(c.plugins), c.assistant)},
+		Code:  registry.Config{Tools: c.tools, Plugins: append(slices.Clone(c.plugins), c.assistant)},
 		Model: complete,
 		Provider: func(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
 			own, out := *spec, out
@@ -187,7 +189,7 @@ func seedDocuments(s *settings.Settings) ([]config.Document, error) {
 		}
 	}
 	for _, a := range cfg.Agents {
-		if a.ID != awaken.DefaultAgentID {
+		if a.ID != engine.DefaultAgentID {
 			continue
 		}
 		if s.Agent.SystemPrompt != "" {
@@ -289,13 +291,13 @@ func (c *control) serve(sc *server.Config, s *settings.Settings) {
 	sc.Control, sc.HideConfig, sc.Assistant, sc.Adapters = c.manager, !s.Admin.Config, c.assistant, adapters()
 	if i := slices.IndexFunc(c.plugins, func(p awaken.Plugin) bool { return p.Name() == permission.Name }); i >= 0 {
 		p := c.plugins[i]
-		sc.Permissions = func(reg *awaken.Registry, agentID string) (*server.PermissionPreview, error) {
+		sc.Permissions = func(reg *registry.Registry, agentID string) (*server.PermissionPreview, error) {
 			return permissionPreview(p, reg, agentID)
 		}
 	}
 }
 
-func permissionPreview(p awaken.Plugin, reg *awaken.Registry, agentID string) (*server.PermissionPreview, error) {
+func permissionPreview(p awaken.Plugin, reg *registry.Registry, agentID string) (*server.PermissionPreview, error) {
 	tools := reg.ToolIDs(agentID)
 	v, err := permission.PreviewOf(p, reg.Agent(agentID), tools)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
 )
@@ -19,7 +20,7 @@ const discoveryTime = 3 * time.Second
 // say, or else with what is known by their names. What is configured stays. If hurried, no
 // provider is asked about models that are known by their names. That a provider does not
 // answer is not an error.
-func discover(ctx context.Context, cfg *awaken.Config, hurried bool, log *slog.Logger) {
+func discover(ctx context.Context, cfg *engine.Config, hurried bool, log *slog.Logger) {
 	ask := map[string][]*awaken.ModelSpec{} // by provider
 	cfg.Models = slices.Clone(cfg.Models)
 	for i := range cfg.Models {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -53,7 +54,7 @@ func TestDiscover(t *testing.T) {
 				list = nil
 			}
 			given := []awaken.ModelSpec{c.spec}
-			cfg := awaken.Config{Models: given, Providers: map[string]llm.Model{"p": catalogue{list: list, err: c.err, asked: &asked}}}
+			cfg := engine.Config{Models: given, Providers: map[string]llm.Model{"p": catalogue{list: list, err: c.err, asked: &asked}}}
 			discover(t.Context(), &cfg, c.hurried, slog.New(slog.DiscardHandler))
 			got := cfg.Models[0]
 			c.want.ID, c.want.ProviderID, c.want.UpstreamModel = "m", "p", c.spec.UpstreamModel

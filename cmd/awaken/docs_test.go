@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
@@ -42,7 +42,7 @@ func TestDocs_AgentFiles(t *testing.T) {
 		if err != nil || len(notes) > 0 {
 			t.Errorf("%v %v\n%s", notes, err, b[1])
 		}
-		rt, err := awaken.New(cfg)
+		rt, err := engine.New(cfg)
 		if err != nil {
 			t.Errorf("%v\n%s", err, b[1])
 			continue

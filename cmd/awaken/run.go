@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -179,7 +180,7 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 		}
 		return s.print
 	}
-	if s.rt, err = awaken.New(cfg); err != nil {
+	if s.rt, err = engine.New(cfg); err != nil {
 		return configError("%w", inFile(f.file, err))
 	}
 	if !f.quiet {
@@ -265,7 +266,7 @@ func checkPrompt(prompt, what string) (string, error) {
 
 // configure puts together what the runtime is made of, but for the store. An agent
 // that the command line names is there.
-func configure(con *console, f *runFlags, out outbound) (awaken.Config, error) {
+func configure(con *console, f *runFlags, out outbound) (engine.Config, error) {
 	cfg := demo.Config()
 	if f.file != "" {
 		file, err := readFile(con, f.file)
@@ -336,7 +337,7 @@ func inFile(flag string, err error) error {
 
 // use replaces the demo agents of cfg by those of file. It returns what the person
 // should know about it.
-func (o outbound) use(cfg *awaken.Config, file *specfile.File) (notes []string, err error) {
+func (o outbound) use(cfg *engine.Config, file *specfile.File) (notes []string, err error) {
 	cfg.Agents = file.Agents
 	var errs []error
 	cfg.Providers[demo.Adapter] = llmtest.Demo()
@@ -386,7 +387,7 @@ func chooseAgent(agents []*awaken.AgentSpec, id string) (*awaken.AgentSpec, erro
 	}
 	want := id
 	if want == "" {
-		want = awaken.DefaultAgentID
+		want = engine.DefaultAgentID
 	}
 	ids := make([]string, len(agents))
 	for i, a := range agents {

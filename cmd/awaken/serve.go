@@ -15,6 +15,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/agui"
@@ -128,11 +129,11 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 		return err
 	}
 	defer control.close()
-	cfg := awaken.Config{Snapshots: control.manager, Logger: log, Budgets: s.Budget.Enabled, Limits: awaken.Limits{ToolTimeout: s.Limits.ToolTime}}
+	cfg := engine.Config{Snapshots: control.manager, Logger: log, Budgets: s.Budget.Enabled, Limits: engine.Limits{ToolTimeout: s.Limits.ToolTime}}
 	if s.Budget.TenantUSD > 0 {
 		cfg.TenantBudget = &s.Budget.TenantUSD
 	}
-	rt, err := awaken.New(cfg)
+	rt, err := engine.New(cfg)
 	if err != nil {
 		return configError("%w", err)
 	}
@@ -211,7 +212,7 @@ func greet(con *console, s *settings.Settings, addr net.Addr, names []string, b 
 	if local, err := server.IsLocal(s.Server.Address); err != nil || !local || s.Server.RequireKey {
 		key = ` -H "Authorization: Bearer $AWAKEN_KEY"`
 	}
-	agent := awaken.DefaultAgentID
+	agent := engine.DefaultAgentID
 	if len(names) > 0 && !slices.Contains(names, agent) {
 		agent = names[0]
 	}

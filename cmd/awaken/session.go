@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 )
 
 // session is one conversation with an agent.
 type session struct {
-	rt     *awaken.Runtime
+	rt     *engine.Runtime
 	con    *console
 	print  printer
 	sig    *signals

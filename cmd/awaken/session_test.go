@@ -15,6 +15,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -49,14 +50,14 @@ func (b *syncBuffer) String() string {
 
 // sit starts a session with the scenario agent on a terminal: a conversation, or
 // one turn if there is a prompt.
-func sit(t *testing.T, prompt string, change ...func(*awaken.Config)) *person {
+func sit(t *testing.T, prompt string, change ...func(*engine.Config)) *person {
 	t.Helper()
 	cfg := demo.Config()
 	cfg.Store = memory.New()
 	for _, c := range change {
 		c(&cfg)
 	}
-	rt, err := awaken.New(cfg)
+	rt, err := engine.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +238,7 @@ func TestAnswer_ThatDoesNotFitIsAskedForAgain(t *testing.T) {
 		return nil, awaken.Suspend(awaken.Ticket{ResumeMode: awaken.UseDecisionAsToolResult,
 			Suspension: awaken.Suspension{ResponseSchema: []byte(`{"enum":["red","blue"]}`)}})
 	})
-	p := sit(t, "RUN_TOOL choose", func(cfg *awaken.Config) { cfg.Tools = append(cfg.Tools, choose) })
+	p := sit(t, "RUN_TOOL choose", func(cfg *engine.Config) { cfg.Tools = append(cfg.Tools, choose) })
 	p.types("Answer choose {} (JSON or text, /no to refuse, /quit): ", "green")
 	p.sees("result does not fit")
 	p.types("Answer choose {} (JSON or text, /no to refuse, /quit): ", "blue")
@@ -247,7 +248,7 @@ func TestAnswer_ThatDoesNotFitIsAskedForAgain(t *testing.T) {
 
 // Two calls that wait at the same time are asked about one after the other.
 func TestApproval_SeveralCalls(t *testing.T) {
-	p := sit(t, "go", func(cfg *awaken.Config) {
+	p := sit(t, "go", func(cfg *engine.Config) {
 		scenarioOf(cfg).ToolExecutionMode = awaken.ParallelBatchApproval
 		cfg.Providers[demo.ProviderID] = llmtest.NewScript(
 			llmtest.Turn{ToolCalls: []llmtest.Call{
@@ -274,7 +275,7 @@ func TestAutoApprove_GivesUp(t *testing.T) {
 		calls++
 		return nil, awaken.Suspend(awaken.Ticket{})
 	}))
-	rt, err := awaken.New(cfg)
+	rt, err := engine.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +327,7 @@ func TestChat_GoesOnAfterAFailure(t *testing.T) {
 }
 
 func TestChat_CtrlCCancelsTheTurnAndThenTheChat(t *testing.T) {
-	p := sit(t, "", func(cfg *awaken.Config) {
+	p := sit(t, "", func(cfg *engine.Config) {
 		cfg.Providers[demo.ProviderID] = llmtest.NewScript(llmtest.Turn{Text: llmtest.Text{"half"}, Reasoning: llmtest.Text{"hm"}, Hang: true}, llmtest.Say("more"))
 	})
 	p.types("> ", "hello")
@@ -412,7 +413,7 @@ func TestOutcome(t *testing.T) {
 }
 
 func TestBlocked(t *testing.T) {
-	p := sit(t, "scenario:tool", func(cfg *awaken.Config) {
+	p := sit(t, "scenario:tool", func(cfg *engine.Config) {
 		cfg.Plugins = append(cfg.Plugins, blocker{})
 		scenarioOf(cfg).PluginIDs = append(scenarioOf(cfg).PluginIDs, "blocker")
 	})
@@ -432,6 +433,6 @@ func (blocker) Register(r *awaken.Registrar) error {
 }
 
 // scenarioOf returns the agent that the tests talk to.
-func scenarioOf(cfg *awaken.Config) *awaken.AgentSpec {
+func scenarioOf(cfg *engine.Config) *awaken.AgentSpec {
 	return cfg.Agents[slices.IndexFunc(cfg.Agents, func(a *awaken.AgentSpec) bool { return a.ID == demo.ScenarioAgentID })]
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/registry"
 )
 
 const (
@@ -169,13 +170,13 @@ func (a *Assistant) Info(ctx context.Context) *Info {
 type nothing struct{}
 
 type capabilities struct {
-	Agents  []string            `json:"agents"`
-	Models  []string            `json:"models"`
-	Pools   []string            `json:"model_pools"`
-	Tools   []toolInfo          `json:"tools"`
-	Plugins []awaken.PluginInfo `json:"plugins"`
-	Skills  []string            `json:"skills"`
-	Schema  json.RawMessage     `json:"agent_schema"`
+	Agents  []string              `json:"agents"`
+	Models  []string              `json:"models"`
+	Pools   []string              `json:"model_pools"`
+	Tools   []toolInfo            `json:"tools"`
+	Plugins []registry.PluginInfo `json:"plugins"`
+	Skills  []string              `json:"skills"`
+	Schema  json.RawMessage       `json:"agent_schema"`
 }
 
 type toolInfo struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -20,7 +21,7 @@ import (
 func newAssistant(t *testing.T) *assistant.Assistant {
 	t.Helper()
 	a := &assistant.Assistant{}
-	m, err := config.Open(t.Context(), config.Options{Store: memory.NewDB().Config(), Code: awaken.RegistryConfig{Plugins: []awaken.Plugin{a}},
+	m, err := config.Open(t.Context(), config.Options{Store: memory.NewDB().Config(), Code: registry.Config{Plugins: []awaken.Plugin{a}},
 		Provider: func(context.Context, *awaken.ProviderSpec) (llm.Model, error) { return llmtest.Demo(), nil }})
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/money"
 )
 
 // State is a configuration. It is not safe for concurrent use.
@@ -80,7 +81,7 @@ type Event struct {
 type Tally struct {
 	Runs      int64        `json:"runs"`
 	Errors    int64        `json:"errors"`
-	Cost      awaken.Money `json:"cost"`
+	Cost      money.Amount `json:"cost"`
 	LatencyMS int64        `json:"latency_ms"`
 }
 
@@ -332,7 +333,7 @@ func (s *State) Tally(number int64, add config.Tally) (*Delta, error) {
 	t := s.tallies[number]
 	t.Runs += add.Runs
 	t.Errors += add.Errors
-	t.Cost += awaken.Dollars(add.CostUSD)
+	t.Cost += money.Dollars(add.CostUSD)
 	t.LatencyMS += add.LatencyMS
 	return &Delta{Tallies: map[int64]Tally{number: t}}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -53,7 +54,7 @@ func noisy() []llmtest.Turn {
 }
 
 // runtime returns a runtime on store whose tools stream what they are given.
-func runtime(t *testing.T, store Store, model llm.Model) *awaken.Runtime {
+func runtime(t *testing.T, store Store, model llm.Model) *engine.Runtime {
 	t.Helper()
 	talk := awaken.NewTool(awaken.ToolSpec{ID: "talk", Effect: awaken.ReadOnly},
 		func(_ context.Context, call *awaken.ToolCall, in struct {
@@ -64,7 +65,7 @@ func runtime(t *testing.T, store Store, model llm.Model) *awaken.Runtime {
 			}
 			return in.Words, nil
 		})
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: awaken.ParallelStreaming}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"p": model},

@@ -23,9 +23,11 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
@@ -100,7 +102,7 @@ func run(ctx context.Context, file, secretsKey, adminKey, address string, ready 
 		return err
 	}
 	manager, err := config.Open(ctx, config.Options{Store: db.Config(), Vault: vault, Provider: openProvider, Logger: slog.Default(),
-		Code: awaken.RegistryConfig{
+		Code: registry.Config{
 			Tools:   []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "order", Description: "Looks up an order.", Effect: awaken.ReadOnly}, order)},
 			Plugins: []awaken.Plugin{signature{}},
 		}})
@@ -111,7 +113,7 @@ func run(ctx context.Context, file, secretsKey, adminKey, address string, ready 
 	if err := manager.Seed(ctx, "1", builtin); err != nil {
 		return err
 	}
-	rt, err := awaken.New(awaken.Config{Snapshots: manager}) // what runs is what is published
+	rt, err := engine.New(engine.Config{Snapshots: manager}) // what runs is what is published
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
@@ -27,7 +28,7 @@ func greet(_ context.Context, _ *awaken.ToolCall, in struct {
 
 // newApp returns the program's pages, and the queue to work on.
 func newApp() (http.Handler, *mailbox.Mailbox, error) {
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "greeter", ModelID: "chat", SystemPrompt: "You greet people."}},
 		Models:    []awaken.ModelSpec{{ID: "chat", ProviderID: "demo", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"demo": llmtest.Demo()}, // any llm.Model

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
@@ -38,7 +39,7 @@ func run(ctx context.Context, file, adminKey, address string, ready func(address
 		return err
 	}
 	defer db.Close()
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "chat", SystemPrompt: "You are terse."}},
 		Models:    []awaken.ModelSpec{{ID: "chat", ProviderID: "demo", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"demo": llmtest.Demo()},

@@ -13,6 +13,7 @@ import (
 	"os"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -37,7 +38,7 @@ func pay(_ context.Context, call *awaken.ToolCall, in struct {
 }
 
 func run(ctx context.Context, out io.Writer) error {
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "chat"}},
 		Models:    []awaken.ModelSpec{{ID: "chat", ProviderID: "demo", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"demo": llmtest.Demo()},

@@ -12,8 +12,10 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
 )
 
 // spendStory is many runs, in several processes at the same time, on the one dollar of a
@@ -46,25 +48,25 @@ func TestKill_Spending(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 0))
 			dir := t.ArtifactDir()
 			j := job{Store: name, Where: backends[name].place(dir), Dir: dir, Story: spendStory}
-			open := func() (store, awaken.Budget) {
+			open := func() (store, money.Budget) {
 				t.Helper()
 				s, err := backends[name].open(j.Where)
 				if err != nil {
 					t.Fatal(err)
 				}
-				return s, s.(awaken.Budget)
+				return s, s.(money.Budget)
 			}
 			s, b := open()
 			defer func() { _ = s.Close() }()
-			tenant := awaken.Account{Scope: awaken.TenantScope}
-			look := func() awaken.Balance {
+			tenant := money.Account{Scope: money.TenantScope}
+			look := func() money.Balance {
 				t.Helper()
 				list, err := b.Balances(t.Context(), tenant)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if asked := j.world().bill(); asked > awaken.Dollar || list[0].Spent+list[0].Reserved > awaken.Dollar || asked > list[0].Spent+list[0].Reserved {
-					t.Fatalf("%s=%d: the provider made words for %v; %v are spent and %v reserved, of %v", seedVar, seed, asked, list[0].Spent, list[0].Reserved, awaken.Dollar)
+				if asked := j.world().bill(); asked > money.Dollar || list[0].Spent+list[0].Reserved > money.Dollar || asked > list[0].Spent+list[0].Reserved {
+					t.Fatalf("%s=%d: the provider made words for %v; %v are spent and %v reserved, of %v", seedVar, seed, asked, list[0].Spent, list[0].Reserved, money.Dollar)
 				}
 				return list[0]
 			}
@@ -133,20 +135,20 @@ func TestKill_Spending(t *testing.T) {
 }
 
 // bill is what the provider's words cost.
-func (w world) bill() awaken.Money {
-	return awaken.Money(w.read()["word"]) * wordPrice * 1000
+func (w world) bill() money.Amount {
+	return money.Amount(w.read()["word"]) * wordPrice * 1000
 }
 
 // spend goes on with the runs of its number, or makes them. Number -1 goes on with all.
 func spend(j job, store store) error {
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "metered", MaxOutputTokens: answerWords,
 			Prices: awaken.Prices{InputPrice: new(0.0), OutputPrice: new(float64(wordPrice))}}},
 		Providers:    map[string]llm.Model{"p": j.world()},
 		Store:        store,
 		TenantBudget: new(1.0),
-		Limits:       awaken.Limits{BudgetWait: 1}, // no time to lose
+		Limits:       engine.Limits{BudgetWait: 1}, // no time to lose
 	})
 	if err != nil {
 		return err

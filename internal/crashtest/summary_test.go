@@ -16,9 +16,13 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/failpoint"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // summaryStory is a conversation that becomes too long and is summarised.
@@ -115,7 +119,7 @@ func checkSummaries(t *testing.T, j job) (problems []string) {
 		if err != nil {
 			return append(problems, err.Error())
 		}
-		bad("there is no summary: %s", cp.ThreadState[awaken.Compactions.Name()])
+		bad("there is no summary: %s", cp.ThreadState[builtin.Compactions.Name()])
 	}
 	runs, err := s.ListRuns(t.Context(), awaken.RunQuery{Limit: mostRuns})
 	if err != nil || len(runs) < summaryRuns {
@@ -148,9 +152,9 @@ func checkSummaries(t *testing.T, j job) (problems []string) {
 			bad("message %d is neither shown nor summarised", rec.Seq)
 		}
 	}
-	if b, ok := s.(awaken.Budget); ok {
+	if b, ok := s.(money.Budget); ok {
 		// The last process may have ended while it summarised, like those that were killed.
-		rt, err := awaken.New(awaken.Config{Store: s, Now: func() time.Time { return time.Now().Add(24 * time.Hour) }})
+		rt, err := engine.New(engine.Config{Store: s, Now: func() time.Time { return time.Now().Add(24 * time.Hour) }})
 		if err == nil {
 			err = rt.SettleLost(t.Context())
 		}
@@ -172,18 +176,18 @@ func summarise(j job, store store) error {
 	policy.MaxContextTokens, policy.MaxOutputTokens, policy.MinRecentMessages, policy.CompactionRawSuffixMessages = 20_000, 1000, 2, 1
 	policy.AutocompactThreshold = new(1500)
 	agent := &awaken.AgentSpec{ID: "default", ModelID: "m", ContextPolicy: &policy}
-	section, err := awaken.CompactionSection.Read(agent)
+	section, err := registry.CompactionSection.Read(agent)
 	if err != nil {
 		return err
 	}
 	section.SummaryModel = new(summaryModel)
-	if err := awaken.CompactionSection.Set(agent, section); err != nil {
+	if err := registry.CompactionSection.Set(agent, section); err != nil {
 		return err
 	}
 	free := awaken.Prices{InputPrice: new(1.0), OutputPrice: new(1.0)}
 	m := &speaker{over: make(chan struct{})}
 	m.late.Store(j.Late)
-	cfg := awaken.Config{
+	cfg := engine.Config{
 		Agents:    []*awaken.AgentSpec{agent},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "speaker", Prices: free}, {ID: "s", ProviderID: "p", UpstreamModel: summaryModel, Prices: free}},
 		Providers: map[string]llm.Model{"p": m},
@@ -191,10 +195,10 @@ func summarise(j job, store store) error {
 		Store:     store,
 		Now:       func() time.Time { return time.Now().Add(time.Duration(j.Number) * 10 * time.Minute) },
 	}
-	if _, ok := store.(awaken.Budget); ok {
+	if _, ok := store.(money.Budget); ok {
 		cfg.TenantBudget = new(100.0)
 	}
-	rt, err := awaken.New(cfg)
+	rt, err := engine.New(cfg)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/failpoint"
 	"github.com/awaken-go/awaken/llm"
 )
@@ -64,7 +65,7 @@ func work(text string) error {
 	case summaryStory:
 		return summarise(j, store)
 	}
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: j.Mode, PluginIDs: []string{"marks"}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"p": llm.ModelFunc(model)},
@@ -90,7 +91,7 @@ func work(text string) error {
 
 // advance does what is to be done with the run: start it, take it up, or decide for
 // it.
-func advance(ctx context.Context, j job, rt *awaken.Runtime, store awaken.Store) (*awaken.RunResult, error) {
+func advance(ctx context.Context, j job, rt *engine.Runtime, store awaken.Store) (*awaken.RunResult, error) {
 	sink := j.notes()
 	run, err := store.LoadRun(ctx, runID)
 	switch {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/memory"
@@ -42,7 +43,7 @@ func writes(backend string) int {
 // replica is a manager and a runtime on a database that others use, too.
 type replica struct {
 	*config.Manager
-	rt    *awaken.Runtime
+	rt    *engine.Runtime
 	store config.Store
 }
 
@@ -62,7 +63,7 @@ func newReplica(t *testing.T, backend, where string) *replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := awaken.New(awaken.Config{Snapshots: m, Store: memory.New()})
+	rt, err := engine.New(engine.Config{Snapshots: m, Store: memory.New()})
 	if err != nil {
 		t.Fatal(err)
 	}

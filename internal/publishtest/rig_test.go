@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
@@ -70,7 +71,7 @@ func options(store config.Store) (config.Options, error) {
 	}
 	look := awaken.NewTool(awaken.ToolSpec{ID: "look", Effect: awaken.ReadOnly},
 		func(context.Context, *awaken.ToolCall, struct{}) (string, error) { return "seen", nil })
-	return config.Options{Store: store, Vault: vault, Provider: provider, Code: awaken.RegistryConfig{Tools: []awaken.Tool{look}}}, nil
+	return config.Options{Store: store, Vault: vault, Provider: provider, Code: registry.Config{Tools: []awaken.Tool{look}}}, nil
 }
 
 func provider(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {

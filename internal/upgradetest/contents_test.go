@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
 )
@@ -26,12 +27,12 @@ type contents struct {
 }
 
 type tenantContents struct {
-	Threads      []threadContents               `json:"threads"`
-	Runs         []runContents                  `json:"runs"`
-	Dispatches   []dispatchContents             `json:"dispatches"`
-	Balances     []balance                      `json:"balances"`
-	Reservations map[string]*awaken.Reservation `json:"reservations"`
-	Usage        []awaken.UsageTotal            `json:"usage"`
+	Threads      []threadContents              `json:"threads"`
+	Runs         []runContents                 `json:"runs"`
+	Dispatches   []dispatchContents            `json:"dispatches"`
+	Balances     []balance                     `json:"balances"`
+	Reservations map[string]*money.Reservation `json:"reservations"`
+	Usage        []awaken.UsageTotal           `json:"usage"`
 }
 
 type threadContents struct {
@@ -53,11 +54,11 @@ type dispatchContents struct {
 }
 
 type balance struct {
-	awaken.Account
-	Limit    *awaken.Money `json:"limit,omitempty"`
-	Spent    awaken.Money  `json:"spent"`
-	Reserved awaken.Money  `json:"reserved"`
-	InDoubt  awaken.Money  `json:"in_doubt"`
+	money.Account
+	Limit    *money.Amount `json:"limit,omitempty"`
+	Spent    money.Amount  `json:"spent"`
+	Reserved money.Amount  `json:"reserved"`
+	InDoubt  money.Amount  `json:"in_doubt"`
 }
 
 type configContents struct {
@@ -108,18 +109,18 @@ func readTenant(ctx context.Context, s mailbox.Handle) (*tenantContents, error) 
 	for _, d := range ds {
 		c.Dispatches = append(c.Dispatches, dispatchContents{d, d.Digest})
 	}
-	if c.Reservations, err = s.(awaken.Budget).Reservations(ctx); err != nil {
+	if c.Reservations, err = s.(money.Budget).Reservations(ctx); err != nil {
 		return nil, err
 	}
 	if c.Usage, err = s.(awaken.UsageReader).UsageTotals(ctx, awaken.UsageQuery{}); err != nil {
 		return nil, err
 	}
-	accounts := []awaken.Account{{Scope: awaken.TenantScope}}
+	accounts := []money.Account{{Scope: money.TenantScope}}
 	for _, r := range c.Runs {
-		accounts = append(accounts, awaken.Account{Scope: awaken.AgentScope, ID: r.Run.AgentID}, awaken.Account{Scope: awaken.ThreadScope, ID: r.Run.ThreadID},
-			awaken.Account{Scope: awaken.RunScope, ID: r.Run.RunID})
+		accounts = append(accounts, money.Account{Scope: money.AgentScope, ID: r.Run.AgentID}, money.Account{Scope: money.ThreadScope, ID: r.Run.ThreadID},
+			money.Account{Scope: money.RunScope, ID: r.Run.RunID})
 	}
-	list, err := s.(awaken.Budget).Balances(ctx, awaken.SortAccounts(accounts)...)
+	list, err := s.(money.Budget).Balances(ctx, money.SortAccounts(accounts)...)
 	for _, b := range list {
 		c.Balances = append(c.Balances, balance{b.Account, b.Limit, b.Spent, b.Reserved, b.InDoubt})
 	}

@@ -12,10 +12,12 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/delegate"
 	"github.com/awaken-go/awaken/plugin/permission"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // desk is a process that works on a database.
@@ -42,7 +44,7 @@ func (w *world) openConfig(ctx context.Context, store config.Store) (*config.Man
 	if err != nil {
 		return nil, err
 	}
-	return config.Open(ctx, config.Options{Store: store, Vault: vault, Provider: w.provider, Code: awaken.RegistryConfig{Tools: w.tools(),
+	return config.Open(ctx, config.Options{Store: store, Vault: vault, Provider: w.provider, Code: registry.Config{Tools: w.tools(),
 		Plugins: []awaken.Plugin{permission.New(permission.Config{}), delegate.New(delegate.Options{})}}})
 }
 
@@ -56,7 +58,7 @@ func openDesk(ctx context.Context, db *database, w *world, lease time.Duration) 
 	if err != nil {
 		return nil, err
 	}
-	rt, err := awaken.New(awaken.Config{Snapshots: m, Budgets: true, Limits: awaken.Limits{BudgetWait: time.Millisecond}})
+	rt, err := engine.New(engine.Config{Snapshots: m, Budgets: true, Limits: engine.Limits{BudgetWait: time.Millisecond}})
 	if err != nil {
 		return nil, err
 	}

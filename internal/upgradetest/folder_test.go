@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/store/file"
@@ -47,12 +48,12 @@ func openFolder(dir string) (*folder, error) {
 func (f *folder) close() error { return errors.Join(f.threads.Close(), f.config.Close()) }
 
 // desk opens the control plane, and returns it with a runtime.
-func (f *folder) desk(ctx context.Context, w *world) (*desk, *awaken.Runtime, error) {
+func (f *folder) desk(ctx context.Context, w *world) (*desk, *engine.Runtime, error) {
 	m, err := w.openConfig(ctx, f.config)
 	if err != nil {
 		return nil, nil, err
 	}
-	rt, err := awaken.New(awaken.Config{Snapshots: m, Store: f.threads, Profile: f.threads.Profile()})
+	rt, err := engine.New(engine.Config{Snapshots: m, Store: f.threads, Profile: f.threads.Profile()})
 	db := &database{config: f.config, profile: func(string) profile.Store { return f.threads.Profile() }}
 	return &desk{world: w, db: db, config: m}, rt, err
 }

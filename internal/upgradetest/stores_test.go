@@ -32,8 +32,8 @@ type database struct {
 	close   func() error
 }
 
-// engine is a kind of database. Where is a file or a URL.
-type engine struct {
+// backend is a kind of database. Where is a file or a URL.
+type backend struct {
 	place func(t *testing.T) (where string)
 	open  func(ctx context.Context, where string) (*database, error)
 	dump  func(ctx context.Context, where string) (text []byte, err error)
@@ -42,7 +42,7 @@ type engine struct {
 	schema func(ctx context.Context, where string) ([]string, error)
 }
 
-var engines = map[string]engine{
+var engines = map[string]backend{
 	"sqlite": {
 		place: func(t *testing.T) string { return filepath.Join(t.TempDir(), "awaken.db") },
 		open: func(ctx context.Context, where string) (*database, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
 )
@@ -95,11 +96,11 @@ func (s *story) documents() {
 }
 
 func (s *story) budgets() {
-	b := s.main.Store.(awaken.Budget)
-	limit := 100 * awaken.Dollar
-	check(awaken.SetBudget(s.ctx, b, awaken.Account{Scope: awaken.TenantScope}, &limit))
-	limit = 50 * awaken.Dollar
-	check(awaken.SetBudget(s.ctx, b, awaken.Account{Scope: awaken.AgentScope, ID: "clerk"}, &limit))
+	b := s.main.Store.(money.Budget)
+	limit := 100 * money.Dollar
+	check(money.SetBudget(s.ctx, b, money.Account{Scope: money.TenantScope}, &limit))
+	limit = 50 * money.Dollar
+	check(money.SetBudget(s.ctx, b, money.Account{Scope: money.AgentScope, ID: "clerk"}, &limit))
 }
 
 var locale = profile.NewKey[string]("locale")

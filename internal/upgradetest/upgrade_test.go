@@ -114,7 +114,7 @@ func leave(t *testing.T, name, where string) {
 	time.Sleep(time.Second) // what it had asked its database for is over
 }
 
-func contentsOf(t *testing.T, e engine, where string) *contents {
+func contentsOf(t *testing.T, e backend, where string) *contents {
 	t.Helper()
 	db, err := e.open(t.Context(), where)
 	if err != nil {
@@ -185,7 +185,7 @@ func TestOpen(t *testing.T) {
 }
 
 // testRead checks that everything is there as it was, and again once it was opened.
-func testRead(t *testing.T, e engine, where, golden string) {
+func testRead(t *testing.T, e backend, where, golden string) {
 	want, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func replay(t *testing.T, s readable) {
 }
 
 // testSchema checks that the database gets the tables that a new one has.
-func testSchema(t *testing.T, e engine, where string) {
+func testSchema(t *testing.T, e backend, where string) {
 	fresh := e.place(t)
 	var schemas [2][]string
 	for i, w := range []string{fresh, where} {

@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/profile"
 )
 
@@ -24,7 +25,7 @@ type heir struct {
 }
 
 // testWork finishes what the writer has left.
-func testWork(t *testing.T, e engine, where string) {
+func testWork(t *testing.T, e backend, where string) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	db, err := e.open(ctx, where)
@@ -204,21 +205,21 @@ func (h *heir) unread() {
 	}
 }
 
-func (h *heir) tenantSpent() awaken.Money {
+func (h *heir) tenantSpent() money.Amount {
 	h.Helper()
-	list, err := h.main.Store.(awaken.Budget).Balances(h.ctx, awaken.Account{Scope: awaken.TenantScope})
+	list, err := h.main.Store.(money.Budget).Balances(h.ctx, money.Account{Scope: money.TenantScope})
 	h.ok(err)
 	return list[0].Spent
 }
 
 // budget raises what a run waits for, and checks the sums.
-func (h *heir) budget(before awaken.Money) {
-	b := h.main.Store.(awaken.Budget)
-	h.ok(awaken.SetBudget(h.ctx, b, awaken.Account{Scope: awaken.RunScope, ID: "r-broke"}, new(awaken.Dollar)))
+func (h *heir) budget(before money.Amount) {
+	b := h.main.Store.(money.Budget)
+	h.ok(money.SetBudget(h.ctx, b, money.Account{Scope: money.RunScope, ID: "r-broke"}, new(money.Dollar)))
 	_, err := h.main.Continue(h.ctx, "r-broke")
 	h.ok(err)
 	run := h.wantRun("r-broke", "one: hello")
-	if after := h.tenantSpent(); before == 0 || after <= before+awaken.Dollars(run.CostUSD) {
+	if after := h.tenantSpent(); before == 0 || after <= before+money.Dollars(run.CostUSD) {
 		h.Errorf("the tenant had spent %v, and has spent %v", before, after)
 	}
 	if held, err := b.Reservations(h.ctx); err != nil || len(held) > 0 {

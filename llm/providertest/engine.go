@@ -21,6 +21,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
 )
@@ -201,8 +202,8 @@ func (l *life) run(retry string) {
 			l.looked++
 			return "seen " + in.At, nil
 		})
-	h := awakentest.New(t, awaken.Config{
-		Agents:    []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, ModelID: "m", Sections: map[string]json.RawMessage{"retry": json.RawMessage(retry)}}},
+	h := awakentest.New(t, engine.Config{
+		Agents:    []*awaken.AgentSpec{{ID: engine.DefaultAgentID, ModelID: "m", Sections: map[string]json.RawMessage{"retry": json.RawMessage(retry)}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: l.a.Model}},
 		Providers: map[string]llm.Model{"p": model},
 		Tools:     []awaken.Tool{tool},

@@ -31,6 +31,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )
@@ -231,7 +232,7 @@ func (plugin) Register(r *awaken.Registrar) error {
 	if cfg.Agents == nil {
 		cfg.Agents = r.Agent.Delegates
 	}
-	r.Handle(awaken.ChildDone.Handler(done))
+	r.Handle(builtin.ChildDone.Handler(done))
 	r.On(awaken.PhaseStepEnd, cfg.pending)
 	r.On(awaken.PhaseRunEnd, leave)
 	r.Tool(cfg.tools()...)
@@ -245,7 +246,7 @@ func done(_ context.Context, h *awaken.HookCall, rep awaken.ChildReport) error {
 		return nil
 	}
 	t.Status, t.Result, t.Error = outcome(rep.Termination, rep.Response)
-	t.CompletedAt = awaken.RunLifecycle.Get(h).UpdatedAt
+	t.CompletedAt = builtin.RunLifecycle.Get(h).UpdatedAt
 	Tasks.Update(h, t)
 	return nil
 }
@@ -264,15 +265,15 @@ func outcome(t awaken.Termination, response string) (s Status, result, problem s
 // pending says whether the run has to wait for tasks of its own.
 func (c Config) pending(_ context.Context, h *awaken.HookCall) error {
 	wait := c.Wait && slices.ContainsFunc(sorted(Tasks.Get(h)), func(t Info) bool { return t.Status == Running && t.RunID == h.Run.RunID })
-	if wait != awaken.PendingWork.Get(h) {
-		awaken.PendingWork.Update(h, wait)
+	if wait != builtin.PendingWork.Get(h) {
+		builtin.PendingWork.Update(h, wait)
 	}
 	return nil
 }
 
 // leave ends the tasks of a run that was ended: nobody would learn what comes of them.
 func leave(_ context.Context, h *awaken.HookCall) error {
-	life := awaken.RunLifecycle.Get(h)
+	life := builtin.RunLifecycle.Get(h)
 	if life.StatusReason == "natural" {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -125,9 +126,9 @@ func wantError(err error, text string) error {
 	return nil
 }
 
-func (o *office) runtime() *awaken.Runtime {
+func (o *office) runtime() *engine.Runtime {
 	o.t.Helper()
-	rt, err := awaken.New(awaken.Config{Agents: o.agents, Models: o.models, Providers: o.providers, Tools: o.tools(), Plugins: []awaken.Plugin{background.New()},
+	rt, err := engine.New(engine.Config{Agents: o.agents, Models: o.models, Providers: o.providers, Tools: o.tools(), Plugins: []awaken.Plugin{background.New()},
 		Store: o.db.Store(""), Now: time.Now})
 	if err != nil {
 		o.t.Fatal(err)
@@ -243,7 +244,7 @@ func TestSection_EveryField(t *testing.T) {
 				o.agents[0].Delegates = []string{"friend"}
 				o.section("default", c.section)
 				if c.problem != "" {
-					_, err := awaken.New(awaken.Config{Agents: o.agents, Models: o.models, Providers: o.providers, Tools: o.tools(), Plugins: []awaken.Plugin{background.New()}})
+					_, err := engine.New(engine.Config{Agents: o.agents, Models: o.models, Providers: o.providers, Tools: o.tools(), Plugins: []awaken.Plugin{background.New()}})
 					if err := wantError(err, c.problem); err != nil {
 						t.Fatal(err)
 					}
@@ -521,7 +522,7 @@ func TestSendMessage_BetweenParentAndTask(t *testing.T) {
 
 // flaky is a queue that fails, and then does everything twice.
 type flaky struct {
-	awaken.Queue
+	engine.Queue
 	failures atomic.Int64
 }
 

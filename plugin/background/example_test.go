@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/background"
@@ -18,7 +19,7 @@ func Example() {
 	}) (string, error) {
 		return "indexed " + in.Path, nil
 	})
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", PluginIDs: []string{background.PluginID}}},
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}},
 		Providers: map[string]llm.Model{"p": llmtest.NewScript(

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -253,7 +254,7 @@ type recoverArgs struct {
 }
 
 func recoverFailed(_ context.Context, call *awaken.ToolCall, in recoverArgs) (map[string]any, error) {
-	failed := awaken.FailedDeliveries.Get(call)
+	failed := builtin.FailedDeliveries.Get(call)
 	list := []map[string]string{}
 	for _, f := range failed {
 		if f.Item == nil {
@@ -267,7 +268,7 @@ func recoverFailed(_ context.Context, call *awaken.ToolCall, in recoverArgs) (ma
 	switch in.Action {
 	case "list":
 	case "replay", "clear":
-		awaken.FailedDeliveries.Clear(call)
+		builtin.FailedDeliveries.Clear(call)
 	default:
 		return nil, fmt.Errorf("action is %q, want list, replay or clear", in.Action)
 	}

@@ -6,9 +6,11 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/background"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -25,10 +27,10 @@ func TestVersion_TasksStartOnTheVersionOfTheirParent(t *testing.T) {
 		}
 		return "paid", nil
 	})
-	process := func(prompts ...string) *awaken.Runtime {
+	process := func(prompts ...string) *engine.Runtime {
 		v := awakentest.NewVersions()
 		for i, prompt := range prompts {
-			reg, err := awaken.NewRegistry(awaken.RegistryConfig{ID: string(rune('1' + i)),
+			reg, err := registry.New(registry.Config{ID: string(rune('1' + i)),
 				Agents: []*awaken.AgentSpec{{ID: "root", ModelID: "root", PluginIDs: []string{background.PluginID}},
 					{ID: "helper", ModelID: "helper", SystemPrompt: prompt}},
 				Models:    []awaken.ModelSpec{{ID: "root", ProviderID: "root", UpstreamModel: "root"}, {ID: "helper", ProviderID: "helper", UpstreamModel: "helper"}},
@@ -42,7 +44,7 @@ func TestVersion_TasksStartOnTheVersionOfTheirParent(t *testing.T) {
 			}
 			v.Publish(reg)
 		}
-		rt, err := awaken.New(awaken.Config{Snapshots: v, Store: store})
+		rt, err := engine.New(engine.Config{Snapshots: v, Store: store})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -28,14 +29,14 @@ func tool(id, description string, tokens int) awaken.Tool {
 
 func harness(t *testing.T, section string, store profile.Store, tools []awaken.Tool, turns ...llmtest.Turn) *awakentest.Harness {
 	t.Helper()
-	spec := &awaken.AgentSpec{ID: awaken.DefaultAgentID, MaxRounds: 100, PluginIDs: []string{deferred.Name}}
+	spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, MaxRounds: 100, PluginIDs: []string{deferred.Name}}
 	if section != "" {
 		spec.Sections = map[string]json.RawMessage{deferred.SectionName: json.RawMessage(section)}
 	}
 	if tools == nil {
 		tools = []awaken.Tool{tool("get_weather", "The weather of a city", 400), tool("debug_dump", "Dumps things", 400), tool("add", "Adds numbers", 400)}
 	}
-	return awakentest.New(t, awaken.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{deferred.New()}, Tools: tools, Profile: store}, turns...)
+	return awakentest.New(t, engine.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{deferred.New()}, Tools: tools, Profile: store}, turns...)
 }
 
 func offered(h *awakentest.Harness, request int) []string { return h.Model.Requests()[request].Tools }
@@ -137,7 +138,7 @@ func TestSection_RefusesWhatMeansNothing(t *testing.T) {
 		`{"enabled":"yes"}`:                          "/enabled",
 		`{"seed":[]}`:                                "seed",
 	} {
-		_, err := awaken.New(awaken.Config{
+		_, err := engine.New(engine.Config{
 			Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{deferred.Name},
 				Sections: map[string]json.RawMessage{deferred.SectionName: json.RawMessage(section)}}},
 			Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}},
@@ -153,8 +154,8 @@ func TestSection_RefusesWhatMeansNothing(t *testing.T) {
 // An agent that may not search keeps its tools.
 func TestSection_NeedsToolSearch(t *testing.T) {
 	t.Parallel()
-	h := awakentest.New(t, awaken.Config{
-		Agents: []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{deferred.Name}, ExcludedTools: []string{deferred.SearchTool},
+	h := awakentest.New(t, engine.Config{
+		Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{deferred.Name}, ExcludedTools: []string{deferred.SearchTool},
 			Sections: map[string]json.RawMessage{deferred.SectionName: json.RawMessage(`{"enabled":true}`)}}},
 		Plugins: []awaken.Plugin{deferred.New()}, Tools: []awaken.Tool{tool("add", "", 400)},
 	}, llmtest.Say("hi"))
@@ -286,7 +287,7 @@ func TestPriors_AreLearnedAcrossThreads(t *testing.T) { // L-55
 	for i := range 3 {
 		h.Run(awaken.RunRequest{ThreadID: fmt.Sprint(i), Messages: []*llm.Message{llm.UserText("go")}})
 	}
-	e, err := store.Get(t.Context(), "deferred_tools.agent_priors", profile.AgentType(awaken.DefaultAgentID))
+	e, err := store.Get(t.Context(), "deferred_tools.agent_priors", profile.AgentType(engine.DefaultAgentID))
 	if err != nil || e == nil {
 		t.Fatalf("nothing was learned: %v", err)
 	}
@@ -363,8 +364,8 @@ func (steward) Register(r *awaken.Registrar) error {
 
 func TestActions_PromoteAndDefer(t *testing.T) {
 	t.Parallel()
-	h := awakentest.New(t, awaken.Config{
-		Agents: []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{deferred.Name, "steward"},
+	h := awakentest.New(t, engine.Config{
+		Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{deferred.Name, "steward"},
 			Sections: map[string]json.RawMessage{deferred.SectionName: json.RawMessage(`{"enabled":true}`)}}},
 		Plugins: []awaken.Plugin{deferred.New(), steward{}}, Tools: []awaken.Tool{tool("add", "", 400), tool("other", "", 400)},
 	}, llmtest.Use(deferred.SearchTool, `{"query":"none"}`), llmtest.Use(deferred.SearchTool, `{"query":"none"}`), llmtest.Say("ok"))

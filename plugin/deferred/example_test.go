@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/deferred"
@@ -19,7 +20,7 @@ func Example() {
 		llmtest.Say("Sunny."),
 	).Record()
 	answer := func(context.Context, *awaken.ToolCall, struct{}) (string, error) { return "sunny", nil }
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", PluginIDs: []string{deferred.Name}, Sections: map[string]json.RawMessage{
 			deferred.SectionName: json.RawMessage(`{"enabled": true}`),
 		}}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/state"
@@ -156,7 +157,7 @@ func (p *policy) beforeInference(_ context.Context, h *awaken.HookCall) error {
 	}
 	if len(names) > 0 {
 		slices.Sort(names)
-		awaken.AddContextMessage.Schedule(h, awaken.SystemContext("deferred_tools.list",
+		builtin.AddContextMessage.Schedule(h, builtin.SystemContext("deferred_tools.list",
 			"These tools exist, but you do not see how to call them yet. Find and load the ones you need with "+SearchTool+": "+strings.Join(names, ", ")))
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/delegate"
@@ -148,8 +149,8 @@ func TestCrash_AtEveryCommitOfEveryRun(t *testing.T) {
 // live is the life of a process: it starts the root or takes it up, and approves everything.
 func (c *crew) live(t *testing.T, store awaken.Store) {
 	t.Helper()
-	rt, err := awaken.New(awaken.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Tools: c.tools(),
-		Plugins: []awaken.Plugin{delegate.New(c.options)}, Store: store, Limits: awaken.Limits{ToolGrace: time.Second}})
+	rt, err := engine.New(engine.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Tools: c.tools(),
+		Plugins: []awaken.Plugin{delegate.New(c.options)}, Store: store, Limits: engine.Limits{ToolGrace: time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}

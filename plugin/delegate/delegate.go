@@ -19,7 +19,7 @@
 // The run of a delegate has an id that comes from the key of the call. So a parent that
 // was cut off finds it and goes on with it, and never starts a second.
 //
-// Agents that run elsewhere ([awaken.Config].Backends) are delegates like the others.
+// Agents that run elsewhere ([engine.Config].Backends) are delegates like the others.
 package delegate
 
 import (

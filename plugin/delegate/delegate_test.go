@@ -13,10 +13,13 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/plugin/delegate"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state"
 )
 
@@ -72,7 +75,7 @@ func TestSection_EveryField(t *testing.T) {
 		docs = append(docs, c.section)
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cfg := awaken.Config{
+				cfg := engine.Config{
 					Agents: []*awaken.AgentSpec{
 						{ID: "default", ModelID: "root", Delegates: []string{"worker"}, Sections: map[string]json.RawMessage{"delegate": json.RawMessage(c.section)}},
 						{ID: "worker", ModelID: "worker"}},
@@ -83,7 +86,7 @@ func TestSection_EveryField(t *testing.T) {
 					Tools: []awaken.Tool{remember}, Keys: []state.AnyKey{memory}, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}, Now: time.Now,
 				}
 				if c.problem {
-					if _, err := awaken.NewRegistry(cfg.Registry()); err == nil || !strings.Contains(err.Error(), c.want) {
+					if _, err := registry.New(cfg.Registry()); err == nil || !strings.Contains(err.Error(), c.want) {
 						t.Fatalf("got %v, want %q in it", err, c.want)
 					}
 					return
@@ -128,13 +131,13 @@ func TestTools_AreOfferedToAgentsWithDelegatesOnly(t *testing.T) {
 		t.Errorf("helper has %q", got)
 	}
 	c.agents[0].Delegates = []string{"nobody"}
-	if _, err := awaken.NewRegistry(awaken.RegistryConfig{Agents: c.agents, Models: c.models, Providers: c.providers, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}}); err == nil || !strings.Contains(err.Error(), `"nobody", which is not defined`) {
+	if _, err := registry.New(registry.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}}); err == nil || !strings.Contains(err.Error(), `"nobody", which is not defined`) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestDelegates_WithoutThePluginAreWarnedAbout(t *testing.T) {
-	reg, err := awaken.NewRegistry(awaken.RegistryConfig{Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", Delegates: []string{"a"}}},
+	reg, err := registry.New(registry.Config{Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", Delegates: []string{"a"}}},
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}}, Providers: map[string]llm.Model{"p": llmtest.Demo()}})
 	if err != nil {
 		t.Fatal(err)
@@ -635,7 +638,7 @@ func TestBudget_ABombWaitsForMoneyAndLeavesOthersAlone(t *testing.T) {
 	if other, err := rt.Run(t.Context(), awaken.RunRequest{AgentID: "other", ThreadID: "o", Messages: []*llm.Message{llm.UserText("hi")}}, nil); err != nil || other.Response != "I am fine" {
 		t.Fatalf("the other: %+v, %v", other, err)
 	}
-	if err := awaken.SetBudget(t.Context(), c.db.Store(""), res.Waiting.Budget.Account, new(awaken.Dollar/100)); err != nil {
+	if err := money.SetBudget(t.Context(), c.db.Store(""), res.Waiting.Budget.Account, new(money.Dollar/100)); err != nil {
 		t.Fatal(err)
 	}
 	res, err = rt.Run(t.Context(), awaken.RunRequest{Continue: "r"}, nil)
@@ -707,7 +710,7 @@ func TestWithoutAStore_DelegatesRunAndAreForgotten(t *testing.T) {
 	c := newCrew(t)
 	c.member("root", []string{"mid"}, give("mid"), llmtest.Say("done"))
 	c.member("mid", nil, llmtest.Say("mid done"))
-	rt, err := awaken.New(awaken.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}})
+	rt, err := engine.New(engine.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -750,7 +753,7 @@ func TestRemote_IsBehindTheSameTool(t *testing.T) {
 	for name, asks := range map[string]bool{"answers": false, "asks": true} {
 		t.Run(name, func(t *testing.T) {
 			c := newCrew(t)
-			c.backends = map[string]awaken.RemoteBackend{"pigeon": far{c, asks}}
+			c.backends = map[string]registry.RemoteBackend{"pigeon": far{c, asks}}
 			c.member("root", []string{"far"}, give("far"), llmtest.Say("done"))
 			c.agents = append(c.agents, &awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{Backend: "pigeon", BaseURL: "coop"}})
 			rt := c.runtime()
@@ -793,7 +796,7 @@ func TestL65_BackendsAreValidatedAgainstThoseThatAreThere(t *testing.T) {
 		{&awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{BaseURL: "https://x"}}, `its backend is "a2a", which is not there, have ["pigeon" "awaken"]`},
 		{&awaken.AgentSpec{ID: "far", Backend: &awaken.Backend{Kind: "owl"}}, `its backend is "owl", which is not there`},
 	} {
-		_, err := awaken.NewRegistry(awaken.RegistryConfig{Agents: []*awaken.AgentSpec{c.agents[0], x.spec}, Models: c.models, Providers: c.providers, Backends: map[string]awaken.RemoteBackend{"pigeon": far{}}})
+		_, err := registry.New(registry.Config{Agents: []*awaken.AgentSpec{c.agents[0], x.spec}, Models: c.models, Providers: c.providers, Backends: map[string]registry.RemoteBackend{"pigeon": far{}}})
 		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
 			t.Errorf("got %v, want %q", err, x.want)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/delegate"
@@ -19,7 +20,7 @@ func Example() {
 		}
 		return "published", nil
 	})
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents: []*awaken.AgentSpec{
 			{ID: "editor", ModelID: "editor", Delegates: []string{"writer"}},
 			{ID: "writer", ModelID: "writer", Description: "Writes and publishes."},

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/delegate"
 )
@@ -34,7 +35,7 @@ func TestGate_AsksAboutTheCallOfADelegate(t *testing.T) {
 	c := newCrew(t)
 	c.member("root", []string{"mid"}, give("mid"), llmtest.Say("done")).PluginIDs = []string{"asking"}
 	c.member("mid", nil, llmtest.Use("pay", `{"text": "rent"}`), llmtest.Say("mid done"))
-	rt, err := awaken.New(awaken.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Tools: c.tools(), Store: c.db.Store(""),
+	rt, err := engine.New(engine.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Tools: c.tools(), Store: c.db.Store(""),
 		Plugins: []awaken.Plugin{delegate.New(delegate.Options{}), new(asking)}})
 	if err != nil {
 		t.Fatal(err)

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/delegate"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -24,7 +26,7 @@ type crew struct {
 	agents    []*awaken.AgentSpec
 	providers map[string]llm.Model
 	models    []awaken.ModelSpec
-	backends  map[string]awaken.RemoteBackend
+	backends  map[string]registry.RemoteBackend
 	options   delegate.Options
 	hold      chan struct{} // while it is not nil, the tool slow waits for it
 	started   chan string   // the tool slow says that it has begun
@@ -94,10 +96,10 @@ func (c *crew) tools() []awaken.Tool {
 }
 
 // runtime is what a process has: a new registry each time.
-func (c *crew) runtime() *awaken.Runtime {
+func (c *crew) runtime() *engine.Runtime {
 	c.t.Helper()
-	rt, err := awaken.New(awaken.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Backends: c.backends, Tools: c.tools(),
-		Plugins: []awaken.Plugin{delegate.New(c.options)}, Store: c.db.Store(""), Limits: awaken.Limits{ToolGrace: 100 * time.Millisecond}})
+	rt, err := engine.New(engine.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Backends: c.backends, Tools: c.tools(),
+		Plugins: []awaken.Plugin{delegate.New(c.options)}, Store: c.db.Store(""), Limits: engine.Limits{ToolGrace: 100 * time.Millisecond}})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/guard"
@@ -20,7 +21,7 @@ func (calm) Check(_ context.Context, t guard.Text) (guard.Verdict, error) {
 
 // A guard of your own.
 func Example() {
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", PluginIDs: []string{"calm"}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}},
 		Providers: map[string]llm.Model{"p": llmtest.NewScript(llmtest.Say("Hello! How are you!"))},

@@ -9,6 +9,8 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -18,11 +20,11 @@ import (
 // run has a model call a tool that answers with the text, and then say the text.
 func run(t *testing.T, p awaken.Plugin, section, text string) (*awakentest.Harness, *awakentest.Recording) {
 	t.Helper()
-	spec := &awaken.AgentSpec{ID: awaken.DefaultAgentID, PluginIDs: []string{p.Name()}}
+	spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, PluginIDs: []string{p.Name()}}
 	if section != "" {
 		spec.Sections = map[string]json.RawMessage{guard.Name: json.RawMessage(section)}
 	}
-	h := awakentest.New(t, awaken.Config{
+	h := awakentest.New(t, engine.Config{
 		Agents:  []*awaken.AgentSpec{spec},
 		Plugins: []awaken.Plugin{p},
 		Tools: []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "read"}, func(context.Context, *awaken.ToolCall, struct{}) (map[string]any, error) {
@@ -134,7 +136,7 @@ func TestRails_RefusesWhatMeansNothing(t *testing.T) {
 		`{"secrets":{"on":["window"]}}`:                                                "secrets.on[0]",
 		`{"secrets":{"action":"sing"}}`:                                                "secrets.action",
 	} {
-		_, err := awaken.New(awaken.Config{
+		_, err := engine.New(engine.Config{
 			Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{guard.Name},
 				Sections: map[string]json.RawMessage{guard.Name: json.RawMessage(section)}}},
 			Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}},
@@ -177,8 +179,8 @@ func TestNew_AsksAGuardOfYourOwn(t *testing.T) {
 // A message that is sent to a run that is going on passes the same border.
 func TestInput_ThatComesLaterIsGuardedToo(t *testing.T) {
 	t.Parallel()
-	h := awakentest.New(t, awaken.Config{
-		Agents: []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{guard.Name},
+	h := awakentest.New(t, engine.Config{
+		Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{guard.Name},
 			Sections: map[string]json.RawMessage{guard.Name: json.RawMessage(`{"secrets":{"on":["input"]}}`)}}},
 		Plugins: []awaken.Plugin{guard.Rails()},
 		Tools:   []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "read"}, func(context.Context, *awaken.ToolCall, struct{}) (string, error) { return "", nil })},
@@ -201,12 +203,12 @@ func TestInput_ThatComesLaterIsGuardedToo(t *testing.T) {
 // An answer that is given by the tool final_output is an answer.
 func TestOutput_OfASchemaIsGuardedToo(t *testing.T) {
 	t.Parallel()
-	h := awakentest.New(t, awaken.Config{
-		Agents: []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{guard.Name},
+	h := awakentest.New(t, engine.Config{
+		Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{guard.Name},
 			OutputSchema: json.RawMessage(`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}`),
 			Sections:     map[string]json.RawMessage{guard.Name: json.RawMessage(`{"secrets":{"on":["output"]}}`)}}},
 		Plugins: []awaken.Plugin{guard.Rails()},
-	}, llmtest.Use(awaken.FinalOutputTool, `{"note":"password=correcthorse"}`))
+	}, llmtest.Use(builtin.FinalOutputTool, `{"note":"password=correcthorse"}`))
 	rec := h.Say("go")
 	if got := string(rec.Result.StructuredOutput); !strings.Contains(got, "[secret removed]") || strings.Contains(got, "correcthorse") {
 		t.Errorf("the answer is %s", got)

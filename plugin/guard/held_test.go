@@ -11,15 +11,17 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/guard"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
-func railed(section string) awaken.Config {
-	return awaken.Config{
-		Agents: []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{guard.Name},
+func railed(section string) engine.Config {
+	return engine.Config{
+		Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{guard.Name},
 			Sections: map[string]json.RawMessage{guard.Name: json.RawMessage(section)}}},
 		Plugins: []awaken.Plugin{guard.Rails()},
 	}
@@ -122,7 +124,7 @@ func TestHeld_Expires(t *testing.T) {
 		for then, want := range map[awaken.ExpiryPolicy]awaken.TerminationType{
 			awaken.ExpireReject: awaken.Blocked, awaken.ExpireApprove: awaken.NaturalEnd, awaken.ExpireEscalate: awaken.Suspended,
 		} {
-			h := awakentest.New(t, awaken.Config{Agents: []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{"hourly"}}},
+			h := awakentest.New(t, engine.Config{Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{"hourly"}}},
 				Plugins: []awaken.Plugin{hourly{border, then}}}, llmtest.Say("ok"))
 			rec := h.Say("hi")
 			if rec.Result.Status != awaken.RunWaiting {
@@ -187,7 +189,7 @@ func TestHeld_AnswerOfASchemaIsEditedAsJSON(t *testing.T) {
 	t.Parallel()
 	cfg := railed(`{"rules":[{"name":"one","on":["output"],"pattern":"secret","action":"suspend"}]}`)
 	cfg.Agents[0].OutputSchema = json.RawMessage(`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}`)
-	h := awakentest.New(t, cfg, llmtest.Use(awaken.FinalOutputTool, `{"note":"secret"}`))
+	h := awakentest.New(t, cfg, llmtest.Use(builtin.FinalOutputTool, `{"note":"secret"}`))
 	rec := h.Say("go")
 	ticket := rec.Result.Waiting.Tickets[0]
 	if string(ticket.Arguments) != `{"text":"{\"note\":\"secret\"}"}` {

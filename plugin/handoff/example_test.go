@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/handoff"
@@ -15,7 +16,7 @@ import (
 func Example() {
 	support := &awaken.AgentSpec{ID: "support", ModelID: "m", SystemPrompt: "You explain at length.", PluginIDs: []string{handoff.PluginID}}
 	brief := "You answer in one line."
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{support},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"p": llmtest.NewScript(llmtest.Use("handoff_to_terse", `{}`), llmtest.Say("Yes."), llmtest.Say("No."))},

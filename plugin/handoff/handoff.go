@@ -31,6 +31,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/state"
 )
 
@@ -196,7 +197,7 @@ func (w *way) id(agent *awaken.AgentSpec, name string) string {
 // has changed.
 func (w *way) sync(_ context.Context, h *awaken.HookCall) error {
 	s := State.Get(h)
-	if h.Phase == awaken.PhaseRunStart && s.ActiveAgent != "" && awaken.ActiveAgent.Get(h) == "" {
+	if h.Phase == awaken.PhaseRunStart && s.ActiveAgent != "" && builtin.ActiveAgent.Get(h) == "" {
 		State.Update(h, Change{op: "forget"}) // somebody has asked for another agent since
 		s = Handoffs{RequestedAgent: s.RequestedAgent}
 	}
@@ -208,9 +209,9 @@ func (w *way) sync(_ context.Context, h *awaken.HookCall) error {
 		count.Update(h, 1)
 		w.hand(h, s, s.RequestedAgent)
 	case s.Cleared:
-		awaken.ActiveAgent.Update(h, s.BaseAgent)
+		builtin.ActiveAgent.Update(h, s.BaseAgent)
 		State.Clear(h)
-	case s.ActiveAgent != "" && w.id(h.Agent, s.ActiveAgent) != awaken.ActiveAgent.Get(h) && s.ActiveAgent != awaken.ActiveAgent.Get(h):
+	case s.ActiveAgent != "" && w.id(h.Agent, s.ActiveAgent) != builtin.ActiveAgent.Get(h) && s.ActiveAgent != builtin.ActiveAgent.Get(h):
 		w.hand(h, s, s.ActiveAgent)
 	}
 	return nil
@@ -222,7 +223,7 @@ func (w *way) hand(h *awaken.HookCall, s Handoffs, name string) {
 	if base == "" {
 		base = h.Agent.Base()
 	}
-	awaken.ActiveAgent.Update(h, w.id(h.Agent, name))
+	builtin.ActiveAgent.Update(h, w.id(h.Agent, name))
 	if w.id(h.Agent, name) == base {
 		State.Clear(h) // it is back
 		return

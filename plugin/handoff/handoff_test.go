@@ -9,10 +9,12 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/handoff"
+	"github.com/awaken-go/awaken/registry"
 )
 
 func agent(id, section string) *awaken.AgentSpec {
@@ -41,7 +43,7 @@ var tools = []awaken.Tool{
 
 func harness(t *testing.T, agents []*awaken.AgentSpec, overlays map[string]awaken.Overlay, turns ...llmtest.Turn) *awakentest.Harness {
 	t.Helper()
-	return awakentest.New(t, awaken.Config{Agents: agents, Plugins: []awaken.Plugin{handoff.New(overlays)}, Tools: tools}, turns...)
+	return awakentest.New(t, engine.Config{Agents: agents, Plugins: []awaken.Plugin{handoff.New(overlays)}, Tools: tools}, turns...)
 }
 
 func prompts(h *awakentest.Harness) (out []string) {
@@ -76,7 +78,7 @@ func TestSection_EveryField(t *testing.T) {
 			for _, a := range agents {
 				a.ModelID = "m"
 			}
-			reg, err := awaken.NewRegistry(awaken.RegistryConfig{Agents: agents, Plugins: []awaken.Plugin{handoff.New(nil)},
+			reg, err := registry.New(registry.Config{Agents: agents, Plugins: []awaken.Plugin{handoff.New(nil)},
 				Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}}, Providers: map[string]llm.Model{"p": llmtest.Demo()}})
 			if c.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), c.problem) {
@@ -102,7 +104,7 @@ const everyOverlay = `{"overlays": {
 func TestOverlay_EveryFieldIsApplied(t *testing.T) {
 	base := agent("default", everyOverlay)
 	base.ModelID, base.AllowedToolPatterns = "m1", []string{"clear", "request_*"}
-	reg, err := awaken.NewRegistry(awaken.RegistryConfig{Agents: []*awaken.AgentSpec{base}, Plugins: []awaken.Plugin{handoff.New(nil)}, Tools: tools,
+	reg, err := registry.New(registry.Config{Agents: []*awaken.AgentSpec{base}, Plugins: []awaken.Plugin{handoff.New(nil)}, Tools: tools,
 		Models:    []awaken.ModelSpec{{ID: "m1", ProviderID: "p", UpstreamModel: "x"}, {ID: "m2", ProviderID: "p", UpstreamModel: "x"}},
 		Providers: map[string]llm.Model{"p": llmtest.Demo()}})
 	if err != nil {
@@ -214,7 +216,7 @@ func TestVariant_AWaitingRunGoesOnAsTheVariant(t *testing.T) {
 		}
 		return "yes", nil
 	})
-	cfg := awaken.Config{Agents: []*awaken.AgentSpec{agent("default", `{"overlays": {"terse": {"system_prompt": "I am terse."}}}`)},
+	cfg := engine.Config{Agents: []*awaken.AgentSpec{agent("default", `{"overlays": {"terse": {"system_prompt": "I am terse."}}}`)},
 		Plugins: []awaken.Plugin{handoff.New(nil)}, Tools: []awaken.Tool{ask}}
 	h := awakentest.New(t, cfg, llmtest.Use("handoff_to_terse", `{}`), llmtest.Use("ask", `{}`), llmtest.Say("done"))
 	rec := h.Say("go")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/memory"
@@ -15,7 +16,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	values := memstore.NewProfile()
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", PluginIDs: []string{memory.Name}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}},
 		Providers: map[string]llm.Model{"p": llmtest.NewScript(llmtest.Use("memory_save", `{"text":"Likes tea."}`), llmtest.Say("Noted."))},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/memory"
@@ -19,8 +20,8 @@ var newID = awakentest.Counter("run-")
 // call has an agent make one call for a user and returns its result as the model sees it.
 func call(t *testing.T, s profile.Store, user, tool, args string) string {
 	t.Helper()
-	h := awakentest.New(t, awaken.Config{
-		Agents:  []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{memory.Name}}},
+	h := awakentest.New(t, engine.Config{
+		Agents:  []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{memory.Name}}},
 		Plugins: []awaken.Plugin{memory.New()}, Profile: s,
 	}, llmtest.Use(tool, args), llmtest.Say("ok"))
 	rec := h.Run(awaken.RunRequest{UserID: user, RunID: newID(), Messages: []*llm.Message{llm.UserText("go")}})
@@ -80,7 +81,7 @@ func TestMemories_CanBeForgottenExportedAndErased(t *testing.T) {
 	}
 	call(t, s, "bob", "memory_save", `{"text":"other"}`)
 	all, err := memory.Export(t.Context(), s, "alice")
-	if err != nil || len(all) != 3 || all[0].Agent != awaken.DefaultAgentID || all[0].ID == "" || all[0].SavedAt.IsZero() {
+	if err != nil || len(all) != 3 || all[0].Agent != engine.DefaultAgentID || all[0].ID == "" || all[0].SavedAt.IsZero() {
 		t.Fatalf("exported %+v, %v", all, err)
 	}
 	if got := call(t, s, "alice", "memory_forget", `{"id":"`+all[1].ID+`"}`); got != "forgotten" {

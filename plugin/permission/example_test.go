@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/permission"
@@ -28,7 +29,7 @@ func Example() {
 		llmtest.Use("Bash", `{"command":"npm run build"}`),
 		llmtest.Say("Built."),
 	)
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", PluginIDs: []string{permission.Name}, Sections: map[string]json.RawMessage{
 			permission.Name: json.RawMessage(`{"rules": [
 				{"tool": "Bash(command = 'ls')", "behavior": "allow"},

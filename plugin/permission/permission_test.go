@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -39,11 +40,11 @@ func newRig(t *testing.T, base permission.Config, section string, turns ...llmte
 			return "done", nil
 		})
 	}
-	spec := &awaken.AgentSpec{ID: awaken.DefaultAgentID, PluginIDs: []string{permission.Name}}
+	spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, PluginIDs: []string{permission.Name}}
 	if section != "" {
 		spec.Sections = map[string]json.RawMessage{permission.Name: json.RawMessage(section)}
 	}
-	r.Harness = awakentest.New(t, awaken.Config{
+	r.Harness = awakentest.New(t, engine.Config{
 		Agents:  []*awaken.AgentSpec{spec},
 		Plugins: []awaken.Plugin{permission.New(base)},
 		Tools:   []awaken.Tool{tool("Bash"), tool("read_file"), tool("delete_file")},
@@ -126,7 +127,7 @@ func TestSection_RefusesRulesItCannotRead(t *testing.T) { // L-53
 		`{"rule":[]}`:                                                               "rule",
 		`{"rules":[{"behavior":"deny"}]}`:                                           "tool",
 	} {
-		_, err := awaken.New(awaken.Config{
+		_, err := engine.New(engine.Config{
 			Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{permission.Name},
 				Sections: map[string]json.RawMessage{permission.Name: json.RawMessage(section)}}},
 			Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}},
@@ -155,7 +156,7 @@ func TestNew_RulesOfThePluginHoldForEveryAgent(t *testing.T) {
 
 func TestNew_RefusesBadRules(t *testing.T) {
 	t.Parallel()
-	_, err := awaken.New(awaken.Config{
+	_, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{permission.Name}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}},
 		Providers: map[string]llm.Model{"p": llmtest.NewScript()},
@@ -447,9 +448,9 @@ func TestRules_ThatAreTakenOutAreGone(t *testing.T) { // L-53
 	t.Parallel()
 	store := memory.New()
 	run := func(section string) *awakentest.Recording {
-		h := awakentest.New(t, awaken.Config{
+		h := awakentest.New(t, engine.Config{
 			Store: store, NewID: nil,
-			Agents: []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{permission.Name},
+			Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{permission.Name},
 				Sections: map[string]json.RawMessage{permission.Name: json.RawMessage(section)}}},
 			Plugins: []awaken.Plugin{permission.New(permission.Config{})},
 			Tools:   []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "Bash"}, func(context.Context, *awaken.ToolCall, struct{}) (string, error) { return "", nil })},
@@ -525,8 +526,8 @@ func TestRules_ThatNameUnknownArgumentsAreWarnedAbout(t *testing.T) {
 	}) (string, error) {
 		return "", nil
 	})
-	h := awakentest.New(t, awaken.Config{
-		Agents: []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{permission.Name},
+	h := awakentest.New(t, engine.Config{
+		Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{permission.Name},
 			Sections: map[string]json.RawMessage{permission.Name: json.RawMessage(`{"rules":[
 				{"tool":"Edit(file_path ~ 'src/**')","behavior":"allow"},{"tool":"Edit(path ~ '/etc/**')","behavior":"deny"}]}`)}}},
 		Plugins: []awaken.Plugin{permission.New(permission.Config{Rules: []permission.Rule{{Tool: "E*(file ~ 'x')", Behavior: permission.Deny}}})},

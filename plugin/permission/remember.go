@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/pattern"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/state"
@@ -186,7 +187,7 @@ func remember(h *awaken.HookCall, result json.RawMessage) {
 	}
 	if want.Tool == "" {
 		// What the question offered first. The ledger has the question.
-		for _, c := range awaken.ToolCallStates.Get(h) {
+		for _, c := range builtin.ToolCallStates.Get(h) {
 			var asked struct {
 				Remember choice `json:"remember"`
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/reminder"
@@ -13,7 +14,7 @@ import (
 // After an edit of a TOML file the model is told to check it.
 func Example() {
 	model := llmtest.NewScript(llmtest.Use("Edit", `{"file_path":"Cargo.toml"}`), llmtest.Say("Edited.")).Record()
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", PluginIDs: []string{reminder.Name}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}},
 		Providers: map[string]llm.Model{"p": model},

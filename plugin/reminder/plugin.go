@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/pattern"
 	"github.com/awaken-go/awaken/llm"
 )
@@ -41,7 +42,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	// A call that waits has no result yet, so nobody is told about it until the step ends.
 	if slices.ContainsFunc(rules, func(r rule) bool { return r.Output.Status == Pending }) {
 		r.On(awaken.PhaseStepEnd, func(_ context.Context, h *awaken.HookCall) error {
-			for _, c := range awaken.ToolCallStates.Get(h) {
+			for _, c := range builtin.ToolCallStates.Get(h) {
 				if c.Status == awaken.CallSuspended {
 					remind(h, rules, pattern.NewCall(c.ToolName, c.Arguments),
 						&awaken.ToolResult{Status: awaken.ToolPending, Message: c.Ticket.Suspension.Message})
@@ -74,7 +75,7 @@ func remind(h *awaken.HookCall, rules []rule, c *pattern.Call, res *awaken.ToolR
 		if r.Message.Target == Conversation {
 			m.Visibility = llm.VisibleAll
 		}
-		awaken.AddContextMessage.Schedule(h, m)
+		builtin.AddContextMessage.Schedule(h, m)
 	}
 }
 

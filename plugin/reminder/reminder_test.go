@@ -13,6 +13,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -22,14 +23,14 @@ import (
 // run makes one call and returns the second request: what the model is asked after it.
 func run(t *testing.T, base reminder.Config, section, tool, args string) string {
 	t.Helper()
-	spec := &awaken.AgentSpec{ID: awaken.DefaultAgentID, PluginIDs: []string{reminder.Name}}
+	spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, PluginIDs: []string{reminder.Name}}
 	if section != "" {
 		spec.Sections = map[string]json.RawMessage{reminder.Name: json.RawMessage(section)}
 	}
 	type in struct {
 		Path string `json:"path,omitempty"`
 	}
-	h := awakentest.New(t, awaken.Config{
+	h := awakentest.New(t, engine.Config{
 		Agents:  []*awaken.AgentSpec{spec},
 		Plugins: []awaken.Plugin{reminder.New(base)},
 		Tools: []awaken.Tool{
@@ -126,8 +127,8 @@ var messages = map[string][]bool{
 func TestMessages_AreToldAsTheySay(t *testing.T) {
 	t.Parallel()
 	for section, want := range messages {
-		h := awakentest.New(t, awaken.Config{
-			Agents: []*awaken.AgentSpec{{ID: awaken.DefaultAgentID, PluginIDs: []string{reminder.Name},
+		h := awakentest.New(t, engine.Config{
+			Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{reminder.Name},
 				Sections: map[string]json.RawMessage{reminder.Name: json.RawMessage(section)}}},
 			Plugins: []awaken.Plugin{reminder.New(reminder.Config{})},
 			Tools:   []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "Edit"}, func(context.Context, *awaken.ToolCall, struct{}) (string, error) { return "ok", nil })},
@@ -184,7 +185,7 @@ func TestSection_RefusesRulesItCannotRead(t *testing.T) {
 		`"tool":"*"`: "message",
 		`"name":"a","tool":"*",` + note + `},{"name":"a","tool":"*",` + note: `name "a" is taken by another rule`,
 	} {
-		_, err := awaken.New(awaken.Config{
+		_, err := engine.New(engine.Config{
 			Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{reminder.Name},
 				Sections: map[string]json.RawMessage{reminder.Name: json.RawMessage(`{"rules":[{` + rule + `}]}`)}}},
 			Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/stop"
@@ -31,7 +32,7 @@ func Example() {
 	turn := llmtest.Use("look", `{}`)
 	turn.Usage = &llm.Usage{PromptTokens: 100, CompletionTokens: 40}
 	price := 1.0
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", PluginIDs: []string{"house-rules", "chatty"}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x", Prices: awaken.Prices{InputPrice: &price, OutputPrice: &price}}},
 		Providers: map[string]llm.Model{"p": llmtest.NewScript(turn).Loop()},

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/stop"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // frugal stops after a number of output tokens.
@@ -27,7 +29,7 @@ func run(t *testing.T, p awaken.Plugin) *awaken.RunResult {
 	t.Helper()
 	turn := llmtest.Use("echo", `{}`)
 	turn.Usage = &llm.Usage{PromptTokens: 1, CompletionTokens: 10}
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", PluginIDs: []string{p.Name()}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}},
 		Providers: map[string]llm.Model{"p": llmtest.NewScript(turn).Loop()},
@@ -70,7 +72,7 @@ func TestConditions_CostNeedsPrices(t *testing.T) {
 		{ID: "m", ProviderID: "p", UpstreamModel: "x"},
 		{ID: "m", ProviderID: "p", UpstreamModel: "x", Prices: awaken.Prices{InputPrice: &price, OutputPrice: &price}},
 	} {
-		reg, err := awaken.NewRegistry(awaken.RegistryConfig{
+		reg, err := registry.New(registry.Config{
 			Agents:    []*awaken.AgentSpec{{ID: "a", ModelID: "m", StopConditions: []awaken.StopCondition{{Type: "cost_budget", MaxUSD: 1}}}},
 			Models:    []awaken.ModelSpec{m},
 			Providers: map[string]llm.Model{"p": llmtest.NewScript()},

@@ -13,8 +13,8 @@
 //     starts a run for the client, under a new id, that goes on with the same run here.
 //   - A call that the client makes itself ends its run too. The next request has the
 //     result, as a tool message.
-//   - The shared state is [awaken.ClientState]. Context is shown to the model for the time
-//     of the run, and forwardedProps are [awaken.ClientProps].
+//   - The shared state is [builtin.ClientState]. Context is shown to the model for the time
+//     of the run, and forwardedProps are [builtin.ClientProps].
 //   - What was shown and turns out not to be so is taken back by showing the conversation
 //     as it is: AG-UI has no other way.
 //   - A client that connects is shown the conversation before the run that goes on, and

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
@@ -102,7 +103,7 @@ func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
 		e.usage.add(ev)
 		return closeValue(f, append(open(f, "CUSTOM"), `,"name":"inference_complete"`...), `,"value":`, ev)
 	case *awaken.StateSnapshot:
-		doc, _, err := ev.Snapshot.Value(awaken.ClientState.Name())
+		doc, _, err := ev.Snapshot.Value(builtin.ClientState.Name())
 		if err != nil {
 			return err
 		}

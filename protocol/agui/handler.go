@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
@@ -490,7 +491,7 @@ func stateAt(ctx context.Context, t *mailbox.Tenant, threadID string, seq uint64
 	}
 	for i := range slices.Backward(entries) {
 		if ev, ok := entries[i].Event.(*awaken.StateSnapshot); ok && entries[i].Seq <= seq {
-			doc, _, err := ev.Snapshot.Value(awaken.ClientState.Name())
+			doc, _, err := ev.Snapshot.Value(builtin.ClientState.Name())
 			return doc, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/schema"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
@@ -186,7 +187,7 @@ func (in *Input) context() ([]awaken.ContextMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := awaken.SystemContext("client", "<frontend-context>\n"+string(data)+"\n</frontend-context>")
+	m := builtin.SystemContext("client", "<frontend-context>\n"+string(data)+"\n</frontend-context>")
 	m.Persistent = true
 	return []awaken.ContextMessage{m}, nil
 }
@@ -196,10 +197,10 @@ func (in *Input) context() ([]awaken.ContextMessage, error) {
 func (in *Input) seed() map[string]json.RawMessage {
 	seed := map[string]json.RawMessage{}
 	if !isEmpty(in.State) {
-		seed[awaken.ClientState.Name()] = in.State
+		seed[builtin.ClientState.Name()] = in.State
 	}
 	if !isEmpty(in.ForwardedProps) {
-		seed[awaken.ClientProps.Name()] = in.ForwardedProps
+		seed[builtin.ClientProps.Name()] = in.ForwardedProps
 	}
 	if len(seed) == 0 {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -15,7 +16,7 @@ type sharedState struct {
 
 // delta picks what happened to the shared state out of all changes.
 func (s *sharedState) delta(f *protocol.Frames, ev *awaken.StateDelta) error {
-	at := "/extensions/" + pointer.Replace(awaken.ClientState.Name())
+	at := "/extensions/" + pointer.Replace(builtin.ClientState.Name())
 	for i := range ev.Delta {
 		if op := &ev.Delta[i]; op.Path == at {
 			if err := s.show(f, op.Value); err != nil {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -111,9 +113,9 @@ func (g *Rig) Start(works bool) (*mailbox.Mailbox, string) {
 }
 
 // Runtime is what the rig's servers run.
-func (g *Rig) Runtime() *awaken.Runtime {
+func (g *Rig) Runtime() *engine.Runtime {
 	g.TB.Helper()
-	cfg := awaken.Config{Plugins: []awaken.Plugin{permission.New(permission.Config{}), guard.Rails(), delegate.New(delegate.Options{})}, Tools: tools(), Providers: map[string]llm.Model{}}
+	cfg := engine.Config{Plugins: []awaken.Plugin{permission.New(permission.Config{}), guard.Rails(), delegate.New(delegate.Options{})}, Tools: tools(), Providers: map[string]llm.Model{}}
 	model := func(id string, m llm.Model) {
 		cfg.Models = append(cfg.Models, awaken.ModelSpec{ID: id, ProviderID: id, UpstreamModel: "m"})
 		cfg.Providers[id] = m
@@ -144,7 +146,7 @@ func (g *Rig) Runtime() *awaken.Runtime {
 	}
 	model("boss", llmtest.NewScript(llmtest.Use("agent_run_again", `{"prompt":"go"}`), llmtest.Say("all done")))
 	agent("boss", "boss", "").Delegates = []string{"again"}
-	rt, err := awaken.New(cfg)
+	rt, err := engine.New(cfg)
 	if err != nil {
 		g.TB.Fatal(err)
 	}
@@ -239,7 +241,7 @@ func tools() []awaken.Tool {
 		return "", awaken.Suspend(awaken.Ticket{ResumeMode: in.Mode, Suspension: awaken.Suspension{Action: "tool:form", Message: "How?", ResponseSchema: in.Schema}})
 	}
 	props := func(_ context.Context, c *awaken.ToolCall, _ struct{}) (map[string]json.RawMessage, error) {
-		return map[string]json.RawMessage{"props": awaken.ClientProps.Get(c), "state": awaken.ClientState.Get(c)}, nil
+		return map[string]json.RawMessage{"props": builtin.ClientProps.Get(c), "state": builtin.ClientState.Get(c)}, nil
 	}
 	return []awaken.Tool{
 		awaken.NewTool(awaken.ToolSpec{ID: "ask"}, ask),

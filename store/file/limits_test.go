@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/state"
@@ -174,8 +175,8 @@ func TestStore_ASuspendedRunIsResumedInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {
 		dir := t.TempDir()
-		runtime := func(s *file.Store, turns ...llmtest.Turn) *awaken.Runtime {
-			rt, err := awaken.New(awaken.Config{
+		runtime := func(s *file.Store, turns ...llmtest.Turn) *engine.Runtime {
+			rt, err := engine.New(engine.Config{
 				Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", PluginIDs: []string{"ask"}}},
 				Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 				Providers: map[string]llm.Model{"p": llmtest.NewScript(turns...)},

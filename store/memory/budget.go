@@ -5,27 +5,27 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/money"
 )
 
-// budget implements [awaken.Budget].
+// budget implements [money.Budget].
 type budget struct {
 	mu       *sync.Mutex // the DB's; guards everything below
-	balances map[awaken.Account]*awaken.Balance
-	reserved map[string]*awaken.Reservation // by run
+	balances map[money.Account]*money.Balance
+	reserved map[string]*money.Reservation // by run
 }
 
 // UpdateBudget changes a run's reservation and the balances that it concerns.
-func (b *budget) UpdateBudget(_ context.Context, runID string, accounts []awaken.Account, fn func(b *awaken.Book) error) error {
+func (b *budget) UpdateBudget(_ context.Context, runID string, accounts []money.Account, fn func(b *money.Book) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var book awaken.Book
+	var book money.Book
 	if r := b.reserved[runID]; r != nil {
 		own := *r
 		book.Reservation = &own
 		accounts = append(accounts[:len(accounts):len(accounts)], r.Accounts...)
 	}
-	for _, a := range awaken.SortAccounts(accounts) {
+	for _, a := range money.SortAccounts(accounts) {
 		own := b.balance(a)
 		book.Balances = append(book.Balances, &own)
 	}
@@ -44,26 +44,26 @@ func (b *budget) UpdateBudget(_ context.Context, runID string, accounts []awaken
 }
 
 // Reservations returns what is reserved, by run.
-func (b *budget) Reservations(context.Context) (map[string]*awaken.Reservation, error) {
+func (b *budget) Reservations(context.Context) (map[string]*money.Reservation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return maps.Clone(b.reserved), nil // which are not changed
 }
 
 // Balances returns the balance of each account.
-func (b *budget) Balances(_ context.Context, accounts ...awaken.Account) ([]awaken.Balance, error) {
+func (b *budget) Balances(_ context.Context, accounts ...money.Account) ([]money.Balance, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := make([]awaken.Balance, len(accounts))
+	out := make([]money.Balance, len(accounts))
 	for i, a := range accounts {
 		out[i] = b.balance(a)
 	}
 	return out, nil
 }
 
-func (b *budget) balance(a awaken.Account) awaken.Balance {
+func (b *budget) balance(a money.Account) money.Balance {
 	if known := b.balances[a]; known != nil {
 		return *known
 	}
-	return awaken.Balance{Account: a}
+	return money.Balance{Account: a}
 }

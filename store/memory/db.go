@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/config/configstate"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/money"
 )
 
 // DB holds the stores of all tenants, and is the queue that workers share. It
@@ -50,7 +51,7 @@ func (db *DB) newStore(tenant string) *Store {
 	ds := &dispatches{records: rs, tenant: tenant, lines: db.lines, now: now, byID: map[string]*mailbox.Dispatch{}, byKey: map[string]*mailbox.Dispatch{}}
 	return &Store{
 		reader: reader{rs}, committer: committer{rs}, editor: editor{records: rs, dispatches: ds, now: now}, dispatches: ds,
-		budget: &budget{mu: &db.mu, balances: map[awaken.Account]*awaken.Balance{}, reserved: map[string]*awaken.Reservation{}},
+		budget: &budget{mu: &db.mu, balances: map[money.Account]*money.Balance{}, reserved: map[string]*money.Reservation{}},
 	}
 }
 

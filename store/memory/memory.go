@@ -11,10 +11,11 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/money"
 )
 
 // Store is a tenant's part of a DB. It implements [awaken.Store], [awaken.EventLog],
-// [awaken.ThreadEditor], [awaken.Budget], [awaken.UsageReader] and [mailbox.Handle];
+// [awaken.ThreadEditor], [money.Budget], [awaken.UsageReader] and [mailbox.Handle];
 // each of its parts implements some of them. The zero value is not ready; use New or
 // [DB.Store].
 type Store struct {
@@ -32,7 +33,7 @@ var (
 	_ awaken.Store        = (*Store)(nil)
 	_ awaken.EventLog     = (*Store)(nil)
 	_ awaken.ThreadEditor = (*Store)(nil)
-	_ awaken.Budget       = (*Store)(nil)
+	_ money.Budget        = (*Store)(nil)
 	_ awaken.UsageReader  = (*Store)(nil)
 	_ mailbox.Handle      = (*Store)(nil)
 )

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/money"
 )
 
 // reader implements [awaken.ThreadStore], [awaken.RunStore], [awaken.EventLog] and
@@ -181,7 +182,7 @@ func (s *reader) UsageTotals(_ context.Context, q awaken.UsageQuery) ([]awaken.U
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	agents := map[string]*awaken.UsageTotal{}
-	costs := map[string]awaken.Money{}
+	costs := map[string]money.Amount{}
 	for _, r := range s.runs {
 		if q.ThreadID != "" && r.ThreadID != q.ThreadID || q.AgentID != "" && r.AgentID != q.AgentID {
 			continue
@@ -193,7 +194,7 @@ func (s *reader) UsageTotals(_ context.Context, q awaken.UsageQuery) ([]awaken.U
 		}
 		t.Runs++
 		t.Usage.Add(r.Usage)
-		costs[r.AgentID] += awaken.Dollars(r.CostUSD)
+		costs[r.AgentID] += money.Dollars(r.CostUSD)
 	}
 	var out []awaken.UsageTotal
 	for _, id := range slices.Sorted(maps.Keys(agents)) {

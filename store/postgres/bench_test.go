@@ -23,6 +23,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/storetest"
@@ -71,9 +72,9 @@ func (benchModel) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delt
 	}
 }
 
-func benchRuntime(tb testing.TB, store awaken.Store) *awaken.Runtime {
+func benchRuntime(tb testing.TB, store awaken.Store) *engine.Runtime {
 	tb.Helper()
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", SystemPrompt: "You add numbers."}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"p": benchModel{}},
@@ -89,7 +90,7 @@ func benchRuntime(tb testing.TB, store awaken.Store) *awaken.Runtime {
 	return rt
 }
 
-func benchRun(tb testing.TB, rt *awaken.Runtime) func() {
+func benchRun(tb testing.TB, rt *engine.Runtime) func() {
 	return func() {
 		res, err := rt.Run(context.Background(), awaken.RunRequest{Messages: []*llm.Message{llm.UserText("go")}}, nil)
 		if err != nil || res.Steps != benchSteps+1 {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/money"
 )
 
-// budget implements [awaken.Budget].
+// budget implements [money.Budget].
 type budget scope
 
 // errRefused ends a transaction that is to change nothing.
@@ -19,7 +19,7 @@ var errRefused = errors.New("refused")
 
 // UpdateBudget changes a run's reservation and the balances that it concerns. Updates of one
 // run come after each other, and balances are locked in the order of their accounts.
-func (s *budget) UpdateBudget(ctx context.Context, runID string, accounts []awaken.Account, fn func(b *awaken.Book) error) error {
+func (s *budget) UpdateBudget(ctx context.Context, runID string, accounts []money.Account, fn func(b *money.Book) error) error {
 	var refused error
 	err := s.db.transact(ctx, func(tx pgx.Tx) error {
 		book, err := s.book(ctx, tx, runID, accounts)
@@ -42,7 +42,7 @@ func (s *budget) UpdateBudget(ctx context.Context, runID string, accounts []awak
 }
 
 // book locks and reads what an update of a budget may look at.
-func (s *budget) book(ctx context.Context, tx pgx.Tx, runID string, accounts []awaken.Account) (*awaken.Book, error) {
+func (s *budget) book(ctx context.Context, tx pgx.Tx, runID string, accounts []money.Account) (*money.Book, error) {
 	run := escape(runID)
 	var b pgx.Batch
 	// Not every run has a row that could be locked.
@@ -60,14 +60,14 @@ func (s *budget) book(ctx context.Context, tx pgx.Tx, runID string, accounts []a
 	if err := errors.Join(err, results.Close()); err != nil {
 		return nil, err
 	}
-	var book awaken.Book
+	var book money.Book
 	if data != nil {
 		if book.Reservation, err = readReservation(runID, data); err != nil {
 			return nil, err
 		}
 		accounts = append(accounts[:len(accounts):len(accounts)], book.Reservation.Accounts...)
 	}
-	accounts = awaken.SortAccounts(accounts)
+	accounts = money.SortAccounts(accounts)
 	if len(accounts) == 0 {
 		return &book, nil
 	}
@@ -85,7 +85,7 @@ func (s *budget) book(ctx context.Context, tx pgx.Tx, runID string, accounts []a
 	return &book, errors.Join(err, results.Close())
 }
 
-func columns(accounts []awaken.Account) (scopes, ids []string) {
+func columns(accounts []money.Account) (scopes, ids []string) {
 	for _, a := range accounts {
 		scopes, ids = append(scopes, string(a.Scope)), append(ids, escape(a.ID))
 	}
@@ -93,20 +93,20 @@ func columns(accounts []awaken.Account) (scopes, ids []string) {
 }
 
 // scanBalances reads a balance for each account.
-func scanBalances(query func() (pgx.Rows, error), accounts []awaken.Account) ([]*awaken.Balance, error) {
+func scanBalances(query func() (pgx.Rows, error), accounts []money.Account) ([]*money.Balance, error) {
 	rows, err := query()
 	if err != nil {
 		return nil, err
 	}
-	var out []*awaken.Balance
+	var out []*money.Balance
 	err = forEach(rows, func(rows pgx.Rows) error {
-		b := &awaken.Balance{Account: accounts[len(out)]}
+		b := &money.Balance{Account: accounts[len(out)]}
 		var limit *int64
 		var spent, reserved, inDoubt int64
 		if err := rows.Scan(&limit, &spent, &reserved, &inDoubt); err != nil {
 			return err
 		}
-		b.Limit, b.Spent, b.Reserved, b.InDoubt = (*awaken.Money)(limit), awaken.Money(spent), awaken.Money(reserved), awaken.Money(inDoubt)
+		b.Limit, b.Spent, b.Reserved, b.InDoubt = (*money.Amount)(limit), money.Amount(spent), money.Amount(reserved), money.Amount(inDoubt)
 		out = append(out, b)
 		return nil
 	})
@@ -116,7 +116,7 @@ func scanBalances(query func() (pgx.Rows, error), accounts []awaken.Account) ([]
 	return out, err
 }
 
-func (s *budget) writeBook(ctx context.Context, tx pgx.Tx, runID string, book *awaken.Book, had bool) error {
+func (s *budget) writeBook(ctx context.Context, tx pgx.Tx, runID string, book *money.Book, had bool) error {
 	var b pgx.Batch
 	for _, bal := range book.Balances {
 		b.Queue(s.db.sql(`UPDATE {p}_balances SET most = $4, spent = $5, reserved = $6, in_doubt = $7 WHERE tenant = $1 AND scope = $2 AND id = $3`),
@@ -140,9 +140,9 @@ func (s *budget) writeBook(ctx context.Context, tx pgx.Tx, runID string, book *a
 }
 
 // Reservations returns what is reserved, by run.
-func (s *budget) Reservations(ctx context.Context) (map[string]*awaken.Reservation, error) {
-	var out map[string]*awaken.Reservation
-	err := s.db.query(ctx, `SELECT run, data FROM {p}_reservations WHERE tenant = $1`, []any{s.tenant}, func() { out = map[string]*awaken.Reservation{} }, func(rows pgx.Rows) error {
+func (s *budget) Reservations(ctx context.Context) (map[string]*money.Reservation, error) {
+	var out map[string]*money.Reservation
+	err := s.db.query(ctx, `SELECT run, data FROM {p}_reservations WHERE tenant = $1`, []any{s.tenant}, func() { out = map[string]*money.Reservation{} }, func(rows pgx.Rows) error {
 		var run string
 		var data []byte
 		if err := rows.Scan(&run, &data); err != nil {
@@ -159,8 +159,8 @@ func (s *budget) Reservations(ctx context.Context) (map[string]*awaken.Reservati
 	return out, nil
 }
 
-func readReservation(runID string, data []byte) (*awaken.Reservation, error) {
-	r := new(awaken.Reservation)
+func readReservation(runID string, data []byte) (*money.Reservation, error) {
+	r := new(money.Reservation)
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("reservation of run %s: %w", runID, err)
 	}
@@ -168,9 +168,9 @@ func readReservation(runID string, data []byte) (*awaken.Reservation, error) {
 }
 
 // Balances returns the balance of each account.
-func (s *budget) Balances(ctx context.Context, accounts ...awaken.Account) ([]awaken.Balance, error) {
+func (s *budget) Balances(ctx context.Context, accounts ...money.Account) ([]money.Balance, error) {
 	scopes, ids := columns(accounts)
-	var list []*awaken.Balance
+	var list []*money.Balance
 	err := retry(ctx, func() (err error) {
 		list, err = scanBalances(func() (pgx.Rows, error) {
 			return s.db.pool.Query(ctx, s.db.sql(`SELECT b.most, coalesce(b.spent, 0), coalesce(b.reserved, 0), coalesce(b.in_doubt, 0)
@@ -182,7 +182,7 @@ func (s *budget) Balances(ctx context.Context, accounts ...awaken.Account) ([]aw
 	if err != nil {
 		return nil, fmt.Errorf("balances: %w", err)
 	}
-	out := make([]awaken.Balance, len(list))
+	out := make([]money.Balance, len(list))
 	for i, b := range list {
 		out[i] = *b
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/money"
 )
 
 // configStore is the configuration of a database. Whoever changes it locks the row of the
@@ -267,7 +268,7 @@ func (s *configStore) Tallies(ctx context.Context, numbers ...int64) (map[int64]
 			var number, cost int64
 			var t config.Tally
 			err := rows.Scan(&number, &t.Runs, &t.Errors, &cost, &t.LatencyMS)
-			t.CostUSD = awaken.Money(cost).USD()
+			t.CostUSD = money.Amount(cost).USD()
 			out[number] = t
 			return err
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/money"
 )
 
 // write calls f in a transaction that has locked the head. Once begun it is not cut off by
@@ -237,7 +238,7 @@ func (s *configStore) Tally(ctx context.Context, number int64, add config.Tally)
 	// It is not tried again: it might be added twice.
 	tag, err := s.db.pool.Exec(ctx, s.db.sql(`UPDATE {p}_config_publications
 		SET runs = coalesce(runs, 0) + $2, errors = coalesce(errors, 0) + $3, cost = coalesce(cost, 0) + $4, latency = coalesce(latency, 0) + $5 WHERE number = $1`),
-		number, add.Runs, add.Errors, int64(awaken.Dollars(add.CostUSD)), add.LatencyMS)
+		number, add.Runs, add.Errors, int64(money.Dollars(add.CostUSD)), add.LatencyMS)
 	if err == nil && tag.RowsAffected() == 0 {
 		err = awaken.ErrNotFound
 	}

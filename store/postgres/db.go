@@ -3,7 +3,7 @@
 //
 //	db, err := postgres.Open(ctx, "postgres://awaken@db.example/awaken", nil)
 //	…
-//	rt, err := awaken.New(awaken.Config{Store: db.Store(""), Profile: db.Profile(""), …})
+//	rt, err := engine.New(engine.Config{Store: db.Store(""), Profile: db.Profile(""), …})
 //
 // A commit is one round trip, and what it costs does not depend on how long the
 // thread is; when many runs commit at the same time, their commits travel together.

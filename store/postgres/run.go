@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/money"
 )
 
 // runColumns are those of runs, as r. While a run is running its thread has the record.
@@ -130,7 +131,7 @@ func (s *runReader) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awa
 		if err := rows.Scan(&t.AgentID, &t.Runs, &u.PromptTokens, &u.CompletionTokens, &u.TotalTokens, &u.CacheReadTokens, &u.CacheCreationTokens, &u.ThinkingTokens, &cost); err != nil {
 			return err
 		}
-		t.CostUSD = awaken.Money(cost).USD()
+		t.CostUSD = money.Amount(cost).USD()
 		out = append(out, t)
 		return nil
 	})

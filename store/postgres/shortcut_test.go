@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/postgres"
@@ -25,7 +26,7 @@ func TestShortcuts_LeaveTheSameBehind(t *testing.T) {
 		asks := func(name string) llmtest.Turn {
 			return llmtest.Turn{Text: llmtest.Text{"So. "}, ToolCalls: []llmtest.Call{{ID: "c", Name: name}}}
 		}
-		rt, err := awaken.New(awaken.Config{
+		rt, err := engine.New(engine.Config{
 			Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 			Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 			Providers: map[string]llm.Model{"p": llmtest.NewScript(

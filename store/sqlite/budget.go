@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/money"
 )
 
-// budget implements [awaken.Budget].
+// budget implements [money.Budget].
 type budget scope
 
 // UpdateBudget changes a run's reservation and the balances that it concerns.
-func (s *budget) UpdateBudget(ctx context.Context, runID string, accounts []awaken.Account, fn func(b *awaken.Book) error) error {
+func (s *budget) UpdateBudget(ctx context.Context, runID string, accounts []money.Account, fn func(b *money.Book) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -35,8 +35,8 @@ func (s *budget) UpdateBudget(ctx context.Context, runID string, accounts []awak
 }
 
 // book reads what an update of a budget may look at.
-func (s *budget) book(c *conn, runID string, accounts []awaken.Account) (*awaken.Book, error) {
-	var book awaken.Book
+func (s *budget) book(c *conn, runID string, accounts []money.Account) (*money.Book, error) {
+	var book money.Book
 	var data string
 	found, err := c.row(context.Background(), `SELECT data FROM {p}_reservations WHERE tenant = ? AND run = ?`, []any{s.tenant, runID}, &data)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *budget) book(c *conn, runID string, accounts []awaken.Account) (*awaken
 		}
 		accounts = append(accounts[:len(accounts):len(accounts)], book.Reservation.Accounts...)
 	}
-	for _, a := range awaken.SortAccounts(accounts) {
+	for _, a := range money.SortAccounts(accounts) {
 		b, err := s.balance(context.Background(), c, a)
 		if err != nil {
 			return nil, err
@@ -58,14 +58,14 @@ func (s *budget) book(c *conn, runID string, accounts []awaken.Account) (*awaken
 	return &book, nil
 }
 
-func (s *budget) balance(ctx context.Context, c *conn, a awaken.Account) (awaken.Balance, error) {
-	b := awaken.Balance{Account: a}
+func (s *budget) balance(ctx context.Context, c *conn, a money.Account) (money.Balance, error) {
+	b := money.Balance{Account: a}
 	_, err := c.row(ctx, `SELECT most, spent, reserved, in_doubt FROM {p}_balances WHERE tenant = ? AND scope = ? AND id = ?`,
 		[]any{s.tenant, string(a.Scope), a.ID}, &b.Limit, &b.Spent, &b.Reserved, &b.InDoubt)
 	return b, err
 }
 
-func (s *budget) writeBook(c *conn, runID string, book *awaken.Book, had bool) error {
+func (s *budget) writeBook(c *conn, runID string, book *money.Book, had bool) error {
 	for _, b := range book.Balances {
 		if _, err := c.exec(`INSERT INTO {p}_balances (tenant, scope, id, most, spent, reserved, in_doubt) VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (tenant, scope, id) DO UPDATE SET most = excluded.most, spent = excluded.spent, reserved = excluded.reserved, in_doubt = excluded.in_doubt`,
@@ -89,10 +89,10 @@ func (s *budget) writeBook(c *conn, runID string, book *awaken.Book, had bool) e
 }
 
 // Reservations returns what is reserved, by run.
-func (s *budget) Reservations(ctx context.Context) (map[string]*awaken.Reservation, error) {
-	var out map[string]*awaken.Reservation
+func (s *budget) Reservations(ctx context.Context) (map[string]*money.Reservation, error) {
+	var out map[string]*money.Reservation
 	err := s.db.read(ctx, func(c *conn) error {
-		out = map[string]*awaken.Reservation{}
+		out = map[string]*money.Reservation{}
 		return c.query(ctx, `SELECT run, data FROM {p}_reservations WHERE tenant = ?`, []any{s.tenant}, func(scan func(...any) error) error {
 			var run, data string
 			if err := scan(&run, &data); err != nil {
@@ -109,8 +109,8 @@ func (s *budget) Reservations(ctx context.Context) (map[string]*awaken.Reservati
 	return out, nil
 }
 
-func readReservation(runID, data string) (*awaken.Reservation, error) {
-	r := new(awaken.Reservation)
+func readReservation(runID, data string) (*money.Reservation, error) {
+	r := new(money.Reservation)
 	if err := json.Unmarshal([]byte(data), r); err != nil {
 		return nil, fmt.Errorf("reservation of run %s: %w", runID, err)
 	}
@@ -118,8 +118,8 @@ func readReservation(runID, data string) (*awaken.Reservation, error) {
 }
 
 // Balances returns the balance of each account.
-func (s *budget) Balances(ctx context.Context, accounts ...awaken.Account) ([]awaken.Balance, error) {
-	out := make([]awaken.Balance, len(accounts))
+func (s *budget) Balances(ctx context.Context, accounts ...money.Account) ([]money.Balance, error) {
+	out := make([]money.Balance, len(accounts))
 	err := s.db.read(ctx, func(c *conn) (err error) {
 		for i, a := range accounts {
 			if out[i], err = s.balance(ctx, c, a); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/money"
 )
 
 // configStore is the configuration of a file.
@@ -251,7 +252,7 @@ func (s *configStore) Tallies(ctx context.Context, numbers ...int64) (map[int64]
 				var number, cost int64
 				var t config.Tally
 				err := scan(&number, &t.Runs, &t.Errors, &cost, &t.LatencyMS)
-				t.CostUSD = awaken.Money(cost).USD()
+				t.CostUSD = money.Amount(cost).USD()
 				out[number] = t
 				return err
 			})

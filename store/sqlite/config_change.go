@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/money"
 )
 
 // write calls f in a transaction. If refused is set when f returns nil, f has written
@@ -208,7 +209,7 @@ func (s *configStore) Tally(ctx context.Context, number int64, add config.Tally)
 	what := fmt.Sprintf("tally of publication %d", number)
 	return s.write(ctx, what, func(c *conn) (refused, err error) {
 		n, err := c.exec(`UPDATE {p}_config_publications SET runs = coalesce(runs, 0) + ?, errors = coalesce(errors, 0) + ?, cost = coalesce(cost, 0) + ?, latency = coalesce(latency, 0) + ?
-			WHERE number = ?`, add.Runs, add.Errors, int64(awaken.Dollars(add.CostUSD)), add.LatencyMS, number)
+			WHERE number = ?`, add.Runs, add.Errors, int64(money.Dollars(add.CostUSD)), add.LatencyMS, number)
 		if err == nil && n == 0 {
 			return awaken.ErrNotFound, nil
 		}

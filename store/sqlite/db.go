@@ -2,7 +2,7 @@
 //
 //	db, err := sqlite.Open(ctx, "awaken.db", nil)
 //	…
-//	rt, err := awaken.New(awaken.Config{Store: db.Store(""), Profile: db.Profile(""), …})
+//	rt, err := engine.New(engine.Config{Store: db.Store(""), Profile: db.Profile(""), …})
 //
 // A commit is one transaction on the disk (write-ahead log, full sync); commits that
 // come at the same time share one. What a commit costs does not depend on how long

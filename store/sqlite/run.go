@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/money"
 )
 
 // runColumns are those of runs, as r. While a run is running its thread has the record.
@@ -145,7 +146,7 @@ func (s *runReader) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awa
 				}
 			}
 			if n[6] != nil {
-				t.CostUSD = awaken.Money(*n[6]).USD()
+				t.CostUSD = money.Amount(*n[6]).USD()
 			}
 			out = append(out, t)
 			return nil

@@ -6,10 +6,11 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/money"
 )
 
 // Store is one tenant's threads and runs. It implements [awaken.Store],
-// [awaken.EventLog], [awaken.ThreadEditor], [awaken.Budget], [awaken.UsageReader],
+// [awaken.EventLog], [awaken.ThreadEditor], [money.Budget], [awaken.UsageReader],
 // [awaken.Pipelined] and [mailbox.Handle]; each of its parts implements one or two.
 type Store struct {
 	threadReader
@@ -26,7 +27,7 @@ var (
 	_ awaken.Store        = (*Store)(nil)
 	_ awaken.EventLog     = (*Store)(nil)
 	_ awaken.ThreadEditor = (*Store)(nil)
-	_ awaken.Budget       = (*Store)(nil)
+	_ money.Budget        = (*Store)(nil)
 	_ awaken.UsageReader  = (*Store)(nil)
 	_ awaken.Pipelined    = (*Store)(nil)
 	_ mailbox.Handle      = (*Store)(nil)

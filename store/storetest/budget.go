@@ -9,11 +9,12 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
 )
 
-func budget(t *testing.T, s awaken.Store) awaken.Budget {
+func budget(t *testing.T, s awaken.Store) money.Budget {
 	t.Helper()
-	b, ok := s.(awaken.Budget)
+	b, ok := s.(money.Budget)
 	if !ok {
 		t.Skip("the store keeps no budgets")
 	}
@@ -21,7 +22,7 @@ func budget(t *testing.T, s awaken.Store) awaken.Budget {
 }
 
 // balances returns balances, or ends the test.
-func balances(t *testing.T, b awaken.Budget, accounts ...awaken.Account) []awaken.Balance {
+func balances(t *testing.T, b money.Budget, accounts ...money.Account) []money.Balance {
 	t.Helper()
 	out, err := b.Balances(t.Context(), accounts...)
 	if err != nil {
@@ -31,53 +32,53 @@ func balances(t *testing.T, b awaken.Budget, accounts ...awaken.Account) []awake
 }
 
 // update changes a budget, or ends the test.
-func update(t *testing.T, b awaken.Budget, run string, accounts []awaken.Account, fn func(book *awaken.Book)) {
+func update(t *testing.T, b money.Budget, run string, accounts []money.Account, fn func(book *money.Book)) {
 	t.Helper()
-	err := b.UpdateBudget(t.Context(), run, accounts, func(book *awaken.Book) error { fn(book); return nil })
+	err := b.UpdateBudget(t.Context(), run, accounts, func(book *money.Book) error { fn(book); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
 var (
-	theTenant = awaken.Account{Scope: awaken.TenantScope}
-	anAgent   = awaken.Account{Scope: awaken.AgentScope, ID: "a"}
-	aThread   = awaken.Account{Scope: awaken.ThreadScope, ID: "t"}
-	oddThread = awaken.Account{Scope: awaken.ThreadScope, ID: "odd\x00\xff"}
+	theTenant = money.Account{Scope: money.TenantScope}
+	anAgent   = money.Account{Scope: money.AgentScope, ID: "a"}
+	aThread   = money.Account{Scope: money.ThreadScope, ID: "t"}
+	oddThread = money.Account{Scope: money.ThreadScope, ID: "odd\x00\xff"}
 )
 
 var budgetCases = []testCase{
 	{"AnAccountThatWasNeverUsedIsEmpty", func(t *testing.T, s awaken.Store) {
 		b := budget(t, s)
-		equal(t, "balances", []awaken.Balance{{Account: theTenant}, {Account: anAgent}}, balances(t, b, theTenant, anAgent))
-		update(t, b, "r", []awaken.Account{theTenant, anAgent}, func(book *awaken.Book) {
+		equal(t, "balances", []money.Balance{{Account: theTenant}, {Account: anAgent}}, balances(t, b, theTenant, anAgent))
+		update(t, b, "r", []money.Account{theTenant, anAgent}, func(book *money.Book) {
 			if book.Reservation != nil {
 				t.Errorf("the run has a reservation: %+v", book.Reservation)
 			}
-			equal(t, "book", []*awaken.Balance{{Account: anAgent}, {Account: theTenant}}, book.Balances)
+			equal(t, "book", []*money.Balance{{Account: anAgent}, {Account: theTenant}}, book.Balances)
 		})
 	}},
 	{"WhatAnUpdateChangesIsStored", func(t *testing.T, s awaken.Store) {
 		b := budget(t, s)
-		held := &awaken.Reservation{ID: "first", Fence: 7, Amount: 5, Accounts: []awaken.Account{theTenant, oddThread}}
-		update(t, b, "r", []awaken.Account{oddThread, theTenant, theTenant}, func(book *awaken.Book) {
+		held := &money.Reservation{ID: "first", Fence: 7, Amount: 5, Accounts: []money.Account{theTenant, oddThread}}
+		update(t, b, "r", []money.Account{oddThread, theTenant, theTenant}, func(book *money.Book) {
 			for i, bal := range book.Balances {
-				bal.Limit, bal.Spent, bal.Reserved, bal.InDoubt = new(awaken.Money(100)), awaken.Money(i), 5, 1
+				bal.Limit, bal.Spent, bal.Reserved, bal.InDoubt = new(money.Amount(100)), money.Amount(i), 5, 1
 			}
 			book.Reservation = held
 		})
-		want := []awaken.Balance{{Account: theTenant, Limit: new(awaken.Money(100)), Reserved: 5, InDoubt: 1},
-			{Account: oddThread, Limit: new(awaken.Money(100)), Spent: 1, Reserved: 5, InDoubt: 1}}
+		want := []money.Balance{{Account: theTenant, Limit: new(money.Amount(100)), Reserved: 5, InDoubt: 1},
+			{Account: oddThread, Limit: new(money.Amount(100)), Spent: 1, Reserved: 5, InDoubt: 1}}
 		equal(t, "balances", want, balances(t, b, theTenant, oddThread))
-		update(t, b, "r", nil, func(book *awaken.Book) {
+		update(t, b, "r", nil, func(book *money.Book) {
 			equal(t, "reservation", held, book.Reservation)
-			equal(t, "accounts of the reservation", []*awaken.Balance{&want[0], &want[1]}, book.Balances)
+			equal(t, "accounts of the reservation", []*money.Balance{&want[0], &want[1]}, book.Balances)
 			book.Reservation = nil
 			for _, bal := range book.Balances {
 				bal.Reserved, bal.Limit = 0, nil
 			}
 		})
-		update(t, b, "r", nil, func(book *awaken.Book) {
+		update(t, b, "r", nil, func(book *money.Book) {
 			if book.Reservation != nil || len(book.Balances) > 0 {
 				t.Errorf("the reservation is still there: %+v", book)
 			}
@@ -89,15 +90,15 @@ var budgetCases = []testCase{
 	{"AFailedUpdateChangesNothing", func(t *testing.T, s awaken.Store) {
 		b := budget(t, s)
 		refused := errors.New("refused")
-		err := b.UpdateBudget(t.Context(), "r", []awaken.Account{theTenant}, func(book *awaken.Book) error {
-			book.Balances[0].Spent, book.Reservation = 5, &awaken.Reservation{ID: "x", Accounts: []awaken.Account{theTenant}}
+		err := b.UpdateBudget(t.Context(), "r", []money.Account{theTenant}, func(book *money.Book) error {
+			book.Balances[0].Spent, book.Reservation = 5, &money.Reservation{ID: "x", Accounts: []money.Account{theTenant}}
 			return refused
 		})
 		if err != refused {
 			t.Errorf("the update failed with %v, want what fn returned", err)
 		}
-		equal(t, "balances", []awaken.Balance{{Account: theTenant}}, balances(t, b, theTenant))
-		update(t, b, "r", nil, func(book *awaken.Book) {
+		equal(t, "balances", []money.Balance{{Account: theTenant}}, balances(t, b, theTenant))
+		update(t, b, "r", nil, func(book *money.Book) {
 			if book.Reservation != nil {
 				t.Errorf("there is a reservation: %+v", book.Reservation)
 			}
@@ -106,11 +107,11 @@ var budgetCases = []testCase{
 	{"EachRunHasItsOwnReservation", func(t *testing.T, s awaken.Store) {
 		b := budget(t, s)
 		for _, run := range []string{"r1", "r2"} {
-			update(t, b, run, []awaken.Account{aThread}, func(book *awaken.Book) {
-				book.Reservation = &awaken.Reservation{ID: "of " + run, Accounts: []awaken.Account{aThread}}
+			update(t, b, run, []money.Account{aThread}, func(book *money.Book) {
+				book.Reservation = &money.Reservation{ID: "of " + run, Accounts: []money.Account{aThread}}
 			})
 		}
-		update(t, b, "r1", nil, func(book *awaken.Book) {
+		update(t, b, "r1", nil, func(book *money.Book) {
 			if book.Reservation == nil || book.Reservation.ID != "of r1" {
 				t.Errorf("the reservation of r1 is %+v", book.Reservation)
 			}
@@ -118,7 +119,7 @@ var budgetCases = []testCase{
 	}},
 	{"WhatIsReservedIsListedByRun", func(t *testing.T, s awaken.Store) {
 		b := budget(t, s)
-		listed := func() map[string]*awaken.Reservation {
+		listed := func() map[string]*money.Reservation {
 			t.Helper()
 			got, err := b.Reservations(t.Context())
 			if err != nil {
@@ -129,29 +130,29 @@ var budgetCases = []testCase{
 		if got := listed(); len(got) != 0 {
 			t.Errorf("there is %v before anything was reserved", got)
 		}
-		want := map[string]*awaken.Reservation{
-			"r":           {ID: "1", Fence: 3, At: 1_700_000_000_000, Amount: 7, Accounts: []awaken.Account{theTenant}},
-			"odd\x00\xff": {ID: "2", Amount: 1, Accounts: []awaken.Account{aThread, theTenant}},
-			"settled":     {ID: "3", Amount: 1, Accounts: []awaken.Account{theTenant}},
+		want := map[string]*money.Reservation{
+			"r":           {ID: "1", Fence: 3, At: 1_700_000_000_000, Amount: 7, Accounts: []money.Account{theTenant}},
+			"odd\x00\xff": {ID: "2", Amount: 1, Accounts: []money.Account{aThread, theTenant}},
+			"settled":     {ID: "3", Amount: 1, Accounts: []money.Account{theTenant}},
 		}
 		for run, res := range want {
-			update(t, b, run, res.Accounts, func(book *awaken.Book) { book.Reservation = res })
+			update(t, b, run, res.Accounts, func(book *money.Book) { book.Reservation = res })
 		}
-		update(t, b, "settled", nil, func(book *awaken.Book) { book.Reservation = nil })
+		update(t, b, "settled", nil, func(book *money.Book) { book.Reservation = nil })
 		delete(want, "settled")
 		equal(t, "reservations", want, listed())
 	}},
 	{"SetBudgetKeepsWhatWasSpent", func(t *testing.T, s awaken.Store) {
 		b := budget(t, s)
-		update(t, b, "r", []awaken.Account{anAgent}, func(book *awaken.Book) { book.Balances[0].Spent = 3 })
-		for _, limit := range []*awaken.Money{new(awaken.Dollar), nil} {
-			if err := awaken.SetBudget(t.Context(), b, anAgent, limit); err != nil {
+		update(t, b, "r", []money.Account{anAgent}, func(book *money.Book) { book.Balances[0].Spent = 3 })
+		for _, limit := range []*money.Amount{new(money.Dollar), nil} {
+			if err := money.SetBudget(t.Context(), b, anAgent, limit); err != nil {
 				t.Fatal(err)
 			}
-			equal(t, "balance", []awaken.Balance{{Account: anAgent, Limit: limit, Spent: 3}}, balances(t, b, anAgent))
+			equal(t, "balance", []money.Balance{{Account: anAgent, Limit: limit, Spent: 3}}, balances(t, b, anAgent))
 		}
-		for _, bad := range []awaken.Account{{Scope: "city", ID: "x"}, {Scope: awaken.AgentScope}, {Scope: awaken.TenantScope, ID: "x"}} {
-			if err := awaken.SetBudget(t.Context(), b, bad, nil); !errors.Is(err, awaken.ErrInvalid) {
+		for _, bad := range []money.Account{{Scope: "city", ID: "x"}, {Scope: money.AgentScope}, {Scope: money.TenantScope, ID: "x"}} {
+			if err := money.SetBudget(t.Context(), b, bad, nil); !errors.Is(err, awaken.ErrInvalid) {
 				t.Errorf("SetBudget of %+v: %v, want ErrInvalid", bad, err)
 			}
 		}
@@ -202,20 +203,20 @@ var budgetCases = []testCase{
 				for n := range each {
 					// Some share a run, and not all name the same accounts.
 					run := fmt.Sprint("r", w/2)
-					accounts := []awaken.Account{theTenant, {Scope: awaken.ThreadScope, ID: fmt.Sprint(w % 3)}}
+					accounts := []money.Account{theTenant, {Scope: money.ThreadScope, ID: fmt.Sprint(w % 3)}}
 					if n%2 == 0 {
 						accounts = append(accounts, anAgent)
 					}
-					err := b.UpdateBudget(context.Background(), run, accounts, func(book *awaken.Book) error {
+					err := b.UpdateBudget(context.Background(), run, accounts, func(book *money.Book) error {
 						for _, bal := range book.Balances {
-							if bal.Scope == awaken.TenantScope && bal.Spent >= limit {
+							if bal.Scope == money.TenantScope && bal.Spent >= limit {
 								return awaken.ErrConflict
 							}
 						}
 						for _, bal := range book.Balances {
 							bal.Spent++
 						}
-						book.Reservation = &awaken.Reservation{ID: "x", Accounts: []awaken.Account{theTenant}}
+						book.Reservation = &money.Reservation{ID: "x", Accounts: []money.Account{theTenant}}
 						return nil
 					})
 					if err != nil && !errors.Is(err, awaken.ErrConflict) {
@@ -228,9 +229,9 @@ var budgetCases = []testCase{
 		if got := balances(t, b, theTenant)[0].Spent; got != limit {
 			t.Errorf("%d were spent, want %d", got, limit)
 		}
-		sum := awaken.Money(0)
+		sum := money.Amount(0)
 		for i := range 3 {
-			sum += balances(t, b, awaken.Account{Scope: awaken.ThreadScope, ID: fmt.Sprint(i)})[0].Spent
+			sum += balances(t, b, money.Account{Scope: money.ThreadScope, ID: fmt.Sprint(i)})[0].Spent
 		}
 		if sum != limit {
 			t.Errorf("the threads have spent %d, want %d", sum, limit)

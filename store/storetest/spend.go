@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
 )
 
 // SpendTogether makes runs, all at once and in several runtimes, that together want to spend
@@ -24,9 +26,9 @@ import (
 // Stores are handles of one tenant, one for each runtime.
 func SpendTogether(t *testing.T, runs int, stores ...awaken.Store) {
 	t.Helper()
-	m := &meter{limit: awaken.Dollar}
+	m := &meter{limit: money.Dollar}
 	var lost atomic.Bool
-	var runtimes []*awaken.Runtime
+	var runtimes []*engine.Runtime
 	for i, s := range stores {
 		if i == 0 {
 			s = &mortal{Store: s, Budget: budget(t, s), dead: &lost}
@@ -60,9 +62,9 @@ func SpendTogether(t *testing.T, runs int, stores ...awaken.Store) {
 	}
 	wg.Wait()
 	b := budget(t, stores[len(stores)-1])
-	t.Logf("%d calls, %v of %v, %v in doubt", m.calls.Load(), awaken.Money(m.spent.Load()), m.limit, balances(t, b, theTenant)[0].InDoubt)
+	t.Logf("%d calls, %v of %v, %v in doubt", m.calls.Load(), money.Amount(m.spent.Load()), m.limit, balances(t, b, theTenant)[0].InDoubt)
 	if over := m.over.Load(); over > 0 {
-		t.Errorf("the provider was asked for %v, which is more than %v", awaken.Money(over), m.limit)
+		t.Errorf("the provider was asked for %v, which is more than %v", money.Amount(over), m.limit)
 	}
 	if got := balances(t, b, theTenant)[0]; got.Spent+got.Reserved > m.limit {
 		t.Errorf("%v were spent and %v are reserved, want at most %v", got.Spent, got.Reserved, m.limit)
@@ -74,11 +76,11 @@ func SpendTogether(t *testing.T, runs int, stores ...awaken.Store) {
 		t.Errorf("%v are spent and %v reserved after everything was recovered, want none reserved", got.Spent, got.Reserved)
 	}
 	// What the lost runtime had reserved counts as spent: nobody knows. The rest was.
-	if doubt := balances(t, b, theTenant)[0].InDoubt; awaken.Money(m.spent.Load())+doubt < m.limit/2 {
-		t.Errorf("only %v of %v were spent, and %v may have been: that proves nothing", awaken.Money(m.spent.Load()), m.limit, doubt)
+	if doubt := balances(t, b, theTenant)[0].InDoubt; money.Amount(m.spent.Load())+doubt < m.limit/2 {
+		t.Errorf("only %v of %v were spent, and %v may have been: that proves nothing", money.Amount(m.spent.Load()), m.limit, doubt)
 	}
-	m.limit = 1000 * awaken.Dollar
-	if err := awaken.SetBudget(t.Context(), b, theTenant, new(m.limit)); err != nil {
+	m.limit = 1000 * money.Dollar
+	if err := money.SetBudget(t.Context(), b, theTenant, new(m.limit)); err != nil {
 		t.Fatal(err)
 	}
 	waited := goOnSpending(t, stores[len(stores)-1], after, awaken.RunWaiting)
@@ -107,7 +109,7 @@ func SpendTogether(t *testing.T, runs int, stores ...awaken.Store) {
 }
 
 // goOnSpending continues the runs of a status, and returns how many there were.
-func goOnSpending(t *testing.T, s awaken.Store, rt *awaken.Runtime, status awaken.RunStatus) int {
+func goOnSpending(t *testing.T, s awaken.Store, rt *engine.Runtime, status awaken.RunStatus) int {
 	t.Helper()
 	var ids []string
 	for r, err := range awaken.Pages(t.Context(), 100, func(ctx context.Context, offset, limit int) ([]*awaken.Run, error) {
@@ -136,10 +138,10 @@ func goOnSpending(t *testing.T, s awaken.Store, rt *awaken.Runtime, status awake
 	return len(ids)
 }
 
-func spendRuntime(t *testing.T, s awaken.Store, m *meter, tenantUSD float64) *awaken.Runtime {
+func spendRuntime(t *testing.T, s awaken.Store, m *meter, tenantUSD float64) *engine.Runtime {
 	t.Helper()
 	in, out := 10.0, 100.0
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "metered", MaxOutputTokens: 300,
 			Prices: awaken.Prices{InputPrice: &in, OutputPrice: &out}}},
@@ -149,7 +151,7 @@ func spendRuntime(t *testing.T, s awaken.Store, m *meter, tenantUSD float64) *aw
 		})},
 		Store:        s,
 		TenantBudget: &tenantUSD,
-		Limits:       awaken.Limits{BudgetWait: 2 * time.Second},
+		Limits:       engine.Limits{BudgetWait: 2 * time.Second},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +162,7 @@ func spendRuntime(t *testing.T, s awaken.Store, m *meter, tenantUSD float64) *aw
 // meter is a model that counts what it is asked for, as a provider would: all tokens that it
 // has made, whether or not somebody was there to take them.
 type meter struct {
-	limit awaken.Money
+	limit money.Amount
 	spent atomic.Int64
 	over  atomic.Int64
 	calls atomic.Int64
@@ -207,7 +209,7 @@ var errLost = errors.New("the process is gone")
 // mortal is a store that can be lost.
 type mortal struct {
 	awaken.Store
-	awaken.Budget
+	money.Budget
 	dead *atomic.Bool
 }
 
@@ -225,7 +227,7 @@ func (s *mortal) Commit(ctx context.Context, c *awaken.Commit) error {
 	return s.Store.Commit(ctx, c)
 }
 
-func (s *mortal) UpdateBudget(ctx context.Context, run string, accounts []awaken.Account, fn func(*awaken.Book) error) error {
+func (s *mortal) UpdateBudget(ctx context.Context, run string, accounts []money.Account, fn func(*money.Book) error) error {
 	if err := s.alive(); err != nil {
 		return err
 	}

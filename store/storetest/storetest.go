@@ -6,7 +6,7 @@
 //	}
 //
 // A store that also implements [awaken.EventLog], [awaken.ThreadEditor] or
-// [awaken.Budget] is held to their promises too.
+// [money.Budget] is held to their promises too.
 package storetest
 
 import (

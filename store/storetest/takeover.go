@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
@@ -54,7 +55,7 @@ type takeover struct {
 }
 
 // runtime is one of the two owners.
-func (tr *takeover) runtime(who string) *awaken.Runtime {
+func (tr *takeover) runtime(who string) *engine.Runtime {
 	effect := awaken.NewTool(awaken.ToolSpec{ID: "effect"}, func(_ context.Context, call *awaken.ToolCall, _ struct{}) (string, error) {
 		tr.mu.Lock()
 		defer tr.mu.Unlock()
@@ -75,7 +76,7 @@ func (tr *takeover) runtime(who string) *awaken.Runtime {
 		},
 		llmtest.Rule{Turn: func(*llm.Request) llmtest.Turn { return llmtest.Say("all done") }},
 	)
-	rt, err := awaken.New(awaken.Config{
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"p": model},

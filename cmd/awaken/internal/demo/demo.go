@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/background"
@@ -31,7 +32,7 @@ const (
 )
 
 // Config returns everything the demo agents need, for the caller to add to.
-func Config() awaken.Config {
+func Config() engine.Config {
 	cfg := Minimal()
 	cfg.Agents = Agents()
 	cfg.Tools = Tools()
@@ -46,9 +47,9 @@ func Plugins() []awaken.Plugin {
 }
 
 // Minimal returns the default agent alone, without tools.
-func Minimal() awaken.Config {
-	return awaken.Config{
-		Agents:    []*awaken.AgentSpec{agent(awaken.DefaultAgentID, 3, "Answers with the scripted model.", "You are a helpful assistant.")},
+func Minimal() engine.Config {
+	return engine.Config{
+		Agents:    []*awaken.AgentSpec{agent(engine.DefaultAgentID, 3, "Answers with the scripted model.", "You are a helpful assistant.")},
 		Models:    []awaken.ModelSpec{Model()},
 		Providers: map[string]llm.Model{ProviderID: llmtest.Demo()},
 		Plugins:   Plugins(),
@@ -84,7 +85,7 @@ func Agents() []*awaken.AgentSpec {
 	budget := agent("budget", 3, "Stops after 50,000 tokens, a minute or three errors.", "You are a frugal assistant.")
 	budget.StopConditions = []awaken.StopCondition{{Type: "token_budget", Limit: 50_000}, {Type: "timeout", Limit: 60}, {Type: "consecutive_errors", Limit: 3}}
 	agents := []*awaken.AgentSpec{
-		agent(awaken.DefaultAgentID, 3, "Answers with the scripted model and has the demo tools.", "You are a helpful assistant."),
+		agent(engine.DefaultAgentID, 3, "Answers with the scripted model and has the demo tools.", "You are a helpful assistant."),
 		agent("limited", 1, "Asks its model once.", "You are a helpful assistant with little time."),
 		agent("permission", 8, "Asks before it uses a tool.", "You are a careful assistant."),
 		agent("travel", 3, "Plans trips.", "You are a travel planner. Keep the list of trips up to date with your tools."),
@@ -119,7 +120,7 @@ func Agents() []*awaken.AgentSpec {
 			a.PluginIDs = append(a.PluginIDs, memory.Name)
 		}
 		if a.ID == "a2a" { // it works with others
-			a.Delegates = []string{awaken.DefaultAgentID, "research"}
+			a.Delegates = []string{engine.DefaultAgentID, "research"}
 			a.PluginIDs = append(a.PluginIDs, handoff.PluginID, background.PluginID)
 			a.Sections = map[string]json.RawMessage{handoff.PluginID: json.RawMessage(`{"agents": ["travel"]}`)}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
+	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -230,7 +231,7 @@ func TestScenario_Text(t *testing.T) {
 // The model of the default agent does not know scenarios.
 func TestDefaultAgent(t *testing.T) {
 	rec := harness(t).Say("scenario:error")
-	if rec.Err != nil || rec.Result.Response != "Scripted response to: scenario:error" || rec.Result.AgentID != awaken.DefaultAgentID {
+	if rec.Err != nil || rec.Result.Response != "Scripted response to: scenario:error" || rec.Result.AgentID != engine.DefaultAgentID {
 		t.Errorf("%+v, %v", rec.Result, rec.Err)
 	}
 }

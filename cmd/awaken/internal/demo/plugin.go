@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/state"
 )
 
@@ -81,10 +82,10 @@ func counter(r state.Reader) int {
 	var shared struct {
 		Counter int `json:"counter"`
 	}
-	_ = json.Unmarshal(awaken.ClientState.Get(r), &shared) // the client may share anything
+	_ = json.Unmarshal(builtin.ClientState.Get(r), &shared) // the client may share anything
 	return shared.Counter
 }
 
 func setCounter(w state.Writer, n int) {
-	awaken.ClientState.Update(w, json.RawMessage(fmt.Sprintf(`{"counter":%d}`, n)))
+	builtin.ClientState.Update(w, json.RawMessage(fmt.Sprintf(`{"counter":%d}`, n)))
 }

@@ -1,0 +1,161 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"hash/fnv"
+	"maps"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+type QueueUpdate struct {
+	Push   []awaken.ScheduledAction
+	Remove uint64
+}
+
+// pendingActions is the queue of scheduled actions. Ids grow by one.
+var PendingActions = state.NewKey("__runtime.pending_scheduled_actions", func(q actionQueue, u QueueUpdate) actionQueue {
+	next := actionQueue{NextID: q.NextID}
+	next.Actions = slices.DeleteFunc(slices.Clone(q.Actions), func(a awaken.ScheduledAction) bool { return a.ID == u.Remove })
+	for _, a := range u.Push {
+		next.NextID++
+		a.ID = next.NextID
+		next.Actions = append(next.Actions, a)
+	}
+	return next
+}, state.Options{Merge: state.Commutative})
+
+type actionQueue struct {
+	NextID  uint64                   `json:"next_id"`
+	Actions []awaken.ScheduledAction `json:"actions"`
+}
+
+type ContextUpdate struct {
+	Put    *awaken.ContextMessage
+	Remove []string
+}
+
+var ContextMessages = state.NewKey("__runtime.context_message_store", func(m map[string]awaken.ContextMessage, u ContextUpdate) map[string]awaken.ContextMessage {
+	next := maps.Clone(m)
+	if next == nil {
+		next = map[string]awaken.ContextMessage{}
+	}
+	for _, k := range u.Remove {
+		maps.DeleteFunc(next, func(key string, _ awaken.ContextMessage) bool { return contextKeyMatches(k, key) })
+	}
+	if u.Put != nil {
+		next[u.Put.Key] = *u.Put
+	}
+	return next
+}, state.Options{Merge: state.Commutative})
+
+func contextKeyMatches(pattern, key string) bool {
+	if n := len(pattern); n > 0 && pattern[n-1] == '*' {
+		return len(key) >= n-1 && key[:n-1] == pattern[:n-1]
+	}
+	return pattern == key
+}
+
+type throttleEntry struct {
+	Key         string `json:"-"`
+	LastStep    int    `json:"last_step"`
+	ContentHash uint64 `json:"content_hash"`
+}
+
+var contextThrottle = state.NewKey("__runtime.context_throttle", func(m map[string]throttleEntry, e throttleEntry) map[string]throttleEntry {
+	next := maps.Clone(m)
+	if next == nil {
+		next = map[string]throttleEntry{}
+	}
+	next[e.Key] = e
+	return next
+}, state.Options{})
+
+type filterState struct {
+	Excluded    []string   `json:"excluded,omitempty"`
+	IncludeOnly [][]string `json:"include_only,omitempty"`
+}
+
+var ToolFilter = state.NewKey("__runtime.tool_filter_state", func(f, add filterState) filterState {
+	return filterState{slices.Concat(f.Excluded, add.Excluded), slices.Concat(f.IncludeOnly, add.IncludeOnly)}
+}, state.Options{Merge: state.Commutative})
+
+var StepOverride = state.NewKey("__runtime.inference_override_state",
+	func(o, u awaken.InferenceOverride) awaken.InferenceOverride { return o.Merge(u) }, state.Options{Merge: state.Commutative})
+
+func Keys() []state.AnyKey {
+	return []state.AnyKey{RunLifecycle, ToolCallStates, ActiveAgent, PendingWork, FailedActions, PendingActions,
+		ContextMessages, contextThrottle, ToolFilter, StepOverride, StopStats, Outbox, FailedDeliveries, ClientState, ClientProps}
+}
+
+func Handlers() []awaken.ActionHandler {
+	return []awaken.ActionHandler{
+		AddContextMessage.Handler(func(_ context.Context, h *awaken.HookCall, m awaken.ContextMessage) error {
+			if m.CooldownTurns > 0 {
+				step, hash := h.Step+1, contentHash(m.Content)
+				e, seen := contextThrottle.Get(h)[m.Key]
+				if seen && e.ContentHash == hash && step-e.LastStep < m.CooldownTurns {
+					return nil
+				}
+				contextThrottle.Update(h, throttleEntry{m.Key, step, hash})
+			}
+			ContextMessages.Update(h, ContextUpdate{Put: &m})
+			return nil
+		}),
+		RemoveContextMessage.Handler(func(_ context.Context, h *awaken.HookCall, keys []string) error {
+			ContextMessages.Update(h, ContextUpdate{Remove: keys})
+			return nil
+		}),
+		SetInferenceOverride.Handler(func(_ context.Context, h *awaken.HookCall, o awaken.InferenceOverride) error {
+			StepOverride.Update(h, o)
+			return nil
+		}),
+		ExcludeTool.Handler(func(_ context.Context, h *awaken.HookCall, id string) error {
+			ToolFilter.Update(h, filterState{Excluded: []string{id}})
+			return nil
+		}),
+		IncludeOnlyTools.Handler(func(_ context.Context, h *awaken.HookCall, ids []string) error {
+			ToolFilter.Update(h, filterState{IncludeOnly: [][]string{ids}})
+			return nil
+		}),
+	}
+}
+
+func contentHash(blocks []llm.Block) uint64 {
+	h := fnv.New64a()
+	for _, b := range blocks {
+		data, _ := json.Marshal(b)
+		h.Write(data)
+	}
+	return h.Sum64()
+}
+
+// stopCounts is what is saved of the stats between steps.
+type StopCounts struct {
+	Steps             int      `json:"step_count"`
+	InputTokens       int64    `json:"total_input_tokens"`
+	OutputTokens      int64    `json:"total_output_tokens"`
+	StartedMS         int64    `json:"start_time_ms"`
+	ConsecutiveErrors int      `json:"consecutive_errors"`
+	Recent            []string `json:"recent_responses,omitempty"`
+}
+
+var StopStats = state.NewValue[StopCounts]("__runtime.stop_condition_stats", state.Options{})
+
+// SystemContext returns a context message that is used once, after the system prompt.
+func SystemContext(key, text string) awaken.ContextMessage {
+	return awaken.ContextMessage{Key: key, Role: llm.System, Content: []llm.Block{llm.Text(text)}}
+}
+
+// apply filters tools: the union of the include lists first, then exclusions.
+func (f *filterState) Apply(tools []llm.Tool) []llm.Tool {
+	return slices.DeleteFunc(slices.Clone(tools), func(t llm.Tool) bool {
+		included := len(f.IncludeOnly) == 0 ||
+			slices.ContainsFunc(f.IncludeOnly, func(ids []string) bool { return slices.Contains(ids, t.Name) })
+		return !included || slices.Contains(f.Excluded, t.Name)
+	})
+}

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state"
+)
+
+// activation is what every part of a run knows: which run it is, whose, on what it works,
+// and where it stands. The parts of the run embed it.
+type activation struct {
+	rt     *Runtime
+	reg    *registry.Registry
+	agent  *registry.Agent
+	active activeRun
+	ctx    context.Context // cancelled with the run
+
+	thread            string // its id
+	fence, generation uint64
+	info              *awaken.RunInfo // immutable; replaced when it changes
+	rec               awaken.Run
+	st                *state.Store
+	step              stepState
+	ending            *awaken.Termination // asked for by a plugin, a tool or a person
+
+	resumed   bool
+	attended  bool                // its parent looks after it
+	started   bool                // run_start has been committed
+	endAtOnce *awaken.Termination // the run was continued only to be ended
+}
+
+// stepState is the step that is under way, or the last one.
+type stepState struct {
+	index     int    // 0-based
+	messageID string // of its assistant message
+	closed    bool   // step_end has been told
+	response  string // the latest text of the model
+	over      end    // a natural end, which most runs have
+}
+
+// fail turns an error into the end it means.
+func (a *activation) fail(err error) *end {
+	cause := context.Cause(a.ctx)
+	switch {
+	case errors.Is(err, awaken.ErrFenced):
+		return &end{err: err, lost: true}
+	case errors.Is(cause, awaken.ErrFenced):
+		return &end{err: cause, lost: true}
+	case isCommitError(cause):
+		err = cause // it was cancelled because of that
+	case errors.Is(err, awaken.ErrGeneration), cause != nil:
+		// A run whose consumer broke is cancelled too.
+		return &end{Termination: awaken.Termination{Type: awaken.Cancelled}}
+	}
+	message := err.Error()
+	if _, ok := errors.AsType[storeError](err); ok {
+		message = "the run could not be stored"
+	}
+	return &end{Termination: awaken.Termination{Type: awaken.Failed, Message: message}, err: err}
+}
+
+// naturalEnd is the end of a run whose model has nothing more to do.
+func (a *activation) naturalEnd() *end {
+	a.step.over = end{Termination: awaken.Termination{Type: awaken.NaturalEnd}}
+	return &a.step.over
+}
+
+// requested is the end a plugin or tool asked for, if any.
+func (a *activation) requested() *end {
+	if a.ending == nil {
+		return nil
+	}
+	return &end{Termination: *a.ending}
+}
+
+// last is ctx, or a context that gives a cancelled run a little more time to end in
+// order.
+func (a *activation) last(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	ctx = context.WithoutCancel(ctx)
+	if a.rt.cfg.Limits.RunEnd < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, a.rt.cfg.Limits.RunEnd)
+}
+
+// detached returns a context for what has to happen even if ctx is done.
+func detached(ctx context.Context) context.Context {
+	if ctx.Err() == nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
+}
+
+func (a *activation) metadata() *llm.Metadata {
+	m := &struct {
+		llm.Metadata
+		step int
+	}{step: a.step.index}
+	m.RunID, m.StepIndex = a.info.RunID, &m.step
+	return &m.Metadata
+}
+
+// apply applies a batch; a reducer that panics is an error.
+func (a *activation) apply(b *state.Batch) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &awaken.PanicError{In: "state update", Value: v, Stack: debug.Stack()}
+		}
+	}()
+	err = a.st.Apply(b)
+	if _, unknown := errors.AsType[*state.UnknownKeyError](err); unknown {
+		err = fmt.Errorf("%w: a plugin registers keys with Registrar.Key, a program in Config.Keys", err)
+	}
+	return err
+}
+
+func (a *activation) use(u llm.Usage) {
+	a.rec.Usage.Add(u)
+	a.rec.InputTokens, a.rec.OutputTokens = a.rec.Usage.PromptTokens, a.rec.Usage.CompletionTokens
+}
+
+func (a *activation) charge(m money.Amount) {
+	if m != 0 {
+		a.rec.CostUSD = (money.Dollars(a.rec.CostUSD) + m).USD()
+	}
+}
+
+// addBelow counts what a child has used.
+func (a *activation) addBelow(u llm.Usage, usd float64) {
+	if u == (llm.Usage{}) && usd == 0 {
+		return
+	}
+	a.rec.ChildUsage.Add(u)
+	a.rec.ChildCostUSD = (money.Dollars(a.rec.ChildCostUSD) + money.Dollars(usd)).USD()
+}
+
+// finished is the event that ends this activation.
+func (a *activation) finished(t awaken.Termination) *awaken.RunFinish {
+	ev := &struct {
+		awaken.RunFinish
+		out awaken.RunOutput
+	}{}
+	ev.out = awaken.RunOutput{Response: a.step.response, Status: a.rec.Status, StatusReason: a.rec.StatusReason, Waiting: a.rec.Waiting,
+		StructuredOutput: a.rec.StructuredOutput, Usage: a.rec.Usage, CostUSD: a.rec.CostUSD}
+	ev.RunFinish = awaken.RunFinish{ThreadID: a.thread, RunID: a.info.RunID, Identity: a.info, Result: &ev.out, Termination: t}
+	return &ev.RunFinish
+}

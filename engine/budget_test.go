@@ -1,0 +1,113 @@
+//go:build !race
+
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+// The budgets that are exact counts, and so can be held by tests on any machine. The
+// race detector allocates too, so scripts/test runs this file once without it.
+// Timings are benchmarks.
+
+// countAllocs is testing.AllocsPerRun over enough runs that the growth of maps does
+// not show.
+func countAllocs(t *testing.T, turns []llmtest.Turn, deltas, results int) float64 {
+	t.Helper()
+	rt := benchRuntime(t, llmtest.NewScript(turns...).Loop(), awaken.Sequential, memory.New())
+	return testing.AllocsPerRun(500, oneRun(t, rt, deltas, results))
+}
+
+func TestBudget_OneTurnTakesAtMost40Allocations(t *testing.T) {
+	n := countAllocs(t, []llmtest.Turn{answer(64)}, 64, 0)
+	t.Logf("%.0f allocations", n)
+	if n > 40 {
+		t.Errorf("a turn of 64 chunks takes %.0f allocations, want at most 40", n)
+	}
+}
+
+func TestBudget_FurtherChunksAllocateNothing(t *testing.T) {
+	few, many := countAllocs(t, []llmtest.Turn{answer(64)}, 64, 0), countAllocs(t, []llmtest.Turn{answer(6400)}, 6400, 0)
+	perChunk := (many - few) / (6400 - 64)
+	t.Logf("%.0f allocations for 64 chunks, %.0f for 6400", few, many)
+	if perChunk > 0.01 { // buffers that double, nothing else
+		t.Errorf("%.3f allocations for each further chunk, want none", perChunk)
+	}
+}
+
+func TestBudget_TenToolStepsTakeAtMost450Allocations(t *testing.T) {
+	n := countAllocs(t, toolTurns(10), 4, 10)
+	t.Logf("%.0f allocations", n)
+	if n > 450 {
+		t.Errorf("ten tool steps take %.0f allocations, want at most 450", n)
+	}
+}
+
+// The stack is 4 KB of it. One large frame too many, before the wait or during it, makes
+// it 8 KB. Medians, because the first goroutines of a process cost more than later ones.
+// The goal is 10 KB; this only finds a stack that has doubled.
+func TestBudget_ARunThatWaitsForItsModelKeepsASmallStack(t *testing.T) {
+	var bytes []float64
+	for range 5 {
+		n, _, _ := inFlight(t, 1000, func(m llm.Model) func() {
+			return oneRun(t, benchRuntime(t, m, "", memory.New()), 64, 0)
+		})
+		bytes = append(bytes, n)
+	}
+	slices.Sort(bytes)
+	t.Logf("%.0f bytes", bytes)
+	if n := bytes[2]; n > 11_500 {
+		t.Errorf("a run that waits for its model takes %.0f bytes of heap and stack, want at most 11,500", n)
+	}
+}
+
+func TestBudget_ALongThreadCostsNoMoreThanAnEmptyOne(t *testing.T) {
+	emptyAllocs, emptyBytes := allocsPerRun(t, 2000, longThread(t, 0, nil))
+	longAllocs, longBytes := allocsPerRun(t, 2000, longThread(t, 10_000, nil))
+	t.Logf("empty: %.1f allocations, %.0f bytes; 10,000 messages: %.1f allocations, %.0f bytes", emptyAllocs, emptyBytes, longAllocs, longBytes)
+	if longAllocs > 1.05*emptyAllocs || longBytes > 1.05*emptyBytes {
+		t.Errorf("a run on 10,000 messages takes %.1f allocations and %.0f bytes, want within 5 %% of %.1f and %.0f", longAllocs, longBytes, emptyAllocs, emptyBytes)
+	}
+}
+
+func TestBudget_AContextPolicyCountsOnlyWhatIsNew(t *testing.T) {
+	for name, tokens := range map[string]int{"fits": 10_000_000, "left out": 1000} {
+		t.Run(name, func(t *testing.T) {
+			shortAllocs, shortBytes := allocsPerRun(t, 500, longThread(t, 100, boundTo(tokens)))
+			longAllocs, longBytes := allocsPerRun(t, 500, longThread(t, 10_000, boundTo(tokens)))
+			t.Logf("100 messages: %.1f allocations, %.0f bytes; 10,000 messages: %.1f allocations, %.0f bytes", shortAllocs, shortBytes, longAllocs, longBytes)
+			if longAllocs > 1.05*shortAllocs || longBytes > 1.05*shortBytes {
+				t.Errorf("a run on 10,000 messages takes %.1f allocations and %.0f bytes, want within 5 %% of %.1f and %.0f", longAllocs, longBytes, shortAllocs, shortBytes)
+			}
+		})
+	}
+}
+
+func TestBudget_AReadOnlyStepIsOneCommit(t *testing.T) {
+	store := &countingStore{Store: memory.New()}
+	rt := benchRuntime(t, llmtest.NewScript(toolTurns(10)...), awaken.Sequential, store)
+	if _, err := rt.Run(t.Context(), awaken.RunRequest{Messages: []*llm.Message{llm.UserText("go")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if store.commits != 12 { // the start, ten steps, and the answer with the end
+		t.Errorf("ten read-only steps and an answer took %d commits, want 12", store.commits)
+	}
+}
+
+// countingStore counts commits.
+type countingStore struct {
+	awaken.Store
+	commits int
+}
+
+func (s *countingStore) Commit(ctx context.Context, c *awaken.Commit) error {
+	s.commits++
+	return s.Store.Commit(ctx, c)
+}

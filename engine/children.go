@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// children knows the runs that calls have started.
+type children struct {
+	*core
+	phases *phases
+	inbox  *inbox
+
+	idleReport bool // a child reported what does not matter
+}
+
+// forward passes a decision on to the child that it is for. The child's inbox decides:
+// the first decision that it takes in counts.
+func (ch *children) forward(c *call, target string, d awaken.Decision, id string) error {
+	if d.Target = target; d.ID == "" {
+		if d.ID = id; id == "" {
+			d.ID = ch.rt.cfg.NewID()
+		}
+	}
+	if c.state.Child == awaken.ChildID(c.state.Key) { // the call goes on with it
+		if err := ch.rt.Decide(ch.ctx, c.state.Child, d); err != nil {
+			return err
+		}
+		ch.lookAgain(c)
+		return nil
+	}
+	child, items, err := ch.rt.CheckDecisions(ch.ctx, c.state.Child, d)
+	for _, it := range items {
+		if err == nil {
+			err = ch.rt.deliver(ch.ctx, &awaken.Outgoing{ID: it.ID, ThreadID: child.ThreadID, Item: &it})
+		}
+	}
+	return err
+}
+
+// lookAgain makes a call that waits for its child look how that is. One that does not wait
+// for it does so before it begins to.
+func (ch *children) lookAgain(c *call) {
+	if !c.state.AwaitsChild() {
+		c.again = true
+		return
+	}
+	s := ch.ledger.edit(c)
+	s.Status, s.Decision, s.UpdatedAt = awaken.CallResuming, nil, ch.rt.cfg.Now().UnixMilli()
+	c.resume = nil
+}
+
+// look makes the calls look again whose children have got further while nobody
+// told the run.
+func (ch *children) look(ctx context.Context) {
+	for _, c := range ch.ledger.calls {
+		if !c.state.AwaitsChild() {
+			continue
+		}
+		child, err := ch.rt.cfg.Store.LoadRun(ctx, c.state.Ticket.Child)
+		if err != nil {
+			continue // its report is to come
+		}
+		switch child.Status {
+		case awaken.RunDone:
+			ch.lookAgain(c)
+		case awaken.RunRunning:
+			if ch.rt.queue == nil { // nobody else goes on with it
+				ch.lookAgain(c)
+			}
+		case awaken.RunWaiting:
+			if reason := child.Waiting.Reason; reason == awaken.WaitBudget || reason == awaken.WaitPin {
+				ch.lookAgain(c) // there may be money again, or its version
+			}
+			if items, err := ch.rt.cfg.Store.Unread(ctx, child.ThreadID); err == nil && len(items) > 0 {
+				ch.lookAgain(c)
+			}
+		}
+	}
+}
+
+// leave ends the run of a call that will not be gone on with.
+func (ch *children) leave(s *awaken.CallState) {
+	if s.Child != "" && s.StartedAt != 0 && s.Child == awaken.ChildID(s.Key) { // and does not only wait for it
+		ch.sender.send(awaken.Outgoing{Cancel: s.Child})
+	}
+}
+
+// reported takes in how a child is.
+func (ch *children) reported(rep *awaken.ChildReport) {
+	awaited := false
+	for _, c := range ch.ledger.calls {
+		if c.state.Child == rep.RunID && !c.state.Status.Terminal() {
+			ch.lookAgain(c)
+			awaited = true
+		}
+	}
+	if rep.Status != awaken.RunDone || !rep.Task {
+		ch.idleReport = !awaited
+		return
+	}
+	ch.addBelow(rep.Usage, rep.CostUSD)
+	var c awaken.Command
+	if _, handled := ch.agent.Actions[builtin.ChildDone.Name()]; handled {
+		builtin.ChildDone.Schedule(&c, *rep)
+	}
+	if err := ch.phases.submit(&c); err != nil {
+		ch.rt.cfg.Logger.Error("report of a child could not be taken in", "run", ch.info.RunID, "child", rep.RunID, "error", err)
+		return
+	}
+	if awaited {
+		return // the call says it
+	}
+	ch.inbox.told++
+	ch.conv.add(&llm.Message{ID: ch.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(reportText(rep))}})
+}

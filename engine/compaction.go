@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
+)
+
+const (
+	minCompactionTokens = 1024 // less is not worth a request
+	maxBoundaries       = 8
+	compactionTimeout   = 5 * time.Minute
+	// compactionLease is after what time an attempt that nobody has heard of is lost.
+	compactionLease = compactionTimeout + 30*time.Second
+	// overflowWait is how long a run waits for a summary without which it cannot go on well.
+	overflowWait = time.Minute
+)
+
+// compactionDelay is how long after so many failures in a row the next attempt is made.
+func compactionDelay(failures int) time.Duration {
+	return min(30*time.Second<<min(failures-1, 8), 10*time.Minute)
+}
+
+// compaction is an attempt that is under way. The summary is made in a goroutine of its
+// own; the run applies it.
+type compaction struct {
+	rt     *Runtime
+	thread string
+	task   builtin.CompactionTask
+	plan   *compactionPlan
+	by     *registry.Summariser
+	model  llm.Model // by's
+	ratio  float64
+	stored bool // the log can be asked where messages are
+
+	cancel context.CancelFunc
+	done   chan struct{} // closed when there is a result
+
+	mu     sync.Mutex
+	result *awaken.CompactionResult
+	left   bool // the run is gone: the result goes to the inbox
+	drop   bool // nobody wants it
+}
+
+// compactionPlan is a stretch of the conversation that is to be summarised.
+type compactionPlan struct {
+	msgs   []*llm.Message
+	begins bool // nothing comes before it
+	tokens int  // all of it
+	fresh  int  // what is not a summary
+}
+
+// planCompaction chooses what to summarise: what came before the user spoke last, or what
+// came since, whichever is more. What the user asked for last stays as it was said.
+func planCompaction(msgs llm.Messages, keep int) *compactionPlan {
+	lead := 0
+	for lead < msgs.Len() && msgs.At(lead).Role == llm.System && !msgs.At(lead).IsSummary() {
+		lead++
+	}
+	asked := msgs.Len()
+	for i, m := range msgs.Backward() {
+		if m.Role == llm.User && !m.IsInternal() {
+			asked = i
+			break
+		}
+	}
+	end := msgs.Len() - keep
+	best := stretch(msgs, lead, min(asked, end))
+	if since := stretch(msgs, max(asked+1, lead), end); since != nil && (best == nil || since.fresh > best.fresh) {
+		best = since
+	}
+	if best != nil {
+		best.begins = lead == 0 && best.msgs[0] == msgs.At(0)
+	}
+	return best
+}
+
+// stretch returns as much as can be summarised of the messages from one index up to
+// another, or nil: its last message is one behind which no call waits for an answer.
+func stretch(msgs llm.Messages, from, to int) *compactionPlan {
+	open := map[string]bool{}
+	var whole, p compactionPlan
+	for i := from; i < to; i++ {
+		m := msgs.At(i)
+		n := m.Tokens()
+		whole.msgs, whole.tokens = append(whole.msgs, m), whole.tokens+n
+		if !m.IsSummary() {
+			whole.fresh += n
+		}
+		for _, c := range m.ToolCalls {
+			open[c.ID] = true
+		}
+		if m.Role == llm.ToolRole {
+			delete(open, m.ToolCallID)
+		}
+		if len(open) == 0 && m.ID != "" && (i+1 == msgs.Len() || mayEndBefore(m, msgs.At(i+1))) {
+			p = whole
+		}
+	}
+	if len(p.msgs) < 2 || p.fresh < minCompactionTokens || p.msgs[0].ID == "" {
+		return nil
+	}
+	return &p
+}
+
+// mayEndBefore reports whether a stretch may end between two messages. What is shown behind
+// an answer may be before it in the log, unless the model has said it.
+func mayEndBefore(m, next *llm.Message) bool {
+	return next.Role == llm.Assistant || next.Role != llm.ToolRole && m.Role != llm.ToolRole
+}
+
+const summaryOpen, summaryClose = "<conversation-summary>", "</conversation-summary>"
+
+func newSummary(text string) *llm.Message {
+	return &llm.Message{Role: llm.System, Visibility: llm.Internal, Content: []llm.Block{llm.Text(summaryOpen + "\n" + text + "\n" + summaryClose)}}
+}
+
+// summaryText is what a summary says.
+func summaryText(m *llm.Message) string {
+	s := strings.TrimPrefix(strings.TrimSpace(m.Text()), summaryOpen)
+	return strings.TrimSpace(strings.TrimSuffix(s, summaryClose))
+}
+
+// start makes the summary in a goroutine. Neither the end of the run nor that of its
+// context stops it.
+func (c *compaction) start(ctx context.Context, routing llm.Routing) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), compactionTimeout)
+	c.cancel = cancel
+	go func() {
+		defer cancel()
+		c.finish(ctx, c.summarise(ctx, routing))
+	}()
+}
+
+// finish hands the result to the run, or to whoever comes next.
+func (c *compaction) finish(ctx context.Context, res *awaken.CompactionResult) {
+	atSummarised.Hit()
+	c.mu.Lock()
+	c.result = res
+	post := c.left && !c.drop
+	c.mu.Unlock()
+	close(c.done)
+	if !post {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	atPosting.Hit()
+	if err := c.rt.post(ctx, c.thread, []awaken.InboxItem{{ID: "compaction:" + c.task.TaskID, Compaction: res}}); err != nil {
+		c.rt.cfg.Logger.Warn("summary was lost", "thread", c.thread, "task", c.task.TaskID, "error", err)
+		return
+	}
+	atSummaryIn.Hit()
+}
+
+// leave lets go of the attempt. It returns the result if there is one. Otherwise the
+// result will go to the thread's inbox or, if drop is set, nowhere.
+func (c *compaction) leave(drop bool) *awaken.CompactionResult {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.result == nil {
+		c.left, c.drop = true, drop
+		if drop {
+			c.cancel()
+		}
+	}
+	return c.result
+}
+
+// summarise makes the summary.
+func (c *compaction) summarise(ctx context.Context, routing llm.Routing) *awaken.CompactionResult {
+	p := c.plan
+	res := &awaken.CompactionResult{TaskID: c.task.TaskID, FirstMessageID: p.msgs[0].ID, BoundaryMessageID: c.task.BoundaryMessageID, PreTokens: p.tokens}
+	fail := func(err error) *awaken.CompactionResult {
+		res.Error = err.Error()
+		return res
+	}
+	if c.stored {
+		var err error
+		if res.Interval, err = c.locate(ctx); err != nil {
+			return fail(err)
+		}
+	}
+	j := &summary{Summariser: c.by, paid: c.model, ratio: c.ratio, routing: routing}
+	text, err := j.of(ctx, p.msgs)
+	res.Usage, res.CostUSD = j.usage, j.cost()
+	if err != nil {
+		return fail(err)
+	}
+	res.Summary, res.PostTokens = text, newSummary(text).Tokens()
+	res.Skipped = 1-float64(res.PostTokens)/float64(res.PreTokens) < c.by.MinSavingsRatio
+	return res
+}
+
+// locate finds the records of the log that the plan is about, from the end of the log on.
+func (c *compaction) locate(ctx context.Context) (llm.Interval, error) {
+	first, last := c.plan.msgs[0], c.plan.msgs[len(c.plan.msgs)-1]
+	var iv llm.Interval
+	switch {
+	case c.plan.begins:
+		iv.FromSeq = 1
+	case first.IsSummary():
+		iv.FromSeq = first.Metadata.Compaction.FromSeq
+	}
+	hidden := math.MaxInt // records from here on were rewound
+	for before := 0; iv.FromSeq == 0 || iv.ToSeq == 0; {
+		recs, err := c.rt.cfg.Store.Messages(ctx, c.thread, awaken.MessageQuery{Before: before, Limit: 256, Last: true})
+		if err != nil {
+			return iv, fmt.Errorf("log of thread %s: %w", c.thread, err)
+		}
+		if len(recs) == 0 {
+			return iv, errors.New("the log does not have the messages that are to be summarised")
+		}
+		before = recs[0].Seq
+		for i := len(recs) - 1; i >= 0; i-- {
+			rec := recs[i]
+			if rec.Seq >= hidden {
+				continue
+			}
+			if md := rec.Message.Metadata; md != nil && md.Rewind != nil {
+				hidden = min(hidden, md.Rewind.FromSeq)
+			}
+			if iv.ToSeq == 0 && rec.Message.ID == last.ID {
+				iv.ToSeq = rec.Seq
+			}
+			if iv.FromSeq == 0 && rec.Message.ID == first.ID {
+				iv.FromSeq = rec.Seq
+			}
+		}
+	}
+	return iv, nil
+}

@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/state"
+)
+
+// compactor has long conversations summarised.
+type compactor struct {
+	*core
+	wallet *wallet
+}
+
+// beginIfDue begins to summarise if the conversation has become long. The inference that
+// is about to be made does not wait for it.
+func (cm *compactor) beginIfDue(ctx context.Context) error {
+	w := cm.conv.window
+	if cm.agent.Summariser == nil || w.limits.Threshold == 0 || w.job != nil {
+		return nil
+	}
+	w.measure(cm.conv.msgs)
+	if !w.long() || cm.rt.cfg.Now().UnixMilli() < builtin.Compactions.Get(cm.st).NotBefore {
+		return nil
+	}
+	return cm.begin(ctx)
+}
+
+// finishNow summarises because a request was refused as too large, and waits for it. If
+// nothing comes of it the request has to do without.
+func (cm *compactor) finishNow(ctx context.Context) error {
+	w := cm.conv.window
+	if cm.agent.Summariser == nil || w.limits.Threshold == 0 {
+		return nil
+	}
+	if w.job == nil {
+		if err := cm.begin(ctx); err != nil || w.job == nil {
+			return err
+		}
+	}
+	t := time.NewTimer(overflowWait)
+	defer t.Stop()
+	select {
+	case <-w.job.done:
+		return cm.take()
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// begin begins an attempt, unless one is under way or there is nothing to summarise. The
+// attempt is announced by a commit first: only the owner of the thread can make it, so
+// there is never a second.
+func (cm *compactor) begin(ctx context.Context) error {
+	w := cm.conv.window
+	s, now := builtin.Compactions.Get(cm.st), cm.rt.cfg.Now().UnixMilli()
+	if f := s.InFlight; f != nil && now < f.StartedAt+compactionLease.Milliseconds() {
+		return nil
+	}
+	plan := planCompaction(w.history(cm.conv.msgs), w.policy.KeepRaw())
+	if plan == nil || plan.fresh < s.SkippedTokens*3/2 {
+		return nil
+	}
+	c := &compaction{rt: cm.rt, thread: cm.info.ThreadID, plan: plan, by: cm.agent.Summariser, model: cm.model(), ratio: max(w.Ratio, 1), stored: cm.out.keep, done: make(chan struct{})}
+	c.task = builtin.CompactionTask{TaskID: cm.rt.cfg.NewID(), BoundaryMessageID: plan.msgs[len(plan.msgs)-1].ID, StartedAt: now}
+	s.InFlight = &c.task
+	if err := cm.save(s); err != nil {
+		return err
+	}
+	atPlanned.Hit()
+	if err := cm.journal.commit(ctx, commitOptions{}); err != nil {
+		return err
+	}
+	atAnnounced.Hit()
+	w.job = c
+	c.start(ctx, llm.Routing{ThreadID: cm.info.ThreadID, RunID: cm.info.RunID})
+	return nil
+}
+
+func (cm *compactor) save(s builtin.CompactionState) error {
+	var b state.Batch
+	builtin.Compactions.Update(&b, s)
+	return cm.apply(&b)
+}
+
+// model is the model that makes them, paid from the run's budgets if it has any.
+func (cm *compactor) model() llm.Model {
+	by := cm.agent.Summariser
+	if cm.wallet.spending == nil {
+		return llm.Retry(by.Model, by.Retry)
+	}
+	cfg := &cm.rt.cfg
+	return llm.Retry(&metered{model: by.Model, spending: cm.wallet.spending, prices: by.Prices, window: by.Window, key: compactionKey + cm.info.ThreadID,
+		fence: cm.fence, newID: cfg.NewID, now: cfg.Now, log: cfg.Logger, slot: make(chan struct{}, 1)}, by.Retry)
+}
+
+// take applies the attempt's result if there is one.
+func (cm *compactor) take() error {
+	w := cm.conv.window
+	if w == nil || w.job == nil {
+		return nil
+	}
+	select {
+	case <-w.job.done:
+	default:
+		return nil
+	}
+	res := w.job.result
+	w.job = nil
+	return cm.accept(res)
+}
+
+// leave lets go of an attempt that is under way, at the end of the run or when it
+// waits. If drop is set the attempt is given up, and another can begin at once.
+func (cm *compactor) leave(drop bool) error {
+	w := cm.conv.window
+	if w == nil || w.job == nil {
+		return nil
+	}
+	job := w.job
+	w.job = nil
+	if res := job.leave(drop || !job.stored); res != nil {
+		return cm.accept(res)
+	}
+	atLeft.Hit()
+	if !drop {
+		return nil
+	}
+	s := builtin.Compactions.Get(cm.st)
+	s.InFlight = nil
+	return cm.save(s)
+}
+
+// accept takes a summary into the conversation, or notes why there is none. The
+// next commit stores it. A result that is not of the attempt under way changes nothing but
+// what the run has cost.
+func (cm *compactor) accept(res *awaken.CompactionResult) error {
+	cm.use(res.Usage)
+	cm.charge(money.Dollars(res.CostUSD))
+	log := cm.rt.cfg.Logger.With("run", cm.info.RunID, "thread", cm.info.ThreadID, "task", res.TaskID)
+	if cm.conv.window == nil {
+		log.Info("summary is not wanted: the agent has no context policy")
+		return nil
+	}
+	s := builtin.Compactions.Get(cm.st)
+	if s.InFlight == nil || s.InFlight.TaskID != res.TaskID {
+		log.Info("summary is out of date")
+		return nil
+	}
+	s.InFlight = nil
+	now := cm.rt.cfg.Now()
+	switch {
+	case res.Error != "":
+		s.Failures++
+		s.LastError, s.NotBefore = res.Error, now.Add(compactionDelay(s.Failures)).UnixMilli()
+		log.Warn("conversation could not be summarised", "error", res.Error, "failures", s.Failures)
+	case res.Skipped:
+		s.Skipped++
+		s.SkippedTokens = res.PreTokens
+		log.Info("summary saves too little", "pre_tokens", res.PreTokens, "post_tokens", res.PostTokens)
+	default:
+		m := cm.replace(res)
+		if m == nil {
+			log.Info("summary is out of date: the conversation was rewritten")
+			break
+		}
+		s.Failures, s.LastError, s.NotBefore, s.SkippedTokens = 0, "", 0, 0
+		s.Total++
+		s.Boundaries = append(s.Boundaries[max(0, len(s.Boundaries)-maxBoundaries+1):len(s.Boundaries):len(s.Boundaries)],
+			builtin.CompactionBoundary{MessageID: m.ID, BoundaryMessageID: res.BoundaryMessageID, PreTokens: res.PreTokens, PostTokens: res.PostTokens, At: now.UnixMilli()})
+		log.Info("conversation was summarised", "pre_tokens", res.PreTokens, "post_tokens", res.PostTokens)
+	}
+	err := cm.save(s)
+	atTaken.Hit()
+	return err
+}
+
+// replace puts the summary in the place of what it summarises. It returns nil if
+// that is not there any more.
+func (cm *compactor) replace(res *awaken.CompactionResult) *llm.Message {
+	first, last := -1, -1
+	for i, m := range cm.conv.msgs.All() {
+		if first < 0 && m.ID == res.FirstMessageID {
+			first = i
+		}
+		if m.ID == res.BoundaryMessageID {
+			last = i
+		}
+	}
+	if first < 0 || last < first {
+		return nil
+	}
+	m := newSummary(res.Summary)
+	m.ID = cm.rt.cfg.NewID()
+	iv := res.Interval
+	m.Metadata = &llm.Metadata{RunID: cm.info.RunID, Compaction: &iv}
+	list := append(cm.conv.msgs.Cut(first).Slice(), m)
+	cm.conv.msgs = llm.NewMessages(append(list, cm.conv.msgs.From(last+1).Slice()...)...)
+	cm.conv.added = append(cm.conv.added, m)
+	if !cm.started {
+		cm.journal.found++ // it is nothing new
+	}
+	cm.conv.window.forget()
+	return m
+}

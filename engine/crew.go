@@ -1,0 +1,515 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// resultWait is how long a finished result may wait for others to share a commit.
+const resultWait = 20 * time.Millisecond
+
+// crew runs the calls of a step: at most one goroutine for each, all of which report to
+// the run's own.
+type crew struct {
+	*core
+	inbox    *inbox
+	phases   *phases
+	outcomes *outcomes
+
+	host    toolHost // of the tools
+	results chan outcome
+	events  chan awaken.Event
+	wake    <-chan struct{} // the inbox has something
+	over    chan struct{}   // closed when the run is over, and abandoned calls have no listener
+}
+
+type outcome struct {
+	c   *call
+	tc  *awaken.ToolCall
+	res *awaken.ToolResult
+	err error
+}
+
+// emitter lets a running tool show things, until ctx is done.
+func emitter(ctx context.Context, events chan<- awaken.Event) func(awaken.Event) {
+	return func(ev awaken.Event) {
+		if ctx.Err() != nil {
+			return // the call is over
+		}
+		select {
+		case events <- ev:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// run runs every call that can run now, and returns when nothing runs any more.
+func (w *crew) run(ctx context.Context) *end {
+	defer w.outcomes.reset()
+	for {
+		if w.ledger.suspended() && w.journal.inboxWaits() { // a decision that was posted in another process
+			if err := w.inbox.take(ctx); err != nil {
+				return w.abort(w.fail(err))
+			}
+		}
+		if !w.letsGo() {
+			if e := w.start(ctx); e != nil {
+				return w.abort(e)
+			}
+		} else if w.outcomes.running == 0 {
+			return w.letGo(ctx)
+		}
+		if w.outcomes.running == 0 {
+			return nil
+		}
+		select {
+		case o := <-w.results:
+			if e := w.finish(ctx, o); e != nil {
+				return w.abort(e)
+			}
+		case ev := <-w.events:
+			_ = w.out.emit(ctx, ev)
+			w.journal.heedSink()
+			if w.out.full() {
+				if err := w.commitResults(ctx); err != nil {
+					return w.abort(w.fail(err))
+				}
+			}
+		case <-w.outcomes.timeout():
+			w.outcomes.deadline = nil
+			if err := w.commitResults(ctx); err != nil {
+				return w.abort(w.fail(err))
+			}
+		case <-w.wake:
+			if err := w.inbox.take(ctx); err != nil {
+				return w.abort(w.fail(err))
+			}
+		case <-ctx.Done():
+			return w.abort(w.fail(context.Cause(ctx)))
+		}
+	}
+}
+
+// letsGo reports whether the run is to let go of its thread in the middle of the step,
+// because calls of it have let go of their children.
+func (w *crew) letsGo() bool {
+	return w.active.yield.Load() && slices.ContainsFunc(w.ledger.calls, func(c *call) bool { return c.yielded })
+}
+
+// letGo commits what there is of the step and lets go of the thread. Whoever goes on with
+// the run makes the calls again that are not over.
+func (w *crew) letGo(ctx context.Context) *end {
+	if err := w.journal.commit(ctx, commitOptions{}); err != nil {
+		return w.fail(err)
+	}
+	return &end{err: awaken.ErrYielded, lost: true}
+}
+
+// commitResults commits and publishes the results that have been waiting.
+func (w *crew) commitResults(ctx context.Context) error {
+	w.outcomes.waiting = 0
+	atResults.Hit()
+	err := w.journal.commit(ctx, commitOptions{})
+	atResultsDone.Hit()
+	return err
+}
+
+// start starts every call that may run now. In sequential mode that is the
+// first one that is not over, unless it waits for a decision; otherwise it is all
+// of them, those that were decided together when the mode wants that.
+func (w *crew) start(ctx context.Context) *end {
+	mode := w.agent.Spec.ExecutionMode()
+	if mode == awaken.Sequential {
+		for _, c := range w.ledger.calls {
+			if c.state.Status.Terminal() {
+				continue
+			}
+			if c.running || c.state.Status == awaken.CallSuspended {
+				return nil
+			}
+			ready, e := w.prepare(ctx, c)
+			if e != nil {
+				return e
+			}
+			if ready {
+				return w.launch(ctx, c)
+			}
+			if c.state.Status == awaken.CallSuspended {
+				return nil
+			}
+		}
+		return nil
+	}
+	var ready []*call
+	for _, decided := range []bool{false, true} {
+		if decided && mode == awaken.ParallelBatchApproval && w.ledger.undecided(len(ready)) {
+			break
+		}
+		for _, c := range w.ledger.calls {
+			if st := c.state.Status; c.running || st.Terminal() || st == awaken.CallSuspended || (st == awaken.CallResuming) != decided {
+				continue
+			}
+			if n := w.rt.cfg.Limits.ParallelTools; n > 0 && w.outcomes.running+len(ready) >= n {
+				break
+			}
+			ok, e := w.prepare(ctx, c)
+			if e != nil {
+				return e
+			}
+			if ok {
+				ready = append(ready, c)
+			}
+		}
+	}
+	if len(ready) == 0 {
+		return nil
+	}
+	return w.launch(ctx, ready...)
+}
+
+// prepare checks a call before it runs: its arguments, the gates, the
+// before_tool_execute phase. It reports whether the call is to run; if not, the
+// call has been answered or suspended.
+func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
+	if err := ctx.Err(); err != nil {
+		return false, w.fail(context.Cause(ctx))
+	}
+	s := w.ledger.edit(c)
+	s.Key = w.info.RunID + "/" + strconv.Itoa(s.Step) + "/" + strconv.Itoa(s.Index)
+	if c.resume == nil && s.Decision != nil {
+		c.resume = &awaken.Resumption{Decision: *s.Decision, SuspensionID: s.SuspensionID()}
+		if s.Ticket != nil {
+			c.resume.Asked = s.Ticket.Suspension.Message
+		}
+	}
+	if d := s.Decision; d != nil && s.Status == awaken.CallResuming {
+		if len(d.Arguments) > 0 {
+			s.Arguments = d.Arguments
+		}
+		if s.ResumeMode == awaken.PassDecisionToTool && len(d.Result) > 0 {
+			s.Arguments = laidOver(s.Arguments, d.Result)
+		}
+	}
+	if s.Status == awaken.CallResuming && s.ResumeMode == awaken.UseDecisionAsToolResult {
+		c.tc = w.toolCall(c)
+		res := &awaken.ToolResult{ToolName: s.ToolName, Status: awaken.ToolSuccess, Data: s.Decision.Result}
+		return false, w.outcomes.complete(ctx, c, res, nil)
+	}
+	if s.Status == awaken.CallResuming && s.Held != nil {
+		c.tc = w.toolCall(c)
+		return false, w.outcomes.complete(ctx, c, s.Held, nil)
+	}
+	if c.entry == nil {
+		return false, w.outcomes.complete(ctx, c, awaken.ErrorResult("not_found", fmt.Sprintf("tool %q not found", s.ToolName)), nil)
+	}
+	if w.output.finishes(c) {
+		res, e := w.output.takeAnswer(c)
+		return false, cmp.Or(w.outcomes.complete(ctx, c, res, nil), e)
+	}
+	if err := w.checkArguments(c); err != nil {
+		return false, w.outcomes.complete(ctx, c, awaken.ErrorResult("invalid_arguments", err.Error()), nil)
+	}
+	c.tc = w.toolCall(c)
+	if err := w.phases.run(ctx, awaken.PhaseToolGate, about{tool: c.tc}); err != nil {
+		return false, w.fail(err)
+	}
+	if len(w.agent.Gates) > 0 {
+		v, err := w.phases.askGates(ctx, c)
+		if err != nil {
+			return false, w.fail(err)
+		}
+		switch {
+		case v.Blocked():
+			res := awaken.ErrorResult("", fmt.Sprintf("tool %q was blocked: %s", s.ToolName, v.Reason()))
+			res.Metadata = map[string]any{"rejected": true}
+			if e := w.outcomes.complete(ctx, c, res, nil); e != nil {
+				return false, e
+			}
+			return false, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}}
+		case v.Suspended():
+			t := v.Ticket()
+			return false, w.outcomes.suspend(c, &awaken.ToolResult{Suspension: &t}, nil)
+		case v.Answered():
+			res, err := resultOf(s.ToolName, v.Result(), nil)
+			if err != nil {
+				return false, w.fail(err)
+			}
+			if res.Status == awaken.ToolPending {
+				return false, w.outcomes.suspend(c, res, nil)
+			}
+			return false, w.outcomes.complete(ctx, c, res, nil)
+		}
+	}
+	if err := w.phases.run(ctx, awaken.PhaseBeforeToolExecute, about{tool: c.tc}); err != nil {
+		return false, w.fail(err)
+	}
+	return true, nil
+}
+
+// toolCall is what the tool and the hooks are given of a call.
+func (w *crew) toolCall(c *call) *awaken.ToolCall {
+	s := c.state
+	return &awaken.ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: w.info, Agent: w.agent.Spec,
+		Resume: c.resume, Profile: w.rt.cfg.Profile, Tools: w.tools.offered, Host: &w.host, Snapshot: w.st.Snapshot()}
+}
+
+func (w *crew) checkArguments(c *call) error {
+	args := c.state.Arguments
+	if len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+		w.ledger.edit(c).Arguments = args
+	}
+	if err := c.entry.Schema.Check(args); err != nil {
+		return fmt.Errorf("arguments of tool %q do not fit: %s", c.state.ToolName, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	if v, ok := c.entry.Tool.(validator); ok {
+		return validate(v, args)
+	}
+	return nil
+}
+
+// validator is a tool that has more to say about its arguments than its schema.
+type validator interface {
+	Validate(args json.RawMessage) error
+}
+
+func validate(v validator, args json.RawMessage) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &awaken.PanicError{In: "validation", Value: p, Stack: debug.Stack()}
+		}
+	}()
+	return v.Validate(args)
+}
+
+// launch begins calls. What is not read-only is recorded first: once that commit
+// has succeeded the call counts as begun, and if it is refused nothing begins.
+func (w *crew) launch(ctx context.Context, calls ...*call) *end {
+	if ctx.Err() != nil {
+		return w.fail(context.Cause(ctx))
+	}
+	if w.over == nil {
+		w.over = make(chan struct{})
+		w.results = make(chan outcome, 8)
+		w.events = make(chan awaken.Event)
+		// Listen before the commit that shows a call as suspended: a decision may
+		// follow at once, while what is launched here runs for long.
+		w.wake = w.rt.active.listen(&w.active, w.ledger.suspended())
+	}
+	now := w.rt.cfg.Now().UnixMilli()
+	intent := false
+	for _, c := range calls {
+		s := w.ledger.edit(c)
+		s.Status, s.StartedAt, s.UpdatedAt = awaken.CallRunning, now, now
+		if d, ok := c.entry.Tool.(awaken.Delegator); ok {
+			s.Child = d.ChildRun(c.tc)
+		}
+		c.again = false
+		intent = intent || s.Effect != awaken.ReadOnly
+	}
+	if intent {
+		w.outcomes.waiting = 0
+		atIntent.Hit()
+		err := w.journal.commit(ctx, commitOptions{begins: true})
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			for _, c := range calls {
+				s := w.ledger.edit(c)
+				s.Status, s.StartedAt = awaken.CallNew, 0 // it has not begun
+			}
+			return w.fail(err)
+		}
+	}
+	atIntended.Hit()
+	snap := w.st.Snapshot()
+	for _, c := range calls {
+		cctx, cancel := context.WithCancelCause(ctx)
+		c.tc.Snapshot = snap
+		c.tc.EmitTo(emitter(cctx, w.events))
+		c.cancel, c.running = cancel, true
+		w.outcomes.running++
+		w.limit(c)
+		go w.execute(cctx, c, c.tc)
+	}
+	if w.outcomes.waiting > 0 {
+		w.outcomes.waiting--
+		w.outcomes.wait() // for what came out before anything ran
+	}
+	return nil
+}
+
+// callLimit is how long a call of the tool may take; 0 or less is for ever.
+func (rt *Runtime) callLimit(e *registry.Tool) time.Duration {
+	if e.Spec.Timeout != 0 {
+		return e.Spec.Timeout
+	}
+	return rt.cfg.Limits.ToolTimeout
+}
+
+// limit ends a call that takes too long, and abandons it if it does not end then.
+func (w *crew) limit(c *call) {
+	limit := w.rt.callLimit(c.entry)
+	if limit <= 0 {
+		return
+	}
+	tc, cancel, grace := c.tc, c.cancel, w.rt.cfg.Limits.ToolGrace
+	c.timer = time.AfterFunc(limit, func() {
+		err := fmt.Errorf("%w after %s", errToolTimeout, limit)
+		cancel(err)
+		if grace < 0 {
+			return
+		}
+		t := time.NewTimer(grace)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			w.report(outcome{c: c, tc: tc, err: err})
+		case <-w.over:
+		}
+	})
+}
+
+// execute calls the tool, in a goroutine of its own.
+func (w *crew) execute(ctx context.Context, c *call, tc *awaken.ToolCall) {
+	o := outcome{c: c, tc: tc, err: errToolExit} // until it returns
+	defer func() {
+		if v := recover(); v != nil {
+			o.res, o.err = nil, &awaken.PanicError{In: fmt.Sprintf("tool %q", tc.Tool), Value: v, Stack: debug.Stack()}
+		}
+		w.report(o)
+	}()
+	atCall.Hit()
+	growStack()
+	o.res, o.err = w.rt.cfg.Executor.Execute(ctx, c.entry.Tool, tc)
+	atCalled.Hit()
+	if o.err != nil && ctx.Err() != nil && errors.Is(o.err, ctx.Err()) {
+		o.err = context.Cause(ctx) // say timed out, not cancelled
+	}
+}
+
+// growStack makes room for what nearly every tool needs, decoding its arguments at least.
+// Done first, while there is nothing on the stack yet, that is one step and next to nothing
+// to move.
+//
+//go:noinline
+func growStack() {
+	var room [4 << 10]byte
+	touch(&room)
+}
+
+//go:noinline
+func touch(room *[4 << 10]byte) { room[0] = 1 }
+
+func (w *crew) report(o outcome) {
+	select {
+	case w.results <- o:
+	case <-w.over:
+	}
+}
+
+// finish takes in the outcome of a call that ran.
+func (w *crew) finish(ctx context.Context, o outcome) *end {
+	c := o.c
+	if !c.running || c.tc != o.tc {
+		return nil // it was abandoned
+	}
+	w.retire(c)
+	atResult.Hit()
+	if c.yielded = errors.Is(o.err, awaken.ErrYielded) && c.state.Effect != awaken.Effectful; c.yielded {
+		return nil // it is made again, here or elsewhere
+	}
+	abandoned := o.res == nil && errors.Is(o.err, errToolTimeout)
+	if p, ok := errors.AsType[*awaken.PanicError](o.err); ok {
+		w.rt.cfg.Logger.Error("tool panicked", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", p.Value, "stack", string(p.Stack))
+	}
+	res, err := resultOf(c.state.ToolName, o.res, o.err)
+	if err != nil { // fatal
+		e := w.fail(err)
+		if done := w.outcomes.complete(ctx, c, awaken.ErrorResult("fatal", err.Error()), nil); done != nil && done.lost {
+			return done
+		}
+		return e
+	}
+	cmd := &o.tc.Command
+	if abandoned {
+		cmd = nil // the tool may still be writing to it
+	}
+	if res.Status == awaken.ToolPending {
+		return w.outcomes.suspend(c, res, cmd)
+	}
+	return w.outcomes.complete(ctx, c, w.outcomes.capped(c, res), cmd)
+}
+
+// retire takes a call off the crew.
+func (w *crew) retire(c *call) {
+	c.running = false
+	w.outcomes.running--
+	c.cancel(nil)
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+}
+
+// abort stops the calls that run, gives them a moment to come back, and gives
+// every open call an answer.
+func (w *crew) abort(e *end) *end {
+	if e.lost {
+		for _, c := range w.ledger.calls {
+			if c.running {
+				c.cancel(e.err)
+			}
+		}
+		return e
+	}
+	for _, c := range w.ledger.calls {
+		if c.running {
+			c.cancel(awaken.ErrCancelled)
+		}
+	}
+	ctx := context.WithoutCancel(w.ctx)
+	var grace <-chan time.Time
+	if d := w.rt.cfg.Limits.ToolGrace; d >= 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		grace = t.C
+	}
+	for w.outcomes.running > 0 {
+		select {
+		case o := <-w.results:
+			if fin := w.finish(ctx, o); fin != nil && fin.lost {
+				return fin
+			}
+		case ev := <-w.events:
+			w.out.emit(ctx, ev)
+		case <-grace:
+			for _, c := range w.ledger.calls {
+				if c.running {
+					w.retire(c)
+					w.rt.cfg.Logger.Warn("tool abandoned", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName)
+				}
+			}
+		}
+	}
+	w.outcomes.closeAll(e)
+	return e
+}
+
+// dismiss lets go of calls that were abandoned, when the run is over.
+func (w *crew) dismiss() {
+	if w.over != nil {
+		close(w.over)
+	}
+}

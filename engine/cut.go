@@ -1,0 +1,284 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// cut leaves out the beginning of a conversation, at a place where no call is parted from
+// its answer. Leading instructions stay, and so do the most recent messages, which are
+// shortened if there is no other way.
+type cut struct {
+	msgs   llm.Messages
+	recent int // messages that stay at least
+	budget int // tokens
+	from   int // where what stays began the last time; then where it begins
+	tokens int // of the result
+
+	leading int // 1 + the number of leading system messages
+}
+
+var errNoRoom = errors.New("there is no room for the conversation")
+
+// lead is how many system messages the conversation begins with.
+func (c *cut) lead() int {
+	if c.leading == 0 {
+		for c.leading = 1; c.leading <= c.msgs.Len() && c.msgs.At(c.leading-1).Role == llm.System; c.leading++ {
+		}
+	}
+	return c.leading - 1
+}
+
+func (c *cut) do() (llm.Messages, error) {
+	lead, first := c.lead(), 0
+	for i := range lead {
+		first += c.msgs.At(i).Tokens()
+	}
+	room := c.budget - first
+	if room <= 0 {
+		return llm.Messages{}, errNoRoom
+	}
+	rest := c.tokensFrom(c.from)
+	if c.from <= lead || c.from >= c.msgs.Len() || rest > room || !c.splits(c.from) {
+		// More than needed is left out, so that the next requests begin with the same, and a
+		// prompt cache helps.
+		c.from, rest = c.suffix(lead, room*3/4)
+	}
+	kept := c.msgs.From(c.from)
+	if rest > room {
+		list, err := c.shorten(room)
+		if err != nil {
+			return llm.Messages{}, err
+		}
+		rest = 0
+		for _, m := range list {
+			rest += m.Tokens()
+		}
+		kept = llm.NewMessages(list...)
+	}
+	c.tokens = first + rest
+	if lead == 0 {
+		return kept, nil
+	}
+	return around(c.msgs.Cut(lead).Slice(), kept, nil), nil
+}
+
+func (c *cut) tokensFrom(i int) int {
+	n := 0
+	for ; i < c.msgs.Len(); i++ {
+		n += c.msgs.At(i).Tokens()
+	}
+	return n
+}
+
+// splits reports whether no answer behind index i is to a call before it.
+func (c *cut) splits(i int) bool {
+	var u unit
+	for j := c.msgs.Len() - 1; j >= i; j-- {
+		u.add(c.msgs.At(j))
+	}
+	return u.whole()
+}
+
+// suffix returns where the messages begin that stay: the recent ones, and those before
+// them as long as all are within limit. It returns their tokens too.
+func (c *cut) suffix(lead, limit int) (from, tokens int) {
+	from = c.msgs.Len()
+	sum := 0
+	var u unit
+	for i := c.msgs.Len() - 1; i >= lead; i-- {
+		m := c.msgs.At(i)
+		sum += m.Tokens()
+		if u.add(m); !u.whole() {
+			continue
+		}
+		if n := c.msgs.Len() - from; n >= max(1, c.recent) && sum > limit {
+			break
+		}
+		from, tokens = i, sum
+	}
+	return from, tokens
+}
+
+// unit follows a conversation backwards and knows where calls and answers are together.
+type unit struct{ open map[string]bool }
+
+func (u *unit) add(m *llm.Message) {
+	if m.Role == llm.ToolRole {
+		if u.open == nil {
+			u.open = map[string]bool{}
+		}
+		u.open[m.ToolCallID] = true
+	}
+	for i := range m.ToolCalls {
+		delete(u.open, m.ToolCalls[i].ID)
+	}
+}
+
+func (u *unit) whole() bool { return len(u.open) == 0 }
+
+// shorten returns the messages from c.from on with the largest shortened, so that all are
+// within room. If hardly anything would be left of them, the oldest are left out after all.
+func (c *cut) shorten(room int) ([]*llm.Message, error) {
+	for {
+		list := c.msgs.From(c.from).Slice()
+		share, all := largestShare(list, room)
+		if all {
+			return list, nil
+		}
+		next := c.next()
+		if share >= minShare || next == c.msgs.Len() {
+			total := 0
+			for i, m := range list {
+				if m.Tokens() > share {
+					list[i] = shorten(m, share)
+				}
+				total += list[i].Tokens()
+			}
+			if total <= room {
+				return list, nil
+			}
+		}
+		if next == c.msgs.Len() {
+			return nil, errNoRoom
+		}
+		c.from = next
+	}
+}
+
+// minShare is how many tokens of a message are worth keeping, before older messages are
+// left out instead.
+const minShare = 64
+
+// next is the first place behind c.from where the conversation can be cut.
+func (c *cut) next() int {
+	var u unit
+	next := c.msgs.Len()
+	for i := c.msgs.Len() - 1; i > c.from; i-- {
+		if u.add(c.msgs.At(i)); u.whole() {
+			next = i
+		}
+	}
+	return next
+}
+
+// largestShare is how many tokens each message may have so that all are within room, and
+// whether they are already.
+func largestShare(list []*llm.Message, room int) (share int, all bool) {
+	sizes := make([]int, len(list))
+	for i, m := range list {
+		sizes[i] = m.Tokens()
+	}
+	return level(sizes, room)
+}
+
+// level is the largest n for which the sizes, each cut down to n, are within room.
+func level(sizes []int, room int) (n int, all bool) {
+	sizes = slices.Clone(sizes)
+	slices.Sort(sizes)
+	for i, size := range sizes {
+		n = room / (len(sizes) - i)
+		if size > n {
+			return max(0, n), false
+		}
+		room -= size
+	}
+	return n, true
+}
+
+// shorten returns m cut down to so many tokens.
+func shorten(m *llm.Message, tokens int) *llm.Message {
+	out := *m
+	room := 4*tokens - 4*(&llm.Message{}).Tokens()
+	// Calls stay, because they are answered, but not with all of their arguments.
+	if bare := shortCalls(m.ToolCalls, 0); len(m.ToolCalls) > 0 {
+		least := 4 * (&llm.Message{ToolCalls: bare}).Tokens()
+		out.ToolCalls = shortCalls(m.ToolCalls, max(0, room-least)/2/len(m.ToolCalls))
+		room -= 4 * ((&llm.Message{ToolCalls: out.ToolCalls}).Tokens() - (&llm.Message{}).Tokens())
+	}
+	out.Content = shortBlocks(m.Content, room)
+	return &out
+}
+
+func shortCalls(calls []llm.ToolCall, each int) []llm.ToolCall {
+	calls = slices.Clone(calls)
+	for i := range calls {
+		if len(calls[i].Arguments) > max(each, 2) {
+			calls[i].Arguments = []byte("{}")
+		}
+	}
+	return calls
+}
+
+// shortBlocks cuts blocks down to so many bytes of text. What is not text is kept if there
+// is room for it, and otherwise named.
+func shortBlocks(blocks []llm.Block, room int) []llm.Block {
+	out := make([]llm.Block, 0, len(blocks))
+	var sizes []int
+	for i := range blocks {
+		b := blocks[i]
+		if b.Type == llm.TextBlock {
+			out, sizes = append(out, b), append(sizes, len(b.Text))
+			continue
+		}
+		size := 4 * ((&llm.Message{Content: blocks[i : i+1]}).Tokens() - (&llm.Message{}).Tokens())
+		if size > room/2 {
+			if b.Type == llm.ThinkingBlock {
+				continue
+			}
+			b = llm.Text(fmt.Sprintf("[%s left out to fit the context window]", b.Type))
+			size = len(b.Text)
+		}
+		room -= size
+		out = append(out, b)
+	}
+	share, all := level(sizes, room)
+	if all {
+		return out
+	}
+	for i := range out {
+		if b := &out[i]; b.Type == llm.TextBlock && len(b.Text) > share {
+			out[i] = llm.Text(middleOut(b.Text, share))
+		}
+	}
+	return out
+}
+
+// middleOut cuts the middle out of a text so that at most so many bytes are left.
+func middleOut(s string, size int) string {
+	if len(s) <= size {
+		return s
+	}
+	note := fmt.Sprintf("\n[… about %d tokens left out …]\n", (len(s)-size)/4+8)
+	keep := size - len(note)
+	if keep <= 0 {
+		return strings.TrimSpace(cutRunes(note, max(0, size)))
+	}
+	tail := keep / 3
+	return cutRunes(s, keep-tail) + note + lastRunes(s, tail)
+}
+
+// cutRunes returns the beginning of s, at most n bytes.
+func cutRunes(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// lastRunes returns the end of s, at most n bytes.
+func lastRunes(s string, n int) string {
+	at := max(0, len(s)-n)
+	for at < len(s) && !utf8.RuneStart(s[at]) {
+		at++
+	}
+	return s[at:]
+}

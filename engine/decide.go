@@ -1,0 +1,336 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Decide delivers decisions to a run. A run that is active in this process acts on
+// them at once, as its agent's execution mode says; a waiting run acts when it is
+// resumed. The same decision may be delivered again.
+func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...awaken.Decision) error {
+	run, items, err := rt.CheckDecisions(ctx, runID, decisions...)
+	if err != nil {
+		return err
+	}
+	return rt.post(ctx, run.ThreadID, items)
+}
+
+// CheckDecisions returns what Decide posts, without posting it: one item for each
+// decision that was not taken before.
+func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions ...awaken.Decision) (*awaken.Run, []awaken.InboxItem, error) {
+	run, err := rt.cfg.Store.LoadRun(ctx, runID)
+	if err != nil {
+		return nil, nil, fmt.Errorf("decide run %s: %w", runID, err)
+	}
+	calls, err := rt.cfg.Store.Calls(ctx, runID)
+	if err != nil {
+		return nil, nil, fmt.Errorf("decide run %s: %w", runID, err)
+	}
+	var items []awaken.InboxItem
+	for i := range decisions {
+		d := decisions[i]
+		if err := d.Validate(); err != nil {
+			return nil, nil, err
+		}
+		s, dup, err := checkDecision(calls, &d, rt.cfg.Now())
+		if s := findCall(calls, d.Target); s != nil && !dup { // a child of the run may have to say
+			if target, ok := s.ChildTarget(d.Target); ok {
+				inner := d
+				inner.Target = target
+				var left []awaken.InboxItem
+				if _, left, err = rt.CheckDecisions(ctx, s.Child, inner); err == nil && len(left) == 0 {
+					continue
+				}
+			}
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("decide run %s: %w", runID, err)
+		}
+		if dup {
+			continue
+		}
+		if err := rt.checkArguments(ctx, run, s, &d); err != nil {
+			return nil, nil, err
+		}
+		d.UpdatedAt = rt.cfg.Now().UnixMilli()
+		id := rt.cfg.NewID()
+		if d.ID != "" {
+			id = "decision:" + s.Key + ":" + s.SuspensionID() + ":" + d.ID
+			if s.Child != "" {
+				id += ":" + d.Target
+			}
+		}
+		items = append(items, awaken.InboxItem{ID: id, RunID: runID, Decision: &d})
+	}
+	return run, items, nil
+}
+
+// checkArguments checks arguments that a person edited, if the tool is known here.
+func (rt *Runtime) checkArguments(ctx context.Context, run *awaken.Run, s *awaken.CallState, d *awaken.Decision) error {
+	if _, ok := s.ChildTarget(d.Target); ok || len(d.Arguments) == 0 {
+		return nil
+	}
+	reg, err := rt.pinned(ctx, run.ResolutionID)
+	if err != nil {
+		return nil // whoever goes on with the run checks it
+	}
+	agent, err := reg.Runnable(run.AgentID)
+	if err != nil {
+		return nil // whoever goes on with the run will say so
+	}
+	entry := agent.Tools[s.ToolName]
+	if entry == nil {
+		return nil
+	}
+	if err := entry.Schema.Check(d.Arguments); err != nil {
+		return fmt.Errorf("decide run %s: decision on %q: %w: arguments do not fit: %w", run.RunID, d.Target, awaken.ErrInvalid, err)
+	}
+	return nil
+}
+
+// findCall returns the call a decision is about, by its id or its suspension's.
+func findCall(calls []*awaken.CallState, target string) *awaken.CallState {
+	for i := len(calls) - 1; i >= 0; i-- {
+		if calls[i].CallID == target || calls[i].SuspensionID() == target && target != "" {
+			return calls[i]
+		}
+	}
+	var found *awaken.CallState // whose child it is for
+	for _, s := range calls {
+		if _, ok := s.ChildTarget(target); ok {
+			if found != nil {
+				return nil // two children have calls of that id
+			}
+			found = s
+		}
+	}
+	return found
+}
+
+// checkDecision finds the call that d is about. It reports whether d repeats a
+// decision that was taken, and otherwise whether it can be taken.
+func checkDecision(calls []*awaken.CallState, d *awaken.Decision, now time.Time) (s *awaken.CallState, dup bool, err error) {
+	refuse := func(format string, args ...any) (*awaken.CallState, bool, error) {
+		return nil, false, fmt.Errorf("decision on %q: "+format, append([]any{d.Target}, args...)...)
+	}
+	s = findCall(calls, d.Target)
+	switch {
+	case s == nil:
+		return refuse("%w: no such tool call or suspension", awaken.ErrNotFound)
+	case s.Decision != nil && d.ID != "" && s.Decision.ID == d.ID:
+		return s, true, nil
+	}
+	if _, ok := s.ChildTarget(d.Target); ok && !s.Status.Terminal() {
+		return s, false, nil // its child has to say
+	}
+	switch {
+	case s.Expired(now), s.Decision != nil && s.Decision.ID == expiredID:
+		return refuse("%w", awaken.ErrExpired)
+	case s.Status != awaken.CallSuspended:
+		return refuse("%w: it is %s", awaken.ErrDecided, s.Status)
+	}
+	if err := checkEdit(s, d.Arguments); err != nil {
+		return refuse("%w", err)
+	}
+	if rs := s.Ticket.Suspension.ResponseSchema; len(rs) > 0 && d.Action == awaken.ActionResume {
+		sch, err := schema.Compile(rs)
+		if err != nil {
+			return refuse("response schema: %w", err)
+		}
+		result := d.Result
+		if len(result) == 0 {
+			result = json.RawMessage("null")
+		}
+		if err := sch.Check(result); err != nil {
+			return refuse("%w: result does not fit: %w", awaken.ErrInvalid, err)
+		}
+	}
+	return s, false, nil
+}
+
+// decider applies decisions to calls.
+type decider struct {
+	*core
+	guards   *guards
+	children *children
+	outcomes *outcomes
+
+	rejected []string // decisions of the request that were refused
+}
+
+// decide applies a decision to a call of the step. What the decision asks for
+// happens when the call's mode says so. A decision that has no id is passed on to a child
+// with this one.
+func (de *decider) decide(d awaken.Decision, id string) error {
+	var calls []*call
+	var states []*awaken.CallState
+	for c := range de.ledger.every {
+		calls, states = append(calls, c), append(states, c.state)
+	}
+	now := de.rt.cfg.Now()
+	if d.UpdatedAt > 0 {
+		now = time.UnixMilli(d.UpdatedAt) // when it was accepted
+	}
+	s, dup, err := checkDecision(states, &d, now)
+	if err != nil || dup {
+		return err
+	}
+	c := calls[slices.Index(states, s)]
+	if target, ok := s.ChildTarget(d.Target); ok {
+		return de.children.forward(c, target, d, id)
+	}
+	if len(d.Arguments) > 0 && c.entry != nil {
+		if err := c.entry.Schema.Check(d.Arguments); err != nil {
+			return fmt.Errorf("decision on %q: %w: arguments do not fit: %w", d.Target, awaken.ErrInvalid, err)
+		}
+	}
+	de.take(c, d)
+	return nil
+}
+
+func (de *decider) take(c *call, d awaken.Decision) {
+	now := de.rt.cfg.Now().UnixMilli()
+	if d.UpdatedAt == 0 {
+		d.UpdatedAt = now
+	}
+	s := de.ledger.edit(c)
+	s.Decision, s.UpdatedAt, s.Status = &d, now, awaken.CallResuming
+	atDecision.Hit()
+	c.resume = nil
+	if d.Action == awaken.ActionResume {
+		s.Approved = append(slices.Clip(s.Approved), s.SuspensionID())
+	}
+	if d.Action == awaken.ActionCancel && s.IsHeld() {
+		de.guards.refuse(s)
+		de.guards.release(c, awaken.CallCancelled, awaken.ErrorResult("", de.ending.Message))
+	} else if d.Action == awaken.ActionCancel {
+		s.Status = awaken.CallCancelled
+		de.children.leave(s)
+		res := awaken.ErrorResult("", refusal(s, &d))
+		res.ToolName = s.ToolName
+		res.Metadata = map[string]any{"rejected": true}
+		s.Result = res
+		c.message = de.outcomes.answerTo(s, res)
+		result := d.Result
+		if len(result) == 0 {
+			result = resumedValue(res)
+		}
+		de.out.hold(&awaken.ToolCallResumed{TargetID: s.CallID, Result: result, MessageID: c.message.ID, Outcome: s.Status})
+	}
+}
+
+// refusal is what the model is told about a call that people did not allow.
+func refusal(s *awaken.CallState, d *awaken.Decision) string {
+	var sb strings.Builder
+	if s.Held != nil {
+		fmt.Fprintf(&sb, "The call of tool %q was made, but its result was withheld", s.ToolName)
+		if d.Reason != "" {
+			fmt.Fprintf(&sb, ": %s", d.Reason)
+		}
+		return sb.String() + "."
+	}
+	fmt.Fprintf(&sb, "The call of tool %q was refused", s.ToolName)
+	if d.Reason != "" {
+		fmt.Fprintf(&sb, ": %s", d.Reason)
+	}
+	sb.WriteString(". It was not made.")
+	return sb.String()
+}
+
+// expiredID is the id of the decision that is taken when nobody decides in time.
+const expiredID = "expired"
+
+// expire deals with the suspensions whose time is over.
+func (de *decider) expire() {
+	for c := range de.ledger.every {
+		if !c.state.Expired(de.rt.cfg.Now()) {
+			continue
+		}
+		if c.state.AwaitsChild() {
+			de.children.lookAgain(c) // it is a ticket of the child that has expired
+			continue
+		}
+		switch c.state.Ticket.OnExpiry {
+		case awaken.ExpireApprove:
+			de.take(c, awaken.Decision{Target: c.state.CallID, ID: expiredID, Action: awaken.ActionResume, Reason: "nobody decided in time"})
+		case awaken.ExpireEscalate:
+			t := *c.state.Ticket
+			t.ExpiresAt = 0
+			s := de.ledger.edit(c)
+			s.Ticket, s.Escalated = &t, true
+		default:
+			de.take(c, awaken.Decision{Target: c.state.CallID, ID: expiredID, Action: awaken.ActionCancel, Reason: "nobody decided in time"})
+		}
+	}
+}
+
+// supersede retracts the calls that are open: the model will not see that it asked.
+func (de *decider) supersede(text string) {
+	de.guards.drop("superseded")
+	if len(de.ledger.calls) == 0 {
+		return
+	}
+	for _, c := range de.ledger.calls {
+		if c.doubtful { // it may have happened, and must not be hidden
+			c.doubtful = false
+			de.outcomes.doubt(c)
+		} else if c.state.Held != nil && !c.state.Status.Terminal() { // it has happened
+			de.take(c, awaken.Decision{Target: c.state.CallID, Action: awaken.ActionCancel, Reason: "nobody decided"})
+		}
+	}
+	at := de.conv.msgs.Len() - 1
+	for at >= 0 && len(de.conv.msgs.At(at).ToolCalls) == 0 {
+		at--
+	}
+	retracted := map[string]bool{}
+	now := de.rt.cfg.Now().UnixMilli()
+	for _, c := range de.ledger.calls {
+		if c.message != nil && !c.appended {
+			de.conv.added = append(de.conv.added, c.message)
+			c.appended = true
+		}
+		if c.state.Status.Terminal() {
+			continue
+		}
+		s := de.ledger.edit(c)
+		s.Status, s.UpdatedAt = awaken.CallCancelled, now
+		de.children.leave(s)
+		retracted[s.CallID] = true
+		de.conv.added = append(de.conv.added, &llm.Message{ID: de.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Visibility: llm.Internal,
+			Content: []llm.Block{llm.Text(text)}, Metadata: de.metadata()})
+	}
+	if at >= 0 {
+		m := de.conv.msgs.At(at)
+		var keep []llm.ToolCall
+		var answers []*llm.Message
+		for _, tc := range m.ToolCalls {
+			for _, c := range de.ledger.calls {
+				if c.state.CallID == tc.ID && !retracted[tc.ID] && c.message != nil {
+					keep, answers = append(keep, tc), append(answers, c.message)
+				}
+			}
+		}
+		var others []*llm.Message // that came while the calls were open
+		for i := at + 1; i < de.conv.msgs.Len(); i++ {
+			if o := de.conv.msgs.At(i); o.Role != llm.ToolRole {
+				others = append(others, o)
+			}
+		}
+		de.conv.rewriteFrom(at)
+		if m = m.WithCalls(keep); !m.Empty() {
+			de.conv.msgs = de.conv.msgs.Append(m).Append(answers...)
+		}
+		de.conv.msgs = de.conv.msgs.Append(others...)
+	}
+	de.ledger.drop()
+	de.conv.rewritten = true
+}

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+// doubtMargin is how long after its time limit a call may still take effect.
+const doubtMargin = 10 * time.Second
+
+// resolveDoubts deals with the effectful calls that had begun when their owner was
+// lost. They may have taken effect, so none is simply made again: the tool is asked
+// what became of it, and if it does not know, a person or the model decides.
+func (w *crew) resolveDoubts(ctx context.Context) *end {
+	for _, c := range w.ledger.calls {
+		if !c.doubtful {
+			continue
+		}
+		c.doubtful = false
+		atDoubt.Hit()
+		switch p := w.probe(ctx, c); {
+		case p.Outcome == awaken.ProbeDone:
+			c.tc = w.toolCall(c)
+			res, err := resultOf(c.state.ToolName, p.Result, nil)
+			if err != nil {
+				return w.fail(err)
+			}
+			if e := w.outcomes.complete(ctx, c, res, nil); e != nil {
+				return e
+			}
+		case p.Outcome == awaken.ProbeNotDone:
+			s := w.ledger.edit(c)
+			s.Status, s.StartedAt = awaken.CallNew, 0
+		case c.entry != nil && c.entry.Spec.InDoubt == awaken.DoubtSuspend:
+			if e := w.outcomes.suspend(c, &awaken.ToolResult{Suspension: &awaken.Ticket{Suspension: awaken.Suspension{ID: "in_doubt_" + c.state.CallID, Action: "tool:in_doubt",
+				Message: fmt.Sprintf("Tool '%s' was cut off after it had begun. It may have taken effect. Make the call again?", c.state.ToolName), Parameters: c.state.Arguments}}}, nil); e != nil {
+				return e
+			}
+		default:
+			w.outcomes.doubt(c)
+		}
+	}
+	return nil
+}
+
+// probe asks the tool what became of a call.
+func (w *crew) probe(ctx context.Context, c *call) (p awaken.Probe) {
+	if c.entry == nil {
+		return awaken.Probe{}
+	}
+	prober, ok := c.entry.Tool.(awaken.Prober)
+	if !ok {
+		return awaken.Probe{}
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			w.rt.cfg.Logger.Error("probe panicked", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", v)
+			p = awaken.Probe{}
+		}
+	}()
+	p, err := prober.Probe(ctx, w.toolCall(c))
+	if err != nil {
+		w.rt.cfg.Logger.Warn("probe failed", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "error", err)
+		return awaken.Probe{}
+	}
+	limit := w.rt.callLimit(c.entry)
+	if p.Outcome == awaken.ProbeNotDone && (limit <= 0 || w.rt.cfg.Now().UnixMilli() < c.state.StartedAt+(limit+doubtMargin).Milliseconds()) {
+		return awaken.Probe{} // the owner that was lost may still be about to make the call
+	}
+	return p
+}
+
+// doubt tells the model that a call may have taken effect.
+func (oc *outcomes) doubt(c *call) {
+	s := oc.ledger.edit(c)
+	res := awaken.ErrorResult("in_doubt", fmt.Sprintf("the call of tool %q was cut off after it had begun; whether it took effect is not known, and it was not repeated", s.ToolName))
+	res.ToolName, res.Metadata = s.ToolName, map[string]any{"in_doubt": true}
+	s.Status, s.Result, s.UpdatedAt = awaken.CallFailed, res, oc.rt.cfg.Now().UnixMilli()
+	c.message = oc.answerTo(s, res)
+	oc.holdOutcome(c, awaken.CallFailed)
+}

@@ -1,0 +1,260 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// guards puts what passes the borders of a run to the agent's guards, and keeps the
+// messages that wait for a person.
+type guards struct {
+	*core
+
+	lastStep, lastCount int                 // how many messages were held in the last step that had any
+	passed              *awaken.HeldMessage // an answer that may be shown now
+}
+
+// pass asks the guards of a border about a passage, one after the other, until one does
+// not let it through.
+func (gd *guards) pass(ctx context.Context, phase awaken.Phase, in about, p *awaken.Passage, approved []string) (awaken.Verdict, error) {
+	id := ""
+	if p.Border == awaken.ResultBorder {
+		id = in.tool.ID
+	} else {
+		id = awaken.HeldCallID(p.Message)
+	}
+	for i := range gd.agent.Guards[p.Border] {
+		g := &gd.agent.Guards[p.Border][i]
+		v, err := g.Ask(ctx, gd.hooks.call(phase, in), p)
+		switch {
+		case err != nil:
+			return awaken.Verdict{}, err
+		case v.Suspended() && slices.Contains(approved, v.SuspensionID(id)):
+			continue // this question has been answered
+		case v.Answered():
+			return awaken.Verdict{}, fmt.Errorf("guard of plugin %q: a passage of the border %s can be allowed, blocked or suspended, not answered", g.Plugin, p.Border)
+		}
+		if !v.Allowed() {
+			return v, nil
+		}
+	}
+	return awaken.Verdict{}, nil
+}
+
+// addInput adds a message that comes from outside to the conversation, if the guards let
+// it pass. If not, the run ends, or the message waits for a person, with all that come
+// behind it.
+func (gd *guards) addInput(m *llm.Message) {
+	m = gd.conv.adopt(m)
+	if c := gd.holdsInput(); c != nil {
+		s := gd.ledger.edit(c)
+		held := *s.Message
+		held.Messages = append(slices.Clip(held.Messages), m)
+		s.Message = &held
+		return
+	}
+	if len(gd.agent.Guards[awaken.InputBorder]) > 0 {
+		p := &awaken.Passage{Border: awaken.InputBorder, Message: m}
+		v, err := gd.pass(gd.ctx, awaken.PhaseRunStart, about{}, p, nil)
+		switch {
+		case err != nil:
+			gd.ending = &awaken.Termination{Type: awaken.Failed, Message: err.Error()}
+			return
+		case v.Blocked():
+			gd.ending = &awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}
+			return
+		case v.Suspended():
+			gd.hold(&awaken.HeldMessage{Border: awaken.InputBorder, Messages: []*llm.Message{p.Message}}, v.Ticket())
+			return
+		}
+		m = p.Message
+	}
+	gd.conv.add(m)
+}
+
+// sayAll shows an answer that nothing has been shown of.
+func (gd *guards) sayAll(ctx context.Context, m *llm.Message) {
+	for _, b := range m.Content {
+		switch b.Type {
+		case llm.TextBlock:
+			gd.out.textDelta(ctx, b.Text)
+		case llm.ThinkingBlock:
+			gd.out.reasoningDelta(ctx, b.Text)
+		}
+	}
+	for _, c := range m.ToolCalls {
+		gd.out.emit(ctx, &awaken.ToolCallStart{ID: c.ID, Name: c.Name})
+		gd.out.argsDelta(ctx, c.ID, string(arguments(c)))
+	}
+}
+
+// hold keeps a message from passing until a person has decided.
+func (gd *guards) hold(held *awaken.HeldMessage, t awaken.Ticket) *call {
+	m := held.Messages[0]
+	args, err := json.Marshal(heldText{new(textOf(m))})
+	if err != nil {
+		panic(err) // strings have JSON
+	}
+	if gd.step.index > gd.lastStep { // an answer that was held is of a step that is yet to come
+		gd.lastStep, gd.lastCount = gd.step.index, 0
+	}
+	gd.lastCount++
+	s := &awaken.CallState{CallID: awaken.HeldCallID(m), ToolName: heldTool(held.Border), Arguments: args, Message: held,
+		RunID: gd.info.RunID, Step: gd.lastStep, Index: -gd.lastCount, Effect: awaken.ReadOnly}
+	s.Key = fmt.Sprintf("%s/%d/%d", s.RunID, s.Step, s.Index)
+	c := &call{state: s}
+	gd.ledger.held = append(gd.ledger.held, c)
+	gd.ledger.ticket(c, t)
+	return c
+}
+
+// holdsInput is the call that waits with a message of the user, or nil.
+func (gd *guards) holdsInput() *call {
+	for _, c := range gd.ledger.held {
+		if s := c.state; s.Message != nil && s.Message.Border == awaken.InputBorder && !s.Status.Terminal() {
+			return c
+		}
+	}
+	return nil
+}
+
+// takeUp takes up a message that was held when the run stopped.
+func (gd *guards) takeUp(s *awaken.CallState) {
+	if s.Step != gd.lastStep {
+		gd.lastStep, gd.lastCount = s.Step, 0
+	}
+	gd.lastCount = max(gd.lastCount, -s.Index)
+	if !s.Status.Terminal() {
+		gd.ledger.held = append(gd.ledger.held, &call{state: s, shared: true})
+	} else if d := s.Decision; s.Status == awaken.CallCancelled && d != nil && d.Action == awaken.ActionCancel {
+		gd.refuse(s)
+	}
+}
+
+// refuse ends the run because a person did not let a message pass.
+func (gd *guards) refuse(s *awaken.CallState) {
+	what := "the message"
+	if s.ToolName == heldTool(awaken.OutputBorder) {
+		what = "the answer"
+	}
+	gd.ending = &awaken.Termination{Type: awaken.Blocked, Message: fmt.Sprintf("%s was refused: %s", what, cmp.Or(s.Decision.Reason, "no reason was given"))}
+}
+
+// passAgain puts a message that may pass to the guards once more, as it is now.
+func (gd *guards) passAgain(ctx context.Context, c *call) *end {
+	s := gd.ledger.edit(c)
+	held := *s.Message
+	m := held.Messages[0]
+	if d := s.Decision; len(d.Arguments) > 0 {
+		var edit heldText
+		if err := json.Unmarshal(d.Arguments, &edit); err != nil {
+			return gd.fail(err)
+		}
+		s.Arguments, m = d.Arguments, withText(m, *edit.Text)
+	}
+	phase := awaken.PhaseRunStart
+	if held.Border == awaken.OutputBorder {
+		phase = awaken.PhaseAfterInference
+	}
+	p := &awaken.Passage{Border: held.Border, Message: m}
+	v, err := gd.pass(ctx, phase, about{}, p, s.Approved)
+	held.Messages = append([]*llm.Message{p.Message}, held.Messages[1:]...)
+	switch {
+	case err != nil:
+		return gd.fail(err)
+	case v.Blocked():
+		return &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}}
+	case v.Suspended():
+		s.Message = &held
+		gd.ledger.ticket(c, v.Ticket())
+		if s.StartedAt != 0 {
+			gd.out.hold(pendingCall(s))
+		}
+		return nil
+	}
+	gd.release(c, awaken.CallSucceeded, awaken.TextResult("It may pass."))
+	if held.Border == awaken.OutputBorder {
+		gd.passed = &held
+		return nil
+	}
+	from := gd.journal.count + len(gd.conv.added) + 1
+	gd.conv.add(p.Message)
+	for _, m := range held.Messages[1:] {
+		gd.addInput(m)
+	}
+	if gd.rec.Input.FromSeq == 0 {
+		gd.rec.Input = llm.Interval{FromSeq: from, ToSeq: gd.journal.count + len(gd.conv.added)}
+	}
+	return nil
+}
+
+// release ends the wait of a call that holds a message.
+func (gd *guards) release(c *call, how awaken.CallStatus, res *awaken.ToolResult) {
+	s := gd.ledger.edit(c)
+	res.ToolName = s.ToolName
+	id := ""
+	if how == awaken.CallSucceeded {
+		id = s.Message.Messages[0].ID
+	}
+	if how == awaken.CallCancelled && s.Message.Border == awaken.OutputBorder {
+		gd.rec.Steps++ // that of the answer does not go on
+	}
+	s.Status, s.Result, s.Message, s.UpdatedAt = how, res, nil, gd.rt.cfg.Now().UnixMilli()
+	if s.StartedAt != 0 { // it has been shown
+		gd.out.hold(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(res), MessageID: id, Outcome: how})
+	}
+}
+
+// drop forgets the messages that are held and not decided on.
+func (gd *guards) drop(why string) {
+	for _, c := range gd.ledger.held {
+		if !c.state.Status.Terminal() {
+			gd.release(c, awaken.CallCancelled, awaken.ErrorResult("", why))
+		}
+	}
+	gd.ledger.held = nil
+}
+
+// show shows the messages that are held as calls that wait, in a step in which no
+// model is asked.
+func (gd *guards) show(ctx context.Context) {
+	var fresh []*call
+	for _, c := range gd.ledger.held {
+		if c.state.Status == awaken.CallSuspended && c.state.StartedAt == 0 {
+			fresh = append(fresh, c)
+		}
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	gd.step.messageID, gd.ledger.calls, gd.ledger.stale = gd.rt.cfg.NewID(), gd.ledger.calls[:0], true
+	gd.out.emit(ctx, &awaken.StepStart{MessageID: gd.step.messageID})
+	for _, c := range fresh {
+		gd.showCall(ctx, c)
+	}
+	for _, c := range fresh {
+		gd.out.hold(pendingCall(c.state))
+	}
+	gd.ledger.snapshot()
+	gd.out.hold(&awaken.StepEnd{})
+}
+
+// showCall shows a message that is held as a call.
+func (gd *guards) showCall(ctx context.Context, c *call) {
+	s := gd.ledger.edit(c)
+	s.StartedAt = gd.rt.cfg.Now().UnixMilli()
+	gd.out.emit(ctx, &awaken.ToolCallStart{ID: s.CallID, Name: s.ToolName})
+	gd.out.emit(ctx, &awaken.ToolCallReady{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments})
+}
+
+// pendingCall is the event that says that a call waits.
+func pendingCall(s *awaken.CallState) *awaken.ToolCallDone {
+	res := &awaken.ToolResult{ToolName: s.ToolName, Status: awaken.ToolPending, Message: fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName), Suspension: s.Ticket}
+	return &awaken.ToolCallDone{ID: s.CallID, Result: res, Outcome: awaken.CallSuspended}
+}

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/state"
+)
+
+// handoff changes the agent at the border between two steps, when the thread has
+// been handed to another.
+func (r *run) handoff(ctx context.Context) *end {
+	to := builtin.ActiveAgent.Get(r.st)
+	if to == "" || to == r.info.AgentID {
+		return nil
+	}
+	next, err := r.reg.Runnable(to)
+	if err != nil {
+		r.forgetHandoff() // or no later run on the thread could do better
+		return &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: fmt.Sprintf("handoff to %q: %v", to, err)}}
+	}
+	if err := r.compactor.leave(false); err != nil {
+		return r.fail(err)
+	}
+	if err := r.phases.deactivate(ctx); err != nil {
+		return r.fail(err)
+	}
+	if err := r.st.Extend(next.Schema); err != nil {
+		return r.fail(err)
+	}
+	r.agent = next
+	info := *r.info
+	info.AgentID, r.rec.AgentID = to, to
+	r.rec.FirstAgentID = cmp.Or(r.rec.FirstAgentID, r.info.AgentID)
+	r.info, r.ledger.stale = &info, true
+	r.conv.openWindow()
+	r.tools.offer()
+	if err := r.tools.planOutput(); err != nil {
+		return r.fail(err)
+	}
+	budgeted := r.rec.Budgeted
+	if err := r.wallet.limit(ctx); err != nil {
+		return r.fail(err)
+	}
+	if r.rec.Budgeted != budgeted { // whoever takes the run up has to know
+		if err := r.journal.commit(ctx, commitOptions{}); err != nil {
+			return r.fail(err)
+		}
+	}
+	if err := r.phases.activate(ctx); err != nil {
+		return r.fail(err)
+	}
+	return nil
+}
+
+// forgetHandoff makes the thread belong to whoever runs on it.
+func (r *run) forgetHandoff() {
+	var b state.Batch
+	builtin.ActiveAgent.Clear(&b)
+	if err := r.st.Apply(&b); err != nil {
+		panic(err) // the built-in keys are in every schema
+	}
+}

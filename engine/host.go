@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// toolHost is the Host of the tools of one run.
+type toolHost struct {
+	rt  *Runtime
+	reg *registry.Registry // of the run
+}
+
+var _ awaken.Host = (*toolHost)(nil)
+
+func (h *toolHost) Run(ctx context.Context, req awaken.RunRequest, sink awaken.Sink) (*awaken.RunResult, error) {
+	return h.rt.Run(ctx, req, sink)
+}
+
+func (h *toolHost) Store() awaken.Store { return h.rt.Store() }
+func (h *toolHost) Now() time.Time      { return h.rt.Now() }
+
+func (h *toolHost) ResolutionID() string {
+	if h.rt.cfg.Snapshots == nil {
+		return "" // there is only one at a time
+	}
+	return h.reg.ID()
+}
+
+func (h *toolHost) Agent(id string) *awaken.AgentSpec   { return h.reg.Agent(id) }
+func (h *toolHost) Remote(agentID string) awaken.Runner { return h.reg.Remote(agentID) }
+func (h *toolHost) ToolIDs(agentID string) []string     { return h.reg.ToolIDs(agentID) }
+
+func (h *toolHost) HasAgent(ctx context.Context, req *awaken.RunRequest) (bool, error) {
+	return h.rt.HasAgent(ctx, req)
+}

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+)
+
+// inbox takes in what others have posted to the thread.
+type inbox struct {
+	*core
+	guards    *guards
+	decider   *decider
+	children  *children
+	compactor *compactor
+
+	told     int  // messages that others have sent
+	withdraw bool // a client wrote instead of deciding: what waits is to be withdrawn
+}
+
+// take takes in what others have posted: messages join the conversation,
+// decisions are applied to suspended calls.
+func (in *inbox) take(ctx context.Context) error {
+	if err := in.journal.waitInFlight(); err != nil { // the store may not know yet what was read
+		return err
+	}
+	in.active.posted.Store(false)
+	items, err := in.rt.cfg.Store.Unread(ctx, in.info.ThreadID)
+	if err != nil {
+		return fmt.Errorf("inbox of thread %s: %w", in.info.ThreadID, storeError{err})
+	}
+	in.journal.unread = false
+	in.takeItems(items, awaken.NextStep)
+	return nil
+}
+
+// takeUnread takes in and commits what made the store refuse to let the run rest.
+func (in *inbox) takeUnread(ctx context.Context) error {
+	n := len(in.journal.read)
+	items, err := in.rt.cfg.Store.Unread(ctx, in.info.ThreadID)
+	if err != nil {
+		return fmt.Errorf("inbox of thread %s: %w", in.info.ThreadID, storeError{err})
+	}
+	in.takeItems(items, awaken.OnNaturalEnd)
+	if len(in.journal.read) == n {
+		return fmt.Errorf("inbox of thread %s: %w, but there are none", in.info.ThreadID, awaken.ErrUnread)
+	}
+	return in.journal.commit(ctx, commitOptions{})
+}
+
+// takeItems takes in what may be taken in at a boundary.
+func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.Boundary) {
+	for _, it := range items {
+		if slices.Contains(in.journal.read, it.ID) || it.Boundary == awaken.OnNaturalEnd && at != awaken.OnNaturalEnd {
+			continue
+		}
+		in.journal.read = append(in.journal.read, it.ID)
+		if it.RunID != "" && it.RunID != in.info.RunID {
+			continue
+		}
+		if it.Decision != nil {
+			if err := in.decider.decide(*it.Decision, it.ID); err != nil {
+				in.rt.cfg.Logger.Warn("decision refused", "run", in.info.RunID, "target", it.Decision.Target, "error", err)
+			}
+		}
+		if it.Report != nil {
+			in.children.reported(it.Report)
+		}
+		if it.Supersede {
+			in.guards.drop("superseded")
+		}
+		for _, m := range it.Messages {
+			in.guards.addInput(m)
+			in.told++
+		}
+		if it.Compaction != nil {
+			if err := in.compactor.accept(it.Compaction); err != nil {
+				in.rt.cfg.Logger.Error("summary could not be taken in", "run", in.info.RunID, "error", err)
+			}
+		}
+		in.withdraw = in.withdraw || it.Supersede && in.ledger.open()
+	}
+}

@@ -1,0 +1,235 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/state"
+)
+
+// inference asks the model.
+type inference struct {
+	*core
+	phases    *phases
+	wallet    *wallet
+	compactor *compactor
+
+	request llm.Request
+	stream  stream
+	reply   llm.Reply
+}
+
+// infer asks the model. A nil reply without an end is a failure that a stop policy
+// counts. What comes before and after the wait is in functions of its own: only what is
+// needed meanwhile is on the stack of a run that waits for its model.
+func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
+	if e := r.inference.compose(ctx); e != nil {
+		return nil, e
+	}
+	s := &r.inference.stream
+	defer s.got.Release()
+	err := s.receiveAll()
+	atReply.Hit()
+	r.inference.spend(s)
+	if err != nil {
+		return nil, r.inferenceFailed(ctx, s, err)
+	}
+	m := s.got.Message()
+	if s.silent {
+		var e *end
+		if m, e = r.passOutput(ctx, s, m); m == nil {
+			return nil, e
+		}
+	}
+	return r.inference.replied(ctx, s, m), nil
+}
+
+// compose does what comes before the model is asked: it ends with the request.
+func (inf *inference) compose(ctx context.Context) *end {
+	if err := inf.phases.run(ctx, awaken.PhaseBeforeInference, about{}); err != nil {
+		return inf.fail(err)
+	}
+	if e := inf.requested(); e != nil {
+		return e
+	}
+	if inf.conv.window != nil {
+		if err := inf.compactor.beginIfDue(ctx); err != nil {
+			return inf.fail(err)
+		}
+	}
+	if inf.wallet.spending != nil {
+		inf.wallet.spending.before = inf.st.Snapshot()
+	}
+	if err := inf.buildRequest(ctx); err != nil {
+		return inf.fail(err)
+	}
+	atInference.Hit()
+	inf.stream.reset(inf, ctx)
+	return nil
+}
+
+// replied tells what the model has asked for, and that it is done.
+func (inf *inference) replied(ctx context.Context, s *stream, m *llm.Message) *llm.Reply {
+	reply := &inf.reply
+	*reply = llm.Reply{Message: m, Usage: s.usage, Finish: s.got.Finish(), Incomplete: append(s.got.Incomplete(), s.lost...)}
+	for _, c := range reply.Message.ToolCalls {
+		inf.out.emit(ctx, &awaken.ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
+	}
+	if len(reply.Incomplete) > 0 {
+		s.cancelOpen(ctx, "arguments are not complete JSON", false)
+	}
+	inf.out.emit(ctx, inf.completed(s))
+	inf.journal.heedSink()
+	if inf.conv.window != nil {
+		inf.learn(s)
+	}
+	return reply
+}
+
+// completed is the event that says that the model is done, and what that took.
+func (inf *inference) completed(s *stream) *awaken.InferenceComplete {
+	done := &struct {
+		awaken.InferenceComplete
+		usage llm.Usage
+	}{usage: s.usage}
+	done.Model, done.DurationMS, done.CostUSD = s.answeredBy(), inf.rt.cfg.Now().Sub(s.began).Milliseconds(), s.cost.USD()
+	if s.usage != (llm.Usage{}) {
+		done.Usage = &done.usage
+	}
+	return &done.InferenceComplete
+}
+
+// arguments are a call's arguments, {} when the model gave none.
+func arguments(c llm.ToolCall) []byte {
+	if len(c.Arguments) == 0 {
+		return []byte("{}")
+	}
+	return c.Arguments
+}
+
+// learn corrects the estimates by what the model has counted, unless it counted several
+// requests.
+func (inf *inference) learn(s *stream) {
+	w := inf.conv.window
+	if s.pieces+s.tried.retries+s.tried.recoveries == 0 {
+		w.learn(s.usage.PromptTokens)
+	}
+	inf.saveWindow()
+}
+
+func (inf *inference) saveWindow() {
+	var b state.Batch
+	inf.conv.window.save(&b)
+	if err := inf.st.Apply(&b); err != nil {
+		panic(err) // the key is in the schema of every agent that has a window
+	}
+}
+
+// inferenceFailed decides what a failed inference means: a wait for money, cancelled, the
+// end of the run, or one more error for a policy that counts them. What the model had said
+// is kept when the run ends.
+func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
+	cancelled := ctx.Err() != nil
+	if ex, ok := errors.AsType[*money.Exhausted](err); ok && r.wallet.spending != nil && !cancelled {
+		return r.exhausted(ctx, s, ex)
+	}
+	le, known := errors.AsType[*llm.Error](err)
+	if !cancelled && r.agent.Tolerant && known && le.Retryable() {
+		r.rt.cfg.Logger.Warn("inference failed", "run", r.info.RunID, "error", err)
+		if s.started {
+			s.show(ctx, &awaken.StreamReset{Reason: err.Error()})
+		}
+		c := r.stops().counts()
+		c.ConsecutiveErrors++
+		r.stops().setCounts(c)
+		if d, bad := r.stops().stop(nil, false); bad != nil {
+			return r.fail(bad)
+		} else if d != nil {
+			return &end{Termination: awaken.Termination{Type: awaken.Stopped, Code: d.Code, Detail: d.Detail + ": " + err.Error()}, err: nil}
+		}
+		return nil
+	}
+	s.cancelOpen(ctx, "the answer broke off", true)
+	m := s.got.Message()
+	m.ToolCalls = nil
+	if !m.Empty() && !s.silent { // nobody has judged it
+		m.ID = r.step.messageID
+		m.Metadata = r.metadata()
+		m.Metadata.Interrupted = true
+		r.conv.add(m)
+		r.step.response = m.Text()
+	}
+	if cancelled {
+		if s.started {
+			r.out.emit(ctx, r.inference.completed(s))
+		}
+		return r.fail(err)
+	}
+	return r.fail(fmt.Errorf("inference: %w", err))
+}
+
+// answer stores the reply and makes calls of what it asks for.
+func (inf *inference) answer(reply *llm.Reply) {
+	m := reply.Message
+	m.ID, m.Metadata = inf.step.messageID, inf.metadata()
+	if m.Empty() {
+		return
+	}
+	inf.conv.add(m)
+	if t := m.Text(); t != "" || len(m.ToolCalls) == 0 {
+		inf.step.response = t
+	}
+	if len(m.ToolCalls) == 0 {
+		return
+	}
+	now := inf.rt.cfg.Now().UnixMilli()
+	for i, c := range m.ToolCalls {
+		entry := inf.tools.find(c.Name)
+		one := &struct {
+			call
+			state awaken.CallState
+		}{}
+		one.state = awaken.CallState{CallID: c.ID, ToolName: c.Name, Arguments: arguments(c), Status: awaken.CallNew, UpdatedAt: now,
+			RunID: inf.info.RunID, Step: inf.step.index, Index: i}
+		if entry != nil {
+			one.state.Effect = entry.Spec.Effect
+		}
+		one.call = call{state: &one.state, entry: entry}
+		inf.ledger.calls = append(inf.ledger.calls, &one.call)
+		inf.ledger.edit(&one.call)
+	}
+}
+
+// spend adds what an answer took to the record.
+func (inf *inference) spend(s *stream) {
+	inf.use(s.usage)
+	inf.charge(s.cost)
+}
+
+// hintMalformed tells the model that calls were dropped.
+func hintMalformed(id string, names []string) *llm.Message {
+	return &llm.Message{ID: id, Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(fmt.Sprintf(
+		"The arguments of your call of %s were not valid JSON, so the call was not made. Call it again with complete arguments.", strings.Join(names, ", ")))}}
+}
+
+// signature identifies a response for loop detection: its text and its calls.
+func signature(m *llm.Message) string {
+	if m.Empty() {
+		return ""
+	}
+	h := fnv.New128a()
+	h.Write([]byte(m.Text()))
+	for _, c := range m.ToolCalls {
+		h.Write([]byte{0})
+		h.Write([]byte(c.Name))
+		h.Write([]byte{0})
+		h.Write(c.Arguments)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}

@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/awaken-go/awaken"
+)
+
+// On a store whose commits take time a run does not stand still at the end of a step that
+// did nothing but read. Its commit travels beside the run, in flight, while the next step
+// begins:
+//
+//   - One commit of a run is in flight at a time. What further such steps bring is handed
+//     over too, and travels together as soon as the one before has been made, whether the
+//     run waits for its model or not.
+//   - Every other commit (the start, an intent, results, one with effects, the end) waits for
+//     the one in flight and takes along what is not on its way yet. So nothing effectful
+//     begins, and no run parks or ends, before everything earlier is durable.
+//   - What claims something durable is published after its commit, in order, by whoever made
+//     the commit.
+//   - A commit that fails in flight cancels the run. What it held is the run's again, for the
+//     commit with which the run ends; a fenced owner makes none.
+
+// flight makes commits beside the run, one at a time, in a goroutine that is there only
+// while there is something to commit.
+type flight struct {
+	used bool // by the run, whose this is
+	wg   sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows
+	busy   bool       // a commit is being made
+	next   *parcel    // what waits for that, or nil
+	unread bool       // after a commit, the inbox holds something
+	err    error      // of the commit that failed; none is made after it
+	back   *parcel    // what that held, until the run has it again
+	panics any        // what a sink or the store has panicked with
+	exits  bool       // or it ended the goroutine
+}
+
+// commitStep commits a step that is over. The run waits for that only if it has to.
+func (j *journal) commitStep(ctx context.Context) error {
+	if !j.mayGoOn() {
+		return j.commit(ctx, commitOptions{})
+	}
+	p, err := j.pack(commitOptions{})
+	if err != nil {
+		return err
+	}
+	j.handOver(p)
+	atHandedOver.Hit()
+	return nil
+}
+
+// mayGoOn reports whether the next step may begin before the last one is durable: it did
+// nothing but read, so that a later owner can make it again, and nobody waits for it.
+func (j *journal) mayGoOn() bool {
+	if !j.pipelined || len(j.hooks.effects) > 0 || j.sender.unsent > 0 || j.ctx.Err() != nil || j.active.posted.Load() || j.active.yield.Load() {
+		return false
+	}
+	for _, c := range j.ledger.calls {
+		if s := c.state; s.Effect != awaken.ReadOnly && (s.StartedAt != 0 || s.Ticket != nil) {
+			return false
+		}
+	}
+	f := &j.inFlight
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !j.out.full() && (f.next == nil || !f.next.full())
+}
+
+// handOver lets a parcel travel: at once, or with the next commit when one is in flight.
+func (j *journal) handOver(p *parcel) {
+	f := &j.inFlight
+	f.used = true
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case !f.busy && f.err == nil:
+		f.busy = true
+		f.wg.Go(func() { j.fly(p) })
+	case f.next == nil: // after an error too: the run is about to end, and takes it back
+		f.next = p
+	default:
+		f.next.add(p)
+	}
+}
+
+// fly commits p, and what is handed over meanwhile, until there is no more.
+func (j *journal) fly(p *parcel) {
+	f := &j.inFlight
+	landed := false
+	defer func() {
+		if landed {
+			return
+		}
+		v, stack := recover(), debug.Stack()
+		f.mu.Lock()
+		f.busy, f.panics, f.exits = false, v, v == nil
+		f.mu.Unlock()
+		j.rt.cfg.Logger.Error("commit or sink panicked", "run", j.out.runID, "panic", v, "stack", string(stack))
+		j.active.cancel(fmt.Errorf("%w: a commit or the sink panicked", awaken.ErrCancelled))
+	}()
+	for ; p != nil; p = f.take() {
+		if err := j.writeBeside(&p.Commit); err != nil {
+			f.mu.Lock()
+			err = commitError{err}
+			f.busy, f.back, f.err = false, p, err
+			f.mu.Unlock()
+			j.active.cancel(err)
+			break
+		}
+		f.mu.Lock()
+		f.unread = p.Unread
+		f.mu.Unlock()
+		j.out.committed(detached(j.ctx), p.seq)
+		p.free()
+		atPublished.Hit()
+		j.heedSink()
+	}
+	landed = true
+}
+
+// writeBeside makes a commit in flight.
+func (j *journal) writeBeside(c *awaken.Commit) error {
+	ctx, cancel := j.last(j.ctx)
+	defer cancel()
+	if cause := context.Cause(j.ctx); errors.Is(cause, awaken.ErrFenced) {
+		return cause
+	}
+	if err := j.write(ctx, c); err != nil {
+		return fmt.Errorf("commit thread %s: %w", j.thread, storeError{err})
+	}
+	return nil
+}
+
+// commitError is the error of a commit that failed beside its run, and cancelled it.
+type commitError struct{ error }
+
+func (e commitError) Unwrap() error { return e.error }
+
+// isCommitError reports whether a run was cancelled because a commit failed beside it.
+func isCommitError(cause error) bool {
+	_, ok := cause.(commitError)
+	return ok
+}
+
+// take returns what is to be committed next, or nil, and then nothing is in flight.
+func (f *flight) take() *parcel {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.next
+	f.next, f.busy = nil, p != nil
+	return p
+}
+
+// wait returns when nothing is in flight.
+func (f *flight) wait() { f.wg.Wait() }
+
+// takeBack takes back what waits for the commit that is in flight: the next commit of the
+// run, which must follow at once, has it.
+func (j *journal) takeBack() {
+	f := &j.inFlight
+	if !f.used {
+		return
+	}
+	f.mu.Lock()
+	p := f.next
+	f.next = nil
+	f.mu.Unlock()
+	if p != nil {
+		j.unpack(p)
+	}
+}
+
+// waitInFlight waits until everything that was handed over is committed. If that failed, what
+// could not be committed is the run's again, and land tells why, once. What a sink did to
+// the goroutine that called it, it does to the run's.
+func (j *journal) waitInFlight() error {
+	f := &j.inFlight
+	if !f.used {
+		return nil
+	}
+	f.wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.exits {
+		runtime.Goexit()
+	}
+	if f.panics != nil {
+		panic(f.panics)
+	}
+	j.unread, f.unread = j.unread || f.unread, false
+	if f.back == nil {
+		return nil
+	}
+	if f.next != nil {
+		j.unpack(f.next)
+	}
+	j.unpack(f.back)
+	f.next, f.back = nil, nil
+	return f.err
+}

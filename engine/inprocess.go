@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+)
+
+// inProcess is the queue of a runtime that has none: what is started goes on in goroutines
+// of this process, and ends with it.
+type inProcess struct{ rt *Runtime }
+
+func (q inProcess) Start(ctx context.Context, req awaken.RunRequest) error {
+	if _, err := q.rt.cfg.Store.LoadRun(ctx, req.RunID); err == nil {
+		return nil // it was started before
+	} else if !errors.Is(err, awaken.ErrNotFound) {
+		return err
+	}
+	q.run(ctx, req.ThreadID, req)
+	return nil
+}
+
+func (q inProcess) run(ctx context.Context, threadID string, req awaken.RunRequest) {
+	ctx = context.WithoutCancel(ctx)
+	q.rt.detached.Go(func() {
+		var sink awaken.Sink
+		if f := q.rt.cfg.Detached; f != nil {
+			sink = f(threadID)
+		}
+		_, err := q.rt.Run(ctx, req, sink)
+		if err != nil && !errors.Is(err, awaken.ErrBusy) && !errors.Is(err, awaken.ErrFenced) && !errors.Is(err, awaken.ErrConflict) {
+			q.rt.cfg.Logger.Warn("run failed", "run", req.RunID+req.Continue, "error", err)
+		}
+	})
+}
+
+func (q inProcess) Deliver(ctx context.Context, threadID string, item awaken.InboxItem, agentID string) error {
+	th, err := q.rt.cfg.Store.Thread(ctx, threadID)
+	if err != nil {
+		return err
+	}
+	if item.RunID != "" && item.RunID != th.OpenRunID {
+		return nil
+	}
+	if err := q.rt.post(ctx, threadID, []awaken.InboxItem{item}); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	q.rt.detached.Go(func() {
+		if err := q.wake(ctx, threadID, agentID); err != nil {
+			q.rt.cfg.Logger.Warn("thread could not be woken", "thread", threadID, "error", err)
+		}
+	})
+	return nil
+}
+
+// wake makes somebody read what was posted to a thread. A run that is active reads it
+// before it rests, but it may have been about to.
+func (q inProcess) wake(ctx context.Context, threadID, agentID string) error {
+	if err := q.rt.Wait(ctx, threadID); err != nil {
+		return err
+	}
+	items, err := q.rt.cfg.Store.Unread(ctx, threadID)
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	th, err := q.rt.cfg.Store.Thread(ctx, threadID)
+	if err != nil {
+		return err
+	}
+	req := awaken.RunRequest{Continue: th.OpenRunID, Mode: "internal_wake"}
+	if th.OpenRunID == "" {
+		if !slices.ContainsFunc(items, func(it awaken.InboxItem) bool { return len(it.Messages) > 0 && it.RunID == "" }) {
+			return nil
+		}
+		req = awaken.RunRequest{ThreadID: threadID, AgentID: agentID, Origin: "internal"}
+	} else if run, err := q.rt.cfg.Store.LoadRun(ctx, th.OpenRunID); err != nil || run.Status != awaken.RunWaiting {
+		return err // one that was cut off is gone on with by whoever knows that it was
+	}
+	q.run(ctx, threadID, req)
+	return nil
+}
+
+func (q inProcess) Cancel(ctx context.Context, runID string) error { return q.rt.Cancel(ctx, runID) }
+
+// Settle returns when no run goes on in this process that a runtime without a queue has
+// started by itself.
+func (rt *Runtime) Settle(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		rt.detached.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// reportDone tells the parent of a run how it came out, when there is no queue to do it.
+func (rt *Runtime) reportDone(ctx context.Context, r *run) {
+	if r.rec.ParentRunID == "" {
+		return
+	}
+	if err := rt.Report(context.WithoutCancel(ctx), &r.rec); err != nil {
+		rt.cfg.Logger.Warn("the parent of a run could not be told", "run", r.info.RunID, "parent", r.rec.ParentRunID, "error", err)
+	}
+}

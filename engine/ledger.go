@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state"
+)
+
+// call is one tool call of the step that is going on.
+type call struct {
+	state    *awaken.CallState // as the ledger has it, or will after the next commit; see edit
+	shared   bool              // others have seen state, so it must not change
+	listed   bool              // the next commit holds it
+	doubtful bool              // it had begun when its owner was lost, and is effectful
+	entry    *registry.Tool    // nil for a tool that does not exist
+	message  *llm.Message
+	appended bool // the message is in the log
+	resume   *awaken.Resumption
+	again    bool // its child has something new
+	yielded  bool // it let go of its child, for whoever goes on with the run
+
+	tc      *awaken.ToolCall // while it runs
+	running bool
+	cancel  context.CancelCauseFunc
+	timer   *time.Timer
+}
+
+// forget lets go of what only a running call needs: whoever keeps the call's ledger
+// record may keep the call with it.
+func (c *call) forget() { c.tc, c.resume, c.cancel, c.timer = nil, nil, nil, nil }
+
+// ledger keeps the calls of the step, and those that messages are held by, as the store
+// has them or will have after the next commit.
+type ledger struct {
+	*activation
+	out *recorder
+
+	calls   []*call
+	held    []*call // whose messages guards have put to people
+	changed []*awaken.CallState
+
+	batch   state.Batch // for derive
+	derived int         // calls that the derived state keys show
+	stale   bool        // the derived state keys are out of date
+}
+
+// every yields the calls of the step, and those that messages are held by.
+func (l *ledger) every(yield func(*call) bool) {
+	for _, c := range l.calls {
+		if !yield(c) {
+			return
+		}
+	}
+	for _, c := range l.held {
+		if !yield(c) {
+			return
+		}
+	}
+}
+
+func (l *ledger) open() bool {
+	for _, c := range l.calls {
+		if !c.state.Status.Terminal() {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *ledger) suspended() bool {
+	return slices.ContainsFunc(l.calls, func(c *call) bool { return c.state.Status == awaken.CallSuspended })
+}
+
+// undecided reports whether there may be more to decide: calls that wait for a
+// decision, or have not come so far that they could ask for one.
+func (l *ledger) undecided(starting int) bool {
+	return starting > 0 || slices.ContainsFunc(l.calls, func(c *call) bool {
+		return c.running || c.state.Status == awaken.CallSuspended || c.state.Status == awaken.CallNew
+	})
+}
+
+// edit returns a call's ledger record to be changed: a copy if others have seen it.
+// The next commit holds it.
+func (l *ledger) edit(c *call) *awaken.CallState {
+	l.stale = true
+	if c.shared {
+		s := *c.state
+		if i := slices.Index(l.changed, c.state); i >= 0 {
+			l.changed[i], c.listed = &s, true
+		}
+		c.state, c.shared = &s, false
+	}
+	if !c.listed {
+		l.changed = append(l.changed, c.state)
+		c.listed = true
+	}
+	return c.state
+}
+
+// ticket makes a call wait with a ticket, which it completes.
+func (l *ledger) ticket(c *call, t awaken.Ticket) *awaken.Ticket {
+	now := l.rt.cfg.Now()
+	s := l.edit(c)
+	t.Suspension.ID = t.SuspensionID(s.CallID)
+	if t.Suspension.Message == "" {
+		t.Suspension.Message = fmt.Sprintf("Tool '%s' is waiting for a decision", s.ToolName)
+	}
+	if t.ResumeMode == "" {
+		t.ResumeMode = awaken.ReplayToolCall
+	}
+	if t.ExpiresIn > 0 {
+		t.ExpiresAt = now.Add(t.ExpiresIn).UnixMilli()
+	} else if t.Child != "" {
+		t.ExpiresAt = firstExpiry(t.Tickets)
+	}
+	t.Pending = awaken.PendingCall{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments}
+	s.Status, s.UpdatedAt, s.Ticket, s.ResumeMode, s.Decision, s.Escalated = awaken.CallSuspended, now.UnixMilli(), &t, t.ResumeMode, nil, false
+	return &t
+}
+
+// drop forgets the calls of the last step. If the step was cut off it is over
+// now: its number, and with it the keys of its calls, must not be used again.
+func (l *ledger) drop() {
+	l.calls = nil
+	if l.resumed && !l.step.closed {
+		l.step.closed = true
+		l.rec.Steps = l.step.index + 1
+	}
+}
+
+// waiting describes the calls that wait.
+func (l *ledger) waiting() *awaken.Waiting {
+	w := &awaken.Waiting{Reason: awaken.WaitToolPermission, TicketIDs: []string{}, Tickets: []awaken.WaitingTicket{}}
+	for c := range l.every {
+		s := c.state
+		if s.Status != awaken.CallSuspended {
+			continue
+		}
+		if s.AwaitsChild() {
+			for _, t := range s.Ticket.Tickets {
+				w.TicketIDs, w.Tickets = append(w.TicketIDs, t.TicketID), append(w.Tickets, t)
+			}
+			continue
+		}
+		susp := s.Ticket.Suspension
+		w.TicketIDs = append(w.TicketIDs, susp.ID)
+		w.Tickets = append(w.Tickets, awaken.WaitingTicket{TicketID: susp.ID, ToolCallID: s.CallID, ToolName: s.ToolName, Arguments: s.Arguments,
+			ResumeMode: s.ResumeMode, Reason: susp.Message, Suspension: &susp, ExpiresAt: s.Ticket.ExpiresAt, Escalated: s.Escalated, UpdatedAt: s.UpdatedAt})
+		if s.ResumeMode == awaken.UseDecisionAsToolResult {
+			w.Reason = awaken.WaitUserInput
+		}
+	}
+	if len(w.Tickets) > 0 {
+		return w
+	}
+	w.Reason = awaken.WaitBackgroundTasks // runs below this one, which wait for nobody
+	for _, c := range l.calls {
+		if c.state.AwaitsChild() && c.state.Ticket.Budget != nil {
+			w.Reason, w.Message, w.Budget = awaken.WaitBudget, c.state.Ticket.Suspension.Message, c.state.Ticket.Budget
+		}
+	}
+	return w
+}
+
+// derive brings the state keys that mirror the record and the ledger up to date.
+func (l *ledger) derive() {
+	if !l.stale {
+		return
+	}
+	l.stale = false
+	b := &l.batch
+	b.Reset()
+	builtin.RunLifecycle.Update(b, builtin.Lifecycle{RunID: l.info.RunID, Status: l.rec.Status, StatusReason: l.rec.StatusReason,
+		UpdatedAt: l.rt.cfg.Now().UnixMilli(), StepCount: l.rec.Steps})
+	if len(l.calls)+len(l.held) > 0 || l.derived > 0 {
+		calls := make(builtin.Calls, 0, len(l.calls)+len(l.held))
+		for c := range l.every {
+			c.shared = true
+			calls = append(calls, c.state)
+		}
+		l.derived = len(calls)
+		builtin.ToolCallStates.Update(b, calls)
+	}
+	if err := l.st.Apply(b); err != nil {
+		panic(err) // the built-in keys are in every schema
+	}
+}
+
+// snapshot holds a state_snapshot.
+func (l *ledger) snapshot() {
+	l.derive()
+	l.st.Shown()
+	l.out.hold(&awaken.StateSnapshot{Snapshot: l.st.Snapshot()})
+}

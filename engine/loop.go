@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+)
+
+// run is one activation of a run: from its start, or its resumption, until it
+// finishes or waits. It belongs to one goroutine, but for commits in flight.
+//
+// It is made of parts, each in a file of its own. A part embeds the core that all parts
+// work on, and points to the other parts that it uses; newRun connects them. The methods
+// of run itself are what happens, in order.
+type run struct {
+	core
+
+	phases phases // hooks, actions and gates
+	guards guards // what passes the borders of the run
+
+	inference inference // asks the model
+	wallet    wallet    // what may be spent
+	compactor compactor // summarises the conversation
+
+	crew     crew     // runs calls
+	outcomes outcomes // what calls come to
+	decider  decider  // what people decide about calls
+	children children // the runs of calls
+
+	inbox   inbox           // what others have posted to its thread
+	missing *missingVersion // nil if its version is available
+}
+
+// core is what every part of a run works on.
+type core struct {
+	activation
+	out     recorder     // its events
+	ledger  ledger       // the calls of the step, as the store has them or will have
+	conv    conversation // what the model is shown
+	tools   toolkit      // what the model is offered
+	output  finalOutput  // the answer, if it has to fit a schema
+	hooks   hooks        // what hooks are given, and effects
+	sender  sender       // what it sends beyond its thread
+	journal journal      // what the next commit holds
+}
+
+// newRun connects the parts of a run.
+func newRun() *run {
+	r := new(run)
+	c, a := &r.core, &r.activation
+	c.ledger.activation, c.ledger.out = a, &c.out
+	c.conv.activation, c.sender.activation = a, a
+	c.tools.activation, c.tools.output = a, &c.output
+	c.output.core, c.hooks.core, c.journal.core = c, c, c
+
+	r.phases.core, r.guards.core, r.wallet.activation = c, c, a
+	r.compactor.core, r.compactor.wallet = c, &r.wallet
+	i := &r.inference
+	i.core, i.phases, i.wallet, i.compactor = c, &r.phases, &r.wallet, &r.compactor
+	ch := &r.children
+	ch.core, ch.phases, ch.inbox = c, &r.phases, &r.inbox
+	oc := &r.outcomes
+	oc.core, oc.phases, oc.guards, oc.children = c, &r.phases, &r.guards, &r.children
+	de := &r.decider
+	de.core, de.guards, de.children, de.outcomes = c, &r.guards, &r.children, &r.outcomes
+	in := &r.inbox
+	in.core, in.guards, in.decider, in.children, in.compactor = c, &r.guards, &r.decider, &r.children, &r.compactor
+	w := &r.crew
+	w.core, w.phases, w.outcomes, w.inbox = c, &r.phases, &r.outcomes, &r.inbox
+	return r
+}
+
+// A stage is something that happens in a run. It returns nil when the next one may follow,
+// or an end: of the run, of its activation, or of the step alone (stepOver).
+type stage func(r *run, ctx context.Context) *end
+
+var (
+	// beforeStep is what happens between two steps, in order.
+	beforeStep = [...]stage{
+		(*run).checkCancelled,
+		(*run).checkPlanned,
+		(*run).handoff,
+		(*run).takeSummary,
+		(*run).passHeld,
+	}
+	// inStep is what happens in a step, in order.
+	inStep = [...]stage{
+		(*run).openStep,    // step_start
+		(*run).ask,         // before_inference, the model
+		(*run).takeReply,   // after_inference
+		(*run).checkAnswer, // which ends the run
+		(*run).checkStops,  // so do they
+		(*run).settleCalls, // gate, intent, call, result; or the run is parked
+		(*run).tellDropped, // calls that could not be made
+		(*run).checkEnd,    // that a call, a tool or a plugin asked for
+	}
+)
+
+// stepOver ends a step and lets the run take another.
+var stepOver = new(end)
+
+// end says that an activation is over, and how.
+type end struct {
+	awaken.Termination
+	err  error // behind a Failed
+	lost bool  // another owner has the thread, or the run could not start: say and write nothing
+}
+
+// main runs the activation. The order of everything a run does is here.
+func (r *run) main() (*awaken.RunResult, error) {
+	if r.missing != nil {
+		return r.awaitPin()
+	}
+	e := r.start()
+	for {
+		if e == nil {
+			e = r.takeStep()
+		}
+		if e == nil && r.journal.inboxWaits() {
+			if err := r.inbox.take(r.ctx); err != nil {
+				e = r.fail(err)
+			}
+		}
+		if e != nil && e.Type == awaken.NaturalEnd && len(r.ledger.held) > 0 {
+			e = r.passHeld(r.ctx) // somebody has written to it
+		}
+		if e != nil && e.Type == awaken.NaturalEnd && builtin.PendingWork.Get(r.st) {
+			e = r.awaitTasks()
+		}
+		if e == nil {
+			continue
+		}
+		if e.lost || e.Type == awaken.Suspended || !r.finish(e) {
+			break
+		}
+		e = nil // somebody wrote to the run just before its end
+	}
+	if e.lost {
+		return nil, e.err
+	}
+	if e.Type == awaken.Failed && e.err == nil {
+		e.err = errors.New(e.Message)
+	}
+	if err := r.out.failed(); err != nil && e.err == nil {
+		e.err = fmt.Errorf("sink: %w", err)
+	}
+	return r.result(e), e.err
+}
+
+// takeStep makes one inference and runs the tools that it asks for. It returns nil when
+// there is more to do.
+func (r *run) takeStep() *end {
+	ctx := r.ctx
+	for _, happens := range beforeStep {
+		if e := happens(r, ctx); e != nil {
+			return e
+		}
+	}
+	for _, happens := range inStep {
+		switch e := happens(r, ctx); {
+		case e == nil:
+		case e == stepOver:
+			return r.closeStep(ctx, nil)
+		case e.lost || e.Type == awaken.Suspended: // parked
+			return e
+		default:
+			return r.closeStep(ctx, e)
+		}
+	}
+	return r.closeStep(ctx, nil)
+}
+
+func (r *run) result(e *end) *awaken.RunResult {
+	return &awaken.RunResult{RunID: r.info.RunID, ThreadID: r.info.ThreadID, AgentID: r.info.AgentID, Response: r.step.response,
+		StructuredOutput: r.rec.StructuredOutput, Status: r.rec.Status, Termination: e.Termination, Waiting: r.rec.Waiting, Steps: r.rec.Steps, Usage: r.rec.Usage,
+		CostUSD: r.rec.CostUSD, ChildUsage: r.rec.ChildUsage, ChildCostUSD: r.rec.ChildCostUSD, Rejected: r.decider.rejected, Unread: r.journal.unread}
+}

@@ -1,0 +1,534 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state"
+)
+
+// begin takes a thread, and finds or makes the run that the request is about. A request
+// that was answered before has a result and no run.
+func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awaken.Sink) (*run, *awaken.RunResult, error) {
+	if err := req.Validate(); err != nil {
+		return nil, nil, err
+	}
+	threadID, parent := req.ThreadID, req.ParentThreadID
+	if req.Continue != "" {
+		old, err := rt.cfg.Store.LoadRun(ctx, req.Continue)
+		if err != nil {
+			return nil, nil, fmt.Errorf("continue run %s: %w", req.Continue, err)
+		}
+		if threadID != "" && threadID != old.ThreadID {
+			return nil, nil, fmt.Errorf("%w: run %s is on thread %s, not %s", awaken.ErrInvalid, req.Continue, old.ThreadID, threadID)
+		}
+		if threadID, parent = old.ThreadID, old.ParentThreadID; old.Status == awaken.RunDone {
+			res, err := rt.replay(ctx, req, old)
+			return nil, res, err
+		}
+	}
+	if threadID == "" {
+		if len(req.Decisions) > 0 || req.Rewind != "" {
+			return nil, nil, fmt.Errorf("%w: decisions and rewind need a thread_id", awaken.ErrInvalid)
+		}
+		threadID = rt.cfg.NewID()
+	}
+	runCtx, cancel := context.WithCancelCause(ctx)
+	r := newRun()
+	r.rt, r.ctx, r.thread, r.active.cancel = rt, runCtx, threadID, cancel
+	r.attended, r.endAtOnce = req.Attended, req.End
+	if req.Attended {
+		r.active.parent = parent
+	}
+	if r.active.runID = req.RunID; r.active.runID == "" {
+		if r.active.runID = req.Continue; r.active.runID == "" {
+			r.active.runID = rt.cfg.NewID()
+		}
+	}
+	if err := rt.active.claim(threadID, &r.active); err != nil {
+		cancel(nil)
+		return nil, nil, err
+	}
+	ready := false
+	defer func() {
+		if !ready { // or something panicked
+			rt.release(r)
+		}
+	}()
+	cp, err := rt.cfg.Store.Acquire(ctx, threadID)
+	if err != nil {
+		return nil, nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
+	}
+	atAcquired.Hit()
+	if req.Confirm != nil {
+		if err := req.Confirm(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	op := opening{run: r, cp: cp}
+	if err := op.open(ctx, req, sink); err != nil {
+		return nil, nil, err
+	}
+	atOpened.Hit()
+	ready = true
+	return r, nil, nil
+}
+
+// replay answers a request to continue a run that is done. Decisions that were
+// taken before are taken to be the same request again.
+func (rt *Runtime) replay(ctx context.Context, req *awaken.RunRequest, old *awaken.Run) (*awaken.RunResult, error) {
+	if len(req.Decisions) == 0 && req.End == nil {
+		return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, awaken.ErrConflict)
+	}
+	calls, err := rt.cfg.Store.Calls(ctx, old.RunID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range req.Decisions {
+		if _, dup, err := checkDecision(calls, &req.Decisions[i], rt.cfg.Now()); err != nil {
+			return nil, err
+		} else if !dup {
+			return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, awaken.ErrConflict)
+		}
+	}
+	return &awaken.RunResult{RunID: old.RunID, ThreadID: old.ThreadID, AgentID: old.AgentID, Response: old.FinalOutput,
+		StructuredOutput: old.StructuredOutput, Status: old.Status, Termination: old.Termination, Steps: old.Steps, Usage: old.Usage, CostUSD: old.CostUSD,
+		ChildUsage: old.ChildUsage, ChildCostUSD: old.ChildCostUSD}, nil
+}
+
+// opening finds or makes the run that a request is about, and sets it up from what its
+// thread holds. The request is a parameter of its methods and not a field: a field would
+// move it to the heap.
+type opening struct {
+	*run
+	cp *awaken.Checkpoint
+}
+
+// open sets the run up from what its thread holds. It is cut into steps that follow
+// each other, not nested ones, to keep the stack of a waiting run small.
+func (op *opening) open(ctx context.Context, req *awaken.RunRequest, sink awaken.Sink) error {
+	if err := op.choose(ctx, req); err != nil {
+		return err
+	}
+	if err := op.pin(ctx, req); err != nil {
+		return err
+	}
+	if err := op.bind(ctx, req, sink); err != nil {
+		return err
+	}
+	if op.missing != nil {
+		op.leaveAsIs(req)
+		return nil
+	}
+	op.out.hold(&awaken.RunStart{ThreadID: op.info.ThreadID, RunID: op.info.RunID, ParentRunID: op.info.ParentRunID, Identity: op.info})
+	if op.resumed {
+		if err := op.takeUp(req); err != nil {
+			return err
+		}
+	}
+	return op.takeInput(ctx, req)
+}
+
+// choose finds the run to go on with, or makes the record of a new one.
+func (op *opening) choose(ctx context.Context, req *awaken.RunRequest) error {
+	old := op.cp.Run
+	unfinished := old != nil && old.Status != awaken.RunDone
+	op.fence, op.generation, op.journal.count = op.cp.Fence, op.cp.Generation, op.cp.Thread.MessageCount
+	switch {
+	case req.Continue != "":
+		if !unfinished || old.RunID != req.Continue {
+			return fmt.Errorf("continue run %s: %w: it is not the thread's open run", req.Continue, awaken.ErrConflict)
+		}
+	case len(req.Decisions) > 0:
+		if !unfinished {
+			return fmt.Errorf("thread %s has no waiting run: %w", op.thread, awaken.ErrNotFound)
+		}
+	case unfinished && req.RunID != "" && req.RunID != old.RunID:
+		return fmt.Errorf("%w: thread %s has an open run %s: continue or cancel it first", awaken.ErrConflict, op.thread, old.RunID)
+	case !unfinished:
+		return op.newRecord(ctx, req)
+	}
+	if req.AgentID != "" && req.AgentID != old.AgentID && !awaken.IsVariant(old.AgentID, req.AgentID) {
+		return fmt.Errorf("%w: run %s belongs to agent %q, not %q", awaken.ErrInvalid, old.RunID, old.AgentID, req.AgentID)
+	}
+	op.resumed = true // a decision, or new input, for the run that waits or was cut off
+	op.rec = *old
+	op.step.index = max(0, old.Steps-1)
+	op.step.response = lastText(op.cp.View, old.RunID)
+	return nil
+}
+
+// newRecord makes the record of a new run.
+func (op *opening) newRecord(ctx context.Context, req *awaken.RunRequest) error {
+	rec := &op.rec
+	if req.RunID != "" {
+		if err := op.adoptRecord(ctx, req.RunID); err != nil {
+			return err
+		}
+	}
+	rec.AgentID, rec.Origin = req.AgentID, req.Origin
+	if rec.AgentID == "" {
+		rec.AgentID = op.inferAgent()
+	} else if active := activeAgent(op.cp); awaken.IsVariant(active, rec.AgentID) {
+		rec.AgentID = active // the thread has been handed to a variant of the agent
+	}
+	if rec.Origin == "" {
+		rec.Origin = "user"
+	}
+	if req.Mode != "foreground" {
+		rec.Mode = req.Mode
+	}
+	rec.RunID, rec.ThreadID, rec.Adapter, rec.Depth, rec.Call = op.active.runID, op.thread, req.Adapter, req.Depth, req.Call
+	rec.ParentRunID, rec.ParentThreadID, rec.ParentToolCallID = req.ParentRunID, req.ParentThreadID, req.ParentToolCallID
+	rec.DispatchID, rec.SessionID, rec.UserID, rec.TransportRequestID = req.DispatchID, req.SessionID, req.UserID, req.TransportRequestID
+	now := op.rt.cfg.Now().Unix()
+	rec.Status, rec.StartedAt = awaken.RunCreated, now
+	if rec.CreatedAt == 0 {
+		rec.CreatedAt = now
+	}
+	return nil
+}
+
+// adoptRecord makes sure that a run of that id has not started, and goes on with its
+// record if it was accepted.
+func (op *opening) adoptRecord(ctx context.Context, runID string) error {
+	old, err := op.rt.cfg.Store.LoadRun(ctx, runID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if old.Status != awaken.RunCreated || old.ThreadID != op.thread {
+		return fmt.Errorf("%w: run %s exists already", awaken.ErrConflict, runID)
+	}
+	op.rec.CreatedAt = old.CreatedAt
+	return nil
+}
+
+// bind gives the run its agent, its state, its tools and its recorder.
+func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken.Sink) error {
+	cfg := &op.rt.cfg
+	if op.missing == nil {
+		op.amend(req)
+	}
+	op.info = op.rec.Info()
+	if req.Mode != "" {
+		op.info.Mode = req.Mode
+	}
+	op.rt.active.rename(&op.active, op.info.RunID)
+	var err error
+	if op.agent, err = op.reg.Runnable(op.info.AgentID); err != nil {
+		if op.endAtOnce == nil && op.missing == nil {
+			return err
+		}
+		op.agent = registry.Bare(op.info.AgentID) // to end the run, or leave it, no more is needed
+	}
+	op.rec.ResolutionID = op.reg.ID()
+	if err := op.restore(req); err != nil {
+		return err
+	}
+	if to := builtin.ActiveAgent.Get(op.st); to != "" && to != req.AgentID && req.AgentID != "" && !op.resumed && !awaken.IsVariant(to, req.AgentID) {
+		op.forgetHandoff() // the request wants another agent, and no variant of it has the thread
+	}
+	for i := range op.rec.FrontendTools {
+		if err := op.tools.addFrontend(op.rec.FrontendTools[i]); err != nil {
+			return err
+		}
+	}
+	op.tools.offer()
+	if op.endAtOnce == nil && op.missing == nil {
+		if err := op.tools.planOutput(); err != nil {
+			return err
+		}
+	}
+	if op.missing == nil {
+		if err := op.wallet.bind(ctx); err != nil {
+			return err
+		}
+	}
+	_, none := cfg.Store.(nothing)
+	_, here := sink.(loopBody)
+	slow, ok := cfg.Store.(awaken.Pipelined)
+	op.journal.pipelined = ok && slow.Pipelined() && !here
+	o := &op.out
+	o.sink, o.runID, o.now, o.keep, o.epoch, o.seq = sink, op.info.RunID, cfg.Now, !none, op.cp.Fence, op.cp.Seq
+	op.journal.borrow()
+	op.conv.msgs = llm.NewMessages(op.cp.View...)
+	op.conv.openWindow()
+	op.journal.found = op.journal.count
+	return nil
+}
+
+// amend takes over what the request asks for beyond messages.
+func (op *opening) amend(req *awaken.RunRequest) {
+	if req.Overrides != nil {
+		op.rec.Overrides = req.Overrides
+	}
+	if len(req.FrontendTools) > 0 {
+		op.rec.FrontendTools = req.FrontendTools
+	}
+	if len(req.OutputSchema) > 0 {
+		op.rec.OutputSchema = req.OutputSchema
+	}
+	if req.Budget != nil {
+		op.rec.Budget = req.Budget
+	}
+}
+
+// inferAgent chooses the agent of a request that names none: the one the thread
+// was handed to, the one that ran last, the default.
+func (op *opening) inferAgent() string {
+	if active := activeAgent(op.cp); active != "" {
+		return active
+	}
+	if op.cp.Run != nil && op.cp.Run.AgentID != "" {
+		return op.cp.Run.AgentID
+	}
+	return DefaultAgentID
+}
+
+// activeAgent is the agent that the thread was handed to, or "".
+func activeAgent(cp *awaken.Checkpoint) string {
+	raw := cp.ThreadState[builtin.ActiveAgent.Name()]
+	if raw == nil {
+		return ""
+	}
+	var active string
+	if json.Unmarshal(raw, &active) != nil {
+		return ""
+	}
+	return active
+}
+
+// restore fills the state: the thread's, and the run's when it is continued.
+func (op *opening) restore(req *awaken.RunRequest) error {
+	op.st = state.NewStore(op.agent.Schema)
+	if err := op.st.Restore(op.cp.ThreadState, state.Skip); err != nil {
+		return err
+	}
+	if op.resumed {
+		if err := op.st.Restore(op.cp.RunState, state.Skip); err != nil {
+			return err
+		}
+	}
+	if op.missing != nil {
+		return nil
+	}
+	if err := op.st.Seed(req.Seed); err != nil {
+		return fmt.Errorf("%w: seed: %w", awaken.ErrInvalid, err)
+	}
+	op.sender.unsent = len(builtin.Outbox.Get(op.st))
+	if len(req.Context) == 0 {
+		return nil
+	}
+	var b state.Batch
+	for i := range req.Context {
+		builtin.ContextMessages.Update(&b, builtin.ContextUpdate{Put: &req.Context[i]})
+	}
+	return op.st.Apply(&b)
+}
+
+// takeUp finds the calls that were open when the run stopped, and applies the
+// decisions on them.
+func (op *opening) takeUp(req *awaken.RunRequest) error {
+	op.step.closed = true
+	for _, s := range op.cp.Calls {
+		if s.RunID != op.info.RunID {
+			continue
+		}
+		if s.IsHeld() {
+			op.guards.takeUp(s)
+			continue
+		}
+		if s.Step >= op.rec.Steps { // the step was cut off
+			op.step.closed, op.step.index, op.rec.Steps = false, s.Step, s.Step
+		}
+		c := &call{state: s, shared: true, entry: op.tools.find(s.ToolName)}
+		m, asked := answerIn(op.cp.View, s.CallID)
+		if c.message, c.appended = m, m != nil; m == nil && s.Status.Terminal() {
+			if !asked || s.Result == nil {
+				continue // retracted
+			}
+			c.message = op.outcomes.answerTo(s, s.Result)
+		}
+		op.ledger.calls = append(op.ledger.calls, c)
+		c.doubtful = s.Status == awaken.CallRunning && s.Effect == awaken.Effectful
+	}
+	// A step whose answers are all in is over.
+	if !op.ledger.open() {
+		done := true
+		for _, c := range op.ledger.calls {
+			done = done && c.appended
+		}
+		if done && op.step.closed {
+			op.ledger.drop()
+		}
+	}
+	atTakenUp.Hit()
+	accepted := 0
+	var refused []error
+	for _, d := range req.Decisions {
+		if err := op.decider.decide(d, ""); err != nil {
+			refused = append(refused, err)
+			op.decider.rejected = append(op.decider.rejected, err.Error())
+		} else {
+			accepted++
+		}
+	}
+	if op.endAtOnce == nil { // else it is for whoever comes next
+		op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd)
+	}
+	op.decider.expire() // what was decided in time counts, however late it is taken in
+	op.children.look(op.ctx)
+	if len(refused) > 0 && accepted == 0 && len(req.Messages) == 0 && len(op.ledger.changed) == 0 {
+		return errors.Join(refused...)
+	}
+	return nil
+}
+
+// answerIn finds the answer to a call behind the message that asked for it, and
+// whether that message is there.
+func answerIn(view []*llm.Message, callID string) (answer *llm.Message, asked bool) {
+	for i := len(view) - 1; i >= 0; i-- {
+		switch m := view[i]; {
+		case m.Role == llm.ToolRole && m.ToolCallID == callID:
+			return m, true
+		case m.HasCall(callID):
+			return nil, true
+		}
+	}
+	return nil, false
+}
+
+// takeInput adds the request's messages. A visible message of the user takes the
+// place of everything that was waiting.
+func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error {
+	if req.Rewind != "" {
+		if err := op.rewind(ctx, req.Rewind); err != nil {
+			return err
+		}
+	}
+	if !op.resumed {
+		op.dropUnanswered()
+	}
+	first := len(op.conv.added) // of the input
+	if !op.resumed {            // what others have said to the thread is what the run is about, too
+		op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd)
+		for first < len(op.conv.added) && op.conv.added[first].Metadata != nil && op.conv.added[first].Metadata.Compaction != nil {
+			first++ // a summary
+		}
+	}
+	for _, m := range req.Messages {
+		if m.Role == llm.User && !m.IsInternal() && len(req.Decisions) == 0 {
+			op.decider.supersede("[tool call superseded]")
+			break
+		}
+	}
+	if op.resumed {
+		first = len(op.conv.added)
+	}
+	for _, m := range req.Messages {
+		op.guards.addInput(m)
+	}
+	if op.rec.Input.FromSeq == 0 && len(op.conv.added) > first {
+		op.rec.Input = llm.Interval{FromSeq: op.journal.count + first + 1, ToSeq: op.journal.count + len(op.conv.added)}
+	}
+	return nil
+}
+
+// rewind hides a message and everything after it.
+func (op *opening) rewind(ctx context.Context, messageID string) error {
+	at := -1
+	for i, m := range op.cp.View {
+		if m.ID == messageID {
+			at = i
+		}
+	}
+	log, err := op.rt.cfg.Store.Messages(ctx, op.info.ThreadID, awaken.MessageQuery{})
+	if err != nil {
+		return fmt.Errorf("rewind: %w", err)
+	}
+	var seqs []int // of the records of that id that are not hidden
+	for _, rec := range log {
+		if md := rec.Message.Metadata; md != nil && md.Rewind != nil {
+			seqs = slices.DeleteFunc(seqs, func(seq int) bool { return seq >= md.Rewind.FromSeq })
+		} else if rec.Message.ID == messageID {
+			seqs = append(seqs, rec.Seq)
+		}
+	}
+	if len(seqs) == 0 {
+		return fmt.Errorf("rewind: message %q: %w on thread %s", messageID, awaken.ErrNotFound, op.info.ThreadID)
+	}
+	op.guards.drop("superseded")
+	for _, c := range op.ledger.calls {
+		if !c.state.Status.Terminal() {
+			s := op.ledger.edit(c)
+			s.Status, s.UpdatedAt = awaken.CallCancelled, op.rt.cfg.Now().UnixMilli()
+			op.children.leave(s)
+		}
+	}
+	op.ledger.drop()
+	mark := &llm.Message{ID: op.rt.cfg.NewID(), Role: llm.System, Visibility: llm.Internal,
+		Metadata: &llm.Metadata{Rewind: &llm.Rewind{FromSeq: seqs[len(seqs)-1]}, RunID: op.info.RunID}}
+	op.conv.added = append(op.conv.added, mark)
+	if at >= 0 {
+		op.conv.rewriteFrom(at)
+	} else { // it was summarised, and with it something that is shown again now
+		whole := make([]*llm.Message, 0, len(log)+1)
+		for _, rec := range log {
+			whole = append(whole, rec.Message)
+		}
+		op.conv.rewriteFrom(0)
+		op.conv.msgs = llm.NewMessages(viewOf(append(whole, mark))...)
+	}
+	op.conv.rewritten = true
+	return nil
+}
+
+// dropUnanswered leaves calls that never got an answer out of what a new run's
+// model is shown: a rewind may have cut them off from it.
+func (op *opening) dropUnanswered() {
+	at := op.conv.msgs.Len() - 1
+	for at >= 0 && op.conv.msgs.At(at).Role != llm.Assistant {
+		at--
+	}
+	if at < 0 || len(op.conv.msgs.At(at).ToolCalls) == 0 {
+		return
+	}
+	var step []*llm.Message
+	for i := at; i < op.conv.msgs.Len(); i++ {
+		step = append(step, op.conv.msgs.At(i))
+	}
+	open := llm.Unanswered(step)
+	if len(open) == 0 {
+		return
+	}
+	for _, c := range open {
+		m := &llm.Message{ID: op.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: c.ID, Visibility: llm.Internal,
+			Content: []llm.Block{llm.Text("[tool call was never answered]")}, Metadata: op.metadata()}
+		op.conv.added, step = append(op.conv.added, m), append(step, m)
+	}
+	op.conv.rewriteFrom(at)
+	op.conv.msgs = op.conv.msgs.Append(viewOf(step)...)
+}
+
+// lastText is the last answer of a run.
+func lastText(view []*llm.Message, runID string) string {
+	for i := len(view) - 1; i >= 0; i-- {
+		m := view[i]
+		if m.Role == llm.Assistant && m.Metadata != nil && m.Metadata.RunID == runID {
+			if t := m.Text(); t != "" {
+				return t
+			}
+		}
+	}
+	return ""
+}

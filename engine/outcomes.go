@@ -1,0 +1,316 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+// outcomes takes in what calls come to.
+type outcomes struct {
+	*core
+	phases   *phases
+	guards   *guards
+	children *children
+
+	running  int         // calls whose outcome is to come
+	waiting  int         // results that no commit holds yet
+	deadline *time.Timer // for the next commit, while results wait
+	written  state.Batch // what calls that ran at the same time have written
+}
+
+// complete gives a call its result: what the tool recorded, then the
+// after_tool_execute phase, the ledger, the message and the event, all of which
+// the next commit holds.
+func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResult, cmd *awaken.Command) *end {
+	res.ToolName = c.state.ToolName
+	var failed *end
+	if c.tc != nil && len(oc.agent.Guards[awaken.ResultBorder]) > 0 {
+		if res, failed = oc.passResult(ctx, c, res, cmd); res == nil {
+			return failed
+		}
+		res.ToolName = c.state.ToolName
+	}
+	if cmd != nil {
+		oc.addBelow(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
+		if err := oc.submitCall(cmd); err != nil {
+			res = awaken.ErrorResult("state", fmt.Sprintf("tool %q has run, but what it recorded could not be applied: %v", c.state.ToolName, err))
+			res.ToolName = c.state.ToolName
+			if _, conflict := errors.AsType[*state.ConflictError](err); !conflict { // a mistake in the program
+				failed = oc.fail(fmt.Errorf("tool %q: %w", c.state.ToolName, err))
+			}
+		}
+	}
+	s := oc.ledger.edit(c)
+	s.Status, s.Result, s.Held, s.UpdatedAt = awaken.CallSucceeded, res, nil, oc.rt.cfg.Now().UnixMilli()
+	if res.Status == awaken.ToolError {
+		s.Status = awaken.CallFailed
+	}
+	if c.tc != nil && (len(oc.agent.Hooks[awaken.PhaseAfterToolExecute]) > 0 || len(oc.phases.due(awaken.PhaseAfterToolExecute)) > 0) {
+		if err := oc.phases.run(detached(ctx), awaken.PhaseAfterToolExecute, about{tool: c.tc, result: res}); err != nil {
+			if failed = oc.fail(err); failed.lost {
+				return failed
+			}
+		}
+	}
+	c.message = oc.answerTo(s, res)
+	c.forget()
+	oc.holdOutcome(c, s.Status)
+	if err := oc.stateDelta(); err != nil && failed == nil {
+		failed = oc.fail(err)
+	}
+	oc.appendAnswers(false)
+	oc.wait()
+	return failed
+}
+
+// passResult puts a result to the guards. It returns the result to go on with; or nil
+// when the call now waits, for which the result is kept; and the end of the run, if
+// there is one.
+func (oc *outcomes) passResult(ctx context.Context, c *call, res *awaken.ToolResult, cmd *awaken.Command) (*awaken.ToolResult, *end) {
+	p := &awaken.Passage{Border: awaken.ResultBorder, Result: res}
+	v, err := oc.guards.pass(detached(ctx), awaken.PhaseAfterToolExecute, about{tool: c.tc, result: res}, p, c.state.Approved)
+	if err != nil {
+		return awaken.ErrorResult("guard", fmt.Sprintf("the result of tool %q was withheld", c.state.ToolName)), oc.fail(err)
+	}
+	switch {
+	case v.Blocked():
+		res := awaken.ErrorResult("", fmt.Sprintf("the result of tool %q was blocked: %s", c.state.ToolName, v.Reason()))
+		res.Metadata = map[string]any{"rejected": true}
+		return res, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}}
+	case v.Suspended():
+		oc.ledger.edit(c).Held = p.Result
+		t := v.Ticket()
+		return nil, oc.suspend(c, &awaken.ToolResult{Suspension: &t}, cmd)
+	}
+	return p.Result, nil
+}
+
+// capped replaces a result that is too large.
+func (oc *outcomes) capped(c *call, res *awaken.ToolResult) *awaken.ToolResult {
+	limit := oc.rt.cfg.Limits.ToolResultBytes
+	if n := c.entry.Spec.MaxResultBytes; n != 0 {
+		limit = n
+	}
+	if limit < 0 || resultSize(res) <= limit {
+		return res
+	}
+	size := resultSize(res)
+	preview := []rune(res.Plain())
+	preview = preview[:min(len(preview), 1000, limit)]
+	out := awaken.ErrorResult("result_too_large", fmt.Sprintf("the result of tool %q is %d bytes long, the limit is %d. It begins: %s", c.state.ToolName, size, limit, string(preview)))
+	out.ToolName = res.ToolName
+	return out
+}
+
+// suspend makes a call wait for a decision.
+func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command) *end {
+	if cmd != nil {
+		oc.addBelow(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
+		if err := oc.submitCall(cmd); err != nil {
+			return oc.fail(err)
+		}
+	}
+	s := oc.ledger.edit(c)
+	t := oc.ledger.ticket(c, *res.Suspension)
+	c.forget()
+	out := *res
+	out.ToolName, out.Status, out.Suspension = s.ToolName, awaken.ToolPending, t
+	if out.Message == "" {
+		out.Message = fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName)
+	}
+	oc.out.hold(&awaken.ToolCallDone{ID: s.CallID, Result: &out, Outcome: awaken.CallSuspended})
+	if c.again {
+		c.again = false
+		oc.children.lookAgain(c)
+	}
+	oc.wait()
+	return nil
+}
+
+// submitCall applies what a call recorded. Calls that ran at the same time started
+// from the same state, so they must not have written the same exclusive key.
+func (oc *outcomes) submitCall(cmd *awaken.Command) error {
+	if oc.agent.Spec.ExecutionMode() != awaken.Sequential {
+		if err := oc.written.Merge(&cmd.Batch); err != nil {
+			return fmt.Errorf("%w: another call of this step wrote it too", err)
+		}
+	}
+	return oc.phases.submit(cmd)
+}
+
+// holdOutcome holds the event that tells how a call came out. A call that was
+// suspended has been told to be done, so it is resumed.
+func (oc *outcomes) holdOutcome(c *call, outcome awaken.CallStatus) {
+	s := c.state
+	if s.Ticket != nil {
+		oc.out.hold(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status})
+	} else {
+		oc.out.hold(&awaken.ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome})
+	}
+}
+
+// answerTo is the tool message that answers a call. Message and content are one
+// allocation, because most results are one block of text.
+func (oc *outcomes) answerTo(s *awaken.CallState, res *awaken.ToolResult) *llm.Message {
+	m := &struct {
+		llm.Message
+		block [1]llm.Block
+	}{}
+	m.ID, m.Role, m.ToolCallID = oc.rt.cfg.NewID(), llm.ToolRole, s.CallID
+	if m.Content = res.Content; len(m.Content) == 0 {
+		m.block[0] = llm.Text(res.Plain())
+		m.Content = m.block[:]
+	}
+	m.Metadata = oc.metadata()
+	m.Metadata.RunID, *m.Metadata.StepIndex = s.RunID, s.Step
+	return &m.Message
+}
+
+// stateDelta holds a state_delta if the state has changed visibly.
+func (oc *outcomes) stateDelta() error {
+	changes, err := oc.st.Delta()
+	if err != nil {
+		return err
+	}
+	oc.st.Shown()
+	var ops []awaken.PatchOp
+	for _, ch := range changes {
+		if isRuntimeKey(ch.Key) {
+			continue
+		}
+		path := "/extensions/" + escapePointer(ch.Key)
+		if ch.Value == nil {
+			ops = append(ops, awaken.PatchOp{Op: "remove", Path: path})
+		} else {
+			ops = append(ops, awaken.PatchOp{Op: "add", Path: path, Value: ch.Value})
+		}
+	}
+	if len(ops) > 0 {
+		oc.out.hold(&awaken.StateDelta{Delta: ops})
+	}
+	return nil
+}
+
+// appendAnswers adds the answers of finished calls to the conversation in the
+// order of the calls: up to the first call without one, or all there are.
+func (oc *outcomes) appendAnswers(all bool) {
+	jumped := false
+	for _, c := range oc.ledger.calls {
+		switch {
+		case c.message == nil && !all:
+			return
+		case c.message == nil:
+			jumped = true
+		case !c.appended:
+			oc.conv.add(c.message)
+			c.appended = true
+		}
+	}
+	if all && !jumped {
+		oc.reorder()
+	}
+}
+
+// reorder shows the model the answers in the order of the calls and right behind
+// the message that asked, also when they came in another order or other messages
+// came between.
+func (oc *outcomes) reorder() {
+	at := oc.conv.msgs.Len()
+	for at > 0 && len(oc.conv.msgs.At(at-1).ToolCalls) == 0 {
+		at--
+	}
+	sorted := at == 0 || at+len(oc.ledger.calls) <= oc.conv.msgs.Len()
+	for i, c := range oc.ledger.calls {
+		sorted = sorted && (at == 0 || oc.conv.msgs.At(at+i) == c.message)
+	}
+	if sorted {
+		return
+	}
+	var others []*llm.Message
+	for i := at; i < oc.conv.msgs.Len(); i++ {
+		if m := oc.conv.msgs.At(i); !slices.ContainsFunc(oc.ledger.calls, func(c *call) bool { return c.message == m }) {
+			others = append(others, m)
+		}
+	}
+	oc.conv.rewriteFrom(at)
+	for _, c := range oc.ledger.calls {
+		oc.conv.msgs = oc.conv.msgs.Append(c.message)
+	}
+	oc.conv.msgs = oc.conv.msgs.Append(others...)
+}
+
+// closeAll answers every call that is still open, so that the conversation stays
+// valid whatever happened.
+func (oc *outcomes) closeAll(e *end) {
+	if e.Type != awaken.NaturalEnd { // or they are not lost yet
+		oc.guards.drop(fmt.Sprintf("the run ended: %s", e.Termination))
+	}
+	closed := false
+	for _, c := range oc.ledger.calls {
+		if c.state.Status.Terminal() {
+			continue
+		}
+		closed = true
+		res := awaken.ErrorResult("", interruption(c.state, e))
+		res.ToolName = c.state.ToolName
+		if c.state.StartedAt != 0 && c.state.Effect == awaken.Effectful && c.state.Status == awaken.CallRunning {
+			res.Message += "; it had begun, and whether it took effect is not known"
+			res.Metadata = map[string]any{"in_doubt": true}
+		}
+		s := oc.ledger.edit(c)
+		s.Status, s.Result, s.UpdatedAt = awaken.CallCancelled, res, oc.rt.cfg.Now().UnixMilli()
+		oc.children.leave(s)
+		c.message = oc.answerTo(s, res)
+		oc.holdOutcome(c, awaken.CallFailed)
+	}
+	if closed || len(oc.ledger.calls) > 0 {
+		oc.appendAnswers(true)
+	}
+}
+
+// interruption says why a call that is left gets no result.
+func interruption(s *awaken.CallState, e *end) string {
+	if s.StartedAt == 0 {
+		return fmt.Sprintf("[Tool execution was interrupted] the call was not made, the run ended: %s", e.Termination)
+	}
+	return fmt.Sprintf("[Tool execution was interrupted] the run ended: %s", e.Termination)
+}
+
+// wait notes that a result waits for a commit.
+func (oc *outcomes) wait() {
+	if oc.waiting++; oc.deadline == nil && oc.running > 0 {
+		oc.deadline = time.NewTimer(resultWait)
+	}
+}
+
+func (oc *outcomes) timeout() <-chan time.Time {
+	if oc.deadline == nil {
+		return nil
+	}
+	return oc.deadline.C
+}
+
+// reset is called between two steps.
+func (oc *outcomes) reset() {
+	if oc.deadline != nil {
+		oc.deadline.Stop()
+		oc.deadline = nil
+	}
+	oc.waiting = 0
+	oc.written.Reset()
+}
+
+func isRuntimeKey(name string) bool { return strings.HasPrefix(name, "__runtime.") }
+
+// escapePointer escapes a key for a JSON Pointer.
+func escapePointer(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}

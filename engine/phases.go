@@ -1,0 +1,260 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// phases asks hooks and gates, and runs scheduled actions.
+type phases struct {
+	*core
+}
+
+// maxActionRounds bounds how often the actions of one phase may schedule more.
+const maxActionRounds = 16
+
+// run asks the hooks of p and runs the actions scheduled for it until there are
+// none left. Without hooks and actions it does nothing.
+func (ph *phases) run(ctx context.Context, p awaken.Phase, in about) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if hooks := ph.agent.Hooks[p]; len(hooks) > 0 {
+		if err := ph.gather(ctx, p, hooks, in); err != nil {
+			return err
+		}
+	}
+	return ph.runActions(ctx, p, in)
+}
+
+// gather runs the hooks on one snapshot and applies what they recorded, in the
+// order they were registered. A hook that wrote an exclusive key which an earlier
+// one wrote as well is run again, on what the others left.
+func (ph *phases) gather(ctx context.Context, p awaken.Phase, hooks []registry.Hook, in about) error {
+	calls := make([]*awaken.HookCall, len(hooks))
+	errs := make([]error, len(hooks))
+	for i := range hooks {
+		calls[i] = ph.hooks.call(p, in)
+	}
+	if len(hooks) == 1 {
+		errs[0] = hooks[0].Run(ctx, calls[0])
+	} else {
+		var wg sync.WaitGroup
+		for i := range hooks {
+			wg.Go(func() { errs[i] = hooks[i].Run(ctx, calls[i]) })
+		}
+		wg.Wait()
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	var merged awaken.Command
+	var again []int
+	for i, h := range calls {
+		if err := merged.Batch.Merge(&h.Batch); err != nil {
+			again = append(again, i)
+			continue
+		}
+		h.Batch.Reset()
+		merge(merged.Recorded(), h.Recorded())
+	}
+	if err := ph.submit(&merged); err != nil {
+		return err
+	}
+	for _, i := range again {
+		h := ph.hooks.call(p, in)
+		if err := hooks[i].Run(ctx, h); err != nil {
+			return err
+		}
+		if err := ph.submit(&h.Command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge adds what one command asks for to another, but for what only tools record.
+func merge(to, from *awaken.Recorded) {
+	to.Actions = append(to.Actions, from.Actions...)
+	to.Effects = append(to.Effects, from.Effects...)
+	to.Outbox = append(to.Outbox, from.Outbox...)
+	if from.Ending != nil {
+		to.Ending = from.Ending
+	}
+}
+
+// submit applies a command: state now, actions into the queue, effects after the
+// next commit. It changes nothing if the command asks for something unknown.
+func (ph *phases) submit(c *awaken.Command) error {
+	made := c.Recorded()
+	if c.Batch.Len() == 0 && len(made.Actions) == 0 && len(made.Effects) == 0 && len(made.Outbox) == 0 && made.Ending == nil {
+		return nil
+	}
+	for _, a := range made.Actions {
+		if err := a.Err(); err != nil {
+			return err
+		}
+		if h, ok := ph.agent.Actions[a.Key]; !ok {
+			return fmt.Errorf("action %q has no handler", a.Key)
+		} else if h.Phase() != a.Phase {
+			return fmt.Errorf("action %q is scheduled for %s but handled in %s", a.Key, a.Phase, h.Phase())
+		}
+	}
+	for _, e := range made.Effects {
+		if _, ok := ph.agent.Effects[e.Name]; !ok {
+			return fmt.Errorf("effect %q has no handler", e.Name)
+		}
+	}
+	if len(made.Actions) > 0 {
+		builtin.PendingActions.Update(&c.Batch, builtin.QueueUpdate{Push: made.Actions})
+	}
+	if len(made.Outbox) > 0 {
+		builtin.Outbox.Update(&c.Batch, builtin.OutboxUpdate{Push: ph.sender.stamp(made.Outbox)})
+	}
+	if err := ph.apply(&c.Batch); err != nil {
+		return err
+	}
+	ph.sender.unsent += len(made.Outbox)
+	ph.hooks.effects = append(ph.hooks.effects, made.Effects...)
+	if made.Ending != nil {
+		ph.ending = made.Ending
+	}
+	return nil
+}
+
+// runActions runs the actions scheduled for p, and those they schedule, until
+// quiet. A handler that fails is recorded in FailedActions.
+func (ph *phases) runActions(ctx context.Context, p awaken.Phase, in about) error {
+	for round := 0; ; round++ {
+		due := ph.due(p)
+		if len(due) == 0 {
+			return nil
+		}
+		if round == maxActionRounds {
+			return &PhaseLoopError{p, maxActionRounds, due[0].Key}
+		}
+		for _, a := range due {
+			if err := ctx.Err(); err != nil {
+				return context.Cause(ctx)
+			}
+			if err := ph.runAction(ctx, p, a, in); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// due returns the queued actions of a phase.
+func (ph *phases) due(p awaken.Phase) []awaken.ScheduledAction {
+	var due []awaken.ScheduledAction
+	for _, a := range builtin.PendingActions.Get(ph.st).Actions {
+		if a.Phase == p {
+			due = append(due, a)
+		}
+	}
+	return due
+}
+
+func (ph *phases) runAction(ctx context.Context, p awaken.Phase, a awaken.ScheduledAction, in about) error {
+	h := ph.hooks.call(p, in)
+	handler, ok := ph.agent.Actions[a.Key]
+	err := fmt.Errorf("action %q has no handler", a.Key) // after a handoff
+	if ok {
+		err = handler.Handle(ctx, h, a)
+	}
+	if err == nil {
+		builtin.PendingActions.Update(h, builtin.QueueUpdate{Remove: a.ID})
+		err = ph.submit(&h.Command)
+		if err == nil {
+			return nil
+		}
+	}
+	ph.rt.cfg.Logger.Warn("scheduled action failed", "run", ph.info.RunID, "action", a.Key, "phase", p.String(), "error", err)
+	var failed awaken.Command
+	builtin.PendingActions.Update(&failed, builtin.QueueUpdate{Remove: a.ID})
+	builtin.FailedActions.Update(&failed, builtin.FailedAction{ScheduledAction: a, Error: err.Error()})
+	return ph.submit(&failed)
+}
+
+// askGates puts a tool call to the gates and returns the strictest verdict. Of equal
+// ones the first counts.
+func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error) {
+	tc := c.tc
+	var strictest awaken.Verdict
+	for i := range ph.agent.Gates {
+		g := &ph.agent.Gates[i]
+		v, err := g.Ask(ctx, ph.hooks.call(awaken.PhaseToolGate, about{tool: tc}))
+		if err != nil {
+			return awaken.Verdict{}, err
+		}
+		if v.Suspended() && slices.Contains(c.state.Approved, v.SuspensionID(tc.ID)) {
+			continue // this question has been answered
+		}
+		if v.Stricter(&strictest) {
+			strictest = v
+		} else if !v.Allowed() && !strictest.Stricter(&v) {
+			ph.rt.cfg.Logger.Warn("two gates give the same verdict, the first counts", "run", ph.info.RunID, "call", tc.ID, "plugin", g.Plugin)
+		}
+	}
+	return strictest, nil
+}
+
+// activate lets the agent's plugins set up.
+func (ph *phases) activate(ctx context.Context) error {
+	for _, p := range ph.agent.Plugins {
+		if a, ok := p.(awaken.Activator); ok {
+			if err := ph.lifecycle(ctx, p, "activate", a.Activate); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deactivate lets the agent's plugins clean up before a handoff.
+func (ph *phases) deactivate(ctx context.Context) error {
+	for _, p := range ph.agent.Plugins {
+		if d, ok := p.(awaken.Deactivator); ok {
+			if err := ph.lifecycle(ctx, p, "deactivate", d.Deactivate); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (ph *phases) lifecycle(ctx context.Context, p awaken.Plugin, what string, fn awaken.Hook) (err error) {
+	h := ph.hooks.call(awaken.PhaseRunStart, about{})
+	defer func() {
+		if v := recover(); v != nil {
+			err = &awaken.PanicError{In: fmt.Sprintf("%s of plugin %q", what, p.Name()), Value: v, Stack: debug.Stack()}
+		}
+	}()
+	if err := fn(ctx, h); err != nil {
+		return fmt.Errorf("%s plugin %q: %w", what, p.Name(), err)
+	}
+	return ph.submit(&h.Command)
+}
+
+// transform lets plugins change the request.
+func (ph *phases) transform(ctx context.Context, req *llm.Request) error {
+	if len(ph.agent.Transforms) > 0 { // which may do with them what they like
+		req.System, req.Tools = slices.Clone(req.System), slices.Clone(req.Tools)
+	}
+	for i := range ph.agent.Transforms {
+		t := &ph.agent.Transforms[i]
+		if err := t.Apply(ctx, ph.hooks.call(awaken.PhaseBeforeInference, about{}), req); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// missingVersion says why the version that a run is pinned to is not available, and what follows.
+type missingVersion struct {
+	err    error // why
+	undone error // the same, if the request asked for more than to continue
+	quiet  bool  // nothing is said about it
+}
+
+// pinned returns the registry of a run that is pinned to it. Without Snapshots there is
+// only one.
+func (rt *Runtime) pinned(ctx context.Context, resolutionID string) (*registry.Registry, error) {
+	s := rt.cfg.Snapshots
+	if s == nil {
+		return rt.registry.Load(), nil
+	}
+	reg, err := s.Pinned(ctx, resolutionID)
+	if err != nil {
+		return nil, fmt.Errorf("version %q: %w: %w", resolutionID, awaken.ErrPinUnavailable, err)
+	}
+	return reg, nil
+}
+
+// named returns the registry of a new run whose request names it.
+func (rt *Runtime) named(ctx context.Context, resolutionID string) (*registry.Registry, error) {
+	if rt.cfg.Snapshots == nil {
+		if reg := rt.registry.Load(); reg.ID() == resolutionID {
+			return reg, nil
+		}
+		return nil, fmt.Errorf("resolution_id is %q: %w: there are no published versions", resolutionID, awaken.ErrNotFound)
+	}
+	return rt.pinned(ctx, resolutionID)
+}
+
+// HasAgent reports whether the request's agent is known where its run would go on: in what
+// is live, in the version that the request names or the thread gets, or as the agent of the
+// thread's open run. A request that names no agent has one.
+func (rt *Runtime) HasAgent(ctx context.Context, req *awaken.RunRequest) (bool, error) {
+	id := req.AgentID
+	switch {
+	case id == "":
+		return true, nil
+	case req.ResolutionID != "":
+		reg, err := rt.named(ctx, req.ResolutionID)
+		return err == nil && reg.Agent(id) != nil, err
+	case rt.Registry().Agent(id) != nil:
+		return true, nil
+	case rt.cfg.Snapshots == nil || req.ThreadID == "":
+		return false, nil
+	}
+	thread, err := rt.cfg.Store.Thread(ctx, req.ThreadID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		thread, err = &awaken.Thread{ID: req.ThreadID}, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if thread.OpenRunID != "" {
+		run, err := rt.cfg.Store.LoadRun(ctx, thread.OpenRunID)
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			return false, err
+		}
+		if err == nil && (run.AgentID == id || awaken.IsVariant(run.AgentID, id)) {
+			return true, nil
+		}
+	}
+	return rt.cfg.Snapshots.Choose(thread).Agent(id) != nil, nil
+}
+
+// pin gives the run its registry: the one that it started on, or for a new one that which
+// is chosen for it.
+func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) error {
+	err := op.chooseRegistry(ctx, req)
+	op.crew.host = toolHost{op.rt, op.reg}
+	return err
+}
+
+func (op *opening) chooseRegistry(ctx context.Context, req *awaken.RunRequest) (err error) {
+	snapshots := op.rt.cfg.Snapshots
+	switch {
+	case snapshots != nil && op.resumed && op.rec.ResolutionID != "":
+		op.reg, err = op.rt.pinned(ctx, op.rec.ResolutionID)
+		if err == nil && op.endAtOnce == nil {
+			if _, err = op.reg.Runnable(op.rec.AgentID); err != nil { // it lacks something in this process
+				err = fmt.Errorf("version %q: %w: %w", op.rec.ResolutionID, awaken.ErrPinUnavailable, err)
+			}
+		}
+		if err != nil {
+			op.reg = registry.Empty(op.rec.ResolutionID)
+		}
+		if err != nil && op.endAtOnce == nil { // to end it, no more is needed
+			op.missing = &missingVersion{err: err}
+		}
+		return nil
+	case !op.resumed && req.ResolutionID != "":
+		op.reg, err = op.rt.named(ctx, req.ResolutionID)
+		return err
+	case snapshots != nil:
+		op.reg = snapshots.Choose(&op.cp.Thread)
+	default:
+		op.reg = op.rt.registry.Load()
+	}
+	return nil
+}
+
+// leaveAsIs gets ready to leave a run whose version cannot be had. Its calls stay what they
+// are and its inbox is not read, for whoever has the version.
+func (op *opening) leaveAsIs(req *awaken.RunRequest) {
+	before := op.rec.Waiting
+	for _, s := range op.cp.Calls {
+		if s.RunID == op.info.RunID {
+			op.ledger.calls = append(op.ledger.calls, &call{state: s, shared: true})
+		}
+	}
+	w := op.ledger.waiting()
+	w.Reason, w.Message, w.Budget = awaken.WaitPin, op.unavailable(), nil
+	op.rec.Status, op.rec.StatusReason, op.rec.Waiting = awaken.RunWaiting, string(awaken.WaitPin), w
+	// A run that waits for its version already is not told about again if nobody asked.
+	op.missing.quiet = req.Mode == "internal_wake" && before != nil && before.Reason == awaken.WaitPin && before.Message == w.Message
+	if len(req.Messages)+len(req.Decisions)+len(req.Seed)+len(req.Context)+len(req.FrontendTools)+len(req.OutputSchema) > 0 ||
+		req.Rewind != "" || req.Overrides != nil || req.Budget != nil {
+		op.missing.undone = op.missing.err
+	}
+}
+
+// unavailable says why the run's version cannot be had. The text of errors of a store is
+// for whoever runs the process, and not for whoever reads the run.
+func (r *run) unavailable() string {
+	r.rt.cfg.Logger.Warn("the version of a run is not available", "run", r.info.RunID, "resolution_id", r.rec.ResolutionID, "error", r.missing.err)
+	bad, broken := errors.AsType[*awaken.ConfigError](r.missing.err)
+	switch {
+	case broken:
+		return fmt.Sprintf("version %q does not work here: %v", r.rec.ResolutionID, bad)
+	case errors.Is(r.missing.err, awaken.ErrNotFound):
+		return fmt.Sprintf("version %q is not there", r.rec.ResolutionID)
+	}
+	return fmt.Sprintf("version %q cannot be had now", r.rec.ResolutionID)
+}
+
+// awaitPin commits a run as waiting for its version. What the request asked for is not
+// done, and then that is an error.
+func (r *run) awaitPin() (*awaken.RunResult, error) {
+	e := &end{Termination: awaken.Termination{Type: awaken.Suspended}}
+	if !r.missing.quiet {
+		r.out.hold(&awaken.RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
+		r.ledger.stale = true
+		r.ledger.snapshot()
+		r.out.hold(r.finished(e.Termination))
+		if err := r.journal.commit(detached(r.ctx), commitOptions{}); err != nil {
+			return nil, err
+		}
+		r.started = true
+	}
+	return r.result(e), r.missing.undone
+}

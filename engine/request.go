@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+// buildRequest puts together what the model is sent. Continuations after a
+// truncation use the same request.
+func (inf *inference) buildRequest(ctx context.Context) error {
+	req := &inf.request
+	*req = llm.Request{
+		Model:       inf.agent.ModelSpec.UpstreamModel,
+		System:      inf.agent.System,
+		Tools:       inf.tools.offered,
+		CachePrompt: inf.agent.Spec.ContextPolicy != nil && inf.agent.Spec.ContextPolicy.EnablePromptCache,
+		Routing:     llm.Routing{ThreadID: inf.info.ThreadID, RunID: inf.info.RunID},
+	}
+	req.ReasoningEffort = inf.agent.Spec.ReasoningEffort
+	if l := inf.agent.Limits; l != nil && l.Output > 0 {
+		req.MaxTokens = &l.Output
+	}
+	if o := inf.rec.Overrides; o != nil {
+		o.Apply(req)
+	}
+	var used state.Batch
+	if o, ok := builtin.StepOverride.Lookup(inf.st); ok {
+		o.Apply(req)
+		builtin.StepOverride.Clear(&used)
+	}
+	inf.clampOutput(req)
+	if inf.wallet.spending != nil && req.Model != inf.agent.ModelSpec.UpstreamModel {
+		return fmt.Errorf("%w: there is a budget, and what model %q costs is not known: only %q may be asked", awaken.ErrInvalid, req.Model, inf.agent.ModelSpec.UpstreamModel)
+	}
+	if req.IdleTimeout = time.Duration(inf.agent.Retry.StreamIdleTimeoutSecs) * time.Second; req.ReasoningEffort != nil || thinks(req.Model) {
+		req.IdleTimeout *= 2
+	}
+	if f, ok := builtin.ToolFilter.Lookup(inf.st); ok {
+		req.Tools = f.Apply(req.Tools)
+		builtin.ToolFilter.Clear(&used)
+	}
+	if inf.output.plan != nil {
+		inf.output.plan.Apply(req)
+	}
+	var before, after []*llm.Message
+	if cms := builtin.ContextMessages.Get(inf.st); len(cms) > 0 || inf.agent.Cutoff != "" {
+		before, after = inf.placeContext(req, cms, &used)
+	}
+	if err := inf.apply(&used); err != nil {
+		return err
+	}
+	w := inf.conv.window
+	if w == nil {
+		req.Messages = around(before, inf.conv.msgs.Clip(), after)
+		return inf.phases.transform(ctx, req)
+	}
+	w.before, w.after, w.plain = before, after, nil
+	if len(inf.agent.Transforms) > 0 {
+		w.plain = new(*req)
+	}
+	return inf.fitRequest(ctx, req)
+}
+
+// fitRequest puts the conversation into a request that has everything else.
+func (inf *inference) fitRequest(ctx context.Context, req *llm.Request) error {
+	if err := inf.conv.fit(req); err != nil {
+		return err
+	}
+	if len(inf.agent.Transforms) == 0 {
+		return nil
+	}
+	if err := inf.phases.transform(ctx, req); err != nil {
+		return err
+	}
+	return inf.conv.window.refit(req)
+}
+
+// clampOutput brings the limit of an answer down to the model's.
+func (inf *inference) clampOutput(req *llm.Request) {
+	m := inf.agent.ModelSpec
+	if n := req.MaxTokens; n == nil || req.Model != m.UpstreamModel {
+		return
+	}
+	if n := m.MaxOutputTokens; n > 0 && *req.MaxTokens > n {
+		req.MaxTokens = &m.MaxOutputTokens
+	}
+	if l := inf.agent.Limits; l != nil && *req.MaxTokens >= l.Context {
+		req.MaxTokens = new(max(1, l.Context/2))
+	}
+}
+
+// placeContext adds context messages to the instructions, and returns those that go before
+// and after the conversation. It takes those that are used once out of the store.
+func (inf *inference) placeContext(req *llm.Request, stored map[string]awaken.ContextMessage, used *state.Batch) (before, after []*llm.Message) {
+	list := make([]awaken.ContextMessage, 0, len(stored)+1)
+	var once []string
+	if _, own := stored[cutoffKey]; !own && inf.agent.Cutoff != "" && req.Model == inf.agent.ModelSpec.UpstreamModel {
+		list = append(list, cutoffContext(inf.agent.Cutoff, inf.rt.cfg.Now()))
+	}
+	for _, m := range stored {
+		list = append(list, m)
+		if !m.Persistent || m.ConsumeAfterEmit {
+			once = append(once, m.Key)
+		}
+	}
+	if len(once) > 0 {
+		slices.Sort(once)
+		builtin.ContextMessages.Update(used, builtin.ContextUpdate{Remove: once})
+	}
+	slices.SortFunc(list, func(a, b awaken.ContextMessage) int {
+		if d := targetOrder[a.Target] - targetOrder[b.Target]; d != 0 {
+			return d
+		}
+		if d := a.Priority - b.Priority; d != 0 {
+			return d
+		}
+		return strings.Compare(a.Key, b.Key)
+	})
+	req.System = slices.Clip(req.System)
+	for _, m := range list {
+		msg := &llm.Message{Role: m.Role, Content: m.Content, Visibility: m.Visibility}
+		switch {
+		case m.Target == awaken.TargetSuffix:
+			after = append(after, msg)
+		case m.Target == awaken.TargetSystem && m.Role == llm.System:
+			req.System = append(req.System, m.Content...)
+		default:
+			before = append(before, msg)
+		}
+	}
+	return before, after
+}
+
+var targetOrder = map[awaken.ContextTarget]int{awaken.TargetSystem: 0, awaken.TargetSession: 1, awaken.TargetConversation: 2, awaken.TargetSuffix: 3}
+
+// thinks reports whether a model may be silent for long, by its name.
+func thinks(model string) bool {
+	return strings.Contains(model, "thinking") || strings.Contains(model, "reasoning") ||
+		strings.HasPrefix(model, "o1") || strings.HasPrefix(model, "o3") || strings.HasPrefix(model, "o4")
+}
+
+// longestAnswer is how many tokens the answer may have.
+func (inf *inference) longestAnswer() int64 {
+	switch {
+	case inf.request.MaxTokens != nil:
+		return int64(max(*inf.request.MaxTokens, 1))
+	case inf.agent.ModelSpec.MaxOutputTokens > 0:
+		return int64(inf.agent.ModelSpec.MaxOutputTokens)
+	case inf.agent.Spec.ContextPolicy != nil && inf.agent.Spec.ContextPolicy.MaxOutputTokens > 0:
+		return int64(inf.agent.Spec.ContextPolicy.MaxOutputTokens)
+	}
+	return defaultAnswer
+}

@@ -1,0 +1,323 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// Runtime runs agents. It is safe for concurrent use.
+type Runtime struct {
+	cfg      Config
+	registry *atomic.Pointer[registry.Registry] // of nil with Snapshots
+	queue    Queue                              // nil when there is none
+	detached *sync.WaitGroup
+
+	active activeRuns
+}
+
+var _ awaken.Runner = (*Runtime)(nil)
+
+// New checks cfg and returns a runtime. All mistakes in cfg are reported at once,
+// in a *ConfigError.
+func New(cfg Config) (*Runtime, error) {
+	var problems []awaken.Diagnostic
+	if err := money.CheckLimit("tenant_usd", cfg.TenantBudget); err != nil {
+		problems = append(problems, awaken.Diagnostic{Code: "invalid", Severity: awaken.SeverityError, Namespace: "runtime", Message: err.Error()})
+	}
+	var reg *registry.Registry
+	if cfg.Snapshots == nil {
+		var err error
+		if reg, err = registry.New(cfg.Registry()); err != nil {
+			bad, ok := errors.AsType[*awaken.ConfigError](err)
+			if !ok {
+				return nil, err
+			}
+			problems = append(problems, bad.Problems...)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, &awaken.ConfigError{Problems: problems}
+	}
+	rt := &Runtime{cfg: cfg.withDefaults(), registry: new(atomic.Pointer[registry.Registry]), detached: new(sync.WaitGroup)}
+	if reg == nil {
+		return rt, nil
+	}
+	rt.registry.Store(reg)
+	if cfg.Lazy {
+		return rt, nil
+	}
+	for _, d := range reg.Diagnostics() {
+		rt.cfg.Logger.Warn("configuration", "code", d.Code, "agent", d.ID, "message", d.Message)
+	}
+	return rt, nil
+}
+
+// With returns a runtime that keeps its threads in another store and its values in
+// another profile, for another tenant perhaps, and has runs that nobody waits for done by
+// a queue. A nil profile stays the same; without a queue such runs are done in this
+// process. What is published to one is the registry of both.
+func (rt *Runtime) With(store awaken.Store, values profile.Store, queue Queue) *Runtime {
+	c := &Runtime{cfg: rt.cfg, registry: rt.registry, queue: queue, detached: rt.detached}
+	c.cfg.Store = store
+	if values != nil {
+		c.cfg.Profile = values
+	}
+	return c
+}
+
+// Budget returns the budget that every run is held to, or nil if only those are that an
+// agent, a request or a parent limits.
+func (rt *Runtime) Budget() money.Budget {
+	if !rt.cfg.Budgets && rt.cfg.TenantBudget == nil {
+		return nil
+	}
+	b, _ := rt.cfg.Store.(money.Budget)
+	return b
+}
+
+// Now is the runtime's clock.
+func (rt *Runtime) Now() time.Time { return rt.cfg.Now() }
+
+// Store returns where the runtime keeps its threads.
+func (rt *Runtime) Store() awaken.Store { return rt.cfg.Store }
+
+// Registry returns the registry that new runs use, or most of them; see [registry.Snapshots].
+func (rt *Runtime) Registry() *registry.Registry {
+	if s := rt.cfg.Snapshots; s != nil {
+		return s.Registry()
+	}
+	return rt.registry.Load()
+}
+
+// Publish makes reg the registry of new runs. Runs that are going on keep theirs. It is for
+// runtimes without Snapshots.
+func (rt *Runtime) Publish(reg *registry.Registry) { rt.registry.Store(reg) }
+
+// Run runs an agent until it finishes, suspends or fails, sending events to sink.
+// A nil sink discards them.
+//
+// The result is nil only if the run could not be started, and sink then gets one
+// Error event; or if another owner took the thread over, and sink gets nothing more
+// (ErrFenced). A run that was cancelled, stopped, blocked or suspended is not an
+// error; a run that failed is one, and has a result, and so is a run whose sink
+// failed.
+//
+// Cancelling ctx cancels the run: it keeps what it has and finishes as cancelled.
+func (rt *Runtime) Run(ctx context.Context, req awaken.RunRequest, sink awaken.Sink) (*awaken.RunResult, error) {
+	if sink == nil {
+		sink = discard
+	}
+	r, done, err := rt.begin(ctx, &req, sink)
+	if err != nil {
+		return nil, rt.refuse(ctx, sink, err)
+	}
+	if done != nil {
+		return done, nil
+	}
+	res, err := rt.drive(r)
+	if res != nil && !r.attended && rt.queue == nil {
+		rt.reportDone(ctx, r)
+	}
+	switch {
+	case res == nil && !r.started && !errors.Is(err, awaken.ErrFenced) && !errors.Is(err, awaken.ErrYielded):
+		return nil, rt.refuse(ctx, sink, err)
+	case res != nil && res.Termination.Type == awaken.Suspended && r.active.cancelled:
+		return rt.endParked(ctx, sink, res, err)
+	}
+	return res, err
+}
+
+// endParked ends a run that had just been parked when Cancel came, and said that it would
+// end. It is apart because its request would lie on the stack of every run.
+func (rt *Runtime) endParked(ctx context.Context, sink awaken.Sink, res *awaken.RunResult, err error) (*awaken.RunResult, error) {
+	if err != nil {
+		sink = discard // it has failed
+	}
+	last, lastErr := rt.Run(context.WithoutCancel(ctx), awaken.RunRequest{Continue: res.RunID, End: &awaken.Termination{Type: awaken.Cancelled}}, sink)
+	if last == nil {
+		last = res // it goes on waiting
+	}
+	return last, errors.Join(err, lastErr)
+}
+
+// drive runs what begin has set up.
+func (rt *Runtime) drive(r *run) (*awaken.RunResult, error) {
+	defer rt.release(r)
+	return r.main()
+}
+
+// refuse tells the sink why a run could not be started.
+func (rt *Runtime) refuse(ctx context.Context, sink awaken.Sink, err error) error {
+	if emitErr := sink.Emit(ctx, awaken.Entry{Time: rt.cfg.Now().UnixMilli(), Event: &awaken.Error{Message: err.Error(), Code: errorCode(err)}}); emitErr != nil {
+		rt.cfg.Logger.Debug("sink refused the error event", "error", emitErr)
+	}
+	return err
+}
+
+// Resume goes on with a waiting run, taking in decisions. A decision that names no
+// call of the run, or one that is decided already, is refused without disturbing
+// the run: Resume fails if none is accepted, and lists those that were not in
+// RunResult.Rejected otherwise.
+func (rt *Runtime) Resume(ctx context.Context, runID string, sink awaken.Sink, decisions ...awaken.Decision) (*awaken.RunResult, error) {
+	return rt.Run(ctx, awaken.RunRequest{Continue: runID, Decisions: decisions, Mode: "resume"}, sink)
+}
+
+var errLeft = errors.New("the consumer left")
+
+// Stream is Run as an iterator. The run starts when iteration does and is
+// cancelled if the loop is left early. An error, if any, comes last.
+func (rt *Runtime) Stream(ctx context.Context, req awaken.RunRequest) iter.Seq2[awaken.Event, error] {
+	return func(yield func(awaken.Event, error) bool) {
+		left := false
+		_, err := rt.Run(ctx, req, loopBody(func(_ context.Context, e awaken.Entry) error {
+			if !yield(e.Event, nil) {
+				left = true
+				return errLeft
+			}
+			return nil
+		}))
+		if err != nil && !left {
+			yield(nil, err)
+		}
+	}
+}
+
+// loopBody is the body of a loop as a Sink. It has to be called in the goroutine of the
+// loop, so its run makes every commit itself.
+type loopBody func(ctx context.Context, e awaken.Entry) error
+
+func (f loopBody) Emit(ctx context.Context, e awaken.Entry) error { return f(ctx, e) }
+
+// Send adds messages to a thread without disturbing its owner. An active run takes
+// them in at its next step; otherwise the next run on the thread does.
+func (rt *Runtime) Send(ctx context.Context, threadID string, msgs ...*llm.Message) error {
+	if err := awaken.CheckInput(msgs); err != nil {
+		return fmt.Errorf("send to thread %s: %w", threadID, err)
+	}
+	return rt.post(ctx, threadID, []awaken.InboxItem{{ID: rt.cfg.NewID(), Messages: msgs}})
+}
+
+func (rt *Runtime) post(ctx context.Context, threadID string, items []awaken.InboxItem) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if err := rt.cfg.Store.Post(ctx, threadID, items...); err != nil {
+		return fmt.Errorf("post to thread %s: %w", threadID, err)
+	}
+	atPosted.Hit()
+	rt.Notify(threadID)
+	return nil
+}
+
+// Notify tells the thread's run, if it is active in this process, that something was
+// posted to its inbox. It would find out by itself, later.
+func (rt *Runtime) Notify(threadID string) { rt.active.notify(threadID) }
+
+// Yield makes the thread's run, if it is active in this process, let go of its thread
+// when the step that is going on has been committed. Run then returns ErrYielded, and
+// whoever continues the run goes on from there. A run that ends with the step ends. A run
+// in whose step others are at work, which it looks after ([RunRequest.Attended]), does not
+// wait for them to end: they let go too, and it does so in the middle of the step.
+func (rt *Runtime) Yield(threadID string) { rt.active.yield(threadID) }
+
+// Cancel cancels a run, by its id or its thread's. When it returns, nothing new
+// will begin: an active run is on its way to finish as cancelled, a waiting one
+// has. Cancelling a run that is done does nothing. An id that is both a thread's
+// and another thread's run is refused.
+func (rt *Runtime) Cancel(ctx context.Context, id string) error {
+	threadID, err := rt.findThread(ctx, id)
+	if err != nil {
+		return fmt.Errorf("cancel %s: %w", id, err)
+	}
+	if _, err := rt.cfg.Store.Interrupt(ctx, threadID); err != nil {
+		return fmt.Errorf("cancel %s: %w", id, err)
+	}
+	atInterrupted.Hit()
+	for !rt.active.cancel(threadID) {
+		runs, err := rt.cfg.Store.ListRuns(ctx, awaken.RunQuery{ThreadID: threadID, Limit: 1})
+		if err != nil {
+			return fmt.Errorf("cancel %s: %w", id, err)
+		}
+		if len(runs) == 0 || runs[0].Status == awaken.RunDone {
+			return nil
+		}
+		_, err = rt.Run(ctx, awaken.RunRequest{Continue: runs[0].RunID, End: &awaken.Termination{Type: awaken.Cancelled}}, nil)
+		// Somebody else may have begun to go on with the run, or to cancel it.
+		if !errors.Is(err, awaken.ErrBusy) && !errors.Is(err, awaken.ErrFenced) && !errors.Is(err, awaken.ErrConflict) || ctx.Err() != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
+	thread, isThread := rt.active.find(id)
+	if thread == "" {
+		if run, err := rt.cfg.Store.LoadRun(ctx, id); err == nil {
+			thread = run.ThreadID
+		} else if !errors.Is(err, awaken.ErrNotFound) {
+			return "", err
+		}
+	}
+	if !isThread {
+		_, err := rt.cfg.Store.Thread(ctx, id)
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			return "", err
+		}
+		isThread = err == nil
+	}
+	switch {
+	case isThread && thread != "" && thread != id:
+		return "", fmt.Errorf("%w: it is the id of a thread and of a run on thread %s", awaken.ErrInvalid, thread)
+	case isThread:
+		return id, nil
+	case thread != "":
+		return thread, nil
+	}
+	return "", awaken.ErrNotFound
+}
+
+// Wait returns when the thread has no active run in this process.
+func (rt *Runtime) Wait(ctx context.Context, threadID string) error {
+	return rt.active.wait(ctx, threadID)
+}
+
+// release gives up the thread of a run that is over, parked, lost or could not be opened.
+func (rt *Runtime) release(r *run) {
+	r.journal.inFlight.wait()
+	rt.active.release(r.thread, &r.active)
+	r.active.cancel(nil)
+	if w := r.conv.window; w != nil && w.job != nil { // the thread was lost in the middle of a step
+		w.job.leave(false)
+	}
+	r.crew.dismiss()
+	r.journal.giveBack()
+}
+
+// errorCode is the code of the Error event for a run that could not start.
+func errorCode(err error) string {
+	for _, c := range [...]struct {
+		code   string
+		target error
+	}{{"invalid_request", awaken.ErrInvalid}, {"already_decided", awaken.ErrDecided}, {"expired", awaken.ErrExpired}, {"not_found", awaken.ErrNotFound}, {"pin_unavailable", awaken.ErrPinUnavailable},
+		{"busy", awaken.ErrBusy}, {"fenced", awaken.ErrFenced}, {"conflict", awaken.ErrConflict}} {
+		if errors.Is(err, c.target) {
+			return c.code
+		}
+	}
+	if _, ok := errors.AsType[*awaken.ConfigError](err); ok {
+		return "config"
+	}
+	return "internal"
+}

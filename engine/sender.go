@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/state"
+)
+
+// sender sends what a run has to say beyond its own thread, after the commit that holds it.
+type sender struct {
+	*activation
+
+	unsent int // what the outbox holds
+}
+
+// stamp gives what is to be sent its ids.
+func (sd *sender) stamp(out []awaken.Outgoing) []awaken.Outgoing {
+	out = slices.Clone(out)
+	for i := range out {
+		o := &out[i]
+		o.ID = sd.rt.cfg.NewID()
+		if o.Item != nil {
+			it := *o.Item
+			if it.ID == "" {
+				it.ID = o.ID
+			}
+			o.Item = &it
+		}
+	}
+	return out
+}
+
+// send is Send for the runtime itself.
+func (sd *sender) send(o awaken.Outgoing) {
+	var b state.Batch
+	builtin.Outbox.Update(&b, builtin.OutboxUpdate{Push: sd.stamp([]awaken.Outgoing{o})})
+	if err := sd.st.Apply(&b); err != nil {
+		panic(err) // the built-in keys are in every schema
+	}
+	sd.unsent++
+}
+
+// sendAll sends what the outbox holds. What cannot be sent now stays for the next commit.
+func (sd *sender) sendAll(ctx context.Context) {
+	var b state.Batch
+	for _, o := range builtin.Outbox.Get(sd.st) {
+		atSend.Hit()
+		err := sd.rt.deliver(ctx, &o)
+		atSent.Hit()
+		if err != nil {
+			sd.rt.cfg.Logger.Warn("delivery failed", "run", sd.info.RunID, "delivery", o.ID, "error", err)
+			if !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, awaken.ErrInvalid) && !errors.Is(err, awaken.ErrConflict) {
+				continue
+			}
+			builtin.FailedDeliveries.Update(&b, builtin.FailedDelivery{Outgoing: o, Error: err.Error()})
+		}
+		builtin.Outbox.Update(&b, builtin.OutboxUpdate{Sent: []string{o.ID}})
+		sd.unsent--
+	}
+	if err := sd.st.Apply(&b); err != nil {
+		panic(err) // the built-in keys are in every schema
+	}
+}
+
+// flushTries is how often a run that is about to rest tries to send what it has to.
+const flushTries = 5
+
+// flush commits and sends what the outbox holds, with the record as it was before the run
+// was about to rest or end: if it is cut off here, whoever goes on with it sends it again.
+// What cannot be sent is left for the thread's next run.
+func (r *run) flush(ctx context.Context, before awaken.Run) error {
+	for try := 0; r.sender.unsent > 0 && try < flushTries; try++ {
+		if try > 0 {
+			select {
+			case <-time.After(50 * time.Millisecond << try):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		rec := r.rec
+		standAs(&r.rec, &before)
+		err := r.journal.commit(ctx, commitOptions{})
+		standAs(&r.rec, &rec)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliver sends o by the queue, or does itself what that would do.
+func (rt *Runtime) deliver(ctx context.Context, o *awaken.Outgoing) error {
+	q := rt.queue
+	if q == nil {
+		q = inProcess{rt}
+	}
+	switch {
+	case o.Item != nil:
+		if err := q.Deliver(ctx, o.ThreadID, *o.Item, o.AgentID); err != nil {
+			return fmt.Errorf("deliver to thread %s: %w", o.ThreadID, err)
+		}
+	case o.Start != nil:
+		if err := q.Start(ctx, *o.Start); err != nil {
+			return fmt.Errorf("start run %s: %w", o.Start.RunID, err)
+		}
+	case o.Cancel != "":
+		if err := q.Cancel(ctx, o.Cancel); err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			return fmt.Errorf("cancel run %s: %w", o.Cancel, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/state"
+)
+
+// price is the price list of whoever answers.
+func (s *stream) price() *awaken.Prices {
+	if m := s.inf.agent.Members[s.member]; m != nil {
+		return &m.Prices
+	}
+	return &s.inf.agent.ModelSpec.Prices
+}
+
+// answeredBy is the provider's name of the model that answers.
+func (s *stream) answeredBy() string {
+	if m := s.inf.agent.Members[s.member]; m != nil {
+		return m.UpstreamModel
+	}
+	return s.inf.request.Model
+}
+
+// bill adds up what one request of the answer has cost, by the usage that was reported.
+func (s *stream) bill(err error) {
+	u := s.got.Usage()
+	s.usage.Add(u)
+	cost, _ := s.price().Cost(u)
+	if s.allowance.id != "" {
+		cost = s.settle(cost, err)
+	}
+	s.cost += cost
+}
+
+// reserve sets aside what the request may cost: the tokens of its input, which cannot be
+// more than it has bytes, and those of the longest answer. If there is less money than
+// that, the answer may only be so long as there is money for.
+func (s *stream) reserve() error {
+	inf := s.inf
+	in, out := inf.agent.Worst.Highest()
+	if s.allowance.longest == 0 {
+		s.allowance.longest = inf.longestAnswer()
+	}
+	shortest := min(s.allowance.longest, shortestAnswer)
+	if e := inf.request.ReasoningEffort; e != nil && e.Level == "" {
+		shortest = min(s.allowance.longest, int64(e.Budget)+shortestAnswer)
+	}
+	input := saturate(float64(mostTokens(&inf.request, inf.agent.ModelSpec.ContextWindow)) * in * 1000)
+	least := input + saturate(float64(shortest)*out*1000)
+	want := input + saturate(float64(s.allowance.longest)*out*1000)
+	inf.wallet.settleRemaining(s.ctx)
+	id := inf.rt.cfg.NewID()
+	granted, lost, err := s.await(id, least, want)
+	if err != nil {
+		return err
+	}
+	s.allowance.id, s.allowance.amount, s.cost = id, granted, s.cost+lost
+	tokens := s.allowance.longest
+	if out > 0 {
+		tokens = min(tokens, max(shortest, int64(float64(granted-input)/(out*1000))))
+	}
+	s.allowance.allowed = tokens
+	inf.request.MaxTokens = new(int(tokens))
+	return nil
+}
+
+// await reserves, and waits for a while if it is only because of what others have reserved
+// that there is not enough.
+func (s *stream) await(id string, least, want money.Amount) (granted, lost money.Amount, err error) {
+	inf := s.inf
+	deadline, looked := inf.rt.cfg.Now().Add(inf.rt.cfg.Limits.BudgetWait), false
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		granted, lost, err = inf.wallet.spending.reserve(s.ctx, inf.info.RunID, money.Reservation{ID: id, Fence: inf.fence, At: inf.rt.cfg.Now().UnixMilli()}, least, want)
+		ex, exhausted := errors.AsType[*money.Exhausted](err)
+		if err != nil && !exhausted {
+			if !errors.Is(err, awaken.ErrFenced) && s.ctx.Err() == nil {
+				err = fmt.Errorf("reserve for run %s: %w", inf.info.RunID, storeError{err})
+			}
+			return 0, 0, err
+		}
+		if !exhausted {
+			return granted, lost, nil
+		}
+		if free := money.Dollars(ex.LimitUSD) - money.Dollars(ex.SpentUSD); free < least || !inf.rt.cfg.Now().Before(deadline) {
+			return 0, 0, ex
+		}
+		if !looked { // nobody waits for what will not come
+			looked = true
+			if err := inf.rt.SettleLost(s.ctx); err != nil {
+				return 0, 0, fmt.Errorf("reserve for run %s: %w", inf.info.RunID, storeError{err})
+			}
+			continue
+		}
+		t := time.NewTimer(pause + rand.N(pause/4+1))
+		select {
+		case <-t.C:
+		case <-s.ctx.Done():
+			t.Stop()
+			return 0, 0, context.Cause(s.ctx)
+		}
+	}
+}
+
+// settle says what the request has cost, and returns it. If that is not known it is taken
+// to be all that was reserved, unless the provider refused the request.
+func (s *stream) settle(cost money.Amount, err error) money.Amount {
+	inf, id := s.inf, s.allowance.id
+	s.allowance.id = ""
+	known := err == nil && s.got.Usage() != (llm.Usage{})
+	switch {
+	case known:
+	case err != nil && !s.allowance.arrived && refusedByProvider(err):
+		cost, known = 0, true
+	default:
+		cost = max(cost, s.allowance.amount)
+	}
+	inf.wallet.unsettled = &settlement{id, cost, known}
+	ctx, cancel := inf.last(s.ctx)
+	defer cancel()
+	inf.wallet.settleRemaining(ctx)
+	return cost
+}
+
+// refusedByProvider reports whether an error says that the model has not been at work.
+func refusedByProvider(err error) bool {
+	switch llm.KindOf(err) {
+	case llm.RateLimited, llm.Overloaded, llm.ContextOverflow, llm.InvalidRequest, llm.Unauthorized, llm.ModelNotFound,
+		llm.AllModelsUnavailable, llm.PoolAttemptsExhausted:
+		return true
+	}
+	return false
+}
+
+// errOverspent cuts an answer that costs more than was reserved for it.
+var errOverspent = errors.New("the answer costs more than was reserved for it")
+
+// watch looks whether the answer that is coming costs more than was reserved. A usage
+// report may be the last thing before the finish, so it is the next piece that is cut.
+func (s *stream) watch(d *llm.Delta) error {
+	switch d.Kind {
+	case llm.UsageDelta:
+		if d.Usage != nil {
+			cost, _ := s.price().Cost(*d.Usage)
+			s.allowance.overspent = cost > s.allowance.amount
+		}
+	case llm.TextDelta, llm.ReasoningDelta, llm.ToolCallDelta:
+		s.allowance.streamed += int64(len(d.Text))
+		if s.allowance.overspent || s.allowance.streamed/bytesPerToken > s.allowance.allowed {
+			return errOverspent
+		}
+	}
+	return nil
+}
+
+const (
+	// bytesPerToken is what a token of an answer has at least, on average.
+	bytesPerToken = 4
+	// defaultAnswer is how many tokens an answer may have if nothing says so.
+	defaultAnswer = 16_384
+	// shortestAnswer is how many tokens there has to be money for.
+	shortestAnswer = 256
+	// overhead is what providers may add to a request: their own words about tools.
+	overhead = 1024
+	// unseenMedia is what is reserved for media of which only the address is known, if
+	// the model's window is not.
+	unseenMedia = 200_000
+)
+
+// mostTokens is how many tokens a request has at most: a token has at least one byte, and
+// no request is larger than the model's window.
+func mostTokens(req *llm.Request, window int) int64 {
+	n, unseen := blockBytes(req.System)
+	for _, t := range req.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	if req.Output != nil {
+		n += len(req.Output.Schema)
+	}
+	for _, m := range req.Messages.All() {
+		c, u := blockBytes(m.Content)
+		n, unseen = n+c, unseen || u
+		for _, tc := range m.ToolCalls {
+			n += len(tc.ID) + len(tc.Name) + len(tc.Arguments)
+		}
+		n += len(m.ToolCallID) + 8
+	}
+	tokens := int64(n + overhead)
+	if unseen {
+		tokens += unseenMedia
+	}
+	if window > 0 {
+		tokens = min(tokens, int64(window))
+	}
+	return tokens
+}
+
+// blockBytes counts the bytes of blocks, and reports whether some of them are elsewhere.
+func blockBytes(blocks []llm.Block) (n int, unseen bool) {
+	for i := range blocks {
+		b := &blocks[i]
+		n += len(b.Text) + 4
+		if s := b.Source; s != nil {
+			n += len(s.Data)
+			unseen = unseen || s.URL != ""
+		}
+		if b.Tool != nil {
+			c, u := blockBytes(b.Tool.Content)
+			n, unseen = n+len(b.Tool.Input)+c, unseen || u
+		}
+		if b.Opaque != nil {
+			n += len(b.Opaque.Signature) + len(b.Opaque.Data)
+		}
+	}
+	return n, unseen
+}
+
+// exhausted parks a run whose budget is used up. What the model had said is kept. It
+// returns nil when somebody wrote to the run meanwhile.
+func (r *run) exhausted(ctx context.Context, s *stream, ex *money.Exhausted) *end {
+	said := false
+	if s.started || s.pieces > 0 {
+		said = true
+		s.cancelOpen(ctx, "the budget is used up", true)
+		m := s.got.Message()
+		if m.ToolCalls = nil; !m.Empty() && !s.silent { // else nobody has judged it
+			m.ID, m.Metadata = r.step.messageID, r.metadata()
+			m.Metadata.Interrupted = true
+			r.conv.add(m)
+			r.step.response = m.Text()
+		}
+		r.conv.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: r.metadata(), Content: []llm.Block{llm.Text(budgetPrompt)}})
+		r.out.emit(ctx, r.inference.completed(s))
+	} else {
+		r.inference.putBack(r.wallet.spending.before)
+	}
+	if err := r.endStep(ctx); err != nil {
+		return r.fail(err)
+	}
+	if !said {
+		r.rec.Steps-- // the model was not asked
+	}
+	rec := r.rec
+	r.rec.Status, r.rec.StatusReason = awaken.RunWaiting, string(awaken.WaitBudget)
+	r.rec.Waiting = &awaken.Waiting{Reason: awaken.WaitBudget, TicketIDs: []string{}, Tickets: []awaken.WaitingTicket{}, Message: ex.Error(), Budget: ex}
+	return r.rest(ctx, rec)
+}
+
+const budgetPrompt = "Your answer was cut off because the budget was used up. There is money again. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, call it."
+
+// putBack gives the next try what buildRequest used up: parameters, filters and messages
+// that are for one step.
+func (inf *inference) putBack(before state.Snapshot) {
+	var b state.Batch
+	if o, ok := builtin.StepOverride.Lookup(before); ok {
+		builtin.StepOverride.Update(&b, o)
+	}
+	if f, ok := builtin.ToolFilter.Lookup(before); ok {
+		builtin.ToolFilter.Update(&b, f)
+	}
+	have := builtin.ContextMessages.Get(inf.st)
+	for key, m := range builtin.ContextMessages.Get(before) {
+		if _, ok := have[key]; !ok {
+			builtin.ContextMessages.Update(&b, builtin.ContextUpdate{Put: &m})
+		}
+	}
+	if err := inf.st.Apply(&b); err != nil {
+		panic(err) // the built-in keys are in every schema
+	}
+}

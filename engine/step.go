@@ -1,0 +1,289 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// start commits the run as running, tells the world, and asks the plugins. A
+// resumed run then deals with the calls that were open.
+func (r *run) start() *end {
+	ctx := r.ctx
+	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunRunning, "", nil
+	r.ledger.stale = true
+	if r.conv.rewritten {
+		r.out.hold(&awaken.MessagesSnapshot{Messages: visible(r.conv.msgs)})
+	}
+	if err := r.journal.commit(detached(ctx), commitOptions{}); err != nil {
+		return &end{err: err, lost: true} // it has not even started
+	}
+	r.started = true
+	atStarted.Hit()
+	if r.endAtOnce != nil {
+		return &end{Termination: *r.endAtOnce}
+	}
+	if !r.rec.Activated {
+		if err := r.phases.activate(ctx); err != nil {
+			return r.fail(err)
+		}
+		if err := r.phases.run(ctx, awaken.PhaseRunStart, about{}); err != nil {
+			return r.fail(err)
+		}
+		r.rec.Activated = true
+		atActivated.Hit()
+	}
+	if len(r.ledger.calls) > 0 {
+		if e := r.goOn(ctx); e != nil {
+			return e
+		}
+	} else if r.children.idleReport && r.journal.count == r.journal.found && builtin.PendingWork.Get(r.st) {
+		return r.awaitTasks() // there is nothing new
+	}
+	return r.requested()
+}
+
+// goOn settles the calls that were open when the run stopped: they waited for people,
+// or their owner was lost. A step that was cut off is opened again and closed.
+func (r *run) goOn(ctx context.Context) *end {
+	if !r.step.closed {
+		r.out.emit(ctx, &awaken.StepStart{MessageID: askedBy(r.conv.msgs, r.ledger.calls[0].state.CallID)})
+	}
+	if e := r.crew.resolveDoubts(ctx); e != nil {
+		return r.closeStep(ctx, e)
+	}
+	if e := r.settleCalls(ctx); e != nil {
+		if e.Type == awaken.Suspended || e.lost {
+			return e
+		}
+		return r.closeStep(ctx, e)
+	}
+	if !r.step.closed {
+		r.stops().countToolErrors(r.ledger.calls)
+	}
+	return r.closeStep(ctx, r.output.answered())
+}
+
+// askedBy is the id of the message that asked for a call.
+func askedBy(msgs llm.Messages, callID string) string {
+	for _, m := range msgs.Backward() {
+		if m.HasCall(callID) {
+			return m.ID
+		}
+	}
+	return ""
+}
+
+func (r *run) checkCancelled(ctx context.Context) *end {
+	if ctx.Err() != nil {
+		return r.fail(context.Cause(ctx))
+	}
+	return nil
+}
+
+// checkPlanned ends a run that consists of one call, once that is over.
+func (r *run) checkPlanned(context.Context) *end {
+	if r.rec.Call == nil || r.rec.Steps == 0 {
+		return nil
+	}
+	calls := make([]*awaken.CallState, 0, 1)
+	for _, c := range r.ledger.calls {
+		calls = append(calls, c.state)
+	}
+	if len(calls) == 0 { // it was over before the run was taken up
+		var err error
+		if calls, err = r.rt.cfg.Store.Calls(r.ctx, r.info.RunID); err != nil {
+			return r.fail(err)
+		}
+	}
+	for _, s := range calls {
+		if s.Result == nil {
+			continue
+		}
+		r.step.response = s.Result.Plain()
+		if s.Status != awaken.CallSucceeded {
+			return r.fail(errors.New(r.step.response))
+		}
+	}
+	return &end{Termination: awaken.Termination{Type: awaken.NaturalEnd}}
+}
+
+// takeSummary takes a summary of the conversation in, if there is a new one.
+func (r *run) takeSummary(context.Context) *end {
+	if err := r.compactor.take(); err != nil {
+		return r.fail(err)
+	}
+	return nil
+}
+
+// openStep begins a step: step_start.
+func (r *run) openStep(ctx context.Context) *end {
+	r.step.index, r.output.structured = r.rec.Steps, nil
+	if r.guards.passed != nil {
+		r.step.messageID = r.guards.passed.Messages[0].ID
+	} else {
+		r.step.messageID = r.rt.cfg.NewID()
+	}
+	r.ledger.calls, r.step.closed, r.ledger.stale = r.ledger.calls[:0], false, true
+	r.out.emit(ctx, &awaken.StepStart{MessageID: r.step.messageID})
+	atStep.Hit()
+	if err := r.phases.run(ctx, awaken.PhaseStepStart, about{}); err != nil {
+		return r.fail(err)
+	}
+	return r.requested()
+}
+
+// ask gets the step its reply: from the model, or what was planned or held until now
+// instead.
+func (r *run) ask(ctx context.Context) *end {
+	switch {
+	case r.guards.passed != nil:
+		r.sayHeld(ctx)
+		return nil
+	case r.rec.Call != nil:
+		r.sayPlanned(ctx)
+		return nil
+	}
+	reply, e := r.infer(ctx)
+	if reply == nil && e == nil { // a tolerated failure: try again in another step
+		return stepOver
+	}
+	return e
+}
+
+// sayPlanned makes the call that a run consists of the step's reply.
+func (r *run) sayPlanned(ctx context.Context) {
+	call := llm.ToolCall{ID: "call_" + r.info.RunID, Name: r.rec.Call.Tool, Arguments: r.rec.Call.Arguments}
+	args := arguments(call)
+	r.out.emit(ctx, &awaken.ToolCallStart{ID: call.ID, Name: call.Name})
+	r.out.emit(ctx, &awaken.ToolCallDelta{ID: call.ID, ArgsDelta: string(args)})
+	r.out.emit(ctx, &awaken.ToolCallReady{ID: call.ID, Name: call.Name, Arguments: args})
+	r.inference.reply = llm.Reply{Message: &llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call}}, Finish: llm.ToolUse}
+}
+
+// takeReply stores the reply: after_inference.
+func (r *run) takeReply(ctx context.Context) *end {
+	reply := &r.inference.reply
+	r.inference.answer(reply)
+	atAnswer.Hit()
+	if err := r.phases.run(ctx, awaken.PhaseAfterInference, about{reply: reply}); err != nil {
+		return r.fail(err)
+	}
+	return r.requested()
+}
+
+// checkAnswer ends a run whose model asks for nothing more, if its answer is one.
+func (r *run) checkAnswer(context.Context) *end {
+	reply := &r.inference.reply
+	switch {
+	case len(r.ledger.calls) > 0 || len(reply.Incomplete) > 0:
+		return nil
+	case r.output.plan != nil:
+		return r.output.checkText(reply.Message.Text())
+	}
+	return r.naturalEnd()
+}
+
+// checkStops asks the stop policies, unless the model is done or was not asked.
+func (r *run) checkStops(context.Context) *end {
+	if r.output.given() || r.rec.Call != nil {
+		return nil
+	}
+	d, err := r.stops().stop(r.inference.reply.Message, true)
+	if err != nil {
+		return r.fail(err)
+	}
+	if d != nil {
+		return &end{Termination: awaken.Termination{Type: awaken.Stopped, Code: d.Code, Detail: d.Detail}}
+	}
+	return nil
+}
+
+// tellDropped tells the model about calls that could not be made, because their arguments
+// were not complete.
+func (r *run) tellDropped(context.Context) *end {
+	dropped := r.inference.reply.Incomplete
+	if len(dropped) == 0 {
+		return nil
+	}
+	r.conv.add(hintMalformed(r.rt.cfg.NewID(), dropped))
+	if r.output.plan != nil && slices.Contains(dropped, builtin.FinalOutputTool) {
+		return r.output.misfit("", errors.New("it is not complete JSON"))
+	}
+	return nil
+}
+
+// checkEnd ends a run whose answer was given by a call, or that a plugin or a tool wants to
+// end.
+func (r *run) checkEnd(context.Context) *end {
+	r.stops().countToolErrors(r.ledger.calls)
+	if e := r.output.answered(); e != nil {
+		return e
+	}
+	return r.requested()
+}
+
+// closeStep ends a step, whichever way it went: open calls get an answer, the
+// step_end phase runs, and what the step did is committed. The commit of a step
+// that ends the run is left to finish, which has more to add.
+func (r *run) closeStep(ctx context.Context, e *end) *end {
+	if e != nil && e.lost {
+		return e
+	}
+	if e != nil {
+		r.outcomes.closeAll(e)
+	} else if r.active.yield.Load() { // another process goes on, and can summarise at once
+		if err := r.compactor.leave(true); err != nil {
+			e = r.fail(err)
+		}
+	}
+	if !r.step.closed {
+		sctx, cancel := ctx, func() {}
+		if e != nil && e.Type != awaken.NaturalEnd {
+			sctx, cancel = r.last(ctx)
+		}
+		err := r.endStep(sctx)
+		cancel()
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx) // cancelled in the phase
+		}
+		if err != nil && (e == nil || e.Type == awaken.NaturalEnd) {
+			e = r.fail(err)
+		}
+		if e == nil {
+			e = r.requested()
+		}
+	}
+	if e == nil {
+		atStepEnd.Hit()
+		if err := r.journal.commitStep(ctx); err != nil {
+			return r.fail(err)
+		}
+		atStepDone.Hit()
+		if r.active.yield.Load() {
+			if err := r.journal.waitInFlight(); err != nil {
+				return r.fail(err)
+			}
+			return &end{err: awaken.ErrYielded, lost: true}
+		}
+	}
+	return e
+}
+
+// endStep runs the step_end phase and, whatever came of it, says that the step is over.
+func (r *run) endStep(ctx context.Context) error {
+	r.step.closed = true
+	r.rec.Steps++
+	r.ledger.stale = true
+	err := r.phases.run(ctx, awaken.PhaseStepEnd, about{})
+	if _, bad := r.st.Changes(); err == nil {
+		err = bad
+	}
+	r.ledger.snapshot()
+	r.out.hold(&awaken.StepEnd{})
+	return err
+}

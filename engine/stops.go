@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+// stops asks the stop policies.
+type stops struct{ *activation }
+
+func (r *run) stops() stops { return stops{&r.activation} }
+
+// stop asks the stop policies, after counting the response that has just come.
+func (sp stops) stop(m *llm.Message, responded bool) (*awaken.StopDecision, error) {
+	if len(sp.agent.Policies) == 0 && sp.rec.Steps+1 < sp.agent.Spec.Rounds() {
+		return nil, nil
+	}
+	used, cost := sp.rec.Total() // its children count too
+	stats := awaken.StopStats{Steps: sp.rec.Steps + 1, InputTokens: used.PromptTokens, OutputTokens: used.CompletionTokens, CostUSD: cost}
+	counts := sp.counts()
+	counts.Steps, counts.InputTokens, counts.OutputTokens = stats.Steps, stats.InputTokens, stats.OutputTokens
+	if responded {
+		stats.LastText = m.Text()
+		for _, c := range m.ToolCalls {
+			stats.LastToolNames = append(stats.LastToolNames, c.Name)
+		}
+		if sig := signature(m); sig != "" {
+			counts.Recent = append(counts.Recent[max(0, len(counts.Recent)-maxRecent+1):len(counts.Recent):len(counts.Recent)], sig)
+		}
+	}
+	stats.ConsecutiveErrors, stats.Recent = counts.ConsecutiveErrors, counts.Recent
+	stats.Elapsed = time.Duration(sp.rt.cfg.Now().UnixMilli()-counts.StartedMS) * time.Millisecond
+	sp.setCounts(counts)
+	if d := sp.agent.MaxRounds.Evaluate(&stats); d != nil {
+		return d, nil
+	}
+	for _, p := range sp.agent.Policies {
+		if d, err := evaluate(p, &stats); d != nil || err != nil {
+			return d, err
+		}
+	}
+	return nil, nil
+}
+
+func evaluate(p awaken.StopPolicy, stats *awaken.StopStats) (d *awaken.StopDecision, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &awaken.PanicError{In: fmt.Sprintf("stop policy %q", p.ID()), Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return p.Evaluate(stats), nil
+}
+
+func (sp stops) counts() builtin.StopCounts {
+	c := builtin.StopStats.Get(sp.st)
+	if c.StartedMS == 0 {
+		c.StartedMS = sp.rec.StartedAt * 1000
+	}
+	return c
+}
+
+func (sp stops) setCounts(c builtin.StopCounts) {
+	var b state.Batch
+	builtin.StopStats.Update(&b, c)
+	if err := sp.st.Apply(&b); err != nil {
+		panic(err) // the built-in keys are in every schema
+	}
+}
+
+// countToolErrors counts a step whose calls all failed as an error, and any other
+// as the end of a row of them.
+func (sp stops) countToolErrors(calls []*call) {
+	if len(sp.agent.Policies) == 0 {
+		return
+	}
+	failed := len(calls) > 0
+	for _, c := range calls {
+		failed = failed && c.state.Status == awaken.CallFailed
+	}
+	c := sp.counts()
+	if failed {
+		c.ConsecutiveErrors++
+	} else {
+		c.ConsecutiveErrors = 0
+	}
+	sp.setCounts(c)
+}

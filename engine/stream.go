@@ -1,0 +1,365 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
+)
+
+// stream receives one answer, in as many pieces as it takes.
+type stream struct {
+	inf     *inference
+	ctx     context.Context
+	got     llm.Collector
+	open    []openCall // calls that have started and were not cancelled
+	started bool
+	inside  bool // in take: a panic is not the model's
+	silent  bool // nothing is shown until guards have seen all of it
+	pieces  int
+	began   time.Time
+
+	tried     tries
+	lost      []string     // tools whose calls broke off with the stream
+	usage     llm.Usage    // of all pieces
+	cost      money.Amount // of all pieces
+	allowance allowance    // for the piece that is coming
+	member    string       // of a pool, the one that answers
+	err       error
+}
+
+// tries counts what was done about an answer that did not come whole.
+type tries struct{ continued, retries, recoveries, overflows int }
+
+// allowance is what is reserved for one request, if anything limits the run.
+type allowance struct {
+	id        string // of the reservation; "" if there is none
+	amount    money.Amount
+	longest   int64 // tokens that the answer may have,
+	allowed   int64 // and those that there is money for
+	streamed  int64 // bytes
+	arrived   bool  // something has come
+	overspent bool
+}
+
+// reset makes the stream ready for another answer.
+func (s *stream) reset(inf *inference, ctx context.Context) {
+	open := s.open[:0]
+	*s = stream{} // in place: a whole value would be put together on the stack first
+	s.inf, s.ctx, s.open, s.began = inf, ctx, open, inf.rt.cfg.Now()
+	s.silent = len(inf.agent.Guards[awaken.OutputBorder]) > 0
+}
+
+// show emits what is said about the stream, unless the stream is not shown.
+func (s *stream) show(ctx context.Context, ev awaken.Event) {
+	if !s.silent {
+		s.inf.out.emit(ctx, ev)
+	}
+}
+
+// receiveAll takes in an answer: one stream, and another for as long as the model runs
+// out of tokens and may go on.
+func (s *stream) receiveAll() error {
+	for {
+		err := s.receive()
+		s.bill(err)
+		switch {
+		case err == errOverspent && s.tried.continued < s.inf.agent.Spec.ContinuationRetries():
+			s.tried.continued++
+			s.got.BreakOff()
+			s.cancelBroken("the answer costs more than was reserved for it")
+			s.goOn(truncatedPrompt)
+		case err != nil:
+			if err = s.recover(err); err != nil || s.got.Finished() {
+				return err
+			}
+		case !s.truncated() || s.tried.continued >= s.inf.agent.Spec.ContinuationRetries():
+			return nil
+		default:
+			s.tried.continued++
+			s.cancelOpen(s.ctx, "out of tokens", false)
+			s.got.Continue()
+			s.goOn(truncatedPrompt)
+		}
+	}
+}
+
+// recover deals with a request that failed or an answer that broke off, as the agent's
+// retry policy allows: it returns nil when the model is to be asked once more, or when
+// what has come is enough. What a reader was shown is kept where that is possible.
+//
+//   - Nothing came: ask again.
+//   - Calls came whole: make do with them.
+//   - Text came: ask the model to go on where it stopped; a call that had begun is taken back.
+//   - Nothing that can be gone on with came: take it back and ask again.
+//
+// A request that is too large for the model is made smaller, once.
+func (s *stream) recover(err error) error {
+	p, inf := &s.inf.agent.Retry, s.inf
+	le, known := errors.AsType[*llm.Error](err)
+	if known && le.Kind == llm.ContextOverflow {
+		return s.overflowed(err)
+	}
+	if !known || !le.Retryable() || s.ctx.Err() != nil {
+		return err
+	}
+	n, limit := &s.tried.retries, p.MaxRetries
+	if s.started {
+		n, limit = &s.tried.recoveries, p.MaxStreamRetries
+	}
+	if *n >= limit {
+		return err
+	}
+	attempt := *n
+	*n++
+	dropped := s.got.BreakOff()
+	switch {
+	case !s.started:
+	case len(s.got.Calls(nil)) > 0:
+		s.cancelBroken("the answer broke off")
+		s.got.Add(llm.Delta{Kind: llm.FinishDelta, Finish: llm.ToolUse})
+		s.lost = dropped
+		return nil
+	case s.got.HasText():
+		s.cancelBroken("the answer broke off")
+		s.goOn(brokenPrompt)
+	default:
+		s.open = s.open[:0]
+		s.got.Release()
+		s.show(s.ctx, &awaken.StreamReset{Reason: err.Error()})
+		s.started = false
+	}
+	inf.rt.cfg.Logger.Warn("inference is tried again", "run", inf.info.RunID, "error", err, "wait", p.Delay(attempt, err))
+	return p.Wait(s.ctx, attempt, err)
+}
+
+// overflowed makes the request of an inference smaller that was refused as too large: the
+// conversation is summarised if that is possible, and what then is too much left out.
+func (s *stream) overflowed(err error) error {
+	inf, w := s.inf, s.inf.conv.window
+	if w == nil || s.started || s.pieces > 0 || s.tried.overflows > 0 || s.ctx.Err() != nil {
+		return err
+	}
+	s.tried.overflows++
+	inf.rt.cfg.Logger.Warn("request was too large", "run", inf.info.RunID, "estimate", w.estimate, "error", err)
+	w.refused()
+	inf.saveWindow()
+	if bad := inf.compactor.finishNow(s.ctx); bad != nil {
+		return bad
+	}
+	req := &inf.request
+	if w.plain != nil {
+		*req = *w.plain
+	}
+	if inf.fitRequest(s.ctx, req) != nil {
+		return err
+	}
+	return nil
+}
+
+// cancelBroken takes back the calls that the collector has dropped.
+func (s *stream) cancelBroken(reason string) {
+	kept := s.got.Calls(nil)
+	s.open = slices.DeleteFunc(s.open, func(o openCall) bool {
+		keep := slices.ContainsFunc(kept, func(c llm.ToolCall) bool { return c.ID == o.ID })
+		if !keep {
+			s.show(s.ctx, &awaken.ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason})
+		}
+		return !keep
+	})
+}
+
+type openCall struct {
+	awaken.ToolCallStart
+	given string // the model's id, which may be empty or not the only one
+}
+
+// receive takes in one stream. It calls the iterator by hand because a range loop
+// over a function would allocate for each variable it shares with its body.
+func (s *stream) receive() error {
+	s.err = nil
+	if b := s.inf.agent.Breaker; b != nil {
+		if err := b.Enter(); err != nil {
+			return err
+		}
+		defer func() {
+			b.Leave(s.err, s.err == nil && !s.got.Finished() || s.ctx.Err() != nil || s.err == errOverspent)
+		}()
+	}
+	if s.inf.wallet.spending != nil {
+		s.allowance.streamed, s.allowance.arrived, s.allowance.overspent = 0, false, false
+		if err := s.reserve(); err != nil {
+			return err
+		}
+	}
+	s.play()
+	switch {
+	case s.err != nil:
+		return s.err
+	case s.ctx.Err() != nil:
+		return context.Cause(s.ctx)
+	case !s.got.Finished():
+		return &llm.Error{Kind: llm.Interrupted, Message: "the stream ended without a finish"}
+	}
+	return nil
+}
+
+// play runs the model's stream. A model that panics has failed.
+func (s *stream) play() {
+	defer func() {
+		if s.inside {
+			return // the panic is the sink's, and goes on
+		}
+		if v := recover(); v != nil {
+			s.err = &awaken.PanicError{In: fmt.Sprintf("model %q", s.inf.request.Model), Value: v, Stack: debug.Stack()}
+		}
+	}()
+	s.inf.agent.Model.Stream(s.ctx, &s.inf.request)(s.take)
+}
+
+// take takes in one delta and reports whether it wants more.
+func (s *stream) take(d llm.Delta, err error) bool {
+	if s.err != nil {
+		return false // as it was told before
+	}
+	s.inside = true
+	s.err = s.add(d, err)
+	s.inside = false
+	return s.err == nil
+}
+
+func (s *stream) add(d llm.Delta, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case s.got.Finished():
+		return &llm.Error{Kind: llm.Provider, Message: "the stream went on after its finish"}
+	case d.Kind == llm.MemberDelta:
+		s.member = d.ID
+		return nil
+	case d.Kind == llm.ToolCallStart:
+		d.ID = s.begin(d)
+	case d.Kind == llm.ToolCallDelta:
+		if d.ID = s.meant(d.ID); d.ID == "" {
+			return nil // for a call that has not started
+		}
+	}
+	if s.allowance.id != "" {
+		s.allowance.arrived = true
+		if err := s.watch(&d); err != nil {
+			return err
+		}
+	}
+	s.got.Add(d)
+	atDelta.Hit()
+	out := &s.inf.out
+	if s.silent {
+		s.started = s.started || d.Kind != llm.FinishDelta
+		return nil
+	}
+	switch d.Kind {
+	case llm.TextDelta:
+		err = out.textDelta(s.ctx, d.Text)
+	case llm.ReasoningDelta:
+		err = out.reasoningDelta(s.ctx, d.Text)
+	case llm.ToolCallDelta:
+		err = out.argsDelta(s.ctx, d.ID, d.Text)
+	case llm.ToolCallStart:
+		err = out.emit(s.ctx, &awaken.ToolCallStart{ID: d.ID, Name: d.Name})
+	case llm.OpaqueDelta:
+		if o := d.Opaque; o != nil {
+			err = out.emit(s.ctx, &awaken.ReasoningEncryptedValue{EncryptedValue: opaqueText(o)})
+		}
+	default:
+		return nil
+	}
+	s.started = true
+	if err != nil {
+		s.inf.journal.heedSink()
+		return context.Cause(s.ctx)
+	}
+	return nil
+}
+
+// begin notes a call and returns its id: the model's, or a new one if that is empty
+// or taken, because everyone else has to tell the calls of a message apart.
+func (s *stream) begin(d llm.Delta) string {
+	id := d.ID
+	if id == "" || slices.ContainsFunc(s.open, func(o openCall) bool { return o.ID == id }) {
+		id = s.inf.rt.cfg.NewID()
+	}
+	s.open = append(s.open, openCall{awaken.ToolCallStart{ID: id, Name: d.Name}, d.ID})
+	return id
+}
+
+// meant returns the id of the newest call that the model gave this id, or of the
+// newest of all if it gave none; "" if there is no such call.
+func (s *stream) meant(given string) string {
+	for i := len(s.open) - 1; i >= 0; i-- {
+		if o := &s.open[i]; given == "" || o.given == given {
+			return o.ID
+		}
+	}
+	return ""
+}
+
+func opaqueText(o *llm.Opaque) string {
+	if o.Signature != "" {
+		return o.Signature
+	}
+	return string(o.Data)
+}
+
+// truncated reports whether the model ran out of tokens in the middle of a text or
+// of a call's arguments.
+func (s *stream) truncated() bool {
+	if s.got.Finish() != llm.MaxTokens {
+		return false
+	}
+	return len(s.got.Incomplete()) > 0 || s.got.HasText() && len(s.got.Calls(nil)) == 0
+}
+
+// goOn asks for the rest: the model is shown what it has said and told to continue.
+// The prompt is part of this request only; the answer is stored as one message.
+func (s *stream) goOn(prompt string) {
+	s.pieces++
+	inf := s.inf
+	said := s.got.Message()
+	said.ToolCalls = nil
+	msgs := inf.request.Messages
+	if s.pieces > 1 {
+		msgs = msgs.Cut(msgs.Len() - 2)
+	} else {
+		msgs = msgs.Clip()
+	}
+	if !said.Empty() {
+		msgs = msgs.Append(said)
+	} else {
+		msgs = msgs.Append(llm.NewText(llm.Assistant, "…"))
+	}
+	inf.request.Messages = msgs.Append(llm.UserText(prompt))
+}
+
+const (
+	truncatedPrompt = "Your answer was cut off because it was too long. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, use smaller arguments."
+	brokenPrompt    = "Your answer was cut off because the connection was lost. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, call it."
+)
+
+// cancelOpen takes back the calls that have started and will not be made: those
+// whose arguments are not complete, or all of them.
+func (s *stream) cancelOpen(ctx context.Context, reason string, all bool) {
+	complete := s.got.Calls(nil)
+	s.open = slices.DeleteFunc(s.open, func(o openCall) bool {
+		keep := !all && slices.ContainsFunc(complete, func(c llm.ToolCall) bool { return c.ID == o.ID })
+		if !keep {
+			s.show(ctx, &awaken.ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason})
+		}
+		return !keep
+	})
+}

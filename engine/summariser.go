@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// summary is one summary in the making.
+type summary struct {
+	*registry.Summariser
+	paid    llm.Model // model, tried again and, if there is a budget, paid
+	ratio   float64   // tokens that are counted for one that is estimated
+	routing llm.Routing
+
+	mu    sync.Mutex
+	usage llm.Usage
+}
+
+func (s *summary) cost() float64 {
+	cost, _ := s.Prices.Cost(s.usage)
+	return cost.USD()
+}
+
+// of summarises messages. Summaries among them are the summary so far.
+func (s *summary) of(ctx context.Context, msgs []*llm.Message) (string, error) {
+	var previous []string
+	for _, m := range msgs {
+		if m.IsSummary() {
+			previous = append(previous, summaryText(m))
+		}
+	}
+	lines := transcript(msgs, &s.Artifact)
+	if len(lines) == 0 {
+		return "", errors.New("there is nothing to summarise")
+	}
+	size := s.Window
+	for attempt := 0; ; attempt++ {
+		text, err := s.reduce(ctx, lines, strings.Join(previous, "\n\n"), size, 0)
+		if llm.KindOf(err) != llm.ContextOverflow || attempt == maxShrinks {
+			return text, err
+		}
+		size /= 2
+	}
+}
+
+const (
+	maxShrinks   = 4 // how often a window that turns out smaller is halved
+	maxReduces   = 6 // how often summaries are summarised
+	maxSummaries = 4 // at the same time
+)
+
+// reduce summarises a transcript with one request if it fits into a window of that size.
+// Otherwise it is summarised in parts, and then the summaries of the parts are.
+func (s *summary) reduce(ctx context.Context, lines []string, previous string, size, depth int) (string, error) {
+	out := min(s.MaxTokens(), size/4)
+	room := int(float64(size-out)/s.ratio*0.9) - (len(s.SummarizerSystemPrompt)+len(s.SummarizerUserPrompt)+len(previous))/4 - 64
+	if room < 64 {
+		return "", &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("a context of %d tokens leaves no room for a conversation to summarise", size)}
+	}
+	parts := pack(lines, 4*room)
+	if len(parts) == 1 {
+		return s.ask(ctx, parts[0], previous, out)
+	}
+	if depth == maxReduces {
+		return "", errors.New("summaries of parts do not get shorter")
+	}
+	short := make([]string, len(parts))
+	errs := make([]error, len(parts))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, maxSummaries)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for i, part := range parts {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			var text string
+			if text, errs[i] = s.ask(ctx, part, "", min(out, room/4)); errs[i] != nil {
+				cancel()
+			}
+			short[i] = fmt.Sprintf("[Summary of part %d of %d]: %s", i+1, len(parts), text)
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil && llm.KindOf(err) != llm.Cancelled {
+			return "", err
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return "", err
+	}
+	return s.reduce(ctx, short, previous, size, depth+1)
+}
+
+// ask makes one request. A model that panics has failed.
+func (s *summary) ask(ctx context.Context, transcript, previous string, out int) (text string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			text, err = "", &awaken.PanicError{In: fmt.Sprintf("model %q", s.Upstream), Value: v, Stack: debug.Stack()}
+		}
+	}()
+	req := &llm.Request{Model: s.Upstream, Messages: llm.NewMessages(llm.UserText(s.Prompt(transcript, previous))), Routing: s.routing, IdleTimeout: s.Idle}
+	if s.SummarizerSystemPrompt != "" {
+		req.System = []llm.Block{llm.Text(s.SummarizerSystemPrompt)}
+	}
+	req.MaxTokens = &out
+	var got llm.Collector
+	defer got.Release()
+	var failed error
+	for d, err := range s.paid.Stream(ctx, req) {
+		if failed = err; err != nil {
+			break
+		}
+		got.Add(d)
+	}
+	s.mu.Lock()
+	s.usage.Add(got.Usage())
+	s.mu.Unlock()
+	switch {
+	case failed != nil:
+		return "", failed
+	case ctx.Err() != nil:
+		return "", &llm.Error{Kind: llm.Cancelled, Err: context.Cause(ctx)}
+	case !got.Finished():
+		return "", &llm.Error{Kind: llm.Interrupted, Message: "the stream ended without a finish"}
+	}
+	text = strings.TrimSpace(got.Message().Text())
+	if text == "" {
+		return "", errors.New("the summary is empty")
+	}
+	return middleOut(text, 4*4*out), nil // whatever the model makes of its limit
+}
+
+// pack joins lines, and cuts those that are too long, into as few parts of so many bytes as
+// possible.
+func pack(lines []string, size int) []string {
+	const between = "\n\n"
+	var parts []string
+	var sb strings.Builder
+	for _, line := range lines {
+		for line != "" {
+			room := size - sb.Len()
+			if sb.Len() > 0 {
+				room -= len(between)
+			}
+			if len(line) > room && sb.Len() > 0 {
+				parts = append(parts, sb.String())
+				sb.Reset()
+				continue
+			}
+			piece := cutRunes(line, room)
+			if piece == "" {
+				piece = line // a part is at least one character
+			}
+			if sb.Len() > 0 {
+				sb.WriteString(between)
+			}
+			sb.WriteString(piece)
+			line = line[len(piece):]
+		}
+	}
+	if sb.Len() > 0 {
+		parts = append(parts, sb.String())
+	}
+	return parts
+}
+
+// transcript writes messages as text, one string for each thing that was said. What is
+// internal is left out, because it is told to the model again when it matters, but for what
+// other agents and tasks have said.
+func transcript(msgs []*llm.Message, artifact *registry.ArtifactCompaction) []string {
+	var out []string
+	tools := map[string]string{} // by call
+	for _, m := range msgs {
+		for _, c := range m.ToolCalls {
+			tools[c.ID] = c.Name
+		}
+		if m.IsInternal() && (m.Role != llm.User || m.IsSummary()) || m.Empty() && m.Role != llm.ToolRole {
+			continue
+		}
+		who := map[llm.Role]string{llm.System: "System", llm.User: "User", llm.Assistant: "Assistant", llm.ToolRole: "Tool"}[m.Role]
+		if name := tools[m.ToolCallID]; name != "" {
+			who += " " + name
+		}
+		if text := said(artifact.Preview(m).Content); text != "" {
+			out = append(out, fmt.Sprintf("[%s]: %s", who, text))
+		}
+		for _, c := range m.ToolCalls {
+			out = append(out, fmt.Sprintf("[Assistant calls %s]: %s", c.Name, middleOut(string(c.Arguments), maxTranscriptArgs)))
+		}
+	}
+	return out
+}
+
+const maxTranscriptArgs = 2000 // bytes of a call's arguments
+
+// said is the content of a message in words.
+func said(blocks []llm.Block) string {
+	var parts []string
+	for i := range blocks {
+		switch b := &blocks[i]; b.Type {
+		case llm.TextBlock:
+			parts = append(parts, b.Text)
+		case llm.ImageBlock, llm.AudioBlock, llm.VideoBlock, llm.DocumentBlock:
+			name := b.Title
+			if name == "" && b.Source != nil {
+				name = b.Source.URL + b.Source.MediaType
+			}
+			parts = append(parts, fmt.Sprintf("(%s: %s)", b.Type, name))
+		case llm.ToolResultBlock:
+			if b.Tool != nil {
+				parts = append(parts, said(b.Tool.Content))
+			}
+		}
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n"))
+}

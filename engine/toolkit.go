@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// toolkit is what the model is offered: the agent's tools and those that the client runs.
+type toolkit struct {
+	*activation
+	output *finalOutput
+
+	frontend map[string]*registry.Tool
+	offered  []llm.Tool
+}
+
+// offer puts the agent's tools and the client's together.
+func (tb *toolkit) offer() {
+	tb.offered = tb.agent.Offered
+	if len(tb.frontend) == 0 {
+		return
+	}
+	tb.offered = nil
+	for _, t := range tb.agent.Offered {
+		if tb.frontend[t.Name] == nil {
+			tb.offered = append(tb.offered, t)
+		}
+	}
+	for id, e := range tb.frontend {
+		if !tb.agent.Hides(id) {
+			tb.offered = append(tb.offered, e.Desc)
+		}
+	}
+	sortTools(tb.offered)
+}
+
+func (tb *toolkit) find(id string) *registry.Tool {
+	if e := tb.frontend[id]; e != nil {
+		return e
+	}
+	if tb.output.plan != nil && tb.output.plan.Finish != nil && id == builtin.FinalOutputTool {
+		return tb.output.plan.Finish
+	}
+	return tb.agent.Tools[id]
+}
+
+func (tb *toolkit) addFrontend(spec awaken.ToolSpec) error {
+	e, err := registry.NewTool(awaken.FrontendTool(spec))
+	if err != nil {
+		return fmt.Errorf("%w: frontend tool %q: %w", awaken.ErrInvalid, spec.ID, err)
+	}
+	if tb.frontend == nil {
+		tb.frontend = map[string]*registry.Tool{}
+	}
+	tb.frontend[spec.ID] = e
+	return nil
+}
+
+// planOutput finds out how the answer is held to the schema of the request or, if that has
+// none, of the agent.
+func (tb *toolkit) planOutput() error {
+	tb.output.plan = tb.agent.Output
+	if len(tb.rec.OutputSchema) > 0 {
+		var err error
+		if tb.output.plan, err = registry.NewOutputPlan(tb.rec.OutputSchema, tb.agent.Native); err != nil {
+			return fmt.Errorf("%w: output_schema: %w", awaken.ErrInvalid, err)
+		}
+	}
+	if tb.output.plan != nil && tb.output.plan.Finish != nil && (tb.agent.Tools[builtin.FinalOutputTool] != nil || tb.frontend[builtin.FinalOutputTool] != nil) {
+		return fmt.Errorf("%w: there is a tool %q, which is how model %q gives an answer that is held to a schema", awaken.ErrInvalid, builtin.FinalOutputTool, tb.agent.ModelSpec.ID)
+	}
+	return nil
+}
+
+func sortTools(tools []llm.Tool) {
+	slices.SortFunc(tools, func(a, b llm.Tool) int { return strings.Compare(a.Name, b.Name) })
+}

@@ -1,0 +1,94 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// ContextTransformSection is the agent's section "context_transform": how large tool results
+// are shown to the model of an agent that has a [ContextPolicy].
+var ContextTransformSection = awaken.NewSection("context_transform", ContextTransform{ArtifactCompaction{ThresholdTokens: 2048, PreviewMaxChars: 1600, PreviewMaxLines: 24}})
+
+// ContextTransform says how a conversation is shown to a model.
+type ContextTransform struct {
+	ArtifactCompaction ArtifactCompaction `json:"artifact_compaction" jsonschema:"How large tool results are shown to the model. They are stored as they are."`
+}
+
+// ArtifactCompaction says which tool results are shown in part.
+type ArtifactCompaction struct {
+	ThresholdTokens int `json:"threshold_tokens,omitempty" jsonschema:"Results of at least so many tokens are shown in part. Default 2048."`
+	PreviewMaxChars int `json:"preview_max_chars,omitempty" jsonschema:"How many characters are shown at most. Default 1600."`
+	PreviewMaxLines int `json:"preview_max_lines,omitempty" jsonschema:"How many lines are shown at most. Default 24."`
+}
+
+// Validate reports every mistake at once.
+func (c *ContextTransform) Validate() error {
+	var errs []error
+	a := &c.ArtifactCompaction
+	fields := map[string]int{"threshold_tokens": a.ThresholdTokens, "preview_max_chars": a.PreviewMaxChars, "preview_max_lines": a.PreviewMaxLines}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if fields[name] < 1 {
+			errs = append(errs, fmt.Errorf("artifact_compaction.%s is %d, want 1 or more", name, fields[name]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// preview returns m, or, if it is a tool message with a large text, one that shows the
+// beginning of it.
+func (a *ArtifactCompaction) Preview(m *llm.Message) *llm.Message {
+	if m.Role != llm.ToolRole || !slices.ContainsFunc(m.Content, a.large) {
+		return m
+	}
+	out := *m
+	out.Content = a.previews(m.Content)
+	return &out
+}
+
+func (a *ArtifactCompaction) large(b llm.Block) bool {
+	if b.Type == llm.ToolResultBlock && b.Tool != nil {
+		return slices.ContainsFunc(b.Tool.Content, a.large)
+	}
+	return b.Type == llm.TextBlock && len(b.Text)/4 >= a.ThresholdTokens
+}
+
+func (a *ArtifactCompaction) previews(blocks []llm.Block) []llm.Block {
+	out := slices.Clone(blocks)
+	for i, b := range blocks {
+		switch {
+		case !a.large(b):
+		case b.Type == llm.ToolResultBlock:
+			tool := *b.Tool
+			tool.Content = a.previews(b.Tool.Content)
+			out[i].Tool = &tool
+		default:
+			out[i].Text = a.beginning(b.Text)
+		}
+	}
+	return out
+}
+
+// beginning is the part of a text that is shown, and a note that there is more.
+func (a *ArtifactCompaction) beginning(s string) string {
+	end, chars, lines := len(s), 0, 1
+	for i, c := range s {
+		if chars == a.PreviewMaxChars || c == '\n' && lines == a.PreviewMaxLines {
+			end = i
+			break
+		}
+		chars++
+		if c == '\n' {
+			lines++
+		}
+	}
+	short := fmt.Sprintf("%s\n[Shortened: the result has about %d tokens, these are the first %d characters]", s[:end], len(s)/4, chars)
+	if len(short) >= len(s) {
+		return s
+	}
+	return short
+}

@@ -1,0 +1,162 @@
+package registry
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+)
+
+// contribute has a plugin register with the agent, and takes in what it contributes.
+// Plugins that active_hook_filter leaves out contribute sections, keys and handlers only.
+func (r *Agent) contribute(reg *Registry, p awaken.Plugin, id string) {
+	rg := awaken.NewRegistrar(r.Spec, func(agentID string) *awaken.AgentSpec {
+		r.uses.agents = append(r.uses.agents, agentID)
+		if slot := reg.agents[agentID]; slot != nil {
+			return slot.spec
+		}
+		return nil
+	})
+	err := register(p, rg)
+	c, filter := rg.Contributions(), r.Spec.ActiveHookFilter
+	active := len(filter) == 0 || slices.Contains(filter, id) || !slices.Contains(r.Spec.PluginIDs, id)
+	r.declare(id, c)
+	r.check(id, c)
+	if active {
+		r.behave(id, c)
+		for _, t := range c.Tools {
+			r.addTool(reg, t, fmt.Sprintf("plugin %q", id))
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Variants)) {
+			for _, o := range c.Variants[name] {
+				r.addVariant(id, name, o)
+			}
+		}
+	}
+	r.handle(id, c)
+	if err != nil {
+		r.problem("plugin_failed", "plugin %q: %v", id, err)
+	}
+}
+
+// register calls the plugin's Register; a panic is an error.
+func register(p awaken.Plugin, rg *awaken.Registrar) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("register panicked: %v", v)
+		}
+	}()
+	return p.Register(rg)
+}
+
+// declare takes in sections and state keys.
+func (r *Agent) declare(plugin string, c *awaken.Contributions) {
+	for _, s := range c.Sections {
+		d := s.Describe()
+		if owner, ok := r.sectionOwner[d.Key]; ok {
+			r.problem("section_conflict", "section %q is declared by plugins %q and %q", d.Key, owner, plugin)
+			continue
+		}
+		r.sectionOwner[d.Key] = plugin
+		r.sections = append(r.sections, s)
+	}
+	r.keys = append(r.keys, c.Keys...)
+}
+
+// check says what is wrong with contributions that could never work, of active plugins or
+// not.
+func (r *Agent) check(plugin string, c *awaken.Contributions) {
+	for _, p := range slices.Sorted(maps.Keys(c.Hooks)) {
+		for _, h := range c.Hooks[p] {
+			if p > awaken.PhaseRunEnd || h == nil {
+				r.problem("bad_hook", "plugin %q registers a hook that is nil, or for a phase that does not exist (%d)", plugin, p)
+			}
+		}
+	}
+	for _, g := range c.Gates {
+		if g == nil {
+			r.problem("bad_gate", "plugin %q registers a gate that is nil", plugin)
+		}
+	}
+	for _, b := range slices.Sorted(maps.Keys(c.Guards)) {
+		for _, g := range c.Guards[b] {
+			if b != awaken.InputBorder && b != awaken.OutputBorder && b != awaken.ResultBorder || g == nil {
+				r.problem("bad_guard", "plugin %q registers a guard that is nil, or for the border %q, want input, output or tool_result", plugin, b)
+			}
+		}
+	}
+}
+
+// behave takes in what the plugin does in runs. An agent with a contribution that check
+// refuses does not run.
+func (r *Agent) behave(plugin string, c *awaken.Contributions) {
+	for p := range r.Hooks {
+		for _, h := range c.Hooks[awaken.Phase(p)] {
+			r.Hooks[p] = append(r.Hooks[p], Hook{plugin, h})
+		}
+	}
+	for _, g := range c.Gates {
+		r.Gates = append(r.Gates, Gate{plugin, g})
+	}
+	for b, guards := range c.Guards {
+		if r.Guards == nil {
+			r.Guards = map[awaken.Border][]Guard{}
+		}
+		for _, g := range guards {
+			r.Guards[b] = append(r.Guards[b], Guard{plugin, g})
+		}
+	}
+	for _, t := range c.Transforms {
+		r.Transforms = append(r.Transforms, Transform{plugin, t})
+	}
+	for _, code := range slices.Sorted(maps.Keys(c.Reviews)) {
+		for _, f := range c.Reviews[code] {
+			r.reviews = append(r.reviews, review{code, f})
+		}
+	}
+	r.hidden = append(r.hidden, c.Hidden...)
+	r.Policies = append(r.Policies, c.Policies...)
+}
+
+// addVariant adds a variant, which compile completes. Variants have no variants.
+func (r *Agent) addVariant(plugin, name string, o awaken.Overlay) {
+	switch {
+	case r.Spec.Base() != r.Spec.ID:
+	case strings.TrimSpace(name) == "" || strings.Contains(name, separator):
+		r.problem("bad_variant", "plugin %q makes a variant named %q: the name is empty or has a %q in it", plugin, name, separator)
+	case r.variants[name] != nil:
+		r.problem("variant_conflict", "variant %q is made twice, the second time by plugin %q", name, plugin)
+	default:
+		if r.variants == nil {
+			r.variants = map[string]*Agent{}
+		}
+		r.variants[name] = &Agent{source: o.Over(r.source, name)}
+	}
+}
+
+// handle takes in the handlers of actions and effects.
+func (r *Agent) handle(plugin string, c *awaken.Contributions) {
+	for _, h := range c.Actions {
+		if _, dup := r.Actions[h.Name()]; dup {
+			r.problem("action_conflict", "plugin %q handles action %q, which has a handler already", plugin, h.Name())
+			continue
+		}
+		r.Actions[h.Name()] = Action{plugin, h}
+	}
+	for _, h := range c.Effects {
+		if _, dup := r.Effects[h.Name()]; dup {
+			r.problem("effect_conflict", "plugin %q handles effect %q, which has a handler already", plugin, h.Name())
+			continue
+		}
+		r.Effects[h.Name()] = Effect{plugin, h}
+	}
+}
+
+// review looks at the tools of an agent; what it returns are warnings of that code.
+type review struct {
+	code string
+	f    func(tools map[string]json.RawMessage) []string
+}

@@ -1,0 +1,128 @@
+package registry
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// modelPool is a pool of models that agents can name instead of a model.
+type modelPool struct {
+	source  *awaken.ModelPoolSpec
+	spec    *awaken.ModelSpec // what is true of all members
+	model   *llm.Pool
+	members map[string]*awaken.ModelSpec
+	native  bool          // every member holds answers to a schema
+	worst   awaken.Prices // of all members
+}
+
+// model returns the model that a spec is about, or nil if there is no such provider. It
+// refuses media that the model does not take.
+func (reg *Registry) model(m *awaken.ModelSpec) llm.Model {
+	p := reg.providers[m.ProviderID]
+	if p == nil {
+		return nil
+	}
+	if m.Modalities != nil {
+		return llm.Guard(p, m.Modalities.Input)
+	}
+	return p
+}
+
+// pool puts a pool together, or says why it cannot. Its members share their breakers with
+// the agents that name them directly.
+func (reg *Registry) pool(p *awaken.ModelPoolSpec) (*modelPool, []awaken.Diagnostic) {
+	whole := &awaken.ModelSpec{ID: p.ID, ProviderID: p.ID, UpstreamModel: p.ID}
+	var members []llm.PoolMember
+	out := &modelPool{source: p, spec: whole, members: map[string]*awaken.ModelSpec{}, native: true}
+	var problems []awaken.Diagnostic
+	missing := func(code, dependsOn, format string, args ...any) {
+		problems = append(problems, awaken.Diagnostic{Code: code, Severity: awaken.SeverityError, Namespace: "model-pools", ID: p.ID, DependsOn: dependsOn, Message: fmt.Sprintf(format, args...)})
+	}
+	for i, m := range p.Members {
+		spec := reg.models[m.ModelID]
+		if spec == nil {
+			missing("model_pool_missing_model", "models/"+m.ModelID, "members[%d].model_id is %q, which is not defined", i, m.ModelID)
+			continue
+		}
+		model := reg.model(spec)
+		if model == nil {
+			missing("model_missing_provider", "providers/"+spec.ProviderID, "members[%d]: model %q has provider_id %q, which is not defined", i, spec.ID, spec.ProviderID)
+			continue
+		}
+		one := llm.PoolMember{ID: spec.ID, Model: model, Upstream: spec.UpstreamModel, Failover: m.Role == "failover_only", Breaker: reg.breakers[spec.ID]}
+		if m.Weight != nil {
+			one.Weight = *m.Weight
+		}
+		members = append(members, one)
+		common(whole, spec, i == 0)
+		if i == 0 {
+			out.worst = spec.Prices
+		}
+		out.members[spec.ID], out.native, out.worst = spec, out.native && forms(spec, model), out.worst.Worst(&spec.Prices)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	off := func(b *bool) bool { return b != nil && !*b }
+	opts := llm.PoolOptions{Home: p.Routing.Home, PerRun: p.Routing.StickyScope == "run", IgnoreCircuit: off(p.Switch.OnCircuitOpen),
+		IgnoreQuota: off(p.Switch.OnQuota), IgnoreForbidden: off(p.Switch.OnPermanent)}
+	if n := p.Switch.QuotaRetryAfterThresholdSecs; n != nil {
+		opts.QuotaAfterSecs = *n
+	}
+	if n := p.Switch.MaxSwitchesPerSession; n != nil {
+		opts.MaxSwitches = *n
+	}
+	pool, err := llm.NewPool(members, opts)
+	if err != nil {
+		missing("invalid", "", "%v", err)
+		return nil, problems
+	}
+	out.model = pool
+	return out, nil
+}
+
+// forms reports whether the model holds answers to a schema.
+func forms(m *awaken.ModelSpec, model llm.Model) bool {
+	if m.StructuredOutput != nil {
+		return *m.StructuredOutput
+	}
+	return llm.Forms(model, m.UpstreamModel)
+}
+
+// common keeps of a pool's spec what is true of another member too: limits are the
+// lowest if every member has one, the cutoff counts only if it is everyone's.
+func common(m, o *awaken.ModelSpec, first bool) {
+	least := func(a, b int) int {
+		if a == 0 || b == 0 {
+			return 0
+		}
+		return min(a, b)
+	}
+	if first {
+		m.ContextWindow, m.MaxOutputTokens, m.KnowledgeCutoff = o.ContextWindow, o.MaxOutputTokens, o.KnowledgeCutoff
+		return
+	}
+	m.ContextWindow, m.MaxOutputTokens = least(m.ContextWindow, o.ContextWindow), least(m.MaxOutputTokens, o.MaxOutputTokens)
+	if m.KnowledgeCutoff != o.KnowledgeCutoff {
+		m.KnowledgeCutoff = ""
+	}
+}
+
+// ModelHealth is how the models are doing: those that agents name, and members of pools.
+type ModelHealth struct {
+	ModelID string           `json:"model_id"`
+	Breaker llm.BreakerState `json:"breaker"`
+}
+
+// Health returns how each model is doing, by id.
+func (reg *Registry) Health() []ModelHealth {
+	var out []ModelHealth
+	for _, id := range slices.Sorted(maps.Keys(reg.breakers)) {
+		out = append(out, ModelHealth{id, reg.breakers[id].State()})
+	}
+	return out
+}

@@ -1,0 +1,466 @@
+package registry
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
+)
+
+// resolved is an agent that is ready to run. It is immutable and shared by runs.
+type Agent struct {
+	source *awaken.AgentSpec // as it was given
+	Spec   *awaken.AgentSpec // with its sections decoded
+	remote awaken.Runner     // runs the agent elsewhere; nil for those that run here
+
+	agentModel
+	agentContext
+	behaviour
+	toolbox
+	Output   *OutputPlan // nil if the agent has no schema
+	keys     []state.AnyKey
+	Schema   *state.Schema
+	variants map[string]*Agent // by name
+
+	sections     []awaken.AnySection
+	sectionOwner map[string]string
+	uses         uses
+	problems     []awaken.Diagnostic
+	warnings     []awaken.Diagnostic
+}
+
+// agentModel is what an agent asks, and how.
+type agentModel struct {
+	ModelSpec *awaken.ModelSpec
+	Model     llm.Model
+	Retry     llm.RetryPolicy
+	Breaker   *llm.Breaker                 // nil for a pool, whose members have their own
+	System    []llm.Block                  // the system prompt
+	Members   map[string]*awaken.ModelSpec // of a pool
+	Worst     awaken.Prices                // what the model, or any member of the pool, can cost
+	Native    bool                         // answers are held to a schema by the provider
+	Cutoff    string                       // of the model's knowledge, if it is to be told
+}
+
+// agentContext is what keeps the context of an agent small.
+type agentContext struct {
+	Limits     *ContextLimits // nil if nothing does
+	Artifact   ArtifactCompaction
+	Summariser *Summariser // nil if nothing is summarised
+}
+
+// behaviour is what plugins and stop conditions do in an agent's runs.
+type behaviour struct {
+	Plugins    []awaken.Plugin
+	Hooks      [awaken.PhaseRunEnd + 1][]Hook
+	Gates      []Gate
+	Transforms []Transform
+	Guards     map[awaken.Border][]Guard
+	Actions    map[string]Action
+	Effects    map[string]Effect
+	Policies   []awaken.StopPolicy // beyond max_rounds
+	MaxRounds  awaken.StopPolicy
+	Tolerant   bool // go on after an inference error, because a policy counts them
+}
+
+// toolbox is the tools of an agent.
+type toolbox struct {
+	Tools   map[string]*Tool // offered
+	Offered []llm.Tool       // the same for the model, sorted by id
+	hidden  []func(tool string) bool
+	reviews []review
+
+	pluginTools map[string]*Tool // before the catalogue
+	toolSource  map[string]string
+}
+
+// compile resolves an agent in three stages: look up what it refers to, register
+// its plugins, put its tools together. It goes on after a mistake, to find more.
+func (reg *Registry) compile(spec *awaken.AgentSpec) *Agent {
+	r := newResolved(spec)
+	r.lookUp(reg)
+	r.loadPlugins(reg)
+	r.collectTools(reg)
+	r.holdToSpec()
+	for name, v := range r.variants {
+		v = reg.compile(v.source)
+		r.variants[name] = v
+		r.uses.models, r.uses.agents, r.uses.plugins = append(r.uses.models, v.uses.models...), append(r.uses.agents, v.uses.agents...), append(r.uses.plugins, v.uses.plugins...)
+	}
+	return r
+}
+
+// newResolved is an agent of which nothing has been looked up yet.
+func newResolved(spec *awaken.AgentSpec) *Agent {
+	return &Agent{
+		source:       spec,
+		Spec:         spec.Copy(),
+		behaviour:    behaviour{Actions: map[string]Action{}, Effects: map[string]Effect{}},
+		toolbox:      toolbox{pluginTools: map[string]*Tool{}, toolSource: map[string]string{}},
+		sectionOwner: map[string]string{},
+	}
+}
+
+// faults are the problems of the agent and of its variants.
+func (r *Agent) faults() []awaken.Diagnostic {
+	out := r.problems
+	for _, name := range slices.Sorted(maps.Keys(r.variants)) {
+		out = append(out[:len(out):len(out)], r.variants[name].problems...)
+	}
+	return out
+}
+
+// uses is what an agent and its variants were made of: the models and agents that were
+// looked up for them, there or not, and the plugins that they load.
+type uses struct{ models, agents, plugins []string }
+
+// bare is an agent of which only the id is known.
+func Bare(id string) *Agent {
+	schema, err := state.NewSchema(builtin.Keys()...)
+	if err != nil {
+		panic(err) // the built-in keys do not clash
+	}
+	return &Agent{Spec: &awaken.AgentSpec{ID: id}, Schema: schema}
+}
+
+func (r *Agent) problem(code, format string, args ...any) {
+	r.problems = append(r.problems, awaken.Diagnostic{Code: code, Severity: awaken.SeverityError, Namespace: "agents", ID: r.Spec.ID, Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *Agent) missing(code, namespace, id, format string, args ...any) {
+	r.problem(code, format, args...)
+	r.problems[len(r.problems)-1].DependsOn = namespace + "/" + id
+}
+
+func (r *Agent) warn(code, format string, args ...any) {
+	r.warnings = append(r.warnings, awaken.Diagnostic{Code: code, Severity: awaken.Warning, Namespace: "agents", ID: r.Spec.ID, Message: fmt.Sprintf(format, args...)})
+}
+
+// Stage 1: model, provider, delegates, stop conditions.
+func (r *Agent) lookUp(reg *Registry) {
+	spec := r.Spec
+	if spec.SystemPrompt != "" {
+		r.System = []llm.Block{llm.Text(spec.SystemPrompt)}
+	}
+	if spec.BackendKind() == "" {
+		r.lookUpModel(reg)
+	} else {
+		r.lookUpRemote(reg)
+	}
+	r.uses.agents = append(r.uses.agents, spec.Delegates...)
+	for _, id := range spec.Delegates {
+		if reg.agents[id] == nil {
+			r.missing("agent_missing_delegate", "agents", id, "delegates lists %q, which is not defined", id)
+		}
+	}
+	r.MaxRounds, _ = awaken.StopCondition{Type: "max_rounds", Limit: spec.Rounds()}.Policy()
+	for _, c := range spec.StopConditions {
+		p, err := c.Policy()
+		if err != nil {
+			continue // Validate has said so
+		}
+		r.Policies = append(r.Policies, p)
+		if c.Type == "cost_budget" && c.MaxUSD > 0 && r.ModelSpec != nil {
+			if _, priced := r.ModelSpec.Cost(llm.Usage{PromptTokens: 1}); !priced {
+				r.warn("cost_without_prices", "stop_conditions has cost_budget, but model %q has no prices: nothing will be counted", r.ModelSpec.ID)
+			}
+		}
+		r.Tolerant = r.Tolerant || c.Type == "consecutive_errors" && c.Limit > 0
+	}
+}
+
+// lookUpRemote finds what runs an agent that runs elsewhere.
+func (r *Agent) lookUpRemote(reg *Registry) {
+	kind := r.Spec.BackendKind()
+	b := reg.backends[kind]
+	if b == nil {
+		r.problem("unsupported_backend", "its backend is %q, which is not there, have %q", kind, append(slices.Sorted(maps.Keys(reg.backends)), "awaken"))
+		return
+	}
+	var err error
+	if r.remote, err = b.Agent(r.source); err != nil {
+		r.problem("invalid_backend", "backend %q: %v", kind, err)
+	}
+}
+
+// lookUpModel finds the agent's model or pool, and how it is asked.
+func (r *Agent) lookUpModel(reg *Registry) {
+	spec := r.Spec
+	r.Retry = llm.DefaultRetry
+	if raw := spec.Sections["retry"]; len(raw) > 0 {
+		if err := json.Unmarshal(raw, &r.Retry); err != nil {
+			r.problem("invalid_section", "sections[%q]: %v", "retry", err)
+		}
+	}
+	r.uses.models = append(r.uses.models, spec.ModelID)
+	switch m, pool := reg.models[spec.ModelID], reg.pools[spec.ModelID]; {
+	case spec.ModelID == "":
+		r.problem("agent_missing_model", "model_id is empty")
+	case pool != nil:
+		r.ModelSpec, r.Model, r.Members, r.Worst, r.Native = pool.spec, pool.model, pool.members, pool.worst, pool.native
+	case m == nil:
+		r.missing("agent_missing_model", "models", spec.ModelID, "model_id is %q, which is not defined, have %q", spec.ModelID,
+			slices.Sorted(maps.Keys(reg.models)))
+	default:
+		r.ModelSpec, r.Breaker = m, reg.breakers[m.ID]
+		if r.Model = reg.model(m); r.Model == nil {
+			r.missing("model_missing_provider", "providers", m.ProviderID, "model %q has provider_id %q, which is not defined, have %q",
+				spec.ModelID, m.ProviderID, slices.Sorted(maps.Keys(reg.providers)))
+			return
+		}
+		r.Worst, r.Native = m.Prices.Worst(&m.Prices), forms(m, r.Model)
+	}
+}
+
+// holdToSpec checks what the agent demands of its model: an answer of a schema, and a
+// price if it has a budget.
+func (r *Agent) holdToSpec() {
+	if r.Model == nil {
+		return
+	}
+	if raw := r.Spec.OutputSchema; len(raw) > 0 {
+		var err error
+		if r.Output, err = NewOutputPlan(raw, r.Native); err != nil {
+			r.problem("invalid_output_schema", "output_schema: %v", err)
+		} else if r.Output.Finish != nil && r.Tools[builtin.FinalOutputTool] != nil {
+			r.problem("tool_conflict", "there is a tool %q, which is how model %q gives an answer that is held to a schema", builtin.FinalOutputTool, r.ModelSpec.ID)
+		}
+	}
+	if r.Spec.Budget != nil && !r.Worst.Priced() {
+		r.problem("budget_without_prices", "budget is set, but model %q has no input_token_price_per_million_usd and output_token_price_per_million_usd", r.Spec.ModelID)
+	}
+}
+
+// Stage 2: plugins, sections, state keys.
+func (r *Agent) loadPlugins(reg *Registry) {
+	spec := r.Spec
+	r.keys = append(builtin.Keys(), reg.keys...)
+	if spec.ContextPolicy != nil {
+		r.keys = append(r.keys, builtin.ContextWindow, builtin.Compactions)
+	}
+	for _, s := range []awaken.AnySection{CompactionSection, ContextTransformSection, KnowledgeCutoffSection} {
+		r.sections, r.sectionOwner[s.Describe().Key] = append(r.sections, s), "runtime"
+	}
+	for _, h := range builtin.Handlers() {
+		r.Actions[h.Name()] = Action{"runtime", h}
+	}
+	r.uses.plugins = slices.Concat(spec.PluginIDs, reg.applying(spec))
+	for _, id := range r.uses.plugins {
+		p := reg.plugins[id]
+		if p == nil {
+			r.missing("agent_missing_plugin", "plugins", id, "plugin_ids lists %q, which is not there, have %q", id, slices.Sorted(maps.Keys(reg.plugins)))
+			continue
+		}
+		r.Plugins = append(r.Plugins, p)
+		r.contribute(reg, p, id)
+	}
+	for _, id := range spec.ActiveHookFilter {
+		if !slices.Contains(spec.PluginIDs, id) {
+			r.problem("agent_hook_filter_plugin_not_loaded", "active_hook_filter lists %q, which plugin_ids does not", id)
+		}
+	}
+	r.checkSections()
+	r.boundContext(reg)
+	var err error
+	if r.Schema, err = state.NewSchema(r.keys...); err != nil {
+		r.problem("key_conflict", "%v", err)
+	}
+}
+
+// applying returns the plugins that the agent needs but does not list.
+func (reg *Registry) applying(spec *awaken.AgentSpec) (ids []string) {
+	for _, id := range slices.Sorted(maps.Keys(reg.plugins)) {
+		if a, ok := reg.plugins[id].(awaken.Applier); ok && !slices.Contains(spec.PluginIDs, id) && a.Applies(spec) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// runtimeSections are read by the runtime itself, now or in a layer around it.
+var runtimeSections = []string{"retry"}
+
+// boundContext works out what keeps the agent's context small.
+func (r *Agent) boundContext(reg *Registry) {
+	if r.ModelSpec == nil {
+		return
+	}
+	if c, err := KnowledgeCutoffSection.Read(r.Spec); err == nil && c.Enabled {
+		r.Cutoff = r.ModelSpec.KnowledgeCutoff
+	}
+	if r.Spec.ContextPolicy == nil {
+		for _, key := range []string{CompactionSection.Name(), ContextTransformSection.Name()} {
+			if r.Spec.Sections[key] != nil {
+				r.warn("section_without_policy", "sections has %q, which does nothing without a context_policy", key)
+			}
+		}
+		return
+	}
+	r.Limits = NewContextLimits(r.Spec.ContextPolicy, r.ModelSpec)
+	if c, err := ContextTransformSection.Read(r.Spec); err == nil {
+		r.Artifact = c.ArtifactCompaction
+	}
+	r.Summariser = r.newSummariser(reg)
+}
+
+func (r *Agent) checkSections() {
+	for _, s := range r.sections {
+		d := s.Describe()
+		raw := r.Spec.Sections[d.Key]
+		if len(raw) > 0 {
+			if sch, err := schema.Compile(d.Schema); err != nil {
+				r.problem("invalid_section_schema", "section %q: %v", d.Key, err)
+			} else if err := sch.Check(raw); err != nil {
+				for _, e := range flatten(err) {
+					r.problem("invalid_section", "sections[%q]%v", d.Key, e)
+				}
+				continue
+			}
+		}
+		if err := r.Spec.Decode(s); err != nil {
+			r.problem("invalid_section", "%v", err)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Spec.Sections)) {
+		if _, ok := r.sectionOwner[key]; !ok && !slices.Contains(runtimeSections, key) {
+			r.warn("unclaimed_section", "sections has %q, which no loaded plugin reads (a typo?)", key)
+		}
+	}
+}
+
+// Stage 3: tools.
+func (r *Agent) collectTools(reg *Registry) {
+	global := reg.tools
+	for _, id := range slices.Sorted(maps.Keys(r.pluginTools)) { // plugins came first, but global tools have the older right
+		if global.byID[id] != nil {
+			r.problem("tool_conflict", "tool %q of %s is also a global tool", id, r.toolSource[id])
+			delete(r.pluginTools, id)
+		}
+	}
+	known := knownTools{global, r.pluginTools}
+	c, err := newCatalogue(r.Spec)
+	if err != nil {
+		return // Validate has said so
+	}
+	r.warnings = append(r.warnings, c.diagnose(r.Spec.ID, known)...)
+	if c.everything() && len(r.pluginTools) == 0 && len(r.hidden) == 0 {
+		r.Tools, r.Offered = global.byID, global.offered
+	} else {
+		r.Tools = map[string]*Tool{}
+		for _, id := range c.choose(known) {
+			e := known.get(id)
+			r.Tools[id] = e
+			if !r.Hides(id) {
+				r.Offered = append(r.Offered, e.Desc)
+			}
+		}
+	}
+	r.Offered = slices.Clip(r.Offered)
+	if len(r.Spec.Delegates) > 0 && !known.delegates() {
+		r.warn("delegates_unused", "delegates is set, but no plugin makes tools of them")
+	}
+	r.checkPermissionRules(known)
+	r.reviewTools()
+}
+
+// knownTools are the tools that there are for an agent before its catalogue.
+type knownTools struct {
+	global *toolSet
+	plugin map[string]*Tool // other ids
+}
+
+func (k knownTools) get(id string) *Tool {
+	if e := k.global.byID[id]; e != nil {
+		return e
+	}
+	return k.plugin[id]
+}
+
+// ids yields the ids of all, in no order.
+func (k knownTools) ids(yield func(string) bool) {
+	for _, id := range k.global.ids {
+		if !yield(id) {
+			return
+		}
+	}
+	for id := range k.plugin {
+		if !yield(id) {
+			return
+		}
+	}
+}
+
+func (k knownTools) delegates() bool {
+	if k.global.delegates {
+		return true
+	}
+	for _, e := range k.plugin {
+		if _, ok := e.Tool.(awaken.Delegator); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// reviewTools has plugins look at the tools.
+func (r *Agent) reviewTools() {
+	if len(r.reviews) == 0 {
+		return
+	}
+	tools := make(map[string]json.RawMessage, len(r.Tools))
+	for id, e := range r.Tools {
+		tools[id] = e.Spec.Parameters
+	}
+	for _, rv := range r.reviews {
+		for _, message := range rv.f(tools) {
+			r.warn(rv.code, "%s", message)
+		}
+	}
+}
+
+// hides reports whether a plugin keeps the tool from the model.
+func (r *Agent) Hides(id string) bool {
+	return slices.ContainsFunc(r.hidden, func(hidden func(string) bool) bool { return hidden(id) })
+}
+
+func (r *Agent) addTool(reg *Registry, t awaken.Tool, source string) {
+	e, err := NewTool(t)
+	if err == nil {
+		e = e.described(reg.descriptions[e.Spec.ID])
+	}
+	if err != nil {
+		r.problem("invalid_tool", "tool %q of %s: %v", t.Spec().ID, source, err)
+		return
+	}
+	if first, dup := r.toolSource[e.Spec.ID]; dup {
+		r.problem("tool_conflict", "tool %q comes from %s and from %s", e.Spec.ID, first, source)
+		return
+	}
+	r.pluginTools[e.Spec.ID], r.toolSource[e.Spec.ID] = e, source
+}
+
+// checkPermissionRules warns about rules for tools that the catalogue removed.
+func (r *Agent) checkPermissionRules(known knownTools) {
+	var section struct {
+		Rules []struct {
+			Tool string `json:"tool"`
+		} `json:"rules"`
+	}
+	if raw := r.Spec.Sections["permission"]; len(raw) == 0 || json.Unmarshal(raw, &section) != nil {
+		return
+	}
+	for i, rule := range section.Rules {
+		name, _, _ := strings.Cut(rule.Tool, "(")
+		name = strings.TrimSpace(name)
+		if known.get(name) != nil && r.Tools[name] == nil {
+			r.warn("permission_rule_for_removed_tool", `sections["permission"].rules[%d] names tool %q, which the tool catalogue removes`, i, name)
+		}
+	}
+}
