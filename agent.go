@@ -48,7 +48,7 @@ type AgentSpec struct {
 	ExcludedToolPatterns []string `json:"excluded_tool_patterns,omitzero"`
 
 	// OutputSchema is the JSON Schema that the agent's final answer has to fit; see
-	// [engine.Output]. MaxOutputRepairs is how often a model whose answer does not fit is told so
+	// Output. MaxOutputRepairs is how often a model whose answer does not fit is told so
 	// and asked again, in one run. Nil means 2.
 	OutputSchema     json.RawMessage `json:"output_schema,omitempty"`
 	MaxOutputRepairs *int            `json:"max_output_repairs,omitempty"`

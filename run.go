@@ -409,7 +409,7 @@ type RunResult struct {
 	AgentID  string `json:"agent_id"`
 	Response string `json:"response"`
 	// StructuredOutput is the answer that fits the output schema, if there is one; see
-	// [engine.Output].
+	// Output.
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
 
 	Status      RunStatus   `json:"status"`
