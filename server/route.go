@@ -8,20 +8,6 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// own adapts a handler of the server itself, which gets the request and not a call.
-func own(handle func(req *request) error) func(protocol.Call) error {
-	return func(c protocol.Call) error { return handle(&c.(*call).request) }
-}
-
-func param(name, kind, doc string) protocol.Param {
-	return protocol.Param{Name: name, Kind: kind, Doc: doc}
-}
-
-var (
-	pageParams = []protocol.Param{param("offset", "integer", "how many to leave out; default 0"), param("limit", "integer", "how many at most; default 50, 1 to 200")}
-	onceOnly   = []protocol.Param{param("Idempotency-Key", "string", "the same request sent again with the same key does nothing, and is answered as the first")}
-)
-
 // table returns the routes of a server: its own, as far as it has what they need, and those
 // of protocols.
 func (s *Server) table(cfg *Config) []protocol.Route {
@@ -88,6 +74,20 @@ func forOperators(routes []protocol.Route) []protocol.Route {
 	}
 	return routes
 }
+
+// own adapts a handler of the server itself, which gets the request and not a call.
+func own(handle func(req *request) error) func(protocol.Call) error {
+	return func(c protocol.Call) error { return handle(&c.(*call).request) }
+}
+
+func param(name, kind, doc string) protocol.Param {
+	return protocol.Param{Name: name, Kind: kind, Doc: doc}
+}
+
+var (
+	pageParams = []protocol.Param{param("offset", "integer", "how many to leave out; default 0"), param("limit", "integer", "how many at most; default 50, 1 to 200")}
+	onceOnly   = []protocol.Param{param("Idempotency-Key", "string", "the same request sent again with the same key does nothing, and is answered as the first")}
+)
 
 // text is an answer that is not JSON.
 type text string
