@@ -1,14 +1,26 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
-	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
 )
+
+// assistants has the handlers of the settings of the server's own agent.
+type assistants struct {
+	control *config.Manager
+}
+
+func (h *assistants) routes() []protocol.Route {
+	return forOperators([]protocol.Route{
+		{Method: "GET", Path: "/v1/admin/assistant/config", Handle: own(h.get),
+			Summary: "The settings of the admin assistant", Replies: map[int]any{200: assistantConfig{}}},
+		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: own(h.put),
+			Summary: "Change them", Body: assistantConfig{}, Replies: map[int]any{200: assistantConfig{}}, Failures: []int{400, 409}},
+	})
+}
 
 // assistantConfig is what can be set of the server's own agent.
 type assistantConfig struct {
@@ -18,17 +30,17 @@ type assistantConfig struct {
 	Revision     int64  `json:"revision"`
 }
 
-func (c *call) getAssistant() error {
-	s, err := c.srv.cfg.Control.Assistant().Settings(c.ctx)
+func (h *assistants) get(req *request) error {
+	s, err := h.control.Assistant().Settings(req.ctx)
 	if err != nil {
 		return err
 	}
-	return c.Reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
+	return req.Reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
 }
 
-func (c *call) putAssistant() error {
+func (h *assistants) put(req *request) error {
 	var body assistantConfig
-	if err := c.Decode(&body); err != nil {
+	if err := req.Decode(&body); err != nil {
 		return err
 	}
 	if body.ID != "" && body.ID != "default" {
@@ -37,68 +49,9 @@ func (c *call) putAssistant() error {
 	if n := len(body.PolicyPrompt); n > assistant.MaxPolicy {
 		return badRequest(fmt.Sprintf("policy_prompt has %d bytes, want at most %d", n, assistant.MaxPolicy))
 	}
-	s, err := c.srv.cfg.Control.Assistant().Set(c.ctx, config.AssistantSettings{PolicyPrompt: body.PolicyPrompt, ModelID: body.ModelID, Revision: body.Revision}, c.actor())
+	s, err := h.control.Assistant().Set(req.ctx, config.AssistantSettings{PolicyPrompt: body.PolicyPrompt, ModelID: body.ModelID, Revision: body.Revision}, actorOf(req))
 	if err != nil {
-		return c.refused(err)
+		return refused(req, err)
 	}
-	return c.Reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
+	return req.Reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
 }
-
-// Preview is for [protocol.Call].
-func (c *call) Preview(agent []byte) (agentID, resolutionID string, err error) {
-	if c.srv.cfg.Control == nil {
-		return "", "", errNoControl
-	}
-	if err := c.checkGlobal(); err != nil {
-		return "", "", err
-	}
-	p, id, err := c.srv.cfg.Control.Versions().Preview(c.ctx, agent, c.actor())
-	if err != nil {
-		return "", "", c.refused(err)
-	}
-	return id, p.ResolutionID(), nil
-}
-
-// Assistant is for [protocol.Call].
-func (c *call) Assistant() (agentID, resolutionID string, err error) {
-	if c.srv.cfg.Assistant == nil {
-		return "", "", errNoAssistant
-	}
-	if err := c.checkGlobal(); err != nil {
-		return "", "", err
-	}
-	spec, err := c.srv.cfg.Assistant.Agent(c.ctx)
-	if errors.Is(err, assistant.ErrNoModel) {
-		return "", "", fail(409, "no_model", err.Error())
-	}
-	if err != nil {
-		return "", "", err
-	}
-	p, err := c.srv.cfg.Control.Versions().PreviewOwn(c.ctx, spec, c.actor())
-	if err != nil {
-		return "", "", c.refused(err)
-	}
-	return spec.ID, p.ResolutionID(), nil
-}
-
-// signOwn says who talks to the server's own agent, so that the audit log has them beside
-// what the agent does, and records what they decide.
-func (c *call) signOwn(s *mailbox.Submission) error {
-	by := c.actor()
-	s.Request.UserID = by.String()
-	for _, d := range s.Request.Decisions {
-		action := "approve"
-		if d.Action == awaken.ActionCancel {
-			action = "reject"
-		}
-		if err := c.srv.cfg.Control.Audit().Add(c.ctx, action, "admin-assistant/"+s.Request.ThreadID, by); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var (
-	errNoControl   = unavailable("this server has no control plane")
-	errNoAssistant = unavailable("this server has no admin assistant")
-)

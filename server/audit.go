@@ -10,34 +10,45 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
+// audits has the handlers of who did what.
+type audits struct {
+	control *config.Manager
+}
+
+func (h *audits) routes() []protocol.Route {
+	return forOperators([]protocol.Route{
+		{Method: "GET", Path: "/v1/audit-log", Handle: own(h.list),
+			Summary: "Who did what, the newest first",
+			Query:   []protocol.Param{param("since", "string", "a time, as in RFC 3339"), param("until", "string", "a time"), param("action", "string", "only this"), param("resource", "string", "only this, or what is below it: agents, agents/a"), param("actor", "string", "only actors that begin so"), param("cursor", "string", "next_cursor of the page before"), configPage[1]},
+			Replies: map[int]any{200: auditList{}}, Failures: []int{400}},
+	})
+}
+
 type auditList struct {
 	Items      []*config.AuditEvent `json:"items"`
 	NextCursor *string              `json:"next_cursor"`
 }
 
-func (c *call) listAudit() error {
-	q := config.AuditQuery{Action: c.value("action"), Resource: strings.TrimSuffix(c.value("resource"), "/"), Actor: c.value("actor")}
-	for name, to := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
-		if s := c.value(name); s != "" {
-			t, err := time.Parse(time.RFC3339, s)
-			if err != nil {
-				return badRequest(fmt.Sprintf("%s is %q, want a time such as 2026-01-02T15:04:05Z", name, s))
-			}
-			*to = t
-		}
-	}
+func (h *audits) list(req *request) error {
+	q := config.AuditQuery{Action: req.value("action"), Resource: strings.TrimSuffix(req.value("resource"), "/"), Actor: req.value("actor")}
 	var err error
-	if q.Limit, err = c.number("limit", 100, 1, 1000); err != nil {
+	if q.Since, err = timeOf("since", req.value("since")); err != nil {
 		return err
 	}
-	if s := c.value("cursor"); s != "" {
+	if q.Until, err = timeOf("until", req.value("until")); err != nil {
+		return err
+	}
+	if q.Limit, err = req.number("limit", 100, 1, 1000); err != nil {
+		return err
+	}
+	if s := req.value("cursor"); s != "" {
 		id, err := base64.RawURLEncoding.DecodeString(s)
 		if err != nil || !protocol.ValidID(string(id)) {
 			return errCursor
 		}
 		q.Before = string(id)
 	}
-	events, err := c.srv.cfg.Control.Audit().List(c.ctx, q)
+	events, err := h.control.Audit().List(req.ctx, q)
 	if err != nil {
 		return err
 	}
@@ -46,5 +57,17 @@ func (c *call) listAudit() error {
 		next := base64.RawURLEncoding.EncodeToString([]byte(events[n-1].ID))
 		out.NextCursor = &next
 	}
-	return c.Reply(200, out)
+	return req.Reply(200, out)
+}
+
+// timeOf reads a parameter that is a time; "" is none.
+func timeOf(name, s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}, badRequest(fmt.Sprintf("%s is %q, want a time such as 2026-01-02T15:04:05Z", name, s))
+	}
+	return t, nil
 }

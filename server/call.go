@@ -12,7 +12,8 @@ import (
 // call is what the handlers of protocols get: a request, and what else [protocol.Call] has.
 type call struct {
 	request
-	srv *Server
+	streams  *streams
+	previews *previews
 }
 
 var _ protocol.Call = (*call)(nil)
@@ -29,7 +30,7 @@ func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
 		return nil, err
 	}
 	if c.route.Own {
-		if err := c.signOwn(s); err != nil {
+		if err := c.previews.sign(&c.request, s); err != nil {
 			return nil, err
 		}
 	}
@@ -41,4 +42,12 @@ func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
 	return submit(&c.request, s)
 }
 
-func (c *call) Stream(s *protocol.Stream) error { return c.srv.streams.translate(&c.request, s) }
+func (c *call) Preview(agent []byte) (agentID, resolutionID string, err error) {
+	return c.previews.ofAgent(&c.request, agent)
+}
+
+func (c *call) Assistant() (agentID, resolutionID string, err error) {
+	return c.previews.ofAssistant(&c.request)
+}
+
+func (c *call) Stream(s *protocol.Stream) error { return c.streams.translate(&c.request, s) }

@@ -1,13 +1,31 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
 )
+
+// inventory has the handler of what agents can be made of.
+type inventory struct {
+	control   *config.Manager
+	assistant *assistant.Assistant // nil if there is no such agent
+	adapters  []string
+	registry  func() *registry.Registry
+}
+
+func (h *inventory) routes() []protocol.Route {
+	return forOperators([]protocol.Route{
+		{Method: "GET", Path: "/v1/capabilities", Handle: own(h.get),
+			Summary: "What agents can be made of", Replies: map[int]any{200: capabilities{}}},
+	})
+}
 
 // capabilities is what agents can be made of.
 type capabilities struct {
@@ -73,10 +91,10 @@ type namespaceCapability struct {
 // backendSchema is the config of a backend that runs agents here.
 const backendSchema = `{"type":"object","properties":{"model_id":{"type":"string"},"system_prompt":{"type":"string"},"max_rounds":{"type":"integer","minimum":0}},"additionalProperties":false}`
 
-func (c *call) capabilities() error {
-	reg := runtimeOf(c.tenant).Registry()
+func (h *inventory) get(req *request) error {
+	reg := h.registry()
 	out := capabilities{Agents: []string{}, Tools: []toolCapability{}, Plugins: []pluginCapability{}, Models: append([]*awaken.ModelSpec{}, reg.Models()...), Providers: []idOnly{},
-		SupportedAdapters: append([]string{}, c.srv.cfg.Adapters...)}
+		SupportedAdapters: append([]string{}, h.adapters...)}
 	for _, id := range reg.AgentIDs() {
 		if !strings.HasPrefix(id, "__") { // the server's own
 			out.Agents = append(out.Agents, id)
@@ -102,10 +120,10 @@ func (c *call) capabilities() error {
 		out.Plugins = append(out.Plugins, v)
 	}
 	var err error
-	if out.Skills, err = c.specs(config.Skills); err != nil {
+	if out.Skills, err = h.specs(req.ctx, config.Skills); err != nil {
 		return err
 	}
-	if out.ModelPools, err = c.specs(config.Pools); err != nil {
+	if out.ModelPools, err = h.specs(req.ctx, config.Pools); err != nil {
 		return err
 	}
 	for _, id := range reg.ProviderIDs() {
@@ -118,17 +136,17 @@ func (c *call) capabilities() error {
 	for _, ns := range config.Namespaces {
 		out.Namespaces = append(out.Namespaces, namespaceCapability{ns, config.Schema(ns)})
 	}
-	if c.srv.cfg.Assistant != nil {
-		out.AdminAssistant = c.srv.cfg.Assistant.Info(c.ctx)
+	if h.assistant != nil {
+		out.AdminAssistant = h.assistant.Info(req.ctx)
 	}
-	return c.Reply(200, out)
+	return req.Reply(200, out)
 }
 
 // specs returns all documents of a namespace.
-func (c *call) specs(ns config.Namespace) ([]json.RawMessage, error) {
+func (h *inventory) specs(ctx context.Context, ns config.Namespace) ([]json.RawMessage, error) {
 	out := []json.RawMessage{}
 	for offset := 0; ; offset += 1000 {
-		views, err := c.srv.cfg.Control.List(c.ctx, ns, offset, 1000)
+		views, err := h.control.List(ctx, ns, offset, 1000)
 		if err != nil {
 			return nil, err
 		}
@@ -139,43 +157,4 @@ func (c *call) specs(ns config.Namespace) ([]json.RawMessage, error) {
 			return out, nil
 		}
 	}
-}
-
-// PermissionPreview says what an agent may do by itself, as far as that does not depend on
-// arguments.
-type PermissionPreview struct {
-	AgentID               string            `json:"agent_id"`
-	PluginEnabled         bool              `json:"permission_plugin_enabled"`
-	DefaultBehavior       string            `json:"default_behavior"`
-	CandidateTools        []string          `json:"candidate_tools"`
-	UnconditionallyDenied []string          `json:"unconditionally_denied"`
-	EffectiveTools        []string          `json:"effective_tools"`
-	ArgsConditionalRules  []ConditionalRule `json:"args_conditional_rules"`
-}
-
-// ConditionalRule is a permission rule that depends on arguments.
-type ConditionalRule struct {
-	Tool     string `json:"tool"`
-	Behavior string `json:"behavior"`
-	Pattern  string `json:"pattern"`
-}
-
-func (c *call) permissionPreview() error {
-	preview := c.srv.cfg.Permissions
-	if preview == nil {
-		return unavailable("this server has no permission plugin")
-	}
-	reg, id := runtimeOf(c.tenant).Registry(), c.path("agent_id")
-	if reg.Agent(id) == nil {
-		return notFound("agent", id)
-	}
-	out, err := preview(reg, id)
-	if err != nil {
-		return err
-	}
-	for _, list := range []*[]string{&out.CandidateTools, &out.UnconditionallyDenied, &out.EffectiveTools} {
-		*list = append([]string{}, *list...) // never null
-	}
-	out.ArgsConditionalRules = append([]ConditionalRule{}, out.ArgsConditionalRules...)
-	return c.Reply(200, out)
 }

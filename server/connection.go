@@ -10,16 +10,38 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
 )
 
+// connections has the handlers of other servers: providers, MCP and A2A.
+type connections struct {
+	control  *config.Manager
+	registry func() *registry.Registry
+}
+
+func (h *connections) routes() []protocol.Route {
+	return forOperators([]protocol.Route{
+		{Method: "POST", Path: "/v1/providers/{id}/test", Handle: own(h.testProvider),
+			Summary: "Ask a provider whether it answers", Replies: map[int]any{200: providerTest{}}, Failures: []int{404}},
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/status", Handle: own(h.mcpStatus),
+			Summary: "How the connection to an MCP server is", Replies: map[int]any{200: config.MCPStatus{}}, Failures: []int{404}},
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/inventory", Handle: own(h.mcpInventory),
+			Summary: "And what the server has", Replies: map[int]any{200: mcpInventory{}}, Failures: []int{404, 502}},
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/restart", Handle: own(h.restartMCP),
+			Summary: "Connect to an MCP server anew", Replies: map[int]any{202: nil}, Failures: []int{404, 502}},
+		{Method: "GET", Path: "/v1/a2a-servers/{id}/status", Handle: own(h.a2aStatus),
+			Summary: "Whether an A2A server answers", Replies: map[int]any{200: config.A2AStatus{}}, Failures: []int{404}},
+	})
+}
+
 // mcp is the connection that a path names.
-func (c *call) mcp() (config.MCPConnection, error) {
-	conn, err := c.srv.cfg.Control.Connections().MCP(c.path("id"))
+func (h *connections) mcp(req *request) (config.MCPConnection, error) {
+	conn, err := h.control.Connections().MCP(req.path("id"))
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, config.ErrNoConnector) {
 		return nil, upstream("there is no connection", err)
 	}
 	if err != nil {
-		return nil, c.refused(err)
+		return nil, refused(req, err)
 	}
 	return conn, nil
 }
@@ -29,15 +51,15 @@ func upstream(what string, err error) *protocol.Failure {
 	return fail(http.StatusBadGateway, "upstream", plain(what+": "+err.Error()))
 }
 
-func (c *call) mcpStatus() error {
-	conn, err := c.mcp()
+func (h *connections) mcpStatus(req *request) error {
+	conn, err := h.mcp(req)
 	if f, ok := errors.AsType[*protocol.Failure](err); ok && f.Status == http.StatusBadGateway {
-		return c.Reply(200, config.MCPStatus{LastError: f.Message, Tools: []config.MCPTool{}})
+		return req.Reply(200, config.MCPStatus{LastError: f.Message, Tools: []config.MCPTool{}})
 	}
 	if err != nil {
 		return err
 	}
-	return c.Reply(200, conn.Status())
+	return req.Reply(200, conn.Status())
 }
 
 type mcpInventory struct {
@@ -45,38 +67,38 @@ type mcpInventory struct {
 	config.MCPInventory
 }
 
-func (c *call) mcpInventory() error {
-	conn, err := c.mcp()
+func (h *connections) mcpInventory(req *request) error {
+	conn, err := h.mcp(req)
 	if err != nil {
 		return err
 	}
-	more, err := conn.Inventory(c.ctx)
+	more, err := conn.Inventory(req.ctx)
 	if err != nil {
 		return upstream("the MCP server does not say what it has", err)
 	}
-	return c.Reply(200, mcpInventory{conn.Status(), *more})
+	return req.Reply(200, mcpInventory{conn.Status(), *more})
 }
 
-func (c *call) restartMCP() error {
-	conn, err := c.mcp()
+func (h *connections) restartMCP(req *request) error {
+	conn, err := h.mcp(req)
 	if err != nil {
 		return err
 	}
-	if err := c.srv.cfg.Control.Audit().Add(c.ctx, "restart", c.document(config.MCPServers, "id").String(), c.actor()); err != nil {
+	if err := h.control.Audit().Add(req.ctx, "restart", config.Key{Namespace: config.MCPServers, ID: req.path("id")}.String(), actorOf(req)); err != nil {
 		return err
 	}
-	if err := conn.Restart(c.ctx); err != nil {
+	if err := conn.Restart(req.ctx); err != nil {
 		return upstream("the MCP server could not be restarted", err)
 	}
-	return c.Reply(202, nil)
+	return req.Reply(202, nil)
 }
 
-func (c *call) a2aStatus() error {
-	out, err := c.srv.cfg.Control.Connections().A2A(c.ctx, c.path("id"))
+func (h *connections) a2aStatus(req *request) error {
+	out, err := h.control.Connections().A2A(req.ctx, req.path("id"))
 	if err != nil {
-		return c.refused(err)
+		return refused(req, err)
 	}
-	return c.Reply(200, out)
+	return req.Reply(200, out)
 }
 
 // providerTest is what came of asking a provider.
@@ -92,15 +114,15 @@ const testTime = 20 * time.Second
 
 // testProvider asks a provider which models it has, or, if it does not say, for a few tokens
 // of a model that is configured.
-func (c *call) testProvider() error {
-	id := c.path("id")
+func (h *connections) testProvider(req *request) error {
+	id := req.path("id")
 	out, known := providerTest{}, false
-	err := c.srv.cfg.Control.Connections().TryProvider(id, func(m llm.Model) (err error) {
+	err := h.control.Connections().TryProvider(id, func(m llm.Model) (err error) {
 		known = true
-		ctx, cancel := context.WithTimeout(c.ctx, testTime)
+		ctx, cancel := context.WithTimeout(req.ctx, testTime)
 		defer cancel()
 		start := time.Now()
-		out.NetworkTested, err = c.askProvider(ctx, id, m)
+		out.NetworkTested, err = h.ask(ctx, id, m)
 		out.LatencyMS = time.Since(start).Milliseconds()
 		return err
 	})
@@ -110,10 +132,10 @@ func (c *call) testProvider() error {
 	if out.OK = err == nil; err != nil {
 		out.Error = plain(err.Error())
 	}
-	return c.Reply(200, out)
+	return req.Reply(200, out)
 }
 
-func (c *call) askProvider(ctx context.Context, id string, m llm.Model) (network bool, err error) {
+func (h *connections) ask(ctx context.Context, id string, m llm.Model) (network bool, err error) {
 	if l, ok := m.(llm.Lister); ok {
 		var list []llm.ModelInfo
 		if list, err = l.ListModels(ctx); err == nil && len(list) > 0 {
@@ -121,7 +143,7 @@ func (c *call) askProvider(ctx context.Context, id string, m llm.Model) (network
 		}
 		network = err != nil // nothing to list: perhaps nobody was asked, as with Vertex AI
 	}
-	for _, spec := range runtimeOf(c.tenant).Registry().Models() {
+	for _, spec := range h.registry().Models() {
 		if spec.ProviderID == id {
 			req := &llm.Request{Model: spec.UpstreamModel, Messages: llm.NewMessages(llm.UserText("Say OK."))}
 			req.MaxTokens = new(16)

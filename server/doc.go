@@ -53,7 +53,8 @@
 // # Files
 //
 // Each noun has a file with its routes, the types of its bodies and its handlers. What
-// everybody has: health, system, thread, message, run, approval, event, pending, dispatch,
-// usage, budget, key, activity. The control plane: document, override, version, canary,
-// connection, audit, assistant, capability, permission, with what they share in control.go.
+// every server has: health, system, thread, message, run, approval, event, pending,
+// dispatch, usage, budget, keyring, activity. The control plane: document, override, check,
+// version, canary, connection, audit, assistant, capability, permission, with what they
+// share in control.go.
 package server

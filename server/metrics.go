@@ -18,21 +18,33 @@ import (
 // [mailbox.Observer], and its Sink belongs into [mailbox.Config].
 type Metrics struct {
 	registry *prometheus.Registry
+	http     httpMetrics
+	queue    queueMetrics
+	runs     runMetrics
+}
 
+// httpMetrics counts requests and streams.
+type httpMetrics struct {
 	inFlight    prometheus.Gauge
 	requests    *prometheus.CounterVec
 	requestTime *prometheus.HistogramVec
 	streams     prometheus.Gauge
 	cutOff      prometheus.Counter
+}
 
+// queueMetrics counts dispatches, and what workers and stores do with them.
+type queueMetrics struct {
 	active        prometheus.Gauge
 	operations    *prometheus.CounterVec
 	operationTime *prometheus.HistogramVec
 	eligible      prometheus.Histogram
 	runtime       *prometheus.HistogramVec
 	dead          prometheus.Counter
+}
 
-	runs         *prometheus.CounterVec
+// runMetrics counts what runs do.
+type runMetrics struct {
+	total        *prometheus.CounterVec
 	runTime      *prometheus.HistogramVec
 	inferences   *prometheus.CounterVec
 	inferTime    *prometheus.HistogramVec
@@ -66,26 +78,26 @@ func NewMetrics() *Metrics {
 		m.registry.MustRegister(h)
 		return h
 	}
-	m.inFlight = gauge("http_requests_in_flight", "Requests being answered, streams included.")
-	m.requests = counter("http_requests_total", "Requests answered.", "method", "route", "status")
-	m.requestTime = histogram("http_request_duration_seconds", "Time to answer a request.", "method", "route", "status")
-	m.streams = gauge("sse_connections", "Open event streams.")
-	m.cutOff = counter("sse_cut_off_total", "Streams ended because the client did not read.").WithLabelValues()
-	m.active = gauge("active_runs", "Dispatches this process works on.")
-	m.operations = counter("mailbox_operations_total", "Operations of the queue.", "operation", "result")
-	m.operationTime = histogram("mailbox_operation_duration_seconds", "Time of an operation of the queue.", "operation", "result")
-	m.eligible = histogram("mailbox_dispatch_eligible_to_start_seconds", "Time from when a dispatch could be claimed to when it was.").WithLabelValues().(prometheus.Histogram)
-	m.runtime = histogram("mailbox_dispatch_runtime_seconds", "Time a worker had a dispatch.", "outcome")
-	m.dead = counter("mailbox_dead_letters_total", "Dispatches given up.").WithLabelValues()
-	m.runs = counter("runs_total", "Runs ended or suspended.", "outcome")
-	m.runTime = histogram("run_duration_seconds", "Time of an activation.", "outcome")
-	m.inferences = counter("inference_requests_total", "Model calls that were answered.", "model")
-	m.inferTime = histogram("inference_duration_seconds", "Time of a model call.", "model")
-	m.tokens = counter("inference_tokens_total", "Tokens.", "model", "type")
-	m.cost = counter("inference_cost_usd_total", "What model calls have cost, in US dollars.", "model")
-	m.toolCalls = counter("tool_calls_total", "Tool calls.", "tool", "status")
-	m.suspensions = counter("agent_suspensions_total", "Calls that began to wait for people.", "action", "resume_mode")
-	m.errorsByKind = counter("errors_total", "Runs that failed, by kind of error.", "class")
+	m.http.inFlight = gauge("http_requests_in_flight", "Requests being answered, streams included.")
+	m.http.requests = counter("http_requests_total", "Requests answered.", "method", "route", "status")
+	m.http.requestTime = histogram("http_request_duration_seconds", "Time to answer a request.", "method", "route", "status")
+	m.http.streams = gauge("sse_connections", "Open event streams.")
+	m.http.cutOff = counter("sse_cut_off_total", "Streams ended because the client did not read.").WithLabelValues()
+	m.queue.active = gauge("active_runs", "Dispatches this process works on.")
+	m.queue.operations = counter("mailbox_operations_total", "Operations of the queue.", "operation", "result")
+	m.queue.operationTime = histogram("mailbox_operation_duration_seconds", "Time of an operation of the queue.", "operation", "result")
+	m.queue.eligible = histogram("mailbox_dispatch_eligible_to_start_seconds", "Time from when a dispatch could be claimed to when it was.").WithLabelValues().(prometheus.Histogram)
+	m.queue.runtime = histogram("mailbox_dispatch_runtime_seconds", "Time a worker had a dispatch.", "outcome")
+	m.queue.dead = counter("mailbox_dead_letters_total", "Dispatches given up.").WithLabelValues()
+	m.runs.total = counter("runs_total", "Runs ended or suspended.", "outcome")
+	m.runs.runTime = histogram("run_duration_seconds", "Time of an activation.", "outcome")
+	m.runs.inferences = counter("inference_requests_total", "Model calls that were answered.", "model")
+	m.runs.inferTime = histogram("inference_duration_seconds", "Time of a model call.", "model")
+	m.runs.tokens = counter("inference_tokens_total", "Tokens.", "model", "type")
+	m.runs.cost = counter("inference_cost_usd_total", "What model calls have cost, in US dollars.", "model")
+	m.runs.toolCalls = counter("tool_calls_total", "Tool calls.", "tool", "status")
+	m.runs.suspensions = counter("agent_suspensions_total", "Calls that began to wait for people.", "action", "resume_mode")
+	m.runs.errorsByKind = counter("errors_total", "Runs that failed, by kind of error.", "class")
 	return m
 }
 
@@ -134,7 +146,8 @@ func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
-func (m *Metrics) request(method, route string, status int, took time.Duration) {
+// request counts one that was answered.
+func (m *httpMetrics) request(method, route string, status int, took time.Duration) {
 	if route == "" || route == "/" {
 		route = "unknown"
 	}
@@ -150,20 +163,20 @@ func (m *Metrics) request(method, route string, status int, took time.Duration) 
 
 // Claimed is for [mailbox.Observer].
 func (m *Metrics) Claimed(_ *mailbox.Dispatch, waited time.Duration) {
-	m.active.Inc()
-	m.eligible.Observe(waited.Seconds())
+	m.queue.active.Inc()
+	m.queue.eligible.Observe(waited.Seconds())
 }
 
 // Settled is for [mailbox.Observer].
 func (m *Metrics) Settled(_ *mailbox.Dispatch, status mailbox.Status, took time.Duration) {
-	m.active.Dec()
+	m.queue.active.Dec()
 	if status == "" {
 		status = "lost"
 	}
 	if status == mailbox.DeadLetter {
-		m.dead.Inc()
+		m.queue.dead.Inc()
 	}
-	m.runtime.WithLabelValues(string(status)).Observe(took.Seconds())
+	m.queue.runtime.WithLabelValues(string(status)).Observe(took.Seconds())
 }
 
 // Operated is for [mailbox.Observer].
@@ -172,15 +185,15 @@ func (m *Metrics) Operated(operation string, took time.Duration, err error) {
 	if err != nil {
 		result = "error"
 	}
-	m.operations.WithLabelValues(operation, result).Inc()
-	m.operationTime.WithLabelValues(operation, result).Observe(took.Seconds())
+	m.queue.operations.WithLabelValues(operation, result).Inc()
+	m.queue.operationTime.WithLabelValues(operation, result).Observe(took.Seconds())
 }
 
 // Sink counts the events of one run.
-func (m *Metrics) Sink(string) awaken.Sink { return &runSink{m: m} }
+func (m *Metrics) Sink(string) awaken.Sink { return &runSink{m: &m.runs} }
 
 type runSink struct {
-	m     *Metrics
+	m     *runMetrics
 	start time.Time
 }
 
@@ -192,7 +205,7 @@ func (s *runSink) Emit(_ context.Context, e awaken.Entry) error {
 		s.start = time.Now()
 	case *awaken.RunFinish:
 		outcome := string(ev.Termination.Type)
-		m.runs.WithLabelValues(outcome).Inc()
+		m.total.WithLabelValues(outcome).Inc()
 		m.runTime.WithLabelValues(outcome).Observe(time.Since(s.start).Seconds())
 		if ev.Termination.Type == awaken.Failed {
 			m.errorsByKind.WithLabelValues("run").Inc()

@@ -17,9 +17,9 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		rec := &recorder{ResponseWriter: w}
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the last request on this connection may have left one
-		s.cfg.Metrics.inFlight.Inc()
+		s.cfg.Metrics.http.inFlight.Inc()
 		defer func() {
-			s.cfg.Metrics.inFlight.Dec()
+			s.cfg.Metrics.http.inFlight.Dec()
 			if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // it is compared as the standard library does
 				s.cfg.Logger.Error("request panicked", "method", r.Method, "path", r.URL.Path, "request", id, "panic", v, "stack", string(debug.Stack()))
 				if rec.status == 0 {
@@ -33,7 +33,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				route = path
 			}
 			took := time.Since(start)
-			s.cfg.Metrics.request(r.Method, route, rec.status, took)
+			s.cfg.Metrics.http.request(r.Method, route, rec.status, took)
 			s.cfg.Logger.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method), slog.String("route", route),
 				slog.Int("status", rec.status), slog.Duration("took", took), slog.String("request", id))
 		}()

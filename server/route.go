@@ -8,28 +8,6 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// own adapts a handler of the server itself, which gets the request and not a call.
-func own(handle func(req *request) error) func(protocol.Call) error {
-	return func(c protocol.Call) error { return handle(&c.(*call).request) }
-}
-
-func whole(handle func(c *call) error) func(protocol.Call) error {
-	return func(c protocol.Call) error { return handle(c.(*call)) }
-}
-
-func param(name, kind, doc string) protocol.Param {
-	return protocol.Param{Name: name, Kind: kind, Doc: doc}
-}
-
-var (
-	pageParams = []protocol.Param{param("offset", "integer", "how many to leave out; default 0"), param("limit", "integer", "how many at most; default 50, 1 to 200")}
-	onceOnly   = []protocol.Param{param("Idempotency-Key", "string", "the same request sent again with the same key does nothing, and is answered as the first")}
-
-	configPage   = []protocol.Param{param("offset", "integer", "how many to leave out; default 0"), param("limit", "integer", "how many at most; default 100, 1 to 1000")}
-	matchHeaders = []protocol.Param{param("If-Match", "string", "the ETag that the record has to have"), param("If-None-Match", "string", "*: there must be no record yet"), param("X-Awaken-Actor", "string", "who does it, for the audit log")}
-	publishParam = param("publish", "true|false", "false keeps the document as a draft; default true")
-)
-
 // table returns the routes of a server: its own, as far as it has what they need, and those
 // of protocols.
 func (s *Server) table(cfg *Config) []protocol.Route {
@@ -58,10 +36,10 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		all = append(all, (&activity{stats: cfg.Stats, registry: registry}).routes()...)
 	}
 	if cfg.Control != nil && !cfg.HideConfig {
-		all = append(all, controlRoutes()...)
+		all = append(all, controlTable(cfg, registry)...)
 	}
 	if cfg.Control != nil {
-		all = append(all, capabilityRoutes()...)
+		all = append(all, (&inventory{control: cfg.Control, assistant: cfg.Assistant, adapters: cfg.Adapters, registry: registry}).routes()...)
 	}
 	for _, r := range cfg.Routes {
 		if r.Control && (cfg.Control == nil || cfg.HideConfig) {
@@ -73,14 +51,43 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	return all
 }
 
+// controlTable returns the routes of a control plane that is not hidden.
+func controlTable(cfg *Config, registry func() *registry.Registry) []protocol.Route {
+	return slices.Concat(
+		(&documents{control: cfg.Control}).routes(),
+		(&checks{control: cfg.Control}).routes(),
+		(&overrides{control: cfg.Control}).routes(),
+		(&versions{control: cfg.Control}).routes(),
+		(&canaries{control: cfg.Control}).routes(),
+		(&connections{control: cfg.Control, registry: registry}).routes(),
+		(&audits{control: cfg.Control}).routes(),
+		(&permissions{preview: cfg.Permissions, registry: registry}).routes(),
+		(&assistants{control: cfg.Control}).routes(),
+	)
+}
+
 // forOperators makes routes about the whole server: they need an admin key that belongs to
 // no tenant.
-func forOperators(routes ...protocol.Route) []protocol.Route {
+func forOperators(routes []protocol.Route) []protocol.Route {
 	for i := range routes {
 		routes[i].Access, routes[i].Global = protocol.Admins, true
 	}
 	return routes
 }
+
+// own adapts a handler of the server itself, which gets the request and not a call.
+func own(handle func(req *request) error) func(protocol.Call) error {
+	return func(c protocol.Call) error { return handle(&c.(*call).request) }
+}
+
+func param(name, kind, doc string) protocol.Param {
+	return protocol.Param{Name: name, Kind: kind, Doc: doc}
+}
+
+var (
+	pageParams = []protocol.Param{param("offset", "integer", "how many to leave out; default 0"), param("limit", "integer", "how many at most; default 50, 1 to 200")}
+	onceOnly   = []protocol.Param{param("Idempotency-Key", "string", "the same request sent again with the same key does nothing, and is answered as the first")}
+)
 
 // text is an answer that is not JSON.
 type text string

@@ -15,13 +15,14 @@ import (
 
 // Server answers HTTP requests. It is safe for concurrent use.
 type Server struct {
-	cfg     Config
-	routes  []protocol.Route
-	mux     *http.ServeMux
-	handler http.Handler
-	auth    *auth
-	limiter *limiter
-	streams *streams
+	cfg      Config
+	routes   []protocol.Route
+	mux      *http.ServeMux
+	handler  http.Handler
+	auth     *auth
+	limiter  *limiter
+	streams  *streams
+	previews *previews
 
 	serving context.Context // until streams have to end
 	stop    context.CancelFunc
@@ -42,7 +43,8 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits),
 		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, userHeader: cfg.UserHeader}}
 	s.serving, s.stop = context.WithCancel(context.Background())
-	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, heartbeat: cfg.Limits.Heartbeat, auth: s.auth, metrics: cfg.Metrics, logger: cfg.Logger}
+	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, heartbeat: cfg.Limits.Heartbeat, auth: s.auth, metrics: &cfg.Metrics.http, logger: cfg.Logger}
+	s.previews = &previews{control: cfg.Control, assistant: cfg.Assistant}
 	s.routes = append(s.table(&cfg), describe(sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })))
 	for i := range s.routes {
 		r := &s.routes[i]

@@ -37,7 +37,7 @@ type streams struct {
 	write     time.Duration   // for a client to take what is flushed
 	heartbeat time.Duration   // of a stream on which nothing happens
 	auth      *auth
-	metrics   *Metrics
+	metrics   *httpMetrics
 	logger    *slog.Logger
 }
 

@@ -1,11 +1,33 @@
 package server
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/protocol"
 )
+
+// versions has the handlers of what was published, and of what is not yet.
+type versions struct {
+	control *config.Manager
+}
+
+func (h *versions) routes() []protocol.Route {
+	return forOperators([]protocol.Route{
+		{Method: "GET", Path: "/v1/registry/versions", Handle: own(h.list),
+			Summary: "What was published, the newest first", Query: []protocol.Param{param("before", "integer", "only versions before this one"), configPage[1]},
+			Replies: map[int]any{200: versionList{}}, Failures: []int{400}},
+		{Method: "GET", Path: "/v1/registry/versions/{version}", Handle: own(h.get),
+			Summary: "A version, with everything in it", Replies: map[int]any{200: config.Publication{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/registry/versions/{version}/rollback", Handle: own(h.rollback),
+			Summary: "Publish an older version again", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 404, 409}},
+		{Method: "GET", Path: "/v1/registry/drafts", Handle: own(h.drafts),
+			Summary: "Documents that are not what is live", Replies: map[int]any{200: draftList{}}},
+		{Method: "POST", Path: "/v1/registry/publish", Handle: own(h.publish),
+			Summary: "Make drafts live, for all threads or as a canary", Headers: matchHeaders[2:], Body: publishBody{},
+			Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 404, 409}},
+	})
+}
 
 type versionList struct {
 	Live       int64                 `json:"live"`
@@ -13,20 +35,20 @@ type versionList struct {
 	NextBefore int64                 `json:"next_before,omitempty"` // as before, for the next page
 }
 
-func (c *call) listVersions() error {
-	before, err := c.number("before", 0, 0, 1<<53)
+func (h *versions) list(req *request) error {
+	before, err := req.number("before", 0, 0, 1<<53)
 	if err != nil {
 		return err
 	}
-	limit, err := c.number("limit", 100, 1, 1000)
+	limit, err := req.number("limit", 100, 1, 1000)
 	if err != nil {
 		return err
 	}
-	head, err := c.srv.cfg.Control.Versions().Head(c.ctx)
+	head, err := h.control.Versions().Head(req.ctx)
 	if err != nil {
 		return err
 	}
-	list, err := c.srv.cfg.Control.Versions().List(c.ctx, int64(before), limit)
+	list, err := h.control.Versions().List(req.ctx, int64(before), limit)
 	if err != nil {
 		return err
 	}
@@ -34,40 +56,40 @@ func (c *call) listVersions() error {
 	if len(list) == limit {
 		out.NextBefore = list[len(list)-1].Number
 	}
-	return c.Reply(200, out)
+	return req.Reply(200, out)
 }
 
-// version is the number of a version that a path names.
-func (c *call) version() (int64, error) {
-	n, err := strconv.ParseInt(c.path("version"), 10, 64)
+// versionOf reads the number of a version.
+func versionOf(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return 0, notFound("version", c.path("version"))
+		return 0, notFound("version", text)
 	}
 	return n, nil
 }
 
-func (c *call) getVersion() error {
-	n, err := c.version()
+func (h *versions) get(req *request) error {
+	n, err := versionOf(req.path("version"))
 	if err != nil {
 		return err
 	}
-	p, err := c.srv.cfg.Control.Versions().Get(c.ctx, n)
+	p, err := h.control.Versions().Get(req.ctx, n)
 	if err != nil {
 		return err
 	}
-	return c.Reply(200, p)
+	return req.Reply(200, p)
 }
 
-func (c *call) rollback() error {
-	n, err := c.version()
+func (h *versions) rollback(req *request) error {
+	n, err := versionOf(req.path("version"))
 	if err != nil {
 		return err
 	}
-	p, err := c.srv.cfg.Control.Versions().Rollback(c.ctx, n, c.actor())
+	p, err := h.control.Versions().Rollback(req.ctx, n, actorOf(req))
 	if err != nil {
-		return c.refused(err)
+		return refused(req, err)
 	}
-	return c.Reply(200, p)
+	return req.Reply(200, p)
 }
 
 type draftList struct {
@@ -80,8 +102,8 @@ type draft struct {
 	Meta config.Meta `json:"meta"`
 }
 
-func (c *call) listDrafts() error {
-	views, err := c.srv.cfg.Control.Drafts().List(c.ctx)
+func (h *versions) drafts(req *request) error {
+	views, err := h.control.Drafts().List(req.ctx)
 	if err != nil {
 		return err
 	}
@@ -89,7 +111,7 @@ func (c *call) listDrafts() error {
 	for _, v := range views {
 		out.Items = append(out.Items, draft{v.Key, rawDocument(v.Spec), v.Meta})
 	}
-	return c.Reply(200, out)
+	return req.Reply(200, out)
 }
 
 type publishBody struct {
@@ -98,74 +120,18 @@ type publishBody struct {
 	Note    string       `json:"note,omitempty"`
 }
 
-type canaryBody struct {
-	Version int64              `json:"version,omitempty"` // of a canary that is already there
-	Share   float64            `json:"share"`
-	Rule    *config.CanaryRule `json:"rule,omitempty"`
-}
-
-func (b *canaryBody) canary() (*config.Canary, error) {
-	if b == nil {
-		return nil, nil
-	}
-	if !(b.Share > 0 && b.Share <= 1) {
-		return nil, badRequest(fmt.Sprintf("share is %v, want more than 0 and at most 1", b.Share))
-	}
-	return &config.Canary{Version: b.Version, Share: b.Share, Rule: b.Rule}, nil
-}
-
-func (c *call) publish() error {
+func (h *versions) publish(req *request) error {
 	var body publishBody
-	if err := c.Decode(&body); err != nil {
+	if err := req.Decode(&body); err != nil {
 		return err
 	}
 	canary, err := body.Canary.canary()
 	if err != nil {
 		return err
 	}
-	p, err := c.srv.cfg.Control.Drafts().Publish(c.ctx, body.Records, canary, body.Note, c.actor())
+	p, err := h.control.Drafts().Publish(req.ctx, body.Records, canary, body.Note, actorOf(req))
 	if err != nil {
-		return c.refused(err)
+		return refused(req, err)
 	}
-	return c.Reply(200, p)
-}
-
-func (c *call) getCanary() error {
-	out, err := c.srv.cfg.Control.Canary().Report(c.ctx)
-	if err != nil {
-		return err
-	}
-	return c.Reply(200, out)
-}
-
-func (c *call) putCanary() error {
-	var body canaryBody
-	if err := c.Decode(&body); err != nil {
-		return err
-	}
-	canary, err := body.canary()
-	if err != nil {
-		return err
-	}
-	head, err := c.srv.cfg.Control.Canary().Set(c.ctx, *canary, c.actor())
-	if err != nil {
-		return c.refused(err)
-	}
-	return c.Reply(200, head)
-}
-
-func (c *call) promoteCanary() error {
-	head, err := c.srv.cfg.Control.Canary().Promote(c.ctx, c.actor())
-	if err != nil {
-		return c.refused(err)
-	}
-	return c.Reply(200, head)
-}
-
-func (c *call) dropCanary() error {
-	head, err := c.srv.cfg.Control.Canary().Drop(c.ctx, c.actor())
-	if err != nil {
-		return c.refused(err)
-	}
-	return c.Reply(200, head)
+	return req.Reply(200, p)
 }

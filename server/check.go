@@ -1,0 +1,91 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// checks has the handlers that find out what is wrong with the configuration, or would be,
+// and write nothing.
+type checks struct {
+	control *config.Manager
+}
+
+func (h *checks) routes() []protocol.Route {
+	return forOperators([]protocol.Route{
+		{Method: "POST", Path: "/v1/config/{namespace}/validate", Handle: own(h.validate),
+			Summary: "Check a document, and write nothing", Query: []protocol.Param{param("id", "string", "of the document, if it does not say")}, Body: rawDocument{},
+			Replies: map[int]any{200: validated{}}, Failures: []int{400, 404}},
+		{Method: "GET", Path: "/v1/config/diagnostics", Handle: own(h.diagnostics),
+			Summary: "What is wrong with what is live", Replies: map[int]any{200: diagnosticList{}}},
+		{Method: "GET", Path: "/v1/config/providers/{id}/removal-preview", Handle: own(h.previewRemoval),
+			Summary: "What the removal of a provider would take along", Replies: map[int]any{200: config.RemovalPreview{}}, Failures: []int{404}},
+	})
+}
+
+type validated struct {
+	OK          bool                `json:"ok"`
+	Normalized  json.RawMessage     `json:"normalized"`
+	Diagnostics []awaken.Diagnostic `json:"diagnostics"`
+}
+
+func (h *checks) validate(req *request) error {
+	ns, err := writable(req.path("namespace"))
+	if err != nil {
+		return err
+	}
+	var doc rawDocument
+	if err := req.Decode(&doc); err != nil {
+		return err
+	}
+	var body struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(doc, &body) // whatever else is wrong is said below
+	id := req.value("id")
+	if id == "" {
+		id = body.ID
+	}
+	out, err := h.control.Validate(req.ctx, config.Key{Namespace: ns, ID: id}, json.RawMessage(doc))
+	if err != nil {
+		return refused(req, err)
+	}
+	return req.Reply(200, validated{true, out.Normalized, append([]awaken.Diagnostic{}, out.Diagnostics...)})
+}
+
+type diagnosticList struct {
+	Diagnostics []trouble `json:"diagnostics"`
+}
+
+// trouble is an [awaken.Diagnostic] as clients see it.
+type trouble struct {
+	Code      string      `json:"code"`
+	Severity  string      `json:"severity"`
+	Resource  config.Key  `json:"resource"`
+	DependsOn *config.Key `json:"depends_on,omitempty"`
+	Message   string      `json:"message"`
+}
+
+func (h *checks) diagnostics(req *request) error {
+	out := diagnosticList{[]trouble{}}
+	for _, d := range h.control.Diagnostics() {
+		v := trouble{Code: d.Code, Severity: string(d.Severity), Resource: config.Key{Namespace: config.Namespace(d.Namespace), ID: d.ID}, Message: d.Message}
+		if ns, id, ok := strings.Cut(d.DependsOn, "/"); ok {
+			v.DependsOn = &config.Key{Namespace: config.Namespace(ns), ID: id}
+		}
+		out.Diagnostics = append(out.Diagnostics, v)
+	}
+	return req.Reply(200, out)
+}
+
+func (h *checks) previewRemoval(req *request) error {
+	out, err := h.control.RemovalPreview(req.ctx, req.path("id"))
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, out)
+}

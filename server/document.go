@@ -1,0 +1,301 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// documents has the handlers of the documents that are the configuration.
+type documents struct {
+	control *config.Manager
+}
+
+func (h *documents) routes() []protocol.Route {
+	const ns = "/v1/config/{namespace}"
+	var doc rawDocument
+	return forOperators([]protocol.Route{
+		{Method: "GET", Path: ns, Handle: own(h.list),
+			Summary: "The documents of a namespace, by id", Query: configPage, Replies: map[int]any{200: recordList{}}, Failures: []int{400, 404}},
+		{Method: "POST", Path: ns, Handle: own(h.create),
+			Summary: "Make a document, and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders[2:], Body: doc, Replies: map[int]any{201: doc},
+			Failures: []int{400, 404, 409}},
+		{Method: "GET", Path: ns + "/meta", Handle: own(h.listMeta),
+			Summary: "What is known about the documents", Replies: map[int]any{200: []recordMeta{}}, Failures: []int{404}},
+		{Method: "GET", Path: ns + "/$schema", Handle: own(h.schema),
+			Summary: "The JSON Schema of the namespace's documents", Replies: map[int]any{200: json.RawMessage{}}, Failures: []int{404}},
+		{Method: "GET", Path: ns + "/{id}", Handle: own(h.get),
+			Summary: "A document, without its secrets", Replies: map[int]any{200: doc}, Failures: []int{404}},
+		{Method: "PUT", Path: ns + "/{id}", Handle: own(h.put),
+			Summary: "Write a document, and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders, Body: doc, Replies: map[int]any{200: doc},
+			Failures: []int{400, 404, 409, 412}},
+		{Method: "DELETE", Path: ns + "/{id}", Handle: own(h.delete),
+			Summary: "Remove a document, and publish that",
+			Query:   []protocol.Param{param("force", "true|false", "with a provider, remove the models that nothing else uses; default false")}, Headers: matchHeaders,
+			Replies: map[int]any{204: nil, 409: dependencyBody{}}, Failures: []int{400, 404, 412}},
+		{Method: "GET", Path: ns + "/{id}/meta", Handle: own(h.getMeta),
+			Summary: "What is known about a document", Replies: map[int]any{200: config.Meta{}}, Failures: []int{404}},
+		{Method: "POST", Path: ns + "/{id}/restore", Handle: own(h.restore),
+			Summary: "Bring back what an audit event holds, as a draft", Headers: matchHeaders, Body: restoreBody{},
+			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{400, 409, 412, 422}},
+		{Method: "GET", Path: "/v1/agents", Handle: own(h.listAgents),
+			Summary: "The agents, by id", Query: configPage, Replies: map[int]any{200: recordList{}}, Failures: []int{400}},
+		{Method: "GET", Path: "/v1/agents/{agent_id}", Handle: own(h.getAgent),
+			Summary: "An agent", Replies: map[int]any{200: doc}, Failures: []int{404}},
+	})
+}
+
+var publishParam = param("publish", "true|false", "false keeps the document as a draft; default true")
+
+// namespaceOf is the namespace of that name.
+func namespaceOf(name string) (config.Namespace, error) {
+	for _, ns := range config.Namespaces {
+		if string(ns) == name {
+			return ns, nil
+		}
+	}
+	return "", notFound("namespace", name)
+}
+
+// writable is the namespace of that name, if its documents can be written.
+func writable(name string) (config.Namespace, error) {
+	ns, err := namespaceOf(name)
+	if err == nil && ns == config.Tools {
+		err = fail(http.StatusBadRequest, "read_only", "tools namespace is read-only; use PATCH /v1/config/tools/:id/overrides")
+	}
+	return ns, err
+}
+
+// keyOf is the key of a document.
+func keyOf(namespace, id string) (config.Key, error) {
+	ns, err := namespaceOf(namespace)
+	return config.Key{Namespace: ns, ID: id}, err
+}
+
+type recordList struct {
+	Namespace config.Namespace  `json:"namespace"`
+	Items     []json.RawMessage `json:"items"`
+	Offset    int               `json:"offset"`
+	Limit     int               `json:"limit"`
+}
+
+func (h *documents) list(req *request) error {
+	ns, err := namespaceOf(req.path("namespace"))
+	if err != nil {
+		return err
+	}
+	return h.listOf(req, ns)
+}
+
+func (h *documents) listAgents(req *request) error { return h.listOf(req, config.Agents) }
+
+func (h *documents) listOf(req *request, ns config.Namespace) error {
+	offset, err := req.number("offset", 0, 0, 1<<31-1)
+	if err != nil {
+		return err
+	}
+	limit, err := req.number("limit", 100, 1, 1000)
+	if err != nil {
+		return err
+	}
+	views, err := h.control.List(req.ctx, ns, offset, limit)
+	if err != nil {
+		return err
+	}
+	out := recordList{Namespace: ns, Items: make([]json.RawMessage, len(views)), Offset: offset, Limit: limit}
+	for i, v := range views {
+		out.Items[i] = v.Spec
+	}
+	return req.Reply(200, out)
+}
+
+func (h *documents) get(req *request) error {
+	key, err := keyOf(req.path("namespace"), req.path("id"))
+	if err != nil {
+		return err
+	}
+	return h.getRecord(req, key)
+}
+
+func (h *documents) getAgent(req *request) error {
+	return h.getRecord(req, config.Key{Namespace: config.Agents, ID: req.path("agent_id")})
+}
+
+func (h *documents) getRecord(req *request, key config.Key) error {
+	v, err := h.control.Get(req.ctx, key)
+	if err != nil {
+		return err
+	}
+	return show(req, 200, v)
+}
+
+func (h *documents) create(req *request) error {
+	ns, err := writable(req.path("namespace"))
+	if err != nil {
+		return err
+	}
+	return h.write(req, 201, func(id string) (config.Key, error) {
+		if !protocol.ValidID(id) {
+			return config.Key{}, badRequest(fmt.Sprintf("id is %q, want at most %d bytes without control characters", id, protocol.MaxID))
+		}
+		return config.Key{Namespace: ns, ID: id}, nil
+	}, config.Condition{Absent: true})
+}
+
+func (h *documents) put(req *request) error {
+	ns, err := writable(req.path("namespace"))
+	if err != nil {
+		return err
+	}
+	key := config.Key{Namespace: ns, ID: req.path("id")}
+	cond, err := conditionOf(req)
+	if err != nil {
+		return err
+	}
+	return h.write(req, 200, func(id string) (config.Key, error) {
+		if id != key.ID {
+			return key, badRequest(fmt.Sprintf("the id in the body is %q, and in the path %q", id, key.ID))
+		}
+		return key, nil
+	}, cond)
+}
+
+// write reads a document and puts it where it belongs.
+func (h *documents) write(req *request, status int, key func(id string) (config.Key, error), cond config.Condition) error {
+	var doc rawDocument
+	if err := req.Decode(&doc); err != nil {
+		return err
+	}
+	var body struct {
+		ID *string `json:"id"`
+	}
+	if err := json.Unmarshal(doc, &body); err != nil {
+		return badRequest("the body is not an object with an id")
+	}
+	if body.ID == nil || strings.TrimSpace(*body.ID) == "" {
+		return badRequest("missing 'id' field in body")
+	}
+	k, err := key(*body.ID)
+	if err != nil {
+		return err
+	}
+	publish, err := req.pick("true", []string{"true", "false"}, "publish")
+	if err != nil {
+		return err
+	}
+	v, err := h.control.Put(req.ctx, k, json.RawMessage(doc), publish == "false", cond, actorOf(req))
+	if err != nil {
+		return refused(req, err)
+	}
+	return show(req, status, v)
+}
+
+func (h *documents) delete(req *request) error {
+	ns, err := writable(req.path("namespace"))
+	if err != nil {
+		return err
+	}
+	key := config.Key{Namespace: ns, ID: req.path("id")}
+	cond, err := conditionOf(req)
+	if err != nil {
+		return err
+	}
+	force, err := req.pick("false", []string{"true", "false"}, "force")
+	if err != nil {
+		return err
+	}
+	if err := h.control.Delete(req.ctx, key, force == "true", cond, actorOf(req)); err != nil {
+		return refused(req, err)
+	}
+	return req.Reply(204, nil)
+}
+
+type recordMeta struct {
+	ID   string      `json:"id"`
+	Meta config.Meta `json:"meta"`
+	Live bool        `json:"live"` // false for a draft
+}
+
+func (h *documents) listMeta(req *request) error {
+	ns, err := namespaceOf(req.path("namespace"))
+	if err != nil {
+		return err
+	}
+	out := []recordMeta{}
+	for offset := 0; ; offset += 1000 {
+		views, err := h.control.List(req.ctx, ns, offset, 1000)
+		if err != nil {
+			return err
+		}
+		for _, v := range views {
+			out = append(out, recordMeta{v.Key.ID, v.Meta, v.Live})
+		}
+		if len(views) < 1000 {
+			return req.Reply(200, out)
+		}
+	}
+}
+
+func (h *documents) getMeta(req *request) error {
+	key, err := keyOf(req.path("namespace"), req.path("id"))
+	if err != nil {
+		return err
+	}
+	v, err := h.control.Get(req.ctx, key)
+	if err != nil {
+		return err
+	}
+	req.w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(v.Meta.Revision, 10)))
+	return req.Reply(200, v.Meta)
+}
+
+func (h *documents) schema(req *request) error {
+	ns, err := namespaceOf(req.path("namespace"))
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, config.Schema(ns))
+}
+
+// unknownVersion is the answer when there is nothing to restore.
+type unknownVersion struct {
+	errorBody
+	Reason string `json:"reason,omitempty"`
+}
+
+type restoreBody struct {
+	Version string `json:"version"` // the id of an audit event
+}
+
+func (h *documents) restore(req *request) error {
+	key, err := keyOf(req.path("namespace"), req.path("id"))
+	if err != nil {
+		return err
+	}
+	cond, err := conditionOf(req)
+	if err != nil {
+		return err
+	}
+	var body restoreBody
+	if err := req.Decode(&body); err != nil {
+		return err
+	}
+	if body.Version == "" {
+		return badRequest("version is missing, want the id of an audit event")
+	}
+	v, err := h.control.Drafts().Restore(req.ctx, key, body.Version, cond, actorOf(req))
+	if errors.Is(err, awaken.ErrNotFound) {
+		return req.Reply(http.StatusNotFound, unknownVersion{errorBody{"version not found", "not_found"}, "unknown"})
+	}
+	if err != nil {
+		return refused(req, err)
+	}
+	return show(req, 200, v)
+}

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// overrides has the handlers of what is changed of documents that cannot be written.
+type overrides struct {
+	control *config.Manager
+}
+
+func (h *overrides) routes() []protocol.Route {
+	return forOperators(slices.Concat(
+		h.of(config.Agents, "a builtin agent", 422),
+		h.of(config.Tools, "a tool"),
+		h.of(config.Skills, "a builtin skill", 422),
+	))
+}
+
+// of returns the routes of a namespace, with the statuses of errors that only it has.
+func (h *overrides) of(ns config.Namespace, what string, more ...int) []protocol.Route {
+	path := "/v1/config/" + string(ns) + "/{id}/overrides"
+	check := func(req *request) error { return h.override(req, ns, true) }
+	write := func(req *request) error { return h.override(req, ns, false) }
+	clear := func(req *request) error { return h.clear(req, ns) }
+	var doc rawDocument
+	return []protocol.Route{
+		{Method: "POST", Path: path, Handle: own(check),
+			Summary: "Check overrides of " + what + ", and write nothing", Headers: matchHeaders[:2], Body: doc, Replies: map[int]any{200: doc},
+			Failures: append([]int{400, 404, 412}, more...)},
+		{Method: "PATCH", Path: path, Handle: own(write),
+			Summary: "Override fields of " + what, Headers: matchHeaders, Body: doc, Replies: map[int]any{200: doc},
+			Failures: append([]int{400, 404, 409, 412}, more...)},
+		{Method: "DELETE", Path: path, Handle: own(clear),
+			Summary: "Remove all overrides of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 404, 409, 412}, more...)},
+		{Method: "DELETE", Path: path + "/{field}", Handle: own(clear),
+			Summary: "Remove one override of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 404, 409, 412}, more...)},
+	}
+}
+
+func (h *overrides) override(req *request, ns config.Namespace, dry bool) error {
+	cond, err := conditionOf(req)
+	if err != nil {
+		return err
+	}
+	var patch rawDocument
+	if err := req.Decode(&patch); err != nil {
+		return err
+	}
+	v, err := h.control.Override(req.ctx, config.Key{Namespace: ns, ID: req.path("id")}, json.RawMessage(patch), dry, cond, actorOf(req))
+	if err != nil {
+		return refused(req, err)
+	}
+	return show(req, 200, v)
+}
+
+func (h *overrides) clear(req *request, ns config.Namespace) error {
+	cond, err := conditionOf(req)
+	if err != nil {
+		return err
+	}
+	v, err := h.control.ClearOverrides(req.ctx, config.Key{Namespace: ns, ID: req.path("id")}, req.path("field"), cond, actorOf(req))
+	if err != nil {
+		return refused(req, err)
+	}
+	return show(req, 200, v)
+}
