@@ -32,7 +32,7 @@ const childMark = ":"
 
 // ChildTickets returns what a child run waits for, as tickets of its parent: a decision
 // on one of them, taken by the parent, goes to the child.
-func ChildTickets(child *Run) []WaitingTicket {
+func (child *Run) ChildTickets() []WaitingTicket {
 	if child.Waiting == nil {
 		return nil
 	}

@@ -5,22 +5,20 @@ import (
 	"strings"
 )
 
-// Severity says how bad a diagnostic is.
-type Severity string
-
+// How bad a diagnostic is.
 const (
-	SeverityError Severity = "error"
-	Warning       Severity = "warning"
+	SeverityError = "error"
+	Warning       = "warning"
 )
 
 // Diagnostic is one thing that is wrong, or looks wrong, in a registry.
 type Diagnostic struct {
-	Code      string   `json:"code"`
-	Severity  Severity `json:"severity"`
-	Namespace string   `json:"namespace"` // agents, models, tools, plugins, providers
-	ID        string   `json:"id"`
-	DependsOn string   `json:"depends_on,omitempty"` // "namespace/id" of what is missing
-	Message   string   `json:"message"`
+	Code      string `json:"code"`
+	Severity  string `json:"severity"`
+	Namespace string `json:"namespace"` // agents, models, tools, plugins, providers
+	ID        string `json:"id"`
+	DependsOn string `json:"depends_on,omitempty"` // "namespace/id" of what is missing
+	Message   string `json:"message"`
 }
 
 func (d Diagnostic) String() string {

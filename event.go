@@ -274,16 +274,7 @@ var newEvent = func() map[string]func() Event {
 	return m
 }()
 
-// MarshalEvent returns ev as JSON, its type first under "event_type".
-func MarshalEvent(ev Event) ([]byte, error) {
-	out, err := AppendEvent(make([]byte, 0, 256), ev)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// AppendEvent appends what MarshalEvent returns. After an error, buf is as it was.
+// AppendEvent appends ev to buf as JSON, its type first under "event_type". After an error, buf is as it was.
 func AppendEvent(buf []byte, ev Event) ([]byte, error) {
 	out := append(append(append(buf, `{"event_type":"`...), ev.Type()...), '"')
 	out, err := appendEventFields(out, ev)

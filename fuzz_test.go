@@ -86,7 +86,7 @@ func FuzzEvent(f *testing.F) {
 	seeds(f, "event")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if v := survives(t, wireTypes["event"], data); v != nil {
-			out, err := awaken.MarshalEvent(v.(awaken.Event))
+			out, err := awaken.AppendEvent(nil, v.(awaken.Event))
 			var head struct {
 				Type string `json:"event_type"`
 			}

@@ -1,8 +1,6 @@
 package awaken
 
 import (
-	"strings"
-
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -22,14 +20,10 @@ type HeldMessage struct {
 	Incomplete []string         `json:"incomplete,omitempty"`
 }
 
-// heldID is the id of the call that waits with a message.
-func HeldCallID(m *llm.Message) string { return heldPrefix + m.ID }
-
-const heldPrefix = "held_"
-
-// IsHeldCall reports whether a call of that id stands for a message that a guard holds. It
-// is a question to a person, and no part of the conversation.
-func IsHeldCall(id string) bool { return strings.HasPrefix(id, heldPrefix) }
+// HeldCallPrefix and the id of a message is the id of the call that stands for the message
+// while a guard holds it. Such a call is a question to a person, and no part of the
+// conversation.
+const HeldCallPrefix = "held_"
 
 // isHeld reports whether the call stands for a message that a guard holds. Such calls have
 // numbers below those of the model's.

@@ -212,9 +212,6 @@ const (
 	WaitToolPermission  WaitingReason = "tool_permission"
 	WaitUserInput       WaitingReason = "user_input"
 	WaitBackgroundTasks WaitingReason = "background_tasks"
-	WaitExternalEvent   WaitingReason = "external_event"
-	WaitRateLimit       WaitingReason = "rate_limit"
-	WaitManualPause     WaitingReason = "manual_pause"
 	WaitBudget          WaitingReason = "budget_exhausted"
 	// WaitPin means that the version that the run is pinned to could not be had; see
 	// [registry.Snapshots]. Continuing the run tries again.

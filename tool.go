@@ -85,8 +85,8 @@ type Probe struct {
 type ProbeOutcome uint8
 
 const (
-	ProbeUnknown ProbeOutcome = iota
-	ProbeDone                 // it took effect; Result is its result
+	_         ProbeOutcome = iota // it is not known: the zero Probe
+	ProbeDone                     // it took effect; Result is its result
 	// ProbeNotDone means that it did not take effect. It is believed only when the
 	// call cannot take effect any more: after its time limit and a margin.
 	ProbeNotDone

@@ -70,7 +70,7 @@ var wireTypes = map[string]wireType{
 	"lifecycle":          wire[builtin.Lifecycle](),
 	"event": {
 		read:  func(data []byte) (any, error) { return awaken.UnmarshalEvent(data) },
-		write: func(v any) ([]byte, error) { return awaken.MarshalEvent(v.(awaken.Event)) },
+		write: func(v any) ([]byte, error) { return awaken.AppendEvent(nil, v.(awaken.Event)) },
 	},
 }
 
@@ -293,12 +293,12 @@ func TestMarshalEvent_PutsTheTypeFirst(t *testing.T) {
 		{&awaken.TextDelta{Delta: "a\"b<"}, `{"event_type":"text_delta","delta":"a\"b\u003c"}`},
 		{&awaken.ToolCallDone{ID: "c", Result: &awaken.ToolResult{}, Outcome: awaken.CallSucceeded}, `{"event_type":"tool_call_done","id":"c","message_id":"","result":{"tool_name":"","status":"success","data":null},"outcome":"succeeded"}`},
 	} {
-		got, err := awaken.MarshalEvent(tt.ev)
+		got, err := awaken.AppendEvent(nil, tt.ev)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("got %s, %v\nwant %s", got, err, tt.want)
 		}
 	}
-	if _, err := awaken.MarshalEvent(&awaken.ToolCallReady{Arguments: json.RawMessage("{")}); err == nil || !strings.Contains(err.Error(), "tool_call_ready") {
+	if _, err := awaken.AppendEvent(nil, &awaken.ToolCallReady{Arguments: json.RawMessage("{")}); err == nil || !strings.Contains(err.Error(), "tool_call_ready") {
 		t.Errorf("an event with broken JSON inside: error is %v", err)
 	}
 }

@@ -59,7 +59,7 @@ func Lines(tb TB, entries []awaken.Entry) string {
 
 func line(tb TB, ev awaken.Event) string {
 	tb.Helper()
-	data, err := awaken.MarshalEvent(ev)
+	data, err := awaken.AppendEvent(nil, ev)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -87,12 +87,12 @@ var ToolFilter = state.NewKey("__runtime.tool_filter_state", func(f, add filterS
 var StepOverride = state.NewKey("__runtime.inference_override_state",
 	func(o, u awaken.InferenceOverride) awaken.InferenceOverride { return o.Merge(u) }, state.Options{Merge: state.Commutative})
 
-func Keys() []state.AnyKey {
+func keys() []state.AnyKey {
 	return []state.AnyKey{RunLifecycle, ToolCallStates, ActiveAgent, PendingWork, FailedActions, PendingActions,
 		ContextMessages, contextThrottle, ToolFilter, StepOverride, StopStats, Outbox, FailedDeliveries, ClientState, ClientProps}
 }
 
-func Handlers() []awaken.ActionHandler {
+func handlers() []awaken.ActionHandler {
 	return []awaken.ActionHandler{
 		AddContextMessage.Handler(func(_ context.Context, h *awaken.HookCall, m awaken.ContextMessage) error {
 			if m.CooldownTurns > 0 {

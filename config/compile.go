@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 )
@@ -41,7 +42,7 @@ type compiler struct {
 
 func newCompiler(o *Options, as *accounts, ss *servers) (*compiler, error) {
 	own := o.Code
-	own.ID = "0"
+	own.ID, own.Builtin = "0", builtin.For
 	reg, err := registry.New(own)
 	if err != nil {
 		return nil, err

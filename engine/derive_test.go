@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -63,7 +64,7 @@ func catalogue(p *counted, more ...*awaken.AgentSpec) registry.Config {
 	for _, a := range agents {
 		a.PluginIDs = []string{"counted"}
 	}
-	return registry.Config{ID: "1", Agents: append(agents, more...),
+	return registry.Config{Builtin: builtin.For, ID: "1", Agents: append(agents, more...),
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "n", ProviderID: "q", UpstreamModel: "n"},
 			{ID: "o", ProviderID: "r", UpstreamModel: "o"}, {ID: "o2", ProviderID: "r", UpstreamModel: "o2"}},
 		Pools:     []awaken.ModelPoolSpec{{ID: "pool", Members: []awaken.PoolMember{{ModelID: "m"}, {ModelID: "n"}}}},
@@ -310,7 +311,7 @@ func TestToolDescriptions_ReplaceWhatToolsSay(t *testing.T) {
 // big is the configuration of a catalogue: each agent has ten tools, and ten agents share a
 // model.
 func big(agents, tools int) registry.Config {
-	cfg := registry.Config{Providers: map[string]llm.Model{"p": &silent{"p"}}}
+	cfg := registry.Config{Builtin: builtin.For, Providers: map[string]llm.Model{"p": &silent{"p"}}}
 	for i := range max(1, agents/10) {
 		cfg.Models = append(cfg.Models, awaken.ModelSpec{ID: fmt.Sprint("m", i), ProviderID: "p", UpstreamModel: "u"})
 	}

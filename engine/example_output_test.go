@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -21,8 +20,8 @@ func ExampleOutput() {
 	var invoice engine.Output[Invoice]
 
 	model := llmtest.NewScript(
-		llmtest.Turn{ToolCalls: []llmtest.Call{{Name: builtin.FinalOutputTool, Arguments: []byte(`{"customer":"Ada"}`)}}},
-		llmtest.Turn{ToolCalls: []llmtest.Call{{Name: builtin.FinalOutputTool, Arguments: []byte(`{"customer":"Ada","total":12.5}`)}}},
+		llmtest.Turn{ToolCalls: []llmtest.Call{{Name: awaken.FinalOutputTool, Arguments: []byte(`{"customer":"Ada"}`)}}},
+		llmtest.Turn{ToolCalls: []llmtest.Call{{Name: awaken.FinalOutputTool, Arguments: []byte(`{"customer":"Ada","total":12.5}`)}}},
 	)
 	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},

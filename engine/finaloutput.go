@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 )
@@ -28,7 +27,7 @@ func (fo *finalOutput) finishes(c *call) bool {
 func (fo *finalOutput) takeAnswer(c *call) (*awaken.ToolResult, *end) {
 	if _, err := fo.plan.Given(c.state.Arguments); err != nil {
 		e := fo.misfit(string(c.state.Arguments), err)
-		return awaken.ErrorResult("invalid_output", fmt.Sprintf("the answer does not fit: %s. Call %s again with an answer that does.", oneLine(err), builtin.FinalOutputTool)), e
+		return awaken.ErrorResult("invalid_output", fmt.Sprintf("the answer does not fit: %s. Call %s again with an answer that does.", oneLine(err), awaken.FinalOutputTool)), e
 	}
 	return awaken.TextResult("The answer was taken."), nil
 }
@@ -82,7 +81,7 @@ func (fo *finalOutput) checkText(text string) *end {
 	}
 	how := "Answer again with JSON that does, and nothing else."
 	if fo.plan.Finish != nil {
-		how = "Call the tool " + builtin.FinalOutputTool + " with an answer that does."
+		how = "Call the tool " + awaken.FinalOutputTool + " with an answer that does."
 	}
 	fo.conv.add(&llm.Message{ID: fo.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: fo.metadata(),
 		Content: []llm.Block{llm.Text(fmt.Sprintf("Your answer does not fit its JSON Schema: %s. %s", oneLine(err), how))}})

@@ -27,7 +27,7 @@ func (gd *guards) pass(ctx context.Context, phase awaken.Phase, in about, p *awa
 	if p.Border == awaken.ResultBorder {
 		id = in.tool.ID
 	} else {
-		id = awaken.HeldCallID(p.Message)
+		id = awaken.HeldCallPrefix + p.Message.ID
 	}
 	for i := range gd.agent.Guards[p.Border] {
 		g := &gd.agent.Guards[p.Border][i]
@@ -105,7 +105,7 @@ func (gd *guards) hold(held *awaken.HeldMessage, t awaken.Ticket) *call {
 		gd.lastStep, gd.lastCount = gd.step.index, 0
 	}
 	gd.lastCount++
-	s := &awaken.CallState{CallID: awaken.HeldCallID(m), ToolName: heldTool(held.Border), Arguments: args, Message: held,
+	s := &awaken.CallState{CallID: awaken.HeldCallPrefix + m.ID, ToolName: heldTool(held.Border), Arguments: args, Message: held,
 		RunID: gd.info.RunID, Step: gd.lastStep, Index: -gd.lastCount, Effect: awaken.ReadOnly}
 	s.Key = fmt.Sprintf("%s/%d/%d", s.RunID, s.Step, s.Index)
 	c := &call{state: s}

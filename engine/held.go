@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 )
@@ -22,7 +21,7 @@ type heldText struct {
 // structured is the place of the call with which a message gives an answer that is held to
 // a schema, or -1.
 func structured(m *llm.Message) int {
-	return slices.IndexFunc(m.ToolCalls, func(c llm.ToolCall) bool { return c.Name == builtin.FinalOutputTool })
+	return slices.IndexFunc(m.ToolCalls, func(c llm.ToolCall) bool { return c.Name == awaken.FinalOutputTool })
 }
 
 // textOf is the text of a message that is held: what it says, or the answer that it gives

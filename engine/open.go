@@ -229,7 +229,7 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 		if op.endAtOnce == nil && op.missing == nil {
 			return err
 		}
-		op.agent = registry.Bare(op.info.AgentID) // to end the run, or leave it, no more is needed
+		op.agent = registry.Bare(op.info.AgentID, builtin.For) // to end the run, or leave it, no more is needed
 	}
 	op.rec.ResolutionID = op.reg.ID()
 	if err := op.restore(req); err != nil {

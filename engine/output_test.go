@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -22,7 +21,7 @@ type forecast struct {
 }
 
 func finalOutput(args string) llmtest.Turn {
-	return llmtest.Turn{ToolCalls: []llmtest.Call{{Name: builtin.FinalOutputTool, Arguments: json.RawMessage(args)}}}
+	return llmtest.Turn{ToolCalls: []llmtest.Call{{Name: awaken.FinalOutputTool, Arguments: json.RawMessage(args)}}}
 }
 
 func TestOutput_DecodesWhatTheRunAnswered(t *testing.T) {
@@ -166,8 +165,8 @@ func TestOutput_BadSchemasAreRefused(t *testing.T) {
 		t.Errorf("the agent's schema: %v", err)
 	}
 	c = cfg()
-	c.Agents[0].OutputSchema, c.Tools = json.RawMessage(`{"type":"object"}`), []awaken.Tool{echo(builtin.FinalOutputTool)}
-	if _, err := engine.New(c); err == nil || !strings.Contains(err.Error(), builtin.FinalOutputTool) {
+	c.Agents[0].OutputSchema, c.Tools = json.RawMessage(`{"type":"object"}`), []awaken.Tool{echo(awaken.FinalOutputTool)}
+	if _, err := engine.New(c); err == nil || !strings.Contains(err.Error(), awaken.FinalOutputTool) {
 		t.Errorf("a tool of the same name: %v", err)
 	}
 	rt := mustNew(t, cfg())
@@ -177,7 +176,7 @@ func TestOutput_BadSchemasAreRefused(t *testing.T) {
 		t.Errorf("the request's schema: %v", err)
 	}
 	req = say("Hello")
-	req.OutputSchema, req.FrontendTools = json.RawMessage(`{"type":"object"}`), []awaken.ToolSpec{{ID: builtin.FinalOutputTool}}
+	req.OutputSchema, req.FrontendTools = json.RawMessage(`{"type":"object"}`), []awaken.ToolSpec{{ID: awaken.FinalOutputTool}}
 	if _, err := rt.Run(t.Context(), req, nil); !errors.Is(err, awaken.ErrInvalid) {
 		t.Errorf("a tool of the client's of the same name: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state"
@@ -22,7 +23,7 @@ func newParts(t *testing.T) *run {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	t.Cleanup(func() { cancel(nil) })
 	r.rt, r.ctx, r.active.cancel, r.thread = rt, ctx, cancel, "t"
-	r.agent = registry.Bare("a")
+	r.agent = registry.Bare("a", builtin.For)
 	r.rec = awaken.Run{RunID: "r", ThreadID: "t", AgentID: "a", Status: awaken.RunRunning}
 	r.info = r.rec.Info()
 	r.st = state.NewStore(r.agent.Schema)

@@ -20,7 +20,7 @@ import (
 type Runtime struct {
 	cfg      Config
 	registry *atomic.Pointer[registry.Registry] // of nil with Snapshots
-	queue    Queue                              // nil when there is none
+	queue    awaken.Queue                       // nil when there is none
 	detached *sync.WaitGroup
 
 	active activeRuns
@@ -67,7 +67,7 @@ func New(cfg Config) (*Runtime, error) {
 // another profile, for another tenant perhaps, and has runs that nobody waits for done by
 // a queue. A nil profile stays the same; without a queue such runs are done in this
 // process. What is published to one is the registry of both.
-func (rt *Runtime) With(store awaken.Store, values profile.Store, queue Queue) *Runtime {
+func (rt *Runtime) With(store awaken.Store, values profile.Store, queue awaken.Queue) *Runtime {
 	c := &Runtime{cfg: rt.cfg, registry: rt.registry, queue: queue, detached: rt.detached}
 	c.cfg.Store = store
 	if values != nil {

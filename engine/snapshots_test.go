@@ -10,6 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -46,7 +47,7 @@ func version(t *testing.T, id string, model llm.Model, change func(*awaken.Agent
 		change(spec)
 	}
 	once(spec)
-	reg, err := registry.New(registry.Config{ID: id, Agents: []*awaken.AgentSpec{spec},
+	reg, err := registry.New(registry.Config{Builtin: builtin.For, ID: id, Agents: []*awaken.AgentSpec{spec},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "upstream"}, {ID: "n", ProviderID: "p", UpstreamModel: "other"}},
 		Providers: map[string]llm.Model{"p": model},
 		Tools:     []awaken.Tool{echo("pay"), echo("look"), echo("walk")},
@@ -263,7 +264,7 @@ func TestSnapshots_ARunWaitsForItsVersion(t *testing.T) {
 	g.versions.Publish(reg)
 	res, _ := g.run(say("Go"))
 	// A process whose code has no such plugin.
-	broken, err := registry.New(registry.Config{ID: "k", Agents: []*awaken.AgentSpec{spec}, Lazy: true})
+	broken, err := registry.New(registry.Config{Builtin: builtin.For, ID: "k", Agents: []*awaken.AgentSpec{spec}, Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -211,7 +211,7 @@ func (r *run) tellDropped(context.Context) *end {
 		return nil
 	}
 	r.conv.add(hintMalformed(r.rt.cfg.NewID(), dropped))
-	if r.output.plan != nil && slices.Contains(dropped, builtin.FinalOutputTool) {
+	if r.output.plan != nil && slices.Contains(dropped, awaken.FinalOutputTool) {
 		return r.output.misfit("", errors.New("it is not complete JSON"))
 	}
 	return nil

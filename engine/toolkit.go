@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 )
@@ -44,7 +43,7 @@ func (tb *toolkit) find(id string) *registry.Tool {
 	if e := tb.frontend[id]; e != nil {
 		return e
 	}
-	if tb.output.plan != nil && tb.output.plan.Finish != nil && id == builtin.FinalOutputTool {
+	if tb.output.plan != nil && tb.output.plan.Finish != nil && id == awaken.FinalOutputTool {
 		return tb.output.plan.Finish
 	}
 	return tb.agent.Tools[id]
@@ -72,8 +71,8 @@ func (tb *toolkit) planOutput() error {
 			return fmt.Errorf("%w: output_schema: %w", awaken.ErrInvalid, err)
 		}
 	}
-	if tb.output.plan != nil && tb.output.plan.Finish != nil && (tb.agent.Tools[builtin.FinalOutputTool] != nil || tb.frontend[builtin.FinalOutputTool] != nil) {
-		return fmt.Errorf("%w: there is a tool %q, which is how model %q gives an answer that is held to a schema", awaken.ErrInvalid, builtin.FinalOutputTool, tb.agent.ModelSpec.ID)
+	if tb.output.plan != nil && tb.output.plan.Finish != nil && (tb.agent.Tools[awaken.FinalOutputTool] != nil || tb.frontend[awaken.FinalOutputTool] != nil) {
+		return fmt.Errorf("%w: there is a tool %q, which is how model %q gives an answer that is held to a schema", awaken.ErrInvalid, awaken.FinalOutputTool, tb.agent.ModelSpec.ID)
 	}
 	return nil
 }

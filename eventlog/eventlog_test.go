@@ -199,8 +199,8 @@ func TestTail_AReaderIsRebuiltFromTheLogAfterARestart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, _ := awaken.MarshalEvent(live[n].Event)
-			got, _ := awaken.MarshalEvent(e.Event)
+			want, _ := awaken.AppendEvent(nil, live[n].Event)
+			got, _ := awaken.AppendEvent(nil, e.Event)
 			if e.Cursor != live[n].Cursor || string(got) != string(want) {
 				t.Fatalf("from event %d on, event %d is %s %s, want %s %s", i, n, e.Cursor, got, live[n].Cursor, want)
 			}

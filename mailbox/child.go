@@ -7,11 +7,10 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/engine"
 )
 
 // Start has a run started, with the id that the request names. It does nothing if that
-// was done before. With Deliver and Cancel, it makes a Tenant an [engine.Queue].
+// was done before. With Deliver and Cancel, it makes a Tenant an [awaken.Queue].
 func (t *Tenant) Start(ctx context.Context, req awaken.RunRequest) error {
 	if req.RunID == "" || req.ThreadID == "" {
 		return fmt.Errorf("start: %w: run_id or thread_id is empty", awaken.ErrInvalid)
@@ -57,7 +56,7 @@ func (t *Tenant) Deliver(ctx context.Context, threadID string, item awaken.Inbox
 	return err
 }
 
-var _ engine.Queue = (*Tenant)(nil)
+var _ awaken.Queue = (*Tenant)(nil)
 
 // startLeft queues d, with a run for messages that the inbox holds. One that is there
 // already is ErrDuplicate, also if it is being cancelled: then nobody wants them.

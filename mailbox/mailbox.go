@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/profile"
@@ -54,7 +53,7 @@ type Observer interface {
 // Mailbox accepts runs and works on them. It is safe for concurrent use.
 type Mailbox struct {
 	cfg   Config
-	with  func(store awaken.Store, values profile.Store, queue engine.Queue) Runtime
+	with  func(store awaken.Store, values profile.Store, queue awaken.Queue) Runtime
 	poked chan struct{} // cap 1: something may be claimable
 	check chan struct{} // cap 1: a claim may have been cancelled
 
@@ -67,7 +66,7 @@ type Mailbox struct {
 // makes the runtime of a tenant: its runs are kept in that store, those that nobody waits for
 // go to that queue, and its values are in that profile, or where the runtime has them anyway
 // if the profile is nil. It is called once for each tenant.
-func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Store, queue engine.Queue) R) (*Mailbox, error) {
+func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Store, queue awaken.Queue) R) (*Mailbox, error) {
 	if cfg.Queue == nil || with == nil {
 		return nil, errors.New("mailbox: Queue and Runtime are needed")
 	}
@@ -75,7 +74,7 @@ func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Sto
 		return nil, err
 	}
 	return &Mailbox{cfg: cfg, poked: make(chan struct{}, 1), check: make(chan struct{}, 1),
-		with:    func(s awaken.Store, p profile.Store, q engine.Queue) Runtime { return with(s, p, q) },
+		with:    func(s awaken.Store, p profile.Store, q awaken.Queue) Runtime { return with(s, p, q) },
 		tenants: map[string]*Tenant{}, working: map[string]*work{}}, nil
 }
 

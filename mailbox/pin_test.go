@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
@@ -18,7 +19,7 @@ import (
 // version is a registry whose tool wait says its id, as every process makes it.
 func version(t *testing.T, id string) *registry.Registry {
 	t.Helper()
-	reg, err := registry.New(registry.Config{ID: id,
+	reg, err := registry.New(registry.Config{Builtin: builtin.For, ID: id,
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"p": model{}},

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/llm"
 )
@@ -376,7 +375,7 @@ func (d *derivation) touchesTools(r *Agent) urgency {
 	}
 	for id := range d.tools {
 		switch {
-		case r.toolSource[id] != "" && d.reg.tools.byID[id] != nil, id == builtin.FinalOutputTool:
+		case r.toolSource[id] != "" && d.reg.tools.byID[id] != nil, id == awaken.FinalOutputTool:
 			return now // two tools may have the same id
 		case r.Tools[id] != nil || r.toolSource[id] != "":
 			urgent = later

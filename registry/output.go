@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/schema"
 	"github.com/awaken-go/awaken/llm"
 )
@@ -33,7 +32,7 @@ func NewOutputPlan(raw json.RawMessage, native bool) (*OutputPlan, error) {
 	}
 	p := &OutputPlan{schema: s}
 	if native {
-		p.request = &llm.OutputSchema{Name: builtin.FinalOutputTool, Schema: shown}
+		p.request = &llm.OutputSchema{Name: awaken.FinalOutputTool, Schema: shown}
 		return p, nil
 	}
 	var top struct {
@@ -50,9 +49,9 @@ func NewOutputPlan(raw json.RawMessage, native bool) (*OutputPlan, error) {
 			return nil, err
 		}
 	}
-	p.Finish = &Tool{Spec: awaken.ToolSpec{ID: builtin.FinalOutputTool, Name: builtin.FinalOutputTool, Effect: awaken.ReadOnly}, Schema: s,
-		Desc: llm.Tool{Name: builtin.FinalOutputTool, Description: "Gives the final answer. Call it once, when there is nothing left to find out.", Parameters: shown}}
-	p.hint = llm.Text("Give your final answer by calling the tool " + builtin.FinalOutputTool + ", not as text.")
+	p.Finish = &Tool{Spec: awaken.ToolSpec{ID: awaken.FinalOutputTool, Name: awaken.FinalOutputTool, Effect: awaken.ReadOnly}, Schema: s,
+		Desc: llm.Tool{Name: awaken.FinalOutputTool, Description: "Gives the final answer. Call it once, when there is nothing left to find out.", Parameters: shown}}
+	p.hint = llm.Text("Give your final answer by calling the tool " + awaken.FinalOutputTool + ", not as text.")
 	return p, nil
 }
 

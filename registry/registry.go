@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,6 +29,7 @@ type Registry struct {
 	plugins      map[string]awaken.Plugin
 	keys         []state.AnyKey
 	backends     map[string]RemoteBackend
+	builtin      Builtin
 }
 
 // RemoteBackend reaches agents that run elsewhere: whose spec has an endpoint, or a backend
@@ -53,7 +55,7 @@ func (s *agentSlot) resolve(reg *Registry) *Agent {
 	return s.r.Load()
 }
 
-// RegistryConfig says what a registry is made of.
+// Config configures a Registry. Builtin is needed.
 type Config struct {
 	ID        string // runs record it as their resolution_id; "" makes one up
 	Agents    []*awaken.AgentSpec
@@ -64,23 +66,32 @@ type Config struct {
 	Plugins   []awaken.Plugin          // loaded by the agents that list them
 	Keys      []state.AnyKey           // of every agent, for tools that keep state without a plugin
 	Backends  map[string]RemoteBackend // what reaches agents that run elsewhere, by the kind of their backend
-	// Lazy resolves agents when they are first run, so that NewRegistry does not see their
+	// Lazy resolves agents when they are first run, so that New does not see their
 	// mistakes.
 	Lazy bool
 	// ToolDescriptions are what models are told about tools, by id, in place of what the
 	// tools say themselves.
 	ToolDescriptions map[string]string
+	// Builtin is what every agent has: that of package builtin, which the engine relies on.
+	Builtin Builtin
 }
 
-// NewRegistry compiles cfg. All mistakes are reported at once, in a *ConfigError; with
+// Builtin returns the state keys and the action handlers that an agent has whatever its
+// plugins are.
+type Builtin func(spec *awaken.AgentSpec) ([]state.AnyKey, []awaken.ActionHandler)
+
+// New compiles cfg. All mistakes are reported at once, in a *ConfigError; with
 // cfg.Lazy, those inside agents when they are run.
 func New(cfg Config) (*Registry, error) {
-	empty := &Registry{tools: &toolSet{}, keys: slices.Clone(cfg.Keys), backends: maps.Clone(cfg.Backends)}
+	if cfg.Builtin == nil {
+		return nil, errors.New("registry: Builtin is needed: builtin.For")
+	}
+	empty := &Registry{tools: &toolSet{}, builtin: cfg.Builtin, keys: slices.Clone(cfg.Keys), backends: maps.Clone(cfg.Backends)}
 	return empty.derive(&Edit{ID: cfg.ID, Agents: cfg.Agents, Models: cfg.Models, Pools: cfg.Pools, Providers: cfg.Providers,
 		Tools: cfg.Tools, Plugins: cfg.Plugins, ToolDescriptions: cfg.ToolDescriptions}, cfg.Lazy)
 }
 
-// EmptyRegistry is the registry of that id when nothing of it is known.
+// Empty is the registry of that id when nothing of it is known.
 func Empty(id string) *Registry { return &Registry{id: id, tools: &toolSet{}} }
 
 // ID identifies the registry; runs record it as their resolution_id.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/schema"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
@@ -121,13 +120,15 @@ func (r *Agent) faults() []awaken.Diagnostic {
 // looked up for them, there or not, and the plugins that they load.
 type uses struct{ models, agents, plugins []string }
 
-// bare is an agent of which only the id is known.
-func Bare(id string) *Agent {
-	schema, err := state.NewSchema(builtin.Keys()...)
+// Bare is an agent of which only the id is known.
+func Bare(id string, has Builtin) *Agent {
+	spec := &awaken.AgentSpec{ID: id}
+	keys, _ := has(spec)
+	schema, err := state.NewSchema(keys...)
 	if err != nil {
 		panic(err) // the built-in keys do not clash
 	}
-	return &Agent{Spec: &awaken.AgentSpec{ID: id}, Schema: schema}
+	return &Agent{Spec: spec, Schema: schema}
 }
 
 func (r *Agent) problem(code, format string, args ...any) {
@@ -229,8 +230,8 @@ func (r *Agent) holdToSpec() {
 		var err error
 		if r.Output, err = NewOutputPlan(raw, r.Native); err != nil {
 			r.problem("invalid_output_schema", "output_schema: %v", err)
-		} else if r.Output.Finish != nil && r.Tools[builtin.FinalOutputTool] != nil {
-			r.problem("tool_conflict", "there is a tool %q, which is how model %q gives an answer that is held to a schema", builtin.FinalOutputTool, r.ModelSpec.ID)
+		} else if r.Output.Finish != nil && r.Tools[awaken.FinalOutputTool] != nil {
+			r.problem("tool_conflict", "there is a tool %q, which is how model %q gives an answer that is held to a schema", awaken.FinalOutputTool, r.ModelSpec.ID)
 		}
 	}
 	if r.Spec.Budget != nil && !r.Worst.Priced() {
@@ -241,14 +242,12 @@ func (r *Agent) holdToSpec() {
 // Stage 2: plugins, sections, state keys.
 func (r *Agent) loadPlugins(reg *Registry) {
 	spec := r.Spec
-	r.keys = append(builtin.Keys(), reg.keys...)
-	if spec.ContextPolicy != nil {
-		r.keys = append(r.keys, builtin.ContextWindow, builtin.Compactions)
-	}
+	keys, handlers := reg.builtin(spec)
+	r.keys = slices.Concat(keys, reg.keys)
 	for _, s := range []awaken.AnySection{CompactionSection, ContextTransformSection, KnowledgeCutoffSection} {
 		r.sections, r.sectionOwner[s.Describe().Key] = append(r.sections, s), "runtime"
 	}
-	for _, h := range builtin.Handlers() {
+	for _, h := range handlers {
 		r.Actions[h.Name()] = Action{"runtime", h}
 	}
 	r.uses.plugins = slices.Concat(spec.PluginIDs, reg.applying(spec))

@@ -162,7 +162,7 @@ type scopeCursor struct {
 }
 
 func canonical(threadID string, e *awaken.Entry) (*canonicalEvent, error) {
-	payload, err := awaken.MarshalEvent(e.Event)
+	payload, err := awaken.AppendEvent(nil, e.Event)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ var wire = map[reflect.Type]object{
 	reflect.TypeFor[awaken.EffectClass]():    enum(awaken.Effectful, awaken.Idempotent, awaken.ReadOnly),
 	reflect.TypeFor[awaken.DoubtPolicy]():    enum(awaken.DoubtTell, awaken.DoubtSuspend),
 	reflect.TypeFor[awaken.WaitingReason](): enum(awaken.WaitToolPermission, awaken.WaitUserInput, awaken.WaitBackgroundTasks,
-		awaken.WaitExternalEvent, awaken.WaitRateLimit, awaken.WaitManualPause, awaken.WaitBudget, awaken.WaitPin),
+		"external_event", "rate_limit", "manual_pause", awaken.WaitBudget, awaken.WaitPin),
 	reflect.TypeFor[mailbox.Status](): enum(mailbox.Statuses...),
 	reflect.TypeFor[llm.Role]():       enum(llm.System, llm.User, llm.Assistant, llm.ToolRole),
 	reflect.TypeFor[llm.Visibility](): enum(llm.VisibleAll, llm.Internal),

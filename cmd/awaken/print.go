@@ -26,7 +26,7 @@ type printer interface {
 type jsonPrinter struct{ out io.Writer }
 
 func (p jsonPrinter) Emit(_ context.Context, e awaken.Entry) error {
-	body, err := awaken.MarshalEvent(e.Event)
+	body, err := awaken.AppendEvent(nil, e.Event)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func lines(t *testing.T, entries []awaken.Entry) []string {
 	t.Helper()
 	var out []string
 	for _, e := range entries {
-		data, err := awaken.MarshalEvent(e.Event)
+		data, err := awaken.AppendEvent(nil, e.Event)
 		if err != nil {
 			t.Fatal(err)
 		}

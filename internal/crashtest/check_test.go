@@ -167,7 +167,7 @@ func checkEvents(ctx context.Context, bad func(string, ...any), s store, j job) 
 				bad("the log of events: %v", err)
 				return nil
 			}
-			ev, err := awaken.MarshalEvent(e.Event)
+			ev, err := awaken.AppendEvent(nil, e.Event)
 			if err != nil {
 				bad("the log of events: %v", err)
 				return nil

@@ -255,7 +255,7 @@ type note struct {
 }
 
 func (n notes) Emit(_ context.Context, e awaken.Entry) error {
-	ev, err := awaken.MarshalEvent(e.Event)
+	ev, err := awaken.AppendEvent(nil, e.Event)
 	if err != nil {
 		return err
 	}

@@ -215,7 +215,7 @@ func replay(t *testing.T, s readable) {
 			if err != nil {
 				t.Fatalf("%s after %v: %v", thread, after, err)
 			}
-			text, err := awaken.MarshalEvent(e.Event)
+			text, err := awaken.AppendEvent(nil, e.Event)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,10 +20,10 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
+	"github.com/awaken-go/awaken/store/memory"
 )
 
 // FaultTable says how a run ends when its provider fails, in Markdown. [Faults] holds
@@ -184,7 +184,7 @@ type life struct {
 	network *network
 	asked   atomic.Int32 // requests
 	looked  int          // calls of the tool
-	rec     *awakentest.Recording
+	rec     recording
 	took    time.Duration
 	kept    string // what of the model's words is in the conversation
 	thought bool   // nothing but reasoning is in an answer
@@ -202,17 +202,53 @@ func (l *life) run(retry string) {
 			l.looked++
 			return "seen " + in.At, nil
 		})
-	h := awakentest.New(t, engine.Config{
+	store := memory.New()
+	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: engine.DefaultAgentID, ModelID: "m", Sections: map[string]json.RawMessage{"retry": json.RawMessage(retry)}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: l.a.Model}},
 		Providers: map[string]llm.Model{"p": model},
 		Tools:     []awaken.Tool{tool},
-		Now:       time.Now,
+		Store:     store,
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	began := time.Now()
-	l.rec = h.Say("Go on.")
+	l.rec.Result, l.rec.Err = rt.Run(t.Context(), awaken.RunRequest{Messages: []*llm.Message{llm.UserText("Go on.")}}, &l.rec)
 	l.took = time.Since(began)
-	l.check(h.Messages(l.rec.Result.ThreadID))
+	if l.rec.Result == nil {
+		t.Fatal(l.rec.Err)
+	}
+	log, err := store.Messages(t.Context(), l.rec.Result.ThreadID, awaken.MessageQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var msgs []*llm.Message
+	for _, r := range log {
+		msgs = append(msgs, r.Message)
+	}
+	l.check(msgs)
+}
+
+// recording is what a run came to and what it streamed.
+type recording struct {
+	Result *awaken.RunResult
+	Err    error
+	text   string // that was streamed and not taken back
+	step   string // of it, that of the step that is under way
+}
+
+// Emit implements awaken.Sink.
+func (r *recording) Emit(_ context.Context, e awaken.Entry) error {
+	switch ev := e.Event.(type) {
+	case *awaken.TextDelta:
+		r.step += ev.Delta
+	case *awaken.StreamReset:
+		r.step = ""
+	case *awaken.StepEnd:
+		r.text, r.step = r.text+r.step, ""
+	}
+	return nil
 }
 
 // RoundTrip counts requests, and refuses them if nobody is there.
@@ -274,7 +310,7 @@ func (l *life) check(msgs []*llm.Message) {
 		}
 		l.thought = l.thought || !slices.ContainsFunc(m.Content, func(b llm.Block) bool { return b.Type != llm.ThinkingBlock }) && len(m.ToolCalls) == 0
 	}
-	equal(t, "the text that was streamed is what is stored", awakentest.Text(l.rec.Entries), l.kept)
+	equal(t, "the text that was streamed is what is stored", l.rec.text+l.rec.step, l.kept)
 	switch failed := l.rec.Err != nil; {
 	case failed && l.kept == "" && !l.thought:
 		equal(t, "conversation", got, []string{"user: Go on."})

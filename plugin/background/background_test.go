@@ -522,7 +522,7 @@ func TestSendMessage_BetweenParentAndTask(t *testing.T) {
 
 // flaky is a queue that fails, and then does everything twice.
 type flaky struct {
-	engine.Queue
+	awaken.Queue
 	failures atomic.Int64
 }
 

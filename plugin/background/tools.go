@@ -140,7 +140,7 @@ func await(ctx context.Context, call *awaken.ToolCall, in awaitArgs) (Info, erro
 	}
 	ticket := awaken.Ticket{Child: t.ID, Suspension: awaken.Suspension{ID: "await_task:" + call.ID, Action: "await_task", Message: fmt.Sprintf("Waiting for task %q", in.Task)}}
 	if run != nil {
-		ticket.Tickets = awaken.ChildTickets(run)
+		ticket.Tickets = run.ChildTickets()
 	}
 	return t, awaken.Suspend(ticket)
 }

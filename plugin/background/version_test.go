@@ -6,6 +6,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -30,7 +31,7 @@ func TestVersion_TasksStartOnTheVersionOfTheirParent(t *testing.T) {
 	process := func(prompts ...string) *engine.Runtime {
 		v := awakentest.NewVersions()
 		for i, prompt := range prompts {
-			reg, err := registry.New(registry.Config{ID: string(rune('1' + i)),
+			reg, err := registry.New(registry.Config{Builtin: builtin.For, ID: string(rune('1' + i)),
 				Agents: []*awaken.AgentSpec{{ID: "root", ModelID: "root", PluginIDs: []string{background.PluginID}},
 					{ID: "helper", ModelID: "helper", SystemPrompt: prompt}},
 				Models:    []awaken.ModelSpec{{ID: "root", ProviderID: "root", UpstreamModel: "root"}, {ID: "helper", ProviderID: "helper", UpstreamModel: "helper"}},

@@ -342,7 +342,7 @@ func (t *tool) wait(child *awaken.Run) error {
 	ticket := awaken.Ticket{
 		Suspension: awaken.Suspension{ID: "delegate_run:" + child.RunID, Action: "agent_delegate:" + action, Message: message},
 		Child:      child.RunID,
-		Tickets:    awaken.ChildTickets(child),
+		Tickets:    child.ChildTickets(),
 	}
 	if child.Waiting != nil {
 		ticket.Budget = child.Waiting.Budget

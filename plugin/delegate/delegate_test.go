@@ -13,6 +13,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
@@ -131,13 +132,13 @@ func TestTools_AreOfferedToAgentsWithDelegatesOnly(t *testing.T) {
 		t.Errorf("helper has %q", got)
 	}
 	c.agents[0].Delegates = []string{"nobody"}
-	if _, err := registry.New(registry.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}}); err == nil || !strings.Contains(err.Error(), `"nobody", which is not defined`) {
+	if _, err := registry.New(registry.Config{Builtin: builtin.For, Agents: c.agents, Models: c.models, Providers: c.providers, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}}); err == nil || !strings.Contains(err.Error(), `"nobody", which is not defined`) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestDelegates_WithoutThePluginAreWarnedAbout(t *testing.T) {
-	reg, err := registry.New(registry.Config{Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", Delegates: []string{"a"}}},
+	reg, err := registry.New(registry.Config{Builtin: builtin.For, Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", Delegates: []string{"a"}}},
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}}, Providers: map[string]llm.Model{"p": llmtest.Demo()}})
 	if err != nil {
 		t.Fatal(err)
@@ -796,7 +797,7 @@ func TestL65_BackendsAreValidatedAgainstThoseThatAreThere(t *testing.T) {
 		{&awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{BaseURL: "https://x"}}, `its backend is "a2a", which is not there, have ["pigeon" "awaken"]`},
 		{&awaken.AgentSpec{ID: "far", Backend: &awaken.Backend{Kind: "owl"}}, `its backend is "owl", which is not there`},
 	} {
-		_, err := registry.New(registry.Config{Agents: []*awaken.AgentSpec{c.agents[0], x.spec}, Models: c.models, Providers: c.providers, Backends: map[string]registry.RemoteBackend{"pigeon": far{}}})
+		_, err := registry.New(registry.Config{Builtin: builtin.For, Agents: []*awaken.AgentSpec{c.agents[0], x.spec}, Models: c.models, Providers: c.providers, Backends: map[string]registry.RemoteBackend{"pigeon": far{}}})
 		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
 			t.Errorf("got %v, want %q", err, x.want)
 		}

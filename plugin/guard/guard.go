@@ -44,7 +44,6 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -162,7 +161,7 @@ func (c *checker) message(m *llm.Message) *llm.Message {
 		next.Content, changed = content, true
 	}
 	for i, call := range m.ToolCalls { // what is said by this tool is the answer
-		if call.Name != builtin.FinalOutputTool {
+		if call.Name != awaken.FinalOutputTool {
 			continue
 		}
 		if args, other := c.data(call.Arguments); other {

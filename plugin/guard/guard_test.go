@@ -9,7 +9,6 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
@@ -208,7 +207,7 @@ func TestOutput_OfASchemaIsGuardedToo(t *testing.T) {
 			OutputSchema: json.RawMessage(`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}`),
 			Sections:     map[string]json.RawMessage{guard.Name: json.RawMessage(`{"secrets":{"on":["output"]}}`)}}},
 		Plugins: []awaken.Plugin{guard.Rails()},
-	}, llmtest.Use(builtin.FinalOutputTool, `{"note":"password=correcthorse"}`))
+	}, llmtest.Use(awaken.FinalOutputTool, `{"note":"password=correcthorse"}`))
 	rec := h.Say("go")
 	if got := string(rec.Result.StructuredOutput); !strings.Contains(got, "[secret removed]") || strings.Contains(got, "correcthorse") {
 		t.Errorf("the answer is %s", got)

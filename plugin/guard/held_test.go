@@ -11,7 +11,6 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -189,7 +188,7 @@ func TestHeld_AnswerOfASchemaIsEditedAsJSON(t *testing.T) {
 	t.Parallel()
 	cfg := railed(`{"rules":[{"name":"one","on":["output"],"pattern":"secret","action":"suspend"}]}`)
 	cfg.Agents[0].OutputSchema = json.RawMessage(`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}`)
-	h := awakentest.New(t, cfg, llmtest.Use(builtin.FinalOutputTool, `{"note":"secret"}`))
+	h := awakentest.New(t, cfg, llmtest.Use(awaken.FinalOutputTool, `{"note":"secret"}`))
 	rec := h.Say("go")
 	ticket := rec.Result.Waiting.Tickets[0]
 	if string(ticket.Arguments) != `{"text":"{\"note\":\"secret\"}"}` {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
@@ -78,7 +79,7 @@ func TestSection_EveryField(t *testing.T) {
 			for _, a := range agents {
 				a.ModelID = "m"
 			}
-			reg, err := registry.New(registry.Config{Agents: agents, Plugins: []awaken.Plugin{handoff.New(nil)},
+			reg, err := registry.New(registry.Config{Builtin: builtin.For, Agents: agents, Plugins: []awaken.Plugin{handoff.New(nil)},
 				Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}}, Providers: map[string]llm.Model{"p": llmtest.Demo()}})
 			if c.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), c.problem) {
@@ -104,7 +105,7 @@ const everyOverlay = `{"overlays": {
 func TestOverlay_EveryFieldIsApplied(t *testing.T) {
 	base := agent("default", everyOverlay)
 	base.ModelID, base.AllowedToolPatterns = "m1", []string{"clear", "request_*"}
-	reg, err := registry.New(registry.Config{Agents: []*awaken.AgentSpec{base}, Plugins: []awaken.Plugin{handoff.New(nil)}, Tools: tools,
+	reg, err := registry.New(registry.Config{Builtin: builtin.For, Agents: []*awaken.AgentSpec{base}, Plugins: []awaken.Plugin{handoff.New(nil)}, Tools: tools,
 		Models:    []awaken.ModelSpec{{ID: "m1", ProviderID: "p", UpstreamModel: "x"}, {ID: "m2", ProviderID: "p", UpstreamModel: "x"}},
 		Providers: map[string]llm.Model{"p": llmtest.Demo()}})
 	if err != nil {

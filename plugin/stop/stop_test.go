@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -72,7 +73,7 @@ func TestConditions_CostNeedsPrices(t *testing.T) {
 		{ID: "m", ProviderID: "p", UpstreamModel: "x"},
 		{ID: "m", ProviderID: "p", UpstreamModel: "x", Prices: awaken.Prices{InputPrice: &price, OutputPrice: &price}},
 	} {
-		reg, err := registry.New(registry.Config{
+		reg, err := registry.New(registry.Config{Builtin: builtin.For,
 			Agents:    []*awaken.AgentSpec{{ID: "a", ModelID: "m", StopConditions: []awaken.StopCondition{{Type: "cost_budget", MaxUSD: 1}}}},
 			Models:    []awaken.ModelSpec{m},
 			Providers: map[string]llm.Model{"p": llmtest.NewScript()},

@@ -3,6 +3,7 @@ package agui
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
@@ -86,11 +87,11 @@ func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
 	case *awaken.ToolCallStreamDelta:
 		e.output(f, ev)
 	case *awaken.ToolCallDone:
-		if ev.Outcome != awaken.CallSuspended && !awaken.IsHeldCall(ev.ID) {
+		if ev.Outcome != awaken.CallSuspended && !strings.HasPrefix(ev.ID, awaken.HeldCallPrefix) {
 			e.result(f, ev.ID, ev.MessageID, resultText(ev.Result))
 		}
 	case *awaken.ToolCallResumed:
-		if awaken.IsHeldCall(ev.TargetID) {
+		if strings.HasPrefix(ev.TargetID, awaken.HeldCallPrefix) {
 			return nil
 		}
 		e.result(f, ev.TargetID, ev.MessageID, resumedText(ev))
@@ -186,7 +187,7 @@ func (e *Encoder) stepStart(f *protocol.Frames, messageID string) {
 // callStart shows a call, whose result is to come.
 func (e *Encoder) callStart(f *protocol.Frames, ev *awaken.ToolCallStart, at awaken.Cursor) {
 	e.content.closeMessage(f)
-	if awaken.IsHeldCall(ev.ID) {
+	if strings.HasPrefix(ev.ID, awaken.HeldCallPrefix) {
 		return // the interrupt says it all, and the conversation has no such call
 	}
 	e.content.callStart(f, ev, at)

@@ -166,7 +166,7 @@ func TestCommit_KeepsTheCutsOfBrokenText(t *testing.T) {
 		var out []string
 		for i := range entries {
 			for _, part := range entries[i].Split() {
-				data, err := awaken.MarshalEvent(part.Event)
+				data, err := awaken.AppendEvent(nil, part.Event)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -128,7 +128,7 @@ func encodePayload(more []payload) (run, call, events []byte, err error) {
 			}
 		}
 		for _, e := range m.entries {
-			ev, err := awaken.MarshalEvent(e.Event)
+			ev, err := awaken.AppendEvent(nil, e.Event)
 			if err != nil {
 				return nil, nil, nil, err
 			}

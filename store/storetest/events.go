@@ -84,11 +84,11 @@ var eventCases = []testCase{
 		}
 		for i, e := range got {
 			equal(t, "place of "+events[i].Type(), fmt.Sprint(awaken.Cursor{Epoch: o.cp.Fence, Seq: uint64(i + 1)}, " r 4242 []"), fmt.Sprint(e.Cursor, " ", e.RunID, " ", e.Time, " ", e.Chunks))
-			want, err := awaken.MarshalEvent(events[i])
+			want, err := awaken.AppendEvent(nil, events[i])
 			if err != nil {
 				t.Fatal(err)
 			}
-			have, err := awaken.MarshalEvent(e.Event)
+			have, err := awaken.AppendEvent(nil, e.Event)
 			if err != nil {
 				t.Fatal(err)
 			}
