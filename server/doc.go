@@ -25,36 +25,36 @@
 //
 // # How a request is answered
 //
-// [New] asks every noun for its routes and puts them into one table, with those of
-// protocols ([Config.Routes]): route.go. A line of it is a [protocol.Route]: the path, who
-// may use it, the handler, and what goes in and comes out, from which openapi.go makes
-// /openapi.json. A request then goes
+// [New] collects the routes of every noun and of the protocols ([Config.Routes]) in one
+// table: route.go. A line of it is a [protocol.Route]: the path, who may use it, the handler,
+// and what goes in and comes out, from which openapi.go makes /openapi.json. A request then
+// passes, in this order:
 //
-//	observe     gets an id; is logged and counted; survives a panic      observe.go
-//	protect     Host, Origin and CORS                                    auth.go
-//	mux         finds the route, or answers 404 and 405                  answer.go
-//	identify    Authorization and the user header become a caller        auth.go, user.go
-//	admit       rate of the key, requests and streams at the same time   limits.go
-//	answer      global routes, ids of the path, tenant, query            answer.go
-//	bound       bytes of the body, time of the request                   limits.go
-//	Handle      the handler of the noun                                  thread.go, run.go, …
+//	observe    id of the request, log, metrics, panics                    observe.go
+//	protect    Host, Origin and CORS                                      auth.go
+//	mux        the route, or 404 and 405                                  answer.go
+//	identify   the key and the user: who the caller is                    auth.go, user.go
+//	admit      rate of the key, requests and streams at the same time     limits.go
+//	answer     global routes, ids in the path, tenant, query              answer.go
+//	bound      bytes of the body, time of the request                     limits.go
+//	Handle     the handler of the noun                                    thread.go, run.go, …
 //
-// A handler belongs to its noun, such as threads or runs, which has what its handlers need
-// and no more, and lists them in its method routes. It gets a request, reads the path, the
-// query and the body from it (request.go), and answers with [request.Reply], or hands it to
-// streams, which sends events until the run ends, the client is gone or the server stops
-// (stream.go). Input for runs goes through inbox (submit.go), decisions of people through
-// decide (decision.go). The handlers of protocols get a call instead, which is a request
-// behind the interface [protocol.Call] (call.go).
+// A handler is a method of its noun, such as threads or runs: a type with the dependencies of
+// its handlers and no others, whose method routes lists them. It gets a request, reads the
+// path, the query and the body from it and answers with Reply (request.go), or passes it to
+// streams, which sends events until the run ends, the client disconnects or the server stops
+// (stream.go, and translation.go for the frames of protocols). Handlers hand input for runs to
+// submit (submit.go) and people's decisions to decide (decision.go). The handlers of protocols
+// get a call, which is a request behind the interface [protocol.Call] (call.go).
 //
-// An error that a handler returns becomes a status, a code and a message in one place:
-// failureOf, in errors.go. Limits, and what a limit is if nobody sets it, are in limits.go.
+// failureOf turns the error that a handler returns into a status, a code and a message:
+// errors.go. Limits and their defaults are in limits.go.
 //
 // # Files
 //
-// Each noun has a file with its routes, the types of its bodies and its handlers. What
-// every server has: health, system, thread, message, run, approval, event, pending,
-// dispatch, usage, budget, keyring, activity. The control plane: document, override, check,
-// version, canary, connection, audit, assistant, capability, permission, with what they
-// share in control.go.
+// Each noun has a file with its routes, the types of its bodies and its handlers. Running
+// agents: thread, message, run, approval, event, pending, dispatch, usage, budget. Operating
+// the server: health, system, keyring, activity. The control plane: document, override, check,
+// version, canary, connection, audit, assistant, capability, permission; control.go has what
+// they share.
 package server
