@@ -49,7 +49,7 @@ func agentFields(i, version int) string {
 	return fmt.Sprintf(`"model_id":"m","system_prompt":"You are agent %d, version %d.","allowed_tools":[%s]`, i, version, tools[1:])
 }
 
-func TestEdit_CostsTheSameInACatalogueOfAnySize(t *testing.T) {
+func TestBudget_AnEditCostsTheSameInACatalogueOfAnySize(t *testing.T) {
 	if testenv.Race {
 		t.Skip("the race detector allocates")
 	}

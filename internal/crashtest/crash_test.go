@@ -36,12 +36,13 @@ func TestMain(m *testing.M) {
 	os.Exit(testenv.WithPostgres(m, &server))
 }
 
-// kills is how many processes the test kills on each store.
+// kills is how many processes the test kills on each store, or more until there was one at
+// every point.
 func kills() int {
 	if testenv.Long() {
 		return 3000
 	}
-	return 100
+	return 50
 }
 
 // lanes is how many trials of a store are made at the same time: they wait more than

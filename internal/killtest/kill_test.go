@@ -183,7 +183,7 @@ func kills() int {
 	if testenv.Long() {
 		return 2000
 	}
-	return 100
+	return 40
 }
 
 func TestKill(t *testing.T) {
@@ -285,7 +285,7 @@ func zombieTrials() int {
 	if testenv.Long() {
 		return 1000
 	}
-	return 50
+	return 20
 }
 
 // A worker is stopped for three leases in the middle of tool calls, another takes its

@@ -35,9 +35,9 @@ func writes(backend string) int {
 	case testenv.Long():
 		return 100_000
 	case backend == "postgres":
-		return 500
+		return 160
 	}
-	return 2_000
+	return 640
 }
 
 // replica is a manager and a runtime on a database that others use, too.

@@ -25,13 +25,14 @@ func historyCases() []testCase {
 }
 
 // Accepts checks that the provider accepts requests that are made of generated [Histories]:
-// 10,000 of them, or 1,000,000 if the tests may take long.
+// 10,000 of them, or 1,000,000 if the tests may take long. With the race detector, which makes
+// everything ten times slower, they are a tenth of that and a hundredth.
 func Accepts(t *testing.T, a Adapter, request func(rt *rapid.T, msgs []*llm.Message) *llm.Request) {
 	n := 10_000
-	if testenv.Race {
-		n = 500 // all of them are checked without it
-	}
-	if testenv.Long() {
+	switch {
+	case testenv.Race && !testenv.Long():
+		n = 1_000
+	case !testenv.Race && testenv.Long():
 		n = 1_000_000
 	}
 	const each = 50 // histories for each check of rapid
