@@ -1,29 +1,25 @@
 package anthropic
 
 import (
-	"context"
-	"net/http"
+	"encoding/json"
 	"testing"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/awaken-go/awaken/llm/providertest"
 )
 
-// BenchmarkOverhead compares the adapter with the stream of the SDK.
 func BenchmarkOverhead(b *testing.B) {
-	providertest.Overhead(b, adapter, func(client *http.Client) func(context.Context) (int, error) {
-		c := sdk.NewClient(option.WithoutEnvironmentDefaults(), option.WithAPIKey("key"), option.WithHTTPClient(client), option.WithoutOpenTelemetry())
-		return func(ctx context.Context) (n int, err error) {
-			s := c.Messages.NewStreaming(ctx, sdk.MessageNewParams{Model: sdk.Model(adapter.Model), MaxTokens: 100, Messages: []sdk.MessageParam{sdk.NewUserMessage(sdk.NewTextBlock("Hello"))}})
-			for s.Next() {
-				if s.Current().Delta.Text != "" {
-					n++
-				}
+	providertest.Overhead(b, adapter, providertest.Bare{
+		URL:  "http://provider.invalid/v1/messages",
+		Body: `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"Hello"}],"stream":true}`,
+		Text: func(event []byte) (string, error) {
+			var e struct {
+				Delta struct {
+					Text string `json:"text"`
+				} `json:"delta"`
 			}
-			return n, s.Err()
-		}
+			err := json.Unmarshal(event, &e)
+			return e.Delta.Text, err
+		},
 	})
 }
 

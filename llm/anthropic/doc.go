@@ -6,10 +6,6 @@
 //		Messages: llm.NewMessages(llm.UserText("What is Go?")),
 //	})
 //
-// The official SDK makes the request: its types, its addresses, its credentials. It does
-// not retry and does not trace. The stream is decoded here, because a stream that ends
-// early looks whole to the SDK.
-//
 // What a model does not accept is left out rather than refused, where leaving it out
 // changes how the model answers and not what is answered: a temperature where the model
 // thinks, thinking where a tool is forced. docs/providers.md has the list.

@@ -7,9 +7,6 @@ import (
 	"os"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
 )
@@ -26,10 +23,7 @@ type Config struct {
 }
 
 // Model asks the Messages API. It is safe for concurrent use.
-type Model struct {
-	client *provider.Client
-	sdk    sdk.Client
-}
+type Model struct{ api *provider.API }
 
 var (
 	_ llm.Model  = (*Model)(nil)
@@ -42,57 +36,56 @@ func (*Model) Forms(string) bool { return true }
 
 // New returns a model. The error says what is missing.
 func New(c Config) (*Model, error) {
-	m := &Model{client: provider.Open(Name, c.Config)}
-	opts := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(),
-		option.WithoutOpenTelemetry(),
-		option.WithMaxRetries(0),
-		option.WithHTTPClient(m.client.HTTP()),
-	}
 	base := c.BaseURL
 	if base == "" {
 		base = os.Getenv("ANTHROPIC_BASE_URL")
 	}
-	if base = strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1"); base != "" { // the SDK adds it
-		opts = append(opts, option.WithBaseURL(base+"/"))
+	if base = strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1"); base == "" {
+		base = "https://api.anthropic.com"
 	}
-	auth, err := c.auth()
+	header := http.Header{"Accept": {"application/json"}, "Anthropic-Version": {version}}
+	if err := c.authorize(header); err != nil {
+		return nil, err
+	}
+	api, err := provider.Open(Name, c.Config).At(base, header)
 	if err != nil {
 		return nil, err
 	}
-	m.sdk = sdk.NewClient(append(opts, auth...)...)
-	return m, nil
+	return &Model{api}, nil
 }
 
-// auth returns how requests show who sends them.
-func (c *Config) auth() ([]option.RequestOption, error) {
+// authorize adds what shows who sends a request.
+func (c *Config) authorize(h http.Header) error {
 	if c.Authorized("Authorization", "X-Api-Key") {
-		return nil, nil
+		return nil
 	}
 	bearer := c.Bearer || c.APIKey == "" && c.KeyFile == "" && os.Getenv("ANTHROPIC_API_KEY") == ""
 	key, err := c.Key(Name, "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-	switch oauth := strings.HasPrefix(key, "sk-ant-oat"); {
-	case err != nil:
-		return nil, err
-	case oauth:
-		return []option.RequestOption{option.WithAuthToken(key), option.WithHeaderAdd("anthropic-beta", "oauth-2025-04-20")}, nil
-	case bearer:
-		return []option.RequestOption{option.WithAuthToken(key)}, nil
+	if err != nil {
+		return err
 	}
-	return []option.RequestOption{option.WithAPIKey(key)}, nil
+	oauth := strings.HasPrefix(key, "sk-ant-oat")
+	if oauth {
+		h.Set("Anthropic-Beta", "oauth-2025-04-20")
+	}
+	if oauth || bearer {
+		h.Set("Authorization", "Bearer "+key)
+	} else {
+		h.Set("X-Api-Key", key)
+	}
+	return nil
 }
 
 // Stream asks the model.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return m.client.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
+	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
 		b := newBuilder(req)
-		params := b.build()
-		a := answer{emit: emit, names: b.names, output: b.output}
-		var resp *http.Response
-		if err := m.sdk.Post(ctx, "v1/messages", params, &resp, option.WithJSONSet("stream", true)); err != nil {
+		resp, err := m.api.Send(ctx, http.MethodPost, "v1/messages", b.build())
+		if err != nil {
 			return err
 		}
 		defer resp.Body.Close()
+		a := answer{emit: emit, names: b.names, output: b.output}
 		for ev, err := range provider.Events(resp.Body) {
 			if err != nil {
 				return err

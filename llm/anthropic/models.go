@@ -10,5 +10,5 @@ var _ llm.Lister = (*Model)(nil)
 
 // ListModels asks which models there are.
 func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
-	return m.client.Models(func(body *[]byte) error { return m.sdk.Get(ctx, "v1/models?limit=1000", nil, body) })
+	return m.api.Models(ctx, "v1/models?limit=1000")
 }

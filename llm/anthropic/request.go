@@ -1,187 +1,95 @@
 package anthropic
 
-import (
-	"encoding/json"
-	"strings"
+import "encoding/json"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
+// version is that of the API, in the header Anthropic-Version. The structs here follow it.
+const version = "2023-06-01"
 
-	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/llm/provider"
-)
-
-// rules are those of the Messages API.
-var rules = provider.Rules{
-	Provider:  Name,
-	Media:     takesMedia,
-	CallID:    provider.SafeID(64),
-	Alternate: true,
-	StartUser: true,
-	EndUser:   true, // not all models go on with what is put into their mouth
+// request is the body of POST /v1/messages: the fields that are used here.
+type request struct {
+	Model         string         `json:"model"`
+	MaxTokens     int            `json:"max_tokens"`
+	System        []contentBlock `json:"system,omitempty"`
+	Messages      []turn         `json:"messages"`
+	Tools         []tool         `json:"tools,omitempty"`
+	ToolChoice    *toolChoice    `json:"tool_choice,omitempty"`
+	Thinking      *thinking      `json:"thinking,omitempty"`
+	OutputConfig  *outputConfig  `json:"output_config,omitempty"`
+	Temperature   *float64       `json:"temperature,omitempty"`
+	TopP          *float64       `json:"top_p,omitempty"`
+	StopSequences []string       `json:"stop_sequences,omitempty"`
+	Stream        bool           `json:"stream"`
 }
 
-// builder makes the parameters of one request.
-type builder struct {
-	req    *llm.Request
-	traits traits
-	names  provider.Names
-	params sdk.MessageNewParams
-	output string // the tool that stands for the answer's form, or ""
-	forced bool   // a tool has to be called
+// turn is what one side says: user or assistant.
+type turn struct {
+	Role    string         `json:"role"`
+	Content []contentBlock `json:"content"`
 }
 
-func newBuilder(req *llm.Request) *builder {
-	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, 128)}
+// contentBlock is a piece of a turn. Type says which of the other fields are set.
+type contentBlock struct {
+	Type         string          `json:"type"`
+	Text         string          `json:"text,omitempty"`        // text
+	Source       *source         `json:"source,omitempty"`      // image, document
+	Title        string          `json:"title,omitempty"`       // document
+	ID           string          `json:"id,omitempty"`          // tool_use
+	Name         string          `json:"name,omitempty"`        // tool_use
+	Input        json.RawMessage `json:"input,omitempty"`       // tool_use
+	ToolUseID    string          `json:"tool_use_id,omitempty"` // tool_result
+	Content      []contentBlock  `json:"content,omitempty"`     // tool_result
+	Thinking     *string         `json:"thinking,omitempty"`    // thinking, where it may be empty
+	Signature    string          `json:"signature,omitempty"`   // thinking
+	Data         string          `json:"data,omitempty"`        // redacted_thinking
+	CacheControl *cacheControl   `json:"cache_control,omitempty"`
 }
 
-// build returns the parameters.
-func (b *builder) build() sdk.MessageNewParams {
-	b.params.Model = b.req.Model
-	b.params.MaxTokens = int64(b.traits.maxTokens())
-	if n := b.req.MaxTokens; n != nil && *n > 0 {
-		b.params.MaxTokens = int64(*n)
-	}
-	for _, s := range b.req.StopSequences {
-		if strings.TrimSpace(s) != "" { // which the API refuses
-			b.params.StopSequences = append(b.params.StopSequences, s)
-		}
-	}
-	system, msgs := provider.History(b.req, rules)
-	for i := range system {
-		b.params.System = append(b.params.System, sdk.TextBlockParam{Text: system[i].Text})
-	}
-	b.params.Messages = b.turns(msgs)
-	b.tools()
-	b.form()
-	b.think()
-	b.sample()
-	if b.req.CachePrompt {
-		b.cache()
-	}
-	return b.params
+// isThinking reports whether the block is thinking, readable or not.
+func (c *contentBlock) isThinking() bool {
+	return c.Type == "thinking" || c.Type == "redacted_thinking"
 }
 
-// tools offers the tools and says which may, or must, be called.
-func (b *builder) tools() {
-	for i := range b.req.Tools {
-		t := &b.req.Tools[i]
-		b.offer(b.names.Out(t.Name), t.Description, t.Parameters)
-	}
-	if len(b.params.Tools) == 0 {
-		b.pastTools()
-		return // a choice among none is refused
-	}
-	alone := param.Opt[bool]{}
-	if p := b.req.ParallelTools; p != nil {
-		alone = param.NewOpt(!*p)
-	}
-	choice := llm.ToolChoice{Mode: "auto"}
-	if b.req.ToolChoice != nil {
-		choice = *b.req.ToolChoice
-	}
-	switch choice.Mode {
-	case "none":
-		none := sdk.NewToolChoiceNoneParam()
-		b.params.ToolChoice.OfNone = &none
-	case "required":
-		b.forced = true
-		b.params.ToolChoice.OfAny = &sdk.ToolChoiceAnyParam{DisableParallelToolUse: alone}
-	case "tool":
-		b.forced = true
-		b.params.ToolChoice.OfTool = &sdk.ToolChoiceToolParam{Name: b.names.Out(choice.Name), DisableParallelToolUse: alone}
-	default:
-		if b.req.ToolChoice != nil || b.req.ParallelTools != nil {
-			b.params.ToolChoice.OfAuto = &sdk.ToolChoiceAutoParam{DisableParallelToolUse: alone}
-		}
-	}
+// source is where an image or a document is: base64, text or url.
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type,omitempty"`
+	Data      string `json:"data,omitempty"`
+	URL       string `json:"url,omitempty"`
 }
 
-// pastTools offers the tools that the conversation has calls of, when no others are
-// offered: the API wants to know them. They cannot be called.
-func (b *builder) pastTools() {
-	for _, m := range b.params.Messages {
-		for _, c := range m.Content {
-			if c.OfToolUse != nil && !b.offers(c.OfToolUse.Name) {
-				b.offer(c.OfToolUse.Name, "No longer available.", nil)
-			}
-		}
-	}
-	if len(b.params.Tools) > 0 {
-		none := sdk.NewToolChoiceNoneParam()
-		b.params.ToolChoice.OfNone = &none
-	}
+// cacheControl marks the end of what the API keeps.
+type cacheControl struct {
+	Type string `json:"type"`
 }
 
-func (b *builder) offer(name, description string, schema json.RawMessage) {
-	if len(schema) == 0 || string(schema) == "null" {
-		schema = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	tool := &sdk.ToolParam{Name: name, InputSchema: param.Override[sdk.ToolInputSchemaParam](schema)}
-	if description != "" {
-		tool.Description = param.NewOpt(description)
-	}
-	b.params.Tools = append(b.params.Tools, sdk.ToolUnionParam{OfTool: tool})
+type tool struct {
+	Name         string          `json:"name"`
+	Description  string          `json:"description,omitempty"`
+	InputSchema  json.RawMessage `json:"input_schema"`
+	CacheControl *cacheControl   `json:"cache_control,omitempty"`
 }
 
-// form holds the answer to a schema: by the API if it can, and otherwise by a tool that
-// has to be called, whose input is then the text of the answer.
-func (b *builder) form() {
-	out := b.req.Output
-	if out == nil || b.forced { // a call is the answer
-		return
-	}
-	if schema, ok := closed(out.Schema); ok && b.traits.formats() {
-		b.params.OutputConfig.Format = param.Override[sdk.JSONOutputFormatParam](map[string]any{"type": "json_schema", "schema": schema})
-		return
-	}
-	name := out.Name
-	if name == "" {
-		name = "answer"
-	}
-	for name = b.names.Out(name); b.offers(name); {
-		name = b.names.Out(name + "_output")
-	}
-	only := len(b.params.Tools) == 0 || b.params.ToolChoice.OfNone != nil
-	b.offer(name, "Give the final answer. Call this when there is nothing left to find out.", out.Schema)
-	b.output, b.forced = name, true
-	b.params.ToolChoice = sdk.ToolChoiceUnionParam{OfAny: &sdk.ToolChoiceAnyParam{}}
-	if p := b.req.ParallelTools; p != nil {
-		b.params.ToolChoice.OfAny.DisableParallelToolUse = param.NewOpt(!*p)
-	}
-	if only {
-		b.params.ToolChoice = sdk.ToolChoiceParamOfTool(name)
-	}
+// toolChoice is auto, any, tool or none.
+type toolChoice struct {
+	Type                   string `json:"type"`
+	Name                   string `json:"name,omitempty"` // tool
+	DisableParallelToolUse *bool  `json:"disable_parallel_tool_use,omitempty"`
 }
 
-func (b *builder) offers(name string) bool {
-	for _, t := range b.params.Tools {
-		if t.OfTool.Name == name {
-			return true
-		}
-	}
-	return false
+// thinking is enabled, with a budget; adaptive; or disabled.
+type thinking struct {
+	Type         string `json:"type"`
+	BudgetTokens int    `json:"budget_tokens,omitempty"`
+	Display      string `json:"display,omitempty"`
 }
 
-// sample sets what the model accepts of temperature and top-p.
-func (b *builder) sample() {
-	if !b.traits.samples() {
-		return
-	}
-	t, p := b.req.Temperature, b.req.TopP
-	if b.thinks() {
-		t = nil // it has to be 1
-		if p != nil && *p < 0.95 {
-			p = nil
-		}
-	}
-	if t != nil {
-		b.params.Temperature = param.NewOpt(*t)
-		if b.traits.samplesOnce() {
-			return
-		}
-	}
-	if p != nil {
-		b.params.TopP = param.NewOpt(*p)
-	}
+// outputConfig says how an answer is made and what it has to be.
+type outputConfig struct {
+	Effort string        `json:"effort,omitempty"`
+	Format *outputFormat `json:"format,omitempty"`
+}
+
+type outputFormat struct {
+	Type   string `json:"type"`
+	Schema any    `json:"schema"`
 }

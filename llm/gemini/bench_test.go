@@ -1,34 +1,31 @@
 package gemini
 
 import (
-	"context"
-	"net/http"
+	"encoding/json"
 	"testing"
-
-	"google.golang.org/genai"
 
 	"github.com/awaken-go/awaken/llm/providertest"
 )
 
-// BenchmarkOverhead compares the adapter with the stream of the SDK.
 func BenchmarkOverhead(b *testing.B) {
-	const model = "gemini-2.5-flash"
-	providertest.Overhead(b, adapter(model), func(client *http.Client) func(context.Context) (int, error) {
-		c, err := genai.NewClient(b.Context(), &genai.ClientConfig{Backend: genai.BackendGeminiAPI, APIKey: "key", HTTPClient: client})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return func(ctx context.Context) (n int, err error) {
-			for r, err := range c.Models.GenerateContentStream(ctx, model, genai.Text("Hello"), nil) {
-				if err != nil {
-					return n, err
-				}
-				if r.Text() != "" {
-					n++
-				}
+	providertest.Overhead(b, adapter("gemini-2.5-flash"), providertest.Bare{
+		URL:  "http://provider.invalid/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
+		Body: `{"contents":[{"role":"user","parts":[{"text":"Hello"}]}]}`,
+		Text: func(event []byte) (string, error) {
+			var c struct {
+				Candidates []struct {
+					Content struct {
+						Parts []struct {
+							Text string `json:"text"`
+						} `json:"parts"`
+					} `json:"content"`
+				} `json:"candidates"`
 			}
-			return n, nil
-		}
+			if err := json.Unmarshal(event, &c); err != nil || len(c.Candidates) == 0 || len(c.Candidates[0].Content.Parts) == 0 {
+				return "", err
+			}
+			return c.Candidates[0].Content.Parts[0].Text, nil
+		},
 	})
 }
 

@@ -9,46 +9,6 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// content is a turn as the API has it.
-type content struct {
-	Role  string `json:"role,omitempty"`
-	Parts []part `json:"parts"`
-}
-
-// part is any piece of a turn. Signatures and media stay base64.
-type part struct {
-	Text             string            `json:"text,omitempty"`
-	Thought          bool              `json:"thought,omitempty"`
-	ThoughtSignature string            `json:"thoughtSignature,omitempty"`
-	InlineData       *inlineData       `json:"inlineData,omitempty"`
-	FileData         *fileData         `json:"fileData,omitempty"`
-	FunctionCall     *functionCall     `json:"functionCall,omitempty"`
-	FunctionResponse *functionResponse `json:"functionResponse,omitempty"`
-}
-
-type inlineData struct {
-	MIMEType string `json:"mimeType"`
-	Data     string `json:"data"`
-}
-
-type fileData struct {
-	MIMEType string `json:"mimeType,omitempty"`
-	FileURI  string `json:"fileUri"`
-}
-
-type functionCall struct {
-	ID   string          `json:"id,omitempty"`
-	Name string          `json:"name"`
-	Args json.RawMessage `json:"args,omitempty"`
-}
-
-type functionResponse struct {
-	ID       string          `json:"id,omitempty"`
-	Name     string          `json:"name"`
-	Response json.RawMessage `json:"response"`
-	Parts    []part          `json:"parts,omitempty"`
-}
-
 // skipSignature is what the API takes for the signature of a call that another model made:
 // the words skip_thought_signature_validator, in base64.
 const skipSignature = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="

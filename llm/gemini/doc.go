@@ -7,11 +7,6 @@
 //		Messages: llm.NewMessages(llm.UserText("What is Go?")),
 //	})
 //
-// The official SDK makes the request: its addresses, its credentials, its configuration of
-// both services. The conversation is written and the stream is read here: the SDK turns
-// numbers in the arguments of calls into floats, takes comments in a stream for errors,
-// and copies media four times.
-//
 // Thought signatures are kept with the calls and texts they came with, and are sent back
 // to the model they came from.
 package gemini

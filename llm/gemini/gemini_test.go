@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"golang.org/x/oauth2"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
@@ -240,6 +244,15 @@ func TestResults_AreObjects(t *testing.T) {
 	}
 }
 
+func TestModels_ThatCannotBePartOfAPath(t *testing.T) {
+	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+	for _, name := range []string{"", "a?b", "a&b", "../secret"} {
+		if _, err := llm.Generate(t.Context(), f.Model(t), providertest.Hello(name)); llm.KindOf(err) != llm.InvalidRequest || f.Requests() != 0 {
+			t.Errorf("%q: %v, %d requests", name, err, f.Requests())
+		}
+	}
+}
+
 func TestErrors_HaveRetryAfterAndAskOnce(t *testing.T) {
 	var asked atomic.Int32
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -347,6 +360,67 @@ func TestVertex_AnAccountThatIsRefused(t *testing.T) {
 	}
 }
 
+// A token that cannot be renewed is used as long as it is valid, without asking for another with
+// every request.
+func TestVertex_KeepsATokenThatCannotBeRenewed(t *testing.T) {
+	t.Parallel()
+	fetched := make(chan error, 8)
+	a := &account{fetch: func() (*oauth2.Token, error) {
+		err := <-fetched
+		return &oauth2.Token{AccessToken: "one", Expiry: time.Now().Add(time.Minute)}, err
+	}}
+	fetched <- nil
+	if got, err := a.token(t.Context()); got != "one" || err != nil {
+		t.Fatal(got, err)
+	}
+	fetched <- errors.New("not now")
+	for range 100 {
+		if got, err := a.token(t.Context()); got != "one" || err != nil {
+			t.Fatal(got, err)
+		}
+	}
+	a.mu.Lock()
+	latest := a.latest
+	a.kept.Expiry = time.Now()
+	a.mu.Unlock()
+	<-latest.done
+	fetched <- errors.New("refused")
+	if _, err := a.token(t.Context()); llm.KindOf(err) != llm.Provider || !strings.Contains(err.Error(), "refused") {
+		t.Error(err)
+	}
+	fetched <- nil
+	if got, err := a.token(t.Context()); got != "one" || err != nil {
+		t.Error(got, err)
+	}
+}
+
+func TestVertex_ACancelDoesNotWaitForAToken(t *testing.T) {
+	t.Parallel()
+	block := make(chan struct{})
+	defer close(block)
+	a := &account{fetch: func() (*oauth2.Token, error) { <-block; return nil, errors.New("late") }}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := a.token(ctx); llm.KindOf(err) != llm.Cancelled {
+		t.Error(err)
+	}
+}
+
+// In clouds that are not Google's own, a token is what the account signed.
+func TestVertex_OtherUniversesTakeASignature(t *testing.T) {
+	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+	tokens := newTokens(t, http.StatusOK)
+	file := strings.Replace(string(tokens.account(t)), `"type"`, `"universe_domain":"example.cloud","type"`, 1)
+	m, err := New(Config{Config: provider.Config{APIKey: file, BaseURL: f.URL}, Vertex: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	providertest.Generate(t, m, providertest.Hello("gemini-2.5-flash"))
+	if got := f.Header(0).Get("Authorization"); strings.Count(got, ".") != 2 || tokens.given.Load() != 0 {
+		t.Errorf("%s, %d tokens", got, tokens.given.Load())
+	}
+}
+
 func TestVertex_ExpressMode(t *testing.T) {
 	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
 	m, err := New(Config{Config: provider.Config{APIKey: "express", BaseURL: f.URL}, Vertex: true})
@@ -368,6 +442,9 @@ func TestNew_SaysWhatIsMissing(t *testing.T) {
 		"GOOGLE_APPLICATION_CREDENTIALS": {Vertex: true},
 		"GOOGLE_CLOUD_PROJECT":           {Vertex: true, Config: provider.Config{Headers: map[string]string{"Authorization": "Bearer x"}}},
 		"not valid JSON":                 {Vertex: true, Config: provider.Config{APIKey: "{"}},
+		"want service_account":           {Vertex: true, Config: provider.Config{APIKey: `{"type":"authorized_user"}`}},
+		"private_key are required":       {Vertex: true, Config: provider.Config{APIKey: `{"type":"service_account"}`}},
+		`location is "evil.example/"`:    {Vertex: true, Project: "p", Location: "evil.example/", Config: provider.Config{Headers: map[string]string{"Authorization": "Bearer x"}}},
 		"token_uri":                      {Vertex: true, Config: provider.Config{APIKey: `{"type":"service_account","token_uri":"https://evil.example/googleapis.com"}`}},
 	} {
 		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) {

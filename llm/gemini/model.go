@@ -2,14 +2,11 @@ package gemini
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
+	"math"
 	"net/http"
-	"os"
-	"strings"
-
-	"google.golang.org/genai"
+	"strconv"
+	"time"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
@@ -36,8 +33,9 @@ type Config struct {
 
 // Model asks Gemini. It is safe for concurrent use.
 type Model struct {
-	client *provider.Client
-	sdk    *genai.Client
+	api     *provider.API
+	address address
+	account *account // nil if a key or a header shows who asks
 }
 
 var (
@@ -51,67 +49,64 @@ func (*Model) Forms(string) bool { return true }
 
 // New returns a model. The error says what is missing.
 func New(c Config) (*Model, error) {
-	m := &Model{client: provider.Open(Name, c.Config)}
-	a, err := c.auth()
+	who, err := c.identity()
 	if err != nil {
 		return nil, err
 	}
-	a.next = m.client.HTTP().Transport
-	own := *m.client.HTTP()
-	own.Transport = &keeper{next: a}
-	cc := &genai.ClientConfig{Backend: genai.BackendGeminiAPI, APIKey: a.key, HTTPClient: &own}
-	cc.HTTPOptions.BaseURL = baseURL(c.BaseURL)
-	switch {
-	case c.Vertex && a.account == nil && a.key != unused: // express mode has no project
-		cc.Backend = genai.BackendVertexAI
-	case c.Vertex:
-		cc.Backend, cc.APIKey = genai.BackendVertexAI, ""
-		cc.Project, cc.Location = first(c.Project, os.Getenv("GOOGLE_CLOUD_PROJECT"), a.project), first(c.Location, os.Getenv("GOOGLE_CLOUD_LOCATION"), "global")
-		if cc.Project == "" {
-			return nil, errors.New("gemini: there is no project for Vertex AI: configure one, or set GOOGLE_CLOUD_PROJECT")
-		}
+	m := &Model{account: who.account}
+	if m.address, err = c.address(who); err != nil {
+		return nil, err
 	}
-	if m.sdk, err = genai.NewClient(context.Background(), cc); err != nil {
-		return nil, fmt.Errorf("gemini: %s", strings.ReplaceAll(err.Error(), a.key, "…")) // it prints the configuration
+	header := http.Header{"Content-Type": {"application/json"}}
+	if who.key != "" {
+		header.Set("X-Goog-Api-Key", who.key)
 	}
+	if m.api, err = provider.Open(Name, c.Config).At(m.address.base, header); err != nil {
+		return nil, err
+	}
+	m.api.Prepare = m.prepare
 	return m, nil
 }
 
-// baseURL is the address without the version, which the SDK adds.
-func baseURL(s string) string {
-	s = strings.TrimRight(s, "/")
-	for _, version := range []string{"/v1beta1", "/v1beta", "/v1"} {
-		s = strings.TrimSuffix(s, version)
+// prepare adds the token of an account, and how long the caller waits: then the server does
+// not work for longer.
+func (m *Model) prepare(r *http.Request) error {
+	wait := m.api.HTTP().Timeout
+	if deadline, ok := r.Context().Deadline(); ok && (wait == 0 || time.Until(deadline) < wait) {
+		wait = time.Until(deadline)
 	}
-	if s == "" {
-		return ""
+	if wait > 0 {
+		r.Header.Set("X-Server-Timeout", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	}
-	return s + "/"
-}
-
-func first(values ...string) string {
-	for _, s := range values {
-		if s != "" {
-			return s
-		}
+	if m.account == nil {
+		return nil
 	}
-	return ""
+	token, err := m.account.token(r.Context())
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	return nil
 }
 
 // Stream asks the model.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return m.client.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
-		b := newBuilder(req)
-		config, err := b.build()
+	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
+		path, err := m.address.model(req.Model)
 		if err != nil {
 			return err
 		}
-		a := answer{emit: emit, names: b.names, output: b.output, model: req.Model}
-		resp, err := m.ask(ctx, req.Model, config)
+		b := newBuilder(req)
+		q, err := b.build()
+		if err != nil {
+			return err
+		}
+		resp, err := m.api.Send(ctx, http.MethodPost, path+":streamGenerateContent?alt=sse", q)
 		if err != nil {
 			return err
 		}
 		defer resp.Body.Close()
+		a := answer{emit: emit, names: b.names, output: b.output, model: req.Model}
 		for ev, err := range provider.Events(resp.Body) {
 			if err != nil {
 				return err
@@ -122,35 +117,4 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		}
 		return nil
 	})
-}
-
-// ask makes the request and returns the answer as it came.
-func (m *Model) ask(ctx context.Context, model string, config *genai.GenerateContentConfig) (*http.Response, error) {
-	var kept *http.Response
-	ctx = context.WithValue(ctx, keptKey{}, &kept)
-	for _, err := range m.sdk.Models.GenerateContentStream(ctx, model, nil, config) {
-		if err != nil {
-			return nil, err
-		}
-	}
-	if kept == nil {
-		return nil, errors.New("the SDK made no request")
-	}
-	return kept, nil
-}
-
-// keeper keeps the answer for ask. The SDK gets one with nothing in it.
-type keeper struct{ next http.RoundTripper }
-
-type keptKey struct{}
-
-func (k *keeper) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := k.next.RoundTrip(r)
-	kept, ok := r.Context().Value(keptKey{}).(**http.Response)
-	if err != nil || !ok || resp.StatusCode != http.StatusOK {
-		return resp, err
-	}
-	*kept = resp
-	return &http.Response{Status: resp.Status, StatusCode: resp.StatusCode, Proto: resp.Proto, ProtoMajor: resp.ProtoMajor, ProtoMinor: resp.ProtoMinor,
-		Header: resp.Header, Body: http.NoBody, Request: r}, nil
 }

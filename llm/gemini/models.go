@@ -2,26 +2,38 @@ package gemini
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 	"strings"
-
-	"google.golang.org/genai"
 
 	"github.com/awaken-go/awaken/llm"
 )
 
-// ListModels asks which models there are. Vertex AI does not say.
-func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
-	if m.sdk.ClientConfig().Backend == genai.BackendVertexAI {
+var _ llm.Lister = (*Model)(nil)
+
+// ListModels asks which models there are, page by page. Vertex AI does not say.
+func (m *Model) ListModels(ctx context.Context) (out []llm.ModelInfo, err error) {
+	if m.address.vertex {
 		return nil, nil
 	}
-	var out []llm.ModelInfo
-	for one, err := range m.sdk.Models.All(ctx) {
-		if err != nil {
-			return nil, m.client.Failure(err)
+	for path := m.address.path + "models"; ; {
+		var page struct {
+			Models []struct {
+				Name             string `json:"name"`
+				InputTokenLimit  int    `json:"inputTokenLimit"`
+				OutputTokenLimit int    `json:"outputTokenLimit"`
+			} `json:"models"`
+			NextPageToken string `json:"nextPageToken"`
 		}
-		out = append(out, llm.ModelInfo{ID: strings.TrimPrefix(one.Name, "models/"), ContextWindow: int(one.InputTokenLimit), MaxOutputTokens: int(one.OutputTokenLimit)})
+		if err := m.api.Fetch(ctx, http.MethodGet, path, nil, &page); err != nil {
+			return nil, err
+		}
+		for _, one := range page.Models {
+			out = append(out, llm.ModelInfo{ID: strings.TrimPrefix(one.Name, "models/"), ContextWindow: one.InputTokenLimit, MaxOutputTokens: one.OutputTokenLimit})
+		}
+		if page.NextPageToken == "" {
+			return out, nil
+		}
+		path = m.address.path + "models?pageToken=" + url.QueryEscape(page.NextPageToken)
 	}
-	return out, nil
 }
-
-var _ llm.Lister = (*Model)(nil)

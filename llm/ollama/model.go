@@ -1,11 +1,8 @@
 package ollama
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -38,9 +35,7 @@ type Config struct {
 // Model asks a server. It is safe for concurrent use.
 type Model struct {
 	config Config
-	client *provider.Client
-	base   string
-	key    string
+	api    *provider.API
 }
 
 var (
@@ -50,20 +45,28 @@ var (
 
 // New returns a model. The error says what is wrong.
 func New(c Config) (*Model, error) {
-	m := &Model{config: c, client: provider.Open(Name, c.Config)}
-	var err error
-	if m.base, err = baseURL(c.BaseURL); err != nil {
+	base, err := baseURL(c.BaseURL)
+	if err != nil {
 		return nil, err
 	}
 	if c.ContextTokens < 0 {
 		return nil, fmt.Errorf("ollama: the context is %d tokens, want 0 or more", c.ContextTokens)
 	}
+	header := http.Header{"Accept": {"application/x-ndjson, application/json"}}
 	if !c.Authorized("Authorization") {
-		if m.key, err = c.Key(Name, "OLLAMA_API_KEY"); err != nil && c.KeyFile != "" {
+		key, err := c.Key(Name, "OLLAMA_API_KEY")
+		if err != nil && c.KeyFile != "" {
 			return nil, err
 		}
+		if key != "" {
+			header.Set("Authorization", "Bearer "+key)
+		}
 	}
-	return m, nil
+	api, err := provider.Open(Name, c.Config).At(base, header)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{config: c, api: api}, nil
 }
 
 // baseURL is where the server is, without the path of an API. OLLAMA_HOST may be a URL, or
@@ -100,13 +103,13 @@ func baseURL(s string) (string, error) {
 
 // Stream asks the model.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return m.client.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
+	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
 		names := provider.NewNames(req, 64)
 		q, err := m.request(req, names)
 		if err != nil {
 			return err
 		}
-		resp, err := m.do(ctx, http.MethodPost, "/api/chat", q)
+		resp, err := m.api.Send(ctx, http.MethodPost, "api/chat", q)
 		if err != nil {
 			return err
 		}
@@ -122,44 +125,4 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		}
 		return nil
 	})
-}
-
-// do makes a request. The caller closes the body.
-func (m *Model) do(ctx context.Context, method, path string, body any) (*http.Response, error) {
-	var data []byte
-	if body != nil {
-		var err error
-		if data, err = json.Marshal(body); err != nil {
-			return nil, err
-		}
-	}
-	r, err := http.NewRequestWithContext(ctx, method, m.base+path, bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	r.Header.Set("Accept", "application/x-ndjson, application/json")
-	if m.key != "" {
-		r.Header.Set("Authorization", "Bearer "+m.key)
-	}
-	return m.client.HTTP().Do(r)
-}
-
-// get makes a request that is answered with one value.
-func (m *Model) get(ctx context.Context, method, path string, body, into any) error {
-	resp, err := m.do(ctx, method, path, body)
-	if err != nil {
-		return m.client.Failure(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, 32<<20))
-	if err == nil {
-		err = json.Unmarshal(data, into)
-	}
-	if err != nil {
-		return m.client.Failure(err)
-	}
-	return nil
 }

@@ -18,7 +18,7 @@ func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
 			Name  string `json:"name"`
 		} `json:"models"`
 	}
-	if err := m.get(ctx, http.MethodGet, "/api/tags", nil, &list); err != nil {
+	if err := m.api.Fetch(ctx, http.MethodGet, "api/tags", nil, &list); err != nil {
 		return nil, err
 	}
 	out := make([]llm.ModelInfo, 0, len(list.Models))
@@ -43,7 +43,7 @@ func (m *Model) show(ctx context.Context, model string) (llm.ModelInfo, error) {
 		Capabilities []string       `json:"capabilities"`
 	}
 	info := llm.ModelInfo{ID: model}
-	if err := m.get(ctx, http.MethodPost, "/api/show", map[string]string{"model": model}, &about); err != nil {
+	if err := m.api.Fetch(ctx, http.MethodPost, "api/show", map[string]string{"model": model}, &about); err != nil {
 		return info, err
 	}
 	for name, value := range about.Info { // it is called after the architecture

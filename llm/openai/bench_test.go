@@ -1,50 +1,48 @@
 package openai_test
 
 import (
-	"context"
-	"net/http"
+	"encoding/json"
 	"testing"
-
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/awaken-go/awaken/llm/providertest"
 )
 
-func client(c *http.Client) sdk.Client {
-	return sdk.NewClient(option.WithAPIKey("key"), option.WithHTTPClient(c), option.WithBaseURL("http://provider.invalid/v1/"))
-}
-
-// These compare the adapter with the streams of the SDK.
-
 func BenchmarkOverhead_Chat(b *testing.B) {
-	providertest.Overhead(b, chatAdapter, func(c *http.Client) func(context.Context) (int, error) {
-		own := client(c)
-		return func(ctx context.Context) (n int, err error) {
-			s := own.Chat.Completions.NewStreaming(ctx, sdk.ChatCompletionNewParams{Model: chatAdapter.Model, Messages: []sdk.ChatCompletionMessageParamUnion{sdk.UserMessage("Hello")}})
-			for s.Next() {
-				if c := s.Current().Choices; len(c) > 0 && c[0].Delta.Content != "" {
-					n++
-				}
+	providertest.Overhead(b, chatAdapter, providertest.Bare{
+		URL:  "http://provider.invalid/v1/chat/completions",
+		Body: `{"model":"gpt-5.5","messages":[{"role":"user","content":"Hello"}],"stream":true}`,
+		Text: func(event []byte) (string, error) {
+			var c struct {
+				Choices []struct {
+					Delta struct {
+						Content string `json:"content"`
+					} `json:"delta"`
+				} `json:"choices"`
 			}
-			return n, s.Err()
-		}
+			if err := json.Unmarshal(event, &c); err != nil || len(c.Choices) == 0 {
+				return "", err
+			}
+			return c.Choices[0].Delta.Content, nil
+		},
 	})
 }
 
 func BenchmarkOverhead_Responses(b *testing.B) {
-	providertest.Overhead(b, responsesAdapter, func(c *http.Client) func(context.Context) (int, error) {
-		own := client(c)
-		return func(ctx context.Context) (n int, err error) {
-			s := own.Responses.NewStreaming(ctx, responses.ResponseNewParams{Model: responsesAdapter.Model, Input: responses.ResponseNewParamsInputUnion{OfString: sdk.String("Hello")}})
-			for s.Next() {
-				if s.Current().Type == "response.output_text.delta" {
-					n++
-				}
+	providertest.Overhead(b, responsesAdapter, providertest.Bare{
+		URL:  "http://provider.invalid/v1/responses",
+		Body: `{"model":"gpt-5.5","input":"Hello","stream":true}`,
+		Text: func(event []byte) (string, error) {
+			var e struct {
+				Type  string          `json:"type"`
+				Delta json.RawMessage `json:"delta"`
 			}
-			return n, s.Err()
-		}
+			if err := json.Unmarshal(event, &e); err != nil || e.Type != "response.output_text.delta" {
+				return "", err
+			}
+			var text string
+			err := json.Unmarshal(e.Delta, &text)
+			return text, err
+		},
 	})
 }
 

@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
 )
@@ -37,64 +34,49 @@ func (m *Model) chatMedia(b *llm.Block, role llm.Role) bool {
 	return false
 }
 
-// chatParams is a request in the language of Chat Completions.
-func (m *Model) chatParams(req *llm.Request, names provider.Names) (*sdk.ChatCompletionNewParams, error) {
-	p := &sdk.ChatCompletionNewParams{Model: req.Model}
-	extra := map[string]any{}
+// chatRequest is a request in the language of Chat Completions. Extra are the fields that only
+// this server has.
+func (m *Model) chatRequest(req *llm.Request, names provider.Names) (q *chatRequest, extra map[string]any, err error) {
+	q = &chatRequest{Model: req.Model, Stream: true}
 	system, msgs := provider.History(req, m.chatRules())
 	if len(system) > 0 {
-		p.Messages = append(p.Messages, sdk.SystemMessage(joined(system)))
+		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: joined(system)})
 	}
 	for _, msg := range msgs {
-		p.Messages = append(p.Messages, m.chatMessage(msg, names))
+		q.Messages = append(q.Messages, m.chatMessage(msg, names))
 	}
 	for i := range req.Tools {
 		t := &req.Tools[i]
 		schema, err := m.parameters(t)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		f := shared.FunctionDefinitionParam{Name: names.Out(t.Name), Parameters: schema}
-		if t.Description != "" {
-			f.Description = sdk.String(t.Description)
-		}
+		f := chatFunction{Name: names.Out(t.Name), Description: t.Description, Parameters: schema}
 		if s, ok := strict(schema); ok && m.config.StrictTools {
-			f.Parameters, f.Strict = s, sdk.Bool(true)
+			f.Parameters, f.Strict = s, true
 		}
-		p.Tools = append(p.Tools, sdk.ChatCompletionFunctionTool(f))
+		q.Tools = append(q.Tools, chatTool{Type: "function", Function: f})
 	}
-	m.chatKnobs(req, p, extra, names)
+	extra = m.chatKnobs(req, q, names)
 	if o := req.Output; o != nil {
-		if err := m.chatOutput(o, p); err != nil {
-			return nil, err
-		}
+		err = m.chatOutput(o, q)
 	}
-	if len(extra) > 0 {
-		p.SetExtraFields(extra)
-	}
-	return p, nil
+	return q, extra, err
 }
 
-// chatKnobs sets what Params says. Fields that the SDK does not know go to extra.
-func (m *Model) chatKnobs(req *llm.Request, p *sdk.ChatCompletionNewParams, extra map[string]any, names provider.Names) {
-	if req.Temperature != nil {
-		p.Temperature = sdk.Float(*req.Temperature)
-	}
-	if req.TopP != nil {
-		p.TopP = sdk.Float(*req.TopP)
-	}
-	if n := req.MaxTokens; n != nil && m.preset.MaxTokens {
-		p.MaxTokens = sdk.Int(int64(*n))
-	} else if n != nil {
-		p.MaxCompletionTokens = sdk.Int(int64(*n))
-	}
-	if len(req.StopSequences) > 0 {
-		p.Stop = sdk.ChatCompletionNewParamsStopUnion{OfStringArray: req.StopSequences}
+// chatKnobs sets what Params says, and returns the fields that only this server has.
+func (m *Model) chatKnobs(req *llm.Request, q *chatRequest, names provider.Names) map[string]any {
+	extra := map[string]any{}
+	q.Temperature, q.TopP, q.Stop, q.PromptCacheKey = req.Temperature, req.TopP, req.StopSequences, m.cacheKey(req)
+	if m.preset.MaxTokens {
+		q.MaxTokens = req.MaxTokens
+	} else {
+		q.MaxCompletionTokens = req.MaxTokens
 	}
 	if req.Seed != nil && m.preset.Seed != "" {
 		extra[m.preset.Seed] = *req.Seed
-	} else if req.Seed != nil {
-		p.Seed = sdk.Int(*req.Seed)
+	} else {
+		q.Seed = req.Seed
 	}
 	if e := req.ReasoningEffort; e != nil {
 		switch {
@@ -103,50 +85,52 @@ func (m *Model) chatKnobs(req *llm.Request, p *sdk.ChatCompletionNewParams, extr
 		case m.preset.Effort == "object":
 			extra["reasoning"] = map[string]any{"effort": e.Level}
 		case m.preset.Effort == "":
-			p.ReasoningEffort = shared.ReasoningEffort(level(*e))
+			q.ReasoningEffort = level(*e)
 		}
 	}
-	if key := m.cacheKey(req); key != "" {
-		p.PromptCacheKey = sdk.String(key)
-	}
 	if !m.preset.NoUsage {
-		p.StreamOptions.IncludeUsage = sdk.Bool(true)
+		q.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	if len(req.Tools) == 0 {
-		return // what follows is refused without tools
+		return extra // what follows is refused without tools
 	}
-	if req.ParallelTools != nil && !m.preset.NoParallel {
-		p.ParallelToolCalls = sdk.Bool(*req.ParallelTools)
+	if !m.preset.NoParallel {
+		q.ParallelToolCalls = req.ParallelTools
 	}
 	if c := req.ToolChoice; c != nil {
 		switch {
 		case c.Mode == "tool":
-			p.ToolChoice = sdk.ToolChoiceOptionFunctionToolChoice(sdk.ChatCompletionNamedToolChoiceFunctionParam{Name: names.Out(c.Name)})
+			q.ToolChoice = chatChoice{Type: "function", Function: chosenTool{names.Out(c.Name)}}
 		case c.Mode == "required" && m.preset.Required != "":
-			p.ToolChoice.OfAuto = sdk.String(m.preset.Required)
+			q.ToolChoice = m.preset.Required
 		case c.Mode != "":
-			p.ToolChoice.OfAuto = sdk.String(c.Mode)
+			q.ToolChoice = c.Mode
 		}
 	}
+	return extra
 }
 
 // chatOutput asks for JSON. A server that knows no schemas is told it in words.
-func (m *Model) chatOutput(o *llm.OutputSchema, p *sdk.ChatCompletionNewParams) error {
+func (m *Model) chatOutput(o *llm.OutputSchema, q *chatRequest) error {
 	schema, err := m.schema("the output", o.Schema)
 	if err != nil {
 		return err
 	}
 	if m.preset.NoSchema {
-		p.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
-		p.Messages = append(p.Messages, sdk.SystemMessage("Answer with JSON of this JSON Schema, and nothing else:\n"+string(o.Schema)))
+		q.ResponseFormat = &chatFormat{Type: "json_object"}
+		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: "Answer with JSON of this JSON Schema, and nothing else:\n" + string(o.Schema)})
 		return nil
 	}
-	js := shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: outputName(o), Schema: schema, Strict: sdk.Bool(false)}
-	if s, ok := strict(schema); ok {
-		js.Schema, js.Strict = s, sdk.Bool(true)
-	}
-	p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{JSONSchema: js}
+	q.ResponseFormat = &chatFormat{Type: "json_schema", JSONSchema: new(outputSchema(o, schema))}
 	return nil
+}
+
+// outputSchema is a schema for an answer, strict if that is possible.
+func outputSchema(o *llm.OutputSchema, schema map[string]any) jsonSchema {
+	if s, ok := strict(schema); ok {
+		return jsonSchema{Name: outputName(o), Schema: s, Strict: true}
+	}
+	return jsonSchema{Name: outputName(o), Schema: schema}
 }
 
 func outputName(o *llm.OutputSchema) string {
@@ -168,56 +152,57 @@ func joined(blocks []llm.Block) string {
 }
 
 // chatMessage converts a message of a History.
-func (m *Model) chatMessage(msg *llm.Message, names provider.Names) sdk.ChatCompletionMessageParamUnion {
-	switch msg.Role {
-	case llm.System:
-		return sdk.SystemMessage(joined(msg.Content))
-	case llm.ToolRole:
-		return sdk.ToolMessage(joined(msg.Content), msg.ToolCallID)
-	case llm.Assistant:
+func (m *Model) chatMessage(msg *llm.Message, names provider.Names) chatMessage {
+	out := chatMessage{Role: string(msg.Role), ToolCallID: msg.ToolCallID}
+	switch {
+	case msg.Role == llm.Assistant:
 		return m.chatAssistant(msg, names)
+	case msg.Role != llm.User, onlyText(msg.Content):
+		out.Content = joined(msg.Content)
+		return out
 	}
-	if !slices.ContainsFunc(msg.Content, func(b llm.Block) bool { return b.Type != llm.TextBlock }) {
-		return sdk.UserMessage(joined(msg.Content))
-	}
-	parts := make([]sdk.ChatCompletionContentPartUnionParam, 0, len(msg.Content))
+	parts := make([]chatPart, 0, len(msg.Content))
 	for i := range msg.Content {
 		switch b := &msg.Content[i]; b.Type {
 		case llm.TextBlock:
-			parts = append(parts, sdk.TextContentPart(b.Text))
+			parts = append(parts, chatPart{Type: "text", Text: b.Text})
 		case llm.ImageBlock:
-			parts = append(parts, sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: dataURL(b.Source)}))
+			parts = append(parts, chatPart{Type: "image_url", ImageURL: &chatImage{dataURL(b.Source)}})
 		case llm.AudioBlock:
-			parts = append(parts, sdk.InputAudioContentPart(sdk.ChatCompletionContentPartInputAudioInputAudioParam{Data: b.Source.Data, Format: audioFormat(b.Source)}))
+			parts = append(parts, chatPart{Type: "input_audio", InputAudio: &inputAudio{Data: b.Source.Data, Format: audioFormat(b.Source)}})
 		case llm.DocumentBlock:
-			parts = append(parts, sdk.FileContentPart(sdk.ChatCompletionContentPartFileFileParam{Filename: sdk.String(fileName(b)), FileData: sdk.String(dataURL(b.Source))}))
+			parts = append(parts, chatPart{Type: "file", File: &chatFile{Filename: fileName(b), FileData: dataURL(b.Source)}})
 		}
 	}
-	return sdk.UserMessage(parts)
+	out.Content = parts
+	return out
 }
 
-func (m *Model) chatAssistant(msg *llm.Message, names provider.Names) sdk.ChatCompletionMessageParamUnion {
-	a := &sdk.ChatCompletionAssistantMessageParam{}
+func onlyText(blocks []llm.Block) bool {
+	return !slices.ContainsFunc(blocks, func(b llm.Block) bool { return b.Type != llm.TextBlock })
+}
+
+func (m *Model) chatAssistant(msg *llm.Message, names provider.Names) chatMessage {
+	out := chatMessage{Role: "assistant"}
 	if text := joined(msg.Content); text != "" {
-		a.Content.OfString = sdk.String(text)
+		out.Content = text
 	}
 	for _, c := range msg.ToolCalls {
-		a.ToolCalls = append(a.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-			ID: c.ID, Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: names.Out(c.Name), Arguments: string(c.Arguments)}}})
+		out.ToolCalls = append(out.ToolCalls, chatToolCall{ID: c.ID, Type: "function", Function: calledFunction{Name: names.Out(c.Name), Arguments: string(c.Arguments)}})
 	}
-	// Reasoning belongs to the calls it led to. Of older answers no server wants it.
-	if field := m.preset.Replay; field != "" && len(msg.ToolCalls) > 0 {
-		if value := replayed(msg, field); value != nil {
-			a.SetExtraFields(map[string]any{field: value})
+	if len(msg.ToolCalls) > 0 { // reasoning belongs to the calls it led to; of older answers no server wants it
+		switch texts, details := thoughts(msg); m.preset.Replay {
+		case "reasoning_content":
+			out.ReasoningContent = strings.Join(texts, "\n\n")
+		case "reasoning_details":
+			out.ReasoningDetails = details
 		}
 	}
-	return sdk.ChatCompletionMessageParamUnion{OfAssistant: a}
+	return out
 }
 
-// replayed is the value of the field with earlier reasoning, or nil.
-func replayed(msg *llm.Message, field string) any {
-	var texts []string
-	var details []json.RawMessage
+// thoughts are the reasoning of a message of this server: as text, and as it came.
+func thoughts(msg *llm.Message) (texts []string, details []json.RawMessage) {
 	for i := range msg.Content {
 		b := &msg.Content[i]
 		if b.Type != llm.ThinkingBlock || b.Opaque == nil {
@@ -231,11 +216,5 @@ func replayed(msg *llm.Message, field string) any {
 			details = append(details, list...)
 		}
 	}
-	switch {
-	case field == "reasoning_details" && len(details) > 0:
-		return details
-	case field != "reasoning_details" && len(texts) > 0:
-		return strings.Join(texts, "\n\n")
-	}
-	return nil
+	return texts, details
 }

@@ -14,11 +14,11 @@ import (
 // chat asks in the language of Chat Completions.
 func (m *Model) chat(ctx context.Context, req *llm.Request, emit provider.Emit) error {
 	names := provider.NewNames(req, 64)
-	params, err := m.chatParams(req, names)
+	q, extra, err := m.chatRequest(req, names)
 	if err != nil {
 		return err
 	}
-	resp, err := m.post(ctx, "chat/completions", params)
+	resp, err := m.post(ctx, "chat/completions", q, extra)
 	if err != nil {
 		return err
 	}

@@ -10,5 +10,5 @@ var _ llm.Lister = (*Model)(nil)
 
 // ListModels asks the server which models it has. Many say nothing but their names.
 func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
-	return m.client.Models(func(body *[]byte) error { return m.sdk.Get(ctx, "models", nil, body) })
+	return m.api.Models(ctx, "models")
 }

@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
-
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
@@ -49,8 +47,7 @@ type Config struct {
 type Model struct {
 	config Config
 	preset Preset
-	client *provider.Client
-	sdk    sdk.Client
+	api    *provider.API
 }
 
 // Forms reports whether the server holds answers to a schema.
@@ -88,23 +85,30 @@ func New(c Config) (*Model, error) {
 			return nil, err
 		}
 	}
-	client := provider.Open(preset.Name, c.Config)
-	opts := []option.RequestOption{option.WithBaseURL(base), option.WithHTTPClient(client.HTTP()), option.WithMaxRetries(0)}
-	switch {
-	case key == "":
-	case preset.KeyHeader != "":
-		opts = append(opts, option.WithHeader(preset.KeyHeader, key))
-	default:
-		opts = append(opts, option.WithHeader("Authorization", "Bearer "+key))
+	header := http.Header{"Accept": {"application/json"}}
+	set := func(name, value string) {
+		if value != "" {
+			header.Set(name, value)
+		}
 	}
-	if c.Organization != "" {
-		opts = append(opts, option.WithOrganization(c.Organization))
+	if preset.KeyHeader != "" {
+		set(preset.KeyHeader, key)
+	} else if key != "" {
+		header.Set("Authorization", "Bearer "+key)
 	}
-	if c.Project != "" {
-		opts = append(opts, option.WithProject(c.Project))
+	set("OpenAI-Organization", c.Organization)
+	set("OpenAI-Project", c.Project)
+	api, err := provider.Open(preset.Name, c.Config).At(base, header)
+	if err != nil {
+		return nil, err
 	}
-	// Not sdk.NewClient: that sends what it finds in the environment to any server.
-	return &Model{config: c, preset: preset, client: client, sdk: sdk.Client{Options: opts}}, nil
+	api.Prepare = func(r *http.Request) error {
+		if r.Method == http.MethodPost {
+			r.Header.Set("Accept", "text/event-stream")
+		}
+		return nil
+	}
+	return &Model{config: c, preset: preset, api: api}, nil
 }
 
 func (c *Config) preset() (Preset, error) {
@@ -138,7 +142,7 @@ func isOpenAI(base string) bool {
 
 // Stream asks the server.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return m.client.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
+	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
 		if m.speaks(req) == Responses {
 			return m.responses(ctx, req, emit)
 		}
@@ -171,15 +175,27 @@ func hasAudio(req *llm.Request) bool {
 	return false
 }
 
-// post sends a request and returns the stream. The caller closes its body.
-func (m *Model) post(ctx context.Context, path string, params any) (*http.Response, error) {
-	opts := []option.RequestOption{option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream")}
-	for k, v := range m.config.Extra {
-		opts = append(opts, option.WithJSONSet(k, v))
+// post sends a request, with more fields or others in their place, and returns the stream. The
+// caller closes its body.
+func (m *Model) post(ctx context.Context, path string, request any, extra map[string]any) (*http.Response, error) {
+	if len(extra)+len(m.config.Extra) > 0 {
+		data, err := json.Marshal(request)
+		if err != nil {
+			return nil, err
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(data, &fields); err != nil {
+			return nil, err
+		}
+		all := make(map[string]any, len(fields)+len(extra))
+		for name, value := range fields {
+			all[name] = value
+		}
+		maps.Copy(all, extra)
+		maps.Copy(all, m.config.Extra)
+		request = all
 	}
-	var resp *http.Response
-	err := m.sdk.Post(ctx, path, params, &resp, opts...)
-	return resp, err
+	return m.api.Send(ctx, http.MethodPost, path, request)
 }
 
 // invalid is an error in what was asked for.

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/openai"
@@ -335,26 +333,4 @@ func BenchmarkStream(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/chunk")
 		})
 	}
-}
-
-// BenchmarkSDK is the same stream, read by the SDK alone.
-func BenchmarkSDK(b *testing.B) {
-	pieces := make([]string, 1000)
-	for i := range pieces {
-		pieces[i] = " word"
-	}
-	parts, end := chatSpeaker{"reasoning_content"}.Speak(providertest.Reply{Parts: []providertest.Part{{Text: pieces}}, Finish: llm.EndTurn})
-	w := &wire{reply: string(bytes.Join(append(parts, end...), nil))}
-	c := sdk.NewClient(option.WithAPIKey("k"), option.WithBaseURL("http://x/v1/"), option.WithHTTPClient(&http.Client{Transport: w}), option.WithMaxRetries(0))
-	b.ReportAllocs()
-	for b.Loop() {
-		stream := c.Chat.Completions.NewStreaming(b.Context(), sdk.ChatCompletionNewParams{Model: "m", Messages: []sdk.ChatCompletionMessageParamUnion{sdk.UserMessage("Hi")}})
-		for stream.Next() {
-		}
-		if err := stream.Err(); err != nil {
-			b.Fatal(err)
-		}
-		stream.Close()
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/chunk")
 }

@@ -2,12 +2,7 @@ package openai
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
-
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/responses"
-	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
@@ -40,155 +35,108 @@ func responsesMedia(b *llm.Block, role llm.Role) bool {
 	return b.Type == llm.ImageBlock || b.Type == llm.DocumentBlock
 }
 
-// responsesParams is a request in the language of the Responses API.
-func (m *Model) responsesParams(req *llm.Request, names provider.Names) (*responses.ResponseNewParams, error) {
+// responsesRequest is a request in the language of the Responses API.
+func (m *Model) responsesRequest(req *llm.Request, names provider.Names) (*responsesRequest, error) {
 	switch {
 	case len(req.StopSequences) > 0:
 		return nil, m.invalid("the Responses API has no stop sequences: use Chat Completions")
 	case req.Seed != nil:
 		return nil, m.invalid("the Responses API has no seed: use Chat Completions")
 	}
-	p := &responses.ResponseNewParams{Model: req.Model, Store: sdk.Bool(false)}
 	system, msgs := provider.History(req, m.responsesRules())
-	if len(system) > 0 {
-		p.Instructions = sdk.String(joined(system))
-	}
-	var input responses.ResponseInputParam
+	q := &responsesRequest{Model: req.Model, Instructions: joined(system), Input: []any{}, Stream: true}
 	for _, msg := range msgs {
-		input = appendItems(input, msg, names)
+		q.Input = appendItems(q.Input, msg, names)
 	}
-	p.Input.OfInputItemList = input
 	for i := range req.Tools {
 		t := &req.Tools[i]
 		schema, err := m.parameters(t)
 		if err != nil {
 			return nil, err
 		}
-		f := &responses.FunctionToolParam{Name: names.Out(t.Name), Parameters: schema, Strict: sdk.Bool(false)}
-		if t.Description != "" {
-			f.Description = sdk.String(t.Description)
-		}
+		f := responsesTool{Type: "function", Name: names.Out(t.Name), Description: t.Description, Parameters: schema}
 		if s, ok := strict(schema); ok && m.config.StrictTools {
-			f.Parameters, f.Strict = s, sdk.Bool(true)
+			f.Parameters, f.Strict = s, true
 		}
-		p.Tools = append(p.Tools, responses.ToolUnionParam{OfFunction: f})
+		q.Tools = append(q.Tools, f)
 	}
 	if o := req.Output; o != nil {
 		schema, err := m.schema("the output", o.Schema)
 		if err != nil {
 			return nil, err
 		}
-		js := &responses.ResponseFormatTextJSONSchemaConfigParam{Name: outputName(o), Schema: schema, Strict: sdk.Bool(false)}
-		if s, ok := strict(schema); ok {
-			js.Schema, js.Strict = s, sdk.Bool(true)
-		}
-		p.Text.Format.OfJSONSchema = js
+		q.Text = &responsesText{responsesFormat{"json_schema", outputSchema(o, schema)}}
 	}
-	m.responsesKnobs(req, p, names)
-	return p, nil
+	m.responsesKnobs(req, q, names)
+	return q, nil
 }
 
 // responsesKnobs sets what Params says.
-func (m *Model) responsesKnobs(req *llm.Request, p *responses.ResponseNewParams, names provider.Names) {
-	if req.Temperature != nil {
-		p.Temperature = sdk.Float(*req.Temperature)
-	}
-	if req.TopP != nil {
-		p.TopP = sdk.Float(*req.TopP)
-	}
-	if req.MaxTokens != nil {
-		p.MaxOutputTokens = sdk.Int(int64(*req.MaxTokens))
-	}
-	if key := m.cacheKey(req); key != "" {
-		p.PromptCacheKey = sdk.String(key)
-	}
+func (m *Model) responsesKnobs(req *llm.Request, q *responsesRequest, names provider.Names) {
+	q.Temperature, q.TopP, q.MaxOutputTokens, q.PromptCacheKey = req.Temperature, req.TopP, req.MaxTokens, m.cacheKey(req)
 	if e := req.ReasoningEffort; e != nil {
-		p.Reasoning.Effort = shared.ReasoningEffort(level(*e))
+		q.Reasoning = &reasoning{Effort: level(*e)}
 		switch s := m.config.Summary; {
 		case s == "none" || e.Level == "none":
 		case s == "":
-			p.Reasoning.Summary = shared.ReasoningSummaryAuto
+			q.Reasoning.Summary = "auto"
 		default:
-			p.Reasoning.Summary = shared.ReasoningSummary(s)
+			q.Reasoning.Summary = s
 		}
 	}
 	if req.ReasoningEffort != nil && req.ReasoningEffort.Level != "none" || reasons(req.Model) {
-		p.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
+		q.Include = []string{"reasoning.encrypted_content"}
 	}
 	if len(req.Tools) == 0 {
 		return
 	}
-	if req.ParallelTools != nil {
-		p.ParallelToolCalls = sdk.Bool(*req.ParallelTools)
-	}
+	q.ParallelToolCalls = req.ParallelTools
 	if c := req.ToolChoice; c != nil {
 		switch {
 		case c.Mode == "tool":
-			p.ToolChoice.OfFunctionTool = &responses.ToolChoiceFunctionParam{Name: names.Out(c.Name)}
+			q.ToolChoice = responsesChoice{Type: "function", Name: names.Out(c.Name)}
 		case c.Mode != "":
-			p.ToolChoice.OfToolChoiceMode = sdk.Opt(responses.ToolChoiceOptions(c.Mode))
+			q.ToolChoice = c.Mode
 		}
 	}
 }
 
 // appendItems converts a message of a History.
-func appendItems(to responses.ResponseInputParam, msg *llm.Message, names provider.Names) responses.ResponseInputParam {
+func appendItems(to []any, msg *llm.Message, names provider.Names) []any {
 	switch msg.Role {
 	case llm.System:
-		return append(to, responses.ResponseInputItemParamOfMessage(joined(msg.Content), responses.EasyInputMessageRoleDeveloper))
+		return append(to, inputMessage{Role: "developer", Content: joined(msg.Content)})
 	case llm.ToolRole:
-		return append(to, responses.ResponseInputItemUnionParam{OfFunctionCallOutput: callOutput(msg)})
+		out := functionOutput{Type: "function_call_output", CallID: msg.ToolCallID}
+		if onlyText(msg.Content) {
+			out.Output = joined(msg.Content)
+		} else {
+			out.Output = inputParts(msg.Content, "")
+		}
+		return append(to, out)
 	case llm.Assistant:
 		return appendAssistant(to, msg, names)
 	}
-	list := make(responses.ResponseInputMessageContentListParam, 0, len(msg.Content))
-	for i := range msg.Content {
-		switch b := &msg.Content[i]; b.Type {
-		case llm.TextBlock:
-			list = append(list, responses.ResponseInputContentParamOfInputText(b.Text))
-		case llm.ImageBlock:
-			list = append(list, responses.ResponseInputContentUnionParam{OfInputImage: &responses.ResponseInputImageParam{
-				Detail: responses.ResponseInputImageDetailAuto, ImageURL: sdk.String(dataURL(b.Source))}})
-		case llm.DocumentBlock:
-			f := &responses.ResponseInputFileParam{}
-			if b.Source.Type == "url" {
-				f.FileURL = sdk.String(b.Source.URL)
-			} else {
-				f.Filename, f.FileData = sdk.String(fileName(b)), sdk.String(dataURL(b.Source))
-			}
-			list = append(list, responses.ResponseInputContentUnionParam{OfInputFile: f})
-		}
-	}
-	return append(to, responses.ResponseInputItemParamOfMessage(list, responses.EasyInputMessageRoleUser))
+	return append(to, inputMessage{Role: "user", Content: inputParts(msg.Content, "auto")})
 }
 
-// callOutput is the answer to a call: text, or a list if there is anything else.
-func callOutput(msg *llm.Message) *responses.ResponseInputItemFunctionCallOutputParam {
-	out := &responses.ResponseInputItemFunctionCallOutputParam{CallID: sdk.String(msg.ToolCallID)}
-	if !slices.ContainsFunc(msg.Content, func(b llm.Block) bool { return b.Type != llm.TextBlock }) {
-		out.Output.OfString = sdk.String(joined(msg.Content))
-		return out
-	}
-	var list responses.ResponseFunctionCallOutputItemListParam
-	for i := range msg.Content {
-		var item responses.ResponseFunctionCallOutputItemUnionParam
-		switch b := &msg.Content[i]; b.Type {
-		case llm.TextBlock:
-			item.OfInputText = &responses.ResponseInputTextContentParam{Text: b.Text}
-		case llm.ImageBlock:
-			item.OfInputImage = &responses.ResponseInputImageContentParam{ImageURL: sdk.String(dataURL(b.Source))}
-		case llm.DocumentBlock:
-			item.OfInputFile = &responses.ResponseInputFileContentParam{}
-			if b.Source.Type == "url" {
-				item.OfInputFile.FileURL = sdk.String(b.Source.URL)
-			} else {
-				item.OfInputFile.Filename, item.OfInputFile.FileData = sdk.String(fileName(b)), sdk.String(dataURL(b.Source))
-			}
+// inputParts are blocks as parts of an item. Detail is how closely images are looked at; "" is
+// as the API does by itself.
+func inputParts(blocks []llm.Block, detail string) []inputPart {
+	parts := make([]inputPart, 0, len(blocks))
+	for i := range blocks {
+		switch b := &blocks[i]; {
+		case b.Type == llm.TextBlock:
+			parts = append(parts, inputPart{Type: "input_text", Text: b.Text})
+		case b.Type == llm.ImageBlock:
+			parts = append(parts, inputPart{Type: "input_image", Detail: detail, ImageURL: dataURL(b.Source)})
+		case b.Type == llm.DocumentBlock && b.Source.Type == "url":
+			parts = append(parts, inputPart{Type: "input_file", FileURL: b.Source.URL})
+		case b.Type == llm.DocumentBlock:
+			parts = append(parts, inputPart{Type: "input_file", Filename: fileName(b), FileData: dataURL(b.Source)})
 		}
-		list = append(list, item)
 	}
-	out.Output.OfResponseFunctionCallOutputItemArray = list
-	return out
+	return parts
 }
 
 // reasoningData is the opaque material of a thinking block: a reasoning item.
@@ -210,21 +158,21 @@ type responseData struct {
 
 // appendAssistant adds the items of an answer: what was thought and said, then the calls, or
 // all of it in the order in which it came.
-func appendAssistant(to responses.ResponseInputParam, msg *llm.Message, names provider.Names) responses.ResponseInputParam {
-	var thoughts, texts, calls, usual responses.ResponseInputParam
+func appendAssistant(to []any, msg *llm.Message, names provider.Names) []any {
+	var thoughts, texts, calls, usual []any
 	for i := range msg.Content {
 		switch b := &msg.Content[i]; b.Type {
 		case llm.TextBlock:
-			item := responses.ResponseInputItemParamOfMessage(b.Text, responses.EasyInputMessageRoleAssistant)
+			item := inputMessage{Role: "assistant", Content: b.Text}
 			texts, usual = append(texts, item), append(usual, item)
 		case llm.ThinkingBlock:
-			if item, ok := reasoningItem(b.Opaque); ok {
+			if item, ok := reasoned(b.Opaque); ok {
 				thoughts, usual = append(thoughts, item), append(usual, item)
 			}
 		}
 	}
 	for _, c := range msg.ToolCalls {
-		item := responses.ResponseInputItemParamOfFunctionCall(string(c.Arguments), c.ID, names.Out(c.Name))
+		item := functionCall{Type: "function_call", CallID: c.ID, Name: names.Out(c.Name), Arguments: string(c.Arguments)}
 		calls, usual = append(calls, item), append(usual, item)
 	}
 	var d responseData
@@ -245,16 +193,15 @@ func appendAssistant(to responses.ResponseInputParam, msg *llm.Message, names pr
 	return to
 }
 
-func reasoningItem(o *llm.Opaque) (item responses.ResponseInputItemUnionParam, ok bool) {
+// reasoned is the item that opaque material was made of, or false.
+func reasoned(o *llm.Opaque) (item reasoningItem, ok bool) {
 	var d reasoningData
 	if o == nil || json.Unmarshal(o.Data, &d) != nil || d.Encrypted == "" {
 		return item, false
 	}
-	list := make([]responses.ResponseReasoningItemSummaryParam, 0, len(d.Summary))
+	item = reasoningItem{Type: "reasoning", ID: d.ID, Summary: make([]summaryPart, 0, len(d.Summary)), EncryptedContent: d.Encrypted}
 	for _, s := range d.Summary {
-		list = append(list, responses.ResponseReasoningItemSummaryParam{Text: s.Text})
+		item.Summary = append(item.Summary, summaryPart{Type: "summary_text", Text: s.Text})
 	}
-	item = responses.ResponseInputItemParamOfReasoning(d.ID, list)
-	item.OfReasoning.EncryptedContent = sdk.String(d.Encrypted)
 	return item, true
 }

@@ -13,11 +13,11 @@ import (
 // responses asks in the language of the Responses API.
 func (m *Model) responses(ctx context.Context, req *llm.Request, emit provider.Emit) error {
 	names := provider.NewNames(req, 64)
-	params, err := m.responsesParams(req, names)
+	q, err := m.responsesRequest(req, names)
 	if err != nil {
 		return err
 	}
-	resp, err := m.post(ctx, "responses", params)
+	resp, err := m.post(ctx, "responses", q, nil)
 	if err != nil {
 		return err
 	}

@@ -387,11 +387,13 @@ func sameBody(recorded, body string) bool {
 	return true
 }
 
-// lasting is a body with its fields in order, and without the key of the prompt cache,
-// which is the thread's.
+// lasting is a body with its fields in order, at every depth, and without the key of the
+// prompt cache, which is the thread's.
 func lasting(body string) string {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal([]byte(body), &fields) != nil {
+	d := json.NewDecoder(strings.NewReader(body))
+	d.UseNumber()
+	var fields map[string]any
+	if d.Decode(&fields) != nil {
 		return body
 	}
 	delete(fields, "prompt_cache_key")

@@ -44,13 +44,31 @@ func Open(name string, c Config) *Client {
 		t.idle = DefaultIdleTimeout
 	}
 	own.Transport = t
+	own.CheckRedirect = homeward(name, own.CheckRedirect)
 	return &Client{name: name, idle: t.idle, http: &own, t: t}
 }
 
-// HTTP returns the HTTP client to give to an SDK. Its errors are *llm.Error, perhaps
-// wrapped: an answer with a status of 400 or more is one, and so is an answer to a
-// [Client.Stream] that is not a stream. They never hold the credentials of the request. SDKs have to be told not to retry.
+// HTTP returns the HTTP client. Its errors are *llm.Error, perhaps wrapped: an answer with a
+// status of 400 or more is one, and so is an answer to a [Client.Stream] that is not a stream.
+// They never hold the credentials of the request.
 func (c *Client) HTTP() *http.Client { return c.http }
+
+// homeward returns a policy for redirects: they are followed as next says, but only to the
+// server that was asked, because the credentials of a request are meant for no other.
+func homeward(name string, next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+	return func(r *http.Request, via []*http.Request) error {
+		if from := via[0].URL; r.URL.Scheme != from.Scheme || r.URL.Host != from.Host {
+			return &llm.Error{Kind: llm.InvalidRequest, Provider: name, Message: fmt.Sprintf("the server redirects to %s://%s, where credentials are not sent", r.URL.Scheme, r.URL.Host)}
+		}
+		if next != nil {
+			return next(r, via)
+		}
+		if len(via) >= 10 {
+			return errors.New("stopped after 10 redirects")
+		}
+		return nil
+	}
+}
 
 // Name is the provider's.
 func (c *Client) Name() string { return c.name }

@@ -10,19 +10,6 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Models returns the list of models that get fetches.
-func (c *Client) Models(get func(body *[]byte) error) ([]llm.ModelInfo, error) {
-	var body []byte
-	if err := get(&body); err != nil {
-		return nil, c.Failure(err)
-	}
-	list, err := ReadModels(body)
-	if err != nil {
-		return nil, c.Failure(err)
-	}
-	return list, nil
-}
-
 // ReadModels reads a provider's list of models, in the words of any of them: those of
 // OpenAI and of those who speak like it, Anthropic's and Gemini's. Fields that are not
 // there, or not as expected, are not known.

@@ -72,9 +72,6 @@ func (c *Client) failure(err error, sent bool) *llm.Error {
 	return &llm.Error{Kind: llm.Interrupted, Provider: c.name, Err: err}
 }
 
-// Failure makes an *llm.Error of what a request returned that is not a stream.
-func (c *Client) Failure(err error) error { return c.failure(err, true) }
-
 // stream is what is known of a stream that is going on.
 type stream struct {
 	ctx    context.Context

@@ -1,10 +1,13 @@
 package providertest
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,15 +15,46 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// Raw returns a function that asks the provider for a stream without the adapter: with the
-// provider's own SDK, or with a loop that does nothing but decode. That returns how many
-// pieces of text came.
-type Raw func(client *http.Client) func(ctx context.Context) (pieces int, err error)
+// Bare asks a provider without an adapter: it posts a body that is ready, decodes each event
+// with encoding/json, and counts those that are a piece of text. It checks nothing. It is what
+// an adapter cannot be faster than, unless its decoding is better.
+type Bare struct {
+	URL, Body string
+	Text      func(event []byte) (text string, err error)
+}
 
-// Overhead measures what an adapter adds to the stream of the SDK: for each piece of text,
-// and for each request. Both are measured in turns, in one run, without a network, so that the
+func (r Bare) ask(ctx context.Context, client *http.Client) (pieces int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, strings.NewReader(r.Body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		event := bytes.TrimPrefix(lines.Bytes(), []byte("data: "))
+		if len(event) == 0 || event[0] != '{' {
+			continue
+		}
+		text, err := r.Text(event)
+		if err != nil {
+			return pieces, err
+		}
+		if text != "" {
+			pieces++
+		}
+	}
+	return pieces, lines.Err()
+}
+
+// Overhead measures what an adapter adds to a bare client: for each piece of text, and for
+// each request. Both are measured in turns, in one run, without a network, so that the
 // ratio (x) means something on any machine.
-func Overhead(b *testing.B, a Adapter, raw Raw) {
+func Overhead(b *testing.B, a Adapter, bare Bare) {
 	for _, c := range []struct {
 		name   string
 		pieces int
@@ -44,7 +78,6 @@ func Overhead(b *testing.B, a Adapter, raw Raw) {
 				}
 				return n, nil
 			}
-			theirs := raw(client)
 			var own, other time.Duration
 			timed := func(sum *time.Duration, f func() (int, error)) {
 				start := time.Now()
@@ -56,12 +89,12 @@ func Overhead(b *testing.B, a Adapter, raw Raw) {
 			}
 			for b.Loop() {
 				timed(&own, ours)
-				timed(&other, func() (int, error) { return theirs(b.Context()) })
+				timed(&other, func() (int, error) { return bare.ask(b.Context(), client) })
 			}
 			each := float64(b.N * c.pieces)
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(float64(own.Nanoseconds())/each, "ns/"+c.name)
-			b.ReportMetric(float64(other.Nanoseconds())/each, "raw-ns/"+c.name)
+			b.ReportMetric(float64(other.Nanoseconds())/each, "bare-ns/"+c.name)
 			b.ReportMetric(float64(own)/float64(other), "x")
 		})
 	}

@@ -18,9 +18,14 @@ import (
 
 // plain is an adapter for a provider that does not exist. It asks with an Asked and is
 // answered with deltas: there is nothing to convert, and what is left is what an adapter is.
-type plain struct {
-	client *provider.Client
-	config provider.Config
+type plain struct{ api *provider.API }
+
+func newPlain(t testing.TB, c provider.Config) *plain {
+	api, err := provider.Open(plainName, c).At(c.BaseURL, http.Header{"Authorization": {"Bearer " + c.APIKey}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &plain{api}
 }
 
 const plainName = "plain"
@@ -44,18 +49,9 @@ var plainRules = provider.Rules{Provider: plainName, LateSystem: true, CallID: p
 }}
 
 func (p *plain) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return p.client.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
+	return p.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
 		names := provider.NewNames(req, 64)
-		body, err := json.Marshal(p.ask(req, names))
-		if err != nil {
-			return err
-		}
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.config.BaseURL+"/ask", bytes.NewReader(body))
-		if err != nil {
-			return err
-		}
-		r.Header.Set("Authorization", "Bearer "+p.config.APIKey)
-		resp, err := p.client.HTTP().Do(r)
+		resp, err := p.api.Send(ctx, http.MethodPost, "ask", p.ask(req, names))
 		if err != nil {
 			return err
 		}
@@ -233,36 +229,18 @@ func (plainSpeaker) Models(key string) (http.Handler, []llm.ModelInfo) {
 
 // ListModels asks for them.
 func (p *plain) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.config.BaseURL+"/models", nil)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Authorization", "Bearer "+p.config.APIKey)
-	resp, err := p.client.HTTP().Do(r)
-	if err != nil {
-		return nil, p.client.Failure(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, p.client.Failure(err)
-	}
-	list, err := provider.ReadModels(body)
-	if err != nil {
-		return nil, p.client.Failure(err)
-	}
-	return list, nil
+	return p.api.Models(ctx, "models")
 }
 
 // plainAdapter is what the suite is given. Wrong makes a mutant of it.
 func plainAdapter(wrong func(llm.Model) llm.Model) Adapter {
 	return Adapter{
-		Open: func(_ testing.TB, c provider.Config) llm.Model {
+		Open: func(t testing.TB, c provider.Config) llm.Model {
 			if wrong == nil {
-				return &plain{client: provider.Open(plainName, c), config: c}
+				return newPlain(t, c)
 			}
 			c.Timeout, c.IdleTimeout = min(c.Timeout, 2*time.Second), min(c.IdleTimeout, 2*time.Second) // many wait in vain
-			return wrong(&plain{client: provider.Open(plainName, c), config: c})
+			return wrong(newPlain(t, c))
 		},
 		Speaker: plainSpeaker{}, Provider: plainName, Model: "m", Cannot: []Power{CacheMarks},
 	}

@@ -1,0 +1,168 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/provider"
+)
+
+// rules are those of the Messages API.
+var rules = provider.Rules{
+	Provider:  Name,
+	Media:     takesMedia,
+	CallID:    provider.SafeID(64),
+	Alternate: true,
+	StartUser: true,
+	EndUser:   true, // not all models go on with what is put into their mouth
+}
+
+// builder makes one request.
+type builder struct {
+	req     *llm.Request
+	traits  traits
+	names   provider.Names
+	request request
+	output  string // the tool that stands for the answer's form, or ""
+	forced  bool   // a tool has to be called
+}
+
+func newBuilder(req *llm.Request) *builder {
+	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, 128)}
+}
+
+// build returns the request.
+func (b *builder) build() *request {
+	b.request = request{Model: b.req.Model, MaxTokens: b.traits.maxTokens(), Stream: true}
+	if n := b.req.MaxTokens; n != nil && *n > 0 {
+		b.request.MaxTokens = *n
+	}
+	for _, s := range b.req.StopSequences {
+		if strings.TrimSpace(s) != "" { // which the API refuses
+			b.request.StopSequences = append(b.request.StopSequences, s)
+		}
+	}
+	system, msgs := provider.History(b.req, rules)
+	for i := range system {
+		b.request.System = append(b.request.System, plainText(system[i].Text))
+	}
+	b.request.Messages = b.turns(msgs)
+	b.tools()
+	b.form()
+	b.think()
+	b.sample()
+	if b.req.CachePrompt {
+		b.cache()
+	}
+	return &b.request
+}
+
+// tools offers the tools and says which may, or must, be called.
+func (b *builder) tools() {
+	for i := range b.req.Tools {
+		t := &b.req.Tools[i]
+		b.offer(b.names.Out(t.Name), t.Description, t.Parameters)
+	}
+	if len(b.request.Tools) == 0 {
+		b.pastTools()
+		return // a choice among none is refused
+	}
+	choice := llm.ToolChoice{Mode: "auto"}
+	if b.req.ToolChoice != nil {
+		choice = *b.req.ToolChoice
+	}
+	switch choice.Mode {
+	case "none":
+		b.request.ToolChoice = &toolChoice{Type: "none"}
+	case "required":
+		b.forced = true
+		b.request.ToolChoice = &toolChoice{Type: "any", DisableParallelToolUse: b.alone()}
+	case "tool":
+		b.forced = true
+		b.request.ToolChoice = &toolChoice{Type: "tool", Name: b.names.Out(choice.Name), DisableParallelToolUse: b.alone()}
+	default:
+		if b.req.ToolChoice != nil || b.req.ParallelTools != nil {
+			b.request.ToolChoice = &toolChoice{Type: "auto", DisableParallelToolUse: b.alone()}
+		}
+	}
+}
+
+// alone says whether calls have to come one at a time; nil leaves it to the API.
+func (b *builder) alone() *bool {
+	if b.req.ParallelTools == nil {
+		return nil
+	}
+	return new(!*b.req.ParallelTools)
+}
+
+// pastTools offers the tools that the conversation has calls of, when no others are
+// offered: the API wants to know them. They cannot be called.
+func (b *builder) pastTools() {
+	for _, m := range b.request.Messages {
+		for _, c := range m.Content {
+			if c.Type == "tool_use" && !b.offers(c.Name) {
+				b.offer(c.Name, "No longer available.", nil)
+			}
+		}
+	}
+	if len(b.request.Tools) > 0 {
+		b.request.ToolChoice = &toolChoice{Type: "none"}
+	}
+}
+
+func (b *builder) offer(name, description string, schema json.RawMessage) {
+	if len(schema) == 0 || string(schema) == "null" {
+		schema = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	b.request.Tools = append(b.request.Tools, tool{Name: name, Description: description, InputSchema: schema})
+}
+
+// form holds the answer to a schema: by the API if it can, and otherwise by a tool that
+// has to be called, whose input is then the text of the answer.
+func (b *builder) form() {
+	out := b.req.Output
+	if out == nil || b.forced { // a call is the answer
+		return
+	}
+	if schema, ok := closed(out.Schema); ok && b.traits.formats() {
+		b.request.OutputConfig = &outputConfig{Format: &outputFormat{Type: "json_schema", Schema: schema}}
+		return
+	}
+	name := out.Name
+	if name == "" {
+		name = "answer"
+	}
+	for name = b.names.Out(name); b.offers(name); {
+		name = b.names.Out(name + "_output")
+	}
+	choice := &toolChoice{Type: "any", DisableParallelToolUse: b.alone()}
+	if only := len(b.request.Tools) == 0 || b.request.ToolChoice != nil && b.request.ToolChoice.Type == "none"; only {
+		choice = &toolChoice{Type: "tool", Name: name}
+	}
+	b.offer(name, "Give the final answer. Call this when there is nothing left to find out.", out.Schema)
+	b.output, b.forced, b.request.ToolChoice = name, true, choice
+}
+
+func (b *builder) offers(name string) bool {
+	return slices.ContainsFunc(b.request.Tools, func(t tool) bool { return t.Name == name })
+}
+
+// sample sets what the model accepts of temperature and top-p.
+func (b *builder) sample() {
+	if !b.traits.samples() {
+		return
+	}
+	t, p := b.req.Temperature, b.req.TopP
+	if b.thinks() {
+		t = nil // it has to be 1
+		if p != nil && *p < 0.95 {
+			p = nil
+		}
+	}
+	b.request.Temperature = t
+	if t == nil || !b.traits.samplesOnce() {
+		b.request.TopP = p
+	}
+}

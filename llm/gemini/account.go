@@ -1,0 +1,162 @@
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// account gives the access tokens of a service account. It keeps one and renews it in the
+// background shortly before it expires, once for all requests. It is safe for concurrent use.
+type account struct {
+	project string
+	fetch   func() (*oauth2.Token, error)
+
+	mu     sync.Mutex
+	kept   *oauth2.Token // nil before the first
+	latest *renewal      // nil if it gave the token that is kept
+}
+
+// renewal is an attempt to get a token.
+type renewal struct {
+	done  chan struct{} // closed when it is over
+	token *oauth2.Token
+	err   error
+}
+
+func (r *renewal) over() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+const (
+	renewEarly   = 225 * time.Second // how long before its end a token is renewed
+	renewTimeout = 30 * time.Second
+)
+
+// newAccount reads the JSON of a service account.
+func newAccount(data []byte, scopes []string) (*account, error) {
+	var file struct {
+		Type     string `json:"type"`
+		Project  string `json:"project_id"`
+		Email    string `json:"client_email"`
+		Key      string `json:"private_key"`
+		TokenURI string `json:"token_uri"`
+		Universe string `json:"universe_domain"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, errors.New("gemini: the service account is not valid JSON") // nothing of it is shown
+	}
+	switch {
+	case file.TokenURI != "" && !trusted(file.TokenURI):
+		return nil, fmt.Errorf("gemini: the service account has the token_uri %q, want one of googleapis.com", file.TokenURI)
+	case file.Type != "service_account":
+		return nil, fmt.Errorf("gemini: service account: the type is %q, want service_account", file.Type)
+	case file.Email == "" || file.Key == "":
+		return nil, errors.New("gemini: service account: client_email and private_key are required")
+	}
+	if len(scopes) == 0 {
+		scopes = []string{"https://www.googleapis.com/auth/cloud-platform"}
+	}
+	a := &account{project: file.Project}
+	if file.Universe != "" && file.Universe != "googleapis.com" { // other clouds exchange nothing: they take what was signed
+		source, err := google.JWTAccessTokenSourceWithScope(data, scopes...)
+		if err != nil {
+			return nil, fmt.Errorf("gemini: service account: %w", err)
+		}
+		a.fetch = source.Token
+		return a, nil
+	}
+	config, err := google.JWTConfigFromJSON(data, scopes...)
+	if err != nil {
+		return nil, fmt.Errorf("gemini: service account: %w", err)
+	}
+	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Timeout: renewTimeout})
+	a.fetch = func() (*oauth2.Token, error) { return config.TokenSource(ctx).Token() }
+	return a, nil
+}
+
+// trusted reports whether a signed assertion may be sent there: to Google, or to this
+// machine.
+func trusted(uri string) bool {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return false
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && addr.IsLoopback() {
+		return true
+	}
+	return u.Scheme == "https" && strings.HasSuffix("."+u.Hostname(), ".googleapis.com")
+}
+
+// token returns an access token. It waits only if there is none that is valid, and no longer
+// than ctx lives. A renewal that failed is tried again when the token has expired.
+func (a *account) token(ctx context.Context) (string, error) {
+	a.mu.Lock()
+	kept, left := a.kept, time.Duration(0)
+	if kept != nil {
+		if left = time.Until(kept.Expiry); kept.Expiry.IsZero() {
+			left = 2 * renewEarly // for ever
+		}
+	}
+	if left < renewEarly && (a.latest == nil || left <= 0 && a.latest.over()) {
+		a.renew()
+	}
+	latest := a.latest
+	a.mu.Unlock()
+	if left > 0 {
+		return kept.AccessToken, nil
+	}
+	select {
+	case <-latest.done:
+	case <-ctx.Done():
+		return "", &llm.Error{Kind: llm.Cancelled, Provider: Name, Message: "no access token", Err: context.Cause(ctx)}
+	}
+	if latest.err != nil {
+		return "", tokenFailure(latest.err)
+	}
+	return latest.token.AccessToken, nil
+}
+
+// renew begins to get a token. The mutex is locked.
+func (a *account) renew() {
+	r := &renewal{done: make(chan struct{})}
+	a.latest = r
+	go func() {
+		defer close(r.done)
+		if r.token, r.err = a.fetch(); r.err == nil && r.token.AccessToken == "" {
+			r.err = errors.New("the answer has no access token")
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if r.err == nil {
+			a.kept, a.latest = r.token, nil
+		}
+	}()
+}
+
+// tokenFailure says what it means that there is no token. An account that is refused will
+// be refused again.
+func tokenFailure(err error) error {
+	e := &llm.Error{Kind: llm.Provider, Provider: Name, Message: "no access token", Err: err}
+	if re, ok := errors.AsType[*oauth2.RetrieveError](err); ok && re.Response.StatusCode < 500 && re.Response.StatusCode != http.StatusTooManyRequests {
+		e.Kind, e.Status = llm.Unauthorized, re.Response.StatusCode
+	}
+	return e
+}

@@ -1,0 +1,104 @@
+package gemini
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// address is where models are: a base URL, and the path below it.
+type address struct {
+	base   string
+	path   string // the version, and of Vertex AI the project and the location
+	vertex bool
+}
+
+func (c *Config) address(who identity) (address, error) {
+	base := baseURL(c.BaseURL)
+	switch {
+	case !c.Vertex:
+		return address{base: first(base, os.Getenv("GOOGLE_GEMINI_BASE_URL"), "https://generativelanguage.googleapis.com"), path: geminiVersion + "/"}, nil
+	case who.key != "": // express mode has no project
+		return address{base: first(base, os.Getenv("GOOGLE_VERTEX_BASE_URL"), regionURL("global")), path: vertexVersion + "/", vertex: true}, nil
+	}
+	project, location := first(c.Project, os.Getenv("GOOGLE_CLOUD_PROJECT")), first(c.Location, os.Getenv("GOOGLE_CLOUD_LOCATION"), "global")
+	if project == "" && who.account != nil {
+		project = who.account.project
+	}
+	switch {
+	case project == "":
+		return address{}, errors.New("gemini: there is no project for Vertex AI: configure one, or set GOOGLE_CLOUD_PROJECT")
+	case !region.MatchString(location): // it is part of the name of the server that gets the token
+		return address{}, fmt.Errorf("gemini: the location is %q, want one such as global or europe-west4", location)
+	}
+	return address{
+		base:   first(base, os.Getenv("GOOGLE_VERTEX_BASE_URL"), regionURL(location)),
+		path:   fmt.Sprintf("%s/projects/%s/locations/%s/", vertexVersion, url.PathEscape(project), location),
+		vertex: true,
+	}, nil
+}
+
+var region = regexp.MustCompile(`^[a-z0-9-]+$`)
+
+// regionURL is where Vertex AI is in a location.
+func regionURL(location string) string {
+	switch location {
+	case "global":
+		return "https://aiplatform.googleapis.com"
+	case "us", "eu":
+		return fmt.Sprintf("https://aiplatform.%s.rep.googleapis.com", location)
+	}
+	return fmt.Sprintf("https://%s-aiplatform.googleapis.com", location)
+}
+
+// baseURL is a configured address without the version, which is added.
+func baseURL(s string) string {
+	s = strings.TrimRight(s, "/")
+	for _, version := range []string{"/v1beta1", "/v1beta", "/v1"} {
+		s = strings.TrimSuffix(s, version)
+	}
+	return s
+}
+
+// model is the path of a model, escaped. Its name may be a path itself.
+func (a address) model(name string) (string, error) {
+	if name == "" {
+		return "", errors.New("the model has no name")
+	}
+	if strings.ContainsAny(name, "?&") || strings.Contains(name, "..") {
+		return "", fmt.Errorf("the model cannot be called %q", name)
+	}
+	has := func(prefixes ...string) bool {
+		for _, p := range prefixes {
+			if strings.HasPrefix(name, p) {
+				return true
+			}
+		}
+		return false
+	}
+	path := a.path
+	switch publisher, rest, ok := strings.Cut(name, "/"); {
+	case a.vertex && has("projects/"):
+		path = vertexVersion + "/"
+	case a.vertex && has("publishers/", "models/"), !a.vertex && has("models/", "tunedModels/"):
+	case a.vertex && ok:
+		name = "publishers/" + publisher + "/models/" + rest
+	case a.vertex:
+		name = "publishers/google/models/" + name
+	default:
+		name = "models/" + name
+	}
+	return path + (&url.URL{Path: name}).EscapedPath(), nil
+}
+
+func first(values ...string) string {
+	for _, s := range values {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}

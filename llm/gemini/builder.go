@@ -1,0 +1,193 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/provider"
+)
+
+// builder makes one request.
+type builder struct {
+	req     *llm.Request
+	traits  traits
+	names   functions
+	request request
+	output  string // the function that stands for the answer's form, or ""
+}
+
+func newBuilder(req *llm.Request) *builder {
+	return &builder{req: req, traits: traitsOf(req.Model), names: newFunctions(req)}
+}
+
+func (b *builder) rules() provider.Rules {
+	return provider.Rules{Provider: Name, Media: takesMedia(b.traits), CallID: provider.SafeID(64), Alternate: true, StartUser: true, EndUser: true}
+}
+
+// build returns the request.
+func (b *builder) build() (*request, error) {
+	system, msgs := provider.History(b.req, b.rules())
+	if len(system) > 0 {
+		b.request.SystemInstruction = &content{Role: "user", Parts: shown(system)}
+	}
+	b.request.Contents = b.contents(msgs)
+	b.knobs()
+	if err := b.tools(); err != nil {
+		return nil, err
+	}
+	if err := b.form(); err != nil {
+		return nil, err
+	}
+	if b.traits.thinks() && b.req.ReasoningEffort != nil {
+		b.request.GenerationConfig.ThinkingConfig = b.thinking(b.req.ReasoningEffort)
+	}
+	return &b.request, nil
+}
+
+func (b *builder) knobs() {
+	small := func(f *float64) *float32 {
+		if f == nil {
+			return nil
+		}
+		v := float32(*f)
+		return &v
+	}
+	g := &b.request.GenerationConfig
+	g.Temperature, g.TopP, g.StopSequences = small(b.req.Temperature), small(b.req.TopP), b.req.StopSequences
+	if n := b.req.MaxTokens; n != nil && *n > 0 {
+		g.MaxOutputTokens = int32(min(*n, math.MaxInt32))
+	}
+	if s := b.req.Seed; s != nil {
+		g.Seed = new(int32(*s)) // which is all the API takes
+	}
+}
+
+// tools offers the tools and says which may, or must, be called.
+func (b *builder) tools() error {
+	for i := range b.req.Tools {
+		t := &b.req.Tools[i]
+		if err := b.offer(b.names.Out(t.Name), t.Description, t.Parameters); err != nil {
+			return err
+		}
+	}
+	if len(b.request.Tools) == 0 || b.req.ToolChoice == nil {
+		return nil
+	}
+	switch choice := b.req.ToolChoice; choice.Mode {
+	case "none":
+		b.choose("NONE")
+	case "required":
+		b.choose("ANY")
+	case "tool":
+		b.choose("ANY", b.names.Out(choice.Name))
+	default:
+		b.choose("AUTO")
+	}
+	return nil
+}
+
+func (b *builder) choose(mode string, only ...string) {
+	b.request.ToolConfig = &toolConfig{functionCallingConfig{Mode: mode, AllowedFunctionNames: only}}
+}
+
+func (b *builder) offer(name, description string, schema json.RawMessage) error {
+	f := function{Name: name, Description: description}
+	if len(schema) > 0 && string(schema) != "null" {
+		v, err := decode(fmt.Sprintf("the schema of tool %s", name), schema)
+		if err != nil {
+			return err
+		}
+		f.ParametersJSONSchema = v
+	}
+	if len(b.request.Tools) == 0 {
+		b.request.Tools = []tool{{}}
+	}
+	b.request.Tools[0].FunctionDeclarations = append(b.request.Tools[0].FunctionDeclarations, f)
+	return nil
+}
+
+// form holds the answer to a schema: by the API, or, for models that cannot do that while
+// tools are offered, by a function that stands for the answer.
+func (b *builder) form() error {
+	out := b.req.Output
+	if out == nil || b.calls() == "ANY" { // a call is the answer
+		return nil
+	}
+	if len(b.request.Tools) == 0 || b.calls() == "NONE" || b.traits.formsWithTools() {
+		v, err := decode("the schema of the output", out.Schema)
+		if err != nil {
+			return err
+		}
+		if !b.traits.formsWithTools() {
+			b.request.Tools, b.request.ToolConfig = nil, nil // none may be called anyway
+		}
+		b.request.GenerationConfig.ResponseMIMEType, b.request.GenerationConfig.ResponseJSONSchema = "application/json", v
+		return nil
+	}
+	name := first(out.Name, "answer")
+	for name = b.names.Out(name); b.offers(name); {
+		name = b.names.Out(name + "_output")
+	}
+	b.output = name
+	b.choose("ANY")
+	return b.offer(name, "Give the final answer. Call this when there is nothing left to find out.", out.Schema)
+}
+
+// calls is the mode of calling, or "".
+func (b *builder) calls() string {
+	if b.request.ToolConfig == nil {
+		return ""
+	}
+	return b.request.ToolConfig.FunctionCallingConfig.Mode
+}
+
+func (b *builder) offers(name string) bool {
+	for _, f := range b.request.Tools[0].FunctionDeclarations {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// budgets are what the levels mean for models that are given a number of tokens.
+var budgets = map[string]int{"low": 1024, "medium": 8192, "high": 24576, "max": 32768}
+
+// thinking says how much to think, and asks for a summary of it. Where thinking cannot be
+// turned off, none is the least there is.
+func (b *builder) thinking(e *llm.Effort) *thinkingConfig {
+	t := &thinkingConfig{IncludeThoughts: e.Level != "none"}
+	if b.traits.levels() {
+		t.ThinkingLevel = b.level(e)
+		return t
+	}
+	least, most := 0, 24576
+	if b.traits.pro {
+		least, most = 128, 32768
+	}
+	n := e.Budget
+	if e.Level != "" {
+		n = budgets[e.Level]
+	}
+	t.ThinkingBudget = new(int32(min(max(n, least), most)))
+	return t
+}
+
+func (b *builder) level(e *llm.Effort) string {
+	switch level := e.Level; {
+	case level == "none" && b.traits.pro, level == "low":
+		return "LOW"
+	case level == "none":
+		return "MINIMAL"
+	case level == "" && e.Budget <= 4096:
+		return "LOW"
+	case level == "medium" || level == "" && e.Budget <= 16384:
+		if b.traits.pro && b.traits.version == 300 {
+			return "HIGH" // it knows only two
+		}
+		return "MEDIUM"
+	}
+	return "HIGH"
+}
