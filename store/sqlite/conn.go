@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	driver "modernc.org/sqlite"
@@ -17,7 +16,7 @@ import (
 type conn struct {
 	db    *database
 	c     *sql.Conn
-	stmts map[string]*sql.Stmt // by their text, before {p} is replaced
+	stmts map[string]*sql.Stmt // by their text, before it is translated
 
 	latest     string // run of the last commit
 	lastMoment int64  // unix µs; the highest that was given out
@@ -41,7 +40,7 @@ func (c *conn) stmt(query string) (*sql.Stmt, error) {
 	if s := c.stmts[query]; s != nil {
 		return s, nil
 	}
-	s, err := c.c.PrepareContext(context.Background(), strings.ReplaceAll(query, "{p}", c.db.prefix))
+	s, err := c.c.PrepareContext(context.Background(), c.db.translate(query))
 	if err != nil {
 		return nil, err
 	}

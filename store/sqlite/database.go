@@ -20,7 +20,9 @@ type database struct {
 	prefix string
 	now    func() time.Time
 	sql    *sql.DB
-	writer writer
+	// translate makes a statement SQLite's own.
+	translate func(query string) string
+	writer    writer
 	// readers holds the connections that are idle; nil is one yet to be opened.
 	readers chan *conn
 
