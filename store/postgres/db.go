@@ -118,9 +118,12 @@ func (db *DB) Close() {
 
 // Store returns the store of a tenant; "" is the default one.
 func (db *DB) Store(tenant string) *Store {
-	s := scope{db: db.database, tenant: escape(tenant)}
+	s, shared := scope{db: db.database, tenant: escape(tenant)}, sqlstore.NewScope(db.database, escape(tenant))
 	return &Store{
-		threadReader: threadReader(s), runReader: runReader(s), eventLog: eventLog(s), inbox: inbox(s), editor: editor(s), budget: budget(s),
+		ports: ports{
+			Threads: sqlstore.NewThreads(shared, s.log), Runs: sqlstore.Runs(shared), Inbox: sqlstore.Inbox(shared), Edits: sqlstore.NewEdits(shared, edits),
+		},
+		ledger: ledger(s), eventLog: eventLog(s), inbox: inbox(s), budget: budget(s),
 		committer:  committer{scope: s, commits: db.commits},
 		dispatches: dispatches{scope: s, enqueuer: db.enqueuer, announcer: db.announcer},
 	}
@@ -131,7 +134,7 @@ func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 
 // Profile returns the profile store of a tenant; "" is the default one.
 func (db *DB) Profile(tenant string) *Profile {
-	return &Profile{sqlstore.Profile{Scope: sqlstore.Scope{DB: db.database, Tenant: escape(tenant)}}}
+	return &Profile{sqlstore.Profile(sqlstore.NewScope(db.database, escape(tenant)))}
 }
 
 // Config returns the configuration of the whole database, which belongs to no tenant. It

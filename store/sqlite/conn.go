@@ -98,12 +98,6 @@ func (c *conn) row(ctx context.Context, query string, args []any, dest ...any) (
 	return found, err
 }
 
-// found reports whether there is a row.
-func (c *conn) found(query string, args ...any) (bool, error) {
-	var one int
-	return c.row(context.Background(), query, args, &one)
-}
-
 // useWAL switches the file to a write-ahead log. SQLite does not wait for others who
 // are just doing the same, so this does.
 func (c *conn) useWAL(ctx context.Context) error {

@@ -117,15 +117,6 @@ func (db *database) read(ctx context.Context, f func(c *conn) error) (err error)
 	return f(c)
 }
 
-// count returns the number that a query asks for.
-func (db *database) count(ctx context.Context, query string, args []any) (n int, err error) {
-	err = db.read(ctx, func(c *conn) error {
-		_, err := c.row(ctx, query, args, &n)
-		return err
-	})
-	return n, err
-}
-
 // edit calls f in a transaction. What f returns is returned; if it is an error,
 // nothing of f is kept.
 func (db *database) edit(ctx context.Context, f func(ctx context.Context, c *conn) error) error {

@@ -100,10 +100,12 @@ func (db *DB) Close() error { return db.database.close() }
 
 // Store returns the store of a tenant; "" is the default one.
 func (db *DB) Store(tenant string) *Store {
-	s := scope{db: db.database, tenant: tenant}
+	s, shared := scope{db: db.database, tenant: tenant}, sqlstore.NewScope(db.database, tenant)
 	return &Store{
-		threadReader: threadReader(s), runReader: runReader(s), eventLog: eventLog(s), committer: committer(s),
-		inbox: inbox(s), editor: editor(s), dispatches: dispatches(s), budget: budget(s),
+		ports: ports{
+			Threads: sqlstore.NewThreads(shared, s.log), Runs: sqlstore.Runs(shared), Inbox: sqlstore.Inbox(shared), Edits: sqlstore.NewEdits(shared, edits),
+		},
+		ledger: ledger(s), eventLog: eventLog(s), committer: committer(s), inbox: inbox(s), dispatches: dispatches(s), budget: budget(s),
 	}
 }
 
@@ -112,7 +114,7 @@ func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 
 // Profile returns the profile store of a tenant; "" is the default one.
 func (db *DB) Profile(tenant string) *Profile {
-	return &Profile{sqlstore.Profile{Scope: sqlstore.Scope{DB: db.database, Tenant: tenant}}}
+	return &Profile{sqlstore.Profile(sqlstore.NewScope(db.database, tenant))}
 }
 
 // Config returns the configuration of the whole file, which belongs to no tenant.

@@ -12,13 +12,13 @@ import (
 )
 
 // Profile is one tenant's profile entries.
-type Profile struct{ Scope }
+type Profile Scope
 
 var _ profile.Store = (*Profile)(nil)
 
 // Get returns an entry, or nil.
 func (p *Profile) Get(ctx context.Context, namespace, key string) (*profile.Entry, error) {
-	list, err := p.list(ctx, `SELECT key, value, updated FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ?`, namespace, p.id(key))
+	list, err := p.list(ctx, `SELECT key, value, updated FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ?`, namespace, (*Scope)(p).id(key))
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -33,16 +33,16 @@ func (p *Profile) List(ctx context.Context, namespace string) ([]profile.Entry, 
 }
 
 func (p *Profile) list(ctx context.Context, query, namespace string, args ...any) ([]profile.Entry, error) {
-	args = append([]any{p.Tenant, p.id(namespace)}, args...)
+	args = append([]any{p.tenant, (*Scope)(p).id(namespace)}, args...)
 	var out []profile.Entry
-	err := p.DB.Read(ctx, func(c Conn) error {
+	err := p.db.Read(ctx, func(c Conn) error {
 		out = nil
 		return c.Query(ctx, query, args, func(scan func(...any) error) error {
 			var value []byte
 			var updated int64
 			e := profile.Entry{Namespace: namespace}
 			err := scan(&e.Key, &value, &updated)
-			p.DB.Dialect().unescape(&e.Key)
+			p.db.Dialect().unescape(&e.Key)
 			e.Value, e.UpdatedAt = value, time.Unix(0, updated)
 			out = append(out, e)
 			return err
@@ -58,24 +58,24 @@ func (p *Profile) list(ctx context.Context, query, namespace string, args ...any
 func (p *Profile) Set(ctx context.Context, namespace, key string, value json.RawMessage) error {
 	return p.change(ctx, `INSERT INTO {p}_profiles (tenant, namespace, key, value, updated) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (tenant, namespace, key) DO UPDATE SET value = excluded.value, updated = excluded.updated`,
-		p.Tenant, p.id(namespace), p.id(key), p.DB.Dialect().Text(value), p.DB.Now().UnixNano())
+		p.tenant, (*Scope)(p).id(namespace), (*Scope)(p).id(key), p.db.Dialect().Text(value), p.db.Now().UnixNano())
 }
 
 // Delete removes an entry.
 func (p *Profile) Delete(ctx context.Context, namespace, key string) error {
-	return p.change(ctx, `DELETE FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ?`, p.Tenant, p.id(namespace), p.id(key))
+	return p.change(ctx, `DELETE FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ?`, p.tenant, (*Scope)(p).id(namespace), (*Scope)(p).id(key))
 }
 
 // Clear removes what an entity left behind, in all namespaces.
 func (p *Profile) Clear(ctx context.Context, key string) error {
-	return p.change(ctx, `DELETE FROM {p}_profiles WHERE tenant = ? AND key = ?`, p.Tenant, p.id(key))
+	return p.change(ctx, `DELETE FROM {p}_profiles WHERE tenant = ? AND key = ?`, p.tenant, (*Scope)(p).id(key))
 }
 
 func (p *Profile) change(ctx context.Context, query string, args ...any) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if _, err := p.DB.Exec(ctx, query, args...); err != nil {
+	if _, err := p.db.Exec(ctx, query, args...); err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}
 	return nil

@@ -136,12 +136,15 @@ func (d *Dialect) encode(v any) (string, error) {
 
 // Scope is a tenant of a database.
 type Scope struct {
-	DB     DB
-	Tenant string // escaped
+	db     DB
+	tenant string // escaped
 }
 
+// NewScope returns the scope of a tenant, which is as its columns hold it.
+func NewScope(db DB, tenant string) Scope { return Scope{db, tenant} }
+
 // id returns an id as a text column holds it.
-func (s *Scope) id(id string) string { return s.DB.Dialect().escape(id) }
+func (s *Scope) id(id string) string { return s.db.Dialect().escape(id) }
 
 // row scans one row. It reports false when there is none.
 func row(ctx context.Context, c Conn, query string, args []any, dest ...any) (found bool, err error) {
