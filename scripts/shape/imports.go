@@ -74,6 +74,7 @@ var importRules = []importRule{
 
 // siblingFolders are for siblingRule: packages below different children of one of these folders do
 // not import each other, neither in tests nor elsewhere. Tests may import a sibling that ends in "test", such as ./store/storetest.
+// The folder internal among them, such as ./store/internal, is for all of them to import.
 var siblingFolders = list("./store", "./plugin", "./protocol")
 
 // rootModules are for linkRule: the root package links code of these modules only, directly or not.
@@ -174,7 +175,7 @@ func areSiblings(a, b string) bool {
 		if inA && inB {
 			childA, _, _ := strings.Cut(ra, "/")
 			childB, _, _ := strings.Cut(rb, "/")
-			return childA != childB
+			return childA != childB && childB != "internal"
 		}
 	}
 	return false

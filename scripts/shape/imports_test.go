@@ -171,6 +171,7 @@ func TestImportsCheckerFindsViolations(t *testing.T) {
 			name: "no siblings",
 			pkgs: []pkg{
 				our("./store/postgres", ".", "./store/postgres/migrations"),
+				our("./store/sqlite", "./store/internal/sqlstore"),
 				our("./protocol/agui", "./protocol"),
 				our("./plugin/mcp", "./protocol/mcp"),
 				withTests(our("./store/memory"), list("./store/storetest"), list("./store/storetest")),
@@ -183,10 +184,12 @@ func TestImportsCheckerFindsViolations(t *testing.T) {
 				our("./protocol/aisdk/wire", "./protocol/agui"),
 				withTests(our("./store/sqlite"), list("./store/memory"), list("./store/memory")),
 				our("./store/memory", "./store/storetest"),
+				our("./store/internal/sqlstore", "./store/sqlite"),
 			},
 			want: []violation{
 				{siblingRule, "./plugin/skills", "./plugin/mcp"},
 				{siblingRule, "./protocol/aisdk/wire", "./protocol/agui"},
+				{siblingRule, "./store/internal/sqlstore", "./store/sqlite"},
 				{siblingRule, "./store/memory", "./store/storetest"},
 				{siblingRule, "./store/sqlite (test)", "./store/memory"},
 			},

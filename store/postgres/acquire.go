@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // Acquire makes the caller the owner of a thread. It reads the whole log to build the
@@ -31,23 +32,23 @@ func (s *committer) Acquire(ctx context.Context, threadID string) (*awaken.Check
 
 func (s *committer) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, err error) {
 	var b pgx.Batch
-	b.Queue(s.db.sql(`SELECT `+threadColumns+` FROM {p}_acquire($1, $2)`), s.tenant, id)
+	b.Queue(s.db.sql(`SELECT `+sqlstore.ThreadColumns+` FROM {p}_acquire($1, $2)`), s.tenant, id)
 	b.Queue(s.db.sql(messages), s.tenant, id, 0, math.MaxInt64)
 	b.Queue(s.db.sql(`SELECT kind, id, key, data FROM {p}_load($1, $2)`), s.tenant, id)
 	results := s.db.pool.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()
-	var t thread
-	if err := t.scan(results.QueryRow()); err != nil {
+	var t sqlstore.Thread
+	if err := t.Scan(dialect, results.QueryRow().Scan); err != nil {
 		return nil, err
 	}
-	cp := &awaken.Checkpoint{Fence: uint64(t.fence), Generation: uint64(t.generation), Thread: t.Thread, Seq: uint64(t.lastSeq)}
+	cp := &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread, Seq: t.LastSeq}
 	rows, err := results.Query()
 	if err != nil {
 		return nil, err
 	}
 	log := make([]*llm.Message, 0, t.MessageCount)
 	add := func(_ int, _ int64, m *llm.Message) { log = append(log, m) }
-	if err := forEach(rows, func(rows pgx.Rows) error { return scanMessages(rows, add) }); err != nil {
+	if err := forEach(rows, func(rows pgx.Rows) error { return scanMessages(rows.Scan, add) }); err != nil {
 		return nil, err
 	}
 	if len(log) != t.MessageCount {
@@ -59,11 +60,11 @@ func (s *committer) acquire(ctx context.Context, id string) (_ *awaken.Checkpoin
 	if rows, err = results.Query(); err != nil {
 		return nil, err
 	}
-	var calls ledger
+	var calls records
 	if err := forEach(rows, func(rows pgx.Rows) error { return scanLoad(rows, cp, &calls) }); err != nil {
 		return nil, err
 	}
-	cp.Calls = calls.sorted()
+	cp.Calls = sqlstore.Ledger(calls)
 	for i := len(cp.Calls) - 1; i >= 0; i-- {
 		if cp.Calls[i].Step != cp.Calls[len(cp.Calls)-1].Step {
 			cp.Calls = cp.Calls[i+1:]
@@ -74,7 +75,7 @@ func (s *committer) acquire(ctx context.Context, id string) (_ *awaken.Checkpoin
 }
 
 // scanLoad adds a row of the function load to a checkpoint.
-func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *ledger) (err error) {
+func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *records) (err error) {
 	var kind, id, key string
 	var data [][]byte
 	if err := rows.Scan(&kind, &id, &key, &data); err != nil {
@@ -82,7 +83,7 @@ func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *ledger) (err error) {
 	}
 	switch kind {
 	case "r":
-		cp.Run, err = decodeRun(id, key, data[0])
+		cp.Run, err = dialect.DecodeRun(id, key, data[0])
 	case "c":
 		err = calls.add(data)
 	case "s":
@@ -95,7 +96,9 @@ func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *ledger) (err error) {
 		}
 		(*m)[unescape(key)] = data[0]
 	case "i":
-		err = addItem(&cp.Inbox, id, data[0])
+		var item awaken.InboxItem
+		item, err = dialect.DecodeItem(id, data[0])
+		cp.Inbox = append(cp.Inbox, item)
 	}
 	return err
 }
@@ -108,7 +111,7 @@ func (s *committer) Interrupt(ctx context.Context, threadID string) ([]*awaken.C
 		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, noThread(threadID)
+		return nil, sqlstore.NoThread(threadID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("interrupt thread %s: %w", threadID, err)
@@ -131,7 +134,7 @@ func (s *committer) interrupt(ctx context.Context, id string) (_ []*awaken.CallS
 	if err != nil {
 		return nil, err
 	}
-	var calls ledger
+	var calls records
 	err = forEach(rows, func(rows pgx.Rows) error { return calls.scan(rows) })
-	return slices.DeleteFunc(calls.sorted(), func(c *awaken.CallState) bool { return c.Status != awaken.CallRunning }), err
+	return slices.DeleteFunc(sqlstore.Ledger(calls), func(c *awaken.CallState) bool { return c.Status != awaken.CallRunning }), err
 }

@@ -14,9 +14,6 @@ import (
 // budget implements [money.Budget].
 type budget scope
 
-// errRefused ends a transaction that is to change nothing.
-var errRefused = errors.New("refused")
-
 // UpdateBudget changes a run's reservation and the balances that it concerns. Updates of one
 // run come after each other, and balances are locked in the order of their accounts.
 func (s *budget) UpdateBudget(ctx context.Context, runID string, accounts []money.Account, fn func(b *money.Book) error) error {

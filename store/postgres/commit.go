@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/eventlog/entryrow"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // committer implements [awaken.Committer].
@@ -42,7 +43,7 @@ func (s *committer) Commit(ctx context.Context, c *awaken.Commit) error {
 		c.Unread = code == 1
 		return nil
 	case code == -1:
-		return noThread(c.ThreadID)
+		return sqlstore.NoThread(c.ThreadID)
 	case code == -2:
 		return awaken.ErrFenced
 	case code == -3:

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,15 +19,16 @@ type database struct {
 	now     func() time.Time
 	// unprepared is set if the URL asks to do without prepared statements.
 	unprepared bool
-	texts      sync.Map // queries with the prefix filled in, by those without
+	translate  func(query string) string
+	texts      sync.Map // what translate returned, by what it was given
 }
 
-// sql fills the prefix into a query.
+// sql makes a statement PostgreSQL's own.
 func (db *database) sql(query string) string {
 	if text, ok := db.texts.Load(query); ok {
 		return text.(string)
 	}
-	text := strings.ReplaceAll(query, "{p}", db.prefix)
+	text := db.translate(query)
 	db.texts.Store(query, text)
 	return text
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // Options configures a DB. The zero Options, or nil, is ready for use. The size of
@@ -103,7 +104,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 		pool.Close()
 		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, err)
 	}
-	d := &database{pool: pool, prefix: o.Prefix, timeout: o.CommitTimeout, now: o.Now,
+	d := &database{pool: pool, prefix: o.Prefix, timeout: o.CommitTimeout, now: o.Now, translate: dialect.Translator(o.Prefix),
 		unprepared: config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement}
 	a := &announcer{db: d}
 	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: &commits{db: d, lanes: o.Lanes, quickly: quickly}, enqueuer: newEnqueuer(d), announcer: a}, nil
@@ -117,9 +118,12 @@ func (db *DB) Close() {
 
 // Store returns the store of a tenant; "" is the default one.
 func (db *DB) Store(tenant string) *Store {
-	s := scope{db: db.database, tenant: escape(tenant)}
+	s, shared := scope{db: db.database, tenant: escape(tenant)}, sqlstore.NewScope(db.database, escape(tenant))
 	return &Store{
-		threadReader: threadReader(s), runReader: runReader(s), eventLog: eventLog(s), inbox: inbox(s), editor: editor(s), budget: budget(s),
+		ports: ports{
+			Threads: sqlstore.NewThreads(shared, s.log), Runs: sqlstore.Runs(shared), Inbox: sqlstore.Inbox(shared), Edits: sqlstore.NewEdits(shared, edits),
+		},
+		ledger: ledger(s), eventLog: eventLog(s), inbox: inbox(s), budget: budget(s),
 		committer:  committer{scope: s, commits: db.commits},
 		dispatches: dispatches{scope: s, enqueuer: db.enqueuer, announcer: db.announcer},
 	}
@@ -130,9 +134,14 @@ func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 
 // Profile returns the profile store of a tenant; "" is the default one.
 func (db *DB) Profile(tenant string) *Profile {
-	return &Profile{db: db.database, tenant: escape(tenant)}
+	return &Profile{sqlstore.Profile(sqlstore.NewScope(db.database, escape(tenant)))}
 }
 
 // Config returns the configuration of the whole database, which belongs to no tenant. It
 // is a [config.Notifier].
-func (db *DB) Config() config.Store { return &configStore{db.database} }
+func (db *DB) Config() config.Store {
+	return &configStore{
+		Config: sqlstore.Config{DB: db.database, Timeout: db.database.timeout, Notify: `SELECT pg_notify('{p}_config', '')`},
+		db:     db.database,
+	}
+}

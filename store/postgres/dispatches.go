@@ -10,6 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // dispatches implements [mailbox.Store]: it is a tenant's part of the queue.
@@ -118,7 +119,7 @@ func (s *dispatches) Dispatches(ctx context.Context, q mailbox.Query) ([]*mailbo
 	if q.ThreadID != "" || q.RunID != "" {
 		order = `d.priority, d.created, d.id`
 	}
-	offset, limit := page(q.Offset, q.Limit)
+	offset, limit := sqlstore.Page(q.Offset, q.Limit)
 	query := fmt.Sprintf(`SELECT `+dispatchColumns+`, `+claimColumns+` FROM `+dispatchTables+` WHERE `+where+` ORDER BY `+order+` LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
 	var out []*mailbox.Dispatch
 	err := s.db.query(ctx, query, append(args, limit, offset), func() { out = nil }, func(rows pgx.Rows) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/entryrow"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // eventLog implements [awaken.EventLog].
@@ -58,7 +59,7 @@ func (s *eventLog) Entries(ctx context.Context, threadID string, q awaken.EntryQ
 			return nil
 		})
 		if err == nil && n == 0 {
-			err = noThread(threadID)
+			err = sqlstore.NoThread(threadID)
 		}
 		if err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // Change changes a thread's queue in two round trips: one locks and reads, the other
@@ -82,7 +83,7 @@ func (c *queueChange) read(ctx context.Context, conn *pgxpool.Conn) (done bool, 
 	b.Queue("BEGIN")
 	queue(`SELECT epoch, since, wake FROM {p}_queue($1, $2)`)
 	queue(`SELECT fence, last_seq FROM {p}_threads WHERE tenant = $1 AND id = $2 FOR UPDATE`)
-	queue(`SELECT ` + runColumns + ` FROM {p}_runs r WHERE r.tenant = $1 AND r.id = (SELECT open_run FROM {p}_threads WHERE tenant = $1 AND id = $2)`)
+	queue(`SELECT ` + sqlstore.RunColumns + ` FROM {p}_runs r WHERE r.tenant = $1 AND r.id = (SELECT open_run FROM {p}_threads WHERE tenant = $1 AND id = $2)`)
 	queue(`SELECT ` + dispatchColumns + `, ` + claimColumns + ` FROM ` + dispatchTables + ` WHERE d.tenant = $1 AND d.thread = $2 AND d.completed = 0`)
 	b.Queue(c.db.sql(`SELECT {p}_now(), pg_current_xact_id()::text, coalesce(pg_xact_status(nullif($1, '')::xid8) = 'committed', false)`), c.try)
 	results := conn.SendBatch(ctx, &b)
@@ -103,7 +104,7 @@ func (c *queueChange) read(ctx context.Context, conn *pgxpool.Conn) (done bool, 
 	if err != nil {
 		return false, err
 	}
-	if err := forEach(rows, func(rows pgx.Rows) (err error) { t.Open, err = scanRun(rows); return err }); err != nil {
+	if err := forEach(rows, func(rows pgx.Rows) (err error) { t.Open, err = dialect.ScanRun(rows.Scan); return err }); err != nil {
 		return false, err
 	}
 	if rows, err = results.Query(); err != nil {
@@ -133,7 +134,7 @@ func (c *queueChange) write(ctx context.Context, conn *pgxpool.Conn) error {
 		if len(t.Put) == 0 && len(t.Runs) == 0 && len(t.Post) == 0 && !t.Interrupt && !t.Raise {
 			return nil
 		}
-		c.refused = noThread(unescape(c.id))
+		c.refused = sqlstore.NoThread(unescape(c.id))
 		return c.refused
 	}
 	at := c.now / 1000
@@ -159,7 +160,7 @@ func (c *queueChange) write(ctx context.Context, conn *pgxpool.Conn) error {
 			escape(r.RunID), string(r.Status), data)
 	}
 	if len(t.Post) > 0 {
-		ids, data, err := encodeItems(t.Post)
+		ids, data, err := dialect.EncodeItems(t.Post)
 		if err != nil {
 			return err
 		}

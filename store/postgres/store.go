@@ -1,23 +1,21 @@
 package postgres
 
 import (
-	"fmt"
-
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // Store is one tenant's threads and runs. It implements [awaken.Store],
 // [awaken.EventLog], [awaken.ThreadEditor], [money.Budget], [awaken.UsageReader],
 // [awaken.Pipelined] and [mailbox.Handle]; each of its parts implements one or two.
 type Store struct {
-	threadReader
-	runReader
+	ports
+	ledger
 	eventLog
 	committer
 	inbox
-	editor
 	dispatches
 	budget
 }
@@ -32,6 +30,14 @@ var (
 	_ mailbox.Handle      = (*Store)(nil)
 )
 
+// ports are those that both databases share.
+type ports struct {
+	sqlstore.Threads
+	sqlstore.Runs
+	sqlstore.Inbox
+	sqlstore.Edits
+}
+
 // scope is a tenant of a database.
 type scope struct {
 	db     *database
@@ -40,15 +46,3 @@ type scope struct {
 
 // Pipelined says that commits take time: each waits for the server.
 func (s *Store) Pipelined() bool { return true }
-
-func noThread(id string) error { return fmt.Errorf("thread %s: %w", id, awaken.ErrNotFound) }
-
-func noRun(id string) error { return fmt.Errorf("run %s: %w", id, awaken.ErrNotFound) }
-
-// page applies the defaults of a paged listing.
-func page(offset, limit int) (int, int) {
-	if limit <= 0 {
-		limit = 50
-	}
-	return max(offset, 0), limit
-}

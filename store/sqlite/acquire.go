@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // Acquire makes the caller the owner of a thread. It reads the whole log to build the
@@ -17,18 +18,18 @@ func (s *committer) Acquire(ctx context.Context, threadID string) (*awaken.Check
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	var t thread
+	var t sqlstore.Thread
 	err := s.db.writer.write(func(c *conn) error {
-		t = thread{}
-		return c.query(context.Background(), `INSERT INTO {p}_threads (tenant, id, fence) VALUES (?1, ?2, 1 + `+floor+`)
-			ON CONFLICT (tenant, id) DO UPDATE SET fence = fence + 1, committed = 0 RETURNING `+threadColumns,
-			[]any{s.tenant, threadID}, t.scan)
+		t = sqlstore.Thread{}
+		return c.query(context.Background(), `INSERT INTO {p}_threads (tenant, id, fence) VALUES (?1, ?2, 1 + `+sqlstore.Floor+`)
+			ON CONFLICT (tenant, id) DO UPDATE SET fence = fence + 1, committed = 0 RETURNING `+sqlstore.ThreadColumns,
+			[]any{s.tenant, threadID}, func(scan func(...any) error) error { return t.Scan(dialect, scan) })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
 	}
-	cp := &awaken.Checkpoint{Fence: t.fence, Generation: t.generation, Thread: t.Thread, Seq: t.lastSeq}
-	if t.MessageCount == 0 && t.LatestRunID == "" && t.posted == 0 {
+	cp := &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread, Seq: t.LastSeq}
+	if t.MessageCount == 0 && t.LatestRunID == "" && t.Posted == 0 {
 		return cp, nil // it is new
 	}
 	// From here on nobody commits with an older fence, so what is read now is what
@@ -42,11 +43,12 @@ func (s *committer) Acquire(ctx context.Context, threadID string) (*awaken.Check
 
 // fill reads the rest of a checkpoint.
 func (s *committer) fill(ctx context.Context, c tenantConn, threadID string, cp *awaken.Checkpoint) error {
-	t, err := c.thread(ctx, threadID)
+	rows, on := c.scope(), portConn{c.conn}
+	t, err := rows.Thread(ctx, on, threadID)
 	if err != nil {
 		return err
 	}
-	cp.Thread, cp.Seq = t.Thread, t.lastSeq
+	cp.Thread, cp.Seq = t.Thread, t.LastSeq
 	log := make([]*llm.Message, 0, t.MessageCount)
 	if err := c.messages(ctx, t, 0, t.MessageCount, func(_ int, _ int64, m *llm.Message) { log = append(log, m) }); err != nil {
 		return err
@@ -57,15 +59,15 @@ func (s *committer) fill(ctx context.Context, c tenantConn, threadID string, cp 
 	var view awaken.View
 	view.Append(log...)
 	cp.View = view.Messages()
-	if t.unread > 0 {
-		if cp.Inbox, err = c.unread(ctx, threadID); err != nil {
+	if t.Unread > 0 {
+		if cp.Inbox, err = rows.Unread(ctx, on, threadID); err != nil {
 			return err
 		}
 	}
 	if t.LatestRunID == "" {
 		return nil
 	}
-	if cp.Run, err = c.run(ctx, t.LatestRunID); err != nil || cp.Run == nil {
+	if cp.Run, err = rows.Run(ctx, on, t.LatestRunID); err != nil || cp.Run == nil {
 		return err
 	}
 	if cp.Calls, err = c.calls(ctx, t.LatestRunID); err != nil {
@@ -107,7 +109,7 @@ func (s *committer) Interrupt(ctx context.Context, threadID string) ([]*awaken.C
 		found, err := c.row(context.Background(), `UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = ? AND id = ? RETURNING latest_run`,
 			[]any{s.tenant, threadID}, &run)
 		if err != nil || !found {
-			refused = noThread(threadID)
+			refused = sqlstore.NoThread(threadID)
 			return err
 		}
 		if run == "" {

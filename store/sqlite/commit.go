@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/entryrow"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // committer implements [awaken.Committer].
@@ -172,7 +173,7 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	}
 	switch {
 	case !found:
-		return false, noThread(c.ThreadID), nil
+		return false, sqlstore.NoThread(c.ThreadID), nil
 	case c.Fence != fence:
 		return false, awaken.ErrFenced, nil
 	case c.Number == committed && c.Number != 0:

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	driver "modernc.org/sqlite"
@@ -17,7 +16,7 @@ import (
 type conn struct {
 	db    *database
 	c     *sql.Conn
-	stmts map[string]*sql.Stmt // by their text, before {p} is replaced
+	stmts map[string]*sql.Stmt // by their text, before it is translated
 
 	latest     string // run of the last commit
 	lastMoment int64  // unix µs; the highest that was given out
@@ -41,7 +40,7 @@ func (c *conn) stmt(query string) (*sql.Stmt, error) {
 	if s := c.stmts[query]; s != nil {
 		return s, nil
 	}
-	s, err := c.c.PrepareContext(context.Background(), strings.ReplaceAll(query, "{p}", c.db.prefix))
+	s, err := c.c.PrepareContext(context.Background(), c.db.translate(query))
 	if err != nil {
 		return nil, err
 	}
@@ -97,12 +96,6 @@ func (c *conn) row(ctx context.Context, query string, args []any, dest ...any) (
 		return errStop
 	})
 	return found, err
-}
-
-// found reports whether there is a row.
-func (c *conn) found(query string, args ...any) (bool, error) {
-	var one int
-	return c.row(context.Background(), query, args, &one)
 }
 
 // useWAL switches the file to a write-ahead log. SQLite does not wait for others who

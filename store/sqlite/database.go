@@ -20,7 +20,9 @@ type database struct {
 	prefix string
 	now    func() time.Time
 	sql    *sql.DB
-	writer writer
+	// translate makes a statement SQLite's own.
+	translate func(query string) string
+	writer    writer
 	// readers holds the connections that are idle; nil is one yet to be opened.
 	readers chan *conn
 
@@ -113,15 +115,6 @@ func (db *database) read(ctx context.Context, f func(c *conn) error) (err error)
 		}
 	}()
 	return f(c)
-}
-
-// count returns the number that a query asks for.
-func (db *database) count(ctx context.Context, query string, args []any) (n int, err error) {
-	err = db.read(ctx, func(c *conn) error {
-		_, err := c.row(ctx, query, args, &n)
-		return err
-	})
-	return n, err
 }
 
 // edit calls f in a transaction. What f returns is returned; if it is an error,

@@ -28,6 +28,7 @@ import (
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // Options configures a DB. The zero Options, or nil, is ready for use.
@@ -84,7 +85,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
-	f := &database{path: abs, prefix: o.Prefix, now: o.Now, sql: pool, readers: make(chan *conn, o.Readers)}
+	f := &database{path: abs, prefix: o.Prefix, now: o.Now, sql: pool, translate: dialect.Translator(o.Prefix), readers: make(chan *conn, o.Readers)}
 	for range o.Readers {
 		f.readers <- nil
 	}
@@ -99,10 +100,12 @@ func (db *DB) Close() error { return db.database.close() }
 
 // Store returns the store of a tenant; "" is the default one.
 func (db *DB) Store(tenant string) *Store {
-	s := scope{db: db.database, tenant: tenant}
+	s, shared := scope{db: db.database, tenant: tenant}, sqlstore.NewScope(db.database, tenant)
 	return &Store{
-		threadReader: threadReader(s), runReader: runReader(s), eventLog: eventLog(s), committer: committer(s),
-		inbox: inbox(s), editor: editor(s), dispatches: dispatches(s), budget: budget(s),
+		ports: ports{
+			Threads: sqlstore.NewThreads(shared, s.log), Runs: sqlstore.Runs(shared), Inbox: sqlstore.Inbox(shared), Edits: sqlstore.NewEdits(shared, edits),
+		},
+		ledger: ledger(s), eventLog: eventLog(s), committer: committer(s), inbox: inbox(s), dispatches: dispatches(s), budget: budget(s),
 	}
 }
 
@@ -111,8 +114,8 @@ func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 
 // Profile returns the profile store of a tenant; "" is the default one.
 func (db *DB) Profile(tenant string) *Profile {
-	return &Profile{db: db.database, tenant: tenant}
+	return &Profile{sqlstore.Profile(sqlstore.NewScope(db.database, tenant))}
 }
 
 // Config returns the configuration of the whole file, which belongs to no tenant.
-func (db *DB) Config() config.Store { return &configStore{db.database} }
+func (db *DB) Config() config.Store { return &sqlstore.Config{DB: db.database} }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // dispatches implements [mailbox.Store]: it is a tenant's part of the queue.
@@ -137,7 +138,7 @@ func (s *dispatches) Dispatches(ctx context.Context, q mailbox.Query) ([]*mailbo
 	if q.ThreadID != "" || q.RunID != "" {
 		order = `d.priority, d.created, d.id`
 	}
-	offset, limit := page(q.Offset, q.Limit)
+	offset, limit := sqlstore.Page(q.Offset, q.Limit)
 	var out []*mailbox.Dispatch
 	err := s.db.read(ctx, func(c *conn) (err error) {
 		out, err = queueConn{c}.dispatches(ctx, where+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(args, limit, offset)...)

@@ -2,15 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/awaken-go/awaken"
 )
 
-// inbox implements [awaken.Inbox].
+// inbox is the part of [awaken.Inbox] that writes.
 type inbox scope
 
 // Post adds items to a thread's inbox.
@@ -18,7 +16,7 @@ func (s *inbox) Post(ctx context.Context, threadID string, items ...awaken.Inbox
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	data, err := encodeItems(items)
+	_, data, err := dialect.EncodeItems(items)
 	if err != nil {
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
@@ -36,16 +34,6 @@ func (s *inbox) Post(ctx context.Context, threadID string, items ...awaken.Inbox
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
 	return refused
-}
-
-func encodeItems(items []awaken.InboxItem) (data []string, err error) {
-	data = make([]string, len(items))
-	for i := range items {
-		if data[i], err = encode(&items[i]); err != nil {
-			return nil, fmt.Errorf("inbox item %s: %w", items[i].ID, err)
-		}
-	}
-	return data, nil
 }
 
 // post adds items to the inbox of a thread that is there.
@@ -71,40 +59,4 @@ func (c tenantConn) post(threadID string, items []awaken.InboxItem, data []strin
 	}
 	_, err := c.exec(`UPDATE {p}_threads SET posted = posted + ?1, unread = unread + ?1 WHERE tenant = ?2 AND id = ?3`, added, c.tenant, threadID)
 	return err
-}
-
-// Unread returns the items that no commit has read.
-func (s *inbox) Unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
-	var out []awaken.InboxItem
-	err := s.db.read(ctx, func(c *conn) (err error) {
-		if err := c.of(s.tenant).exists(ctx, threadID); err != nil {
-			return err
-		}
-		out, err = c.of(s.tenant).unread(ctx, threadID)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c tenantConn) unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
-	var out []awaken.InboxItem
-	err := c.query(ctx, `SELECT id, data FROM {p}_inbox WHERE tenant = ? AND thread = ? AND data IS NOT NULL ORDER BY pos`, []any{c.tenant, threadID},
-		func(scan func(...any) error) error {
-			var id string
-			var data sql.RawBytes
-			if err := scan(&id, &data); err != nil {
-				return err
-			}
-			var it awaken.InboxItem
-			if err := json.Unmarshal(data, &it); err != nil {
-				return fmt.Errorf("inbox item %s: %w", id, err)
-			}
-			it.ID = id // JSON cannot hold every id
-			out = append(out, it)
-			return nil
-		})
-	return out, err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // Change changes a thread's queue. Fn is called inside the transaction: whatever else
@@ -56,7 +57,7 @@ func (c *queueChange) read() (err error) {
 	}
 	c.made = t.Made
 	if open != "" {
-		if t.Open, err = c.of(k.tenant).run(ctx, open); err != nil {
+		if t.Open, err = c.of(k.tenant).scope().Run(ctx, portConn{c.conn}, open); err != nil {
 			return err
 		}
 	}
@@ -73,7 +74,7 @@ func (c *queueChange) check() (refused, err error) {
 	t, k := &c.thread, c.key
 	if !c.made && !t.Make {
 		if len(t.Put) > 0 || len(t.Runs) > 0 || len(t.Post) > 0 || t.Interrupt || t.Raise {
-			return noThread(k.thread), nil
+			return sqlstore.NoThread(k.thread), nil
 		}
 		return nil, nil
 	}
@@ -125,7 +126,7 @@ func (c *queueChange) write() error {
 			return err
 		}
 	}
-	data, err := encodeItems(t.Post)
+	_, data, err := dialect.EncodeItems(t.Post)
 	if err != nil {
 		return err
 	}

@@ -2,23 +2,22 @@ package sqlite
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // Store is one tenant's threads and runs. It implements [awaken.Store],
 // [awaken.EventLog], [awaken.ThreadEditor], [money.Budget], [awaken.UsageReader],
 // [awaken.Pipelined] and [mailbox.Handle]; each of its parts implements one or two.
 type Store struct {
-	threadReader
-	runReader
+	ports
+	ledger
 	eventLog
 	committer
 	inbox
-	editor
 	dispatches
 	budget
 }
@@ -32,6 +31,14 @@ var (
 	_ awaken.Pipelined    = (*Store)(nil)
 	_ mailbox.Handle      = (*Store)(nil)
 )
+
+// ports are those that both databases share.
+type ports struct {
+	sqlstore.Threads
+	sqlstore.Runs
+	sqlstore.Inbox
+	sqlstore.Edits
+}
 
 // scope is a tenant of a file.
 type scope struct {
@@ -48,20 +55,14 @@ type tenantConn struct {
 // of returns the connection for the rows of a tenant.
 func (c *conn) of(tenant string) tenantConn { return tenantConn{c, tenant} }
 
+// scope returns the tenant for the shared ports.
+func (c tenantConn) scope() *sqlstore.Scope {
+	s := sqlstore.NewScope(c.db, c.tenant)
+	return &s
+}
+
 // Pipelined says that commits take time: each waits for the disk.
 func (s *Store) Pipelined() bool { return true }
-
-func noThread(id string) error { return fmt.Errorf("thread %s: %w", id, awaken.ErrNotFound) }
-
-func noRun(id string) error { return fmt.Errorf("run %s: %w", id, awaken.ErrNotFound) }
-
-// page applies the defaults of a paged listing.
-func page(offset, limit int) (int, int) {
-	if limit <= 0 {
-		limit = 50
-	}
-	return max(offset, 0), limit
-}
 
 // encode returns v as JSON text.
 func encode(v any) (string, error) {

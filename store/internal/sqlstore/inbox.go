@@ -1,0 +1,70 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Unread returns the items of a thread's inbox that no commit has read, or an
+// ErrNotFound.
+func (s *Scope) Unread(ctx context.Context, c Conn, threadID string) (out []awaken.InboxItem, err error) {
+	found := false
+	// A thread without items is one row of nothing; a missing thread is none.
+	err = c.Query(ctx, `SELECT i.id, i.data FROM {p}_threads t LEFT JOIN {p}_inbox i ON i.tenant = t.tenant AND i.thread = t.id AND i.data IS NOT NULL
+		WHERE t.tenant = ? AND t.id = ? ORDER BY i.pos`, []any{s.tenant, s.id(threadID)}, func(scan func(...any) error) error {
+		found = true
+		var id *string
+		var data []byte
+		if err := scan(&id, &data); err != nil || id == nil {
+			return err
+		}
+		item, err := s.db.Dialect().DecodeItem(*id, data)
+		out = append(out, item)
+		return err
+	})
+	if err == nil && !found {
+		err = NoThread(threadID)
+	}
+	return out, err
+}
+
+// DecodeItem returns an item of an inbox. The id is that of its row.
+func (d *Dialect) DecodeItem(id string, data []byte) (item awaken.InboxItem, err error) {
+	if err := json.Unmarshal(data, &item); err != nil {
+		return item, fmt.Errorf("inbox item %s: %w", id, err)
+	}
+	d.unescape(&id)
+	item.ID = id // JSON cannot hold every id
+	return item, nil
+}
+
+// EncodeItems returns the ids of items as columns hold them, and the items as JSON.
+func (d *Dialect) EncodeItems(items []awaken.InboxItem) (ids, data []string, err error) {
+	ids, data = make([]string, len(items)), make([]string, len(items))
+	for i := range items {
+		if data[i], err = d.encode(&items[i]); err != nil {
+			return nil, nil, fmt.Errorf("inbox item %s: %w", items[i].ID, err)
+		}
+		ids[i] = d.escape(items[i].ID)
+	}
+	return ids, data, nil
+}
+
+// Inbox is the part of [awaken.Inbox] that reads.
+type Inbox Scope
+
+// Unread returns the items that no commit has read.
+func (s *Inbox) Unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
+	var out []awaken.InboxItem
+	err := s.db.Read(ctx, func(c Conn) (err error) {
+		out, err = (*Scope)(s).Unread(ctx, c, threadID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,175 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Thread is a row of threads.
+type Thread struct {
+	awaken.Thread
+	Fence, Generation uint64
+	LastSeq           uint64
+	Posted, Unread    int
+	// ForkOf is the thread that holds the first ForkSeq messages; "" if they are its own.
+	ForkOf  string
+	ForkSeq int
+}
+
+// ThreadColumns are those that [Thread.Scan] scans.
+const ThreadColumns = `id, resource, parent, title, custom, created, updated, messages, open_run, latest_run,
+	fence, generation, last_seq, posted, unread, fork_of, fork_seq`
+
+// Scan fills in a row.
+func (t *Thread) Scan(d *Dialect, scan func(...any) error) error {
+	var custom []byte
+	var forkOf *string
+	err := scan(&t.ID, &t.ResourceID, &t.ParentThreadID, &t.Metadata.Title, &custom, &t.Metadata.CreatedAt, &t.Metadata.UpdatedAt, &t.MessageCount,
+		&t.OpenRunID, &t.LatestRunID, &t.Fence, &t.Generation, &t.LastSeq, &t.Posted, &t.Unread, &forkOf, &t.ForkSeq)
+	if err != nil {
+		return err
+	}
+	if forkOf != nil {
+		t.ForkOf = *forkOf
+	}
+	d.unescape(&t.ID, &t.ResourceID, &t.ParentThreadID, &t.Metadata.Title, &t.OpenRunID, &t.LatestRunID, &t.ForkOf)
+	t.End = awaken.Cursor{Epoch: t.Fence, Seq: t.LastSeq}
+	if custom != nil {
+		if err := json.Unmarshal(custom, &t.Metadata.Custom); err != nil {
+			return fmt.Errorf("metadata of thread %s: %w", t.ID, err)
+		}
+	}
+	return nil
+}
+
+// Thread returns a row, or an ErrNotFound.
+func (s *Scope) Thread(ctx context.Context, c Conn, id string) (*Thread, error) {
+	return s.thread(ctx, c, id, `SELECT `+ThreadColumns+` FROM {p}_threads WHERE tenant = ? AND id = ?`)
+}
+
+func (s *Scope) thread(ctx context.Context, c Conn, id, query string) (*Thread, error) {
+	var t *Thread
+	err := c.Query(ctx, query, []any{s.tenant, s.id(id)}, func(scan func(...any) error) error {
+		t = new(Thread)
+		return t.Scan(s.db.Dialect(), scan)
+	})
+	if err == nil && t == nil {
+		err = NoThread(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Threads implements [awaken.ThreadStore].
+type Threads struct {
+	scope Scope
+	log   Log
+}
+
+// Log calls each with the records of t's log behind after, up to and including upTo, in
+// order.
+type Log func(ctx context.Context, c Conn, t *Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error
+
+// NewThreads returns the threads of a tenant, whose messages log reads.
+func NewThreads(s Scope, log Log) Threads { return Threads{s, log} }
+
+// Thread returns a thread.
+func (s *Threads) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
+	var t *Thread
+	err := s.scope.db.Read(ctx, func(c Conn) (err error) {
+		t, err = s.scope.Thread(ctx, c, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &t.Thread, nil
+}
+
+// ListThreads returns threads, the most recently updated first.
+func (s *Threads) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	where, args := s.where(q)
+	offset, limit := Page(q.Offset, q.Limit)
+	args = append(args, limit, offset)
+	var out []*awaken.Thread
+	err := s.scope.db.Read(ctx, func(c Conn) error {
+		out = nil
+		return c.Query(ctx, `SELECT `+ThreadColumns+` FROM {p}_threads WHERE `+where+` ORDER BY touched DESC, id LIMIT ? OFFSET ?`, args, func(scan func(...any) error) error {
+			var t Thread
+			out = append(out, &t.Thread)
+			return t.Scan(s.scope.db.Dialect(), scan)
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	return out, nil
+}
+
+// CountThreads returns how many threads there are, on all pages.
+func (s *Threads) CountThreads(ctx context.Context, q awaken.ThreadQuery) (int, error) {
+	where, args := s.where(q)
+	n, err := count(ctx, s.scope.db, `SELECT count(*) FROM {p}_threads WHERE `+where, args)
+	if err != nil {
+		return 0, fmt.Errorf("count threads: %w", err)
+	}
+	return n, nil
+}
+
+// where returns the conditions of a query, with their arguments.
+func (s *Threads) where(q awaken.ThreadQuery) (where string, args []any) {
+	where, args = `tenant = ?`, []any{s.scope.tenant}
+	if q.ResourceID != "" {
+		where, args = where+` AND resource = ? AND resource <> ''`, append(args, s.scope.id(q.ResourceID))
+	}
+	if q.ParentThreadID != "" {
+		where, args = where+` AND parent = ? AND parent <> ''`, append(args, s.scope.id(q.ParentThreadID))
+	}
+	if q.Root {
+		where += ` AND parent = ''`
+	}
+	return where, args
+}
+
+// Messages returns records of a thread's log.
+func (s *Threads) Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
+	var out []awaken.MessageRecord
+	err := s.scope.db.Read(ctx, func(c Conn) error {
+		out = []awaken.MessageRecord{}
+		t, err := s.scope.Thread(ctx, c, threadID)
+		if err != nil {
+			return err
+		}
+		after, upTo := max(q.After, 0), t.MessageCount
+		if q.Before > 0 {
+			upTo = min(upTo, q.Before-1)
+		}
+		if q.Limit > 0 && upTo-after > q.Limit {
+			if q.Last {
+				after = upTo - q.Limit
+			} else {
+				upTo = after + q.Limit
+			}
+		}
+		if after >= upTo {
+			return nil
+		}
+		return s.log(ctx, c, t, after, upTo, func(seq int, created int64, m *llm.Message) {
+			r := awaken.MessageRecord{ThreadID: threadID, Seq: seq, Created: created, Message: m}
+			if m.Metadata != nil {
+				r.RunID = m.Metadata.RunID
+			}
+			out = append(out, r)
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
