@@ -16,8 +16,10 @@ import (
 // The names of the rules, as a failing test prints them.
 const (
 	onlyStdRule  = "state, llm and profile import only the standard library, and the JSON decoder and encoder"
+	moneyRule    = "money imports of ours only internal packages"
+	pluginRule   = "plugins import of ours only the vocabulary, builtin, state, llm, profile and internal packages"
 	internalRule = "internal packages import nothing of ours outside internal"
-	rootRule     = "the root package imports of ours only state, llm, profile and internal packages"
+	rootRule     = "the root package imports of ours only state, llm, money, profile and internal packages"
 	engineRule   = "only commands, test kits and examples import the engine"
 	mailboxRule  = "the queue does not know the registry"
 	httpRule     = "net/http stays at the edges"
@@ -35,6 +37,17 @@ var importRules = []importRule{
 		allow: list("std", "./internal/strict", "./internal/appendjson"),
 	},
 	{
+		name:  moneyRule,
+		of:    list("./money"),
+		allow: list("std", "./internal/*"),
+	},
+	{
+		name:   pluginRule,
+		of:     list("./plugin/*"),
+		forbid: list("./..."),
+		allow:  list(".", "./builtin", "./state", "./llm", "./profile", "./plugin/*", "./internal/*"),
+	},
+	{
 		name:   internalRule,
 		of:     list("./internal/*"),
 		forbid: list("./..."),
@@ -44,7 +57,7 @@ var importRules = []importRule{
 		name:   rootRule,
 		of:     list("."),
 		forbid: list("./..."),
-		allow:  list("./state", "./llm", "./profile", "./internal/*"),
+		allow:  list("./state", "./llm", "./money", "./profile", "./internal/*"),
 	},
 	{
 		name:   engineRule,

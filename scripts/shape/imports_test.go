@@ -35,6 +35,22 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// TestTree holds the tree to every limit: sizes, exported names, and the exact table of imports.
+func TestTree(t *testing.T) {
+	root := testenv.ModuleRoot(t)
+	touchSources(t, root)
+	tree, err := readModule(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tree.packages) < 50 {
+		t.Fatalf("%d packages: the tree was not read", len(tree.packages))
+	}
+	for _, v := range tree.violations() {
+		t.Error(v)
+	}
+}
+
 // touchSources reads every folder of the module. The go command then sees that the result of this
 // test depends on them, and does not reuse a cached result after a source file changed.
 func touchSources(t *testing.T, root string) {
@@ -106,6 +122,15 @@ func TestImportsCheckerFindsViolations(t *testing.T) {
 			want: []violation{{onlyStdRule, "./llm", "github.com/google/uuid"}},
 		},
 		{
+			name: "money and plugins import what they may",
+			pkgs: []pkg{our("./money", "./internal/strict"), our("./plugin/stop", ".", "./builtin", "./state", "./internal/glob")},
+		},
+		{
+			name: "money imports the root, a plugin imports the registry",
+			pkgs: []pkg{our("./money", "."), our("./plugin/stop", "./registry")},
+			want: []violation{{moneyRule, "./money", "."}, {pluginRule, "./plugin/stop", "./registry"}},
+		},
+		{
 			name: "profile imports the root",
 			pkgs: []pkg{our("./profile", ".")},
 			want: []violation{{onlyStdRule, "./profile", "."}},
@@ -173,7 +198,7 @@ func TestImportsCheckerFindsViolations(t *testing.T) {
 				our("./store/postgres", ".", "./store/postgres/migrations"),
 				our("./store/sqlite", "./store/internal/sqlstore"),
 				our("./protocol/agui", "./protocol"),
-				our("./plugin/mcp", "./protocol/mcp"),
+				our("./plugin/mcp", "./internal/sse"),
 				withTests(our("./store/memory"), list("./store/storetest"), list("./store/storetest")),
 			},
 		},

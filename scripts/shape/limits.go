@@ -20,6 +20,8 @@ var maxExported = map[string]int{
 	".":          260,
 	"./registry": 60,
 	"./engine":   60,
+	"./builtin":  60,
+	"./money":    60,
 }
 
 // The names of the limits, as a failing test prints them.
@@ -41,7 +43,9 @@ type exception struct {
 }
 
 // exceptions are all there are.
-var exceptions = []exception{}
+var exceptions = []exception{
+	{fieldsRule, "llm/openai.Preset", 21, "what servers that speak like OpenAI do differently, one fact for each field: configuration in all but its name"},
+}
 
 // violations returns what breaks a rule.
 func (t *tree) violations() []violation {
