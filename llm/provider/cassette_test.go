@@ -142,6 +142,8 @@ func TestReplay_SameBody(t *testing.T) {
 	}{
 		{`{"a":1,"b":"x"}`, `{"b":"x", "a":1}`, true},
 		{`{"a":1,"prompt_cache_key":"t1"}`, `{"prompt_cache_key":"t2","a":1}`, true},
+		{`{"a":[{"b":1,"c":"<"}],"d":{}}`, `{"d":{},"a":[{"c":"\u003c","b":1}]}`, true},
+		{`{"a":[1,2]}`, `{"a":[2,1]}`, false},
 		{`{"a":1}`, `{"a":2}`, false},
 		{`{"a":"REMOVED"}`, `{"a":"key"}`, true},
 		{`{"a":"REMOVED"}`, `{"a":"key","b":1}`, false},

@@ -54,7 +54,7 @@ func errorCases() []testCase {
 			if e.Provider == "" {
 				t.Error("the error does not say which provider")
 			}
-			equal(t, "requests", len(s.requests()), 1) // the SDK did not try again
+			equal(t, "requests", len(s.requests()), 1) // the adapter did not try again
 		}})
 	}
 	return slices.Concat(cases, retryAfterCases(), oddErrorCases(), midStreamCases())
