@@ -132,3 +132,7 @@ type local struct{}
 func (local) Execute(ctx context.Context, tool awaken.Tool, call *awaken.ToolCall) (*awaken.ToolResult, error) {
 	return tool.Call(ctx, call)
 }
+
+// DefaultAgentID is the agent of a request that names none on a thread that has
+// not seen one.
+const DefaultAgentID = "default"

@@ -47,3 +47,6 @@ func (nothing) Acquire(_ context.Context, threadID string) (*awaken.Checkpoint, 
 }
 
 var _ awaken.Store = nothing{}
+
+// Discard is a Sink that ignores everything.
+var discard awaken.Sink = awaken.SinkFunc(func(context.Context, awaken.Entry) error { return nil })

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -77,4 +78,86 @@ func checkEdit(s *awaken.CallState, args json.RawMessage) error {
 		return fmt.Errorf("%w: arguments: text is not JSON, and the answer has to be", awaken.ErrInvalid)
 	}
 	return nil
+}
+
+// passHeld deals with the messages that are held, at the border between two steps. What
+// was decided passes, or ends the run. While something is not decided, the run waits. An
+// answer that has passed is what the next step says.
+func (r *run) passHeld(ctx context.Context) *end {
+	for len(r.ledger.held) > 0 {
+		waits := false
+		for i := 0; i < len(r.ledger.held) && r.ending == nil; i++ { // what has passed may bring others
+			c := r.ledger.held[i]
+			if c.state.Status == awaken.CallResuming {
+				if e := r.guards.passAgain(ctx, c); e != nil {
+					return e
+				}
+			}
+			waits = waits || c.state.Status == awaken.CallSuspended
+		}
+		if e := r.requested(); e != nil {
+			return e
+		}
+		r.ledger.held = slices.DeleteFunc(r.ledger.held, func(c *call) bool { return c.state.Status.Terminal() })
+		if !waits {
+			return nil
+		}
+		r.guards.show(ctx)
+		r.step.closed = true
+		if e := r.park(ctx); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// passOutput puts the model's answer to the guards, and shows what they let through. It
+// returns nil when nothing is left to say in this step, and the end of the run, if there
+// is one.
+func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.Message, *end) {
+	m.ID = r.step.messageID
+	p := &awaken.Passage{Border: awaken.OutputBorder, Message: m}
+	v, err := r.guards.pass(ctx, awaken.PhaseAfterInference, about{}, p, nil)
+	if err != nil {
+		return nil, r.fail(err)
+	}
+	switch {
+	case v.Blocked():
+		return nil, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}}
+	case v.Suspended():
+		return nil, r.holdOutput(ctx, s, p.Message, v.Ticket())
+	}
+	r.guards.sayAll(ctx, p.Message)
+	return p.Message, nil
+}
+
+// holdOutput keeps an answer from being shown until a person has decided. The step is
+// over; it is begun again with the answer. It returns nil when somebody has decided or
+// written meanwhile.
+func (r *run) holdOutput(ctx context.Context, s *stream, m *llm.Message, t awaken.Ticket) *end {
+	c := r.guards.hold(&awaken.HeldMessage{Border: awaken.OutputBorder, Messages: []*llm.Message{m}, Finish: s.got.Finish(), Usage: s.usage,
+		Incomplete: append(s.got.Incomplete(), s.lost...)}, t)
+	r.guards.showCall(ctx, c)
+	r.out.emit(ctx, r.inference.completed(s))
+	if r.conv.window != nil {
+		r.inference.learn(s)
+	}
+	r.out.hold(pendingCall(c.state))
+	if err := r.endStep(ctx); err != nil {
+		return r.fail(err)
+	}
+	r.rec.Steps-- // it goes on
+	return r.park(ctx)
+}
+
+// sayHeld makes an answer that was held the step's reply.
+func (r *run) sayHeld(ctx context.Context) {
+	held := r.guards.passed
+	r.guards.passed = nil
+	m := *held.Messages[0] // which others have seen
+	r.inference.reply = llm.Reply{Message: &m, Usage: held.Usage, Finish: held.Finish, Incomplete: held.Incomplete}
+	r.guards.sayAll(ctx, &m)
+	for _, c := range m.ToolCalls {
+		r.out.emit(ctx, &awaken.ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
+	}
 }

@@ -100,13 +100,3 @@ func (rt *Runtime) Settle(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 }
-
-// reportDone tells the parent of a run how it came out, when there is no queue to do it.
-func (rt *Runtime) reportDone(ctx context.Context, r *run) {
-	if r.rec.ParentRunID == "" {
-		return
-	}
-	if err := rt.Report(context.WithoutCancel(ctx), &r.rec); err != nil {
-		rt.cfg.Logger.Warn("the parent of a run could not be told", "run", r.info.RunID, "parent", r.rec.ParentRunID, "error", err)
-	}
-}

@@ -199,3 +199,13 @@ func (l *ledger) snapshot() {
 	l.st.Shown()
 	l.out.hold(&awaken.StateSnapshot{Snapshot: l.st.Snapshot()})
 }
+
+// firstExpiry is when the first of the tickets expires, unix ms, or 0.
+func firstExpiry(tickets []awaken.WaitingTicket) (at int64) {
+	for _, t := range tickets {
+		if t.ExpiresAt > 0 && (at == 0 || t.ExpiresAt < at) {
+			at = t.ExpiresAt
+		}
+	}
+	return at
+}

@@ -258,3 +258,14 @@ func (ph *phases) transform(ctx context.Context, req *llm.Request) error {
 	}
 	return nil
 }
+
+// PhaseLoopError reports scheduled actions that never came to rest.
+type PhaseLoopError struct {
+	Phase  awaken.Phase
+	Rounds int
+	Action string // one of those still scheduled
+}
+
+func (e *PhaseLoopError) Error() string {
+	return fmt.Sprintf("phase %s: actions did not come to rest in %d rounds, %q is still scheduled", e.Phase, e.Rounds, e.Action)
+}

@@ -91,3 +91,6 @@ func (sp stops) countToolErrors(calls []*call) {
 	}
 	sp.setCounts(c)
 }
+
+// maxRecent bounds the responses that loop detection remembers.
+const maxRecent = 64

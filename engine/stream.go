@@ -37,17 +37,6 @@ type stream struct {
 // tries counts what was done about an answer that did not come whole.
 type tries struct{ continued, retries, recoveries, overflows int }
 
-// allowance is what is reserved for one request, if anything limits the run.
-type allowance struct {
-	id        string // of the reservation; "" if there is none
-	amount    money.Amount
-	longest   int64 // tokens that the answer may have,
-	allowed   int64 // and those that there is money for
-	streamed  int64 // bytes
-	arrived   bool  // something has come
-	overspent bool
-}
-
 // reset makes the stream ready for another answer.
 func (s *stream) reset(inf *inference, ctx context.Context) {
 	open := s.open[:0]

@@ -1,3 +1,5 @@
+// Package money has amounts, the accounts that runs spend from, and the rules of reserving and
+// settling. A store that keeps balances is a [Budget].
 package money
 
 import (

@@ -276,3 +276,14 @@ func (inf *inference) putBack(before state.Snapshot) {
 		panic(err) // the built-in keys are in every schema
 	}
 }
+
+// allowance is what is reserved for one request, if anything limits the run.
+type allowance struct {
+	id        string // of the reservation; "" if there is none
+	amount    money.Amount
+	longest   int64 // tokens that the answer may have,
+	allowed   int64 // and those that there is money for
+	streamed  int64 // bytes
+	arrived   bool  // something has come
+	overspent bool
+}

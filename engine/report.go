@@ -10,16 +10,6 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// firstExpiry is when the first of the tickets expires, unix ms, or 0.
-func firstExpiry(tickets []awaken.WaitingTicket) (at int64) {
-	for _, t := range tickets {
-		if t.ExpiresAt > 0 && (at == 0 || t.ExpiresAt < at) {
-			at = t.ExpiresAt
-		}
-	}
-	return at
-}
-
 // Report tells the parent of a child run how the child is, if it is done or waits. It may
 // be repeated. Whoever runs a child calls it afterwards, except the parent itself
 // ([RunRequest.Attended]).
@@ -42,6 +32,16 @@ func (rt *Runtime) Report(ctx context.Context, child *awaken.Run) error {
 		return nil // the parent was deleted
 	}
 	return err
+}
+
+// reportDone tells the parent of a run how it came out, when there is no queue to do it.
+func (rt *Runtime) reportDone(ctx context.Context, r *run) {
+	if r.rec.ParentRunID == "" {
+		return
+	}
+	if err := rt.Report(context.WithoutCancel(ctx), &r.rec); err != nil {
+		rt.cfg.Logger.Warn("the parent of a run could not be told", "run", r.info.RunID, "parent", r.rec.ParentRunID, "error", err)
+	}
 }
 
 // text is what the model is told about a task that is done.
