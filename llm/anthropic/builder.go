@@ -78,19 +78,19 @@ func (b *builder) tools() {
 		b.request.ToolChoice = &toolChoice{Type: "none"}
 	case "required":
 		b.forced = true
-		b.request.ToolChoice = &toolChoice{Type: "any", DisableParallelToolUse: b.alone()}
+		b.request.ToolChoice = &toolChoice{Type: "any", DisableParallelToolUse: b.disableParallel()}
 	case "tool":
 		b.forced = true
-		b.request.ToolChoice = &toolChoice{Type: "tool", Name: b.names.Out(choice.Name), DisableParallelToolUse: b.alone()}
+		b.request.ToolChoice = &toolChoice{Type: "tool", Name: b.names.Out(choice.Name), DisableParallelToolUse: b.disableParallel()}
 	default:
 		if b.req.ToolChoice != nil || b.req.ParallelTools != nil {
-			b.request.ToolChoice = &toolChoice{Type: "auto", DisableParallelToolUse: b.alone()}
+			b.request.ToolChoice = &toolChoice{Type: "auto", DisableParallelToolUse: b.disableParallel()}
 		}
 	}
 }
 
-// alone says whether calls have to come one at a time; nil leaves it to the API.
-func (b *builder) alone() *bool {
+// disableParallel reports whether the model may call only one tool at a time; nil leaves it to the API.
+func (b *builder) disableParallel() *bool {
 	if b.req.ParallelTools == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (b *builder) form() {
 	for name = b.names.Out(name); b.offers(name); {
 		name = b.names.Out(name + "_output")
 	}
-	choice := &toolChoice{Type: "any", DisableParallelToolUse: b.alone()}
+	choice := &toolChoice{Type: "any", DisableParallelToolUse: b.disableParallel()}
 	if only := len(b.request.Tools) == 0 || b.request.ToolChoice != nil && b.request.ToolChoice.Type == "none"; only {
 		choice = &toolChoice{Type: "tool", Name: name}
 	}

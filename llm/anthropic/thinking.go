@@ -18,7 +18,7 @@ func (b *builder) think() {
 	switch {
 	case b.traits.alwaysThinks():
 		if e != nil {
-			b.exert(e)
+			b.setEffort(e)
 		}
 	case b.forced || e != nil && e.Level == "none":
 		if b.traits.thinksUnasked() {
@@ -27,7 +27,7 @@ func (b *builder) think() {
 	case e == nil: // as the model does by itself
 	case b.traits.adaptive():
 		b.request.Thinking = &thinking{Type: "adaptive", Display: "summarized"}
-		b.exert(e)
+		b.setEffort(e)
 	case b.resumes():
 		if n := b.budget(e); n >= minBudget {
 			b.request.Thinking = &thinking{Type: "enabled", BudgetTokens: n}
@@ -35,8 +35,8 @@ func (b *builder) think() {
 	}
 }
 
-// exert asks for an effort.
-func (b *builder) exert(e *llm.Effort) {
+// setEffort asks for an effort.
+func (b *builder) setEffort(e *llm.Effort) {
 	if b.request.OutputConfig == nil {
 		b.request.OutputConfig = &outputConfig{}
 	}

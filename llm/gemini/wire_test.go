@@ -32,7 +32,7 @@ func TestWire(t *testing.T) {
 	providertest.Wire(t, "models", cases)
 }
 
-// TestWire_Config asks at all addresses, and as everybody.
+// TestWire_Config asks at every address, and with every kind of credential.
 func TestWire_Config(t *testing.T) {
 	quiet(t)
 	account := string(newTokens(t, http.StatusOK).account(t))

@@ -166,7 +166,7 @@ func appendAssistant(to []any, msg *llm.Message, names provider.Names) []any {
 			item := inputMessage{Role: "assistant", Content: b.Text}
 			texts, usual = append(texts, item), append(usual, item)
 		case llm.ThinkingBlock:
-			if item, ok := reasoned(b.Opaque); ok {
+			if item, ok := newReasoningItem(b.Opaque); ok {
 				thoughts, usual = append(thoughts, item), append(usual, item)
 			}
 		}
@@ -193,8 +193,8 @@ func appendAssistant(to []any, msg *llm.Message, names provider.Names) []any {
 	return to
 }
 
-// reasoned is the item that opaque material was made of, or false.
-func reasoned(o *llm.Opaque) (item reasoningItem, ok bool) {
+// newReasoningItem returns the item that opaque material was made of, or false.
+func newReasoningItem(o *llm.Opaque) (item reasoningItem, ok bool) {
 	var d reasoningData
 	if o == nil || json.Unmarshal(o.Data, &d) != nil || d.Encrypted == "" {
 		return item, false

@@ -44,7 +44,7 @@ func Open(name string, c Config) *Client {
 		t.idle = DefaultIdleTimeout
 	}
 	own.Transport = t
-	own.CheckRedirect = homeward(name, own.CheckRedirect)
+	own.CheckRedirect = sameServer(name, own.CheckRedirect)
 	return &Client{name: name, idle: t.idle, http: &own, t: t}
 }
 
@@ -53,9 +53,9 @@ func Open(name string, c Config) *Client {
 // They never hold the credentials of the request.
 func (c *Client) HTTP() *http.Client { return c.http }
 
-// homeward returns a policy for redirects: they are followed as next says, but only to the
+// sameServer returns a policy for redirects: they are followed as next says, but only to the
 // server that was asked, because the credentials of a request are meant for no other.
-func homeward(name string, next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+func sameServer(name string, next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(r *http.Request, via []*http.Request) error {
 		if from := via[0].URL; r.URL.Scheme != from.Scheme || r.URL.Host != from.Host {
 			return &llm.Error{Kind: llm.InvalidRequest, Provider: name, Message: fmt.Sprintf("the server redirects to %s://%s, where credentials are not sent", r.URL.Scheme, r.URL.Host)}
