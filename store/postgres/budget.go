@@ -9,9 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// budget implements [money.Budget].
+// budget is [money.Budget], but for the list of what is reserved.
 type budget scope
 
 // UpdateBudget changes a run's reservation and the balances that it concerns. Updates of one
@@ -59,7 +60,7 @@ func (s *budget) book(ctx context.Context, tx pgx.Tx, runID string, accounts []m
 	}
 	var book money.Book
 	if data != nil {
-		if book.Reservation, err = readReservation(runID, data); err != nil {
+		if book.Reservation, err = sqlstore.DecodeReservation(runID, data); err != nil {
 			return nil, err
 		}
 		accounts = append(accounts[:len(accounts):len(accounts)], book.Reservation.Accounts...)
@@ -134,34 +135,6 @@ func (s *budget) writeBook(ctx context.Context, tx pgx.Tx, runID string, book *m
 		return nil
 	}
 	return tx.SendBatch(ctx, &b).Close()
-}
-
-// Reservations returns what is reserved, by run.
-func (s *budget) Reservations(ctx context.Context) (map[string]*money.Reservation, error) {
-	var out map[string]*money.Reservation
-	err := s.db.query(ctx, `SELECT run, data FROM {p}_reservations WHERE tenant = $1`, []any{s.tenant}, func() { out = map[string]*money.Reservation{} }, func(rows pgx.Rows) error {
-		var run string
-		var data []byte
-		if err := rows.Scan(&run, &data); err != nil {
-			return err
-		}
-		run = unescape(run)
-		r, err := readReservation(run, data)
-		out[run] = r
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reservations: %w", err)
-	}
-	return out, nil
-}
-
-func readReservation(runID string, data []byte) (*money.Reservation, error) {
-	r := new(money.Reservation)
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("reservation of run %s: %w", runID, err)
-	}
-	return r, nil
 }
 
 // Balances returns the balance of each account.

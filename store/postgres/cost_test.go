@@ -86,20 +86,17 @@ const (
 	walBytes = `SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn`
 )
 
-// waited is a store whose every commit is waited for.
-type waited struct{ awaken.Store }
-
 // Ten steps with a read-only tool and an answer are twelve commits, each of them one
 // round trip and one transaction, and one of each for taking the thread. When the run
 // does not wait for them, they are fewer.
 func TestCommit_IsOneRoundTripAndOneTransaction(t *testing.T) {
 	db, w := openCounting(t, nil)
 	look := witness(t)
-	run := benchRun(t, benchRuntime(t, waited{db.Store("")}))
+	run := storetest.BenchRun(t, storetest.Waited{Store: db.Store("")})
 	run() // prepares the statements
 	trips, before := w.writes.Load(), number(t, look, transactions)
 	run()
-	const want = 1 + benchSteps + 2
+	const want = 1 + storetest.BenchSteps + 2
 	if got := w.writes.Load() - trips; got != want {
 		t.Errorf("the run took %d round trips, want %d", got, want)
 	}
@@ -107,7 +104,7 @@ func TestCommit_IsOneRoundTripAndOneTransaction(t *testing.T) {
 		t.Errorf("the run made %d transactions, want %d", got, want)
 	}
 	trips, before = w.writes.Load(), number(t, look, transactions)
-	benchRun(t, benchRuntime(t, db.Store("")))()
+	storetest.BenchRun(t, db.Store(""))()
 	got, made := w.writes.Load()-trips, number(t, look, transactions)-before
 	if got > want || got < 4 || got != made {
 		t.Errorf("the run that goes on took %d round trips and made %d transactions, want 4 to %d", got, made, want)

@@ -5,36 +5,29 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"path"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date: it applies the files of migrations that were
-// not applied before, all or none. They are named by their version and a word, as in
-// 0001_init.sql, and versions count from 1 without a gap. There is no way back.
+// migrate brings the schema up to date: it applies the scripts of migrations that were
+// not applied before, all or none.
 //
-// Whoever comes at the same time waits. A schema newer than the files is refused.
+// Whoever comes at the same time waits. A schema newer than the scripts is refused.
 func migrate(ctx context.Context, pool *pgxpool.Pool, files fs.FS, prefix string) error {
-	names, err := fs.Glob(files, "migrations/*.sql") // sorted
+	scripts, err := sqlstore.Scripts(files, prefix)
 	if err != nil {
 		return err
 	}
-	for i, name := range names {
-		if version, _, _ := strings.Cut(path.Base(name), "_"); atoi(version) != i+1 {
-			return fmt.Errorf("migration %s: want version %d", name, i+1)
-		}
-	}
 	table := prefix + "_schema"
 	have, err := schemaVersion(ctx, pool, table)
-	if err != nil || have == len(names) {
+	if err != nil || have == len(scripts) {
 		return err
 	}
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
@@ -50,19 +43,16 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, files fs.FS, prefix string
 		if err != nil {
 			return err
 		}
-		if have > len(names) {
-			return fmt.Errorf("the schema in %s has version %d, this program knows versions up to %d: use a newer program", table, have, len(names))
+		pending, err := sqlstore.Pending(scripts, table, have)
+		if err != nil {
+			return err
 		}
-		for i := have; i < len(names); i++ {
-			script, err := fs.ReadFile(files, names[i])
-			if err != nil {
-				return err
-			}
+		for _, s := range pending {
 			// The simple protocol takes several statements at once.
-			if _, err := tx.Conn().PgConn().Exec(ctx, strings.ReplaceAll(string(script), "{p}", prefix)).ReadAll(); err != nil {
-				return fmt.Errorf("migration %s: %w", names[i], err)
+			if _, err := tx.Conn().PgConn().Exec(ctx, s.Text).ReadAll(); err != nil {
+				return fmt.Errorf("migration %s: %w", s.Name, err)
 			}
-			if _, err := tx.Exec(ctx, "INSERT INTO "+table+" VALUES ($1, $2, $3)", i+1, path.Base(names[i]), time.Now().UnixMilli()); err != nil {
+			if _, err := tx.Exec(ctx, "INSERT INTO "+table+" VALUES ($1, $2, $3)", s.Version, s.Name, time.Now().UnixMilli()); err != nil {
 				return err
 			}
 		}
@@ -80,10 +70,4 @@ func schemaVersion(ctx context.Context, db interface {
 	}
 	err = db.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM "+table).Scan(&n)
 	return n, err
-}
-
-// atoi is 0 for what is no number.
-func atoi(s string) int {
-	n, _ := strconv.Atoi(s)
-	return n
 }

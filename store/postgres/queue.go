@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // queue implements [mailbox.Queue] and [mailbox.Listener], but for the handles of the
@@ -19,39 +19,6 @@ import (
 type queue struct {
 	db        *database
 	announcer *announcer
-}
-
-// A dispatch, with the claim on it if there is one.
-const (
-	dispatchColumns = `d.tenant, d.id, d.thread, d.run, d.request, d.priority, d.dedupe, d.epoch, d.status, d.cancel, d.revision,
-		d.available, d.attempts, d.max_attempts, d.steps, d.error, d.key, d.digest, d.created, greatest(d.updated, q.stamp), d.completed`
-	claimColumns   = `q.token, q.consumer, q.lease`
-	dispatchTables = `{p}_dispatches d LEFT JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread AND q.claimed = d.id`
-)
-
-func scanDispatch(row pgx.Row) (*mailbox.Dispatch, error) {
-	d := new(mailbox.Dispatch)
-	var request []byte
-	var token, consumer *string
-	var lease *int64
-	if err := row.Scan(&d.Tenant, &d.ID, &d.ThreadID, &d.RunID, &request, &d.Priority, &d.DedupeKey, &d.Epoch, (*string)(&d.Status), &d.Cancel, &d.Revision,
-		&d.AvailableAt, &d.Attempts, &d.MaxAttempts, &d.Steps, &d.LastError, &d.IdempotencyKey, &d.Digest, &d.CreatedAt, &d.UpdatedAt, &d.CompletedAt,
-		&token, &consumer, &lease); err != nil {
-		return nil, err
-	}
-	for _, s := range [...]*string{&d.Tenant, &d.ID, &d.ThreadID, &d.RunID, &d.DedupeKey, &d.LastError, &d.IdempotencyKey, &d.Digest} {
-		*s = unescape(*s)
-	}
-	if token != nil {
-		d.Status, d.ClaimToken, d.ClaimedBy, d.LeaseUntil = mailbox.Claimed, *token, unescape(*consumer), *lease
-	}
-	if request != nil {
-		d.Request = new(awaken.RunRequest)
-		if err := json.Unmarshal(request, d.Request); err != nil {
-			return nil, fmt.Errorf("dispatch %s: %w", d.ID, err)
-		}
-	}
-	return d, nil
 }
 
 // Claim takes dispatches that are available, in one round trip. When the connection
@@ -76,7 +43,7 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 		return nil, 0, err
 	}
 	if err := forEach(rows, func(rows pgx.Rows) error {
-		d, err := scanDispatch(rows)
+		d, err := dialect.ScanDispatch(rows.Scan)
 		ds = append(ds, d)
 		return err
 	}); err != nil {
@@ -201,24 +168,7 @@ func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (int, error)
 
 // Counts returns how many dispatches there are of each status.
 func (q *queue) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
-	var out map[mailbox.Status]int
-	err := q.db.query(ctx, `SELECT status, count(*) FROM {p}_dispatches GROUP BY status
-		UNION ALL SELECT 'Claimed', count(*) FROM {p}_queues WHERE lease IS NOT NULL`, nil, func() { out = map[mailbox.Status]int{} }, func(rows pgx.Rows) error {
-		var status mailbox.Status
-		var n int
-		err := rows.Scan((*string)(&status), &n)
-		if n > 0 {
-			out[status] = n
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("count dispatches: %w", err)
-	}
-	if out[mailbox.Queued] -= out[mailbox.Claimed]; out[mailbox.Queued] <= 0 { // they count as queued in their table
-		delete(out, mailbox.Queued)
-	}
-	return out, nil
+	return sqlstore.Counts(ctx, q.db)
 }
 
 // Listen calls fn when other processes have changed the queue. It has a connection of

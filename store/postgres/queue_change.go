@@ -84,7 +84,7 @@ func (c *queueChange) read(ctx context.Context, conn *pgxpool.Conn) (done bool, 
 	queue(`SELECT epoch, since, wake FROM {p}_queue($1, $2)`)
 	queue(`SELECT fence, last_seq FROM {p}_threads WHERE tenant = $1 AND id = $2 FOR UPDATE`)
 	queue(`SELECT ` + sqlstore.RunColumns + ` FROM {p}_runs r WHERE r.tenant = $1 AND r.id = (SELECT open_run FROM {p}_threads WHERE tenant = $1 AND id = $2)`)
-	queue(`SELECT ` + dispatchColumns + `, ` + claimColumns + ` FROM ` + dispatchTables + ` WHERE d.tenant = $1 AND d.thread = $2 AND d.completed = 0`)
+	queue(`SELECT ` + sqlstore.DispatchColumns + ` FROM ` + sqlstore.DispatchTables + ` WHERE d.tenant = $1 AND d.thread = $2 AND d.completed = 0`)
 	b.Queue(c.db.sql(`SELECT {p}_now(), pg_current_xact_id()::text, coalesce(pg_xact_status(nullif($1, '')::xid8) = 'committed', false)`), c.try)
 	results := conn.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()
@@ -111,7 +111,7 @@ func (c *queueChange) read(ctx context.Context, conn *pgxpool.Conn) (done bool, 
 		return false, err
 	}
 	if err := forEach(rows, func(rows pgx.Rows) error {
-		d, err := scanDispatch(rows)
+		d, err := dialect.ScanDispatch(rows.Scan)
 		c.live = append(c.live, d)
 		return err
 	}); err != nil {

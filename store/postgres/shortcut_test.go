@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/postgres"
+	"github.com/awaken-go/awaken/store/storetest"
 )
 
 // A shortcut leaves behind what the function does, to the byte.
@@ -36,7 +37,7 @@ func TestShortcuts_LeaveTheSameBehind(t *testing.T) {
 				asks("ask"), // one that waits, and is cancelled
 				asks("look"), llmtest.Say("five"))},
 			Tools: []awaken.Tool{look, awaken.FrontendTool(awaken.ToolSpec{ID: "ask"})},
-			Store: waited{db.Store("")},
+			Store: storetest.Waited{Store: db.Store("")},
 			Now:   func() time.Time { now = now.Add(time.Millisecond); return now },
 			NewID: func() string { ids++; return fmt.Sprint("id-", ids) },
 		})

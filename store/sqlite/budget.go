@@ -6,9 +6,10 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// budget implements [money.Budget].
+// budget is [money.Budget], but for the list of what is reserved.
 type budget scope
 
 // UpdateBudget changes a run's reservation and the balances that it concerns.
@@ -37,13 +38,13 @@ func (s *budget) UpdateBudget(ctx context.Context, runID string, accounts []mone
 // book reads what an update of a budget may look at.
 func (s *budget) book(c *conn, runID string, accounts []money.Account) (*money.Book, error) {
 	var book money.Book
-	var data string
+	var data []byte
 	found, err := c.row(context.Background(), `SELECT data FROM {p}_reservations WHERE tenant = ? AND run = ?`, []any{s.tenant, runID}, &data)
 	if err != nil {
 		return nil, err
 	}
 	if found {
-		if book.Reservation, err = readReservation(runID, data); err != nil {
+		if book.Reservation, err = sqlstore.DecodeReservation(runID, data); err != nil {
 			return nil, err
 		}
 		accounts = append(accounts[:len(accounts):len(accounts)], book.Reservation.Accounts...)
@@ -86,35 +87,6 @@ func (s *budget) writeBook(c *conn, runID string, book *money.Book, had bool) er
 	}
 	_, err = c.exec(`INSERT OR REPLACE INTO {p}_reservations (tenant, run, data) VALUES (?, ?, ?)`, s.tenant, runID, string(data))
 	return err
-}
-
-// Reservations returns what is reserved, by run.
-func (s *budget) Reservations(ctx context.Context) (map[string]*money.Reservation, error) {
-	var out map[string]*money.Reservation
-	err := s.db.read(ctx, func(c *conn) error {
-		out = map[string]*money.Reservation{}
-		return c.query(ctx, `SELECT run, data FROM {p}_reservations WHERE tenant = ?`, []any{s.tenant}, func(scan func(...any) error) error {
-			var run, data string
-			if err := scan(&run, &data); err != nil {
-				return err
-			}
-			r, err := readReservation(run, data)
-			out[run] = r
-			return err
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reservations: %w", err)
-	}
-	return out, nil
-}
-
-func readReservation(runID, data string) (*money.Reservation, error) {
-	r := new(money.Reservation)
-	if err := json.Unmarshal([]byte(data), r); err != nil {
-		return nil, fmt.Errorf("reservation of run %s: %w", runID, err)
-	}
-	return r, nil
 }
 
 // Balances returns the balance of each account.

@@ -33,30 +33,27 @@ func openFile(t testing.TB) (*sqlite.DB, string) {
 	return db, path
 }
 
-// waited is a store whose every commit is waited for.
-type waited struct{ awaken.Store }
-
 // Ten steps with a read-only tool and an answer are twelve commits, each of them one
 // transaction, and one for taking the thread. When the run does not wait for them, they
 // are fewer.
 func TestCommit_IsOneTransaction(t *testing.T) {
 	db, _ := openFile(t)
-	run := benchRun(t, benchRuntime(t, waited{db.Store("")}))
+	run := storetest.BenchRun(t, storetest.Waited{Store: db.Store("")})
 	run()
 	statements, transactions := db.Used()
 	run()
 	statements2, transactions2 := db.Used()
-	if got := transactions2 - transactions; got != 1+benchSteps+2 {
-		t.Errorf("the run made %d transactions, want %d", got, 1+benchSteps+2)
+	if got := transactions2 - transactions; got != 1+storetest.BenchSteps+2 {
+		t.Errorf("the run made %d transactions, want %d", got, 1+storetest.BenchSteps+2)
 	}
 	// Of a step: begin, thread, row, commit. The first, second and last commit of a run
 	// need a few more.
-	if got := statements2 - statements; got > 4*(1+benchSteps+2)+8 {
+	if got := statements2 - statements; got > 4*(1+storetest.BenchSteps+2)+8 {
 		t.Errorf("the run took %d statements", got)
 	}
-	benchRun(t, benchRuntime(t, db.Store("")))()
-	if _, got := db.Used(); got-transactions2 > 1+benchSteps+2 || got-transactions2 < 4 {
-		t.Errorf("the run that goes on made %d transactions, want 4 to %d", got-transactions2, 1+benchSteps+2)
+	storetest.BenchRun(t, db.Store(""))()
+	if _, got := db.Used(); got-transactions2 > 1+storetest.BenchSteps+2 || got-transactions2 < 4 {
+		t.Errorf("the run that goes on made %d transactions, want 4 to %d", got-transactions2, 1+storetest.BenchSteps+2)
 	}
 }
 

@@ -116,12 +116,3 @@ func (db *database) read(ctx context.Context, f func(c *conn) error) (err error)
 	}()
 	return f(c)
 }
-
-// edit calls f in a transaction. What f returns is returned; if it is an error,
-// nothing of f is kept.
-func (db *database) edit(ctx context.Context, f func(ctx context.Context, c *conn) error) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
-	return db.writer.write(func(c *conn) error { return f(context.Background(), c) })
-}

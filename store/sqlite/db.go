@@ -104,6 +104,7 @@ func (db *DB) Store(tenant string) *Store {
 	return &Store{
 		ports: ports{
 			Threads: sqlstore.NewThreads(shared, s.log), Runs: sqlstore.Runs(shared), Inbox: sqlstore.Inbox(shared), Edits: sqlstore.NewEdits(shared, edits),
+			DispatchReader: sqlstore.DispatchReader(shared), ReservationReader: sqlstore.ReservationReader(shared),
 		},
 		ledger: ledger(s), eventLog: eventLog(s), committer: committer(s), inbox: inbox(s), dispatches: dispatches(s), budget: budget(s),
 	}

@@ -3,14 +3,12 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// dispatches implements [mailbox.Store]: it is a tenant's part of the queue.
+// dispatches is the part of [mailbox.Store] that writes: a tenant's part of the queue.
 type dispatches scope
 
 // Enqueue queues dispatches that start runs.
@@ -86,80 +84,4 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, request string, now moment) (ok 
 		return false, err
 	}
 	return true, c.ready(k, moment{c.moment().us, now.ms})
-}
-
-// Dispatch returns a dispatch by its id.
-func (s *dispatches) Dispatch(ctx context.Context, id string) (*mailbox.Dispatch, error) {
-	return s.dispatch(ctx, "dispatch "+id, `d.tenant = ? AND d.id = ?`, id)
-}
-
-// Submitted returns the dispatch of an idempotency key.
-func (s *dispatches) Submitted(ctx context.Context, key string) (*mailbox.Dispatch, error) {
-	return s.dispatch(ctx, "idempotency key "+key, `d.tenant = ? AND d.key = ? AND d.key <> ''`, key)
-}
-
-func (s *dispatches) dispatch(ctx context.Context, what, where, arg string) (*mailbox.Dispatch, error) {
-	var list []*mailbox.Dispatch
-	err := s.db.read(ctx, func(c *conn) (err error) {
-		list, err = queueConn{c}.dispatches(ctx, where, s.tenant, arg)
-		return err
-	})
-	if err == nil && len(list) == 0 {
-		err = awaken.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return list[0], nil
-}
-
-// selected are the conditions of a query, with their arguments.
-func (s *dispatches) selected(q mailbox.Query) (where string, args []any) {
-	where, args = `d.tenant = ?`, []any{s.tenant}
-	if q.ThreadID != "" {
-		where, args = where+` AND d.thread = ?`, append(args, q.ThreadID)
-	}
-	if q.RunID != "" {
-		where, args = where+` AND d.run = ?`, append(args, q.RunID)
-	}
-	if len(q.Statuses) > 0 {
-		where += ` AND CASE WHEN q.id IS NULL THEN d.status ELSE 'Claimed' END IN (?` + strings.Repeat(`, ?`, len(q.Statuses)-1) + `)`
-		for _, status := range q.Statuses {
-			args = append(args, string(status))
-		}
-	}
-	return where, args
-}
-
-// Dispatches lists dispatches.
-func (s *dispatches) Dispatches(ctx context.Context, q mailbox.Query) ([]*mailbox.Dispatch, error) {
-	where, args := s.selected(q)
-	order := `d.created DESC, d.id DESC`
-	if q.ThreadID != "" || q.RunID != "" {
-		order = `d.priority, d.created, d.id`
-	}
-	offset, limit := sqlstore.Page(q.Offset, q.Limit)
-	var out []*mailbox.Dispatch
-	err := s.db.read(ctx, func(c *conn) (err error) {
-		out, err = queueConn{c}.dispatches(ctx, where+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(args, limit, offset)...)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list dispatches: %w", err)
-	}
-	return out, nil
-}
-
-// PurgeDispatches removes the dispatches of q that are over, on all its pages.
-func (s *dispatches) PurgeDispatches(ctx context.Context, q mailbox.Query) (int, error) {
-	where, args := s.selected(q)
-	var n int64
-	err := s.db.edit(ctx, func(_ context.Context, c *conn) (err error) {
-		n, err = c.exec(`DELETE FROM {p}_dispatches WHERE (tenant, id) IN (SELECT d.tenant, d.id FROM `+dispatchTables+` WHERE d.completed > 0 AND `+where+`)`, args...)
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("purge dispatches: %w", err)
-	}
-	return int(n), nil
 }

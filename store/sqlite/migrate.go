@@ -5,46 +5,32 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"path"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date: it applies the files of migrations that were
-// not applied before, all or none. They are named by their version and a word, as in
-// 0001_init.sql, and versions count from 1 without a gap. There is no way back.
+// migrate brings the schema up to date: it applies the scripts of migrations that were
+// not applied before, all or none.
 //
-// Whoever comes at the same time waits. A schema newer than the files is refused.
+// Whoever comes at the same time waits. A schema newer than the scripts is refused.
 func migrate(ctx context.Context, c *conn, files fs.FS, prefix string) error {
-	names, err := fs.Glob(files, "migrations/*.sql") // sorted
+	scripts, err := sqlstore.Scripts(files, prefix)
 	if err != nil {
 		return err
 	}
-	for i, name := range names {
-		if version, _, _ := strings.Cut(path.Base(name), "_"); atoi(version) != i+1 {
-			return fmt.Errorf("migration %s: want version %d", name, i+1)
-		}
-	}
 	table := prefix + "_schema"
-	have, err := schemaVersion(ctx, c, table)
-	if err != nil || have == len(names) {
+	pending, err := lacking(ctx, c, scripts, table)
+	if err != nil || len(pending) == 0 {
 		return err
-	}
-	if have > len(names) {
-		return newerSchema(table, have, len(names))
 	}
 	var refused error
 	ch := &change{make: func(c *conn) error {
 		// Somebody else may have been faster.
-		if have, err = schemaVersion(ctx, c, table); err != nil {
-			return err
-		}
-		if have > len(names) {
-			refused = newerSchema(table, have, len(names))
+		if pending, refused = lacking(ctx, c, scripts, table); refused != nil {
 			return nil
 		}
 		if refused = ours(ctx, c); refused != nil {
@@ -53,20 +39,16 @@ func migrate(ctx context.Context, c *conn, files fs.FS, prefix string) error {
 		if _, err := c.c.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
 			return err
 		}
-		if have == 0 {
+		if len(pending) == len(scripts) {
 			if _, err := c.c.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+table+" (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied INTEGER NOT NULL)"); err != nil {
 				return err
 			}
 		}
-		for i := have; i < len(names); i++ {
-			script, err := fs.ReadFile(files, names[i])
-			if err != nil {
-				return err
+		for _, s := range pending {
+			if _, err := c.c.ExecContext(ctx, s.Text); err != nil {
+				return fmt.Errorf("migration %s: %w", s.Name, err)
 			}
-			if _, err := c.c.ExecContext(ctx, strings.ReplaceAll(string(script), "{p}", prefix)); err != nil {
-				return fmt.Errorf("migration %s: %w", names[i], err)
-			}
-			if _, err := c.c.ExecContext(ctx, "INSERT INTO "+table+" VALUES (?, ?, ?)", i+1, path.Base(names[i]), time.Now().UnixMilli()); err != nil {
+			if _, err := c.c.ExecContext(ctx, "INSERT INTO "+table+" VALUES (?, ?, ?)", s.Version, s.Name, time.Now().UnixMilli()); err != nil {
 				return err
 			}
 		}
@@ -77,6 +59,15 @@ func migrate(ctx context.Context, c *conn, files fs.FS, prefix string) error {
 		return ch.err
 	}
 	return refused
+}
+
+// lacking returns the scripts that were not applied.
+func lacking(ctx context.Context, c *conn, scripts []sqlstore.Script, table string) ([]sqlstore.Script, error) {
+	have, err := schemaVersion(ctx, c, table)
+	if err != nil {
+		return nil, err
+	}
+	return sqlstore.Pending(scripts, table, have)
 }
 
 // applicationID marks our files: "awkn".
@@ -102,10 +93,6 @@ func ours(ctx context.Context, c *conn) error {
 	return nil
 }
 
-func newerSchema(table string, have, want int) error {
-	return fmt.Errorf("the schema in %s has version %d, this program knows versions up to %d: use a newer program", table, have, want)
-}
-
 // schemaVersion is the highest migration that was applied.
 func schemaVersion(ctx context.Context, c *conn, table string) (int, error) {
 	var n int
@@ -114,10 +101,4 @@ func schemaVersion(ctx context.Context, c *conn, table string) (int, error) {
 	}
 	err := c.c.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM "+table).Scan(&n)
 	return n, err
-}
-
-// atoi is 0 for what is no number.
-func atoi(s string) int {
-	n, _ := strconv.Atoi(s)
-	return n
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // queue implements [mailbox.Queue], but for the handles of the tenants.
@@ -33,40 +33,10 @@ func (c queueConn) moment() moment {
 	return moment{us, us / 1000}
 }
 
-// A dispatch, with the claim on it if there is one.
-const (
-	dispatchColumns = `d.tenant, d.id, d.thread, d.run, d.request, d.priority, d.dedupe, d.epoch, d.status, d.cancel, d.revision,
-		d.available, d.attempts, d.max_attempts, d.steps, d.error, d.key, d.digest, d.created, max(d.updated, coalesce(q.stamp, 0)), d.completed,
-		q.token, q.consumer, q.lease`
-	dispatchTables = `{p}_dispatches d LEFT JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread AND q.claimed = d.id`
-)
-
-func scanDispatch(scan func(...any) error) (*mailbox.Dispatch, error) {
-	d := new(mailbox.Dispatch)
-	var request sql.RawBytes
-	var token, consumer sql.NullString
-	var lease sql.NullInt64
-	if err := scan(&d.Tenant, &d.ID, &d.ThreadID, &d.RunID, &request, &d.Priority, &d.DedupeKey, &d.Epoch, &d.Status, &d.Cancel, &d.Revision,
-		&d.AvailableAt, &d.Attempts, &d.MaxAttempts, &d.Steps, &d.LastError, &d.IdempotencyKey, &d.Digest, &d.CreatedAt, &d.UpdatedAt, &d.CompletedAt,
-		&token, &consumer, &lease); err != nil {
-		return nil, err
-	}
-	if token.Valid {
-		d.Status, d.ClaimToken, d.ClaimedBy, d.LeaseUntil = mailbox.Claimed, token.String, consumer.String, lease.Int64
-	}
-	if request != nil {
-		d.Request = new(awaken.RunRequest)
-		if err := json.Unmarshal(request, d.Request); err != nil {
-			return nil, fmt.Errorf("dispatch %s: %w", d.ID, err)
-		}
-	}
-	return d, nil
-}
-
 // dispatches returns those that a query selects.
 func (c queueConn) dispatches(ctx context.Context, query string, args ...any) (out []*mailbox.Dispatch, err error) {
-	err = c.query(ctx, `SELECT `+dispatchColumns+` FROM `+dispatchTables+` WHERE `+query, args, func(scan func(...any) error) error {
-		d, err := scanDispatch(scan)
+	err = c.query(ctx, `SELECT `+sqlstore.DispatchColumns+` FROM `+sqlstore.DispatchTables+` WHERE `+query, args, func(scan func(...any) error) error {
+		d, err := dialect.ScanDispatch(scan)
 		out = append(out, d)
 		return err
 	})
@@ -306,24 +276,5 @@ func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (int, error)
 
 // Counts returns how many dispatches there are of each status.
 func (q *queue) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
-	out := map[mailbox.Status]int{}
-	err := q.db.read(ctx, func(c *conn) error {
-		return c.query(ctx, `SELECT status, count(*) FROM {p}_dispatches GROUP BY status
-			UNION ALL SELECT 'Claimed', count(*) FROM {p}_queues WHERE lease IS NOT NULL`, nil, func(scan func(...any) error) error {
-			var status mailbox.Status
-			var n int
-			err := scan(&status, &n)
-			if n > 0 {
-				out[status] = n
-			}
-			return err
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("count dispatches: %w", err)
-	}
-	if out[mailbox.Queued] -= out[mailbox.Claimed]; out[mailbox.Queued] <= 0 { // they count as queued in their table
-		delete(out, mailbox.Queued)
-	}
-	return out, nil
+	return sqlstore.Counts(ctx, q.db)
 }

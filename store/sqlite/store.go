@@ -38,6 +38,8 @@ type ports struct {
 	sqlstore.Runs
 	sqlstore.Inbox
 	sqlstore.Edits
+	sqlstore.DispatchReader
+	sqlstore.ReservationReader
 }
 
 // scope is a tenant of a file.

@@ -69,7 +69,7 @@ func (s *Runs) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 // ListRuns returns runs, the newest first.
 func (s *Runs) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
 	where, args := s.where(q)
-	offset, limit := Page(q.Offset, q.Limit)
+	offset, limit := page(q.Offset, q.Limit)
 	args = append(args, limit, offset)
 	var out []*awaken.Run
 	err := s.db.Read(ctx, func(c Conn) error {

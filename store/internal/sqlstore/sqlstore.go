@@ -175,8 +175,8 @@ func count(ctx context.Context, db DB, query string, args []any) (n int, err err
 	return n, err
 }
 
-// Page applies the defaults of a paged listing.
-func Page(offset, limit int) (int, int) {
+// page applies the defaults of a paged listing.
+func page(offset, limit int) (int, int) {
 	if limit <= 0 {
 		limit = 50
 	}

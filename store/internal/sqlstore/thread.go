@@ -95,7 +95,7 @@ func (s *Threads) Thread(ctx context.Context, id string) (*awaken.Thread, error)
 // ListThreads returns threads, the most recently updated first.
 func (s *Threads) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
 	where, args := s.where(q)
-	offset, limit := Page(q.Offset, q.Limit)
+	offset, limit := page(q.Offset, q.Limit)
 	args = append(args, limit, offset)
 	var out []*awaken.Thread
 	err := s.scope.db.Read(ctx, func(c Conn) error {

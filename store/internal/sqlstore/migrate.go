@@ -1,0 +1,47 @@
+package sqlstore
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Script is a migration. There is no way back.
+type Script struct {
+	Version int
+	Name    string // of its file
+	Text    string // with the prefix filled in
+}
+
+// Scripts returns the migrations in the folder migrations, by version. They are named by
+// their version and a word, as in 0001_init.sql, and versions count from 1 without a gap.
+func Scripts(files fs.FS, prefix string) ([]Script, error) {
+	names, err := fs.Glob(files, "migrations/*.sql") // sorted
+	if err != nil {
+		return nil, err
+	}
+	var out []Script
+	for i, name := range names {
+		version, _, _ := strings.Cut(path.Base(name), "_")
+		if n, err := strconv.Atoi(version); err != nil || n != i+1 {
+			return nil, fmt.Errorf("migration %s: want version %d", name, i+1)
+		}
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Script{i + 1, path.Base(name), strings.ReplaceAll(string(text), "{p}", prefix)})
+	}
+	return out, nil
+}
+
+// Pending returns the scripts that a schema of a version lacks, which table has. A schema
+// that is newer than the scripts is refused.
+func Pending(scripts []Script, table string, version int) ([]Script, error) {
+	if version > len(scripts) {
+		return nil, fmt.Errorf("the schema in %s has version %d, this program knows versions up to %d: use a newer program", table, version, len(scripts))
+	}
+	return scripts[version:], nil
+}
