@@ -32,8 +32,8 @@
 //	inbox         what others have posted to its thread                  inbox.go
 //	hooks, phases hooks, actions, effects and gates                      hooks.go, phases.go
 //	guards        what passes the borders of the run                     guards.go, held.go
-//	inference     the request and the answer                             request.go, stream.go
-//	wallet        what may be spent; an allowance for each request       wallet.go, allowance.go
+//	inference     asks the model: the request, the answer                inference.go, request.go, stream.go
+//	wallet        what may be spent; an allowance for each request       wallet.go, allowance.go, reservation.go
 //	compactor     summaries of the conversation                          compactor.go, compaction.go
 //	crew          runs calls, with timeouts; calls in doubt              crew.go, doubt.go
 //	outcomes      what calls come to                                     outcomes.go
