@@ -11,7 +11,7 @@ var (
 	// ErrNotFound means that an agent, thread, run or call does not exist.
 	ErrNotFound = errors.New("not found")
 	// ErrInvalid means that a request is wrong in itself.
-	ErrInvalid = fault.Invalid
+	ErrInvalid = fault.ErrInvalid
 	// ErrBusy means that the thread has an active run in this process.
 	ErrBusy = errors.New("thread has an active run")
 	// ErrConflict means that something changed in the meantime; look again.

@@ -161,7 +161,7 @@ func SetBudget(ctx context.Context, b Budget, a Account, limit *Amount) error {
 		return err
 	}
 	if limit != nil && *limit < 0 {
-		return fmt.Errorf("%w: limit is %v, want 0 or more", fault.Invalid, *limit)
+		return fmt.Errorf("%w: limit is %v, want 0 or more", fault.ErrInvalid, *limit)
 	}
 	return b.UpdateBudget(ctx, "", []Account{a}, func(book *Book) error {
 		book.Balance(a).Limit = limit
@@ -173,16 +173,16 @@ func (a Account) validate() error {
 	switch a.Scope {
 	case TenantScope:
 		if a.ID != "" {
-			return fmt.Errorf("%w: the account of a tenant has no id", fault.Invalid)
+			return fmt.Errorf("%w: the account of a tenant has no id", fault.ErrInvalid)
 		}
 		return nil
 	case AgentScope, ThreadScope, RunScope:
 		if a.ID == "" {
-			return fmt.Errorf("%w: the account of a %s needs its id", fault.Invalid, a.Scope)
+			return fmt.Errorf("%w: the account of a %s needs its id", fault.ErrInvalid, a.Scope)
 		}
 		return nil
 	}
-	return fmt.Errorf("%w: scope is %q, want tenant, agent, thread or run", fault.Invalid, a.Scope)
+	return fmt.Errorf("%w: scope is %q, want tenant, agent, thread or run", fault.ErrInvalid, a.Scope)
 }
 
 func CheckLimit(field string, usd *float64) error {

@@ -3,5 +3,5 @@ package fault
 
 import "errors"
 
-// Invalid is awaken.ErrInvalid: a request is wrong in itself.
-var Invalid = errors.New("invalid request")
+// ErrInvalid is awaken.ErrInvalid: a request is wrong in itself.
+var ErrInvalid = errors.New("invalid request")
