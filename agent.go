@@ -79,7 +79,7 @@ type Backend struct {
 
 func (b *Backend) local() bool { return b.Kind == "" || b.Kind == "awaken" }
 
-// remote is the kind of backend that runs the agent elsewhere, or "".
+// BackendKind is the kind of backend that runs the agent elsewhere, or "".
 func (s *AgentSpec) BackendKind() string {
 	switch {
 	case s.Backend != nil && !s.Backend.local():

@@ -47,7 +47,7 @@ func (child *Run) ChildTickets() []WaitingTicket {
 	return out
 }
 
-// inner returns the part of a decision's target that the call's child understands.
+// ChildTarget returns the part of a decision's target that the call's child understands.
 func (s *CallState) ChildTarget(target string) (string, bool) {
 	if s.Child == "" {
 		return "", false

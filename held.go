@@ -25,6 +25,6 @@ type HeldMessage struct {
 // conversation.
 const HeldCallPrefix = "held_"
 
-// isHeld reports whether the call stands for a message that a guard holds. Such calls have
+// IsHeld reports whether the call stands for a message that a guard holds. Such calls have
 // numbers below those of the model's.
 func (s *CallState) IsHeld() bool { return s.Index < 0 }

@@ -31,7 +31,7 @@ func (s *AgentSpec) Base() string {
 	return s.ID
 }
 
-// over returns the spec of a variant of base.
+// Over returns the spec of a variant of base.
 func (o *Overlay) Over(base *AgentSpec, name string) *AgentSpec {
 	s := *base
 	s.ID, s.base, s.decoded = VariantID(base.ID, name), base.ID, nil

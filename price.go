@@ -61,7 +61,7 @@ func (p *Prices) Cost(u llm.Usage) (money.Amount, bool) {
 	return money.Amount(math.Ceil(micros*1000 - 1e-6)), true
 }
 
-// worst returns prices of which neither p's nor o's are higher, for input and output
+// Worst returns prices of which neither p's nor o's are higher, for input and output
 // whatever happens to them. A model without prices makes the outcome one without.
 func (p Prices) Worst(o *Prices) Prices {
 	if !p.Priced() || !o.Priced() {
@@ -73,7 +73,7 @@ func (p Prices) Worst(o *Prices) Prices {
 	return Prices{InputPrice: &in, OutputPrice: &out}
 }
 
-// highest are the highest prices that a token of input and of output can have.
+// Highest are the highest prices that a token of input and of output can have.
 func (p *Prices) Highest() (in, out float64) {
 	in, out = *p.InputPrice, *p.OutputPrice
 	for _, v := range [...]*float64{p.CacheReadPrice, p.CacheWritePrice} {

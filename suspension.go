@@ -42,7 +42,7 @@ type Ticket struct {
 	Budget  *money.Exhausted `json:"budget,omitempty"` // what that run waits for, if it is money
 }
 
-// suspensionID is the id people decide on.
+// SuspensionID is the id people decide on.
 func (t *Ticket) SuspensionID(callID string) string {
 	if t.Suspension.ID != "" {
 		return t.Suspension.ID
@@ -188,7 +188,7 @@ type CallState struct {
 	Result    *ToolResult `json:"result,omitempty"`       // once the call is over
 }
 
-// awaits reports whether the call waits for its child, and not for a person.
+// AwaitsChild reports whether the call waits for its child, and not for a person.
 func (s *CallState) AwaitsChild() bool {
 	return s.Status == CallSuspended && s.Ticket != nil && s.Ticket.Child != ""
 }

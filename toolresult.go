@@ -67,7 +67,7 @@ func (r *ToolResult) Text() string {
 	return (&llm.Message{Content: r.Content}).Text()
 }
 
-// text is what the model is shown when there is no content: the message and the
+// Plain is what the model is shown when there is no content: the message and the
 // data, whichever are there.
 func (r *ToolResult) Plain() string {
 	data := dataText(r.Data)

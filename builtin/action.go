@@ -17,7 +17,7 @@ type QueueUpdate struct {
 	Remove uint64
 }
 
-// pendingActions is the queue of scheduled actions. Ids grow by one.
+// PendingActions is the queue of scheduled actions. Ids grow by one.
 var PendingActions = state.NewKey("__runtime.pending_scheduled_actions", func(q actionQueue, u QueueUpdate) actionQueue {
 	next := actionQueue{NextID: q.NextID}
 	next.Actions = slices.DeleteFunc(slices.Clone(q.Actions), func(a awaken.ScheduledAction) bool { return a.ID == u.Remove })
@@ -134,7 +134,7 @@ func contentHash(blocks []llm.Block) uint64 {
 	return h.Sum64()
 }
 
-// stopCounts is what is saved of the stats between steps.
+// StopCounts is what is saved of the stats between steps.
 type StopCounts struct {
 	Steps             int      `json:"step_count"`
 	InputTokens       int64    `json:"total_input_tokens"`
@@ -151,7 +151,7 @@ func SystemContext(key, text string) awaken.ContextMessage {
 	return awaken.ContextMessage{Key: key, Role: llm.System, Content: []llm.Block{llm.Text(text)}}
 }
 
-// apply filters tools: the union of the include lists first, then exclusions.
+// Apply filters tools: the union of the include lists first, then exclusions.
 func (f *filterState) Apply(tools []llm.Tool) []llm.Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t llm.Tool) bool {
 		included := len(f.IncludeOnly) == 0 ||

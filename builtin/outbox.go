@@ -12,7 +12,7 @@ type OutboxUpdate struct {
 	Sent []string // ids
 }
 
-// outbox holds what is committed and not yet known to be sent.
+// Outbox holds what is committed and not yet known to be sent.
 var Outbox = state.NewKey("__runtime.outbox", func(box []awaken.Outgoing, u OutboxUpdate) []awaken.Outgoing {
 	box = slices.DeleteFunc(slices.Clone(box), func(o awaken.Outgoing) bool { return slices.Contains(u.Sent, o.ID) })
 	return append(box, u.Push...)

@@ -48,5 +48,5 @@ func (nothing) Acquire(_ context.Context, threadID string) (*awaken.Checkpoint, 
 
 var _ awaken.Store = nothing{}
 
-// Discard is a Sink that ignores everything.
+// discard is a Sink that ignores everything.
 var discard awaken.Sink = awaken.SinkFunc(func(context.Context, awaken.Entry) error { return nil })

@@ -125,7 +125,7 @@ func (r *run) conclude(e *end) {
 	r.ledger.stale = true
 }
 
-// reason is the termination as a status reason.
+// statusReason is the termination as a status reason.
 func statusReason(t awaken.Termination) string {
 	switch t.Type {
 	case awaken.NaturalEnd:
@@ -138,7 +138,7 @@ func statusReason(t awaken.Termination) string {
 	return string(t.Type)
 }
 
-// stand gives the record the standing that o has. What was counted meanwhile stays.
+// standAs gives the record the standing that o has. What was counted meanwhile stays.
 func standAs(r *awaken.Run, o *awaken.Run) {
 	r.Status, r.StatusReason, r.Waiting = o.Status, o.StatusReason, o.Waiting
 	r.Termination, r.FinishedAt, r.FinalOutput = o.Termination, o.FinishedAt, o.FinalOutput

@@ -44,7 +44,7 @@ func (rt *Runtime) reportDone(ctx context.Context, r *run) {
 	}
 }
 
-// text is what the model is told about a task that is done.
+// reportText is what the model is told about a task that is done.
 func reportText(rep *awaken.ChildReport) string {
 	kind, content := "completed", map[string]string{"result": rep.Response}
 	switch rep.Termination.Type {

@@ -48,7 +48,7 @@ func viewOf(log []*llm.Message) []*llm.Message {
 	return v.Messages()
 }
 
-// size is the number of bytes that count against the cap on results.
+// resultSize is the number of bytes that count against the cap on results.
 func resultSize(r *awaken.ToolResult) int {
 	n := len(r.Message)
 	if string(r.Data) != "null" {
@@ -63,7 +63,7 @@ func resultSize(r *awaken.ToolResult) int {
 	return n
 }
 
-// resumed is the value of tool_call_resumed.result.
+// resumedValue is the value of tool_call_resumed.result.
 func resumedValue(r *awaken.ToolResult) json.RawMessage {
 	switch {
 	case r.Status == awaken.ToolPending:

@@ -135,7 +135,7 @@ func (b *Book) Balance(a Account) *Balance {
 	return b.Balances[i]
 }
 
-// settle ends the run's reservation: amount was spent. If that is not known, it is taken
+// Settle ends the run's reservation: amount was spent. If that is not known, it is taken
 // to be everything that was reserved, because it may be.
 func (b *Book) Settle(amount Amount, known bool) {
 	res := b.Reservation

@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// Money is an amount in billionths of a US dollar, so that the price of one token of the
+// Amount is an amount in billionths of a US dollar, so that the price of one token of the
 // cheapest model is a whole number and sums are exact.
 type Amount int64
 

@@ -39,7 +39,7 @@ func (c *ContextTransform) Validate() error {
 	return errors.Join(errs...)
 }
 
-// preview returns m, or, if it is a tool message with a large text, one that shows the
+// Preview returns m, or, if it is a tool message with a large text, one that shows the
 // beginning of it.
 func (a *ArtifactCompaction) Preview(m *llm.Message) *llm.Message {
 	if m.Role != llm.ToolRole || !slices.ContainsFunc(m.Content, a.large) {

@@ -94,7 +94,7 @@ func (c *CompactionConfig) Prompt(transcript, previous string) string {
 	return strings.NewReplacer(messagesMark, transcript, previousMark, previous).Replace(c.SummarizerUserPrompt)
 }
 
-// summariser is what an agent's conversations are summarised by.
+// Summariser is what an agent's conversations are summarised by.
 type Summariser struct {
 	CompactionConfig
 	Model    llm.Model // which does not try again

@@ -2,14 +2,14 @@ package registry
 
 import "github.com/awaken-go/awaken"
 
-// contextLimits are a policy's numbers, brought down to what the model can take.
+// ContextLimits are a policy's numbers, brought down to what the model can take.
 type ContextLimits struct {
 	Context   int // of request and answer
 	Output    int // of the answer; 0 leaves it to the provider
 	Threshold int // of the conversation, above which it is summarised; 0 for never
 }
 
-// newContextLimits brings the policy down to what the model can take. Where only the model's window
+// NewContextLimits brings the policy down to what the model can take. Where only the model's window
 // makes the context small, at most half of it is kept for the answer.
 func NewContextLimits(p *awaken.ContextPolicy, m *awaken.ModelSpec) *ContextLimits {
 	l := &ContextLimits{Context: p.MaxContextTokens, Output: p.MaxOutputTokens}

@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// outputPlan is how the answer of a run is held to a schema. It is immutable.
+// OutputPlan is how the answer of a run is held to a schema. It is immutable.
 type OutputPlan struct {
 	schema  *schema.Schema
 	request *llm.OutputSchema // for a model that can do it by itself
@@ -20,7 +20,7 @@ type OutputPlan struct {
 	hint    llm.Block         // tells of the tool
 }
 
-// newOutputPlan compiles a schema.
+// NewOutputPlan compiles a schema.
 func NewOutputPlan(raw json.RawMessage, native bool) (*OutputPlan, error) {
 	s, err := schema.Compile(raw)
 	if err != nil {
@@ -55,7 +55,7 @@ func NewOutputPlan(raw json.RawMessage, native bool) (*OutputPlan, error) {
 	return p, nil
 }
 
-// apply asks for the answer in the form it has to have.
+// Apply asks for the answer in the form it has to have.
 func (p *OutputPlan) Apply(req *llm.Request) {
 	if p.Finish == nil {
 		req.Output = p.request
@@ -65,7 +65,7 @@ func (p *OutputPlan) Apply(req *llm.Request) {
 	req.System = append(req.System[:len(req.System):len(req.System)], p.hint)
 }
 
-// given returns the answer in the arguments of a call of the tool.
+// Given returns the answer in the arguments of a call of the tool.
 func (p *OutputPlan) Given(args json.RawMessage) (json.RawMessage, error) {
 	if p.wrapped {
 		var w struct {
@@ -79,7 +79,7 @@ func (p *OutputPlan) Given(args json.RawMessage) (json.RawMessage, error) {
 	return p.check(args)
 }
 
-// said returns the answer in a text. Models like to put it in a fence.
+// Said returns the answer in a text. Models like to put it in a fence.
 func (p *OutputPlan) Said(text string) (json.RawMessage, error) {
 	text = strings.TrimSpace(text)
 	if body, ok := strings.CutPrefix(text, "```"); ok {

@@ -151,7 +151,7 @@ func (reg *Registry) Diagnostics() []awaken.Diagnostic {
 	return out
 }
 
-// agent returns the resolved agent, or why there is none.
+// Runnable returns the resolved agent, or why there is none.
 func (reg *Registry) Runnable(id string) (*Agent, error) {
 	r := reg.resolve(id)
 	if r == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// resolved is an agent that is ready to run. It is immutable and shared by runs.
+// Agent is an agent that is ready to run. It is immutable and shared by runs.
 type Agent struct {
 	source *awaken.AgentSpec // as it was given
 	Spec   *awaken.AgentSpec // with its sections decoded
@@ -424,7 +424,7 @@ func (r *Agent) reviewTools() {
 	}
 }
 
-// hides reports whether a plugin keeps the tool from the model.
+// Hides reports whether a plugin keeps the tool from the model.
 func (r *Agent) Hides(id string) bool {
 	return slices.ContainsFunc(r.hidden, func(hidden func(string) bool) bool { return hidden(id) })
 }

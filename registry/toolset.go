@@ -33,7 +33,7 @@ func newToolSet(byID map[string]*Tool) *toolSet {
 	return s
 }
 
-// toolEntry is a tool with everything that can be worked out once.
+// Tool is a tool with everything that can be worked out once.
 type Tool struct {
 	Tool   awaken.Tool
 	Spec   awaken.ToolSpec
