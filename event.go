@@ -12,7 +12,7 @@ import (
 )
 
 // Event is something that happened in a run. Events are immutable and may be kept.
-// [MarshalEvent] and [UnmarshalEvent] are their JSON. It is one of
+// [AppendEvent] and [UnmarshalEvent] are their JSON. It is one of
 //
 //	*RunStart                 run_start                  an activation begins
 //	*StepStart                step_start                 a step begins
@@ -348,7 +348,7 @@ func appendEventFields(buf []byte, ev Event) (_ []byte, err error) {
 	return buf, nil
 }
 
-// UnmarshalEvent reads what MarshalEvent wrote. Unknown types and fields are errors.
+// UnmarshalEvent reads what AppendEvent wrote. Unknown types and fields are errors.
 func UnmarshalEvent(data []byte) (Event, error) {
 	var fields map[string]json.RawMessage
 	if err := strict.Unmarshal(data, &fields); err != nil {

@@ -36,7 +36,7 @@ type Ticket struct {
 	ExpiresAt int64         `json:"expires_at,omitempty"` // unix ms, filled in
 	OnExpiry  ExpiryPolicy  `json:"on_expiry,omitempty"`
 	// Child makes the call wait for a run instead of a person; see [Delegator]. Tickets
-	// are what that run waits for, if it does ([ChildTickets]): people decide on them.
+	// are what that run waits for, if it does ([Run.ChildTickets]): people decide on them.
 	Child   string           `json:"child_run_id,omitempty"`
 	Tickets []WaitingTicket  `json:"tickets,omitempty"`
 	Budget  *money.Exhausted `json:"budget,omitempty"` // what that run waits for, if it is money

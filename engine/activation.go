@@ -53,7 +53,7 @@ func (a *activation) fail(err error) *end {
 		return &end{err: err, lost: true}
 	case errors.Is(cause, awaken.ErrFenced):
 		return &end{err: cause, lost: true}
-	case isCommitError(cause):
+	case a.lostCommit(cause):
 		err = cause // it was cancelled because of that
 	case errors.Is(err, awaken.ErrGeneration), cause != nil:
 		// A run whose consumer broke is cancelled too.

@@ -108,7 +108,7 @@ func (j *journal) fly(p *parcel) {
 	for ; p != nil; p = f.take() {
 		if err := j.writeBeside(&p.Commit); err != nil {
 			f.mu.Lock()
-			err = commitError{err}
+			err = commitError{err, &j.core.activation}
 			f.busy, f.back, f.err = false, p, err
 			f.mu.Unlock()
 			j.active.cancel(err)
@@ -138,15 +138,20 @@ func (j *journal) writeBeside(c *awaken.Commit) error {
 	return nil
 }
 
-// commitError is the error of a commit that failed beside its run, and cancelled it.
-type commitError struct{ error }
+// commitError is the error of a commit that failed beside its run, and cancelled it. Runs that
+// the run's tools have started see it too, as the cause of their contexts.
+type commitError struct {
+	error
+	of *activation // the run whose commit it was
+}
 
 func (e commitError) Unwrap() error { return e.error }
 
-// isCommitError reports whether a run was cancelled because a commit failed beside it.
-func isCommitError(cause error) bool {
-	_, ok := cause.(commitError)
-	return ok
+// lostCommit reports whether the run was cancelled because a commit of its own failed beside
+// it.
+func (a *activation) lostCommit(cause error) bool {
+	e, ok := cause.(commitError)
+	return ok && e.of == a
 }
 
 // take returns what is to be committed next, or nil, and then nothing is in flight.
@@ -178,7 +183,7 @@ func (j *journal) takeBack() {
 }
 
 // waitInFlight waits until everything that was handed over is committed. If that failed, what
-// could not be committed is the run's again, and land tells why, once. What a sink did to
+// could not be committed is the run's again, and waitInFlight tells why, once. What a sink did to
 // the goroutine that called it, it does to the run's.
 func (j *journal) waitInFlight() error {
 	f := &j.inFlight

@@ -837,3 +837,50 @@ func TestPipeline_StreamStaysInItsGoroutine(t *testing.T) {
 		t.Errorf("%d steps, %d commits", n, len(s.made))
 	}
 }
+
+// perThread lets the commits of several threads be in flight.
+type perThread struct{ *slowStore }
+
+func (s *perThread) Commit(ctx context.Context, c *awaken.Commit) error {
+	if err := s.before(c); err != nil {
+		return err
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+// A run that a tool has started is cancelled with the run that the tool belongs to. That a
+// commit of the other failed is not its own failure.
+func TestPipeline_TheRunOfAToolIsCancelledWhenACommitOfItsParentFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		s := &slowStore{t: t, before: func(c *awaken.Commit) error {
+			if c.ThreadID != "t" || c.Number < 2 {
+				return nil
+			}
+			if c.Number == 2 {
+				<-held
+			}
+			return errors.New("disk on fire")
+		}}
+		var rt *engine.Runtime
+		var child *awaken.RunResult
+		var childErr error
+		sub := awaken.NewTool(awaken.ToolSpec{ID: "sub", Effect: awaken.ReadOnly}, func(ctx context.Context, _ *awaken.ToolCall, _ args) (string, error) {
+			child, childErr = rt.Run(ctx, awaken.RunRequest{ThreadID: "child", Messages: []*llm.Message{llm.UserText("x")}}, nil)
+			return "done", nil
+		})
+		_, stall := stalls(3)
+		g := newRig(t, looks(1, uses("sub"), llmtest.Say("ok")), withTools(look(), sub), func(c *engine.Config) { s.Store = c.Store; c.Store = &perThread{s} }, stall)
+		rt = g.rt
+		parent := g.start(&tape{})
+		synctest.Wait()
+		close(held)
+		synctest.Wait()
+		if parent.err == nil || !strings.Contains(parent.err.Error(), "disk on fire") {
+			t.Errorf("the run whose commit failed: %v", parent.err)
+		}
+		if childErr != nil || child == nil || child.Termination.Type != awaken.Cancelled {
+			t.Errorf("the run of its tool: %+v, %v, want it cancelled", child, childErr)
+		}
+	})
+}

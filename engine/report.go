@@ -12,7 +12,7 @@ import (
 
 // Report tells the parent of a child run how the child is, if it is done or waits. It may
 // be repeated. Whoever runs a child calls it afterwards, except the parent itself
-// ([RunRequest.Attended]).
+// ([awaken.RunRequest.Attended]).
 func (rt *Runtime) Report(ctx context.Context, child *awaken.Run) error {
 	if child.ParentRunID == "" || child.ParentThreadID == "" || child.Origin != "subagent" || child.Status != awaken.RunDone && child.Status != awaken.RunWaiting {
 		return nil

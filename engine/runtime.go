@@ -227,7 +227,7 @@ func (rt *Runtime) Notify(threadID string) { rt.active.notify(threadID) }
 // Yield makes the thread's run, if it is active in this process, let go of its thread
 // when the step that is going on has been committed. Run then returns ErrYielded, and
 // whoever continues the run goes on from there. A run that ends with the step ends. A run
-// in whose step others are at work, which it looks after ([RunRequest.Attended]), does not
+// in whose step others are at work, which it looks after ([awaken.RunRequest.Attended]), does not
 // wait for them to end: they let go too, and it does so in the middle of the step.
 func (rt *Runtime) Yield(threadID string) { rt.active.yield(threadID) }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // ContextTransformSection is the agent's section "context_transform": how large tool results
-// are shown to the model of an agent that has a [ContextPolicy].
+// are shown to the model of an agent that has a [awaken.ContextPolicy].
 var ContextTransformSection = awaken.NewSection("context_transform", ContextTransform{ArtifactCompaction{ThresholdTokens: 2048, PreviewMaxChars: 1600, PreviewMaxLines: 24}})
 
 // ContextTransform says how a conversation is shown to a model.

@@ -13,7 +13,7 @@ import (
 )
 
 // CompactionSection is the agent's section "compaction": how a conversation is summarised.
-// When that happens is said by the [ContextPolicy].
+// When that happens is said by the [awaken.ContextPolicy].
 var CompactionSection = awaken.NewSection("compaction", CompactionConfig{
 	Mode:                   compactionBackground,
 	SummarizerSystemPrompt: defaultSummarizerSystem,

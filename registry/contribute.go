@@ -11,7 +11,6 @@ import (
 )
 
 // contribute has a plugin register with the agent, and takes in what it contributes.
-// Plugins that active_hook_filter leaves out contribute sections, keys and handlers only.
 func (r *Agent) contribute(reg *Registry, p awaken.Plugin, id string) {
 	rg := awaken.NewRegistrar(r.Spec, func(agentID string) *awaken.AgentSpec {
 		r.uses.agents = append(r.uses.agents, agentID)
@@ -20,8 +19,29 @@ func (r *Agent) contribute(reg *Registry, p awaken.Plugin, id string) {
 		}
 		return nil
 	})
-	err := register(p, rg)
-	c, filter := rg.Contributions(), r.Spec.ActiveHookFilter
+	err := guarded(func() error { return p.Register(rg) })
+	if bad := guarded(func() error { r.takeIn(reg, id, rg.Contributions()); return nil }); err == nil {
+		err = bad
+	}
+	if err != nil {
+		r.problem("plugin_failed", "plugin %q: %v", id, err)
+	}
+}
+
+// guarded calls what belongs to a plugin: a panic is an error.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("register panicked: %v", v)
+		}
+	}()
+	return f()
+}
+
+// takeIn takes in what a plugin contributes. Plugins that active_hook_filter leaves out
+// contribute sections, keys and handlers only.
+func (r *Agent) takeIn(reg *Registry, id string, c *awaken.Contributions) {
+	filter := r.Spec.ActiveHookFilter
 	active := len(filter) == 0 || slices.Contains(filter, id) || !slices.Contains(r.Spec.PluginIDs, id)
 	r.declare(id, c)
 	r.check(id, c)
@@ -37,19 +57,6 @@ func (r *Agent) contribute(reg *Registry, p awaken.Plugin, id string) {
 		}
 	}
 	r.handle(id, c)
-	if err != nil {
-		r.problem("plugin_failed", "plugin %q: %v", id, err)
-	}
-}
-
-// register calls the plugin's Register; a panic is an error.
-func register(p awaken.Plugin, rg *awaken.Registrar) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("register panicked: %v", v)
-		}
-	}()
-	return p.Register(rg)
 }
 
 // declare takes in sections and state keys.

@@ -16,6 +16,6 @@ type Snapshots interface {
 	// the run. A thread that has no LatestRunID is new.
 	Choose(thread *awaken.Thread) *Registry
 	// Pinned returns the registry of that id. One that does not exist is ErrNotFound. A
-	// run whose registry cannot be had waits; see [WaitPin].
+	// run whose registry cannot be had waits; see [awaken.WaitPin].
 	Pinned(ctx context.Context, resolutionID string) (*Registry, error)
 }
