@@ -408,7 +408,7 @@ func (l *load) metric(name string) float64 {
 
 // TestLoad_Watchers: everyone who watches a run sees all of it.
 func TestLoad_Watchers(t *testing.T) {
-	watchers, processes, pieces := 1000, 2, 200
+	watchers, processes, pieces := 400, 2, 200
 	if testenv.Long() {
 		watchers, processes = 10_000, 4
 	}

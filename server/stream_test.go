@@ -17,7 +17,7 @@ func (spaces) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte{'
 
 // A stream that waits for its run does not keep the body of the request that it answers.
 func TestStream_LetsGoOfItsRequest(t *testing.T) {
-	const streams, size = 6, 6 << 20
+	const streams, size = 3, 4 << 20
 	g := newRig(t)
 	heap := func() uint64 {
 		var m goruntime.MemStats

@@ -177,7 +177,7 @@ func (endless) Read(p []byte) (int, error) {
 
 // A stream that waits for its run does not keep the request that it answers.
 func TestStream_LetsGoOfItsRequest(t *testing.T) {
-	const streams, size = 6, 6 << 20
+	const streams, size = 3, 4 << 20
 	g := newRig(t)
 	for i := range streams {
 		g.say(fmt.Sprint("t", i), "hello")
