@@ -70,6 +70,8 @@ test("text, tools, approvals, progress, state and the page's own tools", async (
   assert.equal(await page.evaluate(() => document.body.style.background), "rgb(230, 240, 255)");
   await starter.picture(page, "chat");
   // A reload, and another tab, show the same conversation and the same state.
+  await ready(page);
+  await answers(page).nth(18).waitFor(); // a slow page shows the last answer later than its run ends
   const texts = await answers(page).allInnerTexts();
   assert.equal(texts.length, 19);
   await page.reload();
