@@ -22,21 +22,6 @@ const (
 	RunDone    RunStatus = "done"
 )
 
-// CanBecome reports whether the life of a run allows the step from s to next.
-func (s RunStatus) CanBecome(next RunStatus) bool {
-	switch s {
-	case next:
-		return true
-	case RunCreated:
-		return next == RunRunning || next == RunDone
-	case RunRunning:
-		return next == RunWaiting || next == RunDone
-	case RunWaiting:
-		return next == RunRunning || next == RunDone
-	}
-	return false
-}
-
 // TerminationType is the kind of a run's end.
 type TerminationType string
 

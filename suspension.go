@@ -140,21 +140,6 @@ func (s CallStatus) Terminal() bool {
 	return s == CallSucceeded || s == CallFailed || s == CallCancelled
 }
 
-// CanBecome reports whether the life of a call allows the step from s to next.
-func (s CallStatus) CanBecome(next CallStatus) bool {
-	switch s {
-	case CallNew, "":
-		return true
-	case CallRunning:
-		return next == CallSuspended || next.Terminal()
-	case CallSuspended:
-		return next == CallResuming || next == CallCancelled
-	case CallResuming:
-		return next == CallRunning || next == CallSuspended || next.Terminal()
-	}
-	return false
-}
-
 // CallState is the ledger's record of one tool call. It is immutable; a change
 // makes a new one.
 type CallState struct {
