@@ -1,6 +1,7 @@
 package awaken
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,12 +39,7 @@ type Modalities struct {
 // UnmarshalJSON rejects unknown fields.
 func (m *ModelSpec) UnmarshalJSON(data []byte) error {
 	type plain ModelSpec
-	var p plain
-	if err := strict.Unmarshal(data, &p); err != nil {
-		return fmt.Errorf("model: %w", err)
-	}
-	*m = ModelSpec(p)
-	return nil
+	return strict.Into((*plain)(m), "model", data)
 }
 
 // Validate reports every mistake at once.
@@ -137,12 +133,7 @@ type PoolSwitch struct {
 // UnmarshalJSON rejects unknown fields.
 func (p *ModelPoolSpec) UnmarshalJSON(data []byte) error {
 	type plain ModelPoolSpec
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("model pool: %w", err)
-	}
-	*p = ModelPoolSpec(v)
-	return nil
+	return strict.Into((*plain)(p), "model pool", data)
 }
 
 // Validate reports every mistake at once.
@@ -194,12 +185,7 @@ type ProviderSpec struct {
 // UnmarshalJSON rejects unknown fields.
 func (p *ProviderSpec) UnmarshalJSON(data []byte) error {
 	type plain ProviderSpec
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("provider: %w", err)
-	}
-	*p = ProviderSpec(v)
-	return nil
+	return strict.Into((*plain)(p), "provider", data)
 }
 
 // Validate reports every mistake at once.
@@ -227,48 +213,25 @@ type InferenceOverride struct {
 // UnmarshalJSON rejects unknown fields.
 func (o *InferenceOverride) UnmarshalJSON(data []byte) error {
 	type plain InferenceOverride
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("inference override: %w", err)
-	}
-	*o = InferenceOverride(v)
-	return nil
+	return strict.Into((*plain)(o), "inference override", data)
 }
 
 // Merge returns o with the fields that other sets; other wins.
 func (o InferenceOverride) Merge(other InferenceOverride) InferenceOverride {
-	if other.UpstreamModel != "" {
-		o.UpstreamModel = other.UpstreamModel
+	return InferenceOverride{
+		UpstreamModel:   cmp.Or(other.UpstreamModel, o.UpstreamModel),
+		Temperature:     cmp.Or(other.Temperature, o.Temperature),
+		MaxTokens:       cmp.Or(other.MaxTokens, o.MaxTokens),
+		TopP:            cmp.Or(other.TopP, o.TopP),
+		ReasoningEffort: cmp.Or(other.ReasoningEffort, o.ReasoningEffort),
 	}
-	if other.Temperature != nil {
-		o.Temperature = other.Temperature
-	}
-	if other.MaxTokens != nil {
-		o.MaxTokens = other.MaxTokens
-	}
-	if other.TopP != nil {
-		o.TopP = other.TopP
-	}
-	if other.ReasoningEffort != nil {
-		o.ReasoningEffort = other.ReasoningEffort
-	}
-	return o
 }
 
+// Apply sets in req what o sets.
 func (o *InferenceOverride) Apply(req *llm.Request) {
-	if o.UpstreamModel != "" {
-		req.Model = o.UpstreamModel
-	}
-	if o.Temperature != nil {
-		req.Temperature = o.Temperature
-	}
-	if o.MaxTokens != nil {
-		req.MaxTokens = o.MaxTokens
-	}
-	if o.TopP != nil {
-		req.TopP = o.TopP
-	}
-	if o.ReasoningEffort != nil {
-		req.ReasoningEffort = o.ReasoningEffort
-	}
+	req.Model = cmp.Or(o.UpstreamModel, req.Model)
+	req.Temperature = cmp.Or(o.Temperature, req.Temperature)
+	req.MaxTokens = cmp.Or(o.MaxTokens, req.MaxTokens)
+	req.TopP = cmp.Or(o.TopP, req.TopP)
+	req.ReasoningEffort = cmp.Or(o.ReasoningEffort, req.ReasoningEffort)
 }

@@ -201,12 +201,7 @@ type RunRequest struct {
 // UnmarshalJSON rejects unknown fields.
 func (r *RunRequest) UnmarshalJSON(data []byte) error {
 	type plain RunRequest
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("run request: %w", err)
-	}
-	*r = RunRequest(v)
-	return nil
+	return strict.Into((*plain)(r), "run request", data)
 }
 
 func (r *RunRequest) Validate() error {

@@ -100,12 +100,7 @@ type Decision struct {
 // UnmarshalJSON rejects unknown fields.
 func (d *Decision) UnmarshalJSON(data []byte) error {
 	type plain Decision
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("decision: %w", err)
-	}
-	*d = Decision(v)
-	return nil
+	return strict.Into((*plain)(d), "decision", data)
 }
 
 func (d *Decision) Validate() error {
