@@ -209,7 +209,7 @@ func (s *AgentSpec) Validate() error {
 	bad.NotNegative("max_continuation_retries", s.ContinuationRetries())
 	bad.OneOf("tool_execution_mode", string(s.ToolExecutionMode), "", string(Sequential), string(ParallelBatchApproval), string(ParallelStreaming))
 	for i := range s.StopConditions {
-		if err := s.StopConditions[i].validate(); err != nil {
+		if _, err := s.StopConditions[i].Policy(); err != nil {
 			bad.Add("stop_conditions[%d]: %w", i, err)
 		}
 	}
