@@ -114,14 +114,14 @@ func (c *StopCondition) UnmarshalJSON(data []byte) error {
 	if !ok {
 		return fmt.Errorf("stop condition has type %q, want %s", out.Type, stopTypes)
 	}
-	raw, ok := fields[f.field]
-	if !ok {
-		return fmt.Errorf("stop condition %q: field %q is missing", out.Type, f.field)
-	}
 	for name := range fields {
 		if name != "type" && name != f.field {
 			return fmt.Errorf("stop condition %q: unknown field %q, want %s", out.Type, name, f.field)
 		}
+	}
+	raw, ok := fields[f.field]
+	if !ok {
+		return fmt.Errorf("stop condition %q: field %q is missing", out.Type, f.field)
 	}
 	if err := strict.Unmarshal(raw, out.value()); err != nil {
 		return fmt.Errorf("stop condition %q: %w", out.Type, err)
