@@ -33,6 +33,17 @@ func Unmarshal(data []byte, v any) error {
 	return checkNames(data, reflect.TypeOf(v))
 }
 
+// Into decodes data as Unmarshal does, into a new T that replaces *to. After an error, which
+// names the document by what, *to is as it was.
+func Into[T any](to *T, what string, data []byte) error {
+	var v T
+	if err := Unmarshal(data, &v); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	*to = v
+	return nil
+}
+
 // Explain says in plain words what encoding/json found wrong.
 func Explain(err error) error { return explain(err, nil) }
 
