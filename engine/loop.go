@@ -105,8 +105,9 @@ var stepOver = new(end)
 // end says that an activation is over, and how.
 type end struct {
 	awaken.Termination
-	err  error // behind a Failed
-	lost bool  // another owner has the thread, or the run could not start: say and write nothing
+	err    error // behind a Failed
+	lost   bool  // another owner has the thread, or the run could not start: say and write nothing
+	parked bool  // the run waits, and is committed: there is nothing left to close
 }
 
 // main runs the activation. The order of everything a run does is here.
@@ -133,7 +134,7 @@ func (r *run) main() (*awaken.RunResult, error) {
 		if e == nil {
 			continue
 		}
-		if e.lost || e.Type == awaken.Suspended || !r.finish(e) {
+		if e.lost || e.parked || !r.finish(e) {
 			break
 		}
 		e = nil // somebody wrote to the run just before its end
@@ -160,13 +161,11 @@ func (r *run) takeStep() *end {
 		}
 	}
 	for _, happens := range inStep {
-		switch e := happens(r, ctx); {
-		case e == nil:
-		case e == stepOver:
-			return r.closeStep(ctx, nil)
-		case e.lost || e.Type == awaken.Suspended: // parked
-			return e
-		default:
+		e := happens(r, ctx)
+		if e == stepOver {
+			break
+		}
+		if e != nil {
 			return r.closeStep(ctx, e)
 		}
 	}

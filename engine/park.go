@@ -56,7 +56,7 @@ func (r *run) rest(ctx context.Context, before awaken.Run) *end {
 	}
 	r.ledger.stale = true
 	r.ledger.snapshot()
-	e := &end{Termination: awaken.Termination{Type: awaken.Suspended}}
+	e := &end{Termination: awaken.Termination{Type: awaken.Suspended}, parked: true}
 	r.out.hold(r.finished(e.Termination))
 	atPark.Hit()
 	err = r.journal.commit(ctx, commitOptions{begins: true, rest: true})

@@ -114,6 +114,9 @@ func (ph *phases) submit(c *awaken.Command) error {
 			return fmt.Errorf("effect %q has no handler", e.Name)
 		}
 	}
+	if made.Ending != nil && made.Ending.Type == awaken.Suspended {
+		return fmt.Errorf("a command cannot end a run as %s: a gate or a tool suspends a call", made.Ending.Type)
+	}
 	if len(made.Actions) > 0 {
 		builtin.PendingActions.Update(&c.Batch, builtin.QueueUpdate{Push: made.Actions})
 	}

@@ -53,13 +53,11 @@ func (r *run) goOn(ctx context.Context) *end {
 	if !r.step.closed {
 		r.out.emit(ctx, &awaken.StepStart{MessageID: askedBy(r.conv.msgs, r.ledger.calls[0].state.CallID)})
 	}
-	if e := r.crew.resolveDoubts(ctx); e != nil {
-		return r.closeStep(ctx, e)
+	e := r.crew.resolveDoubts(ctx)
+	if e == nil {
+		e = r.settleCalls(ctx)
 	}
-	if e := r.settleCalls(ctx); e != nil {
-		if e.Type == awaken.Suspended || e.lost {
-			return e
-		}
+	if e != nil {
 		return r.closeStep(ctx, e)
 	}
 	if !r.step.closed {
@@ -231,7 +229,7 @@ func (r *run) checkEnd(context.Context) *end {
 // step_end phase runs, and what the step did is committed. The commit of a step
 // that ends the run is left to finish, which has more to add.
 func (r *run) closeStep(ctx context.Context, e *end) *end {
-	if e != nil && e.lost {
+	if e != nil && (e.lost || e.parked) {
 		return e
 	}
 	if e != nil {
