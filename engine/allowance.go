@@ -272,9 +272,7 @@ func (inf *inference) putBack(before state.Snapshot) {
 			builtin.ContextMessages.Update(&b, builtin.ContextUpdate{Put: &m})
 		}
 	}
-	if err := inf.st.Apply(&b); err != nil {
-		panic(err) // the built-in keys are in every schema
-	}
+	inf.set(&b)
 }
 
 // allowance is what is reserved for one request, if anything limits the run.

@@ -73,30 +73,26 @@ func (w *crew) run(ctx context.Context) *end {
 		if w.outcomes.running == 0 {
 			return nil
 		}
+		var e *end
 		select {
 		case o := <-w.results:
-			if e := w.finish(ctx, o); e != nil {
-				return w.abort(e)
-			}
+			e = w.finish(ctx, o)
 		case ev := <-w.events:
 			_ = w.out.emit(ctx, ev)
 			w.journal.heedSink()
 			if w.out.full() {
-				if err := w.commitResults(ctx); err != nil {
-					return w.abort(w.fail(err))
-				}
+				e = w.fail(w.commitResults(ctx))
 			}
 		case <-w.outcomes.timeout():
 			w.outcomes.deadline = nil
-			if err := w.commitResults(ctx); err != nil {
-				return w.abort(w.fail(err))
-			}
+			e = w.fail(w.commitResults(ctx))
 		case <-w.wake:
-			if err := w.inbox.take(ctx); err != nil {
-				return w.abort(w.fail(err))
-			}
+			e = w.fail(w.inbox.take(ctx))
 		case <-ctx.Done():
-			return w.abort(w.fail(context.Cause(ctx)))
+			e = w.fail(context.Cause(ctx))
+		}
+		if e != nil {
+			return w.abort(e)
 		}
 	}
 }
@@ -285,11 +281,7 @@ type validator interface {
 }
 
 func validate(v validator, args json.RawMessage) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &awaken.PanicError{In: "validation", Value: p, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err, "validation")
 	return v.Validate(args)
 }
 

@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -49,10 +47,6 @@ func (hk *hooks) runEffect(ctx context.Context, e awaken.ScheduledEffect) (err e
 	if !ok {
 		return errors.New("no handler") // after a handoff
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = &awaken.PanicError{In: fmt.Sprintf("effect %q of plugin %q", e.Name, h.Plugin), Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err, "effect %q of plugin %q", e.Name, h.Plugin)
 	return h.EffectHandler.Run(ctx, hk.call(awaken.PhaseStepEnd, about{}), e)
 }

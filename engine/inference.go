@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/state"
@@ -52,10 +53,7 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 
 // compose does what comes before the model is asked: it ends with the request.
 func (inf *inference) compose(ctx context.Context) *end {
-	if err := inf.phases.run(ctx, awaken.PhaseBeforeInference, about{}); err != nil {
-		return inf.fail(err)
-	}
-	if e := inf.requested(); e != nil {
+	if e := inf.phases.stage(ctx, awaken.PhaseBeforeInference, about{}); e != nil {
 		return e
 	}
 	if inf.conv.window != nil {
@@ -123,12 +121,11 @@ func (inf *inference) learn(s *stream) {
 	inf.saveWindow()
 }
 
+// saveWindow keeps what the window knows in the state.
 func (inf *inference) saveWindow() {
 	var b state.Batch
-	inf.conv.window.save(&b)
-	if err := inf.st.Apply(&b); err != nil {
-		panic(err) // the key is in the schema of every agent that has a window
-	}
+	builtin.ContextWindow.Update(&b, inf.conv.window.WindowState)
+	inf.set(&b) // the key is in the schema of every agent that has a window
 }
 
 // inferenceFailed decides what a failed inference means: a wait for money, cancelled, the

@@ -53,25 +53,17 @@ type ledger struct {
 
 // every yields the calls of the step, and those that messages are held by.
 func (l *ledger) every(yield func(*call) bool) {
-	for _, c := range l.calls {
-		if !yield(c) {
-			return
-		}
-	}
-	for _, c := range l.held {
-		if !yield(c) {
-			return
+	for _, list := range [...][]*call{l.calls, l.held} {
+		for _, c := range list {
+			if !yield(c) {
+				return
+			}
 		}
 	}
 }
 
 func (l *ledger) open() bool {
-	for _, c := range l.calls {
-		if !c.state.Status.Terminal() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.calls, func(c *call) bool { return !c.state.Status.Terminal() })
 }
 
 func (l *ledger) suspended() bool {
@@ -188,9 +180,7 @@ func (l *ledger) derive() {
 		l.derived = len(calls)
 		builtin.ToolCallStates.Update(b, calls)
 	}
-	if err := l.st.Apply(b); err != nil {
-		panic(err) // the built-in keys are in every schema
-	}
+	l.set(b)
 }
 
 // snapshot holds a state_snapshot.

@@ -121,9 +121,7 @@ func (r *run) main() (*awaken.RunResult, error) {
 			e = r.takeStep()
 		}
 		if e == nil && r.journal.inboxWaits() {
-			if err := r.inbox.take(r.ctx); err != nil {
-				e = r.fail(err)
-			}
+			e = r.fail(r.inbox.take(r.ctx))
 		}
 		if e != nil && e.Type == awaken.NaturalEnd && len(r.ledger.held) > 0 {
 			e = r.passHeld(r.ctx) // somebody has written to it

@@ -70,10 +70,7 @@ func (r *run) rest(ctx context.Context, before awaken.Run) *end {
 	if errors.Is(err, awaken.ErrUnread) {
 		err = r.inbox.takeUnread(ctx)
 	}
-	if err != nil {
-		return r.fail(err)
-	}
-	return nil
+	return r.fail(err)
 }
 
 // settleCalls brings every call of the step to an end: it runs those that can run,

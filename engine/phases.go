@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -34,6 +33,15 @@ func (ph *phases) run(ctx context.Context, p awaken.Phase, in about) error {
 		}
 	}
 	return ph.runActions(ctx, p, in)
+}
+
+// stage runs p as a stage of the run: it ends the run that fails, or that a hook or an action
+// asks to end.
+func (ph *phases) stage(ctx context.Context, p awaken.Phase, in about) *end {
+	if err := ph.run(ctx, p, in); err != nil {
+		return ph.fail(err)
+	}
+	return ph.requested()
 }
 
 // gather runs the hooks on one snapshot and applies what they recorded, in the
@@ -237,11 +245,7 @@ func (ph *phases) deactivate(ctx context.Context) error {
 
 func (ph *phases) lifecycle(ctx context.Context, p awaken.Plugin, what string, fn awaken.Hook) (err error) {
 	h := ph.hooks.call(awaken.PhaseRunStart, about{})
-	defer func() {
-		if v := recover(); v != nil {
-			err = &awaken.PanicError{In: fmt.Sprintf("%s of plugin %q", what, p.Name()), Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err, "%s of plugin %q", what, p.Name())
 	if err := fn(ctx, h); err != nil {
 		return fmt.Errorf("%s plugin %q: %w", what, p.Name(), err)
 	}

@@ -77,10 +77,7 @@ func askedBy(msgs llm.Messages, callID string) string {
 }
 
 func (r *run) checkCancelled(ctx context.Context) *end {
-	if ctx.Err() != nil {
-		return r.fail(context.Cause(ctx))
-	}
-	return nil
+	return r.fail(context.Cause(ctx))
 }
 
 // checkPlanned ends a run that consists of one call, once that is over.
@@ -112,10 +109,7 @@ func (r *run) checkPlanned(context.Context) *end {
 
 // takeSummary takes a summary of the conversation in, if there is a new one.
 func (r *run) takeSummary(context.Context) *end {
-	if err := r.compactor.take(); err != nil {
-		return r.fail(err)
-	}
-	return nil
+	return r.fail(r.compactor.take())
 }
 
 // openStep begins a step: step_start.
@@ -129,10 +123,7 @@ func (r *run) openStep(ctx context.Context) *end {
 	r.ledger.calls, r.step.closed, r.ledger.stale = r.ledger.calls[:0], false, true
 	r.out.emit(ctx, &awaken.StepStart{MessageID: r.step.messageID})
 	atStep.Hit()
-	if err := r.phases.run(ctx, awaken.PhaseStepStart, about{}); err != nil {
-		return r.fail(err)
-	}
-	return r.requested()
+	return r.phases.stage(ctx, awaken.PhaseStepStart, about{})
 }
 
 // ask gets the step its reply: from the model, or what was planned or held until now
@@ -168,10 +159,7 @@ func (r *run) takeReply(ctx context.Context) *end {
 	reply := &r.inference.reply
 	r.inference.answer(reply)
 	atAnswer.Hit()
-	if err := r.phases.run(ctx, awaken.PhaseAfterInference, about{reply: reply}); err != nil {
-		return r.fail(err)
-	}
-	return r.requested()
+	return r.phases.stage(ctx, awaken.PhaseAfterInference, about{reply: reply})
 }
 
 // checkAnswer ends a run whose model asks for nothing more, if its answer is one.

@@ -62,7 +62,7 @@ func (s *stream) receiveAll() error {
 		case err == errOverspent && s.tried.continued < s.inf.agent.Spec.ContinuationRetries():
 			s.tried.continued++
 			s.got.BreakOff()
-			s.cancelBroken("the answer costs more than was reserved for it")
+			s.cancelOpen(s.ctx, "the answer costs more than was reserved for it", false)
 			s.goOn(truncatedPrompt)
 		case err != nil:
 			if err = s.recover(err); err != nil || s.got.Finished() {
@@ -111,12 +111,12 @@ func (s *stream) recover(err error) error {
 	switch {
 	case !s.started:
 	case len(s.got.Calls(nil)) > 0:
-		s.cancelBroken("the answer broke off")
+		s.cancelOpen(s.ctx, "the answer broke off", false)
 		s.got.Add(llm.Delta{Kind: llm.FinishDelta, Finish: llm.ToolUse})
 		s.lost = dropped
 		return nil
 	case s.got.HasText():
-		s.cancelBroken("the answer broke off")
+		s.cancelOpen(s.ctx, "the answer broke off", false)
 		s.goOn(brokenPrompt)
 	default:
 		s.open = s.open[:0]
@@ -150,18 +150,6 @@ func (s *stream) overflowed(err error) error {
 		return err
 	}
 	return nil
-}
-
-// cancelBroken takes back the calls that the collector has dropped.
-func (s *stream) cancelBroken(reason string) {
-	kept := s.got.Calls(nil)
-	s.open = slices.DeleteFunc(s.open, func(o openCall) bool {
-		keep := slices.ContainsFunc(kept, func(c llm.ToolCall) bool { return c.ID == o.ID })
-		if !keep {
-			s.show(s.ctx, &awaken.ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason})
-		}
-		return !keep
-	})
 }
 
 type openCall struct {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"sync"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 )
@@ -103,11 +101,7 @@ func (s *summary) reduce(ctx context.Context, lines []string, previous string, s
 
 // ask makes one request. A model that panics has failed.
 func (s *summary) ask(ctx context.Context, transcript, previous string, out int) (text string, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			text, err = "", &awaken.PanicError{In: fmt.Sprintf("model %q", s.Upstream), Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err, "model %q", s.Upstream)
 	req := &llm.Request{Model: s.Upstream, Messages: llm.NewMessages(llm.UserText(s.Prompt(transcript, previous))), Routing: s.routing, IdleTimeout: s.Idle}
 	if s.SummarizerSystemPrompt != "" {
 		req.System = []llm.Block{llm.Text(s.SummarizerSystemPrompt)}

@@ -9,7 +9,6 @@ import (
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
-	"github.com/awaken-go/awaken/state"
 )
 
 // window makes a run's requests fit. It counts each message of the conversation once, so
@@ -206,6 +205,3 @@ const (
 func (w *window) refused() {
 	w.Limit = w.estimate * 3 / 4
 }
-
-// save keeps what the window knows in the state.
-func (w *window) save(b *state.Batch) { builtin.ContextWindow.Update(b, w.WindowState) }
