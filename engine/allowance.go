@@ -230,13 +230,7 @@ func (r *run) exhausted(ctx context.Context, s *stream, ex *money.Exhausted) *en
 	if s.started || s.pieces > 0 {
 		said = true
 		s.cancelOpen(ctx, "the budget is used up", true)
-		m := s.got.Message()
-		if m.ToolCalls = nil; !m.Empty() && !s.silent { // else nobody has judged it
-			m.ID, m.Metadata = r.step.messageID, r.metadata()
-			m.Metadata.Interrupted = true
-			r.conv.add(m)
-			r.step.response = m.Text()
-		}
+		r.inference.keepSaid(s)
 		r.conv.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: r.metadata(), Content: []llm.Block{llm.Text(budgetPrompt)}})
 		r.out.emit(ctx, r.inference.completed(s))
 	} else {

@@ -64,20 +64,17 @@ func (ch *children) look(ctx context.Context) {
 		if err != nil {
 			continue // its report is to come
 		}
+		news := child.Status == awaken.RunDone
 		switch child.Status {
-		case awaken.RunDone:
-			ch.lookAgain(c)
 		case awaken.RunRunning:
-			if ch.rt.queue == nil { // nobody else goes on with it
-				ch.lookAgain(c)
-			}
+			news = ch.rt.queue == nil // nobody else goes on with it
 		case awaken.RunWaiting:
-			if reason := child.Waiting.Reason; reason == awaken.WaitBudget || reason == awaken.WaitPin {
-				ch.lookAgain(c) // there may be money again, or its version
-			}
-			if items, err := ch.rt.cfg.Store.Unread(ctx, child.ThreadID); err == nil && len(items) > 0 {
-				ch.lookAgain(c)
-			}
+			reason := child.Waiting.Reason // there may be money again, or its version
+			items, err := ch.rt.cfg.Store.Unread(ctx, child.ThreadID)
+			news = reason == awaken.WaitBudget || reason == awaken.WaitPin || err == nil && len(items) > 0
+		}
+		if news {
+			ch.lookAgain(c)
 		}
 	}
 }

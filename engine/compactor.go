@@ -96,9 +96,8 @@ func (cm *compactor) model() llm.Model {
 	if cm.wallet.spending == nil {
 		return llm.Retry(by.Model, by.Retry)
 	}
-	cfg := &cm.rt.cfg
 	return llm.Retry(&metered{model: by.Model, spending: cm.wallet.spending, prices: by.Prices, window: by.Window, key: compactionKey + cm.info.ThreadID,
-		fence: cm.fence, newID: cfg.NewID, now: cfg.Now, log: cfg.Logger, slot: make(chan struct{}, 1)}, by.Retry)
+		fence: cm.fence, cfg: &cm.rt.cfg, slot: make(chan struct{}, 1)}, by.Retry)
 }
 
 // take applies the attempt's result if there is one.

@@ -344,16 +344,13 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 }
 
 // callLimit is how long a call of the tool may take; 0 or less is for ever.
-func (rt *Runtime) callLimit(e *registry.Tool) time.Duration {
-	if e.Spec.Timeout != 0 {
-		return e.Spec.Timeout
-	}
-	return rt.cfg.Limits.ToolTimeout
+func (w *crew) callLimit(e *registry.Tool) time.Duration {
+	return cmp.Or(e.Spec.Timeout, w.rt.cfg.Limits.ToolTimeout)
 }
 
 // limit ends a call that takes too long, and abandons it if it does not end then.
 func (w *crew) limit(c *call) {
-	limit := w.rt.callLimit(c.entry)
+	limit := w.callLimit(c.entry)
 	if limit <= 0 {
 		return
 	}
@@ -458,18 +455,17 @@ func (w *crew) retire(c *call) {
 // abort stops the calls that run, gives them a moment to come back, and gives
 // every open call an answer.
 func (w *crew) abort(e *end) *end {
+	cause := awaken.ErrCancelled
 	if e.lost {
-		for _, c := range w.ledger.calls {
-			if c.running {
-				c.cancel(e.err)
-			}
-		}
-		return e
+		cause = e.err
 	}
 	for _, c := range w.ledger.calls {
 		if c.running {
-			c.cancel(awaken.ErrCancelled)
+			c.cancel(cause)
 		}
+	}
+	if e.lost {
+		return e
 	}
 	ctx := context.WithoutCancel(w.ctx)
 	var grace <-chan time.Time

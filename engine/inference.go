@@ -37,7 +37,8 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	defer s.got.Release()
 	err := s.receiveAll()
 	atReply.Hit()
-	r.inference.spend(s)
+	r.use(s.usage)
+	r.charge(s.cost)
 	if err != nil {
 		return nil, r.inferenceFailed(ctx, s, err)
 	}
@@ -153,15 +154,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		return nil
 	}
 	s.cancelOpen(ctx, "the answer broke off", true)
-	m := s.got.Message()
-	m.ToolCalls = nil
-	if !m.Empty() && !s.silent { // nobody has judged it
-		m.ID = r.step.messageID
-		m.Metadata = r.metadata()
-		m.Metadata.Interrupted = true
-		r.conv.add(m)
-		r.step.response = m.Text()
-	}
+	r.inference.keepSaid(s)
 	if cancelled {
 		if s.started {
 			r.out.emit(ctx, r.inference.completed(s))
@@ -169,6 +162,19 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		return r.fail(err)
 	}
 	return r.fail(fmt.Errorf("inference: %w", err))
+}
+
+// keepSaid keeps what the model has said of an answer that broke off, unless guards would
+// have had to judge it.
+func (inf *inference) keepSaid(s *stream) {
+	m := s.got.Message()
+	if m.ToolCalls = nil; m.Empty() || s.silent {
+		return
+	}
+	m.ID, m.Metadata = inf.step.messageID, inf.metadata()
+	m.Metadata.Interrupted = true
+	inf.conv.add(m)
+	inf.step.response = m.Text()
 }
 
 // answer stores the reply and makes calls of what it asks for.
@@ -201,12 +207,6 @@ func (inf *inference) answer(reply *llm.Reply) {
 		inf.ledger.calls = append(inf.ledger.calls, &one.call)
 		inf.ledger.edit(&one.call)
 	}
-}
-
-// spend adds what an answer took to the record.
-func (inf *inference) spend(s *stream) {
-	inf.use(s.usage)
-	inf.charge(s.cost)
 }
 
 // hintMalformed tells the model that calls were dropped.

@@ -102,12 +102,12 @@ func (j *journal) commitAgain(ctx context.Context, c *awaken.Commit) error {
 // refused reports whether an error of Commit says that nothing was committed.
 // After any other the outcome is not known.
 func refused(err error) bool {
-	for _, e := range [...]error{awaken.ErrFenced, awaken.ErrGeneration, awaken.ErrConflict, awaken.ErrUnread, awaken.ErrInvalid, awaken.ErrNotFound} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return isAny(err, awaken.ErrFenced, awaken.ErrGeneration, awaken.ErrConflict, awaken.ErrUnread, awaken.ErrInvalid, awaken.ErrNotFound)
+}
+
+// isAny reports whether err is one of targets.
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // storeError is an error of the store. Its text is for whoever runs the process, and not

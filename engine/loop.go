@@ -171,7 +171,13 @@ func (r *run) takeStep() *end {
 }
 
 func (r *run) result(e *end) *awaken.RunResult {
-	return &awaken.RunResult{RunID: r.info.RunID, ThreadID: r.info.ThreadID, AgentID: r.info.AgentID, Response: r.step.response,
-		StructuredOutput: r.rec.StructuredOutput, Status: r.rec.Status, Termination: e.Termination, Waiting: r.rec.Waiting, Steps: r.rec.Steps, Usage: r.rec.Usage,
-		CostUSD: r.rec.CostUSD, ChildUsage: r.rec.ChildUsage, ChildCostUSD: r.rec.ChildCostUSD, Rejected: r.decider.rejected, Unread: r.journal.unread}
+	res := newResult(&r.rec, r.step.response, e.Termination)
+	res.Rejected, res.Unread = r.decider.rejected, r.journal.unread
+	return res
+}
+
+// newResult is the result of a run that has this record.
+func newResult(rec *awaken.Run, response string, t awaken.Termination) *awaken.RunResult {
+	return &awaken.RunResult{RunID: rec.RunID, ThreadID: rec.ThreadID, AgentID: rec.AgentID, Response: response, StructuredOutput: rec.StructuredOutput, Status: rec.Status,
+		Termination: t, Waiting: rec.Waiting, Steps: rec.Steps, Usage: rec.Usage, CostUSD: rec.CostUSD, ChildUsage: rec.ChildUsage, ChildCostUSD: rec.ChildCostUSD}
 }

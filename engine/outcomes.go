@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,14 +96,11 @@ func (oc *outcomes) passResult(ctx context.Context, c *call, res *awaken.ToolRes
 
 // capped replaces a result that is too large.
 func (oc *outcomes) capped(c *call, res *awaken.ToolResult) *awaken.ToolResult {
-	limit := oc.rt.cfg.Limits.ToolResultBytes
-	if n := c.entry.Spec.MaxResultBytes; n != 0 {
-		limit = n
-	}
-	if limit < 0 || resultSize(res) <= limit {
+	limit := cmp.Or(c.entry.Spec.MaxResultBytes, oc.rt.cfg.Limits.ToolResultBytes)
+	size := resultSize(res)
+	if limit < 0 || size <= limit {
 		return res
 	}
-	size := resultSize(res)
 	preview := []rune(res.Plain())
 	preview = preview[:min(len(preview), 1000, limit)]
 	out := awaken.ErrorResult("result_too_large", fmt.Sprintf("the result of tool %q is %d bytes long, the limit is %d. It begins: %s", c.state.ToolName, size, limit, string(preview)))
@@ -155,6 +153,14 @@ func (oc *outcomes) holdOutcome(c *call, outcome awaken.CallStatus) {
 	} else {
 		oc.out.hold(&awaken.ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome})
 	}
+}
+
+// answer gives a call a result that its tool has not returned.
+func (oc *outcomes) answer(c *call, status awaken.CallStatus, res *awaken.ToolResult) {
+	s := oc.ledger.edit(c)
+	res.ToolName = s.ToolName
+	s.Status, s.Result, s.UpdatedAt = status, res, oc.rt.cfg.Now().UnixMilli()
+	c.message = oc.answerTo(s, res)
 }
 
 // answerTo is the tool message that answers a call. Message and content are one
@@ -234,12 +240,9 @@ func (oc *outcomes) reorder() {
 	if sorted {
 		return
 	}
-	var others []*llm.Message
-	for i := at; i < oc.conv.msgs.Len(); i++ {
-		if m := oc.conv.msgs.At(i); !slices.ContainsFunc(oc.ledger.calls, func(c *call) bool { return c.message == m }) {
-			others = append(others, m)
-		}
-	}
+	others := slices.DeleteFunc(oc.conv.msgs.From(at).Slice(), func(m *llm.Message) bool {
+		return slices.ContainsFunc(oc.ledger.calls, func(c *call) bool { return c.message == m })
+	})
 	oc.conv.rewriteFrom(at)
 	for _, c := range oc.ledger.calls {
 		oc.conv.msgs = oc.conv.msgs.Append(c.message)
@@ -260,15 +263,12 @@ func (oc *outcomes) closeAll(e *end) {
 		}
 		closed = true
 		res := awaken.ErrorResult("", interruption(c.state, e))
-		res.ToolName = c.state.ToolName
 		if c.state.StartedAt != 0 && c.state.Effect == awaken.Effectful && c.state.Status == awaken.CallRunning {
 			res.Message += "; it had begun, and whether it took effect is not known"
 			res.Metadata = map[string]any{"in_doubt": true}
 		}
-		s := oc.ledger.edit(c)
-		s.Status, s.Result, s.UpdatedAt = awaken.CallCancelled, res, oc.rt.cfg.Now().UnixMilli()
-		oc.children.leave(s)
-		c.message = oc.answerTo(s, res)
+		oc.children.leave(c.state)
+		oc.answer(c, awaken.CallCancelled, res)
 		oc.holdOutcome(c, awaken.CallFailed)
 	}
 	if closed || len(oc.ledger.calls) > 0 {

@@ -34,10 +34,10 @@ func (Output[T]) Schema() json.RawMessage {
 // Decode returns the run's answer. A run that did not come to its natural end has none.
 func (Output[T]) Decode(res *awaken.RunResult) (T, error) {
 	var v T
-	if res == nil || len(res.StructuredOutput) == 0 {
-		if res == nil {
-			return v, fmt.Errorf("output: %w: there is no result", awaken.ErrNotFound)
-		}
+	if res == nil {
+		return v, fmt.Errorf("output: %w: there is no result", awaken.ErrNotFound)
+	}
+	if len(res.StructuredOutput) == 0 {
 		return v, fmt.Errorf("output of run %s: %w: the run ended with %s", res.RunID, awaken.ErrNotFound, res.Termination)
 	}
 	if err := json.Unmarshal(res.StructuredOutput, &v); err != nil {

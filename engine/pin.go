@@ -78,13 +78,7 @@ func (rt *Runtime) HasAgent(ctx context.Context, req *awaken.RunRequest) (bool, 
 
 // pin gives the run its registry: the one that it started on, or for a new one that which
 // is chosen for it.
-func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) error {
-	err := op.chooseRegistry(ctx, req)
-	op.crew.host = toolHost{op.rt, op.reg}
-	return err
-}
-
-func (op *opening) chooseRegistry(ctx context.Context, req *awaken.RunRequest) (err error) {
+func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) (err error) {
 	snapshots := op.rt.cfg.Snapshots
 	switch {
 	case snapshots != nil && op.resumed && op.rec.ResolutionID != "":

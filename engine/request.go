@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -116,13 +117,7 @@ func (inf *inference) placeContext(req *llm.Request, stored map[string]awaken.Co
 		builtin.ContextMessages.Update(used, builtin.ContextUpdate{Remove: once})
 	}
 	slices.SortFunc(list, func(a, b awaken.ContextMessage) int {
-		if d := targetOrder[a.Target] - targetOrder[b.Target]; d != 0 {
-			return d
-		}
-		if d := a.Priority - b.Priority; d != 0 {
-			return d
-		}
-		return strings.Compare(a.Key, b.Key)
+		return cmp.Or(targetOrder[a.Target]-targetOrder[b.Target], a.Priority-b.Priority, strings.Compare(a.Key, b.Key))
 	})
 	req.System = slices.Clip(req.System)
 	for _, m := range list {

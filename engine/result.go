@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -21,9 +22,7 @@ func laidOver(args, patch json.RawMessage) json.RawMessage {
 	if json.Unmarshal(args, &base) != nil || json.Unmarshal(patch, &over) != nil || base == nil || over == nil {
 		return bytes.TrimSpace(patch)
 	}
-	for k, v := range over {
-		base[k] = v
-	}
+	maps.Copy(base, over)
 	out, err := json.Marshal(base)
 	if err != nil {
 		return patch

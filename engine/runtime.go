@@ -130,7 +130,7 @@ func (rt *Runtime) Run(ctx context.Context, req awaken.RunRequest, sink awaken.S
 		rt.reportDone(ctx, r)
 	}
 	switch {
-	case res == nil && !r.started && !errors.Is(err, awaken.ErrFenced) && !errors.Is(err, awaken.ErrYielded):
+	case res == nil && !r.started && !isAny(err, awaken.ErrFenced, awaken.ErrYielded):
 		return nil, rt.refuse(ctx, sink, err)
 	case res != nil && res.Termination.Type == awaken.Suspended && r.active.cancelled:
 		return rt.endParked(ctx, sink, res, err)
@@ -254,7 +254,7 @@ func (rt *Runtime) Cancel(ctx context.Context, id string) error {
 		}
 		_, err = rt.Run(ctx, awaken.RunRequest{Continue: runs[0].RunID, End: &awaken.Termination{Type: awaken.Cancelled}}, nil)
 		// Somebody else may have begun to go on with the run, or to cancel it.
-		if !errors.Is(err, awaken.ErrBusy) && !errors.Is(err, awaken.ErrFenced) && !errors.Is(err, awaken.ErrConflict) || ctx.Err() != nil {
+		if !isAny(err, awaken.ErrBusy, awaken.ErrFenced, awaken.ErrConflict) || ctx.Err() != nil {
 			return err
 		}
 	}

@@ -53,7 +53,7 @@ func (sd *sender) sendAll(ctx context.Context) {
 		atSent.Hit()
 		if err != nil {
 			sd.rt.cfg.Logger.Warn("delivery failed", "run", sd.info.RunID, "delivery", o.ID, "error", err)
-			if !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, awaken.ErrInvalid) && !errors.Is(err, awaken.ErrConflict) {
+			if !isAny(err, awaken.ErrNotFound, awaken.ErrInvalid, awaken.ErrConflict) {
 				continue
 			}
 			builtin.FailedDeliveries.Update(&b, builtin.FailedDelivery{Outgoing: o, Error: err.Error()})

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -251,7 +252,7 @@ func (s *stream) add(d llm.Delta, err error) error {
 		err = out.emit(s.ctx, &awaken.ToolCallStart{ID: d.ID, Name: d.Name})
 	case llm.OpaqueDelta:
 		if o := d.Opaque; o != nil {
-			err = out.emit(s.ctx, &awaken.ReasoningEncryptedValue{EncryptedValue: opaqueText(o)})
+			err = out.emit(s.ctx, &awaken.ReasoningEncryptedValue{EncryptedValue: cmp.Or(o.Signature, string(o.Data))})
 		}
 	default:
 		return nil
@@ -286,13 +287,6 @@ func (s *stream) meant(given string) string {
 	return ""
 }
 
-func opaqueText(o *llm.Opaque) string {
-	if o.Signature != "" {
-		return o.Signature
-	}
-	return string(o.Data)
-}
-
 // truncated reports whether the model ran out of tokens in the middle of a text or
 // of a call's arguments.
 func (s *stream) truncated() bool {
@@ -315,12 +309,10 @@ func (s *stream) goOn(prompt string) {
 	} else {
 		msgs = msgs.Clip()
 	}
-	if !said.Empty() {
-		msgs = msgs.Append(said)
-	} else {
-		msgs = msgs.Append(llm.NewText(llm.Assistant, "…"))
+	if said.Empty() {
+		said = llm.NewText(llm.Assistant, "…")
 	}
-	inf.request.Messages = msgs.Append(llm.UserText(prompt))
+	inf.request.Messages = msgs.Append(said, llm.UserText(prompt))
 }
 
 const (
