@@ -100,11 +100,9 @@ func (s *stream) await(id string, least, want money.Amount) (granted, lost money
 			}
 			continue
 		}
-		t := time.NewTimer(pause + rand.N(pause/4+1))
 		select {
-		case <-t.C:
+		case <-time.After(pause + rand.N(pause/4+1)):
 		case <-s.ctx.Done():
-			t.Stop()
 			return 0, 0, context.Cause(s.ctx)
 		}
 	}

@@ -43,12 +43,10 @@ func (cm *compactor) finishNow(ctx context.Context) error {
 			return err
 		}
 	}
-	t := time.NewTimer(overflowWait)
-	defer t.Stop()
 	select {
 	case <-w.job.done:
 		return cm.take()
-	case <-t.C:
+	case <-time.After(overflowWait):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -83,7 +83,7 @@ func (w *crew) run(ctx context.Context) *end {
 			if w.out.full() {
 				e = w.fail(w.commitResults(ctx))
 			}
-		case <-w.outcomes.timeout():
+		case <-w.outcomes.deadline:
 			w.outcomes.deadline = nil
 			e = w.fail(w.commitResults(ctx))
 		case <-w.wake:
@@ -128,21 +128,15 @@ func (w *crew) start(ctx context.Context) *end {
 	mode := w.agent.Spec.ExecutionMode()
 	if mode == awaken.Sequential {
 		for _, c := range w.ledger.calls {
-			if c.state.Status.Terminal() {
-				continue
+			if c.mayStart() {
+				if ready, e := w.prepare(ctx, c); e != nil {
+					return e
+				} else if ready {
+					return w.launch(ctx, c)
+				}
 			}
-			if c.running || c.state.Status == awaken.CallSuspended {
-				return nil
-			}
-			ready, e := w.prepare(ctx, c)
-			if e != nil {
-				return e
-			}
-			if ready {
-				return w.launch(ctx, c)
-			}
-			if c.state.Status == awaken.CallSuspended {
-				return nil
+			if !c.state.Status.Terminal() {
+				break
 			}
 		}
 		return nil
@@ -153,7 +147,7 @@ func (w *crew) start(ctx context.Context) *end {
 			break
 		}
 		for _, c := range w.ledger.calls {
-			if st := c.state.Status; c.running || st.Terminal() || st == awaken.CallSuspended || (st == awaken.CallResuming) != decided {
+			if !c.mayStart() || (c.state.Status == awaken.CallResuming) != decided {
 				continue
 			}
 			if n := w.rt.cfg.Limits.ParallelTools; n > 0 && w.outcomes.running+len(ready) >= n {
@@ -361,10 +355,8 @@ func (w *crew) limit(c *call) {
 		if grace < 0 {
 			return
 		}
-		t := time.NewTimer(grace)
-		defer t.Stop()
 		select {
-		case <-t.C:
+		case <-time.After(grace):
 			w.report(outcome{c: c, tc: tc, err: err})
 		case <-w.over:
 		}
@@ -470,9 +462,7 @@ func (w *crew) abort(e *end) *end {
 	ctx := context.WithoutCancel(w.ctx)
 	var grace <-chan time.Time
 	if d := w.rt.cfg.Limits.ToolGrace; d >= 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		grace = t.C
+		grace = time.After(d)
 	}
 	for w.outcomes.running > 0 {
 		select {

@@ -19,19 +19,17 @@ type cut struct {
 	budget int // tokens
 	from   int // where what stays began the last time; then where it begins
 	tokens int // of the result
-
-	leading int // 1 + the number of leading system messages
 }
 
 var errNoRoom = errors.New("there is no room for the conversation")
 
 // lead is how many system messages the conversation begins with.
 func (c *cut) lead() int {
-	if c.leading == 0 {
-		for c.leading = 1; c.leading <= c.msgs.Len() && c.msgs.At(c.leading-1).Role == llm.System; c.leading++ {
-		}
+	n := 0
+	for n < c.msgs.Len() && c.msgs.At(n).Role == llm.System {
+		n++
 	}
-	return c.leading - 1
+	return n
 }
 
 func (c *cut) do() (llm.Messages, error) {

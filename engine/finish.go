@@ -54,7 +54,7 @@ func (r *run) finish(e *end) (again bool) {
 			r.rt.cfg.Logger.Warn("run_end failed", "run", r.info.RunID, "error", err)
 		}
 	}
-	if err := r.flush(ctx, before); err != nil && r.fail(err).lost {
+	if err := r.journal.flush(ctx, before); err != nil && r.fail(err).lost {
 		*e = *r.fail(err)
 		return false
 	}

@@ -54,8 +54,8 @@ func (r *run) handoff(ctx context.Context) *end {
 }
 
 // forgetHandoff makes the thread belong to whoever runs on it.
-func (r *run) forgetHandoff() {
+func (a *activation) forgetHandoff() {
 	var b state.Batch
 	builtin.ActiveAgent.Clear(&b)
-	r.set(&b)
+	a.set(&b)
 }

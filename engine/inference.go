@@ -52,6 +52,16 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	return r.inference.replied(ctx, s, m), nil
 }
 
+// sayPlanned makes the call that a run consists of the step's reply.
+func (inf *inference) sayPlanned(ctx context.Context) {
+	call := llm.ToolCall{ID: "call_" + inf.info.RunID, Name: inf.rec.Call.Tool, Arguments: inf.rec.Call.Arguments}
+	args := arguments(call)
+	inf.out.emit(ctx, &awaken.ToolCallStart{ID: call.ID, Name: call.Name})
+	inf.out.emit(ctx, &awaken.ToolCallDelta{ID: call.ID, ArgsDelta: string(args)})
+	inf.out.emit(ctx, &awaken.ToolCallReady{ID: call.ID, Name: call.Name, Arguments: args})
+	inf.reply = llm.Reply{Message: &llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call}}, Finish: llm.ToolUse}
+}
+
 // compose does what comes before the model is asked: it ends with the request.
 func (inf *inference) compose(ctx context.Context) *end {
 	if e := inf.phases.stage(ctx, awaken.PhaseBeforeInference, about{}); e != nil {

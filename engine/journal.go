@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -180,6 +181,32 @@ func overlaid(changes, later []state.Change) []state.Change {
 		}
 	}
 	return changes
+}
+
+// flushTries is how often a run that is about to rest tries to send what it has to.
+const flushTries = 5
+
+// flush commits and sends what the outbox holds, with the record as it was before the run
+// was about to rest or end: if it is cut off here, whoever goes on with it sends it again.
+// What cannot be sent is left for the thread's next run.
+func (j *journal) flush(ctx context.Context, before awaken.Run) error {
+	for try := 0; j.sender.unsent > 0 && try < flushTries; try++ {
+		if try > 0 {
+			select {
+			case <-time.After(50 * time.Millisecond << try):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		rec := j.rec
+		standAs(&j.rec, &before)
+		err := j.commit(ctx, commitOptions{})
+		standAs(&j.rec, &rec)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mark returns a place to go back to, once nothing is in flight. A commit must follow at

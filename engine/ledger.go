@@ -32,6 +32,11 @@ type call struct {
 	timer   *time.Timer
 }
 
+// mayStart reports whether the call neither runs nor waits nor is over.
+func (c *call) mayStart() bool {
+	return !c.running && !c.state.Status.Terminal() && c.state.Status != awaken.CallSuspended
+}
+
 // forget lets go of what only a running call needs: whoever keeps the call's ledger
 // record may keep the call with it.
 func (c *call) forget() { c.tc, c.resume, c.cancel, c.timer = nil, nil, nil, nil }

@@ -21,10 +21,10 @@ type outcomes struct {
 	guards   *guards
 	children *children
 
-	running  int         // calls whose outcome is to come
-	waiting  int         // results that no commit holds yet
-	deadline *time.Timer // for the next commit, while results wait
-	written  state.Batch // what calls that ran at the same time have written
+	running  int              // calls whose outcome is to come
+	waiting  int              // results that no commit holds yet
+	deadline <-chan time.Time // of the next commit, while results wait
+	written  state.Batch      // what calls that ran at the same time have written
 }
 
 // complete gives a call its result: what the tool recorded, then the
@@ -287,24 +287,13 @@ func interruption(s *awaken.CallState, e *end) string {
 // wait notes that a result waits for a commit.
 func (oc *outcomes) wait() {
 	if oc.waiting++; oc.deadline == nil && oc.running > 0 {
-		oc.deadline = time.NewTimer(resultWait)
+		oc.deadline = time.After(resultWait)
 	}
-}
-
-func (oc *outcomes) timeout() <-chan time.Time {
-	if oc.deadline == nil {
-		return nil
-	}
-	return oc.deadline.C
 }
 
 // reset is called between two steps.
 func (oc *outcomes) reset() {
-	if oc.deadline != nil {
-		oc.deadline.Stop()
-		oc.deadline = nil
-	}
-	oc.waiting = 0
+	oc.waiting, oc.deadline = 0, nil
 	oc.written.Reset()
 }
 

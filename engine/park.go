@@ -44,7 +44,7 @@ func (r *run) rest(ctx context.Context, before awaken.Run) *end {
 	r.wallet.settleRemaining(ctx)
 	err := r.compactor.leave(false)
 	if err == nil {
-		err = r.flush(ctx, before)
+		err = r.journal.flush(ctx, before)
 	}
 	var m mark
 	if err == nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
@@ -62,32 +61,6 @@ func (sd *sender) sendAll(ctx context.Context) {
 		sd.unsent--
 	}
 	sd.set(&b)
-}
-
-// flushTries is how often a run that is about to rest tries to send what it has to.
-const flushTries = 5
-
-// flush commits and sends what the outbox holds, with the record as it was before the run
-// was about to rest or end: if it is cut off here, whoever goes on with it sends it again.
-// What cannot be sent is left for the thread's next run.
-func (r *run) flush(ctx context.Context, before awaken.Run) error {
-	for try := 0; r.sender.unsent > 0 && try < flushTries; try++ {
-		if try > 0 {
-			select {
-			case <-time.After(50 * time.Millisecond << try):
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
-		rec := r.rec
-		standAs(&r.rec, &before)
-		err := r.journal.commit(ctx, commitOptions{})
-		standAs(&r.rec, &rec)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // deliver sends o by the queue, or does itself what that would do.

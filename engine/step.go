@@ -134,7 +134,7 @@ func (r *run) ask(ctx context.Context) *end {
 		r.sayHeld(ctx)
 		return nil
 	case r.rec.Call != nil:
-		r.sayPlanned(ctx)
+		r.inference.sayPlanned(ctx)
 		return nil
 	}
 	reply, e := r.infer(ctx)
@@ -142,16 +142,6 @@ func (r *run) ask(ctx context.Context) *end {
 		return stepOver
 	}
 	return e
-}
-
-// sayPlanned makes the call that a run consists of the step's reply.
-func (r *run) sayPlanned(ctx context.Context) {
-	call := llm.ToolCall{ID: "call_" + r.info.RunID, Name: r.rec.Call.Tool, Arguments: r.rec.Call.Arguments}
-	args := arguments(call)
-	r.out.emit(ctx, &awaken.ToolCallStart{ID: call.ID, Name: call.Name})
-	r.out.emit(ctx, &awaken.ToolCallDelta{ID: call.ID, ArgsDelta: string(args)})
-	r.out.emit(ctx, &awaken.ToolCallReady{ID: call.ID, Name: call.Name, Arguments: args})
-	r.inference.reply = llm.Reply{Message: &llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call}}, Finish: llm.ToolUse}
 }
 
 // takeReply stores the reply: after_inference.
