@@ -224,9 +224,8 @@ func blockBytes(blocks []llm.Block) (n int, unseen bool) {
 // exhausted parks a run whose budget is used up. What the model had said is kept. It
 // returns nil when somebody wrote to the run meanwhile.
 func (r *run) exhausted(ctx context.Context, s *stream, ex *money.Exhausted) *end {
-	said := false
-	if s.started || s.pieces > 0 {
-		said = true
+	said := s.started || s.pieces > 0
+	if said {
 		s.cancelOpen(ctx, "the budget is used up", true)
 		r.inference.keepSaid(s)
 		r.conv.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: r.metadata(), Content: []llm.Block{llm.Text(budgetPrompt)}})

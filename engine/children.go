@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/awaken-go/awaken"
@@ -20,10 +21,9 @@ type children struct {
 // forward passes a decision on to the child that it is for. The child's inbox decides:
 // the first decision that it takes in counts.
 func (ch *children) forward(c *call, target string, d awaken.Decision, id string) error {
-	if d.Target = target; d.ID == "" {
-		if d.ID = id; id == "" {
-			d.ID = ch.rt.cfg.NewID()
-		}
+	d.Target = target
+	if d.ID = cmp.Or(d.ID, id); d.ID == "" {
+		d.ID = ch.rt.cfg.NewID()
 	}
 	if c.state.Child == awaken.ChildID(c.state.Key) { // the call goes on with it
 		if err := ch.rt.Decide(ch.ctx, c.state.Child, d); err != nil {

@@ -484,10 +484,3 @@ func (w *crew) abort(e *end) *end {
 	w.outcomes.closeAll(e)
 	return e
 }
-
-// dismiss lets go of calls that were abandoned, when the run is over.
-func (w *crew) dismiss() {
-	if w.over != nil {
-		close(w.over)
-	}
-}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -198,9 +199,7 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 
 func (de *decider) take(c *call, d awaken.Decision) {
 	now := de.rt.cfg.Now().UnixMilli()
-	if d.UpdatedAt == 0 {
-		d.UpdatedAt = now
-	}
+	d.UpdatedAt = cmp.Or(d.UpdatedAt, now)
 	s := de.ledger.edit(c)
 	s.Decision, s.UpdatedAt, s.Status = &d, now, awaken.CallResuming
 	atDecision.Hit()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
@@ -217,12 +216,6 @@ func (inf *inference) answer(reply *llm.Reply) {
 		inf.ledger.calls = append(inf.ledger.calls, &one.call)
 		inf.ledger.edit(&one.call)
 	}
-}
-
-// hintMalformed tells the model that calls were dropped.
-func hintMalformed(id string, names []string) *llm.Message {
-	return &llm.Message{ID: id, Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(fmt.Sprintf(
-		"The arguments of your call of %s were not valid JSON, so the call was not made. Call it again with complete arguments.", strings.Join(names, ", ")))}}
 }
 
 // signature identifies a response for loop detection: its text and its calls.

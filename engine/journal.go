@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,10 +134,7 @@ func (j *journal) pack(o commitOptions) (*parcel, error) {
 	now := j.rt.cfg.Now()
 	j.rec.UpdatedAt = now.Unix()
 	if first := j.count + 1; len(j.conv.added) > 0 && first > j.rec.Input.ToSeq {
-		if j.rec.Output.FromSeq == 0 {
-			j.rec.Output.FromSeq = first
-		}
-		j.rec.Output.ToSeq = j.count + len(j.conv.added)
+		j.rec.Output = llm.Interval{FromSeq: cmp.Or(j.rec.Output.FromSeq, first), ToSeq: j.count + len(j.conv.added)}
 	}
 	p := parcels.Get().(*parcel)
 	p.ThreadID, p.Fence, p.Generation = j.info.ThreadID, j.fence, j.generation

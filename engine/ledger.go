@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -106,12 +107,8 @@ func (l *ledger) ticket(c *call, t awaken.Ticket) *awaken.Ticket {
 	now := l.rt.cfg.Now()
 	s := l.edit(c)
 	t.Suspension.ID = t.SuspensionID(s.CallID)
-	if t.Suspension.Message == "" {
-		t.Suspension.Message = fmt.Sprintf("Tool '%s' is waiting for a decision", s.ToolName)
-	}
-	if t.ResumeMode == "" {
-		t.ResumeMode = awaken.ReplayToolCall
-	}
+	t.Suspension.Message = cmp.Or(t.Suspension.Message, fmt.Sprintf("Tool '%s' is waiting for a decision", s.ToolName))
+	t.ResumeMode = cmp.Or(t.ResumeMode, awaken.ReplayToolCall)
 	if t.ExpiresIn > 0 {
 		t.ExpiresAt = now.Add(t.ExpiresIn).UnixMilli()
 	} else if t.Child != "" {

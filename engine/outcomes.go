@@ -121,9 +121,7 @@ func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command
 	c.forget()
 	out := *res
 	out.ToolName, out.Status, out.Suspension = s.ToolName, awaken.ToolPending, t
-	if out.Message == "" {
-		out.Message = fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName)
-	}
+	out.Message = cmp.Or(out.Message, fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName))
 	oc.out.hold(&awaken.ToolCallDone{ID: s.CallID, Result: &out, Outcome: awaken.CallSuspended})
 	if c.again {
 		c.again = false
@@ -189,10 +187,10 @@ func (oc *outcomes) stateDelta() error {
 	oc.st.Shown()
 	var ops []awaken.PatchOp
 	for _, ch := range changes {
-		if isRuntimeKey(ch.Key) {
+		if strings.HasPrefix(ch.Key, "__runtime.") {
 			continue
 		}
-		path := "/extensions/" + escapePointer(ch.Key)
+		path := "/extensions/" + escapePointer.Replace(ch.Key)
 		if ch.Value == nil {
 			ops = append(ops, awaken.PatchOp{Op: "remove", Path: path})
 		} else {
@@ -278,10 +276,11 @@ func (oc *outcomes) closeAll(e *end) {
 
 // interruption says why a call that is left gets no result.
 func interruption(s *awaken.CallState, e *end) string {
+	unmade := ""
 	if s.StartedAt == 0 {
-		return fmt.Sprintf("[Tool execution was interrupted] the call was not made, the run ended: %s", e.Termination)
+		unmade = "the call was not made, "
 	}
-	return fmt.Sprintf("[Tool execution was interrupted] the run ended: %s", e.Termination)
+	return fmt.Sprintf("[Tool execution was interrupted] %sthe run ended: %s", unmade, e.Termination)
 }
 
 // wait notes that a result waits for a commit.
@@ -297,9 +296,5 @@ func (oc *outcomes) reset() {
 	oc.written.Reset()
 }
 
-func isRuntimeKey(name string) bool { return strings.HasPrefix(name, "__runtime.") }
-
 // escapePointer escapes a key for a JSON Pointer.
-func escapePointer(key string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
-}
+var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")

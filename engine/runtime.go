@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,9 +116,7 @@ func (rt *Runtime) Publish(reg *registry.Registry) { rt.registry.Store(reg) }
 //
 // Cancelling ctx cancels the run: it keeps what it has and finishes as cancelled.
 func (rt *Runtime) Run(ctx context.Context, req awaken.RunRequest, sink awaken.Sink) (*awaken.RunResult, error) {
-	if sink == nil {
-		sink = discard
-	}
+	sink = cmp.Or(sink, discard)
 	r, done, err := rt.begin(ctx, &req, sink)
 	if err != nil {
 		return nil, rt.refuse(ctx, sink, err)
@@ -145,10 +144,7 @@ func (rt *Runtime) endParked(ctx context.Context, sink awaken.Sink, res *awaken.
 		sink = discard // it has failed
 	}
 	last, lastErr := rt.Run(context.WithoutCancel(ctx), awaken.RunRequest{Continue: res.RunID, End: &awaken.Termination{Type: awaken.Cancelled}}, sink)
-	if last == nil {
-		last = res // it goes on waiting
-	}
-	return last, errors.Join(err, lastErr)
+	return cmp.Or(last, res), errors.Join(err, lastErr) // res if it goes on waiting
 }
 
 // drive runs what begin has set up.
@@ -301,7 +297,9 @@ func (rt *Runtime) release(r *run) {
 	if w := r.conv.window; w != nil && w.job != nil { // the thread was lost in the middle of a step
 		w.job.leave(false)
 	}
-	r.crew.dismiss()
+	if r.crew.over != nil {
+		close(r.crew.over) // calls that were abandoned have nobody to report to
+	}
 	r.journal.giveBack()
 }
 

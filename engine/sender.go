@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +27,7 @@ func (sd *sender) stamp(out []awaken.Outgoing) []awaken.Outgoing {
 		o.ID = sd.rt.cfg.NewID()
 		if o.Item != nil {
 			it := *o.Item
-			if it.ID == "" {
-				it.ID = o.ID
-			}
+			it.ID = cmp.Or(it.ID, o.ID)
 			o.Item = &it
 		}
 	}
@@ -65,11 +64,7 @@ func (sd *sender) sendAll(ctx context.Context) {
 
 // deliver sends o by the queue, or does itself what that would do.
 func (rt *Runtime) deliver(ctx context.Context, o *awaken.Outgoing) error {
-	q := rt.queue
-	if q == nil {
-		q = inProcess{rt}
-	}
-	switch {
+	switch q := cmp.Or[awaken.Queue](rt.queue, inProcess{rt}); {
 	case o.Item != nil:
 		if err := q.Deliver(ctx, o.ThreadID, *o.Item, o.AgentID); err != nil {
 			return fmt.Errorf("deliver to thread %s: %w", o.ThreadID, err)

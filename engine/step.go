@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
@@ -186,7 +188,8 @@ func (r *run) tellDropped(context.Context) *end {
 	if len(dropped) == 0 {
 		return nil
 	}
-	r.conv.add(hintMalformed(r.rt.cfg.NewID(), dropped))
+	r.conv.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(fmt.Sprintf(
+		"The arguments of your call of %s were not valid JSON, so the call was not made. Call it again with complete arguments.", strings.Join(dropped, ", ")))}})
 	if r.output.plan != nil && slices.Contains(dropped, awaken.FinalOutputTool) {
 		return r.output.misfit("", errors.New("it is not complete JSON"))
 	}

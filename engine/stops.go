@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -53,9 +54,7 @@ func evaluate(p awaken.StopPolicy, stats *awaken.StopStats) (d *awaken.StopDecis
 
 func (sp stops) counts() builtin.StopCounts {
 	c := builtin.StopStats.Get(sp.st)
-	if c.StartedMS == 0 {
-		c.StartedMS = sp.rec.StartedAt * 1000
-	}
+	c.StartedMS = cmp.Or(c.StartedMS, sp.rec.StartedAt*1000)
 	return c
 }
 
