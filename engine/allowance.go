@@ -239,10 +239,9 @@ func (r *run) exhausted(ctx context.Context, s *stream, ex *money.Exhausted) *en
 	if !said {
 		r.rec.Steps-- // the model was not asked
 	}
-	rec := r.rec
-	r.rec.Status, r.rec.StatusReason = awaken.RunWaiting, string(awaken.WaitBudget)
-	r.rec.Waiting = &awaken.Waiting{Reason: awaken.WaitBudget, TicketIDs: []string{}, Tickets: []awaken.WaitingTicket{}, Message: ex.Error(), Budget: ex}
-	return r.rest(ctx, rec)
+	w := newWaiting(awaken.WaitBudget)
+	w.Message, w.Budget = ex.Error(), ex
+	return r.rest(ctx, string(awaken.WaitBudget), w)
 }
 
 const budgetPrompt = "Your answer was cut off because the budget was used up. There is money again. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, call it."

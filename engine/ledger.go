@@ -129,9 +129,14 @@ func (l *ledger) drop() {
 	}
 }
 
+// newWaiting says why a run waits. It has no tickets, but empty lists of them.
+func newWaiting(reason awaken.WaitingReason) *awaken.Waiting {
+	return &awaken.Waiting{Reason: reason, TicketIDs: []string{}, Tickets: []awaken.WaitingTicket{}}
+}
+
 // waiting describes the calls that wait.
 func (l *ledger) waiting() *awaken.Waiting {
-	w := &awaken.Waiting{Reason: awaken.WaitToolPermission, TicketIDs: []string{}, Tickets: []awaken.WaitingTicket{}}
+	w := newWaiting(awaken.WaitToolPermission)
 	for c := range l.every {
 		s := c.state
 		if s.Status != awaken.CallSuspended {

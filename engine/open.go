@@ -502,3 +502,10 @@ func lastText(view []*llm.Message, runID string) string {
 	}
 	return ""
 }
+
+// viewOf is what a model is shown of a log.
+func viewOf(log []*llm.Message) []*llm.Message {
+	var v awaken.View
+	v.Append(log...)
+	return v.Messages()
+}

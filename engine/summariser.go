@@ -22,11 +22,6 @@ type summary struct {
 	usage llm.Usage
 }
 
-func (s *summary) cost() float64 {
-	cost, _ := s.Prices.Cost(s.usage)
-	return cost.USD()
-}
-
 // of summarises messages. Summaries among them are the summary so far.
 func (s *summary) of(ctx context.Context, msgs []*llm.Message) (string, error) {
 	var previous []string
