@@ -119,9 +119,7 @@ func (j *journal) fly(p *parcel) {
 		f.mu.Lock()
 		f.unread = p.Unread
 		f.mu.Unlock()
-		j.out.committed(detached(j.ctx), p.seq)
-		p.free()
-		atPublished.Hit()
+		j.publish(detached(j.ctx), p)
 		j.heedSink()
 	}
 	landed = true

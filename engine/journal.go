@@ -59,9 +59,7 @@ func (j *journal) commit(ctx context.Context, o commitOptions) error {
 		}
 		return fmt.Errorf("commit thread %s: %w", j.thread, storeError{err})
 	}
-	j.out.committed(ctx, p.seq)
-	p.free()
-	atPublished.Hit()
+	j.publish(ctx, p)
 	if len(j.hooks.effects) > 0 {
 		j.hooks.runEffects(ctx)
 	}
@@ -70,6 +68,13 @@ func (j *journal) commit(ctx context.Context, o commitOptions) error {
 	}
 	j.heedSink()
 	return nil
+}
+
+// publish sends the events that were held for a commit that has been made.
+func (j *journal) publish(ctx context.Context, p *parcel) {
+	j.out.committed(ctx, p.seq)
+	p.free()
+	atPublished.Hit()
 }
 
 // write gives a commit its number and makes it. One at a time is made: by the run, or

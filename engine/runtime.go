@@ -51,15 +51,11 @@ func New(cfg Config) (*Runtime, error) {
 		return nil, &awaken.ConfigError{Problems: problems}
 	}
 	rt := &Runtime{cfg: cfg.withDefaults(), registry: new(atomic.Pointer[registry.Registry]), detached: new(sync.WaitGroup)}
-	if reg == nil {
-		return rt, nil
-	}
 	rt.registry.Store(reg)
-	if cfg.Lazy {
-		return rt, nil
-	}
-	for _, d := range reg.Diagnostics() {
-		rt.cfg.Logger.Warn("configuration", "code", d.Code, "agent", d.ID, "message", d.Message)
+	if reg != nil && !cfg.Lazy {
+		for _, d := range reg.Diagnostics() {
+			rt.cfg.Logger.Warn("configuration", "code", d.Code, "agent", d.ID, "message", d.Message)
+		}
 	}
 	return rt, nil
 }
