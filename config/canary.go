@@ -3,41 +3,32 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/awaken-go/awaken"
 )
 
 func (c *Canary) validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if !(c.Share > 0 && c.Share <= 1) {
-		bad("share is %v, want more than 0 and at most 1", c.Share)
-	}
+	var m mistakes
+	m.when(!(c.Share > 0 && c.Share <= 1), "share is %v, want more than 0 and at most 1", c.Share)
 	if r := c.Rule; r != nil {
-		if r.MinRuns < 0 || r.PromoteAfterRuns < 0 {
-			bad("min_runs is %d and promote_after_runs is %d, want 0 or more", r.MinRuns, r.PromoteAfterRuns)
-		}
+		m.when(r.MinRuns < 0 || r.PromoteAfterRuns < 0, "min_runs is %d and promote_after_runs is %d, want 0 or more", r.MinRuns, r.PromoteAfterRuns)
 		for name, v := range map[string]float64{"max_error_rate": r.MaxErrorRate, "max_error_increase": r.MaxErrorIncrease} {
-			if !(v >= 0 && v <= 1) {
-				bad("%s is %v, want 0 to 1", name, v)
-			}
+			m.when(!(v >= 0 && v <= 1), "%s is %v, want 0 to 1", name, v)
 		}
 		for name, v := range map[string]float64{"max_cost_usd": r.MaxCostUSD, "max_cost_ratio": r.MaxCostRatio,
 			"max_latency_ms": float64(r.MaxLatencyMS), "max_latency_ratio": r.MaxLatencyRatio} {
-			if !(v >= 0) || math.IsInf(v, 0) {
-				bad("%s is %v, want 0 or more", name, v)
-			}
+			m.when(!(v >= 0) || math.IsInf(v, 0), "%s is %v, want 0 or more", name, v)
 		}
 	}
-	if len(errs) > 0 {
-		slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-		return fmt.Errorf("%w: canary: %w", awaken.ErrInvalid, errors.Join(errs...))
+	if len(m) > 0 {
+		slices.SortFunc(m, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+		return fmt.Errorf("%w: canary: %w", awaken.ErrInvalid, m.join())
 	}
 	return nil
 }
@@ -90,4 +81,44 @@ func (r *CanaryRule) decide(canary, live Tally) (promote bool, reason string) {
 		return true, fmt.Sprintf("%d runs within the limits", canary.Runs)
 	}
 	return false, ""
+}
+
+func (t Tally) plus(o Tally) Tally {
+	return Tally{t.Runs + o.Runs, t.Errors + o.Errors, t.CostUSD + o.CostUSD, t.LatencyMS + o.LatencyMS}
+}
+
+func (t Tally) minus(o Tally) Tally {
+	return Tally{t.Runs - o.Runs, t.Errors - o.Errors, t.CostUSD - o.CostUSD, t.LatencyMS - o.LatencyMS}
+}
+
+// average divides by the runs; 0 if there are none.
+func (t Tally) average(sum float64) float64 {
+	if t.Runs == 0 {
+		return 0
+	}
+	return sum / float64(t.Runs)
+}
+
+// tallies are counts that the store does not have yet.
+type tallies struct {
+	mu    sync.Mutex
+	added map[int64]Tally
+}
+
+func (ts *tallies) add(number int64, t Tally) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.added == nil {
+		ts.added = map[int64]Tally{}
+	}
+	ts.added[number] = ts.added[number].plus(t)
+}
+
+// take returns what was added since the last time.
+func (ts *tallies) take() map[int64]Tally {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	added := ts.added
+	ts.added = nil
+	return added
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/awaken-go/awaken"
@@ -25,7 +24,7 @@ func (v *Versions) Preview(ctx context.Context, agent json.RawMessage, by Actor)
 			return nil, "", fmt.Errorf("%w: agent: %s is set, and only agents that run here can be previewed", awaken.ErrInvalid, name)
 		}
 	}
-	if strings.TrimSpace(text(tree, "id")) == "" {
+	if blank(text(tree, "id")) {
 		tree["id"] = previewID
 		agent = encode(tree)
 	}
@@ -90,7 +89,7 @@ func (v *Versions) preview(ctx context.Context, key Key, agent json.RawMessage, 
 		if err != nil {
 			return err
 		}
-		sealed, err := Seal(key, agent, raw(key, old))
+		sealed, err := seal(key, agent, effective(key, old))
 		if err != nil {
 			return err
 		}

@@ -65,6 +65,24 @@ func (pb *publisher) write(ctx context.Context, in intent, fn func(context.Conte
 	}
 }
 
+// change is write for one record that is as c expects it. Fn gets it, nil if there is none,
+// and returns what it becomes.
+func (pb *publisher) change(ctx context.Context, in intent, key Key, c Condition, fn func(ctx context.Context, p *plan, old *Record) (*Record, error)) (*View, error) {
+	in.resource = key.String()
+	var rec *Record
+	p, err := pb.write(ctx, in, func(ctx context.Context, p *plan) error {
+		old, err := p.expect(ctx, key, c)
+		if err == nil {
+			rec, err = fn(ctx, p, old)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newView(key, rec, p.next)
+}
+
 // turnTime is how long a write waits for its turn. Then it goes on without: whoever has it
 // may be stuck, and the store finds out who is late.
 const turnTime = 5 * time.Second
@@ -222,7 +240,7 @@ func (pb *publisher) candidate(ctx context.Context, p *plan, sec *secrets) (*Pub
 		}
 		if len(bad) > 0 {
 			pb.servers.close(slices.Collect(maps.Values(v.servers)))
-			return nil, nil, refuse(bad)
+			return nil, nil, fmt.Errorf("%w: %w", awaken.ErrInvalid, &awaken.ConfigError{Problems: bad})
 		}
 	}
 	if p.moved == 0 && !p.aside && v.since >= max(64, len(v.docs)/8) {

@@ -77,23 +77,23 @@ func (r *records) listTools(ctx context.Context) iter.Seq2[Stored, error] {
 	}
 }
 
-// effective returns the document that a record stands for.
-func effective(key Key, rec *Record) (*document, error) {
-	raw, err := rec.Effective(key)
+// document returns the effective document of a record.
+func (r *Record) document(key Key) (*document, error) {
+	doc, err := r.effective(key)
 	if err != nil {
 		return nil, err
 	}
-	return newDocument(key, raw, rec.Meta.Revision), nil
+	return newDocument(key, doc, r.Meta.Revision), nil
 }
 
-// raw returns the effective document of a record, sealed; nil if there is none.
-func raw(key Key, rec *Record) json.RawMessage {
+// effective returns the effective document of a record, sealed; nil if there is no record,
+// and the document without its overrides if they cannot be put over it.
+func effective(key Key, rec *Record) json.RawMessage {
 	if rec == nil {
 		return nil
 	}
-	doc, err := effective(key, rec)
-	if err != nil {
-		return rec.Spec
+	if doc, err := rec.effective(key); err == nil {
+		return doc
 	}
-	return doc.raw
+	return rec.Spec
 }

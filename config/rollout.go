@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func (r *Rollout) Set(ctx context.Context, c Canary, by Actor) (Head, error) {
 	if err := c.validate(); err != nil {
 		return Head{}, err
 	}
-	p, err := r.publisher.write(ctx, intent{by: by, resource: fmt.Sprintf("canary/%d", c.Version)}, func(ctx context.Context, p *plan) error {
+	return r.write(ctx, intent{by: by, resource: fmt.Sprintf("canary/%d", c.Version)}, func(ctx context.Context, p *plan) error {
 		if err := r.catalogue.public(ctx, p.now.head, c.Version); err != nil {
 			return err
 		}
@@ -51,6 +52,11 @@ func (r *Rollout) Set(ctx context.Context, c Canary, by Actor) (Head, error) {
 		p.canary = v
 		return r.begin(ctx, p, c)
 	})
+}
+
+// write carries a plan out, and returns what is live then.
+func (r *Rollout) write(ctx context.Context, in intent, fn func(context.Context, *plan) error) (Head, error) {
+	p, err := r.publisher.write(ctx, in, fn)
 	if err != nil {
 		return Head{}, err
 	}
@@ -79,12 +85,8 @@ func (r *Rollout) begin(ctx context.Context, p *plan, c Canary) error {
 		}
 		return &Head{Live: now.Live, Canary: &c}
 	}
-	e := p.audit.event(p.by, "publish", fmt.Sprintf("canary/%d", c.Version))
-	if c.Version == 0 {
-		e.Resource = fmt.Sprintf("canary/%d", now.Last+1)
-	}
+	e := p.event("publish", fmt.Sprintf("canary/%d", cmp.Or(c.Version, now.Last+1)))
 	e.After = encode(map[string]any{"share": c.Share, "live": now.Live})
-	p.events = append(p.events, e)
 	return nil
 }
 
@@ -99,7 +101,7 @@ func (r *Rollout) promote(ctx context.Context, version int64, reason string, by 
 	if reason != "" {
 		resource = "" // a rule tries again and again
 	}
-	p, err := r.publisher.write(ctx, intent{by: by, kind: "publish", resource: resource, lenient: true}, func(ctx context.Context, p *plan) error {
+	return r.write(ctx, intent{by: by, kind: "publish", resource: resource, lenient: true}, func(ctx context.Context, p *plan) error {
 		c, err := r.end(p, version, "promote", reason)
 		if err != nil {
 			return err
@@ -125,10 +127,6 @@ func (r *Rollout) promote(ctx context.Context, version int64, reason string, by 
 		}
 		return p.adopt(ctx, changes, "promote", false)
 	})
-	if err != nil {
-		return Head{}, err
-	}
-	return p.next.head, nil
 }
 
 // merge leaves of what a canary changes to what is live only what it changed to what was
@@ -138,18 +136,12 @@ func (r *Rollout) merge(ctx context.Context, now *state, c *Canary, changes map[
 	if err != nil {
 		return nil, err
 	}
-	hash := func(doc *document) string {
-		if doc == nil {
-			return ""
-		}
-		return doc.Hash
-	}
 	out, both := maps.Clone(changes), []string(nil)
 	for key, doc := range changes {
 		switch {
-		case hash(doc) == was[key].Hash:
+		case doc.hash() == was[key].Hash:
 			delete(out, key) // others have changed it
-		case hash(now.doc(key)) != was[key].Hash:
+		case now.doc(key).hash() != was[key].Hash:
 			both = append(both, key.String())
 		}
 	}
@@ -166,17 +158,13 @@ func (r *Rollout) Drop(ctx context.Context, by Actor) (Head, error) {
 }
 
 func (r *Rollout) drop(ctx context.Context, version int64, reason string, by Actor) (Head, error) {
-	p, err := r.publisher.write(ctx, intent{by: by, resource: "canary"}, func(_ context.Context, p *plan) error {
+	return r.write(ctx, intent{by: by, resource: "canary"}, func(_ context.Context, p *plan) error {
 		if _, err := r.end(p, version, "rollback", reason); err != nil {
 			return err
 		}
 		p.head = func(*Publication) *Head { return &Head{Live: p.now.head.Live} }
 		return nil
 	})
-	if err != nil {
-		return Head{}, err
-	}
-	return p.next.head, nil
 }
 
 // end returns the canary, which has to be of that version unless that is 0, and says in the
@@ -186,12 +174,11 @@ func (r *Rollout) end(p *plan, version int64, action, reason string) (*Canary, e
 	if c == nil || version != 0 && c.Version != version {
 		return nil, fmt.Errorf("canary: %w", awaken.ErrNotFound)
 	}
-	e := p.audit.event(p.by, action, fmt.Sprintf("canary/%d", c.Version))
+	e := p.event(action, fmt.Sprintf("canary/%d", c.Version))
 	e.Version = c.Version
 	if reason != "" {
 		e.After = encode(map[string]any{"reason": reason})
 	}
-	p.events = append(p.events, e)
 	return c, nil
 }
 

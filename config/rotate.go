@@ -18,7 +18,7 @@ func (m *Manager) Rotate(ctx context.Context, by Actor) (int, error) {
 	_, err := m.publisher.write(ctx, intent{by: by, resource: "secrets"}, func(_ context.Context, p *plan) error {
 		count = 0
 		for ref, sealed := range p.now.secrets.sealed {
-			if sealed.KeyID == vault.KeyID() {
+			if sealed.KeyID == vault.keyID() {
 				continue
 			}
 			value, err := p.now.secrets.value(ref)
@@ -33,9 +33,7 @@ func (m *Manager) Rotate(ctx context.Context, by Actor) (int, error) {
 		if count == 0 {
 			return nil
 		}
-		e := p.audit.event(by, "rotate", "secrets")
-		e.After = encode(map[string]any{"secrets": count, "key_id": vault.KeyID()})
-		p.events = append(p.events, e)
+		p.event("rotate", "secrets").After = encode(map[string]any{"secrets": count, "key_id": vault.keyID()})
 		return nil
 	})
 	return count, err

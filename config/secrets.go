@@ -75,37 +75,19 @@ func (s *secrets) value(ref string) (awaken.Secret, error) {
 
 // decode returns the spec of a document with its secrets put in. Those that are gone are
 // left out.
-func (s *secrets) decode(doc *document) (any, error) {
+func (s *secrets) decode(doc *document) (spec, error) {
 	raw, err := s.open(doc)
 	if err != nil {
 		return nil, err
 	}
-	switch doc.Namespace {
-	case Agents:
-		return Decode[awaken.AgentSpec](raw)
-	case Models:
-		return Decode[awaken.ModelSpec](raw)
-	case Pools:
-		return Decode[awaken.ModelPoolSpec](raw)
-	case Providers:
-		return Decode[awaken.ProviderSpec](raw)
-	case MCPServers:
-		return Decode[MCPServerSpec](raw)
-	case A2AServers:
-		return Decode[A2AServerSpec](raw)
-	case Skills:
-		return Decode[SkillSpec](raw)
-	case Tools:
-		return Decode[ToolSpec](raw)
-	}
-	return nil, fmt.Errorf("namespace %q: %w", doc.Namespace, awaken.ErrNotFound)
+	return decode(doc.Key, raw)
 }
 
 func (s *secrets) open(doc *document) (json.RawMessage, error) {
 	if len(doc.secrets) == 0 {
 		return doc.raw, nil
 	}
-	return Unseal(doc.Key, doc.raw, func(ref string) (awaken.Secret, error) {
+	return unseal(doc.Key, doc.raw, func(ref string) (awaken.Secret, error) {
 		if !s.has(doc, ref) {
 			return awaken.Secret{}, nil
 		}

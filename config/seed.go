@@ -42,9 +42,7 @@ func (m *Manager) Seed(ctx context.Context, binaryVersion string, docs []Documen
 		if len(s.done) == 0 {
 			return nil
 		}
-		e := p.audit.event(seedActor, "seed_apply", "seed")
-		e.After = encode(s.report())
-		p.events = append(p.events, e)
+		p.event("seed_apply", "seed").After = encode(s.report())
 		return nil
 	})
 	return err
@@ -74,14 +72,14 @@ func (s *seeding) plant(ctx context.Context, d Document) error {
 	if err != nil {
 		return err
 	}
-	if old != nil && old.Meta.Source.Kind == User {
-		return nil
-	}
 	var stored json.RawMessage
 	if old != nil {
+		if old.Meta.Source.Kind == User {
+			return nil
+		}
 		stored = old.Spec
 	}
-	sealed, err := Seal(d.Key, d.Spec, stored)
+	sealed, err := seal(d.Key, d.Spec, stored)
 	if err != nil {
 		return err
 	}
@@ -97,16 +95,8 @@ func (s *seeding) plant(ctx context.Context, d Document) error {
 		rec.Meta.UserOverrides = old.Meta.UserOverrides
 	}
 	p.write(d.Key, rec, old)
-	if old == nil {
-		s.did("created", d.Key)
-	} else {
-		s.did("updated", d.Key)
-	}
-	if err := p.live(d.Key, rec); err != nil {
-		return err
-	}
-	p.forget(d.Key, rec)
-	return nil
+	s.did(verb(old)+"d", d.Key)
+	return p.publish(d.Key, rec)
 }
 
 // weed removes builtin documents that are not seeded any more. Those that something else
@@ -150,13 +140,11 @@ func (s *seeding) weed(ctx context.Context) error {
 			}
 			p.gone(key)
 			if len(rec.Meta.UserOverrides) > 0 {
-				next := *rec
-				next.Meta.Hidden = true
-				p.write(key, &next, rec)
+				p.hide(key, rec)
 				s.did("hidden", key)
 				continue
 			}
-			p.records = append(p.records, RecordChange{Key: key, Expect: rec.Meta.Revision})
+			p.erase(key, rec)
 			p.forget(key, nil)
 			s.did("removed", key)
 		}

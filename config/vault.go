@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -104,7 +105,7 @@ func OpenVault(file string) (*Vault, error) {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return nil, fmt.Errorf("%s has the permissions %04o, want 0600 or 0400: others can read the keys of all secrets", file, mode)
 	}
-	data, err := os.ReadFile(file)
+	data, err := io.ReadAll(f)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +182,8 @@ func AddKey(file string) error {
 	return os.Rename(tmp.Name(), file)
 }
 
-// KeyID is the id of the key that encrypts.
-func (v *Vault) KeyID() string { return (*v.keys.Load())[0].id }
+// keyID is the id of the key that encrypts.
+func (v *Vault) keyID() string { return (*v.keys.Load())[0].id }
 
 // Encrypt returns a secret that is encrypted for that reference. Revision and UpdatedAt are
 // left to the caller.

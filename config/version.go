@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -36,11 +37,8 @@ func (v *Versions) Get(ctx context.Context, number int64) (*Publication, error) 
 	if err != nil {
 		return nil, err
 	}
-	pub.Manifest = make([]Entry, 0, len(entries))
-	for _, e := range entries {
-		pub.Manifest = append(pub.Manifest, e)
-	}
-	slices.SortFunc(pub.Manifest, func(a, b Entry) int { return compareKeys(a.Key, b.Key) })
+	pub.Manifest = slices.AppendSeq(make([]Entry, 0, len(entries)), maps.Values(entries))
+	sortEntries(pub.Manifest)
 	return pub, nil
 }
 
@@ -60,7 +58,7 @@ func (v *Versions) Documents(ctx context.Context, number int64) ([]Document, err
 	}
 	out := make([]Document, 0, len(docs))
 	for _, e := range pub.Manifest {
-		spec, err := Redact(e.Namespace, docs[e.Key].raw)
+		spec, err := redact(e.Namespace, docs[e.Key].raw)
 		if err != nil {
 			return nil, err
 		}
