@@ -156,6 +156,9 @@ func (p *Publication) Hashes() []string {
 	return out
 }
 
+// JSON returns stored text as JSON; nil if there is none.
+func JSON(text string) json.RawMessage { return append(json.RawMessage(nil), text...) }
+
 // Missing is the error of a change that refers to something that is not there.
 func Missing(what string, name any) error {
 	return fmt.Errorf("%w: %s %v is not there", ErrConflict, what, name)
