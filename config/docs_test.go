@@ -269,7 +269,7 @@ func tables(b *strings.Builder, t reflect.Type, defaults map[string]any, at stri
 		def := ""
 		switch v := defaults[name].(type) {
 		case nil:
-			if slices.Contains(required[t.Name()], any(name)) {
+			if !strings.Contains(f.Tag.Get("json"), ",omit") {
 				def = "required"
 			}
 		case map[string]any, []any:

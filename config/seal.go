@@ -132,7 +132,7 @@ func (k *kind) takeOut(prefix string, tree, before map[string]any) (*sealed, err
 			switch {
 			case !ok:
 				errs.add("%s is %q, but no secret is stored there: write the secret itself", place(path), hidden)
-			case !k.sameServer(tree, before, path):
+			case k.server(tree, path) != k.server(before, path):
 				errs.add("%s is another server, and the secret in %s was for the one before: write it again, or clear it with null", place(k.to), place(path))
 			case !sameEntries(masked, maskedBefore, path):
 				errs.add("%s is %q in a list that has changed, so that it is not clear which secret is meant: write the secret itself", place(path), hidden)

@@ -18,11 +18,6 @@ const (
 	refName = "$secret"
 )
 
-// sameServer reports whether a secret in a place is still sent to the same server.
-func (k *kind) sameServer(now, before map[string]any, path []string) bool {
-	return k.server(now, path) == k.server(before, path)
-}
-
 // server is where a document sends the secret in a place; "" if nobody knows.
 func (k *kind) server(tree map[string]any, path []string) string {
 	if k.to == nil || len(k.to) > 1 && path[0] != k.to[0] {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -76,23 +75,19 @@ func (s *secrets) value(ref string) (awaken.Secret, error) {
 // decode returns the spec of a document with its secrets put in. Those that are gone are
 // left out.
 func (s *secrets) decode(doc *document) (spec, error) {
-	raw, err := s.open(doc)
-	if err != nil {
-		return nil, err
-	}
-	return decode(doc.Key, raw)
-}
-
-func (s *secrets) open(doc *document) (json.RawMessage, error) {
 	if len(doc.secrets) == 0 {
-		return doc.raw, nil
+		return decode(doc.Key, doc.raw)
 	}
-	return unseal(doc.Key, doc.raw, func(ref string) (awaken.Secret, error) {
+	open, err := unseal(doc.Key, doc.raw, func(ref string) (awaken.Secret, error) {
 		if !s.has(doc, ref) {
 			return awaken.Secret{}, nil
 		}
 		return s.value(ref)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return decode(doc.Key, open)
 }
 
 // scrub takes the secrets of a document out of an error.

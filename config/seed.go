@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 )
 
@@ -29,7 +30,7 @@ func (m *Manager) Seed(ctx context.Context, binaryVersion string, docs []Documen
 		}
 	}
 	_, err := m.publisher.write(ctx, intent{by: seedActor, kind: "seed", note: "binary version " + binaryVersion, resource: "seed"}, func(ctx context.Context, p *plan) error {
-		s := &seeding{p: p, records: m.records, log: m.o.Logger, version: binaryVersion, seeds: map[Key]bool{}}
+		s := &seeding{p: p, records: m.records, log: m.o.Logger, version: binaryVersion, seeds: map[Key]bool{}, done: map[Key]string{}}
 		for _, d := range docs {
 			s.seeds[d.Key] = true
 			if err := s.plant(ctx, d); err != nil {
@@ -55,15 +56,8 @@ type seeding struct {
 	log     *slog.Logger
 	version string
 	seeds   map[Key]bool
-	done    []seeded
+	done    map[Key]string // what was done
 }
-
-type seeded struct {
-	what string
-	key  Key
-}
-
-func (s *seeding) did(what string, key Key) { s.done = append(s.done, seeded{what, key}) }
 
 // plant writes a builtin document, unless people own it.
 func (s *seeding) plant(ctx context.Context, d Document) error {
@@ -95,7 +89,7 @@ func (s *seeding) plant(ctx context.Context, d Document) error {
 		rec.Meta.UserOverrides = old.Meta.UserOverrides
 	}
 	p.write(d.Key, rec, old)
-	s.did(verb(old)+"d", d.Key)
+	s.done[d.Key] = verb(old) + "d"
 	return p.publish(d.Key, rec)
 }
 
@@ -133,33 +127,27 @@ func (s *seeding) weed(ctx context.Context) error {
 			}
 		}
 	}
-	for _, ns := range Namespaces {
-		for key, rec := range orphans {
-			if key.Namespace != ns {
-				continue
-			}
-			p.gone(key)
-			if len(rec.Meta.UserOverrides) > 0 {
-				p.hide(key, rec)
-				s.did("hidden", key)
-				continue
-			}
-			p.erase(key, rec)
-			p.forget(key, nil)
-			s.did("removed", key)
+	for key, rec := range orphans {
+		p.gone(key)
+		if len(rec.Meta.UserOverrides) > 0 {
+			p.hide(key, rec)
+			s.done[key] = "hidden"
+			continue
 		}
+		p.erase(key, rec)
+		p.forget(key, nil)
+		s.done[key] = "removed"
 	}
 	return nil
 }
 
 // report is what the audit log says: how many, and some of them.
 func (s *seeding) report() map[string]any {
-	counts, sample := map[string]any{"created": 0, "updated": 0, "removed": 0, "hidden": 0}, []any{}
-	slices.SortStableFunc(s.done, func(a, b seeded) int { return compareKeys(a.key, b.key) })
-	for i, d := range s.done {
-		counts[d.what] = counts[d.what].(int) + 1
+	counts, sample := map[string]int{"created": 0, "updated": 0, "removed": 0, "hidden": 0}, []string{}
+	for i, key := range slices.SortedFunc(maps.Keys(s.done), compareKeys) {
+		counts[s.done[key]]++
 		if i < 20 {
-			sample = append(sample, d.what+" "+d.key.String())
+			sample = append(sample, s.done[key]+" "+key.String())
 		}
 	}
 	return map[string]any{"binary_version": s.version, "counts": counts, "sample": sample}
