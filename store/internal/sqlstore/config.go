@@ -44,14 +44,6 @@ func storable(names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 })
 }
 
-// raw returns text as JSON; nil if there is none.
-func raw(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
-}
-
 // upTo is a limit, or the default.
 func upTo(limit int) int {
 	if limit <= 0 {
@@ -96,7 +88,7 @@ func (s *Config) records(ctx context.Context, what, where string, args ...any) (
 				return err
 			}
 			err := json.Unmarshal(meta, &r.Meta)
-			r.Spec, r.Meta.UserOverrides = raw(spec), raw(overrides)
+			r.Spec, r.Meta.UserOverrides = config.JSON(spec), config.JSON(overrides)
 			out = append(out, r)
 			return err
 		})
@@ -184,7 +176,7 @@ func (s *Config) Documents(ctx context.Context, hashes ...string) (map[string]js
 		return c.Query(ctx, `SELECT d.hash, d.data FROM {texts} JOIN {p}_config_documents d ON d.hash = j.value`, []any{hashes}, func(scan func(...any) error) error {
 			var hash, data string
 			err := scan(&hash, &data)
-			out[hash] = raw(data)
+			out[hash] = config.JSON(data)
 			return err
 		})
 	})
@@ -229,7 +221,7 @@ func (s *Config) Audit(ctx context.Context, q config.AuditQuery) ([]*config.Audi
 				}
 				e := new(config.AuditEvent)
 				err := json.Unmarshal(data, e)
-				e.Before, e.After = raw(before), raw(after)
+				e.Before, e.After = config.JSON(before), config.JSON(after)
 				out = append(out, e)
 				return err
 			})
