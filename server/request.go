@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/mailbox"
@@ -81,40 +80,13 @@ func (req *request) Decode(v any) error {
 		data = []byte("{}")
 	}
 	req.body = data
-	if !utf8.Valid(data) {
-		return fail(http.StatusBadRequest, "invalid_json", "the body is not UTF-8")
-	}
-	if !json.Valid(data) {
-		var any json.RawMessage
-		return fail(http.StatusBadRequest, "invalid_json", fmt.Sprintf("the body is not JSON: %v", json.Unmarshal(data, &any)))
-	}
-	if limit := req.depth; limit > 0 && depth(data) > limit {
-		return fail(http.StatusBadRequest, "invalid_json", fmt.Sprintf("the body is nested deeper than %d levels", limit))
-	}
-	if err := strict.Unmarshal(data, v); err != nil {
+	if err := strict.UnmarshalBody(data, req.depth, v); err != nil {
+		if _, ok := errors.AsType[*strict.Malformed](err); ok {
+			return fail(http.StatusBadRequest, "invalid_json", "the body is "+err.Error())
+		}
 		return fail(http.StatusUnprocessableEntity, "invalid_body", err.Error())
 	}
 	return nil
-}
-
-// depth is how deep valid JSON is nested.
-func depth(data []byte) (deepest int) {
-	level, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch b := data[i]; {
-		case quoted && b == '\\':
-			i++
-		case b == '"':
-			quoted = !quoted
-		case quoted:
-		case b == '{' || b == '[':
-			level++
-			deepest = max(deepest, level)
-		case b == '}' || b == ']':
-			level--
-		}
-	}
-	return deepest
 }
 
 // value returns a parameter of the query, under any of its names.

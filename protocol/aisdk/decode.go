@@ -76,10 +76,7 @@ type uiApproval struct {
 // UnmarshalJSON ignores fields that it does not know: pages add their own.
 func (r *chatRequest) UnmarshalJSON(data []byte) error {
 	type plain chatRequest
-	if err := json.Unmarshal(data, (*plain)(r)); err != nil {
-		return strict.Explain(err)
-	}
-	return nil
+	return strict.UnmarshalKnown(data, (*plain)(r))
 }
 
 // either returns the one of several spellings of a field that is set.
@@ -131,8 +128,8 @@ func (r *chatRequest) check() error {
 			if err := json.Unmarshal(m.Content, &m.Parts[0].Text); err != nil {
 				return protocol.Unfit("messages[%d].content: %v", i, err)
 			}
-		} else if err := json.Unmarshal(m.Content, &m.Parts); err != nil {
-			return protocol.Unfit("messages[%d].content: %v", i, strict.Explain(err))
+		} else if err := strict.UnmarshalKnown(m.Content, &m.Parts); err != nil {
+			return protocol.Unfit("messages[%d].content: %v", i, err)
 		}
 	}
 	return nil
