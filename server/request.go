@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"mime"
@@ -63,18 +62,18 @@ func (req *request) Decode(v any) error {
 	if ct := req.r.Header.Get("Content-Type"); ct != "" {
 		kind, _, err := mime.ParseMediaType(ct)
 		if err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") && kind != "text/plain" {
-			return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", fmt.Sprintf("content type is %q, want application/json", ct))
+			return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content type is %q, want application/json", ct)
 		}
 	}
 	if enc := req.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", fmt.Sprintf("content encoding is %q, want none", enc))
+		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content encoding is %q, want none", enc)
 	}
 	data, err := io.ReadAll(req.r.Body)
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return err
 		}
-		return badRequest("the body could not be read")
+		return protocol.BadRequest("the body could not be read")
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		data = []byte("{}")
@@ -82,9 +81,9 @@ func (req *request) Decode(v any) error {
 	req.body = data
 	if err := strict.UnmarshalBody(data, req.depth, v); err != nil {
 		if _, ok := errors.AsType[*strict.Malformed](err); ok {
-			return fail(http.StatusBadRequest, "invalid_json", "the body is "+err.Error())
+			return fail(http.StatusBadRequest, "invalid_json", "the body is %v", err)
 		}
-		return fail(http.StatusUnprocessableEntity, "invalid_body", err.Error())
+		return protocol.Unfit("%v", err)
 	}
 	return nil
 }
@@ -107,7 +106,7 @@ func (req *request) number(name string, def, low, high int) (int, error) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {
-		return 0, badRequest(fmt.Sprintf("%s is %q, want a number", name, s))
+		return 0, protocol.BadRequest("%s is %q, want a number", name, s)
 	}
 	return max(low, min(n, high)), nil
 }
@@ -128,19 +127,7 @@ func (req *request) pick(def string, want []string, names ...string) (string, er
 		return def, nil
 	}
 	if !slices.Contains(want, s) {
-		return "", badRequest(fmt.Sprintf("%s is %q, want %s", names[0], s, strings.Join(want, ", ")))
+		return "", protocol.BadRequest("%s is %q, want %s", names[0], s, strings.Join(want, ", "))
 	}
 	return s, nil
-}
-
-// either returns the one of two spellings of a field that is set.
-func either(name, a, b string) (string, error) {
-	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
-	if a != "" && b != "" && a != b {
-		return "", badRequest(fmt.Sprintf("%s is there twice, as %q and %q", name, a, b))
-	}
-	if a == "" {
-		return b, nil
-	}
-	return a, nil
 }

@@ -103,13 +103,13 @@ func (in *Input) current() bool { return in.ProtocolVersion != "" }
 // check finds what fits the types and is wrong.
 func (in *Input) check() error {
 	for _, f := range [...]struct{ name, id string }{{"threadId", in.ThreadID}, {"runId", in.RunID}, {"parentRunId", in.ParentRunID}, {"agentId", in.AgentID}} {
-		if f.id != "" && !protocol.ValidID(f.id) {
-			return protocol.BadRequest("%s is %q, want at most 512 bytes without control characters", f.name, clip(f.id))
+		if err := protocol.CheckID(f.name, f.id); err != nil {
+			return err
 		}
 	}
 	for i, m := range in.Messages {
-		if m.ID != "" && !protocol.ValidID(m.ID) {
-			return protocol.BadRequest("messages[%d].id is %q, want at most 512 bytes without control characters", i, clip(m.ID))
+		if err := protocol.CheckID(fmt.Sprintf("messages[%d].id", i), m.ID); err != nil {
+			return err
 		}
 		switch m.Role {
 		case "user", "assistant", "system", "developer", "reasoning", "activity":

@@ -202,8 +202,8 @@ func single(c protocol.Call) error {
 	if err := c.Decode(&e); err != nil {
 		return err
 	}
-	if id := e.Params.AgentID; id != "" && !protocol.ValidID(id) {
-		return protocol.BadRequest("params.agentId is %q, want at most 512 bytes without control characters", clip(id))
+	if err := protocol.CheckID("params.agentId", e.Params.AgentID); err != nil {
+		return err
 	}
 	var in Input
 	switch e.Method {

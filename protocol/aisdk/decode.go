@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/strict"
@@ -79,26 +77,6 @@ func (r *chatRequest) UnmarshalJSON(data []byte) error {
 	return strict.UnmarshalKnown(data, (*plain)(r))
 }
 
-// either returns the one of several spellings of a field that is set.
-func either(name string, values ...string) (string, error) {
-	out := ""
-	for _, v := range values {
-		v = strings.TrimSpace(v)
-		if v != "" && out != "" && v != out {
-			return "", protocol.BadRequest("%s is there twice, as %q and %q", name, out, v)
-		}
-		if out == "" {
-			out = v
-		}
-	}
-	return out, nil
-}
-
-// validID reports whether a text can be an id.
-func validID(id string) bool {
-	return id != "" && len(id) <= 512 && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
-}
-
 // check makes one list of the messages, and looks at everything that needs no store.
 func (r *chatRequest) check() error {
 	switch {
@@ -117,8 +95,8 @@ func (r *chatRequest) check() error {
 		if m.Role != "user" && m.Role != "assistant" && m.Role != "system" {
 			return protocol.BadRequest("messages[%d].role is %q, want user, assistant or system", i, m.Role)
 		}
-		if m.ID != "" && !validID(m.ID) {
-			return protocol.BadRequest("messages[%d].id must have at most 512 bytes and no control characters", i)
+		if err := protocol.CheckID(fmt.Sprintf("messages[%d].id", i), m.ID); err != nil {
+			return err
 		}
 		if len(m.Parts) > 0 || len(m.Content) == 0 {
 			continue
