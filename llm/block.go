@@ -184,8 +184,8 @@ func blockType(data []byte) (BlockType, error) {
 	var head struct {
 		Type BlockType `json:"type"`
 	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return "", fmt.Errorf("content block: %w", strict.Explain(err))
+	if err := strict.UnmarshalKnown(data, &head); err != nil {
+		return "", fmt.Errorf("content block: %w", err)
 	}
 	switch head.Type {
 	case TextBlock, ImageBlock, AudioBlock, VideoBlock, DocumentBlock, ToolUseBlock, ToolResultBlock, ThinkingBlock:

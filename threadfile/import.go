@@ -163,6 +163,7 @@ func read(r io.Reader) (*file, error) {
 
 func readHeader(text []byte) (*awaken.Thread, error) {
 	var h header
+	_ = strict.UnmarshalKnown(text, &h) // a later version may have other fields
 	err := strict.Unmarshal(text, &h)
 	switch {
 	case err != nil && h.Format != format:

@@ -94,12 +94,7 @@ type answer struct {
 // UnmarshalJSON ignores fields that are not known.
 func (in *Input) UnmarshalJSON(data []byte) error {
 	type plain Input
-	var v plain
-	if err := json.Unmarshal(data, &v); err != nil {
-		return strict.Explain(err)
-	}
-	*in = Input(v)
-	return nil
+	return strict.UnmarshalKnown(data, (*plain)(in))
 }
 
 // current reports whether the client speaks version 1.0 or a later one.
@@ -108,13 +103,13 @@ func (in *Input) current() bool { return in.ProtocolVersion != "" }
 // check finds what fits the types and is wrong.
 func (in *Input) check() error {
 	for _, f := range [...]struct{ name, id string }{{"threadId", in.ThreadID}, {"runId", in.RunID}, {"parentRunId", in.ParentRunID}, {"agentId", in.AgentID}} {
-		if f.id != "" && !protocol.ValidID(f.id) {
-			return protocol.BadRequest("%s is %q, want at most 512 bytes without control characters", f.name, clip(f.id))
+		if err := protocol.CheckID(f.name, f.id); err != nil {
+			return err
 		}
 	}
 	for i, m := range in.Messages {
-		if m.ID != "" && !protocol.ValidID(m.ID) {
-			return protocol.BadRequest("messages[%d].id is %q, want at most 512 bytes without control characters", i, clip(m.ID))
+		if err := protocol.CheckID(fmt.Sprintf("messages[%d].id", i), m.ID); err != nil {
+			return err
 		}
 		switch m.Role {
 		case "user", "assistant", "system", "developer", "reasoning", "activity":
@@ -259,8 +254,8 @@ func (m *message) content(field string, media *protocol.Media) ([]llm.Block, err
 		return nil, nil
 	case raw[0] == '"':
 		var s string
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return nil, protocol.Unfit("%s.content: %v", field, strict.Explain(err))
+		if err := strict.UnmarshalKnown(raw, &s); err != nil {
+			return nil, protocol.Unfit("%s.content: %v", field, err)
 		}
 		if s == "" {
 			return nil, nil
@@ -270,8 +265,8 @@ func (m *message) content(field string, media *protocol.Media) ([]llm.Block, err
 		return nil, protocol.Unfit("%s.content is neither a text nor a list of parts", field)
 	}
 	var parts []part
-	if err := json.Unmarshal(raw, &parts); err != nil {
-		return nil, protocol.Unfit("%s.content: %v", field, strict.Explain(err))
+	if err := strict.UnmarshalKnown(raw, &parts); err != nil {
+		return nil, protocol.Unfit("%s.content: %v", field, err)
 	}
 	out := make([]llm.Block, 0, len(parts))
 	for i := range parts {
@@ -479,8 +474,8 @@ func (m *message) result(field string) (json.RawMessage, error) {
 		return json.Marshal((&llm.Message{Content: content}).Text())
 	}
 	var s string
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, protocol.Unfit("%s.content: %v", field, strict.Explain(err))
+	if err := strict.UnmarshalKnown(raw, &s); err != nil {
+		return nil, protocol.Unfit("%s.content: %v", field, err)
 	}
 	if text := strings.TrimSpace(s); text != "" && json.Valid([]byte(text)) {
 		return json.RawMessage(text), nil

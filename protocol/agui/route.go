@@ -79,12 +79,7 @@ type stopBody struct {
 // UnmarshalJSON ignores fields that are not known.
 func (b *stopBody) UnmarshalJSON(data []byte) error {
 	type plain stopBody
-	var v plain
-	if err := json.Unmarshal(data, &v); err != nil {
-		return strict.Explain(err)
-	}
-	*b = stopBody(v)
-	return nil
+	return strict.UnmarshalKnown(data, (*plain)(b))
 }
 
 type stopped struct {
@@ -188,12 +183,7 @@ type envelopeParams struct {
 // UnmarshalJSON ignores fields that are not known.
 func (e *envelope) UnmarshalJSON(data []byte) error {
 	type plain envelope
-	var v plain
-	if err := json.Unmarshal(data, &v); err != nil {
-		return strict.Explain(err)
-	}
-	*e = envelope(v)
-	return nil
+	return strict.UnmarshalKnown(data, (*plain)(e))
 }
 
 // body reads the request that is in an envelope.
@@ -212,8 +202,8 @@ func single(c protocol.Call) error {
 	if err := c.Decode(&e); err != nil {
 		return err
 	}
-	if id := e.Params.AgentID; id != "" && !protocol.ValidID(id) {
-		return protocol.BadRequest("params.agentId is %q, want at most 512 bytes without control characters", clip(id))
+	if err := protocol.CheckID("params.agentId", e.Params.AgentID); err != nil {
+		return err
 	}
 	var in Input
 	switch e.Method {

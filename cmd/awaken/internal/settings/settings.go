@@ -21,7 +21,7 @@ type Settings struct {
 		Shutdown             time.Duration
 		Requests, Streams    int
 		ReplayBuffer         int
-		SSEBuffer            int           // unused
+		SSEBuffer            int
 		ExtendedCardToken    awaken.Secret // unused
 		EvalSyncCells        int           // unused, as are all of these
 		EvalConcurrent       int
@@ -162,7 +162,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.max_concurrent_requests", to: &v.Requests, check: limit, Doc: "streams not counted"},
 		{Name: "server.max_concurrent_streams", to: &v.Streams, check: limit},
 		{Name: "server.replay_buffer_capacity", to: &v.ReplayBuffer, check: atLeast(1), Doc: "events of a step that readers find in memory"},
-		{Name: "server.sse_buffer_size", to: &v.SSEBuffer, check: atLeast(1), Unused: "streams read the log, and have no buffer of frames"},
+		{Name: "server.sse_buffer_size", to: &v.SSEBuffer, check: atLeast(1), Doc: "frames of a stream that wait for its client before the log is read on; none are dropped"},
 		{Name: "server.a2a_extended_card_bearer_token", to: &v.ExtendedCardToken, Unused: noA2A},
 		{Name: "server.eval_limits.max_cells_per_sync_run", to: &v.EvalSyncCells, check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_concurrent_matrix_cells", to: &v.EvalConcurrent, check: atLeast(1), Unused: noEval},
