@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -77,38 +76,16 @@ func run(c protocol.Call, in *Input, agentID, threadID string) error {
 }
 
 // look finds the thread, what goes on there, and what the client has of it.
-func (x *exchange) look() error {
-	var end awaken.Cursor
-	if x.in.ThreadID != "" {
-		ctx, store := x.Context(), x.Tenant().Store
-		th, err := store.Thread(ctx, x.in.ThreadID)
-		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
-			return err
-		}
-		if err == nil {
-			x.thread, end = th, th.End
-			if th.OpenRunID != "" {
-				if x.open, err = store.LoadRun(ctx, th.OpenRunID); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	text := x.Request().URL.Query().Get("cursor")
-	if text == "" {
-		text = x.Request().Header.Get("Last-Event-ID")
-	}
-	if text == "" {
-		return nil
-	}
-	var err error
-	if x.has, err = protocol.ParsePosition(text); err != nil {
+func (x *exchange) look() (err error) {
+	if x.thread, x.open, err = protocol.OpenRun(x.Context(), x.Tenant(), x.in.ThreadID); err != nil {
 		return err
 	}
-	if x.has.Epoch > end.Epoch {
-		return &protocol.Failure{Status: http.StatusGone, Code: "cursor_expired", Message: fmt.Sprintf("cursor %s is not of this log, which ends at %s", x.has, end)}
+	var end awaken.Cursor
+	if x.thread != nil {
+		end = x.thread.End
 	}
-	return nil
+	x.has, err = protocol.ResumeAfter(x, end)
+	return err
 }
 
 // question is what people were asked under an id, by the thread's last run: what the run
@@ -163,11 +140,7 @@ func (x *exchange) submission() (*mailbox.Submission, error) {
 	}
 	from := 0
 	if x.thread != nil {
-		ids := make([]string, len(x.in.Messages))
-		for i, m := range x.in.Messages {
-			ids[i] = m.ID
-		}
-		if from, err = protocol.Unseen(x.Context(), x.Tenant(), x.in.ThreadID, ids); err != nil {
+		if from, err = x.unseen(); err != nil {
 			return nil, err
 		}
 	}
@@ -219,10 +192,7 @@ func (x *exchange) refuse(asked []Interrupt) error {
 	for i, a := range asked {
 		ids[i] = a.ID
 	}
-	id := x.in.RunID
-	if id == "" {
-		id = x.open.RunID
-	}
+	id := cmp.Or(x.in.RunID, x.open.RunID)
 	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(Options{}), Entries: []awaken.Entry{
 		{Event: &awaken.RunStart{ThreadID: x.in.ThreadID, RunID: id}},
 		{Event: &awaken.Error{Code: "interrupt_pending", Message: "the thread waits for answers to its interrupts: resume has to have " + strings.Join(ids, ", ")}},
@@ -248,7 +218,7 @@ func (x *exchange) resume(decisions []awaken.Decision) error {
 	if x.thread == nil {
 		return protocol.NotFound("thread", x.in.ThreadID)
 	}
-	from, err := x.newUserMessages()
+	from, err := x.unseen()
 	if err != nil {
 		return err
 	}
@@ -307,8 +277,8 @@ func (x *exchange) behind(at awaken.Cursor) protocol.Position {
 	return protocol.AfterAll(at)
 }
 
-// newUserMessages is the place from which on the messages are new.
-func (x *exchange) newUserMessages() (int, error) {
+// unseen is the place from which on the messages are new.
+func (x *exchange) unseen() (int, error) {
 	ids := make([]string, len(x.in.Messages))
 	for i, m := range x.in.Messages {
 		ids[i] = m.ID
@@ -377,7 +347,7 @@ func (x *exchange) before(runID string, opts *Options) error {
 	if err != nil {
 		return err
 	}
-	opts.Before = slices.DeleteFunc(slices.Clone(all), func(m *llm.Message) bool { return m.Metadata != nil && m.Metadata.RunID == runID })
+	opts.Before = slices.DeleteFunc(slices.Clone(all), func(m *llm.Message) bool { return protocol.RunOf(m) == runID })
 	first, err := t.Store.Entries(ctx, x.in.ThreadID, awaken.EntryQuery{RunID: runID, Limit: 1})
 	if err != nil {
 		return err

@@ -2,8 +2,10 @@ package agui
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 
@@ -166,7 +168,7 @@ type threadEndpoints struct {
 }
 
 func info(c protocol.Call) error {
-	out := runtimeInfo{Version: Version, Mode: "sse", Agents: map[string]agentInfo{}, NoTelemetry: true}
+	out := runtimeInfo{Version: version, Mode: "sse", Agents: map[string]agentInfo{}, NoTelemetry: true}
 	for _, spec := range c.Agents() {
 		out.Agents[spec.ID] = agentInfo{Name: spec.ID, Description: spec.Description, ClassName: "AwakenAgent"}
 	}
@@ -244,7 +246,7 @@ func single(c protocol.Call) error {
 // has.
 func follow(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
-	x := &exchange{Call: c, in: Input{ThreadID: id, RunID: c.Request().URL.Query().Get("run_id"), ProtocolVersion: Version}}
+	x := &exchange{Call: c, in: Input{ThreadID: id, RunID: c.Request().URL.Query().Get("run_id"), ProtocolVersion: version}}
 	if err := x.look(); err != nil {
 		return err
 	}
@@ -271,14 +273,14 @@ func follow(c protocol.Call) error {
 
 // replay answers with what was streamed on a thread, a page at a time.
 func replay(c protocol.Call) error {
-	x := &exchange{Call: c, in: Input{ThreadID: c.Request().PathValue("thread_id"), ProtocolVersion: Version}}
+	x := &exchange{Call: c, in: Input{ThreadID: c.Request().PathValue("thread_id"), ProtocolVersion: version}}
 	if err := x.look(); err != nil {
 		return err
 	}
 	if x.thread == nil {
 		return protocol.NotFound("thread", x.in.ThreadID)
 	}
-	limit, err := number(c, "limit", 100, 1, 500)
+	limit, err := protocol.NumberParam(c, "limit", 100, 1, 500)
 	if err != nil {
 		return err
 	}
@@ -293,22 +295,16 @@ type messageList struct {
 }
 
 func messages(c protocol.Call) error {
-	id := c.Request().PathValue("thread_id")
-	if _, err := c.Tenant().Store.Thread(c.Context(), id); err != nil {
-		if errors.Is(err, awaken.ErrNotFound) {
-			return protocol.NotFound("thread", id)
-		}
-		return err
-	}
-	offset, err := number(c, "offset", 0, 0, 1<<31-1)
+	th, err := protocol.PathThread(c)
 	if err != nil {
 		return err
 	}
-	limit, err := number(c, "limit", 50, 1, 200)
-	if err != nil {
+	offset, err1 := protocol.NumberParam(c, "offset", 0, 0, math.MaxInt32)
+	limit, err2 := protocol.NumberParam(c, "limit", 50, 1, 200)
+	if err := cmp.Or(err1, err2); err != nil {
 		return err
 	}
-	all, err := protocol.Conversation(c.Context(), c.Tenant(), id)
+	all, err := protocol.Conversation(c.Context(), c.Tenant(), th.ID)
 	if err != nil {
 		return err
 	}
@@ -330,19 +326,6 @@ func messages(c protocol.Call) error {
 	return c.Reply(200, out)
 }
 
-// number reads a parameter that is a number between low and high.
-func number(c protocol.Call, name string, def, low, high int) (int, error) {
-	s := c.Request().URL.Query().Get(name)
-	if s == "" {
-		return def, nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return 0, protocol.BadRequest("%s is %q, want a number", name, clip(s))
-	}
-	return max(low, min(n, high)), nil
-}
-
 type accepted struct {
 	Status   string `json:"status"`
 	ThreadID string `json:"thread_id"`
@@ -351,7 +334,7 @@ type accepted struct {
 func cancel(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	if err := c.Tenant().Cancel(c.Context(), id); err != nil {
-		return nothing(err, id)
+		return protocol.StopFailure(id, err)
 	}
 	return c.Reply(202, accepted{"cancel_requested", id})
 }
@@ -359,15 +342,7 @@ func cancel(c protocol.Call) error {
 func interrupt(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	if _, err := c.Tenant().Interrupt(c.Context(), id); err != nil {
-		return nothing(err, id)
+		return protocol.StopFailure(id, err)
 	}
 	return c.Reply(202, accepted{"interrupt_requested", id})
-}
-
-// nothing says that a thread has nothing that could be ended.
-func nothing(err error, id string) error {
-	if errors.Is(err, mailbox.ErrNothing) || errors.Is(err, awaken.ErrNotFound) {
-		return protocol.NotFound("a run of thread", id)
-	}
-	return err
 }

@@ -18,10 +18,9 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 		end.Usage, end.CostUSD, end.Output = usageOf(&r.Usage), r.CostUSD, r.StructuredOutput
 		waits = waitingOf(r.Waiting)
 	}
-	data, err := json.Marshal(end)
 	if ev.Termination.Type == awaken.Cancelled {
-		e.close(append(append(e.frames.Open(), `{"type":"message-metadata","messageMetadata":`...), data...), err)
-		e.bare("abort")
+		e.out.Object("message-metadata").Value(`,"messageMetadata":`, end).Close()
+		e.out.Object("abort").Close()
 		return
 	}
 	reason := "stop"
@@ -29,13 +28,12 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 	case awaken.Suspended:
 		if reason = "tool-calls"; waits != nil {
 			reason = "other"
-			e.object("waiting", "", true, waits)
+			e.data("waiting", "", true, waits)
 		}
 	case awaken.Blocked:
 		reason = "content-filter"
 	}
-	buf := append(append(append(e.frames.Open(), `{"type":"finish","finishReason":"`...), reason...), `","messageMetadata":`...)
-	e.close(append(buf, data...), err)
+	e.out.Object("finish").Text(`,"finishReason":`, reason).Value(`,"messageMetadata":`, end).Close()
 }
 
 // metadata is what a message's metadata says of its end.
@@ -62,7 +60,7 @@ func waitingOf(w *awaken.Waiting) *waiting {
 func (e *Encoder) inference(ev *awaken.InferenceComplete) {
 	e.endText()
 	e.endReasoning()
-	e.object("inference-complete", "", true, inference{ev.Model, usageOf(ev.Usage), ev.CostUSD, ev.DurationMS})
+	e.data("inference-complete", "", true, inference{ev.Model, usageOf(ev.Usage), ev.CostUSD, ev.DurationMS})
 }
 
 type inference struct {
