@@ -24,8 +24,8 @@ func CompileRule(s string) (*Pattern, error) { return compileRule(s, true) }
 // compileRule parses a glob. If fast, one that has nothing but text and stars is not
 // made a regular expression.
 func compileRule(s string, fast bool) (*Pattern, error) {
-	if !utf8.ValidString(s) {
-		return nil, fmt.Errorf("offset %d: not UTF-8 text", invalidAt(s))
+	if i := InvalidUTF8(s); i >= 0 {
+		return nil, fmt.Errorf("offset %d: not UTF-8 text", i)
 	}
 	r := rule{src: s, plain: true}
 	if err := r.sequence(0, false); err != nil {
@@ -41,13 +41,14 @@ func compileRule(s string, fast bool) (*Pattern, error) {
 	return &Pattern{re: re}, nil
 }
 
-func invalidAt(s string) int {
+// InvalidUTF8 returns the offset of the first byte of s that is not UTF-8, or -1.
+func InvalidUTF8(s string) int {
 	for i, c := range s {
 		if c == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD") {
 			return i
 		}
 	}
-	return 0
+	return -1
 }
 
 // rule turns a glob into a regular expression, and for as long as there is nothing but

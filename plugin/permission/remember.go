@@ -102,8 +102,7 @@ func exactCall(c *awaken.ToolCall) string {
 	}
 	var conds []string
 	for _, name := range slices.Sorted(maps.Keys(args)) {
-		value := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(pattern.Text(args[name]))
-		conds = append(conds, fmt.Sprintf(`%s = "%s"`, name, value))
+		conds = append(conds, name+" = "+pattern.Quote(pattern.Text(args[name])))
 	}
 	if text := pattern.Exactly(c.Tool) + "(" + strings.Join(conds, ", ") + ")"; len(text) <= 200 {
 		return text
