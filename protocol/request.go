@@ -21,7 +21,7 @@ func NumberParam(c Call, name string, def, low, high int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, BadRequest("%s is %q, want a number", name, clip(text))
+		return 0, BadRequest("%s is %.80q, want a number", name, text)
 	}
 	return max(low, min(n, high)), nil
 }
@@ -38,7 +38,7 @@ func ResumeAfter(c Call, end awaken.Cursor) (Position, error) {
 	}
 	at, err := ParsePosition(text)
 	if err != nil {
-		return at, BadRequest("invalid cursor: %q", clip(text))
+		return at, BadRequest("invalid cursor: %.80q", text)
 	}
 	if at.Epoch > end.Epoch {
 		return at, &Failure{Status: http.StatusGone, Code: "cursor_expired", Message: fmt.Sprintf("cursor %s is not of this log, which ends at %s", at, end)}

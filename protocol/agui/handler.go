@@ -31,12 +31,7 @@ type exchange struct {
 // in the path counts more than what the body says.
 func run(c protocol.Call, in *Input, agentID, threadID string) error {
 	x := &exchange{Call: c, in: *in}
-	if agentID != "" {
-		x.in.AgentID = agentID
-	}
-	if threadID != "" {
-		x.in.ThreadID = threadID
-	}
+	x.in.AgentID, x.in.ThreadID = cmp.Or(agentID, x.in.AgentID), cmp.Or(threadID, x.in.ThreadID)
 	if err := x.in.check(); err != nil {
 		return err
 	}
@@ -59,10 +54,9 @@ func run(c protocol.Call, in *Input, agentID, threadID string) error {
 	if len(decisions) > 0 {
 		return x.resume(decisions)
 	}
-	if r, err := x.answered(); r != nil || err != nil {
-		if err != nil {
-			return err
-		}
+	if r, err := x.answered(); err != nil {
+		return err
+	} else if r != nil {
 		return x.attach(r)
 	}
 	s, err := x.submission()
@@ -121,12 +115,15 @@ func (x *exchange) question(id string) (*awaken.WaitingTicket, error) {
 
 // calls are those of the run that is open on the thread, or was the last.
 func (x *exchange) calls() ([]*awaken.CallState, error) {
-	id := cmp.Or(x.thread.OpenRunID, x.thread.LatestRunID)
+	id := x.latestRun()
 	if id == "" {
 		return nil, nil
 	}
 	return x.Tenant().Store.Calls(x.Context(), id)
 }
+
+// latestRun is the run that is open on the thread, or was the last, or "".
+func (x *exchange) latestRun() string { return cmp.Or(x.thread.OpenRunID, x.thread.LatestRunID) }
 
 // submission is what is new in a request.
 func (x *exchange) submission() (*mailbox.Submission, error) {
@@ -254,7 +251,7 @@ func (x *exchange) answered() (*mailbox.Receipt, error) {
 	}
 	for _, c := range calls {
 		if c.Decision != nil && c.Decision.ID == x.in.decisionID(c.SuspensionID()) {
-			return &mailbox.Receipt{ThreadID: x.thread.ID, RunID: cmp.Or(x.thread.OpenRunID, x.thread.LatestRunID), Duplicate: true}, nil
+			return &mailbox.Receipt{ThreadID: x.thread.ID, RunID: x.latestRun(), Duplicate: true}, nil
 		}
 	}
 	return nil, nil
@@ -431,14 +428,10 @@ func connect(c protocol.Call, in *Input) error {
 	if opts.State, err = stateAt(ctx, t, x.in.ThreadID, end.Seq); err != nil {
 		return err
 	}
-	start := &awaken.RunStart{ThreadID: x.in.ThreadID, RunID: x.thread.LatestRunID}
-	finish := &awaken.RunFinish{ThreadID: x.in.ThreadID, RunID: x.thread.LatestRunID, Termination: awaken.Termination{Type: awaken.NaturalEnd}}
+	start := &awaken.RunStart{ThreadID: x.in.ThreadID, RunID: cmp.Or(x.latestRun(), x.in.RunID)}
+	finish := &awaken.RunFinish{ThreadID: x.in.ThreadID, RunID: start.RunID, Termination: awaken.Termination{Type: awaken.NaturalEnd}}
 	if x.open != nil {
-		start.RunID, finish.RunID = x.open.RunID, x.open.RunID
 		finish.Termination.Type, finish.Result = awaken.Suspended, &awaken.RunOutput{Status: x.open.Status, StatusReason: x.open.StatusReason, Waiting: x.open.Waiting}
-	}
-	if start.RunID == "" {
-		start.RunID, finish.RunID = x.in.RunID, x.in.RunID
 	}
 	at := awaken.Cursor{Epoch: end.Epoch, Seq: end.Seq + 1}
 	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(opts),

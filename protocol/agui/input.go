@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -48,12 +50,7 @@ type toolCall struct {
 
 // calls reports whether a call was made in a message.
 func (m *message) calls(id string) bool {
-	for i := range m.ToolCalls {
-		if m.ToolCalls[i].ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.ToolCalls, toolCall{id})
 }
 
 // part is a piece of a user message.
@@ -109,12 +106,12 @@ func (in *Input) current() bool { return in.ProtocolVersion != "" }
 func (in *Input) check() error {
 	for _, f := range [...]struct{ name, id string }{{"threadId", in.ThreadID}, {"runId", in.RunID}, {"parentRunId", in.ParentRunID}, {"agentId", in.AgentID}} {
 		if f.id != "" && !protocol.ValidID(f.id) {
-			return protocol.BadRequest("%s is %q, want at most 512 bytes without control characters", f.name, clip(f.id))
+			return protocol.BadRequest("%s is %.80q, want at most 512 bytes without control characters", f.name, f.id)
 		}
 	}
 	for i, m := range in.Messages {
 		if m.ID != "" && !protocol.ValidID(m.ID) {
-			return protocol.BadRequest("messages[%d].id is %q, want at most 512 bytes without control characters", i, clip(m.ID))
+			return protocol.BadRequest("messages[%d].id is %.80q, want at most 512 bytes without control characters", i, m.ID)
 		}
 		switch m.Role {
 		case "user", "assistant", "system", "developer", "reasoning", "activity":
@@ -123,7 +120,7 @@ func (in *Input) check() error {
 				return protocol.Unfit("messages[%d].toolCallId is missing: a tool message answers a call", i)
 			}
 		default:
-			return protocol.BadRequest("messages[%d].role is %q, want user, assistant, system, developer, tool, reasoning or activity", i, clip(m.Role))
+			return protocol.BadRequest("messages[%d].role is %.80q, want user, assistant, system, developer, tool, reasoning or activity", i, m.Role)
 		}
 	}
 	for i, a := range in.Resume {
@@ -131,7 +128,7 @@ func (in *Input) check() error {
 			return protocol.Unfit("resume[%d].interruptId is missing", i)
 		}
 		if a.Status != "resolved" && a.Status != "cancelled" {
-			return protocol.BadRequest("resume[%d].status is %q, want resolved or cancelled", i, clip(a.Status))
+			return protocol.BadRequest("resume[%d].status is %.80q, want resolved or cancelled", i, a.Status)
 		}
 	}
 	return nil
@@ -143,10 +140,10 @@ func (in *Input) tools() ([]awaken.ToolSpec, error) {
 	names := map[string]bool{}
 	for i, t := range in.Tools {
 		if strings.TrimSpace(t.Name) == "" || !protocol.ValidID(t.Name) {
-			return nil, protocol.BadRequest("tools[%d].name is %q, want the name of a tool", i, clip(t.Name))
+			return nil, protocol.BadRequest("tools[%d].name is %.80q, want the name of a tool", i, t.Name)
 		}
 		if names[t.Name] {
-			return nil, protocol.BadRequest("tools[%d].name is %q, which is there twice", i, clip(t.Name))
+			return nil, protocol.BadRequest("tools[%d].name is %.80q, which is there twice", i, t.Name)
 		}
 		names[t.Name] = true
 		spec := awaken.ToolSpec{ID: t.Name, Name: t.Name, Description: t.Description, Parameters: t.Parameters}
@@ -170,15 +167,9 @@ func (in *Input) tools() ([]awaken.ToolSpec, error) {
 // context is what the model is told of the client: what it describes, and the state it
 // shares.
 func (in *Input) context() ([]awaken.ContextMessage, error) {
-	told := map[string]json.RawMessage{}
-	if !isEmpty(in.Context) {
-		if c := bytes.TrimSpace(in.Context); c[0] != '[' && c[0] != '{' {
-			return nil, protocol.Unfit(`field "context" is neither an array nor an object`)
-		}
-		told["context"] = in.Context
-	}
-	if !isEmpty(in.State) {
-		told["state"] = in.State
+	told := given(map[string]json.RawMessage{"context": in.Context, "state": in.State})
+	if c := bytes.TrimSpace(told["context"]); len(c) > 0 && c[0] != '[' && c[0] != '{' {
+		return nil, protocol.Unfit(`field "context" is neither an array nor an object`)
 	}
 	if len(told) == 0 {
 		return nil, nil
@@ -195,17 +186,13 @@ func (in *Input) context() ([]awaken.ContextMessage, error) {
 // seed is the state that the run starts with. A client that has no state says nothing
 // about it.
 func (in *Input) seed() map[string]json.RawMessage {
-	seed := map[string]json.RawMessage{}
-	if !isEmpty(in.State) {
-		seed[builtin.ClientState.Name()] = in.State
-	}
-	if !isEmpty(in.ForwardedProps) {
-		seed[builtin.ClientProps.Name()] = in.ForwardedProps
-	}
-	if len(seed) == 0 {
-		return nil
-	}
-	return seed
+	return given(map[string]json.RawMessage{builtin.ClientState.Name(): in.State, builtin.ClientProps.Name(): in.ForwardedProps})
+}
+
+// given leaves out the values that say nothing.
+func given(values map[string]json.RawMessage) map[string]json.RawMessage {
+	maps.DeleteFunc(values, func(_ string, v json.RawMessage) bool { return isEmpty(v) })
+	return values
 }
 
 // isEmpty reports whether JSON says nothing.
@@ -318,9 +305,9 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 		case "url":
 			return media.URL(field+".source", kind, p.Source.Value, about.Filename)
 		}
-		return llm.Block{}, protocol.BadRequest("%s.source.type is %q, want data or url", field, clip(p.Source.Type))
+		return llm.Block{}, protocol.BadRequest("%s.source.type is %.80q, want data or url", field, p.Source.Type)
 	}
-	return llm.Block{}, protocol.BadRequest("%s.type is %q, want text, image, audio, video, document or binary", field, clip(p.Type))
+	return llm.Block{}, protocol.BadRequest("%s.type is %.80q, want text, image, audio, video, document or binary", field, p.Type)
 }
 
 // decisions are what the client has decided about the calls that a run waits for. Its
@@ -339,7 +326,7 @@ func (in *Input) decisions(w *awaken.Waiting, asked *protocol.Asked, question fu
 		}
 		d, err := a.decision(t)
 		if err != nil && t == nil {
-			return nil, protocol.NotFound("interrupt", clip(a.InterruptID))
+			return nil, protocol.NotFound("interrupt", fmt.Sprintf("%.80s", a.InterruptID))
 		}
 		if err != nil {
 			return nil, protocol.BadRequest("resume[%d].payload%v", i, err)
@@ -429,7 +416,7 @@ func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 		return d, errors.New(` is missing, want an object with "approved": true or false`)
 	}
 	if !isObject(a.Payload) {
-		return d, fmt.Errorf(` is %s, want an object with "approved": true or false`, clip(string(a.Payload)))
+		return d, fmt.Errorf(` is %.80s, want an object with "approved": true or false`, a.Payload)
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(a.Payload, &fields); err != nil {
@@ -444,12 +431,12 @@ func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 	case "":
 		return d, errors.New(".approved is missing, want true or false")
 	default:
-		return d, fmt.Errorf(".approved is %s, want true or false", clip(approved))
+		return d, fmt.Errorf(".approved is %.80s, want true or false", approved)
 	}
 	d.Result = a.Payload
 	if args, ok := fields["editedArgs"]; ok && string(args) != "null" {
 		if !isObject(args) {
-			return d, fmt.Errorf(".editedArgs is %s, want an object", clip(string(args)))
+			return d, fmt.Errorf(".editedArgs is %.80s, want an object", args)
 		}
 		d.Arguments = args
 		delete(fields, "editedArgs")
@@ -486,12 +473,4 @@ func (m *message) result(field string) (json.RawMessage, error) {
 		return json.RawMessage(text), nil
 	}
 	return raw, nil
-}
-
-// clip is a text that is short enough for an error.
-func clip(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "…"
-	}
-	return s
 }

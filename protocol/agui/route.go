@@ -12,7 +12,6 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -106,39 +105,23 @@ func stopAgent(c protocol.Call) error {
 // is that of an answer to an interrupt, whose run has another.
 func stop(c protocol.Call, threadID, runID string) error {
 	ctx, t := c.Context(), c.Tenant()
-	th, err := t.Store.Thread(ctx, threadID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return c.Reply(200, stopped{})
-	}
-	if err != nil {
-		return err
-	}
-	if th.OpenRunID == "" { // something may be queued
-		if going, _, err := protocol.Going(ctx, t, threadID); going == nil || err != nil {
-			if err != nil {
-				return err
-			}
-			return c.Reply(200, stopped{})
-		}
-	}
-	target := threadID
-	if runID != "" {
+	_, err := t.Store.Thread(ctx, threadID)
+	if err == nil && runID != "" {
 		known, err := t.Store.LoadRun(ctx, runID)
-		switch {
-		case err == nil && known.ThreadID == threadID:
-			target = runID
-		case err != nil && !errors.Is(err, awaken.ErrNotFound):
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 			return err
 		}
+		if err != nil || known.ThreadID != threadID {
+			runID = ""
+		}
 	}
-	err = t.Cancel(ctx, target)
-	if errors.Is(err, mailbox.ErrNothing) || errors.Is(err, awaken.ErrNotFound) {
-		return c.Reply(200, stopped{})
+	if err == nil {
+		err = t.Cancel(ctx, cmp.Or(runID, threadID))
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 		return err
 	}
-	return c.Reply(200, stopped{Stopped: true})
+	return c.Reply(200, stopped{Stopped: err == nil})
 }
 
 // runtimeInfo is what CopilotKit wants to know of its runtime.
@@ -215,7 +198,7 @@ func single(c protocol.Call) error {
 		return err
 	}
 	if id := e.Params.AgentID; id != "" && !protocol.ValidID(id) {
-		return protocol.BadRequest("params.agentId is %q, want at most 512 bytes without control characters", clip(id))
+		return protocol.BadRequest("params.agentId is %.80q, want at most 512 bytes without control characters", id)
 	}
 	var in Input
 	switch e.Method {
@@ -231,7 +214,7 @@ func single(c protocol.Call) error {
 		return run(c, &in, e.Params.AgentID, "")
 	case "agent/stop":
 		if !protocol.ValidID(e.Params.ThreadID) {
-			return protocol.BadRequest("params.threadId is %q, want the thread to stop", clip(e.Params.ThreadID))
+			return protocol.BadRequest("params.threadId is %.80q, want the thread to stop", e.Params.ThreadID)
 		}
 		var b stopBody
 		if err := e.body(&b); err != nil {
@@ -239,7 +222,7 @@ func single(c protocol.Call) error {
 		}
 		return stop(c, e.Params.ThreadID, b.RunID)
 	}
-	return protocol.BadRequest("method is %q, want info, agent/run, agent/connect or agent/stop", clip(e.Method))
+	return protocol.BadRequest("method is %.80q, want info, agent/run, agent/connect or agent/stop", e.Method)
 }
 
 // follow answers with the run that goes on, from its beginning or after what the client
@@ -258,15 +241,12 @@ func follow(c protocol.Call) error {
 		return err
 	}
 	opts := Options{RunID: x.in.RunID}
-	switch {
-	case going != nil:
+	if going != nil {
 		return x.stream(going.RunID, x.has, end, opts)
-	case x.has == (protocol.Position{}):
-		return c.Reply(204, nil)
-	case x.open != nil: // it came to wait while the client was away
-		return x.stream(x.open.RunID, x.has, x.has.Cursor, opts)
-	case x.thread.LatestRunID != "":
-		return x.stream(x.thread.LatestRunID, x.has, x.has.Cursor, opts)
+	}
+	// It may have come to wait or to its end while the client was away.
+	if latest := x.latestRun(); latest != "" && x.has != (protocol.Position{}) {
+		return x.stream(latest, x.has, x.has.Cursor, opts)
 	}
 	return c.Reply(204, nil)
 }

@@ -13,7 +13,7 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 		e.failed(ev.Termination.Message)
 		return
 	}
-	end, waits := metadata{Termination: ev.Termination}, (*waiting)(nil)
+	end, waits := metadata{Termination: &ev.Termination}, (*waiting)(nil)
 	if r := ev.Result; r != nil {
 		end.Usage, end.CostUSD, end.Output = usageOf(&r.Usage), r.CostUSD, r.StructuredOutput
 		waits = waitingOf(r.Waiting)
@@ -38,10 +38,10 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 
 // metadata is what a message's metadata says of its end.
 type metadata struct {
-	Usage       *usage             `json:"usage,omitempty"`
-	Termination awaken.Termination `json:"termination"`
-	CostUSD     float64            `json:"costUsd,omitempty"`
-	Output      json.RawMessage    `json:"output,omitempty"` // the answer that fits the output schema
+	Usage       *usage              `json:"usage,omitempty"`
+	Termination *awaken.Termination `json:"termination,omitempty"` // nil while the run goes on
+	CostUSD     float64             `json:"costUsd,omitempty"`
+	Output      json.RawMessage     `json:"output,omitempty"` // the answer that fits the output schema
 }
 
 // waiting is what a run waits for, if it is not the client's turn.

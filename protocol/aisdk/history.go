@@ -40,13 +40,10 @@ type storedMessage struct {
 }
 
 type storedMetadata struct {
-	ThreadID    string              `json:"threadId"`
-	RunID       string              `json:"runId"`
-	AgentID     string              `json:"agentId,omitempty"`
-	Usage       *usage              `json:"usage,omitempty"`
-	Termination *awaken.Termination `json:"termination,omitempty"`
-	CostUSD     float64             `json:"costUsd,omitempty"`
-	Output      json.RawMessage     `json:"output,omitempty"`
+	ThreadID string `json:"threadId"`
+	RunID    string `json:"runId"`
+	AgentID  string `json:"agentId,omitempty"`
+	metadata
 }
 
 type textPart struct {
@@ -244,14 +241,14 @@ func keyOf(m *llm.Message, id string) callKey {
 }
 
 func metadataOf(threadID string, run *awaken.Run) *storedMetadata {
-	m := &storedMetadata{ThreadID: threadID, RunID: run.RunID, AgentID: run.AgentID}
+	m := &storedMetadata{ThreadID: threadID, RunID: run.RunID, AgentID: run.AgentID,
+		metadata: metadata{Usage: usageOf(&run.Usage), CostUSD: run.CostUSD, Output: run.StructuredOutput}}
 	switch run.Status {
 	case awaken.RunDone:
 		m.Termination = &run.Termination
 	case awaken.RunWaiting:
 		m.Termination = &awaken.Termination{Type: awaken.Suspended}
 	}
-	m.Usage, m.CostUSD, m.Output = usageOf(&run.Usage), run.CostUSD, run.StructuredOutput
 	return m
 }
 
