@@ -20,7 +20,7 @@ import (
 // exchange is one request of an AG-UI client.
 type exchange struct {
 	protocol.Call
-	in     Input
+	in     input
 	thread *awaken.Thread    // nil if it is new
 	open   *awaken.Run       // the thread's run that runs or waits, or nil
 	asked  *protocol.Asked   // what that run has asked for
@@ -29,7 +29,7 @@ type exchange struct {
 
 // run answers RunAgentInput with the run's events. What the agent or the thread is called
 // in the path counts more than what the body says.
-func run(c protocol.Call, in *Input, agentID, threadID string) error {
+func run(c protocol.Call, in *input, agentID, threadID string) error {
 	x := &exchange{Call: c, in: *in}
 	x.in.AgentID, x.in.ThreadID = cmp.Or(agentID, x.in.AgentID), cmp.Or(threadID, x.in.ThreadID)
 	if err := x.in.check(); err != nil {
@@ -184,7 +184,7 @@ func (x *exchange) again(req *awaken.RunRequest) error {
 }
 
 // refuse tells a client that people have to answer first.
-func (x *exchange) refuse(asked []Interrupt) error {
+func (x *exchange) refuse(asked []interrupt) error {
 	ids := make([]string, len(asked))
 	for i, a := range asked {
 		ids[i] = a.ID
@@ -380,7 +380,7 @@ func (x *exchange) encoder(opts Options) func() protocol.Encoder {
 	ctx, t, threadID := x.Context(), x.Tenant(), x.in.ThreadID
 	opts.Current = x.in.current()
 	opts.Conversation = func() ([]*llm.Message, error) { return conversation(ctx, t, threadID) }
-	x.in = Input{ThreadID: x.in.ThreadID, RunID: x.in.RunID, ProtocolVersion: x.in.ProtocolVersion}
+	x.in = input{ThreadID: x.in.ThreadID, RunID: x.in.RunID, ProtocolVersion: x.in.ProtocolVersion}
 	before := opts.Before
 	opts.Before = nil
 	var last *Encoder
@@ -396,7 +396,7 @@ func (x *exchange) encoder(opts Options) func() protocol.Encoder {
 
 // connect brings a client who knows nothing of a thread, or parts of it, to where the
 // thread is, and follows the run that goes on there.
-func connect(c protocol.Call, in *Input) error {
+func connect(c protocol.Call, in *input) error {
 	x := &exchange{Call: c, in: *in}
 	if err := x.in.check(); err != nil {
 		return err

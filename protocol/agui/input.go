@@ -17,9 +17,9 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// Input is what a client sends: RunAgentInput. Fields that are not known are ignored,
+// input is what a client sends: RunAgentInput. Fields that are not known are ignored,
 // because clients are older and newer than this.
-type Input struct {
+type input struct {
 	ThreadID        string          `json:"threadId,omitempty"` // "" begins a new one
 	RunID           string          `json:"runId,omitempty"`    // what the client calls the run; the same id again is the same run
 	ParentRunID     string          `json:"parentRunId,omitempty"`
@@ -89,21 +89,21 @@ type answer struct {
 }
 
 // UnmarshalJSON ignores fields that are not known.
-func (in *Input) UnmarshalJSON(data []byte) error {
-	type plain Input
+func (in *input) UnmarshalJSON(data []byte) error {
+	type plain input
 	var v plain
 	if err := json.Unmarshal(data, &v); err != nil {
 		return strict.Explain(err)
 	}
-	*in = Input(v)
+	*in = input(v)
 	return nil
 }
 
 // current reports whether the client speaks version 1.0 or a later one.
-func (in *Input) current() bool { return in.ProtocolVersion != "" }
+func (in *input) current() bool { return in.ProtocolVersion != "" }
 
 // check finds what fits the types and is wrong.
-func (in *Input) check() error {
+func (in *input) check() error {
 	for _, f := range [...]struct{ name, id string }{{"threadId", in.ThreadID}, {"runId", in.RunID}, {"parentRunId", in.ParentRunID}, {"agentId", in.AgentID}} {
 		if f.id != "" && !protocol.ValidID(f.id) {
 			return protocol.BadRequest("%s is %.80q, want at most 512 bytes without control characters", f.name, f.id)
@@ -135,7 +135,7 @@ func (in *Input) check() error {
 }
 
 // tools are the client's tools.
-func (in *Input) tools() ([]awaken.ToolSpec, error) {
+func (in *input) tools() ([]awaken.ToolSpec, error) {
 	var out []awaken.ToolSpec
 	names := map[string]bool{}
 	for i, t := range in.Tools {
@@ -166,7 +166,7 @@ func (in *Input) tools() ([]awaken.ToolSpec, error) {
 
 // context is what the model is told of the client: what it describes, and the state it
 // shares.
-func (in *Input) context() ([]awaken.ContextMessage, error) {
+func (in *input) context() ([]awaken.ContextMessage, error) {
 	told := given(map[string]json.RawMessage{"context": in.Context, "state": in.State})
 	if c := bytes.TrimSpace(told["context"]); len(c) > 0 && c[0] != '[' && c[0] != '{' {
 		return nil, protocol.Unfit(`field "context" is neither an array nor an object`)
@@ -185,7 +185,7 @@ func (in *Input) context() ([]awaken.ContextMessage, error) {
 
 // seed is the state that the run starts with. A client that has no state says nothing
 // about it.
-func (in *Input) seed() map[string]json.RawMessage {
+func (in *input) seed() map[string]json.RawMessage {
 	return given(map[string]json.RawMessage{builtin.ClientState.Name(): in.State, builtin.ClientProps.Name(): in.ForwardedProps})
 }
 
@@ -207,7 +207,7 @@ func isEmpty(raw json.RawMessage) bool {
 // messages are those from a place on that a run takes in. The client's words for what was
 // said before, by tools or by models, are left out: the thread has its own. Only a new
 // thread takes what the client says a model has said.
-func (in *Input) messages(from int, isNew bool) ([]*llm.Message, error) {
+func (in *input) messages(from int, isNew bool) ([]*llm.Message, error) {
 	var out []*llm.Message
 	var media protocol.Media
 	for i := from; i < len(in.Messages); i++ {
@@ -313,7 +313,7 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 // decisions are what the client has decided about the calls that a run waits for. Its
 // answers to interrupts come first; a tool message is the answer to a call that the client
 // makes itself. Waiting may be nil; question finds what an answer is about, or nil.
-func (in *Input) decisions(w *awaken.Waiting, asked *protocol.Asked, question func(id string) (*awaken.WaitingTicket, error)) ([]awaken.Decision, error) {
+func (in *input) decisions(w *awaken.Waiting, asked *protocol.Asked, question func(id string) (*awaken.WaitingTicket, error)) ([]awaken.Decision, error) {
 	var out []awaken.Decision
 	done := map[string]bool{} // calls
 	for i, a := range in.Resume {
@@ -358,7 +358,7 @@ func (in *Input) decisions(w *awaken.Waiting, asked *protocol.Asked, question fu
 // comes before the last message that has the call, or before something that the user is
 // known to have said, is the result of another one; and so is what comes behind the message
 // of an earlier call.
-func (in *Input) resultOf(callID string, asked *protocol.Asked) int {
+func (in *input) resultOf(callID string, asked *protocol.Asked) int {
 	result := -1
 	for i := len(in.Messages) - 1; i >= 0; i-- {
 		switch m := &in.Messages[i]; {
@@ -377,7 +377,7 @@ func (in *Input) resultOf(callID string, asked *protocol.Asked) int {
 }
 
 // decisionID makes a decision that is sent again, with its run, the same decision.
-func (in *Input) decisionID(target string) string {
+func (in *input) decisionID(target string) string {
 	if in.RunID == "" {
 		return ""
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Interrupt is a question to a person that a run waits for.
-type Interrupt struct {
+// interrupt is a question to a person that a run waits for.
+type interrupt struct {
 	ID             string          `json:"id"`
 	Reason         string          `json:"reason"` // tool_call: may it be made; input_required: an answer is needed
 	Message        string          `json:"message,omitempty"`
@@ -53,7 +53,7 @@ func approvalWith(own json.RawMessage) json.RawMessage {
 }
 
 // questions tells what a run waits for apart: people, and calls that the client makes.
-func questions(w *awaken.Waiting) (interrupts []Interrupt, calls []string) {
+func questions(w *awaken.Waiting) (interrupts []interrupt, calls []string) {
 	if w == nil {
 		return nil, nil
 	}
@@ -63,7 +63,7 @@ func questions(w *awaken.Waiting) (interrupts []Interrupt, calls []string) {
 			calls = append(calls, t.ToolCallID)
 			continue
 		}
-		in := Interrupt{ID: t.TicketID, Reason: "tool_call", Message: t.Reason, ToolCallID: t.ToolCallID, ResponseSchema: json.RawMessage(approvalSchema),
+		in := interrupt{ID: t.TicketID, Reason: "tool_call", Message: t.Reason, ToolCallID: t.ToolCallID, ResponseSchema: json.RawMessage(approvalSchema),
 			Metadata: map[string]any{"toolName": t.ToolName, "arguments": t.Arguments}}
 		if t.ResumeMode == awaken.UseDecisionAsToolResult || t.ResumeMode == awaken.PassDecisionToTool {
 			in.Reason, in.ResponseSchema = "input_required", nil

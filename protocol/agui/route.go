@@ -26,7 +26,7 @@ var (
 // what a CopilotKit page asks of its runtime: its runtimeUrl is …/v1/ag-ui.
 func Routes() []protocol.Route {
 	runs := func(path, summary string, handle func(c protocol.Call) error) protocol.Route {
-		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: handle, Summary: summary, Body: Input{}, Headers: resumable,
+		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: handle, Summary: summary, Body: input{}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: events}
 	}
 	return []protocol.Route{
@@ -49,14 +49,14 @@ func Routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/messages", Access: protocol.Readers, Handle: messages, Summary: "The conversation",
 			Query:   []protocol.Param{{Name: "offset", Kind: "integer", Doc: "how many to leave out; default 0"}, {Name: "limit", Kind: "integer", Doc: "how many at most; default 50, 1 to 200"}},
 			Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
-		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancel, Summary: "End the thread's run", Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interrupt, Summary: "End what runs, waits and is queued",
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancelThread, Summary: "End the thread's run", Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interruptThread, Summary: "End what runs, waits and is queued",
 			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
 	}
 }
 
 func runAgent(c protocol.Call) error {
-	var in Input
+	var in input
 	if err := c.Decode(&in); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func runAgent(c protocol.Call) error {
 }
 
 func connectAgent(c protocol.Call) error {
-	var in Input
+	var in input
 	if err := c.Decode(&in); err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func single(c protocol.Call) error {
 	if id := e.Params.AgentID; id != "" && !protocol.ValidID(id) {
 		return protocol.BadRequest("params.agentId is %.80q, want at most 512 bytes without control characters", id)
 	}
-	var in Input
+	var in input
 	switch e.Method {
 	case "info":
 		return info(c)
@@ -229,7 +229,7 @@ func single(c protocol.Call) error {
 // has.
 func follow(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
-	x := &exchange{Call: c, in: Input{ThreadID: id, RunID: c.Request().URL.Query().Get("run_id"), ProtocolVersion: version}}
+	x := &exchange{Call: c, in: input{ThreadID: id, RunID: c.Request().URL.Query().Get("run_id"), ProtocolVersion: version}}
 	if err := x.look(); err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func follow(c protocol.Call) error {
 
 // replay answers with what was streamed on a thread, a page at a time.
 func replay(c protocol.Call) error {
-	x := &exchange{Call: c, in: Input{ThreadID: c.Request().PathValue("thread_id"), ProtocolVersion: version}}
+	x := &exchange{Call: c, in: input{ThreadID: c.Request().PathValue("thread_id"), ProtocolVersion: version}}
 	if err := x.look(); err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ type accepted struct {
 	ThreadID string `json:"thread_id"`
 }
 
-func cancel(c protocol.Call) error {
+func cancelThread(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	if err := c.Tenant().Cancel(c.Context(), id); err != nil {
 		return protocol.StopFailure(id, err)
@@ -319,7 +319,7 @@ func cancel(c protocol.Call) error {
 	return c.Reply(202, accepted{"cancel_requested", id})
 }
 
-func interrupt(c protocol.Call) error {
+func interruptThread(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	if _, err := c.Tenant().Interrupt(c.Context(), id); err != nil {
 		return protocol.StopFailure(id, err)
