@@ -1,6 +1,7 @@
 package aisdk
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -367,39 +368,24 @@ func stream(c protocol.Call, s *protocol.Stream) error {
 	return c.Stream(s)
 }
 
-// getStream streams the answer that is being given, or that a client was in the middle of.
+// getStream streams a run, or else the answer that is being given on a thread, or that a
+// client was in the middle of.
 func getStream(c protocol.Call) error {
-	ctx, t := c.Context(), c.Tenant()
-	runID := c.Request().PathValue("run_id")
+	ctx, t, r := c.Context(), c.Tenant(), c.Request()
+	runID, threadID := cmp.Or(r.PathValue("run_id"), r.URL.Query().Get("runId")), r.PathValue("thread_id")
+	var run *awaken.Run
+	var end awaken.Cursor
+	var err error
 	if runID == "" {
-		runID = c.Request().URL.Query().Get("runId")
-	}
-	threadID := c.Request().PathValue("thread_id")
-	if runID != "" {
-		run, err := t.Store.LoadRun(ctx, runID)
+		run, end, err = protocol.Going(ctx, t, threadID)
+		if errors.Is(err, awaken.ErrNotFound) {
+			return c.Reply(http.StatusNoContent, nil)
+		}
+	} else {
+		run, end, err = loadRun(ctx, t, runID)
 		if errors.Is(err, awaken.ErrNotFound) || err == nil && threadID != "" && run.ThreadID != threadID {
 			return protocol.NotFound("run", runID)
 		}
-		if err != nil {
-			return err
-		}
-		th, err := t.Store.Thread(ctx, run.ThreadID)
-		if err != nil {
-			return err
-		}
-		after, err := protocol.ResumeAfter(c, th.End)
-		if err != nil {
-			return err
-		}
-		through, err := wentOn(ctx, t, run, th.End)
-		if err != nil {
-			return err
-		}
-		return streamRun(c, run.ThreadID, runID, after, through)
-	}
-	run, end, err := protocol.Going(ctx, t, threadID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return c.Reply(http.StatusNoContent, nil)
 	}
 	if err != nil {
 		return err
@@ -408,22 +394,9 @@ func getStream(c protocol.Call) error {
 	if err != nil {
 		return err
 	}
-	if after.Seq > 0 { // it names the run too
-		page, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{After: after.Seq - 1, Limit: 1})
-		if err != nil {
+	if runID == "" && after.Seq > 0 { // it names the run too
+		if run, err = runAt(ctx, t, threadID, after, run); err != nil {
 			return err
-		}
-		if len(page) > 0 && page[0].RunID != "" && (run == nil || page[0].RunID != run.RunID) {
-			if run, err = t.Store.LoadRun(ctx, page[0].RunID); err != nil {
-				return err
-			}
-			over, err := heard(ctx, t, run, after)
-			if err != nil {
-				return err
-			}
-			if over {
-				return c.Reply(http.StatusNoContent, nil)
-			}
 		}
 	}
 	if run == nil {
@@ -433,13 +406,34 @@ func getStream(c protocol.Call) error {
 	if err != nil {
 		return err
 	}
-	return streamRun(c, threadID, run.RunID, after, through)
+	return streamRun(c, run.ThreadID, run.RunID, after, through)
 }
 
-// heard reports whether a client at a position has all of a run that is not going on.
-func heard(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, after protocol.Position) (bool, error) {
-	rest, err := t.Store.Entries(ctx, run.ThreadID, awaken.EntryQuery{RunID: run.RunID, After: after.Seq, Limit: 1})
-	return len(rest) == 0, err
+// loadRun returns a run, and where the log of its thread ends.
+func loadRun(ctx context.Context, t *mailbox.Tenant, runID string) (*awaken.Run, awaken.Cursor, error) {
+	run, err := t.Store.LoadRun(ctx, runID)
+	if err != nil {
+		return nil, awaken.Cursor{}, err
+	}
+	th, err := t.Store.Thread(ctx, run.ThreadID)
+	if err != nil {
+		return nil, awaken.Cursor{}, err
+	}
+	return run, th.End, nil
+}
+
+// runAt returns the run that a client at a position is in the middle of, or nil if the
+// client has all of it. It is going if that is known at once.
+func runAt(ctx context.Context, t *mailbox.Tenant, threadID string, after protocol.Position, going *awaken.Run) (*awaken.Run, error) {
+	at, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{After: after.Seq - 1, Limit: 1})
+	if err != nil || len(at) == 0 || at[0].RunID == "" || going != nil && at[0].RunID == going.RunID {
+		return going, err
+	}
+	rest, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{RunID: at[0].RunID, After: after.Seq, Limit: 1})
+	if err != nil || len(rest) == 0 {
+		return nil, err
+	}
+	return t.Store.LoadRun(ctx, at[0].RunID)
 }
 
 // wentOn is how far the log of a run is known to go on: one that waits goes no further than
