@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -30,12 +31,10 @@ func (p *parser) fail(offset int, format string, args ...any) error {
 
 // failAt turns the error of a part of the pattern into one of the whole.
 func (p *parser) failAt(start int, err error) error {
-	var inner int
-	message := err.Error()
-	if _, scanErr := fmt.Sscanf(message, "offset %d:", &inner); scanErr == nil {
-		_, message, _ = strings.Cut(message, ": ")
+	if e, ok := errors.AsType[*glob.Error](err); ok {
+		return p.fail(start+e.Offset, "%s", e.Message)
 	}
-	return p.fail(start+inner, "%s", message)
+	return p.fail(start, "%v", err)
 }
 
 func (p *parser) rest() string { return p.src[p.pos:] }

@@ -70,8 +70,7 @@ type matcher struct {
 	found func(value string) bool // whatever the negation
 }
 
-// newMatcher compiles a matcher for the comparison of that name. Errors of globs begin with
-// "offset n: ".
+// newMatcher compiles a matcher for the comparison of that name.
 func newMatcher(name, want string) (matcher, error) {
 	i := slices.IndexFunc(comparisons, func(c comparison) bool { return c.name == name })
 	if i < 0 {
