@@ -20,7 +20,8 @@ type Pattern struct {
 }
 
 // Compile parses a pattern of a catalogue: * stands for any run of characters, \ takes
-// the next character as it is, nothing else is special. Errors give the byte offset.
+// the next character as it is, nothing else is special. Errors in a pattern are
+// of type *[Error].
 func Compile(s string) (*Pattern, error) {
 	if s == "" {
 		return nil, errors.New("empty pattern")
@@ -43,7 +44,15 @@ func Compile(s string) (*Pattern, error) {
 	return &Pattern{parts: l.done()}, nil
 }
 
-func errEscape(offset int) error { return fmt.Errorf(`offset %d: \ escapes nothing`, offset) }
+// Error is a mistake in a pattern, and where it is.
+type Error struct {
+	Offset  int // in bytes
+	Message string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("offset %d: %s", e.Offset, e.Message) }
+
+func errEscape(offset int) error { return &Error{offset, `\ escapes nothing`} }
 
 // literals collects the text between stars.
 type literals struct {

@@ -17,15 +17,15 @@ import (
 //     {a,b}    one of these globs; without a comma, braces are only text
 //     \        takes the next character as it is
 //
-// A single * right behind **/ or right before /** stays inside its folder. Errors give
-// the byte offset. The empty glob matches the empty text.
+// A single * right behind **/ or right before /** stays inside its folder. Errors are
+// of type *[Error]. The empty glob matches the empty text.
 func CompileRule(s string) (*Pattern, error) { return compileRule(s, true) }
 
 // compileRule parses a glob. If fast, one that has nothing but text and stars is not
 // made a regular expression.
 func compileRule(s string, fast bool) (*Pattern, error) {
-	if !utf8.ValidString(s) {
-		return nil, fmt.Errorf("offset %d: not UTF-8 text", invalidAt(s))
+	if i := InvalidUTF8(s); i >= 0 {
+		return nil, &Error{i, "not UTF-8 text"}
 	}
 	r := rule{src: s, plain: true}
 	if err := r.sequence(0, false); err != nil {
@@ -36,18 +36,19 @@ func compileRule(s string, fast bool) (*Pattern, error) {
 	}
 	re, err := regexp.Compile(`(?s)\A(?:` + r.out.String() + `)\z`)
 	if err != nil { // too large
-		return nil, fmt.Errorf("offset 0: %w", err)
+		return nil, &Error{0, err.Error()}
 	}
 	return &Pattern{re: re}, nil
 }
 
-func invalidAt(s string) int {
+// InvalidUTF8 returns the offset of the first byte of s that is not UTF-8, or -1.
+func InvalidUTF8(s string) int {
 	for i, c := range s {
 		if c == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD") {
 			return i
 		}
 	}
-	return 0
+	return -1
 }
 
 // rule turns a glob into a regular expression, and for as long as there is nothing but
@@ -84,7 +85,7 @@ func (r *rule) sequence(depth int, inside bool) error {
 		case c == '{':
 			switch end, comma := r.closing(); {
 			case end < 0 && comma:
-				return fmt.Errorf("offset %d: { is not closed", r.pos)
+				return &Error{r.pos, "{ is not closed"}
 			case end < 0 || !comma:
 				r.literal(c)
 			default:
@@ -160,7 +161,7 @@ func (r *rule) closing() (end int, comma bool) {
 
 func (r *rule) braces(depth int) error {
 	if depth > maxBraces {
-		return fmt.Errorf("offset %d: braces are nested deeper than %d", r.pos, maxBraces)
+		return &Error{r.pos, fmt.Sprintf("braces are nested deeper than %d", maxBraces)}
 	}
 	open := r.pos
 	r.special(`(?:`)
@@ -170,7 +171,7 @@ func (r *rule) braces(depth int) error {
 			return err
 		}
 		if r.pos == len(r.src) {
-			return fmt.Errorf("offset %d: { is not closed", open)
+			return &Error{open, "{ is not closed"}
 		}
 		if r.src[r.pos] == '}' {
 			r.pos++
@@ -201,17 +202,17 @@ func (r *rule) class() error {
 		at := r.pos
 		from, ok := r.member()
 		if !ok {
-			return fmt.Errorf("offset %d: [ is not closed", open)
+			return &Error{open, "[ is not closed"}
 		}
 		to := from
 		if rest := r.src[r.pos:]; strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "-]") {
 			r.pos++
 			if to, ok = r.member(); !ok {
-				return fmt.Errorf("offset %d: [ is not closed", open)
+				return &Error{open, "[ is not closed"}
 			}
 		}
 		if to < from {
-			return fmt.Errorf("offset %d: range %q-%q is the wrong way round", at, from, to)
+			return &Error{at, fmt.Sprintf("range %q-%q is the wrong way round", from, to)}
 		}
 		fmt.Fprintf(&sb, `\x{%x}-\x{%x}`, from, to)
 	}

@@ -3,7 +3,6 @@ package pattern
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -25,17 +24,12 @@ func NewCall(tool string, args json.RawMessage) *Call {
 
 // Match reports whether the pattern takes the call.
 func (p *Pattern) Match(c *Call) bool {
-	if !p.tool.match(c.Tool) {
+	if !p.tool.match(c.Tool) || p.primary != nil && !p.primary.match(c.primaryText()) {
 		return false
 	}
-	switch p.args {
-	case primaryArg:
-		return p.primary.match(c.primaryText())
-	case namedArgs:
-		for i := range p.fields {
-			if !p.fields[i].Match(c.args) {
-				return false
-			}
+	for i := range p.fields {
+		if !p.fields[i].Match(c.args) {
+			return false
 		}
 	}
 	return true
@@ -99,37 +93,36 @@ func each(v json.RawMessage, path []step, fn func(json.RawMessage) bool) bool {
 	if len(path) == 0 {
 		return fn(v)
 	}
-	s, rest := path[0], path[1:]
-	switch s.kind {
-	case field, anyField:
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(v, &fields) != nil {
-			return false
-		}
-		if s.kind == field {
-			next, ok := fields[s.name]
-			return ok && each(next, rest, fn)
-		}
-		for _, name := range slices.Sorted(maps.Keys(fields)) {
-			if each(fields[name], rest, fn) {
-				return true
-			}
-		}
-	case element, anyElement:
+	return slices.ContainsFunc(path[0].values(v), func(next json.RawMessage) bool { return each(next, path[1:], fn) })
+}
+
+// values are those of v that the step leads to.
+func (s step) values(v json.RawMessage) []json.RawMessage {
+	if s.list {
 		var list []json.RawMessage
-		if json.Unmarshal(v, &list) != nil {
-			return false
+		if json.Unmarshal(v, &list) != nil || !s.any && s.index >= len(list) {
+			return nil
 		}
-		if s.kind == element {
-			return s.index < len(list) && each(list[s.index], rest, fn)
+		if s.any {
+			return list
 		}
-		for _, next := range list {
-			if each(next, rest, fn) {
-				return true
-			}
+		return list[s.index : s.index+1]
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(v, &fields) != nil {
+		return nil
+	}
+	names := []string{s.name}
+	if s.any {
+		names = slices.Sorted(maps.Keys(fields))
+	}
+	var out []json.RawMessage
+	for _, name := range names {
+		if next, ok := fields[name]; ok {
+			out = append(out, next)
 		}
 	}
-	return false
+	return out
 }
 
 // Part is one thing a pattern demands, and what a call has to show for it.
@@ -143,7 +136,7 @@ type Part struct {
 // Explain says of every part of the pattern whether the call fulfils it.
 func (p *Pattern) Explain(c *Call) []Part {
 	parts := []Part{{"tool", p.tool.describe(), []string{c.Tool}, p.tool.match(c.Tool)}}
-	if p.args == primaryArg {
+	if p.primary != nil {
 		text := c.primaryText()
 		parts = append(parts, Part{"argument", p.primary.describe(), []string{text}, p.primary.match(text)})
 	}
@@ -160,10 +153,10 @@ func (p *Pattern) Explain(c *Call) []Part {
 }
 
 func (m *matcher) describe() string {
-	return fmt.Sprintf("%s %s", m.kind.operator(), quote(m.want))
+	return m.operator + " " + Quote(m.want)
 }
 
-// quote puts a value into quotes as a pattern has them.
-func quote(s string) string {
+// Quote puts a value into quotes as a pattern has them.
+func Quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }

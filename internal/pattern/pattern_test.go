@@ -13,7 +13,7 @@ import (
 
 func parse(t testing.TB, text string) *pattern.Pattern {
 	t.Helper()
-	p, err := pattern.Parse(text)
+	p, err := pattern.Compile(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,6 @@ func TestMatch(t *testing.T) {
 		{`Tool(*.id = "v")`, "Tool", `{"x":{"id":"v"}}`, true},
 		{"Bash(rm *)", "Bash", `{"command":"rm -rf /"}`, true},
 		{"Bash(curl *)", "Bash", `{"command":"curl https://example.com/x"}`, true},
-		{`T(f =~ "[invalid")`, "T", `{"f":"x"}`, false},
-		{`T(f !=~ "[invalid")`, "T", `{"f":"x"}`, true},
 		{`T(f = "say \"hello\"")`, "T", `{"f":"say \"hello\""}`, true},
 		{`T(f = "path\\file")`, "T", `{"f":"path\\file"}`, true},
 		{`T(f = "hello\nworld")`, "T", `{"f":"hello\\nworld"}`, true},
@@ -151,7 +149,7 @@ func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 		`T(f ~ "a[")`:        "offset 8: [ is not closed",
 		"T(\xff)":            "offset 2: not UTF-8 text",
 	} {
-		_, err := pattern.Parse(text)
+		_, err := pattern.Compile(text)
 		e, ok := errors.AsType[*pattern.Error](err)
 		if !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("parse %q: error is %v, want %s", text, err, want)
@@ -161,7 +159,7 @@ func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 			t.Errorf("parse %q: offset %d is outside", text, e.Offset)
 		}
 	}
-	if _, err := pattern.Parse(strings.Repeat("a", pattern.MaxLength+1)); err == nil || !strings.Contains(err.Error(), "4097 bytes long") {
+	if _, err := pattern.Compile(strings.Repeat("a", 4097)); err == nil || !strings.Contains(err.Error(), "4097 bytes long") {
 		t.Errorf("a pattern that is too long: %v", err)
 	}
 }
@@ -170,9 +168,6 @@ func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 func TestCompile_RefusesARegularExpressionThatIsNone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`T(f =~ "[invalid")`, `T(f !=~ "[invalid")`} {
-		if _, err := pattern.Parse(text); err != nil {
-			t.Errorf("parse: %v", err)
-		}
 		if _, err := pattern.Compile(text); err == nil || !strings.Contains(err.Error(), "missing closing ]") {
 			t.Errorf("compile %s: %v", text, err)
 		}
@@ -242,19 +237,17 @@ func TestNewCondition_ReadsNestedValues(t *testing.T) {
 	t.Parallel()
 	doc := json.RawMessage(`{"error":{"code":403,"tags":["a","b"]}}`)
 	for _, tt := range []struct {
-		path  string
-		kind  pattern.Kind
-		value string
-		want  bool
+		path, kind, value string
+		want              bool
 	}{
-		{"error.code", pattern.Exact, "403", true},
-		{"error.code", pattern.NotExact, "403", false},
-		{"error.code", pattern.Glob, "4*", true},
-		{"error.code", pattern.NotGlob, "5*", true},
-		{"error.code", pattern.Regex, "^4", true},
-		{"error.code", pattern.NotRegex, "^4", false},
-		{"error.tags[1]", pattern.Exact, "b", true},
-		{"error.none", pattern.NotExact, "b", false},
+		{"error.code", "exact", "403", true},
+		{"error.code", "not_exact", "403", false},
+		{"error.code", "glob", "4*", true},
+		{"error.code", "not_glob", "5*", true},
+		{"error.code", "regex", "^4", true},
+		{"error.code", "not_regex", "^4", false},
+		{"error.tags[1]", "exact", "b", true},
+		{"error.none", "not_exact", "b", false},
 	} {
 		c, err := pattern.NewCondition(tt.path, tt.kind, tt.value)
 		if err != nil {
@@ -264,11 +257,14 @@ func TestNewCondition_ReadsNestedValues(t *testing.T) {
 			t.Errorf("%s %s %q: %v", tt.path, tt.kind, tt.value, got)
 		}
 	}
-	if _, err := pattern.NewCondition("a..b", pattern.Glob, "x"); err == nil || !strings.Contains(err.Error(), `path is "a..b"`) {
+	if _, err := pattern.NewCondition("a..b", "glob", "x"); err == nil || !strings.Contains(err.Error(), `path is "a..b"`) {
 		t.Errorf("a bad path: %v", err)
 	}
-	if _, err := pattern.NewCondition("a", pattern.Regex, "["); err == nil {
+	if _, err := pattern.NewCondition("a", "regex", "["); err == nil {
 		t.Error("a bad expression is taken")
+	}
+	if _, err := pattern.NewCondition("a", "like", "x"); err == nil || !strings.Contains(err.Error(), `like "x": no such comparison, want glob`) {
+		t.Errorf("a bad comparison: %v", err)
 	}
 }
 
@@ -291,7 +287,7 @@ func FuzzPattern(f *testing.F) {
 		f.Add(s, "Bash", `{"command":"npm install","f":["x"]}`)
 	}
 	f.Fuzz(func(t *testing.T, text, tool, args string) {
-		p, err := pattern.Parse(text)
+		p, err := pattern.Compile(text)
 		if err != nil {
 			if e, ok := errors.AsType[*pattern.Error](err); !ok || e.Offset < 0 || e.Offset > len(text) {
 				t.Fatalf("%q: %v", text, err)
@@ -300,7 +296,7 @@ func FuzzPattern(f *testing.F) {
 		}
 		c := pattern.NewCall(tool, json.RawMessage(args))
 		got := p.Match(c)
-		if again, err := pattern.Parse(p.String()); err != nil || again.Match(c) != got || again.Compare(p) != 0 {
+		if again, err := pattern.Compile(p.String()); err != nil || again.Match(c) != got || again.Compare(p) != 0 {
 			t.Fatalf("%q is not itself when written again: %v", text, err)
 		}
 		all := true

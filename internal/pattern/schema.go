@@ -137,18 +137,18 @@ func (s *search) follow(ref string, path []step) finding {
 // own looks at what a schema says itself, without others that it refers to.
 func (s *search) own(schema map[string]any, path []step) finding {
 	at, rest := path[0], path[1:]
-	if at.kind == element || at.kind == anyElement {
+	if at.list {
 		if !allows(schema, "array") {
 			return absent
 		}
 		prefix, _ := schema["prefixItems"].([]any)
 		found := silent
 		for i, item := range prefix {
-			if at.kind == anyElement || at.index == i {
+			if at.any || at.index == i {
 				found = max(found, s.look(item, rest))
 			}
 		}
-		if items, ok := schema["items"]; ok && (at.kind == anyElement || at.index >= len(prefix)) {
+		if items, ok := schema["items"]; ok && (at.any || at.index >= len(prefix)) {
 			found = max(found, s.look(items, rest))
 		}
 		return found
@@ -157,14 +157,14 @@ func (s *search) own(schema map[string]any, path []step) finding {
 		return absent
 	}
 	described, _ := schema["properties"].(map[string]any)
-	if next, ok := described[at.name]; ok && at.kind == field {
+	if next, ok := described[at.name]; ok && !at.any {
 		return s.into(next, rest)
 	}
 	if schema["patternProperties"] != nil {
 		return present
 	}
 	found := silent
-	if at.kind == anyField {
+	if at.any {
 		for _, next := range described {
 			found = max(found, s.into(next, rest))
 		}

@@ -32,7 +32,6 @@ func Into[T any](to *T, what string, data []byte) error {
 	return nil
 }
 
-
 // Unmarshal decodes one JSON value into v. Unknown and repeated fields, wrong types and trailing
 // data are errors that name the field. The error of an unknown field suggests the known one that
 // was probably meant. Types with an UnmarshalJSON of their own check their own fields.

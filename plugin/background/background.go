@@ -22,6 +22,7 @@
 package background
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,18 +51,16 @@ type Config struct {
 
 // Validate says what is wrong with the section.
 func (c *Config) Validate() error {
+	blank := func(id string) bool { return strings.TrimSpace(id) == "" }
 	switch {
 	case c.MaxTasks < 1:
 		return fmt.Errorf("max_tasks is %d, want 1 or more", c.MaxTasks)
 	case c.MaxDepth < 1:
 		return fmt.Errorf("max_depth is %d, want 1 or more", c.MaxDepth)
-	}
-	for name, list := range map[string][]string{"agents": c.Agents, "tools": c.Tools} {
-		for i, id := range list {
-			if strings.TrimSpace(id) == "" {
-				return fmt.Errorf("%s[%d] is empty", name, i)
-			}
-		}
+	case slices.ContainsFunc(c.Agents, blank):
+		return fmt.Errorf("agents[%d] is empty", slices.IndexFunc(c.Agents, blank))
+	case slices.ContainsFunc(c.Tools, blank):
+		return fmt.Errorf("tools[%d] is empty", slices.IndexFunc(c.Tools, blank))
 	}
 	return nil
 }
@@ -107,14 +106,12 @@ const maxOver = 64
 
 // Tasks are the tasks of a thread, by id.
 var Tasks = state.NewKey("background_task_state", func(tasks map[string]Info, t Info) map[string]Info {
-	next := maps.Clone(tasks)
-	if next == nil {
-		next = map[string]Info{}
-	}
+	next := map[string]Info{}
+	maps.Copy(next, tasks)
 	next[t.ID] = t
 	over := slices.DeleteFunc(slices.Collect(maps.Values(next)), func(t Info) bool { return t.Status == Running })
 	if len(over) > maxOver {
-		slices.SortFunc(over, func(a, b Info) int { return int(a.CompletedAt - b.CompletedAt) })
+		slices.SortFunc(over, func(a, b Info) int { return cmp.Compare(a.CompletedAt, b.CompletedAt) })
 		for _, t := range over[:len(over)-maxOver] {
 			delete(next, t.ID)
 		}
@@ -125,10 +122,7 @@ var Tasks = state.NewKey("background_task_state", func(tasks map[string]Info, t 
 // sorted returns tasks, the oldest first.
 func sorted(tasks map[string]Info) []Info {
 	return slices.SortedFunc(maps.Values(tasks), func(a, b Info) int {
-		if a.CreatedAt != b.CreatedAt {
-			return int(a.CreatedAt - b.CreatedAt)
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 }
 
@@ -262,9 +256,14 @@ func outcome(t awaken.Termination, response string) (s Status, result, problem s
 	return Completed, response, ""
 }
 
+// running are the run's tasks that go on, the oldest first.
+func running(h *awaken.HookCall) []Info {
+	return slices.DeleteFunc(sorted(Tasks.Get(h)), func(t Info) bool { return t.Status != Running || t.RunID != h.Run.RunID })
+}
+
 // pending says whether the run has to wait for tasks of its own.
 func (c Config) pending(_ context.Context, h *awaken.HookCall) error {
-	wait := c.Wait && slices.ContainsFunc(sorted(Tasks.Get(h)), func(t Info) bool { return t.Status == Running && t.RunID == h.Run.RunID })
+	wait := c.Wait && len(running(h)) > 0
 	if wait != builtin.PendingWork.Get(h) {
 		builtin.PendingWork.Update(h, wait)
 	}
@@ -277,12 +276,10 @@ func leave(_ context.Context, h *awaken.HookCall) error {
 	if life.StatusReason == "natural" {
 		return nil
 	}
-	for _, t := range sorted(Tasks.Get(h)) {
-		if t.Status == Running && t.RunID == h.Run.RunID {
-			t.Status, t.CompletedAt = Cancelled, life.UpdatedAt
-			Tasks.Update(h, t)
-			awaken.Send(h, awaken.Outgoing{Cancel: t.ID})
-		}
+	for _, t := range running(h) {
+		t.Status, t.CompletedAt = Cancelled, life.UpdatedAt
+		Tasks.Update(h, t)
+		awaken.Send(h, awaken.Outgoing{Cancel: t.ID})
 	}
 	return nil
 }

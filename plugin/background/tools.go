@@ -31,15 +31,14 @@ func (c Config) tools() []awaken.Tool {
 
 // about describes spawn_task.
 func (c Config) about() string {
-	var sb strings.Builder
-	sb.WriteString("Starts a task in the background: give either agent and prompt, or tool and arguments. You are told when it ends.")
+	text := "Starts a task in the background: give either agent and prompt, or tool and arguments. You are told when it ends."
 	if len(c.Agents) > 0 {
-		fmt.Fprintf(&sb, " Agents: %s.", strings.Join(c.Agents, ", "))
+		text += " Agents: " + strings.Join(c.Agents, ", ") + "."
 	}
 	if len(c.Tools) > 0 {
-		fmt.Fprintf(&sb, " Tools: %s.", strings.Join(c.Tools, ", "))
+		text += " Tools: " + strings.Join(c.Tools, ", ") + "."
 	}
-	return sb.String()
+	return text
 }
 
 type spawnArgs struct {
@@ -98,13 +97,12 @@ func look(ctx context.Context, call *awaken.ToolCall, t Info) (Info, *awaken.Run
 }
 
 func list(ctx context.Context, call *awaken.ToolCall, _ struct{}) (map[string][]Info, error) {
-	tasks := []Info{}
-	for _, t := range sorted(Tasks.Get(call)) {
-		t, _, err := look(ctx, call, t)
-		if err != nil {
+	tasks := append([]Info{}, sorted(Tasks.Get(call))...)
+	for i := range tasks {
+		var err error
+		if tasks[i], _, err = look(ctx, call, tasks[i]); err != nil {
 			return nil, err
 		}
-		tasks = append(tasks, t)
 	}
 	return map[string][]Info{"tasks": tasks}, nil
 }

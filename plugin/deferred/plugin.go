@@ -37,10 +37,8 @@ type change struct {
 
 var (
 	tracked = state.NewKey("deferred_tools.state", func(t tracking, c change) tracking {
-		next := tracking{Turns: t.Turns, Promoted: maps.Clone(t.Promoted)}
-		if next.Promoted == nil {
-			next.Promoted = map[string]usage{}
-		}
+		next := tracking{Turns: t.Turns, Promoted: map[string]usage{}}
+		maps.Copy(next.Promoted, t.Promoted)
 		if c.turn {
 			next.Turns++
 			for id, u := range next.Promoted {
@@ -65,16 +63,11 @@ var (
 
 	// usedTools are the tools that a run has used.
 	usedTools = state.NewKey("deferred_tools.used", func(list, add []string) []string {
-		next := slices.Concat(list, add)
-		slices.Sort(next)
-		return slices.Compact(next)
+		return slices.Compact(slices.Sorted(slices.Values(slices.Concat(list, add))))
 	}, state.Options{Merge: state.Commutative})
 
 	learn = awaken.NewEffect[lesson]("deferred_tools.learn")
 )
-
-// Promoted returns the tools that are promoted on a thread.
-func Promoted(r state.Reader) []string { return slices.Sorted(maps.Keys(tracked.Get(r).Promoted)) }
 
 type plugin struct{ section *awaken.Section[Config] }
 
@@ -115,11 +108,12 @@ func (p *policy) promote(ctx context.Context, w state.Writer, s profile.Store, a
 	}
 	c := change{promote: map[string]usage{}, omega: p.DiscBeta.Omega}
 	for _, id := range ids {
-		prior := defaultPrior
-		if v, ok := learned.Tools[id]; ok {
-			prior = v
-		} else if v, ok := p.AgentPriors[id]; ok {
-			prior = v
+		prior, ok := learned.Tools[id]
+		if !ok {
+			prior, ok = p.AgentPriors[id]
+		}
+		if !ok {
+			prior = defaultPrior
 		}
 		c.promote[id] = p.DiscBeta.initial(prior)
 	}

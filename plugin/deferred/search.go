@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -83,9 +84,8 @@ func search(tools []llm.Tool, q string, limit int) []llm.Tool {
 	if names, ok := strings.CutPrefix(q, "select:"); ok {
 		var out []llm.Tool
 		for name := range strings.SplitSeq(names, ",") {
-			name = strings.TrimSpace(name)
-			if i := slices.IndexFunc(tools, func(t llm.Tool) bool { return t.Name == name }); i >= 0 &&
-				!slices.ContainsFunc(out, func(t llm.Tool) bool { return t.Name == name }) {
+			is := func(t llm.Tool) bool { return t.Name == strings.TrimSpace(name) }
+			if i := slices.IndexFunc(tools, is); i >= 0 && !slices.ContainsFunc(out, is) {
 				out = append(out, tools[i])
 			}
 		}
@@ -142,7 +142,7 @@ func rank(tools []llm.Tool, terms []string) []float64 {
 		for i, doc := range docs {
 			freq[i] = doc[term]
 			if freq[i] == 0 && len(term) >= 3 {
-				for _, w := range sortedWords(doc) {
+				for _, w := range slices.Sorted(maps.Keys(doc)) { // sums of floats depend on the order
 					if strings.HasPrefix(w, term) {
 						freq[i] += doc[w] / 2
 					}
@@ -160,17 +160,6 @@ func rank(tools []llm.Tool, terms []string) []float64 {
 		}
 	}
 	return scores
-}
-
-// sortedWords are a document's words, in an order that does not change: sums of floats
-// depend on it.
-func sortedWords(doc map[string]float64) []string {
-	out := make([]string, 0, len(doc))
-	for w := range doc {
-		out = append(out, w)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // words are the words of a text, in small letters. Names are taken apart where they

@@ -37,8 +37,8 @@ import (
 // PluginID is the name of the plugin and of its section.
 const PluginID = "delegate"
 
-// ToolPrefix begins the names of the tools; the id of the delegate follows.
-const ToolPrefix = "agent_run_"
+// toolPrefix begins the names of the tools; the id of the delegate follows.
+const toolPrefix = "agent_run_"
 
 // Config is the section of an agent that has delegates.
 type Config struct {
@@ -138,7 +138,7 @@ var _ awaken.Delegator = (*tool)(nil)
 var parameters = json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string","description":"what the agent is to do, with everything it needs to know"}},"required":["prompt"],"additionalProperties":false}`)
 
 func (t *tool) Spec() awaken.ToolSpec {
-	s := awaken.ToolSpec{ID: ToolPrefix + t.agent, Name: ToolPrefix + t.agent, Description: t.about, Parameters: parameters, Category: "delegate",
+	s := awaken.ToolSpec{ID: toolPrefix + t.agent, Name: toolPrefix + t.agent, Description: t.about, Parameters: parameters, Category: "delegate",
 		Effect:  awaken.Idempotent, // called again, it goes on with the same run
 		Timeout: -1, Metadata: map[string]any{"agent_id": t.agent}}
 	if t.cfg.TimeoutSeconds > 0 {
@@ -181,7 +181,7 @@ func (t *tool) callLocal(ctx context.Context, call *awaken.ToolCall, prompt stri
 	child, err := host.Store().LoadRun(ctx, awaken.ChildID(call.Key))
 	switch {
 	case errors.Is(err, awaken.ErrNotFound):
-		if req, err = t.start(ctx, call, prompt); err != nil {
+		if req, err = t.start(call, prompt); err != nil {
 			return nil, err
 		}
 		if err := t.admit(ctx, call); err != nil {
@@ -244,7 +244,7 @@ func ephemeral(res *awaken.RunResult, err error) *awaken.Run {
 }
 
 // start is the request that starts the delegate.
-func (t *tool) start(_ context.Context, call *awaken.ToolCall, prompt string) (awaken.RunRequest, error) {
+func (t *tool) start(call *awaken.ToolCall, prompt string) (awaken.RunRequest, error) {
 	id := awaken.ChildID(call.Key)
 	req := awaken.RunRequest{AgentID: t.agent, ThreadID: id, RunID: id, Messages: []*llm.Message{llm.UserText(prompt)}, Attended: true,
 		ParentThreadID: call.Run.ThreadID, ParentRunID: call.Run.RunID, ParentToolCallID: call.ID, SessionID: call.Run.SessionID, UserID: call.Run.UserID,
@@ -300,7 +300,7 @@ func (t *tool) earlier(ctx context.Context, call *awaken.ToolCall) (n int, err e
 		if c.Key == call.Key {
 			break
 		}
-		if strings.HasPrefix(c.ToolName, ToolPrefix) && c.Child != "" {
+		if strings.HasPrefix(c.ToolName, toolPrefix) && c.Child != "" {
 			n++
 		}
 	}
@@ -326,23 +326,24 @@ func (t *tool) wanted(ctx context.Context, host awaken.Host, child *awaken.Run) 
 
 // wait suspends the call until the delegate gets further.
 func (t *tool) wait(child *awaken.Run) error {
-	action, message := "suspended", fmt.Sprintf("Agent '%s' waits for a decision", t.agent)
+	action, message := "suspended", "waits for a decision"
 	switch {
 	case child.Status != awaken.RunWaiting:
-		action, message = "running", fmt.Sprintf("Agent '%s' is at work", t.agent)
+		action, message = "running", "is at work"
 	case child.Waiting.Reason == awaken.WaitUserInput:
 		action = "input_required"
 	case child.Waiting.Reason == awaken.WaitBudget:
-		action, message = "budget_exhausted", fmt.Sprintf("Agent '%s' waits: %s", t.agent, child.Waiting.Message)
+		action, message = "budget_exhausted", "waits: "+child.Waiting.Message
 	case child.Waiting.Reason == awaken.WaitPin:
-		action, message = "pin_unavailable", fmt.Sprintf("Agent '%s' waits: %s", t.agent, child.Waiting.Message)
+		action, message = "pin_unavailable", "waits: "+child.Waiting.Message
 	case child.Waiting.Reason == awaken.WaitBackgroundTasks:
-		action, message = "running", fmt.Sprintf("Agent '%s' waits for its tasks", t.agent)
+		action, message = "running", "waits for its tasks"
 	}
 	ticket := awaken.Ticket{
-		Suspension: awaken.Suspension{ID: "delegate_run:" + child.RunID, Action: "agent_delegate:" + action, Message: message},
-		Child:      child.RunID,
-		Tickets:    child.ChildTickets(),
+		Suspension: awaken.Suspension{ID: "delegate_run:" + child.RunID, Action: "agent_delegate:" + action,
+			Message: fmt.Sprintf("Agent '%s' %s", t.agent, message)},
+		Child:   child.RunID,
+		Tickets: child.ChildTickets(),
 	}
 	if child.Waiting != nil {
 		ticket.Budget = child.Waiting.Budget
@@ -350,33 +351,29 @@ func (t *tool) wait(child *awaken.Run) error {
 	return awaken.Suspend(ticket)
 }
 
-// Result is what the call of a delegate comes to.
-type Result struct {
-	AgentID  string `json:"agent_id"`
-	Status   string `json:"status"` // completed, stopped, failed, cancelled
-	Response string `json:"response"`
-	Steps    int    `json:"steps"`
-}
-
 // result is what the parent's model is told.
 func (t *tool) result(call *awaken.ToolCall, child *awaken.Run) (*awaken.ToolResult, error) {
 	call.Spend(child.Total())
 	res := &awaken.ToolResult{Status: awaken.ToolSuccess, Metadata: map[string]any{"child_run_id": child.RunID, "child_thread_id": child.ThreadID}}
-	out := Result{AgentID: child.AgentID, Status: "completed", Response: child.FinalOutput, Steps: child.Steps}
+	status, progress := "completed", "done"
 	switch child.Termination.Type {
 	case awaken.Stopped:
-		out.Status = "stopped"
+		status = "stopped"
 	case awaken.Cancelled:
-		out.Status, res.Status, res.Message = "cancelled", awaken.ToolError, fmt.Sprintf("agent %q was cancelled", t.agent)
+		status, progress, res.Status, res.Message = "cancelled", "failed", awaken.ToolError, fmt.Sprintf("agent %q was cancelled", t.agent)
 	case awaken.Failed, awaken.Blocked:
-		out.Status, res.Status, res.Message = "failed", awaken.ToolError, fmt.Sprintf("agent %q failed: %s", t.agent, child.Termination)
+		status, progress, res.Status, res.Message = "failed", "failed", awaken.ToolError, fmt.Sprintf("agent %q failed: %s", t.agent, child.Termination)
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
+	var err error
+	if res.Data, err = json.Marshal(struct {
+		AgentID  string `json:"agent_id"`
+		Status   string `json:"status"`
+		Response string `json:"response"`
+		Steps    int    `json:"steps"`
+	}{child.AgentID, status, child.FinalOutput, child.Steps}); err != nil {
 		return nil, err
 	}
-	res.Data = data
-	call.Progress(awaken.Progress{Status: map[awaken.ToolStatus]string{awaken.ToolSuccess: "done", awaken.ToolError: "failed"}[res.Status], Message: t.agent})
+	call.Progress(awaken.Progress{Status: progress, Message: t.agent})
 	return res, nil
 }
 
@@ -397,7 +394,7 @@ func (t *tool) sink(call *awaken.ToolCall) awaken.Sink {
 // callRemote runs an agent that runs elsewhere. Its run has the id that a local one would
 // have; what it waits for is asked as the call's own question, one after the other.
 func (t *tool) callRemote(ctx context.Context, call *awaken.ToolCall, remote awaken.Runner, prompt string) (*awaken.ToolResult, error) {
-	req, err := t.start(ctx, call, prompt)
+	req, err := t.start(call, prompt)
 	if err != nil {
 		return nil, err
 	}
@@ -414,13 +411,12 @@ func (t *tool) callRemote(ctx context.Context, call *awaken.ToolCall, remote awa
 		return nil, fmt.Errorf("agent %q: %w", t.agent, err)
 	case res.Status == awaken.RunWaiting && res.Waiting != nil && len(res.Waiting.Tickets) > 0:
 		first := res.Waiting.Tickets[0]
-		ticket := awaken.Ticket{ResumeMode: first.ResumeMode, Suspension: awaken.Suspension{Action: "agent_delegate:input_required", Message: first.Reason}}
+		question := awaken.Suspension{Action: "agent_delegate:input_required", Message: first.Reason}
 		if first.Suspension != nil {
-			ticket.Suspension = *first.Suspension
+			question = *first.Suspension
 		}
-		ticket.ResumeMode = awaken.ReplayToolCall // the decision goes there
-		ticket.Suspension.ID = remotePrefix(call) + first.TicketID
-		return nil, awaken.Suspend(ticket)
+		question.ID = remotePrefix(call) + first.TicketID
+		return nil, awaken.Suspend(awaken.Ticket{Suspension: question, ResumeMode: awaken.ReplayToolCall}) // the decision goes there
 	case res.Status == awaken.RunWaiting:
 		return nil, fmt.Errorf("agent %q waits, and does not say for what", t.agent)
 	}

@@ -36,12 +36,12 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -101,25 +101,21 @@ type plugin struct {
 func (p plugin) Name() string { return p.name }
 
 func (p plugin) Register(r *awaken.Registrar) error {
-	register(r, p.name, p.guard, p.borders)
-	return nil
-}
-
-func register(r *awaken.Registrar, name string, g Guard, borders []awaken.Border) {
-	for _, b := range borders {
-		r.Guard(b, func(ctx context.Context, h *awaken.HookCall, p *awaken.Passage) (awaken.Verdict, error) {
-			c := checker{ctx: ctx, guard: g, name: name, text: Text{Border: b}}
+	for _, b := range p.borders {
+		r.Guard(b, func(ctx context.Context, h *awaken.HookCall, passage *awaken.Passage) (awaken.Verdict, error) {
+			c := checker{ctx: ctx, guard: p.guard, name: p.name, text: Text{Border: b}}
 			if b == awaken.ResultBorder {
 				c.text.Tool = h.Tool.Tool
-				return c.result(h, p)
+				return c.result(h, passage)
 			}
-			if p.Message.Role == llm.User || p.Message.Role == llm.Assistant {
-				p.Message = c.message(p.Message)
+			if m := passage.Message; m.Role == llm.User || m.Role == llm.Assistant {
+				passage.Message = c.message(m)
 			}
 			return c.verdict(map[awaken.Border]string{awaken.InputBorder: "May the agent see this message?", awaken.OutputBorder: "May this answer be shown?"}[b],
-				p.Message.ID, map[string]string{})
+				passage.Message.ID, map[string]string{})
 		})
 	}
+	return nil
 }
 
 // checker puts the texts of one passage to a guard.
@@ -155,11 +151,9 @@ func (c *checker) check(text string) string {
 // message returns the message with what became of its texts. Calls of tools are left as
 // they are: their arguments belong to the tool's own rules.
 func (c *checker) message(m *llm.Message) *llm.Message {
+	content, changed := c.blocks(m.Content)
 	next := *m
-	changed := false
-	if content := c.blocks(m.Content); content != nil {
-		next.Content, changed = content, true
-	}
+	next.Content = content
 	for i, call := range m.ToolCalls { // what is said by this tool is the answer
 		if call.Name != awaken.FinalOutputTool {
 			continue
@@ -175,9 +169,9 @@ func (c *checker) message(m *llm.Message) *llm.Message {
 	return &next
 }
 
-// blocks returns what became of the texts of blocks, or nil when all stayed the same.
-func (c *checker) blocks(blocks []llm.Block) []llm.Block {
-	var next []llm.Block
+// blocks returns what became of the texts of blocks, and whether that is something else.
+func (c *checker) blocks(blocks []llm.Block) (next []llm.Block, changed bool) {
+	next = blocks
 	for i, b := range blocks {
 		if b.Type != llm.TextBlock && b.Type != llm.ThinkingBlock {
 			continue
@@ -186,15 +180,15 @@ func (c *checker) blocks(blocks []llm.Block) []llm.Block {
 		if text == b.Text {
 			continue
 		}
-		if next == nil {
-			next = append(next, blocks...)
+		if !changed {
+			next, changed = slices.Clone(blocks), true
 		}
 		next[i].Text = text
 		if b.Type == llm.ThinkingBlock {
 			next[i].Opaque = nil // it vouches for another text
 		}
 	}
-	return next
+	return next, changed
 }
 
 // result checks the texts of a tool's result: its message, the strings in its data, its
@@ -202,25 +196,18 @@ func (c *checker) blocks(blocks []llm.Block) []llm.Block {
 func (c *checker) result(h *awaken.HookCall, p *awaken.Passage) (awaken.Verdict, error) {
 	res := *p.Result
 	res.Message = c.check(res.Message)
-	if data, changed := c.data(res.Data); changed {
-		res.Data = data
-	}
-	if content := c.blocks(res.Content); content != nil {
-		res.Content = content
-	}
+	res.Data, _ = c.data(res.Data)
+	res.Content, _ = c.blocks(res.Content)
 	p.Result = &res
 	return c.verdict(fmt.Sprintf("May the agent see this result of '%s'?", h.Tool.Tool), h.Tool.ID, map[string]string{"tool_name": h.Tool.Tool})
 }
 
 // data checks the strings inside a JSON value.
 func (c *checker) data(raw json.RawMessage) (json.RawMessage, bool) {
-	if !strings.Contains(string(raw), `"`) {
-		return raw, false
-	}
-	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
-	if dec.Decode(&v) != nil {
+	if !bytes.Contains(raw, []byte(`"`)) || dec.Decode(&v) != nil {
 		return raw, false
 	}
 	changed := false

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,21 +71,12 @@ func (c *Config) Validate() error {
 	return err
 }
 
-// rail is a configured guard.
-type rail struct {
-	name    string
-	guard   Guard
-	borders []awaken.Border
-}
-
-func (c *Config) compile() ([]rail, error) {
-	var out []rail
+// compile returns the configured guards.
+func (c *Config) compile() ([]plugin, error) {
+	var out []plugin
 	var errs []error
 	if s := c.Secrets; s != nil {
-		if s.Action == "" {
-			s.Action = ActionRewrite
-		}
-		borders := s.On
+		action, borders := cmp.Or(s.Action, ActionRewrite), s.On
 		if len(borders) == 0 {
 			borders = allBorders
 		}
@@ -97,14 +89,12 @@ func (c *Config) compile() ([]rail, error) {
 			}
 			exprs = append(exprs, re)
 		}
-		errs = append(errs, checkUse("secrets", borders, s.Action))
-		out = append(out, rail{"secrets", secrets{exprs, s.Action}, borders})
+		errs = append(errs, checkUse("secrets", borders, action))
+		out = append(out, plugin{"secrets", secrets{exprs, action}, borders})
 	}
 	for i, r := range c.Rules {
 		where := fmt.Sprintf("rules[%d]", i)
-		if r.Name == "" {
-			r.Name = fmt.Sprintf("rule-%d", i)
-		}
+		r.Name = cmp.Or(r.Name, fmt.Sprintf("rule-%d", i))
 		l := limit{Rule: r}
 		var err error
 		if r.Pattern != "" {
@@ -126,7 +116,7 @@ func (c *Config) compile() ([]rail, error) {
 			errs = append(errs, fmt.Errorf("%s.on is empty, want input, output or tool_result", where))
 		}
 		errs = append(errs, checkUse(where, r.On, r.Action))
-		out = append(out, rail{r.Name, l, r.On})
+		out = append(out, plugin{r.Name, l, r.On})
 	}
 	return out, errors.Join(errs...)
 }
@@ -166,9 +156,9 @@ func (p rails) Register(r *awaken.Registrar) error {
 		return nil
 	}
 	for _, g := range list {
-		register(r, g.name, g.guard, g.borders)
+		err = errors.Join(err, g.Register(r))
 	}
-	return nil
+	return err
 }
 
 // secrets finds credentials.
@@ -237,10 +227,7 @@ func (l limit) Check(_ context.Context, t Text) (Verdict, error) {
 	if why == "" {
 		return Pass(), nil
 	}
-	if l.Reason != "" {
-		why = l.Reason
-	}
-	return l.Action.verdict(text, why), nil
+	return l.Action.verdict(text, cmp.Or(l.Reason, why)), nil
 }
 
 func (a Action) verdict(text, why string) Verdict {

@@ -23,6 +23,7 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,27 +93,12 @@ func (h Handoffs) Effective() string {
 	return h.ActiveAgent
 }
 
-// Change is what State is updated with; see [Request], [Activate] and [Clear].
-type Change struct {
-	op    string
-	agent string
-	base  string
-}
+// change is what State is updated with; see [Request], [Activate] and [Clear].
+type change func(h *Handoffs)
 
 // State is who has the thread. Read it with State.Get.
-var State = state.NewKey(PluginID, func(h Handoffs, c Change) Handoffs {
-	switch c.op {
-	case "request":
-		h.RequestedAgent, h.Cleared = c.agent, false
-	case "activate":
-		h.ActiveAgent, h.RequestedAgent, h.Cleared = c.agent, "", false
-	case "clear":
-		h.RequestedAgent, h.Cleared = "", h.ActiveAgent != ""
-	case "handed":
-		h.ActiveAgent, h.RequestedAgent, h.BaseAgent = c.agent, "", c.base
-	case "forget":
-		h = Handoffs{RequestedAgent: h.RequestedAgent}
-	}
+var State = state.NewKey(PluginID, func(h Handoffs, c change) Handoffs {
+	c(&h)
 	return h
 }, state.Options{Scope: state.Thread})
 
@@ -121,14 +107,20 @@ var count = state.NewKey(PluginID+".count", func(n, d int) int { return n + d },
 
 // Request asks for the thread to be handed to an agent or variant. That happens at the
 // next border: the start of a run, or the end of a step.
-func Request(w state.Writer, agent string) { State.Update(w, Change{op: "request", agent: agent}) }
+func Request(w state.Writer, agent string) {
+	State.Update(w, func(h *Handoffs) { h.RequestedAgent, h.Cleared = agent, false })
+}
 
 // Activate hands the thread to an agent or variant. It does not count as a handoff, and is
 // not refused for being one too many.
-func Activate(w state.Writer, agent string) { State.Update(w, Change{op: "activate", agent: agent}) }
+func Activate(w state.Writer, agent string) {
+	State.Update(w, func(h *Handoffs) { h.ActiveAgent, h.RequestedAgent, h.Cleared = agent, "", false })
+}
 
 // Clear gives the thread back to the agent that it was handed away from first.
-func Clear(w state.Writer) { State.Update(w, Change{op: "clear"}) }
+func Clear(w state.Writer) {
+	State.Update(w, func(h *Handoffs) { h.RequestedAgent, h.Cleared = "", h.ActiveAgent != "" })
+}
 
 // New returns the plugin. The overlays are variants of every agent that loads it, beside
 // those of the agent's own section.
@@ -150,10 +142,8 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 			return fmt.Errorf("agents[%d] is %q, which is not defined", i, id)
 		}
 	}
-	overlays := maps.Clone(p.overlays)
-	if overlays == nil {
-		overlays = map[string]awaken.Overlay{}
-	}
+	overlays := map[string]awaken.Overlay{}
+	maps.Copy(overlays, p.overlays)
 	maps.Copy(overlays, cfg.Overlays)
 	for _, name := range slices.Sorted(maps.Keys(overlays)) {
 		r.Variant(name, overlays[name])
@@ -198,8 +188,9 @@ func (w *way) id(agent *awaken.AgentSpec, name string) string {
 func (w *way) sync(_ context.Context, h *awaken.HookCall) error {
 	s := State.Get(h)
 	if h.Phase == awaken.PhaseRunStart && s.ActiveAgent != "" && builtin.ActiveAgent.Get(h) == "" {
-		State.Update(h, Change{op: "forget"}) // somebody has asked for another agent since
-		s = Handoffs{RequestedAgent: s.RequestedAgent}
+		forget := func(h *Handoffs) { *h = Handoffs{RequestedAgent: h.RequestedAgent} }
+		State.Update(h, forget) // somebody has asked for another agent since
+		forget(&s)
 	}
 	switch {
 	case s.RequestedAgent != "":
@@ -219,16 +210,13 @@ func (w *way) sync(_ context.Context, h *awaken.HookCall) error {
 
 // hand gives the thread to an agent or variant.
 func (w *way) hand(h *awaken.HookCall, s Handoffs, name string) {
-	base := s.BaseAgent
-	if base == "" {
-		base = h.Agent.Base()
-	}
-	builtin.ActiveAgent.Update(h, w.id(h.Agent, name))
-	if w.id(h.Agent, name) == base {
+	base, id := cmp.Or(s.BaseAgent, h.Agent.Base()), w.id(h.Agent, name)
+	builtin.ActiveAgent.Update(h, id)
+	if id == base {
 		State.Clear(h) // it is back
 		return
 	}
-	State.Update(h, Change{op: "handed", agent: name, base: base})
+	State.Update(h, func(h *Handoffs) { h.ActiveAgent, h.RequestedAgent, h.BaseAgent = name, "", base })
 }
 
 func (w *way) tooMany(n int) error {

@@ -30,8 +30,8 @@ const Name = "memory"
 
 // Limits on what is remembered about one user.
 const (
-	MaxBytes    = 4096 // of one memory
-	MaxMemories = 1000
+	maxBytes    = 4096 // of one memory
+	maxMemories = 1000
 )
 
 // Memory is one thing that is remembered about a user.
@@ -69,15 +69,10 @@ func Export(ctx context.Context, s profile.Store, user string) ([]Memory, error)
 // Erase removes everything that is remembered about a user.
 func Erase(ctx context.Context, s profile.Store, user string) error {
 	entries, err := s.List(ctx, namespace(user))
-	if err != nil {
-		return err
-	}
 	for _, e := range entries {
-		if err := s.Delete(ctx, namespace(user), e.Key); err != nil {
-			return err
-		}
+		err = errors.Join(err, s.Delete(ctx, namespace(user), e.Key))
 	}
-	return nil
+	return err
 }
 
 // New returns the plugin.
@@ -130,15 +125,15 @@ func save(ctx context.Context, call *awaken.ToolCall, in saveArgs) (saved, error
 	if text == "" {
 		return saved{}, errors.New("text is empty")
 	}
-	if len(text) > MaxBytes {
-		return saved{}, fmt.Errorf("text is %d bytes long, want at most %d", len(text), MaxBytes)
+	if len(text) > maxBytes {
+		return saved{}, fmt.Errorf("text is %d bytes long, want at most %d", len(text), maxBytes)
 	}
 	all, err := call.Profile.List(ctx, ns)
 	if err != nil {
 		return saved{}, err
 	}
-	if len(all) >= MaxMemories {
-		return saved{}, fmt.Errorf("there are %d memories of this user, want at most %d: forget some first", len(all), MaxMemories)
+	if len(all) >= maxMemories {
+		return saved{}, fmt.Errorf("there are %d memories of this user, want at most %d: forget some first", len(all), maxMemories)
 	}
 	data, err := json.Marshal(Memory{Text: text, Tags: in.Tags, Agent: call.Agent.ID})
 	if err != nil {
@@ -177,29 +172,20 @@ func search(ctx context.Context, call *awaken.ToolCall, in searchArgs) (hits, er
 // first, the latest first among equals.
 func find(all []Memory, query string) []Memory {
 	terms := strings.Fields(strings.ToLower(query))
-	type scored struct {
-		Memory
-		score int
-	}
-	var list []scored
-	for _, m := range all {
+	scores := map[string]int{} // by id
+	out := []Memory{}
+	for _, m := range slices.Backward(all) {
 		text := strings.ToLower(m.Text + " " + strings.Join(m.Tags, " "))
-		n := 0
 		for _, t := range terms {
 			if strings.Contains(text, t) {
-				n++
+				scores[m.ID]++
 			}
 		}
-		if n > 0 || len(terms) == 0 {
-			list = append(list, scored{m, n})
+		if scores[m.ID] > 0 || len(terms) == 0 {
+			out = append(out, m)
 		}
 	}
-	slices.Reverse(list)
-	slices.SortStableFunc(list, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	out := make([]Memory, len(list))
-	for i, s := range list {
-		out[i] = s.Memory
-	}
+	slices.SortStableFunc(out, func(a, b Memory) int { return cmp.Compare(scores[b.ID], scores[a.ID]) })
 	return out
 }
 

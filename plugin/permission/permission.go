@@ -33,6 +33,7 @@
 package permission
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,8 +67,8 @@ const (
 	User    Scope = "user"    // for the user, whatever agent is run
 )
 
-// Scopes are all of them, the narrowest first.
-var Scopes = []Scope{Once, Run, Thread, Project, User}
+// scopes are all of them, the narrowest first.
+var scopes = []Scope{Once, Run, Thread, Project, User}
 
 // OnDeny is what a denied call does to its run.
 type OnDeny string
@@ -128,7 +129,7 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("on_deny is %q, want error or block", c.OnDeny))
 	}
 	for i, s := range c.Remember {
-		if s == Once || !slices.Contains(Scopes, s) {
+		if s == Once || !slices.Contains(scopes, s) {
 			errs = append(errs, fmt.Errorf("remember[%d] is %q, want run, thread, project or user", i, s))
 		}
 	}
@@ -144,12 +145,8 @@ func (b Behavior) validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	if c.DefaultBehavior == "" {
-		c.DefaultBehavior = Ask
-	}
-	if c.OnDeny == "" {
-		c.OnDeny = DenyError
-	}
+	c.DefaultBehavior = cmp.Or(c.DefaultBehavior, Ask)
+	c.OnDeny = cmp.Or(c.OnDeny, DenyError)
 	return c
 }
 
@@ -183,7 +180,7 @@ func compile(rules []Rule) ([]rule, error) {
 		if err := r.Behavior.validate(); err != nil {
 			errs = append(errs, fmt.Errorf("rules[%d].behavior is %w", i, err))
 		}
-		if r.Scope != "" && !slices.Contains(Scopes, r.Scope) {
+		if r.Scope != "" && !slices.Contains(scopes, r.Scope) {
 			errs = append(errs, fmt.Errorf("rules[%d].scope is %q, want once, run, thread, project or user", i, r.Scope))
 		}
 		out = append(out, rule{r, p})

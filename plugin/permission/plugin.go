@@ -142,14 +142,17 @@ func (g *guard) judge(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, 
 	return awaken.SuspendCall(t), err
 }
 
+// parameters are those of the plugin's questions.
+type parameters struct {
+	Tool     string          `json:"tool_name"`
+	Args     json.RawMessage `json:"tool_args"`
+	Remember choice          `json:"remember"`
+}
+
 // question is the ticket of a call that asks.
 func (g *guard) question(h *awaken.HookCall, r *rule) (awaken.Ticket, error) {
 	offer := g.offers(h, r)
-	params, err := json.Marshal(struct {
-		Tool     string          `json:"tool_name"`
-		Args     json.RawMessage `json:"tool_args"`
-		Remember choice          `json:"remember"`
-	}{h.Tool.Tool, h.Tool.Args, offer})
+	params, err := json.Marshal(parameters{h.Tool.Tool, h.Tool.Args, offer})
 	if err != nil {
 		return awaken.Ticket{}, err
 	}

@@ -23,14 +23,8 @@ var (
 	runRules    = state.NewKey("permission_overrides", addRule, state.Options{Merge: state.Commutative})
 	// spent says which call used up a rule of the scope once, by the rule's pattern.
 	spent = state.NewKey("permission_spent", func(m map[string]string, u use) map[string]string {
-		if _, ok := m[u.Tool]; ok {
-			return m
-		}
-		next := maps.Clone(m)
-		if next == nil {
-			next = map[string]string{}
-		}
-		next[u.Tool] = u.CallID
+		next := map[string]string{u.Tool: u.CallID}
+		maps.Copy(next, m) // the first call counts
 		return next
 	}, state.Options{Merge: state.Commutative})
 	// keep remembers a rule in the profile, once the decision is committed.
@@ -70,7 +64,7 @@ type choice struct {
 // asks about: everything that the rule takes, the tool, or exactly this call.
 func (g *guard) offers(h *awaken.HookCall, r *rule) choice {
 	o := choice{Scopes: []Scope{}, Tools: []string{}, Shared: slices.Contains(g.remember, Project)}
-	for _, s := range Scopes {
+	for _, s := range scopes {
 		can := s != Once && (g.remember == nil || slices.Contains(g.remember, s))
 		switch s {
 		case Project:
@@ -102,8 +96,7 @@ func exactCall(c *awaken.ToolCall) string {
 	}
 	var conds []string
 	for _, name := range slices.Sorted(maps.Keys(args)) {
-		value := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(pattern.Text(args[name]))
-		conds = append(conds, fmt.Sprintf(`%s = "%s"`, name, value))
+		conds = append(conds, name+" = "+pattern.Quote(pattern.Text(args[name])))
 	}
 	if text := pattern.Exactly(c.Tool) + "(" + strings.Join(conds, ", ") + ")"; len(text) <= 200 {
 		return text
@@ -128,6 +121,13 @@ func (o choice) schema() json.RawMessage {
 	}
 	data, _ := json.Marshal(map[string]any{"properties": map[string]any{"remember": answer}}) // of plain values
 	return data
+}
+
+// choiceOf is what one of our questions has offered.
+func choiceOf(question *awaken.Suspension) choice {
+	var p parameters
+	_ = json.Unmarshal(question.Parameters, &p) // they are our own
+	return p.Remember
 }
 
 // wish is what the result of a decision wants remembered.
@@ -158,17 +158,15 @@ func Reach(result json.RawMessage) Scope { return wishOf(result).Scope }
 // Question is what they were asked; if it is nil, that is not known, and taken to be a
 // question of this plugin that everybody's approval is too much for.
 func Vet(question *awaken.Suspension, result json.RawMessage, user, of string) error {
-	var asked struct {
-		Remember choice `json:"remember"`
-	}
+	var asked choice
 	if question != nil {
 		if question.Action != action {
 			return nil
 		}
-		_ = json.Unmarshal(question.Parameters, &asked) // they are our own
+		asked = choiceOf(question)
 	}
 	switch scope := Reach(result); {
-	case scope == Project && !asked.Remember.Shared:
+	case scope == Project && !asked.Shared:
 		return errors.New(`remember is "project", which is for everybody who has the agent: a user cannot choose it unless the agent's permission section lists it under "remember"`)
 	case scope == User && user == "":
 		return errors.New(`remember is "user", and the request is not known to be that of a user`)
@@ -188,11 +186,11 @@ func remember(h *awaken.HookCall, result json.RawMessage) {
 	if want.Tool == "" {
 		// What the question offered first. The ledger has the question.
 		for _, c := range builtin.ToolCallStates.Get(h) {
-			var asked struct {
-				Remember choice `json:"remember"`
+			if c.CallID != h.Tool.ID || c.Ticket == nil {
+				continue
 			}
-			if c.CallID == h.Tool.ID && c.Ticket != nil && json.Unmarshal(c.Ticket.Suspension.Parameters, &asked) == nil && len(asked.Remember.Tools) > 0 {
-				want.Tool = asked.Remember.Tools[0]
+			if tools := choiceOf(&c.Ticket.Suspension).Tools; len(tools) > 0 {
+				want.Tool = tools[0]
 			}
 		}
 	}
@@ -261,9 +259,8 @@ func Remembered(ctx context.Context, s profile.Store, of string) ([]Rule, error)
 // Forget removes what Remembered returns.
 func Forget(ctx context.Context, s profile.Store, of string) error {
 	entries, err := s.List(ctx, namespace(of))
-	var errs []error
 	for _, e := range entries {
-		errs = append(errs, s.Delete(ctx, namespace(of), e.Key))
+		err = errors.Join(err, s.Delete(ctx, namespace(of), e.Key))
 	}
-	return errors.Join(append(errs, err)...)
+	return err
 }

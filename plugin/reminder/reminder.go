@@ -19,6 +19,7 @@
 package reminder
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -225,15 +226,7 @@ func compile(rules []Rule) ([]rule, error) {
 			}
 		}
 		for j, f := range r.Output.Content.Fields {
-			kind := pattern.Kind(f.Op)
-			if kind == "" {
-				kind = pattern.Glob
-			}
-			if !slices.Contains(pattern.Kinds, kind) {
-				bad("output.content", ".fields[%d].op is %q, want glob, exact, regex, not_glob, not_exact or not_regex", j, f.Op)
-				continue
-			}
-			cond, err := pattern.NewCondition(f.Path, kind, f.Value)
+			cond, err := pattern.NewCondition(f.Path, cmp.Or(f.Op, "glob"), f.Value)
 			if err != nil {
 				bad("output.content", ".fields[%d]: %w", j, err)
 			}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -21,7 +20,7 @@ import (
 // exchange is one request of an AG-UI client.
 type exchange struct {
 	protocol.Call
-	in     Input
+	in     input
 	thread *awaken.Thread    // nil if it is new
 	open   *awaken.Run       // the thread's run that runs or waits, or nil
 	asked  *protocol.Asked   // what that run has asked for
@@ -30,14 +29,9 @@ type exchange struct {
 
 // run answers RunAgentInput with the run's events. What the agent or the thread is called
 // in the path counts more than what the body says.
-func run(c protocol.Call, in *Input, agentID, threadID string) error {
+func run(c protocol.Call, in *input, agentID, threadID string) error {
 	x := &exchange{Call: c, in: *in}
-	if agentID != "" {
-		x.in.AgentID = agentID
-	}
-	if threadID != "" {
-		x.in.ThreadID = threadID
-	}
+	x.in.AgentID, x.in.ThreadID = cmp.Or(agentID, x.in.AgentID), cmp.Or(threadID, x.in.ThreadID)
 	if err := x.in.check(); err != nil {
 		return err
 	}
@@ -60,10 +54,9 @@ func run(c protocol.Call, in *Input, agentID, threadID string) error {
 	if len(decisions) > 0 {
 		return x.resume(decisions)
 	}
-	if r, err := x.answered(); r != nil || err != nil {
-		if err != nil {
-			return err
-		}
+	if r, err := x.answered(); err != nil {
+		return err
+	} else if r != nil {
 		return x.attach(r)
 	}
 	s, err := x.submission()
@@ -77,38 +70,16 @@ func run(c protocol.Call, in *Input, agentID, threadID string) error {
 }
 
 // look finds the thread, what goes on there, and what the client has of it.
-func (x *exchange) look() error {
-	var end awaken.Cursor
-	if x.in.ThreadID != "" {
-		ctx, store := x.Context(), x.Tenant().Store
-		th, err := store.Thread(ctx, x.in.ThreadID)
-		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
-			return err
-		}
-		if err == nil {
-			x.thread, end = th, th.End
-			if th.OpenRunID != "" {
-				if x.open, err = store.LoadRun(ctx, th.OpenRunID); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	text := x.Request().URL.Query().Get("cursor")
-	if text == "" {
-		text = x.Request().Header.Get("Last-Event-ID")
-	}
-	if text == "" {
-		return nil
-	}
-	var err error
-	if x.has, err = protocol.ParsePosition(text); err != nil {
+func (x *exchange) look() (err error) {
+	if x.thread, x.open, err = protocol.OpenRun(x.Context(), x.Tenant(), x.in.ThreadID); err != nil {
 		return err
 	}
-	if x.has.Epoch > end.Epoch {
-		return &protocol.Failure{Status: http.StatusGone, Code: "cursor_expired", Message: fmt.Sprintf("cursor %s is not of this log, which ends at %s", x.has, end)}
+	var end awaken.Cursor
+	if x.thread != nil {
+		end = x.thread.End
 	}
-	return nil
+	x.has, err = protocol.ResumeAfter(x, end)
+	return err
 }
 
 // question is what people were asked under an id, by the thread's last run: what the run
@@ -144,12 +115,15 @@ func (x *exchange) question(id string) (*awaken.WaitingTicket, error) {
 
 // calls are those of the run that is open on the thread, or was the last.
 func (x *exchange) calls() ([]*awaken.CallState, error) {
-	id := cmp.Or(x.thread.OpenRunID, x.thread.LatestRunID)
+	id := x.latestRun()
 	if id == "" {
 		return nil, nil
 	}
 	return x.Tenant().Store.Calls(x.Context(), id)
 }
+
+// latestRun is the run that is open on the thread, or was the last, or "".
+func (x *exchange) latestRun() string { return cmp.Or(x.thread.OpenRunID, x.thread.LatestRunID) }
 
 // submission is what is new in a request.
 func (x *exchange) submission() (*mailbox.Submission, error) {
@@ -163,11 +137,7 @@ func (x *exchange) submission() (*mailbox.Submission, error) {
 	}
 	from := 0
 	if x.thread != nil {
-		ids := make([]string, len(x.in.Messages))
-		for i, m := range x.in.Messages {
-			ids[i] = m.ID
-		}
-		if from, err = protocol.Unseen(x.Context(), x.Tenant(), x.in.ThreadID, ids); err != nil {
+		if from, err = x.unseen(); err != nil {
 			return nil, err
 		}
 	}
@@ -214,15 +184,12 @@ func (x *exchange) again(req *awaken.RunRequest) error {
 }
 
 // refuse tells a client that people have to answer first.
-func (x *exchange) refuse(asked []Interrupt) error {
+func (x *exchange) refuse(asked []interrupt) error {
 	ids := make([]string, len(asked))
 	for i, a := range asked {
 		ids[i] = a.ID
 	}
-	id := x.in.RunID
-	if id == "" {
-		id = x.open.RunID
-	}
+	id := cmp.Or(x.in.RunID, x.open.RunID)
 	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(Options{}), Entries: []awaken.Entry{
 		{Event: &awaken.RunStart{ThreadID: x.in.ThreadID, RunID: id}},
 		{Event: &awaken.Error{Code: "interrupt_pending", Message: "the thread waits for answers to its interrupts: resume has to have " + strings.Join(ids, ", ")}},
@@ -248,7 +215,7 @@ func (x *exchange) resume(decisions []awaken.Decision) error {
 	if x.thread == nil {
 		return protocol.NotFound("thread", x.in.ThreadID)
 	}
-	from, err := x.newUserMessages()
+	from, err := x.unseen()
 	if err != nil {
 		return err
 	}
@@ -284,7 +251,7 @@ func (x *exchange) answered() (*mailbox.Receipt, error) {
 	}
 	for _, c := range calls {
 		if c.Decision != nil && c.Decision.ID == x.in.decisionID(c.SuspensionID()) {
-			return &mailbox.Receipt{ThreadID: x.thread.ID, RunID: cmp.Or(x.thread.OpenRunID, x.thread.LatestRunID), Duplicate: true}, nil
+			return &mailbox.Receipt{ThreadID: x.thread.ID, RunID: x.latestRun(), Duplicate: true}, nil
 		}
 	}
 	return nil, nil
@@ -307,8 +274,8 @@ func (x *exchange) behind(at awaken.Cursor) protocol.Position {
 	return protocol.AfterAll(at)
 }
 
-// newUserMessages is the place from which on the messages are new.
-func (x *exchange) newUserMessages() (int, error) {
+// unseen is the place from which on the messages are new.
+func (x *exchange) unseen() (int, error) {
 	ids := make([]string, len(x.in.Messages))
 	for i, m := range x.in.Messages {
 		ids[i] = m.ID
@@ -377,7 +344,7 @@ func (x *exchange) before(runID string, opts *Options) error {
 	if err != nil {
 		return err
 	}
-	opts.Before = slices.DeleteFunc(slices.Clone(all), func(m *llm.Message) bool { return m.Metadata != nil && m.Metadata.RunID == runID })
+	opts.Before = slices.DeleteFunc(slices.Clone(all), func(m *llm.Message) bool { return protocol.RunOf(m) == runID })
 	first, err := t.Store.Entries(ctx, x.in.ThreadID, awaken.EntryQuery{RunID: runID, Limit: 1})
 	if err != nil {
 		return err
@@ -413,7 +380,7 @@ func (x *exchange) encoder(opts Options) func() protocol.Encoder {
 	ctx, t, threadID := x.Context(), x.Tenant(), x.in.ThreadID
 	opts.Current = x.in.current()
 	opts.Conversation = func() ([]*llm.Message, error) { return conversation(ctx, t, threadID) }
-	x.in = Input{ThreadID: x.in.ThreadID, RunID: x.in.RunID, ProtocolVersion: x.in.ProtocolVersion}
+	x.in = input{ThreadID: x.in.ThreadID, RunID: x.in.RunID, ProtocolVersion: x.in.ProtocolVersion}
 	before := opts.Before
 	opts.Before = nil
 	var last *Encoder
@@ -429,7 +396,7 @@ func (x *exchange) encoder(opts Options) func() protocol.Encoder {
 
 // connect brings a client who knows nothing of a thread, or parts of it, to where the
 // thread is, and follows the run that goes on there.
-func connect(c protocol.Call, in *Input) error {
+func connect(c protocol.Call, in *input) error {
 	x := &exchange{Call: c, in: *in}
 	if err := x.in.check(); err != nil {
 		return err
@@ -461,14 +428,10 @@ func connect(c protocol.Call, in *Input) error {
 	if opts.State, err = stateAt(ctx, t, x.in.ThreadID, end.Seq); err != nil {
 		return err
 	}
-	start := &awaken.RunStart{ThreadID: x.in.ThreadID, RunID: x.thread.LatestRunID}
-	finish := &awaken.RunFinish{ThreadID: x.in.ThreadID, RunID: x.thread.LatestRunID, Termination: awaken.Termination{Type: awaken.NaturalEnd}}
+	start := &awaken.RunStart{ThreadID: x.in.ThreadID, RunID: cmp.Or(x.latestRun(), x.in.RunID)}
+	finish := &awaken.RunFinish{ThreadID: x.in.ThreadID, RunID: start.RunID, Termination: awaken.Termination{Type: awaken.NaturalEnd}}
 	if x.open != nil {
-		start.RunID, finish.RunID = x.open.RunID, x.open.RunID
 		finish.Termination.Type, finish.Result = awaken.Suspended, &awaken.RunOutput{Status: x.open.Status, StatusReason: x.open.StatusReason, Waiting: x.open.Waiting}
-	}
-	if start.RunID == "" {
-		start.RunID, finish.RunID = x.in.RunID, x.in.RunID
 	}
 	at := awaken.Cursor{Epoch: end.Epoch, Seq: end.Seq + 1}
 	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(opts),

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -15,9 +17,9 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// Input is what a client sends: RunAgentInput. Fields that are not known are ignored,
+// input is what a client sends: RunAgentInput. Fields that are not known are ignored,
 // because clients are older and newer than this.
-type Input struct {
+type input struct {
 	ThreadID        string          `json:"threadId,omitempty"` // "" begins a new one
 	RunID           string          `json:"runId,omitempty"`    // what the client calls the run; the same id again is the same run
 	ParentRunID     string          `json:"parentRunId,omitempty"`
@@ -48,12 +50,7 @@ type toolCall struct {
 
 // calls reports whether a call was made in a message.
 func (m *message) calls(id string) bool {
-	for i := range m.ToolCalls {
-		if m.ToolCalls[i].ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.ToolCalls, toolCall{id})
 }
 
 // part is a piece of a user message.
@@ -92,16 +89,16 @@ type answer struct {
 }
 
 // UnmarshalJSON ignores fields that are not known.
-func (in *Input) UnmarshalJSON(data []byte) error {
-	type plain Input
+func (in *input) UnmarshalJSON(data []byte) error {
+	type plain input
 	return strict.UnmarshalKnown(data, (*plain)(in))
 }
 
 // current reports whether the client speaks version 1.0 or a later one.
-func (in *Input) current() bool { return in.ProtocolVersion != "" }
+func (in *input) current() bool { return in.ProtocolVersion != "" }
 
 // check finds what fits the types and is wrong.
-func (in *Input) check() error {
+func (in *input) check() error {
 	for _, f := range [...]struct{ name, id string }{{"threadId", in.ThreadID}, {"runId", in.RunID}, {"parentRunId", in.ParentRunID}, {"agentId", in.AgentID}} {
 		if err := protocol.CheckID(f.name, f.id); err != nil {
 			return err
@@ -118,7 +115,7 @@ func (in *Input) check() error {
 				return protocol.Unfit("messages[%d].toolCallId is missing: a tool message answers a call", i)
 			}
 		default:
-			return protocol.BadRequest("messages[%d].role is %q, want user, assistant, system, developer, tool, reasoning or activity", i, clip(m.Role))
+			return protocol.BadRequest("messages[%d].role is %.80q, want user, assistant, system, developer, tool, reasoning or activity", i, m.Role)
 		}
 	}
 	for i, a := range in.Resume {
@@ -126,22 +123,22 @@ func (in *Input) check() error {
 			return protocol.Unfit("resume[%d].interruptId is missing", i)
 		}
 		if a.Status != "resolved" && a.Status != "cancelled" {
-			return protocol.BadRequest("resume[%d].status is %q, want resolved or cancelled", i, clip(a.Status))
+			return protocol.BadRequest("resume[%d].status is %.80q, want resolved or cancelled", i, a.Status)
 		}
 	}
 	return nil
 }
 
 // tools are the client's tools.
-func (in *Input) tools() ([]awaken.ToolSpec, error) {
+func (in *input) tools() ([]awaken.ToolSpec, error) {
 	var out []awaken.ToolSpec
 	names := map[string]bool{}
 	for i, t := range in.Tools {
 		if strings.TrimSpace(t.Name) == "" || !protocol.ValidID(t.Name) {
-			return nil, protocol.BadRequest("tools[%d].name is %q, want the name of a tool", i, clip(t.Name))
+			return nil, protocol.BadRequest("tools[%d].name is %.80q, want the name of a tool", i, t.Name)
 		}
 		if names[t.Name] {
-			return nil, protocol.BadRequest("tools[%d].name is %q, which is there twice", i, clip(t.Name))
+			return nil, protocol.BadRequest("tools[%d].name is %.80q, which is there twice", i, t.Name)
 		}
 		names[t.Name] = true
 		spec := awaken.ToolSpec{ID: t.Name, Name: t.Name, Description: t.Description, Parameters: t.Parameters}
@@ -164,16 +161,10 @@ func (in *Input) tools() ([]awaken.ToolSpec, error) {
 
 // context is what the model is told of the client: what it describes, and the state it
 // shares.
-func (in *Input) context() ([]awaken.ContextMessage, error) {
-	told := map[string]json.RawMessage{}
-	if !isEmpty(in.Context) {
-		if c := bytes.TrimSpace(in.Context); c[0] != '[' && c[0] != '{' {
-			return nil, protocol.Unfit(`field "context" is neither an array nor an object`)
-		}
-		told["context"] = in.Context
-	}
-	if !isEmpty(in.State) {
-		told["state"] = in.State
+func (in *input) context() ([]awaken.ContextMessage, error) {
+	told := given(map[string]json.RawMessage{"context": in.Context, "state": in.State})
+	if c := bytes.TrimSpace(told["context"]); len(c) > 0 && c[0] != '[' && c[0] != '{' {
+		return nil, protocol.Unfit(`field "context" is neither an array nor an object`)
 	}
 	if len(told) == 0 {
 		return nil, nil
@@ -189,18 +180,14 @@ func (in *Input) context() ([]awaken.ContextMessage, error) {
 
 // seed is the state that the run starts with. A client that has no state says nothing
 // about it.
-func (in *Input) seed() map[string]json.RawMessage {
-	seed := map[string]json.RawMessage{}
-	if !isEmpty(in.State) {
-		seed[builtin.ClientState.Name()] = in.State
-	}
-	if !isEmpty(in.ForwardedProps) {
-		seed[builtin.ClientProps.Name()] = in.ForwardedProps
-	}
-	if len(seed) == 0 {
-		return nil
-	}
-	return seed
+func (in *input) seed() map[string]json.RawMessage {
+	return given(map[string]json.RawMessage{builtin.ClientState.Name(): in.State, builtin.ClientProps.Name(): in.ForwardedProps})
+}
+
+// given leaves out the values that say nothing.
+func given(values map[string]json.RawMessage) map[string]json.RawMessage {
+	maps.DeleteFunc(values, func(_ string, v json.RawMessage) bool { return isEmpty(v) })
+	return values
 }
 
 // isEmpty reports whether JSON says nothing.
@@ -215,7 +202,7 @@ func isEmpty(raw json.RawMessage) bool {
 // messages are those from a place on that a run takes in. The client's words for what was
 // said before, by tools or by models, are left out: the thread has its own. Only a new
 // thread takes what the client says a model has said.
-func (in *Input) messages(from int, isNew bool) ([]*llm.Message, error) {
+func (in *input) messages(from int, isNew bool) ([]*llm.Message, error) {
 	var out []*llm.Message
 	var media protocol.Media
 	for i := from; i < len(in.Messages); i++ {
@@ -313,15 +300,15 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 		case "url":
 			return media.URL(field+".source", kind, p.Source.Value, about.Filename)
 		}
-		return llm.Block{}, protocol.BadRequest("%s.source.type is %q, want data or url", field, clip(p.Source.Type))
+		return llm.Block{}, protocol.BadRequest("%s.source.type is %.80q, want data or url", field, p.Source.Type)
 	}
-	return llm.Block{}, protocol.BadRequest("%s.type is %q, want text, image, audio, video, document or binary", field, clip(p.Type))
+	return llm.Block{}, protocol.BadRequest("%s.type is %.80q, want text, image, audio, video, document or binary", field, p.Type)
 }
 
 // decisions are what the client has decided about the calls that a run waits for. Its
 // answers to interrupts come first; a tool message is the answer to a call that the client
 // makes itself. Waiting may be nil; question finds what an answer is about, or nil.
-func (in *Input) decisions(w *awaken.Waiting, asked *protocol.Asked, question func(id string) (*awaken.WaitingTicket, error)) ([]awaken.Decision, error) {
+func (in *input) decisions(w *awaken.Waiting, asked *protocol.Asked, question func(id string) (*awaken.WaitingTicket, error)) ([]awaken.Decision, error) {
 	var out []awaken.Decision
 	done := map[string]bool{} // calls
 	for i, a := range in.Resume {
@@ -334,7 +321,7 @@ func (in *Input) decisions(w *awaken.Waiting, asked *protocol.Asked, question fu
 		}
 		d, err := a.decision(t)
 		if err != nil && t == nil {
-			return nil, protocol.NotFound("interrupt", clip(a.InterruptID))
+			return nil, protocol.NotFound("interrupt", fmt.Sprintf("%.80s", a.InterruptID))
 		}
 		if err != nil {
 			return nil, protocol.BadRequest("resume[%d].payload%v", i, err)
@@ -366,7 +353,7 @@ func (in *Input) decisions(w *awaken.Waiting, asked *protocol.Asked, question fu
 // comes before the last message that has the call, or before something that the user is
 // known to have said, is the result of another one; and so is what comes behind the message
 // of an earlier call.
-func (in *Input) resultOf(callID string, asked *protocol.Asked) int {
+func (in *input) resultOf(callID string, asked *protocol.Asked) int {
 	result := -1
 	for i := len(in.Messages) - 1; i >= 0; i-- {
 		switch m := &in.Messages[i]; {
@@ -385,7 +372,7 @@ func (in *Input) resultOf(callID string, asked *protocol.Asked) int {
 }
 
 // decisionID makes a decision that is sent again, with its run, the same decision.
-func (in *Input) decisionID(target string) string {
+func (in *input) decisionID(target string) string {
 	if in.RunID == "" {
 		return ""
 	}
@@ -424,7 +411,7 @@ func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 		return d, errors.New(` is missing, want an object with "approved": true or false`)
 	}
 	if !isObject(a.Payload) {
-		return d, fmt.Errorf(` is %s, want an object with "approved": true or false`, clip(string(a.Payload)))
+		return d, fmt.Errorf(` is %.80s, want an object with "approved": true or false`, a.Payload)
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(a.Payload, &fields); err != nil {
@@ -439,12 +426,12 @@ func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 	case "":
 		return d, errors.New(".approved is missing, want true or false")
 	default:
-		return d, fmt.Errorf(".approved is %s, want true or false", clip(approved))
+		return d, fmt.Errorf(".approved is %.80s, want true or false", approved)
 	}
 	d.Result = a.Payload
 	if args, ok := fields["editedArgs"]; ok && string(args) != "null" {
 		if !isObject(args) {
-			return d, fmt.Errorf(".editedArgs is %s, want an object", clip(string(args)))
+			return d, fmt.Errorf(".editedArgs is %.80s, want an object", args)
 		}
 		d.Arguments = args
 		delete(fields, "editedArgs")
@@ -481,12 +468,4 @@ func (m *message) result(field string) (json.RawMessage, error) {
 		return json.RawMessage(text), nil
 	}
 	return raw, nil
-}
-
-// clip is a text that is short enough for an error.
-func clip(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "…"
-	}
-	return s
 }

@@ -6,7 +6,24 @@ import (
 
 	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol"
 )
+
+// showMessages sends a MESSAGES_SNAPSHOT. A client keeps reasoning that is in no
+// snapshot, unless there is other reasoning in it: emptied is one to be sent without
+// content, or "".
+func showMessages(w *protocol.Writer, msgs []*llm.Message, emptied string) {
+	w.Object("MESSAGES_SNAPSHOT").Append(`,"messages":[`, func(buf []byte) ([]byte, error) {
+		buf, err := appendMessages(buf, msgs)
+		if err != nil || emptied == "" {
+			return buf, err
+		}
+		if buf[len(buf)-1] != '[' {
+			buf = append(buf, ',')
+		}
+		return append(appendjson.Text(buf, `{"id":`, emptied), `,"role":"reasoning","content":""}`...), nil
+	}).Add("]").Close()
+}
 
 // appendMessages appends messages as clients know them, without the internal ones.
 func appendMessages(buf []byte, msgs []*llm.Message) (_ []byte, err error) {

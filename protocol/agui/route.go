@@ -2,15 +2,16 @@ package agui
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -25,7 +26,7 @@ var (
 // what a CopilotKit page asks of its runtime: its runtimeUrl is …/v1/ag-ui.
 func Routes() []protocol.Route {
 	runs := func(path, summary string, handle func(c protocol.Call) error) protocol.Route {
-		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: handle, Summary: summary, Body: Input{}, Headers: resumable,
+		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: handle, Summary: summary, Body: input{}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: events}
 	}
 	return []protocol.Route{
@@ -48,14 +49,14 @@ func Routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/messages", Access: protocol.Readers, Handle: messages, Summary: "The conversation",
 			Query:   []protocol.Param{{Name: "offset", Kind: "integer", Doc: "how many to leave out; default 0"}, {Name: "limit", Kind: "integer", Doc: "how many at most; default 50, 1 to 200"}},
 			Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
-		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancel, Summary: "End the thread's run", Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interrupt, Summary: "End what runs, waits and is queued",
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancelThread, Summary: "End the thread's run", Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interruptThread, Summary: "End what runs, waits and is queued",
 			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
 	}
 }
 
 func runAgent(c protocol.Call) error {
-	var in Input
+	var in input
 	if err := c.Decode(&in); err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func runAgent(c protocol.Call) error {
 }
 
 func connectAgent(c protocol.Call) error {
-	var in Input
+	var in input
 	if err := c.Decode(&in); err != nil {
 		return err
 	}
@@ -99,39 +100,23 @@ func stopAgent(c protocol.Call) error {
 // is that of an answer to an interrupt, whose run has another.
 func stop(c protocol.Call, threadID, runID string) error {
 	ctx, t := c.Context(), c.Tenant()
-	th, err := t.Store.Thread(ctx, threadID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return c.Reply(200, stopped{})
-	}
-	if err != nil {
-		return err
-	}
-	if th.OpenRunID == "" { // something may be queued
-		if going, _, err := protocol.Going(ctx, t, threadID); going == nil || err != nil {
-			if err != nil {
-				return err
-			}
-			return c.Reply(200, stopped{})
-		}
-	}
-	target := threadID
-	if runID != "" {
+	_, err := t.Store.Thread(ctx, threadID)
+	if err == nil && runID != "" {
 		known, err := t.Store.LoadRun(ctx, runID)
-		switch {
-		case err == nil && known.ThreadID == threadID:
-			target = runID
-		case err != nil && !errors.Is(err, awaken.ErrNotFound):
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 			return err
 		}
+		if err != nil || known.ThreadID != threadID {
+			runID = ""
+		}
 	}
-	err = t.Cancel(ctx, target)
-	if errors.Is(err, mailbox.ErrNothing) || errors.Is(err, awaken.ErrNotFound) {
-		return c.Reply(200, stopped{})
+	if err == nil {
+		err = t.Cancel(ctx, cmp.Or(runID, threadID))
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 		return err
 	}
-	return c.Reply(200, stopped{Stopped: true})
+	return c.Reply(200, stopped{Stopped: err == nil})
 }
 
 // runtimeInfo is what CopilotKit wants to know of its runtime.
@@ -161,7 +146,7 @@ type threadEndpoints struct {
 }
 
 func info(c protocol.Call) error {
-	out := runtimeInfo{Version: Version, Mode: "sse", Agents: map[string]agentInfo{}, NoTelemetry: true}
+	out := runtimeInfo{Version: version, Mode: "sse", Agents: map[string]agentInfo{}, NoTelemetry: true}
 	for _, spec := range c.Agents() {
 		out.Agents[spec.ID] = agentInfo{Name: spec.ID, Description: spec.Description, ClassName: "AwakenAgent"}
 	}
@@ -205,7 +190,7 @@ func single(c protocol.Call) error {
 	if err := protocol.CheckID("params.agentId", e.Params.AgentID); err != nil {
 		return err
 	}
-	var in Input
+	var in input
 	switch e.Method {
 	case "info":
 		return info(c)
@@ -219,7 +204,7 @@ func single(c protocol.Call) error {
 		return run(c, &in, e.Params.AgentID, "")
 	case "agent/stop":
 		if !protocol.ValidID(e.Params.ThreadID) {
-			return protocol.BadRequest("params.threadId is %q, want the thread to stop", clip(e.Params.ThreadID))
+			return protocol.BadRequest("params.threadId is %.80q, want the thread to stop", e.Params.ThreadID)
 		}
 		var b stopBody
 		if err := e.body(&b); err != nil {
@@ -227,14 +212,14 @@ func single(c protocol.Call) error {
 		}
 		return stop(c, e.Params.ThreadID, b.RunID)
 	}
-	return protocol.BadRequest("method is %q, want info, agent/run, agent/connect or agent/stop", clip(e.Method))
+	return protocol.BadRequest("method is %.80q, want info, agent/run, agent/connect or agent/stop", e.Method)
 }
 
 // follow answers with the run that goes on, from its beginning or after what the client
 // has.
 func follow(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
-	x := &exchange{Call: c, in: Input{ThreadID: id, RunID: c.Request().URL.Query().Get("run_id"), ProtocolVersion: Version}}
+	x := &exchange{Call: c, in: input{ThreadID: id, RunID: c.Request().URL.Query().Get("run_id"), ProtocolVersion: version}}
 	if err := x.look(); err != nil {
 		return err
 	}
@@ -246,29 +231,26 @@ func follow(c protocol.Call) error {
 		return err
 	}
 	opts := Options{RunID: x.in.RunID}
-	switch {
-	case going != nil:
+	if going != nil {
 		return x.stream(going.RunID, x.has, end, opts)
-	case x.has == (protocol.Position{}):
-		return c.Reply(204, nil)
-	case x.open != nil: // it came to wait while the client was away
-		return x.stream(x.open.RunID, x.has, x.has.Cursor, opts)
-	case x.thread.LatestRunID != "":
-		return x.stream(x.thread.LatestRunID, x.has, x.has.Cursor, opts)
+	}
+	// It may have come to wait or to its end while the client was away.
+	if latest := x.latestRun(); latest != "" && x.has != (protocol.Position{}) {
+		return x.stream(latest, x.has, x.has.Cursor, opts)
 	}
 	return c.Reply(204, nil)
 }
 
 // replay answers with what was streamed on a thread, a page at a time.
 func replay(c protocol.Call) error {
-	x := &exchange{Call: c, in: Input{ThreadID: c.Request().PathValue("thread_id"), ProtocolVersion: Version}}
+	x := &exchange{Call: c, in: input{ThreadID: c.Request().PathValue("thread_id"), ProtocolVersion: version}}
 	if err := x.look(); err != nil {
 		return err
 	}
 	if x.thread == nil {
 		return protocol.NotFound("thread", x.in.ThreadID)
 	}
-	limit, err := number(c, "limit", 100, 1, 500)
+	limit, err := protocol.NumberParam(c, "limit", 100, 1, 500)
 	if err != nil {
 		return err
 	}
@@ -283,22 +265,16 @@ type messageList struct {
 }
 
 func messages(c protocol.Call) error {
-	id := c.Request().PathValue("thread_id")
-	if _, err := c.Tenant().Store.Thread(c.Context(), id); err != nil {
-		if errors.Is(err, awaken.ErrNotFound) {
-			return protocol.NotFound("thread", id)
-		}
-		return err
-	}
-	offset, err := number(c, "offset", 0, 0, 1<<31-1)
+	th, err := protocol.PathThread(c)
 	if err != nil {
 		return err
 	}
-	limit, err := number(c, "limit", 50, 1, 200)
-	if err != nil {
+	offset, err1 := protocol.NumberParam(c, "offset", 0, 0, math.MaxInt32)
+	limit, err2 := protocol.NumberParam(c, "limit", 50, 1, 200)
+	if err := cmp.Or(err1, err2); err != nil {
 		return err
 	}
-	all, err := protocol.Conversation(c.Context(), c.Tenant(), id)
+	all, err := protocol.Conversation(c.Context(), c.Tenant(), th.ID)
 	if err != nil {
 		return err
 	}
@@ -320,44 +296,23 @@ func messages(c protocol.Call) error {
 	return c.Reply(200, out)
 }
 
-// number reads a parameter that is a number between low and high.
-func number(c protocol.Call, name string, def, low, high int) (int, error) {
-	s := c.Request().URL.Query().Get(name)
-	if s == "" {
-		return def, nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return 0, protocol.BadRequest("%s is %q, want a number", name, clip(s))
-	}
-	return max(low, min(n, high)), nil
-}
-
 type accepted struct {
 	Status   string `json:"status"`
 	ThreadID string `json:"thread_id"`
 }
 
-func cancel(c protocol.Call) error {
+func cancelThread(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	if err := c.Tenant().Cancel(c.Context(), id); err != nil {
-		return nothing(err, id)
+		return protocol.StopFailure(id, err)
 	}
 	return c.Reply(202, accepted{"cancel_requested", id})
 }
 
-func interrupt(c protocol.Call) error {
+func interruptThread(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	if _, err := c.Tenant().Interrupt(c.Context(), id); err != nil {
-		return nothing(err, id)
+		return protocol.StopFailure(id, err)
 	}
 	return c.Reply(202, accepted{"interrupt_requested", id})
-}
-
-// nothing says that a thread has nothing that could be ended.
-func nothing(err error, id string) error {
-	if errors.Is(err, mailbox.ErrNothing) || errors.Is(err, awaken.ErrNotFound) {
-		return protocol.NotFound("a run of thread", id)
-	}
-	return err
 }

@@ -15,39 +15,33 @@ type sharedState struct {
 }
 
 // delta picks what happened to the shared state out of all changes.
-func (s *sharedState) delta(f *protocol.Frames, ev *awaken.StateDelta) error {
+func (s *sharedState) delta(w *protocol.Writer, ev *awaken.StateDelta) {
 	at := "/extensions/" + pointer.Replace(builtin.ClientState.Name())
 	for i := range ev.Delta {
 		if op := &ev.Delta[i]; op.Path == at {
-			if err := s.show(f, op.Value); err != nil {
-				return err
-			}
+			s.show(w, op.Value)
 		}
 	}
-	return nil
 }
 
 // show tells the client what the shared state is: all of it for the first time, and
 // then what has changed. What was never written is not shown.
-func (s *sharedState) show(f *protocol.Frames, doc json.RawMessage) error {
-	switch {
-	case len(doc) == 0 && s.told == nil:
-		return nil
-	case len(doc) == 0:
+func (s *sharedState) show(w *protocol.Writer, doc json.RawMessage) {
+	last := s.told
+	if len(doc) == 0 && last != nil {
 		doc = json.RawMessage("{}")
 	}
-	last := s.told
-	if last == nil {
-		s.told = doc
-		return closeRaw(f, open(f, "STATE_SNAPSHOT"), `,"snapshot":`, doc)
-	}
-	if bytes.Equal(last, doc) {
-		return nil
+	if len(doc) == 0 || bytes.Equal(last, doc) {
+		return
 	}
 	s.told = doc
-	ops, err := diff(last, doc)
-	if err != nil || len(ops) == 0 {
-		return err
+	if last == nil {
+		w.Object("STATE_SNAPSHOT").JSON(`,"snapshot":`, doc).Close()
+		return
 	}
-	return closeValue(f, open(f, "STATE_DELTA"), `,"delta":`, ops)
+	ops, err := diff(last, doc)
+	w.Fail(err)
+	if len(ops) > 0 {
+		w.Object("STATE_DELTA").Value(`,"delta":`, ops).Close()
+	}
 }

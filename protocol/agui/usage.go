@@ -35,7 +35,7 @@ func (all *usage) add(ev *awaken.InferenceComplete) {
 }
 
 // append appends the field that says it, if there is anything to say.
-func (all usage) append(buf []byte) []byte {
+func (all usage) append(buf []byte) ([]byte, error) {
 	for i, u := range all {
 		if i == 0 {
 			buf = append(buf, `,"usage":[`...)
@@ -53,5 +53,5 @@ func (all usage) append(buf []byte) []byte {
 	if len(all) > 0 {
 		buf = append(buf, ']')
 	}
-	return buf
+	return buf, nil
 }

@@ -1,6 +1,7 @@
 package aisdk
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -8,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/appendjson"
 )
 
 // openCall is a call that has been shown and has no outcome.
@@ -28,19 +28,15 @@ func (e *Encoder) callStart(ev *awaken.ToolCallStart) {
 		e.open = map[string]*openCall{}
 	}
 	e.open[ev.ID] = &openCall{name: ev.Name, started: e.step}
-	buf := append(e.frames.Open(), `{"type":"tool-input-start"`...)
-	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.begin(ev.ID))
-	e.frames.Close(append(appendjson.Text(buf, `,"toolName":`, ev.Name), '}'))
+	e.calls.begin(ev.ID)
+	e.call("tool-input-start", ev.ID).Text(`,"toolName":`, ev.Name).Close()
 }
 
 func (e *Encoder) callReady(ev *awaken.ToolCallReady) {
 	if e.open[ev.ID] == nil {
 		e.callStart(&awaken.ToolCallStart{ID: ev.ID, Name: ev.Name})
 	}
-	buf := append(e.frames.Open(), `{"type":"tool-input-available"`...)
-	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(ev.ID))
-	buf = appendjson.Text(buf, `,"toolName":`, ev.Name)
-	e.close(appendjson.Raw(buf, `,"input":`, orNull(ev.Arguments)))
+	e.call("tool-input-available", ev.ID).Text(`,"toolName":`, ev.Name).JSON(`,"input":`, orNull(ev.Arguments)).Close()
 }
 
 // inputError says that a call will not be made.
@@ -49,11 +45,7 @@ func (e *Encoder) inputError(id, name, reason string) {
 		return // it was never shown, or is over
 	}
 	delete(e.open, id)
-	buf := append(e.frames.Open(), `{"type":"tool-input-error"`...)
-	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(id))
-	buf = appendjson.Text(buf, `,"toolName":`, name)
-	buf = appendjson.Text(append(buf, `,"input":null`...), `,"errorText":`, reason)
-	e.frames.Close(append(buf, '}'))
+	e.call("tool-input-error", id).Text(`,"toolName":`, name).Text(`,"input":null,"errorText":`, reason).Close()
 }
 
 // maxOutput is how much of what a tool has said so far is shown while it runs.
@@ -73,10 +65,7 @@ func (e *Encoder) callOutput(ev *awaken.ToolCallStreamDelta) {
 		}
 		c.output = c.output[cut:]
 	}
-	buf := append(e.frames.Open(), `{"type":"tool-output-available"`...)
-	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(ev.ID))
-	buf = appendjson.Text(buf, `,"output":`, c.output)
-	e.frames.Close(append(buf, `,"preliminary":true}`...))
+	e.call("tool-output-available", ev.ID).Text(`,"output":`, c.output).Add(`,"preliminary":true`).Close()
 }
 
 func (e *Encoder) callDone(ev *awaken.ToolCallDone) {
@@ -104,18 +93,13 @@ func (e *Encoder) callSuspended(ev *awaken.ToolCallDone, c *openCall) {
 	if t == nil {
 		return
 	}
+	if c.asked = t.Child == "" && isApproval(t.ResumeMode, &t.Suspension); c.asked {
+		e.out.Object("tool-approval-request").Text(`,"approvalId":`, t.Suspension.ID).Text(`,"toolCallId":`, e.calls.wire(ev.ID)).Close()
+	}
+	e.data("suspension", t.Suspension.ID, false, newSuspension(t, e.calls.wire(ev.ID)))
 	if t.Child != "" {
-		e.object("suspension", t.Suspension.ID, false, newSuspension(t, e.calls.wire(ev.ID)))
 		e.askBelow(ev.ID, t.Tickets)
-		return
 	}
-	if c.asked = isApproval(t.ResumeMode, &t.Suspension); c.asked {
-		buf := append(e.frames.Open(), `{"type":"tool-approval-request"`...)
-		buf = appendjson.Text(buf, `,"approvalId":`, t.Suspension.ID)
-		buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(ev.ID))
-		e.frames.Close(append(buf, '}'))
-	}
-	e.object("suspension", t.Suspension.ID, false, newSuspension(t, e.calls.wire(ev.ID)))
 }
 
 // askBelow shows what the run that a call waits for is waiting for: each question as a
@@ -148,8 +132,7 @@ func (e *Encoder) callResumed(ev *awaken.ToolCallResumed) {
 	e.askBelow(ev.TargetID, nil)
 	switch {
 	case ev.Outcome == awaken.CallCancelled && c.asked:
-		buf := append(e.frames.Open(), `{"type":"tool-output-denied"`...)
-		e.frames.Close(append(appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(ev.TargetID)), '}'))
+		e.call("tool-output-denied", ev.TargetID).Close()
 	case ev.Outcome == awaken.CallCancelled || ev.Outcome == awaken.CallFailed || !c.asked && isError(ev.Result):
 		e.outputError(ev.TargetID, errorText(ev.Result))
 	default:
@@ -158,18 +141,11 @@ func (e *Encoder) callResumed(ev *awaken.ToolCallResumed) {
 }
 
 func (e *Encoder) output(id string, data json.RawMessage) {
-	buf := append(e.frames.Open(), `{"type":"tool-output-available"`...)
-	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(id))
-	e.close(appendjson.Raw(buf, `,"output":`, orNull(data)))
+	e.call("tool-output-available", id).JSON(`,"output":`, orNull(data)).Close()
 }
 
 func (e *Encoder) outputError(id, message string) {
-	if message == "" {
-		message = "tool execution error"
-	}
-	buf := append(e.frames.Open(), `{"type":"tool-output-error"`...)
-	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(id))
-	e.frames.Close(append(appendjson.Text(buf, `,"errorText":`, message), '}'))
+	e.call("tool-output-error", id).Text(`,"errorText":`, cmp.Or(message, "tool execution error")).Close()
 }
 
 // callIDs tells calls of a message apart that have the same id: a model may use an id

@@ -1,11 +1,11 @@
 package aisdk
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -13,7 +13,7 @@ import (
 // the fields that all versions of the ai package since 6.0.1 take. The zero Encoder has
 // seen nothing.
 type Encoder struct {
-	writer
+	out protocol.Writer
 	seq uint64 // of the entry that is being encoded
 
 	info    awaken.RunInfo
@@ -32,16 +32,17 @@ type Encoder struct {
 
 // Encode adds the chunks that an entry becomes.
 func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
-	e.frames, e.seq, e.err = f, entry.Seq, nil
+	e.out.Begin(f)
+	e.seq = entry.Seq
 	e.event(entry.Event)
-	e.frames = nil
-	return e.err
+	return e.out.End()
 }
 
 // End adds what every response ends with.
 func (e *Encoder) End(f *protocol.Frames, failure *protocol.Failure) {
 	if failure != nil {
-		f.Close(append(appendjson.Text(append(f.Open(), `{"type":"error"`...), `,"errorText":`, failure.Message), '}'))
+		e.out.Begin(f)
+		e.out.Object("error").Text(`,"errorText":`, failure.Message).Close()
 	}
 	f.Data([]byte("[DONE]"))
 }
@@ -52,7 +53,7 @@ func (e *Encoder) event(ev awaken.Event) {
 	switch ev := ev.(type) {
 	case *awaken.RunStart:
 		if e.info.RunID != "" && e.info.RunID != ev.RunID { // the stream of a thread
-			*e = Encoder{writer: writer{frames: e.frames}}
+			*e = Encoder{out: e.out, seq: e.seq}
 		}
 		e.info = awaken.RunInfo{ThreadID: ev.ThreadID, RunID: ev.RunID}
 		if ev.Identity != nil {
@@ -87,18 +88,13 @@ func (e *Encoder) event(ev awaken.Event) {
 // begin adds the start of a response, and what waited for it.
 func (e *Encoder) begin() {
 	e.begun = true
-	buf := append(e.frames.Open(), `{"type":"start"`...)
-	buf = appendjson.TextIf(buf, `,"messageId":`, e.message)
+	start := e.out.Object("start").TextIf(`,"messageId":`, e.message)
 	if e.info.RunID != "" {
-		buf = appendjson.Text(append(buf, `,"messageMetadata":{`...), `"threadId":`, e.info.ThreadID)
-		buf = appendjson.Text(buf, `,"runId":`, e.info.RunID)
-		buf = append(appendjson.TextIf(buf, `,"agentId":`, e.info.AgentID), '}')
+		start = start.Text(`,"messageMetadata":{"threadId":`, e.info.ThreadID).Text(`,"runId":`, e.info.RunID).TextIf(`,"agentId":`, e.info.AgentID).Add("}")
 	}
-	e.frames.Close(append(buf, '}'))
+	start.Close()
 	if e.info.RunID != "" {
-		buf = appendjson.Text(append(e.frames.Open(), `{"type":"data-run-info","data":{`...), `"runId":`, e.info.RunID)
-		buf = appendjson.Text(buf, `,"threadId":`, e.info.ThreadID)
-		e.frames.Close(append(buf, `},"transient":true}`...))
+		e.out.Object("data-run-info").Text(`,"data":{"runId":`, e.info.RunID).Text(`,"threadId":`, e.info.ThreadID).Add(`},"transient":true`).Close()
 	}
 	held := e.held
 	e.held = nil
@@ -115,7 +111,7 @@ func (e *Encoder) chunks(ev awaken.Event) {
 		}
 		e.endStep()
 		e.step, e.shown = ev.MessageID, 0
-		e.bare("start-step")
+		e.out.Object("start-step").Close()
 	case *awaken.StepEnd:
 		e.endStep()
 	case *awaken.TextDelta:
@@ -131,16 +127,11 @@ func (e *Encoder) chunks(ev awaken.Event) {
 		}
 		e.delta("reasoning-delta", e.reasoning, ev.Delta)
 	case *awaken.ReasoningEncryptedValue:
-		buf := e.data("reasoning-encrypted", e.step)
-		buf = append(appendjson.Text(append(buf, '{'), `"encryptedValue":`, ev.EncryptedValue), '}')
-		e.transient(buf)
+		e.out.Object("data-reasoning-encrypted").TextIf(`,"id":`, e.step).Text(`,"data":{"encryptedValue":`, ev.EncryptedValue).Add(`},"transient":true`).Close()
 	case *awaken.ToolCallStart:
 		e.callStart(ev)
 	case *awaken.ToolCallDelta:
-		buf := append(e.frames.Open(), `{"type":"tool-input-delta"`...)
-		buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(ev.ID))
-		buf = appendjson.Text(buf, `,"inputTextDelta":`, ev.ArgsDelta)
-		e.frames.Close(append(buf, '}'))
+		e.call("tool-input-delta", ev.ID).Text(`,"inputTextDelta":`, ev.ArgsDelta).Close()
 	case *awaken.ToolCallReady:
 		e.callReady(ev)
 	case *awaken.ToolCallCancel:
@@ -156,14 +147,13 @@ func (e *Encoder) chunks(ev awaken.Event) {
 	case *awaken.ActivitySnapshot:
 		e.activity(ev)
 	case *awaken.ActivityDelta:
-		e.object("activity-delta", "", true, map[string]any{"messageId": ev.MessageID, "activityType": ev.ActivityType, "patch": ev.Patch})
+		e.data("activity-delta", "", true, map[string]any{"messageId": ev.MessageID, "activityType": ev.ActivityType, "patch": ev.Patch})
 	case *awaken.StateSnapshot:
-		buf, err := ev.Snapshot.AppendJSON(e.data("state-snapshot", "state"))
-		e.close(buf, err)
+		e.out.Object("data-state-snapshot").Append(`,"id":"state","data":`, ev.Snapshot.AppendJSON).Close()
 	case *awaken.StateDelta:
-		e.object("state-delta", "", true, ev.Delta)
+		e.data("state-delta", "", true, ev.Delta)
 	case *awaken.MessagesSnapshot:
-		e.object("messages-snapshot", "", true, ev.Messages)
+		e.data("messages-snapshot", "", true, ev.Messages)
 	case *awaken.InferenceComplete:
 		e.inference(ev)
 	case *awaken.RunFinish:
@@ -173,31 +163,52 @@ func (e *Encoder) chunks(ev awaken.Event) {
 	}
 }
 
+// call begins a chunk about a call.
+func (e *Encoder) call(kind, id string) protocol.Object {
+	return e.out.Object(kind).Text(`,"toolCallId":`, e.calls.wire(id))
+}
+
+// data adds a custom part. A part of the same name and id takes its place; one that is
+// transient is not kept with the message.
+func (e *Encoder) data(name, id string, transient bool, v any) {
+	part := e.out.Object("data-"+name).TextIf(`,"id":`, id).Value(`,"data":`, v)
+	if transient {
+		part = part.Add(`,"transient":true`)
+	}
+	part.Close()
+}
+
+func (e *Encoder) file(address, mediaType string) {
+	e.out.Object("file").Text(`,"url":`, address).Text(`,"mediaType":`, mediaType).Close()
+}
+
+func (e *Encoder) failed(message string) {
+	e.out.Object("error").Text(`,"errorText":`, cmp.Or(message, "the run failed")).Close()
+}
+
 // part begins a text or a reasoning, and returns its id.
 func (e *Encoder) part(kind string) string {
 	e.parts++
 	id := strconv.Itoa(e.parts) // it has to differ from others of the message only
-	e.of(kind, id)
+	e.out.Object(kind).Text(`,"id":`, id).Close()
 	return id
 }
 
 func (e *Encoder) delta(kind, id, text string) {
 	e.shown = e.seq
-	buf := append(append(append(e.frames.Open(), `{"type":"`...), kind...), '"')
-	buf = appendjson.Text(buf, `,"id":`, id)
-	e.frames.Close(append(appendjson.Text(buf, `,"delta":`, text), '}'))
+	e.out.Object(kind).Text(`,"id":`, id).Text(`,"delta":`, text).Close()
 }
 
 func (e *Encoder) endText() {
 	if e.text != "" {
-		e.of("text-end", e.text)
+		e.out.Object("text-end").Text(`,"id":`, e.text).Close()
 		e.text = ""
 	}
 }
 
 func (e *Encoder) endReasoning() {
 	if e.reasoning != "" {
-		e.of("reasoning-end", e.reasoning)
+		e.out.Object("reasoning-end").Text(`,"id":`, e.reasoning).Close()
 		e.reasoning = ""
 	}
 }
@@ -207,7 +218,7 @@ func (e *Encoder) endStep() {
 	e.endText()
 	e.endReasoning()
 	if e.step != "" {
-		e.bare("finish-step")
+		e.out.Object("finish-step").Close()
 		e.step = ""
 	}
 }
@@ -230,7 +241,7 @@ func (e *Encoder) reset(ev *awaken.StreamReset) {
 			e.inputError(id, c.name, "the answer was taken back: "+ev.Reason)
 		}
 	}
-	e.object("stream-reset", "", false, map[string]string{"reason": ev.Reason})
+	e.data("stream-reset", "", false, map[string]string{"reason": ev.Reason})
 }
 
 // activity shows what is going on. Sources and files are parts of their own.
@@ -243,24 +254,17 @@ func (e *Encoder) activity(ev *awaken.ActivitySnapshot) {
 		Filename  string `json:"filename"`
 	}
 	special := json.Unmarshal(ev.Content, &c) == nil
-	if c.SourceID == "" {
-		c.SourceID = ev.MessageID
-	}
+	c.SourceID = cmp.Or(c.SourceID, ev.MessageID)
 	switch {
 	case special && ev.ActivityType == "source-url" && c.URL != "":
-		buf := appendjson.Text(append(e.frames.Open(), `{"type":"source-url"`...), `,"sourceId":`, c.SourceID)
-		buf = appendjson.Text(buf, `,"url":`, c.URL)
-		e.frames.Close(append(appendjson.TextIf(buf, `,"title":`, c.Title), '}'))
+		e.out.Object("source-url").Text(`,"sourceId":`, c.SourceID).Text(`,"url":`, c.URL).TextIf(`,"title":`, c.Title).Close()
 	case special && ev.ActivityType == "source-document" && c.MediaType != "":
-		buf := appendjson.Text(append(e.frames.Open(), `{"type":"source-document"`...), `,"sourceId":`, c.SourceID)
-		buf = appendjson.Text(buf, `,"mediaType":`, c.MediaType)
-		buf = appendjson.Text(buf, `,"title":`, c.Title)
-		e.frames.Close(append(appendjson.TextIf(buf, `,"filename":`, c.Filename), '}'))
+		e.out.Object("source-document").Text(`,"sourceId":`, c.SourceID).Text(`,"mediaType":`, c.MediaType).Text(`,"title":`, c.Title).TextIf(`,"filename":`, c.Filename).Close()
 	case special && ev.ActivityType == "file" && c.URL != "" && c.MediaType != "":
 		e.file(c.URL, c.MediaType)
 	}
 	replace := ev.Replace == nil || *ev.Replace
-	e.object("activity-snapshot", ev.MessageID+":"+ev.ActivityType, false, activity{ev.MessageID, ev.ActivityType, orNull(ev.Content), replace})
+	e.data("activity-snapshot", ev.MessageID+":"+ev.ActivityType, false, activity{ev.MessageID, ev.ActivityType, orNull(ev.Content), replace})
 }
 
 type activity struct {

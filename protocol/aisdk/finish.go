@@ -13,15 +13,14 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 		e.failed(ev.Termination.Message)
 		return
 	}
-	end, waits := metadata{Termination: ev.Termination}, (*waiting)(nil)
+	end, waits := metadata{Termination: &ev.Termination}, (*waiting)(nil)
 	if r := ev.Result; r != nil {
 		end.Usage, end.CostUSD, end.Output = usageOf(&r.Usage), r.CostUSD, r.StructuredOutput
 		waits = waitingOf(r.Waiting)
 	}
-	data, err := json.Marshal(end)
 	if ev.Termination.Type == awaken.Cancelled {
-		e.close(append(append(e.frames.Open(), `{"type":"message-metadata","messageMetadata":`...), data...), err)
-		e.bare("abort")
+		e.out.Object("message-metadata").Value(`,"messageMetadata":`, end).Close()
+		e.out.Object("abort").Close()
 		return
 	}
 	reason := "stop"
@@ -29,21 +28,20 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 	case awaken.Suspended:
 		if reason = "tool-calls"; waits != nil {
 			reason = "other"
-			e.object("waiting", "", true, waits)
+			e.data("waiting", "", true, waits)
 		}
 	case awaken.Blocked:
 		reason = "content-filter"
 	}
-	buf := append(append(append(e.frames.Open(), `{"type":"finish","finishReason":"`...), reason...), `","messageMetadata":`...)
-	e.close(append(buf, data...), err)
+	e.out.Object("finish").Text(`,"finishReason":`, reason).Value(`,"messageMetadata":`, end).Close()
 }
 
 // metadata is what a message's metadata says of its end.
 type metadata struct {
-	Usage       *usage             `json:"usage,omitempty"`
-	Termination awaken.Termination `json:"termination"`
-	CostUSD     float64            `json:"costUsd,omitempty"`
-	Output      json.RawMessage    `json:"output,omitempty"` // the answer that fits the output schema
+	Usage       *usage              `json:"usage,omitempty"`
+	Termination *awaken.Termination `json:"termination,omitempty"` // nil while the run goes on
+	CostUSD     float64             `json:"costUsd,omitempty"`
+	Output      json.RawMessage     `json:"output,omitempty"` // the answer that fits the output schema
 }
 
 // waiting is what a run waits for, if it is not the client's turn.
@@ -62,7 +60,7 @@ func waitingOf(w *awaken.Waiting) *waiting {
 func (e *Encoder) inference(ev *awaken.InferenceComplete) {
 	e.endText()
 	e.endReasoning()
-	e.object("inference-complete", "", true, inference{ev.Model, usageOf(ev.Usage), ev.CostUSD, ev.DurationMS})
+	e.data("inference-complete", "", true, inference{ev.Model, usageOf(ev.Usage), ev.CostUSD, ev.DurationMS})
 }
 
 type inference struct {

@@ -1,6 +1,7 @@
 package aisdk
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -8,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -190,10 +190,11 @@ func submitted(c protocol.Call) (bool, error) {
 // answer is being given, it returns the run that gives it.
 func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox.Submission) (*awaken.Run, error) {
 	threadID := s.Request.ThreadID
-	open, known, err := openRun(ctx, t, threadID)
+	th, open, err := protocol.OpenRun(ctx, t, threadID)
 	if err != nil {
 		return nil, err
 	}
+	known := th != nil
 	first := 0 // of the messages that are new
 	if known {
 		ids := make([]string, len(req.Messages))
@@ -260,23 +261,6 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 		s.Request.Messages = append([]*llm.Message{m}, s.Request.Messages...)
 	}
 	return nil, nil
-}
-
-// openRun returns the run of a thread that is running or waits, and whether the thread
-// exists.
-func openRun(ctx context.Context, t *mailbox.Tenant, threadID string) (run *awaken.Run, known bool, err error) {
-	if threadID == "" {
-		return nil, false, nil
-	}
-	th, err := t.Store.Thread(ctx, threadID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, false, nil
-	}
-	if err != nil || th.OpenRunID == "" {
-		return nil, err == nil, err
-	}
-	run, err = t.Store.LoadRun(ctx, th.OpenRunID)
-	return run, true, err
 }
 
 // rewind goes back to an earlier place in the chat, if the client wants to hear another
@@ -374,87 +358,45 @@ func beingHidden(ctx context.Context, t *mailbox.Tenant, req *chatRequest, threa
 
 // streamRun streams a run behind a position. Through is how far its log is known to go on.
 func streamRun(c protocol.Call, threadID, runID string, after protocol.Position, through awaken.Cursor) error {
+	return stream(c, &protocol.Stream{ThreadID: threadID, RunID: runID, After: after, Through: through})
+}
+
+// stream answers with chunks.
+func stream(c protocol.Call, s *protocol.Stream) error {
 	c.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
-	return c.Stream(&protocol.Stream{ThreadID: threadID, RunID: runID, After: after, Through: through,
-		Encoder: func() protocol.Encoder { return &Encoder{} }})
+	s.Encoder = func() protocol.Encoder { return &Encoder{} }
+	return c.Stream(s)
 }
 
-// position is what the client says it has.
-func position(c protocol.Call, end awaken.Cursor) (protocol.Position, error) {
-	text := c.Request().URL.Query().Get("cursor")
-	if text == "" {
-		text = c.Request().Header.Get("Last-Event-ID")
-	}
-	if text == "" {
-		return protocol.Position{}, nil
-	}
-	at, err := protocol.ParsePosition(text)
-	if err != nil {
-		return at, protocol.BadRequest("invalid cursor: %q", text)
-	}
-	if at.Epoch > end.Epoch {
-		return at, &protocol.Failure{Status: http.StatusGone, Code: "cursor_expired", Message: fmt.Sprintf("cursor %s is not of this log, which ends at %s", at, end)}
-	}
-	return at, nil
-}
-
-// getStream streams the answer that is being given, or that a client was in the middle of.
+// getStream streams a run, or else the answer that is being given on a thread, or that a
+// client was in the middle of.
 func getStream(c protocol.Call) error {
-	ctx, t := c.Context(), c.Tenant()
-	runID := c.Request().PathValue("run_id")
+	ctx, t, r := c.Context(), c.Tenant(), c.Request()
+	runID, threadID := cmp.Or(r.PathValue("run_id"), r.URL.Query().Get("runId")), r.PathValue("thread_id")
+	var run *awaken.Run
+	var end awaken.Cursor
+	var err error
 	if runID == "" {
-		runID = c.Request().URL.Query().Get("runId")
-	}
-	threadID := c.Request().PathValue("thread_id")
-	if runID != "" {
-		run, err := t.Store.LoadRun(ctx, runID)
+		run, end, err = protocol.Going(ctx, t, threadID)
+		if errors.Is(err, awaken.ErrNotFound) {
+			return c.Reply(http.StatusNoContent, nil)
+		}
+	} else {
+		run, end, err = loadRun(ctx, t, runID)
 		if errors.Is(err, awaken.ErrNotFound) || err == nil && threadID != "" && run.ThreadID != threadID {
 			return protocol.NotFound("run", runID)
 		}
-		if err != nil {
-			return err
-		}
-		th, err := t.Store.Thread(ctx, run.ThreadID)
-		if err != nil {
-			return err
-		}
-		after, err := position(c, th.End)
-		if err != nil {
-			return err
-		}
-		through, err := wentOn(ctx, t, run, th.End)
-		if err != nil {
-			return err
-		}
-		return streamRun(c, run.ThreadID, runID, after, through)
-	}
-	run, end, err := protocol.Going(ctx, t, threadID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return c.Reply(http.StatusNoContent, nil)
 	}
 	if err != nil {
 		return err
 	}
-	after, err := position(c, end)
+	after, err := protocol.ResumeAfter(c, end)
 	if err != nil {
 		return err
 	}
-	if after.Seq > 0 { // it names the run too
-		page, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{After: after.Seq - 1, Limit: 1})
-		if err != nil {
+	if runID == "" && after.Seq > 0 { // it names the run too
+		if run, err = runAt(ctx, t, threadID, after, run); err != nil {
 			return err
-		}
-		if len(page) > 0 && page[0].RunID != "" && (run == nil || page[0].RunID != run.RunID) {
-			if run, err = t.Store.LoadRun(ctx, page[0].RunID); err != nil {
-				return err
-			}
-			over, err := heard(ctx, t, run, after)
-			if err != nil {
-				return err
-			}
-			if over {
-				return c.Reply(http.StatusNoContent, nil)
-			}
 		}
 	}
 	if run == nil {
@@ -464,13 +406,34 @@ func getStream(c protocol.Call) error {
 	if err != nil {
 		return err
 	}
-	return streamRun(c, threadID, run.RunID, after, through)
+	return streamRun(c, run.ThreadID, run.RunID, after, through)
 }
 
-// heard reports whether a client at a position has all of a run that is not going on.
-func heard(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, after protocol.Position) (bool, error) {
-	rest, err := t.Store.Entries(ctx, run.ThreadID, awaken.EntryQuery{RunID: run.RunID, After: after.Seq, Limit: 1})
-	return len(rest) == 0, err
+// loadRun returns a run, and where the log of its thread ends.
+func loadRun(ctx context.Context, t *mailbox.Tenant, runID string) (*awaken.Run, awaken.Cursor, error) {
+	run, err := t.Store.LoadRun(ctx, runID)
+	if err != nil {
+		return nil, awaken.Cursor{}, err
+	}
+	th, err := t.Store.Thread(ctx, run.ThreadID)
+	if err != nil {
+		return nil, awaken.Cursor{}, err
+	}
+	return run, th.End, nil
+}
+
+// runAt returns the run that a client at a position is in the middle of, or nil if the
+// client has all of it. It is going if that is known at once.
+func runAt(ctx context.Context, t *mailbox.Tenant, threadID string, after protocol.Position, going *awaken.Run) (*awaken.Run, error) {
+	at, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{After: after.Seq - 1, Limit: 1})
+	if err != nil || len(at) == 0 || at[0].RunID == "" || going != nil && at[0].RunID == going.RunID {
+		return going, err
+	}
+	rest, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{RunID: at[0].RunID, After: after.Seq, Limit: 1})
+	if err != nil || len(rest) == 0 {
+		return nil, err
+	}
+	return t.Store.LoadRun(ctx, at[0].RunID)
 }
 
 // wentOn is how far the log of a run is known to go on: one that waits goes no further than
@@ -488,28 +451,19 @@ func wentOn(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, end awaken.
 
 // getReplay sends a page of what was streamed on a thread.
 func getReplay(c protocol.Call) error {
-	threadID := c.Request().PathValue("thread_id")
-	limit := 100
-	if text := c.Request().URL.Query().Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return protocol.BadRequest("limit is %q, want a number", text)
-		}
-		limit = max(1, min(n, 500))
-	}
-	th, err := c.Tenant().Store.Thread(c.Context(), threadID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return protocol.NotFound("thread", threadID)
-	}
+	limit, err := protocol.NumberParam(c, "limit", 100, 1, 500)
 	if err != nil {
 		return err
 	}
-	after, err := position(c, th.End)
+	th, err := protocol.PathThread(c)
 	if err != nil {
 		return err
 	}
-	c.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
-	return c.Stream(&protocol.Stream{ThreadID: threadID, After: after, Limit: limit, Encoder: func() protocol.Encoder { return &Encoder{} }})
+	after, err := protocol.ResumeAfter(c, th.End)
+	if err != nil {
+		return err
+	}
+	return stream(c, &protocol.Stream{ThreadID: th.ID, After: after, Limit: limit})
 }
 
 type accepted struct {
@@ -521,7 +475,7 @@ type accepted struct {
 func cancel(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	if err := c.Tenant().Cancel(c.Context(), id); err != nil {
-		return nothing(err, id)
+		return protocol.StopFailure(id, err)
 	}
 	return c.Reply(http.StatusAccepted, accepted{Status: "cancel_requested", ThreadID: id})
 }
@@ -530,18 +484,7 @@ func interrupt(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	n, err := c.Tenant().Interrupt(c.Context(), id)
 	if err != nil {
-		return nothing(err, id)
+		return protocol.StopFailure(id, err)
 	}
 	return c.Reply(http.StatusAccepted, accepted{Status: "interrupt_requested", ThreadID: id, Superseded: &n})
-}
-
-// nothing says that there is nothing to stop.
-func nothing(err error, id string) error {
-	switch {
-	case errors.Is(err, mailbox.ErrNothing):
-		return &protocol.Failure{Status: http.StatusNotFound, Code: "not_found", Message: "thread " + id + ": nothing runs, waits or is queued"}
-	case errors.Is(err, awaken.ErrNotFound):
-		return protocol.NotFound("thread", id)
-	}
-	return err
 }

@@ -1,9 +1,11 @@
 package aisdk
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 
@@ -38,13 +40,10 @@ type storedMessage struct {
 }
 
 type storedMetadata struct {
-	ThreadID    string              `json:"threadId"`
-	RunID       string              `json:"runId"`
-	AgentID     string              `json:"agentId,omitempty"`
-	Usage       *usage              `json:"usage,omitempty"`
-	Termination *awaken.Termination `json:"termination,omitempty"`
-	CostUSD     float64             `json:"costUsd,omitempty"`
-	Output      json.RawMessage     `json:"output,omitempty"`
+	ThreadID string `json:"threadId"`
+	RunID    string `json:"runId"`
+	AgentID  string `json:"agentId,omitempty"`
+	metadata
 }
 
 type textPart struct {
@@ -84,30 +83,13 @@ type toolPart struct {
 func getMessages(c protocol.Call) error {
 	ctx, t := c.Context(), c.Tenant()
 	threadID := c.Request().PathValue("thread_id")
-	query := c.Request().URL.Query()
-	number := func(name string, def, low, high int) (int, error) {
-		text := query.Get(name)
-		if text == "" {
-			return def, nil
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return 0, protocol.BadRequest("%s is %q, want a number", name, text)
-		}
-		return max(low, min(n, high)), nil
-	}
-	offset, err := number("offset", 0, 0, 1<<31-1)
-	if err == nil {
-		offset, err = number("cursor", offset, 0, 1<<31-1)
-	}
-	if err != nil {
+	offset, err1 := protocol.NumberParam(c, "offset", 0, 0, math.MaxInt32)
+	offset, err2 := protocol.NumberParam(c, "cursor", offset, 0, math.MaxInt32)
+	limit, err3 := protocol.NumberParam(c, "limit", 50, 1, 200)
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return err
 	}
-	limit, err := number("limit", 50, 1, 200)
-	if err != nil {
-		return err
-	}
-	order := query.Get("order")
+	order := c.Request().URL.Query().Get("order")
 	if order != "" && order != "asc" && order != "desc" {
 		return protocol.BadRequest("order is %q, want asc or desc", order)
 	}
@@ -127,7 +109,7 @@ func getMessages(c protocol.Call) error {
 	if run != nil {
 		out.ActiveRunID = run.RunID
 		view = without(view, run.RunID)
-	} else if open, _, err := openRun(ctx, t, threadID); err != nil {
+	} else if _, open, err := protocol.OpenRun(ctx, t, threadID); err != nil {
 		return err
 	} else if open != nil {
 		out.Waiting = waitingOf(open.Waiting)
@@ -175,17 +157,10 @@ func heldMessages(ctx context.Context, t *mailbox.Tenant, runID string) ([]*llm.
 	return out, nil
 }
 
-func runOf(m *llm.Message) string {
-	if m.Metadata == nil {
-		return ""
-	}
-	return m.Metadata.RunID
-}
-
 // without leaves out what a run has answered.
 func without(view []*llm.Message, runID string) []*llm.Message {
 	return slices.DeleteFunc(slices.Clone(view), func(m *llm.Message) bool {
-		return runOf(m) == runID && (m.Role == llm.Assistant || m.Role == llm.ToolRole)
+		return protocol.RunOf(m) == runID && (m.Role == llm.Assistant || m.Role == llm.ToolRole)
 	})
 }
 
@@ -197,7 +172,7 @@ func grouped(view []*llm.Message) (out [][]*llm.Message) {
 			continue
 		}
 		if n := len(out); n > 0 && m.Role != llm.User && m.Role != llm.System {
-			if last := out[n-1][0]; last.Role == llm.Assistant && (m.Role == llm.ToolRole || runOf(m) == runOf(last) && runOf(m) != "") {
+			if last := out[n-1][0]; last.Role == llm.Assistant && (m.Role == llm.ToolRole || protocol.RunOf(m) == protocol.RunOf(last) && protocol.RunOf(m) != "") {
 				out[n-1] = append(out[n-1], m)
 				continue
 			}
@@ -212,7 +187,7 @@ func grouped(view []*llm.Message) (out [][]*llm.Message) {
 // stored makes a message of the client's of those that are stored.
 func stored(ctx context.Context, t *mailbox.Tenant, threadID string, group []*llm.Message) (*storedMessage, error) {
 	first := group[0]
-	out := &storedMessage{ID: first.ID, Role: string(first.Role), Parts: []any{}, run: runOf(first)}
+	out := &storedMessage{ID: first.ID, Role: string(first.Role), Parts: []any{}, run: protocol.RunOf(first)}
 	if first.Role != llm.Assistant {
 		for i := range first.Content {
 			out.block(&first.Content[i], "")
@@ -266,14 +241,14 @@ func keyOf(m *llm.Message, id string) callKey {
 }
 
 func metadataOf(threadID string, run *awaken.Run) *storedMetadata {
-	m := &storedMetadata{ThreadID: threadID, RunID: run.RunID, AgentID: run.AgentID}
+	m := &storedMetadata{ThreadID: threadID, RunID: run.RunID, AgentID: run.AgentID,
+		metadata: metadata{Usage: usageOf(&run.Usage), CostUSD: run.CostUSD, Output: run.StructuredOutput}}
 	switch run.Status {
 	case awaken.RunDone:
 		m.Termination = &run.Termination
 	case awaken.RunWaiting:
 		m.Termination = &awaken.Termination{Type: awaken.Suspended}
 	}
-	m.Usage, m.CostUSD, m.Output = usageOf(&run.Usage), run.CostUSD, run.StructuredOutput
 	return m
 }
 
