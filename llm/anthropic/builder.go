@@ -30,7 +30,7 @@ type builder struct {
 }
 
 func newBuilder(req *llm.Request) *builder {
-	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, 128)}
+	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, provider.SafeName(128))}
 }
 
 // build returns the request.

@@ -40,14 +40,14 @@ func (m *Model) chatRequest(req *llm.Request, names provider.Names) (q *chatRequ
 	q = &chatRequest{Model: req.Model, Stream: true}
 	system, msgs := provider.History(req, m.chatRules())
 	if len(system) > 0 {
-		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: joined(system)})
+		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: provider.Paragraphs(system, llm.TextBlock)})
 	}
 	for _, msg := range msgs {
 		q.Messages = append(q.Messages, m.chatMessage(msg, names))
 	}
 	for i := range req.Tools {
 		t := &req.Tools[i]
-		schema, err := m.parameters(t)
+		schema, err := provider.ToolSchema(t)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -85,7 +85,7 @@ func (m *Model) chatKnobs(req *llm.Request, q *chatRequest, names provider.Names
 		case m.preset.Effort == "object":
 			extra["reasoning"] = map[string]any{"effort": e.Level}
 		case m.preset.Effort == "":
-			q.ReasoningEffort = level(*e)
+			q.ReasoningEffort = provider.EffortLevel(*e)
 		}
 	}
 	if !m.preset.NoUsage {
@@ -112,7 +112,7 @@ func (m *Model) chatKnobs(req *llm.Request, q *chatRequest, names provider.Names
 
 // chatOutput asks for JSON. A server that knows no schemas is told it in words.
 func (m *Model) chatOutput(o *llm.OutputSchema, q *chatRequest) error {
-	schema, err := m.schema("the output", o.Schema)
+	schema, err := provider.Schema("the output", o.Schema)
 	if err != nil {
 		return err
 	}
@@ -140,17 +140,6 @@ func outputName(o *llm.OutputSchema) string {
 	return safeID64(o.Name)
 }
 
-// joined is the text of blocks, each a paragraph.
-func joined(blocks []llm.Block) string {
-	var texts []string
-	for i := range blocks {
-		if blocks[i].Type == llm.TextBlock {
-			texts = append(texts, blocks[i].Text)
-		}
-	}
-	return strings.Join(texts, "\n\n")
-}
-
 // chatMessage converts a message of a History.
 func (m *Model) chatMessage(msg *llm.Message, names provider.Names) chatMessage {
 	out := chatMessage{Role: string(msg.Role), ToolCallID: msg.ToolCallID}
@@ -158,7 +147,7 @@ func (m *Model) chatMessage(msg *llm.Message, names provider.Names) chatMessage 
 	case msg.Role == llm.Assistant:
 		return m.chatAssistant(msg, names)
 	case msg.Role != llm.User, onlyText(msg.Content):
-		out.Content = joined(msg.Content)
+		out.Content = provider.Paragraphs(msg.Content, llm.TextBlock)
 		return out
 	}
 	parts := make([]chatPart, 0, len(msg.Content))
@@ -184,7 +173,7 @@ func onlyText(blocks []llm.Block) bool {
 
 func (m *Model) chatAssistant(msg *llm.Message, names provider.Names) chatMessage {
 	out := chatMessage{Role: "assistant"}
-	if text := joined(msg.Content); text != "" {
+	if text := provider.Paragraphs(msg.Content, llm.TextBlock); text != "" {
 		out.Content = text
 	}
 	for _, c := range msg.ToolCalls {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Arguments repairs the JSON of a call's arguments while it streams. The zero value is
+// arguments repairs the JSON of a call's arguments while it streams. The zero value is
 // ready. Valid JSON passes through unchanged and without allocating. What is repaired is
 // what can mean only one thing:
 //
@@ -16,7 +16,7 @@ import (
 //   - arguments that are a JSON string which holds an object become that object.
 //
 // Everything else is left as it is, so that the model can be told that it is wrong.
-type Arguments struct {
+type arguments struct {
 	stack   []byte // the brackets that are open
 	inText  bool
 	escaped bool
@@ -27,8 +27,8 @@ type Arguments struct {
 	quoted  []byte // all of arguments that are a string; nil when they are not
 }
 
-// Add takes a piece and returns what of it can be sent on.
-func (a *Arguments) Add(s string) string {
+// add takes a piece and returns what of it can be sent on.
+func (a *arguments) add(s string) string {
 	if !a.begun {
 		s = strings.TrimLeft(s, " \t\r\n")
 		if s == "" {
@@ -116,7 +116,7 @@ func (a *Arguments) Add(s string) string {
 }
 
 // character takes a byte of a JSON string.
-func (a *Arguments) character(c byte, i int, change func(int), keep func(byte), out *[]byte) {
+func (a *arguments) character(c byte, i int, change func(int), keep func(byte), out *[]byte) {
 	switch {
 	case a.escaped:
 		a.escaped = false
@@ -162,9 +162,9 @@ func open(c byte) byte {
 	return '['
 }
 
-// End returns what is missing. Truncated says that the model ran out of tokens: then
+// end returns what is missing. Truncated says that the model ran out of tokens: then
 // nothing can be known to be missing but what was held back.
-func (a *Arguments) End(truncated bool) string {
+func (a *arguments) end(truncated bool) string {
 	switch {
 	case a.quoted != nil:
 		var inner string
