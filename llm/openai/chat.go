@@ -29,7 +29,7 @@ func (m *Model) chatMedia(b *llm.Block, role llm.Role) bool {
 	case llm.AudioBlock:
 		return m.preset.Audio && audioFormat(b.Source) != ""
 	case llm.DocumentBlock:
-		return m.preset.Files && b.Source.Type == "base64" && isPDF(b.Source)
+		return m.preset.Files && b.Source.Type == "base64" && b.Source.IsPDF()
 	}
 	return false
 }

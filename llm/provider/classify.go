@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -132,12 +133,7 @@ func wordKind(message string) llm.Kind {
 }
 
 func containsAny(s string, words ...string) bool {
-	for _, w := range words {
-		if strings.Contains(s, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
 // failure is an error body, read.
@@ -204,13 +200,7 @@ func readFailure(body []byte) failure {
 		}
 	}
 	f.found = f.found || text(in.Type) == "error"
-	f.message = clip(text(in.Message))
-	if f.message == "" {
-		f.message = clip(text(whole.Detail))
-	}
-	if f.message == "" {
-		f.message = clip(string(body))
-	}
+	f.message = cmp.Or(clip(text(in.Message)), clip(text(whole.Detail)), clip(string(body)))
 	f.names = append(f.names, strings.ToLower(in.Inner.Code))
 	for _, raw := range []json.RawMessage{in.Code, in.Type, in.Status, whole.Code, whole.Type} {
 		s := strings.ToLower(text(raw))
