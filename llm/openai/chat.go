@@ -47,15 +47,11 @@ func (m *Model) chatRequest(req *llm.Request, names provider.Names) (q *chatRequ
 	}
 	for i := range req.Tools {
 		t := &req.Tools[i]
-		schema, err := provider.ToolSchema(t)
+		schema, isStrict, err := m.parameters(t)
 		if err != nil {
 			return nil, nil, err
 		}
-		f := chatFunction{Name: names.Out(t.Name), Description: t.Description, Parameters: schema}
-		if s, ok := strict(schema); ok && m.config.StrictTools {
-			f.Parameters, f.Strict = s, true
-		}
-		q.Tools = append(q.Tools, chatTool{Type: "function", Function: f})
+		q.Tools = append(q.Tools, chatTool{Type: "function", Function: chatFunction{Name: names.Out(t.Name), Description: t.Description, Parameters: schema, Strict: isStrict}})
 	}
 	extra = m.chatKnobs(req, q, names)
 	if o := req.Output; o != nil {
@@ -112,7 +108,7 @@ func (m *Model) chatKnobs(req *llm.Request, q *chatRequest, names provider.Names
 
 // chatOutput asks for JSON. A server that knows no schemas is told it in words.
 func (m *Model) chatOutput(o *llm.OutputSchema, q *chatRequest) error {
-	schema, err := provider.Schema("the output", o.Schema)
+	schema, err := outputSchema(o)
 	if err != nil {
 		return err
 	}
@@ -121,23 +117,8 @@ func (m *Model) chatOutput(o *llm.OutputSchema, q *chatRequest) error {
 		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: "Answer with JSON of this JSON Schema, and nothing else:\n" + string(o.Schema)})
 		return nil
 	}
-	q.ResponseFormat = &chatFormat{Type: "json_schema", JSONSchema: new(outputSchema(o, schema))}
+	q.ResponseFormat = &chatFormat{Type: "json_schema", JSONSchema: &schema}
 	return nil
-}
-
-// outputSchema is a schema for an answer, strict if that is possible.
-func outputSchema(o *llm.OutputSchema, schema map[string]any) jsonSchema {
-	if s, ok := strict(schema); ok {
-		return jsonSchema{Name: outputName(o), Schema: s, Strict: true}
-	}
-	return jsonSchema{Name: outputName(o), Schema: schema}
-}
-
-func outputName(o *llm.OutputSchema) string {
-	if o.Name == "" {
-		return "output"
-	}
-	return safeID64(o.Name)
 }
 
 // chatMessage converts a message of a History.

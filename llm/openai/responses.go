@@ -50,22 +50,18 @@ func (m *Model) responsesRequest(req *llm.Request, names provider.Names) (*respo
 	}
 	for i := range req.Tools {
 		t := &req.Tools[i]
-		schema, err := provider.ToolSchema(t)
+		schema, isStrict, err := m.parameters(t)
 		if err != nil {
 			return nil, err
 		}
-		f := responsesTool{Type: "function", Name: names.Out(t.Name), Description: t.Description, Parameters: schema}
-		if s, ok := strict(schema); ok && m.config.StrictTools {
-			f.Parameters, f.Strict = s, true
-		}
-		q.Tools = append(q.Tools, f)
+		q.Tools = append(q.Tools, responsesTool{Type: "function", Name: names.Out(t.Name), Description: t.Description, Parameters: schema, Strict: isStrict})
 	}
 	if o := req.Output; o != nil {
-		schema, err := provider.Schema("the output", o.Schema)
+		schema, err := outputSchema(o)
 		if err != nil {
 			return nil, err
 		}
-		q.Text = &responsesText{responsesFormat{"json_schema", outputSchema(o, schema)}}
+		q.Text = &responsesText{responsesFormat{"json_schema", schema}}
 	}
 	m.responsesKnobs(req, q, names)
 	return q, nil

@@ -3,6 +3,7 @@ package provider
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/awaken-go/awaken/llm"
@@ -37,6 +38,32 @@ func ToolSchema(t *llm.Tool) (map[string]any, error) {
 		out["properties"] = map[string]any{}
 	}
 	return out, nil
+}
+
+// Subschemas yields the schemas that a JSON Schema holds: of properties, definitions,
+// alternatives and items.
+func Subschemas(schema map[string]any) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for _, key := range []string{"properties", "$defs", "definitions"} {
+			group, _ := schema[key].(map[string]any)
+			for _, inner := range group {
+				if !yield(inner) {
+					return
+				}
+			}
+		}
+		for _, key := range []string{"anyOf", "allOf"} {
+			list, _ := schema[key].([]any)
+			for _, inner := range list {
+				if !yield(inner) {
+					return
+				}
+			}
+		}
+		if items, ok := schema["items"]; ok {
+			yield(items)
+		}
+	}
 }
 
 // EffortLevel is an effort for providers that know levels only: its own, or that of a budget of
