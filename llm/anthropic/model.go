@@ -78,7 +78,7 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
 		b := newBuilder(req)
 		q := b.build()
-		a := answer{emit: emit, names: b.names, output: b.output}
+		a := answer{emit: emit, names: b.names, output: b.output, open: map[int]*openBlock{}}
 		return m.api.PostEvents(ctx, "v1/messages", q, a.take)
 	})
 }

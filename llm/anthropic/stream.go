@@ -116,9 +116,6 @@ func (a *answer) take(raw provider.Event) (last bool, err error) {
 
 func (a *answer) start(index int, b *block) {
 	o := &openBlock{kind: b.Type}
-	if a.open == nil {
-		a.open = map[int]*openBlock{}
-	}
 	a.open[index] = o
 	switch b.Type {
 	case "text":

@@ -55,11 +55,7 @@ func SafeID(most int) func(string) string {
 
 // safe returns s, or what is left of it with a hash at its end.
 func safe(s string, most int, empty string) string {
-	fine := s != "" && len(s) <= most
-	for i := 0; fine && i < len(s); i++ {
-		fine = plain(rune(s[i]))
-	}
-	if fine {
+	if s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
 		return s
 	}
 	sum := sha256.Sum256([]byte(s))
