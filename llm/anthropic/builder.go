@@ -19,6 +19,8 @@ var rules = provider.Rules{
 	EndUser:   true, // not all models go on with what is put into their mouth
 }
 
+var safeName = provider.SafeName(128)
+
 // builder makes one request.
 type builder struct {
 	req     *llm.Request
@@ -30,7 +32,7 @@ type builder struct {
 }
 
 func newBuilder(req *llm.Request) *builder {
-	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, provider.SafeName(128))}
+	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, safeName)}
 }
 
 // build returns the request.

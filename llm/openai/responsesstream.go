@@ -67,6 +67,7 @@ type responsesStream struct {
 	names provider.Names
 	emit  provider.Emit
 
+	ev      responsesEvent // the one at hand; a field, so that it is allocated once
 	calls   []responsesCall
 	ids     provider.CallIDs
 	order   []byte // of the items; see responseData
@@ -84,8 +85,9 @@ func (s *responsesStream) take(ev provider.Event) (last bool, err error) {
 	if string(ev.Data) == "[DONE]" {
 		return true, nil
 	}
-	var e responsesEvent
-	if err := json.Unmarshal(ev.Data, &e); err != nil {
+	s.ev = responsesEvent{}
+	e := &s.ev
+	if err := json.Unmarshal(ev.Data, e); err != nil {
 		return false, &llm.Error{Kind: llm.Interrupted, Message: "an event of the stream is not the JSON of one", Err: err}
 	}
 	if e.Type == "" {
@@ -106,15 +108,15 @@ func (s *responsesStream) take(ev provider.Event) (last bool, err error) {
 	case "response.function_call_arguments.done":
 		s.arguments(e.OutputIndex, e.Arguments, true)
 	case "response.output_item.added":
-		s.begin(&e)
+		s.begin(e)
 	case "response.output_item.done":
-		s.end(&e)
+		s.end(e)
 	case "response.created":
 		if e.Response != nil && e.Response.ID != "" {
 			s.emit(llm.Delta{Kind: llm.ResponseDelta, ID: e.Response.ID})
 		}
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
-		return true, s.finish(&e)
+		return true, s.finish(e)
 	case "error":
 		return false, provider.StreamError(s.m.preset.Name, ev.Data)
 	default: // there are many that add nothing
