@@ -18,7 +18,7 @@ import (
 // Acquire makes the caller the owner of a thread. It reads the whole log to build the
 // view, all in one round trip: the statements of a batch are one transaction, and the
 // first locks the thread's row.
-func (s *committer) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
+func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
 	var cp *awaken.Checkpoint
 	err := retry(ctx, func() (err error) { // raising the fence twice does no harm
 		cp, err = s.acquire(ctx, escape(threadID))
@@ -30,7 +30,7 @@ func (s *committer) Acquire(ctx context.Context, threadID string) (*awaken.Check
 	return cp, nil
 }
 
-func (s *committer) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, err error) {
+func (s *scope) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, err error) {
 	var b pgx.Batch
 	b.Queue(s.db.sql(`SELECT `+sqlstore.ThreadColumns+` FROM {p}_acquire($1, $2)`), s.tenant, id)
 	b.Queue(s.db.sql(messages), s.tenant, id, 0, math.MaxInt64)
@@ -104,7 +104,7 @@ func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *records) (err error) 
 }
 
 // Interrupt raises the thread's generation.
-func (s *committer) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallState, error) {
+func (s *scope) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallState, error) {
 	var open []*awaken.CallState
 	err := retry(ctx, func() (err error) { // raising it twice does no harm
 		open, err = s.interrupt(ctx, escape(threadID))
@@ -119,7 +119,7 @@ func (s *committer) Interrupt(ctx context.Context, threadID string) ([]*awaken.C
 	return open, nil
 }
 
-func (s *committer) interrupt(ctx context.Context, id string) (_ []*awaken.CallState, err error) {
+func (s *scope) interrupt(ctx context.Context, id string) (_ []*awaken.CallState, err error) {
 	var b pgx.Batch
 	b.Queue(s.db.sql(`UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = $1 AND id = $2 RETURNING generation`), s.tenant, id)
 	// A statement of its own, so that it sees a commit that the first had to wait for.

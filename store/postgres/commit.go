@@ -13,17 +13,11 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// committer implements [awaken.Committer].
-type committer struct {
-	scope
-	commits *commits
-}
-
 // Commit makes c durable, all or nothing, in one round trip. It does not heed ctx: a
 // commit that was cut off could have been made or not, and its owner would not know.
 // If the connection is lost it asks again, which is safe, because the number of the
 // commit tells whether it was made.
-func (s *committer) Commit(ctx context.Context, c *awaken.Commit) error {
+func (s *scope) Commit(ctx context.Context, c *awaken.Commit) error {
 	invalid := c.Run.Validate()
 	p := &pending{repeat: c.Number != 0}
 	if invalid == nil {
@@ -129,7 +123,7 @@ var startCommit = shortcut{`WITH t AS (
 ) ` + quickInsert, 17}
 
 // params are the arguments of the function, in its order.
-func (s *committer) params(c *awaken.Commit, isValid bool) (*params, error) {
+func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	p := newParams()
 	p.values = append(p.values, []byte(s.tenant))
 	p.id(c.ThreadID)

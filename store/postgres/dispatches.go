@@ -10,16 +10,9 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// dispatches is the part of [mailbox.Store] that writes: a tenant's part of the queue.
-type dispatches struct {
-	scope
-	enqueuer  *enqueuer
-	announcer *announcer
-}
-
 // Enqueue queues dispatches that start runs, in one round trip. Those that come while
 // others are on their way travel together.
-func (s *dispatches) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
+func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
 	if len(ds) == 0 {
 		return nil, nil
 	}
@@ -48,7 +41,7 @@ func (s *dispatches) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left
 	return left, nil
 }
 
-func (s *dispatches) enqueued(d *mailbox.Dispatch) (q enqueued, err error) {
+func (s *scope) enqueued(d *mailbox.Dispatch) (q enqueued, err error) {
 	if d.Request == nil {
 		return q, fmt.Errorf("%w: it has no request", awaken.ErrInvalid)
 	}

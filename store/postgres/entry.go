@@ -12,11 +12,8 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// eventLog implements [awaken.EventLog].
-type eventLog scope
-
 // Entries returns entries of a thread's log of events.
-func (s *eventLog) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
 	// Rows hold whole commits, so they are chosen roughly here and exactly below. A row
 	// mostly holds several entries, so few rows are asked for at first; if that was too
 	// low, there is more to read.

@@ -8,11 +8,8 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// inbox is the part of [awaken.Inbox] that writes.
-type inbox scope
-
 // Post adds items to a thread's inbox.
-func (s *inbox) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
+func (s *scope) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
 	ids, data, err := dialect.EncodeItems(items)
 	if err != nil {
 		return fmt.Errorf("post to thread %s: %w", threadID, err)

@@ -16,8 +16,8 @@ import (
 
 // Change changes a thread's queue in two round trips: one locks and reads, the other
 // writes. In between it holds a connection and the locks.
-func (s *dispatches) Change(ctx context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
-	c := &queueChange{scope: s.scope, id: escape(threadID), fn: fn, thread: mailbox.Thread{ID: threadID}}
+func (s *scope) Change(ctx context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
+	c := &queueChange{scope: *s, id: escape(threadID), fn: fn, thread: mailbox.Thread{ID: threadID}}
 	err := retry(ctx, func() error { return c.make(ctx) })
 	if err != nil {
 		if c.refused != nil {

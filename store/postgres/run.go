@@ -11,11 +11,8 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// ledger is the part of [awaken.RunStore] that reads ledgers.
-type ledger scope
-
 // Calls returns the ledger of a run.
-func (s *ledger) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
+func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
 	var l records
 	found := false
 	// A run without calls is one row of nothing; a missing run is none.

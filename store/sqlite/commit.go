@@ -13,12 +13,9 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// committer implements [awaken.Committer].
-type committer scope
-
 // Commit makes c durable, all or nothing. It does not heed ctx: a commit that was cut
 // off could have been made or not, and its owner would not know.
-func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
+func (s *scope) Commit(_ context.Context, c *awaken.Commit) error {
 	w := commit{Commit: c, tenant: s.tenant, invalid: c.Run.Validate()}
 	if err := w.encode(); err != nil {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)

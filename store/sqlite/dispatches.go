@@ -8,14 +8,8 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// dispatches is the part of [mailbox.Store] that writes: a tenant's part of the queue.
-type dispatches scope
-
 // Enqueue queues dispatches that start runs.
-func (s *dispatches) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
-	}
+func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
 	requests := make([]string, len(ds))
 	for i, d := range ds {
 		if d.Request == nil {
@@ -26,7 +20,7 @@ func (s *dispatches) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left
 		}
 	}
 	queued := make([]*mailbox.Dispatch, len(ds))
-	err = s.db.writer.write(func(c *conn) error {
+	err = s.db.write(ctx, "enqueue", func(c *conn) (refused, err error) {
 		now := queueConn{c}.moment()
 		left = nil
 		for i, d := range ds {
@@ -34,16 +28,16 @@ func (s *dispatches) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left
 			q.Tenant, q.Status, q.CreatedAt, q.UpdatedAt, q.AvailableAt = s.tenant, mailbox.Queued, now.ms, now.ms, now.ms+max(d.AvailableAt, 0)
 			ok, err := queueConn{c}.enqueue(&q, requests[i], now)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if queued[i] = &q; !ok {
 				queued[i], left = nil, append(left, i)
 			}
 		}
-		return nil
+		return nil, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("enqueue: %w", err)
+		return nil, err
 	}
 	for i, q := range queued {
 		if q != nil {

@@ -11,29 +11,20 @@ import (
 
 // Change changes a thread's queue. Fn is called inside the transaction: whatever else
 // is to be written waits for it.
-func (s *dispatches) Change(ctx context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
-	var refused error
-	err := s.db.writer.write(func(c *conn) error {
+func (s *scope) Change(ctx context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
+	return s.db.write(ctx, "change queue of thread "+threadID, func(c *conn) (refused, err error) {
 		ch := &queueChange{queueConn: queueConn{c}, key: queueKey{s.tenant, threadID}}
 		if err := ch.read(); err != nil {
-			return err
+			return nil, err
 		}
-		if refused = fn(&ch.thread); refused != nil {
-			return nil
+		if refused := fn(&ch.thread); refused != nil {
+			return refused, nil
 		}
-		var err error
-		if refused, err = ch.check(); refused != nil || err != nil {
-			return err
+		if refused, err := ch.check(); refused != nil || err != nil {
+			return refused, err
 		}
-		return ch.write()
+		return nil, ch.write()
 	})
-	if err != nil {
-		return fmt.Errorf("change queue of thread %s: %w", threadID, err)
-	}
-	return refused
 }
 
 // queueChange is a Change inside a transaction.

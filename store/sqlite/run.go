@@ -25,11 +25,8 @@ func (c tenantConn) putRun(r *awaken.Run) error {
 // nextBorn is when a new run of tenant ?1 is born: after every commit and every run.
 const nextBorn = `1 + max(coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0), coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`
 
-// ledger is the part of [awaken.RunStore] that reads ledgers.
-type ledger scope
-
 // Calls returns the ledger of a run.
-func (s *ledger) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
+func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
 	var out []*awaken.CallState
 	err := s.db.read(ctx, func(c *conn) (err error) {
 		out, err = c.of(s.tenant).calls(ctx, runID)
@@ -54,7 +51,7 @@ func (c tenantConn) calls(ctx context.Context, runID string) ([]*awaken.CallStat
 	}
 	var out []*awaken.CallState
 	err = c.query(ctx, `SELECT calls FROM {p}_commits WHERE tenant = ? AND thread = ? AND last >= ? AND last <= ? AND run = ? AND calls IS NOT NULL ORDER BY last, rowid`,
-		[]any{c.tenant, thread, first, last, runID}, func(scan func(...any) error) error {
+		[]any{c.tenant, thread, first, last, runID}, func(scan sqlstore.Scan) error {
 			var data sql.RawBytes
 			if err := scan(&data); err != nil {
 				return err

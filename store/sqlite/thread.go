@@ -27,11 +27,6 @@ func (c tenantConn) makeThread(threadID string, now moment) error {
 	return err
 }
 
-// log is a [sqlstore.Log].
-func (s *scope) log(ctx context.Context, c sqlstore.Conn, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
-	return c.(portConn).c.of(s.tenant).messages(ctx, t, after, upTo, each)
-}
-
 // messages calls each with the records of t's log behind after, up to and including
 // upTo, in order. What t shares with the threads it is a fork of is read from there.
 func (c tenantConn) messages(ctx context.Context, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
@@ -49,7 +44,7 @@ func (c tenantConn) messages(ctx context.Context, t *sqlstore.Thread, after, upT
 		after = t.ForkSeq
 	}
 	return c.query(ctx, `SELECT before, upto, time, messages FROM {p}_commits WHERE tenant = ? AND thread = ? AND upto > ? AND messages IS NOT NULL ORDER BY upto`,
-		[]any{c.tenant, t.ID, after}, func(scan func(...any) error) error {
+		[]any{c.tenant, t.ID, after}, func(scan sqlstore.Scan) error {
 			var before, last int
 			var created int64
 			var data sql.RawBytes

@@ -10,30 +10,6 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Edits implements [awaken.ThreadEditor].
-type Edits struct {
-	scope  Scope
-	engine EditEngine
-}
-
-// EditEngine is what an engine does in its own way when threads are edited. Ids are as
-// columns hold them.
-type EditEngine struct {
-	// Inherit is the statement that gives thread ?3 the first ?4 messages of thread ?2 of
-	// tenant ?1.
-	Inherit string
-	// LockQueues keeps others from changing the queues of threads until the transaction
-	// ends. Nil means that nobody can.
-	LockQueues func(ctx context.Context, c Conn, tenant string, ids []string) error
-	// LockIdle locks those of the threads on which nothing has happened since before, with
-	// their queues, and returns their ids. Those that others have locked are in use. Nil
-	// means that there is nothing to lock.
-	LockIdle func(ctx context.Context, c Conn, tenant string, before int64, ids []string) ([]string, error)
-}
-
-// NewEdits returns the editor of a tenant's threads.
-func NewEdits(s Scope, engine EditEngine) Edits { return Edits{s, engine} }
-
 // Floor is the fence that a new thread of tenant ?1 begins with: no less than that of
 // any thread that was removed, so that an owner of one of the same id stays fenced off.
 const Floor = `coalesce((SELECT floor FROM {p}_tenants WHERE tenant = ?1), 0)`
@@ -44,18 +20,18 @@ const Idle = `t.tenant = ?1 AND t.open_run = '' AND t.unread = 0 AND t.updated >
 	AND NOT EXISTS (SELECT 1 FROM {p}_dispatches d WHERE d.tenant = t.tenant AND d.thread = t.id AND d.completed = 0)`
 
 // edit calls f in a transaction. If f fails, nothing of it is kept.
-func (s *Edits) edit(ctx context.Context, f func(ctx context.Context, c Conn) error) error {
+func (s *Tenant) edit(ctx context.Context, f func(ctx context.Context, c Conn) error) error {
 	return s.scope.db.Write(ctx, func(ctx context.Context, c Conn) (refused, err error) { return nil, f(ctx, c) })
 }
 
 // lock returns a row and keeps others from changing it until the transaction ends.
-func (s *Edits) lock(ctx context.Context, c Conn, id string) (*Thread, error) {
+func (s *Tenant) lock(ctx context.Context, c Conn, id string) (*Thread, error) {
 	return s.scope.thread(ctx, c, id, `SELECT `+ThreadColumns+` FROM {p}_threads WHERE tenant = ? AND id = ?{lock}`)
 }
 
 // Fork makes a thread that begins as another was after record seq of its log. It
 // copies no messages: the new thread remembers where they are.
-func (s *Edits) Fork(ctx context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
+func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
 	var out *Thread
 	err := s.edit(ctx, func(ctx context.Context, c Conn) error {
 		t, err := s.lock(ctx, c, threadID)
@@ -87,7 +63,7 @@ func (s *Edits) Fork(ctx context.Context, threadID string, seq int, newID string
 		err = c.Query(ctx, `INSERT INTO {p}_threads (tenant, id, parent, title, custom, created, updated, messages, fork_of, fork_seq, fence, touched)
 			SELECT tenant, ?3, id, title, custom, created, updated, ?4, ?5, ?4, `+Floor+`, {tick}
 			FROM {p}_threads WHERE tenant = ?1 AND id = ?2 ON CONFLICT DO NOTHING RETURNING `+ThreadColumns,
-			[]any{s.scope.tenant, s.scope.id(threadID), s.scope.id(newID), seq, forkOf}, func(scan func(...any) error) error {
+			[]any{s.scope.tenant, s.scope.id(threadID), s.scope.id(newID), seq, forkOf}, func(scan Scan) error {
 				out = new(Thread)
 				return out.Scan(s.scope.db.Dialect(), scan)
 			})
@@ -103,7 +79,7 @@ func (s *Edits) Fork(ctx context.Context, threadID string, seq int, newID string
 }
 
 // optional returns an id as a text column holds it; nil for none.
-func (s *Edits) optional(id string) *string {
+func (s *Tenant) optional(id string) *string {
 	if id == "" {
 		return nil
 	}
@@ -112,7 +88,7 @@ func (s *Edits) optional(id string) *string {
 }
 
 // DeleteThread removes a thread.
-func (s *Edits) DeleteThread(ctx context.Context, id string, children awaken.ChildStrategy) error {
+func (s *Tenant) DeleteThread(ctx context.Context, id string, children awaken.ChildStrategy) error {
 	return s.edit(ctx, func(ctx context.Context, c Conn) error {
 		ids := []string{s.scope.id(id)}
 		if children == awaken.CascadeChildren {
@@ -164,7 +140,7 @@ func (s *Edits) DeleteThread(ctx context.Context, id string, children awaken.Chi
 
 // descendants returns the children of a thread, and theirs, the youngest last, as columns
 // hold them.
-func (s *Edits) descendants(ctx context.Context, c Conn, id string) ([]string, error) {
+func (s *Tenant) descendants(ctx context.Context, c Conn, id string) ([]string, error) {
 	return column[string](ctx, c, `WITH RECURSIVE d (id) AS (
 			SELECT CAST(?2 AS text){bytes} UNION SELECT t.id FROM {p}_threads t JOIN d ON t.tenant = ?1 AND t.parent = d.id AND t.parent <> '')
 		SELECT id FROM d WHERE id <> ?2`, s.scope.tenant, s.scope.id(id))
@@ -172,7 +148,7 @@ func (s *Edits) descendants(ctx context.Context, c Conn, id string) ([]string, e
 
 // lockQueues keeps others from changing the queues of threads until the transaction
 // ends. A dispatch that is not over is ErrConflict.
-func (s *Edits) lockQueues(ctx context.Context, c Conn, ids []string) error {
+func (s *Tenant) lockQueues(ctx context.Context, c Conn, ids []string) error {
 	if s.engine.LockQueues != nil {
 		if err := s.engine.LockQueues(ctx, c, s.scope.tenant, ids); err != nil {
 			return err
@@ -190,7 +166,7 @@ func (s *Edits) lockQueues(ctx context.Context, c Conn, ids []string) error {
 // remove removes a thread and all it holds, but for the messages that forks share: the
 // fork that shares most of them inherits them, and the others share them with it. The id
 // is as columns hold it.
-func (s *Edits) remove(ctx context.Context, c Conn, id string) error {
+func (s *Tenant) remove(ctx context.Context, c Conn, id string) error {
 	plain := id
 	s.scope.db.Dialect().unescape(&plain)
 	t, err := s.lock(ctx, c, plain)
@@ -226,7 +202,7 @@ func (s *Edits) remove(ctx context.Context, c Conn, id string) error {
 }
 
 // CreateThread makes a thread with the ids and the metadata of t, and fills in its times.
-func (s *Edits) CreateThread(ctx context.Context, t *awaken.Thread) error {
+func (s *Tenant) CreateThread(ctx context.Context, t *awaken.Thread) error {
 	if t.ID == "" {
 		return fmt.Errorf("create thread: %w: it has no id", awaken.ErrInvalid)
 	}
@@ -254,7 +230,7 @@ func (s *Edits) CreateThread(ctx context.Context, t *awaken.Thread) error {
 }
 
 // UpdateThread changes what people attached to a thread, and whom it belongs to.
-func (s *Edits) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
+func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	var out *Thread
 	err := s.edit(ctx, func(ctx context.Context, c Conn) error {
 		t, err := s.lock(ctx, c, id)
@@ -277,7 +253,7 @@ func (s *Edits) UpdateThread(ctx context.Context, id string, fn func(t *awaken.T
 		return c.Query(ctx, `UPDATE {p}_threads SET resource = ?3, parent = ?4, title = ?5, custom = ?6, updated = {max}(updated, ?7), touched = {tick}
 			WHERE tenant = ?1 AND id = ?2 RETURNING `+ThreadColumns,
 			[]any{s.scope.tenant, s.scope.id(id), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, s.scope.db.Now().UnixMilli()},
-			func(scan func(...any) error) error {
+			func(scan Scan) error {
 				out = new(Thread)
 				return out.Scan(s.scope.db.Dialect(), scan)
 			})
@@ -290,7 +266,7 @@ func (s *Edits) UpdateThread(ctx context.Context, id string, fn func(t *awaken.T
 
 // checkParent checks that a thread can have that parent: it is there, and the thread is
 // not above it. Nobody moves or removes what is above until the transaction ends.
-func (s *Edits) checkParent(ctx context.Context, c Conn, id, parent string) error {
+func (s *Tenant) checkParent(ctx context.Context, c Conn, id, parent string) error {
 	for above := parent; above != ""; {
 		if above == id {
 			return fmt.Errorf("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
@@ -310,7 +286,7 @@ func (s *Edits) checkParent(ctx context.Context, c Conn, id, parent string) erro
 }
 
 // custom returns the metadata as JSON, or nil.
-func (s *Edits) custom(t *awaken.Thread) (*string, error) {
+func (s *Tenant) custom(t *awaken.Thread) (*string, error) {
 	if t.Metadata.Custom == nil {
 		return nil, nil
 	}
@@ -326,7 +302,7 @@ func (s *Edits) custom(t *awaken.Thread) (*string, error) {
 const pruneGroup = 50
 
 // Prune removes threads that nothing happened on for a while.
-func (s *Edits) Prune(ctx context.Context, before time.Time) (int, error) {
+func (s *Tenant) Prune(ctx context.Context, before time.Time) (int, error) {
 	for total := 0; ; {
 		var ids []string
 		err := s.edit(ctx, func(ctx context.Context, c Conn) (err error) {
