@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // editor implements [awaken.ThreadEditor].
@@ -38,7 +39,7 @@ func (ed *editor) Fork(_ context.Context, threadID string, seq int, newID string
 	if err := ed.writer.create(f, first); err != nil {
 		return nil, fmt.Errorf("fork thread %s: %w", threadID, err)
 	}
-	return f.export(), nil
+	return f.Export(), nil
 }
 
 // fork returns the new thread, being made, with writing held. Requires ed.remover.mu.
@@ -46,16 +47,14 @@ func (ed *editor) fork(threadID string, seq int, newID string) (*thread, *record
 	ed.table.mu.Lock()
 	defer ed.table.mu.Unlock()
 	t, err := ed.table.find(threadID)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = threads.CheckFork(&t.Thread, seq, newID, ed.table.threads[newID] != nil)
+	}
+	if err != nil {
 		return nil, nil, err
-	case newID == "" || ed.table.threads[newID] != nil:
-		return nil, nil, fmt.Errorf("fork thread %s: %w: thread %q exists already", threadID, awaken.ErrConflict, newID)
-	case seq < 0 || seq > t.MessageCount:
-		return nil, nil, fmt.Errorf("fork thread %s: %w: record %d, have %d", threadID, awaken.ErrInvalid, seq, t.MessageCount)
 	}
 	ed.table.clock++
-	md := t.export().Metadata
+	md := t.Export().Metadata
 	first := &record{summary: summary{Op: opFork, Clock: ed.table.clock, Fence: ed.table.floor, Parent: threadID, Count: seq, Metadata: &md}}
 	if seq > 0 {
 		first.Base = &base{threadID, t.journal.nonce, seq}
@@ -122,7 +121,7 @@ func (ed *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.T
 	}
 	defer t.writing.Unlock()
 	ed.table.mu.Lock()
-	c := t.export()
+	c := t.Export()
 	ed.table.mu.Unlock()
 	if err := fn(c); err != nil {
 		return nil, err
@@ -143,7 +142,7 @@ func (ed *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.T
 	}
 	ed.table.mu.Lock()
 	defer ed.table.mu.Unlock()
-	return t.export(), nil
+	return t.Export(), nil
 }
 
 // DeleteThread removes a thread.

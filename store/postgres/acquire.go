@@ -2,17 +2,16 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Acquire makes the caller the owner of a thread. It reads the whole log to build the
@@ -64,13 +63,7 @@ func (s *scope) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, e
 	if err := forEach(rows, func(rows pgx.Rows) error { return scanLoad(rows, cp, &calls) }); err != nil {
 		return nil, err
 	}
-	cp.Calls = sqlstore.Ledger(calls)
-	for i := len(cp.Calls) - 1; i >= 0; i-- {
-		if cp.Calls[i].Step != cp.Calls[len(cp.Calls)-1].Step {
-			cp.Calls = cp.Calls[i+1:]
-			break
-		}
-	}
+	cp.Calls = threads.LastStep(sqlstore.Ledger(calls))
 	return cp, nil
 }
 
@@ -91,10 +84,7 @@ func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *records) (err error) 
 		if id != "" {
 			m = &cp.RunState
 		}
-		if *m == nil {
-			*m = map[string]json.RawMessage{}
-		}
-		(*m)[unescape(key)] = data[0]
+		threads.Set(m, unescape(key), data[0])
 	case "i":
 		var item awaken.InboxItem
 		item, err = dialect.DecodeItem(id, data[0])
@@ -111,7 +101,7 @@ func (s *scope) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallS
 		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, sqlstore.NoThread(threadID)
+		return nil, threads.NotFound(threadID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("interrupt thread %s: %w", threadID, err)
@@ -136,5 +126,5 @@ func (s *scope) interrupt(ctx context.Context, id string) (_ []*awaken.CallState
 	}
 	var calls records
 	err = forEach(rows, func(rows pgx.Rows) error { return calls.scan(rows) })
-	return slices.DeleteFunc(sqlstore.Ledger(calls), func(c *awaken.CallState) bool { return c.Status != awaken.CallRunning }), err
+	return threads.Unfinished(sqlstore.Ledger(calls)), err
 }

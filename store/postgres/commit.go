@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/eventlog/entryrow"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
-	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Commit makes c durable, all or nothing, in one round trip. It does not heed ctx: a
@@ -37,7 +37,7 @@ func (s *scope) Commit(ctx context.Context, c *awaken.Commit) error {
 		c.Unread = code == 1
 		return nil
 	case code == -1:
-		return sqlstore.NoThread(c.ThreadID)
+		return threads.NotFound(c.ThreadID)
 	case code == -2:
 		return awaken.ErrFenced
 	case code == -3:

@@ -9,7 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/entryrow"
-	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Entries returns entries of a thread's log of events.
@@ -56,7 +56,7 @@ func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 			return nil
 		})
 		if err == nil && n == 0 {
-			err = sqlstore.NoThread(threadID)
+			err = threads.NotFound(threadID)
 		}
 		if err != nil {
 			return nil, err

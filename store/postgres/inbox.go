@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Post adds items to a thread's inbox.
@@ -22,7 +22,7 @@ func (s *scope) Post(ctx context.Context, threadID string, items ...awaken.Inbox
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
 	if !found {
-		return sqlstore.NoThread(threadID)
+		return threads.NotFound(threadID)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Change changes a thread's queue in two round trips: one locks and reads, the other
@@ -134,7 +135,7 @@ func (c *queueChange) write(ctx context.Context, conn *pgxpool.Conn) error {
 		if len(t.Put) == 0 && len(t.Runs) == 0 && len(t.Post) == 0 && !t.Interrupt && !t.Raise {
 			return nil
 		}
-		c.refused = sqlstore.NoThread(unescape(c.id))
+		c.refused = threads.NotFound(unescape(c.id))
 		return c.refused
 	}
 	at := c.now / 1000

@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Calls returns the ledger of a run.
@@ -23,7 +24,7 @@ func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, e
 			return l.scan(rows)
 		})
 	if err == nil && !found {
-		err = sqlstore.NoRun(runID)
+		err = threads.RunNotFound(runID)
 	}
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Acquire makes the caller the owner of a thread. It reads the whole log to build the
@@ -73,10 +74,7 @@ func (s *scope) fill(ctx context.Context, c tenantConn, threadID string, cp *awa
 	if cp.Calls, err = c.calls(ctx, t.LatestRunID); err != nil {
 		return err
 	}
-	if n := len(cp.Calls); n > 0 {
-		last := cp.Calls[n-1].Step
-		cp.Calls = cp.Calls[slices.IndexFunc(cp.Calls, func(c *awaken.CallState) bool { return c.Step == last }):]
-	}
+	cp.Calls = threads.LastStep(cp.Calls)
 	return c.query(ctx, `SELECT run, key, value FROM {p}_state WHERE tenant = ? AND thread = ? AND run IN ('', ?)`, []any{s.tenant, threadID, t.LatestRunID},
 		func(scan sqlstore.Scan) error {
 			var run, key string
@@ -88,10 +86,7 @@ func (s *scope) fill(ctx context.Context, c tenantConn, threadID string, cp *awa
 			if run != "" {
 				m = &cp.RunState
 			}
-			if *m == nil {
-				*m = map[string]json.RawMessage{}
-			}
-			(*m)[key] = json.RawMessage(append([]byte(nil), value...))
+			threads.Set(m, key, json.RawMessage(slices.Clone(value)))
 			return nil
 		})
 }
@@ -106,12 +101,12 @@ func (s *scope) Interrupt(ctx context.Context, threadID string) (open []*awaken.
 		case err != nil:
 			return nil, err
 		case !found:
-			return sqlstore.NoThread(threadID), nil
+			return threads.NotFound(threadID), nil
 		case run == "":
 			return nil, nil
 		}
 		open, err = c.of(s.tenant).calls(context.Background(), run)
-		open = slices.DeleteFunc(open, func(c *awaken.CallState) bool { return c.Status != awaken.CallRunning })
+		open = threads.Unfinished(open)
 		return nil, err
 	})
 	return open, err

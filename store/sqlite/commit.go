@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/entryrow"
 	"github.com/awaken-go/awaken/state"
-	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Commit makes c durable, all or nothing. It does not heed ctx: a commit that was cut
@@ -170,7 +170,7 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	}
 	switch {
 	case !found:
-		return false, sqlstore.NoThread(c.ThreadID), nil
+		return false, threads.NotFound(c.ThreadID), nil
 	case c.Fence != fence:
 		return false, awaken.ErrFenced, nil
 	case c.Number == committed && c.Number != 0:

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Change changes a thread's queue. Fn is called inside the transaction: whatever else
@@ -65,7 +65,7 @@ func (c *queueChange) check() (refused, err error) {
 	t, k := &c.thread, c.key
 	if !c.made && !t.Make {
 		if len(t.Put) > 0 || len(t.Runs) > 0 || len(t.Post) > 0 || t.Interrupt || t.Raise {
-			return sqlstore.NoThread(k.thread), nil
+			return threads.NotFound(k.thread), nil
 		}
 		return nil, nil
 	}

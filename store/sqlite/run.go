@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // putRun writes the record of a run that has not started, unless it has.
@@ -44,7 +45,7 @@ func (c tenantConn) calls(ctx context.Context, runID string) ([]*awaken.CallStat
 	var first, last int64
 	found, err := c.row(ctx, `SELECT thread, first_seq, last_seq FROM {p}_runs WHERE tenant = ? AND id = ?`, []any{c.tenant, runID}, &thread, &first, &last)
 	if err == nil && !found {
-		err = sqlstore.NoRun(runID)
+		err = threads.RunNotFound(runID)
 	}
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // exists returns nil, or an ErrNotFound.
@@ -15,7 +16,7 @@ func (c tenantConn) exists(ctx context.Context, thread string) error {
 	var one int
 	found, err := c.row(ctx, `SELECT 1 FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{c.tenant, thread}, &one)
 	if err == nil && !found {
-		err = sqlstore.NoThread(thread)
+		err = threads.NotFound(thread)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // A dispatch, with the claim on it if there is one.
@@ -96,7 +97,7 @@ func (s *Tenant) Dispatches(ctx context.Context, q mailbox.Query) ([]*mailbox.Di
 	if q.ThreadID != "" || q.RunID != "" {
 		order = `d.priority, d.created, d.id`
 	}
-	offset, limit := page(q.Offset, q.Limit)
+	offset, limit := threads.Page(q.Offset, q.Limit)
 	return s.dispatches(ctx, "list dispatches", where+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(args, limit, offset)...)
 }
 

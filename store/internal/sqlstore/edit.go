@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Floor is the fence that a new thread of tenant ?1 begins with: no less than that of
@@ -38,16 +39,13 @@ func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID strin
 		if err != nil {
 			return err
 		}
-		taken := fmt.Errorf("fork thread %s: %w: thread %q exists already", threadID, awaken.ErrConflict, newID)
 		var one int
-		exists, err := row(ctx, c, `SELECT 1 FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{s.scope.tenant, s.scope.id(newID)}, &one)
-		switch {
-		case err != nil:
+		taken, err := row(ctx, c, `SELECT 1 FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{s.scope.tenant, s.scope.id(newID)}, &one)
+		if err == nil {
+			err = threads.CheckFork(&t.Thread, seq, newID, taken)
+		}
+		if err != nil {
 			return err
-		case exists || newID == "":
-			return taken
-		case seq < 0 || seq > t.MessageCount:
-			return fmt.Errorf("fork thread %s: %w: record %d, have %d", threadID, awaken.ErrInvalid, seq, t.MessageCount)
 		}
 		base := t // the thread that holds record seq itself
 		for seq > 0 && seq <= base.ForkSeq {
@@ -68,7 +66,7 @@ func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID strin
 				return out.Scan(s.scope.db.Dialect(), scan)
 			})
 		if err == nil && out == nil {
-			return taken // just now
+			return threads.CheckFork(&t.Thread, seq, newID, true) // just now
 		}
 		return err
 	})
@@ -267,22 +265,11 @@ func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.
 // checkParent checks that a thread can have that parent: it is there, and the thread is
 // not above it. Nobody moves or removes what is above until the transaction ends.
 func (s *Tenant) checkParent(ctx context.Context, c Conn, id, parent string) error {
-	for above := parent; above != ""; {
-		if above == id {
-			return fmt.Errorf("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
-		}
-		var next string
-		found, err := row(ctx, c, `SELECT parent FROM {p}_threads WHERE tenant = ? AND id = ?{share}`, []any{s.scope.tenant, s.scope.id(above)}, &next)
-		if err != nil {
-			return err
-		}
-		if !found && above == parent {
-			return fmt.Errorf("thread %s: %w: there is no parent %s", id, awaken.ErrInvalid, parent)
-		}
-		s.scope.db.Dialect().unescape(&next)
-		above = next
-	}
-	return nil
+	return threads.CheckParent(id, parent, func(id string) (above string, found bool, err error) {
+		found, err = row(ctx, c, `SELECT parent FROM {p}_threads WHERE tenant = ? AND id = ?{share}`, []any{s.scope.tenant, s.scope.id(id)}, &above)
+		s.scope.db.Dialect().unescape(&above)
+		return above, found, err
+	})
 }
 
 // custom returns the metadata as JSON, or nil.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Unread returns the items of a thread's inbox that no commit has read, or an
@@ -26,7 +27,7 @@ func (s *Scope) Unread(ctx context.Context, c Conn, threadID string) (out []awak
 		return err
 	})
 	if err == nil && !found {
-		err = NoThread(threadID)
+		err = threads.NotFound(threadID)
 	}
 	return out, err
 }

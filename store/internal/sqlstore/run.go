@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // runRecord is the record of a run of runs, as r. While a run is running its thread has
@@ -55,7 +55,7 @@ func (s *Tenant) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 		return err
 	})
 	if err == nil && r == nil {
-		err = NoRun(id)
+		err = threads.RunNotFound(id)
 	}
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Tenant) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 // ListRuns returns runs, the newest first.
 func (s *Tenant) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
 	where, args := s.selectedRuns(q)
-	offset, limit := page(q.Offset, q.Limit)
+	offset, limit := threads.Page(q.Offset, q.Limit)
 	return list(ctx, s.scope.db, "list runs", `SELECT `+RunColumns+` FROM {p}_runs r WHERE `+where+` ORDER BY r.born DESC, r.id LIMIT ? OFFSET ?`,
 		append(args, limit, offset), s.scope.db.Dialect().ScanRun)
 }
@@ -111,9 +111,6 @@ func (s *Tenant) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken
 // they were committed; Ledger changes their order.
 func Ledger(records []*awaken.CallState) []*awaken.CallState {
 	slices.Reverse(records)
-	place := func(a, b *awaken.CallState) int {
-		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Index, b.Index))
-	}
-	slices.SortStableFunc(records, place)
-	return slices.CompactFunc(records, func(a, b *awaken.CallState) bool { return place(a, b) == 0 })
+	slices.SortStableFunc(records, threads.ComparePlaces)
+	return slices.CompactFunc(records, func(a, b *awaken.CallState) bool { return threads.ComparePlaces(a, b) == 0 })
 }

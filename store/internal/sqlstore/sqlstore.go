@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -254,17 +253,3 @@ func column[T any](ctx context.Context, c Conn, query string, args ...any) (out 
 	})
 	return out, err
 }
-
-// page applies the defaults of a paged listing.
-func page(offset, limit int) (int, int) {
-	if limit <= 0 {
-		limit = 50
-	}
-	return max(offset, 0), limit
-}
-
-// NoThread is the error for a thread that is not there.
-func NoThread(id string) error { return fmt.Errorf("thread %s: %w", id, awaken.ErrNotFound) }
-
-// NoRun is the error for a run that is not there.
-func NoRun(id string) error { return fmt.Errorf("run %s: %w", id, awaken.ErrNotFound) }

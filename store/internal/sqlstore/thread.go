@@ -7,6 +7,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Thread is a row of threads.
@@ -58,7 +59,7 @@ func (s *Scope) thread(ctx context.Context, c Conn, id, query string) (*Thread, 
 		return t.Scan(s.db.Dialect(), scan)
 	})
 	if err == nil && t == nil {
-		err = NoThread(id)
+		err = threads.NotFound(id)
 	}
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (s *Tenant) Thread(ctx context.Context, id string) (*awaken.Thread, error) 
 // ListThreads returns threads, the most recently updated first.
 func (s *Tenant) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
 	where, args := s.selectedThreads(q)
-	offset, limit := page(q.Offset, q.Limit)
+	offset, limit := threads.Page(q.Offset, q.Limit)
 	return list(ctx, s.scope.db, "list threads", `SELECT `+ThreadColumns+` FROM {p}_threads WHERE `+where+` ORDER BY touched DESC, id LIMIT ? OFFSET ?`,
 		append(args, limit, offset), func(scan Scan) (*awaken.Thread, error) {
 			var t Thread
@@ -120,26 +121,12 @@ func (s *Tenant) Messages(ctx context.Context, threadID string, q awaken.Message
 		if err != nil {
 			return err
 		}
-		after, upTo := max(q.After, 0), t.MessageCount
-		if q.Before > 0 {
-			upTo = min(upTo, q.Before-1)
-		}
-		if q.Limit > 0 && upTo-after > q.Limit {
-			if q.Last {
-				after = upTo - q.Limit
-			} else {
-				upTo = after + q.Limit
-			}
-		}
+		after, upTo := threads.Bounds(q, t.MessageCount)
 		if after >= upTo {
 			return nil
 		}
 		return s.engine.Log(ctx, c, s.scope.tenant, t, after, upTo, func(seq int, created int64, m *llm.Message) {
-			r := awaken.MessageRecord{ThreadID: threadID, Seq: seq, Created: created, Message: m}
-			if m.Metadata != nil {
-				r.RunID = m.Metadata.RunID
-			}
-			out = append(out, r)
+			out = append(out, threads.Record(threadID, seq, created, m))
 		})
 	})
 	if err != nil {
