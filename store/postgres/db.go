@@ -107,7 +107,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 	d := &database{pool: pool, prefix: o.Prefix, timeout: o.CommitTimeout, now: o.Now, translate: dialect.Translator(o.Prefix),
 		unprepared: config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement}
 	a := &announcer{db: d}
-	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: &commits{db: d, lanes: o.Lanes, quickly: quickly}, enqueuer: newEnqueuer(d), announcer: a}, nil
+	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a}, nil
 }
 
 // Close waits for what is going on and closes all connections.

@@ -1,9 +1,7 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/awaken-go/awaken"
@@ -23,8 +21,8 @@ func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []in
 			return nil, fmt.Errorf("enqueue dispatch %s: %w", d.ID, err)
 		}
 	}
-	if err := s.enqueuer.lanes.do(ctx, e); err != nil {
-		return nil, fmt.Errorf("enqueue: %w", err)
+	if s.enqueuer.lanes.Do(ctx, e); e.err != nil {
+		return nil, fmt.Errorf("enqueue: %w", e.err)
 	}
 	for i, d := range ds {
 		q := &e.ds[i]
@@ -55,17 +53,4 @@ func (s *scope) enqueued(d *mailbox.Dispatch) (q enqueued, err error) {
 	fresh.CreatedAt = 0 // the database knows
 	q.record, err = encode(fresh.NewRun())
 	return q, err
-}
-
-// encodeRequest is the request as JSON, or nil.
-func encodeRequest(d *mailbox.Dispatch) (*string, error) {
-	if d.Request == nil {
-		return nil, nil
-	}
-	data, err := json.Marshal(d.Request)
-	if err != nil {
-		return nil, fmt.Errorf("dispatch %s: %w", d.ID, err)
-	}
-	out := text(bytes.TrimSpace(data))
-	return &out, nil
 }

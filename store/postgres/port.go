@@ -15,7 +15,7 @@ import (
 var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
 		"texts": `unnest(?::text[]) AS j (value)`, "numbers": `unnest(?::bigint[]) AS j (value)`, "json": `::json`, "bytes": ` COLLATE "C"`, "max": `greatest`,
-		"tick": `nextval('{p}_clock')`,
+		"tick": `nextval('{p}_clock')`, "born": `nextval('{p}_clock')`,
 		"lock": ` FOR UPDATE`, "share": ` FOR SHARE`, "lockable": `INNER`,
 		"accounts": `unnest(?2::text[], ?3::text[]) WITH ORDINALITY a (scope, id, n)`,
 	},

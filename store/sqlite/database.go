@@ -47,7 +47,7 @@ func (db *database) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	db.writer.conn = c
+	db.writer.open(c)
 	if err := ours(ctx, c); err != nil {
 		return err
 	}

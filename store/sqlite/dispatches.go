@@ -6,6 +6,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // Enqueue queues dispatches that start runs.
@@ -59,7 +60,7 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, request string, now moment) (ok 
 	if err != nil || refused {
 		return false, err
 	}
-	if err := c.of(k.tenant).makeThread(k.thread, now); err != nil {
+	if _, err := c.exec(sqlstore.MakeThread, k.tenant, k.thread, now.ms); err != nil {
 		return false, err
 	}
 	if _, err := c.row(ctx, `INSERT INTO {p}_queues (tenant, id) VALUES (?, ?) ON CONFLICT DO UPDATE SET epoch = epoch RETURNING epoch`, []any{k.tenant, k.thread}, &d.Epoch); err != nil {
@@ -70,12 +71,18 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, request string, now moment) (ok 
 		int64(d.Epoch), d.MaxAttempts, d.DedupeKey, d.IdempotencyKey, d.Digest, request); err != nil {
 		return false, err
 	}
-	var exists bool
-	if exists, err = c.row(ctx, `SELECT 1 FROM {p}_runs WHERE tenant = ? AND id = ?`, []any{d.Tenant, d.RunID}, &one); err == nil && !exists {
-		err = c.of(d.Tenant).putRun(d.NewRun())
-	}
+	exists, err := c.row(ctx, `SELECT 1 FROM {p}_runs WHERE tenant = ? AND id = ?`, []any{d.Tenant, d.RunID}, &one)
 	if err != nil {
 		return false, err
+	}
+	if !exists {
+		put, err := c.of(k.tenant).scope().PutRun(d.NewRun())
+		if err != nil {
+			return false, err
+		}
+		if _, err := c.exec(put.Query, put.Args...); err != nil {
+			return false, err
+		}
 	}
 	return true, c.ready(k, moment{c.moment().us, now.ms})
 }

@@ -16,6 +16,7 @@ var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
 		"texts": `json_each(?) j`, "numbers": `json_each(?) j`, "json": ``, "bytes": ``, "max": `max`,
 		"tick": `1 + coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0)`,
+		"born": `1 + max(coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0), coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`,
 		"lock": ``, "share": ``, "lockable": `LEFT`, // one transaction at a time writes
 		"accounts": `(SELECT s.value AS scope, i.value AS id, i.key AS n FROM json_each(?2) s JOIN json_each(?3) i ON i.key = s.key) a`,
 	},

@@ -11,21 +11,6 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// putRun writes the record of a run that has not started, unless it has.
-func (c tenantConn) putRun(r *awaken.Run) error {
-	data, err := encode(r)
-	if err != nil {
-		return fmt.Errorf("run %s: %w", r.RunID, err)
-	}
-	_, err = c.exec(`INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq) VALUES (?1, ?2, ?3, ?4, `+nextBorn+`, ?5, 9223372036854775807, 0)
-		ON CONFLICT (tenant, id) DO UPDATE SET status = excluded.status, data = excluded.data WHERE status = 'created' AND thread = excluded.thread`,
-		c.tenant, r.RunID, r.ThreadID, string(r.Status), data)
-	return err
-}
-
-// nextBorn is when a new run of tenant ?1 is born: after every commit and every run.
-const nextBorn = `1 + max(coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0), coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`
-
 // Calls returns the ledger of a run.
 func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
 	var out []*awaken.CallState

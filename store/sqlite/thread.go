@@ -21,13 +21,6 @@ func (c tenantConn) exists(ctx context.Context, thread string) error {
 	return err
 }
 
-// makeThread makes a thread that is not there.
-func (c tenantConn) makeThread(threadID string, now moment) error {
-	_, err := c.exec(`INSERT INTO {p}_threads (tenant, id, created, updated, touched, fence)
-		VALUES (?1, ?2, ?3, ?3, {tick}, `+sqlstore.Floor+`) ON CONFLICT DO NOTHING`, c.tenant, threadID, now.ms)
-	return err
-}
-
 // messages calls each with the records of t's log behind after, up to and including
 // upTo, in order. What t shares with the threads it is a fork of is read from there.
 func (c tenantConn) messages(ctx context.Context, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {

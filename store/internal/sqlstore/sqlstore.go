@@ -66,7 +66,7 @@ type Dialect struct {
 	//	{json}               makes a text before -> or ->> JSON
 	//	{bytes}              compares the text before it byte by byte
 	//	{max}                the function that returns the greater of two
-	//	{tick}               the next moment of the clock that orders the threads of tenant ?1
+	//	{tick}, {born}       the next moment of the clock that orders the threads, or the runs, of tenant ?1
 	//	{lock}, {share}      keep others from changing the rows until the transaction ends
 	//	{lockable}           the kind of join with rows that {lock} locks
 	//	{accounts}           the rows, as a (scope, id, n), of arguments ?2 and ?3 that are lists
