@@ -115,6 +115,11 @@ func usageOf(v *settings.Value) string {
 // serve serves until ctx is done, with documents and the code beside them.
 func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (err error) {
 	log := newLogger(con, s)
+	for _, v := range s.Values() {
+		if v.Unused != "" && v.Source != "default" {
+			log.Warn("setting has no effect", "setting", v.Name, "from", v.Source, "reason", v.Unused)
+		}
+	}
 	b, err := openBackend(ctx, s, true)
 	if err != nil {
 		return err
@@ -142,7 +147,8 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 	box, err := mailbox.New(mailbox.Config{Queue: b.queue, Profile: b.profile, Log: eventlog.Options{Buffer: s.Server.ReplayBuffer},
 		Sink: func(tenant string) awaken.Sink { return stats.Sink(metrics.Sink(tenant)) }, Observer: &observer{metrics, control.manager, b.queue},
 		Consumer: s.Mailbox.Consumer, Concurrency: s.Mailbox.Concurrency, Lease: s.Mailbox.Lease, Renew: s.Mailbox.Renew, Poll: s.Mailbox.Poll,
-		GC: s.Mailbox.GC, TTL: s.Mailbox.TTL, MaxAttempts: s.Mailbox.MaxAttempts, Drain: s.Server.Shutdown, Logger: log}, rt.With)
+		GC: s.Mailbox.GC, TTL: s.Mailbox.TTL, MaxAttempts: s.Mailbox.MaxAttempts, Drain: s.Server.Shutdown, Logger: log,
+		Sweep: s.Mailbox.Sweep, RetryDelay: s.Mailbox.RetryDelay, MaxRetryDelay: s.Mailbox.MaxRetry, Startup: s.Mailbox.Startup}, rt.With)
 	if err != nil {
 		return configError("%w", err)
 	}

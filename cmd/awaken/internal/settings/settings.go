@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
 )
 
 // Settings are all there are. The table in [Settings.Values] says what they are called.
@@ -64,15 +65,11 @@ type Settings struct {
 		Poll        time.Duration
 		GC, TTL     time.Duration
 		MaxAttempts int
+		Sweep       time.Duration
+		RetryDelay  time.Duration
+		MaxRetry    time.Duration
+		Startup     mailbox.Startup
 		Suspended   time.Duration // unused
-		Sweep       time.Duration // unused
-		RetryDelay  time.Duration // unused
-		MaxRetry    time.Duration // unused
-		Startup     struct {      // unused
-			Delay    time.Duration
-			Attempts int
-			Retry    time.Duration
-		}
 	}
 	StorageDir  string
 	DatabaseURL awaken.Secret
@@ -112,8 +109,6 @@ const (
 	noEval   = "there are no evaluations yet"
 	noTraces = "there are no traces yet"
 	noA2A    = "there is no A2A yet"
-
-	noRecovery = "starting is not special: lost runs are looked for all the time"
 )
 
 // Defaults returns the settings of somebody who has chosen nothing.
@@ -209,12 +204,12 @@ func (s *Settings) table() []*Value {
 		{Name: "mailbox.gc_ttl", to: &m.TTL, check: aTime, Doc: "how long they, and idempotency keys, are kept"},
 		{Name: "mailbox.default_max_attempts", to: &m.MaxAttempts, check: atLeast(1), Doc: "before a dispatch becomes a dead letter"},
 		{Name: "mailbox.suspended_lease_ms", to: &m.Suspended, check: atLeast(1), Unused: "runs that wait hold no lease"},
-		{Name: "mailbox.sweep_interval", to: &m.Sweep, check: aTime, Unused: "lost leases are looked for four times a lease"},
-		{Name: "mailbox.default_retry_delay_ms", to: &m.RetryDelay, check: atLeast(1), Unused: "the delays are fixed: 250 ms, doubled up to 30 s"},
-		{Name: "mailbox.max_retry_delay_ms", to: &m.MaxRetry, check: atLeast(1), Unused: "the delays are fixed: 250 ms, doubled up to 30 s"},
-		{Name: "mailbox.startup_delay", to: &m.Startup.Delay, check: atLeast(0), Unused: noRecovery},
-		{Name: "mailbox.startup_recovery.max_attempts", to: &m.Startup.Attempts, check: atLeast(0), Unused: noRecovery},
-		{Name: "mailbox.startup_recovery.retry_delay", to: &m.Startup.Retry, check: aTime, Unused: noRecovery},
+		{Name: "mailbox.sweep_interval", to: &m.Sweep, check: aTime, Doc: "how often expired leases are looked for, at most; a quarter of the lease if that is less"},
+		{Name: "mailbox.default_retry_delay_ms", to: &m.RetryDelay, check: atLeast(1), Doc: "before a dispatch that failed is tried again; doubled with every further failure"},
+		{Name: "mailbox.max_retry_delay_ms", to: &m.MaxRetry, check: atLeast(1), Doc: "the longest such delay"},
+		{Name: "mailbox.startup_delay", to: &m.Startup.Delay, check: atLeast(0), Doc: "before a worker that starts takes over what lost workers held, and claims"},
+		{Name: "mailbox.startup_recovery.max_attempts", to: &m.Startup.Attempts, check: atLeast(0), Doc: "how often taking over is tried before the server stops with the error; 0 is 1"},
+		{Name: "mailbox.startup_recovery.retry_delay", to: &m.Startup.Retry, check: aTime, Doc: "between two attempts"},
 
 		{Name: "storage_dir", Env: "AWAKEN_STORAGE_DIR", Flag: "storage-dir", to: &s.StorageDir, check: notEmpty, Doc: "folder of the SQLite file awaken.db; made when it is missing"},
 		{Name: "database_url", Env: "AWAKEN_DATABASE_URL", Flag: "database", to: &s.DatabaseURL, check: isPostgres, Doc: "a PostgreSQL database, instead of SQLite"},
