@@ -16,7 +16,6 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/engine"
-	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
@@ -85,7 +84,7 @@ func addSettings(cmd *cobra.Command, flags ...string) (load func() (*settings.Se
 		for _, v := range settings.Defaults().Values() {
 			if v.Flag == name {
 				short := map[string]string{"file": "f"}[name]
-				given[name] = fl.StringP(name, short, "", fmt.Sprintf("%s ($%s)", usageOf(v), v.Env))
+				given[name] = fl.StringP(name, short, "", fmt.Sprintf("%s ($%s)", v.Doc, v.Env))
 			}
 		}
 	}
@@ -98,18 +97,6 @@ func addSettings(cmd *cobra.Command, flags ...string) (load func() (*settings.Se
 		}
 		return settings.Load(src)
 	}
-}
-
-func usageOf(v *settings.Value) string {
-	switch v.Flag {
-	case "log-level":
-		return "debug, info, warn or error"
-	case "log-format":
-		return "text or json"
-	case "seed":
-		return "`profile`: minimal or demo"
-	}
-	return v.Doc
 }
 
 // serve serves until ctx is done, with documents and the code beside them.
@@ -144,11 +131,11 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 	}
 	metrics, stats := server.NewMetrics(), server.NewStats(nil)
 	metrics.Depths(b.queue)
-	box, err := mailbox.New(mailbox.Config{Queue: b.queue, Profile: b.profile, Log: eventlog.Options{Buffer: s.Server.ReplayBuffer},
-		Sink: func(tenant string) awaken.Sink { return stats.Sink(metrics.Sink(tenant)) }, Observer: &observer{metrics, control.manager, b.queue},
-		Consumer: s.Mailbox.Consumer, Concurrency: s.Mailbox.Concurrency, Lease: s.Mailbox.Lease, Renew: s.Mailbox.Renew, Poll: s.Mailbox.Poll,
-		GC: s.Mailbox.GC, TTL: s.Mailbox.TTL, MaxAttempts: s.Mailbox.MaxAttempts, Drain: s.Server.Shutdown, Logger: log,
-		Sweep: s.Mailbox.Sweep, RetryDelay: s.Mailbox.RetryDelay, MaxRetryDelay: s.Mailbox.MaxRetry, Startup: s.Mailbox.Startup}, rt.With)
+	mc := s.Mailbox
+	mc.Queue, mc.Profile, mc.Drain, mc.Logger = b.queue, b.profile, s.Limits.ShutdownTime, log
+	mc.Sink = func(tenant string) awaken.Sink { return stats.Sink(metrics.Sink(tenant)) }
+	mc.Observer = &observer{metrics, control.manager, b.queue}
+	box, err := mailbox.New(mc, rt.With)
 	if err != nil {
 		return configError("%w", err)
 	}
@@ -197,9 +184,9 @@ func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys,
 	v, l := &s.Server, &s.Limits
 	cfg := server.Config{Mailbox: box, ManualMailbox: v.Lifecycle == "manual", Address: v.Address, DebugAddress: v.DebugAddress, Keys: keys,
 		Hosts: v.Hosts, Origins: s.Admin.Origins, UserHeader: v.UserHeader, Metrics: metrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes()), Version: moduleVersion(), Logger: log,
-		Limits: server.Limits{Body: int64(l.Body), Depth: l.Depth, HeaderBytes: l.HeaderBytes, Requests: v.Requests, Streams: v.Streams, RequestTime: l.RequestTime,
+		Limits: server.Limits{Body: int64(l.Body), Depth: l.Depth, HeaderBytes: l.HeaderBytes, Requests: l.Requests, Streams: l.Streams, RequestTime: l.RequestTime,
 			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, Heartbeat: l.Heartbeat,
-			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: v.Shutdown, MessagesPerRun: l.Messages}}
+			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages}}
 	if v.RequireKey {
 		cfg.Open = new(false)
 	}
