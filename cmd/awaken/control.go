@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -21,7 +20,6 @@ import (
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/llm/provider"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/registry"
@@ -313,14 +311,11 @@ func permissionPreview(p awaken.Plugin, reg *registry.Registry, agentID string) 
 
 // work follows what other processes change, until it is stopped or ctx is done.
 func (c *control) work(ctx context.Context, log *slog.Logger) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	return inBackground(ctx, func(ctx context.Context) {
 		if err := c.manager.Work(ctx); err != nil && ctx.Err() == nil {
 			log.Error("the documents are not followed any more", "error", err)
 		}
 	})
-	return func() { cancel(); wg.Wait() }
 }
 
 // observer tells the metrics and, while there is a canary, the control plane how runs went.
@@ -340,55 +335,5 @@ func (o *observer) Settled(d *mailbox.Dispatch, status mailbox.Status, took time
 	defer cancel()
 	if run, err := o.queue.Handle(d.Tenant).LoadRun(ctx, d.RunID); err == nil {
 		o.manager.Canary().Observe(run)
-	}
-}
-
-// discovery completes what documents say about models: with what their providers say, or
-// else with what is known by their names.
-type discovery struct {
-	log *slog.Logger
-
-	mu    sync.Mutex
-	asked map[string]listing // by provider
-}
-
-// listing is what a provider said.
-type listing struct {
-	of     llm.Model // with which document and secrets
-	all    []llm.ModelInfo
-	failed time.Time // when it said nothing
-}
-
-// askAgain is how long a provider that did not answer is left alone: writes wait for it.
-const askAgain = time.Minute
-
-func (d *discovery) complete(ctx context.Context, spec *awaken.ModelSpec, m llm.Model) {
-	if info, ok := provider.Known(spec.UpstreamModel); ok {
-		spec.Fill(info)
-	}
-	lister, lists := m.(llm.Lister)
-	if !lists || spec.ContextWindow != 0 {
-		return
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	l := d.asked[spec.ProviderID]
-	if l.of != m || !l.failed.IsZero() && time.Since(l.failed) > askAgain {
-		// It is for everybody, whether or not who asks first is still there.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discoveryTime)
-		defer cancel()
-		l = listing{of: m}
-		var err error
-		if l.all, err = lister.ListModels(ctx); err != nil {
-			l.failed = time.Now()
-			d.log.Debug("a provider does not say which models it has", "provider", spec.ProviderID, "error", err)
-		}
-		if d.asked == nil {
-			d.asked = map[string]listing{}
-		}
-		d.asked[spec.ProviderID] = l
-	}
-	if info, ok := llm.FindModel(l.all, spec.UpstreamModel); ok {
-		spec.Fill(info)
 	}
 }

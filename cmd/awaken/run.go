@@ -173,7 +173,7 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 		}
 		s.agent = agent.ID
 	}
-	discover(ctx, &cfg, true, slog.New(slog.DiscardHandler))
+	discover(ctx, &cfg, slog.New(slog.DiscardHandler))
 	cfg.Detached = func(threadID string) awaken.Sink {
 		if threadID != s.thread {
 			return nil // a task; what comes of it is told to the agent

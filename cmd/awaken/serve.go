@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -160,8 +161,7 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 		return errors.Join(written(err), l.Close())
 	}
 	log.Info("listening", "address", l.Addr().String(), "version", moduleVersion(), "store", b.name)
-	stop := pruneHourly(ctx, s.Retention, b, keys, log)
-	defer stop()
+	defer pruneHourly(ctx, s.Retention, b, keys, log)()
 	defer control.work(ctx, log)()
 	if err := srv.Serve(ctx, l); err != nil {
 		return &exitError{code: exitFailed, err: err}
@@ -225,10 +225,7 @@ func pruneHourly(ctx context.Context, age time.Duration, b *backend, keys *serve
 	if age <= 0 {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	return inBackground(ctx, func(ctx context.Context) {
 		tick := time.NewTicker(time.Hour)
 		defer tick.Stop()
 		for {
@@ -244,8 +241,15 @@ func pruneHourly(ctx context.Context, age time.Duration, b *backend, keys *serve
 				return
 			}
 		}
-	}()
-	return func() { cancel(); <-done }
+	})
+}
+
+// inBackground calls fn beside the caller. Stop cancels its context, and waits until it returns.
+func inBackground(ctx context.Context, fn func(ctx context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { fn(ctx) })
+	return func() { cancel(); wg.Wait() }
 }
 
 // prune deletes the threads of all tenants that have keys, and of those without one.
@@ -254,13 +258,11 @@ func prune(ctx context.Context, before time.Time, b *backend, keys *server.Keys)
 	if err != nil {
 		return 0, err
 	}
-	tenants := []string{""}
+	tenants := map[string]bool{"": true}
 	for _, k := range list {
-		if !slices.Contains(tenants, k.Tenant) {
-			tenants = append(tenants, k.Tenant)
-		}
+		tenants[k.Tenant] = true
 	}
-	for _, tenant := range tenants {
+	for tenant := range tenants {
 		s, ok := b.queue.Handle(tenant).(awaken.ThreadEditor)
 		if !ok {
 			return total, errors.New("the store cannot delete threads")
