@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -182,4 +183,17 @@ func poke(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
+}
+
+// wait waits for d, or until poked. It reports false if ctx is done first.
+func wait(ctx context.Context, d time.Duration, poked <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-poked:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }

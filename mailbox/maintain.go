@@ -9,7 +9,7 @@ import (
 // takeOver reclaims what lost workers held when this one starts. It returns nil if ctx is done.
 func (b *Mailbox) takeOver(ctx context.Context) error {
 	s := &b.cfg.Startup
-	if !pause(ctx, s.Delay) {
+	if !wait(ctx, s.Delay, nil) {
 		return nil
 	}
 	for attempt := 1; ; attempt++ {
@@ -20,21 +20,9 @@ func (b *Mailbox) takeOver(ctx context.Context) error {
 			return nil
 		case attempt >= s.Attempts:
 			return fmt.Errorf("mailbox: startup recovery, attempt %d of %d: %w", attempt, s.Attempts, err)
-		case !pause(ctx, s.Retry):
+		case !wait(ctx, s.Retry, nil):
 			return nil
 		}
-	}
-}
-
-// pause waits for d, and reports false if ctx is done first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

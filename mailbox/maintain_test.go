@@ -47,7 +47,9 @@ func TestWork_BeginsAfterTheStartupDelayAndRetriesRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := g.reclaims(2)
-		b := g.box(func(c *mailbox.Config) { c.Startup = mailbox.Startup{Delay: 5 * time.Second, Attempts: 3, Retry: time.Second} })
+		b := g.box(func(c *mailbox.Config) {
+			c.Startup = mailbox.Startup{Delay: 5 * time.Second, Attempts: 3, Retry: time.Second}
+		})
 		stop := work(b)
 		time.Sleep(8 * time.Second)
 		stop()
@@ -179,4 +181,3 @@ func TestWork_ReportsMaintenance(t *testing.T) {
 		}
 	})
 }
-

@@ -44,7 +44,7 @@ func (b *Mailbox) Work(ctx context.Context) error {
 func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from time.Time)) {
 	for ctx.Err() == nil {
 		free := b.cfg.Concurrency - b.Active()
-		wait := b.cfg.Poll
+		pause := b.cfg.Poll
 		if free > 0 {
 			limit := min(free, 64)
 			from := time.Now()
@@ -60,16 +60,10 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 				continue
 			}
 			if next > 0 {
-				wait = min(wait, next)
+				pause = min(pause, next)
 			}
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-b.poked:
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		wait(ctx, pause, b.poked)
 	}
 }
 
