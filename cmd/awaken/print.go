@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -213,13 +214,7 @@ func (p *humanPrinter) callResumed(ev *awaken.ToolCallResumed) {
 }
 
 func (p *humanPrinter) name(callID, known string) string {
-	if known == "" {
-		known = p.names[callID]
-	}
-	if known == "" {
-		known = callID
-	}
-	return known
+	return cmp.Or(known, p.names[callID], callID)
 }
 
 // activity shows progress as a percentage and anything else as it is.
@@ -234,10 +229,7 @@ func (p *humanPrinter) activity(ev *awaken.ActivitySnapshot) {
 		part := *pr.Loaded / *pr.Total
 		share = &part
 	}
-	text := p.short(pr.Message)
-	if text == "" {
-		text = pr.ToolName + " " + pr.Status
-	}
+	text := cmp.Or(p.short(pr.Message), pr.ToolName+" "+pr.Status)
 	if share == nil {
 		p.note("… %s", text)
 		return
@@ -276,15 +268,11 @@ func (p *humanPrinter) short(s string) string {
 
 // summary is a run in one line.
 func summary(res *awaken.RunResult) string {
-	steps := "1 step"
-	if res.Steps != 1 {
-		steps = fmt.Sprintf("%d steps", res.Steps)
-	}
 	cost := "cost unknown"
 	if res.CostUSD > 0 {
 		cost = fmt.Sprintf("cost $%.6f", res.CostUSD)
 	}
-	return fmt.Sprintf("%s: %s, %s, %s, %s", res.Status, res.Termination, steps, tokens(res.Usage), cost)
+	return fmt.Sprintf("%s: %s, %s, %s, %s", res.Status, res.Termination, count(res.Steps, "step"), tokens(res.Usage), cost)
 }
 
 func tokens(u llm.Usage) string {

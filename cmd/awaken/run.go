@@ -137,7 +137,7 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 	defer func() {
 		note, closeErr := tape.close()
 		if closeErr != nil {
-			err = errors.Join(err, &exitError{code: exitFailed, err: closeErr})
+			err = errors.Join(err, failed(closeErr))
 		}
 		if note != "" && err == nil && !f.quiet {
 			fmt.Fprintf(con.err, "awaken: warning: --replay %s: %s\n", f.replay, note)
@@ -160,7 +160,7 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 	}
 	l, err := lookAt(ctx, cfg.Store, f)
 	if err != nil {
-		return threadError(err)
+		return withStatus(err)
 	}
 	if prompt == "" && !chat && l.open == nil {
 		return usageError("thread %s has no run that waits or was cut off, and there is no prompt", l.thread)
@@ -385,16 +385,12 @@ func chooseAgent(agents []*awaken.AgentSpec, id string) (*awaken.AgentSpec, erro
 	if id == "" && len(agents) == 1 {
 		return agents[0], nil
 	}
-	want := id
-	if want == "" {
-		want = engine.DefaultAgentID
-	}
 	ids := make([]string, len(agents))
 	for i, a := range agents {
-		if a.ID == want {
-			return a, nil
-		}
 		ids[i] = a.ID
+	}
+	if i := slices.Index(ids, cmp.Or(id, engine.DefaultAgentID)); i >= 0 {
+		return agents[i], nil
 	}
 	if id == "" {
 		return nil, fmt.Errorf("there are %d agents: choose one with --agent, have %s", len(agents), strings.Join(ids, ", "))

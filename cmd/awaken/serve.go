@@ -154,7 +154,7 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 	var made awaken.Secret
 	if missing { // made only now, when nothing can keep us from printing it
 		if _, made, err = keys.Make(ctx, server.Key{Kind: server.AdminKey, Label: "made at the first start"}); err != nil {
-			return errors.Join(&exitError{code: exitFailed, err: err}, l.Close())
+			return errors.Join(failed(err), l.Close())
 		}
 	}
 	if err := greet(con, s, l.Addr(), control.manager.Registry().AgentIDs(), b, made); err != nil {
@@ -164,7 +164,7 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 	defer pruneHourly(ctx, s.Retention, b, keys, log)()
 	defer control.work(ctx, log)()
 	if err := srv.Serve(ctx, l); err != nil {
-		return &exitError{code: exitFailed, err: err}
+		return failed(err)
 	}
 	log.Info("stopped")
 	return nil

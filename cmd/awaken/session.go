@@ -52,7 +52,7 @@ func (s *session) say(ctx context.Context, prompt string) error {
 func (s *session) goOn(ctx context.Context, l *left) error {
 	return s.turn(ctx, func(ctx context.Context) (*awaken.RunResult, error) {
 		if l.waits() {
-			return l.result(), nil
+			return resultOf(l.open), nil
 		}
 		return s.rt.Resume(ctx, l.open.RunID, s.print)
 	})
@@ -67,8 +67,8 @@ func (s *session) turn(ctx context.Context, start func(ctx context.Context) (*aw
 		res, err = s.settle(ctx, res, err)
 	})
 	out := outcome(ctx, res, err)
-	if printErr := s.print.end(res); printErr != nil {
-		return &exitError{code: exitFailed, err: fmt.Errorf("write the answer: %w", printErr)}
+	if err := written(s.print.end(res)); err != nil {
+		return err
 	}
 	if e, ok := errors.AsType[*exitError](out); ok && e.code == exitWaiting {
 		e.hint = s.waitingHint(res.Waiting)
@@ -101,12 +101,17 @@ func (s *session) awaitTasks(ctx context.Context, res *awaken.RunResult) *awaken
 	if err != nil || run.Status == awaken.RunWaiting && len(run.Waiting.Tickets) == 0 {
 		return res
 	}
-	next := &awaken.RunResult{RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, Response: run.FinalOutput, Status: run.Status,
+	return resultOf(run)
+}
+
+// resultOf is a run that another activation left, as that activation had it.
+func resultOf(run *awaken.Run) *awaken.RunResult {
+	res := &awaken.RunResult{RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, Response: run.FinalOutput, Status: run.Status,
 		Termination: run.Termination, Waiting: run.Waiting, Steps: run.Steps, Usage: run.Usage, CostUSD: run.CostUSD}
 	if run.Status == awaken.RunWaiting {
-		next.Termination = awaken.Termination{Type: awaken.Suspended}
+		res.Termination = awaken.Termination{Type: awaken.Suspended}
 	}
-	return next
+	return res
 }
 
 // settle decides about a run until it waits no more.
@@ -187,7 +192,7 @@ func (s *session) chat(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			return &exitError{code: exitFailed, err: fmt.Errorf("read the prompt: %w", err)}
+			return failed(fmt.Errorf("read the prompt: %w", err))
 		}
 		if prompt, err = checkPrompt(prompt, "the prompt"); err != nil {
 			s.complain(err.Error())

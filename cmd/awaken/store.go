@@ -111,7 +111,7 @@ func (e *told) Unwrap() error { return e.err }
 // wrong with closing is returned.
 func closing(db *sqlite.DB, err *error) {
 	if closeErr := db.Close(); closeErr != nil && *err == nil {
-		*err = &exitError{code: exitFailed, err: closeErr}
+		*err = failed(closeErr)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,11 +57,7 @@ func (t *threadTool) with(ctx context.Context, create bool, fn func(store *sqlit
 		return err
 	}
 	defer closing(db, &err)
-	err = fn(db.Store(""))
-	if _, ok := errors.AsType[*exitError](err); err == nil || ok {
-		return err
-	}
-	return threadError(err)
+	return withStatus(fn(db.Store("")))
 }
 
 // listed is a thread in a listing.
@@ -90,14 +87,7 @@ func (t *threadTool) list(ctx context.Context, limit int, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return t.lines(func(enc *json.Encoder) error {
-			for i := range all {
-				if err := enc.Encode(&all[i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return printLines(t.con, all)
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(t.con.err, "There are no threads.")
@@ -111,16 +101,14 @@ func (t *threadTool) list(ctx context.Context, limit int, asJSON bool) error {
 	return written(w.Flush())
 }
 
-// lines prints JSON, one value a line.
-func (t *threadTool) lines(fn func(enc *json.Encoder) error) error {
-	enc := json.NewEncoder(t.con.out)
+// printLines prints JSON, one value a line.
+func printLines[T any](con *console, values []T) error {
+	enc := json.NewEncoder(con.out)
 	enc.SetEscapeHTML(false)
-	return written(fn(enc))
-}
-
-func written(err error) error {
-	if err != nil {
-		return &exitError{code: exitFailed, err: fmt.Errorf("write the answer: %w", err)}
+	for i := range values {
+		if err := enc.Encode(&values[i]); err != nil {
+			return written(err)
+		}
 	}
 	return nil
 }
@@ -202,14 +190,7 @@ func (t *threadTool) show(ctx context.Context, store awaken.Store, id string, la
 		return err
 	}
 	if asJSON {
-		return t.lines(func(enc *json.Encoder) error {
-			for i := range records {
-				if err := enc.Encode(&records[i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return printLines(t.con, records)
 	}
 	names := map[string]string{} // of calls
 	for i := range records {
@@ -224,11 +205,7 @@ func (t *threadTool) showRecord(r *awaken.MessageRecord, names map[string]string
 	m := r.Message
 	head := fmt.Sprintf("[%d] %s", r.Seq, m.Role)
 	if m.ToolCallID != "" {
-		name := names[m.ToolCallID]
-		if name == "" {
-			name = m.ToolCallID
-		}
-		head += " " + name
+		head += " " + cmp.Or(names[m.ToolCallID], m.ToolCallID)
 	}
 	var notes []string
 	if m.IsInternal() {
@@ -277,6 +254,8 @@ func blockText(b *llm.Block) string {
 	return fmt.Sprintf("(%s)", b.Type)
 }
 
+var strategies = map[string]awaken.ChildStrategy{"detach": awaken.DetachChildren, "reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}
+
 func (t *threadTool) deleteCommand() *cobra.Command {
 	var children string
 	cmd := &cobra.Command{
@@ -284,12 +263,8 @@ func (t *threadTool) deleteCommand() *cobra.Command {
 		Short: "Delete a thread with its runs",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			strategy := awaken.ChildStrategy(children)
-			switch children {
-			case "detach":
-				strategy = awaken.DetachChildren
-			case "reject", "cascade":
-			default:
+			strategy, ok := strategies[children]
+			if !ok {
 				return usageError("--children is %q, want detach, reject or cascade", children)
 			}
 			return t.with(cmd.Context(), false, func(store *sqlite.Store) error {
@@ -312,9 +287,6 @@ func (t *threadTool) forkCommand() *cobra.Command {
 			if err := checkNewID(cmd, as); err != nil {
 				return err
 			}
-			if as == "" {
-				as = ids.New()
-			}
 			return t.with(cmd.Context(), false, func(store *sqlite.Store) error {
 				if !cmd.Flags().Changed("at") {
 					old, err := store.Thread(cmd.Context(), args[0])
@@ -323,7 +295,7 @@ func (t *threadTool) forkCommand() *cobra.Command {
 					}
 					at = old.MessageCount
 				}
-				th, err := store.Fork(cmd.Context(), args[0], at, as)
+				th, err := store.Fork(cmd.Context(), args[0], at, cmp.Or(as, ids.New()))
 				if err != nil {
 					return err
 				}
