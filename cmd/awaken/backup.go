@@ -30,10 +30,7 @@ func backupCommand(con *console) *cobra.Command {
 			if err := db.Backup(cmd.Context(), args[0]); err != nil {
 				return fileError(err)
 			}
-			if err := os.Chmod(args[0], 0o600); err != nil { // it holds conversations
-				return failed(err)
-			}
-			return nil
+			return withStatus(os.Chmod(args[0], 0o600)) // it holds conversations
 		},
 	}
 	addStoreFlag(cmd, &t.store, "`file` that keeps the threads")
@@ -103,10 +100,7 @@ func (t *threadTool) restore(ctx context.Context, backup string, force bool) err
 		}
 		fmt.Fprintf(t.con.err, "The old store is now %s.\n", printable(aside, false))
 	}
-	if err := moveStore(made, path); err != nil {
-		return failed(err)
-	}
-	return nil
+	return withStatus(moveStore(made, path))
 }
 
 // walFiles are what SQLite may put beside a database, by the ends of their names. What

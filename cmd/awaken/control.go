@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,16 +143,14 @@ func (c *control) fill(ctx context.Context, con *console, s *settings.Settings) 
 	if (!s.OpenAI.APIKey.IsZero() || s.OpenAI.BaseURL != "") && s.Agent.Model == "" {
 		fmt.Fprintf(con.err, "awaken: AGENT_MODEL is not set: the default model is %s\n", demo.Model().UpstreamModel)
 	}
-	if s.AgentsFile == "" {
-		return applyFolder(ctx, con, c.manager, s)
-	}
-	docs, err := fileDocuments(con, s)
-	if err != nil {
-		return configError("%w", inFile(s.AgentsFile, err))
-	}
-	by := config.Actor{ID: "system:file", Label: filepath.Base(s.AgentsFile)}
-	if _, err := c.manager.Apply(ctx, docs, false, false, by); err != nil {
-		return configError("%w", inFile(s.AgentsFile, specfile.Locate(nil, err)))
+	if s.AgentsFile != "" {
+		docs, err := fileDocuments(con, s)
+		if err == nil {
+			_, err = c.manager.Apply(ctx, docs, false, false, config.Actor{ID: "system:file", Label: filepath.Base(s.AgentsFile)})
+		}
+		if err != nil {
+			return configError("%w", inFile(s.AgentsFile, specfile.Locate(nil, err)))
+		}
 	}
 	return applyFolder(ctx, con, c.manager, s)
 }
@@ -182,20 +181,16 @@ func seedDocuments(s *settings.Settings) ([]config.Document, error) {
 		p.Adapter, p.BaseURL = "openai", s.OpenAI.BaseURL
 	}
 	for i := range cfg.Models {
-		if m := &cfg.Models[i]; m.ID == demo.ModelID && s.Agent.Model != "" {
-			m.UpstreamModel = s.Agent.Model
+		if m := &cfg.Models[i]; m.ID == demo.ModelID {
+			m.UpstreamModel = cmp.Or(s.Agent.Model, m.UpstreamModel)
 		}
 	}
 	for _, a := range cfg.Agents {
 		if a.ID != engine.DefaultAgentID {
 			continue
 		}
-		if s.Agent.SystemPrompt != "" {
-			a.SystemPrompt = s.Agent.SystemPrompt
-		}
-		if s.Agent.MaxRounds > 0 {
-			a.MaxRounds = s.Agent.MaxRounds
-		}
+		a.SystemPrompt = cmp.Or(s.Agent.SystemPrompt, a.SystemPrompt)
+		a.MaxRounds = cmp.Or(s.Agent.MaxRounds, a.MaxRounds)
 		if s.Agent.ReasoningEffort != "" {
 			effort, err := settings.ParseEffort(s.Agent.ReasoningEffort)
 			if err != nil {
@@ -262,19 +257,16 @@ func openVault(s *settings.Settings) (*config.Vault, error) {
 		}
 		return v, nil
 	}
-	file := s.Secrets.KeyFile
+	file := keyFile(s)
 	if file == "" {
-		if !s.DatabaseURL.IsZero() {
-			return nil, nil // documents with secrets are refused, with a word about the setting
+		return nil, nil // documents with secrets are refused, with a word about the setting
+	}
+	if _, err := os.Stat(file); s.Secrets.KeyFile == "" && errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(s.StorageDir, 0o700); err != nil {
+			return nil, configError("%w", err)
 		}
-		file = filepath.Join(s.StorageDir, secretKeyName)
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			if err := os.MkdirAll(s.StorageDir, 0o700); err != nil {
-				return nil, configError("%w", err)
-			}
-			if err := config.AddKey(file); err != nil && !errors.Is(err, fs.ErrExist) {
-				return nil, configError("%w", err)
-			}
+		if err := config.AddKey(file); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, configError("%w", err)
 		}
 	}
 	v, err := config.OpenVault(file)
@@ -282,6 +274,14 @@ func openVault(s *settings.Settings) (*config.Vault, error) {
 		return nil, configError("%w", err)
 	}
 	return v, nil
+}
+
+// keyFile is the file with the keys that the settings choose; "" if they choose none.
+func keyFile(s *settings.Settings) string {
+	if s.Secrets.KeyFile != "" || !s.DatabaseURL.IsZero() {
+		return s.Secrets.KeyFile
+	}
+	return filepath.Join(s.StorageDir, secretKeyName)
 }
 
 // serve completes the configuration of a server.
