@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
 )
 
 // Exit statuses. They are part of what the command promises; docs/cli.md and the
@@ -60,7 +61,7 @@ func withStatus(err error) error {
 		return err
 	}
 	e := failed(trimmed(err))
-	if isUsage(err) || errors.Is(err, awaken.ErrConflict) {
+	if isUsage(err) || errors.Is(err, awaken.ErrConflict) || errors.Is(err, config.ErrNoKey) {
 		e.code = exitUsage
 	}
 	return e

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -62,9 +61,6 @@ they meet a key that they do not know. Remove the old key when no secret needs i
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return with(cmd.Context(), func(m *config.Manager) error {
 			n, err := m.Rotate(cmd.Context(), commandActor)
-			if errors.Is(err, config.ErrNoKey) {
-				return configError("%w", err)
-			}
 			if err != nil {
 				return err
 			}
