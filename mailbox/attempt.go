@@ -15,13 +15,11 @@ func (b *Mailbox) do(w *work, settler *settler) {
 	start := time.Now()
 	s := b.attempt(w.ctx, w)
 	b.cfg.Observer.Settled(w.d, s.Status, time.Since(start))
-	if w.lost.Load() || s.Status == "" {
-		b.drop(w)
-		return
+	if !w.lost.Load() && s.Status != "" {
+		s.Held = w.d.Held()
+		s.Steps = int(w.steps.Load())
+		settler.settle(s)
 	}
-	s.Held = w.d.Held()
-	s.Steps = int(w.steps.Load())
-	settler.settle(s)
 	b.drop(w)
 }
 
