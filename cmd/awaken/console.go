@@ -95,9 +95,6 @@ func printable(s string, multiline bool) string {
 	ok := func(r rune) bool {
 		return unicode.IsPrint(r) || r == '\t' || r == '\n' && multiline || unicode.Is(unicode.Zs, r)
 	}
-	if strings.IndexFunc(s, func(r rune) bool { return !ok(r) }) < 0 {
-		return s
-	}
 	var sb strings.Builder
 	for _, r := range s {
 		switch {

@@ -328,11 +328,8 @@ func inFile(flag string, err error) error {
 	if flag == "" {
 		return err
 	}
-	lines := strings.Split(err.Error(), "\n")
-	for i := range lines {
-		lines[i] = fileName(flag) + ": " + lines[i]
-	}
-	return errors.New(strings.Join(lines, "\n"))
+	name := fileName(flag) + ": "
+	return errors.New(name + strings.ReplaceAll(err.Error(), "\n", "\n"+name))
 }
 
 // use replaces the demo agents of cfg by those of file. It returns what the person

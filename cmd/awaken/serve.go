@@ -59,7 +59,7 @@ const serveExamples = `  awaken serve
 
 func serveCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "serve", Short: "Run the server", Long: serveHelp, Example: serveExamples, Args: cobra.NoArgs}
-	load := addSettings(cmd, "address", "debug-address", "storage-dir", "database", "seed", "file", "config-dir", "log-level", "log-format")
+	load := addSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := load()
 		if err != nil {
@@ -73,20 +73,18 @@ func serveCommand(con *console) *cobra.Command {
 	return cmd
 }
 
-// addSettings adds the flags of settings, and --config. The function it returns loads
-// the settings.
+// addSettings adds --config and the flags of settings: those that are named, or all. The
+// function it returns loads the settings.
 func addSettings(cmd *cobra.Command, flags ...string) (load func() (*settings.Settings, error)) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	var file string
 	fl.StringVar(&file, "config", "", "YAML `file` with settings; default awaken.yaml, if it is there")
 	given := map[string]*string{}
-	for _, name := range flags {
-		for _, v := range settings.Defaults().Values() {
-			if v.Flag == name {
-				short := map[string]string{"file": "f"}[name]
-				given[name] = fl.StringP(name, short, "", fmt.Sprintf("%s ($%s)", v.Doc, v.Env))
-			}
+	for _, v := range settings.Defaults().Values() {
+		if v.Flag != "" && (len(flags) == 0 || slices.Contains(flags, v.Flag)) {
+			short := map[string]string{"file": "f"}[v.Flag]
+			given[v.Flag] = fl.StringP(v.Flag, short, "", fmt.Sprintf("%s ($%s)", v.Doc, v.Env))
 		}
 	}
 	return func() (*settings.Settings, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,11 +33,7 @@ func storeFile(flag string) string {
 	if flag != "" {
 		return flag
 	}
-	dir := os.Getenv(storageEnv)
-	if dir == "" {
-		dir = storageDir
-	}
-	return filepath.Join(dir, storeName)
+	return filepath.Join(cmp.Or(os.Getenv(storageEnv), storageDir), storeName)
 }
 
 // errNoStore says that there is no file yet.
