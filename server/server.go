@@ -90,10 +90,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var working sync.WaitGroup
+	failed := make(chan error, 2)
 	if !s.cfg.ManualMailbox {
 		working.Go(func() {
 			if err := s.cfg.Mailbox.Work(ctx); err != nil {
-				s.cfg.Logger.Error("the mailbox stopped working", "error", err)
+				failed <- err
 			}
 		})
 	}
@@ -104,11 +105,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		defer stop()
 	}
-	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {
 	case err := <-failed:
 		cancel()
+		_ = srv.Close()
 		working.Wait()
 		return err
 	case <-ctx.Done():
