@@ -396,19 +396,3 @@ type RunResult struct {
 	Rejected     []string  `json:"rejected,omitempty"` // decisions that were refused, and why
 	Unread       bool      `json:"-"`                  // the thread's inbox holds items that nobody has read
 }
-
-// CheckInput says what is wrong with messages for a thread that may have a run. They
-// must neither call tools nor answer calls.
-func CheckInput(msgs []*llm.Message) error {
-	var bad check.Problems
-	checkMessages(&bad, msgs)
-	if len(msgs) == 0 {
-		bad.Add("there are no messages")
-	}
-	for i, m := range msgs {
-		if m != nil && (m.Role == llm.ToolRole || len(m.ToolCalls) > 0) {
-			bad.Add("messages[%d] calls a tool or answers a call, and a run may be doing that itself", i)
-		}
-	}
-	return invalid(bad.Err())
-}

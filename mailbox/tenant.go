@@ -111,8 +111,8 @@ func (t *Tenant) Continue(ctx context.Context, runID string) (*Receipt, error) {
 }
 
 // Cancel ends a run, by its id, its dispatch's or its thread's, whether it is queued,
-// going on or waiting. When it returns, nothing new will begin. ErrNothing means that
-// there is nothing to end.
+// going on or waiting. When it returns, nothing new will begin. Cancelling again does nothing
+// and succeeds. ErrNothing means that there is nothing to end.
 func (t *Tenant) Cancel(ctx context.Context, id string) error {
 	threadID, runID, err := t.find(ctx, id)
 	if err != nil {
@@ -127,7 +127,10 @@ func (t *Tenant) Cancel(ctx context.Context, id string) error {
 	})
 	if err == nil || errors.Is(err, ErrNothing) {
 		// One that had not started is over, and has nobody else to tell its parent.
-		if run, loadErr := t.Store.LoadRun(ctx, runID); loadErr == nil && run.Status == awaken.RunDone {
+		if run, loadErr := t.lastRun(ctx, threadID, runID); loadErr == nil && run.Status == awaken.RunDone {
+			if run.Termination.Type == awaken.Cancelled {
+				err = nil
+			}
 			err = errors.Join(err, t.Runtime.Report(ctx, run))
 		}
 	}
@@ -135,6 +138,21 @@ func (t *Tenant) Cancel(ctx context.Context, id string) error {
 		return fmt.Errorf("cancel %s: %w", id, err)
 	}
 	return nil
+}
+
+// lastRun returns a run, or the latest of the thread if the run's ID is the thread's.
+func (t *Tenant) lastRun(ctx context.Context, threadID, runID string) (*awaken.Run, error) {
+	if runID != threadID {
+		return t.Store.LoadRun(ctx, runID)
+	}
+	runs, err := t.Store.ListRuns(ctx, awaken.RunQuery{ThreadID: threadID, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(runs) == 0 {
+		return nil, awaken.ErrNotFound
+	}
+	return runs[0], nil
 }
 
 // Interrupt ends everything on a thread: what runs, what waits and what is queued. It

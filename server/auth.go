@@ -100,7 +100,7 @@ func (a *auth) protect(next http.Handler) http.Handler {
 	c := cors.New(cors.Options{
 		AllowOriginFunc: a.allowOrigin,
 		AllowedMethods:  []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
-		AllowedHeaders:  []string{"Authorization", "Content-Type", "Last-Event-ID", "Idempotency-Key", "If-Match", "If-None-Match", "X-Awaken-Actor", "MCP-Session-Id", "MCP-Protocol-Version", "A2A-Version", "User-Agent"},
+		AllowedHeaders:  []string{"*"}, // but for the one below
 		ExposedHeaders:  []string{"X-Run-Id", "X-Thread-Id", "X-Request-Id", "X-Vercel-Ai-Ui-Message-Stream", "X-Trace-Total-Events", "X-Trace-Next-Offset", "MCP-Session-Id", "ETag", "Retry-After", "Location"},
 		MaxAge:          600,
 	})
@@ -114,8 +114,28 @@ func (a *auth) protect(next http.Handler) http.Handler {
 			writeFailure(w, failureOf(err))
 			return
 		}
+		if err := a.checkPreflight(r); err != nil {
+			writeFailure(w, failureOf(err))
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// checkPreflight refuses to let a page send the header that names the user: only the proxy in
+// front may.
+func (a *auth) checkPreflight(r *http.Request) error {
+	if a.userHeader == "" || r.Method != http.MethodOptions {
+		return nil
+	}
+	for _, list := range r.Header.Values("Access-Control-Request-Headers") {
+		for name := range strings.SplitSeq(list, ",") {
+			if strings.EqualFold(strings.TrimSpace(name), a.userHeader) {
+				return fail(http.StatusForbidden, "forbidden_header", "pages may not send the header %s", a.userHeader)
+			}
+		}
+	}
+	return nil
 }
 
 // checkHost refuses requests under a name that is not the server's. A page in a browser

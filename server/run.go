@@ -154,8 +154,8 @@ func (h *runs) active(req *request) error {
 }
 
 type newRun struct {
-	AgentID       string                    `json:"agent_id,omitempty"`
-	AgentIDCamel  string                    `json:"agentId,omitempty"`
+	AgentID       *string                   `json:"agent_id,omitempty"`
+	AgentIDCamel  *string                   `json:"agentId,omitempty"`
 	ThreadID      string                    `json:"thread_id,omitempty"`
 	ThreadIDCamel string                    `json:"threadId,omitempty"`
 	UserID        string                    `json:"user_id,omitempty"` // whom the run is for
@@ -188,11 +188,17 @@ func (h *runs) start(req *request) error {
 	if err := req.Decode(&body); err != nil {
 		return err
 	}
-	agent, err := protocol.Either("agent_id", body.AgentID, body.AgentIDCamel)
+	switch {
+	case body.AgentID == nil && body.AgentIDCamel == nil:
+		return protocol.Unfit(`field "agent_id" is missing`)
+	case body.Messages == nil:
+		return protocol.Unfit(`field "messages" is missing`)
+	}
+	agent, err := protocol.Either("agent_id", valueOf(body.AgentID), valueOf(body.AgentIDCamel))
 	if err != nil {
 		return err
 	}
-	if agent == "" {
+	if strings.TrimSpace(agent) == "" {
 		return protocol.BadRequest("agent_id cannot be empty")
 	}
 	thread, err := protocol.Either("thread_id", body.ThreadID, body.ThreadIDCamel)
@@ -234,6 +240,14 @@ func (h *runs) start(req *request) error {
 		return h.await(req, r)
 	}
 	return h.streams.run(req, r.ThreadID, r.RunID, r.After, rawFrames)
+}
+
+// valueOf returns the value of a field, or "" if it is missing.
+func valueOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 // prefersJSON reports whether a client asked for JSON and not for a stream.
