@@ -292,13 +292,13 @@ func (s *Source) check() error {
 	case s == nil:
 		return errors.New(`field "source" is missing`)
 	case s.Type == "base64" && s.URL != "":
-		return errors.New(`source of type base64 has a field "url"`)
+		return errors.New(`source of type base64 must not have field "url"`)
 	case s.Type == "base64" && (s.MediaType == "" || s.Data == ""):
-		return errors.New(`source of type base64 wants "media_type" and "data"`)
+		return errors.New(`source of type base64 requires "media_type" and "data"`)
 	case s.Type == "url" && s.Data != "":
-		return errors.New(`source of type url has a field "data"`)
+		return errors.New(`source of type url must not have field "data"`)
 	case s.Type == "url" && s.URL == "":
-		return errors.New(`source of type url wants "url"`)
+		return errors.New(`source of type url requires "url"`)
 	case s.Type != "base64" && s.Type != "url":
 		return fmt.Errorf("source has type %q, want base64 or url", s.Type)
 	}

@@ -35,7 +35,7 @@ func (g guarded) Forms(model string) bool { return Forms(g.Model, model) }
 func checkMedia(req *Request, input []string) error {
 	for i, m := range req.Messages.All() {
 		if kind := refused(m.Content, input); kind != "" {
-			return &Error{Kind: InvalidRequest, Message: fmt.Sprintf("message %d has %s, and model %s takes only %s", i+1, kind, req.Model, strings.Join(input, ", "))}
+			return &Error{Kind: InvalidRequest, Message: fmt.Sprintf("message %d contains %s; model %s accepts only %s", i+1, kind, req.Model, strings.Join(input, ", "))}
 		}
 	}
 	return nil

@@ -78,7 +78,7 @@ func (l *Limiter) take(ctx context.Context, tokens int) error {
 		}
 		l.mu.Unlock()
 		if l.maxWait > 0 && wait > l.maxWait {
-			return &Error{Kind: RateLimited, RetryAfter: wait, Message: fmt.Sprintf("the request would have to wait %s for our own rate limit", wait.Round(time.Millisecond))}
+			return &Error{Kind: RateLimited, RetryAfter: wait, Message: fmt.Sprintf("the configured rate limit would delay the request by %s, more than the allowed %s", wait.Round(time.Millisecond), l.maxWait)}
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return err

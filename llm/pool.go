@@ -77,7 +77,7 @@ func NewPool(members []PoolMember, opts PoolOptions) (*Pool, error) {
 		p.members = append(p.members, m)
 	}
 	if homes == 0 {
-		return nil, errors.New("a pool needs a member that is not for failover only")
+		return nil, errors.New("a pool needs at least one member that is not failover only")
 	}
 	return p, nil
 }
@@ -192,15 +192,15 @@ func (p *Pool) choose(key string, tried []bool, last error) (int, error) {
 		if last != nil {
 			return 0, last
 		}
-		return 0, &Error{Kind: PoolAttemptsExhausted, Message: fmt.Sprintf("the session has moved %d times without success", s.switches)}
+		return 0, &Error{Kind: PoolAttemptsExhausted, Message: fmt.Sprintf("the session has switched models %d times without success", s.switches)}
 	case best >= 0:
 		s.member = best
 		s.switches++
 		return best, nil
 	case !anyHealthy:
-		return 0, &Error{Kind: AllModelsUnavailable, Message: fmt.Sprintf("none of %d models is available", len(p.members)), Err: last}
+		return 0, &Error{Kind: AllModelsUnavailable, Message: fmt.Sprintf("none of the pool's %d models is available", len(p.members)), Err: last}
 	}
-	return 0, &Error{Kind: PoolAttemptsExhausted, Message: "every available model was asked", Err: last}
+	return 0, &Error{Kind: PoolAttemptsExhausted, Message: "every available model was tried", Err: last}
 }
 
 func (p *Pool) score(key string, i int) float64 {

@@ -121,7 +121,7 @@ func relay(stream iter.Seq2[Delta, error], yield func(Delta, error) bool) (faile
 		}
 	}
 	if !given {
-		return &Error{Kind: Interrupted, Message: "the stream ended before it began"}, false
+		return &Error{Kind: Interrupted, Message: "the stream ended before the first delta"}, false
 	}
 	return nil, true
 }
@@ -139,6 +139,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return &Error{Kind: Cancelled, Message: "cancelled while waiting to try again", Err: context.Cause(ctx)}
+		return &Error{Kind: Cancelled, Message: "cancelled while waiting to retry", Err: context.Cause(ctx)}
 	}
 }

@@ -221,7 +221,7 @@ func (a *answer) finish() error {
 	case "refusal":
 		return a.refusal()
 	default:
-		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("the answer ended for the reason %q", a.reason.StopReason)}
+		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("unknown stop reason %q", a.reason.StopReason)}
 	}
 	a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: reason})
 	return nil

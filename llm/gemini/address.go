@@ -32,7 +32,7 @@ func (c *Config) address(who identity) (address, error) {
 	}
 	switch {
 	case project == "":
-		return address{}, errors.New("gemini: there is no project for Vertex AI: configure one, or set GOOGLE_CLOUD_PROJECT")
+		return address{}, errors.New("gemini: no project for Vertex AI: configure one, or set GOOGLE_CLOUD_PROJECT")
 	case !region.MatchString(location): // it is part of the name of the server that gets the token
 		return address{}, fmt.Errorf("gemini: the location is %q, want one such as global or europe-west4", location)
 	}
@@ -68,10 +68,10 @@ func baseURL(s string) string {
 // model is the path of a model, escaped. Its name may be a path itself.
 func (a address) model(name string) (string, error) {
 	if name == "" {
-		return "", errors.New("the model has no name")
+		return "", errors.New("the model name is empty")
 	}
 	if strings.ContainsAny(name, "?&") || strings.Contains(name, "..") {
-		return "", fmt.Errorf("the model cannot be called %q", name)
+		return "", fmt.Errorf(`model name %q is not valid: it must not contain "?", "&" or ".."`, name)
 	}
 	has := func(prefixes ...string) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })

@@ -33,7 +33,7 @@ func (c *Config) identity() (identity, error) {
 	}
 	switch {
 	case key == "":
-		return identity{}, errors.New("gemini: there is no service account for Vertex AI: configure its JSON as the key, or a key file, or set GOOGLE_APPLICATION_CREDENTIALS")
+		return identity{}, errors.New("gemini: no service account for Vertex AI: configure its JSON as the key, configure a key file, or set GOOGLE_APPLICATION_CREDENTIALS")
 	case !strings.HasPrefix(key, "{"):
 		return identity{key: key}, nil
 	}

@@ -144,9 +144,9 @@ func (a *answer) finish(reason, message string) error {
 	case "MAX_TOKENS", "CONTINUATION": // there is more to say
 		finish = llm.MaxTokens
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR":
-		return filtered("the answer was stopped", reason, message)
+		return filtered("the response was blocked", reason, message)
 	default: // a malformed call, or what is not known: another try may do better
-		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: join("the answer ended for the reason", reason, message)}
+		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: join("the response ended with finish reason", reason, message)}
 	}
 	a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: finish})
 	return nil

@@ -37,7 +37,7 @@ type answer struct {
 func (a *answer) take(line []byte) (last bool, err error) {
 	var c chunk
 	if err := json.Unmarshal(line, &c); err != nil {
-		return false, &llm.Error{Kind: llm.Interrupted, Provider: Name, Message: "a line of the stream is not the JSON of a chunk", Err: err}
+		return false, &llm.Error{Kind: llm.Interrupted, Provider: Name, Message: "a line of the stream is not a valid JSON chunk", Err: err}
 	}
 	if len(c.Error) > 0 {
 		if e := provider.ErrorBody(Name, line); e != nil {
@@ -92,7 +92,7 @@ func (a *answer) end(c *chunk) error {
 	case "length":
 		finish = llm.MaxTokens
 	default: // load and unload are the answers to requests that ask for nothing
-		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("the answer ended with the reason %q", c.DoneReason)}
+		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("unknown done reason %q", c.DoneReason)}
 	}
 	a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: finish})
 	return nil

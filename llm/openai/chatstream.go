@@ -140,7 +140,7 @@ func (s *chatStream) take(ev provider.Event) (last bool, err error) {
 	}
 	var c chatChunk
 	if err := json.Unmarshal(ev.Data, &c); err != nil {
-		return false, &llm.Error{Kind: llm.Interrupted, Message: "a chunk of the stream is not the JSON of a chunk", Err: err}
+		return false, &llm.Error{Kind: llm.Interrupted, Message: "a chunk of the stream is not valid JSON", Err: err}
 	}
 	if string(ev.Type) == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
 		return false, provider.StreamError(s.m.preset.Name, ev.Data)
@@ -212,7 +212,7 @@ func (s *chatStream) call(c *chatCall) error {
 	}
 	if at < 0 {
 		if c.Function.Name == "" {
-			return &llm.Error{Kind: llm.Interrupted, Message: "the stream has a call without a name"}
+			return &llm.Error{Kind: llm.Interrupted, Message: "the stream has a tool call without a name"}
 		}
 		o := chatOpen{index: -1, sent: c.ID, id: s.ids.Take(c.ID)}
 		if c.Index != nil {
@@ -236,11 +236,11 @@ func (s *chatStream) finish(reason string) error {
 	case "length", "max_tokens", "model_length":
 		f = llm.MaxTokens
 	case "content_filter", "safety":
-		return &llm.Error{Kind: llm.ContentFiltered, Message: "the provider's content filter stopped the answer"}
+		return &llm.Error{Kind: llm.ContentFiltered, Message: "the provider's content filter stopped the response"}
 	case "insufficient_system_resource":
 		return &llm.Error{Kind: llm.Overloaded, Message: "the provider ran out of resources"}
 	default:
-		return &llm.Error{Kind: llm.Provider, Message: fmt.Sprintf("the provider stopped for a reason that is not known: %q", reason)}
+		return &llm.Error{Kind: llm.Provider, Message: fmt.Sprintf("unknown finish reason %q", reason)}
 	}
 	s.emit(llm.Delta{Kind: llm.FinishDelta, Finish: f})
 	return nil

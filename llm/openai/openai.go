@@ -121,7 +121,7 @@ func (c *Config) preset() (Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Preset{}, fmt.Errorf("openai: there is no preset %q, want one of %s", name, strings.Join(names, ", "))
+	return Preset{}, fmt.Errorf("openai: preset %q not found; available: %s", name, strings.Join(names, ", "))
 }
 
 func isOpenAI(base string) bool {

@@ -55,9 +55,9 @@ var Presets = []Preset{
 func (p *Preset) base(s string) (string, error) {
 	if s == "" {
 		if p.BaseEnv != "" {
-			return "", fmt.Errorf("%s: there is no base URL: configure one, or set %s", p.Name, p.BaseEnv)
+			return "", fmt.Errorf("%s: no base URL: configure one, or set %s", p.Name, p.BaseEnv)
 		}
-		return "", fmt.Errorf("%s: there is no base URL", p.Name)
+		return "", fmt.Errorf("%s: no base URL", p.Name)
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

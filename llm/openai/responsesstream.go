@@ -88,7 +88,7 @@ func (s *responsesStream) take(ev provider.Event) (last bool, err error) {
 	s.ev = responsesEvent{}
 	e := &s.ev
 	if err := json.Unmarshal(ev.Data, e); err != nil {
-		return false, &llm.Error{Kind: llm.Interrupted, Message: "an event of the stream is not the JSON of one", Err: err}
+		return false, &llm.Error{Kind: llm.Interrupted, Message: "an event of the stream is not valid JSON", Err: err}
 	}
 	if e.Type == "" {
 		e.Type = string(ev.Type)
@@ -213,7 +213,7 @@ func (s *responsesStream) finish(e *responsesEvent) error {
 		if len(r.Error) > 0 && string(r.Error) != "null" {
 			return provider.StreamError(s.m.preset.Name, []byte(`{"error":`+string(r.Error)+`}`))
 		}
-		return &llm.Error{Kind: llm.Provider, Message: "the response failed, and the provider does not say why"}
+		return &llm.Error{Kind: llm.Provider, Message: "the response failed; the provider gave no reason"}
 	case e.Type == "response.cancelled":
 		return &llm.Error{Kind: llm.Interrupted, Message: "the provider cancelled the response"}
 	case e.Type == "response.completed":
@@ -221,11 +221,11 @@ func (s *responsesStream) finish(e *responsesEvent) error {
 			f = llm.ToolUse
 		}
 	case r.Incomplete.Reason == "content_filter":
-		return &llm.Error{Kind: llm.ContentFiltered, Message: "the provider's content filter stopped the answer"}
+		return &llm.Error{Kind: llm.ContentFiltered, Message: "the provider's content filter stopped the response"}
 	case r.Incomplete.Reason == "max_output_tokens":
 		f = llm.MaxTokens
 	default:
-		return &llm.Error{Kind: llm.Provider, Message: "the provider stopped for a reason that is not known"}
+		return &llm.Error{Kind: llm.Provider, Message: "the response is incomplete for an unknown reason"}
 	}
 	if order := string(s.order); strings.Contains(order, "cr") || strings.Contains(order, "cm") {
 		s.emit(llm.Delta{Kind: llm.ResponseDelta, ID: r.ID, Opaque: s.opaque(responseData{Order: order})})

@@ -47,7 +47,7 @@ var brokenOff = map[string]error{
 // recordedTimeout is a silence that is not waited for again.
 type recordedTimeout struct{}
 
-func (recordedTimeout) Error() string   { return "no answer in time (recorded)" }
+func (recordedTimeout) Error() string   { return "no response in time (recorded)" }
 func (recordedTimeout) Timeout() bool   { return true }
 func (recordedTimeout) Temporary() bool { return true }
 
@@ -355,7 +355,7 @@ func (r *Replay) take(method, path, body string) (*exchange, error) {
 			return x, nil
 		}
 	}
-	return nil, &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("cassette %s has no answer to %s %s with this body (%d exchanges are left): %s",
+	return nil, &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("cassette %s has no recorded response to %s %s with this body (%d exchanges left): %s",
 		r.file, method, path, len(r.left), clip(body))}
 }
 

@@ -85,7 +85,7 @@ func TestCassette_PlaysWhatWasRecorded(t *testing.T) {
 	if n := replay.Left(); n != 0 {
 		t.Errorf("%d exchanges are left", n)
 	}
-	if _, err := replay.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "has no answer") {
+	if _, err := replay.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "has no recorded response") {
 		t.Errorf("what was not recorded: %v", err)
 	}
 }
@@ -169,7 +169,7 @@ func TestConfig_Key(t *testing.T) {
 		}
 	}
 	t.Setenv("SOME_API_KEY", "")
-	if _, err := (Config{}).Key("p", "SOME_API_KEY"); err == nil || err.Error() != "p: there is no API key: configure one, or a key file, or set SOME_API_KEY" {
+	if _, err := (Config{}).Key("p", "SOME_API_KEY"); err == nil || err.Error() != "p: no API key: configure a key or a key file, or set SOME_API_KEY" {
 		t.Errorf("no key: %v", err)
 	}
 	if _, err := (Config{KeyFile: filepath.Join(dir, "none")}).Key("p", "SOME_API_KEY"); err == nil {

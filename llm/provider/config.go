@@ -61,9 +61,9 @@ func (c Config) Key(provider string, env ...string) (string, error) {
 		}
 	}
 	if len(env) == 0 {
-		return "", fmt.Errorf("%s: there is no API key: configure one, or a key file", provider)
+		return "", fmt.Errorf("%s: no API key: configure a key or a key file", provider)
 	}
-	return "", fmt.Errorf("%s: there is no API key: configure one, or a key file, or set %s", provider, strings.Join(env, " or "))
+	return "", fmt.Errorf("%s: no API key: configure a key or a key file, or set %s", provider, strings.Join(env, " or "))
 }
 
 // Authorized reports whether Headers has one of these, so that no key is needed.

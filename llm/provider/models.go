@@ -22,7 +22,7 @@ func readModels(body []byte) ([]llm.ModelInfo, error) {
 	var list []listed
 	if err := json.Unmarshal(body, &list); err != nil { // few send nothing but a list
 		if err := json.Unmarshal(body, &whole); err != nil {
-			return nil, fmt.Errorf("the list of models is not one: %w", err)
+			return nil, fmt.Errorf("the model list is not valid JSON: %w", err)
 		}
 		list = slices.Concat(whole.Data, whole.Models)
 	}

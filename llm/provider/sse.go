@@ -71,7 +71,7 @@ func readEvents(r io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-var errTooLarge = &llm.Error{Kind: llm.Provider, Message: "an event of the stream is too large"}
+var errTooLarge = &llm.Error{Kind: llm.Provider, Message: "an event of the stream is larger than 64 MiB"}
 
 func whole(data []byte) bool { return json.Valid(data) || string(data) == "[DONE]" }
 

@@ -21,7 +21,7 @@ import (
 func sameServer(name string, next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(r *http.Request, via []*http.Request) error {
 		if from := via[0].URL; r.URL.Scheme != from.Scheme || r.URL.Host != from.Host {
-			return &llm.Error{Kind: llm.InvalidRequest, Provider: name, Message: fmt.Sprintf("the server redirects to %s://%s, where credentials are not sent", r.URL.Scheme, r.URL.Host)}
+			return &llm.Error{Kind: llm.InvalidRequest, Provider: name, Message: fmt.Sprintf("redirect to %s://%s refused: credentials are sent only to the configured server", r.URL.Scheme, r.URL.Host)}
 		}
 		if next != nil {
 			return next(r, via)
@@ -142,7 +142,7 @@ func notStream(name string, h http.Header, body []byte) *llm.Error {
 		return e
 	}
 	return &llm.Error{Kind: llm.Provider, Provider: name, Status: http.StatusOK,
-		Message: fmt.Sprintf("the answer is %s, want a stream of events: %s", h.Get("Content-Type"), clip(string(body)))}
+		Message: fmt.Sprintf("the response has content type %q, want an event stream: %s", h.Get("Content-Type"), clip(string(body)))}
 }
 
 // body is an answer's body. A Read that takes too long cancels the request, so it is the
@@ -184,15 +184,15 @@ func (b *body) failed(err error, begun bool) error {
 	case cause == errSilent:
 		e.Kind, e.Err, e.Message = llm.Timeout, nil, fmt.Sprintf("the stream was silent for %s", b.idle)
 	case cause == errNoAnswer:
-		e.Kind, e.Err, e.Message = llm.Timeout, nil, fmt.Sprintf("no answer for %s", b.t.timeout)
+		e.Kind, e.Err, e.Message = llm.Timeout, nil, fmt.Sprintf("no response for %s", b.t.timeout)
 	case errors.Is(err, httpguard.ErrAddress), errors.Is(err, httpguard.ErrRedirect):
 		e.Kind = llm.InvalidRequest
 	case isTimeout(err):
 		e.Kind = llm.Timeout
 	case begun:
-		e.Kind, e.Message = llm.Interrupted, "the connection broke off"
+		e.Kind, e.Message = llm.Interrupted, "the connection was lost"
 	default:
-		e.Kind, e.Message = llm.Provider, "the provider could not be reached"
+		e.Kind, e.Message = llm.Provider, "the provider is unreachable"
 	}
 	return e
 }
