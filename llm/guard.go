@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Guard returns a model that refuses media which m does not take: input lists what it
-// does, of text, image, audio, video and pdf. Text always passes; an empty list lets
-// everything pass.
+// Guard returns a model that rejects requests with media that m does not accept. Input
+// lists what it accepts, out of text, image, audio, video and pdf. Text always passes; an
+// empty list accepts everything.
 func Guard(m Model, input []string) Model {
 	if len(input) == 0 {
 		return m
@@ -41,7 +41,7 @@ func checkMedia(req *Request, input []string) error {
 	return nil
 }
 
-// refused is the first kind of media in blocks that is not in input, or "".
+// refused returns the first kind of media in blocks that is not in input, or "".
 func refused(blocks []Block, input []string) string {
 	for i := range blocks {
 		b := &blocks[i]

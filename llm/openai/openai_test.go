@@ -135,11 +135,11 @@ func TestNew_SaysWhatIsMissing(t *testing.T) {
 	key := provider.Config{APIKey: "k"}
 	for want, c := range map[string]openai.Config{
 		"openai: no API key: configure a key or a key file, or set OPENAI_API_KEY": {},
-		"azure: no base URL: configure one, or set AZURE_OPENAI_ENDPOINT":         {Config: key, Preset: "azure"},
-		`preset "oracle" not found; available: openai, `:                  {Config: key, Preset: "oracle"},
-		`api is "soap", want responses or chat`:        {Config: key, API: "soap"},
-		`base URL "x y" is not an http or https URL`:   {Config: provider.Config{APIKey: "k", BaseURL: "x y"}},
-		"no base URL":                         {Config: key, Preset: "compatible"},
+		"azure: no base URL: configure one, or set AZURE_OPENAI_ENDPOINT":          {Config: key, Preset: "azure"},
+		`preset "oracle" not found; available: openai, `:                           {Config: key, Preset: "oracle"},
+		`api is "soap", want responses or chat`:                                    {Config: key, API: "soap"},
+		`base URL "x y" is not an http or https URL`:                               {Config: provider.Config{APIKey: "k", BaseURL: "x y"}},
+		"no base URL": {Config: key, Preset: "compatible"},
 		"key file: open /nowhere: no such file or dir": {Config: provider.Config{KeyFile: "/nowhere", BaseURL: "http://x"}},
 	} {
 		if _, err := openai.New(c); err == nil || !strings.Contains(err.Error(), want) {
