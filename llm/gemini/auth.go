@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// identity shows who sends a request: a key, an account, or neither if the configured headers
-// do.
+// identity holds the credentials: a key, an account, or neither if the configured headers
+// contain them.
 type identity struct {
 	key     string
 	account *account

@@ -238,7 +238,7 @@ func TestMedia_InMessagesAndResults(t *testing.T) {
 func TestResults_AreObjects(t *testing.T) {
 	for text, want := range map[string]string{`{"a":1}`: `{"a":1}`, "plain": `{"result":"plain"}`, `[1]`: `{"result":"[1]"}`, "": `{"result":""}`, `{broken`: `{"result":"{broken"}`} {
 		m := &llm.Message{Role: llm.ToolRole, ToolCallID: "1", Content: []llm.Block{llm.Text(text)}}
-		if got := string(returned(m, "f").Response); got != want {
+		if got := string(response(m, "f").Response); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}

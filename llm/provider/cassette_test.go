@@ -191,7 +191,7 @@ func TestGuarded_RejectsLoopbackAddresses(t *testing.T) {
 	}
 }
 
-func TestReadEvents_FollowsTheSpecificationAndItsViolators(t *testing.T) {
+func TestReadEvents_ToleratesNonconformingServers(t *testing.T) {
 	t.Parallel()
 	in := "\xef\xbb\xbfevent: a\ndata: 1\n\n: comment\n\ndata:2\r\ndata: 3\r\n\r\nevent: b\n\nid: 7\ndata\n\ndata: [DONE]"
 	var got []string
