@@ -150,7 +150,7 @@ func TestTurn_ThatMakesNoSenseSaysSo(t *testing.T) {
 		turn llmtest.Turn
 		why  string
 	}{
-		{llmtest.Turn{Cut: true, Hang: true}, "a turn ends in one way, but this one has cut and hang"},
+		{llmtest.Turn{Cut: true, Hang: true}, "a turn has only one of finish, error, cut and hang, but this one has cut and hang"},
 		{
 			llmtest.Turn{ToolCalls: []llmtest.Call{{Name: "add", Arguments: json.RawMessage("{")}}},
 			`tool_calls[0]: field "arguments" is "{", want JSON (or use "raw")`,
@@ -217,7 +217,7 @@ func TestParseScript_NamesTheLineAndWhatIsWrong(t *testing.T) {
 		{"call without a name", `{"tool_calls":[{"name":"a"},{"id":"c"}]}`, `tool_calls[1]: field "name" is missing`},
 		{"two arguments", `{"tool_calls":[{"name":"a","arguments":{},"raw":"{}"}]}`, `tool_calls[0]: fields "raw" and "arguments" exclude each other`},
 		{"unknown finish", `{"finish":"stop"}`, `finish reason is "stop", want EndTurn, MaxTokens, ToolUse or StopSequence`},
-		{"two ends", `{"finish":"EndTurn","error":{}}`, `a turn ends in one way, but this one has finish and error`},
+		{"two ends", `{"finish":"EndTurn","error":{}}`, `a turn has only one of finish, error, cut and hang, but this one has finish and error`},
 		{
 			"unknown kind", `{"error":{"kind":"bad_luck"}}`,
 			`error kind is "bad_luck", want one of ["provider" "rate_limited" "overloaded" "timeout" "interrupted" "context_overflow" ` +
