@@ -259,7 +259,7 @@ func TestMutants_AreFound(t *testing.T) {
 				by = append(by, f[1])
 			}
 			if len(by) == 0 {
-				t.Errorf("nobody found it:\n%s", out)
+				t.Errorf("no case found the bug:\n%s", out)
 			}
 			t.Logf("found by %d cases: %s", len(by), strings.Join(by, ", "))
 		})
