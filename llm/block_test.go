@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// checkJSON checks that v is written as wire and that wire is read as v.
+// checkJSON checks that v is written as wire and wire is read as v.
 func checkJSON[T any](t *testing.T, v T, wire string) {
 	t.Helper()
 	data, err := json.Marshal(v)
@@ -113,7 +113,7 @@ func TestBlockJSON_RoundTripsEveryType(t *testing.T) {
 	}
 }
 
-func TestBlockJSON_SaysWhatIsWrong(t *testing.T) {
+func TestBlockJSON_ErrorsNameTheProblem(t *testing.T) {
 	t.Parallel()
 	const types = "want text, image, audio, video, document, tool_use, tool_result or thinking"
 	for _, tt := range []struct{ name, wire, why string }{
@@ -162,7 +162,7 @@ func TestBlockJSON_SaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestBlockJSON_CannotWriteWhatItCannotRead(t *testing.T) {
+func TestBlockJSON_RejectsWritingWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	result := llm.Block{Type: llm.ToolResultBlock}
 	for _, tt := range []struct {
@@ -195,7 +195,7 @@ func TestBlockJSON_WritesToolBlocksWithoutATool(t *testing.T) {
 	}
 }
 
-// A reader that descends before it looks reads each level again for the level
+// A decoder that descends before it checks the type reads each level again for the level
 // above: 5000 levels in 250 KB took 11 seconds.
 func TestBlockJSON_DoesNotDescendIntoNestedResults(t *testing.T) {
 	t.Parallel()
