@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestScore_Vectors(t *testing.T) {
+func TestScore_MatchesTheReferenceVectors(t *testing.T) {
 	for _, v := range []struct {
 		key, model string
 		want       float64

@@ -15,7 +15,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// plan is a model that does one thing after the other: answers with a text, or fails.
+// plan is a model that follows a list of steps: it replies with a text, or fails.
 type plan struct {
 	mu    sync.Mutex
 	steps []any // string or error; the last is repeated
@@ -88,7 +88,7 @@ func TestRetryPolicy_JSON(t *testing.T) {
 	}
 }
 
-func TestRetry_AsksAgainOnlyBeforeTheAnswerBegins(t *testing.T) {
+func TestRetry_RetriesOnlyBeforeTheFirstDelta(t *testing.T) {
 	for _, tt := range []struct {
 		steps []any
 		want  string
@@ -130,7 +130,7 @@ func TestRetry_StopsWaitingWhenCancelled(t *testing.T) {
 	})
 }
 
-func TestBreaker(t *testing.T) {
+func TestBreaker_OpensHalfOpensAndCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &plan{steps: []any{failure(llm.Provider, 0)}}
 		b := &llm.Breaker{Name: "m"}
@@ -159,7 +159,7 @@ func TestBreaker(t *testing.T) {
 		if got, err := ask(t, m, "t"); got != "ok" || err != nil || b.State() != llm.BreakerClosed {
 			t.Errorf("%q, %v, it is %s", got, err, b.State())
 		}
-		// What is wrong with the request says nothing about the model.
+		// Errors of the request do not count against the model.
 		p.steps, p.asked = []any{failure(llm.InvalidRequest, 0)}, nil
 		for range 10 {
 			_, _ = ask(t, m, "t")
@@ -170,7 +170,7 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-func TestBreaker_AProbeThatWasAbandonedShowsNothing(t *testing.T) {
+func TestBreaker_AnAbandonedProbeOpensItAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &plan{steps: []any{failure(llm.Provider, 0)}}
 		b := &llm.Breaker{Threshold: 1}
@@ -187,7 +187,7 @@ func TestBreaker_AProbeThatWasAbandonedShowsNothing(t *testing.T) {
 	})
 }
 
-// gate answers when it is told how.
+// gate is a model that waits for its outcome.
 type gate struct {
 	mu     sync.Mutex
 	asked  int
@@ -207,7 +207,7 @@ func (g *gate) Stream(context.Context, *llm.Request) iter.Seq2[llm.Delta, error]
 	}
 }
 
-func TestBreaker_LetsAtMostHalfOpenMaxProbesThrough(t *testing.T) {
+func TestBreaker_AdmitsAtMostHalfOpenMaxProbes(t *testing.T) {
 	for _, tt := range []struct {
 		max, want int
 		result    error
@@ -261,7 +261,7 @@ func TestBreaker_LetsAtMostHalfOpenMaxProbesThrough(t *testing.T) {
 	}
 }
 
-// pool returns a pool of models by name, each doing its plan.
+// pool returns a pool of models by name, each with its plan.
 func pool(t *testing.T, opts llm.PoolOptions, plans map[string]*plan, order ...string) *llm.Pool {
 	t.Helper()
 	var members []llm.PoolMember
@@ -276,7 +276,7 @@ func pool(t *testing.T, opts llm.PoolOptions, plans map[string]*plan, order ...s
 	return p
 }
 
-func TestPool_SessionsHaveAHomeAndStay(t *testing.T) {
+func TestPool_SessionsStayWithTheirHome(t *testing.T) {
 	plans := map[string]*plan{"gpt": {steps: []any{"gpt"}}, "claude": {steps: []any{"claude"}}}
 	p := pool(t, llm.PoolOptions{}, plans, "gpt", "claude")
 	for range 3 {
@@ -291,7 +291,7 @@ func TestPool_SessionsHaveAHomeAndStay(t *testing.T) {
 	}
 }
 
-func TestPool_Moves(t *testing.T) {
+func TestPool_SwitchesOnlyForErrorsThatAnotherMemberMayNotHave(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		err  error
@@ -326,7 +326,7 @@ func TestPool_Moves(t *testing.T) {
 	}
 }
 
-func TestPool_MovesWhenABreakerOpens(t *testing.T) {
+func TestPool_SwitchesWhenABreakerOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plans := map[string]*plan{"gpt": {steps: []any{failure(llm.Provider, 0)}}, "claude": {steps: []any{"claude"}}}
 		p := pool(t, llm.PoolOptions{}, plans, "gpt", "claude")
@@ -343,7 +343,7 @@ func TestPool_MovesWhenABreakerOpens(t *testing.T) {
 	})
 }
 
-func TestPool_RunsOut(t *testing.T) {
+func TestPool_ReportsThatNoMemberIsLeft(t *testing.T) {
 	plans := map[string]*plan{"gpt": {steps: []any{failure(llm.RateLimited, 0)}}, "claude": {steps: []any{failure(llm.RateLimited, 0)}}, "spare": {steps: []any{"spare"}}}
 	p := pool(t, llm.PoolOptions{}, plans, "gpt", "claude")
 	if _, err := ask(t, p, "t"); llm.KindOf(err) != llm.PoolAttemptsExhausted {
@@ -389,7 +389,7 @@ func TestPool_RoundRobinFollowsTheWeights(t *testing.T) {
 	}
 }
 
-func TestGuard(t *testing.T) {
+func TestGuard_RejectsUnsupportedMedia(t *testing.T) {
 	p := &plan{steps: []any{"ok"}}
 	image := llm.Block{Type: llm.ImageBlock, Source: &llm.Source{Type: "url", URL: "https://example.com/a.png"}}
 	pdf := llm.Block{Type: llm.DocumentBlock, Source: &llm.Source{Type: "url", URL: "https://example.com/A.PDF?x=1"}}
@@ -411,7 +411,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-func TestLimiter(t *testing.T) {
+func TestLimiter_DelaysRequestsOverTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := llm.NewLimiter(60, 0, 0)
 		m := llm.Limit(&plan{steps: []any{"ok"}}, l, func(*llm.Request) int { return 0 })
@@ -424,7 +424,7 @@ func TestLimiter(t *testing.T) {
 		if took := time.Since(start).Round(time.Second); took != 10*time.Second {
 			t.Errorf("70 requests at 60 a minute took %s", took)
 		}
-		// Tokens count as reported, not as guessed.
+		// Reported tokens replace the estimate.
 		usage := llm.ModelFunc(func(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
 			return func(yield func(llm.Delta, error) bool) {
 				_ = yield(llm.Delta{Kind: llm.TextDelta, Text: "x"}, nil) && yield(llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{TotalTokens: 600}}, nil) &&
@@ -449,7 +449,7 @@ func TestLimiter(t *testing.T) {
 	})
 }
 
-func TestLimiter_IsFair(t *testing.T) {
+func TestLimiter_ServesRequestsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := llm.Limit(&plan{steps: []any{"ok"}}, llm.NewLimiter(60, 0, 0), func(*llm.Request) int { return 0 })
 		for range 60 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What compact is worth beside json.Compact, which does not escape either.
+// BenchmarkCompact compares compact with json.Compact, which does not even escape.
 func BenchmarkCompact(b *testing.B) {
 	for name, doc := range map[string]string{
 		"arguments": `{"city": "Berlin", "days": 3, "units": "metric"}`,

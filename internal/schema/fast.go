@@ -9,16 +9,16 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// fastObject accepts documents of the commonest schema, an object of plain
-// string, number, integer and boolean properties, without building a tree of it.
-// It may only say yes when it is sure: whatever it does not accept goes to the
-// full validator, which finds the words for what is wrong.
+// fastObject validates documents against the most common kind of schema, an object of
+// string, number, integer and boolean properties, without decoding them. It accepts only
+// documents that are certainly valid; the full validator decides about all others and
+// words the errors.
 //
-// BenchmarkCheck: arguments of three properties take 0.5 µs and no allocations, where the
-// validator takes 6 µs and 34. Ten tool steps of a run take 448 allocations instead of 760.
+// BenchmarkCheck: arguments with three properties take 0.5 µs and no allocations; the
+// validator takes 6 µs and 34. A run of ten tool steps takes 448 allocations instead of 760.
 type fastObject struct {
 	props    map[string]fastProperty
-	required uint64 // the bits of the properties that must be there
+	required uint64 // the bits of the required properties
 	open     bool   // other properties are allowed
 }
 
@@ -29,7 +29,8 @@ type fastProperty struct {
 
 var plainTypes = map[string]byte{"string": 's', "number": 'n', "integer": 'i', "boolean": 'b'}
 
-// plainSchema has the keywords that the fast path knows. Those of notes restrict nothing.
+// plainSchema has the keywords that the fast path supports. Those of notes do not affect
+// validity.
 type (
 	plainSchema struct {
 		Schema     string `json:"$schema"`
@@ -50,7 +51,7 @@ type (
 	}
 )
 
-// newFastObject returns nil for a schema that says more than the fast path checks.
+// newFastObject returns nil for a schema that the fast path does not support.
 func newFastObject(raw []byte) *fastObject {
 	var s plainSchema
 	if strict.Unmarshal(raw, &s) != nil || s.Type != "object" || len(s.Properties) > 64 {
@@ -71,7 +72,7 @@ func newFastObject(raw []byte) *fastObject {
 		}
 		f.required |= p.bit
 	}
-	switch never := map[string]any{"not": map[string]any{}}; { // how the inferrer writes false
+	switch never := map[string]any{"not": map[string]any{}}; { // how inferred schemas write false
 	case s.Additional == nil || s.Additional == true:
 		f.open = true
 	case s.Additional != false && !reflect.DeepEqual(s.Additional, never):
@@ -80,7 +81,7 @@ func newFastObject(raw []byte) *fastObject {
 	return f
 }
 
-// ok reports whether data certainly satisfies the schema.
+// ok reports whether data is certainly valid.
 func (f *fastObject) ok(data []byte) bool {
 	if !json.Valid(data) {
 		return false
@@ -89,7 +90,7 @@ func (f *fastObject) ok(data []byte) bool {
 	if data[0] != '{' {
 		return false
 	}
-	var seen uint64 // the bits of the properties found
+	var seen uint64 // the bits of the properties seen
 	i := skip(data, 1)
 	for data[i] != '}' {
 		end := stringEnd(data, i)
@@ -98,7 +99,7 @@ func (f *fastObject) ok(data []byte) bool {
 			return false
 		}
 		p, known := f.props[string(name)]
-		if !known && !f.open || seen&p.bit != 0 { // a repeated name: let the full validator decide
+		if !known && !f.open || seen&p.bit != 0 { // a repeated name is for the full validator
 			return false
 		}
 		seen |= p.bit

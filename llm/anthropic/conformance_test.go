@@ -38,7 +38,7 @@ func TestLive(t *testing.T) { providertest.Live(t, adapter.Open) }
 
 func FuzzStream(f *testing.F) { providertest.Fuzz(f, adapter) }
 
-// speaker speaks the Messages API.
+// speaker is the server side of the Messages API.
 type speaker struct{}
 
 // Models lists models.

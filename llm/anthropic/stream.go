@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// event is any event of the stream: its type says which fields count.
+// event is any event of the stream. Type determines which other fields are set.
 type event struct {
 	Type         string  `json:"type"`
 	Index        int     `json:"index"`
@@ -48,8 +48,8 @@ type delta struct {
 	} `json:"stop_details"`
 }
 
-// usage counts what was sent apart from what the cache had; both are cumulative. A field
-// that is not there leaves what was reported before.
+// usage is cumulative and counts cached input separately. An absent field leaves the value
+// reported before.
 type usage struct {
 	Input         *int64 `json:"input_tokens"`
 	Output        *int64 `json:"output_tokens"`
@@ -60,17 +60,17 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// answer turns the events of one stream into deltas.
+// answer converts the events of one stream into deltas.
 type answer struct {
 	emit   provider.Emit
 	names  provider.Names
-	output string // the tool whose input is the answer's text, or ""
+	output string // the tool whose input is the reply's text, or ""
 
 	open   map[int]*openBlock
 	ids    provider.CallIDs
-	input  int64 // without what the cache had
+	input  int64 // without cached input
 	usage  llm.Usage
-	called bool // a tool that is the caller's
+	called bool // a tool other than output was called
 	reason delta
 }
 
@@ -78,8 +78,8 @@ type openBlock struct {
 	kind      string
 	id        string
 	signature strings.Builder
-	filled    bool            // a piece of the input has come
-	whole     json.RawMessage // the input, of servers that do not send it in pieces
+	filled    bool            // a piece of the input has arrived
+	whole     json.RawMessage // the complete input, from servers that do not stream it
 }
 
 // take handles one event and reports whether it was the last.
@@ -108,10 +108,10 @@ func (a *answer) take(raw provider.Event) (last bool, err error) {
 		a.count(ev.Usage)
 	case "message_stop":
 		return true, a.finish()
-	case "error": // its status is 200, so its type counts
+	case "error":
 		return false, provider.StreamError(Name, raw.Data)
 	}
-	return false, nil // what is not known yet
+	return false, nil // unknown events are ignored
 }
 
 func (a *answer) start(index int, b *block) {
@@ -154,7 +154,7 @@ func (a *answer) grow(o *openBlock, d *delta) {
 	}
 }
 
-// argument passes on a piece of a tool's input.
+// argument emits a piece of a tool's input.
 func (a *answer) argument(o *openBlock, piece string) {
 	o.filled = o.filled || piece != ""
 	if o.kind == "output" {
@@ -173,13 +173,13 @@ func (a *answer) stop(index int) {
 		a.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: &llm.Opaque{Provider: Name, Signature: o.signature.String()}})
 	case (o.kind == "tool_use" || o.kind == "output") && !o.filled:
 		if o.whole == nil {
-			o.whole = json.RawMessage("{}") // a call that is whole, not one that broke off
+			o.whole = json.RawMessage("{}") // a complete call without input
 		}
 		a.argument(o, string(o.whole))
 	}
 }
 
-// count takes in what was reported, and passes it on.
+// count adds a usage report and emits the result.
 func (a *answer) count(u *usage) {
 	if u == nil {
 		return
@@ -203,7 +203,7 @@ func (a *answer) count(u *usage) {
 	}
 }
 
-// finish emits the last delta, or returns the error that stands for it.
+// finish emits the finish, or returns an error for a reply that did not end well.
 func (a *answer) finish() error {
 	var reason llm.FinishReason
 	switch a.reason.StopReason {
@@ -213,15 +213,15 @@ func (a *answer) finish() error {
 		reason = llm.StopSequence
 	case "tool_use":
 		reason = llm.ToolUse
-		if !a.called { // only the tool that stands for the answer's form
+		if !a.called { // only the output tool was called
 			reason = llm.EndTurn
 		}
-	case "max_tokens", "model_context_window_exceeded", "pause_turn": // there is more to say
+	case "max_tokens", "model_context_window_exceeded", "pause_turn": // the reply can be continued
 		reason = llm.MaxTokens
 	case "refusal":
 		return a.refusal()
 	default:
-		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("the answer ended for the reason %q", a.reason.StopReason)}
+		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("unknown stop reason %q", a.reason.StopReason)}
 	}
 	a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: reason})
 	return nil

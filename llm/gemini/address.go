@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// address is where models are: a base URL, and the path below it.
+// address is the base URL and the path prefix of the models.
 type address struct {
 	base   string
-	path   string // the version, and of Vertex AI the project and the location
+	path   string // the API version; for Vertex AI also project and location
 	vertex bool
 }
 
@@ -32,8 +32,8 @@ func (c *Config) address(who identity) (address, error) {
 	}
 	switch {
 	case project == "":
-		return address{}, errors.New("gemini: there is no project for Vertex AI: configure one, or set GOOGLE_CLOUD_PROJECT")
-	case !region.MatchString(location): // it is part of the name of the server that gets the token
+		return address{}, errors.New("gemini: no project for Vertex AI: configure one, or set GOOGLE_CLOUD_PROJECT")
+	case !region.MatchString(location): // it becomes part of the host that receives the token
 		return address{}, fmt.Errorf("gemini: the location is %q, want one such as global or europe-west4", location)
 	}
 	return address{
@@ -45,7 +45,7 @@ func (c *Config) address(who identity) (address, error) {
 
 var region = regexp.MustCompile(`^[a-z0-9-]+$`)
 
-// regionURL is where Vertex AI is in a location.
+// regionURL returns the base URL of Vertex AI in a location.
 func regionURL(location string) string {
 	switch location {
 	case "global":
@@ -56,7 +56,7 @@ func regionURL(location string) string {
 	return fmt.Sprintf("https://%s-aiplatform.googleapis.com", location)
 }
 
-// baseURL is a configured address without the version, which is added.
+// baseURL returns a configured base URL without the API version, which is added later.
 func baseURL(s string) string {
 	s = strings.TrimRight(s, "/")
 	for _, version := range []string{"/v1beta1", "/v1beta", "/v1"} {
@@ -65,13 +65,13 @@ func baseURL(s string) string {
 	return s
 }
 
-// model is the path of a model, escaped. Its name may be a path itself.
+// model returns the escaped path of a model. The name may itself be a path.
 func (a address) model(name string) (string, error) {
 	if name == "" {
-		return "", errors.New("the model has no name")
+		return "", errors.New("the model name is empty")
 	}
 	if strings.ContainsAny(name, "?&") || strings.Contains(name, "..") {
-		return "", fmt.Errorf("the model cannot be called %q", name)
+		return "", fmt.Errorf(`model name %q is not valid: it must not contain "?", "&" or ".."`, name)
 	}
 	has := func(prefixes ...string) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })

@@ -25,7 +25,7 @@ type chunk struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// usage counts thinking apart from the answer, and what the cache had as part of the prompt.
+// usage counts thinking separately from the reply, and cached input as part of the prompt.
 type usage struct {
 	Prompt     int64 `json:"promptTokenCount"`
 	ToolPrompt int64 `json:"toolUsePromptTokenCount"`
@@ -35,11 +35,11 @@ type usage struct {
 	Total      int64 `json:"totalTokenCount"`
 }
 
-// answer turns the chunks of one stream into deltas.
+// answer converts the chunks of one stream into deltas.
 type answer struct {
 	emit   provider.Emit
 	names  provider.Names
-	output string // the function whose arguments are the answer's text, or ""
+	output string // the function whose arguments are the reply's text, or ""
 	model  string
 
 	response string // its id
@@ -102,7 +102,7 @@ func (a *answer) part(p *part) {
 	}
 }
 
-// call passes on a call, which comes whole. Not every one has an id.
+// call emits a call, which always arrives complete. Not every call has an id.
 func (a *answer) call(f *functionCall, opaque *llm.Opaque) {
 	args := string(f.Args)
 	if args == "" || args == "null" {
@@ -114,7 +114,7 @@ func (a *answer) call(f *functionCall, opaque *llm.Opaque) {
 	}
 	a.calls++
 	id := f.ID
-	if id == "" && a.response != "" { // the same answer gives the same id
+	if id == "" && a.response != "" { // the same response gives the same id
 		id = fmt.Sprintf("call_%s_%d", a.response, a.calls)
 	}
 	id = a.ids.Take(id)
@@ -133,7 +133,7 @@ func (u *usage) tokens() *llm.Usage {
 	}
 }
 
-// finish emits the last delta, or returns the error that stands for it.
+// finish emits the finish, or returns an error for a reply that did not end well.
 func (a *answer) finish(reason, message string) error {
 	finish := llm.EndTurn
 	switch reason {
@@ -141,12 +141,12 @@ func (a *answer) finish(reason, message string) error {
 		if a.calls > 0 {
 			finish = llm.ToolUse
 		}
-	case "MAX_TOKENS", "CONTINUATION": // there is more to say
+	case "MAX_TOKENS", "CONTINUATION": // the reply can be continued
 		finish = llm.MaxTokens
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR":
-		return filtered("the answer was stopped", reason, message)
-	default: // a malformed call, or what is not known: another try may do better
-		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: join("the answer ended for the reason", reason, message)}
+		return filtered("the response was blocked", reason, message)
+	default: // a malformed call or an unknown reason: a retry may succeed
+		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: join("the response ended with finish reason", reason, message)}
 	}
 	a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: finish})
 	return nil

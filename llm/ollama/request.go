@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// request is what /api/chat is asked.
+// request is the body of POST /api/chat.
 type request struct {
 	Model     string          `json:"model"`
 	Messages  []message       `json:"messages"`
@@ -19,8 +19,8 @@ type request struct {
 	KeepAlive string          `json:"keep_alive,omitempty"`
 	Options   map[string]any  `json:"options,omitempty"`
 
-	// A conversation that is too long is an error. Otherwise the server would leave out the
-	// beginning of it and tell nobody.
+	// Both are false: a conversation that is too long is an error. Otherwise the server would
+	// silently drop its beginning.
 	Truncate bool `json:"truncate"`
 	Shift    bool `json:"shift"`
 }
@@ -57,8 +57,7 @@ type function struct {
 
 var safeName = provider.SafeName(64)
 
-// rules are what a conversation has to be like. Thinking is plain text here, and is kept
-// without opaque material.
+// rules are the rules of Ollama. Thinking is plain text here and needs no opaque data.
 var rules = provider.Rules{Provider: Name, LateSystem: true, BareThinking: true, CallID: provider.SafeID(64), Media: func(b *llm.Block, role llm.Role) bool {
 	return role == llm.User && b.Type == llm.ImageBlock && b.Source.Type == "base64"
 }}
@@ -76,7 +75,7 @@ func (m *Model) request(req *llm.Request, names provider.Names) (*request, error
 	if len(system) > 0 {
 		q.Messages = append(q.Messages, message{Role: llm.System, Content: provider.Paragraphs(system, llm.TextBlock)})
 	}
-	called := map[string]string{} // names of tools by the id of the call
+	called := map[string]string{} // call id -> name of the tool
 	for _, msg := range msgs {
 		one := message{Role: msg.Role, Content: provider.Paragraphs(msg.Content, llm.TextBlock), ToolCallID: msg.ToolCallID, ToolName: called[msg.ToolCallID]}
 		for i := range msg.Content {
@@ -90,7 +89,7 @@ func (m *Model) request(req *llm.Request, names provider.Names) (*request, error
 			one.ToolCalls = append(one.ToolCalls, own)
 			called[c.ID] = own.Function.Name
 		}
-		if len(one.ToolCalls) > 0 { // thinking belongs to the calls it led to
+		if len(one.ToolCalls) > 0 { // only thinking that led to calls is sent back
 			one.Thinking = provider.Paragraphs(msg.Content, llm.ThinkingBlock)
 		}
 		q.Messages = append(q.Messages, one)
@@ -104,8 +103,8 @@ func (m *Model) request(req *llm.Request, names provider.Names) (*request, error
 	return q, nil
 }
 
-// offer sets the tools. There is no tool choice: none offers none, a tool that has to be
-// called is the only one, and that one has to be called is said in words.
+// offer sets the tools. Ollama has no tool choice: "none" omits all tools, a forced tool is the only
+// one, and the words to return tell the model that it must call one.
 func (q *request) offer(req *llm.Request, names provider.Names) (words string, err error) {
 	choice := llm.ToolChoice{}
 	if req.ToolChoice != nil {
@@ -131,7 +130,7 @@ func (q *request) offer(req *llm.Request, names provider.Names) (words string, e
 	return words, nil
 }
 
-// options are the parameters of the model.
+// options returns the model parameters.
 func (m *Model) options(req *llm.Request) map[string]any {
 	o := map[string]any{}
 	if req.Temperature != nil {
@@ -156,7 +155,8 @@ func (m *Model) options(req *llm.Request) map[string]any {
 	return o
 }
 
-// think is an effort in Ollama's words. A model that knows no levels thinks or does not.
+// think converts an effort: nil, false or a level. A model without levels only turns thinking on or
+// off.
 func think(e *llm.Effort) any {
 	switch {
 	case e == nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// chunk is a line of an answer.
+// chunk is one line of the response.
 type chunk struct {
 	Error     json.RawMessage `json:"error"`
 	CreatedAt string          `json:"created_at"`
@@ -25,7 +25,7 @@ type chunk struct {
 	CompletionTokens int64 `json:"eval_count"`
 }
 
-// answer is an answer that is coming in.
+// answer converts the lines of one stream into deltas.
 type answer struct {
 	emit  provider.Emit
 	names provider.Names
@@ -37,7 +37,7 @@ type answer struct {
 func (a *answer) take(line []byte) (last bool, err error) {
 	var c chunk
 	if err := json.Unmarshal(line, &c); err != nil {
-		return false, &llm.Error{Kind: llm.Interrupted, Provider: Name, Message: "a line of the stream is not the JSON of a chunk", Err: err}
+		return false, &llm.Error{Kind: llm.Interrupted, Provider: Name, Message: "a line of the stream is not a valid JSON chunk", Err: err}
 	}
 	if len(c.Error) > 0 {
 		if e := provider.ErrorBody(Name, line); e != nil {
@@ -55,10 +55,10 @@ func (a *answer) take(line []byte) (last bool, err error) {
 	return true, a.end(&c)
 }
 
-// call emits a call, which is always whole.
+// call emits a call, which always arrives complete.
 func (a *answer) call(c *chunk, own *call) {
 	id := own.ID
-	if id == "" { // as servers before 0.12 did; the same answer gives the same id
+	if id == "" { // from servers before 0.12; the same response gives the same id
 		id = fmt.Sprintf("call_%s_%d", strings.Map(digits, c.CreatedAt), a.calls)
 	}
 	id = a.ids.Take(id)
@@ -91,8 +91,8 @@ func (a *answer) end(c *chunk) error {
 		}
 	case "length":
 		finish = llm.MaxTokens
-	default: // load and unload are the answers to requests that ask for nothing
-		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("the answer ended with the reason %q", c.DoneReason)}
+	default: // load and unload end requests without messages
+		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("unknown done reason %q", c.DoneReason)}
 	}
 	a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: finish})
 	return nil

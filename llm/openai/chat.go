@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// chatRules are what Chat Completions demands of a conversation.
+// chatRules returns the rules of Chat Completions.
 func (m *Model) chatRules() provider.Rules {
 	r := provider.Rules{Provider: m.preset.Name, LateSystem: true, EndUser: m.preset.EndUser, Media: m.chatMedia, CallID: m.preset.callID}
 	if r.CallID == nil {
@@ -18,7 +18,7 @@ func (m *Model) chatRules() provider.Rules {
 	return r
 }
 
-// chatMedia is the media that Chat Completions takes: only from users.
+// chatMedia reports whether Chat Completions accepts a media block. Only users may send media.
 func (m *Model) chatMedia(b *llm.Block, role llm.Role) bool {
 	if role != llm.User {
 		return false
@@ -34,8 +34,7 @@ func (m *Model) chatMedia(b *llm.Block, role llm.Role) bool {
 	return false
 }
 
-// chatRequest is a request in the language of Chat Completions. Extra are the fields that only
-// this server has.
+// chatRequest builds a request of Chat Completions. Extra are fields that only this server has.
 func (m *Model) chatRequest(req *llm.Request, names provider.Names) (q *chatRequest, extra map[string]any, err error) {
 	q = &chatRequest{Model: req.Model, Stream: true}
 	system, msgs := provider.History(req, m.chatRules())
@@ -53,15 +52,15 @@ func (m *Model) chatRequest(req *llm.Request, names provider.Names) (q *chatRequ
 		}
 		q.Tools = append(q.Tools, chatTool{Type: "function", Function: chatFunction{Name: names.Out(t.Name), Description: t.Description, Parameters: schema, Strict: isStrict}})
 	}
-	extra = m.chatKnobs(req, q, names)
+	extra = m.chatParams(req, q, names)
 	if o := req.Output; o != nil {
 		err = m.chatOutput(o, q)
 	}
 	return q, extra, err
 }
 
-// chatKnobs sets what Params says, and returns the fields that only this server has.
-func (m *Model) chatKnobs(req *llm.Request, q *chatRequest, names provider.Names) map[string]any {
+// chatParams sets the inference parameters and returns the fields that only this server has.
+func (m *Model) chatParams(req *llm.Request, q *chatRequest, names provider.Names) map[string]any {
 	extra := map[string]any{}
 	q.Temperature, q.TopP, q.Stop, q.PromptCacheKey = req.Temperature, req.TopP, req.StopSequences, m.cacheKey(req)
 	if m.preset.MaxTokens {
@@ -88,7 +87,7 @@ func (m *Model) chatKnobs(req *llm.Request, q *chatRequest, names provider.Names
 		q.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	if len(req.Tools) == 0 {
-		return extra // what follows is refused without tools
+		return extra // servers reject the rest without tools
 	}
 	if !m.preset.NoParallel {
 		q.ParallelToolCalls = req.ParallelTools
@@ -106,7 +105,8 @@ func (m *Model) chatKnobs(req *llm.Request, q *chatRequest, names provider.Names
 	return extra
 }
 
-// chatOutput asks for JSON. A server that knows no schemas is told it in words.
+// chatOutput sets the output format. For servers that do not enforce schemas, it also adds the
+// schema as an instruction.
 func (m *Model) chatOutput(o *llm.OutputSchema, q *chatRequest) error {
 	schema, err := outputSchema(o)
 	if err != nil {
@@ -121,7 +121,7 @@ func (m *Model) chatOutput(o *llm.OutputSchema, q *chatRequest) error {
 	return nil
 }
 
-// chatMessage converts a message of a History.
+// chatMessage converts a message of [provider.History].
 func (m *Model) chatMessage(msg *llm.Message, names provider.Names) chatMessage {
 	out := chatMessage{Role: string(msg.Role), ToolCallID: msg.ToolCallID}
 	switch {
@@ -160,7 +160,7 @@ func (m *Model) chatAssistant(msg *llm.Message, names provider.Names) chatMessag
 	for _, c := range msg.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, chatToolCall{ID: c.ID, Type: "function", Function: calledFunction{Name: names.Out(c.Name), Arguments: string(c.Arguments)}})
 	}
-	if len(msg.ToolCalls) > 0 { // reasoning belongs to the calls it led to; of older answers no server wants it
+	if len(msg.ToolCalls) > 0 { // only reasoning that led to calls is sent back
 		switch texts, details := thoughts(msg); m.preset.Replay {
 		case "reasoning_content":
 			out.ReasoningContent = strings.Join(texts, "\n\n")
@@ -171,7 +171,7 @@ func (m *Model) chatAssistant(msg *llm.Message, names provider.Names) chatMessag
 	return out
 }
 
-// thoughts are the reasoning of a message of this server: as text, and as it came.
+// thoughts returns the reasoning of a message from this server: as text, and as received.
 func thoughts(msg *llm.Message) (texts []string, details []json.RawMessage) {
 	for i := range msg.Content {
 		b := &msg.Content[i]

@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// chat asks in the language of Chat Completions.
+// chat sends the request to Chat Completions.
 func (m *Model) chat(ctx context.Context, req *llm.Request, emit provider.Emit) error {
 	s := chatStream{m: m, names: provider.NewNames(req, safeName64), emit: emit}
 	q, extra, err := m.chatRequest(req, s.names)
@@ -21,7 +21,7 @@ func (m *Model) chat(ctx context.Context, req *llm.Request, emit provider.Emit) 
 	return m.post(ctx, "chat/completions", q, extra, s.take)
 }
 
-// chatChunk is what is read of an event. What nobody asked for is not decoded.
+// chatChunk is an event, with the fields that the adapter uses.
 type chatChunk struct {
 	ID      string            `json:"id"`
 	Error   json.RawMessage   `json:"error"`
@@ -80,12 +80,12 @@ func (u *chatUsage) neutral() *llm.Usage {
 	return out
 }
 
-// content is text: a string, or a list of parts, of which some may be thinking.
+// content is a string, or a list of parts, some of which may be thinking.
 type content struct{ text, thinking string }
 
 func (c *content) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] != '[' {
-		return json.Unmarshal(data, &c.text) // null is no text
+		return json.Unmarshal(data, &c.text) // null means no text
 	}
 	var parts []struct {
 		Type     string  `json:"type"`
@@ -102,7 +102,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// arguments are a string. Some servers send the object itself.
+// arguments are JSON in a string. Some servers send the object itself.
 type arguments string
 
 func (a *arguments) UnmarshalJSON(data []byte) error {
@@ -113,24 +113,24 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(a))
 }
 
-// chatStream turns chunks into deltas.
+// chatStream converts the chunks of one stream into deltas.
 type chatStream struct {
 	m     *Model
 	names provider.Names
 	emit  provider.Emit
 
-	begun    bool // the response has been announced
-	thinking bool // reasoning is being said
+	begun    bool // the response id was emitted
+	thinking bool // reasoning was emitted and is not ended
 	calls    []chatOpen
 	ids      provider.CallIDs
 	details  details
 }
 
-// chatOpen is a call that has begun.
+// chatOpen is a call that has started.
 type chatOpen struct {
 	index int
-	sent  string // the id as the server sent it
-	id    string // the id as we pass it on
+	sent  string // the server's id
+	id    string // the id that was emitted
 }
 
 // take handles one event and reports whether it was the last.
@@ -140,7 +140,7 @@ func (s *chatStream) take(ev provider.Event) (last bool, err error) {
 	}
 	var c chatChunk
 	if err := json.Unmarshal(ev.Data, &c); err != nil {
-		return false, &llm.Error{Kind: llm.Interrupted, Message: "a chunk of the stream is not the JSON of a chunk", Err: err}
+		return false, &llm.Error{Kind: llm.Interrupted, Message: "a chunk of the stream is not valid JSON", Err: err}
 	}
 	if string(ev.Type) == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
 		return false, provider.StreamError(s.m.preset.Name, ev.Data)
@@ -189,7 +189,7 @@ func (s *chatStream) choice(c *chatChoiceDelta) error {
 	return s.finish(c.FinishReason)
 }
 
-// endReasoning marks what was thought as this server's, with what it wants to see again.
+// endReasoning ends the reasoning with the opaque data that the server needs back.
 func (s *chatStream) endReasoning() {
 	if s.thinking || len(s.details.list) > 0 {
 		s.thinking = false
@@ -197,22 +197,22 @@ func (s *chatStream) endReasoning() {
 	}
 }
 
-// call takes a piece of a call. Pieces are of the call with the same index; servers that
-// send no index begin a call with each id.
+// call handles a piece of a call. Pieces with the same index belong to one call; servers without an
+// index start a call with each id.
 func (s *chatStream) call(c *chatCall) error {
 	s.endReasoning()
 	at := -1
 	for i := range s.calls {
 		if o := &s.calls[i]; c.Index != nil && o.index == *c.Index || c.Index == nil && (c.ID == "" || o.sent == c.ID) {
-			at = i // the newest with an index is the one that further pieces are of
+			at = i // the newest call with the index
 		}
 	}
 	if at >= 0 && c.Index != nil && c.ID != "" && c.Function.Name != "" && s.calls[at].sent != "" && s.calls[at].sent != c.ID {
-		at = -1 // another call with the same index: some servers number all of them 0
+		at = -1 // a new call with the same index: some servers number all calls 0
 	}
 	if at < 0 {
 		if c.Function.Name == "" {
-			return &llm.Error{Kind: llm.Interrupted, Message: "the stream has a call without a name"}
+			return &llm.Error{Kind: llm.Interrupted, Message: "the stream has a tool call without a name"}
 		}
 		o := chatOpen{index: -1, sent: c.ID, id: s.ids.Take(c.ID)}
 		if c.Index != nil {
@@ -225,7 +225,7 @@ func (s *chatStream) call(c *chatCall) error {
 	return nil
 }
 
-// finish emits the last delta, or returns the error that stands for it.
+// finish emits the finish, or returns an error for a reply that did not end well.
 func (s *chatStream) finish(reason string) error {
 	f := llm.EndTurn
 	switch strings.ToLower(reason) {
@@ -236,18 +236,18 @@ func (s *chatStream) finish(reason string) error {
 	case "length", "max_tokens", "model_length":
 		f = llm.MaxTokens
 	case "content_filter", "safety":
-		return &llm.Error{Kind: llm.ContentFiltered, Message: "the provider's content filter stopped the answer"}
+		return &llm.Error{Kind: llm.ContentFiltered, Message: "the provider's content filter stopped the response"}
 	case "insufficient_system_resource":
 		return &llm.Error{Kind: llm.Overloaded, Message: "the provider ran out of resources"}
 	default:
-		return &llm.Error{Kind: llm.Provider, Message: fmt.Sprintf("the provider stopped for a reason that is not known: %q", reason)}
+		return &llm.Error{Kind: llm.Provider, Message: fmt.Sprintf("unknown finish reason %q", reason)}
 	}
 	s.emit(llm.Delta{Kind: llm.FinishDelta, Finish: f})
 	return nil
 }
 
-// details are OpenRouter's reasoning_details. They come in pieces that have to be put
-// together before they are sent back.
+// details are OpenRouter's reasoning_details. They arrive in pieces that must be joined before they
+// are sent back.
 type details struct{ list []map[string]any }
 
 func (d *details) add(pieces []json.RawMessage) {
@@ -273,7 +273,7 @@ func (d *details) add(pieces []json.RawMessage) {
 	}
 }
 
-// take returns the details as JSON, or nil, and forgets them.
+// take returns the details as JSON, or nil, and resets them.
 func (d *details) take() json.RawMessage {
 	if len(d.list) == 0 {
 		return nil

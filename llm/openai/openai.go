@@ -17,45 +17,46 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// The two languages.
+// The two OpenAI APIs, for [Config.API].
 const (
 	Responses = "responses"
 	Chat      = "chat"
 )
 
-// Config is how to reach a server. The zero Config is OpenAI, with the key from the
-// environment.
+// Config configures the adapter. The zero Config uses OpenAI with the key from the environment.
 type Config struct {
 	provider.Config
 
-	// Preset names who is asked; see [Presets]. "" is openai, or compatible if there is a base
-	// URL that is not OpenAI's.
+	// Preset names the server; see [Presets]. "" means openai, or compatible with a base URL that
+	// is not OpenAI's.
 	Preset string
-	// API is the language: Responses or Chat. "" chooses for each request.
+	// API is Responses or Chat. "" chooses for each request.
 	API string
 
-	Organization, Project string // of an OpenAI account
+	Organization, Project string // of the OpenAI account
 
-	// Summary is how reasoning is summed up when an effort is asked for: auto (the default),
+	// Summary is how reasoning is summarised in requests with an effort: auto (the default),
 	// concise, detailed, or none.
 	Summary string
-	// StrictTools holds models to the schemas of tools where that changes no meaning.
+	// StrictTools makes the server enforce the schemas of tools that strict mode can express.
 	StrictTools bool
-	// Extra are fields to add to each request, or to replace in it.
+	// Extra are fields to add to each request or to replace in it.
 	Extra map[string]any
 }
 
-// Model is an llm.Model of one server. The request says which of its models is asked.
+// Model is an llm.Model of one server; Request.Model selects among the server's models. It is safe
+// for concurrent use.
 type Model struct {
 	config Config
 	preset Preset
 	api    *provider.API
 }
 
-// Forms reports whether the server holds answers to a schema.
+// Forms reports whether the server enforces output schemas.
 func (m *Model) Forms(string) bool { return !m.preset.NoSchema }
 
-// New returns a model, or says what is missing: a key, a base URL, a preset of that name.
+// New returns a model. It fails without a key that the server requires, without a base URL, or with
+// an unknown preset.
 func New(c Config) (*Model, error) {
 	preset, err := c.preset()
 	if err != nil {
@@ -66,7 +67,7 @@ func New(c Config) (*Model, error) {
 		return nil, err
 	}
 	if preset.Name == "openai" && !isOpenAI(c.BaseURL) {
-		preset.Responses = false // few of those who stand in for OpenAI have it
+		preset.Responses = false // few proxies of OpenAI have it
 	}
 	switch c.API {
 	case "", Chat, Responses:
@@ -121,7 +122,7 @@ func (c *Config) preset() (Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Preset{}, fmt.Errorf("openai: there is no preset %q, want one of %s", name, strings.Join(names, ", "))
+	return Preset{}, fmt.Errorf("openai: preset %q not found; available: %s", name, strings.Join(names, ", "))
 }
 
 func isOpenAI(base string) bool {
@@ -129,18 +130,18 @@ func isOpenAI(base string) bool {
 	return err == nil && (u.Hostname() == "api.openai.com" || strings.HasSuffix(u.Hostname(), ".api.openai.com"))
 }
 
-// Stream asks the server.
+// Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
-		if m.speaks(req) == Responses {
+		if m.apiFor(req) == Responses {
 			return m.responses(ctx, req, emit)
 		}
 		return m.chat(ctx, req, emit)
 	})
 }
 
-// speaks is the language for a request.
-func (m *Model) speaks(req *llm.Request) string {
+// apiFor returns the API for a request.
+func (m *Model) apiFor(req *llm.Request) string {
 	switch {
 	case m.config.API != "":
 		return m.config.API
@@ -162,8 +163,8 @@ func hasAudio(req *llm.Request) bool {
 	return false
 }
 
-// post sends a request, with more fields or others in their place, and hands the events of the
-// answer to take.
+// post sends a request with the extra fields added or replaced, and passes the events of the
+// response to take.
 func (m *Model) post(ctx context.Context, path string, request any, extra map[string]any, take func(provider.Event) (bool, error)) error {
 	if len(extra)+len(m.config.Extra) > 0 {
 		data, err := json.Marshal(request)
@@ -185,12 +186,12 @@ func (m *Model) post(ctx context.Context, path string, request any, extra map[st
 	return m.api.PostEvents(ctx, path, request, take)
 }
 
-// invalid is an error in what was asked for.
+// invalid returns an error of kind InvalidRequest.
 func (m *Model) invalid(format string, args ...any) error {
 	return &llm.Error{Kind: llm.InvalidRequest, Provider: m.preset.Name, Message: fmt.Sprintf(format, args...)}
 }
 
-// cacheKey is what requests with a common beginning have in common.
+// cacheKey returns the prompt cache key, which the requests of a thread share, or "".
 func (m *Model) cacheKey(req *llm.Request) string {
 	if !m.preset.CacheKey || req.Routing.ThreadID == "" {
 		return ""
@@ -203,7 +204,7 @@ var (
 	safeName64 = provider.SafeName(64)
 )
 
-// ListModels asks the server which models it has. Many say nothing but their names.
+// ListModels returns the server's models. Many servers list only names.
 func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
 	return m.api.Models(ctx, "models")
 }

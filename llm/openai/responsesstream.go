@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// responses asks in the language of the Responses API.
+// responses sends the request to the Responses API.
 func (m *Model) responses(ctx context.Context, req *llm.Request, emit provider.Emit) error {
 	s := responsesStream{m: m, names: provider.NewNames(req, safeName64), emit: emit}
 	q, err := m.responsesRequest(req, s.names)
@@ -20,7 +20,7 @@ func (m *Model) responses(ctx context.Context, req *llm.Request, emit provider.E
 	return m.post(ctx, "responses", q, nil, s.take)
 }
 
-// responsesEvent is what is read of an event, whatever its type.
+// responsesEvent is any event, with the fields that the adapter uses.
 type responsesEvent struct {
 	Type         string `json:"type"`
 	Delta        string `json:"delta"`
@@ -61,23 +61,23 @@ type responsesUsage struct {
 	} `json:"output_tokens_details"`
 }
 
-// responsesStream turns events into deltas.
+// responsesStream converts the events of one stream into deltas.
 type responsesStream struct {
 	m     *Model
 	names provider.Names
 	emit  provider.Emit
 
-	ev      responsesEvent // the one at hand; a field, so that it is allocated once
+	ev      responsesEvent // the current event; a field, so that it is allocated once
 	calls   []responsesCall
 	ids     provider.CallIDs
 	order   []byte // of the items; see responseData
-	thought bool   // some reasoning of the open item has been said
+	thought bool   // reasoning of the current item was emitted
 }
 
 type responsesCall struct {
 	index int // of the item
 	id    string
-	some  bool // arguments have come
+	some  bool // arguments have arrived
 }
 
 // take handles one event and reports whether it was the last.
@@ -88,7 +88,7 @@ func (s *responsesStream) take(ev provider.Event) (last bool, err error) {
 	s.ev = responsesEvent{}
 	e := &s.ev
 	if err := json.Unmarshal(ev.Data, e); err != nil {
-		return false, &llm.Error{Kind: llm.Interrupted, Message: "an event of the stream is not the JSON of one", Err: err}
+		return false, &llm.Error{Kind: llm.Interrupted, Message: "an event of the stream is not valid JSON", Err: err}
 	}
 	if e.Type == "" {
 		e.Type = string(ev.Type)
@@ -119,7 +119,7 @@ func (s *responsesStream) take(ev provider.Event) (last bool, err error) {
 		return true, s.finish(e)
 	case "error":
 		return false, provider.StreamError(s.m.preset.Name, ev.Data)
-	default: // there are many that add nothing
+	default: // many events add nothing
 		if strings.HasPrefix(e.Type, "response.") || e.Type == "keepalive" {
 			return false, nil
 		}
@@ -130,7 +130,7 @@ func (s *responsesStream) take(ev provider.Event) (last bool, err error) {
 	return false, nil
 }
 
-// begin takes the start of an item.
+// begin handles the start of an item.
 func (s *responsesStream) begin(e *responsesEvent) {
 	switch e.Item.Type {
 	case "reasoning":
@@ -147,7 +147,7 @@ func (s *responsesStream) begin(e *responsesEvent) {
 	}
 }
 
-// arguments takes a piece of a call's arguments, or all of them.
+// arguments handles a piece of a call's arguments, or all of them.
 func (s *responsesStream) arguments(index int, text string, whole bool) {
 	i := s.call(index)
 	if i < 0 || whole && s.calls[i].some || text == "" {
@@ -157,12 +157,12 @@ func (s *responsesStream) arguments(index int, text string, whole bool) {
 	s.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: s.calls[i].id, Text: text})
 }
 
-// call finds the call that is the item with that index, or returns -1.
+// call returns the call of the item with that index, or -1.
 func (s *responsesStream) call(index int) int {
 	return slices.IndexFunc(s.calls, func(c responsesCall) bool { return c.index == index })
 }
 
-// end takes a whole item. What was already said of it is not said again.
+// end handles a complete item. It emits only what was not emitted yet.
 func (s *responsesStream) end(e *responsesEvent) {
 	it := &e.Item
 	switch it.Type {
@@ -181,7 +181,7 @@ func (s *responsesStream) end(e *responsesEvent) {
 			}
 		}
 		if it.Encrypted == "" {
-			return // without it, it cannot be sent back
+			return // it cannot be sent back
 		}
 		s.order = append(s.order, 'r')
 		s.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: s.opaque(reasoningData{ID: it.ID, Encrypted: it.Encrypted, Summary: it.Summary})})
@@ -196,8 +196,8 @@ func (s *responsesStream) opaque(v any) *llm.Opaque {
 	return &llm.Opaque{Provider: s.m.preset.Name, Data: data}
 }
 
-// finish takes the end of the response. It emits the last delta, or returns the error that
-// stands for it.
+// finish handles the end of the response. It emits the finish, or returns an error for a reply that
+// did not end well.
 func (s *responsesStream) finish(e *responsesEvent) error {
 	r := e.Response
 	if r == nil {
@@ -213,7 +213,7 @@ func (s *responsesStream) finish(e *responsesEvent) error {
 		if len(r.Error) > 0 && string(r.Error) != "null" {
 			return provider.StreamError(s.m.preset.Name, []byte(`{"error":`+string(r.Error)+`}`))
 		}
-		return &llm.Error{Kind: llm.Provider, Message: "the response failed, and the provider does not say why"}
+		return &llm.Error{Kind: llm.Provider, Message: "the response failed; the provider gave no reason"}
 	case e.Type == "response.cancelled":
 		return &llm.Error{Kind: llm.Interrupted, Message: "the provider cancelled the response"}
 	case e.Type == "response.completed":
@@ -221,11 +221,11 @@ func (s *responsesStream) finish(e *responsesEvent) error {
 			f = llm.ToolUse
 		}
 	case r.Incomplete.Reason == "content_filter":
-		return &llm.Error{Kind: llm.ContentFiltered, Message: "the provider's content filter stopped the answer"}
+		return &llm.Error{Kind: llm.ContentFiltered, Message: "the provider's content filter stopped the response"}
 	case r.Incomplete.Reason == "max_output_tokens":
 		f = llm.MaxTokens
 	default:
-		return &llm.Error{Kind: llm.Provider, Message: "the provider stopped for a reason that is not known"}
+		return &llm.Error{Kind: llm.Provider, Message: "the response is incomplete for an unknown reason"}
 	}
 	if order := string(s.order); strings.Contains(order, "cr") || strings.Contains(order, "cm") {
 		s.emit(llm.Delta{Kind: llm.ResponseDelta, ID: r.ID, Opaque: s.opaque(responseData{Order: order})})

@@ -5,7 +5,8 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// parameters decodes the schema of a tool's arguments, strict if that is configured and possible.
+// parameters decodes the schema of a tool's arguments and makes it strict if that is configured and
+// possible.
 func (m *Model) parameters(t *llm.Tool) (schema map[string]any, isStrict bool, err error) {
 	if schema, err = provider.ToolSchema(t); err != nil || !m.config.StrictTools {
 		return schema, false, err
@@ -13,11 +14,11 @@ func (m *Model) parameters(t *llm.Tool) (schema map[string]any, isStrict bool, e
 	if strict(schema) {
 		return schema, true, nil
 	}
-	schema, err = provider.ToolSchema(t) // as it was
+	schema, err = provider.ToolSchema(t) // unmodified
 	return schema, false, err
 }
 
-// outputSchema decodes a schema for an answer, strict if that is possible.
+// outputSchema decodes an output schema and makes it strict if possible.
 func outputSchema(o *llm.OutputSchema) (jsonSchema, error) {
 	out := jsonSchema{Name: "output"}
 	if o.Name != "" {
@@ -28,20 +29,20 @@ func outputSchema(o *llm.OutputSchema) (jsonSchema, error) {
 		return out, err
 	}
 	if out.Strict = strict(out.Schema); !out.Strict {
-		out.Schema, err = provider.Schema("the output", o.Schema) // as it was
+		out.Schema, err = provider.Schema("the output", o.Schema) // unmodified
 	}
 	return out, err
 }
 
-// strict changes a schema into one that says the same and that OpenAI can hold a model to, or
-// returns false and leaves something half changed. It is possible when every property is
-// required: then all that is missing is that there are no others. A schema with properties that
-// may be left out would have to demand nulls, which it does not allow.
+// strict converts a schema in place into an equivalent one that OpenAI enforces. If that is not
+// possible it returns false and leaves the schema partly converted. It is possible if every property
+// is required; then only additionalProperties is missing. Optional properties would have to become
+// nullable, which changes the meaning.
 func strict(schema map[string]any) bool {
 	return schema["type"] == "object" && schema["anyOf"] == nil && strictNode(schema, 0)
 }
 
-// kept are the keywords that strict schemas can have.
+// kept are the keywords that strict schemas support.
 var kept = map[string]bool{
 	"type": true, "description": true, "title": true, "properties": true, "required": true, "additionalProperties": true, "items": true,
 	"enum": true, "const": true, "anyOf": true, "$ref": true, "$defs": true, "definitions": true,
@@ -49,10 +50,10 @@ var kept = map[string]bool{
 	"minItems": true, "maxItems": true,
 }
 
-// silent are those that say nothing about what is valid, and are left out.
+// silent are keywords that do not affect validity; they are dropped.
 var silent = map[string]bool{"$schema": true, "$id": true, "$comment": true, "examples": true, "default": true, "deprecated": true, "readOnly": true, "writeOnly": true}
 
-// formats are the ones that OpenAI knows.
+// formats are the formats that OpenAI supports.
 var formats = map[any]bool{"date-time": true, "time": true, "date": true, "duration": true, "email": true, "hostname": true, "ipv4": true, "ipv6": true, "uuid": true}
 
 func strictNode(v any, depth int) bool {
@@ -79,7 +80,7 @@ func strictNode(v any, depth int) bool {
 	return schema["type"] != nil || schema["$ref"] != nil || schema["anyOf"] != nil || schema["enum"] != nil || schema["const"] != nil
 }
 
-// strictObject closes an object, if all its properties are required.
+// strictObject closes an object if all its properties are required.
 func strictObject(schema map[string]any) bool {
 	if more, ok := schema["additionalProperties"]; ok && more != false {
 		return false

@@ -15,27 +15,28 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// maxAnswer is how large an answer may be that is not a stream.
+// maxAnswer limits the size of a response that is not a stream.
 const maxAnswer = 32 << 20
 
-// userAgent is the name of this client. [Config.Headers] may set another.
+// userAgent identifies this client; [Config.Headers] may override it.
 const userAgent = "awaken-go"
 
-// API is the HTTP API of a provider: an address, and the headers that every request to it has.
-// It is safe for concurrent use.
+// API is the HTTP API of a provider: a base URL and the headers of every request. It is safe
+// for concurrent use.
 type API struct {
-	// Prepare completes each request before it is sent, or refuses it. It may be nil.
+	// Prepare completes each request before it is sent, or rejects it. It may be nil. Set it
+	// before the first request.
 	Prepare func(r *http.Request) error
 
 	name   string
-	base   string // without a query, and with a slash at its end
+	base   string // without a query, with a trailing slash
 	header http.Header
 	http   *http.Client
 	t      *transport
 }
 
-// Open returns the API at c.BaseURL. Name is the provider's, for errors. Header is added to
-// every request.
+// Open returns the API at c.BaseURL. Name is the provider's name in errors. Every request gets
+// the header.
 func Open(name string, c Config, header http.Header) (*API, error) {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -66,13 +67,13 @@ func Open(name string, c Config, header http.Header) (*API, error) {
 	return a, nil
 }
 
-// HTTP returns the HTTP client. Its errors are *llm.Error, perhaps wrapped: an answer with a
-// status of 400 or more is one, and so is an answer to an [API.Stream] that is not a stream.
-// They never hold the credentials of the request.
+// HTTP returns the HTTP client. Its errors are *llm.Error, possibly wrapped. A response with a
+// status of 400 or more is an error, and within [API.Stream] so is one that is not a stream.
+// Errors never contain the credentials of the request.
 func (a *API) HTTP() *http.Client { return a.http }
 
-// Send makes a request. The path is below the base URL, escaped, and may have a query. A body
-// that is not nil is sent as JSON. The caller closes the body of the answer.
+// Send sends a request. The path is relative to the base URL, escaped, and may have a query. A
+// body other than nil is sent as JSON. The caller closes the body of the response.
 func (a *API) Send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var data io.Reader
 	if body != nil {
@@ -101,17 +102,17 @@ func (a *API) Send(ctx context.Context, method, path string, body any) (*http.Re
 	return a.http.Do(r)
 }
 
-// PostEvents sends body as JSON and hands each server-sent event of the answer to take, until
-// the answer ends or take reports the last event or an error. Comments, fields other than event
-// and data, and events without data are skipped. An event that was cut off is one only if its
-// data is whole: some servers forget the last empty line.
+// PostEvents sends body as JSON and passes each server-sent event of the response to take, until
+// the response ends or take reports the last event or an error. It skips comments, fields other
+// than event and data, and events without data. A truncated event counts only if its data is
+// complete: some servers omit the last empty line.
 func (a *API) PostEvents(ctx context.Context, path string, body any, take func(Event) (last bool, err error)) error {
 	return post(ctx, a, path, body, readEvents, take)
 }
 
-// PostLines sends body as JSON and hands each line of the answer, which is a JSON value, to
-// take, until the answer ends or take reports the last line or an error. Blank lines are
-// skipped. A last line without an end is one only if it is whole. Take must not keep the line.
+// PostLines sends body as JSON and passes each line of the response, a JSON value, to take, until
+// the response ends or take reports the last line or an error. It skips blank lines. A last line
+// without a newline counts only if it is complete. Take must not keep the line.
 func (a *API) PostLines(ctx context.Context, path string, body any, take func(line []byte) (last bool, err error)) error {
 	return post(ctx, a, path, body, readLines, take)
 }
@@ -133,7 +134,7 @@ func post[T any](ctx context.Context, a *API, path string, body any, read func(i
 	return nil
 }
 
-// Fetch makes a request that is answered with one JSON value. Its errors are *llm.Error.
+// Fetch sends a request and decodes the JSON response into into. Its errors are *llm.Error.
 func (a *API) Fetch(ctx context.Context, method, path string, body, into any) error {
 	resp, err := a.Send(ctx, method, path, body)
 	if err != nil {
@@ -150,7 +151,8 @@ func (a *API) Fetch(ctx context.Context, method, path string, body, into any) er
 	return nil
 }
 
-// Models fetches a list of models that any known provider would give: OpenAI and those who speak like it, Anthropic, Gemini.
+// Models fetches a list of models in the format of OpenAI, of a compatible server, of Anthropic
+// or of Gemini.
 func (a *API) Models(ctx context.Context, path string) ([]llm.ModelInfo, error) {
 	var body json.RawMessage
 	if err := a.Fetch(ctx, http.MethodGet, path, nil, &body); err != nil {

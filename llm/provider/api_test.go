@@ -52,9 +52,9 @@ func TestAPI_SendsJSONBelowItsBaseURL(t *testing.T) {
 	}
 }
 
-// A redirect is followed on the server that was asked. No other sees the key, even if its
-// header is not one that net/http knows as a credential.
-func TestAPI_SendsCredentialsToNoOtherServer(t *testing.T) {
+// Redirects are followed only on the same server. No other server sees the key, even in a header
+// that net/http does not treat as a credential.
+func TestAPI_SendsCredentialsOnlyToItsServer(t *testing.T) {
 	t.Parallel()
 	leaked := false
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { leaked = true }))
@@ -82,7 +82,7 @@ func TestAPI_SendsCredentialsToNoOtherServer(t *testing.T) {
 	}
 }
 
-func TestAPI_PrepareMayRefuse(t *testing.T) {
+func TestAPI_PrepareCanRejectARequest(t *testing.T) {
 	t.Parallel()
 	asked := false
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))

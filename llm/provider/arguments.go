@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// arguments repairs the JSON of a call's arguments while it streams. The zero value is
-// ready. Valid JSON passes through unchanged, and further pieces of it do not allocate. What
-// is repaired is what can mean only one thing:
+// arguments repairs the JSON of a tool call's arguments while it streams. The zero value is
+// ready to use. Valid JSON passes through unchanged, and pieces after the first do not
+// allocate. It repairs only what has one possible meaning:
 //
-//   - control characters in strings are escaped, and so is a backslash that escapes nothing;
+//   - control characters in strings, and backslashes that escape nothing, are escaped;
 //   - commas before a closing bracket, and closing brackets after the end, are dropped;
-//   - brackets that are missing at the end are added, unless the model was cut off;
-//   - arguments that are a JSON string which holds an object become that object.
+//   - brackets missing at the end are added, unless the reply was truncated;
+//   - a JSON string that contains an object becomes that object.
 //
-// Everything else is left as it is, so that the model can be told that it is wrong.
+// Everything else stays unchanged, so that the model can be shown its mistake.
 type arguments struct {
-	stack   []byte // the brackets that are open
+	stack   []byte // the open brackets
 	inText  bool
 	escaped bool
-	begun   bool   // something other than space has come
-	ended   bool   // the value is over
+	begun   bool   // something other than space has arrived
+	ended   bool   // the value is complete
 	last    byte   // the last byte that is not space
-	held    []byte // a comma and the space after it
-	out     []byte // what stands for the piece at hand; kept for the next
-	quoted  []byte // all of arguments that are a string; nil when they are not
+	held    []byte // a comma and the space after it, until the next byte decides
+	out     []byte // the repaired piece; its memory is reused for the next
+	quoted  []byte // the arguments so far if they are a string, else nil
 }
 
-// add takes a piece and returns what of it can be sent on.
+// add takes the next piece and returns what to emit for it.
 func (a *arguments) add(s string) string {
 	if !a.begun {
 		s = strings.TrimLeft(s, space)
@@ -61,7 +61,7 @@ func (a *arguments) add(s string) string {
 
 const space = " \t\r\n"
 
-// take appends to out what stands for the next byte.
+// take appends the repaired form of the next byte to out.
 func (a *arguments) take(c byte) {
 	switch {
 	case a.ended:
@@ -97,13 +97,13 @@ func (a *arguments) take(c byte) {
 	a.out = append(a.out, c)
 }
 
-// takeText takes a byte of a JSON string.
+// takeText is take inside a JSON string.
 func (a *arguments) takeText(c byte) {
 	switch {
 	case a.escaped:
 		a.escaped = false
 		if strings.IndexByte(`"\/bfnrtu`, c) < 0 {
-			a.out = append(a.out, '\\') // the backslash before it stands for itself
+			a.out = append(a.out, '\\') // the backslash before it was literal
 		}
 	case c == '\\':
 		a.escaped = true
@@ -121,8 +121,8 @@ func (a *arguments) takeText(c byte) {
 	a.out = append(a.out, c)
 }
 
-// end returns what is missing. Truncated says that the model ran out of tokens: then
-// nothing can be known to be missing but what was held back.
+// end returns what is missing at the end. Truncated means that the model ran out of tokens:
+// then only what was held back is added.
 func (a *arguments) end(truncated bool) string {
 	switch {
 	case a.quoted != nil:

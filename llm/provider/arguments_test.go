@@ -16,7 +16,7 @@ func repaired(pieces []string, truncated bool) string {
 	return sb.String()
 }
 
-func TestArguments(t *testing.T) {
+func TestArguments_RepairsOnlyWhatIsUnambiguous(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		``: ``, `{}`: `{}`, `{"a":1}`: `{"a":1}`, ` {"a": [1, 2]} `: `{"a": [1, 2]}`,

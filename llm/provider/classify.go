@@ -15,11 +15,11 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// statusKinds says what a status means when the body does not say it better.
+// statusKinds maps a status to a kind, unless the body is more specific.
 var statusKinds = map[int]llm.Kind{
 	http.StatusBadRequest:            llm.InvalidRequest,
 	http.StatusUnauthorized:          llm.Unauthorized,
-	http.StatusPaymentRequired:       llm.Unauthorized, // the account is empty: asking again does not help
+	http.StatusPaymentRequired:       llm.Unauthorized, // no credit left: a retry does not help
 	http.StatusForbidden:             llm.Unauthorized,
 	http.StatusNotFound:              llm.ModelNotFound,
 	http.StatusRequestTimeout:        llm.Timeout,
@@ -31,7 +31,7 @@ var statusKinds = map[int]llm.Kind{
 	529:                              llm.Overloaded,
 }
 
-// bodyKinds says what the words of providers mean: the type, code or status of an error
+// bodyKinds lists the terms of providers for each kind: the type, code or status of an error
 // body, in lower case.
 var bodyKinds = map[llm.Kind][]string{
 	llm.Overloaded: {"overloaded_error", "overloaded", "server_overloaded", "slow_down", "unavailable", "service_unavailable"},
@@ -51,7 +51,7 @@ var bodyKinds = map[llm.Kind][]string{
 	llm.InvalidRequest: {"invalid_request_error", "invalid_request", "invalid_prompt", "invalid_argument", "failed_precondition", "bad_request"},
 }
 
-// namedKind is the kind that one of the names means, or "".
+// namedKind returns the kind of the first known name, or "".
 func namedKind(names []string) llm.Kind {
 	for _, name := range names {
 		for kind, words := range bodyKinds {
@@ -63,15 +63,15 @@ func namedKind(names []string) llm.Kind {
 	return ""
 }
 
-// overflows are the words in which providers say that a request is too long.
+// overflows are phrases of providers for a request that is too long.
 var overflows = []string{"prompt is too long", "context_length_exceeded", "context length", "input is too long", "maximum context length",
 	"reduce the length", "too many tokens", "request too large", "exceeds the maximum number of tokens", "context window", "exceeds the available context size", "input token count"}
 
-// filters are the words in which they say that a filter stopped it.
+// filters are phrases of providers for a request or response stopped by a filter.
 var filters = []string{"content_filter", "content policy", "content management policy", "blocked by safety"}
 
-// classify says what an answer with a status of 400 or more means. The status decides,
-// except that a body which names an overflow or a filter wins over a 4xx.
+// classify converts a response with a status of 400 or more into an error. The status
+// determines the kind, except that a body that names an overflow or a filter wins over a 4xx.
 func classify(provider string, status int, h http.Header, body []byte) *llm.Error {
 	f := readFailure(body)
 	e := &llm.Error{Kind: llm.Provider, Provider: provider, Status: status, Message: f.message,
@@ -90,9 +90,9 @@ func classify(provider string, status int, h http.Header, body []byte) *llm.Erro
 	return e
 }
 
-// ErrorBody says what an error in the middle of a stream means, or one that came with
-// status 200: there is no status, or the body has it. It returns nil for a body in which
-// there is no error: JSON without a field "error" that is not of type "error" either.
+// ErrorBody reads an error that arrived with status 200, such as one inside a stream. It returns
+// nil if body is not an error: if it is not a JSON object, or has no field "error" and a type
+// other than "error".
 func ErrorBody(provider string, body []byte) *llm.Error {
 	f := readFailure(body)
 	if !f.found {
@@ -109,8 +109,8 @@ func ErrorBody(provider string, body []byte) *llm.Error {
 	return e
 }
 
-// StreamError is what [ErrorBody] says, or the body itself: it is for an event that is known to
-// report an error.
+// StreamError is [ErrorBody] for an event that is known to report an error. It never returns nil:
+// if it cannot read the error, the message is the body.
 func StreamError(provider string, body []byte) *llm.Error {
 	if e := ErrorBody(provider, body); e != nil {
 		return e
@@ -118,7 +118,7 @@ func StreamError(provider string, body []byte) *llm.Error {
 	return &llm.Error{Kind: llm.Provider, Provider: provider, Message: clip(string(body))}
 }
 
-// wordKind is the last resort: what the words of a message suggest.
+// wordKind is the last resort: it guesses the kind from the message.
 func wordKind(message string) llm.Kind {
 	s := strings.ToLower(message)
 	switch {
@@ -136,16 +136,17 @@ func containsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
-// failure is an error body, read.
+// failure is a decoded error body.
 type failure struct {
 	found      bool
-	names      []string // its code, type and status, in lower case, the most exact first
+	names      []string // its code, type and status, in lower case, most specific first
 	status     int
 	message    string
 	retryAfter time.Duration
 }
 
-// kind is what the names, or else the words for an overflow or a filter, say; or "".
+// kind returns the kind that the names, or else the phrases for an overflow or a filter,
+// indicate, or "".
 func (f *failure) kind() llm.Kind {
 	s := strings.ToLower(f.message)
 	kind := namedKind(f.names)
@@ -160,8 +161,8 @@ func (f *failure) kind() llm.Kind {
 	return kind
 }
 
-// readFailure reads an error body of any provider: {"error": {...}}, {"error": "text"},
-// a list of one such, or the error itself. What is not JSON is the message.
+// readFailure reads an error body of any provider: {"error": {...}}, {"error": "text"}, a list
+// of one of these, or the error itself. A body that is not JSON becomes the message.
 func readFailure(body []byte) failure {
 	type inner struct {
 		Code    json.RawMessage `json:"code"`
@@ -221,7 +222,7 @@ func readFailure(body []byte) failure {
 	return f
 }
 
-// text is a JSON string or number as text, or "".
+// text returns a JSON string or number as text, or "".
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -234,7 +235,7 @@ func text(raw json.RawMessage) string {
 	return ""
 }
 
-// clip keeps pages of HTML out of messages.
+// clip shortens a message, which may be an HTML page.
 func clip(s string) string {
 	const most = 2000
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
@@ -248,8 +249,8 @@ func clip(s string) string {
 	}
 }
 
-// retryAfter is how long a provider asks to wait: retry-after-ms, or Retry-After in
-// seconds or as a date; 0 if it does not say or the date has passed.
+// retryAfter returns how long the provider asks to wait, from Retry-After-Ms, or Retry-After in
+// seconds or as a date. It returns 0 without one, or if the date has passed.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	const most = 30 * 24 * time.Hour
 	seconds := func(s string, unit time.Duration) (time.Duration, bool) {

@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-func TestClassify(t *testing.T) {
+func TestClassify_StatusDecidesUnlessTheBodyIsMoreSpecific(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		status int

@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-func TestReadModels_InTheWordsOfAll(t *testing.T) {
+func TestReadModels_ReadsTheFormatsOfAllProviders(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body string
@@ -35,12 +35,12 @@ func TestReadModels_InTheWordsOfAll(t *testing.T) {
 	}
 	for _, body := range []string{"", "<html>", `{"data":7}`, `"models"`} {
 		if list, err := readModels([]byte(body)); err == nil {
-			t.Errorf("%q is %v", body, list)
+			t.Errorf("%q is read as %v", body, list)
 		}
 	}
 }
 
-// Whatever a provider sends, what is known makes sense.
+// Whatever a provider sends, the result is plausible.
 func FuzzReadModels(f *testing.F) {
 	f.Add([]byte(`{"data":[{"id":"m","context_window":10,"max_output_tokens":5,"modalities":{"input":["text"]},"knowledge_cutoff":"2026-01"}]}`))
 	f.Add([]byte(`[{"name":"models/m","inputTokenLimit":1e300}]`))

@@ -9,8 +9,8 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Schema decodes a JSON Schema that is an object. None, and null, is the empty object. What it is
-// of is for the error, which is of kind InvalidRequest.
+// Schema decodes a JSON Schema that is an object. No schema, or null, is the empty object. Of
+// names what the schema describes in the error, which is of kind InvalidRequest.
 func Schema(of string, raw json.RawMessage) (map[string]any, error) {
 	var out map[string]any
 	if len(raw) > 0 {
@@ -24,8 +24,8 @@ func Schema(of string, raw json.RawMessage) (map[string]any, error) {
 	return out, nil
 }
 
-// ToolSchema decodes the schema of a tool's arguments. A schema without a type is that of an
-// object, and one of an object has properties, perhaps none.
+// ToolSchema decodes the schema of a tool's arguments. It adds the type "object" if there is no
+// type, and empty properties to an object without any.
 func ToolSchema(t *llm.Tool) (map[string]any, error) {
 	out, err := Schema("tool "+t.Name, t.Parameters)
 	if err != nil {
@@ -40,8 +40,8 @@ func ToolSchema(t *llm.Tool) (map[string]any, error) {
 	return out, nil
 }
 
-// Subschemas yields the schemas that a JSON Schema holds: of properties, definitions,
-// alternatives and items.
+// Subschemas yields the schemas directly inside a JSON Schema: of properties, definitions,
+// alternatives (anyOf, allOf) and items.
 func Subschemas(schema map[string]any) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		for _, key := range []string{"properties", "$defs", "definitions"} {
@@ -66,8 +66,7 @@ func Subschemas(schema map[string]any) iter.Seq[any] {
 	}
 }
 
-// EffortLevel is an effort for providers that know levels only: its own, or that of a budget of
-// about so many tokens.
+// EffortLevel returns an effort as a level, for providers that have no budgets.
 func EffortLevel(e llm.Effort) string {
 	switch {
 	case e.Level != "":
@@ -80,7 +79,7 @@ func EffortLevel(e llm.Effort) string {
 	return "high"
 }
 
-// Paragraphs joins the texts of the blocks of one type with an empty line between them.
+// Paragraphs joins the texts of the blocks of one type, separated by empty lines.
 func Paragraphs(blocks []llm.Block, of llm.BlockType) string {
 	var texts []string
 	for i := range blocks {

@@ -14,9 +14,9 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// A provider that tells which credentials are wrong does not get them into an error: not
-// with a status, and not in the middle of a stream.
-func TestClient_HidesCredentials(t *testing.T) {
+// Credentials that a provider quotes do not appear in errors, neither of a failed request nor
+// inside a stream.
+func TestAPI_RedactsCredentialsInErrors(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		said := fmt.Sprintf(`{"error":{"message":"wrong: %s, %s, %s"}}`, r.Header.Get("Authorization"), r.Header.Get("X-Team"), r.URL.Query().Get("key"))
 		if r.URL.Path == "/stream" {

@@ -11,24 +11,22 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// maxEvent is how large an event may be: a reply with an image in it is one.
+// maxEvent limits the size of an event. A reply that contains an image is one event.
 const maxEvent = 64 << 20
 
 // Event is a server-sent event. It is valid until the next one.
 type Event struct {
-	Type []byte // empty if it has none
+	Type []byte // empty if absent
 	Data []byte
 }
 
-// readEvents reads server-sent events until the end of r. Comments, fields other than event and
-// data, and events without data are skipped. An event that was cut off is not yielded,
-// except if its data is whole: some servers forget the last empty line. An error of r is
-// yielded as it is, last.
+// readEvents yields the server-sent events of r, as [API.PostEvents] describes. An error of r is
+// yielded last, unchanged.
 func readEvents(r io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		br := bufio.NewReaderSize(r, 8<<10)
 		var line, kind, data []byte
-		some := false // data has been seen, perhaps empty
+		some := false // a data field was seen, possibly empty
 		for first := true; ; first = false {
 			var err error
 			if line, err = readLine(br, line[:0]); err != nil && err != io.EOF {
@@ -71,11 +69,11 @@ func readEvents(r io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-var errTooLarge = &llm.Error{Kind: llm.Provider, Message: "an event of the stream is too large"}
+var errTooLarge = &llm.Error{Kind: llm.Provider, Message: "an event of the stream is larger than 64 MiB"}
 
 func whole(data []byte) bool { return json.Valid(data) || string(data) == "[DONE]" }
 
-// readLine appends a line without its end to buf.
+// readLine appends the next line, without its end, to buf.
 func readLine(br *bufio.Reader, buf []byte) ([]byte, error) {
 	for {
 		part, err := br.ReadSlice('\n')

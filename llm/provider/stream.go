@@ -8,25 +8,24 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Emit hands the next delta to the reader of a stream. Once the reader has left, or its context
-// is cancelled, it does nothing; the context of the request has ended then, and reading the
-// answer fails.
+// Emit passes the next delta to the reader of a stream. It returns nothing to check: once the
+// reader has left or its context has ended, Emit drops deltas, and the request's context ends too,
+// so that reading the response fails.
 type Emit func(llm.Delta)
 
-// Stream runs one call: send makes the request with the context it is given, emits what
-// the provider says, and returns when that is over. It has to close what it opened.
+// Stream runs one call. Send makes the request with the context it gets, emits the deltas of the
+// response, closes what it opened, and returns when the response ends.
 //
-// What is yielded ends with one finish or one error. A finish may be emitted at any time
-// (usage often comes after it) and is yielded last; once there is one, the reply is whole
-// and an error of send is not reported. Without one, a send that returns nil is an error
-// of kind Interrupted. Errors that are not *llm.Error are Interrupted when the request was
-// sent and InvalidRequest when it was not. After a cancel nothing but the error is yielded.
+// The stream ends with one finish or one error. Send may emit the finish at any time (usage often
+// follows it); Stream yields it last. After a finish the reply is complete, and an error of send
+// is ignored. Without a finish, a send that returns nil is an error of kind Interrupted. Errors
+// that are not *llm.Error become Interrupted if the request was sent and InvalidRequest if not.
+// After a cancel, Stream yields only the error.
 //
-// The arguments of calls are repaired where that can mean only one thing: control characters in
-// strings are escaped, and so is a backslash that escapes nothing; commas before a closing bracket
-// and brackets after the end are dropped; brackets that are missing at the end are added, unless
-// the model was cut off; a string that holds an object becomes that object. An empty piece of text
-// is not yielded.
+// Stream does not yield empty text. It repairs tool arguments where the repair has one possible
+// meaning: it escapes control characters in strings and backslashes that escape nothing, drops
+// commas before a closing bracket and brackets after the end, adds brackets missing at the end
+// unless the reply was truncated, and unwraps a string that contains an object.
 func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx context.Context, emit Emit) error) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		shared := &call{idle: a.t.idle}
@@ -48,7 +47,7 @@ func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx contex
 		default:
 			err := a.failure(err, shared.sent != nil)
 			if shared.sent != nil {
-				own := *err // it may be another's
+				own := *err // it may be shared
 				own.Message = a.t.hide(own.Message, shared.sent)
 				err = &own
 			}
@@ -57,7 +56,7 @@ func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx contex
 	}
 }
 
-// failure makes an *llm.Error of what a send returned without a finish.
+// failure converts what send returned, without a finish, into an *llm.Error.
 func (a *API) failure(err error, sent bool) *llm.Error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		if e.Provider == "" {
@@ -74,7 +73,7 @@ func (a *API) failure(err error, sent bool) *llm.Error {
 	return &llm.Error{Kind: llm.Interrupted, Provider: a.name, Err: err}
 }
 
-// stream is what is known of a stream that is going on.
+// stream is the state of a stream in progress.
 type stream struct {
 	ctx    context.Context
 	yield  func(llm.Delta, error) bool
@@ -124,7 +123,7 @@ func (s *stream) give(d llm.Delta) {
 	}
 }
 
-// endCalls yields what the arguments of calls still lack.
+// endCalls yields what is missing at the end of the calls' arguments.
 func (s *stream) endCalls(truncated bool) {
 	for i := range s.calls {
 		c := &s.calls[i]

@@ -16,12 +16,12 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// sameServer returns a policy for redirects: they are followed as next says, but only to the
-// server that was asked, because the credentials of a request are meant for no other.
+// sameServer returns a redirect policy that applies next, but only to redirects to the same
+// server: the credentials of a request are meant for no other.
 func sameServer(name string, next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(r *http.Request, via []*http.Request) error {
 		if from := via[0].URL; r.URL.Scheme != from.Scheme || r.URL.Host != from.Host {
-			return &llm.Error{Kind: llm.InvalidRequest, Provider: name, Message: fmt.Sprintf("the server redirects to %s://%s, where credentials are not sent", r.URL.Scheme, r.URL.Host)}
+			return &llm.Error{Kind: llm.InvalidRequest, Provider: name, Message: fmt.Sprintf("redirect to %s://%s refused: credentials are sent only to the configured server", r.URL.Scheme, r.URL.Host)}
 		}
 		if next != nil {
 			return next(r, via)
@@ -34,19 +34,19 @@ func sameServer(name string, next func(*http.Request, []*http.Request) error) fu
 }
 
 var (
-	errNoAnswer = errors.New("no answer in time")
-	errSilent   = errors.New("the stream fell silent")
+	errNoAnswer = errors.New("no response in time")
+	errSilent   = errors.New("the stream was silent")
 )
 
-// call is what a Stream and its HTTP request share.
+// call is shared by a Stream and its HTTP request.
 type call struct {
 	idle time.Duration
-	sent *http.Request // nil before it is
+	sent *http.Request // nil until it is sent
 }
 
 type callKey struct{}
 
-// transport makes one request at a time as API promises.
+// transport sends requests as API promises.
 type transport struct {
 	name          string
 	base          http.RoundTripper
@@ -72,7 +72,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	timer := time.AfterFunc(t.timeout, func() { cancel(errNoAnswer) })
 	resp, err := t.base.RoundTrip(r)
-	if !timer.Stop() && err == nil { // it has begun, too late
+	if !timer.Stop() && err == nil { // the response started too late
 		resp.Body.Close()
 		err = errNoAnswer
 	}
@@ -85,7 +85,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	b.timer = time.AfterFunc(b.idle, func() { cancel(errSilent) })
 	b.timer.Stop()
 	resp.Body = b
-	refused := resp.StatusCode >= 400 || resp.StatusCode >= 300 && resp.Header.Get("Location") == "" // which nobody can follow
+	refused := resp.StatusCode >= 400 || resp.StatusCode >= 300 && resp.Header.Get("Location") == "" // a redirect without a target
 	if refused || streamed != nil && resp.StatusCode == http.StatusOK && !isStream(resp.Header) {
 		defer b.Close()
 		data, err := io.ReadAll(io.LimitReader(b, 64<<10))
@@ -101,8 +101,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// hide takes the credentials of a request, and whatever headers are configured, out of a
-// text: there are providers that say in an error which key is wrong.
+// hide removes the credentials of a request and the values of configured headers from text:
+// some providers quote the wrong key in an error.
 func (t *transport) hide(text string, r *http.Request) string {
 	secrets := credentials(r)
 	for _, v := range t.headers {
@@ -110,22 +110,22 @@ func (t *transport) hide(text string, r *http.Request) string {
 			secrets = append(secrets, v)
 		}
 	}
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // longest first: one may contain another
 	for _, s := range secrets {
 		text = strings.ReplaceAll(text, s, "***")
 	}
 	return text
 }
 
-// CloseIdleConnections closes what is kept for later.
+// CloseIdleConnections closes the idle connections of the base transport.
 func (t *transport) CloseIdleConnections() {
 	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// isStream reports whether an answer can be a stream. Servers that say nothing, or only
-// that it is text, are trusted.
+// isStream reports whether a response can be a stream. Servers that send no content type, or
+// only say that it is text, are trusted.
 func isStream(h http.Header) bool {
 	switch kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); kind {
 	case "text/html", "application/json", "application/problem+json", "application/xml", "text/xml":
@@ -134,19 +134,19 @@ func isStream(h http.Header) bool {
 	return true
 }
 
-// notStream is the error for an answer with status 200 that is not a stream: an error all
-// the same, or the page of some proxy.
+// notStream returns the error for a response with status 200 that is not a stream: an error
+// body, or the page of a proxy.
 func notStream(name string, h http.Header, body []byte) *llm.Error {
 	if e := ErrorBody(name, body); e != nil {
 		e.RetryAfter = max(e.RetryAfter, retryAfter(h, time.Now()))
 		return e
 	}
 	return &llm.Error{Kind: llm.Provider, Provider: name, Status: http.StatusOK,
-		Message: fmt.Sprintf("the answer is %s, want a stream of events: %s", h.Get("Content-Type"), clip(string(body)))}
+		Message: fmt.Sprintf("the response has content type %q, want an event stream: %s", h.Get("Content-Type"), clip(string(body)))}
 }
 
-// body is an answer's body. A Read that takes too long cancels the request, so it is the
-// provider's silence that counts, not the time its reader takes.
+// body is the body of a response. A Read that takes too long cancels the request, so only the
+// provider's silence counts, not the time that the reader takes between reads.
 type body struct {
 	io.ReadCloser
 	t           *transport
@@ -168,13 +168,13 @@ func (b *body) Read(p []byte) (int, error) {
 
 func (b *body) Close() error {
 	b.timer.Stop()
-	b.cancel(nil) // first, so that the connection is closed and not drained
+	b.cancel(nil) // before closing, so that the connection is closed instead of drained
 	return b.ReadCloser.Close()
 }
 
-// failed says what a failure to connect, send or read means.
+// failed converts a failure to connect, send or read into an *llm.Error.
 func (b *body) failed(err error, begun bool) error {
-	if known, ok := errors.AsType[*llm.Error](err); ok { // of a cassette
+	if known, ok := errors.AsType[*llm.Error](err); ok { // from a cassette
 		return known
 	}
 	e := &llm.Error{Provider: b.t.name, Err: err}
@@ -184,15 +184,15 @@ func (b *body) failed(err error, begun bool) error {
 	case cause == errSilent:
 		e.Kind, e.Err, e.Message = llm.Timeout, nil, fmt.Sprintf("the stream was silent for %s", b.idle)
 	case cause == errNoAnswer:
-		e.Kind, e.Err, e.Message = llm.Timeout, nil, fmt.Sprintf("no answer for %s", b.t.timeout)
+		e.Kind, e.Err, e.Message = llm.Timeout, nil, fmt.Sprintf("no response for %s", b.t.timeout)
 	case errors.Is(err, httpguard.ErrAddress), errors.Is(err, httpguard.ErrRedirect):
 		e.Kind = llm.InvalidRequest
 	case isTimeout(err):
 		e.Kind = llm.Timeout
 	case begun:
-		e.Kind, e.Message = llm.Interrupted, "the connection broke off"
+		e.Kind, e.Message = llm.Interrupted, "the connection was lost"
 	default:
-		e.Kind, e.Message = llm.Provider, "the provider could not be reached"
+		e.Kind, e.Message = llm.Provider, "the provider is unreachable"
 	}
 	return e
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// Bare asks a provider without an adapter: it posts a body that is ready, decodes each event
-// with encoding/json, and counts those that are a piece of text. It checks nothing. It is what
-// an adapter cannot be faster than, unless its decoding is better.
+// Bare calls a provider without an adapter: it posts a prepared body, decodes each event with
+// encoding/json, and counts those with text. It checks nothing. An adapter cannot be faster,
+// unless it decodes faster.
 type Bare struct {
 	URL, Body string
 	Text      func(event []byte) (text string, err error)
@@ -51,9 +51,9 @@ func (r Bare) ask(ctx context.Context, client *http.Client) (pieces int, err err
 	return pieces, lines.Err()
 }
 
-// Overhead measures what an adapter adds to a bare client: for each piece of text, and for
-// each request. Both are measured in turns, in one run, without a network, so that the
-// ratio (x) means something on any machine.
+// Overhead measures what an adapter adds to a bare client, per piece of text and per request.
+// It alternates between both in one run, without a network, so that the ratio (x) is comparable
+// between machines.
 func Overhead(b *testing.B, a Adapter, bare Bare) {
 	for _, c := range []struct {
 		name   string
@@ -100,8 +100,8 @@ func Overhead(b *testing.B, a Adapter, bare Bare) {
 	}
 }
 
-// Cancel measures how long it takes from a cancel in the middle of a stream until the
-// provider sees that the connection is closed.
+// Cancel measures the time from a cancel in the middle of a stream until the provider sees the
+// closed connection.
 func Cancel(b *testing.B, a Adapter) {
 	parts, _ := a.Speak(says("one"))
 	s := newServer(b, script{frames: parts, end: stall})

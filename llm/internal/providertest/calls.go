@@ -9,12 +9,12 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// callCases are about tool calls.
+// callCases test tool calls.
 func callCases() []testCase { return slices.Concat(argumentCases(), whichCallCases()) }
 
-// argumentCases are about the arguments of one call.
+// argumentCases test the arguments of one call.
 func argumentCases() []testCase {
-	// argsAre has a provider send one call with these arguments, and expects others.
+	// argsAre makes the provider send one call with some arguments, and expects others.
 	argsAre := func(name, sent, want string, pieces int, needs ...Power) testCase {
 		return testCase{name, needs, func(t *testing.T, a *Adapter) {
 			r := a.say(t, calls(Call{"call_1", "look", inPieces(sent, pieces)})).whole(t)
@@ -64,7 +64,7 @@ func argumentCases() []testCase {
 	}
 }
 
-// whichCallCases are about which calls a reply makes.
+// whichCallCases test which calls a reply contains.
 func whichCallCases() []testCase {
 	return []testCase{
 		{"IDs", []Power{CallIDs}, func(t *testing.T, a *Adapter) {
@@ -118,7 +118,7 @@ func whichCallCases() []testCase {
 			ask(t, a.open(t, s), req).whole(t)
 			sent := a.read(t, s).Tools[0].Name
 			if sent == name {
-				return // the provider takes any name
+				return // the provider accepts any name
 			}
 			parts, end = a.Speak(calls(Call{"call_1", sent, []string{`{}`}}))
 			r := ask(t, a.open(t, newServer(t, script{frames: slices.Concat(parts, end)})), req).whole(t)
@@ -127,7 +127,7 @@ func whichCallCases() []testCase {
 	}
 }
 
-// inPieces cuts a text into n pieces at most, without cutting characters.
+// inPieces splits a text into at most n pieces, without splitting characters.
 func inPieces(s string, n int) []string {
 	runes := []rune(s)
 	size := max(1, (len(runes)+n-1)/n)

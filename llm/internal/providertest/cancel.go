@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// cancelCases are about callers who give up. A server sees that as a closed connection.
+// cancelCases test callers that cancel. The server must see a closed connection.
 func cancelCases() []testCase {
 	return []testCase{
 		{"BeforeTheRequest", nil, func(t *testing.T, a *Adapter) {
@@ -83,7 +83,7 @@ func cancelCases() []testCase {
 	}
 }
 
-// seenGone fails the test if the server does not soon see that its client is gone.
+// seenGone fails the test if the server does not soon see its client disconnect.
 func seenGone(t testing.TB, s *server) {
 	t.Helper()
 	start := time.Now()

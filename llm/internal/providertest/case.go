@@ -16,7 +16,7 @@ import (
 
 const key = "secret-key"
 
-// testCase is one promise.
+// testCase tests one promise.
 type testCase struct {
 	name  string
 	needs []Power
@@ -51,7 +51,7 @@ func Test(t *testing.T, a Adapter) {
 	t.Logf("%d cases", ran)
 }
 
-// open returns a model that is reached at the server.
+// open returns a model that calls the server.
 func (a *Adapter) open(t testing.TB, s *server, more ...func(*provider.Config)) llm.Model {
 	c := provider.Config{APIKey: key, BaseURL: s.URL, IdleTimeout: 10 * time.Second, Timeout: 10 * time.Second, HTTPClient: &http.Client{Transport: &http.Transport{}}}
 	for _, f := range more {
@@ -61,12 +61,12 @@ func (a *Adapter) open(t testing.TB, s *server, more ...func(*provider.Config)) 
 	return a.Open(t, c)
 }
 
-// request is a small one.
+// request returns a small request.
 func (a *Adapter) request() *llm.Request {
 	return &llm.Request{Model: a.Model, System: []llm.Block{llm.Text("Be brief.")}, Messages: llm.NewMessages(llm.UserText("Hello"))}
 }
 
-// outcome is what a stream gave.
+// outcome is the result of a stream.
 type outcome struct {
 	reply  *llm.Reply
 	deltas []llm.Delta
@@ -75,7 +75,7 @@ type outcome struct {
 
 func (o *outcome) kind() llm.Kind { return llm.KindOf(o.err) }
 
-// ask streams and checks what every stream promises: one finish or one error, at the end.
+// ask reads a stream and checks that it ends with one finish or one error.
 func ask(t testing.TB, m llm.Model, req *llm.Request) *outcome {
 	t.Helper()
 	return askCtx(t, t.Context(), m, req)
@@ -108,7 +108,7 @@ func askCtx(t testing.TB, ctx context.Context, m llm.Model, req *llm.Request) *o
 	return o
 }
 
-// say has the provider say a reply, all in order, and returns what the adapter made of it.
+// say makes the provider send a reply and returns what the adapter yields.
 func (a *Adapter) say(t testing.TB, r Reply) *outcome {
 	t.Helper()
 	parts, end := a.Speak(r)
@@ -121,7 +121,7 @@ func (a *Adapter) sayFrames(t testing.TB, frames [][]byte) *outcome {
 	return o
 }
 
-// whole fails the test if there was an error.
+// whole fails the test if the outcome is an error.
 func (o *outcome) whole(t testing.TB) *llm.Reply {
 	t.Helper()
 	if o.err != nil {

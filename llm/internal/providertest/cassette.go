@@ -13,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// cassetteCases hold the adapter to this: what was recorded plays as it was lived through,
-// piece by piece and failure by failure, without the server and without the key.
+// cassetteCases test that a replay equals the recorded call, piece by piece and failure by
+// failure, without the server and without the key.
 func cassetteCases() []testCase {
 	plays := func(name string, sc func(a *Adapter) script, needs ...Power) testCase {
 		return testCase{name, needs, func(t *testing.T, a *Adapter) {
@@ -44,7 +44,7 @@ func cassetteCases() []testCase {
 				equal(t, "status and wait", [2]any{r.Status, r.RetryAfter.Round(time.Minute)}, [2]any{l.Status, l.RetryAfter.Round(time.Minute)})
 			}
 			equal(t, "exchanges left", tape.Left(), 0)
-			// What was not recorded, or is asked once more than it was, is refused.
+			// Requests that were not recorded, or that are repeated more often, fail.
 			equal(t, "kind of a request that was not recorded", ask(t, m, a.request()).kind(), llm.InvalidRequest)
 		}}
 	}

@@ -1,6 +1,6 @@
-// Package providertest holds adapters of model providers to what [llm.Model] promises. One
-// set of cases says what a provider does in words that are nobody's; a [Speaker] says it in
-// the provider's, over HTTP, as its documentation describes it.
+// Package providertest tests that adapters of model providers keep the promises of [llm.Model].
+// One set of cases describes what a provider does, independently of any provider; a [Speaker]
+// translates it into the provider's HTTP API, as the provider documents it.
 //
 //	func TestConformance(t *testing.T) {
 //		providertest.Test(t, providertest.Adapter{
@@ -9,6 +9,7 @@
 //		})
 //	}
 //
-// [Test] is the suite, [Faults] runs every fault through the engine, and [Fuzz] sends
-// anything. That the suite finds mistakes is tested with adapters that have one.
+// [Test] is the suite, [Faults] runs every fault through the engine, and [Fuzz] sends arbitrary
+// responses. The package's own tests run the suite on adapters with one bug each, which it must
+// find.
 package providertest

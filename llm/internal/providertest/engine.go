@@ -26,18 +26,17 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// FaultTable says how a run ends when its provider fails, in Markdown. [Faults] holds
-// adapters to it.
+// FaultTable is the Markdown table of how a run ends when its provider fails. [Faults] tests that
+// it is true.
 //
 //go:embed faults.md
 var FaultTable string
 
-// Faults runs an agent against a provider that fails in every way there is: without
-// retries, with retries and a fault that happens once, and with retries and a fault that
-// stays. The runs are held to this: each ends as [FaultTable] says, what was streamed is what
-// is stored, nothing is in the conversation twice, and a tool is called once or not at all.
-// The network is in memory and the clock is a fake one, so that waiting is measured and
-// takes no time.
+// Faults runs an agent against a provider with every fault: without retries, with retries and a
+// fault that happens once, and with retries and a permanent fault. It checks that each run ends
+// as [FaultTable] says, that what was streamed is what is stored, that nothing is in the
+// conversation twice, and that a tool is called at most once. The network is in memory and the
+// clock is fake, so that waits are measured and take no time.
 func Faults(t *testing.T, a Adapter) {
 	var mu sync.Mutex
 	rows := map[string]string{}
@@ -70,18 +69,19 @@ func Faults(t *testing.T, a Adapter) {
 	t.Logf("%s:\n%s", a.Provider, strings.Join(seen, "\n"))
 }
 
-// fault is something that goes wrong with a request.
+// fault is a way in which a request fails.
 type fault struct {
 	name  string
 	needs []Power
-	calls bool // the model wants to call a tool; otherwise it tells a story
-	// script is what the provider does the nth time, from 0. Nil is that nobody is there.
+	calls bool // the model calls a tool; otherwise it tells a story
+	// script returns what the provider does on request n, counting from 0. Nil means that the
+	// provider is unreachable.
 	script func(a *Adapter, n int) script
-	want   llm.Error     // what a retry policy gets to see: the kind, and how long to wait
-	lasts  time.Duration // how long it takes to notice
+	want   llm.Error     // the kind and the retry delay that a retry policy sees
+	lasts  time.Duration // until the adapter notices
 }
 
-// The story, in pieces. A request that breaks off in it has given one of them.
+// The story, in pieces. A request that is interrupted has sent the first.
 var story = []string{"Once ", "upon ", "a ", "time."}
 
 func faults() []fault {
@@ -96,7 +96,7 @@ func faults() []fault {
 			return script{status: status, header: h, frames: [][]byte{a.ErrorBody(Failure{Kind: kind, Status: status, Message: "not now"})}}
 		}
 	}
-	// after is a reply that begins and then ends like this.
+	// after returns a reply that starts and then ends like this.
 	after := func(part func(n int) Part, end func(*server, *http.Request), more ...string) func(*Adapter, int) script {
 		return func(a *Adapter, n int) script {
 			parts, last := a.Speak(Reply{Parts: []Part{part(n)}, Finish: llm.EndTurn})
@@ -153,7 +153,7 @@ func faults() []fault {
 	}
 }
 
-// live lives through a fault three times and returns its row of the table.
+// live runs the agent with a fault three times and returns the fault's row of the table.
 func (a *Adapter) live(t *testing.T, f fault) string {
 	const off, on = `{"max_retries":0,"max_stream_retries":0}`, `{"max_retries":2,"max_stream_retries":2}`
 	cells := []string{f.name, ""}
@@ -186,8 +186,8 @@ type life struct {
 	looked  int          // calls of the tool
 	rec     recording
 	took    time.Duration
-	kept    string // what of the model's words is in the conversation
-	thought bool   // nothing but reasoning is in an answer
+	kept    string // the model's text that is in the conversation
+	thought bool   // a reply has only reasoning
 }
 
 func (l *life) run(retry string) {
@@ -230,12 +230,12 @@ func (l *life) run(retry string) {
 	l.check(msgs)
 }
 
-// recording is what a run came to and what it streamed.
+// recording is the result of a run and what it streamed.
 type recording struct {
 	Result *awaken.RunResult
 	Err    error
-	text   string // that was streamed and not taken back
-	step   string // of it, that of the step that is under way
+	text   string // streamed and not retracted
+	step   string // the part of text from the current step
 }
 
 // Emit implements awaken.Sink.
@@ -251,7 +251,7 @@ func (r *recording) Emit(_ context.Context, e awaken.Entry) error {
 	return nil
 }
 
-// RoundTrip counts requests, and refuses them if nobody is there.
+// RoundTrip counts requests, and refuses the connection if the provider is unreachable.
 func (l *life) RoundTrip(r *http.Request) (*http.Response, error) {
 	if n := int(l.asked.Add(1)); l.f.script == nil && n <= l.times {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
@@ -259,7 +259,7 @@ func (l *life) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.network.transport.RoundTrip(r)
 }
 
-// serve is the provider: it fails as often as it should, and then says the rest.
+// serve is the provider: it fails as often as configured and then sends the rest.
 func (l *life) serve(w http.ResponseWriter, r *http.Request) {
 	if n := int(l.asked.Load()); l.f.script != nil && n <= l.times {
 		s := &server{script: l.f.script(l.a, min(n-1, len(story)-1)), gone: make(chan time.Time, 1), patience: time.Hour}
@@ -291,7 +291,7 @@ func (l *life) serve(w http.ResponseWriter, r *http.Request) {
 	s.replay(w, r)
 }
 
-// check holds the conversation to what was promised.
+// check checks the conversation against what Faults promises.
 func (l *life) check(msgs []*llm.Message) {
 	t := l.t
 	t.Helper()
@@ -331,8 +331,8 @@ func (l *life) check(msgs []*llm.Message) {
 	}
 }
 
-// String is how the run ended, after how many requests and how long a wait. Of the wait,
-// which has jitter, that is what was asked for at least.
+// String returns how the run ended, after how many requests and which wait. The wait has jitter;
+// String returns the required minimum.
 func (l *life) String() string {
 	asked := int(l.asked.Load())
 	how := "ends well"
@@ -340,12 +340,12 @@ func (l *life) String() string {
 		how = "fails"
 	}
 	if l.f.calls && l.looked > 0 {
-		asked-- // the one with what the tool said
+		asked-- // the one with the tool's result
 	}
 	out := fmt.Sprintf("%s, %d %s", how, asked, map[bool]string{true: "request", false: "requests"}[asked == 1])
 	failures := min(asked, l.times)
 	waited := l.took - time.Duration(failures)*l.f.lasts
-	var least time.Duration // as the policy says
+	var least time.Duration // according to the policy
 	for n := range asked - 1 {
 		least += llm.DefaultRetry.Delay(n, &l.f.want)
 	}
@@ -364,8 +364,7 @@ func (l *life) String() string {
 	return out
 }
 
-// network is a server that is reached through memory, so that it can live in a bubble of
-// testing/synctest.
+// network connects to a server through memory, so that it works in a testing/synctest bubble.
 type network struct {
 	transport *http.Transport
 	server    *http.Server
@@ -395,7 +394,7 @@ func (n *network) close() {
 	synctest.Wait()
 }
 
-// Accept, Close and Addr make a net.Listener of it.
+// Accept, Close and Addr implement net.Listener.
 func (n *network) Accept() (net.Conn, error) {
 	select {
 	case c := <-n.conns:

@@ -10,13 +10,13 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// errorCases are about what a provider reports.
+// errorCases test the errors that a provider reports.
 func errorCases() []testCase {
 	var cases []testCase
 	for _, c := range []struct {
 		name    string
 		status  int
-		named   llm.Kind // what the body says
+		named   llm.Kind // in the body
 		message string
 		want    llm.Kind
 	}{
@@ -54,7 +54,7 @@ func errorCases() []testCase {
 			if e.Provider == "" {
 				t.Error("the error does not say which provider")
 			}
-			equal(t, "requests", len(s.requests()), 1) // the adapter did not try again
+			equal(t, "requests", len(s.requests()), 1) // the adapter did not retry
 		}})
 	}
 	return slices.Concat(cases, retryAfterCases(), oddErrorCases(), midStreamCases())
@@ -84,7 +84,7 @@ func retryAfterCases() []testCase {
 	}
 }
 
-// oddErrorCases are answers that are not what the provider's documentation says.
+// oddErrorCases test responses that deviate from the provider's documentation.
 func oddErrorCases() []testCase {
 	is := func(name string, status int, kind, body string, want llm.Kind) testCase {
 		return testCase{name, nil, func(t *testing.T, a *Adapter) {
@@ -109,7 +109,7 @@ func oddErrorCases() []testCase {
 	}
 }
 
-// midStreamCases are errors after the stream has begun.
+// midStreamCases test errors after the stream has started.
 func midStreamCases() []testCase {
 	var cases []testCase
 	for _, c := range []struct {

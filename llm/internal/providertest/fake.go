@@ -13,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// Fake is a provider for what an adapter's own tests are about. It refuses requests that
-// the adapter's Read refuses, and answers the others with what it was given.
+// Fake is a provider for the adapters' own tests. It rejects requests that Speaker.Read rejects,
+// and replies to the others as configured.
 type Fake struct {
 	*httptest.Server
 	adapter Adapter
@@ -24,8 +24,8 @@ type Fake struct {
 	asked []seen
 }
 
-// Serve starts a fake that answers each request with the frames of the next reply, and all
-// others with the last.
+// Serve starts a fake that sends the frames of the next reply for each request, and repeats the
+// last reply.
 func Serve(t testing.TB, a Adapter, replies ...[][]byte) *Fake {
 	f := &Fake{adapter: a}
 	for _, frames := range replies {
@@ -55,26 +55,26 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(f.replies[min(n, len(f.replies)-1)])
 }
 
-// Model is the adapter's, with the API key "key".
+// Model returns the adapter's model, with the API key "key".
 func (f *Fake) Model(t testing.TB) llm.Model {
 	t.Helper()
 	return f.adapter.Open(t, provider.Config{APIKey: "key", BaseURL: f.URL})
 }
 
-// Requests is how often it was asked.
+// Requests returns the number of requests.
 func (f *Fake) Requests() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.asked)
 }
 
-// Body is that of a request, the first of which is 0.
+// Body returns the body of request i, counting from 0.
 func (f *Fake) Body(n int) []byte { return f.nth(n).body }
 
-// Header is that of a request.
+// Header returns a header of request i.
 func (f *Fake) Header(n int) http.Header { return f.nth(n).request.Header }
 
-// Path is that of a request.
+// Path returns the path of request i.
 func (f *Fake) Path(n int) string { return f.nth(n).request.URL.Path }
 
 func (f *Fake) nth(n int) seen {
@@ -83,7 +83,7 @@ func (f *Fake) nth(n int) seen {
 	return f.asked[n]
 }
 
-// Generate asks for a whole reply, and fails the test if there is none.
+// Generate returns the complete reply to a request. It fails the test on an error.
 func Generate(t testing.TB, m llm.Model, req *llm.Request) *llm.Reply {
 	t.Helper()
 	r, err := llm.Generate(t.Context(), m, req)
@@ -93,17 +93,17 @@ func Generate(t testing.TB, m llm.Model, req *llm.Request) *llm.Reply {
 	return r
 }
 
-// Hello is a small request.
+// Hello returns a small request.
 func Hello(model string) *llm.Request {
 	return &llm.Request{Model: model, Messages: llm.NewMessages(llm.UserText("hello"))}
 }
 
-// Lookup is a tool.
+// Lookup returns a tool.
 func Lookup() llm.Tool {
 	return llm.Tool{Name: "lookup", Description: "looks up", Parameters: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}}}`)}
 }
 
-// Show is v as JSON, for messages.
+// Show returns v as JSON, for messages.
 func Show(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

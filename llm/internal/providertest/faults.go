@@ -11,15 +11,15 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// faultCases are about connections.
+// faultCases test failing connections.
 func faultCases() []testCase { return slices.Concat(brokenCases(), silentCases()) }
 
-// brokenCases are about streams that break.
+// brokenCases test interrupted streams.
 func brokenCases() []testCase {
 	once := Part{Text: []string{"Once ", "upon"}}
 	call := Part{Call: &Call{"call_1", "look", []string{`{"at":`, `"the`}}}
 	thought := Part{Reasoning: []string{"Let me ", "think"}}
-	// after has a provider say something and then fail.
+	// after makes the provider send something and then fail.
 	after := func(name string, part Part, end func(*server, script) script, want llm.Kind, needs ...Power) testCase {
 		return testCase{name, needs, func(t *testing.T, a *Adapter) {
 			parts, _ := a.Speak(Reply{Parts: []Part{part}, Finish: llm.EndTurn})
@@ -70,7 +70,7 @@ func brokenCases() []testCase {
 	}
 }
 
-// silentCases are about servers that do not answer, and about silence in a stream.
+// silentCases test servers that do not respond, and silence inside a stream.
 func silentCases() []testCase {
 	return []testCase{
 		{"ResetBeforeAnAnswer", nil, func(t *testing.T, a *Adapter) {

@@ -12,8 +12,8 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// Fuzz holds an adapter to this: whatever a server answers, a stream or an error, what the
-// adapter makes of it ends with one finish or one error, and the error is an *llm.Error.
+// Fuzz checks that whatever a server responds, the adapter's stream ends with one finish or one
+// error, and the error is an *llm.Error.
 func Fuzz(f *testing.F, a Adapter) {
 	for _, r := range []Reply{says("Hello ", "you"), calls(Call{"call_1", "look", []string{`{"at":`, `"it"}`}}),
 		{Parts: []Part{{Reasoning: []string{"Hm."}}, {Opaque: "b3BhcXVl"}, text("42")}, Finish: llm.MaxTokens, Usage: &llm.Usage{PromptTokens: 1, CompletionTokens: 2}}} {
@@ -41,7 +41,7 @@ func Fuzz(f *testing.F, a Adapter) {
 	})
 }
 
-// fixed is a server that answers everything with this.
+// fixed is a server that sends the same response to every request.
 type fixed struct {
 	status int
 	header http.Header

@@ -16,17 +16,16 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// historyCases hold the adapter to this: whatever happened to a conversation, the provider
-// accepts it.
+// historyCases test that the provider accepts every conversation, whatever happened to it.
 func historyCases() []testCase {
 	return []testCase{{"AnythingIsAccepted", nil, func(t *testing.T, a *Adapter) {
 		Accepts(t, *a, func(_ *rapid.T, msgs []*llm.Message) *llm.Request { return a.conversation(msgs...) })
 	}}}
 }
 
-// Accepts checks that the provider accepts requests that are made of generated [Histories]:
-// 10,000 of them, or 1,000,000 if the tests may take long. With the race detector, which makes
-// everything ten times slower, they are a tenth of that and a hundredth.
+// Accepts checks that the provider accepts requests with generated [Histories]: 10,000 of them,
+// or 1,000,000 in long tests. With the race detector, which is ten times slower, it checks 1,000
+// or 10,000.
 func Accepts(t *testing.T, a Adapter, request func(rt *rapid.T, msgs []*llm.Message) *llm.Request) {
 	n := 10_000
 	switch {
@@ -60,7 +59,7 @@ func Accepts(t *testing.T, a Adapter, request func(rt *rapid.T, msgs []*llm.Mess
 	t.Logf("%d histories", n)
 }
 
-// thoughts are thinking blocks as the adapter makes them.
+// thoughts returns thinking blocks as the adapter produces them.
 func (a *Adapter) thoughts(t testing.TB) (out []llm.Block) {
 	if slices.Contains(a.Cannot, Opaque) {
 		return nil
@@ -71,7 +70,7 @@ func (a *Adapter) thoughts(t testing.TB) (out []llm.Block) {
 	return out
 }
 
-// validator is a provider that reads requests strictly, without a network.
+// validator is a strict provider without a network.
 type validator struct {
 	a     *Adapter
 	reply []byte
@@ -101,8 +100,8 @@ func (v *validator) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// paired checks what every provider demands: each call has its answer right after it, and
-// nothing is sent to a provider that another one made.
+// paired checks what every provider requires: the result of each call directly follows it, and
+// no provider receives opaque data of another.
 func paired(a *Asked) error {
 	open := map[string]bool{}
 	for i, t := range a.Turns {
@@ -135,9 +134,9 @@ func paired(a *Asked) error {
 
 const foreign = "foreign"
 
-// Histories generates conversations that were lived through: with crashes, cancels,
-// truncations, retractions, and other agents and models. Own is the name in the opaque
-// material of the adapter, and thoughts are thinking blocks that have some.
+// Histories generates conversations with crashes, cancels, truncations, retractions, and other
+// agents and models. Own is the provider's name in the adapter's opaque data, and thoughts are
+// thinking blocks with such data.
 func Histories(own string, thoughts ...llm.Block) *rapid.Generator[[]*llm.Message] {
 	ids := rapid.SampledFrom([]string{"", "call_1", "call_2", "toolu_01AbC", "call 3 é", "x.y:z", "a123456789b123456789c123456789d123456789e123456789f123456789g123456789h"})
 	texts := rapid.SampledFrom([]string{"", " \n", "Hello", "日本語 🙂", "a\x00b", "<system>", `{"a":1}`, "bad\xffutf8"})

@@ -10,8 +10,8 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// Live asks a real server, if LLM_MODEL and one of LLM_BASE_URL and LLM_API_KEY name one:
-// for words, for a call, and for a model that there is not.
+// Live calls a real server, if LLM_MODEL and one of LLM_BASE_URL and LLM_API_KEY are set: for
+// text, for a tool call, and for a model that does not exist.
 func Live(t *testing.T, open func(t testing.TB, c provider.Config) llm.Model) {
 	base, key, model := os.Getenv("LLM_BASE_URL"), os.Getenv("LLM_API_KEY"), os.Getenv("LLM_MODEL")
 	if model == "" || base == "" && key == "" {

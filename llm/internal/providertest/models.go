@@ -10,12 +10,12 @@ import (
 
 // ModelSpeaker is a [Speaker] of a provider that lists its models.
 type ModelSpeaker interface {
-	// Models returns a provider that lists some models, and what is then known about them.
-	// It refuses requests that do not show the key.
+	// Models returns a handler that lists some models, and the expected result. The handler
+	// rejects requests without the key.
 	Models(key string) (provider http.Handler, want []llm.ModelInfo)
 }
 
-// modelCases are about lists of models.
+// modelCases test lists of models.
 func modelCases() []testCase {
 	fails := func(name string, sc script, want llm.Kind) testCase {
 		return testCase{name, []Power{listing}, func(t *testing.T, a *Adapter) {
@@ -45,5 +45,5 @@ func modelCases() []testCase {
 	}
 }
 
-// listing is the power of those whose speaker is a ModelSpeaker.
+// listing is the power of adapters whose speaker is a ModelSpeaker.
 const listing Power = "listing"

@@ -14,14 +14,14 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// mutant is an adapter with one mistake.
+// mutant is an adapter with one bug.
 type mutant struct {
 	name  string
-	group string // of the cases that have to find it
+	group string // of the cases that must find it
 	wrong func(llm.Model) llm.Model
 }
 
-// deltas is a mutant that changes what comes: f gets each delta and passes on what it likes.
+// deltas is a mutant that changes the stream: f gets each delta and decides what to yield.
 func deltas(f func(d llm.Delta, next func(llm.Delta) bool) bool) func(llm.Model) llm.Model {
 	return func(m llm.Model) llm.Model {
 		return llm.ModelFunc(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -40,7 +40,7 @@ func deltas(f func(d llm.Delta, next func(llm.Delta) bool) bool) func(llm.Model)
 	}
 }
 
-// without is a mutant that loses the deltas of a kind.
+// without is a mutant that drops the deltas of a kind.
 func without(kind llm.DeltaKind) func(llm.Model) llm.Model {
 	return deltas(func(d llm.Delta, next func(llm.Delta) bool) bool { return d.Kind == kind || next(d) })
 }
@@ -55,7 +55,7 @@ func changed(kind llm.DeltaKind, f func(*llm.Delta)) func(llm.Model) llm.Model {
 	})
 }
 
-// failures is a mutant that changes errors. Nil is that the stream ends as if all were well.
+// failures is a mutant that changes errors. Nil means that the stream ends successfully.
 func failures(f func(*llm.Error) error) func(llm.Model) llm.Model {
 	return func(m llm.Model) llm.Model {
 		return llm.ModelFunc(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -75,7 +75,7 @@ func failures(f func(*llm.Error) error) func(llm.Model) llm.Model {
 	}
 }
 
-// requests is a mutant that changes what is asked.
+// requests is a mutant that changes the request.
 func requests(f func(*llm.Request)) func(llm.Model) llm.Model {
 	return func(m llm.Model) llm.Model {
 		return llm.ModelFunc(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -223,14 +223,14 @@ func mutants() []mutant {
 	}
 }
 
-// forgetful is a model whose provider has no models.
+// forgetful is a model whose provider lists no models.
 type forgetful struct{ llm.Model }
 
 func (forgetful) ListModels(context.Context) ([]llm.ModelInfo, error) { return nil, nil }
 
 const mutantEnv = "PROVIDERTEST_MUTANT"
 
-// TestMutant is what TestMutants_AreFound runs in a process of its own.
+// TestMutant is the process that TestMutants_AreFound starts.
 func TestMutant(t *testing.T) {
 	name := os.Getenv(mutantEnv)
 	if name == "" {
@@ -241,8 +241,8 @@ func TestMutant(t *testing.T) {
 	Test(t, plainAdapter(all[i].wrong))
 }
 
-// A check that cannot fail is none. Each of these adapters has one mistake, and the suite
-// finds it, by the cases that are about it.
+// A check that cannot fail is worthless. Each of these adapters has one bug, and the suite finds
+// it with the cases that test for it.
 func TestMutants_AreFound(t *testing.T) {
 	failed := regexp.MustCompile(`--- FAIL: TestMutant/(\w+/\w+)`)
 	for _, m := range mutants() {
@@ -259,7 +259,7 @@ func TestMutants_AreFound(t *testing.T) {
 				by = append(by, f[1])
 			}
 			if len(by) == 0 {
-				t.Errorf("nobody found it:\n%s", out)
+				t.Errorf("no case found the bug:\n%s", out)
 			}
 			t.Logf("found by %d cases: %s", len(by), strings.Join(by, ", "))
 		})

@@ -16,8 +16,8 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// plain is an adapter for a provider that does not exist. It asks with an Asked and is
-// answered with deltas: there is nothing to convert, and what is left is what an adapter is.
+// plain is an adapter for a provider that does not exist. It sends an Asked and receives deltas:
+// nothing has to be converted, so it is the minimal adapter.
 type plain struct{ api *provider.API }
 
 func newPlain(t testing.TB, c provider.Config) *plain {
@@ -30,7 +30,7 @@ func newPlain(t testing.TB, c provider.Config) *plain {
 
 const plainName = "plain"
 
-// plainEvent is what the provider says: a delta, or an error.
+// plainEvent is an event of the provider: a delta, or an error.
 type plainEvent struct {
 	Kind           llm.DeltaKind
 	ID, Name, Text string
@@ -217,12 +217,12 @@ func (plainSpeaker) Models(key string) (http.Handler, []llm.ModelInfo) {
 	}), []llm.ModelInfo{{ID: "m", ContextWindow: 1000}}
 }
 
-// ListModels asks for them.
+// ListModels returns the models of the provider.
 func (p *plain) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
 	return p.api.Models(ctx, "models")
 }
 
-// plainAdapter is what the suite is given. Wrong makes a mutant of it.
+// plainAdapter returns the adapter under test. Wrong turns it into a mutant.
 func plainAdapter(wrong func(llm.Model) llm.Model) Adapter {
 	return Adapter{
 		Open: func(t testing.TB, c provider.Config) llm.Model {
@@ -236,7 +236,7 @@ func plainAdapter(wrong func(llm.Model) llm.Model) Adapter {
 	}
 }
 
-// An adapter that does everything right passes everything.
+// A correct adapter passes all cases.
 func TestPlain_Conformance(t *testing.T) { Test(t, plainAdapter(nil)) }
 
 func TestPlain_Faults(t *testing.T) { Faults(t, plainAdapter(nil)) }

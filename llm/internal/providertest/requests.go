@@ -25,7 +25,7 @@ func asks(text string, ids ...string) *llm.Message {
 	return m
 }
 
-// conversation is a request with these messages.
+// conversation returns a request with these messages.
 func (a *Adapter) conversation(msgs ...*llm.Message) *llm.Request {
 	req := a.request()
 	req.Messages = llm.NewMessages(msgs...)
@@ -55,7 +55,7 @@ func (a *Adapter) read(t testing.TB, s *server) *Asked {
 	return asked
 }
 
-// requestCases are about what is sent.
+// requestCases test what is sent.
 func requestCases() []testCase {
 	return slices.Concat(settingCases(), conversationCases(), mediaCases())
 }
@@ -74,7 +74,7 @@ func messages(name string, msgs []*llm.Message, check func(t *testing.T, got *As
 	return testCase{name, needs, func(t *testing.T, a *Adapter) { check(t, a.asked(t, a.conversation(msgs...))) }}
 }
 
-// settingCases are about everything in a request but the conversation.
+// settingCases test everything in a request except the conversation.
 func settingCases() []testCase {
 	choice := func(name string, c llm.ToolChoice, want string) testCase {
 		return sends(name, func(r *llm.Request) { r.Tools, r.ToolChoice = []llm.Tool{look}, &c }, func(t *testing.T, got *Asked) { equal(t, "choice", got.Choice, want) }, Choice)
@@ -151,7 +151,7 @@ func settingCases() []testCase {
 	}
 }
 
-// conversationCases are about the messages of a conversation.
+// conversationCases test the messages of a conversation.
 func conversationCases() []testCase {
 	return []testCase{
 		messages("Conversation", []*llm.Message{llm.UserText("Hi"), llm.NewText(llm.Assistant, "Hello!"), llm.UserText("How are you?")}, func(t *testing.T, got *Asked) {

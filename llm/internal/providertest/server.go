@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// script is what the server does with a request.
+// script is what the server does on a request.
 type script struct {
-	status  int // 0 is 200
+	status  int // 0 means 200
 	header  map[string]string
 	frames  [][]byte                         // each is written and flushed at once
-	end     func(s *server, r *http.Request) // how it ends; nil is well
-	refuse  bool                             // the connection is reset instead of an answer
-	silence bool                             // there is no answer
+	end     func(s *server, r *http.Request) // how the response ends; nil means normally
+	refuse  bool                             // the connection is reset without a response
+	silence bool                             // there is no response
 }
 
-// server is a provider that does what its script says, and notes what it is asked.
+// server is a provider that follows its script and records requests.
 type server struct {
 	*httptest.Server
 	script
 
 	mu    sync.Mutex
 	asked []seen
-	// patience is how long it waits for a client to go away.
+	// patience is how long it waits for a client to disconnect.
 	patience time.Duration
-	gone     chan time.Time // when clients went away, while the server waited for that
-	frames   chan int       // the frames that have been written
+	gone     chan time.Time // when clients disconnected while the server waited for it
+	frames   chan int       // the frames written
 }
 
 type seen struct {
@@ -59,7 +59,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	s.replay(w, r)
 }
 
-// replay does what the script says.
+// replay follows the script.
 func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 	if s.refuse {
 		conn, _, err := http.NewResponseController(w).Hijack()
@@ -100,7 +100,7 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wait blocks until the client has gone away.
+// wait blocks until the client disconnects.
 func (s *server) wait(r *http.Request) {
 	select {
 	case <-r.Context().Done():
@@ -109,7 +109,7 @@ func (s *server) wait(r *http.Request) {
 	}
 }
 
-// The ways to end.
+// The ways in which a response ends.
 
 func stall(s *server, r *http.Request) { s.wait(r) }
 func reset(*server, *http.Request)     { panic(http.ErrAbortHandler) }
@@ -120,8 +120,8 @@ func (s *server) requests() []seen {
 	return slices.Clone(s.asked)
 }
 
-// cut returns the bytes of frames in pieces of n bytes. The cuts fall into the middle of
-// characters, of JSON and of line ends.
+// cut returns the bytes of frames in pieces of n bytes, which split characters, JSON and line
+// ends.
 func cut(frames [][]byte, n int) [][]byte {
 	return slices.Collect(slices.Chunk(slices.Concat(frames...), n))
 }

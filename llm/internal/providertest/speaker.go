@@ -9,20 +9,20 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// Adapter is what is tested.
+// Adapter is the adapter under test.
 type Adapter struct {
-	// Open returns a model that is reached as c says. The cases set an API key.
+	// Open returns a model with the configuration c, which has an API key.
 	Open func(t testing.TB, c provider.Config) llm.Model
 	Speaker
-	// Provider is the name in the adapter's opaque material.
+	// Provider is the provider's name in the adapter's opaque data.
 	Provider string
-	// Model is asked for. It is one that thinks.
+	// Model is the model to request. It is a reasoning model.
 	Model string
-	// Cannot names what the provider cannot do or say; the cases about it are left out.
+	// Cannot lists what the provider does not support; the suite skips the cases that need it.
 	Cannot []Power
 }
 
-// Power is something that not all providers can do.
+// Power is a feature that not all providers have.
 type Power string
 
 const (
@@ -30,58 +30,57 @@ const (
 	Stop             Power = "stop"              // requests have stop sequences
 	Effort           Power = "effort"            // requests have a reasoning effort
 	Parallel         Power = "parallel"          // parallel calls can be switched off
-	Choice           Power = "choice"            // requests say whether a tool has to be called
-	Output           Power = "output"            // the answer can be held to a schema
-	CacheKey         Power = "cache key"         // requests say which of them belong together
-	CacheMarks       Power = "cache marks"       // requests say what of them is to be cached
-	Images           Power = "images"            // users can show images
+	Choice           Power = "choice"            // requests can force a tool call
+	Output           Power = "output"            // output schemas are enforced
+	CacheKey         Power = "cache key"         // requests name a prompt cache
+	CacheMarks       Power = "cache marks"       // requests mark what to cache
+	Images           Power = "images"            // users can send images
 	ImageURLs        Power = "image urls"        // by their URL
-	Documents        Power = "documents"         // users can show PDFs
-	Audio            Power = "audio"             // users can play audio
-	ToolImages       Power = "tool images"       // tools can show images, in their answer or right after it
-	Opaque           Power = "opaque"            // thinking has opaque material
-	Reasoning        Power = "reasoning"         // thinking is shown
-	ArgumentText     Power = "argument text"     // arguments are text that may be wrong
-	Interleaved      Power = "interleaved"       // the arguments of several calls may come mixed
+	Documents        Power = "documents"         // users can send PDFs
+	Audio            Power = "audio"             // users can send audio
+	ToolImages       Power = "tool images"       // tools can return images, in their result or directly after it
+	Opaque           Power = "opaque"            // thinking has opaque data
+	Reasoning        Power = "reasoning"         // thinking is readable
+	ArgumentText     Power = "argument text"     // arguments are text and may be invalid
+	Interleaved      Power = "interleaved"       // the arguments of several calls may be interleaved
 	CallIDs          Power = "call ids"          // calls have ids
-	Comments         Power = "comments"          // streams may have comments
+	Comments         Power = "comments"          // streams may contain comments
 	FinishSays       Power = "finish says"       // a stream has a finish that may be missing
 	Filter           Power = "filter"            // a content filter may end a stream
 	CachedTokens     Power = "cached tokens"     // usage counts them
 	ThinkingTokens   Power = "thinking tokens"   // usage counts them
-	MidStreamErrors  Power = "mid-stream errors" // an error may come in the middle of a stream
-	LateInstructions Power = "late instructions" // system messages may come later, as such
+	MidStreamErrors  Power = "mid-stream errors" // a stream may contain an error
+	LateInstructions Power = "late instructions" // system messages may follow others
 )
 
 // Speaker is the provider's side of the wire.
 type Speaker interface {
 	// Speak returns the frames of a reply as the provider writes them: those with its parts,
-	// and those that say that it is over and why, without which the reply is not whole.
-	// A frame is a whole event.
+	// and those with its end, without which the reply is incomplete. A frame is one event.
 	Speak(r Reply) (parts, end [][]byte)
-	// ErrorFrame is the frame of an error in the middle of a stream.
+	// ErrorFrame returns the frame of an error inside a stream.
 	ErrorFrame(f Failure) []byte
-	// ErrorBody is the body of an answer with an error status.
+	// ErrorBody returns the body of a response with an error status.
 	ErrorBody(f Failure) []byte
-	// Read says what a request asks for. It is strict: what the provider would refuse is an
-	// error.
+	// Read decodes a request. It is strict: it returns an error for a request that the provider
+	// would reject.
 	Read(r *http.Request, body []byte) (*Asked, error)
 }
 
-// Reply is what a provider says.
+// Reply is the reply of a provider.
 type Reply struct {
 	Parts  []Part
 	Usage  *llm.Usage
-	Finish llm.FinishReason // "" is a content filter
+	Finish llm.FinishReason // "" means a content filter
 }
 
 // Part is a piece of a reply: one of its fields is set.
 type Part struct {
 	Reasoning []string // in pieces
-	Opaque    string   // of the reasoning before it, which is over
+	Opaque    string   // of the reasoning before it, which ends
 	Text      []string // in pieces
 	Call      *Call
-	Mixed     []Call // calls whose arguments come in turns
+	Mixed     []Call // calls whose arguments are interleaved
 }
 
 // Call is a tool call.
@@ -97,10 +96,10 @@ type Failure struct {
 	Message string
 }
 
-// Asked is what a request asks for.
+// Asked is a decoded request.
 type Asked struct {
 	Model    string
-	System   string // all instructions that are not in the conversation
+	System   string // instructions outside the conversation
 	Turns    []Turn
 	Tools    []Tool
 	Stream   bool
@@ -111,7 +110,7 @@ type Asked struct {
 	Temperature *float64
 	TopP        *float64
 	MaxTokens   *int
-	Effort      string // in the provider's words
+	Effort      string // in the provider's terms
 	Stop        []string
 	Seed        *int64
 	Choice      string // auto, none, required, or the name of a tool
@@ -119,14 +118,14 @@ type Asked struct {
 	Output      json.RawMessage // the schema
 }
 
-// Turn is a message of a request. What the provider takes as one message may be several
-// turns: an answer to a call is one.
+// Turn is a message of a request. One message of the provider may be several turns: every tool
+// result is one.
 type Turn struct {
 	Role   llm.Role
 	Text   string
 	Media  []string // image, document, audio; a URL, or the base64 data
 	Calls  []Call   // Args is one piece
-	CallID string   // of an answer
+	CallID string   // of a tool result
 	Opaque []string // as Part.Opaque
 }
 

@@ -12,7 +12,7 @@ import (
 
 const mixed = "naïve café — 日本語テキスト 🙂👩‍👩‍👧 \u2028 \"quoted\" \\back\\ \t tab\nline\r\nend"
 
-// streamCases are about text, thinking, usage and the finish.
+// streamCases test text, thinking, usage and the finish.
 func streamCases() []testCase {
 	textIs := func(name string, want string, frames func(parts, end [][]byte) [][]byte, pieces ...string) testCase {
 		return testCase{name, nil, func(t *testing.T, a *Adapter) {
@@ -167,7 +167,7 @@ func reasoningCases() []testCase {
 			m := *first.Message
 			m.Content = slices.Clone(m.Content)
 			o := *m.Content[0].Opaque
-			o.Provider = "somebody-else"
+			o.Provider = "another-provider"
 			m.Content[0].Opaque = &o
 			for _, turn := range a.asked(t, a.conversation(llm.UserText("What?"), &m, llm.UserText("Why?"))).Turns {
 				if len(turn.Opaque) > 0 || strings.Contains(turn.Text, "Hm.") {

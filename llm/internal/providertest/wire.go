@@ -28,18 +28,18 @@ var updateWire = flag.Bool("update", false, "write the requests that are sent in
 // WireCase is one request of [Wire].
 type WireCase struct {
 	Name string
-	// Open returns the model. It may add to the configuration, and must leave its HTTP client alone.
+	// Open returns the model. It may add to the configuration, but must not change its HTTP client.
 	Open func(c provider.Config) (llm.Model, error)
-	// Request is what the model is asked. Nil lists the provider's models.
+	// Request is the request to send. Nil lists the provider's models.
 	Request *llm.Request
-	// Context of the request; nil is the test's.
+	// Context is the context of the request; nil means the test's.
 	Context context.Context
 }
 
 // Wire compares the requests that an adapter sends with those in testdata/requests/name.txtar,
 // which -update writes. A request is its method and URL, its headers, and its body as JSON with
 // sorted keys. The key is masked. Headers that describe the client and not the request are
-// left out. A request that the adapter refuses is the error.
+// omitted. For a request that the adapter rejects, the file has the error.
 func Wire(t *testing.T, name string, cases []WireCase) {
 	t.Helper()
 	got := &txtar.Archive{}
@@ -72,7 +72,7 @@ func Wire(t *testing.T, name string, cases []WireCase) {
 	}
 }
 
-// sentBy returns what a case sends.
+// sentBy returns the request that a case sends.
 func sentBy(t *testing.T, c WireCase) []byte {
 	t.Helper()
 	var sent sniffer
@@ -99,10 +99,10 @@ func sentBy(t *testing.T, c WireCase) []byte {
 	return fmt.Appendf(nil, "%s: %s\n", e.Kind, e.Message)
 }
 
-// sniffer writes down the requests that it is given, and answers that there is nothing.
+// sniffer records requests and responds with not found.
 type sniffer struct{ text bytes.Buffer }
 
-// ofClient are the headers, or beginnings of headers, that describe who sends a request.
+// ofClient lists headers, or prefixes of headers, that describe the client.
 var ofClient = []string{"User-Agent", "X-Stainless-", "X-Goog-Api-Client"}
 
 func (s *sniffer) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// WireCases are the requests that every adapter can be asked to make, one for each feature.
+// WireCases returns requests that every adapter supports, one per feature.
 func WireCases(t *testing.T, a Adapter) []WireCase {
 	t.Helper()
 	var out []WireCase
@@ -35,8 +35,7 @@ func WireCases(t *testing.T, a Adapter) []WireCase {
 	return append(out, WireCase{Name: "models", Open: out[0].Open})
 }
 
-// WirePicked are those of the cases that have one of these names, opened in another way and
-// named after it.
+// WirePicked returns the cases with these names, opened in another way and named after it.
 func WirePicked(cases []WireCase, prefix string, open func(c provider.Config) (llm.Model, error), names ...string) (out []WireCase) {
 	for _, c := range cases {
 		if slices.Contains(names, c.Name) {
@@ -141,8 +140,8 @@ func addMedia(talk func(string, ...*llm.Message)) {
 	talk("media/of-a-tool", llm.UserText("Look"), asks("", "a1", "b2"), &llm.Message{Role: llm.ToolRole, ToolCallID: "a1", Content: []llm.Block{llm.Text("Here:"), image, pdf, llm.Document(llm.URL("https://example.com/a.pdf"), "")}}, answer("b2", "two"))
 }
 
-// addThoughts adds conversations with thinking, and what belongs to it, as the adapter itself
-// reads it from the provider.
+// addThoughts adds conversations with thinking and its opaque data, as the adapter reads them from
+// the provider.
 func addThoughts(t *testing.T, a *Adapter, talk func(string, ...*llm.Message)) {
 	parts := []Part{text("Let me look."), {Call: &Call{"call_1", "look", []string{`{"at":"x"}`}}}, {Call: &Call{"call_2", "look", []string{`{"at":"y"}`}}}}
 	if !slices.Contains(a.Cannot, Opaque) {
