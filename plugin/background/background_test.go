@@ -210,21 +210,21 @@ func TestSection_EveryField(t *testing.T) {
 		{name: "wait off", section: `{"wait": false}`, spawn: `{"tool": "work", "arguments": {"text": "x", "seconds": 2}}`, want: `"status":"running"`},
 		{name: "agent", section: `{"agents": ["clerk"]}`, spawn: `{"agent": "clerk", "prompt": "x"}`, want: `"status":"running"`},
 		{name: "delegates", section: `{}`, spawn: `{"agent": "friend", "prompt": "x"}`, want: `"status":"running"`},
-		{name: "no agent", section: `{"agents": ["clerk"]}`, spawn: `{"agent": "friend", "prompt": "x"}`, want: `agent "friend" may not run as a task, want one of ["clerk"]`},
+		{name: "no agent", section: `{"agents": ["clerk"]}`, spawn: `{"agent": "friend", "prompt": "x"}`, want: `agent "friend" may not run as a task; available: ["clerk"]`},
 		{name: "tool", section: `{"tools": ["work"]}`, spawn: `{"tool": "work", "arguments": {"text": "x"}}`, want: `"status":"running"`},
-		{name: "no tool", section: `{"tools": ["work"]}`, spawn: `{"tool": "once", "arguments": {"text": "x"}}`, want: `tool "once" may not run as a task, want one of ["work"]`},
+		{name: "no tool", section: `{"tools": ["work"]}`, spawn: `{"tool": "once", "arguments": {"text": "x"}}`, want: `tool "once" may not run as a task; available: ["work"]`},
 		{name: "any tool", section: `{}`, spawn: `{"tool": "once", "arguments": {"text": "x"}}`, want: `"status":"running"`},
 		{name: "no such tool", section: `{}`, spawn: `{"tool": "none"}`, want: `agent "default" has no tool "none"`},
-		{name: "max_tasks", section: `{"max_tasks": 1}`, spawn: `{"tool": "work", "arguments": {"text": "x", "seconds": 9}}`, want: `[task_limit] 1 tasks go on`},
+		{name: "max_tasks", section: `{"max_tasks": 1}`, spawn: `{"tool": "work", "arguments": {"text": "x", "seconds": 9}}`, want: `[task_limit] 1 tasks are running`},
 		{name: "max_depth", section: `{"max_depth": 1}`, spawn: `{"tool": "work", "arguments": {"text": "x"}}`, want: `"status":"running"`},
-		{name: "both", section: `{}`, spawn: `{"tool": "work", "agent": "friend", "prompt": "x"}`, want: `name one of them`},
-		{name: "neither", section: `{}`, spawn: `{}`, want: `name one of them`},
+		{name: "both", section: `{}`, spawn: `{"tool": "work", "agent": "friend", "prompt": "x"}`, want: `needs either an agent or a tool`},
+		{name: "neither", section: `{}`, spawn: `{}`, want: `needs either an agent or a tool`},
 		{name: "no prompt", section: `{}`, spawn: `{"agent": "friend"}`, want: `prompt is empty`},
 		{name: "reserved", section: `{}`, spawn: `{"tool": "work", "name": "parent"}`, want: `name "parent" is reserved`},
-		{name: "taken", section: `{}`, spawn: `{"tool": "work", "name": "first", "arguments": {"text": "x", "seconds": 9}}`, want: `name "first" is that of a task that goes on`},
+		{name: "taken", section: `{}`, spawn: `{"tool": "work", "name": "first", "arguments": {"text": "x", "seconds": 9}}`, want: `name "first" is used by a running task`},
 		{name: "tasks 0", section: `{"max_tasks": 0}`, problem: `max_tasks is 0, want 1 or more`},
 		{name: "depth 0", section: `{"max_depth": 0}`, problem: `max_depth is 0, want 1 or more`},
-		{name: "nobody", section: `{"agents": ["nobody"]}`, problem: `agents[0] is "nobody", which is not defined`},
+		{name: "nobody", section: `{"agents": ["nobody"]}`, problem: `agents[0]: agent "nobody" not found`},
 		{name: "empty", section: `{"tools": [""]}`, problem: `tools[0] is empty`},
 		{name: "typo", section: `{"tool": []}`, problem: `tool`},
 	} {
@@ -289,7 +289,7 @@ func TestL51_TheModelStartsListsAndAwaitsTasks(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		o.wantRun("r", awaken.RunDone, "all done")
-		for n, want := range map[int]string{2: `"status":"running"`, 3: `"result":"Dear Sir"`, 4: `"status":"completed"`, 5: `there is no task "none"`} {
+		for n, want := range map[int]string{2: `"status":"running"`, 3: `"result":"Dear Sir"`, 4: `"status":"completed"`, 5: `task "none" not found`} {
 			if got := last(t, boss, n); !strings.Contains(got, want) {
 				t.Errorf("the model was told %q, want %q in it", got, want)
 			}
@@ -598,7 +598,7 @@ func TestSendMessage_SaysWhatIsWrong(t *testing.T) {
 		`{"to": {"relation": "parent"}, "message": "x"}`:                                        "recipient_unavailable",
 		`{"to": {"relation": "child", "name": "none"}, "message": "x"}`:                         "recipient_not_found",
 		`{"to": {"relation": "agent"}, "message": "x"}`:                                         "to.thread_id is empty",
-		`{"to": {"relation": "agent", "thread_id": "t"}, "message": "x"}`:                       "to.thread_id is this thread",
+		`{"to": {"relation": "agent", "thread_id": "t"}, "message": "x"}`:                       "to.thread_id is the sender's own thread",
 		`{"to": {"relation": "agent", "thread_id": "x", "agent_id": "nobody"}, "message": "x"}`: "recipient_not_found",
 		`{"to": {"relation": "uncle"}, "message": "x"}`:                                         `to.relation is "uncle"`,
 		`{"to": {"relation": "parent"}, "message": " "}`:                                        "message is empty",

@@ -64,10 +64,10 @@ func TestSection_EveryField(t *testing.T) {
 		{name: "tools off", section: `{"agents": ["other"], "tools": false}`, want: "default"},
 		{name: "max_handoffs", section: `{"max_handoffs": 1}`, want: "default"},
 		{name: "no handoffs", section: `{"max_handoffs": 0}`, problem: "max_handoffs is 0, want 1 or more"},
-		{name: "unknown agent", section: `{"agents": ["nobody"]}`, problem: `agents[0] is "nobody", which is not defined`},
+		{name: "unknown agent", section: `{"agents": ["nobody"]}`, problem: `agents[0]: agent "nobody" not found`},
 		{name: "twice", section: `{"agents": ["other", "other"]}`, problem: `agents lists "other" twice`},
 		{name: "blank", section: `{"agents": [" "]}`, problem: `agents[0] is empty`},
-		{name: "both", section: `{"agents": ["other"], "overlays": {"other": {}}}`, problem: `"other" is in agents and in overlays`},
+		{name: "both", section: `{"agents": ["other"], "overlays": {"other": {}}}`, problem: `"other" is in both agents and overlays`},
 		{name: "bad name", section: `{"overlays": {"a:b": {}}}`, problem: `a variant named "a:b"`},
 		{name: "unknown field", section: `{"agent": ["other"]}`, problem: "agent"},
 		{name: "unknown field of an overlay", section: `{"overlays": {"a": {"prompt": "x"}}}`, problem: "prompt"},
@@ -205,7 +205,7 @@ func TestCycle_OfRequestsFromCodeEndsTheRun(t *testing.T) {
 	h := harness(t, []*awaken.AgentSpec{agent("default", `{"max_handoffs": 1}`), agent("other", `{"max_handoffs": 1}`)}, map[string]awaken.Overlay{"terse": {}},
 		llmtest.Use("request_other", `{}`), llmtest.Use("request_terse", `{}`), llmtest.Say("never"))
 	rec := h.Say("go")
-	if rec.Err == nil || !strings.Contains(rec.Err.Error(), "handed over 1 times, which is the limit") {
+	if rec.Err == nil || !strings.Contains(rec.Err.Error(), "the limit of 1 handoffs in one run is reached") {
 		t.Fatalf("got %v", rec.Err)
 	}
 }

@@ -60,12 +60,12 @@ func TestTools_SayWhatIsWrong(t *testing.T) {
 		want             string
 	}{
 		{nil, "alice", "memory_save", `{"text":"x"}`, "the runtime has no profile"},
-		{memstore.NewProfile(), "", "memory_save", `{"text":"x"}`, "this run has no user"},
-		{memstore.NewProfile(), "", "memory_search", `{}`, "this run has no user"},
-		{memstore.NewProfile(), "", "memory_forget", `{"id":"x"}`, "this run has no user"},
+		{memstore.NewProfile(), "", "memory_save", `{"text":"x"}`, "the run has no user"},
+		{memstore.NewProfile(), "", "memory_search", `{}`, "the run has no user"},
+		{memstore.NewProfile(), "", "memory_forget", `{"id":"x"}`, "the run has no user"},
 		{memstore.NewProfile(), "alice", "memory_save", `{"text":"  "}`, "text is empty"},
 		{memstore.NewProfile(), "alice", "memory_save", `{"text":"` + strings.Repeat("x", 4097) + `"}`, "4097 bytes long"},
-		{memstore.NewProfile(), "alice", "memory_forget", `{"id":"x"}`, `there is no memory "x"`},
+		{memstore.NewProfile(), "alice", "memory_forget", `{"id":"x"}`, `memory "x" not found`},
 	} {
 		if got := call(t, tt.store, tt.user, tt.tool, tt.args); !strings.Contains(got, tt.want) {
 			t.Errorf("%s %.40s: %s, want %s", tt.tool, tt.args, got, tt.want)
