@@ -238,7 +238,7 @@ func (e *Encoder) reset(ev *awaken.StreamReset) {
 	e.shown = 0
 	for _, id := range e.calls.order {
 		if c := e.open[id]; c != nil && c.started == e.step {
-			e.inputError(id, c.name, "the answer was taken back: "+ev.Reason)
+			e.inputError(id, c.name, "the answer was retracted: "+ev.Reason)
 		}
 	}
 	e.data("stream-reset", "", false, map[string]string{"reason": ev.Reason})
