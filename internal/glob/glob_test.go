@@ -78,7 +78,7 @@ func TestMatch(t *testing.T) {
 func TestCompile_SaysWhatIsWrongAndWhere(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{
-		"":        "empty pattern",
+		"":        "pattern is empty",
 		`abc\`:    `offset 3: \ escapes nothing`,
 		`*\\\`:    `offset 3: \ escapes nothing`,
 		"é" + `\`: `offset 2: \ escapes nothing`,

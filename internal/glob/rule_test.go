@@ -76,7 +76,7 @@ func TestCompileRule_SaysWhatIsWrongAndWhere(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`ab\`:    `offset 2: \ escapes nothing`,
 		"x[abc":  "offset 1: [ is not closed",
-		"é[z-a]": "offset 3: range 'z'-'a' is the wrong way round",
+		"é[z-a]": "offset 3: range 'z'-'a' is reversed",
 		"a{b,c":  "offset 1: { is not closed",
 		"a\xffb": "offset 1: not UTF-8 text",
 		strings.Repeat("{a,", 17) + strings.Repeat("}", 17): "offset 48: braces are nested deeper than 16",

@@ -131,19 +131,19 @@ func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 		"Bash(npm *":         "offset 4: ( is not closed",
 		"//":                 "offset 0: // is an empty regular expression",
 		"/[invalid/":         "offset 1: error parsing regexp",
-		"/abc":               "offset 0: the regular expression has no / at its end",
+		"/abc":               "offset 0: the regular expression has no closing /",
 		"Bash extra":         `offset 5: "extra" follows the tool`,
 		"Bash(a) b":          `offset 8: "b" follows the arguments`,
-		"T(f = noquote)":     "offset 6: want a value in quotes",
-		`T(f = "open)`:       `offset 6: the value has no " at its end`,
-		`T(f = 'open)`:       `offset 6: the value has no ' at its end`,
+		"T(f = noquote)":     "offset 6: want a quoted value",
+		`T(f = "open)`:       `offset 6: the value has no closing "`,
+		`T(f = 'open)`:       `offset 6: the value has no closing '`,
 		`T(f = "open\`:       `offset 11: \ escapes nothing`,
-		`T(f = "a" g = "b")`: "offset 10: want , or ) behind the condition",
+		`T(f = "a" g = "b")`: "offset 10: want , or ) after the condition",
 		`T(f = "a",)`:        "offset 10: want a field",
 		`T(f = "a", g)`:      "offset 12: want an operator",
 		`T(f = "a"`:          "offset 1: ( is not closed",
 		"(x)":                "offset 0: has no tool",
-		"T()":                "offset 2: ( ) has nothing in it",
+		"T()":                "offset 2: () is empty",
 		"T(a[)":              "offset 3: [ is not closed",
 		"é[x":                "offset 2: [ is not closed",
 		`T(f ~ "a[")`:        "offset 8: [ is not closed",
@@ -263,7 +263,7 @@ func TestNewCondition_ReadsNestedValues(t *testing.T) {
 	if _, err := pattern.NewCondition("a", "regex", "["); err == nil {
 		t.Error("a bad expression is taken")
 	}
-	if _, err := pattern.NewCondition("a", "like", "x"); err == nil || !strings.Contains(err.Error(), `like "x": no such comparison, want glob`) {
+	if _, err := pattern.NewCondition("a", "like", "x"); err == nil || !strings.Contains(err.Error(), `like "x": unknown comparison, want glob`) {
 		t.Errorf("a bad comparison: %v", err)
 	}
 }

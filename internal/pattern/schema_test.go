@@ -71,9 +71,9 @@ func TestReview_SaysWhatNoToolHas(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`Edit(file_path ~ "x")`:     "",
-		`Edit(file ~ "x")`:          `pattern "Edit(file ~ \"x\")" names the argument "file", which tool "Edit" does not have, it has ["file_path" "text"]`,
+		`Edit(file ~ "x")`:          `pattern "Edit(file ~ \"x\")" names argument "file", which tool "Edit" does not have; available: ["file_path" "text"]`,
 		`/Edit|Read/(text ~ "x")`:   "", // one of them has it
-		`/Edit|Read/(nobody ~ "x")`: `names the argument "nobody", which none of the 2 tools has that it takes`,
+		`/Edit|Read/(nobody ~ "x")`: `names argument "nobody", which none of the 2 matching tools has`,
 		`*(nobody ~ "x")`:           "", // Other may
 		`Gone(nobody ~ "x")`:        "", // no such tool
 		`Edit(*)`:                   "",

@@ -427,12 +427,12 @@ func TestVet(t *testing.T) {
 	}{
 		{plain, `{"approved":true}`, "", "alice", ""},
 		{plain, `{"remember":"thread"}`, "", "alice", ""},
-		{plain, project, "alice", "alice", "for everybody who has the agent"},
+		{plain, project, "alice", "alice", "applies to all users of the agent"},
 		{listed, project, "alice", "alice", ""},
 		{other, project, "", "", ""},
-		{nil, project, "alice", "alice", "for everybody who has the agent"},
-		{plain, user, "", "alice", "not known to be that of a user"},
-		{plain, user, "bob", "alice", `made by user "bob", while the run is for another`},
+		{nil, project, "alice", "alice", "applies to all users of the agent"},
+		{plain, user, "", "alice", "the request has no user"},
+		{plain, user, "bob", "alice", `made by user "bob" and the run is for another user`},
 		{listed, user, "bob", "alice", `made by user "bob"`},
 		{plain, user, "alice", "alice", ""},
 	} {
@@ -538,8 +538,8 @@ func TestRules_ThatNameUnknownArgumentsAreWarnedAbout(t *testing.T) {
 		got = append(got, string(d.Severity)+" "+d.Code+": "+d.Message)
 	}
 	want := []string{
-		`warning rule_argument_unknown: pattern "E*(file ~ 'x')" names the argument "file", which tool "Edit" does not have, it has ["file_path"]`,
-		`warning rule_argument_unknown: pattern "Edit(path ~ '/etc/**')" names the argument "path", which tool "Edit" does not have, it has ["file_path"]`,
+		`warning rule_argument_unknown: pattern "E*(file ~ 'x')" names argument "file", which tool "Edit" does not have; available: ["file_path"]`,
+		`warning rule_argument_unknown: pattern "Edit(path ~ '/etc/**')" names argument "path", which tool "Edit" does not have; available: ["file_path"]`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("diagnostics are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
