@@ -124,7 +124,7 @@ func TestSecrets_KnowsThemByTheirForm(t *testing.T) {
 func TestRails_RefusesWhatMeansNothing(t *testing.T) {
 	t.Parallel()
 	for section, want := range map[string]string{
-		`{"rules":[{"on":["input"],"action":"block"}]}`:                                "neither max_bytes nor pattern",
+		`{"rules":[{"on":["input"],"action":"block"}]}`:                                "has no max_bytes and no pattern",
 		`{"rules":[{"on":[],"pattern":"x","action":"block"}]}`:                         "on is empty",
 		`{"rules":[{"on":["door"],"pattern":"x","action":"block"}]}`:                   "/on/0",
 		`{"rules":[{"on":["input"],"pattern":"[","action":"block"}]}`:                  "rules[0].pattern",

@@ -183,7 +183,7 @@ func TestSection_RefusesRulesItCannotRead(t *testing.T) {
 		`"tool":"*","message":{"target":"system","content":" "}`:                                     "message.content is empty",
 		`"tool":"*","message":{"target":"system","content":"x","cooldown_turns":-1}`:                 "/message/cooldown_turns",
 		`"tool":"*"`: "message",
-		`"name":"a","tool":"*",` + note + `},{"name":"a","tool":"*",` + note: `name "a" is taken by another rule`,
+		`"name":"a","tool":"*",` + note + `},{"name":"a","tool":"*",` + note: `name "a" is used by another rule`,
 	} {
 		_, err := engine.New(engine.Config{
 			Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{reminder.Name},

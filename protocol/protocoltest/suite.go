@@ -202,13 +202,13 @@ func scopes(t *testing.T, p Protocol) {
 		refused       string // "" if it is not
 	}{
 		{false, "careful", "", "", "thread", ""},
-		{false, "careful", "", "", "project", "for everybody who has the agent"},
+		{false, "careful", "", "", "project", "applies to all users of the agent"},
 		{false, "careful", "", "", "user", "not known"},
 		{false, "careful", "alice", "alice", "user", ""},
 		{false, "careful", "alice", "bob", "user", "made by user"},
 		{false, "careful", "alice", "", "user", "not known"},
 		{false, "shared", "", "", "project", ""},
-		{true, "careful", "alice", "", "project", "for everybody who has the agent"},
+		{true, "careful", "alice", "", "project", "applies to all users of the agent"},
 		{true, "careful", "alice", "", "user", "not known"},
 		{true, "careful", "alice", "alice", "user", ""},
 	} {
