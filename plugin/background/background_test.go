@@ -224,7 +224,7 @@ func TestSection_EveryField(t *testing.T) {
 		{name: "taken", section: `{}`, spawn: `{"tool": "work", "name": "first", "arguments": {"text": "x", "seconds": 9}}`, want: `name "first" is used by a running task`},
 		{name: "tasks 0", section: `{"max_tasks": 0}`, problem: `max_tasks is 0, want 1 or more`},
 		{name: "depth 0", section: `{"max_depth": 0}`, problem: `max_depth is 0, want 1 or more`},
-		{name: "nobody", section: `{"agents": ["nobody"]}`, problem: `agents[0]: agent "nobody" not found`},
+		{name: "unknown agent", section: `{"agents": ["unknown"]}`, problem: `agents[0]: agent "unknown" not found`},
 		{name: "empty", section: `{"tools": [""]}`, problem: `tools[0] is empty`},
 		{name: "typo", section: `{"tool": []}`, problem: `tool`},
 	} {
@@ -465,7 +465,7 @@ func TestCancelTask_Self(t *testing.T) {
 	})
 }
 
-// What a task asks is asked by whoever awaits it, and answered there.
+// A question of a task is asked by the run that awaits it, and answered there.
 func TestAwaitTask_AQuestionOfTheTaskIsAnsweredByItsParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
@@ -595,13 +595,13 @@ func TestSendMessage_ToNobodyIsKept(t *testing.T) {
 
 func TestSendMessage_SaysWhatIsWrong(t *testing.T) {
 	for args, want := range map[string]string{
-		`{"to": {"relation": "parent"}, "message": "x"}`:                                        "recipient_unavailable",
-		`{"to": {"relation": "child", "name": "none"}, "message": "x"}`:                         "recipient_not_found",
-		`{"to": {"relation": "agent"}, "message": "x"}`:                                         "to.thread_id is empty",
-		`{"to": {"relation": "agent", "thread_id": "t"}, "message": "x"}`:                       "to.thread_id is the sender's own thread",
-		`{"to": {"relation": "agent", "thread_id": "x", "agent_id": "nobody"}, "message": "x"}`: "recipient_not_found",
-		`{"to": {"relation": "uncle"}, "message": "x"}`:                                         `to.relation is "uncle"`,
-		`{"to": {"relation": "parent"}, "message": " "}`:                                        "message is empty",
+		`{"to": {"relation": "parent"}, "message": "x"}`:                                         "recipient_unavailable",
+		`{"to": {"relation": "child", "name": "none"}, "message": "x"}`:                          "recipient_not_found",
+		`{"to": {"relation": "agent"}, "message": "x"}`:                                          "to.thread_id is empty",
+		`{"to": {"relation": "agent", "thread_id": "t"}, "message": "x"}`:                        "to.thread_id is the sender's own thread",
+		`{"to": {"relation": "agent", "thread_id": "x", "agent_id": "unknown"}, "message": "x"}`: "recipient_not_found",
+		`{"to": {"relation": "uncle"}, "message": "x"}`:                                          `to.relation is "uncle"`,
+		`{"to": {"relation": "parent"}, "message": " "}`:                                         "message is empty",
 	} {
 		o := newOffice(t)
 		boss := o.agent("default", llmtest.Use("send_message", args), llmtest.Say("done"))

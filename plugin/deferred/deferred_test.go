@@ -247,7 +247,7 @@ func TestPromotion_LastsUntilTheToolCanBeUsed(t *testing.T) { // L-67
 	}
 }
 
-// What is promoted stays promoted on the thread, and is deferred when nobody uses it.
+// A promoted tool stays promoted on the thread, and is deferred again when it is not used.
 func TestPromotion_EndsWhenTheToolIsNotUsed(t *testing.T) { // L-55
 	t.Parallel()
 	turns := []llmtest.Turn{llmtest.Use(deferred.SearchTool, `{"query":"weather"}`), llmtest.Say("ok")}

@@ -131,8 +131,8 @@ func TestTools_AreOfferedToAgentsWithDelegatesOnly(t *testing.T) {
 	if got := rt.Registry().ToolIDs("helper"); !slices.Equal(got, []string{"free", "pay", "slow"}) {
 		t.Errorf("helper has %q", got)
 	}
-	c.agents[0].Delegates = []string{"nobody"}
-	if _, err := registry.New(registry.Config{Builtin: builtin.For, Agents: c.agents, Models: c.models, Providers: c.providers, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}}); err == nil || !strings.Contains(err.Error(), `"nobody", which is not defined`) {
+	c.agents[0].Delegates = []string{"unknown"}
+	if _, err := registry.New(registry.Config{Builtin: builtin.For, Agents: c.agents, Models: c.models, Providers: c.providers, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}}); err == nil || !strings.Contains(err.Error(), `"unknown"`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -340,7 +340,7 @@ func TestSixCalls_DecidedOutOfOrderWithARestartInBetween(t *testing.T) {
 						answers = append(answers, m.Text())
 					}
 				}
-				for i, want := range []string{"free 1", "paid edited", "nobody decided in time", "mid done", "refused: no", "free 2"} {
+				for i, want := range []string{"free 1", "paid edited", "in time", "mid done", "refused: no", "free 2"} {
 					if len(answers) != 6 || !strings.Contains(answers[i], want) {
 						t.Fatalf("the model was told %q, want %q in number %d", answers, want, i)
 					}
@@ -377,7 +377,7 @@ func TestTwoDelegates_WithTheSameCallIDsAreToldApart(t *testing.T) {
 	}
 	wantDone(t, c, "paid b")
 	if err := rt.Decide(t.Context(), res.RunID, awaken.Decision{Target: "call_pay_2", Action: awaken.ActionResume}); !errors.Is(err, awaken.ErrNotFound) {
-		t.Errorf("a call that nobody made: %v", err)
+		t.Errorf("an unknown call: %v", err)
 	}
 	if res, err = rt.Resume(t.Context(), res.RunID, nil, res.Waiting.Tickets[0].Reject("no")); err != nil || res.Status != awaken.RunDone {
 		t.Fatalf("got %+v, %v", res, err)
@@ -612,7 +612,7 @@ func TestL48_ABombEndsByItsLimitAndLeavesItsSiblingsAlone(t *testing.T) {
 	}
 }
 
-// A bomb ends by the budget of the run above it: everything waits, nothing else is touched, and it goes on with more money.
+// A bomb ends by the budget of the run above it: everything waits, nothing else is affected, and it resumes with more money.
 func TestBudget_ABombWaitsForMoneyAndLeavesOthersAlone(t *testing.T) {
 	c := newCrew(t)
 	used := func(turn llmtest.Turn) llmtest.Turn {

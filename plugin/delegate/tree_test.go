@@ -86,7 +86,7 @@ func TestLimit_OfDescendantsHoldsForThoseThatStartTogether(t *testing.T) {
 }
 
 // A process that is about to stop does not wait for a delegate to end: all that are at work
-// below each other let go at the end of the step of the lowest, and another process goes on
+// below each other let go at the end of the step of the lowest, and another process continues
 // with them.
 func TestDrain_DoesNotWaitForADelegateToEnd(t *testing.T) {
 	for _, mode := range []awaken.ExecutionMode{awaken.Sequential, awaken.ParallelStreaming} {

@@ -203,7 +203,7 @@ func TestHeld_AnswerOfASchemaIsEditedAsJSON(t *testing.T) {
 	}
 }
 
-// Whoever approves a result cannot change the arguments of the call that has been made.
+// An approval of a result cannot change the arguments of the call, which has been made.
 func TestHeld_ResultKeepsTheArgumentsOfItsCall(t *testing.T) {
 	t.Parallel()
 	h, rec := run(t, guard.Rails(), `{"secrets":{"action":"suspend","on":["tool_result"]}}`, "token ghp_abcdefghijklmnopqrstuvwxyz0123456789 ok")

@@ -353,7 +353,7 @@ func TestRemember_RefusesWhatWasNotOffered(t *testing.T) {
 	t.Parallel()
 	for _, result := range []string{`{"remember":"ever"}`, `{"remember":{"scope":"run","tool":"*"}}`, `{"remember":{"tool":"Bash"}}`, `{"remember":"user"}`} {
 		r := newRig(t, permission.Config{}, ``, bash("ls")...)
-		rec := r.Say("go") // nobody's run: there is no user to remember it for
+		rec := r.Say("go") // the run has no user to remember it for
 		rec = r.Resume(rec.Result.RunID, approve(rec, result))
 		if rec.Err == nil || !strings.Contains(rec.Err.Error(), "result does not fit") || len(r.made) > 0 {
 			t.Errorf("%s: error is %v, made %q", result, rec.Err, r.made)
@@ -409,7 +409,7 @@ func TestRemember_OffersWhatTheConfigurationAllows(t *testing.T) {
 	}
 }
 
-// Whoever speaks for one user decides for that user.
+// A caller who acts for one user decides only for that user.
 func TestVet(t *testing.T) {
 	t.Parallel()
 	question := func(section, adapter string) *awaken.Suspension {
@@ -517,7 +517,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// A rule that names an argument which its tool does not have never holds. Whoever wrote it
+// A rule that names an argument which its tool does not have never matches. Its author
 // is told when the agent is loaded.
 func TestRules_ThatNameUnknownArgumentsAreWarnedAbout(t *testing.T) {
 	t.Parallel()

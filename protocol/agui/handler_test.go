@@ -161,8 +161,8 @@ func TestStop_NamesARun(t *testing.T) {
 	if _, got := g.post(g.URL, "/agent/default/stop/t", ""); strings.TrimSpace(got) != `{"stopped":true}` {
 		t.Errorf("stop: %s", got)
 	}
-	if _, got := g.post(g.URL, "/agent/default/stop/nobody", ""); strings.TrimSpace(got) != `{"stopped":false}` {
-		t.Errorf("stop nobody: %s", got)
+	if _, got := g.post(g.URL, "/agent/default/stop/unknown", ""); strings.TrimSpace(got) != `{"stopped":false}` {
+		t.Errorf("stop an unknown thread: %s", got)
 	}
 }
 

@@ -43,8 +43,8 @@ func TestResume_OnlyApprovedIsApproval(t *testing.T) {
 			}
 		}
 	}
-	if status, body := g.post(g.URL, "/run", `{"threadId":"t","resume":[{"interruptId":"nobody","status":"resolved","payload":"no"}]}`); status != http.StatusNotFound {
-		t.Errorf("a question that nobody asks: %d %s", status, body)
+	if status, body := g.post(g.URL, "/run", `{"threadId":"t","resume":[{"interruptId":"unknown","status":"resolved","payload":"no"}]}`); status != http.StatusNotFound {
+		t.Errorf("an unknown interrupt: %d %s", status, body)
 	}
 	list := g.ask(fmt.Sprintf(`{"threadId":"t","resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":false,"reason":"not now"}}]}`, id))
 	if got := find(t, list, "TOOL_CALL_RESULT")["content"].(string); strings.Contains(got, "did") || !strings.Contains(got, "not now") {
@@ -165,7 +165,7 @@ func TestRun_IDsWithColons(t *testing.T) {
 	}
 }
 
-// endless is as much text as anybody wants.
+// endless is an endless stream of text.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -182,7 +182,7 @@ func TestStream_LetsGoOfItsRequest(t *testing.T) {
 	for i := range streams {
 		g.say(fmt.Sprint("t", i), "hello")
 	}
-	g.Model.Asked = make(chan *llm.Request) // nobody listens: the runs wait
+	g.Model.Asked = make(chan *llm.Request) // never read, so the runs block
 	defer func() {
 		for range streams {
 			<-g.Model.Asked

@@ -68,7 +68,7 @@ func TestReset_OwnerIsLost(t *testing.T) {
 		}
 		if lost == "" && deltas == protocoltest.FirstPieces && line == "\n" {
 			before, lost = protocoltest.Whole(got.String())
-			if _, err := g.DB.Handle("").Acquire(t.Context(), "t"); err != nil { // somebody else becomes the owner
+			if _, err := g.DB.Handle("").Acquire(t.Context(), "t"); err != nil { // another owner takes over
 				t.Fatal(err)
 			}
 			close(goOn)

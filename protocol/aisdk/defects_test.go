@@ -59,7 +59,7 @@ func TestDefects_DynamicToolsAreHeard(t *testing.T) {
 	}
 }
 
-// What a server tool has answered is no decision, whoever sends it back.
+// The result of a server tool is no decision, even if a client sends it back.
 func TestDefects_HistoryIsNoDecision(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL fail")
@@ -168,7 +168,7 @@ func TestDefects_CallIDsAreToldApart(t *testing.T) {
 	}
 }
 
-// A request that is refused changes nothing: the call goes on waiting.
+// A refused request changes nothing: the call keeps waiting.
 func TestDefects_RefusedRequestsChangeNothing(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL ask")
@@ -203,7 +203,7 @@ func TestDefects_MessageAndDecision(t *testing.T) {
 // A run that is stopped before it starts has an end too.
 func TestDefects_StoppedBeforeItStarts(t *testing.T) {
 	g := &rig{protocoltest.Idle(t, aisdk.Routes())}
-	box, url := g.Start(false) // nobody works
+	box, url := g.Start(false) // no workers
 	got := make(chan string, 1)
 	go func() {
 		_, body := g.post(url, `{"id":"queued","agentId":"slow","messages":[{"role":"user","content":"go"}]}`)

@@ -63,9 +63,9 @@ func responses(t testing.TB, file string) (out []response) {
 func (r response) encode(t testing.TB, after protocol.Position) []byte {
 	t.Helper()
 	var enc aisdk.Encoder
-	var nobody, f protocol.Frames
+	var discarded, f protocol.Frames
 	for i := range r.before {
-		if err := enc.Encode(&nobody, &r.before[i]); err != nil {
+		if err := enc.Encode(&discarded, &r.before[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,7 +73,7 @@ func (r response) encode(t testing.TB, after protocol.Position) []byte {
 		e := &r.entries[i]
 		switch {
 		case e.Seq < after.Seq:
-			if err := enc.Encode(&nobody, e); err != nil {
+			if err := enc.Encode(&discarded, e); err != nil {
 				t.Fatal(err)
 			}
 			continue

@@ -90,7 +90,7 @@ func FuzzChat(f *testing.F) {
 		}
 		defer resp.Body.Close()
 		if resp.StatusCode == 200 {
-			return // it is a run; whoever waits for it has enough
+			return // a run was accepted
 		}
 		var out struct{ Error, Code string }
 		if err := json.NewDecoder(resp.Body).Decode(&out); err != nil || out.Error == "" || out.Code == "" {
@@ -178,7 +178,7 @@ func TestChat_TheSameAtTheSameTime(t *testing.T) {
 				}
 				first := <-answers
 				for range n - 1 {
-					// One that comes while the run goes on already names no run, and has the same stream.
+					// A request that arrives while the run is in flight gets no run id, but the same stream.
 					if a := <-answers; a.run != first.run && a.run != "" && first.run != "" || a.stream != first.stream {
 						t.Errorf("run %q:\n%s\nand run %q:\n%s", first.run, first.stream, a.run, a.stream)
 					}
@@ -208,7 +208,7 @@ func TestChat_TheSameAtTheSameTime(t *testing.T) {
 }
 
 // A request that is sent again with its idempotency key does nothing, also if the first has
-// begun another answer: that one goes on waiting. It does so too if a request
+// begun another answer: that one keeps waiting. So it does if a request
 // is refused for its key.
 func TestChat_IdempotencyKeyOfAnotherAnswer(t *testing.T) {
 	const other = `{"id":"t","messages":[{"role":"user","content":"hello"}]}`

@@ -73,7 +73,7 @@ func TestReset_OwnerIsLost(t *testing.T) {
 		}
 		if lost == "" && deltas == protocoltest.FirstPieces && line == "\n" {
 			_, lost = protocoltest.Whole(body.String())
-			if _, err := g.DB.Handle("").Acquire(t.Context(), "t"); err != nil { // somebody else becomes the owner
+			if _, err := g.DB.Handle("").Acquire(t.Context(), "t"); err != nil { // another owner takes over
 				t.Fatal(err)
 			}
 			close(goOn)
@@ -85,7 +85,7 @@ func TestReset_OwnerIsLost(t *testing.T) {
 	list := chunksOf(t, body.String())
 	checkOpen(t, list)
 	if find(list, "data-stream-reset") == nil {
-		t.Fatalf("nobody was told: %s", body.String())
+		t.Fatalf("no reset was sent: %s", body.String())
 	}
 	if got := shown(list); got != protocoltest.SlowText {
 		t.Errorf("the page shows %q, want %q", got, protocoltest.SlowText)

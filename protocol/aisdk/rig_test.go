@@ -17,7 +17,7 @@ type rig struct{ *protocoltest.Rig }
 
 func newRig(tb testing.TB) *rig { return newRigWith(tb, nil) }
 
-// newRigWith returns a rig whose slow agent goes on when a channel is closed.
+// newRigWith returns a rig whose slow agent continues when a channel is closed.
 func newRigWith(tb testing.TB, slow <-chan struct{}) *rig {
 	tb.Helper()
 	g := protocoltest.Idle(tb, aisdk.Routes())
