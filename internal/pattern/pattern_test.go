@@ -101,7 +101,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// L-52: values in single quotes were a mistake, though the documents have them.
+// L-52: values in single quotes were refused, although the documents use them.
 func TestL52_BothQuotesMeanTheSame(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{`{"command":"rm it's"}`, `{"command":"ls"}`} {
@@ -113,7 +113,7 @@ func TestL52_BothQuotesMeanTheSame(t *testing.T) {
 	}
 }
 
-// L-63: a glob with letters beyond ASCII matched nothing.
+// L-63: a glob with non-ASCII letters matched nothing.
 func TestL63_GlobsHaveCharactersNotBytes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{`T(f ~ "*日本*")`: true, `T(f ~ "これは日本?")`: true, `T(f ~ "これは[日月]本語")`: true, `T(f ~ "日本*")`: false, `/日/`: false} {
@@ -123,7 +123,7 @@ func TestL63_GlobsHaveCharactersNotBytes(t *testing.T) {
 	}
 }
 
-func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
+func TestCompile_ErrorsNameTheProblemAndItsOffset(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                   "offset 0: is empty",
@@ -164,8 +164,8 @@ func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 	}
 }
 
-// Rules take only patterns that mean something (L-53).
-func TestCompile_RefusesARegularExpressionThatIsNone(t *testing.T) {
+// Patterns with invalid regular expressions are refused (L-53).
+func TestCompile_RefusesInvalidRegularExpressions(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`T(f =~ "[invalid")`, `T(f !=~ "[invalid")`} {
 		if _, err := pattern.Compile(text); err == nil || !strings.Contains(err.Error(), "missing closing ]") {
@@ -219,7 +219,7 @@ func TestUnconditional(t *testing.T) {
 	}
 }
 
-func TestExactly_TakesOnlyThatTool(t *testing.T) {
+func TestExactly_MatchesOnlyThatTool(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"Bash", "a b", "a*", "/x/", "f(x)", "[a]", "mcp:weather/get", "日本"} {
 		p, err := pattern.Compile(pattern.Exactly(tool))
@@ -312,11 +312,10 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// A megabyte of arguments, of the kind that a backtracking matcher does not come back
-// from. The time for each byte must not depend on how many there are.
-// From 16 KiB on a byte costs the same, however many there are. Below, package regexp uses an
-// engine for short texts that is two to three times as fast, if the text times the pattern
-// fits into its bitmap of 32 KiB.
+// A megabyte of arguments, of the kind that makes a backtracking matcher hang. The time per
+// byte must not depend on the size. From 16 KiB on it is constant; below, package regexp uses
+// an engine for short texts that is two to three times as fast, if text times pattern fits
+// into its bitmap of 32 KiB.
 func BenchmarkMatch(b *testing.B) {
 	for _, p := range []struct{ name, text string }{
 		{"primary", "Bash(" + strings.Repeat("*a", 20) + "*b)"},

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestMissing_FindsPathsThatLeadNowhere(t *testing.T) {
+func TestMissing_FindsPathsThatCannotExist(t *testing.T) {
 	t.Parallel()
 	const edit = `{"type":"object","properties":{"file_path":{"type":"string"},"lines":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}},
 		"env":{"type":["object","null"],"properties":{"name":{"type":"string"}},"additionalProperties":false},"any":{},"map":{"type":"object","additionalProperties":{"type":"object","properties":{"id":{}}}}}}`
@@ -62,7 +62,7 @@ func TestMissing_FindsPathsThatLeadNowhere(t *testing.T) {
 	}
 }
 
-func TestReview_SaysWhatNoToolHas(t *testing.T) {
+func TestReview_ReportsArgumentsThatNoToolHas(t *testing.T) {
 	t.Parallel()
 	tools := map[string]json.RawMessage{
 		"Edit":  json.RawMessage(`{"type":"object","properties":{"file_path":{},"text":{}}}`),
@@ -89,8 +89,7 @@ func TestReview_SaysWhatNoToolHas(t *testing.T) {
 	}
 }
 
-// Whatever the schema, looking for a path ends, and finds fault only with schemas that
-// say something.
+// Whatever the schema is, the search ends, and reports at most the given path.
 func FuzzMissing(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"array","items":{"$ref":"#"}}}}`, "a[0].a[*].*.b-c")
 	f.Add(`{"anyOf":[{"$ref":"#"},{"$ref":"#/anyOf/0"}],"$defs":{"~0":{}}}`, "x")

@@ -23,7 +23,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// office is agents with a script each, on one store.
+// office is a set of agents with a script each, on one store.
 type office struct {
 	t         *testing.T
 	db        *memory.DB
@@ -162,7 +162,7 @@ func (o *office) run(id string) *awaken.Run {
 	return r
 }
 
-// task is the only run that is not r.
+// task returns the only run other than r.
 func (o *office) task() *awaken.Run {
 	o.t.Helper()
 	all, err := o.db.Store("").ListRuns(o.t.Context(), awaken.RunQuery{})
@@ -300,7 +300,7 @@ func TestL51_TheModelStartsListsAndAwaitsTasks(t *testing.T) {
 	})
 }
 
-func TestTask_ItsParentIsWokenAndTold(t *testing.T) {
+func TestTask_WakesAndNotifiesItsParent(t *testing.T) {
 	for name, c := range map[string]struct{ args, want string }{
 		"completed": {`{"text": "it", "seconds": 3}`, `kind="completed"`},
 		"failed":    {`{"text": "bad", "seconds": 3}`, `it does not work`},
@@ -351,7 +351,7 @@ func TestSpawn_FromATool(t *testing.T) {
 }
 
 // L-50: tasks were lost when the process ended.
-func TestL50_ATaskOutlivesItsProcess(t *testing.T) {
+func TestL50_ATaskSurvivesItsProcess(t *testing.T) {
 	for tool, c := range map[string]struct {
 		did  []string
 		told string
@@ -384,7 +384,7 @@ func TestL50_ATaskOutlivesItsProcess(t *testing.T) {
 	}
 }
 
-// L-66: cancelling a root run left its tasks going.
+// L-66: cancelling a root run left its tasks running.
 func TestL66_CancellingARunCancelsItsTasks(t *testing.T) {
 	for name, when := range map[string]struct {
 		turn llmtest.Turn
@@ -520,7 +520,7 @@ func TestSendMessage_BetweenParentAndTask(t *testing.T) {
 	})
 }
 
-// flaky is a queue that fails, and then does everything twice.
+// flaky is a queue that fails once, and then does everything twice.
 type flaky struct {
 	awaken.Queue
 	failures atomic.Int64
@@ -577,7 +577,7 @@ func TestSendMessage_IsDeliveredAtLeastOnceAndCountsOnce(t *testing.T) {
 	}
 }
 
-func TestSendMessage_ToNobodyIsKept(t *testing.T) {
+func TestSendMessage_UndeliveredMessagesAreKept(t *testing.T) {
 	o := newOffice(t)
 	boss := o.agent("default", llmtest.Use("send_message", `{"to": {"relation": "agent", "thread_id": "nowhere"}, "message": "hello"}`),
 		llmtest.Use("recover_failed_messages", `{"action": "list"}`), llmtest.Use("recover_failed_messages", `{"action": "replay"}`),
@@ -593,7 +593,7 @@ func TestSendMessage_ToNobodyIsKept(t *testing.T) {
 	}
 }
 
-func TestSendMessage_SaysWhatIsWrong(t *testing.T) {
+func TestSendMessage_ErrorsNameTheProblem(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"to": {"relation": "parent"}, "message": "x"}`:                                         "recipient_unavailable",
 		`{"to": {"relation": "child", "name": "none"}, "message": "x"}`:                          "recipient_not_found",

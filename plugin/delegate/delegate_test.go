@@ -176,8 +176,8 @@ func TestL48_ADelegateIsAStoredRunBelowItsParent(t *testing.T) {
 	}
 }
 
-// L-48: what delegates used was not counted.
-func TestL48_WhatADelegateUsesCountsAsItsParents(t *testing.T) {
+// L-48: the usage of delegates was not counted.
+func TestL48_UsageOfADelegateCountsForItsParent(t *testing.T) {
 	used := func(turn llmtest.Turn, in, out int64) llmtest.Turn {
 		turn.Usage = &llm.Usage{PromptTokens: in, CompletionTokens: out, TotalTokens: in + out}
 		return turn
@@ -239,7 +239,8 @@ func TestL48_AGrandchildsQuestionIsAnsweredOnTheRootAfterARestart(t *testing.T) 
 	}
 }
 
-// The same through the queue: nothing runs while all three wait, and a decision on the root's thread wakes them all.
+// The same through the queue: nothing runs while all three wait, and a decision on the root's
+// thread wakes them all.
 func TestQueue_AGrandchildsQuestionIsAnsweredOnTheRootAfterARestart(t *testing.T) {
 	for _, where := range []string{"root", "leaf"} {
 		t.Run("decided on the thread of "+where, func(t *testing.T) {
@@ -350,7 +351,7 @@ func TestSixCalls_DecidedOutOfOrderWithARestartInBetween(t *testing.T) {
 	}
 }
 
-// registries are what the runs are pinned to.
+// registries returns the registries that the runs are pinned to.
 func (c *crew) registries() (ids []string) {
 	for _, r := range c.runs() {
 		ids = append(ids, r.ResolutionID)
@@ -358,7 +359,7 @@ func (c *crew) registries() (ids []string) {
 	return ids
 }
 
-func TestTwoDelegates_WithTheSameCallIDsAreToldApart(t *testing.T) {
+func TestTwoDelegates_WithTheSameCallIDsStayApart(t *testing.T) {
 	c := newCrew(t)
 	c.member("root", []string{"a", "b"}, calls(call("agent_run_a", `{"prompt": "x"}`), call("agent_run_b", `{"prompt": "x"}`)), llmtest.Say("done")).ToolExecutionMode = awaken.ParallelStreaming
 	c.member("a", nil, llmtest.Use("pay", `{"text": "a"}`), llmtest.Say("a done"))
@@ -444,7 +445,7 @@ func TestAQuestionOfADelegate_Expires(t *testing.T) {
 	})
 }
 
-func TestDelegates_OfOneStepWorkAtTheSameTime(t *testing.T) {
+func TestDelegates_OfOneStepRunInParallel(t *testing.T) {
 	c := newCrew(t)
 	c.hold = make(chan struct{})
 	c.member("root", []string{"a", "b"}, calls(call("agent_run_a", `{"prompt": "x"}`), call("agent_run_b", `{"prompt": "x"}`)), llmtest.Say("done")).ToolExecutionMode = awaken.ParallelStreaming
@@ -461,7 +462,7 @@ func TestDelegates_OfOneStepWorkAtTheSameTime(t *testing.T) {
 	wantDone(t, c, "slow", "slow")
 }
 
-func TestCrash_ADelegateIsFoundAndGoneOnWith(t *testing.T) {
+func TestCrash_ADelegateIsFoundAndResumed(t *testing.T) {
 	c := newCrew(t)
 	c.hold = make(chan struct{})
 	c.member("root", []string{"mid"}, give("mid"), llmtest.Say("root done"))
@@ -473,7 +474,7 @@ func TestCrash_ADelegateIsFoundAndGoneOnWith(t *testing.T) {
 		lost <- err
 	}()
 	key := <-c.started
-	// Another process takes the run over, as after a crash; the first one does not know.
+	// Another process takes over, as after a crash; the first one does not know.
 	second := make(chan error, 1)
 	go func() {
 		res, err := c.runtime().Run(t.Context(), awaken.RunRequest{Continue: "r"}, nil)
@@ -498,8 +499,8 @@ func TestCrash_ADelegateIsFoundAndGoneOnWith(t *testing.T) {
 	}
 }
 
-// L-48: cancelling a parent left its delegates going.
-func TestL48_CancelGoesDown(t *testing.T) {
+// L-48: cancelling a parent left its delegates running.
+func TestL48_CancelReachesDelegates(t *testing.T) {
 	t.Run("while a delegate works", func(t *testing.T) {
 		c := newCrew(t)
 		c.hold = make(chan struct{})
@@ -677,7 +678,7 @@ func TestAdmit_RefusesWhatABudgetDoesNotAllow(t *testing.T) {
 	}
 }
 
-func TestFailures_AreToldToTheModel(t *testing.T) {
+func TestFailures_AreReportedToTheModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		turn llmtest.Turn
 		max  int
@@ -784,8 +785,8 @@ func TestRemote_IsBehindTheSameTool(t *testing.T) {
 	}
 }
 
-// L-65: backends that a program had registered were refused by validation.
-func TestL65_BackendsAreValidatedAgainstThoseThatAreThere(t *testing.T) {
+// L-65: validation refused backends that a program had registered.
+func TestL65_BackendsAreValidatedAgainstThoseRegistered(t *testing.T) {
 	c := newCrew(t)
 	c.member("root", nil)
 	for _, x := range []struct {

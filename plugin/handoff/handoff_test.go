@@ -26,7 +26,7 @@ func agent(id, section string) *awaken.AgentSpec {
 	return a
 }
 
-// do is a tool that does something to the thread.
+// do returns a tool that changes the thread.
 func do(id string, fn func(call *awaken.ToolCall)) awaken.Tool {
 	return awaken.NewTool(awaken.ToolSpec{ID: id, Effect: awaken.ReadOnly}, func(_ context.Context, call *awaken.ToolCall, _ struct{}) (string, error) {
 		fn(call)
@@ -190,7 +190,7 @@ func TestL49_AHandoffStaysWithTheThreadAndIsOnRecord(t *testing.T) {
 	}
 }
 
-func TestRequest_ForNobodyBlocksTheRunAndNotTheThread(t *testing.T) {
+func TestRequest_ForAnUnknownAgentBlocksTheRunAndNotTheThread(t *testing.T) {
 	h := harness(t, []*awaken.AgentSpec{agent("default", "")}, nil, llmtest.Use("request_unknown", `{}`), llmtest.Say("hi"))
 	first := h.Run(awaken.RunRequest{ThreadID: "t", Messages: []*llm.Message{llm.UserText("go")}})
 	if first.Result.Termination.Type != awaken.Blocked || !strings.Contains(first.Result.Termination.Message, "unknown") {
@@ -210,7 +210,7 @@ func TestCycle_OfRequestsFromCodeEndsTheRun(t *testing.T) {
 	}
 }
 
-func TestVariant_AWaitingRunGoesOnAsTheVariant(t *testing.T) {
+func TestVariant_AWaitingRunResumesAsTheVariant(t *testing.T) {
 	ask := awaken.NewTool(awaken.ToolSpec{ID: "ask"}, func(_ context.Context, call *awaken.ToolCall, _ struct{}) (string, error) {
 		if call.Resume == nil {
 			return "", awaken.Suspend(awaken.Ticket{})

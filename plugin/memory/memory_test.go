@@ -17,7 +17,7 @@ import (
 
 var newID = awakentest.Counter("run-")
 
-// call has an agent make one call for a user and returns its result as the model sees it.
+// call lets an agent make one call for a user, and returns the result that the model sees.
 func call(t *testing.T, s profile.Store, user, tool, args string) string {
 	t.Helper()
 	h := awakentest.New(t, engine.Config{
@@ -52,7 +52,7 @@ func TestMemories_BelongToTheUser(t *testing.T) {
 	}
 }
 
-func TestTools_SayWhatIsWrong(t *testing.T) {
+func TestTools_ErrorsNameTheProblem(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		store            profile.Store
