@@ -5,7 +5,7 @@
 //
 // An agent has them if it lists "memory" in plugin_ids. Memories are kept in the profile of
 // the run's user ([awaken.RunRequest].UserID); the tools fail in a run without a user.
-// Memories are text written by a model, and models are told so.
+// Memories are text written by a model, and are shown to models as such.
 //
 // [Export] returns everything remembered about a user, and [Erase] deletes it.
 package memory
