@@ -2,10 +2,9 @@ package awaken
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/glob"
@@ -204,31 +203,18 @@ func fill[T comparable](field *T, name string, raw json.RawMessage) error {
 // Validate checks what can be checked without a registry and reports every
 // mistake at once.
 func (s *AgentSpec) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if strings.TrimSpace(s.ID) == "" {
-		bad("id is empty")
-	}
-	if s.MaxRounds < 0 {
-		bad("max_rounds is %d, want 0 or more", s.MaxRounds)
-	}
-	if n := s.MaxContinuationRetries; n != nil && *n < 0 {
-		bad("max_continuation_retries is %d, want 0 or more", *n)
-	}
-	switch s.ToolExecutionMode {
-	case "", Sequential, ParallelBatchApproval, ParallelStreaming:
-	default:
-		bad("tool_execution_mode is %q, want sequential, parallel_batch_approval or parallel_streaming", s.ToolExecutionMode)
-	}
+	var bad check.Problems
+	bad.NotBlank("id", s.ID)
+	bad.NotNegative("max_rounds", s.MaxRounds)
+	bad.NotNegative("max_continuation_retries", s.ContinuationRetries())
+	bad.OneOf("tool_execution_mode", string(s.ToolExecutionMode), "", string(Sequential), string(ParallelBatchApproval), string(ParallelStreaming))
 	for i := range s.StopConditions {
-		if err := s.StopConditions[i].validate(); err != nil {
-			bad("stop_conditions[%d]: %w", i, err)
+		if _, err := s.StopConditions[i].Policy(); err != nil {
+			bad.Add("stop_conditions[%d]: %w", i, err)
 		}
 	}
 	if s.ContextPolicy != nil {
-		if err := s.ContextPolicy.validate(); err != nil {
-			errs = append(errs, err)
-		}
+		bad.Include(s.ContextPolicy.validate())
 	}
 	for _, list := range [...]struct {
 		field    string
@@ -236,49 +222,33 @@ func (s *AgentSpec) Validate() error {
 	}{{"allowed_tool_patterns", s.AllowedToolPatterns}, {"excluded_tool_patterns", s.ExcludedToolPatterns}} {
 		for i, text := range list.patterns {
 			if _, err := glob.Compile(text); err != nil {
-				bad("%s[%d]: pattern %q: %w", list.field, i, text, err)
+				bad.Add("%s[%d]: pattern %q: %w", list.field, i, text, err)
 			}
 		}
 	}
-	if n := s.MaxOutputRepairs; n != nil && *n < 0 {
-		bad("max_output_repairs is %d, want 0 or more", *n)
-	}
-	if err := s.Budget.validate(); err != nil {
-		errs = append(errs, err)
-	}
-	for _, dup := range check.Duplicates(s.PluginIDs) {
-		bad("plugin_ids lists %q twice", dup)
-	}
-	for _, dup := range check.Duplicates(s.Delegates) {
-		bad("delegates lists %q twice", dup)
-	}
-	return errors.Join(errs...)
+	bad.NotNegative("max_output_repairs", s.OutputRepairs())
+	bad.Include(s.Budget.validate())
+	bad.NoDuplicates("plugin_ids", s.PluginIDs)
+	bad.NoDuplicates("delegates", s.Delegates)
+	return bad.Err()
 }
 
-func (s *AgentSpec) Rounds() int {
-	if s.MaxRounds == 0 {
-		return 16
-	}
-	return s.MaxRounds
-}
+// Rounds is MaxRounds, or its default.
+func (s *AgentSpec) Rounds() int { return cmp.Or(s.MaxRounds, 16) }
 
-func (s *AgentSpec) ContinuationRetries() int {
-	if s.MaxContinuationRetries == nil {
-		return 2
-	}
-	return *s.MaxContinuationRetries
-}
+// ContinuationRetries is MaxContinuationRetries, or its default.
+func (s *AgentSpec) ContinuationRetries() int { return or(s.MaxContinuationRetries, 2) }
 
-func (s *AgentSpec) OutputRepairs() int {
-	if s.MaxOutputRepairs == nil {
-		return 2
-	}
-	return *s.MaxOutputRepairs
-}
+// OutputRepairs is MaxOutputRepairs, or its default.
+func (s *AgentSpec) OutputRepairs() int { return or(s.MaxOutputRepairs, 2) }
 
-func (s *AgentSpec) ExecutionMode() ExecutionMode {
-	if s.ToolExecutionMode == "" {
-		return Sequential
+// ExecutionMode is ToolExecutionMode, or its default.
+func (s *AgentSpec) ExecutionMode() ExecutionMode { return cmp.Or(s.ToolExecutionMode, Sequential) }
+
+// or is what p points to, or def if that is nothing.
+func or[T any](p *T, def T) T {
+	if p == nil {
+		return def
 	}
-	return s.ToolExecutionMode
+	return *p
 }

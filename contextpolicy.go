@@ -1,9 +1,9 @@
 package awaken
 
 import (
-	"errors"
 	"fmt"
 
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
@@ -61,25 +61,18 @@ func (p *ContextPolicy) UnmarshalJSON(data []byte) error {
 }
 
 func (p *ContextPolicy) validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("context_policy."+format, args...)) }
-	if p.CompactionMode != keepRecentRawSuffix && p.CompactionMode != compactToSafeFrontier {
-		bad("compaction_mode is %q, want keep_recent_raw_suffix or compact_to_safe_frontier", p.CompactionMode)
-	}
+	bad := check.Problems{Prefix: "context_policy."}
+	bad.OneOf("compaction_mode", p.CompactionMode, keepRecentRawSuffix, compactToSafeFrontier)
 	if p.MaxContextTokens <= 0 {
-		bad("max_context_tokens is %d, want more than 0", p.MaxContextTokens)
+		bad.Add("max_context_tokens is %d, want more than 0", p.MaxContextTokens)
 	}
 	if p.MaxOutputTokens < 0 || p.MaxOutputTokens > p.MaxContextTokens {
-		bad("max_output_tokens is %d, want 0 to max_context_tokens (%d)", p.MaxOutputTokens, p.MaxContextTokens)
+		bad.Add("max_output_tokens is %d, want 0 to max_context_tokens (%d)", p.MaxOutputTokens, p.MaxContextTokens)
 	}
-	if p.MinRecentMessages < 0 {
-		bad("min_recent_messages is %d, want 0 or more", p.MinRecentMessages)
-	}
+	bad.NotNegative("min_recent_messages", p.MinRecentMessages)
 	if n := p.AutocompactThreshold; n != nil && *n <= 0 {
-		bad("autocompact_threshold is %d, want more than 0, or null for none", *n)
+		bad.Add("autocompact_threshold is %d, want more than 0, or null for none", *n)
 	}
-	if p.CompactionRawSuffixMessages < 0 {
-		bad("compaction_raw_suffix_messages is %d, want 0 or more", p.CompactionRawSuffixMessages)
-	}
-	return errors.Join(errs...)
+	bad.NotNegative("compaction_raw_suffix_messages", p.CompactionRawSuffixMessages)
+	return bad.Err()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/internal/strict"
@@ -252,26 +253,19 @@ func (*StateDelta) event()              {}
 func (*MessagesSnapshot) event()        {}
 func (*Error) event()                   {}
 
-// newEvent makes an empty event of each type.
-var newEvent = func() map[string]func() Event {
-	m := map[string]func() Event{}
-	for _, mk := range []func() Event{
-		func() Event { return new(RunStart) }, func() Event { return new(RunFinish) },
-		func() Event { return new(TextDelta) }, func() Event { return new(ReasoningDelta) },
-		func() Event { return new(ReasoningEncryptedValue) },
-		func() Event { return new(ToolCallStart) }, func() Event { return new(ToolCallDelta) },
-		func() Event { return new(ToolCallReady) }, func() Event { return new(ToolCallDone) },
-		func() Event { return new(ToolCallStreamDelta) }, func() Event { return new(ToolCallResumed) },
-		func() Event { return new(ToolCallCancel) }, func() Event { return new(StreamReset) },
-		func() Event { return new(ActivitySnapshot) }, func() Event { return new(ActivityDelta) },
-		func() Event { return new(StepStart) }, func() Event { return new(StepEnd) },
-		func() Event { return new(InferenceComplete) }, func() Event { return new(StateSnapshot) },
-		func() Event { return new(StateDelta) }, func() Event { return new(MessagesSnapshot) },
-		func() Event { return new(Error) },
+// eventTypes are the types of events, by their names in JSON.
+var eventTypes = func() map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for _, ev := range []Event{
+		(*RunStart)(nil), (*RunFinish)(nil), (*TextDelta)(nil), (*ReasoningDelta)(nil), (*ReasoningEncryptedValue)(nil),
+		(*ToolCallStart)(nil), (*ToolCallDelta)(nil), (*ToolCallReady)(nil), (*ToolCallDone)(nil), (*ToolCallStreamDelta)(nil),
+		(*ToolCallResumed)(nil), (*ToolCallCancel)(nil), (*StreamReset)(nil), (*ActivitySnapshot)(nil), (*ActivityDelta)(nil),
+		(*StepStart)(nil), (*StepEnd)(nil), (*InferenceComplete)(nil), (*StateSnapshot)(nil), (*StateDelta)(nil),
+		(*MessagesSnapshot)(nil), (*Error)(nil),
 	} {
-		m[mk().Type()] = mk
+		types[ev.Type()] = reflect.TypeOf(ev).Elem()
 	}
-	return m
+	return types
 }()
 
 // AppendEvent appends ev to buf as JSON, its type first under "event_type". After an error, buf is as it was.
@@ -286,7 +280,8 @@ func AppendEvent(buf []byte, ev Event) ([]byte, error) {
 
 // appendEventFields appends an event's fields, each after a comma. Events that a run has
 // only a few of are left to encoding/json.
-func appendEventFields(buf []byte, ev Event) (_ []byte, err error) {
+func appendEventFields(buf []byte, ev Event) ([]byte, error) {
+	var e firstError
 	switch ev := ev.(type) {
 	case *TextDelta:
 		buf = appendjson.Text(buf, `,"delta":`, ev.Delta)
@@ -301,13 +296,11 @@ func appendEventFields(buf []byte, ev Event) (_ []byte, err error) {
 	case *ToolCallReady:
 		buf = appendjson.Text(buf, `,"id":`, ev.ID)
 		buf = appendjson.Text(buf, `,"name":`, ev.Name)
-		return appendjson.Raw(buf, `,"arguments":`, ev.Arguments)
+		buf = e.keep(appendjson.Raw(buf, `,"arguments":`, ev.Arguments))
 	case *ToolCallDone:
 		buf = appendjson.Text(buf, `,"id":`, ev.ID)
 		buf = appendjson.Text(buf, `,"message_id":`, ev.MessageID)
-		if buf, err = ev.Result.appendField(buf); err != nil {
-			return nil, err
-		}
+		buf = e.keep(ev.Result.appendField(buf))
 		buf = appendjson.Text(buf, `,"outcome":`, ev.Outcome)
 	case *ToolCallStreamDelta:
 		buf = appendjson.Text(buf, `,"id":`, ev.ID)
@@ -322,9 +315,9 @@ func appendEventFields(buf []byte, ev Event) (_ []byte, err error) {
 			buf = ev.Usage.AppendJSON(append(buf, `,"usage":`...))
 		}
 		buf = appendjson.Int(buf, `,"duration_ms":`, ev.DurationMS)
-		return appendjson.FloatIf(buf, `,"cost_usd":`, ev.CostUSD)
+		buf = e.keep(appendjson.FloatIf(buf, `,"cost_usd":`, ev.CostUSD))
 	case *StateSnapshot:
-		return ev.Snapshot.AppendJSON(append(buf, `,"snapshot":`...))
+		buf = e.keep(ev.Snapshot.AppendJSON(append(buf, `,"snapshot":`...)))
 	case *RunStart:
 		buf = appendjson.Text(buf, `,"thread_id":`, ev.ThreadID)
 		buf = appendjson.Text(buf, `,"run_id":`, ev.RunID)
@@ -334,9 +327,7 @@ func appendEventFields(buf []byte, ev Event) (_ []byte, err error) {
 		buf = appendjson.Text(buf, `,"thread_id":`, ev.ThreadID)
 		buf = appendjson.Text(buf, `,"run_id":`, ev.RunID)
 		buf = ev.Identity.appendField(buf)
-		if buf, err = ev.Result.appendField(buf); err != nil {
-			return nil, err
-		}
+		buf = e.keep(ev.Result.appendField(buf))
 		buf = ev.Termination.append(append(buf, `,"termination":`...))
 	default:
 		body, err := json.Marshal(ev)
@@ -345,7 +336,7 @@ func appendEventFields(buf []byte, ev Event) (_ []byte, err error) {
 		}
 		buf = append(append(buf, ','), body[1:len(body)-1]...) // each of these has a field
 	}
-	return buf, nil
+	return buf, e.err
 }
 
 // UnmarshalEvent reads what AppendEvent wrote. Unknown types and fields are errors.
@@ -361,7 +352,7 @@ func UnmarshalEvent(data []byte) (Event, error) {
 	if err := json.Unmarshal(fields["event_type"], &name); err != nil {
 		return nil, fmt.Errorf(`event: field "event_type" is missing or not a string`)
 	}
-	mk, ok := newEvent[name]
+	t, ok := eventTypes[name]
 	if !ok {
 		return nil, fmt.Errorf("event: unknown event_type %q", name)
 	}
@@ -370,7 +361,7 @@ func UnmarshalEvent(data []byte) (Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	ev := mk()
+	ev := reflect.New(t).Interface().(Event)
 	if err := strict.Unmarshal(body, ev); err != nil {
 		return nil, fmt.Errorf("%s event: %w", name, err)
 	}

@@ -1,6 +1,9 @@
 package awaken
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Overlay is what a variant of an agent has of its own. Fields that are nil are the
 // agent's.
@@ -24,23 +27,13 @@ func IsVariant(id, agentID string) bool {
 }
 
 // Base is the id of the agent that the spec is a variant of, or else its own id.
-func (s *AgentSpec) Base() string {
-	if s.base != "" {
-		return s.base
-	}
-	return s.ID
-}
+func (s *AgentSpec) Base() string { return cmp.Or(s.base, s.ID) }
 
 // Over returns the spec of a variant of base.
 func (o *Overlay) Over(base *AgentSpec, name string) *AgentSpec {
 	s := *base
 	s.ID, s.base, s.decoded = VariantID(base.ID, name), base.ID, nil
-	if o.SystemPrompt != nil {
-		s.SystemPrompt = *o.SystemPrompt
-	}
-	if o.ModelID != nil {
-		s.ModelID = *o.ModelID
-	}
+	s.SystemPrompt, s.ModelID = or(o.SystemPrompt, s.SystemPrompt), or(o.ModelID, s.ModelID)
 	if o.AllowedTools != nil {
 		s.AllowedTools, s.AllowedToolPatterns = o.AllowedTools, nil
 	}

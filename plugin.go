@@ -53,7 +53,8 @@ type Registrar struct {
 // agents; nil finds none. It is for those that load plugins: a registry, or the test of a
 // plugin.
 func NewRegistrar(agent *AgentSpec, lookup func(agentID string) *AgentSpec) *Registrar {
-	return &Registrar{Agent: agent, lookup: lookup}
+	return &Registrar{Agent: agent, lookup: lookup, made: Contributions{
+		Hooks: map[Phase][]Hook{}, Guards: map[Border][]Guard{}, Reviews: map[string][]func(map[string]json.RawMessage) []string{}, Variants: map[string][]Overlay{}}}
 }
 
 // Contributions is what the plugin has registered so far.
@@ -93,30 +94,17 @@ func (r *Registrar) Section(s AnySection) { r.made.Sections = append(r.made.Sect
 func (r *Registrar) Key(keys ...state.AnyKey) { r.made.Keys = append(r.made.Keys, keys...) }
 
 // On calls h at phase p.
-func (r *Registrar) On(p Phase, h Hook) {
-	if r.made.Hooks == nil {
-		r.made.Hooks = map[Phase][]Hook{}
-	}
-	r.made.Hooks[p] = append(r.made.Hooks[p], h)
-}
+func (r *Registrar) On(p Phase, h Hook) { r.made.Hooks[p] = append(r.made.Hooks[p], h) }
 
 // Gate asks g about every tool call.
 func (r *Registrar) Gate(g Gate) { r.made.Gates = append(r.made.Gates, g) }
 
 // Guard asks g about everything that passes the border.
-func (r *Registrar) Guard(b Border, g Guard) {
-	if r.made.Guards == nil {
-		r.made.Guards = map[Border][]Guard{}
-	}
-	r.made.Guards[b] = append(r.made.Guards[b], g)
-}
+func (r *Registrar) Guard(b Border, g Guard) { r.made.Guards[b] = append(r.made.Guards[b], g) }
 
 // Review calls f when it is known which tools the agent has, with the JSON Schemas of
 // their arguments. What f returns are warnings about the agent, with that code.
 func (r *Registrar) Review(code string, f func(tools map[string]json.RawMessage) []string) {
-	if r.made.Reviews == nil {
-		r.made.Reviews = map[string][]func(tools map[string]json.RawMessage) []string{}
-	}
 	r.made.Reviews[code] = append(r.made.Reviews[code], f)
 }
 
@@ -139,9 +127,6 @@ func (r *Registrar) Stop(p StopPolicy) { r.made.Policies = append(r.made.Policie
 // Variant makes a variant of the agent: the same agent, but for what o says. A thread
 // is handed to it like to any agent, by its [VariantID]. Variants have no variants.
 func (r *Registrar) Variant(name string, o Overlay) {
-	if r.made.Variants == nil {
-		r.made.Variants = map[string][]Overlay{}
-	}
 	r.made.Variants[name] = append(r.made.Variants[name], o)
 }
 

@@ -3,6 +3,7 @@ package awaken
 import (
 	"math"
 
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/money"
 )
@@ -18,18 +19,18 @@ type Prices struct {
 	ReasoningPrice  *float64 `json:"reasoning_token_price_per_million_usd,omitempty"`   // of the answer, spent on thinking
 }
 
-func (p *Prices) validate(bad func(string, ...any)) {
+func (p *Prices) validate(bad *check.Problems) {
 	for _, f := range [...]struct {
 		name  string
 		price *float64
 	}{{"input", p.InputPrice}, {"output", p.OutputPrice}, {"cache_read", p.CacheReadPrice}, {"cache_write", p.CacheWritePrice}, {"reasoning", p.ReasoningPrice}} {
 		if v := f.price; v != nil && (*v < 0 || *v > maxPrice || math.IsNaN(*v)) {
-			bad("%s_token_price_per_million_usd is %v, want 0 to %d", f.name, *v, int(maxPrice))
+			bad.Add("%s_token_price_per_million_usd is %v, want 0 to %d", f.name, *v, int(maxPrice))
 		}
 	}
 	if p.InputPrice == nil || p.OutputPrice == nil {
 		if p.CacheReadPrice != nil || p.CacheWritePrice != nil || p.ReasoningPrice != nil {
-			bad("cache or reasoning tokens have a price, but input or output tokens have none")
+			bad.Add("cache or reasoning tokens have a price, but input or output tokens have none")
 		}
 	}
 }
@@ -46,12 +47,6 @@ func (p *Prices) Priced() bool { return p.InputPrice != nil && p.OutputPrice != 
 func (p *Prices) Cost(u llm.Usage) (money.Amount, bool) {
 	if !p.Priced() {
 		return 0, false
-	}
-	or := func(price *float64, def float64) float64 {
-		if price == nil {
-			return def
-		}
-		return *price
 	}
 	in, out := *p.InputPrice, *p.OutputPrice
 	read, write, think := max(u.CacheReadTokens, 0), max(u.CacheCreationTokens, 0), max(u.ThinkingTokens, 0)
@@ -76,13 +71,5 @@ func (p Prices) Worst(o *Prices) Prices {
 // Highest are the highest prices that a token of input and of output can have.
 func (p *Prices) Highest() (in, out float64) {
 	in, out = *p.InputPrice, *p.OutputPrice
-	for _, v := range [...]*float64{p.CacheReadPrice, p.CacheWritePrice} {
-		if v != nil {
-			in = max(in, *v)
-		}
-	}
-	if v := p.ReasoningPrice; v != nil {
-		out = max(out, *v)
-	}
-	return in, out
+	return max(in, or(p.CacheReadPrice, in), or(p.CacheWritePrice, in)), max(out, or(p.ReasoningPrice, out))
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 )
@@ -21,21 +22,6 @@ const (
 	RunWaiting RunStatus = "waiting" // parked until somebody decides or answers
 	RunDone    RunStatus = "done"
 )
-
-// CanBecome reports whether the life of a run allows the step from s to next.
-func (s RunStatus) CanBecome(next RunStatus) bool {
-	switch s {
-	case next:
-		return true
-	case RunCreated:
-		return next == RunRunning || next == RunDone
-	case RunRunning:
-		return next == RunWaiting || next == RunDone
-	case RunWaiting:
-		return next == RunRunning || next == RunDone
-	}
-	return false
-}
 
 // TerminationType is the kind of a run's end.
 type TerminationType string
@@ -216,92 +202,78 @@ type RunRequest struct {
 // UnmarshalJSON rejects unknown fields.
 func (r *RunRequest) UnmarshalJSON(data []byte) error {
 	type plain RunRequest
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("run request: %w", err)
-	}
-	*r = RunRequest(v)
-	return nil
+	return strict.Into((*plain)(r), "run request", data)
 }
 
 func (r *RunRequest) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var bad check.Problems
 	for _, f := range [...]struct{ name, id string }{{"agent_id", r.AgentID}, {"thread_id", r.ThreadID}, {"run_id", r.RunID},
 		{"continue", r.Continue}, {"rewind", r.Rewind}, {"resolution_id", r.ResolutionID}, {"parent_run_id", r.ParentRunID}, {"parent_thread_id", r.ParentThreadID},
 		{"parent_tool_call_id", r.ParentToolCallID}, {"dispatch_id", r.DispatchID}, {"session_id", r.SessionID}, {"user_id", r.UserID},
 		{"transport_request_id", r.TransportRequestID}} {
 		if f.id != "" && strings.TrimSpace(f.id) == "" {
-			bad("%s is blank", f.name)
+			bad.Add("%s is blank", f.name)
 		}
 	}
 	if r.Continue != "" && r.RunID != "" {
-		bad("run_id %q and continue %q are both set: continuing a run keeps its id", r.RunID, r.Continue)
+		bad.Add("run_id %q and continue %q are both set: continuing a run keeps its id", r.RunID, r.Continue)
 	}
 	if r.ThreadID != "" && r.ThreadID == r.ParentThreadID {
-		bad("thread %q cannot be its own parent", r.ThreadID)
+		bad.Add("thread %q cannot be its own parent", r.ThreadID)
 	}
-	switch r.Origin {
-	case "", "user", "mcp", "subagent", "internal":
-	default:
-		bad("origin is %q, want user, mcp, subagent or internal", r.Origin)
-	}
-	switch r.Mode {
-	case "", "foreground", "scheduled", "resume", "internal_wake":
-	default:
-		bad("run_mode is %q, want foreground, scheduled, resume or internal_wake", r.Mode)
-	}
+	bad.OneOf("origin", r.Origin, "", "user", "mcp", "subagent", "internal")
+	bad.OneOf("run_mode", r.Mode, "", "foreground", "scheduled", "resume", "internal_wake")
 	if r.Call != nil && r.Call.Tool == "" {
-		bad("call.tool is empty")
+		bad.Add("call.tool is empty")
 	}
 	if r.Call != nil && len(r.Call.Arguments) > 0 && !json.Valid(r.Call.Arguments) {
-		bad("call.arguments are not JSON")
+		bad.Add("call.arguments are not JSON")
 	}
-	if r.Depth < 0 {
-		bad("depth is %d, want 0 or more", r.Depth)
-	}
-	errs = append(errs, checkMessages(r.Messages)...)
+	bad.NotNegative("depth", r.Depth)
+	checkMessages(&bad, r.Messages)
 	for i := range r.Decisions {
 		if err := r.Decisions[i].Validate(); err != nil {
-			bad("decisions[%d]: %w", i, err)
+			bad.Add("decisions[%d]: %w", i, err)
 		}
 	}
-	if err := r.Budget.Validate(); err != nil {
-		errs = append(errs, err)
-	}
+	bad.Include(r.Budget.Validate())
 	for i, t := range r.FrontendTools {
 		switch {
 		case t.ID == "":
-			bad("frontend_tools[%d].id is empty", i)
+			bad.Add("frontend_tools[%d].id is empty", i)
 		case slices.ContainsFunc(r.FrontendTools[:i], func(o ToolSpec) bool { return o.ID == t.ID }):
-			bad("frontend_tools[%d].id %q is listed twice", i, t.ID)
+			bad.Add("frontend_tools[%d].id %q is listed twice", i, t.ID)
 		}
 	}
 	for i, m := range r.Context {
 		switch {
 		case m.Key == "":
-			bad("context[%d].key is empty", i)
+			bad.Add("context[%d].key is empty", i)
 		case m.Role != llm.System && m.Role != llm.User:
-			bad("context[%d].role is %q, want system or user", i, m.Role)
+			bad.Add("context[%d].role is %q, want system or user", i, m.Role)
 		}
 	}
-	if len(errs) == 0 {
+	return invalid(bad.Err())
+}
+
+// invalid makes err, which may be nil, an ErrInvalid.
+func invalid(err error) error {
+	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(errs...))
+	return fmt.Errorf("%w: %w", ErrInvalid, err)
 }
 
 // checkMessages says what is wrong with messages that come from outside.
-func checkMessages(msgs []*llm.Message) (errs []error) {
+func checkMessages(bad *check.Problems, msgs []*llm.Message) {
 	for i, m := range msgs {
 		switch {
 		case m == nil:
-			errs = append(errs, fmt.Errorf("messages[%d] is null", i))
+			bad.Add("messages[%d] is null", i)
 		case m.Role != llm.User && m.Role != llm.System && m.Role != llm.Assistant && m.Role != llm.ToolRole:
-			errs = append(errs, fmt.Errorf("messages[%d].role is %q, want system, user, assistant or tool", i, m.Role))
+			bad.Add("messages[%d].role is %q, want system, user, assistant or tool", i, m.Role)
 		}
 	}
-	return errs
 }
 
 // Run is the stored record of a run.
@@ -363,36 +335,36 @@ type Run struct {
 
 // Validate checks that the parts of the record agree with its status.
 func (r *Run) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("run %q: "+format, append([]any{r.RunID}, args...)...))
-	}
+	var bad check.Problems
 	if r.RunID == "" || r.ThreadID == "" {
-		bad("run_id or thread_id is empty")
+		bad.Add("run_id or thread_id is empty")
 	}
 	if r.Waiting != nil && r.Status != RunWaiting {
-		bad("status is %s but waiting is set", r.Status)
+		bad.Add("status is %s but waiting is set", r.Status)
 	}
 	if r.FinishedAt != 0 && r.Status != RunDone {
-		bad("status is %s but finished_at is set", r.Status)
+		bad.Add("status is %s but finished_at is set", r.Status)
 	}
 	if r.Termination != (Termination{}) && r.Status != RunDone {
-		bad("status is %s but termination_reason is set", r.Status)
+		bad.Add("status is %s but termination_reason is set", r.Status)
 	}
 	switch r.Status {
 	case RunCreated, RunRunning:
 	case RunWaiting:
 		if r.Waiting == nil {
-			bad("status is waiting but waiting is not set")
+			bad.Add("status is waiting but waiting is not set")
 		}
 	case RunDone:
 		if r.FinishedAt == 0 || r.Termination == (Termination{}) {
-			bad("status is done but finished_at or termination_reason is not set")
+			bad.Add("status is done but finished_at or termination_reason is not set")
 		}
 	default:
-		bad("status is %q, want created, running, waiting or done", r.Status)
+		bad.Add("status is %q, want created, running, waiting or done", r.Status)
 	}
-	return errors.Join(errs...)
+	if err := bad.Err(); err != nil {
+		return fmt.Errorf("run %q: %w", r.RunID, err)
+	}
+	return nil
 }
 
 // Info returns the run's identity.
@@ -428,17 +400,15 @@ type RunResult struct {
 // CheckInput says what is wrong with messages for a thread that may have a run. They
 // must neither call tools nor answer calls.
 func CheckInput(msgs []*llm.Message) error {
-	errs := checkMessages(msgs)
+	var bad check.Problems
+	checkMessages(&bad, msgs)
 	if len(msgs) == 0 {
-		errs = append(errs, errors.New("there are no messages"))
+		bad.Add("there are no messages")
 	}
 	for i, m := range msgs {
 		if m != nil && (m.Role == llm.ToolRole || len(m.ToolCalls) > 0) {
-			errs = append(errs, fmt.Errorf("messages[%d] calls a tool or answers a call, and a run may be doing that itself", i))
+			bad.Add("messages[%d] calls a tool or answers a call, and a run may be doing that itself", i)
 		}
 	}
-	if len(errs) > 0 {
-		return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(errs...))
-	}
-	return nil
+	return invalid(bad.Err())
 }

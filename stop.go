@@ -80,20 +80,24 @@ func (c StopCondition) MarshalJSON() ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("stop condition has type %q, want %s", c.Type, stopTypes)
 	}
-	var v any = c.Limit
-	switch c.Type {
-	case "stop_on_tool":
-		v = c.ToolName
-	case "content_match":
-		v = c.Pattern
-	case "cost_budget":
-		v = c.MaxUSD
-	}
-	data, err := json.Marshal(v)
+	data, err := json.Marshal(c.value())
 	if err != nil {
 		return nil, err
 	}
 	return fmt.Appendf(nil, `{"type":%q,%q:%s}`, c.Type, f.field, data), nil
+}
+
+// value points to the field that the condition's type has.
+func (c *StopCondition) value() any {
+	switch c.Type {
+	case "stop_on_tool":
+		return &c.ToolName
+	case "content_match":
+		return &c.Pattern
+	case "cost_budget":
+		return &c.MaxUSD
+	}
+	return &c.Limit
 }
 
 // UnmarshalJSON reads a condition and rejects fields its type does not have.
@@ -110,32 +114,23 @@ func (c *StopCondition) UnmarshalJSON(data []byte) error {
 	if !ok {
 		return fmt.Errorf("stop condition has type %q, want %s", out.Type, stopTypes)
 	}
-	for name, raw := range fields {
-		var err error
-		switch {
-		case name == "type":
-		case name != f.field:
-			err = fmt.Errorf("unknown field %q, want %s", name, f.field)
-		case out.Type == "stop_on_tool":
-			err = strict.Unmarshal(raw, &out.ToolName)
-		case out.Type == "content_match":
-			err = strict.Unmarshal(raw, &out.Pattern)
-		case out.Type == "cost_budget":
-			err = strict.Unmarshal(raw, &out.MaxUSD)
-		default:
-			err = strict.Unmarshal(raw, &out.Limit)
-		}
-		if err != nil {
-			return fmt.Errorf("stop condition %q: %w", out.Type, err)
+	for name := range fields {
+		if name != "type" && name != f.field {
+			return fmt.Errorf("stop condition %q: unknown field %q, want %s", out.Type, name, f.field)
 		}
 	}
-	if _, ok := fields[f.field]; !ok {
+	raw, ok := fields[f.field]
+	if !ok {
 		return fmt.Errorf("stop condition %q: field %q is missing", out.Type, f.field)
+	}
+	if err := strict.Unmarshal(raw, out.value()); err != nil {
+		return fmt.Errorf("stop condition %q: %w", out.Type, err)
 	}
 	*c = out
 	return nil
 }
 
+// validate says what is wrong with the condition, but for its pattern.
 func (c *StopCondition) validate() error {
 	f, ok := stopFields[c.Type]
 	switch {
@@ -154,11 +149,6 @@ func (c *StopCondition) validate() error {
 	case len(c.Pattern) > 1024:
 		return fmt.Errorf("pattern is %d characters long, want at most 1024", len(c.Pattern))
 	}
-	if c.Type == "content_match" {
-		if _, err := regexp.Compile(c.Pattern); err != nil {
-			return fmt.Errorf("pattern %q: %w", c.Pattern, err)
-		}
-	}
 	return nil
 }
 
@@ -167,16 +157,16 @@ func (c StopCondition) Policy() (StopPolicy, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	p := stopPolicy{StopCondition: c}
-	if c.Type == "content_match" {
-		p.re = regexp.MustCompile(c.Pattern)
+	re, err := regexp.Compile(c.Pattern)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", c.Pattern, err)
 	}
-	return p, nil
+	return stopPolicy{c, re}, nil
 }
 
 type stopPolicy struct {
 	StopCondition
-	re *regexp.Regexp
+	re *regexp.Regexp // Pattern
 }
 
 func (p stopPolicy) ID() string { return p.Type }

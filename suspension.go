@@ -100,12 +100,7 @@ type Decision struct {
 // UnmarshalJSON rejects unknown fields.
 func (d *Decision) UnmarshalJSON(data []byte) error {
 	type plain Decision
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("decision: %w", err)
-	}
-	*d = Decision(v)
-	return nil
+	return strict.Into((*plain)(d), "decision", data)
 }
 
 func (d *Decision) Validate() error {
@@ -138,21 +133,6 @@ const (
 // Terminal reports whether the call is over.
 func (s CallStatus) Terminal() bool {
 	return s == CallSucceeded || s == CallFailed || s == CallCancelled
-}
-
-// CanBecome reports whether the life of a call allows the step from s to next.
-func (s CallStatus) CanBecome(next CallStatus) bool {
-	switch s {
-	case CallNew, "":
-		return true
-	case CallRunning:
-		return next == CallSuspended || next.Terminal()
-	case CallSuspended:
-		return next == CallResuming || next == CallCancelled
-	case CallResuming:
-		return next == CallRunning || next == CallSuspended || next.Terminal()
-	}
-	return false
 }
 
 // CallState is the ledger's record of one tool call. It is immutable; a change

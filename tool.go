@@ -2,6 +2,7 @@ package awaken
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -140,9 +141,7 @@ func (c *ToolCall) Progress(p Progress) {
 		run = &RunInfo{}
 	}
 	p.RunID, p.ThreadID, p.ParentRunID = run.RunID, run.ThreadID, run.ParentRunID
-	if p.Status == "" {
-		p.Status = "running"
-	}
+	p.Status = cmp.Or(p.Status, "running")
 	if p.ParentNodeID == "" {
 		p.ParentNodeID = "run:" + run.RunID
 		if run.ParentToolCallID != "" {
@@ -154,8 +153,7 @@ func (c *ToolCall) Progress(p Progress) {
 	if err != nil {
 		return // a NaN progress has no JSON; it is only a report
 	}
-	replace := true
-	c.show(&ActivitySnapshot{MessageID: p.NodeID, ActivityType: ProgressActivity, Content: content, Replace: &replace})
+	c.show(&ActivitySnapshot{MessageID: p.NodeID, ActivityType: ProgressActivity, Content: content, Replace: new(true)})
 }
 
 // Activity shows content, any JSON value, under a type of the tool's choosing.
@@ -165,8 +163,7 @@ func (c *ToolCall) Activity(activityType string, content any) error {
 	if err != nil {
 		return fmt.Errorf("activity %q: %w", activityType, err)
 	}
-	replace := true
-	c.show(&ActivitySnapshot{MessageID: "tool_call:" + c.ID, ActivityType: activityType, Content: data, Replace: &replace})
+	c.show(&ActivitySnapshot{MessageID: "tool_call:" + c.ID, ActivityType: activityType, Content: data, Replace: new(true)})
 	return nil
 }
 
@@ -222,9 +219,7 @@ func NewTool[In, Out any](spec ToolSpec, fn func(ctx context.Context, call *Tool
 	if spec.ID == "" {
 		panic("awaken: a tool needs an ID")
 	}
-	if spec.Name == "" {
-		spec.Name = spec.ID
-	}
+	spec.Name = cmp.Or(spec.Name, spec.ID)
 	if spec.Parameters == nil {
 		raw, err := schema.For(reflect.TypeFor[In]())
 		if err != nil {
@@ -266,19 +261,14 @@ func (t *typedTool[In, Out]) Call(ctx context.Context, call *ToolCall) (*ToolRes
 // FrontendTool returns a tool that the client runs: calling it suspends the run,
 // and the client's decision becomes the result.
 func FrontendTool(spec ToolSpec) Tool {
-	if spec.Name == "" {
-		spec.Name = spec.ID
-	}
+	spec.Name = cmp.Or(spec.Name, spec.ID)
+	spec.Effect = ReadOnly // this process does nothing
 	return frontendTool{spec}
 }
 
 type frontendTool struct{ spec ToolSpec }
 
-func (t frontendTool) Spec() ToolSpec {
-	s := t.spec
-	s.Effect = ReadOnly // this process does nothing
-	return s
-}
+func (t frontendTool) Spec() ToolSpec { return t.spec }
 
 func (t frontendTool) Call(_ context.Context, call *ToolCall) (*ToolResult, error) {
 	return nil, Suspend(Ticket{

@@ -2,6 +2,7 @@ package awaken
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,9 +54,7 @@ func (r ToolResult) MarshalJSON() ([]byte, error) {
 	if len(r.Data) == 0 {
 		r.Data = json.RawMessage("null")
 	}
-	if r.Status == "" {
-		r.Status = ToolSuccess
-	}
+	r.Status = cmp.Or(r.Status, ToolSuccess)
 	return json.Marshal(plain(r))
 }
 

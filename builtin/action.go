@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -40,10 +41,8 @@ type ContextUpdate struct {
 }
 
 var ContextMessages = state.NewKey("__runtime.context_message_store", func(m map[string]awaken.ContextMessage, u ContextUpdate) map[string]awaken.ContextMessage {
-	next := maps.Clone(m)
-	if next == nil {
-		next = map[string]awaken.ContextMessage{}
-	}
+	next := map[string]awaken.ContextMessage{}
+	maps.Copy(next, m)
 	for _, k := range u.Remove {
 		maps.DeleteFunc(next, func(key string, _ awaken.ContextMessage) bool { return contextKeyMatches(k, key) })
 	}
@@ -54,8 +53,8 @@ var ContextMessages = state.NewKey("__runtime.context_message_store", func(m map
 }, state.Options{Merge: state.Commutative})
 
 func contextKeyMatches(pattern, key string) bool {
-	if n := len(pattern); n > 0 && pattern[n-1] == '*' {
-		return len(key) >= n-1 && key[:n-1] == pattern[:n-1]
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(key, prefix)
 	}
 	return pattern == key
 }
@@ -67,10 +66,8 @@ type throttleEntry struct {
 }
 
 var contextThrottle = state.NewKey("__runtime.context_throttle", func(m map[string]throttleEntry, e throttleEntry) map[string]throttleEntry {
-	next := maps.Clone(m)
-	if next == nil {
-		next = map[string]throttleEntry{}
-	}
+	next := map[string]throttleEntry{}
+	maps.Copy(next, m)
 	next[e.Key] = e
 	return next
 }, state.Options{})

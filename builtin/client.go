@@ -33,10 +33,8 @@ func mergePatch(doc, patch json.RawMessage) json.RawMessage {
 	}
 	var was map[string]json.RawMessage
 	_ = json.Unmarshal(doc, &was) // what is not an object has no fields
-	out := maps.Clone(was)
-	if out == nil {
-		out = make(map[string]json.RawMessage, len(fields))
-	}
+	out := make(map[string]json.RawMessage, len(was)+len(fields))
+	maps.Copy(out, was)
 	for name, v := range fields {
 		if string(v) == "null" {
 			delete(out, name)

@@ -24,13 +24,7 @@ type Lifecycle struct {
 type Calls []*awaken.CallState
 
 // MarshalJSON writes {"calls": {id: call}}.
-func (c Calls) MarshalJSON() ([]byte, error) {
-	m := make(map[string]*awaken.CallState, len(c))
-	for _, s := range c {
-		m[s.CallID] = s
-	}
-	return json.Marshal(map[string]any{"calls": m})
-}
+func (c Calls) MarshalJSON() ([]byte, error) { return appendCalls(nil, c) }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (c *Calls) UnmarshalJSON(data []byte) error {

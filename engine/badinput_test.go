@@ -141,12 +141,12 @@ func TestValidate_ReportsEveryMistakeOfADocument(t *testing.T) {
 	model := awaken.ModelSpec{ID: " ", ContextWindow: 10, MaxOutputTokens: 20, Prices: awaken.Prices{InputPrice: &nan}, KnowledgeCutoff: "2026-02-30",
 		Modalities: &awaken.Modalities{Input: []string{"text", "smell", "text"}}}
 	says(t, model.Validate(), "id is empty", "provider_id is empty", "upstream_model is empty", "max_output_tokens is 20, want at most context_window (10)",
-		"input_token_price_per_million_usd is -0.5", `knowledge_cutoff is "2026-02-30"`, `modalities.input has "smell"`, `modalities.input lists "text" twice`)
+		"input_token_price_per_million_usd is -0.5", `knowledge_cutoff is "2026-02-30"`, `modalities.input[1] is "smell"`, `modalities.input lists "text" twice`)
 
 	zero := 0.0
 	pool := awaken.ModelPoolSpec{Members: []awaken.PoolMember{{Weight: &zero, Role: "failover_only"}, {ModelID: "m", Role: "boss"}, {ModelID: "m", Role: "failover_only"}},
 		Routing: awaken.PoolRouting{Home: "dice", StickyScope: "planet"}}
-	says(t, pool.Validate(), "id is empty", "members[0].model_id is empty", "members[0].weight is 0", `members[1].role is "boss"`, `members lists model "m" twice`,
+	says(t, pool.Validate(), "id is empty", "members[0].model_id is empty", "members[0].weight is 0", `members[1].role is "boss"`, `members lists "m" twice`,
 		"members has none of role member", `routing.home is "dice"`, `routing.sticky_scope is "planet"`)
 
 	provider := awaken.ProviderSpec{TimeoutSecs: -1}

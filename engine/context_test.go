@@ -1101,7 +1101,7 @@ func TestCompactionSection_IsChecked(t *testing.T) {
 		`{"raw_retention":"none"}`:                   `raw_retention is "none", want preserve_durable`,
 		`{"summary_model":"foreign"}`:                `summary_model is "foreign" of provider "q", want one of provider "p"`,
 		`{"summary_modle":"m"}`:                      "summary_modle",
-		`{"summary_model":" "}`:                      "summary_model is blank",
+		`{"summary_model":" "}`:                      "summary_model is empty",
 		`{"mode":5,"summarizer_user_prompt":"also"}`: "mode",
 	} {
 		if _, err := engine.New(config(section)); err == nil || !strings.Contains(err.Error(), want) {

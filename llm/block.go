@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/internal/strict"
@@ -41,6 +42,15 @@ type Source struct {
 	URL       string `json:"url,omitempty"`
 }
 
+// IsPDF reports whether the source is a PDF, by its media type or its URL. Nil is none.
+func (s *Source) IsPDF() bool {
+	if s == nil {
+		return false
+	}
+	path, _, _ := strings.Cut(s.URL, "?")
+	return s.MediaType == "application/pdf" || strings.HasSuffix(strings.ToLower(path), ".pdf")
+}
+
 // ToolPart is the tool side of a tool_use or tool_result block.
 type ToolPart struct {
 	ID      string          // the call's id
@@ -75,34 +85,33 @@ func Document(src *Source, title string) Block {
 
 // The wire shapes, one per family of types, so that unknown fields are found.
 type (
-	textWire struct {
+	wire struct {
 		Type   BlockType `json:"type"`
-		Text   *string   `json:"text"`
-		Opaque *Opaque   `json:"opaque,omitempty"`
+		Opaque *Opaque   `json:"opaque"`
+	}
+	textWire struct {
+		wire
+		Text *string `json:"text"`
 	}
 	thinkingWire struct {
-		Type     BlockType `json:"type"`
-		Thinking *string   `json:"thinking"`
-		Opaque   *Opaque   `json:"opaque,omitempty"`
+		wire
+		Thinking *string `json:"thinking"`
 	}
 	mediaWire struct {
-		Type   BlockType `json:"type"`
-		Source *Source   `json:"source"`
-		Title  string    `json:"title,omitempty"`
-		Opaque *Opaque   `json:"opaque,omitempty"`
+		wire
+		Source *Source `json:"source"`
+		Title  string  `json:"title"`
 	}
 	toolUseWire struct {
-		Type   BlockType       `json:"type"`
-		ID     string          `json:"id"`
-		Name   string          `json:"name"`
-		Input  json.RawMessage `json:"input"`
-		Opaque *Opaque         `json:"opaque,omitempty"`
+		wire
+		ID    string          `json:"id"`
+		Name  string          `json:"name"`
+		Input json.RawMessage `json:"input"`
 	}
-	toolResultWire[B any] struct {
-		Type      BlockType `json:"type"`
-		ToolUseID string    `json:"tool_use_id"`
-		Content   []B       `json:"content"`
-		Opaque    *Opaque   `json:"opaque,omitempty"`
+	toolResultWire struct {
+		wire
+		ToolUseID string            `json:"tool_use_id"`
+		Content   []json.RawMessage `json:"content"`
 	}
 )
 
@@ -184,8 +193,8 @@ func blockType(data []byte) (BlockType, error) {
 	var head struct {
 		Type BlockType `json:"type"`
 	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return "", fmt.Errorf("content block: %w", strict.Explain(err))
+	if err := strict.UnmarshalKnown(data, &head); err != nil {
+		return "", fmt.Errorf("content block: %w", err)
 	}
 	switch head.Type {
 	case TextBlock, ImageBlock, AudioBlock, VideoBlock, DocumentBlock, ToolUseBlock, ToolResultBlock, ThinkingBlock:
@@ -245,7 +254,7 @@ func (b *Block) decode(t BlockType, data []byte) error {
 		}
 		*b = Block{Type: t, Tool: &ToolPart{ID: w.ID, Name: w.Name, Input: orNil(w.Input)}, Opaque: w.Opaque}
 	case ToolResultBlock:
-		var w toolResultWire[json.RawMessage]
+		var w toolResultWire
 		if err := strict.Unmarshal(data, &w); err != nil {
 			return err
 		}

@@ -128,17 +128,16 @@ func (c *Collector) Continue() {
 // may not be whole is dropped: none had come, or what came is not JSON. It returns the
 // names of those.
 func (c *Collector) BreakOff() (dropped []string) {
-	last := len(c.calls) - 1
-	kept := c.calls[:0]
-	for i, oc := range c.calls {
-		if !oc.complete() || i == last && len(oc.args) == 0 {
-			dropped = append(dropped, oc.name)
-			continue
+	i, last := -1, len(c.calls)-1
+	c.calls = slices.DeleteFunc(c.calls, func(oc openCall) bool {
+		i++
+		if oc.complete() && (i < last || len(oc.args) > 0) {
+			return false
 		}
-		kept = append(kept, oc)
-	}
-	clear(c.calls[len(kept):])
-	c.calls, c.finish, c.usage = kept, "", Usage{}
+		dropped = append(dropped, oc.name)
+		return true
+	})
+	c.finish, c.usage = "", Usage{}
 	return dropped
 }
 

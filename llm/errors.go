@@ -3,6 +3,7 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,24 +51,15 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	var sb strings.Builder
-	if e.Provider != "" {
-		sb.WriteString(e.Provider)
-		sb.WriteString(": ")
-	}
-	sb.WriteString(strings.ReplaceAll(string(e.Kind), "_", " "))
+	kind := strings.ReplaceAll(string(e.Kind), "_", " ")
 	if e.Status != 0 {
-		fmt.Fprintf(&sb, " (status %d)", e.Status)
+		kind += fmt.Sprintf(" (status %d)", e.Status)
 	}
-	if e.Message != "" {
-		sb.WriteString(": ")
-		sb.WriteString(e.Message)
-	}
+	parts := []string{e.Provider, kind, e.Message}
 	if e.Err != nil {
-		sb.WriteString(": ")
-		sb.WriteString(e.Err.Error())
+		parts = append(parts, e.Err.Error())
 	}
-	return sb.String()
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
 // Unwrap returns the cause.

@@ -50,7 +50,7 @@ func refused(blocks []Block, input []string) string {
 		case ImageBlock, AudioBlock, VideoBlock:
 			kind = string(b.Type)
 		case DocumentBlock:
-			if isPDF(b.Source) {
+			if b.Source.IsPDF() {
 				kind = "pdf"
 			}
 		case ToolResultBlock:
@@ -66,12 +66,4 @@ func refused(blocks []Block, input []string) string {
 		}
 	}
 	return ""
-}
-
-func isPDF(s *Source) bool {
-	if s == nil {
-		return false
-	}
-	path, _, _ := strings.Cut(s.URL, "?")
-	return s.MediaType == "application/pdf" || strings.HasSuffix(strings.ToLower(path), ".pdf")
 }

@@ -130,7 +130,7 @@ func TestMessageJSON_RejectsTrailingData(t *testing.T) {
 	t.Parallel()
 	var m llm.Message
 	err := m.UnmarshalJSON([]byte(`{"role":"user"} {"role":"user"}`))
-	if err == nil || err.Error() != "message: unexpected data after the JSON value" {
+	if err == nil || err.Error() != "message: not JSON: unexpected data after the JSON value" {
 		t.Errorf("error is %v", err)
 	}
 }

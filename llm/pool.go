@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"hash/fnv"
 	"iter"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -80,9 +82,9 @@ func NewPool(members []PoolMember, opts PoolOptions) (*Pool, error) {
 	return p, nil
 }
 
-// Score is how well a session and a member fit: the member with the highest is the home.
+// score is how well a session and a member fit: the member with the highest is the home.
 // It is weighted rendezvous hashing, so that few sessions move when members change.
-func Score(key, modelID string, weight float64) float64 {
+func score(key, modelID string, weight float64) float64 {
 	h := fnv.New64a()
 	h.Write([]byte(key))
 	h.Write([]byte{0})
@@ -160,7 +162,7 @@ func (p *Pool) moves(i int, err error) bool {
 		p.quarantined[i] = true
 		return true
 	}
-	return !p.opts.IgnoreCircuit && !p.members[i].Breaker.Available()
+	return !p.opts.IgnoreCircuit && !p.members[i].Breaker.available()
 }
 
 // choose returns the member to ask: the session's, its home, or another. Last is why the
@@ -202,12 +204,12 @@ func (p *Pool) choose(key string, tried []bool, last error) (int, error) {
 }
 
 func (p *Pool) score(key string, i int) float64 {
-	return Score(key, p.members[i].ID, p.members[i].Weight)
+	return score(key, p.members[i].ID, p.members[i].Weight)
 }
 
 // healthy reports whether a member can be asked. Requires p.mu.
 func (p *Pool) healthy(i int) bool {
-	return !p.quarantined[i] && (p.opts.IgnoreCircuit || p.members[i].Breaker.Available())
+	return !p.quarantined[i] && (p.opts.IgnoreCircuit || p.members[i].Breaker.available())
 }
 
 // home returns the member that a session starts with: a healthy one if there is one.
@@ -240,13 +242,7 @@ func (p *Pool) home(key string) int {
 			}
 		}
 	}
-	best := homes[0]
-	for _, i := range homes[1:] {
-		if p.score(key, i) > p.score(key, best) {
-			best = i
-		}
-	}
-	return best
+	return slices.MaxFunc(homes, func(i, j int) int { return cmp.Compare(p.score(key, i), p.score(key, j)) })
 }
 
 // session returns what is remembered of a session. Requires p.mu.
@@ -263,22 +259,4 @@ func (p *Pool) session(key string) *poolSession {
 		p.recent.Remove(oldest)
 	}
 	return s
-}
-
-// MemberState is how a member of a pool is.
-type MemberState struct {
-	ID          string       `json:"model_id"`
-	Breaker     BreakerState `json:"breaker"`
-	Quarantined bool         `json:"quarantined,omitempty"`
-}
-
-// Members returns how the members are.
-func (p *Pool) Members() []MemberState {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var out []MemberState
-	for i := range p.members {
-		out = append(out, MemberState{p.members[i].ID, p.members[i].Breaker.State(), p.quarantined[i]})
-	}
-	return out
 }

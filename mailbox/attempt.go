@@ -15,13 +15,11 @@ func (b *Mailbox) do(w *work, settler *settler) {
 	start := time.Now()
 	s := b.attempt(w.ctx, w)
 	b.cfg.Observer.Settled(w.d, s.Status, time.Since(start))
-	if w.lost.Load() || s.Status == "" {
-		b.drop(w)
-		return
+	if !w.lost.Load() && s.Status != "" {
+		s.Held = w.d.Held()
+		s.Steps = int(w.steps.Load())
+		settler.settle(s)
 	}
-	s.Held = w.d.Held()
-	s.Steps = int(w.steps.Load())
-	settler.settle(s)
 	b.drop(w)
 }
 
@@ -51,7 +49,7 @@ func (b *Mailbox) judge(ctx context.Context, w *work, err error) Settlement {
 	case errors.Is(err, awaken.ErrBusy):
 		return Settlement{Status: Queued, Delay: 250 * time.Millisecond, Error: err.Error()}
 	case errors.Is(err, awaken.ErrPinUnavailable) && !errors.Is(err, awaken.ErrNotFound):
-		return Settlement{Status: Queued, Delay: PinRetry, Error: err.Error()}
+		return Settlement{Status: Queued, Delay: pinRetry, Error: err.Error()}
 	case hopeless(err):
 		s, giveUpErr := w.giveUp(ctx, err.Error())
 		if giveUpErr != nil {
@@ -77,14 +75,21 @@ func (b *Mailbox) again(w *work, err error) Settlement {
 	if int(w.steps.Load()) > w.d.Steps {
 		attempts = 0
 	}
-	return Settlement{Status: Queued, Delay: RetryDelay(attempts), Failed: true, Error: err.Error()}
+	return Settlement{Status: Queued, Delay: b.retryDelay(attempts), Failed: true, Error: err.Error()}
 }
 
-// RetryDelay is how long after its n-th failure a dispatch is tried again, counted from 0.
-func RetryDelay(n int) time.Duration {
-	return min(250*time.Millisecond<<min(n, 7), 30*time.Second)
+// retryDelay is how long after its n-th failure a dispatch is tried again, counted from 0.
+func (b *Mailbox) retryDelay(n int) time.Duration {
+	d, most := b.cfg.RetryDelay, b.cfg.MaxRetryDelay
+	for range n {
+		if d > most/2 {
+			return most
+		}
+		d *= 2
+	}
+	return min(d, most)
 }
 
-// PinRetry is how long a run whose version a worker cannot have is left alone before one
+// pinRetry is how long a run whose version a worker cannot have is left alone before one
 // tries again. That does not count as an attempt.
-const PinRetry = time.Minute
+const pinRetry = time.Minute

@@ -67,9 +67,5 @@ func (t *Thread) startLeft(by *Tenant, d *Dispatch, req *awaken.RunRequest) erro
 	d.RunID, d.ThreadID, d.DedupeKey = by.box.cfg.NewID(), t.ID, leftKey
 	req.ThreadID, req.RunID, req.DispatchID = t.ID, d.RunID, d.ID
 	d.Request = req
-	if err := t.enqueue(d); err != nil {
-		return err
-	}
-	t.Runs = append(t.Runs, d.NewRun())
-	return nil
+	return t.enqueue(d)
 }

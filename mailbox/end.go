@@ -54,13 +54,12 @@ func (w *work) leave(ctx context.Context, run *awaken.Run) error {
 
 // endFor ends the run for good, and says what becomes of the dispatch.
 func (w *work) endFor(ctx context.Context, run *awaken.Run, as Status, t awaken.Termination) (Settlement, error) {
-	if err := w.end(ctx, run, t); err != nil {
-		return Settlement{}, err
+	err := w.end(ctx, run, t)
+	if err == nil && w.child {
+		err = w.report(ctx, run.RunID)
 	}
-	if w.child {
-		if err := w.report(ctx, run.RunID); err != nil {
-			return Settlement{}, err
-		}
+	if err != nil {
+		return Settlement{}, err
 	}
 	return Settlement{Status: as}, w.leave(ctx, run)
 }

@@ -1,7 +1,6 @@
 package mailbox
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/awaken-go/awaken"
@@ -12,6 +11,3 @@ var ErrDuplicate = fmt.Errorf("%w: duplicate", awaken.ErrConflict)
 
 // ErrNothing means that there is nothing to cancel, interrupt or decide.
 var ErrNothing = fmt.Errorf("%w: nothing runs, waits or is queued", awaken.ErrNotFound)
-
-// ErrDraining means that the process is about to stop.
-var ErrDraining = errors.New("draining")

@@ -48,26 +48,19 @@ func (l *lease) release() {
 
 // keepLeases renews the leases, in time and whenever a claim may have been cancelled.
 func (b *Mailbox) keepLeases(ctx context.Context) {
-	wait := b.cfg.Renew
-	for {
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-b.check:
-		case <-ctx.Done():
-			timer.Stop()
-			return
+	pause := b.cfg.Renew
+	for wait(ctx, pause, b.check) {
+		pause = b.cfg.Renew
+		works := b.list()
+		if len(works) == 0 {
+			continue
 		}
-		timer.Stop()
-		wait = b.cfg.Renew
-		if works := b.list(); len(works) > 0 {
-			rctx, cancel := context.WithTimeout(ctx, b.cfg.Renew)
-			if err := b.renew(rctx, works...); err != nil && ctx.Err() == nil {
-				b.cfg.Logger.Warn("leases could not be renewed", "error", err)
-				wait = b.cfg.Renew / 4
-			}
-			cancel()
+		rctx, cancel := context.WithTimeout(ctx, b.cfg.Renew)
+		if err := b.renew(rctx, works...); err != nil && ctx.Err() == nil {
+			b.cfg.Logger.Warn("leases could not be renewed", "error", err)
+			pause = b.cfg.Renew / 4
 		}
+		cancel()
 	}
 }
 

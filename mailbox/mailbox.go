@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,13 +32,37 @@ type Config struct {
 	Lease       time.Duration // default 30 seconds
 	Renew       time.Duration // how often leases are renewed; default a third of Lease
 	Poll        time.Duration // how often the queue is asked without a reason; default 1 second
+	Sweep       time.Duration // how often expired leases are looked for, at most; a quarter of Lease if that is less; default 30 seconds
 	GC          time.Duration // how often dispatches that are over are purged; default 1 minute
 	TTL         time.Duration // how long they are kept; default 24 hours
 	MaxAttempts int           // default 5
-	Drain       time.Duration // how long runs may go on to the end of their step when Work ends; default 30 seconds
+	// RetryDelay is how long after its first failure a dispatch is tried again; default 250
+	// milliseconds. It doubles with every further failure, up to MaxRetryDelay; default 30 seconds.
+	RetryDelay, MaxRetryDelay time.Duration
+	Startup                   Startup
+	Drain                     time.Duration // how long runs may go on to the end of their step when Work ends; default 30 seconds
+
+	// Maintained, if not nil, is called after each round of maintenance, one at a time. The
+	// next round waits until it returns.
+	Maintained func(Maintenance)
 
 	Logger *slog.Logger  // nil discards
 	NewID  func() string // nil is UUIDv7
+}
+
+// Startup is how [Mailbox.Work] begins: it takes over what lost workers held, before it claims
+// anything.
+type Startup struct {
+	Delay    time.Duration // before that; default none
+	Attempts int           // how often it is tried before Work returns the error; default once
+	Retry    time.Duration // between two attempts; default 250 milliseconds
+}
+
+// Maintenance is what a round of maintenance did.
+type Maintenance struct {
+	Reclaimed int   // dispatches whose lease had expired, and that are queued again
+	Purged    int   // dispatches that were over for longer than TTL, and are removed
+	Err       error // what went wrong, or nil
 }
 
 // Observer is told what a mailbox does, to count it. Its methods must return at once.
@@ -68,7 +93,7 @@ type Mailbox struct {
 // if the profile is nil. It is called once for each tenant.
 func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Store, queue awaken.Queue) R) (*Mailbox, error) {
 	if cfg.Queue == nil || with == nil {
-		return nil, errors.New("mailbox: Queue and Runtime are needed")
+		return nil, errors.New("mailbox: Config.Queue and the function that makes runtimes are required")
 	}
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -87,7 +112,13 @@ func (cfg *Config) complete() error {
 	setDefault(&cfg.GC, time.Minute)
 	setDefault(&cfg.TTL, 24*time.Hour)
 	setDefault(&cfg.MaxAttempts, 5)
+	setDefault(&cfg.Sweep, 30*time.Second)
+	setDefault(&cfg.RetryDelay, 250*time.Millisecond)
+	setDefault(&cfg.MaxRetryDelay, 30*time.Second)
+	setDefault(&cfg.Startup.Attempts, 1)
+	setDefault(&cfg.Startup.Retry, 250*time.Millisecond)
 	setDefault(&cfg.Drain, 30*time.Second)
+	cfg.Sweep = min(cfg.Sweep, max(cfg.Lease/4, time.Millisecond))
 	if cfg.Renew >= cfg.Lease {
 		return fmt.Errorf("mailbox: Renew is %s, want less than Lease, which is %s", cfg.Renew, cfg.Lease)
 	}
@@ -152,4 +183,17 @@ func poke(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
+}
+
+// wait waits for d, or until poked. It reports false if ctx is done first.
+func wait(ctx context.Context, d time.Duration, poked <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-poked:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }

@@ -99,13 +99,7 @@ func (t *Tenant) EditPending(ctx context.Context, threadID, id string, revision 
 	if err := awaken.CheckInput(msgs); err != nil {
 		return err
 	}
-	for i, m := range msgs {
-		if m.ID == "" {
-			c := *m
-			c.ID = t.box.cfg.NewID()
-			msgs[i] = &c
-		}
-	}
+	t.identify(msgs)
 	return t.changed(ctx, threadID, func(q *Thread) error {
 		d, err := q.editable(id, revision)
 		if err != nil {
@@ -137,12 +131,7 @@ func (t *Tenant) RetractPending(ctx context.Context, threadID, id string, revisi
 // changed since. All of it has to be named.
 func (t *Tenant) ReorderPending(ctx context.Context, threadID, rev string, order []string) error {
 	return t.changed(ctx, threadID, func(q *Thread) error {
-		var queued []*Dispatch
-		for _, d := range q.Live {
-			if d.Status == Queued {
-				queued = append(queued, d)
-			}
-		}
+		queued := slices.DeleteFunc(slices.Clone(q.Live), func(d *Dispatch) bool { return d.Status != Queued })
 		if have := revision(queued); have != rev {
 			return fmt.Errorf("pending input of thread %s: %w: revision is %s, not %s", threadID, awaken.ErrConflict, have, rev)
 		}
@@ -173,14 +162,11 @@ func (t *Tenant) DeadLetters(ctx context.Context, offset, limit int) ([]*Dispatc
 // RetryDeadLetter submits again what a dead letter asked for, as a new run, and removes
 // the dead letter.
 func (t *Tenant) RetryDeadLetter(ctx context.Context, id string) (*Receipt, error) {
-	d, err := t.Store.Dispatch(ctx, id)
+	d, err := t.deadLetter(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case d.Status != DeadLetter:
-		return nil, fmt.Errorf("dispatch %s: %w: it is %s, not a dead letter", id, awaken.ErrConflict, d.Status)
-	case d.Request == nil:
+	if d.Request == nil {
 		return nil, fmt.Errorf("dispatch %s: %w: it went on with run %s, which has ended", id, awaken.ErrConflict, d.RunID)
 	}
 	req := *d.Request
@@ -196,14 +182,19 @@ func (t *Tenant) RetryDeadLetter(ctx context.Context, id string) (*Receipt, erro
 	return r, t.DropDeadLetter(ctx, id)
 }
 
+func (t *Tenant) deadLetter(ctx context.Context, id string) (*Dispatch, error) {
+	d, err := t.Store.Dispatch(ctx, id)
+	if err == nil && d.Status != DeadLetter {
+		err = fmt.Errorf("dispatch %s: %w: it is %s, not a dead letter", id, awaken.ErrConflict, d.Status)
+	}
+	return d, err
+}
+
 // DropDeadLetter removes a dead letter.
 func (t *Tenant) DropDeadLetter(ctx context.Context, id string) error {
-	d, err := t.Store.Dispatch(ctx, id)
+	d, err := t.deadLetter(ctx, id)
 	if err != nil {
 		return err
-	}
-	if d.Status != DeadLetter {
-		return fmt.Errorf("dispatch %s: %w: it is %s, not a dead letter", id, awaken.ErrConflict, d.Status)
 	}
 	_, err = t.Store.PurgeDispatches(ctx, Query{RunID: d.RunID, Statuses: []Status{DeadLetter}})
 	return err

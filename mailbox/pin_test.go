@@ -156,7 +156,7 @@ func TestPin_ARunWaitsForAWorkerThatHasItsVersion(t *testing.T) {
 			t.Error("who asked was not told")
 		}
 		v.Lose("1", nil)
-		time.Sleep(2 * mailbox.PinRetry)
+		time.Sleep(2 * time.Minute) // it is tried every minute
 		g.wantRun(tn, r.RunID, awaken.RunDone, awaken.NaturalEnd, "got version 1")
 	})
 }

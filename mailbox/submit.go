@@ -1,9 +1,11 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -134,19 +136,13 @@ func (t *Tenant) dispatch(s *Submission) (*Dispatch, error) {
 	if q.Continue != "" || q.End != nil || q.Confirm != nil {
 		return nil, fmt.Errorf("%w: a submission starts a run or goes to the open one", awaken.ErrInvalid)
 	}
-	for i, m := range q.Messages {
-		if m.ID == "" {
-			c := *m
-			c.ID = newID()
-			q.Messages[i] = &c
-		}
-	}
-	d := &Dispatch{ID: newID(), Tenant: t.name, ThreadID: q.ThreadID, RunID: q.RunID, Priority: DefaultPriority, MaxAttempts: t.box.cfg.MaxAttempts,
-		AvailableAt: s.Delay.Milliseconds(), DedupeKey: s.DedupeKey, IdempotencyKey: s.IdempotencyKey, Digest: s.Digest}
-	if d.ThreadID == "" {
+	t.identify(q.Messages)
+	d := t.spare()
+	d.AvailableAt, d.DedupeKey, d.IdempotencyKey, d.Digest = s.Delay.Milliseconds(), s.DedupeKey, s.IdempotencyKey, s.Digest
+	if d.ThreadID = q.ThreadID; d.ThreadID == "" {
 		d.ThreadID = newID()
 	}
-	if d.RunID == "" {
+	if d.RunID = q.RunID; d.RunID == "" {
 		d.RunID = newID()
 	}
 	if s.Priority != nil {
@@ -160,19 +156,34 @@ func (t *Tenant) dispatch(s *Submission) (*Dispatch, error) {
 	return d, nil
 }
 
+// identify gives messages without an id one. They are copied, not changed.
+func (t *Tenant) identify(msgs []*llm.Message) {
+	for i, m := range msgs {
+		if m.ID == "" {
+			c := *m
+			c.ID = t.box.cfg.NewID()
+			msgs[i] = &c
+		}
+	}
+}
+
 // submitted returns the receipt of what was submitted with the same key.
 func (t *Tenant) submitted(ctx context.Context, s *Submission) (*Receipt, error) {
 	old, err := t.Store.Submitted(ctx, s.IdempotencyKey)
-	if errors.Is(err, awaken.ErrNotFound) {
+	switch {
+	case errors.Is(err, awaken.ErrNotFound):
 		return nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
-	}
-	if old.Digest != s.Digest {
+	case old.Digest != s.Digest:
 		return nil, fmt.Errorf("idempotency key %q: %w: it was used for another request", s.IdempotencyKey, awaken.ErrConflict)
 	}
-	return &Receipt{ThreadID: old.ThreadID, RunID: old.RunID, DispatchID: old.ID, Duplicate: true}, nil
+	return old.again(), nil
+}
+
+// again is the receipt of what was submitted before.
+func (d *Dispatch) again() *Receipt {
+	return &Receipt{ThreadID: d.ThreadID, RunID: d.RunID, DispatchID: d.ID, Duplicate: true}
 }
 
 // change submits by the rules of the thread.
@@ -187,7 +198,7 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 	var r *Receipt
 	err = t.changed(ctx, d.ThreadID, func(q *Thread) error {
 		if o := q.keyed(s.DedupeKey); o != nil {
-			r = &Receipt{ThreadID: q.ID, RunID: o.RunID, DispatchID: o.ID, Duplicate: true}
+			r = o.again()
 			return nil
 		}
 		sub := submission{dispatch: edit(d), interrupt: s.Mode == ModeInterrupt && len(decided) == 0, live: s.Mode == ModeSteer || s.Mode == ModeResume || len(decided) > 0}
@@ -234,11 +245,7 @@ func (t *Tenant) alreadyDecided(ctx context.Context, threadID string) (*Receipt,
 	if err != nil {
 		return nil, err
 	}
-	r := &Receipt{ThreadID: threadID, RunID: th.OpenRunID, After: th.End, Duplicate: true}
-	if r.RunID == "" {
-		r.RunID = th.LatestRunID
-	}
-	return r, nil
+	return &Receipt{ThreadID: threadID, RunID: cmp.Or(th.OpenRunID, th.LatestRunID), After: th.End, Duplicate: true}, nil
 }
 
 // decisions checks decisions on the thread's open run, and returns what is to be posted.
@@ -246,26 +253,27 @@ func (t *Tenant) decisions(ctx context.Context, threadID string, ds []awaken.Dec
 	if len(ds) == 0 {
 		return nil, nil
 	}
-	th, err := t.Store.Thread(ctx, threadID)
+	id, err := t.decidable(ctx, threadID)
 	if err != nil {
 		return nil, err
-	}
-	id := th.OpenRunID
-	if id == "" {
-		id = th.LatestRunID // to say that it is decided
-	}
-	if id == "" {
-		return nil, ErrNothing
 	}
 	_, items, err := t.Runtime.CheckDecisions(ctx, id, ds...)
 	return items, err
 }
 
-func hasUser(msgs []*llm.Message) bool {
-	for _, m := range msgs {
-		if m.Role == llm.User && !m.IsInternal() {
-			return true
-		}
+// decidable returns the run that decisions for a thread are for: the open one, or else the
+// latest, to say that it is decided.
+func (t *Tenant) decidable(ctx context.Context, threadID string) (runID string, err error) {
+	th, err := t.Store.Thread(ctx, threadID)
+	if err != nil {
+		return "", err
 	}
-	return false
+	if runID = cmp.Or(th.OpenRunID, th.LatestRunID); runID == "" {
+		return "", fmt.Errorf("thread %s: %w", threadID, ErrNothing)
+	}
+	return runID, nil
+}
+
+func hasUser(msgs []*llm.Message) bool {
+	return slices.ContainsFunc(msgs, func(m *llm.Message) bool { return m.Role == llm.User && !m.IsInternal() })
 }

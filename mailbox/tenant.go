@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,15 +54,8 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 		return nil, err
 	}
 	if runID == "" {
-		th, err := t.Store.Thread(ctx, threadID)
-		if err != nil {
+		if runID, err = t.decidable(ctx, threadID); err != nil {
 			return nil, err
-		}
-		if runID = th.OpenRunID; runID == "" {
-			runID = th.LatestRunID // to say that it is decided
-		}
-		if runID == "" {
-			return nil, fmt.Errorf("thread %s: %w", threadID, ErrNothing)
 		}
 	}
 	run, items, err := t.Runtime.CheckDecisions(ctx, runID, ds...)
@@ -124,12 +118,9 @@ func (t *Tenant) Cancel(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("cancel %s: %w", id, err)
 	}
-	if runID == "" {
-		runID = threadID
-	}
-	found := false
+	runID = cmp.Or(runID, threadID)
 	err = t.changed(ctx, threadID, func(q *Thread) error {
-		if found = q.cancel(runID, t.spare()); !found {
+		if !q.cancel(runID, t.spare()) {
 			return ErrNothing
 		}
 		return nil
@@ -164,20 +155,20 @@ func (t *Tenant) Interrupt(ctx context.Context, threadID string) (superseded int
 
 // find returns the thread that an id is about, and the run unless the id is the thread's.
 func (t *Tenant) find(ctx context.Context, id string) (threadID, runID string, err error) {
-	if run, err := t.Store.LoadRun(ctx, id); err == nil {
+	run, err := t.Store.LoadRun(ctx, id)
+	if err == nil {
 		return run.ThreadID, id, nil
-	} else if !errors.Is(err, awaken.ErrNotFound) {
-		return "", "", err
 	}
-	if d, err := t.Store.Dispatch(ctx, id); err == nil {
-		return d.ThreadID, d.RunID, nil
-	} else if !errors.Is(err, awaken.ErrNotFound) {
-		return "", "", err
+	if errors.Is(err, awaken.ErrNotFound) {
+		var d *Dispatch
+		if d, err = t.Store.Dispatch(ctx, id); err == nil {
+			return d.ThreadID, d.RunID, nil
+		}
 	}
-	if _, err := t.Store.Thread(ctx, id); err != nil {
-		return "", "", err
+	if errors.Is(err, awaken.ErrNotFound) {
+		_, err = t.Store.Thread(ctx, id)
 	}
-	return id, "", nil
+	return id, "", err
 }
 
 // spare is a dispatch without a purpose yet.

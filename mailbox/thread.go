@@ -67,7 +67,8 @@ func edit(d *Dispatch) *Dispatch {
 // started reports whether the dispatch's run has done anything, and is not over.
 func (t *Thread) started(d *Dispatch) bool { return t.Open != nil && t.Open.RunID == d.RunID }
 
-// enqueue adds a dispatch. A live one with the same dedupe key is ErrDuplicate.
+// enqueue adds a dispatch, and the record of the run that it starts, if it starts one. A live
+// dispatch with the same dedupe key is ErrDuplicate.
 func (t *Thread) enqueue(d *Dispatch) error {
 	if o := t.keyed(d.DedupeKey); o != nil {
 		return fmt.Errorf("dedupe key %q: %w of dispatch %s", d.DedupeKey, ErrDuplicate, o.ID)
@@ -75,18 +76,20 @@ func (t *Thread) enqueue(d *Dispatch) error {
 	d.ThreadID, d.Status, d.Epoch, d.CreatedAt = t.ID, Queued, t.epoch(), t.Now
 	d.AvailableAt += t.Now
 	t.put(d)
+	if d.Request != nil {
+		t.Runs = append(t.Runs, d.NewRun())
+	}
 	return nil
 }
 
 // keyed returns the live dispatch that has a dedupe key, or nil. One that is being cancelled
 // does not count.
 func (t *Thread) keyed(key string) *Dispatch {
-	for _, o := range t.Live {
-		if key != "" && o.DedupeKey == key && !o.Cancel {
-			return o
-		}
+	i := slices.IndexFunc(t.Live, func(o *Dispatch) bool { return key != "" && o.DedupeKey == key && !o.Cancel })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return t.Live[i]
 }
 
 func (t *Thread) epoch() uint64 {
@@ -209,11 +212,7 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 		return nil, ErrNothing
 	}
 	t.Make = true
-	if err := t.enqueue(d); err != nil {
-		return nil, err
-	}
-	t.Runs = append(t.Runs, d.NewRun())
-	return d, nil
+	return d, t.enqueue(d)
 }
 
 // note remembers the idempotency key of input that needs no dispatch of its own.

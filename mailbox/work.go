@@ -109,7 +109,7 @@ func (w *work) goOn(ctx context.Context, req awaken.RunRequest) (Settlement, err
 		case run.Status == awaken.RunDone:
 			return w.ended(lookup, run)
 		case run.Status == awaken.RunWaiting && run.Waiting.Reason == awaken.WaitPin:
-			return Settlement{Status: Queued, Delay: PinRetry, Error: run.Waiting.Message}, nil
+			return Settlement{Status: Queued, Delay: pinRetry, Error: run.Waiting.Message}, nil
 		case run.Status == awaken.RunWaiting:
 			return Settlement{Status: Acked}, w.wakeAtExpiry(lookup, run)
 		case err != nil: // its end could not be stored

@@ -13,14 +13,18 @@ import (
 // Work claims dispatches and runs them until ctx is done. It then lets every run go on
 // to the end of its step, gives the dispatches back, and returns: another process goes
 // on with them. Runs that take longer than Config.Drain are stopped in the middle of a step.
+// It returns an error only if it could not begin; see [Startup].
 func (b *Mailbox) Work(ctx context.Context) error {
+	if err := b.takeOver(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
 	runs, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	chores, done := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers, running sync.WaitGroup
 	settler := &settler{queue: b.cfg.Queue, patience: b.cfg.Lease, observer: b.cfg.Observer, logger: b.cfg.Logger, in: make(chan settling)}
 	helpers.Go(func() { b.keepLeases(chores) })
-	helpers.Go(func() { b.sweep(chores) })
+	helpers.Go(func() { b.maintain(chores) })
 	helpers.Go(settler.work)
 	if l, ok := b.cfg.Queue.(Listener); ok {
 		helpers.Go(func() { b.listen(chores, l) })
@@ -40,7 +44,7 @@ func (b *Mailbox) Work(ctx context.Context) error {
 func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from time.Time)) {
 	for ctx.Err() == nil {
 		free := b.cfg.Concurrency - b.Active()
-		wait := b.cfg.Poll
+		pause := b.cfg.Poll
 		if free > 0 {
 			limit := min(free, 64)
 			from := time.Now()
@@ -56,16 +60,10 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 				continue
 			}
 			if next > 0 {
-				wait = min(wait, next)
+				pause = min(pause, next)
 			}
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-b.poked:
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		wait(ctx, pause, b.poked)
 	}
 }
 
@@ -130,41 +128,6 @@ func (b *Mailbox) drain(running *sync.WaitGroup, stop context.CancelCauseFunc) {
 		case <-again.C:
 		}
 		again.Stop()
-	}
-}
-
-// sweep puts dispatches of lost workers back into the queue, and purges old ones.
-func (b *Mailbox) sweep(ctx context.Context) {
-	reclaim := time.NewTicker(max(b.cfg.Lease/4, time.Millisecond))
-	defer reclaim.Stop()
-	purge := time.NewTicker(b.cfg.GC)
-	defer purge.Stop()
-	for {
-		start := time.Now()
-		n, err := b.cfg.Queue.Reclaim(ctx, 100)
-		b.cfg.Observer.Operated("reclaim", time.Since(start), err)
-		if err != nil && ctx.Err() == nil {
-			b.cfg.Logger.Warn("reclaim failed", "error", err)
-		}
-		if n > 0 {
-			b.cfg.Logger.Info("reclaimed dispatches of lost workers", "count", n)
-			poke(b.poked)
-		}
-		if n == 100 {
-			continue
-		}
-		select {
-		case <-reclaim.C:
-		case <-purge.C:
-			start := time.Now()
-			_, err := b.cfg.Queue.Purge(ctx, b.cfg.TTL)
-			b.cfg.Observer.Operated("purge", time.Since(start), err)
-			if err != nil && ctx.Err() == nil {
-				b.cfg.Logger.Warn("purge failed", "error", err)
-			}
-		case <-ctx.Done():
-			return
-		}
 	}
 }
 

@@ -68,17 +68,13 @@ func (c *catalogue) everything() bool {
 // all of them only if it has to.
 func (c *catalogue) choose(known knownTools) []string {
 	var ids []string
-	if c.all || len(c.allowPatterns) > 0 {
-		for id := range known.ids {
-			if c.offers(id) {
-				ids = append(ids, id)
-			}
-		}
-	} else {
-		for _, id := range c.allowed {
-			if known.get(id) != nil && c.offers(id) {
-				ids = append(ids, id)
-			}
+	candidates := known.ids
+	if !c.all && len(c.allowPatterns) == 0 {
+		candidates = slices.Values(c.allowed)
+	}
+	for id := range candidates {
+		if known.get(id) != nil && c.offers(id) {
+			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)

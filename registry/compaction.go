@@ -1,14 +1,13 @@
 package registry
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -51,27 +50,22 @@ const (
 
 // Validate reports every mistake at once.
 func (c *CompactionConfig) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if c.Mode != compactionBackground && c.Mode != compactionOff {
-		bad("mode is %q, want background or off", c.Mode)
-	}
+	var bad check.Problems
+	bad.OneOf("mode", c.Mode, compactionBackground, compactionOff)
 	if !strings.Contains(c.SummarizerUserPrompt, messagesMark) {
-		bad("summarizer_user_prompt does not have %s, where the conversation goes", messagesMark)
+		bad.Add("summarizer_user_prompt does not have %s, where the conversation goes", messagesMark)
 	}
 	if n := c.SummaryMaxTokens; n != nil && *n < 1 {
-		bad("summary_max_tokens is %d, want 1 or more", *n)
+		bad.Add("summary_max_tokens is %d, want 1 or more", *n)
 	}
-	if m := c.SummaryModel; m != nil && strings.TrimSpace(*m) == "" {
-		bad("summary_model is blank")
+	if c.SummaryModel != nil {
+		bad.NotBlank("summary_model", *c.SummaryModel)
 	}
 	if r := c.MinSavingsRatio; !(r >= 0 && r <= 1) {
-		bad("min_savings_ratio is %v, want 0 to 1", r)
+		bad.Add("min_savings_ratio is %v, want 0 to 1", r)
 	}
-	if c.RawRetention != preserveDurable {
-		bad("raw_retention is %q, want preserve_durable", c.RawRetention)
-	}
-	return errors.Join(errs...)
+	bad.OneOf("raw_retention", c.RawRetention, preserveDurable)
+	return bad.Err()
 }
 
 // MaxTokens is how long a summary may be.

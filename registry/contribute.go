@@ -109,9 +109,6 @@ func (r *Agent) behave(plugin string, c *awaken.Contributions) {
 		r.Gates = append(r.Gates, Gate{plugin, g})
 	}
 	for b, guards := range c.Guards {
-		if r.Guards == nil {
-			r.Guards = map[awaken.Border][]Guard{}
-		}
 		for _, g := range guards {
 			r.Guards[b] = append(r.Guards[b], Guard{plugin, g})
 		}
@@ -137,9 +134,6 @@ func (r *Agent) addVariant(plugin, name string, o awaken.Overlay) {
 	case r.variants[name] != nil:
 		r.problem("variant_conflict", "variant %q is made twice, the second time by plugin %q", name, plugin)
 	default:
-		if r.variants == nil {
-			r.variants = map[string]*Agent{}
-		}
 		r.variants[name] = &Agent{source: o.Over(r.source, name)}
 	}
 }

@@ -133,14 +133,9 @@ func (d *derivation) editModels() {
 	if len(providers)+len(e.Models)+len(e.Gone.Models) == 0 {
 		return
 	}
-	reg.models, reg.breakers = edited(reg.models, len(e.Models), e.Gone.Models), maps.Clone(reg.breakers)
-	if reg.breakers == nil {
-		reg.breakers = map[string]*llm.Breaker{}
-	}
-	for _, id := range e.Gone.Models {
-		d.models.add(id)
-		delete(reg.breakers, id)
-	}
+	reg.models = edited(reg.models, len(e.Models), e.Gone.Models)
+	reg.breakers = edited(reg.breakers, len(providers)+len(e.Models), e.Gone.Models)
+	d.models.add(e.Gone.Models...)
 	seen := set{}
 	for i := range e.Models {
 		m := e.Models[i]
@@ -158,9 +153,6 @@ func (d *derivation) editModels() {
 		}
 		reg.models[m.ID] = &m
 		d.models.add(m.ID)
-	}
-	if len(providers) == 0 {
-		return
 	}
 	for id, m := range reg.models {
 		if providers[m.ProviderID] {
@@ -238,9 +230,6 @@ func (d *derivation) editTools() {
 		}
 	}
 	byID := edited(reg.tools.byID, len(e.Tools)+len(e.ToolDescriptions), e.Gone.Tools)
-	if byID == nil {
-		byID = map[string]*Tool{}
-	}
 	for _, id := range e.Gone.Tools {
 		d.tools.add(id)
 		d.otherTools = d.otherTools || reg.tools.byID[id] != nil

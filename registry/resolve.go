@@ -101,8 +101,9 @@ func newResolved(spec *awaken.AgentSpec) *Agent {
 	return &Agent{
 		source:       spec,
 		Spec:         spec.Copy(),
-		behaviour:    behaviour{Actions: map[string]Action{}, Effects: map[string]Effect{}},
+		behaviour:    behaviour{Guards: map[awaken.Border][]Guard{}, Actions: map[string]Action{}, Effects: map[string]Effect{}},
 		toolbox:      toolbox{pluginTools: map[string]*Tool{}, toolSource: map[string]string{}},
+		variants:     map[string]*Agent{},
 		sectionOwner: map[string]string{},
 	}
 }
@@ -389,11 +390,7 @@ func (k knownTools) ids(yield func(string) bool) {
 			return
 		}
 	}
-	for id := range k.plugin {
-		if !yield(id) {
-			return
-		}
-	}
+	maps.Keys(k.plugin)(yield)
 }
 
 func (k knownTools) delegates() bool {
@@ -431,9 +428,6 @@ func (r *Agent) Hides(id string) bool {
 
 func (r *Agent) addTool(reg *Registry, t awaken.Tool, source string) {
 	e, err := NewTool(t)
-	if err == nil {
-		e = e.described(reg.descriptions[e.Spec.ID])
-	}
 	if err != nil {
 		r.problem("invalid_tool", "tool %q of %s: %v", t.Spec().ID, source, err)
 		return
@@ -442,7 +436,7 @@ func (r *Agent) addTool(reg *Registry, t awaken.Tool, source string) {
 		r.problem("tool_conflict", "tool %q comes from %s and from %s", e.Spec.ID, first, source)
 		return
 	}
-	r.pluginTools[e.Spec.ID], r.toolSource[e.Spec.ID] = e, source
+	r.pluginTools[e.Spec.ID], r.toolSource[e.Spec.ID] = e.described(reg.descriptions[e.Spec.ID]), source
 }
 
 // checkPermissionRules warns about rules for tools that the catalogue removed.

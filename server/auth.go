@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -34,7 +33,7 @@ func (c caller) operates() bool {
 // checkGlobal refuses keys of a tenant what is about the whole server.
 func (c caller) checkGlobal() error {
 	if name := c.tenantName(); name != "" {
-		return fail(403, "forbidden", fmt.Sprintf("this is about the whole server, and the key belongs to tenant %s", name))
+		return forbidden("this is about the whole server, and the key belongs to tenant %s", name)
 	}
 	return nil
 }
@@ -87,13 +86,13 @@ func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error)
 		return nil, unauthorized("invalid bearer token")
 	}
 	if !key.Kind.allows(need) {
-		return nil, fail(http.StatusForbidden, "forbidden", fmt.Sprintf("this needs a key of kind %s, and this one is of kind %s", need, key.Kind))
+		return nil, forbidden("this needs a key of kind %s, and this one is of kind %s", need, key.Kind)
 	}
 	return key, nil
 }
 
 func unauthorized(message string) *protocol.Failure {
-	return fail(http.StatusUnauthorized, "unauthorized", message)
+	return fail(http.StatusUnauthorized, "unauthorized", "%s", message)
 }
 
 // protect does what has to be done before a request is looked at.
@@ -129,7 +128,7 @@ func (a *auth) checkHost(r *http.Request) error {
 	if isLocalHost(host) || slices.Contains(a.hosts, host) || slices.Contains(a.hosts, r.Host) {
 		return nil
 	}
-	return fail(http.StatusForbidden, "forbidden_host", fmt.Sprintf("host %q is not known here", r.Host))
+	return fail(http.StatusForbidden, "forbidden_host", "host %q is not known here", r.Host)
 }
 
 var hostport = regexp.MustCompile(`^(?:\[([0-9a-fA-F:.]+)\]|([^\[\]:@/?#\\\s]+))(?::[0-9]+)?$`)
@@ -185,5 +184,5 @@ func (a *auth) checkOrigin(r *http.Request) error {
 	if host := originHost(origin); host != "" && strings.EqualFold(host, r.Host) {
 		return nil // a page of this server
 	}
-	return fail(http.StatusForbidden, "forbidden_origin", fmt.Sprintf("pages of %q may not use this server", origin))
+	return fail(http.StatusForbidden, "forbidden_origin", "pages of %q may not use this server", origin)
 }

@@ -43,7 +43,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits),
 		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, userHeader: cfg.UserHeader}}
 	s.serving, s.stop = context.WithCancel(context.Background())
-	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, heartbeat: cfg.Limits.Heartbeat, auth: s.auth, metrics: &cfg.Metrics.http, logger: cfg.Logger}
+	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, auth: s.auth, metrics: &cfg.Metrics.http, logger: cfg.Logger}
 	s.previews = &previews{control: cfg.Control, assistant: cfg.Assistant}
 	s.routes = append(s.table(&cfg), describe(sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })))
 	for i := range s.routes {
@@ -90,10 +90,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var working sync.WaitGroup
+	failed := make(chan error, 2)
 	if !s.cfg.ManualMailbox {
 		working.Go(func() {
 			if err := s.cfg.Mailbox.Work(ctx); err != nil {
-				s.cfg.Logger.Error("the mailbox stopped working", "error", err)
+				failed <- err
 			}
 		})
 	}
@@ -104,11 +105,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		defer stop()
 	}
-	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {
 	case err := <-failed:
 		cancel()
+		_ = srv.Close()
 		working.Wait()
 		return err
 	case <-ctx.Done():

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/awaken-go/awaken/internal/appendjson"
@@ -24,11 +25,16 @@ func (s Snapshot) load(c *core) (any, bool) {
 	if s.schema == nil {
 		return nil, false
 	}
-	i := s.schema.slot(c)
-	if i < 0 || i >= len(s.values) || s.values[i] == nil {
-		return nil, false
+	v := s.at(s.schema.slot(c))
+	return v, v != nil
+}
+
+// at is the value in a slot, or nil if there is none.
+func (s Snapshot) at(slot int) any {
+	if slot < 0 || slot >= len(s.values) {
+		return nil
 	}
-	return s.values[i], true
+	return s.values[slot]
 }
 
 // apply returns the snapshot after b.
@@ -75,7 +81,7 @@ func (s Snapshot) Value(name string) (json.RawMessage, bool, error) {
 		return nil, false, nil
 	}
 	i, ok := s.schema.slots[name]
-	if !ok || i >= len(s.values) || s.values[i] == nil || s.schema.keys[i].opts.Transient {
+	if !ok || s.at(i) == nil || s.schema.keys[i].opts.Transient {
 		return nil, false, nil
 	}
 	data, err := s.schema.keys[i].appendValue(nil, s.values[i])
@@ -93,7 +99,7 @@ func (s Snapshot) AppendJSON(buf []byte) (_ []byte, err error) {
 	if s.schema != nil {
 		for _, i := range s.schema.sorted {
 			c := s.schema.keys[i]
-			if i >= len(s.values) || s.values[i] == nil || c.opts.Transient {
+			if s.at(i) == nil || c.opts.Transient {
 				continue
 			}
 			out = append(appendjson.String(append(out, ','), c.name), ':')
@@ -117,18 +123,13 @@ func (s *Snapshot) UnmarshalJSON(data []byte) error {
 	if err := dec.Decode(&w); err != nil {
 		return fmt.Errorf("state snapshot: %w", err)
 	}
-	names := make([]string, 0, len(w.Extensions))
-	for name := range w.Extensions {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	schema := &Schema{slots: make(map[string]int, len(names))}
-	values := make([]any, len(names))
-	for i, name := range names {
-		schema.slots[name] = i
-		schema.keys = append(schema.keys, &core{name: name})
-		schema.sorted = append(schema.sorted, i)
-		values[i] = w.Extensions[name]
+	schema := &Schema{slots: make(map[string]int, len(w.Extensions))}
+	var values []any
+	for _, name := range slices.Sorted(maps.Keys(w.Extensions)) {
+		if err := schema.add(&core{name: name}); err != nil {
+			return err
+		}
+		values = append(values, w.Extensions[name])
 	}
 	*s = Snapshot{revision: w.Revision, schema: schema, values: values}
 	return nil

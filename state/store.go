@@ -12,7 +12,6 @@ type Store struct {
 	snap    Snapshot
 	dirty   []uint8           // by slot: unsaved, unshown; nil until something changes
 	encoded []json.RawMessage // by slot: the value's JSON, once it was asked for; as long as dirty
-	hooks   []func(Applied)
 }
 
 // What has not been done yet with a slot's newest value.
@@ -20,13 +19,6 @@ const (
 	unsaved uint8 = 1 << iota
 	unshown
 )
-
-// Applied describes a batch that was applied.
-type Applied struct {
-	Previous uint64 // revision before
-	Updates  int    // how many updates the batch had
-	Snapshot Snapshot
-}
 
 // NewStore returns an empty store for the keys of schema.
 func NewStore(schema *Schema) *Store {
@@ -38,11 +30,7 @@ func (s *Store) load(c *core) (any, bool) { return s.snap.load(c) }
 // Snapshot returns the present state.
 func (s *Store) Snapshot() Snapshot { return s.snap }
 
-// OnApply calls fn after each batch, in the order the functions were added. They
-// observe; they cannot refuse.
-func (s *Store) OnApply(fn func(Applied)) { s.hooks = append(s.hooks, fn) }
-
-// Apply applies b, all or nothing. An empty batch changes nothing and calls no one.
+// Apply applies b, all or nothing. An empty batch changes nothing.
 // It returns a *UnknownKeyError for a key that is not in the schema.
 func (s *Store) Apply(b *Batch) error {
 	if b.Len() == 0 {
@@ -55,11 +43,7 @@ func (s *Store) Apply(b *Batch) error {
 	for i := range b.ops {
 		s.mark(s.snap.schema.slot(b.ops[i].key))
 	}
-	prev := s.snap.revision
 	s.snap = next
-	for _, fn := range s.hooks {
-		fn(Applied{Previous: prev, Updates: len(b.ops), Snapshot: next})
-	}
 	return nil
 }
 
@@ -132,8 +116,7 @@ const (
 	Reject                // fail with a *UnknownKeyError
 )
 
-// Restore sets saved values without calling anyone or marking them changed. Values
-// it does not mention stay.
+// Restore sets saved values without marking them changed. Values it does not mention stay.
 func (s *Store) Restore(saved map[string]json.RawMessage, unknown Unknown) error {
 	return s.set(saved, unknown, false)
 }

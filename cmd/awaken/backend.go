@@ -70,7 +70,7 @@ func openKeys(ctx context.Context, s *settings.Settings, b *backend) (keys *serv
 	}
 	list, err := keys.List(ctx)
 	if err != nil {
-		return nil, false, &exitError{code: exitFailed, err: err}
+		return nil, false, failed(err)
 	}
 	admin := slices.ContainsFunc(list, func(k server.Key) bool { return k.Kind == server.AdminKey && k.Tenant == "" })
 	if local, err := server.IsLocal(s.Server.Address); err == nil && local {

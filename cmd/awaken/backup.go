@@ -30,10 +30,7 @@ func backupCommand(con *console) *cobra.Command {
 			if err := db.Backup(cmd.Context(), args[0]); err != nil {
 				return fileError(err)
 			}
-			if err := os.Chmod(args[0], 0o600); err != nil { // it holds conversations
-				return &exitError{code: exitFailed, err: err}
-			}
-			return nil
+			return withStatus(os.Chmod(args[0], 0o600)) // it holds conversations
 		},
 	}
 	addStoreFlag(cmd, &t.store, "`file` that keeps the threads")
@@ -84,14 +81,14 @@ func (t *threadTool) restore(ctx context.Context, backup string, force bool) err
 		return fileError(err)
 	}
 	if err := os.Chmod(made, 0o600); err != nil {
-		return &exitError{code: exitFailed, err: err}
+		return failed(err)
 	}
 	db, err := sqlite.Open(ctx, made, nil) // it can be used, and its schema is up to date
 	if err != nil {
 		return configError("restore %s: %w", backup, trimmed(err))
 	}
 	if err := db.Close(); err != nil {
-		return &exitError{code: exitFailed, err: err}
+		return failed(err)
 	}
 	if there {
 		if old, err := sqlite.Open(ctx, path, nil); err == nil {
@@ -99,14 +96,11 @@ func (t *threadTool) restore(ctx context.Context, backup string, force bool) err
 		}
 		aside := fmt.Sprintf("%s.old-%s", path, time.Now().Format("20060102-150405"))
 		if err := moveStore(path, aside); err != nil {
-			return &exitError{code: exitFailed, err: err}
+			return failed(err)
 		}
 		fmt.Fprintf(t.con.err, "The old store is now %s.\n", printable(aside, false))
 	}
-	if err := moveStore(made, path); err != nil {
-		return &exitError{code: exitFailed, err: err}
-	}
-	return nil
+	return withStatus(moveStore(made, path))
 }
 
 // walFiles are what SQLite may put beside a database, by the ends of their names. What
@@ -132,10 +126,4 @@ func removeStore(path string) {
 	for _, end := range append(walFiles, "") {
 		_ = os.Remove(path + end) // most often it is not there
 	}
-}
-
-// fileError is the exit status of something that could not be done with a file that the
-// command line names.
-func fileError(err error) *exitError {
-	return &exitError{code: exitUsage, err: trimmed(err)}
 }

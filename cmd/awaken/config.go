@@ -22,7 +22,7 @@ at once, and the exit status is then 2. Nothing is opened or changed.`,
 		Example: "  awaken config check --config /etc/awaken/awaken.yaml",
 		Args:    cobra.NoArgs,
 	}
-	load := addSettings(check, "address", "debug-address", "storage-dir", "database", "seed", "file", "config-dir", "log-level", "log-format")
+	load := addSettings(check)
 	check.RunE = func(*cobra.Command, []string) error {
 		s, err := load()
 		if err := printSettings(con, s); err != nil {

@@ -95,9 +95,6 @@ func printable(s string, multiline bool) string {
 	ok := func(r rune) bool {
 		return unicode.IsPrint(r) || r == '\t' || r == '\n' && multiline || unicode.Is(unicode.Zs, r)
 	}
-	if strings.IndexFunc(s, func(r rune) bool { return !ok(r) }) < 0 {
-		return s
-	}
 	var sb strings.Builder
 	for _, r := range s {
 		switch {
@@ -115,24 +112,12 @@ func printable(s string, multiline bool) string {
 // withoutControls takes the control characters out of a piece of a text. The piece
 // may begin or end inside a character.
 func withoutControls(s string) string {
-	bad := func(i int) bool {
-		b := s[i]
+	out := []byte(s)
+	for i, b := range out {
 		c1 := b >= 0x80 && b < 0xa0 && i > 0 && s[i-1] == 0xc2
-		return b < 0x20 && b != '\n' && b != '\t' || b == 0x7f || c1
-	}
-	for i := range len(s) {
-		if !bad(i) {
-			continue
+		if b < 0x20 && b != '\n' && b != '\t' || b == 0x7f || c1 {
+			out[i] = '?'
 		}
-		out := []byte(s[:i])
-		for ; i < len(s); i++ {
-			if bad(i) {
-				out = append(out, '?')
-			} else {
-				out = append(out, s[i])
-			}
-		}
-		return string(out)
 	}
-	return s
+	return string(out)
 }

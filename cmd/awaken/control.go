@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -21,7 +21,6 @@ import (
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/llm/provider"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/registry"
@@ -144,16 +143,14 @@ func (c *control) fill(ctx context.Context, con *console, s *settings.Settings) 
 	if (!s.OpenAI.APIKey.IsZero() || s.OpenAI.BaseURL != "") && s.Agent.Model == "" {
 		fmt.Fprintf(con.err, "awaken: AGENT_MODEL is not set: the default model is %s\n", demo.Model().UpstreamModel)
 	}
-	if s.AgentsFile == "" {
-		return applyFolder(ctx, con, c.manager, s)
-	}
-	docs, err := fileDocuments(con, s)
-	if err != nil {
-		return configError("%w", inFile(s.AgentsFile, err))
-	}
-	by := config.Actor{ID: "system:file", Label: filepath.Base(s.AgentsFile)}
-	if _, err := c.manager.Apply(ctx, docs, false, false, by); err != nil {
-		return configError("%w", inFile(s.AgentsFile, specfile.Locate(nil, err)))
+	if s.AgentsFile != "" {
+		docs, err := fileDocuments(con, s)
+		if err == nil {
+			_, err = c.manager.Apply(ctx, docs, false, false, config.Actor{ID: "system:file", Label: filepath.Base(s.AgentsFile)})
+		}
+		if err != nil {
+			return configError("%w", inFile(s.AgentsFile, specfile.Locate(nil, err)))
+		}
 	}
 	return applyFolder(ctx, con, c.manager, s)
 }
@@ -184,20 +181,16 @@ func seedDocuments(s *settings.Settings) ([]config.Document, error) {
 		p.Adapter, p.BaseURL = "openai", s.OpenAI.BaseURL
 	}
 	for i := range cfg.Models {
-		if m := &cfg.Models[i]; m.ID == demo.ModelID && s.Agent.Model != "" {
-			m.UpstreamModel = s.Agent.Model
+		if m := &cfg.Models[i]; m.ID == demo.ModelID {
+			m.UpstreamModel = cmp.Or(s.Agent.Model, m.UpstreamModel)
 		}
 	}
 	for _, a := range cfg.Agents {
 		if a.ID != engine.DefaultAgentID {
 			continue
 		}
-		if s.Agent.SystemPrompt != "" {
-			a.SystemPrompt = s.Agent.SystemPrompt
-		}
-		if s.Agent.MaxRounds > 0 {
-			a.MaxRounds = s.Agent.MaxRounds
-		}
+		a.SystemPrompt = cmp.Or(s.Agent.SystemPrompt, a.SystemPrompt)
+		a.MaxRounds = cmp.Or(s.Agent.MaxRounds, a.MaxRounds)
 		if s.Agent.ReasoningEffort != "" {
 			effort, err := settings.ParseEffort(s.Agent.ReasoningEffort)
 			if err != nil {
@@ -264,19 +257,16 @@ func openVault(s *settings.Settings) (*config.Vault, error) {
 		}
 		return v, nil
 	}
-	file := s.Secrets.KeyFile
+	file := keyFile(s)
 	if file == "" {
-		if !s.DatabaseURL.IsZero() {
-			return nil, nil // documents with secrets are refused, with a word about the setting
+		return nil, nil // documents with secrets are refused, with a word about the setting
+	}
+	if _, err := os.Stat(file); s.Secrets.KeyFile == "" && errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(s.StorageDir, 0o700); err != nil {
+			return nil, configError("%w", err)
 		}
-		file = filepath.Join(s.StorageDir, secretKeyName)
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			if err := os.MkdirAll(s.StorageDir, 0o700); err != nil {
-				return nil, configError("%w", err)
-			}
-			if err := config.AddKey(file); err != nil && !errors.Is(err, fs.ErrExist) {
-				return nil, configError("%w", err)
-			}
+		if err := config.AddKey(file); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, configError("%w", err)
 		}
 	}
 	v, err := config.OpenVault(file)
@@ -284,6 +274,14 @@ func openVault(s *settings.Settings) (*config.Vault, error) {
 		return nil, configError("%w", err)
 	}
 	return v, nil
+}
+
+// keyFile is the file with the keys that the settings choose; "" if they choose none.
+func keyFile(s *settings.Settings) string {
+	if s.Secrets.KeyFile != "" || !s.DatabaseURL.IsZero() {
+		return s.Secrets.KeyFile
+	}
+	return filepath.Join(s.StorageDir, secretKeyName)
 }
 
 // serve completes the configuration of a server.
@@ -313,14 +311,11 @@ func permissionPreview(p awaken.Plugin, reg *registry.Registry, agentID string) 
 
 // work follows what other processes change, until it is stopped or ctx is done.
 func (c *control) work(ctx context.Context, log *slog.Logger) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	return inBackground(ctx, func(ctx context.Context) {
 		if err := c.manager.Work(ctx); err != nil && ctx.Err() == nil {
 			log.Error("the documents are not followed any more", "error", err)
 		}
 	})
-	return func() { cancel(); wg.Wait() }
 }
 
 // observer tells the metrics and, while there is a canary, the control plane how runs went.
@@ -340,55 +335,5 @@ func (o *observer) Settled(d *mailbox.Dispatch, status mailbox.Status, took time
 	defer cancel()
 	if run, err := o.queue.Handle(d.Tenant).LoadRun(ctx, d.RunID); err == nil {
 		o.manager.Canary().Observe(run)
-	}
-}
-
-// discovery completes what documents say about models: with what their providers say, or
-// else with what is known by their names.
-type discovery struct {
-	log *slog.Logger
-
-	mu    sync.Mutex
-	asked map[string]listing // by provider
-}
-
-// listing is what a provider said.
-type listing struct {
-	of     llm.Model // with which document and secrets
-	all    []llm.ModelInfo
-	failed time.Time // when it said nothing
-}
-
-// askAgain is how long a provider that did not answer is left alone: writes wait for it.
-const askAgain = time.Minute
-
-func (d *discovery) complete(ctx context.Context, spec *awaken.ModelSpec, m llm.Model) {
-	if info, ok := provider.Known(spec.UpstreamModel); ok {
-		spec.Fill(info)
-	}
-	lister, lists := m.(llm.Lister)
-	if !lists || spec.ContextWindow != 0 {
-		return
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	l := d.asked[spec.ProviderID]
-	if l.of != m || !l.failed.IsZero() && time.Since(l.failed) > askAgain {
-		// It is for everybody, whether or not who asks first is still there.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discoveryTime)
-		defer cancel()
-		l = listing{of: m}
-		var err error
-		if l.all, err = lister.ListModels(ctx); err != nil {
-			l.failed = time.Now()
-			d.log.Debug("a provider does not say which models it has", "provider", spec.ProviderID, "error", err)
-		}
-		if d.asked == nil {
-			d.asked = map[string]listing{}
-		}
-		d.asked[spec.ProviderID] = l
-	}
-	if info, ok := llm.FindModel(l.all, spec.UpstreamModel); ok {
-		spec.Fill(info)
 	}
 }

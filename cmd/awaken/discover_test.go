@@ -21,29 +21,27 @@ type catalogue struct {
 	asked *int
 }
 
-func (c catalogue) ListModels(context.Context) ([]llm.ModelInfo, error) {
+func (c *catalogue) ListModels(context.Context) ([]llm.ModelInfo, error) {
 	*c.asked++
 	return c.list, c.err
 }
 
-// What is configured wins over what a provider says, and that over what is known.
+// What is configured wins over what is known by the name, and providers are asked only about
+// the rest.
 func TestDiscover(t *testing.T) {
-	said := []llm.ModelInfo{{ID: "gpt-5.5", ContextWindow: 999, MaxOutputTokens: 99, Input: []string{"text"}, KnowledgeCutoff: "2026-01"}, {ID: "local:latest", ContextWindow: 4096}}
+	said := []llm.ModelInfo{{ID: "gpt-5.5", ContextWindow: 999}, {ID: "local:latest", ContextWindow: 4096, KnowledgeCutoff: "2026-01", Input: []string{"text"}}}
 	for name, c := range map[string]struct {
-		spec    awaken.ModelSpec
-		err     error
-		hurried bool
-		asked   int
-		want    awaken.ModelSpec // window, output, cutoff
+		spec  awaken.ModelSpec
+		err   error
+		asked int
+		want  awaken.ModelSpec // window, output, cutoff
 	}{
-		"said":              {spec: awaken.ModelSpec{UpstreamModel: "gpt-5.5"}, asked: 1, want: awaken.ModelSpec{ContextWindow: 999, MaxOutputTokens: 99, KnowledgeCutoff: "2026-01", Modalities: &awaken.Modalities{Input: []string{"text"}}}},
+		"said":              {spec: awaken.ModelSpec{UpstreamModel: "local"}, asked: 1, want: awaken.ModelSpec{ContextWindow: 4096, KnowledgeCutoff: "2026-01", Modalities: &awaken.Modalities{Input: []string{"text"}}}},
 		"configured":        {spec: awaken.ModelSpec{UpstreamModel: "gpt-5.5", ContextWindow: 50, MaxOutputTokens: 5, KnowledgeCutoff: "2020-02"}, want: awaken.ModelSpec{ContextWindow: 50, MaxOutputTokens: 5, KnowledgeCutoff: "2020-02"}},
-		"one is configured": {spec: awaken.ModelSpec{UpstreamModel: "local", MaxOutputTokens: 5000}, asked: 1, want: awaken.ModelSpec{MaxOutputTokens: 5000}},
+		"one is configured": {spec: awaken.ModelSpec{UpstreamModel: "local", MaxOutputTokens: 5000}, asked: 1, want: awaken.ModelSpec{MaxOutputTokens: 5000, KnowledgeCutoff: "2026-01", Modalities: &awaken.Modalities{Input: []string{"text"}}}},
 		"small window":      {spec: awaken.ModelSpec{UpstreamModel: "gpt-5.5", ContextWindow: 50}, want: awaken.ModelSpec{ContextWindow: 50}},
-		"only known":        {spec: awaken.ModelSpec{UpstreamModel: "gpt-4o"}, asked: 1, want: awaken.ModelSpec{ContextWindow: 128_000, MaxOutputTokens: 16_384}},
-		"no answer":         {spec: awaken.ModelSpec{UpstreamModel: "gpt-5.5"}, err: errors.New("no"), asked: 1, want: awaken.ModelSpec{ContextWindow: 1_050_000, MaxOutputTokens: 128_000}},
-		"hurried, known":    {spec: awaken.ModelSpec{UpstreamModel: "gpt-5.5"}, hurried: true, want: awaken.ModelSpec{ContextWindow: 1_050_000, MaxOutputTokens: 128_000}},
-		"hurried, unknown":  {spec: awaken.ModelSpec{UpstreamModel: "local"}, hurried: true, asked: 1, want: awaken.ModelSpec{ContextWindow: 4096}},
+		"known":             {spec: awaken.ModelSpec{UpstreamModel: "gpt-5.5"}, want: awaken.ModelSpec{ContextWindow: 1_050_000, MaxOutputTokens: 128_000}},
+		"no answer":         {spec: awaken.ModelSpec{UpstreamModel: "local"}, err: errors.New("no"), asked: 1},
 		"unheard of":        {spec: awaken.ModelSpec{UpstreamModel: "x"}, asked: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,8 +52,8 @@ func TestDiscover(t *testing.T) {
 				list = nil
 			}
 			given := []awaken.ModelSpec{c.spec}
-			cfg := engine.Config{Models: given, Providers: map[string]llm.Model{"p": catalogue{list: list, err: c.err, asked: &asked}}}
-			discover(t.Context(), &cfg, c.hurried, slog.New(slog.DiscardHandler))
+			cfg := engine.Config{Models: given, Providers: map[string]llm.Model{"p": &catalogue{list: list, err: c.err, asked: &asked}}}
+			discover(t.Context(), &cfg, slog.New(slog.DiscardHandler))
 			got := cfg.Models[0]
 			c.want.ID, c.want.ProviderID, c.want.UpstreamModel = "m", "p", c.spec.UpstreamModel
 			if d := cmp.Diff(c.want, got); d != "" {

@@ -64,7 +64,7 @@ as lists to standard output or to a file, or each to a file of its own in a fold
 				if err := specfile.WriteLists(&buf, docs); err != nil {
 					return err
 				}
-				return fileResult(os.WriteFile(out, buf.Bytes(), 0o600))
+				return fileError(os.WriteFile(out, buf.Bytes(), 0o600))
 			}
 			if out == "" {
 				return written(specfile.WriteLists(con.out, docs))
@@ -112,13 +112,6 @@ func exportFolder(con *console, dir string, docs []config.Document) error {
 	return nil
 }
 
-func fileResult(err error) error {
-	if err != nil {
-		return fileError(err)
-	}
-	return nil
-}
-
 func importCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE|FOLDER...",
@@ -128,35 +121,27 @@ changes: publish them with POST /v1/registry/publish, or with awaken config appl
 that are the same already are left alone.
 ` + documentsHelp,
 		Example: "  awaken config import documents/",
-		Args:    cobra.MinimumNArgs(1),
 	}
-	with := withManager(cmd, true, nil)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		docs, err := readDocuments(con, args)
+	withDocuments(con, cmd, true, func(ctx context.Context, m *config.Manager, docs []specfile.Document) error {
+		diffs, err := m.Apply(ctx, bare(docs), false, true, commandActor)
 		if err != nil {
-			return err
+			return located(docs, err)
 		}
-		return with(cmd.Context(), func(m *config.Manager) error {
-			diffs, err := m.Apply(cmd.Context(), bare(docs), false, true, commandActor)
-			if err != nil {
+		for _, d := range diffs {
+			i := slices.IndexFunc(docs, func(doc specfile.Document) bool { return doc.Key == d.Key })
+			if d.Key.Namespace == config.Tools {
+				return located(docs, fmt.Errorf("%s: what a program says about its tools cannot be a draft: use awaken config apply", d.Key))
+			}
+			if _, err := m.Put(ctx, d.Key, docs[i].Spec, true, config.Condition{}, commandActor); err != nil {
 				return located(docs, err)
 			}
-			for _, d := range diffs {
-				i := slices.IndexFunc(docs, func(doc specfile.Document) bool { return doc.Key == d.Key })
-				if d.Key.Namespace == config.Tools {
-					return located(docs, fmt.Errorf("%s: what a program says about its tools cannot be a draft: use awaken config apply", d.Key))
-				}
-				if _, err := m.Put(cmd.Context(), d.Key, docs[i].Spec, true, config.Condition{}, commandActor); err != nil {
-					return located(docs, err)
-				}
-			}
-			done := nothingToDo
-			if len(diffs) > 0 {
-				done = fmt.Sprintf("wrote %s", count(len(diffs), "draft"))
-			}
-			return printChanges(con, diffs, done)
-		})
-	}
+		}
+		done := nothingToDo
+		if len(diffs) > 0 {
+			done = "wrote " + count(len(diffs), "draft")
+		}
+		return printChanges(con, diffs, done)
+	})
 	return cmd
 }
 
@@ -169,31 +154,23 @@ func diffCommand(con *console) *cobra.Command {
 there is no difference, 1 if there are differences, and 2 if something is wrong.
 ` + documentsHelp,
 		Example: "  awaken config diff documents/",
-		Args:    cobra.MinimumNArgs(1),
 	}
-	with := withManager(cmd, false, nil)
-	cmd.Flags().BoolVar(&prune, "prune", false, "count documents that the files do not have")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		docs, err := readDocuments(con, args)
+	withDocuments(con, cmd, false, func(ctx context.Context, m *config.Manager, docs []specfile.Document) error {
+		diffs, err := m.Apply(ctx, bare(docs), prune, true, commandActor)
 		if err != nil {
-			return err
+			return located(docs, err)
 		}
-		return with(cmd.Context(), func(m *config.Manager) error {
-			diffs, err := m.Apply(cmd.Context(), bare(docs), prune, true, commandActor)
-			if err != nil {
-				return located(docs, err)
+		for _, d := range diffs {
+			if err := printDifference(con.out, d); err != nil {
+				return written(err)
 			}
-			for _, d := range diffs {
-				if err := printDifference(con.out, d); err != nil {
-					return written(err)
-				}
-			}
-			if len(diffs) > 0 {
-				return &exitError{code: exitFailed}
-			}
-			return nil
-		})
-	}
+		}
+		if len(diffs) > 0 {
+			return failed(nil)
+		}
+		return nil
+	})
+	cmd.Flags().BoolVar(&prune, "prune", false, "count documents that the files do not have")
 	return cmd
 }
 
@@ -208,31 +185,23 @@ once or none. What is the same is left alone, so that applying twice publishes o
 builtin ones are undone.
 ` + documentsHelp,
 		Example: "  awaken config apply documents/\n  awaken config apply --prune --dry-run documents/",
-		Args:    cobra.MinimumNArgs(1),
 	}
-	with := withManager(cmd, true, nil)
-	cmd.Flags().BoolVar(&prune, "prune", false, "remove documents that the files do not have")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would be done")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		docs, err := readDocuments(con, args)
+	withDocuments(con, cmd, true, func(ctx context.Context, m *config.Manager, docs []specfile.Document) error {
+		diffs, version, err := applyDocuments(ctx, m, docs, prune, dry, commandActor)
 		if err != nil {
 			return err
 		}
-		return with(cmd.Context(), func(m *config.Manager) error {
-			diffs, version, err := applyDocuments(cmd.Context(), m, docs, prune, dry, commandActor)
-			if err != nil {
-				return err
-			}
-			done := nothingToDo
-			switch {
-			case version > 0: // perhaps of drafts that are the same as the files
-				done = fmt.Sprintf("published version %d", version)
-			case len(diffs) > 0:
-				done = fmt.Sprintf("would change %s", count(len(diffs), "document"))
-			}
-			return printChanges(con, diffs, done)
-		})
-	}
+		done := nothingToDo
+		switch {
+		case version > 0: // perhaps of drafts that are the same as the files
+			done = fmt.Sprintf("published version %d", version)
+		case len(diffs) > 0:
+			done = "would change " + count(len(diffs), "document")
+		}
+		return printChanges(con, diffs, done)
+	})
+	cmd.Flags().BoolVar(&prune, "prune", false, "remove documents that the files do not have")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would be done")
 	return cmd
 }
 
@@ -384,13 +353,11 @@ func lineDiff(a, b []string) []string {
 	return out
 }
 
-// withManager adds the flags that find the database. The function it returns opens the
-// documents in it. Nobody is reached, and no key of a provider is needed. If create, a new
-// database is made when there is none, with the documents of the profile. Before is called
-// with the settings.
-func withManager(cmd *cobra.Command, create bool, before func(*settings.Settings) error) func(ctx context.Context, fn func(m *config.Manager) error) error {
-	load := addSettings(cmd, "storage-dir", "database", "seed")
-	return func(ctx context.Context, fn func(m *config.Manager) error) (err error) {
+// withBackend adds the flags that find the database, and others. The function it returns opens
+// it. If create, a new one is made when there is none.
+func withBackend(cmd *cobra.Command, create bool, flags ...string) func(ctx context.Context, fn func(s *settings.Settings, b *backend) error) error {
+	load := addSettings(cmd, append([]string{"storage-dir", "database"}, flags...)...)
+	return func(ctx context.Context, fn func(s *settings.Settings, b *backend) error) (err error) {
 		s, err := load()
 		if err != nil {
 			return configError("%w", err)
@@ -400,30 +367,50 @@ func withManager(cmd *cobra.Command, create bool, before func(*settings.Settings
 			return err
 		}
 		defer b.close(&err)
-		if before != nil {
-			if err := before(s); err != nil {
+		return withStatus(fn(s, b))
+	}
+}
+
+// withManager is withBackend for documents. Nobody is reached, and no key of a provider is
+// needed. A new database has the documents of the profile. Before is called with the settings.
+func withManager(cmd *cobra.Command, create bool, before func(*settings.Settings) error) func(ctx context.Context, fn func(m *config.Manager) error) error {
+	with := withBackend(cmd, create, "seed")
+	return func(ctx context.Context, fn func(m *config.Manager) error) error {
+		return with(ctx, func(s *settings.Settings, b *backend) error {
+			if before != nil {
+				if err := before(s); err != nil {
+					return err
+				}
+			}
+			m, err := openManager(ctx, s, b, newCode(s), outbound{keyless: true}, slog.New(slog.DiscardHandler))
+			if err != nil {
 				return err
 			}
-		}
-		m, err := openManager(ctx, s, b, newCode(s), outbound{keyless: true}, slog.New(slog.DiscardHandler))
+			defer m.Close()
+			head, err := m.Versions().Head(ctx)
+			if err != nil {
+				return failed(err)
+			}
+			if create && head.Last == 0 {
+				if err := seedManager(ctx, m, s); err != nil {
+					return err
+				}
+			}
+			return fn(m)
+		})
+	}
+}
+
+// withDocuments makes cmd read the documents of the files and folders that its arguments name.
+func withDocuments(con *console, cmd *cobra.Command, create bool, fn func(ctx context.Context, m *config.Manager, docs []specfile.Document) error) {
+	with := withManager(cmd, create, nil)
+	cmd.Args = cobra.MinimumNArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		docs, err := readDocuments(con, args)
 		if err != nil {
 			return err
 		}
-		defer m.Close()
-		head, err := m.Versions().Head(ctx)
-		if err != nil {
-			return &exitError{code: exitFailed, err: err}
-		}
-		if create && head.Last == 0 {
-			if err := seedManager(ctx, m, s); err != nil {
-				return err
-			}
-		}
-		err = fn(m)
-		if _, ok := errors.AsType[*exitError](err); err == nil || ok {
-			return err
-		}
-		return threadError(err)
+		return with(cmd.Context(), func(m *config.Manager) error { return fn(cmd.Context(), m, docs) })
 	}
 }
 
@@ -437,8 +424,5 @@ func applyFolder(ctx context.Context, con *console, m *config.Manager, s *settin
 		return err
 	}
 	_, _, err = applyDocuments(ctx, m, docs, false, false, config.Actor{ID: "system:file", Label: filepath.Base(s.ConfigDir)})
-	if _, ok := errors.AsType[*exitError](err); err != nil && !ok {
-		return &exitError{code: exitFailed, err: err}
-	}
-	return err
+	return withStatus(err)
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
 )
 
 // Exit statuses. They are part of what the command promises; docs/cli.md and the
@@ -51,13 +52,36 @@ func configError(format string, args ...any) *exitError {
 	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
 }
 
-// threadError is the exit status of something that could not be done with a thread.
-func threadError(err error) *exitError {
-	code := exitFailed
-	if isUsage(err) || errors.Is(err, awaken.ErrConflict) {
-		code = exitUsage
+// failed says that something else went wrong.
+func failed(err error) *exitError { return &exitError{code: exitFailed, err: err} }
+
+// withStatus gives an error an exit status, unless it has one.
+func withStatus(err error) error {
+	if _, ok := errors.AsType[*exitError](err); err == nil || ok {
+		return err
 	}
-	return &exitError{code: code, err: trimmed(err)}
+	e := failed(trimmed(err))
+	if isUsage(err) || errors.Is(err, awaken.ErrConflict) || errors.Is(err, config.ErrNoKey) {
+		e.code = exitUsage
+	}
+	return e
+}
+
+// written says that an answer could not be written, if it could not.
+func written(err error) error {
+	if err != nil {
+		return failed(fmt.Errorf("write the answer: %w", err))
+	}
+	return nil
+}
+
+// fileError is the exit status of something that could not be done with a file that the
+// command line names; nil if it could.
+func fileError(err error) error {
+	if err != nil {
+		return &exitError{code: exitUsage, err: trimmed(err)}
+	}
+	return nil
 }
 
 // interrupted is the cause of a context that a signal cancelled.
@@ -82,7 +106,7 @@ func outcome(ctx context.Context, res *awaken.RunResult, err error) error {
 	case res == nil && isUsage(err):
 		return configError("%w", err)
 	case res == nil || err != nil:
-		return &exitError{code: exitFailed, err: err}
+		return failed(err)
 	}
 	switch t := res.Termination; t.Type {
 	case awaken.NaturalEnd, awaken.BehaviorRequested:
@@ -97,9 +121,9 @@ func outcome(ctx context.Context, res *awaken.RunResult, err error) error {
 		if bySignal {
 			return &exitError{code: sig.code(), err: sig}
 		}
-		return &exitError{code: exitFailed, err: errors.New("the run was cancelled")}
+		return failed(errors.New("the run was cancelled"))
 	default:
-		return &exitError{code: exitFailed, err: errors.New(t.String())}
+		return failed(errors.New(t.String()))
 	}
 }
 

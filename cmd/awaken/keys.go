@@ -1,9 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/server"
 )
 
@@ -79,13 +79,7 @@ func listKeysCommand(con *console) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				enc := json.NewEncoder(con.out)
-				for i := range list {
-					if err := enc.Encode(&list[i]); err != nil {
-						return written(err)
-					}
-				}
-				return nil
+				return printLines(con, list)
 			}
 			if len(list) == 0 {
 				fmt.Fprintln(con.err, "There are no keys.")
@@ -94,19 +88,12 @@ func listKeysCommand(con *console) *cobra.Command {
 			w := tabwriter.NewWriter(con.out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "KEY\tKIND\tTENANT\tUSER\tMADE\tLABEL")
 			for _, k := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(k.ID), k.Kind, dash(cell(k.Tenant)), dash(cell(k.User)), when(k.CreatedAt), cell(k.Label))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(k.ID), k.Kind, cmp.Or(cell(k.Tenant), "-"), cmp.Or(cell(k.User), "-"), when(k.CreatedAt), cell(k.Label))
 			}
 			return written(w.Flush())
 		})
 	}
 	return cmd
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 func revokeKeyCommand(con *console) *cobra.Command {
@@ -124,23 +111,10 @@ func revokeKeyCommand(con *console) *cobra.Command {
 	return cmd
 }
 
-// withKeys adds the flags that find the database. The function it returns opens it.
+// withKeys is withBackend for keys.
 func withKeys(cmd *cobra.Command, create bool) func(ctx context.Context, fn func(keys *server.Keys) error) error {
-	load := addSettings(cmd, "storage-dir", "database")
-	return func(ctx context.Context, fn func(keys *server.Keys) error) (err error) {
-		s, err := load()
-		if err != nil {
-			return configError("%w", err)
-		}
-		b, err := openBackend(ctx, s, create)
-		if err != nil {
-			return err
-		}
-		defer b.close(&err)
-		err = fn(server.NewKeys(b.keys))
-		if _, ok := errors.AsType[*exitError](err); err == nil || ok {
-			return err
-		}
-		return threadError(err)
+	with := withBackend(cmd, create)
+	return func(ctx context.Context, fn func(keys *server.Keys) error) error {
+		return with(ctx, func(_ *settings.Settings, b *backend) error { return fn(server.NewKeys(b.keys)) })
 	}
 }

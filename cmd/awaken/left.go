@@ -87,10 +87,3 @@ func (l *left) announce(s *session, prompt, quiet bool) {
 		}
 	}
 }
-
-// result is the waiting run as the process that left it had it.
-func (l *left) result() *awaken.RunResult {
-	r := l.open
-	return &awaken.RunResult{RunID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, Status: r.Status,
-		Termination: awaken.Termination{Type: awaken.Suspended}, Waiting: r.Waiting, Steps: r.Steps, Usage: r.Usage, CostUSD: r.CostUSD}
-}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -103,18 +104,18 @@ func (p *humanPrinter) Emit(_ context.Context, e awaken.Entry) error {
 		p.note("• %s %s", ev.ActivityType, p.short(string(patch)))
 	case *awaken.RunStart:
 		if p.run != ev.RunID { // not when it is resumed
-			if p.run, p.step = ev.RunID, 0; p.verbose {
-				p.detail("· thread %s, run %s", ev.ThreadID, ev.RunID)
-			}
+			p.run, p.step = ev.RunID, 0
+			p.detail("· thread %s, run %s", ev.ThreadID, ev.RunID)
 		}
 	case *awaken.InferenceComplete:
-		if p.verbose {
-			p.inference(ev)
+		usage := "tokens unknown"
+		if ev.Usage != nil {
+			usage = tokens(*ev.Usage)
 		}
+		p.detail("· %s: %s, %d ms", ev.Model, usage, ev.DurationMS)
 	case *awaken.StepEnd:
-		if p.step++; p.verbose {
-			p.detail("· step %d is over", p.step)
-		}
+		p.step++
+		p.detail("· step %d is over", p.step)
 	case *awaken.RunFinish:
 		p.closeLines()
 	}
@@ -153,6 +154,9 @@ func (p *humanPrinter) note(format string, args ...any) {
 
 // detail prints a line that only some want to see.
 func (p *humanPrinter) detail(format string, args ...any) {
+	if !p.verbose {
+		return
+	}
 	p.closeLines()
 	fmt.Fprintln(p.con.err, p.con.dim(printable(fmt.Sprintf(format, args...), false)))
 }
@@ -213,13 +217,7 @@ func (p *humanPrinter) callResumed(ev *awaken.ToolCallResumed) {
 }
 
 func (p *humanPrinter) name(callID, known string) string {
-	if known == "" {
-		known = p.names[callID]
-	}
-	if known == "" {
-		known = callID
-	}
-	return known
+	return cmp.Or(known, p.names[callID], callID)
 }
 
 // activity shows progress as a percentage and anything else as it is.
@@ -231,13 +229,9 @@ func (p *humanPrinter) activity(ev *awaken.ActivitySnapshot) {
 	}
 	share := pr.Progress
 	if share == nil && pr.Loaded != nil && pr.Total != nil && *pr.Total > 0 {
-		part := *pr.Loaded / *pr.Total
-		share = &part
+		share = new(*pr.Loaded / *pr.Total)
 	}
-	text := p.short(pr.Message)
-	if text == "" {
-		text = pr.ToolName + " " + pr.Status
-	}
+	text := cmp.Or(p.short(pr.Message), pr.ToolName+" "+pr.Status)
 	if share == nil {
 		p.note("… %s", text)
 		return
@@ -245,17 +239,9 @@ func (p *humanPrinter) activity(ev *awaken.ActivitySnapshot) {
 	p.note("… %.0f%% %s", math.Min(math.Max(*share, 0), 1)*100, text)
 }
 
-func (p *humanPrinter) inference(ev *awaken.InferenceComplete) {
-	usage := "tokens unknown"
-	if ev.Usage != nil {
-		usage = tokens(*ev.Usage)
-	}
-	p.detail("· %s: %s, %d ms", ev.Model, usage, ev.DurationMS)
-}
-
 func (p *humanPrinter) end(res *awaken.RunResult) error {
 	p.closeLines()
-	if p.verbose && res != nil {
+	if res != nil {
 		p.detail("· %s", summary(res))
 	}
 	return p.outErr
@@ -276,15 +262,11 @@ func (p *humanPrinter) short(s string) string {
 
 // summary is a run in one line.
 func summary(res *awaken.RunResult) string {
-	steps := "1 step"
-	if res.Steps != 1 {
-		steps = fmt.Sprintf("%d steps", res.Steps)
-	}
 	cost := "cost unknown"
 	if res.CostUSD > 0 {
 		cost = fmt.Sprintf("cost $%.6f", res.CostUSD)
 	}
-	return fmt.Sprintf("%s: %s, %s, %s, %s", res.Status, res.Termination, steps, tokens(res.Usage), cost)
+	return fmt.Sprintf("%s: %s, %s, %s, %s", res.Status, res.Termination, count(res.Steps, "step"), tokens(res.Usage), cost)
 }
 
 func tokens(u llm.Usage) string {

@@ -137,7 +137,7 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 	defer func() {
 		note, closeErr := tape.close()
 		if closeErr != nil {
-			err = errors.Join(err, &exitError{code: exitFailed, err: closeErr})
+			err = errors.Join(err, failed(closeErr))
 		}
 		if note != "" && err == nil && !f.quiet {
 			fmt.Fprintf(con.err, "awaken: warning: --replay %s: %s\n", f.replay, note)
@@ -160,7 +160,7 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 	}
 	l, err := lookAt(ctx, cfg.Store, f)
 	if err != nil {
-		return threadError(err)
+		return withStatus(err)
 	}
 	if prompt == "" && !chat && l.open == nil {
 		return usageError("thread %s has no run that waits or was cut off, and there is no prompt", l.thread)
@@ -173,7 +173,7 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 		}
 		s.agent = agent.ID
 	}
-	discover(ctx, &cfg, true, slog.New(slog.DiscardHandler))
+	discover(ctx, &cfg, slog.New(slog.DiscardHandler))
 	cfg.Detached = func(threadID string) awaken.Sink {
 		if threadID != s.thread {
 			return nil // a task; what comes of it is told to the agent
@@ -328,11 +328,8 @@ func inFile(flag string, err error) error {
 	if flag == "" {
 		return err
 	}
-	lines := strings.Split(err.Error(), "\n")
-	for i := range lines {
-		lines[i] = fileName(flag) + ": " + lines[i]
-	}
-	return errors.New(strings.Join(lines, "\n"))
+	name := fileName(flag) + ": "
+	return errors.New(name + strings.ReplaceAll(err.Error(), "\n", "\n"+name))
 }
 
 // use replaces the demo agents of cfg by those of file. It returns what the person
@@ -385,16 +382,12 @@ func chooseAgent(agents []*awaken.AgentSpec, id string) (*awaken.AgentSpec, erro
 	if id == "" && len(agents) == 1 {
 		return agents[0], nil
 	}
-	want := id
-	if want == "" {
-		want = engine.DefaultAgentID
-	}
 	ids := make([]string, len(agents))
 	for i, a := range agents {
-		if a.ID == want {
-			return a, nil
-		}
 		ids[i] = a.ID
+	}
+	if i := slices.Index(ids, cmp.Or(id, engine.DefaultAgentID)); i >= 0 {
+		return agents[i], nil
 	}
 	if id == "" {
 		return nil, fmt.Errorf("there are %d agents: choose one with --agent, have %s", len(agents), strings.Join(ids, ", "))

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -57,23 +55,12 @@ they meet a key that they do not know. Remove the old key when no secret needs i
 		if !add {
 			return nil
 		}
-		file, err := keyFile(s)
-		if err != nil {
-			return err
-		}
-		if err := config.AddKey(file); err != nil {
-			return fileError(err)
-		}
-		fmt.Fprintf(con.err, "put a new key in front of %s\n", printable(file, false))
-		return nil
+		return addSecretKey(con, s)
 	})
 	cmd.Flags().BoolVar(&add, "new-key", false, "put a fresh key in front of the key file first")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return with(cmd.Context(), func(m *config.Manager) error {
 			n, err := m.Rotate(cmd.Context(), commandActor)
-			if errors.Is(err, config.ErrNoKey) {
-				return configError("%w", err)
-			}
 			if err != nil {
 				return err
 			}
@@ -84,18 +71,18 @@ they meet a key that they do not know. Remove the old key when no secret needs i
 	return cmd
 }
 
-// keyFile is the file with the keys that the settings choose.
-func keyFile(s *settings.Settings) (string, error) {
+// addSecretKey puts a fresh key in front of the key file.
+func addSecretKey(con *console, s *settings.Settings) error {
+	file := keyFile(s)
 	switch {
 	case !s.Secrets.Key.IsZero():
-		return "", configError("the key is the setting secrets.key (AWAKEN_SECRETS_KEY), which holds only one: put it into a file, name that with secrets.key_file (AWAKEN_SECRETS_KEY_FILE), and try again")
-	case s.Secrets.KeyFile != "":
-		return s.Secrets.KeyFile, nil
-	case !s.DatabaseURL.IsZero():
-		return "", configError("%s", noSecretKey)
+		return configError("the key is the setting secrets.key (AWAKEN_SECRETS_KEY), which holds only one: put it into a file, name that with secrets.key_file (AWAKEN_SECRETS_KEY_FILE), and try again")
+	case file == "":
+		return configError("there is no key for secrets: set secrets.key_file (AWAKEN_SECRETS_KEY_FILE) or secrets.key (AWAKEN_SECRETS_KEY); awaken secrets key makes one")
 	}
-	return filepath.Join(s.StorageDir, secretKeyName), nil
+	if err := config.AddKey(file); err != nil {
+		return fileError(err)
+	}
+	fmt.Fprintf(con.err, "put a new key in front of %s\n", printable(file, false))
+	return nil
 }
-
-// noSecretKey is what a server on a shared database lacks.
-const noSecretKey = "there is no key for secrets: set secrets.key_file (AWAKEN_SECRETS_KEY_FILE) or secrets.key (AWAKEN_SECRETS_KEY); awaken secrets key makes one"

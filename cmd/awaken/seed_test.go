@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -210,7 +211,7 @@ func TestServe_PostgresSecrets(t *testing.T) {
 	if status, text := put(bare, bare.key); status != 400 || !strings.Contains(text, "secrets.key_file") {
 		t.Errorf("%d %s, want 400 and the name of the setting", status, text)
 	}
-	if _, err := keyFile(bare.settings); err == nil || !strings.Contains(err.Error(), "AWAKEN_SECRETS_KEY_FILE") {
+	if err := addSecretKey(&console{err: io.Discard}, bare.settings); err == nil || !strings.Contains(err.Error(), "AWAKEN_SECRETS_KEY_FILE") {
 		t.Errorf("error is %v, want the name of the setting", err)
 	}
 	with := host(t, func(s *settings.Settings) { s.DatabaseURL, s.Secrets.Key = url, key })

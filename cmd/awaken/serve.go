@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,6 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/engine"
-	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
@@ -59,7 +59,7 @@ const serveExamples = `  awaken serve
 
 func serveCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "serve", Short: "Run the server", Long: serveHelp, Example: serveExamples, Args: cobra.NoArgs}
-	load := addSettings(cmd, "address", "debug-address", "storage-dir", "database", "seed", "file", "config-dir", "log-level", "log-format")
+	load := addSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := load()
 		if err != nil {
@@ -73,20 +73,18 @@ func serveCommand(con *console) *cobra.Command {
 	return cmd
 }
 
-// addSettings adds the flags of settings, and --config. The function it returns loads
-// the settings.
+// addSettings adds --config and the flags of settings: those that are named, or all. The
+// function it returns loads the settings.
 func addSettings(cmd *cobra.Command, flags ...string) (load func() (*settings.Settings, error)) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	var file string
 	fl.StringVar(&file, "config", "", "YAML `file` with settings; default awaken.yaml, if it is there")
 	given := map[string]*string{}
-	for _, name := range flags {
-		for _, v := range settings.Defaults().Values() {
-			if v.Flag == name {
-				short := map[string]string{"file": "f"}[name]
-				given[name] = fl.StringP(name, short, "", fmt.Sprintf("%s ($%s)", usageOf(v), v.Env))
-			}
+	for _, v := range settings.Defaults().Values() {
+		if v.Flag != "" && (len(flags) == 0 || slices.Contains(flags, v.Flag)) {
+			short := map[string]string{"file": "f"}[v.Flag]
+			given[v.Flag] = fl.StringP(v.Flag, short, "", fmt.Sprintf("%s ($%s)", v.Doc, v.Env))
 		}
 	}
 	return func() (*settings.Settings, error) {
@@ -100,21 +98,14 @@ func addSettings(cmd *cobra.Command, flags ...string) (load func() (*settings.Se
 	}
 }
 
-func usageOf(v *settings.Value) string {
-	switch v.Flag {
-	case "log-level":
-		return "debug, info, warn or error"
-	case "log-format":
-		return "text or json"
-	case "seed":
-		return "`profile`: minimal or demo"
-	}
-	return v.Doc
-}
-
 // serve serves until ctx is done, with documents and the code beside them.
 func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (err error) {
 	log := newLogger(con, s)
+	for _, v := range s.Values() {
+		if v.Unused != "" && v.Source != "default" {
+			log.Warn("setting has no effect", "setting", v.Name, "from", v.Source, "reason", v.Unused)
+		}
+	}
 	b, err := openBackend(ctx, s, true)
 	if err != nil {
 		return err
@@ -139,10 +130,11 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 	}
 	metrics, stats := server.NewMetrics(), server.NewStats(nil)
 	metrics.Depths(b.queue)
-	box, err := mailbox.New(mailbox.Config{Queue: b.queue, Profile: b.profile, Log: eventlog.Options{Buffer: s.Server.ReplayBuffer},
-		Sink: func(tenant string) awaken.Sink { return stats.Sink(metrics.Sink(tenant)) }, Observer: &observer{metrics, control.manager, b.queue},
-		Consumer: s.Mailbox.Consumer, Concurrency: s.Mailbox.Concurrency, Lease: s.Mailbox.Lease, Renew: s.Mailbox.Renew, Poll: s.Mailbox.Poll,
-		GC: s.Mailbox.GC, TTL: s.Mailbox.TTL, MaxAttempts: s.Mailbox.MaxAttempts, Drain: s.Server.Shutdown, Logger: log}, rt.With)
+	mc := s.Mailbox
+	mc.Queue, mc.Profile, mc.Drain, mc.Logger = b.queue, b.profile, s.Limits.ShutdownTime, log
+	mc.Sink = func(tenant string) awaken.Sink { return stats.Sink(metrics.Sink(tenant)) }
+	mc.Observer = &observer{metrics, control.manager, b.queue}
+	box, err := mailbox.New(mc, rt.With)
 	if err != nil {
 		return configError("%w", err)
 	}
@@ -160,18 +152,17 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 	var made awaken.Secret
 	if missing { // made only now, when nothing can keep us from printing it
 		if _, made, err = keys.Make(ctx, server.Key{Kind: server.AdminKey, Label: "made at the first start"}); err != nil {
-			return errors.Join(&exitError{code: exitFailed, err: err}, l.Close())
+			return errors.Join(failed(err), l.Close())
 		}
 	}
 	if err := greet(con, s, l.Addr(), control.manager.Registry().AgentIDs(), b, made); err != nil {
 		return errors.Join(written(err), l.Close())
 	}
 	log.Info("listening", "address", l.Addr().String(), "version", moduleVersion(), "store", b.name)
-	stop := pruneHourly(ctx, s.Retention, b, keys, log)
-	defer stop()
+	defer pruneHourly(ctx, s.Retention, b, keys, log)()
 	defer control.work(ctx, log)()
 	if err := srv.Serve(ctx, l); err != nil {
-		return &exitError{code: exitFailed, err: err}
+		return failed(err)
 	}
 	log.Info("stopped")
 	return nil
@@ -191,9 +182,9 @@ func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys,
 	v, l := &s.Server, &s.Limits
 	cfg := server.Config{Mailbox: box, ManualMailbox: v.Lifecycle == "manual", Address: v.Address, DebugAddress: v.DebugAddress, Keys: keys,
 		Hosts: v.Hosts, Origins: s.Admin.Origins, UserHeader: v.UserHeader, Metrics: metrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes()), Version: moduleVersion(), Logger: log,
-		Limits: server.Limits{Body: int64(l.Body), Depth: l.Depth, HeaderBytes: l.HeaderBytes, Requests: v.Requests, Streams: v.Streams, RequestTime: l.RequestTime,
-			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, Heartbeat: l.Heartbeat,
-			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: v.Shutdown, MessagesPerRun: l.Messages}}
+		Limits: server.Limits{Body: int64(l.Body), Depth: l.Depth, HeaderBytes: l.HeaderBytes, Requests: l.Requests, Streams: l.Streams, RequestTime: l.RequestTime,
+			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, StreamFrames: v.SSEBuffer, Heartbeat: l.Heartbeat,
+			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages}}
 	if v.RequireKey {
 		cfg.Open = new(false)
 	}
@@ -232,10 +223,7 @@ func pruneHourly(ctx context.Context, age time.Duration, b *backend, keys *serve
 	if age <= 0 {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	return inBackground(ctx, func(ctx context.Context) {
 		tick := time.NewTicker(time.Hour)
 		defer tick.Stop()
 		for {
@@ -251,8 +239,15 @@ func pruneHourly(ctx context.Context, age time.Duration, b *backend, keys *serve
 				return
 			}
 		}
-	}()
-	return func() { cancel(); <-done }
+	})
+}
+
+// inBackground calls fn beside the caller. Stop cancels its context, and waits until it returns.
+func inBackground(ctx context.Context, fn func(ctx context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { fn(ctx) })
+	return func() { cancel(); wg.Wait() }
 }
 
 // prune deletes the threads of all tenants that have keys, and of those without one.
@@ -261,13 +256,11 @@ func prune(ctx context.Context, before time.Time, b *backend, keys *server.Keys)
 	if err != nil {
 		return 0, err
 	}
-	tenants := []string{""}
+	tenants := map[string]bool{"": true}
 	for _, k := range list {
-		if !slices.Contains(tenants, k.Tenant) {
-			tenants = append(tenants, k.Tenant)
-		}
+		tenants[k.Tenant] = true
 	}
-	for _, tenant := range tenants {
+	for tenant := range tenants {
 		s, ok := b.queue.Handle(tenant).(awaken.ThreadEditor)
 		if !ok {
 			return total, errors.New("the store cannot delete threads")

@@ -12,10 +12,27 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 )
+
+func TestServe_WarnsAboutSettingsWithoutEffect(t *testing.T) {
+	h := host(t, func(s *settings.Settings) {
+		for _, v := range s.Values() {
+			if v.Name == "mailbox.suspended_lease_ms" {
+				v.Source = "AWAKEN_MAILBOX_SUSPENDED_LEASE_MS"
+			}
+		}
+	})
+	want := `level=WARN msg="setting has no effect" setting=mailbox.suspended_lease_ms from=AWAKEN_MAILBOX_SUSPENDED_LEASE_MS`
+	if got := h.log.String(); strings.Count(got, "has no effect") != 1 || !strings.Contains(got, want) {
+		t.Errorf("the log is %q", got)
+	}
+}
 
 // process is a server that a script has started.
 type process struct {

@@ -52,7 +52,7 @@ func (s *session) say(ctx context.Context, prompt string) error {
 func (s *session) goOn(ctx context.Context, l *left) error {
 	return s.turn(ctx, func(ctx context.Context) (*awaken.RunResult, error) {
 		if l.waits() {
-			return l.result(), nil
+			return resultOf(l.open), nil
 		}
 		return s.rt.Resume(ctx, l.open.RunID, s.print)
 	})
@@ -67,8 +67,8 @@ func (s *session) turn(ctx context.Context, start func(ctx context.Context) (*aw
 		res, err = s.settle(ctx, res, err)
 	})
 	out := outcome(ctx, res, err)
-	if printErr := s.print.end(res); printErr != nil {
-		return &exitError{code: exitFailed, err: fmt.Errorf("write the answer: %w", printErr)}
+	if err := written(s.print.end(res)); err != nil {
+		return err
 	}
 	if e, ok := errors.AsType[*exitError](out); ok && e.code == exitWaiting {
 		e.hint = s.waitingHint(res.Waiting)
@@ -101,12 +101,17 @@ func (s *session) awaitTasks(ctx context.Context, res *awaken.RunResult) *awaken
 	if err != nil || run.Status == awaken.RunWaiting && len(run.Waiting.Tickets) == 0 {
 		return res
 	}
-	next := &awaken.RunResult{RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, Response: run.FinalOutput, Status: run.Status,
+	return resultOf(run)
+}
+
+// resultOf is a run that another activation left, as that activation had it.
+func resultOf(run *awaken.Run) *awaken.RunResult {
+	res := &awaken.RunResult{RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, Response: run.FinalOutput, Status: run.Status,
 		Termination: run.Termination, Waiting: run.Waiting, Steps: run.Steps, Usage: run.Usage, CostUSD: run.CostUSD}
 	if run.Status == awaken.RunWaiting {
-		next.Termination = awaken.Termination{Type: awaken.Suspended}
+		res.Termination = awaken.Termination{Type: awaken.Suspended}
 	}
-	return next
+	return res
 }
 
 // settle decides about a run until it waits no more.
@@ -187,7 +192,7 @@ func (s *session) chat(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			return &exitError{code: exitFailed, err: fmt.Errorf("read the prompt: %w", err)}
+			return failed(fmt.Errorf("read the prompt: %w", err))
 		}
 		if prompt, err = checkPrompt(prompt, "the prompt"); err != nil {
 			s.complain(err.Error())
@@ -249,9 +254,9 @@ func (s *session) askAllow(ctx context.Context, t *awaken.WaitingTicket, d *awak
 	}
 	question := fmt.Sprintf("Allow %s? [y]es%s / [n]o / [e]dit arguments / [q]uit ", showCall(t), always)
 	for {
-		answer, err := s.con.ask(ctx, question)
+		answer, err := s.ask(ctx, question)
 		if err != nil {
-			return orQuit(err)
+			return err
 		}
 		switch strings.ToLower(answer) {
 		case "y", "yes":
@@ -266,7 +271,7 @@ func (s *session) askAllow(ctx context.Context, t *awaken.WaitingTicket, d *awak
 			return nil
 		case "e", "edit":
 			if d.Arguments, err = s.askArguments(ctx, t); err != nil || d.Arguments != nil {
-				return orQuit(err)
+				return err
 			}
 		case "q", "quit":
 			return errQuit
@@ -288,7 +293,7 @@ func offersThread(t *awaken.WaitingTicket) bool {
 // better of it.
 func (s *session) askArguments(ctx context.Context, t *awaken.WaitingTicket) (json.RawMessage, error) {
 	for {
-		answer, err := s.con.ask(ctx, fmt.Sprintf("New arguments of %s, as a JSON object (nothing to go back): ", printable(t.ToolName, false)))
+		answer, err := s.ask(ctx, fmt.Sprintf("New arguments of %s, as a JSON object (nothing to go back): ", printable(t.ToolName, false)))
 		if err != nil || answer == "" {
 			return nil, err
 		}
@@ -305,9 +310,9 @@ func (s *session) askArguments(ctx context.Context, t *awaken.WaitingTicket) (js
 func (s *session) askAnswer(ctx context.Context, t *awaken.WaitingTicket, d *awaken.Decision) error {
 	question := fmt.Sprintf("Answer %s (JSON or text, /no to refuse, /quit): ", showCall(t))
 	for {
-		answer, err := s.con.ask(ctx, question)
+		answer, err := s.ask(ctx, question)
 		if err != nil {
-			return orQuit(err)
+			return err
 		}
 		switch answer {
 		case "":
@@ -325,12 +330,13 @@ func (s *session) askAnswer(ctx context.Context, t *awaken.WaitingTicket, d *awa
 	}
 }
 
-// orQuit takes the end of the input for a person who has left.
-func orQuit(err error) error {
+// ask asks the person. The end of the input is taken for one who has left.
+func (s *session) ask(ctx context.Context, question string) (string, error) {
+	answer, err := s.con.ask(ctx, question)
 	if errors.Is(err, io.EOF) {
-		return errQuit
+		err = errQuit
 	}
-	return err
+	return answer, err
 }
 
 // showCall is a waiting call, with all of its arguments: nobody should allow what
@@ -343,17 +349,15 @@ func showCall(t *awaken.WaitingTicket) string {
 type waitingError struct{ *awaken.Waiting }
 
 func (e waitingError) Error() string {
-	var sb strings.Builder
-	if e.Waiting != nil && e.Budget != nil {
+	switch {
+	case e.Waiting == nil:
+		return "the run waits"
+	case e.Budget != nil:
 		return e.Budget.Error()
+	case len(e.Tickets) == 0:
+		return "the run waits for " + strings.ReplaceAll(string(e.Reason), "_", " ")
 	}
-	if e.Waiting == nil || len(e.Tickets) == 0 {
-		sb.WriteString("the run waits")
-		if e.Waiting != nil {
-			fmt.Fprintf(&sb, " for %s", strings.ReplaceAll(string(e.Reason), "_", " "))
-		}
-		return sb.String()
-	}
+	var sb strings.Builder
 	sb.WriteString("the run waits for a decision")
 	for i := range e.Tickets {
 		t := &e.Tickets[i]

@@ -99,8 +99,8 @@ func TestDeploy_Kubernetes(t *testing.T) {
 		n, _ := strconv.Atoi(m[1])
 		return n
 	}
-	if grace, pause := number(`terminationGracePeriodSeconds: (\d+)`), number(`sleep: {seconds: (\d+)}`); grace <= pause+int(s.Server.Shutdown.Seconds()) {
-		t.Errorf("the grace period is %d s, the server wants %s after %d s", grace, s.Server.Shutdown, pause)
+	if grace, pause := number(`terminationGracePeriodSeconds: (\d+)`), number(`sleep: {seconds: (\d+)}`); grace <= pause+int(s.Limits.ShutdownTime.Seconds()) {
+		t.Errorf("the grace period is %d s, the server wants %s after %d s", grace, s.Limits.ShutdownTime, pause)
 	}
 	h := host(t, func(*settings.Settings) {})
 	probes := regexp.MustCompile(`httpGet: {path: (\S+),`).FindAllStringSubmatch(string(data), -1)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,11 +33,7 @@ func storeFile(flag string) string {
 	if flag != "" {
 		return flag
 	}
-	dir := os.Getenv(storageEnv)
-	if dir == "" {
-		dir = storageDir
-	}
-	return filepath.Join(dir, storeName)
+	return filepath.Join(cmp.Or(os.Getenv(storageEnv), storageDir), storeName)
 }
 
 // errNoStore says that there is no file yet.
@@ -111,7 +108,7 @@ func (e *told) Unwrap() error { return e.err }
 // wrong with closing is returned.
 func closing(db *sqlite.DB, err *error) {
 	if closeErr := db.Close(); closeErr != nil && *err == nil {
-		*err = &exitError{code: exitFailed, err: closeErr}
+		*err = failed(closeErr)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,11 +57,16 @@ func (t *threadTool) with(ctx context.Context, create bool, fn func(store *sqlit
 		return err
 	}
 	defer closing(db, &err)
-	err = fn(db.Store(""))
-	if _, ok := errors.AsType[*exitError](err); err == nil || ok {
-		return err
+	return withStatus(fn(db.Store("")))
+}
+
+// command returns a command that opens the store for fn. Use says whether it has an argument.
+func (t *threadTool) command(use, short, example string, create bool, fn func(ctx context.Context, store *sqlite.Store, id string) error) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ExactArgs(strings.Count(use, " "))}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return t.with(cmd.Context(), create, func(store *sqlite.Store) error { return fn(cmd.Context(), store, strings.Join(args, "")) })
 	}
-	return threadError(err)
+	return cmd
 }
 
 // listed is a thread in a listing.
@@ -90,14 +96,7 @@ func (t *threadTool) list(ctx context.Context, limit int, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return t.lines(func(enc *json.Encoder) error {
-			for i := range all {
-				if err := enc.Encode(&all[i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return printLines(t.con, all)
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(t.con.err, "There are no threads.")
@@ -111,16 +110,14 @@ func (t *threadTool) list(ctx context.Context, limit int, asJSON bool) error {
 	return written(w.Flush())
 }
 
-// lines prints JSON, one value a line.
-func (t *threadTool) lines(fn func(enc *json.Encoder) error) error {
-	enc := json.NewEncoder(t.con.out)
+// printLines prints JSON, one value a line.
+func printLines[T any](con *console, values []T) error {
+	enc := json.NewEncoder(con.out)
 	enc.SetEscapeHTML(false)
-	return written(fn(enc))
-}
-
-func written(err error) error {
-	if err != nil {
-		return &exitError{code: exitFailed, err: fmt.Errorf("write the answer: %w", err)}
+	for i := range values {
+		if err := enc.Encode(&values[i]); err != nil {
+			return written(err)
+		}
 	}
 	return nil
 }
@@ -178,18 +175,14 @@ func statusOf(ctx context.Context, store awaken.Store, t *awaken.Thread) (string
 func (t *threadTool) showCommand() *cobra.Command {
 	var asJSON bool
 	var last int
-	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "Print the messages of a thread",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("last") && last < 1 {
-				return usageError("--last is %d, want 1 or more", last)
-			}
-			return t.with(cmd.Context(), false, func(store *sqlite.Store) error {
-				return t.show(cmd.Context(), store, args[0], last, asJSON)
-			})
-		},
+	cmd := t.command("show ID", "Print the messages of a thread", "", false, func(ctx context.Context, store *sqlite.Store, id string) error {
+		return t.show(ctx, store, id, last, asJSON)
+	})
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("last") && last < 1 {
+			return usageError("--last is %d, want 1 or more", last)
+		}
+		return nil
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every record of the log as a line of JSON")
 	cmd.Flags().IntVar(&last, "last", 0, "only the last `n` messages")
@@ -202,14 +195,7 @@ func (t *threadTool) show(ctx context.Context, store awaken.Store, id string, la
 		return err
 	}
 	if asJSON {
-		return t.lines(func(enc *json.Encoder) error {
-			for i := range records {
-				if err := enc.Encode(&records[i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return printLines(t.con, records)
 	}
 	names := map[string]string{} // of calls
 	for i := range records {
@@ -224,11 +210,7 @@ func (t *threadTool) showRecord(r *awaken.MessageRecord, names map[string]string
 	m := r.Message
 	head := fmt.Sprintf("[%d] %s", r.Seq, m.Role)
 	if m.ToolCallID != "" {
-		name := names[m.ToolCallID]
-		if name == "" {
-			name = m.ToolCallID
-		}
-		head += " " + name
+		head += " " + cmp.Or(names[m.ToolCallID], m.ToolCallID)
 	}
 	var notes []string
 	if m.IsInternal() {
@@ -277,25 +259,18 @@ func blockText(b *llm.Block) string {
 	return fmt.Sprintf("(%s)", b.Type)
 }
 
+var strategies = map[string]awaken.ChildStrategy{"detach": awaken.DetachChildren, "reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}
+
 func (t *threadTool) deleteCommand() *cobra.Command {
 	var children string
-	cmd := &cobra.Command{
-		Use:   "delete ID",
-		Short: "Delete a thread with its runs",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			strategy := awaken.ChildStrategy(children)
-			switch children {
-			case "detach":
-				strategy = awaken.DetachChildren
-			case "reject", "cascade":
-			default:
-				return usageError("--children is %q, want detach, reject or cascade", children)
-			}
-			return t.with(cmd.Context(), false, func(store *sqlite.Store) error {
-				return store.DeleteThread(cmd.Context(), args[0], strategy)
-			})
-		},
+	cmd := t.command("delete ID", "Delete a thread with its runs", "", false, func(ctx context.Context, store *sqlite.Store, id string) error {
+		return store.DeleteThread(ctx, id, strategies[children])
+	})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if _, ok := strategies[children]; !ok {
+			return usageError("--children is %q, want detach, reject or cascade", children)
+		}
+		return nil
 	}
 	cmd.Flags().StringVar(&children, "children", "detach", "what happens to forks and other children: detach keeps them, reject keeps everything, cascade deletes them too")
 	return cmd
@@ -304,108 +279,78 @@ func (t *threadTool) deleteCommand() *cobra.Command {
 func (t *threadTool) forkCommand() *cobra.Command {
 	var at int
 	var as string
-	cmd := &cobra.Command{
-		Use:   "fork ID",
-		Short: "Make a thread that begins like another, and print its id",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkNewID(cmd, as); err != nil {
+	var cmd *cobra.Command
+	cmd = t.command("fork ID", "Make a thread that begins like another, and print its id", "", false, func(ctx context.Context, store *sqlite.Store, id string) error {
+		if !cmd.Flags().Changed("at") {
+			old, err := store.Thread(ctx, id)
+			if err != nil {
 				return err
 			}
-			if as == "" {
-				as = ids.New()
-			}
-			return t.with(cmd.Context(), false, func(store *sqlite.Store) error {
-				if !cmd.Flags().Changed("at") {
-					old, err := store.Thread(cmd.Context(), args[0])
-					if err != nil {
-						return err
-					}
-					at = old.MessageCount
-				}
-				th, err := store.Fork(cmd.Context(), args[0], at, as)
-				if err != nil {
-					return err
-				}
-				return t.printID(th)
-			})
-		},
-	}
+			at = old.MessageCount
+		}
+		return t.printID(store.Fork(ctx, id, at, cmp.Or(as, ids.New())))
+	})
 	cmd.Flags().IntVar(&at, "at", 0, "the last message that it takes over, by its `number`; all if left out")
-	cmd.Flags().StringVar(&as, "as", "", "`id` of the new thread")
+	addNewID(cmd, &as, "`id` of the new thread")
 	return cmd
 }
 
-func checkNewID(cmd *cobra.Command, as string) error {
-	if cmd.Flags().Changed("as") && strings.TrimSpace(as) == "" {
-		return usageError("--as is empty")
+// addNewID adds the flag for the id of a new thread.
+func addNewID(cmd *cobra.Command, as *string, usage string) {
+	cmd.Flags().StringVar(as, "as", "", usage)
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if cmd.Flags().Changed("as") && strings.TrimSpace(*as) == "" {
+			return usageError("--as is empty")
+		}
+		return nil
 	}
-	return nil
 }
 
-func (t *threadTool) printID(th *awaken.Thread) error {
-	_, err := fmt.Fprintln(t.con.out, th.ID)
+func (t *threadTool) printID(th *awaken.Thread, err error) error {
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(t.con.out, th.ID)
 	return written(err)
 }
 
 func (t *threadTool) exportCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "export ID",
-		Short:   "Print a thread as a file that import reads",
-		Example: "  awaken threads export ID > thread.jsonl",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.with(cmd.Context(), false, func(store *sqlite.Store) error {
-				return threadfile.Export(cmd.Context(), store, args[0], t.con.out)
-			})
-		},
-	}
+	return t.command("export ID", "Print a thread as a file that import reads", "  awaken threads export ID > thread.jsonl", false,
+		func(ctx context.Context, store *sqlite.Store, id string) error {
+			return threadfile.Export(ctx, store, id, t.con.out)
+		})
 }
 
 func (t *threadTool) importCommand() *cobra.Command {
 	var as string
-	cmd := &cobra.Command{
-		Use:     "import",
-		Short:   "Make a thread from a file on standard input, and print its id",
-		Example: "  awaken threads import < thread.jsonl",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkNewID(cmd, as); err != nil {
-				return err
-			}
-			if t.con.inTTY {
-				return usageError("standard input is a terminal, want a file")
-			}
-			return t.with(cmd.Context(), true, func(store *sqlite.Store) error {
-				th, err := threadfile.Import(cmd.Context(), store, t.con.in, as)
-				if err != nil {
-					return err
-				}
-				return t.printID(th)
-			})
-		},
+	cmd := t.command("import", "Make a thread from a file on standard input, and print its id", "  awaken threads import < thread.jsonl", true,
+		func(ctx context.Context, store *sqlite.Store, _ string) error {
+			return t.printID(threadfile.Import(ctx, store, t.con.in, as))
+		})
+	addNewID(cmd, &as, "`id` of the new thread, instead of the one it had")
+	checkID := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if t.con.inTTY {
+			return usageError("standard input is a terminal, want a file")
+		}
+		return checkID(cmd, args)
 	}
-	cmd.Flags().StringVar(&as, "as", "", "`id` of the new thread, instead of the one it had")
 	return cmd
 }
 
 func (t *threadTool) pruneCommand() *cobra.Command {
 	var age time.Duration
-	cmd := &cobra.Command{
-		Use:     "prune",
-		Short:   "Delete the threads that were not used for a while and have no open run",
-		Example: "  awaken threads prune --older-than 720h",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if age <= 0 {
-				return usageError("--older-than is %s, want a time such as 720h", age)
-			}
-			return t.with(cmd.Context(), false, func(store *sqlite.Store) error {
-				n, err := store.Prune(cmd.Context(), time.Now().Add(-age))
-				fmt.Fprintf(t.con.err, "%d deleted\n", n)
-				return err
-			})
-		},
+	cmd := t.command("prune", "Delete the threads that were not used for a while and have no open run", "  awaken threads prune --older-than 720h", false,
+		func(ctx context.Context, store *sqlite.Store, _ string) error {
+			n, err := store.Prune(ctx, time.Now().Add(-age))
+			fmt.Fprintf(t.con.err, "%d deleted\n", n)
+			return err
+		})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if age <= 0 {
+			return usageError("--older-than is %s, want a time such as 720h", age)
+		}
+		return nil
 	}
 	cmd.Flags().DurationVar(&age, "older-than", 0, "`time` since their last use, such as 720h")
 	return cmd

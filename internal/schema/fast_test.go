@@ -28,13 +28,13 @@ func mustCompile(t testing.TB, raw string) *Schema {
 	return s
 }
 
-const plainSchema = `{"type":"object","properties":{"s":{"type":"string"},"n":{"type":"number"},"i":{"type":"integer"},"b":{"type":"boolean","description":"x"}},"required":["s"]}`
+const plainDoc = `{"type":"object","properties":{"s":{"type":"string"},"n":{"type":"number"},"i":{"type":"integer"},"b":{"type":"boolean","description":"x"}},"required":["s"]}`
 
 // The point of the fast path is that ordinary arguments take it.
 func TestFastPath_TakesOrdinaryArguments(t *testing.T) {
 	t.Parallel()
-	closed := strings.TrimSuffix(plainSchema, "}") + `,"additionalProperties":{"not":{}}}`
-	for _, raw := range []string{plainSchema, closed} {
+	closed := strings.TrimSuffix(plainDoc, "}") + `,"additionalProperties":{"not":{}}}`
+	for _, raw := range []string{plainDoc, closed} {
 		s := mustCompile(t, raw)
 		if s.fast == nil {
 			t.Fatalf("%s has no fast path", raw)
@@ -63,6 +63,7 @@ func TestFastPath_IsLeftToSchemasItUnderstands(t *testing.T) {
 		`{"type":"object","patternProperties":{"a":{"type":"string"}}}`,
 		`{"type":"object","if":{"required":["a"]},"then":false}`,
 		`{"type":["object","null"]}`,
+		`{"type":"object","properties":{"a":{"type":"string"}},"Properties":{"a":{"type":"number"}}}`,
 		`{"properties":{}}`,
 		`true`,
 	} {
@@ -74,8 +75,8 @@ func TestFastPath_IsLeftToSchemasItUnderstands(t *testing.T) {
 
 func TestFastPath_NeverSaysYesInError(t *testing.T) {
 	t.Parallel()
-	s := mustCompile(t, plainSchema)
-	c := mustCompile(t, strings.TrimSuffix(plainSchema, "}")+`,"additionalProperties":false}`)
+	s := mustCompile(t, plainDoc)
+	c := mustCompile(t, strings.TrimSuffix(plainDoc, "}")+`,"additionalProperties":false}`)
 	odd := mustCompile(t, `{"type":"object","properties":{"\ufffd":{"type":"boolean"}}}`)
 	for _, doc := range []string{
 		``, `{`, `[]`, `null`, `{}`, `{"s":1}`, `{"s":null}`, `{"s":"x","i":1.5}`, `{"s":"x","i":"1"}`, `{"s":"x","i":1e2}`, `{"s":"x","n":"1"}`,

@@ -99,11 +99,7 @@ func ForWith(t reflect.Type, special map[reflect.Type]string) (json.RawMessage, 
 	if d, ok := reflect.New(t).Interface().(Describer); ok {
 		d.DescribeSchema(&Node{s})
 	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	return data, nil
+	return json.Marshal(s)
 }
 
 // Clean rewrites a schema into the subset that all providers accept: const
@@ -234,7 +230,7 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	return &Schema{s: s, fast: newFastObject(doc)}, nil
+	return &Schema{s: s, fast: newFastObject(raw)}, nil
 }
 
 // Check validates a JSON document and reports every violation, each with its

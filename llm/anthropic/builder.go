@@ -19,6 +19,8 @@ var rules = provider.Rules{
 	EndUser:   true, // not all models go on with what is put into their mouth
 }
 
+var safeName = provider.SafeName(128)
+
 // builder makes one request.
 type builder struct {
 	req     *llm.Request
@@ -30,7 +32,7 @@ type builder struct {
 }
 
 func newBuilder(req *llm.Request) *builder {
-	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, 128)}
+	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, safeName)}
 }
 
 // build returns the request.
@@ -69,24 +71,21 @@ func (b *builder) tools() {
 		b.pastTools()
 		return // a choice among none is refused
 	}
-	choice := llm.ToolChoice{Mode: "auto"}
-	if b.req.ToolChoice != nil {
-		choice = *b.req.ToolChoice
+	c := b.req.ToolChoice
+	if c == nil && b.req.ParallelTools == nil {
+		return
 	}
-	switch choice.Mode {
-	case "none":
-		b.request.ToolChoice = &toolChoice{Type: "none"}
-	case "required":
-		b.forced = true
-		b.request.ToolChoice = &toolChoice{Type: "any", DisableParallelToolUse: b.disableParallel()}
-	case "tool":
-		b.forced = true
-		b.request.ToolChoice = &toolChoice{Type: "tool", Name: b.names.Out(choice.Name), DisableParallelToolUse: b.disableParallel()}
-	default:
-		if b.req.ToolChoice != nil || b.req.ParallelTools != nil {
-			b.request.ToolChoice = &toolChoice{Type: "auto", DisableParallelToolUse: b.disableParallel()}
-		}
+	choice := &toolChoice{Type: "auto", DisableParallelToolUse: b.disableParallel()}
+	switch {
+	case c == nil:
+	case c.Mode == "none":
+		choice = &toolChoice{Type: "none"}
+	case c.Mode == "required":
+		choice.Type, b.forced = "any", true
+	case c.Mode == "tool":
+		choice.Type, choice.Name, b.forced = "tool", b.names.Out(c.Name), true
 	}
+	b.request.ToolChoice = choice
 }
 
 // disableParallel reports whether the model may call only one tool at a time; nil leaves it to the API.

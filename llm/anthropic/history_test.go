@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/llm/providertest"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 )
 
 // Whatever happened to a conversation, and whatever is asked of whichever model, the API

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -28,6 +29,7 @@ type Model struct{ api *provider.API }
 var (
 	_ llm.Model  = (*Model)(nil)
 	_ llm.Former = (*Model)(nil)
+	_ llm.Lister = (*Model)(nil)
 )
 
 // Forms reports that answers are held to a schema: by the API, or by a tool that stands for
@@ -36,18 +38,13 @@ func (*Model) Forms(string) bool { return true }
 
 // New returns a model. The error says what is missing.
 func New(c Config) (*Model, error) {
-	base := c.BaseURL
-	if base == "" {
-		base = os.Getenv("ANTHROPIC_BASE_URL")
-	}
-	if base = strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1"); base == "" {
-		base = "https://api.anthropic.com"
-	}
+	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, os.Getenv("ANTHROPIC_BASE_URL")), "/")
+	c.BaseURL = cmp.Or(strings.TrimSuffix(c.BaseURL, "/v1"), "https://api.anthropic.com")
 	header := http.Header{"Accept": {"application/json"}, "Anthropic-Version": {version}}
 	if err := c.authorize(header); err != nil {
 		return nil, err
 	}
-	api, err := provider.Open(Name, c.Config).At(base, header)
+	api, err := provider.Open(Name, c.Config, header)
 	if err != nil {
 		return nil, err
 	}
@@ -80,20 +77,13 @@ func (c *Config) authorize(h http.Header) error {
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
 		b := newBuilder(req)
-		resp, err := m.api.Send(ctx, http.MethodPost, "v1/messages", b.build())
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		a := answer{emit: emit, names: b.names, output: b.output}
-		for ev, err := range provider.Events(resp.Body) {
-			if err != nil {
-				return err
-			}
-			if done, err := a.take(ev); done || err != nil {
-				return err
-			}
-		}
-		return nil
+		q := b.build()
+		a := answer{emit: emit, names: b.names, output: b.output, open: map[int]*openBlock{}}
+		return m.api.PostEvents(ctx, "v1/messages", q, a.take)
 	})
+}
+
+// ListModels asks which models there are.
+func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
+	return m.api.Models(ctx, "v1/models?limit=1000")
 }

@@ -3,6 +3,8 @@ package anthropic
 import (
 	"encoding/json"
 	"slices"
+
+	"github.com/awaken-go/awaken/llm/provider"
 )
 
 // closed returns a schema in the part of JSON Schema that the API can hold answers to, or
@@ -51,24 +53,10 @@ func closeSchema(v any) bool {
 		}
 		s["additionalProperties"] = false
 	}
-	for _, k := range []string{"properties", "$defs", "definitions"} {
-		group, _ := s[k].(map[string]any)
-		for _, inner := range group {
-			if !closeSchema(inner) {
-				return false
-			}
+	for inner := range provider.Subschemas(s) {
+		if !closeSchema(inner) {
+			return false
 		}
-	}
-	for _, k := range []string{"anyOf", "allOf"} {
-		list, _ := s[k].([]any)
-		for _, inner := range list {
-			if !closeSchema(inner) {
-				return false
-			}
-		}
-	}
-	if items, ok := s["items"]; ok {
-		return closeSchema(items)
 	}
 	return true
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/awaken-go/awaken/llm/providertest"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 )
 
 // fake is a provider that speaks the Messages API.

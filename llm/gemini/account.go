@@ -33,16 +33,7 @@ type account struct {
 type renewal struct {
 	done  chan struct{} // closed when it is over
 	token *oauth2.Token
-	err   error
-}
-
-func (r *renewal) over() bool {
-	select {
-	case <-r.done:
-		return true
-	default:
-		return false
-	}
+	err   error // why it failed
 }
 
 const (
@@ -115,7 +106,7 @@ func (a *account) token(ctx context.Context) (string, error) {
 			left = 2 * renewEarly // for ever
 		}
 	}
-	if left < renewEarly && (a.latest == nil || left <= 0 && a.latest.over()) {
+	if left < renewEarly && (a.latest == nil || left <= 0 && a.latest.err != nil) {
 		a.renew()
 	}
 	latest := a.latest
@@ -139,15 +130,16 @@ func (a *account) renew() {
 	r := &renewal{done: make(chan struct{})}
 	a.latest = r
 	go func() {
-		defer close(r.done)
-		if r.token, r.err = a.fetch(); r.err == nil && r.token.AccessToken == "" {
-			r.err = errors.New("the answer has no access token")
+		token, err := a.fetch()
+		if err == nil && token.AccessToken == "" {
+			err = errors.New("the answer has no access token")
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if r.err == nil {
-			a.kept, a.latest = r.token, nil
+		if r.token, r.err = token, err; err == nil {
+			a.kept, a.latest = token, nil
 		}
+		close(r.done)
 	}()
 }
 

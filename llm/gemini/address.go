@@ -1,11 +1,13 @@
 package gemini
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,11 +22,11 @@ func (c *Config) address(who identity) (address, error) {
 	base := baseURL(c.BaseURL)
 	switch {
 	case !c.Vertex:
-		return address{base: first(base, os.Getenv("GOOGLE_GEMINI_BASE_URL"), "https://generativelanguage.googleapis.com"), path: geminiVersion + "/"}, nil
+		return address{base: cmp.Or(base, os.Getenv("GOOGLE_GEMINI_BASE_URL"), "https://generativelanguage.googleapis.com"), path: geminiVersion + "/"}, nil
 	case who.key != "": // express mode has no project
-		return address{base: first(base, os.Getenv("GOOGLE_VERTEX_BASE_URL"), regionURL("global")), path: vertexVersion + "/", vertex: true}, nil
+		return address{base: cmp.Or(base, os.Getenv("GOOGLE_VERTEX_BASE_URL"), regionURL("global")), path: vertexVersion + "/", vertex: true}, nil
 	}
-	project, location := first(c.Project, os.Getenv("GOOGLE_CLOUD_PROJECT")), first(c.Location, os.Getenv("GOOGLE_CLOUD_LOCATION"), "global")
+	project, location := cmp.Or(c.Project, os.Getenv("GOOGLE_CLOUD_PROJECT")), cmp.Or(c.Location, os.Getenv("GOOGLE_CLOUD_LOCATION"), "global")
 	if project == "" && who.account != nil {
 		project = who.account.project
 	}
@@ -35,7 +37,7 @@ func (c *Config) address(who identity) (address, error) {
 		return address{}, fmt.Errorf("gemini: the location is %q, want one such as global or europe-west4", location)
 	}
 	return address{
-		base:   first(base, os.Getenv("GOOGLE_VERTEX_BASE_URL"), regionURL(location)),
+		base:   cmp.Or(base, os.Getenv("GOOGLE_VERTEX_BASE_URL"), regionURL(location)),
 		path:   fmt.Sprintf("%s/projects/%s/locations/%s/", vertexVersion, url.PathEscape(project), location),
 		vertex: true,
 	}, nil
@@ -72,12 +74,7 @@ func (a address) model(name string) (string, error) {
 		return "", fmt.Errorf("the model cannot be called %q", name)
 	}
 	has := func(prefixes ...string) bool {
-		for _, p := range prefixes {
-			if strings.HasPrefix(name, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 	}
 	path := a.path
 	switch publisher, rest, ok := strings.Cut(name, "/"); {
@@ -92,13 +89,4 @@ func (a address) model(name string) (string, error) {
 		name = "models/" + name
 	}
 	return path + (&url.URL{Path: name}).EscapedPath(), nil
-}
-
-func first(values ...string) string {
-	for _, s := range values {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }

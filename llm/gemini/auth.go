@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -23,7 +24,7 @@ func (c *Config) identity() (identity, error) {
 		return identity{key: key}, err
 	}
 	key := strings.TrimSpace(c.APIKey)
-	if file := first(c.KeyFile, os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); key == "" && file != "" {
+	if file := cmp.Or(c.KeyFile, os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); key == "" && file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return identity{}, fmt.Errorf("gemini: service account: %w", err)

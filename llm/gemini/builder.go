@@ -1,9 +1,11 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
@@ -13,13 +15,25 @@ import (
 type builder struct {
 	req     *llm.Request
 	traits  traits
-	names   functions
+	names   provider.Names
 	request request
 	output  string // the function that stands for the answer's form, or ""
 }
 
 func newBuilder(req *llm.Request) *builder {
-	return &builder{req: req, traits: traitsOf(req.Model), names: newFunctions(req)}
+	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, safeFunction)}
+}
+
+var safeName = provider.SafeName(63)
+
+// safeFunction makes a tool's name acceptable: as for other providers, but it begins with a
+// letter or _.
+func safeFunction(name string) string {
+	name = safeName(name)
+	if c := name[0]; c >= '0' && c <= '9' || c == '-' {
+		return "_" + name
+	}
+	return name
 }
 
 func (b *builder) rules() provider.Rules {
@@ -126,7 +140,7 @@ func (b *builder) form() error {
 		b.request.GenerationConfig.ResponseMIMEType, b.request.GenerationConfig.ResponseJSONSchema = "application/json", v
 		return nil
 	}
-	name := first(out.Name, "answer")
+	name := cmp.Or(out.Name, "answer")
 	for name = b.names.Out(name); b.offers(name); {
 		name = b.names.Out(name + "_output")
 	}
@@ -144,12 +158,7 @@ func (b *builder) calls() string {
 }
 
 func (b *builder) offers(name string) bool {
-	for _, f := range b.request.Tools[0].FunctionDeclarations {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.request.Tools[0].FunctionDeclarations, func(f function) bool { return f.Name == name })
 }
 
 // budgets are what the levels mean for models that are given a number of tokens.

@@ -22,8 +22,8 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 	"github.com/awaken-go/awaken/llm/provider"
-	"github.com/awaken-go/awaken/llm/providertest"
 )
 
 func TestTraits(t *testing.T) {

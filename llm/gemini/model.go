@@ -61,7 +61,8 @@ func New(c Config) (*Model, error) {
 	if who.key != "" {
 		header.Set("X-Goog-Api-Key", who.key)
 	}
-	if m.api, err = provider.Open(Name, c.Config).At(m.address.base, header); err != nil {
+	c.BaseURL = m.address.base
+	if m.api, err = provider.Open(Name, c.Config, header); err != nil {
 		return nil, err
 	}
 	m.api.Prepare = m.prepare
@@ -101,20 +102,7 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		if err != nil {
 			return err
 		}
-		resp, err := m.api.Send(ctx, http.MethodPost, path+":streamGenerateContent?alt=sse", q)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
 		a := answer{emit: emit, names: b.names, output: b.output, model: req.Model}
-		for ev, err := range provider.Events(resp.Body) {
-			if err != nil {
-				return err
-			}
-			if done, err := a.take(ev.Data); done || err != nil {
-				return err
-			}
-		}
-		return nil
+		return m.api.PostEvents(ctx, path+":streamGenerateContent?alt=sse", q, a.take)
 	})
 }

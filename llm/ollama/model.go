@@ -45,8 +45,8 @@ var (
 
 // New returns a model. The error says what is wrong.
 func New(c Config) (*Model, error) {
-	base, err := baseURL(c.BaseURL)
-	if err != nil {
+	var err error
+	if c.BaseURL, err = baseURL(c.BaseURL); err != nil {
 		return nil, err
 	}
 	if c.ContextTokens < 0 {
@@ -62,7 +62,7 @@ func New(c Config) (*Model, error) {
 			header.Set("Authorization", "Bearer "+key)
 		}
 	}
-	api, err := provider.Open(Name, c.Config).At(base, header)
+	api, err := provider.Open(Name, c.Config, header)
 	if err != nil {
 		return nil, err
 	}
@@ -104,25 +104,12 @@ func baseURL(s string) (string, error) {
 // Stream asks the model.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
-		names := provider.NewNames(req, 64)
+		names := provider.NewNames(req, safeName)
 		q, err := m.request(req, names)
 		if err != nil {
 			return err
 		}
-		resp, err := m.api.Send(ctx, http.MethodPost, "api/chat", q)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
 		a := answer{emit: emit, names: names}
-		for line, err := range provider.Lines(resp.Body) {
-			if err != nil {
-				return err
-			}
-			if done, err := a.take(line); done || err != nil {
-				return err
-			}
-		}
-		return nil
+		return m.api.PostLines(ctx, "api/chat", q, a.take)
 	})
 }

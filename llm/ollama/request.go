@@ -2,10 +2,7 @@ package ollama
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
-	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
@@ -58,6 +55,8 @@ type function struct {
 	Parameters  map[string]any `json:"parameters"`
 }
 
+var safeName = provider.SafeName(64)
+
 // rules are what a conversation has to be like. Thinking is plain text here, and is kept
 // without opaque material.
 var rules = provider.Rules{Provider: Name, LateSystem: true, BareThinking: true, CallID: provider.SafeID(64), Media: func(b *llm.Block, role llm.Role) bool {
@@ -75,11 +74,11 @@ func (m *Model) request(req *llm.Request, names provider.Names) (*request, error
 		system = append(system, llm.Text(words))
 	}
 	if len(system) > 0 {
-		q.Messages = append(q.Messages, message{Role: llm.System, Content: joined(system, llm.TextBlock)})
+		q.Messages = append(q.Messages, message{Role: llm.System, Content: provider.Paragraphs(system, llm.TextBlock)})
 	}
 	called := map[string]string{} // names of tools by the id of the call
 	for _, msg := range msgs {
-		one := message{Role: msg.Role, Content: joined(msg.Content, llm.TextBlock), ToolCallID: msg.ToolCallID, ToolName: called[msg.ToolCallID]}
+		one := message{Role: msg.Role, Content: provider.Paragraphs(msg.Content, llm.TextBlock), ToolCallID: msg.ToolCallID, ToolName: called[msg.ToolCallID]}
 		for i := range msg.Content {
 			if b := &msg.Content[i]; b.Type == llm.ImageBlock {
 				one.Images = append(one.Images, b.Source.Data)
@@ -92,12 +91,12 @@ func (m *Model) request(req *llm.Request, names provider.Names) (*request, error
 			called[c.ID] = own.Function.Name
 		}
 		if len(one.ToolCalls) > 0 { // thinking belongs to the calls it led to
-			one.Thinking = joined(msg.Content, llm.ThinkingBlock)
+			one.Thinking = provider.Paragraphs(msg.Content, llm.ThinkingBlock)
 		}
 		q.Messages = append(q.Messages, one)
 	}
 	if o := req.Output; o != nil {
-		if _, err := object("the output", o.Schema); err != nil {
+		if _, err := provider.Schema("the output", o.Schema); err != nil {
 			return nil, err
 		}
 		q.Format = o.Schema
@@ -117,15 +116,12 @@ func (q *request) offer(req *llm.Request, names provider.Names) (words string, e
 		if choice.Mode == "none" || choice.Mode == "tool" && choice.Name != t.Name {
 			continue
 		}
-		schema, err := object("tool "+t.Name, t.Parameters)
+		if string(t.Parameters) == "null" {
+			return "", &llm.Error{Kind: llm.InvalidRequest, Message: "the schema of tool " + t.Name + " is not a JSON object"}
+		}
+		schema, err := provider.ToolSchema(t)
 		if err != nil {
 			return "", err
-		}
-		if schema["type"] == nil {
-			schema["type"] = "object"
-		}
-		if schema["properties"] == nil {
-			schema["properties"] = map[string]any{}
 		}
 		q.Tools = append(q.Tools, tool{Type: "function", Function: function{Name: names.Out(t.Name), Description: t.Description, Parameters: schema}})
 	}
@@ -167,34 +163,6 @@ func think(e *llm.Effort) any {
 		return nil
 	case e.Level == "none":
 		return false
-	case e.Level != "":
-		return e.Level
-	case e.Budget <= 2048:
-		return "low"
-	case e.Budget <= 12288:
-		return "medium"
 	}
-	return "high"
-}
-
-// object decodes a schema.
-func object(what string, raw json.RawMessage) (map[string]any, error) {
-	out := map[string]any{}
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &out); err != nil || out == nil {
-			return nil, &llm.Error{Kind: llm.InvalidRequest, Provider: Name, Message: fmt.Sprintf("the schema of %s is not a JSON object", what), Err: err}
-		}
-	}
-	return out, nil
-}
-
-// joined is the text of blocks of one type, each a paragraph.
-func joined(blocks []llm.Block, kind llm.BlockType) string {
-	var texts []string
-	for i := range blocks {
-		if blocks[i].Type == kind {
-			texts = append(texts, blocks[i].Text)
-		}
-	}
-	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
+	return provider.EffortLevel(*e)
 }

@@ -29,7 +29,7 @@ func (m *Model) chatMedia(b *llm.Block, role llm.Role) bool {
 	case llm.AudioBlock:
 		return m.preset.Audio && audioFormat(b.Source) != ""
 	case llm.DocumentBlock:
-		return m.preset.Files && b.Source.Type == "base64" && isPDF(b.Source)
+		return m.preset.Files && b.Source.Type == "base64" && b.Source.IsPDF()
 	}
 	return false
 }
@@ -40,22 +40,18 @@ func (m *Model) chatRequest(req *llm.Request, names provider.Names) (q *chatRequ
 	q = &chatRequest{Model: req.Model, Stream: true}
 	system, msgs := provider.History(req, m.chatRules())
 	if len(system) > 0 {
-		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: joined(system)})
+		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: provider.Paragraphs(system, llm.TextBlock)})
 	}
 	for _, msg := range msgs {
 		q.Messages = append(q.Messages, m.chatMessage(msg, names))
 	}
 	for i := range req.Tools {
 		t := &req.Tools[i]
-		schema, err := m.parameters(t)
+		schema, isStrict, err := m.parameters(t)
 		if err != nil {
 			return nil, nil, err
 		}
-		f := chatFunction{Name: names.Out(t.Name), Description: t.Description, Parameters: schema}
-		if s, ok := strict(schema); ok && m.config.StrictTools {
-			f.Parameters, f.Strict = s, true
-		}
-		q.Tools = append(q.Tools, chatTool{Type: "function", Function: f})
+		q.Tools = append(q.Tools, chatTool{Type: "function", Function: chatFunction{Name: names.Out(t.Name), Description: t.Description, Parameters: schema, Strict: isStrict}})
 	}
 	extra = m.chatKnobs(req, q, names)
 	if o := req.Output; o != nil {
@@ -85,7 +81,7 @@ func (m *Model) chatKnobs(req *llm.Request, q *chatRequest, names provider.Names
 		case m.preset.Effort == "object":
 			extra["reasoning"] = map[string]any{"effort": e.Level}
 		case m.preset.Effort == "":
-			q.ReasoningEffort = level(*e)
+			q.ReasoningEffort = provider.EffortLevel(*e)
 		}
 	}
 	if !m.preset.NoUsage {
@@ -112,7 +108,7 @@ func (m *Model) chatKnobs(req *llm.Request, q *chatRequest, names provider.Names
 
 // chatOutput asks for JSON. A server that knows no schemas is told it in words.
 func (m *Model) chatOutput(o *llm.OutputSchema, q *chatRequest) error {
-	schema, err := m.schema("the output", o.Schema)
+	schema, err := outputSchema(o)
 	if err != nil {
 		return err
 	}
@@ -121,34 +117,8 @@ func (m *Model) chatOutput(o *llm.OutputSchema, q *chatRequest) error {
 		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: "Answer with JSON of this JSON Schema, and nothing else:\n" + string(o.Schema)})
 		return nil
 	}
-	q.ResponseFormat = &chatFormat{Type: "json_schema", JSONSchema: new(outputSchema(o, schema))}
+	q.ResponseFormat = &chatFormat{Type: "json_schema", JSONSchema: &schema}
 	return nil
-}
-
-// outputSchema is a schema for an answer, strict if that is possible.
-func outputSchema(o *llm.OutputSchema, schema map[string]any) jsonSchema {
-	if s, ok := strict(schema); ok {
-		return jsonSchema{Name: outputName(o), Schema: s, Strict: true}
-	}
-	return jsonSchema{Name: outputName(o), Schema: schema}
-}
-
-func outputName(o *llm.OutputSchema) string {
-	if o.Name == "" {
-		return "output"
-	}
-	return safeID64(o.Name)
-}
-
-// joined is the text of blocks, each a paragraph.
-func joined(blocks []llm.Block) string {
-	var texts []string
-	for i := range blocks {
-		if blocks[i].Type == llm.TextBlock {
-			texts = append(texts, blocks[i].Text)
-		}
-	}
-	return strings.Join(texts, "\n\n")
 }
 
 // chatMessage converts a message of a History.
@@ -158,7 +128,7 @@ func (m *Model) chatMessage(msg *llm.Message, names provider.Names) chatMessage 
 	case msg.Role == llm.Assistant:
 		return m.chatAssistant(msg, names)
 	case msg.Role != llm.User, onlyText(msg.Content):
-		out.Content = joined(msg.Content)
+		out.Content = provider.Paragraphs(msg.Content, llm.TextBlock)
 		return out
 	}
 	parts := make([]chatPart, 0, len(msg.Content))
@@ -184,7 +154,7 @@ func onlyText(blocks []llm.Block) bool {
 
 func (m *Model) chatAssistant(msg *llm.Message, names provider.Names) chatMessage {
 	out := chatMessage{Role: "assistant"}
-	if text := joined(msg.Content); text != "" {
+	if text := provider.Paragraphs(msg.Content, llm.TextBlock); text != "" {
 		out.Content = text
 	}
 	for _, c := range msg.ToolCalls {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/llm/providertest"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 )
 
 // object is JSON in the making.

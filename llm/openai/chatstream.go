@@ -1,8 +1,8 @@
 package openai
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -13,51 +13,36 @@ import (
 
 // chat asks in the language of Chat Completions.
 func (m *Model) chat(ctx context.Context, req *llm.Request, emit provider.Emit) error {
-	names := provider.NewNames(req, 64)
-	q, extra, err := m.chatRequest(req, names)
+	s := chatStream{m: m, names: provider.NewNames(req, safeName64), emit: emit}
+	q, extra, err := m.chatRequest(req, s.names)
 	if err != nil {
 		return err
 	}
-	resp, err := m.post(ctx, "chat/completions", q, extra)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	s := chatStream{m: m, names: names, emit: emit}
-	for ev, err := range provider.Events(resp.Body) {
-		if err != nil {
-			return err
-		}
-		if string(ev.Data) == "[DONE]" {
-			return nil
-		}
-		if err := s.event(ev); err != nil {
-			return err
-		}
-	}
-	return nil
+	return m.post(ctx, "chat/completions", q, extra, s.take)
 }
 
 // chatChunk is what is read of an event. What nobody asked for is not decoded.
 type chatChunk struct {
-	ID      string          `json:"id"`
-	Error   json.RawMessage `json:"error"`
-	Choices []struct {
-		Index int `json:"index"`
-		Delta struct {
-			Content          content           `json:"content"`
-			Refusal          string            `json:"refusal"`
-			ReasoningContent string            `json:"reasoning_content"`
-			Reasoning        string            `json:"reasoning"`
-			ReasoningDetails []json.RawMessage `json:"reasoning_details"`
-			ToolCalls        []chatCall        `json:"tool_calls"`
-		} `json:"delta"`
-		FinishReason string `json:"finish_reason"`
-	} `json:"choices"`
-	Usage *chatUsage `json:"usage"`
-	Groq  *struct {
+	ID      string            `json:"id"`
+	Error   json.RawMessage   `json:"error"`
+	Choices []chatChoiceDelta `json:"choices"`
+	Usage   *chatUsage        `json:"usage"`
+	Groq    *struct {
 		Usage *chatUsage `json:"usage"`
 	} `json:"x_groq"`
+}
+
+type chatChoiceDelta struct {
+	Index int `json:"index"`
+	Delta struct {
+		Content          content           `json:"content"`
+		Refusal          string            `json:"refusal"`
+		ReasoningContent string            `json:"reasoning_content"`
+		Reasoning        string            `json:"reasoning"`
+		ReasoningDetails []json.RawMessage `json:"reasoning_details"`
+		ToolCalls        []chatCall        `json:"tool_calls"`
+	} `json:"delta"`
+	FinishReason string `json:"finish_reason"`
 }
 
 type chatCall struct {
@@ -137,6 +122,7 @@ type chatStream struct {
 	begun    bool // the response has been announced
 	thinking bool // reasoning is being said
 	calls    []chatOpen
+	ids      provider.CallIDs
 	details  details
 }
 
@@ -147,95 +133,78 @@ type chatOpen struct {
 	id    string // the id as we pass it on
 }
 
-func (s *chatStream) event(ev provider.Event) error {
+// take handles one event and reports whether it was the last.
+func (s *chatStream) take(ev provider.Event) (last bool, err error) {
+	if string(ev.Data) == "[DONE]" {
+		return true, nil
+	}
 	var c chatChunk
 	if err := json.Unmarshal(ev.Data, &c); err != nil {
-		return &llm.Error{Kind: llm.Interrupted, Message: "a chunk of the stream is not the JSON of a chunk", Err: err}
+		return false, &llm.Error{Kind: llm.Interrupted, Message: "a chunk of the stream is not the JSON of a chunk", Err: err}
 	}
-	if ev.Type == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
-		if e := provider.ErrorBody(s.m.preset.Name, ev.Data); e != nil {
-			return e
-		}
-		return &llm.Error{Kind: llm.Provider, Message: string(ev.Data)}
+	if string(ev.Type) == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
+		return false, provider.StreamError(s.m.preset.Name, ev.Data)
 	}
 	if c.ID != "" && !s.begun {
 		s.begun = true
-		if err := s.emit(llm.Delta{Kind: llm.ResponseDelta, ID: c.ID}); err != nil {
-			return err
-		}
+		s.emit(llm.Delta{Kind: llm.ResponseDelta, ID: c.ID})
 	}
-	usage := c.Usage
-	if usage == nil && c.Groq != nil {
-		usage = c.Groq.Usage
+	if c.Usage == nil && c.Groq != nil {
+		c.Usage = c.Groq.Usage
 	}
-	if usage != nil {
-		if err := s.emit(llm.Delta{Kind: llm.UsageDelta, Usage: usage.neutral()}); err != nil {
-			return err
-		}
+	if c.Usage != nil {
+		s.emit(llm.Delta{Kind: llm.UsageDelta, Usage: c.Usage.neutral()})
 	}
 	for i := range c.Choices {
-		choice := &c.Choices[i]
-		if choice.Index != 0 {
+		if c.Choices[i].Index != 0 {
 			continue
 		}
-		d := &choice.Delta
-		reasoning := d.ReasoningContent
-		if reasoning == "" {
-			reasoning = d.Reasoning
-		}
-		s.details.add(d.ReasoningDetails)
-		if err := s.reasoning(reasoning + d.Content.thinking); err != nil {
-			return err
-		}
-		if text := d.Content.text + d.Refusal; text != "" {
-			if err := s.endReasoning(); err != nil {
-				return err
-			}
-			if err := s.emit(llm.Delta{Kind: llm.TextDelta, Text: text}); err != nil {
-				return err
-			}
-		}
-		for j := range d.ToolCalls {
-			if err := s.call(&d.ToolCalls[j]); err != nil {
-				return err
-			}
-		}
-		if choice.FinishReason != "" {
-			if err := s.finish(choice.FinishReason); err != nil {
-				return err
-			}
+		if err := s.choice(&c.Choices[i]); err != nil {
+			return false, err
 		}
 	}
-	return nil
+	return false, nil
 }
 
-func (s *chatStream) reasoning(text string) error {
-	if text == "" {
+func (s *chatStream) choice(c *chatChoiceDelta) error {
+	d := &c.Delta
+	s.details.add(d.ReasoningDetails)
+	if text := cmp.Or(d.ReasoningContent, d.Reasoning) + d.Content.thinking; text != "" {
+		s.thinking = true
+		s.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: text})
+	}
+	if text := d.Content.text + d.Refusal; text != "" {
+		s.endReasoning()
+		s.emit(llm.Delta{Kind: llm.TextDelta, Text: text})
+	}
+	for i := range d.ToolCalls {
+		if err := s.call(&d.ToolCalls[i]); err != nil {
+			return err
+		}
+	}
+	if c.FinishReason == "" {
 		return nil
 	}
-	s.thinking = true
-	return s.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: text})
+	s.endReasoning()
+	return s.finish(c.FinishReason)
 }
 
 // endReasoning marks what was thought as this server's, with what it wants to see again.
-func (s *chatStream) endReasoning() error {
-	if !s.thinking && len(s.details.list) == 0 {
-		return nil
+func (s *chatStream) endReasoning() {
+	if s.thinking || len(s.details.list) > 0 {
+		s.thinking = false
+		s.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: &llm.Opaque{Provider: s.m.preset.Name, Data: s.details.take()}})
 	}
-	s.thinking = false
-	return s.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: &llm.Opaque{Provider: s.m.preset.Name, Data: s.details.take()}})
 }
 
 // call takes a piece of a call. Pieces are of the call with the same index; servers that
 // send no index begin a call with each id.
 func (s *chatStream) call(c *chatCall) error {
-	if err := s.endReasoning(); err != nil {
-		return err
-	}
+	s.endReasoning()
 	at := -1
 	for i := range s.calls {
 		if o := &s.calls[i]; c.Index != nil && o.index == *c.Index || c.Index == nil && (c.ID == "" || o.sent == c.ID) {
-			at = i
+			at = i // the newest with an index is the one that further pieces are of
 		}
 	}
 	if at >= 0 && c.Index != nil && c.ID != "" && c.Function.Name != "" && s.calls[at].sent != "" && s.calls[at].sent != c.ID {
@@ -245,36 +214,22 @@ func (s *chatStream) call(c *chatCall) error {
 		if c.Function.Name == "" {
 			return &llm.Error{Kind: llm.Interrupted, Message: "the stream has a call without a name"}
 		}
-		o := chatOpen{index: -1, sent: c.ID, id: c.ID}
+		o := chatOpen{index: -1, sent: c.ID, id: s.ids.Take(c.ID)}
 		if c.Index != nil {
 			o.index = *c.Index
 		}
-		for _, other := range s.calls {
-			if other.id == o.id {
-				o.id = ""
-			}
-		}
-		if o.id == "" {
-			o.id = "call_" + rand.Text()
-		}
-		// The newest with an index is the one that further pieces are of.
-		s.calls = append(s.calls, o)
-		at = len(s.calls) - 1
-		if err := s.emit(llm.Delta{Kind: llm.ToolCallStart, ID: o.id, Name: s.names.In(c.Function.Name)}); err != nil {
-			return err
-		}
+		at, s.calls = len(s.calls), append(s.calls, o)
+		s.emit(llm.Delta{Kind: llm.ToolCallStart, ID: o.id, Name: s.names.In(c.Function.Name)})
 	}
-	return s.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: s.calls[at].id, Text: string(c.Function.Arguments)})
+	s.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: s.calls[at].id, Text: string(c.Function.Arguments)})
+	return nil
 }
 
+// finish emits the last delta, or returns the error that stands for it.
 func (s *chatStream) finish(reason string) error {
-	if err := s.endReasoning(); err != nil {
-		return err
-	}
-	var f llm.FinishReason
+	f := llm.EndTurn
 	switch strings.ToLower(reason) {
 	case "stop", "eos", "end_turn", "tool_calls", "function_call", "tool_use", "stop_sequence":
-		f = llm.EndTurn
 		if len(s.calls) > 0 {
 			f = llm.ToolUse
 		}
@@ -287,7 +242,8 @@ func (s *chatStream) finish(reason string) error {
 	default:
 		return &llm.Error{Kind: llm.Provider, Message: fmt.Sprintf("the provider stopped for a reason that is not known: %q", reason)}
 	}
-	return s.emit(llm.Delta{Kind: llm.FinishDelta, Finish: f})
+	s.emit(llm.Delta{Kind: llm.FinishDelta, Finish: f})
+	return nil
 }
 
 // details are OpenRouter's reasoning_details. They come in pieces that have to be put

@@ -29,12 +29,6 @@ func audioFormat(s *llm.Source) string {
 	return ""
 }
 
-// isPDF reports whether a document is one. Others are not taken by Chat Completions.
-func isPDF(s *llm.Source) bool {
-	p, _, _ := strings.Cut(s.URL, "?")
-	return s.MediaType == "application/pdf" || strings.HasSuffix(strings.ToLower(p), ".pdf")
-}
-
 // fileName is the name under which a document is sent.
 func fileName(b *llm.Block) string {
 	ext := ".pdf"

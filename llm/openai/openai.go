@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken/llm"
@@ -59,22 +61,15 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := strings.TrimSpace(c.BaseURL)
-	if base == "" && preset.BaseEnv != "" {
-		base = strings.TrimSpace(os.Getenv(preset.BaseEnv))
-	}
-	if base == "" {
-		base = preset.BaseURL
-	}
-	if base, err = preset.base(base); err != nil {
+	base := cmp.Or(strings.TrimSpace(c.BaseURL), strings.TrimSpace(os.Getenv(preset.BaseEnv)), preset.BaseURL)
+	if c.BaseURL, err = preset.base(base); err != nil {
 		return nil, err
 	}
-	if preset.Name == "openai" && !isOpenAI(base) {
+	if preset.Name == "openai" && !isOpenAI(c.BaseURL) {
 		preset.Responses = false // few of those who stand in for OpenAI have it
 	}
 	switch c.API {
-	case "", Chat:
-	case Responses:
+	case "", Chat, Responses:
 	default:
 		return nil, fmt.Errorf("%s: api is %q, want %s or %s", preset.Name, c.API, Responses, Chat)
 	}
@@ -98,7 +93,7 @@ func New(c Config) (*Model, error) {
 	}
 	set("OpenAI-Organization", c.Organization)
 	set("OpenAI-Project", c.Project)
-	api, err := provider.Open(preset.Name, c.Config).At(base, header)
+	api, err := provider.Open(preset.Name, c.Config, header)
 	if err != nil {
 		return nil, err
 	}
@@ -115,21 +110,15 @@ func (c *Config) preset() (Preset, error) {
 	name := c.Preset
 	if name == "" {
 		name = "openai"
-		base := c.BaseURL
-		if base == "" {
-			base = os.Getenv("OPENAI_BASE_URL")
-		}
-		if base != "" && !isOpenAI(base) {
+		if base := cmp.Or(c.BaseURL, os.Getenv("OPENAI_BASE_URL")); base != "" && !isOpenAI(base) {
 			name = "compatible"
-		}
-	}
-	for _, p := range Presets {
-		if p.Name == name {
-			return p, nil
 		}
 	}
 	var names []string
 	for _, p := range Presets {
+		if p.Name == name {
+			return p, nil
+		}
 		names = append(names, p.Name)
 	}
 	return Preset{}, fmt.Errorf("openai: there is no preset %q, want one of %s", name, strings.Join(names, ", "))
@@ -166,26 +155,24 @@ func hasAudio(req *llm.Request) bool {
 		if msg == nil {
 			continue
 		}
-		for i := range msg.Content {
-			if msg.Content[i].Type == llm.AudioBlock {
-				return true
-			}
+		if slices.ContainsFunc(msg.Content, func(b llm.Block) bool { return b.Type == llm.AudioBlock }) {
+			return true
 		}
 	}
 	return false
 }
 
-// post sends a request, with more fields or others in their place, and returns the stream. The
-// caller closes its body.
-func (m *Model) post(ctx context.Context, path string, request any, extra map[string]any) (*http.Response, error) {
+// post sends a request, with more fields or others in their place, and hands the events of the
+// answer to take.
+func (m *Model) post(ctx context.Context, path string, request any, extra map[string]any, take func(provider.Event) (bool, error)) error {
 	if len(extra)+len(m.config.Extra) > 0 {
 		data, err := json.Marshal(request)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(data, &fields); err != nil {
-			return nil, err
+			return err
 		}
 		all := make(map[string]any, len(fields)+len(extra))
 		for name, value := range fields {
@@ -195,41 +182,12 @@ func (m *Model) post(ctx context.Context, path string, request any, extra map[st
 		maps.Copy(all, m.config.Extra)
 		request = all
 	}
-	return m.api.Send(ctx, http.MethodPost, path, request)
+	return m.api.PostEvents(ctx, path, request, take)
 }
 
 // invalid is an error in what was asked for.
 func (m *Model) invalid(format string, args ...any) error {
 	return &llm.Error{Kind: llm.InvalidRequest, Provider: m.preset.Name, Message: fmt.Sprintf(format, args...)}
-}
-
-// schema decodes a JSON Schema. None is one of an object without properties.
-func (m *Model) schema(what string, raw json.RawMessage) (map[string]any, error) {
-	var out map[string]any
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &out); err != nil {
-			return nil, m.invalid("the schema of %s is not a JSON object: %v", what, err)
-		}
-	}
-	if out == nil {
-		out = map[string]any{}
-	}
-	return out, nil
-}
-
-// parameters decodes the schema of a tool's arguments, which has to have properties.
-func (m *Model) parameters(t *llm.Tool) (map[string]any, error) {
-	out, err := m.schema("tool "+t.Name, t.Parameters)
-	if err != nil {
-		return nil, err
-	}
-	if out["type"] == nil {
-		out["type"] = "object"
-	}
-	if out["type"] == "object" && out["properties"] == nil {
-		out["properties"] = map[string]any{}
-	}
-	return out, nil
 }
 
 // cacheKey is what requests with a common beginning have in common.
@@ -240,19 +198,18 @@ func (m *Model) cacheKey(req *llm.Request) string {
 	return safeID64(req.Routing.ThreadID)
 }
 
-var safeID64 = provider.SafeID(64)
+var (
+	safeID64   = provider.SafeID(64)
+	safeName64 = provider.SafeName(64)
+)
 
-// level is an effort as one of the words of OpenAI.
-func level(e llm.Effort) string {
-	switch {
-	case e.Level != "":
-		return e.Level
-	case e.Budget <= 2048:
-		return "low"
-	case e.Budget <= 12288:
-		return "medium"
-	}
-	return "high"
+// ListModels asks the server which models it has. Many say nothing but their names.
+func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
+	return m.api.Models(ctx, "models")
 }
 
-var _ llm.Model = (*Model)(nil)
+var (
+	_ llm.Model  = (*Model)(nil)
+	_ llm.Former = (*Model)(nil)
+	_ llm.Lister = (*Model)(nil)
+)

@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken/llm"
@@ -12,10 +14,8 @@ import (
 // asked for their thoughts.
 func reasons(model string) bool {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
-	for _, prefix := range []string{"o1", "o3", "o4", "codex", "computer-use", "gpt-oss"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
+	if slices.ContainsFunc([]string{"o1", "o3", "o4", "codex", "computer-use", "gpt-oss"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		return true
 	}
 	// gpt-5 and whatever follows it, but not the models for chatting.
 	n, ok := strings.CutPrefix(name, "gpt-")
@@ -44,28 +44,24 @@ func (m *Model) responsesRequest(req *llm.Request, names provider.Names) (*respo
 		return nil, m.invalid("the Responses API has no seed: use Chat Completions")
 	}
 	system, msgs := provider.History(req, m.responsesRules())
-	q := &responsesRequest{Model: req.Model, Instructions: joined(system), Input: []any{}, Stream: true}
+	q := &responsesRequest{Model: req.Model, Instructions: provider.Paragraphs(system, llm.TextBlock), Input: []any{}, Stream: true}
 	for _, msg := range msgs {
 		q.Input = appendItems(q.Input, msg, names)
 	}
 	for i := range req.Tools {
 		t := &req.Tools[i]
-		schema, err := m.parameters(t)
+		schema, isStrict, err := m.parameters(t)
 		if err != nil {
 			return nil, err
 		}
-		f := responsesTool{Type: "function", Name: names.Out(t.Name), Description: t.Description, Parameters: schema}
-		if s, ok := strict(schema); ok && m.config.StrictTools {
-			f.Parameters, f.Strict = s, true
-		}
-		q.Tools = append(q.Tools, f)
+		q.Tools = append(q.Tools, responsesTool{Type: "function", Name: names.Out(t.Name), Description: t.Description, Parameters: schema, Strict: isStrict})
 	}
 	if o := req.Output; o != nil {
-		schema, err := m.schema("the output", o.Schema)
+		schema, err := outputSchema(o)
 		if err != nil {
 			return nil, err
 		}
-		q.Text = &responsesText{responsesFormat{"json_schema", outputSchema(o, schema)}}
+		q.Text = &responsesText{responsesFormat{"json_schema", schema}}
 	}
 	m.responsesKnobs(req, q, names)
 	return q, nil
@@ -75,13 +71,9 @@ func (m *Model) responsesRequest(req *llm.Request, names provider.Names) (*respo
 func (m *Model) responsesKnobs(req *llm.Request, q *responsesRequest, names provider.Names) {
 	q.Temperature, q.TopP, q.MaxOutputTokens, q.PromptCacheKey = req.Temperature, req.TopP, req.MaxTokens, m.cacheKey(req)
 	if e := req.ReasoningEffort; e != nil {
-		q.Reasoning = &reasoning{Effort: level(*e)}
-		switch s := m.config.Summary; {
-		case s == "none" || e.Level == "none":
-		case s == "":
-			q.Reasoning.Summary = "auto"
-		default:
-			q.Reasoning.Summary = s
+		q.Reasoning = &reasoning{Effort: provider.EffortLevel(*e)}
+		if m.config.Summary != "none" && e.Level != "none" {
+			q.Reasoning.Summary = cmp.Or(m.config.Summary, "auto")
 		}
 	}
 	if req.ReasoningEffort != nil && req.ReasoningEffort.Level != "none" || reasons(req.Model) {
@@ -105,11 +97,11 @@ func (m *Model) responsesKnobs(req *llm.Request, q *responsesRequest, names prov
 func appendItems(to []any, msg *llm.Message, names provider.Names) []any {
 	switch msg.Role {
 	case llm.System:
-		return append(to, inputMessage{Role: "developer", Content: joined(msg.Content)})
+		return append(to, inputMessage{Role: "developer", Content: provider.Paragraphs(msg.Content, llm.TextBlock)})
 	case llm.ToolRole:
 		out := functionOutput{Type: "function_call_output", CallID: msg.ToolCallID}
 		if onlyText(msg.Content) {
-			out.Output = joined(msg.Content)
+			out.Output = provider.Paragraphs(msg.Content, llm.TextBlock)
 		} else {
 			out.Output = inputParts(msg.Content, "")
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/llm/providertest"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 )
 
 // responsesSpeaker speaks the Responses API.

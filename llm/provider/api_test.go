@@ -15,7 +15,8 @@ import (
 
 func api(t *testing.T, c provider.Config, base string, h http.Header) *provider.API {
 	t.Helper()
-	a, err := provider.Open("p", c).At(base, h)
+	c.BaseURL = base
+	a, err := provider.Open("p", c, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func TestAPI_SendsJSONBelowItsBaseURL(t *testing.T) {
 		t.Errorf("%v, %v: %s", list, err, got)
 	}
 	for _, base := range []string{"", "localhost:80", "ftp://x", "/v1", "http://"} {
-		if _, err := provider.Open("p", provider.Config{}).At(base, nil); err == nil {
+		if _, err := provider.Open("p", provider.Config{BaseURL: base}, nil); err == nil {
 			t.Errorf("%q is taken for a base URL", base)
 		}
 	}

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -112,12 +113,11 @@ type Recorder struct {
 // RoundTrip makes the request and takes notes.
 func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	x := &exchange{Method: req.Method, Path: publicPath(req.URL)}
-	if req.Body != nil {
-		data, err := io.ReadAll(req.Body)
-		req.Body.Close()
-		if err != nil {
-			return nil, err
-		}
+	data, err := readBody(req)
+	if err != nil {
+		return nil, err
+	}
+	if data != nil {
 		x.Body = string(data)
 		req = req.Clone(req.Context())
 		req.Body = io.NopCloser(bytes.NewReader(data))
@@ -130,11 +130,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	r.mu.Unlock()
-	base := r.Base
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	resp, err := base.RoundTrip(req)
+	resp, err := cmp.Or(r.Base, http.DefaultTransport).RoundTrip(req)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
@@ -142,16 +138,23 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x.Status = resp.StatusCode
+	x.Header = map[string]string{}
 	for _, name := range kept {
 		if v := resp.Header.Get(name); v != "" {
-			if x.Header == nil {
-				x.Header = map[string]string{}
-			}
 			x.Header[name] = v
 		}
 	}
 	resp.Body = &recordedBody{ReadCloser: resp.Body, r: r, x: x, ctx: req.Context()}
 	return resp, nil
+}
+
+// readBody reads and closes the body of a request; nil if it has none.
+func readBody(req *http.Request) ([]byte, error) {
+	if req.Body == nil {
+		return nil, nil
+	}
+	defer req.Body.Close()
+	return io.ReadAll(req.Body)
 }
 
 // secretName reports whether a header or a parameter of that name holds a secret.
@@ -170,17 +173,12 @@ func credentials(req *http.Request) (keys []string) {
 			keys = append(keys, value)
 		}
 	}
-	for name, values := range req.Header {
-		if secretName(name) {
-			for _, v := range values {
-				add(v)
-			}
-		}
-	}
-	for name, values := range req.URL.Query() {
-		if secretName(name) {
-			for _, v := range values {
-				add(v)
+	for _, shown := range []map[string][]string{req.Header, req.URL.Query()} {
+		for name, values := range shown {
+			if secretName(name) {
+				for _, v := range values {
+					add(v)
+				}
 			}
 		}
 	}
@@ -328,14 +326,9 @@ func (r *Replay) Left() int {
 
 // RoundTrip answers from the cassette.
 func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
-	var data []byte
-	if req.Body != nil {
-		var err error
-		data, err = io.ReadAll(req.Body)
-		req.Body.Close()
-		if err != nil {
-			return nil, err
-		}
+	data, err := readBody(req)
+	if err != nil {
+		return nil, err
 	}
 	x, err := r.take(req.Method, publicPath(req.URL), string(data))
 	if err != nil {

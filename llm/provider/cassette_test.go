@@ -181,8 +181,11 @@ func TestGuarded_RefusesThisMachine(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(srv.Close)
-	c := Open("p", Config{HTTPClient: Guarded()})
-	_, err := c.HTTP().Get(srv.URL)
+	a, err := Open("p", Config{BaseURL: srv.URL, HTTPClient: Guarded()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.HTTP().Get(srv.URL)
 	if llm.KindOf(err) != llm.InvalidRequest {
 		t.Errorf("%v", err)
 	}
@@ -192,11 +195,11 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 	in := "\xef\xbb\xbfevent: a\ndata: 1\n\n: comment\n\ndata:2\r\ndata: 3\r\n\r\nevent: b\n\nid: 7\ndata\n\ndata: [DONE]"
 	var got []string
-	for ev, err := range Events(strings.NewReader(in)) {
+	for ev, err := range readEvents(strings.NewReader(in)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, ev.Type+"|"+string(ev.Data))
+		got = append(got, string(ev.Type)+"|"+string(ev.Data))
 	}
 	if s := strings.Join(got, " "); s != "a|1 |2\n3 |[DONE]" {
 		t.Errorf("%q", s)

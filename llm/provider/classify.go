@@ -2,9 +2,11 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,63 +33,34 @@ var statusKinds = map[int]llm.Kind{
 
 // bodyKinds says what the words of providers mean: the type, code or status of an error
 // body, in lower case.
-var bodyKinds = map[string]llm.Kind{
-	"overloaded_error":    llm.Overloaded,
-	"overloaded":          llm.Overloaded,
-	"server_overloaded":   llm.Overloaded,
-	"slow_down":           llm.Overloaded,
-	"unavailable":         llm.Overloaded,
-	"service_unavailable": llm.Overloaded,
+var bodyKinds = map[llm.Kind][]string{
+	llm.Overloaded: {"overloaded_error", "overloaded", "server_overloaded", "slow_down", "unavailable", "service_unavailable"},
+	llm.RateLimited: {
+		"rate_limit_error", "rate_limit_exceeded", "rate_limit_reached", "insufficient_quota", "resource_exhausted",
+		"too_many_requests", "tokens", "requests",
+	},
+	llm.Timeout:         {"timeout", "timeout_error", "deadline_exceeded", "request_timeout"},
+	llm.Provider:        {"server_error", "internal_error", "internal_server_error", "api_error", "internal"},
+	llm.ContextOverflow: {"context_length_exceeded", "string_above_max_length", "request_too_large", "exceed_context_size_error"},
+	llm.Unauthorized:    {"authentication_error", "permission_error", "billing_error", "invalid_api_key", "permission_denied", "unauthenticated"},
+	llm.ModelNotFound:   {"not_found_error", "model_not_found", "not_found"},
+	llm.ContentFiltered: {
+		"content_filter", "content_policy_violation", "responsibleaipolicyviolation", "moderation_blocked", "cyber_policy_violation",
+		"image_content_policy_violation",
+	},
+	llm.InvalidRequest: {"invalid_request_error", "invalid_request", "invalid_prompt", "invalid_argument", "failed_precondition", "bad_request"},
+}
 
-	"rate_limit_error":    llm.RateLimited,
-	"rate_limit_exceeded": llm.RateLimited,
-	"rate_limit_reached":  llm.RateLimited,
-	"insufficient_quota":  llm.RateLimited,
-	"resource_exhausted":  llm.RateLimited,
-	"too_many_requests":   llm.RateLimited,
-	"tokens":              llm.RateLimited,
-	"requests":            llm.RateLimited,
-
-	"timeout":           llm.Timeout,
-	"timeout_error":     llm.Timeout,
-	"deadline_exceeded": llm.Timeout,
-	"request_timeout":   llm.Timeout,
-
-	"server_error":          llm.Provider,
-	"internal_error":        llm.Provider,
-	"internal_server_error": llm.Provider,
-	"api_error":             llm.Provider,
-	"internal":              llm.Provider,
-
-	"context_length_exceeded":   llm.ContextOverflow,
-	"string_above_max_length":   llm.ContextOverflow,
-	"request_too_large":         llm.ContextOverflow,
-	"exceed_context_size_error": llm.ContextOverflow,
-
-	"authentication_error": llm.Unauthorized,
-	"permission_error":     llm.Unauthorized,
-	"billing_error":        llm.Unauthorized,
-	"invalid_api_key":      llm.Unauthorized,
-	"permission_denied":    llm.Unauthorized,
-	"unauthenticated":      llm.Unauthorized,
-
-	"not_found_error": llm.ModelNotFound,
-	"model_not_found": llm.ModelNotFound,
-	"not_found":       llm.ModelNotFound,
-
-	"content_filter":                 llm.ContentFiltered,
-	"content_policy_violation":       llm.ContentFiltered,
-	"responsibleaipolicyviolation":   llm.ContentFiltered,
-	"moderation_blocked":             llm.ContentFiltered,
-	"cyber_policy_violation":         llm.ContentFiltered,
-	"image_content_policy_violation": llm.ContentFiltered,
-
-	"invalid_request_error": llm.InvalidRequest,
-	"invalid_request":       llm.InvalidRequest,
-	"invalid_prompt":        llm.InvalidRequest,
-	"invalid_argument":      llm.InvalidRequest,
-	"failed_precondition":   llm.InvalidRequest,
-	"bad_request":           llm.InvalidRequest,
+// namedKind is the kind that one of the names means, or "".
+func namedKind(names []string) llm.Kind {
+	for _, name := range names {
+		for kind, words := range bodyKinds {
+			if slices.Contains(words, name) {
+				return kind
+			}
+		}
+	}
+	return ""
 }
 
 // overflows are the words in which providers say that a request is too long.
@@ -97,12 +70,12 @@ var overflows = []string{"prompt is too long", "context_length_exceeded", "conte
 // filters are the words in which they say that a filter stopped it.
 var filters = []string{"content_filter", "content policy", "content management policy", "blocked by safety"}
 
-// Classify says what an answer with a status of 400 or more means. The status decides,
+// classify says what an answer with a status of 400 or more means. The status decides,
 // except that a body which names an overflow or a filter wins over a 4xx.
-func Classify(provider string, status int, h http.Header, body []byte) *llm.Error {
+func classify(provider string, status int, h http.Header, body []byte) *llm.Error {
 	f := readFailure(body)
 	e := &llm.Error{Kind: llm.Provider, Provider: provider, Status: status, Message: f.message,
-		RetryAfter: max(RetryAfter(h, time.Now()), f.retryAfter)}
+		RetryAfter: max(retryAfter(h, time.Now()), f.retryAfter)}
 	if kind, ok := statusKinds[status]; ok {
 		e.Kind = kind
 	}
@@ -136,14 +109,19 @@ func ErrorBody(provider string, body []byte) *llm.Error {
 	return e
 }
 
+// StreamError is what [ErrorBody] says, or the body itself: it is for an event that is known to
+// report an error.
+func StreamError(provider string, body []byte) *llm.Error {
+	if e := ErrorBody(provider, body); e != nil {
+		return e
+	}
+	return &llm.Error{Kind: llm.Provider, Provider: provider, Message: clip(string(body))}
+}
+
 // wordKind is the last resort: what the words of a message suggest.
 func wordKind(message string) llm.Kind {
 	s := strings.ToLower(message)
 	switch {
-	case containsAny(s, filters...):
-		return llm.ContentFiltered
-	case containsAny(s, overflows...):
-		return llm.ContextOverflow
 	case containsAny(s, "overloaded", "no capacity"):
 		return llm.Overloaded
 	case containsAny(s, "rate limit", "429", "too many requests"):
@@ -155,12 +133,7 @@ func wordKind(message string) llm.Kind {
 }
 
 func containsAny(s string, words ...string) bool {
-	for _, w := range words {
-		if strings.Contains(s, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
 // failure is an error body, read.
@@ -175,12 +148,7 @@ type failure struct {
 // kind is what the names, or else the words for an overflow or a filter, say; or "".
 func (f *failure) kind() llm.Kind {
 	s := strings.ToLower(f.message)
-	var kind llm.Kind
-	for _, n := range f.names {
-		if kind = bodyKinds[n]; kind != "" {
-			break
-		}
-	}
+	kind := namedKind(f.names)
 	if kind == "" || kind == llm.InvalidRequest {
 		switch {
 		case containsAny(s, filters...):
@@ -232,13 +200,7 @@ func readFailure(body []byte) failure {
 		}
 	}
 	f.found = f.found || text(in.Type) == "error"
-	f.message = clip(text(in.Message))
-	if f.message == "" {
-		f.message = clip(text(whole.Detail))
-	}
-	if f.message == "" {
-		f.message = clip(string(body))
-	}
+	f.message = cmp.Or(clip(text(in.Message)), clip(text(whole.Detail)), clip(string(body)))
 	f.names = append(f.names, strings.ToLower(in.Inner.Code))
 	for _, raw := range []json.RawMessage{in.Code, in.Type, in.Status, whole.Code, whole.Type} {
 		s := strings.ToLower(text(raw))
@@ -286,9 +248,9 @@ func clip(s string) string {
 	}
 }
 
-// RetryAfter is how long a provider asks to wait: retry-after-ms, or Retry-After in
+// retryAfter is how long a provider asks to wait: retry-after-ms, or Retry-After in
 // seconds or as a date; 0 if it does not say or the date has passed.
-func RetryAfter(h http.Header, now time.Time) time.Duration {
+func retryAfter(h http.Header, now time.Time) time.Duration {
 	const most = 30 * 24 * time.Hour
 	seconds := func(s string, unit time.Duration) (time.Duration, bool) {
 		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)

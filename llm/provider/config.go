@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,10 +69,8 @@ func (c Config) Key(provider string, env ...string) (string, error) {
 // Authorized reports whether Headers has one of these, so that no key is needed.
 func (c Config) Authorized(headers ...string) bool {
 	for name := range c.Headers {
-		for _, h := range headers {
-			if strings.EqualFold(name, h) {
-				return true
-			}
+		if slices.ContainsFunc(headers, func(h string) bool { return strings.EqualFold(name, h) }) {
+			return true
 		}
 	}
 	return false

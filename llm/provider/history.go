@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -57,14 +58,10 @@ const (
 // beginning, so that prompt caches work. (An open call is an exception.)
 func History(req *llm.Request, r Rules) (system []llm.Block, msgs []*llm.Message) {
 	h := history{rules: r, used: make(map[string]int), open: make(map[string][]*pending)}
-	for i := range req.System {
-		system = appendText(system, &req.System[i])
-	}
+	system = appendTexts(nil, req.System)
 	list := h.flatten(req.Messages)
 	for len(list) > 0 && list[0].Role == llm.System {
-		for i := range list[0].Content {
-			system = appendText(system, &list[0].Content[i])
-		}
+		system = appendTexts(system, list[0].Content)
 		list = list[1:]
 	}
 	h.pair(list)
@@ -94,17 +91,19 @@ type history struct {
 
 // pending is a call and what became of it.
 type pending struct {
-	by        *llm.Message
-	call      *llm.ToolCall
-	answer    *llm.Message
-	retracted bool
+	by     *llm.Message
+	call   *llm.ToolCall
+	answer *llm.Message // nil if there is none; an internal one retracts the call
 }
 
-func appendText(to []llm.Block, b *llm.Block) []llm.Block {
-	if b.Type != llm.TextBlock || blank(b.Text) {
-		return to
+// appendTexts appends the texts of blocks, without opaque material.
+func appendTexts(to, blocks []llm.Block) []llm.Block {
+	for i := range blocks {
+		if b := &blocks[i]; b.Type == llm.TextBlock && !blank(b.Text) {
+			to = append(to, llm.Text(b.Text))
+		}
 	}
-	return append(to, llm.Block{Type: llm.TextBlock, Text: b.Text})
+	return to
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
@@ -166,7 +165,7 @@ func (h *history) pair(list []*llm.Message) {
 		case llm.ToolRole:
 			if o := h.open[m.ToolCallID]; len(o) > 0 {
 				h.open[m.ToolCallID] = o[1:]
-				o[0].answer, o[0].retracted = m, m.IsInternal()
+				o[0].answer = m
 			}
 		}
 	}
@@ -176,19 +175,14 @@ func (h *history) pair(list []*llm.Message) {
 func (h *history) add(m *llm.Message) {
 	switch m.Role {
 	case llm.System:
-		var blocks []llm.Block
-		for i := range m.Content {
-			blocks = appendText(blocks, &m.Content[i])
+		out := &llm.Message{Role: llm.System, Content: appendTexts(nil, m.Content)}
+		switch {
+		case len(out.Content) == 0:
+		case h.rules.LateSystem:
+			h.push(out)
+		default:
+			h.push(llm.UserText("<system>\n" + out.Text() + "\n</system>"))
 		}
-		if len(blocks) == 0 {
-			return
-		}
-		if h.rules.LateSystem {
-			h.push(&llm.Message{Role: llm.System, Content: blocks})
-			return
-		}
-		text := (&llm.Message{Content: blocks}).Text()
-		h.push(llm.UserText("<system>\n" + text + "\n</system>"))
 	case llm.User:
 		if blocks := h.content(m, nil); len(blocks) > 0 {
 			h.push(h.with(m, blocks, nil))
@@ -204,7 +198,7 @@ func (h *history) assistant(m *llm.Message) {
 	var answers []*llm.Message
 	for i := range h.calls[m] {
 		p := &h.calls[m][i]
-		if p.retracted {
+		if p.answer != nil && p.answer.IsInternal() {
 			continue
 		}
 		c := *p.call
@@ -315,13 +309,7 @@ func (h *history) takes(b *llm.Block, role llm.Role) bool {
 
 // describe says in words what cannot be sent.
 func describe(b *llm.Block) string {
-	name := b.Title
-	if name == "" && b.Source.Type == "url" {
-		name = b.Source.URL
-	}
-	if name == "" {
-		name = b.Source.MediaType
-	}
+	name := cmp.Or(b.Title, b.Source.URL, b.Source.MediaType)
 	return fmt.Sprintf("(There is a %s here that this model cannot be shown: %s)", b.Type, name)
 }
 

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,10 +11,10 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// ReadModels reads a provider's list of models, in the words of any of them: those of
+// readModels reads a provider's list of models, in the words of any of them: those of
 // OpenAI and of those who speak like it, Anthropic's and Gemini's. Fields that are not
 // there, or not as expected, are not known.
-func ReadModels(body []byte) ([]llm.ModelInfo, error) {
+func readModels(body []byte) ([]llm.ModelInfo, error) {
 	var whole struct {
 		Data   []listed `json:"data"`
 		Models []listed `json:"models"`
@@ -41,9 +42,9 @@ func (m listed) info() llm.ModelInfo {
 	provider, _ := m.object("top_provider")
 	architecture, _ := m.object("architecture")
 	info := llm.ModelInfo{
-		ID:              strings.TrimPrefix(first(m.text("id"), m.text("name")), "models/"),
-		ContextWindow:   first(m.number("context_window", "context_length", "context_size", "max_context_length", "max_model_len", "max_input_tokens", "inputTokenLimit"), provider.number("context_length")),
-		MaxOutputTokens: first(m.number("max_output_tokens", "max_completion_tokens", "outputTokenLimit"), provider.number("max_completion_tokens")),
+		ID:              strings.TrimPrefix(cmp.Or(m.text("id"), m.text("name")), "models/"),
+		ContextWindow:   cmp.Or(m.number("context_window", "context_length", "context_size", "max_context_length", "max_model_len", "max_input_tokens", "inputTokenLimit"), provider.number("context_length")),
+		MaxOutputTokens: cmp.Or(m.number("max_output_tokens", "max_completion_tokens", "outputTokenLimit"), provider.number("max_completion_tokens")),
 		Input:           modalities(architecture["input_modalities"]),
 		Output:          modalities(architecture["output_modalities"]),
 	}
@@ -123,15 +124,6 @@ func isDate(s string) bool {
 	_, month := time.Parse("2006-01", s)
 	_, day := time.Parse(time.DateOnly, s)
 	return month == nil || day == nil
-}
-
-func first[T comparable](values ...T) (zero T) {
-	for _, v := range values {
-		if v != zero {
-			return v
-		}
-	}
-	return zero
 }
 
 // known says how many tokens models take and give, by the beginning of their names. The

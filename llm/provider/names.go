@@ -8,19 +8,19 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Names are the names under which a model knows its tools: letters, digits, _ and -, and
-// not too long. A name that is not like that gets another, always the same one.
+// Names are the names under which a model knows its tools. A name that the provider does not
+// accept gets another, always the same one.
 type Names struct {
-	most int
+	safe func(string) string
 	back map[string]string // of those that are changed
 }
 
-// NewNames returns the names of the tools of req, with most bytes at most.
-func NewNames(req *llm.Request, most int) Names {
-	n := Names{most: most}
+// NewNames returns the names of the tools of req. Safe makes a name acceptable; see [SafeName].
+func NewNames(req *llm.Request, safe func(string) string) Names {
+	n := Names{safe: safe}
 	for i := range req.Tools {
 		name := req.Tools[i].Name
-		if out := n.Out(name); out != name {
+		if out := safe(name); out != name {
 			if n.back == nil {
 				n.back = map[string]string{}
 			}
@@ -31,7 +31,7 @@ func NewNames(req *llm.Request, most int) Names {
 }
 
 // Out is the name to send.
-func (n Names) Out(name string) string { return safe(name, n.most, "tool") }
+func (n Names) Out(name string) string { return n.safe(name) }
 
 // In is the name of the tool that the provider calls so.
 func (n Names) In(name string) string {
@@ -39,6 +39,12 @@ func (n Names) In(name string) string {
 		return in
 	}
 	return name
+}
+
+// SafeName returns a function for [NewNames] that keeps names of letters, digits, _ and - with
+// most bytes at most, and makes others into such.
+func SafeName(most int) func(string) string {
+	return func(name string) string { return safe(name, most, "tool") }
 }
 
 // SafeID returns a function for [Rules] that keeps ids of letters, digits, _ and - with most
@@ -49,11 +55,7 @@ func SafeID(most int) func(string) string {
 
 // safe returns s, or what is left of it with a hash at its end.
 func safe(s string, most int, empty string) string {
-	fine := s != "" && len(s) <= most
-	for i := 0; fine && i < len(s); i++ {
-		fine = plain(rune(s[i]))
-	}
-	if fine {
+	if s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
 		return s
 	}
 	sum := sha256.Sum256([]byte(s))

@@ -27,7 +27,7 @@ func TestClient_HidesCredentials(t *testing.T) {
 		_, _ = io.WriteString(w, said)
 	}))
 	defer srv.Close()
-	c := provider.Open("p", provider.Config{Headers: map[string]string{"X-Team": "team-secret"}})
+	c := api(t, provider.Config{Headers: map[string]string{"X-Team": "team-secret"}}, srv.URL, nil)
 	for _, path := range []string{"/", "/stream"} {
 		var failed error
 		for _, err := range c.Stream(t.Context(), &llm.Request{}, func(ctx context.Context, _ provider.Emit) error {

@@ -14,21 +14,20 @@ import (
 // maxEvent is how large an event may be: a reply with an image in it is one.
 const maxEvent = 64 << 20
 
-// Event is a server-sent event.
+// Event is a server-sent event. It is valid until the next one.
 type Event struct {
-	Type string // "" if it has none
-	Data []byte // valid until the next event
+	Type []byte // empty if it has none
+	Data []byte
 }
 
-// Events reads server-sent events until the end of r. Comments, fields other than event and
+// readEvents reads server-sent events until the end of r. Comments, fields other than event and
 // data, and events without data are skipped. An event that was cut off is not yielded,
 // except if its data is whole: some servers forget the last empty line. An error of r is
 // yielded as it is, last.
-func Events(r io.Reader) iter.Seq2[Event, error] {
+func readEvents(r io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		br := bufio.NewReaderSize(r, 8<<10)
-		var line, data []byte
-		var kind string
+		var line, kind, data []byte
 		some := false // data has been seen, perhaps empty
 		for first := true; ; first = false {
 			var err error
@@ -45,7 +44,7 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 				value = bytes.TrimPrefix(value, []byte(" "))
 				switch string(name) {
 				case "event":
-					kind = eventType(value)
+					kind = append(kind[:0], value...)
 				case "data":
 					if some {
 						data = append(data, '\n')
@@ -66,7 +65,7 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 				return
 			}
 			if len(line) == 0 {
-				kind, data, some = "", data[:0], false
+				kind, data, some = kind[:0], data[:0], false
 			}
 		}
 	}
@@ -96,22 +95,3 @@ func readLine(br *bufio.Reader, buf []byte) ([]byte, error) {
 		return buf, err
 	}
 }
-
-// eventType is value as a string. The types of the providers cost no allocation.
-func eventType(value []byte) string {
-	if s, ok := knownTypes[string(value)]; ok {
-		return s
-	}
-	return string(value)
-}
-
-var knownTypes = func() map[string]string {
-	m := map[string]string{}
-	for _, s := range []string{
-		"message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop", "ping", "error",
-		"response.output_text.delta", "response.reasoning_summary_text.delta", "response.function_call_arguments.delta",
-	} {
-		m[s] = s
-	}
-	return m
-}()

@@ -91,12 +91,7 @@ type answer struct {
 // UnmarshalJSON ignores unknown fields.
 func (in *input) UnmarshalJSON(data []byte) error {
 	type plain input
-	var v plain
-	if err := json.Unmarshal(data, &v); err != nil {
-		return strict.Explain(err)
-	}
-	*in = input(v)
-	return nil
+	return strict.UnmarshalKnown(data, (*plain)(in))
 }
 
 // current reports whether the client speaks version 1.0 or later.
@@ -105,13 +100,13 @@ func (in *input) current() bool { return in.ProtocolVersion != "" }
 // check validates what the types cannot express.
 func (in *input) check() error {
 	for _, f := range [...]struct{ name, id string }{{"threadId", in.ThreadID}, {"runId", in.RunID}, {"parentRunId", in.ParentRunID}, {"agentId", in.AgentID}} {
-		if f.id != "" && !protocol.ValidID(f.id) {
-			return protocol.BadRequest("%s is %.80q, want at most 512 bytes without control characters", f.name, f.id)
+		if err := protocol.CheckID(f.name, f.id); err != nil {
+			return err
 		}
 	}
 	for i, m := range in.Messages {
-		if m.ID != "" && !protocol.ValidID(m.ID) {
-			return protocol.BadRequest("messages[%d].id is %.80q, want at most 512 bytes without control characters", i, m.ID)
+		if err := protocol.CheckID(fmt.Sprintf("messages[%d].id", i), m.ID); err != nil {
+			return err
 		}
 		switch m.Role {
 		case "user", "assistant", "system", "developer", "reasoning", "activity":
@@ -245,8 +240,8 @@ func (m *message) content(field string, media *protocol.Media) ([]llm.Block, err
 		return nil, nil
 	case raw[0] == '"':
 		var s string
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return nil, protocol.Unfit("%s.content: %v", field, strict.Explain(err))
+		if err := strict.UnmarshalKnown(raw, &s); err != nil {
+			return nil, protocol.Unfit("%s.content: %v", field, err)
 		}
 		if s == "" {
 			return nil, nil
@@ -256,8 +251,8 @@ func (m *message) content(field string, media *protocol.Media) ([]llm.Block, err
 		return nil, protocol.Unfit("%s.content must be a string or a list of parts", field)
 	}
 	var parts []part
-	if err := json.Unmarshal(raw, &parts); err != nil {
-		return nil, protocol.Unfit("%s.content: %v", field, strict.Explain(err))
+	if err := strict.UnmarshalKnown(raw, &parts); err != nil {
+		return nil, protocol.Unfit("%s.content: %v", field, err)
 	}
 	out := make([]llm.Block, 0, len(parts))
 	for i := range parts {
@@ -466,8 +461,8 @@ func (m *message) result(field string) (json.RawMessage, error) {
 		return json.Marshal((&llm.Message{Content: content}).Text())
 	}
 	var s string
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, protocol.Unfit("%s.content: %v", field, strict.Explain(err))
+	if err := strict.UnmarshalKnown(raw, &s); err != nil {
+		return nil, protocol.Unfit("%s.content: %v", field, err)
 	}
 	if text := strings.TrimSpace(s); text != "" && json.Valid([]byte(text)) {
 		return json.RawMessage(text), nil

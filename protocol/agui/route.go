@@ -80,12 +80,7 @@ type stopBody struct {
 // UnmarshalJSON ignores unknown fields.
 func (b *stopBody) UnmarshalJSON(data []byte) error {
 	type plain stopBody
-	var v plain
-	if err := json.Unmarshal(data, &v); err != nil {
-		return strict.Explain(err)
-	}
-	*b = stopBody(v)
-	return nil
+	return strict.UnmarshalKnown(data, (*plain)(b))
 }
 
 type stopped struct {
@@ -173,12 +168,7 @@ type envelopeParams struct {
 // UnmarshalJSON ignores unknown fields.
 func (e *envelope) UnmarshalJSON(data []byte) error {
 	type plain envelope
-	var v plain
-	if err := json.Unmarshal(data, &v); err != nil {
-		return strict.Explain(err)
-	}
-	*e = envelope(v)
-	return nil
+	return strict.UnmarshalKnown(data, (*plain)(e))
 }
 
 // body decodes the request inside the envelope.
@@ -197,8 +187,8 @@ func single(c protocol.Call) error {
 	if err := c.Decode(&e); err != nil {
 		return err
 	}
-	if id := e.Params.AgentID; id != "" && !protocol.ValidID(id) {
-		return protocol.BadRequest("params.agentId is %.80q, want at most 512 bytes without control characters", id)
+	if err := protocol.CheckID("params.agentId", e.Params.AgentID); err != nil {
+		return err
 	}
 	var in input
 	switch e.Method {

@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/strict"
@@ -76,30 +74,7 @@ type uiApproval struct {
 // UnmarshalJSON ignores unknown fields: pages add their own.
 func (r *chatRequest) UnmarshalJSON(data []byte) error {
 	type plain chatRequest
-	if err := json.Unmarshal(data, (*plain)(r)); err != nil {
-		return strict.Explain(err)
-	}
-	return nil
-}
-
-// either returns the one of several spellings of a field that is set.
-func either(name string, values ...string) (string, error) {
-	out := ""
-	for _, v := range values {
-		v = strings.TrimSpace(v)
-		if v != "" && out != "" && v != out {
-			return "", protocol.BadRequest("%s is there twice, as %q and %q", name, out, v)
-		}
-		if out == "" {
-			out = v
-		}
-	}
-	return out, nil
-}
-
-// validID reports whether a text can be an id.
-func validID(id string) bool {
-	return id != "" && len(id) <= 512 && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
+	return strict.UnmarshalKnown(data, (*plain)(r))
 }
 
 // check normalises the request to one list of messages, and validates everything that needs no
@@ -121,8 +96,8 @@ func (r *chatRequest) check() error {
 		if m.Role != "user" && m.Role != "assistant" && m.Role != "system" {
 			return protocol.BadRequest("messages[%d].role is %q, want user, assistant or system", i, m.Role)
 		}
-		if m.ID != "" && !validID(m.ID) {
-			return protocol.BadRequest("messages[%d].id must have at most 512 bytes and no control characters", i)
+		if err := protocol.CheckID(fmt.Sprintf("messages[%d].id", i), m.ID); err != nil {
+			return err
 		}
 		if len(m.Parts) > 0 || len(m.Content) == 0 {
 			continue
@@ -132,8 +107,8 @@ func (r *chatRequest) check() error {
 			if err := json.Unmarshal(m.Content, &m.Parts[0].Text); err != nil {
 				return protocol.Unfit("messages[%d].content: %v", i, err)
 			}
-		} else if err := json.Unmarshal(m.Content, &m.Parts); err != nil {
-			return protocol.Unfit("messages[%d].content: %v", i, strict.Explain(err))
+		} else if err := strict.UnmarshalKnown(m.Content, &m.Parts); err != nil {
+			return protocol.Unfit("messages[%d].content: %v", i, err)
 		}
 	}
 	return nil

@@ -79,7 +79,7 @@ type chosen struct{ agentID, resolutionID string }
 // byAgentID chooses the agent that the path or the body names. Its id may be "".
 func byAgentID(c protocol.Call, req *chatRequest) (to chosen, err error) {
 	if to.agentID = c.Request().PathValue("agent_id"); to.agentID == "" {
-		if to.agentID, err = either("agentId", req.AgentID, req.AgentIDSnake); err != nil {
+		if to.agentID, err = protocol.Either("agentId", req.AgentID, req.AgentIDSnake); err != nil {
 			return to, err
 		}
 	}
@@ -124,14 +124,14 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 	threadID := c.Request().PathValue("thread_id")
 	var err error
 	if threadID == "" {
-		if threadID, err = either("threadId", req.ThreadID, req.ThreadIDSnake); err != nil {
+		if threadID, err = protocol.Either("threadId", req.ThreadID, req.ThreadIDSnake); err != nil {
 			return err
 		}
 		if threadID == "" {
 			threadID = strings.TrimSpace(req.ID)
 		}
-		if threadID != "" && !validID(threadID) {
-			return protocol.BadRequest("id must have at most 512 bytes and no control characters")
+		if err := protocol.CheckID("id", threadID); err != nil {
+			return err
 		}
 	}
 	if known, err := c.Tenant().Runtime.HasAgent(c.Context(), &awaken.RunRequest{AgentID: to.agentID, ResolutionID: to.resolutionID, ThreadID: threadID}); err != nil { // before anything changes
@@ -176,8 +176,8 @@ func submitted(c protocol.Call) (bool, error) {
 	if key == "" {
 		return false, nil
 	}
-	if !validID(key) { // before anything changes
-		return false, protocol.BadRequest("Idempotency-Key must have at most 512 bytes and no control characters")
+	if err := protocol.CheckID("Idempotency-Key", key); err != nil { // before anything changes
+		return false, err
 	}
 	_, err := c.Tenant().Store.Submitted(c.Context(), key)
 	if errors.Is(err, awaken.ErrNotFound) {

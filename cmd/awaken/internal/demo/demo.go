@@ -34,9 +34,9 @@ const (
 // Config returns everything the demo agents need, for the caller to add to.
 func Config() engine.Config {
 	cfg := Minimal()
-	cfg.Agents = Agents()
-	cfg.Tools = Tools()
-	cfg.Plugins = append(Plugins(), Plugin())
+	cfg.Agents = agents()
+	cfg.Tools = tools()
+	cfg.Plugins = append(Plugins(), plugin{})
 	return cfg
 }
 
@@ -65,10 +65,10 @@ func agent(id string, maxRounds int, description, prompt string) *awaken.AgentSp
 	return &awaken.AgentSpec{ID: id, Description: description, ModelID: ModelID, SystemPrompt: prompt, MaxRounds: maxRounds}
 }
 
-// Agents returns the demo agents. All but those for one tool or none have all the tools.
+// agents returns the demo agents. All but those for one tool or none have all the tools.
 // Some are named after a plugin that is not there yet, and do without it; those named
 // after permissions and the profile have theirs.
-func Agents() []*awaken.AgentSpec {
+func agents() []*awaken.AgentSpec {
 	only := func(a *awaken.AgentSpec, tools ...string) *awaken.AgentSpec {
 		a.AllowedTools = append([]string{}, tools...)
 		return a
@@ -84,7 +84,7 @@ func Agents() []*awaken.AgentSpec {
 	scenario.ToolExecutionMode = awaken.ParallelStreaming
 	budget := agent("budget", 3, "Stops after 50,000 tokens, a minute or three errors.", "You are a frugal assistant.")
 	budget.StopConditions = []awaken.StopCondition{{Type: "token_budget", Limit: 50_000}, {Type: "timeout", Limit: 60}, {Type: "consecutive_errors", Limit: 3}}
-	agents := []*awaken.AgentSpec{
+	all := []*awaken.AgentSpec{
 		agent(engine.DefaultAgentID, 3, "Answers with the scripted model and has the demo tools.", "You are a helpful assistant."),
 		agent("limited", 1, "Asks its model once.", "You are a helpful assistant with little time."),
 		agent("permission", 8, "Asks before it uses a tool.", "You are a careful assistant."),
@@ -108,9 +108,9 @@ func Agents() []*awaken.AgentSpec {
 		agent("config-assistant", 6, "Helps with the configuration.", "You help people to configure agents."),
 		scenario,
 	}
-	for _, a := range agents {
+	for _, a := range all {
 		if a.AllowedTools == nil {
-			a.PluginIDs = []string{PluginID}
+			a.PluginIDs = []string{pluginID}
 		}
 		if section, ok := permissions[a.ID]; ok {
 			a.PluginIDs = append(a.PluginIDs, permission.Name)
@@ -125,7 +125,7 @@ func Agents() []*awaken.AgentSpec {
 			a.Sections = map[string]json.RawMessage{handoff.PluginID: json.RawMessage(`{"agents": ["travel"]}`)}
 		}
 	}
-	return agents
+	return all
 }
 
 // permissions are the agents that load the permission plugin, and its section. Only one

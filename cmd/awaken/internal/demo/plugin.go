@@ -3,23 +3,18 @@ package demo
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/state"
 )
 
-// PluginID is the name of the demo plugin.
-const PluginID = "demo"
+// pluginID is the name of the demo plugin.
+const pluginID = "demo"
 
-// Plugin returns the plugin of the demo tools that keep state: append_note and
-// emit_state.
-func Plugin() awaken.Plugin { return plugin{} }
-
+// plugin has the demo tools that keep state: append_note and emit_state.
 type plugin struct{}
 
 var (
@@ -30,7 +25,7 @@ var (
 	count = awaken.NewAction[int]("demo.count", awaken.PhaseStepEnd)
 )
 
-func (plugin) Name() string { return PluginID }
+func (plugin) Name() string { return pluginID }
 
 func (plugin) Register(r *awaken.Registrar) error {
 	r.Key(notes)
@@ -56,12 +51,9 @@ type noteList struct {
 }
 
 func appendNote(_ context.Context, call *awaken.ToolCall, n note) (noteList, error) {
-	text := n.Note
-	if text == "" {
-		text = n.Text
-	}
-	if strings.TrimSpace(text) == "" {
-		return noteList{}, errors.New("note is empty")
+	text, err := either("note", n.Note, n.Text)
+	if err != nil {
+		return noteList{}, err
 	}
 	notes.Update(call, text)
 	all := append(slices.Clip(notes.Get(call)), text)

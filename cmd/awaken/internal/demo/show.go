@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,23 +17,23 @@ import (
 func showTools() []awaken.Tool {
 	return []awaken.Tool{
 		// Trips, for the agent travel.
-		awaken.NewTool(awaken.ToolSpec{ID: "add_trips", Description: "Adds trips to the list.", Effect: awaken.ReadOnly}, takeTrips),
-		awaken.NewTool(awaken.ToolSpec{ID: "update_trips", Description: "Changes trips of the list.", Effect: awaken.ReadOnly}, takeTrips),
-		awaken.NewTool(awaken.ToolSpec{ID: "delete_trips", Description: "Removes trips from the list.", Effect: awaken.ReadOnly}, dropTrips),
-		awaken.NewTool(awaken.ToolSpec{ID: "select_trip", Description: "Shows one trip of the list.", Effect: awaken.ReadOnly}, selectTrip),
-		awaken.NewTool(awaken.ToolSpec{ID: "search_for_places", Description: "Finds places.", Effect: awaken.ReadOnly}, findPlaces),
+		reading("add_trips", "Adds trips to the list.", takeTrips),
+		reading("update_trips", "Changes trips of the list.", takeTrips),
+		reading("delete_trips", "Removes trips from the list.", dropTrips),
+		reading("select_trip", "Shows one trip of the list.", selectTrip),
+		reading("search_for_places", "Finds places.", findPlaces),
 
 		// A report, for the agent research.
-		awaken.NewTool(awaken.ToolSpec{ID: "search", Description: "Finds resources about something.", Effect: awaken.ReadOnly}, findResources),
-		awaken.NewTool(awaken.ToolSpec{ID: "extract_resources", Description: "Keeps resources for the report.", Effect: awaken.ReadOnly}, keepResources),
-		awaken.NewTool(awaken.ToolSpec{ID: "delete_resources", Description: "Removes resources from the report.", Effect: awaken.ReadOnly}, keepResources),
-		awaken.NewTool(awaken.ToolSpec{ID: "set_research_question", Description: "Sets the question of the report.", Effect: awaken.ReadOnly}, setQuestion),
-		awaken.NewTool(awaken.ToolSpec{ID: "write_report", Description: "Replaces the text of the report.", Effect: awaken.ReadOnly}, writeReport),
+		reading("search", "Finds resources about something.", findResources),
+		reading("extract_resources", "Keeps resources for the report.", keepResources),
+		reading("delete_resources", "Removes resources from the report.", keepResources),
+		reading("set_research_question", "Sets the question of the report.", setQuestion),
+		reading("write_report", "Replaces the text of the report.", writeReport),
 
 		// User interfaces, for the agents a2ui, json-render and openui.
-		awaken.NewTool(awaken.ToolSpec{ID: "render_a2ui", Description: "Shows a user interface that is described in A2UI messages.", Effect: awaken.ReadOnly}, renderA2UI),
-		awaken.NewTool(awaken.ToolSpec{ID: "render_json_ui", Description: "Shows a user interface that is described in JSON.", Effect: awaken.ReadOnly}, renderJSON),
-		awaken.NewTool(awaken.ToolSpec{ID: "render_openui_ui", Description: "Shows a user interface that is written in OpenUI.", Effect: awaken.ReadOnly}, renderOpenUI),
+		reading("render_a2ui", "Shows a user interface that is described in A2UI messages.", renderA2UI),
+		reading("render_json_ui", "Shows a user interface that is described in JSON.", renderJSON),
+		reading("render_openui_ui", "Shows a user interface that is written in OpenUI.", renderOpenUI),
 	}
 }
 
@@ -67,13 +68,8 @@ type tripID struct {
 }
 
 func selectTrip(_ context.Context, _ *awaken.ToolCall, in tripID) (map[string]any, error) {
-	if in.ID == "" {
-		in.ID = in.As
-	}
-	if in.ID == "" {
-		return nil, errors.New("trip_id is empty")
-	}
-	return map[string]any{"status": "ok", "selected": in.ID}, nil
+	id, err := either("trip_id", in.ID, in.As)
+	return map[string]any{"status": "ok", "selected": id}, err
 }
 
 type query struct {
@@ -141,10 +137,7 @@ type question struct {
 }
 
 func setQuestion(_ context.Context, _ *awaken.ToolCall, in question) (map[string]any, error) {
-	if in.Question == "" {
-		in.Question = in.ResearchQuestion
-	}
-	return map[string]any{"status": "ok", "question": in.Question}, nil
+	return map[string]any{"status": "ok", "question": cmp.Or(in.Question, in.ResearchQuestion)}, nil
 }
 
 type report struct {
@@ -187,11 +180,6 @@ type openUI struct {
 }
 
 func renderOpenUI(_ context.Context, _ *awaken.ToolCall, in openUI) (map[string]string, error) {
-	if in.Code == "" {
-		in.Code = in.Source
-	}
-	if in.Code == "" {
-		return nil, errors.New("code is empty")
-	}
-	return map[string]string{"code": in.Code}, nil
+	code, err := either("code", in.Code, in.Source)
+	return map[string]string{"code": code}, err
 }

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,21 +14,21 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Tools returns the demo tools that need no plugin. [Plugin] has the others.
-func Tools() []awaken.Tool {
+// tools returns the demo tools that need no plugin; [plugin] has the others.
+func tools() []awaken.Tool {
 	return append(showTools(),
-		awaken.NewTool(awaken.ToolSpec{ID: "get_weather", Description: "Tells the weather at a place.", Effect: awaken.ReadOnly}, getWeather),
-		awaken.NewTool(awaken.ToolSpec{ID: "get_stock_price", Description: "Tells the price of a share.", Effect: awaken.ReadOnly}, getStockPrice),
-		awaken.NewTool(awaken.ToolSpec{ID: "serverInfo", Description: "Tells what this program is.", Effect: awaken.ReadOnly}, serverInfo),
-		awaken.NewTool(awaken.ToolSpec{ID: "failingTool", Description: "Always fails.", Effect: awaken.ReadOnly}, fail),
-		awaken.NewTool(awaken.ToolSpec{ID: "fail_tool", Description: "Always fails.", Effect: awaken.ReadOnly}, fail),
-		awaken.NewTool(awaken.ToolSpec{ID: "progress_demo", Description: "Works for a moment and reports how far it is.", Effect: awaken.ReadOnly}, progressDemo),
+		reading("get_weather", "Tells the weather at a place.", getWeather),
+		reading("get_stock_price", "Tells the price of a share.", getStockPrice),
+		reading("serverInfo", "Tells what this program is.", serverInfo),
+		reading("failingTool", "Always fails.", fail),
+		reading("fail_tool", "Always fails.", fail),
+		reading("progress_demo", "Works for a moment and reports how far it is.", progressDemo),
 		awaken.NewTool(awaken.ToolSpec{ID: "delete_file", Description: "Deletes a file, if a person allows it."}, deleteFile),
-		awaken.NewTool(awaken.ToolSpec{ID: "finish", Description: "Ends the run.", Effect: awaken.ReadOnly}, finish),
-		awaken.NewTool(awaken.ToolSpec{ID: "emit_activity", Description: "Shows an activity and changes it.", Effect: awaken.ReadOnly}, emitActivity),
-		awaken.NewTool(awaken.ToolSpec{ID: "emit_data", Description: "Shows data beside the conversation.", Effect: awaken.ReadOnly}, emitData),
-		awaken.NewTool(awaken.ToolSpec{ID: "emit_media", Description: "Shows a picture, a link and a document.", Effect: awaken.ReadOnly}, emitMedia),
-		awaken.NewTool(awaken.ToolSpec{ID: "emit_messages", Description: "Answers with a message.", Effect: awaken.ReadOnly}, emitMessages),
+		reading("finish", "Ends the run.", finish),
+		reading("emit_activity", "Shows an activity and changes it.", emitActivity),
+		reading("emit_data", "Shows data beside the conversation.", emitData),
+		reading("emit_media", "Shows a picture, a link and a document.", emitMedia),
+		reading("emit_messages", "Answers with a message.", emitMessages),
 
 		// The client runs these.
 		awaken.FrontendTool(awaken.ToolSpec{ID: "get_user_location", Description: "Asks the client where the user is.",
@@ -42,6 +43,21 @@ func Tools() []awaken.Tool {
 				`"color":{"type":"string","description":"a CSS colour"}},` +
 				`"required":["color"],"additionalProperties":false}`)}),
 	)
+}
+
+// reading returns a tool that changes nothing.
+func reading[In, Out any](id, description string, fn func(context.Context, *awaken.ToolCall, In) (Out, error)) awaken.Tool {
+	return awaken.NewTool(awaken.ToolSpec{ID: id, Description: description, Effect: awaken.ReadOnly}, fn)
+}
+
+// either returns the first text that is not blank, of an argument that has several names.
+func either(name string, texts ...string) (string, error) {
+	for _, text := range texts {
+		if strings.TrimSpace(text) != "" {
+			return text, nil
+		}
+	}
+	return "", errors.New(name + " is empty")
 }
 
 type nothing struct{}
@@ -60,12 +76,9 @@ type weather struct {
 }
 
 func getWeather(_ context.Context, _ *awaken.ToolCall, q weatherQuery) (weather, error) {
-	place := q.Location
-	if place == "" {
-		place = q.City
-	}
-	if strings.TrimSpace(place) == "" {
-		return weather{}, errors.New("location is empty")
+	place, err := either("location", q.Location, q.City)
+	if err != nil {
+		return weather{}, err
 	}
 	w := weather{Location: place, TemperatureF: 70, Condition: "Sunny", HumidityPct: 45}
 	if place == "Paris" {
@@ -85,16 +98,8 @@ type stockPrice struct {
 }
 
 func getStockPrice(_ context.Context, _ *awaken.ToolCall, q stockQuery) (stockPrice, error) {
-	p := stockPrice{Symbol: q.Symbol, PriceUSD: 99.99, Source: "starter-demo"}
-	switch q.Symbol {
-	case "AAPL":
-		p.PriceUSD = 188.42
-	case "MSFT":
-		p.PriceUSD = 421.10
-	case "NVDA":
-		p.PriceUSD = 131.75
-	}
-	return p, nil
+	prices := map[string]float64{"AAPL": 188.42, "MSFT": 421.10, "NVDA": 131.75}
+	return stockPrice{Symbol: q.Symbol, PriceUSD: cmp.Or(prices[q.Symbol], 99.99), Source: "starter-demo"}, nil
 }
 
 func serverInfo(_ context.Context, call *awaken.ToolCall, _ nothing) (map[string]string, error) {
@@ -111,12 +116,7 @@ type progressQuery struct {
 }
 
 func progressDemo(ctx context.Context, call *awaken.ToolCall, q progressQuery) (map[string]int, error) {
-	if q.Steps == 0 {
-		q.Steps = 5
-	}
-	if q.DelayMS == 0 {
-		q.DelayMS = 50
-	}
+	q.Steps, q.DelayMS = cmp.Or(q.Steps, 5), cmp.Or(q.DelayMS, 50)
 	if q.Steps < 1 || q.Steps > 100 {
 		return nil, fmt.Errorf("steps is %d, want 1 to 100", q.Steps)
 	}

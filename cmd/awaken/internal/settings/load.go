@@ -1,10 +1,12 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
@@ -66,13 +68,9 @@ func mistake(name string, v *Value, text string, want error) error {
 
 // readFile reads the file that is named, or the default one.
 func (s *Settings) readFile(name, fromEnv string) (errs []error) {
-	optional := false
-	if name == "" {
-		name = fromEnv
-	}
-	if name == "" {
-		name, optional = DefaultFile, true
-	}
+	name = cmp.Or(name, fromEnv)
+	optional := name == ""
+	name = cmp.Or(name, DefaultFile)
 	data, err := os.ReadFile(name)
 	if optional && errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -100,36 +98,25 @@ func (s *Settings) readFile(name, fromEnv string) (errs []error) {
 }
 
 func (s *Settings) find(name string) *Value {
-	for _, v := range s.values {
-		if v.Name == name {
-			return v
-		}
+	if i := slices.IndexFunc(s.values, func(v *Value) bool { return v.Name == name }); i >= 0 {
+		return s.values[i]
 	}
 	return nil
 }
 
 // nearest returns the name that is most like the one that was written.
 func (s *Settings) nearest(name string) string {
-	best, least := "", -1
-	_, last, _ := cutLast(name)
-	for _, v := range s.values {
+	distance := func(v *Value) int {
 		d := strict.Distance(name, v.Name)
-		if _, l, _ := cutLast(v.Name); l == last {
+		if lastName(v.Name) == lastName(name) {
 			d = min(d, 2) // the right name in the wrong place
 		}
-		if least < 0 || d < least {
-			best, least = v.Name, d
-		}
+		return d
 	}
-	return best
+	return slices.MinFunc(s.values, func(a, b *Value) int { return cmp.Compare(distance(a), distance(b)) }).Name
 }
 
-func cutLast(name string) (before, after string, ok bool) {
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		return name[:i], name[i+1:], true
-	}
-	return "", name, false
-}
+func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // Strangers returns the variables of the environment that look like settings and are
 // none, each with the one that was perhaps meant.

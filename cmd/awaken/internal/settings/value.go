@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +27,8 @@ type Value struct {
 	Unused string // why it has no effect yet
 	Source string // where the value came from
 
-	to    any                  // the field
+	to    any                  // the field; of an unused setting, what nothing reads
+	def   string               // what it is by default, as set takes it; "" if that is the zero value
 	check func(v *Value) error // says what is wanted instead
 }
 
@@ -52,14 +55,8 @@ func (v *Value) String() string {
 			return strconv.FormatInt(int64(*p/u), 10)
 		}
 		return p.String()
-	case *int:
-		return strconv.Itoa(*p)
-	case *float64:
-		return strconv.FormatFloat(*p, 'g', -1, 64)
-	case *bool:
-		return strconv.FormatBool(*p)
 	}
-	return ""
+	return fmt.Sprint(reflect.ValueOf(v.to).Elem())
 }
 
 // quoted is a text as YAML would have it, quoted only where it must be.
@@ -194,81 +191,63 @@ func (v *Value) text() string {
 	return ""
 }
 
-func atLeast(n int64) func(*Value) error {
+// want is the check that a value is what text says.
+func want(text string, ok func(v *Value) bool) func(*Value) error {
 	return func(v *Value) error {
-		if v.number() < n {
-			return fmt.Errorf("want %d or more", n)
+		if !ok(v) {
+			return errors.New("want " + text)
 		}
 		return nil
 	}
 }
 
-// limit is a number from 1 on, or -1 for none.
-func limit(v *Value) error {
-	if n := v.number(); n < -1 || n == 0 {
-		return errors.New("want 1 or more, or -1 for no limit")
-	}
-	return nil
-}
-
-func aTime(v *Value) error {
-	if v.number() <= 0 {
-		return errors.New("want more than 0")
-	}
-	return nil
+func atLeast(n int64) func(*Value) error {
+	return want(fmt.Sprintf("%d or more", n), func(v *Value) bool { return v.number() >= n })
 }
 
 func oneOf(words ...string) func(*Value) error {
-	return func(v *Value) error {
+	last := len(words) - 1
+	return want(strings.Join(words[:last], ", ")+" or "+words[last], func(v *Value) bool {
 		p := v.to.(*string)
-		for _, w := range words {
-			if strings.EqualFold(*p, w) {
-				*p = w
-				return nil
-			}
+		i := slices.IndexFunc(words, func(w string) bool { return strings.EqualFold(*p, w) })
+		if i >= 0 {
+			*p = words[i]
 		}
-		return fmt.Errorf("want %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
-	}
+		return i >= 0
+	})
 }
 
-func isAddress(v *Value) error {
-	_, port, err := net.SplitHostPort(v.text())
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil {
-		return errors.New("want host:port, such as 127.0.0.1:3000")
-	}
-	return nil
-}
+var (
+	limit = want("1 or more, or -1 for no limit", func(v *Value) bool { return v.number() >= 1 || v.number() == -1 })
 
-func notEmpty(v *Value) error {
-	if strings.TrimSpace(v.text()) == "" {
-		return errors.New("want a name")
-	}
-	return nil
-}
+	aTime = want("more than 0", func(v *Value) bool { return v.number() > 0 })
 
-func isKey(v *Value) error {
-	if s := v.text(); len(s) < 8 || strings.ContainsAny(s, " \t\r\n") {
-		return errors.New("want 8 characters or more, and no blanks")
-	}
-	return nil
-}
+	isAddress = want("host:port, such as 127.0.0.1:3000", func(v *Value) bool {
+		_, port, err := net.SplitHostPort(v.text())
+		_, portErr := strconv.ParseUint(port, 10, 16)
+		return err == nil && portErr == nil
+	})
 
-func isPostgres(v *Value) error {
-	if s := v.text(); !strings.HasPrefix(s, "postgres://") && !strings.HasPrefix(s, "postgresql://") {
-		return errors.New("want postgres://user:password@host/database")
-	}
-	return nil
-}
+	notEmpty = want("a name", func(v *Value) bool { return strings.TrimSpace(v.text()) != "" })
 
-func isURL(v *Value) error {
-	if u, err := url.Parse(v.text()); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("want a URL, such as https://api.example.com/v1")
-	}
-	return nil
-}
+	isKey = want("8 characters or more, and no blanks", func(v *Value) bool {
+		return len(v.text()) >= 8 && !strings.ContainsAny(v.text(), " \t\r\n")
+	})
+
+	isPostgres = want("postgres://user:password@host/database", func(v *Value) bool {
+		return strings.HasPrefix(v.text(), "postgres://") || strings.HasPrefix(v.text(), "postgresql://")
+	})
+
+	isURL = want("a URL, such as https://api.example.com/v1", func(v *Value) bool {
+		u, err := url.Parse(v.text())
+		return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+	})
+
+	isEffort = want("none, low, medium, high, max or a number of tokens above 0", func(v *Value) bool {
+		_, err := ParseEffort(v.text())
+		return err == nil
+	})
+)
 
 func areNetworks(v *Value) error {
 	_, err := ParseNetworks(*v.to.(*[]string))
@@ -289,13 +268,6 @@ func ParseNetworks(list []string) ([]netip.Prefix, error) {
 		out = append(out, p)
 	}
 	return out, nil
-}
-
-func isEffort(v *Value) error {
-	if _, err := ParseEffort(v.text()); err != nil {
-		return errors.New("want none, low, medium, high, max or a number of tokens above 0")
-	}
-	return nil
 }
 
 // ParseEffort reads how much a model is to think.

@@ -1,7 +1,6 @@
 package specfile
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,7 +37,7 @@ func Documents(path string, lookup func(name string) (string, bool)) ([]Document
 	}
 	r := &reader{lookup: lookup}
 	if info.IsDir() {
-		err = r.folder(path)
+		err = r.folder(path, "")
 	} else {
 		err = r.file(path, "")
 	}
@@ -62,45 +61,29 @@ func isSpecFile(name string) bool {
 	return !strings.HasPrefix(name, ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
 }
 
-func (r *reader) folder(dir string) error {
+// folder reads a folder: that of a namespace, or one with lists and the folders of namespaces.
+func (r *reader) folder(dir string, ns config.Namespace) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		switch info, err := os.Stat(path); { // links are followed: Kubernetes mounts files as such
+		info, err := os.Stat(path) // links are followed: Kubernetes mounts files as such
+		switch inner := config.Namespace(e.Name()); {
 		case strings.HasPrefix(e.Name(), "."):
 		case err != nil:
 			return err
-		case !info.IsDir():
-			if isSpecFile(e.Name()) {
-				if err := r.file(path, ""); err != nil {
-					return err
-				}
-			}
-		case !config.Namespace(e.Name()).Known():
+		case isSpecFile(e.Name()) && (ns != "" || !info.IsDir()):
+			err = r.file(path, ns)
+		case ns != "" || !info.IsDir():
+		case !inner.Known():
 			return fmt.Errorf("%s: is a folder called %q, want %s", path, e.Name(), namespaces())
 		default:
-			if err := r.namespace(path, config.Namespace(e.Name())); err != nil {
-				return err
-			}
+			err = r.folder(path, inner)
 		}
-	}
-	return nil
-}
-
-// namespace reads the folder of a namespace.
-func (r *reader) namespace(dir string, ns config.Namespace) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if path := filepath.Join(dir, e.Name()); isSpecFile(e.Name()) {
-			if err := r.file(path, ns); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -125,13 +108,18 @@ func (r *reader) read(name string, ns config.Namespace, in io.Reader) error {
 	if errors.Is(err, document.ErrEmpty) && ns == "" {
 		return nil // a list of nothing
 	}
-	if err == nil {
-		if ns != "" {
-			id := unescape(strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)))
-			err = r.add(name, ns, root, "", id)
-		} else {
-			err = r.lists(name, root)
-		}
+	switch {
+	case err != nil:
+	case ns != "":
+		err = r.add(name, ns, root, "", unescape(strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))))
+	case root.IsNull():
+	case root.Kind != document.Object:
+		err = document.At(root.Line, "got %s, want an object with lists: %s", root.Kind, namespaces())
+	default:
+		known := func(list string) bool { return config.Namespace(list).Known() }
+		err = elements(root, known, namespaces(), func(list, where string, n *document.Node) error {
+			return r.add(name, config.Namespace(list), n, where, "")
+		})
 	}
 	return document.In(name, err)
 }
@@ -145,49 +133,22 @@ func namespaces() string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
-func (r *reader) lists(name string, root *document.Node) error {
-	if root.IsNull() {
-		return nil
-	}
-	if root.Kind != document.Object {
-		return document.At(root.Line, "got %s, want an object with lists: %s", root.Kind, namespaces())
-	}
-	for i, k := range root.Keys {
-		ns, list := config.Namespace(k.Name), root.Items[i]
-		switch {
-		case !ns.Known():
-			return document.At(k.Line, "unknown field %q, want %s", k.Name, namespaces())
-		case list.IsNull():
-			continue
-		case list.Kind != document.Array:
-			return document.At(k.Line, "field %q is %s, want an array", k.Name, list.Kind)
-		}
-		for j, item := range list.Items {
-			if err := r.add(name, ns, item, fmt.Sprintf("%s[%d]", ns, j), ""); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // add adds a document, which is where in its file, and has to have that id unless it is "".
 func (r *reader) add(name string, ns config.Namespace, n *document.Node, where, id string) error {
 	if n.Kind != document.Object {
-		return document.At(n.Line, "%s%s, want an object", dotted(where), n.Kind)
+		return document.At(n.Line, "got %s, want an object", n.Kind)
 	}
+	at := before(where, ": ")
 	raw, err := n.JSON()
 	if err != nil {
-		return document.At(n.Line, "%s%w", colon(where), err)
+		return document.At(n.Line, "%s%w", at, err)
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var tree map[string]any
-	if err := dec.Decode(&tree); err != nil {
-		return document.At(n.Line, "%s%w", colon(where), err)
+	fields, err := decodeFields(raw)
+	if err != nil {
+		return document.At(n.Line, "%s%w", at, err)
 	}
 	d := Document{File: name, node: n}
-	own, _ := tree["id"].(string)
+	own, _ := fields["id"].(string)
 	if err := checkID(n, where, own); err != nil {
 		return err
 	}
@@ -196,16 +157,16 @@ func (r *reader) add(name string, ns config.Namespace, n *document.Node, where, 
 	}
 	d.Key = config.Key{Namespace: ns, ID: own}
 	if err := config.CheckID(d.Key); err != nil {
-		return document.At(d.line("id"), "%s%w", colon(where), err)
+		return document.At(d.line("id"), "%s%w", at, err)
 	}
 	if i := slices.IndexFunc(r.docs, func(o Document) bool { return o.Key == d.Key }); i >= 0 {
-		return document.At(n.Line, "%s%s is there twice, first in %s:%d", colon(where), d.Key, r.docs[i].File, r.docs[i].node.Line)
+		return document.At(n.Line, "%s%s is there twice, first in %s:%d", at, d.Key, r.docs[i].File, r.docs[i].node.Line)
 	}
-	if _, err := r.fillIn(&d, tree, nil); err != nil {
+	if _, err := r.fillIn(&d, fields, nil); err != nil {
 		return err
 	}
-	if d.Spec, err = json.Marshal(tree); err != nil {
-		return document.At(n.Line, "%s%w", colon(where), err)
+	if d.Spec, err = json.Marshal(fields); err != nil {
+		return document.At(n.Line, "%s%w", at, err)
 	}
 	r.docs = append(r.docs, d)
 	return nil

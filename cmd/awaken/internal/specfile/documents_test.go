@@ -93,7 +93,7 @@ func TestDocuments_Mistakes(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"agents/a.yaml", "id: b", `DIR/agents/a.yaml:1: id is "b", want "a", which is the name of the file`},
 		{"agents/a.yaml", "x: 1", `DIR/agents/a.yaml:1: id is missing or empty`},
-		{"agents/a.yaml", "- id: a", `DIR/agents/a.yaml:1: an array, want an object`},
+		{"agents/a.yaml", "- id: a", `DIR/agents/a.yaml:1: got an array, want an object`},
 		{"agents/a.yaml", "", `DIR/agents/a.yaml: is empty`},
 		{"agnts/a.yaml", "id: a", `DIR/agnts: is a folder called "agnts", want a2a-servers, agents, mcp-servers, model-pools, models, providers, skills or tools`},
 		{"x.yaml", "agents:\n- id: a\nmodles: []", `DIR/x.yaml:3: unknown field "modles", want a2a-servers, agents, mcp-servers, model-pools, models, providers, skills or tools`},

@@ -39,7 +39,7 @@ func Fields(name string, data []byte) ([]Field, error) {
 
 func fields(n *document.Node, path string, out []Field) ([]Field, error) {
 	for i, k := range n.Keys {
-		v, at := n.Items[i], dotted(path)+k.Name
+		v, at := n.Items[i], before(path, ".")+k.Name
 		var err error
 		switch {
 		case v.IsNull():

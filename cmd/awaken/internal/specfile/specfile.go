@@ -29,7 +29,6 @@ import (
 
 // File is what a file defines.
 type File struct {
-	Name      string // as errors call it
 	Agents    []*awaken.AgentSpec
 	Models    []awaken.ModelSpec
 	Providers []awaken.ProviderSpec
@@ -49,111 +48,109 @@ func Read(name string, r io.Reader) (*File, error) {
 // YAML; of any other it is found out. Parse checks the form of what the file
 // defines, not whether it fits together: that needs a registry.
 func Parse(name string, data []byte) (*File, error) {
+	f := &File{}
 	root, err := document.Parse(name, data)
+	if err == nil {
+		err = f.decode(root)
+	}
 	if err != nil {
 		return nil, document.In(name, err)
 	}
-	f, err := decode(root)
-	if err != nil {
-		return nil, document.In(name, err)
-	}
-	f.Name = name
 	return f, nil
 }
 
 var lists = []string{"agents", "models", "providers"}
 
-func decode(root *document.Node) (*File, error) {
+func isList(name string) bool { return slices.Contains(lists, name) }
+
+func (f *File) decode(root *document.Node) error {
+	want := strings.Join(lists, ", ")
 	if root.Kind != document.Object {
-		return nil, document.At(root.Line, "got %s, want one agent or an object with %s", root.Kind, strings.Join(lists, ", "))
+		return document.At(root.Line, "got %s, want one agent or an object with %s", root.Kind, want)
 	}
-	f := &File{}
-	if !slices.ContainsFunc(root.Keys, func(k document.Key) bool { return slices.Contains(lists, k.Name) }) {
-		spec := new(awaken.AgentSpec)
-		if err := decodeInto(root, "", spec); err != nil {
-			return nil, err
-		}
-		f.Agents = append(f.Agents, spec)
-		return f, checkID(root, "", spec.ID)
+	if !slices.ContainsFunc(root.Keys, func(k document.Key) bool { return isList(k.Name) }) {
+		return f.add("agents", "", root)
 	}
-	for i, k := range root.Keys {
-		list := root.Items[i]
-		if !slices.Contains(lists, k.Name) {
-			return nil, document.At(k.Line, "unknown field %q, want %s", k.Name, strings.Join(lists, ", "))
-		}
-		if list.IsNull() {
-			continue
-		}
-		if list.Kind != document.Array {
-			return nil, document.At(k.Line, "field %q is %s, want an array", k.Name, list.Kind)
-		}
-		for j, item := range list.Items {
-			where := fmt.Sprintf("%s[%d]", k.Name, j)
-			if item.Kind != document.Object {
-				return nil, document.At(item.Line, "%s is %s, want an object", where, item.Kind)
-			}
-			var id string
-			var err error
-			switch k.Name {
-			case "agents":
-				spec := new(awaken.AgentSpec)
-				err = decodeInto(item, where, spec)
-				f.Agents, id = append(f.Agents, spec), spec.ID
-			case "models":
-				var m awaken.ModelSpec
-				err = decodeInto(item, where, &m)
-				f.Models, id = append(f.Models, m), m.ID
-			case "providers":
-				var p awaken.ProviderSpec
-				err = decodeInto(item, where, &p)
-				f.Providers, id = append(f.Providers, p), p.ID
-			}
-			if err == nil {
-				err = checkID(item, where, id)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
+	if err := elements(root, isList, want, f.add); err != nil {
+		return err
 	}
 	if len(f.Agents) == 0 {
-		return nil, errors.New("agents is missing or empty: there is nothing to run")
-	}
-	return f, nil
-}
-
-func checkID(n *document.Node, where, id string) error {
-	if strings.TrimSpace(id) == "" {
-		return document.At(n.Line, "%sid is missing or empty", dotted(where))
+		return errors.New("agents is missing or empty: there is nothing to run")
 	}
 	return nil
 }
 
-func dotted(where string) string {
+// add decodes an element of a list, which is where in the file.
+func (f *File) add(list, where string, n *document.Node) error {
+	switch list {
+	case "models":
+		var m awaken.ModelSpec
+		err := decodeInto(n, where, &m, &m.ID)
+		f.Models = append(f.Models, m)
+		return err
+	case "providers":
+		var p awaken.ProviderSpec
+		err := decodeInto(n, where, &p, &p.ID)
+		f.Providers = append(f.Providers, p)
+		return err
+	}
+	spec := new(awaken.AgentSpec)
+	f.Agents = append(f.Agents, spec)
+	return decodeInto(n, where, spec, &spec.ID)
+}
+
+// elements calls fn with every element of the lists in root, by the name of its list and where
+// it is: agents[0]. Known reports whether there may be such a list, and want names them all.
+func elements(root *document.Node, known func(list string) bool, want string, fn func(list, where string, n *document.Node) error) error {
+	for i, k := range root.Keys {
+		list := root.Items[i]
+		switch {
+		case !known(k.Name):
+			return document.At(k.Line, "unknown field %q, want %s", k.Name, want)
+		case list.IsNull():
+			continue
+		case list.Kind != document.Array:
+			return document.At(k.Line, "field %q is %s, want an array", k.Name, list.Kind)
+		}
+		for j, n := range list.Items {
+			where := fmt.Sprintf("%s[%d]", k.Name, j)
+			if n.Kind != document.Object {
+				return document.At(n.Line, "%s is %s, want an object", where, n.Kind)
+			}
+			if err := fn(k.Name, where, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkID(n *document.Node, where, id string) error {
+	if strings.TrimSpace(id) == "" {
+		return document.At(n.Line, "%sid is missing or empty", before(where, "."))
+	}
+	return nil
+}
+
+// before is where and what separates it from what follows; "" if where is.
+func before(where, separator string) string {
 	if where == "" {
 		return ""
 	}
-	return where + "."
+	return where + separator
 }
 
-func colon(where string) string {
-	if where == "" {
-		return ""
-	}
-	return where + ": "
-}
-
-// decodeInto decodes n, which is where in the file, into v.
-func decodeInto(n *document.Node, where string, v json.Unmarshaler) error {
+// decodeInto decodes n, which is where in the file, into v, which has to have an id then.
+func decodeInto(n *document.Node, where string, v json.Unmarshaler, id *string) error {
 	for _, k := range n.Keys {
 		// The json package would take ID for id.
 		if !plainName.MatchString(k.Name) {
-			return document.At(k.Line, "%sunknown field %q", colon(where), k.Name)
+			return document.At(k.Line, "%sunknown field %q", before(where, ": "), k.Name)
 		}
 	}
 	err := n.Decode(v)
 	if err == nil {
-		return nil
+		return checkID(n, where, *id)
 	}
 	line := 0
 	if e, ok := errors.AsType[*document.Error](err); ok {
@@ -167,7 +164,7 @@ func decodeInto(n *document.Node, where string, v json.Unmarshaler) error {
 			err = errors.New(text)
 		}
 	}
-	return document.At(line, "%s%w", colon(where), err)
+	return document.At(line, "%s%w", before(where, ": "), err)
 }
 
 var plainName = regexp.MustCompile(`^[a-z0-9_]+$`)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,13 +58,19 @@ func writeYAML(w io.Writer, n *yaml.Node) error {
 }
 
 func yamlNode(d config.Document) (*yaml.Node, error) {
-	dec := json.NewDecoder(bytes.NewReader(d.Spec))
-	dec.UseNumber()
-	var tree map[string]any
-	if err := dec.Decode(&tree); err != nil {
+	fields, err := decodeFields(d.Spec)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Key, err)
 	}
-	return valueNode(tree), nil
+	return valueNode(fields), nil
+}
+
+// decodeFields decodes an object. Its numbers stay as they are written.
+func decodeFields(raw []byte) (fields map[string]any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	err = dec.Decode(&fields)
+	return fields, err
 }
 
 // valueNode is a value of a document. The id of an object comes first, and what is left
@@ -72,19 +79,10 @@ func valueNode(v any) *yaml.Node {
 	switch v := v.(type) {
 	case map[string]any:
 		n := &yaml.Node{Kind: yaml.MappingNode}
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
+		names := slices.Sorted(maps.Keys(v))
+		if i := slices.Index(names, "id"); i > 0 {
+			names = slices.Insert(slices.Delete(names, i, i+1), 0, "id")
 		}
-		slices.SortFunc(names, func(a, b string) int {
-			if (a == "id") != (b == "id") {
-				if a == "id" {
-					return -1
-				}
-				return 1
-			}
-			return strings.Compare(a, b)
-		})
 		for _, name := range names {
 			n.Content = append(n.Content, textNode(name), valueNode(v[name]))
 		}

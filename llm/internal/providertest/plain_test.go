@@ -21,7 +21,7 @@ import (
 type plain struct{ api *provider.API }
 
 func newPlain(t testing.TB, c provider.Config) *plain {
-	api, err := provider.Open(plainName, c).At(c.BaseURL, http.Header{"Authorization": {"Bearer " + c.APIKey}})
+	api, err := provider.Open(plainName, c, http.Header{"Authorization": {"Bearer " + c.APIKey}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,26 +50,18 @@ var plainRules = provider.Rules{Provider: plainName, LateSystem: true, CallID: p
 
 func (p *plain) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return p.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
-		names := provider.NewNames(req, 64)
-		resp, err := p.api.Send(ctx, http.MethodPost, "ask", p.ask(req, names))
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
+		names := provider.NewNames(req, provider.SafeName(64))
 		ids, own := provider.CallIDs{}, map[string]string{}
-		for ev, err := range provider.Events(resp.Body) {
-			if err != nil {
-				return err
-			}
+		return p.api.PostEvents(ctx, "ask", p.ask(req, names), func(ev provider.Event) (bool, error) {
 			var d plainEvent
 			if err := json.Unmarshal(ev.Data, &d); err != nil {
-				return err
+				return false, err
 			}
 			switch {
 			case d.Error != nil:
-				return provider.ErrorBody(plainName, ev.Data)
+				return false, provider.StreamError(plainName, ev.Data)
 			case d.Kind == llm.FinishDelta && d.Finish == "":
-				return &llm.Error{Kind: llm.ContentFiltered, Provider: plainName}
+				return false, &llm.Error{Kind: llm.ContentFiltered, Provider: plainName}
 			case d.Kind == llm.ToolCallStart:
 				given := d.ID
 				d.ID, d.Name = ids.Take(given), names.In(d.Name)
@@ -77,11 +69,9 @@ func (p *plain) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 			case d.Kind == llm.ToolCallDelta:
 				d.ID = own[d.ID]
 			}
-			if err := emit(llm.Delta{Kind: d.Kind, ID: d.ID, Name: d.Name, Text: d.Text, Finish: llm.FinishReason(d.Finish), Usage: d.Usage, Opaque: d.Opaque}); err != nil {
-				return err
-			}
-		}
-		return nil
+			emit(llm.Delta{Kind: d.Kind, ID: d.ID, Name: d.Name, Text: d.Text, Finish: llm.FinishReason(d.Finish), Usage: d.Usage, Opaque: d.Opaque})
+			return false, nil
+		})
 	})
 }
 

@@ -16,43 +16,6 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Client is the way to one provider. It is safe for concurrent use.
-type Client struct {
-	name string
-	idle time.Duration
-	http *http.Client
-	t    *transport
-}
-
-// Open returns a client. Name is the provider's, for errors.
-func Open(name string, c Config) *Client {
-	own := http.Client{}
-	if c.HTTPClient != nil {
-		own = *c.HTTPClient
-	}
-	base := own.Transport
-	if base == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = 64
-		base = t
-	}
-	t := &transport{name: name, base: base, headers: c.Headers, timeout: c.Timeout, idle: c.IdleTimeout}
-	if t.timeout <= 0 {
-		t.timeout = DefaultTimeout
-	}
-	if t.idle <= 0 {
-		t.idle = DefaultIdleTimeout
-	}
-	own.Transport = t
-	own.CheckRedirect = sameServer(name, own.CheckRedirect)
-	return &Client{name: name, idle: t.idle, http: &own, t: t}
-}
-
-// HTTP returns the HTTP client. Its errors are *llm.Error, perhaps wrapped: an answer with a
-// status of 400 or more is one, and so is an answer to a [Client.Stream] that is not a stream.
-// They never hold the credentials of the request.
-func (c *Client) HTTP() *http.Client { return c.http }
-
 // sameServer returns a policy for redirects: they are followed as next says, but only to the
 // server that was asked, because the credentials of a request are meant for no other.
 func sameServer(name string, next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
@@ -70,9 +33,6 @@ func sameServer(name string, next func(*http.Request, []*http.Request) error) fu
 	}
 }
 
-// Name is the provider's.
-func (c *Client) Name() string { return c.name }
-
 var (
 	errNoAnswer = errors.New("no answer in time")
 	errSilent   = errors.New("the stream fell silent")
@@ -86,7 +46,7 @@ type call struct {
 
 type callKey struct{}
 
-// transport makes one request at a time as Client promises.
+// transport makes one request at a time as API promises.
 type transport struct {
 	name          string
 	base          http.RoundTripper
@@ -136,7 +96,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 			return nil, notStream(t.name, resp.Header, data)
 		}
-		return nil, Classify(t.name, resp.StatusCode, resp.Header, data)
+		return nil, classify(t.name, resp.StatusCode, resp.Header, data)
 	}
 	return resp, nil
 }
@@ -178,7 +138,7 @@ func isStream(h http.Header) bool {
 // the same, or the page of some proxy.
 func notStream(name string, h http.Header, body []byte) *llm.Error {
 	if e := ErrorBody(name, body); e != nil {
-		e.RetryAfter = max(e.RetryAfter, RetryAfter(h, time.Now()))
+		e.RetryAfter = max(e.RetryAfter, retryAfter(h, time.Now()))
 		return e
 	}
 	return &llm.Error{Kind: llm.Provider, Provider: name, Status: http.StatusOK,

@@ -1,0 +1,78 @@
+package mailbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// takeOver reclaims what lost workers held when this one starts. It returns nil if ctx is done.
+func (b *Mailbox) takeOver(ctx context.Context) error {
+	s := &b.cfg.Startup
+	if !wait(ctx, s.Delay, nil) {
+		return nil
+	}
+	for attempt := 1; ; attempt++ {
+		n, err := b.reclaim(ctx)
+		b.maintained(ctx, Maintenance{Reclaimed: n, Err: err})
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return nil
+		case attempt >= s.Attempts:
+			return fmt.Errorf("mailbox: startup recovery, attempt %d of %d: %w", attempt, s.Attempts, err)
+		case !wait(ctx, s.Retry, nil):
+			return nil
+		}
+	}
+}
+
+// maintain puts dispatches of lost workers back into the queue and purges old ones, until ctx
+// is done.
+func (b *Mailbox) maintain(ctx context.Context) {
+	sweep, purge := time.NewTicker(b.cfg.Sweep), time.NewTicker(b.cfg.GC)
+	defer sweep.Stop()
+	defer purge.Stop()
+	for {
+		var m Maintenance
+		select {
+		case <-sweep.C:
+			m.Reclaimed, m.Err = b.reclaim(ctx)
+		case <-purge.C:
+			start := time.Now()
+			m.Purged, m.Err = b.cfg.Queue.Purge(ctx, b.cfg.TTL)
+			b.cfg.Observer.Operated("purge", time.Since(start), m.Err)
+		case <-ctx.Done():
+			return
+		}
+		b.maintained(ctx, m)
+	}
+}
+
+// reclaim puts all dispatches whose lease has expired back into the queue.
+func (b *Mailbox) reclaim(ctx context.Context) (total int, err error) {
+	const batch = 100
+	for {
+		start := time.Now()
+		n, err := b.cfg.Queue.Reclaim(ctx, batch)
+		b.cfg.Observer.Operated("reclaim", time.Since(start), err)
+		if n > 0 {
+			poke(b.poked)
+		}
+		if total += n; err != nil || n < batch {
+			return total, err
+		}
+	}
+}
+
+// maintained reports a round of maintenance.
+func (b *Mailbox) maintained(ctx context.Context, m Maintenance) {
+	if m.Reclaimed > 0 {
+		b.cfg.Logger.Info("reclaimed dispatches of lost workers", "count", m.Reclaimed)
+	}
+	if m.Err != nil && ctx.Err() == nil {
+		b.cfg.Logger.Warn("maintenance of the queue failed", "error", m.Err)
+	}
+	if b.cfg.Maintained != nil {
+		b.cfg.Maintained(m)
+	}
+}
