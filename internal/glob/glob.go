@@ -49,6 +49,7 @@ type Error struct {
 	Message string
 }
 
+// Error returns the message with its offset.
 func (e *Error) Error() string { return fmt.Sprintf("offset %d: %s", e.Offset, e.Message) }
 
 func errEscape(offset int) error { return &Error{offset, `\ escapes nothing`} }

@@ -37,6 +37,7 @@ type Error struct {
 	Message string
 }
 
+// Error returns the message with its offset.
 func (e *Error) Error() string {
 	return fmt.Sprintf("pattern %q: offset %d: %s", e.Pattern, e.Offset, e.Message)
 }

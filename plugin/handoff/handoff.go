@@ -146,43 +146,43 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	for _, name := range slices.Sorted(maps.Keys(overlays)) {
 		r.Variant(name, overlays[name])
 	}
-	w := &handoffs{cfg: cfg, variants: overlays}
-	r.On(awaken.PhaseRunStart, w.sync)
-	r.On(awaken.PhaseStepEnd, w.sync)
+	sw := &switcher{cfg: cfg, variants: overlays}
+	r.On(awaken.PhaseRunStart, sw.sync)
+	r.On(awaken.PhaseStepEnd, sw.sync)
 	if cfg.Tools {
-		for _, name := range w.targets(r.Agent) {
-			r.Tool(w.tool(name))
+		for _, name := range sw.targets(r.Agent) {
+			r.Tool(sw.tool(name))
 		}
 	}
 	return nil
 }
 
-// handoffs is the plugin for one agent.
-type handoffs struct {
+// switcher hands the thread of one agent over.
+type switcher struct {
 	cfg      Config
 	variants map[string]awaken.Overlay
 }
 
 // targets returns the agents and variants that the model may hand the thread to.
-func (w *handoffs) targets(agent *awaken.AgentSpec) []string {
-	names := append(slices.Collect(maps.Keys(w.variants)), w.cfg.Agents...)
+func (sw *switcher) targets(agent *awaken.AgentSpec) []string {
+	names := append(slices.Collect(maps.Keys(sw.variants)), sw.cfg.Agents...)
 	if agent.Base() != agent.ID {
 		names = append(names, agent.Base()) // back
 	}
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return w.id(agent, name) == agent.ID })
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return sw.id(agent, name) == agent.ID })
 }
 
 // id returns the id of the agent or variant with a name.
-func (w *handoffs) id(agent *awaken.AgentSpec, name string) string {
-	if _, ok := w.variants[name]; ok {
+func (sw *switcher) id(agent *awaken.AgentSpec, name string) string {
+	if _, ok := sw.variants[name]; ok {
 		return awaken.VariantID(agent.Base(), name)
 	}
 	return name
 }
 
 // sync applies a pending request. The runtime switches the agent when ActiveAgent changes.
-func (w *handoffs) sync(_ context.Context, h *awaken.HookCall) error {
+func (sw *switcher) sync(_ context.Context, h *awaken.HookCall) error {
 	s := State.Get(h)
 	if h.Phase == awaken.PhaseRunStart && s.ActiveAgent != "" && builtin.ActiveAgent.Get(h) == "" {
 		forget := func(h *Handoffs) { *h = Handoffs{RequestedAgent: h.RequestedAgent} }
@@ -191,23 +191,23 @@ func (w *handoffs) sync(_ context.Context, h *awaken.HookCall) error {
 	}
 	switch {
 	case s.RequestedAgent != "":
-		if n := count.Get(h); n >= w.cfg.MaxHandoffs {
-			return fmt.Errorf("handoff to %q: %w", s.RequestedAgent, w.tooMany(n))
+		if n := count.Get(h); n >= sw.cfg.MaxHandoffs {
+			return fmt.Errorf("handoff to %q: %w", s.RequestedAgent, sw.tooMany(n))
 		}
 		count.Update(h, 1)
-		w.hand(h, s, s.RequestedAgent)
+		sw.hand(h, s, s.RequestedAgent)
 	case s.Cleared:
 		builtin.ActiveAgent.Update(h, s.BaseAgent)
 		State.Clear(h)
-	case s.ActiveAgent != "" && w.id(h.Agent, s.ActiveAgent) != builtin.ActiveAgent.Get(h) && s.ActiveAgent != builtin.ActiveAgent.Get(h):
-		w.hand(h, s, s.ActiveAgent)
+	case s.ActiveAgent != "" && sw.id(h.Agent, s.ActiveAgent) != builtin.ActiveAgent.Get(h) && s.ActiveAgent != builtin.ActiveAgent.Get(h):
+		sw.hand(h, s, s.ActiveAgent)
 	}
 	return nil
 }
 
 // hand hands the thread to an agent or variant.
-func (w *handoffs) hand(h *awaken.HookCall, s Handoffs, name string) {
-	base, id := cmp.Or(s.BaseAgent, h.Agent.Base()), w.id(h.Agent, name)
+func (sw *switcher) hand(h *awaken.HookCall, s Handoffs, name string) {
+	base, id := cmp.Or(s.BaseAgent, h.Agent.Base()), sw.id(h.Agent, name)
 	builtin.ActiveAgent.Update(h, id)
 	if id == base {
 		State.Clear(h) // back at the base agent
@@ -216,12 +216,12 @@ func (w *handoffs) hand(h *awaken.HookCall, s Handoffs, name string) {
 	State.Update(h, func(h *Handoffs) { h.ActiveAgent, h.RequestedAgent, h.BaseAgent = name, "", base })
 }
 
-func (w *handoffs) tooMany(n int) error {
+func (sw *switcher) tooMany(n int) error {
 	return fmt.Errorf("the limit of %d handoffs in one run is reached", n)
 }
 
 // tool returns the tool that hands the thread to an agent or variant.
-func (w *handoffs) tool(name string) awaken.Tool {
+func (sw *switcher) tool(name string) awaken.Tool {
 	return awaken.NewTool(awaken.ToolSpec{
 		ID:          "handoff_to_" + name,
 		Description: fmt.Sprintf("Hands the conversation over to %q, which answers from then on.", name),
@@ -230,8 +230,8 @@ func (w *handoffs) tool(name string) awaken.Tool {
 	}, func(_ context.Context, call *awaken.ToolCall, in struct {
 		Reason string `json:"reason,omitempty" jsonschema:"why, for the agent that takes over"`
 	}) (*awaken.ToolResult, error) {
-		if n := count.Get(call); n >= w.cfg.MaxHandoffs {
-			return nil, fmt.Errorf("%w: answer yourself", w.tooMany(n))
+		if n := count.Get(call); n >= sw.cfg.MaxHandoffs {
+			return nil, fmt.Errorf("%w: answer yourself", sw.tooMany(n))
 		}
 		Request(call, name)
 		text := "Handed over to " + name + "."
