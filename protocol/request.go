@@ -12,8 +12,8 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// NumberParam reads a query parameter that is a number. One outside of low and high is brought
-// inside, and one that is missing is def.
+// NumberParam returns a numeric query parameter, clamped to low and high. A missing parameter
+// is def.
 func NumberParam(c Call, name string, def, low, high int) (int, error) {
 	text := c.Request().URL.Query().Get(name)
 	if text == "" {
@@ -26,8 +26,9 @@ func NumberParam(c Call, name string, def, low, high int) (int, error) {
 	return max(low, min(n, high)), nil
 }
 
-// ResumeAfter reads what the client says it has of a log that ends at a cursor: the parameter
-// cursor, or else the header Last-Event-ID. The zero Position is nothing.
+// ResumeAfter returns the position that the client has reached, from the query parameter
+// cursor or else the header Last-Event-ID. The zero Position means that the client has
+// nothing. End is the end of the log: a cursor of a later epoch fails with status 410.
 func ResumeAfter(c Call, end awaken.Cursor) (Position, error) {
 	text := c.Request().URL.Query().Get("cursor")
 	if text == "" {
@@ -46,7 +47,8 @@ func ResumeAfter(c Call, end awaken.Cursor) (Position, error) {
 	return at, nil
 }
 
-// PathThread returns the thread that the path names.
+// PathThread returns the thread named by {thread_id} in the path. It fails with status 404 if
+// there is none.
 func PathThread(c Call) (*awaken.Thread, error) {
 	id := c.Request().PathValue("thread_id")
 	th, err := c.Tenant().Store.Thread(c.Context(), id)
@@ -56,7 +58,7 @@ func PathThread(c Call) (*awaken.Thread, error) {
 	return th, err
 }
 
-// OpenRun returns a thread and its run that runs or waits. Each is nil if there is none.
+// OpenRun returns a thread and its running or waiting run. Each is nil if it does not exist.
 func OpenRun(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken.Thread, *awaken.Run, error) {
 	if threadID == "" {
 		return nil, nil, nil
@@ -72,8 +74,8 @@ func OpenRun(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken.T
 	return th, run, err
 }
 
-// StopFailure is the error of an attempt to stop what a thread does: a [*Failure] if there was
-// nothing to stop.
+// StopFailure converts the error of a cancel or interrupt: it is a [*Failure] with status 404
+// if the thread had nothing to stop.
 func StopFailure(threadID string, err error) error {
 	switch {
 	case errors.Is(err, mailbox.ErrNothing):

@@ -116,7 +116,7 @@ func TestUser_DecidesForThemself(t *testing.T) {
 		{`{}`, "", "project", "202"}, // an operator
 		{`{}`, "alice", "thread", "202"},
 		{`{}`, "alice", "user", "202"},
-		{`{}`, "alice", "project", "403 for everybody who has the agent"},
+		{`{}`, "alice", "project", "403 applies to all users of the agent"},
 		{`{}`, "bob", "user", "403 made by user"},
 		{`{"remember":["project"]}`, "bob", "project", "202"},
 		{`{"remember":["project"]}`, "bob", "thread", "400 does not fit"},

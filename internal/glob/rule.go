@@ -9,20 +9,20 @@ import (
 
 // CompileRule parses the glob of a rule:
 //
-//   - any text
-//     **       any text
-//     **/      any number of folders, none included; at the start or behind a /
-//     ?        one character that is not a /
-//     [a-z]    one of these characters; [!a-z] and [^a-z] one of the others
-//     {a,b}    one of these globs; without a comma, braces are only text
-//     \        takes the next character as it is
+//	?        one character other than /
+//	*        any text
+//	**       any text
+//	**/      any number of directories, including none; at the start or after a /
+//	[a-z]    one of these characters; [!a-z] and [^a-z] any other character
+//	{a,b}    one of these globs; braces without a comma are literal
+//	\        escapes the next character
 //
-// A single * right behind **/ or right before /** stays inside its folder. Errors are
+// A single * directly after **/ or before /** does not cross a /. Errors are
 // of type *[Error]. The empty glob matches the empty text.
 func CompileRule(s string) (*Pattern, error) { return compileRule(s, true) }
 
-// compileRule parses a glob. If fast, one that has nothing but text and stars is not
-// made a regular expression.
+// compileRule parses a glob. If fast is true, one that has only text and stars is matched
+// without a regular expression.
 func compileRule(s string, fast bool) (*Pattern, error) {
 	if i := InvalidUTF8(s); i >= 0 {
 		return nil, &Error{i, "not UTF-8 text"}
@@ -51,8 +51,8 @@ func InvalidUTF8(s string) int {
 	return -1
 }
 
-// rule turns a glob into a regular expression, and for as long as there is nothing but
-// text and stars also into literals.
+// rule translates a glob into a regular expression and, as long as it has only text and stars,
+// into literals.
 type rule struct {
 	src   string
 	pos   int
@@ -61,11 +61,10 @@ type rule struct {
 	out   strings.Builder
 }
 
-// maxBraces bounds how deep braces nest.
+// maxBraces limits how deep braces nest.
 const maxBraces = 16
 
-// sequence reads a glob up to the end, or inside braces up to a comma or the end of
-// the braces.
+// sequence reads a glob up to its end or, inside braces, up to a comma or the closing brace.
 func (r *rule) sequence(depth int, inside bool) error {
 	for r.pos < len(r.src) {
 		c, size := utf8.DecodeRuneInString(r.src[r.pos:])
@@ -138,8 +137,8 @@ func (r *rule) stars() {
 	}
 }
 
-// closing finds the end of the braces that open at pos, and whether they have a comma
-// of their own.
+// closing returns the end of the braces that open at pos, and whether they contain a comma of
+// their own.
 func (r *rule) closing() (end int, comma bool) {
 	depth := 0
 	for i := r.pos; i < len(r.src); i++ {
@@ -182,7 +181,7 @@ func (r *rule) braces(depth int) error {
 	}
 }
 
-// class reads [...].
+// class reads a character class.
 func (r *rule) class() error {
 	open := r.pos
 	r.pos++
@@ -212,7 +211,7 @@ func (r *rule) class() error {
 			}
 		}
 		if to < from {
-			return &Error{at, fmt.Sprintf("range %q-%q is the wrong way round", from, to)}
+			return &Error{at, fmt.Sprintf("range %q-%q is reversed", from, to)}
 		}
 		fmt.Fprintf(&sb, `\x{%x}-\x{%x}`, from, to)
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Call is a tool call that patterns are held against. What several patterns need of
-// it is worked out once. It is not safe for concurrent use.
+// Call is a tool call to match against patterns. It caches what several patterns need, so it
+// is not safe for concurrent use.
 type Call struct {
 	Tool string
 	args json.RawMessage
@@ -17,12 +17,12 @@ type Call struct {
 	primary *string
 }
 
-// NewCall returns the call of a tool with these arguments, which are JSON.
+// NewCall returns the call of a tool with JSON arguments.
 func NewCall(tool string, args json.RawMessage) *Call {
 	return &Call{Tool: tool, args: args}
 }
 
-// Match reports whether the pattern takes the call.
+// Match reports whether the pattern matches the call.
 func (p *Pattern) Match(c *Call) bool {
 	if !p.tool.match(c.Tool) || p.primary != nil && !p.primary.match(c.primaryText()) {
 		return false
@@ -35,16 +35,16 @@ func (p *Pattern) Match(c *Call) bool {
 	return true
 }
 
-// MatchTool reports whether the pattern takes some call of the tool.
+// MatchTool reports whether the pattern can match a call of the tool.
 func (p *Pattern) MatchTool(tool string) bool { return p.tool.match(tool) }
 
-// Match reports whether a value at the condition's path fulfils it. The document is
-// JSON; one that is not has no values.
+// Match reports whether a value at the condition's path satisfies it. A document that is not
+// valid JSON has no values.
 func (c *Condition) Match(doc json.RawMessage) bool {
 	return each(doc, c.path, func(leaf json.RawMessage) bool { return c.match(Text(leaf)) })
 }
 
-// primaryText is the value of the only argument, or the JSON of all of them.
+// primaryText returns the value of the only argument, or the JSON of all arguments.
 func (c *Call) primaryText() string {
 	if c.primary == nil {
 		var fields map[string]json.RawMessage
@@ -61,8 +61,8 @@ func (c *Call) primaryText() string {
 	return *c.primary
 }
 
-// Text is a JSON value as patterns see it: a string without its quotes, nothing for
-// null, everything else as compact JSON.
+// Text returns a JSON value as patterns see it: a string without its quotes, "" for null, and
+// compact JSON otherwise.
 func Text(v json.RawMessage) string {
 	v = bytes.TrimSpace(v)
 	switch {
@@ -87,8 +87,8 @@ func compact(v json.RawMessage) string {
 	return buf.String()
 }
 
-// each calls fn with the values that the path leads to until one returns true. Values
-// are decoded level by level, and only as deep as the path goes.
+// each calls fn with the values at path until fn returns true. It decodes level by level, and
+// only as deep as the path goes.
 func each(v json.RawMessage, path []step, fn func(json.RawMessage) bool) bool {
 	if len(path) == 0 {
 		return fn(v)
@@ -96,7 +96,7 @@ func each(v json.RawMessage, path []step, fn func(json.RawMessage) bool) bool {
 	return slices.ContainsFunc(path[0].values(v), func(next json.RawMessage) bool { return each(next, path[1:], fn) })
 }
 
-// values are those of v that the step leads to.
+// values returns the values in v that the step leads to.
 func (s step) values(v json.RawMessage) []json.RawMessage {
 	if s.list {
 		var list []json.RawMessage
@@ -125,15 +125,15 @@ func (s step) values(v json.RawMessage) []json.RawMessage {
 	return out
 }
 
-// Part is one thing a pattern demands, and what a call has to show for it.
+// Part is one condition of a pattern, evaluated for a call.
 type Part struct {
 	Name  string   // tool, argument, or the path of a field
-	Wants string   // such as: ~ "npm *"
-	Found []string // the values that were looked at
+	Wants string   // operator and value, such as ~ "npm *"
+	Found []string // the values of the call
 	OK    bool
 }
 
-// Explain says of every part of the pattern whether the call fulfils it.
+// Explain evaluates every part of the pattern for a call.
 func (p *Pattern) Explain(c *Call) []Part {
 	parts := []Part{{"tool", p.tool.describe(), []string{c.Tool}, p.tool.match(c.Tool)}}
 	if p.primary != nil {
@@ -156,7 +156,7 @@ func (m *matcher) describe() string {
 	return m.operator + " " + Quote(m.want)
 }
 
-// Quote puts a value into quotes as a pattern has them.
+// Quote quotes a value for use in a pattern.
 func Quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }

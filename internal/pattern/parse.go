@@ -17,7 +17,7 @@ func Compile(text string) (*Pattern, error) {
 	return p.pattern()
 }
 
-// blank is what separates the parts of a pattern.
+// blank separates the parts of a pattern.
 const blank = " \t\r\n"
 
 type parser struct {
@@ -29,7 +29,7 @@ func (p *parser) fail(offset int, format string, args ...any) error {
 	return &Error{Pattern: p.src, Offset: offset, Message: fmt.Sprintf(format, args...)}
 }
 
-// failAt turns the error of a part of the pattern into one of the whole.
+// failAt converts the error of a part that starts at start to an error of the whole pattern.
 func (p *parser) failAt(start int, err error) error {
 	if e, ok := errors.AsType[*glob.Error](err); ok {
 		return p.fail(start+e.Offset, "%s", e.Message)
@@ -39,7 +39,7 @@ func (p *parser) failAt(start int, err error) error {
 
 func (p *parser) rest() string { return p.src[p.pos:] }
 
-// until reads up to the first character that ends what is being read.
+// until reads up to the first character for which ends is true.
 func (p *parser) until(ends func(rune) bool) string {
 	text := p.rest()
 	if end := strings.IndexFunc(text, ends); end >= 0 {
@@ -85,7 +85,7 @@ func (p *parser) pattern() (*Pattern, error) {
 	return out, nil
 }
 
-// tool reads the part before the arguments.
+// tool reads the tool, which precedes the arguments.
 func (p *parser) tool() (matcher, error) {
 	start := p.pos
 	if p.src[p.pos] == '/' {
@@ -93,7 +93,7 @@ func (p *parser) tool() (matcher, error) {
 	}
 	name := p.until(func(c rune) bool { return strings.ContainsRune("("+blank, c) })
 	if name == "" {
-		return matcher{}, p.fail(start, "has no tool before the (")
+		return matcher{}, p.fail(start, "has no tool before (")
 	}
 	how := "exact"
 	if strings.ContainsAny(name, "*?[") {
@@ -106,7 +106,7 @@ func (p *parser) tool() (matcher, error) {
 	return m, nil
 }
 
-// regexTool reads /expr/. A / inside parentheses or behind a \ does not end it.
+// regexTool reads /expr/. A / inside parentheses, or after a \, does not end it.
 func (p *parser) regexTool() (matcher, error) {
 	start := p.pos
 	depth := 0
@@ -134,10 +134,10 @@ func (p *parser) regexTool() (matcher, error) {
 			return m, nil
 		}
 	}
-	return matcher{}, p.fail(start, "the regular expression has no / at its end")
+	return matcher{}, p.fail(start, "the regular expression has no closing /")
 }
 
-// arguments reads (...).
+// arguments reads the arguments in parentheses.
 func (p *parser) arguments(out *Pattern) error {
 	open := p.pos
 	p.pos++
@@ -156,7 +156,7 @@ func (p *parser) arguments(out *Pattern) error {
 	case "*":
 		return nil
 	case "":
-		return p.fail(start, "( ) has nothing in it, want (*) for any arguments")
+		return p.fail(start, "() is empty, want (*) for any arguments")
 	}
 	m, err := newMatcher("glob", text)
 	if err != nil {
@@ -166,7 +166,7 @@ func (p *parser) arguments(out *Pattern) error {
 	return nil
 }
 
-// trimSpace trims, but not a space that is escaped.
+// trimSpace removes trailing space, except for an escaped one.
 func trimSpace(s string) string {
 	t := strings.TrimRight(s, blank)
 	if slashes := len(t) - len(strings.TrimRight(t, `\`)); slashes%2 == 1 && len(t) < len(s) {
@@ -175,7 +175,7 @@ func trimSpace(s string) string {
 	return t
 }
 
-// closing finds the parenthesis that closes the arguments.
+// closing returns the offset of the parenthesis that closes the arguments.
 func (p *parser) closing() (int, bool) {
 	depth := 1
 	for i := p.pos; i < len(p.src); i++ {
@@ -193,7 +193,7 @@ func (p *parser) closing() (int, bool) {
 	return 0, false
 }
 
-// conditional reports whether what follows is a condition: a path and an operator.
+// conditional reports whether a condition follows: a path and an operator.
 func (p *parser) conditional() bool {
 	probe := *p
 	if _, ok := probe.path(); !ok {
@@ -237,13 +237,13 @@ func (p *parser) conditions(out *Pattern, open int) error {
 			p.pos++
 			return nil
 		case p.src[p.pos] != ',':
-			return p.fail(p.pos, "want , or ) behind the condition")
+			return p.fail(p.pos, "want , or ) after the condition")
 		}
 		p.pos++
 	}
 }
 
-// path reads the steps to a field.
+// path reads a path.
 func (p *parser) path() ([]step, bool) {
 	var out []step
 	for {
@@ -294,12 +294,12 @@ func (p *parser) operator() (name string, ok bool) {
 	return "", false
 }
 
-// quoted reads a value in quotes. \ takes a quote of its kind or a \ as it is, and is
-// only a character before anything else.
+// quoted reads a quoted value. \ escapes the quote and itself; before any other character it
+// is literal.
 func (p *parser) quoted() (string, error) {
 	start := p.pos
 	if p.pos == len(p.src) || p.src[p.pos] != '"' && p.src[p.pos] != '\'' {
-		return "", p.fail(p.pos, `want a value in quotes; if this is not a condition, put a \ before the operator`)
+		return "", p.fail(p.pos, `want a quoted value; if this is not a condition, put a \ before the operator`)
 	}
 	quote := p.src[p.pos]
 	var sb strings.Builder
@@ -317,5 +317,5 @@ func (p *parser) quoted() (string, error) {
 			sb.WriteByte(c)
 		}
 	}
-	return "", p.fail(start, "the value has no %c at its end", quote)
+	return "", p.fail(start, "the value has no closing %c", quote)
 }

@@ -101,7 +101,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// L-52: values in single quotes were a mistake, though the documents have them.
+// L-52: values in single quotes were refused, although the documents use them.
 func TestL52_BothQuotesMeanTheSame(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{`{"command":"rm it's"}`, `{"command":"ls"}`} {
@@ -113,7 +113,7 @@ func TestL52_BothQuotesMeanTheSame(t *testing.T) {
 	}
 }
 
-// L-63: a glob with letters beyond ASCII matched nothing.
+// L-63: a glob with non-ASCII letters matched nothing.
 func TestL63_GlobsHaveCharactersNotBytes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{`T(f ~ "*日本*")`: true, `T(f ~ "これは日本?")`: true, `T(f ~ "これは[日月]本語")`: true, `T(f ~ "日本*")`: false, `/日/`: false} {
@@ -123,7 +123,7 @@ func TestL63_GlobsHaveCharactersNotBytes(t *testing.T) {
 	}
 }
 
-func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
+func TestCompile_ErrorsNameTheProblemAndItsOffset(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                   "offset 0: is empty",
@@ -131,19 +131,19 @@ func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 		"Bash(npm *":         "offset 4: ( is not closed",
 		"//":                 "offset 0: // is an empty regular expression",
 		"/[invalid/":         "offset 1: error parsing regexp",
-		"/abc":               "offset 0: the regular expression has no / at its end",
+		"/abc":               "offset 0: the regular expression has no closing /",
 		"Bash extra":         `offset 5: "extra" follows the tool`,
 		"Bash(a) b":          `offset 8: "b" follows the arguments`,
-		"T(f = noquote)":     "offset 6: want a value in quotes",
-		`T(f = "open)`:       `offset 6: the value has no " at its end`,
-		`T(f = 'open)`:       `offset 6: the value has no ' at its end`,
+		"T(f = noquote)":     "offset 6: want a quoted value",
+		`T(f = "open)`:       `offset 6: the value has no closing "`,
+		`T(f = 'open)`:       `offset 6: the value has no closing '`,
 		`T(f = "open\`:       `offset 11: \ escapes nothing`,
-		`T(f = "a" g = "b")`: "offset 10: want , or ) behind the condition",
+		`T(f = "a" g = "b")`: "offset 10: want , or ) after the condition",
 		`T(f = "a",)`:        "offset 10: want a field",
 		`T(f = "a", g)`:      "offset 12: want an operator",
 		`T(f = "a"`:          "offset 1: ( is not closed",
 		"(x)":                "offset 0: has no tool",
-		"T()":                "offset 2: ( ) has nothing in it",
+		"T()":                "offset 2: () is empty",
 		"T(a[)":              "offset 3: [ is not closed",
 		"é[x":                "offset 2: [ is not closed",
 		`T(f ~ "a[")`:        "offset 8: [ is not closed",
@@ -164,8 +164,8 @@ func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 	}
 }
 
-// Rules take only patterns that mean something (L-53).
-func TestCompile_RefusesARegularExpressionThatIsNone(t *testing.T) {
+// Patterns with invalid regular expressions are refused (L-53).
+func TestCompile_RefusesInvalidRegularExpressions(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`T(f =~ "[invalid")`, `T(f !=~ "[invalid")`} {
 		if _, err := pattern.Compile(text); err == nil || !strings.Contains(err.Error(), "missing closing ]") {
@@ -219,7 +219,7 @@ func TestUnconditional(t *testing.T) {
 	}
 }
 
-func TestExactly_TakesOnlyThatTool(t *testing.T) {
+func TestExactly_MatchesOnlyThatTool(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"Bash", "a b", "a*", "/x/", "f(x)", "[a]", "mcp:weather/get", "日本"} {
 		p, err := pattern.Compile(pattern.Exactly(tool))
@@ -263,7 +263,7 @@ func TestNewCondition_ReadsNestedValues(t *testing.T) {
 	if _, err := pattern.NewCondition("a", "regex", "["); err == nil {
 		t.Error("a bad expression is taken")
 	}
-	if _, err := pattern.NewCondition("a", "like", "x"); err == nil || !strings.Contains(err.Error(), `like "x": no such comparison, want glob`) {
+	if _, err := pattern.NewCondition("a", "like", "x"); err == nil || !strings.Contains(err.Error(), `like "x": unknown comparison, want glob`) {
 		t.Errorf("a bad comparison: %v", err)
 	}
 }
@@ -312,11 +312,10 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// A megabyte of arguments, of the kind that a backtracking matcher does not come back
-// from. The time for each byte must not depend on how many there are.
-// From 16 KiB on a byte costs the same, however many there are. Below, package regexp uses an
-// engine for short texts that is two to three times as fast, if the text times the pattern
-// fits into its bitmap of 32 KiB.
+// A megabyte of arguments, of the kind that makes a backtracking matcher hang. The time per
+// byte must not depend on the size. From 16 KiB on it is constant; below, package regexp uses
+// an engine for short texts that is two to three times as fast, if text times pattern fits
+// into its bitmap of 32 KiB.
 func BenchmarkMatch(b *testing.B) {
 	for _, p := range []struct{ name, text string }{
 		{"primary", "Bash(" + strings.Repeat("*a", 20) + "*b)"},

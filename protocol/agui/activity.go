@@ -8,10 +8,11 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// outputActivity is the type of the activity that shows what a tool says while it runs.
+// outputActivity is the type of the activity that shows a tool's output while it runs.
 const outputActivity = "tool-stream-output"
 
-// output shows a piece of what a tool says, as an activity with a list of pieces.
+// output shows a piece of a running tool's output. The activity's content holds the list of
+// pieces.
 func (e *Encoder) output(ev *awaken.ToolCallStreamDelta) {
 	id := activityID("tool_call:"+ev.ID, outputActivity)
 	if !e.outputs[ev.ID] {
@@ -23,12 +24,12 @@ func (e *Encoder) output(ev *awaken.ToolCallStreamDelta) {
 		Text(`,"activityType":"`+outputActivity+`","patch":[{"op":"add","path":"/output/-","value":`, ev.Delta).Add(`}]`).Close()
 }
 
-// activityID tells activities apart that are about the same thing. A client knows an
-// activity by its id alone.
+// activityID makes the id of an activity unique per type, because clients identify an activity
+// by its id alone.
 func activityID(messageID, kind string) string { return messageID + ":" + kind }
 
-// activity shows an activity. Those whose type begins with custom: or raw: are CUSTOM and
-// RAW events, under the rest of the type.
+// activity shows an activity. A type with the prefix custom: or raw: becomes a CUSTOM or RAW
+// event, named by the rest of the type.
 func (e *Encoder) activity(ev *awaken.ActivitySnapshot) {
 	content := bytes.TrimSpace(ev.Content)
 	if len(content) == 0 {
@@ -52,7 +53,7 @@ func (e *Encoder) activity(ev *awaken.ActivitySnapshot) {
 	shown.JSON(`,"content":`, content).Close()
 }
 
-// raw passes on an event that AG-UI has no word for.
+// raw passes on an event that has no AG-UI counterpart.
 func (e *Encoder) raw(ev awaken.Event) {
 	e.out.Object("RAW").Append(`,"event":`, func(buf []byte) ([]byte, error) { return awaken.AppendEvent(buf, ev) }).Add(`,"source":"awaken"`).Close()
 }

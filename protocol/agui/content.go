@@ -7,20 +7,19 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// content is the assistant message of a step, as far as it is shown: its text, its reasoning
-// and the calls that it makes.
+// content is what the client has of a step's assistant message: text, reasoning and calls.
 type content struct {
-	id        string        // of the message
-	text      bool          // its text is open
-	reasoning bool          // its reasoning is open
-	reasoned  bool          // its reasoning was shown
-	calls     []string      // that are open
-	shown     awaken.Cursor // of the latest part that was shown
+	id        string        // the message's id
+	text      bool          // TEXT_MESSAGE_START was sent, and no end
+	reasoning bool          // REASONING_START was sent, and no end
+	reasoned  bool          // reasoning was shown
+	calls     []string      // ids of open calls
+	shown     awaken.Cursor // cursor of the latest part that was shown
 }
 
 func (c *content) reasoningID() string { return reasoningID(c.id) }
 
-// reasoningID is the id of the reasoning that led to a message.
+// reasoningID returns the id of the reasoning that led to a message.
 func reasoningID(messageID string) string { return messageID + ":reasoning" }
 
 func (c *content) reasoningDelta(w *protocol.Writer, delta string, at awaken.Cursor) {

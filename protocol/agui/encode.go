@@ -12,56 +12,56 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// version is the version of the protocol that clients of today speak.
+// version is the AG-UI version that current clients speak.
 const version = "1.0"
 
-// Options are what an encoder has to know beside the run. The zero value is a client
-// from before version 1.0 that reads the run under the run's own id.
+// Options configures an [Encoder]. The zero value suits a client older than version 1.0 that
+// reads the run under the run's own id.
 type Options struct {
-	// RunID is what the client calls the run, if that is not its id: a client that
-	// answers an interrupt gives the run that goes on a new name.
+	// RunID is the name that the client gave the run, if it differs from the run's id: a
+	// client that answers an interrupt gives the resumed run a new name.
 	RunID string
-	// ParentRunID is what the client says the run follows on.
+	// ParentRunID is the run that, according to the client, this one follows.
 	ParentRunID string
-	// Current says that the client speaks version 1.0. Others do not understand all of it.
+	// Current reports that the client speaks version 1.0. Older clients reject parts of it.
 	Current bool
-	// Conversation returns what the thread says at present. It is asked when something
-	// that was shown has to be taken back, which AG-UI can only do by showing all that is
-	// left. Without it, nothing is taken back.
+	// Conversation returns the thread's current messages. The encoder calls it when it has to
+	// retract output, which AG-UI can only do by sending every message that remains. If it is
+	// nil, nothing is retracted.
 	Conversation func() ([]*llm.Message, error)
-	// Before, if it is not nil, is the conversation that the run goes on from. It is shown
-	// when the run starts, or at its first activation behind At, and so is State: a client
-	// who knows nothing, or too much, is brought to where the run began.
+	// Before, if not nil, is the conversation that precedes the run. The encoder sends it, and
+	// State, when the run starts, or at the first activation after At. That brings a client
+	// that has nothing, or retracted output, to the point where the run began.
 	Before []*llm.Message
 	State  json.RawMessage
 	At     awaken.Cursor
 }
 
-// Encoder turns the entries of a run into AG-UI events. Whatever the entries are, what it
-// writes keeps the rules that clients check: a run is started before and finished after
-// all else, and everything that is opened is closed.
+// Encoder translates the entries of a run into AG-UI events. Its output satisfies the rules
+// that clients check, whatever the entries are: RUN_STARTED comes first, the end of the run
+// last, and everything opened is closed.
 type Encoder struct {
 	opts Options
 	out  protocol.Writer
 
-	run       string // that is open
-	started   bool   // RUN_STARTED was sent, and nothing that ends the run
-	begun     bool   // the client knows the conversation before the run
-	step      string // the open step, or ""
+	run       string // the open run
+	started   bool   // RUN_STARTED was sent, and no end of the run
+	begun     bool   // the client has the conversation before the run
+	step      string // name of the open step, or ""
 	steps     int
 	content   content
-	asked     map[string]bool // calls that have no result
-	retracted bool            // a call of the step was taken back
+	asked     map[string]bool // calls without a result
+	retracted bool            // a call of this step was retracted
 	seen      map[string]bool // ids of stored messages that the client has
-	outputs   map[string]bool // calls whose output is shown
+	outputs   map[string]bool // calls whose output has an activity
 	state     sharedState
 	usage     usage
 }
 
-// NewEncoder returns an encoder that has seen nothing.
+// NewEncoder returns an encoder at the start of a run.
 func NewEncoder(opts Options) *Encoder { return &Encoder{opts: opts} }
 
-// Encode adds the frames of an entry.
+// Encode implements [protocol.Encoder].
 func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
 	e.out.Begin(f)
 	e.event(entry.Event, entry.Cursor)
@@ -115,7 +115,7 @@ func (e *Encoder) event(ev awaken.Event, at awaken.Cursor) {
 		e.state.delta(&e.out, ev)
 	case *awaken.MessagesSnapshot:
 		e.content.closeMessage(&e.out)
-		clear(e.asked) // those that are left are in it
+		clear(e.asked) // the snapshot has the pending calls
 		showMessages(&e.out, ev.Messages, "")
 	case *awaken.StreamReset:
 		e.reset(ev)
@@ -129,7 +129,7 @@ func (e *Encoder) event(ev awaken.Event, at awaken.Cursor) {
 	}
 }
 
-// End tells the client if the server cannot go on.
+// End reports a server failure to the client.
 func (e *Encoder) End(f *protocol.Frames, failure *protocol.Failure) {
 	if failure != nil {
 		e.out.Begin(f)
@@ -139,7 +139,7 @@ func (e *Encoder) End(f *protocol.Frames, failure *protocol.Failure) {
 
 func (e *Encoder) runID() string { return cmp.Or(e.opts.RunID, e.run) }
 
-// start says that the run has started, if it has not been said.
+// start sends RUN_STARTED, unless the run is open already.
 func (e *Encoder) start(threadID, runID string) {
 	if e.started {
 		return
@@ -153,8 +153,8 @@ func (e *Encoder) start(threadID, runID string) {
 	started.Close()
 }
 
-// runStart begins an activation. If its owner died, another goes on, and the client is
-// not told of a second start.
+// runStart begins an activation. The client sees only one start when a new owner takes over
+// from one that died.
 func (e *Encoder) runStart(ev *awaken.RunStart, at awaken.Cursor) {
 	e.closeStep()
 	e.start(ev.ThreadID, ev.RunID)
@@ -164,7 +164,7 @@ func (e *Encoder) runStart(ev *awaken.RunStart, at awaken.Cursor) {
 	e.begun = true
 	if e.opts.Before != nil {
 		showMessages(&e.out, e.opts.Before, "")
-		e.opts.Before = nil // it may be long, and is not shown again
+		e.opts.Before = nil // it may be long, and is sent once
 	}
 	e.state.show(&e.out, e.opts.State)
 }
@@ -173,22 +173,22 @@ func (e *Encoder) stepStart(messageID string) {
 	e.closeStep()
 	e.steps++
 	e.step = "step_" + strconv.Itoa(e.steps)
-	e.content = content{id: messageID, calls: e.content.calls} // none is open
+	e.content = content{id: messageID, calls: e.content.calls} // keeps the capacity; none is open
 	e.retracted = false
 	e.out.Object("STEP_STARTED").Text(`,"stepName":`, e.step).Close()
 }
 
-// callStart shows a call, whose result is to come.
+// callStart shows a call whose result is still to come.
 func (e *Encoder) callStart(ev *awaken.ToolCallStart, at awaken.Cursor) {
 	e.content.closeMessage(&e.out)
 	if strings.HasPrefix(ev.ID, awaken.HeldCallPrefix) {
-		return // the interrupt says it all, and the conversation has no such call
+		return // the interrupt shows it; the conversation has no such call
 	}
 	e.content.callStart(&e.out, ev, at)
 	note(&e.asked, ev.ID)
 }
 
-// closeStep closes everything but the run.
+// closeStep closes everything except the run.
 func (e *Encoder) closeStep() {
 	e.content.close(&e.out)
 	if e.step != "" {
@@ -197,17 +197,17 @@ func (e *Encoder) closeStep() {
 	}
 }
 
-// stepEnd ends a step, which is stored now.
+// stepEnd ends a step, which is stored by now.
 func (e *Encoder) stepEnd() {
 	e.content.close(&e.out)
 	e.has(e.content.id)
 	if e.retracted {
-		e.takeBack(false)
+		e.retract(false)
 	}
 	e.closeStep()
 }
 
-// has notes that the client has a message that is stored.
+// has records that the client has a stored message.
 func (e *Encoder) has(id string) { note(&e.seen, id) }
 
 // note adds an id to a set, which may be nil.
@@ -218,7 +218,8 @@ func note(set *map[string]bool, id string) {
 	(*set)[id] = true
 }
 
-// result shows the result of a call, unless it is one of a message that a guard held.
+// result shows the result of a call, except for the synthetic call of a message held by a
+// guard.
 func (e *Encoder) result(callID, messageID, content string) {
 	if strings.HasPrefix(callID, awaken.HeldCallPrefix) {
 		return
@@ -232,10 +233,10 @@ func (e *Encoder) result(callID, messageID, content string) {
 }
 
 func (e *Encoder) runFinish(ev *awaken.RunFinish) {
-	e.start(ev.ThreadID, ev.RunID) // it may have ended before it started
+	e.start(ev.ThreadID, ev.RunID) // a run cancelled while queued has no run_start
 	e.closeStep()
 	if ev.Termination.Type != awaken.Suspended && len(e.asked) > 0 {
-		e.takeBack(true) // calls that waited got their answers without a word
+		e.retract(true) // suspended calls were answered without an event
 		clear(e.asked)
 	}
 	if ev.Termination.Type == awaken.Failed {

@@ -17,64 +17,64 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// input is what a client sends: RunAgentInput. Fields that are not known are ignored,
-// because clients are older and newer than this.
+// input is the body of a run request, RunAgentInput. Unknown fields are ignored, because
+// clients may be older or newer than this server.
 type input struct {
-	ThreadID        string          `json:"threadId,omitempty"` // "" begins a new one
-	RunID           string          `json:"runId,omitempty"`    // what the client calls the run; the same id again is the same run
+	ThreadID        string          `json:"threadId,omitempty"` // "" creates a thread
+	RunID           string          `json:"runId,omitempty"`    // the client's name for the run; a repeated id means the same run
 	ParentRunID     string          `json:"parentRunId,omitempty"`
-	ProtocolVersion string          `json:"protocolVersion,omitempty"` // "" is before 1.0
-	AgentID         string          `json:"agentId,omitempty"`         // for routes that do not name it
-	Messages        []message       `json:"messages,omitempty"`        // the whole conversation, or what is new
-	Tools           []tool          `json:"tools,omitempty"`           // that the client runs
-	Context         json.RawMessage `json:"context,omitempty"`         // shown to the model while the run goes on
+	ProtocolVersion string          `json:"protocolVersion,omitempty"` // "" means older than 1.0
+	AgentID         string          `json:"agentId,omitempty"`         // for routes without an agent in the path
+	Messages        []message       `json:"messages,omitempty"`        // the whole conversation, or only the new messages
+	Tools           []tool          `json:"tools,omitempty"`           // tools that the client executes
+	Context         json.RawMessage `json:"context,omitempty"`         // shown to the model during the run
 	State           json.RawMessage `json:"state,omitempty"`           // shared with the agent
 	ForwardedProps  json.RawMessage `json:"forwardedProps,omitempty"`  // for tools and plugins
-	Resume          []answer        `json:"resume,omitempty"`          // to interrupts
+	Resume          []answer        `json:"resume,omitempty"`          // answers to interrupts
 }
 
-// message is a message in the words of AG-UI.
+// message is an AG-UI message.
 type message struct {
 	ID         string          `json:"id,omitempty"`
 	Role       string          `json:"role"` // user, assistant, system, developer, tool, reasoning, activity
 	Content    json.RawMessage `json:"content,omitempty"`
 	ToolCallID string          `json:"toolCallId,omitempty"`
-	ToolCalls  []toolCall      `json:"toolCalls,omitempty"` // of an assistant message
-	Error      string          `json:"error,omitempty"`     // of a tool message
+	ToolCalls  []toolCall      `json:"toolCalls,omitempty"` // assistant messages only
+	Error      string          `json:"error,omitempty"`     // tool messages only
 }
 
-// toolCall is a call that a message makes. Of what it has, only this matters.
+// toolCall is a call in an assistant message. Its other fields are ignored.
 type toolCall struct {
 	ID string `json:"id"`
 }
 
-// calls reports whether a call was made in a message.
+// calls reports whether the message makes the call.
 func (m *message) calls(id string) bool {
 	return slices.Contains(m.ToolCalls, toolCall{id})
 }
 
-// part is a piece of a user message.
+// part is one part of a user message.
 type part struct {
 	Type     string          `json:"type"` // text, image, audio, video, document, binary
 	Text     *string         `json:"text,omitempty"`
 	Source   *source         `json:"source,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 
-	// Of a binary part, which clients before 1.0 send.
+	// Binary parts, which clients older than 1.0 send.
 	MimeType string `json:"mimeType,omitempty"`
 	URL      string `json:"url,omitempty"`
 	Data     string `json:"data,omitempty"`
 	Filename string `json:"filename,omitempty"`
 }
 
-// source is where the bytes of a part are.
+// source locates the bytes of a part.
 type source struct {
 	Type     string `json:"type"` // data or url
 	Value    string `json:"value"`
 	MimeType string `json:"mimeType,omitempty"`
 }
 
-// tool is a tool that the client runs.
+// tool is a tool that the client executes.
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -88,16 +88,16 @@ type answer struct {
 	Payload     json.RawMessage `json:"payload,omitempty"`
 }
 
-// UnmarshalJSON ignores fields that are not known.
+// UnmarshalJSON ignores unknown fields.
 func (in *input) UnmarshalJSON(data []byte) error {
 	type plain input
 	return strict.UnmarshalKnown(data, (*plain)(in))
 }
 
-// current reports whether the client speaks version 1.0 or a later one.
+// current reports whether the client speaks version 1.0 or later.
 func (in *input) current() bool { return in.ProtocolVersion != "" }
 
-// check finds what fits the types and is wrong.
+// check validates what the types cannot express.
 func (in *input) check() error {
 	for _, f := range [...]struct{ name, id string }{{"threadId", in.ThreadID}, {"runId", in.RunID}, {"parentRunId", in.ParentRunID}, {"agentId", in.AgentID}} {
 		if err := protocol.CheckID(f.name, f.id); err != nil {
@@ -129,16 +129,16 @@ func (in *input) check() error {
 	return nil
 }
 
-// tools are the client's tools.
+// tools returns the tools that the client executes.
 func (in *input) tools() ([]awaken.ToolSpec, error) {
 	var out []awaken.ToolSpec
 	names := map[string]bool{}
 	for i, t := range in.Tools {
 		if strings.TrimSpace(t.Name) == "" || !protocol.ValidID(t.Name) {
-			return nil, protocol.BadRequest("tools[%d].name is %.80q, want the name of a tool", i, t.Name)
+			return nil, protocol.BadRequest("tools[%d].name is %.80q, want a tool name", i, t.Name)
 		}
 		if names[t.Name] {
-			return nil, protocol.BadRequest("tools[%d].name is %.80q, which is there twice", i, t.Name)
+			return nil, protocol.BadRequest("tools[%d].name %.80q is used twice", i, t.Name)
 		}
 		names[t.Name] = true
 		spec := awaken.ToolSpec{ID: t.Name, Name: t.Name, Description: t.Description, Parameters: t.Parameters}
@@ -159,17 +159,16 @@ func (in *input) tools() ([]awaken.ToolSpec, error) {
 	return out, nil
 }
 
-// context is what the model is told of the client: what it describes, and the state it
-// shares.
+// context returns what the model is shown about the client: its context and the shared state.
 func (in *input) context() ([]awaken.ContextMessage, error) {
-	told := given(map[string]json.RawMessage{"context": in.Context, "state": in.State})
-	if c := bytes.TrimSpace(told["context"]); len(c) > 0 && c[0] != '[' && c[0] != '{' {
-		return nil, protocol.Unfit(`field "context" is neither an array nor an object`)
+	shown := given(map[string]json.RawMessage{"context": in.Context, "state": in.State})
+	if c := bytes.TrimSpace(shown["context"]); len(c) > 0 && c[0] != '[' && c[0] != '{' {
+		return nil, protocol.Unfit(`field "context" must be an array or an object`)
 	}
-	if len(told) == 0 {
+	if len(shown) == 0 {
 		return nil, nil
 	}
-	data, err := json.Marshal(told)
+	data, err := json.Marshal(shown)
 	if err != nil {
 		return nil, err
 	}
@@ -178,19 +177,18 @@ func (in *input) context() ([]awaken.ContextMessage, error) {
 	return []awaken.ContextMessage{m}, nil
 }
 
-// seed is the state that the run starts with. A client that has no state says nothing
-// about it.
+// seed returns the state that the run starts with. Empty values are left out.
 func (in *input) seed() map[string]json.RawMessage {
 	return given(map[string]json.RawMessage{builtin.ClientState.Name(): in.State, builtin.ClientProps.Name(): in.ForwardedProps})
 }
 
-// given leaves out the values that say nothing.
+// given removes the empty values.
 func given(values map[string]json.RawMessage) map[string]json.RawMessage {
 	maps.DeleteFunc(values, func(_ string, v json.RawMessage) bool { return isEmpty(v) })
 	return values
 }
 
-// isEmpty reports whether JSON says nothing.
+// isEmpty reports whether a JSON value carries no information.
 func isEmpty(raw json.RawMessage) bool {
 	switch string(bytes.TrimSpace(raw)) {
 	case "", "null", "{}", "[]":
@@ -199,9 +197,9 @@ func isEmpty(raw json.RawMessage) bool {
 	return false
 }
 
-// messages are those from a place on that a run takes in. The client's words for what was
-// said before, by tools or by models, are left out: the thread has its own. Only a new
-// thread takes what the client says a model has said.
+// messages returns the messages from index from on that the run receives. Tool, reasoning and
+// activity messages are left out, because the thread has its own record of them. Assistant
+// messages are accepted only on a new thread.
 func (in *input) messages(from int, isNew bool) ([]*llm.Message, error) {
 	var out []*llm.Message
 	var media protocol.Media
@@ -233,7 +231,8 @@ func (in *input) messages(from int, isNew bool) ([]*llm.Message, error) {
 	return out, nil
 }
 
-// content is a message's content: a text, or parts.
+// content returns the content of a message: a string, or parts. Field names the message in
+// errors.
 func (m *message) content(field string, media *protocol.Media) ([]llm.Block, error) {
 	raw := bytes.TrimSpace(m.Content)
 	switch {
@@ -249,7 +248,7 @@ func (m *message) content(field string, media *protocol.Media) ([]llm.Block, err
 		}
 		return []llm.Block{llm.Text(s)}, nil
 	case raw[0] != '[':
-		return nil, protocol.Unfit("%s.content is neither a text nor a list of parts", field)
+		return nil, protocol.Unfit("%s.content must be a string or a list of parts", field)
 	}
 	var parts []part
 	if err := strict.UnmarshalKnown(raw, &parts); err != nil {
@@ -266,7 +265,7 @@ func (m *message) content(field string, media *protocol.Media) ([]llm.Block, err
 	return out, nil
 }
 
-// block is a part as a block of a message.
+// block converts a part to a block.
 func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 	switch p.Type {
 	case "text":
@@ -281,7 +280,7 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 		case p.URL != "":
 			return media.URL(field, p.MimeType, p.URL, p.Filename)
 		}
-		return llm.Block{}, protocol.BadRequest("%s has neither data nor url", field)
+		return llm.Block{}, protocol.BadRequest("%s has no data and no url, want one of them", field)
 	case "image", "audio", "video", "document":
 		if p.Source == nil {
 			return llm.Block{}, protocol.Unfit("%s.source is missing", field)
@@ -289,7 +288,7 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 		var about struct {
 			Filename string `json:"filename"`
 		}
-		_ = json.Unmarshal(p.Metadata, &about) // it may be anything
+		_ = json.Unmarshal(p.Metadata, &about) // metadata is free-form
 		kind := p.Source.MimeType
 		if kind == "" && !strings.HasPrefix(p.Source.Value, "data:") {
 			kind = map[string]string{"image": "image/*", "audio": "audio/*", "video": "video/*", "document": "application/pdf"}[p.Type]
@@ -305,12 +304,12 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 	return llm.Block{}, protocol.BadRequest("%s.type is %.80q, want text, image, audio, video, document or binary", field, p.Type)
 }
 
-// decisions are what the client has decided about the calls that a run waits for. Its
-// answers to interrupts come first; a tool message is the answer to a call that the client
-// makes itself. Waiting may be nil; question finds what an answer is about, or nil.
+// decisions returns the client's decisions on the calls that a run waits for: first its
+// answers to interrupts, then tool messages, which answer calls that the client executes. W
+// may be nil. Question returns the ticket that an answer refers to, or nil.
 func (in *input) decisions(w *awaken.Waiting, asked *protocol.Asked, question func(id string) (*awaken.WaitingTicket, error)) ([]awaken.Decision, error) {
 	var out []awaken.Decision
-	done := map[string]bool{} // calls
+	done := map[string]bool{} // answered calls
 	for i, a := range in.Resume {
 		t, err := question(a.InterruptID)
 		if err != nil {
@@ -348,11 +347,10 @@ func (in *input) decisions(w *awaken.Waiting, asked *protocol.Asked, question fu
 	return out, nil
 }
 
-// resultOf is the place of the message with the result of the call that waits, or -1.
-// Models use the id of a call again, and the client may not have heard of the call: what
-// comes before the last message that has the call, or before something that the user is
-// known to have said, is the result of another one; and so is what comes behind the message
-// of an earlier call.
+// resultOf returns the index of the message that carries the result of a waiting call, or -1.
+// Models reuse call ids, and the client may not know of the call yet. So a result counts only
+// if it follows the last message that makes the call, that message is not an earlier call of
+// the same id, and no stored user message comes after the result.
 func (in *input) resultOf(callID string, asked *protocol.Asked) int {
 	result := -1
 	for i := len(in.Messages) - 1; i >= 0; i-- {
@@ -371,7 +369,7 @@ func (in *input) resultOf(callID string, asked *protocol.Asked) int {
 	return result
 }
 
-// decisionID makes a decision that is sent again, with its run, the same decision.
+// decisionID returns the same id for a decision that is sent again with the same run.
 func (in *input) decisionID(target string) string {
 	if in.RunID == "" {
 		return ""
@@ -379,6 +377,7 @@ func (in *input) decisionID(target string) string {
 	return in.RunID + ":" + target
 }
 
+// ticket returns the ticket with this id or call id, or nil.
 func ticket(w *awaken.Waiting, id string) *awaken.WaitingTicket {
 	if w == nil {
 		return nil
@@ -391,9 +390,9 @@ func ticket(w *awaken.Waiting, id string) *awaken.WaitingTicket {
 	return nil
 }
 
-// decision is an answer as a decision on the call that waits for it. A call is only made
-// if the answer says so in as many words; this also holds if the ticket is nil, because
-// nobody knows the question. Errors begin with what is behind the name of the payload.
+// decision converts an answer to a decision on its ticket. A call is only made if the answer
+// approves it explicitly, also if the ticket is nil and the question unknown. Errors start
+// with the path below the payload.
 func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 	d := awaken.Decision{Target: a.InterruptID, Action: awaken.ActionResume}
 	if a.Status == "cancelled" {
@@ -421,7 +420,7 @@ func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 	case "true":
 	case "false":
 		d.Action = awaken.ActionCancel
-		_ = json.Unmarshal(fields["reason"], &d.Reason) // it may be something else
+		_ = json.Unmarshal(fields["reason"], &d.Reason) // ignored unless it is a string
 		return d, nil
 	case "":
 		return d, errors.New(".approved is missing, want true or false")
@@ -444,7 +443,8 @@ func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 	return d, nil
 }
 
-// result is what a tool message says a call came to: JSON if it is JSON.
+// result returns the result that a tool message reports. A string that holds JSON is returned
+// as that JSON.
 func (m *message) result(field string) (json.RawMessage, error) {
 	if m.Error != "" {
 		return json.Marshal(map[string]string{"error": m.Error})

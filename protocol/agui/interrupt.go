@@ -12,22 +12,22 @@ import (
 // interrupt is a question to a person that a run waits for.
 type interrupt struct {
 	ID             string          `json:"id"`
-	Reason         string          `json:"reason"` // tool_call: may it be made; input_required: an answer is needed
+	Reason         string          `json:"reason"` // tool_call asks for approval, input_required for an answer
 	Message        string          `json:"message,omitempty"`
 	ToolCallID     string          `json:"toolCallId,omitempty"`
-	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"` // of the payload
+	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"` // schema of the payload
 	ExpiresAt      string          `json:"expiresAt,omitempty"`
 	Metadata       map[string]any  `json:"metadata,omitempty"`
 }
 
-// approvalFields are those of the answer to an interrupt of the reason tool_call.
+// approvalFields are the properties of the answer to a tool_call interrupt.
 const approvalFields = `{"approved":{"type":"boolean"},"reason":{"type":"string"},"editedArgs":{"type":"object"}}`
 
-// approvalSchema is what that answer looks like.
+// approvalSchema is the JSON Schema of that answer.
 const approvalSchema = `{"type":"object","properties":` + approvalFields + `,"required":["approved"]}`
 
-// approvalWith is the schema of an approval that has to fit the question's own schema too.
-// It has the fields of both side by side, as pages make forms of them.
+// approvalWith returns the schema of an approval that must also satisfy the question's own
+// schema. The properties of both are merged, because pages build forms from them.
 func approvalWith(own json.RawMessage) json.RawMessage {
 	var out, fields map[string]json.RawMessage
 	var question struct {
@@ -46,13 +46,14 @@ func approvalWith(own json.RawMessage) json.RawMessage {
 		question.Required = append(question.Required, "approved")
 	}
 	out["type"] = json.RawMessage(`"object"`)
-	out["properties"], _ = json.Marshal(fields) // of JSON
+	out["properties"], _ = json.Marshal(fields) // valid JSON already
 	out["required"], _ = json.Marshal(question.Required)
 	data, _ := json.Marshal(out)
 	return data
 }
 
-// questions tells what a run waits for apart: people, and calls that the client makes.
+// questions splits what a run waits for into interrupts for people and calls that the client
+// executes.
 func questions(w *awaken.Waiting) (interrupts []interrupt, calls []string) {
 	if w == nil {
 		return nil, nil
@@ -91,7 +92,7 @@ func questions(w *awaken.Waiting) (interrupts []interrupt, calls []string) {
 	return interrupts, calls
 }
 
-// isClientCall reports whether a ticket stands for a call that the client makes itself.
+// isClientCall reports whether a ticket stands for a call that the client executes itself.
 func isClientCall(t *awaken.WaitingTicket) bool {
 	return t.ResumeMode == awaken.UseDecisionAsToolResult && t.Suspension != nil && t.Suspension.Action == "tool:"+t.ToolName && len(t.Suspension.ResponseSchema) == 0
 }

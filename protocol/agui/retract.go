@@ -8,12 +8,12 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// reset takes back deltas: those of the step, or all after a cursor.
+// reset retracts deltas: those of the step, or all after a cursor.
 func (e *Encoder) reset(ev *awaken.StreamReset) {
 	e.raw(&awaken.StreamReset{Reason: ev.Reason})
 	if ev.Cursor == "" {
 		clear(e.asked)
-		e.takeBack(false)
+		e.retract(false)
 		return
 	}
 	at, err := awaken.ParseCursor(ev.Cursor)
@@ -22,15 +22,15 @@ func (e *Encoder) reset(ev *awaken.StreamReset) {
 		return
 	}
 	if e.content.shown != (awaken.Cursor{}) && !at.Before(e.content.shown) {
-		e.has(e.content.id) // what was shown of it stays
+		e.has(e.content.id) // the part that was shown stays
 	}
-	e.takeBack(false)
+	e.retract(false)
 	e.closeStep()
 }
 
-// takeBack shows the conversation without what is not stored of it. Ended means that all
-// the run has stored may be shown.
-func (e *Encoder) takeBack(ended bool) {
+// retract shows the conversation without output that is not stored. If ended is true,
+// everything that the run stored may be shown.
+func (e *Encoder) retract(ended bool) {
 	e.content.close(&e.out)
 	if e.opts.Conversation == nil {
 		return
@@ -47,7 +47,7 @@ func (e *Encoder) takeBack(ended bool) {
 	showMessages(&e.out, e.until(all, ended), emptied)
 }
 
-// until cuts a conversation off where the client is: it may have gone on since.
+// until cuts the conversation off at the client's position: the thread may be further along.
 func (e *Encoder) until(all []*llm.Message, ended bool) []*llm.Message {
 	inside := false
 	for i, m := range all {

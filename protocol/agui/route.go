@@ -18,12 +18,12 @@ import (
 const events = "AG-UI events"
 
 var (
-	resumable   = []protocol.Param{{Name: "Last-Event-ID", Kind: "string", Doc: "go on after this frame of the answer to the same request"}}
-	cursorParam = protocol.Param{Name: "cursor", Kind: "string", Doc: "go on after this frame; Last-Event-ID does the same"}
+	resumable   = []protocol.Param{{Name: "Last-Event-ID", Kind: "string", Doc: "resume after this frame of the answer to the same request"}}
+	cursorParam = protocol.Param{Name: "cursor", Kind: "string", Doc: "resume after this frame; same as Last-Event-ID"}
 )
 
-// Routes are what the server mounts. Those below /v1/ag-ui/agent, with /v1/ag-ui/info, are
-// what a CopilotKit page asks of its runtime: its runtimeUrl is …/v1/ag-ui.
+// Routes returns the routes that a server mounts. Those below /v1/ag-ui/agent, and
+// /v1/ag-ui/info, form the CopilotKit runtime at runtimeUrl …/v1/ag-ui.
 func Routes() []protocol.Route {
 	runs := func(path, summary string, handle func(c protocol.Call) error) protocol.Route {
 		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: handle, Summary: summary, Body: input{}, Headers: resumable,
@@ -32,25 +32,25 @@ func Routes() []protocol.Route {
 	return []protocol.Route{
 		runs("/v1/ag-ui/run", "Run an agent", runAgent),
 		runs("/v1/ag-ui/threads/{thread_id}/runs", "Run an agent on a thread", runAgent),
-		runs("/v1/ag-ui/agents/{agent_id}/runs", "Run that agent", runAgent),
-		runs("/v1/ag-ui/agent/{agent_id}/run", "Run that agent", runAgent),
-		runs("/v1/ag-ui/agent/{agent_id}/connect", "Show a thread as it is, and follow the run that goes on there", connectAgent),
-		{Method: "POST", Path: "/v1/ag-ui/agent/{agent_id}/stop/{thread_id}", Access: protocol.Runners, Handle: stopAgent, Summary: "End the thread's run",
+		runs("/v1/ag-ui/agents/{agent_id}/runs", "Run a given agent", runAgent),
+		runs("/v1/ag-ui/agent/{agent_id}/run", "Run a given agent", runAgent),
+		runs("/v1/ag-ui/agent/{agent_id}/connect", "Show a thread, and follow its run in flight", connectAgent),
+		{Method: "POST", Path: "/v1/ag-ui/agent/{agent_id}/stop/{thread_id}", Access: protocol.Runners, Handle: stopAgent, Summary: "Cancel the thread's run",
 			Body: stopBody{}, Replies: map[int]any{200: stopped{}}},
-		{Method: "GET", Path: "/v1/ag-ui/info", Access: protocol.Readers, Handle: info, Summary: "The agents, for CopilotKit", Replies: map[int]any{200: runtimeInfo{}}},
-		{Method: "POST", Path: "/v1/ag-ui", Access: protocol.Runners, Handle: single, Summary: "All that CopilotKit asks, through one address", Body: envelope{}, Headers: resumable,
+		{Method: "GET", Path: "/v1/ag-ui/info", Access: protocol.Readers, Handle: info, Summary: "List agents for CopilotKit", Replies: map[int]any{200: runtimeInfo{}}},
+		{Method: "POST", Path: "/v1/ag-ui", Access: protocol.Runners, Handle: single, Summary: "CopilotKit single-endpoint transport", Body: envelope{}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: events},
-		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/stream", Access: protocol.Readers, Handle: follow, Summary: "Follow the run that goes on; 204 if there is none",
-			Query: []protocol.Param{cursorParam, {Name: "run_id", Kind: "string", Doc: "what the client calls the run"}}, Headers: resumable,
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/stream", Access: protocol.Readers, Handle: follow, Summary: "Follow the run in flight; 204 if there is none",
+			Query: []protocol.Param{cursorParam, {Name: "run_id", Kind: "string", Doc: "the client's name for the run"}}, Headers: resumable,
 			Replies: map[int]any{200: nil, 204: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
-		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/replay", Access: protocol.Readers, Handle: replay, Summary: "What was streamed on a thread, a page at a time",
-			Query: []protocol.Param{cursorParam, {Name: "limit", Kind: "integer", Doc: "frames at most; default 100, 1 to 500"}}, Headers: resumable,
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/replay", Access: protocol.Readers, Handle: replay, Summary: "Replay a thread's stream, one page at a time",
+			Query: []protocol.Param{cursorParam, {Name: "limit", Kind: "integer", Doc: "maximum number of frames, 1 to 500; default 100"}}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
-		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/messages", Access: protocol.Readers, Handle: messages, Summary: "The conversation",
-			Query:   []protocol.Param{{Name: "offset", Kind: "integer", Doc: "how many to leave out; default 0"}, {Name: "limit", Kind: "integer", Doc: "how many at most; default 50, 1 to 200"}},
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/messages", Access: protocol.Readers, Handle: messages, Summary: "List the messages of a thread",
+			Query:   []protocol.Param{{Name: "offset", Kind: "integer", Doc: "messages to skip; default 0"}, {Name: "limit", Kind: "integer", Doc: "maximum number of messages, 1 to 200; default 50"}},
 			Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
-		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancelThread, Summary: "End the thread's run", Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interruptThread, Summary: "End what runs, waits and is queued",
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancelThread, Summary: "Cancel the thread's run", Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interruptThread, Summary: "Cancel what runs, waits and is queued on a thread",
 			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
 	}
 }
@@ -72,12 +72,12 @@ func connectAgent(c protocol.Call) error {
 	return connect(c, &in)
 }
 
-// stopBody narrows a stop to one run.
+// stopBody optionally names the run to stop.
 type stopBody struct {
 	RunID string `json:"runId,omitempty"`
 }
 
-// UnmarshalJSON ignores fields that are not known.
+// UnmarshalJSON ignores unknown fields.
 func (b *stopBody) UnmarshalJSON(data []byte) error {
 	type plain stopBody
 	return strict.UnmarshalKnown(data, (*plain)(b))
@@ -95,9 +95,9 @@ func stopAgent(c protocol.Call) error {
 	return stop(c, c.Request().PathValue("thread_id"), body.RunID)
 }
 
-// stop ends the run that a thread is at. A run that is named and known has to be that one:
-// a client that stops the run it sees must not end a later one. A name that is not known
-// is that of an answer to an interrupt, whose run has another.
+// stop cancels the thread's run. If the client names a known run, only that run is cancelled,
+// never a later one. An unknown name belongs to the answer to an interrupt, whose run has
+// another id.
 func stop(c protocol.Call, threadID, runID string) error {
 	ctx, t := c.Context(), c.Tenant()
 	_, err := t.Store.Thread(ctx, threadID)
@@ -119,7 +119,7 @@ func stop(c protocol.Call, threadID, runID string) error {
 	return c.Reply(200, stopped{Stopped: err == nil})
 }
 
-// runtimeInfo is what CopilotKit wants to know of its runtime.
+// runtimeInfo describes this runtime to CopilotKit.
 type runtimeInfo struct {
 	Version         string               `json:"version"`
 	Mode            string               `json:"mode"`
@@ -153,7 +153,7 @@ func info(c protocol.Call) error {
 	return c.Reply(200, out)
 }
 
-// envelope is a request of CopilotKit's single route.
+// envelope is a request to CopilotKit's single endpoint.
 type envelope struct {
 	Method string          `json:"method"` // info, agent/run, agent/connect, agent/stop
 	Params envelopeParams  `json:"params,omitzero"`
@@ -165,13 +165,13 @@ type envelopeParams struct {
 	ThreadID string `json:"threadId,omitempty"`
 }
 
-// UnmarshalJSON ignores fields that are not known.
+// UnmarshalJSON ignores unknown fields.
 func (e *envelope) UnmarshalJSON(data []byte) error {
 	type plain envelope
 	return strict.UnmarshalKnown(data, (*plain)(e))
 }
 
-// body reads the request that is in an envelope.
+// body decodes the request inside the envelope.
 func (e *envelope) body(v json.Unmarshaler) error {
 	if len(bytes.TrimSpace(e.Body)) == 0 || string(e.Body) == "null" {
 		return nil
@@ -204,7 +204,7 @@ func single(c protocol.Call) error {
 		return run(c, &in, e.Params.AgentID, "")
 	case "agent/stop":
 		if !protocol.ValidID(e.Params.ThreadID) {
-			return protocol.BadRequest("params.threadId is %.80q, want the thread to stop", e.Params.ThreadID)
+			return protocol.BadRequest("params.threadId is %.80q, want a thread id", e.Params.ThreadID)
 		}
 		var b stopBody
 		if err := e.body(&b); err != nil {
@@ -215,12 +215,11 @@ func single(c protocol.Call) error {
 	return protocol.BadRequest("method is %.80q, want info, agent/run, agent/connect or agent/stop", e.Method)
 }
 
-// follow answers with the run that goes on, from its beginning or after what the client
-// has.
+// follow streams the run in flight, from its beginning or from the client's position.
 func follow(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	x := &exchange{Call: c, in: input{ThreadID: id, RunID: c.Request().URL.Query().Get("run_id"), ProtocolVersion: version}}
-	if err := x.look(); err != nil {
+	if err := x.load(); err != nil {
 		return err
 	}
 	if x.thread == nil {
@@ -234,17 +233,17 @@ func follow(c protocol.Call) error {
 	if going != nil {
 		return x.stream(going.RunID, x.has, end, opts)
 	}
-	// It may have come to wait or to its end while the client was away.
+	// The run may have parked or ended while the client was away.
 	if latest := x.latestRun(); latest != "" && x.has != (protocol.Position{}) {
 		return x.stream(latest, x.has, x.has.Cursor, opts)
 	}
 	return c.Reply(204, nil)
 }
 
-// replay answers with what was streamed on a thread, a page at a time.
+// replay streams a page of what was streamed on a thread.
 func replay(c protocol.Call) error {
 	x := &exchange{Call: c, in: input{ThreadID: c.Request().PathValue("thread_id"), ProtocolVersion: version}}
-	if err := x.look(); err != nil {
+	if err := x.load(); err != nil {
 		return err
 	}
 	if x.thread == nil {
@@ -261,7 +260,7 @@ type messageList struct {
 	Messages   []json.RawMessage `json:"messages"`
 	Total      int               `json:"total"`
 	HasMore    bool              `json:"has_more"`
-	NextCursor string            `json:"next_cursor,omitempty"` // the next offset
+	NextCursor string            `json:"next_cursor,omitempty"` // offset of the next page
 }
 
 func messages(c protocol.Call) error {

@@ -9,12 +9,12 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// sharedState is what the client has been told the state is that it shares with the run.
+// sharedState is the state that the client and the run share, as the client has it.
 type sharedState struct {
-	told json.RawMessage // nil: nothing yet
+	sent json.RawMessage // what the client has; nil before the first snapshot
 }
 
-// delta picks what happened to the shared state out of all changes.
+// delta applies the changes of a StateDelta that concern the shared state.
 func (s *sharedState) delta(w *protocol.Writer, ev *awaken.StateDelta) {
 	at := "/extensions/" + pointer.Replace(builtin.ClientState.Name())
 	for i := range ev.Delta {
@@ -24,17 +24,17 @@ func (s *sharedState) delta(w *protocol.Writer, ev *awaken.StateDelta) {
 	}
 }
 
-// show tells the client what the shared state is: all of it for the first time, and
-// then what has changed. What was never written is not shown.
+// show sends the shared state: all of it the first time, then only the changes. State that was
+// never written is not sent.
 func (s *sharedState) show(w *protocol.Writer, doc json.RawMessage) {
-	last := s.told
+	last := s.sent
 	if len(doc) == 0 && last != nil {
 		doc = json.RawMessage("{}")
 	}
 	if len(doc) == 0 || bytes.Equal(last, doc) {
 		return
 	}
-	s.told = doc
+	s.sent = doc
 	if last == nil {
 		w.Object("STATE_SNAPSHOT").JSON(`,"snapshot":`, doc).Close()
 		return

@@ -11,13 +11,13 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// openCall is a call that has been shown and has no outcome.
+// openCall is a call that was shown and has no outcome.
 type openCall struct {
-	above   string // the call that waits for the run which asks, or ""
+	above   string // for a question of a child run: the call that waits for that run
 	name    string
-	asked   bool   // its approval was asked for
-	output  string // the end of what the tool has said so far
-	started string // the step it was asked for in
+	asked   bool   // approval was requested
+	output  string // tail of the tool's output so far
+	started string // id of the step that makes it
 }
 
 func (e *Encoder) callStart(ev *awaken.ToolCallStart) {
@@ -39,20 +39,20 @@ func (e *Encoder) callReady(ev *awaken.ToolCallReady) {
 	e.call("tool-input-available", ev.ID).Text(`,"toolName":`, ev.Name).JSON(`,"input":`, orNull(ev.Arguments)).Close()
 }
 
-// inputError says that a call will not be made.
+// inputError reports that a call will not be made.
 func (e *Encoder) inputError(id, name, reason string) {
 	if e.open[id] == nil {
-		return // it was never shown, or is over
+		return // never shown, or already over
 	}
 	delete(e.open, id)
 	e.call("tool-input-error", id).Text(`,"toolName":`, name).Text(`,"input":null,"errorText":`, reason).Close()
 }
 
-// maxOutput is how much of what a tool has said so far is shown while it runs.
+// maxOutput bounds the preliminary output of a running tool, in bytes.
 const maxOutput = 8 << 10
 
-// callOutput shows what a tool has said so far. The client replaces what it had, so the
-// end of a long output has to do.
+// callOutput shows the output so far. Each chunk replaces the one before, so a long output is
+// cut to its tail.
 func (e *Encoder) callOutput(ev *awaken.ToolCallStreamDelta) {
 	c := e.open[ev.ID]
 	if c == nil {
@@ -71,7 +71,7 @@ func (e *Encoder) callOutput(ev *awaken.ToolCallStreamDelta) {
 func (e *Encoder) callDone(ev *awaken.ToolCallDone) {
 	c := e.open[ev.ID]
 	if c == nil || ev.Result == nil {
-		return // a call that was never shown has no part
+		return // never shown
 	}
 	switch {
 	case ev.Outcome == awaken.CallSuspended || ev.Result.Status == awaken.ToolPending:
@@ -86,8 +86,8 @@ func (e *Encoder) callDone(ev *awaken.ToolCallDone) {
 	delete(e.open, ev.ID)
 }
 
-// callSuspended asks for an approval, if that is what the call waits for. Whatever else
-// a call waits for, the client answers with the call's output.
+// callSuspended requests an approval, if the call waits for one. In all other cases the client
+// answers with the call's output.
 func (e *Encoder) callSuspended(ev *awaken.ToolCallDone, c *openCall) {
 	t := ev.Result.Suspension
 	if t == nil {
@@ -102,9 +102,8 @@ func (e *Encoder) callSuspended(ev *awaken.ToolCallDone, c *openCall) {
 	}
 }
 
-// askBelow shows what the run that a call waits for is waiting for: each question as a
-// call of its own, under the id of its ticket. Those that were shown and are no longer asked
-// are over.
+// askBelow shows the questions of a child run: each as a call of its own, with the ticket's
+// id. Questions that are no longer open get an output.
 func (e *Encoder) askBelow(callID string, tickets []awaken.WaitingTicket) {
 	for _, id := range slices.Sorted(maps.Keys(e.open)) {
 		if e.open[id].above == callID && !slices.ContainsFunc(tickets, func(t awaken.WaitingTicket) bool { return t.TicketID == id }) {
@@ -148,14 +147,14 @@ func (e *Encoder) outputError(id, message string) {
 	e.call("tool-output-error", id).Text(`,"errorText":`, cmp.Or(message, "tool execution error")).Close()
 }
 
-// callIDs tells calls of a message apart that have the same id: a model may use an id
-// again in a later step, and a client knows only one call of an id in a message.
+// callIDs makes call ids unique within a message: a model may reuse an id in a later step, but
+// a client has one call per id.
 type callIDs struct {
 	times map[string]int
-	order []string // ids in the order of their first use
+	order []string // ids in order of first use
 }
 
-// begin returns what a new call of an id is called on the wire.
+// begin starts a call, and returns its id on the wire.
 func (c *callIDs) begin(id string) string {
 	if c.times == nil {
 		c.times = map[string]int{}
@@ -167,7 +166,7 @@ func (c *callIDs) begin(id string) string {
 	return c.wire(id)
 }
 
-// wire returns what the latest call of an id is called on the wire.
+// wire returns the wire id of the latest call with an id.
 func (c *callIDs) wire(id string) string {
 	if n := c.times[id]; n > 1 {
 		return id + "~" + strconv.Itoa(n)

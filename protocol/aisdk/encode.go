@@ -9,28 +9,28 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// Encoder turns the entries of a run into chunks of the UI message stream, version v1, with
-// the fields that all versions of the ai package since 6.0.1 take. The zero Encoder has
-// seen nothing.
+// Encoder translates the entries of a run into chunks of the UI message stream, version v1. It
+// uses only fields that every ai package since 6.0.1 accepts. The zero Encoder is at the start
+// of a run.
 type Encoder struct {
 	out protocol.Writer
-	seq uint64 // of the entry that is being encoded
+	seq uint64 // seq of the current entry
 
 	info    awaken.RunInfo
-	message string // the id of the UI message: that of the run's first assistant message
-	begun   bool   // this activation's start was said
-	held    []awaken.Event
+	message string         // id of the UI message, which is that of the run's first assistant message
+	begun   bool           // the start chunk of this activation was sent
+	early   []awaken.Event // events before the message's id is known
 
-	step      string // the id of the step's message, "" between steps
-	parts     int    // texts and reasonings that were begun
-	shown     uint64 // the number of the entry that showed the step's latest part, or 0
-	text      string // the id of the open text, or ""
-	reasoning string // the id of the open reasoning, or ""
+	step      string // id of the step's message, "" between steps
+	parts     int    // number of text and reasoning parts so far
+	shown     uint64 // seq of the entry that showed the step's latest part, or 0
+	text      string // id of the open text part, or ""
+	reasoning string // id of the open reasoning part, or ""
 	calls     callIDs
 	open      map[string]*openCall // calls without an outcome, by the model's id
 }
 
-// Encode adds the chunks that an entry becomes.
+// Encode implements [protocol.Encoder].
 func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
 	e.out.Begin(f)
 	e.seq = entry.Seq
@@ -38,7 +38,7 @@ func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
 	return e.out.End()
 }
 
-// End adds what every response ends with.
+// End ends the response with an error, if there is one, and [DONE].
 func (e *Encoder) End(f *protocol.Frames, failure *protocol.Failure) {
 	if failure != nil {
 		e.out.Begin(f)
@@ -47,12 +47,12 @@ func (e *Encoder) End(f *protocol.Frames, failure *protocol.Failure) {
 	f.Data([]byte("[DONE]"))
 }
 
-// event adds the chunks of an event. Whatever comes before the first message's id is
-// known waits for it, because nothing may come before the start.
+// event adds the chunks of an event. Events that precede the first message id are kept back
+// until it is known, because the start chunk comes first and carries it.
 func (e *Encoder) event(ev awaken.Event) {
 	switch ev := ev.(type) {
 	case *awaken.RunStart:
-		if e.info.RunID != "" && e.info.RunID != ev.RunID { // the stream of a thread
+		if e.info.RunID != "" && e.info.RunID != ev.RunID { // a stream of the whole thread
 			*e = Encoder{out: e.out, seq: e.seq}
 		}
 		e.info = awaken.RunInfo{ThreadID: ev.ThreadID, RunID: ev.RunID}
@@ -69,13 +69,13 @@ func (e *Encoder) event(ev awaken.Event) {
 			e.message = ev.MessageID
 		}
 	case *awaken.RunFinish:
-		if e.info.RunID == "" { // it ended before it started
+		if e.info.RunID == "" { // cancelled while queued
 			e.info = awaken.RunInfo{ThreadID: ev.ThreadID, RunID: ev.RunID}
 		}
 	case *awaken.Error:
 	default:
 		if !e.begun {
-			e.held = append(e.held, ev)
+			e.early = append(e.early, ev)
 			return
 		}
 	}
@@ -85,7 +85,7 @@ func (e *Encoder) event(ev awaken.Event) {
 	e.chunks(ev)
 }
 
-// begin adds the start of a response, and what waited for it.
+// begin adds the start chunk, and the chunks of events that were kept back.
 func (e *Encoder) begin() {
 	e.begun = true
 	start := e.out.Object("start").TextIf(`,"messageId":`, e.message)
@@ -96,9 +96,9 @@ func (e *Encoder) begin() {
 	if e.info.RunID != "" {
 		e.out.Object("data-run-info").Text(`,"data":{"runId":`, e.info.RunID).Text(`,"threadId":`, e.info.ThreadID).Add(`},"transient":true`).Close()
 	}
-	held := e.held
-	e.held = nil
-	for _, ev := range held {
+	early := e.early
+	e.early = nil
+	for _, ev := range early {
 		e.chunks(ev)
 	}
 }
@@ -107,7 +107,7 @@ func (e *Encoder) chunks(ev awaken.Event) {
 	switch ev := ev.(type) {
 	case *awaken.StepStart:
 		if e.step == ev.MessageID && e.step != "" {
-			return // another owner goes on with it
+			return // a new owner continues the step
 		}
 		e.endStep()
 		e.step, e.shown = ev.MessageID, 0
@@ -168,8 +168,8 @@ func (e *Encoder) call(kind, id string) protocol.Object {
 	return e.out.Object(kind).Text(`,"toolCallId":`, e.calls.wire(id))
 }
 
-// data adds a custom part. A part of the same name and id takes its place; one that is
-// transient is not kept with the message.
+// data adds a data part. A later part with the same name and id replaces it. A transient part
+// is not stored with the message.
 func (e *Encoder) data(name, id string, transient bool, v any) {
 	part := e.out.Object("data-"+name).TextIf(`,"id":`, id).Value(`,"data":`, v)
 	if transient {
@@ -186,10 +186,10 @@ func (e *Encoder) failed(message string) {
 	e.out.Object("error").Text(`,"errorText":`, cmp.Or(message, "the run failed")).Close()
 }
 
-// part begins a text or a reasoning, and returns its id.
+// part starts a text or reasoning part, and returns its id.
 func (e *Encoder) part(kind string) string {
 	e.parts++
-	id := strconv.Itoa(e.parts) // it has to differ from others of the message only
+	id := strconv.Itoa(e.parts) // unique within the message
 	e.out.Object(kind).Text(`,"id":`, id).Close()
 	return id
 }
@@ -213,7 +213,7 @@ func (e *Encoder) endReasoning() {
 	}
 }
 
-// endStep closes what is open, and the step.
+// endStep closes the open parts and the step.
 func (e *Encoder) endStep() {
 	e.endText()
 	e.endReasoning()
@@ -223,8 +223,8 @@ func (e *Encoder) endStep() {
 	}
 }
 
-// reset takes back what the step has shown, as far as a client can: parts cannot be
-// removed, so a part says that those before it, from the step's beginning on, are void.
+// reset retracts the output of the step. Clients cannot remove parts, so a data part declares
+// everything since the start of the step void.
 func (e *Encoder) reset(ev *awaken.StreamReset) {
 	kept := uint64(0)
 	if at, err := awaken.ParseCursor(ev.Cursor); err == nil {
@@ -238,13 +238,13 @@ func (e *Encoder) reset(ev *awaken.StreamReset) {
 	e.shown = 0
 	for _, id := range e.calls.order {
 		if c := e.open[id]; c != nil && c.started == e.step {
-			e.inputError(id, c.name, "the answer was taken back: "+ev.Reason)
+			e.inputError(id, c.name, "the answer was retracted: "+ev.Reason)
 		}
 	}
 	e.data("stream-reset", "", false, map[string]string{"reason": ev.Reason})
 }
 
-// activity shows what is going on. Sources and files are parts of their own.
+// activity shows an activity. Sources and files become parts of their own as well.
 func (e *Encoder) activity(ev *awaken.ActivitySnapshot) {
 	var c struct {
 		SourceID  string `json:"sourceId"`

@@ -36,15 +36,15 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 	e.out.Object("finish").Text(`,"finishReason":`, reason).Value(`,"messageMetadata":`, end).Close()
 }
 
-// metadata is what a message's metadata says of its end.
+// metadata is the outcome of a run, in the metadata of its message.
 type metadata struct {
 	Usage       *usage              `json:"usage,omitempty"`
-	Termination *awaken.Termination `json:"termination,omitempty"` // nil while the run goes on
+	Termination *awaken.Termination `json:"termination,omitempty"` // nil while the run is in flight
 	CostUSD     float64             `json:"costUsd,omitempty"`
-	Output      json.RawMessage     `json:"output,omitempty"` // the answer that fits the output schema
+	Output      json.RawMessage     `json:"output,omitempty"` // the structured output
 }
 
-// waiting is what a run waits for, if it is not the client's turn.
+// waiting is what a run waits for, if not for the client.
 type waiting struct {
 	Reason  awaken.WaitingReason `json:"reason"`
 	Message string               `json:"message,omitempty"`
@@ -70,7 +70,7 @@ type inference struct {
 	DurationMS int64   `json:"durationMs"`
 }
 
-// usage is in the words of the ai package.
+// usage is token usage, with the names of the ai package.
 type usage struct {
 	InputTokens       int64 `json:"inputTokens"`
 	OutputTokens      int64 `json:"outputTokens"`
