@@ -127,9 +127,9 @@ const (
 	CallRunning   CallStatus = "running"   // begun
 	CallSuspended CallStatus = "suspended" // waits for a decision
 	CallResuming  CallStatus = "resuming"  // decided, not replayed yet
-	CallSucceeded CallStatus = "succeeded"
-	CallFailed    CallStatus = "failed"
-	CallCancelled CallStatus = "cancelled"
+	CallSucceeded CallStatus = "succeeded" // has a result
+	CallFailed    CallStatus = "failed"    // has an error as its result
+	CallCancelled CallStatus = "cancelled" // rejected, withdrawn or ended with the run
 )
 
 // Terminal reports whether the call has its final result.

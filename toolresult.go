@@ -14,9 +14,9 @@ import (
 type ToolStatus string
 
 const (
-	ToolSuccess ToolStatus = "success"
+	ToolSuccess ToolStatus = "success" // the default
 	ToolPending ToolStatus = "pending" // the call is suspended
-	ToolError   ToolStatus = "error"
+	ToolError   ToolStatus = "error"   // the call failed
 )
 
 // ToolResult is the result of a tool call. A tool may leave out ToolName and Status: the
