@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-func TestEntry_SplitsIntoTheDeltasItWasMadeOf(t *testing.T) {
+func TestEntry_SplitsIntoItsDeltas(t *testing.T) {
 	e := awaken.Entry{Cursor: awaken.Cursor{Epoch: 2, Seq: 10}, RunID: "r", Time: 7,
 		Event: &awaken.TextDelta{Delta: "Grüße!"}, Chunks: []awaken.Chunk{{Offset: 0, Len: 2}, {Offset: 3, Len: 5}, {Offset: 4, Len: 1}}}
 	data, err := json.Marshal(e)
