@@ -154,6 +154,17 @@
 // and with autocompact_threshold set they are summarised in the background. The log keeps
 // everything.
 //
+// # Terms
+//
+//	step         one answer of the model, and the execution of its tool calls
+//	activation   one stretch of a run: from its start, or from resuming it, until it ends, waits or is lost
+//	owner        the process that has acquired a thread, and so may write to it
+//	fence        a number that grows whenever a thread is acquired; stores reject commits with an old one
+//	epoch        the fence of the owner that wrote an event
+//	generation   a number that grows whenever a run is cancelled; an old one must not begin anything
+//	ledger       the records of a run's tool calls, from which a new owner recovers
+//	to park      to commit a run as waiting and to release it
+//
 // # Where things are
 //
 //	running      RunRequest, RunResult, Sink, Event and its types; engine: Runtime, Config

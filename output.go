@@ -7,8 +7,7 @@ import (
 	"github.com/awaken-go/awaken/internal/schema"
 )
 
-// CheckOutputSchema reports whether raw can be used as an output schema. Its errors are
-// ErrInvalid.
+// CheckOutputSchema checks that raw can be used as an output schema. Its errors are ErrInvalid.
 func CheckOutputSchema(raw json.RawMessage) error {
 	_, err := schema.Compile(raw)
 	if err == nil {

@@ -48,7 +48,7 @@ func (reg *Registry) Plugins() []PluginInfo {
 	for _, id := range slices.Sorted(maps.Keys(reg.plugins)) {
 		// A plugin declares its sections to any agent. Its other contributions and its
 		// errors do not matter here.
-		r := newResolved(&awaken.AgentSpec{ID: "?"})
+		r := newAgent(&awaken.AgentSpec{ID: "?"})
 		r.contribute(reg, reg.plugins[id], id)
 		info := PluginInfo{ID: id}
 		for _, s := range r.sections {

@@ -62,7 +62,7 @@ func (reg *Registry) pool(p *awaken.ModelPoolSpec) (*modelPool, []awaken.Diagnos
 		if i == 0 {
 			out.worst = spec.Prices
 		}
-		out.members[spec.ID], out.native, out.worst = spec, out.native && forms(spec, model), out.worst.Worst(&spec.Prices)
+		out.members[spec.ID], out.native, out.worst = spec, out.native && enforcesSchema(spec, model), out.worst.Worst(&spec.Prices)
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -85,8 +85,8 @@ func (reg *Registry) pool(p *awaken.ModelPoolSpec) (*modelPool, []awaken.Diagnos
 	return out, nil
 }
 
-// forms reports whether the provider enforces output schemas for the model.
-func forms(m *awaken.ModelSpec, model llm.Model) bool {
+// enforcesSchema reports whether the provider enforces output schemas for the model.
+func enforcesSchema(m *awaken.ModelSpec, model llm.Model) bool {
 	if m.StructuredOutput != nil {
 		return *m.StructuredOutput
 	}

@@ -83,7 +83,7 @@ type toolbox struct {
 // compile resolves an agent in three stages: look up its references, register its plugins,
 // collect its tools. It continues after a problem, to report all of them.
 func (reg *Registry) compile(spec *awaken.AgentSpec) *Agent {
-	r := newResolved(spec)
+	r := newAgent(spec)
 	r.lookUp(reg)
 	r.loadPlugins(reg)
 	r.collectTools(reg)
@@ -96,8 +96,8 @@ func (reg *Registry) compile(spec *awaken.AgentSpec) *Agent {
 	return r
 }
 
-// newResolved returns an agent before the first stage.
-func newResolved(spec *awaken.AgentSpec) *Agent {
+// newAgent returns an agent before the first stage.
+func newAgent(spec *awaken.AgentSpec) *Agent {
 	return &Agent{
 		source:       spec,
 		Spec:         spec.Copy(),
@@ -217,7 +217,7 @@ func (r *Agent) lookUpModel(reg *Registry) {
 				spec.ModelID, m.ProviderID, slices.Sorted(maps.Keys(reg.providers)))
 			return
 		}
-		r.Worst, r.Native = m.Prices.Worst(&m.Prices), forms(m, r.Model)
+		r.Worst, r.Native = m.Prices.Worst(&m.Prices), enforcesSchema(m, r.Model)
 	}
 }
 
