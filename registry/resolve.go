@@ -14,6 +14,11 @@ import (
 )
 
 // Agent is a resolved agent, ready to run. It is immutable; its runs share it.
+//
+// Besides the fields below it has promoted ones: ModelSpec, Model, Retry, Breaker, System,
+// Members, Worst, Native and Cutoff describe its model; Limits, Artifact and Summariser bound
+// its context; Plugins, Hooks, Gates, Transforms, Guards, Actions, Effects, Policies, MaxRounds
+// and Tolerant are its behaviour; Tools and Offered are its tools.
 type Agent struct {
 	source *awaken.AgentSpec // as configured
 	Spec   *awaken.AgentSpec // with cached sections
