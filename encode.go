@@ -7,11 +7,11 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// The encoders of what is written with every commit. They append what json.Marshal
-// returns, byte for byte, but do not look types up, and check raw JSON once instead of
-// once for each value it is in. What few runs have is left to encoding/json.
+// Hand-written encoders of the values that every commit stores. Their output equals that of
+// json.Marshal byte for byte, but they use no reflection, and check raw JSON once instead of
+// once per enclosing value. Rare fields are left to encoding/json.
 
-// firstError is the first error of a series of encoders, whose buffers it passes on.
+// firstError keeps the first error of a series of append calls.
 type firstError struct{ err error }
 
 func (e *firstError) keep(buf []byte, err error) []byte {
@@ -21,7 +21,7 @@ func (e *firstError) keep(buf []byte, err error) []byte {
 	return buf
 }
 
-// valueIf appends a field that json.Marshal has to encode, if it is present.
+// valueIf appends a field encoded by json.Marshal, if it is present.
 func (e *firstError) valueIf(present bool, buf []byte, name string, v any) []byte {
 	if !present {
 		return buf
@@ -37,7 +37,8 @@ func (e *firstError) close(dst, object []byte) ([]byte, error) {
 	return append(object, '}'), nil
 }
 
-// AppendJSON appends what json.Marshal returns. After an error it returns dst unchanged.
+// AppendJSON appends the result of json.Marshal to dst. After an error it returns dst
+// unchanged.
 func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	var e firstError
 	buf := appendjson.Text(dst, `{"run_id":`, r.RunID)
@@ -97,7 +98,8 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	return e.close(dst, buf)
 }
 
-// AppendJSON appends what json.Marshal returns. After an error it returns dst unchanged.
+// AppendJSON appends the result of json.Marshal to dst. After an error it returns dst
+// unchanged.
 func (s *CallState) AppendJSON(dst []byte) ([]byte, error) {
 	var e firstError
 	buf := appendjson.Text(dst, `{"call_id":`, s.CallID)
@@ -125,7 +127,7 @@ func (s *CallState) AppendJSON(dst []byte) ([]byte, error) {
 	return e.close(dst, buf)
 }
 
-// appendField appends a field "result".
+// appendField appends the field "result".
 func (r *ToolResult) appendField(dst []byte) ([]byte, error) {
 	buf := append(dst, `,"result":`...)
 	if r == nil {
@@ -148,7 +150,7 @@ func (r *ToolResult) appendField(dst []byte) ([]byte, error) {
 	return e.close(dst, buf)
 }
 
-// appendField appends a field "result", unless o is nil.
+// appendField appends the field "result", unless o is nil.
 func (o *RunOutput) appendField(dst []byte) ([]byte, error) {
 	if o == nil {
 		return dst, nil
@@ -166,7 +168,7 @@ func (o *RunOutput) appendField(dst []byte) ([]byte, error) {
 	return e.close(dst, buf)
 }
 
-// appendField appends a field "identity", unless i is nil.
+// appendField appends the field "identity", unless i is nil.
 func (i *RunInfo) appendField(buf []byte) []byte {
 	if i == nil {
 		return buf

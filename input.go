@@ -17,14 +17,14 @@ func CheckInput(msgs []*llm.Message) error {
 	var bad check.Problems
 	checkMessages(&bad, msgs)
 	if len(msgs) == 0 {
-		bad.Add("there are no messages")
+		bad.Add("messages is empty")
 	}
 	for i, m := range msgs {
 		if m == nil {
 			continue
 		}
 		if m.Role == llm.ToolRole || len(m.ToolCalls) > 0 {
-			bad.Add("messages[%d] calls a tool or answers a call, and a run may be doing that itself", i)
+			bad.Add("messages[%d] calls a tool or answers a call; only the run itself may do that", i)
 		}
 		for j := range m.Content {
 			if text := checkBlock(&m.Content[j]); text != "" {

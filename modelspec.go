@@ -12,26 +12,26 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// ModelSpec binds a model id to a provider and to the provider's name for the
-// model, and says what is known about it.
+// ModelSpec binds a model id to a provider and to the provider's name for the model, and
+// describes the model.
 type ModelSpec struct {
-	ID              string      `json:"id"`                          // what agents and pools call it
-	ProviderID      string      `json:"provider_id"`                 // of a ProviderSpec
-	UpstreamModel   string      `json:"upstream_model"`              // what the provider calls it
-	ContextWindow   int         `json:"context_window,omitempty"`    // tokens of a request and its answer
-	MaxOutputTokens int         `json:"max_output_tokens,omitempty"` // tokens of an answer
-	Modalities      *Modalities `json:"modalities,omitempty"`        // what it takes and gives
+	ID              string      `json:"id"`                          // the name that agents and pools use
+	ProviderID      string      `json:"provider_id"`                 // id of a ProviderSpec
+	UpstreamModel   string      `json:"upstream_model"`              // the provider's name for the model
+	ContextWindow   int         `json:"context_window,omitempty"`    // in tokens, for a request and its answer; 0 if unknown
+	MaxOutputTokens int         `json:"max_output_tokens,omitempty"` // limit of an answer; 0 if unknown
+	Modalities      *Modalities `json:"modalities,omitempty"`        // media types that the model accepts and produces
 	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty"`  // YYYY-MM or YYYY-MM-DD
-	// StructuredOutput says whether answers can be held to a JSON Schema by the model's
-	// provider. Nil leaves it to the provider's adapter to say.
+	// StructuredOutput says whether the provider enforces a JSON Schema on the model's
+	// answers. Nil leaves that to the provider's adapter.
 	StructuredOutput *bool `json:"structured_output,omitempty"`
 	Prices
 }
 
-// Modalities lists what a model takes and gives: text, image, audio, video, pdf.
+// Modalities lists the media types of a model: text, image, audio, video and pdf.
 type Modalities struct {
-	Input  []string `json:"input,omitempty"`  // what it takes
-	Output []string `json:"output,omitempty"` // what it gives
+	Input  []string `json:"input,omitempty"`  // accepted
+	Output []string `json:"output,omitempty"` // produced
 }
 
 // UnmarshalJSON rejects unknown fields.
@@ -40,7 +40,7 @@ func (m *ModelSpec) UnmarshalJSON(data []byte) error {
 	return strict.Into((*plain)(m), "model", data)
 }
 
-// Validate reports every mistake at once.
+// Validate reports all problems, joined.
 func (m *ModelSpec) Validate() error {
 	var bad check.Problems
 	bad.NotBlank("id", m.ID)
@@ -66,7 +66,7 @@ func (m *ModelSpec) Validate() error {
 	return bad.Err()
 }
 
-// Fill completes m with what is known about the model. What m says itself stays.
+// Fill sets the fields that m leaves out from info.
 func (m *ModelSpec) Fill(info llm.ModelInfo) {
 	if m.ContextWindow == 0 && info.ContextWindow >= m.MaxOutputTokens {
 		m.ContextWindow = info.ContextWindow
@@ -89,34 +89,34 @@ func checkModalities(bad *check.Problems, field string, list []string) {
 	bad.NoDuplicates(field, list)
 }
 
-// ModelPoolSpec is a group of models that stand in for each other.
+// ModelPoolSpec is a group of models that replace each other.
 type ModelPoolSpec struct {
-	ID      string       `json:"id"`               // what agents call it, like a model
-	Members []PoolMember `json:"members"`          // at least one of role member
-	Routing PoolRouting  `json:"routing,omitzero"` // which member a session starts with
-	Switch  PoolSwitch   `json:"switch,omitzero"`  // when it moves to another
+	ID      string       `json:"id"`               // the name that agents use, in place of a model id
+	Members []PoolMember `json:"members"`          // at least one with role member
+	Routing PoolRouting  `json:"routing,omitzero"` // selects the member that a session starts with
+	Switch  PoolSwitch   `json:"switch,omitzero"`  // when a session moves to another member
 }
 
-// PoolMember is one model of a pool. A weight of nil is 1.
+// PoolMember is one model of a pool.
 type PoolMember struct {
-	ModelID string   `json:"model_id"`         // of a ModelSpec
-	Weight  *float64 `json:"weight,omitempty"` // its share of the sessions; nil is 1
-	Role    string   `json:"role,omitempty"`   // member (default), failover_only
+	ModelID string   `json:"model_id"`         // id of a ModelSpec
+	Weight  *float64 `json:"weight,omitempty"` // relative share of the sessions; nil means 1
+	Role    string   `json:"role,omitempty"`   // member (default) or failover_only
 }
 
-// PoolRouting chooses the member a session starts with.
+// PoolRouting selects the member that a session starts with.
 type PoolRouting struct {
-	Home        string `json:"home,omitempty"`         // deterministic (default), round_robin, first_healthy
-	StickyScope string `json:"sticky_scope,omitempty"` // thread (default), run
+	Home        string `json:"home,omitempty"`         // deterministic (default), round_robin or first_healthy
+	StickyScope string `json:"sticky_scope,omitempty"` // thread (default) or run
 }
 
-// PoolSwitch says when a session moves to another member. Nil means true.
+// PoolSwitch says when a session moves to another member. A nil bool means true.
 type PoolSwitch struct {
-	OnCircuitOpen                *bool `json:"on_circuit_open,omitempty"`                  // when the member's breaker is open
-	OnQuota                      *bool `json:"on_quota,omitempty"`                         // when its quota is used up
-	QuotaRetryAfterThresholdSecs *int  `json:"quota_retry_after_threshold_secs,omitempty"` // only if the provider asks to wait for longer; nil always
-	OnPermanent                  *bool `json:"on_permanent,omitempty"`                     // when it fails in a way that trying again does not help
-	MaxSwitchesPerSession        *int  `json:"max_switches_per_session,omitempty"`         // nil is no limit
+	OnCircuitOpen                *bool `json:"on_circuit_open,omitempty"`                  // when the member's circuit breaker is open
+	OnQuota                      *bool `json:"on_quota,omitempty"`                         // when the member's quota is exhausted
+	QuotaRetryAfterThresholdSecs *int  `json:"quota_retry_after_threshold_secs,omitempty"` // only if the provider asks to wait longer than this; nil means always
+	OnPermanent                  *bool `json:"on_permanent,omitempty"`                     // when the member fails permanently
+	MaxSwitchesPerSession        *int  `json:"max_switches_per_session,omitempty"`         // nil means no limit
 }
 
 // UnmarshalJSON rejects unknown fields.
@@ -125,7 +125,7 @@ func (p *ModelPoolSpec) UnmarshalJSON(data []byte) error {
 	return strict.Into((*plain)(p), "model pool", data)
 }
 
-// Validate reports every mistake at once.
+// Validate reports all problems, joined.
 func (p *ModelPoolSpec) Validate() error {
 	var bad check.Problems
 	bad.NotBlank("id", p.ID)
@@ -153,12 +153,12 @@ func (p *ModelPoolSpec) Validate() error {
 
 // ProviderSpec is an account with a model provider.
 type ProviderSpec struct {
-	ID             string                     `json:"id"`                        // what models call it
-	Adapter        string                     `json:"adapter"`                   // what speaks to it, such as openai or anthropic
-	APIKey         Secret                     `json:"api_key,omitzero"`          // none means the adapter's environment variable
-	BaseURL        string                     `json:"base_url,omitempty"`        // "" is the adapter's own
-	TimeoutSecs    int                        `json:"timeout_secs,omitempty"`    // of a request; 0 means 300
-	AdapterOptions map[string]json.RawMessage `json:"adapter_options,omitempty"` // the adapter's own, such as headers
+	ID             string                     `json:"id"`                        // the name that models use
+	Adapter        string                     `json:"adapter"`                   // protocol adapter, such as openai or anthropic
+	APIKey         Secret                     `json:"api_key,omitzero"`          // "" reads the adapter's environment variable
+	BaseURL        string                     `json:"base_url,omitempty"`        // "" means the adapter's default
+	TimeoutSecs    int                        `json:"timeout_secs,omitempty"`    // per request; 0 means 300
+	AdapterOptions map[string]json.RawMessage `json:"adapter_options,omitempty"` // settings of the adapter, such as headers
 }
 
 // UnmarshalJSON rejects unknown fields.
@@ -167,7 +167,7 @@ func (p *ProviderSpec) UnmarshalJSON(data []byte) error {
 	return strict.Into((*plain)(p), "provider", data)
 }
 
-// Validate reports every mistake at once.
+// Validate reports all problems, joined.
 func (p *ProviderSpec) Validate() error {
 	var bad check.Problems
 	bad.NotBlank("id", p.ID)
@@ -176,8 +176,8 @@ func (p *ProviderSpec) Validate() error {
 	return bad.Err()
 }
 
-// InferenceOverride changes the parameters of a run or of one step. Nil fields
-// leave what is there.
+// InferenceOverride changes the model parameters of a run or of one step. Zero fields leave
+// the parameter as it is.
 type InferenceOverride struct {
 	UpstreamModel   string      `json:"upstream_model,omitempty"`
 	Temperature     *float64    `json:"temperature,omitempty"`
@@ -192,7 +192,7 @@ func (o *InferenceOverride) UnmarshalJSON(data []byte) error {
 	return strict.Into((*plain)(o), "inference override", data)
 }
 
-// Merge returns o with the fields that other sets; other wins.
+// Merge returns o with the fields that other sets.
 func (o InferenceOverride) Merge(other InferenceOverride) InferenceOverride {
 	return InferenceOverride{
 		UpstreamModel:   cmp.Or(other.UpstreamModel, o.UpstreamModel),
@@ -203,7 +203,7 @@ func (o InferenceOverride) Merge(other InferenceOverride) InferenceOverride {
 	}
 }
 
-// Apply sets in req what o sets.
+// Apply sets the parameters of req that o sets.
 func (o *InferenceOverride) Apply(req *llm.Request) {
 	req.Model = cmp.Or(o.UpstreamModel, req.Model)
 	req.Temperature = cmp.Or(o.Temperature, req.Temperature)

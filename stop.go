@@ -11,45 +11,43 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// StopPolicy decides after each inference whether a run that wants to go on may.
-// It is asked only when the model asked for tools: a model that is done ends the
-// run by itself, and that always counts as the natural end it is.
+// StopPolicy decides after each inference whether the run may continue. The runtime asks it
+// only if the model called tools: otherwise the run ends by itself, with [NaturalEnd].
 //
-// Implementations are shared by all runs of an agent and keep no state of their
-// own.
+// All runs of an agent share the policy; it must not keep state.
 type StopPolicy interface {
-	// ID names the policy.
+	// ID returns the name of the policy.
 	ID() string
-	// Evaluate returns nil to go on, or why to stop.
+	// Evaluate returns nil to continue the run, or the reason to stop it.
 	Evaluate(stats *StopStats) *StopDecision
 }
 
-// StopDecision is why a run stops. Code and Detail end up in its termination.
+// StopDecision is the reason to stop a run. Code and Detail become part of its [Termination].
 type StopDecision struct {
 	Code   string
 	Detail string
 }
 
-// StopStats is what a policy may look at. The counts cover the whole run, waits
-// and restarts included.
+// StopStats are the statistics that a policy evaluates. They cover the whole run, including
+// waits and restarts.
 type StopStats struct {
 	Steps             int
 	InputTokens       int64
 	OutputTokens      int64
-	CostUSD           float64       // by the prices of the models; 0 for those that have none
+	CostUSD           float64       // by the prices of the models; models without prices count as 0
 	Elapsed           time.Duration // since the run started
-	ConsecutiveErrors int           // failed inferences, and steps whose calls all failed
+	ConsecutiveErrors int           // failed inferences and steps in which every call failed
 	LastToolNames     []string
 	LastText          string
-	// Recent identifies the last responses, newest last: equal strings mean equal
-	// text and equal calls.
+	// Recent holds fingerprints of the last responses, newest last: equal strings mean
+	// equal text and equal calls.
 	Recent []string
 }
 
 // StopCondition is a stop policy as data, in AgentSpec.StopConditions.
 type StopCondition struct {
 	Type string
-	// Limit is rounds, seconds, max_total, max or window, as the type has it. 0
+	// Limit is the value of rounds, seconds, max_total, max or window, depending on Type. 0
 	// turns the condition off.
 	Limit    int
 	ToolName string  // stop_on_tool
@@ -57,7 +55,7 @@ type StopCondition struct {
 	MaxUSD   float64 // cost_budget; 0 turns it off
 }
 
-// stopFields is the field each type has, and the most it may hold.
+// stopFields holds the JSON field of each type and its maximum; 0 means no maximum.
 var stopFields = map[string]struct {
 	field string
 	most  int
@@ -74,7 +72,7 @@ var stopFields = map[string]struct {
 
 const stopTypes = "max_rounds, timeout, token_budget, cost_budget, consecutive_errors, stop_on_tool, content_match or loop_detection"
 
-// MarshalJSON writes the type and its one field.
+// MarshalJSON encodes the type and its one field.
 func (c StopCondition) MarshalJSON() ([]byte, error) {
 	f, ok := stopFields[c.Type]
 	if !ok {
@@ -87,7 +85,7 @@ func (c StopCondition) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, `{"type":%q,%q:%s}`, c.Type, f.field, data), nil
 }
 
-// value points to the field that the condition's type has.
+// value returns a pointer to the field that the type uses.
 func (c *StopCondition) value() any {
 	switch c.Type {
 	case "stop_on_tool":
@@ -100,7 +98,7 @@ func (c *StopCondition) value() any {
 	return &c.Limit
 }
 
-// UnmarshalJSON reads a condition and rejects fields its type does not have.
+// UnmarshalJSON decodes a condition and rejects fields that its type does not have.
 func (c *StopCondition) UnmarshalJSON(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := strict.Unmarshal(data, &fields); err != nil {
@@ -130,7 +128,7 @@ func (c *StopCondition) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// validate says what is wrong with the condition, but for its pattern.
+// validate checks everything except the syntax of the pattern.
 func (c *StopCondition) validate() error {
 	f, ok := stopFields[c.Type]
 	switch {
@@ -152,7 +150,7 @@ func (c *StopCondition) validate() error {
 	return nil
 }
 
-// Policy returns the condition's policy.
+// Policy returns a policy that enforces the condition, or an error if it is invalid.
 func (c StopCondition) Policy() (StopPolicy, error) {
 	if err := c.validate(); err != nil {
 		return nil, err

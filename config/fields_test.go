@@ -220,7 +220,7 @@ var fieldCases = map[string]map[string]fieldCase{
 	"CompactionConfig": {
 		"mode":                     {`"off"`, `"on"`, `mode is "on", want background or off`, `"background"`},
 		"summarizer_system_prompt": {`"s"`, `7`, `field "summarizer_system_prompt" is a JSON number`, "*"},
-		"summarizer_user_prompt":   {`"{messages}"`, `"all"`, "summarizer_user_prompt does not have {messages}", "*"},
+		"summarizer_user_prompt":   {`"{messages}"`, `"all"`, "summarizer_user_prompt lacks {messages}", "*"},
 		"summary_max_tokens":       {`512`, `0`, "summary_max_tokens is 0", ""},
 		"summary_model":            {`"m"`, `""`, "summary_model is empty", ""},
 		"min_savings_ratio":        {`0.5`, `1.5`, "min_savings_ratio is 1.5", "0.3"},

@@ -9,35 +9,42 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// What plugins contribute, with the plugin that it comes from.
+// Contributions with the id of their plugin.
 type (
+	// Hook is a hook of a plugin.
 	Hook struct {
 		Plugin string
 		awaken.Hook
 	}
+	// Gate is a gate of a plugin.
 	Gate struct {
 		Plugin string
 		awaken.Gate
 	}
+	// Guard is a guard of a plugin.
 	Guard struct {
 		Plugin string
 		awaken.Guard
 	}
+	// Transform is a transform of a plugin.
 	Transform struct {
 		Plugin string
 		awaken.Transform
 	}
+	// Action is an action handler of a plugin.
 	Action struct {
 		Plugin string
 		awaken.ActionHandler
 	}
+	// Effect is an effect handler of a plugin.
 	Effect struct {
 		Plugin string
 		awaken.EffectHandler
 	}
 )
 
-// caught makes a panic of a plugin's code an error, which names the code by format.
+// caught, when deferred, turns a panic into an [awaken.PanicError] in *err. Format and names
+// say what panicked.
 func caught(err *error, format string, names ...string) {
 	if v := recover(); v != nil {
 		args := make([]any, len(names))
@@ -48,7 +55,7 @@ func caught(err *error, format string, names ...string) {
 	}
 }
 
-// Ask asks the guard about p. A panic is an error.
+// Ask returns the guard's verdict about p. It returns a panic as an error.
 func (o *Guard) Ask(ctx context.Context, h *awaken.HookCall, p *awaken.Passage) (v awaken.Verdict, err error) {
 	defer caught(&err, "guard of plugin %q", o.Plugin)
 	if v, err = o.Guard(ctx, h, p); err != nil {
@@ -57,7 +64,7 @@ func (o *Guard) Ask(ctx context.Context, h *awaken.HookCall, p *awaken.Passage) 
 	return v, nil
 }
 
-// Apply lets the transform change req. A panic is an error.
+// Apply calls the transform. It returns a panic as an error.
 func (o *Transform) Apply(ctx context.Context, h *awaken.HookCall, req *llm.Request) (err error) {
 	defer caught(&err, "transform of plugin %q", o.Plugin)
 	if err := o.Transform(ctx, h, req); err != nil {
@@ -66,7 +73,7 @@ func (o *Transform) Apply(ctx context.Context, h *awaken.HookCall, req *llm.Requ
 	return nil
 }
 
-// Run calls the hook. A panic is an error.
+// Run calls the hook. It returns a panic as an error.
 func (o *Hook) Run(ctx context.Context, h *awaken.HookCall) (err error) {
 	defer caught(&err, "hook of plugin %q in %s", o.Plugin, h.Phase.String())
 	if err := o.Hook(ctx, h); err != nil {
@@ -75,13 +82,13 @@ func (o *Hook) Run(ctx context.Context, h *awaken.HookCall) (err error) {
 	return nil
 }
 
-// Handle runs the handler of a. A panic is an error.
+// Handle calls the handler. It returns a panic as an error.
 func (o *Action) Handle(ctx context.Context, h *awaken.HookCall, a awaken.ScheduledAction) (err error) {
 	defer caught(&err, "action %q of plugin %q", a.Key, o.Plugin)
 	return o.ActionHandler.Run(ctx, h, a)
 }
 
-// Ask asks the gate about the call h.Tool. A panic is an error.
+// Ask returns the gate's verdict about the call h.Tool. It returns a panic as an error.
 func (o *Gate) Ask(ctx context.Context, h *awaken.HookCall) (v awaken.Verdict, err error) {
 	defer caught(&err, "gate of plugin %q", o.Plugin)
 	if v, err = o.Gate(ctx, h); err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/awaken-go/awaken/internal/appendjson"
 )
 
-// Snapshot is the state at one revision. It is immutable and cheap to copy. The
-// zero Snapshot is empty.
+// Snapshot is the state at one revision. It is immutable, cheap to copy, and safe for
+// concurrent use. The zero Snapshot is empty.
 type Snapshot struct {
 	revision uint64
 	schema   *Schema
-	values   []any // by slot; nil = never written
+	values   []any // by slot; nil means never written
 }
 
-// Revision counts the batches that led to this snapshot.
+// Revision returns the number of batches that were applied before this snapshot.
 func (s Snapshot) Revision() uint64 { return s.revision }
 
 func (s Snapshot) load(c *core) (any, bool) {
@@ -29,7 +29,7 @@ func (s Snapshot) load(c *core) (any, bool) {
 	return v, v != nil
 }
 
-// at is the value in a slot, or nil if there is none.
+// at returns the value in a slot, or nil if it was never written.
 func (s Snapshot) at(slot int) any {
 	if slot < 0 || slot >= len(s.values) {
 		return nil
@@ -37,7 +37,7 @@ func (s Snapshot) at(slot int) any {
 	return s.values[slot]
 }
 
-// apply returns the snapshot after b.
+// apply returns the snapshot with b applied.
 func (s Snapshot) apply(b *Batch) (Snapshot, error) {
 	for i := range b.ops {
 		if s.schema == nil || s.schema.slot(b.ops[i].key) < 0 {
@@ -58,7 +58,7 @@ func (s Snapshot) apply(b *Batch) (Snapshot, error) {
 	return Snapshot{revision: s.revision + 1, schema: s.schema, values: values}, nil
 }
 
-// Export returns the written values of every key that is not transient, by name.
+// Export returns the JSON of all written values, except transient ones, by key name.
 func (s Snapshot) Export() (map[string]json.RawMessage, error) {
 	out := make(map[string]json.RawMessage)
 	for i, v := range s.values {
@@ -74,8 +74,8 @@ func (s Snapshot) Export() (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
-// Value returns the JSON of one key by its name, and whether it was written. Unlike
-// Export it does not encode the others.
+// Value returns the JSON of the key with that name, and whether it was written. It reports
+// false for transient keys.
 func (s Snapshot) Value(name string) (json.RawMessage, bool, error) {
 	if s.schema == nil {
 		return nil, false, nil
@@ -88,10 +88,12 @@ func (s Snapshot) Value(name string) (json.RawMessage, bool, error) {
 	return data, err == nil, err
 }
 
-// MarshalJSON writes {"revision": n, "extensions": {key: value}}.
+// MarshalJSON encodes the snapshot as {"revision": n, "extensions": {key: value}}, without
+// transient keys.
 func (s Snapshot) MarshalJSON() ([]byte, error) { return s.AppendJSON(make([]byte, 0, 256)) }
 
-// AppendJSON appends what MarshalJSON returns. After an error, buf is as it was.
+// AppendJSON appends the result of MarshalJSON to buf. After an error it returns buf
+// unchanged.
 func (s Snapshot) AppendJSON(buf []byte) (_ []byte, err error) {
 	out := appendjson.Uint(buf, `{"revision":`, s.revision)
 	out = append(out, `,"extensions":`...)
@@ -111,8 +113,8 @@ func (s Snapshot) AppendJSON(buf []byte) (_ []byte, err error) {
 	return append(appendjson.Close(out, start), '}'), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. The result is bound to no schema:
-// it can be exported and compared, but keys read nothing from it.
+// UnmarshalJSON decodes the result of MarshalJSON. The snapshot has no typed keys: it can be
+// exported and encoded, but [Key.Get] finds nothing in it.
 func (s *Snapshot) UnmarshalJSON(data []byte) error {
 	var w struct {
 		Revision   uint64                     `json:"revision"`

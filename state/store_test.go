@@ -20,8 +20,7 @@ func saved(pairs ...string) map[string]json.RawMessage {
 	return m
 }
 
-// checkChanges checks what has to be saved: "key scope value", or "key scope
-// cleared".
+// checkChanges checks the unsaved changes: "key scope value", or "key scope cleared".
 func checkChanges(t *testing.T, s *state.Store, want ...string) {
 	t.Helper()
 	changes, err := s.Changes()
@@ -31,7 +30,7 @@ func checkChanges(t *testing.T, s *state.Store, want ...string) {
 	compareChanges(t, changes, want)
 }
 
-// checkDelta checks what has to be shown, in the same way.
+// checkDelta checks the changes that were not shown, in the same way.
 func checkDelta(t *testing.T, s *state.Store, want ...string) {
 	t.Helper()
 	changes, err := s.Delta()
@@ -67,7 +66,7 @@ func checkUnknown(t *testing.T, err error, key string) {
 	}
 }
 
-func TestStoreApply_AllOrNothing(t *testing.T) {
+func TestStoreApply_IsAtomic(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	var b state.Batch
@@ -156,7 +155,7 @@ func TestStoreDelta_IsShownAndSavedIndependently(t *testing.T) {
 	checkDelta(t, s, "test.count run 5")
 }
 
-func TestStoreRestore_SetsValuesQuietly(t *testing.T) {
+func TestStoreRestore_RecordsNoChanges(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	apply(t, s, func(w state.Writer) { title.Update(w, "kept"); count.Update(w, 1) })
@@ -191,7 +190,7 @@ func TestStoreRestore_ChangesNothingWhenItFails(t *testing.T) {
 	}
 }
 
-func TestStoreRestore_TakesWhatExportGave(t *testing.T) {
+func TestStoreRestore_AcceptsTheResultOfExport(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	apply(t, s, func(w state.Writer) {
@@ -213,7 +212,7 @@ func TestStoreRestore_TakesWhatExportGave(t *testing.T) {
 	}
 }
 
-func TestStoreSeed_CountsAsChangesAndRejectsUnknownKeys(t *testing.T) {
+func TestStoreSeed_RecordsChangesAndRejectsUnknownKeys(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	checkUnknown(t, s.Seed(saved("test.gone", "1")), "test.gone")
@@ -259,7 +258,7 @@ func TestStoreExtend_RejectsAnotherKeyOfTheSameName(t *testing.T) {
 }
 
 // Stores share a schema, so none may change it.
-func TestStoreExtend_LeavesTheSchemaAlone(t *testing.T) {
+func TestStoreExtend_DoesNotChangeTheSchema(t *testing.T) {
 	t.Parallel()
 	schema := newSchema(t, count)
 	s, other := state.NewStore(schema), state.NewStore(schema)

@@ -1,4 +1,4 @@
-// Package check has what the validation of documents shares.
+// Package check collects the problems that the validation of a document finds.
 package check
 
 import (
@@ -8,43 +8,42 @@ import (
 	"strings"
 )
 
-// Problems collects what is wrong with a document, so that all of it is reported at once.
+// Problems collects the problems of a document. The zero Problems is empty and ready to use.
 type Problems struct {
-	Prefix string // begins every message
+	Prefix string // of every message
 	errs   []error
 }
 
-// Add reports a problem.
+// Add adds a problem; see [fmt.Errorf].
 func (p *Problems) Add(format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf("%s%w", p.Prefix, fmt.Errorf(format, args...)))
 }
 
-// Include reports err as it is, unless it is nil.
+// Include adds err as it is, unless it is nil.
 func (p *Problems) Include(err error) {
 	if err != nil {
 		p.errs = append(p.errs, err)
 	}
 }
 
-// Err joins everything that was reported, or is nil.
+// Err returns all problems, joined, or nil if there are none.
 func (p *Problems) Err() error { return errors.Join(p.errs...) }
 
-// NotBlank reports a field that holds nothing but white space.
+// NotBlank adds a problem if value holds nothing but white space.
 func (p *Problems) NotBlank(field, value string) {
 	if strings.TrimSpace(value) == "" {
 		p.Add("%s is empty", field)
 	}
 }
 
-// NotNegative reports a field below 0.
+// NotNegative adds a problem if n is below 0.
 func (p *Problems) NotNegative(field string, n int) {
 	if n < 0 {
 		p.Add("%s is %d, want 0 or more", field, n)
 	}
 }
 
-// OneOf reports a field whose value is not in want. An empty string in want allows the field
-// to be left out; it comes first.
+// OneOf adds a problem if value is not in want. To allow an empty value, put "" first.
 func (p *Problems) OneOf(field, value string, want ...string) {
 	if slices.Contains(want, value) {
 		return
@@ -59,10 +58,10 @@ func (p *Problems) OneOf(field, value string, want ...string) {
 	p.Add("%s is %q, want %s", field, value, last)
 }
 
-// NoDuplicates reports every id that a field lists more than once.
+// NoDuplicates adds a problem for every id that is listed more than once.
 func (p *Problems) NoDuplicates(field string, ids []string) {
 	for i, id := range ids {
-		if slices.Index(ids, id) < i && !slices.Contains(ids[i+1:], id) { // at the last of them
+		if slices.Index(ids, id) < i && !slices.Contains(ids[i+1:], id) { // the last occurrence of a duplicate
 			p.Add("%s lists %q twice", field, id)
 		}
 	}

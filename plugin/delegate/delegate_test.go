@@ -795,8 +795,8 @@ func TestL65_BackendsAreValidatedAgainstThoseRegistered(t *testing.T) {
 	}{
 		{&awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{Backend: "pigeon", BaseURL: "coop"}}, ""},
 		{&awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{Backend: "pigeon"}}, "base_url is empty"},
-		{&awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{BaseURL: "https://x"}}, `its backend is "a2a", which is not there, have ["pigeon" "awaken"]`},
-		{&awaken.AgentSpec{ID: "far", Backend: &awaken.Backend{Kind: "owl"}}, `its backend is "owl", which is not there`},
+		{&awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{BaseURL: "https://x"}}, `backend "a2a" not found; available: ["pigeon" "awaken"]`},
+		{&awaken.AgentSpec{ID: "far", Backend: &awaken.Backend{Kind: "owl"}}, `backend "owl" not found`},
 	} {
 		_, err := registry.New(registry.Config{Builtin: builtin.For, Agents: []*awaken.AgentSpec{c.agents[0], x.spec}, Models: c.models, Providers: c.providers, Backends: map[string]registry.RemoteBackend{"pigeon": far{}}})
 		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
