@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -15,15 +16,11 @@ type Actor struct {
 
 // String is how the audit log calls the actor: the id of its key, and a label.
 func (a Actor) String() string {
-	switch {
-	case a.ID == "" && a.Label == "":
-		return "anonymous"
-	case a.Label == "":
-		return a.ID
-	case a.ID == "":
-		return "anonymous/" + a.Label
+	name := cmp.Or(a.ID, "anonymous")
+	if a.Label != "" {
+		name += "/" + a.Label
 	}
-	return a.ID + "/" + a.Label
+	return name
 }
 
 // Condition is what a write expects of the record that it changes. The zero Condition

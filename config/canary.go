@@ -230,14 +230,15 @@ func (r *Rollout) promote(ctx context.Context, version int64, reason string, by 
 		} else if changes, err = r.merge(ctx, p.now, c, changes); err != nil {
 			return err
 		}
+		live := c.Version
+		if len(changes) == 0 && p.moved == 0 {
+			live = p.now.head.Live // it has come about by itself
+		}
 		p.head = func(made *Publication) *Head {
 			if made != nil {
-				return &Head{Live: made.Number}
+				live = made.Number
 			}
-			return &Head{Live: c.Version}
-		}
-		if len(changes) == 0 && p.moved == 0 {
-			p.head = func(*Publication) *Head { return &Head{Live: p.now.head.Live} } // it has come about by itself
+			return &Head{Live: live}
 		}
 		return p.adopt(ctx, changes, "promote", false)
 	})

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -179,10 +180,7 @@ func (q *AuditQuery) Window() (since, until int64) {
 
 // Page returns how many events to list.
 func (q *AuditQuery) Page() int {
-	if q.Limit <= 0 {
-		return 100
-	}
-	return min(q.Limit, 1000)
+	return min(cmp.Or(max(q.Limit, 0), 100), 1000)
 }
 
 // Selects reports whether an event is one that q asks for, Before aside.

@@ -71,7 +71,7 @@ func (co *compiler) compile(ctx context.Context, c candidate) (*compiled, error)
 		// Leave out what is broken, which may break other documents.
 		left, found := maps.Clone(c.changes), false
 		for _, p := range broken.Problems {
-			if key := (Key{Namespace(p.Namespace), p.ID}); left[key] != nil {
+			if key := keyOf(p); left[key] != nil {
 				if lost == nil {
 					lost = map[Key]*document{}
 				}
@@ -118,7 +118,7 @@ func (co *compiler) tryCompile(ctx context.Context, c candidate) (*compiled, err
 	// What was wrong with a document that is another now is not wrong any more, or is said
 	// again.
 	for _, p := range c.base.problems {
-		key := Key{Namespace(p.Namespace), p.ID}
+		key := keyOf(p)
 		_, changed := c.changes[key]
 		if !changed && !(key.Namespace == MCPServers && slices.Contains(c.retool, p.ID)) && !(key == allSkills && b.reskilled) {
 			next.problems = append(next.problems, p)
@@ -177,6 +177,9 @@ func (co *compiler) checkReferences(docs map[Key]*document, c candidate) (out []
 	slices.SortFunc(out, func(a, b awaken.Diagnostic) int { return strings.Compare(a.String(), b.String()) })
 	return out
 }
+
+// keyOf is the document that a diagnostic is about.
+func keyOf(d awaken.Diagnostic) Key { return Key{Namespace(d.Namespace), d.ID} }
 
 // problem is a mistake in a document.
 func problem(key Key, code, format string, args ...any) awaken.Diagnostic {

@@ -104,13 +104,17 @@ func (f *follower) take(ctx context.Context, s *state, changes map[Key]*document
 		s.live, s.behind, s.troubles = v, nil, nil
 	case ok:
 		s.behind, s.sinceHead = all, since
-		s.troubles = append([]awaken.Diagnostic{{Code: "version_unavailable", Severity: awaken.SeverityError, Namespace: "versions", ID: fmt.Sprint(s.head.Live),
-			Message: fmt.Sprintf("cannot be compiled here; version %d goes on", s.live.number)}}, broken.Problems...)
+		s.troubles = append([]awaken.Diagnostic{unavailable(s.head.Live, "cannot be compiled here; version %d goes on", s.live.number)}, broken.Problems...)
 		f.log.Error("a version cannot be compiled here", "version", s.head.Live, "goes_on", s.live.number, "error", err)
 	default:
 		return err
 	}
 	return nil
+}
+
+// unavailable says that a version does not run in this process.
+func unavailable(version int64, format string, args ...any) awaken.Diagnostic {
+	return problem(Key{"versions", strconv.FormatInt(version, 10)}, "version_unavailable", format, args...)
 }
 
 // settle makes a state what there is, and closes what only the old one needed. It is not
@@ -138,7 +142,7 @@ func (f *follower) compileCanary(ctx context.Context, next, old *state) {
 	if err != nil {
 		f.log.Error("the canary cannot be compiled here", "version", c.Version, "error", err)
 		next.canary = nil
-		next.canaryTroubles = []awaken.Diagnostic{problem(Key{"versions", strconv.FormatInt(c.Version, 10)}, "version_unavailable", "the canary cannot be compiled here, and gets no threads: %v", err)}
+		next.canaryTroubles = []awaken.Diagnostic{unavailable(c.Version, "the canary cannot be compiled here, and gets no threads: %v", err)}
 		return
 	}
 	next.canary, next.canaryTroubles = v, nil

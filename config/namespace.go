@@ -391,26 +391,27 @@ func checkProvider(p *awaken.ProviderSpec) error {
 	if p.BaseURL != "" {
 		m.url("base_url", p.BaseURL)
 	}
-	option := func(name string, to any, want string, ok func() bool) {
+	option := func(name string, to any, want string) {
 		raw, there := p.AdapterOptions[name]
-		if there && (json.Unmarshal(raw, to) != nil || ok != nil && !ok()) {
-			if name == "headers" {
-				raw = json.RawMessage("***")
-			}
-			m.add("adapter_options.%s is %s, want %s", name, raw, want)
+		wrong := there && json.Unmarshal(raw, to) != nil
+		if name == "headers" {
+			raw = json.RawMessage(hidden)
 		}
+		m.when(wrong, "adapter_options.%s is %s, want %s", name, raw, want)
 	}
-	oneOf := func(s *string, words ...string) func() bool { return func() bool { return slices.Contains(words, *s) } }
-	var headers map[string]string
-	var scopes []string
-	var env bool
-	var credentials, discovery, discoveryAuth string
-	option("headers", &headers, "an object of texts", nil)
-	option("scopes", &scopes, "an array of texts", nil)
-	option("allow_env_credentials", &env, "true or false", nil)
-	option("credentials_kind", &credentials, "bearer or service_account_json", oneOf(&credentials, "bearer", "service_account_json"))
-	option("model_discovery_schema", &discovery, "openai, openai-compatible, openrouter, gemini or google", oneOf(&discovery, "openai", "openai-compatible", "openrouter", "gemini", "google"))
-	option("model_discovery_auth", &discoveryAuth, "bearer, x-goog-api-key or none", oneOf(&discoveryAuth, "bearer", "x-goog-api-key", "none"))
+	word := func(name string, words ...string) (s string) {
+		raw, there := p.AdapterOptions[name]
+		wrong := there && (json.Unmarshal(raw, &s) != nil || !slices.Contains(words, s))
+		last := len(words) - 1
+		m.when(wrong, "adapter_options.%s is %s, want %s or %s", name, raw, strings.Join(words[:last], ", "), words[last])
+		return s
+	}
+	option("headers", new(map[string]string), "an object of texts")
+	option("scopes", new([]string), "an array of texts")
+	option("allow_env_credentials", new(bool), "true or false")
+	word("model_discovery_schema", "openai", "openai-compatible", "openrouter", "gemini", "google")
+	word("model_discovery_auth", "bearer", "x-goog-api-key", "none")
+	credentials := word("credentials_kind", "bearer", "service_account_json")
 	if credentials == "service_account_json" {
 		m.when(p.Adapter != "vertex", "adapter_options.credentials_kind is service_account_json, which only the adapter vertex takes, not %q", p.Adapter)
 		var account map[string]any

@@ -23,7 +23,6 @@ type provider struct {
 
 // account is a provider with certain secrets: its models, or why there are none.
 type account struct {
-	spec  *awaken.ProviderSpec
 	model llm.Model
 	stamp string // of the secrets
 	err   error
@@ -107,13 +106,12 @@ func (as *accounts) account(ctx context.Context, doc *document, sec *secrets) *a
 		a.err = err
 		return a
 	}
-	a.spec = spec.(*awaken.ProviderSpec)
 	if as.open == nil {
 		a.err = errors.New("this program makes no providers")
 		return a
 	}
 	// Who asks may be gone before it is used, which is for longer than that.
-	a.model, a.err = as.open(context.WithoutCancel(ctx), a.spec)
+	a.model, a.err = as.open(context.WithoutCancel(ctx), spec.(*awaken.ProviderSpec))
 	if a.err == nil && a.model == nil {
 		a.err = errors.New("the program made nothing of it")
 	}

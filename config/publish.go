@@ -229,16 +229,11 @@ func (pb *publisher) candidate(ctx context.Context, p *plan, sec *secrets) (*Pub
 		return nil, nil, err
 	}
 	if !p.lenient {
-		var bad []awaken.Diagnostic
-		problems := v.problems
+		bad := slices.Clone(v.problems)
 		if c.tolerant { // nobody has looked at the agents yet
-			problems = slices.Concat(problems, v.reg.Diagnostics())
+			bad = append(bad, v.reg.Diagnostics()...)
 		}
-		for _, d := range problems {
-			if p.docs[Key{Namespace(d.Namespace), d.ID}] != nil && d.Severity == awaken.SeverityError {
-				bad = append(bad, d)
-			}
-		}
+		bad = slices.DeleteFunc(bad, func(d awaken.Diagnostic) bool { return d.Severity != awaken.SeverityError || p.docs[keyOf(d)] == nil })
 		if len(bad) > 0 {
 			pb.servers.close(slices.Collect(maps.Values(v.servers)))
 			return nil, nil, fmt.Errorf("%w: %w", awaken.ErrInvalid, &awaken.ConfigError{Problems: bad})
@@ -255,7 +250,7 @@ func (pb *publisher) candidate(ctx context.Context, p *plan, sec *secrets) (*Pub
 func brings(err error, docs map[Key]*document, before []awaken.Diagnostic) bool {
 	broken, ok := errors.AsType[*awaken.ConfigError](err)
 	return !ok || slices.ContainsFunc(broken.Problems, func(d awaken.Diagnostic) bool {
-		_, mine := docs[Key{Namespace(d.Namespace), d.ID}]
+		_, mine := docs[keyOf(d)]
 		return mine || !slices.Contains(before, d)
 	})
 }

@@ -32,24 +32,17 @@ func (m *Manager) Validate(ctx context.Context, key Key, spec json.RawMessage) (
 	if err := m.code.writable(key); err != nil {
 		return nil, err
 	}
-	var rec *Record
-	p, err := m.publisher.write(ctx, intent{kind: "publish", dry: true}, func(ctx context.Context, p *plan) error {
-		old, err := p.record(ctx, key)
-		if err != nil {
-			return err
-		}
-		rec, err = p.put(key, spec, old, false)
-		return err
+	var p *plan
+	view, err := m.publisher.change(ctx, intent{kind: "publish", dry: true}, key, Condition{}, func(_ context.Context, next *plan, old *Record) (*Record, error) {
+		p = next
+		return p.put(key, spec, old, false)
 	})
 	if err != nil {
 		return nil, err
 	}
-	v := &Validation{}
-	if v.Normalized, err = redact(key.Namespace, rec.Spec); err != nil {
-		return nil, err
-	}
+	v := &Validation{Normalized: view.Spec}
 	for _, d := range p.next.live.reg.Diagnostics() {
-		if d.Severity == awaken.Warning && d.Namespace == string(key.Namespace) && d.ID == key.ID {
+		if d.Severity == awaken.Warning && keyOf(d) == key {
 			v.Diagnostics = append(v.Diagnostics, d)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -51,13 +52,8 @@ func (s *secrets) has(doc *document, ref string) bool {
 }
 
 // missing returns the references of a document that lead nowhere.
-func (s *secrets) missing(doc *document) (refs []string) {
-	for _, ref := range doc.secrets {
-		if !s.has(doc, ref) {
-			refs = append(refs, ref)
-		}
-	}
-	return refs
+func (s *secrets) missing(doc *document) []string {
+	return slices.DeleteFunc(slices.Clone(doc.secrets), func(ref string) bool { return s.has(doc, ref) })
 }
 
 // value decrypts a secret; awaken.ErrNotFound means that it is gone.

@@ -11,7 +11,6 @@ import (
 // document, with the same secrets, share it.
 type server struct {
 	doc     *document
-	stamp   string
 	conn    MCPConnection
 	err     error // why there is no connection
 	holders int
@@ -52,15 +51,14 @@ func (ss *servers) take() []string {
 
 // connect returns the connection of a document. Fresh means that it was made now.
 func (ss *servers) connect(ctx context.Context, doc *document, sec *secrets) (s *server, fresh bool) {
-	stamp := sec.stamp(doc)
-	name := doc.ID + "\x00" + doc.Hash + "\x00" + stamp
+	name := doc.ID + "\x00" + doc.Hash + "\x00" + sec.stamp(doc)
 	ss.mu.Lock()
 	s = ss.open[name]
 	ss.mu.Unlock()
 	if s != nil && s.err == nil {
 		return s, false
 	}
-	s = &server{doc: doc, stamp: stamp}
+	s = &server{doc: doc}
 	spec, err := sec.decode(doc)
 	switch {
 	case err != nil:

@@ -131,18 +131,16 @@ func OpenVault(file string) (*Vault, error) {
 func (v *Vault) find(id string) (vaultKey, bool) {
 	known := func(k vaultKey) bool { return k.id == id }
 	keys := *v.keys.Load()
-	i := slices.IndexFunc(keys, known)
-	if i < 0 && v.file != "" {
+	if !slices.ContainsFunc(keys, known) && v.file != "" {
 		if now, err := OpenVault(v.file); err == nil {
-			v.keys.Store(now.keys.Load())
-			keys = *v.keys.Load()
-			i = slices.IndexFunc(keys, known)
+			keys = *now.keys.Load()
+			v.keys.Store(&keys)
 		}
 	}
-	if i < 0 {
-		return vaultKey{}, false
+	if i := slices.IndexFunc(keys, known); i >= 0 {
+		return keys[i], true
 	}
-	return keys[i], true
+	return vaultKey{}, false
 }
 
 // NewKey returns a random key.

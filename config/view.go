@@ -48,35 +48,33 @@ func (m *Manager) List(ctx context.Context, ns Namespace, offset, limit int) ([]
 		limit = 100
 	}
 	var out []*View
-	now := m.current.now()
-	for s, err := range m.records.list(ctx, ns) {
+	for v, err := range m.views(ctx, ns, offset) {
 		if err != nil {
 			return nil, err
 		}
-		if offset > 0 {
-			offset--
-			continue
-		}
-		if len(out) == limit {
+		if out = append(out, v); len(out) == limit {
 			break
 		}
-		v, err := newView(Key{ns, s.ID}, &s.Record, now)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
 	}
 	return out, nil
 }
 
 // All goes through the records of a namespace by id, until one cannot be read.
 func (m *Manager) All(ctx context.Context, ns Namespace) iter.Seq2[*View, error] {
+	return m.views(ctx, ns, 0)
+}
+
+// views goes through the records of a namespace but the first ones.
+func (m *Manager) views(ctx context.Context, ns Namespace, skip int) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
 		now := m.current.now()
 		for s, err := range m.records.list(ctx, ns) {
 			if err != nil {
 				yield(nil, err)
 				return
+			}
+			if skip--; skip >= 0 {
+				continue
 			}
 			v, err := newView(Key{ns, s.ID}, &s.Record, now)
 			if !yield(v, err) || err != nil {

@@ -133,7 +133,7 @@ func (n *Node) Decode(v any) error {
 	}
 	line, value := n.locate(err)
 	if value != "" {
-		return At(line, "%w, got %s", err, value)
+		err = fmt.Errorf("%w, got %s", err, value)
 	}
 	return At(line, "%w", err)
 }
