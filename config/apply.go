@@ -28,7 +28,7 @@ func (m *Manager) Apply(ctx context.Context, docs []Document, prune, dry bool, b
 			}
 		}
 		if given[d.Key] {
-			return nil, fmt.Errorf("%w: %s is there twice", awaken.ErrInvalid, d.Key)
+			return nil, fmt.Errorf("%w: %s is given twice", awaken.ErrInvalid, d.Key)
 		}
 		given[d.Key] = true
 	}

@@ -56,7 +56,7 @@ func (a *Assistant) Set(ctx context.Context, s AssistantSettings, by Actor) (*As
 		return nil, err
 	}
 	if s.ModelID != "" && !a.current.now().live.reg.HasModel(s.ModelID) {
-		return nil, fmt.Errorf("%w: model_id is %q, which is no model and no pool that is live", awaken.ErrInvalid, s.ModelID)
+		return nil, fmt.Errorf("%w: model_id is %q, want a live model or pool", awaken.ErrInvalid, s.ModelID)
 	}
 	spec, err := json.Marshal(AssistantSettings{PolicyPrompt: s.PolicyPrompt, ModelID: s.ModelID})
 	if err != nil {

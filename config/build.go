@@ -128,7 +128,7 @@ func (b *builder) addProvider(ctx context.Context, doc *document) {
 		b.degraded = append(b.degraded, problem(doc.Key, "provider_failed", "%v", account.err))
 	}
 	for _, ref := range b.c.secrets.missing(doc) {
-		b.degraded = append(b.degraded, warning(doc.Key, "secret_missing", "its secret %s is gone", ref))
+		b.degraded = append(b.degraded, warning(doc.Key, "secret_missing", "secret %s is missing", ref))
 	}
 	if account != p.now.Load() {
 		// It has the account of another version, or of a write that was not carried out.
@@ -194,11 +194,11 @@ func (b *builder) addTools(id string) {
 		for _, t := range s.conn.Tools() {
 			tool := t.Spec().ID
 			if b.compiler.code[Key{Tools, tool}] {
-				b.degraded = append(b.degraded, problem(s.doc.Key, "tool_conflict", "its tool %q is a tool of the program, too", tool))
+				b.degraded = append(b.degraded, problem(s.doc.Key, "tool_conflict", "tool %q conflicts with a tool defined in code", tool))
 				continue
 			}
 			if err := b.usable(id, t, ids); err != nil {
-				b.degraded = append(b.degraded, warning(s.doc.Key, "tool_invalid", "its tool %q is left out: %v", tool, err))
+				b.degraded = append(b.degraded, warning(s.doc.Key, "tool_invalid", "tool %q is skipped: %v", tool, err))
 				continue
 			}
 			ids = append(ids, tool)
@@ -220,11 +220,11 @@ func (b *builder) addTools(id string) {
 func (b *builder) usable(id string, t awaken.Tool, have []string) error {
 	tool := t.Spec().ID
 	if slices.Contains(have, tool) {
-		return errors.New("the server has two of that name")
+		return errors.New("the server lists it twice")
 	}
 	for other, tools := range b.next.tools {
 		if other != id && slices.Contains(tools, tool) {
-			return fmt.Errorf("server %q has one of that name", other)
+			return fmt.Errorf("server %q has a tool of the same name", other)
 		}
 	}
 	_, err := b.compiler.bare.reg.Derive(registry.Edit{Tools: []awaken.Tool{t}, Lazy: true})

@@ -262,7 +262,7 @@ func (r *Rollout) merge(ctx context.Context, now *state, c *Canary, changes map[
 	}
 	if len(both) > 0 {
 		slices.Sort(both)
-		return nil, fmt.Errorf("%w: %s changed in the canary and in what is live: drop the canary, or publish them again", awaken.ErrConflict, strings.Join(both, ", "))
+		return nil, fmt.Errorf("%w: %s changed both in the canary and in the live version: drop the canary, or publish them again", awaken.ErrConflict, strings.Join(both, ", "))
 	}
 	return out, nil
 }
@@ -341,7 +341,7 @@ func (r *Rollout) flush(ctx context.Context) {
 	for number, t := range r.counted.take() {
 		err := r.store.Tally(ctx, number, t)
 		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
-			r.log.Warn("how runs went is not in the store", "version", number, "error", err)
+			r.log.Warn("storing run tallies failed", "version", number, "error", err)
 			r.counted.add(number, t)
 		}
 	}
@@ -372,7 +372,7 @@ func (r *Rollout) judge(ctx context.Context) error {
 	case errors.Is(err, awaken.ErrNotFound):
 		return nil // another process was faster
 	case errors.Is(err, awaken.ErrConflict):
-		d := problem(Key{"versions", strconv.FormatInt(now.Canary.Version, 10)}, "canary_conflict", "its rule would promote it (%s): %v", reason, err)
+		d := problem(Key{"versions", strconv.FormatInt(now.Canary.Version, 10)}, "canary_conflict", "the rule wants to promote the canary (%s): %v", reason, err)
 		if r.stuck.Swap(&d) != nil {
 			return nil // it was said
 		}

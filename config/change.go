@@ -65,20 +65,20 @@ func (c *Change) Validate() error {
 			text("namespace", string(e.Namespace), MaxID, true)
 			text("id of an entry", e.ID, MaxID, true)
 		}
-		m.when(p.Base < 0 || p.Base >= p.Number, "publication %d: base is %d, want a number before it", p.Number, p.Base)
+		m.when(p.Base < 0 || p.Base >= p.Number, "publication %d: base is %d, want an earlier publication", p.Number, p.Base)
 	}
-	m.when(c.Publish == nil && len(c.Documents) > 0, "there are %d documents and no publication", len(c.Documents))
+	m.when(c.Publish == nil && len(c.Documents) > 0, "%d documents without a publication", len(c.Documents))
 	for hash, doc := range c.Documents {
 		document("document "+hash, doc, true)
 		sum := hashOf(doc)
-		m.when(hash != sum, "document %q: hash is %s", hash, sum)
+		m.when(hash != sum, "document %q has hash %s", hash, sum)
 	}
 	if h := c.SetHead; h != nil && (h.Live < 0 || h.Canary != nil && h.Canary.Version < 1) {
-		m.add("what is to be live is %+v, want publications", *h)
+		m.add("new head is %+v, want published versions", *h)
 	}
 	for _, e := range c.Audit {
 		text("id of an event", e.ID, maxText, true)
-		once("event", e.ID, "there")
+		once("event", e.ID, "listed")
 		text("actor", e.Actor, maxText, false)
 		text("action", e.Action, maxText, false)
 		text("resource", e.Resource, maxText, false)

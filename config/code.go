@@ -41,11 +41,11 @@ func (c code) writable(key Key) error {
 	}
 	switch {
 	case key.Namespace == Tools:
-		return fmt.Errorf("tools: %w: tools are part of the program, and only their overrides can be written", ErrReadOnly)
+		return fmt.Errorf("tools: %w: tools are defined in code, and only their overrides can be written", ErrReadOnly)
 	case key.Namespace == Agents && strings.HasPrefix(key.ID, ownPrefix):
-		return fmt.Errorf("%w: id of %s is %q, and names that begin with %s are the server's own", awaken.ErrInvalid, key.Namespace, key.ID, ownPrefix)
+		return fmt.Errorf("%w: id of %s is %q, and ids that begin with %s are reserved for the server", awaken.ErrInvalid, key.Namespace, key.ID, ownPrefix)
 	case c[key]:
-		return fmt.Errorf("%s: %w: it is part of the program", key, ErrReadOnly)
+		return fmt.Errorf("%s: %w: it is defined in code", key, ErrReadOnly)
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ func (co *compiler) checkReferences(docs map[Key]*document, c candidate) (out []
 	check := func(doc *document) {
 		for _, to := range doc.needs {
 			if code := dangling[[2]Namespace{doc.Namespace, to.Namespace}]; code != "" && docs[to] == nil && !co.code[to] {
-				p := problem(doc.Key, code, "it refers to %s %q, which is not defined", to.Namespace, to.ID)
+				p := problem(doc.Key, code, "refers to %s %q, which is not defined", to.Namespace, to.ID)
 				p.DependsOn = to.String()
 				out = append(out, p)
 			}

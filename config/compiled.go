@@ -115,7 +115,7 @@ func (v *compiled) diagnose() (out []awaken.Diagnostic) {
 			continue // it is among the problems
 		}
 		if st := s.conn.Status(); !st.Connected {
-			out = append(out, warning(s.doc.Key, "mcp_unavailable", "it is not connected: %s", st.LastError))
+			out = append(out, warning(s.doc.Key, "mcp_unavailable", "not connected: %s", st.LastError))
 		}
 	}
 	return out

@@ -94,7 +94,7 @@ func (d *Drafts) Publish(ctx context.Context, keys []Key, canary *Canary, note s
 			}
 		}
 		if len(p.docs) == 0 {
-			return fmt.Errorf("%w: there is nothing to publish: no document differs from what is live", awaken.ErrInvalid)
+			return fmt.Errorf("%w: nothing to publish: every document is live already", awaken.ErrInvalid)
 		}
 		if canary != nil {
 			return d.rollout.begin(ctx, p, *canary)
@@ -109,7 +109,7 @@ func (d *Drafts) Publish(ctx context.Context, keys []Key, canary *Canary, note s
 
 // ErrNotRestorable means that an audit event holds no document of the record that it was to
 // be restored for.
-var ErrNotRestorable = errors.New("this event is not restorable")
+var ErrNotRestorable = errors.New("event cannot be restored")
 
 // Restore writes what an audit event holds as a draft. Secrets stay what they are: where
 // the event refers to one that is gone, the view says so. awaken.ErrNotFound means that
@@ -119,7 +119,7 @@ func (d *Drafts) Restore(ctx context.Context, key Key, eventID string, c Conditi
 		return nil, err
 	}
 	if d.code[key] && key.Namespace != Tools {
-		return nil, fmt.Errorf("%s: %w: it is part of the program", key, ErrReadOnly)
+		return nil, fmt.Errorf("%s: %w: it is defined in code", key, ErrReadOnly)
 	}
 	target, err := d.restorable(ctx, key, eventID)
 	if err != nil {
@@ -147,17 +147,17 @@ func (d *Drafts) restorable(ctx context.Context, key Key, eventID string) (json.
 	}
 	e := events[0]
 	if e.Resource != key.String() {
-		return nil, fmt.Errorf("%w: it is about %s, not %s", ErrNotRestorable, e.Resource, key)
+		return nil, fmt.Errorf("%w: the event is about %s, not %s", ErrNotRestorable, e.Resource, key)
 	}
 	doc := e.After
 	switch {
 	case e.Action == "delete":
 		doc = e.Before
 	case !slices.Contains([]string{"create", "update", "publish", "restore", "rollback", "promote"}, e.Action):
-		return nil, fmt.Errorf("%w: its action is %s, want one that wrote or removed a document", ErrNotRestorable, e.Action)
+		return nil, fmt.Errorf("%w: its action is %s, which neither writes nor deletes a document", ErrNotRestorable, e.Action)
 	}
 	if len(doc) == 0 {
-		return nil, fmt.Errorf("%w: it removed the document", ErrNotRestorable)
+		return nil, fmt.Errorf("%w: the event removed the document", ErrNotRestorable)
 	}
 	// The document is its own proof that the secrets that it refers to are its own.
 	sealed, err := seal(key, doc, doc)

@@ -133,12 +133,12 @@ var fieldCases = map[string]map[string]fieldCase{
 	"MCPServerSpec": {
 		"id":             {`"x"`, `""`, "id is empty", ""},
 		"transport":      {`"stdio"`, `"sse"`, `transport is "sse", want stdio or http`, ""},
-		"command":        {`"c"`, `""`, "command is empty, which transport stdio needs", ""},
+		"command":        {`"c"`, `""`, "command is empty, but transport stdio needs it", ""},
 		"args":           {`["a"]`, `"a"`, `field "args" is a JSON string, want an array`, ""},
-		"url":            {`""`, `"https://h"`, "url is set, which transport stdio has no use for", ""},
+		"url":            {`""`, `"https://h"`, "url is set, but transport stdio does not use it", ""},
 		"config":         {`{"a":1}`, `[]`, `field "config" is a JSON array, want an object`, ""},
 		"timeout_secs":   {`1`, `-1`, "timeout_secs is -1, want more than 0", "30"},
-		"env":            {`{"A":"b"}`, `{"A=":"b"}`, `env has the name "A=", want one without =`, ""},
+		"env":            {`{"A":"b"}`, `{"A=":"b"}`, `env has the variable name "A=", want one without =`, ""},
 		"restart_policy": {`null`, `{"enable":true}`, `unknown field "enable", did you mean "enabled"?`, ""},
 	},
 	"RestartPolicy": {

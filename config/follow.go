@@ -104,8 +104,8 @@ func (f *follower) take(ctx context.Context, s *state, changes map[Key]*document
 		s.live, s.behind, s.troubles = v, nil, nil
 	case ok:
 		s.behind, s.sinceHead = all, since
-		s.troubles = append([]awaken.Diagnostic{unavailable(s.head.Live, "cannot be compiled here; version %d goes on", s.live.number)}, broken.Problems...)
-		f.log.Error("a version cannot be compiled here", "version", s.head.Live, "goes_on", s.live.number, "error", err)
+		s.troubles = append([]awaken.Diagnostic{unavailable(s.head.Live, "does not compile in this process; version %d stays live", s.live.number)}, broken.Problems...)
+		f.log.Error("a version does not compile in this process", "version", s.head.Live, "running", s.live.number, "error", err)
 	default:
 		return err
 	}
@@ -140,9 +140,9 @@ func (f *follower) compileCanary(ctx context.Context, next, old *state) {
 	}
 	v, err := f.catalogue.variant(ctx, next, c.Version, next.secrets)
 	if err != nil {
-		f.log.Error("the canary cannot be compiled here", "version", c.Version, "error", err)
+		f.log.Error("the canary does not compile in this process", "version", c.Version, "error", err)
 		next.canary = nil
-		next.canaryTroubles = []awaken.Diagnostic{unavailable(c.Version, "the canary cannot be compiled here, and gets no threads: %v", err)}
+		next.canaryTroubles = []awaken.Diagnostic{unavailable(c.Version, "the canary does not compile in this process and gets no threads: %v", err)}
 		return
 	}
 	next.canary, next.canaryTroubles = v, nil

@@ -104,7 +104,7 @@ func FuzzSealPatch(f *testing.F) {
 			t.Fatalf("%s\nbecame\n%+v, %v", s.Doc, again, err)
 		}
 		r := Record{Spec: mustSeal(t, key, least[key.Namespace], "").Doc, Meta: Meta{UserOverrides: s.Doc}}
-		if err := r.validate(key); err != nil && !strings.Contains(err.Error(), "delegates has the agent itself") {
+		if err := r.validate(key); err != nil && !strings.Contains(err.Error(), "delegates lists the agent itself") {
 			t.Fatalf("%s: %v", s.Doc, err)
 		}
 	})

@@ -61,21 +61,21 @@ func (s *MCPServerSpec) Validate() error {
 	m.id(s.ID)
 	switch s.Transport {
 	case "stdio":
-		m.when(blank(s.Command), "command is empty, which transport stdio needs")
-		m.when(s.URL != "", "url is set, which transport stdio has no use for")
+		m.when(blank(s.Command), "command is empty, but transport stdio needs it")
+		m.when(s.URL != "", "url is set, but transport stdio does not use it")
 	case "http":
 		if s.URL == "" {
-			m.add("url is empty, which transport http needs")
+			m.add("url is empty, but transport http needs it")
 		} else {
 			m.url("url", s.URL)
 		}
-		m.when(s.Command != "" || len(s.Args) > 0, "command or args are set, which transport http has no use for")
+		m.when(s.Command != "" || len(s.Args) > 0, "command or args are set, but transport http does not use them")
 	default:
 		m.add("transport is %q, want stdio or http", s.Transport)
 	}
 	m.when(s.TimeoutSecs < 0, "timeout_secs is %d, want more than 0", s.TimeoutSecs)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		m.when(name == "" || strings.ContainsAny(name, "=\x00"), "env has the name %q, want one without =", name)
+		m.when(name == "" || strings.ContainsAny(name, "=\x00"), "env has the variable name %q, want one without =", name)
 	}
 	if r := s.RestartPolicy; r != nil {
 		if r.MaxAttempts != nil && *r.MaxAttempts < 0 {

@@ -150,9 +150,9 @@ func CheckID(key Key) error {
 	case len(id) > 128:
 		return bad("at most 128 bytes")
 	case id == "." || id == ".." || slices.Contains([]string{"meta", "validate", "$schema"}, id):
-		return bad("another one: routes have that name")
+		return bad("another id: this one is reserved for a route")
 	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
-		return bad("no blanks and control characters")
+		return bad("no spaces or control characters")
 	case strings.ContainsAny(id, "/\\#?%"):
 		return bad(`none of / \ # ? %`)
 	case ns == Skills && !skillID.MatchString(id):
@@ -195,7 +195,7 @@ func (m *mistakes) url(field, value string) {
 		}
 		m.add("%s is %q, want a URL that begins with http:// or https://", field, value)
 	case u.User != nil:
-		m.add("%s has a user or password in it, which would be shown: leave it out", field)
+		m.add("%s contains a user or password, which clients could read: remove it", field)
 	}
 }
 
@@ -226,7 +226,7 @@ func fillAgent(s *awaken.AgentSpec) {
 
 func checkAgent(s *awaken.AgentSpec) error {
 	m := mistakes{s.Validate()}
-	m.when(s.Endpoint != nil && s.Backend != nil && s.Backend.Kind != "awaken", "endpoint and backend are both set, want one of them")
+	m.when(s.Endpoint != nil && s.Backend != nil && s.Backend.Kind != "awaken", "endpoint and backend are both set, want only one of them")
 	if e := s.Endpoint; e != nil {
 		m.url("endpoint.base_url", e.BaseURL)
 		m.auth("endpoint.auth", e.Auth)
@@ -236,7 +236,7 @@ func checkAgent(s *awaken.AgentSpec) error {
 		"allowed_tools": s.AllowedTools, "excluded_tools": s.ExcludedTools} {
 		m.when(slices.ContainsFunc(list, blank), "%s has an empty id", name)
 	}
-	m.when(slices.Contains(s.Delegates, s.ID), "delegates has the agent itself")
+	m.when(slices.Contains(s.Delegates, s.ID), "delegates lists the agent itself")
 	m.when(string(bytes.TrimSpace(s.Sections["retry"])) == "null", `sections["retry"] is null, want an object`)
 	return m.join()
 }
@@ -256,7 +256,7 @@ func updateAgent(tree map[string]any) error {
 		}
 	}
 	if len(old) > 0 && len(new) > 0 {
-		return fmt.Errorf("endpoint has %s of an earlier version beside %s: use auth, target and options", strings.Join(old, ", "), strings.Join(new, ", "))
+		return fmt.Errorf("endpoint mixes the old names %s with %s: use auth, target and options", strings.Join(old, ", "), strings.Join(new, ", "))
 	}
 	if v := e["bearer_token"]; v != nil {
 		e["auth"] = map[string]any{"type": "bearer", "token": v}

@@ -57,7 +57,7 @@ func sealPatch(key Key, patch, stored json.RawMessage) (*sealed, error) {
 	}
 	k := kinds[key.Namespace]
 	if k.patch == nil {
-		return nil, fmt.Errorf("%w: %s have none", ErrNotOverridable, key.Namespace)
+		return nil, fmt.Errorf("%w: %s are not overridable", ErrNotOverridable, key.Namespace)
 	}
 	s, err := k.sealPatch(key.String()+"#overrides", patch, stored)
 	if err != nil {
@@ -91,7 +91,7 @@ func (k *kind) merge(overrides, patch map[string]any) (map[string]any, error) {
 		list, isList := v.([]any)
 		names := texts(patch, clearName)
 		if !isList || len(names) != len(list) {
-			return nil, fmt.Errorf("%s is %s, want an array of names of fields", clearName, encode(v))
+			return nil, fmt.Errorf("%s is %s, want an array of field names", clearName, encode(v))
 		}
 		for _, name := range names {
 			if err := k.clear(overrides, name); err != nil {
@@ -262,7 +262,7 @@ func (r *Record) effective(key Key) (json.RawMessage, error) {
 	}
 	k := kinds[key.Namespace]
 	if k == nil || k.patch == nil {
-		return nil, fmt.Errorf("%w: %s have none", ErrNotOverridable, key.Namespace)
+		return nil, fmt.Errorf("%w: %s are not overridable", ErrNotOverridable, key.Namespace)
 	}
 	tree, err := parse(r.Spec)
 	if err != nil {
@@ -295,7 +295,7 @@ func (r *Record) validate(key Key) error {
 		return nil
 	}
 	if k.patch == nil {
-		return fmt.Errorf("%w: %s have none", ErrNotOverridable, key.Namespace)
+		return fmt.Errorf("%w: %s are not overridable", ErrNotOverridable, key.Namespace)
 	}
 	if _, err := k.checkPatch(k.mask(patch)); err != nil {
 		return invalid(key, fmt.Errorf("overrides: %w", err))

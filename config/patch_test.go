@@ -40,7 +40,7 @@ func TestSealPatch_Merges(t *testing.T) {
 		{"id", Agents, ``, `{"id":"a"}`, ``, `unknown field "id"`},
 		{"older field", Agents, ``, `{"model":"a"}`, ``, `unknown field "model", did you mean "model_id"?`},
 		{"unknown clear", Agents, ``, `{"_clear":["max_round"]}`, ``, `_clear: unknown field "max_round", did you mean "max_rounds"?`},
-		{"wrong clear", Agents, ``, `{"_clear":"max_rounds"}`, ``, `_clear is "max_rounds", want an array of names of fields`},
+		{"wrong clear", Agents, ``, `{"_clear":"max_rounds"}`, ``, `_clear is "max_rounds", want an array of field names`},
 		{"wrong type", Agents, ``, `{"max_rounds":"a"}`, ``, `field "max_rounds" is a JSON string, want a whole number`},
 		{"wrong value", Agents, ``, `{"max_rounds":-1}`, ``, `max_rounds is -1, want 0 or more`},
 		{"wrong pattern", Agents, ``, `{"allowed_tool_patterns":["\\"]}`, ``, `allowed_tool_patterns[0]`},

@@ -89,9 +89,9 @@ func (p *plan) expect(ctx context.Context, key Key, c Condition) (*Record, error
 	case c.Absent && rec != nil:
 		return nil, fmt.Errorf("%s: %w", key, ErrExists)
 	case c.Present && rec == nil:
-		return nil, fmt.Errorf("%s: %w: expected any, there is none", key, ErrStale)
+		return nil, fmt.Errorf("%s: %w: expected an existing record, found none", key, ErrStale)
 	case c.Revision != 0 && rec == nil:
-		return nil, fmt.Errorf("%s: %w: expected %d, there is none", key, ErrStale, c.Revision)
+		return nil, fmt.Errorf("%s: %w: expected %d, found none", key, ErrStale, c.Revision)
 	case c.Revision != 0 && rec.Meta.Revision != c.Revision:
 		return nil, fmt.Errorf("%s: %w: expected %d, found %d", key, ErrStale, c.Revision, rec.Meta.Revision)
 	}
@@ -196,7 +196,7 @@ func (p *plan) keep(key Key, sealed *sealed) error {
 			continue
 		}
 		if p.vault == nil {
-			return fmt.Errorf("%w: %s holds a secret, and this server has no key to encrypt it with: set secrets.key_file or secrets.key", awaken.ErrInvalid, key)
+			return fmt.Errorf("%w: %s contains a secret, but this server has no key to encrypt it: set secrets.key_file or secrets.key", awaken.ErrInvalid, key)
 		}
 		s := p.vault.Encrypt(ref, value)
 		s.Revision, s.UpdatedAt, s.Server = max(old.Revision, p.at.UnixMilli())+1, p.at.UnixMilli(), servers[ref]

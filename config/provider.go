@@ -107,13 +107,13 @@ func (as *accounts) account(ctx context.Context, doc *document, sec *secrets) *a
 		return a
 	}
 	if as.open == nil {
-		a.err = errors.New("this program makes no providers")
+		a.err = errors.New("no provider factory configured")
 		return a
 	}
 	// Who asks may be gone before it is used, which is for longer than that.
 	a.model, a.err = as.open(context.WithoutCancel(ctx), spec.(*awaken.ProviderSpec))
 	if a.err == nil && a.model == nil {
-		a.err = errors.New("the program made nothing of it")
+		a.err = errors.New("the provider factory returned no model")
 	}
 	a.err = sec.scrub(doc, a.err)
 	return a

@@ -98,7 +98,7 @@ func (pb *publisher) turn(ctx context.Context) (done func()) {
 	defer cancel()
 	done, err := t.Turn(wait)
 	if err != nil {
-		pb.log.Debug("a change of the configuration does not wait for others", "error", err)
+		pb.log.Debug("a configuration write proceeds without its turn", "error", err)
 		return func() {}
 	}
 	return done
@@ -125,7 +125,7 @@ func (pb *publisher) refuse(ctx context.Context, p *plan, err error) error {
 	e.Error = err.Error()
 	atRefused.Hit()
 	if auditErr := pb.store.Apply(ctx, &Change{Audit: []*AuditEvent{e}}); auditErr != nil {
-		pb.log.Error("a refused change is not in the audit log", "resource", p.resource, "error", auditErr)
+		pb.log.Error("recording a refused change in the audit log failed", "resource", p.resource, "error", auditErr)
 	}
 	return err
 }

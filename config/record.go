@@ -68,17 +68,17 @@ const (
 // documents awaken.ErrInvalid.
 var (
 	// ErrConflict means that a record, or what is published, has changed meanwhile.
-	ErrConflict = errors.New("it has changed meanwhile")
+	ErrConflict = errors.New("changed concurrently")
 	// ErrStale means that a write expected a revision that the record does not have.
-	ErrStale = errors.New("it has another revision")
+	ErrStale = errors.New("revision mismatch")
 	// ErrExists means that a record that was to be made is there.
-	ErrExists = errors.New("it exists already")
+	ErrExists = errors.New("already exists")
 	// ErrNotOverridable means that overrides were given for a document that people own.
-	ErrNotOverridable = errors.New("only builtin documents have overrides")
+	ErrNotOverridable = errors.New("only builtin documents can be overridden")
 	// ErrNoConnector means that this program connects to no server of the kind.
-	ErrNoConnector = errors.New("this program does not connect to servers of that kind")
+	ErrNoConnector = errors.New("no connector configured for this kind of server")
 	// ErrReadOnly means that the namespace cannot be written.
-	ErrReadOnly = errors.New("it cannot be written")
+	ErrReadOnly = errors.New("read-only")
 )
 
 // recordReader is the part of a [Store] that has one record at a time.

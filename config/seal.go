@@ -57,7 +57,7 @@ func (k *kind) seal(key Key, doc, stored json.RawMessage) (*sealed, error) {
 	case tree["id"] == nil, ok && blank(id):
 		return nil, fmt.Errorf("missing 'id' field in body")
 	case ok && id != key.ID:
-		return nil, fmt.Errorf("id is %q, want %q, which is the id that is written to", id, key.ID)
+		return nil, fmt.Errorf("id is %q, want %q, the id being written", id, key.ID)
 	}
 	if k.update != nil {
 		if err := k.update(tree); err != nil {
@@ -85,7 +85,7 @@ func parseWritten(written, stored json.RawMessage) (tree, before map[string]any,
 		return nil, nil, err
 	}
 	if before, err = parseOptional(stored); err != nil {
-		return nil, nil, fmt.Errorf("what is stored: %w", err)
+		return nil, nil, fmt.Errorf("stored document: %w", err)
 	}
 	return tree, before, hideReferences(tree, before)
 }
@@ -123,7 +123,7 @@ func (k *kind) takeOut(prefix string, tree, before map[string]any) (*sealed, err
 	visit(tree, nil, k.secret, func(path []string, v any) any {
 		value, isText := v.(string)
 		if !isText {
-			errs.add("%s is a JSON %s, want a string, because it is kept as a secret", place(path), jsonType(v))
+			errs.add("%s is a JSON %s, want a string, because it is stored as a secret", place(path), jsonType(v))
 			return v
 		}
 		ref := prefix + pointer(path)
@@ -133,9 +133,9 @@ func (k *kind) takeOut(prefix string, tree, before map[string]any) (*sealed, err
 			case !ok:
 				errs.add("%s is %q, but no secret is stored there: write the secret itself", place(path), hidden)
 			case k.server(tree, path) != k.server(before, path):
-				errs.add("%s is another server, and the secret in %s was for the one before: write it again, or clear it with null", place(k.to), place(path))
+				errs.add("%s is now another server, and the secret in %s belongs to the previous one: write it again, or clear it with null", place(k.to), place(path))
 			case !sameEntries(masked, maskedBefore, path):
-				errs.add("%s is %q in a list that has changed, so that it is not clear which secret is meant: write the secret itself", place(path), hidden)
+				errs.add("%s is %q in a list that has changed, so the secret it stands for is ambiguous: write the secret itself", place(path), hidden)
 			}
 			return map[string]any{refName: old}
 		}

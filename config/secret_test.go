@@ -158,7 +158,7 @@ func TestSeal_KeepsAndClearsSecrets(t *testing.T) {
 		{"its own in another place", Providers, provider, `{"id":"x","adapter":"openai","adapter_options":{"headers":{"a":{"$secret":"providers/x#/api_key"}}}}`, `adapter_options.headers.a refers to a secret`, 0},
 		{"a reference in a new document", Providers, ``, `{"id":"x","adapter":"openai","api_key":{"$secret":"providers/x#/api_key"}}`, `api_key refers to a secret`, 0},
 		{"a reference that is none", Providers, provider, `{"id":"x","adapter":"openai","adapter_options":{"o":{"$secret":"x","password":"p"}}}`, `adapter_options.o refers to a secret`, 0},
-		{"a number", Providers, provider, `{"id":"x","adapter":"openai","adapter_options":{"password":1234}}`, `adapter_options.password is a JSON number, want a string, because it is kept as a secret`, 0},
+		{"a number", Providers, provider, `{"id":"x","adapter":"openai","adapter_options":{"password":1234}}`, `adapter_options.password is a JSON number, want a string, because it is stored as a secret`, 0},
 
 		{"absent env", MCPServers, mcp, `{"id":"x","transport":"stdio","command":"d"}`, `{"command":"d","env":{"A":"1","B":"2"},"id":"x","timeout_secs":30,"transport":"stdio"}`, 0},
 		{"null env", MCPServers, mcp, `{"id":"x","transport":"stdio","command":"d","env":null}`, `{"command":"d","id":"x","timeout_secs":30,"transport":"stdio"}`, 2},
@@ -167,12 +167,12 @@ func TestSeal_KeepsAndClearsSecrets(t *testing.T) {
 
 		{"absent auth", A2AServers, a2a, `{"id":"x","base_url":"https://H/i"}`, `{"auth":{"token":"old","type":"bearer"},"base_url":"https://H/i","id":"x","timeout_ms":10000}`, 0},
 		{"absent token", A2AServers, a2a, `{"id":"x","base_url":"https://h/i","auth":{"type":"bearer"}}`, `{"auth":{"token":"old","type":"bearer"},"base_url":"https://h/i","id":"x","timeout_ms":10000}`, 0},
-		{"absent auth and another server", A2AServers, a2a, `{"id":"x","base_url":"https://i"}`, `base_url is another server, and the secret in auth.token was for the one before`, 0},
-		{"absent key and another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i"}`, `base_url is another server, and the secret in api_key was`, 0},
-		{"stars and another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i","api_key":"new","adapter_options":{"headers":{"a":"***"}}}`, `base_url is another server, and the secret in adapter_options.headers.a was`, 0},
+		{"absent auth and another server", A2AServers, a2a, `{"id":"x","base_url":"https://i"}`, `base_url is now another server, and the secret in auth.token belongs to the previous one`, 0},
+		{"absent key and another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i"}`, `base_url is now another server, and the secret in api_key belongs`, 0},
+		{"stars and another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i","api_key":"new","adapter_options":{"headers":{"a":"***"}}}`, `base_url is now another server, and the secret in adapter_options.headers.a belongs`, 0},
 		{"a key for another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i","api_key":"new"}`, `{"adapter":"openai","api_key":"new","base_url":"https://i","id":"x","timeout_secs":300}`, 1},
 		{"no key for another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i","api_key":null}`, `{"adapter":"openai","base_url":"https://i","id":"x","timeout_secs":300}`, 2},
-		{"stars and another endpoint", Agents, agent, `{"id":"x","endpoint":{"base_url":"http://h","auth":{"type":"bearer","token":"***"}}}`, `endpoint.base_url is another server, and the secret in endpoint.auth.token was`, 0},
+		{"stars and another endpoint", Agents, agent, `{"id":"x","endpoint":{"base_url":"http://h","auth":{"type":"bearer","token":"***"}}}`, `endpoint.base_url is now another server, and the secret in endpoint.auth.token belongs`, 0},
 		{"null auth", A2AServers, a2a, `{"id":"x","base_url":"https://i","auth":null}`, `{"base_url":"https://i","id":"x","timeout_ms":10000}`, 1},
 		{"empty token", A2AServers, a2a, `{"id":"x","base_url":"https://i","auth":{"type":"bearer","token":""}}`, `auth.token is empty`, 0},
 

@@ -63,7 +63,7 @@ func (s *secrets) value(ref string) (awaken.Secret, error) {
 	case !ok:
 		return awaken.Secret{}, fmt.Errorf("%s: %w", ref, awaken.ErrNotFound)
 	case s.vault == nil:
-		return awaken.Secret{}, fmt.Errorf("%s cannot be read: this server has no key for secrets: set secrets.key_file or secrets.key", ref)
+		return awaken.Secret{}, fmt.Errorf("%s cannot be read: this server has no secrets key: set secrets.key_file or secrets.key", ref)
 	}
 	return s.vault.Decrypt(ref, sealed)
 }

@@ -121,7 +121,7 @@ func (s *seeding) weed(ctx context.Context) error {
 			for _, need := range doc.needs {
 				if orphans[need] != nil {
 					delete(orphans, need)
-					s.log.Warn("a builtin document that is not part of the program any more stays, because another needs it", "document", need.String(), "needed_by", key.String())
+					s.log.Warn("keeping an obsolete builtin document that another document needs", "document", need.String(), "needed_by", key.String())
 					again = true
 				}
 			}

@@ -39,14 +39,14 @@ type vaultKey struct {
 }
 
 // ErrNoKey means that a secret is encrypted with a key that the vault does not have.
-var ErrNoKey = errors.New("the key that it is encrypted with is not there")
+var ErrNoKey = errors.New("encryption key not available")
 
 const keyBytes = 32
 
 // NewVault returns a vault with these keys, each 32 bytes, written in hex or base64.
 func NewVault(keys ...string) (*Vault, error) {
 	if len(keys) == 0 {
-		return nil, errors.New("a vault needs a key")
+		return nil, errors.New("no secrets key given")
 	}
 	var all []vaultKey
 	for i, text := range keys {
@@ -57,7 +57,7 @@ func NewVault(keys ...string) (*Vault, error) {
 		sum := sha256.Sum256(append([]byte("awaken secrets key\x00"), raw...))
 		id := hex.EncodeToString(sum[:8])
 		if slices.ContainsFunc(all, func(k vaultKey) bool { return k.id == id }) {
-			return nil, fmt.Errorf("secrets key %d of %d is there twice", i+1, len(keys))
+			return nil, fmt.Errorf("secrets key %d of %d is a duplicate", i+1, len(keys))
 		}
 		block, err := aes.NewCipher(raw)
 		if err != nil {
@@ -84,7 +84,7 @@ func parseKey(text string) ([]byte, error) {
 			return raw, nil
 		}
 	}
-	return nil, fmt.Errorf("it is %d characters that are not a key, want 32 random bytes in base64 (44 characters) or hex (64 characters)", len(text))
+	return nil, fmt.Errorf("not a valid key (%d characters), want 32 random bytes in base64 (44 characters) or hex (64 characters)", len(text))
 }
 
 // OpenVault returns a vault with the keys of a file: one on a line, the first encrypts.
@@ -104,7 +104,7 @@ func OpenVault(file string) (*Vault, error) {
 		return nil, fmt.Errorf("%s is not a file", file)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, fmt.Errorf("%s has the permissions %04o, want 0600 or 0400: others can read the keys of all secrets", file, mode)
+		return nil, fmt.Errorf("%s has permissions %04o, want 0600 or 0400: other users can read the secrets keys", file, mode)
 	}
 	data, err := io.ReadAll(f)
 	if err != nil {
@@ -117,7 +117,7 @@ func OpenVault(file string) (*Vault, error) {
 		}
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("%s has no key", file)
+		return nil, fmt.Errorf("%s contains no key", file)
 	}
 	v, err := NewVault(keys...)
 	if err != nil {
@@ -196,11 +196,11 @@ func (v *Vault) Decrypt(ref string, s SealedSecret) (awaken.Secret, error) {
 	if k, ok := v.find(s.KeyID); ok {
 		plain, err := k.aead.Open(nil, nil, s.Data, []byte(ref))
 		if err != nil {
-			return awaken.Secret{}, fmt.Errorf("secret %s was changed, or is of another place", ref)
+			return awaken.Secret{}, fmt.Errorf("secret %s cannot be decrypted: it was altered, or belongs to another field", ref)
 		}
 		return awaken.NewSecret(string(plain)), nil
 	}
-	return awaken.Secret{}, fmt.Errorf("secret %s: %w (its id is %s)", ref, ErrNoKey, s.KeyID)
+	return awaken.Secret{}, fmt.Errorf("secret %s: %w (key id %s)", ref, ErrNoKey, s.KeyID)
 }
 
 // Rotate encrypts every secret with the vault's first key, and returns how many were
@@ -208,7 +208,7 @@ func (v *Vault) Decrypt(ref string, s SealedSecret) (awaken.Secret, error) {
 func (m *Manager) Rotate(ctx context.Context, by Actor) (int, error) {
 	vault := m.o.Vault
 	if vault == nil {
-		return 0, fmt.Errorf("%w: this server has no key for secrets: set secrets.key_file or secrets.key", awaken.ErrInvalid)
+		return 0, fmt.Errorf("%w: this server has no secrets key: set secrets.key_file or secrets.key", awaken.ErrInvalid)
 	}
 	count := 0
 	_, err := m.publisher.write(ctx, intent{by: by, resource: "secrets"}, func(_ context.Context, p *plan) error {

@@ -126,7 +126,7 @@ func TestKeyFile(t *testing.T) {
 	if got, err := second.Decrypt("r", s); err != nil || got.Expose() != "s" {
 		t.Errorf("%v, %v", got.Expose(), err)
 	}
-	for content, want := range map[string]string{"": "has no key", "# a comment\n\n": "has no key", "short\n": "secrets key 1 of 1: it is 5 characters that are not a key"} {
+	for content, want := range map[string]string{"": "contains no key", "# a comment\n\n": "contains no key", "short\n": "secrets key 1 of 1: not a valid key (5 characters)"} {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestKeyFile(t *testing.T) {
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenVault(file); err == nil || !strings.Contains(err.Error(), "has the permissions 0640, want 0600 or 0400") {
+	if _, err := OpenVault(file); err == nil || !strings.Contains(err.Error(), "has permissions 0640, want 0600 or 0400") {
 		t.Error(err)
 	}
 	if _, err := OpenVault(filepath.Dir(file)); err == nil {

@@ -107,7 +107,7 @@ func (v *Versions) Preview(ctx context.Context, agent json.RawMessage, by Actor)
 	}
 	for _, name := range []string{"endpoint", "registry"} {
 		if tree[name] != nil {
-			return nil, "", fmt.Errorf("%w: agent: %s is set, and only agents that run here can be previewed", awaken.ErrInvalid, name)
+			return nil, "", fmt.Errorf("%w: agent: %s is set, but only agents that run on this server can be previewed", awaken.ErrInvalid, name)
 		}
 	}
 	if blank(text(tree, "id")) {
@@ -165,7 +165,7 @@ func (p *previews) add(pub *Publication, hash string) {
 const maxPreviews = 100
 
 // errPreviewed ends a plan: its outcome is there.
-var errPreviewed = errors.New("it was published before")
+var errPreviewed = errors.New("already published")
 
 func (v *Versions) preview(ctx context.Context, key Key, agent json.RawMessage, by Actor) (*Publication, error) {
 	var doc *document
@@ -180,7 +180,7 @@ func (v *Versions) preview(ctx context.Context, key Key, agent json.RawMessage, 
 			return err
 		}
 		if len(sealed.Secrets) > 0 {
-			return fmt.Errorf("%w: %s: a preview cannot have a new secret, because it would be kept: save the agent first", awaken.ErrInvalid, key)
+			return fmt.Errorf("%w: %s: a preview cannot contain a new secret, because the secret would be stored: save the agent first", awaken.ErrInvalid, key)
 		}
 		doc = newDocument(key, sealed.Doc, 0)
 		if known = v.previews.of(p.now.head.Live, doc.Hash); known != nil {

@@ -125,7 +125,7 @@ func newView(key Key, rec *Record, now *state) (*View, error) {
 	live := now.doc(key)
 	v.Live = !rec.Meta.Hidden && (live != nil && live.Hash == doc.Hash || key.Namespace == Tools && rec.Meta.Revision == 0)
 	for _, ref := range now.secrets.missing(doc) {
-		v.Diagnostics = append(v.Diagnostics, warning(key, "secret_missing", "its secret %s is gone: set it again", ref))
+		v.Diagnostics = append(v.Diagnostics, warning(key, "secret_missing", "secret %s is missing: set it again", ref))
 	}
 	return v, nil
 }

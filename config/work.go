@@ -31,7 +31,7 @@ func (m *Manager) Work(ctx context.Context) error {
 			defer close(listening)
 			for ctx.Err() == nil {
 				if err := n.Listen(ctx, poke); err != nil && ctx.Err() == nil {
-					m.o.Logger.Warn("changes of the configuration are not told", "error", err)
+					m.o.Logger.Warn("listening for configuration changes failed", "error", err)
 				}
 				_ = sleep(ctx, retryAfter)
 			}
@@ -53,7 +53,7 @@ func (m *Manager) Work(ctx context.Context) error {
 			poke()
 		case <-look:
 			if err := m.follower.look(ctx); err != nil {
-				m.o.Logger.Warn("changes of the configuration cannot be followed", "error", err)
+				m.o.Logger.Warn("following configuration changes failed", "error", err)
 				_ = sleep(ctx, retryAfter)
 				poke()
 			} else if m.o.MinApply > 0 {
@@ -61,19 +61,19 @@ func (m *Manager) Work(ctx context.Context) error {
 			}
 		case <-m.servers.woken:
 			if err := m.follower.retool(ctx); err != nil {
-				m.o.Logger.Error("tools of servers cannot be taken in", "error", err)
+				m.o.Logger.Error("updating the tools of MCP servers failed", "error", err)
 			}
 		case <-tallies.C:
 			m.canary.flush(ctx)
 			if err := m.canary.judge(ctx); err != nil && ctx.Err() == nil {
-				m.o.Logger.Error("the canary cannot be judged", "error", err)
+				m.o.Logger.Error("evaluating the canary failed", "error", err)
 			}
 		case <-sweeps.C:
 			if m.o.AuditAge == 0 && m.o.VersionAge == 0 {
 				continue
 			}
 			if gone, err := m.o.Store.Purge(ctx, m.o.AuditAge, m.o.VersionAge); err != nil {
-				m.o.Logger.Warn("old versions and audit events cannot be removed", "error", err)
+				m.o.Logger.Warn("removing old versions and audit events failed", "error", err)
 			} else {
 				m.o.Logger.Info("removed old versions and audit events", "events", gone.Events, "versions", gone.Publications, "documents", gone.Documents)
 			}

@@ -60,7 +60,7 @@ func (a *Assistant) Name() string { return PluginID }
 // Register is for [awaken.Plugin]. Only the assistant's own agent gets its tools.
 func (a *Assistant) Register(r *awaken.Registrar) error {
 	if r.Agent.ID != AgentID {
-		return fmt.Errorf("only agent %s can load it", AgentID)
+		return fmt.Errorf("only agent %s can load this plugin", AgentID)
 	}
 	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[0], Effect: awaken.ReadOnly,
 		Description: "Lists what agents can be made of: agents, models, pools, tools, plugins with the JSON Schemas of their sections, skills, and the JSON Schema of an agent."}, a.capabilities))
@@ -251,7 +251,7 @@ func (a *Assistant) draft(ctx context.Context, call *awaken.ToolCall, in agentIn
 			return nil, err
 		}
 		if len(last) == 0 || !strings.HasPrefix(last[0].Actor, actorID) {
-			return nil, fmt.Errorf("agent %q has a draft that a person wrote, and it is not yours to change: use another id", key.ID)
+			return nil, fmt.Errorf("agent %q has a draft that a person wrote, which you must not change: use another id", key.ID)
 		}
 	}
 	return a.put(ctx, call, key, in, true, now)
@@ -284,7 +284,7 @@ func (a *Assistant) publish(ctx context.Context, call *awaken.ToolCall, in agent
 	case a.published(ctx, now, in):
 		return &saved{now.Spec, now.Meta.Revision, now.Live}, nil // the call was cut off after it had done so
 	}
-	return nil, fmt.Errorf("agent %q has changed since a person approved: look at it, and ask again", key.ID)
+	return nil, fmt.Errorf("agent %q changed after a person approved it: review it and ask again", key.ID)
 }
 
 // published reports whether an agent is live as the model wrote it.

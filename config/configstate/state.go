@@ -277,7 +277,7 @@ func (s *State) Change(c *config.Change) (*Delta, error) {
 	}
 	for _, e := range c.Audit {
 		if s.byID[e.ID] != nil {
-			return nil, fmt.Errorf("%w: event %s is there already", awaken.ErrInvalid, e.ID)
+			return nil, fmt.Errorf("%w: event %s already exists", awaken.ErrInvalid, e.ID)
 		}
 		ev := &Event{AuditEvent: *e, BeforeText: string(e.Before), AfterText: string(e.After)}
 		ev.Before, ev.After, ev.Time = nil, nil, e.Time.UTC().Truncate(time.Microsecond)
@@ -357,7 +357,7 @@ func (s *State) Purge(now time.Time, audit, versions time.Duration, pinned []int
 func (s *State) Check(d *Delta) error {
 	for _, r := range d.Records {
 		if r == nil || r.Namespace == "" || r.ID == "" || r.Spec == "" || r.Meta.Revision < 1 {
-			return errors.New("a record is incomplete")
+			return errors.New("incomplete record")
 		}
 	}
 	last := int64(0)
@@ -366,14 +366,14 @@ func (s *State) Check(d *Delta) error {
 	}
 	for _, p := range d.Publications {
 		if p == nil || p.Number <= last {
-			return fmt.Errorf("a publication does not come after %d", last)
+			return fmt.Errorf("publication out of order, want a number above %d", last)
 		}
 		last = p.Number
 	}
 	seen := map[string]bool{}
 	for _, e := range d.Events {
 		if e == nil || e.ID == "" || seen[e.ID] || s.byID[e.ID] != nil {
-			return errors.New("an event has no id of its own")
+			return errors.New("audit event without a unique id")
 		}
 		seen[e.ID] = true
 	}

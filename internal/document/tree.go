@@ -15,7 +15,7 @@ const (
 )
 
 var (
-	errTooLarge = errors.New("holds too much, counting what its aliases stand for")
+	errTooLarge = errors.New("is too large with its aliases expanded")
 	errTooDeep  = fmt.Errorf("is nested deeper than %d levels", maxDepth)
 )
 

@@ -27,7 +27,7 @@ func parseYAML(data []byte) (*Node, error) {
 	}
 	var next yaml.Node
 	if err := dec.Decode(&next); err == nil {
-		return nil, At(next.Line, "has a second document")
+		return nil, At(next.Line, "contains a second document")
 	} else if !errors.Is(err, io.EOF) {
 		return nil, yamlError(err)
 	}
@@ -183,7 +183,7 @@ func scalarJSON(n *yaml.Node) (json.RawMessage, error) {
 		}
 		raw, err := json.Marshal(v)
 		if err != nil {
-			return nil, At(n.Line, "%s has no place in JSON", n.Value) // .inf and .nan
+			return nil, At(n.Line, "%s cannot be represented in JSON", n.Value) // .inf and .nan
 		}
 		return raw, nil
 	}
