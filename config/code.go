@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// code names what the program gives beside documents, which no document can change.
+// code is the set of documents that are defined in code and that no write can change.
 type code map[Key]bool
 
 func newCode(c *registry.Config) code {
@@ -31,10 +31,10 @@ func newCode(c *registry.Config) code {
 	return keys
 }
 
-// ownPrefix is how the ids of agents begin that are the server's own.
+// ownPrefix begins the ids of the server's own agents.
 const ownPrefix = "__"
 
-// writable reports whether documents of that name can be written.
+// writable returns why a document cannot be written, or nil.
 func (c code) writable(key Key) error {
 	if _, err := key.Namespace.kind(); err != nil {
 		return err

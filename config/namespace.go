@@ -16,7 +16,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Known reports whether there is such a namespace.
+// Known reports whether the namespace exists.
 func (ns Namespace) Known() bool { return kinds[ns] != nil }
 
 // overridable reports whether documents of the namespace can have overrides.
@@ -25,41 +25,40 @@ func (ns Namespace) overridable() bool { k := kinds[ns]; return k != nil && k.pa
 // spec is a pointer to the struct that documents of a namespace are decoded into.
 type spec interface{ Validate() error }
 
-// kind is what a namespace is about.
+// kind describes a namespace.
 type kind struct {
-	what string // one of them
-	// least is a document that says as little as it can, but has every object whose fields
-	// have defaults.
+	what string // a document of the namespace, for error texts
+	// least is a minimal document that contains every object whose fields have defaults.
 	least string
-	// hints are the right names for those of earlier versions.
+	// hints maps obsolete field names to the current ones.
 	hints map[string]string
-	// update turns what earlier versions wrote, and what only answers have, into a
-	// document of today. May be nil.
+	// update converts the obsolete form of a document, and drops fields that only responses
+	// have. May be nil.
 	update func(tree map[string]any) error
-	// unseen is a secret field that clients see only as has_<field>. It stays if it is left
-	// out. "" means that there is none.
+	// unseen is a secret field that clients see only as has_<field>. A write that omits it
+	// keeps it. "" means none.
 	unseen string
-	// keep puts hidden in further places whose secret stays because the document as written
-	// says nothing about it; stored is the masked document that it replaces. May be nil.
+	// keep marks further secrets that a write keeps because it omits them; stored is the
+	// masked document being replaced. May be nil.
 	keep func(tree, stored map[string]any)
-	// secret reports whether the texts at and below a place are secrets. Nil means none.
+	// secret reports whether the strings at and below a path are secrets. Nil means none.
 	secret func(path []string) bool
-	// to is the place of the address that secrets are sent to: all of them, or if it is in an
-	// object those of that object. Nil means none.
+	// to is the path of the URL that secrets are sent to: all of them or, if it is inside
+	// an object, those of that object. Nil means none.
 	to []string
-	// show turns a masked document into what clients see. May be nil.
+	// show turns a masked document into its client form. May be nil.
 	show func(tree map[string]any)
-	// needs returns the documents that one depends on. May be nil.
+	// needs returns the documents that a document depends on. May be nil.
 	needs func(tree map[string]any) []Key
-	// patch says what can be overridden. Nil means nothing.
+	// patch describes the overrides. Nil means that there are none.
 	patch *patchKind
 
 	new   func() spec
-	fill  func(spec)       // puts the defaults in
+	fill  func(spec)       // sets the defaults
 	check func(spec) error // reports every mistake at once
 }
 
-// typed completes a kind with the struct of its documents.
+// typed completes a kind with the struct type of its documents.
 func typed[T any, P interface {
 	*T
 	spec
@@ -70,7 +69,7 @@ func typed[T any, P interface {
 	return &k
 }
 
-// kinds is the table of the namespaces.
+// kinds is the table of namespaces.
 var kinds = map[Namespace]*kind{
 	Agents: typed(kind{
 		what:   "agent",
@@ -127,7 +126,7 @@ var kinds = map[Namespace]*kind{
 	}, func(*ToolSpec) {}, (*ToolSpec).Validate),
 }
 
-// kind returns what a namespace is about; awaken.ErrNotFound if there is no such namespace.
+// kind returns the description of a namespace, or awaken.ErrNotFound.
 func (ns Namespace) kind() (*kind, error) {
 	if k := kinds[ns]; k != nil {
 		return k, nil
@@ -135,7 +134,7 @@ func (ns Namespace) kind() (*kind, error) {
 	return nil, fmt.Errorf("namespace %q: %w", ns, awaken.ErrNotFound)
 }
 
-// CheckID reports what is wrong with the id of a document.
+// CheckID reports what is wrong with a document's id.
 func CheckID(key Key) error {
 	ns, id := key.Namespace, key.ID
 	if _, err := ns.kind(); err != nil {
@@ -173,19 +172,19 @@ type mistakes []error
 
 func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }
 
-// when adds a mistake if it was made.
-func (m *mistakes) when(made bool, format string, args ...any) {
-	if made {
+// when adds a mistake if cond holds.
+func (m *mistakes) when(cond bool, format string, args ...any) {
+	if cond {
 		m.add(format, args...)
 	}
 }
 
-// id checks that there is one.
+// id reports an empty id.
 func (m *mistakes) id(id string) { m.when(blank(id), "id is empty") }
 
 func (m mistakes) join() error { return errors.Join(m...) }
 
-// url checks an address. The user and password of one would be shown to everybody.
+// url reports a bad URL. Credentials in it are a mistake, because clients could read them.
 func (m *mistakes) url(field, value string) {
 	u, err := url.Parse(value)
 	switch {
@@ -199,7 +198,7 @@ func (m *mistakes) url(field, value string) {
 	}
 }
 
-// auth checks how a server is told who calls.
+// auth reports bad credentials for a remote server.
 func (m *mistakes) auth(field string, a *awaken.RemoteAuth) {
 	switch {
 	case a == nil:
@@ -219,7 +218,7 @@ func fillAgent(s *awaken.AgentSpec) {
 	if b := s.Backend; b != nil {
 		b.Kind, b.Version = cmp.Or(b.Kind, "awaken"), cmp.Or(b.Version, 1)
 		if b.Kind == "awaken" {
-			b.Config = nil // the fields have it
+			b.Config = nil // the agent's own fields have it
 		}
 	}
 }
@@ -243,7 +242,7 @@ func checkAgent(s *awaken.AgentSpec) error {
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// updateAgent takes the names that endpoints had in earlier versions.
+// updateAgent renames the obsolete fields of an endpoint.
 func updateAgent(tree map[string]any) error {
 	e, _ := tree["endpoint"].(map[string]any)
 	var old, new []string
@@ -285,16 +284,16 @@ func agentSecret(p []string) bool {
 	return false
 }
 
-// sensitive reports whether the texts below a place are secrets by its name alone.
+// sensitive reports whether a field's name says that the strings below it are secrets.
 func sensitive(p []string) bool {
 	last := p[len(p)-1]
 	return last == "headers" || secretName(last)
 }
 
-// isAuth is true for all of auth but its type.
+// isAuth reports whether a path is inside auth. The type of auth is not secret.
 func isAuth(p []string) bool { return len(p) > 1 && p[0] == "auth" && p[1] != "type" }
 
-// secretName reports whether a field of that name holds a secret.
+// secretName reports whether a field's name says that it holds a secret.
 func secretName(name string) bool {
 	n := strings.ReplaceAll(strings.ToLower(name), "-", "_")
 	switch n {

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// secrets are all secrets at one time, encrypted. They never change.
+// secrets is an immutable set of all secrets, encrypted.
 type secrets struct {
 	vault  *Vault
 	sealed map[string]SealedSecret
@@ -35,7 +35,7 @@ func (s *secrets) with(changes []SecretChange) *secrets {
 	return out
 }
 
-// stamp is another one when a secret of the document is.
+// stamp identifies the revisions of a document's secrets.
 func (s *secrets) stamp(doc *document) string {
 	var sb strings.Builder
 	for _, ref := range doc.secrets {
@@ -44,19 +44,19 @@ func (s *secrets) stamp(doc *document) string {
 	return sb.String()
 }
 
-// has reports whether a secret of a document is there, and meant for where the document
+// has reports whether a secret of a document exists and may be sent where the document
 // sends it.
 func (s *secrets) has(doc *document, ref string) bool {
 	sealed, ok := s.sealed[ref]
 	return ok && (sealed.Server == "" || sealed.Server == doc.servers[ref])
 }
 
-// missing returns the references of a document that lead nowhere.
+// missing returns the references of a document that cannot be resolved.
 func (s *secrets) missing(doc *document) []string {
 	return slices.DeleteFunc(slices.Clone(doc.secrets), func(ref string) bool { return s.has(doc, ref) })
 }
 
-// value decrypts a secret; awaken.ErrNotFound means that it is gone.
+// value decrypts a secret, or returns awaken.ErrNotFound.
 func (s *secrets) value(ref string) (awaken.Secret, error) {
 	sealed, ok := s.sealed[ref]
 	switch {
@@ -68,8 +68,7 @@ func (s *secrets) value(ref string) (awaken.Secret, error) {
 	return s.vault.Decrypt(ref, sealed)
 }
 
-// decode returns the spec of a document with its secrets put in. Those that are gone are
-// left out.
+// decode returns the spec of a document with its secrets. Missing ones are empty.
 func (s *secrets) decode(doc *document) (spec, error) {
 	if len(doc.secrets) == 0 {
 		return decode(doc.Key, doc.raw)
@@ -86,7 +85,7 @@ func (s *secrets) decode(doc *document) (spec, error) {
 	return decode(doc.Key, open)
 }
 
-// scrub takes the secrets of a document out of an error.
+// scrub removes the secrets of a document from an error.
 func (s *secrets) scrub(doc *document, err error) error {
 	if err == nil {
 		return nil
@@ -106,7 +105,7 @@ func (s *secrets) scrub(doc *document, err error) error {
 // scrub replaces a secret in a text.
 func scrub(text, secret string) string {
 	if len(secret) < 4 {
-		return text // it would make holes everywhere, and is no secret
+		return text // too short to be a secret, and likely part of ordinary words
 	}
 	return strings.ReplaceAll(text, secret, "***")
 }

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// server is the connection of one document of an MCP server. Versions that have the
-// document, with the same secrets, share it.
+// server is the connection of one MCP server document. Versions with the same document and
+// secrets share it.
 type server struct {
 	doc     *document
 	conn    MCPConnection
@@ -16,14 +16,14 @@ type server struct {
 	holders int
 }
 
-// servers are the connections that versions hold.
+// servers holds the connections of all versions.
 type servers struct {
 	connector MCPConnector // nil connects to none
 
 	mu    sync.Mutex
 	open  map[string]*server // by id, hash and stamp
-	other map[string]bool    // ids of servers whose tools are others
-	woken chan struct{}      // holds one when there are some
+	other map[string]bool    // ids of servers whose tools changed
+	woken chan struct{}      // signals that other is not empty
 }
 
 func newServers(c MCPConnector) *servers {
@@ -40,7 +40,7 @@ func (ss *servers) changed(id string) {
 	}
 }
 
-// take returns the servers whose tools are others, once.
+// take returns and resets the servers whose tools changed.
 func (ss *servers) take() []string {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -49,7 +49,7 @@ func (ss *servers) take() []string {
 	return ids
 }
 
-// connect returns the connection of a document. Fresh means that it was made now.
+// connect returns the connection of a document. fresh means that it was just made.
 func (ss *servers) connect(ctx context.Context, doc *document, sec *secrets) (s *server, fresh bool) {
 	name := doc.ID + "\x00" + doc.Hash + "\x00" + sec.stamp(doc)
 	ss.mu.Lock()
@@ -77,7 +77,7 @@ func (ss *servers) connect(ctx context.Context, doc *document, sec *secrets) (s 
 	return s, true
 }
 
-// hold keeps the connections of a version open, until it is dropped.
+// hold keeps the connections of a version open until it is dropped.
 func (ss *servers) hold(v *compiled) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -86,7 +86,7 @@ func (ss *servers) hold(v *compiled) {
 	}
 }
 
-// drop closes the connections of a version that no other holds.
+// drop releases the connections of a version and closes those that no other version holds.
 func (ss *servers) drop(v *compiled) {
 	ss.mu.Lock()
 	var over []*server
@@ -99,7 +99,7 @@ func (ss *servers) drop(v *compiled) {
 	ss.close(over)
 }
 
-// close ends connections that nobody holds.
+// close closes connections that no version holds.
 func (ss *servers) close(over []*server) {
 	for _, s := range over {
 		ss.mu.Lock()
@@ -109,7 +109,7 @@ func (ss *servers) close(over []*server) {
 		}
 		ss.mu.Unlock()
 		if !held && s.conn != nil {
-			_ = s.conn.Close() // it is not needed any more
+			_ = s.conn.Close() // unused; an error changes nothing
 		}
 	}
 }
@@ -121,6 +121,6 @@ func (ss *servers) end() {
 	clear(ss.open)
 	ss.mu.Unlock()
 	for _, s := range all {
-		_ = s.conn.Close() // nobody is interested any more
+		_ = s.conn.Close() // shutting down; an error changes nothing
 	}
 }

@@ -10,19 +10,18 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// View is a record for clients: the effective document, without its secrets.
+// View is a record as clients see it: the effective document, without its secrets.
 type View struct {
 	Key  Key
 	Spec json.RawMessage
 	Meta Meta
-	// Live says that the document is part of what runs. A draft is not.
+	// Live says whether the document is live. A draft is not.
 	Live bool
-	// Diagnostics are warnings about the document: a secret that is gone.
+	// Diagnostics holds warnings about the document, such as a missing secret.
 	Diagnostics []awaken.Diagnostic
 }
 
-// Get returns a record. A tool that nobody has overridden has none, and is shown as the
-// program has it.
+// Get returns a record. A tool that was never overridden is shown as it is in code.
 func (m *Manager) Get(ctx context.Context, key Key) (*View, error) {
 	if _, err := key.Namespace.kind(); err != nil {
 		return nil, err
@@ -39,7 +38,8 @@ func (m *Manager) Get(ctx context.Context, key Key) (*View, error) {
 	return newView(key, rec, m.current.now())
 }
 
-// List returns the records of a namespace by id. Of tools, it lists all that there are.
+// List returns records of a namespace by id: at most limit (0 means 100) after the first
+// offset ones. For tools, it lists all tools.
 func (m *Manager) List(ctx context.Context, ns Namespace, offset, limit int) ([]*View, error) {
 	if _, err := ns.kind(); err != nil {
 		return nil, err
@@ -59,12 +59,12 @@ func (m *Manager) List(ctx context.Context, ns Namespace, offset, limit int) ([]
 	return out, nil
 }
 
-// All goes through the records of a namespace by id, until one cannot be read.
+// All iterates over the records of a namespace by id. It ends at the first error.
 func (m *Manager) All(ctx context.Context, ns Namespace) iter.Seq2[*View, error] {
 	return m.views(ctx, ns, 0)
 }
 
-// views goes through the records of a namespace but the first ones.
+// views iterates over the records of a namespace after the first skip ones.
 func (m *Manager) views(ctx context.Context, ns Namespace, skip int) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
 		now := m.current.now()
@@ -84,8 +84,8 @@ func (m *Manager) views(ctx context.Context, ns Namespace, skip int) iter.Seq2[*
 	}
 }
 
-// Export returns the documents that people wrote, and the builtin ones that they put
-// overrides over; if all, every document. They are effective, and secrets are left out.
+// Export returns the documents that users wrote, and the builtin ones with overrides; if
+// all is set, every document. They are effective documents without secrets.
 func (m *Manager) Export(ctx context.Context, all bool) ([]Document, error) {
 	var out []Document
 	for _, ns := range Namespaces {
@@ -107,7 +107,7 @@ func (m *Manager) Export(ctx context.Context, all bool) ([]Document, error) {
 	return out, nil
 }
 
-// newView shows a record beside what is live.
+// newView returns a record as clients see it, compared with the live version.
 func newView(key Key, rec *Record, now *state) (*View, error) {
 	doc, err := rec.document(key)
 	if err != nil {

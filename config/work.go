@@ -6,15 +6,14 @@ import (
 )
 
 const (
-	// retryAfter is how long to wait when the store could not be looked at.
+	// retryAfter is the wait after the store could not be read.
 	retryAfter = time.Second
-	// tallyEvery is how often what was counted of runs goes to the store, and the canary is
-	// judged.
+	// tallyEvery is how often tallies are stored and the canary is evaluated.
 	tallyEvery = 5 * time.Second
 )
 
-// Work follows what other processes change, judges the canary and removes what is old,
-// until ctx is done.
+// Work follows other processes, updates the tools of MCP servers, evaluates the canary and
+// removes old data, until ctx is done.
 func (m *Manager) Work(ctx context.Context) error {
 	look := make(chan struct{}, 1)
 	poke := func() {
@@ -36,7 +35,7 @@ func (m *Manager) Work(ctx context.Context) error {
 				_ = sleep(ctx, retryAfter)
 			}
 		}()
-		poll *= 15 // it tells; this is for what was not told
+		poll *= 15 // the store notifies; polling covers lost notifications
 	}
 	polls, tallies, sweeps := time.NewTicker(poll), time.NewTicker(tallyEvery), time.NewTicker(m.o.Sweep)
 	defer polls.Stop()
