@@ -76,7 +76,7 @@ func TestAccounts_OneProviderForAllVersions(t *testing.T) {
 	}
 }
 
-func TestAccounts_AFailureSaysNoSecretAndIsTriedAgain(t *testing.T) {
+func TestAccounts_FailureHidesSecretsAndIsRetried(t *testing.T) {
 	fail := true
 	as := &accounts{open: func(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
 		if fail {
@@ -98,7 +98,7 @@ func TestAccounts_AFailureSaysNoSecretAndIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAccounts_AProgramThatMakesNone(t *testing.T) {
+func TestAccounts_WithoutProviderFactory(t *testing.T) {
 	doc, sec := providerDoc(t, vault(t, strings.Repeat("42", 32)), "sk-secret", 1)
 	if _, a := (&accounts{}).provider(t.Context(), doc, sec); a.err == nil {
 		t.Error("there is no error")

@@ -96,7 +96,7 @@ func (r *rig) wantAnswerOn(thread, answer, version string) {
 	}
 }
 
-func TestCanary_OfAnOldVersionIsPromotedAndRecordsFollow(t *testing.T) {
+func TestCanary_PromotingAnOldVersionUpdatesRecords(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.put("agents/a", `"model_id":"m","system_prompt":"two"`) // 4
@@ -124,7 +124,7 @@ func TestCanary_OfAnOldVersionIsPromotedAndRecordsFollow(t *testing.T) {
 	r.wantAnswer("[sk-first-secret]three up 2 tools", "5")
 }
 
-func TestCanary_ThatChangedWhatWasWrittenMeanwhileIsNotPromoted(t *testing.T) {
+func TestCanary_ConflictingWritesPreventPromotion(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.draft("agents/a", `"model_id":"m","system_prompt":"canary"`)
@@ -144,7 +144,7 @@ func TestCanary_ThatChangedWhatWasWrittenMeanwhileIsNotPromoted(t *testing.T) {
 	}
 }
 
-func TestSetCanary_RefusesNonsense(t *testing.T) {
+func TestSetCanary_RejectsInvalidInput(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	for _, c := range []config.Canary{{Version: 2, Share: 0}, {Version: 2, Share: 1.5}, {Version: 3, Share: 1},
@@ -156,7 +156,7 @@ func TestSetCanary_RefusesNonsense(t *testing.T) {
 	wantErr(t, err, awaken.ErrNotFound)
 }
 
-func TestCanary_IsJudgedByItsRuleOverAllReplicas(t *testing.T) {
+func TestCanary_RuleCountsRunsOfAllReplicas(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		rule         config.CanaryRule
@@ -236,7 +236,7 @@ func (r *rig) observe(run awaken.Run, version string) {
 	r.Canary().Observe(&run)
 }
 
-func TestCanary_WhoseRuleCannotPromoteItIsReportedOnce(t *testing.T) {
+func TestCanary_StuckPromotionIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil)
 		r.basics()

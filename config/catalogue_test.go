@@ -121,7 +121,7 @@ func TestCatalogue_DifferenceFromWhatRuns(t *testing.T) {
 	}
 }
 
-func TestCatalogue_ReadsNoDocumentThatAStateHas(t *testing.T) {
+func TestCatalogue_ReusesDocumentsOfTheState(t *testing.T) {
 	s := newShelf()
 	c := &catalogue{store: s}
 	has := at(9, map[string]string{"a": "two", "b": "one"})
@@ -134,7 +134,7 @@ func TestCatalogue_ReadsNoDocumentThatAStateHas(t *testing.T) {
 	}
 }
 
-func TestCatalogue_WhatIsNotThere(t *testing.T) {
+func TestCatalogue_MissingVersions(t *testing.T) {
 	s := newShelf()
 	c := &catalogue{store: s}
 	delete(s.pubs, 2)

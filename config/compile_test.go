@@ -43,7 +43,7 @@ func written(t *testing.T, docs ...string) map[Key]*document {
 	return out
 }
 
-func TestCompiler_SharesWhatIsTheSameWithItsBase(t *testing.T) {
+func TestCompiler_SharesUnchangedPartsWithItsBase(t *testing.T) {
 	c := newTestCompiler(t, nil)
 	one, err := c.compile(t.Context(), candidate{base: c.bare, number: 1, secrets: &secrets{}, changes: written(t,
 		"providers", `{"id":"p","adapter":"x"}`, "models", `{"id":"m","provider_id":"p","upstream_model":"up"}`, "agents", `{"id":"a","model_id":"m"}`)})
@@ -62,7 +62,7 @@ func TestCompiler_SharesWhatIsTheSameWithItsBase(t *testing.T) {
 	}
 }
 
-func TestCompiler_RefusesOrLeavesOutWhatIsBroken(t *testing.T) {
+func TestCompiler_RejectsOrSkipsBrokenDocuments(t *testing.T) {
 	c := newTestCompiler(t, nil)
 	// The agent is broken because its model is, which is because there is no provider.
 	changes := written(t, "models", `{"id":"m","provider_id":"p","upstream_model":"up"}`, "agents", `{"id":"a","model_id":"m"}`, "skills", `{"id":"s","name":"n","description":"d","instructions_md":"i"}`)
@@ -87,14 +87,14 @@ func TestCompiler_RefusesOrLeavesOutWhatIsBroken(t *testing.T) {
 	}
 }
 
-func TestCompiler_ReferencesToTheProgramAreNoMistake(t *testing.T) {
+func TestCompiler_AcceptsReferencesToCode(t *testing.T) {
 	c := newTestCompiler(t, func(o *Options) { o.Code.Providers = map[string]llm.Model{"own": named("own")} })
 	if _, err := c.compile(t.Context(), candidate{base: c.bare, number: 1, secrets: &secrets{}, changes: written(t, "models", `{"id":"m","provider_id":"own","upstream_model":"up"}`)}); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestCompiler_LetsGoOfConnectionsOfWhatIsRefused(t *testing.T) {
+func TestCompiler_ClosesConnectionsOfRejectedCandidates(t *testing.T) {
 	x := &exchange{}
 	c := newTestCompiler(t, func(o *Options) { o.MCP = x })
 	_, err := c.compile(t.Context(), candidate{base: c.bare, number: 1, secrets: &secrets{}, changes: written(t,

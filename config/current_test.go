@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestCurrent_TheLockIsWaitedForNoLongerThanTheCaller(t *testing.T) {
+func TestCurrent_LockRespectsTheContext(t *testing.T) {
 	c := newCurrent(newServers(nil), &accounts{})
 	if err := c.lock(t.Context()); err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestCurrent_TheLockIsWaitedForNoLongerThanTheCaller(t *testing.T) {
 	}
 }
 
-func TestCurrent_SwapBeginsWhatIsNewAndLetsGoOfWhatIsOld(t *testing.T) {
+func TestCurrent_SwapBeginsNewAndDropsOldVersions(t *testing.T) {
 	ss := newServers(nil)
 	c := newCurrent(ss, &accounts{})
 	begun := map[string]int{}

@@ -31,7 +31,7 @@ func bubble(t *testing.T, change func(o *config.Options), f func(t *testing.T, o
 	})
 }
 
-func TestWork_FollowsWhatOthersPublish(t *testing.T) {
+func TestWork_FollowsOtherProcesses(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, one, two *rig) {
 		one.put("agents/a", `"model_id":"m","system_prompt":"two"`)
 		one.put("providers/p", `"adapter":"x","api_key":"sk-second-secret"`)
@@ -51,7 +51,7 @@ func TestWork_FollowsWhatOthersPublish(t *testing.T) {
 	})
 }
 
-func TestWrite_SeesWhatOthersPublishedAMomentAgo(t *testing.T) {
+func TestWrite_SeesTheLatestPublicationOfOthers(t *testing.T) {
 	store := memory.NewDB().Config()
 	one, two := newRig(t, store, nil), newRig(t, store, nil)
 	one.basics()
@@ -62,7 +62,7 @@ func TestWrite_SeesWhatOthersPublishedAMomentAgo(t *testing.T) {
 	}
 }
 
-func TestFollow_KeepsWhatRunsIfAVersionCannotBeCompiledHere(t *testing.T) {
+func TestFollow_KeepsTheLiveVersionIfTheNewOneDoesNotCompile(t *testing.T) {
 	store := memory.NewDB().Config()
 	one := newRig(t, store, func(o *config.Options) { o.Code.Plugins = []awaken.Plugin{plugin("special")} })
 	one.basics()
@@ -110,7 +110,7 @@ func (c *counting) Listen(ctx context.Context, fn func()) error {
 	return ctx.Err()
 }
 
-func TestWork_TakesWhatIsToldTogether(t *testing.T) {
+func TestWork_BatchesNotifications(t *testing.T) {
 	var store *counting
 	bubble(t, func(o *config.Options) {
 		store = &counting{Store: o.Store}
@@ -147,7 +147,7 @@ func (b *breaking) Apply(ctx context.Context, c *config.Change) error {
 	return err
 }
 
-func TestWrite_WhoseCommitWasNotAnsweredIsMadeOnce(t *testing.T) {
+func TestWrite_WithAnUnknownOutcomeIsAppliedOnce(t *testing.T) {
 	store := &breaking{Store: memory.NewDB().Config()}
 	r := newRig(t, store, nil)
 	r.basics()

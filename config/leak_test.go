@@ -19,9 +19,9 @@ import (
 var planted = []string{"leak-provider-key", "leak-header", "leak-mcp-env", "leak-mcp-header", "leak-a2a-token", "leak-agent-token", "leak-section-password",
 	"leak-override-token", "leak-refused-key", "leak-broken-key", "leak-seed-key", "leak-applied-key"}
 
-// TestSecrets_AreNowhere plants secrets in every place and looks for them in the files of
+// TestSecrets_DoNotLeak plants secrets in every place and looks for them in the files of
 // the database, the records, versions and events, and in every answer, error and log.
-func TestSecrets_AreNowhere(t *testing.T) {
+func TestSecrets_DoNotLeak(t *testing.T) {
 	dir := t.TempDir()
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "config.db"), nil)
 	if err != nil {

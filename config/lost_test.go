@@ -25,7 +25,7 @@ func keyless(t *testing.T) func(o *config.Options) {
 	}
 }
 
-func TestCheckpoint_HoldsWhatCannotBeCompiledWhereItIsWritten(t *testing.T) {
+func TestManifest_IncludesDocumentsThatDoNotCompileHere(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprintf("published while the other was there %t", late), func(t *testing.T) {
 			store := memory.NewDB().Config()

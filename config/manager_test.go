@@ -29,7 +29,7 @@ func TestPut_IsLiveForTheNextRun(t *testing.T) {
 	}
 }
 
-func TestPut_TheSameAgainIsNoNewVersion(t *testing.T) {
+func TestPut_OfTheSameDocumentMakesNoVersion(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	v := r.put("agents/a", `"model_id":"m","system_prompt":"one"`)
@@ -43,7 +43,7 @@ func TestPut_TheSameAgainIsNoNewVersion(t *testing.T) {
 	}
 }
 
-func TestPut_RefusesWhatDoesNotCompileAndChangesNothing(t *testing.T) {
+func TestPut_RejectsWhatDoesNotCompileAndChangesNothing(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	for _, c := range []struct{ name, fields, says, code string }{
@@ -138,7 +138,7 @@ func TestDelete_RefusesWhatOthersNeed(t *testing.T) {
 	}
 	err = r.Delete(t.Context(), key("providers/p"), false, config.Condition{}, me)
 	if _, ok := errors.AsType[*config.DependencyError](err); !ok {
-		t.Fatalf("error is %v, want a DependencyError: nobody forced it", err)
+		t.Fatalf("error is %v, want a DependencyError without force", err)
 	}
 	if err := r.Delete(t.Context(), key("providers/p"), true, config.Condition{}, me); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestDelete_RefusesWhatOthersNeed(t *testing.T) {
 	}
 }
 
-func TestOpen_HasWhatWasPublished(t *testing.T) {
+func TestOpen_LoadsWhatWasPublished(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	for i := range 100 { // past a checkpoint
@@ -166,7 +166,7 @@ func TestOpen_HasWhatWasPublished(t *testing.T) {
 	}
 }
 
-func TestOpen_WhatCannotBeCompiledIsLeftOutAndReported(t *testing.T) {
+func TestOpen_SkipsAndReportsWhatDoesNotCompile(t *testing.T) {
 	r := newRig(t, nil, func(o *config.Options) { o.Code.Plugins = []awaken.Plugin{plugin("special")} })
 	r.basics()
 	r.put("agents/b", `"model_id":"m","plugin_ids":["special"]`)

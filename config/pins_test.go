@@ -32,7 +32,7 @@ func (ps *pins) keep(t *testing.T, number int64) *server {
 	return s
 }
 
-func TestPins_KeepWhatWasUsedLast(t *testing.T) {
+func TestPins_KeepTheMostRecentlyUsed(t *testing.T) {
 	ps := &pins{most: 2, servers: newServers(nil)}
 	first := ps.keep(t, 1)
 	second := ps.keep(t, 2)
@@ -46,7 +46,7 @@ func TestPins_KeepWhatWasUsedLast(t *testing.T) {
 	}
 }
 
-func TestPins_AFailureIsNotKept(t *testing.T) {
+func TestPins_DoNotKeepFailures(t *testing.T) {
 	ps := &pins{most: 2, servers: newServers(nil)}
 	p, _ := ps.get(7)
 	ps.set(p, nil, errors.New("broken"))
@@ -55,7 +55,7 @@ func TestPins_AFailureIsNotKept(t *testing.T) {
 	}
 }
 
-func TestPins_WhatIsClearedWhileItIsMadeIsLetGo(t *testing.T) {
+func TestPins_DropAVersionClearedDuringCompilation(t *testing.T) {
 	ps := &pins{most: 2, servers: newServers(nil)}
 	p, _ := ps.get(7)
 	ps.clear()
@@ -66,7 +66,7 @@ func TestPins_WhatIsClearedWhileItIsMadeIsLetGo(t *testing.T) {
 	}
 }
 
-func TestPins_MakeAVersionOnceForAll(t *testing.T) {
+func TestPins_CompileAVersionOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ps := &pins{most: 2, servers: newServers(nil)}
 		reg := new(registry.Registry)

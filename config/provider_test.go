@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-func TestProvider_HasNoSecretThatWasOnlyChecked(t *testing.T) {
+func TestProvider_IgnoresSecretsOfDryRuns(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	k := key("providers/p")
@@ -33,7 +33,7 @@ func (l *leaving) Apply(ctx context.Context, c *config.Change) error {
 	return err
 }
 
-func TestWrite_WhoseClientIsGoneLeavesTheCanaryAlone(t *testing.T) {
+func TestWrite_CancelledLateKeepsTheCanary(t *testing.T) {
 	r := newRig(t, nil, nil)
 	store := &leaving{Store: r.o.Store}
 	r.o.Store = store

@@ -64,7 +64,7 @@ func TestRecords_ArePagedAndEndWithTheFirstError(t *testing.T) {
 	}
 }
 
-func TestRecords_OfToolsAreThoseThatThereAreAndTheirOverrides(t *testing.T) {
+func TestRecords_OfToolsIncludeOverrides(t *testing.T) {
 	c := newCurrent(newServers(nil), &accounts{})
 	c.swap(t.Context(), at(1, nil))
 	box := &toolbox{current: c}

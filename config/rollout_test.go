@@ -42,7 +42,7 @@ func finished(version string) awaken.Run {
 	return awaken.Run{Status: awaken.RunDone, ResolutionID: version, CreatedAt: 100, StartedAt: 100, FinishedAt: 102, CostUSD: 1, ChildCostUSD: 0.5}
 }
 
-func TestRollout_CountsTheRunsOfTheCanaryAndOfWhatItIsComparedWith(t *testing.T) {
+func TestRollout_CountsRunsOfCanaryAndControl(t *testing.T) {
 	r, store := newRollout(t, &Canary{Version: 6, Control: 4, Share: 0.5, StartedAt: 50_000})
 	failed := finished("6")
 	failed.Termination.Type = awaken.Failed
@@ -63,7 +63,7 @@ func TestRollout_CountsTheRunsOfTheCanaryAndOfWhatItIsComparedWith(t *testing.T)
 	}
 }
 
-func TestRollout_WhatTheStoreDidNotTakeIsKept(t *testing.T) {
+func TestRollout_KeepsCountsThatCouldNotBeStored(t *testing.T) {
 	r, store := newRollout(t, &Canary{Version: 6, Control: 4, Share: 0.5})
 	run := finished("6")
 	r.Observe(&run)

@@ -110,7 +110,7 @@ var examples = map[Namespace]string{
   "description": "Writes release notes from a list of changes.",
   "instructions_md": "Group the changes by what they mean for users.",
   "allowed_tools": ["read_document"],
-  "when_to_use": "When somebody asks what is new in a version.",
+  "when_to_use": "When a user asks what is new in a version.",
   "arguments": [{"name": "version", "required": true}]
 }`,
 	Tools: `{

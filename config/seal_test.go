@@ -61,7 +61,7 @@ func TestSeal_Normalises(t *testing.T) {
 	}
 }
 
-func TestSeal_SaysWhatIsWrong(t *testing.T) {
+func TestSeal_ReportsMistakes(t *testing.T) {
 	for _, tt := range []struct {
 		ns        Namespace
 		doc, want string

@@ -237,7 +237,7 @@ func TestRedact(t *testing.T) {
 }
 
 // A reference that got into a document in whatever way opens nothing of another one.
-func TestUnseal_OpensOnlyItsOwn(t *testing.T) {
+func TestUnseal_RejectsForeignReferences(t *testing.T) {
 	doc := json.RawMessage(`{"id":"x","sections":{"a":{"$secret":"providers/p#/api_key"}}}`)
 	_, err := unseal(Key{Agents, "x"}, doc, func(string) (awaken.Secret, error) { return awaken.NewSecret("s"), nil })
 	if err == nil || !strings.Contains(err.Error(), "sections.a refers to the secret of another document") {

@@ -45,7 +45,7 @@ func (r *rig) override(name, patch string) *config.View {
 	return v
 }
 
-func TestSeed_KeepsOverridesAndWhatPeopleWrote(t *testing.T) {
+func TestSeed_KeepsOverridesAndUserDocuments(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.seed("v1", seedProvider, seedModel, `agents/a "model_id":"m","system_prompt":"one","max_rounds":3`, `agents/old "model_id":"m"`, `agents/kept "model_id":"m"`, `agents/mine "model_id":"m"`)
 	r.wantAnswer("[]one up 2 tools", "1")

@@ -70,7 +70,7 @@ func TestMCP_ConnectionsLiveAsLongAsTheirDocument(t *testing.T) {
 	}
 }
 
-func TestMCP_AServerThatIsDownBlocksNothing(t *testing.T) {
+func TestMCP_AServerThatIsDownDoesNotBlockWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil)
 		r.mcp.Server("files", "no route to host", "read")

@@ -40,7 +40,7 @@ func mcpDoc(id, command string) *document {
 	return newDocument(Key{MCPServers, id}, encode(map[string]any{"id": id, "transport": "stdio", "command": command}), 1)
 }
 
-func TestServers_VersionsShareAConnectionUntilTheLastLetsGo(t *testing.T) {
+func TestServers_ShareAConnectionUntilTheLastVersionDropsIt(t *testing.T) {
 	x := &exchange{}
 	ss := newServers(x)
 	version := func(command string) (*compiled, bool) {
@@ -76,7 +76,7 @@ func TestServers_VersionsShareAConnectionUntilTheLastLetsGo(t *testing.T) {
 	ss.drop(other) // it is closed, which is no mistake
 }
 
-func TestServers_AFailureIsTriedAgain(t *testing.T) {
+func TestServers_RetryAfterAFailure(t *testing.T) {
 	x := &exchange{err: errors.New("no such command")}
 	ss := newServers(x)
 	s, _ := ss.connect(t.Context(), mcpDoc("files", "a"), &secrets{})
@@ -92,7 +92,7 @@ func TestServers_AFailureIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestServers_TellOnceOfAllWhoseToolsAreOthers(t *testing.T) {
+func TestServers_ReportChangedToolsOnce(t *testing.T) {
 	x := &exchange{}
 	ss := newServers(x)
 	for _, id := range []string{"b", "a"} {

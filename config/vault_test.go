@@ -37,7 +37,7 @@ func TestVault_DecryptsWhatItEncrypts(t *testing.T) {
 }
 
 // The same secret is never the same twice, and cannot be moved or changed.
-func TestVault_BindsSecretsToTheirPlace(t *testing.T) {
+func TestVault_BindsSecretsToTheirReference(t *testing.T) {
 	v := vault(t, NewKey())
 	a, b := v.Encrypt("r", awaken.NewSecret("s")), v.Encrypt("r", awaken.NewSecret("s"))
 	if bytes.Equal(a.Data, b.Data) {
@@ -149,7 +149,7 @@ func TestKeyFile(t *testing.T) {
 }
 
 // A vault of a file knows a key that was put into the file later.
-func TestVault_LooksAgain(t *testing.T) {
+func TestVault_ReloadsTheKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if err := AddKey(file); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestVault_LooksAgain(t *testing.T) {
 		}
 	}
 	if old.keyID() != now.keyID() {
-		t.Error("it goes on to encrypt with the old key")
+		t.Error("it still encrypts with the old key")
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)

@@ -300,6 +300,6 @@ func (h *hammer) verify() {
 		}
 	}
 	if h.runs.Load() == 0 || h.looks.Load() == 0 {
-		h.Error("nobody ran or looked")
+		h.Error("no runs or reads happened")
 	}
 }
