@@ -60,7 +60,7 @@ func TestConfig_Documents(t *testing.T) {
 	g.says(200, `"two"`, "PUT", path, `{"id":"a","model_id":"m","system_prompt":"two"}`, "If-Match", `"1"`)
 	g.says(412, "revision mismatch: expected 1, found 2", "PUT", path, `{"id":"a","model_id":"m"}`, "If-Match", `"1"`)
 	g.says(412, "revision mismatch", "DELETE", path, "", "If-Match", `"1"`)
-	g.says(412, "there is none", "PUT", "/v1/config/agents/b", `{"id":"b","model_id":"m"}`, "If-Match", "*")
+	g.says(412, "found none", "PUT", "/v1/config/agents/b", `{"id":"b","model_id":"m"}`, "If-Match", "*")
 	g.says(400, "If-Match is", "PUT", path, `{"id":"a","model_id":"m"}`, "If-Match", "two")
 	g.says(400, "If-None-Match is", "PUT", path, `{"id":"a","model_id":"m"}`, "If-None-Match", `"2"`)
 	if etag := g.etag(path); etag != `"2"` {
@@ -118,10 +118,10 @@ func TestConfig_Mistakes(t *testing.T) {
 		{400, "not an object", "PUT", "agents/x", `["x"]`},
 		{400, `the id in the body is \"y\", and in the path \"x\"`, "PUT", "agents/x", `{"id":"y","model_id":"m"}`},
 		{400, "the body is not JSON", "PUT", "agents/x", `{"id":`},
-		{400, "routes have that name", "POST", "agents", `{"id":"meta","model_id":"m"}`},
-		{400, "the server's own", "POST", "agents", `{"id":"__admin_assistant","model_id":"m"}`},
-		{400, "part of the program", "PUT", "agents/default", `{"id":"default","model_id":"m"}`},
-		{400, "part of the program", "DELETE", "models/m", ""},
+		{400, "reserved for a route", "POST", "agents", `{"id":"meta","model_id":"m"}`},
+		{400, "reserved for the server", "POST", "agents", `{"id":"__admin_assistant","model_id":"m"}`},
+		{400, "defined in code", "PUT", "agents/default", `{"id":"default","model_id":"m"}`},
+		{400, "defined in code", "DELETE", "models/m", ""},
 		{400, `unknown field \"system_promt\", did you mean \"system_prompt\"?`, "POST", "agents", `{"id":"x","model_id":"m","system_promt":"hi"}`},
 		{400, `model_id`, "POST", "agents", `{"id":"x","model":"m"}`},
 		{400, "max_rounds", "POST", "agents", `{"id":"x","model_id":"m","max_rounds":"many"}`},
