@@ -16,14 +16,14 @@ import (
 
 // builder assembles the registry edit of a candidate.
 type builder struct {
-	compiler  *compiler
-	c         candidate
-	next      *compiled
-	edit      registry.Edit
-	degraded  []awaken.Diagnostic
-	opened    []*server // connections made for this candidate
-	reskilled bool      // next.skills is a copy
-	reserved  bool      // next.servers and next.tools are copies
+	compiler      *compiler
+	c             candidate
+	next          *compiled
+	edit          registry.Edit
+	degraded      []awaken.Diagnostic
+	opened        []*server // connections made for this candidate
+	skillsCopied  bool      // next.skills is a copy
+	serversCopied bool      // next.servers and next.tools are copies
 }
 
 // add puts a changed document into the edit and returns its problems.
@@ -92,8 +92,8 @@ func (b *builder) remove(key Key) {
 
 // skills returns a copy of the skills that may be changed.
 func (b *builder) skills() map[string]*SkillSpec {
-	if !b.reskilled {
-		b.reskilled = true
+	if !b.skillsCopied {
+		b.skillsCopied = true
 		b.next.skills = maps.Clone(b.next.skills)
 	}
 	return b.next.skills
@@ -104,7 +104,7 @@ var allSkills = Key{Skills, "*"}
 
 // addSkills makes the plugin that offers the skills, if they changed.
 func (b *builder) addSkills() []awaken.Diagnostic {
-	if !b.reskilled || b.compiler.offer == nil {
+	if !b.skillsCopied || b.compiler.offer == nil {
 		return nil
 	}
 	all := slices.SortedFunc(maps.Values(b.next.skills), func(a, b *SkillSpec) int { return strings.Compare(a.ID, b.ID) })
@@ -133,7 +133,7 @@ func (b *builder) addProvider(ctx context.Context, doc *document) {
 	if account != p.now.Load() {
 		// The provider has the account of another version, or of a write that was not
 		// completed.
-		b.next.later = append(b.next.later, func() { p.now.Store(account) })
+		b.next.onFirstUse = append(b.next.onFirstUse, func() { p.now.Store(account) })
 	}
 	if b.c.base.providers[doc.ID] == p {
 		return // the registry has this provider
@@ -181,8 +181,8 @@ func (b *builder) addServer(ctx context.Context, doc *document) {
 }
 
 func (b *builder) copyServers() {
-	if !b.reserved {
-		b.reserved = true
+	if !b.serversCopied {
+		b.serversCopied = true
 		b.next.servers, b.next.tools = maps.Clone(b.next.servers), maps.Clone(b.next.tools)
 	}
 }

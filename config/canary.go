@@ -347,8 +347,8 @@ func (r *Rollout) flush(ctx context.Context) {
 	}
 }
 
-// judge promotes or drops the canary if its rule says so.
-func (r *Rollout) judge(ctx context.Context) error {
+// evaluate promotes or drops the canary if its rule says so.
+func (r *Rollout) evaluate(ctx context.Context) error {
 	c := r.current.now().head.Canary
 	if c == nil || c.Rule == nil {
 		r.stuck.Store(nil)

@@ -119,7 +119,7 @@ func (co *compiler) tryCompile(ctx context.Context, c candidate) (*compiled, err
 	for _, p := range c.base.problems {
 		key := keyOf(p)
 		_, changed := c.changes[key]
-		if !changed && !(key.Namespace == MCPServers && slices.Contains(c.retool, p.ID)) && !(key == allSkills && b.reskilled) {
+		if !changed && !(key.Namespace == MCPServers && slices.Contains(c.retool, p.ID)) && !(key == allSkills && b.skillsCopied) {
 			next.problems = append(next.problems, p)
 		}
 	}

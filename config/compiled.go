@@ -67,13 +67,13 @@ type compiled struct {
 	skills    map[string]*SkillSpec
 	// problems are those that do not keep the version from running: inherited ones, and
 	// ones that are not the fault of a document.
-	problems []awaken.Diagnostic
-	later    []func() // runs when the version is first used
+	problems   []awaken.Diagnostic
+	onFirstUse []func() // runs when the version is first used
 }
 
 // begin prepares the version for its first use.
 func (v *compiled) begin() {
-	for _, f := range v.later {
+	for _, f := range v.onFirstUse {
 		f()
 	}
 }

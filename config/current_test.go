@@ -29,7 +29,7 @@ func TestCurrent_SwapBeginsNewAndDropsOldVersions(t *testing.T) {
 	begun := map[string]int{}
 	version := func(name string) (*compiled, *line) {
 		l := &line{}
-		return &compiled{servers: map[string]*server{name: {doc: mcpDoc(name, "x"), conn: l}}, later: []func(){func() { begun[name]++ }}}, l
+		return &compiled{servers: map[string]*server{name: {doc: mcpDoc(name, "x"), conn: l}}, onFirstUse: []func(){func() { begun[name]++ }}}, l
 	}
 	one, oneLine := version("one")
 	canary, canaryLine := version("canary")

@@ -185,7 +185,7 @@ func TestDocs_Pages(t *testing.T) {
 		k := kinds[ns]
 		typ := reflect.TypeOf(k.new()).Elem()
 		var b strings.Builder
-		fmt.Fprintf(&b, "<!-- Made from the Go structs: go test ./config -run TestDocs -update. -->\n\n# %s\n\n%s\n\n", ns, meanings()[typ.Name()])
+		fmt.Fprintf(&b, "<!-- Generated from the Go structs: go test ./config -run TestDocs -update. -->\n\n# %s\n\n%s\n\n", ns, fieldDocs()[typ.Name()])
 		doc := examples[ns]
 		if _, err := seal(Key{ns, "x"}, json.RawMessage(doc), nil); err != nil {
 			t.Errorf("%s: the example: %v", ns, err)
@@ -206,7 +206,7 @@ func TestDocs_Pages(t *testing.T) {
 			for _, f := range k.patch.nullable {
 				nulls = append(nulls, "`"+f+"`")
 			}
-			fmt.Fprintf(&b, "## Overrides\n\nA builtin document can be overridden field by field: %s.\nA field that is left out is the document's own.", strings.Join(fields, ", "))
+			fmt.Fprintf(&b, "## Overrides\n\nA builtin document can be overridden field by field: %s.\nOmitted fields keep the value of the document.", strings.Join(fields, ", "))
 			if len(nulls) > 0 {
 				fmt.Fprintf(&b, " `null` clears %s; on another field it removes the override.", strings.Join(nulls, ", "))
 			}
@@ -226,21 +226,21 @@ func TestDocs_Pages(t *testing.T) {
 }
 
 var needsText = map[Namespace]string{
-	Agents: "An agent needs its model or pool, its delegates, and the A2A server that `endpoint.options.a2a_server_id` names. None of them can be deleted while it does.",
-	Models: "A model needs its provider, which cannot be deleted while it does.",
-	Pools:  "A pool needs its models, which cannot be deleted while it does.",
-	Skills: "A skill whose `allowed_tools` name tools of an MCP server (`mcp__<server>__<tool>`) needs that server, which cannot be deleted while it does.",
+	Agents: "An agent needs its model or pool, its delegates, and the A2A server named in `endpoint.options.a2a_server_id`. They cannot be deleted while the agent needs them.",
+	Models: "A model needs its provider, which cannot be deleted before the model.",
+	Pools:  "A pool needs its models, which cannot be deleted before the pool.",
+	Skills: "A skill whose `allowed_tools` include tools of an MCP server (`mcp__<server>__<tool>`) needs that server, which cannot be deleted before the skill.",
 }
 
 var secretText = map[Namespace]string{
-	Agents: "Secrets: `endpoint.auth.token`, and every text with a name like `api_key`, `password`, `secret` or `token` in `endpoint`, `backend.config` and `sections`. " +
-		"They are shown as `***`; writing that back keeps them.",
-	Providers: "Secrets: `api_key`, the values of `adapter_options.headers`, and every text in `adapter_options` with a name like `private_key`, `password` or `token`. " +
-		"`api_key` is not shown, `has_api_key` is instead; leaving it out keeps it, `null` or `\"\"` clears it. The others are shown as `***`; writing that back keeps them.",
-	MCPServers: "Secrets: the values of `env`, and in `config` headers and every text with a name like `api_key`, `password` or `token`. " +
-		"`env` is not shown, `has_env` and `env_keys` are instead; leaving it out keeps it, `null` or `{}` clears it, and in one that is written `***` keeps a value. In `config` they are shown as `***`; writing that back keeps them.",
-	A2AServers: "Secrets: `auth.token`, and in `options` headers and every text with a name like `api_key`, `password` or `token`. " +
-		"`auth` is not shown, `has_auth` is instead; leaving it out keeps it, `null` clears it. In `options` they are shown as `***`; writing that back keeps them.",
+	Agents: "Secrets: `endpoint.auth.token`, and every string in `endpoint`, `backend.config` and `sections` whose name suggests a secret, such as `api_key`, `password`, `secret` or `token`. " +
+		"Clients see `***`; writing that back keeps the secret.",
+	Providers: "Secrets: `api_key`, the values of `adapter_options.headers`, and every string in `adapter_options` whose name suggests a secret, such as `private_key`, `password` or `token`. " +
+		"Clients see `has_api_key` instead of `api_key`; a write that omits `api_key` keeps it, `null` or `\"\"` clears it. Clients see the others as `***`; writing that back keeps the secret.",
+	MCPServers: "Secrets: the values of `env`, and in `config` headers and every string whose name suggests a secret, such as `api_key`, `password` or `token`. " +
+		"Clients see `has_env` and `env_keys` instead of `env`; a write that omits `env` keeps it, `null` or `{}` clears it, and a value of `***` keeps that variable. Clients see the secrets in `config` as `***`; writing that back keeps the secret.",
+	A2AServers: "Secrets: `auth.token`, and in `options` headers and every string whose name suggests a secret, such as `api_key`, `password` or `token`. " +
+		"Clients see `has_auth` instead of `auth`; a write that omits `auth` keeps it, `null` clears it. Clients see the secrets in `options` as `***`; writing that back keeps the secret.",
 }
 
 // tables writes the table of a struct, and those of the structs in it.
@@ -250,7 +250,7 @@ func tables(b *strings.Builder, t reflect.Type, defaults map[string]any, at stri
 	}
 	done[t] = true
 	if at != "" {
-		fmt.Fprintf(b, "## %s\n\n%s\n\n", at, meanings()[t.Name()])
+		fmt.Fprintf(b, "## %s\n\n%s\n\n", at, fieldDocs()[t.Name()])
 	}
 	b.WriteString("| Field | Type | Default | Meaning |\n|---|---|---|---|\n")
 	fields := jsonFields(t)
@@ -276,7 +276,7 @@ func tables(b *strings.Builder, t reflect.Type, defaults map[string]any, at stri
 		default:
 			def = "`" + string(encode(v)) + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", name, typeName(f.Type), def, strings.ReplaceAll(meanings()[jf.owner+"."+name], "|", `\|`))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", name, typeName(f.Type), def, strings.ReplaceAll(fieldDocs()[jf.owner+"."+name], "|", `\|`))
 		elem, sub := f.Type, defaults[name]
 		place := name
 		for elem.Kind() == reflect.Pointer || elem.Kind() == reflect.Slice {

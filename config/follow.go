@@ -85,7 +85,7 @@ func (f *follower) follow(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("version %d: %w", head.Live, err)
 		}
-		if err := f.take(ctx, &next, changes, since); err != nil {
+		if err := f.compileLive(ctx, &next, changes, since); err != nil {
 			return err
 		}
 	}
@@ -94,8 +94,8 @@ func (f *follower) follow(ctx context.Context) error {
 	return nil
 }
 
-// take compiles the live version of a state from its difference to the previous one.
-func (f *follower) take(ctx context.Context, s *state, changes map[Key]*document, since int) error {
+// compileLive compiles the live version of a state from its difference to the previous one.
+func (f *follower) compileLive(ctx context.Context, s *state, changes map[Key]*document, since int) error {
 	all := overlay(s.behind, changes)
 	v, err := f.compiler.compile(ctx, candidate{base: s.live, number: s.head.Live, since: since, changes: all, secrets: s.secrets})
 	broken, ok := errors.AsType[*awaken.ConfigError](err)

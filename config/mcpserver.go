@@ -16,9 +16,10 @@ type MCPServerSpec struct {
 	ID string `json:"id"`
 	// Transport is stdio, which starts Command, or http, which connects to URL.
 	Transport string `json:"transport"`
-	// Command is the program to start, and Args are its arguments. Only for stdio.
-	Command string   `json:"command,omitempty"`
-	Args    []string `json:"args,omitempty"`
+	// Command is the program to start. Only for stdio.
+	Command string `json:"command,omitempty"`
+	// Args are the arguments of the program.
+	Args []string `json:"args,omitempty"`
 	// URL is the address of the server. Only for http.
 	URL string `json:"url,omitempty"`
 	// Config is specific to the server. Headers, and values whose names suggest a secret,

@@ -17,8 +17,8 @@ type pins struct {
 	current   *current
 	servers   *servers
 
-	mu   sync.Mutex
-	held []*pin // most recently used last
+	mu     sync.Mutex
+	cached []*pin // most recently used last
 }
 
 type pin struct {
@@ -94,13 +94,13 @@ func (ps *pins) pinFrom(ctx context.Context, s *state, p *pin, changes map[Key]*
 func (ps *pins) get(number int64) (p *pin, mine bool) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if i := slices.IndexFunc(ps.held, func(p *pin) bool { return p.number == number }); i >= 0 {
-		p = ps.held[i]
-		ps.held = append(slices.Delete(ps.held, i, i+1), p)
+	if i := slices.IndexFunc(ps.cached, func(p *pin) bool { return p.number == number }); i >= 0 {
+		p = ps.cached[i]
+		ps.cached = append(slices.Delete(ps.cached, i, i+1), p)
 		return p, false
 	}
 	p = &pin{number: number, done: make(chan struct{})}
-	ps.held = append(ps.held, p)
+	ps.cached = append(ps.cached, p)
 	return p, true
 }
 
@@ -111,16 +111,16 @@ func (ps *pins) set(p *pin, v *compiled, err error) {
 	p.v, p.err = v, err
 	close(p.done)
 	var over []*pin
-	i := slices.Index(ps.held, p)
+	i := slices.Index(ps.cached, p)
 	switch {
 	case i < 0 && v != nil: // cleared in the meantime
 		over = append(over, p)
 	case i >= 0 && err != nil:
-		ps.held = slices.Delete(ps.held, i, i+1)
+		ps.cached = slices.Delete(ps.cached, i, i+1)
 	}
-	for err == nil && len(ps.held) > ps.most && ps.held[0].ready() {
-		over = append(over, ps.held[0])
-		ps.held = ps.held[1:]
+	for err == nil && len(ps.cached) > ps.most && ps.cached[0].ready() {
+		over = append(over, ps.cached[0])
+		ps.cached = ps.cached[1:]
 	}
 	ps.mu.Unlock()
 	for _, p := range over {
@@ -142,7 +142,7 @@ func (p *pin) ready() bool {
 func (ps *pins) change(fn func(*compiled) (*compiled, error)) (err error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	for i, p := range ps.held {
+	for i, p := range ps.cached {
 		if !p.ready() || p.v == nil {
 			continue
 		}
@@ -152,7 +152,7 @@ func (ps *pins) change(fn func(*compiled) (*compiled, error)) (err error) {
 		}
 		ps.servers.hold(v)
 		ps.servers.drop(p.v)
-		ps.held[i] = &pin{number: p.number, done: p.done, v: v}
+		ps.cached[i] = &pin{number: p.number, done: p.done, v: v}
 	}
 	return err
 }
@@ -160,8 +160,8 @@ func (ps *pins) change(fn func(*compiled) (*compiled, error)) (err error) {
 // clear drops all versions, so that they are compiled again.
 func (ps *pins) clear() {
 	ps.mu.Lock()
-	over := ps.held
-	ps.held = nil
+	over := ps.cached
+	ps.cached = nil
 	ps.mu.Unlock()
 	for _, p := range over {
 		if p.ready() && p.v != nil {

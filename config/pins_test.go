@@ -12,7 +12,7 @@ import (
 
 // kept lists the versions that pins keep, the one that was used last at the end.
 func (ps *pins) kept() (out []int64) {
-	for _, p := range ps.held {
+	for _, p := range ps.cached {
 		out = append(out, p.number)
 	}
 	return out
@@ -61,7 +61,7 @@ func TestPins_DropAVersionClearedDuringCompilation(t *testing.T) {
 	ps.clear()
 	s := &server{doc: skillDoc("s", "s"), conn: &line{}, holders: 1}
 	ps.set(p, &compiled{number: 7, servers: map[string]*server{"s": s}}, nil)
-	if len(ps.held) != 0 || !s.conn.(*line).closed {
+	if len(ps.cached) != 0 || !s.conn.(*line).closed {
 		t.Errorf("kept are %v, want none, and no connection", ps.kept())
 	}
 }

@@ -51,22 +51,22 @@ func (p *provider) Forms(model string) bool {
 type accounts struct {
 	open func(ctx context.Context, spec *awaken.ProviderSpec) (llm.Model, error) // nil opens none
 
-	mu   sync.Mutex
-	held map[string]weak.Pointer[provider] // by id and hash
+	mu    sync.Mutex
+	inUse map[string]weak.Pointer[provider] // by id and hash
 }
 
 func (as *accounts) get(doc *document) *provider {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	name := doc.ID + "\x00" + doc.Hash
-	if p := as.held[name].Value(); p != nil {
+	if p := as.inUse[name].Value(); p != nil {
 		return p
 	}
-	if as.held == nil {
-		as.held = map[string]weak.Pointer[provider]{}
+	if as.inUse == nil {
+		as.inUse = map[string]weak.Pointer[provider]{}
 	}
 	p := &provider{doc: doc}
-	as.held[name] = weak.Make(p)
+	as.inUse[name] = weak.Make(p)
 	return p
 }
 
@@ -75,11 +75,11 @@ func (as *accounts) all() []*provider {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	var out []*provider
-	for name, w := range as.held {
+	for name, w := range as.inUse {
 		if p := w.Value(); p != nil {
 			out = append(out, p)
 		} else {
-			delete(as.held, name)
+			delete(as.inUse, name)
 		}
 	}
 	return out

@@ -218,7 +218,7 @@ func (pb *publisher) candidate(ctx context.Context, p *plan, sec *secrets) (*Pub
 	}
 	c := candidate{base: now.live, number: pub.Number, since: now.since() + len(pub.Entries), changes: overlay(now.behind, p.docs), secrets: sec}
 	v, err := pb.compiler.compile(ctx, c)
-	if err != nil && len(now.behind) > 0 && !brings(err, p.docs, now.troubles) {
+	if err != nil && len(now.behind) > 0 && !introduces(err, p.docs, now.troubles) {
 		// The problems existed before this write.
 		c.tolerant = true
 		v, err = pb.compiler.compile(ctx, c)
@@ -247,8 +247,8 @@ func (pb *publisher) candidate(ctx context.Context, p *plan, sec *secrets) (*Pub
 	return pub, v, nil
 }
 
-// brings reports whether a write causes a problem that did not exist before.
-func brings(err error, docs map[Key]*document, before []awaken.Diagnostic) bool {
+// introduces reports whether a write causes a problem that did not exist before.
+func introduces(err error, docs map[Key]*document, before []awaken.Diagnostic) bool {
 	broken, ok := errors.AsType[*awaken.ConfigError](err)
 	return !ok || slices.ContainsFunc(broken.Problems, func(d awaken.Diagnostic) bool {
 		_, mine := docs[keyOf(d)]

@@ -91,7 +91,7 @@ func TestRollout_CountsNothingWithoutACanary(t *testing.T) {
 	if left := r.counted.take(); r.Running() || len(left) != 0 {
 		t.Errorf("counted is %v, want nothing", left)
 	}
-	if err := r.judge(t.Context()); err != nil {
+	if err := r.evaluate(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

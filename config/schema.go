@@ -27,13 +27,13 @@ var schemas = sync.OnceValue(func() map[Namespace]json.RawMessage {
 	return out
 })
 
-// meanings holds the comments of structs and fields, by struct name or struct.field. A test
+// fieldDocs holds the comments of structs and fields, by struct name or struct.field. A test
 // generates the file.
 //
 //go:embed fields.json
 var fieldsJSON []byte
 
-var meanings = sync.OnceValue(func() map[string]string {
+var fieldDocs = sync.OnceValue(func() map[string]string {
 	var m map[string]string
 	if err := json.Unmarshal(fieldsJSON, &m); err != nil {
 		panic(fmt.Sprintf("config: fields.json: %v", err))
@@ -132,7 +132,7 @@ func without(v, other any) any {
 
 // describe adds to an object's schema what its Go type does not say.
 func describe(t reflect.Type, s, defaults map[string]any) {
-	if text := meanings()[t.Name()]; text != "" {
+	if text := fieldDocs()[t.Name()]; text != "" {
 		s["description"] = text
 	}
 	need, _ := s["required"].([]any)
@@ -179,7 +179,7 @@ func describe(t reflect.Type, s, defaults map[string]any) {
 				p["enum"] = append(slices.Clone(e), nil)
 			}
 		}
-		if text := meanings()[f.owner+"."+name]; text != "" {
+		if text := fieldDocs()[f.owner+"."+name]; text != "" {
 			p["description"] = text
 		}
 		if def != nil && !list {

@@ -34,11 +34,11 @@ func (m *Manager) Seed(ctx context.Context, binaryVersion string, docs []Documen
 		s := &seeding{p: p, records: m.records, log: m.o.Logger, version: binaryVersion, seeds: map[Key]bool{}, done: map[Key]string{}}
 		for _, d := range docs {
 			s.seeds[d.Key] = true
-			if err := s.plant(ctx, d); err != nil {
+			if err := s.seedOne(ctx, d); err != nil {
 				return fmt.Errorf("seed %s: %w", d.Key, err)
 			}
 		}
-		if err := s.weed(ctx); err != nil {
+		if err := s.removeObsolete(ctx); err != nil {
 			return err
 		}
 		if len(s.done) == 0 {
@@ -60,8 +60,8 @@ type seeding struct {
 	done    map[Key]string // created, updated, hidden or removed
 }
 
-// plant writes a builtin document, unless a user owns it.
-func (s *seeding) plant(ctx context.Context, d Document) error {
+// seedOne writes a builtin document, unless a user owns it.
+func (s *seeding) seedOne(ctx context.Context, d Document) error {
 	p := s.p
 	old, err := p.record(ctx, d.Key)
 	if err != nil {
@@ -94,8 +94,8 @@ func (s *seeding) plant(ctx context.Context, d Document) error {
 	return p.publish(d.Key, rec)
 }
 
-// weed removes builtin documents that are no longer given, except those that others need.
-func (s *seeding) weed(ctx context.Context) error {
+// removeObsolete removes builtin documents that are no longer given, except those that others need.
+func (s *seeding) removeObsolete(ctx context.Context) error {
 	p := s.p
 	orphans := map[Key]*Record{}
 	for _, ns := range Namespaces {

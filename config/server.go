@@ -20,22 +20,22 @@ type server struct {
 type servers struct {
 	connector MCPConnector // nil connects to none
 
-	mu    sync.Mutex
-	open  map[string]*server // by id, hash and stamp
-	other map[string]bool    // ids of servers whose tools changed
-	woken chan struct{}      // signals that other is not empty
+	mu       sync.Mutex
+	open     map[string]*server // by id, hash and stamp
+	retooled map[string]bool    // ids of servers whose tools changed
+	wake     chan struct{}      // signals that retooled is not empty
 }
 
 func newServers(c MCPConnector) *servers {
-	return &servers{connector: c, open: map[string]*server{}, other: map[string]bool{}, woken: make(chan struct{}, 1)}
+	return &servers{connector: c, open: map[string]*server{}, retooled: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
 func (ss *servers) changed(id string) {
 	ss.mu.Lock()
-	ss.other[id] = true
+	ss.retooled[id] = true
 	ss.mu.Unlock()
 	select {
-	case ss.woken <- struct{}{}:
+	case ss.wake <- struct{}{}:
 	default:
 	}
 }
@@ -44,8 +44,8 @@ func (ss *servers) changed(id string) {
 func (ss *servers) take() []string {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	ids := slices.Sorted(maps.Keys(ss.other))
-	clear(ss.other)
+	ids := slices.Sorted(maps.Keys(ss.retooled))
+	clear(ss.retooled)
 	return ids
 }
 

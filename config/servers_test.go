@@ -101,11 +101,11 @@ func TestServers_ReportChangedToolsOnce(t *testing.T) {
 	for _, l := range slices.Concat(x.lines, x.lines) {
 		l.changed()
 	}
-	<-ss.woken
+	<-ss.wake
 	if got := ss.take(); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("others are %q", got)
 	}
-	if len(ss.woken) != 0 || len(ss.take()) != 0 {
+	if len(ss.wake) != 0 || len(ss.take()) != 0 {
 		t.Error("it is told twice")
 	}
 }

@@ -58,13 +58,13 @@ func (m *Manager) Work(ctx context.Context) error {
 			} else if m.o.MinApply > 0 {
 				_ = sleep(ctx, m.o.MinApply)
 			}
-		case <-m.servers.woken:
+		case <-m.servers.wake:
 			if err := m.follower.retool(ctx); err != nil {
 				m.o.Logger.Error("updating the tools of MCP servers failed", "error", err)
 			}
 		case <-tallies.C:
 			m.canary.flush(ctx)
-			if err := m.canary.judge(ctx); err != nil && ctx.Err() == nil {
+			if err := m.canary.evaluate(ctx); err != nil && ctx.Err() == nil {
 				m.o.Logger.Error("evaluating the canary failed", "error", err)
 			}
 		case <-sweeps.C:
