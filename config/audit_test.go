@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// desk keeps what is handed to it. The connection breaks as often as breaks says, after or
-// before a change is made.
+// desk is a store that keeps every change. The connection breaks as often as breaks says,
+// before or after the change is applied.
 type desk struct {
 	applied []*Change
 	breaks  int

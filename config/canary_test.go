@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// share counts how many of new threads get each version.
+// share counts how many new threads get each version.
 func (r *rig) share(threads int, created int64) map[string]int {
 	out := map[string]int{}
 	for i := range threads {
@@ -47,12 +47,12 @@ func TestCanary_GetsItsShareOfNewThreads(t *testing.T) {
 		t.Errorf("drafts are %q: the canary is not live", got)
 	}
 
-	// Writes build on what is live.
+	// Writes build on the live version.
 	r.put("agents/b", `"model_id":"m"`) // 5
 	r.wantAnswerOn(r.threadOf("4"), "[sk-first-secret]canary up 2 tools", "4")
 	r.wantAnswerOn(r.threadOf("5"), "[sk-first-secret]one up 2 tools", "5")
 
-	// A bigger share takes more threads, and keeps those that it has.
+	// A bigger share takes more threads and keeps those that it has.
 	was := r.threadOf("4")
 	if _, err := r.Canary().Set(t.Context(), config.Canary{Version: 4, Share: 0.5}, me); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestCanary_GetsItsShareOfNewThreads(t *testing.T) {
 	}
 	r.wantAnswerOn(was, "[sk-first-secret]canary up 2 tools", "4")
 
-	// Promotion keeps what was published meanwhile.
+	// A promotion keeps what was published in the meantime.
 	head, err := r.Canary().Promote(t.Context(), me)
 	if err != nil || head.Live != 6 || head.Canary != nil {
 		t.Fatalf("%+v (%v)", head, err)

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write fields.json and docs/config")
 
-// What Schema says about fields is what the comments of the structs say.
+// The field descriptions of Schema are the comments of the structs.
 func TestDocs_FieldsAreTheComments(t *testing.T) {
 	root := testenv.ModuleRoot(t)
 	all := map[string]string{}
@@ -52,7 +52,7 @@ func TestDocs_FieldsAreTheComments(t *testing.T) {
 	hold(t, "fields.json", b.Bytes())
 }
 
-// hold compares a file with what it should be, or writes it.
+// hold compares a file with its expected content or, with -update, writes it.
 func hold(t *testing.T, file string, want []byte) {
 	t.Helper()
 	if *update {
@@ -69,7 +69,7 @@ func hold(t *testing.T, file string, want []byte) {
 	}
 }
 
-// documented are the structs that documents are made of.
+// documented returns the structs that documents consist of.
 func documented() []reflect.Type {
 	var out []reflect.Type
 	var add func(t reflect.Type)
@@ -94,7 +94,7 @@ func documented() []reflect.Type {
 }
 
 // readComments reads the comments of the structs in a folder: of a struct by its name, of a
-// field by struct and name in JSON.
+// field by struct and JSON name.
 func readComments(t *testing.T, dir string, into map[string]string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -124,8 +124,8 @@ func readComments(t *testing.T, dir string, into map[string]string) {
 	}
 }
 
-// isConfig reports whether the struct of that name is one of this package: another package
-// may have one of the same name.
+// isConfig reports whether a struct belongs to this package: another package may have one
+// of the same name.
 func isConfig(name string) bool {
 	return slices.ContainsFunc(documented(), func(t reflect.Type) bool {
 		return t.Name() == name && t.PkgPath() == reflect.TypeFor[Record]().PkgPath()
@@ -178,7 +178,7 @@ func readStruct(name string, doc *ast.CommentGroup, st *ast.StructType, into map
 	}
 }
 
-// Every namespace has a page, made of its structs.
+// Every namespace has a page, generated from its structs.
 func TestDocs_Pages(t *testing.T) {
 	root := testenv.ModuleRoot(t)
 	for _, ns := range Namespaces {
@@ -243,7 +243,7 @@ var secretText = map[Namespace]string{
 		"Clients see `has_auth` instead of `auth`; a write that omits `auth` keeps it, `null` clears it. Clients see the secrets in `options` as `***`; writing that back keeps the secret.",
 }
 
-// tables writes the table of a struct, and those of the structs in it.
+// tables writes the table of a struct and of the structs in it.
 func tables(b *strings.Builder, t reflect.Type, defaults map[string]any, at string, done map[reflect.Type]bool) {
 	if done[t] {
 		return
@@ -302,7 +302,7 @@ func tables(b *strings.Builder, t reflect.Type, defaults map[string]any, at stri
 	}
 }
 
-// typeName is what JSON calls the values of a type.
+// typeName returns JSON's name for a type.
 func typeName(t reflect.Type) string {
 	switch {
 	case t.Kind() == reflect.Pointer:

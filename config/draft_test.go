@@ -44,7 +44,7 @@ func (r *rig) live() int64 {
 	return h.Live
 }
 
-// field returns a field of what clients see of a record.
+// field returns a field of a record as clients see it.
 func (r *rig) field(name, field string) string {
 	r.t.Helper()
 	v, err := r.Get(r.t.Context(), key(name))

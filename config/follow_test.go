@@ -16,7 +16,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// bubble runs a test of two managers on one store. The second one works.
+// bubble runs a test with two managers on one store. Work runs on the second.
 func bubble(t *testing.T, change func(o *config.Options), f func(t *testing.T, one, two *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.NewDB().Config()
@@ -75,14 +75,14 @@ func TestFollow_KeepsTheLiveVersionIfTheNewOneDoesNotCompile(t *testing.T) {
 	if len(d) < 2 || d[0].Code != "version_unavailable" || d[0].ID != "4" || d[1].Code != "agent_missing_plugin" {
 		t.Errorf("diagnostics are %v", d)
 	}
-	// What is unrelated is not blocked.
+	// Unrelated writes are not blocked.
 	two.put("agents/b", `"model_id":"m","system_prompt":"b"`) // 5
 	if got, v := two.ask(awaken.RunRequest{AgentID: "b"}); got != "[sk-first-secret]b up 2 tools" || v != "5" {
 		t.Errorf("b says %q on %s", got, v)
 	}
 	one.put("agents/c", `"model_id":"m"`) // sees 5
 	one.wantAnswer("[sk-first-secret]new up 2 tools", "6")
-	// And it is repaired by a version that can be compiled.
+	// A version that compiles repairs it.
 	one.put("agents/a", `"model_id":"m","system_prompt":"newer"`)
 	two.put("agents/d", `"model_id":"m"`)
 	two.wantAnswer("[sk-first-secret]newer up 2 tools", "8")
@@ -91,7 +91,7 @@ func TestFollow_KeepsTheLiveVersionIfTheNewOneDoesNotCompile(t *testing.T) {
 	}
 }
 
-// counting counts how often the store is looked at.
+// counting counts reads of the store's head.
 type counting struct {
 	config.Store
 	heads atomic.Int64
@@ -132,7 +132,7 @@ func TestWork_BatchesNotifications(t *testing.T) {
 	})
 }
 
-// breaking fails after a change was made, as a connection does that breaks in a commit.
+// breaking fails after a change was applied, like a connection that breaks during a commit.
 type breaking struct {
 	config.Store
 	broken bool

@@ -185,12 +185,12 @@ func TestOpen_SkipsAndReportsWhatDoesNotCompile(t *testing.T) {
 	if !slices.Equal(codes, want) {
 		t.Errorf("diagnostics are %q, want %q", codes, want)
 	}
-	// Something else can be written nevertheless.
+	// Other documents can still be written.
 	r.put("providers/q", `"adapter":"x","api_key":"sk-second-secret"`)
 	r.put("models/m2", `"provider_id":"q","upstream_model":"up2"`)
 	r.put("agents/a", `"model_id":"m2","system_prompt":"one"`)
 	r.wantAnswer("[sk-second-secret]one up2 2 tools", "7")
-	// And what is broken can be repaired.
+	// The broken document can be repaired.
 	r.put("providers/p", `"adapter":"x","api_key":"sk-first-again"`)
 	r.put("agents/a", `"model_id":"m","system_prompt":"one"`)
 	r.wantAnswer("[sk-first-again]one up 2 tools", "9")

@@ -85,7 +85,7 @@ func TestSealPatch_Merges(t *testing.T) {
 	}
 }
 
-// Every field of a patch can be cleared, and is one of the document.
+// Every field of a patch can be cleared, and is a field of the document.
 func TestSealPatch_ClearsEveryField(t *testing.T) {
 	for ns, k := range kinds {
 		if k.patch == nil {
@@ -138,7 +138,7 @@ func TestEffective(t *testing.T) {
 	}
 }
 
-// Overrides have secrets of their own beside those of the document.
+// Overrides have their own secrets beside those of the document.
 func TestSealPatch_Secrets(t *testing.T) {
 	key := Key{Agents, "x"}
 	const endpoint = `"endpoint":{"base_url":"https://h","auth":{"type":"bearer","token":"`

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// kept lists the versions that pins keep, the one that was used last at the end.
+// kept lists the cached versions, most recently used last.
 func (ps *pins) kept() (out []int64) {
 	for _, p := range ps.cached {
 		out = append(out, p.number)
@@ -18,7 +18,7 @@ func (ps *pins) kept() (out []int64) {
 	return out
 }
 
-// keep has a version that holds a connection.
+// keep caches a version that holds a connection.
 func (ps *pins) keep(t *testing.T, number int64) *server {
 	t.Helper()
 	p, mine := ps.get(number)

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// cabinet is records in memory.
+// cabinet holds records in memory.
 type cabinet map[Key]*Record
 
 func (c cabinet) Record(_ context.Context, key Key) (*Record, error) {
@@ -20,7 +20,7 @@ func (c cabinet) Record(_ context.Context, key Key) (*Record, error) {
 	return nil, awaken.ErrNotFound
 }
 
-// newPlan returns a plan against what is live.
+// newPlan returns a plan based on a live version.
 func newPlan(now *state, has cabinet, v *Vault) *plan {
 	now.secrets = &secrets{v, now.secrets.sealed}
 	return &plan{now: now, store: has, vault: v, at: time.UnixMilli(5000), docs: map[Key]*document{}, tools: &toolbox{},

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// fieldNames are the names of a spec's fields in JSON.
+// fieldNames returns the JSON names of a spec's fields.
 func fieldNames(v any) map[string]bool {
 	names := map[string]bool{}
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {

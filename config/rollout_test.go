@@ -37,7 +37,7 @@ func newRollout(t *testing.T, canary *Canary) (*Rollout, *counter) {
 	return r, c
 }
 
-// finished is a run that took two seconds.
+// finished returns a run that took two seconds.
 func finished(version string) awaken.Run {
 	return awaken.Run{Status: awaken.RunDone, ResolutionID: version, CreatedAt: 100, StartedAt: 100, FinishedAt: 102, CostUSD: 1, ChildCostUSD: 0.5}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/awaken-go/awaken/internal/schema"
 )
 
-// What a namespace takes, its schema takes, and what the schema takes has no unknown field.
+// The schema of a namespace accepts every valid document and no unknown field.
 func TestSchema(t *testing.T) {
 	for ns, k := range kinds {
 		raw := Schema(ns)
@@ -48,7 +48,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// examples are documents that say much. The pages of the documentation have them.
+// examples are detailed documents, which the pages of the documentation show.
 var examples = map[Namespace]string{
 	Agents: `{
   "id": "x",

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// seal seals a document that is expected to have no mistakes.
+// mustSeal seals a document that must be valid.
 func mustSeal(t *testing.T, key Key, doc, stored string) *sealed {
 	t.Helper()
 	s, err := seal(key, json.RawMessage(doc), json.RawMessage(stored))

@@ -30,7 +30,7 @@ func open(t testing.TB, key Key, doc json.RawMessage, secrets map[string]awaken.
 	return string(out)
 }
 
-// The places of secrets, one document each. S0, S1, … are the secrets.
+// Every secret field, one document each. S0, S1, … are the secrets.
 var secretPlaces = map[Key][]string{
 	{Providers, "x"}: {
 		`{"id":"x","adapter":"openai","api_key":"S0"}`,
@@ -54,8 +54,8 @@ var secretPlaces = map[Key][]string{
 	},
 }
 
-// Whatever a document holds, no secret is in what is stored or shown, all are there when it
-// is opened, and a client can write back what it was shown.
+// No secret is in what is stored or shown, all of them are back when a document is opened,
+// and a client can write back what it was shown.
 func TestSecrets_AreTakenOutAndPutBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.SampledFrom(slices.SortedFunc(maps.Keys(secretPlaces), func(a, b Key) int { return strings.Compare(a.String(), b.String()) })).Draw(t, "key")
@@ -117,13 +117,13 @@ func TestSecrets_AreTakenOutAndPutBack(t *testing.T) {
 	})
 }
 
-// gone returns the references that a sealed document has and another has not.
+// gone returns the references that are in before but not in after.
 func gone(before, after json.RawMessage) []string {
 	now := secretsOf(after)
 	return slices.DeleteFunc(secretsOf(before), func(ref string) bool { return slices.Contains(now, ref) })
 }
 
-// least are documents that say as little as they can.
+// least are minimal documents.
 var least = map[Namespace]string{
 	Agents: `{"id":"x"}`, Providers: `{"id":"x","adapter":"openai"}`, A2AServers: `{"id":"x","base_url":"https://h"}`,
 	MCPServers: `{"id":"x","transport":"stdio","command":"c"}`, Models: `{"id":"x","provider_id":"p","upstream_model":"m"}`,
@@ -236,7 +236,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// A reference that got into a document in whatever way opens nothing of another one.
+// A reference to another document's secret never resolves, however it got into a document.
 func TestUnseal_RejectsForeignReferences(t *testing.T) {
 	doc := json.RawMessage(`{"id":"x","sections":{"a":{"$secret":"providers/p#/api_key"}}}`)
 	_, err := unseal(Key{Agents, "x"}, doc, func(string) (awaken.Secret, error) { return awaken.NewSecret("s"), nil })

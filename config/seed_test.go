@@ -195,7 +195,7 @@ func TestApply_IsOnePublicationAndIdempotent(t *testing.T) {
 		t.Errorf("the builtin document is %+v, want overrides", v.Meta)
 	}
 
-	// What is exported makes another server the same.
+	// An export reproduces the documents on another server.
 	exported, err := r.Export(t.Context(), false)
 	if err != nil || len(exported) != 5 {
 		t.Fatalf("%d documents (%v)", len(exported), err)

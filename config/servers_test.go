@@ -21,7 +21,7 @@ func (l *line) Inventory(context.Context) (*MCPInventory, error) { return &MCPIn
 func (l *line) Restart(context.Context) error                    { return nil }
 func (l *line) Close() error                                     { l.closed = true; return nil }
 
-// exchange is a connector whose lines can be seen. It fails with err, if there is one.
+// exchange is a connector that records its lines. It fails with err, if set.
 type exchange struct {
 	lines []*line
 	err   error

@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-// odd is a connector to servers that have a tool beside theirs that cannot be used.
+// odd is a connector to servers with an additional, unusable tool.
 type odd struct{ config.MCPConnector }
 
 type oddConnection struct{ config.MCPConnection }

@@ -36,7 +36,8 @@ func TestVault_DecryptsWhatItEncrypts(t *testing.T) {
 	}
 }
 
-// The same secret is never the same twice, and cannot be moved or changed.
+// Encrypting a secret twice gives different results, and a ciphertext cannot be moved or
+// altered.
 func TestVault_BindsSecretsToTheirReference(t *testing.T) {
 	v := vault(t, NewKey())
 	a, b := v.Encrypt("r", awaken.NewSecret("s")), v.Encrypt("r", awaken.NewSecret("s"))
@@ -148,7 +149,7 @@ func TestKeyFile(t *testing.T) {
 	}
 }
 
-// A vault of a file knows a key that was put into the file later.
+// A vault opened from a file finds keys that are added to the file later.
 func TestVault_ReloadsTheKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if err := AddKey(file); err != nil {
