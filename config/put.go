@@ -74,11 +74,7 @@ func (m *Manager) Delete(ctx context.Context, key Key, force bool, c Condition, 
 		}
 		var users []Key
 		for _, k := range going {
-			for _, u := range p.now.users(k) {
-				if !slices.Contains(going, u) {
-					users = append(users, u)
-				}
-			}
+			users = append(users, slices.DeleteFunc(p.now.users(k), func(u Key) bool { return slices.Contains(going, u) })...)
 		}
 		if len(users) > 0 {
 			return &DependencyError{users}
