@@ -7,20 +7,21 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// A2AServerSpec is a server whose agents can be delegates.
+// A2AServerSpec describes an A2A server whose agents can be delegates.
 type A2AServerSpec struct {
-	// ID is what agents call it, and what comes before the / of its agents' ids.
+	// ID is the server's name. Its agents are addressed as <id>/<agent>.
 	ID string `json:"id"`
-	// BaseURL is the root of the server's A2A interface.
+	// BaseURL is the root URL of the server's A2A interface.
 	BaseURL string `json:"base_url"`
-	// Auth is how the server is told who calls. Its token is kept as a secret.
+	// Auth holds the credentials for the server. The token is stored as a secret.
 	Auth *awaken.RemoteAuth `json:"auth,omitempty"`
-	// Target is the agent, if the server has more than one.
+	// Target is the agent to use, if the server offers several.
 	Target string `json:"target,omitempty"`
-	// TimeoutMS is how long the server may take to say what it is, 1 to 30 000. 0 means
-	// 10 000.
+	// TimeoutMS limits how long the server may take to return its agent card, in
+	// milliseconds, 1 to 30,000. 0 means 10,000.
 	TimeoutMS int64 `json:"timeout_ms,omitempty"`
-	// Options are the server's own.
+	// Options are specific to the server. Headers, and values whose names suggest a secret,
+	// are stored as secrets.
 	Options map[string]json.RawMessage `json:"options,omitempty"`
 }
 
@@ -36,7 +37,7 @@ func (s *A2AServerSpec) Validate() error {
 	return m.join()
 }
 
-// keepToken keeps the token of an auth that says nothing about it.
+// keepToken keeps the stored token of an auth that omits it.
 func keepToken(tree, stored map[string]any) {
 	now, _ := tree["auth"].(map[string]any)
 	before, _ := stored["auth"].(map[string]any)

@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// named is models that are known by a name.
+// named is a model that is identified by a name.
 type named string
 
 func (n named) Stream(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -30,7 +30,7 @@ func says(ctx context.Context, p llm.Model) string {
 	return ""
 }
 
-// providerDoc is a provider with a secret, and the secrets with a value for it.
+// providerDoc returns a provider with a secret, and the secrets with a value for it.
 func providerDoc(t *testing.T, v *Vault, value string, revision int64) (*document, *secrets) {
 	t.Helper()
 	key := Key{Providers, "p"}
@@ -76,7 +76,7 @@ func TestAccounts_OneProviderForAllVersions(t *testing.T) {
 	}
 }
 
-func TestAccounts_AFailureSaysNoSecretAndIsTriedAgain(t *testing.T) {
+func TestAccounts_FailureHidesSecretsAndIsRetried(t *testing.T) {
 	fail := true
 	as := &accounts{open: func(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
 		if fail {
@@ -98,7 +98,7 @@ func TestAccounts_AFailureSaysNoSecretAndIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAccounts_AProgramThatMakesNone(t *testing.T) {
+func TestAccounts_WithoutProviderFactory(t *testing.T) {
 	doc, sec := providerDoc(t, vault(t, strings.Repeat("42", 32)), "sk-secret", 1)
 	if _, a := (&accounts{}).provider(t.Context(), doc, sec); a.err == nil {
 		t.Error("there is no error")

@@ -9,16 +9,17 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Difference is a document that is not the same. Before or After is nil if it is not there.
+// Difference is a document that changed, as clients see it. Before or After is nil if the
+// document did not or does not exist.
 type Difference struct {
 	Key           Key
 	Before, After json.RawMessage
 }
 
-// Apply makes many documents what there is, in one publication: those that differ are
-// written, and with prune those that people wrote and are not among them removed, and the
-// overrides of builtin ones. It returns what it did, or with dry would do. A builtin
-// document whose difference overrides can express stays builtin.
+// Apply writes many documents in one publication, and only those that differ. With prune,
+// it also deletes the user documents that are not among them and clears the overrides of
+// builtin ones. It returns what it did or, if dry, what it would do. A builtin document
+// stays builtin if overrides can express the difference.
 func (m *Manager) Apply(ctx context.Context, docs []Document, prune, dry bool, by Actor) ([]Difference, error) {
 	given := map[Key]bool{}
 	for _, d := range docs {
@@ -28,7 +29,7 @@ func (m *Manager) Apply(ctx context.Context, docs []Document, prune, dry bool, b
 			}
 		}
 		if given[d.Key] {
-			return nil, fmt.Errorf("%w: %s is there twice", awaken.ErrInvalid, d.Key)
+			return nil, fmt.Errorf("%w: %s is given twice", awaken.ErrInvalid, d.Key)
 		}
 		given[d.Key] = true
 	}
@@ -52,14 +53,14 @@ func (m *Manager) Apply(ctx context.Context, docs []Document, prune, dry bool, b
 	return a.done, nil
 }
 
-// applying is what Apply does.
+// applying is one call of Apply.
 type applying struct {
 	p       *plan
 	records *records
 	done    []Difference
 }
 
-// set makes a document what a record holds and what is live.
+// set makes a document the record's and live.
 func (a *applying) set(ctx context.Context, d Document) error {
 	p := a.p
 	old, err := p.record(ctx, d.Key)
@@ -80,12 +81,12 @@ func (a *applying) set(ctx context.Context, d Document) error {
 	}
 	if rec == nil {
 		if len(p.secrets) == before {
-			return p.live(d.Key, old) // it may have been a draft
+			return p.live(d.Key, old) // the record may have been a draft
 		}
 		rec = &Record{Spec: old.Spec, Meta: Meta{Source: old.Meta.Source, UserOverrides: old.Meta.UserOverrides}}
 	}
 	if d.Key.Namespace == Tools && len(rec.Meta.UserOverrides) == 0 && old == nil {
-		return nil // it is the program's
+		return nil // the tool is as it is in code
 	}
 	p.write(d.Key, rec, old)
 	was, is := effective(d.Key, old), effective(d.Key, rec)
@@ -96,7 +97,7 @@ func (a *applying) set(ctx context.Context, d Document) error {
 	return a.differ(d.Key, was, is)
 }
 
-// prune removes what people wrote and is not given.
+// prune removes the user documents and overrides that are not among the given ones.
 func (a *applying) prune(ctx context.Context, given map[Key]bool) error {
 	for _, ns := range slices.Backward(Namespaces) {
 		for s, err := range a.records.stored(ctx, ns) {

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// AssistantSettings is what can be set of the server's own agent.
+// AssistantSettings are the settings of the admin assistant.
 type AssistantSettings struct {
 	PolicyPrompt string `json:"policy_prompt"`
 	ModelID      string `json:"model_id,omitempty"`
@@ -18,10 +18,10 @@ type AssistantSettings struct {
 	Revision int64 `json:"revision"`
 }
 
-// assistantKey is where they are. It is not one of the namespaces that clients can name.
+// assistantKey is where the settings are stored. Clients cannot name its namespace.
 var assistantKey = Key{"admin-assistant", "default"}
 
-// Assistant keeps the settings of the server's own agent.
+// Assistant holds the settings of the admin assistant.
 type Assistant struct {
 	store interface {
 		recordReader
@@ -32,7 +32,7 @@ type Assistant struct {
 	clock   func() time.Time
 }
 
-// Settings returns the settings.
+// Settings returns the settings; zero values if nothing was ever set.
 func (a *Assistant) Settings(ctx context.Context) (*AssistantSettings, error) {
 	rec, err := a.store.Record(ctx, assistantKey)
 	if errors.Is(err, awaken.ErrNotFound) {
@@ -49,14 +49,15 @@ func (a *Assistant) Settings(ctx context.Context) (*AssistantSettings, error) {
 	return out, nil
 }
 
-// Set changes the settings. Their Revision has to be the current one.
+// Set replaces the settings. Their Revision must be the current one, or Set returns
+// ErrConflict.
 func (a *Assistant) Set(ctx context.Context, s AssistantSettings, by Actor) (*AssistantSettings, error) {
 	old, err := a.Settings(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if s.ModelID != "" && !a.current.now().live.reg.HasModel(s.ModelID) {
-		return nil, fmt.Errorf("%w: model_id is %q, which is no model and no pool that is live", awaken.ErrInvalid, s.ModelID)
+		return nil, fmt.Errorf("%w: model_id is %q, want a live model or pool", awaken.ErrInvalid, s.ModelID)
 	}
 	spec, err := json.Marshal(AssistantSettings{PolicyPrompt: s.PolicyPrompt, ModelID: s.ModelID})
 	if err != nil {

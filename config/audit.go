@@ -1,37 +1,34 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
 
-// Actor is who does something.
+// Actor identifies who makes a change.
 type Actor struct {
-	ID        string // of the key
-	Label     string // of the key, or what the client says of itself
+	ID        string // of the API key
+	Label     string // of the API key, or what the client calls itself
 	IP        string
 	RequestID string
 }
 
-// String is how the audit log calls the actor: the id of its key, and a label.
+// String returns the actor as the audit log shows it: the id of the key and the label.
 func (a Actor) String() string {
-	switch {
-	case a.ID == "" && a.Label == "":
-		return "anonymous"
-	case a.Label == "":
-		return a.ID
-	case a.ID == "":
-		return "anonymous/" + a.Label
+	name := cmp.Or(a.ID, "anonymous")
+	if a.Label != "" {
+		name += "/" + a.Label
 	}
-	return a.ID + "/" + a.Label
+	return name
 }
 
-// Condition is what a write expects of the record that it changes. The zero Condition
-// expects nothing.
+// Condition is what a write requires of the record that it changes. The zero Condition
+// requires nothing.
 type Condition struct {
-	Revision int64 // that it has; 0 does not care
-	Absent   bool  // that it is not there
-	Present  bool  // that it is there
+	Revision int64 // the current revision; 0 means any
+	Absent   bool  // the record must not exist
+	Present  bool  // the record must exist
 }
 
 // applier is the part of a [Store] that makes changes durable.
@@ -39,7 +36,7 @@ type applier interface {
 	Apply(ctx context.Context, c *Change) error
 }
 
-// AuditLog is what was done, and by whom.
+// AuditLog lists who did what.
 type AuditLog struct {
 	store interface {
 		applier
@@ -49,17 +46,18 @@ type AuditLog struct {
 	newID func() string
 }
 
-// event returns an event that happens now.
+// event returns an event with the current time.
 func (l *AuditLog) event(by Actor, action, resource string) *AuditEvent {
 	return &AuditEvent{ID: l.newID(), Time: l.clock().Truncate(time.Microsecond), Actor: by.String(), Action: action, Resource: resource, IP: by.IP, RequestID: by.RequestID}
 }
 
-// List lists what was done, newest first.
+// List returns the events that q selects, newest first.
 func (l *AuditLog) List(ctx context.Context, q AuditQuery) ([]*AuditEvent, error) {
 	return l.store.Audit(ctx, q)
 }
 
-// Add adds something that the manager did not do itself, such as the restart of a server.
+// Add records an action that the Manager did not take itself, such as the restart of a
+// server.
 func (l *AuditLog) Add(ctx context.Context, action, resource string, by Actor) error {
 	return makeDurable(ctx, l.store, &Change{Audit: []*AuditEvent{l.event(by, action, resource)}})
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// desk keeps what is handed to it. The connection breaks as often as breaks says, after or
-// before a change is made.
+// desk is a store that keeps every change. The connection breaks as often as breaks says,
+// before or after the change is applied.
 type desk struct {
 	applied []*Change
 	breaks  int
@@ -31,7 +31,7 @@ func newAuditLog(d *desk) *AuditLog {
 	return &AuditLog{store: d, clock: func() time.Time { return time.Unix(5, 1_234_567).UTC() }, newID: func() string { return "e1" }}
 }
 
-func TestAuditLog_AnEventSaysWhoAndWhen(t *testing.T) {
+func TestAuditLog_EventRecordsActorAndTime(t *testing.T) {
 	d := &desk{}
 	if err := newAuditLog(d).Add(t.Context(), "restart", "mcp-servers/files", Actor{ID: "k", Label: "ada", IP: "10.0.0.1", RequestID: "r"}); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestAuditLog_AnEventSaysWhoAndWhen(t *testing.T) {
 	}
 }
 
-func TestMakeDurable_HandsTheSameChangeOverAgain(t *testing.T) {
+func TestMakeDurable_RetriesTheSameChange(t *testing.T) {
 	broken := errors.New("connection reset")
 	events := []*AuditEvent{{ID: "e1"}}
 	for _, c := range []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// catalogue opens a manager with so many agents and tools, which were published together. It
-// returns what the manager was made of, too.
+// catalogue opens a manager with this many agents and tools, published together, and also
+// returns the manager's options.
 func catalogue(tb testing.TB, agents, tools int) (*config.Manager, config.Options) {
 	tb.Helper()
 	o := config.Options{Store: memory.NewDB().Config(), Vault: newVault(tb),
@@ -32,7 +32,7 @@ func catalogue(tb testing.TB, agents, tools int) (*config.Manager, config.Option
 	return m, o
 }
 
-// many returns a provider, a model and agents that each use ten tools.
+// many returns a provider, a model, and agents that each use ten tools.
 func many(agents int) []config.Document {
 	docs := documents(`providers/p "adapter":"x"`, `models/m "provider_id":"p","upstream_model":"up"`)
 	for i := range agents {
@@ -69,7 +69,7 @@ func TestBudget_AnEditCostsTheSameInACatalogueOfAnySize(t *testing.T) {
 	}
 }
 
-// BenchmarkEdit is one write of an agent in catalogues of several sizes.
+// BenchmarkEdit measures one write of an agent in catalogues of several sizes.
 func BenchmarkEdit(b *testing.B) {
 	for _, agents := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(agents), func(b *testing.B) {
@@ -86,7 +86,7 @@ func BenchmarkEdit(b *testing.B) {
 	}
 }
 
-// BenchmarkPublish is one change of every agent of a catalogue.
+// BenchmarkPublish measures one change of every agent of a catalogue.
 func BenchmarkPublish(b *testing.B) {
 	m, _ := catalogue(b, 1000, 5000)
 	n := 0
@@ -102,7 +102,7 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen is the start of a process.
+// BenchmarkOpen measures the start of a process.
 func BenchmarkOpen(b *testing.B) {
 	_, o := catalogue(b, 1000, 5000)
 	for b.Loop() {

@@ -14,19 +14,19 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// builder puts the edit of a registry together.
+// builder assembles the registry edit of a candidate.
 type builder struct {
-	compiler  *compiler
-	c         candidate
-	next      *compiled
-	edit      registry.Edit
-	degraded  []awaken.Diagnostic
-	opened    []*server // connections that were made for it
-	reskilled bool      // the skills are a copy
-	reserved  bool      // the servers are a copy
+	compiler      *compiler
+	c             candidate
+	next          *compiled
+	edit          registry.Edit
+	degraded      []awaken.Diagnostic
+	opened        []*server // connections made for this candidate
+	skillsCopied  bool      // next.skills is a copy
+	serversCopied bool      // next.servers and next.tools are copies
 }
 
-// add takes a changed document into the edit. It returns what is wrong with it.
+// add puts a changed document into the edit and returns its problems.
 func (b *builder) add(ctx context.Context, key Key, doc *document) []awaken.Diagnostic {
 	if doc == nil {
 		b.remove(key)
@@ -42,8 +42,8 @@ func (b *builder) add(ctx context.Context, key Key, doc *document) []awaken.Diag
 	}
 	spec, err := b.c.secrets.decode(doc)
 	if err != nil {
-		// It was checked when it was written: its secrets cannot be read, or another
-		// program wrote it.
+		// The document was valid when it was written: either its secrets cannot be read, or
+		// another program wrote it.
 		return []awaken.Diagnostic{problem(key, "invalid", "%v", err)}
 	}
 	switch spec := spec.(type) {
@@ -86,32 +86,32 @@ func (b *builder) remove(key Key) {
 	case Skills:
 		delete(b.skills(), key.ID)
 	case Tools:
-		b.edit.ToolDescriptions[key.ID] = "" // the tool's own
+		b.edit.ToolDescriptions[key.ID] = "" // back to the tool's own
 	}
 }
 
-// skills returns the skills, to be changed.
+// skills returns a copy of the skills that may be changed.
 func (b *builder) skills() map[string]*SkillSpec {
-	if !b.reskilled {
-		b.reskilled = true
+	if !b.skillsCopied {
+		b.skillsCopied = true
 		b.next.skills = maps.Clone(b.next.skills)
 	}
 	return b.next.skills
 }
 
-// allSkills is where the plugin is reported that offers the skills.
+// allSkills is the key under which the plugin that offers skills is reported.
 var allSkills = Key{Skills, "*"}
 
-// addSkills makes the plugin that offers the skills, if they are others.
+// addSkills makes the plugin that offers the skills, if they changed.
 func (b *builder) addSkills() []awaken.Diagnostic {
-	if !b.reskilled || b.compiler.offer == nil {
+	if !b.skillsCopied || b.compiler.offer == nil {
 		return nil
 	}
 	all := slices.SortedFunc(maps.Values(b.next.skills), func(a, b *SkillSpec) int { return strings.Compare(a.ID, b.ID) })
 	p, err := b.compiler.offer(all)
 	if err != nil {
 		failed := problem(allSkills, "skills_failed", "%v", err)
-		if b.c.tolerant { // nobody knows which one to leave out
+		if b.c.tolerant { // the error does not say which skill to leave out
 			b.degraded = append(b.degraded, failed)
 			return nil
 		}
@@ -121,21 +121,22 @@ func (b *builder) addSkills() []awaken.Diagnostic {
 	return nil
 }
 
-// addProvider makes the models of a provider. One that cannot be made fails its runs.
+// addProvider adds a provider. Runs on a provider that cannot be opened fail.
 func (b *builder) addProvider(ctx context.Context, doc *document) {
 	p, account := b.compiler.accounts.provider(ctx, doc, b.c.secrets)
 	if account.err != nil {
 		b.degraded = append(b.degraded, problem(doc.Key, "provider_failed", "%v", account.err))
 	}
 	for _, ref := range b.c.secrets.missing(doc) {
-		b.degraded = append(b.degraded, warning(doc.Key, "secret_missing", "its secret %s is gone", ref))
+		b.degraded = append(b.degraded, warning(doc.Key, "secret_missing", "secret %s is missing", ref))
 	}
 	if account != p.now.Load() {
-		// It has the account of another version, or of a write that was not carried out.
-		b.next.later = append(b.next.later, func() { p.now.Store(account) })
+		// The provider has the account of another version, or of a write that was not
+		// completed.
+		b.next.onFirstUse = append(b.next.onFirstUse, func() { p.now.Store(account) })
 	}
 	if b.c.base.providers[doc.ID] == p {
-		return // whoever uses it has it
+		return // the registry has this provider
 	}
 	b.next.providers = maps.Clone(b.next.providers)
 	b.next.providers[doc.ID] = p
@@ -151,7 +152,7 @@ func (b *builder) reach(spec *awaken.AgentSpec) *awaken.AgentSpec {
 	id, err := strconv.Unquote(string(e.Options["a2a_server_id"]))
 	doc := b.next.docs[Key{A2AServers, id}]
 	if err != nil || doc == nil {
-		return spec // a dangling reference was reported
+		return spec // checkReferences has reported it
 	}
 	decoded, err := b.c.secrets.decode(doc)
 	if err != nil {
@@ -167,7 +168,8 @@ func (b *builder) reach(spec *awaken.AgentSpec) *awaken.AgentSpec {
 	return spec
 }
 
-// addServer connects to a server. One that does not answer has no tools until it does.
+// addServer connects to an MCP server. A server that does not answer has no tools until it
+// does.
 func (b *builder) addServer(ctx context.Context, doc *document) {
 	s, fresh := b.compiler.servers.connect(ctx, doc, b.c.secrets)
 	if fresh {
@@ -179,14 +181,13 @@ func (b *builder) addServer(ctx context.Context, doc *document) {
 }
 
 func (b *builder) copyServers() {
-	if !b.reserved {
-		b.reserved = true
+	if !b.serversCopied {
+		b.serversCopied = true
 		b.next.servers, b.next.tools = maps.Clone(b.next.servers), maps.Clone(b.next.tools)
 	}
 }
 
-// addTools takes the tools that a server has now into the edit, in place of those that the
-// base has of it.
+// addTools replaces the base's tools of a server by its current ones.
 func (b *builder) addTools(id string) {
 	b.copyServers()
 	var ids []string
@@ -194,11 +195,11 @@ func (b *builder) addTools(id string) {
 		for _, t := range s.conn.Tools() {
 			tool := t.Spec().ID
 			if b.compiler.code[Key{Tools, tool}] {
-				b.degraded = append(b.degraded, problem(s.doc.Key, "tool_conflict", "its tool %q is a tool of the program, too", tool))
+				b.degraded = append(b.degraded, problem(s.doc.Key, "tool_conflict", "tool %q conflicts with a tool defined in code", tool))
 				continue
 			}
 			if err := b.usable(id, t, ids); err != nil {
-				b.degraded = append(b.degraded, warning(s.doc.Key, "tool_invalid", "its tool %q is left out: %v", tool, err))
+				b.degraded = append(b.degraded, warning(s.doc.Key, "tool_invalid", "tool %q is skipped: %v", tool, err))
 				continue
 			}
 			ids = append(ids, tool)
@@ -215,16 +216,16 @@ func (b *builder) addTools(id string) {
 	b.next.tools[id] = ids
 }
 
-// usable returns what is wrong with a tool of a server that has those already. It is not the
-// fault of a document, and must not keep the others from running.
+// usable returns why a tool cannot be added beside those that the server has. A bad tool is
+// not the fault of a document and must not disable the others.
 func (b *builder) usable(id string, t awaken.Tool, have []string) error {
 	tool := t.Spec().ID
 	if slices.Contains(have, tool) {
-		return errors.New("the server has two of that name")
+		return errors.New("the server lists it twice")
 	}
 	for other, tools := range b.next.tools {
 		if other != id && slices.Contains(tools, tool) {
-			return fmt.Errorf("server %q has one of that name", other)
+			return fmt.Errorf("server %q has a tool of the same name", other)
 		}
 	}
 	_, err := b.compiler.bare.reg.Derive(registry.Edit{Tools: []awaken.Tool{t}, Lazy: true})

@@ -39,7 +39,7 @@ func (c *Canary) validate() error {
 	return nil
 }
 
-// takes reports whether a thread belongs to the canary. It is always the same for the same
+// takes reports whether a thread belongs to the canary. The answer never changes for a
 // thread.
 func (c *Canary) takes(t *awaken.Thread) bool {
 	if at := t.Metadata.CreatedAt; at != 0 && at < c.StartedAt || t.ParentThreadID != "" {
@@ -49,16 +49,16 @@ func (c *Canary) takes(t *awaken.Thread) bool {
 	return float64(binary.BigEndian.Uint64(sum[:8])>>11)/(1<<53) < c.Share
 }
 
-// CanaryReport is how a canary goes.
+// CanaryReport compares a canary with the live version.
 type CanaryReport struct {
 	Canary    *Canary `json:"canary"`
 	Live      int64   `json:"live"`
-	Tally     Tally   `json:"tally"`      // of the canary
-	LiveTally Tally   `json:"live_tally"` // of what is live, since the canary began
+	Tally     Tally   `json:"tally"`      // runs on the canary
+	LiveTally Tally   `json:"live_tally"` // runs on the live version since the canary began
 }
 
-// decide returns whether the canary is promoted or dropped, and why; no reason means that
-// it goes on.
+// decide returns whether to promote or drop the canary, and why. An empty reason means
+// neither.
 func (r *CanaryRule) decide(canary, live Tally) (promote bool, reason string) {
 	if canary.Runs == 0 || canary.Runs < int64(r.MinRuns) {
 		return false, ""
@@ -97,7 +97,7 @@ func (t Tally) minus(o Tally) Tally {
 	return Tally{t.Runs - o.Runs, t.Errors - o.Errors, t.CostUSD - o.CostUSD, t.LatencyMS - o.LatencyMS}
 }
 
-// average divides by the runs; 0 if there are none.
+// average returns sum per run; 0 if there are no runs.
 func (t Tally) average(sum float64) float64 {
 	if t.Runs == 0 {
 		return 0
@@ -105,7 +105,7 @@ func (t Tally) average(sum float64) float64 {
 	return sum / float64(t.Runs)
 }
 
-// tallies are counts that the store does not have yet.
+// tallies holds counts that are not stored yet.
 type tallies struct {
 	mu    sync.Mutex
 	added map[int64]Tally
@@ -120,7 +120,7 @@ func (ts *tallies) add(number int64, t Tally) {
 	ts.added[number] = ts.added[number].plus(t)
 }
 
-// take returns what was added since the last time.
+// take returns and resets what was added.
 func (ts *tallies) take() map[int64]Tally {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -129,8 +129,8 @@ func (ts *tallies) take() map[int64]Tally {
 	return added
 }
 
-// Rollout is what becomes of the canary: it begins, its runs are counted, and people or its
-// rule promote or drop it.
+// Rollout begins the canary, counts its runs, and promotes or drops it for an operator or
+// by its rule.
 type Rollout struct {
 	store interface {
 		Head(ctx context.Context) (Head, error)
@@ -141,13 +141,12 @@ type Rollout struct {
 	catalogue *catalogue
 	current   *current
 	log       *slog.Logger
-	counted   tallies                           // of runs, that the store does not have yet
+	counted   tallies                           // not stored yet
 	stuck     atomic.Pointer[awaken.Diagnostic] // why the rule cannot promote the canary
 }
 
-// Set sends a share of the new threads to a version. Promote makes it live for all, Drop
-// ends it. A caller that sets the version that is the canary already changes its share and
-// its rule.
+// Set sends a share of the new threads to a version. If the version is the canary already,
+// Set changes its share and rule.
 func (r *Rollout) Set(ctx context.Context, c Canary, by Actor) (Head, error) {
 	if err := c.validate(); err != nil {
 		return Head{}, err
@@ -168,7 +167,7 @@ func (r *Rollout) Set(ctx context.Context, c Canary, by Actor) (Head, error) {
 	})
 }
 
-// write carries a plan out, and returns what is live then.
+// write carries a plan out and returns the new head.
 func (r *Rollout) write(ctx context.Context, in intent, fn func(context.Context, *plan) error) (Head, error) {
 	p, err := r.publisher.write(ctx, in, fn)
 	if err != nil {
@@ -177,7 +176,7 @@ func (r *Rollout) write(ctx context.Context, in intent, fn func(context.Context,
 	return p.next.head, nil
 }
 
-// begin makes the plan's version a canary.
+// begin makes the plan's version the canary.
 func (r *Rollout) begin(ctx context.Context, p *plan, c Canary) error {
 	now := p.now.head
 	if old := now.Canary; old != nil && old.Version != c.Version {
@@ -204,8 +203,9 @@ func (r *Rollout) begin(ctx context.Context, p *plan, c Canary) error {
 	return nil
 }
 
-// Promote makes the canary live for all threads, and the records follow. What was published
-// meanwhile stays; a document that both changed is awaken.ErrConflict.
+// Promote makes the canary live for all threads and updates the records. Documents that
+// were published since the canary began stay; a document that changed on both sides is
+// awaken.ErrConflict.
 func (r *Rollout) Promote(ctx context.Context, by Actor) (Head, error) {
 	return r.promote(ctx, 0, "", by)
 }
@@ -213,7 +213,7 @@ func (r *Rollout) Promote(ctx context.Context, by Actor) (Head, error) {
 func (r *Rollout) promote(ctx context.Context, version int64, reason string, by Actor) (Head, error) {
 	resource := "canary"
 	if reason != "" {
-		resource = "" // a rule tries again and again
+		resource = "" // a rule retries, and must not fill the audit log
 	}
 	return r.write(ctx, intent{by: by, kind: "publish", resource: resource, lenient: true}, func(ctx context.Context, p *plan) error {
 		c, err := r.end(p, version, "promote", reason)
@@ -230,21 +230,22 @@ func (r *Rollout) promote(ctx context.Context, version int64, reason string, by 
 		} else if changes, err = r.merge(ctx, p.now, c, changes); err != nil {
 			return err
 		}
+		live := c.Version
+		if len(changes) == 0 && p.moved == 0 {
+			live = p.now.head.Live // the live version has the canary's documents already
+		}
 		p.head = func(made *Publication) *Head {
 			if made != nil {
-				return &Head{Live: made.Number}
+				live = made.Number
 			}
-			return &Head{Live: c.Version}
-		}
-		if len(changes) == 0 && p.moved == 0 {
-			p.head = func(*Publication) *Head { return &Head{Live: p.now.head.Live} } // it has come about by itself
+			return &Head{Live: live}
 		}
 		return p.adopt(ctx, changes, "promote", false)
 	})
 }
 
-// merge leaves of what a canary changes to what is live only what it changed to what was
-// live when it began.
+// merge reduces the difference between the canary and the live version to what the canary
+// changed relative to its control.
 func (r *Rollout) merge(ctx context.Context, now *state, c *Canary, changes map[Key]*document) (map[Key]*document, error) {
 	was, err := r.catalogue.entries(ctx, c.Control)
 	if err != nil {
@@ -254,19 +255,19 @@ func (r *Rollout) merge(ctx context.Context, now *state, c *Canary, changes map[
 	for key, doc := range changes {
 		switch {
 		case doc.hash() == was[key].Hash:
-			delete(out, key) // others have changed it
+			delete(out, key) // only the live version changed it
 		case now.doc(key).hash() != was[key].Hash:
 			both = append(both, key.String())
 		}
 	}
 	if len(both) > 0 {
 		slices.Sort(both)
-		return nil, fmt.Errorf("%w: %s changed in the canary and in what is live: drop the canary, or publish them again", awaken.ErrConflict, strings.Join(both, ", "))
+		return nil, fmt.Errorf("%w: %s changed both in the canary and in the live version: drop the canary, or publish them again", awaken.ErrConflict, strings.Join(both, ", "))
 	}
 	return out, nil
 }
 
-// Drop ends the canary. Its threads go on with what is live.
+// Drop ends the canary. Its threads continue on the live version.
 func (r *Rollout) Drop(ctx context.Context, by Actor) (Head, error) {
 	return r.drop(ctx, 0, "", by)
 }
@@ -281,8 +282,8 @@ func (r *Rollout) drop(ctx context.Context, version int64, reason string, by Act
 	})
 }
 
-// end returns the canary, which has to be of that version unless that is 0, and says in the
-// audit log what becomes of it.
+// end returns the canary and logs its end. Unless version is 0, the canary must be of that
+// version.
 func (r *Rollout) end(p *plan, version int64, action, reason string) (*Canary, error) {
 	c := p.now.head.Canary
 	if c == nil || version != 0 && c.Version != version {
@@ -296,7 +297,7 @@ func (r *Rollout) end(p *plan, version int64, action, reason string) (*Canary, e
 	return c, nil
 }
 
-// Report says how the canary goes, as far as the processes have told the store.
+// Report returns the canary's figures, as far as processes have stored them.
 func (r *Rollout) Report(ctx context.Context) (*CanaryReport, error) {
 	head, err := r.store.Head(ctx)
 	if err != nil {
@@ -313,11 +314,11 @@ func (r *Rollout) Report(ctx context.Context) (*CanaryReport, error) {
 	return out, nil
 }
 
-// Running reports whether there is a canary, and so whether Observe counts.
+// Running reports whether there is a canary, that is, whether Observe counts.
 func (r *Rollout) Running() bool { return r.current.now().head.Canary != nil }
 
-// Observe is told how a run went. It counts while there is a canary, if the run is not the
-// child of another and began after the canary.
+// Observe counts a finished run while there is a canary. It ignores child runs and runs
+// that began before the canary.
 func (r *Rollout) Observe(run *awaken.Run) {
 	c := r.current.now().head.Canary
 	if c == nil || run.Status != awaken.RunDone || run.ParentRunID != "" || (run.CreatedAt+1)*1000 < c.StartedAt {
@@ -331,23 +332,23 @@ func (r *Rollout) Observe(run *awaken.Run) {
 	case strconv.FormatInt(c.Version, 10):
 		r.counted.add(c.Version, t)
 	case strconv.FormatInt(r.current.now().head.Live, 10), strconv.FormatInt(c.Control, 10):
-		r.counted.add(c.Control, t) // all that was live meanwhile is one
+		r.counted.add(c.Control, t) // all versions since the control count as one
 	}
 }
 
-// flush hands what was counted to the store.
+// flush stores what was counted.
 func (r *Rollout) flush(ctx context.Context) {
 	for number, t := range r.counted.take() {
 		err := r.store.Tally(ctx, number, t)
 		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
-			r.log.Warn("how runs went is not in the store", "version", number, "error", err)
+			r.log.Warn("storing run tallies failed", "version", number, "error", err)
 			r.counted.add(number, t)
 		}
 	}
 }
 
-// judge promotes or drops the canary if its rule says so.
-func (r *Rollout) judge(ctx context.Context) error {
+// evaluate promotes or drops the canary if its rule says so.
+func (r *Rollout) evaluate(ctx context.Context) error {
 	c := r.current.now().head.Canary
 	if c == nil || c.Rule == nil {
 		r.stuck.Store(nil)
@@ -371,15 +372,15 @@ func (r *Rollout) judge(ctx context.Context) error {
 	case errors.Is(err, awaken.ErrNotFound):
 		return nil // another process was faster
 	case errors.Is(err, awaken.ErrConflict):
-		d := problem(Key{"versions", strconv.FormatInt(now.Canary.Version, 10)}, "canary_conflict", "its rule would promote it (%s): %v", reason, err)
+		d := problem(Key{"versions", strconv.FormatInt(now.Canary.Version, 10)}, "canary_conflict", "the rule wants to promote the canary (%s): %v", reason, err)
 		if r.stuck.Swap(&d) != nil {
-			return nil // it was said
+			return nil // reported before
 		}
 	}
 	return err
 }
 
-// trouble returns why the rule cannot promote the canary of a state, if it cannot.
+// trouble returns why the rule cannot promote the canary, if it cannot.
 func (r *Rollout) trouble(now *state) []awaken.Diagnostic {
 	if d := r.stuck.Load(); d != nil && now.head.Canary != nil {
 		return []awaken.Diagnostic{*d}

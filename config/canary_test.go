@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// share counts how many of new threads get each version.
+// share counts how many new threads get each version.
 func (r *rig) share(threads int, created int64) map[string]int {
 	out := map[string]int{}
 	for i := range threads {
@@ -47,12 +47,12 @@ func TestCanary_GetsItsShareOfNewThreads(t *testing.T) {
 		t.Errorf("drafts are %q: the canary is not live", got)
 	}
 
-	// Writes build on what is live.
+	// Writes build on the live version.
 	r.put("agents/b", `"model_id":"m"`) // 5
 	r.wantAnswerOn(r.threadOf("4"), "[sk-first-secret]canary up 2 tools", "4")
 	r.wantAnswerOn(r.threadOf("5"), "[sk-first-secret]one up 2 tools", "5")
 
-	// A bigger share takes more threads, and keeps those that it has.
+	// A bigger share takes more threads and keeps those that it has.
 	was := r.threadOf("4")
 	if _, err := r.Canary().Set(t.Context(), config.Canary{Version: 4, Share: 0.5}, me); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestCanary_GetsItsShareOfNewThreads(t *testing.T) {
 	}
 	r.wantAnswerOn(was, "[sk-first-secret]canary up 2 tools", "4")
 
-	// Promotion keeps what was published meanwhile.
+	// A promotion keeps what was published in the meantime.
 	head, err := r.Canary().Promote(t.Context(), me)
 	if err != nil || head.Live != 6 || head.Canary != nil {
 		t.Fatalf("%+v (%v)", head, err)
@@ -96,7 +96,7 @@ func (r *rig) wantAnswerOn(thread, answer, version string) {
 	}
 }
 
-func TestCanary_OfAnOldVersionIsPromotedAndRecordsFollow(t *testing.T) {
+func TestCanary_PromotingAnOldVersionUpdatesRecords(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.put("agents/a", `"model_id":"m","system_prompt":"two"`) // 4
@@ -124,7 +124,7 @@ func TestCanary_OfAnOldVersionIsPromotedAndRecordsFollow(t *testing.T) {
 	r.wantAnswer("[sk-first-secret]three up 2 tools", "5")
 }
 
-func TestCanary_ThatChangedWhatWasWrittenMeanwhileIsNotPromoted(t *testing.T) {
+func TestCanary_ConflictingWritesPreventPromotion(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.draft("agents/a", `"model_id":"m","system_prompt":"canary"`)
@@ -144,7 +144,7 @@ func TestCanary_ThatChangedWhatWasWrittenMeanwhileIsNotPromoted(t *testing.T) {
 	}
 }
 
-func TestSetCanary_RefusesNonsense(t *testing.T) {
+func TestSetCanary_RejectsInvalidInput(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	for _, c := range []config.Canary{{Version: 2, Share: 0}, {Version: 2, Share: 1.5}, {Version: 3, Share: 1},
@@ -156,7 +156,7 @@ func TestSetCanary_RefusesNonsense(t *testing.T) {
 	wantErr(t, err, awaken.ErrNotFound)
 }
 
-func TestCanary_IsJudgedByItsRuleOverAllReplicas(t *testing.T) {
+func TestCanary_RuleCountsRunsOfAllReplicas(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		rule         config.CanaryRule
@@ -236,7 +236,7 @@ func (r *rig) observe(run awaken.Run, version string) {
 	r.Canary().Observe(&run)
 }
 
-func TestCanary_WhoseRuleCannotPromoteItIsReportedOnce(t *testing.T) {
+func TestCanary_StuckPromotionIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil)
 		r.basics()

@@ -15,8 +15,8 @@ type publications interface {
 	Documents(ctx context.Context, hashes ...string) (map[string]json.RawMessage, error)
 }
 
-// catalogue knows what each version consists of, and makes versions that can run beside the
-// live one.
+// catalogue reconstructs the documents of versions, and compiles versions beside the live
+// one.
 type catalogue struct {
 	store    publications
 	compiler *compiler
@@ -32,9 +32,10 @@ func (c *catalogue) entries(ctx context.Context, number int64) (map[Key]Entry, e
 	return entries, nil
 }
 
-// history goes back from a version to another one, or if it is not made from that to a
-// manifest. It returns what the versions on the way changed, and in how many entries. Whole
-// means that it did not come to the other one, and that the entries are every document.
+// history walks from a version back along Base until it reaches the version until or one
+// with a manifest. It returns the latest entry of each document on the way, and how many
+// entries there were. If whole is set, it did not reach until, and the entries are all
+// documents.
 func (c *catalogue) history(ctx context.Context, number, until int64) (entries map[Key]Entry, count int, whole bool, err error) {
 	entries = map[Key]Entry{}
 	add := func(older []Entry) {
@@ -64,7 +65,7 @@ func (c *catalogue) history(ctx context.Context, number, until int64) (entries m
 }
 
 // difference returns how the documents of a version differ from those of a state, and how
-// many entries the version is from its last manifest.
+// many entries separate the version from its last manifest.
 func (c *catalogue) difference(ctx context.Context, s *state, number int64) (map[Key]*document, int, error) {
 	entries, count, whole, err := c.history(ctx, number, s.head.Live)
 	if err != nil {
@@ -85,8 +86,8 @@ func (c *catalogue) difference(ctx context.Context, s *state, number int64) (map
 	return docs, count, err
 }
 
-// documents returns the documents of entries; nil for those that are gone. Those that a
-// state has are not read again.
+// documents returns the documents of entries, nil for deleted ones. It does not read
+// documents that the state has.
 func (c *catalogue) documents(ctx context.Context, s *state, entries map[Key]Entry) (map[Key]*document, error) {
 	out := make(map[Key]*document, len(entries))
 	var hashes []string
@@ -117,7 +118,8 @@ func (c *catalogue) documents(ctx context.Context, s *state, entries map[Key]Ent
 	return out, nil
 }
 
-// public returns why a version cannot be made live, or nil: a preview is for whoever made it.
+// public returns why a version cannot be made live, or nil. A preview belongs to the caller
+// that made it.
 func (c *catalogue) public(ctx context.Context, head Head, number int64) error {
 	if number < 1 || number > head.Last {
 		return fmt.Errorf("version %d: %w", number, awaken.ErrNotFound)

@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// shelf is publications in memory.
+// shelf holds publications in memory.
 type shelf struct {
 	pubs map[int64]*Publication
 	docs map[string]json.RawMessage
@@ -36,8 +36,8 @@ func (s *shelf) Documents(_ context.Context, hashes ...string) (map[string]json.
 	return out, nil
 }
 
-// publish adds a publication that is made from another. Changes are texts of skills by id; ""
-// is one that is gone.
+// publish adds a publication based on another. changes maps ids of skills to texts; ""
+// deletes.
 func (s *shelf) publish(number, base int64, changes map[string]string) *Publication {
 	p := &Publication{Number: number, Base: base}
 	for id, text := range changes {
@@ -66,7 +66,8 @@ func at(number int64, skills map[string]string) *state {
 	return &state{head: Head{Live: number}, live: &compiled{number: number, docs: docs, since: 10}, secrets: &secrets{}}
 }
 
-// newShelf has four versions: 2 and 3 follow 1, which is whole, and 4 is made from 1, too.
+// newShelf returns four versions: 2 and 3 follow 1, which has a manifest, and 4 is also
+// based on 1.
 func newShelf() *shelf {
 	s := &shelf{pubs: map[int64]*Publication{}, docs: map[string]json.RawMessage{}}
 	first := s.publish(1, 0, map[string]string{"a": "one", "b": "one"})
@@ -77,7 +78,7 @@ func newShelf() *shelf {
 	return s
 }
 
-// shows writes documents as texts.
+// shows formats documents as texts.
 func shows(docs map[Key]*document) (out []string) {
 	for key, doc := range docs {
 		text := "gone"
@@ -121,7 +122,7 @@ func TestCatalogue_DifferenceFromWhatRuns(t *testing.T) {
 	}
 }
 
-func TestCatalogue_ReadsNoDocumentThatAStateHas(t *testing.T) {
+func TestCatalogue_ReusesDocumentsOfTheState(t *testing.T) {
 	s := newShelf()
 	c := &catalogue{store: s}
 	has := at(9, map[string]string{"a": "two", "b": "one"})
@@ -134,7 +135,7 @@ func TestCatalogue_ReadsNoDocumentThatAStateHas(t *testing.T) {
 	}
 }
 
-func TestCatalogue_WhatIsNotThere(t *testing.T) {
+func TestCatalogue_MissingVersions(t *testing.T) {
 	s := newShelf()
 	c := &catalogue{store: s}
 	delete(s.pubs, 2)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,16 +13,16 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// What is here is the part of a [Store] that does not depend on where it keeps things.
+// This file has the part of a [Store] that is the same for every backend.
 
 // Lengths in bytes that every store can keep and index.
 const (
-	MaxID   = 1024 // of a record
-	maxText = 2048 // of a secret's reference, and of what events are looked up by
+	MaxID   = 1024 // id of a record
+	maxText = 2048 // reference of a secret; id, actor, action and resource of an event
 )
 
-// Validate returns what is wrong with a change whatever the store holds: awaken.ErrInvalid,
-// with every mistake.
+// Validate returns the mistakes of a change that do not depend on the store's content, all
+// of them, as awaken.ErrInvalid.
 func (c *Change) Validate() error {
 	var m mistakes
 	text := func(what, s string, most int, needed bool) {
@@ -64,20 +65,20 @@ func (c *Change) Validate() error {
 			text("namespace", string(e.Namespace), MaxID, true)
 			text("id of an entry", e.ID, MaxID, true)
 		}
-		m.when(p.Base < 0 || p.Base >= p.Number, "publication %d: base is %d, want a number before it", p.Number, p.Base)
+		m.when(p.Base < 0 || p.Base >= p.Number, "publication %d: base is %d, want an earlier publication", p.Number, p.Base)
 	}
-	m.when(c.Publish == nil && len(c.Documents) > 0, "there are %d documents and no publication", len(c.Documents))
+	m.when(c.Publish == nil && len(c.Documents) > 0, "%d documents without a publication", len(c.Documents))
 	for hash, doc := range c.Documents {
 		document("document "+hash, doc, true)
 		sum := hashOf(doc)
-		m.when(hash != sum, "document %q: hash is %s", hash, sum)
+		m.when(hash != sum, "document %q has hash %s", hash, sum)
 	}
 	if h := c.SetHead; h != nil && (h.Live < 0 || h.Canary != nil && h.Canary.Version < 1) {
-		m.add("what is to be live is %+v, want publications", *h)
+		m.add("new head is %+v, want published versions", *h)
 	}
 	for _, e := range c.Audit {
 		text("id of an event", e.ID, maxText, true)
-		once("event", e.ID, "there")
+		once("event", e.ID, "listed")
 		text("actor", e.Actor, maxText, false)
 		text("action", e.Action, maxText, false)
 		text("resource", e.Resource, maxText, false)
@@ -91,8 +92,8 @@ func (c *Change) Validate() error {
 	return nil
 }
 
-// Next returns the head that a change leaves in a store whose head it is given;
-// ErrConflict if the change was made for another one.
+// Next returns the head that the change leaves behind, or ErrConflict if the change is
+// based on another one.
 func (c *Change) Next(head Head) (Head, error) {
 	if h := c.Head; h != nil && (h.Revision != head.Revision || h.Last != head.Last) {
 		return head, fmt.Errorf("%w: expected revision %d and last publication %d, found %d and %d", ErrConflict, h.Revision, h.Last, head.Revision, head.Last)
@@ -110,8 +111,8 @@ func (c *Change) Next(head Head) (Head, error) {
 	return head, nil
 }
 
-// Fits returns ErrConflict if the record does not have the revision that a change expects;
-// 0 means that there is none.
+// Fits returns ErrConflict if the record does not have the expected revision. A revision of
+// 0 means that there is no record.
 func (r *RecordChange) Fits(revision int64) error {
 	if r.Expect == -1 || r.Expect == revision {
 		return nil
@@ -125,7 +126,7 @@ func (r *RecordChange) Fits(revision int64) error {
 	return fmt.Errorf("%w: record %s: expected %s, found %s", ErrConflict, r.Key, name(r.Expect), name(revision))
 }
 
-// Refers returns the publications that a change needs beside its own.
+// Refers returns the publications that must exist for the change, its own aside.
 func (c *Change) Refers() []int64 {
 	var out []int64
 	own := int64(0)
@@ -143,7 +144,7 @@ func (c *Change) Refers() []int64 {
 	return slices.DeleteFunc(slices.Compact(out), func(n int64) bool { return n == 0 || n == own })
 }
 
-// Hashes returns the documents of a publication's Entries and Manifest.
+// Hashes returns the distinct hashes in a publication's Entries and Manifest.
 func (p *Publication) Hashes() []string {
 	var out []string
 	seen := map[string]bool{"": true}
@@ -156,18 +157,18 @@ func (p *Publication) Hashes() []string {
 	return out
 }
 
-// JSON returns stored text as JSON; nil if there is none.
+// JSON returns stored text as JSON, or nil for "".
 func JSON(text string) json.RawMessage { return append(json.RawMessage(nil), text...) }
 
-// Missing is the error of a change that refers to something that is not there.
+// Missing returns the ErrConflict of a change that refers to something that does not exist.
 func Missing(what string, name any) error {
 	return fmt.Errorf("%w: %s %v is not there", ErrConflict, what, name)
 }
 
-// Window returns Since and Until in microseconds.
+// Window returns Since and Until in Unix microseconds.
 func (q *AuditQuery) Window() (since, until int64) {
 	since, until = math.MinInt64, math.MaxInt64
-	up := func(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() } // events have whole ones
+	up := func(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() } // events have whole microseconds
 	if !q.Since.IsZero() {
 		since = up(q.Since)
 	}
@@ -179,13 +180,10 @@ func (q *AuditQuery) Window() (since, until int64) {
 
 // Page returns how many events to list.
 func (q *AuditQuery) Page() int {
-	if q.Limit <= 0 {
-		return 100
-	}
-	return min(q.Limit, 1000)
+	return min(cmp.Or(max(q.Limit, 0), 100), 1000)
 }
 
-// Selects reports whether an event is one that q asks for, Before aside.
+// Selects reports whether the query matches an event. It does not look at Before.
 func (q *AuditQuery) Selects(e *AuditEvent) bool {
 	since, until := q.Window()
 	at := e.Time.UnixMicro()
@@ -193,10 +191,11 @@ func (q *AuditQuery) Selects(e *AuditEvent) bool {
 		(q.Resource == "" || e.Resource == q.Resource || strings.HasPrefix(e.Resource, q.Resource+"/"))
 }
 
-// Unneeded returns which publications [Store.Purge] removes of all there are: those older
-// than a time in unix ms that neither the head nor a pinned run nor one that is kept
-// needs. One that was live after that time is not old, whenever it was published. What they
-// have to tell is Number, Base, At, and whether there is a Manifest: any entry will do.
+// Unneeded returns the publications that [Store.Purge] removes: those older than before
+// (Unix ms) that neither the head nor a pinned run nor a publication that is kept needs. A
+// publication that was live after that time is not old, whenever it was made. Of each
+// publication, only Number, Base, At and the presence of a Manifest matter; the Manifest
+// may be any one entry.
 func Unneeded(all []*Publication, head Head, pinned []int64, before int64) []int64 {
 	byNumber := make(map[int64]*Publication, len(all))
 	for _, p := range all {
@@ -207,14 +206,14 @@ func Unneeded(all []*Publication, head Head, pinned []int64, before int64) []int
 		for p := byNumber[number]; p != nil && !needed[p.Number]; p = byNumber[p.Base] {
 			needed[p.Number] = true
 			if len(p.Manifest) > 0 {
-				return // it says everything
+				return // the manifest lists everything
 			}
 		}
 	}
 	need(head.Live)
 	if head.Canary != nil {
 		need(head.Canary.Version)
-		need(head.Canary.Control) // what it is compared with
+		need(head.Canary.Control) // the canary is compared with it
 	}
 	for _, number := range pinned {
 		need(number)
@@ -234,13 +233,13 @@ func Unneeded(all []*Publication, head Head, pinned []int64, before int64) []int
 	return out
 }
 
-// After returns the first text that comes after all that begin with prefix, in the order
-// of bytes; "" if there is none.
+// After returns the first string, in byte order, after all strings that begin with prefix;
+// "" if there is none.
 func After(prefix string) string {
 	runes := []rune(prefix)
 	for i := len(runes) - 1; i >= 0; i-- {
 		next := runes[i] + 1
-		if next == 0xd800 { // surrogates are no characters
+		if next == 0xd800 { // skip the surrogates
 			next = 0xe000
 		}
 		if next <= utf8.MaxRune {

@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// code names what the program gives beside documents, which no document can change.
+// code is the set of documents that are defined in code and that no write can change.
 type code map[Key]bool
 
 func newCode(c *registry.Config) code {
@@ -31,21 +31,21 @@ func newCode(c *registry.Config) code {
 	return keys
 }
 
-// ownPrefix is how the ids of agents begin that are the server's own.
+// ownPrefix begins the ids of the server's own agents.
 const ownPrefix = "__"
 
-// writable reports whether documents of that name can be written.
+// writable returns why a document cannot be written, or nil.
 func (c code) writable(key Key) error {
 	if _, err := key.Namespace.kind(); err != nil {
 		return err
 	}
 	switch {
 	case key.Namespace == Tools:
-		return fmt.Errorf("tools: %w: tools are part of the program, and only their overrides can be written", ErrReadOnly)
+		return fmt.Errorf("tools: %w: tools are defined in code, and only their overrides can be written", ErrReadOnly)
 	case key.Namespace == Agents && strings.HasPrefix(key.ID, ownPrefix):
-		return fmt.Errorf("%w: id of %s is %q, and names that begin with %s are the server's own", awaken.ErrInvalid, key.Namespace, key.ID, ownPrefix)
+		return fmt.Errorf("%w: id of %s is %q, and ids that begin with %s are reserved for the server", awaken.ErrInvalid, key.Namespace, key.ID, ownPrefix)
 	case c[key]:
-		return fmt.Errorf("%s: %w: it is part of the program", key, ErrReadOnly)
+		return fmt.Errorf("%s: %w: it is defined in code", key, ErrReadOnly)
 	}
 	return nil
 }

@@ -16,28 +16,28 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// candidate is what a version is compiled from.
+// candidate is the input of a compilation.
 type candidate struct {
-	base    *compiled // that it differs from
+	base    *compiled // the version that it is derived from
 	number  int64
 	since   int
-	changes map[Key]*document // nil is one that is gone
+	changes map[Key]*document // nil deletes
 	secrets *secrets
-	retool  []string // servers whose tools are others
-	// tolerant is lazy, and leaves out what cannot be compiled.
-	// Otherwise a mistake that the base does not have is an error.
+	retool  []string // servers whose tools changed
+	// tolerant implies lazy and leaves out what does not compile. Otherwise a problem that
+	// the base does not have is an error.
 	tolerant bool
-	// lazy lets agents fail when they are run.
+	// lazy defers errors in agents until they are run.
 	lazy bool
 }
 
-// compiler makes versions that can run of documents and of what the program gives.
+// compiler turns documents and code into versions that can run.
 type compiler struct {
 	code     code
-	bare     *compiled // the version without documents: the program alone
+	bare     *compiled // the version without any document
 	accounts *accounts
 	servers  *servers
-	// complete is Model of [Options], and offer is Skills. Both may be nil.
+	// complete is [Options].Model and offer is [Options].Skills. Both may be nil.
 	complete func(ctx context.Context, spec *awaken.ModelSpec, provider llm.Model)
 	offer    func(skills []*SkillSpec) (awaken.Plugin, error)
 }
@@ -53,7 +53,7 @@ func newCompiler(o *Options, as *accounts, ss *servers) (*compiler, error) {
 		servers: map[string]*server{}, tools: map[string][]string{}, skills: map[string]*SkillSpec{}}, accounts: as, servers: ss, complete: o.Model, offer: o.Skills}, nil
 }
 
-// compile makes a version. What is the same in its base is shared with it. An error is a
+// compile makes a version that shares with its base whatever did not change. An error is an
 // *awaken.ConfigError, unless the candidate is tolerant.
 func (co *compiler) compile(ctx context.Context, c candidate) (*compiled, error) {
 	var problems []awaken.Diagnostic
@@ -68,10 +68,10 @@ func (co *compiler) compile(ctx context.Context, c candidate) (*compiled, error)
 		if !c.tolerant || !ok {
 			return next, err
 		}
-		// Leave out what is broken, which may break other documents.
+		// Leave out what is broken. That may break other documents.
 		left, found := maps.Clone(c.changes), false
 		for _, p := range broken.Problems {
-			if key := (Key{Namespace(p.Namespace), p.ID}); left[key] != nil {
+			if key := keyOf(p); left[key] != nil {
 				if lost == nil {
 					lost = map[Key]*document{}
 				}
@@ -115,12 +115,11 @@ func (co *compiler) tryCompile(ctx context.Context, c candidate) (*compiled, err
 		co.servers.close(b.opened)
 		return nil, err
 	}
-	// What was wrong with a document that is another now is not wrong any more, or is said
-	// again.
+	// Drop the base's problems of documents that changed: they are fixed or reported again.
 	for _, p := range c.base.problems {
-		key := Key{Namespace(p.Namespace), p.ID}
+		key := keyOf(p)
 		_, changed := c.changes[key]
-		if !changed && !(key.Namespace == MCPServers && slices.Contains(c.retool, p.ID)) && !(key == allSkills && b.reskilled) {
+		if !changed && !(key.Namespace == MCPServers && slices.Contains(c.retool, p.ID)) && !(key == allSkills && b.skillsCopied) {
 			next.problems = append(next.problems, p)
 		}
 	}
@@ -138,8 +137,8 @@ func sortEntries(list []Entry) {
 	slices.SortFunc(list, func(a, b Entry) int { return compareKeys(a.Key, b.Key) })
 }
 
-// dangling are the codes for references to what is not there, by the namespaces that they
-// lead from and to. Those of agents to models and delegates are found by the registry.
+// dangling maps pairs of namespaces to the diagnostic code for a missing reference from one
+// to the other. The registry checks references from agents to models and delegates.
 var dangling = map[[2]Namespace]string{
 	{Models, Providers}:  "model_missing_provider",
 	{Pools, Models}:      "model_pool_missing_model",
@@ -147,13 +146,13 @@ var dangling = map[[2]Namespace]string{
 	{Skills, MCPServers}: "skill_missing_mcp_server",
 }
 
-// checkReferences returns what the changes refer to that is not there, and what others
-// refer to that is gone.
+// checkReferences returns the missing references of changed documents, and those to deleted
+// documents.
 func (co *compiler) checkReferences(docs map[Key]*document, c candidate) (out []awaken.Diagnostic) {
 	check := func(doc *document) {
 		for _, to := range doc.needs {
 			if code := dangling[[2]Namespace{doc.Namespace, to.Namespace}]; code != "" && docs[to] == nil && !co.code[to] {
-				p := problem(doc.Key, code, "it refers to %s %q, which is not defined", to.Namespace, to.ID)
+				p := problem(doc.Key, code, "refers to %s %q, which is not defined", to.Namespace, to.ID)
 				p.DependsOn = to.String()
 				out = append(out, p)
 			}
@@ -178,7 +177,10 @@ func (co *compiler) checkReferences(docs map[Key]*document, c candidate) (out []
 	return out
 }
 
-// problem is a mistake in a document.
+// keyOf returns the document that a diagnostic is about.
+func keyOf(d awaken.Diagnostic) Key { return Key{Namespace(d.Namespace), d.ID} }
+
+// problem returns a diagnostic of severity error.
 func problem(key Key, code, format string, args ...any) awaken.Diagnostic {
 	return awaken.Diagnostic{Code: code, Severity: awaken.SeverityError, Namespace: string(key.Namespace), ID: key.ID, Message: fmt.Sprintf(format, args...)}
 }

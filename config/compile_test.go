@@ -24,7 +24,7 @@ func newTestCompiler(t *testing.T, change func(*Options)) *compiler {
 	return c
 }
 
-// written are documents as a plan has them, by what a client writes.
+// written returns documents as a plan has them, given what a client writes.
 func written(t *testing.T, docs ...string) map[Key]*document {
 	t.Helper()
 	out := map[Key]*document{}
@@ -43,7 +43,7 @@ func written(t *testing.T, docs ...string) map[Key]*document {
 	return out
 }
 
-func TestCompiler_SharesWhatIsTheSameWithItsBase(t *testing.T) {
+func TestCompiler_SharesUnchangedPartsWithItsBase(t *testing.T) {
 	c := newTestCompiler(t, nil)
 	one, err := c.compile(t.Context(), candidate{base: c.bare, number: 1, secrets: &secrets{}, changes: written(t,
 		"providers", `{"id":"p","adapter":"x"}`, "models", `{"id":"m","provider_id":"p","upstream_model":"up"}`, "agents", `{"id":"a","model_id":"m"}`)})
@@ -62,9 +62,9 @@ func TestCompiler_SharesWhatIsTheSameWithItsBase(t *testing.T) {
 	}
 }
 
-func TestCompiler_RefusesOrLeavesOutWhatIsBroken(t *testing.T) {
+func TestCompiler_RejectsOrSkipsBrokenDocuments(t *testing.T) {
 	c := newTestCompiler(t, nil)
-	// The agent is broken because its model is, which is because there is no provider.
+	// The agent is broken because its model is, which in turn lacks its provider.
 	changes := written(t, "models", `{"id":"m","provider_id":"p","upstream_model":"up"}`, "agents", `{"id":"a","model_id":"m"}`, "skills", `{"id":"s","name":"n","description":"d","instructions_md":"i"}`)
 	_, err := c.compile(t.Context(), candidate{base: c.bare, number: 1, changes: changes, secrets: &secrets{}})
 	broken, ok := errors.AsType[*awaken.ConfigError](err)
@@ -80,21 +80,21 @@ func TestCompiler_RefusesOrLeavesOutWhatIsBroken(t *testing.T) {
 	if v.lost[Key{Models, "m"}] == nil || v.docs[Key{Skills, "s"}] == nil || len(v.all()) != 3 || len(v.problems) == 0 {
 		t.Errorf("lost are %v and live %v, with the problems %v", sortedKeys(v.lost), sortedKeys(v.docs), v.problems)
 	}
-	// What is mended is not lost any more.
+	// A repaired document is no longer lost.
 	mended, err := c.compile(t.Context(), candidate{base: v, number: 2, secrets: &secrets{}, changes: overlay(changes, written(t, "providers", `{"id":"p","adapter":"x"}`))})
 	if err != nil || len(mended.lost) != 0 || mended.reg.Agent("a") == nil || !mended.reg.HasModel("m") {
 		t.Errorf("the next version is %+v (%v), want all of it", mended, err)
 	}
 }
 
-func TestCompiler_ReferencesToTheProgramAreNoMistake(t *testing.T) {
+func TestCompiler_AcceptsReferencesToCode(t *testing.T) {
 	c := newTestCompiler(t, func(o *Options) { o.Code.Providers = map[string]llm.Model{"own": named("own")} })
 	if _, err := c.compile(t.Context(), candidate{base: c.bare, number: 1, secrets: &secrets{}, changes: written(t, "models", `{"id":"m","provider_id":"own","upstream_model":"up"}`)}); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestCompiler_LetsGoOfConnectionsOfWhatIsRefused(t *testing.T) {
+func TestCompiler_ClosesConnectionsOfRejectedCandidates(t *testing.T) {
 	x := &exchange{}
 	c := newTestCompiler(t, func(o *Options) { o.MCP = x })
 	_, err := c.compile(t.Context(), candidate{base: c.bare, number: 1, secrets: &secrets{}, changes: written(t,

@@ -9,15 +9,15 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// document is a document of a version, in memory: sealed as it is stored, and decoded
-// with its secrets put in when it is compiled. It never changes.
+// document is an immutable document of a version. It is kept sealed, and is decoded with
+// its secrets when it is compiled.
 type document struct {
 	Entry
-	raw   json.RawMessage // sealed and canonical; its hash is the entry's
+	raw   json.RawMessage // sealed and canonical; Hash is its hash
 	needs []Key
-	// secrets are the references of the secrets in it.
+	// secrets lists the references of its secrets.
 	secrets []string
-	servers map[string]string // where they are sent, by reference
+	servers map[string]string // where each secret is sent, by reference
 }
 
 func newDocument(key Key, raw json.RawMessage, revision int64) *document {
@@ -36,7 +36,7 @@ func newDocument(key Key, raw json.RawMessage, revision int64) *document {
 	return d
 }
 
-// text is the sealed document; nil if there is none.
+// text returns the sealed document, or nil if there is none.
 func (d *document) text() json.RawMessage {
 	if d == nil {
 		return nil
@@ -44,7 +44,7 @@ func (d *document) text() json.RawMessage {
 	return d.raw
 }
 
-// hash is the hash of the document; "" if there is none.
+// hash returns the document's hash, or "" if there is no document.
 func (d *document) hash() string {
 	if d == nil {
 		return ""
@@ -52,36 +52,36 @@ func (d *document) hash() string {
 	return d.Hash
 }
 
-// compiled is a version that can run. It never changes.
+// compiled is an immutable version that can run.
 type compiled struct {
 	number int64
-	since  int // entries since the last publication with a manifest
+	since  int // entries since the last manifest
 	docs   map[Key]*document
-	// lost are documents of the version that could not be compiled here. They are part of
-	// what is published, and not of what runs.
+	// lost holds the documents of the version that do not compile in this process. They are
+	// published but do not run.
 	lost      map[Key]*document
 	reg       *registry.Registry
 	providers map[string]*provider
 	servers   map[string]*server
-	tools     map[string][]string // of each server
+	tools     map[string][]string // tool ids by server
 	skills    map[string]*SkillSpec
-	// problems are what is wrong with it in spite of which it runs: what was wrong before
-	// it was made, and what is not the fault of a document.
-	problems []awaken.Diagnostic
-	later    []func() // to be done when it is used
+	// problems are those that do not keep the version from running: inherited ones, and
+	// ones that are not the fault of a document.
+	problems   []awaken.Diagnostic
+	onFirstUse []func() // runs when the version is first used
 }
 
-// begin does what has to be done before a version is used for the first time.
+// begin prepares the version for its first use.
 func (v *compiled) begin() {
-	for _, f := range v.later {
+	for _, f := range v.onFirstUse {
 		f()
 	}
 }
 
-// all returns the documents of a version, those included that do not run here.
+// all returns the documents of the version, including those that do not compile here.
 func (v *compiled) all() map[Key]*document { return merged(v.docs, v.lost) }
 
-// merged returns documents with changes. If there are none, that is docs.
+// merged returns docs with changes applied. It returns docs itself if there are none.
 func merged(docs, changes map[Key]*document) map[Key]*document {
 	if len(changes) == 0 {
 		return docs
@@ -107,15 +107,15 @@ func (v *compiled) manifest() []Entry {
 	return out
 }
 
-// diagnose returns the servers that do not answer.
+// diagnose reports MCP servers that are not connected.
 func (v *compiled) diagnose() (out []awaken.Diagnostic) {
 	for _, id := range slices.Sorted(maps.Keys(v.servers)) {
 		s := v.servers[id]
 		if s.err != nil {
-			continue // it is among the problems
+			continue // reported in problems
 		}
 		if st := s.conn.Status(); !st.Connected {
-			out = append(out, warning(s.doc.Key, "mcp_unavailable", "it is not connected: %s", st.LastError))
+			out = append(out, warning(s.doc.Key, "mcp_unavailable", "not connected: %s", st.LastError))
 		}
 	}
 	return out

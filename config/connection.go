@@ -9,16 +9,14 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Connections are what this process reaches in the name of the live documents: MCP servers,
-// A2A servers and providers.
+// Connections reaches the MCP servers, A2A servers and providers of the live documents.
 type Connections struct {
 	current *current
-	a2a     A2AConnector // nil looks at none
+	a2a     A2AConnector // nil means no connector
 }
 
-// MCP returns the connection of a live MCP server; A2A the status of a live A2A server.
-// awaken.ErrNotFound means that there is no such document, ErrNoConnector that this
-// program connects to none.
+// MCP returns the connection to a live MCP server. It returns awaken.ErrNotFound if there
+// is no such document, and ErrNoConnector if the program has no connector.
 func (c *Connections) MCP(id string) (MCPConnection, error) {
 	s := c.current.now().live.servers[id]
 	switch {
@@ -30,6 +28,7 @@ func (c *Connections) MCP(id string) (MCPConnection, error) {
 	return s.conn, nil
 }
 
+// A2A returns the status of a live A2A server, with the same errors as [Connections.MCP].
 func (c *Connections) A2A(ctx context.Context, id string) (A2AStatus, error) {
 	now := c.current.now()
 	doc := now.live.docs[Key{A2AServers, id}]
@@ -46,8 +45,8 @@ func (c *Connections) A2A(ctx context.Context, id string) (A2AStatus, error) {
 	return c.a2a.Status(ctx, spec.(*A2AServerSpec)), nil
 }
 
-// TryProvider calls a function with the models of a live provider, and takes the provider's
-// secrets out of the error that it returns.
+// TryProvider calls fn with the model client of a live provider and removes the provider's
+// secrets from the error that fn returns.
 func (c *Connections) TryProvider(id string, fn func(llm.Model) error) error {
 	now := c.current.now()
 	p := now.live.providers[id]
@@ -64,21 +63,26 @@ func (c *Connections) TryProvider(id string, fn func(llm.Model) error) error {
 // MCPConnector connects to MCP servers.
 type MCPConnector interface {
 	// Connect returns a connection. A server that does not answer is not an error: the
-	// connection says so, and goes on trying by the restart policy of the spec. Changed is
-	// called when its tools are others than before.
+	// connection reports it and keeps trying as the spec's restart policy says. The
+	// connection calls changed when the server's tools change.
 	Connect(ctx context.Context, spec *MCPServerSpec, changed func()) (MCPConnection, error)
 }
 
-// MCPConnection is a connection to an MCP server, whether it is up or not.
+// MCPConnection is a connection to an MCP server, whether the server is up or not.
 type MCPConnection interface {
+	// Tools returns the server's tools, none while the server is down.
 	Tools() []awaken.Tool
+	// Status returns the state of the connection.
 	Status() MCPStatus
+	// Inventory asks the server for its prompts and resources.
 	Inventory(ctx context.Context) (*MCPInventory, error)
+	// Restart closes the connection and connects again.
 	Restart(ctx context.Context) error
+	// Close closes the connection.
 	Close() error
 }
 
-// MCPStatus is how a connection is. Times are unix seconds; 0 means never.
+// MCPStatus is the state of a connection. Times are Unix seconds; 0 means never.
 type MCPStatus struct {
 	Connected               bool      `json:"connected"`
 	LastError               string    `json:"last_error,omitempty"`
@@ -93,24 +97,25 @@ type MCPStatus struct {
 	LastInitAt              int64     `json:"last_init_at"`
 }
 
-// MCPTool is a tool of a server, by its own name.
+// MCPTool is a tool of an MCP server, by the server's name for it.
 type MCPTool struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 }
 
-// MCPInventory is what else a server has.
+// MCPInventory lists the prompts and resources of an MCP server.
 type MCPInventory struct {
 	Prompts   []json.RawMessage `json:"prompts"`
 	Resources []json.RawMessage `json:"resources"`
 }
 
-// A2AConnector looks at A2A servers.
+// A2AConnector queries A2A servers.
 type A2AConnector interface {
+	// Status fetches the server's agent card.
 	Status(ctx context.Context, spec *A2AServerSpec) A2AStatus
 }
 
-// A2AStatus is how a server is.
+// A2AStatus is the state of an A2A server.
 type A2AStatus struct {
 	Connected bool            `json:"connected"`
 	LastError *string         `json:"last_error"`

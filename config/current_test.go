@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestCurrent_TheLockIsWaitedForNoLongerThanTheCaller(t *testing.T) {
+func TestCurrent_LockRespectsTheContext(t *testing.T) {
 	c := newCurrent(newServers(nil), &accounts{})
 	if err := c.lock(t.Context()); err != nil {
 		t.Fatal(err)
@@ -23,13 +23,13 @@ func TestCurrent_TheLockIsWaitedForNoLongerThanTheCaller(t *testing.T) {
 	}
 }
 
-func TestCurrent_SwapBeginsWhatIsNewAndLetsGoOfWhatIsOld(t *testing.T) {
+func TestCurrent_SwapBeginsNewAndDropsOldVersions(t *testing.T) {
 	ss := newServers(nil)
 	c := newCurrent(ss, &accounts{})
 	begun := map[string]int{}
 	version := func(name string) (*compiled, *line) {
 		l := &line{}
-		return &compiled{servers: map[string]*server{name: {doc: mcpDoc(name, "x"), conn: l}}, later: []func(){func() { begun[name]++ }}}, l
+		return &compiled{servers: map[string]*server{name: {doc: mcpDoc(name, "x"), conn: l}}, onFirstUse: []func(){func() { begun[name]++ }}}, l
 	}
 	one, oneLine := version("one")
 	canary, canaryLine := version("canary")

@@ -1,60 +1,59 @@
-// Package config is the control plane: the documents that say how agents behave, and how
-// a change of one of them becomes what runs.
+// Package config is the control plane: it stores the documents that define agents, models,
+// providers and servers, and turns every change of them into a registry that runs use.
 //
-// # The story
+// # Concepts
 //
-// A [Record] is a document of a namespace: an agent, a model, a provider. A write goes
-// through the [Manager]: it checks the document, compiles a candidate registry, and hands
-// the [Store] one [Change] that holds the record, its secrets, a new [Publication] and an
-// [AuditEvent]: all become durable, or none. Then the registry is swapped. A process that
-// dies in between has done all of it or nothing; a client that asked with If-Match cannot
-// overwrite what it has not seen.
+// A [Record] is an editable document of a namespace, such as an agent or a provider. Writes
+// go through the [Manager]. It validates the document, compiles a candidate registry, and
+// hands the [Store] one [Change] with the record, its secrets, a new [Publication] and an
+// [AuditEvent]; all of it becomes durable, or none. Then it swaps the registry. A process
+// that dies in between has done all of that or nothing, and a client that writes with
+// If-Match cannot overwrite a revision that it has not seen.
 //
-// A Publication is a version of everything: it says which documents, by hash, are live. It
-// is never changed. A run is pinned to the one that it started on (its resolution_id), also
-// after a restart: see [Manager.Pinned]. Rolling back publishes old documents as a new
-// version. A canary is a version that gets a share of the new threads; see [Canary].
+// A Publication is an immutable version of all documents: it lists, by hash, which of them
+// are live. A run is pinned to the publication that it started on (its resolution_id), even
+// across restarts; see [Manager.Pinned]. A rollback publishes old documents as a new version.
+// A [Canary] is a version that gets a share of the new threads.
 //
-// The record is what people edit, the publication is what runs. Most writes change both at
-// once. A draft, and what is restored from the audit log, changes the record alone, and
-// goes live when an operator publishes it: the write of another record does not take it
-// along.
+// Operators edit records; runs use publications. Most writes change both. A draft, or a
+// document restored from the audit log, changes only the record, and goes live when an
+// operator publishes it. Writing another record does not publish it.
 //
-// Secrets are not in documents. They are taken out before a document is stored, encrypted
-// by the [Vault], and referred to; so versions, audit events, exports and answers cannot
-// hold one. A secret is always the current one, whatever version a run is pinned to.
+// Documents never contain secrets. The Manager replaces each secret by a reference before it
+// stores a document, and the [Vault] encrypts the value. Versions, audit events, exports and
+// responses therefore cannot leak one. Every version uses the current value of a secret.
 //
-// Beside documents there is code: tools, plugins, provider factories and backends, which a
-// program gives to the Manager in [Options]. Documents name them.
+// Tools, plugins, provider factories and backends are code. The program passes them to the
+// Manager in [Options], and documents refer to them by name.
 //
-// # How a write travels
+// # How a write works
 //
-// [Manager.Put] refuses documents that are the program's (code.go) and hands the write to the
-// publisher (publish.go), which takes the lock and takes in what other processes have
-// published (follow.go). Then it plans: [Seal] (seal.go) decodes the document, validates it
-// as the table of namespaces says (namespace.go), and takes its secrets out; the plan
-// (plan.go) collects records, secrets that the [Vault] encrypted, documents that become live,
-// and audit events. The compiler (compile.go, build.go) derives a candidate registry from
-// the live one; what it cannot compile is refused, and the refusal is in the audit log. The
-// store gets everything as one [Change]; if another process was faster, the publisher plans
-// anew. At last the follower settles: it compiles the canary, if there is one, and swaps
-// what runs in this process (state.go).
+// [Manager.Put] refuses documents that are defined in code (code.go) and hands the write to
+// the publisher (publish.go). The publisher takes the lock and applies what other processes
+// have published (follow.go). Then it builds a plan (plan.go): sealing (seal.go) decodes the
+// document, validates it by the table of namespaces (namespace.go) and takes its secrets out;
+// the plan collects records, encrypted secrets, documents that become live, and audit events.
+// The compiler (compile.go, build.go) derives a candidate registry from the live one. If that
+// fails, the write is refused, and the audit log says so. Otherwise the store gets everything
+// as one [Change]. If another process was faster, the publisher plans again. Finally the
+// follower compiles the canary, if there is one, and swaps the state of this process
+// (state.go).
 //
-// # The parts
+// # Parts
 //
-// The Manager reads and writes records. What else there is has a type of its own:
+// The Manager reads and writes records. Each other task has its own type:
 //
-//   - [Versions] lists the publications, rolls back to one, and previews agents. The
-//     catalogue (catalogue.go) knows what each version consists of, and the pins (pins.go)
-//     keep those that runs are pinned to.
-//   - [Drafts] lists the records that are not live, publishes them, and restores documents
-//     from the audit log.
+//   - [Versions] lists publications, rolls back, and previews agents. The catalogue
+//     (catalogue.go) reconstructs the documents of a version, and the pins (pins.go) keep the
+//     versions compiled that runs are pinned to.
+//   - [Drafts] lists and publishes records that are not live, and restores documents from the
+//     audit log.
 //   - [Rollout] begins the canary, counts its runs, and promotes or drops it.
-//   - [AuditLog] lists what was done, and by whom.
-//   - [Connections] are the MCP servers, A2A servers and providers of the live documents.
-//     The connections of all versions are shared (server.go, provider.go).
-//   - [Assistant] keeps the settings of the server's own agent.
+//   - [AuditLog] lists who did what.
+//   - [Connections] reaches the MCP servers, A2A servers and providers of the live documents.
+//     All versions share these connections (server.go, provider.go).
+//   - [Assistant] holds the settings of the admin assistant.
 //
-// [Manager.Work] keeps a process up to date: it follows what other processes publish,
-// takes in the tools of servers, judges the canary and removes what is old.
+// [Manager.Work] runs in the background: it follows other processes, updates the tools of MCP
+// servers, evaluates the canary and removes old data.
 package config

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write fields.json and docs/config")
 
-// What Schema says about fields is what the comments of the structs say.
+// The field descriptions of Schema are the comments of the structs.
 func TestDocs_FieldsAreTheComments(t *testing.T) {
 	root := testenv.ModuleRoot(t)
 	all := map[string]string{}
@@ -52,7 +52,7 @@ func TestDocs_FieldsAreTheComments(t *testing.T) {
 	hold(t, "fields.json", b.Bytes())
 }
 
-// hold compares a file with what it should be, or writes it.
+// hold compares a file with its expected content or, with -update, writes it.
 func hold(t *testing.T, file string, want []byte) {
 	t.Helper()
 	if *update {
@@ -69,7 +69,7 @@ func hold(t *testing.T, file string, want []byte) {
 	}
 }
 
-// documented are the structs that documents are made of.
+// documented returns the structs that documents consist of.
 func documented() []reflect.Type {
 	var out []reflect.Type
 	var add func(t reflect.Type)
@@ -94,7 +94,7 @@ func documented() []reflect.Type {
 }
 
 // readComments reads the comments of the structs in a folder: of a struct by its name, of a
-// field by struct and name in JSON.
+// field by struct and JSON name.
 func readComments(t *testing.T, dir string, into map[string]string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -124,8 +124,8 @@ func readComments(t *testing.T, dir string, into map[string]string) {
 	}
 }
 
-// isConfig reports whether the struct of that name is one of this package: another package
-// may have one of the same name.
+// isConfig reports whether a struct belongs to this package: another package may have one
+// of the same name.
 func isConfig(name string) bool {
 	return slices.ContainsFunc(documented(), func(t reflect.Type) bool {
 		return t.Name() == name && t.PkgPath() == reflect.TypeFor[Record]().PkgPath()
@@ -178,14 +178,14 @@ func readStruct(name string, doc *ast.CommentGroup, st *ast.StructType, into map
 	}
 }
 
-// Every namespace has a page, made of its structs.
+// Every namespace has a page, generated from its structs.
 func TestDocs_Pages(t *testing.T) {
 	root := testenv.ModuleRoot(t)
 	for _, ns := range Namespaces {
 		k := kinds[ns]
 		typ := reflect.TypeOf(k.new()).Elem()
 		var b strings.Builder
-		fmt.Fprintf(&b, "<!-- Made from the Go structs: go test ./config -run TestDocs -update. -->\n\n# %s\n\n%s\n\n", ns, meanings()[typ.Name()])
+		fmt.Fprintf(&b, "<!-- Generated from the Go structs: go test ./config -run TestDocs -update. -->\n\n# %s\n\n%s\n\n", ns, fieldDocs()[typ.Name()])
 		doc := examples[ns]
 		if _, err := seal(Key{ns, "x"}, json.RawMessage(doc), nil); err != nil {
 			t.Errorf("%s: the example: %v", ns, err)
@@ -206,7 +206,7 @@ func TestDocs_Pages(t *testing.T) {
 			for _, f := range k.patch.nullable {
 				nulls = append(nulls, "`"+f+"`")
 			}
-			fmt.Fprintf(&b, "## Overrides\n\nA builtin document can be overridden field by field: %s.\nA field that is left out is the document's own.", strings.Join(fields, ", "))
+			fmt.Fprintf(&b, "## Overrides\n\nA builtin document can be overridden field by field: %s.\nOmitted fields keep the value of the document.", strings.Join(fields, ", "))
 			if len(nulls) > 0 {
 				fmt.Fprintf(&b, " `null` clears %s; on another field it removes the override.", strings.Join(nulls, ", "))
 			}
@@ -226,31 +226,31 @@ func TestDocs_Pages(t *testing.T) {
 }
 
 var needsText = map[Namespace]string{
-	Agents: "An agent needs its model or pool, its delegates, and the A2A server that `endpoint.options.a2a_server_id` names. None of them can be deleted while it does.",
-	Models: "A model needs its provider, which cannot be deleted while it does.",
-	Pools:  "A pool needs its models, which cannot be deleted while it does.",
-	Skills: "A skill whose `allowed_tools` name tools of an MCP server (`mcp__<server>__<tool>`) needs that server, which cannot be deleted while it does.",
+	Agents: "An agent needs its model or pool, its delegates, and the A2A server named in `endpoint.options.a2a_server_id`. They cannot be deleted while the agent needs them.",
+	Models: "A model needs its provider, which cannot be deleted before the model.",
+	Pools:  "A pool needs its models, which cannot be deleted before the pool.",
+	Skills: "A skill whose `allowed_tools` include tools of an MCP server (`mcp__<server>__<tool>`) needs that server, which cannot be deleted before the skill.",
 }
 
 var secretText = map[Namespace]string{
-	Agents: "Secrets: `endpoint.auth.token`, and every text with a name like `api_key`, `password`, `secret` or `token` in `endpoint`, `backend.config` and `sections`. " +
-		"They are shown as `***`; writing that back keeps them.",
-	Providers: "Secrets: `api_key`, the values of `adapter_options.headers`, and every text in `adapter_options` with a name like `private_key`, `password` or `token`. " +
-		"`api_key` is not shown, `has_api_key` is instead; leaving it out keeps it, `null` or `\"\"` clears it. The others are shown as `***`; writing that back keeps them.",
-	MCPServers: "Secrets: the values of `env`, and in `config` headers and every text with a name like `api_key`, `password` or `token`. " +
-		"`env` is not shown, `has_env` and `env_keys` are instead; leaving it out keeps it, `null` or `{}` clears it, and in one that is written `***` keeps a value. In `config` they are shown as `***`; writing that back keeps them.",
-	A2AServers: "Secrets: `auth.token`, and in `options` headers and every text with a name like `api_key`, `password` or `token`. " +
-		"`auth` is not shown, `has_auth` is instead; leaving it out keeps it, `null` clears it. In `options` they are shown as `***`; writing that back keeps them.",
+	Agents: "Secrets: `endpoint.auth.token`, and every string in `endpoint`, `backend.config` and `sections` whose name suggests a secret, such as `api_key`, `password`, `secret` or `token`. " +
+		"Clients see `***`; writing that back keeps the secret.",
+	Providers: "Secrets: `api_key`, the values of `adapter_options.headers`, and every string in `adapter_options` whose name suggests a secret, such as `private_key`, `password` or `token`. " +
+		"Clients see `has_api_key` instead of `api_key`; a write that omits `api_key` keeps it, `null` or `\"\"` clears it. Clients see the others as `***`; writing that back keeps the secret.",
+	MCPServers: "Secrets: the values of `env`, and in `config` headers and every string whose name suggests a secret, such as `api_key`, `password` or `token`. " +
+		"Clients see `has_env` and `env_keys` instead of `env`; a write that omits `env` keeps it, `null` or `{}` clears it, and a value of `***` keeps that variable. Clients see the secrets in `config` as `***`; writing that back keeps the secret.",
+	A2AServers: "Secrets: `auth.token`, and in `options` headers and every string whose name suggests a secret, such as `api_key`, `password` or `token`. " +
+		"Clients see `has_auth` instead of `auth`; a write that omits `auth` keeps it, `null` clears it. Clients see the secrets in `options` as `***`; writing that back keeps the secret.",
 }
 
-// tables writes the table of a struct, and those of the structs in it.
+// tables writes the table of a struct and of the structs in it.
 func tables(b *strings.Builder, t reflect.Type, defaults map[string]any, at string, done map[reflect.Type]bool) {
 	if done[t] {
 		return
 	}
 	done[t] = true
 	if at != "" {
-		fmt.Fprintf(b, "## %s\n\n%s\n\n", at, meanings()[t.Name()])
+		fmt.Fprintf(b, "## %s\n\n%s\n\n", at, fieldDocs()[t.Name()])
 	}
 	b.WriteString("| Field | Type | Default | Meaning |\n|---|---|---|---|\n")
 	fields := jsonFields(t)
@@ -276,7 +276,7 @@ func tables(b *strings.Builder, t reflect.Type, defaults map[string]any, at stri
 		default:
 			def = "`" + string(encode(v)) + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", name, typeName(f.Type), def, strings.ReplaceAll(meanings()[jf.owner+"."+name], "|", `\|`))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", name, typeName(f.Type), def, strings.ReplaceAll(fieldDocs()[jf.owner+"."+name], "|", `\|`))
 		elem, sub := f.Type, defaults[name]
 		place := name
 		for elem.Kind() == reflect.Pointer || elem.Kind() == reflect.Slice {
@@ -302,7 +302,7 @@ func tables(b *strings.Builder, t reflect.Type, defaults map[string]any, at stri
 	}
 }
 
-// typeName is what JSON calls the values of a type.
+// typeName returns JSON's name for a type.
 func typeName(t reflect.Type) string {
 	switch {
 	case t.Kind() == reflect.Pointer:

@@ -1,18 +1,17 @@
 package config
 
-// What a document is, and what happens to it.
+// The forms of a document.
 //
-// A document is one JSON object. It has three forms, and each function says which one it
-// takes:
+// A document is one JSON object. It has three forms; each function says which one it takes:
 //
 //   - As written: what a client sends. seal takes it.
-//   - Sealed: as it is stored, in records, publications and the audit log. It is checked,
-//     has its defaults in it, is canonical (sorted names, no blanks, so that equal documents
-//     have one hash), and has {"$secret": "<reference>"} where a secret is. seal makes it;
-//     [Record].effective puts overrides over it.
-//   - Open: sealed, with the secrets put in by unseal. decode makes a spec of it.
+//   - Sealed: as stored in records, publications and the audit log. It is validated, has
+//     its defaults filled in, is canonical (sorted names, no blanks, so that equal
+//     documents have equal hashes), and has {"$secret": "<reference>"} in place of each
+//     secret. seal makes it; [Record].effective applies overrides to it.
+//   - Open: sealed, with the secrets put back by unseal. decode turns it into a spec.
 //
-// Clients see neither of the last two, but what redact makes of a sealed document.
+// Clients never see the last two, but what redact makes of a sealed document.
 //
 // A write is
 //
@@ -43,7 +42,7 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// decode reads an open document and checks it. Unknown fields are errors.
+// decode decodes and validates an open document. Unknown fields are errors.
 func decode(key Key, doc json.RawMessage) (spec, error) {
 	k, err := key.Namespace.kind()
 	if err != nil {
@@ -60,19 +59,18 @@ func decode(key Key, doc json.RawMessage) (spec, error) {
 	return s, nil
 }
 
-// hashOf is the name of a sealed document by its content.
+// hashOf returns the content hash of a sealed document.
 func hashOf(doc json.RawMessage) string {
 	sum := sha256.Sum256(doc)
 	return hex.EncodeToString(sum[:])
 }
 
-// invalid says which document has a mistake.
+// invalid wraps an error with the document that it is about.
 func invalid(key Key, err error) error {
 	return fmt.Errorf("%w: %s: %w", awaken.ErrInvalid, key, err)
 }
 
-// read makes a spec of an open document and checks it. What the document leaves out has
-// its default.
+// read decodes and validates an open document, and fills in the defaults.
 func (k *kind) read(tree map[string]any) (spec, error) {
 	if err := k.checkHints(tree); err != nil {
 		return nil, err
@@ -91,7 +89,7 @@ func (k *kind) read(tree map[string]any) (spec, error) {
 	return s, nil
 }
 
-// checkHints refuses names of earlier versions.
+// checkHints refuses obsolete field names.
 func (k *kind) checkHints(tree map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		if hint, ok := k.hints[name]; ok {
@@ -101,7 +99,7 @@ func (k *kind) checkHints(tree map[string]any) error {
 	return nil
 }
 
-// normalise returns an open document with its defaults in it.
+// normalise returns an open document with its defaults filled in.
 func (k *kind) normalise(tree map[string]any) (map[string]any, error) {
 	s, err := k.read(tree)
 	if err != nil {
@@ -114,8 +112,8 @@ func (k *kind) normalise(tree map[string]any) (map[string]any, error) {
 	return parse(data)
 }
 
-// parse reads one JSON object. Names that appear twice are errors, and numbers stay as
-// they are written.
+// parse parses one JSON object. Duplicate names are errors, and numbers keep their
+// spelling.
 func parse(data []byte) (map[string]any, error) {
 	var v any
 	if err := strict.Unmarshal(data, &v); err != nil {
@@ -130,7 +128,7 @@ func parse(data []byte) (map[string]any, error) {
 	return tree, dec.Decode(&tree)
 }
 
-// parseOptional is parse; a document that is not there has nothing in it.
+// parseOptional is parse, but an absent document is an empty object.
 func parseOptional(data []byte) (map[string]any, error) {
 	if d := bytes.TrimSpace(data); len(d) == 0 || bytes.Equal(d, []byte("null")) {
 		return map[string]any{}, nil
@@ -138,18 +136,18 @@ func parseOptional(data []byte) (map[string]any, error) {
 	return parse(data)
 }
 
-// encode writes what was parsed, in the canonical form.
+// encode encodes a parsed value in canonical form.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("config: %v", err)) // it was JSON before
+		panic(fmt.Sprintf("config: %v", err)) // the value was parsed from JSON
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// clone copies what was parsed.
+// clone returns a deep copy of a parsed value.
 func clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -168,7 +166,7 @@ func clone(v any) any {
 	return v
 }
 
-// jsonType is what JSON calls the type of a value.
+// jsonType returns JSON's name for the type of a value.
 func jsonType(v any) string {
 	switch v.(type) {
 	case map[string]any:

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Drafts are the records whose document is not what is live.
+// Drafts manages the records whose document is not live.
 type Drafts struct {
 	records   *records
 	current   *current
@@ -20,7 +20,7 @@ type Drafts struct {
 	rollout   *Rollout
 }
 
-// List lists the records whose document is not what is live.
+// List returns the records whose document is not live.
 func (d *Drafts) List(ctx context.Context) ([]*View, error) {
 	var out []*View
 	now := d.current.now()
@@ -44,8 +44,8 @@ func (d *Drafts) List(ctx context.Context) ([]*View, error) {
 	return out, nil
 }
 
-// Publish makes drafts live; no keys means all of them. With a canary they are live for
-// its share of the new threads only.
+// Publish makes drafts live; no keys means all of them. With a canary, they are live only
+// for its share of the new threads.
 func (d *Drafts) Publish(ctx context.Context, keys []Key, canary *Canary, note string, by Actor) (*Publication, error) {
 	resource := "drafts"
 	if len(keys) == 1 {
@@ -94,7 +94,7 @@ func (d *Drafts) Publish(ctx context.Context, keys []Key, canary *Canary, note s
 			}
 		}
 		if len(p.docs) == 0 {
-			return fmt.Errorf("%w: there is nothing to publish: no document differs from what is live", awaken.ErrInvalid)
+			return fmt.Errorf("%w: nothing to publish: every document is live already", awaken.ErrInvalid)
 		}
 		if canary != nil {
 			return d.rollout.begin(ctx, p, *canary)
@@ -107,19 +107,18 @@ func (d *Drafts) Publish(ctx context.Context, keys []Key, canary *Canary, note s
 	return p.made, nil
 }
 
-// ErrNotRestorable means that an audit event holds no document of the record that it was to
-// be restored for.
-var ErrNotRestorable = errors.New("this event is not restorable")
+// ErrNotRestorable means that an audit event has no document of the record to restore.
+var ErrNotRestorable = errors.New("event cannot be restored")
 
-// Restore writes what an audit event holds as a draft. Secrets stay what they are: where
-// the event refers to one that is gone, the view says so. awaken.ErrNotFound means that
-// there is no such event.
+// Restore writes the document of an audit event as a draft. Secrets keep their current
+// values; the view reports references to secrets that are gone. awaken.ErrNotFound means
+// that there is no such event.
 func (d *Drafts) Restore(ctx context.Context, key Key, eventID string, c Condition, by Actor) (*View, error) {
 	if _, err := key.Namespace.kind(); err != nil {
 		return nil, err
 	}
 	if d.code[key] && key.Namespace != Tools {
-		return nil, fmt.Errorf("%s: %w: it is part of the program", key, ErrReadOnly)
+		return nil, fmt.Errorf("%s: %w: it is defined in code", key, ErrReadOnly)
 	}
 	target, err := d.restorable(ctx, key, eventID)
 	if err != nil {
@@ -128,7 +127,7 @@ func (d *Drafts) Restore(ctx context.Context, key Key, eventID string, c Conditi
 	return d.publisher.change(ctx, intent{by: by}, key, c, func(_ context.Context, p *plan, old *Record) (*Record, error) {
 		rec, err := p.become(key, old, target)
 		if err != nil || rec == nil {
-			return old, err // it is that already
+			return old, err // the record has this document already
 		}
 		p.write(key, rec, old)
 		p.log("restore", key, effective(key, old), target).RestoredFrom = eventID
@@ -136,7 +135,7 @@ func (d *Drafts) Restore(ctx context.Context, key Key, eventID string, c Conditi
 	})
 }
 
-// restorable returns the document that an event holds, sealed and checked.
+// restorable returns the document of an event, sealed and validated.
 func (d *Drafts) restorable(ctx context.Context, key Key, eventID string) (json.RawMessage, error) {
 	events, err := d.audit.List(ctx, AuditQuery{ID: eventID, Limit: 1})
 	if err != nil {
@@ -147,19 +146,19 @@ func (d *Drafts) restorable(ctx context.Context, key Key, eventID string) (json.
 	}
 	e := events[0]
 	if e.Resource != key.String() {
-		return nil, fmt.Errorf("%w: it is about %s, not %s", ErrNotRestorable, e.Resource, key)
+		return nil, fmt.Errorf("%w: the event is about %s, not %s", ErrNotRestorable, e.Resource, key)
 	}
 	doc := e.After
 	switch {
 	case e.Action == "delete":
 		doc = e.Before
 	case !slices.Contains([]string{"create", "update", "publish", "restore", "rollback", "promote"}, e.Action):
-		return nil, fmt.Errorf("%w: its action is %s, want one that wrote or removed a document", ErrNotRestorable, e.Action)
+		return nil, fmt.Errorf("%w: its action is %s, which neither writes nor deletes a document", ErrNotRestorable, e.Action)
 	}
 	if len(doc) == 0 {
-		return nil, fmt.Errorf("%w: it removed the document", ErrNotRestorable)
+		return nil, fmt.Errorf("%w: the event removed the document", ErrNotRestorable)
 	}
-	// The document is its own proof that the secrets that it refers to are its own.
+	// Passing the document as its own predecessor proves that its references are its own.
 	sealed, err := seal(key, doc, doc)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotRestorable, err)

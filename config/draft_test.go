@@ -44,7 +44,7 @@ func (r *rig) live() int64 {
 	return h.Live
 }
 
-// field returns a field of what clients see of a record.
+// field returns a field of a record as clients see it.
 func (r *rig) field(name, field string) string {
 	r.t.Helper()
 	v, err := r.Get(r.t.Context(), key(name))
@@ -58,7 +58,7 @@ func (r *rig) field(name, field string) string {
 	return strings.Trim(string(tree[field]), `"`)
 }
 
-func TestDraft_GoesLiveWhenItIsPublishedAndNotWithOthers(t *testing.T) {
+func TestDraft_GoesLiveOnlyWhenPublished(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	if v := r.draft("agents/a", `"model_id":"m","system_prompt":"draft"`); v.Live {
@@ -83,7 +83,7 @@ func TestDraft_GoesLiveWhenItIsPublishedAndNotWithOthers(t *testing.T) {
 	wantErr(t, err, awaken.ErrNotFound)
 }
 
-func TestDraft_ThatDoesNotCompileIsKeptAndNotPublished(t *testing.T) {
+func TestDraft_ThatDoesNotCompileIsNotPublished(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.draft("agents/a", `"model_id":"later","system_prompt":"x"`)
@@ -114,7 +114,7 @@ func TestDraft_CannotChangeASecretThatIsInUse(t *testing.T) {
 	}
 }
 
-func TestPreview_RunsOnADraftAndTouchesNothing(t *testing.T) {
+func TestPreview_RunsADraftAndChangesNothing(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	k := key("agents/a")
@@ -138,7 +138,7 @@ func TestPreview_RunsOnADraftAndTouchesNothing(t *testing.T) {
 	wantErr(t, err, awaken.ErrInvalid)
 }
 
-func TestRollback_PublishesTheOldDocumentsAndRecordsFollow(t *testing.T) {
+func TestRollback_RepublishesOldDocumentsAndUpdatesRecords(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()                                                // 3
 	r.put("agents/a", `"model_id":"m","system_prompt":"two"`) // 4
@@ -172,7 +172,7 @@ func TestRollback_PublishesTheOldDocumentsAndRecordsFollow(t *testing.T) {
 	}
 }
 
-func TestRollback_ToAVersionWhoseSecretIsGone(t *testing.T) {
+func TestRollback_ReportsMissingSecrets(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.put("providers/p", `"adapter":"x","api_key":""`)
@@ -190,7 +190,7 @@ func TestRollback_ToAVersionWhoseSecretIsGone(t *testing.T) {
 	}
 }
 
-func TestPinned_RunsGoOnOnTheirVersionWithTheSecretsOfNow(t *testing.T) {
+func TestPinned_RunsKeepTheirVersionWithCurrentSecrets(t *testing.T) {
 	r := newRig(t, nil, func(o *config.Options) { o.Pins = 2 })
 	r.basics()
 	for i := range 5 {
@@ -220,7 +220,7 @@ func TestPinned_RunsGoOnOnTheirVersionWithTheSecretsOfNow(t *testing.T) {
 	}
 }
 
-func TestRestore_WritesADraftWithTheSecretsOfNow(t *testing.T) {
+func TestRestore_WritesADraftWithCurrentSecrets(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.put("providers/p", `"adapter":"y","api_key":"sk-second-secret"`)
@@ -263,7 +263,7 @@ func TestRestore_WritesADraftWithTheSecretsOfNow(t *testing.T) {
 	wantErr(t, err, config.ErrNotRestorable, "restart")
 }
 
-func TestRestore_OfWhatWasDeletedSaysThatItsSecretIsGone(t *testing.T) {
+func TestRestore_OfADeletedDocumentReportsMissingSecrets(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.put("providers/p", `"adapter":"x","api_key":"sk-first-secret"`)
 	if err := r.Delete(t.Context(), key("providers/p"), false, config.Condition{}, me); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// A program whose agents are documents: they are changed while it runs, and changed back.
+// A program whose agents are documents that change while it runs, and are rolled back.
 func Example() {
 	ctx := context.Background()
 	vault, err := config.NewVault(config.NewKey())

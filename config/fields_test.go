@@ -15,12 +15,12 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// fieldCase is what is known about a field: a value that it takes, one that it does not
-// take, and a part of the error, and its default ("" if it has none). Values are JSON.
+// fieldCase describes a field: a valid value, an invalid one with part of its error, and
+// the default ("" means none). Values are JSON.
 type fieldCase struct{ good, bad, problem, def string }
 
-// fieldCases has every field of every struct that documents, their overrides and the
-// sections of the runtime are made of.
+// fieldCases has every field of every struct in documents, in overrides and in the sections
+// of the runtime.
 var fieldCases = map[string]map[string]fieldCase{
 	"AgentSpec": {
 		"id":                       {`"x"`, `" "`, "id is empty", ""},
@@ -133,12 +133,12 @@ var fieldCases = map[string]map[string]fieldCase{
 	"MCPServerSpec": {
 		"id":             {`"x"`, `""`, "id is empty", ""},
 		"transport":      {`"stdio"`, `"sse"`, `transport is "sse", want stdio or http`, ""},
-		"command":        {`"c"`, `""`, "command is empty, which transport stdio needs", ""},
+		"command":        {`"c"`, `""`, "command is empty, but transport stdio needs it", ""},
 		"args":           {`["a"]`, `"a"`, `field "args" is a JSON string, want an array`, ""},
-		"url":            {`""`, `"https://h"`, "url is set, which transport stdio has no use for", ""},
+		"url":            {`""`, `"https://h"`, "url is set, but transport stdio does not use it", ""},
 		"config":         {`{"a":1}`, `[]`, `field "config" is a JSON array, want an object`, ""},
 		"timeout_secs":   {`1`, `-1`, "timeout_secs is -1, want more than 0", "30"},
-		"env":            {`{"A":"b"}`, `{"A=":"b"}`, `env has the name "A=", want one without =`, ""},
+		"env":            {`{"A":"b"}`, `{"A=":"b"}`, `env has the variable name "A=", want one without =`, ""},
 		"restart_policy": {`null`, `{"enable":true}`, `unknown field "enable", did you mean "enabled"?`, ""},
 	},
 	"RestartPolicy": {
@@ -251,16 +251,16 @@ var fieldCases = map[string]map[string]fieldCase{
 	},
 }
 
-// reader is how the fields of a struct are tried.
+// reader tries the fields of a struct.
 type reader struct {
 	fields map[string]jsonField
-	// try reads an object of the type that has nothing but what it needs, and one field.
+	// try reads a minimal object of the type with one field set.
 	try func(name string, value any) (map[string]any, error)
-	// defaults is what an object has that sets nothing.
+	// defaults holds the fields of an object that sets nothing.
 	defaults map[string]any
 }
 
-// in tries fields of objects at a place of a document.
+// in tries fields of objects at a path of a document.
 func in(ns Namespace, t reflect.Type, base string, path ...string) reader {
 	k := kinds[ns]
 	def, _ := lookup(k.defaults(), path).(map[string]any)
@@ -312,7 +312,7 @@ func section[C any](s *awaken.Section[C]) reader {
 	return reader{jsonFields(reflect.TypeFor[C]()), func(name string, value any) (map[string]any, error) { return read(map[string]any{name: value}) }, def}
 }
 
-// plain tries fields of a struct that checks itself when it is decoded.
+// plain tries fields of a struct that validates itself when it is decoded.
 func plain[T any](base string, def T) reader {
 	data, _ := json.Marshal(def)
 	defaults, _ := parse(data)
@@ -361,7 +361,7 @@ var fieldReaders = []reader{
 	plain(`{}`, awaken.InferenceOverride{}),
 }
 
-// Every field of every struct takes what it should, says what is wrong, and has its
+// Every field of every struct accepts valid values, reports invalid ones, and has its
 // default. A new field needs a case.
 func TestFields(t *testing.T) {
 	tried := map[string]bool{}
@@ -431,7 +431,7 @@ func isObject(v any) bool {
 	return false
 }
 
-// The values of fields that are not structs.
+// Values of fields that are not structs.
 func TestFields_Variants(t *testing.T) {
 	for _, good := range []string{
 		`"reasoning_effort":"none"`, `"reasoning_effort":"low"`, `"reasoning_effort":"medium"`, `"reasoning_effort":"high"`, `"reasoning_effort":"max"`, `"reasoning_effort":{"budget":1}`, `"reasoning_effort":null`,

@@ -11,14 +11,14 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// follower makes what the store says is live what runs in this process: when it is opened,
-// when another process has published, and when the tools of a server have changed.
+// follower keeps this process in step with the store: when it starts, when another process
+// publishes, and when the tools of an MCP server change.
 type follower struct {
 	store interface {
 		Head(ctx context.Context) (Head, error)
 		Secrets(ctx context.Context) (map[string]SealedSecret, error)
 	}
-	vault     *Vault // nil decrypts nothing
+	vault     *Vault // nil means that secrets cannot be decrypted
 	catalogue *catalogue
 	compiler  *compiler
 	servers   *servers
@@ -27,7 +27,7 @@ type follower struct {
 	log       *slog.Logger
 }
 
-// start takes in what is live, as far as it can be compiled.
+// start compiles the live version as far as that is possible.
 func (f *follower) start(ctx context.Context) error {
 	secrets, err := f.loadSecrets(ctx)
 	if err != nil {
@@ -62,8 +62,8 @@ func (f *follower) look(ctx context.Context) error {
 	return f.follow(ctx)
 }
 
-// follow takes in what other processes have changed. What they published and cannot be
-// compiled here is reported, and what was live before stays. The caller holds the lock.
+// follow applies what other processes have changed. A version that does not compile in this
+// process is reported, and the previous one stays live. The caller holds the lock.
 func (f *follower) follow(ctx context.Context) error {
 	now := f.current.now()
 	head, err := f.store.Head(ctx)
@@ -85,7 +85,7 @@ func (f *follower) follow(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("version %d: %w", head.Live, err)
 		}
-		if err := f.take(ctx, &next, changes, since); err != nil {
+		if err := f.compileLive(ctx, &next, changes, since); err != nil {
 			return err
 		}
 	}
@@ -94,8 +94,8 @@ func (f *follower) follow(ctx context.Context) error {
 	return nil
 }
 
-// take compiles the live version of a state from how it differs from the one before.
-func (f *follower) take(ctx context.Context, s *state, changes map[Key]*document, since int) error {
+// compileLive compiles the live version of a state from its difference to the previous one.
+func (f *follower) compileLive(ctx context.Context, s *state, changes map[Key]*document, since int) error {
 	all := overlay(s.behind, changes)
 	v, err := f.compiler.compile(ctx, candidate{base: s.live, number: s.head.Live, since: since, changes: all, secrets: s.secrets})
 	broken, ok := errors.AsType[*awaken.ConfigError](err)
@@ -104,17 +104,21 @@ func (f *follower) take(ctx context.Context, s *state, changes map[Key]*document
 		s.live, s.behind, s.troubles = v, nil, nil
 	case ok:
 		s.behind, s.sinceHead = all, since
-		s.troubles = append([]awaken.Diagnostic{{Code: "version_unavailable", Severity: awaken.SeverityError, Namespace: "versions", ID: fmt.Sprint(s.head.Live),
-			Message: fmt.Sprintf("cannot be compiled here; version %d goes on", s.live.number)}}, broken.Problems...)
-		f.log.Error("a version cannot be compiled here", "version", s.head.Live, "goes_on", s.live.number, "error", err)
+		s.troubles = append([]awaken.Diagnostic{unavailable(s.head.Live, "does not compile in this process; version %d stays live", s.live.number)}, broken.Problems...)
+		f.log.Error("a version does not compile in this process", "version", s.head.Live, "running", s.live.number, "error", err)
 	default:
 		return err
 	}
 	return nil
 }
 
-// settle makes a state what there is, and closes what only the old one needed. It is not
-// called off: what is durable has to become what runs here, with its canary.
+// unavailable returns the diagnostic of a version that does not run in this process.
+func unavailable(version int64, format string, args ...any) awaken.Diagnostic {
+	return problem(Key{"versions", strconv.FormatInt(version, 10)}, "version_unavailable", format, args...)
+}
+
+// settle makes a state current and closes what only the old one needed. It ignores
+// cancellation: what is durable must become live here, with its canary.
 func (f *follower) settle(ctx context.Context, next, old *state) {
 	ctx = context.WithoutCancel(ctx)
 	if next.secrets != old.secrets {
@@ -124,7 +128,7 @@ func (f *follower) settle(ctx context.Context, next, old *state) {
 	f.current.swap(ctx, next)
 }
 
-// compileCanary gives a state its canary. One that cannot be compiled here gets no threads.
+// compileCanary sets the canary of a state. A canary that does not compile gets no threads.
 func (f *follower) compileCanary(ctx context.Context, next, old *state) {
 	c := next.head.Canary
 	switch {
@@ -136,16 +140,16 @@ func (f *follower) compileCanary(ctx context.Context, next, old *state) {
 	}
 	v, err := f.catalogue.variant(ctx, next, c.Version, next.secrets)
 	if err != nil {
-		f.log.Error("the canary cannot be compiled here", "version", c.Version, "error", err)
+		f.log.Error("the canary does not compile in this process", "version", c.Version, "error", err)
 		next.canary = nil
-		next.canaryTroubles = []awaken.Diagnostic{problem(Key{"versions", strconv.FormatInt(c.Version, 10)}, "version_unavailable", "the canary cannot be compiled here, and gets no threads: %v", err)}
+		next.canaryTroubles = []awaken.Diagnostic{unavailable(c.Version, "the canary does not compile in this process and gets no threads: %v", err)}
 		return
 	}
 	next.canary, next.canaryTroubles = v, nil
 }
 
-// retool takes in the tools that servers have now: in what is live, the canary and the
-// versions that runs are pinned to.
+// retool applies changed tools of MCP servers to the live version, the canary and the
+// pinned versions.
 func (f *follower) retool(ctx context.Context) error {
 	if err := f.current.lock(ctx); err != nil {
 		return err
@@ -174,7 +178,7 @@ func (f *follower) retool(ctx context.Context) error {
 	return errors.Join(errs[0], errs[1], f.pins.change(with))
 }
 
-// loadSecrets reads the secrets of now.
+// loadSecrets reads the current secrets.
 func (f *follower) loadSecrets(ctx context.Context) (*secrets, error) {
 	all, err := f.store.Secrets(ctx)
 	if err != nil {

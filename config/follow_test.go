@@ -16,7 +16,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// bubble runs a test of two managers on one store. The second one works.
+// bubble runs a test with two managers on one store. Work runs on the second.
 func bubble(t *testing.T, change func(o *config.Options), f func(t *testing.T, one, two *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.NewDB().Config()
@@ -31,7 +31,7 @@ func bubble(t *testing.T, change func(o *config.Options), f func(t *testing.T, o
 	})
 }
 
-func TestWork_FollowsWhatOthersPublish(t *testing.T) {
+func TestWork_FollowsOtherProcesses(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, one, two *rig) {
 		one.put("agents/a", `"model_id":"m","system_prompt":"two"`)
 		one.put("providers/p", `"adapter":"x","api_key":"sk-second-secret"`)
@@ -51,7 +51,7 @@ func TestWork_FollowsWhatOthersPublish(t *testing.T) {
 	})
 }
 
-func TestWrite_SeesWhatOthersPublishedAMomentAgo(t *testing.T) {
+func TestWrite_SeesTheLatestPublicationOfOthers(t *testing.T) {
 	store := memory.NewDB().Config()
 	one, two := newRig(t, store, nil), newRig(t, store, nil)
 	one.basics()
@@ -62,7 +62,7 @@ func TestWrite_SeesWhatOthersPublishedAMomentAgo(t *testing.T) {
 	}
 }
 
-func TestFollow_KeepsWhatRunsIfAVersionCannotBeCompiledHere(t *testing.T) {
+func TestFollow_KeepsTheLiveVersionIfTheNewOneDoesNotCompile(t *testing.T) {
 	store := memory.NewDB().Config()
 	one := newRig(t, store, func(o *config.Options) { o.Code.Plugins = []awaken.Plugin{plugin("special")} })
 	one.basics()
@@ -75,14 +75,14 @@ func TestFollow_KeepsWhatRunsIfAVersionCannotBeCompiledHere(t *testing.T) {
 	if len(d) < 2 || d[0].Code != "version_unavailable" || d[0].ID != "4" || d[1].Code != "agent_missing_plugin" {
 		t.Errorf("diagnostics are %v", d)
 	}
-	// What is unrelated is not blocked.
+	// Unrelated writes are not blocked.
 	two.put("agents/b", `"model_id":"m","system_prompt":"b"`) // 5
 	if got, v := two.ask(awaken.RunRequest{AgentID: "b"}); got != "[sk-first-secret]b up 2 tools" || v != "5" {
 		t.Errorf("b says %q on %s", got, v)
 	}
 	one.put("agents/c", `"model_id":"m"`) // sees 5
 	one.wantAnswer("[sk-first-secret]new up 2 tools", "6")
-	// And it is repaired by a version that can be compiled.
+	// A version that compiles repairs it.
 	one.put("agents/a", `"model_id":"m","system_prompt":"newer"`)
 	two.put("agents/d", `"model_id":"m"`)
 	two.wantAnswer("[sk-first-secret]newer up 2 tools", "8")
@@ -91,7 +91,7 @@ func TestFollow_KeepsWhatRunsIfAVersionCannotBeCompiledHere(t *testing.T) {
 	}
 }
 
-// counting counts how often the store is looked at.
+// counting counts reads of the store's head.
 type counting struct {
 	config.Store
 	heads atomic.Int64
@@ -110,7 +110,7 @@ func (c *counting) Listen(ctx context.Context, fn func()) error {
 	return ctx.Err()
 }
 
-func TestWork_TakesWhatIsToldTogether(t *testing.T) {
+func TestWork_BatchesNotifications(t *testing.T) {
 	var store *counting
 	bubble(t, func(o *config.Options) {
 		store = &counting{Store: o.Store}
@@ -132,7 +132,7 @@ func TestWork_TakesWhatIsToldTogether(t *testing.T) {
 	})
 }
 
-// breaking fails after a change was made, as a connection does that breaks in a commit.
+// breaking fails after a change was applied, like a connection that breaks during a commit.
 type breaking struct {
 	config.Store
 	broken bool
@@ -147,7 +147,7 @@ func (b *breaking) Apply(ctx context.Context, c *config.Change) error {
 	return err
 }
 
-func TestWrite_WhoseCommitWasNotAnsweredIsMadeOnce(t *testing.T) {
+func TestWrite_WithAnUnknownOutcomeIsAppliedOnce(t *testing.T) {
 	store := &breaking{Store: memory.NewDB().Config()}
 	r := newRig(t, store, nil)
 	r.basics()

@@ -10,8 +10,8 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Whatever is written, it is sealed or refused in words; what is sealed stays as it is when
-// it is sealed again, and what is shown of it can be written back.
+// Any input is sealed, or refused with an error text. A sealed document does not change
+// when it is sealed again, and its client form can be written back.
 func FuzzSeal(f *testing.F) {
 	for i, ns := range Namespaces {
 		f.Add(uint8(i), least[ns], "")
@@ -72,8 +72,8 @@ func FuzzSeal(f *testing.F) {
 	})
 }
 
-// Whatever a patch is, it is merged or refused in words. What is merged is as good as
-// valid, and to merge it again changes nothing.
+// Any patch is merged, or refused with an error text. A merged patch is valid, and merging
+// it again changes nothing.
 func FuzzSealPatch(f *testing.F) {
 	for _, patch := range []string{`{}`, `{"max_rounds":3}`, `{"_clear":["sections.a","max_rounds"]}`, `{"sections":{"a":null,"b":{"password":"p"}}}`,
 		`{"endpoint":{"base_url":"https://h","auth":{"type":"bearer","token":"t"}}}`, `{"allowed_tools":null,"allowed_tool_patterns":null}`,
@@ -104,7 +104,7 @@ func FuzzSealPatch(f *testing.F) {
 			t.Fatalf("%s\nbecame\n%+v, %v", s.Doc, again, err)
 		}
 		r := Record{Spec: mustSeal(t, key, least[key.Namespace], "").Doc, Meta: Meta{UserOverrides: s.Doc}}
-		if err := r.validate(key); err != nil && !strings.Contains(err.Error(), "delegates has the agent itself") {
+		if err := r.validate(key); err != nil && !strings.Contains(err.Error(), "delegates lists the agent itself") {
 			t.Fatalf("%s: %v", s.Doc, err)
 		}
 	})

@@ -15,13 +15,13 @@ import (
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
-// planted are secrets, one for each place that takes one.
+// planted holds one secret for every field that takes one.
 var planted = []string{"leak-provider-key", "leak-header", "leak-mcp-env", "leak-mcp-header", "leak-a2a-token", "leak-agent-token", "leak-section-password",
 	"leak-override-token", "leak-refused-key", "leak-broken-key", "leak-seed-key", "leak-applied-key"}
 
-// TestSecrets_AreNowhere plants secrets in every place and looks for them in the files of
-// the database, the records, versions and events, and in every answer, error and log.
-func TestSecrets_AreNowhere(t *testing.T) {
+// TestSecrets_DoNotLeak plants secrets in every field, and looks for them in the database
+// files, records, versions and events, and in every response, error and log line.
+func TestSecrets_DoNotLeak(t *testing.T) {
 	dir := t.TempDir()
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "config.db"), nil)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestSecrets_AreNowhere(t *testing.T) {
 	}
 }
 
-// remote is a backend that takes every agent.
+// remote is a backend that accepts every agent.
 type remote struct{}
 
 func (remote) Agent(*awaken.AgentSpec) (awaken.Runner, error) { return nil, nil }

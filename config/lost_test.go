@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// secretive is an agent that only processes with the key of the secrets can read.
+// secretive is an agent that only processes with the secrets key can read.
 const secretive = `"model_id":"m","sections":{"x":{"api_key":"sk-section-secret"}}`
 
 // keyless is a vault without the key of the others.
@@ -25,7 +25,7 @@ func keyless(t *testing.T) func(o *config.Options) {
 	}
 }
 
-func TestCheckpoint_HoldsWhatCannotBeCompiledWhereItIsWritten(t *testing.T) {
+func TestManifest_IncludesDocumentsThatDoNotCompileHere(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprintf("published while the other was there %t", late), func(t *testing.T) {
 			store := memory.NewDB().Config()
@@ -56,7 +56,7 @@ func TestCheckpoint_HoldsWhatCannotBeCompiledWhereItIsWritten(t *testing.T) {
 			if got := two.drafts(); len(got) > 0 {
 				t.Errorf("drafts are %q, want none: it is live elsewhere", got)
 			}
-			// What does not run here can be removed and repaired from here.
+			// A process can delete and repair documents that do not compile in it.
 			if err := two.Delete(t.Context(), key("agents/seen"), false, config.Condition{}, me); err != nil {
 				t.Fatal(err)
 			}

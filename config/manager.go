@@ -17,42 +17,44 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// Options is what a Manager is made of. Store is needed; everything else has a useful zero
+// Options configures a Manager. Store is required; every other field has a useful zero
 // value.
 type Options struct {
 	Store Store
-	// Vault encrypts secrets. Nil refuses documents that hold one.
+	// Vault encrypts secrets. Without one, documents that contain secrets are refused.
 	Vault *Vault
-	// Code is what programs give beside documents: Tools, Plugins, Keys, Backends,
-	// ToolDescriptions, and Agents, Models, Pools and Providers that no document can change.
-	// With Lazy, mistakes in those Agents show when they are run. No other field is used:
-	// a registry is made of it, and no runtime.
+	// Code is what the program defines beside the documents: Tools, Plugins, Keys,
+	// Backends, ToolDescriptions, and Agents, Models, Pools and Providers that no document
+	// can change. With Lazy, errors in those Agents surface when they are run. The other
+	// fields are ignored.
 	Code registry.Config
-	// Provider makes the models of a provider. It is called again only when the provider's
-	// document or secret has changed. Writes wait for it: it must not ask the network.
+	// Provider opens the model client of a provider. It is called again only when the
+	// provider's document or secrets change. Writes wait for it, so it must not use the
+	// network.
 	Provider func(ctx context.Context, spec *awaken.ProviderSpec) (llm.Model, error)
-	// Model completes what a document says about a model: with what its provider, or the
-	// program, knows. It has to be quick, and leaves alone what is there. Nil adds nothing.
+	// Model fills in what a model's document leaves out, from what the provider or the
+	// program knows. It must be fast and must not replace fields that are set. Nil adds
+	// nothing.
 	Model func(ctx context.Context, spec *awaken.ModelSpec, provider llm.Model)
-	// Skills makes the plugin that offers skills to agents. It is called again when one of
-	// them has changed. Nil means that skills are kept, and nobody uses them.
+	// Skills makes the plugin that offers skills to agents. It is called again when a skill
+	// changes. With nil, skills are stored but agents cannot use them.
 	Skills func(skills []*SkillSpec) (awaken.Plugin, error)
-	// MCP and A2A reach other servers. Nil means that documents about them are kept and
+	// MCP and A2A connect to other servers. With nil, their documents are stored and
 	// reported as not connected.
 	MCP MCPConnector
 	A2A A2AConnector
-	// MinApply is the least time between two looks at the store that were caused by other
-	// processes; changes in between are taken together. Poll is how often to look when the
-	// store does not tell; default 2 seconds.
+	// MinApply is the minimum time between two reads of the store that other processes
+	// caused; changes in between are applied together. Poll is the interval at which a
+	// store that does not notify is read; the default is 2 seconds.
 	MinApply, Poll time.Duration
-	// Patience is how long a write that loses races against others is made again; default 30
-	// seconds. Somebody wins each of them, and whoever is faster and has many to make wins most.
+	// Patience is how long a write that loses races against other processes is retried; the
+	// default is 30 seconds.
 	Patience time.Duration
-	// AuditAge and VersionAge are how long audit events and versions are kept; 0 is for
-	// ever. Sweep is how often old ones are removed; default an hour.
+	// AuditAge and VersionAge are how long audit events and versions are kept; 0 keeps them
+	// forever. Sweep is how often old ones are removed; the default is an hour.
 	AuditAge, VersionAge, Sweep time.Duration
-	// Pins is how many versions other than the live one are kept ready for runs that are
-	// pinned to them; default 16.
+	// Pins is how many versions beside the live one stay compiled for the runs that are
+	// pinned to them; the default is 16.
 	Pins int
 
 	Logger *slog.Logger
@@ -75,12 +77,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Manager is the control plane of a process. It reads and writes records, and its parts do
-// the rest. It is safe for concurrent use.
+// Manager is the control plane of a process. It reads and writes records; its parts do the
+// rest. It is safe for concurrent use.
 type Manager struct {
 	o         Options
 	code      code
-	bare      *compiled // the version without documents
+	bare      *compiled // the version without any document
 	servers   *servers
 	current   *current
 	pins      *pins
@@ -97,8 +99,8 @@ type Manager struct {
 	assistant   *Assistant
 }
 
-// Open returns a Manager that has what the store has published. What cannot be compiled
-// in this process is left out and reported: see [Manager.Diagnostics].
+// Open returns a Manager for what the store has published. Documents that do not compile in
+// this process are left out and reported: see [Manager.Diagnostics].
 func Open(ctx context.Context, o Options) (*Manager, error) {
 	if o.Store == nil {
 		return nil, errors.New("config: Options.Store is nil")
@@ -114,7 +116,7 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	return m, nil
 }
 
-// newManager puts the parts together. Each gets what it uses.
+// newManager wires the parts. Each gets only what it uses.
 func newManager(o Options) (*Manager, error) {
 	m := &Manager{o: o, servers: newServers(o.MCP)}
 	accounts := &accounts{open: o.Provider}
@@ -141,40 +143,40 @@ func newManager(o Options) (*Manager, error) {
 	return m, nil
 }
 
-// Close lets go of connections. What was counted of runs and is not in the store yet is
-// lost: end Work first.
+// Close closes the connections. Tallies that are not stored yet are lost, so end Work
+// first.
 func (m *Manager) Close() error {
-	_ = m.current.lock(context.Background()) // without a deadline, it waits until it has it
+	_ = m.current.lock(context.Background()) // without a deadline, lock cannot fail
 	defer m.current.unlock()
 	m.pins.clear()
 	m.servers.end()
 	return nil
 }
 
-// Versions returns what was published, and makes old versions live again.
+// Versions lists publications and rolls back to them.
 func (m *Manager) Versions() *Versions { return m.versions }
 
-// Drafts returns what was written and is not live, and publishes it.
+// Drafts lists, publishes and restores records that are not live.
 func (m *Manager) Drafts() *Drafts { return m.drafts }
 
-// Canary returns what begins and ends the canary.
+// Canary begins, reports and ends the canary.
 func (m *Manager) Canary() *Rollout { return m.canary }
 
 // Audit returns the audit log.
 func (m *Manager) Audit() *AuditLog { return m.audit }
 
-// Connections returns what this process reaches in the name of documents.
+// Connections returns this process's connections to the servers and providers in the live
+// documents.
 func (m *Manager) Connections() *Connections { return m.connections }
 
-// Assistant returns the settings of the server's own agent.
+// Assistant returns the settings of the admin assistant.
 func (m *Manager) Assistant() *Assistant { return m.assistant }
 
-// Registry returns what is live for most threads. Choose returns the registry of a new run
-// on a thread, and Pinned that of one that is pinned: the Manager is the runtime's
-// [registry.Snapshots].
+// Registry returns the live registry. With [Manager.Choose] and [Manager.Pinned], it makes
+// the Manager a [registry.Snapshots] for the runtime.
 func (m *Manager) Registry() *registry.Registry { return m.current.now().live.reg }
 
-// Choose returns the registry of a new run on a thread: what is live, or the canary.
+// Choose returns the registry for a new run on a thread: the live one or the canary's.
 func (m *Manager) Choose(thread *awaken.Thread) *registry.Registry {
 	now := m.current.now()
 	if c := now.head.Canary; c != nil && now.canary != nil && c.takes(thread) {
@@ -183,9 +185,9 @@ func (m *Manager) Choose(thread *awaken.Thread) *registry.Registry {
 	return now.live.reg
 }
 
-// Pinned returns the registry of a version, by its number. Agents are compiled when they
-// are run. One that does not exist, or no more, is awaken.ErrNotFound. A run from before
-// there were versions has another id, and goes on with what is live.
+// Pinned returns the registry of a version by its number, or awaken.ErrNotFound if the
+// version does not exist (any more). Its agents are compiled when they are run. A run that
+// predates versions has a UUID as its resolution id and continues on the live version.
 func (m *Manager) Pinned(ctx context.Context, resolutionID string) (*registry.Registry, error) {
 	if uuid.MatchString(resolutionID) {
 		return m.Registry(), nil
@@ -206,11 +208,11 @@ func (m *Manager) Pinned(ctx context.Context, resolutionID string) (*registry.Re
 	return m.pins.registry(ctx, number)
 }
 
-// uuid is what the ids of registries are that were not published.
+// uuid matches the ids of registries that were never published.
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// Diagnostics returns what is wrong with what is live and could not be refused: a server
-// that does not answer, a secret that cannot be read, a warning of an agent.
+// Diagnostics returns the problems of the live version that could not be refused: an MCP
+// server that does not answer, a secret that cannot be decrypted, a warning about an agent.
 func (m *Manager) Diagnostics() []awaken.Diagnostic {
 	now := m.current.now()
 	return slices.Concat(now.troubles, now.canaryTroubles, now.live.problems, now.live.reg.Diagnostics(), now.live.diagnose(), m.canary.trouble(now))

@@ -29,7 +29,7 @@ func TestPut_IsLiveForTheNextRun(t *testing.T) {
 	}
 }
 
-func TestPut_TheSameAgainIsNoNewVersion(t *testing.T) {
+func TestPut_OfTheSameDocumentMakesNoVersion(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	v := r.put("agents/a", `"model_id":"m","system_prompt":"one"`)
@@ -43,7 +43,7 @@ func TestPut_TheSameAgainIsNoNewVersion(t *testing.T) {
 	}
 }
 
-func TestPut_RefusesWhatDoesNotCompileAndChangesNothing(t *testing.T) {
+func TestPut_RejectsWhatDoesNotCompileAndChangesNothing(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	for _, c := range []struct{ name, fields, says, code string }{
@@ -138,7 +138,7 @@ func TestDelete_RefusesWhatOthersNeed(t *testing.T) {
 	}
 	err = r.Delete(t.Context(), key("providers/p"), false, config.Condition{}, me)
 	if _, ok := errors.AsType[*config.DependencyError](err); !ok {
-		t.Fatalf("error is %v, want a DependencyError: nobody forced it", err)
+		t.Fatalf("error is %v, want a DependencyError without force", err)
 	}
 	if err := r.Delete(t.Context(), key("providers/p"), true, config.Condition{}, me); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestDelete_RefusesWhatOthersNeed(t *testing.T) {
 	}
 }
 
-func TestOpen_HasWhatWasPublished(t *testing.T) {
+func TestOpen_LoadsWhatWasPublished(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	for i := range 100 { // past a checkpoint
@@ -166,7 +166,7 @@ func TestOpen_HasWhatWasPublished(t *testing.T) {
 	}
 }
 
-func TestOpen_WhatCannotBeCompiledIsLeftOutAndReported(t *testing.T) {
+func TestOpen_SkipsAndReportsWhatDoesNotCompile(t *testing.T) {
 	r := newRig(t, nil, func(o *config.Options) { o.Code.Plugins = []awaken.Plugin{plugin("special")} })
 	r.basics()
 	r.put("agents/b", `"model_id":"m","plugin_ids":["special"]`)
@@ -185,12 +185,12 @@ func TestOpen_WhatCannotBeCompiledIsLeftOutAndReported(t *testing.T) {
 	if !slices.Equal(codes, want) {
 		t.Errorf("diagnostics are %q, want %q", codes, want)
 	}
-	// Something else can be written nevertheless.
+	// Other documents can still be written.
 	r.put("providers/q", `"adapter":"x","api_key":"sk-second-secret"`)
 	r.put("models/m2", `"provider_id":"q","upstream_model":"up2"`)
 	r.put("agents/a", `"model_id":"m2","system_prompt":"one"`)
 	r.wantAnswer("[sk-second-secret]one up2 2 tools", "7")
-	// And what is broken can be repaired.
+	// The broken document can be repaired.
 	r.put("providers/p", `"adapter":"x","api_key":"sk-first-again"`)
 	r.put("agents/a", `"model_id":"m","system_prompt":"one"`)
 	r.wantAnswer("[sk-first-again]one up 2 tools", "9")

@@ -10,39 +10,42 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// MCPServerSpec is an MCP server whose tools agents can use, as mcp__<id>__<tool>.
+// MCPServerSpec describes an MCP server. Agents can use its tools as mcp__<id>__<tool>.
 type MCPServerSpec struct {
-	// ID is 1 to 64 letters, digits, - and _, without __.
+	// ID is the server's name: 1 to 64 letters, digits, - and _, without __.
 	ID string `json:"id"`
-	// Transport is stdio, which starts Command, or http, which asks URL.
+	// Transport is stdio, which starts Command, or http, which connects to URL.
 	Transport string `json:"transport"`
-	// Command is the program to start, with Args.
-	Command string   `json:"command,omitempty"`
-	Args    []string `json:"args,omitempty"`
-	// URL is where the server is.
+	// Command is the program to start. Only for stdio.
+	Command string `json:"command,omitempty"`
+	// Args are the arguments of the program.
+	Args []string `json:"args,omitempty"`
+	// URL is the address of the server. Only for http.
 	URL string `json:"url,omitempty"`
-	// Config is the server's own. Values whose name says that they are secret, and headers,
-	// are kept as secrets.
+	// Config is specific to the server. Headers, and values whose names suggest a secret,
+	// are stored as secrets.
 	Config map[string]json.RawMessage `json:"config,omitempty"`
-	// TimeoutSecs is how long a call may take. 0 means 30.
+	// TimeoutSecs limits how long a tool call may take, in seconds. 0 means 30.
 	TimeoutSecs int `json:"timeout_secs,omitempty"`
-	// Env is the environment of the program. Its values are kept as secrets.
+	// Env holds environment variables for the program. Their values are stored as secrets.
 	Env map[string]awaken.Secret `json:"env,omitempty"`
-	// RestartPolicy is what happens when the server goes away. Nil does not restart it.
+	// RestartPolicy says whether and how to reconnect when the connection is lost. Nil does
+	// not reconnect.
 	RestartPolicy *RestartPolicy `json:"restart_policy,omitempty"`
 }
 
-// RestartPolicy is what happens when a server goes away.
+// RestartPolicy says whether and how to reconnect to a server.
 type RestartPolicy struct {
-	// Enabled says whether to connect again.
+	// Enabled turns reconnecting on.
 	Enabled bool `json:"enabled"`
-	// MaxAttempts is how often to try. Nil tries for ever.
+	// MaxAttempts limits the attempts. Nil means no limit.
 	MaxAttempts *int `json:"max_attempts,omitempty"`
-	// DelayMS is how long to wait before the first attempt. 0 means 1000.
+	// DelayMS is the wait before the first attempt, in milliseconds. 0 means 1,000.
 	DelayMS int64 `json:"delay_ms,omitempty"`
-	// BackoffMultiplier is how much longer to wait each time. 0 means 2.
+	// BackoffMultiplier is the factor by which the wait grows after each attempt. 0 means
+	// 2.
 	BackoffMultiplier float64 `json:"backoff_multiplier,omitempty"`
-	// MaxDelayMS is how long to wait at most. 0 means 30 000.
+	// MaxDelayMS limits the wait between attempts, in milliseconds. 0 means 30,000.
 	MaxDelayMS int64 `json:"max_delay_ms,omitempty"`
 }
 
@@ -61,21 +64,21 @@ func (s *MCPServerSpec) Validate() error {
 	m.id(s.ID)
 	switch s.Transport {
 	case "stdio":
-		m.when(blank(s.Command), "command is empty, which transport stdio needs")
-		m.when(s.URL != "", "url is set, which transport stdio has no use for")
+		m.when(blank(s.Command), "command is empty, but transport stdio needs it")
+		m.when(s.URL != "", "url is set, but transport stdio does not use it")
 	case "http":
 		if s.URL == "" {
-			m.add("url is empty, which transport http needs")
+			m.add("url is empty, but transport http needs it")
 		} else {
 			m.url("url", s.URL)
 		}
-		m.when(s.Command != "" || len(s.Args) > 0, "command or args are set, which transport http has no use for")
+		m.when(s.Command != "" || len(s.Args) > 0, "command or args are set, but transport http does not use them")
 	default:
 		m.add("transport is %q, want stdio or http", s.Transport)
 	}
 	m.when(s.TimeoutSecs < 0, "timeout_secs is %d, want more than 0", s.TimeoutSecs)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		m.when(name == "" || strings.ContainsAny(name, "=\x00"), "env has the name %q, want one without =", name)
+		m.when(name == "" || strings.ContainsAny(name, "=\x00"), "env has the variable name %q, want one without =", name)
 	}
 	if r := s.RestartPolicy; r != nil {
 		if r.MaxAttempts != nil && *r.MaxAttempts < 0 {
@@ -88,14 +91,14 @@ func (s *MCPServerSpec) Validate() error {
 	return m.join()
 }
 
-// dropNullEnv leaves out the variables that are null.
+// dropNullEnv removes variables that are null.
 func dropNullEnv(tree, _ map[string]any) {
 	if env, ok := tree["env"].(map[string]any); ok {
 		maps.DeleteFunc(env, func(_ string, v any) bool { return v == nil })
 	}
 }
 
-// showEnv names the variables.
+// showEnv lists the names of the variables.
 func showEnv(tree map[string]any) {
 	env, _ := tree["env"].(map[string]any)
 	names := []any{}

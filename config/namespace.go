@@ -16,7 +16,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Known reports whether there is such a namespace.
+// Known reports whether the namespace exists.
 func (ns Namespace) Known() bool { return kinds[ns] != nil }
 
 // overridable reports whether documents of the namespace can have overrides.
@@ -25,41 +25,40 @@ func (ns Namespace) overridable() bool { k := kinds[ns]; return k != nil && k.pa
 // spec is a pointer to the struct that documents of a namespace are decoded into.
 type spec interface{ Validate() error }
 
-// kind is what a namespace is about.
+// kind describes a namespace.
 type kind struct {
-	what string // one of them
-	// least is a document that says as little as it can, but has every object whose fields
-	// have defaults.
+	what string // a document of the namespace, for error texts
+	// least is a minimal document that contains every object whose fields have defaults.
 	least string
-	// hints are the right names for those of earlier versions.
+	// hints maps obsolete field names to the current ones.
 	hints map[string]string
-	// update turns what earlier versions wrote, and what only answers have, into a
-	// document of today. May be nil.
+	// update converts the obsolete form of a document, and drops fields that only responses
+	// have. May be nil.
 	update func(tree map[string]any) error
-	// unseen is a secret field that clients see only as has_<field>. It stays if it is left
-	// out. "" means that there is none.
+	// unseen is a secret field that clients see only as has_<field>. A write that omits it
+	// keeps it. "" means none.
 	unseen string
-	// keep puts hidden in further places whose secret stays because the document as written
-	// says nothing about it; stored is the masked document that it replaces. May be nil.
+	// keep marks further secrets that a write keeps because it omits them; stored is the
+	// masked document being replaced. May be nil.
 	keep func(tree, stored map[string]any)
-	// secret reports whether the texts at and below a place are secrets. Nil means none.
+	// secret reports whether the strings at and below a path are secrets. Nil means none.
 	secret func(path []string) bool
-	// to is the place of the address that secrets are sent to: all of them, or if it is in an
-	// object those of that object. Nil means none.
+	// to is the path of the URL that secrets are sent to: all of them or, if it is inside
+	// an object, those of that object. Nil means none.
 	to []string
-	// show turns a masked document into what clients see. May be nil.
+	// show turns a masked document into its client form. May be nil.
 	show func(tree map[string]any)
-	// needs returns the documents that one depends on. May be nil.
+	// needs returns the documents that a document depends on. May be nil.
 	needs func(tree map[string]any) []Key
-	// patch says what can be overridden. Nil means nothing.
+	// patch describes the overrides. Nil means that there are none.
 	patch *patchKind
 
 	new   func() spec
-	fill  func(spec)       // puts the defaults in
+	fill  func(spec)       // sets the defaults
 	check func(spec) error // reports every mistake at once
 }
 
-// typed completes a kind with the struct of its documents.
+// typed completes a kind with the struct type of its documents.
 func typed[T any, P interface {
 	*T
 	spec
@@ -70,7 +69,7 @@ func typed[T any, P interface {
 	return &k
 }
 
-// kinds is the table of the namespaces.
+// kinds is the table of namespaces.
 var kinds = map[Namespace]*kind{
 	Agents: typed(kind{
 		what:   "agent",
@@ -127,7 +126,7 @@ var kinds = map[Namespace]*kind{
 	}, func(*ToolSpec) {}, (*ToolSpec).Validate),
 }
 
-// kind returns what a namespace is about; awaken.ErrNotFound if there is no such namespace.
+// kind returns the description of a namespace, or awaken.ErrNotFound.
 func (ns Namespace) kind() (*kind, error) {
 	if k := kinds[ns]; k != nil {
 		return k, nil
@@ -135,7 +134,7 @@ func (ns Namespace) kind() (*kind, error) {
 	return nil, fmt.Errorf("namespace %q: %w", ns, awaken.ErrNotFound)
 }
 
-// CheckID reports what is wrong with the id of a document.
+// CheckID reports what is wrong with a document's id.
 func CheckID(key Key) error {
 	ns, id := key.Namespace, key.ID
 	if _, err := ns.kind(); err != nil {
@@ -150,9 +149,9 @@ func CheckID(key Key) error {
 	case len(id) > 128:
 		return bad("at most 128 bytes")
 	case id == "." || id == ".." || slices.Contains([]string{"meta", "validate", "$schema"}, id):
-		return bad("another one: routes have that name")
+		return bad("another id: this one is reserved for a route")
 	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
-		return bad("no blanks and control characters")
+		return bad("no spaces or control characters")
 	case strings.ContainsAny(id, "/\\#?%"):
 		return bad(`none of / \ # ? %`)
 	case ns == Skills && !skillID.MatchString(id):
@@ -173,19 +172,19 @@ type mistakes []error
 
 func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }
 
-// when adds a mistake if it was made.
-func (m *mistakes) when(made bool, format string, args ...any) {
-	if made {
+// when adds a mistake if cond holds.
+func (m *mistakes) when(cond bool, format string, args ...any) {
+	if cond {
 		m.add(format, args...)
 	}
 }
 
-// id checks that there is one.
+// id reports an empty id.
 func (m *mistakes) id(id string) { m.when(blank(id), "id is empty") }
 
 func (m mistakes) join() error { return errors.Join(m...) }
 
-// url checks an address. The user and password of one would be shown to everybody.
+// url reports a bad URL. Credentials in it are a mistake, because clients could read them.
 func (m *mistakes) url(field, value string) {
 	u, err := url.Parse(value)
 	switch {
@@ -195,11 +194,11 @@ func (m *mistakes) url(field, value string) {
 		}
 		m.add("%s is %q, want a URL that begins with http:// or https://", field, value)
 	case u.User != nil:
-		m.add("%s has a user or password in it, which would be shown: leave it out", field)
+		m.add("%s contains a user or password, which clients could read: remove it", field)
 	}
 }
 
-// auth checks how a server is told who calls.
+// auth reports bad credentials for a remote server.
 func (m *mistakes) auth(field string, a *awaken.RemoteAuth) {
 	switch {
 	case a == nil:
@@ -219,14 +218,14 @@ func fillAgent(s *awaken.AgentSpec) {
 	if b := s.Backend; b != nil {
 		b.Kind, b.Version = cmp.Or(b.Kind, "awaken"), cmp.Or(b.Version, 1)
 		if b.Kind == "awaken" {
-			b.Config = nil // the fields have it
+			b.Config = nil // the agent's own fields have it
 		}
 	}
 }
 
 func checkAgent(s *awaken.AgentSpec) error {
 	m := mistakes{s.Validate()}
-	m.when(s.Endpoint != nil && s.Backend != nil && s.Backend.Kind != "awaken", "endpoint and backend are both set, want one of them")
+	m.when(s.Endpoint != nil && s.Backend != nil && s.Backend.Kind != "awaken", "endpoint and backend are both set, want only one of them")
 	if e := s.Endpoint; e != nil {
 		m.url("endpoint.base_url", e.BaseURL)
 		m.auth("endpoint.auth", e.Auth)
@@ -236,14 +235,14 @@ func checkAgent(s *awaken.AgentSpec) error {
 		"allowed_tools": s.AllowedTools, "excluded_tools": s.ExcludedTools} {
 		m.when(slices.ContainsFunc(list, blank), "%s has an empty id", name)
 	}
-	m.when(slices.Contains(s.Delegates, s.ID), "delegates has the agent itself")
+	m.when(slices.Contains(s.Delegates, s.ID), "delegates lists the agent itself")
 	m.when(string(bytes.TrimSpace(s.Sections["retry"])) == "null", `sections["retry"] is null, want an object`)
 	return m.join()
 }
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// updateAgent takes the names that endpoints had in earlier versions.
+// updateAgent renames the obsolete fields of an endpoint.
 func updateAgent(tree map[string]any) error {
 	e, _ := tree["endpoint"].(map[string]any)
 	var old, new []string
@@ -256,7 +255,7 @@ func updateAgent(tree map[string]any) error {
 		}
 	}
 	if len(old) > 0 && len(new) > 0 {
-		return fmt.Errorf("endpoint has %s of an earlier version beside %s: use auth, target and options", strings.Join(old, ", "), strings.Join(new, ", "))
+		return fmt.Errorf("endpoint mixes the old names %s with %s: use auth, target and options", strings.Join(old, ", "), strings.Join(new, ", "))
 	}
 	if v := e["bearer_token"]; v != nil {
 		e["auth"] = map[string]any{"type": "bearer", "token": v}
@@ -285,16 +284,16 @@ func agentSecret(p []string) bool {
 	return false
 }
 
-// sensitive reports whether the texts below a place are secrets by its name alone.
+// sensitive reports whether a field's name says that the strings below it are secrets.
 func sensitive(p []string) bool {
 	last := p[len(p)-1]
 	return last == "headers" || secretName(last)
 }
 
-// isAuth is true for all of auth but its type.
+// isAuth reports whether a path is inside auth. The type of auth is not secret.
 func isAuth(p []string) bool { return len(p) > 1 && p[0] == "auth" && p[1] != "type" }
 
-// secretName reports whether a field of that name holds a secret.
+// secretName reports whether a field's name says that it holds a secret.
 func secretName(name string) bool {
 	n := strings.ReplaceAll(strings.ToLower(name), "-", "_")
 	switch n {
@@ -391,26 +390,27 @@ func checkProvider(p *awaken.ProviderSpec) error {
 	if p.BaseURL != "" {
 		m.url("base_url", p.BaseURL)
 	}
-	option := func(name string, to any, want string, ok func() bool) {
+	option := func(name string, to any, want string) {
 		raw, there := p.AdapterOptions[name]
-		if there && (json.Unmarshal(raw, to) != nil || ok != nil && !ok()) {
-			if name == "headers" {
-				raw = json.RawMessage("***")
-			}
-			m.add("adapter_options.%s is %s, want %s", name, raw, want)
+		wrong := there && json.Unmarshal(raw, to) != nil
+		if name == "headers" {
+			raw = json.RawMessage(hidden)
 		}
+		m.when(wrong, "adapter_options.%s is %s, want %s", name, raw, want)
 	}
-	oneOf := func(s *string, words ...string) func() bool { return func() bool { return slices.Contains(words, *s) } }
-	var headers map[string]string
-	var scopes []string
-	var env bool
-	var credentials, discovery, discoveryAuth string
-	option("headers", &headers, "an object of texts", nil)
-	option("scopes", &scopes, "an array of texts", nil)
-	option("allow_env_credentials", &env, "true or false", nil)
-	option("credentials_kind", &credentials, "bearer or service_account_json", oneOf(&credentials, "bearer", "service_account_json"))
-	option("model_discovery_schema", &discovery, "openai, openai-compatible, openrouter, gemini or google", oneOf(&discovery, "openai", "openai-compatible", "openrouter", "gemini", "google"))
-	option("model_discovery_auth", &discoveryAuth, "bearer, x-goog-api-key or none", oneOf(&discoveryAuth, "bearer", "x-goog-api-key", "none"))
+	word := func(name string, words ...string) (s string) {
+		raw, there := p.AdapterOptions[name]
+		wrong := there && (json.Unmarshal(raw, &s) != nil || !slices.Contains(words, s))
+		last := len(words) - 1
+		m.when(wrong, "adapter_options.%s is %s, want %s or %s", name, raw, strings.Join(words[:last], ", "), words[last])
+		return s
+	}
+	option("headers", new(map[string]string), "an object of texts")
+	option("scopes", new([]string), "an array of texts")
+	option("allow_env_credentials", new(bool), "true or false")
+	word("model_discovery_schema", "openai", "openai-compatible", "openrouter", "gemini", "google")
+	word("model_discovery_auth", "bearer", "x-goog-api-key", "none")
+	credentials := word("credentials_kind", "bearer", "service_account_json")
 	if credentials == "service_account_json" {
 		m.when(p.Adapter != "vertex", "adapter_options.credentials_kind is service_account_json, which only the adapter vertex takes, not %q", p.Adapter)
 		var account map[string]any

@@ -9,13 +9,13 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Override merges a patch into the overrides of a builtin document and publishes it. If
-// dry, it only checks.
+// Override merges a patch into the overrides of a builtin document and publishes the
+// result. If dry, it only validates.
 func (m *Manager) Override(ctx context.Context, key Key, patch json.RawMessage, dry bool, c Condition, by Actor) (*View, error) {
 	return m.override(ctx, key, dry, c, by, func(stored json.RawMessage) (*sealed, error) { return sealPatch(key, patch, stored) })
 }
 
-// ClearOverrides removes one override, or all when field is "", and publishes that.
+// ClearOverrides removes one override, or all if field is "", and publishes the result.
 func (m *Manager) ClearOverrides(ctx context.Context, key Key, field string, c Condition, by Actor) (*View, error) {
 	return m.override(ctx, key, false, c, by, func(stored json.RawMessage) (*sealed, error) {
 		if field == "" {
@@ -25,7 +25,7 @@ func (m *Manager) ClearOverrides(ctx context.Context, key Key, field string, c C
 	})
 }
 
-// override changes the overrides of a record as they are when it is written.
+// override changes the overrides of a record, given their current value.
 func (m *Manager) override(ctx context.Context, key Key, dry bool, c Condition, by Actor, change func(stored json.RawMessage) (*sealed, error)) (*View, error) {
 	if _, err := key.Namespace.kind(); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (m *Manager) override(ctx context.Context, key Key, dry bool, c Condition, 
 		}
 		rec := &Record{Spec: base.Spec, Meta: Meta{Source: base.Meta.Source, Hidden: base.Meta.Hidden, UserOverrides: sealed.Doc}}
 		if key.Namespace == Tools && len(sealed.Doc) == 0 {
-			// A tool without overrides is the program's.
+			// A tool without overrides needs no record.
 			if old != nil {
 				p.erase(key, old)
 				p.log("update", key, effective(key, old), effective(key, rec))
@@ -64,7 +64,7 @@ func (m *Manager) override(ctx context.Context, key Key, dry bool, c Condition, 
 	})
 }
 
-// express returns overrides that make one document of another, as far as overrides can.
+// express returns overrides that turn one document into another, as far as overrides can.
 func express(from, to json.RawMessage) (json.RawMessage, error) {
 	a, err := parse(from)
 	if err != nil {

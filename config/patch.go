@@ -12,17 +12,17 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// patchKind says what can be overridden in a namespace.
+// patchKind describes the overrides of a namespace.
 type patchKind struct {
-	fields   []string // that a patch can have
-	nullable []string // those of them that null clears
-	least    string   // a document that says as little as it can, with an id that none has
+	fields   []string // allowed in a patch
+	nullable []string // fields that null clears
+	least    string   // a minimal document with an id that no document has
 }
 
 var (
-	// An agent whose patch clears allowed_tools and allowed_tool_patterns, or the only one of
-	// them that it has, has no tools. Backend and endpoint cannot be patched together; each
-	// replaces the other of the agent.
+	// A patch that clears allowed_tools and allowed_tool_patterns, or the only one of them
+	// that the agent has, leaves the agent without tools. backend and endpoint cannot be
+	// patched together; each replaces the other.
 	agentPatch = &patchKind{
 		fields: []string{"description", "model_id", "system_prompt", "max_rounds", "max_continuation_retries", "stop_conditions", "context_policy", "reasoning_effort",
 			"plugin_ids", "active_hook_filter", "allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns", "delegates", "sections", "backend", "endpoint"},
@@ -39,25 +39,25 @@ var (
 	toolPatch = &patchKind{fields: []string{"description"}, least: `{"id":"#","name":"a","description":"a"}`}
 )
 
-// clearName is the field of a patch that lists overrides to remove.
+// clearName is the field of a patch that lists the overrides to remove.
 const clearName = "_clear"
 
 // sealPatch merges a patch, as written, into the stored overrides of a document (sealed, or
-// nil), checks the outcome and takes its secrets out. The errors are awaken.ErrInvalid.
+// nil), validates the result and takes its secrets out. Errors are awaken.ErrInvalid.
 //
-//   - A field overrides, and null overrides with nothing. Null on a field that cannot be
-//     nothing removes the override.
-//   - "_clear": ["field", "sections.name"] removes overrides, before the rest is merged.
+//   - A field overrides the document's. Null clears a nullable field; on any other field,
+//     it removes the override.
+//   - "_clear": ["field", "sections.name"] removes overrides before the rest is merged.
 //   - sections are merged by name; null removes a section from the document.
 //
-// What is said of secrets is as in [seal], for those that overrides hold.
+// The rules of [seal] for secrets apply to those in the overrides.
 func sealPatch(key Key, patch, stored json.RawMessage) (*sealed, error) {
 	if err := CheckID(key); err != nil {
 		return nil, err
 	}
 	k := kinds[key.Namespace]
 	if k.patch == nil {
-		return nil, fmt.Errorf("%w: %s have none", ErrNotOverridable, key.Namespace)
+		return nil, fmt.Errorf("%w: %s are not overridable", ErrNotOverridable, key.Namespace)
 	}
 	s, err := k.sealPatch(key.String()+"#overrides", patch, stored)
 	if err != nil {
@@ -85,13 +85,13 @@ func (k *kind) sealPatch(prefix string, patch, stored json.RawMessage) (*sealed,
 	return s, err
 }
 
-// merge puts a patch, as written, into overrides.
+// merge merges a patch, as written, into overrides.
 func (k *kind) merge(overrides, patch map[string]any) (map[string]any, error) {
 	if v, ok := patch[clearName]; ok {
 		list, isList := v.([]any)
 		names := texts(patch, clearName)
 		if !isList || len(names) != len(list) {
-			return nil, fmt.Errorf("%s is %s, want an array of names of fields", clearName, encode(v))
+			return nil, fmt.Errorf("%s is %s, want an array of field names", clearName, encode(v))
 		}
 		for _, name := range names {
 			if err := k.clear(overrides, name); err != nil {
@@ -139,7 +139,7 @@ func (k *kind) clear(overrides map[string]any, name string) error {
 	return nil
 }
 
-// updatePatch takes names of earlier versions, and the short form of a local backend.
+// updatePatch converts obsolete names, and the short form of a local backend.
 func (k *kind) updatePatch(patch map[string]any) error {
 	if err := k.checkHints(patch); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (k *kind) updatePatch(patch map[string]any) error {
 	return nil
 }
 
-// checkPatch checks open overrides, and returns them with the defaults of what they set.
+// checkPatch validates open overrides and returns them with defaults filled in.
 func (k *kind) checkPatch(patch map[string]any) (map[string]any, error) {
 	if _, ok := patch["backend"]; ok {
 		if _, both := patch["endpoint"]; both {
@@ -193,7 +193,7 @@ func (k *kind) checkPatch(patch map[string]any) (map[string]any, error) {
 		case !slices.Contains(k.patch.fields, name):
 			return nil, strict.Unknown(name, k.patch.fields)
 		case patch[name] == nil && !slices.Contains(k.patch.nullable, name):
-			delete(patch, name) // as if it were not there
+			delete(patch, name) // null means absent here
 		}
 	}
 	if d, _ := patch["description"].(string); k == kinds[Tools] && len(d) > maxToolDescription {
@@ -212,7 +212,7 @@ func (k *kind) checkPatch(patch map[string]any) (map[string]any, error) {
 	return patch, nil
 }
 
-// over puts overrides over a document. Both are open, or both are sealed.
+// over applies overrides to a document. Both are open, or both are sealed.
 func (p *patchKind) over(base, patch map[string]any) map[string]any {
 	doc := clone(base).(map[string]any)
 	_, literals := base["allowed_tools"]
@@ -235,7 +235,7 @@ func (p *patchKind) over(base, patch map[string]any) map[string]any {
 				delete(doc, name)
 			}
 		case v == nil && name == "allowed_tool_patterns", v == nil && name == "allowed_tools" && (literals || patterns):
-			doc[name] = []any{} // not absent, which would allow every tool
+			doc[name] = []any{} // absent would allow every tool
 		case v == nil:
 			delete(doc, name)
 		default:
@@ -251,7 +251,7 @@ func (p *patchKind) over(base, patch map[string]any) map[string]any {
 	return doc
 }
 
-// effective returns the document of a record with its overrides put over it, sealed.
+// effective returns the document of a record with its overrides applied, sealed.
 func (r *Record) effective(key Key) (json.RawMessage, error) {
 	patch, err := parseOptional(r.Meta.UserOverrides)
 	if err != nil {
@@ -262,7 +262,7 @@ func (r *Record) effective(key Key) (json.RawMessage, error) {
 	}
 	k := kinds[key.Namespace]
 	if k == nil || k.patch == nil {
-		return nil, fmt.Errorf("%w: %s have none", ErrNotOverridable, key.Namespace)
+		return nil, fmt.Errorf("%w: %s are not overridable", ErrNotOverridable, key.Namespace)
 	}
 	tree, err := parse(r.Spec)
 	if err != nil {
@@ -271,7 +271,7 @@ func (r *Record) effective(key Key) (json.RawMessage, error) {
 	return encode(k.patch.over(tree, patch)), nil
 }
 
-// validate checks the document and the overrides of a record. Both are sealed.
+// validate validates the document and the overrides of a record. Both are sealed.
 func (r *Record) validate(key Key) error {
 	if err := CheckID(key); err != nil {
 		return err
@@ -295,7 +295,7 @@ func (r *Record) validate(key Key) error {
 		return nil
 	}
 	if k.patch == nil {
-		return fmt.Errorf("%w: %s have none", ErrNotOverridable, key.Namespace)
+		return fmt.Errorf("%w: %s are not overridable", ErrNotOverridable, key.Namespace)
 	}
 	if _, err := k.checkPatch(k.mask(patch)); err != nil {
 		return invalid(key, fmt.Errorf("overrides: %w", err))

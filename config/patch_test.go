@@ -40,7 +40,7 @@ func TestSealPatch_Merges(t *testing.T) {
 		{"id", Agents, ``, `{"id":"a"}`, ``, `unknown field "id"`},
 		{"older field", Agents, ``, `{"model":"a"}`, ``, `unknown field "model", did you mean "model_id"?`},
 		{"unknown clear", Agents, ``, `{"_clear":["max_round"]}`, ``, `_clear: unknown field "max_round", did you mean "max_rounds"?`},
-		{"wrong clear", Agents, ``, `{"_clear":"max_rounds"}`, ``, `_clear is "max_rounds", want an array of names of fields`},
+		{"wrong clear", Agents, ``, `{"_clear":"max_rounds"}`, ``, `_clear is "max_rounds", want an array of field names`},
 		{"wrong type", Agents, ``, `{"max_rounds":"a"}`, ``, `field "max_rounds" is a JSON string, want a whole number`},
 		{"wrong value", Agents, ``, `{"max_rounds":-1}`, ``, `max_rounds is -1, want 0 or more`},
 		{"wrong pattern", Agents, ``, `{"allowed_tool_patterns":["\\"]}`, ``, `allowed_tool_patterns[0]`},
@@ -85,7 +85,7 @@ func TestSealPatch_Merges(t *testing.T) {
 	}
 }
 
-// Every field of a patch can be cleared, and is one of the document.
+// Every field of a patch can be cleared, and is a field of the document.
 func TestSealPatch_ClearsEveryField(t *testing.T) {
 	for ns, k := range kinds {
 		if k.patch == nil {
@@ -138,7 +138,7 @@ func TestEffective(t *testing.T) {
 	}
 }
 
-// Overrides have secrets of their own beside those of the document.
+// Overrides have their own secrets beside those of the document.
 func TestSealPatch_Secrets(t *testing.T) {
 	key := Key{Agents, "x"}
 	const endpoint = `"endpoint":{"base_url":"https://h","auth":{"type":"bearer","token":"`

@@ -10,27 +10,27 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// pins are versions that runs are pinned to.
+// pins keeps compiled versions for the runs that are pinned to them.
 type pins struct {
-	most      int // that are kept
+	most      int // how many versions to keep
 	catalogue *catalogue
 	current   *current
 	servers   *servers
 
-	mu   sync.Mutex
-	held []*pin // the one that was used last is at the end
+	mu     sync.Mutex
+	cached []*pin // most recently used last
 }
 
 type pin struct {
 	number int64
 	done   chan struct{}
-	// Set when done is closed.
+	// Set before done is closed.
 	v   *compiled
 	err error
 }
 
-// registry returns the registry of a version that is not live. Callers that want the same
-// version at the same time wait for the first of them.
+// registry returns the registry of a version that is not live. Concurrent callers for the
+// same version wait for the first of them.
 func (ps *pins) registry(ctx context.Context, number int64) (*registry.Registry, error) {
 	for {
 		p, mine := ps.get(number)
@@ -48,12 +48,12 @@ func (ps *pins) registry(ctx context.Context, number int64) (*registry.Registry,
 		case mine || !errors.Is(p.err, context.Canceled) && !errors.Is(p.err, context.DeadlineExceeded):
 			return nil, p.err
 		}
-		// Who compiled it was called off, which is not our business.
+		// The caller that compiled it was cancelled, not this one: try again.
 	}
 }
 
-// pin compiles a version from how it differs from what is live, and holds its connections.
-// The store is read while others write.
+// pin compiles a version from its difference to the live one and holds its connections. It
+// reads the store without the lock.
 func (ps *pins) pin(ctx context.Context, p *pin) {
 	for done := false; !done; {
 		now := ps.current.now()
@@ -66,10 +66,10 @@ func (ps *pins) pin(ctx context.Context, p *pin) {
 	}
 }
 
-// pinFrom compiles a version beside the live one of a state. It reports whether it could be
-// tried: not if the connections of that are not those of now. The lock is held until the
-// version is kept and others are forgotten, so that nobody takes up a connection that is
-// about to be closed.
+// pinFrom compiles a version beside the live one of a state. It returns false if the live
+// connections have changed since; then the caller tries again. It holds the lock until the
+// version is kept and surplus ones are dropped, so that nothing picks up a connection that
+// is about to be closed.
 func (ps *pins) pinFrom(ctx context.Context, s *state, p *pin, changes map[Key]*document, since int) bool {
 	if err := ps.current.lock(ctx); err != nil {
 		ps.set(p, nil, err)
@@ -89,38 +89,38 @@ func (ps *pins) pinFrom(ctx context.Context, s *state, p *pin, changes map[Key]*
 	return true
 }
 
-// get returns a version. Mine means that the caller has to compile it, and everybody else
-// waits for that.
+// get returns the pin of a version. If mine is set, the caller must compile the version,
+// and every other caller waits for that.
 func (ps *pins) get(number int64) (p *pin, mine bool) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if i := slices.IndexFunc(ps.held, func(p *pin) bool { return p.number == number }); i >= 0 {
-		p = ps.held[i]
-		ps.held = append(slices.Delete(ps.held, i, i+1), p)
+	if i := slices.IndexFunc(ps.cached, func(p *pin) bool { return p.number == number }); i >= 0 {
+		p = ps.cached[i]
+		ps.cached = append(slices.Delete(ps.cached, i, i+1), p)
 		return p, false
 	}
 	p = &pin{number: number, done: make(chan struct{})}
-	ps.held = append(ps.held, p)
+	ps.cached = append(ps.cached, p)
 	return p, true
 }
 
-// set says what became of a version. If it is there, those are forgotten that were not used
-// for long; the caller then holds the manager's lock.
+// set completes a pin. On success it drops the least recently used versions; the caller
+// then holds the manager's lock.
 func (ps *pins) set(p *pin, v *compiled, err error) {
 	ps.mu.Lock()
 	p.v, p.err = v, err
 	close(p.done)
 	var over []*pin
-	i := slices.Index(ps.held, p)
+	i := slices.Index(ps.cached, p)
 	switch {
-	case i < 0 && v != nil: // it was cleared meanwhile
+	case i < 0 && v != nil: // cleared in the meantime
 		over = append(over, p)
 	case i >= 0 && err != nil:
-		ps.held = slices.Delete(ps.held, i, i+1)
+		ps.cached = slices.Delete(ps.cached, i, i+1)
 	}
-	for err == nil && len(ps.held) > ps.most && ps.held[0].ready() {
-		over = append(over, ps.held[0])
-		ps.held = ps.held[1:]
+	for err == nil && len(ps.cached) > ps.most && ps.cached[0].ready() {
+		over = append(over, ps.cached[0])
+		ps.cached = ps.cached[1:]
 	}
 	ps.mu.Unlock()
 	for _, p := range over {
@@ -137,12 +137,12 @@ func (p *pin) ready() bool {
 	}
 }
 
-// change replaces the versions that are ready by what fn makes of them. The caller holds the
+// change replaces each compiled version by what fn returns for it. The caller holds the
 // manager's lock.
 func (ps *pins) change(fn func(*compiled) (*compiled, error)) (err error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	for i, p := range ps.held {
+	for i, p := range ps.cached {
 		if !p.ready() || p.v == nil {
 			continue
 		}
@@ -152,16 +152,16 @@ func (ps *pins) change(fn func(*compiled) (*compiled, error)) (err error) {
 		}
 		ps.servers.hold(v)
 		ps.servers.drop(p.v)
-		ps.held[i] = &pin{number: p.number, done: p.done, v: v}
+		ps.cached[i] = &pin{number: p.number, done: p.done, v: v}
 	}
 	return err
 }
 
-// clear forgets all versions: they have to be compiled anew.
+// clear drops all versions, so that they are compiled again.
 func (ps *pins) clear() {
 	ps.mu.Lock()
-	over := ps.held
-	ps.held = nil
+	over := ps.cached
+	ps.cached = nil
 	ps.mu.Unlock()
 	for _, p := range over {
 		if p.ready() && p.v != nil {

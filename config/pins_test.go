@@ -10,15 +10,15 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// kept lists the versions that pins keep, the one that was used last at the end.
+// kept lists the cached versions, most recently used last.
 func (ps *pins) kept() (out []int64) {
-	for _, p := range ps.held {
+	for _, p := range ps.cached {
 		out = append(out, p.number)
 	}
 	return out
 }
 
-// keep has a version that holds a connection.
+// keep caches a version that holds a connection.
 func (ps *pins) keep(t *testing.T, number int64) *server {
 	t.Helper()
 	p, mine := ps.get(number)
@@ -32,7 +32,7 @@ func (ps *pins) keep(t *testing.T, number int64) *server {
 	return s
 }
 
-func TestPins_KeepWhatWasUsedLast(t *testing.T) {
+func TestPins_KeepTheMostRecentlyUsed(t *testing.T) {
 	ps := &pins{most: 2, servers: newServers(nil)}
 	first := ps.keep(t, 1)
 	second := ps.keep(t, 2)
@@ -46,7 +46,7 @@ func TestPins_KeepWhatWasUsedLast(t *testing.T) {
 	}
 }
 
-func TestPins_AFailureIsNotKept(t *testing.T) {
+func TestPins_DoNotKeepFailures(t *testing.T) {
 	ps := &pins{most: 2, servers: newServers(nil)}
 	p, _ := ps.get(7)
 	ps.set(p, nil, errors.New("broken"))
@@ -55,18 +55,18 @@ func TestPins_AFailureIsNotKept(t *testing.T) {
 	}
 }
 
-func TestPins_WhatIsClearedWhileItIsMadeIsLetGo(t *testing.T) {
+func TestPins_DropAVersionClearedDuringCompilation(t *testing.T) {
 	ps := &pins{most: 2, servers: newServers(nil)}
 	p, _ := ps.get(7)
 	ps.clear()
 	s := &server{doc: skillDoc("s", "s"), conn: &line{}, holders: 1}
 	ps.set(p, &compiled{number: 7, servers: map[string]*server{"s": s}}, nil)
-	if len(ps.held) != 0 || !s.conn.(*line).closed {
+	if len(ps.cached) != 0 || !s.conn.(*line).closed {
 		t.Errorf("kept are %v, want none, and no connection", ps.kept())
 	}
 }
 
-func TestPins_MakeAVersionOnceForAll(t *testing.T) {
+func TestPins_CompileAVersionOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ps := &pins{most: 2, servers: newServers(nil)}
 		reg := new(registry.Registry)

@@ -19,18 +19,18 @@ type intent struct {
 	by       Actor
 	kind     string // of the publication
 	note     string
-	resource string // what the audit log calls it if it is refused; "" keeps it out of the log
-	// lenient lets providers be live that cannot be made: an old version may need secrets
-	// that are gone.
+	resource string // the audit log's name for the write if it is refused; "" does not log it
+	// lenient accepts providers that cannot be opened: an old version may need secrets that
+	// are gone.
 	lenient bool
-	dry     bool // checks and compiles, and stores nothing
+	dry     bool // validate and compile, but store nothing
 }
 
-// plan is a write in the making: what it changes, against the state that it was made for.
+// plan is a write in preparation: its changes, and the state that they are based on.
 type plan struct {
 	intent
 	store recordReader
-	vault *Vault // nil encrypts nothing
+	vault *Vault // nil means that secrets are refused
 	audit *AuditLog
 	tools *toolbox
 	at    time.Time
@@ -38,21 +38,21 @@ type plan struct {
 
 	records []RecordChange
 	secrets []SecretChange
-	docs    map[Key]*document // those that are live after it; nil is one that is gone
+	docs    map[Key]*document // documents that go live; nil deletes
 	events  []*AuditEvent
-	// head returns what is live after it, given what was published, if that is not just the
-	// new publication.
+	// head returns the new head, given the new publication (or nil). If head is nil, the
+	// new publication goes live.
 	head func(*Publication) *Head
-	// aside publishes without making it live, moved makes a version live that was published.
+	// aside publishes without going live; moved makes an existing version live.
 	aside  bool
 	moved  int64
-	canary *compiled // that the plan begins
+	canary *compiled // compiled canary that the plan begins
 
-	made *Publication // what came of it
+	made *Publication // set when the plan is carried out
 	next *state
 }
 
-// documents returns the documents that a plan publishes, by hash.
+// documents returns the documents that the plan publishes, by hash.
 func (p *plan) documents() map[string]json.RawMessage {
 	out := make(map[string]json.RawMessage, len(p.docs))
 	for _, doc := range p.docs {
@@ -63,7 +63,7 @@ func (p *plan) documents() map[string]json.RawMessage {
 	return out
 }
 
-// doc returns the document that is live, or will be.
+// doc returns a document as it is live or, if the plan changes it, will be.
 func (p *plan) doc(key Key) *document {
 	if doc, ok := p.docs[key]; ok {
 		return doc
@@ -71,7 +71,7 @@ func (p *plan) doc(key Key) *document {
 	return p.now.doc(key)
 }
 
-// record returns a record as it is in the store; nil if there is none.
+// record returns a stored record, or nil if there is none.
 func (p *plan) record(ctx context.Context, key Key) (*Record, error) {
 	rec, err := p.store.Record(ctx, key)
 	if errors.Is(err, awaken.ErrNotFound) {
@@ -80,7 +80,8 @@ func (p *plan) record(ctx context.Context, key Key) (*Record, error) {
 	return rec, err
 }
 
-// expect returns a record that is as a write expects it; nil if there is none.
+// expect returns the record that a write changes, nil if there is none, if it meets the
+// condition.
 func (p *plan) expect(ctx context.Context, key Key, c Condition) (*Record, error) {
 	rec, err := p.record(ctx, key)
 	switch {
@@ -89,16 +90,16 @@ func (p *plan) expect(ctx context.Context, key Key, c Condition) (*Record, error
 	case c.Absent && rec != nil:
 		return nil, fmt.Errorf("%s: %w", key, ErrExists)
 	case c.Present && rec == nil:
-		return nil, fmt.Errorf("%s: %w: expected any, there is none", key, ErrStale)
+		return nil, fmt.Errorf("%s: %w: expected an existing record, found none", key, ErrStale)
 	case c.Revision != 0 && rec == nil:
-		return nil, fmt.Errorf("%s: %w: expected %d, there is none", key, ErrStale, c.Revision)
+		return nil, fmt.Errorf("%s: %w: expected %d, found none", key, ErrStale, c.Revision)
 	case c.Revision != 0 && rec.Meta.Revision != c.Revision:
 		return nil, fmt.Errorf("%s: %w: expected %d, found %d", key, ErrStale, c.Revision, rec.Meta.Revision)
 	}
 	return rec, nil
 }
 
-// write puts a record over what was there, which may be nil.
+// write replaces a record. old may be nil.
 func (p *plan) write(key Key, rec, old *Record) {
 	at := p.at.UnixMilli()
 	rec.Meta.Revision, rec.Meta.CreatedAt, rec.Meta.UpdatedAt = 1, at, at
@@ -110,19 +111,19 @@ func (p *plan) write(key Key, rec, old *Record) {
 	p.records = append(p.records, c)
 }
 
-// erase removes a record.
+// erase deletes a record.
 func (p *plan) erase(key Key, old *Record) {
 	p.records = append(p.records, RecordChange{Key: key, Expect: old.Meta.Revision})
 }
 
-// hide keeps a record, and its document out of what is published.
+// hide keeps a record but takes its document out of publications.
 func (p *plan) hide(key Key, old *Record) {
 	next := *old
 	next.Meta.Hidden = true
 	p.write(key, &next, old)
 }
 
-// publish makes a record's document live, and forgets the secrets that nothing refers to any
+// publish makes a record's document live and deletes the secrets that nothing refers to any
 // more.
 func (p *plan) publish(key Key, rec *Record) error {
 	if err := p.live(key, rec); err != nil {
@@ -132,7 +133,7 @@ func (p *plan) publish(key Key, rec *Record) error {
 	return nil
 }
 
-// live makes a record's document live, or takes it away if it is hidden.
+// live makes a record's document live, or removes it from the live ones if it is hidden.
 func (p *plan) live(key Key, rec *Record) error {
 	doc, err := rec.document(key)
 	if err != nil {
@@ -149,12 +150,12 @@ func (p *plan) live(key Key, rec *Record) error {
 	return nil
 }
 
-// touches reports whether a secret of the document is changed.
+// touches reports whether the plan changes a secret of the document.
 func (p *plan) touches(doc *document) bool {
 	return slices.ContainsFunc(p.secrets, func(c SecretChange) bool { return slices.Contains(doc.secrets, c.Ref) })
 }
 
-// gone takes a document away.
+// gone removes a document from the live ones.
 func (p *plan) gone(key Key) {
 	if p.doc(key) != nil {
 		p.docs[key] = nil
@@ -163,22 +164,21 @@ func (p *plan) gone(key Key) {
 	}
 }
 
-// event adds an event.
+// event adds an audit event.
 func (p *plan) event(action, resource string) *AuditEvent {
 	e := p.audit.event(p.by, action, resource)
 	p.events = append(p.events, e)
 	return e
 }
 
-// log adds an event about a document. Before and after are sealed.
+// log adds an audit event about a document. before and after are sealed.
 func (p *plan) log(action string, key Key, before, after json.RawMessage) *AuditEvent {
 	e := p.event(action, key.String())
 	e.Time, e.Before, e.After = p.at.Truncate(time.Microsecond), before, after
 	return e
 }
 
-// seal takes the secrets out of a document that replaces a record's, and adds those that
-// are new to the plan.
+// seal seals a document that replaces a record's, and adds its new secrets to the plan.
 func (p *plan) seal(key Key, spec json.RawMessage, old *Record) (json.RawMessage, error) {
 	sealed, err := seal(key, spec, effective(key, old))
 	if err != nil {
@@ -187,7 +187,7 @@ func (p *plan) seal(key Key, spec json.RawMessage, old *Record) (json.RawMessage
 	return sealed.Doc, p.keep(key, sealed)
 }
 
-// keep adds secrets to the plan, those that have another value than now.
+// keep adds those secrets to the plan whose value or server changed.
 func (p *plan) keep(key Key, sealed *sealed) error {
 	servers := newDocument(key, sealed.Doc, 0).servers
 	for _, ref := range slices.Sorted(maps.Keys(sealed.Secrets)) {
@@ -196,7 +196,7 @@ func (p *plan) keep(key Key, sealed *sealed) error {
 			continue
 		}
 		if p.vault == nil {
-			return fmt.Errorf("%w: %s holds a secret, and this server has no key to encrypt it with: set secrets.key_file or secrets.key", awaken.ErrInvalid, key)
+			return fmt.Errorf("%w: %s contains a secret, but this server has no key to encrypt it: set secrets.key_file or secrets.key", awaken.ErrInvalid, key)
 		}
 		s := p.vault.Encrypt(ref, value)
 		s.Revision, s.UpdatedAt, s.Server = max(old.Revision, p.at.UnixMilli())+1, p.at.UnixMilli(), servers[ref]
@@ -205,8 +205,8 @@ func (p *plan) keep(key Key, sealed *sealed) error {
 	return nil
 }
 
-// forget removes the secrets of a record that neither it, which may be nil, nor what is
-// live, nor the canary refers to.
+// forget deletes the secrets of a document that neither the record (which may be nil) nor
+// the live version nor the canary refers to.
 func (p *plan) forget(key Key, rec *Record) {
 	var needed []string
 	if rec != nil {
@@ -226,7 +226,7 @@ func (p *plan) forget(key Key, rec *Record) {
 	}
 }
 
-// put replaces a record, which may be nil, by one that people own.
+// put replaces a record, which may be nil, by a user's document.
 func (p *plan) put(key Key, spec json.RawMessage, old *Record, draft bool) (*Record, error) {
 	sealed, err := p.seal(key, spec, old)
 	if err != nil {
@@ -247,7 +247,7 @@ func (p *plan) put(key Key, spec json.RawMessage, old *Record, draft bool) (*Rec
 	return rec, nil
 }
 
-// verb is what the audit log calls a write over what was there.
+// verb returns the audit log's name for a write.
 func verb(old *Record) string {
 	if old == nil {
 		return "create"
@@ -255,7 +255,7 @@ func verb(old *Record) string {
 	return "update"
 }
 
-// remove takes a record away, which may be nil, and its document and secrets.
+// remove deletes a record (which may be nil), its document and its secrets.
 func (p *plan) remove(key Key, old *Record) {
 	if old != nil {
 		p.erase(key, old)
@@ -265,8 +265,8 @@ func (p *plan) remove(key Key, old *Record) {
 	p.forget(key, nil)
 }
 
-// adopt makes documents live, and the records follow. A record with a draft that is not
-// live is replaced only if drafts go too.
+// adopt makes documents live and updates their records. A record with an unpublished draft
+// is replaced only if drafts is set.
 func (p *plan) adopt(ctx context.Context, changes map[Key]*document, action string, drafts bool) error {
 	for _, key := range sortedKeys(changes) {
 		doc := changes[key]
@@ -303,9 +303,9 @@ func (p *plan) adopt(ctx context.Context, changes map[Key]*document, action stri
 	return nil
 }
 
-// become returns a record whose effective document is the target, which is sealed, in place
-// of one that may be nil. A builtin record stays one if overrides can express the
-// difference; otherwise people own it. It returns nil if the record is that already.
+// become returns a record, in place of old (which may be nil), whose effective document is
+// target (sealed). A builtin record stays builtin if overrides can express the difference;
+// otherwise it becomes a user's. become returns nil if nothing changes.
 func (p *plan) become(key Key, old *Record, target json.RawMessage) (*Record, error) {
 	base := p.tools.base(key, old)
 	if old != nil && !old.Meta.Hidden && bytes.Equal(effective(key, old), target) {

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// cabinet is records in memory.
+// cabinet holds records in memory.
 type cabinet map[Key]*Record
 
 func (c cabinet) Record(_ context.Context, key Key) (*Record, error) {
@@ -20,14 +20,14 @@ func (c cabinet) Record(_ context.Context, key Key) (*Record, error) {
 	return nil, awaken.ErrNotFound
 }
 
-// newPlan returns a plan against what is live.
+// newPlan returns a plan based on a live version.
 func newPlan(now *state, has cabinet, v *Vault) *plan {
 	now.secrets = &secrets{v, now.secrets.sealed}
 	return &plan{now: now, store: has, vault: v, at: time.UnixMilli(5000), docs: map[Key]*document{}, tools: &toolbox{},
 		audit: &AuditLog{clock: time.Now, newID: func() string { return "e" }}}
 }
 
-func TestPlan_ExpectsWhatTheClientHasSeen(t *testing.T) {
+func TestPlan_ChecksTheCondition(t *testing.T) {
 	there, none := Key{Agents, "there"}, Key{Agents, "none"}
 	p := newPlan(at(1, nil), cabinet{there: {Meta: Meta{Revision: 3}}}, nil)
 	for _, c := range []struct {
@@ -52,7 +52,7 @@ func TestPlan_ExpectsWhatTheClientHasSeen(t *testing.T) {
 	}
 }
 
-func TestPlan_WhatIsWrittenIsLiveOnceUnlessItIsTheSame(t *testing.T) {
+func TestPlan_PublishesOnlyWhatDiffers(t *testing.T) {
 	p := newPlan(at(1, map[string]string{"a": "one", "b": "one"}), nil, nil)
 	record := func(id, text string) *Record { return &Record{Spec: skillDoc(id, text).raw} }
 	for id, text := range map[string]string{"a": "one", "b": "two", "c": "new"} {
@@ -78,7 +78,7 @@ func TestPlan_WhatIsWrittenIsLiveOnceUnlessItIsTheSame(t *testing.T) {
 	}
 }
 
-func TestPlan_CountsTheRevisionsOfARecord(t *testing.T) {
+func TestPlan_IncrementsRevisions(t *testing.T) {
 	p := newPlan(at(1, nil), nil, nil)
 	key := Key{Skills, "a"}
 	p.write(key, &Record{}, nil)
@@ -92,7 +92,7 @@ func TestPlan_CountsTheRevisionsOfARecord(t *testing.T) {
 	}
 }
 
-func TestPlan_KeepsSecretsThatAreNewAndForgetsThoseThatNothingNeeds(t *testing.T) {
+func TestPlan_StoresNewSecretsAndDeletesUnusedOnes(t *testing.T) {
 	v := vault(t, strings.Repeat("42", 32))
 	key := Key{Providers, "p"}
 	write := func(p *plan, spec string, old *Record) (*Record, error) {
@@ -130,7 +130,7 @@ func TestPlan_KeepsSecretsThatAreNewAndForgetsThoseThatNothingNeeds(t *testing.T
 	}
 }
 
-func TestPlan_ABuiltinRecordStaysOneIfOverridesCanSayIt(t *testing.T) {
+func TestPlan_BuiltinStaysBuiltinIfOverridesSuffice(t *testing.T) {
 	p := newPlan(at(1, nil), nil, nil)
 	key := Key{Skills, "a"}
 	builtin := &Record{Spec: skillDoc("a", "one").raw, Meta: Meta{Source: Source{Kind: Builtin, BinaryVersion: "1"}}}

@@ -13,19 +13,17 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// provider is the models of one document. Every registry that has the document has the
-// same provider, so that a secret that is replaced is replaced in runs that are going on,
-// too.
+// provider is the model client of one provider document. Every registry with the document
+// shares it, so that a new secret also reaches the runs in progress.
 type provider struct {
 	doc *document
 	now atomic.Pointer[account]
 }
 
-// account is a provider with certain secrets: its models, or why there are none.
+// account is a provider with particular secrets: its model client, or why there is none.
 type account struct {
-	spec  *awaken.ProviderSpec
 	model llm.Model
-	stamp string // of the secrets
+	stamp string // identifies the secrets
 	err   error
 }
 
@@ -49,46 +47,46 @@ func (p *provider) Forms(model string) bool {
 	return a.err == nil && llm.Forms(a.model, model)
 }
 
-// accounts makes providers, and finds those that registries of any version hold.
+// accounts opens providers, and finds those that registries of any version still use.
 type accounts struct {
-	open func(ctx context.Context, spec *awaken.ProviderSpec) (llm.Model, error) // nil makes none
+	open func(ctx context.Context, spec *awaken.ProviderSpec) (llm.Model, error) // nil opens none
 
-	mu   sync.Mutex
-	held map[string]weak.Pointer[provider] // by id and hash
+	mu    sync.Mutex
+	inUse map[string]weak.Pointer[provider] // by id and hash
 }
 
 func (as *accounts) get(doc *document) *provider {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	name := doc.ID + "\x00" + doc.Hash
-	if p := as.held[name].Value(); p != nil {
+	if p := as.inUse[name].Value(); p != nil {
 		return p
 	}
-	if as.held == nil {
-		as.held = map[string]weak.Pointer[provider]{}
+	if as.inUse == nil {
+		as.inUse = map[string]weak.Pointer[provider]{}
 	}
 	p := &provider{doc: doc}
-	as.held[name] = weak.Make(p)
+	as.inUse[name] = weak.Make(p)
 	return p
 }
 
-// all returns those that are still held.
+// all returns the providers that are still in use.
 func (as *accounts) all() []*provider {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	var out []*provider
-	for name, w := range as.held {
+	for name, w := range as.inUse {
 		if p := w.Value(); p != nil {
 			out = append(out, p)
 		} else {
-			delete(as.held, name)
+			delete(as.inUse, name)
 		}
 	}
 	return out
 }
 
-// provider returns the provider of a document, and the account that it has with those
-// secrets. It is made only if it is not there, or was a failure.
+// provider returns the provider of a document and its account with those secrets. It opens
+// an account only if there is none yet, or the last attempt failed.
 func (as *accounts) provider(ctx context.Context, doc *document, sec *secrets) (*provider, *account) {
 	p := as.get(doc)
 	stamp := sec.stamp(doc)
@@ -107,15 +105,14 @@ func (as *accounts) account(ctx context.Context, doc *document, sec *secrets) *a
 		a.err = err
 		return a
 	}
-	a.spec = spec.(*awaken.ProviderSpec)
 	if as.open == nil {
-		a.err = errors.New("this program makes no providers")
+		a.err = errors.New("no provider factory configured")
 		return a
 	}
-	// Who asks may be gone before it is used, which is for longer than that.
-	a.model, a.err = as.open(context.WithoutCancel(ctx), a.spec)
+	// The client outlives the request that caused it.
+	a.model, a.err = as.open(context.WithoutCancel(ctx), spec.(*awaken.ProviderSpec))
 	if a.err == nil && a.model == nil {
-		a.err = errors.New("the program made nothing of it")
+		a.err = errors.New("the provider factory returned no model")
 	}
 	a.err = sec.scrub(doc, a.err)
 	return a

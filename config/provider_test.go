@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-func TestProvider_HasNoSecretThatWasOnlyChecked(t *testing.T) {
+func TestProvider_IgnoresSecretsOfDryRuns(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	k := key("providers/p")
@@ -19,7 +19,7 @@ func TestProvider_HasNoSecretThatWasOnlyChecked(t *testing.T) {
 	r.wantAnswer("[sk-first-secret]one up 2 tools", "4")
 }
 
-// leaving is a store whose client goes away when its change is durable.
+// leaving is a store whose client disconnects as soon as its change is durable.
 type leaving struct {
 	config.Store
 	leave context.CancelFunc
@@ -33,7 +33,7 @@ func (l *leaving) Apply(ctx context.Context, c *config.Change) error {
 	return err
 }
 
-func TestWrite_WhoseClientIsGoneLeavesTheCanaryAlone(t *testing.T) {
+func TestWrite_CancelledLateKeepsTheCanary(t *testing.T) {
 	r := newRig(t, nil, nil)
 	store := &leaving{Store: r.o.Store}
 	r.o.Store = store
@@ -74,7 +74,7 @@ func TestSecret_IsNotSentToTheServerOfAnotherVersion(t *testing.T) {
 	}
 	r.put("providers/p", `"adapter":"x","base_url":"https://h","api_key":"sk-of-h"`)
 	r.wantAnswer("[sk-of-h]one up 2 tools", "7")
-	// The same secret can be meant for another server.
+	// The same secret can be written for another server.
 	r.put("providers/p", `"adapter":"x","base_url":"https://i","api_key":"sk-of-h"`)
 	r.wantAnswer("[sk-of-h]one up 2 tools", "8")
 	r.open()

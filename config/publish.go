@@ -14,25 +14,25 @@ import (
 	"github.com/awaken-go/awaken/internal/failpoint"
 )
 
-// publisher carries writes out, one at a time: it plans, compiles, stores, and makes what
-// was stored what runs.
+// publisher carries writes out, one at a time: it plans, compiles, stores, and swaps the
+// state of this process.
 type publisher struct {
 	store    Store
-	vault    *Vault // nil encrypts nothing
+	vault    *Vault // nil means that secrets are refused
 	tools    *toolbox
 	audit    *AuditLog
 	compiler *compiler
 	servers  *servers
 	current  *current
 	follower *follower
-	patience time.Duration // with races that are lost
+	patience time.Duration // how long lost races are retried
 	clock    func() time.Time
 	log      *slog.Logger
 }
 
-// write makes a plan and carries it out. If something else was published meanwhile, it
-// plans anew: fn has to look at everything again. A write that is refused is in the audit
-// log.
+// write builds a plan with fn and carries it out. If another process publishes in between,
+// it starts over with a new plan, so fn must read everything again. A refused write is
+// recorded in the audit log.
 func (pb *publisher) write(ctx context.Context, in intent, fn func(context.Context, *plan) error) (*plan, error) {
 	if err := pb.current.lock(ctx); err != nil {
 		return nil, err
@@ -59,15 +59,15 @@ func (pb *publisher) write(ctx context.Context, in intent, fn func(context.Conte
 		case time.Since(begun) > pb.patience:
 			return nil, fmt.Errorf("%w: gave up after %d attempts in %s", err, try, pb.patience)
 		}
-		// Whoever was faster may be in the middle of more.
+		// The faster process may be about to write again.
 		if err := sleep(ctx, rand.N(time.Duration(min(try, 16))*time.Millisecond)); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// change is write for one record that is as c expects it. Fn gets it, nil if there is none,
-// and returns what it becomes.
+// change is write for one record that must meet the condition c. fn gets the record, nil if
+// there is none, and returns its replacement.
 func (pb *publisher) change(ctx context.Context, in intent, key Key, c Condition, fn func(ctx context.Context, p *plan, old *Record) (*Record, error)) (*View, error) {
 	in.resource = key.String()
 	var rec *Record
@@ -84,11 +84,12 @@ func (pb *publisher) change(ctx context.Context, in intent, key Key, c Condition
 	return newView(key, rec, p.next)
 }
 
-// turnTime is how long a write waits for its turn. Then it goes on without: whoever has it
-// may be stuck, and the store finds out who is late.
+// turnTime is how long a write waits for its turn. Then it proceeds without: the holder may
+// be stuck, and the store detects conflicts anyway.
 const turnTime = 5 * time.Second
 
-// turn waits for the turn of this process among others, and returns what ends it.
+// turn waits for this process's turn among the writers, and returns the function that ends
+// it.
 func (pb *publisher) turn(ctx context.Context) (done func()) {
 	t, ok := pb.store.(Turner)
 	if !ok {
@@ -98,7 +99,7 @@ func (pb *publisher) turn(ctx context.Context) (done func()) {
 	defer cancel()
 	done, err := t.Turn(wait)
 	if err != nil {
-		pb.log.Debug("a change of the configuration does not wait for others", "error", err)
+		pb.log.Debug("a configuration write proceeds without its turn", "error", err)
 		return func() {}
 	}
 	return done
@@ -115,8 +116,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// refuse says in the audit log that a write was refused, and returns why. What the client
-// could not know, that a record is another or is not there, is no mistake of the write.
+// refuse records a refused write in the audit log and returns its error. A stale, existing
+// or missing record is not recorded: the client could not know.
 func (pb *publisher) refuse(ctx context.Context, p *plan, err error) error {
 	if p.dry || p.resource == "" || ctx.Err() != nil || errors.Is(err, ErrStale) || errors.Is(err, ErrExists) || errors.Is(err, awaken.ErrNotFound) {
 		return err
@@ -125,12 +126,12 @@ func (pb *publisher) refuse(ctx context.Context, p *plan, err error) error {
 	e.Error = err.Error()
 	atRefused.Hit()
 	if auditErr := pb.store.Apply(ctx, &Change{Audit: []*AuditEvent{e}}); auditErr != nil {
-		pb.log.Error("a refused change is not in the audit log", "resource", p.resource, "error", auditErr)
+		pb.log.Error("recording a refused change in the audit log failed", "resource", p.resource, "error", auditErr)
 	}
 	return err
 }
 
-// carryOut compiles what a plan makes live, makes it durable and swaps.
+// carryOut compiles the plan's version, stores the change and swaps the state.
 func (pb *publisher) carryOut(ctx context.Context, p *plan) error {
 	change := &Change{Records: p.records, Secrets: p.secrets, Audit: p.events}
 	next := *p.now
@@ -164,7 +165,7 @@ func (pb *publisher) carryOut(ctx context.Context, p *plan) error {
 		change.SetHead = p.head(p.made)
 	}
 	if change.SetHead == nil && len(p.secrets) > 0 {
-		change.SetHead = &Head{Live: p.now.head.Live, Canary: p.now.head.Canary} // others have to look
+		change.SetHead = &Head{Live: p.now.head.Live, Canary: p.now.head.Canary} // so that other processes reload the secrets
 	}
 	if change.Publish != nil || change.SetHead != nil {
 		change.Head = &p.now.head
@@ -179,15 +180,15 @@ func (pb *publisher) carryOut(ctx context.Context, p *plan) error {
 	atApplied.Hit()
 	var err error
 	if next.head, err = change.Next(p.now.head); err != nil {
-		return err // the store would have said so
+		return err // the store would have refused the change
 	}
 	pb.follower.settle(ctx, &next, p.now)
 	atSwapped.Hit()
 	return nil
 }
 
-// makeDurable hands a change to a store. If the connection breaks, it is unknown whether the
-// store made it, so it is handed over again: the store does not make it twice.
+// makeDurable applies a change. If the connection breaks, the outcome is unknown, so it
+// tries once more: applying a change twice has no further effect.
 func makeDurable(ctx context.Context, store applier, c *Change) error {
 	err := store.Apply(ctx, c)
 	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, awaken.ErrInvalid) || len(c.Audit) == 0 {
@@ -217,8 +218,8 @@ func (pb *publisher) candidate(ctx context.Context, p *plan, sec *secrets) (*Pub
 	}
 	c := candidate{base: now.live, number: pub.Number, since: now.since() + len(pub.Entries), changes: overlay(now.behind, p.docs), secrets: sec}
 	v, err := pb.compiler.compile(ctx, c)
-	if err != nil && len(now.behind) > 0 && !brings(err, p.docs, now.troubles) {
-		// What cannot be compiled was so before.
+	if err != nil && len(now.behind) > 0 && !introduces(err, p.docs, now.troubles) {
+		// The problems existed before this write.
 		c.tolerant = true
 		v, err = pb.compiler.compile(ctx, c)
 	}
@@ -229,16 +230,11 @@ func (pb *publisher) candidate(ctx context.Context, p *plan, sec *secrets) (*Pub
 		return nil, nil, err
 	}
 	if !p.lenient {
-		var bad []awaken.Diagnostic
-		problems := v.problems
-		if c.tolerant { // nobody has looked at the agents yet
-			problems = slices.Concat(problems, v.reg.Diagnostics())
+		bad := slices.Clone(v.problems)
+		if c.tolerant { // the agents were not resolved yet
+			bad = append(bad, v.reg.Diagnostics()...)
 		}
-		for _, d := range problems {
-			if p.docs[Key{Namespace(d.Namespace), d.ID}] != nil && d.Severity == awaken.SeverityError {
-				bad = append(bad, d)
-			}
-		}
+		bad = slices.DeleteFunc(bad, func(d awaken.Diagnostic) bool { return d.Severity != awaken.SeverityError || p.docs[keyOf(d)] == nil })
 		if len(bad) > 0 {
 			pb.servers.close(slices.Collect(maps.Values(v.servers)))
 			return nil, nil, fmt.Errorf("%w: %w", awaken.ErrInvalid, &awaken.ConfigError{Problems: bad})
@@ -251,21 +247,21 @@ func (pb *publisher) candidate(ctx context.Context, p *plan, sec *secrets) (*Pub
 	return pub, v, nil
 }
 
-// brings reports whether a write brings a problem that was not there before.
-func brings(err error, docs map[Key]*document, before []awaken.Diagnostic) bool {
+// introduces reports whether a write causes a problem that did not exist before.
+func introduces(err error, docs map[Key]*document, before []awaken.Diagnostic) bool {
 	broken, ok := errors.AsType[*awaken.ConfigError](err)
 	return !ok || slices.ContainsFunc(broken.Problems, func(d awaken.Diagnostic) bool {
-		_, mine := docs[Key{Namespace(d.Namespace), d.ID}]
+		_, mine := docs[keyOf(d)]
 		return mine || !slices.Contains(before, d)
 	})
 }
 
-// The places where a process may die in the course of a write.
+// Points at which tests kill a process during a write.
 var (
-	atPlanned  = failpoint.New("config.planned")  // checked and sealed
-	atCompiled = failpoint.New("config.compiled") // there is a candidate
-	atApplied  = failpoint.New("config.applied")  // it is durable, and not live here
-	atSwapped  = failpoint.New("config.swapped")  // it is live here, and nobody was told
-	atFollowed = failpoint.New("config.followed") // what another process published is live here
-	atRefused  = failpoint.New("config.refused")  // a write was refused, which is not in the audit log
+	atPlanned  = failpoint.New("config.planned")  // validated and sealed
+	atCompiled = failpoint.New("config.compiled") // compiled, not stored
+	atApplied  = failpoint.New("config.applied")  // stored, not live in this process
+	atSwapped  = failpoint.New("config.swapped")  // live in this process, not acknowledged
+	atFollowed = failpoint.New("config.followed") // another process's publication is live in this process
+	atRefused  = failpoint.New("config.refused")  // refused, not in the audit log
 )

@@ -9,9 +9,9 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Put writes a document and publishes it. With draft, it only writes it. A builtin document
-// becomes the client's: its overrides are folded into what [Manager.Get] returns, so that
-// who writes back what it has got keeps them, and the audit log has them.
+// Put writes a document and, unless draft is set, publishes it. A builtin document becomes
+// a user's. [Manager.Get] returns it with its overrides applied, so a client that writes it
+// back keeps them.
 func (m *Manager) Put(ctx context.Context, key Key, spec json.RawMessage, draft bool, c Condition, by Actor) (*View, error) {
 	if err := m.code.writable(key); err != nil {
 		return nil, err
@@ -21,43 +21,37 @@ func (m *Manager) Put(ctx context.Context, key Key, spec json.RawMessage, draft 
 	})
 }
 
-// Validation is what came of a dry run.
+// Validation is the result of [Manager.Validate].
 type Validation struct {
 	Normalized  json.RawMessage
 	Diagnostics []awaken.Diagnostic // warnings
 }
 
-// Validate does everything that Put does, and writes nothing.
+// Validate does everything that Put does, but stores nothing.
 func (m *Manager) Validate(ctx context.Context, key Key, spec json.RawMessage) (*Validation, error) {
 	if err := m.code.writable(key); err != nil {
 		return nil, err
 	}
-	var rec *Record
-	p, err := m.publisher.write(ctx, intent{kind: "publish", dry: true}, func(ctx context.Context, p *plan) error {
-		old, err := p.record(ctx, key)
-		if err != nil {
-			return err
-		}
-		rec, err = p.put(key, spec, old, false)
-		return err
+	var p *plan
+	view, err := m.publisher.change(ctx, intent{kind: "publish", dry: true}, key, Condition{}, func(_ context.Context, next *plan, old *Record) (*Record, error) {
+		p = next
+		return p.put(key, spec, old, false)
 	})
 	if err != nil {
 		return nil, err
 	}
-	v := &Validation{}
-	if v.Normalized, err = redact(key.Namespace, rec.Spec); err != nil {
-		return nil, err
-	}
+	v := &Validation{Normalized: view.Spec}
 	for _, d := range p.next.live.reg.Diagnostics() {
-		if d.Severity == awaken.Warning && d.Namespace == string(key.Namespace) && d.ID == key.ID {
+		if d.Severity == awaken.Warning && keyOf(d) == key {
 			v.Diagnostics = append(v.Diagnostics, d)
 		}
 	}
 	return v, nil
 }
 
-// Delete removes a document and publishes that. A *DependencyError says what needs it. With
-// force, a provider takes the models along that nothing else uses.
+// Delete deletes a document and publishes that. It returns a *DependencyError if other
+// documents need it. With force, deleting a provider also deletes its models that nothing
+// else uses.
 func (m *Manager) Delete(ctx context.Context, key Key, force bool, c Condition, by Actor) error {
 	if err := m.code.writable(key); err != nil {
 		return err
@@ -80,11 +74,7 @@ func (m *Manager) Delete(ctx context.Context, key Key, force bool, c Condition, 
 		}
 		var users []Key
 		for _, k := range going {
-			for _, u := range p.now.users(k) {
-				if !slices.Contains(going, u) {
-					users = append(users, u)
-				}
-			}
+			users = append(users, slices.DeleteFunc(p.now.users(k), func(u Key) bool { return slices.Contains(going, u) })...)
 		}
 		if len(users) > 0 {
 			return &DependencyError{users}
@@ -102,14 +92,15 @@ func (m *Manager) Delete(ctx context.Context, key Key, force bool, c Condition, 
 	return err
 }
 
-// DependencyError means that other records need one that was to be removed.
+// DependencyError means that other documents need the one to be deleted.
 type DependencyError struct{ UsedBy []Key }
 
+// Error does not name the dependents; see UsedBy.
 func (e *DependencyError) Error() string {
 	return "cannot delete: other records depend on this resource"
 }
 
-// RemovalPreview says what the removal of a provider would take along.
+// RemovalPreview says what the deletion of a provider would affect.
 type RemovalPreview struct {
 	ProviderID                 string   `json:"provider_id"`
 	ModelIDs                   []string `json:"model_ids"`
@@ -118,8 +109,8 @@ type RemovalPreview struct {
 	CascadeUnusedModelsAllowed bool     `json:"cascade_unused_models_allowed"`
 }
 
-// RemovalPreview lists the models of a provider, and the agents that use them, also through
-// pools.
+// RemovalPreview lists the models of a provider and the agents that use them, directly or
+// through pools.
 func (m *Manager) RemovalPreview(ctx context.Context, providerID string) (*RemovalPreview, error) {
 	key := Key{Providers, providerID}
 	if _, err := m.o.Store.Record(ctx, key); err != nil {

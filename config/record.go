@@ -12,18 +12,20 @@ import (
 // Namespace is a kind of document.
 type Namespace string
 
+// The namespaces, with the structs of their documents.
 const (
-	Agents     Namespace = "agents"
-	Models     Namespace = "models"
-	Pools      Namespace = "model-pools"
-	Providers  Namespace = "providers"
-	MCPServers Namespace = "mcp-servers"
-	A2AServers Namespace = "a2a-servers"
-	Skills     Namespace = "skills"
-	Tools      Namespace = "tools" // of the code; only their overrides are stored
+	Agents     Namespace = "agents"      // awaken.AgentSpec
+	Models     Namespace = "models"      // awaken.ModelSpec
+	Pools      Namespace = "model-pools" // awaken.ModelPoolSpec
+	Providers  Namespace = "providers"   // awaken.ProviderSpec
+	MCPServers Namespace = "mcp-servers" // MCPServerSpec
+	A2AServers Namespace = "a2a-servers" // A2AServerSpec
+	Skills     Namespace = "skills"      // SkillSpec
+	Tools      Namespace = "tools"       // ToolSpec; defined in code; only their overrides are stored
 )
 
-// Namespaces are all there are, in the order in which documents depend on each other.
+// Namespaces lists all namespaces in dependency order: documents depend only on documents
+// of earlier namespaces, or of their own.
 var Namespaces = []Namespace{Providers, Models, Pools, MCPServers, A2AServers, Tools, Skills, Agents}
 
 // Key names a document.
@@ -32,24 +34,25 @@ type Key struct {
 	ID        string    `json:"id"`
 }
 
+// String returns namespace/id.
 func (k Key) String() string { return string(k.Namespace) + "/" + k.ID }
 
-// Record is a document as it is stored. Its secrets are references.
+// Record is a stored document. Its secrets are references.
 type Record struct {
 	Spec json.RawMessage `json:"spec"`
 	Meta Meta            `json:"meta"`
 }
 
-// Meta is what is known about a document.
+// Meta is the metadata of a record.
 type Meta struct {
 	Source Source `json:"source"`
-	// Hidden keeps the document out of what is published; it is still listed.
+	// Hidden keeps the document out of publications. Lists still show it.
 	Hidden bool `json:"hidden"`
-	// UserOverrides is a patch that people put over a builtin document.
+	// UserOverrides is the patch that operators put over a builtin document.
 	UserOverrides json.RawMessage `json:"user_overrides,omitempty"`
-	CreatedAt     int64           `json:"created_at"` // unix ms
+	CreatedAt     int64           `json:"created_at"` // Unix ms
 	UpdatedAt     int64           `json:"updated_at"`
-	// Revision counts the writes. It is the ETag of the record.
+	// Revision counts the writes and is the record's ETag.
 	Revision int64 `json:"revision"`
 }
 
@@ -59,34 +62,37 @@ type Source struct {
 	BinaryVersion string `json:"binary_version,omitempty"`
 }
 
+// The kinds of a [Source]: an operator wrote the document, or the program seeded it.
 const (
 	User    = "user"
 	Builtin = "builtin"
 )
 
-// Errors that callers look for. Unknown records are awaken.ErrNotFound, mistakes in
-// documents awaken.ErrInvalid.
+// Errors that callers test for. An unknown record is awaken.ErrNotFound, an invalid
+// document awaken.ErrInvalid.
 var (
-	// ErrConflict means that a record, or what is published, has changed meanwhile.
-	ErrConflict = errors.New("it has changed meanwhile")
-	// ErrStale means that a write expected a revision that the record does not have.
-	ErrStale = errors.New("it has another revision")
-	// ErrExists means that a record that was to be made is there.
-	ErrExists = errors.New("it exists already")
-	// ErrNotOverridable means that overrides were given for a document that people own.
-	ErrNotOverridable = errors.New("only builtin documents have overrides")
-	// ErrNoConnector means that this program connects to no server of the kind.
-	ErrNoConnector = errors.New("this program does not connect to servers of that kind")
-	// ErrReadOnly means that the namespace cannot be written.
-	ErrReadOnly = errors.New("it cannot be written")
+	// ErrConflict means that a record or the head changed concurrently.
+	ErrConflict = errors.New("changed concurrently")
+	// ErrStale means that the record does not have the revision that a write expected.
+	ErrStale = errors.New("revision mismatch")
+	// ErrExists means that the record to be created exists.
+	ErrExists = errors.New("already exists")
+	// ErrNotOverridable means that the document is not a builtin one, or of a namespace
+	// without overrides.
+	ErrNotOverridable = errors.New("only builtin documents can be overridden")
+	// ErrNoConnector means that the program was built without a connector for this kind of
+	// server.
+	ErrNoConnector = errors.New("no connector configured for this kind of server")
+	// ErrReadOnly means that the document is defined in code.
+	ErrReadOnly = errors.New("read-only")
 )
 
-// recordReader is the part of a [Store] that has one record at a time.
+// recordReader is the part of a [Store] that returns single records.
 type recordReader interface {
 	Record(ctx context.Context, key Key) (*Record, error)
 }
 
-// records goes through the records of a store.
+// records iterates over the records of a store.
 type records struct {
 	store interface {
 		Records(ctx context.Context, ns Namespace, after string, limit int) ([]Stored, error)
@@ -94,7 +100,7 @@ type records struct {
 	tools *toolbox
 }
 
-// list goes through the records of a namespace, and the tools that have none.
+// list iterates over the records of a namespace, including tools without a record.
 func (r *records) list(ctx context.Context, ns Namespace) iter.Seq2[Stored, error] {
 	if ns == Tools {
 		return r.listTools(ctx)
@@ -102,7 +108,7 @@ func (r *records) list(ctx context.Context, ns Namespace) iter.Seq2[Stored, erro
 	return r.stored(ctx, ns)
 }
 
-// stored goes through the records of a namespace by id. It ends with the first error.
+// stored iterates over the stored records of a namespace by id. It ends at the first error.
 func (r *records) stored(ctx context.Context, ns Namespace) iter.Seq2[Stored, error] {
 	const page = 256
 	return func(yield func(Stored, error) bool) {
@@ -126,7 +132,7 @@ func (r *records) stored(ctx context.Context, ns Namespace) iter.Seq2[Stored, er
 	}
 }
 
-// listTools goes through all tools. Those that are overridden have a record.
+// listTools iterates over all tools by id. An overridden tool is listed as its record.
 func (r *records) listTools(ctx context.Context) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
 		tools := r.tools.all()
@@ -159,8 +165,8 @@ func (r *Record) document(key Key) (*document, error) {
 	return newDocument(key, doc, r.Meta.Revision), nil
 }
 
-// effective returns the effective document of a record, sealed; nil if there is no record,
-// and the document without its overrides if they cannot be put over it.
+// effective returns the effective document of a record, sealed. It is nil if there is no
+// record, and the bare document if the overrides cannot be applied.
 func effective(key Key, rec *Record) json.RawMessage {
 	if rec == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// fieldNames are the names of a spec's fields in JSON.
+// fieldNames returns the JSON names of a spec's fields.
 func fieldNames(v any) map[string]bool {
 	names := map[string]bool{}
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {
@@ -32,8 +32,8 @@ func TestValidateRecord(t *testing.T) {
 		{Key{Agents, "x"}, `{"id":"y"}`, ``, `id is "y", want "x"`},
 		{Key{Agents, "x"}, `{"id":"x","maxrounds":1}`, ``, `unknown field "maxrounds", did you mean "max_rounds"?`},
 		{Key{Agents, "x"}, `{"id":"x"}`, `{"maxrounds":1}`, `overrides: unknown field "maxrounds", did you mean "max_rounds"?`},
-		{Key{Agents, "x"}, `{"id":"x"}`, `{"delegates":["x"]}`, `with its overrides: delegates has the agent itself`},
-		{Key{Models, "x"}, `{"id":"x","provider_id":"p","upstream_model":"m"}`, `{"id":"y"}`, `only builtin documents have overrides`},
+		{Key{Agents, "x"}, `{"id":"x"}`, `{"delegates":["x"]}`, `with its overrides: delegates lists the agent itself`},
+		{Key{Models, "x"}, `{"id":"x","provider_id":"p","upstream_model":"m"}`, `{"id":"y"}`, `only builtin documents can be overridden`},
 		{Key{"others", "x"}, `{"id":"x"}`, ``, `namespace "others"`},
 	} {
 		err := (&Record{Spec: json.RawMessage(tt.spec), Meta: Meta{UserOverrides: json.RawMessage(tt.patch)}}).validate(tt.key)

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// drawer is records of one namespace in memory, by id. Reading after an id fails if fail says so.
+// drawer holds the records of one namespace in memory. Reading after the id fail fails.
 type drawer struct {
 	list  []Stored
 	fail  string
@@ -31,7 +31,7 @@ func (d *drawer) Records(_ context.Context, _ Namespace, after string, limit int
 	return d.list[i:min(i+limit, len(d.list))], nil
 }
 
-// readIDs reads until the end, an error, or so many.
+// readIDs reads up to a number of ids, until the end or an error.
 func readIDs(list func(func(Stored, error) bool), most int) (out []string, err error) {
 	for s, err := range list {
 		if err != nil {
@@ -64,7 +64,7 @@ func TestRecords_ArePagedAndEndWithTheFirstError(t *testing.T) {
 	}
 }
 
-func TestRecords_OfToolsAreThoseThatThereAreAndTheirOverrides(t *testing.T) {
+func TestRecords_OfToolsIncludeOverrides(t *testing.T) {
 	c := newCurrent(newServers(nil), &accounts{})
 	c.swap(t.Context(), at(1, nil))
 	box := &toolbox{current: c}

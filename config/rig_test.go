@@ -21,7 +21,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// rig is a manager with a runtime, and what they are made of.
+// rig is a manager with a runtime, and their options.
 type rig struct {
 	*config.Manager
 	t     *testing.T
@@ -47,7 +47,8 @@ func newVault(t testing.TB) *config.Vault {
 	return v
 }
 
-// newRig opens a manager on a store; nil is one in memory. Change may change its options.
+// newRig opens a manager on a store; nil means a new one in memory. change may adjust its
+// options.
 func newRig(t *testing.T, store config.Store, change func(o *config.Options)) *rig {
 	t.Helper()
 	if store == nil {
@@ -93,8 +94,8 @@ func noop(id string) awaken.Tool {
 		func(context.Context, *awaken.ToolCall, struct{}) (string, error) { return id, nil })
 }
 
-// provider makes models that answer with what they were told: key and system prompt. The
-// adapter "broken" is one that cannot be made.
+// provider makes models that answer with their key and system prompt. The adapter "broken"
+// cannot be opened.
 func (r *rig) provider(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,7 +142,7 @@ func key(text string) config.Key {
 	return config.Key{Namespace: config.Namespace(ns), ID: id}
 }
 
-// doc puts the id of a key in front of fields.
+// doc returns a document with the id of a key and further fields.
 func doc(k config.Key, fields string) json.RawMessage {
 	if fields != "" {
 		fields = "," + fields
@@ -149,7 +150,7 @@ func doc(k config.Key, fields string) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"id":%q%s}`, k.ID, fields))
 }
 
-// put writes a document, which has to be accepted.
+// put writes a document that must be accepted.
 func (r *rig) put(name, fields string) *config.View {
 	r.t.Helper()
 	v, err := r.Put(r.t.Context(), key(name), doc(key(name), fields), false, config.Condition{}, me)
@@ -159,7 +160,7 @@ func (r *rig) put(name, fields string) *config.View {
 	return v
 }
 
-// basics are a provider, a model and an agent.
+// basics writes a provider, a model and an agent.
 func (r *rig) basics() {
 	r.t.Helper()
 	r.put("providers/p", `"adapter":"x","api_key":"sk-first-secret"`)
@@ -187,7 +188,7 @@ func (r *rig) ask(req awaken.RunRequest) (answer, version string) {
 	return run.FinalOutput, run.ResolutionID
 }
 
-// wantAnswer runs agent a on a new thread.
+// wantAnswer runs agent a on a new thread and checks its answer and version.
 func (r *rig) wantAnswer(answer, version string) {
 	r.t.Helper()
 	got, v := r.ask(awaken.RunRequest{})
@@ -196,7 +197,7 @@ func (r *rig) wantAnswer(answer, version string) {
 	}
 }
 
-// tools returns what models are told about tools.
+// tools returns the tools that models see.
 func (r *rig) tools() string {
 	r.t.Helper()
 	answer, _ := r.ask(awaken.RunRequest{Messages: []*llm.Message{llm.UserText("tools")}})
@@ -204,7 +205,7 @@ func (r *rig) tools() string {
 	return list
 }
 
-// wantErr checks the kind of an error and that it says something.
+// wantErr checks the kind of an error and part of its text.
 func wantErr(t testing.TB, err, kind error, says ...string) {
 	t.Helper()
 	if !errors.Is(err, kind) {

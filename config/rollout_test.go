@@ -37,12 +37,12 @@ func newRollout(t *testing.T, canary *Canary) (*Rollout, *counter) {
 	return r, c
 }
 
-// finished is a run that took two seconds.
+// finished returns a run that took two seconds.
 func finished(version string) awaken.Run {
 	return awaken.Run{Status: awaken.RunDone, ResolutionID: version, CreatedAt: 100, StartedAt: 100, FinishedAt: 102, CostUSD: 1, ChildCostUSD: 0.5}
 }
 
-func TestRollout_CountsTheRunsOfTheCanaryAndOfWhatItIsComparedWith(t *testing.T) {
+func TestRollout_CountsRunsOfCanaryAndControl(t *testing.T) {
 	r, store := newRollout(t, &Canary{Version: 6, Control: 4, Share: 0.5, StartedAt: 50_000})
 	failed := finished("6")
 	failed.Termination.Type = awaken.Failed
@@ -63,7 +63,7 @@ func TestRollout_CountsTheRunsOfTheCanaryAndOfWhatItIsComparedWith(t *testing.T)
 	}
 }
 
-func TestRollout_WhatTheStoreDidNotTakeIsKept(t *testing.T) {
+func TestRollout_KeepsCountsThatCouldNotBeStored(t *testing.T) {
 	r, store := newRollout(t, &Canary{Version: 6, Control: 4, Share: 0.5})
 	run := finished("6")
 	r.Observe(&run)
@@ -91,7 +91,7 @@ func TestRollout_CountsNothingWithoutACanary(t *testing.T) {
 	if left := r.counted.take(); r.Running() || len(left) != 0 {
 		t.Errorf("counted is %v, want nothing", left)
 	}
-	if err := r.judge(t.Context()); err != nil {
+	if err := r.evaluate(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Schema returns the JSON Schema of a namespace's documents as clients write them, or nil if
-// there is no such namespace. It is made from the Go struct; descriptions are its comments.
+// Schema returns the JSON Schema of a namespace's documents as clients write them, or nil
+// if there is no such namespace. It is derived from the Go struct, with the struct's
+// comments as descriptions.
 func Schema(ns Namespace) json.RawMessage { return schemas()[ns] }
 
 var schemas = sync.OnceValue(func() map[Namespace]json.RawMessage {
@@ -26,13 +27,13 @@ var schemas = sync.OnceValue(func() map[Namespace]json.RawMessage {
 	return out
 })
 
-// meanings are what the comments say about the fields of the structs, by struct and field.
-// A test writes the file.
+// fieldDocs holds the comments of structs and fields, by struct name or struct.field. A test
+// generates the file.
 //
 //go:embed fields.json
 var fieldsJSON []byte
 
-var meanings = sync.OnceValue(func() map[string]string {
+var fieldDocs = sync.OnceValue(func() map[string]string {
 	var m map[string]string
 	if err := json.Unmarshal(fieldsJSON, &m); err != nil {
 		panic(fmt.Sprintf("config: fields.json: %v", err))
@@ -40,7 +41,7 @@ var meanings = sync.OnceValue(func() map[string]string {
 	return m
 })
 
-// special are the types whose JSON is not that of their Go type.
+// special holds the schemas of types whose JSON differs from their Go type.
 var special = map[reflect.Type]string{
 	reflect.TypeFor[awaken.Secret](): `{"type":"string"}`,
 	reflect.TypeFor[llm.Effort](): `{"oneOf":[{"enum":["none","low","medium","high","max"]},
@@ -61,7 +62,7 @@ func stopCondition(name, field, value string) string {
 	return fmt.Sprintf(`{"type":"object","properties":{"type":{"const":%q},%q:%s},"required":["type",%q],"additionalProperties":false}`, name, field, value, field)
 }
 
-// enums are the values of fields that have only some.
+// enums lists the values of fields that allow only some.
 var enums = map[string][]any{
 	"AgentSpec.tool_execution_mode": {"sequential", "parallel_batch_approval", "parallel_streaming"},
 	"ContextPolicy.compaction_mode": {"keep_recent_raw_suffix", "compact_to_safe_frontier"},
@@ -85,7 +86,7 @@ func (k *kind) schema() json.RawMessage {
 	return encode(tree)
 }
 
-// defaults is a document with nothing in it but what it has by itself.
+// defaults returns the fields that a document has without being given.
 func (k *kind) defaults() map[string]any {
 	least, err := parse([]byte(k.least))
 	k.must(err)
@@ -101,7 +102,7 @@ func (k *kind) must(err error) {
 	}
 }
 
-// without is v without the single values that other has.
+// without removes from v the scalar values that other also has.
 func without(v, other any) any {
 	m, isObject := v.(map[string]any)
 	list, isList := v.([]any)
@@ -129,14 +130,14 @@ func without(v, other any) any {
 	return v
 }
 
-// describe adds what the Go type cannot say to the schema of an object.
+// describe adds to an object's schema what its Go type does not say.
 func describe(t reflect.Type, s, defaults map[string]any) {
-	if text := meanings()[t.Name()]; text != "" {
+	if text := fieldDocs()[t.Name()]; text != "" {
 		s["description"] = text
 	}
 	need, _ := s["required"].([]any)
 	need = slices.DeleteFunc(need, func(name any) bool {
-		_, list := defaults[name.(string)].([]any) // the defaults of its entries
+		_, list := defaults[name.(string)].([]any) // defaults of the entries, not of the list
 		return defaults[name.(string)] != nil && !list
 	})
 	if s["required"] = need; len(need) == 0 {
@@ -146,7 +147,7 @@ func describe(t reflect.Type, s, defaults map[string]any) {
 	for name, f := range jsonFields(t) {
 		p, _ := properties[name].(map[string]any)
 		if p == nil {
-			p = map[string]any{} // anything goes
+			p = map[string]any{} // any value
 			properties[name] = p
 		}
 		def := defaults[name]
@@ -178,26 +179,26 @@ func describe(t reflect.Type, s, defaults map[string]any) {
 				p["enum"] = append(slices.Clone(e), nil)
 			}
 		}
-		if text := meanings()[f.owner+"."+name]; text != "" {
+		if text := fieldDocs()[f.owner+"."+name]; text != "" {
 			p["description"] = text
 		}
 		if def != nil && !list {
 			p["default"] = def
 		}
 		if typ, ok := p["type"].(string); ok && !slices.Contains(need, any(name)) {
-			p["type"] = []any{"null", typ} // null is like leaving it out
+			p["type"] = []any{"null", typ} // null means absent
 		}
 	}
 }
 
-// jsonField is a field of a struct. Its owner is the struct that declares it.
+// jsonField is a field of a struct. owner is the struct that declares it.
 type jsonField struct {
 	owner string
 	typ   reflect.Type
 }
 
-// jsonFields are the fields of a struct, those of embedded structs included, by their names
-// in JSON.
+// jsonFields returns the fields of a struct, including those of embedded structs, by their
+// JSON names.
 func jsonFields(t reflect.Type) map[string]jsonField {
 	out := map[string]jsonField{}
 	for _, f := range reflect.VisibleFields(t) {

@@ -7,7 +7,7 @@ import (
 	"github.com/awaken-go/awaken/internal/schema"
 )
 
-// What a namespace takes, its schema takes, and what the schema takes has no unknown field.
+// The schema of a namespace accepts every valid document and no unknown field.
 func TestSchema(t *testing.T) {
 	for ns, k := range kinds {
 		raw := Schema(ns)
@@ -48,7 +48,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// examples are documents that say much. The pages of the documentation have them.
+// examples are detailed documents, which the pages of the documentation show.
 var examples = map[Namespace]string{
 	Agents: `{
   "id": "x",
@@ -110,7 +110,7 @@ var examples = map[Namespace]string{
   "description": "Writes release notes from a list of changes.",
   "instructions_md": "Group the changes by what they mean for users.",
   "allowed_tools": ["read_document"],
-  "when_to_use": "When somebody asks what is new in a version.",
+  "when_to_use": "When a user asks what is new in a version.",
   "arguments": [{"name": "version", "required": true}]
 }`,
 	Tools: `{

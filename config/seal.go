@@ -10,32 +10,33 @@ import (
 
 // sealed is a document, or overrides, without its secrets.
 type sealed struct {
-	// Doc is sealed. Overrides with nothing in them are nil.
+	// Doc is sealed. It is nil for empty overrides.
 	Doc json.RawMessage
-	// Secrets are those that are new, or have a new value, by reference.
+	// Secrets holds the new and changed secrets by reference.
 	Secrets map[string]awaken.Secret
 }
 
-// seal checks a document as written that is to replace a stored one (sealed, or nil), puts
-// its defaults in and takes its secrets out. The errors are awaken.ErrInvalid.
+// seal validates a document, as written, that is to replace a stored one (sealed, or nil),
+// fills in its defaults and takes its secrets out. Errors are awaken.ErrInvalid.
 //
-// What is said about secrets:
+// The rules for secrets:
 //
-//   - A text in a place for a secret is a new one. "" is none.
-//   - "***" keeps the secret that is stored in that place, and is an error where none is. So
-//     is it in a list that has changed, because it could be the secret of another entry.
-//   - The api_key of a provider, the env of an MCP server and the auth of an A2A server are
-//     not shown to clients. They stay if they are left out; null and "" clear them.
-//   - A secret does not stay when its server is another: when the scheme, host or port of the
-//     base_url or url that it is sent to changes, it has to be written again. Whoever could
-//     send it elsewhere could read it.
-//   - A reference is like "***" in its own place, and an error anywhere else: whoever could
-//     write one could read any secret.
+//   - A string in a secret field is a new secret. "" is none.
+//   - "***" keeps the secret that is stored in that field. It is an error if none is
+//     stored there, and in a list that has changed, where it could mean the secret of
+//     another entry.
+//   - Clients do not see the api_key of a provider, the env of an MCP server and the auth
+//     of an A2A server. A write that omits them keeps them; null and "" clear them.
+//   - A secret does not follow its document to another server: if the scheme, host or
+//     port of the base_url or url changes, the secret must be written again. Otherwise a
+//     client could read a secret by redirecting it.
+//   - A reference is the same as "***" in its own field, and an error anywhere else.
+//     Otherwise a client could read any secret by referring to it.
 //
-// Secrets are: those three; the token in the endpoint of an agent; headers in the adapter_options
-// of providers, the config of MCP servers, and the options of A2A servers and endpoints;
-// and whatever text has a name like api_key, password or token, or is below one, in these,
-// and in the backend and the sections of an agent.
+// Secret fields are those three; the token of an agent's endpoint; headers in the
+// adapter_options of providers, the config of MCP servers, and the options of A2A servers
+// and endpoints; and, in all of these and in the backend and sections of an agent, every
+// string at or below a name such as api_key, password or token.
 func seal(key Key, doc, stored json.RawMessage) (*sealed, error) {
 	if err := CheckID(key); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (k *kind) seal(key Key, doc, stored json.RawMessage) (*sealed, error) {
 	case tree["id"] == nil, ok && blank(id):
 		return nil, fmt.Errorf("missing 'id' field in body")
 	case ok && id != key.ID:
-		return nil, fmt.Errorf("id is %q, want %q, which is the id that is written to", id, key.ID)
+		return nil, fmt.Errorf("id is %q, want %q, the id being written", id, key.ID)
 	}
 	if k.update != nil {
 		if err := k.update(tree); err != nil {
@@ -78,19 +79,20 @@ func (k *kind) seal(key Key, doc, stored json.RawMessage) (*sealed, error) {
 	return k.takeOut(key.String()+"#", tree, before)
 }
 
-// parseWritten reads what a client wrote and what it replaces, which is sealed or nil. What
-// was written has hidden in the place of the references that are stored there.
+// parseWritten parses what a client wrote and what it replaces (sealed, or nil). Stored
+// references in the former are replaced by hidden.
 func parseWritten(written, stored json.RawMessage) (tree, before map[string]any, err error) {
 	if tree, err = parse(written); err != nil {
 		return nil, nil, err
 	}
 	if before, err = parseOptional(stored); err != nil {
-		return nil, nil, fmt.Errorf("what is stored: %w", err)
+		return nil, nil, fmt.Errorf("stored document: %w", err)
 	}
 	return tree, before, hideReferences(tree, before)
 }
 
-// keepAbsent keeps a field that the document says nothing about. Null and "" clear it.
+// keepAbsent keeps the stored value of a field that the document omits. Null and "" clear
+// it.
 func keepAbsent(tree, stored map[string]any, field string) {
 	v, ok := tree[field]
 	switch old, was := stored[field]; {
@@ -101,8 +103,8 @@ func keepAbsent(tree, stored map[string]any, field string) {
 	}
 }
 
-// hideReferences replaces references by hidden. One that is not stored in its place is an
-// error.
+// hideReferences replaces references by hidden. A reference that is not stored in the same
+// field is an error.
 func hideReferences(tree, stored map[string]any) error {
 	var err error
 	visit(tree, nil, nil, func(path []string, v any) any {
@@ -123,7 +125,7 @@ func (k *kind) takeOut(prefix string, tree, before map[string]any) (*sealed, err
 	visit(tree, nil, k.secret, func(path []string, v any) any {
 		value, isText := v.(string)
 		if !isText {
-			errs.add("%s is a JSON %s, want a string, because it is kept as a secret", place(path), jsonType(v))
+			errs.add("%s is a JSON %s, want a string, because it is stored as a secret", place(path), jsonType(v))
 			return v
 		}
 		ref := prefix + pointer(path)
@@ -133,9 +135,9 @@ func (k *kind) takeOut(prefix string, tree, before map[string]any) (*sealed, err
 			case !ok:
 				errs.add("%s is %q, but no secret is stored there: write the secret itself", place(path), hidden)
 			case k.server(tree, path) != k.server(before, path):
-				errs.add("%s is another server, and the secret in %s was for the one before: write it again, or clear it with null", place(k.to), place(path))
+				errs.add("%s is now another server, and the secret in %s belongs to the previous one: write it again, or clear it with null", place(k.to), place(path))
 			case !sameEntries(masked, maskedBefore, path):
-				errs.add("%s is %q in a list that has changed, so that it is not clear which secret is meant: write the secret itself", place(path), hidden)
+				errs.add("%s is %q in a list that has changed, so the secret it stands for is ambiguous: write the secret itself", place(path), hidden)
 			}
 			return map[string]any{refName: old}
 		}
@@ -149,8 +151,8 @@ func (k *kind) takeOut(prefix string, tree, before map[string]any) (*sealed, err
 	return s, nil
 }
 
-// unseal puts the secrets into a sealed document of that name. Lookup returns the secret of
-// a reference.
+// unseal puts the secrets back into a sealed document. lookup returns the secret of a
+// reference.
 func unseal(key Key, doc json.RawMessage, lookup func(ref string) (awaken.Secret, error)) (json.RawMessage, error) {
 	tree, err := parse(doc)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// seal seals a document that is expected to have no mistakes.
+// mustSeal seals a document that must be valid.
 func mustSeal(t *testing.T, key Key, doc, stored string) *sealed {
 	t.Helper()
 	s, err := seal(key, json.RawMessage(doc), json.RawMessage(stored))
@@ -61,7 +61,7 @@ func TestSeal_Normalises(t *testing.T) {
 	}
 }
 
-func TestSeal_SaysWhatIsWrong(t *testing.T) {
+func TestSeal_ReportsMistakes(t *testing.T) {
 	for _, tt := range []struct {
 		ns        Namespace
 		doc, want string
@@ -70,11 +70,11 @@ func TestSeal_SaysWhatIsWrong(t *testing.T) {
 		{Agents, `{"id":"x","model":"m"}`, `unknown field "model", did you mean "model_id"?`},
 		{Agents, `{"id":"x","provider":"m"}`, `unknown field "provider", did you mean "model_id", whose model names the provider?`},
 		{Agents, `{"id":"x","context_policy":{"max_contxt_tokens":1}}`, `context_policy: unknown field "max_contxt_tokens", did you mean "max_context_tokens"?`},
-		{Agents, `{"id":"x","endpoint":{"base_url":"https://h","agent_id":"r","auth":{"type":"bearer"}}}`, `endpoint has agent_id of an earlier version beside auth`},
+		{Agents, `{"id":"x","endpoint":{"base_url":"https://h","agent_id":"r","auth":{"type":"bearer"}}}`, `endpoint mixes the old names agent_id with auth`},
 		{Agents, `{"id":"x","endpoint":{"base_url":"ftp://h"}}`, `endpoint.base_url is "ftp://h", want a URL`},
 		{Agents, `{"id":"x","endpoint":{"base_url":"https://h","auth":{"type":"basic","token":"t"}}}`, `endpoint.auth.type is "basic", want bearer`},
 		{Agents, `{"id":"x","endpoint":{"base_url":"https://h"},"backend":{"kind":"other"}}`, `endpoint and backend are both set`},
-		{Agents, `{"id":"x","delegates":["x"]}`, `delegates has the agent itself`},
+		{Agents, `{"id":"x","delegates":["x"]}`, `delegates lists the agent itself`},
 		{Agents, `{"id":"x","allowed_tool_patterns":["a\\"]}`, `allowed_tool_patterns[0]`},
 		{Agents, `{"id":"y"}`, `id is "y", want "x"`},
 		{Agents, `{}`, `missing 'id' field in body`},
@@ -88,14 +88,14 @@ func TestSeal_SaysWhatIsWrong(t *testing.T) {
 		{Pools, `{"id":"x","members":[{"model":"m"}]}`, `unknown field "model", did you mean "model_id"?`},
 		{Pools, `{"id":"x","members":[{"model_id":"m"}],"switch":{"max_switches_per_session":-1}}`, `switch.max_switches_per_session is -1`},
 		{Providers, `{"id":"x","adapter":" "}`, `adapter is empty`},
-		{Providers, `{"id":"x","adapter":"openai","base_url":"https://u:p@h"}`, `base_url has a user or password in it`},
+		{Providers, `{"id":"x","adapter":"openai","base_url":"https://u:p@h"}`, `base_url contains a user or password`},
 		{Providers, `{"id":"x","adapter":"openai","adapter_options":{"credentials_kind":"service_account_json"}}`, `which only the adapter vertex takes, not "openai"`},
 		{Providers, `{"id":"x","adapter":"vertex","api_key":"k","adapter_options":{"credentials_kind":"service_account_json"}}`, `api_key is ***, want the JSON of a service account`},
 		{Providers, `{"id":"x","adapter":"openai","adapter_options":{"credentials_kind":"none"}}`, `adapter_options.credentials_kind is "none", want bearer or service_account_json`},
 		{Providers, `{"id":"x","adapter":"openai","adapter_options":{"headers":{"a":1}}}`, `adapter_options.headers is ***, want an object of texts`},
 		{MCPServers, `{"id":"x","transport":"sse"}`, `transport is "sse", want stdio or http`},
-		{MCPServers, `{"id":"x","transport":"stdio"}`, `command is empty, which transport stdio needs`},
-		{MCPServers, `{"id":"x","transport":"http"}`, `url is empty, which transport http needs`},
+		{MCPServers, `{"id":"x","transport":"stdio"}`, `command is empty, but transport stdio needs it`},
+		{MCPServers, `{"id":"x","transport":"http"}`, `url is empty, but transport http needs it`},
 		{MCPServers, `{"id":"x","transport":"http","url":"https://h","comand":"c"}`, `unknown field "comand", did you mean "command"?`},
 		{A2AServers, `{"id":"x","base_url":"h"}`, `base_url is "h", want a URL`},
 		{A2AServers, `{"id":"x","base_url":"https://h","timeout_ms":30001}`, `timeout_ms is 30001, want 1 to 30000`},

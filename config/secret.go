@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	// hidden is what clients see of a secret. Where one is stored, writing it keeps the
-	// secret.
+	// hidden is what clients see in place of a secret. Writing it back keeps the secret.
 	hidden = "***"
-	// refName is the only name in the object that stands for a secret.
+	// refName is the only name in an object that refers to a secret.
 	refName = "$secret"
 )
 
-// server is where a document sends the secret in a place; "" if nobody knows.
+// server returns where a document sends the secret at a path; "" if that is unknown.
 func (k *kind) server(tree map[string]any, path []string) string {
 	if k.to == nil || len(k.to) > 1 && path[0] != k.to[0] {
 		return ""
@@ -38,7 +37,7 @@ func (k *kind) servers(tree map[string]any) map[string]string {
 	return out
 }
 
-// origin is the scheme, the host and the port of an address.
+// origin returns the scheme, host and port of a URL.
 func origin(v any) string {
 	text, _ := v.(string)
 	u, err := url.Parse(text)
@@ -48,8 +47,8 @@ func origin(v any) string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
-// sameEntries reports whether the lists on the way to a place are as long as they were, and
-// the entries on the way are the same but for their secrets.
+// sameEntries reports whether every list on a path is as long as before, and its entry on
+// the path equal but for secrets.
 func sameEntries(now, before map[string]any, path []string) bool {
 	for i := range path {
 		list, ok := lookup(now, path[:i]).([]any)
@@ -62,7 +61,7 @@ func sameEntries(now, before map[string]any, path []string) bool {
 	return true
 }
 
-// IsSecret reports whether a text in that place of a document is a secret.
+// IsSecret reports whether a string at a path of a document is a secret.
 func IsSecret(ns Namespace, path []string) bool {
 	k := kinds[ns]
 	if k == nil || k.secret == nil {
@@ -76,7 +75,7 @@ func IsSecret(ns Namespace, path []string) bool {
 	return false
 }
 
-// mask returns a copy with hidden in the place of every secret and every reference.
+// mask returns a copy with hidden in place of every secret and every reference.
 func (k *kind) mask(tree map[string]any) map[string]any {
 	tree = clone(tree).(map[string]any)
 	visit(tree, nil, k.secret, func([]string, any) any { return hidden })
@@ -84,8 +83,8 @@ func (k *kind) mask(tree map[string]any) map[string]any {
 }
 
 // redact returns what clients see of a sealed document. Secrets are ***, except that a
-// provider has has_api_key, an MCP server has has_env and env_keys, and an A2A server has
-// has_auth instead. A client can write back what it has seen.
+// provider has has_api_key instead, an MCP server has_env and env_keys, and an A2A server
+// has_auth. A client can write back what it reads.
 func redact(ns Namespace, doc json.RawMessage) (json.RawMessage, error) {
 	k, err := ns.kind()
 	if err != nil {
@@ -136,16 +135,16 @@ func references(tree map[string]any) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// reference returns what an object refers to, if it is a reference.
+// reference returns the reference that an object stands for, if it is one.
 func reference(v any) (string, bool) {
 	m, _ := v.(map[string]any)
 	ref, ok := m[refName].(string)
 	return ref, ok && len(m) == 1
 }
 
-// visit replaces what is in a document by what fn returns for it: every object that has
-// refName, and every text, "" excepted, at and below a place that secret reports. A number
-// is, too, if its name can mean nothing but a secret.
+// visit replaces parts of a document by what fn returns for them: every object with
+// refName, and every non-empty string at or below a path that secret reports. It also
+// replaces a number whose name can only mean a secret.
 func visit(v any, path []string, secret func([]string) bool, fn func(path []string, v any) any) any {
 	return visitor{secret, fn}.value(v, path, false)
 }
@@ -184,7 +183,7 @@ func (w visitor) value(v any, path []string, secret bool) any {
 	return v
 }
 
-// lookup returns what is in a place, nil if nothing is.
+// lookup returns the value at a path, or nil.
 func lookup(v any, path []string) any {
 	for _, name := range path {
 		switch at := v.(type) {
@@ -203,7 +202,7 @@ func lookup(v any, path []string) any {
 	return v
 }
 
-// pointer is a place as a JSON Pointer.
+// pointer returns a path as a JSON Pointer.
 func pointer(path []string) string {
 	var b strings.Builder
 	for _, name := range path {
@@ -213,5 +212,5 @@ func pointer(path []string) string {
 	return b.String()
 }
 
-// place is a place as people write it.
+// place returns a path in the dotted form of error texts.
 func place(path []string) string { return strings.Join(path, ".") }

@@ -30,7 +30,7 @@ func open(t testing.TB, key Key, doc json.RawMessage, secrets map[string]awaken.
 	return string(out)
 }
 
-// The places of secrets, one document each. S0, S1, … are the secrets.
+// Every secret field, one document each. S0, S1, … are the secrets.
 var secretPlaces = map[Key][]string{
 	{Providers, "x"}: {
 		`{"id":"x","adapter":"openai","api_key":"S0"}`,
@@ -54,8 +54,8 @@ var secretPlaces = map[Key][]string{
 	},
 }
 
-// Whatever a document holds, no secret is in what is stored or shown, all are there when it
-// is opened, and a client can write back what it was shown.
+// No secret is in what is stored or shown, all of them are back when a document is opened,
+// and a client can write back what it was shown.
 func TestSecrets_AreTakenOutAndPutBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.SampledFrom(slices.SortedFunc(maps.Keys(secretPlaces), func(a, b Key) int { return strings.Compare(a.String(), b.String()) })).Draw(t, "key")
@@ -117,13 +117,13 @@ func TestSecrets_AreTakenOutAndPutBack(t *testing.T) {
 	})
 }
 
-// gone returns the references that a sealed document has and another has not.
+// gone returns the references that are in before but not in after.
 func gone(before, after json.RawMessage) []string {
 	now := secretsOf(after)
 	return slices.DeleteFunc(secretsOf(before), func(ref string) bool { return slices.Contains(now, ref) })
 }
 
-// least are documents that say as little as they can.
+// least are minimal documents.
 var least = map[Namespace]string{
 	Agents: `{"id":"x"}`, Providers: `{"id":"x","adapter":"openai"}`, A2AServers: `{"id":"x","base_url":"https://h"}`,
 	MCPServers: `{"id":"x","transport":"stdio","command":"c"}`, Models: `{"id":"x","provider_id":"p","upstream_model":"m"}`,
@@ -158,7 +158,7 @@ func TestSeal_KeepsAndClearsSecrets(t *testing.T) {
 		{"its own in another place", Providers, provider, `{"id":"x","adapter":"openai","adapter_options":{"headers":{"a":{"$secret":"providers/x#/api_key"}}}}`, `adapter_options.headers.a refers to a secret`, 0},
 		{"a reference in a new document", Providers, ``, `{"id":"x","adapter":"openai","api_key":{"$secret":"providers/x#/api_key"}}`, `api_key refers to a secret`, 0},
 		{"a reference that is none", Providers, provider, `{"id":"x","adapter":"openai","adapter_options":{"o":{"$secret":"x","password":"p"}}}`, `adapter_options.o refers to a secret`, 0},
-		{"a number", Providers, provider, `{"id":"x","adapter":"openai","adapter_options":{"password":1234}}`, `adapter_options.password is a JSON number, want a string, because it is kept as a secret`, 0},
+		{"a number", Providers, provider, `{"id":"x","adapter":"openai","adapter_options":{"password":1234}}`, `adapter_options.password is a JSON number, want a string, because it is stored as a secret`, 0},
 
 		{"absent env", MCPServers, mcp, `{"id":"x","transport":"stdio","command":"d"}`, `{"command":"d","env":{"A":"1","B":"2"},"id":"x","timeout_secs":30,"transport":"stdio"}`, 0},
 		{"null env", MCPServers, mcp, `{"id":"x","transport":"stdio","command":"d","env":null}`, `{"command":"d","id":"x","timeout_secs":30,"transport":"stdio"}`, 2},
@@ -167,12 +167,12 @@ func TestSeal_KeepsAndClearsSecrets(t *testing.T) {
 
 		{"absent auth", A2AServers, a2a, `{"id":"x","base_url":"https://H/i"}`, `{"auth":{"token":"old","type":"bearer"},"base_url":"https://H/i","id":"x","timeout_ms":10000}`, 0},
 		{"absent token", A2AServers, a2a, `{"id":"x","base_url":"https://h/i","auth":{"type":"bearer"}}`, `{"auth":{"token":"old","type":"bearer"},"base_url":"https://h/i","id":"x","timeout_ms":10000}`, 0},
-		{"absent auth and another server", A2AServers, a2a, `{"id":"x","base_url":"https://i"}`, `base_url is another server, and the secret in auth.token was for the one before`, 0},
-		{"absent key and another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i"}`, `base_url is another server, and the secret in api_key was`, 0},
-		{"stars and another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i","api_key":"new","adapter_options":{"headers":{"a":"***"}}}`, `base_url is another server, and the secret in adapter_options.headers.a was`, 0},
+		{"absent auth and another server", A2AServers, a2a, `{"id":"x","base_url":"https://i"}`, `base_url is now another server, and the secret in auth.token belongs to the previous one`, 0},
+		{"absent key and another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i"}`, `base_url is now another server, and the secret in api_key belongs`, 0},
+		{"stars and another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i","api_key":"new","adapter_options":{"headers":{"a":"***"}}}`, `base_url is now another server, and the secret in adapter_options.headers.a belongs`, 0},
 		{"a key for another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i","api_key":"new"}`, `{"adapter":"openai","api_key":"new","base_url":"https://i","id":"x","timeout_secs":300}`, 1},
 		{"no key for another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i","api_key":null}`, `{"adapter":"openai","base_url":"https://i","id":"x","timeout_secs":300}`, 2},
-		{"stars and another endpoint", Agents, agent, `{"id":"x","endpoint":{"base_url":"http://h","auth":{"type":"bearer","token":"***"}}}`, `endpoint.base_url is another server, and the secret in endpoint.auth.token was`, 0},
+		{"stars and another endpoint", Agents, agent, `{"id":"x","endpoint":{"base_url":"http://h","auth":{"type":"bearer","token":"***"}}}`, `endpoint.base_url is now another server, and the secret in endpoint.auth.token belongs`, 0},
 		{"null auth", A2AServers, a2a, `{"id":"x","base_url":"https://i","auth":null}`, `{"base_url":"https://i","id":"x","timeout_ms":10000}`, 1},
 		{"empty token", A2AServers, a2a, `{"id":"x","base_url":"https://i","auth":{"type":"bearer","token":""}}`, `auth.token is empty`, 0},
 
@@ -236,8 +236,8 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// A reference that got into a document in whatever way opens nothing of another one.
-func TestUnseal_OpensOnlyItsOwn(t *testing.T) {
+// A reference to another document's secret never resolves, however it got into a document.
+func TestUnseal_RejectsForeignReferences(t *testing.T) {
 	doc := json.RawMessage(`{"id":"x","sections":{"a":{"$secret":"providers/p#/api_key"}}}`)
 	_, err := unseal(Key{Agents, "x"}, doc, func(string) (awaken.Secret, error) { return awaken.NewSecret("s"), nil })
 	if err == nil || !strings.Contains(err.Error(), "sections.a refers to the secret of another document") {

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
 )
 
-// secrets are all secrets at one time, encrypted. They never change.
+// secrets is an immutable set of all secrets, encrypted.
 type secrets struct {
 	vault  *Vault
 	sealed map[string]SealedSecret
@@ -34,7 +35,7 @@ func (s *secrets) with(changes []SecretChange) *secrets {
 	return out
 }
 
-// stamp is another one when a secret of the document is.
+// stamp identifies the revisions of a document's secrets.
 func (s *secrets) stamp(doc *document) string {
 	var sb strings.Builder
 	for _, ref := range doc.secrets {
@@ -43,37 +44,31 @@ func (s *secrets) stamp(doc *document) string {
 	return sb.String()
 }
 
-// has reports whether a secret of a document is there, and meant for where the document
+// has reports whether a secret of a document exists and may be sent where the document
 // sends it.
 func (s *secrets) has(doc *document, ref string) bool {
 	sealed, ok := s.sealed[ref]
 	return ok && (sealed.Server == "" || sealed.Server == doc.servers[ref])
 }
 
-// missing returns the references of a document that lead nowhere.
-func (s *secrets) missing(doc *document) (refs []string) {
-	for _, ref := range doc.secrets {
-		if !s.has(doc, ref) {
-			refs = append(refs, ref)
-		}
-	}
-	return refs
+// missing returns the references of a document that cannot be resolved.
+func (s *secrets) missing(doc *document) []string {
+	return slices.DeleteFunc(slices.Clone(doc.secrets), func(ref string) bool { return s.has(doc, ref) })
 }
 
-// value decrypts a secret; awaken.ErrNotFound means that it is gone.
+// value decrypts a secret, or returns awaken.ErrNotFound.
 func (s *secrets) value(ref string) (awaken.Secret, error) {
 	sealed, ok := s.sealed[ref]
 	switch {
 	case !ok:
 		return awaken.Secret{}, fmt.Errorf("%s: %w", ref, awaken.ErrNotFound)
 	case s.vault == nil:
-		return awaken.Secret{}, fmt.Errorf("%s cannot be read: this server has no key for secrets: set secrets.key_file or secrets.key", ref)
+		return awaken.Secret{}, fmt.Errorf("%s cannot be read: this server has no secrets key: set secrets.key_file or secrets.key", ref)
 	}
 	return s.vault.Decrypt(ref, sealed)
 }
 
-// decode returns the spec of a document with its secrets put in. Those that are gone are
-// left out.
+// decode returns the spec of a document with its secrets. Missing ones are empty.
 func (s *secrets) decode(doc *document) (spec, error) {
 	if len(doc.secrets) == 0 {
 		return decode(doc.Key, doc.raw)
@@ -90,7 +85,7 @@ func (s *secrets) decode(doc *document) (spec, error) {
 	return decode(doc.Key, open)
 }
 
-// scrub takes the secrets of a document out of an error.
+// scrub removes the secrets of a document from an error.
 func (s *secrets) scrub(doc *document, err error) error {
 	if err == nil {
 		return nil
@@ -110,7 +105,7 @@ func (s *secrets) scrub(doc *document, err error) error {
 // scrub replaces a secret in a text.
 func scrub(text, secret string) string {
 	if len(secret) < 4 {
-		return text // it would make holes everywhere, and is no secret
+		return text // too short to be a secret, and likely part of ordinary words
 	}
 	return strings.ReplaceAll(text, secret, "***")
 }

@@ -10,19 +10,20 @@ import (
 	"slices"
 )
 
-// Document is a document and its name.
+// Document is a document and its key.
 type Document struct {
 	Key  Key
 	Spec json.RawMessage
 }
 
-// seedActor is who seeds.
+// seedActor is the actor of seeds in the audit log.
 var seedActor = Actor{ID: "system:seed"}
 
-// Seed writes builtin documents: those that are missing are made, those of another binary
-// version or content replaced with their overrides kept, those that are not builtin any
-// more removed, or hidden if they have overrides, unless something that is live needs them.
-// What people wrote stays. It is one publication, and none if nothing is different.
+// Seed writes the builtin documents of a program. It creates missing ones, and updates
+// those with another binary version or content, keeping their overrides. Builtin documents
+// that are no longer given are deleted, or hidden if they have overrides, unless a live
+// document needs them. User documents stay. The result is one publication, or none if
+// nothing changes.
 func (m *Manager) Seed(ctx context.Context, binaryVersion string, docs []Document) error {
 	for _, d := range docs {
 		if err := m.code.writable(d.Key); err != nil {
@@ -33,11 +34,11 @@ func (m *Manager) Seed(ctx context.Context, binaryVersion string, docs []Documen
 		s := &seeding{p: p, records: m.records, log: m.o.Logger, version: binaryVersion, seeds: map[Key]bool{}, done: map[Key]string{}}
 		for _, d := range docs {
 			s.seeds[d.Key] = true
-			if err := s.plant(ctx, d); err != nil {
+			if err := s.seedOne(ctx, d); err != nil {
 				return fmt.Errorf("seed %s: %w", d.Key, err)
 			}
 		}
-		if err := s.weed(ctx); err != nil {
+		if err := s.removeObsolete(ctx); err != nil {
 			return err
 		}
 		if len(s.done) == 0 {
@@ -49,18 +50,18 @@ func (m *Manager) Seed(ctx context.Context, binaryVersion string, docs []Documen
 	return err
 }
 
-// seeding is what Seed does.
+// seeding is one call of Seed.
 type seeding struct {
 	p       *plan
 	records *records
 	log     *slog.Logger
 	version string
 	seeds   map[Key]bool
-	done    map[Key]string // what was done
+	done    map[Key]string // created, updated, hidden or removed
 }
 
-// plant writes a builtin document, unless people own it.
-func (s *seeding) plant(ctx context.Context, d Document) error {
+// seedOne writes a builtin document, unless a user owns it.
+func (s *seeding) seedOne(ctx context.Context, d Document) error {
 	p := s.p
 	old, err := p.record(ctx, d.Key)
 	if err != nil {
@@ -93,14 +94,13 @@ func (s *seeding) plant(ctx context.Context, d Document) error {
 	return p.publish(d.Key, rec)
 }
 
-// weed removes builtin documents that are not seeded any more. Those that something else
-// needs stay.
-func (s *seeding) weed(ctx context.Context) error {
+// removeObsolete removes builtin documents that are no longer given, except those that others need.
+func (s *seeding) removeObsolete(ctx context.Context) error {
 	p := s.p
 	orphans := map[Key]*Record{}
 	for _, ns := range Namespaces {
 		if ns == Tools {
-			continue // their records are overrides
+			continue // records of tools are overrides
 		}
 		for r, err := range s.records.stored(ctx, ns) {
 			if err != nil {
@@ -121,7 +121,7 @@ func (s *seeding) weed(ctx context.Context) error {
 			for _, need := range doc.needs {
 				if orphans[need] != nil {
 					delete(orphans, need)
-					s.log.Warn("a builtin document that is not part of the program any more stays, because another needs it", "document", need.String(), "needed_by", key.String())
+					s.log.Warn("keeping an obsolete builtin document that another document needs", "document", need.String(), "needed_by", key.String())
 					again = true
 				}
 			}
@@ -141,7 +141,7 @@ func (s *seeding) weed(ctx context.Context) error {
 	return nil
 }
 
-// report is what the audit log says: how many, and some of them.
+// report summarises a seed for the audit log: counts, and a sample.
 func (s *seeding) report() map[string]any {
 	counts, sample := map[string]int{"created": 0, "updated": 0, "removed": 0, "hidden": 0}, []string{}
 	for i, key := range slices.SortedFunc(maps.Keys(s.done), compareKeys) {

@@ -45,7 +45,7 @@ func (r *rig) override(name, patch string) *config.View {
 	return v
 }
 
-func TestSeed_KeepsOverridesAndWhatPeopleWrote(t *testing.T) {
+func TestSeed_KeepsOverridesAndUserDocuments(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.seed("v1", seedProvider, seedModel, `agents/a "model_id":"m","system_prompt":"one","max_rounds":3`, `agents/old "model_id":"m"`, `agents/kept "model_id":"m"`, `agents/mine "model_id":"m"`)
 	r.wantAnswer("[]one up 2 tools", "1")
@@ -195,7 +195,7 @@ func TestApply_IsOnePublicationAndIdempotent(t *testing.T) {
 		t.Errorf("the builtin document is %+v, want overrides", v.Meta)
 	}
 
-	// What is exported makes another server the same.
+	// An export reproduces the documents on another server.
 	exported, err := r.Export(t.Context(), false)
 	if err != nil || len(exported) != 5 {
 		t.Fatalf("%d documents (%v)", len(exported), err)

@@ -7,60 +7,58 @@ import (
 	"sync"
 )
 
-// server is the connection of one document of an MCP server. Versions that have the
-// document, with the same secrets, share it.
+// server is the connection of one MCP server document. Versions with the same document and
+// secrets share it.
 type server struct {
 	doc     *document
-	stamp   string
 	conn    MCPConnection
 	err     error // why there is no connection
 	holders int
 }
 
-// servers are the connections that versions hold.
+// servers holds the connections of all versions.
 type servers struct {
 	connector MCPConnector // nil connects to none
 
-	mu    sync.Mutex
-	open  map[string]*server // by id, hash and stamp
-	other map[string]bool    // ids of servers whose tools are others
-	woken chan struct{}      // holds one when there are some
+	mu       sync.Mutex
+	open     map[string]*server // by id, hash and stamp
+	retooled map[string]bool    // ids of servers whose tools changed
+	wake     chan struct{}      // signals that retooled is not empty
 }
 
 func newServers(c MCPConnector) *servers {
-	return &servers{connector: c, open: map[string]*server{}, other: map[string]bool{}, woken: make(chan struct{}, 1)}
+	return &servers{connector: c, open: map[string]*server{}, retooled: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
 func (ss *servers) changed(id string) {
 	ss.mu.Lock()
-	ss.other[id] = true
+	ss.retooled[id] = true
 	ss.mu.Unlock()
 	select {
-	case ss.woken <- struct{}{}:
+	case ss.wake <- struct{}{}:
 	default:
 	}
 }
 
-// take returns the servers whose tools are others, once.
+// take returns and resets the servers whose tools changed.
 func (ss *servers) take() []string {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	ids := slices.Sorted(maps.Keys(ss.other))
-	clear(ss.other)
+	ids := slices.Sorted(maps.Keys(ss.retooled))
+	clear(ss.retooled)
 	return ids
 }
 
-// connect returns the connection of a document. Fresh means that it was made now.
+// connect returns the connection of a document. fresh means that it was just made.
 func (ss *servers) connect(ctx context.Context, doc *document, sec *secrets) (s *server, fresh bool) {
-	stamp := sec.stamp(doc)
-	name := doc.ID + "\x00" + doc.Hash + "\x00" + stamp
+	name := doc.ID + "\x00" + doc.Hash + "\x00" + sec.stamp(doc)
 	ss.mu.Lock()
 	s = ss.open[name]
 	ss.mu.Unlock()
 	if s != nil && s.err == nil {
 		return s, false
 	}
-	s = &server{doc: doc, stamp: stamp}
+	s = &server{doc: doc}
 	spec, err := sec.decode(doc)
 	switch {
 	case err != nil:
@@ -79,7 +77,7 @@ func (ss *servers) connect(ctx context.Context, doc *document, sec *secrets) (s 
 	return s, true
 }
 
-// hold keeps the connections of a version open, until it is dropped.
+// hold keeps the connections of a version open until it is dropped.
 func (ss *servers) hold(v *compiled) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -88,7 +86,7 @@ func (ss *servers) hold(v *compiled) {
 	}
 }
 
-// drop closes the connections of a version that no other holds.
+// drop releases the connections of a version and closes those that no other version holds.
 func (ss *servers) drop(v *compiled) {
 	ss.mu.Lock()
 	var over []*server
@@ -101,7 +99,7 @@ func (ss *servers) drop(v *compiled) {
 	ss.close(over)
 }
 
-// close ends connections that nobody holds.
+// close closes connections that no version holds.
 func (ss *servers) close(over []*server) {
 	for _, s := range over {
 		ss.mu.Lock()
@@ -111,7 +109,7 @@ func (ss *servers) close(over []*server) {
 		}
 		ss.mu.Unlock()
 		if !held && s.conn != nil {
-			_ = s.conn.Close() // it is not needed any more
+			_ = s.conn.Close() // unused; an error changes nothing
 		}
 	}
 }
@@ -123,6 +121,6 @@ func (ss *servers) end() {
 	clear(ss.open)
 	ss.mu.Unlock()
 	for _, s := range all {
-		_ = s.conn.Close() // nobody is interested any more
+		_ = s.conn.Close() // shutting down; an error changes nothing
 	}
 }

@@ -43,7 +43,7 @@ func TestMCP_ConnectionsLiveAsLongAsTheirDocument(t *testing.T) {
 	if envs, _ := r.connections(); !slices.Equal(envs, []string{"serve2 other-env-secret"}) {
 		t.Errorf("connections are %q, want one with the new secret", envs)
 	}
-	// A refused write, and a dry one, leave nothing behind.
+	// A refused or dry write leaves nothing behind.
 	k := key("mcp-servers/more")
 	if _, err := r.Validate(t.Context(), k, doc(k, mcpSpec)); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestMCP_ConnectionsLiveAsLongAsTheirDocument(t *testing.T) {
 	if envs, _ := r.connections(); len(envs) != 1 {
 		t.Errorf("connections are %q, want one", envs)
 	}
-	// A run that is pinned to an older version has the server as it was.
+	// A run pinned to an older version keeps the server of that version.
 	if got, _ := r.ask(awaken.RunRequest{ResolutionID: "4"}); got != "[sk-first-secret]one up 4 tools" {
 		t.Errorf("the pinned run says %q", got)
 	}
@@ -70,7 +70,7 @@ func TestMCP_ConnectionsLiveAsLongAsTheirDocument(t *testing.T) {
 	}
 }
 
-func TestMCP_AServerThatIsDownBlocksNothing(t *testing.T) {
+func TestMCP_AServerThatIsDownDoesNotBlockWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil)
 		r.mcp.Server("files", "no route to host", "read")

@@ -21,7 +21,7 @@ func (l *line) Inventory(context.Context) (*MCPInventory, error) { return &MCPIn
 func (l *line) Restart(context.Context) error                    { return nil }
 func (l *line) Close() error                                     { l.closed = true; return nil }
 
-// exchange is a connector whose lines can be seen. It fails with err, if there is one.
+// exchange is a connector that records its lines. It fails with err, if set.
 type exchange struct {
 	lines []*line
 	err   error
@@ -40,7 +40,7 @@ func mcpDoc(id, command string) *document {
 	return newDocument(Key{MCPServers, id}, encode(map[string]any{"id": id, "transport": "stdio", "command": command}), 1)
 }
 
-func TestServers_VersionsShareAConnectionUntilTheLastLetsGo(t *testing.T) {
+func TestServers_ShareAConnectionUntilTheLastVersionDropsIt(t *testing.T) {
 	x := &exchange{}
 	ss := newServers(x)
 	version := func(command string) (*compiled, bool) {
@@ -76,7 +76,7 @@ func TestServers_VersionsShareAConnectionUntilTheLastLetsGo(t *testing.T) {
 	ss.drop(other) // it is closed, which is no mistake
 }
 
-func TestServers_AFailureIsTriedAgain(t *testing.T) {
+func TestServers_RetryAfterAFailure(t *testing.T) {
 	x := &exchange{err: errors.New("no such command")}
 	ss := newServers(x)
 	s, _ := ss.connect(t.Context(), mcpDoc("files", "a"), &secrets{})
@@ -92,7 +92,7 @@ func TestServers_AFailureIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestServers_TellOnceOfAllWhoseToolsAreOthers(t *testing.T) {
+func TestServers_ReportChangedToolsOnce(t *testing.T) {
 	x := &exchange{}
 	ss := newServers(x)
 	for _, id := range []string{"b", "a"} {
@@ -101,11 +101,11 @@ func TestServers_TellOnceOfAllWhoseToolsAreOthers(t *testing.T) {
 	for _, l := range slices.Concat(x.lines, x.lines) {
 		l.changed()
 	}
-	<-ss.woken
+	<-ss.wake
 	if got := ss.take(); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("others are %q", got)
 	}
-	if len(ss.woken) != 0 || len(ss.take()) != 0 {
+	if len(ss.wake) != 0 || len(ss.take()) != 0 {
 		t.Error("it is told twice")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-// odd is a connector to servers that have a tool beside theirs that cannot be used.
+// odd is a connector to servers with an additional, unusable tool.
 type odd struct{ config.MCPConnector }
 
 type oddConnection struct{ config.MCPConnection }
@@ -33,7 +33,7 @@ func (t oddTool) Spec() awaken.ToolSpec {
 	return s
 }
 
-func TestMCP_AToolThatCannotBeUsedStopsNothing(t *testing.T) {
+func TestMCP_AnUnusableToolIsSkipped(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.o.MCP = odd{r.mcp}
 	r.mcp.Server("files", "", "read", "read", "write")
@@ -67,7 +67,7 @@ func TestOpen_SkillsThatCannotBeMadeAreReported(t *testing.T) {
 	}
 }
 
-func TestMCP_WhatIsWrongWithToolsIsSaidOnce(t *testing.T) {
+func TestMCP_ToolProblemsAreReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil)
 		r.mcp.Server("files", "", "read", "read")
@@ -92,7 +92,7 @@ func TestMCP_WhatIsWrongWithToolsIsSaidOnce(t *testing.T) {
 	})
 }
 
-func TestMCP_PinnedVersionsAndTheCanaryGetToolsThatComeLater(t *testing.T) {
+func TestMCP_NewToolsReachPinnedVersionsAndCanary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil)
 		r.mcp.Server("files", "it starts")

@@ -7,43 +7,46 @@ import (
 	"unicode/utf8"
 )
 
-// SkillSpec is a set of instructions that an agent can take up.
+// SkillSpec describes a skill: instructions that an agent can load when it needs them.
 type SkillSpec struct {
-	// ID is 1 to 64 lower-case letters, digits and -.
+	// ID is the skill's name: 1 to 64 lower-case letters, digits and -.
 	ID string `json:"id"`
-	// Name is for people, at most 128 characters.
+	// Name is shown to people, at most 128 characters.
 	Name string `json:"name"`
-	// Description says what the skill does, in at most 1024 characters.
+	// Description says what the skill does, in at most 1024 characters. Models read it to
+	// choose a skill.
 	Description string `json:"description"`
-	// InstructionsMD is what an agent that takes the skill up is told, in Markdown.
+	// InstructionsMD holds the instructions, in Markdown, that an agent gets when it loads
+	// the skill.
 	InstructionsMD string `json:"instructions_md"`
-	// AllowedTools are the tools that the skill needs.
+	// AllowedTools lists the tools that the skill needs.
 	AllowedTools []string `json:"allowed_tools,omitempty"`
-	// WhenToUse tells the model when to take the skill up.
+	// WhenToUse tells the model when to load the skill.
 	WhenToUse string `json:"when_to_use,omitempty"`
-	// Arguments are what the skill has to be told.
+	// Arguments lists the arguments that the skill takes.
 	Arguments []SkillArgument `json:"arguments,omitempty"`
 	// ArgumentHint shows people how to write the arguments.
 	ArgumentHint string `json:"argument_hint,omitempty"`
-	// UserInvocable says whether people can use the skill. Nil means true.
+	// UserInvocable says whether people can invoke the skill. Nil means true.
 	UserInvocable *bool `json:"user_invocable,omitempty"`
-	// ModelInvocable says whether models can take the skill up. Nil means true.
+	// ModelInvocable says whether models can load the skill. Nil means true.
 	ModelInvocable *bool `json:"model_invocable,omitempty"`
-	// ModelOverride is another model for the skill.
+	// ModelOverride is the model to use while the skill runs. Empty keeps the agent's
+	// model.
 	ModelOverride string `json:"model_override,omitempty"`
-	// Context is inline, which is the default, or fork.
+	// Context is inline (the default) or fork.
 	Context string `json:"context,omitempty"`
-	// Paths are of skills in files. Those of records have none.
+	// Paths is for skills in files only. It must be empty here.
 	Paths []string `json:"paths,omitempty"`
 }
 
-// SkillArgument is something that a skill has to be told.
+// SkillArgument describes an argument of a skill.
 type SkillArgument struct {
-	// Name is what the argument is called.
+	// Name is the name of the argument.
 	Name string `json:"name"`
-	// Description says what it is.
+	// Description says what the argument means.
 	Description string `json:"description,omitempty"`
-	// Required says whether it cannot be left out.
+	// Required says whether the argument must be given.
 	Required bool `json:"required,omitempty"`
 }
 

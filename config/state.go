@@ -9,23 +9,22 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// state is what a manager has of the store at one time. It never changes.
+// state is an immutable snapshot of what a process knows of the store.
 type state struct {
 	head    Head
 	secrets *secrets
 	live    *compiled
-	canary  *compiled // nil if there is none, or if it cannot be compiled here
-	// canaryTroubles says why it cannot.
+	canary  *compiled // nil if there is none, or if it does not compile in this process
+	// canaryTroubles says why the canary does not compile.
 	canaryTroubles []awaken.Diagnostic
-	// behind is how the documents of head.Live differ from those of live, which is the
-	// last version that could be compiled here; nil if they are the same. Troubles says
-	// what is wrong.
+	// behind is how the documents of head.Live differ from those of live, the last version
+	// that compiled in this process; nil if they are the same. troubles says what is wrong.
 	behind    map[Key]*document
 	sinceHead int
 	troubles  []awaken.Diagnostic
 }
 
-// doc returns a document of head.Live.
+// doc returns a document of head.Live, or nil.
 func (s *state) doc(key Key) *document {
 	if doc, ok := s.behind[key]; ok {
 		return doc
@@ -41,7 +40,7 @@ func (s *state) docs() map[Key]*document {
 	return merged(s.live.all(), s.behind)
 }
 
-// since is how many entries head.Live is from the last manifest.
+// since returns how many entries separate head.Live from the last manifest.
 func (s *state) since() int {
 	if s.behind != nil {
 		return s.sinceHead
@@ -49,7 +48,7 @@ func (s *state) since() int {
 	return s.live.since
 }
 
-// users returns what is live and needs a document, sorted.
+// users returns the live documents that need a document, sorted.
 func (s *state) users(key Key) []Key {
 	var out []Key
 	for k, doc := range s.docs() {
@@ -61,7 +60,7 @@ func (s *state) users(key Key) []Key {
 	return out
 }
 
-// overlay returns changes after changes.
+// overlay returns two sets of changes combined; second wins.
 func overlay(first, second map[Key]*document) map[Key]*document {
 	if len(first) == 0 {
 		return second
@@ -71,9 +70,10 @@ func overlay(first, second map[Key]*document) map[Key]*document {
 	return out
 }
 
-// current holds what runs in this process. One goroutine at a time changes it; any reads it.
+// current holds the state of this process. Any goroutine reads it; one at a time changes
+// it.
 type current struct {
-	writing  chan struct{} // holds one while a goroutine changes the state
+	writing  chan struct{} // a lock that can be waited for with a context
 	state    atomic.Pointer[state]
 	servers  *servers
 	accounts *accounts
@@ -96,8 +96,8 @@ func (c *current) unlock() { <-c.writing }
 
 func (c *current) now() *state { return c.state.Load() }
 
-// swap makes a state what runs, gives every provider its secrets, and closes the connections
-// that only the old state held. The caller holds the lock.
+// swap makes a state current, gives every provider the current secrets, and closes the
+// connections that only the old state held. The caller holds the lock.
 func (c *current) swap(ctx context.Context, next *state) {
 	old := c.now()
 	hold := func(s *state, f func(*compiled)) {

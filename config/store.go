@@ -7,67 +7,68 @@ import (
 	"time"
 )
 
-// Store keeps records, publications, secrets and the audit log of one server. Everything
-// that a [Change] holds becomes durable together. JSON comes back byte by byte, and what
-// is returned belongs to the caller. Implementations pass configtest.
+// Store keeps the records, publications, secrets and audit log of one server. Everything in
+// a [Change] becomes durable together. JSON is returned byte for byte, and the caller owns
+// what a Store returns. Implementations must pass configtest.
 type Store interface {
-	// Record returns a record; awaken.ErrNotFound if there is none.
+	// Record returns a record, or awaken.ErrNotFound.
 	Record(ctx context.Context, key Key) (*Record, error)
-	// Records lists a namespace by id, those after an id, at most limit (0 means 100). The
-	// order is that of the bytes of the ids.
+	// Records lists the records of a namespace whose ids come after the given one, at most
+	// limit (0 means 100), in the byte order of their ids.
 	Records(ctx context.Context, ns Namespace, after string, limit int) ([]Stored, error)
 
-	// Apply makes a change durable, all or nothing. ErrConflict means that Head is not the
-	// change's any more, that a record does not have the revision that it expects, or that
-	// a publication or document that the change refers to is not there (any more).
-	// awaken.ErrInvalid is what [Change.Validate] says. It is idempotent by the id of the
-	// first audit event: a change whose event is there was made already, and nothing
-	// happens.
+	// Apply makes a change durable, all or nothing. It returns ErrConflict if Head no
+	// longer matches, if a record does not have the expected revision, or if a publication
+	// or document that the change refers to does not exist (any more); and
+	// awaken.ErrInvalid for what [Change.Validate] rejects. Apply is idempotent by the id
+	// of the first audit event: a change whose event is stored was applied before, and
+	// Apply does nothing.
 	Apply(ctx context.Context, c *Change) error
 
 	// Head returns what is live. The zero Head means that nothing was ever published.
 	Head(ctx context.Context) (Head, error)
-	// Publication returns one; awaken.ErrNotFound if there is none, or no more.
+	// Publication returns a publication, or awaken.ErrNotFound if it does not exist (any
+	// more).
 	Publication(ctx context.Context, number int64) (*Publication, error)
-	// Publications lists those before a number (0: all), newest first, at most limit (0
-	// means 100), without their Manifest.
+	// Publications lists the publications before a number (0 means all), newest first, at
+	// most limit (0 means 100), without their Manifest.
 	Publications(ctx context.Context, before int64, limit int) ([]*Publication, error)
-	// Documents returns documents by hash. Those that are not there are left out.
+	// Documents returns documents by hash and leaves out those that it does not have.
 	Documents(ctx context.Context, hashes ...string) (map[string]json.RawMessage, error)
 
 	// Secrets returns all secrets, encrypted, by reference.
 	Secrets(ctx context.Context) (map[string]SealedSecret, error)
 
-	// Audit lists events, newest first: in the order in which they were applied, whatever
-	// the clocks said.
+	// Audit lists events, newest first, in the order in which they were applied: clocks do
+	// not matter.
 	Audit(ctx context.Context, q AuditQuery) ([]*AuditEvent, error)
 
-	// Tally adds to what is known of how runs on a publication went; awaken.ErrNotFound if
-	// there is no such publication. Tallies returns it, for those that have one. Amounts
-	// are kept to the billionth of a dollar, so that sums are exact.
+	// Tally adds to the tally of a publication, or returns awaken.ErrNotFound if there is no
+	// such publication. Amounts are kept to the billionth of a dollar, so that sums are exact.
 	Tally(ctx context.Context, number int64, add Tally) error
+	// Tallies returns the tallies of those publications that have one.
 	Tallies(ctx context.Context, numbers ...int64) (map[int64]Tally, error)
 
 	// Purge removes audit events older than audit, and publications older than versions
-	// with the documents that nothing refers to any more; 0 removes nothing of the kind. It
-	// keeps what is live, the canary and what that is compared with, what was live when one
-	// that is not old was made, what those that are kept are based on, and every publication
-	// to which a run that is not done is pinned, of whatever tenant.
+	// together with the documents that nothing refers to any more. 0 removes nothing of
+	// that kind. Purge keeps the live version, the canary and its control, the versions
+	// that were live when a recent one was made, the bases of everything that it keeps, and
+	// every publication that an unfinished run of any tenant is pinned to.
 	Purge(ctx context.Context, audit, versions time.Duration) (Purged, error)
 }
 
-// Notifier is a Store that tells when another process has changed it.
+// Notifier is a Store that reports changes made by other processes.
 type Notifier interface {
-	// Listen calls fn when something may have changed, until ctx is done. It calls fn once
-	// when it begins to listen, and again after every connection that was lost.
+	// Listen calls fn whenever something may have changed, until ctx is done. It also calls
+	// fn when it begins to listen and after every reconnect.
 	Listen(ctx context.Context, fn func()) error
 }
 
-// Turner is a Store whose writers can wait for each other. Those that do lose no races, and
-// a slow process has its turn beside a fast one.
+// Turner is a Store whose writers can queue. Queued writers lose no races, so a slow
+// process gets its turn beside a fast one.
 type Turner interface {
-	// Turn waits until whoever asked before has ended theirs. Done ends it; it also ends
-	// with the process.
+	// Turn waits for the earlier callers to finish. The caller ends its turn with done; the
+	// turn also ends with the process.
 	Turn(ctx context.Context) (done func(), err error)
 }
 
@@ -80,126 +81,128 @@ type Stored struct {
 // Purged counts what [Store.Purge] removed.
 type Purged struct{ Events, Publications, Documents int }
 
-// Change is what one write does.
+// Change is the outcome of one write.
 type Change struct {
-	// Head is the state that the change was made for: its Revision and Last have to be
-	// those of the store. Nil does not care.
+	// Head is the state that the change is based on: the store must have its Revision and
+	// Last. Nil skips the check.
 	Head    *Head
 	Records []RecordChange
 	Secrets []SecretChange
-	// Publish adds a publication, whose Number has to be one more than the last. Nil
-	// publishes nothing.
+	// Publish adds a publication. Its Number must be one more than the last. Nil publishes
+	// nothing.
 	Publish *Publication
-	// Documents are those of the publication that may not be there yet, by hash.
+	// Documents holds, by hash, the publication's documents that the store may not have
+	// yet.
 	Documents map[string]json.RawMessage
-	// SetHead replaces what is live: Live and Canary. The store counts Revision and Last.
+	// SetHead replaces Live and Canary. The store maintains Revision and Last.
 	SetHead *Head
 	Audit   []*AuditEvent
 }
 
-// RecordChange writes a record, or removes it.
+// RecordChange writes or deletes a record.
 type RecordChange struct {
 	Key    Key
-	Record *Record // nil removes it; its Meta.Revision is 1 or more
-	// Expect is the revision that the record has to have; 0 that there is none, -1 does not
-	// care.
+	Record *Record // nil deletes; otherwise Meta.Revision is 1 or more
+	// Expect is the revision that the record must have: 0 requires that there is no record,
+	// -1 skips the check.
 	Expect int64
 }
 
-// SecretChange writes a secret, or removes it.
+// SecretChange writes or deletes a secret.
 type SecretChange struct {
 	Ref    string
-	Secret *SealedSecret // nil removes it
+	Secret *SealedSecret // nil deletes
 }
 
-// SealedSecret is a secret, encrypted.
+// SealedSecret is an encrypted secret.
 type SealedSecret struct {
-	KeyID    string `json:"key_id"` // of the key that it is encrypted with
+	KeyID    string `json:"key_id"` // the key that encrypts it
 	Data     []byte `json:"data"`
-	Revision int64  `json:"revision"` // a new one for every value
-	// Server is the scheme, host and port that it was written for; "" is any. Documents that
-	// send it elsewhere, of another version, do not get it.
+	Revision int64  `json:"revision"` // changes with every value
+	// Server is the scheme, host and port that the secret was written for; "" allows any. A
+	// document that would send it elsewhere, in an older version for instance, does not get
+	// it.
 	Server    string `json:"server,omitempty"`
 	UpdatedAt int64  `json:"updated_at"`
 }
 
-// Head is what is live.
+// Head says what is live.
 type Head struct {
-	Revision int64   `json:"revision"` // counts the changes of what is live
-	Last     int64   `json:"last"`     // the number of the newest publication
+	Revision int64   `json:"revision"` // incremented whenever Live or Canary is set
+	Last     int64   `json:"last"`     // number of the newest publication
 	Live     int64   `json:"live"`     // the publication that runs use; 0 means none
 	Canary   *Canary `json:"canary,omitempty"`
 }
 
-// Canary gives a share of the threads that are made from now on to another version, until
-// it is promoted or rolled back.
+// Canary sends a share of the new threads to another version until it is promoted or
+// dropped.
 type Canary struct {
 	Version   int64   `json:"version"`
-	Share     float64 `json:"share"` // 0 to 1, of new threads
+	Share     float64 `json:"share"` // of new threads, above 0 and at most 1
 	StartedAt int64   `json:"started_at"`
-	// Control is the version that was live when it began. The runs on it, and on what took
-	// its place, are counted there.
+	// Control is the version that was live when the canary began. Runs on it and on its
+	// successors are counted under it.
 	Control int64 `json:"control,omitempty"`
-	// Start and ControlStart are what was counted before it began.
+	// Start and ControlStart are the tallies from before the canary began.
 	Start        Tally `json:"start,omitzero"`
 	ControlStart Tally `json:"control_start,omitzero"`
-	// Rule promotes it or rolls it back by itself. Nil leaves it to people.
+	// Rule promotes or drops the canary automatically. Nil leaves that to an operator.
 	Rule *CanaryRule `json:"rule,omitempty"`
 }
 
-// CanaryRule compares the runs of a canary with those of the live version, since the canary
-// began. A zero limit does not count.
+// CanaryRule compares the runs of the canary with those of the live version since the
+// canary began. A limit of zero is not checked.
 type CanaryRule struct {
-	// MinRuns is how many finished runs the canary must have before anything is decided.
+	// MinRuns is how many runs the canary must finish before the rule decides anything.
 	MinRuns int `json:"min_runs"`
-	// It is rolled back as soon as one of these is passed.
-	MaxErrorRate     float64 `json:"max_error_rate,omitempty"`     // of its runs, 0 to 1
-	MaxErrorIncrease float64 `json:"max_error_increase,omitempty"` // over the live version's rate
-	MaxCostUSD       float64 `json:"max_cost_usd,omitempty"`       // per run, on average
-	MaxCostRatio     float64 `json:"max_cost_ratio,omitempty"`     // of the live version's average
-	MaxLatencyMS     int64   `json:"max_latency_ms,omitempty"`     // per run, on average
-	MaxLatencyRatio  float64 `json:"max_latency_ratio,omitempty"`  // of the live version's average
-	PromoteAfterRuns int     `json:"promote_after_runs,omitempty"` // promote it then; 0 leaves that to people
+	// The canary is dropped as soon as it passes one of these limits.
+	MaxErrorRate     float64 `json:"max_error_rate,omitempty"`     // failed runs, 0 to 1
+	MaxErrorIncrease float64 `json:"max_error_increase,omitempty"` // above the live version's error rate
+	MaxCostUSD       float64 `json:"max_cost_usd,omitempty"`       // average per run
+	MaxCostRatio     float64 `json:"max_cost_ratio,omitempty"`     // relative to the live version's average
+	MaxLatencyMS     int64   `json:"max_latency_ms,omitempty"`     // average per run
+	MaxLatencyRatio  float64 `json:"max_latency_ratio,omitempty"`  // relative to the live version's average
+	PromoteAfterRuns int     `json:"promote_after_runs,omitempty"` // promote after this many runs; 0 leaves that to an operator
 }
 
-// Tally is how finished runs went.
+// Tally sums up finished runs.
 type Tally struct {
 	Runs      int64   `json:"runs"`
 	Errors    int64   `json:"errors"`
 	CostUSD   float64 `json:"cost_usd"`
-	LatencyMS int64   `json:"latency_ms"` // in sum
+	LatencyMS int64   `json:"latency_ms"` // total
 }
 
-// Publication is a version of all documents. It never changes.
+// Publication is an immutable version of all documents.
 type Publication struct {
-	Number int64 `json:"number"` // 1, 2, …; a run's resolution_id
-	// Base is the publication that it was made from, and Entries what is different: the
-	// hash of each document, "" for one that is gone.
+	Number int64 `json:"number"` // 1, 2, …; runs store it as their resolution_id
+	// Base is the publication that this one was derived from. Entries lists what changed
+	// since: the hash of each document, "" for a deleted one.
 	Base    int64   `json:"base,omitempty"`
 	Entries []Entry `json:"entries"`
-	// Manifest is every document. Most publications have none: it is found by going back
-	// along Base. See [Versions.Get].
+	// Manifest lists every document. Most publications have none; [Versions.Get]
+	// reconstructs it by following Base.
 	Manifest []Entry `json:"manifest,omitempty"`
 	Kind     string  `json:"kind"` // publish, rollback, seed, canary or preview
 	Note     string  `json:"note,omitempty"`
 	Actor    string  `json:"actor"`
-	At       int64   `json:"at"` // unix ms
+	At       int64   `json:"at"` // Unix ms
 }
 
-// ResolutionID is what runs on the publication are pinned to.
+// ResolutionID is the id that runs on this publication are pinned to.
 func (p *Publication) ResolutionID() string { return strconv.FormatInt(p.Number, 10) }
 
-// Entry is a document of a publication.
+// Entry identifies a document of a publication.
 type Entry struct {
 	Key
-	Hash     string `json:"hash"`               // of the effective document, "" if it is gone
-	Revision int64  `json:"revision,omitempty"` // of the record that it came from
+	Hash     string `json:"hash"`               // of the effective document; "" if it was deleted
+	Revision int64  `json:"revision,omitempty"` // of the record that it was made from
 }
 
-// AuditEvent is something that somebody did. No document in it holds a secret.
+// AuditEvent records an action. Its documents never contain secrets.
 type AuditEvent struct {
-	ID           string          `json:"id"` // no other has it
-	Time         time.Time       `json:"ts"` // to the microsecond
+	ID           string          `json:"id"` // unique
+	Time         time.Time       `json:"ts"` // microsecond precision
 	Actor        string          `json:"actor"`
 	Action       string          `json:"action"`
 	Resource     string          `json:"resource"` // namespace/id
@@ -208,17 +211,17 @@ type AuditEvent struct {
 	IP           string          `json:"ip,omitempty"`
 	RequestID    string          `json:"request_id,omitempty"`
 	RestoredFrom string          `json:"restored_from,omitempty"`
-	Version      int64           `json:"version,omitempty"` // the publication that it made
+	Version      int64           `json:"version,omitempty"` // the publication that the action created
 	Error        string          `json:"error,omitempty"`
 }
 
-// AuditQuery selects events. Empty fields select all.
+// AuditQuery selects audit events. Empty fields match everything.
 type AuditQuery struct {
 	ID           string
-	Since, Until time.Time // from Since on, before Until
+	Since, Until time.Time // Since is inclusive, Until is exclusive
 	Action       string
-	Resource     string // that resource, or one below it: agents, agents/a
-	Actor        string // as a prefix
-	Before       string // events older than the one of this id; none if it is gone
+	Resource     string // the resource itself or anything below it: agents, agents/a
+	Actor        string // prefix
+	Before       string // only events older than the one with this id; none if that was purged
 	Limit        int    // 0 means 100; at most 1000
 }

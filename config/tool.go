@@ -9,22 +9,22 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// ToolSpec is a tool of the code, as documents see it. Only its description can be
+// ToolSpec describes a tool that is defined in code. Only its description can be
 // overridden.
 type ToolSpec struct {
-	// ID is what models and catalogues call the tool.
+	// ID is the name that models and tool catalogues use.
 	ID string `json:"id"`
-	// Name is for people.
+	// Name is shown to people.
 	Name string `json:"name"`
-	// Description is what models are told about the tool.
+	// Description tells models what the tool does and when to use it.
 	Description string `json:"description"`
-	// Category groups tools for people.
+	// Category groups tools in user interfaces.
 	Category string `json:"category,omitempty"`
-	// ParametersSchema is the JSON Schema of the arguments.
+	// ParametersSchema is the JSON Schema of the tool's arguments.
 	ParametersSchema json.RawMessage `json:"parameters_schema,omitempty"`
 }
 
-// maxToolDescription is how long a description that overrides one may be, in bytes.
+// maxToolDescription limits the length of an overriding description, in bytes.
 const maxToolDescription = 4096
 
 // Validate reports every mistake at once.
@@ -34,13 +34,13 @@ func (s *ToolSpec) Validate() error {
 	return m.join()
 }
 
-// toolbox is the tools that there are: those of the program and of the live servers.
+// toolbox lists the tools of the program and of the live MCP servers.
 type toolbox struct {
-	own     []awaken.Tool // of the program
+	own     []awaken.Tool // defined in code
 	current *current
 }
 
-// record returns a tool as the program, or a server, has it; nil if there is none.
+// record returns a tool without overrides as a record, or nil if there is no such tool.
 func (b *toolbox) record(id string) *Record {
 	for _, t := range b.all() {
 		if t.ID == id {
@@ -50,7 +50,7 @@ func (b *toolbox) record(id string) *Record {
 	return nil
 }
 
-// all returns the tools of the program and of the live servers, by id.
+// all returns the tools of the program and of the live MCP servers, by id.
 func (b *toolbox) all() []awaken.ToolSpec {
 	var out []awaken.ToolSpec
 	for _, t := range b.own {
@@ -67,8 +67,8 @@ func (b *toolbox) all() []awaken.ToolSpec {
 	return out
 }
 
-// base returns what overrides are put over in place of a record: the record, or if it is
-// nil and that of a tool, the tool as it is. It is nil if there is neither.
+// base returns the record that overrides apply to: old or, for a tool that was never
+// overridden, the tool itself. It is nil if there is neither.
 func (b *toolbox) base(key Key, old *Record) *Record {
 	if old == nil && key.Namespace == Tools {
 		return b.record(key.ID)
@@ -76,7 +76,7 @@ func (b *toolbox) base(key Key, old *Record) *Record {
 	return old
 }
 
-// toolRecord is a tool as a record that nobody has overridden.
+// toolRecord returns the record of a tool without overrides.
 func toolRecord(t awaken.ToolSpec) *Record {
 	tree := map[string]any{"id": t.ID, "name": cmp.Or(t.Name, t.ID), "description": t.Description}
 	return &Record{Spec: encode(tree), Meta: Meta{Source: Source{Kind: Builtin}}}

@@ -21,15 +21,15 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Vault encrypts and decrypts secrets with AES-256-GCM. What is encrypted is bound to its
-// reference, so that it cannot be put in the place of another. A Vault is safe for
+// Vault encrypts and decrypts secrets with AES-256-GCM. The ciphertext is bound to the
+// secret's reference, so that it cannot stand in for another secret. A Vault is safe for
 // concurrent use.
 //
-// The first key encrypts, and all of them decrypt. A key is replaced by putting a new one
-// in front, encrypting everything again ([Manager.Rotate]), and removing the old one. A
-// vault of a file looks into it again when it meets a key that it does not know.
+// The first key encrypts; all of them decrypt. To replace a key, put a new one in front,
+// encrypt everything again with [Manager.Rotate], and remove the old one. A vault that was
+// opened from a file reads the file again when it meets an unknown key.
 type Vault struct {
-	file string // "" if there is none
+	file string // "" if the keys do not come from a file
 	keys atomic.Pointer[[]vaultKey]
 }
 
@@ -38,15 +38,15 @@ type vaultKey struct {
 	aead cipher.AEAD
 }
 
-// ErrNoKey means that a secret is encrypted with a key that the vault does not have.
-var ErrNoKey = errors.New("the key that it is encrypted with is not there")
+// ErrNoKey means that the vault does not have the key that a secret is encrypted with.
+var ErrNoKey = errors.New("encryption key not available")
 
 const keyBytes = 32
 
-// NewVault returns a vault with these keys, each 32 bytes, written in hex or base64.
+// NewVault returns a vault with these keys, each 32 bytes in hex or base64.
 func NewVault(keys ...string) (*Vault, error) {
 	if len(keys) == 0 {
-		return nil, errors.New("a vault needs a key")
+		return nil, errors.New("no secrets key given")
 	}
 	var all []vaultKey
 	for i, text := range keys {
@@ -57,7 +57,7 @@ func NewVault(keys ...string) (*Vault, error) {
 		sum := sha256.Sum256(append([]byte("awaken secrets key\x00"), raw...))
 		id := hex.EncodeToString(sum[:8])
 		if slices.ContainsFunc(all, func(k vaultKey) bool { return k.id == id }) {
-			return nil, fmt.Errorf("secrets key %d of %d is there twice", i+1, len(keys))
+			return nil, fmt.Errorf("secrets key %d of %d is a duplicate", i+1, len(keys))
 		}
 		block, err := aes.NewCipher(raw)
 		if err != nil {
@@ -74,7 +74,7 @@ func NewVault(keys ...string) (*Vault, error) {
 	return v, nil
 }
 
-// parseKey reads a key. Its errors do not hold it.
+// parseKey parses a key. Its errors do not contain the key.
 func parseKey(text string) ([]byte, error) {
 	if raw, err := hex.DecodeString(text); err == nil && len(raw) == keyBytes {
 		return raw, nil
@@ -84,12 +84,12 @@ func parseKey(text string) ([]byte, error) {
 			return raw, nil
 		}
 	}
-	return nil, fmt.Errorf("it is %d characters that are not a key, want 32 random bytes in base64 (44 characters) or hex (64 characters)", len(text))
+	return nil, fmt.Errorf("not a valid key (%d characters), want 32 random bytes in base64 (44 characters) or hex (64 characters)", len(text))
 }
 
-// OpenVault returns a vault with the keys of a file: one on a line, the first encrypts.
-// Empty lines and those that begin with # do not count. Nobody but the owner may be able to
-// read or write the file.
+// OpenVault returns a vault with the keys of a file, one per line; the first encrypts.
+// Empty lines and lines that begin with # are ignored. Only the owner may have access to
+// the file.
 func OpenVault(file string) (*Vault, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -104,7 +104,7 @@ func OpenVault(file string) (*Vault, error) {
 		return nil, fmt.Errorf("%s is not a file", file)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, fmt.Errorf("%s has the permissions %04o, want 0600 or 0400: others can read the keys of all secrets", file, mode)
+		return nil, fmt.Errorf("%s has permissions %04o, want 0600 or 0400: other users can read the secrets keys", file, mode)
 	}
 	data, err := io.ReadAll(f)
 	if err != nil {
@@ -117,7 +117,7 @@ func OpenVault(file string) (*Vault, error) {
 		}
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("%s has no key", file)
+		return nil, fmt.Errorf("%s contains no key", file)
 	}
 	v, err := NewVault(keys...)
 	if err != nil {
@@ -127,34 +127,32 @@ func OpenVault(file string) (*Vault, error) {
 	return v, nil
 }
 
-// find returns a key.
+// find returns the key with an id.
 func (v *Vault) find(id string) (vaultKey, bool) {
 	known := func(k vaultKey) bool { return k.id == id }
 	keys := *v.keys.Load()
-	i := slices.IndexFunc(keys, known)
-	if i < 0 && v.file != "" {
+	if !slices.ContainsFunc(keys, known) && v.file != "" {
 		if now, err := OpenVault(v.file); err == nil {
-			v.keys.Store(now.keys.Load())
-			keys = *v.keys.Load()
-			i = slices.IndexFunc(keys, known)
+			keys = *now.keys.Load()
+			v.keys.Store(&keys)
 		}
 	}
-	if i < 0 {
-		return vaultKey{}, false
+	if i := slices.IndexFunc(keys, known); i >= 0 {
+		return keys[i], true
 	}
-	return keys[i], true
+	return vaultKey{}, false
 }
 
-// NewKey returns a random key.
+// NewKey returns a random key in base64.
 func NewKey() string {
 	raw := make([]byte, keyBytes)
 	rand.Read(raw)
 	return base64.StdEncoding.EncodeToString(raw)
 }
 
-// AddKey puts a new random key in front of those of a file, which is made if it is not
-// there; fs.ErrExist means that another process made it meanwhile. The file is replaced as a
-// whole, or not at all.
+// AddKey puts a new random key in front of those of a file, and creates the file if
+// necessary; fs.ErrExist means that another process created it first. The file is replaced
+// atomically.
 func AddKey(file string) error {
 	old, err := os.ReadFile(file)
 	switch {
@@ -166,7 +164,7 @@ func AddKey(file string) error {
 			return err
 		}
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".key-*") // 0600
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".key-*") // mode 0600
 	if err != nil {
 		return err
 	}
@@ -177,32 +175,32 @@ func AddKey(file string) error {
 	}
 	if old == nil {
 		if err := os.Link(tmp.Name(), file); err == nil || errors.Is(err, fs.ErrExist) {
-			return err // another process may have been faster: its key must not be lost
+			return err // never overwrite the key of another process
 		}
 	}
 	return os.Rename(tmp.Name(), file)
 }
 
-// keyID is the id of the key that encrypts.
+// keyID returns the id of the key that encrypts.
 func (v *Vault) keyID() string { return (*v.keys.Load())[0].id }
 
-// Encrypt returns a secret that is encrypted for that reference. Revision and UpdatedAt are
-// left to the caller.
+// Encrypt encrypts a secret for a reference. The caller sets Revision, Server and
+// UpdatedAt.
 func (v *Vault) Encrypt(ref string, secret awaken.Secret) SealedSecret {
 	k := (*v.keys.Load())[0]
 	return SealedSecret{KeyID: k.id, Data: k.aead.Seal(nil, nil, []byte(secret.Expose()), []byte(ref))}
 }
 
-// Decrypt returns a secret. ErrNoKey means that its key is not there.
+// Decrypt decrypts a secret, or returns ErrNoKey.
 func (v *Vault) Decrypt(ref string, s SealedSecret) (awaken.Secret, error) {
 	if k, ok := v.find(s.KeyID); ok {
 		plain, err := k.aead.Open(nil, nil, s.Data, []byte(ref))
 		if err != nil {
-			return awaken.Secret{}, fmt.Errorf("secret %s was changed, or is of another place", ref)
+			return awaken.Secret{}, fmt.Errorf("secret %s cannot be decrypted: it was altered, or belongs to another field", ref)
 		}
 		return awaken.NewSecret(string(plain)), nil
 	}
-	return awaken.Secret{}, fmt.Errorf("secret %s: %w (its id is %s)", ref, ErrNoKey, s.KeyID)
+	return awaken.Secret{}, fmt.Errorf("secret %s: %w (key id %s)", ref, ErrNoKey, s.KeyID)
 }
 
 // Rotate encrypts every secret with the vault's first key, and returns how many were
@@ -210,7 +208,7 @@ func (v *Vault) Decrypt(ref string, s SealedSecret) (awaken.Secret, error) {
 func (m *Manager) Rotate(ctx context.Context, by Actor) (int, error) {
 	vault := m.o.Vault
 	if vault == nil {
-		return 0, fmt.Errorf("%w: this server has no key for secrets: set secrets.key_file or secrets.key", awaken.ErrInvalid)
+		return 0, fmt.Errorf("%w: this server has no secrets key: set secrets.key_file or secrets.key", awaken.ErrInvalid)
 	}
 	count := 0
 	_, err := m.publisher.write(ctx, intent{by: by, resource: "secrets"}, func(_ context.Context, p *plan) error {

@@ -36,8 +36,9 @@ func TestVault_DecryptsWhatItEncrypts(t *testing.T) {
 	}
 }
 
-// The same secret is never the same twice, and cannot be moved or changed.
-func TestVault_BindsSecretsToTheirPlace(t *testing.T) {
+// Encrypting a secret twice gives different results, and a ciphertext cannot be moved or
+// altered.
+func TestVault_BindsSecretsToTheirReference(t *testing.T) {
 	v := vault(t, NewKey())
 	a, b := v.Encrypt("r", awaken.NewSecret("s")), v.Encrypt("r", awaken.NewSecret("s"))
 	if bytes.Equal(a.Data, b.Data) {
@@ -126,7 +127,7 @@ func TestKeyFile(t *testing.T) {
 	if got, err := second.Decrypt("r", s); err != nil || got.Expose() != "s" {
 		t.Errorf("%v, %v", got.Expose(), err)
 	}
-	for content, want := range map[string]string{"": "has no key", "# a comment\n\n": "has no key", "short\n": "secrets key 1 of 1: it is 5 characters that are not a key"} {
+	for content, want := range map[string]string{"": "contains no key", "# a comment\n\n": "contains no key", "short\n": "secrets key 1 of 1: not a valid key (5 characters)"} {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +141,7 @@ func TestKeyFile(t *testing.T) {
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenVault(file); err == nil || !strings.Contains(err.Error(), "has the permissions 0640, want 0600 or 0400") {
+	if _, err := OpenVault(file); err == nil || !strings.Contains(err.Error(), "has permissions 0640, want 0600 or 0400") {
 		t.Error(err)
 	}
 	if _, err := OpenVault(filepath.Dir(file)); err == nil {
@@ -148,8 +149,8 @@ func TestKeyFile(t *testing.T) {
 	}
 }
 
-// A vault of a file knows a key that was put into the file later.
-func TestVault_LooksAgain(t *testing.T) {
+// A vault opened from a file finds keys that are added to the file later.
+func TestVault_ReloadsTheKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if err := AddKey(file); err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func TestVault_LooksAgain(t *testing.T) {
 		}
 	}
 	if old.keyID() != now.keyID() {
-		t.Error("it goes on to encrypt with the old key")
+		t.Error("it still encrypts with the old key")
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)

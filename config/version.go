@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Versions are the publications of a store.
+// Versions lists publications, rolls back to them, and previews agents.
 type Versions struct {
 	store interface {
 		publications
@@ -28,11 +28,13 @@ type Versions struct {
 // Head returns what is live.
 func (v *Versions) Head(ctx context.Context) (Head, error) { return v.store.Head(ctx) }
 
-// List lists publications, newest first. Get returns one with its manifest.
+// List returns the publications before a number (0 means all), newest first, at most limit
+// (0 means 100), without their manifests.
 func (v *Versions) List(ctx context.Context, before int64, limit int) ([]*Publication, error) {
 	return v.store.Publications(ctx, before, limit)
 }
 
+// Get returns a publication with its full manifest.
 func (v *Versions) Get(ctx context.Context, number int64) (*Publication, error) {
 	pub, err := v.store.Publication(ctx, number)
 	if err != nil {
@@ -72,9 +74,9 @@ func (v *Versions) Documents(ctx context.Context, number int64) ([]Document, err
 	return out, nil
 }
 
-// Rollback publishes the documents of an older version as a new one, and makes them what
-// people edit. What is live already is not published again. Secrets are those of now; what
-// refers to one that is gone is reported.
+// Rollback publishes the documents of an older version as a new one and updates the records
+// to match. If that changes nothing, it returns the live publication. Secrets keep their
+// current values; references to secrets that are gone are reported.
 func (v *Versions) Rollback(ctx context.Context, number int64, by Actor) (*Publication, error) {
 	note := fmt.Sprintf("rollback to version %d", number)
 	p, err := v.publisher.write(ctx, intent{by: by, kind: "rollback", note: note, resource: fmt.Sprintf("versions/%d", number), lenient: true}, func(ctx context.Context, p *plan) error {
@@ -96,10 +98,11 @@ func (v *Versions) Rollback(ctx context.Context, number int64, by Actor) (*Publi
 	return p.made, nil
 }
 
-// Preview publishes a version that nobody uses by itself: what is live, with one agent
-// replaced. A run that names it as its resolution_id runs on it. It returns the id of the
-// agent, too; one that has none is called draft-preview. The agent may hold no new secret,
-// and has to run here. The same agent on the same live version is the same publication.
+// Preview publishes the live version with one agent replaced, without making it live: only
+// runs that name the publication as their resolution_id use it. Preview also returns the
+// agent's id, which is draft-preview if the agent has none. The agent must run on this
+// server and must not contain a new secret. The same agent on the same live version gives
+// the same publication.
 func (v *Versions) Preview(ctx context.Context, agent json.RawMessage, by Actor) (*Publication, string, error) {
 	tree, err := parse(agent)
 	if err != nil {
@@ -107,7 +110,7 @@ func (v *Versions) Preview(ctx context.Context, agent json.RawMessage, by Actor)
 	}
 	for _, name := range []string{"endpoint", "registry"} {
 		if tree[name] != nil {
-			return nil, "", fmt.Errorf("%w: agent: %s is set, and only agents that run here can be previewed", awaken.ErrInvalid, name)
+			return nil, "", fmt.Errorf("%w: agent: %s is set, but only agents that run on this server can be previewed", awaken.ErrInvalid, name)
 		}
 	}
 	if blank(text(tree, "id")) {
@@ -122,10 +125,11 @@ func (v *Versions) Preview(ctx context.Context, agent json.RawMessage, by Actor)
 	return p, key.ID, err
 }
 
-// previewID is what an agent is called that has no id yet.
+// previewID is the id of a previewed agent that has none yet.
 const previewID = "draft-preview"
 
-// PreviewOwn is Preview for an agent of the server's own, whose id nobody else can use.
+// PreviewOwn is [Versions.Preview] for the server's own agents, whose ids clients cannot
+// use.
 func (v *Versions) PreviewOwn(ctx context.Context, agent *awaken.AgentSpec, by Actor) (*Publication, error) {
 	doc, err := json.Marshal(agent)
 	if err != nil {
@@ -134,15 +138,14 @@ func (v *Versions) PreviewOwn(ctx context.Context, agent *awaken.AgentSpec, by A
 	return v.preview(ctx, Key{Agents, agent.ID}, doc, by)
 }
 
-// previews remembers what was published for the agents that were previewed lately, on the
-// version that is live.
+// previews remembers the recent previews on the live version.
 type previews struct {
 	mu   sync.Mutex
 	live int64
 	made map[string]*Publication // by the hash of the agent
 }
 
-// of returns what was published for an agent, or nil.
+// of returns the publication that previews an agent, or nil.
 func (p *previews) of(live int64, hash string) *Publication {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,11 +164,11 @@ func (p *previews) add(pub *Publication, hash string) {
 	p.made[hash] = pub
 }
 
-// maxPreviews is how many are remembered.
+// maxPreviews limits how many previews are remembered.
 const maxPreviews = 100
 
-// errPreviewed ends a plan: its outcome is there.
-var errPreviewed = errors.New("it was published before")
+// errPreviewed ends a plan whose outcome already exists.
+var errPreviewed = errors.New("already published")
 
 func (v *Versions) preview(ctx context.Context, key Key, agent json.RawMessage, by Actor) (*Publication, error) {
 	var doc *document
@@ -180,7 +183,7 @@ func (v *Versions) preview(ctx context.Context, key Key, agent json.RawMessage, 
 			return err
 		}
 		if len(sealed.Secrets) > 0 {
-			return fmt.Errorf("%w: %s: a preview cannot have a new secret, because it would be kept: save the agent first", awaken.ErrInvalid, key)
+			return fmt.Errorf("%w: %s: a preview cannot contain a new secret, because the secret would be stored: save the agent first", awaken.ErrInvalid, key)
 		}
 		doc = newDocument(key, sealed.Doc, 0)
 		if known = v.previews.of(p.now.head.Live, doc.Hash); known != nil {

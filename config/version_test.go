@@ -25,7 +25,7 @@ func TestPreview_CannotGoLive(t *testing.T) {
 	}
 }
 
-func TestPublish_OnlyOfNamespaces(t *testing.T) {
+func TestPublish_RejectsUnknownNamespaces(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	if _, err := r.Assistant().Set(t.Context(), config.AssistantSettings{PolicyPrompt: "be nice"}, me); err != nil {
@@ -53,7 +53,7 @@ func TestPreview_HasNoManifest(t *testing.T) {
 	}
 }
 
-func TestUnneeded_KeepsWhatWasLiveLately(t *testing.T) {
+func TestUnneeded_KeepsRecentlyLiveVersions(t *testing.T) {
 	whole := []config.Entry{{}}
 	all := []*config.Publication{{Number: 1, At: 1, Manifest: whole}, {Number: 2, Base: 1, At: 2, Manifest: whole}, {Number: 3, Base: 2, At: 9, Manifest: whole}}
 	head := config.Head{Last: 3, Live: 3}

@@ -10,19 +10,18 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// View is a record for clients: the effective document, without its secrets.
+// View is a record as clients see it: the effective document, without its secrets.
 type View struct {
 	Key  Key
 	Spec json.RawMessage
 	Meta Meta
-	// Live says that the document is part of what runs. A draft is not.
+	// Live says whether the document is live. A draft is not.
 	Live bool
-	// Diagnostics are warnings about the document: a secret that is gone.
+	// Diagnostics holds warnings about the document, such as a missing secret.
 	Diagnostics []awaken.Diagnostic
 }
 
-// Get returns a record. A tool that nobody has overridden has none, and is shown as the
-// program has it.
+// Get returns a record. A tool that was never overridden is shown as it is in code.
 func (m *Manager) Get(ctx context.Context, key Key) (*View, error) {
 	if _, err := key.Namespace.kind(); err != nil {
 		return nil, err
@@ -39,7 +38,8 @@ func (m *Manager) Get(ctx context.Context, key Key) (*View, error) {
 	return newView(key, rec, m.current.now())
 }
 
-// List returns the records of a namespace by id. Of tools, it lists all that there are.
+// List returns records of a namespace by id: at most limit (0 means 100) after the first
+// offset ones. For tools, it lists all tools.
 func (m *Manager) List(ctx context.Context, ns Namespace, offset, limit int) ([]*View, error) {
 	if _, err := ns.kind(); err != nil {
 		return nil, err
@@ -48,35 +48,33 @@ func (m *Manager) List(ctx context.Context, ns Namespace, offset, limit int) ([]
 		limit = 100
 	}
 	var out []*View
-	now := m.current.now()
-	for s, err := range m.records.list(ctx, ns) {
+	for v, err := range m.views(ctx, ns, offset) {
 		if err != nil {
 			return nil, err
 		}
-		if offset > 0 {
-			offset--
-			continue
-		}
-		if len(out) == limit {
+		if out = append(out, v); len(out) == limit {
 			break
 		}
-		v, err := newView(Key{ns, s.ID}, &s.Record, now)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
 	}
 	return out, nil
 }
 
-// All goes through the records of a namespace by id, until one cannot be read.
+// All iterates over the records of a namespace by id. It ends at the first error.
 func (m *Manager) All(ctx context.Context, ns Namespace) iter.Seq2[*View, error] {
+	return m.views(ctx, ns, 0)
+}
+
+// views iterates over the records of a namespace after the first skip ones.
+func (m *Manager) views(ctx context.Context, ns Namespace, skip int) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
 		now := m.current.now()
 		for s, err := range m.records.list(ctx, ns) {
 			if err != nil {
 				yield(nil, err)
 				return
+			}
+			if skip--; skip >= 0 {
+				continue
 			}
 			v, err := newView(Key{ns, s.ID}, &s.Record, now)
 			if !yield(v, err) || err != nil {
@@ -86,8 +84,8 @@ func (m *Manager) All(ctx context.Context, ns Namespace) iter.Seq2[*View, error]
 	}
 }
 
-// Export returns the documents that people wrote, and the builtin ones that they put
-// overrides over; if all, every document. They are effective, and secrets are left out.
+// Export returns the documents that users wrote, and the builtin ones with overrides; if
+// all is set, every document. They are effective documents without secrets.
 func (m *Manager) Export(ctx context.Context, all bool) ([]Document, error) {
 	var out []Document
 	for _, ns := range Namespaces {
@@ -109,7 +107,7 @@ func (m *Manager) Export(ctx context.Context, all bool) ([]Document, error) {
 	return out, nil
 }
 
-// newView shows a record beside what is live.
+// newView returns a record as clients see it, compared with the live version.
 func newView(key Key, rec *Record, now *state) (*View, error) {
 	doc, err := rec.document(key)
 	if err != nil {
@@ -127,7 +125,7 @@ func newView(key Key, rec *Record, now *state) (*View, error) {
 	live := now.doc(key)
 	v.Live = !rec.Meta.Hidden && (live != nil && live.Hash == doc.Hash || key.Namespace == Tools && rec.Meta.Revision == 0)
 	for _, ref := range now.secrets.missing(doc) {
-		v.Diagnostics = append(v.Diagnostics, warning(key, "secret_missing", "its secret %s is gone: set it again", ref))
+		v.Diagnostics = append(v.Diagnostics, warning(key, "secret_missing", "secret %s is missing: set it again", ref))
 	}
 	return v, nil
 }

@@ -6,15 +6,14 @@ import (
 )
 
 const (
-	// retryAfter is how long to wait when the store could not be looked at.
+	// retryAfter is the wait after the store could not be read.
 	retryAfter = time.Second
-	// tallyEvery is how often what was counted of runs goes to the store, and the canary is
-	// judged.
+	// tallyEvery is how often tallies are stored and the canary is evaluated.
 	tallyEvery = 5 * time.Second
 )
 
-// Work follows what other processes change, judges the canary and removes what is old,
-// until ctx is done.
+// Work follows other processes, updates the tools of MCP servers, evaluates the canary and
+// removes old data, until ctx is done.
 func (m *Manager) Work(ctx context.Context) error {
 	look := make(chan struct{}, 1)
 	poke := func() {
@@ -31,12 +30,12 @@ func (m *Manager) Work(ctx context.Context) error {
 			defer close(listening)
 			for ctx.Err() == nil {
 				if err := n.Listen(ctx, poke); err != nil && ctx.Err() == nil {
-					m.o.Logger.Warn("changes of the configuration are not told", "error", err)
+					m.o.Logger.Warn("listening for configuration changes failed", "error", err)
 				}
 				_ = sleep(ctx, retryAfter)
 			}
 		}()
-		poll *= 15 // it tells; this is for what was not told
+		poll *= 15 // the store notifies; polling covers lost notifications
 	}
 	polls, tallies, sweeps := time.NewTicker(poll), time.NewTicker(tallyEvery), time.NewTicker(m.o.Sweep)
 	defer polls.Stop()
@@ -53,27 +52,27 @@ func (m *Manager) Work(ctx context.Context) error {
 			poke()
 		case <-look:
 			if err := m.follower.look(ctx); err != nil {
-				m.o.Logger.Warn("changes of the configuration cannot be followed", "error", err)
+				m.o.Logger.Warn("following configuration changes failed", "error", err)
 				_ = sleep(ctx, retryAfter)
 				poke()
 			} else if m.o.MinApply > 0 {
 				_ = sleep(ctx, m.o.MinApply)
 			}
-		case <-m.servers.woken:
+		case <-m.servers.wake:
 			if err := m.follower.retool(ctx); err != nil {
-				m.o.Logger.Error("tools of servers cannot be taken in", "error", err)
+				m.o.Logger.Error("updating the tools of MCP servers failed", "error", err)
 			}
 		case <-tallies.C:
 			m.canary.flush(ctx)
-			if err := m.canary.judge(ctx); err != nil && ctx.Err() == nil {
-				m.o.Logger.Error("the canary cannot be judged", "error", err)
+			if err := m.canary.evaluate(ctx); err != nil && ctx.Err() == nil {
+				m.o.Logger.Error("evaluating the canary failed", "error", err)
 			}
 		case <-sweeps.C:
 			if m.o.AuditAge == 0 && m.o.VersionAge == 0 {
 				continue
 			}
 			if gone, err := m.o.Store.Purge(ctx, m.o.AuditAge, m.o.VersionAge); err != nil {
-				m.o.Logger.Warn("old versions and audit events cannot be removed", "error", err)
+				m.o.Logger.Warn("removing old versions and audit events failed", "error", err)
 			} else {
 				m.o.Logger.Info("removed old versions and audit events", "events", gone.Events, "versions", gone.Publications, "documents", gone.Documents)
 			}

@@ -74,7 +74,7 @@ func TestPreview(t *testing.T) {
 		`{"model_id":"m","x":1}`: "unknown field",
 		`{"model_id":"m","endpoint":{"base_url":"https://x"}}`: "endpoint is set",
 		`{"model_id":"m","registry":"far"}`:                    "registry is set",
-		`{"id":"__admin_assistant","model_id":"m"}`:            "the server's own",
+		`{"id":"__admin_assistant","model_id":"m"}`:            "reserved for the server",
 		`{"model_id":"m","plugin_ids":["admin-assistant"]}`:    "only agent __admin_assistant",
 		`[]`: "agent",
 	} {

@@ -58,9 +58,9 @@ func TestConfig_Documents(t *testing.T) {
 	g.says(409, "exists", "POST", "/v1/config/agents", `{"id":"a","model_id":"m"}`)
 	g.says(412, "exists", "PUT", path, `{"id":"a","model_id":"m"}`, "If-None-Match", "*")
 	g.says(200, `"two"`, "PUT", path, `{"id":"a","model_id":"m","system_prompt":"two"}`, "If-Match", `"1"`)
-	g.says(412, "another revision: expected 1, found 2", "PUT", path, `{"id":"a","model_id":"m"}`, "If-Match", `"1"`)
-	g.says(412, "another revision", "DELETE", path, "", "If-Match", `"1"`)
-	g.says(412, "there is none", "PUT", "/v1/config/agents/b", `{"id":"b","model_id":"m"}`, "If-Match", "*")
+	g.says(412, "revision mismatch: expected 1, found 2", "PUT", path, `{"id":"a","model_id":"m"}`, "If-Match", `"1"`)
+	g.says(412, "revision mismatch", "DELETE", path, "", "If-Match", `"1"`)
+	g.says(412, "found none", "PUT", "/v1/config/agents/b", `{"id":"b","model_id":"m"}`, "If-Match", "*")
 	g.says(400, "If-Match is", "PUT", path, `{"id":"a","model_id":"m"}`, "If-Match", "two")
 	g.says(400, "If-None-Match is", "PUT", path, `{"id":"a","model_id":"m"}`, "If-None-Match", `"2"`)
 	if etag := g.etag(path); etag != `"2"` {
@@ -118,16 +118,16 @@ func TestConfig_Mistakes(t *testing.T) {
 		{400, "not an object", "PUT", "agents/x", `["x"]`},
 		{400, `the id in the body is \"y\", and in the path \"x\"`, "PUT", "agents/x", `{"id":"y","model_id":"m"}`},
 		{400, "the body is not JSON", "PUT", "agents/x", `{"id":`},
-		{400, "routes have that name", "POST", "agents", `{"id":"meta","model_id":"m"}`},
-		{400, "the server's own", "POST", "agents", `{"id":"__admin_assistant","model_id":"m"}`},
-		{400, "part of the program", "PUT", "agents/default", `{"id":"default","model_id":"m"}`},
-		{400, "part of the program", "DELETE", "models/m", ""},
+		{400, "reserved for a route", "POST", "agents", `{"id":"meta","model_id":"m"}`},
+		{400, "reserved for the server", "POST", "agents", `{"id":"__admin_assistant","model_id":"m"}`},
+		{400, "defined in code", "PUT", "agents/default", `{"id":"default","model_id":"m"}`},
+		{400, "defined in code", "DELETE", "models/m", ""},
 		{400, `unknown field \"system_promt\", did you mean \"system_prompt\"?`, "POST", "agents", `{"id":"x","model_id":"m","system_promt":"hi"}`},
 		{400, `model_id`, "POST", "agents", `{"id":"x","model":"m"}`},
 		{400, "max_rounds", "POST", "agents", `{"id":"x","model_id":"m","max_rounds":"many"}`},
 		{400, "nobody", "POST", "agents", `{"id":"x","model_id":"nobody"}`},
 		{400, "nobody", "POST", "agents", `{"id":"x","model_id":"m","plugin_ids":["nobody"]}`},
-		{400, "only agent __admin_assistant can load it", "POST", "agents", `{"id":"x","model_id":"m","plugin_ids":["admin-assistant"]}`},
+		{400, "only agent __admin_assistant can load this plugin", "POST", "agents", `{"id":"x","model_id":"m","plugin_ids":["admin-assistant"]}`},
 		{400, "nobody", "POST", "models", `{"id":"x","provider_id":"nobody","upstream_model":"x"}`},
 		{400, `upstream_model`, "POST", "models", `{"id":"x","provider_id":"local","model":"x"}`},
 		{400, `adapter is \"magic\", want openai or scripted`, "POST", "providers", `{"id":"x","adapter":"magic"}`},
@@ -263,7 +263,7 @@ func TestConfig_Overrides(t *testing.T) {
 		t.Errorf("patches are not merged: %v", got)
 	}
 	g.says(200, `"user_overrides":{"max_rounds":3,"system_prompt":"Other."}`, "GET", "/v1/config/agents/helper/meta", "")
-	g.says(412, "another revision", "PATCH", path, `{"max_rounds":4}`, "If-Match", `"1"`)
+	g.says(412, "revision mismatch", "PATCH", path, `{"max_rounds":4}`, "If-Match", `"1"`)
 	g.says(200, `"system_prompt":"Help."`, "DELETE", path+"/system_prompt", "")
 	g.says(400, "no_such_field", "DELETE", path+"/no_such_field", "")
 	g.says(200, `"max_rounds":16`, "PATCH", path, `{"_clear":["max_rounds"]}`)
@@ -273,7 +273,7 @@ func TestConfig_Overrides(t *testing.T) {
 	}
 	g.says(201, "", "POST", "/v1/config/agents", `{"id":"mine","model_id":"m"}`)
 	for _, method := range []string{"POST", "PATCH"} {
-		g.says(422, "only builtin documents have overrides", method, "/v1/config/agents/mine/overrides", `{"max_rounds":3}`)
+		g.says(422, "only builtin documents can be overridden", method, "/v1/config/agents/mine/overrides", `{"max_rounds":3}`)
 	}
 	g.says(422, "only builtin", "DELETE", "/v1/config/agents/mine/overrides", "")
 	g.says(404, "agents/nobody", "PATCH", "/v1/config/agents/nobody/overrides", `{"max_rounds":3}`)
@@ -356,10 +356,10 @@ func TestConfig_Restore(t *testing.T) {
 	if status != 404 || text != `{"error":"version not found","code":"not_found","reason":"unknown"}` {
 		t.Errorf("%d %s", status, text)
 	}
-	g.says(422, "it is about agents/a, not agents/b", "POST", "/v1/config/agents/b/restore", restore(first))
+	g.says(422, "the event is about agents/a, not agents/b", "POST", "/v1/config/agents/b/restore", restore(first))
 	g.says(202, "", "POST", "/v1/mcp-servers/files/restart", "")
 	g.says(422, "its action is restart", "POST", "/v1/config/mcp-servers/files/restore", restore(g.event("mcp-servers/files")))
-	g.says(412, "another revision", "POST", "/v1/config/agents/a/restore", restore(first), "If-Match", `"1"`)
+	g.says(412, "revision mismatch", "POST", "/v1/config/agents/a/restore", restore(first), "If-Match", `"1"`)
 	g.says(400, "version is missing", "POST", "/v1/config/agents/a/restore", `{}`)
 	// What was deleted comes back.
 	g.says(204, "", "DELETE", "/v1/config/agents/b", "")

@@ -41,7 +41,7 @@ func put(t *testing.T, a *assistant.Assistant, ns config.Namespace, doc string, 
 	return err
 }
 
-// The model is the one that is set, or the first that is live and really one.
+// The assistant uses the configured model, or the first live one with a real provider.
 func TestAgent_Model(t *testing.T) {
 	a := newAssistant(t)
 	model := func() string {
@@ -88,7 +88,7 @@ func TestAgent_Model(t *testing.T) {
 	}
 }
 
-// People add to what the assistant is told, and take nothing away. Its tools are fixed.
+// Administrators can add to the assistant's prompt but not replace it. Its tools are fixed.
 func TestAgent_IsLocked(t *testing.T) {
 	a := newAssistant(t)
 	if err := put(t, a, config.Providers, `{"id":"real","adapter":"openai"}`, false); err != nil {
@@ -132,6 +132,6 @@ func TestAgent_IsLocked(t *testing.T) {
 		t.Errorf("another agent has its tools: %v", err)
 	}
 	if err := put(t, a, config.Agents, `{"id":"__admin_assistant","model_id":"m"}`, false); !errors.Is(err, awaken.ErrInvalid) {
-		t.Errorf("somebody else is the assistant: %v", err)
+		t.Errorf("another agent can load the plugin: %v", err)
 	}
 }

@@ -1,8 +1,8 @@
-// Package configstate is a configuration in memory: what store/memory is, and what
-// store/file reads its log into.
+// Package configstate keeps a configuration in memory: it is the core of store/memory, and
+// what store/file replays its log into.
 //
-// A State is asked what a change would do, which is a [Delta], and told to do it. In
-// between, a store may write the Delta to a log.
+// A change takes two steps: [State.Change] returns what the change would do, as a [Delta],
+// and [State.Do] does it. In between, a store may write the Delta to a log.
 package configstate
 
 import (
@@ -28,7 +28,7 @@ type State struct {
 	secrets      map[string]config.SealedSecret
 	publications []*config.Publication // by number
 	documents    map[string]string
-	uses         map[string]int // of documents, by publications
+	uses         map[string]int // how many publications use a document
 	events       []*Event       // in the order in which they were applied
 	byID         map[string]*Event
 	tallies      map[int64]Tally
@@ -41,19 +41,19 @@ func New() *State {
 		uses: map[string]int{}, byID: map[string]*Event{}, tallies: map[int64]Tally{}}
 }
 
-// Delta is what a change does to a State. Nothing in it may be changed once it is made.
+// Delta is the effect of a change on a State. It is immutable once it is made.
 type Delta struct {
-	Head         *config.Head                   `json:"head,omitempty"` // that is now
+	Head         *config.Head                   `json:"head,omitempty"` // the new head
 	Records      []*Record                      `json:"records,omitempty"`
 	Secrets      map[string]config.SealedSecret `json:"secrets,omitempty"`
-	Publications []*config.Publication          `json:"publications,omitempty"` // in order, the newest of all
+	Publications []*config.Publication          `json:"publications,omitempty"` // in order, above all existing ones
 	Documents    map[string]string              `json:"documents,omitempty"`
 	Events       []*Event                       `json:"events,omitempty"`
-	Tallies      map[int64]Tally                `json:"tallies,omitempty"` // that are now
+	Tallies      map[int64]Tally                `json:"tallies,omitempty"` // the new values
 	Gone         *Gone                          `json:"gone,omitempty"`
 }
 
-// Gone is what a change removes.
+// Gone lists what a change deletes.
 type Gone struct {
 	Records      []config.Key `json:"records,omitempty"`
 	Secrets      []string     `json:"secrets,omitempty"`
@@ -62,7 +62,7 @@ type Gone struct {
 	Documents    []string     `json:"documents,omitempty"`
 }
 
-// Record is a [config.Record]. JSON is text here, so that it keeps its bytes.
+// Record is a [config.Record]. JSON is kept as text, to preserve its bytes.
 type Record struct {
 	config.Key
 	Spec      string      `json:"spec"`
@@ -70,7 +70,7 @@ type Record struct {
 	Meta      config.Meta `json:"meta"` // without UserOverrides
 }
 
-// Event is a [config.AuditEvent].
+// Event is a [config.AuditEvent] with JSON as text.
 type Event struct {
 	config.AuditEvent        // without Before and After
 	BeforeText        string `json:"before_text,omitempty"`
@@ -79,7 +79,7 @@ type Event struct {
 	seq int64
 }
 
-// Tally is a [config.Tally].
+// Tally is a [config.Tally] with an exact amount.
 type Tally struct {
 	Runs      int64        `json:"runs"`
 	Errors    int64        `json:"errors"`
@@ -97,7 +97,7 @@ func (r *Record) export() config.Record {
 	return out
 }
 
-// Record returns a record.
+// Record returns a record, or awaken.ErrNotFound.
 func (s *State) Record(key config.Key) (*config.Record, error) {
 	i, ok := s.find(key)
 	if !ok {
@@ -107,7 +107,7 @@ func (s *State) Record(key config.Key) (*config.Record, error) {
 	return &r, nil
 }
 
-// Records lists a namespace.
+// Records lists a namespace as [config.Store] does.
 func (s *State) Records(ns config.Namespace, after string, limit int) []config.Stored {
 	i, found := s.find(config.Key{Namespace: ns, ID: after})
 	if found {
@@ -121,7 +121,7 @@ func (s *State) Records(ns config.Namespace, after string, limit int) []config.S
 	return out
 }
 
-// page returns how many of a list a page of it has; 100 if there is no limit.
+// page returns how many items of a list a page holds; 100 if there is no limit.
 func page[T any](list []T, limit int) int { return min(cmp.Or(max(limit, 0), 100), len(list)) }
 
 // Head returns what is live.
@@ -149,7 +149,7 @@ func clonePublication(p *config.Publication) *config.Publication {
 	return &c
 }
 
-// Publication returns one.
+// Publication returns a publication, or awaken.ErrNotFound.
 func (s *State) Publication(number int64) (*config.Publication, error) {
 	i, ok := s.at(number)
 	if !ok {
@@ -158,7 +158,7 @@ func (s *State) Publication(number int64) (*config.Publication, error) {
 	return clonePublication(s.publications[i]), nil
 }
 
-// Publications lists them, newest first.
+// Publications lists publications, newest first, without their manifests.
 func (s *State) Publications(before int64, limit int) []*config.Publication {
 	end := len(s.publications)
 	if before > 0 {
@@ -173,7 +173,7 @@ func (s *State) Publications(before int64, limit int) []*config.Publication {
 	return out
 }
 
-// Documents returns documents.
+// Documents returns documents by hash.
 func (s *State) Documents(hashes []string) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for _, hash := range hashes {
@@ -184,7 +184,7 @@ func (s *State) Documents(hashes []string) map[string]json.RawMessage {
 	return out
 }
 
-// Secrets returns all secrets.
+// Secrets returns all secrets by reference.
 func (s *State) Secrets() map[string]config.SealedSecret {
 	out := make(map[string]config.SealedSecret, len(s.secrets))
 	for ref, secret := range s.secrets {
@@ -219,7 +219,7 @@ func (s *State) Audit(q config.AuditQuery) []*config.AuditEvent {
 	return out
 }
 
-// Tallies returns tallies.
+// Tallies returns the tallies of publications that have one.
 func (s *State) Tallies(numbers []int64) map[int64]config.Tally {
 	out := map[int64]config.Tally{}
 	for _, n := range numbers {
@@ -230,7 +230,7 @@ func (s *State) Tallies(numbers []int64) map[int64]config.Tally {
 	return out
 }
 
-// Change returns what a change does. A nil Delta means that it was made already.
+// Change returns the effect of a change. A nil Delta means that it was applied before.
 func (s *State) Change(c *config.Change) (*Delta, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -277,7 +277,7 @@ func (s *State) Change(c *config.Change) (*Delta, error) {
 	}
 	for _, e := range c.Audit {
 		if s.byID[e.ID] != nil {
-			return nil, fmt.Errorf("%w: event %s is there already", awaken.ErrInvalid, e.ID)
+			return nil, fmt.Errorf("%w: event %s already exists", awaken.ErrInvalid, e.ID)
 		}
 		ev := &Event{AuditEvent: *e, BeforeText: string(e.Before), AfterText: string(e.After)}
 		ev.Before, ev.After, ev.Time = nil, nil, e.Time.UTC().Truncate(time.Microsecond)
@@ -310,7 +310,7 @@ func (s *State) changeRecord(c *config.RecordChange, d *Delta) error {
 	return nil
 }
 
-// Tally returns what an addition to a tally does.
+// Tally returns the effect of adding to a tally.
 func (s *State) Tally(number int64, add config.Tally) (*Delta, error) {
 	if _, ok := s.at(number); !ok {
 		return nil, fmt.Errorf("tally of publication %d: %w", number, awaken.ErrNotFound)
@@ -323,7 +323,7 @@ func (s *State) Tally(number int64, add config.Tally) (*Delta, error) {
 	return &Delta{Tallies: map[int64]Tally{number: t}}, nil
 }
 
-// Purge returns what the removal of old things does.
+// Purge returns the effect of [config.Store.Purge], and its counts.
 func (s *State) Purge(now time.Time, audit, versions time.Duration, pinned []int64) (*Delta, config.Purged) {
 	gone := new(Gone)
 	if audit > 0 {
@@ -352,12 +352,12 @@ func (s *State) Purge(now time.Time, audit, versions time.Duration, pinned []int
 	return &Delta{Gone: gone}, config.Purged{Events: len(gone.Events), Publications: len(gone.Publications), Documents: len(gone.Documents)}
 }
 
-// Check returns what is wrong with a Delta that was read from somewhere: Do takes those
-// only that could have been made of this State.
+// Check returns what is wrong with a Delta that was read from a log. Do requires one that
+// this State could have made.
 func (s *State) Check(d *Delta) error {
 	for _, r := range d.Records {
 		if r == nil || r.Namespace == "" || r.ID == "" || r.Spec == "" || r.Meta.Revision < 1 {
-			return errors.New("a record is incomplete")
+			return errors.New("incomplete record")
 		}
 	}
 	last := int64(0)
@@ -366,21 +366,21 @@ func (s *State) Check(d *Delta) error {
 	}
 	for _, p := range d.Publications {
 		if p == nil || p.Number <= last {
-			return fmt.Errorf("a publication does not come after %d", last)
+			return fmt.Errorf("publication out of order, want a number above %d", last)
 		}
 		last = p.Number
 	}
 	seen := map[string]bool{}
 	for _, e := range d.Events {
 		if e == nil || e.ID == "" || seen[e.ID] || s.byID[e.ID] != nil {
-			return errors.New("an event has no id of its own")
+			return errors.New("audit event without a unique id")
 		}
 		seen[e.ID] = true
 	}
 	return nil
 }
 
-// Do makes a change.
+// Do applies a Delta.
 func (s *State) Do(d *Delta) {
 	if d.Head != nil {
 		s.head = *d.Head
@@ -444,7 +444,7 @@ func (s *State) remove(gone *Gone) {
 	}
 }
 
-// All returns changes that make the same State of an empty one, none of them large.
+// All returns Deltas, none of them large, that rebuild the State from an empty one.
 func (s *State) All() iter.Seq[*Delta] {
 	return func(yield func(*Delta) bool) {
 		head := s.Head()

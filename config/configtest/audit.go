@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-// ids are the last four characters of the events that a query selects.
+// ids returns the last four characters of the ids of the events that a query selects.
 func (k *kit) ids(q config.AuditQuery) (out []string) {
 	k.Helper()
 	for _, e := range must(k.Store.Audit(k.Context(), q)) {

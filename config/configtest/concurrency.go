@@ -13,10 +13,10 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-// writers is how many write at the same time, and rounds how often.
+// writers is how many goroutines write concurrently, and rounds how often each does.
 const writers, rounds = 8, 15
 
-// together calls f in goroutines, with the processes taking turns.
+// together calls f in goroutines, alternating between the processes.
 func (k *kit) together(f func(s config.Store, writer int)) {
 	stores := k.stores()
 	var wg sync.WaitGroup
@@ -250,7 +250,7 @@ var durabilityCases = []testCase{
 	{"EverythingIsThereAfterACrash", func(k *kit) { k.survives(k.Crash) }},
 }
 
-// survives makes changes of every kind and checks after each that reopen finds it.
+// survives makes changes of every kind, and checks after each that reopen finds it.
 func (k *kit) survives(reopen func(*testing.T) config.Store) {
 	if reopen == nil {
 		k.Skip("nothing outlives the process")

@@ -25,26 +25,24 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-// Backend is a store to be tested. It is empty, and nobody else uses it.
+// Backend is an empty store to be tested. Nothing else uses it.
 type Backend struct {
 	Store config.Store
-	// Other is the same store as another process has it. Nil means that there can be no
-	// other process.
+	// Other is the same store as another process sees it. Nil means that only one process
+	// can use it.
 	Other config.Store
-	// Advance makes the clock of the store jump, also back; it goes on by itself, too.
+	// Advance shifts the clock of the store, forward or backward. The clock keeps running.
 	Advance func(d time.Duration)
-	// Runs returns a tenant's store of runs in the same database. Nil means that there is
-	// none; then Pin says that runs are pinned to a publication, until it is called with
-	// false.
+	// Runs returns a tenant's store of runs in the same database. If it is nil, Pin stands
+	// in: it pins a run to a publication, or unpins it if called with false.
 	Runs func(tenant string) awaken.Store
 	Pin  func(number int64, pinned bool)
-	// Reopen closes the store and opens it again; Crash leaves it as a process does that is
-	// killed, and opens it again. Nil means that nothing outlives the process.
+	// Reopen closes the store and opens it again; Crash abandons it as a killed process
+	// does, and opens it again. Nil means that nothing outlives the process.
 	Reopen, Crash func(t *testing.T) config.Store
 }
 
-// Test runs every case. open is called once for each case, and may register its own
-// clean-up.
+// Test runs every case. It calls open once per case; open may register its own cleanup.
 func Test(t *testing.T, open func(t *testing.T) Backend) {
 	for _, area := range []struct {
 		name  string
@@ -76,14 +74,15 @@ type testCase struct {
 	check   func(k *kit)
 }
 
-// kit is a backend with what the cases do all the time. What must work fails the test.
+// kit is a backend with the operations that cases share. Those that must succeed fail the
+// test.
 type kit struct {
 	*testing.T
 	Backend
 	events int
 }
 
-// stores are the processes that use the store.
+// stores returns one store per process.
 func (k *kit) stores() []config.Store {
 	if k.Other == nil {
 		return []config.Store{k.Store}
@@ -94,7 +93,7 @@ func (k *kit) stores() []config.Store {
 // failure ends a case.
 type failure struct{ text string }
 
-// must returns a call's result. If there is none, the case is over.
+// must returns a call's result, or ends the case.
 func must[T any](v T, err error) T {
 	if err != nil {
 		_, file, line, _ := runtime.Caller(1)
@@ -103,7 +102,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// run checks a promise.
+// run runs a case.
 func (c testCase) run(k *kit) {
 	defer func() {
 		switch f := recover().(type) {
@@ -125,7 +124,7 @@ func (k *kit) apply(c *config.Change) {
 }
 
 // refused applies a change that the store must refuse with an error, and checks that
-// nothing has happened.
+// nothing changed.
 func (k *kit) refused(what string, c *config.Change, want error) {
 	k.Helper()
 	before := dump(k, k.Store)
@@ -139,7 +138,7 @@ func (k *kit) refused(what string, c *config.Change, want error) {
 
 func equal[T any](k *kit, what string, want, got T) {
 	k.Helper()
-	documents := cmp.FilterValues(func(a, b json.RawMessage) bool { return len(a)+len(b) > 0 }, // they may be large
+	documents := cmp.FilterValues(func(a, b json.RawMessage) bool { return len(a)+len(b) > 0 }, // documents may be large
 		cmp.Comparer(func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }))
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), documents); diff != "" {
 		k.Errorf("%s (-want +got):\n%s", what, diff)
@@ -148,23 +147,23 @@ func equal[T any](k *kit, what string, want, got T) {
 
 func key(ns config.Namespace, id string) config.Key { return config.Key{Namespace: ns, ID: id} }
 
-// record is a record with a revision.
+// record returns a record with a revision.
 func record(revision int64, spec string) *config.Record {
 	return &config.Record{Spec: json.RawMessage(spec), Meta: config.Meta{Source: config.Source{Kind: config.User}, CreatedAt: 1000, UpdatedAt: 1000 + revision, Revision: revision}}
 }
 
-// write is a change of one record.
+// write returns a change of one record.
 func write(id string, expect int64, r *config.Record) config.RecordChange {
 	return config.RecordChange{Key: key(config.Agents, id), Record: r, Expect: expect}
 }
 
-// sum is the name of a document.
+// sum returns the hash of a document.
 func sum(doc string) string {
 	s := sha256.Sum256([]byte(doc))
 	return hex.EncodeToString(s[:])
 }
 
-// publish is a change that publishes documents of agents, by id, and makes them live.
+// publish returns a change that publishes documents of agents, by id, and makes them live.
 func publish(number, base int64, at time.Time, docs map[string]string) *config.Change {
 	c := &config.Change{
 		Publish:   &config.Publication{Number: number, Base: base, Kind: "publish", Actor: "me", At: at.UnixMilli()},
@@ -177,7 +176,7 @@ func publish(number, base int64, at time.Time, docs map[string]string) *config.C
 	return c
 }
 
-// event is an event with an id of its own.
+// event returns an event with a unique id.
 func (k *kit) event(at time.Time, action, resource, actor string) *config.AuditEvent {
 	k.events++
 	return &config.AuditEvent{ID: fmt.Sprintf("event-%04d", k.events), Time: at, Action: action, Resource: resource, Actor: actor}

@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-// MCP is a [config.MCPConnector] to servers in memory. A server that was not set up is up,
+// MCP is a [config.MCPConnector] to servers in memory. A server that was not set up is up
 // and has no tools.
 type MCP struct {
 	mu      sync.Mutex
@@ -23,11 +23,11 @@ type MCP struct {
 
 type mcpServer struct {
 	tools []string
-	down  string // why it does not answer; "" if it does
+	down  string // why the server does not answer; "" if it does
 }
 
-// Server sets what a server has, and whether it answers: down says why it does not. The
-// connections to it notice.
+// Server sets the tools of a server, and why it is down ("" means up). Its connections
+// notice.
 func (f *MCP) Server(id, down string, tools ...string) {
 	f.mu.Lock()
 	if f.servers == nil {
@@ -46,8 +46,8 @@ func (f *MCP) Server(id, down string, tools ...string) {
 	}
 }
 
-// Open returns the specs of the connections that are open, in the order in which they were
-// made, and how many were ever made.
+// Open returns the specs of the open connections, oldest first, and how many were ever
+// made.
 func (f *MCP) Open() (specs []config.MCPServerSpec, made int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,6 +57,7 @@ func (f *MCP) Open() (specs []config.MCPServerSpec, made int) {
 	return specs, f.made
 }
 
+// Connect implements [config.MCPConnector].
 func (f *MCP) Connect(_ context.Context, spec *config.MCPServerSpec, changed func()) (config.MCPConnection, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +76,7 @@ type mcpConnection struct {
 
 var errClosed = errors.New("the connection is closed")
 
-// server returns the server, unless it does not answer or the connection is closed.
+// server returns the server, unless it is down or the connection is closed.
 func (c *mcpConnection) server() (mcpServer, error) {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
@@ -163,11 +164,12 @@ func (t *mcpTool) Call(context.Context, *awaken.ToolCall) (*awaken.ToolResult, e
 	return awaken.TextResult(t.name), nil
 }
 
-// A2A is a [config.A2AConnector] to servers that answer unless they are listed.
+// A2A is a [config.A2AConnector] to servers that are up unless they are listed.
 type A2A struct {
-	Down map[string]string // why, by id
+	Down map[string]string // reasons, by id
 }
 
+// Status implements [config.A2AConnector].
 func (f A2A) Status(_ context.Context, spec *config.A2AServerSpec) config.A2AStatus {
 	st := config.A2AStatus{Connected: true, CardURL: spec.BaseURL + "/.well-known/agent-card.json", Card: json.RawMessage(fmt.Sprintf(`{"name":%q}`, spec.ID))}
 	if why, down := f.Down[spec.ID]; down {

@@ -10,8 +10,8 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-// pin makes a run of a tenant that is pinned to a resolution, and returns a function that
-// moves it on.
+// pin creates a run of a tenant that is pinned to a resolution, and returns a function that
+// updates it.
 func (k *kit) pin(tenant, resolution string) (move func(awaken.RunStatus)) {
 	k.Helper()
 	if k.Runs == nil {
@@ -39,7 +39,7 @@ func (k *kit) pin(tenant, resolution string) (move func(awaken.RunStatus)) {
 	}
 }
 
-// purge purges and returns the publications that are left.
+// purge purges, and returns the remaining publications.
 func (k *kit) purge(versions time.Duration, want config.Purged) (left []int64) {
 	k.Helper()
 	equal(k, "purged", want, must(k.Store.Purge(k.Context(), 0, versions)))
@@ -52,7 +52,7 @@ func (k *kit) purge(versions time.Duration, want config.Purged) (left []int64) {
 	return left
 }
 
-// versions publishes n versions that are days old: the first n days, and so on. Those of
+// versions publishes n versions, the first n days old, the next n-1, and so on. Those in
 // whole have a manifest.
 func (k *kit) versions(n int64, whole ...int64) {
 	k.Helper()

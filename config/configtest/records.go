@@ -152,8 +152,8 @@ var recordCases = []testCase{
 	}},
 }
 
-// whole is a change of every kind that a store takes after publish(1, …) of agent a, whose
-// record has revision 1.
+// whole returns a change of every kind that a store accepts after publish(1, …) of agent a,
+// whose record has revision 1.
 func (k *kit) whole() *config.Change {
 	c := publish(2, 1, time.UnixMilli(2000), map[string]string{"b": `{"b":2}`})
 	c.Head = &config.Head{Revision: 1, Last: 1}
@@ -163,7 +163,7 @@ func (k *kit) whole() *config.Change {
 	return c
 }
 
-// begun has the store hold what whole changes.
+// begun prepares the store for whole.
 func (k *kit) begun() {
 	k.Helper()
 	c := publish(1, 0, time.UnixMilli(1000), map[string]string{"a": `{"a":1}`})

@@ -1,8 +1,8 @@
-// Package document reads the files that people write, in YAML or JSON.
+// Package document reads files that people write, in YAML or JSON.
 //
-// Both formats become the same tree, and the same JSON, before they are decoded, so that
-// they have the same fields and the same mistakes. Mistakes are reported with the file's
-// name and, where it is known, the line and the value.
+// Both formats become the same tree, and the same JSON, before they are decoded, so they
+// have the same fields and the same errors. Errors name the file and, where known, the line
+// and the value.
 package document
 
 import (
@@ -21,16 +21,17 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// MaxBytes is how long a file may be.
+// MaxBytes limits the size of a file.
 const MaxBytes = 1 << 20
 
 // Error is a mistake in a file.
 type Error struct {
 	File string
-	Line int // 0 when it is not known
+	Line int // 0 if unknown
 	Err  error
 }
 
+// Error returns file:line: mistake.
 func (e *Error) Error() string {
 	if e.Line > 0 {
 		return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
@@ -38,7 +39,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %v", e.File, e.Err)
 }
 
-// Unwrap returns the mistake without its place.
+// Unwrap returns the mistake without its position.
 func (e *Error) Unwrap() error { return e.Err }
 
 // At returns a mistake on a line.
@@ -46,7 +47,7 @@ func At(line int, format string, args ...any) *Error {
 	return &Error{Line: line, Err: fmt.Errorf(format, args...)}
 }
 
-// In says that err, if there is one, is in the file of that name.
+// In attributes err, if there is one, to a file.
 func In(name string, err error) error {
 	if err == nil {
 		return nil
@@ -58,11 +59,11 @@ func In(name string, err error) error {
 	return &Error{File: name, Err: err}
 }
 
-// ErrEmpty is the mistake of a file that has nothing in it.
+// ErrEmpty means that a file is empty.
 var ErrEmpty = errors.New("is empty")
 
-// Parse reads a document. A name that ends in .json is JSON, one in .yaml or .yml is
-// YAML; of any other it is found out. Errors do not have the file's name yet; see [In].
+// Parse parses a document: JSON if name ends in .json, YAML if it ends in .yaml or .yml,
+// and otherwise whichever it is. Errors do not have the file's name yet; see [In].
 func Parse(name string, data []byte) (*Node, error) {
 	switch {
 	case len(data) > MaxBytes:
@@ -92,8 +93,7 @@ func Parse(name string, data []byte) (*Node, error) {
 	return root, err
 }
 
-// Load reads the file of that name into v, which must be a pointer. Unknown fields are
-// mistakes.
+// Load reads a file into v, which must be a pointer. Unknown fields are errors.
 func Load(name string, v any) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -107,7 +107,7 @@ func Load(name string, v any) error {
 	return Decode(name, data, v)
 }
 
-// Decode reads a document into v, which must be a pointer.
+// Decode decodes a document into v, which must be a pointer.
 func Decode(name string, data []byte, v any) error {
 	root, err := Parse(name, data)
 	if err == nil {
@@ -116,8 +116,8 @@ func Decode(name string, data []byte, v any) error {
 	return In(name, err)
 }
 
-// Decode decodes the node into v, which must be a pointer. A mistake has the line and
-// the value of the field it is about, if that can be told.
+// Decode decodes the node into v, which must be a pointer. An error has the line and the
+// value of the field that it is about, if they can be determined.
 func (n *Node) Decode(v any) error {
 	data, err := n.JSON()
 	if err != nil {
@@ -133,16 +133,16 @@ func (n *Node) Decode(v any) error {
 	}
 	line, value := n.locate(err)
 	if value != "" {
-		return At(line, "%w, got %s", err, value)
+		err = fmt.Errorf("%w, got %s", err, value)
 	}
 	return At(line, "%w", err)
 }
 
-// fieldName is how a mistake names the field it is about.
+// fieldName matches the field in the text of a decoding error.
 var fieldName = regexp.MustCompile(`field "([^"]+)"`)
 
-// locate finds the line and the value of the field that a decoding error is about.
-// It returns nothing when it cannot tell: the error is complete without it.
+// locate finds the line and the value of the field that a decoding error is about. It
+// returns zero values if it cannot tell: the error is complete without them.
 func (n *Node) locate(err error) (line int, value string) {
 	m := fieldName.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -166,8 +166,7 @@ func (n *Node) locate(err error) (line int, value string) {
 	return f.key.Line, value
 }
 
-// isSecret reports whether a field of that name may hold a credential, which an
-// error must not show.
+// isSecret reports whether a field may hold a credential, which an error must not show.
 func isSecret(name string) bool {
 	return slices.ContainsFunc([]string{"key", "token", "secret", "password"}, func(s string) bool {
 		return strings.HasSuffix(strings.ToLower(name), s)
@@ -179,8 +178,8 @@ type field struct {
 	value *Node
 }
 
-// find collects the fields at path. Arrays are not part of a path: a field may be
-// in any element. It gives up after two, because then nobody knows which is meant.
+// find collects the fields at path. A path skips arrays: a field may be in any element. It
+// stops after two, because the path is then ambiguous.
 func (n *Node) find(path []string, found []field) []field {
 	switch n.Kind {
 	case Array:

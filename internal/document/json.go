@@ -6,8 +6,7 @@ import (
 	"errors"
 )
 
-// parseJSON reads one JSON value. Encoding/json alone would take the last of two
-// fields of one name.
+// parseJSON parses one JSON value. Unlike encoding/json, it refuses duplicate fields.
 func parseJSON(data []byte) (*Node, error) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
@@ -25,13 +24,13 @@ func lineAt(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
 }
 
-// jsonBuilder builds nodes from tokens. The text is known to be JSON, so that reading a token
-// does not fail.
+// jsonBuilder builds nodes from tokens. The text is known to be valid JSON, so reading a
+// token does not fail.
 type jsonBuilder struct {
 	builder
 	dec  *json.Decoder
 	data []byte
-	seen int64 // how far line has counted
+	seen int64 // the offset up to which line was counted
 	line int
 }
 

@@ -6,42 +6,43 @@ import (
 	"fmt"
 )
 
-// Limits on what a file may hold. Aliases let a short YAML file stand for a very
-// long document.
+// Limits on the content of a file. Aliases let a short YAML file stand for a huge document.
 const (
 	maxDepth  = 64
 	maxNodes  = 200_000
-	maxOutput = 4 * MaxBytes // of the JSON that a part of the file becomes
+	maxOutput = 4 * MaxBytes // of the JSON of one node
 )
 
 var (
-	errTooLarge = errors.New("holds too much, counting what its aliases stand for")
+	errTooLarge = errors.New("is too large with its aliases expanded")
 	errTooDeep  = fmt.Errorf("is nested deeper than %d levels", maxDepth)
 )
 
-// Kind is what sort of value a node is.
+// Kind is the kind of a node.
 type Kind uint8
 
+// The kinds of a node.
 const (
 	Scalar Kind = iota
 	Object
 	Array
 )
 
+// String describes the kind for error texts.
 func (k Kind) String() string { return [...]string{"a single value", "an object", "an array"}[k] }
 
-// Node is a value of a document, and the line it is on. Aliased nodes are shared,
-// so a node is immutable once it is made.
+// Node is a value of a document with its line. Aliases share nodes, so a node is immutable
+// once it is built.
 type Node struct {
 	Kind   Kind
 	Line   int
 	Scalar json.RawMessage
 	Keys   []Key   // of an object
-	Items  []*Node // of an array, or the values of keys
+	Items  []*Node // elements of an array, or values of Keys
 	height int     // levels below it
 }
 
-// Key is the name of a field, and the line it is on.
+// Key is the name of a field with its line.
 type Key struct {
 	Name string
 	Line int
@@ -50,10 +51,10 @@ type Key struct {
 // IsNull reports whether the value is null.
 func (n *Node) IsNull() bool { return n.Kind == Scalar && string(n.Scalar) == "null" }
 
-// builder counts what a document holds while it is built.
+// builder counts the nodes of a document while it is built.
 type builder struct{ nodes int }
 
-// grow counts n nodes more, at depth.
+// grow counts n more nodes at a depth.
 func (b *builder) grow(n, depth, line int) error {
 	if b.nodes += n; b.nodes > maxNodes {
 		return At(line, "%w", errTooLarge)
@@ -64,8 +65,7 @@ func (b *builder) grow(n, depth, line int) error {
 	return nil
 }
 
-// add adds an element to an array, or the value of the key that comes next to an
-// object.
+// add appends an element to an array, or the value of the next key to an object.
 func (n *Node) add(v *Node) error {
 	n.Items = append(n.Items, v)
 	if n.height = max(n.height, v.height+1); n.height > maxDepth {
@@ -74,7 +74,7 @@ func (n *Node) add(v *Node) error {
 	return nil
 }
 
-// set adds a field to an object. names holds those it has, by name.
+// set adds a field to an object. names maps the names of its fields to their lines.
 func (n *Node) set(names map[string]int, k Key, v *Node, path string) error {
 	if first, dup := names[k.Name]; dup {
 		return At(k.Line, "field %q is given twice, first on line %d", join(path, k.Name), first)

@@ -13,9 +13,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// parseYAML reads one YAML document. It goes through yaml's nodes instead of
-// decoding into Go values, because only nodes have lines, keep 2024-01-01 a
-// string, and can be counted before an alias is followed.
+// parseYAML parses one YAML document. It converts yaml's nodes instead of decoding into Go
+// values, because only nodes have lines, keep 2024-01-01 a string, and can be counted
+// before an alias is followed.
 func parseYAML(data []byte) (*Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
@@ -27,7 +27,7 @@ func parseYAML(data []byte) (*Node, error) {
 	}
 	var next yaml.Node
 	if err := dec.Decode(&next); err == nil {
-		return nil, At(next.Line, "has a second document")
+		return nil, At(next.Line, "contains a second document")
 	} else if !errors.Is(err, io.EOF) {
 		return nil, yamlError(err)
 	}
@@ -35,7 +35,7 @@ func parseYAML(data []byte) (*Node, error) {
 	return c.convert(&doc, "", 0)
 }
 
-// yamlError takes the line out of the text of one of yaml's errors.
+// yamlError moves the line number of a yaml error from its text into an Error.
 func yamlError(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
@@ -50,11 +50,11 @@ func yamlError(err error) error {
 
 type yamlBuilder struct {
 	builder
-	done map[*yaml.Node]*Node // what aliased nodes became
-	open map[*yaml.Node]bool  // aliases that are being followed
+	done map[*yaml.Node]*Node // converted alias targets
+	open map[*yaml.Node]bool  // alias targets being converted
 }
 
-// convert turns a yaml node into one of ours. Path is where it is in the document.
+// convert converts a yaml node. path is its position in the document.
 func (c *yamlBuilder) convert(n *yaml.Node, path string, depth int) (*Node, error) {
 	if err := c.grow(1, depth, n.Line); err != nil {
 		return nil, err
@@ -140,8 +140,7 @@ func (c *yamlBuilder) mapping(n *yaml.Node, path string, depth int) (*Node, erro
 	return out, nil
 }
 
-// merge adds the fields of the mapping, or mappings, behind a << key that are not
-// there yet.
+// merge adds the fields behind a << key, of one mapping or several, that out does not have.
 func (c *yamlBuilder) merge(out *Node, names map[string]int, m *yaml.Node, path string, depth int) error {
 	from, err := c.convert(m, join(path, "<<"), depth+1)
 	if err != nil {
@@ -183,7 +182,7 @@ func scalarJSON(n *yaml.Node) (json.RawMessage, error) {
 		}
 		raw, err := json.Marshal(v)
 		if err != nil {
-			return nil, At(n.Line, "%s has no place in JSON", n.Value) // .inf and .nan
+			return nil, At(n.Line, "%s cannot be represented in JSON", n.Value) // .inf and .nan
 		}
 		return raw, nil
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// TestCheck_FindsHalfOfAWrite makes changes that leave something out.
-func TestCheck_FindsHalfOfAWrite(t *testing.T) {
+// TestCheck_DetectsPartialWrites makes changes that leave something out.
+func TestCheck_DetectsPartialWrites(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(m *config.Manager, head config.Head) *config.Change

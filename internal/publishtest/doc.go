@@ -1,4 +1,4 @@
-// Package publishtest holds the control plane to its promises from outside: it kills real
-// processes at every place of a write and looks at what they left, and lets many clients
-// write, read and run at the same time on two managers that share a database.
+// Package publishtest tests the promises of the control plane from outside. It kills real
+// processes at every point of a write and checks what they left behind, and it lets many
+// clients write, read and run concurrently on two managers that share a database.
 package publishtest

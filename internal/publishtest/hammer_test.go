@@ -28,8 +28,8 @@ const (
 	pairs   = 4
 )
 
-// writes is how many there are on a database. Postgres takes its time with the race
-// detector beside it, and gets fewer unless there is time.
+// writes returns how many writes to make on a database. Postgres is slow with the race
+// detector and gets fewer, unless there is time.
 func writes(backend string) int {
 	switch {
 	case testenv.Long():
@@ -40,7 +40,7 @@ func writes(backend string) int {
 	return 640
 }
 
-// replica is a manager and a runtime on a database that others use, too.
+// replica is a manager and a runtime on a shared database.
 type replica struct {
 	*config.Manager
 	rt    *engine.Runtime
@@ -71,7 +71,7 @@ func newReplica(t *testing.T, backend, where string) *replica {
 	return &replica{m, rt, store}
 }
 
-// TestHammer writes from many clients on two managers, with readers and runs.
+// TestHammer writes from many clients on two managers, with concurrent readers and runs.
 func TestHammer(t *testing.T) {
 	for name, b := range backends {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ type hammer struct {
 	writes   int
 	replicas []*replica
 
-	counted  atomic.Int64          // increments that were accepted
+	counted  atomic.Int64          // accepted increments
 	sections [clients]atomic.Int64 // the last override of each client
 	applied  atomic.Int64          // accepted writes
 	stale    atomic.Int64
@@ -118,7 +118,7 @@ func (h *hammer) prepare(r *replica) {
 	must(r.Seed(ctx, "v1", []config.Document{document("agents/seeded", `"model_id":"pair-0"`)}))
 }
 
-// run lets everybody work until the writes are made.
+// run lets all goroutines work until the writes are done.
 func (h *hammer) run() {
 	ctx, stop := context.WithCancel(h.Context())
 	var workers, writers sync.WaitGroup
@@ -142,13 +142,13 @@ func (h *hammer) run() {
 
 // write is one client.
 func (h *hammer) write(ctx context.Context, r *replica, client, count int) {
-	own := false // there is an agent of the client's own
+	own := false // whether the client has an agent of its own
 	for i := range count {
 		if h.Failed() {
 			return
 		}
 		var err error
-		switch (i + client) % 8 { // they do different things at the same time
+		switch (i + client) % 8 { // clients do different things at the same time
 		case 0:
 			err = h.increment(ctx, r)
 		case 1, 2, 5:
@@ -175,7 +175,7 @@ func (h *hammer) write(ctx context.Context, r *replica, client, count int) {
 	}
 }
 
-// increment adds one to a number that everybody adds to.
+// increment increments a number that all clients share.
 func (h *hammer) increment(ctx context.Context, r *replica) error {
 	for {
 		v, err := r.Get(ctx, key("agents/counter"))
@@ -209,7 +209,7 @@ func counter(v *config.View) (int, error) {
 	return strconv.Atoi(spec.SystemPrompt)
 }
 
-// read looks at registries: they only go forward, and their documents belong together.
+// read checks registries: versions only increase, and the documents of one belong together.
 func (h *hammer) read(ctx context.Context, r *replica) {
 	var last int64
 	for ctx.Err() == nil && !h.Failed() {
@@ -236,7 +236,7 @@ func (h *hammer) read(ctx context.Context, r *replica) {
 	}
 }
 
-// runAgents runs agents whose two steps have to see the same version of both documents.
+// runAgents runs agents whose two steps must see the same version of both documents.
 func (h *hammer) runAgents(ctx context.Context, r *replica) {
 	for ctx.Err() == nil && !h.Failed() {
 		agent := fmt.Sprintf("pair-%d", rand.IntN(pairs))
@@ -266,7 +266,7 @@ func (h *hammer) runAgents(ctx context.Context, r *replica) {
 	}
 }
 
-// pause leaves the processor to those who write.
+// pause yields the processor to the writers.
 func pause(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -274,7 +274,7 @@ func pause(ctx context.Context) {
 	}
 }
 
-// verify looks at what is left.
+// verify checks the final state.
 func (h *hammer) verify() {
 	ctx := h.Context()
 	m := h.replicas[0].Manager
@@ -300,6 +300,6 @@ func (h *hammer) verify() {
 		}
 	}
 	if h.runs.Load() == 0 || h.looks.Load() == 0 {
-		h.Error("nobody ran or looked")
+		h.Error("no runs or reads happened")
 	}
 }

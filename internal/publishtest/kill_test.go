@@ -26,14 +26,14 @@ import (
 
 const jobVar = "AWAKEN_PUBLISH_JOB"
 
-// job is what a worker is told.
+// job tells a worker process what to do.
 type job struct {
 	Store, Where string
 	Round        int
 }
 
-// work is a process that writes, on two managers in turn, so that each has to follow the
-// other. It finds what earlier ones have left.
+// work is a process that writes, alternating between two managers, so that each must follow
+// the other. It builds on what earlier processes left behind.
 func work(text string) error {
 	var j job
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
@@ -69,7 +69,7 @@ func work(text string) error {
 	return nil
 }
 
-// script is everything that changes something. Each round writes other values.
+// script makes every kind of change. Each round writes other values.
 func script(round int) []func(context.Context, *config.Manager) error {
 	age := fmt.Sprintf("r%d", round)
 	var steps []func(context.Context, *config.Manager) error
@@ -89,7 +89,7 @@ func script(round int) []func(context.Context, *config.Manager) error {
 		}
 		return err
 	}
-	// A provider and its secret are of one age.
+	// A provider and its secret belong to the same write.
 	write(document("providers/p", `"adapter":"%s","api_key":"sk-%s"`, age, age))
 	apply(pair(0, age)...)
 	for i := range 3 {
@@ -122,7 +122,7 @@ func script(round int) []func(context.Context, *config.Manager) error {
 	})
 	add(func(ctx context.Context, m *config.Manager) error {
 		_, err := m.Drafts().Publish(ctx, []config.Key{key("agents/draft")}, &config.Canary{Share: 0.5}, "", me)
-		return unless(err, awaken.ErrConflict, awaken.ErrInvalid) // an earlier process has begun one
+		return unless(err, awaken.ErrConflict, awaken.ErrInvalid) // an earlier process has begun a canary
 	})
 	add(func(ctx context.Context, m *config.Manager) error {
 		_, err := m.Canary().Promote(ctx, me)
@@ -137,7 +137,7 @@ func script(round int) []func(context.Context, *config.Manager) error {
 	return steps
 }
 
-// check looks at what a process has left.
+// check checks what a process left behind.
 func check(ctx context.Context, store config.Store) (problems []string) {
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	o, err := options(store)
@@ -172,7 +172,7 @@ func check(ctx context.Context, store config.Store) (problems []string) {
 			writes[e.Resource] = 0
 		}
 	}
-	for n := max(1, head.Last-40); n <= head.Last; n++ { // those that were made since the last look
+	for n := max(1, head.Last-40); n <= head.Last; n++ { // those made since the last check
 		p, err := m.Versions().Get(ctx, n)
 		if err != nil || p.Number != n {
 			bad("version %d of %d: %v", n, head.Last, err)
@@ -190,7 +190,7 @@ func check(ctx context.Context, store config.Store) (problems []string) {
 			bad("the audit log has version %d, the last is %d", n, head.Last)
 		}
 	}
-	// Records are what is live, but for the draft.
+	// Except for the draft, records match what is live.
 	drafts, err := m.Drafts().List(ctx)
 	if err != nil {
 		return append(problems, err.Error())
@@ -319,7 +319,7 @@ func spawn(ctx context.Context, j job, spec string) (killed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^$")
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // it prints its stacks
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // prints the stacks
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = append(os.Environ(), jobVar+"="+string(text), "AWAKEN_FAILPOINT="+spec, "GORACE=atexit_sleep_ms=0")
 	var out bytes.Buffer

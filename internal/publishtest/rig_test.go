@@ -63,7 +63,7 @@ var backends = map[string]struct {
 
 var me = config.Actor{ID: "key", Label: "test"}
 
-// options are those of every manager here.
+// options returns the options of every manager here.
 func options(store config.Store) (config.Options, error) {
 	vault, err := config.NewVault(strings.Repeat("42", 32))
 	if err != nil {
@@ -78,8 +78,8 @@ func provider(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
 	return witness{spec.Adapter, spec.APIKey.Expose()}, nil
 }
 
-// witness is a model that says what it sees in two steps: the system prompt and its own
-// name, with a tool call in between. Both steps have to see the same.
+// witness is a model that reports in two steps what it sees, the system prompt and its own
+// name, with a tool call in between. Both steps must see the same.
 type witness struct{ adapter, key string }
 
 func (w witness) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -112,19 +112,19 @@ func key(name string) config.Key {
 	return config.Key{Namespace: config.Namespace(ns), ID: id}
 }
 
-// document returns a document; fields come after its id.
+// document returns a document with an id and further fields.
 func document(name, fields string, args ...any) config.Document {
 	k := key(name)
 	return config.Document{Key: k, Spec: json.RawMessage(fmt.Sprintf(`{"id":%q,%s}`, k.ID, fmt.Sprintf(fields, args...)))}
 }
 
-// put writes a document, whatever is there.
+// put writes a document unconditionally.
 func put(ctx context.Context, m *config.Manager, d config.Document) error {
 	_, err := m.Put(ctx, d.Key, d.Spec, false, config.Condition{}, me)
 	return err
 }
 
-// pair returns a model and an agent that have to be of one age.
+// pair returns a model and an agent that belong to the same write.
 func pair(n int, age any) []config.Document {
 	return []config.Document{
 		document(fmt.Sprintf("models/pair-%d", n), `"provider_id":"p","upstream_model":"%v"`, age),

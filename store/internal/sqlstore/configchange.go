@@ -86,7 +86,7 @@ func (s *Config) known(ctx context.Context, c Conn, events []*config.AuditEvent)
 	case slices.Contains(there, ids[0]):
 		return true, nil, nil
 	}
-	return false, fmt.Errorf("%w: event %s is there already", awaken.ErrInvalid, there[0]), nil
+	return false, fmt.Errorf("%w: event %s already exists", awaken.ErrInvalid, there[0]), nil
 }
 
 // fits returns why a change cannot be made of what is there, if it cannot.

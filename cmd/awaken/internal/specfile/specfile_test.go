@@ -128,7 +128,7 @@ func TestParse_Mistakes(t *testing.T) {
 		{"id: a\n  b: c", "f:2: not YAML: mapping values are not allowed in this context"},
 		{"id: *x", "f: not YAML: unknown anchor 'x' referenced"},
 		{"{\"id\": \"a\",\n\"x\" 1}", "f:2: not JSON: invalid character '1' after object key"},
-		{"id: a\n---\nid: b", "f:2: has a second document"},
+		{"id: a\n---\nid: b", "f:2: contains a second document"},
 		{"- id: a", "f:1: got an array, want one agent or an object with agents, models, providers"},
 		{"hello", "f:1: got a single value, want one agent or an object with agents, models, providers"},
 		{"null", "f:1: got a single value, want one agent or an object with agents, models, providers"},
@@ -161,7 +161,7 @@ func TestParse_Mistakes(t *testing.T) {
 		{"1: a", `f:1: key "1" is not a string, put it in quotes`},
 		{"id: a\nsections:\n  true: 1", `f:3: sections.key "true" is not a string, put it in quotes`},
 		{"[a]: b", `f:1: key that is a list or a mapping is not a string, put it in quotes`},
-		{"id: a\nmax_rounds: .inf", "f:2: .inf has no place in JSON"},
+		{"id: a\nmax_rounds: .inf", "f:2: .inf cannot be represented in JSON"},
 		{"id: !secret a", "f:1: tag !secret is not supported"},
 		{"id: !!binary aGk=", "f:1: tag !!binary is not supported"},
 		{"id: a\nallowed_tools: !!set {a}", "f:2: tag !!set is not supported"},
@@ -220,11 +220,11 @@ func TestParse_Bombs(t *testing.T) {
 		merges.WriteString("  - <<: *x\n")
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"aliases":  {aliases.String(), "holds too much, counting what its aliases stand for"},
-		"strings":  {"id: a\nsystem_prompt: &p " + strings.Repeat("x", 500_000) + "\nallowed_tools: [*p, *p, *p, *p, *p, *p, *p, *p]", "holds too much, counting what its aliases stand for"},
+		"aliases":  {aliases.String(), "is too large with its aliases expanded"},
+		"strings":  {"id: a\nsystem_prompt: &p " + strings.Repeat("x", 500_000) + "\nallowed_tools: [*p, *p, *p, *p, *p, *p, *p, *p]", "is too large with its aliases expanded"},
 		"depth":    {deep.String(), "is nested deeper than 64 levels"},
-		"merges":   {merges.String(), "holds too much, counting what its aliases stand for"},
-		"elements": {"id: a\nallowed_tools: [" + strings.Repeat("1,", 300_000) + "]", "holds too much, counting what its aliases stand for"},
+		"merges":   {merges.String(), "is too large with its aliases expanded"},
+		"elements": {"id: a\nallowed_tools: [" + strings.Repeat("1,", 300_000) + "]", "is too large with its aliases expanded"},
 		"long":     {"id: " + strings.Repeat("x", document.MaxBytes), "is longer than 1048576 bytes"},
 		"flow":     {strings.Repeat("[", 500_000), "not YAML: "},
 	} {
