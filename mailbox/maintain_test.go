@@ -43,7 +43,7 @@ func (g *rig) reclaims(fail int) *reclaims {
 	return q
 }
 
-func TestWork_BeginsAfterTheStartupDelayAndRetriesRecovery(t *testing.T) {
+func TestWork_StartsAfterTheStartupDelayAndRetriesRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := g.reclaims(2)
