@@ -60,7 +60,7 @@ func TestHuman_Lines(t *testing.T) {
 		{progress(awaken.Progress{Message: "who knows"}), "… who knows\n"},
 		{&awaken.ActivitySnapshot{ActivityType: awaken.ProgressActivity, Content: []byte(`"odd"`)}, "• tool-call-progress \"odd\"\n"},
 		{&awaken.ActivitySnapshot{ActivityType: "plan", Content: []byte(`{"a": 1}`)}, "• plan {\"a\":1}\n"},
-		{&awaken.StreamReset{Reason: "broke off"}, "↺ starting the answer again: broke off\n"},
+		{&awaken.StreamReset{Reason: "broke off"}, "↺ restarting the answer: broke off\n"},
 		{&awaken.ToolCallCancel{ID: "1", Name: "look", Reason: "no"}, "✗ look: no\n"},
 		{&awaken.ToolCallResumed{TargetID: "c1", Result: []byte(`{"error":"refused"}`)}, "✗ c1: refused\n"},
 		{&awaken.ToolCallResumed{TargetID: "c1", Result: []byte(`{"error":{"code":1}}`)}, "✗ c1: {\"code\":1}\n"},

@@ -136,7 +136,7 @@ func (p *person) said(want string) {
 
 const (
 	allow  = `Allow delete_file {"path":"/tmp/x"}? [y]es / [n]o / [e]dit arguments / [q]uit `
-	newArg = "New arguments of delete_file, as a JSON object (nothing to go back): "
+	newArg = "New arguments of delete_file, as a JSON object (empty to go back): "
 	answer = "Answer get_user_location {} (JSON or text, /no to refuse, /quit): "
 )
 
@@ -286,7 +286,7 @@ func TestAutoApprove_GivesUp(t *testing.T) {
 	if e, ok := errors.AsType[*exitError](err); !ok || e.code != exitWaiting {
 		t.Errorf("say = %v, want exit status %d", err, exitWaiting)
 	}
-	if calls != tooOften+1 || !strings.Contains(stderr.String(), "never still waits after it was decided 5 times") {
+	if calls != tooOften+1 || !strings.Contains(stderr.String(), "never still waits after 5 decisions") {
 		t.Errorf("called %d times; stderr: %s", calls, &stderr)
 	}
 }

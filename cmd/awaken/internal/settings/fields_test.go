@@ -43,7 +43,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"limits.key_rate":             {"0.5", "-1", "want a number, 0 or more", "0"},
 	"limits.key_burst":            {"5", "-1", "want 0 or more", "0"},
 
-	"admin.bearer_token":         {"long-enough", "short", "want 8 characters or more, and no blanks", `""`},
+	"admin.bearer_token":         {"long-enough", "short", "want 8 characters or more, without blanks", `""`},
 	"admin.cors_allowed_origins": {"https://a.example", "", "", "[http://127.0.0.1:3002, http://localhost:3002]"},
 	"admin.expose_config_routes": {"false", "no", "want true or false", "true"},
 	"admin.expose_trace_routes":  {"true", "no", "want true or false", "false"},
