@@ -85,7 +85,7 @@ func TestHuman_ReasoningIsDimOnATerminal(t *testing.T) {
 	}
 }
 
-// What a model says must not control the terminal.
+// A model's output must not control the terminal.
 func TestHuman_ControlCharactersDoNotReachTheTerminal(t *testing.T) {
 	evil := "a\x1b[2Jb\rc\u009bd\x7fe\u202ef"
 	con := &console{outTTY: true, errTTY: true}
@@ -142,7 +142,7 @@ func TestPrinters_ReportABrokenStdout(t *testing.T) {
 	}
 }
 
-func TestJSON_IsTheEventWithItsNumberAndTime(t *testing.T) {
+func TestJSON_PrintsTheEventWithItsNumberAndTime(t *testing.T) {
 	var out bytes.Buffer
 	p := jsonPrinter{&out}
 	at := time.Date(2025, 1, 2, 3, 4, 5, 60_000_000, time.UTC).UnixMilli()

@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-// What is written is read again, exactly, whatever the texts are.
+// Written documents are read back exactly, whatever their texts.
 func FuzzDocuments_RoundTrip(f *testing.F) {
 	for _, s := range []string{"hello", "", "a\nb\n", "a\n", "\n", " x", "x ", "yes", "null", "0x10", "1_000", "2020-01-01", "~", "- a", "a: b", "#", "'", `"`, "|", "\t\n",
 		"a\n\n\n", "a \nb", "é\u2028", "\x00", "\u0085", "=", "<<", "y", "1e3", ".5", "${X}", "\ufeffa", "\r\n", "[", "{", "!x", "&a", "*a", "%", "@", "`", "key: |\n  x"} {
@@ -113,7 +113,7 @@ func TestDocuments_Mistakes(t *testing.T) {
 	}
 }
 
-// A mistake that the control plane finds is told with its place.
+// Errors of the control plane get file and line.
 func TestLocate(t *testing.T) {
 	docs, err := ReadDocuments("f.yaml", strings.NewReader("agents:\n- id: a\n  max_rounds: -1\n  endpoint:\n    base_url: x\n- id: b\n  model_id: none\n"), env)
 	if err != nil {
