@@ -2,10 +2,9 @@ package awaken
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/glob"
@@ -13,73 +12,73 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// AgentSpec is the definition of an agent. It is data: it can be written in Go,
-// read from JSON or YAML, and changed while the system runs. Decoding rejects
-// unknown fields by name.
+// AgentSpec defines an agent. It is data: write it in Go, read it from JSON or YAML, change
+// it while the server runs. Decoding rejects unknown fields by name.
 type AgentSpec struct {
-	ID           string `json:"id"`                      // what clients and other agents call it
-	Description  string `json:"description,omitempty"`   // for people, and for agents that can hand work to it
-	ModelID      string `json:"model_id,omitempty"`      // of a ModelSpec or a ModelPoolSpec
-	SystemPrompt string `json:"system_prompt,omitempty"` // what the model is told first
+	ID           string `json:"id"`                      // the name that clients and other agents use
+	Description  string `json:"description,omitempty"`   // for people, and for agents that can delegate to it
+	ModelID      string `json:"model_id,omitempty"`      // id of a ModelSpec or a ModelPoolSpec
+	SystemPrompt string `json:"system_prompt,omitempty"` // instructions for the model
 
-	// MaxRounds is how many inferences a run may make. 0 means 16.
+	// MaxRounds limits the inferences of a run. 0 means 16.
 	MaxRounds int `json:"max_rounds,omitempty"`
-	// MaxContinuationRetries is how often one step asks a model that ran out of
-	// tokens to go on. Nil means 2; 0 turns it off.
+	// MaxContinuationRetries limits how often one step asks the model to continue an
+	// answer that hit the token limit. Nil means 2; 0 turns it off.
 	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty"`
-	StopConditions         []StopCondition `json:"stop_conditions,omitempty"`     // what else ends a run
+	StopConditions         []StopCondition `json:"stop_conditions,omitempty"`     // further conditions that end a run
 	ContextPolicy          *ContextPolicy  `json:"context_policy,omitempty"`      // nil sends the whole conversation
-	ReasoningEffort        *llm.Effort     `json:"reasoning_effort,omitempty"`    // none, low, medium, high, max or {"budget": n}; nil leaves it to the provider
-	ToolExecutionMode      ExecutionMode   `json:"tool_execution_mode,omitempty"` // sequential, which is the default, parallel_batch_approval or parallel_streaming
+	ReasoningEffort        *llm.Effort     `json:"reasoning_effort,omitempty"`    // none, low, medium, high, max or {"budget": n}; nil uses the provider's default
+	ToolExecutionMode      ExecutionMode   `json:"tool_execution_mode,omitempty"` // sequential (default), parallel_batch_approval or parallel_streaming
 
-	// PluginIDs names the plugins the agent loads. ActiveHookFilter narrows them:
-	// when it is not empty, plugins that it does not name contribute no hooks,
-	// gates, tools or transforms. The runtime's own parts are never filtered.
+	// PluginIDs names the plugins that the agent loads. If ActiveHookFilter is not empty,
+	// plugins that it does not name contribute no hooks, gates, tools or transforms. The
+	// runtime's own parts are never filtered.
 	PluginIDs        []string `json:"plugin_ids,omitempty"`
 	ActiveHookFilter []string `json:"active_hook_filter,omitempty"`
 
-	// The tool catalogue: a tool is offered if AllowedTools lists it or an
-	// AllowedToolPatterns entry matches it, and neither ExcludedTools nor
-	// ExcludedToolPatterns does. Leaving out both AllowedTools and AllowedToolPatterns
-	// allows every tool; an empty list allows none.
+	// The tool catalogue: the agent is offered a tool if AllowedTools lists it or an entry
+	// of AllowedToolPatterns matches it, unless ExcludedTools lists it or an entry of
+	// ExcludedToolPatterns matches it. Leaving out both AllowedTools and
+	// AllowedToolPatterns allows every tool; an empty list allows none.
 	AllowedTools         []string `json:"allowed_tools,omitzero"`
 	AllowedToolPatterns  []string `json:"allowed_tool_patterns,omitzero"`
 	ExcludedTools        []string `json:"excluded_tools,omitzero"`
 	ExcludedToolPatterns []string `json:"excluded_tool_patterns,omitzero"`
 
-	// OutputSchema is the JSON Schema that the agent's final answer has to fit; see
-	// Output. MaxOutputRepairs is how often a model whose answer does not fit is told so
-	// and asked again, in one run. Nil means 2.
+	// OutputSchema is the JSON Schema of the agent's final answer; see engine.Output.
+	// MaxOutputRepairs limits how often one run returns an invalid answer to the model
+	// with the reason and asks again. Nil means 2.
 	OutputSchema     json.RawMessage `json:"output_schema,omitempty"`
 	MaxOutputRepairs *int            `json:"max_output_repairs,omitempty"`
 
-	// Budget limits what the agent may spend. A run that would pass a limit waits until
-	// the limit is raised and somebody goes on with it.
+	// Budget limits what the agent may spend. A run that would exceed a limit is parked
+	// until an operator raises the limit and a client continues the run.
 	Budget *AgentBudget `json:"budget,omitempty"`
 
-	Delegates []string `json:"delegates,omitempty"` // the agents it can hand work to
-	// Sections holds each plugin's configuration under the plugin's section name.
-	// Read them with [Section.Read].
+	Delegates []string `json:"delegates,omitempty"` // ids of the agents that it can delegate to
+	// Sections holds the configuration of plugins, by section name. Read one with
+	// [Section.Read].
 	Sections map[string]json.RawMessage `json:"sections,omitempty"`
 
-	Backend  *Backend        `json:"backend,omitempty"`  // what runs the agent; nil is this runtime
-	Endpoint *RemoteEndpoint `json:"endpoint,omitempty"` // where the agent is reached, if it runs elsewhere
-	Registry string          `json:"registry,omitempty"` // where the document came from; kept, and not used
+	Backend  *Backend        `json:"backend,omitempty"`  // what runs the agent; nil means this runtime
+	Endpoint *RemoteEndpoint `json:"endpoint,omitempty"` // address of an agent that runs elsewhere
+	Registry string          `json:"registry,omitempty"` // origin of the document; kept but not used
 
-	decoded map[string]any // sections, decoded when the agent was resolved
-	base    string         // the agent that this is a variant of
+	decoded map[string]any // sections, decoded when the agent is resolved
+	base    string         // id of the agent that this is a variant of
 }
 
-// Backend says what runs an agent. The zero Kind is "awaken": this runtime.
+// Backend selects what runs an agent. The zero Kind means "awaken", this runtime.
 type Backend struct {
-	Kind    string                     `json:"kind"`              // awaken, or the name of a backend of the program
+	Kind    string                     `json:"kind"`              // awaken, or the name of a backend that the program registers
 	Version int                        `json:"version,omitempty"` // of Config
-	Config  map[string]json.RawMessage `json:"config,omitempty"`  // the backend's own; for awaken model_id, system_prompt and max_rounds
+	Config  map[string]json.RawMessage `json:"config,omitempty"`  // settings of the backend; for awaken: model_id, system_prompt and max_rounds
 }
 
 func (b *Backend) local() bool { return b.Kind == "" || b.Kind == "awaken" }
 
-// BackendKind is the kind of backend that runs the agent elsewhere, or "".
+// BackendKind returns the kind of the remote backend that runs the agent, or "" if this
+// runtime does.
 func (s *AgentSpec) BackendKind() string {
 	switch {
 	case s.Backend != nil && !s.Backend.local():
@@ -92,38 +91,38 @@ func (s *AgentSpec) BackendKind() string {
 	return ""
 }
 
-// RemoteEndpoint is where an agent that runs elsewhere is reached.
+// RemoteEndpoint is the address of an agent that runs elsewhere.
 type RemoteEndpoint struct {
-	Backend   string                     `json:"backend"`              // what speaks to it; "" means a2a
-	BaseURL   string                     `json:"base_url"`             // for a2a, the root of the interface
-	Auth      *RemoteAuth                `json:"auth,omitempty"`       // how it is told who calls
-	Target    string                     `json:"target,omitempty"`     // the agent, if there is more than one
-	TimeoutMS int64                      `json:"timeout_ms,omitempty"` // 0 means 300 000
-	Options   map[string]json.RawMessage `json:"options,omitempty"`    // the backend's own
+	Backend   string                     `json:"backend"`              // protocol; "" means a2a
+	BaseURL   string                     `json:"base_url"`             // for a2a: the root of the interface
+	Auth      *RemoteAuth                `json:"auth,omitempty"`       // credentials of the caller
+	Target    string                     `json:"target,omitempty"`     // id of the agent, if the endpoint serves several
+	TimeoutMS int64                      `json:"timeout_ms,omitempty"` // 0 means 300000
+	Options   map[string]json.RawMessage `json:"options,omitempty"`    // settings of the backend
 }
 
-// RemoteAuth is how a remote agent is told who calls.
+// RemoteAuth holds the credentials for a remote agent.
 type RemoteAuth struct {
-	Type  string `json:"type"`           // bearer
-	Token Secret `json:"token,omitzero"` // what is sent
+	Type  string `json:"type"`           // "bearer"
+	Token Secret `json:"token,omitzero"` // the bearer token
 }
 
-// ExecutionMode is how the tool calls of one step are run.
+// ExecutionMode selects how the runtime executes the tool calls of one step.
 type ExecutionMode string
 
 const (
-	// Sequential runs calls one after another, each seeing what the one before
-	// changed. Calls behind a suspended one wait and run after it is resumed.
+	// Sequential runs calls one after another; each sees the changes of the one before.
+	// Calls after a suspended call wait until it is resumed.
 	Sequential ExecutionMode = "sequential"
-	// ParallelBatchApproval runs calls at the same time on one snapshot. Suspended
-	// calls are resumed together, when all of them are decided.
+	// ParallelBatchApproval runs calls concurrently on one snapshot. Suspended calls
+	// resume together, when all of them are decided.
 	ParallelBatchApproval ExecutionMode = "parallel_batch_approval"
-	// ParallelStreaming runs calls at the same time on one snapshot. Each suspended
-	// call is resumed as soon as it is decided.
+	// ParallelStreaming runs calls concurrently on one snapshot. Each suspended call
+	// resumes as soon as it is decided.
 	ParallelStreaming ExecutionMode = "parallel_streaming"
 )
 
-// list is a JSON array that remembers an explicit null as empty instead of absent.
+// list is a JSON array in which an explicit null means empty, not absent.
 type list []string
 
 func (l *list) UnmarshalJSON(data []byte) error {
@@ -134,8 +133,8 @@ func (l *list) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(l))
 }
 
-// UnmarshalJSON reads a spec, rejects unknown fields, and takes the older name
-// active_plugins for active_hook_filter.
+// UnmarshalJSON decodes a spec and rejects unknown fields. It accepts active_plugins, the
+// older name of active_hook_filter.
 func (s *AgentSpec) UnmarshalJSON(data []byte) error {
 	type plain AgentSpec
 	var w struct {
@@ -164,8 +163,8 @@ func (s *AgentSpec) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// normaliseBackend copies the settings of an awaken backend to the fields they
-// are short for. Both may be set if they agree.
+// normaliseBackend copies the settings of an awaken backend to the fields of the spec. Both
+// may be set if they agree.
 func (s *AgentSpec) normaliseBackend() error {
 	if s.Backend == nil || !s.Backend.local() {
 		return nil
@@ -201,34 +200,21 @@ func fill[T comparable](field *T, name string, raw json.RawMessage) error {
 	return nil
 }
 
-// Validate checks what can be checked without a registry and reports every
-// mistake at once.
+// Validate checks everything that can be checked without a registry. It reports all
+// problems, joined.
 func (s *AgentSpec) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if strings.TrimSpace(s.ID) == "" {
-		bad("id is empty")
-	}
-	if s.MaxRounds < 0 {
-		bad("max_rounds is %d, want 0 or more", s.MaxRounds)
-	}
-	if n := s.MaxContinuationRetries; n != nil && *n < 0 {
-		bad("max_continuation_retries is %d, want 0 or more", *n)
-	}
-	switch s.ToolExecutionMode {
-	case "", Sequential, ParallelBatchApproval, ParallelStreaming:
-	default:
-		bad("tool_execution_mode is %q, want sequential, parallel_batch_approval or parallel_streaming", s.ToolExecutionMode)
-	}
+	var bad check.Problems
+	bad.NotBlank("id", s.ID)
+	bad.NotNegative("max_rounds", s.MaxRounds)
+	bad.NotNegative("max_continuation_retries", s.ContinuationRetries())
+	bad.OneOf("tool_execution_mode", string(s.ToolExecutionMode), "", string(Sequential), string(ParallelBatchApproval), string(ParallelStreaming))
 	for i := range s.StopConditions {
-		if err := s.StopConditions[i].validate(); err != nil {
-			bad("stop_conditions[%d]: %w", i, err)
+		if _, err := s.StopConditions[i].Policy(); err != nil {
+			bad.Add("stop_conditions[%d]: %w", i, err)
 		}
 	}
 	if s.ContextPolicy != nil {
-		if err := s.ContextPolicy.validate(); err != nil {
-			errs = append(errs, err)
-		}
+		bad.Include(s.ContextPolicy.validate())
 	}
 	for _, list := range [...]struct {
 		field    string
@@ -236,49 +222,33 @@ func (s *AgentSpec) Validate() error {
 	}{{"allowed_tool_patterns", s.AllowedToolPatterns}, {"excluded_tool_patterns", s.ExcludedToolPatterns}} {
 		for i, text := range list.patterns {
 			if _, err := glob.Compile(text); err != nil {
-				bad("%s[%d]: pattern %q: %w", list.field, i, text, err)
+				bad.Add("%s[%d]: pattern %q: %w", list.field, i, text, err)
 			}
 		}
 	}
-	if n := s.MaxOutputRepairs; n != nil && *n < 0 {
-		bad("max_output_repairs is %d, want 0 or more", *n)
-	}
-	if err := s.Budget.validate(); err != nil {
-		errs = append(errs, err)
-	}
-	for _, dup := range check.Duplicates(s.PluginIDs) {
-		bad("plugin_ids lists %q twice", dup)
-	}
-	for _, dup := range check.Duplicates(s.Delegates) {
-		bad("delegates lists %q twice", dup)
-	}
-	return errors.Join(errs...)
+	bad.NotNegative("max_output_repairs", s.OutputRepairs())
+	bad.Include(s.Budget.validate())
+	bad.NoDuplicates("plugin_ids", s.PluginIDs)
+	bad.NoDuplicates("delegates", s.Delegates)
+	return bad.Err()
 }
 
-func (s *AgentSpec) Rounds() int {
-	if s.MaxRounds == 0 {
-		return 16
-	}
-	return s.MaxRounds
-}
+// Rounds returns MaxRounds, or its default.
+func (s *AgentSpec) Rounds() int { return cmp.Or(s.MaxRounds, 16) }
 
-func (s *AgentSpec) ContinuationRetries() int {
-	if s.MaxContinuationRetries == nil {
-		return 2
-	}
-	return *s.MaxContinuationRetries
-}
+// ContinuationRetries returns MaxContinuationRetries, or its default.
+func (s *AgentSpec) ContinuationRetries() int { return or(s.MaxContinuationRetries, 2) }
 
-func (s *AgentSpec) OutputRepairs() int {
-	if s.MaxOutputRepairs == nil {
-		return 2
-	}
-	return *s.MaxOutputRepairs
-}
+// OutputRepairs returns MaxOutputRepairs, or its default.
+func (s *AgentSpec) OutputRepairs() int { return or(s.MaxOutputRepairs, 2) }
 
-func (s *AgentSpec) ExecutionMode() ExecutionMode {
-	if s.ToolExecutionMode == "" {
-		return Sequential
+// ExecutionMode returns ToolExecutionMode, or its default.
+func (s *AgentSpec) ExecutionMode() ExecutionMode { return cmp.Or(s.ToolExecutionMode, Sequential) }
+
+// or returns *p, or def if p is nil.
+func or[T any](p *T, def T) T {
+	if p == nil {
+		return def
 	}
-	return s.ToolExecutionMode
+	return *p
 }

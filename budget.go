@@ -6,16 +6,16 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
-// AgentBudget limits what an agent spends, in US dollars. A nil field sets no limit.
+// AgentBudget limits the spending of an agent, in US dollars. A nil field sets no limit.
 type AgentBudget struct {
-	Agent     *float64 `json:"agent_usd,omitempty"` // by all its runs
-	RunBudget          // by each run, and on each thread
+	Agent     *float64 `json:"agent_usd,omitempty"` // limit for all runs of the agent together
+	RunBudget          // limits for each run and each thread
 }
 
-// RunBudget limits what a run spends, in US dollars. A nil field sets no limit.
+// RunBudget limits the spending of a run, in US dollars. A nil field sets no limit.
 type RunBudget struct {
-	Thread *float64 `json:"thread_usd,omitempty"` // by all runs on the thread
-	Run    *float64 `json:"run_usd,omitempty"`    // by the run and its children
+	Thread *float64 `json:"thread_usd,omitempty"` // limit for all runs on the thread together
+	Run    *float64 `json:"run_usd,omitempty"`    // limit for the run and its children
 }
 
 func (b *AgentBudget) validate() error {
@@ -25,7 +25,7 @@ func (b *AgentBudget) validate() error {
 	return errors.Join(money.CheckLimit("agent_usd", b.Agent), b.RunBudget.Validate())
 }
 
-// Validate reports every mistake at once. Nil has none.
+// Validate reports all problems, joined. A nil budget is valid.
 func (b *RunBudget) Validate() error {
 	if b == nil {
 		return nil

@@ -9,29 +9,30 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
-// Delegator is a tool whose calls are runs of their own, in the same store, or wait for
-// one. Before a call begins, the ledger says which run that is; so whoever takes the call up
-// after a crash finds the run, and decisions on what it asks find their way to it. While the
-// run waits, the tool suspends the call with a [Ticket] that names it.
+// Delegator is a tool whose calls start child runs in the same store, or wait for one. The
+// ledger records the id of the child before the call begins, so that after a crash the next
+// owner finds the child, and decisions on its tickets reach it. While the child waits, the
+// tool suspends the call with a [Ticket] that names the child.
 type Delegator interface {
-	// ChildRun is the id of the run, or "". It is always the same for the same call.Key. A
-	// run that is the call, and ends when the call is given up, has the [ChildID] of the key.
+	// ChildRun returns the id of the child run, or "" if the call has none. The id depends
+	// only on call.Key. If it is [ChildID] of the key, the child belongs to the call: the
+	// runtime cancels it when it abandons the call.
 	ChildRun(call *ToolCall) string
 }
 
-// ChildID is an id for a run, and for its thread, that is made for the call with a key.
-// The same key always gives the same id.
+// ChildID returns the id of the run, and of its thread, that the call with that key starts.
+// It is a UUID derived from the key.
 func ChildID(key string) string {
 	h := sha256.Sum256([]byte("awaken child " + key))
 	h[6], h[8] = h[6]&0x0f|0x80, h[8]&0x3f|0x80 // a UUID of version 8
 	return fmt.Sprintf("%x-%x-%x-%x-%x", h[:4], h[4:6], h[6:8], h[8:10], h[10:16])
 }
 
-// childMark stands between the id of a child run and that of one of its tickets.
+// childMark separates the id of a child run from the id of one of its tickets.
 const childMark = ":"
 
-// ChildTickets returns what a child run waits for, as tickets of its parent: a decision
-// on one of them, taken by the parent, goes to the child.
+// ChildTickets returns the tickets that a child run waits for, as tickets of its parent. The
+// parent forwards a decision on one of them to the child.
 func (child *Run) ChildTickets() []WaitingTicket {
 	if child.Waiting == nil {
 		return nil
@@ -47,7 +48,8 @@ func (child *Run) ChildTickets() []WaitingTicket {
 	return out
 }
 
-// ChildTarget returns the part of a decision's target that the call's child understands.
+// ChildTarget translates the target of a decision for the call's child. It reports false if
+// the decision is not for the child.
 func (s *CallState) ChildTarget(target string) (string, bool) {
 	if s.Child == "" {
 		return "", false
@@ -55,7 +57,7 @@ func (s *CallState) ChildTarget(target string) (string, bool) {
 	if rest, ok := strings.CutPrefix(target, s.Child+childMark); ok {
 		return rest, true
 	}
-	if s.Ticket != nil && s.CallID != target { // the id of the call that asks will do, if only one has it
+	if s.Ticket != nil && s.CallID != target { // the id of a call of the child is accepted if it is unambiguous
 		found := ""
 		for _, t := range s.Ticket.Tickets {
 			if t.ToolCallID == target && found != "" {
@@ -69,7 +71,7 @@ func (s *CallState) ChildTarget(target string) (string, bool) {
 	return "", false
 }
 
-// ChildReport tells a run how one of its children is: that it is done, or waits.
+// ChildReport tells a run that one of its children is done or waits.
 type ChildReport struct {
 	RunID       string      `json:"run_id"`
 	ThreadID    string      `json:"thread_id"`
@@ -78,19 +80,19 @@ type ChildReport struct {
 	Termination Termination `json:"termination,omitzero"`
 	Response    string      `json:"response,omitempty"`
 	Error       string      `json:"error,omitempty"`
-	Task        bool        `json:"task,omitempty"` // it was started in the background
-	Usage       llm.Usage   `json:"usage,omitzero"` // with its children's, as is the cost
+	Task        bool        `json:"task,omitempty"` // started in the background
+	Usage       llm.Usage   `json:"usage,omitzero"` // including its children; so is the cost
 	CostUSD     float64     `json:"cost_usd,omitempty"`
 }
 
-// Spend says what a run below has used, its own children included. It counts as what the
-// children of this run have used.
+// Spend adds the usage and the cost of a child run, including its own children, to the
+// child usage of this run.
 func (c *ToolCall) Spend(u llm.Usage, usd float64) {
-	c.made.Usage.Add(u)
-	c.made.CostUSD += usd
+	c.rec.Usage.Add(u)
+	c.rec.CostUSD += usd
 }
 
-// Total is what the run and its children have used and cost.
+// Total returns the usage and the cost, in US dollars, of the run and its children.
 func (r *Run) Total() (llm.Usage, float64) {
 	u := r.Usage
 	u.Add(r.ChildUsage)

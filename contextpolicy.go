@@ -1,32 +1,32 @@
 package awaken
 
 import (
-	"errors"
 	"fmt"
 
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// ContextPolicy bounds what a model is shown, so that every request fits. An agent
-// without one sends its whole conversation. docs/context.md explains what happens to a
-// conversation that grows.
+// ContextPolicy keeps every request within the model's context window. An agent without a
+// policy sends its whole conversation. docs/context.md explains how a growing conversation
+// is shortened.
 type ContextPolicy struct {
-	// MaxContextTokens is how much a request and its answer may take together. The model's
-	// context_window counts if it is smaller.
+	// MaxContextTokens limits a request and its answer together. The model's
+	// context_window applies if it is smaller.
 	MaxContextTokens int `json:"max_context_tokens"`
-	// MaxOutputTokens is kept free for the answer, and sent as the limit of it. The model's
-	// max_output_tokens counts if it is smaller.
+	// MaxOutputTokens is reserved for the answer and sent to the provider as its limit. The
+	// model's max_output_tokens applies if it is smaller.
 	MaxOutputTokens int `json:"max_output_tokens"`
-	// MinRecentMessages is how many messages of the end are always shown; if they are too
-	// large, shortened.
+	// MinRecentMessages is the number of latest messages that every request includes. They
+	// are shortened if they are too large.
 	MinRecentMessages int  `json:"min_recent_messages"`
-	EnablePromptCache bool `json:"enable_prompt_cache"` // of the provider, where it has one
-	// AutocompactThreshold is how many tokens of conversation make the runtime summarise
-	// its beginning, in the background. Nil never does.
+	EnablePromptCache bool `json:"enable_prompt_cache"` // use the provider's prompt cache, if it has one
+	// AutocompactThreshold is the size of a conversation, in tokens, from which the runtime
+	// summarises its beginning in the background. Nil turns that off.
 	AutocompactThreshold *int   `json:"autocompact_threshold,omitempty"`
-	CompactionMode       string `json:"compaction_mode"` // keep_recent_raw_suffix or compact_to_safe_frontier, which summarises all but what is going on
-	// CompactionRawSuffixMessages is how many messages of the end keep_recent_raw_suffix
-	// does not summarise.
+	CompactionMode       string `json:"compaction_mode"` // keep_recent_raw_suffix, or compact_to_safe_frontier to summarise everything except open tool calls
+	// CompactionRawSuffixMessages is the number of latest messages that
+	// keep_recent_raw_suffix does not summarise.
 	CompactionRawSuffixMessages int `json:"compaction_raw_suffix_messages"`
 }
 
@@ -35,7 +35,7 @@ const (
 	compactToSafeFrontier = "compact_to_safe_frontier"
 )
 
-// KeepRaw is how many messages of the end are not summarised.
+// KeepRaw returns the number of latest messages that are not summarised.
 func (p *ContextPolicy) KeepRaw() int {
 	if p.CompactionMode == keepRecentRawSuffix {
 		return p.CompactionRawSuffixMessages
@@ -43,13 +43,14 @@ func (p *ContextPolicy) KeepRaw() int {
 	return 0
 }
 
-// DefaultContextPolicy is the policy that fields left out of a document get.
+// DefaultContextPolicy returns the defaults of the fields that a document leaves out.
 func DefaultContextPolicy() ContextPolicy {
 	return ContextPolicy{MaxContextTokens: 200_000, MaxOutputTokens: 16_384, MinRecentMessages: 10,
 		EnablePromptCache: true, CompactionMode: keepRecentRawSuffix, CompactionRawSuffixMessages: 2}
 }
 
-// UnmarshalJSON fills the fields the document leaves out with their defaults.
+// UnmarshalJSON decodes and validates a policy. Fields that the document leaves out get
+// their defaults.
 func (p *ContextPolicy) UnmarshalJSON(data []byte) error {
 	type plain ContextPolicy
 	v := plain(DefaultContextPolicy())
@@ -61,25 +62,18 @@ func (p *ContextPolicy) UnmarshalJSON(data []byte) error {
 }
 
 func (p *ContextPolicy) validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("context_policy."+format, args...)) }
-	if p.CompactionMode != keepRecentRawSuffix && p.CompactionMode != compactToSafeFrontier {
-		bad("compaction_mode is %q, want keep_recent_raw_suffix or compact_to_safe_frontier", p.CompactionMode)
-	}
+	bad := check.Problems{Prefix: "context_policy."}
+	bad.OneOf("compaction_mode", p.CompactionMode, keepRecentRawSuffix, compactToSafeFrontier)
 	if p.MaxContextTokens <= 0 {
-		bad("max_context_tokens is %d, want more than 0", p.MaxContextTokens)
+		bad.Add("max_context_tokens is %d, want more than 0", p.MaxContextTokens)
 	}
 	if p.MaxOutputTokens < 0 || p.MaxOutputTokens > p.MaxContextTokens {
-		bad("max_output_tokens is %d, want 0 to max_context_tokens (%d)", p.MaxOutputTokens, p.MaxContextTokens)
+		bad.Add("max_output_tokens is %d, want 0 to max_context_tokens (%d)", p.MaxOutputTokens, p.MaxContextTokens)
 	}
-	if p.MinRecentMessages < 0 {
-		bad("min_recent_messages is %d, want 0 or more", p.MinRecentMessages)
-	}
+	bad.NotNegative("min_recent_messages", p.MinRecentMessages)
 	if n := p.AutocompactThreshold; n != nil && *n <= 0 {
-		bad("autocompact_threshold is %d, want more than 0, or null for none", *n)
+		bad.Add("autocompact_threshold is %d, want more than 0, or null for none", *n)
 	}
-	if p.CompactionRawSuffixMessages < 0 {
-		bad("compaction_raw_suffix_messages is %d, want 0 or more", p.CompactionRawSuffixMessages)
-	}
-	return errors.Join(errs...)
+	bad.NotNegative("compaction_raw_suffix_messages", p.CompactionRawSuffixMessages)
+	return bad.Err()
 }

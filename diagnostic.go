@@ -5,29 +5,31 @@ import (
 	"strings"
 )
 
-// How bad a diagnostic is.
+// Severities of a [Diagnostic].
 const (
-	SeverityError = "error"
-	Warning       = "warning"
+	SeverityError = "error"   // the agent cannot run
+	Warning       = "warning" // the agent can run
 )
 
-// Diagnostic is one thing that is wrong, or looks wrong, in a registry.
+// Diagnostic reports one problem of a registry.
 type Diagnostic struct {
 	Code      string `json:"code"`
 	Severity  string `json:"severity"`
-	Namespace string `json:"namespace"` // agents, models, tools, plugins, providers
+	Namespace string `json:"namespace"` // agents, models, model-pools, tools, plugins or providers
 	ID        string `json:"id"`
-	DependsOn string `json:"depends_on,omitempty"` // "namespace/id" of what is missing
+	DependsOn string `json:"depends_on,omitempty"` // "namespace/id" of the missing document
 	Message   string `json:"message"`
 }
 
+// String returns the diagnostic in one line.
 func (d Diagnostic) String() string {
 	return fmt.Sprintf("%s %q: %s", strings.TrimSuffix(d.Namespace, "s"), d.ID, d.Message)
 }
 
-// ConfigError reports every mistake found in a Config or a registry.
+// ConfigError reports all problems of a configuration or a registry.
 type ConfigError struct{ Problems []Diagnostic }
 
+// Error returns the problems, one per line.
 func (e *ConfigError) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {

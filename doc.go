@@ -1,43 +1,57 @@
-// Package awaken runs AI agents: in phases, with typed state, plugins, tools and
-// people in the loop.
+// Package awaken defines the vocabulary of an agent runtime: agents, tools, plugins, runs,
+// events and the interfaces of a store. Package engine runs them.
 //
 // # A first agent
 //
-// An agent is data, an [AgentSpec]. It names a model; the model names a provider;
-// a provider is an [llm.Model]. [engine.New] checks all of it at once and returns a
-// [engine.Runtime]:
+// An agent is data, an [AgentSpec]. It names a model, the model names a provider, and a
+// provider is an [llm.Model]. engine.New checks the whole configuration and returns a
+// Runtime:
 //
-//	rt, err := engine.New(engine.Config{
-//		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "chat", SystemPrompt: "You are terse."}},
-//		Models:    []awaken.ModelSpec{{ID: "chat", ProviderID: "demo", UpstreamModel: "scripted"}},
-//		Providers: map[string]llm.Model{"demo": llmtest.Demo()},
-//	})
-//	if err != nil {
-//		log.Fatal(err)
-//	}
-//	req := awaken.RunRequest{Messages: []*llm.Message{llm.UserText("hello")}}
-//	for ev, err := range rt.Stream(ctx, req) {
+//	package main
+//
+//	import (
+//		"context"
+//		"fmt"
+//		"log"
+//
+//		"github.com/awaken-go/awaken"
+//		"github.com/awaken-go/awaken/engine"
+//		"github.com/awaken-go/awaken/llm"
+//		"github.com/awaken-go/awaken/llm/llmtest"
+//	)
+//
+//	func main() {
+//		rt, err := engine.New(engine.Config{
+//			Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "chat", SystemPrompt: "You are terse."}},
+//			Models:    []awaken.ModelSpec{{ID: "chat", ProviderID: "demo", UpstreamModel: "scripted"}},
+//			Providers: map[string]llm.Model{"demo": llmtest.Demo()}, // a scripted model that needs no key
+//		})
 //		if err != nil {
 //			log.Fatal(err)
 //		}
-//		if d, ok := ev.(*awaken.TextDelta); ok {
-//			fmt.Print(d.Delta)
+//		req := awaken.RunRequest{Messages: []*llm.Message{llm.UserText("hello")}}
+//		for ev, err := range rt.Stream(context.Background(), req) {
+//			if err != nil {
+//				log.Fatal(err)
+//			}
+//			if d, ok := ev.(*awaken.TextDelta); ok {
+//				fmt.Print(d.Delta)
+//			}
 //		}
 //	}
 //
-// [engine.Runtime.Stream] is the loop above; [engine.Runtime.Run] sends the same events to a
-// [Sink] and returns a [RunResult]. There is no other way to run an agent, and none
-// that does not stream.
+// Runtime.Stream yields the events of a run. Runtime.Run sends the same events to a [Sink]
+// and returns a [RunResult]. Every run streams; there is no other way to run an agent.
 //
 // # Tools
 //
-// A [Tool] is something a model can ask to have done. [NewTool] makes one of a
-// function; its argument type is the JSON Schema that models are shown and that
-// arguments are checked against:
+// A [Tool] is a function that a model can call. [NewTool] wraps a Go function. The runtime
+// derives the JSON Schema of the arguments from the argument type, shows it to the model, and
+// checks the arguments of every call against it:
 //
 //	weather := awaken.NewTool(awaken.ToolSpec{
 //		ID:          "get_weather",
-//		Description: "Tells the weather in a city.",
+//		Description: "Returns the weather in a city.",
 //		Effect:      awaken.ReadOnly,
 //	}, func(ctx context.Context, call *awaken.ToolCall, in struct {
 //		City string `json:"city" jsonschema:"name of the city"`
@@ -45,24 +59,25 @@
 //		return lookUp(ctx, in.City)
 //	})
 //
-// Tools go into Config.Tools; an agent is offered those that its catalogue lets
-// through, all of them by default. An error that a tool returns is shown to the
-// model; [Fatal] ends the run; [Suspend] waits for a person. A tool that is not
-// [ReadOnly] is recorded before it begins, so that after a crash nothing is silently
-// done twice; pass [ToolCall.Key] on as an idempotency key.
+// Register tools in engine.Config.Tools. An agent is offered the tools that its catalogue
+// allows, which is all of them by default. If a tool returns an error, the model sees it;
+// [Fatal] ends the run instead, and [Suspend] waits for a person. The runtime records a call
+// before it starts, unless the tool is [ReadOnly], so that a crash never repeats an effect
+// silently. Pass [ToolCall.Key] to other systems as an idempotency key.
 //
 // # Threads and stores
 //
-// A run belongs to a thread, a conversation whose messages are an append-only log.
-// Name one in [RunRequest.ThreadID] to go on with it. A [Store] keeps threads; see
-// store/memory. A run writes only through [Committer.Commit]: messages, record,
-// changed state, the ledger of tool calls and events, all or nothing. Events that
-// claim something durable reach the sink after the commit.
+// A run belongs to a thread, a conversation whose messages form an append-only log. Set
+// [RunRequest.ThreadID] to continue a thread. A [Store] keeps threads; store/memory,
+// store/file, store/sqlite and store/postgres implement it. A run writes only through
+// [Committer.Commit], which stores messages, run record, changed state, the ledger of tool
+// calls and events in one transaction. Events that claim something durable reach the sink
+// after the commit.
 //
 // # State
 //
-// A [state.Key] is a typed value that hooks and tools read from what they are given
-// and update by recording in it; the updates are applied together, and saved with
+// A [state.Key] is a typed value. Hooks and tools read it from the call they are given and
+// record updates in that call. The runtime applies the updates together and saves them with
 // the run or the thread:
 //
 //	var visits = state.NewKey("demo.visits", func(n, d int) int { return n + d },
@@ -71,18 +86,17 @@
 //	visits.Update(call, 1)  // call is a *ToolCall or a *HookCall
 //	n := visits.Get(call)
 //
-// A key has to be registered, by a plugin with [Registrar.Key] or in Config.Keys; a
-// run that updates one that is not ends with an error.
+// Register every key, with [Registrar.Key] in a plugin or in engine.Config.Keys. A run that
+// updates an unregistered key ends with an error.
 //
 // # Plugins
 //
-// A [Plugin] registers what it contributes: keys, hooks, gates, tools, transforms,
-// actions, effects. A run passes nine phases, from [PhaseRunStart] to [PhaseRunEnd];
-// a [Hook] is called at one of them, reads one snapshot, and records a [Command]. A
-// [Gate] is asked about each tool call: [Allow] it, [Block] it, [SuspendCall] it, or
-// [Answer] it. An [Action] is work scheduled for a phase; an [Effect] is something
-// done outside once it is committed. A plugin's configuration is a [Section] of the
-// agent's spec, whose schema is a Go struct.
+// A [Plugin] contributes keys, hooks, gates, tools, transforms, actions and effects. A run
+// passes nine phases, from [PhaseRunStart] to [PhaseRunEnd]. A [Hook] runs at one phase: it
+// reads a snapshot and records a [Command]. A [Gate] decides about each tool call: [Allow],
+// [Block], [SuspendCall] or [Answer]. An [Action] is work scheduled for a phase. An [Effect]
+// happens outside the run, after the commit. A [Section] is the plugin's configuration inside
+// the agent's spec; a Go struct is its schema.
 //
 // A whole plugin:
 //
@@ -108,15 +122,15 @@
 //		return nil
 //	}
 //
-// Every [AgentSpec] lists the plugins it loads in plugin_ids; Config.Plugins holds
-// what there is to list.
+// An agent loads the plugins that its spec lists in plugin_ids. Register them in
+// engine.Config.Plugins.
 //
 // # People
 //
-// A tool or a gate suspends a call with a [Ticket]. When nothing else is left to do,
-// the run is committed as waiting and let go: it costs neither a goroutine nor
-// memory. The result says what it waits for, and [engine.Runtime.Resume] goes on with it,
-// now or after a restart. That needs a Store.
+// A tool or a gate suspends a call with a [Ticket]. When nothing else is left to do, the
+// runtime commits the run as waiting and parks it: a parked run uses neither a goroutine nor
+// memory. The result lists the tickets, and Runtime.Resume continues the run, now or after a
+// restart. Parking needs a Store.
 //
 //	res, err := rt.Run(ctx, req, sink)
 //	if res.Status == awaken.RunWaiting {
@@ -124,35 +138,46 @@
 //		res, err = rt.Resume(ctx, res.RunID, sink, ticket.Approve()) // or Edit, Answer, Reject
 //	}
 //
-// A decision's target is the ticket's id, which is the id of its suspension, or the
-// id of the tool call. [engine.Runtime.Decide] reaches a run that is still going on.
+// The target of a [Decision] is the id of the ticket (which is the id of its suspension) or
+// the id of the tool call. Runtime.Decide delivers a decision to a run that is still active.
 //
 // # Stopping
 //
-// A run ends with exactly one [RunFinish], whatever happens: at its natural end, by
-// a stop condition of its spec or a [StopPolicy], by a gate that blocks, by
-// [engine.Runtime.Cancel] or a cancelled context, or with an error. What it had said is
-// kept.
+// Every started run ends with exactly one final [RunFinish]: at its natural end, by a stop
+// condition of its spec or a [StopPolicy], by a gate that blocks a call, by Runtime.Cancel or
+// a cancelled context, or with an error. The store keeps what the run produced until then.
 //
 // # Context
 //
-// An agent with a [ContextPolicy] sends requests that fit, however long its threads
-// become: large results are shown in part, the oldest messages are left out, and with an
-// autocompact_threshold they are summarised in the background. The log keeps everything.
+// An agent with a [ContextPolicy] sends requests that fit the model's window, however long
+// its threads become: large tool results are shortened, the oldest messages are left out,
+// and with autocompact_threshold set they are summarised in the background. The log keeps
+// everything.
+//
+// # Terms
+//
+//	step         one answer of the model, and the execution of its tool calls
+//	activation   one stretch of a run: from its start, or from resuming it, until it ends, waits or is lost
+//	owner        the process that has acquired a thread, and so may write to it
+//	fence        a number that grows whenever a thread is acquired; stores reject commits with an old one
+//	epoch        the fence of the owner that wrote an event
+//	generation   a number that grows whenever a run is cancelled; an old one must not begin anything
+//	ledger       the records of a run's tool calls, from which a new owner recovers
+//	to park      to commit a run as waiting and to release it
 //
 // # Where things are
 //
-//	running      Runtime, Config, RunRequest, RunResult, Sink, Event and its types
-//	agents       AgentSpec, ModelSpec, StopCondition, Registry
-//	context      ContextPolicy, CompactionSection, ContextTransformSection, KnowledgeCutoffSection
+//	running      RunRequest, RunResult, Sink, Event and its types; engine: Runtime, Config
+//	agents       AgentSpec, ModelSpec, StopCondition; registry: Registry
+//	context      ContextPolicy; registry: CompactionSection, ContextTransformSection, KnowledgeCutoffSection
 //	tools        Tool, NewTool, ToolSpec, ToolCall, ToolResult, FrontendTool, Prober
 //	plugins      Plugin, Registrar, Hook, HookCall, Phase, Gate, Transform, Section, Action, Effect
 //	people       Ticket, Suspension, Waiting, Decision
-//	many agents  Overlay, Delegator, ChildID, Send, Outgoing, Queue, RemoteBackend; plugin/handoff, plugin/delegate, plugin/background
+//	many agents  Overlay, Delegator, ChildID, Send, Outgoing, Queue; plugin/handoff, plugin/delegate, plugin/background
 //	reading      ThreadStore and RunStore: threads, messages, runs, calls
 //	for stores   Store, Commit, Checkpoint, View, Entry, Cursor
 //
-// Beside this package: llm (messages and models), llm/llmtest (a scripted model),
-// state, profile (values outside runs), eventlog (follow a thread from any cursor),
-// store/* (where threads are kept), plugin/* (plugins), awakentest (test your agents).
+// Related packages: llm (messages and models), llm/llmtest (a scripted model), state, profile
+// (values outside runs), eventlog (follow a thread from any cursor), store/* (stores),
+// plugin/* (plugins), awakentest (test your agents).
 package awaken

@@ -1,24 +1,47 @@
 package awaken
 
 import (
+	"cmp"
+
 	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/llm"
 )
 
-// The encoders of what is written with every commit. They append what json.Marshal
-// returns, byte for byte, but do not look types up, and check raw JSON once instead of
-// once for each value it is in. What few runs have is left to encoding/json.
+// Hand-written encoders of the values that every commit stores. Their output equals that of
+// json.Marshal byte for byte, but they use no reflection, and check raw JSON once instead of
+// once per enclosing value. Rare fields are left to encoding/json.
 
-// AppendJSON appends what json.Marshal returns. After an error, buf is as it was.
-func (r *Run) AppendJSON(buf []byte) ([]byte, error) {
-	out, err := r.appendFields(appendjson.Text(buf, `{"run_id":`, r.RunID))
-	if err != nil {
-		return buf, err
+// firstError keeps the first error of a series of append calls.
+type firstError struct{ err error }
+
+func (e *firstError) keep(buf []byte, err error) []byte {
+	if e.err == nil {
+		e.err = err
 	}
-	return append(out, '}'), nil
+	return buf
 }
 
-func (r *Run) appendFields(buf []byte) (_ []byte, err error) {
+// valueIf appends a field encoded by json.Marshal, if it is present.
+func (e *firstError) valueIf(present bool, buf []byte, name string, v any) []byte {
+	if !present {
+		return buf
+	}
+	return e.keep(appendjson.Value(buf, name, v))
+}
+
+// close ends the object that was appended to dst. After an error it returns dst unchanged.
+func (e *firstError) close(dst, object []byte) ([]byte, error) {
+	if e.err != nil {
+		return dst, e.err
+	}
+	return append(object, '}'), nil
+}
+
+// AppendJSON appends the result of json.Marshal to dst. After an error it returns dst
+// unchanged.
+func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
+	var e firstError
+	buf := appendjson.Text(dst, `{"run_id":`, r.RunID)
 	buf = appendjson.Text(buf, `,"thread_id":`, r.ThreadID)
 	buf = appendjson.Text(buf, `,"agent_id":`, r.AgentID)
 	buf = appendjson.TextIf(buf, `,"first_agent_id":`, r.FirstAgentID)
@@ -34,29 +57,11 @@ func (r *Run) appendFields(buf []byte) (_ []byte, err error) {
 	buf = appendjson.TextIf(buf, `,"run_mode":`, r.Mode)
 	buf = appendjson.TextIf(buf, `,"adapter":`, r.Adapter)
 	buf = appendjson.IntIf(buf, `,"depth":`, r.Depth)
-	if r.Call != nil {
-		if buf, err = appendjson.Value(buf, `,"call":`, r.Call); err != nil {
-			return nil, err
-		}
-	}
-	if r.Overrides != nil {
-		if buf, err = appendjson.Value(buf, `,"overrides":`, r.Overrides); err != nil {
-			return nil, err
-		}
-	}
-	if len(r.FrontendTools) > 0 {
-		if buf, err = appendjson.Value(buf, `,"frontend_tools":`, r.FrontendTools); err != nil {
-			return nil, err
-		}
-	}
-	if buf, err = appendjson.RawIf(buf, `,"output_schema":`, r.OutputSchema); err != nil {
-		return nil, err
-	}
-	if r.Budget != nil {
-		if buf, err = appendjson.Value(buf, `,"budget":`, r.Budget); err != nil {
-			return nil, err
-		}
-	}
+	buf = e.valueIf(r.Call != nil, buf, `,"call":`, r.Call)
+	buf = e.valueIf(r.Overrides != nil, buf, `,"overrides":`, r.Overrides)
+	buf = e.valueIf(len(r.FrontendTools) > 0, buf, `,"frontend_tools":`, r.FrontendTools)
+	buf = e.keep(appendjson.RawIf(buf, `,"output_schema":`, r.OutputSchema))
+	buf = e.valueIf(r.Budget != nil, buf, `,"budget":`, r.Budget)
 	buf = appendjson.TrueIf(buf, `,"budgeted":`, r.Budgeted)
 	buf = appendjson.IntIf(buf, `,"output_repairs":`, r.OutputRepairs)
 	buf = appendjson.TrueIf(buf, `,"activated":`, r.Activated)
@@ -66,17 +71,9 @@ func (r *Run) appendFields(buf []byte) (_ []byte, err error) {
 		buf = r.Termination.append(append(buf, `,"termination_reason":`...))
 	}
 	buf = appendjson.TextIf(buf, `,"final_output":`, r.FinalOutput)
-	if buf, err = appendjson.RawIf(buf, `,"structured_output":`, r.StructuredOutput); err != nil {
-		return nil, err
-	}
-	if r.ErrorPayload != nil {
-		if buf, err = appendjson.Value(buf, `,"error_payload":`, r.ErrorPayload); err != nil {
-			return nil, err
-		}
-	}
-	if buf, err = r.Waiting.appendField(buf); err != nil {
-		return nil, err
-	}
+	buf = e.keep(appendjson.RawIf(buf, `,"structured_output":`, r.StructuredOutput))
+	buf = e.valueIf(r.ErrorPayload != nil, buf, `,"error_payload":`, r.ErrorPayload)
+	buf = e.valueIf(r.Waiting != nil, buf, `,"waiting":`, r.Waiting)
 	if r.Input != (llm.Interval{}) {
 		buf = r.Input.AppendJSON(append(buf, `,"input":`...))
 	}
@@ -93,58 +90,30 @@ func (r *Run) appendFields(buf []byte) (_ []byte, err error) {
 	if r.Usage != (llm.Usage{}) {
 		buf = r.Usage.AppendJSON(append(buf, `,"usage":`...))
 	}
-	if buf, err = appendjson.FloatIf(buf, `,"cost_usd":`, r.CostUSD); err != nil {
-		return nil, err
-	}
+	buf = e.keep(appendjson.FloatIf(buf, `,"cost_usd":`, r.CostUSD))
 	if r.ChildUsage != (llm.Usage{}) {
 		buf = r.ChildUsage.AppendJSON(append(buf, `,"child_usage":`...))
 	}
-	return appendjson.FloatIf(buf, `,"child_cost_usd":`, r.ChildCostUSD)
+	buf = e.keep(appendjson.FloatIf(buf, `,"child_cost_usd":`, r.ChildCostUSD))
+	return e.close(dst, buf)
 }
 
-// AppendJSON appends what json.Marshal returns. After an error, buf is as it was.
-func (s *CallState) AppendJSON(buf []byte) ([]byte, error) {
-	out, err := s.appendFields(appendjson.Text(buf, `{"call_id":`, s.CallID))
-	if err != nil {
-		return buf, err
-	}
-	return append(out, '}'), nil
-}
-
-func (s *CallState) appendFields(buf []byte) (_ []byte, err error) {
+// AppendJSON appends the result of json.Marshal to dst. After an error it returns dst
+// unchanged.
+func (s *CallState) AppendJSON(dst []byte) ([]byte, error) {
+	var e firstError
+	buf := appendjson.Text(dst, `{"call_id":`, s.CallID)
 	buf = appendjson.Text(buf, `,"tool_name":`, s.ToolName)
-	if buf, err = appendjson.Raw(buf, `,"arguments":`, s.Arguments); err != nil {
-		return nil, err
-	}
+	buf = e.keep(appendjson.Raw(buf, `,"arguments":`, s.Arguments))
 	buf = appendjson.Text(buf, `,"status":`, s.Status)
 	buf = appendjson.Int(buf, `,"updated_at":`, s.UpdatedAt)
 	buf = appendjson.TextIf(buf, `,"resume_mode":`, s.ResumeMode)
-	if s.Ticket != nil {
-		if buf, err = appendjson.Value(buf, `,"ticket":`, s.Ticket); err != nil {
-			return nil, err
-		}
-	}
+	buf = e.valueIf(s.Ticket != nil, buf, `,"ticket":`, s.Ticket)
 	buf = appendjson.TrueIf(buf, `,"escalated":`, s.Escalated)
-	if s.Decision != nil {
-		if buf, err = appendjson.Value(buf, `,"resume_input":`, s.Decision); err != nil {
-			return nil, err
-		}
-	}
-	if len(s.Approved) > 0 {
-		if buf, err = appendjson.Value(buf, `,"approved":`, s.Approved); err != nil {
-			return nil, err
-		}
-	}
-	if s.Held != nil {
-		if buf, err = appendjson.Value(buf, `,"held":`, s.Held); err != nil {
-			return nil, err
-		}
-	}
-	if s.Message != nil {
-		if buf, err = appendjson.Value(buf, `,"held_message":`, s.Message); err != nil {
-			return nil, err
-		}
-	}
+	buf = e.valueIf(s.Decision != nil, buf, `,"resume_input":`, s.Decision)
+	buf = e.valueIf(len(s.Approved) > 0, buf, `,"approved":`, s.Approved)
+	buf = e.valueIf(s.Held != nil, buf, `,"held":`, s.Held)
+	buf = e.valueIf(s.Message != nil, buf, `,"held_message":`, s.Message)
 	buf = appendjson.TextIf(buf, `,"run_id":`, s.RunID)
 	buf = appendjson.Int(buf, `,"step":`, s.Step)
 	buf = appendjson.Int(buf, `,"index":`, s.Index)
@@ -152,81 +121,54 @@ func (s *CallState) appendFields(buf []byte) (_ []byte, err error) {
 	buf = appendjson.TextIf(buf, `,"effect":`, s.Effect)
 	buf = appendjson.IntIf(buf, `,"started_at":`, s.StartedAt)
 	buf = appendjson.TextIf(buf, `,"child_run_id":`, s.Child)
-	if s.Result == nil {
-		return buf, nil
+	if s.Result != nil {
+		buf = e.keep(s.Result.appendField(buf))
 	}
-	return s.Result.appendField(buf)
+	return e.close(dst, buf)
 }
 
-// appendField appends a field "result".
-func (r *ToolResult) appendField(buf []byte) (_ []byte, err error) {
-	buf = append(buf, `,"result":`...)
+// appendField appends the field "result".
+func (r *ToolResult) appendField(dst []byte) ([]byte, error) {
+	buf := append(dst, `,"result":`...)
 	if r == nil {
 		return append(buf, "null"...), nil
 	}
-	status, data := r.Status, r.Data
-	if status == "" {
-		status = ToolSuccess
-	}
+	var e firstError
+	data := r.Data
 	if len(data) == 0 {
 		data = nil
 	}
 	buf = appendjson.Text(buf, `{"tool_name":`, r.ToolName)
-	buf = appendjson.Text(buf, `,"status":`, status)
-	if buf, err = appendjson.Raw(buf, `,"data":`, data); err != nil {
-		return nil, err
-	}
+	buf = appendjson.Text(buf, `,"status":`, cmp.Or(r.Status, ToolSuccess))
+	buf = e.keep(appendjson.Raw(buf, `,"data":`, data))
 	buf = appendjson.TextIf(buf, `,"message":`, r.Message)
-	if r.Suspension != nil {
-		if buf, err = appendjson.Value(buf, `,"suspension":`, r.Suspension); err != nil {
-			return nil, err
-		}
-	}
-	if len(r.Metadata) > 0 {
-		if buf, err = appendjson.Value(buf, `,"metadata":`, r.Metadata); err != nil {
-			return nil, err
-		}
-	}
+	buf = e.valueIf(r.Suspension != nil, buf, `,"suspension":`, r.Suspension)
+	buf = e.valueIf(len(r.Metadata) > 0, buf, `,"metadata":`, r.Metadata)
 	if len(r.Content) > 0 {
-		if buf, err = appendjson.List(buf, `,"content":`, r.Content, (*llm.Block).AppendJSON); err != nil {
-			return nil, err
-		}
+		buf = e.keep(appendjson.List(buf, `,"content":`, r.Content, (*llm.Block).AppendJSON))
 	}
-	return append(buf, '}'), nil
+	return e.close(dst, buf)
 }
 
-// appendField appends a field "result", unless o is nil.
-func (o *RunOutput) appendField(buf []byte) (_ []byte, err error) {
+// appendField appends the field "result", unless o is nil.
+func (o *RunOutput) appendField(dst []byte) ([]byte, error) {
 	if o == nil {
-		return buf, nil
+		return dst, nil
 	}
-	buf = appendjson.Text(append(buf, `,"result":`...), `{"response":`, o.Response)
+	var e firstError
+	buf := appendjson.Text(append(dst, `,"result":`...), `{"response":`, o.Response)
 	buf = appendjson.Text(buf, `,"status":`, o.Status)
 	buf = appendjson.TextIf(buf, `,"status_reason":`, o.StatusReason)
-	if buf, err = o.Waiting.appendField(buf); err != nil {
-		return nil, err
-	}
-	if buf, err = appendjson.RawIf(buf, `,"structured_output":`, o.StructuredOutput); err != nil {
-		return nil, err
-	}
+	buf = e.valueIf(o.Waiting != nil, buf, `,"waiting":`, o.Waiting)
+	buf = e.keep(appendjson.RawIf(buf, `,"structured_output":`, o.StructuredOutput))
 	if o.Usage != (llm.Usage{}) {
 		buf = o.Usage.AppendJSON(append(buf, `,"usage":`...))
 	}
-	if buf, err = appendjson.FloatIf(buf, `,"cost_usd":`, o.CostUSD); err != nil {
-		return nil, err
-	}
-	return append(buf, '}'), nil
+	buf = e.keep(appendjson.FloatIf(buf, `,"cost_usd":`, o.CostUSD))
+	return e.close(dst, buf)
 }
 
-// appendField appends a field "waiting", unless w is nil.
-func (w *Waiting) appendField(buf []byte) ([]byte, error) {
-	if w == nil {
-		return buf, nil
-	}
-	return appendjson.Value(buf, `,"waiting":`, w)
-}
-
-// appendField appends a field "identity", unless i is nil.
+// appendField appends the field "identity", unless i is nil.
 func (i *RunInfo) appendField(buf []byte) []byte {
 	if i == nil {
 		return buf

@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// everyEvent is an event of each type.
+// everyEvent holds one event of each type.
 func everyEvent() []awaken.Event {
 	return []awaken.Event{&awaken.RunStart{}, &awaken.RunFinish{}, &awaken.TextDelta{}, &awaken.ReasoningDelta{}, &awaken.ReasoningEncryptedValue{},
 		&awaken.ToolCallStart{}, &awaken.ToolCallDelta{}, &awaken.ToolCallReady{}, &awaken.ToolCallDone{}, &awaken.ToolCallStreamDelta{}, &awaken.ToolCallResumed{},
@@ -22,7 +22,7 @@ func everyEvent() []awaken.Event {
 		&awaken.InferenceComplete{}, &awaken.StateSnapshot{}, &awaken.StateDelta{}, &awaken.MessagesSnapshot{}, &awaken.Error{}}
 }
 
-// byReflection is an event as encoding/json alone writes it.
+// byReflection encodes an event with encoding/json alone.
 func byReflection(ev awaken.Event) ([]byte, error) {
 	body, err := json.Marshal(ev)
 	if err != nil {
@@ -36,7 +36,7 @@ func byReflection(ev awaken.Event) ([]byte, error) {
 	return append(out, body[1:]...), nil
 }
 
-// filler fills values with whatever a text and some JSON can be.
+// filler fills values with a text and some JSON from the fuzzer.
 type filler struct {
 	*rand.Rand
 	text string
@@ -45,8 +45,7 @@ type filler struct {
 	deep int  // how deep the value is that is filled
 }
 
-// fill sets each field that v has, whichever they are: one that an encoder does not know
-// is found.
+// fill sets every field of v, so that a field that an encoder leaves out is found.
 func (f filler) fill(v reflect.Value) {
 	f.deep++
 	switch p := v.Addr().Interface().(type) {
@@ -97,7 +96,8 @@ func (f filler) fill(v reflect.Value) {
 	}
 }
 
-// choose is one of n, the first two of three or more if nothing may be empty.
+// choose returns a number below n. If nothing may be empty, it is one of the first two of three
+// or more.
 func (f filler) choose(n int) int {
 	if f.full {
 		return f.IntN(max(1, min(n-1, 2)))
@@ -138,7 +138,7 @@ func (f filler) calls() builtin.Calls {
 	return calls
 }
 
-// same checks that an encoder writes what encoding/json does, after what is there.
+// same checks that an encoder appends exactly what encoding/json returns.
 func same(t *testing.T, v any, appendTo func([]byte) ([]byte, error), want []byte, wantErr error) {
 	t.Helper()
 	got, err := appendTo([]byte("kept"))
@@ -150,7 +150,7 @@ func same(t *testing.T, v any, appendTo func([]byte) ([]byte, error), want []byt
 	}
 }
 
-func FuzzEncoders_WriteWhatReflectionDoes(f *testing.F) {
+func FuzzEncoders_EqualEncodingJSON(f *testing.F) {
 	for i, s := range []string{"", "<b>&amp;</b>", "a\x00\x1f\n\"\\\x7f", "Grüße 世界 🙂", "\u2028\u2029", "\xff\xe2\x80", "\ufffd"} {
 		f.Add(uint64(i), s, []byte(`[123456789012345678901234567890, {"k" : "`+s+`"}]`), i%2 == 0)
 	}
@@ -202,7 +202,7 @@ func FuzzEncoders_WriteWhatReflectionDoes(f *testing.F) {
 	})
 }
 
-// stateJSON appends how a key's value is written in a snapshot.
+// stateJSON appends the JSON of a key's value in a snapshot.
 func stateJSON[V any](buf []byte, key *state.Key[V, V], v V) ([]byte, error) {
 	schema, err := state.NewSchema(key)
 	if err != nil {
@@ -222,7 +222,7 @@ func stateJSON[V any](buf []byte, key *state.Key[V, V], v V) ([]byte, error) {
 	return append(buf, data[:len(data)-2]...), nil
 }
 
-func TestEncoders_EveryEventIsTried(t *testing.T) {
+func TestEncoders_AreTestedWithEveryEvent(t *testing.T) {
 	tried := map[string]bool{}
 	for _, ev := range everyEvent() {
 		tried[ev.Type()] = true
@@ -235,7 +235,7 @@ func TestEncoders_EveryEventIsTried(t *testing.T) {
 	}
 }
 
-// often are events as an ordinary run has them.
+// often holds the events of an ordinary run.
 func often() []awaken.Event {
 	id := "0198f0c2-6d3b-7e9c-8a51-0242ac120002"
 	who := &awaken.RunInfo{ThreadID: id, RunID: id, AgentID: "default", Origin: "user"}
@@ -268,7 +268,7 @@ func often() []awaken.Event {
 	}
 }
 
-func TestAppendEvent_NeedsNoMemoryButTheBuffer(t *testing.T) {
+func TestAppendEvent_AllocatesNothing(t *testing.T) {
 	buf := make([]byte, 0, 4096)
 	for _, ev := range often() {
 		if n := testing.AllocsPerRun(100, func() {

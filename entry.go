@@ -10,18 +10,18 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// Cursor is a place in a thread's log: the epoch of the owner who wrote the entry
-// and a number that grows by one with every event. The zero Cursor is before the
-// first entry.
+// Cursor is a position in a thread's log of events: the epoch of the owner that wrote the
+// entry, and a sequence number that grows by one with every event. The zero Cursor is before
+// the first entry.
 type Cursor struct {
 	Epoch uint64
 	Seq   uint64
 }
 
-// String is the cursor's opaque text.
+// String returns the cursor as text. Clients treat it as opaque.
 func (c Cursor) String() string { return fmt.Sprintf("%d-%d", c.Epoch, c.Seq) }
 
-// ParseCursor reads what String wrote.
+// ParseCursor parses the result of [Cursor.String]. Its errors are ErrInvalid.
 func ParseCursor(s string) (Cursor, error) {
 	e, q, ok := strings.Cut(s, "-")
 	epoch, err1 := strconv.ParseUint(e, 10, 64)
@@ -32,31 +32,31 @@ func ParseCursor(s string) (Cursor, error) {
 	return Cursor{epoch, seq}, nil
 }
 
-// Before reports whether c comes before d.
+// Before reports whether c is before d in the log.
 func (c Cursor) Before(d Cursor) bool {
 	return c.Seq < d.Seq || c.Seq == d.Seq && c.Epoch < d.Epoch
 }
 
-// Entry is one event at its place in a thread's log.
+// Entry is an event at its position in a thread's log.
 //
-// A sink gets an entry for every event. In a commit, the deltas of one message or
-// call are one entry that carries their concatenation and, if there was more than
-// one, where it was cut, so that a reader can resume inside it.
+// A sink receives one entry per event. A commit coalesces the deltas of one message or call
+// into one entry with their concatenation; Chunks says where the deltas end, so that a
+// reader can resume inside the entry.
 type Entry struct {
 	Cursor
 	RunID  string
 	Time   int64 // unix ms
 	Event  Event
-	Chunks []Chunk // of two or more coalesced deltas, in order
+	Chunks []Chunk // the coalesced deltas, in order; nil if the entry holds one event
 }
 
 // Chunk is one delta of a coalesced entry.
 type Chunk struct {
-	Offset uint32 // its sequence number, counted from the entry's
-	Len    uint32 // bytes
+	Offset uint32 // of its sequence number from the entry's
+	Len    uint32 // in bytes
 }
 
-// Last is the highest sequence number the entry covers.
+// Last returns the highest sequence number that the entry covers.
 func (e *Entry) Last() uint64 {
 	if n := len(e.Chunks); n > 0 {
 		return e.Seq + uint64(e.Chunks[n-1].Offset)
@@ -73,7 +73,7 @@ type entryWire struct {
 	Chunks [][2]uint32     `json:"chunks,omitempty"`
 }
 
-// MarshalJSON writes the entry as stores keep it.
+// MarshalJSON encodes the entry as stores keep it.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	out, err := e.AppendJSON(make([]byte, 0, 256))
 	if err != nil {
@@ -82,7 +82,8 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return out, nil
 }
 
-// AppendJSON appends what MarshalJSON returns. After an error, buf is as it was.
+// AppendJSON appends the result of MarshalJSON to buf. After an error it returns buf
+// unchanged.
 func (e *Entry) AppendJSON(buf []byte) ([]byte, error) {
 	out := appendjson.Uint(buf, `{"epoch":`, e.Epoch)
 	out = appendjson.Uint(out, `,"seq":`, e.Seq)
@@ -95,7 +96,7 @@ func (e *Entry) AppendJSON(buf []byte) ([]byte, error) {
 	return append(appendChunks(out, e.Chunks), '}'), nil
 }
 
-// appendChunks appends the field "chunks" of an entry, after a comma, if there are any.
+// appendChunks appends a comma and the field "chunks", unless chunks is empty.
 func appendChunks(buf []byte, chunks []Chunk) []byte {
 	for i, c := range chunks {
 		if i == 0 {
@@ -112,7 +113,7 @@ func appendChunks(buf []byte, chunks []Chunk) []byte {
 	return buf
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes the result of MarshalJSON.
 func (e *Entry) UnmarshalJSON(data []byte) error {
 	var w entryWire
 	if err := strict.Unmarshal(data, &w); err != nil {
@@ -129,7 +130,7 @@ func (e *Entry) UnmarshalJSON(data []byte) error {
 	return e.checkChunks()
 }
 
-// checkChunks makes sure that the chunks are cuts of the entry's text.
+// checkChunks reports an error unless the chunks add up to the entry's text.
 func (e *Entry) checkChunks() error {
 	if len(e.Chunks) == 0 {
 		return nil
@@ -141,18 +142,18 @@ func (e *Entry) checkChunks() error {
 	sum, last := uint64(0), -1
 	for _, c := range e.Chunks {
 		if int(c.Offset) <= last {
-			return fmt.Errorf("entry %s: chunk offsets do not grow at %d", e.Cursor, c.Offset)
+			return fmt.Errorf("entry %s: chunk offset %d is not above the one before", e.Cursor, c.Offset)
 		}
 		last = int(c.Offset)
 		sum += uint64(c.Len)
 	}
 	if sum != uint64(len(text)) || e.Chunks[0].Offset != 0 {
-		return fmt.Errorf("entry %s: chunks of %d bytes do not cut a text of %d", e.Cursor, sum, len(text))
+		return fmt.Errorf("entry %s: chunks hold %d bytes, the text has %d", e.Cursor, sum, len(text))
 	}
 	return nil
 }
 
-// deltaText is the text of an event that can be coalesced.
+// deltaText returns the text of an event that can be coalesced.
 func deltaText(ev Event) (string, bool) {
 	switch ev := ev.(type) {
 	case *TextDelta:
@@ -167,8 +168,7 @@ func deltaText(ev Event) (string, bool) {
 	return "", false
 }
 
-// Split returns the entry as the sink saw it: one entry for each delta. Other
-// entries are returned as they are.
+// Split returns the entry as the sink received it: one entry for each coalesced delta.
 func (e *Entry) Split() []Entry {
 	if len(e.Chunks) == 0 {
 		return []Entry{*e}

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-func TestEntry_SplitsIntoTheDeltasItWasMadeOf(t *testing.T) {
+func TestEntry_SplitsIntoItsDeltas(t *testing.T) {
 	e := awaken.Entry{Cursor: awaken.Cursor{Epoch: 2, Seq: 10}, RunID: "r", Time: 7,
 		Event: &awaken.TextDelta{Delta: "Grüße!"}, Chunks: []awaken.Chunk{{Offset: 0, Len: 2}, {Offset: 3, Len: 5}, {Offset: 4, Len: 1}}}
 	data, err := json.Marshal(e)
@@ -36,13 +36,13 @@ func TestEntry_SplitsIntoTheDeltasItWasMadeOf(t *testing.T) {
 	}
 }
 
-func TestEntry_RefusesChunksThatDoNotCutItsText(t *testing.T) {
+func TestEntry_RejectsChunksThatDoNotAddUpToItsText(t *testing.T) {
 	for name, doc := range map[string]string{
-		"do not cut a text":       `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"text_delta","delta":"abc"},"chunks":[[0,1],[1,9]]}`,
-		"do not grow":             `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"text_delta","delta":"abc"},"chunks":[[0,1],[0,2]]}`,
-		"step_end event has no":   `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"step_end"},"chunks":[[0,0]]}`,
-		`unknown event_type "x"`:  `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"x"}}`,
-		`unknown field "surplus"`: `{"epoch":1,"seq":1,"time":0,"surplus":1,"event":{"event_type":"step_end"}}`,
+		"hold 10 bytes, the text has 3": `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"text_delta","delta":"abc"},"chunks":[[0,1],[1,9]]}`,
+		"offset 0 is not above":         `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"text_delta","delta":"abc"},"chunks":[[0,1],[0,2]]}`,
+		"step_end event has no":         `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"step_end"},"chunks":[[0,0]]}`,
+		`unknown event_type "x"`:        `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"x"}}`,
+		`unknown field "surplus"`:       `{"epoch":1,"seq":1,"time":0,"surplus":1,"event":{"event_type":"step_end"}}`,
 	} {
 		var e awaken.Entry
 		if err := json.Unmarshal([]byte(doc), &e); err == nil || !strings.Contains(err.Error(), name) {

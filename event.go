@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/internal/strict"
@@ -11,38 +12,38 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// Event is something that happened in a run. Events are immutable and may be kept.
-// [AppendEvent] and [UnmarshalEvent] are their JSON. It is one of
+// Event is an event of a run. Events are immutable; sinks may keep them. [AppendEvent] encodes
+// an event as JSON, [UnmarshalEvent] decodes it. An Event is one of
 //
-//	*RunStart                 run_start                  an activation begins
+//	*RunStart                 run_start                  an activation of the run begins
 //	*StepStart                step_start                 a step begins
-//	*ReasoningDelta           reasoning_delta            a piece of reasoning
-//	*ReasoningEncryptedValue  reasoning_encrypted_value  reasoning for its provider only
-//	*TextDelta                text_delta                 a piece of the answer
-//	*ToolCallStart            tool_call_start            the model begins to ask for a tool
-//	*ToolCallDelta            tool_call_delta            a piece of the arguments
+//	*ReasoningDelta           reasoning_delta            a piece of the model's reasoning
+//	*ReasoningEncryptedValue  reasoning_encrypted_value  reasoning that only the provider can read
+//	*TextDelta                text_delta                 a piece of the model's answer
+//	*ToolCallStart            tool_call_start            the model begins a tool call
+//	*ToolCallDelta            tool_call_delta            a piece of the call's arguments
 //	*ToolCallReady            tool_call_ready            the call is complete
-//	*ToolCallCancel           tool_call_cancel           the call is taken back
-//	*StreamReset              stream_reset               deltas are taken back
-//	*InferenceComplete        inference_complete         the model is done
+//	*ToolCallCancel           tool_call_cancel           the call is withdrawn
+//	*StreamReset              stream_reset               deltas are withdrawn
+//	*InferenceComplete        inference_complete         the model has finished its answer
 //	*ToolCallStreamDelta      tool_call_stream_delta     a piece of a tool's output
-//	*ActivitySnapshot         activity_snapshot          what is going on, and progress
-//	*ActivityDelta            activity_delta             a change of it
-//	*ToolCallDone             tool_call_done             a call came out, or waits
-//	*ToolCallResumed          tool_call_resumed          a call that waited came out
-//	*StateDelta               state_delta                the state changed
+//	*ActivitySnapshot         activity_snapshot          progress, or another activity
+//	*ActivityDelta            activity_delta             a change of an activity
+//	*ToolCallDone             tool_call_done             a call has its result, or is suspended
+//	*ToolCallResumed          tool_call_resumed          a suspended call has its result
+//	*StateDelta               state_delta                changes of the state
 //	*StateSnapshot            state_snapshot             the whole state
 //	*MessagesSnapshot         messages_snapshot          the conversation was rewritten
 //	*StepEnd                  step_end                   the step is stored
-//	*RunFinish                run_finish                 the activation is over
-//	*Error                    error                      the run could not be started
+//	*RunFinish                run_finish                 the activation ends
+//	*Error                    error                      the run could not start
 type Event interface {
-	// Type is the event's name in JSON.
+	// Type returns the event's name in JSON.
 	Type() string
 	event()
 }
 
-// RunStart opens a run, and opens it again when a waiting run is resumed.
+// RunStart begins an activation of a run: its start, or a continuation.
 type RunStart struct {
 	ThreadID    string   `json:"thread_id"`
 	RunID       string   `json:"run_id"`
@@ -50,8 +51,8 @@ type RunStart struct {
 	Identity    *RunInfo `json:"identity,omitempty"`
 }
 
-// RunFinish ends what RunStart opened. Every RunStart has exactly one, and exactly
-// one of a run's is not suspended.
+// RunFinish ends the activation that RunStart began. A waiting run ends each activation with
+// the termination [Suspended]; exactly one RunFinish of a run has another termination.
 type RunFinish struct {
 	ThreadID    string      `json:"thread_id"`
 	RunID       string      `json:"run_id"`
@@ -60,19 +61,19 @@ type RunFinish struct {
 	Termination Termination `json:"termination"`
 }
 
-// RunOutput is what a run has to show when it finishes or waits.
+// RunOutput is the output of a run when it ends or waits.
 type RunOutput struct {
 	Response     string    `json:"response"` // text of the last answer
 	Status       RunStatus `json:"status"`
 	StatusReason string    `json:"status_reason,omitempty"`
-	Waiting      *Waiting  `json:"waiting,omitempty"` // whom it waits for, when suspended
-	// StructuredOutput is the answer that fits the output schema.
+	Waiting      *Waiting  `json:"waiting,omitempty"` // what the run waits for, if it is suspended
+	// StructuredOutput is the answer, if it fits the output schema.
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
-	Usage            llm.Usage       `json:"usage,omitzero"` // of the run so far
+	Usage            llm.Usage       `json:"usage,omitzero"` // total of the run so far
 	CostUSD          float64         `json:"cost_usd,omitempty"`
 }
 
-// TextDelta is a piece of the answer.
+// TextDelta is a piece of the model's answer.
 type TextDelta struct {
 	Delta string `json:"delta"`
 }
@@ -87,64 +88,65 @@ type ReasoningEncryptedValue struct {
 	EncryptedValue string `json:"encrypted_value"`
 }
 
-// ToolCallStart says that the model began to ask for a tool.
+// ToolCallStart announces that the model has begun a tool call.
 type ToolCallStart struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// ToolCallDelta is a piece of the arguments' JSON.
+// ToolCallDelta is a piece of the JSON of a call's arguments.
 type ToolCallDelta struct {
 	ID        string `json:"id"`
 	ArgsDelta string `json:"args_delta"`
 }
 
-// ToolCallReady says that a call is complete and will be looked at.
+// ToolCallReady announces that a call is complete and will be processed.
 type ToolCallReady struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// ToolCallDone says how a call came out. A suspended call is done for this
-// activation; what follows is a ToolCallResumed.
+// ToolCallDone is the result of a call. If the call is suspended, its final result follows as
+// a ToolCallResumed.
 type ToolCallDone struct {
 	ID        string      `json:"id"`
-	MessageID string      `json:"message_id"` // of the tool message; "" when suspended
+	MessageID string      `json:"message_id"` // of the tool message; "" if suspended
 	Result    *ToolResult `json:"result"`
-	Outcome   CallStatus  `json:"outcome"` // succeeded, failed, suspended
+	Outcome   CallStatus  `json:"outcome"` // succeeded, failed or suspended
 }
 
-// ToolCallStreamDelta is a piece of a tool's output while it runs.
+// ToolCallStreamDelta is a piece of the output that a tool streams while it runs.
 type ToolCallStreamDelta struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
 	Delta string `json:"delta"`
 }
 
-// ToolCallResumed says how a call that had been suspended came out.
+// ToolCallResumed is the final result of a call that was suspended.
 type ToolCallResumed struct {
 	TargetID  string          `json:"target_id"`
 	Result    json.RawMessage `json:"result"`
 	MessageID string          `json:"message_id,omitempty"` // of the tool message
-	Outcome   CallStatus      `json:"outcome,omitempty"`    // succeeded, failed, cancelled
+	Outcome   CallStatus      `json:"outcome,omitempty"`    // succeeded, failed or cancelled
 }
 
-// ToolCallCancel takes back a ToolCallStart: the call will not be made.
+// ToolCallCancel withdraws a ToolCallStart: the call will not run.
 type ToolCallCancel struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 }
 
-// StreamReset takes back the deltas since the last StepStart, or, if it names a
-// cursor, everything after that.
+// StreamReset withdraws the deltas since the last StepStart or, if Cursor is set, all events
+// after that cursor.
 type StreamReset struct {
 	Reason string `json:"reason"`
 	Cursor string `json:"cursor,omitempty"`
 }
 
-// ActivitySnapshot shows what is going on, beside the conversation.
+// ActivitySnapshot shows an activity, such as the progress of a tool call, beside the
+// conversation.
 type ActivitySnapshot struct {
 	MessageID    string          `json:"message_id"`
 	ActivityType string          `json:"activity_type"`
@@ -152,7 +154,7 @@ type ActivitySnapshot struct {
 	Replace      *bool           `json:"replace,omitempty"`
 }
 
-// ActivityDelta changes what an ActivitySnapshot showed.
+// ActivityDelta changes the content of an ActivitySnapshot.
 type ActivityDelta struct {
 	MessageID    string    `json:"message_id"`
 	ActivityType string    `json:"activity_type"`
@@ -167,15 +169,15 @@ type PatchOp struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// StepStart opens a step. MessageID is the id the step's assistant message will have.
+// StepStart begins a step. MessageID is the id of the step's assistant message.
 type StepStart struct {
 	MessageID string `json:"message_id"`
 }
 
-// StepEnd closes a step; what it did is stored.
+// StepEnd ends a step. Its changes are stored.
 type StepEnd struct{}
 
-// InferenceComplete says that the model is done answering.
+// InferenceComplete announces that the model has finished its answer.
 type InferenceComplete struct {
 	Model      string     `json:"model"`
 	Usage      *llm.Usage `json:"usage,omitempty"`
@@ -183,29 +185,30 @@ type InferenceComplete struct {
 	CostUSD    float64    `json:"cost_usd,omitempty"` // by the prices of the model that answered
 }
 
-// StateSnapshot is the state of the run and the thread. In the process that ran it,
-// keys can be read from it: key.Get(ev.Snapshot).
+// StateSnapshot is the state of the run and the thread. In the process of the run, keys can
+// be read from it: key.Get(ev.Snapshot).
 type StateSnapshot struct {
 	Snapshot state.Snapshot `json:"snapshot"`
 }
 
-// StateDelta is how the state changed since the last StateSnapshot or StateDelta.
+// StateDelta holds the changes of the state since the last StateSnapshot or StateDelta.
 type StateDelta struct {
 	Delta []PatchOp `json:"delta"`
 }
 
-// MessagesSnapshot is the conversation as API consumers see it, sent when it
-// changed other than by growing.
+// MessagesSnapshot is the conversation as clients see it. It is sent when the conversation
+// changed in another way than by growing.
 type MessagesSnapshot struct {
 	Messages []*llm.Message `json:"messages"`
 }
 
-// Error says that a run could not even be started. It is the only event then.
+// Error reports that a run could not start. It is the only event of that run.
 type Error struct {
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
 }
 
+// Type implements Event, here and for the other events below.
 func (*RunStart) Type() string                { return "run_start" }
 func (*RunFinish) Type() string               { return "run_finish" }
 func (*TextDelta) Type() string               { return "text_delta" }
@@ -252,29 +255,23 @@ func (*StateDelta) event()              {}
 func (*MessagesSnapshot) event()        {}
 func (*Error) event()                   {}
 
-// newEvent makes an empty event of each type.
-var newEvent = func() map[string]func() Event {
-	m := map[string]func() Event{}
-	for _, mk := range []func() Event{
-		func() Event { return new(RunStart) }, func() Event { return new(RunFinish) },
-		func() Event { return new(TextDelta) }, func() Event { return new(ReasoningDelta) },
-		func() Event { return new(ReasoningEncryptedValue) },
-		func() Event { return new(ToolCallStart) }, func() Event { return new(ToolCallDelta) },
-		func() Event { return new(ToolCallReady) }, func() Event { return new(ToolCallDone) },
-		func() Event { return new(ToolCallStreamDelta) }, func() Event { return new(ToolCallResumed) },
-		func() Event { return new(ToolCallCancel) }, func() Event { return new(StreamReset) },
-		func() Event { return new(ActivitySnapshot) }, func() Event { return new(ActivityDelta) },
-		func() Event { return new(StepStart) }, func() Event { return new(StepEnd) },
-		func() Event { return new(InferenceComplete) }, func() Event { return new(StateSnapshot) },
-		func() Event { return new(StateDelta) }, func() Event { return new(MessagesSnapshot) },
-		func() Event { return new(Error) },
+// eventTypes holds the types of events, by their names in JSON.
+var eventTypes = func() map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for _, ev := range []Event{
+		(*RunStart)(nil), (*RunFinish)(nil), (*TextDelta)(nil), (*ReasoningDelta)(nil), (*ReasoningEncryptedValue)(nil),
+		(*ToolCallStart)(nil), (*ToolCallDelta)(nil), (*ToolCallReady)(nil), (*ToolCallDone)(nil), (*ToolCallStreamDelta)(nil),
+		(*ToolCallResumed)(nil), (*ToolCallCancel)(nil), (*StreamReset)(nil), (*ActivitySnapshot)(nil), (*ActivityDelta)(nil),
+		(*StepStart)(nil), (*StepEnd)(nil), (*InferenceComplete)(nil), (*StateSnapshot)(nil), (*StateDelta)(nil),
+		(*MessagesSnapshot)(nil), (*Error)(nil),
 	} {
-		m[mk().Type()] = mk
+		types[ev.Type()] = reflect.TypeOf(ev).Elem()
 	}
-	return m
+	return types
 }()
 
-// AppendEvent appends ev to buf as JSON, its type first under "event_type". After an error, buf is as it was.
+// AppendEvent appends ev to buf as JSON, with the type first, as "event_type". After an error
+// it returns buf unchanged.
 func AppendEvent(buf []byte, ev Event) ([]byte, error) {
 	out := append(append(append(buf, `{"event_type":"`...), ev.Type()...), '"')
 	out, err := appendEventFields(out, ev)
@@ -284,9 +281,10 @@ func AppendEvent(buf []byte, ev Event) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// appendEventFields appends an event's fields, each after a comma. Events that a run has
-// only a few of are left to encoding/json.
-func appendEventFields(buf []byte, ev Event) (_ []byte, err error) {
+// appendEventFields appends an event's fields, each after a comma. Rare events are left to
+// encoding/json.
+func appendEventFields(buf []byte, ev Event) ([]byte, error) {
+	var e firstError
 	switch ev := ev.(type) {
 	case *TextDelta:
 		buf = appendjson.Text(buf, `,"delta":`, ev.Delta)
@@ -301,13 +299,11 @@ func appendEventFields(buf []byte, ev Event) (_ []byte, err error) {
 	case *ToolCallReady:
 		buf = appendjson.Text(buf, `,"id":`, ev.ID)
 		buf = appendjson.Text(buf, `,"name":`, ev.Name)
-		return appendjson.Raw(buf, `,"arguments":`, ev.Arguments)
+		buf = e.keep(appendjson.Raw(buf, `,"arguments":`, ev.Arguments))
 	case *ToolCallDone:
 		buf = appendjson.Text(buf, `,"id":`, ev.ID)
 		buf = appendjson.Text(buf, `,"message_id":`, ev.MessageID)
-		if buf, err = ev.Result.appendField(buf); err != nil {
-			return nil, err
-		}
+		buf = e.keep(ev.Result.appendField(buf))
 		buf = appendjson.Text(buf, `,"outcome":`, ev.Outcome)
 	case *ToolCallStreamDelta:
 		buf = appendjson.Text(buf, `,"id":`, ev.ID)
@@ -322,9 +318,9 @@ func appendEventFields(buf []byte, ev Event) (_ []byte, err error) {
 			buf = ev.Usage.AppendJSON(append(buf, `,"usage":`...))
 		}
 		buf = appendjson.Int(buf, `,"duration_ms":`, ev.DurationMS)
-		return appendjson.FloatIf(buf, `,"cost_usd":`, ev.CostUSD)
+		buf = e.keep(appendjson.FloatIf(buf, `,"cost_usd":`, ev.CostUSD))
 	case *StateSnapshot:
-		return ev.Snapshot.AppendJSON(append(buf, `,"snapshot":`...))
+		buf = e.keep(ev.Snapshot.AppendJSON(append(buf, `,"snapshot":`...)))
 	case *RunStart:
 		buf = appendjson.Text(buf, `,"thread_id":`, ev.ThreadID)
 		buf = appendjson.Text(buf, `,"run_id":`, ev.RunID)
@@ -334,21 +330,19 @@ func appendEventFields(buf []byte, ev Event) (_ []byte, err error) {
 		buf = appendjson.Text(buf, `,"thread_id":`, ev.ThreadID)
 		buf = appendjson.Text(buf, `,"run_id":`, ev.RunID)
 		buf = ev.Identity.appendField(buf)
-		if buf, err = ev.Result.appendField(buf); err != nil {
-			return nil, err
-		}
+		buf = e.keep(ev.Result.appendField(buf))
 		buf = ev.Termination.append(append(buf, `,"termination":`...))
 	default:
 		body, err := json.Marshal(ev)
 		if err != nil {
 			return nil, err
 		}
-		buf = append(append(buf, ','), body[1:len(body)-1]...) // each of these has a field
+		buf = append(append(buf, ','), body[1:len(body)-1]...) // each of these has at least one field
 	}
-	return buf, nil
+	return buf, e.err
 }
 
-// UnmarshalEvent reads what AppendEvent wrote. Unknown types and fields are errors.
+// UnmarshalEvent decodes the result of AppendEvent. Unknown types and fields are errors.
 func UnmarshalEvent(data []byte) (Event, error) {
 	var fields map[string]json.RawMessage
 	if err := strict.Unmarshal(data, &fields); err != nil {
@@ -361,7 +355,7 @@ func UnmarshalEvent(data []byte) (Event, error) {
 	if err := json.Unmarshal(fields["event_type"], &name); err != nil {
 		return nil, fmt.Errorf(`event: field "event_type" is missing or not a string`)
 	}
-	mk, ok := newEvent[name]
+	t, ok := eventTypes[name]
 	if !ok {
 		return nil, fmt.Errorf("event: unknown event_type %q", name)
 	}
@@ -370,7 +364,7 @@ func UnmarshalEvent(data []byte) (Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	ev := mk()
+	ev := reflect.New(t).Interface().(Event)
 	if err := strict.Unmarshal(body, ev); err != nil {
 		return nil, fmt.Errorf("%s event: %w", name, err)
 	}

@@ -10,9 +10,8 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Every decoder of the vocabulary is fuzzed for the same promise: it never panics,
-// and what it accepts can be written, read again, and is then the same. The corpus
-// in testdata/fuzz is replayed by every test run.
+// Every decoder is fuzzed for the same promise: it never panics, and what it accepts survives a
+// round trip. Every test run replays the corpus in testdata/fuzz.
 
 // seeds adds the examples of a type to the corpus.
 func seeds(f *testing.F, kind string) {
@@ -30,30 +29,30 @@ func seeds(f *testing.F, kind string) {
 	}
 }
 
-// survives checks that what can be read can be written, and is not changed by being
-// read and written again. It returns the value, or nil.
+// survives checks that a value that can be decoded can be encoded, and that a second round trip
+// does not change it. It returns the value, or nil.
 func survives(t *testing.T, w wireType, data []byte) any {
 	v, err := w.read(data)
 	if err != nil {
 		if err.Error() == "" {
-			t.Errorf("%q is refused without a word", data)
+			t.Errorf("%q is rejected with an empty error", data)
 		}
 		return nil
 	}
 	once, err := w.write(v)
 	if err != nil {
-		t.Fatalf("%q can be read but not written: %v", data, err)
+		t.Fatalf("%q can be decoded but not encoded: %v", data, err)
 	}
 	again, err := w.read(once)
 	if err != nil {
-		t.Fatalf("%q is written as %s, which cannot be read: %v", data, once, err)
+		t.Fatalf("%q is encoded as %s, which cannot be decoded: %v", data, once, err)
 	}
 	twice, err := w.write(again)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(once, twice) {
-		t.Errorf("%q changes when it is written twice:\n%s\n%s", data, once, twice)
+		t.Errorf("%q changes in a second round trip:\n%s\n%s", data, once, twice)
 	}
 	return v
 }
@@ -76,7 +75,7 @@ func FuzzModelSpec(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if v := survives(t, wireTypes["model_spec"], data); v != nil {
 			if err := v.(*awaken.ModelSpec).Validate(); err != nil && err.Error() == "" {
-				t.Error("Validate has no words")
+				t.Error("the error of Validate is empty")
 			}
 		}
 	})
@@ -111,7 +110,7 @@ func FuzzTermination(f *testing.F) {
 	seeds(f, "termination")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if v := survives(t, wireTypes["termination"], data); v != nil && v.(*awaken.Termination).String() == "" {
-			t.Errorf("%q has no words", data)
+			t.Errorf("the text of %q is empty", data)
 		}
 	})
 }

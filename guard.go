@@ -6,35 +6,37 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Border is a place where something passes into a run or out of it.
+// Border is a point at which content enters or leaves a run, and where guards inspect it.
 type Border string
 
 const (
-	// InputBorder is where messages come in, before they are stored: those of a request,
-	// and those that are sent to a run that is going on.
+	// InputBorder is where messages enter, before they are stored: those of a request, and
+	// those sent to an active run.
 	InputBorder Border = "input"
-	// OutputBorder is where the model's answers come out, before they are shown or
-	// stored. An agent with a guard there does not stream: an answer is shown when all of
-	// it has passed.
+	// OutputBorder is where the model's answers leave, before they are shown or stored. An
+	// agent with a guard here does not stream: an answer is shown after all of it has
+	// passed.
 	OutputBorder Border = "output"
-	// ResultBorder is where the results of tools come in, before hooks, the model or a
-	// client see them. What a tool shows while it runs does not pass here.
+	// ResultBorder is where tool results enter, before hooks, the model or a client see
+	// them. The output that a tool streams while it runs does not pass here.
 	ResultBorder Border = "tool_result"
 )
 
-// Guard looks at what passes a border; see [Registrar.Guard]. It may change the passage.
-// It is pure, and asked again after a restart. Its verdict lets the passage through
-// ([Allow]), ends the run ([Block]; what was to pass is dropped), or puts it to a person
-// ([SuspendCall]), for whom the run waits. Approved, it passes; a decision that has
-// arguments, {"text": …}, lets that text of a message pass instead. Rejected, a message
-// ends the run as if it had been blocked, and of a result the model is told that it was
-// withheld. An error ends the run.
+// Guard inspects content at a border and may change it; see [Registrar.Guard]. It has no side
+// effects, and the runtime calls it again after a restart. Its verdict lets the content pass
+// ([Allow]), drops it and ends the run ([Block]), or asks a person ([SuspendCall]) while the
+// run waits.
+//
+// If the person approves, the content passes; the arguments {"text": …} of the decision
+// replace the text of a message. If the person rejects a message, the run ends as if it had
+// been blocked. If the person rejects a tool result, the model is told that the result was
+// withheld. An error from the guard ends the run.
 type Guard func(ctx context.Context, h *HookCall, p *Passage) (Verdict, error)
 
-// Passage is what passes a border. A guard changes it by putting something else in its
-// place: Message and what it points to may be shared.
+// Passage is the content at a border. To change it, a guard replaces Message or Result; it
+// must not modify what they point to, which may be shared.
 type Passage struct {
 	Border  Border
-	Message *llm.Message // of the user, or the model's answer
-	Result  *ToolResult  // of HookCall.Tool
+	Message *llm.Message // from the user, or the model's answer
+	Result  *ToolResult  // of the call HookCall.Tool
 }

@@ -5,32 +5,34 @@ import (
 	"time"
 )
 
-// Host is what makes a tool call, as far as the tool may use it. What a tool runs with it
-// belongs to the same tenant as the run that makes the call.
+// Host is the part of the runtime that a tool may use. Everything that a tool starts through
+// it belongs to the tenant of the calling run.
 type Host interface {
-	// Run runs an agent of the same tenant, as the runtime does.
+	// Runner runs an agent of the same tenant.
 	Runner
-	// Store is where the tenant's threads are kept.
+	// Store returns the tenant's store.
 	Store() Store
-	// Now is the runtime's clock.
+	// Now returns the time of the runtime's clock.
 	Now() time.Time
 
-	// ResolutionID is what a tool that starts runs puts into their requests, so that they
-	// start on the same version as the run that makes the call.
+	// ResolutionID returns the id of the registry version of the calling run. A tool that
+	// starts runs sets it in their requests, so that they use the same version.
 	ResolutionID() string
-	// Agent returns the spec of an agent of that version, or nil. It must not be changed.
+	// Agent returns the spec of an agent of that version, or nil. The caller must not
+	// change it.
 	Agent(id string) *AgentSpec
-	// Remote returns what runs an agent of that version that runs elsewhere, or nil.
+	// Remote returns the runner of a remote agent of that version, or nil.
 	Remote(agentID string) Runner
 	// ToolIDs lists the tools that an agent of that version is offered.
 	ToolIDs(agentID string) []string
 
-	// HasAgent reports whether the request's agent is known where its run would go on. A
-	// request that names no agent has one.
+	// HasAgent reports whether the agent of the request exists in the version that its run
+	// would use. It is true for a request that names no agent.
 	HasAgent(ctx context.Context, req *RunRequest) (bool, error)
 }
 
-// Runner runs agents: a runtime, a remote agent, or a fake.
+// Runner runs agents. The runtime is one; so are remote agents and test doubles.
 type Runner interface {
+	// Run runs req until the run ends or waits, and sends its events to sink.
 	Run(ctx context.Context, req RunRequest, sink Sink) (*RunResult, error)
 }

@@ -1,11 +1,10 @@
 package awaken
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/awaken-go/awaken/internal/check"
@@ -13,71 +12,61 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// ModelSpec binds a model id to a provider and to the provider's name for the
-// model, and says what is known about it.
+// ModelSpec binds a model id to a provider and to the provider's name for the model, and
+// describes the model.
 type ModelSpec struct {
-	ID              string      `json:"id"`                          // what agents and pools call it
-	ProviderID      string      `json:"provider_id"`                 // of a ProviderSpec
-	UpstreamModel   string      `json:"upstream_model"`              // what the provider calls it
-	ContextWindow   int         `json:"context_window,omitempty"`    // tokens of a request and its answer
-	MaxOutputTokens int         `json:"max_output_tokens,omitempty"` // tokens of an answer
-	Modalities      *Modalities `json:"modalities,omitempty"`        // what it takes and gives
+	ID              string      `json:"id"`                          // the name that agents and pools use
+	ProviderID      string      `json:"provider_id"`                 // id of a ProviderSpec
+	UpstreamModel   string      `json:"upstream_model"`              // the provider's name for the model
+	ContextWindow   int         `json:"context_window,omitempty"`    // in tokens, for a request and its answer; 0 if unknown
+	MaxOutputTokens int         `json:"max_output_tokens,omitempty"` // limit of an answer; 0 if unknown
+	Modalities      *Modalities `json:"modalities,omitempty"`        // media types that the model accepts and produces
 	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty"`  // YYYY-MM or YYYY-MM-DD
-	// StructuredOutput says whether answers can be held to a JSON Schema by the model's
-	// provider. Nil leaves it to the provider's adapter to say.
+	// StructuredOutput says whether the provider enforces a JSON Schema on the model's
+	// answers. Nil leaves that to the provider's adapter.
 	StructuredOutput *bool `json:"structured_output,omitempty"`
 	Prices
 }
 
-// Modalities lists what a model takes and gives: text, image, audio, video, pdf.
+// Modalities lists the media types of a model: text, image, audio, video and pdf.
 type Modalities struct {
-	Input  []string `json:"input,omitempty"`  // what it takes
-	Output []string `json:"output,omitempty"` // what it gives
+	Input  []string `json:"input,omitempty"`  // accepted
+	Output []string `json:"output,omitempty"` // produced
 }
 
 // UnmarshalJSON rejects unknown fields.
 func (m *ModelSpec) UnmarshalJSON(data []byte) error {
 	type plain ModelSpec
-	var p plain
-	if err := strict.Unmarshal(data, &p); err != nil {
-		return fmt.Errorf("model: %w", err)
-	}
-	*m = ModelSpec(p)
-	return nil
+	return strict.Into((*plain)(m), "model", data)
 }
 
-// Validate reports every mistake at once.
+// Validate reports all problems, joined.
 func (m *ModelSpec) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	check.NotBlank(bad, "id", m.ID)
-	check.NotBlank(bad, "provider_id", m.ProviderID)
-	check.NotBlank(bad, "upstream_model", m.UpstreamModel)
-	if m.ContextWindow < 0 {
-		bad("context_window is %d, want more than 0", m.ContextWindow)
-	}
-	if m.MaxOutputTokens < 0 {
-		bad("max_output_tokens is %d, want more than 0", m.MaxOutputTokens)
-	}
+	var bad check.Problems
+	bad.NotBlank("id", m.ID)
+	bad.NotBlank("provider_id", m.ProviderID)
+	bad.NotBlank("upstream_model", m.UpstreamModel)
+	bad.NotNegative("context_window", m.ContextWindow)
+	bad.NotNegative("max_output_tokens", m.MaxOutputTokens)
 	if m.ContextWindow > 0 && m.MaxOutputTokens > m.ContextWindow {
-		bad("max_output_tokens is %d, want at most context_window (%d)", m.MaxOutputTokens, m.ContextWindow)
+		bad.Add("max_output_tokens is %d, want at most context_window (%d)", m.MaxOutputTokens, m.ContextWindow)
 	}
-	m.Prices.validate(bad)
+	m.Prices.validate(&bad)
 	if m.Modalities != nil {
-		checkModalities(bad, "modalities.input", m.Modalities.Input)
-		checkModalities(bad, "modalities.output", m.Modalities.Output)
+		checkModalities(&bad, "modalities.input", m.Modalities.Input)
+		checkModalities(&bad, "modalities.output", m.Modalities.Output)
 	}
 	if c := m.KnowledgeCutoff; c != "" {
 		_, errMonth := time.Parse("2006-01", c)
 		_, errDay := time.Parse(time.DateOnly, c)
 		if errMonth != nil && errDay != nil {
-			bad("knowledge_cutoff is %q, want YYYY-MM or YYYY-MM-DD", c)
+			bad.Add("knowledge_cutoff is %q, want YYYY-MM or YYYY-MM-DD", c)
 		}
 	}
-	return errors.Join(errs...)
+	return bad.Err()
 }
 
-// Fill completes m with what is known about the model. What m says itself stays.
+// Fill sets the fields that m leaves out from info.
 func (m *ModelSpec) Fill(info llm.ModelInfo) {
 	if m.ContextWindow == 0 && info.ContextWindow >= m.MaxOutputTokens {
 		m.ContextWindow = info.ContextWindow
@@ -93,129 +82,102 @@ func (m *ModelSpec) Fill(info llm.ModelInfo) {
 	}
 }
 
-func checkModalities(bad func(string, ...any), field string, list []string) {
-	for _, m := range list {
-		if !slices.Contains([]string{"text", "image", "audio", "video", "pdf"}, m) {
-			bad("%s has %q, want text, image, audio, video or pdf", field, m)
-		}
+func checkModalities(bad *check.Problems, field string, list []string) {
+	for i, m := range list {
+		bad.OneOf(fmt.Sprintf("%s[%d]", field, i), m, "text", "image", "audio", "video", "pdf")
 	}
-	for _, dup := range check.Duplicates(list) {
-		bad("%s lists %q twice", field, dup)
-	}
+	bad.NoDuplicates(field, list)
 }
 
-// ModelPoolSpec is a group of models that stand in for each other.
+// ModelPoolSpec is a group of models that replace each other.
 type ModelPoolSpec struct {
-	ID      string       `json:"id"`               // what agents call it, like a model
-	Members []PoolMember `json:"members"`          // at least one of role member
-	Routing PoolRouting  `json:"routing,omitzero"` // which member a session starts with
-	Switch  PoolSwitch   `json:"switch,omitzero"`  // when it moves to another
+	ID      string       `json:"id"`               // the name that agents use, in place of a model id
+	Members []PoolMember `json:"members"`          // at least one with role member
+	Routing PoolRouting  `json:"routing,omitzero"` // selects the member that a session starts with
+	Switch  PoolSwitch   `json:"switch,omitzero"`  // when a session moves to another member
 }
 
-// PoolMember is one model of a pool. A weight of nil is 1.
+// PoolMember is one model of a pool.
 type PoolMember struct {
-	ModelID string   `json:"model_id"`         // of a ModelSpec
-	Weight  *float64 `json:"weight,omitempty"` // its share of the sessions; nil is 1
-	Role    string   `json:"role,omitempty"`   // member (default), failover_only
+	ModelID string   `json:"model_id"`         // id of a ModelSpec
+	Weight  *float64 `json:"weight,omitempty"` // relative share of the sessions; nil means 1
+	Role    string   `json:"role,omitempty"`   // member (default) or failover_only
 }
 
-// PoolRouting chooses the member a session starts with.
+// PoolRouting selects the member that a session starts with.
 type PoolRouting struct {
-	Home        string `json:"home,omitempty"`         // deterministic (default), round_robin, first_healthy
-	StickyScope string `json:"sticky_scope,omitempty"` // thread (default), run
+	Home        string `json:"home,omitempty"`         // deterministic (default), round_robin or first_healthy
+	StickyScope string `json:"sticky_scope,omitempty"` // thread (default) or run
 }
 
-// PoolSwitch says when a session moves to another member. Nil means true.
+// PoolSwitch says when a session moves to another member. A nil bool means true.
 type PoolSwitch struct {
-	OnCircuitOpen                *bool `json:"on_circuit_open,omitempty"`                  // when the member's breaker is open
-	OnQuota                      *bool `json:"on_quota,omitempty"`                         // when its quota is used up
-	QuotaRetryAfterThresholdSecs *int  `json:"quota_retry_after_threshold_secs,omitempty"` // only if the provider asks to wait for longer; nil always
-	OnPermanent                  *bool `json:"on_permanent,omitempty"`                     // when it fails in a way that trying again does not help
-	MaxSwitchesPerSession        *int  `json:"max_switches_per_session,omitempty"`         // nil is no limit
+	OnCircuitOpen                *bool `json:"on_circuit_open,omitempty"`                  // when the member's circuit breaker is open
+	OnQuota                      *bool `json:"on_quota,omitempty"`                         // when the member's quota is exhausted
+	QuotaRetryAfterThresholdSecs *int  `json:"quota_retry_after_threshold_secs,omitempty"` // only if the provider asks to wait longer than this; nil means always
+	OnPermanent                  *bool `json:"on_permanent,omitempty"`                     // when the member fails permanently
+	MaxSwitchesPerSession        *int  `json:"max_switches_per_session,omitempty"`         // nil means no limit
 }
 
 // UnmarshalJSON rejects unknown fields.
 func (p *ModelPoolSpec) UnmarshalJSON(data []byte) error {
 	type plain ModelPoolSpec
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("model pool: %w", err)
-	}
-	*p = ModelPoolSpec(v)
-	return nil
+	return strict.Into((*plain)(p), "model pool", data)
 }
 
-// Validate reports every mistake at once.
+// Validate reports all problems, joined.
 func (p *ModelPoolSpec) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	check.NotBlank(bad, "id", p.ID)
+	var bad check.Problems
+	bad.NotBlank("id", p.ID)
 	homes := 0
 	var ids []string
 	for i, m := range p.Members {
-		check.NotBlank(bad, fmt.Sprintf("members[%d].model_id", i), m.ModelID)
+		bad.NotBlank(fmt.Sprintf("members[%d].model_id", i), m.ModelID)
 		ids = append(ids, m.ModelID)
 		if m.Weight != nil && !(*m.Weight > 0 && !math.IsInf(*m.Weight, 0)) {
-			bad("members[%d].weight is %v, want a finite number above 0", i, *m.Weight)
+			bad.Add("members[%d].weight is %v, want a finite number above 0", i, *m.Weight)
 		}
-		switch m.Role {
-		case "", "member":
+		bad.OneOf(fmt.Sprintf("members[%d].role", i), m.Role, "", "member", "failover_only")
+		if m.Role == "" || m.Role == "member" {
 			homes++
-		case "failover_only":
-		default:
-			bad("members[%d].role is %q, want member or failover_only", i, m.Role)
 		}
 	}
-	for _, dup := range check.Duplicates(ids) {
-		bad("members lists model %q twice", dup)
-	}
+	bad.NoDuplicates("members", ids)
 	if homes == 0 {
-		bad("members has none of role member")
+		bad.Add("members has none of role member")
 	}
-	if h := p.Routing.Home; !slices.Contains([]string{"", "deterministic", "round_robin", "first_healthy"}, h) {
-		bad("routing.home is %q, want deterministic, round_robin or first_healthy", h)
-	}
-	if s := p.Routing.StickyScope; s != "" && s != "thread" && s != "run" {
-		bad("routing.sticky_scope is %q, want thread or run", s)
-	}
-	return errors.Join(errs...)
+	bad.OneOf("routing.home", p.Routing.Home, "", "deterministic", "round_robin", "first_healthy")
+	bad.OneOf("routing.sticky_scope", p.Routing.StickyScope, "", "thread", "run")
+	return bad.Err()
 }
 
 // ProviderSpec is an account with a model provider.
 type ProviderSpec struct {
-	ID             string                     `json:"id"`                        // what models call it
-	Adapter        string                     `json:"adapter"`                   // what speaks to it, such as openai or anthropic
-	APIKey         Secret                     `json:"api_key,omitzero"`          // none means the adapter's environment variable
-	BaseURL        string                     `json:"base_url,omitempty"`        // "" is the adapter's own
-	TimeoutSecs    int                        `json:"timeout_secs,omitempty"`    // of a request; 0 means 300
-	AdapterOptions map[string]json.RawMessage `json:"adapter_options,omitempty"` // the adapter's own, such as headers
+	ID             string                     `json:"id"`                        // the name that models use
+	Adapter        string                     `json:"adapter"`                   // protocol adapter, such as openai or anthropic
+	APIKey         Secret                     `json:"api_key,omitzero"`          // "" reads the adapter's environment variable
+	BaseURL        string                     `json:"base_url,omitempty"`        // "" means the adapter's default
+	TimeoutSecs    int                        `json:"timeout_secs,omitempty"`    // per request; 0 means 300
+	AdapterOptions map[string]json.RawMessage `json:"adapter_options,omitempty"` // settings of the adapter, such as headers
 }
 
 // UnmarshalJSON rejects unknown fields.
 func (p *ProviderSpec) UnmarshalJSON(data []byte) error {
 	type plain ProviderSpec
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("provider: %w", err)
-	}
-	*p = ProviderSpec(v)
-	return nil
+	return strict.Into((*plain)(p), "provider", data)
 }
 
-// Validate reports every mistake at once.
+// Validate reports all problems, joined.
 func (p *ProviderSpec) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	check.NotBlank(bad, "id", p.ID)
-	check.NotBlank(bad, "adapter", p.Adapter)
-	if p.TimeoutSecs < 0 {
-		bad("timeout_secs is %d, want 0 or more", p.TimeoutSecs)
-	}
-	return errors.Join(errs...)
+	var bad check.Problems
+	bad.NotBlank("id", p.ID)
+	bad.NotBlank("adapter", p.Adapter)
+	bad.NotNegative("timeout_secs", p.TimeoutSecs)
+	return bad.Err()
 }
 
-// InferenceOverride changes the parameters of a run or of one step. Nil fields
-// leave what is there.
+// InferenceOverride changes the model parameters of a run or of one step. Zero fields leave
+// the parameter as it is.
 type InferenceOverride struct {
 	UpstreamModel   string      `json:"upstream_model,omitempty"`
 	Temperature     *float64    `json:"temperature,omitempty"`
@@ -227,48 +189,25 @@ type InferenceOverride struct {
 // UnmarshalJSON rejects unknown fields.
 func (o *InferenceOverride) UnmarshalJSON(data []byte) error {
 	type plain InferenceOverride
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("inference override: %w", err)
-	}
-	*o = InferenceOverride(v)
-	return nil
+	return strict.Into((*plain)(o), "inference override", data)
 }
 
-// Merge returns o with the fields that other sets; other wins.
+// Merge returns o with the fields that other sets.
 func (o InferenceOverride) Merge(other InferenceOverride) InferenceOverride {
-	if other.UpstreamModel != "" {
-		o.UpstreamModel = other.UpstreamModel
+	return InferenceOverride{
+		UpstreamModel:   cmp.Or(other.UpstreamModel, o.UpstreamModel),
+		Temperature:     cmp.Or(other.Temperature, o.Temperature),
+		MaxTokens:       cmp.Or(other.MaxTokens, o.MaxTokens),
+		TopP:            cmp.Or(other.TopP, o.TopP),
+		ReasoningEffort: cmp.Or(other.ReasoningEffort, o.ReasoningEffort),
 	}
-	if other.Temperature != nil {
-		o.Temperature = other.Temperature
-	}
-	if other.MaxTokens != nil {
-		o.MaxTokens = other.MaxTokens
-	}
-	if other.TopP != nil {
-		o.TopP = other.TopP
-	}
-	if other.ReasoningEffort != nil {
-		o.ReasoningEffort = other.ReasoningEffort
-	}
-	return o
 }
 
+// Apply sets the parameters of req that o sets.
 func (o *InferenceOverride) Apply(req *llm.Request) {
-	if o.UpstreamModel != "" {
-		req.Model = o.UpstreamModel
-	}
-	if o.Temperature != nil {
-		req.Temperature = o.Temperature
-	}
-	if o.MaxTokens != nil {
-		req.MaxTokens = o.MaxTokens
-	}
-	if o.TopP != nil {
-		req.TopP = o.TopP
-	}
-	if o.ReasoningEffort != nil {
-		req.ReasoningEffort = o.ReasoningEffort
-	}
+	req.Model = cmp.Or(o.UpstreamModel, req.Model)
+	req.Temperature = cmp.Or(o.Temperature, req.Temperature)
+	req.MaxTokens = cmp.Or(o.MaxTokens, req.MaxTokens)
+	req.TopP = cmp.Or(o.TopP, req.TopP)
+	req.ReasoningEffort = cmp.Or(o.ReasoningEffort, req.ReasoningEffort)
 }

@@ -2,37 +2,36 @@ package awaken
 
 import "context"
 
-// Outgoing is something a run wants to have done beyond its own thread, once the commit
-// that holds it is made: an item for the inbox of a thread, a run that is to start, or
-// one that is to end. It is done at least once; what it leads to happens once.
+// Outgoing is a request of a run to the [Queue], sent after the commit that holds it: an item
+// for the inbox of a thread, a run to start, or a run to cancel. It is delivered at least
+// once, and takes effect once.
 type Outgoing struct {
-	ID string `json:"id"` // filled in
+	ID string `json:"id"` // set by the runtime
 
 	ThreadID string     `json:"thread_id,omitempty"`
-	Item     *InboxItem `json:"item,omitempty"`     // for the inbox of ThreadID; its id is filled in
-	AgentID  string     `json:"agent_id,omitempty"` // who is to answer messages on a thread that has no run
+	Item     *InboxItem `json:"item,omitempty"`     // for the inbox of ThreadID; the runtime sets its id
+	AgentID  string     `json:"agent_id,omitempty"` // agent that answers the messages if the thread has no run
 
-	Start  *RunRequest `json:"start,omitempty"`  // with a RunID and a ThreadID
-	Cancel string      `json:"cancel,omitempty"` // id of a run
+	Start  *RunRequest `json:"start,omitempty"`  // with RunID and ThreadID set
+	Cancel string      `json:"cancel,omitempty"` // id of the run to cancel
 }
 
-// Send records that o is to be sent when what is recorded is committed.
+// Send records o, to be sent after the commit.
 func Send(r Recorder, o Outgoing) {
-	made := r.command().Recorded()
-	made.Outbox = append(made.Outbox, o)
+	rec := r.command().Recorded()
+	rec.Outbox = append(rec.Outbox, o)
 }
 
-// Queue has runs done that nobody waits for. A *mailbox.Tenant is one: what it accepts
-// is durable.
+// Queue accepts background runs. A *mailbox.Tenant implements it; it stores durably what it
+// accepts.
 type Queue interface {
-	// Start has a run started. A RunID that was started before is accepted and does
-	// nothing.
+	// Start submits a run. Submitting the same RunID again has no effect.
 	Start(ctx context.Context, req RunRequest) error
-	// Deliver adds an item to a thread's inbox and wakes the run that waits there.
-	// Messages for a thread without a run start one, of the agent or, if that is "", of
-	// the thread's. An item for a run that is over is dropped. A missing thread is
-	// ErrNotFound.
+	// Deliver adds an item to a thread's inbox and wakes the run that waits there. If the
+	// thread has no run, messages start one of agentID, or of the thread's agent if agentID
+	// is "". An item for a run that has ended is dropped. If the thread does not exist, it
+	// returns ErrNotFound.
 	Deliver(ctx context.Context, threadID string, item InboxItem, agentID string) error
-	// Cancel ends a run. One that is over or not there is ErrNotFound.
+	// Cancel cancels a run. It returns ErrNotFound if the run has ended or does not exist.
 	Cancel(ctx context.Context, runID string) error
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/awaken-go/awaken/internal/schema"
 )
 
-// CheckOutputSchema says what is wrong with an output schema.
+// CheckOutputSchema checks that raw can be used as an output schema. Its errors are ErrInvalid.
 func CheckOutputSchema(raw json.RawMessage) error {
 	_, err := schema.Compile(raw)
 	if err == nil {
@@ -19,6 +19,6 @@ func CheckOutputSchema(raw json.RawMessage) error {
 	return nil
 }
 
-// FinalOutputTool is the tool by which a model gives an answer that is held to a schema,
-// if its provider cannot hold answers to one.
+// FinalOutputTool is the id of the tool with which a model gives a structured answer, if its
+// provider cannot enforce an output schema.
 const FinalOutputTool = "final_output"

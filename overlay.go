@@ -1,46 +1,41 @@
 package awaken
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
-// Overlay is what a variant of an agent has of its own. Fields that are nil are the
-// agent's.
+// Overlay defines a variant of an agent by its differences. Nil fields keep the agent's
+// values.
 type Overlay struct {
 	SystemPrompt  *string  `json:"system_prompt,omitempty"`
 	ModelID       *string  `json:"model_id,omitempty"`
-	AllowedTools  []string `json:"allowed_tools,omitzero"` // replaces allowed_tool_patterns too
-	ExcludedTools []string `json:"excluded_tools,omitzero"`
+	AllowedTools  []string `json:"allowed_tools,omitzero"`  // also replaces allowed_tool_patterns
+	ExcludedTools []string `json:"excluded_tools,omitzero"` // also replaces excluded_tool_patterns
 }
 
-// variantMark stands between the id of an agent and the name of one of its variants.
+// variantMark separates the id of an agent from the name of one of its variants.
 const variantMark = ":"
 
-// VariantID is the id of a variant of an agent: what runs on it record as their agent.
+// VariantID returns the id of a variant of an agent. Runs of the variant record it as their
+// agent id.
 func VariantID(agentID, name string) string { return agentID + variantMark + name }
 
-// IsVariant reports whether id is a variant of an agent.
+// IsVariant reports whether id is the id of a variant of the agent.
 func IsVariant(id, agentID string) bool {
 	rest, ok := strings.CutPrefix(id, agentID)
 	return ok && agentID != "" && strings.HasPrefix(rest, variantMark)
 }
 
-// Base is the id of the agent that the spec is a variant of, or else its own id.
-func (s *AgentSpec) Base() string {
-	if s.base != "" {
-		return s.base
-	}
-	return s.ID
-}
+// Base returns the id of the agent that the spec is a variant of, or its own id if it is no
+// variant.
+func (s *AgentSpec) Base() string { return cmp.Or(s.base, s.ID) }
 
-// Over returns the spec of a variant of base.
+// Over returns the spec of the variant of base with that name.
 func (o *Overlay) Over(base *AgentSpec, name string) *AgentSpec {
 	s := *base
 	s.ID, s.base, s.decoded = VariantID(base.ID, name), base.ID, nil
-	if o.SystemPrompt != nil {
-		s.SystemPrompt = *o.SystemPrompt
-	}
-	if o.ModelID != nil {
-		s.ModelID = *o.ModelID
-	}
+	s.SystemPrompt, s.ModelID = or(o.SystemPrompt, s.SystemPrompt), or(o.ModelID, s.ModelID)
 	if o.AllowedTools != nil {
 		s.AllowedTools, s.AllowedToolPatterns = o.AllowedTools, nil
 	}

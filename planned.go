@@ -2,9 +2,9 @@ package awaken
 
 import "encoding/json"
 
-// PlannedCall is a tool call that a run consists of: no model is asked. The call passes
-// everything that a model's call passes (schema, gates, ledger, people), and its result is
-// the run's response. If it fails, so does the run.
+// PlannedCall makes a run consist of one tool call, without a model. The call passes the same
+// checks as a model's call (schema, gates, ledger, approval), and its result is the response
+// of the run. If the call fails, the run fails.
 type PlannedCall struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`

@@ -9,57 +9,58 @@ import (
 
 // Plugin adds behaviour to the agents that list it in plugin_ids.
 //
-// A plugin is registered once for each agent that loads it, when the agent is
-// resolved, and shared by all of the agent's runs: per-run values belong in state
-// keys, not in the plugin.
+// The registry calls Register once for each agent that loads the plugin, when it resolves
+// the agent. All runs of the agent share the result, so values of a run belong in state keys,
+// not in the plugin.
 type Plugin interface {
-	// Name is the plugin's id.
+	// Name returns the plugin's id.
 	Name() string
-	// Register says what the plugin contributes.
+	// Register declares what the plugin contributes to the agent r.Agent.
 	Register(r *Registrar) error
 }
 
-// Activator is a plugin that wants to set up state when a run takes up an agent:
-// at its start, and after a handoff.
+// Activator is a plugin that sets up state when a run starts to use an agent: at the start of
+// the run, and after a handoff.
 type Activator interface {
+	// Activate records the initial state in h. An error ends the run.
 	Activate(ctx context.Context, h *HookCall) error
 }
 
-// Deactivator is a plugin that wants to clean up when a handoff takes a run away
-// from its agent.
+// Deactivator is a plugin that cleans up when a handoff moves a run to another agent.
 type Deactivator interface {
+	// Deactivate records the final state in h. An error ends the run.
 	Deactivate(ctx context.Context, h *HookCall) error
 }
 
-// Applier is a plugin that agents load without listing it, because something else in
-// their spec asks for it. It is not subject to active_hook_filter.
+// Applier is a plugin that agents load without listing it, because another part of their spec
+// needs it. active_hook_filter does not apply to it.
 type Applier interface {
 	// Applies reports whether the agent needs the plugin.
 	Applies(spec *AgentSpec) bool
 }
 
-// Registrar collects what one plugin contributes to one agent. Its methods return
-// no errors: duplicates and other mistakes are reported together, when the agent is
-// resolved.
+// Registrar collects the contributions of one plugin to one agent. Its methods return no
+// errors: the registry reports duplicates and other problems together, when it resolves the
+// agent.
 type Registrar struct {
-	// Agent is the agent that loads the plugin. Sections can be read from it.
+	// Agent is the agent that loads the plugin. Read the plugin's Section from it.
 	Agent *AgentSpec
 
 	lookup func(agentID string) *AgentSpec
 	made   Contributions
 }
 
-// NewRegistrar returns a registrar for a plugin that agent loads. Lookup finds the other
-// agents; nil finds none. It is for those that load plugins: a registry, or the test of a
-// plugin.
+// NewRegistrar returns a registrar for a plugin that agent loads. Lookup finds other agents;
+// nil finds none. It is for code that loads plugins: the registry, or the test of a plugin.
 func NewRegistrar(agent *AgentSpec, lookup func(agentID string) *AgentSpec) *Registrar {
-	return &Registrar{Agent: agent, lookup: lookup}
+	return &Registrar{Agent: agent, lookup: lookup, made: Contributions{
+		Hooks: map[Phase][]Hook{}, Guards: map[Border][]Guard{}, Reviews: map[string][]func(map[string]json.RawMessage) []string{}, Variants: map[string][]Overlay{}}}
 }
 
-// Contributions is what the plugin has registered so far.
+// Contributions returns what the plugin has registered so far.
 func (r *Registrar) Contributions() *Contributions { return &r.made }
 
-// Contributions is what one plugin contributes to one agent: the arguments of the
+// Contributions are the contributions of one plugin to one agent: the arguments of the
 // Registrar's methods, unchecked.
 type Contributions struct {
 	Sections   []AnySection
@@ -77,8 +78,8 @@ type Contributions struct {
 	Effects    []EffectHandler
 }
 
-// Lookup returns the spec of an agent of the same registry, or nil. It must not be
-// changed.
+// Lookup returns the spec of an agent of the same registry, or nil. The caller must not
+// change it.
 func (r *Registrar) Lookup(agentID string) *AgentSpec {
 	if r.lookup == nil {
 		return nil
@@ -86,67 +87,50 @@ func (r *Registrar) Lookup(agentID string) *AgentSpec {
 	return r.lookup(agentID)
 }
 
-// Section announces the plugin's configuration.
+// Section declares the plugin's configuration.
 func (r *Registrar) Section(s AnySection) { r.made.Sections = append(r.made.Sections, s) }
 
 // Key registers state keys.
 func (r *Registrar) Key(keys ...state.AnyKey) { r.made.Keys = append(r.made.Keys, keys...) }
 
 // On calls h at phase p.
-func (r *Registrar) On(p Phase, h Hook) {
-	if r.made.Hooks == nil {
-		r.made.Hooks = map[Phase][]Hook{}
-	}
-	r.made.Hooks[p] = append(r.made.Hooks[p], h)
-}
+func (r *Registrar) On(p Phase, h Hook) { r.made.Hooks[p] = append(r.made.Hooks[p], h) }
 
-// Gate asks g about every tool call.
+// Gate calls g for every tool call.
 func (r *Registrar) Gate(g Gate) { r.made.Gates = append(r.made.Gates, g) }
 
-// Guard asks g about everything that passes the border.
-func (r *Registrar) Guard(b Border, g Guard) {
-	if r.made.Guards == nil {
-		r.made.Guards = map[Border][]Guard{}
-	}
-	r.made.Guards[b] = append(r.made.Guards[b], g)
-}
+// Guard calls g for all content at the border b.
+func (r *Registrar) Guard(b Border, g Guard) { r.made.Guards[b] = append(r.made.Guards[b], g) }
 
-// Review calls f when it is known which tools the agent has, with the JSON Schemas of
-// their arguments. What f returns are warnings about the agent, with that code.
+// Review calls f after the agent's tools are resolved, with the JSON Schemas of their
+// arguments, by tool id. The messages that f returns become warnings with that code.
 func (r *Registrar) Review(code string, f func(tools map[string]json.RawMessage) []string) {
-	if r.made.Reviews == nil {
-		r.made.Reviews = map[string][]func(tools map[string]json.RawMessage) []string{}
-	}
 	r.made.Reviews[code] = append(r.made.Reviews[code], f)
 }
 
-// Hide keeps tools from the model, and from what other plugins see of the tools. A
-// model that calls one all the same is answered as always, so whoever hides a tool
-// because it must not be used has to say so with a gate too.
+// Hide hides tools from the model and from other plugins. Hiding does not forbid: if the
+// model calls a hidden tool, the call runs. To forbid a tool, add a gate.
 func (r *Registrar) Hide(hidden func(tool string) bool) {
 	r.made.Hidden = append(r.made.Hidden, hidden)
 }
 
-// Tool adds tools.
+// Tool adds tools to the agent.
 func (r *Registrar) Tool(tools ...Tool) { r.made.Tools = append(r.made.Tools, tools...) }
 
-// Transform lets t change every request.
+// Transform calls t for every request.
 func (r *Registrar) Transform(t Transform) { r.made.Transforms = append(r.made.Transforms, t) }
 
 // Stop adds a stop policy.
 func (r *Registrar) Stop(p StopPolicy) { r.made.Policies = append(r.made.Policies, p) }
 
-// Variant makes a variant of the agent: the same agent, but for what o says. A thread
-// is handed to it like to any agent, by its [VariantID]. Variants have no variants.
+// Variant adds a variant of the agent, which differs from it by o. A handoff to its
+// [VariantID] works like one to any agent. Variants have no variants.
 func (r *Registrar) Variant(name string, o Overlay) {
-	if r.made.Variants == nil {
-		r.made.Variants = map[string][]Overlay{}
-	}
 	r.made.Variants[name] = append(r.made.Variants[name], o)
 }
 
-// Handle handles the actions of one name.
+// Handle registers the handler of an action.
 func (r *Registrar) Handle(h ActionHandler) { r.made.Actions = append(r.made.Actions, h) }
 
-// HandleEffect handles the effects of one name.
+// HandleEffect registers the handler of an effect.
 func (r *Registrar) HandleEffect(h EffectHandler) { r.made.Effects = append(r.made.Effects, h) }

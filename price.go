@@ -3,33 +3,34 @@ package awaken
 import (
 	"math"
 
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/money"
 )
 
-// Prices are what a model costs, in US dollars for a million tokens. A model that has no
-// price for input or output has no cost. The others default to the price of input (cache)
-// or output (reasoning).
+// Prices are the prices of a model, in US dollars per million tokens. A model without a price
+// for input or output has no cost. The cache prices default to the price of input, the
+// reasoning price to the price of output.
 type Prices struct {
-	InputPrice      *float64 `json:"input_token_price_per_million_usd,omitempty"`       // of the prompt
-	OutputPrice     *float64 `json:"output_token_price_per_million_usd,omitempty"`      // of the answer
-	CacheReadPrice  *float64 `json:"cache_read_token_price_per_million_usd,omitempty"`  // of the prompt, read from the provider's cache
-	CacheWritePrice *float64 `json:"cache_write_token_price_per_million_usd,omitempty"` // of the prompt, written to it
-	ReasoningPrice  *float64 `json:"reasoning_token_price_per_million_usd,omitempty"`   // of the answer, spent on thinking
+	InputPrice      *float64 `json:"input_token_price_per_million_usd,omitempty"`       // prompt tokens
+	OutputPrice     *float64 `json:"output_token_price_per_million_usd,omitempty"`      // answer tokens
+	CacheReadPrice  *float64 `json:"cache_read_token_price_per_million_usd,omitempty"`  // prompt tokens read from the provider's cache
+	CacheWritePrice *float64 `json:"cache_write_token_price_per_million_usd,omitempty"` // prompt tokens written to the provider's cache
+	ReasoningPrice  *float64 `json:"reasoning_token_price_per_million_usd,omitempty"`   // answer tokens spent on reasoning
 }
 
-func (p *Prices) validate(bad func(string, ...any)) {
+func (p *Prices) validate(bad *check.Problems) {
 	for _, f := range [...]struct {
 		name  string
 		price *float64
 	}{{"input", p.InputPrice}, {"output", p.OutputPrice}, {"cache_read", p.CacheReadPrice}, {"cache_write", p.CacheWritePrice}, {"reasoning", p.ReasoningPrice}} {
 		if v := f.price; v != nil && (*v < 0 || *v > maxPrice || math.IsNaN(*v)) {
-			bad("%s_token_price_per_million_usd is %v, want 0 to %d", f.name, *v, int(maxPrice))
+			bad.Add("%s_token_price_per_million_usd is %v, want 0 to %d", f.name, *v, int(maxPrice))
 		}
 	}
 	if p.InputPrice == nil || p.OutputPrice == nil {
 		if p.CacheReadPrice != nil || p.CacheWritePrice != nil || p.ReasoningPrice != nil {
-			bad("cache or reasoning tokens have a price, but input or output tokens have none")
+			bad.Add("cache or reasoning tokens have a price, but input or output tokens have none")
 		}
 	}
 }
@@ -37,32 +38,26 @@ func (p *Prices) validate(bad func(string, ...any)) {
 // maxPrice keeps sums far from overflowing.
 const maxPrice = 1e6
 
-// Priced reports whether the model has a cost.
+// Priced reports whether the model has prices for input and output.
 func (p *Prices) Priced() bool { return p.InputPrice != nil && p.OutputPrice != nil }
 
-// Cost is the price of u, rounded up to a billionth of a dollar, or false when the model
-// has no prices. Tokens that were read from or written to the provider's cache are part of
-// u's prompt tokens, and reasoning is part of its completion tokens.
+// Cost returns the price of u, rounded up to a billionth of a dollar. It reports false if the
+// model has no prices. The prompt tokens of u include cache reads and writes, and its
+// completion tokens include reasoning.
 func (p *Prices) Cost(u llm.Usage) (money.Amount, bool) {
 	if !p.Priced() {
 		return 0, false
-	}
-	or := func(price *float64, def float64) float64 {
-		if price == nil {
-			return def
-		}
-		return *price
 	}
 	in, out := *p.InputPrice, *p.OutputPrice
 	read, write, think := max(u.CacheReadTokens, 0), max(u.CacheCreationTokens, 0), max(u.ThinkingTokens, 0)
 	micros := float64(max(u.PromptTokens-read-write, 0))*in + float64(read)*or(p.CacheReadPrice, in) + float64(write)*or(p.CacheWritePrice, in) +
 		float64(max(u.CompletionTokens-think, 0))*out + float64(think)*or(p.ReasoningPrice, out)
-	// A hair less than exact, so that what is whole stays whole.
+	// Subtract a little before rounding up, so that rounding errors do not add a unit.
 	return money.Amount(math.Ceil(micros*1000 - 1e-6)), true
 }
 
-// Worst returns prices of which neither p's nor o's are higher, for input and output
-// whatever happens to them. A model without prices makes the outcome one without.
+// Worst returns an upper bound of the prices of p and o: the highest input and output prices
+// of both. If either has no prices, the result has none.
 func (p Prices) Worst(o *Prices) Prices {
 	if !p.Priced() || !o.Priced() {
 		return Prices{}
@@ -73,16 +68,9 @@ func (p Prices) Worst(o *Prices) Prices {
 	return Prices{InputPrice: &in, OutputPrice: &out}
 }
 
-// Highest are the highest prices that a token of input and of output can have.
+// Highest returns the highest prices of an input and an output token. The model must be
+// Priced.
 func (p *Prices) Highest() (in, out float64) {
 	in, out = *p.InputPrice, *p.OutputPrice
-	for _, v := range [...]*float64{p.CacheReadPrice, p.CacheWritePrice} {
-		if v != nil {
-			in = max(in, *v)
-		}
-	}
-	if v := p.ReasoningPrice; v != nil {
-		out = max(out, *v)
-	}
-	return in, out
+	return max(in, or(p.CacheReadPrice, in), or(p.CacheWritePrice, in)), max(out, or(p.ReasoningPrice, out))
 }

@@ -8,54 +8,41 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 )
 
-// RunStatus is where a run is in its life.
+// RunStatus is the state of a run in its life cycle: created, running, then waiting and
+// running any number of times, and finally done.
 type RunStatus string
 
 const (
-	RunCreated RunStatus = "created" // accepted, not started
-	RunRunning RunStatus = "running"
-	RunWaiting RunStatus = "waiting" // parked until somebody decides or answers
-	RunDone    RunStatus = "done"
+	RunCreated RunStatus = "created" // accepted, not started yet
+	RunRunning RunStatus = "running" // owned by a worker, or interrupted by a crash
+	RunWaiting RunStatus = "waiting" // parked until a decision, a message or a child arrives
+	RunDone    RunStatus = "done"    // ended, for good
 )
 
-// CanBecome reports whether the life of a run allows the step from s to next.
-func (s RunStatus) CanBecome(next RunStatus) bool {
-	switch s {
-	case next:
-		return true
-	case RunCreated:
-		return next == RunRunning || next == RunDone
-	case RunRunning:
-		return next == RunWaiting || next == RunDone
-	case RunWaiting:
-		return next == RunRunning || next == RunDone
-	}
-	return false
-}
-
-// TerminationType is the kind of a run's end.
+// TerminationType is the reason why a run, or one activation of it, ended.
 type TerminationType string
 
 const (
-	NaturalEnd        TerminationType = "natural_end"        // the model had nothing more to do
-	BehaviorRequested TerminationType = "behavior_requested" // a plugin ended it
+	NaturalEnd        TerminationType = "natural_end"        // the model finished
+	BehaviorRequested TerminationType = "behavior_requested" // a plugin or a tool ended it; see [Command.End]
 	Stopped           TerminationType = "stopped"            // a stop condition was met
-	Cancelled         TerminationType = "cancelled"
-	Blocked           TerminationType = "blocked" // a gate refused a call for good
-	Suspended         TerminationType = "suspended"
-	Failed            TerminationType = "error"
+	Cancelled         TerminationType = "cancelled"          // a client cancelled it
+	Blocked           TerminationType = "blocked"            // a gate or a guard blocked it
+	Suspended         TerminationType = "suspended"          // it waits; only the activation ended
+	Failed            TerminationType = "error"              // it failed
 )
 
-// Termination is why a run, or one activation of it, ended.
+// Termination describes why a run, or one activation of it, ended.
 type Termination struct {
 	Type    TerminationType
-	Code    string // stopped: which condition
-	Detail  string // stopped: in words
-	Message string // blocked: the reason; error: what went wrong
+	Code    string // stopped: the condition that was met
+	Detail  string // stopped: details for people
+	Message string // blocked: the reason; error: the error
 }
 
 type stoppedWire struct {
@@ -63,7 +50,7 @@ type stoppedWire struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// MarshalJSON writes {"type": …, "value": …}.
+// MarshalJSON encodes the termination as {"type": …, "value": …}.
 func (t Termination) MarshalJSON() ([]byte, error) {
 	w := struct {
 		Type  TerminationType `json:"type"`
@@ -78,7 +65,8 @@ func (t Termination) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote, and the older plugin_requested.
+// UnmarshalJSON decodes the result of MarshalJSON. It also accepts plugin_requested, an older
+// name of behavior_requested.
 func (t *Termination) UnmarshalJSON(data []byte) error {
 	var w struct {
 		Type  TerminationType `json:"type"`
@@ -117,7 +105,7 @@ func (t *Termination) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// String is the termination in one line, e.g. "stopped: max_rounds".
+// String returns the termination in one line, such as "stopped: max_rounds".
 func (t Termination) String() string {
 	switch {
 	case t.Code != "" && t.Detail != "":
@@ -130,7 +118,7 @@ func (t Termination) String() string {
 	return string(t.Type)
 }
 
-// RunInfo says which run this is and where it came from.
+// RunInfo identifies a run and its origin.
 type RunInfo struct {
 	ThreadID           string `json:"thread_id"`
 	ParentThreadID     string `json:"parent_thread_id,omitempty"`
@@ -140,57 +128,56 @@ type RunInfo struct {
 	ParentToolCallID   string `json:"parent_tool_call_id,omitempty"`
 	DispatchID         string `json:"dispatch_id,omitempty"`
 	SessionID          string `json:"session_id,omitempty"`
-	UserID             string `json:"user_id,omitempty"` // whom the run is for
+	UserID             string `json:"user_id,omitempty"` // the user that the run acts for
 	TransportRequestID string `json:"transport_request_id,omitempty"`
-	Origin             string `json:"origin"`             // user, mcp, subagent, internal
-	Mode               string `json:"run_mode,omitempty"` // foreground (""), scheduled, resume, internal_wake
-	Adapter            string `json:"adapter,omitempty"`  // internal (""), acp, ai_sdk, ag_ui, a2a, mcp
-	Depth              int    `json:"depth,omitempty"`    // how many runs are above it
+	Origin             string `json:"origin"`             // user, mcp, subagent or internal
+	Mode               string `json:"run_mode,omitempty"` // foreground (same as ""), scheduled, resume or internal_wake
+	Adapter            string `json:"adapter,omitempty"`  // internal (same as ""), acp, ai_sdk, ag_ui, a2a or mcp
+	Depth              int    `json:"depth,omitempty"`    // number of ancestors
 }
 
-// RunRequest asks for a run. The zero request, with messages, talks to the
-// thread's agent on a new thread.
+// RunRequest describes a run to start or to continue. A request with only Messages starts the
+// agent "default" on a new thread.
 type RunRequest struct {
-	// AgentID names the agent. "" means the thread's active agent, or the one that
-	// ran last on the thread, or "default".
+	// AgentID names the agent. "" means the active agent of the thread, else the agent of
+	// its last run, else "default".
 	AgentID string `json:"agent_id,omitempty"`
-	// ThreadID names the conversation; "" starts a new one. On a thread whose run
-	// waits, a new user message goes on with that run and withdraws the calls that
-	// wait; with another RunID it is an ErrConflict.
+	// ThreadID names the thread; "" starts a new one. If the thread's run waits, a new user
+	// message continues that run and withdraws its suspended calls; with another RunID, the
+	// request fails with ErrConflict.
 	ThreadID string         `json:"thread_id,omitempty"`
 	Messages []*llm.Message `json:"messages,omitempty"`
 
-	// RunID chooses the id of a new run; it must not exist.
+	// RunID is the id of a new run. A run of that id must not exist. "" generates one.
 	RunID string `json:"run_id,omitempty"`
-	// Continue goes on with the run of that id, which waits or was cut off.
+	// Continue is the id of a run to continue: one that waits or was interrupted.
 	Continue string `json:"continue,omitempty"`
-	// Decisions answer suspended calls. They need no Continue: "" goes on with the
-	// thread's waiting run.
+	// Decisions answer suspended calls. Without Continue, they continue the waiting run of
+	// the thread.
 	Decisions []Decision `json:"decisions,omitempty"`
-	// Rewind hides the message of that id and everything after it before the new
-	// messages are added. The log keeps what is hidden.
+	// Rewind is the id of a message. That message and everything after it are hidden before
+	// the new messages are added. The log keeps what is hidden.
 	Rewind string `json:"rewind,omitempty"`
 
-	// ResolutionID starts a new run on the registry of that id; see [registry.Snapshots]. "" leaves
-	// the choice to the runtime. What is gone on with stays on its own.
+	// ResolutionID is the id of the registry version for a new run; see registry.Snapshots.
+	// "" lets the runtime choose. A continued run keeps its version.
 	ResolutionID string `json:"resolution_id,omitempty"`
 
-	// Call makes the run consist of one tool call instead of what a model asks for.
+	// Call makes the run execute one tool call instead of asking a model.
 	Call          *PlannedCall               `json:"call,omitempty"`
 	Overrides     *InferenceOverride         `json:"overrides,omitempty"`
-	FrontendTools []ToolSpec                 `json:"frontend_tools,omitempty"` // run by the client
-	Seed          map[string]json.RawMessage `json:"seed,omitempty"`           // state to start with
-	// OutputSchema is the JSON Schema that the final answer has to fit, in place of the
-	// agent's.
+	FrontendTools []ToolSpec                 `json:"frontend_tools,omitempty"` // tools that the client runs
+	Seed          map[string]json.RawMessage `json:"seed,omitempty"`           // initial state, by key
+	// OutputSchema is the JSON Schema of the final answer. It replaces the agent's.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
-	// Budget limits what the run and its thread may spend, beside the limits of the agent.
-	// Continuing a run with a budget replaces the one it had.
+	// Budget limits the spending of the run and its thread, in addition to the agent's
+	// limits. Continuing a run with a budget replaces its budget.
 	Budget *RunBudget `json:"budget,omitempty"`
-	// Context is shown to the model while the run goes on, without being part of the
+	// Context is shown to the model during the run, without becoming part of the
 	// conversation.
 	Context []ContextMessage `json:"context,omitempty"`
 
-	// Where the request comes from. RunInfo explains the fields.
+	// The origin of the request; see RunInfo.
 	ParentThreadID     string `json:"parent_thread_id,omitempty"`
 	ParentRunID        string `json:"parent_run_id,omitempty"`
 	ParentToolCallID   string `json:"parent_tool_call_id,omitempty"`
@@ -203,105 +190,93 @@ type RunRequest struct {
 	Adapter            string `json:"adapter,omitempty"`
 	Depth              int    `json:"depth,omitempty"`
 
-	// Attended says that the run's parent is there and looks how it comes out. Otherwise
-	// the parent is told, by its inbox; see [engine.Runtime.Report].
+	// Attended says that the parent run waits for the result of Run. Otherwise the runtime
+	// reports the result to the parent's inbox; see engine.Runtime.Report.
 	Attended bool `json:"-"`
-	// End ends a run that waits or was cut off, instead of going on with it.
+	// End ends a run that waits or was interrupted, instead of continuing it.
 	End *Termination `json:"-"`
-	// Confirm is called once the thread is acquired and before anything begins. If it
-	// fails, nothing is written and Run fails with its error.
+	// Confirm is called after the thread is acquired and before anything else. If it
+	// returns an error, the runtime writes nothing and Run returns that error.
 	Confirm func(ctx context.Context) error `json:"-"`
 }
 
 // UnmarshalJSON rejects unknown fields.
 func (r *RunRequest) UnmarshalJSON(data []byte) error {
 	type plain RunRequest
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("run request: %w", err)
-	}
-	*r = RunRequest(v)
-	return nil
+	return strict.Into((*plain)(r), "run request", data)
 }
 
+// Validate reports all problems that can be found without a registry and a store. Its errors
+// are ErrInvalid.
 func (r *RunRequest) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var bad check.Problems
 	for _, f := range [...]struct{ name, id string }{{"agent_id", r.AgentID}, {"thread_id", r.ThreadID}, {"run_id", r.RunID},
 		{"continue", r.Continue}, {"rewind", r.Rewind}, {"resolution_id", r.ResolutionID}, {"parent_run_id", r.ParentRunID}, {"parent_thread_id", r.ParentThreadID},
 		{"parent_tool_call_id", r.ParentToolCallID}, {"dispatch_id", r.DispatchID}, {"session_id", r.SessionID}, {"user_id", r.UserID},
 		{"transport_request_id", r.TransportRequestID}} {
 		if f.id != "" && strings.TrimSpace(f.id) == "" {
-			bad("%s is blank", f.name)
+			bad.Add("%s is blank", f.name)
 		}
 	}
 	if r.Continue != "" && r.RunID != "" {
-		bad("run_id %q and continue %q are both set: continuing a run keeps its id", r.RunID, r.Continue)
+		bad.Add("run_id %q and continue %q are both set: continuing a run keeps its id", r.RunID, r.Continue)
 	}
 	if r.ThreadID != "" && r.ThreadID == r.ParentThreadID {
-		bad("thread %q cannot be its own parent", r.ThreadID)
+		bad.Add("thread %q cannot be its own parent", r.ThreadID)
 	}
-	switch r.Origin {
-	case "", "user", "mcp", "subagent", "internal":
-	default:
-		bad("origin is %q, want user, mcp, subagent or internal", r.Origin)
-	}
-	switch r.Mode {
-	case "", "foreground", "scheduled", "resume", "internal_wake":
-	default:
-		bad("run_mode is %q, want foreground, scheduled, resume or internal_wake", r.Mode)
-	}
+	bad.OneOf("origin", r.Origin, "", "user", "mcp", "subagent", "internal")
+	bad.OneOf("run_mode", r.Mode, "", "foreground", "scheduled", "resume", "internal_wake")
 	if r.Call != nil && r.Call.Tool == "" {
-		bad("call.tool is empty")
+		bad.Add("call.tool is empty")
 	}
 	if r.Call != nil && len(r.Call.Arguments) > 0 && !json.Valid(r.Call.Arguments) {
-		bad("call.arguments are not JSON")
+		bad.Add("call.arguments are not JSON")
 	}
-	if r.Depth < 0 {
-		bad("depth is %d, want 0 or more", r.Depth)
-	}
-	errs = append(errs, checkMessages(r.Messages)...)
+	bad.NotNegative("depth", r.Depth)
+	checkMessages(&bad, r.Messages)
 	for i := range r.Decisions {
 		if err := r.Decisions[i].Validate(); err != nil {
-			bad("decisions[%d]: %w", i, err)
+			bad.Add("decisions[%d]: %w", i, err)
 		}
 	}
-	if err := r.Budget.Validate(); err != nil {
-		errs = append(errs, err)
-	}
+	bad.Include(r.Budget.Validate())
 	for i, t := range r.FrontendTools {
 		switch {
 		case t.ID == "":
-			bad("frontend_tools[%d].id is empty", i)
+			bad.Add("frontend_tools[%d].id is empty", i)
 		case slices.ContainsFunc(r.FrontendTools[:i], func(o ToolSpec) bool { return o.ID == t.ID }):
-			bad("frontend_tools[%d].id %q is listed twice", i, t.ID)
+			bad.Add("frontend_tools[%d].id %q is listed twice", i, t.ID)
 		}
 	}
 	for i, m := range r.Context {
 		switch {
 		case m.Key == "":
-			bad("context[%d].key is empty", i)
+			bad.Add("context[%d].key is empty", i)
 		case m.Role != llm.System && m.Role != llm.User:
-			bad("context[%d].role is %q, want system or user", i, m.Role)
+			bad.Add("context[%d].role is %q, want system or user", i, m.Role)
 		}
 	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(errs...))
+	return invalid(bad.Err())
 }
 
-// checkMessages says what is wrong with messages that come from outside.
-func checkMessages(msgs []*llm.Message) (errs []error) {
+// invalid wraps err as an ErrInvalid. A nil err stays nil.
+func invalid(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrInvalid, err)
+}
+
+// checkMessages reports problems of messages from a client.
+func checkMessages(bad *check.Problems, msgs []*llm.Message) {
 	for i, m := range msgs {
 		switch {
 		case m == nil:
-			errs = append(errs, fmt.Errorf("messages[%d] is null", i))
+			bad.Add("messages[%d] is null", i)
 		case m.Role != llm.User && m.Role != llm.System && m.Role != llm.Assistant && m.Role != llm.ToolRole:
-			errs = append(errs, fmt.Errorf("messages[%d].role is %q, want system, user, assistant or tool", i, m.Role))
+			bad.Add("messages[%d].role is %q, want system, user, assistant or tool", i, m.Role)
 		}
 	}
-	return errs
 }
 
 // Run is the stored record of a run.
@@ -309,11 +284,11 @@ type Run struct {
 	RunID              string `json:"run_id"`
 	ThreadID           string `json:"thread_id"`
 	AgentID            string `json:"agent_id"`
-	FirstAgentID       string `json:"first_agent_id,omitempty"` // the agent it began with, if it was handed to another
+	FirstAgentID       string `json:"first_agent_id,omitempty"` // the agent that it started with, if it was handed off
 	ParentRunID        string `json:"parent_run_id,omitempty"`
 	ParentThreadID     string `json:"parent_thread_id,omitempty"`
 	ParentToolCallID   string `json:"parent_tool_call_id,omitempty"`
-	ResolutionID       string `json:"resolution_id,omitempty"` // the registry snapshot it is pinned to
+	ResolutionID       string `json:"resolution_id,omitempty"` // the registry version that it is pinned to
 	DispatchID         string `json:"dispatch_id,omitempty"`
 	SessionID          string `json:"session_id,omitempty"`
 	UserID             string `json:"user_id,omitempty"`
@@ -323,28 +298,28 @@ type Run struct {
 	Adapter            string `json:"adapter,omitempty"`
 	Depth              int    `json:"depth,omitempty"`
 
-	// What the request asked for beyond messages, kept for resumes.
+	// The rest of the request, kept for resuming the run.
 	Call          *PlannedCall       `json:"call,omitempty"`
 	Overrides     *InferenceOverride `json:"overrides,omitempty"`
 	FrontendTools []ToolSpec         `json:"frontend_tools,omitempty"`
 	OutputSchema  json.RawMessage    `json:"output_schema,omitempty"`
 	Budget        *RunBudget         `json:"budget,omitempty"`
 
-	Budgeted      bool `json:"budgeted,omitempty"`       // it reserves what its calls may cost
-	OutputRepairs int  `json:"output_repairs,omitempty"` // answers that did not fit
+	Budgeted      bool `json:"budgeted,omitempty"`       // it reserves the cost of its model calls
+	OutputRepairs int  `json:"output_repairs,omitempty"` // invalid structured answers so far
 
-	Activated    bool        `json:"activated,omitempty"` // the run_start phase is over
+	Activated    bool        `json:"activated,omitempty"` // PhaseRunStart is over
 	Status       RunStatus   `json:"status"`
 	StatusReason string      `json:"status_reason,omitempty"`
 	Termination  Termination `json:"termination_reason,omitzero"`
 	FinalOutput  string      `json:"final_output,omitempty"`
-	// StructuredOutput is the answer that fits the output schema.
+	// StructuredOutput is the answer, if it fits the output schema.
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
 	ErrorPayload     *Error          `json:"error_payload,omitempty"`
 	Waiting          *Waiting        `json:"waiting,omitempty"`
 
-	Input  llm.Interval `json:"input,omitzero"`  // log records the run was started with
-	Output llm.Interval `json:"output,omitzero"` // log records it has produced
+	Input  llm.Interval `json:"input,omitzero"`  // records of the log that started the run
+	Output llm.Interval `json:"output,omitzero"` // records of the log that the run produced
 
 	CreatedAt  int64 `json:"created_at"` // unix seconds
 	StartedAt  int64 `json:"started_at,omitempty"`
@@ -356,43 +331,43 @@ type Run struct {
 	OutputTokens int64     `json:"output_tokens"`
 	Usage        llm.Usage `json:"usage,omitzero"`
 	CostUSD      float64   `json:"cost_usd,omitempty"`
-	// What its children have used and cost, theirs included, as far as they are done.
+	// Usage and cost of finished children, including their own children.
 	ChildUsage   llm.Usage `json:"child_usage,omitzero"`
 	ChildCostUSD float64   `json:"child_cost_usd,omitempty"`
 }
 
-// Validate checks that the parts of the record agree with its status.
+// Validate checks that the fields of the record agree with its status.
 func (r *Run) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("run %q: "+format, append([]any{r.RunID}, args...)...))
-	}
+	var bad check.Problems
 	if r.RunID == "" || r.ThreadID == "" {
-		bad("run_id or thread_id is empty")
+		bad.Add("run_id or thread_id is empty")
 	}
 	if r.Waiting != nil && r.Status != RunWaiting {
-		bad("status is %s but waiting is set", r.Status)
+		bad.Add("status is %s but waiting is set", r.Status)
 	}
 	if r.FinishedAt != 0 && r.Status != RunDone {
-		bad("status is %s but finished_at is set", r.Status)
+		bad.Add("status is %s but finished_at is set", r.Status)
 	}
 	if r.Termination != (Termination{}) && r.Status != RunDone {
-		bad("status is %s but termination_reason is set", r.Status)
+		bad.Add("status is %s but termination_reason is set", r.Status)
 	}
 	switch r.Status {
 	case RunCreated, RunRunning:
 	case RunWaiting:
 		if r.Waiting == nil {
-			bad("status is waiting but waiting is not set")
+			bad.Add("status is waiting but waiting is not set")
 		}
 	case RunDone:
 		if r.FinishedAt == 0 || r.Termination == (Termination{}) {
-			bad("status is done but finished_at or termination_reason is not set")
+			bad.Add("status is done but finished_at or termination_reason is not set")
 		}
 	default:
-		bad("status is %q, want created, running, waiting or done", r.Status)
+		bad.Add("status is %q, want created, running, waiting or done", r.Status)
 	}
-	return errors.Join(errs...)
+	if err := bad.Err(); err != nil {
+		return fmt.Errorf("run %q: %w", r.RunID, err)
+	}
+	return nil
 }
 
 // Info returns the run's identity.
@@ -402,43 +377,25 @@ func (r *Run) Info() *RunInfo {
 		UserID: r.UserID, TransportRequestID: r.TransportRequestID, Origin: r.Origin, Mode: r.Mode, Adapter: r.Adapter, Depth: r.Depth}
 }
 
-// RunResult is how a run, or one activation of it, came out.
+// RunResult is the result of a run, or of one activation of it.
 type RunResult struct {
 	RunID    string `json:"run_id"`
 	ThreadID string `json:"thread_id"`
 	AgentID  string `json:"agent_id"`
 	Response string `json:"response"`
-	// StructuredOutput is the answer that fits the output schema, if there is one; see
-	// Output.
+	// StructuredOutput is the answer that fits the output schema, if the run has one; see
+	// engine.Output.
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
 
 	Status      RunStatus   `json:"status"`
 	Termination Termination `json:"termination"`
-	Waiting     *Waiting    `json:"waiting,omitempty"` // what it waits for, when suspended
+	Waiting     *Waiting    `json:"waiting,omitempty"` // what the run waits for, if it is suspended
 	Steps       int         `json:"steps"`
 	Usage       llm.Usage   `json:"usage"`
 	CostUSD     float64     `json:"cost,omitempty"`
-	// What its children have used and cost.
+	// Usage and cost of its children.
 	ChildUsage   llm.Usage `json:"child_usage,omitzero"`
 	ChildCostUSD float64   `json:"child_cost,omitempty"`
-	Rejected     []string  `json:"rejected,omitempty"` // decisions that were refused, and why
-	Unread       bool      `json:"-"`                  // the thread's inbox holds items that nobody has read
-}
-
-// CheckInput says what is wrong with messages for a thread that may have a run. They
-// must neither call tools nor answer calls.
-func CheckInput(msgs []*llm.Message) error {
-	errs := checkMessages(msgs)
-	if len(msgs) == 0 {
-		errs = append(errs, errors.New("there are no messages"))
-	}
-	for i, m := range msgs {
-		if m != nil && (m.Role == llm.ToolRole || len(m.ToolCalls) > 0) {
-			errs = append(errs, fmt.Errorf("messages[%d] calls a tool or answers a call, and a run may be doing that itself", i))
-		}
-	}
-	if len(errs) > 0 {
-		return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(errs...))
-	}
-	return nil
+	Rejected     []string  `json:"rejected,omitempty"` // decisions that were rejected, with the reason
+	Unread       bool      `json:"-"`                  // the thread's inbox is not empty
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// A Section is a plugin's typed configuration inside an [AgentSpec]. The Go struct
-// C is its schema, its documentation (`jsonschema` struct tags) and, with the
-// default value, its defaults. Declare sections once, as package variables, and
-// announce them with [Registrar.Section].
+// A Section is the typed configuration of a plugin inside an [AgentSpec]. The Go struct C
+// defines its JSON Schema; `jsonschema` struct tags document the fields. If *C has a method
+// Validate() error, decoding calls it. Declare sections once, as package variables, and
+// register them with [Registrar.Section].
 type Section[C any] struct {
 	Info   SectionInfo
 	name   string
@@ -30,7 +30,7 @@ type SectionInfo struct {
 	UISchema    json.RawMessage `json:"ui_schema,omitempty"`
 }
 
-// SectionSchema describes a section to the outside.
+// SectionSchema describes a section to clients.
 type SectionSchema struct {
 	Key    string          `json:"key"`
 	Schema json.RawMessage `json:"json_schema"`
@@ -38,14 +38,15 @@ type SectionSchema struct {
 	Default json.RawMessage `json:"default_value"`
 }
 
-// AnySection is a section of whatever type.
+// AnySection is a *[Section] of any type.
 type AnySection interface {
+	// Describe returns the section's schema, default and presentation.
 	Describe() SectionSchema
 	decode(raw json.RawMessage) (any, error)
 }
 
-// Decode decodes a section of the spec, so that [Section.Read] finds it decoded. It is for
-// those that resolve agents, on a spec of their own; see [AgentSpec.Copy].
+// Decode decodes a section of the spec and caches it for [Section.Read]. It is for code that
+// resolves agents. It changes the spec; call it on a copy, see [AgentSpec.Copy].
 func (s *AgentSpec) Decode(section AnySection) error {
 	key := section.Describe().Key
 	v, err := section.decode(s.Sections[key])
@@ -59,22 +60,21 @@ func (s *AgentSpec) Decode(section AnySection) error {
 	return nil
 }
 
-// Copy returns a copy of the spec, of which nothing is decoded.
+// Copy returns a shallow copy of the spec without cached sections.
 func (s *AgentSpec) Copy() *AgentSpec {
 	c := *s
 	c.decoded = nil
 	return &c
 }
 
-// NewSection returns the section called name. Fields that a document leaves out
-// have the values of def. NewSection panics when C has no JSON Schema: that is a
-// mistake in the program.
+// NewSection returns the section with that name. Fields that a document leaves out have the
+// values of def. NewSection panics if C has no JSON Schema, which is a programming error.
 func NewSection[C any](name string, def C) *Section[C] {
 	raw, err := schema.For(reflect.TypeFor[C]())
 	if err != nil {
 		panic(fmt.Sprintf("awaken: section %q: %v", name, err))
 	}
-	// Everything has a default, so nothing is required.
+	// Every field has a default, so none is required.
 	var doc map[string]json.RawMessage
 	if json.Unmarshal(raw, &doc) == nil && doc["required"] != nil {
 		delete(doc, "required")
@@ -87,7 +87,7 @@ func NewSection[C any](name string, def C) *Section[C] {
 	return &Section[C]{name: name, def: data, schema: raw}
 }
 
-// Name is the section's key in AgentSpec.Sections.
+// Name returns the section's key in AgentSpec.Sections.
 func (s *Section[C]) Name() string { return s.name }
 
 // Describe returns the section's schema, default and presentation.
@@ -95,8 +95,8 @@ func (s *Section[C]) Describe() SectionSchema {
 	return SectionSchema{Key: s.name, Schema: s.schema, SectionInfo: s.Info, Default: s.def}
 }
 
-// Read returns the section as spec has it. Inside hooks and tools it costs nothing:
-// the section was decoded when the agent was resolved.
+// Read returns the section of spec. Inside hooks and tools it is cheap, because the section
+// was decoded when the agent was resolved.
 func (s *Section[C]) Read(spec *AgentSpec) (C, error) {
 	if v, ok := spec.decoded[s.name].(C); ok {
 		return v, nil
@@ -109,7 +109,7 @@ func (s *Section[C]) Read(spec *AgentSpec) (C, error) {
 	return v.(C), nil
 }
 
-// Set writes the section into spec.
+// Set stores value as the section of spec.
 func (s *Section[C]) Set(spec *AgentSpec, value C) error {
 	data, err := json.Marshal(value)
 	if err != nil {

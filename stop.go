@@ -11,45 +11,43 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// StopPolicy decides after each inference whether a run that wants to go on may.
-// It is asked only when the model asked for tools: a model that is done ends the
-// run by itself, and that always counts as the natural end it is.
+// StopPolicy decides after each inference whether the run may continue. The runtime asks it
+// only if the model called tools: otherwise the run ends by itself, with [NaturalEnd].
 //
-// Implementations are shared by all runs of an agent and keep no state of their
-// own.
+// All runs of an agent share the policy; it must not keep state.
 type StopPolicy interface {
-	// ID names the policy.
+	// ID returns the name of the policy.
 	ID() string
-	// Evaluate returns nil to go on, or why to stop.
+	// Evaluate returns nil to continue the run, or the reason to stop it.
 	Evaluate(stats *StopStats) *StopDecision
 }
 
-// StopDecision is why a run stops. Code and Detail end up in its termination.
+// StopDecision is the reason to stop a run. Code and Detail become part of its [Termination].
 type StopDecision struct {
 	Code   string
 	Detail string
 }
 
-// StopStats is what a policy may look at. The counts cover the whole run, waits
-// and restarts included.
+// StopStats are the statistics that a policy evaluates. They cover the whole run, including
+// waits and restarts.
 type StopStats struct {
 	Steps             int
 	InputTokens       int64
 	OutputTokens      int64
-	CostUSD           float64       // by the prices of the models; 0 for those that have none
+	CostUSD           float64       // by the prices of the models; models without prices count as 0
 	Elapsed           time.Duration // since the run started
-	ConsecutiveErrors int           // failed inferences, and steps whose calls all failed
+	ConsecutiveErrors int           // failed inferences and steps in which every call failed
 	LastToolNames     []string
 	LastText          string
-	// Recent identifies the last responses, newest last: equal strings mean equal
-	// text and equal calls.
+	// Recent holds fingerprints of the last responses, newest last: equal strings mean
+	// equal text and equal calls.
 	Recent []string
 }
 
 // StopCondition is a stop policy as data, in AgentSpec.StopConditions.
 type StopCondition struct {
 	Type string
-	// Limit is rounds, seconds, max_total, max or window, as the type has it. 0
+	// Limit is the value of rounds, seconds, max_total, max or window, depending on Type. 0
 	// turns the condition off.
 	Limit    int
 	ToolName string  // stop_on_tool
@@ -57,7 +55,7 @@ type StopCondition struct {
 	MaxUSD   float64 // cost_budget; 0 turns it off
 }
 
-// stopFields is the field each type has, and the most it may hold.
+// stopFields holds the JSON field of each type and its maximum; 0 means no maximum.
 var stopFields = map[string]struct {
 	field string
 	most  int
@@ -74,29 +72,33 @@ var stopFields = map[string]struct {
 
 const stopTypes = "max_rounds, timeout, token_budget, cost_budget, consecutive_errors, stop_on_tool, content_match or loop_detection"
 
-// MarshalJSON writes the type and its one field.
+// MarshalJSON encodes the type and its one field.
 func (c StopCondition) MarshalJSON() ([]byte, error) {
 	f, ok := stopFields[c.Type]
 	if !ok {
 		return nil, fmt.Errorf("stop condition has type %q, want %s", c.Type, stopTypes)
 	}
-	var v any = c.Limit
-	switch c.Type {
-	case "stop_on_tool":
-		v = c.ToolName
-	case "content_match":
-		v = c.Pattern
-	case "cost_budget":
-		v = c.MaxUSD
-	}
-	data, err := json.Marshal(v)
+	data, err := json.Marshal(c.value())
 	if err != nil {
 		return nil, err
 	}
 	return fmt.Appendf(nil, `{"type":%q,%q:%s}`, c.Type, f.field, data), nil
 }
 
-// UnmarshalJSON reads a condition and rejects fields its type does not have.
+// value returns a pointer to the field that the type uses.
+func (c *StopCondition) value() any {
+	switch c.Type {
+	case "stop_on_tool":
+		return &c.ToolName
+	case "content_match":
+		return &c.Pattern
+	case "cost_budget":
+		return &c.MaxUSD
+	}
+	return &c.Limit
+}
+
+// UnmarshalJSON decodes a condition and rejects fields that its type does not have.
 func (c *StopCondition) UnmarshalJSON(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := strict.Unmarshal(data, &fields); err != nil {
@@ -110,32 +112,23 @@ func (c *StopCondition) UnmarshalJSON(data []byte) error {
 	if !ok {
 		return fmt.Errorf("stop condition has type %q, want %s", out.Type, stopTypes)
 	}
-	for name, raw := range fields {
-		var err error
-		switch {
-		case name == "type":
-		case name != f.field:
-			err = fmt.Errorf("unknown field %q, want %s", name, f.field)
-		case out.Type == "stop_on_tool":
-			err = strict.Unmarshal(raw, &out.ToolName)
-		case out.Type == "content_match":
-			err = strict.Unmarshal(raw, &out.Pattern)
-		case out.Type == "cost_budget":
-			err = strict.Unmarshal(raw, &out.MaxUSD)
-		default:
-			err = strict.Unmarshal(raw, &out.Limit)
-		}
-		if err != nil {
-			return fmt.Errorf("stop condition %q: %w", out.Type, err)
+	for name := range fields {
+		if name != "type" && name != f.field {
+			return fmt.Errorf("stop condition %q: unknown field %q, want %s", out.Type, name, f.field)
 		}
 	}
-	if _, ok := fields[f.field]; !ok {
+	raw, ok := fields[f.field]
+	if !ok {
 		return fmt.Errorf("stop condition %q: field %q is missing", out.Type, f.field)
+	}
+	if err := strict.Unmarshal(raw, out.value()); err != nil {
+		return fmt.Errorf("stop condition %q: %w", out.Type, err)
 	}
 	*c = out
 	return nil
 }
 
+// validate checks everything except the syntax of the pattern.
 func (c *StopCondition) validate() error {
 	f, ok := stopFields[c.Type]
 	switch {
@@ -154,29 +147,24 @@ func (c *StopCondition) validate() error {
 	case len(c.Pattern) > 1024:
 		return fmt.Errorf("pattern is %d characters long, want at most 1024", len(c.Pattern))
 	}
-	if c.Type == "content_match" {
-		if _, err := regexp.Compile(c.Pattern); err != nil {
-			return fmt.Errorf("pattern %q: %w", c.Pattern, err)
-		}
-	}
 	return nil
 }
 
-// Policy returns the condition's policy.
+// Policy returns a policy that enforces the condition, or an error if it is invalid.
 func (c StopCondition) Policy() (StopPolicy, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	p := stopPolicy{StopCondition: c}
-	if c.Type == "content_match" {
-		p.re = regexp.MustCompile(c.Pattern)
+	re, err := regexp.Compile(c.Pattern)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", c.Pattern, err)
 	}
-	return p, nil
+	return stopPolicy{c, re}, nil
 }
 
 type stopPolicy struct {
 	StopCondition
-	re *regexp.Regexp
+	re *regexp.Regexp // Pattern
 }
 
 func (p stopPolicy) ID() string { return p.Type }

@@ -10,8 +10,8 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// Store keeps threads and runs. A Store value is scoped to one tenant.
-// Implementations are safe for concurrent use; storetest checks them.
+// Store keeps the threads and runs of one tenant. Implementations are safe for concurrent
+// use; package store/storetest tests them.
 type Store interface {
 	ThreadStore
 	RunStore
@@ -19,41 +19,43 @@ type Store interface {
 	Inbox
 }
 
-// ThreadStore reads conversations. A missing thread is ErrNotFound.
+// ThreadStore reads threads. Its methods return ErrNotFound if the thread does not exist.
 type ThreadStore interface {
+	// Thread returns a thread, without its messages.
 	Thread(ctx context.Context, id string) (*Thread, error)
-	// ListThreads returns threads, the most recently updated first.
+	// ListThreads returns one page of threads, the most recently updated first.
 	ListThreads(ctx context.Context, q ThreadQuery) ([]*Thread, error)
-	// CountThreads returns how many threads there are on all pages.
+	// CountThreads returns the number of threads on all pages.
 	CountThreads(ctx context.Context, q ThreadQuery) (int, error)
-	// Messages returns records of the log in order of Seq.
+	// Messages returns records of the message log, ordered by Seq.
 	Messages(ctx context.Context, threadID string, q MessageQuery) ([]MessageRecord, error)
 }
 
-// RunStore reads runs. A missing run is ErrNotFound.
+// RunStore reads runs. Its methods return ErrNotFound if the run does not exist.
 type RunStore interface {
+	// LoadRun returns the record of a run.
 	LoadRun(ctx context.Context, id string) (*Run, error)
-	// ListRuns returns runs, the newest first.
+	// ListRuns returns one page of runs, the newest first.
 	ListRuns(ctx context.Context, q RunQuery) ([]*Run, error)
-	// CountRuns returns how many runs there are on all pages.
+	// CountRuns returns the number of runs on all pages.
 	CountRuns(ctx context.Context, q RunQuery) (int, error)
-	// Calls returns the ledger's records of a run, by step and index.
+	// Calls returns the ledger of a run, ordered by step and index.
 	Calls(ctx context.Context, runID string) ([]*CallState, error)
 }
 
 // ThreadQuery selects threads.
 type ThreadQuery struct {
 	Offset, Limit  int    // a limit of 0 means 50
-	ResourceID     string // only threads of that resource
-	ParentThreadID string // only children of that thread
+	ResourceID     string // only threads of this resource
+	ParentThreadID string // only children of this thread
 	Root           bool   // only threads without a parent
 }
 
-// MessageQuery selects records of a log.
+// MessageQuery selects records of a message log.
 type MessageQuery struct {
-	After, Before int  // exclusive bounds on Seq; 0 is open
+	After, Before int  // exclusive bounds on Seq; 0 means no bound
 	Limit         int  // 0 means all
-	Last          bool // with Limit: the last ones instead of the first
+	Last          bool // with Limit: return the last records, not the first
 }
 
 // RunQuery selects runs.
@@ -63,92 +65,93 @@ type RunQuery struct {
 	Offset, Limit int // a limit of 0 means 50
 }
 
-// Committer owns threads and makes durable changes. It is the only way a run
-// writes.
+// Committer makes durable changes to threads. A run writes only through it.
 type Committer interface {
-	// Acquire makes the caller the owner of a thread, creating the thread if it is
-	// not there. It raises the thread's fence, so that the owner before can commit
-	// no more, even if that was the same process.
+	// Acquire makes the caller the owner of a thread, and creates the thread if it does not
+	// exist. It raises the thread's fence, so that the previous owner cannot commit any
+	// more, even if it is in the same process.
 	Acquire(ctx context.Context, threadID string) (*Checkpoint, error)
-	// Commit makes c durable, all or nothing. It returns ErrFenced when c.Fence is
-	// not the thread's fence any more, or when the run is done and c says that it is
-	// not: somebody else has ended it, and done stays done. It returns ErrGeneration when c.Begins and the thread's
-	// generation has grown, a *ConflictError when the log is not c.Expect messages
-	// long, another ErrConflict when an entry's number is stored already, and
-	// ErrUnread when c.Rest and the inbox holds items that c does not read; it then
-	// has changed nothing, nor has it after ErrInvalid and ErrNotFound. After any
-	// other error the owner does not know the outcome, and repeats the commit:
-	// repeating one of the same fence and number changes nothing and returns nil.
+	// Commit stores c in one transaction. It stores nothing and returns
+	//
+	//   - ErrFenced if c.Fence is no longer the thread's fence, or if the stored run is
+	//     done and c.Run is not: another owner ended the run, and done is final;
+	//   - ErrGeneration if c.Begins is set and the thread's generation has grown;
+	//   - a *ConflictError if the log does not hold c.Expect messages, and another
+	//     ErrConflict if an entry's sequence number is already stored;
+	//   - ErrUnread if c.Rest is set and the inbox holds items that c does not read;
+	//   - ErrInvalid or ErrNotFound.
+	//
+	// After any other error the outcome is unknown, and the owner repeats the commit. A
+	// commit with the fence and number of a stored one changes nothing and returns nil.
 	Commit(ctx context.Context, c *Commit) error
-	// Interrupt raises the thread's generation: once it returns, no commit that
-	// Begins something succeeds for the run that is active now. It returns the
-	// calls that had begun and were not over.
+	// Interrupt raises the thread's generation: after it returns, the active run cannot
+	// commit anything that has Begins set. It returns the calls that had begun and had no
+	// result.
 	Interrupt(ctx context.Context, threadID string) ([]*CallState, error)
 }
 
-// Pipelined is a Store whose commits take time, because they wait for a disk or a
-// network. A run on it does not stand still for the commit of a step that did nothing
-// but read: it goes on with the next step, and what further such steps bring travels
-// with the next commit. Every other commit is waited for, and waits for the one in
-// flight; a thread has no two at the same time.
+// Pipelined is implemented by stores whose commits wait for a disk or a network. The runtime
+// then does not wait for the commit of a step that only read: it starts the next step while
+// that commit is in flight, and batches the commits of further such steps. It waits for every
+// other commit. A thread never has two commits in flight.
 //
-// A store that wraps another passes on what that one says, or has every commit waited
-// for.
+// A store that wraps another should forward this method. Without it, the runtime waits for
+// every commit.
 type Pipelined interface {
-	// Pipelined reports whether runs go on while commits are made.
+	// Pipelined reports whether a run may continue while a commit is in flight.
 	Pipelined() bool
 }
 
-// Inbox is how everyone but the owner reaches a thread. Posting never disturbs
+// Inbox delivers items to a thread from outside its active run. Posting never conflicts with
 // the owner's commits.
 type Inbox interface {
-	// Post adds items. An item whose ID was posted before is ignored. A missing
-	// thread is ErrNotFound.
+	// Post adds items. It ignores an item whose ID was posted before. It returns
+	// ErrNotFound if the thread does not exist.
 	Post(ctx context.Context, threadID string, items ...InboxItem) error
-	// Unread returns the items no commit has read, in the order they were posted.
+	// Unread returns the items that no commit has read, in the order of posting.
 	Unread(ctx context.Context, threadID string) ([]InboxItem, error)
 }
 
-// InboxItem is something that happened to a thread: a decision, messages, a summary or a report.
+// InboxItem is a message to a thread: a decision, messages, a summary or a report.
 type InboxItem struct {
 	ID       string         `json:"id"`
-	RunID    string         `json:"run_id,omitempty"` // for that run only
+	RunID    string         `json:"run_id,omitempty"` // only for this run; "" means any run
 	Decision *Decision      `json:"decision,omitempty"`
 	Messages []*llm.Message `json:"messages,omitempty"`
-	// Boundary is when a run that is going on takes the messages in.
+	// Boundary is when an active run reads the messages.
 	Boundary Boundary `json:"boundary,omitempty"`
-	// Supersede withdraws the calls that wait for people: the messages are what people
-	// say instead.
+	// Supersede withdraws the calls that wait for a person: the messages replace the
+	// decisions.
 	Supersede bool `json:"supersede,omitempty"`
-	// Compaction is a summary that came when the run it was made for was over.
+	// Compaction is a summary that was finished after its run had ended.
 	Compaction *CompactionResult `json:"compaction,omitempty"`
-	// Report says how a child of the run is.
+	// Report is the state of a child of the run.
 	Report *ChildReport `json:"report,omitempty"`
 }
 
-// Boundary is a place in a run where messages can join the conversation.
+// Boundary is a point in a run at which messages can join the conversation.
 type Boundary string
 
 const (
 	NextStep     Boundary = ""               // between two steps
-	OnNaturalEnd Boundary = "on_natural_end" // when the run would otherwise end or wait
+	OnNaturalEnd Boundary = "on_natural_end" // when the run would otherwise end or park
 )
 
-// UsageReader adds up what runs have taken. The stores in memory, SQLite and PostgreSQL
-// implement it.
+// UsageReader sums up the usage of runs. The memory, SQLite and PostgreSQL stores implement
+// it.
 type UsageReader interface {
-	// UsageTotals returns what the runs that q selects have used and cost, for each agent
-	// that has any, by id. Runs of threads that were deleted are gone.
+	// UsageTotals returns the usage and cost of the runs that q selects, one total per
+	// agent, ordered by agent id. Runs of deleted threads do not count.
 	UsageTotals(ctx context.Context, q UsageQuery) ([]UsageTotal, error)
 }
 
-// UsageQuery selects runs.
+// UsageQuery selects runs. "" selects all.
 type UsageQuery struct {
 	ThreadID string
 	AgentID  string
 }
 
-// UsageTotal is what the runs of an agent have taken.
+// UsageTotal is the usage of the runs of one agent.
 type UsageTotal struct {
 	AgentID string    `json:"agent_id"`
 	Runs    int       `json:"runs"`
@@ -156,97 +159,100 @@ type UsageTotal struct {
 	CostUSD float64   `json:"cost_usd"`
 }
 
-// EventLog reads a thread's log of events. Stores that keep one implement it; the
-// eventlog package reads through it.
+// EventLog reads the event log of a thread. Stores that keep event logs implement it; package
+// eventlog uses it.
 type EventLog interface {
-	// Entries returns entries in order of Seq. A missing thread is ErrNotFound.
+	// Entries returns entries, ordered by Seq. It returns ErrNotFound if the thread does
+	// not exist.
 	Entries(ctx context.Context, threadID string, q EntryQuery) ([]Entry, error)
 }
 
 // EntryQuery selects entries of a log.
 type EntryQuery struct {
-	After uint64 // entries that reach beyond this number; a coalesced one counts if any part of it does
-	Epoch uint64 // entries of later epochs only; 0 selects all
-	RunID string // entries of that run only
+	After uint64 // only entries whose Last is above this number
+	Epoch uint64 // only entries of later epochs; 0 means all
+	RunID string // only entries of this run; "" means all
 	Limit int    // 0 means all
 }
 
-// ThreadEditor changes threads that nobody runs. Stores implement it.
+// ThreadEditor changes threads that have no active run. Stores implement it.
 type ThreadEditor interface {
-	// Fork makes a thread that begins as threadID was after record seq of its log,
-	// with that thread as its parent. Messages are shared, not copied, where the
-	// store can; state and runs stay behind.
+	// Fork creates a thread that starts with the first seq records of the log of threadID,
+	// and has that thread as its parent. It copies neither state nor runs. A store may
+	// share the messages instead of copying them.
 	Fork(ctx context.Context, threadID string, seq int, newID string) (*Thread, error)
-	// DeleteThread removes a thread with its runs, state and log. What happens to
-	// its children is the strategy's; RejectChildren fails with ErrConflict.
+	// DeleteThread deletes a thread with its runs, state and log. Children says what
+	// happens to its children; with RejectChildren, it returns ErrConflict if there are any.
 	DeleteThread(ctx context.Context, id string, children ChildStrategy) error
-	// CreateThread makes a thread with the id, resource, parent, title and custom
-	// metadata of t. One that exists is ErrConflict, a parent that does not ErrInvalid.
+	// CreateThread creates a thread with the id, resource, parent, title and custom
+	// metadata of t. It returns ErrConflict if the thread exists, and ErrInvalid if the
+	// parent does not.
 	CreateThread(ctx context.Context, t *Thread) error
-	// UpdateThread calls fn to change a thread's resource, parent, title and custom
-	// metadata, and returns the thread as it is then. Nobody else changes it meanwhile;
-	// if fn fails nothing is changed. A parent that does not exist, or that is below the
-	// thread, is ErrInvalid.
+	// UpdateThread calls fn to change the resource, parent, title and custom metadata of a
+	// thread, and returns the changed thread. The update is atomic; if fn returns an error,
+	// nothing changes. It returns ErrInvalid if the new parent does not exist or is a
+	// descendant of the thread.
 	UpdateThread(ctx context.Context, id string, fn func(t *Thread) error) (*Thread, error)
-	// Prune removes threads that nothing happened on since before and that have no
-	// open run, and returns how many.
+	// Prune deletes the threads that were last updated before that time and have no open
+	// run. It returns their number.
 	Prune(ctx context.Context, before time.Time) (int, error)
 }
 
-// ChildStrategy is what happens to the children of a thread that is deleted.
+// ChildStrategy says what happens to the children of a deleted thread.
 type ChildStrategy string
 
 const (
-	DetachChildren  ChildStrategy = ""        // they lose their parent
-	RejectChildren  ChildStrategy = "reject"  // the thread is not deleted
-	CascadeChildren ChildStrategy = "cascade" // they are deleted too
+	DetachChildren  ChildStrategy = ""        // the children become root threads
+	RejectChildren  ChildStrategy = "reject"  // a thread with children is not deleted
+	CascadeChildren ChildStrategy = "cascade" // the children are deleted too
 )
 
-// Checkpoint is what a new owner finds.
+// Checkpoint is the state of a thread when a new owner acquires it.
 type Checkpoint struct {
 	Fence      uint64
 	Generation uint64
 	Thread     Thread
-	// View is the log folded by [View]; the owner must not write to it.
+	// View is the message log folded by [View]. The owner must not change it.
 	View []*llm.Message
-	// Seq is the highest sequence number in the log of events.
+	// Seq is the highest sequence number in the event log.
 	Seq uint64
-	// Run is the thread's run that is not done, or else its latest, or nil.
+	// Run is the open run of the thread, else its latest run, else nil.
 	Run *Run
 	// Calls is the ledger of Run's last step.
 	Calls []*CallState
-	// ThreadState and RunState hold the saved state; RunState is Run's.
+	// ThreadState and RunState hold the saved state of the thread and of Run.
 	ThreadState map[string]json.RawMessage
 	RunState    map[string]json.RawMessage
 	Inbox       []InboxItem // unread
 }
 
-// Commit is one durable change. A store must keep neither c nor its slices, but may
-// keep their elements: messages, call states and events are immutable.
+// Commit is one durable change of a thread. A store must not keep the Commit or its slices,
+// but may keep their elements: messages, call states and events are immutable.
 type Commit struct {
 	ThreadID   string
 	Fence      uint64
 	Number     uint64 // counts the owner's commits from 1
 	Generation uint64
-	Begins     bool // something begins: refuse it after an Interrupt
-	Rest       bool // the run parks or ends: refuse it while the inbox is not empty
-	Time       int64
+	Begins     bool  // the run begins something new: reject the commit after an Interrupt
+	Rest       bool  // the run parks or ends: reject the commit while the inbox is not empty
+	Time       int64 // unix ms
 
 	Expect   int // messages in the log before this commit
 	Messages []*llm.Message
 	Run      Run // the record after this commit
 	State    []state.Change
-	Calls    []*CallState // ledger records that are new or changed
+	Calls    []*CallState // new or changed records of the ledger
 	Entries  []Entry
-	Read     []string // ids of inbox items that this commit took in
-	// ParentThreadID is recorded when the thread is new.
+	Read     []string // ids of the inbox items that the run has read
+	// ParentThreadID is the parent of a new thread.
 	ParentThreadID string
 
-	// Unread is set by Commit: the inbox holds items that no commit has read.
+	// Unread is set by Commit if the inbox holds items that no commit has read.
 	Unread bool
 }
 
-// Pages yields the items of a paged listing, asking for the next page as it goes.
+// Pages iterates over the items of a paged listing, and loads pages of size as needed. It
+// stops after the first error.
 func Pages[T any](ctx context.Context, size int, list func(ctx context.Context, offset, limit int) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for offset := 0; ; offset += size {

@@ -10,39 +10,39 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
-// ResumeMode is what a decision does to a suspended call.
+// ResumeMode says how a decision resumes a suspended call.
 type ResumeMode string
 
 const (
-	// ReplayToolCall runs the call, with its own or the decision's edited
-	// arguments. It is the default.
+	// ReplayToolCall runs the call with its own arguments, or with those of the decision.
+	// It is the default.
 	ReplayToolCall ResumeMode = "replay_tool_call"
-	// UseDecisionAsToolResult makes the decision's result the call's result; the
-	// tool does not run.
+	// UseDecisionAsToolResult uses the decision's result as the call's result, without
+	// running the tool.
 	UseDecisionAsToolResult ResumeMode = "use_decision_as_tool_result"
-	// PassDecisionToTool runs the call with the decision's result as arguments; an
-	// object is laid over the arguments field by field.
+	// PassDecisionToTool runs the call with the decision's result as arguments. If both are
+	// objects, the fields of the result replace those of the arguments.
 	PassDecisionToTool ResumeMode = "pass_decision_to_tool"
 )
 
-// Ticket suspends a call. A gate or a tool fills in what it knows; the runtime
-// completes the rest.
+// Ticket suspends a call until a person decides, or a child run ends. The gate or the tool
+// that creates it sets what it knows; the runtime sets the rest.
 type Ticket struct {
 	Suspension Suspension  `json:"suspension"`
-	Pending    PendingCall `json:"pending"` // filled in
+	Pending    PendingCall `json:"pending"` // set by the runtime
 	ResumeMode ResumeMode  `json:"resume_mode"`
-	// ExpiresIn ends the wait after a while; OnExpiry says how. 0 waits for ever.
+	// ExpiresIn limits the wait; OnExpiry says what happens then. 0 waits forever.
 	ExpiresIn time.Duration `json:"-"`
-	ExpiresAt int64         `json:"expires_at,omitempty"` // unix ms, filled in
+	ExpiresAt int64         `json:"expires_at,omitempty"` // unix ms; set by the runtime
 	OnExpiry  ExpiryPolicy  `json:"on_expiry,omitempty"`
-	// Child makes the call wait for a run instead of a person; see [Delegator]. Tickets
-	// are what that run waits for, if it does ([Run.ChildTickets]): people decide on them.
+	// Child is the id of a run that the call waits for, instead of a person; see
+	// [Delegator]. Tickets are the tickets that the child waits for ([Run.ChildTickets]).
 	Child   string           `json:"child_run_id,omitempty"`
 	Tickets []WaitingTicket  `json:"tickets,omitempty"`
-	Budget  *money.Exhausted `json:"budget,omitempty"` // what that run waits for, if it is money
+	Budget  *money.Exhausted `json:"budget,omitempty"` // the limit that the child has reached, if it waits for budget
 }
 
-// SuspensionID is the id people decide on.
+// SuspensionID returns the id of the suspension of the call callID. Decisions refer to it.
 func (t *Ticket) SuspensionID(callID string) string {
 	if t.Suspension.ID != "" {
 		return t.Suspension.ID
@@ -50,64 +50,61 @@ func (t *Ticket) SuspensionID(callID string) string {
 	return "suspend_" + callID
 }
 
-// Suspension is what a person is asked.
+// Suspension is the question to a person.
 type Suspension struct {
 	ID             string          `json:"id"` // "" means suspend_<call id>
 	Action         string          `json:"action"`
 	Message        string          `json:"message"`
 	Parameters     json.RawMessage `json:"parameters,omitempty"`
-	ResponseSchema json.RawMessage `json:"response_schema,omitempty"` // what the decision's result must fit
+	ResponseSchema json.RawMessage `json:"response_schema,omitempty"` // JSON Schema of the decision's result
 }
 
-// PendingCall shows which call waits.
+// PendingCall identifies the suspended call.
 type PendingCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// ExpiryPolicy is what happens when nobody decides in time.
+// ExpiryPolicy says what happens if no decision arrives in time.
 type ExpiryPolicy string
 
 const (
-	ExpireReject   ExpiryPolicy = ""         // as if cancelled
-	ExpireApprove  ExpiryPolicy = "approve"  // as if resumed, with no result
-	ExpireEscalate ExpiryPolicy = "escalate" // goes on waiting, marked as escalated, with no further expiry
+	ExpireReject   ExpiryPolicy = ""         // as if the call were rejected
+	ExpireApprove  ExpiryPolicy = "approve"  // as if the call were approved, without a result
+	ExpireEscalate ExpiryPolicy = "escalate" // keeps waiting, marked as escalated, without a further expiry
 )
 
-// DecisionAction is what a person decided.
+// DecisionAction is the outcome of a decision.
 type DecisionAction string
 
 const (
-	ActionResume DecisionAction = "resume"
-	ActionCancel DecisionAction = "cancel"
+	ActionResume DecisionAction = "resume" // approve: the call continues
+	ActionCancel DecisionAction = "cancel" // reject: the call does not run
 )
 
 // Decision is a person's answer to a suspension.
 type Decision struct {
 	// Target is the id of the tool call or of the suspension.
 	Target string `json:"target"`
-	// ID makes the decision idempotent: the same id for the same target counts once.
+	// ID makes the decision idempotent: repeating it with the same id and target has no
+	// effect.
 	ID     string          `json:"decision_id,omitempty"`
 	Action DecisionAction  `json:"action"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Reason string          `json:"reason,omitempty"`
-	// Arguments replaces the call's arguments, when a person edited them.
+	// Arguments replace the call's arguments, if the person edited them.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	UpdatedAt int64           `json:"updated_at,omitempty"` // unix ms, filled in
+	UpdatedAt int64           `json:"updated_at,omitempty"` // unix ms; set by the runtime
 }
 
 // UnmarshalJSON rejects unknown fields.
 func (d *Decision) UnmarshalJSON(data []byte) error {
 	type plain Decision
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("decision: %w", err)
-	}
-	*d = Decision(v)
-	return nil
+	return strict.Into((*plain)(d), "decision", data)
 }
 
+// Validate checks the decision by itself. Its errors are ErrInvalid.
 func (d *Decision) Validate() error {
 	switch {
 	case strings.TrimSpace(d.Target) == "":
@@ -122,41 +119,26 @@ func (d *Decision) Validate() error {
 	return nil
 }
 
-// CallStatus is where a tool call is in its life.
+// CallStatus is the state of a tool call in its life cycle.
 type CallStatus string
 
 const (
-	CallNew       CallStatus = "new"       // asked for, not begun
+	CallNew       CallStatus = "new"       // requested, not begun
 	CallRunning   CallStatus = "running"   // begun
 	CallSuspended CallStatus = "suspended" // waits for a decision
-	CallResuming  CallStatus = "resuming"  // decided, not begun again
-	CallSucceeded CallStatus = "succeeded"
-	CallFailed    CallStatus = "failed"
-	CallCancelled CallStatus = "cancelled"
+	CallResuming  CallStatus = "resuming"  // decided, not replayed yet
+	CallSucceeded CallStatus = "succeeded" // has a result
+	CallFailed    CallStatus = "failed"    // has an error as its result
+	CallCancelled CallStatus = "cancelled" // rejected, withdrawn or ended with the run
 )
 
-// Terminal reports whether the call is over.
+// Terminal reports whether the call has its final result.
 func (s CallStatus) Terminal() bool {
 	return s == CallSucceeded || s == CallFailed || s == CallCancelled
 }
 
-// CanBecome reports whether the life of a call allows the step from s to next.
-func (s CallStatus) CanBecome(next CallStatus) bool {
-	switch s {
-	case CallNew, "":
-		return true
-	case CallRunning:
-		return next == CallSuspended || next.Terminal()
-	case CallSuspended:
-		return next == CallResuming || next == CallCancelled
-	case CallResuming:
-		return next == CallRunning || next == CallSuspended || next.Terminal()
-	}
-	return false
-}
-
-// CallState is the ledger's record of one tool call. It is immutable; a change
-// makes a new one.
+// CallState is the ledger's record of one tool call. It is immutable; every change creates a
+// new one.
 type CallState struct {
 	CallID    string          `json:"call_id"`
 	ToolName  string          `json:"tool_name"`
@@ -169,31 +151,31 @@ type CallState struct {
 	Ticket     *Ticket    `json:"ticket,omitempty"`
 	Escalated  bool       `json:"escalated,omitempty"`
 	Decision   *Decision  `json:"resume_input,omitempty"`
-	Approved   []string   `json:"approved,omitempty"` // ids of the suspensions that were decided in its favour
+	Approved   []string   `json:"approved,omitempty"` // ids of the suspensions that were approved
 
-	// Held is the result of a call that was made and that a guard has put to a person.
+	// Held is the result that a guard withholds until a person decides.
 	Held *ToolResult `json:"held,omitempty"`
-	// Message is what waits, if it is not a call but a message that a guard has put to a
-	// person.
+	// Message is set if the record is not a call but a message that a guard holds; see
+	// [CallState.IsHeld].
 	Message *HeldMessage `json:"held_message,omitempty"`
 
-	// The ledger: what recovery needs to know.
+	// What recovery needs after a crash.
 	RunID     string      `json:"run_id,omitempty"`
 	Step      int         `json:"step"`                   // 0-based
-	Index     int         `json:"index"`                  // position in the step
+	Index     int         `json:"index"`                  // position in the step; negative for held messages
 	Key       string      `json:"key,omitempty"`          // idempotency key
 	Effect    EffectClass `json:"effect,omitempty"`       // of the tool
-	StartedAt int64       `json:"started_at,omitempty"`   // unix ms; the intent's commit
-	Child     string      `json:"child_run_id,omitempty"` // the run that the call is; see Delegator
-	Result    *ToolResult `json:"result,omitempty"`       // once the call is over
+	StartedAt int64       `json:"started_at,omitempty"`   // unix ms of the commit before the call
+	Child     string      `json:"child_run_id,omitempty"` // the child run of the call; see Delegator
+	Result    *ToolResult `json:"result,omitempty"`       // set when the call is over
 }
 
-// AwaitsChild reports whether the call waits for its child, and not for a person.
+// AwaitsChild reports whether the call waits for its child run, not for a person.
 func (s *CallState) AwaitsChild() bool {
 	return s.Status == CallSuspended && s.Ticket != nil && s.Ticket.Child != ""
 }
 
-// SuspensionID is the id people decide on, or "".
+// SuspensionID returns the id of the call's suspension, or "" if it was never suspended.
 func (s *CallState) SuspensionID() string {
 	if s.Ticket == nil {
 		return ""
@@ -201,30 +183,31 @@ func (s *CallState) SuspensionID() string {
 	return s.Ticket.Suspension.ID
 }
 
+// Expired reports whether the call is suspended and its time to decide is over.
 func (s *CallState) Expired(now time.Time) bool {
 	return s.Status == CallSuspended && s.Ticket != nil && s.Ticket.ExpiresAt > 0 && now.UnixMilli() >= s.Ticket.ExpiresAt
 }
 
-// WaitingReason says what a run waits for.
+// WaitingReason is what a run waits for.
 type WaitingReason string
 
 const (
-	WaitToolPermission  WaitingReason = "tool_permission"
-	WaitUserInput       WaitingReason = "user_input"
-	WaitBackgroundTasks WaitingReason = "background_tasks"
-	WaitBudget          WaitingReason = "budget_exhausted"
-	// WaitPin means that the version that the run is pinned to could not be had; see
-	// [registry.Snapshots]. Continuing the run tries again.
+	WaitToolPermission  WaitingReason = "tool_permission"  // approval of a call
+	WaitUserInput       WaitingReason = "user_input"       // an answer from the user or the client
+	WaitBackgroundTasks WaitingReason = "background_tasks" // child runs
+	WaitBudget          WaitingReason = "budget_exhausted" // a higher budget limit
+	// WaitPin means that the registry version of the run could not be loaded; see
+	// registry.Snapshots. Continuing the run tries again.
 	WaitPin WaitingReason = "pin_unavailable"
 )
 
-// Waiting describes why a run waits and for whom.
+// Waiting describes what a run waits for.
 type Waiting struct {
 	Reason    WaitingReason    `json:"reason"`
 	TicketIDs []string         `json:"ticket_ids"`
 	Tickets   []WaitingTicket  `json:"tickets"`
 	Message   string           `json:"message,omitempty"`
-	Budget    *money.Exhausted `json:"budget,omitempty"` // what is to be raised before the run is continued
+	Budget    *money.Exhausted `json:"budget,omitempty"` // the limit to raise before the run is continued
 }
 
 // WaitingTicket is one suspended call of a waiting run.
@@ -240,29 +223,29 @@ type WaitingTicket struct {
 	Escalated  bool            `json:"escalated,omitempty"`
 	UpdatedAt  int64           `json:"updated_at"`
 
-	// Whose ticket it is, when it is not the run's own but that of a run below it.
+	// Owner of the ticket, if it belongs to a descendant of the run.
 	RunID    string `json:"run_id,omitempty"`
 	ThreadID string `json:"thread_id,omitempty"`
 	AgentID  string `json:"agent_id,omitempty"`
 }
 
-// Approve is the decision to let the call go on.
+// Approve returns the decision to run the call.
 func (t *WaitingTicket) Approve() Decision {
 	return Decision{Target: t.TicketID, Action: ActionResume}
 }
 
-// Edit is the decision to let the call go on with other arguments.
+// Edit returns the decision to run the call with other arguments.
 func (t *WaitingTicket) Edit(args json.RawMessage) Decision {
 	return Decision{Target: t.TicketID, Action: ActionResume, Arguments: args}
 }
 
-// Answer is the decision to go on with a result: the call's own result, or its new
-// arguments, as its resume mode says.
+// Answer returns the decision to continue with a result. Depending on the resume mode, it is
+// the call's result or its new arguments.
 func (t *WaitingTicket) Answer(result json.RawMessage) Decision {
 	return Decision{Target: t.TicketID, Action: ActionResume, Result: result}
 }
 
-// Reject is the decision not to make the call. The model is told the reason.
+// Reject returns the decision not to run the call. The model sees the reason.
 func (t *WaitingTicket) Reject(reason string) Decision {
 	return Decision{Target: t.TicketID, Action: ActionCancel, Reason: reason}
 }

@@ -6,19 +6,19 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Thread is a conversation. Its messages are kept apart, in an append-only log.
+// Thread is a conversation. Its messages are in a separate, append-only log.
 type Thread struct {
 	ID             string         `json:"id"`
 	ResourceID     string         `json:"resource_id,omitempty"`
 	ParentThreadID string         `json:"parent_thread_id,omitempty"`
 	Metadata       ThreadMetadata `json:"metadata"`
-	OpenRunID      string         `json:"open_run_id,omitempty"` // a run that is not done
+	OpenRunID      string         `json:"open_run_id,omitempty"` // the run that is not done, or ""
 	LatestRunID    string         `json:"latest_run_id,omitempty"`
-	MessageCount   int            `json:"message_count"` // length of the log
-	End            Cursor         `json:"-"`             // of the log of events
+	MessageCount   int            `json:"message_count"` // length of the message log
+	End            Cursor         `json:"-"`             // end of the event log
 }
 
-// ThreadMetadata is what people attach to a thread.
+// ThreadMetadata is descriptive data of a thread.
 type ThreadMetadata struct {
 	CreatedAt int64                      `json:"created_at,omitempty"` // unix ms
 	UpdatedAt int64                      `json:"updated_at,omitempty"`
@@ -26,7 +26,7 @@ type ThreadMetadata struct {
 	Custom    map[string]json.RawMessage `json:"custom,omitempty"`
 }
 
-// MessageRecord is one record of a thread's log. Seq counts from 1.
+// MessageRecord is one record of a thread's message log. Seq counts from 1.
 type MessageRecord struct {
 	ThreadID string       `json:"thread_id"`
 	Seq      int          `json:"seq"`

@@ -2,6 +2,7 @@ package awaken
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,135 +15,132 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// Tool is something a model can ask to have done. Implementations are safe for
-// concurrent use.
+// Tool is a function that a model can call. Implementations are safe for concurrent use.
 type Tool interface {
+	// Spec describes the tool. It always returns the same value.
 	Spec() ToolSpec
-	// Call runs the tool. An error ends the call and is shown to the model; wrap
-	// it with [Fatal] to end the run instead, or return [Suspend] to wait for a
-	// person. A panic is an error. When ctx is done the tool should return soon:
-	// after a short grace it is abandoned.
+	// Call runs the tool. The model sees an error that Call returns; wrap it with [Fatal]
+	// to end the run instead, or return [Suspend] to wait for a person. The runtime treats
+	// a panic as an error. When ctx is done, Call should return soon: after a short grace
+	// period the runtime abandons it.
 	Call(ctx context.Context, call *ToolCall) (*ToolResult, error)
 }
 
 // ToolSpec describes a tool.
 type ToolSpec struct {
-	ID          string          `json:"id"` // what models and catalogues call it
+	ID          string          `json:"id"` // the name that models and catalogues use
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments
 	Category    string          `json:"category,omitempty"`
 	Metadata    map[string]any  `json:"metadata,omitempty"` // not shown to models
 
-	// Effect says what a repeated call would do. The default, Effectful, is safe
-	// for every tool; ReadOnly saves a commit for each call.
+	// Effect says what a repeated call would do. The default, Effectful, is safe for every
+	// tool; ReadOnly saves one commit per call.
 	Effect EffectClass `json:"effect,omitempty"`
-	// InDoubt says what to do with an effectful call that was cut off after it had
-	// begun, when the tool cannot tell what became of it; see [Prober].
+	// InDoubt says what happens to an effectful call that was interrupted after it had
+	// begun, if the tool cannot find out whether it took effect; see [Prober].
 	InDoubt DoubtPolicy `json:"in_doubt,omitempty"`
-	// Timeout ends a call that takes longer. 0 means Limits.ToolTimeout.
+	// Timeout limits the duration of a call. 0 means engine.Limits.ToolTimeout.
 	Timeout time.Duration `json:"-"`
-	// MaxResultBytes caps what a result may hold. 0 means Limits.ToolResultBytes.
+	// MaxResultBytes limits the size of a result. 0 means engine.Limits.ToolResultBytes.
 	MaxResultBytes int `json:"-"`
 }
 
-// EffectClass is what calling a tool does to the world.
+// EffectClass classifies the side effects of a tool.
 type EffectClass string
 
 const (
-	// Effectful calls change something, and a second call changes it again. The
-	// call is recorded before it starts and never repeated silently.
+	// Effectful calls have a side effect, and a second call has it again. The runtime
+	// records the call before it starts, and never repeats it silently.
 	Effectful EffectClass = ""
-	// Idempotent calls change something once, however often they are repeated
-	// with the same ToolCall.Key.
+	// Idempotent calls have a side effect once, however often they are repeated with the
+	// same ToolCall.Key.
 	Idempotent EffectClass = "idempotent"
-	// ReadOnly calls change nothing.
+	// ReadOnly calls have no side effect.
 	ReadOnly EffectClass = "read_only"
 )
 
-// DoubtPolicy is what happens to an effectful call whose outcome is not known. It is
-// never made again silently.
+// DoubtPolicy says what happens to an effectful call whose outcome is unknown. The runtime
+// never repeats such a call silently.
 type DoubtPolicy string
 
 const (
-	DoubtTell    DoubtPolicy = ""        // the model is told, and decides
-	DoubtSuspend DoubtPolicy = "suspend" // a person is asked; resuming makes the call again
+	DoubtTell    DoubtPolicy = ""        // tell the model, which decides
+	DoubtSuspend DoubtPolicy = "suspend" // ask a person; an approval repeats the call
 )
 
-// Prober is a tool that can find out what became of a call that was cut off.
+// Prober is a tool that can find out whether an interrupted call took effect.
 type Prober interface {
-	// Probe looks for the effect of the call with call.Key. It changes nothing.
+	// Probe looks for the effect of the call with call.Key. It has no side effect.
 	Probe(ctx context.Context, call *ToolCall) (Probe, error)
 }
 
-// Probe is what a [Prober] found.
+// Probe is the finding of a [Prober]. The zero Probe means that the outcome is unknown.
 type Probe struct {
 	Outcome ProbeOutcome
-	Result  *ToolResult // of a call that took effect
+	Result  *ToolResult // of the call, if Outcome is ProbeDone
 }
 
 // ProbeOutcome says whether a call took effect.
 type ProbeOutcome uint8
 
 const (
-	_         ProbeOutcome = iota // it is not known: the zero Probe
-	ProbeDone                     // it took effect; Result is its result
-	// ProbeNotDone means that it did not take effect. It is believed only when the
-	// call cannot take effect any more: after its time limit and a margin.
+	_         ProbeOutcome = iota // unknown
+	ProbeDone                     // the call took effect
+	// ProbeNotDone means that the call did not take effect. The runtime relies on it only
+	// when the call can no longer take effect: after its timeout plus a margin.
 	ProbeNotDone
 )
 
-// ToolCall is one call: what was asked, by whom, in which state. Updates recorded
-// in it are committed with the result; their keys must be registered, by a plugin or
-// in Config.Keys. Calls that run at the same time must not write the same exclusive
-// key: the later one fails, although the tool has run. It is valid until Call
-// returns.
+// ToolCall is one call of a tool. The tool reads state from it and records updates in it,
+// which are committed with the result. The keys must be registered, by a plugin or in
+// engine.Config.Keys. Concurrent calls must not write the same exclusive key: the later one
+// fails, although the tool has run. A ToolCall is valid until Call returns.
 type ToolCall struct {
-	ID   string          // the model's id of the call
+	ID   string          // the id that the model gave the call
 	Tool string          // the tool's id
-	Args json.RawMessage // checked against the tool's schema
-	// Key names this call for good: a call that is repeated after a crash has the
-	// same key. Pass it on as an idempotency key.
+	Args json.RawMessage // valid according to the tool's schema
+	// Key identifies the call: a call that is repeated after a crash has the same key. Pass
+	// it to other systems as an idempotency key.
 	Key   string
 	Run   *RunInfo
 	Agent *AgentSpec
-	// Resume is the decision that let a suspended call go on, or nil.
+	// Resume is the decision that resumed a suspended call, or nil.
 	Resume  *Resumption
-	Profile profile.Store // nil when the runtime has none
-	Tools   []llm.Tool    // offered to the model, before step-local filters; all of them
-	Host    Host          // what makes the call; nil in a test that calls a tool by hand
+	Profile profile.Store // nil if the runtime has none
+	Tools   []llm.Tool    // all tools offered to the model, before the filters of the step
+	Host    Host          // the runtime; nil in a test that calls the tool directly
 
-	state.Snapshot // what the call may read
-	Command        // what it wants done
+	state.Snapshot // the state that the call reads
+	Command        // the updates that it records
 
 	emit func(Event) // nil before the call begins
 }
 
-// EmitTo makes f get what the call shows while it runs: progress, activities, output. Until
-// then that is dropped. It is for those that make calls: a runtime, or the test of a tool.
+// EmitTo sends the events of the call to f: progress, activities and output. Without it they
+// are dropped. It is for code that calls tools: the runtime, or the test of a tool.
 func (c *ToolCall) EmitTo(f func(Event)) { c.emit = f }
 
-// Resumption is what a tool or a gate learns about the decision on its call.
+// Resumption is the decision on a suspended call, as its tool and its gates see it.
 type Resumption struct {
 	Decision
 	SuspensionID string
-	Asked        string // what the person was asked
+	Asked        string // the question, Suspension.Message
 }
 
-// Progress reports how far the call is. The fields of p that name the call and
-// the run are filled in.
+// Progress reports the progress of the call. It sets the fields of p that identify the call
+// and the run.
 func (c *ToolCall) Progress(p Progress) {
 	p.Schema = progressSchema
 	p.NodeID = "tool_call:" + c.ID
 	p.CallID, p.ToolName = c.ID, c.Tool
 	run := c.Run
-	if run == nil { // called by hand, in a test
+	if run == nil { // in a test that calls the tool directly
 		run = &RunInfo{}
 	}
 	p.RunID, p.ThreadID, p.ParentRunID = run.RunID, run.ThreadID, run.ParentRunID
-	if p.Status == "" {
-		p.Status = "running"
-	}
+	p.Status = cmp.Or(p.Status, "running")
 	if p.ParentNodeID == "" {
 		p.ParentNodeID = "run:" + run.RunID
 		if run.ParentToolCallID != "" {
@@ -152,31 +150,29 @@ func (c *ToolCall) Progress(p Progress) {
 	}
 	content, err := json.Marshal(p)
 	if err != nil {
-		return // a NaN progress has no JSON; it is only a report
+		return // NaN has no JSON; a progress report may be lost
 	}
-	replace := true
-	c.show(&ActivitySnapshot{MessageID: p.NodeID, ActivityType: ProgressActivity, Content: content, Replace: &replace})
+	c.show(&ActivitySnapshot{MessageID: p.NodeID, ActivityType: ProgressActivity, Content: content, Replace: new(true)})
 }
 
-// Activity shows content, any JSON value, under a type of the tool's choosing.
-// Later calls with the same type replace it.
+// Activity shows content, encoded as JSON, to clients under a type of the tool's choice. A
+// later call with the same type replaces it.
 func (c *ToolCall) Activity(activityType string, content any) error {
 	data, err := json.Marshal(content)
 	if err != nil {
 		return fmt.Errorf("activity %q: %w", activityType, err)
 	}
-	replace := true
-	c.show(&ActivitySnapshot{MessageID: "tool_call:" + c.ID, ActivityType: activityType, Content: data, Replace: &replace})
+	c.show(&ActivitySnapshot{MessageID: "tool_call:" + c.ID, ActivityType: activityType, Content: data, Replace: new(true)})
 	return nil
 }
 
-// ActivityDelta changes what Activity showed by JSON Patch operations.
+// ActivityDelta changes the content of an Activity by JSON Patch operations.
 func (c *ToolCall) ActivityDelta(activityType string, patch ...PatchOp) {
 	c.show(&ActivityDelta{MessageID: "tool_call:" + c.ID, ActivityType: activityType, Patch: patch})
 }
 
-// Output streams a piece of the tool's output while it runs. It does not become
-// part of the result.
+// Output streams a piece of output to clients while the tool runs. It is not part of the
+// result.
 func (c *ToolCall) Output(delta string) {
 	c.show(&ToolCallStreamDelta{ID: c.ID, Name: c.Tool, Delta: delta})
 }
@@ -192,13 +188,13 @@ const progressSchema = "tool-call-progress.v1"
 // ProgressActivity is the activity type of progress reports.
 const ProgressActivity = "tool-call-progress"
 
-// Progress is how far a tool call is.
+// Progress describes the progress of a tool call.
 type Progress struct {
 	Schema       string   `json:"schema"`
 	NodeID       string   `json:"node_id"`
 	CallID       string   `json:"call_id"`
 	ToolName     string   `json:"tool_name"`
-	Status       string   `json:"status"` // pending, running, done, failed, cancelled
+	Status       string   `json:"status"` // pending, running, done, failed or cancelled; "" means running
 	Progress     *float64 `json:"progress,omitempty"`
 	Loaded       *float64 `json:"loaded,omitempty"`
 	Total        *float64 `json:"total,omitempty"`
@@ -210,21 +206,17 @@ type Progress struct {
 	ThreadID     string   `json:"thread_id,omitempty"`
 }
 
-// NewTool returns a tool that decodes its arguments into In, calls fn, and encodes
-// Out as the result. In's JSON Schema is inferred: `json` tags name the properties, a
-// `jsonschema` tag is a property's description. A run checks arguments against it
-// before it calls the tool. When Out is *ToolResult, fn has full control of the
-// result.
+// NewTool returns a tool that decodes its arguments into In, calls fn, and encodes Out as the
+// result. If spec.Parameters is nil, the JSON Schema is derived from In: `json` tags name the
+// properties, `jsonschema` tags describe them. The runtime checks the arguments against the
+// schema before it calls the tool. If Out is *ToolResult, fn controls the whole result.
 //
-// NewTool panics if spec has no ID or no schema can be inferred for In: those are
-// mistakes in the program.
+// NewTool panics if spec has no ID or In has no schema; both are programming errors.
 func NewTool[In, Out any](spec ToolSpec, fn func(ctx context.Context, call *ToolCall, in In) (Out, error)) Tool {
 	if spec.ID == "" {
 		panic("awaken: a tool needs an ID")
 	}
-	if spec.Name == "" {
-		spec.Name = spec.ID
-	}
+	spec.Name = cmp.Or(spec.Name, spec.ID)
 	if spec.Parameters == nil {
 		raw, err := schema.For(reflect.TypeFor[In]())
 		if err != nil {
@@ -263,22 +255,17 @@ func (t *typedTool[In, Out]) Call(ctx context.Context, call *ToolCall) (*ToolRes
 	return &ToolResult{Data: data}, nil
 }
 
-// FrontendTool returns a tool that the client runs: calling it suspends the run,
-// and the client's decision becomes the result.
+// FrontendTool returns a tool that the client runs: a call suspends the run, and the client's
+// decision becomes the result.
 func FrontendTool(spec ToolSpec) Tool {
-	if spec.Name == "" {
-		spec.Name = spec.ID
-	}
+	spec.Name = cmp.Or(spec.Name, spec.ID)
+	spec.Effect = ReadOnly // this process does nothing
 	return frontendTool{spec}
 }
 
 type frontendTool struct{ spec ToolSpec }
 
-func (t frontendTool) Spec() ToolSpec {
-	s := t.spec
-	s.Effect = ReadOnly // this process does nothing
-	return s
-}
+func (t frontendTool) Spec() ToolSpec { return t.spec }
 
 func (t frontendTool) Call(_ context.Context, call *ToolCall) (*ToolResult, error) {
 	return nil, Suspend(Ticket{

@@ -2,6 +2,7 @@ package awaken
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,17 +10,17 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// ToolStatus is how a tool call came out.
+// ToolStatus is the status of a tool result.
 type ToolStatus string
 
 const (
-	ToolSuccess ToolStatus = "success"
-	ToolPending ToolStatus = "pending" // suspended
-	ToolError   ToolStatus = "error"
+	ToolSuccess ToolStatus = "success" // the default
+	ToolPending ToolStatus = "pending" // the call is suspended
+	ToolError   ToolStatus = "error"   // the call failed
 )
 
-// ToolResult is what a tool call came to. A tool may leave ToolName and Status
-// out: they are filled in, success being the default.
+// ToolResult is the result of a tool call. A tool may leave out ToolName and Status: the
+// runtime sets them, to success by default.
 type ToolResult struct {
 	ToolName   string          `json:"tool_name"`
 	Status     ToolStatus      `json:"status"`
@@ -27,17 +28,16 @@ type ToolResult struct {
 	Message    string          `json:"message,omitempty"`
 	Suspension *Ticket         `json:"suspension,omitempty"`
 	Metadata   map[string]any  `json:"metadata,omitempty"` // not shown to models
-	// Content is what the model is shown instead of Message and Data: text,
-	// images, documents.
+	// Content is shown to the model instead of Message and Data: text, images, documents.
 	Content []llm.Block `json:"content,omitempty"`
 }
 
-// TextResult returns a successful result that says text.
+// TextResult returns a successful result with that text.
 func TextResult(text string) *ToolResult {
 	return &ToolResult{Status: ToolSuccess, Message: text, Data: json.RawMessage("null")}
 }
 
-// ErrorResult returns a failed result. The code may be empty.
+// ErrorResult returns a failed result. The code may be "".
 func ErrorResult(code, message string) *ToolResult {
 	r := &ToolResult{Status: ToolError, Message: message, Data: json.RawMessage("null")}
 	if code != "" {
@@ -47,19 +47,17 @@ func ErrorResult(code, message string) *ToolResult {
 	return r
 }
 
-// MarshalJSON writes absent data as null.
+// MarshalJSON encodes absent data as null, and an absent status as success.
 func (r ToolResult) MarshalJSON() ([]byte, error) {
 	type plain ToolResult
 	if len(r.Data) == 0 {
 		r.Data = json.RawMessage("null")
 	}
-	if r.Status == "" {
-		r.Status = ToolSuccess
-	}
+	r.Status = cmp.Or(r.Status, ToolSuccess)
 	return json.Marshal(plain(r))
 }
 
-// Text is what the result says, in words: the text of its answer in the conversation.
+// Text returns the text of the result as it appears in the conversation.
 func (r *ToolResult) Text() string {
 	if len(r.Content) == 0 {
 		return r.Plain()
@@ -67,8 +65,8 @@ func (r *ToolResult) Text() string {
 	return (&llm.Message{Content: r.Content}).Text()
 }
 
-// Plain is what the model is shown when there is no content: the message and the
-// data, whichever are there.
+// Plain returns the text that the model sees if Content is empty: the message, the data, or
+// both.
 func (r *ToolResult) Plain() string {
 	data := dataText(r.Data)
 	switch {
@@ -82,7 +80,7 @@ func (r *ToolResult) Plain() string {
 	return r.Message + "\n" + data
 }
 
-// dataText is the JSON text of data, or the bare text when data is a string.
+// dataText returns data as JSON, or the unquoted text if data is a JSON string.
 func dataText(data json.RawMessage) string {
 	if len(data) > 0 && data[0] == '"' {
 		var s string
@@ -93,8 +91,8 @@ func dataText(data json.RawMessage) string {
 	return string(data)
 }
 
-// Fatal wraps an error of a tool so that it ends the run instead of being shown
-// to the model.
+// Fatal wraps an error that a tool returns, so that it ends the run instead of being shown to
+// the model.
 func Fatal(err error) error { return &fatalError{err} }
 
 type fatalError struct{ err error }
@@ -102,8 +100,8 @@ type fatalError struct{ err error }
 func (e *fatalError) Error() string { return e.err.Error() }
 func (e *fatalError) Unwrap() error { return e.err }
 
-// Suspend is the error a tool returns to wait for a person. The call goes on as
-// the ticket's resume mode says once a [Decision] arrives.
+// Suspend returns the error with which a tool suspends its call. When a [Decision] arrives,
+// the ticket's resume mode says how the call continues.
 func Suspend(t Ticket) error { return &suspendError{t} }
 
 type suspendError struct{ ticket Ticket }
@@ -112,9 +110,9 @@ func (e *suspendError) Error() string {
 	return "suspended: " + e.ticket.Suspension.Message
 }
 
-// ResultOf turns what a tool returned into a result of its own, or into an error that ends
-// the run; see [Fatal] and [Suspend]. What the tool returned stays the tool's. It is for
-// those that make calls: a runtime, or the test of a tool.
+// ResultOf converts the return values of [Tool.Call] to a complete result, or to an error that
+// ends the run; see [Fatal] and [Suspend]. It does not change r. It is for code that calls
+// tools: the runtime, or the test of a tool.
 func ResultOf(tool string, r *ToolResult, err error) (*ToolResult, error) {
 	if err != nil {
 		if s, ok := errors.AsType[*suspendError](err); ok {
@@ -146,19 +144,19 @@ func ResultOf(tool string, r *ToolResult, err error) (*ToolResult, error) {
 	return res, nil
 }
 
-// check says what no store could keep of a result.
+// check describes what makes a result impossible to store, or returns "".
 func (r *ToolResult) check() string {
 	switch r.Status {
 	case ToolSuccess, ToolPending, ToolError:
 	default:
-		return fmt.Sprintf("the status %q, want success, pending or error", r.Status)
+		return fmt.Sprintf("status %q, want success, pending or error", r.Status)
 	}
 	if len(r.Data) > 0 && !json.Valid(r.Data) {
 		return "data that is not JSON"
 	}
 	if len(r.Metadata) > 0 {
 		if _, err := json.Marshal(r.Metadata); err != nil {
-			return fmt.Sprintf("metadata that has no JSON: %v", err)
+			return fmt.Sprintf("metadata that cannot be encoded as JSON: %v", err)
 		}
 	}
 	return ""

@@ -6,28 +6,27 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// View is what a model is shown of a thread's log. The log only grows; the view
-// applies what later records say about earlier ones:
+// View computes the conversation that a model sees from a thread's append-only log. Later
+// records of the log change the meaning of earlier ones:
 //
-//   - a rewind hides everything from a sequence number on, but not a summary of what
-//     came before;
-//   - a compaction summary stands in for the interval it summarises, unless a
-//     wider one contains it;
-//   - an internal tool message retracts the call it names;
-//   - answers to the calls of one message come in the order of the calls.
+//   - a rewind hides all records from a sequence number on, except summaries of earlier
+//     records;
+//   - a compaction summary replaces the interval that it summarises, unless a wider summary
+//     contains it;
+//   - an internal tool message retracts the call that it names;
+//   - the answers to the calls of one message appear in the order of the calls.
 //
-// Calls that were never answered are left out, except in the last message that
-// has calls, because they may still be open. The zero View is empty. Stores use
-// it to build [Checkpoint.View]; appending plain messages costs nothing extra
-// however long the log is.
+// Calls without an answer are left out, except in the last message with calls, where they may
+// still be open. The zero View is empty. Stores use it to build [Checkpoint.View]. Appending
+// plain messages takes constant time, however long the log is.
 type View struct {
 	log    []*llm.Message // record i has Seq i+1
 	folded bool           // msgs differs from log
 	msgs   []*llm.Message // only when folded
-	open   bool           // the last message with calls has one without an answer
+	open   bool           // the last message with calls has an unanswered call
 }
 
-// Append adds the next records of the log.
+// Append adds records to the log.
 func (v *View) Append(msgs ...*llm.Message) {
 	if v.log == nil {
 		v.log = make([]*llm.Message, 0, max(4, len(msgs)))
@@ -55,8 +54,8 @@ func (v *View) Append(msgs ...*llm.Message) {
 	}
 }
 
-// Messages returns the view. The caller must not change it; what is appended
-// later does not change it either.
+// Messages returns the conversation. The caller must not change it. Later calls of Append do
+// not affect it.
 func (v *View) Messages() []*llm.Message {
 	msgs := v.shown()
 	return msgs[:len(msgs):len(msgs)]
@@ -69,10 +68,10 @@ func (v *View) shown() []*llm.Message {
 	return v.log
 }
 
-// Log returns the raw log.
+// Log returns the raw log. The caller must not change it.
 func (v *View) Log() []*llm.Message { return v.log[:len(v.log):len(v.log)] }
 
-// extends reports whether the view with m is the view followed by m.
+// extends reports whether appending m to the log only appends m to the view.
 func (v *View) extends(m *llm.Message) bool {
 	if md := m.Metadata; md != nil && (md.Rewind != nil || md.Compaction != nil) {
 		return false
@@ -91,8 +90,8 @@ func (v *View) extends(m *llm.Message) bool {
 	return pos >= 0
 }
 
-// lastBlock returns the answers that the view ends with, and the calls of the
-// message before them.
+// lastBlock returns the answers at the end of the view, and the calls of the message before
+// them.
 func (v *View) lastBlock() ([]llm.ToolCall, []*llm.Message) {
 	msgs := v.shown()
 	i := len(msgs)
@@ -116,7 +115,7 @@ func fold(log []*llm.Message) []*llm.Message {
 		if m.Metadata != nil && m.Metadata.Rewind != nil {
 			from := m.Metadata.Rewind.FromSeq
 			for j := max(from-1, 0); j < i; j++ {
-				// A summary of what came before is still one.
+				// A summary of earlier records stays valid.
 				hidden[j] = hidden[j] || !log[j].IsSummary() || log[j].Metadata.Compaction.ToSeq >= from
 			}
 			hidden[i] = true
@@ -134,14 +133,14 @@ func fold(log []*llm.Message) []*llm.Message {
 	for i := 0; i < len(shown); i++ {
 		m := shown[i]
 		if m.Role == llm.ToolRole {
-			continue // taken with the message it answers, or an orphan
+			continue // added after the message it answers; orphans are dropped
 		}
 		if len(m.ToolCalls) == 0 {
 			out = append(out, m)
 			continue
 		}
-		// Ids may be used again, so what answers or retracts a call comes before the
-		// next message with calls.
+		// Call ids may repeat, so look for answers and retractions only up to the next
+		// message with calls.
 		answers, retracted := map[string]*llm.Message{}, map[string]bool{}
 		for j := i + 1; j < len(shown) && len(shown[j].ToolCalls) == 0; j++ {
 			switch t := shown[j]; {
@@ -174,8 +173,8 @@ func fold(log []*llm.Message) []*llm.Message {
 	return out
 }
 
-// compact returns the records that are not hidden, each summary in the place of
-// the interval it summarises.
+// compact returns the records that are not hidden, with each summary in place of the interval
+// that it summarises.
 func compact(log []*llm.Message, hidden []bool) []*llm.Message {
 	type summary struct {
 		at int
@@ -187,7 +186,7 @@ func compact(log []*llm.Message, hidden []bool) []*llm.Message {
 			sums = append(sums, summary{i, *m.Metadata.Compaction})
 		}
 	}
-	// A later summary wins over one whose interval it contains.
+	// Drop summaries whose interval is contained in another; of equal ones, keep the last.
 	kept := slices.DeleteFunc(slices.Clone(sums), func(s summary) bool {
 		return slices.ContainsFunc(sums, func(o summary) bool {
 			contains := o.iv.FromSeq <= s.iv.FromSeq && o.iv.ToSeq >= s.iv.ToSeq

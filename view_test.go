@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Short ways to write a log. The id of a message is its text or what it is about.
+// Shorthand for the messages of a log. The id of a message is its text or its call.
 
 func userSays(text string) *llm.Message {
 	return &llm.Message{ID: text, Role: llm.User, Content: []llm.Block{llm.Text(text)}}
@@ -48,7 +48,7 @@ func sumsUp(from, to int) *llm.Message {
 		Content: []llm.Block{llm.Text("in short")}, Metadata: &llm.Metadata{Compaction: &llm.Interval{FromSeq: from, ToSeq: to}}}
 }
 
-// sketch writes messages one a line.
+// sketch returns one line per message.
 func sketch(msgs []*llm.Message) []string {
 	out := []string{}
 	for _, m := range msgs {
@@ -64,7 +64,7 @@ func sketch(msgs []*llm.Message) []string {
 	return out
 }
 
-func TestView_ShowsWhatTheLogComesTo(t *testing.T) {
+func TestView_FoldsTheLog(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -129,8 +129,7 @@ func TestView_ShowsWhatTheLogComesTo(t *testing.T) {
 	}
 }
 
-// logRecord draws a record that may come after log: mostly the ordinary, now and
-// then the odd.
+// logRecord draws a record that may follow log: mostly an ordinary one, sometimes an odd one.
 func logRecord(t *rapid.T, log []*llm.Message) *llm.Message {
 	n := len(log)
 	ids := []string{"a", "b", "c", "d"} // few, so that they are used again
@@ -157,8 +156,8 @@ func logRecord(t *rapid.T, log []*llm.Message) *llm.Message {
 	return toolSays(rapid.SampledFrom(append(ids, "unknown")).Draw(t, "answers"), fmt.Sprint("t", n))
 }
 
-// checkView checks what every view promises: what it shows can be sent to a
-// provider once the calls that are still open are answered.
+// checkView checks the contract of a view: its messages can be sent to a provider once the open
+// calls are answered.
 func checkView(t interface{ Fatalf(string, ...any) }, msgs []*llm.Message) {
 	last := -1
 	for i, m := range msgs {
@@ -192,7 +191,7 @@ func checkView(t interface{ Fatalf(string, ...any) }, msgs []*llm.Message) {
 	}
 }
 
-func TestView_GrowsToTheSameAsFromScratch(t *testing.T) {
+func TestView_IncrementalEqualsFromScratch(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var v View
@@ -224,9 +223,8 @@ func TestView_GrowsToTheSameAsFromScratch(t *testing.T) {
 	})
 }
 
-// A view that was handed out may be extended by its owner without touching the
-// store's.
-func TestView_IsCutOffFromWhatIsAppendedToIt(t *testing.T) {
+// The owner may append to the messages of a view without changing the store's.
+func TestView_MessagesDoNotShareCapacity(t *testing.T) {
 	t.Parallel()
 	var v View
 	v.Append(userSays("1"), userSays("2"))

@@ -18,12 +18,11 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// The files in testdata/vocabulary are the JSON of every type that crosses the
-// border of a process: one folder for a type, one file for an example, written by
-// hand from the reference. Where what is written differs from what was read, NAME.out.json
-// holds it.
+// The files in testdata/vocabulary are examples of the JSON of every type that leaves a
+// process: one folder per type, one file per example, written by hand from the reference. If
+// the encoded JSON differs from the decoded, NAME.out.json holds it.
 
-// wireType is how one type is read and written.
+// wireType decodes and encodes one type.
 type wireType struct {
 	read  func(data []byte) (any, error)
 	write func(v any) ([]byte, error)
@@ -119,7 +118,7 @@ func plainJSON(t testing.TB, data []byte) any {
 	return v
 }
 
-func TestVocabulary_ReadsAndWritesTheDocumentedJSON(t *testing.T) {
+func TestVocabulary_DecodesAndEncodesTheDocumentedJSON(t *testing.T) {
 	t.Parallel()
 	for kind, w := range wireTypes {
 		t.Run(kind, func(t *testing.T) {
@@ -214,7 +213,7 @@ func keys(v any, into map[string]bool) {
 	}
 }
 
-// selfWritten are the types that do not write themselves field by field.
+// selfWritten are the types that are not encoded field by field.
 var selfWritten = map[reflect.Type]bool{reflect.TypeFor[awaken.Termination](): true, reflect.TypeFor[awaken.StopCondition](): true,
 	reflect.TypeFor[llm.Block](): true, reflect.TypeFor[llm.Effort](): true, reflect.TypeFor[awaken.Secret](): true}
 
@@ -266,11 +265,11 @@ func TestVocabulary_HasAnExampleOfEveryVariant(t *testing.T) {
 		})
 		for _, v := range want {
 			if !slices.Contains(have, v) {
-				t.Errorf("there is no example of the %s %q", kind, v)
+				t.Errorf("no example of the %s %q", kind, v)
 			}
 		}
 	}
-	// And no folder that nobody reads.
+	// Every folder belongs to a type.
 	dirs, err := fs.ReadDir(os.DirFS("testdata"), "vocabulary")
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +281,7 @@ func TestVocabulary_HasAnExampleOfEveryVariant(t *testing.T) {
 	}
 }
 
-// The order of fields matters to people who read a stream by eye.
+// The type comes first for people who read a stream.
 func TestMarshalEvent_PutsTheTypeFirst(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -299,11 +298,11 @@ func TestMarshalEvent_PutsTheTypeFirst(t *testing.T) {
 		}
 	}
 	if _, err := awaken.AppendEvent(nil, &awaken.ToolCallReady{Arguments: json.RawMessage("{")}); err == nil || !strings.Contains(err.Error(), "tool_call_ready") {
-		t.Errorf("an event with broken JSON inside: error is %v", err)
+		t.Errorf("an event with invalid JSON inside: error is %v", err)
 	}
 }
 
-func TestCursor_IsOpaqueTextInOrder(t *testing.T) {
+func TestCursor_RoundTripsAsTextAndIsOrdered(t *testing.T) {
 	t.Parallel()
 	for _, c := range []awaken.Cursor{{}, {Epoch: 1, Seq: 2}, {Epoch: 18446744073709551615, Seq: 18446744073709551615}} {
 		got, err := awaken.ParseCursor(c.String())
@@ -330,7 +329,7 @@ func TestCursor_IsOpaqueTextInOrder(t *testing.T) {
 	}
 }
 
-func TestSecret_ShowsItselfOnlyToThoseWhoAsk(t *testing.T) {
+func TestSecret_IsHiddenUnlessExposed(t *testing.T) {
 	t.Parallel()
 	var spec awaken.ProviderSpec
 	if err := json.Unmarshal([]byte(`{"id":"p","adapter":"a","api_key":"s3cret"}`), &spec); err != nil {
@@ -341,7 +340,7 @@ func TestSecret_ShowsItselfOnlyToThoseWhoAsk(t *testing.T) {
 	}
 	for _, s := range []string{spec.APIKey.String(), spec.APIKey.GoString(), spec.APIKey.LogValue().String()} {
 		if strings.Contains(s, "s3cret") {
-			t.Errorf("%q gives it away", s)
+			t.Errorf("%q contains the secret", s)
 		}
 	}
 }

@@ -8,20 +8,19 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// CheckEvents fails the test unless entries, the events of one run or of several
-// activations one after another, keep what the event stream promises:
+// CheckEvents fails the test unless entries fulfil the contract of the event stream. Entries
+// are the events of one run, or of several activations in sequence:
 //
-//   - a run opens with run_start and closes with one run_finish, with nothing
-//     outside; a run has one run_finish that is not suspended, and it is the last;
-//     a new owner opens a run again that the one before could not close;
-//   - an error event, for a run that could not start, stands alone;
-//   - steps are opened and closed in turn, and what a model says lies inside one:
-//     deltas and ready calls before inference_complete, answers after it (or after the
-//     last ready call, in a step in which no model is asked), state_snapshot right before
-//     step_end and run_finish;
-//   - a call that is ready was started, and gets one outcome at most: it is done, or
-//     it is done as suspended and resumed later;
-//   - a call that was cancelled or lost to a stream_reset is neither ready nor done;
+//   - an activation begins with run_start and ends with one run_finish, with no events
+//     outside; the last run_finish of a run, and only that, is not suspended; a new owner
+//     may begin an activation after one that was lost without a run_finish;
+//   - the error event of a run that could not start is its only event;
+//   - steps begin and end in turn, and the model's output is inside a step: deltas and ready
+//     calls before inference_complete, tool results after it (or after the last ready call,
+//     in a step without a model), and state_snapshot right before step_end and run_finish;
+//   - a ready call was started, and has at most one result: it is done, or it is suspended
+//     and resumed later;
+//   - a call that was cancelled, or withdrawn by a stream_reset, is neither ready nor done;
 //   - sequence numbers grow by one.
 func CheckEvents(tb TB, entries []awaken.Entry) {
 	tb.Helper()
@@ -30,7 +29,7 @@ func CheckEvents(tb TB, entries []awaken.Entry) {
 	}
 }
 
-// problems returns what is wrong with the events.
+// problems returns the violations of the contract.
 func problems(entries []awaken.Entry) []string {
 	c := checker{calls: map[string]callPhase{}, over: map[string]bool{}}
 	for i, e := range entries {
@@ -45,16 +44,16 @@ func problems(entries []awaken.Entry) []string {
 	return c.found
 }
 
-// callPhase is how far a call has come, as the events tell it.
+// callPhase is the state of a call according to the events so far.
 type callPhase uint8
 
 const (
 	unknown   callPhase = iota
-	started             // the model began to ask for it
+	started             // the model has begun it
 	ready               // it is complete
 	suspended           // it waits for a decision
-	settled             // it has its outcome
-	void                // it was cancelled or reset
+	settled             // it has its result
+	void                // it was cancelled or withdrawn
 )
 
 type checker struct {
@@ -68,11 +67,11 @@ type checker struct {
 	epoch   uint64 // of its run_start
 	step    bool   // a step is open
 	steps   int    // of this activation
-	reply   bool   // the step's inference_complete has come
-	cutOff  bool   // the step began in an activation that was lost; this one only ends it
+	reply   bool   // the step has its inference_complete
+	cutOff  bool   // the step began in a lost activation; this one only ends it
 	calls   map[string]callPhase
 	current []string        // calls of the open step
-	over    map[string]bool // runs that have ended for good
+	over    map[string]bool // runs that have ended
 }
 
 func (c *checker) problem(format string, args ...any) {
@@ -81,13 +80,13 @@ func (c *checker) problem(format string, args ...any) {
 
 func (c *checker) number() {
 	if c.entry.Cursor == (awaken.Cursor{}) {
-		return // it is not part of any log
+		return // not part of a log
 	}
 	switch seq := c.entry.Seq; {
 	case c.run != "" && seq != c.seq+1:
 		c.problem("sequence number is %d after %d", seq, c.seq)
 	case seq <= c.seq:
-		c.problem("sequence number is %d, but %d was there before", seq, c.seq)
+		c.problem("sequence number is %d, but an earlier one is %d", seq, c.seq)
 	}
 	c.seq = c.entry.Seq
 }
@@ -115,7 +114,7 @@ func (c *checker) event(ev awaken.Event) {
 		c.runFinish(ev)
 	case *awaken.StepStart:
 		if c.step {
-			c.problem("a step is open already")
+			c.problem("a step is already open")
 		}
 		if ev.MessageID == "" {
 			c.problem("message_id is empty")
@@ -151,19 +150,19 @@ func (c *checker) event(ev awaken.Event) {
 	}
 }
 
-// speaking checks that the model may say something now.
+// speaking checks that the model may produce output now.
 func (c *checker) speaking() {
 	switch {
 	case !c.step:
 		c.problem("no step is open")
 	case c.reply:
-		c.problem("the step's inference_complete has been")
+		c.problem("it comes after the step's inference_complete")
 	}
 }
 
 func (c *checker) runStart(ev *awaken.RunStart) {
 	if c.run != "" && (c.run != ev.RunID || c.entry.Epoch <= c.epoch) {
-		c.problem("run %s is open already", c.run)
+		c.problem("run %s is already open", c.run)
 	}
 	c.cutOff = c.run != ""
 	c.epoch = c.entry.Epoch
@@ -190,7 +189,7 @@ func (c *checker) runFinish(ev *awaken.RunFinish) {
 		c.over[c.run] = true
 		for id, p := range c.calls {
 			if p == started || p == ready {
-				c.problem("call %s has no outcome", id)
+				c.problem("call %s has no result", id)
 			}
 		}
 		clear(c.calls) // another run may use the same ids
@@ -203,7 +202,7 @@ func (c *checker) call(ev awaken.Event) {
 	case *awaken.ToolCallStart:
 		c.speaking()
 		if p := c.calls[ev.ID]; p != unknown && p != void && p != settled {
-			c.problem("call %s has started already", ev.ID)
+			c.problem("call %s has already started", ev.ID)
 		}
 		c.calls[ev.ID] = started
 		c.current = append(c.current, ev.ID)
@@ -249,19 +248,19 @@ func (c *checker) want(id string, p callPhase) {
 	}
 }
 
-// answering checks that a call may have something to show now. Calls that are not
-// known must be from an activation that is not among the events.
+// answering checks that a call may have output or a result now. An unknown call must come from
+// an activation that is not among the events.
 func (c *checker) answering(id string) callPhase {
 	p := c.calls[id]
 	if c.step && !c.reply && c.steps == 1 && len(c.current) == 0 {
 		c.reply, c.cutOff = true, true
 	}
 	if c.step && p == ready && !slices.ContainsFunc(c.current, func(id string) bool { return c.calls[id] == started }) {
-		c.reply = true // no model is asked in this step
+		c.reply = true // a step without a model
 	}
 	switch {
 	case c.step && !c.reply:
-		c.problem("the step's inference_complete has not been")
+		c.problem("it comes before the step's inference_complete")
 	case p == unknown && c.steps > 0 && !c.cutOff, p == started, p == void, p == settled:
 		c.problem("call %s is %s", id, p)
 	}
@@ -269,12 +268,12 @@ func (c *checker) answering(id string) callPhase {
 }
 
 func (p callPhase) String() string {
-	return [...]string{"unknown", "started", "ready", "suspended", "over", "taken back"}[p]
+	return [...]string{"unknown", "started", "ready", "suspended", "over", "withdrawn"}[p]
 }
 
-// CheckLog fails the test unless the stored log of a thread, from the first of
-// streamed on, is what was streamed: the same events under the same numbers, with
-// the deltas cut where they were.
+// CheckLog fails the test unless the stored event log of a thread equals streamed, from its
+// first entry on: the same events with the same sequence numbers, and deltas cut at the same
+// places.
 func CheckLog(tb TB, log awaken.EventLog, threadID string, streamed []awaken.Entry) {
 	tb.Helper()
 	var after awaken.EntryQuery
@@ -308,8 +307,8 @@ func CheckLog(tb TB, log awaken.EventLog, threadID string, streamed []awaken.Ent
 	}
 }
 
-// Expand undoes the coalescing of deltas in stored entries: every delta is an entry
-// of its own again, in the order of the sequence numbers.
+// Expand splits the coalesced deltas of stored entries: the result has one entry per delta,
+// ordered by sequence number.
 func Expand(stored []awaken.Entry) ([]awaken.Entry, error) {
 	var out []awaken.Entry
 	for _, e := range stored {
@@ -319,10 +318,10 @@ func Expand(stored []awaken.Entry) ([]awaken.Entry, error) {
 		}
 		text, with := delta(e.Event)
 		if with == nil {
-			return nil, fmt.Errorf("entry %s has chunks, but is a %s", e.Cursor, e.Event.Type())
+			return nil, fmt.Errorf("entry %s has chunks, but its event is a %s", e.Cursor, e.Event.Type())
 		}
 		if e.Chunks[0].Offset != 0 {
-			return nil, fmt.Errorf("entry %s begins %d too late", e.Cursor, e.Chunks[0].Offset)
+			return nil, fmt.Errorf("entry %s: the first chunk has offset %d, want 0", e.Cursor, e.Chunks[0].Offset)
 		}
 		for _, ch := range e.Chunks {
 			if int(ch.Len) > len(text) {
@@ -341,7 +340,7 @@ func Expand(stored []awaken.Entry) ([]awaken.Entry, error) {
 	return out, nil
 }
 
-// delta returns the text of a delta, and how to make one of the same kind.
+// delta returns the text of a delta, and a function that makes a delta of the same kind.
 func delta(ev awaken.Event) (string, func(string) awaken.Event) {
 	switch ev := ev.(type) {
 	case *awaken.TextDelta:

@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// Shorthand for the events of a made-up run.
+// Shorthand for the events of a fictional run.
 var (
 	runStart  = &awaken.RunStart{RunID: "r"}
 	stepStart = &awaken.StepStart{MessageID: "m"}
@@ -55,7 +55,7 @@ func seq(parts ...any) []awaken.Event {
 	return out
 }
 
-func TestCheckEvents_AcceptsWhatARunMayDo(t *testing.T) {
+func TestCheckEvents_AcceptsValidStreams(t *testing.T) {
 	t.Parallel()
 	end := seq(snapshot, done)
 	for name, events := range map[string][]awaken.Event{
@@ -65,7 +65,7 @@ func TestCheckEvents_AcceptsWhatARunMayDo(t *testing.T) {
 		"no step":                   seq(runStart, end),
 		"broken inference":          seq(runStart, stepStart, text, snapshot, stepEnd, end),
 		"a call":                    seq(runStart, stepStart, callStart, callDelta, callReady, complete, callDone, snapshot, stepEnd, end),
-		"a call taken back":         seq(runStart, stepStart, callStart, callDelta, callCancel, complete, snapshot, stepEnd, end),
+		"a call withdrawn":          seq(runStart, stepStart, callStart, callDelta, callCancel, complete, snapshot, stepEnd, end),
 		"reset, and again":          seq(runStart, stepStart, callStart, reset, callStart, callReady, complete, callDone, snapshot, stepEnd, end),
 		"waits":                     seq(runStart, stepStart, callStart, callReady, complete, callWaits, snapshot, stepEnd, snapshot, waits),
 		"waits, waits, is resumed":  seq(runStart, stepStart, callStart, callReady, complete, callWaits, snapshot, stepEnd, snapshot, waits, runStart, callWaits, snapshot, waits, runStart, callResumed, end),
@@ -81,7 +81,7 @@ func TestCheckEvents_AcceptsWhatARunMayDo(t *testing.T) {
 	}
 }
 
-func TestCheckEvents_FindsWhatARunMayNotDo(t *testing.T) {
+func TestCheckEvents_FindsViolations(t *testing.T) {
 	t.Parallel()
 	end := seq(snapshot, done)
 	asked := seq(runStart, stepStart, callStart, callReady, complete)
@@ -93,31 +93,31 @@ func TestCheckEvents_FindsWhatARunMayNotDo(t *testing.T) {
 		"after the run":           {seq(runStart, end, text), "no run is open"},
 		"no end":                  {seq(runStart), "has no run_finish"},
 		"two ends":                {seq(runStart, end, end), "no run is open"},
-		"two starts":              {seq(runStart, runStart, end), "is open already"},
-		"goes on after its end":   {seq(runStart, end, runStart, end), "run r has ended"},
+		"two starts":              {seq(runStart, runStart, end), "is already open"},
+		"continues after its end": {seq(runStart, end, runStart, end), "run r has ended"},
 		"error in a run":          {seq(runStart, failed, end), "it has started"},
-		"step in a step":          {seq(runStart, stepStart, stepStart, snapshot, stepEnd, end), "a step is open already"},
+		"step in a step":          {seq(runStart, stepStart, stepStart, snapshot, stepEnd, end), "a step is already open"},
 		"step not closed":         {seq(runStart, stepStart, end), "a step is open"},
 		"step not opened":         {seq(runStart, snapshot, stepEnd, end), "no step is open"},
 		"step_end, no snapshot":   {seq(runStart, stepStart, stepEnd, end), "want state_snapshot"},
 		"run_finish, no snapshot": {seq(runStart, done), "want state_snapshot"},
 		"text outside a step":     {seq(runStart, text, end), "no step is open"},
-		"text after complete":     {seq(runStart, stepStart, complete, text, snapshot, stepEnd, end), "inference_complete has been"},
-		"complete twice":          {seq(runStart, stepStart, complete, complete, snapshot, stepEnd, end), "inference_complete has been"},
+		"text after complete":     {seq(runStart, stepStart, complete, text, snapshot, stepEnd, end), "after the step's inference_complete"},
+		"complete twice":          {seq(runStart, stepStart, complete, complete, snapshot, stepEnd, end), "after the step's inference_complete"},
 		"ready, not started":      {seq(runStart, stepStart, callReady, complete, callDone, snapshot, stepEnd, end), "call c is unknown"},
-		"ready after complete":    {seq(runStart, stepStart, callStart, complete, callReady, callDone, snapshot, stepEnd, end), "inference_complete has been"},
+		"ready after complete":    {seq(runStart, stepStart, callStart, complete, callReady, callDone, snapshot, stepEnd, end), "after the step's inference_complete"},
 		"started, left open":      {seq(runStart, stepStart, callStart, complete, snapshot, stepEnd, end), "neither ready nor cancelled"},
 		"delta after ready":       {seq(runStart, stepStart, callStart, callReady, callDelta, complete, callDone, snapshot, stepEnd, end), "call c is ready"},
-		"done before complete":    {seq(runStart, stepStart, callStart, callReady, callDone, complete, snapshot, stepEnd, end), "inference_complete has been"},
+		"done before complete":    {seq(runStart, stepStart, callStart, callReady, callDone, complete, snapshot, stepEnd, end), "after the step's inference_complete"},
 		"done, not ready":         {seq(runStart, stepStart, complete, callDone, snapshot, stepEnd, end), "call c is unknown"},
 		"done twice":              {seq(asked, callDone, callDone, snapshot, stepEnd, end), "call c is over"},
-		"done after cancel":       {seq(runStart, stepStart, callStart, callCancel, complete, callDone, snapshot, stepEnd, end), "call c is taken back"},
-		"ready after cancel":      {seq(runStart, stepStart, callStart, callCancel, callReady, complete, snapshot, stepEnd, end), "call c is taken back"},
-		"ready after reset":       {seq(runStart, stepStart, callStart, reset, callReady, complete, snapshot, stepEnd, end), "call c is taken back"},
+		"done after cancel":       {seq(runStart, stepStart, callStart, callCancel, complete, callDone, snapshot, stepEnd, end), "call c is withdrawn"},
+		"ready after cancel":      {seq(runStart, stepStart, callStart, callCancel, callReady, complete, snapshot, stepEnd, end), "call c is withdrawn"},
+		"ready after reset":       {seq(runStart, stepStart, callStart, reset, callReady, complete, snapshot, stepEnd, end), "call c is withdrawn"},
 		"waits, then done":        {seq(asked, callWaits, callDone, snapshot, stepEnd, end), "tool_call_resumed"},
 		"resumed, did not wait":   {seq(asked, callResumed, snapshot, stepEnd, end), "was not suspended"},
 		"resumed twice":           {seq(asked, callWaits, callResumed, callResumed, snapshot, stepEnd, end), "call c is over"},
-		"no outcome":              {seq(asked, snapshot, stepEnd, end), "has no outcome"},
+		"no result":               {seq(asked, snapshot, stepEnd, end), "has no result"},
 		"result does not fit": {seq(asked, &awaken.ToolCallDone{ID: "c", MessageID: "m", Result: awaken.TextResult("x"), Outcome: awaken.CallSuspended},
 			snapshot, stepEnd, snapshot, waits), "but its result is success"},
 		"no message": {seq(asked, &awaken.ToolCallDone{ID: "c", Result: awaken.TextResult("x"), Outcome: awaken.CallSucceeded},
@@ -154,7 +154,7 @@ func TestCheckEvents_FindsWrongNumbers(t *testing.T) {
 	}
 }
 
-// spy is a test that remembers that it failed.
+// spy is a TB that records failures.
 type spy struct{ errors []string }
 
 func (s *spy) Helper()                   {}
@@ -178,7 +178,7 @@ func (l logOf) Entries(_ context.Context, _ string, q awaken.EntryQuery) ([]awak
 	return out, nil
 }
 
-func TestCheckLog_ComparesWhatIsStoredWithWhatWasStreamed(t *testing.T) {
+func TestCheckLog_ComparesTheLogWithTheStream(t *testing.T) {
 	t.Parallel()
 	args := func(id, s string) awaken.Event { return &awaken.ToolCallDelta{ID: id, ArgsDelta: s} }
 	streamed := numbered(runStart, stepStart, &awaken.TextDelta{Delta: "Hel"}, args("a", "1"), &awaken.TextDelta{Delta: "lo"}, args("b", "2"), args("a", "3"), complete)
@@ -206,11 +206,11 @@ func TestCheckLog_ComparesWhatIsStoredWithWhatWasStreamed(t *testing.T) {
 		}, "differs at event 2"},
 		"chunks too long":    {func(s []awaken.Entry) []awaken.Entry { s[2].Chunks[1].Len = 9; return s }, "longer than its text"},
 		"text without chunk": {func(s []awaken.Entry) []awaken.Entry { s[2].Chunks[1].Len = 1; return s }, "in no chunk"},
-		"begins late":        {func(s []awaken.Entry) []awaken.Entry { s[2].Chunks[0].Offset = 1; return s }, "too late"},
+		"begins late":        {func(s []awaken.Entry) []awaken.Entry { s[2].Chunks[0].Offset = 1; return s }, "has offset 1, want 0"},
 		"chunks of an event": {func(s []awaken.Entry) []awaken.Entry {
 			s[0].Chunks = []awaken.Chunk{{Len: 1}, {Offset: 1, Len: 1}}
 			return s
-		}, "has chunks, but is a run_start"},
+		}, "has chunks, but its event is a run_start"},
 		"other epoch": {func(s []awaken.Entry) []awaken.Entry { s[5].Epoch = 2; return s }, "differs at event 7"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestCheckLog_ComparesWhatIsStoredWithWhatWasStreamed(t *testing.T) {
 	}
 }
 
-func TestWantOrder_FailsUnlessTheTypesAreThereInOrder(t *testing.T) {
+func TestWantOrder_FailsUnlessTheTypesOccurInOrder(t *testing.T) {
 	t.Parallel()
 	entries := numbered(runStart, stepStart, text, complete)
 	for _, tt := range []struct {
@@ -249,7 +249,7 @@ func TestWantOrder_FailsUnlessTheTypesAreThereInOrder(t *testing.T) {
 	}
 }
 
-func TestText_LeavesOutWhatWasTakenBack(t *testing.T) {
+func TestText_OmitsWithdrawnText(t *testing.T) {
 	t.Parallel()
 	say := func(s string) awaken.Event { return &awaken.TextDelta{Delta: s} }
 	entries := numbered(runStart, stepStart, say("a"), say("b"), stepEnd, stepStart, say("c"), reset, say("d"))

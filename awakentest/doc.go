@@ -1,5 +1,5 @@
-// Package awakentest is for testing agents, tools and plugins: it runs an agent
-// against a model that says what the test tells it to, and looks at what happened.
+// Package awakentest helps to test agents, tools and plugins: it runs an agent with a scripted
+// model and records what happens.
 //
 //	func TestWeather(t *testing.T) {
 //		h := awakentest.New(t, engine.Config{Tools: []awaken.Tool{weather}}, awakentest.Turns(t, `
@@ -16,12 +16,10 @@
 //		}
 //	}
 //
-// A [Harness] has a store in memory, ids that count (id-1, id-2, …) and a clock
-// that stands still until [Harness.Advance] moves it, so that two runs of a test
-// see the same bytes; in a testing/synctest bubble, pass time.Now as Config.Now
-// instead.
+// A [Harness] has an in-memory store, sequential ids (id-1, id-2, …) and a clock that only
+// [Harness.Advance] moves, so that a test produces the same bytes every time. In a
+// testing/synctest bubble, set Config.Now to time.Now instead.
 //
-// Whatever the test looks at, every run of a harness is held to the promises of
-// the event stream ([CheckEvents]) and to the rule that the stored log is what was
-// streamed ([CheckLog]).
+// The harness checks every run against the contract of the event stream ([CheckEvents]), and
+// that the stored log equals the stream ([CheckLog]).
 package awakentest

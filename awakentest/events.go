@@ -15,8 +15,7 @@ func Types(entries []awaken.Entry) []string {
 	return out
 }
 
-// Text returns the text that was streamed. What a stream_reset took back is not
-// part of it.
+// Text returns the streamed text, without what a stream_reset withdrew.
 func Text(entries []awaken.Entry) string {
 	var sb, step strings.Builder
 	for _, e := range entries {
@@ -46,7 +45,7 @@ func All[E awaken.Event](entries []awaken.Entry) []E {
 	return out
 }
 
-// Lines returns the events as JSON, one on each line.
+// Lines returns the events as JSON, one per line.
 func Lines(tb TB, entries []awaken.Entry) string {
 	tb.Helper()
 	var sb strings.Builder
@@ -66,8 +65,8 @@ func line(tb TB, ev awaken.Event) string {
 	return string(data)
 }
 
-// WantOrder fails the test unless events of these types are there in this order.
-// Others may be between them.
+// WantOrder fails the test unless events of these types occur in this order, possibly with
+// others in between.
 func WantOrder(tb TB, entries []awaken.Entry, types ...string) {
 	tb.Helper()
 	have := Types(entries)

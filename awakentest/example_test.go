@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/engine"
 )
 
-// test stands in for the *testing.T of a real test.
+// test replaces the *testing.T of a real test.
 type test struct{}
 
 func (test) Helper()                           {}

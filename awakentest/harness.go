@@ -19,36 +19,36 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// Scripted is the id of the model, and of its provider, that a harness adds: it
-// plays the turns the harness was given. Agents that name no model get it.
+// Scripted is the id of the model that a harness adds, and of its provider. The model plays
+// the turns of the harness. Agents without a model use it.
 const Scripted = "scripted"
 
-// Epoch is what a harness's clock shows at first.
+// Epoch is the initial time of a harness's clock.
 var Epoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Harness runs agents and records what happens.
+// Harness runs agents with a scripted model and records what happens.
 type Harness struct {
 	Runtime *engine.Runtime
 	Store   awaken.Store
-	Model   *llmtest.Script // plays the turns, and records what it is asked
+	Model   *llmtest.Script // plays the turns and records its requests
 
-	// OnEvent, if set, is called with every event as it is published, on the run's
-	// own goroutine. It is the place to cancel, decide or send in the middle of a run.
+	// OnEvent, if set, is called with every event as it is published, in the goroutine of
+	// the run. Use it to cancel, decide or send in the middle of a run.
 	OnEvent func(awaken.Entry)
 
 	tb  TB
 	ctx context.Context
 
-	lost map[string]bool // threads that were taken over
+	lost map[string]bool // threads that another owner has acquired
 
 	mu  sync.Mutex
 	now time.Time
 }
 
-// New returns a harness for cfg. What cfg leaves out is filled in: one agent named
-// "default", a model that plays turns, a store in memory, ids that count, a clock
-// that stands still, a log that goes to the test's output. A mistake in cfg ends
-// the test.
+// New returns a harness for cfg. Fields that cfg leaves out get defaults: an agent named
+// "default", a model that plays turns, an in-memory store, sequential ids, a clock that only
+// Advance moves, and a logger that writes to the test's output. The test ends if cfg is
+// invalid.
 func New(tb TB, cfg engine.Config, turns ...llmtest.Turn) *Harness {
 	tb.Helper()
 	h := &Harness{Model: llmtest.NewScript(turns...).Record(), tb: tb, ctx: tb.Context(), now: Epoch, lost: map[string]bool{}}
@@ -92,13 +92,13 @@ func New(tb TB, cfg engine.Config, turns ...llmtest.Turn) *Harness {
 	return h
 }
 
-// Counter returns a function that makes the ids prefix1, prefix2, and so on.
+// Counter returns a function that generates the ids prefix1, prefix2, and so on.
 func Counter(prefix string) func() string {
 	var n atomic.Int64
 	return func() string { return fmt.Sprintf("%s%d", prefix, n.Add(1)) }
 }
 
-// Turns reads what a model is to say, in the format of [llmtest.ParseScript].
+// Turns parses the turns of a scripted model; see [llmtest.ParseScript] for the format.
 func Turns(tb TB, script string) []llmtest.Turn {
 	tb.Helper()
 	turns, err := llmtest.ParseScript(strings.NewReader(script))
@@ -114,7 +114,7 @@ func (h *Harness) clock() time.Time {
 	return h.now
 }
 
-// Advance moves the harness's clock. It wakes no timer: for those, use
+// Advance moves the harness's clock forward. It does not fire timers; for those, use
 // testing/synctest.
 func (h *Harness) Advance(d time.Duration) {
 	h.mu.Lock()
@@ -122,20 +122,20 @@ func (h *Harness) Advance(d time.Duration) {
 	h.now = h.now.Add(d)
 }
 
-// Recording is what one call of Run or Resume came to.
+// Recording is the result of one call of Run or Resume.
 type Recording struct {
 	Result  *awaken.RunResult // nil if the run could not start
 	Err     error
-	Entries []awaken.Entry // what was streamed
+	Entries []awaken.Entry // the streamed events
 }
 
-// Say runs the default agent on a new thread with one message of the user.
+// Say runs the default agent on a new thread with one user message.
 func (h *Harness) Say(text string) *Recording {
 	h.tb.Helper()
 	return h.Run(awaken.RunRequest{Messages: []*llm.Message{llm.UserText(text)}})
 }
 
-// Resume goes on with a waiting run.
+// Resume continues a waiting run.
 func (h *Harness) Resume(runID string, decisions ...awaken.Decision) *Recording {
 	h.tb.Helper()
 	return h.record(func(sink awaken.Sink) (*awaken.RunResult, error) {
@@ -143,7 +143,7 @@ func (h *Harness) Resume(runID string, decisions ...awaken.Decision) *Recording 
 	})
 }
 
-// Run runs req until it finishes, waits or fails, and checks what it streamed.
+// Run runs req until the run ends, waits or fails, and checks its events.
 func (h *Harness) Run(req awaken.RunRequest) *Recording {
 	h.tb.Helper()
 	return h.record(func(sink awaken.Sink) (*awaken.RunResult, error) {
@@ -169,8 +169,8 @@ func (h *Harness) check(rec *Recording) {
 	h.tb.Helper()
 	log, ok := h.Store.(awaken.EventLog)
 	if errors.Is(rec.Err, awaken.ErrFenced) {
-		// Another owner took the thread over: the stream breaks off where it was, and
-		// what was not committed is void.
+		// Another owner has acquired the thread: the stream ends where it was, and what
+		// was not committed is lost.
 		if len(rec.Entries) > 0 {
 			if start, ok := rec.Entries[0].Event.(*awaken.RunStart); ok {
 				h.lost[start.ThreadID] = true
@@ -187,8 +187,8 @@ func (h *Harness) check(rec *Recording) {
 	if h.lost[id] {
 		return
 	}
-	// The whole log tells one story too, across activations, and with those that
-	// nobody was listening to.
+	// Check the whole log too, across all activations, including those that were not
+	// recorded.
 	stored, err := log.Entries(h.ctx, id, awaken.EntryQuery{})
 	if err == nil {
 		stored, err = Expand(stored)
@@ -199,10 +199,10 @@ func (h *Harness) check(rec *Recording) {
 	CheckEvents(h.tb, stored)
 }
 
-// Requests returns what the scripted model was asked, in order.
+// Requests returns the requests to the scripted model, in order.
 func (h *Harness) Requests() []*llmtest.Captured { return h.Model.Requests() }
 
-// Messages returns the log of a thread: everything that was ever added to it.
+// Messages returns the message log of a thread.
 func (h *Harness) Messages(threadID string) []*llm.Message {
 	h.tb.Helper()
 	records, err := h.Store.Messages(h.ctx, threadID, awaken.MessageQuery{})

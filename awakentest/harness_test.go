@@ -25,7 +25,7 @@ func clockTool() awaken.Tool {
 		})
 }
 
-func TestHarness_GivesTheSameBytesEveryTime(t *testing.T) {
+func TestHarness_IsDeterministic(t *testing.T) {
 	t.Parallel()
 	play := func() string {
 		h := awakentest.New(t, engine.Config{Tools: []awaken.Tool{clockTool()}}, llmtest.Use("approve", "{}"), llmtest.Say("Thanks."))
@@ -75,11 +75,11 @@ func TestHarness_OnEventCanCancelInTheMiddle(t *testing.T) {
 	}
 	log := h.Messages(run.Result.ThreadID)
 	if len(log) != 2 || log[1].Text() != "One two " || !log[1].Metadata.Interrupted {
-		t.Errorf("the log does not keep what was said: %v", log)
+		t.Errorf("the log lacks the streamed text: %v", log)
 	}
 }
 
-func TestHarness_ShowsWhatTheModelWasAsked(t *testing.T) {
+func TestHarness_RecordsRequests(t *testing.T) {
 	t.Parallel()
 	spec := &awaken.AgentSpec{ID: "default", SystemPrompt: "Be brief."}
 	h := awakentest.New(t, engine.Config{Agents: []*awaken.AgentSpec{spec}}, llmtest.Say("Hi."))
@@ -102,7 +102,7 @@ func TestHarness_RecordsARunThatCannotStart(t *testing.T) {
 	}
 }
 
-func TestHarness_AllowsForAThreadThatIsTakenOver(t *testing.T) {
+func TestHarness_ToleratesALostThread(t *testing.T) {
 	t.Parallel()
 	h := awakentest.New(t, engine.Config{}, llmtest.Say("One ", "two"), llmtest.Say("Three"))
 	h.OnEvent = func(e awaken.Entry) {

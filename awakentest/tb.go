@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// TB is what this package needs of a test: a *testing.T, *testing.B or *testing.F.
+// TB is the part of [testing.TB] that this package uses. *testing.T, *testing.B and *testing.F
+// implement it.
 type TB interface {
 	Helper()
 	Error(args ...any)

@@ -9,7 +9,8 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// Versions is an [registry.Snapshots] that keeps what it is given in memory, and can lose it.
+// Versions is a [registry.Snapshots] that keeps versions in memory and can simulate their
+// loss.
 type Versions struct {
 	mu     sync.Mutex
 	live   *registry.Registry
@@ -20,14 +21,14 @@ type Versions struct {
 
 var _ registry.Snapshots = (*Versions)(nil)
 
-// NewVersions returns versions of which the last is live.
+// NewVersions returns Versions with the given registries. The last one is live.
 func NewVersions(regs ...*registry.Registry) *Versions {
 	v := &Versions{all: map[string]*registry.Registry{}, lost: map[string]error{}}
 	v.Publish(regs...)
 	return v
 }
 
-// Publish adds versions and makes the last live.
+// Publish adds versions and makes the last one live.
 func (v *Versions) Publish(regs ...*registry.Registry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -36,26 +37,28 @@ func (v *Versions) Publish(regs ...*registry.Registry) {
 	}
 }
 
-// Lose makes Pinned fail for a version; a nil err ends that.
+// Lose makes Pinned return err for a version. A nil err makes the version available again.
 func (v *Versions) Lose(id string, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.lost[id] = err
 }
 
-// Divert lets fn choose for new runs. If it returns nil they get what is live.
+// Divert makes Choose call fn. If fn returns nil, Choose returns the live version.
 func (v *Versions) Divert(fn func(thread *awaken.Thread) *registry.Registry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.choose = fn
 }
 
+// Registry returns the live version.
 func (v *Versions) Registry() *registry.Registry {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.live
 }
 
+// Choose returns the version for a new run; see [Versions.Divert].
 func (v *Versions) Choose(thread *awaken.Thread) *registry.Registry {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -67,6 +70,7 @@ func (v *Versions) Choose(thread *awaken.Thread) *registry.Registry {
 	return v.live
 }
 
+// Pinned returns the version with that id; see [Versions.Lose].
 func (v *Versions) Pinned(_ context.Context, id string) (*registry.Registry, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -76,5 +80,5 @@ func (v *Versions) Pinned(_ context.Context, id string) (*registry.Registry, err
 	if reg := v.all[id]; reg != nil {
 		return reg, nil
 	}
-	return nil, fmt.Errorf("version %q: %w", id, awaken.ErrNotFound)
+	return nil, fmt.Errorf("version %q %w", id, awaken.ErrNotFound)
 }

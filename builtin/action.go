@@ -6,18 +6,21 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )
 
+// QueueUpdate changes [PendingActions]. The engine uses it.
 type QueueUpdate struct {
 	Push   []awaken.ScheduledAction
-	Remove uint64
+	Remove uint64 // id of an action; 0 removes none
 }
 
-// PendingActions is the queue of scheduled actions. Ids grow by one.
+// PendingActions is the queue of scheduled actions. Their ids count from 1. Only the runtime
+// writes it; use [awaken.Action.Schedule] to add to it.
 var PendingActions = state.NewKey("__runtime.pending_scheduled_actions", func(q actionQueue, u QueueUpdate) actionQueue {
 	next := actionQueue{NextID: q.NextID}
 	next.Actions = slices.DeleteFunc(slices.Clone(q.Actions), func(a awaken.ScheduledAction) bool { return a.ID == u.Remove })
@@ -34,16 +37,17 @@ type actionQueue struct {
 	Actions []awaken.ScheduledAction `json:"actions"`
 }
 
+// ContextUpdate changes [ContextMessages]: first it removes, then it adds.
 type ContextUpdate struct {
 	Put    *awaken.ContextMessage
-	Remove []string
+	Remove []string // keys; one that ends in * matches by prefix
 }
 
+// ContextMessages holds the context messages of the run, by key. Schedule [AddContextMessage]
+// and [RemoveContextMessage] to change it.
 var ContextMessages = state.NewKey("__runtime.context_message_store", func(m map[string]awaken.ContextMessage, u ContextUpdate) map[string]awaken.ContextMessage {
-	next := maps.Clone(m)
-	if next == nil {
-		next = map[string]awaken.ContextMessage{}
-	}
+	next := map[string]awaken.ContextMessage{}
+	maps.Copy(next, m)
 	for _, k := range u.Remove {
 		maps.DeleteFunc(next, func(key string, _ awaken.ContextMessage) bool { return contextKeyMatches(k, key) })
 	}
@@ -54,8 +58,8 @@ var ContextMessages = state.NewKey("__runtime.context_message_store", func(m map
 }, state.Options{Merge: state.Commutative})
 
 func contextKeyMatches(pattern, key string) bool {
-	if n := len(pattern); n > 0 && pattern[n-1] == '*' {
-		return len(key) >= n-1 && key[:n-1] == pattern[:n-1]
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(key, prefix)
 	}
 	return pattern == key
 }
@@ -67,10 +71,8 @@ type throttleEntry struct {
 }
 
 var contextThrottle = state.NewKey("__runtime.context_throttle", func(m map[string]throttleEntry, e throttleEntry) map[string]throttleEntry {
-	next := maps.Clone(m)
-	if next == nil {
-		next = map[string]throttleEntry{}
-	}
+	next := map[string]throttleEntry{}
+	maps.Copy(next, m)
 	next[e.Key] = e
 	return next
 }, state.Options{})
@@ -80,10 +82,14 @@ type filterState struct {
 	IncludeOnly [][]string `json:"include_only,omitempty"`
 }
 
+// ToolFilter holds the tool filters of the current step. Schedule [ExcludeTool] and
+// [IncludeOnlyTools] to change it.
 var ToolFilter = state.NewKey("__runtime.tool_filter_state", func(f, add filterState) filterState {
 	return filterState{slices.Concat(f.Excluded, add.Excluded), slices.Concat(f.IncludeOnly, add.IncludeOnly)}
 }, state.Options{Merge: state.Commutative})
 
+// StepOverride holds the inference override of the current step. Schedule
+// [SetInferenceOverride] to change it.
 var StepOverride = state.NewKey("__runtime.inference_override_state",
 	func(o, u awaken.InferenceOverride) awaken.InferenceOverride { return o.Merge(u) }, state.Options{Merge: state.Commutative})
 
@@ -134,7 +140,7 @@ func contentHash(blocks []llm.Block) uint64 {
 	return h.Sum64()
 }
 
-// StopCounts is what is saved of the stats between steps.
+// StopCounts is the part of [awaken.StopStats] that is saved between steps.
 type StopCounts struct {
 	Steps             int      `json:"step_count"`
 	InputTokens       int64    `json:"total_input_tokens"`
@@ -144,14 +150,16 @@ type StopCounts struct {
 	Recent            []string `json:"recent_responses,omitempty"`
 }
 
+// StopStats holds the statistics for stop policies. Only the runtime writes it.
 var StopStats = state.NewValue[StopCounts]("__runtime.stop_condition_stats", state.Options{})
 
-// SystemContext returns a context message that is used once, after the system prompt.
+// SystemContext returns a context message that is sent once, after the system prompt.
 func SystemContext(key, text string) awaken.ContextMessage {
 	return awaken.ContextMessage{Key: key, Role: llm.System, Content: []llm.Block{llm.Text(text)}}
 }
 
-// Apply filters tools: the union of the include lists first, then exclusions.
+// Apply returns the tools that pass the filters: those in any include list, if there is one,
+// without the excluded ones.
 func (f *filterState) Apply(tools []llm.Tool) []llm.Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t llm.Tool) bool {
 		included := len(f.IncludeOnly) == 0 ||

@@ -1,6 +1,15 @@
-// Package builtin has the state keys and the actions that every agent has, whatever its
-// plugins are: where a run stands, what its calls do, whom the thread was handed to, context
-// for the next request. Plugins read and schedule them; the engine keeps and obeys them.
+// Package builtin defines the state keys and actions that every agent has, independent of its
+// plugins: the status of the run, its tool calls, the active agent of the thread, and context
+// for the next request.
+//
+// Plugins and tools read the keys and schedule the actions:
+//
+//	if builtin.RunLifecycle.Get(h).StepCount > 10 {
+//		builtin.AddContextMessage.Schedule(h, builtin.SystemContext("hurry", "Finish soon."))
+//	}
+//
+// The engine maintains the keys. Keys whose comment says that only the runtime writes them
+// must not be updated by plugins.
 package builtin
 
 import (
@@ -8,8 +17,8 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// For returns the state keys and the action handlers of an agent: what a registry.Config
-// needs as its Builtin.
+// For returns the state keys and action handlers of an agent. Pass it as
+// registry.Config.Builtin.
 func For(spec *awaken.AgentSpec) ([]state.AnyKey, []awaken.ActionHandler) {
 	all := keys()
 	if spec.ContextPolicy != nil {

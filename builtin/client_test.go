@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The examples of RFC 7396, appendix A, and what it says nothing about.
+// The examples of RFC 7396, appendix A, and cases that it does not cover.
 func TestClientState_UpdatesAreMergePatches(t *testing.T) {
 	for _, c := range []struct{ doc, patch, want string }{
 		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},

@@ -7,27 +7,31 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
+// OutboxUpdate changes the [Outbox]. The engine uses it.
 type OutboxUpdate struct {
 	Push []awaken.Outgoing
-	Sent []string // ids
+	Sent []string // ids of what was sent
 }
 
-// Outbox holds what is committed and not yet known to be sent.
+// Outbox holds the committed requests of a thread that are not known to be sent yet. Only the
+// runtime writes it; use [awaken.Send] to add to it.
 var Outbox = state.NewKey("__runtime.outbox", func(box []awaken.Outgoing, u OutboxUpdate) []awaken.Outgoing {
 	box = slices.DeleteFunc(slices.Clone(box), func(o awaken.Outgoing) bool { return slices.Contains(u.Sent, o.ID) })
 	return append(box, u.Push...)
 }, state.Options{Scope: state.Thread, Merge: state.Commutative})
 
-// FailedDelivery is something that could not be sent: its recipient is not there.
+// FailedDelivery is a request that could not be delivered, because its recipient does not
+// exist.
 type FailedDelivery struct {
 	awaken.Outgoing
 	Error string `json:"error"`
 }
 
-// maxFailed is how many failed deliveries a thread remembers.
+// maxFailed is the number of failed deliveries that a thread keeps.
 const maxFailed = 64
 
-// FailedDeliveries are the latest deliveries of the thread that failed for good.
+// FailedDeliveries holds the latest deliveries of the thread that failed permanently. Only the
+// runtime writes it.
 var FailedDeliveries = state.NewKey("__runtime.failed_deliveries", func(list []FailedDelivery, f FailedDelivery) []FailedDelivery {
 	return append(slices.Clip(list[max(0, len(list)-maxFailed+1):]), f)
 }, state.Options{Scope: state.Thread, Merge: state.Commutative})

@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// Lifecycle is where a run is.
+// Lifecycle is the status of a run.
 type Lifecycle struct {
 	RunID        string           `json:"run_id"`
 	Status       awaken.RunStatus `json:"status"`
@@ -20,19 +20,13 @@ type Lifecycle struct {
 	StepCount    int              `json:"step_count"`
 }
 
-// Calls are the tool calls of a run's latest step, by position.
+// Calls are the tool calls of a run's latest step, ordered by index.
 type Calls []*awaken.CallState
 
-// MarshalJSON writes {"calls": {id: call}}.
-func (c Calls) MarshalJSON() ([]byte, error) {
-	m := make(map[string]*awaken.CallState, len(c))
-	for _, s := range c {
-		m[s.CallID] = s
-	}
-	return json.Marshal(map[string]any{"calls": m})
-}
+// MarshalJSON encodes the calls as {"calls": {id: call}}.
+func (c Calls) MarshalJSON() ([]byte, error) { return appendCalls(nil, c) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes the result of MarshalJSON.
 func (c *Calls) UnmarshalJSON(data []byte) error {
 	var w struct {
 		Calls map[string]*awaken.CallState `json:"calls"`
@@ -44,48 +38,49 @@ func (c *Calls) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// State that the runtime keeps and plugins may read.
+// State keys that plugins may read, and write unless their comment says otherwise.
 var (
-	// RunLifecycle is where the run is. Only the runtime writes it.
+	// RunLifecycle is the status of the run. Only the runtime writes it.
 	RunLifecycle = state.NewValue[Lifecycle]("__runtime.run_lifecycle", state.Options{Derived: true}).EncodedBy(appendLifecycle)
-	// ToolCallStates are the calls of the latest step. Only the runtime writes it.
+	// ToolCallStates holds the calls of the latest step. Only the runtime writes it.
 	ToolCallStates = state.NewValue[Calls]("__runtime.tool_call_states", state.Options{Scope: state.Thread, Derived: true}).EncodedBy(appendCalls)
-	// ActiveAgent is the agent the thread has been handed to. Writing it hands the
-	// run over at the next step.
+	// ActiveAgent is the id of the agent that the thread was handed to. Updating it hands
+	// the run to that agent at the next step.
 	ActiveAgent = state.NewValue[string]("__runtime.active_agent", state.Options{Scope: state.Thread})
-	// PendingWork, when true, makes a run that has come to its natural end wait for
-	// background tasks instead.
+	// PendingWork makes a run wait for background tasks, instead of ending, when it
+	// reaches its natural end.
 	PendingWork = state.NewValue[bool]("__runtime.pending_work", state.Options{})
-	// FailedActions lists the scheduled actions whose handler failed.
+	// FailedActions lists the scheduled actions whose handler failed. Only the runtime
+	// writes it.
 	FailedActions = state.NewKey("__runtime.failed_scheduled_actions",
 		func(list []FailedAction, f FailedAction) []FailedAction { return append(slices.Clip(list), f) }, state.Options{Merge: state.Commutative})
 )
 
-// Actions that every agent handles, all in before_inference.
+// Actions that every agent handles. They run in awaken.PhaseBeforeInference.
 var (
-	// AddContextMessage puts a message into the model's context.
+	// AddContextMessage adds a message to the model's context.
 	AddContextMessage = awaken.NewAction[awaken.ContextMessage]("runtime.add_context_message", awaken.PhaseBeforeInference)
-	// RemoveContextMessage takes the persistent messages whose key is listed out
-	// again. A key that ends in * stands for every key it is a prefix of.
+	// RemoveContextMessage removes the persistent messages with the given keys. A key that
+	// ends in * matches by prefix.
 	RemoveContextMessage = awaken.NewAction[[]string]("runtime.remove_context_message", awaken.PhaseBeforeInference)
-	// SetInferenceOverride changes the parameters of this step. Of several, the
-	// last wins field by field.
+	// SetInferenceOverride changes the model parameters of this step. If several overrides
+	// set a field, the last one wins.
 	SetInferenceOverride = awaken.NewAction[awaken.InferenceOverride]("runtime.set_inference_override", awaken.PhaseBeforeInference)
 	// ExcludeTool hides a tool from the model for this step.
 	ExcludeTool = awaken.NewAction[string]("runtime.exclude_tool", awaken.PhaseBeforeInference)
-	// IncludeOnlyTools hides all tools but these for this step. Several lists add
-	// up; exclusions win.
+	// IncludeOnlyTools hides all tools except these for this step. Several lists are
+	// united; ExcludeTool takes precedence.
 	IncludeOnlyTools = awaken.NewAction[[]string]("runtime.include_only_tools", awaken.PhaseBeforeInference)
 )
 
-// FailedAction is an action whose handler failed. It is not tried again.
+// FailedAction is an action whose handler failed. It is not retried.
 type FailedAction struct {
 	awaken.ScheduledAction
 	Error string `json:"error"`
 }
 
-// appendCalls appends {"calls": {id: call}}, sorted by id. Of two calls of one id, the
-// last counts.
+// appendCalls appends {"calls": {id: call}}, sorted by id. If two calls have the same id, it
+// appends the last.
 func appendCalls(buf []byte, calls Calls) (_ []byte, err error) {
 	sorted := append(make(Calls, 0, 16), calls...)
 	slices.SortStableFunc(sorted, func(a, b *awaken.CallState) int { return strings.Compare(a.CallID, b.CallID) })

@@ -1,8 +1,8 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 )
@@ -24,30 +24,20 @@ type A2AServerSpec struct {
 	Options map[string]json.RawMessage `json:"options,omitempty"`
 }
 
-func (s *A2AServerSpec) fill() {
-	if s.TimeoutMS == 0 {
-		s.TimeoutMS = 10_000
-	}
-}
+func (s *A2AServerSpec) fill() { s.TimeoutMS = cmp.Or(s.TimeoutMS, 10_000) }
 
 // Validate reports every mistake at once.
 func (s *A2AServerSpec) Validate() error {
 	var m mistakes
-	if strings.TrimSpace(s.ID) == "" {
-		m.add("id is empty")
-	}
+	m.id(s.ID)
 	m.url("base_url", s.BaseURL)
 	m.auth("auth", s.Auth)
-	if s.TimeoutMS < 0 || s.TimeoutMS > 30_000 {
-		m.add("timeout_ms is %d, want 1 to 30000", s.TimeoutMS)
-	}
+	m.when(s.TimeoutMS < 0 || s.TimeoutMS > 30_000, "timeout_ms is %d, want 1 to 30000", s.TimeoutMS)
 	return m.join()
 }
 
-// keepAuth keeps the auth of a document that says nothing about it, and the token of one
-// that says nothing about that.
-func keepAuth(tree, stored map[string]any) {
-	keepAbsent(tree, stored, "auth")
+// keepToken keeps the token of an auth that says nothing about it.
+func keepToken(tree, stored map[string]any) {
 	now, _ := tree["auth"].(map[string]any)
 	before, _ := stored["auth"].(map[string]any)
 	if now != nil && before != nil {

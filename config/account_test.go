@@ -34,7 +34,7 @@ func says(ctx context.Context, p llm.Model) string {
 func providerDoc(t *testing.T, v *Vault, value string, revision int64) (*document, *secrets) {
 	t.Helper()
 	key := Key{Providers, "p"}
-	sealed, err := Seal(key, []byte(`{"id":"p","adapter":"x","api_key":"`+value+`"}`), nil)
+	sealed, err := seal(key, []byte(`{"id":"p","adapter":"x","api_key":"`+value+`"}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,12 +88,12 @@ func (a *applying) set(ctx context.Context, d Document) error {
 		return nil // it is the program's
 	}
 	p.write(d.Key, rec, old)
-	p.log(verb(old), d.Key, raw(d.Key, old), raw(d.Key, rec))
-	if err := p.live(d.Key, rec); err != nil {
+	was, is := effective(d.Key, old), effective(d.Key, rec)
+	p.log(verb(old), d.Key, was, is)
+	if err := p.publish(d.Key, rec); err != nil {
 		return err
 	}
-	p.forget(d.Key, rec)
-	return a.differ(d.Key, raw(d.Key, old), raw(d.Key, rec))
+	return a.differ(d.Key, was, is)
 }
 
 // prune removes what people wrote and is not given.
@@ -113,7 +113,7 @@ func (a *applying) prune(ctx context.Context, given map[Key]bool) error {
 
 func (a *applying) pruneOne(key Key, old *Record) error {
 	p := a.p
-	before := raw(key, old)
+	before := effective(key, old)
 	switch {
 	case old.Meta.Source.Kind == User || key.Namespace == Tools:
 		p.remove(key, old)
@@ -122,10 +122,9 @@ func (a *applying) pruneOne(key Key, old *Record) error {
 		rec := &Record{Spec: old.Spec, Meta: Meta{Source: old.Meta.Source}}
 		p.write(key, rec, old)
 		p.log("update", key, before, rec.Spec)
-		if err := p.live(key, rec); err != nil {
+		if err := p.publish(key, rec); err != nil {
 			return err
 		}
-		p.forget(key, rec)
 		return a.differ(key, before, rec.Spec)
 	}
 	return nil
@@ -133,16 +132,13 @@ func (a *applying) pruneOne(key Key, old *Record) error {
 
 // differ adds a difference, as clients see it.
 func (a *applying) differ(key Key, before, after json.RawMessage) error {
-	d := Difference{Key: key}
-	for _, side := range []struct {
-		from json.RawMessage
-		to   *json.RawMessage
-	}{{before, &d.Before}, {after, &d.After}} {
-		if side.from == nil {
+	d := Difference{key, before, after}
+	for _, side := range []*json.RawMessage{&d.Before, &d.After} {
+		if *side == nil {
 			continue
 		}
 		var err error
-		if *side.to, err = Redact(key.Namespace, side.from); err != nil {
+		if *side, err = redact(key.Namespace, *side); err != nil {
 			return err
 		}
 	}

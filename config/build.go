@@ -1,15 +1,16 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 )
 
@@ -60,9 +61,6 @@ func (b *builder) add(ctx context.Context, key Key, doc *document) []awaken.Diag
 	case *SkillSpec:
 		b.skills()[key.ID] = spec
 	case *ToolSpec:
-		if b.edit.ToolDescriptions == nil {
-			b.edit.ToolDescriptions = map[string]string{}
-		}
 		b.edit.ToolDescriptions[key.ID] = spec.Description
 	}
 	return nil
@@ -82,13 +80,12 @@ func (b *builder) remove(key Key) {
 	case Agents:
 		gone.Agents = append(gone.Agents, key.ID)
 	case MCPServers:
-		b.removeServer(key.ID)
+		b.copyServers()
+		delete(b.next.servers, key.ID)
+		b.addTools(key.ID)
 	case Skills:
 		delete(b.skills(), key.ID)
 	case Tools:
-		if b.edit.ToolDescriptions == nil {
-			b.edit.ToolDescriptions = map[string]string{}
-		}
 		b.edit.ToolDescriptions[key.ID] = "" // the tool's own
 	}
 }
@@ -98,9 +95,6 @@ func (b *builder) skills() map[string]*SkillSpec {
 	if !b.reskilled {
 		b.reskilled = true
 		b.next.skills = maps.Clone(b.next.skills)
-		if b.next.skills == nil {
-			b.next.skills = map[string]*SkillSpec{}
-		}
 	}
 	return b.next.skills
 }
@@ -113,10 +107,7 @@ func (b *builder) addSkills() []awaken.Diagnostic {
 	if !b.reskilled || b.compiler.offer == nil {
 		return nil
 	}
-	all := make([]*SkillSpec, 0, len(b.next.skills))
-	for _, id := range slices.Sorted(maps.Keys(b.next.skills)) {
-		all = append(all, b.next.skills[id])
-	}
+	all := slices.SortedFunc(maps.Values(b.next.skills), func(a, b *SkillSpec) int { return strings.Compare(a.ID, b.ID) })
 	p, err := b.compiler.offer(all)
 	if err != nil {
 		failed := problem(allSkills, "skills_failed", "%v", err)
@@ -147,13 +138,7 @@ func (b *builder) addProvider(ctx context.Context, doc *document) {
 		return // whoever uses it has it
 	}
 	b.next.providers = maps.Clone(b.next.providers)
-	if b.next.providers == nil {
-		b.next.providers = map[string]*provider{}
-	}
 	b.next.providers[doc.ID] = p
-	if b.edit.Providers == nil {
-		b.edit.Providers = map[string]llm.Model{}
-	}
 	b.edit.Providers[doc.ID] = p
 }
 
@@ -175,15 +160,9 @@ func (b *builder) reach(spec *awaken.AgentSpec) *awaken.AgentSpec {
 	}
 	server := decoded.(*A2AServerSpec)
 	full := *e
-	if full.BaseURL == "" {
-		full.BaseURL = server.BaseURL
-	}
-	if full.Auth == nil {
-		full.Auth = server.Auth
-	}
-	if full.Target == "" {
-		full.Target = server.Target
-	}
+	full.BaseURL = cmp.Or(full.BaseURL, server.BaseURL)
+	full.Auth = cmp.Or(full.Auth, server.Auth)
+	full.Target = cmp.Or(full.Target, server.Target)
 	spec.Endpoint = &full
 	return spec
 }
@@ -199,19 +178,10 @@ func (b *builder) addServer(ctx context.Context, doc *document) {
 	b.addTools(doc.ID)
 }
 
-func (b *builder) removeServer(id string) {
-	b.copyServers()
-	delete(b.next.servers, id)
-	b.addTools(id)
-}
-
 func (b *builder) copyServers() {
 	if !b.reserved {
 		b.reserved = true
 		b.next.servers, b.next.tools = maps.Clone(b.next.servers), maps.Clone(b.next.tools)
-		if b.next.servers == nil {
-			b.next.servers, b.next.tools = map[string]*server{}, map[string][]string{}
-		}
 	}
 }
 
@@ -260,6 +230,3 @@ func (b *builder) usable(id string, t awaken.Tool, have []string) error {
 	_, err := b.compiler.bare.reg.Derive(registry.Edit{Tools: []awaken.Tool{t}, Lazy: true})
 	return err
 }
-
-// abandon closes the connections that were made for a version that did not come to be.
-func (b *builder) abandon() { b.compiler.servers.close(b.opened) }

@@ -1,43 +1,40 @@
 package config
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/awaken-go/awaken"
 )
 
 func (c *Canary) validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if !(c.Share > 0 && c.Share <= 1) {
-		bad("share is %v, want more than 0 and at most 1", c.Share)
-	}
+	var m mistakes
+	m.when(!(c.Share > 0 && c.Share <= 1), "share is %v, want more than 0 and at most 1", c.Share)
 	if r := c.Rule; r != nil {
-		if r.MinRuns < 0 || r.PromoteAfterRuns < 0 {
-			bad("min_runs is %d and promote_after_runs is %d, want 0 or more", r.MinRuns, r.PromoteAfterRuns)
-		}
+		m.when(r.MinRuns < 0 || r.PromoteAfterRuns < 0, "min_runs is %d and promote_after_runs is %d, want 0 or more", r.MinRuns, r.PromoteAfterRuns)
 		for name, v := range map[string]float64{"max_error_rate": r.MaxErrorRate, "max_error_increase": r.MaxErrorIncrease} {
-			if !(v >= 0 && v <= 1) {
-				bad("%s is %v, want 0 to 1", name, v)
-			}
+			m.when(!(v >= 0 && v <= 1), "%s is %v, want 0 to 1", name, v)
 		}
 		for name, v := range map[string]float64{"max_cost_usd": r.MaxCostUSD, "max_cost_ratio": r.MaxCostRatio,
 			"max_latency_ms": float64(r.MaxLatencyMS), "max_latency_ratio": r.MaxLatencyRatio} {
-			if !(v >= 0) || math.IsInf(v, 0) {
-				bad("%s is %v, want 0 or more", name, v)
-			}
+			m.when(!(v >= 0) || math.IsInf(v, 0), "%s is %v, want 0 or more", name, v)
 		}
 	}
-	if len(errs) > 0 {
-		slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-		return fmt.Errorf("%w: canary: %w", awaken.ErrInvalid, errors.Join(errs...))
+	if len(m) > 0 {
+		slices.SortFunc(m, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+		return fmt.Errorf("%w: canary: %w", awaken.ErrInvalid, m.join())
 	}
 	return nil
 }
@@ -90,4 +87,302 @@ func (r *CanaryRule) decide(canary, live Tally) (promote bool, reason string) {
 		return true, fmt.Sprintf("%d runs within the limits", canary.Runs)
 	}
 	return false, ""
+}
+
+func (t Tally) plus(o Tally) Tally {
+	return Tally{t.Runs + o.Runs, t.Errors + o.Errors, t.CostUSD + o.CostUSD, t.LatencyMS + o.LatencyMS}
+}
+
+func (t Tally) minus(o Tally) Tally {
+	return Tally{t.Runs - o.Runs, t.Errors - o.Errors, t.CostUSD - o.CostUSD, t.LatencyMS - o.LatencyMS}
+}
+
+// average divides by the runs; 0 if there are none.
+func (t Tally) average(sum float64) float64 {
+	if t.Runs == 0 {
+		return 0
+	}
+	return sum / float64(t.Runs)
+}
+
+// tallies are counts that the store does not have yet.
+type tallies struct {
+	mu    sync.Mutex
+	added map[int64]Tally
+}
+
+func (ts *tallies) add(number int64, t Tally) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.added == nil {
+		ts.added = map[int64]Tally{}
+	}
+	ts.added[number] = ts.added[number].plus(t)
+}
+
+// take returns what was added since the last time.
+func (ts *tallies) take() map[int64]Tally {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	added := ts.added
+	ts.added = nil
+	return added
+}
+
+// Rollout is what becomes of the canary: it begins, its runs are counted, and people or its
+// rule promote or drop it.
+type Rollout struct {
+	store interface {
+		Head(ctx context.Context) (Head, error)
+		Tally(ctx context.Context, number int64, add Tally) error
+		Tallies(ctx context.Context, numbers ...int64) (map[int64]Tally, error)
+	}
+	publisher *publisher
+	catalogue *catalogue
+	current   *current
+	log       *slog.Logger
+	counted   tallies                           // of runs, that the store does not have yet
+	stuck     atomic.Pointer[awaken.Diagnostic] // why the rule cannot promote the canary
+}
+
+// Set sends a share of the new threads to a version. Promote makes it live for all, Drop
+// ends it. A caller that sets the version that is the canary already changes its share and
+// its rule.
+func (r *Rollout) Set(ctx context.Context, c Canary, by Actor) (Head, error) {
+	if err := c.validate(); err != nil {
+		return Head{}, err
+	}
+	return r.write(ctx, intent{by: by, resource: fmt.Sprintf("canary/%d", c.Version)}, func(ctx context.Context, p *plan) error {
+		if err := r.catalogue.public(ctx, p.now.head, c.Version); err != nil {
+			return err
+		}
+		if c.Version == p.now.head.Live {
+			return fmt.Errorf("%w: version %d is live", awaken.ErrInvalid, c.Version)
+		}
+		v, err := r.catalogue.variant(ctx, p.now, c.Version, p.now.secrets)
+		if err != nil {
+			return err
+		}
+		p.canary = v
+		return r.begin(ctx, p, c)
+	})
+}
+
+// write carries a plan out, and returns what is live then.
+func (r *Rollout) write(ctx context.Context, in intent, fn func(context.Context, *plan) error) (Head, error) {
+	p, err := r.publisher.write(ctx, in, fn)
+	if err != nil {
+		return Head{}, err
+	}
+	return p.next.head, nil
+}
+
+// begin makes the plan's version a canary.
+func (r *Rollout) begin(ctx context.Context, p *plan, c Canary) error {
+	now := p.now.head
+	if old := now.Canary; old != nil && old.Version != c.Version {
+		return fmt.Errorf("%w: version %d is the canary: promote or drop it first", awaken.ErrConflict, old.Version)
+	} else if old != nil {
+		c.StartedAt, c.Control, c.Start, c.ControlStart = old.StartedAt, old.Control, old.Start, old.ControlStart
+	} else {
+		c.StartedAt, c.Control = p.at.UnixMilli(), now.Live
+		tallies, err := r.store.Tallies(ctx, c.Version, c.Control)
+		if err != nil {
+			return err
+		}
+		c.Start, c.ControlStart = tallies[c.Version], tallies[c.Control]
+	}
+	p.kind, p.aside = "canary", true
+	p.head = func(made *Publication) *Head {
+		if made != nil {
+			c.Version = made.Number
+		}
+		return &Head{Live: now.Live, Canary: &c}
+	}
+	e := p.event("publish", fmt.Sprintf("canary/%d", cmp.Or(c.Version, now.Last+1)))
+	e.After = encode(map[string]any{"share": c.Share, "live": now.Live})
+	return nil
+}
+
+// Promote makes the canary live for all threads, and the records follow. What was published
+// meanwhile stays; a document that both changed is awaken.ErrConflict.
+func (r *Rollout) Promote(ctx context.Context, by Actor) (Head, error) {
+	return r.promote(ctx, 0, "", by)
+}
+
+func (r *Rollout) promote(ctx context.Context, version int64, reason string, by Actor) (Head, error) {
+	resource := "canary"
+	if reason != "" {
+		resource = "" // a rule tries again and again
+	}
+	return r.write(ctx, intent{by: by, kind: "publish", resource: resource, lenient: true}, func(ctx context.Context, p *plan) error {
+		c, err := r.end(p, version, "promote", reason)
+		if err != nil {
+			return err
+		}
+		p.note = fmt.Sprintf("promotion of version %d", c.Version)
+		changes, _, err := r.catalogue.difference(ctx, p.now, c.Version)
+		if err != nil {
+			return err
+		}
+		if p.now.head.Live == c.Control {
+			p.moved = c.Version
+		} else if changes, err = r.merge(ctx, p.now, c, changes); err != nil {
+			return err
+		}
+		p.head = func(made *Publication) *Head {
+			if made != nil {
+				return &Head{Live: made.Number}
+			}
+			return &Head{Live: c.Version}
+		}
+		if len(changes) == 0 && p.moved == 0 {
+			p.head = func(*Publication) *Head { return &Head{Live: p.now.head.Live} } // it has come about by itself
+		}
+		return p.adopt(ctx, changes, "promote", false)
+	})
+}
+
+// merge leaves of what a canary changes to what is live only what it changed to what was
+// live when it began.
+func (r *Rollout) merge(ctx context.Context, now *state, c *Canary, changes map[Key]*document) (map[Key]*document, error) {
+	was, err := r.catalogue.entries(ctx, c.Control)
+	if err != nil {
+		return nil, err
+	}
+	out, both := maps.Clone(changes), []string(nil)
+	for key, doc := range changes {
+		switch {
+		case doc.hash() == was[key].Hash:
+			delete(out, key) // others have changed it
+		case now.doc(key).hash() != was[key].Hash:
+			both = append(both, key.String())
+		}
+	}
+	if len(both) > 0 {
+		slices.Sort(both)
+		return nil, fmt.Errorf("%w: %s changed in the canary and in what is live: drop the canary, or publish them again", awaken.ErrConflict, strings.Join(both, ", "))
+	}
+	return out, nil
+}
+
+// Drop ends the canary. Its threads go on with what is live.
+func (r *Rollout) Drop(ctx context.Context, by Actor) (Head, error) {
+	return r.drop(ctx, 0, "", by)
+}
+
+func (r *Rollout) drop(ctx context.Context, version int64, reason string, by Actor) (Head, error) {
+	return r.write(ctx, intent{by: by, resource: "canary"}, func(_ context.Context, p *plan) error {
+		if _, err := r.end(p, version, "rollback", reason); err != nil {
+			return err
+		}
+		p.head = func(*Publication) *Head { return &Head{Live: p.now.head.Live} }
+		return nil
+	})
+}
+
+// end returns the canary, which has to be of that version unless that is 0, and says in the
+// audit log what becomes of it.
+func (r *Rollout) end(p *plan, version int64, action, reason string) (*Canary, error) {
+	c := p.now.head.Canary
+	if c == nil || version != 0 && c.Version != version {
+		return nil, fmt.Errorf("canary: %w", awaken.ErrNotFound)
+	}
+	e := p.event(action, fmt.Sprintf("canary/%d", c.Version))
+	e.Version = c.Version
+	if reason != "" {
+		e.After = encode(map[string]any{"reason": reason})
+	}
+	return c, nil
+}
+
+// Report says how the canary goes, as far as the processes have told the store.
+func (r *Rollout) Report(ctx context.Context) (*CanaryReport, error) {
+	head, err := r.store.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &CanaryReport{Canary: head.Canary, Live: head.Live}
+	if c := head.Canary; c != nil {
+		tallies, err := r.store.Tallies(ctx, c.Version, c.Control)
+		if err != nil {
+			return nil, err
+		}
+		out.Tally, out.LiveTally = tallies[c.Version].minus(c.Start), tallies[c.Control].minus(c.ControlStart)
+	}
+	return out, nil
+}
+
+// Running reports whether there is a canary, and so whether Observe counts.
+func (r *Rollout) Running() bool { return r.current.now().head.Canary != nil }
+
+// Observe is told how a run went. It counts while there is a canary, if the run is not the
+// child of another and began after the canary.
+func (r *Rollout) Observe(run *awaken.Run) {
+	c := r.current.now().head.Canary
+	if c == nil || run.Status != awaken.RunDone || run.ParentRunID != "" || (run.CreatedAt+1)*1000 < c.StartedAt {
+		return
+	}
+	t := Tally{Runs: 1, CostUSD: run.CostUSD + run.ChildCostUSD, LatencyMS: max(0, run.FinishedAt-run.StartedAt) * 1000}
+	if run.Termination.Type == awaken.Failed {
+		t.Errors = 1
+	}
+	switch run.ResolutionID {
+	case strconv.FormatInt(c.Version, 10):
+		r.counted.add(c.Version, t)
+	case strconv.FormatInt(r.current.now().head.Live, 10), strconv.FormatInt(c.Control, 10):
+		r.counted.add(c.Control, t) // all that was live meanwhile is one
+	}
+}
+
+// flush hands what was counted to the store.
+func (r *Rollout) flush(ctx context.Context) {
+	for number, t := range r.counted.take() {
+		err := r.store.Tally(ctx, number, t)
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			r.log.Warn("how runs went is not in the store", "version", number, "error", err)
+			r.counted.add(number, t)
+		}
+	}
+}
+
+// judge promotes or drops the canary if its rule says so.
+func (r *Rollout) judge(ctx context.Context) error {
+	c := r.current.now().head.Canary
+	if c == nil || c.Rule == nil {
+		r.stuck.Store(nil)
+		return nil
+	}
+	now, err := r.Report(ctx)
+	if err != nil || now.Canary == nil || now.Canary.Rule == nil {
+		return err
+	}
+	promote, reason := now.Canary.Rule.decide(now.Tally, now.LiveTally)
+	by := Actor{ID: "system:canary"}
+	switch {
+	case reason == "":
+		return nil
+	case promote:
+		_, err = r.promote(ctx, now.Canary.Version, reason, by)
+	default:
+		_, err = r.drop(ctx, now.Canary.Version, reason, by)
+	}
+	switch {
+	case errors.Is(err, awaken.ErrNotFound):
+		return nil // another process was faster
+	case errors.Is(err, awaken.ErrConflict):
+		d := problem(Key{"versions", strconv.FormatInt(now.Canary.Version, 10)}, "canary_conflict", "its rule would promote it (%s): %v", reason, err)
+		if r.stuck.Swap(&d) != nil {
+			return nil // it was said
+		}
+	}
+	return err
+}
+
+// trouble returns why the rule cannot promote the canary of a state, if it cannot.
+func (r *Rollout) trouble(now *state) []awaken.Diagnostic {
+	if d := r.stuck.Load(); d != nil && now.head.Canary != nil {
+		return []awaken.Diagnostic{*d}
+	}
+	return nil
 }

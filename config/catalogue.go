@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/awaken-go/awaken"
 )
@@ -23,66 +24,55 @@ type catalogue struct {
 
 // entries returns every document of a version.
 func (c *catalogue) entries(ctx context.Context, number int64) (map[Key]Entry, error) {
-	var chain []*Publication
-	var manifest []Entry
-	for n := number; n != 0; {
+	entries, _, _, err := c.history(ctx, number, 0)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(entries, func(_ Key, e Entry) bool { return e.Hash == "" })
+	return entries, nil
+}
+
+// history goes back from a version to another one, or if it is not made from that to a
+// manifest. It returns what the versions on the way changed, and in how many entries. Whole
+// means that it did not come to the other one, and that the entries are every document.
+func (c *catalogue) history(ctx context.Context, number, until int64) (entries map[Key]Entry, count int, whole bool, err error) {
+	entries = map[Key]Entry{}
+	add := func(older []Entry) {
+		for _, e := range older {
+			if _, newer := entries[e.Key]; !newer {
+				entries[e.Key] = e
+			}
+		}
+	}
+	for n := number; n != until; {
+		if n == 0 {
+			return entries, count, true, nil
+		}
 		pub, err := c.store.Publication(ctx, n)
 		if err != nil {
-			return nil, fmt.Errorf("version %d: %w", n, err)
+			return nil, 0, false, fmt.Errorf("version %d: %w", n, err)
 		}
 		if pub.Manifest != nil {
-			manifest = pub.Manifest
-			break
+			add(pub.Manifest)
+			return entries, count, true, nil
 		}
-		chain = append(chain, pub)
+		add(pub.Entries)
+		count += len(pub.Entries)
 		n = pub.Base
 	}
-	out, _ := flatten(chain)
-	for _, e := range manifest {
-		if _, newer := out[e.Key]; !newer {
-			out[e.Key] = e
-		}
-	}
-	for key, e := range out {
-		if e.Hash == "" {
-			delete(out, key)
-		}
-	}
-	return out, nil
+	return entries, count, false, nil
 }
 
 // difference returns how the documents of a version differ from those of a state, and how
-// many entries the version is from its last manifest. It goes back from the version to the
-// one of the state, or if it is not made from that to a manifest.
+// many entries the version is from its last manifest.
 func (c *catalogue) difference(ctx context.Context, s *state, number int64) (map[Key]*document, int, error) {
-	var chain []*Publication
-	for n := number; n != s.head.Live; {
-		if n == 0 {
-			return c.compare(ctx, s, chain, nil)
-		}
-		pub, err := c.store.Publication(ctx, n)
-		if err != nil {
-			return nil, 0, fmt.Errorf("publication %d: %w", n, err)
-		}
-		chain = append(chain, pub)
-		if pub.Manifest != nil {
-			return c.compare(ctx, s, chain[:len(chain)-1], pub.Manifest)
-		}
-		n = pub.Base
+	entries, count, whole, err := c.history(ctx, number, s.head.Live)
+	if err != nil {
+		return nil, 0, err
 	}
-	entries, count := flatten(chain)
-	docs, err := c.documents(ctx, s, entries)
-	return docs, s.since() + count, err
-}
-
-// compare returns how a manifest, with what a chain of publications changed, newest first,
-// differs from the documents of a state.
-func (c *catalogue) compare(ctx context.Context, s *state, chain []*Publication, manifest []Entry) (map[Key]*document, int, error) {
-	entries, count := flatten(chain)
-	for _, e := range manifest {
-		if _, ok := entries[e.Key]; !ok {
-			entries[e.Key] = e
-		}
+	if !whole {
+		docs, err := c.documents(ctx, s, entries)
+		return docs, s.since() + count, err
 	}
 	for key, doc := range s.docs() {
 		if e, ok := entries[key]; !ok {
@@ -95,30 +85,18 @@ func (c *catalogue) compare(ctx context.Context, s *state, chain []*Publication,
 	return docs, count, err
 }
 
-// flatten returns what a chain of publications, newest first, changed, and in how many
-// entries.
-func flatten(chain []*Publication) (map[Key]Entry, int) {
-	entries, count := map[Key]Entry{}, 0
-	for _, pub := range chain {
-		count += len(pub.Entries)
-		for _, e := range pub.Entries {
-			if _, newer := entries[e.Key]; !newer {
-				entries[e.Key] = e
-			}
-		}
-	}
-	return entries, count
-}
-
 // documents returns the documents of entries; nil for those that are gone. Those that a
 // state has are not read again.
 func (c *catalogue) documents(ctx context.Context, s *state, entries map[Key]Entry) (map[Key]*document, error) {
 	out := make(map[Key]*document, len(entries))
 	var hashes []string
 	for key, e := range entries {
-		if old := s.doc(key); e.Hash == "" {
+		switch old := s.doc(key); {
+		case e.Hash == "":
 			out[key] = nil
-		} else if old == nil || old.Hash != e.Hash {
+		case old.hash() == e.Hash:
+			out[key] = newDocument(key, old.raw, e.Revision)
+		default:
 			hashes = append(hashes, e.Hash)
 		}
 	}
@@ -127,17 +105,14 @@ func (c *catalogue) documents(ctx context.Context, s *state, entries map[Key]Ent
 		return nil, err
 	}
 	for key, e := range entries {
-		if e.Hash == "" {
+		if _, done := out[key]; done {
 			continue
 		}
-		text, ok := raws[e.Hash]
-		if old := s.doc(key); old != nil && old.Hash == e.Hash {
-			text, ok = old.raw, true
-		}
+		raw, ok := raws[e.Hash]
 		if !ok {
 			return nil, fmt.Errorf("document %s of %s: %w", e.Hash, key, awaken.ErrNotFound)
 		}
-		out[key] = newDocument(key, text, e.Revision)
+		out[key] = newDocument(key, raw, e.Revision)
 	}
 	return out, nil
 }

@@ -1,10 +1,7 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -20,102 +17,76 @@ import (
 // Lengths in bytes that every store can keep and index.
 const (
 	MaxID   = 1024 // of a record
-	MaxText = 2048 // of a secret's reference, and of what events are looked up by
+	maxText = 2048 // of a secret's reference, and of what events are looked up by
 )
 
 // Validate returns what is wrong with a change whatever the store holds: awaken.ErrInvalid,
 // with every mistake.
 func (c *Change) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var m mistakes
 	text := func(what, s string, most int, needed bool) {
 		switch {
 		case s == "" && needed:
-			bad("%s is empty", what)
+			m.add("%s is empty", what)
 		case len(s) > most:
-			bad("%s has %d bytes, want at most %d", what, len(s), most)
+			m.add("%s has %d bytes, want at most %d", what, len(s), most)
 		case !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0:
-			bad("%s is %q, want UTF-8 without NUL", what, s)
+			m.add("%s is %q, want UTF-8 without NUL", what, s)
 		}
 	}
-	document := func(what string, raw json.RawMessage) {
-		if !json.Valid(raw) || !utf8.Valid(raw) {
-			bad("%s is not JSON in UTF-8", what)
-		}
+	document := func(what string, raw json.RawMessage, needed bool) {
+		m.when((needed || len(raw) > 0) && (!json.Valid(raw) || !utf8.Valid(raw)), "%s is not JSON in UTF-8", what)
 	}
-	keys := map[Key]bool{}
+	seen := map[string]bool{}
+	once := func(what, name, done string) {
+		m.when(seen[what+name], "%s %s is %s twice", what, name, done)
+		seen[what+name] = true
+	}
 	for i := range c.Records {
 		r := &c.Records[i]
 		text("namespace", string(r.Key.Namespace), MaxID, true)
 		text(fmt.Sprintf("id in %.40q", r.Key.Namespace), r.Key.ID, MaxID, true)
-		if keys[r.Key] {
-			bad("record %s is changed twice", r.Key)
-		}
-		keys[r.Key] = true
-		if r.Expect < -1 {
-			bad("record %s: expected revision is %d, want -1 or more", r.Key, r.Expect)
-		}
+		once("record", r.Key.String(), "changed")
+		m.when(r.Expect < -1, "record %s: expected revision is %d, want -1 or more", r.Key, r.Expect)
 		if r.Record == nil {
 			continue
 		}
-		if r.Record.Meta.Revision < 1 {
-			bad("record %s: revision is %d, want 1 or more", r.Key, r.Record.Meta.Revision)
-		}
-		document("spec of "+r.Key.String(), r.Record.Spec)
-		if len(r.Record.Meta.UserOverrides) > 0 {
-			document("user_overrides of "+r.Key.String(), r.Record.Meta.UserOverrides)
-		}
+		m.when(r.Record.Meta.Revision < 1, "record %s: revision is %d, want 1 or more", r.Key, r.Record.Meta.Revision)
+		document("spec of "+r.Key.String(), r.Record.Spec, true)
+		document("user_overrides of "+r.Key.String(), r.Record.Meta.UserOverrides, false)
 	}
-	refs := map[string]bool{}
 	for _, s := range c.Secrets {
-		text("reference of a secret", s.Ref, MaxText, true)
-		if refs[s.Ref] {
-			bad("secret %s is changed twice", s.Ref)
-		}
-		refs[s.Ref] = true
+		text("reference of a secret", s.Ref, maxText, true)
+		once("secret", s.Ref, "changed")
 	}
 	if p := c.Publish; p != nil {
 		for _, e := range slices.Concat(p.Entries, p.Manifest) {
 			text("namespace", string(e.Namespace), MaxID, true)
 			text("id of an entry", e.ID, MaxID, true)
 		}
-		if p.Base < 0 || p.Base >= p.Number {
-			bad("publication %d: base is %d, want a number before it", p.Number, p.Base)
-		}
-	} else if len(c.Documents) > 0 {
-		bad("there are %d documents and no publication", len(c.Documents))
+		m.when(p.Base < 0 || p.Base >= p.Number, "publication %d: base is %d, want a number before it", p.Number, p.Base)
 	}
+	m.when(c.Publish == nil && len(c.Documents) > 0, "there are %d documents and no publication", len(c.Documents))
 	for hash, doc := range c.Documents {
-		document("document "+hash, doc)
-		if sum := sha256.Sum256(doc); hash != hex.EncodeToString(sum[:]) {
-			bad("document %q: hash is %x", hash, sum)
-		}
+		document("document "+hash, doc, true)
+		sum := hashOf(doc)
+		m.when(hash != sum, "document %q: hash is %s", hash, sum)
 	}
 	if h := c.SetHead; h != nil && (h.Live < 0 || h.Canary != nil && h.Canary.Version < 1) {
-		bad("what is to be live is %+v, want publications", *h)
+		m.add("what is to be live is %+v, want publications", *h)
 	}
-	ids := map[string]bool{}
 	for _, e := range c.Audit {
-		text("id of an event", e.ID, MaxText, true)
-		if ids[e.ID] {
-			bad("event %s is there twice", e.ID)
-		}
-		ids[e.ID] = true
-		text("actor", e.Actor, MaxText, false)
-		text("action", e.Action, MaxText, false)
-		text("resource", e.Resource, MaxText, false)
-		if e.Time.IsZero() {
-			bad("event %s has no time", e.ID)
-		}
-		if len(e.Before) > 0 {
-			document("before of event "+e.ID, e.Before)
-		}
-		if len(e.After) > 0 {
-			document("after of event "+e.ID, e.After)
-		}
+		text("id of an event", e.ID, maxText, true)
+		once("event", e.ID, "there")
+		text("actor", e.Actor, maxText, false)
+		text("action", e.Action, maxText, false)
+		text("resource", e.Resource, maxText, false)
+		m.when(e.Time.IsZero(), "event %s has no time", e.ID)
+		document("before of event "+e.ID, e.Before, false)
+		document("after of event "+e.ID, e.After, false)
 	}
-	if len(errs) > 0 {
-		return fmt.Errorf("%w: %w", awaken.ErrInvalid, errors.Join(errs...))
+	if len(m) > 0 {
+		return fmt.Errorf("%w: %w", awaken.ErrInvalid, m.join())
 	}
 	return nil
 }
@@ -184,6 +155,9 @@ func (p *Publication) Hashes() []string {
 	}
 	return out
 }
+
+// JSON returns stored text as JSON; nil if there is none.
+func JSON(text string) json.RawMessage { return append(json.RawMessage(nil), text...) }
 
 // Missing is the error of a change that refers to something that is not there.
 func Missing(what string, name any) error {

@@ -31,18 +31,19 @@ func newCode(c *registry.Config) code {
 	return keys
 }
 
-// OwnPrefix is how the ids of agents begin that are the server's own.
-const OwnPrefix = "__"
+// ownPrefix is how the ids of agents begin that are the server's own.
+const ownPrefix = "__"
 
 // writable reports whether documents of that name can be written.
 func (c code) writable(key Key) error {
+	if _, err := key.Namespace.kind(); err != nil {
+		return err
+	}
 	switch {
-	case !key.Namespace.Known():
-		return fmt.Errorf("namespace %q: %w", key.Namespace, awaken.ErrNotFound)
 	case key.Namespace == Tools:
 		return fmt.Errorf("tools: %w: tools are part of the program, and only their overrides can be written", ErrReadOnly)
-	case key.Namespace == Agents && strings.HasPrefix(key.ID, OwnPrefix):
-		return fmt.Errorf("%w: id of %s is %q, and names that begin with %s are the server's own", awaken.ErrInvalid, key.Namespace, key.ID, OwnPrefix)
+	case key.Namespace == Agents && strings.HasPrefix(key.ID, ownPrefix):
+		return fmt.Errorf("%w: id of %s is %q, and names that begin with %s are the server's own", awaken.ErrInvalid, key.Namespace, key.ID, ownPrefix)
 	case c[key]:
 		return fmt.Errorf("%s: %w: it is part of the program", key, ErrReadOnly)
 	}

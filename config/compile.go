@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -47,7 +49,8 @@ func newCompiler(o *Options, as *accounts, ss *servers) (*compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &compiler{code: newCode(&own), bare: &compiled{reg: reg, docs: map[Key]*document{}}, accounts: as, servers: ss, complete: o.Model, offer: o.Skills}, nil
+	return &compiler{code: newCode(&own), bare: &compiled{reg: reg, docs: map[Key]*document{}, providers: map[string]*provider{},
+		servers: map[string]*server{}, tools: map[string][]string{}, skills: map[string]*SkillSpec{}}, accounts: as, servers: ss, complete: o.Model, offer: o.Skills}, nil
 }
 
 // compile makes a version. What is the same in its base is shared with it. An error is a
@@ -84,18 +87,12 @@ func (co *compiler) compile(ctx context.Context, c candidate) (*compiled, error)
 }
 
 func (co *compiler) tryCompile(ctx context.Context, c candidate) (*compiled, error) {
-	docs := maps.Clone(c.base.docs)
-	for key, doc := range c.changes {
-		if doc == nil {
-			delete(docs, key)
-		} else {
-			docs[key] = doc
-		}
-	}
+	docs := merged(c.base.docs, c.changes)
 	next := &compiled{number: c.number, since: c.since, docs: docs,
 		providers: c.base.providers, servers: c.base.servers, tools: c.base.tools, skills: c.base.skills}
 	problems := co.checkReferences(docs, c)
-	b := &builder{compiler: co, c: c, next: next, edit: registry.Edit{ID: strconv.FormatInt(c.number, 10), Lazy: c.tolerant || c.lazy}}
+	b := &builder{compiler: co, c: c, next: next, edit: registry.Edit{ID: strconv.FormatInt(c.number, 10), Lazy: c.tolerant || c.lazy,
+		Providers: map[string]llm.Model{}, ToolDescriptions: map[string]string{}}}
 	keys := sortedKeys(c.changes)
 	for _, ns := range Namespaces {
 		for _, key := range keys {
@@ -115,7 +112,7 @@ func (co *compiler) tryCompile(ctx context.Context, c candidate) (*compiled, err
 		next.reg, err = c.base.reg.Derive(b.edit)
 	}
 	if err != nil {
-		b.abandon()
+		co.servers.close(b.opened)
 		return nil, err
 	}
 	// What was wrong with a document that is another now is not wrong any more, or is said
@@ -134,10 +131,11 @@ func (co *compiler) tryCompile(ctx context.Context, c candidate) (*compiled, err
 func sortedKeys(docs map[Key]*document) []Key { return slices.SortedFunc(maps.Keys(docs), compareKeys) }
 
 func compareKeys(a, b Key) int {
-	if c := strings.Compare(string(a.Namespace), string(b.Namespace)); c != 0 {
-		return c
-	}
-	return strings.Compare(a.ID, b.ID)
+	return cmp.Or(strings.Compare(string(a.Namespace), string(b.Namespace)), strings.Compare(a.ID, b.ID))
+}
+
+func sortEntries(list []Entry) {
+	slices.SortFunc(list, func(a, b Entry) int { return compareKeys(a.Key, b.Key) })
 }
 
 // dangling are the codes for references to what is not there, by the namespaces that they
@@ -178,4 +176,15 @@ func (co *compiler) checkReferences(docs map[Key]*document, c candidate) (out []
 	}
 	slices.SortFunc(out, func(a, b awaken.Diagnostic) int { return strings.Compare(a.String(), b.String()) })
 	return out
+}
+
+// problem is a mistake in a document.
+func problem(key Key, code, format string, args ...any) awaken.Diagnostic {
+	return awaken.Diagnostic{Code: code, Severity: awaken.SeverityError, Namespace: string(key.Namespace), ID: key.ID, Message: fmt.Sprintf(format, args...)}
+}
+
+func warning(key Key, code, format string, args ...any) awaken.Diagnostic {
+	d := problem(key, code, format, args...)
+	d.Severity = awaken.Warning
+	return d
 }

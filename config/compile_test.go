@@ -34,7 +34,7 @@ func written(t *testing.T, docs ...string) map[Key]*document {
 			t.Fatal(err)
 		}
 		key := Key{Namespace(docs[i]), text(tree, "id")}
-		sealed, err := Seal(key, []byte(docs[i+1]), nil)
+		sealed, err := seal(key, []byte(docs[i+1]), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

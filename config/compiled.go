@@ -21,7 +21,35 @@ type document struct {
 }
 
 func newDocument(key Key, raw json.RawMessage, revision int64) *document {
-	return &document{Entry: Entry{Key: key, Hash: Hash(raw), Revision: revision}, raw: raw, needs: Needs(key.Namespace, raw), secrets: SecretsOf(raw), servers: serversOf(key.Namespace, raw)}
+	d := &document{Entry: Entry{Key: key, Hash: hashOf(raw), Revision: revision}, raw: raw}
+	k, tree := kinds[key.Namespace], map[string]any(nil)
+	if tree, _ = parse(raw); k == nil || tree == nil {
+		return d
+	}
+	d.secrets = references(tree)
+	if k.to != nil {
+		d.servers = k.servers(tree)
+	}
+	if k.needs != nil {
+		d.needs = k.needs(tree)
+	}
+	return d
+}
+
+// text is the sealed document; nil if there is none.
+func (d *document) text() json.RawMessage {
+	if d == nil {
+		return nil
+	}
+	return d.raw
+}
+
+// hash is the hash of the document; "" if there is none.
+func (d *document) hash() string {
+	if d == nil {
+		return ""
+	}
+	return d.Hash
 }
 
 // compiled is a version that can run. It never changes.
@@ -75,7 +103,7 @@ func (v *compiled) manifest() []Entry {
 	for _, doc := range all {
 		out = append(out, doc.Entry)
 	}
-	slices.SortFunc(out, func(a, b Entry) int { return compareKeys(a.Key, b.Key) })
+	sortEntries(out)
 	return out
 }
 

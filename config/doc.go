@@ -38,7 +38,7 @@
 // the live one; what it cannot compile is refused, and the refusal is in the audit log. The
 // store gets everything as one [Change]; if another process was faster, the publisher plans
 // anew. At last the follower settles: it compiles the canary, if there is one, and swaps
-// what runs in this process (current.go).
+// what runs in this process (state.go).
 //
 // # The parts
 //

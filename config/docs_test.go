@@ -187,7 +187,7 @@ func TestDocs_Pages(t *testing.T) {
 		var b strings.Builder
 		fmt.Fprintf(&b, "<!-- Made from the Go structs: go test ./config -run TestDocs -update. -->\n\n# %s\n\n%s\n\n", ns, meanings()[typ.Name()])
 		doc := examples[ns]
-		if _, err := Seal(Key{ns, "x"}, json.RawMessage(doc), nil); err != nil {
+		if _, err := seal(Key{ns, "x"}, json.RawMessage(doc), nil); err != nil {
 			t.Errorf("%s: the example: %v", ns, err)
 		}
 		fmt.Fprintf(&b, "```json\n%s\n```\n\n", strings.Replace(doc, `"id": "x"`, fmt.Sprintf(`"id": "my-%s"`, strings.ReplaceAll(strings.ToLower(k.what), " ", "-")), 1))
@@ -200,7 +200,7 @@ func TestDocs_Pages(t *testing.T) {
 		tables(&b, typ, k.defaults(), "", map[reflect.Type]bool{})
 		if k.patch != nil {
 			var fields, nulls []string
-			for _, f := range k.patch.fields() {
+			for _, f := range k.patch.fields {
 				fields = append(fields, "`"+f+"`")
 			}
 			for _, f := range k.patch.nullable {
@@ -269,7 +269,7 @@ func tables(b *strings.Builder, t reflect.Type, defaults map[string]any, at stri
 		def := ""
 		switch v := defaults[name].(type) {
 		case nil:
-			if slices.Contains(required[t.Name()], any(name)) {
+			if !strings.Contains(f.Tag.Get("json"), ",omit") {
 				def = "required"
 			}
 		case map[string]any, []any:

@@ -5,27 +5,27 @@ package config
 // A document is one JSON object. It has three forms, and each function says which one it
 // takes:
 //
-//   - As written: what a client sends. [Seal] takes it.
+//   - As written: what a client sends. seal takes it.
 //   - Sealed: as it is stored, in records, publications and the audit log. It is checked,
 //     has its defaults in it, is canonical (sorted names, no blanks, so that equal documents
-//     have one [Hash]), and has {"$secret": "<reference>"} where a secret is. [Seal] makes
-//     it; [Effective] puts overrides over it; [Needs] says what it depends on.
-//   - Open: sealed, with the secrets put in by [Unseal]. [Decode] makes a spec of it.
+//     have one hash), and has {"$secret": "<reference>"} where a secret is. seal makes it;
+//     [Record].effective puts overrides over it.
+//   - Open: sealed, with the secrets put in by unseal. decode makes a spec of it.
 //
-// Clients see neither of the last two, but what [Redact] makes of a sealed document.
+// Clients see neither of the last two, but what redact makes of a sealed document.
 //
 // A write is
 //
-//	sealed, err := Seal(key, written, stored)      // stored: the record's Spec, or nil
-//	record.Spec = sealed.Doc                       // store sealed.Secrets, remove sealed.Gone
-//	effective, err := record.Effective(key)
-//	open, err := Unseal(key, effective, lookup)
-//	spec, err := Decode[awaken.AgentSpec](open)    // compile it
-//	answer, err := Redact(key.Namespace, effective)
+//	sealed, err := seal(key, written, stored)      // stored: the record's Spec, or nil
+//	record.Spec = sealed.Doc                       // store sealed.Secrets
+//	effective, err := record.effective(key)
+//	open, err := unseal(key, effective, lookup)
+//	spec, err := decode(key, open)                 // compile it
+//	answer, err := redact(key.Namespace, effective)
 //
 // and an override, with the same use of what it returns,
 //
-//	sealed, err := SealPatch(key, patch, record.Meta.UserOverrides)
+//	sealed, err := sealPatch(key, patch, record.Meta.UserOverrides)
 //	record.Meta.UserOverrides = sealed.Doc
 
 import (
@@ -43,33 +43,25 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// Spec is what a document is a description of.
-type Spec interface {
-	awaken.AgentSpec | awaken.ModelSpec | awaken.ModelPoolSpec | awaken.ProviderSpec |
-		MCPServerSpec | A2AServerSpec | SkillSpec | ToolSpec
-}
-
-// Decode reads an open document and checks it. Unknown fields are errors.
-func Decode[T Spec](doc json.RawMessage) (*T, error) {
-	for ns, k := range kinds {
-		if _, ok := any(k.new()).(*T); !ok {
-			continue
-		}
-		tree, err := parse(doc)
-		if err == nil {
-			var s spec
-			if s, err = k.read(tree); err == nil {
-				return any(s).(*T), nil
-			}
-		}
-		id, _ := tree["id"].(string)
-		return nil, invalid(Key{ns, id}, err)
+// decode reads an open document and checks it. Unknown fields are errors.
+func decode(key Key, doc json.RawMessage) (spec, error) {
+	k, err := key.Namespace.kind()
+	if err != nil {
+		return nil, err
 	}
-	panic("config: no namespace has this spec")
+	tree, err := parse(doc)
+	if err != nil {
+		return nil, invalid(key, err)
+	}
+	s, err := k.read(tree)
+	if err != nil {
+		return nil, invalid(key, err)
+	}
+	return s, nil
 }
 
-// Hash is the name of a sealed document by its content.
-func Hash(doc json.RawMessage) string {
+// hashOf is the name of a sealed document by its content.
+func hashOf(doc json.RawMessage) string {
 	sum := sha256.Sum256(doc)
 	return hex.EncodeToString(sum[:])
 }
@@ -82,10 +74,8 @@ func invalid(key Key, err error) error {
 // read makes a spec of an open document and checks it. What the document leaves out has
 // its default.
 func (k *kind) read(tree map[string]any) (spec, error) {
-	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		if hint, ok := k.hints[name]; ok {
-			return nil, fmt.Errorf("unknown field %q, did you mean %s?", name, hint)
-		}
+	if err := k.checkHints(tree); err != nil {
+		return nil, err
 	}
 	s := k.new()
 	if err := strict.Unmarshal(encode(tree), s); err != nil {
@@ -99,6 +89,16 @@ func (k *kind) read(tree map[string]any) (spec, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// checkHints refuses names of earlier versions.
+func (k *kind) checkHints(tree map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		if hint, ok := k.hints[name]; ok {
+			return fmt.Errorf("unknown field %q, did you mean %s?", name, hint)
+		}
+	}
+	return nil
 }
 
 // normalise returns an open document with its defaults in it.

@@ -3,7 +3,9 @@ package config
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/awaken-go/awaken"
 )
@@ -50,8 +52,8 @@ func (d *Drafts) Publish(ctx context.Context, keys []Key, canary *Canary, note s
 		resource = keys[0].String()
 	}
 	for _, key := range keys {
-		if !key.Namespace.Known() {
-			return nil, fmt.Errorf("namespace %q: %w", key.Namespace, awaken.ErrNotFound)
+		if _, err := key.Namespace.kind(); err != nil {
+			return nil, err
 		}
 	}
 	if canary != nil {
@@ -78,10 +80,7 @@ func (d *Drafts) Publish(ctx context.Context, keys []Key, canary *Canary, note s
 			if rec == nil {
 				return fmt.Errorf("%s: %w", key, awaken.ErrNotFound)
 			}
-			var before json.RawMessage
-			if doc := p.doc(key); doc != nil {
-				before = doc.raw
-			}
+			before := p.doc(key).text()
 			if err := p.live(key, rec); err != nil {
 				return err
 			}
@@ -89,11 +88,7 @@ func (d *Drafts) Publish(ctx context.Context, keys []Key, canary *Canary, note s
 			if !changed {
 				continue
 			}
-			var after json.RawMessage
-			if doc != nil {
-				after = doc.raw
-			}
-			p.log("publish", key, before, after)
+			p.log("publish", key, before, doc.text())
 			if canary == nil {
 				p.forget(key, rec)
 			}
@@ -110,4 +105,64 @@ func (d *Drafts) Publish(ctx context.Context, keys []Key, canary *Canary, note s
 		return nil, err
 	}
 	return p.made, nil
+}
+
+// ErrNotRestorable means that an audit event holds no document of the record that it was to
+// be restored for.
+var ErrNotRestorable = errors.New("this event is not restorable")
+
+// Restore writes what an audit event holds as a draft. Secrets stay what they are: where
+// the event refers to one that is gone, the view says so. awaken.ErrNotFound means that
+// there is no such event.
+func (d *Drafts) Restore(ctx context.Context, key Key, eventID string, c Condition, by Actor) (*View, error) {
+	if _, err := key.Namespace.kind(); err != nil {
+		return nil, err
+	}
+	if d.code[key] && key.Namespace != Tools {
+		return nil, fmt.Errorf("%s: %w: it is part of the program", key, ErrReadOnly)
+	}
+	target, err := d.restorable(ctx, key, eventID)
+	if err != nil {
+		return nil, err
+	}
+	return d.publisher.change(ctx, intent{by: by}, key, c, func(_ context.Context, p *plan, old *Record) (*Record, error) {
+		rec, err := p.become(key, old, target)
+		if err != nil || rec == nil {
+			return old, err // it is that already
+		}
+		p.write(key, rec, old)
+		p.log("restore", key, effective(key, old), target).RestoredFrom = eventID
+		return rec, nil
+	})
+}
+
+// restorable returns the document that an event holds, sealed and checked.
+func (d *Drafts) restorable(ctx context.Context, key Key, eventID string) (json.RawMessage, error) {
+	events, err := d.audit.List(ctx, AuditQuery{ID: eventID, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if eventID == "" || len(events) == 0 {
+		return nil, fmt.Errorf("audit event %q: %w", eventID, awaken.ErrNotFound)
+	}
+	e := events[0]
+	if e.Resource != key.String() {
+		return nil, fmt.Errorf("%w: it is about %s, not %s", ErrNotRestorable, e.Resource, key)
+	}
+	doc := e.After
+	switch {
+	case e.Action == "delete":
+		doc = e.Before
+	case !slices.Contains([]string{"create", "update", "publish", "restore", "rollback", "promote"}, e.Action):
+		return nil, fmt.Errorf("%w: its action is %s, want one that wrote or removed a document", ErrNotRestorable, e.Action)
+	}
+	if len(doc) == 0 {
+		return nil, fmt.Errorf("%w: it removed the document", ErrNotRestorable)
+	}
+	// The document is its own proof that the secrets that it refers to are its own.
+	sealed, err := seal(key, doc, doc)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotRestorable, err)
+	}
+	return sealed.Doc, nil
 }

@@ -83,14 +83,14 @@ var fieldCases = map[string]map[string]fieldCase{
 		"id":                {`"x"`, `""`, "id is empty", ""},
 		"provider_id":       {`"p"`, `""`, "provider_id is empty", ""},
 		"upstream_model":    {`"m"`, `" "`, "upstream_model is empty", ""},
-		"context_window":    {`1000`, `-1`, "context_window is -1, want more than 0", ""},
-		"max_output_tokens": {`1000`, `-1`, "max_output_tokens is -1, want more than 0", ""},
+		"context_window":    {`1000`, `-1`, "context_window is -1, want 0 or more", ""},
+		"max_output_tokens": {`1000`, `-1`, "max_output_tokens is -1, want 0 or more", ""},
 		"modalities":        {`{"input":["pdf"]}`, `["text"]`, `field "modalities" is a JSON array, want an object`, ""},
 		"knowledge_cutoff":  {`"2025-03-01"`, `"March"`, `knowledge_cutoff is "March", want YYYY-MM or YYYY-MM-DD`, ""},
 		"structured_output": {`false`, `"no"`, `field "structured_output" is a JSON string, want true or false`, ""},
 	},
 	"Modalities": {
-		"input":  {`["text","image","audio","video","pdf"]`, `["smell"]`, `modalities.input has "smell", want text`, ""},
+		"input":  {`["text","image","audio","video","pdf"]`, `["smell"]`, `modalities.input[0] is "smell", want text`, ""},
 		"output": {`["text"]`, `["text","text"]`, `modalities.output lists "text" twice`, ""},
 	},
 	"Prices": {
@@ -220,9 +220,9 @@ var fieldCases = map[string]map[string]fieldCase{
 	"CompactionConfig": {
 		"mode":                     {`"off"`, `"on"`, `mode is "on", want background or off`, `"background"`},
 		"summarizer_system_prompt": {`"s"`, `7`, `field "summarizer_system_prompt" is a JSON number`, "*"},
-		"summarizer_user_prompt":   {`"{messages}"`, `"all"`, "summarizer_user_prompt does not have {messages}", "*"},
+		"summarizer_user_prompt":   {`"{messages}"`, `"all"`, "summarizer_user_prompt lacks {messages}", "*"},
 		"summary_max_tokens":       {`512`, `0`, "summary_max_tokens is 0", ""},
-		"summary_model":            {`"m"`, `""`, "summary_model is blank", ""},
+		"summary_model":            {`"m"`, `""`, "summary_model is empty", ""},
 		"min_savings_ratio":        {`0.5`, `1.5`, "min_savings_ratio is 1.5", "0.3"},
 		"raw_retention":            {`"preserve_durable"`, `"drop"`, `raw_retention is "drop"`, `"preserve_durable"`},
 	},
@@ -253,7 +253,7 @@ var fieldCases = map[string]map[string]fieldCase{
 
 // reader is how the fields of a struct are tried.
 type reader struct {
-	typ reflect.Type
+	fields map[string]jsonField
 	// try reads an object of the type that has nothing but what it needs, and one field.
 	try func(name string, value any) (map[string]any, error)
 	// defaults is what an object has that sets nothing.
@@ -264,7 +264,7 @@ type reader struct {
 func in(ns Namespace, t reflect.Type, base string, path ...string) reader {
 	k := kinds[ns]
 	def, _ := lookup(k.defaults(), path).(map[string]any)
-	return reader{t, func(name string, value any) (map[string]any, error) {
+	return reader{jsonFields(t), func(name string, value any) (map[string]any, error) {
 		tree, err := parse([]byte(base))
 		if err != nil {
 			return nil, err
@@ -282,7 +282,12 @@ func in(ns Namespace, t reflect.Type, base string, path ...string) reader {
 // patchOf tries fields of overrides.
 func patchOf(ns Namespace) reader {
 	k := kinds[ns]
-	return reader{reflect.TypeOf(k.patch.new()).Elem(), func(name string, value any) (map[string]any, error) {
+	owner := map[Namespace]string{Agents: "AgentPatch", Skills: "SkillPatch", Tools: "ToolPatch"}[ns]
+	fields := map[string]jsonField{}
+	for _, name := range k.patch.fields {
+		fields[name] = jsonField{owner: owner}
+	}
+	return reader{fields, func(name string, value any) (map[string]any, error) {
 		return k.checkPatch(map[string]any{name: value})
 	}, nil}
 }
@@ -304,14 +309,14 @@ func section[C any](s *awaken.Section[C]) reader {
 	if err != nil {
 		panic(err)
 	}
-	return reader{reflect.TypeFor[C](), func(name string, value any) (map[string]any, error) { return read(map[string]any{name: value}) }, def}
+	return reader{jsonFields(reflect.TypeFor[C]()), func(name string, value any) (map[string]any, error) { return read(map[string]any{name: value}) }, def}
 }
 
 // plain tries fields of a struct that checks itself when it is decoded.
 func plain[T any](base string, def T) reader {
 	data, _ := json.Marshal(def)
 	defaults, _ := parse(data)
-	return reader{reflect.TypeFor[T](), func(name string, value any) (map[string]any, error) {
+	return reader{jsonFields(reflect.TypeFor[T]()), func(name string, value any) (map[string]any, error) {
 		tree, err := parse([]byte(base))
 		if err != nil {
 			return nil, err
@@ -361,7 +366,7 @@ var fieldReaders = []reader{
 func TestFields(t *testing.T) {
 	tried := map[string]bool{}
 	for _, r := range fieldReaders {
-		for name, f := range jsonFields(r.typ) {
+		for name, f := range r.fields {
 			c, ok := fieldCases[f.owner][name]
 			if !ok {
 				t.Errorf("%s.%s has no case", f.owner, name)
@@ -433,7 +438,7 @@ func TestFields_Variants(t *testing.T) {
 		`"stop_conditions":[{"type":"max_rounds","rounds":1},{"type":"timeout","seconds":86400},{"type":"token_budget","max_total":100000000},{"type":"cost_budget","max_usd":0.1},{"type":"consecutive_errors","max":1},{"type":"stop_on_tool","tool_name":"t"},{"type":"content_match","pattern":"a+"},{"type":"loop_detection","window":64}]`,
 		`"tool_execution_mode":"sequential"`, `"tool_execution_mode":"parallel_batch_approval"`,
 	} {
-		if _, err := Seal(Key{Agents, "x"}, json.RawMessage(`{"id":"x",`+good+`}`), nil); err != nil {
+		if _, err := seal(Key{Agents, "x"}, json.RawMessage(`{"id":"x",`+good+`}`), nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -450,12 +455,12 @@ func TestFields_Variants(t *testing.T) {
 		`"stop_conditions":[{"type":"loop_detection","window":1}]`:            `window is 1, want 0 (off) or at least 2`,
 		`"context_policy":{"max_context_tokens":10,"max_output_tokens":10.5}`: `want a whole number`,
 	} {
-		_, err := Seal(Key{Agents, "x"}, json.RawMessage(`{"id":"x",`+bad+`}`), nil)
+		_, err := seal(Key{Agents, "x"}, json.RawMessage(`{"id":"x",`+bad+`}`), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error is %v, want %s", bad, err, want)
 		}
 	}
-	if got := slices.Sorted(slices.Values(kinds[Agents].patch.fields())); len(got) != 18 {
+	if got := slices.Sorted(slices.Values(kinds[Agents].patch.fields)); len(got) != 18 {
 		t.Errorf("agents have %d fields to override: %v", len(got), got)
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,21 +61,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Poll <= 0 {
-		o.Poll = 2 * time.Second
-	}
-	if o.Patience <= 0 {
-		o.Patience = 30 * time.Second
-	}
-	if o.Sweep <= 0 {
-		o.Sweep = time.Hour
-	}
-	if o.Pins <= 0 {
-		o.Pins = 16
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Poll = cmp.Or(max(o.Poll, 0), 2*time.Second)
+	o.Patience = cmp.Or(max(o.Patience, 0), 30*time.Second)
+	o.Sweep = cmp.Or(max(o.Sweep, 0), time.Hour)
+	o.Pins = cmp.Or(max(o.Pins, 0), 16)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

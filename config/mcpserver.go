@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -46,89 +47,60 @@ type RestartPolicy struct {
 }
 
 func (s *MCPServerSpec) fill() {
-	if s.TimeoutSecs == 0 {
-		s.TimeoutSecs = 30
-	}
+	s.TimeoutSecs = cmp.Or(s.TimeoutSecs, 30)
 	if r := s.RestartPolicy; r != nil {
-		if r.DelayMS == 0 {
-			r.DelayMS = 1000
-		}
-		if r.BackoffMultiplier == 0 {
-			r.BackoffMultiplier = 2
-		}
-		if r.MaxDelayMS == 0 {
-			r.MaxDelayMS = 30_000
-		}
+		r.DelayMS = cmp.Or(r.DelayMS, 1000)
+		r.BackoffMultiplier = cmp.Or(r.BackoffMultiplier, 2)
+		r.MaxDelayMS = cmp.Or(r.MaxDelayMS, 30_000)
 	}
 }
 
 // Validate reports every mistake at once.
 func (s *MCPServerSpec) Validate() error {
 	var m mistakes
-	if strings.TrimSpace(s.ID) == "" {
-		m.add("id is empty")
-	}
+	m.id(s.ID)
 	switch s.Transport {
 	case "stdio":
-		if strings.TrimSpace(s.Command) == "" {
-			m.add("command is empty, which transport stdio needs")
-		}
-		if s.URL != "" {
-			m.add("url is set, which transport stdio has no use for")
-		}
+		m.when(blank(s.Command), "command is empty, which transport stdio needs")
+		m.when(s.URL != "", "url is set, which transport stdio has no use for")
 	case "http":
 		if s.URL == "" {
 			m.add("url is empty, which transport http needs")
 		} else {
 			m.url("url", s.URL)
 		}
-		if s.Command != "" || len(s.Args) > 0 {
-			m.add("command or args are set, which transport http has no use for")
-		}
+		m.when(s.Command != "" || len(s.Args) > 0, "command or args are set, which transport http has no use for")
 	default:
 		m.add("transport is %q, want stdio or http", s.Transport)
 	}
-	if s.TimeoutSecs < 0 {
-		m.add("timeout_secs is %d, want more than 0", s.TimeoutSecs)
-	}
+	m.when(s.TimeoutSecs < 0, "timeout_secs is %d, want more than 0", s.TimeoutSecs)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		if name == "" || strings.ContainsAny(name, "=\x00") {
-			m.add("env has the name %q, want one without =", name)
-		}
+		m.when(name == "" || strings.ContainsAny(name, "=\x00"), "env has the name %q, want one without =", name)
 	}
 	if r := s.RestartPolicy; r != nil {
 		if r.MaxAttempts != nil && *r.MaxAttempts < 0 {
 			m.add("restart_policy.max_attempts is %d, want 0 or more, or null for no limit", *r.MaxAttempts)
 		}
-		if r.DelayMS < 0 {
-			m.add("restart_policy.delay_ms is %d, want more than 0", r.DelayMS)
-		}
-		if r.BackoffMultiplier != 0 && r.BackoffMultiplier < 1 {
-			m.add("restart_policy.backoff_multiplier is %g, want 1 or more", r.BackoffMultiplier)
-		}
-		if r.MaxDelayMS < 0 || r.MaxDelayMS > 0 && r.MaxDelayMS < r.DelayMS {
-			m.add("restart_policy.max_delay_ms is %d, want at least delay_ms (%d)", r.MaxDelayMS, r.DelayMS)
-		}
+		m.when(r.DelayMS < 0, "restart_policy.delay_ms is %d, want more than 0", r.DelayMS)
+		m.when(r.BackoffMultiplier != 0 && r.BackoffMultiplier < 1, "restart_policy.backoff_multiplier is %g, want 1 or more", r.BackoffMultiplier)
+		m.when(r.MaxDelayMS < 0 || r.MaxDelayMS > 0 && r.MaxDelayMS < r.DelayMS, "restart_policy.max_delay_ms is %d, want at least delay_ms (%d)", r.MaxDelayMS, r.DelayMS)
 	}
 	return m.join()
 }
 
-// keepEnv keeps the environment of a document that says nothing about it. A variable that
-// is null is left out.
-func keepEnv(tree, stored map[string]any) {
-	keepAbsent(tree, stored, "env")
+// dropNullEnv leaves out the variables that are null.
+func dropNullEnv(tree, _ map[string]any) {
 	if env, ok := tree["env"].(map[string]any); ok {
 		maps.DeleteFunc(env, func(_ string, v any) bool { return v == nil })
 	}
 }
 
+// showEnv names the variables.
 func showEnv(tree map[string]any) {
 	env, _ := tree["env"].(map[string]any)
-	delete(tree, "env")
-	names := slices.Sorted(maps.Keys(env))
-	list := make([]any, len(names))
-	for i, n := range names {
-		list[i] = n
+	names := []any{}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		names = append(names, name)
 	}
-	tree["has_env"], tree["env_keys"] = len(env) > 0, list
+	tree["env_keys"] = names
 }

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -16,29 +19,27 @@ import (
 // Known reports whether there is such a namespace.
 func (ns Namespace) Known() bool { return kinds[ns] != nil }
 
-// Overridable reports whether documents of the namespace can have overrides.
-func (ns Namespace) Overridable() bool { k := kinds[ns]; return k != nil && k.patch != nil }
+// overridable reports whether documents of the namespace can have overrides.
+func (ns Namespace) overridable() bool { k := kinds[ns]; return k != nil && k.patch != nil }
 
-// spec is a pointer to a [Spec].
+// spec is a pointer to the struct that documents of a namespace are decoded into.
 type spec interface{ Validate() error }
 
 // kind is what a namespace is about.
 type kind struct {
 	what string // one of them
-	new  func() spec
 	// least is a document that says as little as it can, but has every object whose fields
 	// have defaults.
 	least string
-	// fill puts the defaults in.
-	fill func(spec)
-	// check reports every mistake at once.
-	check func(spec) error
 	// hints are the right names for those of earlier versions.
 	hints map[string]string
 	// update turns what earlier versions wrote, and what only answers have, into a
 	// document of today. May be nil.
 	update func(tree map[string]any) error
-	// keep puts hidden in the places whose secret stays because the document as written
+	// unseen is a secret field that clients see only as has_<field>. It stays if it is left
+	// out. "" means that there is none.
+	unseen string
+	// keep puts hidden in further places whose secret stays because the document as written
 	// says nothing about it; stored is the masked document that it replaces. May be nil.
 	keep func(tree, stored map[string]any)
 	// secret reports whether the texts at and below a place are secrets. Nil means none.
@@ -52,102 +53,99 @@ type kind struct {
 	needs func(tree map[string]any) []Key
 	// patch says what can be overridden. Nil means nothing.
 	patch *patchKind
+
+	new   func() spec
+	fill  func(spec)       // puts the defaults in
+	check func(spec) error // reports every mistake at once
+}
+
+// typed completes a kind with the struct of its documents.
+func typed[T any, P interface {
+	*T
+	spec
+}](k kind, fill func(P), check func(P) error) *kind {
+	k.new = func() spec { return P(new(T)) }
+	k.fill = func(s spec) { fill(s.(P)) }
+	k.check = func(s spec) error { return check(s.(P)) }
+	return &k
 }
 
 // kinds is the table of the namespaces.
 var kinds = map[Namespace]*kind{
-	Agents: {
-		what: "agent", new: func() spec { return new(awaken.AgentSpec) },
-		least: `{"id":"#","backend":{},"context_policy":{},"endpoint":{"base_url":"https://h"}}`,
-		fill:  func(s spec) { fillAgent(s.(*awaken.AgentSpec)) }, check: func(s spec) error { return checkAgent(s.(*awaken.AgentSpec)) },
+	Agents: typed(kind{
+		what:   "agent",
+		least:  `{"id":"#","backend":{},"context_policy":{},"endpoint":{"base_url":"https://h"}}`,
 		hints:  map[string]string{"model": `"model_id"`, "provider": `"model_id", whose model names the provider`},
 		update: updateAgent, secret: agentSecret, to: []string{"endpoint", "base_url"}, needs: agentNeeds, patch: agentPatch,
-	},
-	Models: {
-		what: "model", new: func() spec { return new(awaken.ModelSpec) },
+	}, fillAgent, checkAgent),
+	Models: typed(kind{
+		what:  "model",
 		least: `{"id":"#","provider_id":"p","upstream_model":"m"}`,
-		fill:  func(spec) {}, check: spec.Validate,
 		hints: map[string]string{"model": `"upstream_model"`, "provider": `"provider_id"`},
 		needs: func(tree map[string]any) []Key { return []Key{{Providers, text(tree, "provider_id")}} },
-	},
-	Pools: {
-		what: "model pool", new: func() spec { return new(awaken.ModelPoolSpec) },
+	}, func(*awaken.ModelSpec) {}, (*awaken.ModelSpec).Validate),
+	Pools: typed(kind{
+		what:  "model pool",
 		least: `{"id":"#","members":[{"model_id":"m"}]}`,
-		fill:  func(s spec) { fillPool(s.(*awaken.ModelPoolSpec)) }, check: func(s spec) error { return checkPool(s.(*awaken.ModelPoolSpec)) },
 		hints: map[string]string{"models": `"members"`},
 		needs: poolNeeds,
-	},
-	Providers: {
-		what: "provider", new: func() spec { return new(awaken.ProviderSpec) },
+	}, fillPool, checkPool),
+	Providers: typed(kind{
+		what:   "provider",
 		least:  `{"id":"#","adapter":"a"}`,
-		fill:   func(s spec) { fillProvider(s.(*awaken.ProviderSpec)) },
-		check:  func(s spec) error { return checkProvider(s.(*awaken.ProviderSpec)) },
-		update: func(tree map[string]any) error { delete(tree, "has_api_key"); return nil },
-		keep:   func(tree, stored map[string]any) { keepAbsent(tree, stored, "api_key") },
-		secret: func(p []string) bool {
-			return p[0] == "api_key" || p[0] == "adapter_options" && (p[len(p)-1] == "headers" || secretName(p[len(p)-1]))
-		},
-		to: []string{"base_url"},
-		show: func(tree map[string]any) {
-			_, tree["has_api_key"] = tree["api_key"]
-			delete(tree, "api_key")
-		},
-	},
-	MCPServers: {
-		what: "MCP server", new: func() spec { return new(MCPServerSpec) },
-		least: `{"id":"#","transport":"stdio","command":"c","restart_policy":{}}`,
-		fill:  func(s spec) { s.(*MCPServerSpec).fill() }, check: spec.Validate,
-		update: func(tree map[string]any) error {
-			delete(tree, "has_env")
-			delete(tree, "env_keys")
-			return nil
-		},
-		keep: keepEnv,
-		secret: func(p []string) bool {
-			return p[0] == "env" || p[0] == "config" && len(p) > 1 && (p[len(p)-1] == "headers" || secretName(p[len(p)-1]))
-		},
-		to:   []string{"url"},
-		show: showEnv,
-	},
-	A2AServers: {
-		what: "A2A server", new: func() spec { return new(A2AServerSpec) },
-		least: `{"id":"#","base_url":"https://h"}`,
-		fill:  func(s spec) { s.(*A2AServerSpec).fill() }, check: spec.Validate,
-		update: func(tree map[string]any) error { delete(tree, "has_auth"); return nil },
-		keep:   keepAuth,
-		secret: func(p []string) bool {
-			return isAuth(p) || p[0] == "options" && len(p) > 1 && (p[len(p)-1] == "headers" || secretName(p[len(p)-1]))
-		},
-		to: []string{"base_url"},
-		show: func(tree map[string]any) {
-			_, tree["has_auth"] = tree["auth"]
-			delete(tree, "auth")
-		},
-	},
-	Skills: {
-		what: "skill", new: func() spec { return new(SkillSpec) },
+		unseen: "api_key",
+		secret: func(p []string) bool { return p[0] == "api_key" || p[0] == "adapter_options" && sensitive(p) },
+		to:     []string{"base_url"},
+	}, fillProvider, checkProvider),
+	MCPServers: typed(kind{
+		what:   "MCP server",
+		least:  `{"id":"#","transport":"stdio","command":"c","restart_policy":{}}`,
+		update: func(tree map[string]any) error { delete(tree, "env_keys"); return nil },
+		unseen: "env",
+		keep:   dropNullEnv,
+		secret: func(p []string) bool { return p[0] == "env" || p[0] == "config" && sensitive(p) },
+		to:     []string{"url"},
+		show:   showEnv,
+	}, (*MCPServerSpec).fill, (*MCPServerSpec).Validate),
+	A2AServers: typed(kind{
+		what:   "A2A server",
+		least:  `{"id":"#","base_url":"https://h"}`,
+		unseen: "auth",
+		keep:   keepToken,
+		secret: func(p []string) bool { return isAuth(p) || p[0] == "options" && sensitive(p) },
+		to:     []string{"base_url"},
+	}, (*A2AServerSpec).fill, (*A2AServerSpec).Validate),
+	Skills: typed(kind{
+		what:  "skill",
 		least: `{"id":"-","name":"n","description":"d","instructions_md":"i"}`,
-		fill:  func(s spec) { s.(*SkillSpec).fill() }, check: spec.Validate,
 		needs: skillNeeds, patch: skillPatch,
-	},
-	Tools: {
-		what: "tool", new: func() spec { return new(ToolSpec) },
+	}, (*SkillSpec).fill, (*SkillSpec).Validate),
+	Tools: typed(kind{
+		what:  "tool",
 		least: `{"id":"#","name":"n","description":"d"}`,
-		fill:  func(spec) {}, check: spec.Validate, patch: toolPatch,
-	},
+		patch: toolPatch,
+	}, func(*ToolSpec) {}, (*ToolSpec).Validate),
+}
+
+// kind returns what a namespace is about; awaken.ErrNotFound if there is no such namespace.
+func (ns Namespace) kind() (*kind, error) {
+	if k := kinds[ns]; k != nil {
+		return k, nil
+	}
+	return nil, fmt.Errorf("namespace %q: %w", ns, awaken.ErrNotFound)
 }
 
 // CheckID reports what is wrong with the id of a document.
 func CheckID(key Key) error {
 	ns, id := key.Namespace, key.ID
-	if !ns.Known() {
-		return fmt.Errorf("%w: namespace %q", awaken.ErrNotFound, ns)
+	if _, err := ns.kind(); err != nil {
+		return err
 	}
 	bad := func(want string) error {
 		return fmt.Errorf("%w: id of %s is %q, want %s", awaken.ErrInvalid, ns, id, want)
 	}
 	switch {
-	case strings.TrimSpace(id) == "":
+	case blank(id):
 		return fmt.Errorf("%w: missing 'id' field in body", awaken.ErrInvalid)
 	case len(id) > 128:
 		return bad("at most 128 bytes")
@@ -174,6 +172,16 @@ var (
 type mistakes []error
 
 func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }
+
+// when adds a mistake if it was made.
+func (m *mistakes) when(made bool, format string, args ...any) {
+	if made {
+		m.add(format, args...)
+	}
+}
+
+// id checks that there is one.
+func (m *mistakes) id(id string) { m.when(blank(id), "id is empty") }
 
 func (m mistakes) join() error { return errors.Join(m...) }
 
@@ -203,27 +211,13 @@ func (m *mistakes) auth(field string, a *awaken.RemoteAuth) {
 }
 
 func fillAgent(s *awaken.AgentSpec) {
-	if s.MaxRounds == 0 {
-		s.MaxRounds = 16
-	}
-	if s.MaxContinuationRetries == nil {
-		s.MaxContinuationRetries = new(2)
-	}
+	s.MaxRounds = cmp.Or(s.MaxRounds, 16)
+	s.MaxContinuationRetries = cmp.Or(s.MaxContinuationRetries, new(2))
 	if e := s.Endpoint; e != nil {
-		if e.Backend == "" {
-			e.Backend = "a2a"
-		}
-		if e.TimeoutMS == 0 {
-			e.TimeoutMS = 300_000
-		}
+		e.Backend, e.TimeoutMS = cmp.Or(e.Backend, "a2a"), cmp.Or(e.TimeoutMS, 300_000)
 	}
 	if b := s.Backend; b != nil {
-		if b.Kind == "" {
-			b.Kind = "awaken"
-		}
-		if b.Version == 0 {
-			b.Version = 1
-		}
+		b.Kind, b.Version = cmp.Or(b.Kind, "awaken"), cmp.Or(b.Version, 1)
 		if b.Kind == "awaken" {
 			b.Config = nil // the fields have it
 		}
@@ -231,43 +225,29 @@ func fillAgent(s *awaken.AgentSpec) {
 }
 
 func checkAgent(s *awaken.AgentSpec) error {
-	var m mistakes
-	if err := s.Validate(); err != nil {
-		m = append(m, err)
-	}
-	if s.Endpoint != nil && s.Backend != nil && s.Backend.Kind != "awaken" {
-		m.add("endpoint and backend are both set, want one of them")
-	}
+	m := mistakes{s.Validate()}
+	m.when(s.Endpoint != nil && s.Backend != nil && s.Backend.Kind != "awaken", "endpoint and backend are both set, want one of them")
 	if e := s.Endpoint; e != nil {
 		m.url("endpoint.base_url", e.BaseURL)
 		m.auth("endpoint.auth", e.Auth)
-		if e.TimeoutMS < 0 {
-			m.add("endpoint.timeout_ms is %d, want more than 0", e.TimeoutMS)
-		}
+		m.when(e.TimeoutMS < 0, "endpoint.timeout_ms is %d, want more than 0", e.TimeoutMS)
 	}
 	for name, list := range map[string][]string{"plugin_ids": s.PluginIDs, "active_hook_filter": s.ActiveHookFilter, "delegates": s.Delegates,
 		"allowed_tools": s.AllowedTools, "excluded_tools": s.ExcludedTools} {
-		if slices.ContainsFunc(list, func(id string) bool { return strings.TrimSpace(id) == "" }) {
-			m.add("%s has an empty id", name)
-		}
+		m.when(slices.ContainsFunc(list, blank), "%s has an empty id", name)
 	}
-	if slices.Contains(s.Delegates, s.ID) {
-		m.add("delegates has the agent itself")
-	}
-	if raw := s.Sections["retry"]; len(raw) > 0 {
-		var v any
-		if json.Unmarshal(raw, &v) == nil && v == nil {
-			m.add(`sections["retry"] is null, want an object`)
-		}
-	}
+	m.when(slices.Contains(s.Delegates, s.ID), "delegates has the agent itself")
+	m.when(string(bytes.TrimSpace(s.Sections["retry"])) == "null", `sections["retry"] is null, want an object`)
 	return m.join()
 }
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // updateAgent takes the names that endpoints had in earlier versions.
 func updateAgent(tree map[string]any) error {
 	e, _ := tree["endpoint"].(map[string]any)
 	var old, new []string
-	for name := range e {
+	for _, name := range slices.Sorted(maps.Keys(e)) {
 		switch name {
 		case "bearer_token", "agent_id", "poll_interval_ms":
 			old = append(old, name)
@@ -275,21 +255,16 @@ func updateAgent(tree map[string]any) error {
 			new = append(new, name)
 		}
 	}
-	if len(old) == 0 {
-		return nil
-	}
-	slices.Sort(old)
-	slices.Sort(new)
-	if len(new) > 0 {
+	if len(old) > 0 && len(new) > 0 {
 		return fmt.Errorf("endpoint has %s of an earlier version beside %s: use auth, target and options", strings.Join(old, ", "), strings.Join(new, ", "))
 	}
-	if v, ok := e["bearer_token"]; ok && v != nil {
+	if v := e["bearer_token"]; v != nil {
 		e["auth"] = map[string]any{"type": "bearer", "token": v}
 	}
-	if v, ok := e["agent_id"]; ok && v != nil {
+	if v := e["agent_id"]; v != nil {
 		e["target"] = v
 	}
-	if v, ok := e["poll_interval_ms"]; ok && v != nil {
+	if v := e["poll_interval_ms"]; v != nil {
 		e["options"] = map[string]any{"poll_interval_ms": v}
 	}
 	for _, name := range old {
@@ -299,16 +274,21 @@ func updateAgent(tree map[string]any) error {
 }
 
 func agentSecret(p []string) bool {
-	last := p[len(p)-1]
 	switch p[0] {
 	case "endpoint":
-		return isAuth(p[1:]) || len(p) > 1 && (last == "headers" || secretName(last))
+		return isAuth(p[1:]) || sensitive(p)
 	case "backend":
-		return len(p) > 2 && p[1] == "config" && (last == "headers" || secretName(last))
+		return len(p) > 1 && p[1] == "config" && sensitive(p)
 	case "sections":
-		return len(p) > 2 && secretName(last) && strings.Join(p, "/") != "sections/guardrails/secrets"
+		return len(p) > 2 && secretName(p[len(p)-1]) && strings.Join(p, "/") != "sections/guardrails/secrets"
 	}
 	return false
+}
+
+// sensitive reports whether the texts below a place are secrets by its name alone.
+func sensitive(p []string) bool {
+	last := p[len(p)-1]
+	return last == "headers" || secretName(last)
 }
 
 // isAuth is true for all of auth but its type.
@@ -370,20 +350,6 @@ func skillNeeds(tree map[string]any) []Key {
 	return keys
 }
 
-// Needs returns the documents that a sealed one depends on. An agent's model_id names a
-// model or a pool: both are returned.
-func Needs(ns Namespace, doc json.RawMessage) []Key {
-	k := kinds[ns]
-	if k == nil || k.needs == nil {
-		return nil
-	}
-	tree, err := parse(doc)
-	if err != nil {
-		return nil
-	}
-	return k.needs(tree)
-}
-
 func text(tree map[string]any, name string) string { s, _ := tree[name].(string); return s }
 
 func texts(tree map[string]any, name string) []string {
@@ -399,28 +365,17 @@ func texts(tree map[string]any, name string) []string {
 
 func fillPool(p *awaken.ModelPoolSpec) {
 	for i := range p.Members {
-		if p.Members[i].Role == "" {
-			p.Members[i].Role = "member"
-		}
+		p.Members[i].Role = cmp.Or(p.Members[i].Role, "member")
 	}
-	if p.Routing.Home == "" {
-		p.Routing.Home = "deterministic"
-	}
-	if p.Routing.StickyScope == "" {
-		p.Routing.StickyScope = "thread"
-	}
+	p.Routing.Home = cmp.Or(p.Routing.Home, "deterministic")
+	p.Routing.StickyScope = cmp.Or(p.Routing.StickyScope, "thread")
 	for _, on := range []**bool{&p.Switch.OnCircuitOpen, &p.Switch.OnQuota, &p.Switch.OnPermanent} {
-		if *on == nil {
-			*on = new(true)
-		}
+		*on = cmp.Or(*on, new(true))
 	}
 }
 
 func checkPool(p *awaken.ModelPoolSpec) error {
-	var m mistakes
-	if err := p.Validate(); err != nil {
-		m = append(m, err)
-	}
+	m := mistakes{p.Validate()}
 	for name, n := range map[string]*int{"quota_retry_after_threshold_secs": p.Switch.QuotaRetryAfterThresholdSecs, "max_switches_per_session": p.Switch.MaxSwitchesPerSession} {
 		if n != nil && *n < 0 {
 			m.add("switch.%s is %d, want 0 or more", name, *n)
@@ -429,17 +384,10 @@ func checkPool(p *awaken.ModelPoolSpec) error {
 	return m.join()
 }
 
-func fillProvider(p *awaken.ProviderSpec) {
-	if p.TimeoutSecs == 0 {
-		p.TimeoutSecs = 300
-	}
-}
+func fillProvider(p *awaken.ProviderSpec) { p.TimeoutSecs = cmp.Or(p.TimeoutSecs, 300) }
 
 func checkProvider(p *awaken.ProviderSpec) error {
-	var m mistakes
-	if err := p.Validate(); err != nil {
-		m = append(m, err)
-	}
+	m := mistakes{p.Validate()}
 	if p.BaseURL != "" {
 		m.url("base_url", p.BaseURL)
 	}
@@ -464,13 +412,11 @@ func checkProvider(p *awaken.ProviderSpec) error {
 	option("model_discovery_schema", &discovery, "openai, openai-compatible, openrouter, gemini or google", oneOf(&discovery, "openai", "openai-compatible", "openrouter", "gemini", "google"))
 	option("model_discovery_auth", &discoveryAuth, "bearer, x-goog-api-key or none", oneOf(&discoveryAuth, "bearer", "x-goog-api-key", "none"))
 	if credentials == "service_account_json" {
-		if p.Adapter != "vertex" {
-			m.add("adapter_options.credentials_kind is service_account_json, which only the adapter vertex takes, not %q", p.Adapter)
-		}
+		m.when(p.Adapter != "vertex", "adapter_options.credentials_kind is service_account_json, which only the adapter vertex takes, not %q", p.Adapter)
 		var account map[string]any
-		if key := p.APIKey.Expose(); key != "" && key != hidden && json.Unmarshal([]byte(key), &account) != nil {
-			m.add("api_key is ***, want the JSON of a service account, because adapter_options.credentials_kind says so")
-		}
+		key := p.APIKey.Expose()
+		m.when(key != "" && key != hidden && json.Unmarshal([]byte(key), &account) != nil,
+			"api_key is ***, want the JSON of a service account, because adapter_options.credentials_kind says so")
 	}
 	return m.join()
 }

@@ -12,69 +12,56 @@ import (
 // Override merges a patch into the overrides of a builtin document and publishes it. If
 // dry, it only checks.
 func (m *Manager) Override(ctx context.Context, key Key, patch json.RawMessage, dry bool, c Condition, by Actor) (*View, error) {
-	return m.override(ctx, key, dry, c, by, func(stored json.RawMessage) (*Sealed, error) { return SealPatch(key, patch, stored) })
+	return m.override(ctx, key, dry, c, by, func(stored json.RawMessage) (*sealed, error) { return sealPatch(key, patch, stored) })
 }
 
 // ClearOverrides removes one override, or all when field is "", and publishes that.
 func (m *Manager) ClearOverrides(ctx context.Context, key Key, field string, c Condition, by Actor) (*View, error) {
-	return m.override(ctx, key, false, c, by, func(stored json.RawMessage) (*Sealed, error) {
+	return m.override(ctx, key, false, c, by, func(stored json.RawMessage) (*sealed, error) {
 		if field == "" {
-			return &Sealed{Gone: SecretsOf(stored)}, nil
+			return &sealed{}, nil
 		}
-		return SealPatch(key, encode(map[string]any{clearName: []any{field}}), stored)
+		return sealPatch(key, encode(map[string]any{clearName: []any{field}}), stored)
 	})
 }
 
 // override changes the overrides of a record as they are when it is written.
-func (m *Manager) override(ctx context.Context, key Key, dry bool, c Condition, by Actor, change func(stored json.RawMessage) (*Sealed, error)) (*View, error) {
-	if !key.Namespace.Known() {
-		return nil, fmt.Errorf("namespace %q: %w", key.Namespace, awaken.ErrNotFound)
+func (m *Manager) override(ctx context.Context, key Key, dry bool, c Condition, by Actor, change func(stored json.RawMessage) (*sealed, error)) (*View, error) {
+	if _, err := key.Namespace.kind(); err != nil {
+		return nil, err
 	}
-	var rec *Record
-	p, err := m.publisher.write(ctx, intent{by: by, kind: "publish", resource: key.String(), dry: dry}, func(ctx context.Context, p *plan) error {
-		old, err := p.expect(ctx, key, c)
-		if err != nil {
-			return err
-		}
+	return m.publisher.change(ctx, intent{by: by, kind: "publish", dry: dry}, key, c, func(_ context.Context, p *plan, old *Record) (*Record, error) {
 		base := p.tools.base(key, old)
 		switch {
 		case base == nil:
-			return fmt.Errorf("%s: %w", key, awaken.ErrNotFound)
-		case base.Meta.Source.Kind != Builtin || !key.Namespace.Overridable():
-			return fmt.Errorf("%s: %w", key, ErrNotOverridable)
+			return nil, fmt.Errorf("%s: %w", key, awaken.ErrNotFound)
+		case base.Meta.Source.Kind != Builtin || !key.Namespace.overridable():
+			return nil, fmt.Errorf("%s: %w", key, ErrNotOverridable)
 		}
 		sealed, err := change(base.Meta.UserOverrides)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := p.keep(key, sealed); err != nil {
-			return err
+			return nil, err
 		}
-		rec = &Record{Spec: base.Spec, Meta: Meta{Source: base.Meta.Source, Hidden: base.Meta.Hidden, UserOverrides: sealed.Doc}}
+		rec := &Record{Spec: base.Spec, Meta: Meta{Source: base.Meta.Source, Hidden: base.Meta.Hidden, UserOverrides: sealed.Doc}}
 		if key.Namespace == Tools && len(sealed.Doc) == 0 {
 			// A tool without overrides is the program's.
 			if old != nil {
-				p.records = append(p.records, RecordChange{Key: key, Expect: old.Meta.Revision})
-				p.log("update", key, raw(key, old), raw(key, rec))
+				p.erase(key, old)
+				p.log("update", key, effective(key, old), effective(key, rec))
 				p.gone(key)
 			}
-			return nil
+			return rec, nil
 		}
-		if err := ValidateRecord(key, rec); err != nil {
-			return err
+		if err := rec.validate(key); err != nil {
+			return nil, err
 		}
 		p.write(key, rec, old)
-		p.log("update", key, raw(key, base), raw(key, rec))
-		if err := p.live(key, rec); err != nil {
-			return err
-		}
-		p.forget(key, rec)
-		return nil
+		p.log("update", key, effective(key, base), effective(key, rec))
+		return rec, p.publish(key, rec)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return newView(key, rec, p.next)
 }
 
 // express returns overrides that make one document of another, as far as overrides can.

@@ -9,91 +9,40 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/strict"
-	"github.com/awaken-go/awaken/llm"
 )
-
-// AgentPatch is what can be put over an agent. A field that is left out is the agent's.
-// Null clears a field that the agent can be without (description, context_policy,
-// reasoning_effort, endpoint and the four of the catalogue).
-type AgentPatch struct {
-	Description            *string                `json:"description,omitempty"`
-	ModelID                *string                `json:"model_id,omitempty"`
-	SystemPrompt           *string                `json:"system_prompt,omitempty"`
-	MaxRounds              *int                   `json:"max_rounds,omitempty"`
-	MaxContinuationRetries *int                   `json:"max_continuation_retries,omitempty"`
-	StopConditions         []awaken.StopCondition `json:"stop_conditions,omitempty"`
-	ContextPolicy          *awaken.ContextPolicy  `json:"context_policy,omitempty"`
-	ReasoningEffort        *llm.Effort            `json:"reasoning_effort,omitempty"`
-	PluginIDs              []string               `json:"plugin_ids,omitempty"`
-	ActiveHookFilter       []string               `json:"active_hook_filter,omitempty"`
-	// AllowedTools and AllowedToolPatterns: an agent whose patch clears both, or the only one
-	// that it has, has no tools.
-	AllowedTools         []string `json:"allowed_tools,omitempty"`
-	AllowedToolPatterns  []string `json:"allowed_tool_patterns,omitempty"`
-	ExcludedTools        []string `json:"excluded_tools,omitempty"`
-	ExcludedToolPatterns []string `json:"excluded_tool_patterns,omitempty"`
-	Delegates            []string `json:"delegates,omitempty"`
-	// Sections are put over the agent's one by one; null removes one.
-	Sections map[string]json.RawMessage `json:"sections,omitempty"`
-	// Backend and Endpoint cannot be patched together. Each replaces the other of the agent.
-	Backend  *awaken.Backend        `json:"backend,omitempty"`
-	Endpoint *awaken.RemoteEndpoint `json:"endpoint,omitempty"`
-}
-
-// SkillPatch is what can be put over a skill. A field that is left out is the skill's. Null
-// clears when_to_use, argument_hint and model_override.
-type SkillPatch struct {
-	Name           *string         `json:"name,omitempty"`
-	Description    *string         `json:"description,omitempty"`
-	InstructionsMD *string         `json:"instructions_md,omitempty"`
-	AllowedTools   []string        `json:"allowed_tools,omitempty"`
-	WhenToUse      *string         `json:"when_to_use,omitempty"`
-	Arguments      []SkillArgument `json:"arguments,omitempty"`
-	ArgumentHint   *string         `json:"argument_hint,omitempty"`
-	UserInvocable  *bool           `json:"user_invocable,omitempty"`
-	ModelInvocable *bool           `json:"model_invocable,omitempty"`
-	ModelOverride  *string         `json:"model_override,omitempty"`
-	Context        *string         `json:"context,omitempty"`
-}
-
-// ToolPatch is what can be put over a tool.
-type ToolPatch struct {
-	// Description is at most 4096 bytes long.
-	Description *string `json:"description,omitempty"`
-}
 
 // patchKind says what can be overridden in a namespace.
 type patchKind struct {
-	new      func() any // a pointer to the struct
-	nullable []string   // the fields that null clears
-	least    string     // a document that says as little as it can, with an id that none has
+	fields   []string // that a patch can have
+	nullable []string // those of them that null clears
+	least    string   // a document that says as little as it can, with an id that none has
 }
 
 var (
-	agentPatch = &patchKind{func() any { return new(AgentPatch) }, []string{"description", "context_policy", "reasoning_effort", "endpoint",
-		"allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns"}, `{"id":"#"}`}
-	skillPatch = &patchKind{func() any { return new(SkillPatch) }, []string{"when_to_use", "argument_hint", "model_override"},
-		`{"id":"-","name":"a","description":"a","instructions_md":"a"}`}
-	toolPatch = &patchKind{func() any { return new(ToolPatch) }, nil, `{"id":"#","name":"a","description":"a"}`}
-)
-
-// fields are the names that a patch can have.
-func (p *patchKind) fields() []string {
-	t := reflect.TypeOf(p.new()).Elem()
-	var names []string
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		names = append(names, name)
+	// An agent whose patch clears allowed_tools and allowed_tool_patterns, or the only one of
+	// them that it has, has no tools. Backend and endpoint cannot be patched together; each
+	// replaces the other of the agent.
+	agentPatch = &patchKind{
+		fields: []string{"description", "model_id", "system_prompt", "max_rounds", "max_continuation_retries", "stop_conditions", "context_policy", "reasoning_effort",
+			"plugin_ids", "active_hook_filter", "allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns", "delegates", "sections", "backend", "endpoint"},
+		nullable: []string{"description", "context_policy", "reasoning_effort", "endpoint",
+			"allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns"},
+		least: `{"id":"#"}`,
 	}
-	return names
-}
+	skillPatch = &patchKind{
+		fields: []string{"name", "description", "instructions_md", "allowed_tools", "when_to_use", "arguments", "argument_hint", "user_invocable", "model_invocable",
+			"model_override", "context"},
+		nullable: []string{"when_to_use", "argument_hint", "model_override"},
+		least:    `{"id":"-","name":"a","description":"a","instructions_md":"a"}`,
+	}
+	toolPatch = &patchKind{fields: []string{"description"}, least: `{"id":"#","name":"a","description":"a"}`}
+)
 
 // clearName is the field of a patch that lists overrides to remove.
 const clearName = "_clear"
 
-// SealPatch merges a patch, as written, into the stored overrides of a document (sealed, or
+// sealPatch merges a patch, as written, into the stored overrides of a document (sealed, or
 // nil), checks the outcome and takes its secrets out. The errors are awaken.ErrInvalid.
 //
 //   - A field overrides, and null overrides with nothing. Null on a field that cannot be
@@ -101,8 +50,8 @@ const clearName = "_clear"
 //   - "_clear": ["field", "sections.name"] removes overrides, before the rest is merged.
 //   - sections are merged by name; null removes a section from the document.
 //
-// What is said of secrets is as in [Seal], for those that overrides hold.
-func SealPatch(key Key, patch, stored json.RawMessage) (*Sealed, error) {
+// What is said of secrets is as in [seal], for those that overrides hold.
+func sealPatch(key Key, patch, stored json.RawMessage) (*sealed, error) {
 	if err := CheckID(key); err != nil {
 		return nil, err
 	}
@@ -117,16 +66,9 @@ func SealPatch(key Key, patch, stored json.RawMessage) (*Sealed, error) {
 	return s, nil
 }
 
-func (k *kind) sealPatch(prefix string, patch, stored json.RawMessage) (*Sealed, error) {
-	tree, err := parse(patch)
+func (k *kind) sealPatch(prefix string, patch, stored json.RawMessage) (*sealed, error) {
+	tree, before, err := parseWritten(patch, stored)
 	if err != nil {
-		return nil, err
-	}
-	before, err := parseOptional(stored)
-	if err != nil {
-		return nil, fmt.Errorf("what is stored: %w", err)
-	}
-	if err := hideReferences(tree, before); err != nil {
 		return nil, err
 	}
 	merged, err := k.merge(k.mask(before), tree)
@@ -182,7 +124,7 @@ func (k *kind) merge(overrides, patch map[string]any) (map[string]any, error) {
 
 // clear removes one override.
 func (k *kind) clear(overrides map[string]any, name string) error {
-	if section, ok := strings.CutPrefix(name, "sections."); ok && slices.Contains(k.patch.fields(), "sections") {
+	if section, ok := strings.CutPrefix(name, "sections."); ok && slices.Contains(k.patch.fields, "sections") {
 		if sections, ok := overrides["sections"].(map[string]any); ok {
 			if delete(sections, section); len(sections) == 0 {
 				delete(overrides, "sections")
@@ -190,8 +132,8 @@ func (k *kind) clear(overrides map[string]any, name string) error {
 		}
 		return nil
 	}
-	if !slices.Contains(k.patch.fields(), name) {
-		return fmt.Errorf("%s: %w", clearName, strict.Unknown(name, k.patch.fields()))
+	if !slices.Contains(k.patch.fields, name) {
+		return fmt.Errorf("%s: %w", clearName, strict.Unknown(name, k.patch.fields))
 	}
 	delete(overrides, name)
 	return nil
@@ -199,10 +141,8 @@ func (k *kind) clear(overrides map[string]any, name string) error {
 
 // updatePatch takes names of earlier versions, and the short form of a local backend.
 func (k *kind) updatePatch(patch map[string]any) error {
-	for _, name := range slices.Sorted(maps.Keys(patch)) {
-		if hint, ok := k.hints[name]; ok {
-			return fmt.Errorf("unknown field %q, did you mean %s?", name, hint)
-		}
+	if err := k.checkHints(patch); err != nil {
+		return err
 	}
 	if k.update != nil {
 		if err := k.update(patch); err != nil {
@@ -248,11 +188,11 @@ func (k *kind) checkPatch(patch map[string]any) (map[string]any, error) {
 			return nil, errors.New(`backend and endpoint would both be overridden: clear one of them with "_clear"`)
 		}
 	}
-	if err := strict.Unmarshal(encode(patch), k.patch.new()); err != nil {
-		return nil, err
-	}
-	for name, v := range patch {
-		if v == nil && !slices.Contains(k.patch.nullable, name) {
+	for _, name := range slices.Sorted(maps.Keys(patch)) {
+		switch {
+		case !slices.Contains(k.patch.fields, name):
+			return nil, strict.Unknown(name, k.patch.fields)
+		case patch[name] == nil && !slices.Contains(k.patch.nullable, name):
 			delete(patch, name) // as if it were not there
 		}
 	}
@@ -278,8 +218,8 @@ func (p *patchKind) over(base, patch map[string]any) map[string]any {
 	_, literals := base["allowed_tools"]
 	_, patterns := base["allowed_tool_patterns"]
 	for name, v := range patch {
-		switch sections, _ := v.(map[string]any); {
-		case name == "sections":
+		switch sections, isObject := v.(map[string]any); {
+		case name == "sections" && isObject:
 			into, _ := doc[name].(map[string]any)
 			if into == nil {
 				into = map[string]any{}
@@ -311,22 +251,57 @@ func (p *patchKind) over(base, patch map[string]any) map[string]any {
 	return doc
 }
 
-// Effective returns a sealed document with sealed overrides put over it. They may be nil.
-func Effective(key Key, doc, overrides json.RawMessage) (json.RawMessage, error) {
-	patch, err := parseOptional(overrides)
+// effective returns the document of a record with its overrides put over it, sealed.
+func (r *Record) effective(key Key) (json.RawMessage, error) {
+	patch, err := parseOptional(r.Meta.UserOverrides)
 	if err != nil {
 		return nil, invalid(key, fmt.Errorf("overrides: %w", err))
 	}
 	if len(patch) == 0 {
-		return doc, nil
+		return r.Spec, nil
 	}
 	k := kinds[key.Namespace]
 	if k == nil || k.patch == nil {
 		return nil, fmt.Errorf("%w: %s have none", ErrNotOverridable, key.Namespace)
 	}
-	tree, err := parse(doc)
+	tree, err := parse(r.Spec)
 	if err != nil {
 		return nil, invalid(key, err)
 	}
 	return encode(k.patch.over(tree, patch)), nil
+}
+
+// validate checks the document and the overrides of a record. Both are sealed.
+func (r *Record) validate(key Key) error {
+	if err := CheckID(key); err != nil {
+		return err
+	}
+	k := kinds[key.Namespace]
+	tree, err := parse(r.Spec)
+	if err != nil {
+		return invalid(key, err)
+	}
+	if id := text(tree, "id"); id != key.ID {
+		return invalid(key, fmt.Errorf("id is %q, want %q", id, key.ID))
+	}
+	if _, err := k.read(k.mask(tree)); err != nil {
+		return invalid(key, err)
+	}
+	patch, err := parseOptional(r.Meta.UserOverrides)
+	if err != nil {
+		return invalid(key, fmt.Errorf("overrides: %w", err))
+	}
+	if len(patch) == 0 {
+		return nil
+	}
+	if k.patch == nil {
+		return fmt.Errorf("%w: %s have none", ErrNotOverridable, key.Namespace)
+	}
+	if _, err := k.checkPatch(k.mask(patch)); err != nil {
+		return invalid(key, fmt.Errorf("overrides: %w", err))
+	}
+	if _, err := k.read(k.mask(k.patch.over(tree, patch))); err != nil {
+		return invalid(key, fmt.Errorf("with its overrides: %w", err))
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func TestSealPatch_Merges(t *testing.T) {
 		{"skill value", Skills, ``, `{"context":"x"}`, ``, `context is "x", want inline or fork`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := SealPatch(Key{tt.ns, "x"}, json.RawMessage(tt.patch), json.RawMessage(tt.old))
+			s, err := sealPatch(Key{tt.ns, "x"}, json.RawMessage(tt.patch), json.RawMessage(tt.old))
 			if tt.wrong != "" {
 				if !errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), tt.wrong) {
 					t.Errorf("error is %v, want %s", err, tt.wrong)
@@ -72,13 +73,13 @@ func TestSealPatch_Merges(t *testing.T) {
 				t.Errorf("got\n%s, want\n%s", s.Doc, tt.want)
 			}
 			r := Record{Spec: json.RawMessage(least[tt.ns]), Meta: Meta{UserOverrides: s.Doc}}
-			if err := ValidateRecord(Key{tt.ns, "x"}, &r); err != nil {
+			if err := r.validate(Key{tt.ns, "x"}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	for _, ns := range []Namespace{Models, Pools, Providers, MCPServers, A2AServers} {
-		if _, err := SealPatch(Key{ns, "x"}, json.RawMessage(`{}`), nil); !errors.Is(err, ErrNotOverridable) {
+		if _, err := sealPatch(Key{ns, "x"}, json.RawMessage(`{}`), nil); !errors.Is(err, ErrNotOverridable) {
 			t.Errorf("%s: %v", ns, err)
 		}
 	}
@@ -91,8 +92,8 @@ func TestSealPatch_ClearsEveryField(t *testing.T) {
 			continue
 		}
 		known := fieldNames(k.new())
-		for _, name := range k.patch.fields() {
-			if _, err := SealPatch(Key{ns, "x"}, encode(map[string]any{"_clear": []any{name}}), nil); err != nil {
+		for _, name := range k.patch.fields {
+			if _, err := sealPatch(Key{ns, "x"}, encode(map[string]any{"_clear": []any{name}}), nil); err != nil {
 				t.Error(err)
 			}
 			if !known[name] {
@@ -126,7 +127,7 @@ func TestEffective(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Record{Spec: json.RawMessage(tt.base), Meta: Meta{UserOverrides: json.RawMessage(tt.patch)}}
-			got, err := r.Effective(Key{Agents, "x"})
+			got, err := r.effective(Key{Agents, "x"})
 			if err != nil || string(got) != tt.want {
 				t.Errorf("got\n%s, %v, want\n%s", got, err, tt.want)
 			}
@@ -141,8 +142,8 @@ func TestEffective(t *testing.T) {
 func TestSealPatch_Secrets(t *testing.T) {
 	key := Key{Agents, "x"}
 	const endpoint = `"endpoint":{"base_url":"https://h","auth":{"type":"bearer","token":"`
-	base := seal(t, key, `{"id":"x",`+endpoint+`one"}},"sections":{"a":{"password":"two"}}}`, "")
-	s, err := SealPatch(key, json.RawMessage(`{`+endpoint+`three"}},"sections":{"b":{"password":"four"}}}`), nil)
+	base := mustSeal(t, key, `{"id":"x",`+endpoint+`one"}},"sections":{"a":{"password":"two"}}}`, "")
+	s, err := sealPatch(key, json.RawMessage(`{`+endpoint+`three"}},"sections":{"b":{"password":"four"}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,30 +153,31 @@ func TestSealPatch_Secrets(t *testing.T) {
 		t.Fatalf("%d secrets, %s", len(secrets), s.Doc)
 	}
 	r := Record{Spec: base.Doc, Meta: Meta{UserOverrides: s.Doc}}
-	if err := ValidateRecord(key, &r); err != nil {
+	if err := r.validate(key); err != nil {
 		t.Error(err)
 	}
-	doc, err := r.Effective(key)
+	doc, err := r.effective(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := Decode[awaken.AgentSpec](json.RawMessage(open(t, key, doc, secrets)))
+	decoded, err := decode(key, json.RawMessage(open(t, key, doc, secrets)))
 	if err != nil {
 		t.Fatal(err)
 	}
+	spec := decoded.(*awaken.AgentSpec)
 	if got := spec.Endpoint.Auth.Token.Expose() + string(spec.Sections["a"]) + string(spec.Sections["b"]); got != `three{"password":"two"}{"password":"four"}` {
 		t.Error(got)
 	}
-	shown, err := RedactPatch(Agents, s.Doc)
+	shown, err := redactPatch(Agents, s.Doc)
 	if err != nil || strings.Contains(string(shown), refName) || !strings.Contains(string(shown), `"password":"***"`) {
 		t.Errorf("%s, %v", shown, err)
 	}
 
-	again, err := SealPatch(key, json.RawMessage(`{"max_rounds":4,"_clear":["sections.b"],`+endpoint+`***"}}}`), s.Doc)
-	if err != nil || len(again.Secrets) != 0 || len(again.Gone) != 1 || again.Gone[0] != "agents/x#overrides/sections/b/password" {
+	again, err := sealPatch(key, json.RawMessage(`{"max_rounds":4,"_clear":["sections.b"],`+endpoint+`***"}}}`), s.Doc)
+	if err != nil || len(again.Secrets) != 0 || !slices.Equal(gone(s.Doc, again.Doc), []string{"agents/x#overrides/sections/b/password"}) {
 		t.Errorf("%+v, %v", again, err)
 	}
-	_, err = SealPatch(key, json.RawMessage(`{"sections":{"b":{"password":{"$secret":"agents/x#/sections/a/password"}}}}`), s.Doc)
+	_, err = sealPatch(key, json.RawMessage(`{"sections":{"b":{"password":{"$secret":"agents/x#/sections/a/password"}}}}`), s.Doc)
 	if err == nil || !strings.Contains(err.Error(), "sections.b.password refers to a secret that is not stored there") {
 		t.Error(err)
 	}

@@ -110,9 +110,31 @@ func (p *plan) write(key Key, rec, old *Record) {
 	p.records = append(p.records, c)
 }
 
+// erase removes a record.
+func (p *plan) erase(key Key, old *Record) {
+	p.records = append(p.records, RecordChange{Key: key, Expect: old.Meta.Revision})
+}
+
+// hide keeps a record, and its document out of what is published.
+func (p *plan) hide(key Key, old *Record) {
+	next := *old
+	next.Meta.Hidden = true
+	p.write(key, &next, old)
+}
+
+// publish makes a record's document live, and forgets the secrets that nothing refers to any
+// more.
+func (p *plan) publish(key Key, rec *Record) error {
+	if err := p.live(key, rec); err != nil {
+		return err
+	}
+	p.forget(key, rec)
+	return nil
+}
+
 // live makes a record's document live, or takes it away if it is hidden.
 func (p *plan) live(key Key, rec *Record) error {
-	doc, err := effective(key, rec)
+	doc, err := rec.document(key)
 	if err != nil {
 		return err
 	}
@@ -141,18 +163,24 @@ func (p *plan) gone(key Key) {
 	}
 }
 
-// log adds an event. Before and after are sealed documents.
-func (p *plan) log(action string, key Key, before, after json.RawMessage) *AuditEvent {
-	e := p.audit.event(p.by, action, key.String())
-	e.Time, e.Before, e.After = p.at.Truncate(time.Microsecond), before, after
+// event adds an event.
+func (p *plan) event(action, resource string) *AuditEvent {
+	e := p.audit.event(p.by, action, resource)
 	p.events = append(p.events, e)
+	return e
+}
+
+// log adds an event about a document. Before and after are sealed.
+func (p *plan) log(action string, key Key, before, after json.RawMessage) *AuditEvent {
+	e := p.event(action, key.String())
+	e.Time, e.Before, e.After = p.at.Truncate(time.Microsecond), before, after
 	return e
 }
 
 // seal takes the secrets out of a document that replaces a record's, and adds those that
 // are new to the plan.
 func (p *plan) seal(key Key, spec json.RawMessage, old *Record) (json.RawMessage, error) {
-	sealed, err := Seal(key, spec, raw(key, old))
+	sealed, err := seal(key, spec, effective(key, old))
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +188,8 @@ func (p *plan) seal(key Key, spec json.RawMessage, old *Record) (json.RawMessage
 }
 
 // keep adds secrets to the plan, those that have another value than now.
-func (p *plan) keep(key Key, sealed *Sealed) error {
-	servers := serversOf(key.Namespace, sealed.Doc)
+func (p *plan) keep(key Key, sealed *sealed) error {
+	servers := newDocument(key, sealed.Doc, 0).servers
 	for _, ref := range slices.Sorted(maps.Keys(sealed.Secrets)) {
 		value, old := sealed.Secrets[ref], p.now.secrets.sealed[ref]
 		if now, err := p.now.secrets.value(ref); err == nil && now == value && old.Server == servers[ref] {
@@ -182,7 +210,7 @@ func (p *plan) keep(key Key, sealed *Sealed) error {
 func (p *plan) forget(key Key, rec *Record) {
 	var needed []string
 	if rec != nil {
-		needed = append(SecretsOf(rec.Spec), SecretsOf(rec.Meta.UserOverrides)...)
+		needed = append(secretsOf(rec.Spec), secretsOf(rec.Meta.UserOverrides)...)
 	}
 	if doc := p.doc(key); doc != nil {
 		needed = append(needed, doc.secrets...)
@@ -209,27 +237,30 @@ func (p *plan) put(key Key, spec json.RawMessage, old *Record, draft bool) (*Rec
 		rec.Meta.Hidden = old.Meta.Hidden && draft
 	}
 	p.write(key, rec, old)
-	p.log(verb(old), key, raw(key, old), raw(key, rec))
-	if draft {
-		live := p.doc(key)
-		if live != nil && p.touches(live) {
-			return nil, fmt.Errorf("%w: %s: a draft cannot change a secret that is in use, because secrets have no versions: write it without draft", awaken.ErrInvalid, key)
-		}
-		return rec, nil
+	p.log(verb(old), key, effective(key, old), effective(key, rec))
+	if !draft {
+		return rec, p.publish(key, rec)
 	}
-	if err := p.live(key, rec); err != nil {
-		return nil, err
+	if live := p.doc(key); live != nil && p.touches(live) {
+		return nil, fmt.Errorf("%w: %s: a draft cannot change a secret that is in use, because secrets have no versions: write it without draft", awaken.ErrInvalid, key)
 	}
-	p.forget(key, rec)
 	return rec, nil
+}
+
+// verb is what the audit log calls a write over what was there.
+func verb(old *Record) string {
+	if old == nil {
+		return "create"
+	}
+	return "update"
 }
 
 // remove takes a record away, which may be nil, and its document and secrets.
 func (p *plan) remove(key Key, old *Record) {
 	if old != nil {
-		p.records = append(p.records, RecordChange{Key: key, Expect: old.Meta.Revision})
+		p.erase(key, old)
 	}
-	p.log("delete", key, raw(key, old), nil)
+	p.log("delete", key, effective(key, old), nil)
 	p.gone(key)
 	p.forget(key, nil)
 }
@@ -243,14 +274,10 @@ func (p *plan) adopt(ctx context.Context, changes map[Key]*document, action stri
 		if err != nil {
 			return err
 		}
-		live := p.now.doc(key)
-		isDraft := rec != nil && !rec.Meta.Hidden && (live == nil || Hash(raw(key, rec)) != live.Hash)
-		before, after := raw(key, rec), json.RawMessage(nil)
+		before := effective(key, rec)
+		isDraft := rec != nil && !rec.Meta.Hidden && hashOf(before) != p.now.doc(key).hash()
 		p.docs[key] = doc
-		if doc != nil {
-			after = doc.raw
-		}
-		p.log(action, key, before, after)
+		p.log(action, key, before, doc.text())
 		if isDraft && !drafts {
 			continue
 		}
@@ -268,11 +295,9 @@ func (p *plan) adopt(ctx context.Context, changes map[Key]*document, action stri
 			}
 		case rec == nil:
 		case rec.Meta.Source.Kind == Builtin && key.Namespace != Tools:
-			next := *rec
-			next.Meta.Hidden = true
-			p.write(key, &next, rec)
+			p.hide(key, rec)
 		default:
-			p.records = append(p.records, RecordChange{Key: key, Expect: rec.Meta.Revision})
+			p.erase(key, rec)
 		}
 	}
 	return nil
@@ -283,16 +308,16 @@ func (p *plan) adopt(ctx context.Context, changes map[Key]*document, action stri
 // difference; otherwise people own it. It returns nil if the record is that already.
 func (p *plan) become(key Key, old *Record, target json.RawMessage) (*Record, error) {
 	base := p.tools.base(key, old)
-	if old != nil && !old.Meta.Hidden && bytes.Equal(raw(key, old), target) {
+	if old != nil && !old.Meta.Hidden && bytes.Equal(effective(key, old), target) {
 		return nil, nil
 	}
-	if base != nil && base.Meta.Source.Kind == Builtin && key.Namespace.Overridable() {
+	if base != nil && base.Meta.Source.Kind == Builtin && key.Namespace.overridable() {
 		patch, err := express(base.Spec, target)
 		if err != nil {
 			return nil, err
 		}
 		rec := &Record{Spec: base.Spec, Meta: Meta{Source: base.Meta.Source, UserOverrides: patch}}
-		if ValidateRecord(key, rec) == nil && bytes.Equal(raw(key, rec), target) {
+		if rec.validate(key) == nil && bytes.Equal(effective(key, rec), target) {
 			return rec, nil
 		}
 	}

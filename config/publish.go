@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/failpoint"
 )
 
 // publisher carries writes out, one at a time: it plans, compiles, stores, and makes what
@@ -63,6 +64,24 @@ func (pb *publisher) write(ctx context.Context, in intent, fn func(context.Conte
 			return nil, err
 		}
 	}
+}
+
+// change is write for one record that is as c expects it. Fn gets it, nil if there is none,
+// and returns what it becomes.
+func (pb *publisher) change(ctx context.Context, in intent, key Key, c Condition, fn func(ctx context.Context, p *plan, old *Record) (*Record, error)) (*View, error) {
+	in.resource = key.String()
+	var rec *Record
+	p, err := pb.write(ctx, in, func(ctx context.Context, p *plan) error {
+		old, err := p.expect(ctx, key, c)
+		if err == nil {
+			rec, err = fn(ctx, p, old)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newView(key, rec, p.next)
 }
 
 // turnTime is how long a write waits for its turn. Then it goes on without: whoever has it
@@ -222,7 +241,7 @@ func (pb *publisher) candidate(ctx context.Context, p *plan, sec *secrets) (*Pub
 		}
 		if len(bad) > 0 {
 			pb.servers.close(slices.Collect(maps.Values(v.servers)))
-			return nil, nil, refuse(bad)
+			return nil, nil, fmt.Errorf("%w: %w", awaken.ErrInvalid, &awaken.ConfigError{Problems: bad})
 		}
 	}
 	if p.moved == 0 && !p.aside && v.since >= max(64, len(v.docs)/8) {
@@ -240,3 +259,13 @@ func brings(err error, docs map[Key]*document, before []awaken.Diagnostic) bool 
 		return mine || !slices.Contains(before, d)
 	})
 }
+
+// The places where a process may die in the course of a write.
+var (
+	atPlanned  = failpoint.New("config.planned")  // checked and sealed
+	atCompiled = failpoint.New("config.compiled") // there is a candidate
+	atApplied  = failpoint.New("config.applied")  // it is durable, and not live here
+	atSwapped  = failpoint.New("config.swapped")  // it is live here, and nobody was told
+	atFollowed = failpoint.New("config.followed") // what another process published is live here
+	atRefused  = failpoint.New("config.refused")  // a write was refused, which is not in the audit log
+)

@@ -16,26 +16,9 @@ func (m *Manager) Put(ctx context.Context, key Key, spec json.RawMessage, draft 
 	if err := m.code.writable(key); err != nil {
 		return nil, err
 	}
-	var rec *Record
-	p, err := m.publisher.write(ctx, intent{by: by, kind: "publish", resource: key.String()}, func(ctx context.Context, p *plan) (err error) {
-		old, err := p.expect(ctx, key, c)
-		if err != nil {
-			return err
-		}
-		rec, err = p.put(key, spec, old, draft)
-		return err
+	return m.publisher.change(ctx, intent{by: by, kind: "publish"}, key, c, func(_ context.Context, p *plan, old *Record) (*Record, error) {
+		return p.put(key, spec, old, draft)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return newView(key, rec, p.next)
-}
-
-func verb(old *Record) string {
-	if old == nil {
-		return "create"
-	}
-	return "update"
 }
 
 // Validation is what came of a dry run.
@@ -62,7 +45,7 @@ func (m *Manager) Validate(ctx context.Context, key Key, spec json.RawMessage) (
 		return nil, err
 	}
 	v := &Validation{}
-	if v.Normalized, err = Redact(key.Namespace, rec.Spec); err != nil {
+	if v.Normalized, err = redact(key.Namespace, rec.Spec); err != nil {
 		return nil, err
 	}
 	for _, d := range p.next.live.reg.Diagnostics() {

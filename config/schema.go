@@ -73,24 +73,12 @@ var enums = map[string][]any{
 	"SkillSpec.context":             {"inline", "fork"},
 }
 
-// required are the fields without which an object is wrong.
-var required = map[string][]any{
-	"AgentSpec": {"id"}, "RemoteEndpoint": {"base_url"}, "RemoteAuth": {"type"},
-	"ModelSpec": {"id", "provider_id", "upstream_model"}, "ModelPoolSpec": {"id", "members"}, "PoolMember": {"model_id"},
-	"ProviderSpec": {"id", "adapter"}, "MCPServerSpec": {"id", "transport"}, "A2AServerSpec": {"id", "base_url"},
-	"SkillSpec": {"id", "name", "description", "instructions_md"}, "SkillArgument": {"name"}, "ToolSpec": {"id", "name", "description"},
-}
-
 func (k *kind) schema() json.RawMessage {
 	t := reflect.TypeOf(k.new()).Elem()
 	raw, err := schema.ForWith(t, special)
-	if err != nil {
-		panic(fmt.Sprintf("config: %s: %v", k.what, err))
-	}
+	k.must(err)
 	tree, err := parse(raw)
-	if err != nil {
-		panic(fmt.Sprintf("config: %s: %v", k.what, err))
-	}
+	k.must(err)
 	describe(t, tree, k.defaults())
 	tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	tree["title"] = t.Name()
@@ -100,14 +88,17 @@ func (k *kind) schema() json.RawMessage {
 // defaults is a document with nothing in it but what it has by itself.
 func (k *kind) defaults() map[string]any {
 	least, err := parse([]byte(k.least))
-	if err != nil {
-		panic(fmt.Sprintf("config: %s: %v", k.what, err))
-	}
+	k.must(err)
 	whole, err := k.normalise(least)
+	k.must(err)
+	return without(whole, least).(map[string]any)
+}
+
+// must panics if the table of namespaces is wrong.
+func (k *kind) must(err error) {
 	if err != nil {
 		panic(fmt.Sprintf("config: %s: %v", k.what, err))
 	}
-	return without(whole, least).(map[string]any)
 }
 
 // without is v without the single values that other has.
@@ -143,10 +134,13 @@ func describe(t reflect.Type, s, defaults map[string]any) {
 	if text := meanings()[t.Name()]; text != "" {
 		s["description"] = text
 	}
-	delete(s, "required")
-	need := required[t.Name()]
-	if need != nil {
-		s["required"] = need
+	need, _ := s["required"].([]any)
+	need = slices.DeleteFunc(need, func(name any) bool {
+		_, list := defaults[name.(string)].([]any) // the defaults of its entries
+		return defaults[name.(string)] != nil && !list
+	})
+	if s["required"] = need; len(need) == 0 {
+		delete(s, "required")
 	}
 	properties, _ := s["properties"].(map[string]any)
 	for name, f := range jsonFields(t) {

@@ -15,7 +15,7 @@ func TestSchema(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", ns, err)
 		}
-		good := []string{least[ns], string(seal(t, Key{ns, "x"}, least[ns], "").Doc), k.least, examples[ns]}
+		good := []string{least[ns], string(mustSeal(t, Key{ns, "x"}, least[ns], "").Doc), k.least, examples[ns]}
 		for _, doc := range good {
 			if err := s.Check([]byte(doc)); err != nil {
 				t.Errorf("%s: %s: %v", ns, doc, err)

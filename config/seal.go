@@ -8,17 +8,15 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Sealed is a document, or overrides, without its secrets.
-type Sealed struct {
+// sealed is a document, or overrides, without its secrets.
+type sealed struct {
 	// Doc is sealed. Overrides with nothing in them are nil.
 	Doc json.RawMessage
 	// Secrets are those that are new, or have a new value, by reference.
 	Secrets map[string]awaken.Secret
-	// Gone are references that the stored document has and Doc has not, sorted.
-	Gone []string
 }
 
-// Seal checks a document as written that is to replace a stored one (sealed, or nil), puts
+// seal checks a document as written that is to replace a stored one (sealed, or nil), puts
 // its defaults in and takes its secrets out. The errors are awaken.ErrInvalid.
 //
 // What is said about secrets:
@@ -38,7 +36,7 @@ type Sealed struct {
 // of providers, the config of MCP servers, and the options of A2A servers and endpoints;
 // and whatever text has a name like api_key, password or token, or is below one, in these,
 // and in the backend and the sections of an agent.
-func Seal(key Key, doc, stored json.RawMessage) (*Sealed, error) {
+func seal(key Key, doc, stored json.RawMessage) (*sealed, error) {
 	if err := CheckID(key); err != nil {
 		return nil, err
 	}
@@ -50,36 +48,46 @@ func Seal(key Key, doc, stored json.RawMessage) (*Sealed, error) {
 	return s, nil
 }
 
-func (k *kind) seal(key Key, doc, stored json.RawMessage) (*Sealed, error) {
-	tree, err := parse(doc)
+func (k *kind) seal(key Key, doc, stored json.RawMessage) (*sealed, error) {
+	tree, before, err := parseWritten(doc, stored)
 	if err != nil {
 		return nil, err
 	}
-	before, err := parseOptional(stored)
-	if err != nil {
-		return nil, fmt.Errorf("what is stored: %w", err)
-	}
 	switch id, ok := tree["id"].(string); {
-	case tree["id"] == nil, ok && strings.TrimSpace(id) == "":
+	case tree["id"] == nil, ok && blank(id):
 		return nil, fmt.Errorf("missing 'id' field in body")
 	case ok && id != key.ID:
 		return nil, fmt.Errorf("id is %q, want %q, which is the id that is written to", id, key.ID)
-	}
-	if err := hideReferences(tree, before); err != nil {
-		return nil, err
 	}
 	if k.update != nil {
 		if err := k.update(tree); err != nil {
 			return nil, err
 		}
 	}
+	masked := k.mask(before)
+	if k.unseen != "" {
+		delete(tree, "has_"+k.unseen)
+		keepAbsent(tree, masked, k.unseen)
+	}
 	if k.keep != nil {
-		k.keep(tree, k.mask(before))
+		k.keep(tree, masked)
 	}
 	if tree, err = k.normalise(tree); err != nil {
 		return nil, err
 	}
 	return k.takeOut(key.String()+"#", tree, before)
+}
+
+// parseWritten reads what a client wrote and what it replaces, which is sealed or nil. What
+// was written has hidden in the place of the references that are stored there.
+func parseWritten(written, stored json.RawMessage) (tree, before map[string]any, err error) {
+	if tree, err = parse(written); err != nil {
+		return nil, nil, err
+	}
+	if before, err = parseOptional(stored); err != nil {
+		return nil, nil, fmt.Errorf("what is stored: %w", err)
+	}
+	return tree, before, hideReferences(tree, before)
 }
 
 // keepAbsent keeps a field that the document says nothing about. Null and "" clear it.
@@ -108,11 +116,10 @@ func hideReferences(tree, stored map[string]any) error {
 }
 
 // takeOut replaces the secrets of a normalised document by references.
-func (k *kind) takeOut(prefix string, tree, before map[string]any) (*Sealed, error) {
-	s := &Sealed{Secrets: map[string]awaken.Secret{}}
+func (k *kind) takeOut(prefix string, tree, before map[string]any) (*sealed, error) {
+	s := &sealed{Secrets: map[string]awaken.Secret{}}
 	masked, maskedBefore := k.mask(tree), k.mask(before)
 	var errs mistakes
-	refs := map[string]bool{}
 	visit(tree, nil, k.secret, func(path []string, v any) any {
 		value, isText := v.(string)
 		if !isText {
@@ -125,33 +132,26 @@ func (k *kind) takeOut(prefix string, tree, before map[string]any) (*Sealed, err
 			switch {
 			case !ok:
 				errs.add("%s is %q, but no secret is stored there: write the secret itself", place(path), hidden)
-			case !k.sameServer(tree, before, path):
+			case k.server(tree, path) != k.server(before, path):
 				errs.add("%s is another server, and the secret in %s was for the one before: write it again, or clear it with null", place(k.to), place(path))
 			case !sameEntries(masked, maskedBefore, path):
 				errs.add("%s is %q in a list that has changed, so that it is not clear which secret is meant: write the secret itself", place(path), hidden)
 			}
-			refs[old] = true
 			return map[string]any{refName: old}
 		}
-		refs[ref] = true
 		s.Secrets[ref] = awaken.NewSecret(value)
 		return map[string]any{refName: ref}
 	})
 	if errs != nil {
 		return nil, errs.join()
 	}
-	for _, ref := range references(before) {
-		if !refs[ref] {
-			s.Gone = append(s.Gone, ref)
-		}
-	}
 	s.Doc = encode(tree)
 	return s, nil
 }
 
-// Unseal puts the secrets into a sealed document of that name. Lookup returns the secret of
+// unseal puts the secrets into a sealed document of that name. Lookup returns the secret of
 // a reference.
-func Unseal(key Key, doc json.RawMessage, lookup func(ref string) (awaken.Secret, error)) (json.RawMessage, error) {
+func unseal(key Key, doc json.RawMessage, lookup func(ref string) (awaken.Secret, error)) (json.RawMessage, error) {
 	tree, err := parse(doc)
 	if err != nil {
 		return nil, invalid(key, err)

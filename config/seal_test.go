@@ -11,9 +11,9 @@ import (
 )
 
 // seal seals a document that is expected to have no mistakes.
-func seal(t *testing.T, key Key, doc, stored string) *Sealed {
+func mustSeal(t *testing.T, key Key, doc, stored string) *sealed {
 	t.Helper()
-	s, err := Seal(key, json.RawMessage(doc), json.RawMessage(stored))
+	s, err := seal(key, json.RawMessage(doc), json.RawMessage(stored))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestSeal_Normalises(t *testing.T) {
 		{Agents, `{"id":"x","endpoint":{"base_url":"https://h","bearer_token":"","agent_id":"r","poll_interval_ms":5}}`, ``},
 		{Agents, `{"id":"x","endpoint":{"base_url":"https://h","agent_id":"r","poll_interval_ms":5}}`, `{"endpoint":{"backend":"a2a","base_url":"https://h","options":{"poll_interval_ms":5},"target":"r","timeout_ms":300000},"id":"x","max_continuation_retries":2,"max_rounds":16}`},
 	} {
-		s, err := Seal(Key{tt.ns, "x"}, json.RawMessage(tt.doc), nil)
+		s, err := seal(Key{tt.ns, "x"}, json.RawMessage(tt.doc), nil)
 		if tt.want == "" {
 			if !errors.Is(err, awaken.ErrInvalid) {
 				t.Errorf("%s: error is %v", tt.doc, err)
@@ -54,7 +54,7 @@ func TestSeal_Normalises(t *testing.T) {
 		if string(s.Doc) != tt.want {
 			t.Errorf("%s: got\n%s, want\n%s", tt.doc, s.Doc, tt.want)
 		}
-		again, err := Seal(Key{tt.ns, "x"}, s.Doc, s.Doc)
+		again, err := seal(Key{tt.ns, "x"}, s.Doc, s.Doc)
 		if err != nil || string(again.Doc) != tt.want {
 			t.Errorf("%s: again it is %v, %v", tt.doc, again, err)
 		}
@@ -103,7 +103,7 @@ func TestSeal_SaysWhatIsWrong(t *testing.T) {
 		{Skills, `{"id":"x","name":"n","description":"d","instructions_md":"i","paths":["p"]}`, `paths has 1 entries, want none`},
 		{Skills, `{"id":"x","name":"n","description":"d","instructions_md":"i","context":"thread"}`, `context is "thread", want inline or fork`},
 	} {
-		_, err := Seal(Key{tt.ns, "x"}, json.RawMessage(tt.doc), nil)
+		_, err := seal(Key{tt.ns, "x"}, json.RawMessage(tt.doc), nil)
 		if !errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error is %v, want %s", tt.doc, err, tt.want)
 		}
@@ -138,7 +138,7 @@ func TestNeeds(t *testing.T) {
 		{Skills, `{"allowed_tools":["Read","mcp__s__t","mcp__s__u"]}`, []Key{{MCPServers, "s"}}},
 		{Providers, `{}`, nil},
 	} {
-		if got := Needs(tt.ns, json.RawMessage(tt.doc)); !slices.Equal(got, tt.want) {
+		if got := newDocument(Key{tt.ns, "x"}, json.RawMessage(tt.doc), 1).needs; !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %v, want %v", tt.doc, got, tt.want)
 		}
 	}

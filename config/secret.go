@@ -2,15 +2,12 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/awaken-go/awaken"
 )
 
 const (
@@ -21,11 +18,6 @@ const (
 	refName = "$secret"
 )
 
-// sameServer reports whether a secret in a place is still sent to the same server.
-func (k *kind) sameServer(now, before map[string]any, path []string) bool {
-	return k.server(now, path) == k.server(before, path)
-}
-
 // server is where a document sends the secret in a place; "" if nobody knows.
 func (k *kind) server(tree map[string]any, path []string) string {
 	if k.to == nil || len(k.to) > 1 && path[0] != k.to[0] {
@@ -34,13 +26,8 @@ func (k *kind) server(tree map[string]any, path []string) string {
 	return origin(lookup(tree, k.to))
 }
 
-// serversOf returns where a sealed document sends its secrets, by reference.
-func serversOf(ns Namespace, doc json.RawMessage) map[string]string {
-	k := kinds[ns]
-	tree, err := parseOptional(doc)
-	if k == nil || k.to == nil || err != nil {
-		return nil
-	}
+// servers returns where a sealed document sends its secrets, by reference.
+func (k *kind) servers(tree map[string]any) map[string]string {
 	out := map[string]string{}
 	visit(tree, nil, nil, func(path []string, v any) any {
 		if ref, ok := reference(v); ok {
@@ -96,13 +83,13 @@ func (k *kind) mask(tree map[string]any) map[string]any {
 	return tree
 }
 
-// Redact returns what clients see of a sealed document. Secrets are ***, except that a
+// redact returns what clients see of a sealed document. Secrets are ***, except that a
 // provider has has_api_key, an MCP server has has_env and env_keys, and an A2A server has
 // has_auth instead. A client can write back what it has seen.
-func Redact(ns Namespace, doc json.RawMessage) (json.RawMessage, error) {
-	k := kinds[ns]
-	if k == nil {
-		return nil, fmt.Errorf("%w: namespace %q", awaken.ErrNotFound, ns)
+func redact(ns Namespace, doc json.RawMessage) (json.RawMessage, error) {
+	k, err := ns.kind()
+	if err != nil {
+		return nil, err
 	}
 	tree, err := parse(doc)
 	if err != nil {
@@ -112,14 +99,18 @@ func Redact(ns Namespace, doc json.RawMessage) (json.RawMessage, error) {
 	if k.show != nil {
 		k.show(tree)
 	}
+	if k.unseen != "" {
+		_, tree["has_"+k.unseen] = tree[k.unseen]
+		delete(tree, k.unseen)
+	}
 	return encode(tree), nil
 }
 
-// RedactPatch is Redact for sealed overrides.
-func RedactPatch(ns Namespace, patch json.RawMessage) (json.RawMessage, error) {
-	k := kinds[ns]
-	if k == nil {
-		return nil, fmt.Errorf("%w: namespace %q", awaken.ErrNotFound, ns)
+// redactPatch is redact for sealed overrides.
+func redactPatch(ns Namespace, patch json.RawMessage) (json.RawMessage, error) {
+	k, err := ns.kind()
+	if err != nil {
+		return nil, err
 	}
 	tree, err := parseOptional(patch)
 	if err != nil {
@@ -128,12 +119,9 @@ func RedactPatch(ns Namespace, patch json.RawMessage) (json.RawMessage, error) {
 	return encode(k.mask(tree)), nil
 }
 
-// SecretsOf returns the references in a sealed document or in sealed overrides, sorted.
-func SecretsOf(doc json.RawMessage) []string {
-	tree, err := parseOptional(doc)
-	if err != nil {
-		return nil
-	}
+// secretsOf returns the references in a sealed document or in sealed overrides, sorted.
+func secretsOf(doc json.RawMessage) []string {
+	tree, _ := parseOptional(doc)
 	return references(tree)
 }
 

@@ -17,7 +17,7 @@ import (
 // open puts back what seal took out.
 func open(t testing.TB, key Key, doc json.RawMessage, secrets map[string]awaken.Secret) string {
 	t.Helper()
-	out, err := Unseal(key, doc, func(ref string) (awaken.Secret, error) {
+	out, err := unseal(key, doc, func(ref string) (awaken.Secret, error) {
 		s, ok := secrets[ref]
 		if !ok {
 			return s, errors.New("there is none")
@@ -66,18 +66,18 @@ func TestSecrets_AreTakenOutAndPutBack(t *testing.T) {
 			doc = strings.ReplaceAll(doc, fmt.Sprintf("S%d", i), s)
 			planted = append(planted, s)
 		}
-		s, err := Seal(key, json.RawMessage(doc), nil)
+		s, err := seal(key, json.RawMessage(doc), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(s.Secrets) != len(planted) {
 			t.Fatalf("%s: %d secrets were taken out, want %d: %s", doc, len(s.Secrets), len(planted), s.Doc)
 		}
-		shown, err := Redact(key.Namespace, s.Doc)
+		shown, err := redact(key.Namespace, s.Doc)
 		if err != nil {
 			t.Fatal(err)
 		}
-		never, err := Redact(key.Namespace, json.RawMessage(doc))
+		never, err := redact(key.Namespace, json.RawMessage(doc))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestSecrets_AreTakenOutAndPutBack(t *testing.T) {
 		if strings.Contains(string(shown), refName) {
 			t.Fatalf("a reference is in %s", shown)
 		}
-		plain, err := Unseal(key, s.Doc, func(ref string) (awaken.Secret, error) { return s.Secrets[ref], nil })
+		plain, err := unseal(key, s.Doc, func(ref string) (awaken.Secret, error) { return s.Secrets[ref], nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,22 +99,28 @@ func TestSecrets_AreTakenOutAndPutBack(t *testing.T) {
 			}
 		}
 		for _, written := range []json.RawMessage{shown, s.Doc} {
-			again, err := Seal(key, written, s.Doc)
+			again, err := seal(key, written, s.Doc)
 			if err != nil {
 				t.Fatalf("%s: %v", written, err)
 			}
-			if string(again.Doc) != string(s.Doc) || len(again.Secrets) > 0 || len(again.Gone) > 0 {
-				t.Fatalf("%s: got %s, %v, %v, want %s", written, again.Doc, again.Secrets, again.Gone, s.Doc)
+			if string(again.Doc) != string(s.Doc) || len(again.Secrets) > 0 {
+				t.Fatalf("%s: got %s, %v, want %s", written, again.Doc, again.Secrets, s.Doc)
 			}
 		}
-		empty, err := Seal(key, json.RawMessage(least[key.Namespace]), s.Doc)
+		empty, err := seal(key, json.RawMessage(least[key.Namespace]), s.Doc)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kept := SecretsOf(empty.Doc); len(kept)+len(empty.Gone) != len(planted) {
-			t.Fatalf("of %d secrets %v are left and %v gone", len(planted), kept, empty.Gone)
+		if kept := secretsOf(empty.Doc); len(kept)+len(gone(s.Doc, empty.Doc)) != len(planted) {
+			t.Fatalf("of %d secrets %v are left and %v gone", len(planted), kept, gone(s.Doc, empty.Doc))
 		}
 	})
+}
+
+// gone returns the references that a sealed document has and another has not.
+func gone(before, after json.RawMessage) []string {
+	now := secretsOf(after)
+	return slices.DeleteFunc(secretsOf(before), func(ref string) bool { return slices.Contains(now, ref) })
 }
 
 // least are documents that say as little as they can.
@@ -181,11 +187,11 @@ func TestSeal_KeepsAndClearsSecrets(t *testing.T) {
 			secrets := map[string]awaken.Secret{}
 			var stored json.RawMessage
 			if tt.old != "" {
-				old := seal(t, key, tt.old, "")
+				old := mustSeal(t, key, tt.old, "")
 				maps.Copy(secrets, old.Secrets)
 				stored = old.Doc
 			}
-			s, err := Seal(key, json.RawMessage(tt.doc), stored)
+			s, err := seal(key, json.RawMessage(tt.doc), stored)
 			if !strings.HasPrefix(tt.want, "{") {
 				if !errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("error is %v, want %s", err, tt.want)
@@ -196,14 +202,15 @@ func TestSeal_KeepsAndClearsSecrets(t *testing.T) {
 				t.Fatal(err)
 			}
 			maps.Copy(secrets, s.Secrets)
-			for _, ref := range s.Gone {
+			left := gone(stored, s.Doc)
+			for _, ref := range left {
 				delete(secrets, ref)
 			}
 			if got := open(t, key, s.Doc, secrets); got != tt.want {
 				t.Errorf("got\n%s, want\n%s", got, tt.want)
 			}
-			if len(s.Gone) != tt.gone {
-				t.Errorf("gone are %v, want %d", s.Gone, tt.gone)
+			if len(left) != tt.gone {
+				t.Errorf("gone are %v, want %d", left, tt.gone)
 			}
 		})
 	}
@@ -222,7 +229,7 @@ func TestRedact(t *testing.T) {
 		{A2AServers, `{"id":"x","base_url":"https://h"}`, `{"base_url":"https://h","has_auth":false,"id":"x","timeout_ms":10000}`},
 		{Agents, `{"id":"x","endpoint":{"base_url":"https://h","auth":{"type":"bearer","token":"k"}}}`, `{"endpoint":{"auth":{"token":"***","type":"bearer"},"backend":"a2a","base_url":"https://h","timeout_ms":300000},"id":"x","max_continuation_retries":2,"max_rounds":16}`},
 	} {
-		got, err := Redact(tt.ns, seal(t, Key{tt.ns, "x"}, tt.doc, "").Doc)
+		got, err := redact(tt.ns, mustSeal(t, Key{tt.ns, "x"}, tt.doc, "").Doc)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s: got\n%s, %v, want\n%s", tt.doc, got, err, tt.want)
 		}
@@ -232,12 +239,12 @@ func TestRedact(t *testing.T) {
 // A reference that got into a document in whatever way opens nothing of another one.
 func TestUnseal_OpensOnlyItsOwn(t *testing.T) {
 	doc := json.RawMessage(`{"id":"x","sections":{"a":{"$secret":"providers/p#/api_key"}}}`)
-	_, err := Unseal(Key{Agents, "x"}, doc, func(string) (awaken.Secret, error) { return awaken.NewSecret("s"), nil })
+	_, err := unseal(Key{Agents, "x"}, doc, func(string) (awaken.Secret, error) { return awaken.NewSecret("s"), nil })
 	if err == nil || !strings.Contains(err.Error(), "sections.a refers to the secret of another document") {
 		t.Error(err)
 	}
 	doc = json.RawMessage(`{"id":"x","api_key":{"$secret":"providers/x#/api_key"}}`)
-	_, err = Unseal(Key{Providers, "x"}, doc, func(string) (awaken.Secret, error) { return awaken.Secret{}, ErrNoKey })
+	_, err = unseal(Key{Providers, "x"}, doc, func(string) (awaken.Secret, error) { return awaken.Secret{}, ErrNoKey })
 	if !errors.Is(err, ErrNoKey) || !strings.Contains(err.Error(), "providers/x: the secret in api_key") {
 		t.Error(err)
 	}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -75,42 +74,20 @@ func (s *secrets) value(ref string) (awaken.Secret, error) {
 
 // decode returns the spec of a document with its secrets put in. Those that are gone are
 // left out.
-func (s *secrets) decode(doc *document) (any, error) {
-	raw, err := s.open(doc)
-	if err != nil {
-		return nil, err
-	}
-	switch doc.Namespace {
-	case Agents:
-		return Decode[awaken.AgentSpec](raw)
-	case Models:
-		return Decode[awaken.ModelSpec](raw)
-	case Pools:
-		return Decode[awaken.ModelPoolSpec](raw)
-	case Providers:
-		return Decode[awaken.ProviderSpec](raw)
-	case MCPServers:
-		return Decode[MCPServerSpec](raw)
-	case A2AServers:
-		return Decode[A2AServerSpec](raw)
-	case Skills:
-		return Decode[SkillSpec](raw)
-	case Tools:
-		return Decode[ToolSpec](raw)
-	}
-	return nil, fmt.Errorf("namespace %q: %w", doc.Namespace, awaken.ErrNotFound)
-}
-
-func (s *secrets) open(doc *document) (json.RawMessage, error) {
+func (s *secrets) decode(doc *document) (spec, error) {
 	if len(doc.secrets) == 0 {
-		return doc.raw, nil
+		return decode(doc.Key, doc.raw)
 	}
-	return Unseal(doc.Key, doc.raw, func(ref string) (awaken.Secret, error) {
+	open, err := unseal(doc.Key, doc.raw, func(ref string) (awaken.Secret, error) {
 		if !s.has(doc, ref) {
 			return awaken.Secret{}, nil
 		}
 		return s.value(ref)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return decode(doc.Key, open)
 }
 
 // scrub takes the secrets of a document out of an error.

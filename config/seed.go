@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 )
 
@@ -29,7 +30,7 @@ func (m *Manager) Seed(ctx context.Context, binaryVersion string, docs []Documen
 		}
 	}
 	_, err := m.publisher.write(ctx, intent{by: seedActor, kind: "seed", note: "binary version " + binaryVersion, resource: "seed"}, func(ctx context.Context, p *plan) error {
-		s := &seeding{p: p, records: m.records, log: m.o.Logger, version: binaryVersion, seeds: map[Key]bool{}}
+		s := &seeding{p: p, records: m.records, log: m.o.Logger, version: binaryVersion, seeds: map[Key]bool{}, done: map[Key]string{}}
 		for _, d := range docs {
 			s.seeds[d.Key] = true
 			if err := s.plant(ctx, d); err != nil {
@@ -42,9 +43,7 @@ func (m *Manager) Seed(ctx context.Context, binaryVersion string, docs []Documen
 		if len(s.done) == 0 {
 			return nil
 		}
-		e := p.audit.event(seedActor, "seed_apply", "seed")
-		e.After = encode(s.report())
-		p.events = append(p.events, e)
+		p.event("seed_apply", "seed").After = encode(s.report())
 		return nil
 	})
 	return err
@@ -57,15 +56,8 @@ type seeding struct {
 	log     *slog.Logger
 	version string
 	seeds   map[Key]bool
-	done    []seeded
+	done    map[Key]string // what was done
 }
-
-type seeded struct {
-	what string
-	key  Key
-}
-
-func (s *seeding) did(what string, key Key) { s.done = append(s.done, seeded{what, key}) }
 
 // plant writes a builtin document, unless people own it.
 func (s *seeding) plant(ctx context.Context, d Document) error {
@@ -74,14 +66,14 @@ func (s *seeding) plant(ctx context.Context, d Document) error {
 	if err != nil {
 		return err
 	}
-	if old != nil && old.Meta.Source.Kind == User {
-		return nil
-	}
 	var stored json.RawMessage
 	if old != nil {
+		if old.Meta.Source.Kind == User {
+			return nil
+		}
 		stored = old.Spec
 	}
-	sealed, err := Seal(d.Key, d.Spec, stored)
+	sealed, err := seal(d.Key, d.Spec, stored)
 	if err != nil {
 		return err
 	}
@@ -97,16 +89,8 @@ func (s *seeding) plant(ctx context.Context, d Document) error {
 		rec.Meta.UserOverrides = old.Meta.UserOverrides
 	}
 	p.write(d.Key, rec, old)
-	if old == nil {
-		s.did("created", d.Key)
-	} else {
-		s.did("updated", d.Key)
-	}
-	if err := p.live(d.Key, rec); err != nil {
-		return err
-	}
-	p.forget(d.Key, rec)
-	return nil
+	s.done[d.Key] = verb(old) + "d"
+	return p.publish(d.Key, rec)
 }
 
 // weed removes builtin documents that are not seeded any more. Those that something else
@@ -143,35 +127,27 @@ func (s *seeding) weed(ctx context.Context) error {
 			}
 		}
 	}
-	for _, ns := range Namespaces {
-		for key, rec := range orphans {
-			if key.Namespace != ns {
-				continue
-			}
-			p.gone(key)
-			if len(rec.Meta.UserOverrides) > 0 {
-				next := *rec
-				next.Meta.Hidden = true
-				p.write(key, &next, rec)
-				s.did("hidden", key)
-				continue
-			}
-			p.records = append(p.records, RecordChange{Key: key, Expect: rec.Meta.Revision})
-			p.forget(key, nil)
-			s.did("removed", key)
+	for key, rec := range orphans {
+		p.gone(key)
+		if len(rec.Meta.UserOverrides) > 0 {
+			p.hide(key, rec)
+			s.done[key] = "hidden"
+			continue
 		}
+		p.erase(key, rec)
+		p.forget(key, nil)
+		s.done[key] = "removed"
 	}
 	return nil
 }
 
 // report is what the audit log says: how many, and some of them.
 func (s *seeding) report() map[string]any {
-	counts, sample := map[string]any{"created": 0, "updated": 0, "removed": 0, "hidden": 0}, []any{}
-	slices.SortStableFunc(s.done, func(a, b seeded) int { return compareKeys(a.key, b.key) })
-	for i, d := range s.done {
-		counts[d.what] = counts[d.what].(int) + 1
+	counts, sample := map[string]int{"created": 0, "updated": 0, "removed": 0, "hidden": 0}, []string{}
+	for i, key := range slices.SortedFunc(maps.Keys(s.done), compareKeys) {
+		counts[s.done[key]]++
 		if i < 20 {
-			sample = append(sample, d.what+" "+d.key.String())
+			sample = append(sample, s.done[key]+" "+key.String())
 		}
 	}
 	return map[string]any{"binary_version": s.version, "counts": counts, "sample": sample}

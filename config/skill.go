@@ -1,9 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -48,50 +48,31 @@ type SkillArgument struct {
 }
 
 func (s *SkillSpec) fill() {
-	if s.UserInvocable == nil {
-		s.UserInvocable = new(true)
-	}
-	if s.ModelInvocable == nil {
-		s.ModelInvocable = new(true)
-	}
-	if s.Context == "" {
-		s.Context = "inline"
-	}
+	s.UserInvocable = cmp.Or(s.UserInvocable, new(true))
+	s.ModelInvocable = cmp.Or(s.ModelInvocable, new(true))
+	s.Context = cmp.Or(s.Context, "inline")
 }
 
 // Validate reports every mistake at once.
 func (s *SkillSpec) Validate() error {
 	var m mistakes
-	if !skillID.MatchString(s.ID) {
-		m.add("id is %q, want 1 to 64 lower-case letters, digits and -", s.ID)
-	}
+	m.when(!skillID.MatchString(s.ID), "id is %q, want 1 to 64 lower-case letters, digits and -", s.ID)
 	required := func(field, value string, most int) {
-		if strings.TrimSpace(value) == "" {
-			m.add("%s is empty", field)
-		}
-		if n := utf8.RuneCountInString(value); most > 0 && n > most {
-			m.add("%s is %d characters long, want at most %d", field, n, most)
-		}
+		m.when(blank(value), "%s is empty", field)
+		n := utf8.RuneCountInString(value)
+		m.when(most > 0 && n > most, "%s is %d characters long, want at most %d", field, n, most)
 	}
 	required("name", s.Name, 128)
 	required("description", s.Description, 1024)
 	required("instructions_md", s.InstructionsMD, 0)
-	if s.Context != "" && s.Context != "inline" && s.Context != "fork" {
-		m.add("context is %q, want inline or fork", s.Context)
-	}
-	if slices.ContainsFunc(s.AllowedTools, func(id string) bool { return strings.TrimSpace(id) == "" }) {
-		m.add("allowed_tools has an empty id")
-	}
+	m.when(!slices.Contains([]string{"", "inline", "fork"}, s.Context), "context is %q, want inline or fork", s.Context)
+	m.when(slices.ContainsFunc(s.AllowedTools, blank), "allowed_tools has an empty id")
 	var names []string
 	for i, a := range s.Arguments {
 		required(fmt.Sprintf("arguments[%d].name", i), a.Name, 0)
-		if slices.Contains(names, a.Name) {
-			m.add("arguments lists %q twice", a.Name)
-		}
+		m.when(slices.Contains(names, a.Name), "arguments lists %q twice", a.Name)
 		names = append(names, a.Name)
 	}
-	if len(s.Paths) > 0 {
-		m.add("paths has %d entries, want none: only skills in files have them", len(s.Paths))
-	}
+	m.when(len(s.Paths) > 0, "paths has %d entries, want none: only skills in files have them", len(s.Paths))
 	return m.join()
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -9,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -104,7 +106,7 @@ func OpenVault(file string) (*Vault, error) {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return nil, fmt.Errorf("%s has the permissions %04o, want 0600 or 0400: others can read the keys of all secrets", file, mode)
 	}
-	data, err := os.ReadFile(file)
+	data, err := io.ReadAll(f)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +183,8 @@ func AddKey(file string) error {
 	return os.Rename(tmp.Name(), file)
 }
 
-// KeyID is the id of the key that encrypts.
-func (v *Vault) KeyID() string { return (*v.keys.Load())[0].id }
+// keyID is the id of the key that encrypts.
+func (v *Vault) keyID() string { return (*v.keys.Load())[0].id }
 
 // Encrypt returns a secret that is encrypted for that reference. Revision and UpdatedAt are
 // left to the caller.
@@ -201,4 +203,36 @@ func (v *Vault) Decrypt(ref string, s SealedSecret) (awaken.Secret, error) {
 		return awaken.NewSecret(string(plain)), nil
 	}
 	return awaken.Secret{}, fmt.Errorf("secret %s: %w (its id is %s)", ref, ErrNoKey, s.KeyID)
+}
+
+// Rotate encrypts every secret with the vault's first key, and returns how many were
+// encrypted with another one.
+func (m *Manager) Rotate(ctx context.Context, by Actor) (int, error) {
+	vault := m.o.Vault
+	if vault == nil {
+		return 0, fmt.Errorf("%w: this server has no key for secrets: set secrets.key_file or secrets.key", awaken.ErrInvalid)
+	}
+	count := 0
+	_, err := m.publisher.write(ctx, intent{by: by, resource: "secrets"}, func(_ context.Context, p *plan) error {
+		count = 0
+		for ref, sealed := range p.now.secrets.sealed {
+			if sealed.KeyID == vault.keyID() {
+				continue
+			}
+			value, err := p.now.secrets.value(ref)
+			if err != nil {
+				return err
+			}
+			next := vault.Encrypt(ref, value)
+			next.Revision, next.UpdatedAt, next.Server = sealed.Revision, sealed.UpdatedAt, sealed.Server
+			p.secrets = append(p.secrets, SecretChange{Ref: ref, Secret: &next})
+			count++
+		}
+		if count == 0 {
+			return nil
+		}
+		p.event("rotate", "secrets").After = encode(map[string]any{"secrets": count, "key_id": vault.keyID()})
+		return nil
+	})
+	return count, err
 }

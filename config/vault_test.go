@@ -67,8 +67,8 @@ func TestVault_Rotates(t *testing.T) {
 	if err != nil || got.Expose() != "s" {
 		t.Fatalf("%v, %v", got.Expose(), err)
 	}
-	if s.KeyID != old.KeyID() || s.KeyID == both.KeyID() {
-		t.Errorf("keys are %s, %s, %s", s.KeyID, old.KeyID(), both.KeyID())
+	if s.KeyID != old.keyID() || s.KeyID == both.keyID() {
+		t.Errorf("keys are %s, %s, %s", s.KeyID, old.keyID(), both.keyID())
 	}
 	s = both.Encrypt("r", got)
 	if got, err = vault(t, second).Decrypt("r", s); err != nil || got.Expose() != "s" {
@@ -81,9 +81,9 @@ func TestVault_Rotates(t *testing.T) {
 
 func TestNewVault_Keys(t *testing.T) {
 	raw := bytes.Repeat([]byte{0xfb}, 32) // has + and / in base64
-	id := vault(t, hex.EncodeToString(raw)).KeyID()
+	id := vault(t, hex.EncodeToString(raw)).keyID()
 	for _, text := range []string{base64.StdEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw), " " + strings.ToUpper(hex.EncodeToString(raw)) + "\n"} {
-		if v := vault(t, text); v.KeyID() != id {
+		if v := vault(t, text); v.keyID() != id {
 			t.Errorf("%s: another key", text)
 		}
 	}
@@ -120,7 +120,7 @@ func TestKeyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := OpenVault(file)
-	if err != nil || second.KeyID() == first.KeyID() {
+	if err != nil || second.keyID() == first.keyID() {
 		t.Fatalf("%v, %v", second, err)
 	}
 	if got, err := second.Decrypt("r", s); err != nil || got.Expose() != "s" {
@@ -172,7 +172,7 @@ func TestVault_LooksAgain(t *testing.T) {
 			t.Errorf("%q, %v, want %q", got.Expose(), err, want)
 		}
 	}
-	if old.KeyID() != now.KeyID() {
+	if old.keyID() != now.keyID() {
 		t.Error("it goes on to encrypt with the old key")
 	}
 	if err := os.Remove(file); err != nil {

@@ -24,8 +24,8 @@ type View struct {
 // Get returns a record. A tool that nobody has overridden has none, and is shown as the
 // program has it.
 func (m *Manager) Get(ctx context.Context, key Key) (*View, error) {
-	if !key.Namespace.Known() {
-		return nil, fmt.Errorf("namespace %q: %w", key.Namespace, awaken.ErrNotFound)
+	if _, err := key.Namespace.kind(); err != nil {
+		return nil, err
 	}
 	rec, err := m.o.Store.Record(ctx, key)
 	if errors.Is(err, awaken.ErrNotFound) && key.Namespace == Tools {
@@ -41,8 +41,8 @@ func (m *Manager) Get(ctx context.Context, key Key) (*View, error) {
 
 // List returns the records of a namespace by id. Of tools, it lists all that there are.
 func (m *Manager) List(ctx context.Context, ns Namespace, offset, limit int) ([]*View, error) {
-	if !ns.Known() {
-		return nil, fmt.Errorf("namespace %q: %w", ns, awaken.ErrNotFound)
+	if _, err := ns.kind(); err != nil {
+		return nil, err
 	}
 	if limit <= 0 {
 		limit = 100
@@ -86,18 +86,41 @@ func (m *Manager) All(ctx context.Context, ns Namespace) iter.Seq2[*View, error]
 	}
 }
 
+// Export returns the documents that people wrote, and the builtin ones that they put
+// overrides over; if all, every document. They are effective, and secrets are left out.
+func (m *Manager) Export(ctx context.Context, all bool) ([]Document, error) {
+	var out []Document
+	for _, ns := range Namespaces {
+		for s, err := range m.records.stored(ctx, ns) {
+			if err != nil {
+				return nil, err
+			}
+			if s.Meta.Hidden || !all && s.Meta.Source.Kind != User && len(s.Meta.UserOverrides) == 0 {
+				continue
+			}
+			key := Key{ns, s.ID}
+			spec, err := redact(ns, effective(key, &s.Record))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, Document{key, spec})
+		}
+	}
+	return out, nil
+}
+
 // newView shows a record beside what is live.
 func newView(key Key, rec *Record, now *state) (*View, error) {
-	doc, err := effective(key, rec)
+	doc, err := rec.document(key)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
 	v := &View{Key: key, Meta: rec.Meta}
-	if v.Spec, err = Redact(key.Namespace, doc.raw); err != nil {
+	if v.Spec, err = redact(key.Namespace, doc.raw); err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
 	if len(rec.Meta.UserOverrides) > 0 {
-		if v.Meta.UserOverrides, err = RedactPatch(key.Namespace, rec.Meta.UserOverrides); err != nil {
+		if v.Meta.UserOverrides, err = redactPatch(key.Namespace, rec.Meta.UserOverrides); err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 	}

@@ -45,10 +45,12 @@ type stepState struct {
 	over      end    // a natural end, which most runs have
 }
 
-// fail turns an error into the end it means.
+// fail turns an error into the end it means, and nil into none.
 func (a *activation) fail(err error) *end {
 	cause := context.Cause(a.ctx)
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, awaken.ErrFenced):
 		return &end{err: err, lost: true}
 	case errors.Is(cause, awaken.ErrFenced):
@@ -112,16 +114,26 @@ func (a *activation) metadata() *llm.Metadata {
 
 // apply applies a batch; a reducer that panics is an error.
 func (a *activation) apply(b *state.Batch) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &awaken.PanicError{In: "state update", Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err, "state update")
 	err = a.st.Apply(b)
 	if _, unknown := errors.AsType[*state.UnknownKeyError](err); unknown {
 		err = fmt.Errorf("%w: a plugin registers keys with Registrar.Key, a program in Config.Keys", err)
 	}
 	return err
+}
+
+// set applies updates of built-in keys, which are in every schema.
+func (a *activation) set(b *state.Batch) {
+	if err := a.st.Apply(b); err != nil {
+		panic(err)
+	}
+}
+
+// caught, when deferred, turns a panic into an error that says where it happened.
+func caught(err *error, in string, args ...any) {
+	if v := recover(); v != nil {
+		*err = &awaken.PanicError{In: fmt.Sprintf(in, args...), Value: v, Stack: debug.Stack()}
+	}
 }
 
 func (a *activation) use(u llm.Usage) {

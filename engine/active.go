@@ -146,6 +146,11 @@ func (ar *activeRuns) wait(ctx context.Context, threadID string) error {
 	}
 	done := a.done
 	ar.mu.Unlock()
+	return waitFor(ctx, done)
+}
+
+// waitFor returns when done is closed, or ctx is done.
+func waitFor(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:
 		return nil

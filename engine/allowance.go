@@ -100,11 +100,9 @@ func (s *stream) await(id string, least, want money.Amount) (granted, lost money
 			}
 			continue
 		}
-		t := time.NewTimer(pause + rand.N(pause/4+1))
 		select {
-		case <-t.C:
+		case <-time.After(pause + rand.N(pause/4+1)):
 		case <-s.ctx.Done():
-			t.Stop()
 			return 0, 0, context.Cause(s.ctx)
 		}
 	}
@@ -226,17 +224,10 @@ func blockBytes(blocks []llm.Block) (n int, unseen bool) {
 // exhausted parks a run whose budget is used up. What the model had said is kept. It
 // returns nil when somebody wrote to the run meanwhile.
 func (r *run) exhausted(ctx context.Context, s *stream, ex *money.Exhausted) *end {
-	said := false
-	if s.started || s.pieces > 0 {
-		said = true
+	said := s.started || s.pieces > 0
+	if said {
 		s.cancelOpen(ctx, "the budget is used up", true)
-		m := s.got.Message()
-		if m.ToolCalls = nil; !m.Empty() && !s.silent { // else nobody has judged it
-			m.ID, m.Metadata = r.step.messageID, r.metadata()
-			m.Metadata.Interrupted = true
-			r.conv.add(m)
-			r.step.response = m.Text()
-		}
+		r.inference.keepSaid(s)
 		r.conv.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: r.metadata(), Content: []llm.Block{llm.Text(budgetPrompt)}})
 		r.out.emit(ctx, r.inference.completed(s))
 	} else {
@@ -248,10 +239,9 @@ func (r *run) exhausted(ctx context.Context, s *stream, ex *money.Exhausted) *en
 	if !said {
 		r.rec.Steps-- // the model was not asked
 	}
-	rec := r.rec
-	r.rec.Status, r.rec.StatusReason = awaken.RunWaiting, string(awaken.WaitBudget)
-	r.rec.Waiting = &awaken.Waiting{Reason: awaken.WaitBudget, TicketIDs: []string{}, Tickets: []awaken.WaitingTicket{}, Message: ex.Error(), Budget: ex}
-	return r.rest(ctx, rec)
+	w := newWaiting(awaken.WaitBudget)
+	w.Message, w.Budget = ex.Error(), ex
+	return r.rest(ctx, string(awaken.WaitBudget), w)
 }
 
 const budgetPrompt = "Your answer was cut off because the budget was used up. There is money again. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, call it."
@@ -272,9 +262,7 @@ func (inf *inference) putBack(before state.Snapshot) {
 			builtin.ContextMessages.Update(&b, builtin.ContextUpdate{Put: &m})
 		}
 	}
-	if err := inf.st.Apply(&b); err != nil {
-		panic(err) // the built-in keys are in every schema
-	}
+	inf.set(&b)
 }
 
 // allowance is what is reserved for one request, if anything limits the run.

@@ -141,12 +141,12 @@ func TestValidate_ReportsEveryMistakeOfADocument(t *testing.T) {
 	model := awaken.ModelSpec{ID: " ", ContextWindow: 10, MaxOutputTokens: 20, Prices: awaken.Prices{InputPrice: &nan}, KnowledgeCutoff: "2026-02-30",
 		Modalities: &awaken.Modalities{Input: []string{"text", "smell", "text"}}}
 	says(t, model.Validate(), "id is empty", "provider_id is empty", "upstream_model is empty", "max_output_tokens is 20, want at most context_window (10)",
-		"input_token_price_per_million_usd is -0.5", `knowledge_cutoff is "2026-02-30"`, `modalities.input has "smell"`, `modalities.input lists "text" twice`)
+		"input_token_price_per_million_usd is -0.5", `knowledge_cutoff is "2026-02-30"`, `modalities.input[1] is "smell"`, `modalities.input lists "text" twice`)
 
 	zero := 0.0
 	pool := awaken.ModelPoolSpec{Members: []awaken.PoolMember{{Weight: &zero, Role: "failover_only"}, {ModelID: "m", Role: "boss"}, {ModelID: "m", Role: "failover_only"}},
 		Routing: awaken.PoolRouting{Home: "dice", StickyScope: "planet"}}
-	says(t, pool.Validate(), "id is empty", "members[0].model_id is empty", "members[0].weight is 0", `members[1].role is "boss"`, `members lists model "m" twice`,
+	says(t, pool.Validate(), "id is empty", "members[0].model_id is empty", "members[0].weight is 0", `members[1].role is "boss"`, `members lists "m" twice`,
 		"members has none of role member", `routing.home is "dice"`, `routing.sticky_scope is "planet"`)
 
 	provider := awaken.ProviderSpec{TimeoutSecs: -1}
@@ -226,16 +226,16 @@ func TestNew_ReportsAllMistakesAtOnce(t *testing.T) {
 		`tool "echo": is given twice`, `tool "#2": is nil`, `tool "odd": effect is "maybe"`, `tool "bad": parameters`,
 		`plugin "one": is given twice`, `plugin "": has no name`, `plugin "": is nil`,
 		`agent "dup": is defined twice`, `agent "": is nil`, `agent "d": max_rounds is -3`,
-		`agent "a": model_id is "gone", which is not defined, have ["half" "lost" "m"]`,
-		`agent "a": plugin_ids lists "ghost", which is not there, have ["boom" "one" "two"]`,
+		`agent "a": model_id is "gone", which is not defined; available: ["half" "lost" "m"]`,
+		`agent "a": plugin_ids lists "ghost", which is not defined; available: ["boom" "one" "two"]`,
 		`agent "a": delegates lists "nobody"`, `agent "a": active_hook_filter lists "unlisted", which plugin_ids does not`,
-		`section "tone" is declared by plugins "one" and "two"`, `plugin "two" handles action "twice", which has a handler already`,
-		`plugin "two" handles effect "twice", which has a handler already`, `state key "twice" is declared twice`,
+		`section "tone" is declared by plugins "one" and "two"`, `plugin "two" handles action "twice", which already has a handler`,
+		`plugin "two" handles effect "twice", which already has a handler`, `state key "twice" is declared twice`,
 		`tool "mine" comes from plugin "one" and from plugin "two"`, `tool "echo" of plugin "two" is also a global tool`,
 		`plugin "two" registers a hook`, "(99)", `plugin "boom": register panicked: kaboom`,
 		`sections["tone"]`, `/word: got number, want string`, `unknown field "volume"`,
-		`agent "b": model "lost" has provider_id "nobody", which is not defined, have`, `agent "c": model_id is empty`,
-		`agent "e": its backend is "a2a", which is not there, have ["awaken"]`)
+		`agent "b": model "lost" has provider_id "nobody", which is not defined; available:`, `agent "c": model_id is empty`,
+		`agent "e": backend "a2a" not found; available: ["awaken"]`)
 	ce, ok := errors.AsType[*awaken.ConfigError](err)
 	if !ok {
 		t.Fatalf("error is a %T", err)
@@ -310,15 +310,15 @@ func TestCatalogue_Diagnostics(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		`catalog_entry_has_arguments: allowed_tool_patterns has "Write(src/*)", which is shaped like a permission rule: rules belong in sections["permission"]`,
-		`catalog_entry_has_arguments: allowed_tools has "Bash(npm *)", which is shaped like a permission rule: rules belong in sections["permission"]`,
-		`catalog_literal_has_star: allowed_tools has "mcp:*": entries there are literal, move it to allowed_tool_patterns`,
-		`catalog_literal_has_star: excluded_tools has "Web*": entries there are literal, move it to excluded_tool_patterns`,
+		`catalog_entry_has_arguments: allowed_tool_patterns has "Write(src/*)", which looks like a permission rule; put rules in sections["permission"]`,
+		`catalog_entry_has_arguments: allowed_tools has "Bash(npm *)", which looks like a permission rule; put rules in sections["permission"]`,
+		`catalog_literal_has_star: allowed_tools has "mcp:*", but its entries are literal; move patterns to allowed_tool_patterns`,
+		`catalog_literal_has_star: excluded_tools has "Web*", but its entries are literal; move patterns to excluded_tool_patterns`,
 		`catalog_pattern_matches_nothing: allowed_tool_patterns has "mcp:github*", which matches no registered tool; ids of MCP tools look like mcp__server__tool, did you mean "mcp__github*"?`,
 		`catalog_pattern_matches_nothing: excluded_tool_patterns has "Nothing*", which matches no registered tool`,
 		`permission_rule_for_removed_tool: sections["permission"].rules[0] names tool "Edit", which the tool catalogue removes`,
-		`unclaimed_section: sections has "permission", which no loaded plugin reads (a typo?)`,
-		`unclaimed_section: sections has "typo", which no loaded plugin reads (a typo?)`,
+		`unclaimed_section: sections has "permission", which no loaded plugin reads; check its spelling`,
+		`unclaimed_section: sections has "typo", which no loaded plugin reads; check its spelling`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("diagnostics (-want +got):\n%s", diff)
@@ -448,7 +448,7 @@ func TestRequest_ThatCannotStartSaysWhy(t *testing.T) {
 		code string
 		want []string
 	}{
-		{"unknown agent", awaken.RunRequest{AgentID: "ghost"}, awaken.ErrNotFound, "not_found", []string{`agent "ghost"`, `have ["default" "other"]`}},
+		{"unknown agent", awaken.RunRequest{AgentID: "ghost"}, awaken.ErrNotFound, "not_found", []string{`agent "ghost"`, `available: ["default" "other"]`}},
 		{"unknown run", awaken.RunRequest{Continue: "nope"}, awaken.ErrNotFound, "not_found", []string{"continue run nope"}},
 		{"finished run", awaken.RunRequest{Continue: "done"}, awaken.ErrConflict, "conflict", []string{"continue run done", "it is done"}},
 		{"decisions for a finished run", awaken.RunRequest{Continue: "done", Decisions: []awaken.Decision{approve("c1")}}, awaken.ErrNotFound, "not_found", []string{`decision on "c1"`}},

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/awaken-go/awaken"
@@ -20,10 +21,9 @@ type children struct {
 // forward passes a decision on to the child that it is for. The child's inbox decides:
 // the first decision that it takes in counts.
 func (ch *children) forward(c *call, target string, d awaken.Decision, id string) error {
-	if d.Target = target; d.ID == "" {
-		if d.ID = id; id == "" {
-			d.ID = ch.rt.cfg.NewID()
-		}
+	d.Target = target
+	if d.ID = cmp.Or(d.ID, id); d.ID == "" {
+		d.ID = ch.rt.cfg.NewID()
 	}
 	if c.state.Child == awaken.ChildID(c.state.Key) { // the call goes on with it
 		if err := ch.rt.Decide(ch.ctx, c.state.Child, d); err != nil {
@@ -64,20 +64,17 @@ func (ch *children) look(ctx context.Context) {
 		if err != nil {
 			continue // its report is to come
 		}
+		news := child.Status == awaken.RunDone
 		switch child.Status {
-		case awaken.RunDone:
-			ch.lookAgain(c)
 		case awaken.RunRunning:
-			if ch.rt.queue == nil { // nobody else goes on with it
-				ch.lookAgain(c)
-			}
+			news = ch.rt.queue == nil // nobody else goes on with it
 		case awaken.RunWaiting:
-			if reason := child.Waiting.Reason; reason == awaken.WaitBudget || reason == awaken.WaitPin {
-				ch.lookAgain(c) // there may be money again, or its version
-			}
-			if items, err := ch.rt.cfg.Store.Unread(ctx, child.ThreadID); err == nil && len(items) > 0 {
-				ch.lookAgain(c)
-			}
+			reason := child.Waiting.Reason // there may be money again, or its version
+			items, err := ch.rt.cfg.Store.Unread(ctx, child.ThreadID)
+			news = reason == awaken.WaitBudget || reason == awaken.WaitPin || err == nil && len(items) > 0
+		}
+		if news {
+			ch.lookAgain(c)
 		}
 	}
 }

@@ -192,7 +192,8 @@ func (c *compaction) summarise(ctx context.Context, routing llm.Routing) *awaken
 	}
 	j := &summary{Summariser: c.by, paid: c.model, ratio: c.ratio, routing: routing}
 	text, err := j.of(ctx, p.msgs)
-	res.Usage, res.CostUSD = j.usage, j.cost()
+	cost, _ := c.by.Prices.Cost(j.usage)
+	res.Usage, res.CostUSD = j.usage, cost.USD()
 	if err != nil {
 		return fail(err)
 	}

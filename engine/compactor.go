@@ -43,12 +43,10 @@ func (cm *compactor) finishNow(ctx context.Context) error {
 			return err
 		}
 	}
-	t := time.NewTimer(overflowWait)
-	defer t.Stop()
 	select {
 	case <-w.job.done:
 		return cm.take()
-	case <-t.C:
+	case <-time.After(overflowWait):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -96,9 +94,8 @@ func (cm *compactor) model() llm.Model {
 	if cm.wallet.spending == nil {
 		return llm.Retry(by.Model, by.Retry)
 	}
-	cfg := &cm.rt.cfg
 	return llm.Retry(&metered{model: by.Model, spending: cm.wallet.spending, prices: by.Prices, window: by.Window, key: compactionKey + cm.info.ThreadID,
-		fence: cm.fence, newID: cfg.NewID, now: cfg.Now, log: cfg.Logger, slot: make(chan struct{}, 1)}, by.Retry)
+		fence: cm.fence, cfg: &cm.rt.cfg, slot: make(chan struct{}, 1)}, by.Retry)
 }
 
 // take applies the attempt's result if there is one.

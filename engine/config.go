@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -79,14 +80,6 @@ type Limits struct {
 	BudgetWait      time.Duration // for money that other runs have reserved and may not need; default 10 seconds
 }
 
-const (
-	defaultToolTimeout     = 5 * time.Minute
-	defaultToolGrace       = time.Second
-	defaultToolResultBytes = 1 << 20
-	defaultRunEnd          = 5 * time.Second
-	defaultBudgetWait      = 10 * time.Second
-)
-
 // Registry is the part of the configuration that a registry is made of.
 func (c *Config) Registry() registry.Config {
 	return registry.Config{Builtin: builtin.For, ID: c.RegistryID, Agents: c.Agents, Models: c.Models, Pools: c.Pools, Providers: c.Providers, Tools: c.Tools, Plugins: c.Plugins,
@@ -94,37 +87,23 @@ func (c *Config) Registry() registry.Config {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Store == nil {
-		c.Store = nothing{}
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Store = cmp.Or[awaken.Store](c.Store, nothing{})
+	c.Executor = cmp.Or[Executor](c.Executor, local{})
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	if c.NewID == nil {
 		c.NewID = ids.New
 	}
-	if c.Executor == nil {
-		c.Executor = local{}
-	}
 	l := &c.Limits
-	l.ToolTimeout = withDefault(l.ToolTimeout, defaultToolTimeout)
-	l.ToolGrace = withDefault(l.ToolGrace, defaultToolGrace)
-	l.ToolResultBytes = withDefault(l.ToolResultBytes, defaultToolResultBytes)
-	l.ParallelTools = withDefault(l.ParallelTools, -1)
-	l.RunEnd = withDefault(l.RunEnd, defaultRunEnd)
-	l.BudgetWait = withDefault(l.BudgetWait, defaultBudgetWait)
+	l.ToolTimeout = cmp.Or(l.ToolTimeout, 5*time.Minute)
+	l.ToolGrace = cmp.Or(l.ToolGrace, time.Second)
+	l.ToolResultBytes = cmp.Or(l.ToolResultBytes, 1<<20)
+	l.ParallelTools = cmp.Or(l.ParallelTools, -1)
+	l.RunEnd = cmp.Or(l.RunEnd, 5*time.Second)
+	l.BudgetWait = cmp.Or(l.BudgetWait, 10*time.Second)
 	return c
-}
-
-func withDefault[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
 }
 
 type local struct{}

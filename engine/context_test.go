@@ -1097,11 +1097,11 @@ func TestCompactionSection_IsChecked(t *testing.T) {
 		`{"mode":"sometimes"}`:                       `mode is "sometimes", want background or off`,
 		`{"min_savings_ratio":2}`:                    "min_savings_ratio is 2, want 0 to 1",
 		`{"summary_max_tokens":0}`:                   "summary_max_tokens is 0, want 1 or more",
-		`{"summarizer_user_prompt":"Sum it up."}`:    "summarizer_user_prompt does not have {messages}",
+		`{"summarizer_user_prompt":"Sum it up."}`:    "summarizer_user_prompt lacks {messages}",
 		`{"raw_retention":"none"}`:                   `raw_retention is "none", want preserve_durable`,
 		`{"summary_model":"foreign"}`:                `summary_model is "foreign" of provider "q", want one of provider "p"`,
 		`{"summary_modle":"m"}`:                      "summary_modle",
-		`{"summary_model":" "}`:                      "summary_model is blank",
+		`{"summary_model":" "}`:                      "summary_model is empty",
 		`{"mode":5,"summarizer_user_prompt":"also"}`: "mode",
 	} {
 		if _, err := engine.New(config(section)); err == nil || !strings.Contains(err.Error(), want) {

@@ -73,30 +73,26 @@ func (w *crew) run(ctx context.Context) *end {
 		if w.outcomes.running == 0 {
 			return nil
 		}
+		var e *end
 		select {
 		case o := <-w.results:
-			if e := w.finish(ctx, o); e != nil {
-				return w.abort(e)
-			}
+			e = w.finish(ctx, o)
 		case ev := <-w.events:
 			_ = w.out.emit(ctx, ev)
 			w.journal.heedSink()
 			if w.out.full() {
-				if err := w.commitResults(ctx); err != nil {
-					return w.abort(w.fail(err))
-				}
+				e = w.fail(w.commitResults(ctx))
 			}
-		case <-w.outcomes.timeout():
+		case <-w.outcomes.deadline:
 			w.outcomes.deadline = nil
-			if err := w.commitResults(ctx); err != nil {
-				return w.abort(w.fail(err))
-			}
+			e = w.fail(w.commitResults(ctx))
 		case <-w.wake:
-			if err := w.inbox.take(ctx); err != nil {
-				return w.abort(w.fail(err))
-			}
+			e = w.fail(w.inbox.take(ctx))
 		case <-ctx.Done():
-			return w.abort(w.fail(context.Cause(ctx)))
+			e = w.fail(context.Cause(ctx))
+		}
+		if e != nil {
+			return w.abort(e)
 		}
 	}
 }
@@ -132,21 +128,15 @@ func (w *crew) start(ctx context.Context) *end {
 	mode := w.agent.Spec.ExecutionMode()
 	if mode == awaken.Sequential {
 		for _, c := range w.ledger.calls {
-			if c.state.Status.Terminal() {
-				continue
+			if c.mayStart() {
+				if ready, e := w.prepare(ctx, c); e != nil {
+					return e
+				} else if ready {
+					return w.launch(ctx, c)
+				}
 			}
-			if c.running || c.state.Status == awaken.CallSuspended {
-				return nil
-			}
-			ready, e := w.prepare(ctx, c)
-			if e != nil {
-				return e
-			}
-			if ready {
-				return w.launch(ctx, c)
-			}
-			if c.state.Status == awaken.CallSuspended {
-				return nil
+			if !c.state.Status.Terminal() {
+				break
 			}
 		}
 		return nil
@@ -157,7 +147,7 @@ func (w *crew) start(ctx context.Context) *end {
 			break
 		}
 		for _, c := range w.ledger.calls {
-			if st := c.state.Status; c.running || st.Terminal() || st == awaken.CallSuspended || (st == awaken.CallResuming) != decided {
+			if !c.mayStart() || (c.state.Status == awaken.CallResuming) != decided {
 				continue
 			}
 			if n := w.rt.cfg.Limits.ParallelTools; n > 0 && w.outcomes.running+len(ready) >= n {
@@ -285,11 +275,7 @@ type validator interface {
 }
 
 func validate(v validator, args json.RawMessage) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &awaken.PanicError{In: "validation", Value: p, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err, "validation")
 	return v.Validate(args)
 }
 
@@ -352,16 +338,13 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 }
 
 // callLimit is how long a call of the tool may take; 0 or less is for ever.
-func (rt *Runtime) callLimit(e *registry.Tool) time.Duration {
-	if e.Spec.Timeout != 0 {
-		return e.Spec.Timeout
-	}
-	return rt.cfg.Limits.ToolTimeout
+func (w *crew) callLimit(e *registry.Tool) time.Duration {
+	return cmp.Or(e.Spec.Timeout, w.rt.cfg.Limits.ToolTimeout)
 }
 
 // limit ends a call that takes too long, and abandons it if it does not end then.
 func (w *crew) limit(c *call) {
-	limit := w.rt.callLimit(c.entry)
+	limit := w.callLimit(c.entry)
 	if limit <= 0 {
 		return
 	}
@@ -372,10 +355,8 @@ func (w *crew) limit(c *call) {
 		if grace < 0 {
 			return
 		}
-		t := time.NewTimer(grace)
-		defer t.Stop()
 		select {
-		case <-t.C:
+		case <-time.After(grace):
 			w.report(outcome{c: c, tc: tc, err: err})
 		case <-w.over:
 		}
@@ -466,25 +447,22 @@ func (w *crew) retire(c *call) {
 // abort stops the calls that run, gives them a moment to come back, and gives
 // every open call an answer.
 func (w *crew) abort(e *end) *end {
+	cause := awaken.ErrCancelled
 	if e.lost {
-		for _, c := range w.ledger.calls {
-			if c.running {
-				c.cancel(e.err)
-			}
-		}
-		return e
+		cause = e.err
 	}
 	for _, c := range w.ledger.calls {
 		if c.running {
-			c.cancel(awaken.ErrCancelled)
+			c.cancel(cause)
 		}
+	}
+	if e.lost {
+		return e
 	}
 	ctx := context.WithoutCancel(w.ctx)
 	var grace <-chan time.Time
 	if d := w.rt.cfg.Limits.ToolGrace; d >= 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		grace = t.C
+		grace = time.After(d)
 	}
 	for w.outcomes.running > 0 {
 		select {
@@ -505,11 +483,4 @@ func (w *crew) abort(e *end) *end {
 	}
 	w.outcomes.closeAll(e)
 	return e
-}
-
-// dismiss lets go of calls that were abandoned, when the run is over.
-func (w *crew) dismiss() {
-	if w.over != nil {
-		close(w.over)
-	}
 }

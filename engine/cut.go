@@ -19,31 +19,27 @@ type cut struct {
 	budget int // tokens
 	from   int // where what stays began the last time; then where it begins
 	tokens int // of the result
-
-	leading int // 1 + the number of leading system messages
 }
 
 var errNoRoom = errors.New("there is no room for the conversation")
 
 // lead is how many system messages the conversation begins with.
 func (c *cut) lead() int {
-	if c.leading == 0 {
-		for c.leading = 1; c.leading <= c.msgs.Len() && c.msgs.At(c.leading-1).Role == llm.System; c.leading++ {
-		}
+	n := 0
+	for n < c.msgs.Len() && c.msgs.At(n).Role == llm.System {
+		n++
 	}
-	return c.leading - 1
+	return n
 }
 
 func (c *cut) do() (llm.Messages, error) {
-	lead, first := c.lead(), 0
-	for i := range lead {
-		first += c.msgs.At(i).Tokens()
-	}
+	lead := c.lead()
+	first := tokens(c.msgs.Cut(lead))
 	room := c.budget - first
 	if room <= 0 {
 		return llm.Messages{}, errNoRoom
 	}
-	rest := c.tokensFrom(c.from)
+	rest := tokens(c.msgs.From(c.from))
 	if c.from <= lead || c.from >= c.msgs.Len() || rest > room || !c.splits(c.from) {
 		// More than needed is left out, so that the next requests begin with the same, and a
 		// prompt cache helps.
@@ -55,11 +51,8 @@ func (c *cut) do() (llm.Messages, error) {
 		if err != nil {
 			return llm.Messages{}, err
 		}
-		rest = 0
-		for _, m := range list {
-			rest += m.Tokens()
-		}
 		kept = llm.NewMessages(list...)
+		rest = tokens(kept)
 	}
 	c.tokens = first + rest
 	if lead == 0 {
@@ -68,10 +61,10 @@ func (c *cut) do() (llm.Messages, error) {
 	return around(c.msgs.Cut(lead).Slice(), kept, nil), nil
 }
 
-func (c *cut) tokensFrom(i int) int {
-	n := 0
-	for ; i < c.msgs.Len(); i++ {
-		n += c.msgs.At(i).Tokens()
+// tokens adds up the estimates of messages.
+func tokens(msgs llm.Messages) (n int) {
+	for i := range msgs.Len() {
+		n += msgs.At(i).Tokens()
 	}
 	return n
 }
@@ -127,20 +120,22 @@ func (u *unit) whole() bool { return len(u.open) == 0 }
 func (c *cut) shorten(room int) ([]*llm.Message, error) {
 	for {
 		list := c.msgs.From(c.from).Slice()
-		share, all := largestShare(list, room)
+		sizes := make([]int, len(list))
+		for i, m := range list {
+			sizes[i] = m.Tokens()
+		}
+		share, all := level(sizes, room)
 		if all {
 			return list, nil
 		}
 		next := c.next()
 		if share >= minShare || next == c.msgs.Len() {
-			total := 0
 			for i, m := range list {
 				if m.Tokens() > share {
 					list[i] = shorten(m, share)
 				}
-				total += list[i].Tokens()
 			}
-			if total <= room {
+			if tokens(llm.NewMessages(list...)) <= room {
 				return list, nil
 			}
 		}
@@ -167,19 +162,9 @@ func (c *cut) next() int {
 	return next
 }
 
-// largestShare is how many tokens each message may have so that all are within room, and
-// whether they are already.
-func largestShare(list []*llm.Message, room int) (share int, all bool) {
-	sizes := make([]int, len(list))
-	for i, m := range list {
-		sizes[i] = m.Tokens()
-	}
-	return level(sizes, room)
-}
-
-// level is the largest n for which the sizes, each cut down to n, are within room.
+// level is the largest n for which the sizes, each cut down to n, are within room, and
+// whether they are already. It sorts the sizes.
 func level(sizes []int, room int) (n int, all bool) {
-	sizes = slices.Clone(sizes)
 	slices.Sort(sizes)
 	for i, size := range sizes {
 		n = room / (len(sizes) - i)

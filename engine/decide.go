@@ -1,11 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -199,9 +199,7 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 
 func (de *decider) take(c *call, d awaken.Decision) {
 	now := de.rt.cfg.Now().UnixMilli()
-	if d.UpdatedAt == 0 {
-		d.UpdatedAt = now
-	}
+	d.UpdatedAt = cmp.Or(d.UpdatedAt, now)
 	s := de.ledger.edit(c)
 	s.Decision, s.UpdatedAt, s.Status = &d, now, awaken.CallResuming
 	atDecision.Hit()
@@ -213,13 +211,10 @@ func (de *decider) take(c *call, d awaken.Decision) {
 		de.guards.refuse(s)
 		de.guards.release(c, awaken.CallCancelled, awaken.ErrorResult("", de.ending.Message))
 	} else if d.Action == awaken.ActionCancel {
-		s.Status = awaken.CallCancelled
 		de.children.leave(s)
 		res := awaken.ErrorResult("", refusal(s, &d))
-		res.ToolName = s.ToolName
 		res.Metadata = map[string]any{"rejected": true}
-		s.Result = res
-		c.message = de.outcomes.answerTo(s, res)
+		de.outcomes.answer(c, awaken.CallCancelled, res)
 		result := d.Result
 		if len(result) == 0 {
 			result = resumedValue(res)
@@ -230,20 +225,14 @@ func (de *decider) take(c *call, d awaken.Decision) {
 
 // refusal is what the model is told about a call that people did not allow.
 func refusal(s *awaken.CallState, d *awaken.Decision) string {
-	var sb strings.Builder
-	if s.Held != nil {
-		fmt.Fprintf(&sb, "The call of tool %q was made, but its result was withheld", s.ToolName)
-		if d.Reason != "" {
-			fmt.Fprintf(&sb, ": %s", d.Reason)
-		}
-		return sb.String() + "."
-	}
-	fmt.Fprintf(&sb, "The call of tool %q was refused", s.ToolName)
+	reason := ""
 	if d.Reason != "" {
-		fmt.Fprintf(&sb, ": %s", d.Reason)
+		reason = ": " + d.Reason
 	}
-	sb.WriteString(". It was not made.")
-	return sb.String()
+	if s.Held != nil {
+		return fmt.Sprintf("The call of tool %q was made, but its result was withheld%s.", s.ToolName, reason)
+	}
+	return fmt.Sprintf("The call of tool %q was refused%s. It was not made.", s.ToolName, reason)
 }
 
 // expiredID is the id of the decision that is taken when nobody decides in time.
@@ -319,12 +308,7 @@ func (de *decider) supersede(text string) {
 				}
 			}
 		}
-		var others []*llm.Message // that came while the calls were open
-		for i := at + 1; i < de.conv.msgs.Len(); i++ {
-			if o := de.conv.msgs.At(i); o.Role != llm.ToolRole {
-				others = append(others, o)
-			}
-		}
+		others := slices.DeleteFunc(de.conv.msgs.From(at+1).Slice(), func(m *llm.Message) bool { return m.Role == llm.ToolRole }) // that came while the calls were open
 		de.conv.rewriteFrom(at)
 		if m = m.WithCalls(keep); !m.Empty() {
 			de.conv.msgs = de.conv.msgs.Append(m).Append(answers...)

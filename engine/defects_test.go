@@ -1503,3 +1503,24 @@ func TestAgent_IsTheOneTheThreadWasHandedTo(t *testing.T) { // L-31
 		}
 	})
 }
+
+// A plugin may write any termination into what its command has recorded. Only a run that
+// the engine has parked waits: this one has to close its step and say how it ended.
+func TestCommand_CannotEndARunAsSuspended(t *testing.T) {
+	for _, phase := range []awaken.Phase{awaken.PhaseRunStart, awaken.PhaseStepStart, awaken.PhaseAfterInference, awaken.PhaseStepEnd} {
+		g := newRig(t, []llmtest.Turn{llmtest.Say("done")}, withPlugins(at(phase, func(_ context.Context, h *awaken.HookCall) error {
+			h.Recorded().Ending = &awaken.Termination{Type: awaken.Suspended}
+			return nil
+		})))
+		p := &tape{}
+		res, err := g.rt.Run(t.Context(), say("go"), p)
+		if err == nil || res == nil {
+			t.Fatalf("%s: the run ended as %+v, %v, want a failure", phase, res, err)
+		}
+		checkTermination(t, res, p, awaken.Failed)
+		checkBalanced(t, p)
+		if rec := g.record(res.RunID); rec.Status != awaken.RunDone {
+			t.Errorf("%s: the stored run is %s, want done", phase, rec.Status)
+		}
+	}
+}

@@ -26,11 +26,11 @@
 //	ledger        the calls of the step, as the store has them           ledger.go
 //	conversation  what the model is shown                                conversation.go, window.go
 //	toolkit       what the model is offered                              toolkit.go
-//	finalOutput   the answer, if it has to fit a schema                  finaloutput.go
+//	finalOutput   the answer, if it has to fit a schema                  output.go
 //	journal       what the next commit holds; commits in flight          journal.go, inflight.go
 //	sender        what it sends beyond its thread                        sender.go
 //	inbox         what others have posted to its thread                  inbox.go
-//	hooks, phases hooks, actions, effects and gates                      hooks.go, phases.go
+//	hooks, phases hooks, actions, effects and gates                      phases.go
 //	guards        what passes the borders of the run                     guards.go, held.go
 //	inference     asks the model: the request, the answer                inference.go, request.go, stream.go
 //	wallet        what may be spent; an allowance for each request       wallet.go, allowance.go, reservation.go

@@ -66,7 +66,7 @@ func (w *crew) probe(ctx context.Context, c *call) (p awaken.Probe) {
 		w.rt.cfg.Logger.Warn("probe failed", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "error", err)
 		return awaken.Probe{}
 	}
-	limit := w.rt.callLimit(c.entry)
+	limit := w.callLimit(c.entry)
 	if p.Outcome == awaken.ProbeNotDone && (limit <= 0 || w.rt.cfg.Now().UnixMilli() < c.state.StartedAt+(limit+doubtMargin).Milliseconds()) {
 		return awaken.Probe{} // the owner that was lost may still be about to make the call
 	}
@@ -75,10 +75,8 @@ func (w *crew) probe(ctx context.Context, c *call) (p awaken.Probe) {
 
 // doubt tells the model that a call may have taken effect.
 func (oc *outcomes) doubt(c *call) {
-	s := oc.ledger.edit(c)
-	res := awaken.ErrorResult("in_doubt", fmt.Sprintf("the call of tool %q was cut off after it had begun; whether it took effect is not known, and it was not repeated", s.ToolName))
-	res.ToolName, res.Metadata = s.ToolName, map[string]any{"in_doubt": true}
-	s.Status, s.Result, s.UpdatedAt = awaken.CallFailed, res, oc.rt.cfg.Now().UnixMilli()
-	c.message = oc.answerTo(s, res)
+	res := awaken.ErrorResult("in_doubt", fmt.Sprintf("the call of tool %q was cut off after it had begun; whether it took effect is not known, and it was not repeated", c.state.ToolName))
+	res.Metadata = map[string]any{"in_doubt": true}
+	oc.answer(c, awaken.CallFailed, res)
 	oc.holdOutcome(c, awaken.CallFailed)
 }

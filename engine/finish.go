@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -54,7 +55,7 @@ func (r *run) finish(e *end) (again bool) {
 			r.rt.cfg.Logger.Warn("run_end failed", "run", r.info.RunID, "error", err)
 		}
 	}
-	if err := r.flush(ctx, before); err != nil && r.fail(err).lost {
+	if err := r.journal.flush(ctx, before); err != nil && r.fail(err).lost {
 		*e = *r.fail(err)
 		return false
 	}
@@ -82,9 +83,7 @@ func (r *run) finish(e *end) (again bool) {
 		// The record could not be saved, so another owner may yet take the run up;
 		// but here it is over, and whoever listens has to know.
 		f := r.fail(err)
-		if f.err == nil {
-			f.err = err // cancelled or not, what was said is not stored
-		}
+		f.err = cmp.Or(f.err, err) // cancelled or not, what was said is not stored
 		r.out.forget()
 		r.out.tell(ctx, r.finished(f.Termination))
 		*e = *f

@@ -50,17 +50,12 @@ func (r *run) handoff(ctx context.Context) *end {
 			return r.fail(err)
 		}
 	}
-	if err := r.phases.activate(ctx); err != nil {
-		return r.fail(err)
-	}
-	return nil
+	return r.fail(r.phases.activate(ctx))
 }
 
 // forgetHandoff makes the thread belong to whoever runs on it.
-func (r *run) forgetHandoff() {
+func (a *activation) forgetHandoff() {
 	var b state.Batch
 	builtin.ActiveAgent.Clear(&b)
-	if err := r.st.Apply(&b); err != nil {
-		panic(err) // the built-in keys are in every schema
-	}
+	a.set(&b)
 }

@@ -42,18 +42,13 @@ func withText(m *llm.Message, text string) *llm.Message {
 		next.ToolCalls[i].Arguments = json.RawMessage(text)
 		return &next
 	}
-	next.Content = make([]llm.Block, 0, len(m.Content)+1)
-	said := false
-	for _, b := range m.Content {
-		if b.Type != llm.TextBlock {
-			next.Content = append(next.Content, b)
-		} else if !said {
-			next.Content, said = append(next.Content, llm.Text(text)), true
-		}
+	isText := func(b llm.Block) bool { return b.Type == llm.TextBlock }
+	others := slices.DeleteFunc(slices.Clone(m.Content), isText)
+	at := slices.IndexFunc(m.Content, isText)
+	if at < 0 {
+		at = len(others)
 	}
-	if !said {
-		next.Content = append(next.Content, llm.Text(text))
-	}
+	next.Content = slices.Insert(others, at, llm.Text(text))
 	return &next
 }
 

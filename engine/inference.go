@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/state"
@@ -36,7 +36,8 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	defer s.got.Release()
 	err := s.receiveAll()
 	atReply.Hit()
-	r.inference.spend(s)
+	r.use(s.usage)
+	r.charge(s.cost)
 	if err != nil {
 		return nil, r.inferenceFailed(ctx, s, err)
 	}
@@ -50,12 +51,19 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	return r.inference.replied(ctx, s, m), nil
 }
 
+// sayPlanned makes the call that a run consists of the step's reply.
+func (inf *inference) sayPlanned(ctx context.Context) {
+	call := llm.ToolCall{ID: "call_" + inf.info.RunID, Name: inf.rec.Call.Tool, Arguments: inf.rec.Call.Arguments}
+	args := arguments(call)
+	inf.out.emit(ctx, &awaken.ToolCallStart{ID: call.ID, Name: call.Name})
+	inf.out.emit(ctx, &awaken.ToolCallDelta{ID: call.ID, ArgsDelta: string(args)})
+	inf.out.emit(ctx, &awaken.ToolCallReady{ID: call.ID, Name: call.Name, Arguments: args})
+	inf.reply = llm.Reply{Message: &llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call}}, Finish: llm.ToolUse}
+}
+
 // compose does what comes before the model is asked: it ends with the request.
 func (inf *inference) compose(ctx context.Context) *end {
-	if err := inf.phases.run(ctx, awaken.PhaseBeforeInference, about{}); err != nil {
-		return inf.fail(err)
-	}
-	if e := inf.requested(); e != nil {
+	if e := inf.phases.stage(ctx, awaken.PhaseBeforeInference, about{}); e != nil {
 		return e
 	}
 	if inf.conv.window != nil {
@@ -123,12 +131,11 @@ func (inf *inference) learn(s *stream) {
 	inf.saveWindow()
 }
 
+// saveWindow keeps what the window knows in the state.
 func (inf *inference) saveWindow() {
 	var b state.Batch
-	inf.conv.window.save(&b)
-	if err := inf.st.Apply(&b); err != nil {
-		panic(err) // the key is in the schema of every agent that has a window
-	}
+	builtin.ContextWindow.Update(&b, inf.conv.window.WindowState)
+	inf.set(&b) // the key is in the schema of every agent that has a window
 }
 
 // inferenceFailed decides what a failed inference means: a wait for money, cancelled, the
@@ -156,15 +163,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		return nil
 	}
 	s.cancelOpen(ctx, "the answer broke off", true)
-	m := s.got.Message()
-	m.ToolCalls = nil
-	if !m.Empty() && !s.silent { // nobody has judged it
-		m.ID = r.step.messageID
-		m.Metadata = r.metadata()
-		m.Metadata.Interrupted = true
-		r.conv.add(m)
-		r.step.response = m.Text()
-	}
+	r.inference.keepSaid(s)
 	if cancelled {
 		if s.started {
 			r.out.emit(ctx, r.inference.completed(s))
@@ -172,6 +171,19 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		return r.fail(err)
 	}
 	return r.fail(fmt.Errorf("inference: %w", err))
+}
+
+// keepSaid keeps what the model has said of an answer that broke off, unless guards would
+// have had to judge it.
+func (inf *inference) keepSaid(s *stream) {
+	m := s.got.Message()
+	if m.ToolCalls = nil; m.Empty() || s.silent {
+		return
+	}
+	m.ID, m.Metadata = inf.step.messageID, inf.metadata()
+	m.Metadata.Interrupted = true
+	inf.conv.add(m)
+	inf.step.response = m.Text()
 }
 
 // answer stores the reply and makes calls of what it asks for.
@@ -204,18 +216,6 @@ func (inf *inference) answer(reply *llm.Reply) {
 		inf.ledger.calls = append(inf.ledger.calls, &one.call)
 		inf.ledger.edit(&one.call)
 	}
-}
-
-// spend adds what an answer took to the record.
-func (inf *inference) spend(s *stream) {
-	inf.use(s.usage)
-	inf.charge(s.cost)
-}
-
-// hintMalformed tells the model that calls were dropped.
-func hintMalformed(id string, names []string) *llm.Message {
-	return &llm.Message{ID: id, Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(fmt.Sprintf(
-		"The arguments of your call of %s were not valid JSON, so the call was not made. Call it again with complete arguments.", strings.Join(names, ", ")))}}
 }
 
 // signature identifies a response for loop detection: its text and its calls.

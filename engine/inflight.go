@@ -38,8 +38,7 @@ type flight struct {
 	unread bool       // after a commit, the inbox holds something
 	err    error      // of the commit that failed; none is made after it
 	back   *parcel    // what that held, until the run has it again
-	panics any        // what a sink or the store has panicked with
-	exits  bool       // or it ended the goroutine
+	crash  func()     // does what a sink or the store did to the goroutine: it panicked, or ended it
 }
 
 // commitStep commits a step that is over. The run waits for that only if it has to.
@@ -100,7 +99,10 @@ func (j *journal) fly(p *parcel) {
 		}
 		v, stack := recover(), debug.Stack()
 		f.mu.Lock()
-		f.busy, f.panics, f.exits = false, v, v == nil
+		f.busy, f.crash = false, runtime.Goexit
+		if v != nil {
+			f.crash = func() { panic(v) }
+		}
 		f.mu.Unlock()
 		j.rt.cfg.Logger.Error("commit or sink panicked", "run", j.out.runID, "panic", v, "stack", string(stack))
 		j.active.cancel(fmt.Errorf("%w: a commit or the sink panicked", awaken.ErrCancelled))
@@ -117,9 +119,7 @@ func (j *journal) fly(p *parcel) {
 		f.mu.Lock()
 		f.unread = p.Unread
 		f.mu.Unlock()
-		j.out.committed(detached(j.ctx), p.seq)
-		p.free()
-		atPublished.Hit()
+		j.publish(detached(j.ctx), p)
 		j.heedSink()
 	}
 	landed = true
@@ -193,11 +193,8 @@ func (j *journal) waitInFlight() error {
 	f.wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.exits {
-		runtime.Goexit()
-	}
-	if f.panics != nil {
-		panic(f.panics)
+	if f.crash != nil {
+		f.crash()
 	}
 	j.unread, f.unread = j.unread || f.unread, false
 	if f.back == nil {

@@ -30,7 +30,7 @@ func (q inProcess) run(ctx context.Context, threadID string, req awaken.RunReque
 			sink = f(threadID)
 		}
 		_, err := q.rt.Run(ctx, req, sink)
-		if err != nil && !errors.Is(err, awaken.ErrBusy) && !errors.Is(err, awaken.ErrFenced) && !errors.Is(err, awaken.ErrConflict) {
+		if err != nil && !isAny(err, awaken.ErrBusy, awaken.ErrFenced, awaken.ErrConflict) {
 			q.rt.cfg.Logger.Warn("run failed", "run", req.RunID+req.Continue, "error", err)
 		}
 	})
@@ -93,10 +93,5 @@ func (rt *Runtime) Settle(ctx context.Context) error {
 		rt.detached.Wait()
 		close(done)
 	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return waitFor(ctx, done)
 }

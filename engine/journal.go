@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -57,9 +59,7 @@ func (j *journal) commit(ctx context.Context, o commitOptions) error {
 		}
 		return fmt.Errorf("commit thread %s: %w", j.thread, storeError{err})
 	}
-	j.out.committed(ctx, p.seq)
-	p.free()
-	atPublished.Hit()
+	j.publish(ctx, p)
 	if len(j.hooks.effects) > 0 {
 		j.hooks.runEffects(ctx)
 	}
@@ -68,6 +68,13 @@ func (j *journal) commit(ctx context.Context, o commitOptions) error {
 	}
 	j.heedSink()
 	return nil
+}
+
+// publish sends the events that were held for a commit that has been made.
+func (j *journal) publish(ctx context.Context, p *parcel) {
+	j.out.committed(ctx, p.seq)
+	p.free()
+	atPublished.Hit()
 }
 
 // write gives a commit its number and makes it. One at a time is made: by the run, or
@@ -102,12 +109,12 @@ func (j *journal) commitAgain(ctx context.Context, c *awaken.Commit) error {
 // refused reports whether an error of Commit says that nothing was committed.
 // After any other the outcome is not known.
 func refused(err error) bool {
-	for _, e := range [...]error{awaken.ErrFenced, awaken.ErrGeneration, awaken.ErrConflict, awaken.ErrUnread, awaken.ErrInvalid, awaken.ErrNotFound} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return isAny(err, awaken.ErrFenced, awaken.ErrGeneration, awaken.ErrConflict, awaken.ErrUnread, awaken.ErrInvalid, awaken.ErrNotFound)
+}
+
+// isAny reports whether err is one of targets.
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // storeError is an error of the store. Its text is for whoever runs the process, and not
@@ -132,10 +139,7 @@ func (j *journal) pack(o commitOptions) (*parcel, error) {
 	now := j.rt.cfg.Now()
 	j.rec.UpdatedAt = now.Unix()
 	if first := j.count + 1; len(j.conv.added) > 0 && first > j.rec.Input.ToSeq {
-		if j.rec.Output.FromSeq == 0 {
-			j.rec.Output.FromSeq = first
-		}
-		j.rec.Output.ToSeq = j.count + len(j.conv.added)
+		j.rec.Output = llm.Interval{FromSeq: cmp.Or(j.rec.Output.FromSeq, first), ToSeq: j.count + len(j.conv.added)}
 	}
 	p := parcels.Get().(*parcel)
 	p.ThreadID, p.Fence, p.Generation = j.info.ThreadID, j.fence, j.generation
@@ -180,6 +184,32 @@ func overlaid(changes, later []state.Change) []state.Change {
 		}
 	}
 	return changes
+}
+
+// flushTries is how often a run that is about to rest tries to send what it has to.
+const flushTries = 5
+
+// flush commits and sends what the outbox holds, with the record as it was before the run
+// was about to rest or end: if it is cut off here, whoever goes on with it sends it again.
+// What cannot be sent is left for the thread's next run.
+func (j *journal) flush(ctx context.Context, before awaken.Run) error {
+	for try := 0; j.sender.unsent > 0 && try < flushTries; try++ {
+		if try > 0 {
+			select {
+			case <-time.After(50 * time.Millisecond << try):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		rec := j.rec
+		standAs(&j.rec, &before)
+		err := j.commit(ctx, commitOptions{})
+		standAs(&j.rec, &rec)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mark returns a place to go back to, once nothing is in flight. A commit must follow at

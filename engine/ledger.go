@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,6 +33,11 @@ type call struct {
 	timer   *time.Timer
 }
 
+// mayStart reports whether the call neither runs nor waits nor is over.
+func (c *call) mayStart() bool {
+	return !c.running && !c.state.Status.Terminal() && c.state.Status != awaken.CallSuspended
+}
+
 // forget lets go of what only a running call needs: whoever keeps the call's ledger
 // record may keep the call with it.
 func (c *call) forget() { c.tc, c.resume, c.cancel, c.timer = nil, nil, nil, nil }
@@ -53,25 +59,17 @@ type ledger struct {
 
 // every yields the calls of the step, and those that messages are held by.
 func (l *ledger) every(yield func(*call) bool) {
-	for _, c := range l.calls {
-		if !yield(c) {
-			return
-		}
-	}
-	for _, c := range l.held {
-		if !yield(c) {
-			return
+	for _, list := range [...][]*call{l.calls, l.held} {
+		for _, c := range list {
+			if !yield(c) {
+				return
+			}
 		}
 	}
 }
 
 func (l *ledger) open() bool {
-	for _, c := range l.calls {
-		if !c.state.Status.Terminal() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.calls, func(c *call) bool { return !c.state.Status.Terminal() })
 }
 
 func (l *ledger) suspended() bool {
@@ -109,12 +107,8 @@ func (l *ledger) ticket(c *call, t awaken.Ticket) *awaken.Ticket {
 	now := l.rt.cfg.Now()
 	s := l.edit(c)
 	t.Suspension.ID = t.SuspensionID(s.CallID)
-	if t.Suspension.Message == "" {
-		t.Suspension.Message = fmt.Sprintf("Tool '%s' is waiting for a decision", s.ToolName)
-	}
-	if t.ResumeMode == "" {
-		t.ResumeMode = awaken.ReplayToolCall
-	}
+	t.Suspension.Message = cmp.Or(t.Suspension.Message, fmt.Sprintf("Tool '%s' is waiting for a decision", s.ToolName))
+	t.ResumeMode = cmp.Or(t.ResumeMode, awaken.ReplayToolCall)
 	if t.ExpiresIn > 0 {
 		t.ExpiresAt = now.Add(t.ExpiresIn).UnixMilli()
 	} else if t.Child != "" {
@@ -135,9 +129,14 @@ func (l *ledger) drop() {
 	}
 }
 
+// newWaiting says why a run waits. It has no tickets, but empty lists of them.
+func newWaiting(reason awaken.WaitingReason) *awaken.Waiting {
+	return &awaken.Waiting{Reason: reason, TicketIDs: []string{}, Tickets: []awaken.WaitingTicket{}}
+}
+
 // waiting describes the calls that wait.
 func (l *ledger) waiting() *awaken.Waiting {
-	w := &awaken.Waiting{Reason: awaken.WaitToolPermission, TicketIDs: []string{}, Tickets: []awaken.WaitingTicket{}}
+	w := newWaiting(awaken.WaitToolPermission)
 	for c := range l.every {
 		s := c.state
 		if s.Status != awaken.CallSuspended {
@@ -188,9 +187,7 @@ func (l *ledger) derive() {
 		l.derived = len(calls)
 		builtin.ToolCallStates.Update(b, calls)
 	}
-	if err := l.st.Apply(b); err != nil {
-		panic(err) // the built-in keys are in every schema
-	}
+	l.set(b)
 }
 
 // snapshot holds a state_snapshot.

@@ -105,8 +105,9 @@ var stepOver = new(end)
 // end says that an activation is over, and how.
 type end struct {
 	awaken.Termination
-	err  error // behind a Failed
-	lost bool  // another owner has the thread, or the run could not start: say and write nothing
+	err    error // behind a Failed
+	lost   bool  // another owner has the thread, or the run could not start: say and write nothing
+	parked bool  // the run waits, and is committed: there is nothing left to close
 }
 
 // main runs the activation. The order of everything a run does is here.
@@ -120,9 +121,7 @@ func (r *run) main() (*awaken.RunResult, error) {
 			e = r.takeStep()
 		}
 		if e == nil && r.journal.inboxWaits() {
-			if err := r.inbox.take(r.ctx); err != nil {
-				e = r.fail(err)
-			}
+			e = r.fail(r.inbox.take(r.ctx))
 		}
 		if e != nil && e.Type == awaken.NaturalEnd && len(r.ledger.held) > 0 {
 			e = r.passHeld(r.ctx) // somebody has written to it
@@ -133,7 +132,7 @@ func (r *run) main() (*awaken.RunResult, error) {
 		if e == nil {
 			continue
 		}
-		if e.lost || e.Type == awaken.Suspended || !r.finish(e) {
+		if e.lost || e.parked || !r.finish(e) {
 			break
 		}
 		e = nil // somebody wrote to the run just before its end
@@ -160,13 +159,11 @@ func (r *run) takeStep() *end {
 		}
 	}
 	for _, happens := range inStep {
-		switch e := happens(r, ctx); {
-		case e == nil:
-		case e == stepOver:
-			return r.closeStep(ctx, nil)
-		case e.lost || e.Type == awaken.Suspended: // parked
-			return e
-		default:
+		e := happens(r, ctx)
+		if e == stepOver {
+			break
+		}
+		if e != nil {
 			return r.closeStep(ctx, e)
 		}
 	}
@@ -174,7 +171,13 @@ func (r *run) takeStep() *end {
 }
 
 func (r *run) result(e *end) *awaken.RunResult {
-	return &awaken.RunResult{RunID: r.info.RunID, ThreadID: r.info.ThreadID, AgentID: r.info.AgentID, Response: r.step.response,
-		StructuredOutput: r.rec.StructuredOutput, Status: r.rec.Status, Termination: e.Termination, Waiting: r.rec.Waiting, Steps: r.rec.Steps, Usage: r.rec.Usage,
-		CostUSD: r.rec.CostUSD, ChildUsage: r.rec.ChildUsage, ChildCostUSD: r.rec.ChildCostUSD, Rejected: r.decider.rejected, Unread: r.journal.unread}
+	res := newResult(&r.rec, r.step.response, e.Termination)
+	res.Rejected, res.Unread = r.decider.rejected, r.journal.unread
+	return res
+}
+
+// newResult is the result of a run that has this record.
+func newResult(rec *awaken.Run, response string, t awaken.Termination) *awaken.RunResult {
+	return &awaken.RunResult{RunID: rec.RunID, ThreadID: rec.ThreadID, AgentID: rec.AgentID, Response: response, StructuredOutput: rec.StructuredOutput, Status: rec.Status,
+		Termination: t, Waiting: rec.Waiting, Steps: rec.Steps, Usage: rec.Usage, CostUSD: rec.CostUSD, ChildUsage: rec.ChildUsage, ChildCostUSD: rec.ChildCostUSD}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"log/slog"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -22,9 +21,7 @@ type metered struct {
 	window   int // tokens of a request, if that is known
 	key      string
 	fence    uint64
-	newID    func() string
-	now      func() time.Time
-	log      *slog.Logger
+	cfg      *Config
 	slot     chan struct{} // cap 1
 }
 
@@ -37,7 +34,7 @@ func (m *metered) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 			yield(llm.Delta{}, &llm.Error{Kind: llm.Cancelled, Err: context.Cause(ctx)})
 			return
 		}
-		id := m.newID()
+		id := m.cfg.NewID()
 		reserved, err := m.reserve(ctx, id, req)
 		if err != nil {
 			yield(llm.Delta{}, &llm.Error{Kind: llm.InvalidRequest, Message: err.Error(), Err: err}) // not to be tried again
@@ -71,7 +68,7 @@ func (m *metered) reserve(ctx context.Context, id string, req *llm.Request) (mon
 	}
 	in, out := m.prices.Highest()
 	worst := saturate(float64(mostTokens(req, m.window))*in*1000) + saturate(float64(*req.MaxTokens)*out*1000)
-	reserved, _, err := m.spending.reserve(ctx, m.key, money.Reservation{ID: id, Fence: m.fence, At: m.now().UnixMilli()}, worst, worst)
+	reserved, _, err := m.spending.reserve(ctx, m.key, money.Reservation{ID: id, Fence: m.fence, At: m.cfg.Now().UnixMilli()}, worst, worst)
 	return reserved, err
 }
 
@@ -85,6 +82,6 @@ func (m *metered) settle(ctx context.Context, id string, reserved money.Amount, 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := (settlement{id, cost, known}).settle(ctx, m.spending.budget, m.key); err != nil {
-		m.log.Warn("what a call has cost could not be stored", "for", m.key, "cost", cost, "error", err)
+		m.cfg.Logger.Warn("what a call has cost could not be stored", "for", m.key, "cost", cost, "error", err)
 	}
 }

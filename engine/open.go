@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,10 +48,8 @@ func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awake
 	if req.Attended {
 		r.active.parent = parent
 	}
-	if r.active.runID = req.RunID; r.active.runID == "" {
-		if r.active.runID = req.Continue; r.active.runID == "" {
-			r.active.runID = rt.cfg.NewID()
-		}
+	if r.active.runID = cmp.Or(req.RunID, req.Continue); r.active.runID == "" {
+		r.active.runID = rt.cfg.NewID()
 	}
 	if err := rt.active.claim(threadID, &r.active); err != nil {
 		cancel(nil)
@@ -98,9 +97,7 @@ func (rt *Runtime) replay(ctx context.Context, req *awaken.RunRequest, old *awak
 			return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, awaken.ErrConflict)
 		}
 	}
-	return &awaken.RunResult{RunID: old.RunID, ThreadID: old.ThreadID, AgentID: old.AgentID, Response: old.FinalOutput,
-		StructuredOutput: old.StructuredOutput, Status: old.Status, Termination: old.Termination, Steps: old.Steps, Usage: old.Usage, CostUSD: old.CostUSD,
-		ChildUsage: old.ChildUsage, ChildCostUSD: old.ChildCostUSD}, nil
+	return newResult(old, old.FinalOutput, old.Termination), nil
 }
 
 // opening finds or makes the run that a request is about, and sets it up from what its
@@ -120,6 +117,7 @@ func (op *opening) open(ctx context.Context, req *awaken.RunRequest, sink awaken
 	if err := op.pin(ctx, req); err != nil {
 		return err
 	}
+	op.crew.host = toolHost{op.rt, op.reg}
 	if err := op.bind(ctx, req, sink); err != nil {
 		return err
 	}
@@ -173,14 +171,11 @@ func (op *opening) newRecord(ctx context.Context, req *awaken.RunRequest) error 
 			return err
 		}
 	}
-	rec.AgentID, rec.Origin = req.AgentID, req.Origin
+	rec.AgentID, rec.Origin = req.AgentID, cmp.Or(req.Origin, "user")
 	if rec.AgentID == "" {
 		rec.AgentID = op.inferAgent()
 	} else if active := activeAgent(op.cp); awaken.IsVariant(active, rec.AgentID) {
 		rec.AgentID = active // the thread has been handed to a variant of the agent
-	}
-	if rec.Origin == "" {
-		rec.Origin = "user"
 	}
 	if req.Mode != "foreground" {
 		rec.Mode = req.Mode
@@ -189,10 +184,7 @@ func (op *opening) newRecord(ctx context.Context, req *awaken.RunRequest) error 
 	rec.ParentRunID, rec.ParentThreadID, rec.ParentToolCallID = req.ParentRunID, req.ParentThreadID, req.ParentToolCallID
 	rec.DispatchID, rec.SessionID, rec.UserID, rec.TransportRequestID = req.DispatchID, req.SessionID, req.UserID, req.TransportRequestID
 	now := op.rt.cfg.Now().Unix()
-	rec.Status, rec.StartedAt = awaken.RunCreated, now
-	if rec.CreatedAt == 0 {
-		rec.CreatedAt = now
-	}
+	rec.Status, rec.StartedAt, rec.CreatedAt = awaken.RunCreated, now, cmp.Or(rec.CreatedAt, now)
 	return nil
 }
 
@@ -269,30 +261,24 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 
 // amend takes over what the request asks for beyond messages.
 func (op *opening) amend(req *awaken.RunRequest) {
-	if req.Overrides != nil {
-		op.rec.Overrides = req.Overrides
-	}
+	op.rec.Overrides = cmp.Or(req.Overrides, op.rec.Overrides)
+	op.rec.Budget = cmp.Or(req.Budget, op.rec.Budget)
 	if len(req.FrontendTools) > 0 {
 		op.rec.FrontendTools = req.FrontendTools
 	}
 	if len(req.OutputSchema) > 0 {
 		op.rec.OutputSchema = req.OutputSchema
 	}
-	if req.Budget != nil {
-		op.rec.Budget = req.Budget
-	}
 }
 
 // inferAgent chooses the agent of a request that names none: the one the thread
 // was handed to, the one that ran last, the default.
 func (op *opening) inferAgent() string {
-	if active := activeAgent(op.cp); active != "" {
-		return active
+	last := ""
+	if op.cp.Run != nil {
+		last = op.cp.Run.AgentID
 	}
-	if op.cp.Run != nil && op.cp.Run.AgentID != "" {
-		return op.cp.Run.AgentID
-	}
-	return DefaultAgentID
+	return cmp.Or(activeAgent(op.cp), last, DefaultAgentID)
 }
 
 // activeAgent is the agent that the thread was handed to, or "".
@@ -302,9 +288,7 @@ func activeAgent(cp *awaken.Checkpoint) string {
 		return ""
 	}
 	var active string
-	if json.Unmarshal(raw, &active) != nil {
-		return ""
-	}
+	_ = json.Unmarshal(raw, &active) // what is no name names no agent
 	return active
 }
 
@@ -363,24 +347,16 @@ func (op *opening) takeUp(req *awaken.RunRequest) error {
 		c.doubtful = s.Status == awaken.CallRunning && s.Effect == awaken.Effectful
 	}
 	// A step whose answers are all in is over.
-	if !op.ledger.open() {
-		done := true
-		for _, c := range op.ledger.calls {
-			done = done && c.appended
-		}
-		if done && op.step.closed {
-			op.ledger.drop()
-		}
+	unanswered := func(c *call) bool { return !c.appended }
+	if op.step.closed && !op.ledger.open() && !slices.ContainsFunc(op.ledger.calls, unanswered) {
+		op.ledger.drop()
 	}
 	atTakenUp.Hit()
-	accepted := 0
 	var refused []error
 	for _, d := range req.Decisions {
 		if err := op.decider.decide(d, ""); err != nil {
 			refused = append(refused, err)
 			op.decider.rejected = append(op.decider.rejected, err.Error())
-		} else {
-			accepted++
 		}
 	}
 	if op.endAtOnce == nil { // else it is for whoever comes next
@@ -388,7 +364,7 @@ func (op *opening) takeUp(req *awaken.RunRequest) error {
 	}
 	op.decider.expire() // what was decided in time counts, however late it is taken in
 	op.children.look(op.ctx)
-	if len(refused) > 0 && accepted == 0 && len(req.Messages) == 0 && len(op.ledger.changed) == 0 {
+	if len(refused) > 0 && len(refused) == len(req.Decisions) && len(req.Messages) == 0 && len(op.ledger.changed) == 0 {
 		return errors.Join(refused...)
 	}
 	return nil
@@ -397,8 +373,8 @@ func (op *opening) takeUp(req *awaken.RunRequest) error {
 // answerIn finds the answer to a call behind the message that asked for it, and
 // whether that message is there.
 func answerIn(view []*llm.Message, callID string) (answer *llm.Message, asked bool) {
-	for i := len(view) - 1; i >= 0; i-- {
-		switch m := view[i]; {
+	for _, m := range slices.Backward(view) {
+		switch {
 		case m.Role == llm.ToolRole && m.ToolCallID == callID:
 			return m, true
 		case m.HasCall(callID):
@@ -426,11 +402,9 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 			first++ // a summary
 		}
 	}
-	for _, m := range req.Messages {
-		if m.Role == llm.User && !m.IsInternal() && len(req.Decisions) == 0 {
-			op.decider.supersede("[tool call superseded]")
-			break
-		}
+	spoken := func(m *llm.Message) bool { return m.Role == llm.User && !m.IsInternal() }
+	if len(req.Decisions) == 0 && slices.ContainsFunc(req.Messages, spoken) {
+		op.decider.supersede("[tool call superseded]")
 	}
 	if op.resumed {
 		first = len(op.conv.added)
@@ -503,10 +477,7 @@ func (op *opening) dropUnanswered() {
 	if at < 0 || len(op.conv.msgs.At(at).ToolCalls) == 0 {
 		return
 	}
-	var step []*llm.Message
-	for i := at; i < op.conv.msgs.Len(); i++ {
-		step = append(step, op.conv.msgs.At(i))
-	}
+	step := op.conv.msgs.From(at).Slice()
 	open := llm.Unanswered(step)
 	if len(open) == 0 {
 		return
@@ -522,8 +493,7 @@ func (op *opening) dropUnanswered() {
 
 // lastText is the last answer of a run.
 func lastText(view []*llm.Message, runID string) string {
-	for i := len(view) - 1; i >= 0; i-- {
-		m := view[i]
+	for _, m := range slices.Backward(view) {
 		if m.Role == llm.Assistant && m.Metadata != nil && m.Metadata.RunID == runID {
 			if t := m.Text(); t != "" {
 				return t
@@ -531,4 +501,11 @@ func lastText(view []*llm.Message, runID string) string {
 		}
 	}
 	return ""
+}
+
+// viewOf is what a model is shown of a log.
+func viewOf(log []*llm.Message) []*llm.Message {
+	var v awaken.View
+	v.Append(log...)
+	return v.Messages()
 }

@@ -1,9 +1,13 @@
 package engine
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,10 +24,10 @@ type outcomes struct {
 	guards   *guards
 	children *children
 
-	running  int         // calls whose outcome is to come
-	waiting  int         // results that no commit holds yet
-	deadline *time.Timer // for the next commit, while results wait
-	written  state.Batch // what calls that ran at the same time have written
+	running  int              // calls whose outcome is to come
+	waiting  int              // results that no commit holds yet
+	deadline <-chan time.Time // of the next commit, while results wait
+	written  state.Batch      // what calls that ran at the same time have written
 }
 
 // complete gives a call its result: what the tool recorded, then the
@@ -95,14 +99,11 @@ func (oc *outcomes) passResult(ctx context.Context, c *call, res *awaken.ToolRes
 
 // capped replaces a result that is too large.
 func (oc *outcomes) capped(c *call, res *awaken.ToolResult) *awaken.ToolResult {
-	limit := oc.rt.cfg.Limits.ToolResultBytes
-	if n := c.entry.Spec.MaxResultBytes; n != 0 {
-		limit = n
-	}
-	if limit < 0 || resultSize(res) <= limit {
+	limit := cmp.Or(c.entry.Spec.MaxResultBytes, oc.rt.cfg.Limits.ToolResultBytes)
+	size := resultSize(res)
+	if limit < 0 || size <= limit {
 		return res
 	}
-	size := resultSize(res)
 	preview := []rune(res.Plain())
 	preview = preview[:min(len(preview), 1000, limit)]
 	out := awaken.ErrorResult("result_too_large", fmt.Sprintf("the result of tool %q is %d bytes long, the limit is %d. It begins: %s", c.state.ToolName, size, limit, string(preview)))
@@ -123,9 +124,7 @@ func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command
 	c.forget()
 	out := *res
 	out.ToolName, out.Status, out.Suspension = s.ToolName, awaken.ToolPending, t
-	if out.Message == "" {
-		out.Message = fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName)
-	}
+	out.Message = cmp.Or(out.Message, fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName))
 	oc.out.hold(&awaken.ToolCallDone{ID: s.CallID, Result: &out, Outcome: awaken.CallSuspended})
 	if c.again {
 		c.again = false
@@ -157,6 +156,14 @@ func (oc *outcomes) holdOutcome(c *call, outcome awaken.CallStatus) {
 	}
 }
 
+// answer gives a call a result that its tool has not returned.
+func (oc *outcomes) answer(c *call, status awaken.CallStatus, res *awaken.ToolResult) {
+	s := oc.ledger.edit(c)
+	res.ToolName = s.ToolName
+	s.Status, s.Result, s.UpdatedAt = status, res, oc.rt.cfg.Now().UnixMilli()
+	c.message = oc.answerTo(s, res)
+}
+
 // answerTo is the tool message that answers a call. Message and content are one
 // allocation, because most results are one block of text.
 func (oc *outcomes) answerTo(s *awaken.CallState, res *awaken.ToolResult) *llm.Message {
@@ -183,10 +190,10 @@ func (oc *outcomes) stateDelta() error {
 	oc.st.Shown()
 	var ops []awaken.PatchOp
 	for _, ch := range changes {
-		if isRuntimeKey(ch.Key) {
+		if strings.HasPrefix(ch.Key, "__runtime.") {
 			continue
 		}
-		path := "/extensions/" + escapePointer(ch.Key)
+		path := "/extensions/" + escapePointer.Replace(ch.Key)
 		if ch.Value == nil {
 			ops = append(ops, awaken.PatchOp{Op: "remove", Path: path})
 		} else {
@@ -234,12 +241,9 @@ func (oc *outcomes) reorder() {
 	if sorted {
 		return
 	}
-	var others []*llm.Message
-	for i := at; i < oc.conv.msgs.Len(); i++ {
-		if m := oc.conv.msgs.At(i); !slices.ContainsFunc(oc.ledger.calls, func(c *call) bool { return c.message == m }) {
-			others = append(others, m)
-		}
-	}
+	others := slices.DeleteFunc(oc.conv.msgs.From(at).Slice(), func(m *llm.Message) bool {
+		return slices.ContainsFunc(oc.ledger.calls, func(c *call) bool { return c.message == m })
+	})
 	oc.conv.rewriteFrom(at)
 	for _, c := range oc.ledger.calls {
 		oc.conv.msgs = oc.conv.msgs.Append(c.message)
@@ -260,15 +264,12 @@ func (oc *outcomes) closeAll(e *end) {
 		}
 		closed = true
 		res := awaken.ErrorResult("", interruption(c.state, e))
-		res.ToolName = c.state.ToolName
 		if c.state.StartedAt != 0 && c.state.Effect == awaken.Effectful && c.state.Status == awaken.CallRunning {
 			res.Message += "; it had begun, and whether it took effect is not known"
 			res.Metadata = map[string]any{"in_doubt": true}
 		}
-		s := oc.ledger.edit(c)
-		s.Status, s.Result, s.UpdatedAt = awaken.CallCancelled, res, oc.rt.cfg.Now().UnixMilli()
-		oc.children.leave(s)
-		c.message = oc.answerTo(s, res)
+		oc.children.leave(c.state)
+		oc.answer(c, awaken.CallCancelled, res)
 		oc.holdOutcome(c, awaken.CallFailed)
 	}
 	if closed || len(oc.ledger.calls) > 0 {
@@ -278,39 +279,91 @@ func (oc *outcomes) closeAll(e *end) {
 
 // interruption says why a call that is left gets no result.
 func interruption(s *awaken.CallState, e *end) string {
+	unmade := ""
 	if s.StartedAt == 0 {
-		return fmt.Sprintf("[Tool execution was interrupted] the call was not made, the run ended: %s", e.Termination)
+		unmade = "the call was not made, "
 	}
-	return fmt.Sprintf("[Tool execution was interrupted] the run ended: %s", e.Termination)
+	return fmt.Sprintf("[Tool execution was interrupted] %sthe run ended: %s", unmade, e.Termination)
 }
 
 // wait notes that a result waits for a commit.
 func (oc *outcomes) wait() {
 	if oc.waiting++; oc.deadline == nil && oc.running > 0 {
-		oc.deadline = time.NewTimer(resultWait)
+		oc.deadline = time.After(resultWait)
 	}
-}
-
-func (oc *outcomes) timeout() <-chan time.Time {
-	if oc.deadline == nil {
-		return nil
-	}
-	return oc.deadline.C
 }
 
 // reset is called between two steps.
 func (oc *outcomes) reset() {
-	if oc.deadline != nil {
-		oc.deadline.Stop()
-		oc.deadline = nil
-	}
-	oc.waiting = 0
+	oc.waiting, oc.deadline = 0, nil
 	oc.written.Reset()
 }
 
-func isRuntimeKey(name string) bool { return strings.HasPrefix(name, "__runtime.") }
-
 // escapePointer escapes a key for a JSON Pointer.
-func escapePointer(key string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
+
+var (
+	errToolTimeout = errors.New("timed out")
+	errToolExit    = errors.New("the tool ended its goroutine without returning")
+)
+
+// laidOver returns args with the fields of patch laid over it, or patch when
+// either is not an object.
+func laidOver(args, patch json.RawMessage) json.RawMessage {
+	var base, over map[string]json.RawMessage
+	if json.Unmarshal(args, &base) != nil || json.Unmarshal(patch, &over) != nil || base == nil || over == nil {
+		return bytes.TrimSpace(patch)
+	}
+	maps.Copy(base, over)
+	out, err := json.Marshal(base)
+	if err != nil {
+		return patch
+	}
+	return out
+}
+
+// resultOf turns what a tool returned into a result of its own, or into an error that ends
+// the run.
+func resultOf(tool string, r *awaken.ToolResult, err error) (*awaken.ToolResult, error) {
+	res, fatal := awaken.ResultOf(tool, r, err)
+	if fatal == nil && errors.Is(err, errToolTimeout) {
+		res.Metadata = map[string]any{"timed_out": true}
+	}
+	return res, fatal
+}
+
+// resultSize is the number of bytes that count against the cap on results.
+func resultSize(r *awaken.ToolResult) int {
+	n := len(r.Message)
+	if string(r.Data) != "null" {
+		n += len(r.Data)
+	}
+	for _, b := range r.Content {
+		n += len(b.Text)
+		if b.Source != nil {
+			n += len(b.Source.Data)
+		}
+	}
+	return n
+}
+
+// resumedValue is the value of tool_call_resumed.result.
+func resumedValue(r *awaken.ToolResult) json.RawMessage {
+	switch {
+	case r.Status == awaken.ToolPending:
+		return json.RawMessage("null")
+	case r.Status == awaken.ToolError && r.Message != "":
+		data, _ := json.Marshal(map[string]string{"error": r.Message})
+		return data
+	case len(r.Metadata) > 0:
+		data, err := json.Marshal(map[string]any{"data": r.Data, "metadata": r.Metadata})
+		if err == nil {
+			return data
+		}
+	}
+	if len(r.Data) == 0 || bytes.Equal(r.Data, []byte("null")) && r.Message != "" {
+		data, _ := json.Marshal(r.Message)
+		return data
+	}
+	return r.Data
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // Output makes a run's answer a T. The zero value is ready:
@@ -34,10 +36,10 @@ func (Output[T]) Schema() json.RawMessage {
 // Decode returns the run's answer. A run that did not come to its natural end has none.
 func (Output[T]) Decode(res *awaken.RunResult) (T, error) {
 	var v T
-	if res == nil || len(res.StructuredOutput) == 0 {
-		if res == nil {
-			return v, fmt.Errorf("output: %w: there is no result", awaken.ErrNotFound)
-		}
+	if res == nil {
+		return v, fmt.Errorf("output: %w: there is no result", awaken.ErrNotFound)
+	}
+	if len(res.StructuredOutput) == 0 {
 		return v, fmt.Errorf("output of run %s: %w: the run ended with %s", res.RunID, awaken.ErrNotFound, res.Termination)
 	}
 	if err := json.Unmarshal(res.StructuredOutput, &v); err != nil {
@@ -62,3 +64,82 @@ func (e *OutputError) Error() string {
 func (e *OutputError) Unwrap() error { return e.Err }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// finalOutput holds the answer of a run to a schema.
+type finalOutput struct {
+	*core
+
+	plan       *registry.OutputPlan // nil if there is no schema
+	structured json.RawMessage      // the answer that fits
+}
+
+// finishes reports whether a call gives the final answer.
+func (fo *finalOutput) finishes(c *call) bool {
+	return fo.plan != nil && c.entry != nil && c.entry == fo.plan.Finish
+}
+
+// takeAnswer looks at an answer that was given by the tool. The answer that fits ends the run
+// when the other calls of the step have come out.
+func (fo *finalOutput) takeAnswer(c *call) (*awaken.ToolResult, *end) {
+	if _, err := fo.plan.Given(c.state.Arguments); err != nil {
+		e := fo.misfit(string(c.state.Arguments), err)
+		return awaken.ErrorResult("invalid_output", fmt.Sprintf("the answer does not fit: %s. Call %s again with an answer that does.", oneLine(err), awaken.FinalOutputTool)), e
+	}
+	return awaken.TextResult("The answer was taken."), nil
+}
+
+// misfit counts an answer that does not fit, and fails the run if there were too many.
+func (fo *finalOutput) misfit(answer string, err error) *end {
+	if fo.rec.OutputRepairs >= fo.agent.Spec.OutputRepairs() {
+		return fo.fail(&OutputError{Attempts: fo.rec.OutputRepairs + 1, Answer: answer, Err: err})
+	}
+	fo.rec.OutputRepairs++
+	return nil
+}
+
+// given reports whether a call of the step has given an answer that fits. The others of its
+// message may still have to come out.
+func (fo *finalOutput) given() bool {
+	for _, c := range fo.ledger.calls {
+		if fo.finishes(c) {
+			if _, err := fo.plan.Given(c.state.Arguments); err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// answered is the end of a run whose answer was given by the tool, or nil.
+func (fo *finalOutput) answered() *end {
+	for _, c := range fo.ledger.calls {
+		if c.state.Status != awaken.CallSucceeded || !fo.finishes(c) {
+			continue
+		}
+		if v, err := fo.plan.Given(c.state.Arguments); err == nil {
+			fo.structured, fo.step.response = v, string(v)
+			return &end{Termination: awaken.Termination{Type: awaken.NaturalEnd}}
+		}
+	}
+	return nil
+}
+
+// checkText looks at an answer that came as text. It returns nil if the model has been told
+// what is wrong and is to try again.
+func (fo *finalOutput) checkText(text string) *end {
+	v, err := fo.plan.Said(text)
+	if err == nil {
+		fo.structured = v
+		return fo.naturalEnd()
+	}
+	if e := fo.misfit(text, err); e != nil {
+		return e
+	}
+	how := "Answer again with JSON that does, and nothing else."
+	if fo.plan.Finish != nil {
+		how = "Call the tool " + awaken.FinalOutputTool + " with an answer that does."
+	}
+	fo.conv.add(&llm.Message{ID: fo.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: fo.metadata(),
+		Content: []llm.Block{llm.Text(fmt.Sprintf("Your answer does not fit its JSON Schema: %s. %s", oneLine(err), how))}})
+	return nil
+}

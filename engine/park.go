@@ -16,27 +16,24 @@ func (r *run) park(ctx context.Context) *end {
 			return r.fail(err)
 		}
 	}
-	before := r.rec
-	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunWaiting, "suspended", r.ledger.waiting()
-	return r.rest(ctx, before)
+	return r.rest(ctx, "suspended", r.ledger.waiting())
 }
 
 // awaitTasks parks a run that has nothing to do until its background tasks end. It
 // returns nil when a message came instead.
 func (r *run) awaitTasks() *end {
 	for {
-		n, before := r.inbox.told, r.rec
-		r.rec.Status, r.rec.StatusReason = awaken.RunWaiting, "awaiting_tasks"
-		r.rec.Waiting = &awaken.Waiting{Reason: awaken.WaitBackgroundTasks, TicketIDs: []string{}, Tickets: []awaken.WaitingTicket{}}
-		if e := r.rest(r.ctx, before); e != nil || r.inbox.told > n {
+		n := r.inbox.told
+		if e := r.rest(r.ctx, "awaiting_tasks", newWaiting(awaken.WaitBackgroundTasks)); e != nil || r.inbox.told > n {
 			return e
 		}
 	}
 }
 
-// rest commits the run as waiting, unless it was cancelled or somebody wrote to it. Before
-// is the record as it was.
-func (r *run) rest(ctx context.Context, before awaken.Run) *end {
+// rest commits the run as waiting, unless it was cancelled or somebody wrote to it.
+func (r *run) rest(ctx context.Context, reason string, w *awaken.Waiting) *end {
+	before := r.rec
+	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunWaiting, reason, w
 	if ctx.Err() != nil {
 		standAs(&r.rec, &before)
 		return r.fail(context.Cause(ctx))
@@ -44,7 +41,7 @@ func (r *run) rest(ctx context.Context, before awaken.Run) *end {
 	r.wallet.settleRemaining(ctx)
 	err := r.compactor.leave(false)
 	if err == nil {
-		err = r.flush(ctx, before)
+		err = r.journal.flush(ctx, before)
 	}
 	var m mark
 	if err == nil {
@@ -56,7 +53,7 @@ func (r *run) rest(ctx context.Context, before awaken.Run) *end {
 	}
 	r.ledger.stale = true
 	r.ledger.snapshot()
-	e := &end{Termination: awaken.Termination{Type: awaken.Suspended}}
+	e := &end{Termination: awaken.Termination{Type: awaken.Suspended}, parked: true}
 	r.out.hold(r.finished(e.Termination))
 	atPark.Hit()
 	err = r.journal.commit(ctx, commitOptions{begins: true, rest: true})
@@ -70,10 +67,7 @@ func (r *run) rest(ctx context.Context, before awaken.Run) *end {
 	if errors.Is(err, awaken.ErrUnread) {
 		err = r.inbox.takeUnread(ctx)
 	}
-	if err != nil {
-		return r.fail(err)
-	}
-	return nil
+	return r.fail(err)
 }
 
 // settleCalls brings every call of the step to an end: it runs those that can run,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -34,6 +33,15 @@ func (ph *phases) run(ctx context.Context, p awaken.Phase, in about) error {
 		}
 	}
 	return ph.runActions(ctx, p, in)
+}
+
+// stage runs p as a stage of the run: it ends the run that fails, or that a hook or an action
+// asks to end.
+func (ph *phases) stage(ctx context.Context, p awaken.Phase, in about) *end {
+	if err := ph.run(ctx, p, in); err != nil {
+		return ph.fail(err)
+	}
+	return ph.requested()
 }
 
 // gather runs the hooks on one snapshot and applies what they recorded, in the
@@ -113,6 +121,9 @@ func (ph *phases) submit(c *awaken.Command) error {
 		if _, ok := ph.agent.Effects[e.Name]; !ok {
 			return fmt.Errorf("effect %q has no handler", e.Name)
 		}
+	}
+	if made.Ending != nil && made.Ending.Type == awaken.Suspended {
+		return fmt.Errorf("a command cannot end a run as %s: a gate or a tool suspends a call", made.Ending.Type)
 	}
 	if len(made.Actions) > 0 {
 		builtin.PendingActions.Update(&c.Batch, builtin.QueueUpdate{Push: made.Actions})
@@ -234,11 +245,7 @@ func (ph *phases) deactivate(ctx context.Context) error {
 
 func (ph *phases) lifecycle(ctx context.Context, p awaken.Plugin, what string, fn awaken.Hook) (err error) {
 	h := ph.hooks.call(awaken.PhaseRunStart, about{})
-	defer func() {
-		if v := recover(); v != nil {
-			err = &awaken.PanicError{In: fmt.Sprintf("%s of plugin %q", what, p.Name()), Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err, "%s of plugin %q", what, p.Name())
 	if err := fn(ctx, h); err != nil {
 		return fmt.Errorf("%s plugin %q: %w", what, p.Name(), err)
 	}
@@ -268,4 +275,47 @@ type PhaseLoopError struct {
 
 func (e *PhaseLoopError) Error() string {
 	return fmt.Sprintf("phase %s: actions did not come to rest in %d rounds, %q is still scheduled", e.Phase, e.Rounds, e.Action)
+}
+
+// about is what the hooks of a phase are told beyond the run itself.
+type about struct {
+	tool   *awaken.ToolCall
+	result *awaken.ToolResult
+	reply  *llm.Reply
+}
+
+// hooks makes what hooks are given, and does the effects that they ask for.
+type hooks struct {
+	*core
+
+	effects []awaken.ScheduledEffect // to be done after the next commit
+}
+
+func (hk *hooks) call(p awaken.Phase, in about) *awaken.HookCall {
+	hk.ledger.derive()
+	return &awaken.HookCall{Phase: p, Run: hk.info, Agent: hk.agent.Spec, Step: hk.step.index, Messages: hk.conv.msgs.Clip(), Tools: hk.tools.offered,
+		Profile: hk.rt.cfg.Profile, Tool: in.tool, Result: in.result, Reply: in.reply, Snapshot: hk.st.Snapshot()}
+}
+
+// runEffects does what committed commands asked for outside the run. Failures are
+// logged; they do not end the run.
+func (hk *hooks) runEffects(ctx context.Context) {
+	effects := hk.effects
+	hk.effects = nil
+	for _, e := range effects {
+		atEffect.Hit()
+		if err := hk.runEffect(ctx, e); err != nil {
+			hk.rt.cfg.Logger.Warn("effect failed", "run", hk.info.RunID, "effect", e.Name, "error", err)
+		}
+		atEffectDone.Hit()
+	}
+}
+
+func (hk *hooks) runEffect(ctx context.Context, e awaken.ScheduledEffect) (err error) {
+	h, ok := hk.agent.Effects[e.Name]
+	if !ok {
+		return errors.New("no handler") // after a handoff
+	}
+	defer caught(&err, "effect %q of plugin %q", e.Name, h.Plugin)
+	return h.EffectHandler.Run(ctx, hk.call(awaken.PhaseStepEnd, about{}), e)
 }

@@ -78,13 +78,7 @@ func (rt *Runtime) HasAgent(ctx context.Context, req *awaken.RunRequest) (bool, 
 
 // pin gives the run its registry: the one that it started on, or for a new one that which
 // is chosen for it.
-func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) error {
-	err := op.chooseRegistry(ctx, req)
-	op.crew.host = toolHost{op.rt, op.reg}
-	return err
-}
-
-func (op *opening) chooseRegistry(ctx context.Context, req *awaken.RunRequest) (err error) {
+func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) (err error) {
 	snapshots := op.rt.cfg.Snapshots
 	switch {
 	case snapshots != nil && op.resumed && op.rec.ResolutionID != "":
@@ -134,16 +128,17 @@ func (op *opening) leaveAsIs(req *awaken.RunRequest) {
 
 // unavailable says why the run's version cannot be had. The text of errors of a store is
 // for whoever runs the process, and not for whoever reads the run.
-func (r *run) unavailable() string {
-	r.rt.cfg.Logger.Warn("the version of a run is not available", "run", r.info.RunID, "resolution_id", r.rec.ResolutionID, "error", r.missing.err)
-	bad, broken := errors.AsType[*awaken.ConfigError](r.missing.err)
+func (op *opening) unavailable() string {
+	id, err := op.rec.ResolutionID, op.missing.err
+	op.rt.cfg.Logger.Warn("the version of a run is not available", "run", op.info.RunID, "resolution_id", id, "error", err)
+	bad, broken := errors.AsType[*awaken.ConfigError](err)
 	switch {
 	case broken:
-		return fmt.Sprintf("version %q does not work here: %v", r.rec.ResolutionID, bad)
-	case errors.Is(r.missing.err, awaken.ErrNotFound):
-		return fmt.Sprintf("version %q is not there", r.rec.ResolutionID)
+		return fmt.Sprintf("version %q does not work here: %v", id, bad)
+	case errors.Is(err, awaken.ErrNotFound):
+		return fmt.Sprintf("version %q is not there", id)
 	}
-	return fmt.Sprintf("version %q cannot be had now", r.rec.ResolutionID)
+	return fmt.Sprintf("version %q cannot be had now", id)
 }
 
 // awaitPin commits a run as waiting for its version. What the request asked for is not

@@ -52,7 +52,6 @@ type heldEntry struct {
 type coalescing struct {
 	kind  byte // t, r, a, s
 	id    string
-	name  string
 	buf   *[]byte // from buffers
 	entry int     // index in entries
 }
@@ -81,6 +80,11 @@ func (s *slab[T]) next() *T {
 // who have to stop at once.
 func (o *recorder) emit(ctx context.Context, ev awaken.Event) error {
 	o.time = o.now().UnixMilli()
+	return o.publish(ctx, ev)
+}
+
+// publish numbers an event, takes it into the next commit and sends it.
+func (o *recorder) publish(ctx context.Context, ev awaken.Event) error {
 	e := o.number(ev)
 	if o.keep {
 		o.record(e)
@@ -137,13 +141,13 @@ func (o *recorder) failed() error {
 func (o *recorder) record(e awaken.Entry) {
 	switch ev := e.Event.(type) {
 	case *awaken.TextDelta:
-		o.coalesce(e, 't', "", "", ev.Delta)
+		o.coalesce(e, 't', "", ev.Delta)
 	case *awaken.ReasoningDelta:
-		o.coalesce(e, 'r', "", "", ev.Delta)
+		o.coalesce(e, 'r', "", ev.Delta)
 	case *awaken.ToolCallDelta:
-		o.coalesce(e, 'a', ev.ID, "", ev.ArgsDelta)
+		o.coalesce(e, 'a', ev.ID, ev.ArgsDelta)
 	case *awaken.ToolCallStreamDelta:
-		o.coalesce(e, 's', ev.ID, ev.Name, ev.Delta)
+		o.coalesce(e, 's', ev.ID, ev.Delta)
 	case *awaken.StreamReset:
 		o.close() // what comes after belongs to another attempt
 		o.entries = append(o.entries, e)
@@ -160,7 +164,7 @@ const (
 	maxPendingEntries = 1024
 )
 
-func (o *recorder) coalesce(e awaken.Entry, kind byte, id, name, text string) {
+func (o *recorder) coalesce(e awaken.Entry, kind byte, id, text string) {
 	o.size += len(text)
 	for i := range o.open {
 		c := &o.open[i]
@@ -177,7 +181,7 @@ func (o *recorder) coalesce(e awaken.Entry, kind byte, id, name, text string) {
 	}
 	buf := buffers.Get().(*[]byte)
 	*buf = append((*buf)[:0], text...)
-	o.open = append(o.open, coalescing{kind: kind, id: id, name: name, buf: buf, entry: len(o.entries)})
+	o.open = append(o.open, coalescing{kind: kind, id: id, buf: buf, entry: len(o.entries)})
 	o.entries = append(o.entries, e)
 }
 
@@ -187,15 +191,16 @@ func (o *recorder) close() {
 		c := &o.open[i]
 		e := &o.entries[c.entry]
 		if e.Chunks != nil { // otherwise its event is the only delta
-			switch text := string(*c.buf); c.kind {
-			case 't':
+			text := string(*c.buf)
+			switch first := e.Event.(type) {
+			case *awaken.TextDelta:
 				e.Event = &awaken.TextDelta{Delta: text}
-			case 'r':
+			case *awaken.ReasoningDelta:
 				e.Event = &awaken.ReasoningDelta{Delta: text}
-			case 'a':
-				e.Event = &awaken.ToolCallDelta{ID: c.id, ArgsDelta: text}
-			case 's':
-				e.Event = &awaken.ToolCallStreamDelta{ID: c.id, Name: c.name, Delta: text}
+			case *awaken.ToolCallDelta:
+				e.Event = &awaken.ToolCallDelta{ID: first.ID, ArgsDelta: text}
+			case *awaken.ToolCallStreamDelta:
+				e.Event = &awaken.ToolCallStreamDelta{ID: first.ID, Name: first.Name, Delta: text}
 			}
 		}
 		if cap(*c.buf) <= 16<<10 {
@@ -287,9 +292,5 @@ func (o *recorder) delta(ctx context.Context, ev awaken.Event) error {
 	if o.seq%32 == 0 {
 		o.time = o.now().UnixMilli()
 	}
-	e := o.number(ev)
-	if o.keep {
-		o.record(e)
-	}
-	return o.send(ctx, e)
+	return o.publish(ctx, ev)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -116,13 +117,7 @@ func (inf *inference) placeContext(req *llm.Request, stored map[string]awaken.Co
 		builtin.ContextMessages.Update(used, builtin.ContextUpdate{Remove: once})
 	}
 	slices.SortFunc(list, func(a, b awaken.ContextMessage) int {
-		if d := targetOrder[a.Target] - targetOrder[b.Target]; d != 0 {
-			return d
-		}
-		if d := a.Priority - b.Priority; d != 0 {
-			return d
-		}
-		return strings.Compare(a.Key, b.Key)
+		return cmp.Or(targetOrder[a.Target]-targetOrder[b.Target], a.Priority-b.Priority, strings.Compare(a.Key, b.Key))
 	})
 	req.System = slices.Clip(req.System)
 	for _, m := range list {
@@ -158,4 +153,15 @@ func (inf *inference) longestAnswer() int64 {
 		return int64(inf.agent.Spec.ContextPolicy.MaxOutputTokens)
 	}
 	return defaultAnswer
+}
+
+// cutoffKey is the key of the context message. A plugin that adds one with this key says
+// something else instead.
+const cutoffKey = "knowledge_cutoff.context"
+
+// cutoffContext tells a model the date and where its knowledge ends.
+func cutoffContext(cutoff string, now time.Time) awaken.ContextMessage {
+	return awaken.ContextMessage{Key: cutoffKey, Role: llm.System, Priority: -100, Content: []llm.Block{llm.Text(fmt.Sprintf(
+		"Today is %s (UTC). Your knowledge ends at %s: you do not know what happened after that unless this conversation or a tool tells you.",
+		now.UTC().Format(time.DateOnly), cutoff))}}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,15 +51,11 @@ func New(cfg Config) (*Runtime, error) {
 		return nil, &awaken.ConfigError{Problems: problems}
 	}
 	rt := &Runtime{cfg: cfg.withDefaults(), registry: new(atomic.Pointer[registry.Registry]), detached: new(sync.WaitGroup)}
-	if reg == nil {
-		return rt, nil
-	}
 	rt.registry.Store(reg)
-	if cfg.Lazy {
-		return rt, nil
-	}
-	for _, d := range reg.Diagnostics() {
-		rt.cfg.Logger.Warn("configuration", "code", d.Code, "agent", d.ID, "message", d.Message)
+	if reg != nil && !cfg.Lazy {
+		for _, d := range reg.Diagnostics() {
+			rt.cfg.Logger.Warn("configuration", "code", d.Code, "agent", d.ID, "message", d.Message)
+		}
 	}
 	return rt, nil
 }
@@ -115,9 +112,7 @@ func (rt *Runtime) Publish(reg *registry.Registry) { rt.registry.Store(reg) }
 //
 // Cancelling ctx cancels the run: it keeps what it has and finishes as cancelled.
 func (rt *Runtime) Run(ctx context.Context, req awaken.RunRequest, sink awaken.Sink) (*awaken.RunResult, error) {
-	if sink == nil {
-		sink = discard
-	}
+	sink = cmp.Or(sink, discard)
 	r, done, err := rt.begin(ctx, &req, sink)
 	if err != nil {
 		return nil, rt.refuse(ctx, sink, err)
@@ -130,7 +125,7 @@ func (rt *Runtime) Run(ctx context.Context, req awaken.RunRequest, sink awaken.S
 		rt.reportDone(ctx, r)
 	}
 	switch {
-	case res == nil && !r.started && !errors.Is(err, awaken.ErrFenced) && !errors.Is(err, awaken.ErrYielded):
+	case res == nil && !r.started && !isAny(err, awaken.ErrFenced, awaken.ErrYielded):
 		return nil, rt.refuse(ctx, sink, err)
 	case res != nil && res.Termination.Type == awaken.Suspended && r.active.cancelled:
 		return rt.endParked(ctx, sink, res, err)
@@ -145,10 +140,7 @@ func (rt *Runtime) endParked(ctx context.Context, sink awaken.Sink, res *awaken.
 		sink = discard // it has failed
 	}
 	last, lastErr := rt.Run(context.WithoutCancel(ctx), awaken.RunRequest{Continue: res.RunID, End: &awaken.Termination{Type: awaken.Cancelled}}, sink)
-	if last == nil {
-		last = res // it goes on waiting
-	}
-	return last, errors.Join(err, lastErr)
+	return cmp.Or(last, res), errors.Join(err, lastErr) // res if it goes on waiting
 }
 
 // drive runs what begin has set up.
@@ -254,7 +246,7 @@ func (rt *Runtime) Cancel(ctx context.Context, id string) error {
 		}
 		_, err = rt.Run(ctx, awaken.RunRequest{Continue: runs[0].RunID, End: &awaken.Termination{Type: awaken.Cancelled}}, nil)
 		// Somebody else may have begun to go on with the run, or to cancel it.
-		if !errors.Is(err, awaken.ErrBusy) && !errors.Is(err, awaken.ErrFenced) && !errors.Is(err, awaken.ErrConflict) || ctx.Err() != nil {
+		if !isAny(err, awaken.ErrBusy, awaken.ErrFenced, awaken.ErrConflict) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -301,7 +293,9 @@ func (rt *Runtime) release(r *run) {
 	if w := r.conv.window; w != nil && w.job != nil { // the thread was lost in the middle of a step
 		w.job.leave(false)
 	}
-	r.crew.dismiss()
+	if r.crew.over != nil {
+		close(r.crew.over) // calls that were abandoned have nobody to report to
+	}
 	r.journal.giveBack()
 }
 

@@ -1,11 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
@@ -27,9 +27,7 @@ func (sd *sender) stamp(out []awaken.Outgoing) []awaken.Outgoing {
 		o.ID = sd.rt.cfg.NewID()
 		if o.Item != nil {
 			it := *o.Item
-			if it.ID == "" {
-				it.ID = o.ID
-			}
+			it.ID = cmp.Or(it.ID, o.ID)
 			o.Item = &it
 		}
 	}
@@ -40,9 +38,7 @@ func (sd *sender) stamp(out []awaken.Outgoing) []awaken.Outgoing {
 func (sd *sender) send(o awaken.Outgoing) {
 	var b state.Batch
 	builtin.Outbox.Update(&b, builtin.OutboxUpdate{Push: sd.stamp([]awaken.Outgoing{o})})
-	if err := sd.st.Apply(&b); err != nil {
-		panic(err) // the built-in keys are in every schema
-	}
+	sd.set(&b)
 	sd.unsent++
 }
 
@@ -55,7 +51,7 @@ func (sd *sender) sendAll(ctx context.Context) {
 		atSent.Hit()
 		if err != nil {
 			sd.rt.cfg.Logger.Warn("delivery failed", "run", sd.info.RunID, "delivery", o.ID, "error", err)
-			if !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, awaken.ErrInvalid) && !errors.Is(err, awaken.ErrConflict) {
+			if !isAny(err, awaken.ErrNotFound, awaken.ErrInvalid, awaken.ErrConflict) {
 				continue
 			}
 			builtin.FailedDeliveries.Update(&b, builtin.FailedDelivery{Outgoing: o, Error: err.Error()})
@@ -63,44 +59,12 @@ func (sd *sender) sendAll(ctx context.Context) {
 		builtin.Outbox.Update(&b, builtin.OutboxUpdate{Sent: []string{o.ID}})
 		sd.unsent--
 	}
-	if err := sd.st.Apply(&b); err != nil {
-		panic(err) // the built-in keys are in every schema
-	}
-}
-
-// flushTries is how often a run that is about to rest tries to send what it has to.
-const flushTries = 5
-
-// flush commits and sends what the outbox holds, with the record as it was before the run
-// was about to rest or end: if it is cut off here, whoever goes on with it sends it again.
-// What cannot be sent is left for the thread's next run.
-func (r *run) flush(ctx context.Context, before awaken.Run) error {
-	for try := 0; r.sender.unsent > 0 && try < flushTries; try++ {
-		if try > 0 {
-			select {
-			case <-time.After(50 * time.Millisecond << try):
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
-		rec := r.rec
-		standAs(&r.rec, &before)
-		err := r.journal.commit(ctx, commitOptions{})
-		standAs(&r.rec, &rec)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	sd.set(&b)
 }
 
 // deliver sends o by the queue, or does itself what that would do.
 func (rt *Runtime) deliver(ctx context.Context, o *awaken.Outgoing) error {
-	q := rt.queue
-	if q == nil {
-		q = inProcess{rt}
-	}
-	switch {
+	switch q := cmp.Or[awaken.Queue](rt.queue, inProcess{rt}); {
 	case o.Item != nil:
 		if err := q.Deliver(ctx, o.ThreadID, *o.Item, o.AgentID); err != nil {
 			return fmt.Errorf("deliver to thread %s: %w", o.ThreadID, err)

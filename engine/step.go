@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
@@ -53,13 +55,11 @@ func (r *run) goOn(ctx context.Context) *end {
 	if !r.step.closed {
 		r.out.emit(ctx, &awaken.StepStart{MessageID: askedBy(r.conv.msgs, r.ledger.calls[0].state.CallID)})
 	}
-	if e := r.crew.resolveDoubts(ctx); e != nil {
-		return r.closeStep(ctx, e)
+	e := r.crew.resolveDoubts(ctx)
+	if e == nil {
+		e = r.settleCalls(ctx)
 	}
-	if e := r.settleCalls(ctx); e != nil {
-		if e.Type == awaken.Suspended || e.lost {
-			return e
-		}
+	if e != nil {
 		return r.closeStep(ctx, e)
 	}
 	if !r.step.closed {
@@ -79,10 +79,7 @@ func askedBy(msgs llm.Messages, callID string) string {
 }
 
 func (r *run) checkCancelled(ctx context.Context) *end {
-	if ctx.Err() != nil {
-		return r.fail(context.Cause(ctx))
-	}
-	return nil
+	return r.fail(context.Cause(ctx))
 }
 
 // checkPlanned ends a run that consists of one call, once that is over.
@@ -114,10 +111,7 @@ func (r *run) checkPlanned(context.Context) *end {
 
 // takeSummary takes a summary of the conversation in, if there is a new one.
 func (r *run) takeSummary(context.Context) *end {
-	if err := r.compactor.take(); err != nil {
-		return r.fail(err)
-	}
-	return nil
+	return r.fail(r.compactor.take())
 }
 
 // openStep begins a step: step_start.
@@ -131,10 +125,7 @@ func (r *run) openStep(ctx context.Context) *end {
 	r.ledger.calls, r.step.closed, r.ledger.stale = r.ledger.calls[:0], false, true
 	r.out.emit(ctx, &awaken.StepStart{MessageID: r.step.messageID})
 	atStep.Hit()
-	if err := r.phases.run(ctx, awaken.PhaseStepStart, about{}); err != nil {
-		return r.fail(err)
-	}
-	return r.requested()
+	return r.phases.stage(ctx, awaken.PhaseStepStart, about{})
 }
 
 // ask gets the step its reply: from the model, or what was planned or held until now
@@ -145,7 +136,7 @@ func (r *run) ask(ctx context.Context) *end {
 		r.sayHeld(ctx)
 		return nil
 	case r.rec.Call != nil:
-		r.sayPlanned(ctx)
+		r.inference.sayPlanned(ctx)
 		return nil
 	}
 	reply, e := r.infer(ctx)
@@ -155,25 +146,12 @@ func (r *run) ask(ctx context.Context) *end {
 	return e
 }
 
-// sayPlanned makes the call that a run consists of the step's reply.
-func (r *run) sayPlanned(ctx context.Context) {
-	call := llm.ToolCall{ID: "call_" + r.info.RunID, Name: r.rec.Call.Tool, Arguments: r.rec.Call.Arguments}
-	args := arguments(call)
-	r.out.emit(ctx, &awaken.ToolCallStart{ID: call.ID, Name: call.Name})
-	r.out.emit(ctx, &awaken.ToolCallDelta{ID: call.ID, ArgsDelta: string(args)})
-	r.out.emit(ctx, &awaken.ToolCallReady{ID: call.ID, Name: call.Name, Arguments: args})
-	r.inference.reply = llm.Reply{Message: &llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call}}, Finish: llm.ToolUse}
-}
-
 // takeReply stores the reply: after_inference.
 func (r *run) takeReply(ctx context.Context) *end {
 	reply := &r.inference.reply
 	r.inference.answer(reply)
 	atAnswer.Hit()
-	if err := r.phases.run(ctx, awaken.PhaseAfterInference, about{reply: reply}); err != nil {
-		return r.fail(err)
-	}
-	return r.requested()
+	return r.phases.stage(ctx, awaken.PhaseAfterInference, about{reply: reply})
 }
 
 // checkAnswer ends a run whose model asks for nothing more, if its answer is one.
@@ -210,7 +188,8 @@ func (r *run) tellDropped(context.Context) *end {
 	if len(dropped) == 0 {
 		return nil
 	}
-	r.conv.add(hintMalformed(r.rt.cfg.NewID(), dropped))
+	r.conv.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(fmt.Sprintf(
+		"The arguments of your call of %s were not valid JSON, so the call was not made. Call it again with complete arguments.", strings.Join(dropped, ", ")))}})
 	if r.output.plan != nil && slices.Contains(dropped, awaken.FinalOutputTool) {
 		return r.output.misfit("", errors.New("it is not complete JSON"))
 	}
@@ -231,7 +210,7 @@ func (r *run) checkEnd(context.Context) *end {
 // step_end phase runs, and what the step did is committed. The commit of a step
 // that ends the run is left to finish, which has more to add.
 func (r *run) closeStep(ctx context.Context, e *end) *end {
-	if e != nil && e.lost {
+	if e != nil && (e.lost || e.parked) {
 		return e
 	}
 	if e != nil {

@@ -1,8 +1,7 @@
 package engine
 
 import (
-	"fmt"
-	"runtime/debug"
+	"cmp"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -49,28 +48,20 @@ func (sp stops) stop(m *llm.Message, responded bool) (*awaken.StopDecision, erro
 }
 
 func evaluate(p awaken.StopPolicy, stats *awaken.StopStats) (d *awaken.StopDecision, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &awaken.PanicError{In: fmt.Sprintf("stop policy %q", p.ID()), Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err, "stop policy %q", p.ID())
 	return p.Evaluate(stats), nil
 }
 
 func (sp stops) counts() builtin.StopCounts {
 	c := builtin.StopStats.Get(sp.st)
-	if c.StartedMS == 0 {
-		c.StartedMS = sp.rec.StartedAt * 1000
-	}
+	c.StartedMS = cmp.Or(c.StartedMS, sp.rec.StartedAt*1000)
 	return c
 }
 
 func (sp stops) setCounts(c builtin.StopCounts) {
 	var b state.Batch
 	builtin.StopStats.Update(&b, c)
-	if err := sp.st.Apply(&b); err != nil {
-		panic(err) // the built-in keys are in every schema
-	}
+	sp.set(&b)
 }
 
 // countToolErrors counts a step whose calls all failed as an error, and any other

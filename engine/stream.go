@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ func (s *stream) receiveAll() error {
 		case err == errOverspent && s.tried.continued < s.inf.agent.Spec.ContinuationRetries():
 			s.tried.continued++
 			s.got.BreakOff()
-			s.cancelBroken("the answer costs more than was reserved for it")
+			s.cancelOpen(s.ctx, "the answer costs more than was reserved for it", false)
 			s.goOn(truncatedPrompt)
 		case err != nil:
 			if err = s.recover(err); err != nil || s.got.Finished() {
@@ -111,12 +112,12 @@ func (s *stream) recover(err error) error {
 	switch {
 	case !s.started:
 	case len(s.got.Calls(nil)) > 0:
-		s.cancelBroken("the answer broke off")
+		s.cancelOpen(s.ctx, "the answer broke off", false)
 		s.got.Add(llm.Delta{Kind: llm.FinishDelta, Finish: llm.ToolUse})
 		s.lost = dropped
 		return nil
 	case s.got.HasText():
-		s.cancelBroken("the answer broke off")
+		s.cancelOpen(s.ctx, "the answer broke off", false)
 		s.goOn(brokenPrompt)
 	default:
 		s.open = s.open[:0]
@@ -150,18 +151,6 @@ func (s *stream) overflowed(err error) error {
 		return err
 	}
 	return nil
-}
-
-// cancelBroken takes back the calls that the collector has dropped.
-func (s *stream) cancelBroken(reason string) {
-	kept := s.got.Calls(nil)
-	s.open = slices.DeleteFunc(s.open, func(o openCall) bool {
-		keep := slices.ContainsFunc(kept, func(c llm.ToolCall) bool { return c.ID == o.ID })
-		if !keep {
-			s.show(s.ctx, &awaken.ToolCallCancel{ID: o.ID, Name: o.Name, Reason: reason})
-		}
-		return !keep
-	})
 }
 
 type openCall struct {
@@ -263,7 +252,7 @@ func (s *stream) add(d llm.Delta, err error) error {
 		err = out.emit(s.ctx, &awaken.ToolCallStart{ID: d.ID, Name: d.Name})
 	case llm.OpaqueDelta:
 		if o := d.Opaque; o != nil {
-			err = out.emit(s.ctx, &awaken.ReasoningEncryptedValue{EncryptedValue: opaqueText(o)})
+			err = out.emit(s.ctx, &awaken.ReasoningEncryptedValue{EncryptedValue: cmp.Or(o.Signature, string(o.Data))})
 		}
 	default:
 		return nil
@@ -298,13 +287,6 @@ func (s *stream) meant(given string) string {
 	return ""
 }
 
-func opaqueText(o *llm.Opaque) string {
-	if o.Signature != "" {
-		return o.Signature
-	}
-	return string(o.Data)
-}
-
 // truncated reports whether the model ran out of tokens in the middle of a text or
 // of a call's arguments.
 func (s *stream) truncated() bool {
@@ -327,12 +309,10 @@ func (s *stream) goOn(prompt string) {
 	} else {
 		msgs = msgs.Clip()
 	}
-	if !said.Empty() {
-		msgs = msgs.Append(said)
-	} else {
-		msgs = msgs.Append(llm.NewText(llm.Assistant, "…"))
+	if said.Empty() {
+		said = llm.NewText(llm.Assistant, "…")
 	}
-	inf.request.Messages = msgs.Append(llm.UserText(prompt))
+	inf.request.Messages = msgs.Append(said, llm.UserText(prompt))
 }
 
 const (

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"sync"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 )
@@ -22,11 +20,6 @@ type summary struct {
 
 	mu    sync.Mutex
 	usage llm.Usage
-}
-
-func (s *summary) cost() float64 {
-	cost, _ := s.Prices.Cost(s.usage)
-	return cost.USD()
 }
 
 // of summarises messages. Summaries among them are the summary so far.
@@ -103,11 +96,7 @@ func (s *summary) reduce(ctx context.Context, lines []string, previous string, s
 
 // ask makes one request. A model that panics has failed.
 func (s *summary) ask(ctx context.Context, transcript, previous string, out int) (text string, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			text, err = "", &awaken.PanicError{In: fmt.Sprintf("model %q", s.Upstream), Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err, "model %q", s.Upstream)
 	req := &llm.Request{Model: s.Upstream, Messages: llm.NewMessages(llm.UserText(s.Prompt(transcript, previous))), Routing: s.routing, IdleTimeout: s.Idle}
 	if s.SummarizerSystemPrompt != "" {
 		req.System = []llm.Block{llm.Text(s.SummarizerSystemPrompt)}

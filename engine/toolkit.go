@@ -36,7 +36,7 @@ func (tb *toolkit) offer() {
 			tb.offered = append(tb.offered, e.Desc)
 		}
 	}
-	sortTools(tb.offered)
+	slices.SortFunc(tb.offered, func(a, b llm.Tool) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func (tb *toolkit) find(id string) *registry.Tool {
@@ -75,8 +75,4 @@ func (tb *toolkit) planOutput() error {
 		return fmt.Errorf("%w: there is a tool %q, which is how model %q gives an answer that is held to a schema", awaken.ErrInvalid, awaken.FinalOutputTool, tb.agent.ModelSpec.ID)
 	}
 	return nil
-}
-
-func sortTools(tools []llm.Tool) {
-	slices.SortFunc(tools, func(a, b llm.Tool) int { return strings.Compare(a.Name, b.Name) })
 }

@@ -47,11 +47,9 @@ func (wl *wallet) findLimits(ctx context.Context) error {
 	cfg := &wl.rt.cfg
 	var accounts []limited
 	add := func(a money.Account, limit *float64) {
-		for i := range accounts {
-			if accounts[i].Account == a {
-				accounts[i].limit = lower(accounts[i].limit, limit)
-				return
-			}
+		if i := slices.IndexFunc(accounts, func(l limited) bool { return l.Account == a }); i >= 0 {
+			accounts[i].limit = lower(accounts[i].limit, limit)
+			return
 		}
 		accounts = append(accounts, limited{a, limit})
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
-	"github.com/awaken-go/awaken/state"
 )
 
 // window makes a run's requests fit. It counts each message of the conversation once, so
@@ -125,13 +124,7 @@ func (cv *conversation) fit(req *llm.Request) error {
 	w := cv.window
 	w.heed(req.Model)
 	w.measure(cv.msgs)
-	fixed := req.FixedTokens()
-	for _, m := range w.before {
-		fixed += m.Tokens()
-	}
-	for _, m := range w.after {
-		fixed += m.Tokens()
-	}
+	fixed := req.FixedTokens() + tokens(llm.NewMessages(w.before...)) + tokens(llm.NewMessages(w.after...))
 	msgs := w.history(cv.msgs)
 	room := w.budget(req) - fixed
 	w.estimate = fixed + w.Tokens
@@ -154,10 +147,7 @@ func (cv *conversation) fit(req *llm.Request) error {
 // refit leaves out of a request that was transformed what is too much.
 func (w *window) refit(req *llm.Request) error {
 	fixed := req.FixedTokens()
-	c := &cut{msgs: req.Messages, recent: w.policy.MinRecentMessages, budget: w.budget(req) - fixed}
-	for _, m := range req.Messages.All() {
-		c.tokens += m.Tokens()
-	}
+	c := &cut{msgs: req.Messages, recent: w.policy.MinRecentMessages, budget: w.budget(req) - fixed, tokens: tokens(req.Messages)}
 	if c.tokens > c.budget {
 		var err error
 		if req.Messages, err = c.do(); err != nil {
@@ -206,6 +196,3 @@ const (
 func (w *window) refused() {
 	w.Limit = w.estimate * 3 / 4
 }
-
-// save keeps what the window knows in the state.
-func (w *window) save(b *state.Batch) { builtin.ContextWindow.Update(b, w.WindowState) }

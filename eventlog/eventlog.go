@@ -21,6 +21,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -58,21 +59,14 @@ type live struct {
 
 // New returns a Log over what store has committed. Opts may be nil.
 func New(store awaken.EventLog, opts *Options) *Log {
-	l := &Log{store: store, live: map[string]*live{}}
+	var o Options
 	if opts != nil {
-		l.opts = *opts
+		o = *opts
 	}
-	if l.opts.Buffer <= 0 {
-		l.opts.Buffer = 1024
-	}
-	l.opts.Buffer = max(l.opts.Buffer, 2)
-	if l.opts.Page <= 0 {
-		l.opts.Page = 256
-	}
-	if l.opts.Poll <= 0 {
-		l.opts.Poll = time.Second
-	}
-	return l
+	o.Buffer = max(2, cmp.Or(max(0, o.Buffer), 1024))
+	o.Page = cmp.Or(max(0, o.Page), 256)
+	o.Poll = cmp.Or(max(0, o.Poll), time.Second)
+	return &Log{store: store, opts: o, live: map[string]*live{}}
 }
 
 func (l *Log) open(threadID string) {

@@ -176,13 +176,9 @@ func (t *tail) wait(changed <-chan struct{}) error {
 	var tick <-chan time.Time
 	switch {
 	case t.behind: // a commit will bring it, and not every change is one
-		timer := time.NewTimer(t.log.opts.Poll / 20)
-		defer timer.Stop()
-		tick, changed = timer.C, nil
+		tick, changed = time.After(t.log.opts.Poll/20), nil
 	case t.polls:
-		timer := time.NewTimer(every)
-		defer timer.Stop()
-		tick = timer.C
+		tick = time.After(every)
 	}
 	var pause <-chan time.Time
 	if t.follow.Pause > 0 {
@@ -190,9 +186,7 @@ func (t *tail) wait(changed <-chan struct{}) error {
 		if t.follow.First > 0 && !t.gave {
 			every = t.follow.First
 		}
-		timer := time.NewTimer(every)
-		defer timer.Stop()
-		pause = timer.C
+		pause = time.After(every)
 	}
 	select {
 	case <-changed:

@@ -4,14 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// BlockType tells the kinds of content apart.
+// BlockType is the kind of a content block.
 type BlockType string
 
+// The types of blocks. Only assistants have thinking blocks.
 const (
 	TextBlock       BlockType = "text"
 	ImageBlock      BlockType = "image"
@@ -23,17 +25,17 @@ const (
 	ThinkingBlock   BlockType = "thinking"
 )
 
-// Block is one piece of content. Type says which of the other fields count.
+// Block is one piece of content. Type determines which of the other fields are set.
 type Block struct {
 	Type   BlockType
-	Text   string    // text; the thinking of a thinking block
+	Text   string    // text, thinking
 	Source *Source   // image, audio, video, document
 	Title  string    // document
 	Tool   *ToolPart // tool_use, tool_result
-	Opaque *Opaque   // any type; a thinking block's signature lives here
+	Opaque *Opaque   // any type; holds the signature of a thinking block
 }
 
-// Source is where the bytes of a media block are: inline or behind a URL.
+// Source locates the bytes of a media block: inline or behind a URL.
 type Source struct {
 	Type      string `json:"type"` // "base64" or "url"
 	MediaType string `json:"media_type,omitempty"`
@@ -41,7 +43,17 @@ type Source struct {
 	URL       string `json:"url,omitempty"`
 }
 
-// ToolPart is the tool side of a tool_use or tool_result block.
+// IsPDF reports whether the source is a PDF, judging by its media type or URL. A nil
+// source is not.
+func (s *Source) IsPDF() bool {
+	if s == nil {
+		return false
+	}
+	path, _, _ := strings.Cut(s.URL, "?")
+	return s.MediaType == "application/pdf" || strings.HasSuffix(strings.ToLower(path), ".pdf")
+}
+
+// ToolPart is the part of a tool_use or tool_result block that only these have.
 type ToolPart struct {
 	ID      string          // the call's id
 	Name    string          // tool_use
@@ -57,12 +69,12 @@ func Thinking(s string, opaque *Opaque) Block {
 	return Block{Type: ThinkingBlock, Text: s, Opaque: opaque}
 }
 
-// Base64 returns a source that carries its bytes, already base64-encoded.
+// Base64 returns an inline source; data is already base64-encoded.
 func Base64(mediaType, data string) *Source {
 	return &Source{Type: "base64", MediaType: mediaType, Data: data}
 }
 
-// URL returns a source that points at its bytes.
+// URL returns a source behind a URL.
 func URL(url string) *Source { return &Source{Type: "url", URL: url} }
 
 // Image returns an image block.
@@ -73,43 +85,43 @@ func Document(src *Source, title string) Block {
 	return Block{Type: DocumentBlock, Source: src, Title: title}
 }
 
-// The wire shapes, one per family of types, so that unknown fields are found.
+// The JSON shapes, one per family of types, so that fields of other types are rejected.
 type (
-	textWire struct {
+	wire struct {
 		Type   BlockType `json:"type"`
-		Text   *string   `json:"text"`
-		Opaque *Opaque   `json:"opaque,omitempty"`
+		Opaque *Opaque   `json:"opaque"`
+	}
+	textWire struct {
+		wire
+		Text *string `json:"text"`
 	}
 	thinkingWire struct {
-		Type     BlockType `json:"type"`
-		Thinking *string   `json:"thinking"`
-		Opaque   *Opaque   `json:"opaque,omitempty"`
+		wire
+		Thinking *string `json:"thinking"`
 	}
 	mediaWire struct {
-		Type   BlockType `json:"type"`
-		Source *Source   `json:"source"`
-		Title  string    `json:"title,omitempty"`
-		Opaque *Opaque   `json:"opaque,omitempty"`
+		wire
+		Source *Source `json:"source"`
+		Title  string  `json:"title"`
 	}
 	toolUseWire struct {
-		Type   BlockType       `json:"type"`
-		ID     string          `json:"id"`
-		Name   string          `json:"name"`
-		Input  json.RawMessage `json:"input"`
-		Opaque *Opaque         `json:"opaque,omitempty"`
+		wire
+		ID    string          `json:"id"`
+		Name  string          `json:"name"`
+		Input json.RawMessage `json:"input"`
 	}
-	toolResultWire[B any] struct {
-		Type      BlockType `json:"type"`
-		ToolUseID string    `json:"tool_use_id"`
-		Content   []B       `json:"content"`
-		Opaque    *Opaque   `json:"opaque,omitempty"`
+	toolResultWire struct {
+		wire
+		ToolUseID string            `json:"tool_use_id"`
+		Content   []json.RawMessage `json:"content"`
 	}
 )
 
-// MarshalJSON writes the shape that belongs to the block's type.
+// MarshalJSON writes the JSON shape of the block's type.
 func (b Block) MarshalJSON() ([]byte, error) { return b.AppendJSON(make([]byte, 0, 128)) }
 
-// AppendJSON appends what MarshalJSON returns. After an error, buf is as it was.
+// AppendJSON appends the block's JSON, as MarshalJSON returns it, to buf. On an error
+// it returns buf unchanged.
 func (b *Block) AppendJSON(buf []byte) ([]byte, error) {
 	out, err := b.appendFields(appendjson.Text(buf, `{"type":`, b.Type))
 	if err == nil {
@@ -179,13 +191,13 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// blockType reads no more of a block than its type.
+// blockType reads the type of a block and nothing else.
 func blockType(data []byte) (BlockType, error) {
 	var head struct {
 		Type BlockType `json:"type"`
 	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return "", fmt.Errorf("content block: %w", strict.Explain(err))
+	if err := strict.UnmarshalKnown(data, &head); err != nil {
+		return "", fmt.Errorf("content block: %w", err)
 	}
 	switch head.Type {
 	case TextBlock, ImageBlock, AudioBlock, VideoBlock, DocumentBlock, ToolUseBlock, ToolResultBlock, ThinkingBlock:
@@ -196,9 +208,9 @@ func blockType(data []byte) (BlockType, error) {
 	return "", fmt.Errorf("content block: type is %q, want %s", head.Type, blockTypes)
 }
 
-// inResult returns an error for the types that a tool_result block cannot hold.
-// Without this rule a small message could nest so deep that decoding it takes
-// seconds: each level is scanned again by the next.
+// inResult returns an error for types that a tool_result block cannot contain.
+// Without this rule a small message could nest so deeply that decoding it takes
+// seconds, because every level is scanned again by the next.
 func (t BlockType) inResult() error {
 	if t == ToolUseBlock || t == ToolResultBlock {
 		return fmt.Errorf("a %s block cannot be in a tool_result block", t)
@@ -245,7 +257,7 @@ func (b *Block) decode(t BlockType, data []byte) error {
 		}
 		*b = Block{Type: t, Tool: &ToolPart{ID: w.ID, Name: w.Name, Input: orNil(w.Input)}, Opaque: w.Opaque}
 	case ToolResultBlock:
-		var w toolResultWire[json.RawMessage]
+		var w toolResultWire
 		if err := strict.Unmarshal(data, &w); err != nil {
 			return err
 		}
@@ -262,8 +274,8 @@ func (b *Block) decode(t BlockType, data []byte) error {
 	return nil
 }
 
-// resultBlock reads a block inside a tool_result. It looks at the type before it
-// looks deeper.
+// resultBlock reads a block inside a tool_result. It checks the type before it
+// decodes the rest.
 func resultBlock(data []byte) (b Block, err error) {
 	t, err := blockType(data)
 	if err != nil {
@@ -283,13 +295,13 @@ func (s *Source) check() error {
 	case s == nil:
 		return errors.New(`field "source" is missing`)
 	case s.Type == "base64" && s.URL != "":
-		return errors.New(`source of type base64 has a field "url"`)
+		return errors.New(`source of type base64 must not have field "url"`)
 	case s.Type == "base64" && (s.MediaType == "" || s.Data == ""):
-		return errors.New(`source of type base64 wants "media_type" and "data"`)
+		return errors.New(`source of type base64 requires "media_type" and "data"`)
 	case s.Type == "url" && s.Data != "":
-		return errors.New(`source of type url has a field "data"`)
+		return errors.New(`source of type url must not have field "data"`)
 	case s.Type == "url" && s.URL == "":
-		return errors.New(`source of type url wants "url"`)
+		return errors.New(`source of type url requires "url"`)
 	case s.Type != "base64" && s.Type != "url":
 		return fmt.Errorf("source has type %q, want base64 or url", s.Type)
 	}

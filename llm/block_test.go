@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// checkJSON checks that v is written as wire and that wire is read as v.
+// checkJSON checks that v is written as wire and wire is read as v.
 func checkJSON[T any](t *testing.T, v T, wire string) {
 	t.Helper()
 	data, err := json.Marshal(v)
@@ -113,7 +113,7 @@ func TestBlockJSON_RoundTripsEveryType(t *testing.T) {
 	}
 }
 
-func TestBlockJSON_SaysWhatIsWrong(t *testing.T) {
+func TestBlockJSON_ErrorsNameTheProblem(t *testing.T) {
 	t.Parallel()
 	const types = "want text, image, audio, video, document, tool_use, tool_result or thinking"
 	for _, tt := range []struct{ name, wire, why string }{
@@ -135,10 +135,10 @@ func TestBlockJSON_SaysWhatIsWrong(t *testing.T) {
 		{"source of the wrong type", `{"type":"audio","source":"u"}`, `audio block: field "source" is a JSON string, want an object`},
 		{"unknown field in source", `{"type":"video","source":{"type":"url","uri":"u"}}`, `video block: unknown field "uri", did you mean "url"?`},
 		{"unknown source", `{"type":"image","source":{"type":"file"}}`, `image block: source has type "file", want base64 or url`},
-		{"URL source without URL", `{"type":"image","source":{"type":"url"}}`, `image block: source of type url wants "url"`},
-		{"URL source with data", `{"type":"image","source":{"type":"url","url":"u","data":"d"}}`, `image block: source of type url has a field "data"`},
-		{"inline source without data", `{"type":"image","source":{"type":"base64","media_type":"m"}}`, `image block: source of type base64 wants "media_type" and "data"`},
-		{"inline source with URL", `{"type":"image","source":{"type":"base64","url":"u"}}`, `image block: source of type base64 has a field "url"`},
+		{"URL source without URL", `{"type":"image","source":{"type":"url"}}`, `image block: source of type url requires "url"`},
+		{"URL source with data", `{"type":"image","source":{"type":"url","url":"u","data":"d"}}`, `image block: source of type url must not have field "data"`},
+		{"inline source without data", `{"type":"image","source":{"type":"base64","media_type":"m"}}`, `image block: source of type base64 requires "media_type" and "data"`},
+		{"inline source with URL", `{"type":"image","source":{"type":"base64","url":"u"}}`, `image block: source of type base64 must not have field "url"`},
 		{"title of an image", `{"type":"image","source":{"type":"url","url":"u"},"title":"A"}`, `image block: unknown field "title"`},
 
 		{"tool use with a result's field", `{"type":"tool_use","tool_use_id":"c"}`, `tool_use block: unknown field "tool_use_id"`},
@@ -162,7 +162,7 @@ func TestBlockJSON_SaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestBlockJSON_CannotWriteWhatItCannotRead(t *testing.T) {
+func TestBlockJSON_RejectsWritingWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	result := llm.Block{Type: llm.ToolResultBlock}
 	for _, tt := range []struct {
@@ -195,7 +195,7 @@ func TestBlockJSON_WritesToolBlocksWithoutATool(t *testing.T) {
 	}
 }
 
-// A reader that descends before it looks reads each level again for the level
+// A decoder that descends before it checks the type reads each level again for the level
 // above: 5000 levels in 250 KB took 11 seconds.
 func TestBlockJSON_DoesNotDescendIntoNestedResults(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,42 +10,34 @@ import (
 	"time"
 )
 
-// BreakerState is whether requests are let through.
+// BreakerState says which requests a [Breaker] admits.
 type BreakerState string
 
+// The states of a breaker.
 const (
-	BreakerClosed   BreakerState = "closed"    // all are
-	BreakerOpen     BreakerState = "open"      // none is
-	BreakerHalfOpen BreakerState = "half_open" // one is, to see
+	BreakerClosed   BreakerState = "closed"    // all requests
+	BreakerOpen     BreakerState = "open"      // none
+	BreakerHalfOpen BreakerState = "half_open" // a few probes
 )
 
-// Breaker keeps requests from a model that fails: after so many failures in a row it lets
-// none through for a while, and then one, to see whether it is better. Only failures of the
-// provider count, not those of the request. It is safe for concurrent use, and may be
-// shared by several models that fail together.
+// Breaker is a circuit breaker. After Threshold consecutive failures it opens and rejects
+// requests for the Cooldown. Then it is half-open and admits up to HalfOpenMax probes: a probe
+// that succeeds closes it, one that fails opens it again. Only failures of the provider count,
+// not those of the request. A Breaker is safe for concurrent use; models that fail together may
+// share one.
 type Breaker struct {
-	Name      string        // for errors
-	Threshold int           // failures in a row; default 5
-	Cooldown  time.Duration // default 30 seconds
+	Name        string        // of the model, for errors
+	Threshold   int           // consecutive failures that open it; default 5
+	Cooldown    time.Duration // how long it stays open; default 30 seconds
+	HalfOpenMax int           // probes in flight at once while half-open; default 1
 
 	mu       sync.Mutex
 	failures int
-	openedAt time.Time
-	probing  bool
+	openedAt time.Time // zero while closed
+	probes   int       // in flight
 }
 
-func (b *Breaker) limits() (int, time.Duration) {
-	threshold, cooldown := b.Threshold, b.Cooldown
-	if threshold <= 0 {
-		threshold = 5
-	}
-	if cooldown <= 0 {
-		cooldown = 30 * time.Second
-	}
-	return threshold, cooldown
-}
-
-// State returns whether requests are let through now. It changes nothing.
+// State returns the current state.
 func (b *Breaker) State() BreakerState {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,67 +45,73 @@ func (b *Breaker) State() BreakerState {
 }
 
 func (b *Breaker) state() BreakerState {
-	_, cooldown := b.limits()
 	switch {
 	case b.openedAt.IsZero():
 		return BreakerClosed
-	case b.probing || time.Since(b.openedAt) >= cooldown:
+	case time.Since(b.openedAt) >= b.cooldown():
 		return BreakerHalfOpen
 	}
 	return BreakerOpen
 }
 
-// Available reports whether a request would be let through. It changes nothing.
-func (b *Breaker) Available() bool {
+func (b *Breaker) cooldown() time.Duration { return cmp.Or(max(b.Cooldown, 0), 30*time.Second) }
+
+// available reports whether Enter would admit a request.
+func (b *Breaker) available() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.state() == BreakerClosed || b.state() == BreakerHalfOpen && !b.probing
+	return b.admits(b.state())
 }
 
-// Enter lets a request through, or says why not. Leave has to be told how it went.
+func (b *Breaker) admits(s BreakerState) bool {
+	return s == BreakerClosed || s == BreakerHalfOpen && b.probes < max(b.HalfOpenMax, 1)
+}
+
+// Enter admits a request, or returns the error to report instead. The caller of an admitted
+// request must call Leave when it ends.
 func (b *Breaker) Enter() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch s := b.state(); {
-	case s == BreakerClosed:
-		return nil
-	case s == BreakerHalfOpen && !b.probing:
-		b.probing = true
-		return nil
+	s := b.state()
+	if !b.admits(s) {
+		return &Error{Kind: Provider, RetryAfter: max(0, b.cooldown()-time.Since(b.openedAt)), Message: fmt.Sprintf("circuit breaker open for model %s", b.Name)}
 	}
-	_, cooldown := b.limits()
-	return &Error{Kind: Provider, RetryAfter: max(0, cooldown-time.Since(b.openedAt)), Message: fmt.Sprintf("circuit breaker open for model %s", b.Name)}
+	if s == BreakerHalfOpen {
+		b.probes++
+	}
+	return nil
 }
 
-// Leave tells how a request went. Abandoned means that nobody waited for its end: that
-// counts for nothing, but a probe that was abandoned has not shown that it is better.
+// Leave reports the outcome of an admitted request; err is nil if it succeeded. Abandoned
+// means that the caller stopped reading before the end: such a request counts neither way, but
+// an abandoned probe opens the breaker again, because it proved nothing. The first probe that
+// ends decides.
 func (b *Breaker) Leave(err error, abandoned bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	threshold, _ := b.limits()
-	probe := b.probing
-	b.probing = false
 	switch {
 	case abandoned:
-		if probe {
-			b.openedAt = time.Now()
+		if b.probes > 0 {
+			b.open()
 		}
 	case err == nil || !counts(err):
-		b.failures, b.openedAt = 0, time.Time{}
+		b.failures, b.openedAt, b.probes = 0, time.Time{}, 0
 	default:
-		if b.failures++; probe || b.failures >= threshold {
-			b.openedAt = time.Now()
+		if b.failures++; b.probes > 0 || b.failures >= cmp.Or(max(b.Threshold, 0), 5) {
+			b.open()
 		}
 	}
 }
 
-// counts reports whether an error says something about the model.
+func (b *Breaker) open() { b.openedAt, b.probes = time.Now(), 0 }
+
+// counts reports whether an error is the model's and not the request's.
 func counts(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return !ok || e.Retryable()
 }
 
-// Break returns a model that asks m only when b lets it.
+// Break returns a model that sends to m the requests that b admits.
 func Break(m Model, b *Breaker) Model {
 	return ModelFunc(func(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 		return func(yield func(Delta, error) bool) {

@@ -6,24 +6,24 @@ import (
 	"sync"
 )
 
-// Collector puts the deltas of one stream together. The zero value is ready; it
-// must not be copied after the first Add. Adding a chunk of text does not allocate
-// beyond the growth of one buffer.
+// Collector assembles the deltas of one stream into a reply. The zero value is ready
+// to use; do not copy it after the first Add. Adding text does not allocate, except
+// when one buffer grows.
 type Collector struct {
 	buf    []byte    // all text and thinking, in order
-	parts  []segment // how buf is cut into blocks
+	parts  []segment // how buf divides into blocks
 	calls  []openCall
 	usage  Usage
 	finish FinishReason
 	opaque *Opaque
-	pooled *buffers // what buf, parts and calls started as; nil until there is something
+	pooled *buffers // where buf, parts and calls came from; nil before the first delta
 }
 
 type segment struct {
 	kind   BlockType
 	end    int // in buf
 	opaque *Opaque
-	closed bool // the next chunk of this kind starts another block
+	closed bool // the next chunk of this kind starts a new block
 }
 
 type openCall struct {
@@ -32,7 +32,7 @@ type openCall struct {
 	opaque   *Opaque
 }
 
-// Add takes the next delta.
+// Add adds the next delta.
 func (c *Collector) Add(d Delta) {
 	switch d.Kind {
 	case TextDelta:
@@ -59,7 +59,8 @@ func (c *Collector) Add(d Delta) {
 	}
 }
 
-// call finds the newest call with that id, or the newest of all when id is empty.
+// call returns the index of the newest call with that id, of the newest call if id is
+// empty, or -1.
 func (c *Collector) call(id string) int {
 	for i := len(c.calls) - 1; i >= 0; i-- {
 		if id == "" || c.calls[i].id == id {
@@ -84,8 +85,8 @@ func (c *Collector) open(kind BlockType) {
 	c.parts = append(c.parts, segment{kind: kind, end: len(c.buf)})
 }
 
-// attach gives opaque material to the open thinking block, or to a new empty one:
-// some providers send encrypted reasoning without any text.
+// attach sets the opaque data of the current thinking block, or of a new empty one:
+// some providers send encrypted reasoning without text.
 func (c *Collector) attach(o *Opaque) {
 	n := len(c.parts)
 	if n == 0 || c.parts[n-1].kind != ThinkingBlock || c.parts[n-1].opaque != nil {
@@ -96,16 +97,16 @@ func (c *Collector) attach(o *Opaque) {
 	c.parts[n-1].closed = true
 }
 
-// Finished reports whether the finish has been seen.
+// Finished reports whether a FinishDelta was added.
 func (c *Collector) Finished() bool { return c.finish != "" }
 
-// Finish is the reason the model stopped, or "".
+// Finish returns why the model stopped, or "" if it has not.
 func (c *Collector) Finish() FinishReason { return c.finish }
 
-// Usage is what has been reported so far.
+// Usage returns the usage reported so far.
 func (c *Collector) Usage() Usage { return c.usage }
 
-// HasText reports whether any text (not thinking) has arrived.
+// HasText reports whether any text, other than thinking, has arrived.
 func (c *Collector) HasText() bool {
 	start := 0
 	for _, p := range c.parts {
@@ -117,34 +118,34 @@ func (c *Collector) HasText() bool {
 	return false
 }
 
-// Continue prepares c for the next stream of the same reply: text goes on in the
-// same block, calls that broke off are dropped, usage is added up by the caller.
+// Continue prepares c for another stream of the same reply. Further text extends the
+// last block, and incomplete calls are dropped. The finish and the usage are reset; the
+// caller adds up the usage of several streams.
 func (c *Collector) Continue() {
 	c.finish, c.usage = "", Usage{}
 	c.calls = slices.DeleteFunc(c.calls, func(oc openCall) bool { return !oc.complete() })
 }
 
-// BreakOff prepares c for going on after a stream that broke off. A call whose arguments
-// may not be whole is dropped: none had come, or what came is not JSON. It returns the
-// names of those.
+// BreakOff prepares c for another stream of the same reply after one that was
+// interrupted. It drops every call whose arguments may be truncated (not valid JSON, or
+// empty in the last call) and returns the names of their tools.
 func (c *Collector) BreakOff() (dropped []string) {
-	last := len(c.calls) - 1
-	kept := c.calls[:0]
-	for i, oc := range c.calls {
-		if !oc.complete() || i == last && len(oc.args) == 0 {
-			dropped = append(dropped, oc.name)
-			continue
+	i, last := -1, len(c.calls)-1
+	c.calls = slices.DeleteFunc(c.calls, func(oc openCall) bool {
+		i++
+		if oc.complete() && (i < last || len(oc.args) > 0) {
+			return false
 		}
-		kept = append(kept, oc)
-	}
-	clear(c.calls[len(kept):])
-	c.calls, c.finish, c.usage = kept, "", Usage{}
+		dropped = append(dropped, oc.name)
+		return true
+	})
+	c.finish, c.usage = "", Usage{}
 	return dropped
 }
 
 func (oc *openCall) complete() bool { return len(oc.args) == 0 || json.Valid(oc.args) }
 
-// Calls appends to dst the complete calls so far, in the order they started.
+// Calls appends the complete calls so far to dst, in the order in which they started.
 func (c *Collector) Calls(dst []ToolCall) []ToolCall {
 	for i := range c.calls {
 		if oc := &c.calls[i]; oc.complete() {
@@ -154,7 +155,7 @@ func (c *Collector) Calls(dst []ToolCall) []ToolCall {
 	return dst
 }
 
-// Incomplete names the calls whose arguments are not whole JSON.
+// Incomplete returns the names of the tools whose call has truncated arguments.
 func (c *Collector) Incomplete() []string {
 	var names []string
 	for i := range c.calls {
@@ -165,7 +166,7 @@ func (c *Collector) Incomplete() []string {
 	return names
 }
 
-// Message returns what has arrived as an assistant message.
+// Message returns the reply so far as an assistant message.
 func (c *Collector) Message() *Message {
 	whole := &struct { // most messages have one block
 		Message
@@ -195,15 +196,15 @@ func (c *Collector) Message() *Message {
 	return m
 }
 
-// buffers hold what has come of a stream that is going on. They are not part of the
-// collector, because a stream that is waited for has none.
+// buffers hold a reply while it streams. They are not part of the collector, so that one
+// that waits for its first delta needs none.
 type buffers struct {
 	text  []byte
 	parts []segment
 	calls []openCall
 }
 
-// freeBuffers are those that nobody uses. None is kept that grew large.
+// freeBuffers holds unused buffers. Large ones are not kept.
 var freeBuffers = sync.Pool{New: func() any { return &buffers{text: make([]byte, 0, 2048)} }}
 
 func (c *Collector) borrow() {
@@ -213,8 +214,8 @@ func (c *Collector) borrow() {
 	}
 }
 
-// Release gives the collector's memory back for others to use. What Message and
-// Reply returned stays valid; the collector is empty and can be used again.
+// Release returns the collector's memory for reuse. The results of Message and Reply stay
+// valid. The collector is empty afterwards and can be used again.
 func (c *Collector) Release() {
 	if c.pooled != nil && cap(c.buf) <= 64<<10 && cap(c.parts)+cap(c.calls) <= 64 {
 		clear(c.parts)
@@ -225,7 +226,7 @@ func (c *Collector) Release() {
 	*c = Collector{}
 }
 
-// Reply returns the whole reply.
+// Reply returns the complete reply.
 func (c *Collector) Reply() *Reply {
 	return &Reply{Message: c.Message(), Usage: c.usage, Finish: c.finish, Incomplete: c.Incomplete()}
 }

@@ -34,7 +34,7 @@ func call(id, name, arguments string) llm.ToolCall {
 	return c
 }
 
-func TestCollector_PutsTheReplyTogether(t *testing.T) {
+func TestCollector_AssemblesTheReply(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -141,7 +141,7 @@ func TestCollector_PutsTheReplyTogether(t *testing.T) {
 	}
 }
 
-func TestCollector_TellsWhatHasArrived(t *testing.T) {
+func TestCollector_ReportsWhatHasArrived(t *testing.T) {
 	t.Parallel()
 	var c llm.Collector
 	check := func(step string, hasText, finished bool) {
@@ -165,7 +165,7 @@ func TestCollector_TellsWhatHasArrived(t *testing.T) {
 	}
 }
 
-func TestCollectorContinue_GoesOnInTheSameBlock(t *testing.T) {
+func TestCollectorContinue_ExtendsTheSameBlock(t *testing.T) {
 	t.Parallel()
 	var c llm.Collector
 	for _, d := range []llm.Delta{
@@ -212,8 +212,8 @@ func TestCollectorMessage_IsNotChangedByLaterChunks(t *testing.T) {
 	}
 }
 
-// The text is equally long in both runs, so the buffer grows equally often. What is
-// left is what a chunk costs.
+// The text is equally long in both runs, so the buffer grows equally often. The
+// difference is the cost of a chunk.
 func TestCollectorAdd_AllocatesNothingPerChunk(t *testing.T) {
 	whole := strings.Repeat("0123456789", 6400)
 	collect := func(chunks int, delta func(string) llm.Delta) float64 {

@@ -7,19 +7,20 @@ import (
 	"github.com/awaken-go/awaken/internal/appendjson"
 )
 
-// DeltaKind tells the pieces of a streamed reply apart.
+// DeltaKind is the kind of a [Delta]. The comments name the fields that each kind sets.
 type DeltaKind uint8
 
+// The kinds of deltas.
 const (
 	TextDelta      DeltaKind = iota + 1 // Text
 	ReasoningDelta                      // Text
-	OpaqueDelta                         // Opaque, of the block that is open
+	OpaqueDelta                         // Opaque, of the current block
 	ToolCallStart                       // ID, Name, Opaque
-	ToolCallDelta                       // ID, Text: a piece of the arguments' JSON
-	UsageDelta                          // Usage: replaces what was reported before
+	ToolCallDelta                       // ID, Text: the next piece of the arguments' JSON
+	UsageDelta                          // Usage: replaces earlier reports
 	FinishDelta                         // Finish; the last delta of a stream
 	ResponseDelta                       // ID: the provider's id of this response; Opaque
-	MemberDelta                         // ID: of the pool's member that answers; before everything else it says
+	MemberDelta                         // ID: the pool member that replies; its first delta
 )
 
 // Delta is one piece of a streamed reply.
@@ -33,18 +34,19 @@ type Delta struct {
 	Opaque *Opaque
 }
 
-// FinishReason says why a model stopped. A content filter is not a reason but an
-// error, so that no caller mistakes it for an answer.
+// FinishReason says why a model stopped. A content filter is not a finish reason but
+// an error, so that no caller mistakes it for a complete reply.
 type FinishReason string
 
+// The finish reasons.
 const (
-	EndTurn      FinishReason = "EndTurn"
-	MaxTokens    FinishReason = "MaxTokens"
-	ToolUse      FinishReason = "ToolUse"
-	StopSequence FinishReason = "StopSequence"
+	EndTurn      FinishReason = "EndTurn"      // the reply is complete
+	MaxTokens    FinishReason = "MaxTokens"    // the reply was cut at a token limit
+	ToolUse      FinishReason = "ToolUse"      // the model waits for the results of its calls
+	StopSequence FinishReason = "StopSequence" // the model produced one of Params.StopSequences
 )
 
-// UnmarshalJSON rejects reasons that do not exist.
+// UnmarshalJSON rejects unknown reasons.
 func (r *FinishReason) UnmarshalJSON(data []byte) error {
 	var s string
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -58,7 +60,7 @@ func (r *FinishReason) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("finish reason is %q, want EndTurn, MaxTokens, ToolUse or StopSequence", s)
 }
 
-// Usage counts tokens as the provider reported them. Zero means not reported.
+// Usage counts tokens as the provider reported them. A zero field was not reported.
 type Usage struct {
 	PromptTokens        int64 `json:"prompt_tokens,omitempty"`
 	CompletionTokens    int64 `json:"completion_tokens,omitempty"`
@@ -68,7 +70,7 @@ type Usage struct {
 	ThinkingTokens      int64 `json:"thinking_tokens,omitempty"`
 }
 
-// AppendJSON appends what json.Marshal returns.
+// AppendJSON appends the usage's JSON to buf.
 func (u *Usage) AppendJSON(buf []byte) []byte {
 	start := len(buf)
 	buf = appendjson.IntIf(buf, `,"prompt_tokens":`, u.PromptTokens)
@@ -80,7 +82,7 @@ func (u *Usage) AppendJSON(buf []byte) []byte {
 	return appendjson.Close(buf, start)
 }
 
-// Add adds v to u; negative counts are taken as 0.
+// Add adds v to u. Negative counts count as 0.
 func (u *Usage) Add(v Usage) {
 	u.PromptTokens += max(v.PromptTokens, 0)
 	u.CompletionTokens += max(v.CompletionTokens, 0)

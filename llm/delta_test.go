@@ -14,7 +14,7 @@ func TestUsageJSON_RoundTrips(t *testing.T) {
 	}, `{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"cache_read_tokens":4,"cache_creation_tokens":5,"thinking_tokens":6}`)
 }
 
-func TestUsageAdd_TakesNegativeCountsAsZero(t *testing.T) {
+func TestUsageAdd_TreatsNegativeCountsAsZero(t *testing.T) {
 	t.Parallel()
 	u := llm.Usage{PromptTokens: 1, CompletionTokens: 1, TotalTokens: 1, CacheReadTokens: 1, CacheCreationTokens: 1, ThinkingTokens: 1}
 	u.Add(llm.Usage{PromptTokens: 1, CompletionTokens: 2, TotalTokens: 3, CacheReadTokens: 4, CacheCreationTokens: 5, ThinkingTokens: 6})
@@ -32,7 +32,7 @@ func TestFinishReasonJSON_RoundTrips(t *testing.T) {
 	}
 }
 
-func TestFinishReasonJSON_RejectsOthers(t *testing.T) {
+func TestFinishReasonJSON_RejectsUnknownReasons(t *testing.T) {
 	t.Parallel()
 	const want = `, want EndTurn, MaxTokens, ToolUse or StopSequence`
 	checkRejected[llm.FinishReason](t, `"stop"`, `finish reason is "stop"`+want)

@@ -1,10 +1,10 @@
-// Package llm is the vocabulary between agents and language models: messages,
-// requests, streamed deltas, and the one-method [Model] interface that every
-// provider adapter implements.
+// Package llm defines how agents talk to language models: messages, requests,
+// streamed deltas, and the one-method [Model] interface that every provider
+// adapter implements.
 //
-// A model is asked with a [Request] and answers with a stream of [Delta]s that
-// ends in exactly one finish or one error. [Generate] collects the stream for
-// callers that want the whole reply:
+// A [Model] takes a [Request] and streams its reply as [Delta]s. The stream ends
+// with exactly one finish or one error. [Generate] collects it for callers that
+// want the whole reply:
 //
 //	reply, err := llm.Generate(ctx, model, &llm.Request{
 //		System:   []llm.Block{llm.Text("You are terse.")},
@@ -12,8 +12,25 @@
 //	})
 //	fmt.Println(reply.Message.Text())
 //
-// Everything that changes how a model behaves (retry, failover, recording) is a
-// function from Model to Model, as an http.RoundTripper wraps another.
+// Everything that changes how a model behaves wraps a Model and returns a Model, as
+// an http.RoundTripper wraps another: [Retry], [Break] (a circuit breaker), [Limit]
+// (a rate limit), [Guard] (unsupported media) and [Pool] (failover).
 //
-// The package links only the standard library and knows nothing of agents.
+// # Writing an adapter
+//
+// An adapter turns a [Request] into a provider's HTTP request and the provider's
+// stream into deltas. Package llm/provider holds what all adapters share, with a
+// skeleton of one. An adapter has to
+//
+//   - yield deltas as they arrive, and one [FinishDelta] last; a stream that ends
+//     without one is an [Error] of kind [Interrupted];
+//   - report every failure as an *[Error] with the right [Kind], because retries,
+//     breakers and pools decide by it;
+//   - keep what only the provider understands (thinking signatures, encrypted
+//     reasoning) as [Opaque] data and send it back unchanged;
+//   - be safe for concurrent use, and neither change nor keep the request.
+//
+// [Former] and [Lister] are optional interfaces.
+//
+// The package links only the standard library and knows nothing about agents.
 package llm

@@ -9,8 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// What follows is how messages were encoded by reflection. The encoders promise the
-// same bytes.
+// The types below encode messages by reflection. The encoders promise the same bytes.
 
 type plainMessage struct {
 	ID         string         `json:"id,omitempty"`
@@ -95,7 +94,7 @@ func plainBlocks(blocks []llm.Block) []any {
 	return out
 }
 
-// maker makes messages of whatever a text and some JSON can be.
+// maker makes messages from any text and JSON.
 type maker struct {
 	*rand.Rand
 	text string
@@ -167,7 +166,7 @@ func FuzzMessage_IsEncodedAsByReflection(f *testing.F) {
 	})
 }
 
-func TestMessage_IsEncodedWithoutMemory(t *testing.T) {
+func TestMessageAppendJSON_DoesNotAllocate(t *testing.T) {
 	step := 3
 	msg := &llm.Message{ID: "m", Role: llm.Assistant, Content: []llm.Block{llm.Text("Let me see."), llm.Thinking("Hm.", &llm.Opaque{Provider: "p", Signature: "s"})},
 		ToolCalls: []llm.ToolCall{{ID: "c", Name: "add", Arguments: json.RawMessage(`{"a": 1}`)}}, Metadata: &llm.Metadata{RunID: "r", StepIndex: &step}}
@@ -181,7 +180,7 @@ func TestMessage_IsEncodedWithoutMemory(t *testing.T) {
 	}
 }
 
-func TestMessage_ThatHasNoJSONLeavesTheBufferAlone(t *testing.T) {
+func TestMessageAppendJSON_ReturnsTheBufferUnchangedOnAnError(t *testing.T) {
 	for name, msg := range map[string]*llm.Message{
 		"block":     {Role: llm.User, Content: []llm.Block{{Type: "x"}}},
 		"tool_use":  {Role: llm.User, Content: []llm.Block{{Type: llm.ToolResultBlock, Tool: &llm.ToolPart{Content: []llm.Block{{Type: llm.ToolUseBlock}}}}}},

@@ -3,35 +3,37 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Kind classifies what went wrong with a model.
+// Kind classifies the failure of a request to a model.
 type Kind string
 
+// The kinds of errors.
 const (
-	// Transient kinds: trying again may help.
+	// Transient kinds: a retry may succeed.
 
 	Provider    Kind = "provider"     // the provider failed
 	RateLimited Kind = "rate_limited" // too many requests or tokens
-	Overloaded  Kind = "overloaded"   // the provider has no capacity
-	Timeout     Kind = "timeout"      // no answer in time
-	Interrupted Kind = "interrupted"  // the stream broke off
+	Overloaded  Kind = "overloaded"   // the provider is out of capacity
+	Timeout     Kind = "timeout"      // no response in time
+	Interrupted Kind = "interrupted"  // the stream ended before its finish
 
 	// Permanent kinds: the same request will fail again.
 
-	ContextOverflow Kind = "context_overflow"
-	InvalidRequest  Kind = "invalid_request"
-	Unauthorized    Kind = "unauthorized"
+	ContextOverflow Kind = "context_overflow" // the request exceeds the context window
+	InvalidRequest  Kind = "invalid_request"  // the provider or the adapter rejects the request
+	Unauthorized    Kind = "unauthorized"     // the key is wrong, or the account lacks access or credit
 	ModelNotFound   Kind = "model_not_found"
-	ContentFiltered Kind = "content_filtered"
+	ContentFiltered Kind = "content_filtered" // a filter stopped the prompt or the reply
 
-	// Fail-fast kinds: not the provider's doing.
+	// Fail-fast kinds: not caused by the provider.
 
-	AllModelsUnavailable  Kind = "all_models_unavailable"
-	PoolAttemptsExhausted Kind = "pool_attempts_exhausted"
-	Cancelled             Kind = "cancelled"
+	AllModelsUnavailable  Kind = "all_models_unavailable"  // a pool has no healthy member
+	PoolAttemptsExhausted Kind = "pool_attempts_exhausted" // every healthy member of a pool failed
+	Cancelled             Kind = "cancelled"               // the caller's context ended
 )
 
 // Kinds lists every kind, transient ones first.
@@ -39,38 +41,31 @@ var Kinds = []Kind{Provider, RateLimited, Overloaded, Timeout, Interrupted,
 	ContextOverflow, InvalidRequest, Unauthorized, ModelNotFound, ContentFiltered,
 	AllModelsUnavailable, PoolAttemptsExhausted, Cancelled}
 
-// Error is a failure reported by a provider or on the way to it.
+// Error is a failure of a provider, or of the way to it. Every error of a [Model] is an
+// *Error.
 type Error struct {
 	Kind       Kind
-	Provider   string // which one, if known
-	Status     int    // HTTP status, or 0
-	RetryAfter time.Duration
+	Provider   string        // name of the provider, if known
+	Status     int           // HTTP status, or 0
+	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
 	Message    string
-	Err        error // what caused it, or nil
+	Err        error // the cause, or nil
 }
 
+// Error returns the provider, the kind, the message and the cause, as far as they are set.
 func (e *Error) Error() string {
-	var sb strings.Builder
-	if e.Provider != "" {
-		sb.WriteString(e.Provider)
-		sb.WriteString(": ")
-	}
-	sb.WriteString(strings.ReplaceAll(string(e.Kind), "_", " "))
+	kind := strings.ReplaceAll(string(e.Kind), "_", " ")
 	if e.Status != 0 {
-		fmt.Fprintf(&sb, " (status %d)", e.Status)
+		kind += fmt.Sprintf(" (status %d)", e.Status)
 	}
-	if e.Message != "" {
-		sb.WriteString(": ")
-		sb.WriteString(e.Message)
-	}
+	parts := []string{e.Provider, kind, e.Message}
 	if e.Err != nil {
-		sb.WriteString(": ")
-		sb.WriteString(e.Err.Error())
+		parts = append(parts, e.Err.Error())
 	}
-	return sb.String()
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the cause, or nil.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Retryable reports whether the same request may succeed later.

@@ -44,7 +44,7 @@ func TestErrorRetryable_OnlyForTransientKinds(t *testing.T) {
 	}
 }
 
-func TestError_SaysAllItKnows(t *testing.T) {
+func TestError_IncludesEveryField(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		err  llm.Error

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// sameJSON compares raw JSON by what it means: encoding changes how it is spelled.
+// sameJSON compares raw JSON by its value: encoding may change its spelling.
 var sameJSON = cmp.Comparer(func(a, b json.RawMessage) bool {
 	return bytes.Equal(respell(a), respell(b))
 })
@@ -32,8 +32,8 @@ func respell(raw json.RawMessage) []byte {
 	return data
 }
 
-// survives checks that what can be decoded can be encoded, and decoded again to the
-// same value.
+// survives checks that a decoded value can be encoded, and decoded again to the same
+// value.
 func survives[T any](t *testing.T, data []byte) {
 	var first, second T
 	if json.Unmarshal(data, &first) != nil {

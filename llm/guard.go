@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Guard returns a model that refuses media which m does not take: input lists what it
-// does, of text, image, audio, video and pdf. Text always passes; an empty list lets
-// everything pass.
+// Guard returns a model that rejects requests with media that m does not accept. Input
+// lists what it accepts, out of text, image, audio, video and pdf. Text always passes; an
+// empty list accepts everything.
 func Guard(m Model, input []string) Model {
 	if len(input) == 0 {
 		return m
@@ -35,13 +35,13 @@ func (g guarded) Forms(model string) bool { return Forms(g.Model, model) }
 func checkMedia(req *Request, input []string) error {
 	for i, m := range req.Messages.All() {
 		if kind := refused(m.Content, input); kind != "" {
-			return &Error{Kind: InvalidRequest, Message: fmt.Sprintf("message %d has %s, and model %s takes only %s", i+1, kind, req.Model, strings.Join(input, ", "))}
+			return &Error{Kind: InvalidRequest, Message: fmt.Sprintf("message %d contains %s; model %s accepts only %s", i+1, kind, req.Model, strings.Join(input, ", "))}
 		}
 	}
 	return nil
 }
 
-// refused is the first kind of media in blocks that is not in input, or "".
+// refused returns the first kind of media in blocks that is not in input, or "".
 func refused(blocks []Block, input []string) string {
 	for i := range blocks {
 		b := &blocks[i]
@@ -50,7 +50,7 @@ func refused(blocks []Block, input []string) string {
 		case ImageBlock, AudioBlock, VideoBlock:
 			kind = string(b.Type)
 		case DocumentBlock:
-			if isPDF(b.Source) {
+			if b.Source.IsPDF() {
 				kind = "pdf"
 			}
 		case ToolResultBlock:
@@ -66,12 +66,4 @@ func refused(blocks []Block, input []string) string {
 		}
 	}
 	return ""
-}
-
-func isPDF(s *Source) bool {
-	if s == nil {
-		return false
-	}
-	path, _, _ := strings.Cut(s.URL, "?")
-	return s.MediaType == "application/pdf" || strings.HasSuffix(strings.ToLower(path), ".pdf")
 }

@@ -5,22 +5,23 @@ import (
 	"strings"
 )
 
-// ModelInfo is what is known about a model. Zero fields are not known.
+// ModelInfo describes a model. Zero fields are unknown.
 type ModelInfo struct {
-	ID              string   // the provider's name for it
-	ContextWindow   int      // tokens of a request and its answer
-	MaxOutputTokens int      // of an answer
-	Input, Output   []string // what it takes and gives, of text, image, audio, video and pdf
+	ID              string   // the provider's name for the model
+	ContextWindow   int      // tokens of a request and its reply together
+	MaxOutputTokens int      // of a reply
+	Input, Output   []string // modalities it accepts and produces: text, image, audio, video, pdf
 	KnowledgeCutoff string   // YYYY-MM or YYYY-MM-DD
 }
 
-// Lister is a model whose provider says which models it has.
+// Lister is implemented by models whose provider lists the models it serves.
 type Lister interface {
+	// ListModels returns the provider's models, or nil if it does not list them.
 	ListModels(ctx context.Context) ([]ModelInfo, error)
 }
 
-// FindModel returns what a list says about a model. Case does not count, nor a "models/"
-// before the name or a ":latest" after it.
+// FindModel returns the entry of a list for a model. It ignores case, a "models/" prefix
+// and a ":latest" suffix.
 func FindModel(list []ModelInfo, model string) (ModelInfo, bool) {
 	name := func(s string) string {
 		return strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(s), "models/"), ":latest")

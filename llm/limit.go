@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// Limiter keeps requests within what a provider allows: so many requests and tokens in a
-// minute. Requests that have to wait do so in the order they came. It is safe for
-// concurrent use, and shared by the models of an account.
+// Limiter limits the requests and tokens per minute that are sent to a provider. Requests
+// over the limit wait in the order in which they arrived. A Limiter is safe for concurrent
+// use; share one among the models of an account.
 type Limiter struct {
 	requests, tokens bucket
 	maxWait          time.Duration
 
 	mu   sync.Mutex
-	line chan struct{} // whoever holds it is first in line
+	line chan struct{} // holding it means being first in line
 }
 
-// bucket fills evenly and holds a minute's worth.
+// bucket is a token bucket: it fills evenly and holds a minute's worth.
 type bucket struct {
 	perMinute float64 // 0 means no limit
 	level     float64
 	at        time.Time
 }
 
-// NewLimiter returns a limiter for so many requests and tokens per minute; 0 means no
-// limit. A request that would wait longer than maxWait is refused; 0 waits for as long as
-// its context.
+// NewLimiter returns a limiter for the given requests and tokens per minute; 0 means no
+// limit. A request that would wait longer than maxWait fails with an error of kind
+// RateLimited; with a maxWait of 0 it waits until its context ends.
 func NewLimiter(requests, tokens int, maxWait time.Duration) *Limiter {
 	l := &Limiter{maxWait: maxWait, line: make(chan struct{}, 1)}
 	now := time.Now()
@@ -37,14 +37,14 @@ func NewLimiter(requests, tokens int, maxWait time.Duration) *Limiter {
 	return l
 }
 
-// fill brings the level up to date.
+// fill raises the level to what it is now.
 func (b *bucket) fill(now time.Time) {
 	b.level = min(b.perMinute, b.level+b.perMinute*now.Sub(b.at).Minutes())
 	b.at = now
 }
 
-// wait is how long it takes until n can be taken; a bucket too small for n waits until it
-// is full.
+// wait returns how long it takes until n can be taken. A bucket smaller than n waits until
+// it is full.
 func (b *bucket) wait(n float64) time.Duration {
 	if b.perMinute == 0 {
 		return 0
@@ -56,7 +56,7 @@ func (b *bucket) wait(n float64) time.Duration {
 	return time.Duration(missing / b.perMinute * float64(time.Minute))
 }
 
-// take waits for its turn and takes one request and so many tokens.
+// take waits for its turn and takes one request and that many tokens.
 func (l *Limiter) take(ctx context.Context, tokens int) error {
 	select {
 	case l.line <- struct{}{}: // the runtime wakes senders in the order they came
@@ -78,7 +78,7 @@ func (l *Limiter) take(ctx context.Context, tokens int) error {
 		}
 		l.mu.Unlock()
 		if l.maxWait > 0 && wait > l.maxWait {
-			return &Error{Kind: RateLimited, RetryAfter: wait, Message: fmt.Sprintf("the request would have to wait %s for our own rate limit", wait.Round(time.Millisecond))}
+			return &Error{Kind: RateLimited, RetryAfter: wait, Message: fmt.Sprintf("the configured rate limit would delay the request by %s, more than the allowed %s", wait.Round(time.Millisecond), l.maxWait)}
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return err
@@ -86,15 +86,15 @@ func (l *Limiter) take(ctx context.Context, tokens int) error {
 	}
 }
 
-// correct replaces an estimate by what was used.
+// correct replaces the estimated tokens of a request with those it used.
 func (l *Limiter) correct(estimated, used int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tokens.level += float64(estimated - used)
 }
 
-// Limit returns a model that asks m within the limits of l. Estimate guesses the tokens of
-// a request; what the provider reports is what counts in the end.
+// Limit returns a model that sends requests to m within the limits of l. Estimate returns
+// the expected tokens of a request; the usage that the provider reports replaces it.
 func Limit(m Model, l *Limiter, estimate func(*Request) int) Model {
 	return ModelFunc(func(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 		return func(yield func(Delta, error) bool) {

@@ -12,43 +12,45 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// Role says who speaks in a message.
+// Role identifies the author of a message.
 type Role string
 
+// The roles.
 const (
 	System    Role = "system"
 	User      Role = "user"
 	Assistant Role = "assistant"
-	// ToolRole marks the answer to one tool call; Message.ToolCallID names it.
+	// ToolRole marks the result of one tool call; Message.ToolCallID names the call.
 	ToolRole Role = "tool"
 )
 
 // Visibility says who may see a message.
 type Visibility string
 
+// The visibilities.
 const (
 	// VisibleAll is the default: models and API consumers see the message.
 	VisibleAll Visibility = "all"
-	// Internal messages are shown to models but not to API consumers. An internal
+	// Internal messages are visible to models but not to API consumers. An internal
 	// message of role tool is different: it retracts the call it names, and no
 	// model ever sees it.
 	Internal Visibility = "internal"
 )
 
-// Message is one entry of a conversation. Messages are immutable once they have
-// been given to a model, a store or an event; copy one to change it.
+// Message is one entry of a conversation. Messages are immutable once a model, a
+// store or an event has received them; copy one to change it.
 type Message struct {
 	ID         string     `json:"id,omitempty"`
 	Role       Role       `json:"role"`
 	Content    []Block    `json:"content"`
-	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`   // of an assistant message
-	ToolCallID string     `json:"tool_call_id,omitempty"` // of a tool message
+	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`   // assistant only
+	ToolCallID string     `json:"tool_call_id,omitempty"` // tool only: the call this is the result of
 	Visibility Visibility `json:"visibility,omitempty"`   // "" means all
 	Metadata   *Metadata  `json:"metadata,omitempty"`
 	Opaque     *Opaque    `json:"opaque,omitempty"` // e.g. a provider's response id
 }
 
-// ToolCall is a model's request to have a tool called.
+// ToolCall is a model's request to call a tool.
 type ToolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
@@ -62,7 +64,7 @@ type Metadata struct {
 	StepIndex     *int      `json:"step_index,omitempty"` // 0-based
 	SenderAgentID string    `json:"sender_agent_id,omitempty"`
 	Compaction    *Interval `json:"compaction,omitempty"`  // this message summarises that interval
-	Rewind        *Rewind   `json:"rewind,omitempty"`      // this message hides what is named
+	Rewind        *Rewind   `json:"rewind,omitempty"`      // this message hides those records
 	Interrupted   bool      `json:"interrupted,omitempty"` // cut short by a cancel or an error
 }
 
@@ -77,16 +79,16 @@ type Rewind struct {
 	FromSeq int `json:"from_seq"`
 }
 
-// Opaque is material that only the provider it came from understands: thinking
-// signatures, encrypted reasoning, item ids. It is stored with what it belongs to
-// and sent back to the same provider, never to another.
+// Opaque is data that only the provider it came from understands: thinking
+// signatures, encrypted reasoning, item ids. It is stored with the block, call or
+// message it belongs to and sent back to the same provider, never to another.
 type Opaque struct {
 	Provider  string          `json:"provider"`
 	Signature string          `json:"signature,omitempty"`
 	Data      json.RawMessage `json:"data,omitempty"`
 }
 
-// UserText returns a user message that says text.
+// UserText returns a user message of one text block.
 func UserText(text string) *Message { return NewText(User, text) }
 
 // NewText returns a message of one text block.
@@ -108,15 +110,15 @@ func (m *Message) Text() string {
 	return sb.String()
 }
 
-// IsInternal reports whether API consumers must not see the message.
+// IsInternal reports whether the message is hidden from API consumers.
 func (m *Message) IsInternal() bool { return m.Visibility == Internal }
 
-// HasCall reports whether the message makes the call of that id.
+// HasCall reports whether the message has the tool call with that id.
 func (m *Message) HasCall(id string) bool {
 	return slices.ContainsFunc(m.ToolCalls, func(c ToolCall) bool { return c.ID == id })
 }
 
-// WithCalls returns the message with other calls. m stays as it is.
+// WithCalls returns a copy of m with other tool calls.
 func (m *Message) WithCalls(calls []ToolCall) *Message {
 	c := *m
 	c.ToolCalls = calls
@@ -126,7 +128,7 @@ func (m *Message) WithCalls(calls []ToolCall) *Message {
 	return &c
 }
 
-// Unanswered returns the calls of the last message with calls that have no answer in msgs.
+// Unanswered returns the calls without a result in msgs, of the last message that has calls.
 func Unanswered(msgs []*Message) []ToolCall {
 	i := len(msgs)
 	for i > 0 && len(msgs[i-1].ToolCalls) == 0 {
@@ -144,10 +146,10 @@ func Unanswered(msgs []*Message) []ToolCall {
 	return open
 }
 
-// IsSummary reports whether the message stands for a part of the conversation.
+// IsSummary reports whether the message summarises a part of the conversation.
 func (m *Message) IsSummary() bool { return m.Metadata != nil && m.Metadata.Compaction != nil }
 
-// Empty reports whether the message says nothing: no content and no calls.
+// Empty reports whether the message has no content and no tool calls.
 func (m *Message) Empty() bool {
 	if len(m.ToolCalls) > 0 {
 		return false
@@ -160,10 +162,11 @@ func (m *Message) Empty() bool {
 	return true
 }
 
-// MarshalJSON writes an empty content as [] and leaves the default visibility out.
+// MarshalJSON writes empty content as [] and omits the default visibility.
 func (m Message) MarshalJSON() ([]byte, error) { return m.AppendJSON(make([]byte, 0, 256)) }
 
-// AppendJSON appends what MarshalJSON returns. After an error, buf is as it was.
+// AppendJSON appends the message's JSON, as MarshalJSON returns it, to buf. On an
+// error it returns buf unchanged.
 func (m *Message) AppendJSON(buf []byte) ([]byte, error) {
 	start := len(buf)
 	out, err := m.appendFields(buf)
@@ -211,7 +214,7 @@ func (d *Metadata) append(buf []byte) []byte {
 	return appendjson.Close(buf, start)
 }
 
-// AppendJSON appends what json.Marshal returns.
+// AppendJSON appends the interval's JSON to buf.
 func (v Interval) AppendJSON(buf []byte) []byte {
 	buf = appendjson.Int(buf, `{"from_seq":`, v.FromSeq)
 	return append(appendjson.Int(buf, `,"to_seq":`, v.ToSeq), '}')
@@ -228,8 +231,8 @@ func (o *Opaque) appendField(buf []byte) ([]byte, error) {
 	return append(buf, '}'), err
 }
 
-// UnmarshalJSON reads a message and rejects unknown fields, roles and
-// visibilities by name. A string as content is short for one text block.
+// UnmarshalJSON reads a message. It rejects unknown fields, roles and visibilities
+// by name. A string as content is shorthand for one text block.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	type plain Message
 	var p struct {
@@ -240,7 +243,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("message: %w", err)
 	}
 	*m = Message(p.plain)
-	err := m.settle(p.Content)
+	err := m.normalize(p.Content)
 	switch {
 	case err == nil:
 		return nil
@@ -250,9 +253,9 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("message %q: %w", m.ID, err)
 }
 
-// settle decodes the content, checks what was decoded and brings it into the one
-// form that each message has.
-func (m *Message) settle(content json.RawMessage) (err error) {
+// normalize decodes the content, validates the message and gives equal messages one
+// representation.
+func (m *Message) normalize(content json.RawMessage) (err error) {
 	if m.Content, err = decodeContent(content); err != nil {
 		return fmt.Errorf("content: %w", err)
 	}
@@ -276,8 +279,8 @@ func (m *Message) settle(content json.RawMessage) (err error) {
 	return nil
 }
 
-// UnmarshalJSON reads a call and rejects unknown fields. Arguments that are null
-// are the same as none.
+// UnmarshalJSON reads a call and rejects unknown fields. Null arguments are the same
+// as none.
 func (c *ToolCall) UnmarshalJSON(data []byte) error {
 	type plain ToolCall
 	var p plain
@@ -292,7 +295,8 @@ func (c *ToolCall) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes absent arguments as null.
 func (c ToolCall) MarshalJSON() ([]byte, error) { return c.AppendJSON(make([]byte, 0, 128)) }
 
-// AppendJSON appends what MarshalJSON returns. After an error, buf is as it was.
+// AppendJSON appends the call's JSON, as MarshalJSON returns it, to buf. On an error
+// it returns buf unchanged.
 func (c *ToolCall) AppendJSON(buf []byte) ([]byte, error) {
 	out := appendjson.Text(buf, `{"id":`, c.ID)
 	out = appendjson.Text(out, `,"name":`, c.Name)
@@ -306,7 +310,7 @@ func (c *ToolCall) AppendJSON(buf []byte) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// orNull returns raw, or nil, which is written as null, if it is empty.
+// orNull returns raw, or nil if it is empty: nil is written as null.
 func orNull(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return nil

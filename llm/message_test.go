@@ -86,7 +86,7 @@ func TestMessageJSON_ReadsOtherSpellings(t *testing.T) {
 	}
 }
 
-func TestMessageJSON_LeavesDefaultVisibilityOut(t *testing.T) {
+func TestMessageJSON_OmitsTheDefaultVisibility(t *testing.T) {
 	t.Parallel()
 	data, err := json.Marshal(llm.Message{Role: llm.User, Visibility: llm.VisibleAll})
 	if err != nil {
@@ -97,7 +97,7 @@ func TestMessageJSON_LeavesDefaultVisibilityOut(t *testing.T) {
 	}
 }
 
-func TestMessageJSON_SaysWhatIsWrong(t *testing.T) {
+func TestMessageJSON_ErrorsNameTheProblem(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, wire, why string }{
 		{"no object", `["user"]`, `message: found a JSON array, want an object`},
@@ -130,7 +130,7 @@ func TestMessageJSON_RejectsTrailingData(t *testing.T) {
 	t.Parallel()
 	var m llm.Message
 	err := m.UnmarshalJSON([]byte(`{"role":"user"} {"role":"user"}`))
-	if err == nil || err.Error() != "message: unexpected data after the JSON value" {
+	if err == nil || err.Error() != "message: not JSON: unexpected data after the JSON value" {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -170,7 +170,7 @@ func TestMessageText_JoinsTextBlocksOnly(t *testing.T) {
 	}
 }
 
-func TestMessageIsInternal_OnlyWhenItSaysSo(t *testing.T) {
+func TestMessageIsInternal_OnlyForVisibilityInternal(t *testing.T) {
 	t.Parallel()
 	for v, want := range map[llm.Visibility]bool{"": false, llm.VisibleAll: false, llm.Internal: true} {
 		if got := (&llm.Message{Visibility: v}).IsInternal(); got != want {
@@ -179,7 +179,7 @@ func TestMessageIsInternal_OnlyWhenItSaysSo(t *testing.T) {
 	}
 }
 
-func TestMessageEmpty_MeansItSaysNothing(t *testing.T) {
+func TestMessageEmpty_MeansNoContentAndNoCalls(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string

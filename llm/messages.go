@@ -2,23 +2,22 @@ package llm
 
 import "iter"
 
-// Messages is a sequence of messages in two parts: a head that was there before
-// and is shared, and a tail that its owner added. Appending never copies the head,
-// so a thread of ten thousand messages costs a new turn as much as an empty one.
+// Messages is a sequence of messages in two parts: a shared head that existed before,
+// and a tail that its owner appended. Appending never copies the head, so a new turn
+// costs the same on a thread of ten thousand messages as on an empty one.
 //
-// The zero value is empty. A Messages value is a view: treat what it yields as
-// read-only.
+// The zero value is empty. A Messages value is a view: treat the messages it yields
+// as read-only.
 type Messages struct {
 	head []*Message
 	tail []*Message
 }
 
-// NewMessages returns the sequence of msgs. It does not copy them, and it will
-// not write to msgs.
+// NewMessages returns the sequence of msgs. It neither copies the slice nor writes to it.
 func NewMessages(msgs ...*Message) Messages { return Messages{head: msgs} }
 
-// Append returns m with msgs at its end. Like the built-in append it may reuse
-// m's tail: only one of two sequences appended to the same one may be kept.
+// Append returns m with msgs at its end. Like the built-in append it may reuse m's
+// tail: of two sequences appended to the same m, keep only one. See [Messages.Clip].
 func (m Messages) Append(msgs ...*Message) Messages {
 	if m.tail == nil {
 		m.tail = make([]*Message, 0, max(8, len(msgs)))
@@ -27,10 +26,10 @@ func (m Messages) Append(msgs ...*Message) Messages {
 	return m
 }
 
-// Len is the number of messages.
+// Len returns the number of messages.
 func (m Messages) Len() int { return len(m.head) + len(m.tail) }
 
-// At returns message i, counted from 0.
+// At returns message i, counting from 0.
 func (m Messages) At(i int) *Message {
 	if i < len(m.head) {
 		return m.head[i]
@@ -38,7 +37,7 @@ func (m Messages) At(i int) *Message {
 	return m.tail[i-len(m.head)]
 }
 
-// Last returns the last message, or nil.
+// Last returns the last message, or nil if there is none.
 func (m Messages) Last() *Message {
 	if n := m.Len(); n > 0 {
 		return m.At(n - 1)
@@ -79,21 +78,19 @@ func (m Messages) Slice() []*Message {
 	return append(append(out, m.head...), m.tail...)
 }
 
-// Clip returns m so that what is appended to the result does not touch m.
+// Clip returns m with no room to grow, so that appending to the result does not touch m.
 func (m Messages) Clip() Messages { return m.Cut(m.Len()) }
 
-// Cut returns m without the messages from index i on. What is appended to the
-// result does not touch m.
+// Cut returns the first i messages of m. Appending to the result does not touch m.
 func (m Messages) Cut(i int) Messages {
 	if i <= len(m.head) {
 		return Messages{head: m.head[:i:i]}
 	}
-	n := min(i-len(m.head), len(m.tail)) // what lies behind the tail is not m's
+	n := min(i-len(m.head), len(m.tail)) // beyond its length, the tail's array is not m's
 	return Messages{head: m.head, tail: m.tail[:n:n]}
 }
 
-// From returns m without the first i messages. What is appended to the result does not
-// touch m.
+// From returns m without its first i messages. Appending to the result does not touch m.
 func (m Messages) From(i int) Messages {
 	m = m.Clip()
 	if i <= len(m.head) {

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// texts returns what the messages say.
+// texts returns the texts of the messages.
 func texts(m llm.Messages) []string {
 	out := []string{}
 	for _, msg := range m.All() {
@@ -85,7 +85,7 @@ func TestMessages_IndexesAcrossHeadAndTail(t *testing.T) {
 	}
 }
 
-func TestMessages_StopWhenTheLoopDoes(t *testing.T) {
+func TestMessages_StopWithTheLoop(t *testing.T) {
 	t.Parallel()
 	m := llm.NewMessages(users("a", "b")...).Append(users("c", "d")...)
 	for stop := range m.Len() {
@@ -129,7 +129,7 @@ func TestMessagesSlice_IsANewSlice(t *testing.T) {
 	checkTexts(t, m, "a", "b")
 }
 
-func TestMessagesCut_LeavesTheRestAlone(t *testing.T) {
+func TestMessagesCut_DoesNotTouchTheOriginal(t *testing.T) {
 	t.Parallel()
 	m := llm.NewMessages(users("a", "b")...).Append(users("c", "d")...)
 	all := []string{"a", "b", "c", "d"}
@@ -141,7 +141,7 @@ func TestMessagesCut_LeavesTheRestAlone(t *testing.T) {
 	}
 }
 
-func TestMessagesCut_BehindTheEndIsEverything(t *testing.T) {
+func TestMessagesCut_BeyondTheEndIsEverything(t *testing.T) {
 	t.Parallel()
 	m := llm.NewMessages(users("a")...)
 	for _, w := range []string{"b", "c", "d"} { // one by one, so that there is room behind the tail
@@ -153,7 +153,7 @@ func TestMessagesCut_BehindTheEndIsEverything(t *testing.T) {
 	checkTexts(t, longer, "a", "b", "c", "d", "of another sequence")
 }
 
-func TestMessagesFrom_LeavesOutTheFirst(t *testing.T) {
+func TestMessagesFrom_DropsTheFirst(t *testing.T) {
 	t.Parallel()
 	m := llm.NewMessages(users("a", "b")...).Append(users("c", "d")...)
 	checkTexts(t, m.From(0), "a", "b", "c", "d")

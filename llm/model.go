@@ -11,11 +11,11 @@ type Model interface {
 	// when iteration starts; leaving the loop, or cancelling ctx, closes the
 	// connection. A stream ends with exactly one FinishDelta or one error; a
 	// connection that closes without either is an error of kind Interrupted.
-	// Stream must not modify req or keep it.
+	// Errors are *Error. Stream must not modify or keep req.
 	Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 }
 
-// ModelFunc is a Model made of one function.
+// ModelFunc adapts a function to a Model.
 type ModelFunc func(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 
 // Stream calls f.
@@ -23,15 +23,15 @@ func (f ModelFunc) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, er
 	return f(ctx, req)
 }
 
-// Reply is a whole reply, collected from a stream.
+// Reply is a complete reply, collected from a stream.
 type Reply struct {
-	Message    *Message // role assistant; only calls whose arguments are complete
+	Message    *Message // of the assistant; has only tool calls with complete arguments
 	Usage      Usage
 	Finish     FinishReason
-	Incomplete []string // names of tools whose call broke off in its arguments
+	Incomplete []string // names of tools whose call has truncated arguments
 }
 
-// Generate asks m and collects the reply.
+// Generate sends req to m and collects the reply.
 func Generate(ctx context.Context, m Model, req *Request) (*Reply, error) {
 	var c Collector
 	for d, err := range m.Stream(ctx, req) {

@@ -62,7 +62,7 @@ func TestGenerate_ReturnsTheModelsError(t *testing.T) {
 	}
 }
 
-func TestGenerate_HandsTheRequestOver(t *testing.T) {
+func TestGenerate_PassesTheRequestOn(t *testing.T) {
 	t.Parallel()
 	req := &llm.Request{Model: "m"}
 	m := llm.ModelFunc(func(ctx context.Context, got *llm.Request) iter.Seq2[llm.Delta, error] {

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
@@ -8,35 +9,36 @@ import (
 	"hash/fnv"
 	"iter"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
 
 // PoolMember is one model of a pool.
 type PoolMember struct {
-	ID       string // of the model; it takes part in choosing the home
+	ID       string // of the model; an input to the choice of home
 	Model    Model
-	Upstream string   // the provider's name for it
+	Upstream string   // the provider's name for the model
 	Weight   float64  // 0 means 1
-	Failover bool     // never a home
-	Breaker  *Breaker // nil makes one
+	Failover bool     // used for failover only, never a home
+	Breaker  *Breaker // nil makes one with the defaults
 }
 
-// PoolOptions say how a pool chooses. The zero value is the default.
+// PoolOptions configure how a pool chooses members. The zero value is the default.
 type PoolOptions struct {
 	Home            string // deterministic (default), round_robin, first_healthy
-	PerRun          bool   // runs, not threads, stick to their member
-	IgnoreCircuit   bool   // an open breaker does not make a session move
-	IgnoreQuota     bool   // nor does a rate limit
-	QuotaAfterSecs  int    // a rate limit counts only if it lasts at least so long
-	IgnoreForbidden bool   // nor does a member that refuses the key or does not know the model
-	MaxSwitches     int    // of a session, until something succeeds; 0 means no limit
-	Sessions        int    // remembered; default 4096
+	PerRun          bool   // a session is a run, not a thread
+	IgnoreCircuit   bool   // do not switch when a breaker opens
+	IgnoreQuota     bool   // do not switch at a rate limit
+	QuotaAfterSecs  int    // switch only for rate limits that last at least this long
+	IgnoreForbidden bool   // do not switch when a member rejects the key or the model
+	MaxSwitches     int    // of a session without a success in between; 0 means no limit
+	Sessions        int    // how many to remember; default 4096
 }
 
-// Pool is a group of models that stand in for each other. A session (a thread, or a run)
-// stays with its member as long as that works, for the provider's prompt cache; when its
-// member fails in a way that another would not, the request goes to another at once. It
+// Pool is a Model that fails over between members. A session (a thread or a run) stays with
+// one member while that works, for the sake of the provider's prompt cache. When the member
+// fails in a way that another may not, the pool sends the request to another at once. A Pool
 // is safe for concurrent use.
 type Pool struct {
 	members []PoolMember
@@ -44,18 +46,18 @@ type Pool struct {
 	turn    atomic.Uint64
 
 	mu          sync.Mutex
-	quarantined []bool // until the process ends: the key or the name is wrong
+	quarantined []bool // until the process ends: the key or the model name is wrong
 	sessions    map[string]*list.Element
-	recent      *list.List // of *poolSession, the latest first
+	recent      *list.List // of *poolSession, most recent first
 }
 
 type poolSession struct {
 	key      string
-	member   int // -1: none yet
+	member   int // -1 before the first request
 	switches int // since the last success
 }
 
-// NewPool returns a pool. One of the members at least has to be a possible home.
+// NewPool returns a pool. At least one member must not be failover only.
 func NewPool(members []PoolMember, opts PoolOptions) (*Pool, error) {
 	if opts.Sessions <= 0 {
 		opts.Sessions = 4096
@@ -75,14 +77,14 @@ func NewPool(members []PoolMember, opts PoolOptions) (*Pool, error) {
 		p.members = append(p.members, m)
 	}
 	if homes == 0 {
-		return nil, errors.New("a pool needs a member that is not for failover only")
+		return nil, errors.New("a pool needs at least one member that is not failover only")
 	}
 	return p, nil
 }
 
-// Score is how well a session and a member fit: the member with the highest is the home.
-// It is weighted rendezvous hashing, so that few sessions move when members change.
-func Score(key, modelID string, weight float64) float64 {
+// score ranks a member for a session; the one with the highest score is the home. This is
+// weighted rendezvous hashing: few sessions move when members change.
+func score(key, modelID string, weight float64) float64 {
 	h := fnv.New64a()
 	h.Write([]byte(key))
 	h.Write([]byte{0})
@@ -91,7 +93,8 @@ func Score(key, modelID string, weight float64) float64 {
 	return weight / -math.Log(u)
 }
 
-// Stream asks the session's member, and others if that fails in the right way.
+// Stream sends the request to the session's member, and to others while failures allow it.
+// Its first delta is a [MemberDelta].
 func (p *Pool) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		key := req.Routing.ThreadID
@@ -122,8 +125,8 @@ func (p *Pool) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 	}
 }
 
-// noting says which member answers, and notes when a session's request succeeds: it may
-// move again.
+// noting wraps yield: it first yields which member replies, and resets the session's switches
+// when the reply finishes.
 func (p *Pool) noting(key, member string, yield func(Delta, error) bool) func(Delta, error) bool {
 	said := false
 	return func(d Delta, err error) bool {
@@ -142,7 +145,7 @@ func (p *Pool) noting(key, member string, yield func(Delta, error) bool) func(De
 	}
 }
 
-// moves reports whether an error means that another member may do better.
+// moves reports whether another member may succeed after this error of member i.
 func (p *Pool) moves(i int, err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -160,11 +163,11 @@ func (p *Pool) moves(i int, err error) bool {
 		p.quarantined[i] = true
 		return true
 	}
-	return !p.opts.IgnoreCircuit && !p.members[i].Breaker.Available()
+	return !p.opts.IgnoreCircuit && !p.members[i].Breaker.available()
 }
 
-// choose returns the member to ask: the session's, its home, or another. Last is why the
-// one before failed, if one was asked.
+// choose returns the member to try next: the session's own, or the best of the others. Last is
+// the error of the member tried before, if any.
 func (p *Pool) choose(key string, tried []bool, last error) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,28 +193,28 @@ func (p *Pool) choose(key string, tried []bool, last error) (int, error) {
 		if last != nil {
 			return 0, last
 		}
-		return 0, &Error{Kind: PoolAttemptsExhausted, Message: fmt.Sprintf("the session has moved %d times without success", s.switches)}
+		return 0, &Error{Kind: PoolAttemptsExhausted, Message: fmt.Sprintf("the session has switched models %d times without success", s.switches)}
 	case best >= 0:
 		s.member = best
 		s.switches++
 		return best, nil
 	case !anyHealthy:
-		return 0, &Error{Kind: AllModelsUnavailable, Message: fmt.Sprintf("none of %d models is available", len(p.members)), Err: last}
+		return 0, &Error{Kind: AllModelsUnavailable, Message: fmt.Sprintf("none of the pool's %d models is available", len(p.members)), Err: last}
 	}
-	return 0, &Error{Kind: PoolAttemptsExhausted, Message: "every available model was asked", Err: last}
+	return 0, &Error{Kind: PoolAttemptsExhausted, Message: "every available model was tried", Err: last}
 }
 
 func (p *Pool) score(key string, i int) float64 {
-	return Score(key, p.members[i].ID, p.members[i].Weight)
+	return score(key, p.members[i].ID, p.members[i].Weight)
 }
 
-// healthy reports whether a member can be asked. Requires p.mu.
+// healthy reports whether member i can be tried. Requires p.mu.
 func (p *Pool) healthy(i int) bool {
-	return !p.quarantined[i] && (p.opts.IgnoreCircuit || p.members[i].Breaker.Available())
+	return !p.quarantined[i] && (p.opts.IgnoreCircuit || p.members[i].Breaker.available())
 }
 
-// home returns the member that a session starts with: a healthy one if there is one.
-// Requires p.mu.
+// home returns the member that a session starts with, a healthy one if possible. Requires
+// p.mu.
 func (p *Pool) home(key string) int {
 	var homes, healthy []int
 	for i := range p.members {
@@ -240,16 +243,10 @@ func (p *Pool) home(key string) int {
 			}
 		}
 	}
-	best := homes[0]
-	for _, i := range homes[1:] {
-		if p.score(key, i) > p.score(key, best) {
-			best = i
-		}
-	}
-	return best
+	return slices.MaxFunc(homes, func(i, j int) int { return cmp.Compare(p.score(key, i), p.score(key, j)) })
 }
 
-// session returns what is remembered of a session. Requires p.mu.
+// session returns the state of a session, new if it is not remembered. Requires p.mu.
 func (p *Pool) session(key string) *poolSession {
 	if e := p.sessions[key]; e != nil {
 		p.recent.MoveToFront(e)
@@ -263,22 +260,4 @@ func (p *Pool) session(key string) *poolSession {
 		p.recent.Remove(oldest)
 	}
 	return s
-}
-
-// MemberState is how a member of a pool is.
-type MemberState struct {
-	ID          string       `json:"model_id"`
-	Breaker     BreakerState `json:"breaker"`
-	Quarantined bool         `json:"quarantined,omitempty"`
-}
-
-// Members returns how the members are.
-func (p *Pool) Members() []MemberState {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var out []MemberState
-	for i := range p.members {
-		out = append(out, MemberState{p.members[i].ID, p.members[i].Breaker.State(), p.quarantined[i]})
-	}
-	return out
 }

@@ -12,13 +12,13 @@ import (
 // Request asks a model for one reply.
 type Request struct {
 	Model    string  // the provider's name for the model
-	System   []Block // instructions, before everything else
+	System   []Block // instructions; they precede all messages
 	Messages Messages
 	Tools    []Tool
 	Params
-	CachePrompt bool    // mark what repeats for the provider's prompt cache
+	CachePrompt bool    // mark the repeating prefix for the provider's prompt cache
 	Routing     Routing // for pools: which requests belong together
-	// IdleTimeout is how long the stream may be silent; 0 leaves it to the adapter.
+	// IdleTimeout limits how long the stream may be silent; 0 leaves it to the adapter.
 	IdleTimeout time.Duration
 }
 
@@ -29,7 +29,8 @@ type Tool struct {
 	Parameters  json.RawMessage `json:"parameters"` // a JSON Schema of type object
 }
 
-// Params are the knobs of one inference. A nil field leaves the provider's default.
+// Params are the inference parameters of one request. A nil field leaves the
+// provider's default.
 type Params struct {
 	Temperature     *float64
 	TopP            *float64
@@ -38,8 +39,8 @@ type Params struct {
 	StopSequences   []string
 	Seed            *int64
 	ToolChoice      *ToolChoice
-	ParallelTools   *bool         // whether the model may ask for several tools at once
-	Output          *OutputSchema // what the answer's text has to be
+	ParallelTools   *bool         // whether the model may request several calls at once
+	Output          *OutputSchema // the JSON Schema of the reply's text
 }
 
 // ToolChoice says whether the model must call a tool.
@@ -48,23 +49,23 @@ type ToolChoice struct {
 	Name string // of the tool that must be called
 }
 
-// OutputSchema asks for an answer that is JSON of a schema.
+// OutputSchema requests a reply whose text is JSON that satisfies a schema.
 type OutputSchema struct {
 	Name   string // letters, digits, _ and -
 	Schema json.RawMessage
 }
 
-// Routing tells a pool of models which requests should go to the same member.
+// Routing tells a [Pool] which requests should go to the same member.
 type Routing struct {
 	ThreadID string
 	RunID    string
 }
 
-// Effort is how hard a reasoning model should think: a named level, or a number
-// of tokens. The zero Effort is not valid.
+// Effort is how much a reasoning model should think: a named level, or a budget in
+// tokens. The zero Effort is not valid.
 type Effort struct {
-	Level  string // none, low, medium, high, max; empty when Budget counts
-	Budget int
+	Level  string // none, low, medium, high, max; empty if Budget is set
+	Budget int    // tokens
 }
 
 // MarshalJSON writes the level, or {"budget": n}.

@@ -14,7 +14,7 @@ func TestEffortJSON_RoundTrips(t *testing.T) {
 	checkJSON(t, llm.Effort{Budget: 4096}, `{"budget":4096}`)
 }
 
-func TestEffortJSON_SaysWhatIsWrong(t *testing.T) {
+func TestEffortJSON_ErrorsNameTheProblem(t *testing.T) {
 	t.Parallel()
 	const want = `, want "none", "low", "medium", "high", "max" or {"budget": n} with n above 0`
 	for _, tt := range []struct{ name, wire, why string }{

@@ -11,22 +11,22 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// RetryPolicy says how often, and how long after each other, a request is made. Its JSON
-// is the section "retry" of an agent.
+// RetryPolicy configures how often and after which delay a failed request is retried. Its
+// JSON is the section "retry" of an agent.
 type RetryPolicy struct {
-	MaxRetries              int `json:"max_retries"`                          // of a request that failed before it was answered
-	BackoffBaseMS           int `json:"backoff_base_ms,omitempty"`            // before the first retry; doubles with each
-	OverloadedBackoffBaseMS int `json:"overloaded_backoff_base_ms,omitempty"` // the same when the provider has no capacity
-	MaxStreamRetries        int `json:"max_stream_retries,omitempty"`         // of an answer that broke off
+	MaxRetries              int `json:"max_retries"`                          // of a request that failed before its first delta
+	BackoffBaseMS           int `json:"backoff_base_ms,omitempty"`            // delay before the first retry; doubles with each
+	OverloadedBackoffBaseMS int `json:"overloaded_backoff_base_ms,omitempty"` // the same if the provider is overloaded
+	MaxStreamRetries        int `json:"max_stream_retries,omitempty"`         // of a reply that was interrupted
 	StreamIdleTimeoutSecs   int `json:"stream_idle_timeout_secs,omitempty"`   // how long a stream may be silent
-	MaxRetryAfterSecs       int `json:"max_retry_after_secs,omitempty"`       // how long a provider may ask to wait
+	MaxRetryAfterSecs       int `json:"max_retry_after_secs,omitempty"`       // cap on the delay that a provider asks for
 }
 
-// DefaultRetry is the policy of agents that have none.
+// DefaultRetry is the policy of agents that do not configure one.
 var DefaultRetry = RetryPolicy{MaxRetries: 2, BackoffBaseMS: 500, OverloadedBackoffBaseMS: 2000, MaxStreamRetries: 2, StreamIdleTimeoutSecs: 60, MaxRetryAfterSecs: 120}
 
-// UnmarshalJSON reads a policy. Fields that are not there have their defaults, except
-// max_retries, which has to be there.
+// UnmarshalJSON reads a policy. Absent fields get their defaults, except max_retries,
+// which is required.
 func (p *RetryPolicy) UnmarshalJSON(data []byte) error {
 	type plain RetryPolicy
 	v := plain(DefaultRetry)
@@ -49,8 +49,8 @@ func (p *RetryPolicy) UnmarshalJSON(data []byte) error {
 
 const maxBackoff = 8 * time.Second
 
-// Delay is how long to wait after a failure, counted from 0, before jitter. What the
-// provider asks for wins if it is longer, up to MaxRetryAfterSecs.
+// Delay returns how long to wait after a failed attempt, without jitter. Attempts count
+// from 0. A longer delay that the provider asks for wins, up to MaxRetryAfterSecs.
 func (p RetryPolicy) Delay(attempt int, err error) time.Duration {
 	base := p.BackoffBaseMS
 	e, _ := errors.AsType[*Error](err)
@@ -64,8 +64,8 @@ func (p RetryPolicy) Delay(attempt int, err error) time.Duration {
 	return d
 }
 
-// Wait waits as long as Delay says and up to a quarter longer, so that those who failed
-// together do not come back together. If ctx ends first, it returns an error of kind Cancelled.
+// Wait waits for Delay plus up to a quarter of it, so that requests that failed together do
+// not return together. If ctx ends first, it returns an error of kind Cancelled.
 func (p RetryPolicy) Wait(ctx context.Context, attempt int, err error) error {
 	d := p.Delay(attempt, err)
 	if d <= 0 {
@@ -74,8 +74,8 @@ func (p RetryPolicy) Wait(ctx context.Context, attempt int, err error) error {
 	return sleep(ctx, d+rand.N(d/4+1))
 }
 
-// Retry returns a model that asks m again when a request fails before the first piece of
-// its answer. An answer that has begun is not asked for again: its reader has seen it.
+// Retry returns a model that retries requests to m that fail before the first delta. A
+// reply that has begun is not retried: its reader has already seen a part of it.
 func Retry(m Model, p RetryPolicy) Model {
 	if p.MaxRetries <= 0 {
 		return m
@@ -107,8 +107,8 @@ func (r retrying) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 	}
 }
 
-// relay passes a stream on. If it fails before it has given anything, the error is
-// returned instead; otherwise everything is over.
+// relay forwards a stream to yield. If the stream fails before its first delta, relay
+// returns the error instead of yielding it; otherwise the stream is over.
 func relay(stream iter.Seq2[Delta, error], yield func(Delta, error) bool) (failed error, over bool) {
 	given := false
 	for d, err := range stream {
@@ -121,7 +121,7 @@ func relay(stream iter.Seq2[Delta, error], yield func(Delta, error) bool) (faile
 		}
 	}
 	if !given {
-		return &Error{Kind: Interrupted, Message: "the stream ended before it began"}, false
+		return &Error{Kind: Interrupted, Message: "the stream ended before the first delta"}, false
 	}
 	return nil, true
 }
@@ -131,7 +131,7 @@ func retryable(err error) bool {
 	return ok && e.Retryable()
 }
 
-// sleep waits, or returns why it could not.
+// sleep waits for d, or returns an error of kind Cancelled if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -139,6 +139,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return &Error{Kind: Cancelled, Message: "cancelled while waiting to try again", Err: context.Cause(ctx)}
+		return &Error{Kind: Cancelled, Message: "cancelled while waiting to retry", Err: context.Cause(ctx)}
 	}
 }

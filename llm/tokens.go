@@ -2,23 +2,23 @@ package llm
 
 import "strings"
 
-// What is counted beyond text. Bytes stand for a quarter of a token.
+// What counts beyond text. Four bytes are one token.
 const (
 	messageTokens = 4  // around each message
 	toolTokens    = 10 // around each tool
 	callBytes     = 40 // around each call
-	blockBytes    = 50 // around a block of no other kind
+	blockBytes    = 50 // of any other block
 
 	imageBytes   = 4 * 1600
-	mediaMin     = 4 * 800  // of a sound or a film
+	mediaMin     = 4 * 800  // of audio and video
 	documentMin  = 4 * 1600 // of a document that is not text
-	mediaShare   = 125      // bytes of a sound or a film that count as one of text
-	documentPart = 10       // the same of a document
+	mediaShare   = 125      // bytes of audio or video that count as one byte of text
+	documentPart = 10       // the same for documents
 )
 
-// Tokens estimates how much of a context window the message takes: four bytes of text,
-// thinking or arguments are a token, a picture is 1,600. It takes no account of the
-// model; whoever knows what a provider counted can correct it.
+// Tokens estimates how many tokens of a context window the message takes: one for every
+// four bytes of text, thinking or arguments, and 1,600 for an image. The estimate does not
+// depend on the model; callers that know a provider's count can correct it.
 func (m *Message) Tokens() int {
 	n := contentBytes(m.Content)
 	for i := range m.ToolCalls {
@@ -27,12 +27,12 @@ func (m *Message) Tokens() int {
 	return messageTokens + n/4
 }
 
-// Tokens estimates how much of a context window the tool's description takes.
+// Tokens estimates how many tokens of a context window the tool's description takes.
 func (t *Tool) Tokens() int {
 	return toolTokens + (len(t.Name)+len(t.Description)+len(t.Parameters))/4
 }
 
-// Tokens estimates how much of a context window the request takes.
+// Tokens estimates how many tokens of a context window the request takes.
 func (r *Request) Tokens() int {
 	n := r.FixedTokens()
 	for _, m := range r.Messages.All() {
@@ -41,7 +41,7 @@ func (r *Request) Tokens() int {
 	return n
 }
 
-// FixedTokens estimates how much instructions and tools take, without messages.
+// FixedTokens estimates how many tokens the instructions and tools take, without messages.
 func (r *Request) FixedTokens() int {
 	n := 0
 	if len(r.System) > 0 {
@@ -61,13 +61,13 @@ func contentBytes(blocks []Block) int {
 	return n
 }
 
-// bytes is how many bytes of text a block counts for.
+// bytes returns how many bytes of text a block counts as.
 func (b *Block) bytes() int {
 	switch b.Type {
 	case TextBlock:
 		return len(b.Text)
 	case ThinkingBlock:
-		if b.Text == "" && b.Opaque != nil { // only its provider knows what it says
+		if b.Text == "" && b.Opaque != nil { // encrypted
 			return len(b.Opaque.Data) + len(b.Opaque.Signature)
 		}
 		return len(b.Text)
@@ -92,7 +92,7 @@ func (b *Block) bytes() int {
 	return blockBytes
 }
 
-// size is how many bytes the source carries.
+// size returns how many bytes the source holds inline.
 func (s *Source) size() int {
 	if s == nil {
 		return 0

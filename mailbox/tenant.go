@@ -113,8 +113,8 @@ func (t *Tenant) Continue(ctx context.Context, runID string) (*Receipt, error) {
 }
 
 // Cancel ends a run that is queued, running or waiting. The id is that of the run, of its
-// dispatch or of its thread. When Cancel returns, the run starts nothing new. The error is
-// ErrNothing if there is nothing to end.
+// dispatch or of its thread. When Cancel returns, the run starts nothing new. Cancelling again
+// does nothing and succeeds. The error is ErrNothing if there is nothing to end.
 func (t *Tenant) Cancel(ctx context.Context, id string) error {
 	threadID, runID, err := t.find(ctx, id)
 	if err != nil {
@@ -129,7 +129,10 @@ func (t *Tenant) Cancel(ctx context.Context, id string) error {
 	})
 	if err == nil || errors.Is(err, ErrNothing) {
 		// A run that had not started is over, and no worker will report it to its parent.
-		if run, loadErr := t.Store.LoadRun(ctx, runID); loadErr == nil && run.Status == awaken.RunDone {
+		if run, loadErr := t.lastRun(ctx, threadID, runID); loadErr == nil && run.Status == awaken.RunDone {
+			if run.Termination.Type == awaken.Cancelled {
+				err = nil
+			}
 			err = errors.Join(err, t.Runtime.Report(ctx, run))
 		}
 	}
@@ -137,6 +140,21 @@ func (t *Tenant) Cancel(ctx context.Context, id string) error {
 		return fmt.Errorf("cancel %s: %w", id, err)
 	}
 	return nil
+}
+
+// lastRun returns a run, or the latest of the thread if the run's ID is the thread's.
+func (t *Tenant) lastRun(ctx context.Context, threadID, runID string) (*awaken.Run, error) {
+	if runID != threadID {
+		return t.Store.LoadRun(ctx, runID)
+	}
+	runs, err := t.Store.ListRuns(ctx, awaken.RunQuery{ThreadID: threadID, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(runs) == 0 {
+		return nil, awaken.ErrNotFound
+	}
+	return runs[0], nil
 }
 
 // Interrupt ends everything on a thread: the run that is running or waiting, and all queued

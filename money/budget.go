@@ -11,44 +11,45 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// Budget keeps what was spent and what may be. Like a Store, a Budget value is scoped to
-// one tenant; the stores in memory, SQLite and PostgreSQL are Budgets, and storetest
-// checks them. A runtime uses its store if that is one.
+// Budget keeps the balances and reservations of one tenant. The memory, SQLite and PostgreSQL
+// stores implement it; package store/storetest tests them. A runtime uses its store as the
+// budget, if the store implements it.
 //
-// Money is reserved in every account that a call concerns before the model is asked, and
-// settled when the answer is in. Whatever happens in between, at most what was reserved
-// is spent, so the limits hold for any number of processes. A reservation belongs to a
-// run, or to the summary of a thread; whoever goes on with the run after a crash settles
-// it. If nobody does, [engine.Runtime.SettleLost] does.
+// A call never spends more than it has reserved, so the limits hold for any number of
+// processes. A reservation belongs to a run, or to the summary of a thread. After a crash,
+// the next owner of the run settles it; engine.Runtime.SettleLost settles reservations
+// without an owner.
 type Budget interface {
-	// UpdateBudget calls fn with the run's reservation and the balances of accounts and of
-	// the reservation's accounts, and stores what fn makes of them. Nobody else changes
-	// them meanwhile. If fn fails nothing is stored, and its error is returned. It may
-	// be called again, with what is stored then, if the outcome is not known.
+	// UpdateBudget calls fn with the reservation of the run and the balances of accounts
+	// and of the reservation's accounts, and stores what fn changes. The update is atomic.
+	// If fn returns an error, nothing is stored and UpdateBudget returns that error. The
+	// store may call fn again, with the current values, if the outcome of a write is
+	// unknown.
 	UpdateBudget(ctx context.Context, runID string, accounts []Account, fn func(b *Book) error) error
-	// Reservations returns what is reserved at the moment, by run.
+	// Reservations returns the open reservations, by run id.
 	Reservations(ctx context.Context) (map[string]*Reservation, error)
-	// Balances returns the balance of each account. One that was never used has an empty
-	// one.
+	// Balances returns the balance of each account, in that order. An account that was
+	// never used has an empty balance.
 	Balances(ctx context.Context, accounts ...Account) ([]Balance, error)
 }
 
-// Scope is what an account is of.
+// Scope is the kind of an account's owner.
 type Scope string
 
 const (
 	TenantScope Scope = "tenant" // everything; the account has no ID
-	AgentScope  Scope = "agent"  // the runs of an agent, with their children
-	ThreadScope Scope = "thread" // the runs on a thread, with their children
-	RunScope    Scope = "run"    // a run, with its children
+	AgentScope  Scope = "agent"  // all runs of an agent, including their children
+	ThreadScope Scope = "thread" // all runs on a thread, including their children
+	RunScope    Scope = "run"    // one run, including its children
 )
 
-// Account is what money is counted for.
+// Account identifies what spending is counted for.
 type Account struct {
 	Scope Scope  `json:"scope"`
 	ID    string `json:"id,omitempty"`
 }
 
+// String returns the account as text, such as "agent clerk".
 func (a Account) String() string {
 	if a.Scope == TenantScope {
 		return string(a.Scope)
@@ -56,32 +57,32 @@ func (a Account) String() string {
 	return fmt.Sprintf("%s %s", a.Scope, a.ID)
 }
 
-// Compare orders accounts.
+// Compare orders accounts by scope and id, as [cmp.Compare] does.
 func (a Account) Compare(b Account) int {
 	return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.ID, b.ID))
 }
 
-// SortAccounts returns the accounts of all lists, each once, in their order.
+// SortAccounts returns the accounts of all lists, sorted and without duplicates.
 func SortAccounts(lists ...[]Account) []Account {
 	all := slices.Concat(lists...)
 	slices.SortFunc(all, Account.Compare)
 	return slices.Compact(all)
 }
 
-// Balance is how an account is doing.
+// Balance is the balance of an account.
 type Balance struct {
 	Account
-	Limit    *Amount // set by [SetBudget]; it takes the place of what agents and requests say
+	Limit    *Amount // set by [SetBudget]; overrides the limits of agents and requests
 	Spent    Amount
-	Reserved Amount // for calls that are going on
-	InDoubt  Amount // part of Spent: for calls whose use is not known, which count in full
+	Reserved Amount // for calls in flight
+	InDoubt  Amount // part of Spent: calls of unknown usage, counted at their full reservation
 }
 
-// Reservation is money for one call of a model.
+// Reservation is money reserved for one model call.
 type Reservation struct {
 	ID       string
-	Fence    uint64 // of the run's owner
-	At       int64  // unix ms of when it was made
+	Fence    uint64 // fence of the run's owner
+	At       int64  // unix ms of the reservation
 	Amount   Amount
 	Accounts []Account
 }
@@ -96,10 +97,10 @@ type reservationWire struct {
 
 type accountWire struct {
 	Scope Scope  `json:"scope"`
-	ID    []byte `json:"id,omitempty"` // JSON's strings cannot hold every id
+	ID    []byte `json:"id,omitempty"` // as base64, because an id may not be valid UTF-8
 }
 
-// MarshalJSON writes a reservation for a store.
+// MarshalJSON encodes the reservation as stores keep it.
 func (r *Reservation) MarshalJSON() ([]byte, error) {
 	w := reservationWire{ID: r.ID, Fence: r.Fence, At: r.At, Amount: r.Amount}
 	for _, a := range r.Accounts {
@@ -108,7 +109,7 @@ func (r *Reservation) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes the result of MarshalJSON.
 func (r *Reservation) UnmarshalJSON(data []byte) error {
 	var w reservationWire
 	if err := strict.Unmarshal(data, &w); err != nil {
@@ -121,22 +122,24 @@ func (r *Reservation) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Book is what an update of a budget may look at and change.
+// Book is what [Budget.UpdateBudget] lets its caller read and change.
 type Book struct {
 	Reservation *Reservation // the run's, or nil
-	Balances    []*Balance   // in the order of their accounts
+	Balances    []*Balance   // sorted by account
 }
 
+// Balance returns the balance of a. It panics if the book does not have it, which is an error
+// of the store.
 func (b *Book) Balance(a Account) *Balance {
 	i, ok := slices.BinarySearchFunc(b.Balances, a, func(x *Balance, a Account) int { return x.Account.Compare(a) })
 	if !ok {
-		panic(fmt.Sprintf("the budget left out account %s", a))
+		panic(fmt.Sprintf("money: the book has no balance of account %s", a))
 	}
 	return b.Balances[i]
 }
 
-// Settle ends the run's reservation: amount was spent. If that is not known, it is taken
-// to be everything that was reserved, because it may be.
+// Settle closes the run's reservation and books amount as spent. Known is false if the actual
+// cost is unknown; amount should then be the whole reservation, and also counts as in doubt.
 func (b *Book) Settle(amount Amount, known bool) {
 	res := b.Reservation
 	if res == nil {
@@ -153,9 +156,9 @@ func (b *Book) Settle(amount Amount, known bool) {
 	b.Reservation = nil
 }
 
-// SetBudget limits what an account may spend, in place of what agents, requests and the
-// configuration say. Nil takes such a limit away. Raising a limit lets runs that wait for
-// it be continued.
+// SetBudget sets the limit of an account, which overrides the limits of agents, requests and
+// the configuration. A nil limit removes it. After the limit is raised, runs that wait for it
+// can be continued.
 func SetBudget(ctx context.Context, b Budget, a Account, limit *Amount) error {
 	if err := a.validate(); err != nil {
 		return err
@@ -173,18 +176,20 @@ func (a Account) validate() error {
 	switch a.Scope {
 	case TenantScope:
 		if a.ID != "" {
-			return fmt.Errorf("%w: the account of a tenant has no id", fault.ErrInvalid)
+			return fmt.Errorf("%w: an account of scope tenant has no id", fault.ErrInvalid)
 		}
 		return nil
 	case AgentScope, ThreadScope, RunScope:
 		if a.ID == "" {
-			return fmt.Errorf("%w: the account of a %s needs its id", fault.ErrInvalid, a.Scope)
+			return fmt.Errorf("%w: an account of scope %s needs an id", fault.ErrInvalid, a.Scope)
 		}
 		return nil
 	}
 	return fmt.Errorf("%w: scope is %q, want tenant, agent, thread or run", fault.ErrInvalid, a.Scope)
 }
 
+// CheckLimit checks a limit in US dollars, in the field of that name of a budget. Nil is
+// valid.
 func CheckLimit(field string, usd *float64) error {
 	if usd != nil && !(*usd >= 0 && *usd <= maxBudget) {
 		return fmt.Errorf("budget.%s is %v, want 0 to %d", field, *usd, int(maxBudget))
@@ -192,18 +197,19 @@ func CheckLimit(field string, usd *float64) error {
 	return nil
 }
 
-// maxBudget is far below what Money can count.
+// maxBudget is far below the largest Amount.
 const maxBudget = 1e9
 
-// Exhausted says which limit a call would have passed.
+// Exhausted is the error of a call that would exceed the limit of an account.
 type Exhausted struct {
 	Account
 	LimitUSD    float64 `json:"limit_usd"`
 	SpentUSD    float64 `json:"spent_usd"`
-	ReservedUSD float64 `json:"reserved_usd,omitempty"` // for calls that were going on
-	NeededUSD   float64 `json:"needed_usd"`             // by the next call, at least
+	ReservedUSD float64 `json:"reserved_usd,omitempty"` // for calls in flight
+	NeededUSD   float64 `json:"needed_usd"`             // at least, by the next call
 }
 
+// Error implements error.
 func (e *Exhausted) Error() string {
 	return fmt.Sprintf("the budget of %s is used up: the next call needs %v USD, %v of %v are spent and %v reserved",
 		e.Account, e.NeededUSD, e.SpentUSD, e.LimitUSD, e.ReservedUSD)

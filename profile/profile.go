@@ -1,18 +1,18 @@
-// Package profile keeps values outside runs: shared by agents and threads, or
-// belonging to one user, agent or tenant's entity.
+// Package profile provides values that outlive runs and threads: shared by all, or belonging
+// to one user, agent or thread.
 //
-// A [Key] binds a namespace to a Go type at compile time; the entity is chosen at
-// run time, by one of the scope functions or any string:
+// A [Key] binds a namespace to a Go type. The owner of a value is a string, chosen at run
+// time; [User], [Thread], [AgentType] and [ParentThread] build the usual ones:
 //
 //	var locale = profile.NewKey[string]("locale")
 //
-//	lang, err := locale.Read(ctx, store, "user::alice")
+//	lang, err := locale.Read(ctx, store, profile.User("alice"))
 //	err = locale.Write(ctx, store, profile.Global, "en-GB")
 //
-// Hooks and tools find the store on their call. Unlike run and thread state,
-// profile values are not part of a commit: a write is visible to everyone at once.
+// Hooks and tools get the store from the field Profile of their call. Unlike run and thread
+// state, profile values are not part of a commit: a write is visible immediately.
 //
-// The package imports only the standard library.
+// The package depends only on the standard library.
 package profile
 
 import (
@@ -22,18 +22,18 @@ import (
 	"time"
 )
 
-// Store keeps profile entries. Implementations are safe for concurrent use.
+// Store keeps profile entries, identified by namespace and key. Implementations are safe for
+// concurrent use; package profiletest tests them.
 type Store interface {
-	// Get returns the entry, or nil when there is none.
+	// Get returns the entry, or nil if it does not exist.
 	Get(ctx context.Context, namespace, key string) (*Entry, error)
 	// Set creates or replaces the entry.
 	Set(ctx context.Context, namespace, key string, value json.RawMessage) error
-	// Delete removes the entry; removing what is not there is no error.
+	// Delete deletes the entry. It is no error if the entry does not exist.
 	Delete(ctx context.Context, namespace, key string) error
 	// List returns the entries of a namespace, sorted by key.
 	List(ctx context.Context, namespace string) ([]Entry, error)
-	// Clear removes every entry of one key, in all namespaces: what an entity
-	// left behind.
+	// Clear deletes the entries of key in all namespaces, such as all values of a user.
 	Clear(ctx context.Context, key string) error
 }
 
@@ -45,26 +45,26 @@ type Entry struct {
 	UpdatedAt time.Time       `json:"updated_at"`
 }
 
-// Global is the key of values that everyone shares.
+// Global is the key of values that all runs share.
 const Global = "global"
 
-// ParentThread is the key of values that a thread and its children share.
+// ParentThread returns the key of values that a thread and its children share.
 func ParentThread(id string) string { return "parent_thread::" + id }
 
-// AgentType is the key of values that all runs of an agent share.
+// AgentType returns the key of values that all runs of an agent share.
 func AgentType(name string) string { return "agent_type::" + name }
 
-// Thread is the key of values that belong to a thread.
+// Thread returns the key of values that belong to a thread.
 func Thread(id string) string { return "thread::" + id }
 
-// User is the key of values that belong to a user.
+// User returns the key of values that belong to a user.
 func User(id string) string { return "user::" + id }
 
-// Key is typed access to one namespace. Declare keys once, as package variables.
+// Key gives typed access to one namespace. Declare keys once, as package variables.
 type Key[V any] struct{ namespace string }
 
-// NewKey returns a key. It panics if namespace is empty: that is a mistake in the
-// program.
+// NewKey returns a key for values of type V. It panics if namespace is empty, which is a
+// programming error.
 func NewKey[V any](namespace string) Key[V] {
 	if namespace == "" {
 		panic("profile: a key needs a namespace")
@@ -72,10 +72,10 @@ func NewKey[V any](namespace string) Key[V] {
 	return Key[V]{namespace: namespace}
 }
 
-// Namespace is the key's namespace.
+// Namespace returns the key's namespace.
 func (k Key[V]) Namespace() string { return k.namespace }
 
-// Read returns the value, or V's zero value when there is none.
+// Read returns the value of an owner, or V's zero value if it does not exist.
 func (k Key[V]) Read(ctx context.Context, s Store, key string) (V, error) {
 	var v V
 	e, err := s.Get(ctx, k.namespace, key)
@@ -88,7 +88,7 @@ func (k Key[V]) Read(ctx context.Context, s Store, key string) (V, error) {
 	return v, nil
 }
 
-// Write sets the value.
+// Write sets the value of an owner.
 func (k Key[V]) Write(ctx context.Context, s Store, key string, v V) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -97,7 +97,7 @@ func (k Key[V]) Write(ctx context.Context, s Store, key string, v V) error {
 	return s.Set(ctx, k.namespace, key, data)
 }
 
-// Delete removes the value.
+// Delete deletes the value of an owner.
 func (k Key[V]) Delete(ctx context.Context, s Store, key string) error {
 	return s.Delete(ctx, k.namespace, key)
 }

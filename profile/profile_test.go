@@ -16,7 +16,7 @@ import (
 	"github.com/awaken-go/awaken/profile"
 )
 
-// fakeStore keeps entries in a map. A broken one fails with err.
+// fakeStore keeps entries in a map. If err is set, its methods return it.
 type fakeStore struct {
 	err error
 
@@ -104,7 +104,7 @@ func TestKey_ReadsWhatItWrote(t *testing.T) {
 	}
 }
 
-func TestKey_ReadsTheZeroValueWhenThereIsNone(t *testing.T) {
+func TestKey_ReadsTheZeroValueIfThereIsNoEntry(t *testing.T) {
 	t.Parallel()
 	s := new(fakeStore)
 	read := func(k profile.Key[string], key string) string {
@@ -135,7 +135,7 @@ func TestKey_ReadsTheZeroValueWhenThereIsNone(t *testing.T) {
 	}
 }
 
-func TestKey_NamesTheEntryThatIsWrong(t *testing.T) {
+func TestKey_NamesTheInvalidEntry(t *testing.T) {
 	t.Parallel()
 	s := new(fakeStore)
 	if err := s.Set(t.Context(), "prefs", "user::alice", json.RawMessage(`{"locale":1}`)); err != nil {

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -130,15 +131,15 @@ func (m *Media) Base64(field, mediaType, data, name string) (llm.Block, error) {
 	if err != nil {
 		return llm.Block{}, BadRequest("%s cannot be decoded: %v", field, err)
 	}
-	if m.bytes += len(raw); m.bytes > orDefault(m.MaxBytes, 16<<20) {
-		return llm.Block{}, &Failure{Status: 413, Code: "too_large", Message: fmt.Sprintf("%s: the files have more than %d bytes together", field, orDefault(m.MaxBytes, 16<<20))}
+	if m.bytes += len(raw); m.bytes > cmp.Or(m.MaxBytes, 16<<20) {
+		return llm.Block{}, &Failure{Status: 413, Code: "too_large", Message: fmt.Sprintf("%s: the files have more than %d bytes together", field, cmp.Or(m.MaxBytes, 16<<20))}
 	}
 	return m.block(field, &llm.Source{Type: "base64", MediaType: mediaType, Data: data}, name)
 }
 
 func (m *Media) block(field string, src *llm.Source, name string) (llm.Block, error) {
-	if m.files++; m.files > orDefault(m.MaxFiles, 16) {
-		return llm.Block{}, BadRequest("%s: there are more than %d files", field, orDefault(m.MaxFiles, 16))
+	if m.files++; m.files > cmp.Or(m.MaxFiles, 16) {
+		return llm.Block{}, BadRequest("%s: there are more than %d files", field, cmp.Or(m.MaxFiles, 16))
 	}
 	base, _, err := mime.ParseMediaType(src.MediaType)
 	if err != nil {
@@ -172,11 +173,4 @@ func clip(s string) string {
 		return s[:80] + "…"
 	}
 	return s
-}
-
-func orDefault(n, def int) int {
-	if n == 0 {
-		return def
-	}
-	return n
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// ContextTransformSection is the agent's section "context_transform": how large tool results
-// are shown to the model of an agent that has a [awaken.ContextPolicy].
+// ContextTransformSection is the section "context_transform" of an agent: how large tool
+// results are shown to the model. It applies to agents with an [awaken.ContextPolicy].
 var ContextTransformSection = awaken.NewSection("context_transform", ContextTransform{ArtifactCompaction{ThresholdTokens: 2048, PreviewMaxChars: 1600, PreviewMaxLines: 24}})
 
-// ContextTransform says how a conversation is shown to a model.
+// ContextTransform configures how a conversation is shown to the model.
 type ContextTransform struct {
-	ArtifactCompaction ArtifactCompaction `json:"artifact_compaction" jsonschema:"How large tool results are shown to the model. They are stored as they are."`
+	ArtifactCompaction ArtifactCompaction `json:"artifact_compaction" jsonschema:"How large tool results are shown to the model. They are stored unchanged."`
 }
 
-// ArtifactCompaction says which tool results are shown in part.
+// ArtifactCompaction configures which tool results are shortened.
 type ArtifactCompaction struct {
-	ThresholdTokens int `json:"threshold_tokens,omitempty" jsonschema:"Results of at least so many tokens are shown in part. Default 2048."`
-	PreviewMaxChars int `json:"preview_max_chars,omitempty" jsonschema:"How many characters are shown at most. Default 1600."`
-	PreviewMaxLines int `json:"preview_max_lines,omitempty" jsonschema:"How many lines are shown at most. Default 24."`
+	ThresholdTokens int `json:"threshold_tokens,omitempty" jsonschema:"Results of at least this many tokens are shortened. Default 2048."`
+	PreviewMaxChars int `json:"preview_max_chars,omitempty" jsonschema:"Maximum number of characters of a shortened result. Default 1600."`
+	PreviewMaxLines int `json:"preview_max_lines,omitempty" jsonschema:"Maximum number of lines of a shortened result. Default 24."`
 }
 
-// Validate reports every mistake at once.
+// Validate reports all problems, joined.
 func (c *ContextTransform) Validate() error {
 	var errs []error
 	a := &c.ArtifactCompaction
@@ -39,8 +39,8 @@ func (c *ContextTransform) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Preview returns m, or, if it is a tool message with a large text, one that shows the
-// beginning of it.
+// Preview returns m or, if m is a tool message with a large text, a copy that holds only the
+// beginning of the text.
 func (a *ArtifactCompaction) Preview(m *llm.Message) *llm.Message {
 	if m.Role != llm.ToolRole || !slices.ContainsFunc(m.Content, a.large) {
 		return m
@@ -73,7 +73,7 @@ func (a *ArtifactCompaction) previews(blocks []llm.Block) []llm.Block {
 	return out
 }
 
-// beginning is the part of a text that is shown, and a note that there is more.
+// beginning returns the first part of s, and a note that it is shortened.
 func (a *ArtifactCompaction) beginning(s string) string {
 	end, chars, lines := len(s), 0, 1
 	for i, c := range s {

@@ -21,7 +21,7 @@ type namedPattern struct {
 	*glob.Pattern
 }
 
-// newCatalogue compiles the lists of a spec that is valid.
+// newCatalogue compiles the lists of a valid spec.
 func newCatalogue(s *awaken.AgentSpec) (*catalogue, error) {
 	c := &catalogue{
 		all:      s.AllowedTools == nil && s.AllowedToolPatterns == nil,
@@ -48,7 +48,7 @@ func compilePatterns(field string, patterns []string) ([]namedPattern, error) {
 	return out, nil
 }
 
-// offers reports whether the catalogue lets the tool through. Exclusion wins.
+// offers reports whether the catalogue allows the tool. Exclusion takes precedence.
 func (c *catalogue) offers(id string) bool {
 	match := func(ps []namedPattern) bool {
 		return slices.ContainsFunc(ps, func(p namedPattern) bool { return p.Match(id) })
@@ -59,34 +59,29 @@ func (c *catalogue) offers(id string) bool {
 	return c.all || slices.Contains(c.allowed, id) || match(c.allowPatterns)
 }
 
-// everything reports whether the catalogue lets every tool through.
+// everything reports whether the catalogue allows every tool.
 func (c *catalogue) everything() bool {
 	return c.all && len(c.excluded) == 0 && len(c.denyPatterns) == 0
 }
 
-// choose returns the ids of the tools that the catalogue lets through, sorted. It looks at
-// all of them only if it has to.
+// choose returns the sorted ids of the allowed tools. It examines all known tools only if the
+// catalogue does not list the allowed ones.
 func (c *catalogue) choose(known knownTools) []string {
 	var ids []string
-	if c.all || len(c.allowPatterns) > 0 {
-		for id := range known.ids {
-			if c.offers(id) {
-				ids = append(ids, id)
-			}
-		}
-	} else {
-		for _, id := range c.allowed {
-			if known.get(id) != nil && c.offers(id) {
-				ids = append(ids, id)
-			}
+	candidates := known.ids
+	if !c.all && len(c.allowPatterns) == 0 {
+		candidates = slices.Values(c.allowed)
+	}
+	for id := range candidates {
+		if known.get(id) != nil && c.offers(id) {
+			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// diagnose returns the warnings about the lists, given the tools that there are before
-// filtering.
+// diagnose returns warnings about the lists. Known are the tools before filtering.
 func (c *catalogue) diagnose(agent string, known knownTools) []awaken.Diagnostic {
 	var out []awaken.Diagnostic
 	warn := func(code, format string, args ...any) {
@@ -96,11 +91,11 @@ func (c *catalogue) diagnose(agent string, known knownTools) []awaken.Diagnostic
 		for _, entry := range list {
 			switch {
 			case looksLikeCall(entry):
-				warn("catalog_entry_has_arguments", "%s has %q, which is shaped like a permission rule: rules belong in sections[\"permission\"]", field, entry)
+				warn("catalog_entry_has_arguments", "%s has %q, which looks like a permission rule; put rules in sections[\"permission\"]", field, entry)
 			case glob.HasStar(entry):
-				warn("catalog_literal_has_star", "%s has %q: entries there are literal, move it to %s", field, entry, strings.TrimSuffix(field, "s")+"_patterns")
+				warn("catalog_literal_has_star", "%s has %q, but its entries are literal; move patterns to %s", field, entry, strings.TrimSuffix(field, "s")+"_patterns")
 			case known.get(entry) == nil:
-				warn("catalog_literal_matches_nothing", "%s has %q, which is no registered tool, have %q", field, entry, slices.Sorted(known.ids))
+				warn("catalog_literal_matches_nothing", "%s has %q, which is not a registered tool; available: %q", field, entry, slices.Sorted(known.ids))
 			}
 		}
 	}
@@ -108,7 +103,7 @@ func (c *catalogue) diagnose(agent string, known knownTools) []awaken.Diagnostic
 	literals("excluded_tools", c.excluded)
 	for _, p := range slices.Concat(c.allowPatterns, c.denyPatterns) {
 		if looksLikeCall(p.text) {
-			warn("catalog_entry_has_arguments", "%s has %q, which is shaped like a permission rule: rules belong in sections[\"permission\"]", p.field, p.text)
+			warn("catalog_entry_has_arguments", "%s has %q, which looks like a permission rule; put rules in sections[\"permission\"]", p.field, p.text)
 			continue
 		}
 		if p.text == "*" || matches(p, known) {
@@ -123,7 +118,7 @@ func (c *catalogue) diagnose(agent string, known knownTools) []awaken.Diagnostic
 	return out
 }
 
-// matches reports whether a pattern matches a tool.
+// matches reports whether the pattern matches any known tool.
 func matches(p namedPattern, known knownTools) bool {
 	for id := range known.ids {
 		if p.Match(id) {
@@ -133,7 +128,7 @@ func matches(p namedPattern, known knownTools) bool {
 	return false
 }
 
-// looksLikeCall reports whether an entry is shaped name(args).
+// looksLikeCall reports whether an entry has the form name(args).
 func looksLikeCall(entry string) bool {
 	open := strings.IndexByte(entry, '(')
 	return open > 0 && strings.HasSuffix(entry, ")")

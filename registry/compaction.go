@@ -1,19 +1,18 @@
 package registry
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/llm"
 )
 
-// CompactionSection is the agent's section "compaction": how a conversation is summarised.
-// When that happens is said by the [awaken.ContextPolicy].
+// CompactionSection is the section "compaction" of an agent: how its conversations are
+// summarised. The [awaken.ContextPolicy] says when.
 var CompactionSection = awaken.NewSection("compaction", CompactionConfig{
 	Mode:                   compactionBackground,
 	SummarizerSystemPrompt: defaultSummarizerSystem,
@@ -22,15 +21,15 @@ var CompactionSection = awaken.NewSection("compaction", CompactionConfig{
 	RawRetention:           preserveDurable,
 })
 
-// CompactionConfig says how a conversation is summarised.
+// CompactionConfig configures how a conversation is summarised.
 type CompactionConfig struct {
 	Mode                   string  `json:"mode" jsonschema:"background or off"`
-	SummarizerSystemPrompt string  `json:"summarizer_system_prompt" jsonschema:"Instructions of the model that summarises."`
-	SummarizerUserPrompt   string  `json:"summarizer_user_prompt" jsonschema:"What it is asked. {messages} stands for the conversation and {previous_summary} for the summary so far."`
-	SummaryMaxTokens       *int    `json:"summary_max_tokens,omitempty" jsonschema:"How long a summary may be. Default 1024."`
-	SummaryModel           *string `json:"summary_model,omitempty" jsonschema:"Another model of the same provider, by its id or by the provider's name for it. Default the agent's."`
-	MinSavingsRatio        float64 `json:"min_savings_ratio" jsonschema:"How much smaller a summary has to be than what it stands for, 0 to 1."`
-	RawRetention           string  `json:"raw_retention" jsonschema:"preserve_durable: what is summarised stays in the log."`
+	SummarizerSystemPrompt string  `json:"summarizer_system_prompt" jsonschema:"System prompt of the model that summarises."`
+	SummarizerUserPrompt   string  `json:"summarizer_user_prompt" jsonschema:"User prompt of the model that summarises. {messages} is replaced by the conversation, {previous_summary} by the summary so far."`
+	SummaryMaxTokens       *int    `json:"summary_max_tokens,omitempty" jsonschema:"Maximum length of a summary, in tokens. Default 1024."`
+	SummaryModel           *string `json:"summary_model,omitempty" jsonschema:"Another model of the same provider, by its id or by the provider's name for it. Default: the agent's model."`
+	MinSavingsRatio        float64 `json:"min_savings_ratio" jsonschema:"Minimum share of tokens that a summary must save, 0 to 1."`
+	RawRetention           string  `json:"raw_retention" jsonschema:"preserve_durable: summarised messages stay in the log."`
 }
 
 const (
@@ -49,32 +48,27 @@ const (
 		"<existing-summary>\n" + previousMark + "\n</existing-summary>\n\n<new-conversation>\n" + messagesMark + "\n</new-conversation>"
 )
 
-// Validate reports every mistake at once.
+// Validate reports all problems, joined.
 func (c *CompactionConfig) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if c.Mode != compactionBackground && c.Mode != compactionOff {
-		bad("mode is %q, want background or off", c.Mode)
-	}
+	var bad check.Problems
+	bad.OneOf("mode", c.Mode, compactionBackground, compactionOff)
 	if !strings.Contains(c.SummarizerUserPrompt, messagesMark) {
-		bad("summarizer_user_prompt does not have %s, where the conversation goes", messagesMark)
+		bad.Add("summarizer_user_prompt lacks %s, the place of the conversation", messagesMark)
 	}
 	if n := c.SummaryMaxTokens; n != nil && *n < 1 {
-		bad("summary_max_tokens is %d, want 1 or more", *n)
+		bad.Add("summary_max_tokens is %d, want 1 or more", *n)
 	}
-	if m := c.SummaryModel; m != nil && strings.TrimSpace(*m) == "" {
-		bad("summary_model is blank")
+	if c.SummaryModel != nil {
+		bad.NotBlank("summary_model", *c.SummaryModel)
 	}
 	if r := c.MinSavingsRatio; !(r >= 0 && r <= 1) {
-		bad("min_savings_ratio is %v, want 0 to 1", r)
+		bad.Add("min_savings_ratio is %v, want 0 to 1", r)
 	}
-	if c.RawRetention != preserveDurable {
-		bad("raw_retention is %q, want preserve_durable", c.RawRetention)
-	}
-	return errors.Join(errs...)
+	bad.OneOf("raw_retention", c.RawRetention, preserveDurable)
+	return bad.Err()
 }
 
-// MaxTokens is how long a summary may be.
+// MaxTokens returns the limit of a summary, in tokens.
 func (c *CompactionConfig) MaxTokens() int {
 	if c.SummaryMaxTokens != nil {
 		return *c.SummaryMaxTokens
@@ -82,8 +76,8 @@ func (c *CompactionConfig) MaxTokens() int {
 	return defaultSummaryTokens
 }
 
-// Prompt is what the model is asked, for a part of the conversation and the summary of what
-// came before.
+// Prompt returns the prompt for summarising transcript, a part of the conversation. Previous
+// is the summary of the part before it, or "".
 func (c *CompactionConfig) Prompt(transcript, previous string) string {
 	if previous != "" && !strings.Contains(c.SummarizerUserPrompt, previousMark) {
 		transcript = "[Summary of what came before]: " + previous + "\n\n" + transcript
@@ -94,23 +88,23 @@ func (c *CompactionConfig) Prompt(transcript, previous string) string {
 	return strings.NewReplacer(messagesMark, transcript, previousMark, previous).Replace(c.SummarizerUserPrompt)
 }
 
-// Summariser is what an agent's conversations are summarised by.
+// Summariser holds what is needed to summarise an agent's conversations.
 type Summariser struct {
 	CompactionConfig
-	Model    llm.Model // which does not try again
+	Model    llm.Model // without retries
 	Retry    llm.RetryPolicy
 	Upstream string // the provider's name for the model
 	Prices   awaken.Prices
-	Window   int // tokens of request and answer
+	Window   int // in tokens, for request and answer
 	Idle     time.Duration
 	Artifact ArtifactCompaction
 }
 
-// newSummariser returns the agent's summariser, or nil if it wants none.
+// newSummariser returns the agent's summariser, or nil if compaction is off.
 func (r *Agent) newSummariser(reg *Registry) *Summariser {
 	cfg, err := CompactionSection.Read(r.Spec)
 	if err != nil || cfg.Mode == compactionOff || r.Model == nil {
-		return nil // an error has been reported
+		return nil // checkSections reports the error
 	}
 	s := &Summariser{CompactionConfig: cfg, Model: r.Model, Retry: r.Retry, Upstream: r.ModelSpec.UpstreamModel, Prices: r.ModelSpec.Prices, Window: r.Limits.Context,
 		Idle: time.Duration(r.Retry.StreamIdleTimeoutSecs) * time.Second, Artifact: r.Artifact}
@@ -128,7 +122,7 @@ func (r *Agent) newSummariser(reg *Registry) *Summariser {
 		case reg.pools[r.Spec.ModelID] != nil:
 			r.problem("invalid_section", `sections["compaction"].summary_model is %q, but model_id %q is a pool, which has no provider of its own`, id, r.Spec.ModelID)
 		case m == nil:
-			s.Upstream, s.Prices = id, awaken.Prices{} // nobody has said what it costs
+			s.Upstream, s.Prices = id, awaken.Prices{} // its prices are unknown
 		case m.ProviderID != r.ModelSpec.ProviderID:
 			r.problem("invalid_section", `sections["compaction"].summary_model is %q of provider %q, want one of provider %q, which model_id %q has`,
 				id, m.ProviderID, r.ModelSpec.ProviderID, r.Spec.ModelID)
@@ -148,7 +142,7 @@ func (r *Agent) newSummariser(reg *Registry) *Summariser {
 	return s
 }
 
-// upstream finds the model that a provider knows by that name, or returns nil.
+// upstream returns the model with that upstream name of a provider, or nil.
 func (reg *Registry) upstream(providerID, name string) *awaken.ModelSpec {
 	for _, id := range slices.Sorted(maps.Keys(reg.models)) {
 		if m := reg.models[id]; m.ProviderID == providerID && m.UpstreamModel == name {

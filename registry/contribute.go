@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// contribute has a plugin register with the agent, and takes in what it contributes.
+// contribute registers a plugin with the agent and adds its contributions.
 func (r *Agent) contribute(reg *Registry, p awaken.Plugin, id string) {
 	rg := awaken.NewRegistrar(r.Spec, func(agentID string) *awaken.AgentSpec {
 		r.uses.agents = append(r.uses.agents, agentID)
@@ -20,7 +20,7 @@ func (r *Agent) contribute(reg *Registry, p awaken.Plugin, id string) {
 		return nil
 	})
 	err := guarded(func() error { return p.Register(rg) })
-	if bad := guarded(func() error { r.takeIn(reg, id, rg.Contributions()); return nil }); err == nil {
+	if bad := guarded(func() error { r.add(reg, id, rg.Contributions()); return nil }); err == nil {
 		err = bad
 	}
 	if err != nil {
@@ -28,7 +28,7 @@ func (r *Agent) contribute(reg *Registry, p awaken.Plugin, id string) {
 	}
 }
 
-// guarded calls what belongs to a plugin: a panic is an error.
+// guarded calls code of a plugin. It returns a panic as an error.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -38,9 +38,9 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// takeIn takes in what a plugin contributes. Plugins that active_hook_filter leaves out
-// contribute sections, keys and handlers only.
-func (r *Agent) takeIn(reg *Registry, id string, c *awaken.Contributions) {
+// add adds the contributions of a plugin. Plugins that active_hook_filter leaves out
+// contribute only sections, keys and handlers.
+func (r *Agent) add(reg *Registry, id string, c *awaken.Contributions) {
 	filter := r.Spec.ActiveHookFilter
 	active := len(filter) == 0 || slices.Contains(filter, id) || !slices.Contains(r.Spec.PluginIDs, id)
 	r.declare(id, c)
@@ -59,7 +59,7 @@ func (r *Agent) takeIn(reg *Registry, id string, c *awaken.Contributions) {
 	r.handle(id, c)
 }
 
-// declare takes in sections and state keys.
+// declare adds sections and state keys.
 func (r *Agent) declare(plugin string, c *awaken.Contributions) {
 	for _, s := range c.Sections {
 		d := s.Describe()
@@ -73,32 +73,31 @@ func (r *Agent) declare(plugin string, c *awaken.Contributions) {
 	r.keys = append(r.keys, c.Keys...)
 }
 
-// check says what is wrong with contributions that could never work, of active plugins or
-// not.
+// check reports contributions that can never work, even of inactive plugins.
 func (r *Agent) check(plugin string, c *awaken.Contributions) {
 	for _, p := range slices.Sorted(maps.Keys(c.Hooks)) {
 		for _, h := range c.Hooks[p] {
 			if p > awaken.PhaseRunEnd || h == nil {
-				r.problem("bad_hook", "plugin %q registers a hook that is nil, or for a phase that does not exist (%d)", plugin, p)
+				r.problem("bad_hook", "plugin %q registers a hook that is nil or for an unknown phase (%d)", plugin, p)
 			}
 		}
 	}
 	for _, g := range c.Gates {
 		if g == nil {
-			r.problem("bad_gate", "plugin %q registers a gate that is nil", plugin)
+			r.problem("bad_gate", "plugin %q registers a nil gate", plugin)
 		}
 	}
 	for _, b := range slices.Sorted(maps.Keys(c.Guards)) {
 		for _, g := range c.Guards[b] {
 			if b != awaken.InputBorder && b != awaken.OutputBorder && b != awaken.ResultBorder || g == nil {
-				r.problem("bad_guard", "plugin %q registers a guard that is nil, or for the border %q, want input, output or tool_result", plugin, b)
+				r.problem("bad_guard", "plugin %q registers a guard that is nil or for the border %q, want input, output or tool_result", plugin, b)
 			}
 		}
 	}
 }
 
-// behave takes in what the plugin does in runs. An agent with a contribution that check
-// refuses does not run.
+// behave adds what the plugin does in runs. Contributions that check rejects do no harm: their
+// agent cannot run.
 func (r *Agent) behave(plugin string, c *awaken.Contributions) {
 	for p := range r.Hooks {
 		for _, h := range c.Hooks[awaken.Phase(p)] {
@@ -109,9 +108,6 @@ func (r *Agent) behave(plugin string, c *awaken.Contributions) {
 		r.Gates = append(r.Gates, Gate{plugin, g})
 	}
 	for b, guards := range c.Guards {
-		if r.Guards == nil {
-			r.Guards = map[awaken.Border][]Guard{}
-		}
 		for _, g := range guards {
 			r.Guards[b] = append(r.Guards[b], Guard{plugin, g})
 		}
@@ -128,41 +124,38 @@ func (r *Agent) behave(plugin string, c *awaken.Contributions) {
 	r.Policies = append(r.Policies, c.Policies...)
 }
 
-// addVariant adds a variant, which compile completes. Variants have no variants.
+// addVariant adds a variant, which compile resolves later. Variants have no variants.
 func (r *Agent) addVariant(plugin, name string, o awaken.Overlay) {
 	switch {
 	case r.Spec.Base() != r.Spec.ID:
 	case strings.TrimSpace(name) == "" || strings.Contains(name, separator):
-		r.problem("bad_variant", "plugin %q makes a variant named %q: the name is empty or has a %q in it", plugin, name, separator)
+		r.problem("bad_variant", "plugin %q adds a variant %q, whose name is empty or contains %q", plugin, name, separator)
 	case r.variants[name] != nil:
-		r.problem("variant_conflict", "variant %q is made twice, the second time by plugin %q", name, plugin)
+		r.problem("variant_conflict", "variant %q is added twice, the second time by plugin %q", name, plugin)
 	default:
-		if r.variants == nil {
-			r.variants = map[string]*Agent{}
-		}
 		r.variants[name] = &Agent{source: o.Over(r.source, name)}
 	}
 }
 
-// handle takes in the handlers of actions and effects.
+// handle adds the handlers of actions and effects.
 func (r *Agent) handle(plugin string, c *awaken.Contributions) {
 	for _, h := range c.Actions {
 		if _, dup := r.Actions[h.Name()]; dup {
-			r.problem("action_conflict", "plugin %q handles action %q, which has a handler already", plugin, h.Name())
+			r.problem("action_conflict", "plugin %q handles action %q, which already has a handler", plugin, h.Name())
 			continue
 		}
 		r.Actions[h.Name()] = Action{plugin, h}
 	}
 	for _, h := range c.Effects {
 		if _, dup := r.Effects[h.Name()]; dup {
-			r.problem("effect_conflict", "plugin %q handles effect %q, which has a handler already", plugin, h.Name())
+			r.problem("effect_conflict", "plugin %q handles effect %q, which already has a handler", plugin, h.Name())
 			continue
 		}
 		r.Effects[h.Name()] = Effect{plugin, h}
 	}
 }
 
-// review looks at the tools of an agent; what it returns are warnings of that code.
+// review inspects the tools of an agent and returns warnings, which get that code.
 type review struct {
 	code string
 	f    func(tools map[string]json.RawMessage) []string

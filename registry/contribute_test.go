@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// mistaken is a plugin that registers something that panics when it is looked at.
+// mistaken is a plugin that registers a section that panics when it is used.
 type mistaken func(r *awaken.Registrar)
 
 func (mistaken) Name() string { return "mistaken" }
@@ -21,7 +21,7 @@ func (f mistaken) Register(r *awaken.Registrar) error {
 	return nil
 }
 
-func TestContribute_WhatPanicsIsAProblemOfThePlugin(t *testing.T) {
+func TestContribute_ReportsAPanicAsAProblemOfThePlugin(t *testing.T) {
 	for name, f := range map[string]mistaken{
 		"no tool":         func(r *awaken.Registrar) { r.Tool(nil) },
 		"no section":      func(r *awaken.Registrar) { r.Section(nil) },
@@ -49,7 +49,7 @@ func TestContribute_WhatPanicsIsAProblemOfThePlugin(t *testing.T) {
 	}
 }
 
-func TestNew_NeedsTheBuiltins(t *testing.T) {
+func TestNew_RequiresBuiltin(t *testing.T) {
 	if _, err := registry.New(registry.Config{}); err == nil || !strings.Contains(err.Error(), "builtin.For") {
 		t.Errorf("got %v", err)
 	}

@@ -2,12 +2,12 @@ package registry
 
 import "github.com/awaken-go/awaken"
 
-// KnowledgeCutoffSection is the agent's section "knowledge_cutoff_context". It is on unless
-// the section turns it off.
+// KnowledgeCutoffSection is the section "knowledge_cutoff_context" of an agent. It is on by
+// default.
 var KnowledgeCutoffSection = awaken.NewSection("knowledge_cutoff_context", KnowledgeCutoff{Enabled: true})
 
-// KnowledgeCutoff says whether a model whose spec has a knowledge_cutoff is told today's
-// date and where its knowledge ends.
+// KnowledgeCutoff configures whether the runtime tells the model today's date and its
+// knowledge cutoff, if the model's spec has a knowledge_cutoff.
 type KnowledgeCutoff struct {
-	Enabled bool `json:"enabled" jsonschema:"Tell the model today's date and where its knowledge ends."`
+	Enabled bool `json:"enabled" jsonschema:"Tell the model today's date and its knowledge cutoff."`
 }

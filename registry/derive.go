@@ -10,11 +10,12 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Edit is how one registry differs from another. Everything that it holds counts as changed.
+// Edit describes the differences between two registries. Everything that it lists counts as
+// changed.
 type Edit struct {
-	ID string // of the new registry; "" makes one up
+	ID string // of the new registry; "" generates one
 
-	// What is new, or takes the place of what has the same id.
+	// New values, and replacements of those with the same id.
 
 	Agents    []*awaken.AgentSpec
 	Models    []awaken.ModelSpec
@@ -22,42 +23,42 @@ type Edit struct {
 	Providers map[string]llm.Model
 	Tools     []awaken.Tool
 	Plugins   []awaken.Plugin
-	// ToolDescriptions are what models are told about tools, by id, in place of what the
-	// tools say. "" stands for what the tool says.
+	// ToolDescriptions replace the descriptions of tools, by id. "" restores the tool's own
+	// description.
 	ToolDescriptions map[string]string
 
-	Gone Gone // what is not there any more
+	Gone Gone // what is removed
 
-	// Lazy resolves agents when they are first run, so that Derive does not see their
-	// mistakes.
+	// Lazy defers resolving agents to their first run. Derive then does not report their
+	// problems.
 	Lazy bool
 }
 
-// Gone names what an [Edit] takes away. What is not there is no mistake.
+// Gone lists the ids that an [Edit] removes. Ids that do not exist are ignored.
 type Gone struct {
 	Agents, Models, Pools, Providers, Tools, Plugins []string
 }
 
-// Derive returns a registry that differs from reg as e says. The two share what is the same:
-// agents that the edit does not touch are not resolved again, and models that it does not
-// touch keep their breakers and their pools' memory of sessions. So an edit costs what it
-// touches, and a copy of a map for each kind of thing that it changes.
+// Derive returns a copy of reg with the edit applied. Both share what did not change: agents
+// that the edit does not affect are not resolved again, and models that it does not affect
+// keep their circuit breakers and the sessions of their pools. The cost depends on the size of
+// the edit, plus the copy of one map for each edited kind.
 //
-// Agents are touched when they, or models, pools, providers, plugins or agents that they
-// use are edited. They are resolved at once, and their mistakes reported in a *ConfigError,
-// except those of agents that had some before and are not edited themselves. Agents are
-// resolved when they are next run if only tools of theirs are edited.
+// An edit affects an agent if it edits the agent, or a model, pool, provider, plugin or other
+// agent that the agent uses. Derive resolves affected agents and reports their problems in an
+// *awaken.ConfigError, except for agents that had problems before and are not edited
+// themselves. If only tools of an agent are edited, it is resolved when it next runs.
 func (reg *Registry) Derive(e Edit) (*Registry, error) { return reg.derive(&e, e.Lazy) }
 
-// derivation is a registry in the making.
+// derivation is the state of one Derive.
 type derivation struct {
 	old, reg *Registry
 	edit     *Edit
 	problems []awaken.Diagnostic
 
-	// Ids of what differs. Pools are among the models, for agents name both alike.
+	// Ids of what differs. Pools are among the models, because agents name both alike.
 	models, agents, plugins, tools set
-	otherTools                     bool // some have come or gone
+	otherTools                     bool // tools were added or removed
 }
 
 type set map[string]bool
@@ -102,8 +103,8 @@ func (d *derivation) invalid(namespace, id string, err error) {
 	}
 }
 
-// edited returns a copy of m that can be changed, without what is gone. If nothing is to
-// change, that is m.
+// edited returns a copy of m without the ids in gone, for the caller to change. If there are
+// no changes, it returns m itself.
 func edited[V any](m map[string]V, changes int, gone []string) map[string]V {
 	if changes+len(gone) == 0 {
 		return m
@@ -118,7 +119,7 @@ func edited[V any](m map[string]V, changes int, gone []string) map[string]V {
 	return out
 }
 
-// editModels edits models and providers. A model whose provider differs does too.
+// editModels edits models and providers. A model whose provider differs counts as different.
 func (d *derivation) editModels() {
 	reg, e := d.reg, d.edit
 	reg.providers = edited(reg.providers, len(e.Providers), e.Gone.Providers)
@@ -133,14 +134,9 @@ func (d *derivation) editModels() {
 	if len(providers)+len(e.Models)+len(e.Gone.Models) == 0 {
 		return
 	}
-	reg.models, reg.breakers = edited(reg.models, len(e.Models), e.Gone.Models), maps.Clone(reg.breakers)
-	if reg.breakers == nil {
-		reg.breakers = map[string]*llm.Breaker{}
-	}
-	for _, id := range e.Gone.Models {
-		d.models.add(id)
-		delete(reg.breakers, id)
-	}
+	reg.models = edited(reg.models, len(e.Models), e.Gone.Models)
+	reg.breakers = edited(reg.breakers, len(providers)+len(e.Models), e.Gone.Models)
+	d.models.add(e.Gone.Models...)
 	seen := set{}
 	for i := range e.Models {
 		m := e.Models[i]
@@ -150,17 +146,14 @@ func (d *derivation) editModels() {
 		}
 		seen.add(m.ID)
 		if reg.pools[m.ID] != nil && !slices.Contains(e.Gone.Pools, m.ID) {
-			d.problem("ambiguous_model_reference", "models", m.ID, "is the id of a pool too")
+			d.problem("ambiguous_model_reference", "models", m.ID, "is also the id of a pool")
 		}
-		// What is known of its health stays true if it is asked the same way.
+		// The model keeps its breaker if provider and upstream model stay the same.
 		if was := reg.models[m.ID]; was == nil || was.ProviderID != m.ProviderID || was.UpstreamModel != m.UpstreamModel {
 			reg.breakers[m.ID] = &llm.Breaker{Name: m.ID}
 		}
 		reg.models[m.ID] = &m
 		d.models.add(m.ID)
-	}
-	if len(providers) == 0 {
-		return
 	}
 	for id, m := range reg.models {
 		if providers[m.ProviderID] {
@@ -170,7 +163,7 @@ func (d *derivation) editModels() {
 	}
 }
 
-// editPools edits pools. A pool of a model that differs does too.
+// editPools edits pools. A pool with a member that differs counts as different.
 func (d *derivation) editPools() {
 	reg, e := d.reg, d.edit
 	specs := e.Pools
@@ -192,7 +185,7 @@ func (d *derivation) editPools() {
 			continue
 		}
 		if reg.models[p.ID] != nil || seen[p.ID] {
-			d.problem("ambiguous_model_reference", "model-pools", p.ID, "is the id of a model or of another pool too")
+			d.problem("ambiguous_model_reference", "model-pools", p.ID, "is also the id of a model or of another pool")
 		}
 		seen.add(p.ID)
 		pool, problems := reg.pool(&p)
@@ -238,9 +231,6 @@ func (d *derivation) editTools() {
 		}
 	}
 	byID := edited(reg.tools.byID, len(e.Tools)+len(e.ToolDescriptions), e.Gone.Tools)
-	if byID == nil {
-		byID = map[string]*Tool{}
-	}
 	for _, id := range e.Gone.Tools {
 		d.tools.add(id)
 		d.otherTools = d.otherTools || reg.tools.byID[id] != nil
@@ -294,8 +284,8 @@ func (d *derivation) editAgents() {
 	}
 }
 
-// resolveAgents gives agents that are touched a new slot, and resolves those that could be
-// wrong now. With lazy, none is resolved.
+// resolveAgents gives affected agents a new slot, and resolves those that may have problems
+// now. With lazy, it resolves none.
 func (d *derivation) resolveAgents(lazy bool) {
 	reg := d.reg
 	var check []string
@@ -309,12 +299,12 @@ func (d *derivation) resolveAgents(lazy bool) {
 		case touched == now:
 			check = append(check, id)
 			fallthrough
-		case touched == later || slot.r.Load() == nil: // nobody knows yet what it is made of
+		case touched == later || slot.r.Load() == nil: // not resolved yet, so its dependencies are unknown
 			fresh[id] = &agentSlot{spec: slot.spec, uses: slot.used()}
 		}
 	}
 	if len(fresh) > 0 {
-		if len(d.agents) == 0 { // the map is still the old one's
+		if len(d.agents) == 0 { // the map still belongs to the old registry
 			reg.agents = maps.Clone(reg.agents)
 		}
 		maps.Copy(reg.agents, fresh)
@@ -331,7 +321,7 @@ func (d *derivation) resolveAgents(lazy bool) {
 	}
 }
 
-// used is what the agent was made of when it was last resolved.
+// used returns the dependencies of the agent when it was last resolved, or nil.
 func (s *agentSlot) used() *uses {
 	if r := s.r.Load(); r != nil {
 		return &r.uses
@@ -344,14 +334,14 @@ type urgency int
 
 const (
 	never urgency = iota
-	later         // it cannot be wrong
+	later         // when it next runs, because it cannot have new problems
 	now
 )
 
-// touches says whether the edit touches an agent that is not edited itself.
+// touches reports how the edit affects an agent that is not edited itself.
 func (d *derivation) touches(slot *agentSlot) urgency {
 	u := slot.used()
-	if u == nil { // it was never resolved: what its spec says is all that is known
+	if u == nil { // never resolved: only its spec is known
 		u = &uses{models: []string{slot.spec.ModelID}, agents: slot.spec.Delegates, plugins: slot.spec.PluginIDs}
 	}
 	if d.models.any(u.models) || d.agents.any(u.agents) || d.plugins.any(u.plugins) || d.applies(slot.spec) {
@@ -376,7 +366,7 @@ func (d *derivation) touchesTools(r *Agent) urgency {
 	for id := range d.tools {
 		switch {
 		case r.toolSource[id] != "" && d.reg.tools.byID[id] != nil, id == awaken.FinalOutputTool:
-			return now // two tools may have the same id
+			return now // it may conflict with another tool
 		case r.Tools[id] != nil || r.toolSource[id] != "":
 			urgent = later
 		}
@@ -384,7 +374,7 @@ func (d *derivation) touchesTools(r *Agent) urgency {
 	return urgent
 }
 
-// applies reports whether a plugin that differs is one that the agent needs unasked.
+// applies reports whether the agent needs an edited plugin without listing it.
 func (d *derivation) applies(spec *awaken.AgentSpec) bool {
 	for id := range d.plugins {
 		if a, ok := d.reg.plugins[id].(awaken.Applier); ok && a.Applies(spec) {

@@ -1,5 +1,41 @@
-// Package registry resolves agents: it looks up what their specs refer to, registers their
-// plugins, and puts together the tools that their catalogues let through. A [Registry] is
-// immutable; an edit derives another one that shares what did not change ([Registry.Derive]),
-// so that runs keep the registry they started on.
+// Package registry resolves agents: it looks up the models, plugins and tools that their specs
+// name, registers the plugins, and reports every problem that it finds.
+//
+// A [Registry] is immutable. Each agent is resolved once, and its runs share the result, an
+// [Agent]. [Registry.Derive] makes an edited copy that shares everything that did not change,
+// so that active runs keep the registry that they started with.
+//
+// Programs usually let engine.New build the registry. To build one directly:
+//
+//	package main
+//
+//	import (
+//		"fmt"
+//		"log"
+//
+//		"github.com/awaken-go/awaken"
+//		"github.com/awaken-go/awaken/builtin"
+//		"github.com/awaken-go/awaken/llm"
+//		"github.com/awaken-go/awaken/llm/llmtest"
+//		"github.com/awaken-go/awaken/registry"
+//	)
+//
+//	func main() {
+//		reg, err := registry.New(registry.Config{
+//			ID:        "v1",
+//			Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "chat"}},
+//			Models:    []awaken.ModelSpec{{ID: "chat", ProviderID: "demo", UpstreamModel: "scripted"}},
+//			Providers: map[string]llm.Model{"demo": llmtest.Demo()},
+//			Builtin:   builtin.For,
+//		})
+//		if err != nil {
+//			log.Fatal(err) // a *awaken.ConfigError that lists all problems
+//		}
+//		next, err := reg.Derive(registry.Edit{ID: "v2", Agents: []*awaken.AgentSpec{{ID: "clerk", ModelID: "chat"}}})
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		fmt.Println(reg.ID(), reg.AgentIDs())
+//		fmt.Println(next.ID(), next.AgentIDs())
+//	}
 package registry

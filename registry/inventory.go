@@ -8,24 +8,24 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Models lists the models, by id. They must not be changed.
+// Models returns the models, ordered by id. The caller must not change them.
 func (reg *Registry) Models() []*awaken.ModelSpec {
 	out := slices.Collect(maps.Values(reg.models))
 	slices.SortFunc(out, func(a, b *awaken.ModelSpec) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 
-// HasModel reports whether agents can name a model or a pool of that id.
+// HasModel reports whether there is a model or a pool with that id.
 func (reg *Registry) HasModel(id string) bool { return reg.models[id] != nil || reg.pools[id] != nil }
 
-// ProviderIDs lists the providers.
+// ProviderIDs returns the sorted ids of the providers.
 func (reg *Registry) ProviderIDs() []string { return slices.Sorted(maps.Keys(reg.providers)) }
 
-// Backends lists the kinds of backends, beside awaken, that agents can run on.
+// Backends returns the sorted kinds of remote backends.
 func (reg *Registry) Backends() []string { return slices.Sorted(maps.Keys(reg.backends)) }
 
-// Tools lists the tools that do not come from plugins, by id, as models are told about
-// them.
+// Tools returns the tools that do not come from plugins, ordered by id, with the descriptions
+// that models see.
 func (reg *Registry) Tools() []awaken.ToolSpec {
 	out := make([]awaken.ToolSpec, len(reg.tools.ids))
 	for i, id := range reg.tools.ids {
@@ -36,20 +36,19 @@ func (reg *Registry) Tools() []awaken.ToolSpec {
 	return out
 }
 
-// PluginInfo describes a plugin to the outside.
+// PluginInfo describes a plugin to clients.
 type PluginInfo struct {
 	ID       string
 	Sections []awaken.SectionSchema
 }
 
-// Plugins lists the plugins that agents may load, by id, with the sections that configure
-// them.
+// Plugins returns the plugins that agents can load, ordered by id, with their sections.
 func (reg *Registry) Plugins() []PluginInfo {
 	var out []PluginInfo
 	for _, id := range slices.Sorted(maps.Keys(reg.plugins)) {
-		// A plugin declares its sections to any agent. What else it makes of one without
-		// any, also that it does not like it, does not matter here.
-		r := newResolved(&awaken.AgentSpec{ID: "?"})
+		// A plugin declares its sections to any agent. Its other contributions and its
+		// errors do not matter here.
+		r := newAgent(&awaken.AgentSpec{ID: "?"})
 		r.contribute(reg, reg.plugins[id], id)
 		info := PluginInfo{ID: id}
 		for _, s := range r.sections {

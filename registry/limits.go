@@ -2,15 +2,16 @@ package registry
 
 import "github.com/awaken-go/awaken"
 
-// ContextLimits are a policy's numbers, brought down to what the model can take.
+// ContextLimits are the limits of a context policy, in tokens, reduced to what the model
+// supports.
 type ContextLimits struct {
-	Context   int // of request and answer
-	Output    int // of the answer; 0 leaves it to the provider
-	Threshold int // of the conversation, above which it is summarised; 0 for never
+	Context   int // for request and answer together
+	Output    int // for the answer; 0 leaves it to the provider
+	Threshold int // conversation size above which it is summarised; 0 means never
 }
 
-// NewContextLimits brings the policy down to what the model can take. Where only the model's window
-// makes the context small, at most half of it is kept for the answer.
+// NewContextLimits combines the policy with the limits of the model. If the model's window is
+// smaller than the policy's, at most half of it is reserved for the answer.
 func NewContextLimits(p *awaken.ContextPolicy, m *awaken.ModelSpec) *ContextLimits {
 	l := &ContextLimits{Context: p.MaxContextTokens, Output: p.MaxOutputTokens}
 	if w := m.ContextWindow; w > 0 && w < l.Context {

@@ -11,16 +11,17 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// OutputPlan is how the answer of a run is held to a schema. It is immutable.
+// OutputPlan says how a schema is enforced on the final answer of a run: by the provider, or
+// with a tool that the model calls to answer. It is immutable.
 type OutputPlan struct {
 	schema  *schema.Schema
-	request *llm.OutputSchema // for a model that can do it by itself
-	Finish  *Tool             // for one that cannot
+	request *llm.OutputSchema // if the provider enforces the schema
+	Finish  *Tool             // the tool awaken.FinalOutputTool, if it does not
 	wrapped bool              // the answer is the property "output" of the tool's arguments
-	hint    llm.Block         // tells of the tool
+	hint    llm.Block         // tells the model to use the tool
 }
 
-// NewOutputPlan compiles a schema.
+// NewOutputPlan compiles a schema. Native says whether the provider enforces schemas.
 func NewOutputPlan(raw json.RawMessage, native bool) (*OutputPlan, error) {
 	s, err := schema.Compile(raw)
 	if err != nil {
@@ -40,10 +41,10 @@ func NewOutputPlan(raw json.RawMessage, native bool) (*OutputPlan, error) {
 		Defs json.RawMessage `json:"$defs"`
 	}
 	if err := json.Unmarshal(shown, &top); err != nil || top.Type != "object" {
-		p.wrapped = true // arguments are objects, always
+		p.wrapped = true // arguments must be an object
 		properties := map[string]any{"type": "object", "properties": map[string]json.RawMessage{"output": shown}, "required": []string{"output"}}
 		if len(top.Defs) > 0 {
-			properties["$defs"] = top.Defs // where references look for them
+			properties["$defs"] = top.Defs // at the root, where references expect them
 		}
 		if shown, err = json.Marshal(properties); err != nil {
 			return nil, err
@@ -55,7 +56,7 @@ func NewOutputPlan(raw json.RawMessage, native bool) (*OutputPlan, error) {
 	return p, nil
 }
 
-// Apply asks for the answer in the form it has to have.
+// Apply adds the schema to a request.
 func (p *OutputPlan) Apply(req *llm.Request) {
 	if p.Finish == nil {
 		req.Output = p.request
@@ -65,7 +66,8 @@ func (p *OutputPlan) Apply(req *llm.Request) {
 	req.System = append(req.System[:len(req.System):len(req.System)], p.hint)
 }
 
-// Given returns the answer in the arguments of a call of the tool.
+// Given returns the answer in the arguments of a call of the tool Finish, or an error if it
+// does not fit the schema.
 func (p *OutputPlan) Given(args json.RawMessage) (json.RawMessage, error) {
 	if p.wrapped {
 		var w struct {
@@ -79,7 +81,8 @@ func (p *OutputPlan) Given(args json.RawMessage) (json.RawMessage, error) {
 	return p.check(args)
 }
 
-// Said returns the answer in a text. Models like to put it in a fence.
+// Said returns the answer in a text, with or without a Markdown code fence around it, or an
+// error if it does not fit the schema.
 func (p *OutputPlan) Said(text string) (json.RawMessage, error) {
 	text = strings.TrimSpace(text)
 	if body, ok := strings.CutPrefix(text, "```"); ok {

@@ -9,88 +9,89 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// What plugins contribute, with the plugin that it comes from.
+// Contributions with the id of their plugin.
 type (
+	// Hook is a hook of a plugin.
 	Hook struct {
 		Plugin string
 		awaken.Hook
 	}
+	// Gate is a gate of a plugin.
 	Gate struct {
 		Plugin string
 		awaken.Gate
 	}
+	// Guard is a guard of a plugin.
 	Guard struct {
 		Plugin string
 		awaken.Guard
 	}
+	// Transform is a transform of a plugin.
 	Transform struct {
 		Plugin string
 		awaken.Transform
 	}
+	// Action is an action handler of a plugin.
 	Action struct {
 		Plugin string
 		awaken.ActionHandler
 	}
+	// Effect is an effect handler of a plugin.
 	Effect struct {
 		Plugin string
 		awaken.EffectHandler
 	}
 )
 
-func (o *Guard) Ask(ctx context.Context, h *awaken.HookCall, p *awaken.Passage) (v awaken.Verdict, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &awaken.PanicError{In: fmt.Sprintf("guard of plugin %q", o.Plugin), Value: p, Stack: debug.Stack()}
+// caught, when deferred, turns a panic into an [awaken.PanicError] in *err. Format and names
+// say what panicked.
+func caught(err *error, format string, names ...string) {
+	if v := recover(); v != nil {
+		args := make([]any, len(names))
+		for i, name := range names {
+			args[i] = name
 		}
-	}()
-	v, err = o.Guard(ctx, h, p)
-	if err != nil {
+		*err = &awaken.PanicError{In: fmt.Sprintf(format, args...), Value: v, Stack: debug.Stack()}
+	}
+}
+
+// Ask returns the guard's verdict about p. It returns a panic as an error.
+func (o *Guard) Ask(ctx context.Context, h *awaken.HookCall, p *awaken.Passage) (v awaken.Verdict, err error) {
+	defer caught(&err, "guard of plugin %q", o.Plugin)
+	if v, err = o.Guard(ctx, h, p); err != nil {
 		return v, fmt.Errorf("guard of plugin %q: %w", o.Plugin, err)
 	}
 	return v, nil
 }
 
+// Apply calls the transform. It returns a panic as an error.
 func (o *Transform) Apply(ctx context.Context, h *awaken.HookCall, req *llm.Request) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &awaken.PanicError{In: fmt.Sprintf("transform of plugin %q", o.Plugin), Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err, "transform of plugin %q", o.Plugin)
 	if err := o.Transform(ctx, h, req); err != nil {
 		return fmt.Errorf("transform of plugin %q: %w", o.Plugin, err)
 	}
 	return nil
 }
 
+// Run calls the hook. It returns a panic as an error.
 func (o *Hook) Run(ctx context.Context, h *awaken.HookCall) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &awaken.PanicError{In: fmt.Sprintf("hook of plugin %q in %s", o.Plugin, h.Phase), Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err, "hook of plugin %q in %s", o.Plugin, h.Phase.String())
 	if err := o.Hook(ctx, h); err != nil {
 		return fmt.Errorf("plugin %q in %s: %w", o.Plugin, h.Phase, err)
 	}
 	return nil
 }
 
+// Handle calls the handler. It returns a panic as an error.
 func (o *Action) Handle(ctx context.Context, h *awaken.HookCall, a awaken.ScheduledAction) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &awaken.PanicError{In: fmt.Sprintf("action %q of plugin %q", a.Key, o.Plugin), Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err, "action %q of plugin %q", a.Key, o.Plugin)
 	return o.ActionHandler.Run(ctx, h, a)
 }
 
+// Ask returns the gate's verdict about the call h.Tool. It returns a panic as an error.
 func (o *Gate) Ask(ctx context.Context, h *awaken.HookCall) (v awaken.Verdict, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &awaken.PanicError{In: fmt.Sprintf("gate of plugin %q", o.Plugin), Value: p, Stack: debug.Stack()}
-		}
-	}()
-	v, err = o.Gate(ctx, h)
-	if err != nil {
+	defer caught(&err, "gate of plugin %q", o.Plugin)
+	if v, err = o.Gate(ctx, h); err != nil {
 		return v, fmt.Errorf("gate of plugin %q: %w", o.Plugin, err)
 	}
 	return v, nil

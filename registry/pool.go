@@ -9,18 +9,18 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// modelPool is a pool of models that agents can name instead of a model.
+// modelPool is a resolved pool of models.
 type modelPool struct {
 	source  *awaken.ModelPoolSpec
-	spec    *awaken.ModelSpec // what is true of all members
+	spec    *awaken.ModelSpec // properties that all members share
 	model   *llm.Pool
 	members map[string]*awaken.ModelSpec
-	native  bool          // every member holds answers to a schema
-	worst   awaken.Prices // of all members
+	native  bool          // the providers of all members enforce output schemas
+	worst   awaken.Prices // highest of all members
 }
 
-// model returns the model that a spec is about, or nil if there is no such provider. It
-// refuses media that the model does not take.
+// model returns the model of a spec, or nil if its provider does not exist. The model rejects
+// media that the spec does not list.
 func (reg *Registry) model(m *awaken.ModelSpec) llm.Model {
 	p := reg.providers[m.ProviderID]
 	if p == nil {
@@ -32,8 +32,8 @@ func (reg *Registry) model(m *awaken.ModelSpec) llm.Model {
 	return p
 }
 
-// pool puts a pool together, or says why it cannot. Its members share their breakers with
-// the agents that name them directly.
+// pool resolves a pool, or returns its problems. The members share their circuit breakers with
+// agents that name them directly.
 func (reg *Registry) pool(p *awaken.ModelPoolSpec) (*modelPool, []awaken.Diagnostic) {
 	whole := &awaken.ModelSpec{ID: p.ID, ProviderID: p.ID, UpstreamModel: p.ID}
 	var members []llm.PoolMember
@@ -62,7 +62,7 @@ func (reg *Registry) pool(p *awaken.ModelPoolSpec) (*modelPool, []awaken.Diagnos
 		if i == 0 {
 			out.worst = spec.Prices
 		}
-		out.members[spec.ID], out.native, out.worst = spec, out.native && forms(spec, model), out.worst.Worst(&spec.Prices)
+		out.members[spec.ID], out.native, out.worst = spec, out.native && enforcesSchema(spec, model), out.worst.Worst(&spec.Prices)
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -85,16 +85,17 @@ func (reg *Registry) pool(p *awaken.ModelPoolSpec) (*modelPool, []awaken.Diagnos
 	return out, nil
 }
 
-// forms reports whether the model holds answers to a schema.
-func forms(m *awaken.ModelSpec, model llm.Model) bool {
+// enforcesSchema reports whether the provider enforces output schemas for the model.
+func enforcesSchema(m *awaken.ModelSpec, model llm.Model) bool {
 	if m.StructuredOutput != nil {
 		return *m.StructuredOutput
 	}
 	return llm.Forms(model, m.UpstreamModel)
 }
 
-// common keeps of a pool's spec what is true of another member too: limits are the
-// lowest if every member has one, the cutoff counts only if it is everyone's.
+// common reduces m, the properties of a pool, to those that it shares with another member o.
+// Limits are the lowest, if all members have one; the cutoff remains only if all members have
+// the same.
 func common(m, o *awaken.ModelSpec, first bool) {
 	least := func(a, b int) int {
 		if a == 0 || b == 0 {
@@ -112,13 +113,13 @@ func common(m, o *awaken.ModelSpec, first bool) {
 	}
 }
 
-// ModelHealth is how the models are doing: those that agents name, and members of pools.
+// ModelHealth is the health of a model.
 type ModelHealth struct {
 	ModelID string           `json:"model_id"`
 	Breaker llm.BreakerState `json:"breaker"`
 }
 
-// Health returns how each model is doing, by id.
+// Health returns the health of every model, ordered by id.
 func (reg *Registry) Health() []ModelHealth {
 	var out []ModelHealth
 	for _, id := range slices.Sorted(maps.Keys(reg.breakers)) {

@@ -13,39 +13,39 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// Registry is an immutable set of agents and what they are made of. Each agent is
-// resolved once, and its runs share the outcome. A runtime has one registry at a
-// time and can be given another by [engine.Runtime.Publish], or has many and chooses; see
-// [Snapshots]. Runs keep the one they started with.
+// Registry is an immutable set of agents, with the models, providers, plugins and tools that
+// they use. It resolves each agent once. A runtime has one registry, which
+// engine.Runtime.Publish replaces, or chooses one for each run with [Snapshots]. A run keeps
+// the registry that it started with.
 type Registry struct {
 	id           string
 	agents       map[string]*agentSlot
 	models       map[string]*awaken.ModelSpec
-	breakers     map[string]*llm.Breaker // by model
+	breakers     map[string]*llm.Breaker // by model id
 	pools        map[string]*modelPool
 	providers    map[string]llm.Model
 	tools        *toolSet
-	descriptions map[string]string // of tools, in place of their own
+	descriptions map[string]string // of tools, by id, replacing their own
 	plugins      map[string]awaken.Plugin
 	keys         []state.AnyKey
 	backends     map[string]RemoteBackend
 	builtin      Builtin
 }
 
-// RemoteBackend reaches agents that run elsewhere: whose spec has an endpoint, or a backend
-// that is not awaken. They can be delegates.
+// RemoteBackend connects to agents that run elsewhere: those whose spec has an endpoint, or a
+// backend other than awaken. Such agents can only be delegates.
 type RemoteBackend interface {
-	// Agent returns what runs the agent of a spec, or what is wrong with the spec. What
-	// it returns takes a RunRequest whose RunID it has seen to be the same request again,
-	// and goes on with a run that waits when the request has Continue.
+	// Agent returns a runner for the agent, or an error if the spec is invalid. The runner
+	// treats a request with a known RunID as a repetition of the first one, and continues a
+	// waiting run if the request has Continue.
 	Agent(spec *awaken.AgentSpec) (awaken.Runner, error)
 }
 
-// agentSlot is the place of an agent. Registries that are derived from each other share
-// those of agents that are the same in both.
+// agentSlot holds an agent and, once it is resolved, the result. Derived registries share the
+// slots of unchanged agents.
 type agentSlot struct {
 	spec *awaken.AgentSpec
-	uses *uses // what it was made of when it was last resolved; nil if it never was
+	uses *uses // dependencies when it was last resolved; nil if it never was
 	once sync.Once
 	r    atomic.Pointer[Agent]
 }
@@ -55,52 +55,52 @@ func (s *agentSlot) resolve(reg *Registry) *Agent {
 	return s.r.Load()
 }
 
-// Config configures a Registry. Builtin is needed.
+// Config configures a [Registry]. Builtin is required.
 type Config struct {
-	ID        string // runs record it as their resolution_id; "" makes one up
+	ID        string // recorded by runs as their resolution_id; "" generates one
 	Agents    []*awaken.AgentSpec
 	Models    []awaken.ModelSpec
-	Pools     []awaken.ModelPoolSpec   // groups of models, which agents name like models
-	Providers map[string]llm.Model     // by the provider_id of models
-	Tools     []awaken.Tool            // offered to every agent whose catalogue lets them
+	Pools     []awaken.ModelPoolSpec   // groups of models, named by agents like models
+	Providers map[string]llm.Model     // by provider id
+	Tools     []awaken.Tool            // offered to every agent whose catalogue allows them
 	Plugins   []awaken.Plugin          // loaded by the agents that list them
-	Keys      []state.AnyKey           // of every agent, for tools that keep state without a plugin
-	Backends  map[string]RemoteBackend // what reaches agents that run elsewhere, by the kind of their backend
-	// Lazy resolves agents when they are first run, so that New does not see their
-	// mistakes.
+	Keys      []state.AnyKey           // keys of every agent, for tools that keep state without a plugin
+	Backends  map[string]RemoteBackend // by the backend kind of remote agents
+	// Lazy defers resolving agents to their first run. New then does not report their
+	// problems.
 	Lazy bool
-	// ToolDescriptions are what models are told about tools, by id, in place of what the
-	// tools say themselves.
+	// ToolDescriptions replace the descriptions of tools, by id.
 	ToolDescriptions map[string]string
-	// Builtin is what every agent has: that of package builtin, which the engine relies on.
+	// Builtin returns the keys and handlers of every agent. The engine requires builtin.For.
 	Builtin Builtin
 }
 
-// Builtin returns the state keys and the action handlers that an agent has whatever its
-// plugins are.
+// Builtin returns the state keys and action handlers that an agent has independent of its
+// plugins.
 type Builtin func(spec *awaken.AgentSpec) ([]state.AnyKey, []awaken.ActionHandler)
 
-// New compiles cfg. All mistakes are reported at once, in a *ConfigError; with
-// cfg.Lazy, those inside agents when they are run.
+// New returns a registry, or an *awaken.ConfigError that lists all problems of cfg. With
+// cfg.Lazy, problems of agents are reported when they run.
 func New(cfg Config) (*Registry, error) {
 	if cfg.Builtin == nil {
-		return nil, errors.New("registry: Builtin is needed: builtin.For")
+		return nil, errors.New("registry: Config.Builtin is nil; set it to builtin.For")
 	}
 	empty := &Registry{tools: &toolSet{}, builtin: cfg.Builtin, keys: slices.Clone(cfg.Keys), backends: maps.Clone(cfg.Backends)}
 	return empty.derive(&Edit{ID: cfg.ID, Agents: cfg.Agents, Models: cfg.Models, Pools: cfg.Pools, Providers: cfg.Providers,
 		Tools: cfg.Tools, Plugins: cfg.Plugins, ToolDescriptions: cfg.ToolDescriptions}, cfg.Lazy)
 }
 
-// Empty is the registry of that id when nothing of it is known.
+// Empty returns a registry with that id and nothing else. It stands for a version that could
+// not be loaded.
 func Empty(id string) *Registry { return &Registry{id: id, tools: &toolSet{}} }
 
-// ID identifies the registry; runs record it as their resolution_id.
+// ID returns the id of the registry. Runs record it as their resolution_id.
 func (reg *Registry) ID() string { return reg.id }
 
-// AgentIDs lists the agents.
+// AgentIDs returns the sorted ids of the agents, without variants.
 func (reg *Registry) AgentIDs() []string { return slices.Sorted(maps.Keys(reg.agents)) }
 
-// Agent returns the spec of an agent or of a variant, or nil. It must not be changed.
+// Agent returns the spec of an agent or of a variant, or nil. The caller must not change it.
 func (reg *Registry) Agent(id string) *awaken.AgentSpec {
 	if slot := reg.agents[id]; slot != nil {
 		return slot.spec
@@ -111,7 +111,7 @@ func (reg *Registry) Agent(id string) *awaken.AgentSpec {
 	return nil
 }
 
-// Remote returns what runs an agent that runs elsewhere, or nil.
+// Remote returns the runner of a remote agent, or nil.
 func (reg *Registry) Remote(agentID string) awaken.Runner {
 	if r := reg.resolve(agentID); r != nil {
 		return r.remote
@@ -119,7 +119,7 @@ func (reg *Registry) Remote(agentID string) awaken.Runner {
 	return nil
 }
 
-// ToolIDs lists the tools an agent is offered.
+// ToolIDs returns the sorted ids of the tools that an agent is offered.
 func (reg *Registry) ToolIDs(agentID string) []string {
 	r := reg.resolve(agentID)
 	if r == nil {
@@ -128,7 +128,7 @@ func (reg *Registry) ToolIDs(agentID string) []string {
 	return slices.Sorted(maps.Keys(r.Tools))
 }
 
-// Sections describes the configuration of the runtime and of every plugin that the agent loads.
+// Sections describes the sections of the runtime and of the plugins that the agent loads.
 func (reg *Registry) Sections(agentID string) []awaken.SectionSchema {
 	r := reg.resolve(agentID)
 	if r == nil {
@@ -141,7 +141,7 @@ func (reg *Registry) Sections(agentID string) []awaken.SectionSchema {
 	return out
 }
 
-// Diagnostics returns the warnings about all agents.
+// Diagnostics returns the problems and warnings of all agents.
 func (reg *Registry) Diagnostics() []awaken.Diagnostic {
 	var out []awaken.Diagnostic
 	for _, id := range reg.AgentIDs() {
@@ -151,17 +151,18 @@ func (reg *Registry) Diagnostics() []awaken.Diagnostic {
 	return out
 }
 
-// Runnable returns the resolved agent, or why there is none.
+// Runnable returns a resolved agent. It returns ErrNotFound if the agent does not exist, an
+// *awaken.ConfigError if it has problems, and ErrInvalid if it is a remote agent.
 func (reg *Registry) Runnable(id string) (*Agent, error) {
 	r := reg.resolve(id)
 	if r == nil {
-		return nil, fmt.Errorf("agent %q: %w, have %q", id, awaken.ErrNotFound, reg.AgentIDs())
+		return nil, fmt.Errorf("agent %q %w; available: %q", id, awaken.ErrNotFound, reg.AgentIDs())
 	}
 	if len(r.problems) > 0 {
 		return nil, &awaken.ConfigError{Problems: r.problems}
 	}
 	if r.remote != nil {
-		return nil, fmt.Errorf("%w: agent %q runs elsewhere, and can only be a delegate", awaken.ErrInvalid, id)
+		return nil, fmt.Errorf("%w: agent %q runs elsewhere and can only be a delegate", awaken.ErrInvalid, id)
 	}
 	return r, nil
 }
@@ -173,7 +174,7 @@ func (reg *Registry) resolve(id string) *Agent {
 	return reg.variant(id)
 }
 
-// flatten splits what errors.Join put together.
+// flatten returns the errors that were joined in err.
 func flatten(err error) []error {
 	if j, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []error

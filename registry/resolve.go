@@ -13,17 +13,22 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// Agent is an agent that is ready to run. It is immutable and shared by runs.
+// Agent is a resolved agent, ready to run. It is immutable; its runs share it.
+//
+// Besides the fields below it has promoted ones: ModelSpec, Model, Retry, Breaker, System,
+// Members, Worst, Native and Cutoff describe its model; Limits, Artifact and Summariser bound
+// its context; Plugins, Hooks, Gates, Transforms, Guards, Actions, Effects, Policies, MaxRounds
+// and Tolerant are its behaviour; Tools and Offered are its tools.
 type Agent struct {
-	source *awaken.AgentSpec // as it was given
-	Spec   *awaken.AgentSpec // with its sections decoded
-	remote awaken.Runner     // runs the agent elsewhere; nil for those that run here
+	source *awaken.AgentSpec // as configured
+	Spec   *awaken.AgentSpec // with cached sections
+	remote awaken.Runner     // of a remote agent; nil if this runtime runs the agent
 
 	agentModel
 	agentContext
 	behaviour
 	toolbox
-	Output   *OutputPlan // nil if the agent has no schema
+	Output   *OutputPlan // nil if the agent has no output schema
 	keys     []state.AnyKey
 	Schema   *state.Schema
 	variants map[string]*Agent // by name
@@ -35,27 +40,27 @@ type Agent struct {
 	warnings     []awaken.Diagnostic
 }
 
-// agentModel is what an agent asks, and how.
+// agentModel is the model of an agent, and how it is called.
 type agentModel struct {
 	ModelSpec *awaken.ModelSpec
 	Model     llm.Model
 	Retry     llm.RetryPolicy
-	Breaker   *llm.Breaker                 // nil for a pool, whose members have their own
+	Breaker   *llm.Breaker                 // nil for a pool, whose members have one each
 	System    []llm.Block                  // the system prompt
-	Members   map[string]*awaken.ModelSpec // of a pool
-	Worst     awaken.Prices                // what the model, or any member of the pool, can cost
-	Native    bool                         // answers are held to a schema by the provider
-	Cutoff    string                       // of the model's knowledge, if it is to be told
+	Members   map[string]*awaken.ModelSpec // of a pool, by id
+	Worst     awaken.Prices                // highest prices of the model, or of any member of the pool
+	Native    bool                         // the provider enforces output schemas
+	Cutoff    string                       // knowledge cutoff that the model is told, or ""
 }
 
-// agentContext is what keeps the context of an agent small.
+// agentContext limits the context of an agent.
 type agentContext struct {
-	Limits     *ContextLimits // nil if nothing does
+	Limits     *ContextLimits // nil if the agent has no context policy
 	Artifact   ArtifactCompaction
-	Summariser *Summariser // nil if nothing is summarised
+	Summariser *Summariser // nil if conversations are not summarised
 }
 
-// behaviour is what plugins and stop conditions do in an agent's runs.
+// behaviour holds the contributions of plugins, and the stop conditions.
 type behaviour struct {
 	Plugins    []awaken.Plugin
 	Hooks      [awaken.PhaseRunEnd + 1][]Hook
@@ -64,15 +69,15 @@ type behaviour struct {
 	Guards     map[awaken.Border][]Guard
 	Actions    map[string]Action
 	Effects    map[string]Effect
-	Policies   []awaken.StopPolicy // beyond max_rounds
+	Policies   []awaken.StopPolicy // without max_rounds
 	MaxRounds  awaken.StopPolicy
-	Tolerant   bool // go on after an inference error, because a policy counts them
+	Tolerant   bool // continue after an inference error, because a policy counts them
 }
 
-// toolbox is the tools of an agent.
+// toolbox holds the tools of an agent.
 type toolbox struct {
-	Tools   map[string]*Tool // offered
-	Offered []llm.Tool       // the same for the model, sorted by id
+	Tools   map[string]*Tool // that the catalogue allows, by id
+	Offered []llm.Tool       // those that are not hidden, sorted by id
 	hidden  []func(tool string) bool
 	reviews []review
 
@@ -80,10 +85,10 @@ type toolbox struct {
 	toolSource  map[string]string
 }
 
-// compile resolves an agent in three stages: look up what it refers to, register
-// its plugins, put its tools together. It goes on after a mistake, to find more.
+// compile resolves an agent in three stages: look up its references, register its plugins,
+// collect its tools. It continues after a problem, to report all of them.
 func (reg *Registry) compile(spec *awaken.AgentSpec) *Agent {
-	r := newResolved(spec)
+	r := newAgent(spec)
 	r.lookUp(reg)
 	r.loadPlugins(reg)
 	r.collectTools(reg)
@@ -96,18 +101,19 @@ func (reg *Registry) compile(spec *awaken.AgentSpec) *Agent {
 	return r
 }
 
-// newResolved is an agent of which nothing has been looked up yet.
-func newResolved(spec *awaken.AgentSpec) *Agent {
+// newAgent returns an agent before the first stage.
+func newAgent(spec *awaken.AgentSpec) *Agent {
 	return &Agent{
 		source:       spec,
 		Spec:         spec.Copy(),
-		behaviour:    behaviour{Actions: map[string]Action{}, Effects: map[string]Effect{}},
+		behaviour:    behaviour{Guards: map[awaken.Border][]Guard{}, Actions: map[string]Action{}, Effects: map[string]Effect{}},
 		toolbox:      toolbox{pluginTools: map[string]*Tool{}, toolSource: map[string]string{}},
+		variants:     map[string]*Agent{},
 		sectionOwner: map[string]string{},
 	}
 }
 
-// faults are the problems of the agent and of its variants.
+// faults returns the problems of the agent and of its variants.
 func (r *Agent) faults() []awaken.Diagnostic {
 	out := r.problems
 	for _, name := range slices.Sorted(maps.Keys(r.variants)) {
@@ -116,11 +122,11 @@ func (r *Agent) faults() []awaken.Diagnostic {
 	return out
 }
 
-// uses is what an agent and its variants were made of: the models and agents that were
-// looked up for them, there or not, and the plugins that they load.
+// uses lists the dependencies of an agent and its variants: the models and agents that were
+// looked up, whether they exist or not, and the plugins.
 type uses struct{ models, agents, plugins []string }
 
-// Bare is an agent of which only the id is known.
+// Bare returns an agent of which only the id is known. It has only built-in keys.
 func Bare(id string, has Builtin) *Agent {
 	spec := &awaken.AgentSpec{ID: id}
 	keys, _ := has(spec)
@@ -165,24 +171,24 @@ func (r *Agent) lookUp(reg *Registry) {
 	for _, c := range spec.StopConditions {
 		p, err := c.Policy()
 		if err != nil {
-			continue // Validate has said so
+			continue // reported by Validate
 		}
 		r.Policies = append(r.Policies, p)
 		if c.Type == "cost_budget" && c.MaxUSD > 0 && r.ModelSpec != nil {
 			if _, priced := r.ModelSpec.Cost(llm.Usage{PromptTokens: 1}); !priced {
-				r.warn("cost_without_prices", "stop_conditions has cost_budget, but model %q has no prices: nothing will be counted", r.ModelSpec.ID)
+				r.warn("cost_without_prices", "stop_conditions has cost_budget, but model %q has no prices: its cost counts as 0", r.ModelSpec.ID)
 			}
 		}
 		r.Tolerant = r.Tolerant || c.Type == "consecutive_errors" && c.Limit > 0
 	}
 }
 
-// lookUpRemote finds what runs an agent that runs elsewhere.
+// lookUpRemote finds the runner of a remote agent.
 func (r *Agent) lookUpRemote(reg *Registry) {
 	kind := r.Spec.BackendKind()
 	b := reg.backends[kind]
 	if b == nil {
-		r.problem("unsupported_backend", "its backend is %q, which is not there, have %q", kind, append(slices.Sorted(maps.Keys(reg.backends)), "awaken"))
+		r.problem("unsupported_backend", "backend %q not found; available: %q", kind, append(slices.Sorted(maps.Keys(reg.backends)), "awaken"))
 		return
 	}
 	var err error
@@ -191,7 +197,7 @@ func (r *Agent) lookUpRemote(reg *Registry) {
 	}
 }
 
-// lookUpModel finds the agent's model or pool, and how it is asked.
+// lookUpModel finds the agent's model or pool, and its retry policy.
 func (r *Agent) lookUpModel(reg *Registry) {
 	spec := r.Spec
 	r.Retry = llm.DefaultRetry
@@ -207,21 +213,21 @@ func (r *Agent) lookUpModel(reg *Registry) {
 	case pool != nil:
 		r.ModelSpec, r.Model, r.Members, r.Worst, r.Native = pool.spec, pool.model, pool.members, pool.worst, pool.native
 	case m == nil:
-		r.missing("agent_missing_model", "models", spec.ModelID, "model_id is %q, which is not defined, have %q", spec.ModelID,
+		r.missing("agent_missing_model", "models", spec.ModelID, "model_id is %q, which is not defined; available: %q", spec.ModelID,
 			slices.Sorted(maps.Keys(reg.models)))
 	default:
 		r.ModelSpec, r.Breaker = m, reg.breakers[m.ID]
 		if r.Model = reg.model(m); r.Model == nil {
-			r.missing("model_missing_provider", "providers", m.ProviderID, "model %q has provider_id %q, which is not defined, have %q",
+			r.missing("model_missing_provider", "providers", m.ProviderID, "model %q has provider_id %q, which is not defined; available: %q",
 				spec.ModelID, m.ProviderID, slices.Sorted(maps.Keys(reg.providers)))
 			return
 		}
-		r.Worst, r.Native = m.Prices.Worst(&m.Prices), forms(m, r.Model)
+		r.Worst, r.Native = m.Prices.Worst(&m.Prices), enforcesSchema(m, r.Model)
 	}
 }
 
-// holdToSpec checks what the agent demands of its model: an answer of a schema, and a
-// price if it has a budget.
+// holdToSpec checks that the model supports the agent's spec: its output schema, and prices if
+// it has a budget.
 func (r *Agent) holdToSpec() {
 	if r.Model == nil {
 		return
@@ -231,7 +237,7 @@ func (r *Agent) holdToSpec() {
 		if r.Output, err = NewOutputPlan(raw, r.Native); err != nil {
 			r.problem("invalid_output_schema", "output_schema: %v", err)
 		} else if r.Output.Finish != nil && r.Tools[awaken.FinalOutputTool] != nil {
-			r.problem("tool_conflict", "there is a tool %q, which is how model %q gives an answer that is held to a schema", awaken.FinalOutputTool, r.ModelSpec.ID)
+			r.problem("tool_conflict", "tool %q has the name of the tool with which model %q gives structured answers", awaken.FinalOutputTool, r.ModelSpec.ID)
 		}
 	}
 	if r.Spec.Budget != nil && !r.Worst.Priced() {
@@ -254,7 +260,7 @@ func (r *Agent) loadPlugins(reg *Registry) {
 	for _, id := range r.uses.plugins {
 		p := reg.plugins[id]
 		if p == nil {
-			r.missing("agent_missing_plugin", "plugins", id, "plugin_ids lists %q, which is not there, have %q", id, slices.Sorted(maps.Keys(reg.plugins)))
+			r.missing("agent_missing_plugin", "plugins", id, "plugin_ids lists %q, which is not defined; available: %q", id, slices.Sorted(maps.Keys(reg.plugins)))
 			continue
 		}
 		r.Plugins = append(r.Plugins, p)
@@ -262,7 +268,7 @@ func (r *Agent) loadPlugins(reg *Registry) {
 	}
 	for _, id := range spec.ActiveHookFilter {
 		if !slices.Contains(spec.PluginIDs, id) {
-			r.problem("agent_hook_filter_plugin_not_loaded", "active_hook_filter lists %q, which plugin_ids does not", id)
+			r.problem("agent_hook_filter_plugin_not_loaded", "active_hook_filter lists %q, which plugin_ids does not list", id)
 		}
 	}
 	r.checkSections()
@@ -273,7 +279,7 @@ func (r *Agent) loadPlugins(reg *Registry) {
 	}
 }
 
-// applying returns the plugins that the agent needs but does not list.
+// applying returns the ids of plugins that the agent needs but does not list.
 func (reg *Registry) applying(spec *awaken.AgentSpec) (ids []string) {
 	for _, id := range slices.Sorted(maps.Keys(reg.plugins)) {
 		if a, ok := reg.plugins[id].(awaken.Applier); ok && !slices.Contains(spec.PluginIDs, id) && a.Applies(spec) {
@@ -283,10 +289,10 @@ func (reg *Registry) applying(spec *awaken.AgentSpec) (ids []string) {
 	return ids
 }
 
-// runtimeSections are read by the runtime itself, now or in a layer around it.
+// runtimeSections are sections that the runtime reads itself, without an AnySection.
 var runtimeSections = []string{"retry"}
 
-// boundContext works out what keeps the agent's context small.
+// boundContext sets the limits of the agent's context.
 func (r *Agent) boundContext(reg *Registry) {
 	if r.ModelSpec == nil {
 		return
@@ -297,7 +303,7 @@ func (r *Agent) boundContext(reg *Registry) {
 	if r.Spec.ContextPolicy == nil {
 		for _, key := range []string{CompactionSection.Name(), ContextTransformSection.Name()} {
 			if r.Spec.Sections[key] != nil {
-				r.warn("section_without_policy", "sections has %q, which does nothing without a context_policy", key)
+				r.warn("section_without_policy", "sections has %q, which has no effect without a context_policy", key)
 			}
 		}
 		return
@@ -329,7 +335,7 @@ func (r *Agent) checkSections() {
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.Spec.Sections)) {
 		if _, ok := r.sectionOwner[key]; !ok && !slices.Contains(runtimeSections, key) {
-			r.warn("unclaimed_section", "sections has %q, which no loaded plugin reads (a typo?)", key)
+			r.warn("unclaimed_section", "sections has %q, which no loaded plugin reads; check its spelling", key)
 		}
 	}
 }
@@ -337,7 +343,7 @@ func (r *Agent) checkSections() {
 // Stage 3: tools.
 func (r *Agent) collectTools(reg *Registry) {
 	global := reg.tools
-	for _, id := range slices.Sorted(maps.Keys(r.pluginTools)) { // plugins came first, but global tools have the older right
+	for _, id := range slices.Sorted(maps.Keys(r.pluginTools)) { // global tools take precedence over those of plugins
 		if global.byID[id] != nil {
 			r.problem("tool_conflict", "tool %q of %s is also a global tool", id, r.toolSource[id])
 			delete(r.pluginTools, id)
@@ -346,7 +352,7 @@ func (r *Agent) collectTools(reg *Registry) {
 	known := knownTools{global, r.pluginTools}
 	c, err := newCatalogue(r.Spec)
 	if err != nil {
-		return // Validate has said so
+		return // reported by Validate
 	}
 	r.warnings = append(r.warnings, c.diagnose(r.Spec.ID, known)...)
 	if c.everything() && len(r.pluginTools) == 0 && len(r.hidden) == 0 {
@@ -363,16 +369,16 @@ func (r *Agent) collectTools(reg *Registry) {
 	}
 	r.Offered = slices.Clip(r.Offered)
 	if len(r.Spec.Delegates) > 0 && !known.delegates() {
-		r.warn("delegates_unused", "delegates is set, but no plugin makes tools of them")
+		r.warn("delegates_unused", "delegates is set, but no tool uses delegates; load a plugin that provides one")
 	}
 	r.checkPermissionRules(known)
 	r.reviewTools()
 }
 
-// knownTools are the tools that there are for an agent before its catalogue.
+// knownTools are the tools of an agent before its catalogue is applied.
 type knownTools struct {
 	global *toolSet
-	plugin map[string]*Tool // other ids
+	plugin map[string]*Tool // no ids in common with global
 }
 
 func (k knownTools) get(id string) *Tool {
@@ -382,18 +388,14 @@ func (k knownTools) get(id string) *Tool {
 	return k.plugin[id]
 }
 
-// ids yields the ids of all, in no order.
+// ids yields all ids, in no particular order.
 func (k knownTools) ids(yield func(string) bool) {
 	for _, id := range k.global.ids {
 		if !yield(id) {
 			return
 		}
 	}
-	for id := range k.plugin {
-		if !yield(id) {
-			return
-		}
-	}
+	maps.Keys(k.plugin)(yield)
 }
 
 func (k knownTools) delegates() bool {
@@ -408,7 +410,7 @@ func (k knownTools) delegates() bool {
 	return false
 }
 
-// reviewTools has plugins look at the tools.
+// reviewTools lets plugins inspect the tools.
 func (r *Agent) reviewTools() {
 	if len(r.reviews) == 0 {
 		return
@@ -424,16 +426,13 @@ func (r *Agent) reviewTools() {
 	}
 }
 
-// Hides reports whether a plugin keeps the tool from the model.
+// Hides reports whether a plugin hides the tool from the model.
 func (r *Agent) Hides(id string) bool {
 	return slices.ContainsFunc(r.hidden, func(hidden func(string) bool) bool { return hidden(id) })
 }
 
 func (r *Agent) addTool(reg *Registry, t awaken.Tool, source string) {
 	e, err := NewTool(t)
-	if err == nil {
-		e = e.described(reg.descriptions[e.Spec.ID])
-	}
 	if err != nil {
 		r.problem("invalid_tool", "tool %q of %s: %v", t.Spec().ID, source, err)
 		return
@@ -442,10 +441,10 @@ func (r *Agent) addTool(reg *Registry, t awaken.Tool, source string) {
 		r.problem("tool_conflict", "tool %q comes from %s and from %s", e.Spec.ID, first, source)
 		return
 	}
-	r.pluginTools[e.Spec.ID], r.toolSource[e.Spec.ID] = e, source
+	r.pluginTools[e.Spec.ID], r.toolSource[e.Spec.ID] = e.described(reg.descriptions[e.Spec.ID]), source
 }
 
-// checkPermissionRules warns about rules for tools that the catalogue removed.
+// checkPermissionRules warns about rules for tools that the catalogue removes.
 func (r *Agent) checkPermissionRules(known knownTools) {
 	var section struct {
 		Rules []struct {

@@ -6,16 +6,16 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Snapshots keeps the registries that were published and chooses those of runs. A run
-// starts on one, which its record names by resolution_id, and keeps it for life, whichever
-// process goes on with it. Implementations are safe for concurrent use.
+// Snapshots keeps the published versions of the registry and chooses one for each new run. A
+// run records the id of its version as resolution_id and keeps that version until it ends,
+// whichever process continues it. Implementations are safe for concurrent use.
 type Snapshots interface {
-	// Registry returns what is live: the registry of new runs on most threads.
+	// Registry returns the live version: the default for new runs.
 	Registry() *Registry
-	// Choose returns the registry of a new run on the thread, which is as it was before
-	// the run. A thread that has no LatestRunID is new.
+	// Choose returns the version for a new run on the thread, as it was before the run. A
+	// thread without LatestRunID is new.
 	Choose(thread *awaken.Thread) *Registry
-	// Pinned returns the registry of that id. One that does not exist is ErrNotFound. A
-	// run whose registry cannot be had waits; see [awaken.WaitPin].
+	// Pinned returns the version with that id. It returns ErrNotFound if the version does
+	// not exist. If it returns another error, the run waits; see [awaken.WaitPin].
 	Pinned(ctx context.Context, resolutionID string) (*Registry, error)
 }

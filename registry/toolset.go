@@ -12,12 +12,12 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// toolSet is the tools of a registry. It is immutable, and shared by agents that are
-// offered all of it.
+// toolSet holds the tools of a registry. It is immutable. Agents that are offered all tools
+// share it.
 type toolSet struct {
 	byID      map[string]*Tool
 	ids       []string   // sorted
-	offered   []llm.Tool // in that order
+	offered   []llm.Tool // in the same order
 	delegates bool       // one of them is a Delegator
 }
 
@@ -33,15 +33,16 @@ func newToolSet(byID map[string]*Tool) *toolSet {
 	return s
 }
 
-// Tool is a tool with everything that can be worked out once.
+// Tool is a tool with its compiled schema and its description for models.
 type Tool struct {
 	Tool   awaken.Tool
 	Spec   awaken.ToolSpec
-	Schema *schema.Schema
-	Desc   llm.Tool
-	own    string // the description that the tool gives itself
+	Schema *schema.Schema // checks arguments
+	Desc   llm.Tool       // for the model
+	own    string         // the tool's own description
 }
 
+// NewTool checks the spec of t and compiles its schema.
 func NewTool(t awaken.Tool) (*Tool, error) {
 	spec := t.Spec()
 	if spec.ID == "" {
@@ -50,17 +51,17 @@ func NewTool(t awaken.Tool) (*Tool, error) {
 	switch spec.Effect {
 	case awaken.Effectful, awaken.Idempotent, awaken.ReadOnly:
 	default:
-		return nil, fmt.Errorf("effect is %q, want idempotent, read_only or nothing", spec.Effect)
+		return nil, fmt.Errorf("effect is %q, want idempotent, read_only or empty", spec.Effect)
 	}
 	if spec.InDoubt != awaken.DoubtTell && spec.InDoubt != awaken.DoubtSuspend {
-		return nil, fmt.Errorf("in_doubt is %q, want suspend or nothing", spec.InDoubt)
+		return nil, fmt.Errorf("in_doubt is %q, want suspend or empty", spec.InDoubt)
 	}
 	params, err := schema.Clean(spec.Parameters)
 	if err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)
 	}
-	// Models are shown the cleaned schema, but arguments are held to the tool's own,
-	// which may allow null, or follow another draft.
+	// Models see the cleaned schema, but arguments are checked against the tool's own,
+	// which may allow null or use another draft.
 	s, err := schema.Compile(spec.Parameters)
 	if err != nil {
 		if s, err = schema.Compile(params); err != nil {
@@ -71,7 +72,7 @@ func NewTool(t awaken.Tool) (*Tool, error) {
 		Desc: llm.Tool{Name: spec.ID, Description: spec.Description, Parameters: params}}, nil
 }
 
-// described returns the tool with another description, or with its own if that is "".
+// described returns the tool with another description, or with its own if as is "".
 func (e *Tool) described(as string) *Tool {
 	if as = cmp.Or(as, e.own); as == e.Spec.Description {
 		return e

@@ -6,10 +6,10 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// separator stands between the id of an agent and the name of one of its variants.
+// separator separates the id of an agent from the name of one of its variants.
 var separator = awaken.VariantID("", "")
 
-// Base is the id of the agent that id is a variant of, or else id itself.
+// Base returns the id of the agent that id is a variant of, or id itself if it is no variant.
 func (reg *Registry) Base(id string) string {
 	if at := strings.LastIndex(id, separator); at > 0 && reg.agents[id] == nil && reg.agents[id[:at]] != nil {
 		return id[:at]
@@ -17,7 +17,7 @@ func (reg *Registry) Base(id string) string {
 	return id
 }
 
-// variant finds a variant of an agent: "agent:variant".
+// variant returns the variant with an id like "agent:variant", or nil.
 func (reg *Registry) variant(id string) *Agent {
 	at := strings.LastIndex(id, separator)
 	if at <= 0 {

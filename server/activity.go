@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -61,7 +60,7 @@ func (h *activity) agentStats(req *request) error {
 	}
 	id := req.path("agent_id")
 	if h.registry().Agent(id) == nil && !slices.Contains(h.stats.Agents(), id) {
-		return notFound("agent", id)
+		return protocol.NotFound("agent", id)
 	}
 	return req.Reply(200, h.stats.Snapshot(id, window))
 }
@@ -87,7 +86,7 @@ func parseWindow(s string) (time.Duration, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 32)
 	if err != nil || n <= 0 {
-		return 0, badRequest(fmt.Sprintf("window is %q, want a length of time, such as 600, 10m, 6h or 1d", s))
+		return 0, protocol.BadRequest("window is %q, want a length of time, such as 600, 10m, 6h or 1d", s)
 	}
 	return min(time.Duration(n), bucketCount*bucketTime/unit) * unit, nil
 }

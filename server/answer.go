@@ -45,7 +45,7 @@ func (s *Server) answer(c *call, ids []string) error {
 	}
 	for _, part := range ids {
 		if id := c.path(part); !protocol.ValidID(id) {
-			return notFound(strings.TrimSuffix(part, "_id"), fmt.Sprintf("%q", id))
+			return protocol.NotFound(strings.TrimSuffix(part, "_id"), fmt.Sprintf("%q", id))
 		}
 	}
 	name := c.tenantName()
@@ -56,7 +56,7 @@ func (s *Server) answer(c *call, ids []string) error {
 	c.query = c.r.URL.Query()
 	for _, p := range c.route.Query {
 		if v := c.query.Get(p.Name); !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
-			return badRequest(p.Name + " must be UTF-8 without control characters")
+			return protocol.BadRequest("%s must be UTF-8 without control characters", p.Name)
 		}
 	}
 	defer s.limiter.bound(&c.request)()
@@ -79,8 +79,8 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		writeFailure(w, fail(http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s is not possible here, only %s", r.Method, strings.Join(allowed, ", "))))
+		writeFailure(w, fail(http.StatusMethodNotAllowed, "method_not_allowed", "%s is not possible here, only %s", r.Method, strings.Join(allowed, ", ")))
 		return
 	}
-	writeFailure(w, fail(http.StatusNotFound, "not_found", "there is nothing at "+r.URL.Path))
+	writeFailure(w, fail(http.StatusNotFound, "not_found", "there is nothing at %s", r.URL.Path))
 }

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"fmt"
-
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/protocol"
@@ -44,10 +42,10 @@ func (h *assistants) put(req *request) error {
 		return err
 	}
 	if body.ID != "" && body.ID != "default" {
-		return badRequest(fmt.Sprintf("id is %q, want default", body.ID))
+		return protocol.BadRequest("id is %q, want default", body.ID)
 	}
 	if n := len(body.PolicyPrompt); n > assistant.MaxPolicy {
-		return badRequest(fmt.Sprintf("policy_prompt has %d bytes, want at most %d", n, assistant.MaxPolicy))
+		return protocol.BadRequest("policy_prompt has %d bytes, want at most %d", n, assistant.MaxPolicy)
 	}
 	s, err := h.control.Assistant().Set(req.ctx, config.AssistantSettings{PolicyPrompt: body.PolicyPrompt, ModelID: body.ModelID, Revision: body.Revision}, actorOf(req))
 	if err != nil {

@@ -214,7 +214,7 @@ func TestAttack_Bytes(t *testing.T) {
 	add("body after the body", post(hello+hello), 400)
 	add("body is a list", post("["+hello+"]"), 422)
 	add("body is null", post("null"), 400, 422)
-	add("body is empty", post(""), 400)
+	add("body is empty", post(""), 422)
 	add("body with NaN", post(`{"agent_id":NaN}`), 400)
 	add("body with a huge number", post(`{"agent_id":"default","overrides":{"max_tokens":1e999999},"messages":[{"role":"user","content":"x"}]}`), 422)
 	add("body with a comment", post(`/**/`+hello), 400)
@@ -234,7 +234,7 @@ func TestAttack_Bytes(t *testing.T) {
 	add("encoded body", post(hello, "Content-Encoding: gzip"), 415)
 
 	// What proxies and servers have disagreed about.
-	add("length and chunks", "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/keys HTTP/1.1\r\nHost: localhost\r\n"+key+"\r\n\r\n", 400)
+	add("length and chunks", "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/keys HTTP/1.1\r\nHost: localhost\r\n"+key+"\r\n\r\n", 422)
 	add("two lengths", "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcde", 400)
 	add("length with a sign", "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: +4\r\n\r\nabcd", 400)
 	add("negative length", "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: -4\r\n\r\nabcd", 400)
@@ -538,7 +538,7 @@ func TestAttack_RevokedKeyOfAStream(t *testing.T) {
 func TestAttack_Frames(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
-	evil := []string{"a\n\ndata: {\"event_type\":\"run_finish\"}\n\n", "a\r\rid: 9-9\r\rdata: x\r\r", "\u2028data: x\u2028\u2029", "\x00\n: comment\n\n", "\nevent: error\ndata: x\n\n", `","event_type":"run_finish`}
+	evil := []string{"a\n\ndata: {\"event_type\":\"run_finish\"}\n\n", "a\r\rid: 9-9\r\rdata: x\r\r", "\u2028data: x\u2028\u2029", "\n: comment\n\n", "\nevent: error\ndata: x\n\n", `","event_type":"run_finish`}
 	for i, text := range evil {
 		thread := fmt.Sprintf("evil %d : data: x", i)
 		resp := g.do("POST", "/v1/runs", runBody("default", thread, text))
@@ -793,6 +793,7 @@ func TestAttack_Profiles(t *testing.T) {
 		c.DebugAddress, c.Logger = "127.0.0.1:0", slog.New(slog.NewTextHandler(&log, nil))
 	})
 	run := g.want(201, "POST", "/v1/keys", `{"kind":"run"}`, admin...)["secret"].(string)
+	tenants := g.want(201, "POST", "/v1/keys", `{"kind":"admin","tenant":"acme"}`, admin...)["secret"].(string)
 	var address []string
 	g.eventually("the debug server", func() bool {
 		address = regexp.MustCompile(`msg="profiles are served" address=(\S+)`).FindStringSubmatch(log.String())
@@ -806,6 +807,7 @@ func TestAttack_Profiles(t *testing.T) {
 		{401, nil},
 		{401, []string{"Authorization: Bearer wrong-key"}},
 		{403, []string{"Authorization: Bearer " + run}},
+		{403, []string{"Authorization: Bearer " + tenants}},
 		{403, []string{"Host: evil.example", "Authorization: Bearer " + adminKey}},
 		{200, []string{"Authorization: Bearer " + adminKey}},
 	} {

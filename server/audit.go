@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/base64"
-	"fmt"
 	"strings"
 	"time"
 
@@ -67,7 +66,7 @@ func timeOf(name, s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return time.Time{}, badRequest(fmt.Sprintf("%s is %q, want a time such as 2026-01-02T15:04:05Z", name, s))
+		return time.Time{}, protocol.BadRequest("%s is %q, want a time such as 2026-01-02T15:04:05Z", name, s)
 	}
 	return t, nil
 }

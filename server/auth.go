@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -34,7 +33,7 @@ func (c caller) operates() bool {
 // checkGlobal refuses keys of a tenant what is about the whole server.
 func (c caller) checkGlobal() error {
 	if name := c.tenantName(); name != "" {
-		return fail(403, "forbidden", fmt.Sprintf("this is about the whole server, and the key belongs to tenant %s", name))
+		return forbidden("this is about the whole server, and the key belongs to tenant %s", name)
 	}
 	return nil
 }
@@ -87,13 +86,13 @@ func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error)
 		return nil, unauthorized("invalid bearer token")
 	}
 	if !key.Kind.allows(need) {
-		return nil, fail(http.StatusForbidden, "forbidden", fmt.Sprintf("this needs a key of kind %s, and this one is of kind %s", need, key.Kind))
+		return nil, forbidden("this needs a key of kind %s, and this one is of kind %s", need, key.Kind)
 	}
 	return key, nil
 }
 
 func unauthorized(message string) *protocol.Failure {
-	return fail(http.StatusUnauthorized, "unauthorized", message)
+	return fail(http.StatusUnauthorized, "unauthorized", "%s", message)
 }
 
 // protect does what has to be done before a request is looked at.
@@ -101,7 +100,7 @@ func (a *auth) protect(next http.Handler) http.Handler {
 	c := cors.New(cors.Options{
 		AllowOriginFunc: a.allowOrigin,
 		AllowedMethods:  []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
-		AllowedHeaders:  []string{"Authorization", "Content-Type", "Last-Event-ID", "Idempotency-Key", "If-Match", "If-None-Match", "X-Awaken-Actor", "MCP-Session-Id", "MCP-Protocol-Version", "A2A-Version", "User-Agent"},
+		AllowedHeaders:  []string{"*"}, // but for the one below
 		ExposedHeaders:  []string{"X-Run-Id", "X-Thread-Id", "X-Request-Id", "X-Vercel-Ai-Ui-Message-Stream", "X-Trace-Total-Events", "X-Trace-Next-Offset", "MCP-Session-Id", "ETag", "Retry-After", "Location"},
 		MaxAge:          600,
 	})
@@ -115,8 +114,28 @@ func (a *auth) protect(next http.Handler) http.Handler {
 			writeFailure(w, failureOf(err))
 			return
 		}
+		if err := a.checkPreflight(r); err != nil {
+			writeFailure(w, failureOf(err))
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// checkPreflight refuses to let a page send the header that names the user: only the proxy in
+// front may.
+func (a *auth) checkPreflight(r *http.Request) error {
+	if a.userHeader == "" || r.Method != http.MethodOptions {
+		return nil
+	}
+	for _, list := range r.Header.Values("Access-Control-Request-Headers") {
+		for name := range strings.SplitSeq(list, ",") {
+			if strings.EqualFold(strings.TrimSpace(name), a.userHeader) {
+				return fail(http.StatusForbidden, "forbidden_header", "pages may not send the header %s", a.userHeader)
+			}
+		}
+	}
+	return nil
 }
 
 // checkHost refuses requests under a name that is not the server's. A page in a browser
@@ -129,7 +148,7 @@ func (a *auth) checkHost(r *http.Request) error {
 	if isLocalHost(host) || slices.Contains(a.hosts, host) || slices.Contains(a.hosts, r.Host) {
 		return nil
 	}
-	return fail(http.StatusForbidden, "forbidden_host", fmt.Sprintf("host %q is not known here", r.Host))
+	return fail(http.StatusForbidden, "forbidden_host", "host %q is not known here", r.Host)
 }
 
 var hostport = regexp.MustCompile(`^(?:\[([0-9a-fA-F:.]+)\]|([^\[\]:@/?#\\\s]+))(?::[0-9]+)?$`)
@@ -185,5 +204,5 @@ func (a *auth) checkOrigin(r *http.Request) error {
 	if host := originHost(origin); host != "" && strings.EqualFold(host, r.Host) {
 		return nil // a page of this server
 	}
-	return fail(http.StatusForbidden, "forbidden_origin", fmt.Sprintf("pages of %q may not use this server", origin))
+	return fail(http.StatusForbidden, "forbidden_origin", "pages of %q may not use this server", origin)
 }

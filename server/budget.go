@@ -1,8 +1,6 @@
 package server
 
 import (
-	"fmt"
-
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
@@ -61,7 +59,7 @@ func (h *budgets) account(req *request) (*mailbox.Tenant, money.Account, error) 
 	tenant := req.tenant
 	if name := req.value("tenant"); name != "" {
 		if !req.operates() {
-			return nil, money.Account{}, fail(403, "forbidden", "this needs an admin key that belongs to no tenant")
+			return nil, money.Account{}, forbidden("this needs an admin key that belongs to no tenant")
 		}
 		tenant = h.mailbox.Tenant(name)
 	}
@@ -79,7 +77,7 @@ func (h *budgets) account(req *request) (*mailbox.Tenant, money.Account, error) 
 		a = money.Account{Scope: money.RunScope, ID: run}
 	case agent != "":
 		if h.registry().Agent(agent) == nil {
-			return nil, a, notFound("agent", agent)
+			return nil, a, protocol.NotFound("agent", agent)
 		}
 		a = money.Account{Scope: money.AgentScope, ID: h.registry().Base(agent)}
 	default:
@@ -121,7 +119,7 @@ func (h *budgets) put(req *request) error {
 		return err
 	}
 	if a.Scope == money.TenantScope && !req.operates() {
-		return fail(403, "forbidden", "a tenant does not set its own budget")
+		return forbidden("a tenant does not set its own budget")
 	}
 	var limit *money.Amount
 	if v := body.LimitUSD; v != nil {
@@ -137,7 +135,7 @@ func (h *budgets) put(req *request) error {
 
 func inRange(field string, usd float64) (*money.Amount, error) {
 	if !(usd >= 0 && usd <= 1e9) {
-		return nil, badRequest(fmt.Sprintf("%s is %v, want 0 to 1000000000", field, usd))
+		return nil, protocol.BadRequest("%s is %v, want 0 to 1000000000", field, usd)
 	}
 	return new(money.Dollars(usd)), nil
 }

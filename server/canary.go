@@ -1,8 +1,6 @@
 package server
 
 import (
-	"fmt"
-
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -37,7 +35,7 @@ func (b *canaryBody) canary() (*config.Canary, error) {
 		return nil, nil
 	}
 	if !(b.Share > 0 && b.Share <= 1) {
-		return nil, badRequest(fmt.Sprintf("share is %v, want more than 0 and at most 1", b.Share))
+		return nil, protocol.BadRequest("share is %v, want more than 0 and at most 1", b.Share)
 	}
 	return &config.Canary{Version: b.Version, Share: b.Share, Rule: b.Rule}, nil
 }

@@ -48,7 +48,7 @@ func (h *connections) mcp(req *request) (config.MCPConnection, error) {
 
 // upstream says that another server is to blame.
 func upstream(what string, err error) *protocol.Failure {
-	return fail(http.StatusBadGateway, "upstream", plain(what+": "+err.Error()))
+	return fail(http.StatusBadGateway, "upstream", "%s: %s", what, plain(err.Error()))
 }
 
 func (h *connections) mcpStatus(req *request) error {

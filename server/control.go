@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -56,7 +55,7 @@ func conditionOf(req *request) (config.Condition, error) {
 	var out config.Condition
 	if s := req.r.Header.Get("If-None-Match"); s != "" {
 		if s != "*" {
-			return out, badRequest(fmt.Sprintf("If-None-Match is %q, want *", s))
+			return out, protocol.BadRequest("If-None-Match is %q, want *", s)
 		}
 		out.Absent = true
 	}
@@ -74,7 +73,7 @@ func conditionOf(req *request) (config.Condition, error) {
 	}
 	revision, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || revision < 0 {
-		return out, badRequest(fmt.Sprintf("If-Match is %q, want the ETag of the record, such as \"3\"", s))
+		return out, protocol.BadRequest("If-Match is %q, want the ETag of the record, such as \"3\"", s)
 	}
 	out.Revision, out.Absent = revision, revision == 0 // as tools have it that nobody has overridden
 	return out, nil
@@ -98,7 +97,7 @@ func refused(req *request, err error) error {
 		return req.Reply(http.StatusConflict, dependencyBody{errorBody{d.Error(), "in_use"}, d.UsedBy})
 	}
 	if errors.Is(err, config.ErrExists) && (req.r.Header.Get("If-None-Match") != "" || req.r.Header.Get("If-Match") != "") {
-		return fail(http.StatusPreconditionFailed, "exists", plain(err.Error()))
+		return fail(http.StatusPreconditionFailed, "exists", "%s", plain(err.Error()))
 	}
 	if errors.Is(err, config.ErrNoConnector) {
 		return unavailable(plain(err.Error()))

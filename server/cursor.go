@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // cursorText is an opaque token for the next page of a list. It is bound to the filters
@@ -18,7 +19,7 @@ func cursorText(prefix string, at any) string {
 	return prefix + base64.RawURLEncoding.EncodeToString(data)
 }
 
-var errCursor = badRequest("cursor must be a valid pagination token")
+var errCursor = protocol.BadRequest("cursor must be a valid pagination token")
 
 func parseCursor(prefix, s string, at any) error {
 	raw, ok := strings.CutPrefix(s, prefix)

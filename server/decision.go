@@ -3,12 +3,11 @@ package server
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/plugin/permission"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // decisionBody is a person's answer to a call that waits.
@@ -30,15 +29,15 @@ func readDecision(req *request, target string) (awaken.Decision, error) {
 	}
 	if target == "" {
 		var err error
-		if target, err = either("tool_call_id", body.ToolCallID, body.ToolCallIDCamel); err != nil {
+		if target, err = protocol.Either("tool_call_id", body.ToolCallID, body.ToolCallIDCamel); err != nil {
 			return awaken.Decision{}, err
 		}
 		if target == "" {
-			return awaken.Decision{}, badRequest("tool_call_id is missing")
+			return awaken.Decision{}, protocol.BadRequest("tool_call_id is missing")
 		}
 	}
 	if a := awaken.DecisionAction(body.Action); a != awaken.ActionResume && a != awaken.ActionCancel {
-		return awaken.Decision{}, badRequest(fmt.Sprintf("invalid action: %s, expected 'resume' or 'cancel'", body.Action))
+		return awaken.Decision{}, protocol.BadRequest("invalid action: %s, expected 'resume' or 'cancel'", body.Action)
 	}
 	return awaken.Decision{Target: target, ID: body.DecisionID, Action: awaken.DecisionAction(body.Action), Result: body.Payload,
 		Reason: body.Reason, Arguments: body.Arguments}, nil
@@ -81,7 +80,7 @@ func vet(req *request, page bool, id string, ds []awaken.Decision) error {
 	}
 	for i := range ds {
 		if err := permission.Vet(question(calls, ds[i].Target), ds[i].Result, req.user, run.UserID); err != nil {
-			return fail(http.StatusForbidden, "forbidden", err.Error())
+			return forbidden("%v", err)
 		}
 	}
 	return nil

@@ -45,7 +45,7 @@ func (h *dispatches) post(req *request) error {
 		return err
 	}
 	if len(body.Payload) == 0 {
-		return fail(422, "invalid_body", `field "payload" is missing`)
+		return protocol.Unfit(`field "payload" is missing`)
 	}
 	var payload struct {
 		Text *string `json:"text"`

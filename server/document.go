@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -61,7 +60,7 @@ func namespaceOf(name string) (config.Namespace, error) {
 			return ns, nil
 		}
 	}
-	return "", notFound("namespace", name)
+	return "", protocol.NotFound("namespace", name)
 }
 
 // writable is the namespace of that name, if its documents can be written.
@@ -142,10 +141,7 @@ func (h *documents) create(req *request) error {
 		return err
 	}
 	return h.write(req, 201, func(id string) (config.Key, error) {
-		if !protocol.ValidID(id) {
-			return config.Key{}, badRequest(fmt.Sprintf("id is %q, want at most %d bytes without control characters", id, protocol.MaxID))
-		}
-		return config.Key{Namespace: ns, ID: id}, nil
+		return config.Key{Namespace: ns, ID: id}, protocol.CheckID("id", id)
 	}, config.Condition{Absent: true})
 }
 
@@ -161,7 +157,7 @@ func (h *documents) put(req *request) error {
 	}
 	return h.write(req, 200, func(id string) (config.Key, error) {
 		if id != key.ID {
-			return key, badRequest(fmt.Sprintf("the id in the body is %q, and in the path %q", id, key.ID))
+			return key, protocol.BadRequest("the id in the body is %q, and in the path %q", id, key.ID)
 		}
 		return key, nil
 	}, cond)
@@ -177,10 +173,10 @@ func (h *documents) write(req *request, status int, key func(id string) (config.
 		ID *string `json:"id"`
 	}
 	if err := json.Unmarshal(doc, &body); err != nil {
-		return badRequest("the body is not an object with an id")
+		return protocol.BadRequest("the body is not an object with an id")
 	}
 	if body.ID == nil || strings.TrimSpace(*body.ID) == "" {
-		return badRequest("missing 'id' field in body")
+		return protocol.BadRequest("missing 'id' field in body")
 	}
 	k, err := key(*body.ID)
 	if err != nil {
@@ -288,7 +284,7 @@ func (h *documents) restore(req *request) error {
 		return err
 	}
 	if body.Version == "" {
-		return badRequest("version is missing, want the id of an audit event")
+		return protocol.BadRequest("version is missing, want the id of an audit event")
 	}
 	v, err := h.control.Drafts().Restore(req.ctx, key, body.Version, cond, actorOf(req))
 	if errors.Is(err, awaken.ErrNotFound) {

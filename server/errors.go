@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,21 +21,17 @@ type errorBody struct {
 	Code  string `json:"code"`
 }
 
-func fail(status int, code, message string) *protocol.Failure {
-	return &protocol.Failure{Status: status, Code: code, Message: message}
+func fail(status int, code, format string, args ...any) *protocol.Failure {
+	return &protocol.Failure{Status: status, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+func forbidden(format string, args ...any) *protocol.Failure {
+	return fail(http.StatusForbidden, "forbidden", format, args...)
 }
 
 // unavailable is for what this server does not have. Another one may.
 func unavailable(message string) *protocol.Failure {
 	return &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: message, RetryAfter: time.Minute}
-}
-
-func badRequest(message string) *protocol.Failure {
-	return protocol.BadRequest("%s", message)
-}
-
-func notFound(what, id string) *protocol.Failure {
-	return protocol.NotFound(what, id)
 }
 
 // failureOf is what a client is told about an error. What it is not told is logged.
@@ -43,10 +40,10 @@ func failureOf(err error) *protocol.Failure {
 		return f
 	}
 	if f, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return fail(http.StatusRequestEntityTooLarge, "too_large", "the body has more than "+strconv.FormatInt(f.Limit, 10)+" bytes")
+		return fail(http.StatusRequestEntityTooLarge, "too_large", "the body has more than %d bytes", f.Limit)
 	}
 	if _, ok := errors.AsType[*awaken.ConfigError](err); ok {
-		return badRequest(err.Error())
+		return protocol.BadRequest("%v", err)
 	}
 	for _, m := range [...]struct {
 		target error
@@ -69,7 +66,7 @@ func failureOf(err error) *protocol.Failure {
 		{context.DeadlineExceeded, http.StatusServiceUnavailable, "timeout"},
 	} {
 		if errors.Is(err, m.target) {
-			f := fail(m.status, m.code, plain(err.Error()))
+			f := fail(m.status, m.code, "%s", plain(err.Error()))
 			switch m.target {
 			case context.DeadlineExceeded:
 				f.Message, f.RetryAfter = "the request took too long", time.Second

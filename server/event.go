@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
@@ -127,10 +126,10 @@ func startCursor(req *request, t *awaken.Thread, def awaken.Cursor) (awaken.Curs
 	}
 	at, err := awaken.ParseCursor(text)
 	if err != nil {
-		return at, badRequest(fmt.Sprintf("invalid cursor: %q", text))
+		return at, protocol.BadRequest("invalid cursor: %q", text)
 	}
 	if at.Epoch > t.End.Epoch {
-		return at, fail(410, "cursor_expired", fmt.Sprintf("cursor %s is not of this log, which ends at %s", at, t.End))
+		return at, fail(410, "cursor_expired", "cursor %s is not of this log, which ends at %s", at, t.End)
 	}
 	return at, nil
 }

@@ -107,8 +107,8 @@ func (key *Key) check() error {
 	if len(key.Label) > 200 || len(key.Tenant) > 200 {
 		return fmt.Errorf("%w: label and tenant must not have more than 200 bytes", awaken.ErrInvalid)
 	}
-	if key.User != "" && !protocol.ValidID(key.User) {
-		return fmt.Errorf("%w: user must have at most 512 bytes of UTF-8 and no control characters", awaken.ErrInvalid)
+	if err := protocol.CheckID("user", key.User); err != nil {
+		return fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
 	}
 	if strings.HasPrefix(key.Tenant, "awaken.") { // such as the one that the keys are in
 		return fmt.Errorf("%w: tenant is %q, and names that begin with awaken. are taken", awaken.ErrInvalid, key.Tenant)

@@ -69,7 +69,7 @@ func (h *keyring) make(req *request) error {
 	}
 	if own := req.key.Tenant; own != "" {
 		if body.Tenant != "" && body.Tenant != own {
-			return fail(403, "forbidden", "a key of tenant "+own+" makes no keys of other tenants")
+			return forbidden("a key of tenant %s makes no keys of other tenants", own)
 		}
 		body.Tenant = own
 	}
@@ -97,9 +97,9 @@ func (h *keyring) make(req *request) error {
 func tenantLimit(req *request, usd float64) (*money.Amount, error) {
 	switch {
 	case !req.operates():
-		return nil, fail(403, "forbidden", "a tenant does not set its own budget")
+		return nil, forbidden("a tenant does not set its own budget")
 	case budgetOf(req.tenant) == nil:
-		return nil, badRequest("budget_usd is set, and runs are not held to budgets here: see budget.enabled")
+		return nil, protocol.BadRequest("budget_usd is set, and runs are not held to budgets here: see budget.enabled")
 	}
 	return inRange("budget_usd", usd)
 }
@@ -110,7 +110,7 @@ func (h *keyring) revoke(req *request) error {
 		return err
 	}
 	if !slices.ContainsFunc(keys, func(k Key) bool { return k.ID == req.path("id") }) {
-		return notFound("key", req.path("id"))
+		return protocol.NotFound("key", req.path("id"))
 	}
 	if err := h.keys.Revoke(req.ctx, req.path("id")); err != nil {
 		return err

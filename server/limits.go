@@ -25,6 +25,7 @@ type Limits struct {
 	HeaderTime     time.Duration // to send the headers; default 10 seconds
 	IdleTime       time.Duration // of a connection between requests; default 2 minutes
 	StreamWrite    time.Duration // to take what is flushed to a stream; default 10 seconds
+	StreamFrames   int           // collected for the client of a stream before the log is read on; default 64
 	Heartbeat      time.Duration // of a stream on which nothing happens; default 15 seconds
 	KeyRate        float64       // requests per second and key; default no limit
 	KeyBurst       int           // default 2 seconds' worth
@@ -50,6 +51,7 @@ func (l *Limits) setDefaults() {
 	def(&l.HeaderBytes, 64<<10)
 	def(&l.Requests, 100)
 	def(&l.Streams, 20_000)
+	def(&l.StreamFrames, 64)
 	def(&l.MessagesPerRun, 1000)
 	dur(&l.RequestTime, time.Minute)
 	dur(&l.WaitTime, 10*time.Minute)

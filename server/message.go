@@ -133,7 +133,7 @@ func (h *messages) post(req *request) error {
 	if err := req.Decode(&body); err != nil {
 		return err
 	}
-	agent, err := either("agent_id", body.AgentID, body.AgentIDCamel)
+	agent, err := protocol.Either("agent_id", body.AgentID, body.AgentIDCamel)
 	if err != nil {
 		return err
 	}

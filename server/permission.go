@@ -44,7 +44,7 @@ func (h *permissions) get(req *request) error {
 	}
 	reg, id := h.registry(), req.path("agent_id")
 	if reg.Agent(id) == nil {
-		return notFound("agent", id)
+		return protocol.NotFound("agent", id)
 	}
 	out, err := preview(reg, id)
 	if err != nil {

@@ -40,7 +40,7 @@ func (p *previews) ofAssistant(req *request) (agentID, resolutionID string, err 
 	}
 	spec, err := p.assistant.Agent(req.ctx)
 	if errors.Is(err, assistant.ErrNoModel) {
-		return "", "", fail(409, "no_model", err.Error())
+		return "", "", fail(409, "no_model", "%v", err)
 	}
 	if err != nil {
 		return "", "", err

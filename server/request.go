@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"mime"
@@ -14,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/mailbox"
@@ -64,57 +62,30 @@ func (req *request) Decode(v any) error {
 	if ct := req.r.Header.Get("Content-Type"); ct != "" {
 		kind, _, err := mime.ParseMediaType(ct)
 		if err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") && kind != "text/plain" {
-			return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", fmt.Sprintf("content type is %q, want application/json", ct))
+			return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content type is %q, want application/json", ct)
 		}
 	}
 	if enc := req.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", fmt.Sprintf("content encoding is %q, want none", enc))
+		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content encoding is %q, want none", enc)
 	}
 	data, err := io.ReadAll(req.r.Body)
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return err
 		}
-		return badRequest("the body could not be read")
+		return protocol.BadRequest("the body could not be read")
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		data = []byte("{}")
 	}
 	req.body = data
-	if !utf8.Valid(data) {
-		return fail(http.StatusBadRequest, "invalid_json", "the body is not UTF-8")
-	}
-	if !json.Valid(data) {
-		var any json.RawMessage
-		return fail(http.StatusBadRequest, "invalid_json", fmt.Sprintf("the body is not JSON: %v", json.Unmarshal(data, &any)))
-	}
-	if limit := req.depth; limit > 0 && depth(data) > limit {
-		return fail(http.StatusBadRequest, "invalid_json", fmt.Sprintf("the body is nested deeper than %d levels", limit))
-	}
-	if err := strict.Unmarshal(data, v); err != nil {
-		return fail(http.StatusUnprocessableEntity, "invalid_body", err.Error())
+	if err := strict.UnmarshalBody(data, req.depth, v); err != nil {
+		if _, ok := errors.AsType[*strict.Malformed](err); ok {
+			return fail(http.StatusBadRequest, "invalid_json", "the body is %v", err)
+		}
+		return protocol.Unfit("%v", err)
 	}
 	return nil
-}
-
-// depth is how deep valid JSON is nested.
-func depth(data []byte) (deepest int) {
-	level, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch b := data[i]; {
-		case quoted && b == '\\':
-			i++
-		case b == '"':
-			quoted = !quoted
-		case quoted:
-		case b == '{' || b == '[':
-			level++
-			deepest = max(deepest, level)
-		case b == '}' || b == ']':
-			level--
-		}
-	}
-	return deepest
 }
 
 // value returns a parameter of the query, under any of its names.
@@ -135,7 +106,7 @@ func (req *request) number(name string, def, low, high int) (int, error) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {
-		return 0, badRequest(fmt.Sprintf("%s is %q, want a number", name, s))
+		return 0, protocol.BadRequest("%s is %q, want a number", name, s)
 	}
 	return max(low, min(n, high)), nil
 }
@@ -156,19 +127,7 @@ func (req *request) pick(def string, want []string, names ...string) (string, er
 		return def, nil
 	}
 	if !slices.Contains(want, s) {
-		return "", badRequest(fmt.Sprintf("%s is %q, want %s", names[0], s, strings.Join(want, ", ")))
+		return "", protocol.BadRequest("%s is %q, want %s", names[0], s, strings.Join(want, ", "))
 	}
 	return s, nil
-}
-
-// either returns the one of two spellings of a field that is set.
-func either(name, a, b string) (string, error) {
-	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
-	if a != "" && b != "" && a != b {
-		return "", badRequest(fmt.Sprintf("%s is there twice, as %q and %q", name, a, b))
-	}
-	if a == "" {
-		return b, nil
-	}
-	return a, nil
 }

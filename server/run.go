@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -54,7 +53,7 @@ var statusParam = param("status", "created|running|waiting|done", "only runs of 
 func loadRun(ctx context.Context, tenant *mailbox.Tenant, id string) (*awaken.Run, error) {
 	r, err := tenant.Store.LoadRun(ctx, id)
 	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, notFound("run", id)
+		return nil, protocol.NotFound("run", id)
 	}
 	return r, err
 }
@@ -76,7 +75,7 @@ func (h *runs) list(req *request) error {
 	case "", awaken.RunCreated, awaken.RunRunning, awaken.RunWaiting, awaken.RunDone:
 		q.Status = s
 	default:
-		return badRequest(fmt.Sprintf("invalid status filter: %s", s))
+		return protocol.BadRequest("invalid status filter: %s", s)
 	}
 	if id := req.path("thread_id"); id != "" {
 		if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
@@ -113,7 +112,7 @@ func (h *runs) latest(req *request) error {
 		return err
 	}
 	if t.LatestRunID == "" {
-		return fail(404, "not_found", "run not found: no runs for thread "+t.ID)
+		return fail(404, "not_found", "run not found: no runs for thread %s", t.ID)
 	}
 	r, err := req.tenant.Store.LoadRun(req.ctx, t.LatestRunID)
 	if err != nil {
@@ -155,8 +154,8 @@ func (h *runs) active(req *request) error {
 }
 
 type newRun struct {
-	AgentID       string                    `json:"agent_id,omitempty"`
-	AgentIDCamel  string                    `json:"agentId,omitempty"`
+	AgentID       *string                   `json:"agent_id,omitempty"`
+	AgentIDCamel  *string                   `json:"agentId,omitempty"`
 	ThreadID      string                    `json:"thread_id,omitempty"`
 	ThreadIDCamel string                    `json:"threadId,omitempty"`
 	UserID        string                    `json:"user_id,omitempty"` // whom the run is for
@@ -189,19 +188,25 @@ func (h *runs) start(req *request) error {
 	if err := req.Decode(&body); err != nil {
 		return err
 	}
-	agent, err := either("agent_id", body.AgentID, body.AgentIDCamel)
+	switch {
+	case body.AgentID == nil && body.AgentIDCamel == nil:
+		return protocol.Unfit(`field "agent_id" is missing`)
+	case body.Messages == nil:
+		return protocol.Unfit(`field "messages" is missing`)
+	}
+	agent, err := protocol.Either("agent_id", valueOf(body.AgentID), valueOf(body.AgentIDCamel))
 	if err != nil {
 		return err
 	}
-	if agent == "" {
-		return badRequest("agent_id cannot be empty")
+	if strings.TrimSpace(agent) == "" {
+		return protocol.BadRequest("agent_id cannot be empty")
 	}
-	thread, err := either("thread_id", body.ThreadID, body.ThreadIDCamel)
+	thread, err := protocol.Either("thread_id", body.ThreadID, body.ThreadIDCamel)
 	if err != nil {
 		return err
 	}
-	if thread != "" && !protocol.ValidID(thread) {
-		return badRequest("thread_id must have at most 512 bytes and no control characters")
+	if err := protocol.CheckID("thread_id", thread); err != nil {
+		return err
 	}
 	msgs, err := h.inbox.messages(body.Messages)
 	if err != nil {
@@ -213,7 +218,7 @@ func (h *runs) start(req *request) error {
 		}
 	}
 	if err := body.Budget.Validate(); err != nil {
-		return badRequest(strings.ReplaceAll(err.Error(), "\n", "; "))
+		return protocol.BadRequest("%s", plain(err.Error()))
 	}
 	s, err := submission(req, body.Mode, mailbox.ModeInterrupt, "")
 	if err != nil {
@@ -235,6 +240,14 @@ func (h *runs) start(req *request) error {
 		return h.await(req, r)
 	}
 	return h.streams.run(req, r.ThreadID, r.RunID, r.After, rawFrames)
+}
+
+// valueOf returns the value of a field, or "" if it is missing.
+func valueOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 // prefersJSON reports whether a client asked for JSON and not for a stream.

@@ -35,6 +35,7 @@ func rawFrames(buf []byte, e *awaken.Entry) ([]byte, error) {
 type streams struct {
 	serving   context.Context // until streams have to end
 	write     time.Duration   // for a client to take what is flushed
+	maxFrames int             // collected for a client before it has to take them
 	heartbeat time.Duration   // of a stream on which nothing happens
 	auth      *auth
 	metrics   *httpMetrics
@@ -50,10 +51,13 @@ func (s *streams) whileServing(req *request) (context.Context, context.CancelFun
 	return ctx, func() { stop(); cancel() }
 }
 
+// start begins the response.
+func (s *streams) start(req *request) *sse.Writer { return sse.Start(req.w, s.write, s.maxFrames) }
+
 // headersOnly answers HEAD: what a stream would begin with.
 func (s *streams) headersOnly(req *request) bool {
 	if req.r.Method == http.MethodHead {
-		sse.Start(req.w, s.write)
+		s.start(req)
 	}
 	return req.r.Method == http.MethodHead
 }
@@ -110,7 +114,7 @@ type feed struct {
 // open begins the response, and counts the stream until close.
 func (f *feed) open() {
 	f.metrics.streams.Inc()
-	f.out = sse.Start(f.req.w, f.write)
+	f.out = f.start(f.req)
 }
 
 func (f *feed) close() { f.metrics.streams.Dec() }

@@ -2,12 +2,17 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	goruntime "runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken/server"
 )
 
 // spaces is as much of nothing as anybody wants.
@@ -47,5 +52,68 @@ func TestStream_LetsGoOfItsRequest(t *testing.T) {
 	}
 	if after := heap(); after > before+size {
 		t.Errorf("%d streams keep %d bytes of requests of %d", streams, after-before, size)
+	}
+}
+
+// slowClient takes a write only when the test receives it.
+type slowClient struct {
+	header http.Header
+	writes chan string
+}
+
+func (c *slowClient) Header() http.Header              { return c.header }
+func (c *slowClient) WriteHeader(int)                  {}
+func (c *slowClient) Flush()                           {}
+func (c *slowClient) SetReadDeadline(time.Time) error  { return nil }
+func (c *slowClient) SetWriteDeadline(time.Time) error { return nil }
+func (c *slowClient) Write(data []byte) (n int, _ error) {
+	c.writes <- string(data)
+	return len(data), nil
+}
+
+// The server reads no further in the log than the frames that it may collect for a slow client,
+// and the client gets every frame.
+func TestStream_CollectsFewFramesForASlowClient(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{1, 4, 64} {
+		g := newRig(t, func(c *server.Config) { c.Limits.StreamFrames = limit })
+		for range 12 {
+			resp := g.do("POST", "/v1/runs", runBody("default", "t", "hello"))
+			readFrames(t, resp.Body, nil)
+			resp.Body.Close()
+		}
+		all := len(g.want(200, "GET", "/v1/threads/t/events?limit=200", "")["items"].([]any))
+		if all < 70 {
+			t.Fatalf("the thread has %d events, want more than any limit", all)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		client := &slowClient{http.Header{}, make(chan string)}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r := httptest.NewRequestWithContext(ctx, "GET", "http://localhost/v1/threads/t/events/stream?cursor=0-0", nil)
+			g.srv.Handler().ServeHTTP(client, r)
+		}()
+		<-time.After(20 * time.Millisecond) // for a server that would collect more
+		var got strings.Builder
+		for n := 0; n < all; {
+			data := <-client.writes
+			frames := strings.Count(data, "\n\n")
+			if frames > limit {
+				t.Errorf("%d frames were collected, want %d at most", frames, limit)
+			}
+			n += frames
+			got.WriteString(data)
+		}
+		cancel()
+		<-done
+		var last int
+		for i, f := range readFrames(t, strings.NewReader(got.String()), nil) {
+			var epoch, seq int
+			if _, err := fmt.Sscanf(f.id, "%d-%d", &epoch, &seq); err != nil || seq <= last {
+				t.Errorf("frame %d has id %s after %d: %v", i, f.id, last, err)
+			}
+			last = seq
+		}
 	}
 }

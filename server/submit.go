@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -39,29 +38,29 @@ func blocks(data json.RawMessage) (out []llm.Block, err error) {
 // messages turns what a client sent into messages of a conversation.
 func (b *inbox) messages(in []inputMessage) ([]*llm.Message, error) {
 	if len(in) == 0 {
-		return nil, badRequest("at least one message is required")
+		return nil, protocol.BadRequest("at least one message is required")
 	}
 	if limit := b.maxMessages; limit > 0 && len(in) > limit {
-		return nil, badRequest(fmt.Sprintf("there are %d messages, want %d at most", len(in), limit))
+		return nil, protocol.BadRequest("there are %d messages, want %d at most", len(in), limit)
 	}
 	out := make([]*llm.Message, 0, len(in))
 	for i, m := range in {
 		role := llm.Role(m.Role)
 		if role != llm.User && role != llm.Assistant && role != llm.System {
-			return nil, badRequest(fmt.Sprintf("messages[%d].role is %q, want user, assistant or system", i, m.Role))
+			return nil, protocol.BadRequest("messages[%d].role is %q, want user, assistant or system", i, m.Role)
 		}
 		if len(m.Content) == 0 {
-			return nil, fail(422, "invalid_body", fmt.Sprintf("messages[%d].content is missing", i))
+			return nil, protocol.Unfit("messages[%d].content is missing", i)
 		}
 		content, err := blocks(m.Content)
 		if err != nil {
-			return nil, fail(422, "invalid_body", fmt.Sprintf("messages[%d].content: %v", i, err))
+			return nil, protocol.Unfit("messages[%d].content: %v", i, err)
 		}
 		if len(content) == 0 {
-			return nil, badRequest(fmt.Sprintf("messages[%d].content is empty", i))
+			return nil, protocol.BadRequest("messages[%d].content is empty", i)
 		}
-		if m.ID != "" && !protocol.ValidID(m.ID) {
-			return nil, badRequest(fmt.Sprintf("messages[%d].id is %q, want at most 512 bytes without control characters", i, m.ID))
+		if err := protocol.CheckID(fmt.Sprintf("messages[%d].id", i), m.ID); err != nil {
+			return nil, err
 		}
 		out = append(out, &llm.Message{ID: m.ID, Role: role, Content: content})
 	}
@@ -74,7 +73,7 @@ func submission(req *request, mode string, def mailbox.Mode, boundary string) (*
 	if mode != "" {
 		m, err := mailbox.ParseMode(mode)
 		if err != nil {
-			return nil, badRequest(strings.TrimPrefix(err.Error(), "invalid request: "))
+			return nil, protocol.BadRequest("%s", strings.TrimPrefix(err.Error(), "invalid request: "))
 		}
 		s.Mode = m
 	}
@@ -83,7 +82,7 @@ func submission(req *request, mode string, def mailbox.Mode, boundary string) (*
 	case string(awaken.OnNaturalEnd):
 		s.Boundary = awaken.OnNaturalEnd
 	default:
-		return nil, badRequest(fmt.Sprintf("boundary is %q, want next_step or on_natural_end", boundary))
+		return nil, protocol.BadRequest("boundary is %q, want next_step or on_natural_end", boundary)
 	}
 	return s, sign(req, s)
 }
@@ -91,15 +90,15 @@ func submission(req *request, mode string, def mailbox.Mode, boundary string) (*
 // setUser says whom the run is for, as the body has it. Whoever may run agents speaks for
 // all users of the tenant, unless the server knows who asks.
 func (b *inbox) setUser(req *request, s *mailbox.Submission, user string) error {
-	switch {
+	switch err := protocol.CheckID("user_id", user); {
 	case user == "" || user == req.user:
 		return nil // it is signed
-	case !protocol.ValidID(user):
-		return badRequest("user_id must have at most 512 bytes and no control characters")
+	case err != nil:
+		return err
 	case req.user != "":
-		return fail(http.StatusForbidden, "forbidden", fmt.Sprintf("user_id is %q, and the request is made by user %q", user, req.user))
+		return forbidden("user_id is %q, and the request is made by user %q", user, req.user)
 	case b.userHeader != "":
-		return fail(http.StatusForbidden, "forbidden", fmt.Sprintf("user_id is %q, and this server takes users from the header %s only", user, b.userHeader))
+		return forbidden("user_id is %q, and this server takes users from the header %s only", user, b.userHeader)
 	}
 	s.Request.UserID = user
 	return nil
@@ -109,8 +108,8 @@ func (b *inbox) setUser(req *request, s *mailbox.Submission, user string) error 
 // idempotency key.
 func sign(req *request, s *mailbox.Submission) error {
 	if key := req.r.Header.Get("Idempotency-Key"); key != "" {
-		if !protocol.ValidID(key) {
-			return badRequest("Idempotency-Key must have at most 512 bytes and no control characters")
+		if err := protocol.CheckID("Idempotency-Key", key); err != nil {
+			return err
 		}
 		s.IdempotencyKey, s.Digest = key, hash(req.r.Method+" "+req.r.URL.Path+"\n"+string(req.body))
 	}
@@ -124,7 +123,7 @@ func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 	if known, err := req.tenant.Runtime.HasAgent(req.ctx, &s.Request); err != nil {
 		return nil, err
 	} else if !known {
-		return nil, fail(400, "agent_not_found", "agent not found: "+s.Request.AgentID)
+		return nil, fail(400, "agent_not_found", "agent not found: %s", s.Request.AgentID)
 	}
 	return req.tenant.Submit(req.ctx, *s)
 }

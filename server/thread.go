@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -61,7 +60,7 @@ func editor(t *mailbox.Tenant) threadStore { return t.Store.(threadStore) }
 func loadThread(ctx context.Context, tenant *mailbox.Tenant, id string) (*awaken.Thread, error) {
 	t, err := tenant.Store.Thread(ctx, id)
 	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, notFound("thread", id)
+		return nil, protocol.NotFound("thread", id)
 	}
 	return t, err
 }
@@ -196,7 +195,7 @@ func threadQuery(req *request) (q awaken.ThreadQuery, at threadCursor, err error
 		return q, at, err
 	}
 	if q.Root = root == "true"; q.Root && q.ParentThreadID != "" {
-		return q, at, badRequest("root=true cannot be combined with parentThreadId")
+		return q, at, protocol.BadRequest("root=true cannot be combined with parentThreadId")
 	}
 	at = threadCursor{ResourceID: q.ResourceID, Parent: q.ParentThreadID, Root: q.Root}
 	text := req.value("cursor")
@@ -213,7 +212,7 @@ func threadQuery(req *request) (q awaken.ThreadQuery, at threadCursor, err error
 	}
 	q.Offset, from.Offset = from.Offset, 0
 	if from != at {
-		return q, at, badRequest("cursor does not match thread query filters")
+		return q, at, protocol.BadRequest("cursor does not match thread query filters")
 	}
 	return q, at, nil
 }
@@ -231,11 +230,11 @@ func (h *threads) create(req *request) error {
 	if err := req.Decode(&body); err != nil {
 		return err
 	}
-	resource, err := either("resource_id", body.ResourceID, body.ResourceIDCamel)
+	resource, err := protocol.Either("resource_id", body.ResourceID, body.ResourceIDCamel)
 	if err != nil {
 		return err
 	}
-	parent, err := either("parent_thread_id", body.ParentThreadID, body.ParentThreadIDCamel)
+	parent, err := protocol.Either("parent_thread_id", body.ParentThreadID, body.ParentThreadIDCamel)
 	if err != nil {
 		return err
 	}
@@ -262,7 +261,7 @@ func checkParent(ctx context.Context, s awaken.ThreadStore, id string) error {
 	}
 	_, err := s.Thread(ctx, id)
 	if errors.Is(err, awaken.ErrNotFound) {
-		return badRequest("parent thread not found: " + id)
+		return protocol.BadRequest("parent thread not found: %s", id)
 	}
 	return err
 }
@@ -360,7 +359,7 @@ func (h *threads) delete(req *request) error {
 	how := map[string]awaken.ChildStrategy{"detach": awaken.DetachChildren, "reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[strategy]
 	err = removeThread(req.ctx, req.tenant, req.path("thread_id"), how)
 	if errors.Is(err, awaken.ErrConflict) && how == awaken.RejectChildren {
-		return badRequest(plain(err.Error()))
+		return protocol.BadRequest("%s", plain(err.Error()))
 	}
 	if err != nil {
 		return err
@@ -448,9 +447,9 @@ func (h *threads) interrupt(req *request) error {
 func nothing(err error, what, id string) error {
 	switch {
 	case errors.Is(err, mailbox.ErrNothing):
-		return fail(404, "not_found", fmt.Sprintf("%s %s: nothing runs, waits or is queued", what, id))
+		return fail(404, "not_found", "%s %s: nothing runs, waits or is queued", what, id)
 	case errors.Is(err, awaken.ErrNotFound):
-		return notFound(what, id)
+		return protocol.NotFound(what, id)
 	}
 	return err
 }

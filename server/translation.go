@@ -65,7 +65,7 @@ func (s *streams) translateAll(req *request, what *protocol.Stream) error {
 			return err
 		}
 	}
-	out := sse.Start(req.w, s.write)
+	out := s.start(req)
 	if out.Take(append(out.Buffer(), t.out.Bytes()...)) == nil {
 		t.end(out, nil)
 	}

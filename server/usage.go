@@ -30,7 +30,7 @@ type usageBody struct {
 func (h *usage) get(req *request) error {
 	r, ok := req.tenant.Store.(awaken.UsageReader)
 	if !ok {
-		return notFound("usage", "of this store")
+		return protocol.NotFound("usage", "of this store")
 	}
 	list, err := r.UsageTotals(req.ctx, awaken.UsageQuery{ThreadID: req.value("thread_id"), AgentID: req.value("agent_id")})
 	if err != nil {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -43,11 +42,11 @@ func (a *auth) user(r *http.Request, key *Key) (string, error) {
 	case len(values) == 0 || len(values) == 1 && values[0] == "":
 		return own, nil
 	case len(values) > 1:
-		return "", badRequest("multiple " + name + " headers are not allowed")
+		return "", protocol.BadRequest("multiple %s headers are not allowed", name)
 	case !protocol.ValidID(values[0]):
-		return "", badRequest(name + " must have at most 512 bytes of UTF-8 and no control characters")
+		return "", protocol.CheckID(name, values[0])
 	case own != "" && own != values[0]:
-		return "", fail(http.StatusForbidden, "forbidden", fmt.Sprintf("%s is %q, and this key is that of user %q", name, values[0], own))
+		return "", forbidden("%s is %q, and this key is that of user %q", name, values[0], own)
 	default:
 		return values[0], nil
 	}

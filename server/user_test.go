@@ -67,7 +67,7 @@ func TestUser_IsTheKeysOrTheProxys(t *testing.T) {
 		{proxied, `{"user_id":"bob"}`, []string{"X-User", "bob"}, "bob"},
 		{proxied, `{"user_id":"eve"}`, []string{"X-User", "bob"}, `403 {"error":"user_id is \"eve\", and the request is made by user \"bob\"","code":"forbidden"}`},
 		{proxied, `{"user_id":"eve"}`, nil, `403 {"error":"user_id is \"eve\", and this server takes users from the header X-User only","code":"forbidden"}`},
-		{proxied, `{}`, []string{"X-User", strings.Repeat("x", 513)}, `400 {"error":"X-User must have at most 512 bytes of UTF-8 and no control characters","code":"invalid_request"}`},
+		{proxied, `{}`, []string{"X-User", strings.Repeat("x", 513)}, `400 {"error":"X-User is \"` + strings.Repeat("x", 80) + `…\", want at most 512 bytes of UTF-8 without control characters","code":"invalid_request"}`},
 		{proxied, `{}`, []string{"X-User", "bob", "Authorization", "Bearer " + alice}, `403 {"error":"X-User is \"bob\", and this key is that of user \"alice\"","code":"forbidden"}`},
 		{proxied, `{}`, []string{"X-User", "alice", "Authorization", "Bearer " + alice}, "alice"},
 		{proxied, `{}`, []string{"Authorization", "Bearer " + alice}, "alice"},
@@ -101,7 +101,7 @@ func TestUser_OfAStoredKey(t *testing.T) {
 	if got := g.userOf(`{"mode":"queue"}`, "Authorization", "Bearer "+made.Secret); got != "alice" {
 		t.Errorf("a run with the key is for %q", got)
 	}
-	if status, text := g.ask("POST", "/v1/keys", `{"kind":"run","user":"a\nb"}`, admin...); status != 400 || !strings.Contains(text, "user must have") {
+	if status, text := g.ask("POST", "/v1/keys", `{"kind":"run","user":"a\nb"}`, admin...); status != 400 || !strings.Contains(text, "user is") {
 		t.Errorf("%d %s", status, text)
 	}
 }
@@ -116,7 +116,7 @@ func TestUser_DecidesForThemself(t *testing.T) {
 		{`{}`, "", "project", "202"}, // an operator
 		{`{}`, "alice", "thread", "202"},
 		{`{}`, "alice", "user", "202"},
-		{`{}`, "alice", "project", "403 for everybody who has the agent"},
+		{`{}`, "alice", "project", "403 applies to all users of the agent"},
 		{`{}`, "bob", "user", "403 made by user"},
 		{`{"remember":["project"]}`, "bob", "project", "202"},
 		{`{"remember":["project"]}`, "bob", "thread", "400 does not fit"},

@@ -63,7 +63,7 @@ func (h *versions) list(req *request) error {
 func versionOf(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return 0, notFound("version", text)
+		return 0, protocol.NotFound("version", text)
 	}
 	return n, nil
 }

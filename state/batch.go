@@ -2,7 +2,8 @@ package state
 
 import "fmt"
 
-// Batch is a list of updates that are applied together. The zero value is ready.
+// Batch is a list of updates that are applied together. The zero Batch is empty and ready to
+// use.
 type Batch struct{ ops []op }
 
 type op struct {
@@ -13,21 +14,21 @@ type op struct {
 
 func (b *Batch) record(o op) { b.ops = append(b.ops, o) }
 
-// Len is the number of recorded updates.
+// Len returns the number of recorded updates.
 func (b *Batch) Len() int { return len(b.ops) }
 
-// Reset empties the batch, keeping its memory.
+// Reset empties the batch but keeps its memory.
 func (b *Batch) Reset() {
 	clear(b.ops)
 	b.ops = b.ops[:0]
 }
 
-// Append adds other's updates after b's, whatever they touch: other was made
-// knowing b.
+// Append adds other's updates after b's. Use it if the writer of other has seen the updates of
+// b, so that they cannot conflict.
 func (b *Batch) Append(other *Batch) { b.ops = append(b.ops, other.ops...) }
 
-// Merge adds other's updates to b's. Both were made from the same snapshot, so it
-// returns a *ConflictError and changes nothing when both touch an exclusive key.
+// Merge adds other's updates after b's. Use it if both were made from the same snapshot. If
+// both update the same exclusive key, it returns a *ConflictError and changes nothing.
 func (b *Batch) Merge(other *Batch) error {
 	for i := range other.ops {
 		k := other.ops[i].key
@@ -48,16 +49,18 @@ func (b *Batch) touches(k *core) bool {
 	return false
 }
 
-// ConflictError reports two writers of one exclusive key.
+// ConflictError reports two writers of the same exclusive key.
 type ConflictError struct{ Key string }
 
+// Error implements error.
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("two writers of the exclusive state key %q", e.Key)
 }
 
-// UnknownKeyError reports a key that the schema does not have.
+// UnknownKeyError reports a key that is not in the schema.
 type UnknownKeyError struct{ Key string }
 
+// Error implements error.
 func (e *UnknownKeyError) Error() string {
 	return fmt.Sprintf("state key %q is not registered", e.Key)
 }

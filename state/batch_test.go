@@ -34,7 +34,7 @@ func TestBatchMerge_ExclusiveKeysConflict(t *testing.T) {
 	}
 }
 
-func TestBatchMerge_OneWriterMayTouchAnExclusiveKeyTwice(t *testing.T) {
+func TestBatchMerge_OneWriterMayUpdateAnExclusiveKeyTwice(t *testing.T) {
 	t.Parallel()
 	var a, b state.Batch
 	count.Update(&a, 1)
@@ -74,7 +74,7 @@ func TestBatchMerge_CommutativeKeysAddUp(t *testing.T) {
 	}
 }
 
-func TestBatchAppend_TakesEverythingInOrder(t *testing.T) {
+func TestBatchAppend_KeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	var a, b state.Batch
 	steps.Update(&a, "one")
@@ -107,8 +107,8 @@ func TestBatchReset_Empties(t *testing.T) {
 	}
 }
 
-// Any number of writers that saw the same snapshot may update commutative keys, and
-// it does not matter whose batch is merged first, or whether they are merged at all.
+// Writers of the same snapshot may update commutative keys. The order of merging does not
+// matter, nor does applying the batches one by one.
 func TestBatchMerge_OrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	highest := state.NewKey("test.highest", func(m, n int) int { return max(m, n) }, state.Options{Merge: state.Commutative})

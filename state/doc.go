@@ -1,9 +1,8 @@
-// Package state is typed, scoped, mergeable state.
+// Package state provides typed state with scopes and conflict detection.
 //
-// A [Key] names a slot that holds a V and changes by applying a U. Code that
-// reads is given an immutable [Snapshot]; code that writes records updates in a
-// [Batch]; a [Store] applies batches one after another. Nobody ever sees half of
-// a batch.
+// A [Key] names a slot that holds a value of type V and changes by updates of type U. Readers
+// get an immutable [Snapshot]. Writers record updates in a [Batch]. A [Store] applies batches
+// one after another, each atomically.
 //
 //	var calls = state.NewKey("demo.calls", func(n, d int) int { return n + d },
 //		state.Options{Merge: state.Commutative})
@@ -14,8 +13,10 @@
 //		}
 //	}
 //
-// Two batches that were made from the same snapshot can be merged when no
-// exclusive key is touched by both; see [Batch.Merge].
+// Two batches that were made from the same snapshot can be merged, unless both update the
+// same exclusive key; see [Batch.Merge].
 //
-// The package imports only the standard library.
+// In an agent runtime, hooks and tools are Readers and Writers, and the runtime owns the Store.
+// The package can be used without one; it depends only on the standard library and on internal
+// packages for JSON.
 package state

@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// byReflection is a snapshot as encoding/json alone writes it.
+// byReflection encodes a snapshot with encoding/json alone.
 func byReflection(s state.Snapshot, values map[string]any) ([]byte, error) {
 	return json.Marshal(struct {
 		Revision   uint64         `json:"revision"`

@@ -10,14 +10,15 @@ import (
 	"github.com/awaken-go/awaken/internal/appendjson"
 )
 
-// Scope is how long a key's value lives.
+// Scope is the lifetime of a key's value.
 type Scope uint8
 
 const (
-	Run    Scope = iota // from the start of a run to its end, resumes included
-	Thread              // as long as the thread
+	Run    Scope = iota // from the start of a run to its end, across waits and restarts
+	Thread              // until the thread is deleted
 )
 
+// String returns "run" or "thread".
 func (s Scope) String() string {
 	if s == Thread {
 		return "thread"
@@ -25,34 +26,32 @@ func (s Scope) String() string {
 	return "run"
 }
 
-// Merge says what happens when two writers that saw the same snapshot both
-// update a key.
+// Merge says what happens if two writers that saw the same snapshot update the same key.
 type Merge uint8
 
 const (
-	Exclusive   Merge = iota // they conflict; one of them has to look again
-	Commutative              // both apply; the order must not matter
+	Exclusive   Merge = iota // they conflict: one of them must read again
+	Commutative              // both updates apply; their order must not matter
 )
 
-// Options are a key's properties. The zero value is run-scoped, exclusive and saved.
+// Options are the properties of a key. The zero Options mean: run scope, exclusive, saved.
 type Options struct {
 	Scope Scope
 	Merge Merge
-	// Transient values never leave memory: they are neither saved nor exported.
+	// Transient values stay in memory: they are neither saved nor exported.
 	Transient bool
-	// Derived values are exported like others but saved by whoever owns their
-	// source, so they are no changes of their own.
+	// Derived values are exported but not saved: their owner derives them from data that
+	// it saves elsewhere. They are not part of [Store.Changes].
 	Derived bool
 }
 
-// A Key names a slot that holds a V and changes by applying a U. Declare keys
-// once, as package variables. The value of a key that was never written is V's
-// zero value.
+// A Key names a slot that holds a value of type V and changes by updates of type U. A key that
+// was never written has V's zero value. Declare keys once, as package variables.
 type Key[V, U any] struct{ core *core }
 
-// NewKey returns a key whose updates are folded in by apply. Apply must return a
-// new value and leave the one it is given alone, because others may be reading it.
-// NewKey panics if name is empty: that is a mistake in the program.
+// NewKey returns a key whose values change by apply. Apply returns the new value; it must not
+// modify the old one, which readers may share. The name must be unique among the keys of an
+// agent. NewKey panics if name is empty, which is a programming error.
 func NewKey[V, U any](name string, apply func(V, U) V, opts Options) *Key[V, U] {
 	if name == "" {
 		panic("state: a key needs a name")
@@ -73,34 +72,34 @@ func NewKey[V, U any](name string, apply func(V, U) V, opts Options) *Key[V, U] 
 	}}
 }
 
-// NewValue returns a key whose update replaces the value.
+// NewValue returns a key whose updates replace the value.
 func NewValue[V any](name string, opts Options) *Key[V, V] {
 	k := NewKey(name, func(_, v V) V { return v }, opts)
 	k.core.apply = func(_, update any) any { return update }
 	return k
 }
 
-// EncodedBy makes the key's values be encoded by f, which appends to buf what
-// json.Marshal returns and keeps nothing. It is for values that are encoded often, and is
-// called where the key is declared. It returns the key.
+// EncodedBy sets the encoder of the key's values and returns the key. F appends to buf exactly
+// what json.Marshal returns, and must not keep buf. It speeds up values that are encoded often.
+// Call it where the key is declared.
 func (k *Key[V, U]) EncodedBy(f func(buf []byte, v V) ([]byte, error)) *Key[V, U] {
 	k.core.append = func(buf []byte, v any) ([]byte, error) { return f(buf, v.(V)) }
 	return k
 }
 
-// Name is the key's globally unique name.
+// Name returns the key's name.
 func (k *Key[V, U]) Name() string { return k.core.name }
 
 // Options returns the key's properties.
 func (k *Key[V, U]) Options() Options { return k.core.opts }
 
-// Get returns the value r sees, or V's zero value.
+// Get returns the value in r, or V's zero value if the key was never written.
 func (k *Key[V, U]) Get(r Reader) V {
 	v, _ := k.Lookup(r)
 	return v
 }
 
-// Lookup returns the value r sees and whether one was ever written.
+// Lookup returns the value in r, and whether the key was ever written.
 func (k *Key[V, U]) Lookup(r Reader) (V, bool) {
 	v, ok := r.load(k.core)
 	if !ok {
@@ -110,27 +109,27 @@ func (k *Key[V, U]) Lookup(r Reader) (V, bool) {
 	return v.(V), true
 }
 
-// Update records that u is to be applied.
+// Update records the update u in w.
 func (k *Key[V, U]) Update(w Writer, u U) { w.record(op{key: k.core, update: u}) }
 
-// Clear records that the key is to be as if never written.
+// Clear records in w that the key is reset, as if it were never written.
 func (k *Key[V, U]) Clear(w Writer) { w.record(op{key: k.core, clear: true}) }
 
 func (k *Key[V, U]) untyped() *core { return k.core }
 
-// AnyKey is a key of whatever type.
+// AnyKey is a *[Key] of any types.
 type AnyKey interface {
+	// Name returns the key's name.
 	Name() string
+	// Options returns the key's properties.
 	Options() Options
 	untyped() *core
 }
 
-// Reader is something a key can be read from: a [Snapshot], a struct that embeds
-// one, or a *[Store].
+// Reader is a source of values: a [Snapshot], a struct that embeds one, or a *[Store].
 type Reader interface{ load(*core) (any, bool) }
 
-// Writer is something updates can be recorded in: a *[Batch] or a struct that
-// embeds one.
+// Writer records updates: a *[Batch], or a struct that embeds a Batch.
 type Writer interface{ record(op) }
 
 // core is a key without its types.
@@ -142,7 +141,7 @@ type core struct {
 	append func(buf []byte, v any) ([]byte, error) // nil for json.Marshal
 }
 
-// appendValue appends a value's JSON. An encoder that panics is an error.
+// appendValue appends the JSON of v. It returns an error if the encoder panics.
 func (c *core) appendValue(buf []byte, v any) (out []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -168,16 +167,15 @@ func (c *core) appendValue(buf []byte, v any) (out []byte, err error) {
 	return appendjson.Value(buf, "", v)
 }
 
-// Schema is a fixed set of keys, each with a dense slot, made once and shared by
-// all stores that hold the same keys.
+// Schema is an immutable set of keys. Stores with the same keys share one.
 type Schema struct {
-	keys   []*core
-	slots  map[string]int
-	sorted []int // slots in the order of their keys' names
+	keys   []*core        // by slot
+	slots  map[string]int // by name
+	sorted []int          // slots in the order of their keys' names
 }
 
-// NewSchema returns the schema of keys. The same key may be listed twice; two
-// keys of one name are an error.
+// NewSchema returns a schema of the keys. A key may be listed twice; two different keys with
+// the same name are an error.
 func NewSchema(keys ...AnyKey) (*Schema, error) {
 	s := &Schema{slots: make(map[string]int, len(keys))}
 	for _, k := range keys {
@@ -203,7 +201,7 @@ func (s *Schema) add(c *core) error {
 	return nil
 }
 
-// Names lists the keys' names in the order they were added.
+// Names returns the names of the keys, in the order of NewSchema.
 func (s *Schema) Names() []string {
 	names := make([]string, len(s.keys))
 	for i, c := range s.keys {
@@ -212,7 +210,7 @@ func (s *Schema) Names() []string {
 	return names
 }
 
-// slot returns the slot of exactly this key, or -1.
+// slot returns the slot of the key, or -1 if the schema does not have it.
 func (s *Schema) slot(c *core) int {
 	if i, ok := s.slots[c.name]; ok && s.keys[i] == c {
 		return i

@@ -37,7 +37,7 @@ func newSchema(t *testing.T, keys ...state.AnyKey) *state.Schema {
 	return s
 }
 
-// newStore returns a store that has all keys but unknown.
+// newStore returns a store with all keys except unknown.
 func newStore(t *testing.T) *state.Store {
 	t.Helper()
 	return state.NewStore(newSchema(t, count, names, title, steps, secret, derived))
@@ -72,7 +72,7 @@ func TestKey_ReadsItsZeroValueUntilItIsWritten(t *testing.T) {
 	}
 }
 
-func TestKey_OfAnInterfaceTakesNil(t *testing.T) {
+func TestKey_OfAnInterfaceTypeAcceptsNil(t *testing.T) {
 	t.Parallel()
 	anything := state.NewValue[any]("test.anything", state.Options{})
 	s := state.NewStore(newSchema(t, anything))
@@ -83,7 +83,7 @@ func TestKey_OfAnInterfaceTakesNil(t *testing.T) {
 	}
 }
 
-func TestKey_TellsItsNameAndOptions(t *testing.T) {
+func TestKey_ReturnsItsNameAndOptions(t *testing.T) {
 	t.Parallel()
 	if got := names.Name(); got != "test.names" {
 		t.Errorf("name is %q", got)
@@ -106,7 +106,7 @@ func TestNewKey_PanicsWithoutAName(t *testing.T) {
 	state.NewValue[int]("", state.Options{})
 }
 
-func TestNewSchema_RejectsTwoKeysOfOneName(t *testing.T) {
+func TestNewSchema_RejectsTwoKeysWithOneName(t *testing.T) {
 	t.Parallel()
 	other := state.NewValue[string]("test.count", state.Options{})
 	_, err := state.NewSchema(count, title, other)
@@ -115,7 +115,7 @@ func TestNewSchema_RejectsTwoKeysOfOneName(t *testing.T) {
 	}
 }
 
-func TestNewSchema_TakesTheSameKeyTwice(t *testing.T) {
+func TestNewSchema_AcceptsTheSameKeyTwice(t *testing.T) {
 	t.Parallel()
 	s := newSchema(t, count, title, count)
 	if diff := cmp.Diff([]string{"test.count", "test.title"}, s.Names()); diff != "" {
@@ -123,8 +123,8 @@ func TestNewSchema_TakesTheSameKeyTwice(t *testing.T) {
 	}
 }
 
-// A key is a Go value, not a name: one that looks alike reads nothing.
-func TestKey_IsNotAnotherKeyOfTheSameName(t *testing.T) {
+// A key is identified by its Go value, not by its name.
+func TestKey_DoesNotReadAnotherKeyOfTheSameName(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	apply(t, s, func(w state.Writer) { count.Update(w, 1) })
@@ -137,7 +137,7 @@ func TestKey_IsNotAnotherKeyOfTheSameName(t *testing.T) {
 	checkUnknown(t, s.Apply(&b), "test.count")
 }
 
-// Hooks and tools embed a snapshot and a batch in what they are given.
+// The arguments of hooks and tools embed a snapshot and a batch.
 func TestKey_WorksOnStructsThatEmbed(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -4,34 +4,40 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/awaken-go/awaken/internal/appendjson"
 )
 
-// Snapshot is the state at one revision. It is immutable and cheap to copy. The
-// zero Snapshot is empty.
+// Snapshot is the state at one revision. It is immutable, cheap to copy, and safe for
+// concurrent use. The zero Snapshot is empty.
 type Snapshot struct {
 	revision uint64
 	schema   *Schema
-	values   []any // by slot; nil = never written
+	values   []any // by slot; nil means never written
 }
 
-// Revision counts the batches that led to this snapshot.
+// Revision returns the number of batches that were applied before this snapshot.
 func (s Snapshot) Revision() uint64 { return s.revision }
 
 func (s Snapshot) load(c *core) (any, bool) {
 	if s.schema == nil {
 		return nil, false
 	}
-	i := s.schema.slot(c)
-	if i < 0 || i >= len(s.values) || s.values[i] == nil {
-		return nil, false
-	}
-	return s.values[i], true
+	v := s.at(s.schema.slot(c))
+	return v, v != nil
 }
 
-// apply returns the snapshot after b.
+// at returns the value in a slot, or nil if it was never written.
+func (s Snapshot) at(slot int) any {
+	if slot < 0 || slot >= len(s.values) {
+		return nil
+	}
+	return s.values[slot]
+}
+
+// apply returns the snapshot with b applied.
 func (s Snapshot) apply(b *Batch) (Snapshot, error) {
 	for i := range b.ops {
 		if s.schema == nil || s.schema.slot(b.ops[i].key) < 0 {
@@ -52,7 +58,7 @@ func (s Snapshot) apply(b *Batch) (Snapshot, error) {
 	return Snapshot{revision: s.revision + 1, schema: s.schema, values: values}, nil
 }
 
-// Export returns the written values of every key that is not transient, by name.
+// Export returns the JSON of all written values, except transient ones, by key name.
 func (s Snapshot) Export() (map[string]json.RawMessage, error) {
 	out := make(map[string]json.RawMessage)
 	for i, v := range s.values {
@@ -68,24 +74,26 @@ func (s Snapshot) Export() (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
-// Value returns the JSON of one key by its name, and whether it was written. Unlike
-// Export it does not encode the others.
+// Value returns the JSON of the key with that name, and whether it was written. It reports
+// false for transient keys.
 func (s Snapshot) Value(name string) (json.RawMessage, bool, error) {
 	if s.schema == nil {
 		return nil, false, nil
 	}
 	i, ok := s.schema.slots[name]
-	if !ok || i >= len(s.values) || s.values[i] == nil || s.schema.keys[i].opts.Transient {
+	if !ok || s.at(i) == nil || s.schema.keys[i].opts.Transient {
 		return nil, false, nil
 	}
 	data, err := s.schema.keys[i].appendValue(nil, s.values[i])
 	return data, err == nil, err
 }
 
-// MarshalJSON writes {"revision": n, "extensions": {key: value}}.
+// MarshalJSON encodes the snapshot as {"revision": n, "extensions": {key: value}}, without
+// transient keys.
 func (s Snapshot) MarshalJSON() ([]byte, error) { return s.AppendJSON(make([]byte, 0, 256)) }
 
-// AppendJSON appends what MarshalJSON returns. After an error, buf is as it was.
+// AppendJSON appends the result of MarshalJSON to buf. After an error it returns buf
+// unchanged.
 func (s Snapshot) AppendJSON(buf []byte) (_ []byte, err error) {
 	out := appendjson.Uint(buf, `{"revision":`, s.revision)
 	out = append(out, `,"extensions":`...)
@@ -93,7 +101,7 @@ func (s Snapshot) AppendJSON(buf []byte) (_ []byte, err error) {
 	if s.schema != nil {
 		for _, i := range s.schema.sorted {
 			c := s.schema.keys[i]
-			if i >= len(s.values) || s.values[i] == nil || c.opts.Transient {
+			if s.at(i) == nil || c.opts.Transient {
 				continue
 			}
 			out = append(appendjson.String(append(out, ','), c.name), ':')
@@ -105,8 +113,8 @@ func (s Snapshot) AppendJSON(buf []byte) (_ []byte, err error) {
 	return append(appendjson.Close(out, start), '}'), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. The result is bound to no schema:
-// it can be exported and compared, but keys read nothing from it.
+// UnmarshalJSON decodes the result of MarshalJSON. The snapshot has no typed keys: it can be
+// exported and encoded, but [Key.Get] finds nothing in it.
 func (s *Snapshot) UnmarshalJSON(data []byte) error {
 	var w struct {
 		Revision   uint64                     `json:"revision"`
@@ -117,18 +125,13 @@ func (s *Snapshot) UnmarshalJSON(data []byte) error {
 	if err := dec.Decode(&w); err != nil {
 		return fmt.Errorf("state snapshot: %w", err)
 	}
-	names := make([]string, 0, len(w.Extensions))
-	for name := range w.Extensions {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	schema := &Schema{slots: make(map[string]int, len(names))}
-	values := make([]any, len(names))
-	for i, name := range names {
-		schema.slots[name] = i
-		schema.keys = append(schema.keys, &core{name: name})
-		schema.sorted = append(schema.sorted, i)
-		values[i] = w.Extensions[name]
+	schema := &Schema{slots: make(map[string]int, len(w.Extensions))}
+	var values []any
+	for _, name := range slices.Sorted(maps.Keys(w.Extensions)) {
+		if err := schema.add(&core{name: name}); err != nil {
+			return err
+		}
+		values = append(values, w.Extensions[name])
 	}
 	*s = Snapshot{revision: w.Revision, schema: schema, values: values}
 	return nil

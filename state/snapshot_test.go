@@ -40,7 +40,7 @@ func TestSnapshot_IsNotChangedByLaterBatches(t *testing.T) {
 	}
 }
 
-func TestSnapshotExport_LeavesTransientAndUnwrittenKeysOut(t *testing.T) {
+func TestSnapshotExport_OmitsTransientAndUnwrittenKeys(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	apply(t, s, func(w state.Writer) {
@@ -74,7 +74,7 @@ func TestSnapshotExport_NamesTheKeyThatCannotBeEncoded(t *testing.T) {
 		t.Errorf("Changes: error is %v, want %q", err, want)
 	}
 	if changes, err := s.Changes(); err != nil || len(changes) > 0 {
-		t.Errorf("a value that cannot be saved is in the way of others: %v, %v", changes, err)
+		t.Errorf("a value that cannot be saved blocks others: %v, %v", changes, err)
 	}
 }
 

@@ -6,27 +6,20 @@ import (
 	"slices"
 )
 
-// Store holds the state of one run and applies batches to it. It is not safe for
-// concurrent use; the snapshots it hands out are.
+// Store holds the current state and applies batches to it. It tracks which values changed, to
+// be saved ([Store.Changes]) and to be shown to clients ([Store.Delta]). It is not safe for
+// concurrent use; its snapshots are.
 type Store struct {
 	snap    Snapshot
-	dirty   []uint8           // by slot: unsaved, unshown; nil until something changes
-	encoded []json.RawMessage // by slot: the value's JSON, once it was asked for; as long as dirty
-	hooks   []func(Applied)
+	dirty   []uint8           // by slot: unsaved, unshown; nil until the first change
+	encoded []json.RawMessage // by slot: the cached JSON of a dirty value; same length as dirty
 }
 
-// What has not been done yet with a slot's newest value.
+// What has not happened yet to the latest value of a slot.
 const (
 	unsaved uint8 = 1 << iota
 	unshown
 )
-
-// Applied describes a batch that was applied.
-type Applied struct {
-	Previous uint64 // revision before
-	Updates  int    // how many updates the batch had
-	Snapshot Snapshot
-}
 
 // NewStore returns an empty store for the keys of schema.
 func NewStore(schema *Schema) *Store {
@@ -35,15 +28,11 @@ func NewStore(schema *Schema) *Store {
 
 func (s *Store) load(c *core) (any, bool) { return s.snap.load(c) }
 
-// Snapshot returns the present state.
+// Snapshot returns the current state.
 func (s *Store) Snapshot() Snapshot { return s.snap }
 
-// OnApply calls fn after each batch, in the order the functions were added. They
-// observe; they cannot refuse.
-func (s *Store) OnApply(fn func(Applied)) { s.hooks = append(s.hooks, fn) }
-
-// Apply applies b, all or nothing. An empty batch changes nothing and calls no one.
-// It returns a *UnknownKeyError for a key that is not in the schema.
+// Apply applies b atomically. It returns an *UnknownKeyError, and changes nothing, if b
+// updates a key that is not in the schema. An empty batch changes nothing.
 func (s *Store) Apply(b *Batch) error {
 	if b.Len() == 0 {
 		return nil
@@ -55,28 +44,24 @@ func (s *Store) Apply(b *Batch) error {
 	for i := range b.ops {
 		s.mark(s.snap.schema.slot(b.ops[i].key))
 	}
-	prev := s.snap.revision
 	s.snap = next
-	for _, fn := range s.hooks {
-		fn(Applied{Previous: prev, Updates: len(b.ops), Snapshot: next})
-	}
 	return nil
 }
 
-// Change is the new value of one key, ready to be saved.
+// Change is the new value of a key.
 type Change struct {
 	Key   string
 	Scope Scope
-	Value json.RawMessage // nil when the key was cleared
+	Value json.RawMessage // nil if the key was cleared
 }
 
-// Changes returns what has to be saved since the last call of Saved: one change
-// for each changed key that is neither transient nor derived. A value that has no
-// JSON is an error, and is then cleared without being a change, so that what was
-// saved before stays and the rest can be saved.
+// Changes returns the changes since the last call of Saved: one for each changed key that is
+// neither transient nor derived. If a value cannot be encoded as JSON, Changes returns an
+// error and clears that value without recording a change: the saved value stays, and the next
+// call returns the other changes.
 func (s *Store) Changes() ([]Change, error) { return s.changes(unsaved) }
 
-// Delta returns the same changes since the last call of Shown.
+// Delta returns the changes since the last call of Shown, as Changes does.
 func (s *Store) Delta() ([]Change, error) { return s.changes(unshown) }
 
 func (s *Store) changes(what uint8) ([]Change, error) {
@@ -103,17 +88,17 @@ func (s *Store) changes(what uint8) ([]Change, error) {
 	return out, nil
 }
 
-// forget makes a slot as if never written, and no change.
+// forget clears a slot without recording a change.
 func (s *Store) forget(slot int) {
 	s.snap.values = slices.Clone(s.snap.values)
 	s.snap.values[slot] = nil
 	s.dirty[slot] = 0
 }
 
-// Saved says that everything Changes returned is now safe.
+// Saved marks the changes that Changes returned as saved.
 func (s *Store) Saved() { s.done(unsaved) }
 
-// Shown says that whoever looks on knows everything Delta returned.
+// Shown marks the changes that Delta returned as shown to clients.
 func (s *Store) Shown() { s.done(unshown) }
 
 func (s *Store) done(what uint8) {
@@ -124,22 +109,21 @@ func (s *Store) done(what uint8) {
 	}
 }
 
-// Unknown says what to do with saved values whose key is not in the schema.
+// Unknown says what Restore does with values whose key is not in the schema.
 type Unknown uint8
 
 const (
-	Skip   Unknown = iota // leave them out; what is stored stays stored
-	Reject                // fail with a *UnknownKeyError
+	Skip   Unknown = iota // ignore them; the saved values stay as they are
+	Reject                // return an *UnknownKeyError
 )
 
-// Restore sets saved values without calling anyone or marking them changed. Values
-// it does not mention stay.
+// Restore sets saved values without recording changes. Other keys keep their values.
 func (s *Store) Restore(saved map[string]json.RawMessage, unknown Unknown) error {
 	return s.set(saved, unknown, false)
 }
 
-// Seed sets the values a child run starts with. Unlike Restore it counts them as
-// changes, and it rejects keys that are not in the schema.
+// Seed sets the initial values of a run. Unlike Restore, it records them as changes and
+// rejects keys that are not in the schema.
 func (s *Store) Seed(values map[string]json.RawMessage) error {
 	return s.set(values, Reject, true)
 }
@@ -174,7 +158,7 @@ func (s *Store) set(saved map[string]json.RawMessage, unknown Unknown, changed b
 	return nil
 }
 
-// decode reads a value; an UnmarshalJSON that panics is an error.
+// decode decodes a value. It returns an error if UnmarshalJSON panics.
 func decode(c *core, data []byte) (v any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -184,8 +168,8 @@ func decode(c *core, data []byte) (v any, err error) {
 	return c.decode(data)
 }
 
-// Extend makes the store hold the keys of schema as well as those it has. Values
-// stay. It is for an agent that is replaced in the middle of a run.
+// Extend adds the keys of schema to the store's own. Values stay. A run uses it when it is
+// handed to another agent.
 func (s *Store) Extend(schema *Schema) error {
 	next := &Schema{slots: make(map[string]int, len(schema.keys))}
 	for _, keys := range [][]*core{s.snap.schema.keys, schema.keys} {
@@ -205,8 +189,7 @@ func (s *Store) Extend(schema *Schema) error {
 	return nil
 }
 
-// mark notes that a slot has changed. Keys that nobody saves or is shown are not
-// worth noting.
+// mark records that a slot has changed, unless its key is transient or derived.
 func (s *Store) mark(slot int) {
 	if o := s.snap.schema.keys[slot].opts; o.Transient || o.Derived {
 		return

@@ -20,8 +20,7 @@ func saved(pairs ...string) map[string]json.RawMessage {
 	return m
 }
 
-// checkChanges checks what has to be saved: "key scope value", or "key scope
-// cleared".
+// checkChanges checks the unsaved changes: "key scope value", or "key scope cleared".
 func checkChanges(t *testing.T, s *state.Store, want ...string) {
 	t.Helper()
 	changes, err := s.Changes()
@@ -31,7 +30,7 @@ func checkChanges(t *testing.T, s *state.Store, want ...string) {
 	compareChanges(t, changes, want)
 }
 
-// checkDelta checks what has to be shown, in the same way.
+// checkDelta checks the changes that were not shown, in the same way.
 func checkDelta(t *testing.T, s *state.Store, want ...string) {
 	t.Helper()
 	changes, err := s.Delta()
@@ -67,11 +66,9 @@ func checkUnknown(t *testing.T, err error, key string) {
 	}
 }
 
-func TestStoreApply_AllOrNothing(t *testing.T) {
+func TestStoreApply_IsAtomic(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	calls := 0
-	s.OnApply(func(state.Applied) { calls++ })
 	var b state.Batch
 	count.Update(&b, 1)
 	unknown.Update(&b, 1)
@@ -80,8 +77,8 @@ func TestStoreApply_AllOrNothing(t *testing.T) {
 	if got := export(t, s.Snapshot()); got != "{}" {
 		t.Errorf("state is %s, want nothing", got)
 	}
-	if s.Snapshot().Revision() != 0 || calls != 0 {
-		t.Errorf("revision is %d and hooks were called %d times", s.Snapshot().Revision(), calls)
+	if got := s.Snapshot().Revision(); got != 0 {
+		t.Errorf("revision is %d, want 0", got)
 	}
 	checkChanges(t, s)
 }
@@ -115,33 +112,6 @@ func TestStoreApply_InTheOrderOfTheBatch(t *testing.T) {
 	})
 	if diff := cmp.Diff([]string{"a", "b"}, steps.Get(s.Snapshot())); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
-	}
-}
-
-func TestStoreOnApply_CallsInOrderWithWhatHappened(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	type call struct {
-		Hook, Previous, Revision, Updates, Count int
-	}
-	var got []call
-	for i := range 2 {
-		s.OnApply(func(a state.Applied) {
-			got = append(got, call{i, int(a.Previous), int(a.Snapshot.Revision()), a.Updates, count.Get(a.Snapshot)})
-			if count.Get(s.Snapshot()) != count.Get(a.Snapshot) {
-				t.Error("the hook was called before the store had changed")
-			}
-		})
-	}
-	apply(t, s, func(w state.Writer) { count.Update(w, 1) })
-	apply(t, s, func(w state.Writer) {}) // an empty batch calls no one
-	apply(t, s, func(w state.Writer) { count.Update(w, 1); count.Update(w, 1) })
-	if err := s.Restore(saved("test.count", "9"), state.Skip); err != nil { // and so does this
-		t.Fatal(err)
-	}
-	want := []call{{0, 0, 1, 1, 1}, {1, 0, 1, 1, 1}, {0, 1, 2, 2, 3}, {1, 1, 2, 2, 3}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
 
@@ -185,7 +155,7 @@ func TestStoreDelta_IsShownAndSavedIndependently(t *testing.T) {
 	checkDelta(t, s, "test.count run 5")
 }
 
-func TestStoreRestore_SetsValuesQuietly(t *testing.T) {
+func TestStoreRestore_RecordsNoChanges(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	apply(t, s, func(w state.Writer) { title.Update(w, "kept"); count.Update(w, 1) })
@@ -220,7 +190,7 @@ func TestStoreRestore_ChangesNothingWhenItFails(t *testing.T) {
 	}
 }
 
-func TestStoreRestore_TakesWhatExportGave(t *testing.T) {
+func TestStoreRestore_AcceptsTheResultOfExport(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	apply(t, s, func(w state.Writer) {
@@ -242,18 +212,16 @@ func TestStoreRestore_TakesWhatExportGave(t *testing.T) {
 	}
 }
 
-func TestStoreSeed_CountsAsChangesAndRejectsUnknownKeys(t *testing.T) {
+func TestStoreSeed_RecordsChangesAndRejectsUnknownKeys(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	checkUnknown(t, s.Seed(saved("test.gone", "1")), "test.gone")
-	calls := 0
-	s.OnApply(func(state.Applied) { calls++ })
 	if err := s.Seed(saved("test.count", "5", "test.title", `"x"`)); err != nil {
 		t.Fatal(err)
 	}
 	checkChanges(t, s, "test.count run 5", `test.title thread "x"`)
-	if calls != 0 || s.Snapshot().Revision() != 0 {
-		t.Errorf("hooks were called %d times and the revision is %d, want 0 and 0", calls, s.Snapshot().Revision())
+	if got := s.Snapshot().Revision(); got != 0 {
+		t.Errorf("revision is %d, want 0", got)
 	}
 }
 
@@ -290,7 +258,7 @@ func TestStoreExtend_RejectsAnotherKeyOfTheSameName(t *testing.T) {
 }
 
 // Stores share a schema, so none may change it.
-func TestStoreExtend_LeavesTheSchemaAlone(t *testing.T) {
+func TestStoreExtend_DoesNotChangeTheSchema(t *testing.T) {
 	t.Parallel()
 	schema := newSchema(t, count)
 	s, other := state.NewStore(schema), state.NewStore(schema)

@@ -7,7 +7,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-func TestSnapshot_ValueIsTheJSONOfOneKey(t *testing.T) {
+func TestSnapshotValue_ReturnsTheJSONOfOneKey(t *testing.T) {
 	a, hidden := state.NewValue[[]int]("a", state.Options{}), state.NewValue[int]("hidden", state.Options{Transient: true})
 	schema, err := state.NewSchema(a, hidden)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"io"
 	"slices"
 
@@ -31,8 +30,9 @@ func export(ctx context.Context, store awaken.Store, threadID string, w io.Write
 	if err != nil {
 		return err
 	}
-	out := &writer{w: bufio.NewWriter(w), sum: sha256.New()}
-	if err := out.write(header{format, version, t}); err != nil {
+	buf, sum := bufio.NewWriter(w), sha256.New()
+	out := json.NewEncoder(io.MultiWriter(buf, sum))
+	if err := out.Encode(header{format, version, t}); err != nil {
 		return err
 	}
 	var last end
@@ -45,7 +45,7 @@ func export(ctx context.Context, store awaken.Store, threadID string, w io.Write
 			return fmt.Errorf("the log has %d of %d messages", last.Messages, t.MessageCount)
 		}
 		for i := range records {
-			if err := out.write(line{Message: &records[i]}); err != nil {
+			if err := out.Encode(line{Message: &records[i]}); err != nil {
 				return err
 			}
 		}
@@ -56,15 +56,15 @@ func export(ctx context.Context, store awaken.Store, threadID string, w io.Write
 		return err
 	}
 	for _, r := range runs {
-		if err := out.write(line{Run: r}); err != nil {
+		if err := out.Encode(line{Run: r}); err != nil {
 			return err
 		}
 	}
-	last.Runs, last.SHA256 = len(runs), hex.EncodeToString(out.sum.Sum(nil))
-	if err := out.write(line{End: &last}); err != nil {
+	last.Runs, last.SHA256 = len(runs), hex.EncodeToString(sum.Sum(nil))
+	if err := out.Encode(line{End: &last}); err != nil {
 		return err
 	}
-	return out.w.Flush()
+	return buf.Flush()
 }
 
 // allRuns returns the runs of a thread, the oldest first. A run that begins while they
@@ -85,21 +85,4 @@ func allRuns(ctx context.Context, store awaken.Store, threadID string) ([]*awake
 	}
 	slices.Reverse(out)
 	return out, nil
-}
-
-// writer writes lines and adds them up.
-type writer struct {
-	w   *bufio.Writer
-	sum hash.Hash
-}
-
-func (w *writer) write(v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	data = append(data, '\n')
-	w.sum.Write(data)
-	_, err = w.w.Write(data)
-	return err
 }

@@ -2,6 +2,7 @@ package threadfile
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,10 +35,7 @@ func Import(ctx context.Context, store awaken.Store, r io.Reader, newID string) 
 	if err != nil {
 		return nil, err
 	}
-	id := newID
-	if id == "" {
-		id = f.thread.ID
-	}
+	id := cmp.Or(newID, f.thread.ID)
 	if strings.TrimSpace(id) == "" {
 		return nil, fmt.Errorf("import: %w: the thread's new id is blank", awaken.ErrInvalid)
 	}
@@ -165,6 +163,7 @@ func read(r io.Reader) (*file, error) {
 
 func readHeader(text []byte) (*awaken.Thread, error) {
 	var h header
+	_ = strict.UnmarshalKnown(text, &h) // a later version may have other fields
 	err := strict.Unmarshal(text, &h)
 	switch {
 	case err != nil && h.Format != format:

@@ -27,6 +27,7 @@ func readDocs(t *testing.T, name string) string {
 
 // The agent files in the documentation work.
 func TestDocs_AgentFiles(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-test") // the key that a file of the documentation asks for
 	blocks := regexp.MustCompile("(?s)\n```yaml\n(.*?)\n```").FindAllStringSubmatch(readDocs(t, "cli.md")+readDocs(t, "getting-started.md")+readDocs(t, "policies.md"), -1)
 	if len(blocks) < 3 {
 		t.Fatalf("the documentation has %d agent files", len(blocks))

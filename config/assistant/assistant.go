@@ -22,11 +22,13 @@ import (
 )
 
 const (
-	AgentID  = "__admin_assistant"
+	// AgentID is the id of the assistant's agent.
+	AgentID = "__admin_assistant"
+	// PluginID is the id of the assistant's plugin.
 	PluginID = "admin-assistant"
-	// Scripted is the adapter of providers whose models are no models: the assistant does
+	// scripted is the adapter of providers whose models are no models: the assistant does
 	// not choose one by itself.
-	Scripted = "scripted"
+	scripted = "scripted"
 	// MaxPolicy is how many bytes a policy prompt can have.
 	MaxPolicy = 8192
 	maxRounds = 8
@@ -99,9 +101,9 @@ func (a *Assistant) model(ctx context.Context, s *config.AssistantSettings) (str
 		if err != nil {
 			return "", err
 		}
-		var p awaken.ProviderSpec
-		if json.Unmarshal(withoutHints(v.Spec), &p) == nil {
-			adapters[p.ID] = p.Adapter
+		var p struct{ Adapter string }
+		if json.Unmarshal(v.Spec, &p) == nil {
+			adapters[v.Key.ID] = p.Adapter
 		}
 	}
 	for v, err := range a.Manager.All(ctx, config.Models) {
@@ -109,25 +111,11 @@ func (a *Assistant) model(ctx context.Context, s *config.AssistantSettings) (str
 			return "", err
 		}
 		var m awaken.ModelSpec
-		if json.Unmarshal(v.Spec, &m) == nil && v.Live && adapters[m.ProviderID] != "" && adapters[m.ProviderID] != Scripted {
+		if json.Unmarshal(v.Spec, &m) == nil && v.Live && adapters[m.ProviderID] != "" && adapters[m.ProviderID] != scripted {
 			return m.ID, nil
 		}
 	}
 	return "", ErrNoModel
-}
-
-// withoutHints takes what clients are told beside a spec out of it.
-func withoutHints(spec json.RawMessage) json.RawMessage {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(spec, &m) != nil {
-		return spec
-	}
-	delete(m, "has_api_key")
-	out, err := json.Marshal(m)
-	if err != nil {
-		return spec
-	}
-	return out
 }
 
 // Info describes the assistant to a user interface.
@@ -237,6 +225,15 @@ type saved struct {
 	Live     bool            `json:"live"`
 }
 
+// agent returns an agent as it is; nil if there is none.
+func (a *Assistant) agent(ctx context.Context, key config.Key) (*config.View, error) {
+	v, err := a.Manager.Get(ctx, key)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, nil
+	}
+	return v, err
+}
+
 // draft writes a draft: a new one, one over an agent that is live, or over a draft of its
 // own. What a person has begun is left alone.
 func (a *Assistant) draft(ctx context.Context, call *awaken.ToolCall, in agentInput) (*saved, error) {
@@ -244,14 +241,11 @@ func (a *Assistant) draft(ctx context.Context, call *awaken.ToolCall, in agentIn
 	if err != nil {
 		return nil, err
 	}
-	v, err := a.Manager.Get(ctx, key)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return a.put(ctx, call, in, true, config.Condition{Absent: true})
-	}
+	now, err := a.agent(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	if !v.Live {
+	if now != nil && !now.Live {
 		last, err := a.Manager.Audit().List(ctx, config.AuditQuery{Resource: key.String(), Limit: 1})
 		if err != nil {
 			return nil, err
@@ -260,62 +254,53 @@ func (a *Assistant) draft(ctx context.Context, call *awaken.ToolCall, in agentIn
 			return nil, fmt.Errorf("agent %q has a draft that a person wrote, and it is not yours to change: use another id", key.ID)
 		}
 	}
-	return a.put(ctx, call, in, true, config.Condition{Revision: v.Meta.Revision})
+	return a.put(ctx, call, key, in, true, now)
 }
 
+// publish publishes an agent when a person has approved it. The answer stands for the agent
+// as it was when the question was put.
 func (a *Assistant) publish(ctx context.Context, call *awaken.ToolCall, in agentInput) (*saved, error) {
 	key, err := in.key()
 	if err != nil {
 		return nil, err
 	}
-	question, as, err := a.question(ctx, key)
-	switch {
-	case err != nil:
+	now, err := a.agent(ctx, key)
+	if err != nil {
 		return nil, err
+	}
+	question := fmt.Sprintf("Publish agent %q, which is new?", key.ID)
+	if now != nil {
+		question = fmt.Sprintf("Publish agent %q over its revision %d?", key.ID, now.Meta.Revision)
+	}
+	switch {
 	case call.Resume == nil:
 		if _, err := a.Manager.Validate(ctx, key, in.Agent); err != nil {
 			return nil, err // nobody has to look at what cannot be published
 		}
 		return nil, awaken.Suspend(awaken.Ticket{Suspension: awaken.Suspension{
 			Action: "tool:" + Tools[3], Message: question, Parameters: call.Args}})
-	case call.Resume.Asked != question:
-		if out := a.published(ctx, key, in); out != nil {
-			return out, nil // the call was cut off after it had done so
-		}
-		return nil, fmt.Errorf("agent %q has changed since a person approved: look at it, and ask again", key.ID)
+	case call.Resume.Asked == question:
+		return a.put(ctx, call, key, in, false, now)
+	case a.published(ctx, now, in):
+		return &saved{now.Spec, now.Meta.Revision, now.Live}, nil // the call was cut off after it had done so
 	}
-	return a.put(ctx, call, in, false, as)
+	return nil, fmt.Errorf("agent %q has changed since a person approved: look at it, and ask again", key.ID)
 }
 
-// published returns an agent that is live as the model wrote it; nil if it is not.
-func (a *Assistant) published(ctx context.Context, key config.Key, in agentInput) *saved {
-	v, err := a.Manager.Get(ctx, key)
-	if err != nil || !v.Live {
-		return nil
+// published reports whether an agent is live as the model wrote it.
+func (a *Assistant) published(ctx context.Context, now *config.View, in agentInput) bool {
+	if now == nil || !now.Live {
+		return false
 	}
-	if want, err := a.Manager.Validate(ctx, key, in.Agent); err != nil || !bytes.Equal(v.Spec, want.Normalized) {
-		return nil
-	}
-	return &saved{v.Spec, v.Meta.Revision, v.Live}
+	want, err := a.Manager.Validate(ctx, now.Key, in.Agent)
+	return err == nil && bytes.Equal(now.Spec, want.Normalized)
 }
 
-// question is what a person is asked before an agent is published, and what the answer
-// stands for: that the agent is then as it was when the question was put.
-func (a *Assistant) question(ctx context.Context, key config.Key) (string, config.Condition, error) {
-	v, err := a.Manager.Get(ctx, key)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return fmt.Sprintf("Publish agent %q, which is new?", key.ID), config.Condition{Absent: true}, nil
-	}
-	if err != nil {
-		return "", config.Condition{}, err
-	}
-	return fmt.Sprintf("Publish agent %q over its revision %d?", key.ID, v.Meta.Revision), config.Condition{Revision: v.Meta.Revision}, nil
-}
-
-func (a *Assistant) put(ctx context.Context, call *awaken.ToolCall, in agentInput, draft bool, as config.Condition) (*saved, error) {
-	key, err := in.key()
-	if err != nil {
-		return nil, err
+// put writes an agent, if it still is as it was.
+func (a *Assistant) put(ctx context.Context, call *awaken.ToolCall, key config.Key, in agentInput, draft bool, was *config.View) (*saved, error) {
+	as := config.Condition{Absent: true}
+	if was != nil {
+		as = config.Condition{Revision: was.Meta.Revision}
 	}
 	v, err := a.Manager.Put(ctx, key, in.Agent, draft, as, by(call))
 	if err != nil {

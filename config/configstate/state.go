@@ -6,7 +6,9 @@
 package configstate
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -85,21 +87,13 @@ type Tally struct {
 	LatencyMS int64        `json:"latency_ms"`
 }
 
-// raw returns text as JSON; nil if there is none.
-func raw(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
-}
-
 func (s *State) find(key config.Key) (int, bool) {
 	return slices.BinarySearchFunc(s.spaces[key.Namespace], key.ID, func(r *Record, id string) int { return strings.Compare(r.ID, id) })
 }
 
 func (r *Record) export() config.Record {
-	out := config.Record{Spec: raw(r.Spec), Meta: r.Meta}
-	out.Meta.UserOverrides = raw(r.Overrides)
+	out := config.Record{Spec: config.JSON(r.Spec), Meta: r.Meta}
+	out.Meta.UserOverrides = config.JSON(r.Overrides)
 	return out
 }
 
@@ -119,19 +113,16 @@ func (s *State) Records(ns config.Namespace, after string, limit int) []config.S
 	if found {
 		i++
 	}
+	rest := s.spaces[ns][i:]
 	var out []config.Stored
-	for _, r := range first(s.spaces[ns][i:], limit) {
+	for _, r := range rest[:page(rest, limit)] {
 		out = append(out, config.Stored{ID: r.ID, Record: r.export()})
 	}
 	return out
 }
 
-func first[T any](all []T, limit int) []T {
-	if limit <= 0 {
-		limit = 100
-	}
-	return all[:min(limit, len(all))]
-}
+// page returns how many of a list a page of it has; 100 if there is no limit.
+func page[T any](list []T, limit int) int { return min(cmp.Or(max(limit, 0), 100), len(list)) }
 
 // Head returns what is live.
 func (s *State) Head() config.Head { return cloneHead(s.head) }
@@ -173,10 +164,8 @@ func (s *State) Publications(before int64, limit int) []*config.Publication {
 	if before > 0 {
 		end, _ = s.at(before)
 	}
-	newest := slices.Clone(s.publications[:end])
-	slices.Reverse(newest)
 	var out []*config.Publication
-	for _, p := range first(newest, limit) {
+	for _, p := range slices.Backward(s.publications[end-page(s.publications[:end], limit) : end]) {
 		c := *p
 		c.Entries, c.Manifest = slices.Clone(p.Entries), nil
 		out = append(out, &c)
@@ -189,7 +178,7 @@ func (s *State) Documents(hashes []string) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for _, hash := range hashes {
 		if doc, ok := s.documents[hash]; ok {
-			out[hash] = raw(doc)
+			out[hash] = config.JSON(doc)
 		}
 	}
 	return out
@@ -223,7 +212,7 @@ func (s *State) Audit(q config.AuditQuery) []*config.AuditEvent {
 	for i := end - 1; i >= 0 && len(out) < q.Page(); i-- {
 		if e := s.events[i]; q.Selects(&e.AuditEvent) {
 			c := e.AuditEvent
-			c.Before, c.After = raw(e.BeforeText), raw(e.AfterText)
+			c.Before, c.After = config.JSON(e.BeforeText), config.JSON(e.AfterText)
 			out = append(out, &c)
 		}
 	}
@@ -253,7 +242,7 @@ func (s *State) Change(c *config.Change) (*Delta, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Delta{Gone: new(Gone)}
+	d := &Delta{Gone: new(Gone), Secrets: map[string]config.SealedSecret{}, Documents: map[string]string{}}
 	for i := range c.Records {
 		if err := s.changeRecord(&c.Records[i], d); err != nil {
 			return nil, err
@@ -272,7 +261,6 @@ func (s *State) Change(c *config.Change) (*Delta, error) {
 			}
 		}
 		d.Publications = []*config.Publication{clonePublication(p)}
-		d.Documents = map[string]string{}
 		for hash, doc := range c.Documents {
 			if _, have := s.documents[hash]; !have {
 				d.Documents[hash] = string(doc)
@@ -282,9 +270,6 @@ func (s *State) Change(c *config.Change) (*Delta, error) {
 	for _, sc := range c.Secrets {
 		switch _, have := s.secrets[sc.Ref]; {
 		case sc.Secret != nil:
-			if d.Secrets == nil {
-				d.Secrets = map[string]config.SealedSecret{}
-			}
 			d.Secrets[sc.Ref] = cloneSecret(*sc.Secret)
 		case have:
 			d.Gone.Secrets = append(d.Gone.Secrets, sc.Ref)
@@ -367,6 +352,34 @@ func (s *State) Purge(now time.Time, audit, versions time.Duration, pinned []int
 	return &Delta{Gone: gone}, config.Purged{Events: len(gone.Events), Publications: len(gone.Publications), Documents: len(gone.Documents)}
 }
 
+// Check returns what is wrong with a Delta that was read from somewhere: Do takes those
+// only that could have been made of this State.
+func (s *State) Check(d *Delta) error {
+	for _, r := range d.Records {
+		if r == nil || r.Namespace == "" || r.ID == "" || r.Spec == "" || r.Meta.Revision < 1 {
+			return errors.New("a record is incomplete")
+		}
+	}
+	last := int64(0)
+	if n := len(s.publications); n > 0 {
+		last = s.publications[n-1].Number
+	}
+	for _, p := range d.Publications {
+		if p == nil || p.Number <= last {
+			return fmt.Errorf("a publication does not come after %d", last)
+		}
+		last = p.Number
+	}
+	seen := map[string]bool{}
+	for _, e := range d.Events {
+		if e == nil || e.ID == "" || seen[e.ID] || s.byID[e.ID] != nil {
+			return errors.New("an event has no id of its own")
+		}
+		seen[e.ID] = true
+	}
+	return nil
+}
+
 // Do makes a change.
 func (s *State) Do(d *Delta) {
 	if d.Head != nil {
@@ -435,30 +448,20 @@ func (s *State) remove(gone *Gone) {
 func (s *State) All() iter.Seq[*Delta] {
 	return func(yield func(*Delta) bool) {
 		head := s.Head()
-		if !yield(&Delta{Head: &head, Secrets: s.secrets, Tallies: s.tallies}) {
-			return
-		}
+		more := yield(&Delta{Head: &head, Secrets: s.secrets, Tallies: s.tallies})
 		for _, ns := range slices.Sorted(maps.Keys(s.spaces)) {
 			for _, r := range s.spaces[ns] {
-				if !yield(&Delta{Records: []*Record{r}}) {
-					return
-				}
+				more = more && yield(&Delta{Records: []*Record{r}})
 			}
 		}
 		for _, hash := range slices.Sorted(maps.Keys(s.documents)) {
-			if !yield(&Delta{Documents: map[string]string{hash: s.documents[hash]}}) {
-				return
-			}
+			more = more && yield(&Delta{Documents: map[string]string{hash: s.documents[hash]}})
 		}
 		for _, p := range s.publications {
-			if !yield(&Delta{Publications: []*config.Publication{p}}) {
-				return
-			}
+			more = more && yield(&Delta{Publications: []*config.Publication{p}})
 		}
 		for _, e := range s.events {
-			if !yield(&Delta{Events: []*Event{e}}) {
-				return
-			}
+			more = more && yield(&Delta{Events: []*Event{e}})
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Command controlplane is a program with code of its own, a tool, a plugin and a kind of
-// provider, whose agents are documents that can be changed while it runs.
+// Command controlplane shows a program with its own tool, plugin and provider adapter, whose
+// agents are documents that an administrator changes while it runs.
 //
 //	ADMIN_KEY=choose-one go run ./examples/controlplane
 //	curl -X PUT http://127.0.0.1:3000/v1/config/agents/clerk -H 'Authorization: Bearer choose-one' \
@@ -39,8 +39,8 @@ func order(_ context.Context, _ *awaken.ToolCall, in struct {
 	return fmt.Sprintf("Order %d is on its way.", in.Number), nil
 }
 
-// signature is a plugin. Documents turn it on with plugin_ids, and say in their section
-// what it signs with.
+// signature is a plugin. Documents load it with plugin_ids and configure the name in their
+// section.
 type signature struct{}
 
 type signatureConfig struct {
@@ -64,8 +64,7 @@ func (signature) Register(r *awaken.Registrar) error {
 	return nil
 }
 
-// openProvider makes the models of a provider's document: it is the place for adapters of
-// your own.
+// openProvider returns the model of a provider document. Add your own adapters here.
 func openProvider(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
 	switch spec.Adapter {
 	case "house":
@@ -75,7 +74,7 @@ func openProvider(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, erro
 	}
 }
 
-// builtin are the documents that the program brings. People can change them.
+// builtin are the documents that the program ships. Administrators can override them.
 var builtin = []config.Document{
 	{Key: config.Key{Namespace: config.Providers, ID: "house"}, Spec: json.RawMessage(`{"id":"house","adapter":"house"}`)},
 	{Key: config.Key{Namespace: config.Models, ID: "house"}, Spec: json.RawMessage(`{"id":"house","provider_id":"house","upstream_model":"scripted"}`)},
@@ -84,7 +83,7 @@ var builtin = []config.Document{
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	secretsKey := cmp.Or(os.Getenv("SECRETS_KEY"), config.NewKey()) // without one, secrets do not outlive the process
+	secretsKey := cmp.Or(os.Getenv("SECRETS_KEY"), config.NewKey()) // a generated key is lost with the process
 	if err := run(ctx, "controlplane-example.db", secretsKey, cmp.Or(os.Getenv("ADMIN_KEY"), "only-for-trying"), "127.0.0.1:3000", nil); err != nil {
 		log.Fatal(err)
 	}
@@ -113,7 +112,7 @@ func run(ctx context.Context, file, secretsKey, adminKey, address string, ready 
 	if err := manager.Seed(ctx, "1", builtin); err != nil {
 		return err
 	}
-	rt, err := engine.New(engine.Config{Snapshots: manager}) // what runs is what is published
+	rt, err := engine.New(engine.Config{Snapshots: manager}) // runs use the published version
 	if err != nil {
 		return err
 	}
@@ -139,7 +138,7 @@ func run(ctx context.Context, file, secretsKey, adminKey, address string, ready 
 	}
 	var wg sync.WaitGroup
 	following, stop := context.WithCancel(ctx)
-	wg.Go(func() { _ = manager.Work(following) }) // what other processes change
+	wg.Go(func() { _ = manager.Work(following) }) // follow changes of other processes
 	err = srv.Serve(ctx, l)
 	stop()
 	wg.Wait()

@@ -55,7 +55,7 @@ func TestControlPlane(t *testing.T) {
 	if !strings.Contains(got, "Order 17 is on its way.") || !strings.Contains(got, `"termination":{"type":"natural_end"}`) {
 		t.Errorf("stream: %s", got)
 	}
-	// The model draws a card when its instructions have these words: the plugin's section is in them.
+	// The scripted model draws a card if its instructions contain these words, which the plugin's section adds.
 	ask(200, "PUT", "/v1/config/agents/clerk", `{"id":"clerk","model_id":"house","plugin_ids":["signature"],"sections":{"signature":{"name":"OpenUI Lang"}}}`)
 	if got := ask(200, "POST", "/v1/runs", `{"agent_id":"clerk","stream":false,"messages":[{"role":"user","content":"hello"}]}`); !strings.Contains(got, "root = Card(") {
 		t.Errorf("the plugin did nothing: %s", got)

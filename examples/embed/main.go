@@ -1,4 +1,5 @@
-// Command embed is a program with agents in it: its own tool, store and page, and agents under /agents.
+// Command embed shows how to add agents to an HTTP program: it has its own tool and page, and
+// serves the agents under /agents.
 //
 //	go run ./examples/embed
 //	curl -N http://127.0.0.1:8080/agents/v1/runs -H 'Content-Type: application/json' \
@@ -26,7 +27,7 @@ func greet(_ context.Context, _ *awaken.ToolCall, in struct {
 	return "Hello, " + in.Name + "!", nil
 }
 
-// newApp returns the program's pages, and the queue to work on.
+// newApp returns the program's handler, and the mailbox whose runs it works on.
 func newApp() (http.Handler, *mailbox.Mailbox, error) {
 	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "greeter", ModelID: "chat", SystemPrompt: "You greet people."}},

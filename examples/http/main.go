@@ -1,5 +1,5 @@
-// Command http exposes agents over HTTP with server-sent events, on a store that outlives
-// the process, with keys and metrics, and stops in order on Ctrl-C.
+// Command http serves agents over HTTP with server-sent events. It has a persistent store, API
+// keys and metrics, and shuts down gracefully on Ctrl-C.
 //
 //	ADMIN_KEY=choose-one go run ./examples/http
 //	curl -N http://127.0.0.1:3000/v1/runs -H 'Content-Type: application/json' \

@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// pay is a tool that a person has to allow.
+// pay is a tool that needs a person's approval.
 func pay(_ context.Context, call *awaken.ToolCall, in struct {
 	Amount int `json:"amount"`
 }) (string, error) {
@@ -57,12 +57,12 @@ func run(ctx context.Context, out io.Writer) error {
 
 	err = talk(ctx, box.Tenant(""), out)
 	cancel()
-	return errors.Join(err, <-worked) // wait, so that runs are handed over
+	return errors.Join(err, <-worked) // wait for the worker to release its runs
 }
 
-// talk submits a run and sees it through.
+// talk submits a run and follows it to its end.
 func talk(ctx context.Context, t *mailbox.Tenant, out io.Writer) error {
-	// When Submit returns, the input is stored, and will be worked on. The key makes it
+	// When Submit returns, the input is stored and a worker will run it. The key makes it
 	// safe to submit again after an error.
 	r, err := t.Submit(ctx, mailbox.Submission{IdempotencyKey: "invoice-17",
 		Request: awaken.RunRequest{AgentID: "default", Messages: []*llm.Message{llm.UserText(`RUN_TOOL pay {"amount":42}`)}}})

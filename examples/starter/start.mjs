@@ -1,10 +1,10 @@
-// What `npm start` of the starters in the folders beside this one does: it builds the page,
-// starts `awaken serve --seed demo`, and serves both under one address:
+// Runs a starter, as `npm start` in the neighbouring folders does: builds the page, starts
+// `awaken serve --seed demo`, and serves both under one address:
 //
 //   npm install && npm start        then open http://127.0.0.1:3001
 //
-// AWAKEN_BIN is the program (default: go run ./cmd/awaken), AWAKEN_URL a server that runs
-// already, PORT where the page is.
+// AWAKEN_BIN is the server binary (default: go run ./cmd/awaken), AWAKEN_URL the address of a
+// running server to use instead, PORT the port of the page.
 import { spawn } from "node:child_process";
 import { createReadStream, existsSync } from "node:fs";
 import { createServer, request } from "node:http";

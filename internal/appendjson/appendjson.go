@@ -1,8 +1,9 @@
-// Package appendjson appends JSON to buffers, byte for byte as json.Marshal writes it,
-// but without reflection and without memory of its own.
+// Package appendjson appends JSON to buffers, byte for byte as json.Marshal writes it, but
+// without reflection or allocations of its own.
 //
-// Objects are written field by field. A field's name is given as it is written, with a
-// comma before it and a colon after it; [Close] then makes the first comma a brace:
+// Objects are written field by field. The caller passes a field's name as it appears in the
+// output, with a comma before it and a colon after it; [Close] turns the first comma into a
+// brace:
 //
 //	start := len(buf)
 //	buf = appendjson.Text(buf, `,"id":`, call.ID)
@@ -17,7 +18,7 @@ import (
 	"unicode/utf8"
 )
 
-// Close ends the object whose fields begin at start.
+// Close ends the object whose fields start at buf[start].
 func Close(buf []byte, start int) []byte {
 	if len(buf) == start {
 		return append(buf, "{}"...)
@@ -26,12 +27,12 @@ func Close(buf []byte, start int) []byte {
 	return append(buf, '}')
 }
 
-// Text appends a field that is a string.
+// Text appends a string field.
 func Text[S ~string](buf []byte, name string, s S) []byte {
 	return String(append(buf, name...), string(s))
 }
 
-// TextIf appends a field that is a string, unless it is empty.
+// TextIf appends a string field unless it is empty.
 func TextIf[S ~string](buf []byte, name string, s S) []byte {
 	if s == "" {
 		return buf
@@ -39,12 +40,12 @@ func TextIf[S ~string](buf []byte, name string, s S) []byte {
 	return Text(buf, name, s)
 }
 
-// Int appends a field that is a whole number.
+// Int appends an integer field.
 func Int[I ~int | ~int64](buf []byte, name string, n I) []byte {
 	return strconv.AppendInt(append(buf, name...), int64(n), 10)
 }
 
-// IntIf appends a field that is a whole number, unless it is 0.
+// IntIf appends an integer field unless it is 0.
 func IntIf[I ~int | ~int64](buf []byte, name string, n I) []byte {
 	if n == 0 {
 		return buf
@@ -52,7 +53,7 @@ func IntIf[I ~int | ~int64](buf []byte, name string, n I) []byte {
 	return Int(buf, name, n)
 }
 
-// TrueIf appends a field that is true, unless it is false.
+// TrueIf appends a boolean field unless it is false.
 func TrueIf(buf []byte, name string, v bool) []byte {
 	if !v {
 		return buf
@@ -60,12 +61,12 @@ func TrueIf(buf []byte, name string, v bool) []byte {
 	return append(append(buf, name...), "true"...)
 }
 
-// Uint appends a field that is a whole number and never negative.
+// Uint appends an unsigned integer field.
 func Uint(buf []byte, name string, n uint64) []byte {
 	return strconv.AppendUint(append(buf, name...), n, 10)
 }
 
-// FloatIf appends a field that is a number, unless it is 0.
+// FloatIf appends a number field unless it is 0. It fails for values that JSON cannot express.
 func FloatIf(buf []byte, name string, f float64) ([]byte, error) {
 	abs := math.Abs(f)
 	switch {
@@ -77,8 +78,8 @@ func FloatIf(buf []byte, name string, f float64) ([]byte, error) {
 	return Value(buf, name, f)
 }
 
-// Raw appends a field that is JSON already. It is checked and freed of white space on
-// the way. Nil is null, as it is for encoding/json.
+// Raw appends a field that is already JSON, without its white space. It fails if raw is not
+// valid JSON. Nil is null, as in encoding/json.
 func Raw(buf []byte, name string, raw json.RawMessage) ([]byte, error) {
 	start := len(buf)
 	if buf = append(buf, name...); raw == nil {
@@ -87,10 +88,10 @@ func Raw(buf []byte, name string, raw json.RawMessage) ([]byte, error) {
 	if out, ok := compact(buf, raw); ok {
 		return out, nil
 	}
-	return Value(buf[:start], name, raw) // says what is wrong
+	return Value(buf[:start], name, raw) // for the error, or for deep nesting
 }
 
-// RawIf appends a field that is JSON already, unless it is empty.
+// RawIf appends a field that is already JSON unless it is empty.
 func RawIf(buf []byte, name string, raw json.RawMessage) ([]byte, error) {
 	if len(raw) == 0 {
 		return buf, nil
@@ -98,7 +99,8 @@ func RawIf(buf []byte, name string, raw json.RawMessage) ([]byte, error) {
 	return Raw(buf, name, raw)
 }
 
-// List appends a field that is an array; one appends an element. A list of none is [].
+// List appends an array field; one appends an element. An empty list is []. On an error List
+// returns buf unchanged.
 func List[T any](buf []byte, name string, list []T, one func(*T, []byte) ([]byte, error)) (_ []byte, err error) {
 	out := append(append(buf, name...), '[')
 	for i := range list {
@@ -112,7 +114,7 @@ func List[T any](buf []byte, name string, list []T, one func(*T, []byte) ([]byte
 	return append(out, ']'), nil
 }
 
-// Value appends a field that json.Marshal has to encode. It is for what is rare.
+// Value appends a field that json.Marshal encodes. It is for rare fields.
 func Value(buf []byte, name string, v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	switch {
@@ -126,7 +128,7 @@ func Value(buf []byte, name string, v any) ([]byte, error) {
 
 const hex = "0123456789abcdef"
 
-// plain are the bytes that stand for themselves in a string.
+// plain holds the bytes that need no escaping in a string.
 var plain = func() (set [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		set[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
@@ -134,11 +136,11 @@ var plain = func() (set [256]bool) {
 	return set
 }()
 
-// String appends s as a JSON string. What is not UTF-8 becomes U+FFFD; what HTML or
-// JavaScript would take for their own is escaped.
+// String appends s as a JSON string. Invalid UTF-8 becomes U+FFFD. Characters that are
+// special in HTML or JavaScript are escaped.
 func String(buf []byte, s string) []byte {
 	buf = append(buf, '"')
-	from := 0 // what comes before is written
+	from := 0 // s[:from] is written
 	for i := 0; i < len(s); {
 		c := s[i]
 		if plain[c] {
@@ -166,7 +168,7 @@ func String(buf []byte, s string) []byte {
 	return append(append(buf, s[from:]...), '"')
 }
 
-// escape appends a byte of ASCII that does not stand for itself.
+// escape appends an ASCII byte that needs escaping.
 func escape(buf []byte, c byte) []byte {
 	switch c {
 	case '\\', '"':

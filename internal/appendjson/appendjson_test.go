@@ -43,7 +43,7 @@ func FuzzRaw(f *testing.F) {
 		if string(got) != "x"+string(want) {
 			t.Errorf("%q is written as %s, want x%s", raw, got, want)
 		}
-		// What is JSON and not too deep takes the fast way.
+		// Valid JSON that is not nested too deeply must not need the fallback.
 		_, fast := compact(nil, raw)
 		if fast && wantErr != nil || !fast && wantErr == nil && bytes.Count(raw, []byte("["))+bytes.Count(raw, []byte("{")) <= maxDepth {
 			t.Errorf("%q: compact says %v", raw, fast)
@@ -69,7 +69,7 @@ func FuzzFloat(f *testing.F) {
 	})
 }
 
-func TestClose_WritesWhatIsThere(t *testing.T) {
+func TestClose_WritesTheAppendedFields(t *testing.T) {
 	type wire struct {
 		A string `json:"a,omitempty"`
 		B int    `json:"b,omitempty"`

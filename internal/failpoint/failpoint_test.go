@@ -43,7 +43,7 @@ func TestEnableFromEnv_KillsTheProcessAtTheNamedHit(t *testing.T) {
 	}
 }
 
-func TestEnableFromEnv_RefusesAnUnknownPoint(t *testing.T) {
+func TestEnableFromEnv_RejectsAnUnknownPoint(t *testing.T) {
 	if out, err := child(t, "test.nowhere:1"); err == nil || !strings.Contains(out, `"test.nowhere"`) {
 		t.Fatalf("got %q and %v, want an error that names the point", out, err)
 	}

@@ -1,7 +1,7 @@
-// Package fault holds errors that several packages return and one of them documents.
+// Package fault defines errors that several packages return and that awaken exports.
 package fault
 
 import "errors"
 
-// ErrInvalid is awaken.ErrInvalid: a request is wrong in itself.
+// ErrInvalid is awaken.ErrInvalid.
 var ErrInvalid = errors.New("invalid request")

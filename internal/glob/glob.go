@@ -1,9 +1,9 @@
 // Package glob matches globs: anchored patterns in which stars stand for any text.
 //
-// There are two grammars and one engine. [Compile] reads the patterns of tool
-// catalogues, where only * and \ are special. [CompileRule] reads the globs of rules
-// about tool calls, which have ?, classes, braces and ** as well. Matching takes time
-// linear in the value, whatever the pattern.
+// There are two grammars and one engine. [Compile] parses the patterns of tool catalogues,
+// where only * and \ are special. [CompileRule] parses the globs of rules about tool calls,
+// which also have ?, classes, braces and **. Matching takes time linear in the value, whatever
+// the pattern.
 package glob
 
 import (
@@ -15,15 +15,15 @@ import (
 
 // Pattern is a compiled pattern.
 type Pattern struct {
-	parts []string       // literal text between stars; len(parts)-1 stars
-	re    *regexp.Regexp // instead of parts, for patterns that have more than stars
+	parts []string       // literal text between the len(parts)-1 stars
+	re    *regexp.Regexp // replaces parts for patterns with more than stars
 }
 
-// Compile parses a pattern of a catalogue: * stands for any run of characters, \ takes
-// the next character as it is, nothing else is special. Errors give the byte offset.
+// Compile parses a pattern of a catalogue: * stands for any run of characters, \ escapes the
+// next character, nothing else is special. Syntax errors are of type *[Error].
 func Compile(s string) (*Pattern, error) {
 	if s == "" {
-		return nil, errors.New("empty pattern")
+		return nil, errors.New("pattern is empty")
 	}
 	var l literals
 	for i := 0; i < len(s); i++ {
@@ -43,7 +43,16 @@ func Compile(s string) (*Pattern, error) {
 	return &Pattern{parts: l.done()}, nil
 }
 
-func errEscape(offset int) error { return fmt.Errorf(`offset %d: \ escapes nothing`, offset) }
+// Error is a syntax error in a pattern.
+type Error struct {
+	Offset  int // bytes from the start
+	Message string
+}
+
+// Error returns the message with its offset.
+func (e *Error) Error() string { return fmt.Sprintf("offset %d: %s", e.Offset, e.Message) }
+
+func errEscape(offset int) error { return &Error{offset, `\ escapes nothing`} }
 
 // literals collects the text between stars.
 type literals struct {
@@ -60,7 +69,7 @@ func (l *literals) star() {
 
 func (l *literals) done() []string { return append(l.parts, l.text.String()) }
 
-// Match reports whether the whole of value matches.
+// Match reports whether the whole value matches.
 func (p *Pattern) Match(value string) bool {
 	if p.re != nil {
 		return p.re.MatchString(value)
@@ -84,7 +93,7 @@ func (p *Pattern) Match(value string) bool {
 	return strings.HasSuffix(value, last)
 }
 
-// HasStar reports whether s contains a * that is not escaped.
+// HasStar reports whether s contains an unescaped *.
 func HasStar(s string) bool {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {

@@ -75,10 +75,10 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-func TestCompile_SaysWhatIsWrongAndWhere(t *testing.T) {
+func TestCompile_ErrorsNameTheProblemAndItsOffset(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{
-		"":        "empty pattern",
+		"":        "pattern is empty",
 		`abc\`:    `offset 3: \ escapes nothing`,
 		`*\\\`:    `offset 3: \ escapes nothing`,
 		"é" + `\`: `offset 2: \ escapes nothing`,
@@ -89,7 +89,7 @@ func TestCompile_SaysWhatIsWrongAndWhere(t *testing.T) {
 	}
 }
 
-func TestHasStar_OverlooksEscapedOnes(t *testing.T) {
+func TestHasStar_IgnoresEscapedStars(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]bool{"mcp:*": true, `a\*`: false, `a\\*`: true, "": false, "plain": false, `\`: false} {
 		if got := glob.HasStar(s); got != want {
@@ -98,8 +98,7 @@ func TestHasStar_OverlooksEscapedOnes(t *testing.T) {
 	}
 }
 
-// A matcher that tries every way to share the value out among the stars would not
-// come back from this one.
+// A backtracking matcher would hang on this one.
 func TestMatch_DoesNotBacktrack(t *testing.T) {
 	t.Parallel()
 	pattern := strings.Repeat("*a", 2000) + "*b"
@@ -112,7 +111,7 @@ func TestMatch_DoesNotBacktrack(t *testing.T) {
 	}
 }
 
-// naive is the definition of a match, word for word. It takes quadratic time.
+// naive is the definition of a match. It takes quadratic time.
 func naive(pattern, value string) bool {
 	type token struct {
 		star bool
@@ -130,7 +129,7 @@ func naive(pattern, value string) bool {
 			toks = append(toks, token{c: pattern[i]})
 		}
 	}
-	// reach[j] says whether the tokens so far match value[:j].
+	// reach[j] reports whether the tokens so far match value[:j].
 	reach := make([]bool, len(value)+1)
 	reach[0] = true
 	for _, tok := range toks {
@@ -158,7 +157,7 @@ func FuzzCatalogueGlob(f *testing.F) {
 		}
 		p, err := glob.Compile(pattern)
 		if err != nil {
-			// Only these two are wrong.
+			// Only these two are errors.
 			odd := (len(pattern) - len(strings.TrimRight(pattern, `\`))) % 2
 			if pattern != "" && odd == 0 {
 				t.Fatalf("%q is refused: %v", pattern, err)

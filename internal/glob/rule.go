@@ -9,23 +9,23 @@ import (
 
 // CompileRule parses the glob of a rule:
 //
-//   - any text
-//     **       any text
-//     **/      any number of folders, none included; at the start or behind a /
-//     ?        one character that is not a /
-//     [a-z]    one of these characters; [!a-z] and [^a-z] one of the others
-//     {a,b}    one of these globs; without a comma, braces are only text
-//     \        takes the next character as it is
+//	?        one character other than /
+//	*        any text
+//	**       any text
+//	**/      any number of directories, including none; at the start or after a /
+//	[a-z]    one of these characters; [!a-z] and [^a-z] any other character
+//	{a,b}    one of these globs; braces without a comma are literal
+//	\        escapes the next character
 //
-// A single * right behind **/ or right before /** stays inside its folder. Errors give
-// the byte offset. The empty glob matches the empty text.
+// A single * directly after **/ or before /** does not cross a /. Errors are
+// of type *[Error]. The empty glob matches the empty text.
 func CompileRule(s string) (*Pattern, error) { return compileRule(s, true) }
 
-// compileRule parses a glob. If fast, one that has nothing but text and stars is not
-// made a regular expression.
+// compileRule parses a glob. If fast is true, one that has only text and stars is matched
+// without a regular expression.
 func compileRule(s string, fast bool) (*Pattern, error) {
-	if !utf8.ValidString(s) {
-		return nil, fmt.Errorf("offset %d: not UTF-8 text", invalidAt(s))
+	if i := InvalidUTF8(s); i >= 0 {
+		return nil, &Error{i, "not UTF-8 text"}
 	}
 	r := rule{src: s, plain: true}
 	if err := r.sequence(0, false); err != nil {
@@ -36,22 +36,23 @@ func compileRule(s string, fast bool) (*Pattern, error) {
 	}
 	re, err := regexp.Compile(`(?s)\A(?:` + r.out.String() + `)\z`)
 	if err != nil { // too large
-		return nil, fmt.Errorf("offset 0: %w", err)
+		return nil, &Error{0, err.Error()}
 	}
 	return &Pattern{re: re}, nil
 }
 
-func invalidAt(s string) int {
+// InvalidUTF8 returns the offset of the first byte of s that is not UTF-8, or -1.
+func InvalidUTF8(s string) int {
 	for i, c := range s {
 		if c == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD") {
 			return i
 		}
 	}
-	return 0
+	return -1
 }
 
-// rule turns a glob into a regular expression, and for as long as there is nothing but
-// text and stars also into literals.
+// rule translates a glob into a regular expression and, as long as it has only text and stars,
+// into literals.
 type rule struct {
 	src   string
 	pos   int
@@ -60,11 +61,10 @@ type rule struct {
 	out   strings.Builder
 }
 
-// maxBraces bounds how deep braces nest.
+// maxBraces limits how deep braces nest.
 const maxBraces = 16
 
-// sequence reads a glob up to the end, or inside braces up to a comma or the end of
-// the braces.
+// sequence reads a glob up to its end or, inside braces, up to a comma or the closing brace.
 func (r *rule) sequence(depth int, inside bool) error {
 	for r.pos < len(r.src) {
 		c, size := utf8.DecodeRuneInString(r.src[r.pos:])
@@ -84,7 +84,7 @@ func (r *rule) sequence(depth int, inside bool) error {
 		case c == '{':
 			switch end, comma := r.closing(); {
 			case end < 0 && comma:
-				return fmt.Errorf("offset %d: { is not closed", r.pos)
+				return &Error{r.pos, "{ is not closed"}
 			case end < 0 || !comma:
 				r.literal(c)
 			default:
@@ -137,8 +137,8 @@ func (r *rule) stars() {
 	}
 }
 
-// closing finds the end of the braces that open at pos, and whether they have a comma
-// of their own.
+// closing returns the end of the braces that open at pos, and whether they contain a comma of
+// their own.
 func (r *rule) closing() (end int, comma bool) {
 	depth := 0
 	for i := r.pos; i < len(r.src); i++ {
@@ -160,7 +160,7 @@ func (r *rule) closing() (end int, comma bool) {
 
 func (r *rule) braces(depth int) error {
 	if depth > maxBraces {
-		return fmt.Errorf("offset %d: braces are nested deeper than %d", r.pos, maxBraces)
+		return &Error{r.pos, fmt.Sprintf("braces are nested deeper than %d", maxBraces)}
 	}
 	open := r.pos
 	r.special(`(?:`)
@@ -170,7 +170,7 @@ func (r *rule) braces(depth int) error {
 			return err
 		}
 		if r.pos == len(r.src) {
-			return fmt.Errorf("offset %d: { is not closed", open)
+			return &Error{open, "{ is not closed"}
 		}
 		if r.src[r.pos] == '}' {
 			r.pos++
@@ -181,7 +181,7 @@ func (r *rule) braces(depth int) error {
 	}
 }
 
-// class reads [...].
+// class reads a character class.
 func (r *rule) class() error {
 	open := r.pos
 	r.pos++
@@ -201,17 +201,17 @@ func (r *rule) class() error {
 		at := r.pos
 		from, ok := r.member()
 		if !ok {
-			return fmt.Errorf("offset %d: [ is not closed", open)
+			return &Error{open, "[ is not closed"}
 		}
 		to := from
 		if rest := r.src[r.pos:]; strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "-]") {
 			r.pos++
 			if to, ok = r.member(); !ok {
-				return fmt.Errorf("offset %d: [ is not closed", open)
+				return &Error{open, "[ is not closed"}
 			}
 		}
 		if to < from {
-			return fmt.Errorf("offset %d: range %q-%q is the wrong way round", at, from, to)
+			return &Error{at, fmt.Sprintf("range %q-%q is reversed", from, to)}
 		}
 		fmt.Fprintf(&sb, `\x{%x}-\x{%x}`, from, to)
 	}

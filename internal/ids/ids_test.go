@@ -10,7 +10,7 @@ import (
 
 var uuid7 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-func TestNew_MakesUUIDsOfVersion7(t *testing.T) {
+func TestNew_ReturnsVersion7UUIDs(t *testing.T) {
 	for range 1000 {
 		if id := ids.New(); !uuid7.MatchString(id) {
 			t.Fatalf("%q is not a UUID of version 7", id)
@@ -18,7 +18,7 @@ func TestNew_MakesUUIDsOfVersion7(t *testing.T) {
 	}
 }
 
-func TestNew_NeverRepeatsAnIDHoweverManyAsk(t *testing.T) {
+func TestNew_IsUniqueUnderConcurrency(t *testing.T) {
 	const workers, each = 8, 2000
 	seen := make([][]string, workers)
 	var wg sync.WaitGroup
@@ -57,7 +57,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-func TestNew_SortsInTheOrderOfMaking(t *testing.T) {
+func TestNew_SortsInTheOrderOfCreation(t *testing.T) {
 	before := ids.New()
 	for range 20_000 { // more than fit into a few ms
 		id := ids.New()

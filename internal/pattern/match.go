@@ -3,14 +3,13 @@ package pattern
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// Call is a tool call that patterns are held against. What several patterns need of
-// it is worked out once. It is not safe for concurrent use.
+// Call is a tool call to match against patterns. It caches what several patterns need, so it
+// is not safe for concurrent use.
 type Call struct {
 	Tool string
 	args json.RawMessage
@@ -18,39 +17,34 @@ type Call struct {
 	primary *string
 }
 
-// NewCall returns the call of a tool with these arguments, which are JSON.
+// NewCall returns the call of a tool with JSON arguments.
 func NewCall(tool string, args json.RawMessage) *Call {
 	return &Call{Tool: tool, args: args}
 }
 
-// Match reports whether the pattern takes the call.
+// Match reports whether the pattern matches the call.
 func (p *Pattern) Match(c *Call) bool {
-	if !p.tool.match(c.Tool) {
+	if !p.tool.match(c.Tool) || p.primary != nil && !p.primary.match(c.primaryText()) {
 		return false
 	}
-	switch p.args {
-	case primaryArg:
-		return p.primary.match(c.primaryText())
-	case namedArgs:
-		for i := range p.fields {
-			if !p.fields[i].Match(c.args) {
-				return false
-			}
+	for i := range p.fields {
+		if !p.fields[i].Match(c.args) {
+			return false
 		}
 	}
 	return true
 }
 
-// MatchTool reports whether the pattern takes some call of the tool.
+// MatchTool reports whether the pattern can match a call of the tool.
 func (p *Pattern) MatchTool(tool string) bool { return p.tool.match(tool) }
 
-// Match reports whether a value at the condition's path fulfils it. The document is
-// JSON; one that is not has no values.
+// Match reports whether a value at the condition's path satisfies it. A document that is not
+// valid JSON has no values.
 func (c *Condition) Match(doc json.RawMessage) bool {
 	return each(doc, c.path, func(leaf json.RawMessage) bool { return c.match(Text(leaf)) })
 }
 
-// primaryText is the value of the only argument, or the JSON of all of them.
+// primaryText returns the value of the only argument, or the JSON of all arguments.
 func (c *Call) primaryText() string {
 	if c.primary == nil {
 		var fields map[string]json.RawMessage
@@ -67,8 +61,8 @@ func (c *Call) primaryText() string {
 	return *c.primary
 }
 
-// Text is a JSON value as patterns see it: a string without its quotes, nothing for
-// null, everything else as compact JSON.
+// Text returns a JSON value as patterns see it: a string without its quotes, "" for null, and
+// compact JSON otherwise.
 func Text(v json.RawMessage) string {
 	v = bytes.TrimSpace(v)
 	switch {
@@ -93,57 +87,56 @@ func compact(v json.RawMessage) string {
 	return buf.String()
 }
 
-// each calls fn with the values that the path leads to until one returns true. Values
-// are decoded level by level, and only as deep as the path goes.
+// each calls fn with the values at path until fn returns true. It decodes level by level, and
+// only as deep as the path goes.
 func each(v json.RawMessage, path []step, fn func(json.RawMessage) bool) bool {
 	if len(path) == 0 {
 		return fn(v)
 	}
-	s, rest := path[0], path[1:]
-	switch s.kind {
-	case field, anyField:
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(v, &fields) != nil {
-			return false
-		}
-		if s.kind == field {
-			next, ok := fields[s.name]
-			return ok && each(next, rest, fn)
-		}
-		for _, name := range slices.Sorted(maps.Keys(fields)) {
-			if each(fields[name], rest, fn) {
-				return true
-			}
-		}
-	case element, anyElement:
-		var list []json.RawMessage
-		if json.Unmarshal(v, &list) != nil {
-			return false
-		}
-		if s.kind == element {
-			return s.index < len(list) && each(list[s.index], rest, fn)
-		}
-		for _, next := range list {
-			if each(next, rest, fn) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(path[0].values(v), func(next json.RawMessage) bool { return each(next, path[1:], fn) })
 }
 
-// Part is one thing a pattern demands, and what a call has to show for it.
+// values returns the values in v that the step leads to.
+func (s step) values(v json.RawMessage) []json.RawMessage {
+	if s.list {
+		var list []json.RawMessage
+		if json.Unmarshal(v, &list) != nil || !s.any && s.index >= len(list) {
+			return nil
+		}
+		if s.any {
+			return list
+		}
+		return list[s.index : s.index+1]
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(v, &fields) != nil {
+		return nil
+	}
+	names := []string{s.name}
+	if s.any {
+		names = slices.Sorted(maps.Keys(fields))
+	}
+	var out []json.RawMessage
+	for _, name := range names {
+		if next, ok := fields[name]; ok {
+			out = append(out, next)
+		}
+	}
+	return out
+}
+
+// Part is one condition of a pattern, evaluated for a call.
 type Part struct {
 	Name  string   // tool, argument, or the path of a field
-	Wants string   // such as: ~ "npm *"
-	Found []string // the values that were looked at
+	Wants string   // operator and value, such as ~ "npm *"
+	Found []string // the values of the call
 	OK    bool
 }
 
-// Explain says of every part of the pattern whether the call fulfils it.
+// Explain evaluates every part of the pattern for a call.
 func (p *Pattern) Explain(c *Call) []Part {
 	parts := []Part{{"tool", p.tool.describe(), []string{c.Tool}, p.tool.match(c.Tool)}}
-	if p.args == primaryArg {
+	if p.primary != nil {
 		text := c.primaryText()
 		parts = append(parts, Part{"argument", p.primary.describe(), []string{text}, p.primary.match(text)})
 	}
@@ -160,10 +153,10 @@ func (p *Pattern) Explain(c *Call) []Part {
 }
 
 func (m *matcher) describe() string {
-	return fmt.Sprintf("%s %s", m.kind.operator(), quote(m.want))
+	return m.operator + " " + Quote(m.want)
 }
 
-// quote puts a value into quotes as a pattern has them.
-func quote(s string) string {
+// Quote quotes a value for use in a pattern.
+func Quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }

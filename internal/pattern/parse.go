@@ -1,23 +1,23 @@
 package pattern
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/awaken-go/awaken/internal/glob"
 )
 
-// Parse parses a pattern. Errors are of type *[Error]. The regular expression of a
-// condition may be one that does not compile: it matches nothing, its contrary
-// everything. [Compile] refuses it.
-func Parse(text string) (*Pattern, error) {
+// Compile parses a pattern. Errors are of type *[Error].
+func Compile(text string) (*Pattern, error) {
 	p := parser{src: text}
 	return p.pattern()
 }
 
-// blank is what separates the parts of a pattern.
+// blank separates the parts of a pattern.
 const blank = " \t\r\n"
 
 type parser struct {
@@ -29,30 +29,36 @@ func (p *parser) fail(offset int, format string, args ...any) error {
 	return &Error{Pattern: p.src, Offset: offset, Message: fmt.Sprintf(format, args...)}
 }
 
-// failAt turns the error of a part of the pattern into one of the whole.
+// failAt converts the error of a part that starts at start to an error of the whole pattern.
 func (p *parser) failAt(start int, err error) error {
-	var inner int
-	message := err.Error()
-	if _, scanErr := fmt.Sscanf(message, "offset %d:", &inner); scanErr == nil {
-		_, message, _ = strings.Cut(message, ": ")
+	if e, ok := errors.AsType[*glob.Error](err); ok {
+		return p.fail(start+e.Offset, "%s", e.Message)
 	}
-	return p.fail(start+inner, "%s", message)
+	return p.fail(start, "%v", err)
 }
 
 func (p *parser) rest() string { return p.src[p.pos:] }
 
+// until reads up to the first character for which ends is true.
+func (p *parser) until(ends func(rune) bool) string {
+	text := p.rest()
+	if end := strings.IndexFunc(text, ends); end >= 0 {
+		text = text[:end]
+	}
+	p.pos += len(text)
+	return text
+}
+
 func (p *parser) space() {
-	p.pos += len(p.rest()) - len(strings.TrimLeft(p.rest(), blank))
+	p.until(func(c rune) bool { return !strings.ContainsRune(blank, c) })
 }
 
 func (p *parser) pattern() (*Pattern, error) {
-	if len(p.src) > MaxLength {
-		return nil, &Error{p.src[:60] + "…", MaxLength, fmt.Sprintf("is %d bytes long, want at most %d", len(p.src), MaxLength)}
+	if len(p.src) > maxLength {
+		return nil, &Error{p.src[:60] + "…", maxLength, fmt.Sprintf("is %d bytes long, want at most %d", len(p.src), maxLength)}
 	}
-	for i, c := range p.src {
-		if c == utf8.RuneError && !strings.HasPrefix(p.src[i:], "\uFFFD") {
-			return nil, p.fail(i, "not UTF-8 text")
-		}
+	if i := glob.InvalidUTF8(p.src); i >= 0 {
+		return nil, p.fail(i, "not UTF-8 text")
 	}
 	p.space()
 	out := &Pattern{text: strings.Trim(p.src, blank)}
@@ -79,33 +85,28 @@ func (p *parser) pattern() (*Pattern, error) {
 	return out, nil
 }
 
-// tool reads the part before the arguments.
+// tool reads the tool, which precedes the arguments.
 func (p *parser) tool() (matcher, error) {
 	start := p.pos
 	if p.src[p.pos] == '/' {
 		return p.regexTool()
 	}
-	end := strings.IndexAny(p.rest(), "("+blank)
-	if end < 0 {
-		end = len(p.rest())
-	}
-	name := p.rest()[:end]
+	name := p.until(func(c rune) bool { return strings.ContainsRune("("+blank, c) })
 	if name == "" {
-		return matcher{}, p.fail(start, "has no tool before the (")
+		return matcher{}, p.fail(start, "has no tool before (")
 	}
-	p.pos += end
-	kind := Exact
+	how := "exact"
 	if strings.ContainsAny(name, "*?[") {
-		kind = Glob
+		how = "glob"
 	}
-	m, err := newMatcher(kind, name)
+	m, err := newMatcher(how, name)
 	if err != nil {
 		return m, p.failAt(start, err)
 	}
 	return m, nil
 }
 
-// regexTool reads /expr/. A / inside parentheses or behind a \ does not end it.
+// regexTool reads /expr/. A / inside parentheses, or after a \, does not end it.
 func (p *parser) regexTool() (matcher, error) {
 	start := p.pos
 	depth := 0
@@ -125,7 +126,7 @@ func (p *parser) regexTool() (matcher, error) {
 			if expr == "" {
 				return matcher{}, p.fail(start, "// is an empty regular expression")
 			}
-			m, err := newMatcher(Regex, expr)
+			m, err := newMatcher("regex", expr)
 			if err != nil {
 				return m, p.fail(start+1, "%v", err)
 			}
@@ -133,16 +134,15 @@ func (p *parser) regexTool() (matcher, error) {
 			return m, nil
 		}
 	}
-	return matcher{}, p.fail(start, "the regular expression has no / at its end")
+	return matcher{}, p.fail(start, "the regular expression has no closing /")
 }
 
-// arguments reads (...).
+// arguments reads the arguments in parentheses.
 func (p *parser) arguments(out *Pattern) error {
 	open := p.pos
 	p.pos++
 	p.space()
 	if p.conditional() {
-		out.args = namedArgs
 		return p.conditions(out, open)
 	}
 	start := p.pos
@@ -156,17 +156,17 @@ func (p *parser) arguments(out *Pattern) error {
 	case "*":
 		return nil
 	case "":
-		return p.fail(start, "( ) has nothing in it, want (*) for any arguments")
+		return p.fail(start, "() is empty, want (*) for any arguments")
 	}
-	m, err := newMatcher(Glob, text)
+	m, err := newMatcher("glob", text)
 	if err != nil {
 		return p.failAt(start, err)
 	}
-	out.args, out.primary = primaryArg, m
+	out.primary = &m
 	return nil
 }
 
-// trimSpace trims, but not a space that is escaped.
+// trimSpace removes trailing space, except for an escaped one.
 func trimSpace(s string) string {
 	t := strings.TrimRight(s, blank)
 	if slashes := len(t) - len(strings.TrimRight(t, `\`)); slashes%2 == 1 && len(t) < len(s) {
@@ -175,7 +175,7 @@ func trimSpace(s string) string {
 	return t
 }
 
-// closing finds the parenthesis that closes the arguments.
+// closing returns the offset of the parenthesis that closes the arguments.
 func (p *parser) closing() (int, bool) {
 	depth := 1
 	for i := p.pos; i < len(p.src); i++ {
@@ -193,7 +193,7 @@ func (p *parser) closing() (int, bool) {
 	return 0, false
 }
 
-// conditional reports whether what follows is a condition: a path and an operator.
+// conditional reports whether a condition follows: a path and an operator.
 func (p *parser) conditional() bool {
 	probe := *p
 	if _, ok := probe.path(); !ok {
@@ -215,7 +215,7 @@ func (p *parser) conditions(out *Pattern, open int) error {
 		c := Condition{path: path, text: p.src[start:p.pos]}
 		p.space()
 		at := p.pos
-		kind, ok := p.operator()
+		how, ok := p.operator()
 		if !ok {
 			return p.fail(at, "want an operator: ~ = =~ !~ != or !=~")
 		}
@@ -225,13 +225,8 @@ func (p *parser) conditions(out *Pattern, open int) error {
 		if err != nil {
 			return err
 		}
-		if c.matcher, err = newMatcher(kind, value); err != nil {
-			if c.re == nil && c.glob == nil && (kind == Glob || kind == NotGlob) {
-				return p.failAt(at+1, err)
-			}
-			if out.bad == nil {
-				out.bad = p.fail(at, "%v", err)
-			}
+		if c.matcher, err = newMatcher(how, value); err != nil {
+			return p.failAt(at+1, err)
 		}
 		out.fields = append(out.fields, c)
 		p.space()
@@ -242,13 +237,13 @@ func (p *parser) conditions(out *Pattern, open int) error {
 			p.pos++
 			return nil
 		case p.src[p.pos] != ',':
-			return p.fail(p.pos, "want , or ) behind the condition")
+			return p.fail(p.pos, "want , or ) after the condition")
 		}
 		p.pos++
 	}
 }
 
-// path reads the steps to a field.
+// path reads a path.
 func (p *parser) path() ([]step, bool) {
 	var out []step
 	for {
@@ -257,7 +252,7 @@ func (p *parser) path() ([]step, bool) {
 			out = append(out, step{name: name})
 		case strings.HasPrefix(p.rest(), "*"):
 			p.pos++
-			out = append(out, step{kind: anyField})
+			out = append(out, step{any: true})
 		default:
 			return nil, false
 		}
@@ -266,15 +261,11 @@ func (p *parser) path() ([]step, bool) {
 			if !closed {
 				return nil, false
 			}
-			if inside == "*" {
-				out = append(out, step{kind: anyElement})
-			} else {
-				n, err := strconv.ParseUint(inside, 10, 31)
-				if err != nil || !digits.MatchString(inside) {
-					return nil, false
-				}
-				out = append(out, step{kind: element, index: int(n)})
+			n, err := strconv.ParseUint(inside, 10, 31)
+			if inside != "*" && (err != nil || !digits.MatchString(inside)) {
+				return nil, false
 			}
+			out = append(out, step{list: true, index: int(n), any: inside == "*"})
 			p.pos += len(inside) + 2
 		}
 		if !strings.HasPrefix(p.rest(), ".") {
@@ -287,32 +278,28 @@ func (p *parser) path() ([]step, bool) {
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
 func (p *parser) name() string {
-	start := p.pos
-	for _, c := range p.rest() {
-		if c != '_' && c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.IsMark(c) {
-			break
-		}
-		p.pos += utf8.RuneLen(c)
-	}
-	return p.src[start:p.pos]
+	return p.until(func(c rune) bool {
+		return c != '_' && c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.IsMark(c)
+	})
 }
 
-func (p *parser) operator() (Kind, bool) {
-	for _, op := range operators {
-		if strings.HasPrefix(p.rest(), op.text) {
-			p.pos += len(op.text)
-			return op.kind, true
+// operator reads an operator, and returns the name of its comparison.
+func (p *parser) operator() (name string, ok bool) {
+	for _, c := range comparisons {
+		if strings.HasPrefix(p.rest(), c.operator) {
+			p.pos += len(c.operator)
+			return c.name, true
 		}
 	}
 	return "", false
 }
 
-// quoted reads a value in quotes. \ takes a quote of its kind or a \ as it is, and is
-// only a character before anything else.
+// quoted reads a quoted value. \ escapes the quote and itself; before any other character it
+// is literal.
 func (p *parser) quoted() (string, error) {
 	start := p.pos
 	if p.pos == len(p.src) || p.src[p.pos] != '"' && p.src[p.pos] != '\'' {
-		return "", p.fail(p.pos, `want a value in quotes; if this is not a condition, put a \ before the operator`)
+		return "", p.fail(p.pos, `want a quoted value; if this is not a condition, put a \ before the operator`)
 	}
 	quote := p.src[p.pos]
 	var sb strings.Builder
@@ -330,5 +317,5 @@ func (p *parser) quoted() (string, error) {
 			sb.WriteByte(c)
 		}
 	}
-	return "", p.fail(start, "the value has no %c at its end", quote)
+	return "", p.fail(start, "the value has no closing %c", quote)
 }

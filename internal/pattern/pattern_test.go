@@ -13,7 +13,7 @@ import (
 
 func parse(t testing.TB, text string) *pattern.Pattern {
 	t.Helper()
-	p, err := pattern.Parse(text)
+	p, err := pattern.Compile(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,6 @@ func TestMatch(t *testing.T) {
 		{`Tool(*.id = "v")`, "Tool", `{"x":{"id":"v"}}`, true},
 		{"Bash(rm *)", "Bash", `{"command":"rm -rf /"}`, true},
 		{"Bash(curl *)", "Bash", `{"command":"curl https://example.com/x"}`, true},
-		{`T(f =~ "[invalid")`, "T", `{"f":"x"}`, false},
-		{`T(f !=~ "[invalid")`, "T", `{"f":"x"}`, true},
 		{`T(f = "say \"hello\"")`, "T", `{"f":"say \"hello\""}`, true},
 		{`T(f = "path\\file")`, "T", `{"f":"path\\file"}`, true},
 		{`T(f = "hello\nworld")`, "T", `{"f":"hello\\nworld"}`, true},
@@ -103,7 +101,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// L-52: values in single quotes were a mistake, though the documents have them.
+// L-52: values in single quotes were refused, although the documents use them.
 func TestL52_BothQuotesMeanTheSame(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{`{"command":"rm it's"}`, `{"command":"ls"}`} {
@@ -115,7 +113,7 @@ func TestL52_BothQuotesMeanTheSame(t *testing.T) {
 	}
 }
 
-// L-63: a glob with letters beyond ASCII matched nothing.
+// L-63: a glob with non-ASCII letters matched nothing.
 func TestL63_GlobsHaveCharactersNotBytes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{`T(f ~ "*日本*")`: true, `T(f ~ "これは日本?")`: true, `T(f ~ "これは[日月]本語")`: true, `T(f ~ "日本*")`: false, `/日/`: false} {
@@ -125,7 +123,7 @@ func TestL63_GlobsHaveCharactersNotBytes(t *testing.T) {
 	}
 }
 
-func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
+func TestCompile_ErrorsNameTheProblemAndItsOffset(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                   "offset 0: is empty",
@@ -133,25 +131,25 @@ func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 		"Bash(npm *":         "offset 4: ( is not closed",
 		"//":                 "offset 0: // is an empty regular expression",
 		"/[invalid/":         "offset 1: error parsing regexp",
-		"/abc":               "offset 0: the regular expression has no / at its end",
+		"/abc":               "offset 0: the regular expression has no closing /",
 		"Bash extra":         `offset 5: "extra" follows the tool`,
 		"Bash(a) b":          `offset 8: "b" follows the arguments`,
-		"T(f = noquote)":     "offset 6: want a value in quotes",
-		`T(f = "open)`:       `offset 6: the value has no " at its end`,
-		`T(f = 'open)`:       `offset 6: the value has no ' at its end`,
+		"T(f = noquote)":     "offset 6: want a quoted value",
+		`T(f = "open)`:       `offset 6: the value has no closing "`,
+		`T(f = 'open)`:       `offset 6: the value has no closing '`,
 		`T(f = "open\`:       `offset 11: \ escapes nothing`,
-		`T(f = "a" g = "b")`: "offset 10: want , or ) behind the condition",
+		`T(f = "a" g = "b")`: "offset 10: want , or ) after the condition",
 		`T(f = "a",)`:        "offset 10: want a field",
 		`T(f = "a", g)`:      "offset 12: want an operator",
 		`T(f = "a"`:          "offset 1: ( is not closed",
 		"(x)":                "offset 0: has no tool",
-		"T()":                "offset 2: ( ) has nothing in it",
+		"T()":                "offset 2: () is empty",
 		"T(a[)":              "offset 3: [ is not closed",
 		"é[x":                "offset 2: [ is not closed",
 		`T(f ~ "a[")`:        "offset 8: [ is not closed",
 		"T(\xff)":            "offset 2: not UTF-8 text",
 	} {
-		_, err := pattern.Parse(text)
+		_, err := pattern.Compile(text)
 		e, ok := errors.AsType[*pattern.Error](err)
 		if !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("parse %q: error is %v, want %s", text, err, want)
@@ -161,18 +159,15 @@ func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 			t.Errorf("parse %q: offset %d is outside", text, e.Offset)
 		}
 	}
-	if _, err := pattern.Parse(strings.Repeat("a", pattern.MaxLength+1)); err == nil || !strings.Contains(err.Error(), "4097 bytes long") {
+	if _, err := pattern.Compile(strings.Repeat("a", 4097)); err == nil || !strings.Contains(err.Error(), "4097 bytes long") {
 		t.Errorf("a pattern that is too long: %v", err)
 	}
 }
 
-// Rules take only patterns that mean something (L-53).
-func TestCompile_RefusesARegularExpressionThatIsNone(t *testing.T) {
+// Patterns with invalid regular expressions are refused (L-53).
+func TestCompile_RefusesInvalidRegularExpressions(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`T(f =~ "[invalid")`, `T(f !=~ "[invalid")`} {
-		if _, err := pattern.Parse(text); err != nil {
-			t.Errorf("parse: %v", err)
-		}
 		if _, err := pattern.Compile(text); err == nil || !strings.Contains(err.Error(), "missing closing ]") {
 			t.Errorf("compile %s: %v", text, err)
 		}
@@ -224,7 +219,7 @@ func TestUnconditional(t *testing.T) {
 	}
 }
 
-func TestExactly_TakesOnlyThatTool(t *testing.T) {
+func TestExactly_MatchesOnlyThatTool(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"Bash", "a b", "a*", "/x/", "f(x)", "[a]", "mcp:weather/get", "日本"} {
 		p, err := pattern.Compile(pattern.Exactly(tool))
@@ -242,19 +237,17 @@ func TestNewCondition_ReadsNestedValues(t *testing.T) {
 	t.Parallel()
 	doc := json.RawMessage(`{"error":{"code":403,"tags":["a","b"]}}`)
 	for _, tt := range []struct {
-		path  string
-		kind  pattern.Kind
-		value string
-		want  bool
+		path, kind, value string
+		want              bool
 	}{
-		{"error.code", pattern.Exact, "403", true},
-		{"error.code", pattern.NotExact, "403", false},
-		{"error.code", pattern.Glob, "4*", true},
-		{"error.code", pattern.NotGlob, "5*", true},
-		{"error.code", pattern.Regex, "^4", true},
-		{"error.code", pattern.NotRegex, "^4", false},
-		{"error.tags[1]", pattern.Exact, "b", true},
-		{"error.none", pattern.NotExact, "b", false},
+		{"error.code", "exact", "403", true},
+		{"error.code", "not_exact", "403", false},
+		{"error.code", "glob", "4*", true},
+		{"error.code", "not_glob", "5*", true},
+		{"error.code", "regex", "^4", true},
+		{"error.code", "not_regex", "^4", false},
+		{"error.tags[1]", "exact", "b", true},
+		{"error.none", "not_exact", "b", false},
 	} {
 		c, err := pattern.NewCondition(tt.path, tt.kind, tt.value)
 		if err != nil {
@@ -264,11 +257,14 @@ func TestNewCondition_ReadsNestedValues(t *testing.T) {
 			t.Errorf("%s %s %q: %v", tt.path, tt.kind, tt.value, got)
 		}
 	}
-	if _, err := pattern.NewCondition("a..b", pattern.Glob, "x"); err == nil || !strings.Contains(err.Error(), `path is "a..b"`) {
+	if _, err := pattern.NewCondition("a..b", "glob", "x"); err == nil || !strings.Contains(err.Error(), `path is "a..b"`) {
 		t.Errorf("a bad path: %v", err)
 	}
-	if _, err := pattern.NewCondition("a", pattern.Regex, "["); err == nil {
+	if _, err := pattern.NewCondition("a", "regex", "["); err == nil {
 		t.Error("a bad expression is taken")
+	}
+	if _, err := pattern.NewCondition("a", "like", "x"); err == nil || !strings.Contains(err.Error(), `like "x": unknown comparison, want glob`) {
+		t.Errorf("a bad comparison: %v", err)
 	}
 }
 
@@ -291,7 +287,7 @@ func FuzzPattern(f *testing.F) {
 		f.Add(s, "Bash", `{"command":"npm install","f":["x"]}`)
 	}
 	f.Fuzz(func(t *testing.T, text, tool, args string) {
-		p, err := pattern.Parse(text)
+		p, err := pattern.Compile(text)
 		if err != nil {
 			if e, ok := errors.AsType[*pattern.Error](err); !ok || e.Offset < 0 || e.Offset > len(text) {
 				t.Fatalf("%q: %v", text, err)
@@ -300,7 +296,7 @@ func FuzzPattern(f *testing.F) {
 		}
 		c := pattern.NewCall(tool, json.RawMessage(args))
 		got := p.Match(c)
-		if again, err := pattern.Parse(p.String()); err != nil || again.Match(c) != got || again.Compare(p) != 0 {
+		if again, err := pattern.Compile(p.String()); err != nil || again.Match(c) != got || again.Compare(p) != 0 {
 			t.Fatalf("%q is not itself when written again: %v", text, err)
 		}
 		all := true
@@ -316,11 +312,10 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// A megabyte of arguments, of the kind that a backtracking matcher does not come back
-// from. The time for each byte must not depend on how many there are.
-// From 16 KiB on a byte costs the same, however many there are. Below, package regexp uses an
-// engine for short texts that is two to three times as fast, if the text times the pattern
-// fits into its bitmap of 32 KiB.
+// A megabyte of arguments, of the kind that makes a backtracking matcher hang. The time per
+// byte must not depend on the size. From 16 KiB on it is constant; below, package regexp uses
+// an engine for short texts that is two to three times as fast, if text times pattern fits
+// into its bitmap of 32 KiB.
 func BenchmarkMatch(b *testing.B) {
 	for _, p := range []struct{ name, text string }{
 		{"primary", "Bash(" + strings.Repeat("*a", 20) + "*b)"},

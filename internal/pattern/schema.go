@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Missing returns the paths of the pattern that lead nowhere in arguments of a JSON
-// Schema: to fields that it does not describe, or into values that have none. What a
+// Missing returns the paths of the pattern that cannot exist in arguments described by a JSON
+// Schema: fields that it does not describe, or fields of values that have none. What the
 // schema leaves open is not missing.
 func (p *Pattern) Missing(schema json.RawMessage) []string {
 	var root any
@@ -26,30 +26,29 @@ func (p *Pattern) Missing(schema json.RawMessage) []string {
 	return out
 }
 
-// Review says which rules have patterns that name fields which no tool they take can have,
-// given the JSON Schemas of the tools' arguments: such a rule never holds, and is most
-// likely a typo.
+// Review reports rules whose patterns name fields that no matching tool has, given the JSON
+// Schemas of the tools' arguments. Such a rule never matches, and is most likely a typo.
 func Review[R any](rules []R, patternOf func(R) *Pattern, tools map[string]json.RawMessage) (out []string) {
 	for _, r := range rules {
 		p := patternOf(r)
-		missing, taken := map[string]int{}, 0
+		missing, matched := map[string]int{}, 0
 		last := ""
 		for _, tool := range slices.Sorted(maps.Keys(tools)) {
 			if len(p.fields) == 0 || !p.tool.match(tool) {
 				continue
 			}
-			taken, last = taken+1, tool
+			matched, last = matched+1, tool
 			for _, path := range p.Missing(tools[tool]) {
 				missing[path]++
 			}
 		}
 		for _, path := range slices.Sorted(maps.Keys(missing)) {
 			switch {
-			case missing[path] < taken: // some tool has it
-			case taken == 1:
-				out = append(out, fmt.Sprintf("pattern %q names the argument %q, which tool %q does not have, it has %q", p.text, path, last, fields(tools[last])))
+			case missing[path] < matched: // some tool has it
+			case matched == 1:
+				out = append(out, fmt.Sprintf("pattern %q names argument %q, which tool %q does not have; available: %q", p.text, path, last, fields(tools[last])))
 			default:
-				out = append(out, fmt.Sprintf("pattern %q names the argument %q, which none of the %d tools has that it takes", p.text, path, taken))
+				out = append(out, fmt.Sprintf("pattern %q names argument %q, which none of the %d matching tools has", p.text, path, matched))
 			}
 		}
 	}
@@ -72,17 +71,17 @@ type finding uint8
 
 const (
 	silent  finding = iota // nothing
-	absent                 // it leads nowhere
-	present                // it leads somewhere
+	absent                 // the path cannot exist
+	present                // the path can exist
 )
 
-// search looks for a path in a schema.
+// search looks up paths in a schema.
 type search struct {
 	root any
 	refs int
 }
 
-// maxRefs is how many references are followed: schemas may go in circles.
+// maxRefs limits how many references are followed, because schemas may be cyclic.
 const maxRefs = 64
 
 func (s *search) look(node any, path []step) finding {
@@ -114,11 +113,11 @@ func (s *search) look(node any, path []step) finding {
 	return found
 }
 
-// follow looks at what a reference into the same document leads to.
+// follow looks at the target of a reference within the document.
 func (s *search) follow(ref string, path []step) finding {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if s.refs++; !ok || s.refs > maxRefs {
-		return present // nobody knows
+		return present // unknown
 	}
 	node := s.root
 	for _, name := range strings.Split(pointer, "/")[1:] {
@@ -134,21 +133,21 @@ func (s *search) follow(ref string, path []step) finding {
 	return s.look(node, path)
 }
 
-// own looks at what a schema says itself, without others that it refers to.
+// own looks at what a schema says itself, without its references and combinations.
 func (s *search) own(schema map[string]any, path []step) finding {
 	at, rest := path[0], path[1:]
-	if at.kind == element || at.kind == anyElement {
+	if at.list {
 		if !allows(schema, "array") {
 			return absent
 		}
 		prefix, _ := schema["prefixItems"].([]any)
 		found := silent
 		for i, item := range prefix {
-			if at.kind == anyElement || at.index == i {
+			if at.any || at.index == i {
 				found = max(found, s.look(item, rest))
 			}
 		}
-		if items, ok := schema["items"]; ok && (at.kind == anyElement || at.index >= len(prefix)) {
+		if items, ok := schema["items"]; ok && (at.any || at.index >= len(prefix)) {
 			found = max(found, s.look(items, rest))
 		}
 		return found
@@ -157,14 +156,14 @@ func (s *search) own(schema map[string]any, path []step) finding {
 		return absent
 	}
 	described, _ := schema["properties"].(map[string]any)
-	if next, ok := described[at.name]; ok && at.kind == field {
+	if next, ok := described[at.name]; ok && !at.any {
 		return s.into(next, rest)
 	}
 	if schema["patternProperties"] != nil {
 		return present
 	}
 	found := silent
-	if at.kind == anyField {
+	if at.any {
 		for _, next := range described {
 			found = max(found, s.into(next, rest))
 		}
@@ -182,8 +181,7 @@ func (s *search) own(schema map[string]any, path []step) finding {
 	return found
 }
 
-// into looks into a value that is described. What is not described further may be
-// anything.
+// into looks into a described value. A value that is not described further may be anything.
 func (s *search) into(node any, path []step) finding {
 	if found := s.look(node, path); found != silent {
 		return found

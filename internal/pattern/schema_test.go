@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestMissing_FindsPathsThatLeadNowhere(t *testing.T) {
+func TestMissing_FindsPathsThatCannotExist(t *testing.T) {
 	t.Parallel()
 	const edit = `{"type":"object","properties":{"file_path":{"type":"string"},"lines":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}},
 		"env":{"type":["object","null"],"properties":{"name":{"type":"string"}},"additionalProperties":false},"any":{},"map":{"type":"object","additionalProperties":{"type":"object","properties":{"id":{}}}}}}`
@@ -29,7 +29,7 @@ func TestMissing_FindsPathsThatLeadNowhere(t *testing.T) {
 		{"fields of any name", edit, `map.k.id = "x", map.*.id = "x"`, nil},
 		{"fields of any name, a typo", edit, `map.k.di = "x"`, []string{"map.k.di"}},
 		{"any field", edit, `*.name = "x"`, nil},
-		{"any field, one may", edit, `*[0].x = "x", *.nobody.has = "x"`, nil},
+		{"any field, one may", edit, `*[0].x = "x", *.unknown.has = "x"`, nil},
 		{"any field, none has it", `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"object","properties":{"c":{}}}}}`, `*.c = "x", *.d = "x", *[0] = "x"`, []string{"*.d", "*[0]"}},
 		{"no schema", `{}`, `a = "x"`, nil},
 		{"an object of nothing", `{"type":"object"}`, `a = "x"`, nil},
@@ -62,7 +62,7 @@ func TestMissing_FindsPathsThatLeadNowhere(t *testing.T) {
 	}
 }
 
-func TestReview_SaysWhatNoToolHas(t *testing.T) {
+func TestReview_ReportsArgumentsThatNoToolHas(t *testing.T) {
 	t.Parallel()
 	tools := map[string]json.RawMessage{
 		"Edit":  json.RawMessage(`{"type":"object","properties":{"file_path":{},"text":{}}}`),
@@ -70,13 +70,13 @@ func TestReview_SaysWhatNoToolHas(t *testing.T) {
 		"Other": json.RawMessage(`{}`),
 	}
 	for text, want := range map[string]string{
-		`Edit(file_path ~ "x")`:     "",
-		`Edit(file ~ "x")`:          `pattern "Edit(file ~ \"x\")" names the argument "file", which tool "Edit" does not have, it has ["file_path" "text"]`,
-		`/Edit|Read/(text ~ "x")`:   "", // one of them has it
-		`/Edit|Read/(nobody ~ "x")`: `names the argument "nobody", which none of the 2 tools has that it takes`,
-		`*(nobody ~ "x")`:           "", // Other may
-		`Gone(nobody ~ "x")`:        "", // no such tool
-		`Edit(*)`:                   "",
+		`Edit(file_path ~ "x")`:      "",
+		`Edit(file ~ "x")`:           `pattern "Edit(file ~ \"x\")" names argument "file", which tool "Edit" does not have; available: ["file_path" "text"]`,
+		`/Edit|Read/(text ~ "x")`:    "", // one of them has it
+		`/Edit|Read/(unknown ~ "x")`: `names argument "unknown", which none of the 2 matching tools has`,
+		`*(unknown ~ "x")`:           "", // Other may
+		`Gone(unknown ~ "x")`:        "", // no such tool
+		`Edit(*)`:                    "",
 	} {
 		p, err := Compile(text)
 		if err != nil {
@@ -89,13 +89,12 @@ func TestReview_SaysWhatNoToolHas(t *testing.T) {
 	}
 }
 
-// Whatever the schema, looking for a path ends, and finds fault only with schemas that
-// say something.
+// Whatever the schema is, the search ends, and reports at most the given path.
 func FuzzMissing(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"array","items":{"$ref":"#"}}}}`, "a[0].a[*].*.b-c")
 	f.Add(`{"anyOf":[{"$ref":"#"},{"$ref":"#/anyOf/0"}],"$defs":{"~0":{}}}`, "x")
 	f.Fuzz(func(t *testing.T, schema, path string) {
-		c, err := NewCondition(path, Exact, "x")
+		c, err := NewCondition(path, "exact", "x")
 		if err != nil {
 			t.Skip()
 		}

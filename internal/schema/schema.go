@@ -1,5 +1,5 @@
-// Package schema makes JSON Schemas from Go types, cleans them for language
-// models, and checks documents against them.
+// Package schema infers JSON Schemas from Go types, simplifies them for language
+// models, and validates documents against them.
 package schema
 
 import (
@@ -21,16 +21,18 @@ import (
 	"golang.org/x/text/message"
 )
 
-// Describer is implemented by types that add to the schema inferred for them:
-// enums, bounds, defaults. It is called on a zero value.
+// Describer is implemented by types that refine the schema inferred for them, with
+// enums, bounds or descriptions.
 type Describer interface {
+	// DescribeSchema changes the inferred schema. It is called on a zero value.
 	DescribeSchema(s *Node)
 }
 
-// Node is the part of a schema a Describer may change.
+// Node is a schema, or a part of one, that a Describer may change. Methods that change
+// it return it.
 type Node struct{ s *jsonschema.Schema }
 
-// Property returns the node of a property, or nil when there is none.
+// Property returns the node of a property, or nil if there is none.
 func (n *Node) Property(name string) *Node {
 	if p := n.s.Properties[name]; p != nil {
 		return &Node{p}
@@ -41,7 +43,7 @@ func (n *Node) Property(name string) *Node {
 // Enum restricts the value to one of values.
 func (n *Node) Enum(values ...any) *Node { n.s.Enum = values; return n }
 
-// Items returns the node of an array's elements, or nil when there is none.
+// Items returns the node of an array's elements, or nil if there is none.
 func (n *Node) Items() *Node {
 	if n.s.Items != nil {
 		return &Node{n.s.Items}
@@ -49,8 +51,8 @@ func (n *Node) Items() *Node {
 	return nil
 }
 
-// Replace puts another schema in the place of the inferred one. It panics if raw is
-// none: that is a mistake in the program.
+// Replace replaces the inferred schema, but keeps its description. It panics if raw is
+// not a schema: that is a programming error.
 func (n *Node) Replace(raw string) *Node {
 	var s jsonschema.Schema
 	if err := json.Unmarshal([]byte(raw), &s); err != nil {
@@ -70,18 +72,18 @@ func (n *Node) Min(lo float64) *Node { n.s.Minimum = &lo; return n }
 // Describe sets the description.
 func (n *Node) Describe(text string) *Node { n.s.Description = text; return n }
 
-// Optional removes the named properties from the required ones.
+// Optional makes the named properties optional.
 func (n *Node) Optional(names ...string) *Node {
 	n.s.Required = slices.DeleteFunc(n.s.Required, func(r string) bool { return slices.Contains(names, r) })
 	return n
 }
 
-// For returns the JSON Schema of t. Properties are described by a `jsonschema`
-// struct tag, and are required unless their json tag says omitempty or omitzero.
+// For returns the JSON Schema of t. A `jsonschema` struct tag is the description of a
+// property. Properties are required unless their json tag says omitempty or omitzero.
 func For(t reflect.Type) (json.RawMessage, error) { return ForWith(t, nil) }
 
-// ForWith is For with schemas for types whose JSON is not that of their Go type. It panics
-// if one of them is none: that is a mistake in the program.
+// ForWith is For with the schemas of types whose JSON differs from their Go type. It panics
+// if one of them is not a schema: that is a programming error.
 func ForWith(t reflect.Type, special map[reflect.Type]string) (json.RawMessage, error) {
 	types := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},
@@ -99,11 +101,7 @@ func ForWith(t reflect.Type, special map[reflect.Type]string) (json.RawMessage, 
 	if d, ok := reflect.New(t).Interface().(Describer); ok {
 		d.DescribeSchema(&Node{s})
 	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	return data, nil
+	return json.Marshal(s)
 }
 
 // Clean rewrites a schema into the subset that all providers accept: const
@@ -125,7 +123,7 @@ func Clean(raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(clean(v))
 }
 
-// clean works from the inside out, so that what moves up is clean already.
+// clean works from the inside out, so that a schema that moves up is already clean.
 func clean(v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -163,7 +161,7 @@ func clean(v any) any {
 	}
 	if c, ok := m["const"]; ok {
 		if enum, has := m["enum"].([]any); has && !slices.ContainsFunc(enum, func(v any) bool { return reflect.DeepEqual(v, c) }) {
-			return false // nothing is both
+			return false // no value satisfies both
 		}
 		m["enum"] = []any{c}
 		delete(m, "const")
@@ -184,8 +182,8 @@ func clean(v any) any {
 	return m
 }
 
-// dropNull takes null out of a list of alternatives. If that leaves one, it takes
-// the list's place, unless it says something about what m has its own word on.
+// dropNull removes null from a list of alternatives. If one is left, it is merged into m
+// in place of the list, unless both have the same keyword.
 func dropNull(m map[string]any, k string) {
 	alts, ok := m[k].([]any)
 	if !ok {
@@ -215,10 +213,10 @@ func dropNull(m map[string]any, k string) {
 // Schema is a compiled schema, safe for concurrent use.
 type Schema struct {
 	s    *validator.Schema
-	fast *fastObject // set when the schema is simple enough to check without building a tree
+	fast *fastObject // nil if the schema is too complex for the fast path
 }
 
-// Compile compiles a schema once, to be used many times.
+// Compile compiles a schema. References outside the document are errors.
 func Compile(raw json.RawMessage) (*Schema, error) {
 	doc, err := validator.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
@@ -226,7 +224,7 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	}
 	c := validator.NewCompiler()
 	c.AssertFormat()
-	c.UseLoader(validator.SchemeURLLoader{}) // no reference leaves the document
+	c.UseLoader(validator.SchemeURLLoader{}) // it has no loaders: references outside the document fail
 	if err := c.AddResource("mem:schema", doc); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
@@ -234,11 +232,11 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	return &Schema{s: s, fast: newFastObject(doc)}, nil
+	return &Schema{s: s, fast: newFastObject(raw)}, nil
 }
 
-// Check validates a JSON document and reports every violation, each with its
-// place in the document.
+// Check validates a JSON document. The error lists every violation with its location in
+// the document.
 func (s *Schema) Check(data []byte) error {
 	if s.fast != nil && s.fast.ok(data) {
 		return nil
@@ -263,9 +261,9 @@ func (s *Schema) Check(data []byte) error {
 	return errors.Join(errs...)
 }
 
-// outOfRange returns a number of the JSON document data whose exponent no machine
-// number has, or "". The validator computes exactly: ten bytes of 1e-999999 would
-// cost it as much time as a million others.
+// outOfRange returns the first number of a JSON document whose exponent is beyond that of
+// any float64, or "". The validator computes exactly: the ten bytes of 1e-999999 would
+// take it as long as a million other bytes.
 func outOfRange(data []byte) string {
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
@@ -290,7 +288,7 @@ func outOfRange(data []byte) string {
 
 var printer = message.NewPrinter(language.English)
 
-// collect flattens the validator's tree into one line for each leaf.
+// collect flattens the validator's tree of errors into one error per leaf.
 func collect(ve *validator.ValidationError, out *[]error) {
 	if len(ve.Causes) > 0 {
 		for _, c := range ve.Causes {

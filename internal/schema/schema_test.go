@@ -42,7 +42,7 @@ func compileFor(t *testing.T, typ reflect.Type) *schema.Schema {
 	return s
 }
 
-func TestFor_IsTheGoTypeAndWhatItSaysOfItself(t *testing.T) {
+func TestFor_InfersTheGoTypeAndAppliesItsDescriber(t *testing.T) {
 	t.Parallel()
 	s := compileFor(t, reflect.TypeFor[trip]())
 	for doc, want := range map[string]string{
@@ -82,7 +82,7 @@ func TestCheck_ReportsEveryViolation(t *testing.T) {
 
 // The validator computes with exact numbers. Small documents must not make it
 // compute with large ones.
-func TestCheck_RefusesNumbersThatNoMachineHas(t *testing.T) {
+func TestCheck_RejectsExponentsOutOfRange(t *testing.T) {
 	t.Parallel()
 	s, err := schema.Compile([]byte(`{"type":"array","items":{"type":["integer","string","boolean"]}}`))
 	if err != nil {
@@ -102,7 +102,7 @@ func TestCheck_RefusesNumbersThatNoMachineHas(t *testing.T) {
 	}
 }
 
-func TestCompile_RefusesWhatIsNoSchema(t *testing.T) {
+func TestCompile_RejectsInvalidSchemas(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{``, `{"type":"strng"}`, `{"required":"x"}`, `{"properties":[]}`, `7`, `{"type":`, `{"$ref":"https://example.com/x.json"}`} {
 		if _, err := schema.Compile([]byte(raw)); err == nil {
@@ -111,7 +111,7 @@ func TestCompile_RefusesWhatIsNoSchema(t *testing.T) {
 	}
 }
 
-func TestClean_WritesTheSubsetThatProvidersTake(t *testing.T) {
+func TestClean_WritesTheSubsetThatProvidersAccept(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, raw, want string }{
 		{"nothing", ``, `{"type":"object","properties":{}}`},
@@ -159,8 +159,8 @@ func decode(t testing.TB, s string) any {
 	return v
 }
 
-// Whatever Clean is given, it answers; what it answers is JSON, is not changed by
-// cleaning it again, and compiles if the original did.
+// Clean does not panic. Its result is JSON, does not change when it is cleaned again, and
+// compiles if the original does.
 func FuzzClean(f *testing.F) {
 	for _, s := range []string{
 		``, `true`, `{}`, `{"type":["null"]}`, `{"anyOf":[]}`, `{"anyOf":[{"type":"null"}]}`, `{"type":"object","properties":{"a":{"const":1}}}`,

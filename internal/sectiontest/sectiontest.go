@@ -1,4 +1,4 @@
-// Package sectiontest holds tables of tests to the sections that they are about.
+// Package sectiontest checks that a table of tests covers every field of a section.
 package sectiontest
 
 import (
@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// Covers fails the test unless every field of the section C, at any depth, is in one of
-// the documents: those of a table with a case for each.
+// Covers fails the test unless every field of the section C, at any depth, occurs in one of
+// the documents.
 func Covers[C any](tb testing.TB, docs ...string) {
 	tb.Helper()
 	if missing := uncovered(reflect.TypeFor[C](), docs); len(missing) > 0 {
-		tb.Errorf("fields of the section that no case is about: %s", strings.Join(missing, ", "))
+		tb.Errorf("no case covers these fields of the section: %s", strings.Join(missing, ", "))
 	}
 }
 
@@ -31,8 +31,8 @@ func uncovered(section reflect.Type, docs []string) []string {
 	return slices.Sorted(maps.Keys(want))
 }
 
-// fields calls f with the fields of t, at any depth. Elements of lists and values of maps
-// are at the path of the list or the map.
+// fields calls f for the fields of t, at any depth. Elements of lists and values of maps have
+// the path of the list or the map.
 func fields(t reflect.Type, at string, f func(path string, t reflect.Type)) {
 	t = plain(t)
 	if t.Kind() != reflect.Struct {
@@ -53,7 +53,7 @@ func fields(t reflect.Type, at string, f func(path string, t reflect.Type)) {
 	}
 }
 
-// plain is the type of what a list, a map or a pointer holds.
+// plain returns the element type of a list, a map or a pointer.
 func plain(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		t = t.Elem()
@@ -61,7 +61,7 @@ func plain(t reflect.Type) reflect.Type {
 	return t
 }
 
-// remove takes the paths out that a value of the type t has.
+// remove deletes the paths that occur in v, a value of type t.
 func remove(from map[string]bool, t reflect.Type, at string, v any) {
 	if list, ok := v.([]any); ok {
 		for _, e := range list {

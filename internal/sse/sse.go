@@ -2,32 +2,38 @@
 package sse
 
 import (
+	"bytes"
 	"net/http"
 	"sync"
 	"time"
 )
 
-// Writer writes frames to one client. Frames are collected until Flush; a client that
-// does not take what is flushed is cut off by the error that Flush returns. It has the
-// timeout for every 64 KiB, so that a large frame does not count as a stalled client.
+// Writer writes frames to one client. Frames are collected until Flush, which waits for the
+// client to take them; a client that does not is cut off by the error that Flush returns. It has
+// the timeout for every 64 KiB, so that a large frame does not count as a stalled client.
 type Writer struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	timeout time.Duration
-	max     int // bytes collected before they are flushed
-	buf     []byte
-	last    time.Time // of the last flush
+	w         http.ResponseWriter
+	control   *http.ResponseController
+	timeout   time.Duration
+	maxFrames int // collected before they are flushed, if that is limited
+	frames    int // in buf
+	buf       []byte
+	last      time.Time // of the last flush
 }
 
-// Start answers a request with a stream. Timeout is how long a client may take for what
-// is flushed.
-func Start(w http.ResponseWriter, timeout time.Duration) *Writer {
+// maxBytes is how much is collected before it is flushed.
+const maxBytes = 16 << 10
+
+// Start answers a request with a stream. Timeout is how long a client may take for what is
+// flushed. Once maxFrames are collected they are flushed; 0 or less sets no limit beside that of
+// bytes.
+func Start(w http.ResponseWriter, timeout time.Duration, maxFrames int) *Writer {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	return &Writer{w: w, control: http.NewResponseController(w), timeout: timeout, max: 16 << 10, last: time.Now()}
+	return &Writer{w: w, control: http.NewResponseController(w), timeout: timeout, maxFrames: maxFrames, last: time.Now()}
 }
 
 // buffers are those that no writer collects frames in. One that waits has none.
@@ -41,10 +47,13 @@ func (s *Writer) Buffer() []byte {
 	return s.buf
 }
 
+var frameEnd = []byte("\n\n")
+
 // Take takes back what Buffer gave, with frames appended to it.
 func (s *Writer) Take(buf []byte) error {
+	s.frames += bytes.Count(buf[len(s.buf):], frameEnd)
 	s.buf = buf
-	if len(s.buf) >= s.max {
+	if len(s.buf) >= maxBytes || s.maxFrames > 0 && s.frames >= s.maxFrames {
 		return s.Flush()
 	}
 	return nil
@@ -78,7 +87,7 @@ func (s *Writer) Flush() error {
 	}
 	if len(s.buf) > 0 {
 		for rest := s.buf; len(rest) > 0; {
-			piece := rest[:min(len(rest), 4*s.max)]
+			piece := rest[:min(len(rest), 4*maxBytes)]
 			if _, err := s.w.Write(piece); err != nil {
 				return err
 			}
@@ -88,10 +97,10 @@ func (s *Writer) Flush() error {
 				}
 			}
 		}
-		if buf := s.buf[:0]; cap(buf) <= 4*s.max {
+		if buf := s.buf[:0]; cap(buf) <= 4*maxBytes {
 			buffers.Put(&buf)
 		}
-		s.buf = nil
+		s.buf, s.frames = nil, 0
 	}
 	return s.control.Flush()
 }

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Unknown is the error of a field that there is not. It names the known one that was
+// Unknown returns the error of a field that does not exist. It suggests the known one that was
 // probably meant, if there is one.
 func Unknown(name string, known []string) error {
-	if best := Nearest(name, known); best != "" {
+	if best := nearest(name, known); best != "" {
 		return fmt.Errorf("unknown field %q, did you mean %q?", name, best)
 	}
 	return fmt.Errorf("unknown field %q", name)
 }
 
-// Nearest returns the known name that is most like name, or "" if none is much like it: a
-// few letters are different, or it is a part of the known one.
-func Nearest(name string, known []string) string {
+// nearest returns the known name that is most like name, or "" if none is close: all but a few
+// letters are equal, or name is a word of it.
+func nearest(name string, known []string) string {
 	if len(name) > 64 {
 		return ""
 	}
@@ -35,7 +35,7 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// Distance is how many letters have to be changed, added or left out to make b of a.
+// Distance returns how many letters have to be changed, added or removed to turn a into b.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -75,8 +75,8 @@ func TestUnmarshal_NamesTheFieldThatIsWrong(t *testing.T) {
 		{`{"id":"x"`, `not JSON: unexpected end`},
 		{``, `not JSON: unexpected end`},
 		{`{'id':1}`, `not JSON: `},
-		{`{"id":"x"} {}`, `unexpected data after the JSON value`},
-		{`{"id":"x"}}`, `unexpected data after the JSON value`},
+		{`{"id":"x"} {}`, `not JSON: unexpected data after the JSON value`},
+		{`{"id":"x"}}`, `not JSON: unexpected data after the JSON value`},
 	} {
 		var d doc
 		err := strict.Unmarshal([]byte(tt.data), &d)
@@ -127,5 +127,53 @@ func TestUnmarshal_TakesNamesExactlyAndOnce(t *testing.T) {
 		if got := fmt.Sprint(err); err == nil && want != "" || err != nil && got != want {
 			t.Errorf("%s: got %v, want %q", doc, err, want)
 		}
+	}
+}
+
+func TestUnmarshalBody_ReportsTheWorstMistakeFirst(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		data, want string
+		malformed  bool
+	}{
+		{`{"idd":"x"`, `not JSON: unexpected end`, true},
+		{`{"id":"x","id":"y",}`, `not JSON: invalid character '}' looking for beginning of object key string`, true},
+		{`{"idd":"x"} {}`, `not JSON: unexpected data after the JSON value`, true},
+		{"{\"idd\":\"\xff\"}", `not UTF-8`, true},
+		{"{\"id\":\xff}", `not UTF-8`, true},
+		{`{"idd":"x","map":` + strings.Repeat("[", 5) + strings.Repeat("]", 5) + `}`, `nested deeper than 4 levels`, true},
+		{strings.Repeat("[", 100_000), `nested deeper than 10000 levels`, true},
+		{`{"idd":"x","id":1}`, `unknown field "idd", did you mean "id"?`, false},
+	} {
+		var d doc
+		err := strict.UnmarshalBody([]byte(tt.data), 4, &d)
+		if _, malformed := errors.AsType[*strict.Malformed](err); malformed != tt.malformed || fmt.Sprint(err) != tt.want {
+			t.Errorf("%.40s: error is %v, malformed %t, want %s", tt.data, err, malformed, tt.want)
+		}
+	}
+}
+
+func TestUnmarshalBody_LimitsDepthWithoutALimit(t *testing.T) {
+	t.Parallel()
+	for _, depth := range []int{-1, 0, 1 << 30} {
+		var v any
+		if err := strict.UnmarshalBody([]byte(strings.Repeat("[", 9000)+strings.Repeat("]", 9000)), depth, &v); err != nil {
+			t.Error(err)
+		}
+		if err := strict.UnmarshalBody([]byte(strings.Repeat("[", 11000)+strings.Repeat("]", 11000)), depth, &v); err == nil || err.Error() != "nested deeper than 10000 levels" {
+			t.Errorf("error is %v", err)
+		}
+	}
+}
+
+func TestUnmarshalKnown_IgnoresUnknownFields(t *testing.T) {
+	t.Parallel()
+	var o outer
+	if err := strict.UnmarshalKnown([]byte(`{"extra":"x","more":1}`), &o); err != nil || o.Extra != "x" {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	err := strict.UnmarshalKnown([]byte(`{"count":"many","more":1}`), &o)
+	if want := `field "count" is a JSON string, want a whole number`; err == nil || err.Error() != want {
+		t.Errorf("error is %v, want %s", err, want)
 	}
 }

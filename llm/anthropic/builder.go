@@ -9,28 +9,30 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// rules are those of the Messages API.
+// rules are the rules of the Messages API.
 var rules = provider.Rules{
 	Provider:  Name,
 	Media:     takesMedia,
 	CallID:    provider.SafeID(64),
 	Alternate: true,
 	StartUser: true,
-	EndUser:   true, // not all models go on with what is put into their mouth
+	EndUser:   true, // not all models continue an assistant message
 }
 
-// builder makes one request.
+var safeName = provider.SafeName(128)
+
+// builder builds one request.
 type builder struct {
 	req     *llm.Request
 	traits  traits
 	names   provider.Names
 	request request
-	output  string // the tool that stands for the answer's form, or ""
-	forced  bool   // a tool has to be called
+	output  string // the tool whose input is the reply, or ""
+	forced  bool   // the model must call a tool
 }
 
 func newBuilder(req *llm.Request) *builder {
-	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, 128)}
+	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, safeName)}
 }
 
 // build returns the request.
@@ -40,7 +42,7 @@ func (b *builder) build() *request {
 		b.request.MaxTokens = *n
 	}
 	for _, s := range b.req.StopSequences {
-		if strings.TrimSpace(s) != "" { // which the API refuses
+		if strings.TrimSpace(s) != "" { // the API rejects blank ones
 			b.request.StopSequences = append(b.request.StopSequences, s)
 		}
 	}
@@ -50,7 +52,7 @@ func (b *builder) build() *request {
 	}
 	b.request.Messages = b.turns(msgs)
 	b.tools()
-	b.form()
+	b.outputSchema()
 	b.think()
 	b.sample()
 	if b.req.CachePrompt {
@@ -59,7 +61,7 @@ func (b *builder) build() *request {
 	return &b.request
 }
 
-// tools offers the tools and says which may, or must, be called.
+// tools sets the tools and the tool choice.
 func (b *builder) tools() {
 	for i := range b.req.Tools {
 		t := &b.req.Tools[i]
@@ -67,29 +69,26 @@ func (b *builder) tools() {
 	}
 	if len(b.request.Tools) == 0 {
 		b.pastTools()
-		return // a choice among none is refused
+		return // the API rejects a choice without tools
 	}
-	choice := llm.ToolChoice{Mode: "auto"}
-	if b.req.ToolChoice != nil {
-		choice = *b.req.ToolChoice
+	c := b.req.ToolChoice
+	if c == nil && b.req.ParallelTools == nil {
+		return
 	}
-	switch choice.Mode {
-	case "none":
-		b.request.ToolChoice = &toolChoice{Type: "none"}
-	case "required":
-		b.forced = true
-		b.request.ToolChoice = &toolChoice{Type: "any", DisableParallelToolUse: b.disableParallel()}
-	case "tool":
-		b.forced = true
-		b.request.ToolChoice = &toolChoice{Type: "tool", Name: b.names.Out(choice.Name), DisableParallelToolUse: b.disableParallel()}
-	default:
-		if b.req.ToolChoice != nil || b.req.ParallelTools != nil {
-			b.request.ToolChoice = &toolChoice{Type: "auto", DisableParallelToolUse: b.disableParallel()}
-		}
+	choice := &toolChoice{Type: "auto", DisableParallelToolUse: b.disableParallel()}
+	switch {
+	case c == nil:
+	case c.Mode == "none":
+		choice = &toolChoice{Type: "none"}
+	case c.Mode == "required":
+		choice.Type, b.forced = "any", true
+	case c.Mode == "tool":
+		choice.Type, choice.Name, b.forced = "tool", b.names.Out(c.Name), true
 	}
+	b.request.ToolChoice = choice
 }
 
-// disableParallel reports whether the model may call only one tool at a time; nil leaves it to the API.
+// disableParallel returns whether the model may call only one tool at a time; nil is the default.
 func (b *builder) disableParallel() *bool {
 	if b.req.ParallelTools == nil {
 		return nil
@@ -97,8 +96,8 @@ func (b *builder) disableParallel() *bool {
 	return new(!*b.req.ParallelTools)
 }
 
-// pastTools offers the tools that the conversation has calls of, when no others are
-// offered: the API wants to know them. They cannot be called.
+// pastTools declares the tools that the conversation has calls of, if the request has none: the
+// API requires it. The model cannot call them.
 func (b *builder) pastTools() {
 	for _, m := range b.request.Messages {
 		for _, c := range m.Content {
@@ -119,14 +118,14 @@ func (b *builder) offer(name, description string, schema json.RawMessage) {
 	b.request.Tools = append(b.request.Tools, tool{Name: name, Description: description, InputSchema: schema})
 }
 
-// form holds the answer to a schema: by the API if it can, and otherwise by a tool that
-// has to be called, whose input is then the text of the answer.
-func (b *builder) form() {
+// outputSchema enforces the output schema: by the API if it can, and otherwise by a tool that the
+// model must call and whose input becomes the text of the reply.
+func (b *builder) outputSchema() {
 	out := b.req.Output
-	if out == nil || b.forced { // a call is the answer
+	if out == nil || b.forced { // the reply is a tool call
 		return
 	}
-	if schema, ok := closed(out.Schema); ok && b.traits.formats() {
+	if schema, ok := closed(out.Schema); ok && b.traits.enforcesSchema() {
 		b.request.OutputConfig = &outputConfig{Format: &outputFormat{Type: "json_schema", Schema: schema}}
 		return
 	}
@@ -149,14 +148,14 @@ func (b *builder) offers(name string) bool {
 	return slices.ContainsFunc(b.request.Tools, func(t tool) bool { return t.Name == name })
 }
 
-// sample sets what the model accepts of temperature and top-p.
+// sample sets the temperature and top-p, as far as the model accepts them.
 func (b *builder) sample() {
 	if !b.traits.samples() {
 		return
 	}
 	t, p := b.req.Temperature, b.req.TopP
 	if b.thinks() {
-		t = nil // it has to be 1
+		t = nil // must be 1
 		if p != nil && *p < 0.95 {
 			p = nil
 		}

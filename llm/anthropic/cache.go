@@ -1,10 +1,9 @@
 package anthropic
 
-// cache sets breakpoints: the API keeps what comes before each, in the order tools,
-// system, messages, and allows four. One is after the tools, one after the instructions.
-// Two roll along with the conversation: at its end, for the next request, and where its
-// end was in the last request, so that what was kept then is found however much has been
-// added since.
+// cache sets cache breakpoints. The API caches the prefix before each, in the order tools, system,
+// messages, and allows four: one after the tools, one after the instructions, and two in the
+// conversation. Of these, one is at the end, for the next request, and one where the last request
+// ended, so that its cache entry is found however much was added since.
 func (b *builder) cache() {
 	mark := &cacheControl{Type: "ephemeral"}
 	if n := len(b.request.Tools); n > 0 {

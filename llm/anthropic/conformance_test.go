@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 	"github.com/awaken-go/awaken/llm/provider"
-	"github.com/awaken-go/awaken/llm/providertest"
 )
 
 var adapter = providertest.Adapter{
@@ -38,7 +38,7 @@ func TestLive(t *testing.T) { providertest.Live(t, adapter.Open) }
 
 func FuzzStream(f *testing.F) { providertest.Fuzz(f, adapter) }
 
-// speaker speaks the Messages API.
+// speaker is the server side of the Messages API.
 type speaker struct{}
 
 // Models lists models.

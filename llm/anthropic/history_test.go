@@ -6,11 +6,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/llm/providertest"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 )
 
-// Whatever happened to a conversation, and whatever is asked of whichever model, the API
-// accepts the request: the histories of the suite with Claude's own thinking in them.
+// The API accepts every generated history with Claude's own thinking, for every model and with
+// any parameters.
 func TestHistories_AreAcceptedWithAnyModelAndParameters(t *testing.T) {
 	providertest.Accepts(t, adapter, anyRequest)
 }

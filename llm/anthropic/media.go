@@ -7,8 +7,8 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// takesMedia reports whether Claude can be shown a block: an image, a PDF or a text, by
-// users and by tools.
+// takesMedia reports whether the API accepts a media block: an image, a PDF or a text, in user
+// messages and tool results.
 func takesMedia(b *llm.Block, role llm.Role) bool {
 	switch {
 	case role == llm.Assistant:
@@ -19,7 +19,8 @@ func takesMedia(b *llm.Block, role llm.Role) bool {
 	return b.Type == llm.DocumentBlock && documentSource(b.Source) != nil
 }
 
-// imageSource returns where an image is, or nil if it is of a kind that Claude does not take.
+// imageSource converts the source of an image. It returns nil for types that the API does not
+// accept.
 func imageSource(s *llm.Source) *source {
 	switch {
 	case s == nil:
@@ -34,13 +35,13 @@ func imageSource(s *llm.Source) *source {
 	return nil
 }
 
-// documentSource returns where a PDF or a text is, or nil if it is neither.
+// documentSource converts the source of a PDF or a text. It returns nil for anything else.
 func documentSource(s *llm.Source) *source {
 	switch {
 	case s == nil:
 		return nil
 	case s.Type == "url" && isText(s.MediaType):
-		return nil // only PDFs are fetched
+		return nil // the API fetches only PDFs
 	case s.Type == "url":
 		return &source{Type: "url", URL: s.URL}
 	case s.MediaType == "application/pdf":

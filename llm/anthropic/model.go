@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -11,50 +12,45 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// Name is the provider's: of errors, and of what is kept for it in messages.
+// Name is the provider's name in errors and in opaque data.
 const Name = "anthropic"
 
-// Config says how the API is reached. A key that is not configured is taken from
-// ANTHROPIC_API_KEY, or as a bearer token from ANTHROPIC_AUTH_TOKEN, and a base URL from
-// ANTHROPIC_BASE_URL. No key is needed when Headers has an Authorization or an X-Api-Key.
+// Config configures the adapter. Without a key it uses ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN
+// as a bearer token; without a base URL, ANTHROPIC_BASE_URL. It needs no key if Headers contains
+// Authorization or X-Api-Key.
 type Config struct {
 	provider.Config
-	Bearer bool // the key is a bearer token; OAuth tokens of Anthropic are known as such
+	Bearer bool // the key is a bearer token; Anthropic's OAuth tokens are recognised
 }
 
-// Model asks the Messages API. It is safe for concurrent use.
+// Model is an llm.Model of the Messages API. It is safe for concurrent use.
 type Model struct{ api *provider.API }
 
 var (
 	_ llm.Model  = (*Model)(nil)
 	_ llm.Former = (*Model)(nil)
+	_ llm.Lister = (*Model)(nil)
 )
 
-// Forms reports that answers are held to a schema: by the API, or by a tool that stands for
-// the answer.
+// Forms returns true: the API enforces output schemas, or else a tool whose input is the reply.
 func (*Model) Forms(string) bool { return true }
 
-// New returns a model. The error says what is missing.
+// New returns a model. It fails without a key or with an invalid base URL.
 func New(c Config) (*Model, error) {
-	base := c.BaseURL
-	if base == "" {
-		base = os.Getenv("ANTHROPIC_BASE_URL")
-	}
-	if base = strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1"); base == "" {
-		base = "https://api.anthropic.com"
-	}
+	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, os.Getenv("ANTHROPIC_BASE_URL")), "/")
+	c.BaseURL = cmp.Or(strings.TrimSuffix(c.BaseURL, "/v1"), "https://api.anthropic.com")
 	header := http.Header{"Accept": {"application/json"}, "Anthropic-Version": {version}}
 	if err := c.authorize(header); err != nil {
 		return nil, err
 	}
-	api, err := provider.Open(Name, c.Config).At(base, header)
+	api, err := provider.Open(Name, c.Config, header)
 	if err != nil {
 		return nil, err
 	}
 	return &Model{api}, nil
 }
 
-// authorize adds what shows who sends a request.
+// authorize adds the credentials.
 func (c *Config) authorize(h http.Header) error {
 	if c.Authorized("Authorization", "X-Api-Key") {
 		return nil
@@ -76,24 +72,17 @@ func (c *Config) authorize(h http.Header) error {
 	return nil
 }
 
-// Stream asks the model.
+// Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
 		b := newBuilder(req)
-		resp, err := m.api.Send(ctx, http.MethodPost, "v1/messages", b.build())
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		a := answer{emit: emit, names: b.names, output: b.output}
-		for ev, err := range provider.Events(resp.Body) {
-			if err != nil {
-				return err
-			}
-			if done, err := a.take(ev); done || err != nil {
-				return err
-			}
-		}
-		return nil
+		q := b.build()
+		a := answer{emit: emit, names: b.names, output: b.output, open: map[int]*openBlock{}}
+		return m.api.PostEvents(ctx, "v1/messages", q, a.take)
 	})
+}
+
+// ListModels returns the models of the API.
+func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
+	return m.api.Models(ctx, "v1/models?limit=1000")
 }

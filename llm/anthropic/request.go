@@ -2,10 +2,10 @@ package anthropic
 
 import "encoding/json"
 
-// version is that of the API, in the header Anthropic-Version. The structs here follow it.
+// version is the API version that these structs follow; sent in the header Anthropic-Version.
 const version = "2023-06-01"
 
-// request is the body of POST /v1/messages: the fields that are used here.
+// request is the body of POST /v1/messages, with the fields that the adapter uses.
 type request struct {
 	Model         string         `json:"model"`
 	MaxTokens     int            `json:"max_tokens"`
@@ -21,13 +21,13 @@ type request struct {
 	Stream        bool           `json:"stream"`
 }
 
-// turn is what one side says: user or assistant.
+// turn is a message of the user or the assistant.
 type turn struct {
 	Role    string         `json:"role"`
 	Content []contentBlock `json:"content"`
 }
 
-// contentBlock is a piece of a turn. Type says which of the other fields are set.
+// contentBlock is a block of a turn. Type determines which of the other fields are set.
 type contentBlock struct {
 	Type         string          `json:"type"`
 	Text         string          `json:"text,omitempty"`        // text
@@ -38,18 +38,18 @@ type contentBlock struct {
 	Input        json.RawMessage `json:"input,omitempty"`       // tool_use
 	ToolUseID    string          `json:"tool_use_id,omitempty"` // tool_result
 	Content      []contentBlock  `json:"content,omitempty"`     // tool_result
-	Thinking     *string         `json:"thinking,omitempty"`    // thinking, where it may be empty
+	Thinking     *string         `json:"thinking,omitempty"`    // thinking; may be empty
 	Signature    string          `json:"signature,omitempty"`   // thinking
 	Data         string          `json:"data,omitempty"`        // redacted_thinking
 	CacheControl *cacheControl   `json:"cache_control,omitempty"`
 }
 
-// isThinking reports whether the block is thinking, readable or not.
+// isThinking reports whether the block is thinking, encrypted or not.
 func (c *contentBlock) isThinking() bool {
 	return c.Type == "thinking" || c.Type == "redacted_thinking"
 }
 
-// source is where an image or a document is: base64, text or url.
+// source is the source of an image or a document: base64, text or url.
 type source struct {
 	Type      string `json:"type"`
 	MediaType string `json:"media_type,omitempty"`
@@ -57,7 +57,7 @@ type source struct {
 	URL       string `json:"url,omitempty"`
 }
 
-// cacheControl marks the end of what the API keeps.
+// cacheControl marks the end of a prefix that the API caches.
 type cacheControl struct {
 	Type string `json:"type"`
 }
@@ -83,7 +83,7 @@ type thinking struct {
 	Display      string `json:"display,omitempty"`
 }
 
-// outputConfig says how an answer is made and what it has to be.
+// outputConfig sets the effort and the format of the reply.
 type outputConfig struct {
 	Effort string        `json:"effort,omitempty"`
 	Format *outputFormat `json:"format,omitempty"`

@@ -3,11 +3,13 @@ package anthropic
 import (
 	"encoding/json"
 	"slices"
+
+	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// closed returns a schema in the part of JSON Schema that the API can hold answers to, or
-// false if that cannot say the same about the answer's shape. Objects get no properties
-// but those they name. Limits on values are left out: whoever asked checks the answer.
+// closed returns a schema in the subset of JSON Schema that the API enforces, or false if the
+// subset cannot express the same shape. Objects become closed. Limits on values are dropped: the
+// caller validates the reply.
 func closed(schema json.RawMessage) (any, bool) {
 	var v any
 	if json.Unmarshal(schema, &v) != nil {
@@ -16,18 +18,18 @@ func closed(schema json.RawMessage) (any, bool) {
 	return v, closeSchema(v)
 }
 
-// limits are the keywords that the API refuses and that do not change the shape.
+// limits are keywords that the API rejects and that do not affect the shape.
 var limits = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 	"minLength", "maxLength", "maxItems", "uniqueItems", "minProperties", "maxProperties", "$schema", "$id", "examples"}
 
-// shapes are the keywords that it refuses and that do.
+// shapes are keywords that the API rejects and that affect the shape.
 var shapes = []string{"patternProperties", "propertyNames", "prefixItems", "contains", "not", "if", "dependentSchemas", "unevaluatedProperties", "$dynamicRef"}
 
-// closeSchema changes v in place.
+// closeSchema closes v in place.
 func closeSchema(v any) bool {
 	s, ok := v.(map[string]any)
 	if !ok {
-		return false // true allows anything
+		return false // a boolean schema
 	}
 	for _, k := range limits {
 		delete(s, k)
@@ -51,24 +53,10 @@ func closeSchema(v any) bool {
 		}
 		s["additionalProperties"] = false
 	}
-	for _, k := range []string{"properties", "$defs", "definitions"} {
-		group, _ := s[k].(map[string]any)
-		for _, inner := range group {
-			if !closeSchema(inner) {
-				return false
-			}
+	for inner := range provider.Subschemas(s) {
+		if !closeSchema(inner) {
+			return false
 		}
-	}
-	for _, k := range []string{"anyOf", "allOf"} {
-		list, _ := s[k].([]any)
-		for _, inner := range list {
-			if !closeSchema(inner) {
-				return false
-			}
-		}
-	}
-	if items, ok := s["items"]; ok {
-		return closeSchema(items)
 	}
 	return true
 }

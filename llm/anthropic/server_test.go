@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/awaken-go/awaken/llm/providertest"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 )
 
-// fake is a provider that speaks the Messages API.
+// fake is a server of the Messages API.
 type fake struct{ *providertest.Fake }
 
-// serve starts a fake that answers with events, one list for each request.
+// serve starts a fake that sends events, one list per request.
 func serve(t *testing.T, replies ...[]string) *fake {
 	var all [][][]byte
 	for _, events := range replies {
@@ -23,7 +23,7 @@ func serve(t *testing.T, replies ...[]string) *fake {
 	return &fake{providertest.Serve(t, adapter, all...)}
 }
 
-// request returns what was asked, the nth time.
+// request returns the nth request.
 func (f *fake) request(t *testing.T, n int) *wireRequest {
 	t.Helper()
 	var r wireRequest
@@ -33,7 +33,7 @@ func (f *fake) request(t *testing.T, n int) *wireRequest {
 	return &r
 }
 
-// Events of the wire.
+// Events as the API sends them.
 
 const started = `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":20,"cache_read_input_tokens":300,"output_tokens":1}}}`
 

@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// event is any event of the stream: its type says which fields count.
+// event is any event of the stream. Type determines which other fields are set.
 type event struct {
 	Type         string  `json:"type"`
 	Index        int     `json:"index"`
@@ -48,8 +48,8 @@ type delta struct {
 	} `json:"stop_details"`
 }
 
-// usage counts what was sent apart from what the cache had; both are cumulative. A field
-// that is not there leaves what was reported before.
+// usage is cumulative and counts cached input separately. An absent field leaves the value
+// reported before.
 type usage struct {
 	Input         *int64 `json:"input_tokens"`
 	Output        *int64 `json:"output_tokens"`
@@ -60,17 +60,17 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// answer turns the events of one stream into deltas.
+// answer converts the events of one stream into deltas.
 type answer struct {
 	emit   provider.Emit
 	names  provider.Names
-	output string // the tool whose input is the answer's text, or ""
+	output string // the tool whose input is the reply's text, or ""
 
 	open   map[int]*openBlock
 	ids    provider.CallIDs
-	input  int64 // without what the cache had
+	input  int64 // without cached input
 	usage  llm.Usage
-	called bool // a tool that is the caller's
+	called bool // a tool other than output was called
 	reason delta
 }
 
@@ -78,13 +78,13 @@ type openBlock struct {
 	kind      string
 	id        string
 	signature strings.Builder
-	filled    bool            // a piece of the input has come
-	whole     json.RawMessage // the input, of servers that do not send it in pieces
+	filled    bool            // a piece of the input has arrived
+	whole     json.RawMessage // the complete input, from servers that do not stream it
 }
 
-// take handles one event. Done says that it was the last.
-func (a *answer) take(raw provider.Event) (done bool, err error) {
-	if raw.Type == "ping" {
+// take handles one event and reports whether it was the last.
+func (a *answer) take(raw provider.Event) (last bool, err error) {
+	if string(raw.Type) == "ping" {
 		return false, nil
 	}
 	var ev event
@@ -93,109 +93,93 @@ func (a *answer) take(raw provider.Event) (done bool, err error) {
 	}
 	switch ev.Type {
 	case "message_start":
+		a.emit(llm.Delta{Kind: llm.ResponseDelta, ID: ev.Message.ID})
 		a.count(ev.Message.Usage)
-		if err := a.emit(llm.Delta{Kind: llm.ResponseDelta, ID: ev.Message.ID}); err != nil {
-			return false, err
-		}
-		return false, a.report()
 	case "content_block_start":
-		return false, a.start(ev.Index, &ev.ContentBlock)
+		a.start(ev.Index, &ev.ContentBlock)
 	case "content_block_delta":
-		return false, a.grow(a.open[ev.Index], &ev.Delta)
+		a.grow(a.open[ev.Index], &ev.Delta)
 	case "content_block_stop":
-		return false, a.stop(ev.Index)
+		a.stop(ev.Index)
 	case "message_delta":
 		if ev.Delta.StopReason != "" {
 			a.reason = ev.Delta
 		}
 		a.count(ev.Usage)
-		return false, a.report()
 	case "message_stop":
 		return true, a.finish()
 	case "error":
-		return false, failure(raw.Data)
+		return false, provider.StreamError(Name, raw.Data)
 	}
-	return false, nil // what is not known yet
+	return false, nil // unknown events are ignored
 }
 
-// failure is an error in the middle of a stream. Its status is 200, so its type counts.
-func failure(body []byte) error {
-	if e := provider.ErrorBody(Name, body); e != nil {
-		return e
-	}
-	return &llm.Error{Kind: llm.Provider, Provider: Name, Message: string(body)}
-}
-
-func (a *answer) start(index int, b *block) error {
+func (a *answer) start(index int, b *block) {
 	o := &openBlock{kind: b.Type}
-	if a.open == nil {
-		a.open = map[int]*openBlock{}
-	}
 	a.open[index] = o
 	switch b.Type {
 	case "text":
-		return a.emit(llm.Delta{Kind: llm.TextDelta, Text: b.Text})
+		a.emit(llm.Delta{Kind: llm.TextDelta, Text: b.Text})
 	case "thinking":
 		o.signature.WriteString(b.Signature)
-		return a.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: b.Thinking})
+		a.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: b.Thinking})
 	case "redacted_thinking":
-		return a.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: redacted(b.Data)})
+		a.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: redacted(b.Data)})
 	case "tool_use":
 		if s := string(b.Input); s != "" && s != "{}" && s != "null" {
 			o.whole = b.Input
 		}
 		if a.output != "" && b.Name == a.output {
 			o.kind = "output"
-			return nil
+			return
 		}
 		a.called, o.id = true, a.ids.Take(b.ID)
-		return a.emit(llm.Delta{Kind: llm.ToolCallStart, ID: o.id, Name: a.names.In(b.Name)})
+		a.emit(llm.Delta{Kind: llm.ToolCallStart, ID: o.id, Name: a.names.In(b.Name)})
 	}
-	return nil
 }
 
-func (a *answer) grow(o *openBlock, d *delta) error {
+func (a *answer) grow(o *openBlock, d *delta) {
 	if o == nil {
-		return nil
+		return
 	}
 	switch d.Type {
 	case "text_delta":
-		return a.emit(llm.Delta{Kind: llm.TextDelta, Text: d.Text})
+		a.emit(llm.Delta{Kind: llm.TextDelta, Text: d.Text})
 	case "thinking_delta":
-		return a.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: d.Thinking})
+		a.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: d.Thinking})
 	case "signature_delta":
 		o.signature.WriteString(d.Signature)
 	case "input_json_delta":
-		return a.argument(o, d.PartialJSON)
+		a.argument(o, d.PartialJSON)
 	}
-	return nil
 }
 
-// argument passes on a piece of a tool's input.
-func (a *answer) argument(o *openBlock, piece string) error {
+// argument emits a piece of a tool's input.
+func (a *answer) argument(o *openBlock, piece string) {
 	o.filled = o.filled || piece != ""
 	if o.kind == "output" {
-		return a.emit(llm.Delta{Kind: llm.TextDelta, Text: piece})
+		a.emit(llm.Delta{Kind: llm.TextDelta, Text: piece})
+	} else {
+		a.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: o.id, Text: piece})
 	}
-	return a.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: o.id, Text: piece})
 }
 
-func (a *answer) stop(index int) error {
+func (a *answer) stop(index int) {
 	o := a.open[index]
 	delete(a.open, index)
 	switch {
 	case o == nil:
 	case o.kind == "thinking" && o.signature.Len() > 0:
-		return a.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: &llm.Opaque{Provider: Name, Signature: o.signature.String()}})
+		a.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: &llm.Opaque{Provider: Name, Signature: o.signature.String()}})
 	case (o.kind == "tool_use" || o.kind == "output") && !o.filled:
 		if o.whole == nil {
-			o.whole = json.RawMessage("{}") // a call that is whole, not one that broke off
+			o.whole = json.RawMessage("{}") // a complete call without input
 		}
-		return a.argument(o, string(o.whole))
+		a.argument(o, string(o.whole))
 	}
-	return nil
 }
 
+// count adds a usage report and emits the result.
 func (a *answer) count(u *usage) {
 	if u == nil {
 		return
@@ -214,17 +198,12 @@ func (a *answer) count(u *usage) {
 	}
 	a.usage.PromptTokens = a.input + a.usage.CacheReadTokens + a.usage.CacheCreationTokens
 	a.usage.TotalTokens = a.usage.PromptTokens + a.usage.CompletionTokens
-}
-
-func (a *answer) report() error {
-	u := a.usage
-	if u == (llm.Usage{}) {
-		return nil
+	if sum := a.usage; sum != (llm.Usage{}) {
+		a.emit(llm.Delta{Kind: llm.UsageDelta, Usage: &sum})
 	}
-	return a.emit(llm.Delta{Kind: llm.UsageDelta, Usage: &u})
 }
 
-// finish emits the last delta, or returns the error that stands for it.
+// finish emits the finish, or returns an error for a reply that did not end well.
 func (a *answer) finish() error {
 	var reason llm.FinishReason
 	switch a.reason.StopReason {
@@ -234,17 +213,18 @@ func (a *answer) finish() error {
 		reason = llm.StopSequence
 	case "tool_use":
 		reason = llm.ToolUse
-		if !a.called { // only the tool that stands for the answer's form
+		if !a.called { // only the output tool was called
 			reason = llm.EndTurn
 		}
-	case "max_tokens", "model_context_window_exceeded", "pause_turn": // there is more to say
+	case "max_tokens", "model_context_window_exceeded", "pause_turn": // the reply can be continued
 		reason = llm.MaxTokens
 	case "refusal":
 		return a.refusal()
 	default:
-		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("the answer ended for the reason %q", a.reason.StopReason)}
+		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("unknown stop reason %q", a.reason.StopReason)}
 	}
-	return a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: reason})
+	a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: reason})
+	return nil
 }
 
 func (a *answer) refusal() error {

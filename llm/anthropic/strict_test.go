@@ -13,7 +13,7 @@ import (
 )
 
 // strictly checks a request against the rules of the Messages API, as its reference and its
-// error messages state them, and returns the first that is broken.
+// error messages state them. It returns the first violation.
 func strictly(body []byte) error {
 	var r wireRequest
 	if err := exactly(body, &r); err != nil {
@@ -166,7 +166,7 @@ func (r *wireRequest) forced() bool {
 	return r.ToolChoice != nil && (r.ToolChoice.Type == "any" || r.ToolChoice.Type == "tool")
 }
 
-// Which of the models accepts what, by their documentation.
+// What the models accept, according to their documentation.
 var (
 	adaptiveOnly = regexp.MustCompile(`opus-4-[78]|-5`)
 	adaptiveToo  = regexp.MustCompile(`-4-6`)

@@ -6,13 +6,12 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-const minBudget = 1024 // the API's
+const minBudget = 1024 // the least that the API accepts
 
-// budgets are what the levels mean for models that are given a number of tokens.
+// budgets maps levels to tokens, for models with a thinking budget.
 var budgets = map[string]int{"low": 4096, "medium": 16384, "high": 32768, "max": 65536}
 
-// think says how much to think. A tool that has to be called and thinking exclude each
-// other; the tool wins.
+// think sets how much the model thinks. A forced tool excludes thinking and takes precedence.
 func (b *builder) think() {
 	e := b.req.ReasoningEffort
 	switch {
@@ -21,10 +20,10 @@ func (b *builder) think() {
 			b.setEffort(e)
 		}
 	case b.forced || e != nil && e.Level == "none":
-		if b.traits.thinksUnasked() {
+		if b.traits.thinksByDefault() {
 			b.request.Thinking = &thinking{Type: "disabled"}
 		}
-	case e == nil: // as the model does by itself
+	case e == nil: // the model's default
 	case b.traits.adaptive():
 		b.request.Thinking = &thinking{Type: "adaptive", Display: "summarized"}
 		b.setEffort(e)
@@ -35,7 +34,7 @@ func (b *builder) think() {
 	}
 }
 
-// setEffort asks for an effort.
+// setEffort sets the effort.
 func (b *builder) setEffort(e *llm.Effort) {
 	if b.request.OutputConfig == nil {
 		b.request.OutputConfig = &outputConfig{}
@@ -43,13 +42,13 @@ func (b *builder) setEffort(e *llm.Effort) {
 	b.request.OutputConfig.Effort = effortOf(e)
 }
 
-// thinks reports whether the model has been told to think.
+// thinks reports whether the request enables thinking.
 func (b *builder) thinks() bool {
 	return b.request.Thinking != nil && b.request.Thinking.Type != "disabled"
 }
 
-// budget is how many tokens to think with, below the limit of the answer, which counts
-// thinking too. A level leaves a fifth of that for the answer.
+// budget returns the thinking budget, below the limit of the reply, which includes thinking. A
+// level leaves a fifth of the limit for the rest of the reply.
 func (b *builder) budget(e *llm.Effort) int {
 	limit := b.request.MaxTokens
 	if e.Level == "" {
@@ -58,7 +57,7 @@ func (b *builder) budget(e *llm.Effort) int {
 	return min(max(min(budgets[e.Level], limit*4/5), minBudget), limit-1)
 }
 
-// effortOf is the effort for a level, or for about so many tokens.
+// effortOf returns the API's effort for a level or a budget.
 func effortOf(e *llm.Effort) string {
 	switch {
 	case e.Level == "none":
@@ -75,16 +74,16 @@ func effortOf(e *llm.Effort) string {
 	return "max"
 }
 
-// resumes reports whether models that are given a budget would accept the end of the
-// conversation while they think: a turn that goes on after calls has to begin with
-// thinking, which it does not if another model began it.
+// resumes reports whether models with a thinking budget accept the end of the conversation: a turn
+// that continues after tool calls must start with thinking, which is missing if another model
+// started the turn.
 func (b *builder) resumes() bool {
 	n := len(b.request.Messages)
 	return n < 2 || b.request.Messages[n-1].Content[0].Type != "tool_result" || b.request.Messages[n-2].Content[0].isThinking()
 }
 
-// What is kept of thinking: the signature of a block, or, in Data, a block that is
-// encrypted as a whole.
+// redactedData is the opaque data of a fully encrypted block. Of other thinking blocks the opaque
+// data has only the signature.
 type redactedData struct {
 	Redacted string `json:"redacted_thinking"`
 }
@@ -97,7 +96,7 @@ func redacted(data string) *llm.Opaque {
 	return &llm.Opaque{Provider: Name, Data: raw}
 }
 
-// thinkingBlock returns a block of thinking as it came, or false if it cannot be sent.
+// thinkingBlock returns a thinking block as it was received, or false if it cannot be sent.
 func thinkingBlock(blk *llm.Block) (contentBlock, bool) {
 	o := blk.Opaque
 	switch {

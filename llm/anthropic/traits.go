@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// traits are what a model's name tells about what the API accepts for it. A name that
-// is not Claude's has no version: such servers are asked for what all have.
+// traits describe what the API accepts for a model, derived from the model's name. A name that is
+// not Claude's has version 0: the adapter then uses only what all servers have.
 type traits struct {
 	family  string // opus, sonnet, haiku, ...
 	version int    // 100 * major + minor, or 0
 }
 
-// traitsOf reads names as the API, Bedrock, Vertex and routers write them:
+// traitsOf parses names as the API, Bedrock, Vertex and routers write them:
 // claude-opus-4-1-20250805, claude-3-5-haiku-latest, anthropic/claude-opus-4.7,
 // anthropic.claude-sonnet-4-20250514-v1:0, claude-opus-4-1@20250805.
 func traitsOf(model string) traits {
@@ -41,32 +41,31 @@ func traitsOf(model string) traits {
 	return t
 }
 
-// adaptive reports whether the model decides itself how much to think, and is told with
-// an effort. Older models are told with a number of tokens.
+// adaptive reports whether the model takes an effort and decides itself how much to think. Older
+// models take a thinking budget.
 func (t traits) adaptive() bool { return t.version >= 406 }
 
-// alwaysThinks reports whether thinking can be turned neither on nor off.
+// alwaysThinks reports whether thinking cannot be turned on or off.
 func (t traits) alwaysThinks() bool {
 	return t.version >= 500 && (t.family == "fable" || t.family == "mythos")
 }
 
-// thinksUnasked reports whether a model thinks unless it is told not to.
-func (t traits) thinksUnasked() bool { return t.version >= 500 }
+// thinksByDefault reports whether a model thinks unless thinking is disabled.
+func (t traits) thinksByDefault() bool { return t.version >= 500 }
 
-// samples reports whether the model takes a temperature and top-p.
+// samples reports whether the model accepts a temperature and top-p.
 func (t traits) samples() bool { return t.version < 407 }
 
-// samplesOnce reports whether the model takes a temperature or top-p, but not both.
+// samplesOnce reports whether the model accepts a temperature or top-p, but not both.
 func (t traits) samplesOnce() bool { return t.version >= 401 }
 
-// formats reports whether the model's answers can be held to a JSON schema. Others are
-// made to call a tool that has the schema.
-func (t traits) formats() bool {
+// enforcesSchema reports whether the API enforces an output schema for the model.
+func (t traits) enforcesSchema() bool {
 	return t.version >= 405 || t.version == 401 && t.family == "opus"
 }
 
-// maxTokens is how long an answer may be when the request does not say: as long as the
-// model can make it, as far as is known. The API wants to be told.
+// maxTokens returns the limit of a reply for requests without one: the model's maximum, as far as
+// known. The API requires a limit.
 func (t traits) maxTokens() int {
 	switch {
 	case t.version == 0:

@@ -7,19 +7,19 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// turns writes a conversation as the API wants it: users and the assistant take turns,
-// and the answers to calls are at the beginning of the user's next turn.
+// turns converts a conversation: user and assistant alternate, and tool results are at the
+// beginning of the user's next turn.
 func (b *builder) turns(msgs []*llm.Message) []turn {
 	out := make([]turn, 0, len(msgs))
 	for _, m := range msgs {
 		role, blocks := "user", []contentBlock(nil)
 		switch m.Role {
 		case llm.Assistant:
-			role, blocks = "assistant", b.said(m)
+			role, blocks = "assistant", b.assistantContent(m)
 		case llm.ToolRole:
-			blocks = []contentBlock{{Type: "tool_result", ToolUseID: m.ToolCallID, Content: shown(m.Content)}}
+			blocks = []contentBlock{{Type: "tool_result", ToolUseID: m.ToolCallID, Content: userContent(m.Content)}}
 		default:
-			blocks = shown(m.Content)
+			blocks = userContent(m.Content)
 		}
 		switch n := len(out); {
 		case len(blocks) == 0:
@@ -32,8 +32,8 @@ func (b *builder) turns(msgs []*llm.Message) []turn {
 	return out
 }
 
-// said writes a message of the assistant.
-func (b *builder) said(m *llm.Message) []contentBlock {
+// assistantContent converts the content and calls of an assistant message.
+func (b *builder) assistantContent(m *llm.Message) []contentBlock {
 	out := make([]contentBlock, 0, len(m.Content)+len(m.ToolCalls))
 	for i := range m.Content {
 		switch blk := &m.Content[i]; blk.Type {
@@ -46,7 +46,7 @@ func (b *builder) said(m *llm.Message) []contentBlock {
 		}
 	}
 	if !b.traits.adaptive() && len(out) > 0 && !out[0].isThinking() {
-		// These models begin with it; here it comes of two messages that became one.
+		// These models require thinking first; two merged messages may have it later.
 		slices.SortStableFunc(out, func(x, y contentBlock) int { return rank(&x) - rank(&y) })
 	}
 	for i := range m.ToolCalls {
@@ -63,8 +63,8 @@ func rank(c *contentBlock) int {
 	return 1
 }
 
-// shown writes what a user said and showed, or what a tool returned.
-func shown(blocks []llm.Block) []contentBlock {
+// userContent converts the content of a user message or of a tool result.
+func userContent(blocks []llm.Block) []contentBlock {
 	out := make([]contentBlock, 0, len(blocks))
 	for i := range blocks {
 		switch blk := &blocks[i]; blk.Type {
@@ -81,7 +81,7 @@ func shown(blocks []llm.Block) []contentBlock {
 
 func plainText(s string) contentBlock { return contentBlock{Type: "text", Text: s} }
 
-// documentBlock is a document whose source the API takes.
+// documentBlock converts a document whose source the API accepts.
 func documentBlock(blk *llm.Block) contentBlock {
 	out := contentBlock{Type: "document", Source: documentSource(blk.Source)}
 	if strings.TrimSpace(blk.Title) != "" {

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 	"github.com/awaken-go/awaken/llm/provider"
-	"github.com/awaken-go/awaken/llm/providertest"
 )
 
 func TestWire(t *testing.T) {
@@ -25,7 +25,7 @@ func TestWire(t *testing.T) {
 	providertest.Wire(t, "models", cases)
 }
 
-// TestWire_Config asks with everything that can be configured.
+// TestWire_Config sends requests with everything that can be configured.
 func TestWire_Config(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"} {
 		t.Setenv(name, "")

@@ -18,7 +18,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// account gives the access tokens of a service account. It keeps one and renews it in the
+// account provides the access tokens of a service account. It caches one and renews it in the
 // background shortly before it expires, once for all requests. It is safe for concurrent use.
 type account struct {
 	project string
@@ -26,31 +26,22 @@ type account struct {
 
 	mu     sync.Mutex
 	kept   *oauth2.Token // nil before the first
-	latest *renewal      // nil if it gave the token that is kept
+	latest *renewal      // the last attempt, in progress or failed; nil after a success
 }
 
-// renewal is an attempt to get a token.
+// renewal is an attempt to fetch a token.
 type renewal struct {
-	done  chan struct{} // closed when it is over
+	done  chan struct{} // closed when token and err are set
 	token *oauth2.Token
 	err   error
 }
 
-func (r *renewal) over() bool {
-	select {
-	case <-r.done:
-		return true
-	default:
-		return false
-	}
-}
-
 const (
-	renewEarly   = 225 * time.Second // how long before its end a token is renewed
+	renewEarly   = 225 * time.Second // how long before it expires a token is renewed
 	renewTimeout = 30 * time.Second
 )
 
-// newAccount reads the JSON of a service account.
+// newAccount parses the JSON of a service account.
 func newAccount(data []byte, scopes []string) (*account, error) {
 	var file struct {
 		Type     string `json:"type"`
@@ -61,7 +52,7 @@ func newAccount(data []byte, scopes []string) (*account, error) {
 		Universe string `json:"universe_domain"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, errors.New("gemini: the service account is not valid JSON") // nothing of it is shown
+		return nil, errors.New("gemini: the service account is not valid JSON") // the content is secret
 	}
 	switch {
 	case file.TokenURI != "" && !trusted(file.TokenURI):
@@ -75,7 +66,7 @@ func newAccount(data []byte, scopes []string) (*account, error) {
 		scopes = []string{"https://www.googleapis.com/auth/cloud-platform"}
 	}
 	a := &account{project: file.Project}
-	if file.Universe != "" && file.Universe != "googleapis.com" { // other clouds exchange nothing: they take what was signed
+	if file.Universe != "" && file.Universe != "googleapis.com" { // other universes accept the signed assertion as a token
 		source, err := google.JWTAccessTokenSourceWithScope(data, scopes...)
 		if err != nil {
 			return nil, fmt.Errorf("gemini: service account: %w", err)
@@ -92,8 +83,7 @@ func newAccount(data []byte, scopes []string) (*account, error) {
 	return a, nil
 }
 
-// trusted reports whether a signed assertion may be sent there: to Google, or to this
-// machine.
+// trusted reports whether signed assertions may be sent to uri: to Google, or to this machine.
 func trusted(uri string) bool {
 	u, err := url.Parse(uri)
 	if err != nil {
@@ -105,17 +95,17 @@ func trusted(uri string) bool {
 	return u.Scheme == "https" && strings.HasSuffix("."+u.Hostname(), ".googleapis.com")
 }
 
-// token returns an access token. It waits only if there is none that is valid, and no longer
-// than ctx lives. A renewal that failed is tried again when the token has expired.
+// token returns an access token. It waits only if there is no valid one, and until ctx ends at
+// most. A failed renewal is retried after the token has expired.
 func (a *account) token(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	kept, left := a.kept, time.Duration(0)
 	if kept != nil {
 		if left = time.Until(kept.Expiry); kept.Expiry.IsZero() {
-			left = 2 * renewEarly // for ever
+			left = 2 * renewEarly // never expires
 		}
 	}
-	if left < renewEarly && (a.latest == nil || left <= 0 && a.latest.over()) {
+	if left < renewEarly && (a.latest == nil || left <= 0 && a.latest.err != nil) {
 		a.renew()
 	}
 	latest := a.latest
@@ -134,25 +124,26 @@ func (a *account) token(ctx context.Context) (string, error) {
 	return latest.token.AccessToken, nil
 }
 
-// renew begins to get a token. The mutex is locked.
+// renew starts fetching a token. Requires a.mu.
 func (a *account) renew() {
 	r := &renewal{done: make(chan struct{})}
 	a.latest = r
 	go func() {
-		defer close(r.done)
-		if r.token, r.err = a.fetch(); r.err == nil && r.token.AccessToken == "" {
-			r.err = errors.New("the answer has no access token")
+		token, err := a.fetch()
+		if err == nil && token.AccessToken == "" {
+			err = errors.New("the answer has no access token")
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if r.err == nil {
-			a.kept, a.latest = r.token, nil
+		if r.token, r.err = token, err; err == nil {
+			a.kept, a.latest = token, nil
 		}
+		close(r.done)
 	}()
 }
 
-// tokenFailure says what it means that there is no token. An account that is refused will
-// be refused again.
+// tokenFailure converts a failed renewal into an error. Google will keep rejecting an account that
+// it rejected.
 func tokenFailure(err error) error {
 	e := &llm.Error{Kind: llm.Provider, Provider: Name, Message: "no access token", Err: err}
 	if re, ok := errors.AsType[*oauth2.RetrieveError](err); ok && re.Response.StatusCode < 500 && re.Response.StatusCode != http.StatusTooManyRequests {

@@ -1,18 +1,20 @@
 package gemini
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// address is where models are: a base URL, and the path below it.
+// address is the base URL and the path prefix of the models.
 type address struct {
 	base   string
-	path   string // the version, and of Vertex AI the project and the location
+	path   string // the API version; for Vertex AI also project and location
 	vertex bool
 }
 
@@ -20,22 +22,22 @@ func (c *Config) address(who identity) (address, error) {
 	base := baseURL(c.BaseURL)
 	switch {
 	case !c.Vertex:
-		return address{base: first(base, os.Getenv("GOOGLE_GEMINI_BASE_URL"), "https://generativelanguage.googleapis.com"), path: geminiVersion + "/"}, nil
+		return address{base: cmp.Or(base, os.Getenv("GOOGLE_GEMINI_BASE_URL"), "https://generativelanguage.googleapis.com"), path: geminiVersion + "/"}, nil
 	case who.key != "": // express mode has no project
-		return address{base: first(base, os.Getenv("GOOGLE_VERTEX_BASE_URL"), regionURL("global")), path: vertexVersion + "/", vertex: true}, nil
+		return address{base: cmp.Or(base, os.Getenv("GOOGLE_VERTEX_BASE_URL"), regionURL("global")), path: vertexVersion + "/", vertex: true}, nil
 	}
-	project, location := first(c.Project, os.Getenv("GOOGLE_CLOUD_PROJECT")), first(c.Location, os.Getenv("GOOGLE_CLOUD_LOCATION"), "global")
+	project, location := cmp.Or(c.Project, os.Getenv("GOOGLE_CLOUD_PROJECT")), cmp.Or(c.Location, os.Getenv("GOOGLE_CLOUD_LOCATION"), "global")
 	if project == "" && who.account != nil {
 		project = who.account.project
 	}
 	switch {
 	case project == "":
-		return address{}, errors.New("gemini: there is no project for Vertex AI: configure one, or set GOOGLE_CLOUD_PROJECT")
-	case !region.MatchString(location): // it is part of the name of the server that gets the token
+		return address{}, errors.New("gemini: no project for Vertex AI: configure one, or set GOOGLE_CLOUD_PROJECT")
+	case !region.MatchString(location): // it becomes part of the host that receives the token
 		return address{}, fmt.Errorf("gemini: the location is %q, want one such as global or europe-west4", location)
 	}
 	return address{
-		base:   first(base, os.Getenv("GOOGLE_VERTEX_BASE_URL"), regionURL(location)),
+		base:   cmp.Or(base, os.Getenv("GOOGLE_VERTEX_BASE_URL"), regionURL(location)),
 		path:   fmt.Sprintf("%s/projects/%s/locations/%s/", vertexVersion, url.PathEscape(project), location),
 		vertex: true,
 	}, nil
@@ -43,7 +45,7 @@ func (c *Config) address(who identity) (address, error) {
 
 var region = regexp.MustCompile(`^[a-z0-9-]+$`)
 
-// regionURL is where Vertex AI is in a location.
+// regionURL returns the base URL of Vertex AI in a location.
 func regionURL(location string) string {
 	switch location {
 	case "global":
@@ -54,7 +56,7 @@ func regionURL(location string) string {
 	return fmt.Sprintf("https://%s-aiplatform.googleapis.com", location)
 }
 
-// baseURL is a configured address without the version, which is added.
+// baseURL returns a configured base URL without the API version, which is added later.
 func baseURL(s string) string {
 	s = strings.TrimRight(s, "/")
 	for _, version := range []string{"/v1beta1", "/v1beta", "/v1"} {
@@ -63,21 +65,16 @@ func baseURL(s string) string {
 	return s
 }
 
-// model is the path of a model, escaped. Its name may be a path itself.
+// model returns the escaped path of a model. The name may itself be a path.
 func (a address) model(name string) (string, error) {
 	if name == "" {
-		return "", errors.New("the model has no name")
+		return "", errors.New("the model name is empty")
 	}
 	if strings.ContainsAny(name, "?&") || strings.Contains(name, "..") {
-		return "", fmt.Errorf("the model cannot be called %q", name)
+		return "", fmt.Errorf(`model name %q is not valid: it must not contain "?", "&" or ".."`, name)
 	}
 	has := func(prefixes ...string) bool {
-		for _, p := range prefixes {
-			if strings.HasPrefix(name, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 	}
 	path := a.path
 	switch publisher, rest, ok := strings.Cut(name, "/"); {
@@ -92,13 +89,4 @@ func (a address) model(name string) (string, error) {
 		name = "models/" + name
 	}
 	return path + (&url.URL{Path: name}).EscapedPath(), nil
-}
-
-func first(values ...string) string {
-	for _, s := range values {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }

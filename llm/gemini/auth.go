@@ -1,14 +1,15 @@
 package gemini
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 )
 
-// identity shows who sends a request: a key, an account, or neither if the configured headers
-// do.
+// identity holds the credentials: a key, an account, or neither if the configured headers
+// contain them.
 type identity struct {
 	key     string
 	account *account
@@ -23,7 +24,7 @@ func (c *Config) identity() (identity, error) {
 		return identity{key: key}, err
 	}
 	key := strings.TrimSpace(c.APIKey)
-	if file := first(c.KeyFile, os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); key == "" && file != "" {
+	if file := cmp.Or(c.KeyFile, os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); key == "" && file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return identity{}, fmt.Errorf("gemini: service account: %w", err)
@@ -32,7 +33,7 @@ func (c *Config) identity() (identity, error) {
 	}
 	switch {
 	case key == "":
-		return identity{}, errors.New("gemini: there is no service account for Vertex AI: configure its JSON as the key, or a key file, or set GOOGLE_APPLICATION_CREDENTIALS")
+		return identity{}, errors.New("gemini: no service account for Vertex AI: configure its JSON as the key, configure a key file, or set GOOGLE_APPLICATION_CREDENTIALS")
 	case !strings.HasPrefix(key, "{"):
 		return identity{key: key}, nil
 	}

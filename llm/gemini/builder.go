@@ -1,25 +1,39 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// builder makes one request.
+// builder builds one request.
 type builder struct {
 	req     *llm.Request
 	traits  traits
-	names   functions
+	names   provider.Names
 	request request
-	output  string // the function that stands for the answer's form, or ""
+	output  string // the function whose arguments are the reply, or ""
 }
 
 func newBuilder(req *llm.Request) *builder {
-	return &builder{req: req, traits: traitsOf(req.Model), names: newFunctions(req)}
+	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, safeFunction)}
+}
+
+var safeName = provider.SafeName(63)
+
+// safeFunction converts a tool's name into one that the API accepts. It must start with a letter
+// or _.
+func safeFunction(name string) string {
+	name = safeName(name)
+	if c := name[0]; c >= '0' && c <= '9' || c == '-' {
+		return "_" + name
+	}
+	return name
 }
 
 func (b *builder) rules() provider.Rules {
@@ -30,14 +44,14 @@ func (b *builder) rules() provider.Rules {
 func (b *builder) build() (*request, error) {
 	system, msgs := provider.History(b.req, b.rules())
 	if len(system) > 0 {
-		b.request.SystemInstruction = &content{Role: "user", Parts: shown(system)}
+		b.request.SystemInstruction = &content{Role: "user", Parts: userParts(system)}
 	}
 	b.request.Contents = b.contents(msgs)
-	b.knobs()
+	b.params()
 	if err := b.tools(); err != nil {
 		return nil, err
 	}
-	if err := b.form(); err != nil {
+	if err := b.outputSchema(); err != nil {
 		return nil, err
 	}
 	if b.traits.thinks() && b.req.ReasoningEffort != nil {
@@ -46,7 +60,7 @@ func (b *builder) build() (*request, error) {
 	return &b.request, nil
 }
 
-func (b *builder) knobs() {
+func (b *builder) params() {
 	small := func(f *float64) *float32 {
 		if f == nil {
 			return nil
@@ -60,11 +74,11 @@ func (b *builder) knobs() {
 		g.MaxOutputTokens = int32(min(*n, math.MaxInt32))
 	}
 	if s := b.req.Seed; s != nil {
-		g.Seed = new(int32(*s)) // which is all the API takes
+		g.Seed = new(int32(*s)) // the API takes 32 bits
 	}
 }
 
-// tools offers the tools and says which may, or must, be called.
+// tools sets the tools and the tool choice.
 func (b *builder) tools() error {
 	for i := range b.req.Tools {
 		t := &b.req.Tools[i]
@@ -108,25 +122,25 @@ func (b *builder) offer(name, description string, schema json.RawMessage) error 
 	return nil
 }
 
-// form holds the answer to a schema: by the API, or, for models that cannot do that while
-// tools are offered, by a function that stands for the answer.
-func (b *builder) form() error {
+// outputSchema enforces the output schema: by the API, or, for models that cannot do that in
+// requests with tools, by a function whose arguments become the reply.
+func (b *builder) outputSchema() error {
 	out := b.req.Output
-	if out == nil || b.calls() == "ANY" { // a call is the answer
+	if out == nil || b.callingMode() == "ANY" { // the reply is a tool call
 		return nil
 	}
-	if len(b.request.Tools) == 0 || b.calls() == "NONE" || b.traits.formsWithTools() {
+	if len(b.request.Tools) == 0 || b.callingMode() == "NONE" || b.traits.schemaWithTools() {
 		v, err := decode("the schema of the output", out.Schema)
 		if err != nil {
 			return err
 		}
-		if !b.traits.formsWithTools() {
-			b.request.Tools, b.request.ToolConfig = nil, nil // none may be called anyway
+		if !b.traits.schemaWithTools() {
+			b.request.Tools, b.request.ToolConfig = nil, nil // none may be called
 		}
 		b.request.GenerationConfig.ResponseMIMEType, b.request.GenerationConfig.ResponseJSONSchema = "application/json", v
 		return nil
 	}
-	name := first(out.Name, "answer")
+	name := cmp.Or(out.Name, "answer")
 	for name = b.names.Out(name); b.offers(name); {
 		name = b.names.Out(name + "_output")
 	}
@@ -135,8 +149,8 @@ func (b *builder) form() error {
 	return b.offer(name, "Give the final answer. Call this when there is nothing left to find out.", out.Schema)
 }
 
-// calls is the mode of calling, or "".
-func (b *builder) calls() string {
+// callingMode returns the function calling mode, or "".
+func (b *builder) callingMode() string {
 	if b.request.ToolConfig == nil {
 		return ""
 	}
@@ -144,19 +158,14 @@ func (b *builder) calls() string {
 }
 
 func (b *builder) offers(name string) bool {
-	for _, f := range b.request.Tools[0].FunctionDeclarations {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.request.Tools[0].FunctionDeclarations, func(f function) bool { return f.Name == name })
 }
 
-// budgets are what the levels mean for models that are given a number of tokens.
+// budgets maps levels to tokens, for models with a thinking budget.
 var budgets = map[string]int{"low": 1024, "medium": 8192, "high": 24576, "max": 32768}
 
-// thinking says how much to think, and asks for a summary of it. Where thinking cannot be
-// turned off, none is the least there is.
+// thinking converts an effort and requests a summary of the thinking. For models that cannot turn
+// thinking off, "none" is the least they accept.
 func (b *builder) thinking(e *llm.Effort) *thinkingConfig {
 	t := &thinkingConfig{IncludeThoughts: e.Level != "none"}
 	if b.traits.levels() {
@@ -185,7 +194,7 @@ func (b *builder) level(e *llm.Effort) string {
 		return "LOW"
 	case level == "medium" || level == "" && e.Budget <= 16384:
 		if b.traits.pro && b.traits.version == 300 {
-			return "HIGH" // it knows only two
+			return "HIGH" // it has only LOW and HIGH
 		}
 		return "MEDIUM"
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 	"github.com/awaken-go/awaken/llm/provider"
-	"github.com/awaken-go/awaken/llm/providertest"
 )
 
 func adapter(model string) providertest.Adapter {
@@ -29,7 +29,7 @@ func adapter(model string) providertest.Adapter {
 	}
 }
 
-// The third generation signs its calls, and is asked more strictly than the second.
+// The third generation signs its calls and has stricter rules than the second.
 func TestConformance(t *testing.T) {
 	for _, model := range []string{"gemini-2.5-flash", "gemini-3-pro-preview"} {
 		t.Run(model, func(t *testing.T) { providertest.Test(t, adapter(model)) })
@@ -42,7 +42,7 @@ func TestLive(t *testing.T) { providertest.Live(t, adapter("").Open) }
 
 func FuzzStream(f *testing.F) { providertest.Fuzz(f, adapter("gemini-3-pro-preview")) }
 
-// speaker speaks streamGenerateContent.
+// speaker is the server side of streamGenerateContent.
 type speaker struct{}
 
 // Models lists models, on two pages.

@@ -9,20 +9,20 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// skipSignature is what the API takes for the signature of a call that another model made:
-// the words skip_thought_signature_validator, in base64.
+// skipSignature replaces the signature of a call that another model made. It is base64 for
+// "skip_thought_signature_validator", which the API documents for this.
 const skipSignature = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 
-// contents writes a conversation as the API wants it: the answers to the calls of one
-// message are one turn, right after it.
+// contents converts a conversation: the results of the calls of one message form one turn,
+// directly after it.
 func (b *builder) contents(msgs []*llm.Message) []content {
 	out := make([]content, 0, len(msgs))
-	names := map[string]string{} // of the tools that were called, by id
-	answers := false             // the last turn is of answers
+	names := map[string]string{} // call id -> name of the function
+	answers := false             // the last turn has tool results
 	for _, m := range msgs {
 		switch m.Role {
 		case llm.Assistant:
-			if parts := b.said(m, names); len(parts) > 0 {
+			if parts := b.modelParts(m, names); len(parts) > 0 {
 				out = append(out, content{Role: "model", Parts: parts})
 			}
 		case llm.ToolRole:
@@ -30,17 +30,18 @@ func (b *builder) contents(msgs []*llm.Message) []content {
 				out = append(out, content{Role: "user"})
 			}
 			last := &out[len(out)-1]
-			last.Parts = append(last.Parts, part{FunctionResponse: returned(m, names[m.ToolCallID])})
+			last.Parts = append(last.Parts, part{FunctionResponse: response(m, names[m.ToolCallID])})
 		default:
-			out = append(out, content{Role: "user", Parts: shown(m.Content)})
+			out = append(out, content{Role: "user", Parts: userParts(m.Content)})
 		}
 		answers = m.Role == llm.ToolRole
 	}
 	return out
 }
 
-// said writes a message of the model. The signature of a text is kept with the message.
-func (b *builder) said(m *llm.Message, names map[string]string) []part {
+// modelParts converts an assistant message. The signature of its text is in the message's opaque
+// data.
+func (b *builder) modelParts(m *llm.Message, names map[string]string) []part {
 	parts := make([]part, 0, len(m.Content)+len(m.ToolCalls))
 	text := -1
 	for i := range m.Content {
@@ -61,7 +62,7 @@ func (b *builder) said(m *llm.Message, names map[string]string) []part {
 		c := &m.ToolCalls[i]
 		names[c.ID] = b.names.Out(c.Name)
 		p := part{FunctionCall: &functionCall{ID: c.ID, Name: names[c.ID], Args: c.Arguments}, ThoughtSignature: b.signature(c.Opaque)}
-		if i == 0 && p.ThoughtSignature == "" && b.traits.signs() { // of calls at the same time only the first is signed
+		if i == 0 && p.ThoughtSignature == "" && b.traits.signs() { // of parallel calls only the first is signed
 			p.ThoughtSignature = skipSignature
 		}
 		parts = append(parts, p)
@@ -69,7 +70,7 @@ func (b *builder) said(m *llm.Message, names map[string]string) []part {
 	return parts
 }
 
-// What is kept beside a signature: the model that can read it.
+// signer is the opaque data beside a signature: the model that can read it.
 type signer struct {
 	Model string `json:"model"`
 }
@@ -91,8 +92,8 @@ func (b *builder) signature(o *llm.Opaque) string {
 	return o.Signature
 }
 
-// shown writes what a user said and showed.
-func shown(blocks []llm.Block) []part {
+// userParts converts the content of a user message.
+func userParts(blocks []llm.Block) []part {
 	out := make([]part, 0, len(blocks))
 	for i := range blocks {
 		switch blk := &blocks[i]; blk.Type {
@@ -105,9 +106,8 @@ func shown(blocks []llm.Block) []part {
 	return out
 }
 
-// returned writes the answer to a call. What is text goes into one field; a JSON object is
-// passed on as it is.
-func returned(m *llm.Message, name string) *functionResponse {
+// response converts a tool result. Text goes into one field; a JSON object is sent unchanged.
+func response(m *llm.Message, name string) *functionResponse {
 	r := &functionResponse{ID: m.ToolCallID, Name: name}
 	var texts []string
 	for i := range m.Content {
@@ -134,7 +134,8 @@ func media(s *llm.Source, kind llm.BlockType) part {
 	return part{InlineData: &inlineData{MIMEType: s.MediaType, Data: s.Data}}
 }
 
-// mediaType is what a source says it is, or what its address looks like.
+// mediaType returns the media type of a source: its own, or one derived from the extension of its
+// URL or the type of its block.
 func mediaType(s *llm.Source, kind llm.BlockType) string {
 	if s.MediaType != "" {
 		return s.MediaType
@@ -153,8 +154,8 @@ var extensions = map[string]string{
 	".pdf": "application/pdf", ".txt": "text/plain", ".md": "text/markdown", ".csv": "text/csv", ".html": "text/html", ".json": "application/json",
 }
 
-// takesMedia returns a rule: Gemini sees and hears nearly everything. Tools can show it
-// images and PDFs, if the model is new enough.
+// takesMedia returns the media rule: users may send any media, tools inline images and PDFs if the
+// model supports it.
 func takesMedia(t traits) func(*llm.Block, llm.Role) bool {
 	return func(b *llm.Block, role llm.Role) bool {
 		switch role {
@@ -167,7 +168,7 @@ func takesMedia(t traits) func(*llm.Block, llm.Role) bool {
 	}
 }
 
-// decode reads a schema.
+// decode decodes a schema.
 func decode(what string, schema json.RawMessage) (any, error) {
 	var v any
 	if err := json.Unmarshal(schema, &v); err != nil {

@@ -22,8 +22,8 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 	"github.com/awaken-go/awaken/llm/provider"
-	"github.com/awaken-go/awaken/llm/providertest"
 )
 
 func TestTraits(t *testing.T) {
@@ -43,7 +43,7 @@ func TestTraits(t *testing.T) {
 	}
 }
 
-func TestSignatures_AreKeptAndSentBackToTheSameModel(t *testing.T) {
+func TestSignatures_AreStoredAndSentBackToTheSameModel(t *testing.T) {
 	calls := []string{parts(`{"text":"Let me think.","thought":true}`),
 		parts(`{"functionCall":{"name":"lookup","args":{"q":"x","n":12345678901234567890}},"thoughtSignature":"c2lnMQ=="}`, `{"functionCall":{"id":"own","name":"lookup","args":{}}}`), ended("STOP")}
 	f := serve(t, calls, []string{parts(`{"text":"done"}`), parts(`{"text":"","thoughtSignature":"c2lnMg=="}`), ended("STOP")}, []string{parts(`{"text":"more"}`), ended("STOP")})
@@ -112,7 +112,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-func TestFinish_UsageMayComeLater(t *testing.T) {
+func TestFinish_WaitsForLateUsage(t *testing.T) {
 	f := serve(t, []string{`{"candidates":[{"content":{"parts":[{"text":"ok"}]},"finishReason":"STOP"}]}`, `{"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1}}`})
 	if r := providertest.Generate(t, f.Model(t), providertest.Hello("gemini-2.5-flash")); r.Usage.TotalTokens != 6 || r.Finish != llm.EndTurn {
 		t.Errorf("%+v", r)
@@ -150,7 +150,7 @@ func TestThinking_ForModelsAndEfforts(t *testing.T) {
 	}
 }
 
-func TestKnobs(t *testing.T) {
+func TestParams_AreSent(t *testing.T) {
 	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
 	req := providertest.Hello("gemini-2.5-flash")
 	req.System = []llm.Block{llm.Text("be brief")}
@@ -187,7 +187,7 @@ func TestToolChoice(t *testing.T) {
 	}
 }
 
-func TestOutput_IsHeldToTheSchemaOrIsAFunction(t *testing.T) {
+func TestOutput_IsEnforcedByTheAPIOrByAFunction(t *testing.T) {
 	output := &llm.OutputSchema{Name: "result", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
 	for _, c := range []struct {
 		model  string
@@ -235,16 +235,16 @@ func TestMedia_InMessagesAndResults(t *testing.T) {
 	}
 }
 
-func TestResults_AreObjects(t *testing.T) {
+func TestToolResults_AreObjects(t *testing.T) {
 	for text, want := range map[string]string{`{"a":1}`: `{"a":1}`, "plain": `{"result":"plain"}`, `[1]`: `{"result":"[1]"}`, "": `{"result":""}`, `{broken`: `{"result":"{broken"}`} {
 		m := &llm.Message{Role: llm.ToolRole, ToolCallID: "1", Content: []llm.Block{llm.Text(text)}}
-		if got := string(returned(m, "f").Response); got != want {
+		if got := string(response(m, "f").Response); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
 }
 
-func TestModels_ThatCannotBePartOfAPath(t *testing.T) {
+func TestModel_RejectsNamesThatCannotBePartOfAPath(t *testing.T) {
 	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
 	for _, name := range []string{"", "a?b", "a&b", "../secret"} {
 		if _, err := llm.Generate(t.Context(), f.Model(t), providertest.Hello(name)); llm.KindOf(err) != llm.InvalidRequest || f.Requests() != 0 {
@@ -253,7 +253,7 @@ func TestModels_ThatCannotBePartOfAPath(t *testing.T) {
 	}
 }
 
-func TestErrors_HaveRetryAfterAndAskOnce(t *testing.T) {
+func TestErrors_HaveRetryAfterAndAreNotRetried(t *testing.T) {
 	var asked atomic.Int32
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
@@ -319,9 +319,9 @@ func TestVertex_ExchangesAServiceAccountForAToken(t *testing.T) {
 	}
 }
 
-// A token that is about to expire is renewed, once and while it is still in use; no request
-// waits for that, and the new one is kept.
-func TestVertex_RenewsATokenThatExpires(t *testing.T) {
+// A token that is about to expire is renewed once, while it is still in use. No request waits
+// for the renewal, and the new token is cached.
+func TestVertex_RenewsAnExpiringTokenInTheBackground(t *testing.T) {
 	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
 	tokens := newTokens(t, http.StatusOK)
 	tokens.lasts.Store(60)
@@ -348,7 +348,7 @@ func TestVertex_RenewsATokenThatExpires(t *testing.T) {
 	}
 }
 
-func TestVertex_AnAccountThatIsRefused(t *testing.T) {
+func TestVertex_ReportsARejectedAccount(t *testing.T) {
 	f := serve(t, []string{ended("STOP")})
 	tokens := newTokens(t, http.StatusUnauthorized)
 	m, err := New(Config{Config: provider.Config{APIKey: string(tokens.account(t)), BaseURL: f.URL}, Vertex: true})
@@ -360,9 +360,9 @@ func TestVertex_AnAccountThatIsRefused(t *testing.T) {
 	}
 }
 
-// A token that cannot be renewed is used as long as it is valid, without asking for another with
-// every request.
-func TestVertex_KeepsATokenThatCannotBeRenewed(t *testing.T) {
+// A token that cannot be renewed is used while it is valid, without a new attempt on every
+// request.
+func TestVertex_KeepsAValidTokenIfRenewalFails(t *testing.T) {
 	t.Parallel()
 	fetched := make(chan error, 8)
 	a := &account{fetch: func() (*oauth2.Token, error) {
@@ -406,8 +406,8 @@ func TestVertex_ACancelDoesNotWaitForAToken(t *testing.T) {
 	}
 }
 
-// In clouds that are not Google's own, a token is what the account signed.
-func TestVertex_OtherUniversesTakeASignature(t *testing.T) {
+// In universes other than Google's own, the token is the signed assertion.
+func TestVertex_OtherUniversesGetASignedAssertion(t *testing.T) {
 	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
 	tokens := newTokens(t, http.StatusOK)
 	file := strings.Replace(string(tokens.account(t)), `"type"`, `"universe_domain":"example.cloud","type"`, 1)
@@ -433,7 +433,7 @@ func TestVertex_ExpressMode(t *testing.T) {
 	}
 }
 
-func TestNew_SaysWhatIsMissing(t *testing.T) {
+func TestNew_ErrorsNameWhatIsMissing(t *testing.T) {
 	for _, name := range []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"} {
 		t.Setenv(name, "")
 	}
@@ -463,7 +463,7 @@ func TestNew_SaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// tokens is a server that gives tokens for the assertions of service accounts.
+// tokens is a server that exchanges assertions of service accounts for tokens.
 type tokens struct {
 	*httptest.Server
 	given atomic.Int32

@@ -6,11 +6,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/llm/providertest"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 )
 
-// Whatever happened to a conversation, and whatever is asked of whichever model, the API
-// accepts the request: the histories of the suite with signatures of Gemini in them.
+// The API accepts every generated history with Gemini's own signatures, for every model and with
+// any parameters.
 func TestHistories_AreAcceptedWithAnyModelAndParameters(t *testing.T) {
 	providertest.Accepts(t, adapter("gemini-3-pro-preview"), anyRequest)
 }

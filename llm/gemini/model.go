@@ -12,30 +12,29 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// Name is the provider's: of errors, and of what is kept for it in messages.
+// Name is the provider's name in errors and in opaque data.
 const Name = "gemini"
 
-// Config says how Gemini is reached. A key that is not configured is taken from
-// GEMINI_API_KEY or GOOGLE_API_KEY, and a base URL from GOOGLE_GEMINI_BASE_URL or
-// GOOGLE_VERTEX_BASE_URL. No key is needed when Headers has an Authorization or an
-// X-Goog-Api-Key.
+// Config configures the adapter. Without a key it uses GEMINI_API_KEY or GOOGLE_API_KEY; without a
+// base URL, GOOGLE_GEMINI_BASE_URL or GOOGLE_VERTEX_BASE_URL. It needs no key if Headers contains
+// Authorization or X-Goog-Api-Key.
 //
-// For Vertex AI the key, or the key file, is the JSON of a service account. When there is
-// neither, GOOGLE_APPLICATION_CREDENTIALS names the file. A key that is not JSON is one of
-// Vertex AI in express mode.
+// For Vertex AI the key, or the content of the key file, is the JSON of a service account. Without
+// either, GOOGLE_APPLICATION_CREDENTIALS names the file. A key that is not JSON is a key of Vertex
+// AI in express mode.
 type Config struct {
 	provider.Config
-	Vertex   bool
-	Project  string   // of Vertex AI; "" is GOOGLE_CLOUD_PROJECT, or else the service account's
-	Location string   // of Vertex AI; "" is GOOGLE_CLOUD_LOCATION, or else global
-	Scopes   []string // of the tokens of a service account; none is cloud-platform
+	Vertex   bool     // use Vertex AI instead of the Gemini API
+	Project  string   // of Vertex AI; default GOOGLE_CLOUD_PROJECT, then the service account's
+	Location string   // of Vertex AI; default GOOGLE_CLOUD_LOCATION, then global
+	Scopes   []string // of the service account's tokens; default cloud-platform
 }
 
-// Model asks Gemini. It is safe for concurrent use.
+// Model is an llm.Model of the Gemini API or Vertex AI. It is safe for concurrent use.
 type Model struct {
 	api     *provider.API
 	address address
-	account *account // nil if a key or a header shows who asks
+	account *account // nil with a key or configured credentials
 }
 
 var (
@@ -43,11 +42,12 @@ var (
 	_ llm.Former = (*Model)(nil)
 )
 
-// Forms reports that answers are held to a schema: by the API, or by a tool that stands for
-// the answer.
+// Forms returns true: the API enforces output schemas, or else a function whose arguments are the
+// reply.
 func (*Model) Forms(string) bool { return true }
 
-// New returns a model. The error says what is missing.
+// New returns a model. It fails without credentials, without a project for Vertex AI, or with an
+// invalid base URL.
 func New(c Config) (*Model, error) {
 	who, err := c.identity()
 	if err != nil {
@@ -61,15 +61,16 @@ func New(c Config) (*Model, error) {
 	if who.key != "" {
 		header.Set("X-Goog-Api-Key", who.key)
 	}
-	if m.api, err = provider.Open(Name, c.Config).At(m.address.base, header); err != nil {
+	c.BaseURL = m.address.base
+	if m.api, err = provider.Open(Name, c.Config, header); err != nil {
 		return nil, err
 	}
 	m.api.Prepare = m.prepare
 	return m, nil
 }
 
-// prepare adds the token of an account, and how long the caller waits: then the server does
-// not work for longer.
+// prepare adds the account's token and the time that the caller waits, so that the server does not
+// work longer than that.
 func (m *Model) prepare(r *http.Request) error {
 	wait := m.api.HTTP().Timeout
 	if deadline, ok := r.Context().Deadline(); ok && (wait == 0 || time.Until(deadline) < wait) {
@@ -89,7 +90,7 @@ func (m *Model) prepare(r *http.Request) error {
 	return nil
 }
 
-// Stream asks the model.
+// Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
 		path, err := m.address.model(req.Model)
@@ -101,20 +102,7 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		if err != nil {
 			return err
 		}
-		resp, err := m.api.Send(ctx, http.MethodPost, path+":streamGenerateContent?alt=sse", q)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
 		a := answer{emit: emit, names: b.names, output: b.output, model: req.Model}
-		for ev, err := range provider.Events(resp.Body) {
-			if err != nil {
-				return err
-			}
-			if done, err := a.take(ev.Data); done || err != nil {
-				return err
-			}
-		}
-		return nil
+		return m.api.PostEvents(ctx, path+":streamGenerateContent?alt=sse", q, a.take)
 	})
 }

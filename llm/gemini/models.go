@@ -11,7 +11,8 @@ import (
 
 var _ llm.Lister = (*Model)(nil)
 
-// ListModels asks which models there are, page by page. Vertex AI does not say.
+// ListModels returns the models of the Gemini API. For Vertex AI, which does not list them, it
+// returns nil.
 func (m *Model) ListModels(ctx context.Context) (out []llm.ModelInfo, err error) {
 	if m.address.vertex {
 		return nil, nil

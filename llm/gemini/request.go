@@ -2,13 +2,13 @@ package gemini
 
 import "encoding/json"
 
-// The versions of the API that the structs here follow: of the Gemini API, and of Vertex AI.
+// The API versions that these structs follow.
 const (
 	geminiVersion = "v1beta"
 	vertexVersion = "v1beta1"
 )
 
-// request is the body of streamGenerateContent: the fields that are used here, which are the
+// request is the body of streamGenerateContent, with the fields that the adapter uses. They are the
 // same in both services.
 type request struct {
 	Contents          []content        `json:"contents"`
@@ -18,13 +18,13 @@ type request struct {
 	GenerationConfig  generationConfig `json:"generationConfig"`
 }
 
-// content is a turn as the API has it.
+// content is a turn.
 type content struct {
 	Role  string `json:"role,omitempty"`
 	Parts []part `json:"parts"`
 }
 
-// part is any piece of a turn. Signatures and media stay base64.
+// part is a piece of a turn. Signatures and media stay base64.
 type part struct {
 	Text             string            `json:"text,omitempty"`
 	Thought          bool              `json:"thought,omitempty"`
@@ -77,7 +77,7 @@ type functionCallingConfig struct {
 	AllowedFunctionNames []string `json:"allowedFunctionNames,omitempty"`
 }
 
-// generationConfig is how an answer is made. Numbers are as small as they are in the API.
+// generationConfig has the inference parameters. The sizes of numbers are those of the API.
 type generationConfig struct {
 	Temperature        *float32        `json:"temperature,omitempty"`
 	TopP               *float32        `json:"topP,omitempty"`

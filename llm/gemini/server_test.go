@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/awaken-go/awaken/llm/providertest"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 )
 
-// fake is a provider that speaks streamGenerateContent, of the Gemini API and of Vertex AI.
+// fake is a server of streamGenerateContent, of the Gemini API and of Vertex AI.
 type fake struct{ *providertest.Fake }
 
-// serve starts a fake that answers with chunks, one list for each request.
+// serve starts a fake that sends chunks, one list per request.
 func serve(t *testing.T, replies ...[]string) *fake {
 	var all [][][]byte
 	for _, chunks := range replies {
@@ -28,7 +28,7 @@ func serve(t *testing.T, replies ...[]string) *fake {
 
 var modelPath = regexp.MustCompile(`^/(?:v1beta|v1beta1(?:/projects/[^/]+/locations/[^/]+)?/publishers/google)/models/([^/:]+):streamGenerateContent$`)
 
-// request returns what was asked, the nth time.
+// request returns the nth request.
 func (f *fake) request(t *testing.T, n int) *wireRequest {
 	t.Helper()
 	var r wireRequest
@@ -38,7 +38,7 @@ func (f *fake) request(t *testing.T, n int) *wireRequest {
 	return &r
 }
 
-// Chunks of the wire.
+// Chunks as the API sends them.
 
 func parts(list ...string) string {
 	return fmt.Sprintf(`{"candidates":[{"content":{"parts":[%s],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":8,"totalTokenCount":8},"modelVersion":"m","responseId":"resp1"}`, strings.Join(list, ","))

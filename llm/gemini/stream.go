@@ -1,10 +1,10 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
-	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
 )
@@ -25,7 +25,7 @@ type chunk struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// usage counts thinking apart from the answer, and what the cache had as part of the prompt.
+// usage counts thinking separately from the reply, and cached input as part of the prompt.
 type usage struct {
 	Prompt     int64 `json:"promptTokenCount"`
 	ToolPrompt int64 `json:"toolUsePromptTokenCount"`
@@ -35,11 +35,11 @@ type usage struct {
 	Total      int64 `json:"totalTokenCount"`
 }
 
-// answer turns the chunks of one stream into deltas.
+// answer converts the chunks of one stream into deltas.
 type answer struct {
 	emit   provider.Emit
-	names  functions
-	output string // the function whose arguments are the answer's text, or ""
+	names  provider.Names
+	output string // the function whose arguments are the reply's text, or ""
 	model  string
 
 	response string // its id
@@ -47,27 +47,23 @@ type answer struct {
 	ids      provider.CallIDs
 }
 
-// take handles one chunk. Done says that it was the last.
-func (a *answer) take(data []byte) (done bool, err error) {
+// take handles one chunk and reports whether it was the last.
+func (a *answer) take(ev provider.Event) (last bool, err error) {
 	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil {
+	if err := json.Unmarshal(ev.Data, &c); err != nil {
 		return false, fmt.Errorf("a chunk is not valid JSON: %w", err)
 	}
 	if len(c.Error) > 0 {
-		if e := provider.ErrorBody(Name, data); e != nil {
+		if e := provider.ErrorBody(Name, ev.Data); e != nil {
 			return false, e
 		}
 	}
 	if a.response == "" && c.ResponseID != "" {
 		a.response = c.ResponseID
-		if err := a.emit(llm.Delta{Kind: llm.ResponseDelta, ID: a.response}); err != nil {
-			return false, err
-		}
+		a.emit(llm.Delta{Kind: llm.ResponseDelta, ID: a.response})
 	}
 	if u := c.Usage; u != nil {
-		if err := a.emit(llm.Delta{Kind: llm.UsageDelta, Usage: u.tokens()}); err != nil {
-			return false, err
-		}
+		a.emit(llm.Delta{Kind: llm.UsageDelta, Usage: u.tokens()})
 	}
 	if f := c.PromptFeedback; f != nil && f.BlockReason != "" {
 		return false, filtered("the prompt was blocked", f.BlockReason, f.BlockReasonMessage)
@@ -77,9 +73,7 @@ func (a *answer) take(data []byte) (done bool, err error) {
 	}
 	one := &c.Candidates[0]
 	for i := range one.Content.Parts {
-		if err := a.part(&one.Content.Parts[i]); err != nil {
-			return false, err
-		}
+		a.part(&one.Content.Parts[i])
 	}
 	if one.FinishReason == "" || one.FinishReason == "FINISH_REASON_UNSPECIFIED" {
 		return false, nil
@@ -87,65 +81,59 @@ func (a *answer) take(data []byte) (done bool, err error) {
 	return c.Usage != nil, a.finish(one.FinishReason, one.FinishMessage) // usage may come later
 }
 
-func (a *answer) part(p *part) error {
+func (a *answer) part(p *part) {
+	var opaque *llm.Opaque
+	if p.ThoughtSignature != "" {
+		opaque = signed(p.ThoughtSignature, a.model)
+	}
 	switch {
 	case p.FunctionCall != nil:
-		return a.call(p)
+		a.call(p.FunctionCall, opaque)
 	case p.Thought:
-		if err := a.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: p.Text}); err != nil || p.ThoughtSignature == "" {
-			return err
+		a.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: p.Text})
+		if opaque != nil {
+			a.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: opaque})
 		}
-		return a.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: signed(p.ThoughtSignature, a.model)})
+	default:
+		a.emit(llm.Delta{Kind: llm.TextDelta, Text: p.Text})
+		if opaque != nil {
+			a.emit(llm.Delta{Kind: llm.ResponseDelta, ID: a.response, Opaque: opaque})
+		}
 	}
-	if err := a.emit(llm.Delta{Kind: llm.TextDelta, Text: p.Text}); err != nil || p.ThoughtSignature == "" {
-		return err
-	}
-	return a.emit(llm.Delta{Kind: llm.ResponseDelta, ID: a.response, Opaque: signed(p.ThoughtSignature, a.model)})
 }
 
-// call passes on a call, which comes whole. Not every one has an id.
-func (a *answer) call(p *part) error {
-	f := p.FunctionCall
+// call emits a call, which always arrives complete. Not every call has an id.
+func (a *answer) call(f *functionCall, opaque *llm.Opaque) {
 	args := string(f.Args)
 	if args == "" || args == "null" {
 		args = "{}"
 	}
 	if a.output != "" && f.Name == a.output {
-		return a.emit(llm.Delta{Kind: llm.TextDelta, Text: args})
+		a.emit(llm.Delta{Kind: llm.TextDelta, Text: args})
+		return
 	}
 	a.calls++
-	if f.ID == "" {
-		if a.response == "" {
-			a.response = ids.New()
-		}
-		f.ID = fmt.Sprintf("call_%s_%d", a.response, a.calls)
+	id := f.ID
+	if id == "" && a.response != "" { // the same response gives the same id
+		id = fmt.Sprintf("call_%s_%d", a.response, a.calls)
 	}
-	f.ID = a.ids.Take(f.ID)
-	start := llm.Delta{Kind: llm.ToolCallStart, ID: f.ID, Name: a.names.In(f.Name)}
-	if p.ThoughtSignature != "" {
-		start.Opaque = signed(p.ThoughtSignature, a.model)
-	}
-	if err := a.emit(start); err != nil {
-		return err
-	}
-	return a.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: f.ID, Text: args})
+	id = a.ids.Take(id)
+	a.emit(llm.Delta{Kind: llm.ToolCallStart, ID: id, Name: a.names.In(f.Name), Opaque: opaque})
+	a.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: id, Text: args})
 }
 
 func (u *usage) tokens() *llm.Usage {
-	out := &llm.Usage{
-		PromptTokens:     u.Prompt + u.ToolPrompt,
-		CompletionTokens: u.Candidates + u.Thoughts,
-		TotalTokens:      u.Total,
+	prompt, completion := u.Prompt+u.ToolPrompt, u.Candidates+u.Thoughts
+	return &llm.Usage{
+		PromptTokens:     prompt,
+		CompletionTokens: completion,
+		TotalTokens:      cmp.Or(u.Total, prompt+completion),
 		CacheReadTokens:  u.Cached,
 		ThinkingTokens:   u.Thoughts,
 	}
-	if out.TotalTokens == 0 {
-		out.TotalTokens = out.PromptTokens + out.CompletionTokens
-	}
-	return out
 }
 
-// finish emits the last delta, or returns the error that stands for it.
+// finish emits the finish, or returns an error for a reply that did not end well.
 func (a *answer) finish(reason, message string) error {
 	finish := llm.EndTurn
 	switch reason {
@@ -153,14 +141,15 @@ func (a *answer) finish(reason, message string) error {
 		if a.calls > 0 {
 			finish = llm.ToolUse
 		}
-	case "MAX_TOKENS", "CONTINUATION": // there is more to say
+	case "MAX_TOKENS", "CONTINUATION": // the reply can be continued
 		finish = llm.MaxTokens
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR":
-		return filtered("the answer was stopped", reason, message)
-	default: // a malformed call, or what is not known: another try may do better
-		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: join("the answer ended for the reason", reason, message)}
+		return filtered("the response was blocked", reason, message)
+	default: // a malformed call or an unknown reason: a retry may succeed
+		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: join("the response ended with finish reason", reason, message)}
 	}
-	return a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: finish})
+	a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: finish})
+	return nil
 }
 
 func filtered(what, reason, message string) error {

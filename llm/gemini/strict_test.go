@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// strictly checks a request to a model against the rules of the API, as its reference and
-// its error messages state them, and returns the first that is broken.
+// strictly checks a request against the rules of the API, as its reference and its error
+// messages state them. It returns the first violation.
 func strictly(model string, body []byte) error {
 	var r wireRequest
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -138,7 +138,7 @@ func (p *wirePart) check(third bool) error {
 	return nil
 }
 
-// turn is what a content is: plain, calls or answers.
+// turn is the kind of a content: plain, calls or results.
 func (c *wireContent) turn() (calls, answers, other int) {
 	for i := range c.Parts {
 		switch p := &c.Parts[i]; {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// traits are what a model's name tells about what the API accepts for it. Names that have
-// no version have none of what only some models have.
+// traits describe what the API accepts for a model, derived from the model's name. A name without a
+// version has none of the features that only some models have.
 type traits struct {
 	version int // 100 * major + minor, or 0
 	pro     bool
 }
 
-// traitsOf reads names such as gemini-2.5-flash, models/gemini-3-pro-preview and
+// traitsOf parses names such as gemini-2.5-flash, models/gemini-3-pro-preview and
 // publishers/google/models/gemini-2.0-flash-001.
 func traitsOf(model string) traits {
 	_, rest, found := strings.Cut(strings.ToLower(model), "gemini-")
@@ -31,17 +31,17 @@ func traitsOf(model string) traits {
 	return t
 }
 
-// levels reports whether thinking is set by a level; before, it is by a number of tokens.
+// levels reports whether thinking is set by a level. Older models take a budget.
 func (t traits) levels() bool { return t.version >= 300 }
 
 // thinks reports whether the model thinks at all.
 func (t traits) thinks() bool { return t.version == 0 || t.version >= 205 }
 
-// signs reports whether calls without a thought signature are refused.
+// signs reports whether the API rejects calls without a thought signature.
 func (t traits) signs() bool { return t.version >= 300 }
 
-// formsWithTools reports whether answers can be held to a schema while tools are offered.
-func (t traits) formsWithTools() bool { return t.version >= 300 }
+// schemaWithTools reports whether the API enforces an output schema in requests with tools.
+func (t traits) schemaWithTools() bool { return t.version >= 300 }
 
-// toolMedia reports whether the answers to calls can have media in them.
+// toolMedia reports whether tool results can contain media.
 func (t traits) toolMedia() bool { return t.version >= 300 }

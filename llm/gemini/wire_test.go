@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 	"github.com/awaken-go/awaken/llm/provider"
-	"github.com/awaken-go/awaken/llm/providertest"
 )
 
-// quiet takes what is in the environment out of a test.
+// quiet unsets the environment variables that adapters read.
 func quiet(t *testing.T) {
 	for _, name := range []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION",
 		"GOOGLE_APPLICATION_CREDENTIALS"} {
@@ -32,7 +32,7 @@ func TestWire(t *testing.T) {
 	providertest.Wire(t, "models", cases)
 }
 
-// TestWire_Config asks at every address, and with every kind of credential.
+// TestWire_Config sends requests to every address, and with every kind of credential.
 func TestWire_Config(t *testing.T) {
 	quiet(t)
 	account := string(newTokens(t, http.StatusOK).account(t))

@@ -8,15 +8,15 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// ScenarioMarker is the part of a system prompt that makes [Demo] obey the
-// "scenario:" words of user messages.
+// ScenarioMarker is the part of a system prompt that enables the "scenario:" keywords of
+// [Demo].
 const ScenarioMarker = "scenario agent"
 
-// Demo returns the model that speaks when there is no provider. It obeys words in
-// the last user message; the first row that matches wins:
+// Demo returns the model that is used without a provider. Keywords in the last user message
+// choose the reply; the first row that matches wins:
 //
 //	the system prompt names OpenUI Lang   an OpenUI Lang card
-//	a tool has answered in this turn      a sentence with the answer in it
+//	a tool has returned in this turn      a sentence with its result
 //	RUN_A2UI_TOOL                         render_a2ui with one card
 //	RUN_WEATHER_TOOL                      get_weather {"location":"Tokyo"}
 //	RUN_STOCK_TOOL                        get_stock_price {"symbol":"AAPL"}
@@ -25,7 +25,7 @@ const ScenarioMarker = "scenario agent"
 //	scenario:word                         see below
 //	anything else                         "Scripted response to: " and 50 characters of the message
 //
-// If the system prompt contains [ScenarioMarker], these words show one thing each:
+// If the system prompt contains [ScenarioMarker], these keywords choose a scenario:
 //
 //	scenario:text            text in several deltas
 //	scenario:reasoning       reasoning, then text
@@ -41,10 +41,10 @@ const ScenarioMarker = "scenario agent"
 //	scenario:approvals       delete_file twice at once, for /tmp/x and /tmp/y
 //	scenario:media           emit_media {}
 //	scenario:slow            tick0 to tick19, 100 ms apart
-//	scenario:hang            tick0 to tick2, and then nothing until it is stopped
-//	scenario:hang-tool       the arguments of write_report, and then the same
+//	scenario:hang            tick0 to tick2, then nothing until it is cancelled
+//	scenario:hang-tool       the arguments of write_report, then nothing until it is cancelled
 //	scenario:slow-tool       write_report, its arguments in 20 pieces, 100 ms apart
-//	scenario:error           an *llm.Error of kind Provider that says boom
+//	scenario:error           an *llm.Error of kind Provider with the message boom
 func Demo() *Rules {
 	return NewRules(
 		Rule{inSystem("OpenUI Lang"), always(talk(openUICard))},
@@ -88,7 +88,7 @@ const a2uiCard = `{"messages":[` +
 	`{"dataModelUpdate":{"surfaceId":"demo","contents":[{"key":"greeting","valueString":"Hello from the scripted model"}]}},` +
 	`{"beginRendering":{"surfaceId":"demo","root":"card"}}]}`
 
-// What a rule matches.
+// Conditions of rules.
 
 func said(req *llm.Request) string {
 	_, m := lastUser(req)
@@ -105,8 +105,8 @@ func inSystem(words string) func(*llm.Request) bool {
 
 func toolAnswered(req *llm.Request) bool { return len(results(req)) > 0 }
 
-// results returns the answers of tools since the last user message. An internal
-// tool message takes a call back, so it is none.
+// results returns the tool results since the last user message. An internal tool message
+// retracts a call and is not a result.
 func results(req *llm.Request) []*llm.Message {
 	var out []*llm.Message
 	at, _ := lastUser(req)
@@ -137,8 +137,8 @@ func toolOrder(message string) (name, rest string) {
 	return order[:end], strings.TrimSpace(order[end:])
 }
 
-// scenario matches the first "scenario:" word of the message: all of it, because
-// "scenario:tool" is also how "scenario:tool-error" begins.
+// scenario matches the first "scenario:" keyword of the message as a whole, because
+// "scenario:tool" is a prefix of "scenario:tool-error".
 func scenario(word string) func(*llm.Request) bool {
 	marked := inSystem(ScenarioMarker)
 	return func(req *llm.Request) bool {
@@ -154,7 +154,7 @@ func scenario(word string) func(*llm.Request) bool {
 	}
 }
 
-// What a rule says.
+// Turns of rules.
 
 func always(t Turn) func(*llm.Request) Turn {
 	return func(*llm.Request) Turn { return t }
@@ -164,7 +164,7 @@ func tokens(in, out int64) *llm.Usage {
 	return &llm.Usage{PromptTokens: in, CompletionTokens: out, TotalTokens: in + out}
 }
 
-// talk says s in chunks of two words.
+// talk returns a turn that streams s in chunks of two words.
 func talk(s string) Turn { return Turn{Text: words(s, 2), Usage: tokens(10, 20)} }
 
 func use(name, arguments string, out int64) Turn {
@@ -173,13 +173,13 @@ func use(name, arguments string, out int64) Turn {
 	return t
 }
 
-// both asks for the calls of two turns at once.
+// both returns a turn with the calls of two turns.
 func both(t, o Turn) Turn {
 	t.ToolCalls = append(t.ToolCalls, o.ToolCalls...)
 	return t
 }
 
-// typeSlowly asks for a call whose arguments take two seconds.
+// typeSlowly returns a turn with a call whose arguments take two seconds.
 func typeSlowly() Turn {
 	report := strings.Repeat("word ", 36)
 	t := use("write_report", `{"report":"`+report+`"}`, 40)
@@ -213,7 +213,7 @@ func runTool(message string) Turn {
 	return use(name, string(arguments), 5)
 }
 
-// aboutResults is a sentence with the text of each result in it.
+// aboutResults returns a sentence with the text of each result.
 func aboutResults(req *llm.Request) string {
 	names := make(map[string]string)
 	for _, m := range req.Messages.All() {
@@ -238,7 +238,7 @@ func aboutResults(req *llm.Request) string {
 	return sb.String()
 }
 
-// words cuts s after every nth word, losing nothing.
+// words splits s after every nth word and keeps all characters.
 func words(s string, n int) Text {
 	var out Text
 	start, count := 0, 0

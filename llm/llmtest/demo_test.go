@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
 
-// demo asks the demo model.
+// demo returns the reply of the demo model.
 func demo(t *testing.T, system string, messages ...*llm.Message) *llm.Reply {
 	t.Helper()
 	req := &llm.Request{Messages: llm.NewMessages(messages...)}
@@ -28,7 +28,7 @@ func demo(t *testing.T, system string, messages ...*llm.Message) *llm.Reply {
 	return reply
 }
 
-// toolResult is what a tool answered to a call.
+// toolResult returns the result of a call.
 func toolResult(call llm.ToolCall, text string) *llm.Message {
 	m := llm.NewText(llm.ToolRole, text)
 	m.ToolCallID = call.ID
@@ -67,7 +67,7 @@ func TestDemo_CallsTheToolAUserNames(t *testing.T) {
 	}
 }
 
-func TestDemo_AnswersAnythingElseWithItsBeginning(t *testing.T) {
+func TestDemo_EchoesTheBeginningOfOtherMessages(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
 		"Hi":                     "Scripted response to: Hi",
@@ -116,7 +116,7 @@ func TestDemo_StreamsTextInSeveralChunks(t *testing.T) {
 	}
 }
 
-func TestDemo_SpeaksAboutTheResultInsteadOfCallingAgain(t *testing.T) {
+func TestDemo_ReportsTheResultInsteadOfCallingAgain(t *testing.T) {
 	t.Parallel()
 	user := llm.UserText("RUN_WEATHER_TOOL")
 	called := demo(t, "", user).Message
@@ -136,7 +136,7 @@ func TestDemo_SpeaksAboutTheResultInsteadOfCallingAgain(t *testing.T) {
 	}
 }
 
-func TestDemo_SpeaksAboutEveryResultOfTheTurn(t *testing.T) {
+func TestDemo_ReportsEveryResultOfTheTurn(t *testing.T) {
 	t.Parallel()
 	calls := &llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "1", Name: "add"}, {ID: "2", Name: "sub"}, {ID: "3", Name: "mul"}}}
 	retracted := toolResult(llm.ToolCall{ID: "3"}, "never mind")
@@ -150,7 +150,7 @@ func TestDemo_SpeaksAboutEveryResultOfTheTurn(t *testing.T) {
 	}
 }
 
-func TestDemo_SaysThatArgumentsAreNotJSON(t *testing.T) {
+func TestDemo_ReportsArgumentsThatAreNotJSON(t *testing.T) {
 	t.Parallel()
 	reply := demo(t, "", llm.UserText(`RUN_TOOL add {"a": `))
 	if got := reply.Message.Text(); !strings.HasPrefix(got, "I cannot call add, because its arguments are not JSON: ") {
@@ -317,7 +317,7 @@ func TestDemoScenario_SlowTicksEvery100Milliseconds(t *testing.T) {
 	})
 }
 
-func TestDemoScenario_UnknownWordIsOrdinaryText(t *testing.T) {
+func TestDemoScenario_UnknownKeywordIsOrdinaryText(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"tool-", "tools", "", "TOOL"} {
 		reply := demo(t, scenarioPrompt, llm.UserText("scenario:"+word))

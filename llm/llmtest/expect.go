@@ -8,31 +8,31 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Expect is what a turn demands of the request it answers. A field that is not set
-// demands nothing. A demand that is not met makes the stream yield an *llm.Error of
-// kind InvalidRequest that names the field, what was wanted and what was found.
+// Expect lists what a turn expects of its request. A zero field expects nothing. If an
+// expectation is not met, the stream yields an *llm.Error of kind InvalidRequest that names
+// the field, the expectation and what was found.
 //
-// A message's text is its text blocks and those inside its tool results. Internal
-// messages of role user are no user's words: the last user message is one of them
-// only when there are no others.
+// A message's text is its text blocks and those inside its tool results. Internal messages of
+// role user are not written by users: the last user message is one of them only if there are
+// no others.
 type Expect struct {
 	Model    string `json:"model,omitempty"`
 	System   string `json:"system,omitempty"`    // in the system prompt
 	LastUser string `json:"last_user,omitempty"` // in the last user message
 	Last     string `json:"last,omitempty"`      // in the last message
-	Messages int    `json:"messages,omitempty"`  // how many there are
+	Messages int    `json:"messages,omitempty"`  // their number
 
 	Contains    []string `json:"contains,omitempty"`     // each in some message
 	NotContains []string `json:"not_contains,omitempty"` // in no message
 
-	Tools   []string `json:"tools,omitempty"`    // all of these are offered, perhaps others
+	Tools   []string `json:"tools,omitempty"`    // all of these are offered, possibly among others
 	NoTools []string `json:"no_tools,omitempty"` // none of these is offered
 
 	MaxTokens   int      `json:"max_tokens,omitempty"`
 	Temperature *float64 `json:"temperature,omitempty"`
 }
 
-// check returns the first demand that req does not meet.
+// check returns an error for the first expectation that req does not meet.
 func (e *Expect) check(req *llm.Request) error {
 	if e == nil {
 		return nil
@@ -103,7 +103,7 @@ func unmet(field, want, found string) *llm.Error {
 	return invalid("expect %s: want %q, found %q", field, want, clip(found))
 }
 
-// clip keeps a conversation out of an error message.
+// clip shortens a text for an error message.
 func clip(s string) string {
 	const most = 1000
 	if len(s) <= most {
@@ -120,8 +120,7 @@ func show[T any](v *T) string {
 }
 
 // lastUser returns the last message of role user and its index, or -1 and nil.
-// Internal messages, which were put there by a hook and not by a user, count only
-// when there are no others.
+// Internal messages, which hooks add, count only if there are no others.
 func lastUser(req *llm.Request) (int, *llm.Message) {
 	at, found := -1, (*llm.Message)(nil)
 	for i, m := range req.Messages.Backward() {
@@ -138,7 +137,7 @@ func lastUser(req *llm.Request) (int, *llm.Message) {
 	return at, found
 }
 
-// text returns what m says; nil says nothing.
+// text returns the text of m, or "" if m is nil.
 func text(m *llm.Message) string {
 	if m == nil {
 		return ""
@@ -162,7 +161,7 @@ func writeText(sb *strings.Builder, blocks []llm.Block) {
 	}
 }
 
-// systemText returns the system prompt, wherever the request has it.
+// systemText returns the system prompt: the system blocks and the system messages.
 func systemText(req *llm.Request) string {
 	var sb strings.Builder
 	writeText(&sb, req.System)

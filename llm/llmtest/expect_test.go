@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
 
-// conversation is a request in which there is something to check for every demand.
+// conversation returns a request with something to check for every field.
 func conversation() *llm.Request {
 	result := &llm.Message{Role: llm.ToolRole, ToolCallID: "c1", Content: []llm.Block{{
 		Type: llm.ToolResultBlock,
@@ -29,7 +29,7 @@ func conversation() *llm.Request {
 	}
 }
 
-func TestExpect_PassesWhatMeetsIt(t *testing.T) {
+func TestExpect_PassesMatchingRequests(t *testing.T) {
 	t.Parallel()
 	for _, expect := range []string{
 		`{}`,
@@ -54,7 +54,7 @@ func TestExpect_PassesWhatMeetsIt(t *testing.T) {
 	}
 }
 
-func TestExpect_NamesTheCheckTheWantedAndTheFound(t *testing.T) {
+func TestExpect_ErrorsNameFieldExpectationAndFinding(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ expect, why string }{
 		{`{"model":"large"}`, `expect model: want "large", found "small"`},
@@ -92,7 +92,7 @@ func TestExpect_OfAnEmptyRequest(t *testing.T) {
 	}
 }
 
-func TestExpect_KeepsLongConversationsOutOfTheError(t *testing.T) {
+func TestExpect_ShortensLongConversationsInErrors(t *testing.T) {
 	t.Parallel()
 	req := &llm.Request{Messages: llm.NewMessages(llm.UserText(strings.Repeat("ä", 100_000)))}
 	_, err := listen(t, llmtest.NewScript(parse(t, `{"expect":{"last":"b"}}`)...), req)

@@ -8,18 +8,18 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Rule answers the requests that match it. A Rule without a Match matches all.
+// Rule replies to the requests that match it. A Rule without a Match matches all.
 type Rule struct {
 	Match func(*llm.Request) bool
 	Turn  func(*llm.Request) Turn
 }
 
-// Rules is a model that looks at the request to decide what to say. It remembers
-// nothing, so the same request gets the same answer.
+// Rules is a model that chooses its reply by the request. It has no state: the same request
+// gets the same reply.
 type Rules struct{ rules []Rule }
 
-// NewRules returns a model that answers with the first of rules that matches. A
-// request that none matches fails with an *llm.Error of kind InvalidRequest.
+// NewRules returns a model that replies with the first rule that matches. A request that
+// matches none fails with an *llm.Error of kind InvalidRequest.
 func NewRules(rules ...Rule) *Rules { return &Rules{rules: slices.Clone(rules)} }
 
 // Stream plays the turn of the first rule that matches req.
@@ -41,9 +41,9 @@ func (r *Rules) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 	}
 }
 
-// number returns the first number, from the number of messages on, that gives the
-// take's calls ids that no call in req has. Messages alone would do if they only
-// ever grew in number, but a conversation can be compacted.
+// number returns the first number, starting at the number of messages, with which the take's
+// calls get ids that no call in req has. The number of messages alone is not unique, because
+// a conversation can be compacted.
 func (k *take) number(req *llm.Request) int {
 	n := req.Messages.Len()
 	for {

@@ -45,7 +45,7 @@ func TestRules_WithoutAMatchIsAnInvalidRequest(t *testing.T) {
 	checkError(t, err, llm.InvalidRequest, `no rule matches the last user message "Hi"`)
 }
 
-func TestRules_RespectACancelledContext(t *testing.T) {
+func TestRules_RespectCancellation(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -66,8 +66,8 @@ func TestRules_NameCallsAfterTheNumberOfMessages(t *testing.T) {
 	}
 }
 
-// A conversation that was compacted can have as many messages as it had before.
-func TestRules_NeverUseAnIDOfTheConversationAgain(t *testing.T) {
+// A compacted conversation can have as many messages as it had before.
+func TestRules_NeverReuseAnIDOfTheConversation(t *testing.T) {
 	t.Parallel()
 	m := llmtest.NewRules(llmtest.Rule{Turn: func(*llm.Request) llmtest.Turn { return llmtest.Use("add", "{}") }})
 	got := ask(t, m,

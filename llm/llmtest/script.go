@@ -10,8 +10,8 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Script is a model that answers its nth call with its nth turn. It is safe for
-// concurrent use: each call gets a turn of its own.
+// Script is a model that replies to its nth call with its nth turn. It is safe for concurrent
+// use: each call gets its own turn.
 type Script struct {
 	takes  []*take
 	loop   bool
@@ -22,8 +22,8 @@ type Script struct {
 	requests []*Captured
 }
 
-// NewScript returns a model that plays turns. After the last one every call fails
-// with an *llm.Error of kind InvalidRequest.
+// NewScript returns a model that plays turns. Calls after the last turn fail with an
+// *llm.Error of kind InvalidRequest.
 func NewScript(turns ...Turn) *Script {
 	s := &Script{takes: make([]*take, len(turns))}
 	for i, t := range turns {
@@ -32,32 +32,29 @@ func NewScript(turns ...Turn) *Script {
 	return s
 }
 
-// Loop makes s start again with the first turn after the last, and returns s. Call
-// it before the first Stream.
+// Loop makes s start over after the last turn, and returns s. Call it before the first Stream.
 func (s *Script) Loop() *Script {
 	s.loop = true
 	return s
 }
 
-// Record makes s keep what it is asked, and returns s. Call it before the first
-// Stream.
+// Record makes s record its requests, and returns s. Call it before the first Stream.
 func (s *Script) Record() *Script {
 	s.record = true
 	return s
 }
 
-// Calls is how often s was asked.
+// Calls returns the number of calls.
 func (s *Script) Calls() int { return int(s.calls.Load()) }
 
-// Requests returns what s was asked since Record, in the order of the calls.
+// Requests returns the recorded requests, in the order of the calls.
 func (s *Script) Requests() []*Captured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Stream plays the next turn. A call counts when its iteration starts with a
-// context that is not done.
+// Stream plays the next turn. A call counts if its iteration starts before its context ends.
 func (s *Script) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		if ctx.Err() != nil {
@@ -77,7 +74,7 @@ func (s *Script) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Del
 	}
 }
 
-// next counts a call and returns its number, from 1 on.
+// next counts a call and returns its number, starting at 1.
 func (s *Script) next(req *llm.Request) int {
 	if !s.record {
 		return int(s.calls.Add(1))
@@ -91,7 +88,7 @@ func (s *Script) next(req *llm.Request) int {
 // Captured is a copy of a request.
 type Captured struct {
 	Model       string
-	System      string // the system prompt, wherever the request had it
+	System      string // the system prompt: system blocks and system messages
 	Messages    []*llm.Message
 	Tools       []string // their names
 	Params      llm.Params

@@ -34,7 +34,7 @@ func checkError(t *testing.T, err error, kind llm.Kind, message string) {
 	}
 }
 
-func TestScript_AnswersTheNthCallWithTheNthTurn(t *testing.T) {
+func TestScript_PlaysTheNthTurnOnTheNthCall(t *testing.T) {
 	t.Parallel()
 	m := llmtest.NewScript(llmtest.Say("one"), llmtest.Say("two"))
 	for i, want := range []string{"one", "two"} {
@@ -49,7 +49,7 @@ func TestScript_AnswersTheNthCallWithTheNthTurn(t *testing.T) {
 	}
 }
 
-func TestScriptLoop_StartsAgain(t *testing.T) {
+func TestScriptLoop_StartsOver(t *testing.T) {
 	t.Parallel()
 	m := llmtest.NewScript(llmtest.Say("one"), llmtest.Say("two")).Loop()
 	var got []string
@@ -69,7 +69,7 @@ func TestScript_WithoutTurnsIsExhausted(t *testing.T) {
 	}
 }
 
-func TestScript_NamesCallsThatHaveNoID(t *testing.T) {
+func TestScript_GivesIDsToCallsWithoutOne(t *testing.T) {
 	t.Parallel()
 	turn := llmtest.Turn{ToolCalls: []llmtest.Call{{Name: "add"}, {ID: "mine", Name: "add"}, {Name: "add"}}}
 	m := llmtest.NewScript(turn).Loop()
@@ -85,7 +85,7 @@ func TestScript_NamesCallsThatHaveNoID(t *testing.T) {
 	}
 }
 
-func TestScript_GivesEachConcurrentCallATurnOfItsOwn(t *testing.T) {
+func TestScript_GivesEachConcurrentCallItsOwnTurn(t *testing.T) {
 	t.Parallel()
 	const n = 50
 	var turns []llmtest.Turn
@@ -116,7 +116,7 @@ func TestScript_GivesEachConcurrentCallATurnOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestScript_TakesNoTurnForAStreamThatNeverStarts(t *testing.T) {
+func TestScript_UsesNoTurnForAStreamThatNeverStarts(t *testing.T) {
 	t.Parallel()
 	m := llmtest.NewScript(llmtest.Say("one")).Record()
 	m.Stream(t.Context(), &llm.Request{})
@@ -135,7 +135,7 @@ func TestScript_TakesNoTurnForAStreamThatNeverStarts(t *testing.T) {
 	}
 }
 
-func TestScript_StopsWhenTheLoopDoes(t *testing.T) {
+func TestScript_StopsWithTheLoop(t *testing.T) {
 	t.Parallel()
 	m := llmtest.NewScript(llmtest.Say("one", "two", "three"))
 	n := 0
@@ -148,7 +148,7 @@ func TestScript_StopsWhenTheLoopDoes(t *testing.T) {
 	}
 }
 
-func TestScriptRecord_KeepsCopiesOfWhatWasAsked(t *testing.T) {
+func TestScriptRecord_CopiesRequests(t *testing.T) {
 	t.Parallel()
 	m := llmtest.NewScript(llmtest.Say("one"), llmtest.Say("two")).Record()
 	head := []*llm.Message{llm.NewText(llm.System, "And kind."), llm.UserText("Hi")}
@@ -169,7 +169,7 @@ func TestScriptRecord_KeepsCopiesOfWhatWasAsked(t *testing.T) {
 	if _, err := listen(t, m, req); err != nil {
 		t.Fatal(err)
 	}
-	// Whoever asked may use the request again.
+	// The caller may reuse the request.
 	head[1], req.Tools[0].Name, *req.MaxTokens, *req.Temperature = nil, "mul", 8, 1
 	req.ReasoningEffort.Level = "high"
 	if diff := cmp.Diff([]*llmtest.Captured{want}, m.Requests()); diff != "" {
@@ -183,7 +183,7 @@ func TestScriptRecord_KeepsCopiesOfWhatWasAsked(t *testing.T) {
 	}
 }
 
-func TestScript_RecordsOnlyWhenAsked(t *testing.T) {
+func TestScript_RecordsOnlyAfterRecord(t *testing.T) {
 	t.Parallel()
 	m := llmtest.NewScript(llmtest.Say("one"))
 	ask(t, m)

@@ -8,8 +8,8 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// take is a turn made ready: all its deltas exist before the first one is asked
-// for, so that playing it costs nothing for each chunk.
+// take is a prepared turn: all its deltas exist before it is played, so that a chunk costs
+// nothing.
 type take struct {
 	expect *Expect
 	deltas []llm.Delta
@@ -18,7 +18,7 @@ type take struct {
 	hang   bool
 }
 
-// newTake makes t ready. A turn that makes no sense becomes a take that says so.
+// newTake prepares t. An invalid turn becomes a take that fails.
 func newTake(t Turn) *take {
 	if err := t.check(); err != nil {
 		return &take{fail: invalid("the turn is wrong: %v", err)}
@@ -72,8 +72,8 @@ func (f *Failure) err() *llm.Error {
 	}
 }
 
-// play streams the take as the answer to req. The number makes the ids of calls
-// that have none.
+// play streams the take as the reply to req. The number is used in the ids of calls without
+// one.
 func (k *take) play(ctx context.Context, req *llm.Request, number int, yield func(llm.Delta, error) bool) {
 	if err := k.expect.check(req); err != nil {
 		yield(llm.Delta{}, err)
@@ -116,7 +116,7 @@ func (k *take) play(ctx context.Context, req *llm.Request, number int, yield fun
 		<-ctx.Done()
 		yield(llm.Delta{}, cancelled(ctx))
 	case k.fail != nil:
-		yield(llm.Delta{}, new(*k.fail)) // a copy: whoever gets it may add to it
+		yield(llm.Delta{}, new(*k.fail)) // a copy: the caller may modify it
 	}
 }
 
@@ -124,7 +124,7 @@ func isChunk(k llm.DeltaKind) bool {
 	return k == llm.TextDelta || k == llm.ReasoningDelta || k == llm.ToolCallDelta
 }
 
-// callID names the call at index i of its turn.
+// callID returns the id of the call at index i of its turn.
 func callID(name string, number, i int) string {
 	if i == 0 {
 		return fmt.Sprintf("call_%s_%d", name, number)
@@ -132,7 +132,7 @@ func callID(name string, number, i int) string {
 	return fmt.Sprintf("call_%s_%d_%d", name, number, i)
 }
 
-// unnamed yields the ids that the calls without one get with this number.
+// unnamed yields the ids that calls without one get with this number.
 func (k *take) unnamed(number int) []string {
 	var ids []string
 	calls := 0

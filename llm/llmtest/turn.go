@@ -13,11 +13,10 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Turn is what a model says when it is asked once: reasoning, then text, then tool
-// calls, then usage, and at last one of a finish, an error, a cut or a hang. The
-// zero Turn is an empty reply.
+// Turn is the reply of a model to one request: reasoning, text, tool calls and usage, in this
+// order, and at the end a finish, an error, a cut or a hang. The zero Turn is an empty reply.
 type Turn struct {
-	// Expect is checked before anything is said.
+	// Expect is checked before the first delta.
 	Expect *Expect `json:"expect,omitempty"`
 
 	Reasoning Text        `json:"reasoning,omitempty"`
@@ -26,21 +25,19 @@ type Turn struct {
 	ToolCalls []Call      `json:"tool_calls,omitempty"`
 	Usage     *llm.Usage  `json:"usage,omitempty"`
 
-	// Chunk cuts reasoning, text and arguments into chunks of so many runes at
-	// most. With 0 each piece is one chunk.
+	// Chunk splits reasoning, text and arguments into chunks of at most this many runes.
+	// With 0 each piece is one chunk.
 	Chunk int `json:"chunk,omitempty"`
-	// DelayMS is how many milliseconds to wait before each chunk.
+	// DelayMS is the delay before each chunk, in milliseconds.
 	DelayMS int `json:"delay_ms,omitempty"`
 
-	// Finish is the reason to stop. The default is ToolUse when there are calls
-	// and EndTurn when there are none.
+	// Finish is the finish reason. The default is ToolUse with calls and EndTurn without.
 	Finish llm.FinishReason `json:"finish,omitempty"`
 	// Error ends the turn instead of a finish.
 	Error *Failure `json:"error,omitempty"`
-	// Cut ends the turn with neither a finish nor an error, as a connection does
-	// that closes too early.
+	// Cut ends the turn without a finish or an error, like a connection that closes early.
 	Cut bool `json:"cut,omitempty"`
-	// Hang makes the turn wait until the caller gives up.
+	// Hang makes the turn wait at its end until the caller cancels.
 	Hang bool `json:"hang,omitempty"`
 }
 
@@ -49,13 +46,13 @@ type Text []string
 
 // Call is a tool call of a turn.
 type Call struct {
-	// ID names the call. A call without one is named after its tool and a number,
-	// and no two calls of a conversation have the same name.
+	// ID is the id of the call. The default is made of the tool's name and a number, and is
+	// unique in the conversation.
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name"`
 	// Arguments is any JSON value; the default is {}.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Raw is sent instead of Arguments, byte for byte. It need not be JSON.
+	// Raw is sent instead of Arguments, byte for byte. It does not have to be JSON.
 	Raw    *string     `json:"raw,omitempty"`
 	Opaque *llm.Opaque `json:"opaque,omitempty"`
 }
@@ -71,8 +68,7 @@ type Failure struct {
 // Say returns a turn that streams pieces as its text.
 func Say(pieces ...string) Turn { return Turn{Text: pieces} }
 
-// Use returns a turn that calls one tool. Arguments that are not JSON are sent as
-// they are.
+// Use returns a turn that calls one tool. Arguments that are not JSON are sent unchanged.
 func Use(name, arguments string) Turn {
 	c := Call{Name: name, Arguments: json.RawMessage(arguments)}
 	if !json.Valid(c.Arguments) {
@@ -81,8 +77,8 @@ func Use(name, arguments string) Turn {
 	return Turn{ToolCalls: []Call{c}}
 }
 
-// ParseScript reads turns, one JSON object on each line. Blank lines and lines that
-// start with # are skipped. An error names the line it was found on.
+// ParseScript reads turns, one JSON object per line. It skips blank lines and lines that start
+// with #. Errors name the line.
 func ParseScript(r io.Reader) ([]Turn, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -105,8 +101,7 @@ func ParseScript(r io.Reader) ([]Turn, error) {
 	return turns, nil
 }
 
-// UnmarshalJSON reads a turn and rejects unknown fields, and fields that
-// contradict each other.
+// UnmarshalJSON reads a turn. It rejects unknown fields and fields that contradict each other.
 func (t *Turn) UnmarshalJSON(data []byte) error {
 	type plain Turn
 	var p plain
@@ -117,7 +112,7 @@ func (t *Turn) UnmarshalJSON(data []byte) error {
 	return t.check()
 }
 
-// UnmarshalJSON reads a string or an array of strings. The empty string is no text.
+// UnmarshalJSON reads a string or an array of strings. An empty string means no text.
 func (t *Text) UnmarshalJSON(data []byte) error {
 	var s string
 	if json.Unmarshal(data, &s) == nil {
@@ -138,7 +133,7 @@ func (t *Text) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// check returns what is wrong with t.
+// check returns an error if t is not valid.
 func (t *Turn) check() error {
 	if t.Chunk < 0 {
 		return fmt.Errorf(`field "chunk" is %d, want 0 or more`, t.Chunk)
@@ -169,7 +164,7 @@ func (t *Turn) check() error {
 		}
 	}
 	if len(ends) > 1 {
-		return fmt.Errorf("a turn ends in one way, but this one has %s", strings.Join(ends, " and "))
+		return fmt.Errorf("a turn has only one of finish, error, cut and hang, but this one has %s", strings.Join(ends, " and "))
 	}
 	return nil
 }
@@ -186,7 +181,7 @@ func (c *Call) check() error {
 	return nil
 }
 
-// text is what is sent as the call's arguments.
+// text returns the arguments to send.
 func (c *Call) text() string {
 	switch {
 	case c.Raw != nil:
@@ -197,7 +192,7 @@ func (c *Call) text() string {
 	return string(c.Arguments)
 }
 
-// cut returns the pieces of t, each cut into chunks of n runes at most.
+// cut returns the pieces of t, each split into chunks of at most n runes.
 func (t Text) cut(n int) Text {
 	if n <= 0 {
 		return t
@@ -217,8 +212,8 @@ func (t Text) cut(n int) Text {
 	return out
 }
 
-// strict decodes one JSON object into v, rejecting unknown fields, and says in
-// plain words which field is wrong.
+// strict decodes one JSON object into v and rejects unknown fields. Errors name the field in
+// plain words.
 func strict(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -237,7 +232,7 @@ func strict(data []byte, v any) error {
 	return nil
 }
 
-// want names the JSON that fits a Go type.
+// want returns the name of the JSON type for a Go type.
 func want(t reflect.Type) string {
 	if t == reflect.TypeFor[Text]() {
 		return "a string or an array of strings"

@@ -15,7 +15,7 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
 
-// parse reads a script that has to be right.
+// parse reads a valid script.
 func parse(t *testing.T, script string) []llmtest.Turn {
 	t.Helper()
 	turns, err := llmtest.ParseScript(strings.NewReader(script))
@@ -25,7 +25,7 @@ func parse(t *testing.T, script string) []llmtest.Turn {
 	return turns
 }
 
-// listen returns everything that m streams as the answer to req.
+// listen returns everything that m streams in reply to req.
 func listen(t *testing.T, m llm.Model, req *llm.Request) ([]llm.Delta, error) {
 	t.Helper()
 	var deltas []llm.Delta
@@ -138,19 +138,19 @@ func TestTurn_FailsAfterItsContent(t *testing.T) {
 				if diff := cmp.Diff(&tt.want, e); diff != "" {
 					t.Errorf("error (-want +got):\n%s", diff)
 				}
-				e.Provider = "whoever gets an error may add to it"
+				e.Provider = "changed by the caller"
 			}
 		})
 	}
 }
 
-func TestTurn_ThatMakesNoSenseSaysSo(t *testing.T) {
+func TestTurn_RejectsContradictions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		turn llmtest.Turn
 		why  string
 	}{
-		{llmtest.Turn{Cut: true, Hang: true}, "a turn ends in one way, but this one has cut and hang"},
+		{llmtest.Turn{Cut: true, Hang: true}, "a turn has only one of finish, error, cut and hang, but this one has cut and hang"},
 		{
 			llmtest.Turn{ToolCalls: []llmtest.Call{{Name: "add", Arguments: json.RawMessage("{")}}},
 			`tool_calls[0]: field "arguments" is "{", want JSON (or use "raw")`,
@@ -189,7 +189,7 @@ func TestParseScript_SkipsBlanksAndComments(t *testing.T) {
 	}
 }
 
-func TestParseScript_NamesTheLineAndWhatIsWrong(t *testing.T) {
+func TestParseScript_ErrorsNameTheLineAndTheProblem(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, line, why string }{
 		{"unknown field", `{"txt":"a"}`, `unknown field "txt"`},
@@ -217,7 +217,7 @@ func TestParseScript_NamesTheLineAndWhatIsWrong(t *testing.T) {
 		{"call without a name", `{"tool_calls":[{"name":"a"},{"id":"c"}]}`, `tool_calls[1]: field "name" is missing`},
 		{"two arguments", `{"tool_calls":[{"name":"a","arguments":{},"raw":"{}"}]}`, `tool_calls[0]: fields "raw" and "arguments" exclude each other`},
 		{"unknown finish", `{"finish":"stop"}`, `finish reason is "stop", want EndTurn, MaxTokens, ToolUse or StopSequence`},
-		{"two ends", `{"finish":"EndTurn","error":{}}`, `a turn ends in one way, but this one has finish and error`},
+		{"two ends", `{"finish":"EndTurn","error":{}}`, `a turn has only one of finish, error, cut and hang, but this one has finish and error`},
 		{
 			"unknown kind", `{"error":{"kind":"bad_luck"}}`,
 			`error kind is "bad_luck", want one of ["provider" "rate_limited" "overloaded" "timeout" "interrupted" "context_overflow" ` +
@@ -245,8 +245,8 @@ func TestParseScript_ReturnsTheReadersError(t *testing.T) {
 	}
 }
 
-// FuzzTurn checks that a script that can be read can be written, and read again to
-// the same turns, and that all of them can be played.
+// FuzzTurn checks that a script can be written and read again to the same turns, and that
+// all of them can be played.
 func FuzzTurn(f *testing.F) {
 	f.Add("# comment\n\n{\"text\":\"a\"}\n{\"text\":[\"b\",\"c\"],\"chunk\":1}\n")
 	f.Add(`{"reasoning":"r","tool_calls":[{"id":"c","name":"n","arguments":{"a":[1]}},{"name":"n","raw":"{"}],"usage":{"total_tokens":1}}`)
@@ -274,7 +274,7 @@ func FuzzTurn(f *testing.F) {
 	})
 }
 
-// write is the opposite of ParseScript.
+// write is the inverse of ParseScript.
 func write(t *testing.T, turns []llmtest.Turn) string {
 	t.Helper()
 	var sb strings.Builder

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 	"github.com/awaken-go/awaken/llm/ollama"
 	"github.com/awaken-go/awaken/llm/provider"
-	"github.com/awaken-go/awaken/llm/providertest"
 )
 
 var adapter = providertest.Adapter{
@@ -50,7 +50,7 @@ func TestFaults(t *testing.T) { providertest.Faults(t, adapter) }
 
 func FuzzStream(f *testing.F) { providertest.Fuzz(f, adapter) }
 
-// speaker speaks /api/chat.
+// speaker is the server side of /api/chat.
 type speaker struct{}
 
 type object = map[string]any
@@ -95,7 +95,7 @@ func (speaker) Speak(r providertest.Reply) (parts, end [][]byte) {
 	return parts, [][]byte{line(last)}
 }
 
-// ErrorFrame has nothing but a text: the kind is in the words.
+// ErrorFrame has only a text: the adapter derives the kind from it.
 func (speaker) ErrorFrame(f providertest.Failure) []byte {
 	return line(object{"error": map[llm.Kind]string{llm.Overloaded: "server overloaded: ", llm.RateLimited: "rate limit: "}[f.Kind] + f.Message})
 }
@@ -104,7 +104,7 @@ func (speaker) ErrorBody(f providertest.Failure) []byte {
 	return bytes.TrimSpace(speaker{}.ErrorFrame(f))
 }
 
-// Models has two: one that sees, and one of a server that does not say.
+// Models lists two: one with vision, and one without listed capabilities.
 func (speaker) Models(key string) (http.Handler, []llm.ModelInfo) {
 	mux := http.NewServeMux()
 	guarded := func(h http.HandlerFunc) http.HandlerFunc {
@@ -134,7 +134,7 @@ func (speaker) Models(key string) (http.Handler, []llm.ModelInfo) {
 	return mux, []llm.ModelInfo{{ID: "gemma3:latest", ContextWindow: 131072, Input: []string{"text", "image"}, Output: []string{"text"}}, {ID: "old:7b"}}
 }
 
-// What a request may have. Fields that are not here are refused.
+// The fields that a request may have. Others are rejected.
 type wireRequest struct {
 	Model     string          `json:"model"`
 	Messages  []wireMessage   `json:"messages"`
@@ -188,7 +188,7 @@ func exactly(body []byte, into any) error {
 	return dec.Decode(into)
 }
 
-// Read refuses what the server, or the template of some model, cannot take.
+// Read rejects what the server, or the template of some model, does not accept.
 func (speaker) Read(r *http.Request, body []byte) (*providertest.Asked, error) {
 	var q wireRequest
 	if err := exactly(body, &q); err != nil {

@@ -13,26 +13,25 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// Name is the provider's, in errors.
+// Name is the provider's name in errors and in opaque data.
 const Name = "ollama"
 
-// Config says how a server is reached. The zero Config is the one of OLLAMA_HOST, or the one
-// on this machine. A key is sent as a bearer token if there is one: configured, in the key
-// file, or in OLLAMA_API_KEY.
+// Config configures the adapter. The zero Config uses the server at OLLAMA_HOST, or the one on this
+// machine. A key, if configured, in the key file or in OLLAMA_API_KEY, is sent as a bearer token.
 type Config struct {
 	provider.Config
 
-	// KeepAlive is how long a model stays loaded after a request, such as "30m", or "-1s" for
-	// ever. "" leaves it to the server.
+	// KeepAlive is how long a model stays loaded after a request: a duration such as "30m", or
+	// "-1s" for ever. "" means the server's default.
 	KeepAlive string
-	// ContextTokens is how large a context models are loaded with (num_ctx). 0 leaves it to
-	// the server, whose default is often much less than the model's.
+	// ContextTokens is the size of the context that models are loaded with (num_ctx). 0 means
+	// the server's default, which is often much smaller than the model's.
 	ContextTokens int
-	// Options are more parameters of the model, such as top_k. They win over the request's.
+	// Options are additional model parameters, such as top_k. They override the request's.
 	Options map[string]any
 }
 
-// Model asks a server. It is safe for concurrent use.
+// Model is an llm.Model of an Ollama server. It is safe for concurrent use.
 type Model struct {
 	config Config
 	api    *provider.API
@@ -43,10 +42,10 @@ var (
 	_ llm.Lister = (*Model)(nil)
 )
 
-// New returns a model. The error says what is wrong.
+// New returns a model. It fails with an invalid base URL, key file or context size.
 func New(c Config) (*Model, error) {
-	base, err := baseURL(c.BaseURL)
-	if err != nil {
+	var err error
+	if c.BaseURL, err = baseURL(c.BaseURL); err != nil {
 		return nil, err
 	}
 	if c.ContextTokens < 0 {
@@ -62,15 +61,15 @@ func New(c Config) (*Model, error) {
 			header.Set("Authorization", "Bearer "+key)
 		}
 	}
-	api, err := provider.Open(Name, c.Config).At(base, header)
+	api, err := provider.Open(Name, c.Config, header)
 	if err != nil {
 		return nil, err
 	}
 	return &Model{config: c, api: api}, nil
 }
 
-// baseURL is where the server is, without the path of an API. OLLAMA_HOST may be a URL, or
-// a host with or without a port; one that is for listening on all addresses means this machine.
+// baseURL returns the base URL of the server, without the path of an API. OLLAMA_HOST may be a URL,
+// or a host with or without a port; an address for listening on all interfaces means this machine.
 func baseURL(s string) (string, error) {
 	what := "base URL"
 	if s = strings.TrimSpace(s); s == "" {
@@ -101,28 +100,15 @@ func baseURL(s string) (string, error) {
 	return u.String(), nil
 }
 
-// Stream asks the model.
+// Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
-		names := provider.NewNames(req, 64)
+		names := provider.NewNames(req, safeName)
 		q, err := m.request(req, names)
 		if err != nil {
 			return err
 		}
-		resp, err := m.api.Send(ctx, http.MethodPost, "api/chat", q)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
 		a := answer{emit: emit, names: names}
-		for line, err := range provider.Lines(resp.Body) {
-			if err != nil {
-				return err
-			}
-			if done, err := a.take(line); done || err != nil {
-				return err
-			}
-		}
-		return nil
+		return m.api.PostLines(ctx, "api/chat", q, a.take)
 	})
 }

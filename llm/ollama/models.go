@@ -9,8 +9,8 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// ListModels asks which models the server has, and each of them how large a context it
-// takes. The window is the one that models are loaded with, if that is configured.
+// ListModels returns the server's models with the sizes of their context windows, which are those
+// they are loaded with if [Config.ContextTokens] is set.
 func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
 	var list struct {
 		Models []struct {
@@ -36,7 +36,7 @@ func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
 	return out, nil
 }
 
-// show asks about one model.
+// show returns the details of one model.
 func (m *Model) show(ctx context.Context, model string) (llm.ModelInfo, error) {
 	var about struct {
 		Info         map[string]any `json:"model_info"`
@@ -46,7 +46,7 @@ func (m *Model) show(ctx context.Context, model string) (llm.ModelInfo, error) {
 	if err := m.api.Fetch(ctx, http.MethodPost, "api/show", map[string]string{"model": model}, &about); err != nil {
 		return info, err
 	}
-	for name, value := range about.Info { // it is called after the architecture
+	for name, value := range about.Info { // the key starts with the architecture
 		if n, ok := value.(float64); ok && strings.HasSuffix(name, ".context_length") && n > 0 {
 			info.ContextWindow = int(n)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// wire is a server that answers everything with the same lines, and keeps the last request.
+// wire is a server that sends the same lines for every request, and records the last one.
 type wire struct {
 	lines  string
 	url    string
@@ -39,7 +39,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 const done = `{"created_at":"2026-11-15T09:00:01Z","message":{"role":"assistant","content":"ok"},"done":true,"done_reason":"stop"}` + "\n"
 
-// ask sends a request and returns the reply, and what was asked.
+// ask sends a request and returns the reply and the request as sent.
 func ask(t *testing.T, c ollama.Config, lines string, change func(*llm.Request)) (*llm.Reply, *wire, error) {
 	t.Helper()
 	w := &wire{lines: lines}
@@ -111,7 +111,7 @@ func TestThink(t *testing.T) {
 	}
 }
 
-// There is no tool choice: what can be done is done with the tools that are offered.
+// Ollama has no tool choice: the adapter emulates it with the tools that it sends.
 func TestToolChoice(t *testing.T) {
 	for _, c := range []struct {
 		choice *llm.ToolChoice
@@ -152,8 +152,8 @@ func TestConfig_IsSent(t *testing.T) {
 	}
 }
 
-// Thinking goes back with the calls it led to, and with nothing else.
-func TestThinking_IsSentBackWithItsCalls(t *testing.T) {
+// Thinking is sent back only with the calls that it led to.
+func TestThinking_IsSentBackOnlyWithItsCalls(t *testing.T) {
 	lines := `{"created_at":"2026-11-15T09:00:00.5Z","message":{"role":"assistant","content":"","thinking":"Let me look."},"done":false}
 {"created_at":"2026-11-15T09:00:00.5Z","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"look","arguments":{"at":"it"}}},{"function":{"name":"look","arguments":null}}]},"done":false}
 {"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":5}
@@ -176,7 +176,7 @@ func TestThinking_IsSentBackWithItsCalls(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestErrors_AreClassified(t *testing.T) {
 	for lines, want := range map[string]llm.Kind{
 		`{"error":"model runner has unexpectedly stopped"}`:                       llm.Provider,
 		`{"error":"the input length exceeds the context length"}`:                 llm.ContextOverflow,

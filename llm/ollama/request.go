@@ -2,16 +2,13 @@ package ollama
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
-	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// request is what /api/chat is asked.
+// request is the body of POST /api/chat.
 type request struct {
 	Model     string          `json:"model"`
 	Messages  []message       `json:"messages"`
@@ -22,8 +19,8 @@ type request struct {
 	KeepAlive string          `json:"keep_alive,omitempty"`
 	Options   map[string]any  `json:"options,omitempty"`
 
-	// A conversation that is too long is an error. Otherwise the server would leave out the
-	// beginning of it and tell nobody.
+	// Both are false: a conversation that is too long is an error. Otherwise the server would
+	// silently drop its beginning.
 	Truncate bool `json:"truncate"`
 	Shift    bool `json:"shift"`
 }
@@ -58,8 +55,9 @@ type function struct {
 	Parameters  map[string]any `json:"parameters"`
 }
 
-// rules are what a conversation has to be like. Thinking is plain text here, and is kept
-// without opaque material.
+var safeName = provider.SafeName(64)
+
+// rules are the rules of Ollama. Thinking is plain text here and needs no opaque data.
 var rules = provider.Rules{Provider: Name, LateSystem: true, BareThinking: true, CallID: provider.SafeID(64), Media: func(b *llm.Block, role llm.Role) bool {
 	return role == llm.User && b.Type == llm.ImageBlock && b.Source.Type == "base64"
 }}
@@ -75,11 +73,11 @@ func (m *Model) request(req *llm.Request, names provider.Names) (*request, error
 		system = append(system, llm.Text(words))
 	}
 	if len(system) > 0 {
-		q.Messages = append(q.Messages, message{Role: llm.System, Content: joined(system, llm.TextBlock)})
+		q.Messages = append(q.Messages, message{Role: llm.System, Content: provider.Paragraphs(system, llm.TextBlock)})
 	}
-	called := map[string]string{} // names of tools by the id of the call
+	called := map[string]string{} // call id -> name of the tool
 	for _, msg := range msgs {
-		one := message{Role: msg.Role, Content: joined(msg.Content, llm.TextBlock), ToolCallID: msg.ToolCallID, ToolName: called[msg.ToolCallID]}
+		one := message{Role: msg.Role, Content: provider.Paragraphs(msg.Content, llm.TextBlock), ToolCallID: msg.ToolCallID, ToolName: called[msg.ToolCallID]}
 		for i := range msg.Content {
 			if b := &msg.Content[i]; b.Type == llm.ImageBlock {
 				one.Images = append(one.Images, b.Source.Data)
@@ -91,13 +89,13 @@ func (m *Model) request(req *llm.Request, names provider.Names) (*request, error
 			one.ToolCalls = append(one.ToolCalls, own)
 			called[c.ID] = own.Function.Name
 		}
-		if len(one.ToolCalls) > 0 { // thinking belongs to the calls it led to
-			one.Thinking = joined(msg.Content, llm.ThinkingBlock)
+		if len(one.ToolCalls) > 0 { // only thinking that led to calls is sent back
+			one.Thinking = provider.Paragraphs(msg.Content, llm.ThinkingBlock)
 		}
 		q.Messages = append(q.Messages, one)
 	}
 	if o := req.Output; o != nil {
-		if _, err := object("the output", o.Schema); err != nil {
+		if _, err := provider.Schema("the output", o.Schema); err != nil {
 			return nil, err
 		}
 		q.Format = o.Schema
@@ -105,8 +103,8 @@ func (m *Model) request(req *llm.Request, names provider.Names) (*request, error
 	return q, nil
 }
 
-// offer sets the tools. There is no tool choice: none offers none, a tool that has to be
-// called is the only one, and that one has to be called is said in words.
+// offer sets the tools. Ollama has no tool choice: "none" omits all tools, a forced tool is the only
+// one, and the words to return tell the model that it must call one.
 func (q *request) offer(req *llm.Request, names provider.Names) (words string, err error) {
 	choice := llm.ToolChoice{}
 	if req.ToolChoice != nil {
@@ -117,15 +115,12 @@ func (q *request) offer(req *llm.Request, names provider.Names) (words string, e
 		if choice.Mode == "none" || choice.Mode == "tool" && choice.Name != t.Name {
 			continue
 		}
-		schema, err := object("tool "+t.Name, t.Parameters)
+		if string(t.Parameters) == "null" {
+			return "", &llm.Error{Kind: llm.InvalidRequest, Message: "the schema of tool " + t.Name + " is not a JSON object"}
+		}
+		schema, err := provider.ToolSchema(t)
 		if err != nil {
 			return "", err
-		}
-		if schema["type"] == nil {
-			schema["type"] = "object"
-		}
-		if schema["properties"] == nil {
-			schema["properties"] = map[string]any{}
 		}
 		q.Tools = append(q.Tools, tool{Type: "function", Function: function{Name: names.Out(t.Name), Description: t.Description, Parameters: schema}})
 	}
@@ -135,7 +130,7 @@ func (q *request) offer(req *llm.Request, names provider.Names) (words string, e
 	return words, nil
 }
 
-// options are the parameters of the model.
+// options returns the model parameters.
 func (m *Model) options(req *llm.Request) map[string]any {
 	o := map[string]any{}
 	if req.Temperature != nil {
@@ -160,41 +155,14 @@ func (m *Model) options(req *llm.Request) map[string]any {
 	return o
 }
 
-// think is an effort in Ollama's words. A model that knows no levels thinks or does not.
+// think converts an effort: nil, false or a level. A model without levels only turns thinking on or
+// off.
 func think(e *llm.Effort) any {
 	switch {
 	case e == nil:
 		return nil
 	case e.Level == "none":
 		return false
-	case e.Level != "":
-		return e.Level
-	case e.Budget <= 2048:
-		return "low"
-	case e.Budget <= 12288:
-		return "medium"
 	}
-	return "high"
-}
-
-// object decodes a schema.
-func object(what string, raw json.RawMessage) (map[string]any, error) {
-	out := map[string]any{}
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &out); err != nil || out == nil {
-			return nil, &llm.Error{Kind: llm.InvalidRequest, Provider: Name, Message: fmt.Sprintf("the schema of %s is not a JSON object", what), Err: err}
-		}
-	}
-	return out, nil
-}
-
-// joined is the text of blocks of one type, each a paragraph.
-func joined(blocks []llm.Block, kind llm.BlockType) string {
-	var texts []string
-	for i := range blocks {
-		if blocks[i].Type == kind {
-			texts = append(texts, blocks[i].Text)
-		}
-	}
-	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
+	return provider.EffortLevel(*e)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// chunk is a line of an answer.
+// chunk is one line of the response.
 type chunk struct {
 	Error     json.RawMessage `json:"error"`
 	CreatedAt string          `json:"created_at"`
@@ -21,11 +21,11 @@ type chunk struct {
 	Done       bool   `json:"done"`
 	DoneReason string `json:"done_reason"`
 
-	PromptTokens     *int64 `json:"prompt_eval_count"`
-	CompletionTokens *int64 `json:"eval_count"`
+	PromptTokens     int64 `json:"prompt_eval_count"`
+	CompletionTokens int64 `json:"eval_count"`
 }
 
-// answer is an answer that is coming in.
+// answer converts the lines of one stream into deltas.
 type answer struct {
 	emit  provider.Emit
 	names provider.Names
@@ -33,27 +33,21 @@ type answer struct {
 	calls int
 }
 
-// take takes a line in and reports whether it was the last.
-func (a *answer) take(line []byte) (done bool, err error) {
+// take handles one line and reports whether it was the last.
+func (a *answer) take(line []byte) (last bool, err error) {
 	var c chunk
 	if err := json.Unmarshal(line, &c); err != nil {
-		return false, &llm.Error{Kind: llm.Interrupted, Provider: Name, Message: "a line of the stream is not the JSON of a chunk", Err: err}
+		return false, &llm.Error{Kind: llm.Interrupted, Provider: Name, Message: "a line of the stream is not a valid JSON chunk", Err: err}
 	}
 	if len(c.Error) > 0 {
 		if e := provider.ErrorBody(Name, line); e != nil {
 			return false, e
 		}
 	}
-	if err := a.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: c.Message.Thinking}); err != nil {
-		return false, err
-	}
-	if err := a.emit(llm.Delta{Kind: llm.TextDelta, Text: c.Message.Content}); err != nil {
-		return false, err
-	}
+	a.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: c.Message.Thinking})
+	a.emit(llm.Delta{Kind: llm.TextDelta, Text: c.Message.Content})
 	for i := range c.Message.ToolCalls {
-		if err := a.call(&c, &c.Message.ToolCalls[i]); err != nil {
-			return false, err
-		}
+		a.call(&c, &c.Message.ToolCalls[i])
 	}
 	if !c.Done {
 		return false, nil
@@ -61,22 +55,20 @@ func (a *answer) take(line []byte) (done bool, err error) {
 	return true, a.end(&c)
 }
 
-// call emits a call, which is always whole.
-func (a *answer) call(c *chunk, own *call) error {
+// call emits a call, which always arrives complete.
+func (a *answer) call(c *chunk, own *call) {
 	id := own.ID
-	if id == "" { // as servers before 0.12 did; the same answer gives the same id
+	if id == "" { // from servers before 0.12; the same response gives the same id
 		id = fmt.Sprintf("call_%s_%d", strings.Map(digits, c.CreatedAt), a.calls)
 	}
 	id = a.ids.Take(id)
 	a.calls++
-	if err := a.emit(llm.Delta{Kind: llm.ToolCallStart, ID: id, Name: a.names.In(own.Function.Name)}); err != nil {
-		return err
-	}
 	args := string(own.Function.Arguments)
 	if args == "" || args == "null" {
 		args = "{}"
 	}
-	return a.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: id, Text: args})
+	a.emit(llm.Delta{Kind: llm.ToolCallStart, ID: id, Name: a.names.In(own.Function.Name)})
+	a.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: id, Text: args})
 }
 
 func digits(r rune) rune {
@@ -88,18 +80,8 @@ func digits(r rune) rune {
 
 // end emits the usage and the finish.
 func (a *answer) end(c *chunk) error {
-	if c.PromptTokens != nil || c.CompletionTokens != nil {
-		u := &llm.Usage{}
-		if c.PromptTokens != nil {
-			u.PromptTokens = *c.PromptTokens
-		}
-		if c.CompletionTokens != nil {
-			u.CompletionTokens = *c.CompletionTokens
-		}
-		u.TotalTokens = u.PromptTokens + u.CompletionTokens
-		if err := a.emit(llm.Delta{Kind: llm.UsageDelta, Usage: u}); err != nil {
-			return err
-		}
+	if prompt, completion := c.PromptTokens, c.CompletionTokens; prompt+completion > 0 {
+		a.emit(llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion}})
 	}
 	finish := llm.EndTurn
 	switch c.DoneReason {
@@ -109,8 +91,9 @@ func (a *answer) end(c *chunk) error {
 		}
 	case "length":
 		finish = llm.MaxTokens
-	default: // load and unload are the answers to requests that ask for nothing
-		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("the answer ended with the reason %q", c.DoneReason)}
+	default: // load and unload end requests without messages
+		return &llm.Error{Kind: llm.Provider, Provider: Name, Message: fmt.Sprintf("unknown done reason %q", c.DoneReason)}
 	}
-	return a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: finish})
+	a.emit(llm.Delta{Kind: llm.FinishDelta, Finish: finish})
+	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/awaken-go/awaken/llm/providertest"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 )
 
 func BenchmarkOverhead_Chat(b *testing.B) {

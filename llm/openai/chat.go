@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// chatRules are what Chat Completions demands of a conversation.
+// chatRules returns the rules of Chat Completions.
 func (m *Model) chatRules() provider.Rules {
 	r := provider.Rules{Provider: m.preset.Name, LateSystem: true, EndUser: m.preset.EndUser, Media: m.chatMedia, CallID: m.preset.callID}
 	if r.CallID == nil {
@@ -18,7 +18,7 @@ func (m *Model) chatRules() provider.Rules {
 	return r
 }
 
-// chatMedia is the media that Chat Completions takes: only from users.
+// chatMedia reports whether Chat Completions accepts a media block. Only users may send media.
 func (m *Model) chatMedia(b *llm.Block, role llm.Role) bool {
 	if role != llm.User {
 		return false
@@ -29,43 +29,38 @@ func (m *Model) chatMedia(b *llm.Block, role llm.Role) bool {
 	case llm.AudioBlock:
 		return m.preset.Audio && audioFormat(b.Source) != ""
 	case llm.DocumentBlock:
-		return m.preset.Files && b.Source.Type == "base64" && isPDF(b.Source)
+		return m.preset.Files && b.Source.Type == "base64" && b.Source.IsPDF()
 	}
 	return false
 }
 
-// chatRequest is a request in the language of Chat Completions. Extra are the fields that only
-// this server has.
+// chatRequest builds a request of Chat Completions. Extra are fields that only this server has.
 func (m *Model) chatRequest(req *llm.Request, names provider.Names) (q *chatRequest, extra map[string]any, err error) {
 	q = &chatRequest{Model: req.Model, Stream: true}
 	system, msgs := provider.History(req, m.chatRules())
 	if len(system) > 0 {
-		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: joined(system)})
+		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: provider.Paragraphs(system, llm.TextBlock)})
 	}
 	for _, msg := range msgs {
 		q.Messages = append(q.Messages, m.chatMessage(msg, names))
 	}
 	for i := range req.Tools {
 		t := &req.Tools[i]
-		schema, err := m.parameters(t)
+		schema, isStrict, err := m.parameters(t)
 		if err != nil {
 			return nil, nil, err
 		}
-		f := chatFunction{Name: names.Out(t.Name), Description: t.Description, Parameters: schema}
-		if s, ok := strict(schema); ok && m.config.StrictTools {
-			f.Parameters, f.Strict = s, true
-		}
-		q.Tools = append(q.Tools, chatTool{Type: "function", Function: f})
+		q.Tools = append(q.Tools, chatTool{Type: "function", Function: chatFunction{Name: names.Out(t.Name), Description: t.Description, Parameters: schema, Strict: isStrict}})
 	}
-	extra = m.chatKnobs(req, q, names)
+	extra = m.chatParams(req, q, names)
 	if o := req.Output; o != nil {
 		err = m.chatOutput(o, q)
 	}
 	return q, extra, err
 }
 
-// chatKnobs sets what Params says, and returns the fields that only this server has.
-func (m *Model) chatKnobs(req *llm.Request, q *chatRequest, names provider.Names) map[string]any {
+// chatParams sets the inference parameters and returns the fields that only this server has.
+func (m *Model) chatParams(req *llm.Request, q *chatRequest, names provider.Names) map[string]any {
 	extra := map[string]any{}
 	q.Temperature, q.TopP, q.Stop, q.PromptCacheKey = req.Temperature, req.TopP, req.StopSequences, m.cacheKey(req)
 	if m.preset.MaxTokens {
@@ -85,14 +80,14 @@ func (m *Model) chatKnobs(req *llm.Request, q *chatRequest, names provider.Names
 		case m.preset.Effort == "object":
 			extra["reasoning"] = map[string]any{"effort": e.Level}
 		case m.preset.Effort == "":
-			q.ReasoningEffort = level(*e)
+			q.ReasoningEffort = provider.EffortLevel(*e)
 		}
 	}
 	if !m.preset.NoUsage {
 		q.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	if len(req.Tools) == 0 {
-		return extra // what follows is refused without tools
+		return extra // servers reject the rest without tools
 	}
 	if !m.preset.NoParallel {
 		q.ParallelToolCalls = req.ParallelTools
@@ -110,9 +105,10 @@ func (m *Model) chatKnobs(req *llm.Request, q *chatRequest, names provider.Names
 	return extra
 }
 
-// chatOutput asks for JSON. A server that knows no schemas is told it in words.
+// chatOutput sets the output format. For servers that do not enforce schemas, it also adds the
+// schema as an instruction.
 func (m *Model) chatOutput(o *llm.OutputSchema, q *chatRequest) error {
-	schema, err := m.schema("the output", o.Schema)
+	schema, err := outputSchema(o)
 	if err != nil {
 		return err
 	}
@@ -121,44 +117,18 @@ func (m *Model) chatOutput(o *llm.OutputSchema, q *chatRequest) error {
 		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: "Answer with JSON of this JSON Schema, and nothing else:\n" + string(o.Schema)})
 		return nil
 	}
-	q.ResponseFormat = &chatFormat{Type: "json_schema", JSONSchema: new(outputSchema(o, schema))}
+	q.ResponseFormat = &chatFormat{Type: "json_schema", JSONSchema: &schema}
 	return nil
 }
 
-// outputSchema is a schema for an answer, strict if that is possible.
-func outputSchema(o *llm.OutputSchema, schema map[string]any) jsonSchema {
-	if s, ok := strict(schema); ok {
-		return jsonSchema{Name: outputName(o), Schema: s, Strict: true}
-	}
-	return jsonSchema{Name: outputName(o), Schema: schema}
-}
-
-func outputName(o *llm.OutputSchema) string {
-	if o.Name == "" {
-		return "output"
-	}
-	return safeID64(o.Name)
-}
-
-// joined is the text of blocks, each a paragraph.
-func joined(blocks []llm.Block) string {
-	var texts []string
-	for i := range blocks {
-		if blocks[i].Type == llm.TextBlock {
-			texts = append(texts, blocks[i].Text)
-		}
-	}
-	return strings.Join(texts, "\n\n")
-}
-
-// chatMessage converts a message of a History.
+// chatMessage converts a message of [provider.History].
 func (m *Model) chatMessage(msg *llm.Message, names provider.Names) chatMessage {
 	out := chatMessage{Role: string(msg.Role), ToolCallID: msg.ToolCallID}
 	switch {
 	case msg.Role == llm.Assistant:
 		return m.chatAssistant(msg, names)
 	case msg.Role != llm.User, onlyText(msg.Content):
-		out.Content = joined(msg.Content)
+		out.Content = provider.Paragraphs(msg.Content, llm.TextBlock)
 		return out
 	}
 	parts := make([]chatPart, 0, len(msg.Content))
@@ -184,13 +154,13 @@ func onlyText(blocks []llm.Block) bool {
 
 func (m *Model) chatAssistant(msg *llm.Message, names provider.Names) chatMessage {
 	out := chatMessage{Role: "assistant"}
-	if text := joined(msg.Content); text != "" {
+	if text := provider.Paragraphs(msg.Content, llm.TextBlock); text != "" {
 		out.Content = text
 	}
 	for _, c := range msg.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, chatToolCall{ID: c.ID, Type: "function", Function: calledFunction{Name: names.Out(c.Name), Arguments: string(c.Arguments)}})
 	}
-	if len(msg.ToolCalls) > 0 { // reasoning belongs to the calls it led to; of older answers no server wants it
+	if len(msg.ToolCalls) > 0 { // only reasoning that led to calls is sent back
 		switch texts, details := thoughts(msg); m.preset.Replay {
 		case "reasoning_content":
 			out.ReasoningContent = strings.Join(texts, "\n\n")
@@ -201,7 +171,7 @@ func (m *Model) chatAssistant(msg *llm.Message, names provider.Names) chatMessag
 	return out
 }
 
-// thoughts are the reasoning of a message of this server: as text, and as it came.
+// thoughts returns the reasoning of a message from this server: as text, and as received.
 func thoughts(msg *llm.Message) (texts []string, details []json.RawMessage) {
 	for i := range msg.Content {
 		b := &msg.Content[i]

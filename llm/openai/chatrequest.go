@@ -2,18 +2,18 @@ package openai
 
 import "encoding/json"
 
-// chatRequest is the body of POST /chat/completions: the fields of version 1 of OpenAI's API
-// that are used here, as openai-go v3.90.0 writes them. What other servers call differently is
-// in its Preset.
+// chatRequest is the body of POST /chat/completions in version 1 of OpenAI's API, with the fields
+// that the adapter uses, as openai-go v3.90.0 writes them. How other servers differ is in their
+// Preset.
 type chatRequest struct {
 	Model               string         `json:"model"`
 	Messages            []chatMessage  `json:"messages"`
 	Tools               []chatTool     `json:"tools,omitempty"`
-	ToolChoice          any            `json:"tool_choice,omitempty"` // a word, or a chatChoice
+	ToolChoice          any            `json:"tool_choice,omitempty"` // a string, or a chatChoice
 	ParallelToolCalls   *bool          `json:"parallel_tool_calls,omitempty"`
 	Temperature         *float64       `json:"temperature,omitempty"`
 	TopP                *float64       `json:"top_p,omitempty"`
-	MaxTokens           *int           `json:"max_tokens,omitempty"` // of older servers
+	MaxTokens           *int           `json:"max_tokens,omitempty"` // for older servers
 	MaxCompletionTokens *int           `json:"max_completion_tokens,omitempty"`
 	Stop                []string       `json:"stop,omitempty"`
 	Seed                *int64         `json:"seed,omitempty"`
@@ -35,12 +35,12 @@ type chatMessage struct {
 	ToolCalls  []chatToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string         `json:"tool_call_id,omitempty"`
 
-	// Earlier reasoning, in the field that the server has for it.
+	// Earlier reasoning, in the field that Preset.Replay names.
 	ReasoningContent string            `json:"reasoning_content,omitempty"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
 }
 
-// chatPart is a piece of what a user shows. Type says which of the fields is set.
+// chatPart is a part of a user message. Type determines which other field is set.
 type chatPart struct {
 	Type       string      `json:"type"`
 	Text       string      `json:"text,omitempty"`
@@ -86,7 +86,7 @@ type chatFunction struct {
 	Strict      bool           `json:"strict,omitempty"`
 }
 
-// chatChoice is the tool that has to be called.
+// chatChoice forces a tool.
 type chatChoice struct {
 	Type     string     `json:"type"`
 	Function chosenTool `json:"function"`
@@ -96,7 +96,7 @@ type chosenTool struct {
 	Name string `json:"name"`
 }
 
-// chatFormat is what an answer has to be: any JSON, or JSON of a schema.
+// chatFormat is the output format: any JSON, or JSON that satisfies a schema.
 type chatFormat struct {
 	Type       string      `json:"type"`
 	JSONSchema *jsonSchema `json:"json_schema,omitempty"`

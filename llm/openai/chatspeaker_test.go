@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/llm/providertest"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 )
 
-// object is JSON in the making.
+// object is a JSON object.
 type object = map[string]any
 
 func frame(event string, v any) []byte {
@@ -28,7 +28,7 @@ func frame(event string, v any) []byte {
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", event, data)
 }
 
-// chatSpeaker speaks Chat Completions.
+// chatSpeaker is the server side of Chat Completions.
 type chatSpeaker struct {
 	reasoning string // the field
 }
@@ -111,7 +111,7 @@ func (chatSpeaker) ErrorFrame(f providertest.Failure) []byte {
 	return frame("", object{"error": errorObject(f)})
 }
 
-// Models lists models as Groq and OpenRouter do, who say the most.
+// Models lists models as Groq and OpenRouter do, which report the most.
 func (chatSpeaker) Models(key string) (http.Handler, []llm.ModelInfo) {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodGet || r.URL.Path != "/v1/models" || r.Header.Get("Authorization") != "Bearer "+key {
@@ -195,14 +195,14 @@ type chatPart struct {
 	} `json:"file"`
 }
 
-// strictJSON decodes a body and refuses fields that are not there.
+// strictJSON decodes a body and rejects unknown fields.
 func strictJSON(body []byte, v any) error {
 	dec := json.NewDecoder(strings.NewReader(string(body)))
 	dec.DisallowUnknownFields()
 	return dec.Decode(v)
 }
 
-// Read refuses what OpenAI refuses.
+// Read rejects what OpenAI rejects.
 func (chatSpeaker) Read(r *http.Request, body []byte) (*providertest.Asked, error) {
 	if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
 		return nil, fmt.Errorf("path is %s", r.URL.Path)
@@ -336,7 +336,7 @@ func (m *chatMessage) turn() (t providertest.Turn, err error) {
 	return t, nil
 }
 
-// undata is the data of a data URL, or the URL.
+// undata returns the data of a data URL, or the URL itself.
 func undata(s string) string {
 	if head, data, ok := strings.Cut(s, ";base64,"); ok && strings.HasPrefix(head, "data:") {
 		return data

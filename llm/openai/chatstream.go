@@ -1,8 +1,8 @@
 package openai
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -11,53 +11,38 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// chat asks in the language of Chat Completions.
+// chat sends the request to Chat Completions.
 func (m *Model) chat(ctx context.Context, req *llm.Request, emit provider.Emit) error {
-	names := provider.NewNames(req, 64)
-	q, extra, err := m.chatRequest(req, names)
+	s := chatStream{m: m, names: provider.NewNames(req, safeName64), emit: emit}
+	q, extra, err := m.chatRequest(req, s.names)
 	if err != nil {
 		return err
 	}
-	resp, err := m.post(ctx, "chat/completions", q, extra)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	s := chatStream{m: m, names: names, emit: emit}
-	for ev, err := range provider.Events(resp.Body) {
-		if err != nil {
-			return err
-		}
-		if string(ev.Data) == "[DONE]" {
-			return nil
-		}
-		if err := s.event(ev); err != nil {
-			return err
-		}
-	}
-	return nil
+	return m.post(ctx, "chat/completions", q, extra, s.take)
 }
 
-// chatChunk is what is read of an event. What nobody asked for is not decoded.
+// chatChunk is an event, with the fields that the adapter uses.
 type chatChunk struct {
-	ID      string          `json:"id"`
-	Error   json.RawMessage `json:"error"`
-	Choices []struct {
-		Index int `json:"index"`
-		Delta struct {
-			Content          content           `json:"content"`
-			Refusal          string            `json:"refusal"`
-			ReasoningContent string            `json:"reasoning_content"`
-			Reasoning        string            `json:"reasoning"`
-			ReasoningDetails []json.RawMessage `json:"reasoning_details"`
-			ToolCalls        []chatCall        `json:"tool_calls"`
-		} `json:"delta"`
-		FinishReason string `json:"finish_reason"`
-	} `json:"choices"`
-	Usage *chatUsage `json:"usage"`
-	Groq  *struct {
+	ID      string            `json:"id"`
+	Error   json.RawMessage   `json:"error"`
+	Choices []chatChoiceDelta `json:"choices"`
+	Usage   *chatUsage        `json:"usage"`
+	Groq    *struct {
 		Usage *chatUsage `json:"usage"`
 	} `json:"x_groq"`
+}
+
+type chatChoiceDelta struct {
+	Index int `json:"index"`
+	Delta struct {
+		Content          content           `json:"content"`
+		Refusal          string            `json:"refusal"`
+		ReasoningContent string            `json:"reasoning_content"`
+		Reasoning        string            `json:"reasoning"`
+		ReasoningDetails []json.RawMessage `json:"reasoning_details"`
+		ToolCalls        []chatCall        `json:"tool_calls"`
+	} `json:"delta"`
+	FinishReason string `json:"finish_reason"`
 }
 
 type chatCall struct {
@@ -95,12 +80,12 @@ func (u *chatUsage) neutral() *llm.Usage {
 	return out
 }
 
-// content is text: a string, or a list of parts, of which some may be thinking.
+// content is a string, or a list of parts, some of which may be thinking.
 type content struct{ text, thinking string }
 
 func (c *content) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] != '[' {
-		return json.Unmarshal(data, &c.text) // null is no text
+		return json.Unmarshal(data, &c.text) // null means no text
 	}
 	var parts []struct {
 		Type     string  `json:"type"`
@@ -117,7 +102,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// arguments are a string. Some servers send the object itself.
+// arguments are JSON in a string. Some servers send the object itself.
 type arguments string
 
 func (a *arguments) UnmarshalJSON(data []byte) error {
@@ -128,170 +113,141 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(a))
 }
 
-// chatStream turns chunks into deltas.
+// chatStream converts the chunks of one stream into deltas.
 type chatStream struct {
 	m     *Model
 	names provider.Names
 	emit  provider.Emit
 
-	begun    bool // the response has been announced
-	thinking bool // reasoning is being said
+	begun    bool // the response id was emitted
+	thinking bool // reasoning was emitted and is not ended
 	calls    []chatOpen
+	ids      provider.CallIDs
 	details  details
 }
 
-// chatOpen is a call that has begun.
+// chatOpen is a call that has started.
 type chatOpen struct {
 	index int
-	sent  string // the id as the server sent it
-	id    string // the id as we pass it on
+	sent  string // the server's id
+	id    string // the id that was emitted
 }
 
-func (s *chatStream) event(ev provider.Event) error {
+// take handles one event and reports whether it was the last.
+func (s *chatStream) take(ev provider.Event) (last bool, err error) {
+	if string(ev.Data) == "[DONE]" {
+		return true, nil
+	}
 	var c chatChunk
 	if err := json.Unmarshal(ev.Data, &c); err != nil {
-		return &llm.Error{Kind: llm.Interrupted, Message: "a chunk of the stream is not the JSON of a chunk", Err: err}
+		return false, &llm.Error{Kind: llm.Interrupted, Message: "a chunk of the stream is not valid JSON", Err: err}
 	}
-	if ev.Type == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
-		if e := provider.ErrorBody(s.m.preset.Name, ev.Data); e != nil {
-			return e
-		}
-		return &llm.Error{Kind: llm.Provider, Message: string(ev.Data)}
+	if string(ev.Type) == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
+		return false, provider.StreamError(s.m.preset.Name, ev.Data)
 	}
 	if c.ID != "" && !s.begun {
 		s.begun = true
-		if err := s.emit(llm.Delta{Kind: llm.ResponseDelta, ID: c.ID}); err != nil {
-			return err
-		}
+		s.emit(llm.Delta{Kind: llm.ResponseDelta, ID: c.ID})
 	}
-	usage := c.Usage
-	if usage == nil && c.Groq != nil {
-		usage = c.Groq.Usage
+	if c.Usage == nil && c.Groq != nil {
+		c.Usage = c.Groq.Usage
 	}
-	if usage != nil {
-		if err := s.emit(llm.Delta{Kind: llm.UsageDelta, Usage: usage.neutral()}); err != nil {
-			return err
-		}
+	if c.Usage != nil {
+		s.emit(llm.Delta{Kind: llm.UsageDelta, Usage: c.Usage.neutral()})
 	}
 	for i := range c.Choices {
-		choice := &c.Choices[i]
-		if choice.Index != 0 {
+		if c.Choices[i].Index != 0 {
 			continue
 		}
-		d := &choice.Delta
-		reasoning := d.ReasoningContent
-		if reasoning == "" {
-			reasoning = d.Reasoning
+		if err := s.choice(&c.Choices[i]); err != nil {
+			return false, err
 		}
-		s.details.add(d.ReasoningDetails)
-		if err := s.reasoning(reasoning + d.Content.thinking); err != nil {
+	}
+	return false, nil
+}
+
+func (s *chatStream) choice(c *chatChoiceDelta) error {
+	d := &c.Delta
+	s.details.add(d.ReasoningDetails)
+	if text := cmp.Or(d.ReasoningContent, d.Reasoning) + d.Content.thinking; text != "" {
+		s.thinking = true
+		s.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: text})
+	}
+	if text := d.Content.text + d.Refusal; text != "" {
+		s.endReasoning()
+		s.emit(llm.Delta{Kind: llm.TextDelta, Text: text})
+	}
+	for i := range d.ToolCalls {
+		if err := s.call(&d.ToolCalls[i]); err != nil {
 			return err
 		}
-		if text := d.Content.text + d.Refusal; text != "" {
-			if err := s.endReasoning(); err != nil {
-				return err
-			}
-			if err := s.emit(llm.Delta{Kind: llm.TextDelta, Text: text}); err != nil {
-				return err
-			}
-		}
-		for j := range d.ToolCalls {
-			if err := s.call(&d.ToolCalls[j]); err != nil {
-				return err
-			}
-		}
-		if choice.FinishReason != "" {
-			if err := s.finish(choice.FinishReason); err != nil {
-				return err
-			}
-		}
 	}
-	return nil
-}
-
-func (s *chatStream) reasoning(text string) error {
-	if text == "" {
+	if c.FinishReason == "" {
 		return nil
 	}
-	s.thinking = true
-	return s.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: text})
+	s.endReasoning()
+	return s.finish(c.FinishReason)
 }
 
-// endReasoning marks what was thought as this server's, with what it wants to see again.
-func (s *chatStream) endReasoning() error {
-	if !s.thinking && len(s.details.list) == 0 {
-		return nil
+// endReasoning ends the reasoning with the opaque data that the server needs back.
+func (s *chatStream) endReasoning() {
+	if s.thinking || len(s.details.list) > 0 {
+		s.thinking = false
+		s.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: &llm.Opaque{Provider: s.m.preset.Name, Data: s.details.take()}})
 	}
-	s.thinking = false
-	return s.emit(llm.Delta{Kind: llm.OpaqueDelta, Opaque: &llm.Opaque{Provider: s.m.preset.Name, Data: s.details.take()}})
 }
 
-// call takes a piece of a call. Pieces are of the call with the same index; servers that
-// send no index begin a call with each id.
+// call handles a piece of a call. Pieces with the same index belong to one call; servers without an
+// index start a call with each id.
 func (s *chatStream) call(c *chatCall) error {
-	if err := s.endReasoning(); err != nil {
-		return err
-	}
+	s.endReasoning()
 	at := -1
 	for i := range s.calls {
 		if o := &s.calls[i]; c.Index != nil && o.index == *c.Index || c.Index == nil && (c.ID == "" || o.sent == c.ID) {
-			at = i
+			at = i // the newest call with the index
 		}
 	}
 	if at >= 0 && c.Index != nil && c.ID != "" && c.Function.Name != "" && s.calls[at].sent != "" && s.calls[at].sent != c.ID {
-		at = -1 // another call with the same index: some servers number all of them 0
+		at = -1 // a new call with the same index: some servers number all calls 0
 	}
 	if at < 0 {
 		if c.Function.Name == "" {
-			return &llm.Error{Kind: llm.Interrupted, Message: "the stream has a call without a name"}
+			return &llm.Error{Kind: llm.Interrupted, Message: "the stream has a tool call without a name"}
 		}
-		o := chatOpen{index: -1, sent: c.ID, id: c.ID}
+		o := chatOpen{index: -1, sent: c.ID, id: s.ids.Take(c.ID)}
 		if c.Index != nil {
 			o.index = *c.Index
 		}
-		for _, other := range s.calls {
-			if other.id == o.id {
-				o.id = ""
-			}
-		}
-		if o.id == "" {
-			o.id = "call_" + rand.Text()
-		}
-		// The newest with an index is the one that further pieces are of.
-		s.calls = append(s.calls, o)
-		at = len(s.calls) - 1
-		if err := s.emit(llm.Delta{Kind: llm.ToolCallStart, ID: o.id, Name: s.names.In(c.Function.Name)}); err != nil {
-			return err
-		}
+		at, s.calls = len(s.calls), append(s.calls, o)
+		s.emit(llm.Delta{Kind: llm.ToolCallStart, ID: o.id, Name: s.names.In(c.Function.Name)})
 	}
-	return s.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: s.calls[at].id, Text: string(c.Function.Arguments)})
+	s.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: s.calls[at].id, Text: string(c.Function.Arguments)})
+	return nil
 }
 
+// finish emits the finish, or returns an error for a reply that did not end well.
 func (s *chatStream) finish(reason string) error {
-	if err := s.endReasoning(); err != nil {
-		return err
-	}
-	var f llm.FinishReason
+	f := llm.EndTurn
 	switch strings.ToLower(reason) {
 	case "stop", "eos", "end_turn", "tool_calls", "function_call", "tool_use", "stop_sequence":
-		f = llm.EndTurn
 		if len(s.calls) > 0 {
 			f = llm.ToolUse
 		}
 	case "length", "max_tokens", "model_length":
 		f = llm.MaxTokens
 	case "content_filter", "safety":
-		return &llm.Error{Kind: llm.ContentFiltered, Message: "the provider's content filter stopped the answer"}
+		return &llm.Error{Kind: llm.ContentFiltered, Message: "the provider's content filter stopped the response"}
 	case "insufficient_system_resource":
 		return &llm.Error{Kind: llm.Overloaded, Message: "the provider ran out of resources"}
 	default:
-		return &llm.Error{Kind: llm.Provider, Message: fmt.Sprintf("the provider stopped for a reason that is not known: %q", reason)}
+		return &llm.Error{Kind: llm.Provider, Message: fmt.Sprintf("unknown finish reason %q", reason)}
 	}
-	return s.emit(llm.Delta{Kind: llm.FinishDelta, Finish: f})
+	s.emit(llm.Delta{Kind: llm.FinishDelta, Finish: f})
+	return nil
 }
 
-// details are OpenRouter's reasoning_details. They come in pieces that have to be put
-// together before they are sent back.
+// details are OpenRouter's reasoning_details. They arrive in pieces that must be joined before they
+// are sent back.
 type details struct{ list []map[string]any }
 
 func (d *details) add(pieces []json.RawMessage) {
@@ -317,7 +273,7 @@ func (d *details) add(pieces []json.RawMessage) {
 	}
 }
 
-// take returns the details as JSON, or nil, and forgets them.
+// take returns the details as JSON, or nil, and resets them.
 func (d *details) take() json.RawMessage {
 	if len(d.list) == 0 {
 		return nil

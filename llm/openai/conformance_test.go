@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 	"github.com/awaken-go/awaken/llm/openai"
 	"github.com/awaken-go/awaken/llm/provider"
-	"github.com/awaken-go/awaken/llm/providertest"
 )
 
 func open(api, preset string) func(testing.TB, provider.Config) llm.Model {
@@ -41,7 +41,7 @@ func TestResponses_Faults(t *testing.T) { providertest.Faults(t, responsesAdapte
 
 func TestChat_Faults(t *testing.T) { providertest.Faults(t, chatAdapter) }
 
-// TestLive speaks the API of LLM_API to the preset of LLM_PRESET.
+// TestLive uses the API in LLM_API and the preset in LLM_PRESET.
 func TestLive(t *testing.T) {
 	providertest.Live(t, open(os.Getenv("LLM_API"), os.Getenv("LLM_PRESET")))
 }

@@ -1,12 +1,12 @@
-// Package openai asks models of OpenAI, and of everybody who speaks its language.
+// Package openai is the adapter for OpenAI and for servers with a compatible API.
 //
-//	model, err := openai.New(openai.Config{})          // the key is OPENAI_API_KEY
+//	model, err := openai.New(openai.Config{})          // key from OPENAI_API_KEY
 //	model, err := openai.New(openai.Config{Preset: "deepseek"})
 //	model, err := openai.New(openai.Config{Config: provider.Config{BaseURL: "http://localhost:8000/v1"}})
 //
-// There are two languages: the Responses API and Chat Completions. OpenAI and Azure are asked
-// in the first, except for what only the second can do: audio, stop sequences and a seed.
-// Everybody else is asked in the second. [Config.API] decides otherwise.
+// OpenAI has two APIs: Responses and Chat Completions. The adapter uses Responses for OpenAI and
+// Azure, except in requests that only Chat Completions supports: with audio, stop sequences or a
+// seed. All other servers get Chat Completions. [Config.API] overrides the choice.
 //
-// What servers that are "compatible" do differently is data: see [Preset].
+// How compatible servers differ is data: see [Preset].
 package openai

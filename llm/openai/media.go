@@ -7,7 +7,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// dataURL is a source as a URL: its own, or one that holds its bytes.
+// dataURL returns the source's URL, or a data URL of its bytes.
 func dataURL(s *llm.Source) string {
 	if s.Type == "url" {
 		return s.URL
@@ -15,7 +15,7 @@ func dataURL(s *llm.Source) string {
 	return "data:" + s.MediaType + ";base64," + s.Data
 }
 
-// audioFormat is the word for a media type of audio, or "".
+// audioFormat returns OpenAI's name for an audio media type, or "".
 func audioFormat(s *llm.Source) string {
 	if s.Type != "base64" {
 		return ""
@@ -29,13 +29,7 @@ func audioFormat(s *llm.Source) string {
 	return ""
 }
 
-// isPDF reports whether a document is one. Others are not taken by Chat Completions.
-func isPDF(s *llm.Source) bool {
-	p, _, _ := strings.Cut(s.URL, "?")
-	return s.MediaType == "application/pdf" || strings.HasSuffix(strings.ToLower(p), ".pdf")
-}
-
-// fileName is the name under which a document is sent.
+// fileName returns the file name to send for a document.
 func fileName(b *llm.Block) string {
 	ext := ".pdf"
 	switch mt := b.Source.MediaType; {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,72 +10,67 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// The two languages.
+// The two OpenAI APIs, for [Config.API].
 const (
 	Responses = "responses"
 	Chat      = "chat"
 )
 
-// Config is how to reach a server. The zero Config is OpenAI, with the key from the
-// environment.
+// Config configures the adapter. The zero Config uses OpenAI with the key from the environment.
 type Config struct {
 	provider.Config
 
-	// Preset names who is asked; see [Presets]. "" is openai, or compatible if there is a base
-	// URL that is not OpenAI's.
+	// Preset names the server; see [Presets]. "" means openai, or compatible with a base URL that
+	// is not OpenAI's.
 	Preset string
-	// API is the language: Responses or Chat. "" chooses for each request.
+	// API is Responses or Chat. "" chooses for each request.
 	API string
 
-	Organization, Project string // of an OpenAI account
+	Organization, Project string // of the OpenAI account
 
-	// Summary is how reasoning is summed up when an effort is asked for: auto (the default),
+	// Summary is how reasoning is summarised in requests with an effort: auto (the default),
 	// concise, detailed, or none.
 	Summary string
-	// StrictTools holds models to the schemas of tools where that changes no meaning.
+	// StrictTools makes the server enforce the schemas of tools that strict mode can express.
 	StrictTools bool
-	// Extra are fields to add to each request, or to replace in it.
+	// Extra are fields to add to each request or to replace in it.
 	Extra map[string]any
 }
 
-// Model is an llm.Model of one server. The request says which of its models is asked.
+// Model is an llm.Model of one server; Request.Model selects among the server's models. It is safe
+// for concurrent use.
 type Model struct {
 	config Config
 	preset Preset
 	api    *provider.API
 }
 
-// Forms reports whether the server holds answers to a schema.
+// Forms reports whether the server enforces output schemas.
 func (m *Model) Forms(string) bool { return !m.preset.NoSchema }
 
-// New returns a model, or says what is missing: a key, a base URL, a preset of that name.
+// New returns a model. It fails without a key that the server requires, without a base URL, or with
+// an unknown preset.
 func New(c Config) (*Model, error) {
 	preset, err := c.preset()
 	if err != nil {
 		return nil, err
 	}
-	base := strings.TrimSpace(c.BaseURL)
-	if base == "" && preset.BaseEnv != "" {
-		base = strings.TrimSpace(os.Getenv(preset.BaseEnv))
-	}
-	if base == "" {
-		base = preset.BaseURL
-	}
-	if base, err = preset.base(base); err != nil {
+	base := cmp.Or(strings.TrimSpace(c.BaseURL), strings.TrimSpace(os.Getenv(preset.BaseEnv)), preset.BaseURL)
+	if c.BaseURL, err = preset.base(base); err != nil {
 		return nil, err
 	}
-	if preset.Name == "openai" && !isOpenAI(base) {
-		preset.Responses = false // few of those who stand in for OpenAI have it
+	if preset.Name == "openai" && !isOpenAI(c.BaseURL) {
+		preset.Responses = false // few proxies of OpenAI have it
 	}
 	switch c.API {
-	case "", Chat:
-	case Responses:
+	case "", Chat, Responses:
 	default:
 		return nil, fmt.Errorf("%s: api is %q, want %s or %s", preset.Name, c.API, Responses, Chat)
 	}
@@ -98,7 +94,7 @@ func New(c Config) (*Model, error) {
 	}
 	set("OpenAI-Organization", c.Organization)
 	set("OpenAI-Project", c.Project)
-	api, err := provider.Open(preset.Name, c.Config).At(base, header)
+	api, err := provider.Open(preset.Name, c.Config, header)
 	if err != nil {
 		return nil, err
 	}
@@ -115,24 +111,18 @@ func (c *Config) preset() (Preset, error) {
 	name := c.Preset
 	if name == "" {
 		name = "openai"
-		base := c.BaseURL
-		if base == "" {
-			base = os.Getenv("OPENAI_BASE_URL")
-		}
-		if base != "" && !isOpenAI(base) {
+		if base := cmp.Or(c.BaseURL, os.Getenv("OPENAI_BASE_URL")); base != "" && !isOpenAI(base) {
 			name = "compatible"
-		}
-	}
-	for _, p := range Presets {
-		if p.Name == name {
-			return p, nil
 		}
 	}
 	var names []string
 	for _, p := range Presets {
+		if p.Name == name {
+			return p, nil
+		}
 		names = append(names, p.Name)
 	}
-	return Preset{}, fmt.Errorf("openai: there is no preset %q, want one of %s", name, strings.Join(names, ", "))
+	return Preset{}, fmt.Errorf("openai: preset %q not found; available: %s", name, strings.Join(names, ", "))
 }
 
 func isOpenAI(base string) bool {
@@ -140,18 +130,18 @@ func isOpenAI(base string) bool {
 	return err == nil && (u.Hostname() == "api.openai.com" || strings.HasSuffix(u.Hostname(), ".api.openai.com"))
 }
 
-// Stream asks the server.
+// Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
-		if m.speaks(req) == Responses {
+		if m.apiFor(req) == Responses {
 			return m.responses(ctx, req, emit)
 		}
 		return m.chat(ctx, req, emit)
 	})
 }
 
-// speaks is the language for a request.
-func (m *Model) speaks(req *llm.Request) string {
+// apiFor returns the API for a request.
+func (m *Model) apiFor(req *llm.Request) string {
 	switch {
 	case m.config.API != "":
 		return m.config.API
@@ -166,26 +156,24 @@ func hasAudio(req *llm.Request) bool {
 		if msg == nil {
 			continue
 		}
-		for i := range msg.Content {
-			if msg.Content[i].Type == llm.AudioBlock {
-				return true
-			}
+		if slices.ContainsFunc(msg.Content, func(b llm.Block) bool { return b.Type == llm.AudioBlock }) {
+			return true
 		}
 	}
 	return false
 }
 
-// post sends a request, with more fields or others in their place, and returns the stream. The
-// caller closes its body.
-func (m *Model) post(ctx context.Context, path string, request any, extra map[string]any) (*http.Response, error) {
+// post sends a request with the extra fields added or replaced, and passes the events of the
+// response to take.
+func (m *Model) post(ctx context.Context, path string, request any, extra map[string]any, take func(provider.Event) (bool, error)) error {
 	if len(extra)+len(m.config.Extra) > 0 {
 		data, err := json.Marshal(request)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(data, &fields); err != nil {
-			return nil, err
+			return err
 		}
 		all := make(map[string]any, len(fields)+len(extra))
 		for name, value := range fields {
@@ -195,44 +183,15 @@ func (m *Model) post(ctx context.Context, path string, request any, extra map[st
 		maps.Copy(all, m.config.Extra)
 		request = all
 	}
-	return m.api.Send(ctx, http.MethodPost, path, request)
+	return m.api.PostEvents(ctx, path, request, take)
 }
 
-// invalid is an error in what was asked for.
+// invalid returns an error of kind InvalidRequest.
 func (m *Model) invalid(format string, args ...any) error {
 	return &llm.Error{Kind: llm.InvalidRequest, Provider: m.preset.Name, Message: fmt.Sprintf(format, args...)}
 }
 
-// schema decodes a JSON Schema. None is one of an object without properties.
-func (m *Model) schema(what string, raw json.RawMessage) (map[string]any, error) {
-	var out map[string]any
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &out); err != nil {
-			return nil, m.invalid("the schema of %s is not a JSON object: %v", what, err)
-		}
-	}
-	if out == nil {
-		out = map[string]any{}
-	}
-	return out, nil
-}
-
-// parameters decodes the schema of a tool's arguments, which has to have properties.
-func (m *Model) parameters(t *llm.Tool) (map[string]any, error) {
-	out, err := m.schema("tool "+t.Name, t.Parameters)
-	if err != nil {
-		return nil, err
-	}
-	if out["type"] == nil {
-		out["type"] = "object"
-	}
-	if out["type"] == "object" && out["properties"] == nil {
-		out["properties"] = map[string]any{}
-	}
-	return out, nil
-}
-
-// cacheKey is what requests with a common beginning have in common.
+// cacheKey returns the prompt cache key, which the requests of a thread share, or "".
 func (m *Model) cacheKey(req *llm.Request) string {
 	if !m.preset.CacheKey || req.Routing.ThreadID == "" {
 		return ""
@@ -240,19 +199,18 @@ func (m *Model) cacheKey(req *llm.Request) string {
 	return safeID64(req.Routing.ThreadID)
 }
 
-var safeID64 = provider.SafeID(64)
+var (
+	safeID64   = provider.SafeID(64)
+	safeName64 = provider.SafeName(64)
+)
 
-// level is an effort as one of the words of OpenAI.
-func level(e llm.Effort) string {
-	switch {
-	case e.Level != "":
-		return e.Level
-	case e.Budget <= 2048:
-		return "low"
-	case e.Budget <= 12288:
-		return "medium"
-	}
-	return "high"
+// ListModels returns the server's models. Many servers list only names.
+func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
+	return m.api.Models(ctx, "models")
 }
 
-var _ llm.Model = (*Model)(nil)
+var (
+	_ llm.Model  = (*Model)(nil)
+	_ llm.Former = (*Model)(nil)
+	_ llm.Lister = (*Model)(nil)
+)

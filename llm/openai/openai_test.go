@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 	"github.com/awaken-go/awaken/llm/openai"
 	"github.com/awaken-go/awaken/llm/provider"
-	"github.com/awaken-go/awaken/llm/providertest"
 )
 
-// wire is a server without a network: it keeps what it was sent and answers.
+// wire is a server without a network: it records requests and responds.
 type wire struct {
 	url    string
 	header http.Header
@@ -70,7 +70,7 @@ func request(msgs ...*llm.Message) *llm.Request {
 	return &llm.Request{Model: "m", Messages: llm.NewMessages(msgs...)}
 }
 
-func TestPresets_AreReachedWhereTheyLive(t *testing.T) {
+func TestPresets_HaveTheirBaseURLAndKey(t *testing.T) {
 	for _, name := range []string{"OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"} {
 		t.Setenv(name, "")
 	}
@@ -96,15 +96,15 @@ func TestPresets_AreReachedWhereTheyLive(t *testing.T) {
 	if w.reply = done; w.url != "http://localhost:8000/v1/chat/completions" {
 		t.Errorf("compatible: %s", w.url)
 	}
-	t.Setenv("OPENAI_ORG_ID", "org-of-somebody")
+	t.Setenv("OPENAI_ORG_ID", "org-of-the-environment")
 	generate(t, w.open(t, openai.Config{Preset: "groq"}), request())
 	if strings.Contains(strings.Join(w.header.Values("Openai-Organization"), ""), "org") {
-		t.Error("the organisation was sent to somebody else")
+		t.Error("the organization was sent to another provider")
 	}
 }
 
-// A header of one's own stands for a key, and wins over it.
-func TestNew_TakesCredentialsFromHeaders(t *testing.T) {
+// A configured header replaces the key, and takes precedence over it.
+func TestNew_AcceptsCredentialsInHeaders(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("AZURE_OPENAI_API_KEY", "")
 	for _, c := range []struct {
@@ -128,18 +128,18 @@ func TestNew_TakesCredentialsFromHeaders(t *testing.T) {
 	}
 }
 
-func TestNew_SaysWhatIsMissing(t *testing.T) {
+func TestNew_ErrorsNameWhatIsMissing(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"} {
 		t.Setenv(name, "")
 	}
 	key := provider.Config{APIKey: "k"}
 	for want, c := range map[string]openai.Config{
-		"openai: there is no API key: configure one, or a key file, or set OPENAI_API_KEY": {},
-		"azure: there is no base URL: configure one, or set AZURE_OPENAI_ENDPOINT":         {Config: key, Preset: "azure"},
-		`there is no preset "oracle"`:                  {Config: key, Preset: "oracle"},
-		`api is "soap", want responses or chat`:        {Config: key, API: "soap"},
-		`base URL "x y" is not an http or https URL`:   {Config: provider.Config{APIKey: "k", BaseURL: "x y"}},
-		"there is no base URL":                         {Config: key, Preset: "compatible"},
+		"openai: no API key: configure a key or a key file, or set OPENAI_API_KEY": {},
+		"azure: no base URL: configure one, or set AZURE_OPENAI_ENDPOINT":          {Config: key, Preset: "azure"},
+		`preset "oracle" not found; available: openai, `:                           {Config: key, Preset: "oracle"},
+		`api is "soap", want responses or chat`:                                    {Config: key, API: "soap"},
+		`base URL "x y" is not an http or https URL`:                               {Config: provider.Config{APIKey: "k", BaseURL: "x y"}},
+		"no base URL": {Config: key, Preset: "compatible"},
 		"key file: open /nowhere: no such file or dir": {Config: provider.Config{KeyFile: "/nowhere", BaseURL: "http://x"}},
 	} {
 		if _, err := openai.New(c); err == nil || !strings.Contains(err.Error(), want) {
@@ -148,7 +148,7 @@ func TestNew_SaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestAuto_ChoosesTheLanguageThatCan(t *testing.T) {
+func TestAPI_IsChosenByWhatTheRequestNeeds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*llm.Request)
@@ -184,7 +184,7 @@ func chunk(delta string) string {
 
 const toolDone = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}` + "\n\ndata: [DONE]\n\n"
 
-// lastAssistant is what was sent of the assistant's last message.
+// lastAssistant returns the assistant's last message as sent.
 func (w *wire) lastAssistant() map[string]any {
 	var last map[string]any
 	for _, m := range w.body["messages"].([]any) {
@@ -238,7 +238,7 @@ func TestOpenRouter_ReasoningDetailsAreSentBack(t *testing.T) {
 	}
 }
 
-func TestMistral_SpeaksItsDialect(t *testing.T) {
+func TestMistral_GetsItsOwnFieldsAndIDs(t *testing.T) {
 	t.Parallel()
 	w := &wire{reply: chunk(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]}]}`) + chunk(`{"content":"42"}`) + toolDone}
 	req := request(llm.UserText("Hi"), &llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "call_from_elsewhere", Name: "look"}}},
@@ -258,7 +258,7 @@ func TestMistral_SpeaksItsDialect(t *testing.T) {
 	}
 }
 
-func TestResponses_ItemsGoBackInTheirOrder(t *testing.T) {
+func TestResponses_ItemsAreSentBackInTheirOrder(t *testing.T) {
 	t.Parallel()
 	parts, end := responsesSpeaker{}.Speak(providertest.Reply{Finish: llm.ToolUse, Parts: []providertest.Part{{Opaque: "one"}, {Call: &providertest.Call{ID: "c1", Name: "look", Args: []string{"{}"}}},
 		{Opaque: "two"}, {Text: []string{"And"}}, {Call: &providertest.Call{ID: "c2", Name: "look", Args: []string{"{}"}}}}})
@@ -283,7 +283,7 @@ func TestResponses_ItemsGoBackInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestOutput_IsStrictWhenThatChangesNothing(t *testing.T) {
+func TestOutput_IsStrictIfTheMeaningStays(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]bool{
 		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`:                                                                                 true,
@@ -307,7 +307,7 @@ func TestOutput_IsStrictWhenThatChangesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkStream is a stream of 1000 chunks, all layers included but the network.
+// BenchmarkStream reads a stream of 1000 chunks through all layers except the network.
 func BenchmarkStream(b *testing.B) {
 	for name, api := range map[string]string{"chat": openai.Chat, "responses": openai.Responses} {
 		b.Run(name, func(b *testing.B) {

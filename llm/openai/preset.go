@@ -8,35 +8,35 @@ import (
 	"strings"
 )
 
-// Preset is what is special about a server. All but openai and azure speak Chat Completions.
+// Preset describes how a server differs from OpenAI.
 type Preset struct {
-	Name      string   // also the name in errors and in opaque material
-	BaseURL   string   // "" must be configured
-	BaseEnv   string   // the environment variable with a base URL
-	BasePath  string   // added to a base URL that has no path
-	KeyEnv    []string // the environment variables with a key
-	KeyHeader string   // "" is Authorization: Bearer
+	Name      string   // also the provider's name in errors and in opaque data
+	BaseURL   string   // "" means that one must be configured
+	BaseEnv   string   // environment variable with a base URL
+	BasePath  string   // added to a base URL without a path
+	KeyEnv    []string // environment variables with a key
+	KeyHeader string   // "" means Authorization: Bearer
 
-	KeyOptional bool // it may be asked without a key
-	Responses   bool // it speaks the Responses API
-	CacheKey    bool // it takes prompt_cache_key
+	KeyOptional bool // no key is required
+	Responses   bool // has the Responses API
+	CacheKey    bool // accepts prompt_cache_key
 	MaxTokens   bool // the limit is max_tokens, not max_completion_tokens
-	NoUsage     bool // stream_options is refused; usage comes without
-	NoParallel  bool // parallel_tool_calls is refused
-	NoSchema    bool // an answer can be JSON, but not of a schema
+	NoUsage     bool // rejects stream_options; reports usage without
+	NoParallel  bool // rejects parallel_tool_calls
+	NoSchema    bool // enforces JSON, but no schema
 	EndUser     bool // the last message must not be the assistant's
-	Files       bool // documents can be sent
-	Audio       bool // audio can be sent
+	Files       bool // accepts documents
+	Audio       bool // accepts audio
 
-	Replay   string // the field in which earlier reasoning is sent back: reasoning_content, reasoning_details; "" is none
-	Effort   string // how an effort is asked for: "" is reasoning_effort; object is reasoning:{...}; none is not at all
-	Seed     string // the field of the seed; "" is seed
-	Required string // the word for a tool choice of required; "" is that
+	Replay   string // field for earlier reasoning: reasoning_content, reasoning_details; "" means none
+	Effort   string // how to send an effort: "" as reasoning_effort, "object" as reasoning:{...}, "none" not at all
+	Seed     string // field of the seed; default seed
+	Required string // value for a tool choice of required; default required
 
-	callID func(string) string // what ids of calls may look like; nil is 40 plain characters
+	callID func(string) string // converts the ids of calls; nil means SafeID(40)
 }
 
-// Presets are the servers that are known by name.
+// Presets lists the known servers.
 var Presets = []Preset{
 	{Name: "openai", BaseURL: "https://api.openai.com/v1", BaseEnv: "OPENAI_BASE_URL", BasePath: "/v1", KeyEnv: []string{"OPENAI_API_KEY"}, Responses: true, CacheKey: true, Files: true, Audio: true},
 	{Name: "azure", BaseEnv: "AZURE_OPENAI_ENDPOINT", BasePath: "/openai/v1", KeyEnv: []string{"AZURE_OPENAI_API_KEY"}, KeyHeader: "api-key", Responses: true, CacheKey: true, Files: true, Audio: true},
@@ -51,13 +51,13 @@ var Presets = []Preset{
 	{Name: "compatible", BaseEnv: "OPENAI_BASE_URL", BasePath: "/v1", KeyEnv: []string{"OPENAI_API_KEY"}, KeyOptional: true, MaxTokens: true, Replay: "reasoning_content"},
 }
 
-// base returns the base URL in the form that paths are added to.
+// base returns the base URL with a path and a trailing slash.
 func (p *Preset) base(s string) (string, error) {
 	if s == "" {
 		if p.BaseEnv != "" {
-			return "", fmt.Errorf("%s: there is no base URL: configure one, or set %s", p.Name, p.BaseEnv)
+			return "", fmt.Errorf("%s: no base URL: configure one, or set %s", p.Name, p.BaseEnv)
 		}
-		return "", fmt.Errorf("%s: there is no base URL", p.Name)
+		return "", fmt.Errorf("%s: no base URL", p.Name)
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -70,8 +70,7 @@ func (p *Preset) base(s string) (string, error) {
 	return u.String(), nil
 }
 
-// nineID keeps ids of nine letters and digits, and makes others into such: Mistral takes
-// nothing else.
+// nineID converts ids into ones of nine letters and digits, the only ones that Mistral accepts.
 func nineID(id string) string {
 	if len(id) == 9 && !strings.ContainsFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')

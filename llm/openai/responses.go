@@ -1,33 +1,34 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// reasons reports whether a model thinks before it speaks. Those that do not refuse to be
-// asked for their thoughts.
+// reasons reports whether a model is a reasoning model. Others reject requests for encrypted
+// reasoning.
 func reasons(model string) bool {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
-	for _, prefix := range []string{"o1", "o3", "o4", "codex", "computer-use", "gpt-oss"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
+	if slices.ContainsFunc([]string{"o1", "o3", "o4", "codex", "computer-use", "gpt-oss"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		return true
 	}
-	// gpt-5 and whatever follows it, but not the models for chatting.
+	// gpt-5 and later, except chat models.
 	n, ok := strings.CutPrefix(name, "gpt-")
 	return ok && n != "" && n[0] >= '5' && n[0] <= '9' && !strings.Contains(n, "chat")
 }
 
-// responsesRules are what the Responses API demands of a conversation.
+// responsesRules returns the rules of the Responses API.
 func (m *Model) responsesRules() provider.Rules {
 	return provider.Rules{Provider: m.preset.Name, LateSystem: true, CallID: safeID64, Media: responsesMedia}
 }
 
-// responsesMedia is the media that the Responses API takes: from users and from tools.
+// responsesMedia reports whether the Responses API accepts a media block: images and documents, in
+// user messages and tool results.
 func responsesMedia(b *llm.Block, role llm.Role) bool {
 	if role != llm.User && role != llm.ToolRole {
 		return false
@@ -35,7 +36,7 @@ func responsesMedia(b *llm.Block, role llm.Role) bool {
 	return b.Type == llm.ImageBlock || b.Type == llm.DocumentBlock
 }
 
-// responsesRequest is a request in the language of the Responses API.
+// responsesRequest builds a request of the Responses API.
 func (m *Model) responsesRequest(req *llm.Request, names provider.Names) (*responsesRequest, error) {
 	switch {
 	case len(req.StopSequences) > 0:
@@ -44,44 +45,36 @@ func (m *Model) responsesRequest(req *llm.Request, names provider.Names) (*respo
 		return nil, m.invalid("the Responses API has no seed: use Chat Completions")
 	}
 	system, msgs := provider.History(req, m.responsesRules())
-	q := &responsesRequest{Model: req.Model, Instructions: joined(system), Input: []any{}, Stream: true}
+	q := &responsesRequest{Model: req.Model, Instructions: provider.Paragraphs(system, llm.TextBlock), Input: []any{}, Stream: true}
 	for _, msg := range msgs {
 		q.Input = appendItems(q.Input, msg, names)
 	}
 	for i := range req.Tools {
 		t := &req.Tools[i]
-		schema, err := m.parameters(t)
+		schema, isStrict, err := m.parameters(t)
 		if err != nil {
 			return nil, err
 		}
-		f := responsesTool{Type: "function", Name: names.Out(t.Name), Description: t.Description, Parameters: schema}
-		if s, ok := strict(schema); ok && m.config.StrictTools {
-			f.Parameters, f.Strict = s, true
-		}
-		q.Tools = append(q.Tools, f)
+		q.Tools = append(q.Tools, responsesTool{Type: "function", Name: names.Out(t.Name), Description: t.Description, Parameters: schema, Strict: isStrict})
 	}
 	if o := req.Output; o != nil {
-		schema, err := m.schema("the output", o.Schema)
+		schema, err := outputSchema(o)
 		if err != nil {
 			return nil, err
 		}
-		q.Text = &responsesText{responsesFormat{"json_schema", outputSchema(o, schema)}}
+		q.Text = &responsesText{responsesFormat{"json_schema", schema}}
 	}
-	m.responsesKnobs(req, q, names)
+	m.responsesParams(req, q, names)
 	return q, nil
 }
 
-// responsesKnobs sets what Params says.
-func (m *Model) responsesKnobs(req *llm.Request, q *responsesRequest, names provider.Names) {
+// responsesParams sets the inference parameters.
+func (m *Model) responsesParams(req *llm.Request, q *responsesRequest, names provider.Names) {
 	q.Temperature, q.TopP, q.MaxOutputTokens, q.PromptCacheKey = req.Temperature, req.TopP, req.MaxTokens, m.cacheKey(req)
 	if e := req.ReasoningEffort; e != nil {
-		q.Reasoning = &reasoning{Effort: level(*e)}
-		switch s := m.config.Summary; {
-		case s == "none" || e.Level == "none":
-		case s == "":
-			q.Reasoning.Summary = "auto"
-		default:
-			q.Reasoning.Summary = s
+		q.Reasoning = &reasoning{Effort: provider.EffortLevel(*e)}
+		if m.config.Summary != "none" && e.Level != "none" {
+			q.Reasoning.Summary = cmp.Or(m.config.Summary, "auto")
 		}
 	}
 	if req.ReasoningEffort != nil && req.ReasoningEffort.Level != "none" || reasons(req.Model) {
@@ -101,15 +94,15 @@ func (m *Model) responsesKnobs(req *llm.Request, q *responsesRequest, names prov
 	}
 }
 
-// appendItems converts a message of a History.
+// appendItems converts a message of [provider.History].
 func appendItems(to []any, msg *llm.Message, names provider.Names) []any {
 	switch msg.Role {
 	case llm.System:
-		return append(to, inputMessage{Role: "developer", Content: joined(msg.Content)})
+		return append(to, inputMessage{Role: "developer", Content: provider.Paragraphs(msg.Content, llm.TextBlock)})
 	case llm.ToolRole:
 		out := functionOutput{Type: "function_call_output", CallID: msg.ToolCallID}
 		if onlyText(msg.Content) {
-			out.Output = joined(msg.Content)
+			out.Output = provider.Paragraphs(msg.Content, llm.TextBlock)
 		} else {
 			out.Output = inputParts(msg.Content, "")
 		}
@@ -120,8 +113,8 @@ func appendItems(to []any, msg *llm.Message, names provider.Names) []any {
 	return append(to, inputMessage{Role: "user", Content: inputParts(msg.Content, "auto")})
 }
 
-// inputParts are blocks as parts of an item. Detail is how closely images are looked at; "" is
-// as the API does by itself.
+// inputParts converts blocks into parts of an item. Detail is the detail of images; "" means the
+// API's default.
 func inputParts(blocks []llm.Block, detail string) []inputPart {
 	parts := make([]inputPart, 0, len(blocks))
 	for i := range blocks {
@@ -139,7 +132,7 @@ func inputParts(blocks []llm.Block, detail string) []inputPart {
 	return parts
 }
 
-// reasoningData is the opaque material of a thinking block: a reasoning item.
+// reasoningData is the opaque data of a thinking block: a reasoning item.
 type reasoningData struct {
 	ID        string    `json:"id"`
 	Encrypted string    `json:"encrypted_content"`
@@ -150,14 +143,14 @@ type summary struct {
 	Text string `json:"text"`
 }
 
-// responseData is that of a message: in which order its items came, if they cannot be sent
-// back in the usual order. An r is reasoning, an m a message, a c a call.
+// responseData is the opaque data of a message: the order of its items, if it is not the usual one.
+// r is reasoning, m a message, c a call.
 type responseData struct {
 	Order string `json:"order"`
 }
 
-// appendAssistant adds the items of an answer: what was thought and said, then the calls, or
-// all of it in the order in which it came.
+// appendAssistant adds the items of an assistant message: reasoning and text, then the calls, or all
+// in the order in which they arrived.
 func appendAssistant(to []any, msg *llm.Message, names provider.Names) []any {
 	var thoughts, texts, calls, usual []any
 	for i := range msg.Content {
@@ -193,7 +186,7 @@ func appendAssistant(to []any, msg *llm.Message, names provider.Names) []any {
 	return to
 }
 
-// newReasoningItem returns the item that opaque material was made of, or false.
+// newReasoningItem restores a reasoning item from opaque data, or returns false.
 func newReasoningItem(o *llm.Opaque) (item reasoningItem, ok bool) {
 	var d reasoningData
 	if o == nil || json.Unmarshal(o.Data, &d) != nil || d.Encrypted == "" {

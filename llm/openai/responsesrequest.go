@@ -1,13 +1,13 @@
 package openai
 
-// responsesRequest is the body of POST /responses: the fields of version 1 of OpenAI's API that
-// are used here, as openai-go v3.90.0 writes them.
+// responsesRequest is the body of POST /responses in version 1 of OpenAI's API, with the fields that
+// the adapter uses, as openai-go v3.90.0 writes them.
 type responsesRequest struct {
 	Model             string          `json:"model"`
 	Instructions      string          `json:"instructions,omitempty"`
 	Input             []any           `json:"input"` // inputMessage, reasoningItem, functionCall, functionOutput
 	Tools             []responsesTool `json:"tools,omitempty"`
-	ToolChoice        any             `json:"tool_choice,omitempty"` // a word, or a responsesChoice
+	ToolChoice        any             `json:"tool_choice,omitempty"` // a string, or a responsesChoice
 	ParallelToolCalls *bool           `json:"parallel_tool_calls,omitempty"`
 	Temperature       *float64        `json:"temperature,omitempty"`
 	TopP              *float64        `json:"top_p,omitempty"`
@@ -29,7 +29,7 @@ type responsesText struct {
 	Format responsesFormat `json:"format"`
 }
 
-// responsesFormat holds an answer to a schema.
+// responsesFormat enforces an output schema.
 type responsesFormat struct {
 	Type string `json:"type"`
 	jsonSchema
@@ -43,19 +43,20 @@ type responsesTool struct {
 	Strict      bool           `json:"strict"`
 }
 
-// responsesChoice is the tool that has to be called.
+// responsesChoice forces a tool.
 type responsesChoice struct {
 	Type string `json:"type"`
 	Name string `json:"name"`
 }
 
-// inputMessage is an item of the input without a type: what was said by a role.
+// inputMessage is a message. It is the only item of the input without a type.
 type inputMessage struct {
 	Role    string `json:"role"`
 	Content any    `json:"content"` // a string, or []inputPart
 }
 
-// inputPart is a piece of what a user or a tool shows. Type says which of the fields are set.
+// inputPart is a part of a user message or a tool result. Type determines which other fields are
+// set.
 type inputPart struct {
 	Type     string `json:"type"`
 	Text     string `json:"text,omitempty"`
@@ -66,7 +67,7 @@ type inputPart struct {
 	FileData string `json:"file_data,omitempty"` // a data URL
 }
 
-// reasoningItem is earlier reasoning, which only OpenAI can read.
+// reasoningItem is earlier reasoning, encrypted.
 type reasoningItem struct {
 	Type             string        `json:"type"`
 	ID               string        `json:"id"`

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/llm/providertest"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 )
 
-// responsesSpeaker speaks the Responses API.
+// responsesSpeaker is the server side of the Responses API.
 type responsesSpeaker struct{}
 
 func (responsesSpeaker) Speak(r providertest.Reply) (parts, end [][]byte) {
@@ -191,7 +191,7 @@ type responsesPart struct {
 	Filename string `json:"filename"`
 }
 
-// Read refuses what OpenAI refuses.
+// Read rejects what OpenAI rejects.
 func (responsesSpeaker) Read(r *http.Request, body []byte) (*providertest.Asked, error) {
 	if !strings.HasSuffix(r.URL.Path, "/responses") {
 		return nil, fmt.Errorf("path is %s", r.URL.Path)
@@ -234,7 +234,7 @@ func (responsesSpeaker) Read(r *http.Request, body []byte) (*providertest.Asked,
 	return a, err
 }
 
-// readItems reads the input. The items of one answer are one turn.
+// readItems reads the input. The items of one reply are one turn.
 func readItems(a *providertest.Asked, input []json.RawMessage) error {
 	thought := false // the last item is reasoning, which something has to follow
 	assistant := func() *providertest.Turn {

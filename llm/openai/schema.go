@@ -1,19 +1,48 @@
 package openai
 
-import "maps"
+import (
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/provider"
+)
 
-// strict returns a schema that says the same and that OpenAI can hold a model to, or false.
-// That is possible when every property is required: then all that is missing is that there
-// are no others. A schema with properties that may be left out would have to demand nulls,
-// which it does not allow.
-func strict(schema map[string]any) (map[string]any, bool) {
-	if schema["type"] != "object" || schema["anyOf"] != nil {
-		return nil, false
+// parameters decodes the schema of a tool's arguments and makes it strict if that is configured and
+// possible.
+func (m *Model) parameters(t *llm.Tool) (schema map[string]any, isStrict bool, err error) {
+	if schema, err = provider.ToolSchema(t); err != nil || !m.config.StrictTools {
+		return schema, false, err
 	}
-	return strictNode(schema, 0)
+	if strict(schema) {
+		return schema, true, nil
+	}
+	schema, err = provider.ToolSchema(t) // unmodified
+	return schema, false, err
 }
 
-// kept are the keywords that strict schemas can have.
+// outputSchema decodes an output schema and makes it strict if possible.
+func outputSchema(o *llm.OutputSchema) (jsonSchema, error) {
+	out := jsonSchema{Name: "output"}
+	if o.Name != "" {
+		out.Name = safeID64(o.Name)
+	}
+	var err error
+	if out.Schema, err = provider.Schema("the output", o.Schema); err != nil {
+		return out, err
+	}
+	if out.Strict = strict(out.Schema); !out.Strict {
+		out.Schema, err = provider.Schema("the output", o.Schema) // unmodified
+	}
+	return out, err
+}
+
+// strict converts a schema in place into an equivalent one that OpenAI enforces. If that is not
+// possible it returns false and leaves the schema partly converted. It is possible if every property
+// is required; then only additionalProperties is missing. Optional properties would have to become
+// nullable, which changes the meaning.
+func strict(schema map[string]any) bool {
+	return schema["type"] == "object" && schema["anyOf"] == nil && strictNode(schema, 0)
+}
+
+// kept are the keywords that strict schemas support.
 var kept = map[string]bool{
 	"type": true, "description": true, "title": true, "properties": true, "required": true, "additionalProperties": true, "items": true,
 	"enum": true, "const": true, "anyOf": true, "$ref": true, "$defs": true, "definitions": true,
@@ -21,98 +50,55 @@ var kept = map[string]bool{
 	"minItems": true, "maxItems": true,
 }
 
-// silent are those that say nothing about what is valid, and are left out.
+// silent are keywords that do not affect validity; they are dropped.
 var silent = map[string]bool{"$schema": true, "$id": true, "$comment": true, "examples": true, "default": true, "deprecated": true, "readOnly": true, "writeOnly": true}
 
-// formats are the ones that OpenAI knows.
+// formats are the formats that OpenAI supports.
 var formats = map[any]bool{"date-time": true, "time": true, "date": true, "duration": true, "email": true, "hostname": true, "ipv4": true, "ipv6": true, "uuid": true}
 
-func strictNode(schema map[string]any, depth int) (map[string]any, bool) {
-	if depth > 10 {
-		return nil, false
+func strictNode(v any, depth int) bool {
+	schema, ok := v.(map[string]any)
+	if !ok || depth > 10 {
+		return false
 	}
-	out := maps.Clone(schema)
 	for key, value := range schema {
 		switch {
 		case silent[key]:
-			delete(out, key)
+			delete(schema, key)
 		case !kept[key], key == "format" && !formats[value]:
-			return nil, false
+			return false
 		}
 	}
-	for _, key := range []string{"properties", "$defs", "definitions"} {
-		nodes, ok := schema[key].(map[string]any)
-		if !ok {
-			if schema[key] != nil {
-				return nil, false
-			}
-			continue
+	for inner := range provider.Subschemas(schema) {
+		if !strictNode(inner, depth+1) {
+			return false
 		}
-		inner := make(map[string]any, len(nodes))
-		for name, node := range nodes {
-			n, ok := strictAny(node, depth+1)
-			if !ok {
-				return nil, false
-			}
-			inner[name] = n
-		}
-		out[key] = inner
-	}
-	if items, ok := schema["items"]; ok {
-		n, ok := strictAny(items, depth+1)
-		if !ok {
-			return nil, false
-		}
-		out["items"] = n
-	}
-	if list, ok := schema["anyOf"].([]any); ok {
-		inner := make([]any, len(list))
-		for i, node := range list {
-			if inner[i], ok = strictAny(node, depth+1); !ok {
-				return nil, false
-			}
-		}
-		out["anyOf"] = inner
 	}
 	if schema["type"] == "object" {
-		return strictObject(schema, out)
+		return strictObject(schema)
 	}
-	if schema["type"] == nil && schema["$ref"] == nil && schema["anyOf"] == nil && schema["enum"] == nil && schema["const"] == nil {
-		return nil, false
-	}
-	return out, true
+	return schema["type"] != nil || schema["$ref"] != nil || schema["anyOf"] != nil || schema["enum"] != nil || schema["const"] != nil
 }
 
-func strictAny(node any, depth int) (map[string]any, bool) {
-	n, ok := node.(map[string]any)
-	if !ok {
-		return nil, false
-	}
-	return strictNode(n, depth)
-}
-
-// strictObject closes an object, if all its properties are required.
-func strictObject(schema, out map[string]any) (map[string]any, bool) {
+// strictObject closes an object if all its properties are required.
+func strictObject(schema map[string]any) bool {
 	if more, ok := schema["additionalProperties"]; ok && more != false {
-		return nil, false
+		return false
 	}
 	properties, _ := schema["properties"].(map[string]any)
 	required, _ := schema["required"].([]any)
 	if len(required) != len(properties) {
-		return nil, false
+		return false
 	}
 	for _, name := range required {
 		s, ok := name.(string)
 		if _, there := properties[s]; !ok || !there {
-			return nil, false
+			return false
 		}
 	}
-	if out["properties"] == nil {
-		out["properties"] = map[string]any{}
+	if len(properties) == 0 {
+		schema["properties"], schema["required"] = map[string]any{}, []any{}
 	}
-	if out["required"] == nil {
-		out["required"] = []any{}
-	}
-	out["additionalProperties"] = false
-	return out, true
+	schema["additionalProperties"] = false
+	return true
 }

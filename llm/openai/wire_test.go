@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/internal/providertest"
 	"github.com/awaken-go/awaken/llm/openai"
 	"github.com/awaken-go/awaken/llm/provider"
-	"github.com/awaken-go/awaken/llm/providertest"
 )
 
-// quiet takes what is in the environment out of a test.
+// quiet unsets the environment variables that adapters read.
 func quiet(t *testing.T) {
 	for _, name := range []string{"OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
 		t.Setenv(name, "")
@@ -43,7 +43,7 @@ func TestWire_Chat(t *testing.T) {
 	providertest.Wire(t, "chat", providertest.WireCases(t, chatAdapter))
 }
 
-// TestWire_Presets asks every preset in the language that it has, and those that have two in both.
+// TestWire_Presets sends requests with every preset, to each API that it has.
 func TestWire_Presets(t *testing.T) {
 	quiet(t)
 	base := map[string]string{"azure": "https://me.openai.azure.com", "compatible": "http://localhost:8000"}
@@ -75,7 +75,7 @@ func TestWire_Presets(t *testing.T) {
 	providertest.Wire(t, "presets", cases)
 }
 
-// TestWire_Config asks with everything that can be configured.
+// TestWire_Config sends requests with everything that can be configured.
 func TestWire_Config(t *testing.T) {
 	quiet(t)
 	all := providertest.WireCases(t, chatAdapter)

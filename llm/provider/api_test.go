@@ -15,7 +15,8 @@ import (
 
 func api(t *testing.T, c provider.Config, base string, h http.Header) *provider.API {
 	t.Helper()
-	a, err := provider.Open("p", c).At(base, h)
+	c.BaseURL = base
+	a, err := provider.Open("p", c, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,15 +46,15 @@ func TestAPI_SendsJSONBelowItsBaseURL(t *testing.T) {
 		t.Errorf("%v, %v: %s", list, err, got)
 	}
 	for _, base := range []string{"", "localhost:80", "ftp://x", "/v1", "http://"} {
-		if _, err := provider.Open("p", provider.Config{}).At(base, nil); err == nil {
+		if _, err := provider.Open("p", provider.Config{BaseURL: base}, nil); err == nil {
 			t.Errorf("%q is taken for a base URL", base)
 		}
 	}
 }
 
-// A redirect is followed on the server that was asked. No other sees the key, even if its
-// header is not one that net/http knows as a credential.
-func TestAPI_SendsCredentialsToNoOtherServer(t *testing.T) {
+// Redirects are followed only on the same server. No other server sees the key, even in a header
+// that net/http does not treat as a credential.
+func TestAPI_SendsCredentialsOnlyToItsServer(t *testing.T) {
 	t.Parallel()
 	leaked := false
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { leaked = true }))
@@ -81,7 +82,7 @@ func TestAPI_SendsCredentialsToNoOtherServer(t *testing.T) {
 	}
 }
 
-func TestAPI_PrepareMayRefuse(t *testing.T) {
+func TestAPI_PrepareCanRejectARequest(t *testing.T) {
 	t.Parallel()
 	asked := false
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))

@@ -3,34 +3,37 @@ package provider
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
-// Arguments repairs the JSON of a call's arguments while it streams. The zero value is
-// ready. Valid JSON passes through unchanged and without allocating. What is repaired is
-// what can mean only one thing:
+// arguments repairs the JSON of a tool call's arguments while it streams. The zero value is
+// ready to use. Valid JSON passes through unchanged, and pieces after the first do not
+// allocate. It repairs only what has one possible meaning:
 //
-//   - control characters in strings are escaped, and so is a backslash that escapes nothing;
+//   - control characters in strings, and backslashes that escape nothing, are escaped;
 //   - commas before a closing bracket, and closing brackets after the end, are dropped;
-//   - brackets that are missing at the end are added, unless the model was cut off;
-//   - arguments that are a JSON string which holds an object become that object.
+//   - brackets missing at the end are added, unless the reply was truncated;
+//   - a JSON string that contains an object becomes that object.
 //
-// Everything else is left as it is, so that the model can be told that it is wrong.
-type Arguments struct {
-	stack   []byte // the brackets that are open
+// Everything else stays unchanged, so that the model can be shown its mistake.
+type arguments struct {
+	stack   []byte // the open brackets
 	inText  bool
 	escaped bool
-	begun   bool   // something other than space has come
-	ended   bool   // the value is over
+	begun   bool   // something other than space has arrived
+	ended   bool   // the value is complete
 	last    byte   // the last byte that is not space
-	held    []byte // a comma and the space after it
-	quoted  []byte // all of arguments that are a string; nil when they are not
+	held    []byte // a comma and the space after it, until the next byte decides
+	out     []byte // the repaired piece; its memory is reused for the next
+	quoted  []byte // the arguments so far if they are a string, else nil
 }
 
-// Add takes a piece and returns what of it can be sent on.
-func (a *Arguments) Add(s string) string {
+// add takes the next piece and returns what to emit for it.
+func (a *arguments) add(s string) string {
 	if !a.begun {
-		s = strings.TrimLeft(s, " \t\r\n")
+		s = strings.TrimLeft(s, space)
 		if s == "" {
 			return ""
 		}
@@ -43,128 +46,84 @@ func (a *Arguments) Add(s string) string {
 		a.quoted = append(a.quoted, s...)
 		return ""
 	}
-	var out []byte // nil as long as s is fine up to i
-	changed := false
-	change := func(i int) {
-		if !changed {
-			out, changed = append(out, s[:i]...), true
-		}
+	a.out = slices.Grow(a.out[:0], len(s))
+	for i := range len(s) {
+		a.take(s[i])
 	}
-	keep := func(c byte) {
-		if changed {
-			out = append(out, c)
-		}
+	if last := strings.TrimRight(s, space); last != "" {
+		a.last = last[len(last)-1]
 	}
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case a.ended:
-			if strings.IndexByte(" \t\r\n}]", c) >= 0 {
-				change(i)
-			} else {
-				keep(c)
-			}
-		case a.inText:
-			a.character(c, i, change, keep, &out)
-		case len(a.held) > 0 && strings.IndexByte(" \t\r\n", c) >= 0:
-			change(i)
-			a.held = append(a.held, c)
-		default:
-			if len(a.held) > 0 {
-				change(i)
-				if c != '}' && c != ']' {
-					out = append(out, a.held...)
-				}
-				a.held = a.held[:0]
-			}
-			switch c {
-			case ',':
-				// Most commas are followed by something in the same piece.
-				if i+1 < len(s) && strings.IndexByte(" \t\r\n}]", s[i+1]) < 0 {
-					keep(c)
-				} else {
-					change(i)
-					a.held = append(a.held, c)
-				}
-			case '"':
-				a.inText = true
-				keep(c)
-			case '{', '[':
-				a.stack = append(a.stack, c)
-				keep(c)
-			case '}', ']':
-				if n := len(a.stack); n > 0 && a.stack[n-1] == open(c) {
-					a.stack = a.stack[:n-1]
-					a.ended = n == 1
-				}
-				keep(c)
-			default:
-				keep(c)
-			}
-		}
+	if string(a.out) == s {
+		return s
 	}
-	for i := len(s) - 1; i >= 0; i-- {
-		if strings.IndexByte(" \t\r\n", s[i]) < 0 {
-			a.last = s[i]
-			break
-		}
-	}
-	if changed {
-		return string(out)
-	}
-	return s
+	return string(a.out)
 }
 
-// character takes a byte of a JSON string.
-func (a *Arguments) character(c byte, i int, change func(int), keep func(byte), out *[]byte) {
+const space = " \t\r\n"
+
+// take appends the repaired form of the next byte to out.
+func (a *arguments) take(c byte) {
+	switch {
+	case a.ended:
+		if strings.IndexByte(space+"}]", c) < 0 {
+			a.out = append(a.out, c)
+		}
+		return
+	case a.inText:
+		a.takeText(c)
+		return
+	case len(a.held) > 0 && strings.IndexByte(space, c) >= 0:
+		a.held = append(a.held, c)
+		return
+	}
+	if c != '}' && c != ']' {
+		a.out = append(a.out, a.held...)
+	}
+	a.held = a.held[:0]
+	switch c {
+	case ',':
+		a.held = append(a.held, c)
+		return
+	case '"':
+		a.inText = true
+	case '{', '[':
+		a.stack = append(a.stack, c)
+	case '}', ']':
+		if n := len(a.stack); n > 0 && a.stack[n-1] == c-2 { // '{' + 2 is '}', '[' + 2 is ']'
+			a.stack = a.stack[:n-1]
+			a.ended = n == 1
+		}
+	}
+	a.out = append(a.out, c)
+}
+
+// takeText is take inside a JSON string.
+func (a *arguments) takeText(c byte) {
 	switch {
 	case a.escaped:
 		a.escaped = false
 		if strings.IndexByte(`"\/bfnrtu`, c) < 0 {
-			// The backslash has been sent: another makes it one that stands for itself.
-			change(i)
-			*out = append(*out, '\\')
-			if c < 0x20 {
-				*out = fmt.Appendf(*out, `\u%04x`, c)
-				return
-			}
-			*out = append(*out, c)
-			return
+			a.out = append(a.out, '\\') // the backslash before it was literal
 		}
-		keep(c)
 	case c == '\\':
 		a.escaped = true
-		keep(c)
 	case c == '"':
 		a.inText = false
-		keep(c)
-	case c < 0x20:
-		change(i)
-		switch c {
-		case '\n':
-			*out = append(*out, `\n`...)
-		case '\r':
-			*out = append(*out, `\r`...)
-		case '\t':
-			*out = append(*out, `\t`...)
-		default:
-			*out = fmt.Appendf(*out, `\u%04x`, c)
-		}
-	default:
-		keep(c)
+	case c == '\n', c == '\r', c == '\t':
+		quoted := strconv.Quote(string(c)) // Go and JSON write these alike
+		a.out = append(a.out, quoted[1:3]...)
+		return
 	}
+	if c < 0x20 {
+		a.out = fmt.Appendf(a.out, `\u%04x`, c)
+		return
+	}
+	a.out = append(a.out, c)
 }
 
-func open(c byte) byte {
-	if c == '}' {
-		return '{'
-	}
-	return '['
-}
-
-// End returns what is missing. Truncated says that the model ran out of tokens: then
-// nothing can be known to be missing but what was held back.
-func (a *Arguments) End(truncated bool) string {
+// end returns what is missing at the end. Truncated means that the model ran out of tokens:
+// then only what was held back is added.
+func (a *arguments) end(truncated bool) string {
 	switch {
 	case a.quoted != nil:
 		var inner string
@@ -177,7 +136,7 @@ func (a *Arguments) End(truncated bool) string {
 	}
 	out := make([]byte, 0, len(a.stack)) // a held comma is before a bracket, and dropped
 	for i := len(a.stack) - 1; i >= 0; i-- {
-		out = append(out, a.stack[i]+2) // '{' + 2 is '}', '[' + 2 is ']'
+		out = append(out, a.stack[i]+2)
 	}
 	return string(out)
 }

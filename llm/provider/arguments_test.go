@@ -7,16 +7,16 @@ import (
 )
 
 func repaired(pieces []string, truncated bool) string {
-	var a Arguments
+	var a arguments
 	var sb strings.Builder
 	for _, p := range pieces {
-		sb.WriteString(a.Add(p))
+		sb.WriteString(a.add(p))
 	}
-	sb.WriteString(a.End(truncated))
+	sb.WriteString(a.end(truncated))
 	return sb.String()
 }
 
-func TestArguments(t *testing.T) {
+func TestArguments_RepairsOnlyWhatIsUnambiguous(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		``: ``, `{}`: `{}`, `{"a":1}`: `{"a":1}`, ` {"a": [1, 2]} `: `{"a": [1, 2]}`,
@@ -59,8 +59,8 @@ func FuzzArguments(f *testing.F) {
 func BenchmarkArguments(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		var a Arguments
-		a.Add(`{"city":"Paris","days":3,"units":"metric"}`)
-		a.End(false)
+		var a arguments
+		a.add(`{"city":"Paris","days":3,"units":"metric"}`)
+		a.end(false)
 	}
 }

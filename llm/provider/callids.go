@@ -1,15 +1,21 @@
 package provider
 
-import "fmt"
+import (
+	"crypto/rand"
+	"fmt"
+)
 
-// CallIDs makes the ids of one reply's calls differ: some servers give the same one twice.
-// The zero value is ready.
+// CallIDs makes the ids of one reply's tool calls unique: some servers repeat or omit them.
+// The zero value is ready to use.
 type CallIDs struct{ used map[string]bool }
 
-// Take returns id, or another if it was taken before.
+// Take returns id, or a new one if id is empty or was taken before.
 func (c *CallIDs) Take(id string) string {
 	if c.used == nil {
 		c.used = map[string]bool{}
+	}
+	if id == "" {
+		id = "call_" + rand.Text()
 	}
 	out := id
 	for n := 2; c.used[out]; n++ {

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -19,38 +20,37 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// A cassette is a file of exchanges with a provider, one JSON object on each line, in the
-// order in which they began.
+// A cassette is a file of exchanges with a provider: one JSON object per line, in the order in
+// which they started.
 
-// exchange is one request and what came back.
+// exchange is one request and its response.
 type exchange struct {
 	Method string            `json:"method"`
 	Path   string            `json:"path"` // with the query, without the host
 	Body   string            `json:"body,omitempty"`
 	Status int               `json:"status,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
-	Chunks []chunk           `json:"chunks,omitempty"` // as they were read
-	// Error is how it ended, if not well: one of brokenOff. Without a status, there was no answer.
+	Chunks []chunk           `json:"chunks,omitempty"` // as read
+	// Error is how the exchange failed: a key of brokenOff. Without a status there was no response.
 	Error string `json:"error,omitempty"`
 }
 
-// brokenOff are the ways in which an exchange ends that does not end well, and what a
-// replay makes of them.
+// brokenOff maps each way in which an exchange fails to the error that a replay returns.
 var brokenOff = map[string]error{
 	"refused":   errors.New("connection refused (recorded)"),
 	"reset":     errors.New("connection reset (recorded)"),
 	"timeout":   recordedTimeout{},
-	"cancelled": errors.New("the request was cancelled when it was recorded, and nothing more is known"),
+	"cancelled": errors.New("the request was cancelled when it was recorded; the rest is unknown"),
 }
 
-// recordedTimeout is a silence that is not waited for again.
+// recordedTimeout is a timeout that a replay reports at once.
 type recordedTimeout struct{}
 
-func (recordedTimeout) Error() string   { return "no answer in time (recorded)" }
+func (recordedTimeout) Error() string   { return "no response in time (recorded)" }
 func (recordedTimeout) Timeout() bool   { return true }
 func (recordedTimeout) Temporary() bool { return true }
 
-// howBroken says how the exchange of a request failed.
+// howBroken returns the key of brokenOff for a failed exchange.
 func howBroken(ctx context.Context, err error, begun bool) string {
 	switch cause := context.Cause(ctx); {
 	case cause == errSilent, cause == errNoAnswer, cause == nil && isTimeout(err):
@@ -63,7 +63,7 @@ func howBroken(ctx context.Context, err error, begun bool) string {
 	return "refused"
 }
 
-// chunk is what one read gave. In JSON it is a string, or {"base64": …} if it is not UTF-8.
+// chunk is the result of one read. In JSON it is a string, or {"base64": …} if it is not UTF-8.
 type chunk []byte
 
 func (c chunk) MarshalJSON() ([]byte, error) {
@@ -87,37 +87,34 @@ func (c *chunk) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// kept are the headers of answers that say something to an adapter. No header of a request
-// is kept.
+// kept lists the response headers that adapters use. Headers of requests are not recorded.
 var kept = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "Request-Id", "X-Request-Id"}
 
-// removed stands for a secret.
+// removed replaces a secret.
 const removed = "REMOVED"
 
-// Recorder is an http.RoundTripper that writes what passes through it to a cassette: put it
-// into the HTTPClient of a [Config]. It keeps the chunks as they came, and how an answer
-// broke off. Secrets are not written: no headers of requests, no keys in URLs, and what
-// those headers and URLs show, like each of Secrets, is replaced wherever else it stands.
-// It is safe for concurrent use.
+// Recorder is an http.RoundTripper that records its traffic in a cassette: use it as the
+// transport of [Config.HTTPClient]. It keeps the chunks of each response and how a response was
+// cut off. It writes no secrets: no request headers and no keys in URLs, and it replaces their
+// values, and each of Secrets, wherever else they occur. A Recorder is safe for concurrent use.
 type Recorder struct {
-	Base    http.RoundTripper // nil is http.DefaultTransport
-	File    string            // it is written by Close
-	Secrets []string          // more than the keys that are sent
+	Base    http.RoundTripper // nil means http.DefaultTransport
+	File    string            // written by Close
+	Secrets []string          // to remove, besides the keys that are sent
 
 	mu        sync.Mutex
-	exchanges []*exchange // as they were, with secrets
-	sent      []string    // keys that were sent
+	exchanges []*exchange // unredacted
+	sent      []string    // the keys that were sent
 }
 
-// RoundTrip makes the request and takes notes.
+// RoundTrip sends the request and records the exchange.
 func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	x := &exchange{Method: req.Method, Path: publicPath(req.URL)}
-	if req.Body != nil {
-		data, err := io.ReadAll(req.Body)
-		req.Body.Close()
-		if err != nil {
-			return nil, err
-		}
+	data, err := readBody(req)
+	if err != nil {
+		return nil, err
+	}
+	if data != nil {
 		x.Body = string(data)
 		req = req.Clone(req.Context())
 		req.Body = io.NopCloser(bytes.NewReader(data))
@@ -130,11 +127,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	r.mu.Unlock()
-	base := r.Base
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	resp, err := base.RoundTrip(req)
+	resp, err := cmp.Or(r.Base, http.DefaultTransport).RoundTrip(req)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
@@ -142,11 +135,9 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x.Status = resp.StatusCode
+	x.Header = map[string]string{}
 	for _, name := range kept {
 		if v := resp.Header.Get(name); v != "" {
-			if x.Header == nil {
-				x.Header = map[string]string{}
-			}
 			x.Header[name] = v
 		}
 	}
@@ -154,13 +145,22 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// secretName reports whether a header or a parameter of that name holds a secret.
+// readBody reads and closes the body of a request. It returns nil if there is none.
+func readBody(req *http.Request) ([]byte, error) {
+	if req.Body == nil {
+		return nil, nil
+	}
+	defer req.Body.Close()
+	return io.ReadAll(req.Body)
+}
+
+// secretName reports whether a header or query parameter of that name holds a secret.
 func secretName(name string) bool {
 	name = strings.ToLower(name)
 	return name == "cookie" || containsAny(name, "auth", "key", "token", "secret")
 }
 
-// credentials are the keys that a request shows, if they are long enough to be keys.
+// credentials returns the values in headers and query that may be keys: at least 8 bytes long.
 func credentials(req *http.Request) (keys []string) {
 	add := func(value string) {
 		if scheme, rest, ok := strings.Cut(value, " "); ok && (strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, "Basic")) {
@@ -170,24 +170,19 @@ func credentials(req *http.Request) (keys []string) {
 			keys = append(keys, value)
 		}
 	}
-	for name, values := range req.Header {
-		if secretName(name) {
-			for _, v := range values {
-				add(v)
-			}
-		}
-	}
-	for name, values := range req.URL.Query() {
-		if secretName(name) {
-			for _, v := range values {
-				add(v)
+	for _, shown := range []map[string][]string{req.Header, req.URL.Query()} {
+		for name, values := range shown {
+			if secretName(name) {
+				for _, v := range values {
+					add(v)
+				}
 			}
 		}
 	}
 	return keys
 }
 
-// publicPath is the path and query of u without what may be a key.
+// publicPath returns the path and query of u with secrets removed.
 func publicPath(u *url.URL) string {
 	q := u.Query()
 	for name := range q {
@@ -222,7 +217,7 @@ func (b *recordedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close writes the file. What is recorded later is in the file of the next Close.
+// Close writes the file. The Recorder stays usable; a later Close writes everything again.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -253,12 +248,12 @@ func (r *Recorder) Close() error {
 	return nil
 }
 
-// cleanChunks replaces secrets, which may lie across chunks. The chunk in which a secret
-// begins gets what stands for it; all other bytes stay in the chunk they came in.
+// cleanChunks replaces secrets, which may span chunks. The replacement goes into the chunk in
+// which the secret starts; all other bytes stay in their chunk.
 func cleanChunks(chunks []chunk, secrets []string) []chunk {
 	whole := slices.Concat(chunks...)
 	var out []chunk
-	skip := 0 // bytes of a secret that began before
+	skip := 0 // bytes left of a secret that started earlier
 	for at, c := 0, 0; c < len(chunks); c++ {
 		own := chunk{}
 		for range chunks[c] {
@@ -284,11 +279,10 @@ func cleanChunks(chunks []chunk, secrets []string) []chunk {
 	return out
 }
 
-// Replay is an http.RoundTripper that answers with what a [Recorder] wrote: chunk by chunk,
-// and broken off where it broke off. It needs neither a network nor a key. A request gets the
-// first answer to the same method, path and body that has not been given yet; one that was
-// not recorded is an error of kind InvalidRequest. A silence is not waited for: it is an error
-// at once. It is safe for concurrent use.
+// Replay is an http.RoundTripper that returns the responses that a [Recorder] recorded, chunk by
+// chunk, and cut off where they were. It needs neither a network nor a key. A request gets the
+// first unused response to the same method, path and body; a request without one is an error of
+// kind InvalidRequest. A recorded timeout fails at once. A Replay is safe for concurrent use.
 type Replay struct {
 	file string
 
@@ -319,23 +313,18 @@ func OpenReplay(file string) (*Replay, error) {
 	}
 }
 
-// Left is how many exchanges have not been asked for yet.
+// Left returns how many exchanges have not been used yet.
 func (r *Replay) Left() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.left)
 }
 
-// RoundTrip answers from the cassette.
+// RoundTrip returns the recorded response.
 func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
-	var data []byte
-	if req.Body != nil {
-		var err error
-		data, err = io.ReadAll(req.Body)
-		req.Body.Close()
-		if err != nil {
-			return nil, err
-		}
+	data, err := readBody(req)
+	if err != nil {
+		return nil, err
 	}
 	x, err := r.take(req.Method, publicPath(req.URL), string(data))
 	if err != nil {
@@ -352,7 +341,7 @@ func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: &replayedBody{req: req, chunks: slices.Clone(x.Chunks), broken: brokenOff[x.Error]}}, nil
 }
 
-// take removes the exchange that fits.
+// take removes and returns the matching exchange.
 func (r *Replay) take(method, path, body string) (*exchange, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -362,12 +351,12 @@ func (r *Replay) take(method, path, body string) (*exchange, error) {
 			return x, nil
 		}
 	}
-	return nil, &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("cassette %s has no answer to %s %s with this body (%d exchanges are left): %s",
+	return nil, &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("cassette %s has no recorded response to %s %s with this body (%d exchanges left): %s",
 		r.file, method, path, len(r.left), clip(body))}
 }
 
-// sameBody compares what is JSON as JSON, but for what is different in every run. A secret
-// that was removed fits anything.
+// sameBody compares JSON bodies as JSON, without what differs in every run. A removed secret
+// matches anything.
 func sameBody(recorded, body string) bool {
 	if recorded == body {
 		return true
@@ -387,8 +376,8 @@ func sameBody(recorded, body string) bool {
 	return true
 }
 
-// lasting is a body with its fields in order, at every depth, and without the key of the
-// prompt cache, which is the thread's.
+// lasting returns a body with its fields sorted at every depth, and without the prompt cache
+// key, which depends on the thread.
 func lasting(body string) string {
 	d := json.NewDecoder(strings.NewReader(body))
 	d.UseNumber()

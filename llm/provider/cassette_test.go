@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-func TestCassette_PlaysWhatWasRecorded(t *testing.T) {
+func TestReplay_ReturnsWhatWasRecorded(t *testing.T) {
 	t.Parallel()
 	answers := []func(w http.ResponseWriter){
 		func(w http.ResponseWriter) {
@@ -85,13 +85,13 @@ func TestCassette_PlaysWhatWasRecorded(t *testing.T) {
 	if n := replay.Left(); n != 0 {
 		t.Errorf("%d exchanges are left", n)
 	}
-	if _, err := replay.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "has no answer") {
-		t.Errorf("what was not recorded: %v", err)
+	if _, err := replay.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "has no recorded response") {
+		t.Errorf("a request that was not recorded: %v", err)
 	}
 }
 
-// A secret is removed even where chunks cut it, and no other byte moves to another chunk.
-func TestCassette_KeepsChunksAroundSecrets(t *testing.T) {
+// A secret is removed even if it spans chunks, and no other byte moves to another chunk.
+func TestCassette_RemovesSecretsThatSpanChunks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{
 		{"a|b|c", "a|b|c"},
@@ -115,7 +115,7 @@ func TestCassette_KeepsChunksAroundSecrets(t *testing.T) {
 	}
 }
 
-func TestReplay_RefusesWhatIsNoCassette(t *testing.T) {
+func TestReplay_RejectsInvalidCassettes(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
 		"{":                                   "exchange 1",
@@ -133,7 +133,7 @@ func TestReplay_RefusesWhatIsNoCassette(t *testing.T) {
 	}
 }
 
-// Fields may come in another order, and the key of the prompt cache is that of the thread.
+// The order of fields and the prompt cache key do not matter.
 func TestReplay_SameBody(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -169,34 +169,37 @@ func TestConfig_Key(t *testing.T) {
 		}
 	}
 	t.Setenv("SOME_API_KEY", "")
-	if _, err := (Config{}).Key("p", "SOME_API_KEY"); err == nil || err.Error() != "p: there is no API key: configure one, or a key file, or set SOME_API_KEY" {
+	if _, err := (Config{}).Key("p", "SOME_API_KEY"); err == nil || err.Error() != "p: no API key: configure a key or a key file, or set SOME_API_KEY" {
 		t.Errorf("no key: %v", err)
 	}
 	if _, err := (Config{KeyFile: filepath.Join(dir, "none")}).Key("p", "SOME_API_KEY"); err == nil {
-		t.Error("a key file that is missing is no error")
+		t.Error("a missing key file is not an error")
 	}
 }
 
-func TestGuarded_RefusesThisMachine(t *testing.T) {
+func TestGuarded_RejectsLoopbackAddresses(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(srv.Close)
-	c := Open("p", Config{HTTPClient: Guarded()})
-	_, err := c.HTTP().Get(srv.URL)
+	a, err := Open("p", Config{BaseURL: srv.URL, HTTPClient: Guarded()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.HTTP().Get(srv.URL)
 	if llm.KindOf(err) != llm.InvalidRequest {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestEvents(t *testing.T) {
+func TestReadEvents_ToleratesNonconformingServers(t *testing.T) {
 	t.Parallel()
 	in := "\xef\xbb\xbfevent: a\ndata: 1\n\n: comment\n\ndata:2\r\ndata: 3\r\n\r\nevent: b\n\nid: 7\ndata\n\ndata: [DONE]"
 	var got []string
-	for ev, err := range Events(strings.NewReader(in)) {
+	for ev, err := range readEvents(strings.NewReader(in)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, ev.Type+"|"+string(ev.Data))
+		got = append(got, string(ev.Type)+"|"+string(ev.Data))
 	}
 	if s := strings.Join(got, " "); s != "a|1 |2\n3 |[DONE]" {
 		t.Errorf("%q", s)

@@ -2,9 +2,11 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,11 +15,11 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// statusKinds says what a status means when the body does not say it better.
+// statusKinds maps a status to a kind, unless the body is more specific.
 var statusKinds = map[int]llm.Kind{
 	http.StatusBadRequest:            llm.InvalidRequest,
 	http.StatusUnauthorized:          llm.Unauthorized,
-	http.StatusPaymentRequired:       llm.Unauthorized, // the account is empty: asking again does not help
+	http.StatusPaymentRequired:       llm.Unauthorized, // no credit left: a retry does not help
 	http.StatusForbidden:             llm.Unauthorized,
 	http.StatusNotFound:              llm.ModelNotFound,
 	http.StatusRequestTimeout:        llm.Timeout,
@@ -29,80 +31,51 @@ var statusKinds = map[int]llm.Kind{
 	529:                              llm.Overloaded,
 }
 
-// bodyKinds says what the words of providers mean: the type, code or status of an error
+// bodyKinds lists the terms of providers for each kind: the type, code or status of an error
 // body, in lower case.
-var bodyKinds = map[string]llm.Kind{
-	"overloaded_error":    llm.Overloaded,
-	"overloaded":          llm.Overloaded,
-	"server_overloaded":   llm.Overloaded,
-	"slow_down":           llm.Overloaded,
-	"unavailable":         llm.Overloaded,
-	"service_unavailable": llm.Overloaded,
-
-	"rate_limit_error":    llm.RateLimited,
-	"rate_limit_exceeded": llm.RateLimited,
-	"rate_limit_reached":  llm.RateLimited,
-	"insufficient_quota":  llm.RateLimited,
-	"resource_exhausted":  llm.RateLimited,
-	"too_many_requests":   llm.RateLimited,
-	"tokens":              llm.RateLimited,
-	"requests":            llm.RateLimited,
-
-	"timeout":           llm.Timeout,
-	"timeout_error":     llm.Timeout,
-	"deadline_exceeded": llm.Timeout,
-	"request_timeout":   llm.Timeout,
-
-	"server_error":          llm.Provider,
-	"internal_error":        llm.Provider,
-	"internal_server_error": llm.Provider,
-	"api_error":             llm.Provider,
-	"internal":              llm.Provider,
-
-	"context_length_exceeded":   llm.ContextOverflow,
-	"string_above_max_length":   llm.ContextOverflow,
-	"request_too_large":         llm.ContextOverflow,
-	"exceed_context_size_error": llm.ContextOverflow,
-
-	"authentication_error": llm.Unauthorized,
-	"permission_error":     llm.Unauthorized,
-	"billing_error":        llm.Unauthorized,
-	"invalid_api_key":      llm.Unauthorized,
-	"permission_denied":    llm.Unauthorized,
-	"unauthenticated":      llm.Unauthorized,
-
-	"not_found_error": llm.ModelNotFound,
-	"model_not_found": llm.ModelNotFound,
-	"not_found":       llm.ModelNotFound,
-
-	"content_filter":                 llm.ContentFiltered,
-	"content_policy_violation":       llm.ContentFiltered,
-	"responsibleaipolicyviolation":   llm.ContentFiltered,
-	"moderation_blocked":             llm.ContentFiltered,
-	"cyber_policy_violation":         llm.ContentFiltered,
-	"image_content_policy_violation": llm.ContentFiltered,
-
-	"invalid_request_error": llm.InvalidRequest,
-	"invalid_request":       llm.InvalidRequest,
-	"invalid_prompt":        llm.InvalidRequest,
-	"invalid_argument":      llm.InvalidRequest,
-	"failed_precondition":   llm.InvalidRequest,
-	"bad_request":           llm.InvalidRequest,
+var bodyKinds = map[llm.Kind][]string{
+	llm.Overloaded: {"overloaded_error", "overloaded", "server_overloaded", "slow_down", "unavailable", "service_unavailable"},
+	llm.RateLimited: {
+		"rate_limit_error", "rate_limit_exceeded", "rate_limit_reached", "insufficient_quota", "resource_exhausted",
+		"too_many_requests", "tokens", "requests",
+	},
+	llm.Timeout:         {"timeout", "timeout_error", "deadline_exceeded", "request_timeout"},
+	llm.Provider:        {"server_error", "internal_error", "internal_server_error", "api_error", "internal"},
+	llm.ContextOverflow: {"context_length_exceeded", "string_above_max_length", "request_too_large", "exceed_context_size_error"},
+	llm.Unauthorized:    {"authentication_error", "permission_error", "billing_error", "invalid_api_key", "permission_denied", "unauthenticated"},
+	llm.ModelNotFound:   {"not_found_error", "model_not_found", "not_found"},
+	llm.ContentFiltered: {
+		"content_filter", "content_policy_violation", "responsibleaipolicyviolation", "moderation_blocked", "cyber_policy_violation",
+		"image_content_policy_violation",
+	},
+	llm.InvalidRequest: {"invalid_request_error", "invalid_request", "invalid_prompt", "invalid_argument", "failed_precondition", "bad_request"},
 }
 
-// overflows are the words in which providers say that a request is too long.
+// namedKind returns the kind of the first known name, or "".
+func namedKind(names []string) llm.Kind {
+	for _, name := range names {
+		for kind, words := range bodyKinds {
+			if slices.Contains(words, name) {
+				return kind
+			}
+		}
+	}
+	return ""
+}
+
+// overflows are phrases of providers for a request that is too long.
 var overflows = []string{"prompt is too long", "context_length_exceeded", "context length", "input is too long", "maximum context length",
 	"reduce the length", "too many tokens", "request too large", "exceeds the maximum number of tokens", "context window", "exceeds the available context size", "input token count"}
 
-// filters are the words in which they say that a filter stopped it.
+// filters are phrases of providers for a request or response stopped by a filter.
 var filters = []string{"content_filter", "content policy", "content management policy", "blocked by safety"}
 
-// Classify says what an answer with a status of 400 or more means. The status decides,
-// except that a body which names an overflow or a filter wins over a 4xx.
-func Classify(provider string, status int, h http.Header, body []byte) *llm.Error {
+// classify converts a response with a status of 400 or more into an error. The status
+// determines the kind, except that a body that names an overflow or a filter wins over a 4xx.
+func classify(provider string, status int, h http.Header, body []byte) *llm.Error {
 	f := readFailure(body)
 	e := &llm.Error{Kind: llm.Provider, Provider: provider, Status: status, Message: f.message,
-		RetryAfter: max(RetryAfter(h, time.Now()), f.retryAfter)}
+		RetryAfter: max(retryAfter(h, time.Now()), f.retryAfter)}
 	if kind, ok := statusKinds[status]; ok {
 		e.Kind = kind
 	}
@@ -117,9 +90,9 @@ func Classify(provider string, status int, h http.Header, body []byte) *llm.Erro
 	return e
 }
 
-// ErrorBody says what an error in the middle of a stream means, or one that came with
-// status 200: there is no status, or the body has it. It returns nil for a body in which
-// there is no error: JSON without a field "error" that is not of type "error" either.
+// ErrorBody reads an error that arrived with status 200, such as one inside a stream. It returns
+// nil if body is not an error: if it is not a JSON object, or has no field "error" and a type
+// other than "error".
 func ErrorBody(provider string, body []byte) *llm.Error {
 	f := readFailure(body)
 	if !f.found {
@@ -136,14 +109,19 @@ func ErrorBody(provider string, body []byte) *llm.Error {
 	return e
 }
 
-// wordKind is the last resort: what the words of a message suggest.
+// StreamError is [ErrorBody] for an event that is known to report an error. It never returns nil:
+// if it cannot read the error, the message is the body.
+func StreamError(provider string, body []byte) *llm.Error {
+	if e := ErrorBody(provider, body); e != nil {
+		return e
+	}
+	return &llm.Error{Kind: llm.Provider, Provider: provider, Message: clip(string(body))}
+}
+
+// wordKind is the last resort: it guesses the kind from the message.
 func wordKind(message string) llm.Kind {
 	s := strings.ToLower(message)
 	switch {
-	case containsAny(s, filters...):
-		return llm.ContentFiltered
-	case containsAny(s, overflows...):
-		return llm.ContextOverflow
 	case containsAny(s, "overloaded", "no capacity"):
 		return llm.Overloaded
 	case containsAny(s, "rate limit", "429", "too many requests"):
@@ -155,32 +133,23 @@ func wordKind(message string) llm.Kind {
 }
 
 func containsAny(s string, words ...string) bool {
-	for _, w := range words {
-		if strings.Contains(s, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
-// failure is an error body, read.
+// failure is a decoded error body.
 type failure struct {
 	found      bool
-	names      []string // its code, type and status, in lower case, the most exact first
+	names      []string // its code, type and status, in lower case, most specific first
 	status     int
 	message    string
 	retryAfter time.Duration
 }
 
-// kind is what the names, or else the words for an overflow or a filter, say; or "".
+// kind returns the kind that the names, or else the phrases for an overflow or a filter,
+// indicate, or "".
 func (f *failure) kind() llm.Kind {
 	s := strings.ToLower(f.message)
-	var kind llm.Kind
-	for _, n := range f.names {
-		if kind = bodyKinds[n]; kind != "" {
-			break
-		}
-	}
+	kind := namedKind(f.names)
 	if kind == "" || kind == llm.InvalidRequest {
 		switch {
 		case containsAny(s, filters...):
@@ -192,8 +161,8 @@ func (f *failure) kind() llm.Kind {
 	return kind
 }
 
-// readFailure reads an error body of any provider: {"error": {...}}, {"error": "text"},
-// a list of one such, or the error itself. What is not JSON is the message.
+// readFailure reads an error body of any provider: {"error": {...}}, {"error": "text"}, a list
+// of one of these, or the error itself. A body that is not JSON becomes the message.
 func readFailure(body []byte) failure {
 	type inner struct {
 		Code    json.RawMessage `json:"code"`
@@ -232,13 +201,7 @@ func readFailure(body []byte) failure {
 		}
 	}
 	f.found = f.found || text(in.Type) == "error"
-	f.message = clip(text(in.Message))
-	if f.message == "" {
-		f.message = clip(text(whole.Detail))
-	}
-	if f.message == "" {
-		f.message = clip(string(body))
-	}
+	f.message = cmp.Or(clip(text(in.Message)), clip(text(whole.Detail)), clip(string(body)))
 	f.names = append(f.names, strings.ToLower(in.Inner.Code))
 	for _, raw := range []json.RawMessage{in.Code, in.Type, in.Status, whole.Code, whole.Type} {
 		s := strings.ToLower(text(raw))
@@ -259,7 +222,7 @@ func readFailure(body []byte) failure {
 	return f
 }
 
-// text is a JSON string or number as text, or "".
+// text returns a JSON string or number as text, or "".
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -272,7 +235,7 @@ func text(raw json.RawMessage) string {
 	return ""
 }
 
-// clip keeps pages of HTML out of messages.
+// clip shortens a message, which may be an HTML page.
 func clip(s string) string {
 	const most = 2000
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
@@ -286,9 +249,9 @@ func clip(s string) string {
 	}
 }
 
-// RetryAfter is how long a provider asks to wait: retry-after-ms, or Retry-After in
-// seconds or as a date; 0 if it does not say or the date has passed.
-func RetryAfter(h http.Header, now time.Time) time.Duration {
+// retryAfter returns how long the provider asks to wait, from Retry-After-Ms, or Retry-After in
+// seconds or as a date. It returns 0 without one, or if the date has passed.
+func retryAfter(h http.Header, now time.Time) time.Duration {
 	const most = 30 * 24 * time.Hour
 	seconds := func(s string, unit time.Duration) (time.Duration, bool) {
 		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)

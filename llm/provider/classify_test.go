@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-func TestClassify(t *testing.T) {
+func TestClassify_StatusDecidesUnlessTheBodyIsMoreSpecific(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		status int
@@ -28,7 +28,7 @@ func TestClassify(t *testing.T) {
 		{503, ``, llm.Overloaded}, {504, ``, llm.Timeout}, {529, `{"type":"error","error":{"type":"overloaded_error"}}`, llm.Overloaded},
 		{500, `{"error":{"message":"context length"}}`, llm.Provider}, // the status of a server's failure decides
 	} {
-		e := Classify("p", c.status, nil, []byte(c.body))
+		e := classify("p", c.status, nil, []byte(c.body))
 		if e.Kind != c.want || e.Status != c.status || e.Provider != "p" {
 			t.Errorf("%d %s: %+v, want %s", c.status, c.body, e, c.want)
 		}
@@ -71,11 +71,11 @@ func TestRetryAfter(t *testing.T) {
 		now.Add(time.Minute).Format(http.TimeFormat): time.Minute, now.Add(-time.Minute).Format(http.TimeFormat): 0,
 		now.Add(time.Hour).Format(time.RFC850): time.Hour,
 	} {
-		if got := RetryAfter(http.Header{"Retry-After": {value}}, now); got != want {
+		if got := retryAfter(http.Header{"Retry-After": {value}}, now); got != want {
 			t.Errorf("%q: %s, want %s", value, got, want)
 		}
 	}
-	if got := RetryAfter(http.Header{"Retry-After-Ms": {"250"}, "Retry-After": {"1"}}, now); got != 250*time.Millisecond {
+	if got := retryAfter(http.Header{"Retry-After-Ms": {"250"}, "Retry-After": {"1"}}, now); got != 250*time.Millisecond {
 		t.Errorf("milliseconds: %s", got)
 	}
 }

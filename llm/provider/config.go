@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,30 +13,30 @@ import (
 )
 
 const (
-	// DefaultTimeout is how long a provider may take to begin its answer.
+	// DefaultTimeout limits the wait for the start of a response.
 	DefaultTimeout = 5 * time.Minute
-	// DefaultIdleTimeout is how long an answer may be silent.
+	// DefaultIdleTimeout limits how long a response may be silent.
 	DefaultIdleTimeout = time.Minute
 )
 
-// Config says how a provider is reached. The zero Config takes the key from the adapter's
-// environment variable and everything else from the adapter.
+// Config configures the connection to a provider. The zero Config takes the key from the
+// adapter's environment variable and uses the adapter's defaults.
 type Config struct {
-	APIKey  string            // wins over KeyFile, which wins over the environment
-	KeyFile string            // a file with nothing but the key; it is read once
-	BaseURL string            // "" is the provider's own
-	Headers map[string]string // added to every request; they win over the adapter's
+	APIKey  string            // takes precedence over KeyFile, and KeyFile over the environment
+	KeyFile string            // a file that contains only the key; read once
+	BaseURL string            // "" means the provider's own
+	Headers map[string]string // added to every request; override the adapter's
 
-	Timeout     time.Duration // until the answer begins; 0 is DefaultTimeout
-	IdleTimeout time.Duration // how long the answer may be silent; 0 is DefaultIdleTimeout. A request's own wins
+	Timeout     time.Duration // until the response starts; 0 means DefaultTimeout
+	IdleTimeout time.Duration // how long it may be silent; 0 means DefaultIdleTimeout; Request.IdleTimeout overrides it
 
-	// HTTPClient makes the requests. Nil is a client like http.DefaultClient with
-	// connections of its own. [Guarded] is for addresses that others may choose.
+	// HTTPClient sends the requests. Nil means a client like http.DefaultClient with its own
+	// connections. Use [Guarded] for base URLs from untrusted users.
 	HTTPClient *http.Client
 }
 
 // Key returns the API key: the configured one, the content of the key file, or the first
-// of the environment variables that is set. The error says where a key could have been.
+// environment variable that is set. The error lists where a key can be set.
 func (c Config) Key(provider string, env ...string) (string, error) {
 	if key := strings.TrimSpace(c.APIKey); key != "" {
 		return key, nil
@@ -60,26 +61,23 @@ func (c Config) Key(provider string, env ...string) (string, error) {
 		}
 	}
 	if len(env) == 0 {
-		return "", fmt.Errorf("%s: there is no API key: configure one, or a key file", provider)
+		return "", fmt.Errorf("%s: no API key: configure a key or a key file", provider)
 	}
-	return "", fmt.Errorf("%s: there is no API key: configure one, or a key file, or set %s", provider, strings.Join(env, " or "))
+	return "", fmt.Errorf("%s: no API key: configure a key or a key file, or set %s", provider, strings.Join(env, " or "))
 }
 
-// Authorized reports whether Headers has one of these, so that no key is needed.
+// Authorized reports whether Headers contains one of headers, so that no key is needed.
 func (c Config) Authorized(headers ...string) bool {
 	for name := range c.Headers {
-		for _, h := range headers {
-			if strings.EqualFold(name, h) {
-				return true
-			}
+		if slices.ContainsFunc(headers, func(h string) bool { return strings.EqualFold(name, h) }) {
+			return true
 		}
 	}
 	return false
 }
 
-// Guarded returns an HTTP client that reaches public addresses only, and those that are
-// allowed. It is for base URLs that come from users. It goes through the proxy of the
-// environment, if there is one.
+// Guarded returns an HTTP client that connects only to public addresses and to those in allow.
+// Use it for base URLs from users. It uses the proxy of the environment, if one is set.
 func Guarded(allow ...netip.Prefix) *http.Client {
 	o := httpguard.Options{Allow: allow, MaxBytes: -1, Timeout: -1, Headers: -1, Redirects: -1}
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {

@@ -1,41 +1,32 @@
-// Package provider is what the adapters of model providers share. It is of no use to those who
-// only ask models.
+// Package provider contains what the adapters of model providers share. Programs that only
+// call models do not need it.
 //
-// An adapter is a conversion there and a conversion back; the rest is here:
+// An adapter converts an [llm.Request] into the provider's request and the provider's stream
+// into [llm.Delta]s. This package does the rest:
 //
-//   - [Config] is what every adapter is made of, and [Open] makes a [Client] of it. It adds the
-//     headers, limits how long a provider may be silent, and turns every answer that is not a
-//     stream into an *llm.Error.
-//   - [Client.At] is the provider's [API]: a base URL and headers. An adapter has structs for
-//     the bodies, and sends them.
-//   - [Client.Stream] runs one call. It promises what [llm.Model] promises, however the
-//     adapter and the provider behave: one finish or one error, nothing after a cancel,
-//     the connection closed, arguments of calls repaired when that is safe.
-//   - [Events] reads server-sent events; [ErrorBody] reads an error in the middle of them.
-//   - [History] brings any conversation into a form that the provider accepts, as its
-//     [Rules] say. [NewNames] does the same for the names of tools.
-//   - [Recorder] and [Replay] keep the traffic in a file and play it without a network.
+//   - [Config] configures an adapter, and [Open] returns the provider's HTTP [API]. The API adds
+//     headers, enforces timeouts, follows redirects only to the same server, and turns every
+//     response that is not a stream into an *llm.Error.
+//   - [API.Stream] runs one call and keeps the promises of [llm.Model], whatever the adapter and
+//     the provider do: one finish or one error, nothing after a cancel, the connection closed,
+//     tool arguments repaired where that is safe.
+//   - [API.PostEvents] and [API.PostLines] send the request body and read the response;
+//     [ErrorBody] and [StreamError] read an error inside a stream.
+//   - [History] converts any conversation into one that the provider accepts, according to its
+//     [Rules]. [NewNames] does the same for the names of tools.
+//   - [Recorder] and [Replay] record traffic in a file and replay it without a network.
 //
 // The skeleton of an adapter:
 //
 //	func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 //		return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
-//			names := provider.NewNames(req, 64)
-//			msgs := provider.History(req, rules)
-//			resp, err := m.api.Send(ctx, …)         // errors are returned as they are
-//			if err != nil {
-//				return err
-//			}
-//			defer resp.Body.Close()
-//			for ev, err := range provider.Events(resp.Body) {
-//				if err != nil {
-//					return err
-//				}
-//				if err := emit(delta); err != nil { // for each delta of the event
-//					return err
-//				}
-//			}
-//			return nil // no finish was emitted: that is an error of kind Interrupted
+//			names := provider.NewNames(req, provider.SafeName(64))
+//			system, msgs := provider.History(req, rules)
+//			body := …                               // return errors unchanged
+//			return m.api.PostEvents(ctx, "chat", body, func(ev provider.Event) (last bool, err error) {
+//				emit(delta)                     // for each delta of the event
+//				return last, nil
+//			})
 //		})
 //	}
 package provider

@@ -14,8 +14,8 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// A test asks a real model once, and from then on the cassette: without a network, without
-// a key, and with the same answer in the same pieces.
+// A test calls a real model once and replays the cassette from then on: without a network,
+// without a key, and with the same reply in the same pieces.
 func ExampleRecorder() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -46,7 +46,7 @@ func ExampleRecorder() {
 	if err := recorder.Close(); err != nil {
 		panic(err)
 	}
-	server.Close() // nobody is there any more
+	server.Close() // from here on there is no server
 
 	replay, err := provider.OpenReplay(file)
 	if err != nil {

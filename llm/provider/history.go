@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,61 +11,56 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Rules are what a provider demands of a conversation beyond what [History] always does.
+// Rules describe which conversations a provider accepts, beyond what [History] always ensures.
 type Rules struct {
-	// Provider is the name in the opaque material of the adapter. That of others is left out.
+	// Provider is the name in the adapter's opaque data. Opaque data of others is dropped.
 	Provider string
-	// Media reports whether a block of media can be sent in a message of that role. What
-	// cannot be is told in words; what a tool returned is sent as a user's if that can be.
-	// Nil means that none can.
+	// Media reports whether the provider accepts a media block in a message of that role. Media
+	// it does not accept is replaced by a description; media in a tool result moves to a user
+	// message if it is accepted there. Nil means that no media is accepted.
 	Media func(b *llm.Block, role llm.Role) bool
-	// CallID makes ids of calls acceptable; see [SafeID]. Nil keeps them.
+	// CallID converts the ids of tool calls; see [SafeID]. Nil keeps them.
 	CallID func(string) string
 
-	BareThinking bool // thinking is sent also if it has no opaque material of the provider
-	LateSystem   bool // system messages may come later; otherwise those are a user's, in <system> tags
-	Alternate    bool // users (and tools) and the assistant take turns: neighbours are one message
-	StartUser    bool // the first message must be a user's
+	BareThinking bool // send thinking even without opaque data of the provider
+	LateSystem   bool // system messages may follow others; if not, they become user messages in <system> tags
+	Alternate    bool // user (or tool) and assistant messages alternate: adjacent ones are merged
+	StartUser    bool // the first message must be the user's
 	EndUser      bool // the last message must not be the assistant's
 }
 
-// What is said in place of something that is not there.
+// Text that is sent in place of missing messages.
 const (
 	noAnswer  = "The call was interrupted. Its outcome is not known."
 	startText = "(Earlier messages are left out.)"
 	endText   = "Go on."
 )
 
-// History returns the instructions and the conversation of req in a form that a provider
-// with these rules accepts, whatever happened to the conversation: a crash, a cancel, a
-// truncation, another agent or another model. It changes nothing that req shares.
+// History returns the instructions and messages of req in a form that a provider with these
+// rules accepts, whatever happened to the conversation: a crash, a cancel, a truncation, a
+// handoff, another model. It does not modify req.
 //
-// Of the messages that are returned, this is true:
+// It guarantees about the messages:
 //
 //   - There is at least one.
-//   - The roles are user, assistant and tool, and system if the rules allow it. Instructions
-//     that come first are in the system blocks, which are text.
-//   - A message of the assistant is followed by the answers to its calls: one for each, in
-//     order, and nothing between. A call without an answer has one that says so; answers
-//     without a call are left out; retracted calls are too. Ids are unique in the whole
-//     conversation.
+//   - The roles are user, assistant and tool, and system if the rules allow it. Leading system
+//     messages are in the system blocks, which are text.
+//   - Every assistant message is directly followed by the results of its tool calls, one for
+//     each, in order. A call without a result gets one that says so; results without a call and
+//     retracted calls are dropped. Call ids are unique in the whole conversation.
 //   - The arguments of calls are JSON objects. There are no tool_use and tool_result blocks.
-//   - No text is blank and no message is empty, except answers of tools. Media is only where
+//   - No text is blank and no message is empty, except tool results. Media appears only where
 //     the rules allow it. Assistant messages end with text or calls, never with thinking.
-//   - Opaque material is the provider's own.
+//   - Opaque data is the provider's own.
 //
-// The same conversation gives the same result, and a longer one begins with that of its
-// beginning, so that prompt caches work. (An open call is an exception.)
+// The same conversation always gives the same result, and the result of a longer one starts with
+// that of its beginning, so that prompt caches work, except where a call had no result yet.
 func History(req *llm.Request, r Rules) (system []llm.Block, msgs []*llm.Message) {
 	h := history{rules: r, used: make(map[string]int), open: make(map[string][]*pending)}
-	for i := range req.System {
-		system = appendText(system, &req.System[i])
-	}
+	system = appendTexts(nil, req.System)
 	list := h.flatten(req.Messages)
 	for len(list) > 0 && list[0].Role == llm.System {
-		for i := range list[0].Content {
-			system = appendText(system, &list[0].Content[i])
-		}
+		system = appendTexts(system, list[0].Content)
 		list = list[1:]
 	}
 	h.pair(list)
@@ -86,30 +82,32 @@ func History(req *llm.Request, r Rules) (system []llm.Block, msgs []*llm.Message
 
 type history struct {
 	rules Rules
-	open  map[string][]*pending      // by id: the calls of one message that have no answer yet
+	open  map[string][]*pending      // by id: the calls of one message without a result so far
 	calls map[*llm.Message][]pending // by message
-	used  map[string]int             // by id: how many wanted it
+	used  map[string]int             // by id: how many calls wanted it
 	out   []*llm.Message
 }
 
-// pending is a call and what became of it.
+// pending is a call and its result.
 type pending struct {
-	by        *llm.Message
-	call      *llm.ToolCall
-	answer    *llm.Message
-	retracted bool
+	by     *llm.Message
+	call   *llm.ToolCall
+	answer *llm.Message // nil if there is none; an internal one retracts the call
 }
 
-func appendText(to []llm.Block, b *llm.Block) []llm.Block {
-	if b.Type != llm.TextBlock || blank(b.Text) {
-		return to
+// appendTexts appends the texts of blocks, without opaque data.
+func appendTexts(to, blocks []llm.Block) []llm.Block {
+	for i := range blocks {
+		if b := &blocks[i]; b.Type == llm.TextBlock && !blank(b.Text) {
+			to = append(to, llm.Text(b.Text))
+		}
 	}
-	return append(to, llm.Block{Type: llm.TextBlock, Text: b.Text})
+	return to
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// flatten returns the messages with calls and answers in their own fields instead of blocks.
+// flatten returns the messages with calls and results in fields and messages instead of blocks.
 func (h *history) flatten(msgs llm.Messages) []*llm.Message {
 	out := make([]*llm.Message, 0, msgs.Len())
 	for _, m := range msgs.All() {
@@ -144,7 +142,7 @@ func (h *history) flatten(msgs llm.Messages) []*llm.Message {
 	return out
 }
 
-// pair finds the answer to each call: the first after it that has its id.
+// pair finds the result of each call: the first one after it with its id.
 func (h *history) pair(list []*llm.Message) {
 	h.calls = make(map[*llm.Message][]pending)
 	for _, m := range list {
@@ -158,7 +156,7 @@ func (h *history) pair(list []*llm.Message) {
 				id := m.ToolCalls[i].ID
 				calls[i].by, calls[i].call = m, &m.ToolCalls[i]
 				if o := h.open[id]; len(o) > 0 && o[0].by != m {
-					h.open[id] = nil // it will not be answered any more
+					h.open[id] = nil // its result can no longer come
 				}
 				h.open[id] = append(h.open[id], &calls[i])
 			}
@@ -166,29 +164,24 @@ func (h *history) pair(list []*llm.Message) {
 		case llm.ToolRole:
 			if o := h.open[m.ToolCallID]; len(o) > 0 {
 				h.open[m.ToolCallID] = o[1:]
-				o[0].answer, o[0].retracted = m, m.IsInternal()
+				o[0].answer = m
 			}
 		}
 	}
 }
 
-// add takes the next message of the conversation.
+// add adds the next message of the conversation.
 func (h *history) add(m *llm.Message) {
 	switch m.Role {
 	case llm.System:
-		var blocks []llm.Block
-		for i := range m.Content {
-			blocks = appendText(blocks, &m.Content[i])
+		out := &llm.Message{Role: llm.System, Content: appendTexts(nil, m.Content)}
+		switch {
+		case len(out.Content) == 0:
+		case h.rules.LateSystem:
+			h.push(out)
+		default:
+			h.push(llm.UserText("<system>\n" + out.Text() + "\n</system>"))
 		}
-		if len(blocks) == 0 {
-			return
-		}
-		if h.rules.LateSystem {
-			h.push(&llm.Message{Role: llm.System, Content: blocks})
-			return
-		}
-		text := (&llm.Message{Content: blocks}).Text()
-		h.push(llm.UserText("<system>\n" + text + "\n</system>"))
 	case llm.User:
 		if blocks := h.content(m, nil); len(blocks) > 0 {
 			h.push(h.with(m, blocks, nil))
@@ -198,13 +191,13 @@ func (h *history) add(m *llm.Message) {
 	}
 }
 
-// assistant adds a message of the assistant and the answers to its calls.
+// assistant adds an assistant message and the results of its calls.
 func (h *history) assistant(m *llm.Message) {
 	var calls []llm.ToolCall
 	var answers []*llm.Message
 	for i := range h.calls[m] {
 		p := &h.calls[m][i]
-		if p.retracted {
+		if p.answer != nil && p.answer.IsInternal() {
 			continue
 		}
 		c := *p.call
@@ -218,7 +211,7 @@ func (h *history) assistant(m *llm.Message) {
 		a.ToolCallID = c.ID
 		answers = append(answers, &a)
 	}
-	delete(h.calls, m) // the same message twice has its calls once
+	delete(h.calls, m) // a repeated message has its calls only once
 	blocks := h.content(m, nil)
 	if len(calls) == 0 {
 		for len(blocks) > 0 && blocks[len(blocks)-1].Type == llm.ThinkingBlock {
@@ -238,12 +231,12 @@ func (h *history) assistant(m *llm.Message) {
 	}
 }
 
-// with returns m with other content and calls, and nothing that a model does not see.
+// with returns a message like m with other content and calls, and only fields that models see.
 func (h *history) with(m *llm.Message, blocks []llm.Block, calls []llm.ToolCall) *llm.Message {
 	return &llm.Message{Role: m.Role, Content: blocks, ToolCalls: calls, ToolCallID: m.ToolCallID, Opaque: h.own(m.Opaque)}
 }
 
-// push adds a message, or makes it a part of the one before.
+// push adds a message, or merges it into the one before.
 func (h *history) push(m *llm.Message) {
 	if n := len(h.out); h.rules.Alternate && n > 0 {
 		last := h.out[n-1]
@@ -258,8 +251,8 @@ func (h *history) push(m *llm.Message) {
 	h.out = append(h.out, m)
 }
 
-// content returns the blocks of m that can be sent. Media that an answer cannot have goes to
-// media.
+// content returns the blocks of m that can be sent. Media that a tool result cannot contain is
+// appended to media.
 func (h *history) content(m *llm.Message, media *[]llm.Block) []llm.Block {
 	blocks := m.Content
 	if h.fine(m) {
@@ -299,7 +292,7 @@ func (h *history) content(m *llm.Message, media *[]llm.Block) []llm.Block {
 	return out
 }
 
-// fine reports whether the content can be sent as it is. That is what most messages are.
+// fine reports whether the content can be sent unchanged, as that of most messages can.
 func (h *history) fine(m *llm.Message) bool {
 	for i := range m.Content {
 		if b := &m.Content[i]; b.Type != llm.TextBlock || b.Opaque != nil || blank(b.Text) {
@@ -313,15 +306,9 @@ func (h *history) takes(b *llm.Block, role llm.Role) bool {
 	return h.rules.Media != nil && h.rules.Media(b, role)
 }
 
-// describe says in words what cannot be sent.
+// describe returns the text that replaces media that cannot be sent.
 func describe(b *llm.Block) string {
-	name := b.Title
-	if name == "" && b.Source.Type == "url" {
-		name = b.Source.URL
-	}
-	if name == "" {
-		name = b.Source.MediaType
-	}
+	name := cmp.Or(b.Title, b.Source.URL, b.Source.MediaType)
 	return fmt.Sprintf("(There is a %s here that this model cannot be shown: %s)", b.Type, name)
 }
 
@@ -332,7 +319,7 @@ func (h *history) own(o *llm.Opaque) *llm.Opaque {
 	return o
 }
 
-// id returns the id to send for a call.
+// id returns the unique id to send for a call.
 func (h *history) id(id string) string {
 	safe := h.rules.CallID
 	if safe == nil {

@@ -8,10 +8,10 @@ import (
 	"iter"
 )
 
-// Lines reads a stream of JSON values, one on each line, until the end of r. Blank lines are
-// skipped. A last line without an end is yielded only if it is whole. What is yielded is valid
-// until the next line. An error of r is yielded as it is, last.
-func Lines(r io.Reader) iter.Seq2[[]byte, error] {
+// readLines yields the lines of r, each a JSON value. It skips blank lines, and yields a last line
+// without a newline only if it is complete. A line is valid until the next one. An error of r is
+// yielded last, unchanged.
+func readLines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		br := bufio.NewReaderSize(r, 8<<10)
 		var line []byte

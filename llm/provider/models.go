@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,18 +11,17 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// ReadModels reads a provider's list of models, in the words of any of them: those of
-// OpenAI and of those who speak like it, Anthropic's and Gemini's. Fields that are not
-// there, or not as expected, are not known.
-func ReadModels(body []byte) ([]llm.ModelInfo, error) {
+// readModels reads a provider's list of models, in the format of OpenAI, of a compatible server,
+// of Anthropic or of Gemini. Fields that are absent, or not of the expected type, are unknown.
+func readModels(body []byte) ([]llm.ModelInfo, error) {
 	var whole struct {
 		Data   []listed `json:"data"`
 		Models []listed `json:"models"`
 	}
 	var list []listed
-	if err := json.Unmarshal(body, &list); err != nil { // few send nothing but a list
+	if err := json.Unmarshal(body, &list); err != nil { // some servers send a bare list
 		if err := json.Unmarshal(body, &whole); err != nil {
-			return nil, fmt.Errorf("the list of models is not one: %w", err)
+			return nil, fmt.Errorf("the model list is not valid JSON: %w", err)
 		}
 		list = slices.Concat(whole.Data, whole.Models)
 	}
@@ -34,16 +34,16 @@ func ReadModels(body []byte) ([]llm.ModelInfo, error) {
 	return out, nil
 }
 
-// listed is a model of a list. Nothing in it is certain to be of the type it should be.
+// listed is a model in a list. Any of its fields may be of an unexpected type.
 type listed map[string]json.RawMessage
 
 func (m listed) info() llm.ModelInfo {
 	provider, _ := m.object("top_provider")
 	architecture, _ := m.object("architecture")
 	info := llm.ModelInfo{
-		ID:              strings.TrimPrefix(first(m.text("id"), m.text("name")), "models/"),
-		ContextWindow:   first(m.number("context_window", "context_length", "context_size", "max_context_length", "max_model_len", "max_input_tokens", "inputTokenLimit"), provider.number("context_length")),
-		MaxOutputTokens: first(m.number("max_output_tokens", "max_completion_tokens", "outputTokenLimit"), provider.number("max_completion_tokens")),
+		ID:              strings.TrimPrefix(cmp.Or(m.text("id"), m.text("name")), "models/"),
+		ContextWindow:   cmp.Or(m.number("context_window", "context_length", "context_size", "max_context_length", "max_model_len", "max_input_tokens", "inputTokenLimit"), provider.number("context_length")),
+		MaxOutputTokens: cmp.Or(m.number("max_output_tokens", "max_completion_tokens", "outputTokenLimit"), provider.number("max_completion_tokens")),
 		Input:           modalities(architecture["input_modalities"]),
 		Output:          modalities(architecture["output_modalities"]),
 	}
@@ -65,7 +65,7 @@ func (m listed) info() llm.ModelInfo {
 	return info
 }
 
-// input is what a model takes, if its capabilities say so.
+// input returns the modalities that the capabilities list, or nil if they list none.
 func (m listed) input() []string {
 	image, knows := m["image_input"]
 	if !knows {
@@ -93,7 +93,7 @@ func (m listed) text(name string) (s string) {
 	return s
 }
 
-// number is the first of these that is a number above 0.
+// number returns the first of the named fields that is a number above 0, or 0.
 func (m listed) number(names ...string) int {
 	for _, name := range names {
 		var n float64
@@ -104,7 +104,7 @@ func (m listed) number(names ...string) int {
 	return 0
 }
 
-// modalities are those that are known by name. A file is a PDF.
+// modalities returns the known modalities of a JSON list. A file is a PDF.
 func modalities(raw json.RawMessage) (out []string) {
 	var list []string
 	_ = json.Unmarshal(raw, &list)
@@ -125,17 +125,8 @@ func isDate(s string) bool {
 	return month == nil || day == nil
 }
 
-func first[T comparable](values ...T) (zero T) {
-	for _, v := range values {
-		if v != zero {
-			return v
-		}
-	}
-	return zero
-}
-
-// known says how many tokens models take and give, by the beginning of their names. The
-// longest that fits counts.
+// known maps prefixes of model names to the tokens of the context window and of a reply. The
+// longest matching prefix counts.
 var known = map[string][2]int{
 	"gpt-5.5": {1_050_000, 128_000}, "gpt-5.4": {1_050_000, 128_000}, "gpt-5": {400_000, 128_000},
 	"gpt-4.1": {1_047_576, 32_768}, "gpt-4o": {128_000, 16_384},
@@ -147,8 +138,8 @@ var known = map[string][2]int{
 	"gemini-1.5": {1_048_576, 8_192}, "gemini-2.0": {1_048_576, 8_192}, "gemini-2.5": {1_048_576, 65_536}, "gemini-3": {1_048_576, 65_536},
 }
 
-// Known returns what is known about a model by its name, when its provider does not say
-// more. Who has the model, as in "anthropic/claude-opus-4.7", does not count.
+// Known returns the limits of well-known models by name, for providers that do not report them.
+// It ignores a publisher before the name, as in "anthropic/claude-opus-4.7".
 func Known(model string) (llm.ModelInfo, bool) {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	if strings.HasPrefix(name, "claude-") {

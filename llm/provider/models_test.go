@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-func TestReadModels_InTheWordsOfAll(t *testing.T) {
+func TestReadModels_ReadsTheFormatsOfAllProviders(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body string
@@ -28,24 +28,24 @@ func TestReadModels_InTheWordsOfAll(t *testing.T) {
 		"too much":   {`{"data":[{"id":"m","context_window":10,"max_output_tokens":11}]}`, []llm.ModelInfo{{ID: "m", ContextWindow: 10}}},
 		"nothing":    {`{}`, nil},
 	} {
-		got, err := ReadModels([]byte(c.body))
+		got, err := readModels([]byte(c.body))
 		if d := cmp.Diff(c.want, got); d != "" || err != nil {
 			t.Errorf("%s: %v (-want +got)\n%s", name, err, d)
 		}
 	}
 	for _, body := range []string{"", "<html>", `{"data":7}`, `"models"`} {
-		if list, err := ReadModels([]byte(body)); err == nil {
-			t.Errorf("%q is %v", body, list)
+		if list, err := readModels([]byte(body)); err == nil {
+			t.Errorf("%q is read as %v", body, list)
 		}
 	}
 }
 
-// Whatever a provider sends, what is known makes sense.
+// Whatever a provider sends, the result is plausible.
 func FuzzReadModels(f *testing.F) {
 	f.Add([]byte(`{"data":[{"id":"m","context_window":10,"max_output_tokens":5,"modalities":{"input":["text"]},"knowledge_cutoff":"2026-01"}]}`))
 	f.Add([]byte(`[{"name":"models/m","inputTokenLimit":1e300}]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		list, err := ReadModels(body)
+		list, err := readModels(body)
 		if err != nil && list != nil {
 			t.Error("a list and an error")
 		}

@@ -8,19 +8,20 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Names are the names under which a model knows its tools: letters, digits, _ and -, and
-// not too long. A name that is not like that gets another, always the same one.
+// Names maps the names of tools to names that the provider accepts. A name that has to change
+// always changes to the same one.
 type Names struct {
-	most int
-	back map[string]string // of those that are changed
+	safe func(string) string
+	back map[string]string // changed name -> own name
 }
 
-// NewNames returns the names of the tools of req, with most bytes at most.
-func NewNames(req *llm.Request, most int) Names {
-	n := Names{most: most}
+// NewNames returns the names of the tools of req. Safe converts a name into one that the provider
+// accepts; see [SafeName].
+func NewNames(req *llm.Request, safe func(string) string) Names {
+	n := Names{safe: safe}
 	for i := range req.Tools {
 		name := req.Tools[i].Name
-		if out := n.Out(name); out != name {
+		if out := safe(name); out != name {
 			if n.back == nil {
 				n.back = map[string]string{}
 			}
@@ -30,10 +31,10 @@ func NewNames(req *llm.Request, most int) Names {
 	return n
 }
 
-// Out is the name to send.
-func (n Names) Out(name string) string { return safe(name, n.most, "tool") }
+// Out returns the name to send for a tool.
+func (n Names) Out(name string) string { return n.safe(name) }
 
-// In is the name of the tool that the provider calls so.
+// In returns the tool's own name for a name that was sent.
 func (n Names) In(name string) string {
 	if in, ok := n.back[name]; ok {
 		return in
@@ -41,19 +42,21 @@ func (n Names) In(name string) string {
 	return name
 }
 
-// SafeID returns a function for [Rules] that keeps ids of letters, digits, _ and - with most
-// bytes at most, and makes others into such.
+// SafeName returns a function for [NewNames] that converts names into ones of letters, digits,
+// _ and -, at most that many bytes long. It keeps names that already comply.
+func SafeName(most int) func(string) string {
+	return func(name string) string { return safe(name, most, "tool") }
+}
+
+// SafeID returns a function for [Rules] that converts ids into ones of letters, digits, _ and -,
+// at most that many bytes long. It keeps ids that already comply.
 func SafeID(most int) func(string) string {
 	return func(id string) string { return safe(id, most, "call") }
 }
 
-// safe returns s, or what is left of it with a hash at its end.
+// safe returns s if it complies, or else what is left of it with a hash at the end.
 func safe(s string, most int, empty string) string {
-	fine := s != "" && len(s) <= most
-	for i := 0; fine && i < len(s); i++ {
-		fine = plain(rune(s[i]))
-	}
-	if fine {
+	if s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
 		return s
 	}
 	sum := sha256.Sum256([]byte(s))

@@ -14,9 +14,9 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// A provider that tells which credentials are wrong does not get them into an error: not
-// with a status, and not in the middle of a stream.
-func TestClient_HidesCredentials(t *testing.T) {
+// Credentials that a provider quotes do not appear in errors, neither of a failed request nor
+// inside a stream.
+func TestAPI_RedactsCredentialsInErrors(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		said := fmt.Sprintf(`{"error":{"message":"wrong: %s, %s, %s"}}`, r.Header.Get("Authorization"), r.Header.Get("X-Team"), r.URL.Query().Get("key"))
 		if r.URL.Path == "/stream" {
@@ -27,7 +27,7 @@ func TestClient_HidesCredentials(t *testing.T) {
 		_, _ = io.WriteString(w, said)
 	}))
 	defer srv.Close()
-	c := provider.Open("p", provider.Config{Headers: map[string]string{"X-Team": "team-secret"}})
+	c := api(t, provider.Config{Headers: map[string]string{"X-Team": "team-secret"}}, srv.URL, nil)
 	for _, path := range []string{"/", "/stream"} {
 		var failed error
 		for _, err := range c.Stream(t.Context(), &llm.Request{}, func(ctx context.Context, _ provider.Emit) error {

@@ -11,25 +11,22 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// maxEvent is how large an event may be: a reply with an image in it is one.
+// maxEvent limits the size of an event. A reply that contains an image is one event.
 const maxEvent = 64 << 20
 
-// Event is a server-sent event.
+// Event is a server-sent event. It is valid until the next one.
 type Event struct {
-	Type string // "" if it has none
-	Data []byte // valid until the next event
+	Type []byte // empty if absent
+	Data []byte
 }
 
-// Events reads server-sent events until the end of r. Comments, fields other than event and
-// data, and events without data are skipped. An event that was cut off is not yielded,
-// except if its data is whole: some servers forget the last empty line. An error of r is
-// yielded as it is, last.
-func Events(r io.Reader) iter.Seq2[Event, error] {
+// readEvents yields the server-sent events of r, as [API.PostEvents] describes. An error of r is
+// yielded last, unchanged.
+func readEvents(r io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		br := bufio.NewReaderSize(r, 8<<10)
-		var line, data []byte
-		var kind string
-		some := false // data has been seen, perhaps empty
+		var line, kind, data []byte
+		some := false // a data field was seen, possibly empty
 		for first := true; ; first = false {
 			var err error
 			if line, err = readLine(br, line[:0]); err != nil && err != io.EOF {
@@ -45,7 +42,7 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 				value = bytes.TrimPrefix(value, []byte(" "))
 				switch string(name) {
 				case "event":
-					kind = eventType(value)
+					kind = append(kind[:0], value...)
 				case "data":
 					if some {
 						data = append(data, '\n')
@@ -66,17 +63,17 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 				return
 			}
 			if len(line) == 0 {
-				kind, data, some = "", data[:0], false
+				kind, data, some = kind[:0], data[:0], false
 			}
 		}
 	}
 }
 
-var errTooLarge = &llm.Error{Kind: llm.Provider, Message: "an event of the stream is too large"}
+var errTooLarge = &llm.Error{Kind: llm.Provider, Message: "an event of the stream is larger than 64 MiB"}
 
 func whole(data []byte) bool { return json.Valid(data) || string(data) == "[DONE]" }
 
-// readLine appends a line without its end to buf.
+// readLine appends the next line, without its end, to buf.
 func readLine(br *bufio.Reader, buf []byte) ([]byte, error) {
 	for {
 		part, err := br.ReadSlice('\n')
@@ -96,22 +93,3 @@ func readLine(br *bufio.Reader, buf []byte) ([]byte, error) {
 		return buf, err
 	}
 }
-
-// eventType is value as a string. The types of the providers cost no allocation.
-func eventType(value []byte) string {
-	if s, ok := knownTypes[string(value)]; ok {
-		return s
-	}
-	return string(value)
-}
-
-var knownTypes = func() map[string]string {
-	m := map[string]string{}
-	for _, s := range []string{
-		"message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop", "ping", "error",
-		"response.output_text.delta", "response.reasoning_summary_text.delta", "response.function_call_arguments.delta",
-	} {
-		m[s] = s
-	}
-	return m
-}()

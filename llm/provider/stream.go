@@ -8,46 +8,47 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Emit hands the next delta to the reader of a stream. After an error, which the adapter
-// returns as it is, nothing more can be emitted.
-type Emit func(llm.Delta) error
+// Emit passes the next delta to the reader of a stream. It returns nothing to check: once the
+// reader has left or its context has ended, Emit drops deltas, and the request's context ends too,
+// so that reading the response fails.
+type Emit func(llm.Delta)
 
-// errLeft tells an adapter that nobody is reading.
-var errLeft = errors.New("the reader has left")
-
-// Stream runs one call: send makes the request with the context it is given, emits what
-// the provider says, and returns when that is over. It has to close what it opened.
+// Stream runs one call. Send makes the request with the context it gets, emits the deltas of the
+// response, closes what it opened, and returns when the response ends.
 //
-// What is yielded ends with one finish or one error. A finish may be emitted at any time
-// (usage often comes after it) and is yielded last; once there is one, the reply is whole
-// and an error of send is not reported. Without one, a send that returns nil is an error
-// of kind Interrupted. Errors that are not *llm.Error are Interrupted when the request was
-// sent and InvalidRequest when it was not. After a cancel nothing but the error is yielded.
+// The stream ends with one finish or one error. Send may emit the finish at any time (usage often
+// follows it); Stream yields it last. After a finish the reply is complete, and an error of send
+// is ignored. Without a finish, a send that returns nil is an error of kind Interrupted. Errors
+// that are not *llm.Error become Interrupted if the request was sent and InvalidRequest if not.
+// After a cancel, Stream yields only the error.
 //
-// The arguments of calls pass through [Arguments]. An empty piece of text is not yielded.
-func (c *Client) Stream(ctx context.Context, req *llm.Request, send func(ctx context.Context, emit Emit) error) iter.Seq2[llm.Delta, error] {
+// Stream does not yield empty text. It repairs tool arguments where the repair has one possible
+// meaning: it escapes control characters in strings and backslashes that escape nothing, drops
+// commas before a closing bracket and brackets after the end, adds brackets missing at the end
+// unless the reply was truncated, and unwraps a string that contains an object.
+func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx context.Context, emit Emit) error) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		s := stream{ctx: ctx, yield: yield}
-		shared := &call{idle: c.idle}
+		shared := &call{idle: a.t.idle}
 		if req.IdleTimeout > 0 {
 			shared.idle = req.IdleTimeout
 		}
 		inner, cancel := context.WithCancel(context.WithValue(ctx, callKey{}, shared))
 		defer cancel()
+		s := stream{ctx: ctx, yield: yield, cancel: cancel}
 		err := send(inner, s.emit)
 		switch {
 		case s.left:
 		case ctx.Err() != nil:
-			yield(llm.Delta{}, &llm.Error{Kind: llm.Cancelled, Provider: c.name, Err: context.Cause(ctx)})
+			yield(llm.Delta{}, &llm.Error{Kind: llm.Cancelled, Provider: a.name, Err: context.Cause(ctx)})
 		case s.finish.Kind != 0:
-			if s.endCalls(s.finish.Finish == llm.MaxTokens) == nil {
+			if s.endCalls(s.finish.Finish == llm.MaxTokens); !s.left {
 				yield(s.finish, nil)
 			}
 		default:
-			err := c.failure(err, shared.sent != nil)
+			err := a.failure(err, shared.sent != nil)
 			if shared.sent != nil {
-				own := *err // it may be another's
-				own.Message = c.t.hide(own.Message, shared.sent)
+				own := *err // it may be shared
+				own.Message = a.t.hide(own.Message, shared.sent)
 				err = &own
 			}
 			yield(llm.Delta{}, err)
@@ -55,85 +56,79 @@ func (c *Client) Stream(ctx context.Context, req *llm.Request, send func(ctx con
 	}
 }
 
-// failure makes an *llm.Error of what a send returned without a finish.
-func (c *Client) failure(err error, sent bool) *llm.Error {
+// failure converts what send returned, without a finish, into an *llm.Error.
+func (a *API) failure(err error, sent bool) *llm.Error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		if e.Provider == "" {
-			e.Provider = c.name
+			e.Provider = a.name
 		}
 		return e
 	}
 	switch {
 	case err == nil:
-		return &llm.Error{Kind: llm.Interrupted, Provider: c.name, Message: "the stream ended without a finish"}
+		return &llm.Error{Kind: llm.Interrupted, Provider: a.name, Message: "the stream ended without a finish"}
 	case !sent:
-		return &llm.Error{Kind: llm.InvalidRequest, Provider: c.name, Err: err}
+		return &llm.Error{Kind: llm.InvalidRequest, Provider: a.name, Err: err}
 	}
-	return &llm.Error{Kind: llm.Interrupted, Provider: c.name, Err: err}
+	return &llm.Error{Kind: llm.Interrupted, Provider: a.name, Err: err}
 }
 
-// stream is what is known of a stream that is going on.
+// stream is the state of a stream in progress.
 type stream struct {
 	ctx    context.Context
 	yield  func(llm.Delta, error) bool
-	left   bool
+	cancel func() // ends the request
+	left   bool   // the reader has left
 	finish llm.Delta
 	calls  []openCall
 }
 
 type openCall struct {
 	id   string
-	args Arguments
+	args arguments
 }
 
-func (s *stream) emit(d llm.Delta) error {
-	switch {
-	case s.left:
-		return errLeft
-	case s.ctx.Err() != nil:
-		return context.Cause(s.ctx)
+func (s *stream) emit(d llm.Delta) {
+	if s.ctx.Err() != nil {
+		return
 	}
 	switch d.Kind {
 	case llm.FinishDelta:
 		s.finish = d
-		return nil
+		return
 	case llm.TextDelta, llm.ReasoningDelta:
 		if d.Text == "" {
-			return nil
+			return
 		}
 	case llm.ToolCallStart:
 		s.calls = append(s.calls, openCall{id: d.ID})
 	case llm.ToolCallDelta:
 		for i := len(s.calls) - 1; i >= 0; i-- {
 			if c := &s.calls[i]; c.id == d.ID || d.ID == "" {
-				d.Text = c.args.Add(d.Text)
+				d.Text = c.args.add(d.Text)
 				break
 			}
 		}
 		if d.Text == "" {
-			return nil
+			return
 		}
 	}
-	return s.give(d)
+	s.give(d)
 }
 
-func (s *stream) give(d llm.Delta) error {
-	if !s.yield(d, nil) {
+func (s *stream) give(d llm.Delta) {
+	if !s.left && !s.yield(d, nil) {
 		s.left = true
-		return errLeft
+		s.cancel()
 	}
-	return nil
 }
 
-// endCalls yields what the arguments of calls still lack.
-func (s *stream) endCalls(truncated bool) error {
+// endCalls yields what is missing at the end of the calls' arguments.
+func (s *stream) endCalls(truncated bool) {
 	for i := range s.calls {
 		c := &s.calls[i]
-		if rest := c.args.End(truncated); rest != "" {
-			if err := s.give(llm.Delta{Kind: llm.ToolCallDelta, ID: c.id, Text: rest}); err != nil {
-				return err
-			}
+		if rest := c.args.end(truncated); rest != "" {
+			s.give(llm.Delta{Kind: llm.ToolCallDelta, ID: c.id, Text: rest})
 		}
 	}
-	return nil
 }

@@ -1,27 +1,28 @@
-// Package background lets agents start work that they do not wait for, and send messages
-// to each other.
+// Package background lets agents start tasks without waiting for them, and send messages to
+// each other.
 //
-// A task is a run of its own, on a thread below its parent's: of an agent, or of one tool.
-// It is started when the commit that holds the start is made, by the queue: so it outlives
-// the process, and whoever takes its run up after a crash goes on with it. What a tool that
-// was cut off does then is up to its effect: one that is read-only or idempotent is called
-// again, and of one that is not the outcome is in doubt and is said to be.
+// A task is a run of its own, on a thread below its parent's. It runs an agent or a single
+// tool. The mailbox starts it once the commit that contains the start is made, so a task
+// survives the process: after a crash, the next owner of its run resumes it. What happens to
+// an interrupted tool call depends on the tool's effect: a read-only or idempotent tool is
+// called again, and any other call is in doubt and reported as such.
 //
-// The model has these tools:
+// The model gets these tools:
 //
 //	spawn_task     starts an agent or a tool in the background
-//	list_tasks     shows the thread's tasks and how they came out
-//	await_task     waits for one; the run costs nothing meanwhile
-//	cancel_task    ends one, or the task that the agent itself is
+//	list_tasks     lists the thread's tasks and their outcomes
+//	await_task     waits for one task; the run is parked meanwhile
+//	cancel_task    cancels one task, or the task that the agent itself is
 //	send_message   writes to the parent, a task, or any thread
-//	recover_failed_messages   shows, repeats or drops messages that nobody got
+//	recover_failed_messages   lists, resends or drops undelivered messages
 //
-// Tools written in Go start tasks with [Spawn]. When a task ends, its parent's model is
-// told. A run that has come to its end waits for its tasks; when it ends otherwise (it is
-// cancelled, or fails), its tasks are cancelled.
+// Tools written in Go start tasks with [Spawn]. The parent's model is notified when a task
+// ends. A run that reaches its natural end waits for its tasks. If it ends otherwise, because
+// it is cancelled or fails, its tasks are cancelled.
 package background
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,29 +40,27 @@ import (
 // PluginID is the name of the plugin and of its section.
 const PluginID = "background"
 
-// Config is the section of an agent that has tasks.
+// Config is the section of an agent that starts tasks.
 type Config struct {
-	Agents   []string `json:"agents,omitempty" jsonschema:"agents that tasks may run; without it, the agent's delegates"`
-	Tools    []string `json:"tools,omitempty" jsonschema:"tools that tasks may run; without it, all that the agent is offered"`
-	Wait     bool     `json:"wait" jsonschema:"a run that has come to its end waits for its tasks"`
-	MaxTasks int      `json:"max_tasks" jsonschema:"how many tasks of a thread may go on at the same time"`
-	MaxDepth int      `json:"max_depth" jsonschema:"how many runs may be below each other under one that has no parent"`
+	Agents   []string `json:"agents,omitempty" jsonschema:"agents that tasks may run; default: the agent's delegates"`
+	Tools    []string `json:"tools,omitempty" jsonschema:"tools that tasks may run; default: all tools of the agent"`
+	Wait     bool     `json:"wait" jsonschema:"a run that reaches its natural end waits for its tasks"`
+	MaxTasks int      `json:"max_tasks" jsonschema:"maximum number of tasks of a thread that run at the same time"`
+	MaxDepth int      `json:"max_depth" jsonschema:"maximum depth of runs below the root run"`
 }
 
-// Validate says what is wrong with the section.
+// Validate checks the section.
 func (c *Config) Validate() error {
+	blank := func(id string) bool { return strings.TrimSpace(id) == "" }
 	switch {
 	case c.MaxTasks < 1:
 		return fmt.Errorf("max_tasks is %d, want 1 or more", c.MaxTasks)
 	case c.MaxDepth < 1:
 		return fmt.Errorf("max_depth is %d, want 1 or more", c.MaxDepth)
-	}
-	for name, list := range map[string][]string{"agents": c.Agents, "tools": c.Tools} {
-		for i, id := range list {
-			if strings.TrimSpace(id) == "" {
-				return fmt.Errorf("%s[%d] is empty", name, i)
-			}
-		}
+	case slices.ContainsFunc(c.Agents, blank):
+		return fmt.Errorf("agents[%d] is empty", slices.IndexFunc(c.Agents, blank))
+	case slices.ContainsFunc(c.Tools, blank):
+		return fmt.Errorf("tools[%d] is empty", slices.IndexFunc(c.Tools, blank))
 	}
 	return nil
 }
@@ -73,9 +72,10 @@ func init() {
 	Section.Info = awaken.SectionInfo{DisplayName: "Background tasks", Description: "Starts work without waiting for it, and sends messages between agents.", Category: "agents"}
 }
 
-// Status is how a task is.
+// Status is the state of a task.
 type Status string
 
+// The states of a task. All but Running are final.
 const (
 	Running   Status = "running"
 	Completed Status = "completed"
@@ -83,9 +83,9 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// Info is what a thread knows about one of its tasks.
+// Info is what a thread records about one of its tasks.
 type Info struct {
-	ID          string `json:"task_id"` // of its run, and of its thread
+	ID          string `json:"task_id"` // also the id of its run and of its thread
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
 	Type        string `json:"task_type"` // sub_agent or tool
@@ -94,45 +94,41 @@ type Info struct {
 	Status      Status `json:"status"`
 	Result      string `json:"result,omitempty"`
 	Error       string `json:"error,omitempty"`
-	CreatedAt   int64  `json:"created_at"` // unix ms
+	CreatedAt   int64  `json:"created_at"` // Unix time in milliseconds
 	CompletedAt int64  `json:"completed_at,omitempty"`
 
-	// Who started it.
+	// The run and the call that started it.
 	RunID  string `json:"run_id"`
 	CallID string `json:"call_id,omitempty"`
 }
 
-// maxOver is how many tasks that are over a thread remembers.
-const maxOver = 64
+// maxEnded is how many ended tasks a thread keeps.
+const maxEnded = 64
 
-// Tasks are the tasks of a thread, by id.
+// Tasks holds the tasks of a thread, by id.
 var Tasks = state.NewKey("background_task_state", func(tasks map[string]Info, t Info) map[string]Info {
-	next := maps.Clone(tasks)
-	if next == nil {
-		next = map[string]Info{}
-	}
+	next := map[string]Info{}
+	maps.Copy(next, tasks)
 	next[t.ID] = t
-	over := slices.DeleteFunc(slices.Collect(maps.Values(next)), func(t Info) bool { return t.Status == Running })
-	if len(over) > maxOver {
-		slices.SortFunc(over, func(a, b Info) int { return int(a.CompletedAt - b.CompletedAt) })
-		for _, t := range over[:len(over)-maxOver] {
+	ended := slices.DeleteFunc(slices.Collect(maps.Values(next)), func(t Info) bool { return t.Status == Running })
+	if len(ended) > maxEnded {
+		slices.SortFunc(ended, func(a, b Info) int { return cmp.Compare(a.CompletedAt, b.CompletedAt) })
+		for _, t := range ended[:len(ended)-maxEnded] {
 			delete(next, t.ID)
 		}
 	}
 	return next
 }, state.Options{Scope: state.Thread, Merge: state.Commutative})
 
-// sorted returns tasks, the oldest first.
+// sorted returns the tasks, oldest first.
 func sorted(tasks map[string]Info) []Info {
 	return slices.SortedFunc(maps.Values(tasks), func(a, b Info) int {
-		if a.CreatedAt != b.CreatedAt {
-			return int(a.CreatedAt - b.CreatedAt)
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 }
 
-// find returns the task of a name or id: one that goes on, or else the latest.
+// find returns the task with a name or id. Among tasks of the same name, it prefers a running
+// one, then the latest.
 func find(tasks map[string]Info, name string) (Info, bool) {
 	if t, ok := tasks[name]; ok {
 		return t, true
@@ -146,46 +142,46 @@ func find(tasks map[string]Info, name string) (Info, bool) {
 	return found, found.ID != ""
 }
 
-// Task is work to be done in the background: an agent's, or a tool's.
+// Task is work to do in the background. It names either an agent or a tool.
 type Task struct {
-	Name        string // among the tasks that go on, only one has it
+	Name        string // unique among running tasks
 	Description string
 
-	Agent  string // with a Prompt
+	Agent  string // needs a Prompt
 	Prompt string
 
-	Tool      string // of the agent that starts the task
+	Tool      string // a tool of the agent that starts the task
 	Arguments json.RawMessage
 }
 
 var reserved = []string{"parent", "self", "all", "broadcast"}
 
-// check says what is wrong with a task.
+// check validates a task.
 func (t *Task) check(tasks map[string]Info) error {
 	switch {
 	case (t.Agent == "") == (t.Tool == ""):
-		return errors.New("a task is of an agent or of a tool: name one of them")
+		return errors.New("a task needs either an agent or a tool")
 	case t.Agent != "" && strings.TrimSpace(t.Prompt) == "":
 		return errors.New("prompt is empty")
 	case len(t.Arguments) > 0 && !json.Valid(t.Arguments):
 		return errors.New("arguments are not JSON")
 	case slices.Contains(reserved, t.Name):
-		return fmt.Errorf("name %q is reserved, as are %q", t.Name, reserved)
+		return fmt.Errorf("name %q is reserved; reserved names: %q", t.Name, reserved)
 	}
 	if old, ok := find(tasks, t.Name); ok && old.Status == Running {
-		return fmt.Errorf("name %q is that of a task that goes on", t.Name)
+		return fmt.Errorf("name %q is used by a running task", t.Name)
 	}
 	return nil
 }
 
-// Spawn starts a task, once the result of the call is committed, and returns its id. A call
-// that starts several gives them names. The agent needs the plugin.
+// Spawn starts a task once the result of the call is committed, and returns its id. A call
+// that starts several tasks must give them different names. The agent must load the plugin.
 func Spawn(call *awaken.ToolCall, t Task) (id string, err error) {
 	if err := t.check(Tasks.Get(call)); err != nil {
 		return "", err
 	}
 	if call.Host == nil {
-		return "", errors.New("tasks need a runtime")
+		return "", errors.New("tasks need a runtime: the call has no host")
 	}
 	id = awaken.ChildID(call.Key + "/task/" + t.Name)
 	req := &awaken.RunRequest{ThreadID: id, RunID: id, ParentThreadID: call.Run.ThreadID, ParentRunID: call.Run.RunID, ParentToolCallID: call.ID,
@@ -194,7 +190,7 @@ func Spawn(call *awaken.ToolCall, t Task) (id string, err error) {
 	info := Info{ID: id, Name: t.Name, Description: t.Description, Status: Running, CreatedAt: call.Host.Now().UnixMilli(), RunID: call.Run.RunID, CallID: call.ID}
 	if t.Agent != "" {
 		if call.Host.Agent(t.Agent) == nil {
-			return "", fmt.Errorf("agent %q is not defined", t.Agent)
+			return "", fmt.Errorf("agent %q not found", t.Agent)
 		}
 		info.Type, info.Agent = "sub_agent", t.Agent
 		req.AgentID, req.Messages = t.Agent, []*llm.Message{llm.UserText(t.Prompt)}
@@ -222,11 +218,11 @@ func (plugin) Register(r *awaken.Registrar) error {
 	r.Key(Tasks)
 	cfg, err := Section.Read(r.Agent)
 	if err != nil {
-		return nil // the registry says so
+		return nil // the registry reports it
 	}
 	for i, id := range cfg.Agents {
 		if r.Lookup(id) == nil {
-			return fmt.Errorf("agents[%d] is %q, which is not defined", i, id)
+			return fmt.Errorf("agents[%d]: agent %q not found", i, id)
 		}
 	}
 	if cfg.Agents == nil {
@@ -239,7 +235,7 @@ func (plugin) Register(r *awaken.Registrar) error {
 	return nil
 }
 
-// done notes how a task came out.
+// done records the outcome of a task.
 func done(_ context.Context, h *awaken.HookCall, rep awaken.ChildReport) error {
 	t, ok := Tasks.Get(h)[rep.RunID]
 	if !ok || t.Status != Running {
@@ -251,7 +247,7 @@ func done(_ context.Context, h *awaken.HookCall, rep awaken.ChildReport) error {
 	return nil
 }
 
-// outcome is how a task is whose run ended.
+// outcome converts the termination of a task's run.
 func outcome(t awaken.Termination, response string) (s Status, result, problem string) {
 	switch t.Type {
 	case awaken.Cancelled:
@@ -262,27 +258,31 @@ func outcome(t awaken.Termination, response string) (s Status, result, problem s
 	return Completed, response, ""
 }
 
-// pending says whether the run has to wait for tasks of its own.
+// running returns the run's tasks that have not ended, oldest first.
+func running(h *awaken.HookCall) []Info {
+	return slices.DeleteFunc(sorted(Tasks.Get(h)), func(t Info) bool { return t.Status != Running || t.RunID != h.Run.RunID })
+}
+
+// pending records whether the run has to wait for its tasks.
 func (c Config) pending(_ context.Context, h *awaken.HookCall) error {
-	wait := c.Wait && slices.ContainsFunc(sorted(Tasks.Get(h)), func(t Info) bool { return t.Status == Running && t.RunID == h.Run.RunID })
+	wait := c.Wait && len(running(h)) > 0
 	if wait != builtin.PendingWork.Get(h) {
 		builtin.PendingWork.Update(h, wait)
 	}
 	return nil
 }
 
-// leave ends the tasks of a run that was ended: nobody would learn what comes of them.
+// leave cancels the tasks of a run that did not end naturally: no run is left to receive their
+// results.
 func leave(_ context.Context, h *awaken.HookCall) error {
 	life := builtin.RunLifecycle.Get(h)
 	if life.StatusReason == "natural" {
 		return nil
 	}
-	for _, t := range sorted(Tasks.Get(h)) {
-		if t.Status == Running && t.RunID == h.Run.RunID {
-			t.Status, t.CompletedAt = Cancelled, life.UpdatedAt
-			Tasks.Update(h, t)
-			awaken.Send(h, awaken.Outgoing{Cancel: t.ID})
-		}
+	for _, t := range running(h) {
+		t.Status, t.CompletedAt = Cancelled, life.UpdatedAt
+		Tasks.Update(h, t)
+		awaken.Send(h, awaken.Outgoing{Cancel: t.ID})
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// office is agents with a script each, on one store.
+// office is a set of agents with a script each, on one store.
 type office struct {
 	t         *testing.T
 	db        *memory.DB
@@ -162,7 +162,7 @@ func (o *office) run(id string) *awaken.Run {
 	return r
 }
 
-// task is the only run that is not r.
+// task returns the only run other than r.
 func (o *office) task() *awaken.Run {
 	o.t.Helper()
 	all, err := o.db.Store("").ListRuns(o.t.Context(), awaken.RunQuery{})
@@ -210,21 +210,21 @@ func TestSection_EveryField(t *testing.T) {
 		{name: "wait off", section: `{"wait": false}`, spawn: `{"tool": "work", "arguments": {"text": "x", "seconds": 2}}`, want: `"status":"running"`},
 		{name: "agent", section: `{"agents": ["clerk"]}`, spawn: `{"agent": "clerk", "prompt": "x"}`, want: `"status":"running"`},
 		{name: "delegates", section: `{}`, spawn: `{"agent": "friend", "prompt": "x"}`, want: `"status":"running"`},
-		{name: "no agent", section: `{"agents": ["clerk"]}`, spawn: `{"agent": "friend", "prompt": "x"}`, want: `agent "friend" may not run as a task, want one of ["clerk"]`},
+		{name: "no agent", section: `{"agents": ["clerk"]}`, spawn: `{"agent": "friend", "prompt": "x"}`, want: `agent "friend" may not run as a task; available: ["clerk"]`},
 		{name: "tool", section: `{"tools": ["work"]}`, spawn: `{"tool": "work", "arguments": {"text": "x"}}`, want: `"status":"running"`},
-		{name: "no tool", section: `{"tools": ["work"]}`, spawn: `{"tool": "once", "arguments": {"text": "x"}}`, want: `tool "once" may not run as a task, want one of ["work"]`},
+		{name: "no tool", section: `{"tools": ["work"]}`, spawn: `{"tool": "once", "arguments": {"text": "x"}}`, want: `tool "once" may not run as a task; available: ["work"]`},
 		{name: "any tool", section: `{}`, spawn: `{"tool": "once", "arguments": {"text": "x"}}`, want: `"status":"running"`},
 		{name: "no such tool", section: `{}`, spawn: `{"tool": "none"}`, want: `agent "default" has no tool "none"`},
-		{name: "max_tasks", section: `{"max_tasks": 1}`, spawn: `{"tool": "work", "arguments": {"text": "x", "seconds": 9}}`, want: `[task_limit] 1 tasks go on`},
+		{name: "max_tasks", section: `{"max_tasks": 1}`, spawn: `{"tool": "work", "arguments": {"text": "x", "seconds": 9}}`, want: `[task_limit] 1 tasks are running`},
 		{name: "max_depth", section: `{"max_depth": 1}`, spawn: `{"tool": "work", "arguments": {"text": "x"}}`, want: `"status":"running"`},
-		{name: "both", section: `{}`, spawn: `{"tool": "work", "agent": "friend", "prompt": "x"}`, want: `name one of them`},
-		{name: "neither", section: `{}`, spawn: `{}`, want: `name one of them`},
+		{name: "both", section: `{}`, spawn: `{"tool": "work", "agent": "friend", "prompt": "x"}`, want: `needs either an agent or a tool`},
+		{name: "neither", section: `{}`, spawn: `{}`, want: `needs either an agent or a tool`},
 		{name: "no prompt", section: `{}`, spawn: `{"agent": "friend"}`, want: `prompt is empty`},
 		{name: "reserved", section: `{}`, spawn: `{"tool": "work", "name": "parent"}`, want: `name "parent" is reserved`},
-		{name: "taken", section: `{}`, spawn: `{"tool": "work", "name": "first", "arguments": {"text": "x", "seconds": 9}}`, want: `name "first" is that of a task that goes on`},
+		{name: "taken", section: `{}`, spawn: `{"tool": "work", "name": "first", "arguments": {"text": "x", "seconds": 9}}`, want: `name "first" is used by a running task`},
 		{name: "tasks 0", section: `{"max_tasks": 0}`, problem: `max_tasks is 0, want 1 or more`},
 		{name: "depth 0", section: `{"max_depth": 0}`, problem: `max_depth is 0, want 1 or more`},
-		{name: "nobody", section: `{"agents": ["nobody"]}`, problem: `agents[0] is "nobody", which is not defined`},
+		{name: "unknown agent", section: `{"agents": ["unknown"]}`, problem: `agents[0]: agent "unknown" not found`},
 		{name: "empty", section: `{"tools": [""]}`, problem: `tools[0] is empty`},
 		{name: "typo", section: `{"tool": []}`, problem: `tool`},
 	} {
@@ -289,7 +289,7 @@ func TestL51_TheModelStartsListsAndAwaitsTasks(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		o.wantRun("r", awaken.RunDone, "all done")
-		for n, want := range map[int]string{2: `"status":"running"`, 3: `"result":"Dear Sir"`, 4: `"status":"completed"`, 5: `there is no task "none"`} {
+		for n, want := range map[int]string{2: `"status":"running"`, 3: `"result":"Dear Sir"`, 4: `"status":"completed"`, 5: `task "none" not found`} {
 			if got := last(t, boss, n); !strings.Contains(got, want) {
 				t.Errorf("the model was told %q, want %q in it", got, want)
 			}
@@ -300,7 +300,7 @@ func TestL51_TheModelStartsListsAndAwaitsTasks(t *testing.T) {
 	})
 }
 
-func TestTask_ItsParentIsWokenAndTold(t *testing.T) {
+func TestTask_WakesAndNotifiesItsParent(t *testing.T) {
 	for name, c := range map[string]struct{ args, want string }{
 		"completed": {`{"text": "it", "seconds": 3}`, `kind="completed"`},
 		"failed":    {`{"text": "bad", "seconds": 3}`, `it does not work`},
@@ -351,7 +351,7 @@ func TestSpawn_FromATool(t *testing.T) {
 }
 
 // L-50: tasks were lost when the process ended.
-func TestL50_ATaskOutlivesItsProcess(t *testing.T) {
+func TestL50_ATaskSurvivesItsProcess(t *testing.T) {
 	for tool, c := range map[string]struct {
 		did  []string
 		told string
@@ -384,7 +384,7 @@ func TestL50_ATaskOutlivesItsProcess(t *testing.T) {
 	}
 }
 
-// L-66: cancelling a root run left its tasks going.
+// L-66: cancelling a root run left its tasks running.
 func TestL66_CancellingARunCancelsItsTasks(t *testing.T) {
 	for name, when := range map[string]struct {
 		turn llmtest.Turn
@@ -465,7 +465,7 @@ func TestCancelTask_Self(t *testing.T) {
 	})
 }
 
-// What a task asks is asked by whoever awaits it, and answered there.
+// A question of a task is asked by the run that awaits it, and answered there.
 func TestAwaitTask_AQuestionOfTheTaskIsAnsweredByItsParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
@@ -520,7 +520,7 @@ func TestSendMessage_BetweenParentAndTask(t *testing.T) {
 	})
 }
 
-// flaky is a queue that fails, and then does everything twice.
+// flaky is a queue that fails once, and then does everything twice.
 type flaky struct {
 	awaken.Queue
 	failures atomic.Int64
@@ -577,7 +577,7 @@ func TestSendMessage_IsDeliveredAtLeastOnceAndCountsOnce(t *testing.T) {
 	}
 }
 
-func TestSendMessage_ToNobodyIsKept(t *testing.T) {
+func TestSendMessage_UndeliveredMessagesAreKept(t *testing.T) {
 	o := newOffice(t)
 	boss := o.agent("default", llmtest.Use("send_message", `{"to": {"relation": "agent", "thread_id": "nowhere"}, "message": "hello"}`),
 		llmtest.Use("recover_failed_messages", `{"action": "list"}`), llmtest.Use("recover_failed_messages", `{"action": "replay"}`),
@@ -593,15 +593,15 @@ func TestSendMessage_ToNobodyIsKept(t *testing.T) {
 	}
 }
 
-func TestSendMessage_SaysWhatIsWrong(t *testing.T) {
+func TestSendMessage_ErrorsNameTheProblem(t *testing.T) {
 	for args, want := range map[string]string{
-		`{"to": {"relation": "parent"}, "message": "x"}`:                                        "recipient_unavailable",
-		`{"to": {"relation": "child", "name": "none"}, "message": "x"}`:                         "recipient_not_found",
-		`{"to": {"relation": "agent"}, "message": "x"}`:                                         "to.thread_id is empty",
-		`{"to": {"relation": "agent", "thread_id": "t"}, "message": "x"}`:                       "to.thread_id is this thread",
-		`{"to": {"relation": "agent", "thread_id": "x", "agent_id": "nobody"}, "message": "x"}`: "recipient_not_found",
-		`{"to": {"relation": "uncle"}, "message": "x"}`:                                         `to.relation is "uncle"`,
-		`{"to": {"relation": "parent"}, "message": " "}`:                                        "message is empty",
+		`{"to": {"relation": "parent"}, "message": "x"}`:                                         "recipient_unavailable",
+		`{"to": {"relation": "child", "name": "none"}, "message": "x"}`:                          "recipient_not_found",
+		`{"to": {"relation": "agent"}, "message": "x"}`:                                          "to.thread_id is empty",
+		`{"to": {"relation": "agent", "thread_id": "t"}, "message": "x"}`:                        "to.thread_id is the sender's own thread",
+		`{"to": {"relation": "agent", "thread_id": "x", "agent_id": "unknown"}, "message": "x"}`: "recipient_not_found",
+		`{"to": {"relation": "uncle"}, "message": "x"}`:                                          `to.relation is "uncle"`,
+		`{"to": {"relation": "parent"}, "message": " "}`:                                         "message is empty",
 	} {
 		o := newOffice(t)
 		boss := o.agent("default", llmtest.Use("send_message", args), llmtest.Say("done"))

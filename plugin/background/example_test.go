@@ -40,7 +40,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	if err := rt.Settle(ctx); err != nil { // the task, and whoever it wakes
+	if err := rt.Settle(ctx); err != nil { // the task, and the parent that it wakes
 		fmt.Println(err)
 		return
 	}

@@ -13,41 +13,40 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// tools are what the model of an agent is offered. What they record is committed with
-// their results, so calling them again does no harm.
+// tools returns the tools that the model is offered. What they record is committed with their
+// results, so repeating a call is harmless.
 func (c Config) tools() []awaken.Tool {
 	spec := func(id, description string) awaken.ToolSpec {
 		return awaken.ToolSpec{ID: id, Description: description, Category: "background", Effect: awaken.ReadOnly}
 	}
 	return []awaken.Tool{
 		awaken.NewTool(spec("spawn_task", c.about()), c.spawn),
-		awaken.NewTool(spec("list_tasks", "Lists the background tasks of this conversation and how they came out."), list),
+		awaken.NewTool(spec("list_tasks", "Lists the background tasks of this conversation and their outcomes."), list),
 		awaitTool{awaken.NewTool(spec("await_task", "Waits until a background task has ended, and returns its result."), await)},
-		awaken.NewTool(spec("cancel_task", `Ends a background task: {"target": {"relation": "child", "name": "<name or id>"}}, or the one that you are: {"target": {"relation": "self"}}.`), cancel),
+		awaken.NewTool(spec("cancel_task", `Cancels a background task: {"target": {"relation": "child", "name": "<name or id>"}}, or the task that you are: {"target": {"relation": "self"}}.`), cancel),
 		awaken.NewTool(spec("send_message", `Sends a message to the agent that started you ({"relation": "parent"}), to a task of yours ({"relation": "child", "name": "<name or id>"}) or to the agent of a thread ({"relation": "agent", "thread_id": "<id>"}). It is delivered later, at least once.`), send),
 		awaken.NewTool(spec("recover_failed_messages", "Lists messages that could not be delivered, sends them again, or drops them."), recoverFailed),
 	}
 }
 
-// about describes spawn_task.
+// about returns the description of spawn_task.
 func (c Config) about() string {
-	var sb strings.Builder
-	sb.WriteString("Starts a task in the background: give either agent and prompt, or tool and arguments. You are told when it ends.")
+	text := "Starts a task in the background: give either agent and prompt, or tool and arguments. You are told when it ends."
 	if len(c.Agents) > 0 {
-		fmt.Fprintf(&sb, " Agents: %s.", strings.Join(c.Agents, ", "))
+		text += " Agents: " + strings.Join(c.Agents, ", ") + "."
 	}
 	if len(c.Tools) > 0 {
-		fmt.Fprintf(&sb, " Tools: %s.", strings.Join(c.Tools, ", "))
+		text += " Tools: " + strings.Join(c.Tools, ", ") + "."
 	}
-	return sb.String()
+	return text
 }
 
 type spawnArgs struct {
 	Name        string          `json:"name,omitempty" jsonschema:"a short name to refer to the task by"`
 	Description string          `json:"description,omitempty" jsonschema:"what the task is for"`
-	Agent       string          `json:"agent,omitempty" jsonschema:"agent that does it"`
+	Agent       string          `json:"agent,omitempty" jsonschema:"agent that runs the task"`
 	Prompt      string          `json:"prompt,omitempty" jsonschema:"what the agent is to do, with everything it needs to know"`
-	Tool        string          `json:"tool,omitempty" jsonschema:"tool that does it"`
+	Tool        string          `json:"tool,omitempty" jsonschema:"tool that runs the task"`
 	Arguments   json.RawMessage `json:"arguments,omitempty" jsonschema:"arguments of the tool"`
 }
 
@@ -66,13 +65,13 @@ func (c Config) spawn(_ context.Context, call *awaken.ToolCall, in spawnArgs) (*
 	}
 	switch {
 	case in.Agent != "" && !slices.Contains(c.Agents, in.Agent):
-		return nil, fmt.Errorf("agent %q may not run as a task, want one of %q", in.Agent, c.Agents)
+		return nil, fmt.Errorf("agent %q may not run as a task; available: %q", in.Agent, c.Agents)
 	case in.Tool != "" && c.Tools != nil && !slices.Contains(c.Tools, in.Tool):
-		return nil, fmt.Errorf("tool %q may not run as a task, want one of %q", in.Tool, c.Tools)
+		return nil, fmt.Errorf("tool %q may not run as a task; available: %q", in.Tool, c.Tools)
 	case live >= c.MaxTasks:
-		return nil, fmt.Errorf("[task_limit] %d tasks go on, which is the limit: wait for one, or cancel it", live)
+		return nil, fmt.Errorf("[task_limit] %d tasks are running, which is the limit: wait for one, or cancel it", live)
 	case call.Run.Depth >= c.MaxDepth:
-		return nil, fmt.Errorf("[task_limit] runs may be %d deep below each other, and that is reached: do it yourself", c.MaxDepth)
+		return nil, fmt.Errorf("[task_limit] the maximum depth of %d runs is reached: do the work yourself", c.MaxDepth)
 	}
 	id, err := Spawn(call, Task(in))
 	if err != nil {
@@ -81,11 +80,12 @@ func (c Config) spawn(_ context.Context, call *awaken.ToolCall, in spawnArgs) (*
 	return &spawned{TaskID: id, Name: in.Name, Status: Running}, nil
 }
 
-// look returns a task as it is now, which the state may not know yet.
+// look returns the current task, which may be ahead of the state, and its run if it has
+// started.
 func look(ctx context.Context, call *awaken.ToolCall, t Info) (Info, *awaken.Run, error) {
 	run, err := call.Host.Store().LoadRun(ctx, t.ID)
 	if errors.Is(err, awaken.ErrNotFound) {
-		return t, nil, nil // it has not started
+		return t, nil, nil // not started yet
 	}
 	if err != nil {
 		return t, nil, err
@@ -98,13 +98,12 @@ func look(ctx context.Context, call *awaken.ToolCall, t Info) (Info, *awaken.Run
 }
 
 func list(ctx context.Context, call *awaken.ToolCall, _ struct{}) (map[string][]Info, error) {
-	tasks := []Info{}
-	for _, t := range sorted(Tasks.Get(call)) {
-		t, _, err := look(ctx, call, t)
-		if err != nil {
+	tasks := append([]Info{}, sorted(Tasks.Get(call))...)
+	for i := range tasks {
+		var err error
+		if tasks[i], _, err = look(ctx, call, tasks[i]); err != nil {
 			return nil, err
 		}
-		tasks = append(tasks, t)
 	}
 	return map[string][]Info{"tasks": tasks}, nil
 }
@@ -113,10 +112,10 @@ type awaitArgs struct {
 	Task string `json:"task" jsonschema:"name or id of the task"`
 }
 
-// awaitTool is a tool whose calls wait for a run, and so do the decisions on it.
+// awaitTool is the tool await_task. Decisions on its calls go to the task's run.
 type awaitTool struct{ awaken.Tool }
 
-// ChildRun is the run of the task that the call waits for.
+// ChildRun returns the run of the task that the call waits for.
 func (awaitTool) ChildRun(call *awaken.ToolCall) string {
 	var in awaitArgs
 	if json.Unmarshal(call.Args, &in) != nil {
@@ -129,7 +128,7 @@ func (awaitTool) ChildRun(call *awaken.ToolCall) string {
 func await(ctx context.Context, call *awaken.ToolCall, in awaitArgs) (Info, error) {
 	t, ok := find(Tasks.Get(call), in.Task)
 	if !ok {
-		return t, fmt.Errorf("there is no task %q, list_tasks shows those there are", in.Task)
+		return t, fmt.Errorf("task %q not found; list_tasks lists the tasks", in.Task)
 	}
 	t, run, err := look(ctx, call, t)
 	if err != nil {
@@ -145,7 +144,7 @@ func await(ctx context.Context, call *awaken.ToolCall, in awaitArgs) (Info, erro
 	return t, awaken.Suspend(ticket)
 }
 
-// address names a task or an agent from where the caller is.
+// address identifies a task or an agent, relative to the caller.
 type address struct {
 	Relation string `json:"relation" jsonschema:"parent, child, self or agent"`
 	Name     string `json:"name,omitempty" jsonschema:"name or id of a task of yours"`
@@ -227,7 +226,7 @@ func send(ctx context.Context, call *awaken.ToolCall, in sendArgs) (*receipt, er
 			return nil, errors.New("to.thread_id is empty")
 		}
 		if out.ThreadID == call.Run.ThreadID {
-			return nil, errors.New("to.thread_id is this thread")
+			return nil, errors.New("to.thread_id is the sender's own thread")
 		}
 		known, err := call.Host.HasAgent(ctx, &awaken.RunRequest{AgentID: in.To.AgentID, ThreadID: out.ThreadID})
 		if err != nil {

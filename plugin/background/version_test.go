@@ -15,7 +15,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// A task is of the version that the run is pinned to, also when the run was resumed in
+// A task uses the version that its parent is pinned to, even if the parent was resumed in
 // another process after a change.
 func TestVersion_TasksStartOnTheVersionOfTheirParent(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,7 @@
-// Package deferred keeps the schemas of tools out of the model's context until they are
-// needed. A deferred tool is only named; the tool ToolSearch finds it and promotes it, and
-// from then on the model is offered it like any other. A tool that is not used any more is
-// deferred again.
+// Package deferred keeps tool schemas out of the model's context until they are needed. A
+// deferred tool is only named. The tool ToolSearch finds it and promotes it; from then on the
+// model is offered it like any other. A promoted tool that is no longer used is deferred
+// again.
 //
 //	cfg.Plugins = append(cfg.Plugins, deferred.New())
 //
@@ -14,12 +14,12 @@
 //	  "rules": [{"tool": "get_weather", "mode": "eager"}, {"tool": "debug_*", "mode": "deferred"}]
 //	}
 //
-// Unless enabled says otherwise, tools are deferred only when that saves more than
-// ToolSearch and the list of names cost. Which tools there are is looked at in every step,
-// so tools that arrive later are deferred too.
+// Unless enabled is set, tools are deferred only if that saves more tokens than ToolSearch and
+// the list of names cost. The plugin looks at the available tools in every step, so tools that
+// appear later are deferred too.
 //
-// What is promoted is kept with the thread. How often tools are used is learned across
-// threads, in the profile, if the runtime has one.
+// Promotions are stored with the thread. The frequency of use is learned across threads, in
+// the profile, if the runtime has one.
 package deferred
 
 import (
@@ -44,28 +44,29 @@ const (
 // Mode is whether a tool's schema is shown from the start.
 type Mode string
 
+// The modes of tools.
 const (
 	Eager    Mode = "eager"
 	Deferred Mode = "deferred"
 )
 
-// Config is the section.
+// Config is the section "deferred_tools".
 type Config struct {
-	Enabled      *bool              `json:"enabled" jsonschema:"true defers, false does not, null defers when that saves enough"`
-	Rules        []Rule             `json:"rules" jsonschema:"the first that takes a tool says how it is loaded"`
-	DefaultMode  Mode               `json:"default_mode" jsonschema:"how tools are loaded that no rule takes: eager or deferred"`
-	BetaOverhead float64            `json:"beta_overhead" jsonschema:"tokens that ToolSearch and the list of names cost in each turn"`
-	AgentPriors  map[string]float64 `json:"agent_priors" jsonschema:"how often tools are used, from 0 to 1; 0.01 for others"`
+	Enabled      *bool              `json:"enabled" jsonschema:"true defers tools, false does not, null defers them if that saves enough"`
+	Rules        []Rule             `json:"rules" jsonschema:"the first rule that matches a tool sets its mode"`
+	DefaultMode  Mode               `json:"default_mode" jsonschema:"mode of tools that no rule matches: eager or deferred"`
+	BetaOverhead float64            `json:"beta_overhead" jsonschema:"tokens that ToolSearch and the list of names cost per turn"`
+	AgentPriors  map[string]float64 `json:"agent_priors" jsonschema:"expected frequency of use per tool, 0 to 1; 0.01 for other tools"`
 	DiscBeta     DiscBeta           `json:"disc_beta" jsonschema:"when a promoted tool is deferred again"`
 }
 
-// Rule says how the tools that a pattern takes are loaded.
+// Rule sets the mode of the tools that match a pattern.
 type Rule struct {
 	Tool string `json:"tool" jsonschema:"a tool's id, a glob or a /regular expression/"`
 	Mode Mode   `json:"mode"`
 }
 
-// DescribeSchema adds what Go types cannot say.
+// DescribeSchema adds constraints that Go types cannot express.
 func (*Config) DescribeSchema(s *schema.Node) {
 	s.Property("default_mode").Enum(string(Eager), string(Deferred))
 	s.Property("rules").Items().Property("mode").Enum(string(Eager), string(Deferred))
@@ -79,7 +80,7 @@ func (*Config) DescribeSchema(s *schema.Node) {
 	d.Optional("omega", "n0", "defer_after", "thresh_mult", "gamma")
 }
 
-// Defaults are what a section that leaves things out has.
+// Defaults returns the section's default values.
 func Defaults() Config {
 	return Config{Rules: []Rule{}, DefaultMode: Deferred, BetaOverhead: 1136, AgentPriors: map[string]float64{},
 		DiscBeta: DiscBeta{Omega: 0.95, N0: 5, DeferAfter: 5, ThreshMult: 0.5, Gamma: 2000}}
@@ -113,7 +114,7 @@ func (c *Config) compile() (*policy, error) {
 		if err != nil {
 			bad("rules[%d].tool: %w", i, err)
 		} else if !pt.Unconditional() {
-			bad("rules[%d].tool is %q, which has arguments: tools are deferred whatever they are called with", i, r.Tool)
+			bad("rules[%d].tool is %q, which has arguments, want a pattern without: a tool is deferred regardless of its arguments", i, r.Tool)
 		}
 		p.patterns = append(p.patterns, pt)
 	}
@@ -130,12 +131,12 @@ func (c *Config) compile() (*policy, error) {
 		bad("disc_beta.omega is %g, want above 0 and at most 1", d.Omega)
 	}
 	if d.N0 <= 0 || d.Gamma <= 0 || d.ThreshMult < 0 || d.DeferAfter < 0 {
-		bad("disc_beta has n0 %g, gamma %g, thresh_mult %g and defer_after %d, want positive numbers", d.N0, d.Gamma, d.ThreshMult, d.DeferAfter)
+		bad("disc_beta has n0 %g, gamma %g, thresh_mult %g and defer_after %d, want n0 and gamma above 0 and the others not negative", d.N0, d.Gamma, d.ThreshMult, d.DeferAfter)
 	}
 	return p, errors.Join(errs...)
 }
 
-// mode is how a tool is loaded at first.
+// mode returns the initial mode of a tool.
 func (p *policy) mode(tool string) Mode {
 	if tool == SearchTool {
 		return Eager
@@ -148,13 +149,13 @@ func (p *policy) mode(tool string) Mode {
 	return p.DefaultMode
 }
 
-// cost is what a tool's schema costs in tokens, and what its name alone does.
+// cost returns the tokens that a tool's schema costs, and those that its name alone costs.
 func cost(t *llm.Tool) (whole, name float64) {
 	return float64(max(len(t.Parameters)/4, 10)), float64(max(len(t.Name)/4, 1))
 }
 
-// enabled reports whether tools are deferred at all: whether it is wanted, worth it, and
-// possible, which it is not when the agent may not search.
+// enabled reports whether tools are deferred at all: whether it is wanted, worthwhile, and
+// possible. It is impossible if the agent may not use ToolSearch.
 func (p *policy) enabled(tools []llm.Tool) bool {
 	searchable, saved := false, 0.0
 	for i := range tools {
@@ -175,6 +176,6 @@ func (p *policy) enabled(tools []llm.Tool) bool {
 func New() awaken.Plugin {
 	s := awaken.NewSection(SectionName, Defaults())
 	s.Info = awaken.SectionInfo{DisplayName: "Deferred Tools", Category: "context",
-		Description: "Which tools the model has to search for before it sees their schemas."}
+		Description: "Which tools the model must search for before it sees their schemas."}
 	return plugin{s}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// tool returns a tool whose schema is about so many tokens long.
+// tool returns a tool whose schema has about that many tokens.
 func tool(id, description string, tokens int) awaken.Tool {
 	params := fmt.Sprintf(`{"type":"object","properties":{"a":{"type":"string","description":%q}}}`, strings.Repeat("x", max(0, tokens*4-70)))
 	return awaken.NewTool(awaken.ToolSpec{ID: id, Description: description, Parameters: json.RawMessage(params)},
@@ -82,9 +82,8 @@ func TestSection(t *testing.T) {
 	sectiontest.Covers[deferred.Config](t, docs...)
 }
 
-// kept has sections that say how long a tool that was promoted, and is not used, is kept,
-// and for how many turns that is, by the formulas of the estimate. The schema of the tool
-// saves 398 tokens.
+// kept has sections that determine how long an unused promoted tool is kept, and the expected
+// number of turns by the formulas of the estimate. The schema of the tool saves 398 tokens.
 var kept = []struct {
 	name, section string
 	turns         int
@@ -120,7 +119,7 @@ func TestDiscBeta_EveryFieldSaysHowLongAToolIsKept(t *testing.T) {
 	}
 }
 
-func TestSection_RefusesWhatMeansNothing(t *testing.T) {
+func TestSection_RefusesInvalidValues(t *testing.T) {
 	t.Parallel()
 	for section, want := range map[string]string{
 		`{"rules":[{"tool":"a(","mode":"eager"}]}`:   "rules[0].tool",
@@ -151,7 +150,7 @@ func TestSection_RefusesWhatMeansNothing(t *testing.T) {
 	}
 }
 
-// An agent that may not search keeps its tools.
+// An agent that may not use ToolSearch keeps its tools.
 func TestSection_NeedsToolSearch(t *testing.T) {
 	t.Parallel()
 	h := awakentest.New(t, engine.Config{
@@ -165,7 +164,7 @@ func TestSection_NeedsToolSearch(t *testing.T) {
 	}
 }
 
-// what ToolSearch finds, in order.
+// found returns what ToolSearch finds, in order.
 func found(t *testing.T, args string, tools ...awaken.Tool) []string {
 	t.Helper()
 	h := harness(t, `{"enabled":true}`, nil, tools, llmtest.Use(deferred.SearchTool, args), llmtest.Say("ok"))
@@ -215,7 +214,7 @@ func TestToolSearch(t *testing.T) {
 	}
 }
 
-// Equal tools come in the order of their names, every time.
+// Tools with equal scores are ordered by name.
 func TestToolSearch_TiesAreStable(t *testing.T) { // L-55
 	t.Parallel()
 	var tools []awaken.Tool
@@ -229,7 +228,7 @@ func TestToolSearch_TiesAreStable(t *testing.T) { // L-55
 	}
 }
 
-// A tool that was promoted late in a run is there when the model wants to call it.
+// A tool that was promoted late in a run is still available when the model calls it.
 func TestPromotion_LastsUntilTheToolCanBeUsed(t *testing.T) { // L-67
 	t.Parallel()
 	var turns []llmtest.Turn
@@ -247,7 +246,7 @@ func TestPromotion_LastsUntilTheToolCanBeUsed(t *testing.T) { // L-67
 	}
 }
 
-// What is promoted stays promoted on the thread, and is deferred when nobody uses it.
+// A promoted tool stays promoted on the thread, and is deferred again when it is not used.
 func TestPromotion_EndsWhenTheToolIsNotUsed(t *testing.T) { // L-55
 	t.Parallel()
 	turns := []llmtest.Turn{llmtest.Use(deferred.SearchTool, `{"query":"weather"}`), llmtest.Say("ok")}
@@ -275,7 +274,7 @@ func TestPromotion_EndsWhenTheToolIsNotUsed(t *testing.T) { // L-55
 	}
 }
 
-// What runs use is learned across threads, and tools of which much is known are kept longer.
+// Tool use is learned across threads, and tools with a high prior are kept longer.
 func TestPriors_AreLearnedAcrossThreads(t *testing.T) { // L-55
 	t.Parallel()
 	store := memory.NewProfile()
@@ -298,11 +297,11 @@ func TestPriors_AreLearnedAcrossThreads(t *testing.T) { // L-55
 	if err := json.Unmarshal(e.Value, &got); err != nil {
 		t.Fatal(err)
 	}
-	// The first lesson counts all, the second half, the third a third.
+	// The first lesson has all the weight, the second half, the third a third.
 	if got.Sessions != 3 || math.Abs(got.Tools["get_weather"]-1) > 1e-9 || math.Abs(got.Tools["add"]) > 1e-9 {
 		t.Errorf("learned %+v", got)
 	}
-	// With that prior, the belief after a promotion is another.
+	// With that prior, the estimate after a promotion differs.
 	h = harness(t, `{"enabled":true}`, store, nil, llmtest.Use(deferred.SearchTool, `{"query":"select:get_weather"}`), llmtest.Say("ok"))
 	rec := h.Say("go")
 	if lines := awakentest.Lines(t, rec.Entries); !strings.Contains(lines, `"get_weather":{"alpha":5.`) {
@@ -310,7 +309,7 @@ func TestPriors_AreLearnedAcrossThreads(t *testing.T) { // L-55
 	}
 }
 
-// agent_priors are for tools of which nothing was learned yet.
+// agent_priors apply to tools about which nothing was learned yet.
 func TestPriors_OfTheSection(t *testing.T) {
 	t.Parallel()
 	h := harness(t, `{"enabled":true,"agent_priors":{"get_weather":0.5}}`, nil, nil, llmtest.Use(deferred.SearchTool, `{"query":"select:get_weather"}`), llmtest.Say("ok"))
@@ -319,7 +318,7 @@ func TestPriors_OfTheSection(t *testing.T) {
 	}
 }
 
-// Tools that arrive later, here with a request, are deferred like the others.
+// Tools that arrive later, here with a request, are deferred too.
 func TestTools_ThatArriveLaterAreDeferred(t *testing.T) { // L-55
 	t.Parallel()
 	h := harness(t, `{"enabled":true}`, nil, nil, llmtest.Say("ok"), llmtest.Use(deferred.SearchTool, `{"query":"camera"}`), llmtest.Say("ok"))
@@ -334,7 +333,7 @@ func TestTools_ThatArriveLaterAreDeferred(t *testing.T) { // L-55
 	}
 }
 
-// A model that calls a deferred tool by its name gets it from then on.
+// A deferred tool that the model calls by name is promoted.
 func TestTools_ThatAreCalledUnseenArePromoted(t *testing.T) {
 	t.Parallel()
 	h := harness(t, `{"enabled":true}`, nil, nil, llmtest.Use("add", `{}`), llmtest.Say("ok"))

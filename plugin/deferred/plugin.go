@@ -13,34 +13,32 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// Actions for other plugins and tools.
+// Actions that other plugins and tools can schedule.
 var (
-	// Promote offers deferred tools to the model.
+	// Promote promotes deferred tools, by id.
 	Promote = awaken.NewAction[[]string]("deferred_tools.promote", awaken.PhaseBeforeInference)
-	// Defer takes promoted tools back.
+	// Defer defers promoted tools again, by id.
 	Defer = awaken.NewAction[[]string]("deferred_tools.defer", awaken.PhaseBeforeInference)
 )
 
-// tracking is what a thread knows about its promoted tools.
+// tracking is what a thread records about its promoted tools.
 type tracking struct {
 	Turns    int              `json:"turns"`
 	Promoted map[string]usage `json:"promoted"`
 }
 
 type change struct {
-	promote map[string]usage // what is believed about tools that are promoted
+	promote map[string]usage // priors of tools to promote
 	demote  []string
-	turn    bool // one more turn is over, in which these were used
+	turn    bool // a turn ended, in which the tools in used were called
 	used    []string
 	omega   float64
 }
 
 var (
 	tracked = state.NewKey("deferred_tools.state", func(t tracking, c change) tracking {
-		next := tracking{Turns: t.Turns, Promoted: maps.Clone(t.Promoted)}
-		if next.Promoted == nil {
-			next.Promoted = map[string]usage{}
-		}
+		next := tracking{Turns: t.Turns, Promoted: map[string]usage{}}
+		maps.Copy(next.Promoted, t.Promoted)
 		if c.turn {
 			next.Turns++
 			for id, u := range next.Promoted {
@@ -48,7 +46,7 @@ var (
 			}
 		}
 		for id, prior := range c.promote {
-			// To be promoted is to be used: the model has asked for it, and has to have the
+			// A promotion counts as a use: the model asked for the tool, and must get the
 			// chance to call it.
 			if u, ok := next.Promoted[id]; ok {
 				u.LastUsed = next.Turns
@@ -65,16 +63,11 @@ var (
 
 	// usedTools are the tools that a run has used.
 	usedTools = state.NewKey("deferred_tools.used", func(list, add []string) []string {
-		next := slices.Concat(list, add)
-		slices.Sort(next)
-		return slices.Compact(next)
+		return slices.Compact(slices.Sorted(slices.Values(slices.Concat(list, add))))
 	}, state.Options{Merge: state.Commutative})
 
 	learn = awaken.NewEffect[lesson]("deferred_tools.learn")
 )
-
-// Promoted returns the tools that are promoted on a thread.
-func Promoted(r state.Reader) []string { return slices.Sorted(maps.Keys(tracked.Get(r).Promoted)) }
 
 type plugin struct{ section *awaken.Section[Config] }
 
@@ -86,7 +79,7 @@ func (p plugin) Register(r *awaken.Registrar) error {
 	r.HandleEffect(learn.Handler(func(ctx context.Context, h *awaken.HookCall, l lesson) error { return l.keep(ctx, h.Profile) }))
 	cfg, err := p.section.Read(r.Agent)
 	if err != nil {
-		return nil // the section is reported by itself
+		return nil // the registry reports an invalid section
 	}
 	pol, err := cfg.compile()
 	if err != nil {
@@ -107,7 +100,7 @@ func (p plugin) Register(r *awaken.Registrar) error {
 	return nil
 }
 
-// promote records that tools are promoted, with what is believed about their use.
+// promote records that tools are promoted, with the priors of their use.
 func (p *policy) promote(ctx context.Context, w state.Writer, s profile.Store, agent string, ids []string) error {
 	learned, err := priors(ctx, s, agent)
 	if err != nil {
@@ -115,11 +108,12 @@ func (p *policy) promote(ctx context.Context, w state.Writer, s profile.Store, a
 	}
 	c := change{promote: map[string]usage{}, omega: p.DiscBeta.Omega}
 	for _, id := range ids {
-		prior := defaultPrior
-		if v, ok := learned.Tools[id]; ok {
-			prior = v
-		} else if v, ok := p.AgentPriors[id]; ok {
-			prior = v
+		prior, ok := learned.Tools[id]
+		if !ok {
+			prior, ok = p.AgentPriors[id]
+		}
+		if !ok {
+			prior = defaultPrior
 		}
 		c.promote[id] = p.DiscBeta.initial(prior)
 	}
@@ -127,13 +121,13 @@ func (p *policy) promote(ctx context.Context, w state.Writer, s profile.Store, a
 	return nil
 }
 
-// hidden reports whether the model is not shown a tool's schema.
+// hidden reports whether a tool's schema is hidden from the model.
 func (p *policy) hidden(t tracking, tool string) bool {
 	_, promoted := t.Promoted[tool]
 	return !promoted && p.mode(tool) == Deferred
 }
 
-// beforeInference defers again what is not used any more, and names what is deferred.
+// beforeInference defers tools that are no longer used, and lists the names of deferred tools.
 func (p *policy) beforeInference(_ context.Context, h *awaken.HookCall) error {
 	if !p.enabled(h.Tools) {
 		return nil
@@ -163,8 +157,7 @@ func (p *policy) beforeInference(_ context.Context, h *awaken.HookCall) error {
 	return nil
 }
 
-// filter takes the deferred tools out of a request; or ToolSearch, when nothing is
-// deferred.
+// filter removes the deferred tools from a request, or ToolSearch if nothing is deferred.
 func (p *policy) filter(_ context.Context, h *awaken.HookCall, req *llm.Request) error {
 	enabled, t := p.enabled(h.Tools), tracked.Get(h)
 	req.Tools = slices.DeleteFunc(req.Tools, func(tool llm.Tool) bool {
@@ -176,8 +169,8 @@ func (p *policy) filter(_ context.Context, h *awaken.HookCall, req *llm.Request)
 	return nil
 }
 
-// afterInference counts the turn. A deferred tool that the model called without having
-// seen it is promoted.
+// afterInference counts the turn. A deferred tool that the model called without seeing its
+// schema is promoted.
 func (p *policy) afterInference(ctx context.Context, h *awaken.HookCall) error {
 	if !p.enabled(h.Tools) {
 		return nil
@@ -200,7 +193,7 @@ func (p *policy) afterInference(ctx context.Context, h *awaken.HookCall) error {
 	return nil
 }
 
-// runEnd remembers which tools the run has used.
+// runEnd records in the profile which tools the run used.
 func (p *policy) runEnd(_ context.Context, h *awaken.HookCall) error {
 	if h.Profile == nil || !p.enabled(h.Tools) {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/awaken-go/awaken/profile"
 )
 
-// agentPriors is how often an agent's tools are used, learned over its runs.
+// agentPriors is the frequency of use of an agent's tools, learned over its runs.
 type agentPriors struct {
 	Sessions int                `json:"session_count"`
 	Tools    map[string]float64 `json:"tools"`
@@ -15,8 +15,7 @@ type agentPriors struct {
 
 var priorsKey = profile.NewKey[agentPriors]("deferred_tools.agent_priors")
 
-// priors returns what was learned about an agent's tools. Without a profile that is
-// nothing.
+// priors returns what was learned about an agent's tools. It is empty without a profile.
 func priors(ctx context.Context, s profile.Store, agent string) (agentPriors, error) {
 	if s == nil {
 		return agentPriors{}, nil
@@ -24,15 +23,15 @@ func priors(ctx context.Context, s profile.Store, agent string) (agentPriors, er
 	return priorsKey.Read(ctx, s, profile.AgentType(agent))
 }
 
-// lesson is what a run has to teach: which of an agent's tools it used.
+// lesson is the observation of one run: which of an agent's tools it used.
 type lesson struct {
 	Agent string
 	Tools []string
 	Used  []string
 }
 
-// keep moves what was learned before a little towards the lesson. The first lessons count
-// alike, later ones a tenth. Of two lessons at the same time one may be lost.
+// keep merges the lesson into the priors. The first ten lessons have equal weight, later ones
+// a tenth. One of two concurrent lessons may be lost.
 func (l lesson) keep(ctx context.Context, s profile.Store) error {
 	p, err := priors(ctx, s, l.Agent)
 	if err != nil {
@@ -53,7 +52,7 @@ func (l lesson) keep(ctx context.Context, s profile.Store) error {
 	}
 	for id, before := range p.Tools {
 		if _, ok := next.Tools[id]; !ok {
-			next.Tools[id] = before // a tool that was not there this time
+			next.Tools[id] = before // not available in this run
 		}
 	}
 	return priorsKey.Write(ctx, s, profile.AgentType(l.Agent), next)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ const searchHelp = `Finds tools that are not loaded yet, and loads them. Forms o
 
 type query struct {
 	Query      string `json:"query" jsonschema:"what to look for"`
-	MaxResults int    `json:"max_results,omitempty" jsonschema:"how many tools at most; 5 when left out"`
+	MaxResults int    `json:"max_results,omitempty" jsonschema:"maximum number of tools; default 5"`
 }
 
 const (
@@ -33,7 +34,7 @@ type found struct {
 	Promote []string `json:"__promote"`
 }
 
-// searchTool is ToolSearch.
+// searchTool returns the tool ToolSearch.
 func (p *policy) searchTool() awaken.Tool {
 	return awaken.NewTool(awaken.ToolSpec{ID: SearchTool, Description: searchHelp, Effect: awaken.ReadOnly},
 		func(ctx context.Context, call *awaken.ToolCall, q query) (*awaken.ToolResult, error) {
@@ -76,16 +77,14 @@ func (p *policy) searchTool() awaken.Tool {
 		})
 }
 
-// search returns the tools that a query finds, the best first. Equals are in the order
-// of their names.
+// search returns the tools that match a query, best first. Ties are ordered by name.
 func search(tools []llm.Tool, q string, limit int) []llm.Tool {
 	q = strings.TrimSpace(q)
 	if names, ok := strings.CutPrefix(q, "select:"); ok {
 		var out []llm.Tool
 		for name := range strings.SplitSeq(names, ",") {
-			name = strings.TrimSpace(name)
-			if i := slices.IndexFunc(tools, func(t llm.Tool) bool { return t.Name == name }); i >= 0 &&
-				!slices.ContainsFunc(out, func(t llm.Tool) bool { return t.Name == name }) {
+			is := func(t llm.Tool) bool { return t.Name == strings.TrimSpace(name) }
+			if i := slices.IndexFunc(tools, is); i >= 0 && !slices.ContainsFunc(out, is) {
 				out = append(out, tools[i])
 			}
 		}
@@ -116,8 +115,8 @@ func search(tools []llm.Tool, q string, limit int) []llm.Tool {
 	return out
 }
 
-// rank scores tools by BM25. A word of a tool's name counts three times, and one that only
-// begins like a word of the query counts half.
+// rank scores tools by BM25. A word in a tool's name counts three times; a word that only
+// starts with a word of the query counts half.
 func rank(tools []llm.Tool, terms []string) []float64 {
 	const k1, b, nameWeight = 1.2, 0.75, 3
 	docs := make([]map[string]float64, len(tools))
@@ -142,7 +141,7 @@ func rank(tools []llm.Tool, terms []string) []float64 {
 		for i, doc := range docs {
 			freq[i] = doc[term]
 			if freq[i] == 0 && len(term) >= 3 {
-				for _, w := range sortedWords(doc) {
+				for _, w := range slices.Sorted(maps.Keys(doc)) { // float sums depend on the order
 					if strings.HasPrefix(w, term) {
 						freq[i] += doc[w] / 2
 					}
@@ -162,19 +161,8 @@ func rank(tools []llm.Tool, terms []string) []float64 {
 	return scores
 }
 
-// sortedWords are a document's words, in an order that does not change: sums of floats
-// depend on it.
-func sortedWords(doc map[string]float64) []string {
-	out := make([]string, 0, len(doc))
-	for w := range doc {
-		out = append(out, w)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// words are the words of a text, in small letters. Names are taken apart where they
-// change from small to capital letters.
+// words returns the lower-case words of a text. Names are split where lower case changes to
+// upper case.
 func words(text string) []string {
 	var sb strings.Builder
 	small := false

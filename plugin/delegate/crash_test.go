@@ -17,8 +17,8 @@ import (
 	"github.com/awaken-go/awaken/plugin/delegate"
 )
 
-// mortal is a store as a process sees it that dies at its nth commit, right before or
-// right after that is made: from then on nothing it does has any effect.
+// mortal is the store of a process that dies at its nth commit, right before or right after
+// it. From then on nothing it does has any effect.
 type mortal struct {
 	awaken.Store
 	after bool
@@ -71,8 +71,8 @@ func (m *mortal) Post(ctx context.Context, threadID string, items ...awaken.Inbo
 	return m.Store.Post(ctx, threadID, items...)
 }
 
-// stepwise adds an agent whose model says the same again after a crash: what it says
-// depends on what it is shown.
+// stepwise adds an agent whose model repeats itself after a crash: its answer depends only on
+// the request.
 func (c *crew) stepwise(id string, delegates []string, turns ...llmtest.Turn) {
 	c.memberWith(id, delegates, llmtest.NewRules(llmtest.Rule{
 		Match: func(*llm.Request) bool { return true },
@@ -88,8 +88,8 @@ func (c *crew) stepwise(id string, delegates []string, turns ...llmtest.Turn) {
 	}))
 }
 
-// A process dies at any commit of any of the three runs; another takes the root up. However
-// that goes, there is one run of each agent, and what they do is done once.
+// A process dies at any commit of any of the three runs, and another one resumes the root. In
+// all cases there is one run of each agent, and each effect happens once.
 func TestCrash_AtEveryCommitOfEveryRun(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for n := 1; ; n++ {
@@ -146,7 +146,7 @@ func TestCrash_AtEveryCommitOfEveryRun(t *testing.T) {
 	}
 }
 
-// live is the life of a process: it starts the root or takes it up, and approves everything.
+// live is the life of a process: it starts or resumes the root, and approves everything.
 func (c *crew) live(t *testing.T, store awaken.Store) {
 	t.Helper()
 	rt, err := engine.New(engine.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Tools: c.tools(),

@@ -1,25 +1,24 @@
-// Package delegate lets agents give work to other agents.
+// Package delegate lets agents delegate work to other agents.
 //
-// Each agent that an agent lists in its delegates is a tool for its model,
-// agent_run_<id>, which takes a prompt and returns the other agent's answer. The plugin is
-// loaded by itself: an agent need not list it, only have delegates.
+// Each agent listed in an agent's delegates becomes a tool for its model, agent_run_<id>,
+// which takes a prompt and returns the other agent's answer. The plugin applies to every agent
+// that has delegates; it need not be listed in plugin_ids.
 //
 //	{"id": "editor", "delegates": ["researcher", "writer"], …}
 //
-// A delegate runs on a thread of its own, below the parent's, in the parent's slot: it is
-// a run like any other, stored, with its events, ended when its parent is cancelled, and
-// its tokens and costs count as the parent's. What it says is streamed as the output of
-// the call. Delegates that are called in one step run at the same time, if the parent's
-// tool_execution_mode says so.
+// A delegate runs on a thread of its own, below the parent's, in the parent's slot. It is a
+// run like any other: it is stored and has events, it is cancelled with its parent, and its
+// tokens and costs are added to the parent's. Its text is streamed as the output of the call.
+// Delegates called in one step run in parallel if the parent's tool_execution_mode allows it.
 //
-// When the delegate waits for a person, so does its parent, and the parent shows the
-// delegate's tickets as its own: they are decided on the thread that the person looks at,
-// however deep the one who asks is. Both cost nothing while they wait.
+// When a delegate waits for a person, its parent waits too, and shows the delegate's tickets
+// as its own. So people decide on the thread that they see, however deep the asking run is.
+// Both runs are parked meanwhile.
 //
-// The run of a delegate has an id that comes from the key of the call. So a parent that
-// was cut off finds it and goes on with it, and never starts a second.
+// The id of a delegate's run is derived from the key of the call. So a parent that was
+// interrupted finds the run and resumes it, and never starts a second one.
 //
-// Agents that run elsewhere ([engine.Config].Backends) are delegates like the others.
+// Agents that run elsewhere ([engine.Config].Backends) can be delegates too.
 package delegate
 
 import (
@@ -37,20 +36,20 @@ import (
 // PluginID is the name of the plugin and of its section.
 const PluginID = "delegate"
 
-// ToolPrefix begins the names of the tools; the id of the delegate follows.
-const ToolPrefix = "agent_run_"
+// toolPrefix starts the tool names; the delegate's id follows.
+const toolPrefix = "agent_run_"
 
 // Config is the section of an agent that has delegates.
 type Config struct {
-	MaxDepth       int      `json:"max_depth" jsonschema:"how many runs may be below each other under one that has no parent"`
-	MaxChildren    int      `json:"max_children" jsonschema:"how many delegates one run may start"`
-	MaxDescendants int      `json:"max_descendants" jsonschema:"how many runs there may be in all below one that has no parent"`
-	TimeoutSeconds int      `json:"timeout_seconds" jsonschema:"how long one activation of a delegate may take; 0 is as long as it likes"`
-	Stream         bool     `json:"stream" jsonschema:"show what delegates say while they say it, as output of the call"`
-	Seed           []string `json:"seed,omitempty" jsonschema:"state keys whose values delegates start with"`
+	MaxDepth       int      `json:"max_depth" jsonschema:"maximum depth of runs below the root run"`
+	MaxChildren    int      `json:"max_children" jsonschema:"maximum number of delegates that one run may start"`
+	MaxDescendants int      `json:"max_descendants" jsonschema:"maximum number of runs below the root run"`
+	TimeoutSeconds int      `json:"timeout_seconds" jsonschema:"maximum duration of one activation of a delegate; 0 means no limit"`
+	Stream         bool     `json:"stream" jsonschema:"stream the text of delegates as output of the call"`
+	Seed           []string `json:"seed,omitempty" jsonschema:"state keys whose values are copied to delegates"`
 }
 
-// Validate says what is wrong with the section.
+// Validate checks the section.
 func (c *Config) Validate() error {
 	for _, f := range []struct {
 		name string
@@ -73,14 +72,14 @@ func (c *Config) Validate() error {
 var Section = awaken.NewSection(PluginID, Config{MaxDepth: 5, MaxChildren: 16, MaxDescendants: 64, Stream: true})
 
 func init() {
-	Section.Info = awaken.SectionInfo{DisplayName: "Delegates", Description: "Gives work to other agents.", Category: "agents"}
+	Section.Info = awaken.SectionInfo{DisplayName: "Delegates", Description: "Delegates work to other agents.", Category: "agents"}
 }
 
-// Options are what a program may set beyond the section.
+// Options configures the plugin beyond the section.
 type Options struct {
-	// Admit is asked before a delegate is started. An error is shown to the model instead,
-	// and nothing starts. This is the place for budgets: what the runs above have used is
-	// in their records, and what a delegate uses counts as theirs when it is done.
+	// Admit, if set, is called before a delegate starts. An error is returned to the model,
+	// and the delegate does not start. Use it for budgets: the records of the runs above show
+	// what they have used; what a delegate uses is added to them when it ends.
 	Admit func(ctx context.Context, call *awaken.ToolCall, agentID string) error
 }
 
@@ -101,17 +100,18 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	r.Section(Section)
 	cfg, err := Section.Read(r.Agent)
 	if err != nil {
-		return nil // the registry says so
+		return nil // the registry reports it
 	}
 	for _, id := range r.Agent.Delegates {
-		if spec := r.Lookup(id); spec != nil { // else the registry says so
+		if spec := r.Lookup(id); spec != nil { // the registry reports unknown agents
 			r.Tool(&tool{Options: p.Options, trees: &p.trees, cfg: cfg, agent: id, about: describe(spec)})
 		}
 	}
 	return nil
 }
 
-// describe is what the model is told about an agent.
+// describe returns the tool description for an agent: its description, or else the first line
+// of its system prompt.
 func describe(spec *awaken.AgentSpec) string {
 	if spec.Description != "" {
 		return spec.Description
@@ -138,8 +138,8 @@ var _ awaken.Delegator = (*tool)(nil)
 var parameters = json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string","description":"what the agent is to do, with everything it needs to know"}},"required":["prompt"],"additionalProperties":false}`)
 
 func (t *tool) Spec() awaken.ToolSpec {
-	s := awaken.ToolSpec{ID: ToolPrefix + t.agent, Name: ToolPrefix + t.agent, Description: t.about, Parameters: parameters, Category: "delegate",
-		Effect:  awaken.Idempotent, // called again, it goes on with the same run
+	s := awaken.ToolSpec{ID: toolPrefix + t.agent, Name: toolPrefix + t.agent, Description: t.about, Parameters: parameters, Category: "delegate",
+		Effect:  awaken.Idempotent, // a repeated call resumes the same run
 		Timeout: -1, Metadata: map[string]any{"agent_id": t.agent}}
 	if t.cfg.TimeoutSeconds > 0 {
 		s.Timeout = time.Duration(t.cfg.TimeoutSeconds) * time.Second
@@ -147,7 +147,7 @@ func (t *tool) Spec() awaken.ToolSpec {
 	return s
 }
 
-// ChildRun is the id of the delegate's run. An agent that runs elsewhere has none here.
+// ChildRun returns the id of the delegate's run. An agent that runs elsewhere has no run here.
 func (t *tool) ChildRun(call *awaken.ToolCall) string {
 	if call.Host == nil || call.Host.Remote(t.agent) != nil {
 		return ""
@@ -166,7 +166,7 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 		return nil, errors.New("prompt is empty")
 	}
 	if call.Host == nil {
-		return nil, errors.New("delegates need a runtime")
+		return nil, errors.New("delegates need a runtime: the call has no host")
 	}
 	if remote := call.Host.Remote(t.agent); remote != nil {
 		return t.callRemote(ctx, call, remote, in.Prompt)
@@ -174,14 +174,14 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 	return t.callLocal(ctx, call, in.Prompt)
 }
 
-// callLocal starts the delegate's run, or goes on with it.
+// callLocal starts the delegate's run, or resumes it.
 func (t *tool) callLocal(ctx context.Context, call *awaken.ToolCall, prompt string) (*awaken.ToolResult, error) {
 	req := awaken.RunRequest{Attended: true}
 	host := call.Host
 	child, err := host.Store().LoadRun(ctx, awaken.ChildID(call.Key))
 	switch {
 	case errors.Is(err, awaken.ErrNotFound):
-		if req, err = t.start(ctx, call, prompt); err != nil {
+		if req, err = t.start(call, prompt); err != nil {
 			return nil, err
 		}
 		if err := t.admit(ctx, call); err != nil {
@@ -209,7 +209,7 @@ func (t *tool) callLocal(ctx context.Context, call *awaken.ToolCall, prompt stri
 	}
 	child, loadErr := host.Store().LoadRun(context.WithoutCancel(ctx), awaken.ChildID(call.Key))
 	switch {
-	case errors.Is(loadErr, awaken.ErrNotFound) && res != nil: // nothing is stored
+	case errors.Is(loadErr, awaken.ErrNotFound) && res != nil: // the run is ephemeral
 		child = ephemeral(res, err)
 	case loadErr != nil:
 		return nil, errors.Join(err, loadErr)
@@ -227,12 +227,12 @@ func (t *tool) callLocal(ctx context.Context, call *awaken.ToolCall, prompt stri
 	return nil, t.wait(child)
 }
 
-// elsewhere reports whether somebody else goes on with the run, and will say so.
+// elsewhere reports whether another owner runs the delegate and will report its end.
 func elsewhere(err error) bool {
 	return errors.Is(err, awaken.ErrBusy) || errors.Is(err, awaken.ErrFenced) || errors.Is(err, awaken.ErrConflict)
 }
 
-// ephemeral is the record of a run that was not stored.
+// ephemeral builds the record of a run that is not stored.
 func ephemeral(res *awaken.RunResult, err error) *awaken.Run {
 	run := &awaken.Run{RunID: res.RunID, ThreadID: res.ThreadID, AgentID: res.AgentID, Status: res.Status, Termination: res.Termination,
 		FinalOutput: res.Response, Waiting: res.Waiting, Steps: res.Steps, Usage: res.Usage, CostUSD: res.CostUSD,
@@ -243,8 +243,8 @@ func ephemeral(res *awaken.RunResult, err error) *awaken.Run {
 	return run
 }
 
-// start is the request that starts the delegate.
-func (t *tool) start(_ context.Context, call *awaken.ToolCall, prompt string) (awaken.RunRequest, error) {
+// start returns the request that starts the delegate.
+func (t *tool) start(call *awaken.ToolCall, prompt string) (awaken.RunRequest, error) {
 	id := awaken.ChildID(call.Key)
 	req := awaken.RunRequest{AgentID: t.agent, ThreadID: id, RunID: id, Messages: []*llm.Message{llm.UserText(prompt)}, Attended: true,
 		ParentThreadID: call.Run.ThreadID, ParentRunID: call.Run.RunID, ParentToolCallID: call.ID, SessionID: call.Run.SessionID, UserID: call.Run.UserID,
@@ -265,18 +265,18 @@ func (t *tool) start(_ context.Context, call *awaken.ToolCall, prompt string) (a
 	return req, nil
 }
 
-// admit says why the delegate must not be started, if so. What it says depends only on
-// what is stored, so that it says the same when it is asked again.
+// admit returns an error if the delegate must not start. It depends only on stored data, so a
+// repeated call gets the same answer.
 func (t *tool) admit(ctx context.Context, call *awaken.ToolCall) error {
 	if call.Run.Depth >= t.cfg.MaxDepth {
-		return limit("runs may be %d deep below each other", t.cfg.MaxDepth)
+		return limit("the maximum depth of %d runs", t.cfg.MaxDepth)
 	}
 	earlier, err := t.earlier(ctx, call)
 	if err != nil {
 		return err
 	}
 	if earlier >= t.cfg.MaxChildren {
-		return limit("a run may start %d delegates", t.cfg.MaxChildren)
+		return limit("the maximum of %d delegates of one run", t.cfg.MaxChildren)
 	}
 	if t.Admit != nil {
 		if err := t.Admit(ctx, call, t.agent); err != nil {
@@ -287,30 +287,30 @@ func (t *tool) admit(ctx context.Context, call *awaken.ToolCall) error {
 }
 
 func limit(format string, n int) error {
-	return fmt.Errorf("[delegation_limit] "+format+", and that is reached: do it yourself, or without it", n)
+	return fmt.Errorf("[delegation_limit] "+format+" is reached: do the work yourself, or continue without it", n)
 }
 
 // earlier counts the delegates that the run started before this call.
 func (t *tool) earlier(ctx context.Context, call *awaken.ToolCall) (n int, err error) {
 	calls, err := call.Host.Store().Calls(ctx, call.Run.RunID)
 	if errors.Is(err, awaken.ErrNotFound) {
-		return 0, nil // nothing is stored
+		return 0, nil // the run is ephemeral
 	}
 	for _, c := range calls {
 		if c.Key == call.Key {
 			break
 		}
-		if strings.HasPrefix(c.ToolName, ToolPrefix) && c.Child != "" {
+		if strings.HasPrefix(c.ToolName, toolPrefix) && c.Child != "" {
 			n++
 		}
 	}
 	return n, err
 }
 
-// wanted reports whether there is a reason to go on with a delegate that waits.
+// wanted reports whether a waiting delegate has a reason to resume.
 func (t *tool) wanted(ctx context.Context, host awaken.Host, child *awaken.Run) (bool, error) {
 	if r := child.Waiting.Reason; r == awaken.WaitBudget || r == awaken.WaitPin {
-		return true, nil // there may be money again, or its version
+		return true, nil // the budget or the version may be available again
 	}
 	items, err := host.Store().Unread(ctx, child.ThreadID)
 	if err != nil || len(items) > 0 {
@@ -324,25 +324,26 @@ func (t *tool) wanted(ctx context.Context, host awaken.Host, child *awaken.Run) 
 	return false, nil
 }
 
-// wait suspends the call until the delegate gets further.
+// wait suspends the call until the delegate makes progress.
 func (t *tool) wait(child *awaken.Run) error {
-	action, message := "suspended", fmt.Sprintf("Agent '%s' waits for a decision", t.agent)
+	action, message := "suspended", "waits for a decision"
 	switch {
 	case child.Status != awaken.RunWaiting:
-		action, message = "running", fmt.Sprintf("Agent '%s' is at work", t.agent)
+		action, message = "running", "is running"
 	case child.Waiting.Reason == awaken.WaitUserInput:
 		action = "input_required"
 	case child.Waiting.Reason == awaken.WaitBudget:
-		action, message = "budget_exhausted", fmt.Sprintf("Agent '%s' waits: %s", t.agent, child.Waiting.Message)
+		action, message = "budget_exhausted", "waits: "+child.Waiting.Message
 	case child.Waiting.Reason == awaken.WaitPin:
-		action, message = "pin_unavailable", fmt.Sprintf("Agent '%s' waits: %s", t.agent, child.Waiting.Message)
+		action, message = "pin_unavailable", "waits: "+child.Waiting.Message
 	case child.Waiting.Reason == awaken.WaitBackgroundTasks:
-		action, message = "running", fmt.Sprintf("Agent '%s' waits for its tasks", t.agent)
+		action, message = "running", "waits for its tasks"
 	}
 	ticket := awaken.Ticket{
-		Suspension: awaken.Suspension{ID: "delegate_run:" + child.RunID, Action: "agent_delegate:" + action, Message: message},
-		Child:      child.RunID,
-		Tickets:    child.ChildTickets(),
+		Suspension: awaken.Suspension{ID: "delegate_run:" + child.RunID, Action: "agent_delegate:" + action,
+			Message: fmt.Sprintf("Agent '%s' %s", t.agent, message)},
+		Child:   child.RunID,
+		Tickets: child.ChildTickets(),
 	}
 	if child.Waiting != nil {
 		ticket.Budget = child.Waiting.Budget
@@ -350,37 +351,33 @@ func (t *tool) wait(child *awaken.Run) error {
 	return awaken.Suspend(ticket)
 }
 
-// Result is what the call of a delegate comes to.
-type Result struct {
-	AgentID  string `json:"agent_id"`
-	Status   string `json:"status"` // completed, stopped, failed, cancelled
-	Response string `json:"response"`
-	Steps    int    `json:"steps"`
-}
-
-// result is what the parent's model is told.
+// result converts the ended run of a delegate to the result of the call.
 func (t *tool) result(call *awaken.ToolCall, child *awaken.Run) (*awaken.ToolResult, error) {
 	call.Spend(child.Total())
 	res := &awaken.ToolResult{Status: awaken.ToolSuccess, Metadata: map[string]any{"child_run_id": child.RunID, "child_thread_id": child.ThreadID}}
-	out := Result{AgentID: child.AgentID, Status: "completed", Response: child.FinalOutput, Steps: child.Steps}
+	status, progress := "completed", "done"
 	switch child.Termination.Type {
 	case awaken.Stopped:
-		out.Status = "stopped"
+		status = "stopped"
 	case awaken.Cancelled:
-		out.Status, res.Status, res.Message = "cancelled", awaken.ToolError, fmt.Sprintf("agent %q was cancelled", t.agent)
+		status, progress, res.Status, res.Message = "cancelled", "failed", awaken.ToolError, fmt.Sprintf("agent %q was cancelled", t.agent)
 	case awaken.Failed, awaken.Blocked:
-		out.Status, res.Status, res.Message = "failed", awaken.ToolError, fmt.Sprintf("agent %q failed: %s", t.agent, child.Termination)
+		status, progress, res.Status, res.Message = "failed", "failed", awaken.ToolError, fmt.Sprintf("agent %q failed: %s", t.agent, child.Termination)
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
+	var err error
+	if res.Data, err = json.Marshal(struct {
+		AgentID  string `json:"agent_id"`
+		Status   string `json:"status"`
+		Response string `json:"response"`
+		Steps    int    `json:"steps"`
+	}{child.AgentID, status, child.FinalOutput, child.Steps}); err != nil {
 		return nil, err
 	}
-	res.Data = data
-	call.Progress(awaken.Progress{Status: map[awaken.ToolStatus]string{awaken.ToolSuccess: "done", awaken.ToolError: "failed"}[res.Status], Message: t.agent})
+	call.Progress(awaken.Progress{Status: progress, Message: t.agent})
 	return res, nil
 }
 
-// sink shows what the delegate says as output of the call.
+// sink streams the delegate's text as output of the call.
 func (t *tool) sink(call *awaken.ToolCall) awaken.Sink {
 	call.Progress(awaken.Progress{Status: "running", Message: t.agent})
 	if !t.cfg.Stream {
@@ -394,10 +391,10 @@ func (t *tool) sink(call *awaken.ToolCall) awaken.Sink {
 	})
 }
 
-// callRemote runs an agent that runs elsewhere. Its run has the id that a local one would
-// have; what it waits for is asked as the call's own question, one after the other.
+// callRemote runs an agent that runs elsewhere. Its run has the id that a local run would
+// have. Its questions are asked as the call's own, one at a time.
 func (t *tool) callRemote(ctx context.Context, call *awaken.ToolCall, remote awaken.Runner, prompt string) (*awaken.ToolResult, error) {
-	req, err := t.start(ctx, call, prompt)
+	req, err := t.start(call, prompt)
 	if err != nil {
 		return nil, err
 	}
@@ -414,15 +411,14 @@ func (t *tool) callRemote(ctx context.Context, call *awaken.ToolCall, remote awa
 		return nil, fmt.Errorf("agent %q: %w", t.agent, err)
 	case res.Status == awaken.RunWaiting && res.Waiting != nil && len(res.Waiting.Tickets) > 0:
 		first := res.Waiting.Tickets[0]
-		ticket := awaken.Ticket{ResumeMode: first.ResumeMode, Suspension: awaken.Suspension{Action: "agent_delegate:input_required", Message: first.Reason}}
+		question := awaken.Suspension{Action: "agent_delegate:input_required", Message: first.Reason}
 		if first.Suspension != nil {
-			ticket.Suspension = *first.Suspension
+			question = *first.Suspension
 		}
-		ticket.ResumeMode = awaken.ReplayToolCall // the decision goes there
-		ticket.Suspension.ID = remotePrefix(call) + first.TicketID
-		return nil, awaken.Suspend(ticket)
+		question.ID = remotePrefix(call) + first.TicketID
+		return nil, awaken.Suspend(awaken.Ticket{Suspension: question, ResumeMode: awaken.ReplayToolCall}) // the decision is passed on
 	case res.Status == awaken.RunWaiting:
-		return nil, fmt.Errorf("agent %q waits, and does not say for what", t.agent)
+		return nil, fmt.Errorf("agent %q is waiting but reports no ticket", t.agent)
 	}
 	return t.result(call, ephemeral(res, err))
 }

@@ -61,8 +61,8 @@ func TestSection_EveryField(t *testing.T) {
 		{name: "defaults", section: `{}`, want: `tool_call_stream_delta`},
 		{name: "stream off", section: `{"stream": false}`, want: `!tool_call_stream_delta`},
 		{name: "max_depth", section: `{"max_depth": 1}`, want: `!delegation_limit`},
-		{name: "max_children", section: `{"max_children": 1}`, want: `a run may start 1 delegates`},
-		{name: "max_descendants", section: `{"max_descendants": 1}`, want: `there may be 1 runs in all`},
+		{name: "max_children", section: `{"max_children": 1}`, want: `the maximum of 1 delegates of one run is reached`},
+		{name: "max_descendants", section: `{"max_descendants": 1}`, want: `the maximum of 1 runs below the root`},
 		{name: "timeout_seconds", section: `{"timeout_seconds": 1}`, want: `timed out after 1s`},
 		{name: "seed", section: `{"seed": ["test.memory"]}`, want: `memory is milk`},
 		{name: "no seed", section: `{"seed": ["unknown"]}`, want: `!memory is milk`},
@@ -131,8 +131,8 @@ func TestTools_AreOfferedToAgentsWithDelegatesOnly(t *testing.T) {
 	if got := rt.Registry().ToolIDs("helper"); !slices.Equal(got, []string{"free", "pay", "slow"}) {
 		t.Errorf("helper has %q", got)
 	}
-	c.agents[0].Delegates = []string{"nobody"}
-	if _, err := registry.New(registry.Config{Builtin: builtin.For, Agents: c.agents, Models: c.models, Providers: c.providers, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}}); err == nil || !strings.Contains(err.Error(), `"nobody", which is not defined`) {
+	c.agents[0].Delegates = []string{"unknown"}
+	if _, err := registry.New(registry.Config{Builtin: builtin.For, Agents: c.agents, Models: c.models, Providers: c.providers, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}}); err == nil || !strings.Contains(err.Error(), `"unknown"`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -176,8 +176,8 @@ func TestL48_ADelegateIsAStoredRunBelowItsParent(t *testing.T) {
 	}
 }
 
-// L-48: what delegates used was not counted.
-func TestL48_WhatADelegateUsesCountsAsItsParents(t *testing.T) {
+// L-48: the usage of delegates was not counted.
+func TestL48_UsageOfADelegateCountsForItsParent(t *testing.T) {
 	used := func(turn llmtest.Turn, in, out int64) llmtest.Turn {
 		turn.Usage = &llm.Usage{PromptTokens: in, CompletionTokens: out, TotalTokens: in + out}
 		return turn
@@ -239,7 +239,8 @@ func TestL48_AGrandchildsQuestionIsAnsweredOnTheRootAfterARestart(t *testing.T) 
 	}
 }
 
-// The same through the queue: nothing runs while all three wait, and a decision on the root's thread wakes them all.
+// The same through the queue: nothing runs while all three wait, and a decision on the root's
+// thread wakes them all.
 func TestQueue_AGrandchildsQuestionIsAnsweredOnTheRootAfterARestart(t *testing.T) {
 	for _, where := range []string{"root", "leaf"} {
 		t.Run("decided on the thread of "+where, func(t *testing.T) {
@@ -340,7 +341,7 @@ func TestSixCalls_DecidedOutOfOrderWithARestartInBetween(t *testing.T) {
 						answers = append(answers, m.Text())
 					}
 				}
-				for i, want := range []string{"free 1", "paid edited", "nobody decided in time", "mid done", "refused: no", "free 2"} {
+				for i, want := range []string{"free 1", "paid edited", "in time", "mid done", "refused: no", "free 2"} {
 					if len(answers) != 6 || !strings.Contains(answers[i], want) {
 						t.Fatalf("the model was told %q, want %q in number %d", answers, want, i)
 					}
@@ -350,7 +351,7 @@ func TestSixCalls_DecidedOutOfOrderWithARestartInBetween(t *testing.T) {
 	}
 }
 
-// registries are what the runs are pinned to.
+// registries returns the registries that the runs are pinned to.
 func (c *crew) registries() (ids []string) {
 	for _, r := range c.runs() {
 		ids = append(ids, r.ResolutionID)
@@ -358,7 +359,7 @@ func (c *crew) registries() (ids []string) {
 	return ids
 }
 
-func TestTwoDelegates_WithTheSameCallIDsAreToldApart(t *testing.T) {
+func TestTwoDelegates_WithTheSameCallIDsStayApart(t *testing.T) {
 	c := newCrew(t)
 	c.member("root", []string{"a", "b"}, calls(call("agent_run_a", `{"prompt": "x"}`), call("agent_run_b", `{"prompt": "x"}`)), llmtest.Say("done")).ToolExecutionMode = awaken.ParallelStreaming
 	c.member("a", nil, llmtest.Use("pay", `{"text": "a"}`), llmtest.Say("a done"))
@@ -377,7 +378,7 @@ func TestTwoDelegates_WithTheSameCallIDsAreToldApart(t *testing.T) {
 	}
 	wantDone(t, c, "paid b")
 	if err := rt.Decide(t.Context(), res.RunID, awaken.Decision{Target: "call_pay_2", Action: awaken.ActionResume}); !errors.Is(err, awaken.ErrNotFound) {
-		t.Errorf("a call that nobody made: %v", err)
+		t.Errorf("an unknown call: %v", err)
 	}
 	if res, err = rt.Resume(t.Context(), res.RunID, nil, res.Waiting.Tickets[0].Reject("no")); err != nil || res.Status != awaken.RunDone {
 		t.Fatalf("got %+v, %v", res, err)
@@ -444,7 +445,7 @@ func TestAQuestionOfADelegate_Expires(t *testing.T) {
 	})
 }
 
-func TestDelegates_OfOneStepWorkAtTheSameTime(t *testing.T) {
+func TestDelegates_OfOneStepRunInParallel(t *testing.T) {
 	c := newCrew(t)
 	c.hold = make(chan struct{})
 	c.member("root", []string{"a", "b"}, calls(call("agent_run_a", `{"prompt": "x"}`), call("agent_run_b", `{"prompt": "x"}`)), llmtest.Say("done")).ToolExecutionMode = awaken.ParallelStreaming
@@ -461,7 +462,7 @@ func TestDelegates_OfOneStepWorkAtTheSameTime(t *testing.T) {
 	wantDone(t, c, "slow", "slow")
 }
 
-func TestCrash_ADelegateIsFoundAndGoneOnWith(t *testing.T) {
+func TestCrash_ADelegateIsFoundAndResumed(t *testing.T) {
 	c := newCrew(t)
 	c.hold = make(chan struct{})
 	c.member("root", []string{"mid"}, give("mid"), llmtest.Say("root done"))
@@ -473,7 +474,7 @@ func TestCrash_ADelegateIsFoundAndGoneOnWith(t *testing.T) {
 		lost <- err
 	}()
 	key := <-c.started
-	// Another process takes the run over, as after a crash; the first one does not know.
+	// Another process takes over, as after a crash; the first one does not know.
 	second := make(chan error, 1)
 	go func() {
 		res, err := c.runtime().Run(t.Context(), awaken.RunRequest{Continue: "r"}, nil)
@@ -498,8 +499,8 @@ func TestCrash_ADelegateIsFoundAndGoneOnWith(t *testing.T) {
 	}
 }
 
-// L-48: cancelling a parent left its delegates going.
-func TestL48_CancelGoesDown(t *testing.T) {
+// L-48: cancelling a parent left its delegates running.
+func TestL48_CancelReachesDelegates(t *testing.T) {
 	t.Run("while a delegate works", func(t *testing.T) {
 		c := newCrew(t)
 		c.hold = make(chan struct{})
@@ -612,7 +613,7 @@ func TestL48_ABombEndsByItsLimitAndLeavesItsSiblingsAlone(t *testing.T) {
 	}
 }
 
-// A bomb ends by the budget of the run above it: everything waits, nothing else is touched, and it goes on with more money.
+// A bomb ends by the budget of the run above it: everything waits, nothing else is affected, and it resumes with more money.
 func TestBudget_ABombWaitsForMoneyAndLeavesOthersAlone(t *testing.T) {
 	c := newCrew(t)
 	used := func(turn llmtest.Turn) llmtest.Turn {
@@ -677,7 +678,7 @@ func TestAdmit_RefusesWhatABudgetDoesNotAllow(t *testing.T) {
 	}
 }
 
-func TestFailures_AreToldToTheModel(t *testing.T) {
+func TestFailures_AreReportedToTheModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		turn llmtest.Turn
 		max  int
@@ -784,8 +785,8 @@ func TestRemote_IsBehindTheSameTool(t *testing.T) {
 	}
 }
 
-// L-65: backends that a program had registered were refused by validation.
-func TestL65_BackendsAreValidatedAgainstThoseThatAreThere(t *testing.T) {
+// L-65: validation refused backends that a program had registered.
+func TestL65_BackendsAreValidatedAgainstThoseRegistered(t *testing.T) {
 	c := newCrew(t)
 	c.member("root", nil)
 	for _, x := range []struct {
@@ -794,8 +795,8 @@ func TestL65_BackendsAreValidatedAgainstThoseThatAreThere(t *testing.T) {
 	}{
 		{&awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{Backend: "pigeon", BaseURL: "coop"}}, ""},
 		{&awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{Backend: "pigeon"}}, "base_url is empty"},
-		{&awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{BaseURL: "https://x"}}, `its backend is "a2a", which is not there, have ["pigeon" "awaken"]`},
-		{&awaken.AgentSpec{ID: "far", Backend: &awaken.Backend{Kind: "owl"}}, `its backend is "owl", which is not there`},
+		{&awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{BaseURL: "https://x"}}, `backend "a2a" not found; available: ["pigeon" "awaken"]`},
+		{&awaken.AgentSpec{ID: "far", Backend: &awaken.Backend{Kind: "owl"}}, `backend "owl" not found`},
 	} {
 		_, err := registry.New(registry.Config{Builtin: builtin.For, Agents: []*awaken.AgentSpec{c.agents[0], x.spec}, Models: c.models, Providers: c.providers, Backends: map[string]registry.RemoteBackend{"pigeon": far{}}})
 		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {

@@ -10,8 +10,8 @@ import (
 	"github.com/awaken-go/awaken/plugin/delegate"
 )
 
-// asking is a plugin whose gate asks about every call of a delegate, and again when it is
-// gone on with.
+// asking is a plugin whose gate asks about every call of a delegate, and again when the call
+// is resumed.
 type asking struct{ asked int }
 
 func (*asking) Name() string { return "asking" }
@@ -30,7 +30,7 @@ func (a *asking) Register(r *awaken.Registrar) error {
 	return nil
 }
 
-// A gate's question about the call is the parent's own, also when a delegate is behind it.
+// A gate's question about the call belongs to the parent, even if the call runs a delegate.
 func TestGate_AsksAboutTheCallOfADelegate(t *testing.T) {
 	c := newCrew(t)
 	c.member("root", []string{"mid"}, give("mid"), llmtest.Say("done")).PluginIDs = []string{"asking"}

@@ -18,8 +18,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// crew is agents with a script each, on one store. What it did is counted over all
-// processes.
+// crew is a set of agents with a script each, on one store. Its counters span all processes.
 type crew struct {
 	t         *testing.T
 	db        *memory.DB
@@ -39,7 +38,7 @@ func newCrew(t *testing.T) *crew {
 	return &crew{t: t, db: memory.NewDB(), providers: map[string]llm.Model{}, started: make(chan string, 16)}
 }
 
-// member adds an agent that says what its turns say.
+// member adds an agent with scripted turns.
 func (c *crew) member(id string, delegates []string, turns ...llmtest.Turn) *awaken.AgentSpec {
 	return c.memberWith(id, delegates, llmtest.NewScript(turns...))
 }
@@ -95,7 +94,7 @@ func (c *crew) tools() []awaken.Tool {
 	}
 }
 
-// runtime is what a process has: a new registry each time.
+// runtime returns the runtime of a new process.
 func (c *crew) runtime() *engine.Runtime {
 	c.t.Helper()
 	rt, err := engine.New(engine.Config{Agents: c.agents, Models: c.models, Providers: c.providers, Backends: c.backends, Tools: c.tools(),
@@ -133,7 +132,7 @@ func (c *crew) runs() (all []*awaken.Run) {
 	return all
 }
 
-// ends are how the runs came out, by agent.
+// ends returns the terminations of the runs, by agent.
 func (c *crew) ends() map[string]string {
 	ends := map[string]string{}
 	for _, r := range c.runs() {
@@ -153,7 +152,7 @@ func say(thread, prompt string) awaken.RunRequest {
 	return awaken.RunRequest{AgentID: "root", ThreadID: thread, Messages: []*llm.Message{llm.UserText(prompt)}}
 }
 
-// give is a turn that gives work to an agent.
+// give is a turn that delegates work to an agent.
 func give(agent string) llmtest.Turn { return llmtest.Use("agent_run_"+agent, `{"prompt": "do it"}`) }
 
 func calls(cs ...llmtest.Call) llmtest.Turn { return llmtest.Turn{ToolCalls: cs} }

@@ -10,8 +10,8 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// trees lets the delegates of one tree be admitted one after the other in a process. A
-// tree is all that is below a run without a parent.
+// trees serialises the admission of delegates per tree, within a process. A tree is everything
+// below a root run.
 type trees struct{ locks [64]sync.Mutex }
 
 var treeSeed = maphash.MakeSeed()
@@ -22,10 +22,9 @@ func (t *trees) lock(root string) *sync.Mutex {
 	return mu
 }
 
-// enter makes the delegate's thread, unless there are too many below the root then. The
-// thread is made first and counted with the others, so that of those that enter at the same
-// moment, in whatever process, the last one sees all the others. A call that was made before
-// finds its thread there.
+// enter creates the delegate's thread, unless the tree would exceed its limit. The thread is
+// created first and counted with the others, so of several that enter at the same moment, in
+// any process, the last one sees all others. A repeated call finds its thread.
 func (t *tool) enter(ctx context.Context, call *awaken.ToolCall) error {
 	root, err := rootOf(ctx, call)
 	if err != nil || root == "" {
@@ -33,7 +32,7 @@ func (t *tool) enter(ctx context.Context, call *awaken.ToolCall) error {
 	}
 	host := call.Host
 	editor, ok := host.Store().(awaken.ThreadEditor)
-	if !ok || host.Remote(t.agent) != nil { // it makes no thread here
+	if !ok || host.Remote(t.agent) != nil { // no local thread
 		n, err := t.descendants(ctx, root, host.Store())
 		return cmp.Or(err, t.room(n+1))
 	}
@@ -50,16 +49,15 @@ func (t *tool) enter(ctx context.Context, call *awaken.ToolCall) error {
 	return errors.Join(err, editor.DeleteThread(context.WithoutCancel(ctx), id, awaken.RejectChildren))
 }
 
-// room says that n runs are too many, if so.
+// room returns an error if n runs exceed the limit.
 func (t *tool) room(n int) error {
 	if n > t.cfg.MaxDescendants {
-		return limit("there may be %d runs in all below the first", t.cfg.MaxDescendants)
+		return limit("the maximum of %d runs below the root", t.cfg.MaxDescendants)
 	}
 	return nil
 }
 
-// rootOf is the thread of the run at the top that has no parent, or "" if nothing is
-// stored.
+// rootOf returns the thread of the root run, or "" if the runs above are not stored.
 func rootOf(ctx context.Context, call *awaken.ToolCall) (string, error) {
 	root, id := call.Run.ThreadID, call.Run.RunID
 	for range call.Run.Depth {

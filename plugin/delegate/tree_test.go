@@ -14,15 +14,15 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// Delegations of one tree that begin at the same moment, in one process and in two, are
-// never more than the tree may have.
-func TestLimit_OfDescendantsHoldsForThoseThatStartTogether(t *testing.T) {
+// Delegations of one tree that start at the same moment, in one process or in two, never
+// exceed the limit of the tree.
+func TestLimit_OfDescendantsHoldsForConcurrentStarts(t *testing.T) {
 	const most, each = 5, 16
 	for _, processes := range []int{1, 2} {
 		t.Run(fmt.Sprintf("%d processes", processes), func(t *testing.T) {
 			for range 5 {
 				c := newCrew(t)
-				// Each boss gives out more work than the whole tree may have.
+				// Each boss delegates more work than the whole tree may have.
 				var work []llmtest.Call
 				for range each {
 					work = append(work, call("agent_run_leaf", `{"prompt": "x"}`))
@@ -37,7 +37,7 @@ func TestLimit_OfDescendantsHoldsForThoseThatStartTogether(t *testing.T) {
 				if _, err := c.runtime().Run(t.Context(), withID(say("t", "go"), "r"), nil); err != nil {
 					t.Fatal(err)
 				}
-				// The bosses are tasks of the root, each in a process of its own.
+				// The bosses are tasks of the root, each in its own process.
 				var wg sync.WaitGroup
 				for i := range processes {
 					if err := c.db.Store("").CreateThread(t.Context(), &awaken.Thread{ID: fmt.Sprintf("boss%d", i), ParentThreadID: "t"}); err != nil {
@@ -85,9 +85,8 @@ func TestLimit_OfDescendantsHoldsForThoseThatStartTogether(t *testing.T) {
 	}
 }
 
-// A process that is about to stop does not wait for a delegate to end: all that are at work
-// below each other let go at the end of the step of the lowest, and another process goes on
-// with them.
+// A draining process does not wait for a delegate to end: all nested runs yield at the end of
+// the step of the lowest one, and another process continues them.
 func TestDrain_DoesNotWaitForADelegateToEnd(t *testing.T) {
 	for _, mode := range []awaken.ExecutionMode{awaken.Sequential, awaken.ParallelStreaming} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -133,8 +132,8 @@ func TestDrain_DoesNotWaitForADelegateToEnd(t *testing.T) {
 	}
 }
 
-// Without a queue it is the same: Yield on the root's thread is enough.
-func TestYield_GoesDown(t *testing.T) {
+// The same without a queue: Yield on the root's thread is enough.
+func TestYield_ReachesDelegates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew(t)
 		c.hold = make(chan struct{})

@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// A delegate is of the version that the run is pinned to, also when the run was resumed in
+// A delegate uses the version that its parent is pinned to, even if the parent was resumed in
 // another process after a change.
 func TestVersion_DelegatesStartOnTheVersionOfTheirParent(t *testing.T) {
 	t.Parallel()

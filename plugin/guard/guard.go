@@ -1,9 +1,9 @@
-// Package guard looks at what passes the borders of a run: messages that come in,
-// answers that go out, results of tools. A guard lets a text pass, rewrites it, blocks
-// it, or puts it to a person.
+// Package guard inspects the texts that enter and leave a run: input messages, answers and
+// tool results. A guard lets a text pass, rewrites it, blocks it, or suspends the run until a
+// person decides.
 //
-// The plugin "guardrails" has two guards that are configured, not programmed: one that
-// takes secrets out, and rules about size and wording.
+// The plugin "guardrails" has two guards that need no code: one that removes secrets, and
+// rules about size and wording.
 //
 //	cfg.Plugins = append(cfg.Plugins, guard.Rails())
 //
@@ -15,7 +15,7 @@
 //	  ]
 //	}
 //
-// A guard of your own is a type with one method:
+// A custom guard is a type with one method:
 //
 //	type calm struct{}
 //
@@ -25,45 +25,44 @@
 //
 //	cfg.Plugins = append(cfg.Plugins, guard.New("calm", calm{}, awaken.OutputBorder))
 //
-// Guards of one border are asked in the order of the agent's plugin_ids, each with what
-// the one before has left. An agent with a guard on its output does not stream: an answer
-// is shown when all of it has passed. A blocked text is dropped, and the run ends as
-// blocked.
+// Guards run in the order of the agent's plugin_ids; each receives the text that the previous
+// one returned. An agent with a guard on its output does not stream: an answer is shown once
+// all of it has passed. A blocked text is dropped, and the run ends as blocked.
 //
-// A text that is put to a person makes the run wait. Approved, it passes; the text of a
-// message can be edited ([awaken.Decision].Arguments, {"text": …}). Rejected, a message is
-// blocked, and of a result the model is told that it was withheld.
+// A suspended text parks the run. If a person approves it, it passes; the text of a message
+// can be edited ([awaken.Decision].Arguments, {"text": …}). If it is rejected, a message is
+// blocked, and the model is told that a result was withheld.
 package guard
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Guard checks texts. Implementations are safe for concurrent use and keep nothing of
-// what they saw: the same text may be checked again.
+// Guard checks texts. Implementations must be safe for concurrent use and stateless, because
+// the same text may be checked again.
 type Guard interface {
 	Check(ctx context.Context, t Text) (Verdict, error)
 }
 
-// Text is a text that passes a border.
+// Text is a text to check.
 type Text struct {
 	Border awaken.Border
-	Tool   string // whose result it is
+	Tool   string // the tool, for results
 	Text   string
 }
 
-// Verdict is what a guard thinks of a text. The zero Verdict lets it pass.
+// Verdict is the decision of a guard. The zero Verdict lets the text pass.
 type Verdict struct {
 	kind kind
-	text string // instead, or why
+	text string // the replacement, or the reason
 }
 
 type kind uint8
@@ -78,16 +77,16 @@ const (
 // Pass lets the text pass.
 func Pass() Verdict { return Verdict{} }
 
-// Rewrite lets another text pass in its place.
+// Rewrite replaces the text.
 func Rewrite(text string) Verdict { return Verdict{rewrite, text} }
 
-// Block drops the text and ends the run.
+// Block drops the text and ends the run as blocked.
 func Block(reason string) Verdict { return Verdict{block, reason} }
 
-// Suspend puts what was to pass to a person, for whom the run waits.
+// Suspend parks the run until a person decides about the text.
 func Suspend(reason string) Verdict { return Verdict{suspend, reason} }
 
-// New returns a plugin of the given name that lets g check what passes these borders.
+// New returns a plugin of the given name that runs g at these points.
 func New(name string, g Guard, borders ...awaken.Border) awaken.Plugin {
 	return plugin{name, g, borders}
 }
@@ -101,40 +100,36 @@ type plugin struct {
 func (p plugin) Name() string { return p.name }
 
 func (p plugin) Register(r *awaken.Registrar) error {
-	register(r, p.name, p.guard, p.borders)
+	for _, b := range p.borders {
+		r.Guard(b, func(ctx context.Context, h *awaken.HookCall, passage *awaken.Passage) (awaken.Verdict, error) {
+			c := checker{ctx: ctx, guard: p.guard, name: p.name, text: Text{Border: b}}
+			if b == awaken.ResultBorder {
+				c.text.Tool = h.Tool.Tool
+				return c.result(h, passage)
+			}
+			if m := passage.Message; m.Role == llm.User || m.Role == llm.Assistant {
+				passage.Message = c.message(m)
+			}
+			return c.verdict(map[awaken.Border]string{awaken.InputBorder: "May the agent see this message?", awaken.OutputBorder: "May this answer be shown?"}[b],
+				passage.Message.ID, map[string]string{})
+		})
+	}
 	return nil
 }
 
-func register(r *awaken.Registrar, name string, g Guard, borders []awaken.Border) {
-	for _, b := range borders {
-		r.Guard(b, func(ctx context.Context, h *awaken.HookCall, p *awaken.Passage) (awaken.Verdict, error) {
-			c := checker{ctx: ctx, guard: g, name: name, text: Text{Border: b}}
-			if b == awaken.ResultBorder {
-				c.text.Tool = h.Tool.Tool
-				return c.result(h, p)
-			}
-			if p.Message.Role == llm.User || p.Message.Role == llm.Assistant {
-				p.Message = c.message(p.Message)
-			}
-			return c.verdict(map[awaken.Border]string{awaken.InputBorder: "May the agent see this message?", awaken.OutputBorder: "May this answer be shown?"}[b],
-				p.Message.ID, map[string]string{})
-		})
-	}
-}
-
-// checker puts the texts of one passage to a guard.
+// checker runs a guard on the texts of one passage.
 type checker struct {
 	ctx   context.Context
 	guard Guard
 	name  string
 	text  Text
 
-	last Verdict // the first that was to suspend, or one to block
+	last Verdict // a block, or else the first suspend
 	err  error
-	seen string // the text that it was about
+	seen string // the text that last is about
 }
 
-// check returns what becomes of a text.
+// check returns the text, rewritten if the guard says so.
 func (c *checker) check(text string) string {
 	if text == "" || c.err != nil || c.last.kind == block {
 		return text
@@ -152,15 +147,13 @@ func (c *checker) check(text string) string {
 	return text
 }
 
-// message returns the message with what became of its texts. Calls of tools are left as
-// they are: their arguments belong to the tool's own rules.
+// message returns the message with its texts checked. Tool calls are left alone, except for
+// the final output: permissions cover their arguments.
 func (c *checker) message(m *llm.Message) *llm.Message {
+	content, changed := c.blocks(m.Content)
 	next := *m
-	changed := false
-	if content := c.blocks(m.Content); content != nil {
-		next.Content, changed = content, true
-	}
-	for i, call := range m.ToolCalls { // what is said by this tool is the answer
+	next.Content = content
+	for i, call := range m.ToolCalls { // its arguments are the answer
 		if call.Name != awaken.FinalOutputTool {
 			continue
 		}
@@ -175,9 +168,9 @@ func (c *checker) message(m *llm.Message) *llm.Message {
 	return &next
 }
 
-// blocks returns what became of the texts of blocks, or nil when all stayed the same.
-func (c *checker) blocks(blocks []llm.Block) []llm.Block {
-	var next []llm.Block
+// blocks returns the blocks with their texts checked, and whether any changed.
+func (c *checker) blocks(blocks []llm.Block) (next []llm.Block, changed bool) {
+	next = blocks
 	for i, b := range blocks {
 		if b.Type != llm.TextBlock && b.Type != llm.ThinkingBlock {
 			continue
@@ -186,41 +179,34 @@ func (c *checker) blocks(blocks []llm.Block) []llm.Block {
 		if text == b.Text {
 			continue
 		}
-		if next == nil {
-			next = append(next, blocks...)
+		if !changed {
+			next, changed = slices.Clone(blocks), true
 		}
 		next[i].Text = text
 		if b.Type == llm.ThinkingBlock {
-			next[i].Opaque = nil // it vouches for another text
+			next[i].Opaque = nil // the signature is for the original text
 		}
 	}
-	return next
+	return next, changed
 }
 
-// result checks the texts of a tool's result: its message, the strings in its data, its
-// blocks of text.
+// result checks the texts of a tool result: its message, the strings in its data, and its text
+// blocks.
 func (c *checker) result(h *awaken.HookCall, p *awaken.Passage) (awaken.Verdict, error) {
 	res := *p.Result
 	res.Message = c.check(res.Message)
-	if data, changed := c.data(res.Data); changed {
-		res.Data = data
-	}
-	if content := c.blocks(res.Content); content != nil {
-		res.Content = content
-	}
+	res.Data, _ = c.data(res.Data)
+	res.Content, _ = c.blocks(res.Content)
 	p.Result = &res
 	return c.verdict(fmt.Sprintf("May the agent see this result of '%s'?", h.Tool.Tool), h.Tool.ID, map[string]string{"tool_name": h.Tool.Tool})
 }
 
-// data checks the strings inside a JSON value.
+// data checks the strings in a JSON value, and reports whether any changed.
 func (c *checker) data(raw json.RawMessage) (json.RawMessage, bool) {
-	if !strings.Contains(string(raw), `"`) {
-		return raw, false
-	}
-	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
-	if dec.Decode(&v) != nil {
+	if !bytes.Contains(raw, []byte(`"`)) || dec.Decode(&v) != nil {
 		return raw, false
 	}
 	changed := false
@@ -254,8 +240,8 @@ func (c *checker) walk(v any, changed *bool) any {
 	return v
 }
 
-// verdict is the guard's for the whole passage. A person is asked the question about what
-// has that id, and shown what is in shown.
+// verdict returns the verdict on the whole passage. A suspension asks question about the
+// message or call with that id, and shows the person the given parameters.
 func (c *checker) verdict(question, id string, shown map[string]string) (awaken.Verdict, error) {
 	switch {
 	case c.err != nil:

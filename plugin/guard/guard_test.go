@@ -16,7 +16,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/guard"
 )
 
-// run has a model call a tool that answers with the text, and then say the text.
+// run lets a model call a tool that returns the text, and then say the text.
 func run(t *testing.T, p awaken.Plugin, section, text string) (*awakentest.Harness, *awakentest.Recording) {
 	t.Helper()
 	spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, PluginIDs: []string{p.Name()}}
@@ -100,7 +100,7 @@ func TestRails(t *testing.T) {
 	sectiontest.Covers[guard.Config](t, docs...)
 }
 
-func TestSecrets_KnowsThemByTheirForm(t *testing.T) {
+func TestSecrets_AreRecognisedByTheirForm(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"AKIAIOSFODNN7EXAMPLE", "sk-" + strings.Repeat("a1", 12), "xoxb-123456789012-abcdef", "AIzaSyA-abcdefghijklmnopqrstuvwxyz01234",
@@ -121,10 +121,10 @@ func TestSecrets_KnowsThemByTheirForm(t *testing.T) {
 	}
 }
 
-func TestRails_RefusesWhatMeansNothing(t *testing.T) {
+func TestRails_RefusesInvalidSections(t *testing.T) {
 	t.Parallel()
 	for section, want := range map[string]string{
-		`{"rules":[{"on":["input"],"action":"block"}]}`:                                "neither max_bytes nor pattern",
+		`{"rules":[{"on":["input"],"action":"block"}]}`:                                "has no max_bytes and no pattern",
 		`{"rules":[{"on":[],"pattern":"x","action":"block"}]}`:                         "on is empty",
 		`{"rules":[{"on":["door"],"pattern":"x","action":"block"}]}`:                   "/on/0",
 		`{"rules":[{"on":["input"],"pattern":"[","action":"block"}]}`:                  "rules[0].pattern",
@@ -152,7 +152,7 @@ type funcGuard func(guard.Text) (guard.Verdict, error)
 
 func (f funcGuard) Check(_ context.Context, t guard.Text) (guard.Verdict, error) { return f(t) }
 
-func TestNew_AsksAGuardOfYourOwn(t *testing.T) {
+func TestNew_RunsACustomGuard(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
@@ -175,8 +175,8 @@ func TestNew_AsksAGuardOfYourOwn(t *testing.T) {
 	}
 }
 
-// A message that is sent to a run that is going on passes the same border.
-func TestInput_ThatComesLaterIsGuardedToo(t *testing.T) {
+// A message to a run in flight is checked too.
+func TestInput_LaterMessagesAreChecked(t *testing.T) {
 	t.Parallel()
 	h := awakentest.New(t, engine.Config{
 		Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{guard.Name},
@@ -199,8 +199,8 @@ func TestInput_ThatComesLaterIsGuardedToo(t *testing.T) {
 	}
 }
 
-// An answer that is given by the tool final_output is an answer.
-func TestOutput_OfASchemaIsGuardedToo(t *testing.T) {
+// An answer through the tool final_output is checked too.
+func TestOutput_StructuredOutputIsChecked(t *testing.T) {
 	t.Parallel()
 	h := awakentest.New(t, engine.Config{
 		Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{guard.Name},
@@ -217,9 +217,9 @@ func TestOutput_OfASchemaIsGuardedToo(t *testing.T) {
 	}
 }
 
-// The call of a held result was made. When people say something else instead of deciding,
-// the model still learns of that.
-func TestResult_ThatIsHeldWhenSomebodySaysSomethingElseIsNotHidden(t *testing.T) {
+// The call of a held result was made. If people send a message instead of deciding, the model
+// still learns that.
+func TestResult_HeldResultIsReportedWhenAMessageArrivesInstead(t *testing.T) {
 	t.Parallel()
 	h, rec := run(t, guard.Rails(), `{"secrets":{"action":"suspend","on":["tool_result"]}}`, "token ghp_abcdefghijklmnopqrstuvwxyz0123456789 ok")
 	if rec.Result.Termination.Type != awaken.Suspended {

@@ -26,8 +26,8 @@ func railed(section string) engine.Config {
 	}
 }
 
-// What waits for a person waits on disk: each border, each decision, with the process gone
-// in between, and the decision sent twice.
+// A held text is durable: at each point, for each decision, across a restart, and with the
+// decision sent twice.
 func TestHeld_SurvivesARestart(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -102,7 +102,7 @@ func TestHeld_SurvivesARestart(t *testing.T) {
 	}
 }
 
-// hourly puts everything at a border to a person, for an hour.
+// hourly suspends everything at one point, for an hour.
 type hourly struct {
 	border awaken.Border
 	then   awaken.ExpiryPolicy
@@ -141,7 +141,7 @@ func TestHeld_Expires(t *testing.T) {
 	}
 }
 
-// Every guard has its own question, and one that forbids what a person has let pass wins.
+// Every guard asks its own question, and a later block wins over an approval.
 func TestHeld_PassesEveryGuard(t *testing.T) {
 	t.Parallel()
 	for _, border := range []string{"input", "output"} {
@@ -167,7 +167,7 @@ func TestHeld_PassesEveryGuard(t *testing.T) {
 	}
 }
 
-// A cancelled run forgets what it held.
+// A cancelled run drops what it held.
 func TestHeld_EndsWithItsRun(t *testing.T) {
 	t.Parallel()
 	for _, border := range []string{"input", "output"} {
@@ -183,7 +183,7 @@ func TestHeld_EndsWithItsRun(t *testing.T) {
 	}
 }
 
-// An answer that is given by the tool final_output can be edited as the JSON that it is.
+// An answer through the tool final_output is edited as JSON.
 func TestHeld_AnswerOfASchemaIsEditedAsJSON(t *testing.T) {
 	t.Parallel()
 	cfg := railed(`{"rules":[{"name":"one","on":["output"],"pattern":"secret","action":"suspend"}]}`)
@@ -203,7 +203,7 @@ func TestHeld_AnswerOfASchemaIsEditedAsJSON(t *testing.T) {
 	}
 }
 
-// Whoever approves a result cannot change the arguments of the call that has been made.
+// An approval of a result cannot change the arguments of the call, which has been made.
 func TestHeld_ResultKeepsTheArgumentsOfItsCall(t *testing.T) {
 	t.Parallel()
 	h, rec := run(t, guard.Rails(), `{"secrets":{"action":"suspend","on":["tool_result"]}}`, "token ghp_abcdefghijklmnopqrstuvwxyz0123456789 ok")

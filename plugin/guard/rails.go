@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,40 +14,41 @@ import (
 	"github.com/awaken-go/awaken/internal/schema"
 )
 
-// Name is the name of the configured guards' plugin and of its section.
+// Name is the name of the plugin that [Rails] returns, and of its section.
 const Name = "guardrails"
 
 // Config is the section "guardrails".
 type Config struct {
-	Secrets *Secrets `json:"secrets,omitempty" jsonschema:"takes credentials out of texts"`
-	Rules   []Rule   `json:"rules,omitempty" jsonschema:"limits on the size and the wording of texts, in this order"`
+	Secrets *Secrets `json:"secrets,omitempty" jsonschema:"removes credentials from texts"`
+	Rules   []Rule   `json:"rules,omitempty" jsonschema:"limits on the size and wording of texts, applied in this order"`
 }
 
-// Secrets takes credentials out of texts: keys of well-known services, private keys,
-// tokens, passwords in URLs.
+// Secrets removes credentials from texts: keys of well-known services, private keys, tokens,
+// passwords in URLs.
 type Secrets struct {
-	On       []awaken.Border `json:"on,omitempty" jsonschema:"input, output and tool_result; all of them when left out"`
-	Patterns []string        `json:"patterns,omitempty" jsonschema:"more regular expressions of what is a secret"`
+	On       []awaken.Border `json:"on,omitempty" jsonschema:"input, output and tool_result; default: all of them"`
+	Patterns []string        `json:"patterns,omitempty" jsonschema:"additional regular expressions that match secrets"`
 	Action   Action          `json:"action,omitempty" jsonschema:"rewrite (the default), block or suspend"`
 }
 
-// Rule limits texts.
+// Rule limits the size or wording of texts.
 type Rule struct {
 	Name     string          `json:"name,omitempty"`
 	On       []awaken.Border `json:"on" jsonschema:"input, output or tool_result"`
-	Tool     string          `json:"tool,omitempty" jsonschema:"only results of the tools that this glob takes"`
-	MaxBytes int             `json:"max_bytes,omitempty" jsonschema:"takes texts that are longer"`
-	Pattern  string          `json:"pattern,omitempty" jsonschema:"takes texts in which this regular expression is found"`
+	Tool     string          `json:"tool,omitempty" jsonschema:"limits the rule to results of tools that match this glob"`
+	MaxBytes int             `json:"max_bytes,omitempty" jsonschema:"matches texts that are longer"`
+	Pattern  string          `json:"pattern,omitempty" jsonschema:"matches texts that contain this regular expression"`
 	Action   Action          `json:"action" jsonschema:"rewrite, block or suspend"`
-	// Replacement is what a rewritten text has in the place of what was found. A text that
-	// is too long is cut.
+	// Replacement replaces each match of Pattern when Action is rewrite. A text over MaxBytes
+	// is cut.
 	Replacement string `json:"replacement,omitempty"`
-	Reason      string `json:"reason,omitempty" jsonschema:"what a person, or the run's end, says"`
+	Reason      string `json:"reason,omitempty" jsonschema:"shown to the person who decides, or as the reason of the run's end"`
 }
 
-// Action is what happens to a text that is taken.
+// Action is what happens to a matching text.
 type Action string
 
+// The actions of rules.
 const (
 	ActionRewrite Action = "rewrite"
 	ActionBlock   Action = "block"
@@ -55,7 +57,7 @@ const (
 
 var allBorders = []awaken.Border{awaken.InputBorder, awaken.OutputBorder, awaken.ResultBorder}
 
-// DescribeSchema adds what Go types cannot say.
+// DescribeSchema adds constraints that Go types cannot express.
 func (*Config) DescribeSchema(s *schema.Node) {
 	actions := []any{string(ActionRewrite), string(ActionBlock), string(ActionSuspend)}
 	rule := s.Property("rules").Items()
@@ -70,21 +72,12 @@ func (c *Config) Validate() error {
 	return err
 }
 
-// rail is a configured guard.
-type rail struct {
-	name    string
-	guard   Guard
-	borders []awaken.Border
-}
-
-func (c *Config) compile() ([]rail, error) {
-	var out []rail
+// compile returns the configured guards.
+func (c *Config) compile() ([]plugin, error) {
+	var out []plugin
 	var errs []error
 	if s := c.Secrets; s != nil {
-		if s.Action == "" {
-			s.Action = ActionRewrite
-		}
-		borders := s.On
+		action, borders := cmp.Or(s.Action, ActionRewrite), s.On
 		if len(borders) == 0 {
 			borders = allBorders
 		}
@@ -97,14 +90,12 @@ func (c *Config) compile() ([]rail, error) {
 			}
 			exprs = append(exprs, re)
 		}
-		errs = append(errs, checkUse("secrets", borders, s.Action))
-		out = append(out, rail{"secrets", secrets{exprs, s.Action}, borders})
+		errs = append(errs, checkUse("secrets", borders, action))
+		out = append(out, plugin{"secrets", secrets{exprs, action}, borders})
 	}
 	for i, r := range c.Rules {
 		where := fmt.Sprintf("rules[%d]", i)
-		if r.Name == "" {
-			r.Name = fmt.Sprintf("rule-%d", i)
-		}
+		r.Name = cmp.Or(r.Name, fmt.Sprintf("rule-%d", i))
 		l := limit{Rule: r}
 		var err error
 		if r.Pattern != "" {
@@ -121,17 +112,17 @@ func (c *Config) compile() ([]rail, error) {
 		case r.MaxBytes < 0:
 			errs = append(errs, fmt.Errorf("%s.max_bytes is %d, want 0 or more", where, r.MaxBytes))
 		case r.MaxBytes == 0 && r.Pattern == "":
-			errs = append(errs, fmt.Errorf("%s has neither max_bytes nor pattern", where))
+			errs = append(errs, fmt.Errorf("%s has no max_bytes and no pattern, want at least one", where))
 		case len(r.On) == 0:
 			errs = append(errs, fmt.Errorf("%s.on is empty, want input, output or tool_result", where))
 		}
 		errs = append(errs, checkUse(where, r.On, r.Action))
-		out = append(out, rail{r.Name, l, r.On})
+		out = append(out, plugin{r.Name, l, r.On})
 	}
 	return out, errors.Join(errs...)
 }
 
-// checkUse checks where a guard is used and what it does there.
+// checkUse validates where a guard runs, and its action.
 func checkUse(where string, borders []awaken.Border, a Action) error {
 	for i, b := range borders {
 		if !slices.Contains(allBorders, b) {
@@ -144,10 +135,10 @@ func checkUse(where string, borders []awaken.Border, a Action) error {
 	return nil
 }
 
-// Rails returns the plugin of the configured guards. Without a section it guards nothing.
+// Rails returns the plugin "guardrails". Without a section it checks nothing.
 func Rails() awaken.Plugin {
 	s := awaken.NewSection(Name, Config{})
-	s.Info = awaken.SectionInfo{DisplayName: "Guardrails", Category: "safety", Description: "What may pass into a run and out of it."}
+	s.Info = awaken.SectionInfo{DisplayName: "Guardrails", Category: "safety", Description: "Checks on the texts that enter and leave a run."}
 	return rails{s}
 }
 
@@ -159,28 +150,28 @@ func (p rails) Register(r *awaken.Registrar) error {
 	r.Section(p.section)
 	cfg, err := p.section.Read(r.Agent)
 	if err != nil {
-		return nil // the section is reported by itself
+		return nil // the registry reports an invalid section
 	}
 	list, err := cfg.compile()
 	if err != nil {
 		return nil
 	}
 	for _, g := range list {
-		register(r, g.name, g.guard, g.borders)
+		err = errors.Join(err, g.Register(r))
 	}
-	return nil
+	return err
 }
 
-// secrets finds credentials.
+// secrets is the guard that removes credentials.
 type secrets struct {
 	exprs  []*regexp.Regexp
 	action Action
 }
 
-// removed is what a secret is replaced by.
+// removed replaces a secret.
 const removed = "[secret removed]"
 
-// knownSecrets are credentials that can be told from other text by their form.
+// knownSecrets match credentials that are recognisable by their form.
 var knownSecrets = compileAll(
 	`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`,
 	`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`,                                   // AWS
@@ -213,10 +204,10 @@ func (s secrets) Check(_ context.Context, t Text) (Verdict, error) {
 	if text == t.Text {
 		return Pass(), nil
 	}
-	return s.action.verdict(text, "it holds a secret"), nil
+	return s.action.verdict(text, "it contains a secret"), nil
 }
 
-// limit is a rule.
+// limit is the guard of a rule.
 type limit struct {
 	Rule
 	re   *regexp.Regexp
@@ -232,15 +223,12 @@ func (l limit) Check(_ context.Context, t Text) (Verdict, error) {
 		text, why = l.re.ReplaceAllLiteralString(text, l.Replacement), "it has words that are not allowed"
 	}
 	if l.MaxBytes > 0 && len(text) > l.MaxBytes {
-		text, why = cut(text, l.MaxBytes), fmt.Sprintf("it is %d bytes long, at most %d are allowed", len(t.Text), l.MaxBytes)
+		text, why = cut(text, l.MaxBytes), fmt.Sprintf("it is %d bytes long, want at most %d", len(t.Text), l.MaxBytes)
 	}
 	if why == "" {
 		return Pass(), nil
 	}
-	if l.Reason != "" {
-		why = l.Reason
-	}
-	return l.Action.verdict(text, why), nil
+	return l.Action.verdict(text, cmp.Or(l.Reason, why)), nil
 }
 
 func (a Action) verdict(text, why string) Verdict {
@@ -253,7 +241,7 @@ func (a Action) verdict(text, why string) Verdict {
 	return Rewrite(text)
 }
 
-// cut shortens a text to n bytes, at the border of a character.
+// cut shortens a text to at most n bytes, without splitting a character.
 func cut(text string, n int) string {
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--

@@ -1,13 +1,12 @@
 // Package handoff hands a thread from one agent to another.
 //
-// The run goes on: at the border between two steps the other agent's prompt, model,
-// tools and plugins take over, and from then on the thread is the other agent's, in
-// later runs too, until it is handed on or back. The run's identity, its events and its
-// record name whoever has it.
+// The run continues: between two steps, the other agent's prompt, model, tools and plugins
+// take over. From then on the thread belongs to the other agent, in later runs too, until it
+// is handed on or back. The run's identity, its events and its record name the current agent.
 //
-// What a thread is handed to is an agent of the registry, or a variant: the same agent
-// but for a few fields, an [awaken.Overlay]. Both come from the agent's section; variants
-// that several agents share are given to [New]:
+// A target is an agent of the registry, or a variant: the same agent with a few fields
+// changed, an [awaken.Overlay]. Both come from the agent's section; variants that several
+// agents share are passed to [New]:
 //
 //	"agent_handoff": {
 //		"agents": ["billing"],
@@ -15,16 +14,16 @@
 //		"max_handoffs": 8
 //	}
 //
-// The model is offered a tool handoff_to_<name> for each of them, and for the way back
-// from a variant. Go code uses [Request], [Activate] and [Clear].
+// The model is offered a tool handoff_to_<name> for each target, and for the way back from a
+// variant. Go code uses [Request], [Activate] and [Clear].
 //
-// Agents that hand a thread to and fro do not do so for ever: a run is handed over
-// max_handoffs times at most.
+// A run is handed over at most max_handoffs times, so agents cannot pass a thread back and
+// forth forever.
 package handoff
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,12 +40,12 @@ const PluginID = "agent_handoff"
 // Config is the section of an agent that can hand its thread over.
 type Config struct {
 	Agents      []string                  `json:"agents,omitempty" jsonschema:"agents that the model may hand the thread to"`
-	Overlays    map[string]awaken.Overlay `json:"overlays,omitempty" jsonschema:"variants of this agent, by name; what an overlay leaves out is the agent's"`
-	MaxHandoffs int                       `json:"max_handoffs" jsonschema:"how often one run may be handed over"`
+	Overlays    map[string]awaken.Overlay `json:"overlays,omitempty" jsonschema:"variants of this agent, by name; fields that an overlay omits are the agent's"`
+	MaxHandoffs int                       `json:"max_handoffs" jsonschema:"maximum number of handoffs in one run"`
 	Tools       bool                      `json:"tools" jsonschema:"offer the model a tool handoff_to_<name> for each agent and variant"`
 }
 
-// Validate says what is wrong with the section.
+// Validate checks the section.
 func (c *Config) Validate() error {
 	if c.MaxHandoffs < 1 {
 		return fmt.Errorf("max_handoffs is %d, want 1 or more", c.MaxHandoffs)
@@ -59,7 +58,7 @@ func (c *Config) Validate() error {
 			return fmt.Errorf("agents lists %q twice", id)
 		}
 		if _, both := c.Overlays[id]; both {
-			return fmt.Errorf("%q is in agents and in overlays", id)
+			return fmt.Errorf("%q is in both agents and overlays", id)
 		}
 	}
 	return nil
@@ -72,16 +71,16 @@ func init() {
 	Section.Info = awaken.SectionInfo{DisplayName: "Handoff", Description: "Hands the thread to another agent, or to a variant of this one.", Category: "agents"}
 }
 
-// Handoffs says who has a thread.
+// Handoffs records which agent has a thread.
 type Handoffs struct {
-	ActiveAgent    string `json:"active_agent,omitempty"`    // agent or variant; "" is the base agent
-	RequestedAgent string `json:"requested_agent,omitempty"` // to whom it goes at the next border
-	BaseAgent      string `json:"base_agent,omitempty"`      // whose it was at first
-	Cleared        bool   `json:"cleared,omitempty"`         // it goes back at the next border
+	ActiveAgent    string `json:"active_agent,omitempty"`    // agent or variant; "" means the base agent
+	RequestedAgent string `json:"requested_agent,omitempty"` // takes over at the next step boundary
+	BaseAgent      string `json:"base_agent,omitempty"`      // the agent before the first handoff
+	Cleared        bool   `json:"cleared,omitempty"`         // returns to the base agent at the next step boundary
 }
 
-// Effective is who has the thread, or will have it: what was asked for, else who is active.
-// "" is the base agent.
+// Effective returns the agent that has the thread or is about to take over: the requested
+// agent, else the active one. "" means the base agent.
 func (h Handoffs) Effective() string {
 	switch {
 	case h.RequestedAgent != "":
@@ -92,46 +91,37 @@ func (h Handoffs) Effective() string {
 	return h.ActiveAgent
 }
 
-// Change is what State is updated with; see [Request], [Activate] and [Clear].
-type Change struct {
-	op    string
-	agent string
-	base  string
-}
+// change is an update of State; see [Request], [Activate] and [Clear].
+type change func(h *Handoffs)
 
-// State is who has the thread. Read it with State.Get.
-var State = state.NewKey(PluginID, func(h Handoffs, c Change) Handoffs {
-	switch c.op {
-	case "request":
-		h.RequestedAgent, h.Cleared = c.agent, false
-	case "activate":
-		h.ActiveAgent, h.RequestedAgent, h.Cleared = c.agent, "", false
-	case "clear":
-		h.RequestedAgent, h.Cleared = "", h.ActiveAgent != ""
-	case "handed":
-		h.ActiveAgent, h.RequestedAgent, h.BaseAgent = c.agent, "", c.base
-	case "forget":
-		h = Handoffs{RequestedAgent: h.RequestedAgent}
-	}
+// State records which agent has the thread.
+var State = state.NewKey(PluginID, func(h Handoffs, c change) Handoffs {
+	c(&h)
 	return h
 }, state.Options{Scope: state.Thread})
 
-// count is how often this run was handed over.
+// count is the number of handoffs in this run.
 var count = state.NewKey(PluginID+".count", func(n, d int) int { return n + d }, state.Options{Merge: state.Commutative})
 
-// Request asks for the thread to be handed to an agent or variant. That happens at the
-// next border: the start of a run, or the end of a step.
-func Request(w state.Writer, agent string) { State.Update(w, Change{op: "request", agent: agent}) }
+// Request requests a handoff to an agent or variant. It takes effect at the next boundary: the
+// start of a run, or the end of a step.
+func Request(w state.Writer, agent string) {
+	State.Update(w, func(h *Handoffs) { h.RequestedAgent, h.Cleared = agent, false })
+}
 
-// Activate hands the thread to an agent or variant. It does not count as a handoff, and is
-// not refused for being one too many.
-func Activate(w state.Writer, agent string) { State.Update(w, Change{op: "activate", agent: agent}) }
+// Activate hands the thread to an agent or variant. It neither counts as a handoff nor is
+// subject to the limit.
+func Activate(w state.Writer, agent string) {
+	State.Update(w, func(h *Handoffs) { h.ActiveAgent, h.RequestedAgent, h.Cleared = agent, "", false })
+}
 
-// Clear gives the thread back to the agent that it was handed away from first.
-func Clear(w state.Writer) { State.Update(w, Change{op: "clear"}) }
+// Clear returns the thread to the base agent.
+func Clear(w state.Writer) {
+	State.Update(w, func(h *Handoffs) { h.RequestedAgent, h.Cleared = "", h.ActiveAgent != "" })
+}
 
-// New returns the plugin. The overlays are variants of every agent that loads it, beside
-// those of the agent's own section.
+// New returns the plugin. The overlays are variants of every agent that loads it, in addition
+// to those of the agent's section.
 func New(overlays map[string]awaken.Overlay) awaken.Plugin { return &plugin{overlays} }
 
 type plugin struct{ overlays map[string]awaken.Overlay }
@@ -143,110 +133,105 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	r.Key(State, count)
 	cfg, err := Section.Read(r.Agent)
 	if err != nil {
-		return nil // the registry says so
+		return nil // the registry reports it
 	}
 	for i, id := range cfg.Agents {
 		if r.Lookup(id) == nil {
-			return fmt.Errorf("agents[%d] is %q, which is not defined", i, id)
+			return fmt.Errorf("agents[%d]: agent %q not found", i, id)
 		}
 	}
-	overlays := maps.Clone(p.overlays)
-	if overlays == nil {
-		overlays = map[string]awaken.Overlay{}
-	}
+	overlays := map[string]awaken.Overlay{}
+	maps.Copy(overlays, p.overlays)
 	maps.Copy(overlays, cfg.Overlays)
 	for _, name := range slices.Sorted(maps.Keys(overlays)) {
 		r.Variant(name, overlays[name])
 	}
-	w := &way{cfg: cfg, variants: overlays}
-	r.On(awaken.PhaseRunStart, w.sync)
-	r.On(awaken.PhaseStepEnd, w.sync)
+	sw := &switcher{cfg: cfg, variants: overlays}
+	r.On(awaken.PhaseRunStart, sw.sync)
+	r.On(awaken.PhaseStepEnd, sw.sync)
 	if cfg.Tools {
-		for _, name := range w.targets(r.Agent) {
-			r.Tool(w.tool(name))
+		for _, name := range sw.targets(r.Agent) {
+			r.Tool(sw.tool(name))
 		}
 	}
 	return nil
 }
 
-// way is what the plugin does for one agent.
-type way struct {
+// switcher hands the thread of one agent over.
+type switcher struct {
 	cfg      Config
 	variants map[string]awaken.Overlay
 }
 
-// targets are whom the model of an agent may hand the thread to.
-func (w *way) targets(agent *awaken.AgentSpec) []string {
-	names := append(slices.Collect(maps.Keys(w.variants)), w.cfg.Agents...)
+// targets returns the agents and variants that the model may hand the thread to.
+func (sw *switcher) targets(agent *awaken.AgentSpec) []string {
+	names := append(slices.Collect(maps.Keys(sw.variants)), sw.cfg.Agents...)
 	if agent.Base() != agent.ID {
 		names = append(names, agent.Base()) // back
 	}
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return w.id(agent, name) == agent.ID })
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return sw.id(agent, name) == agent.ID })
 }
 
-// id is the id of the agent or variant of that name.
-func (w *way) id(agent *awaken.AgentSpec, name string) string {
-	if _, ok := w.variants[name]; ok {
+// id returns the id of the agent or variant with a name.
+func (sw *switcher) id(agent *awaken.AgentSpec, name string) string {
+	if _, ok := sw.variants[name]; ok {
 		return awaken.VariantID(agent.Base(), name)
 	}
 	return name
 }
 
-// sync makes what was asked for happen: the runtime changes the agent when ActiveAgent
-// has changed.
-func (w *way) sync(_ context.Context, h *awaken.HookCall) error {
+// sync applies a pending request. The runtime switches the agent when ActiveAgent changes.
+func (sw *switcher) sync(_ context.Context, h *awaken.HookCall) error {
 	s := State.Get(h)
 	if h.Phase == awaken.PhaseRunStart && s.ActiveAgent != "" && builtin.ActiveAgent.Get(h) == "" {
-		State.Update(h, Change{op: "forget"}) // somebody has asked for another agent since
-		s = Handoffs{RequestedAgent: s.RequestedAgent}
+		forget := func(h *Handoffs) { *h = Handoffs{RequestedAgent: h.RequestedAgent} }
+		State.Update(h, forget) // the thread was run with another agent since
+		forget(&s)
 	}
 	switch {
 	case s.RequestedAgent != "":
-		if n := count.Get(h); n >= w.cfg.MaxHandoffs {
-			return fmt.Errorf("handoff to %q: %w", s.RequestedAgent, w.tooMany(n))
+		if n := count.Get(h); n >= sw.cfg.MaxHandoffs {
+			return fmt.Errorf("handoff to %q: %w", s.RequestedAgent, sw.tooMany(n))
 		}
 		count.Update(h, 1)
-		w.hand(h, s, s.RequestedAgent)
+		sw.hand(h, s, s.RequestedAgent)
 	case s.Cleared:
 		builtin.ActiveAgent.Update(h, s.BaseAgent)
 		State.Clear(h)
-	case s.ActiveAgent != "" && w.id(h.Agent, s.ActiveAgent) != builtin.ActiveAgent.Get(h) && s.ActiveAgent != builtin.ActiveAgent.Get(h):
-		w.hand(h, s, s.ActiveAgent)
+	case s.ActiveAgent != "" && sw.id(h.Agent, s.ActiveAgent) != builtin.ActiveAgent.Get(h) && s.ActiveAgent != builtin.ActiveAgent.Get(h):
+		sw.hand(h, s, s.ActiveAgent)
 	}
 	return nil
 }
 
-// hand gives the thread to an agent or variant.
-func (w *way) hand(h *awaken.HookCall, s Handoffs, name string) {
-	base := s.BaseAgent
-	if base == "" {
-		base = h.Agent.Base()
-	}
-	builtin.ActiveAgent.Update(h, w.id(h.Agent, name))
-	if w.id(h.Agent, name) == base {
-		State.Clear(h) // it is back
+// hand hands the thread to an agent or variant.
+func (sw *switcher) hand(h *awaken.HookCall, s Handoffs, name string) {
+	base, id := cmp.Or(s.BaseAgent, h.Agent.Base()), sw.id(h.Agent, name)
+	builtin.ActiveAgent.Update(h, id)
+	if id == base {
+		State.Clear(h) // back at the base agent
 		return
 	}
-	State.Update(h, Change{op: "handed", agent: name, base: base})
+	State.Update(h, func(h *Handoffs) { h.ActiveAgent, h.RequestedAgent, h.BaseAgent = name, "", base })
 }
 
-func (w *way) tooMany(n int) error {
-	return fmt.Errorf("the run has been handed over %d times, which is the limit", n)
+func (sw *switcher) tooMany(n int) error {
+	return fmt.Errorf("the limit of %d handoffs in one run is reached", n)
 }
 
-// tool lets the model hand the thread over.
-func (w *way) tool(name string) awaken.Tool {
+// tool returns the tool that hands the thread to an agent or variant.
+func (sw *switcher) tool(name string) awaken.Tool {
 	return awaken.NewTool(awaken.ToolSpec{
 		ID:          "handoff_to_" + name,
-		Description: fmt.Sprintf("Hands the conversation over to %q, who answers from then on.", name),
+		Description: fmt.Sprintf("Hands the conversation over to %q, which answers from then on.", name),
 		Category:    "handoff",
 		Effect:      awaken.ReadOnly, // what it records is committed with its result
 	}, func(_ context.Context, call *awaken.ToolCall, in struct {
-		Reason string `json:"reason,omitempty" jsonschema:"why, for whoever takes over"`
+		Reason string `json:"reason,omitempty" jsonschema:"why, for the agent that takes over"`
 	}) (*awaken.ToolResult, error) {
-		if n := count.Get(call); n >= w.cfg.MaxHandoffs {
-			return nil, errors.Join(w.tooMany(n), errors.New("answer yourself"))
+		if n := count.Get(call); n >= sw.cfg.MaxHandoffs {
+			return nil, fmt.Errorf("%w: answer yourself", sw.tooMany(n))
 		}
 		Request(call, name)
 		text := "Handed over to " + name + "."

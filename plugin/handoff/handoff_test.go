@@ -26,7 +26,7 @@ func agent(id, section string) *awaken.AgentSpec {
 	return a
 }
 
-// do is a tool that does something to the thread.
+// do returns a tool that changes the thread.
 func do(id string, fn func(call *awaken.ToolCall)) awaken.Tool {
 	return awaken.NewTool(awaken.ToolSpec{ID: id, Effect: awaken.ReadOnly}, func(_ context.Context, call *awaken.ToolCall, _ struct{}) (string, error) {
 		fn(call)
@@ -39,7 +39,7 @@ var tools = []awaken.Tool{
 	do("activate_terse", func(c *awaken.ToolCall) { handoff.Activate(c, "terse") }),
 	do("request_other", func(c *awaken.ToolCall) { handoff.Request(c, "other") }),
 	do("clear", func(c *awaken.ToolCall) { handoff.Clear(c) }),
-	do("request_nobody", func(c *awaken.ToolCall) { handoff.Request(c, "nobody") }),
+	do("request_unknown", func(c *awaken.ToolCall) { handoff.Request(c, "unknown") }),
 }
 
 func harness(t *testing.T, agents []*awaken.AgentSpec, overlays map[string]awaken.Overlay, turns ...llmtest.Turn) *awakentest.Harness {
@@ -64,11 +64,11 @@ func TestSection_EveryField(t *testing.T) {
 		{name: "tools off", section: `{"agents": ["other"], "tools": false}`, want: "default"},
 		{name: "max_handoffs", section: `{"max_handoffs": 1}`, want: "default"},
 		{name: "no handoffs", section: `{"max_handoffs": 0}`, problem: "max_handoffs is 0, want 1 or more"},
-		{name: "unknown agent", section: `{"agents": ["nobody"]}`, problem: `agents[0] is "nobody", which is not defined`},
+		{name: "unknown agent", section: `{"agents": ["unknown"]}`, problem: `agents[0]: agent "unknown" not found`},
 		{name: "twice", section: `{"agents": ["other", "other"]}`, problem: `agents lists "other" twice`},
 		{name: "blank", section: `{"agents": [" "]}`, problem: `agents[0] is empty`},
-		{name: "both", section: `{"agents": ["other"], "overlays": {"other": {}}}`, problem: `"other" is in agents and in overlays`},
-		{name: "bad name", section: `{"overlays": {"a:b": {}}}`, problem: `a variant named "a:b"`},
+		{name: "both", section: `{"agents": ["other"], "overlays": {"other": {}}}`, problem: `"other" is in both agents and overlays`},
+		{name: "bad name", section: `{"overlays": {"a:b": {}}}`, problem: `a variant "a:b"`},
 		{name: "unknown field", section: `{"agent": ["other"]}`, problem: "agent"},
 		{name: "unknown field of an overlay", section: `{"overlays": {"a": {"prompt": "x"}}}`, problem: "prompt"},
 		{name: "unknown model of an overlay", section: `{"overlays": {"a": {"model_id": "none"}}}`, problem: `model_id is "none", which is not defined`},
@@ -112,10 +112,10 @@ func TestOverlay_EveryFieldIsApplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"prompt":  "new m1 clear,request_nobody,request_other,request_terse",
-		"model":   "I am default. m2 clear,request_nobody,request_other,request_terse",
+		"prompt":  "new m1 clear,request_other,request_terse,request_unknown",
+		"model":   "I am default. m2 clear,request_other,request_terse,request_unknown",
 		"only":    "I am default. m1 clear",
-		"without": "I am default. m1 request_nobody,request_other,request_terse",
+		"without": "I am default. m1 request_other,request_terse,request_unknown",
 		"none":    "I am default. m1 ",
 	} {
 		id := awaken.VariantID("default", name)
@@ -125,7 +125,7 @@ func TestOverlay_EveryFieldIsApplied(t *testing.T) {
 		}
 	}
 	if base.SystemPrompt != "I am default." || reg.Agent("default:default") != nil || reg.Agent("default:prompt:only") != nil {
-		t.Error("the base agent has changed, or there are variants that nobody made")
+		t.Error("the base agent has changed, or there are unexpected variants")
 	}
 }
 
@@ -169,7 +169,7 @@ func TestHandoffs_Effective(t *testing.T) {
 	}
 }
 
-// L-49: a handoff did not survive its run, and whoever had the thread could not be told from events and records.
+// L-49: a handoff did not survive its run, and events and records did not name the agent that had the thread.
 func TestL49_AHandoffStaysWithTheThreadAndIsOnRecord(t *testing.T) {
 	h := harness(t, []*awaken.AgentSpec{agent("default", `{"agents": ["other"]}`), agent("other", "")}, nil,
 		llmtest.Use("handoff_to_other", `{}`), llmtest.Say("I have it"), llmtest.Say("still me"), llmtest.Say("me again"))
@@ -183,17 +183,17 @@ func TestL49_AHandoffStaysWithTheThreadAndIsOnRecord(t *testing.T) {
 		}
 	}
 	if third := h.Run(awaken.RunRequest{ThreadID: "t", AgentID: "default", Messages: []*llm.Message{llm.UserText("default, please")}}); third.Result.AgentID != "default" {
-		t.Errorf("whoever asks for an agent by name gets %q", third.Result.AgentID)
+		t.Errorf("a run that names an agent gets %q", third.Result.AgentID)
 	}
 	if got := prompts(h); !slices.Equal(got, []string{"default", "other", "other", "default"}) {
 		t.Errorf("agents were %q", got)
 	}
 }
 
-func TestRequest_ForNobodyBlocksTheRunAndNotTheThread(t *testing.T) {
-	h := harness(t, []*awaken.AgentSpec{agent("default", "")}, nil, llmtest.Use("request_nobody", `{}`), llmtest.Say("hi"))
+func TestRequest_ForAnUnknownAgentBlocksTheRunAndNotTheThread(t *testing.T) {
+	h := harness(t, []*awaken.AgentSpec{agent("default", "")}, nil, llmtest.Use("request_unknown", `{}`), llmtest.Say("hi"))
 	first := h.Run(awaken.RunRequest{ThreadID: "t", Messages: []*llm.Message{llm.UserText("go")}})
-	if first.Result.Termination.Type != awaken.Blocked || !strings.Contains(first.Result.Termination.Message, "nobody") {
+	if first.Result.Termination.Type != awaken.Blocked || !strings.Contains(first.Result.Termination.Message, "unknown") {
 		t.Fatalf("got %v", first.Result.Termination)
 	}
 	if second := h.Run(awaken.RunRequest{ThreadID: "t", Messages: []*llm.Message{llm.UserText("go")}}); second.Result == nil || second.Result.Termination.Type != awaken.NaturalEnd {
@@ -205,12 +205,12 @@ func TestCycle_OfRequestsFromCodeEndsTheRun(t *testing.T) {
 	h := harness(t, []*awaken.AgentSpec{agent("default", `{"max_handoffs": 1}`), agent("other", `{"max_handoffs": 1}`)}, map[string]awaken.Overlay{"terse": {}},
 		llmtest.Use("request_other", `{}`), llmtest.Use("request_terse", `{}`), llmtest.Say("never"))
 	rec := h.Say("go")
-	if rec.Err == nil || !strings.Contains(rec.Err.Error(), "handed over 1 times, which is the limit") {
+	if rec.Err == nil || !strings.Contains(rec.Err.Error(), "the limit of 1 handoffs in one run is reached") {
 		t.Fatalf("got %v", rec.Err)
 	}
 }
 
-func TestVariant_AWaitingRunGoesOnAsTheVariant(t *testing.T) {
+func TestVariant_AWaitingRunResumesAsTheVariant(t *testing.T) {
 	ask := awaken.NewTool(awaken.ToolSpec{ID: "ask"}, func(_ context.Context, call *awaken.ToolCall, _ struct{}) (string, error) {
 		if call.Resume == nil {
 			return "", awaken.Suspend(awaken.Ticket{})

@@ -1,14 +1,13 @@
-// Package memory gives agents three tools to remember things about the user they talk to,
-// across threads: memory_save, memory_search and memory_forget.
+// Package memory gives agents tools to remember facts about a user across threads:
+// memory_save, memory_search and memory_forget.
 //
 //	cfg.Plugins = append(cfg.Plugins, memory.New())
 //
-// An agent has them if it lists "memory" in plugin_ids. Memories are kept in the profile,
-// for the run's user (awaken.RunRequest.UserID); a run without a user has nobody to
-// remember anything about. They are text that a model wrote, and are shown to models as
-// such.
+// An agent has them if it lists "memory" in plugin_ids. Memories are kept in the profile of
+// the run's user ([awaken.RunRequest].UserID); the tools fail in a run without a user.
+// Memories are text written by a model, and are shown to models as such.
 //
-// [Export] returns everything that is remembered about a user, and [Erase] removes it.
+// [Export] returns everything remembered about a user, and [Erase] deletes it.
 package memory
 
 import (
@@ -28,26 +27,26 @@ import (
 // Name is the plugin's name.
 const Name = "memory"
 
-// Limits on what is remembered about one user.
+// Limits per user.
 const (
-	MaxBytes    = 4096 // of one memory
-	MaxMemories = 1000
+	maxBytes    = 4096 // length of one memory
+	maxMemories = 1000
 )
 
-// Memory is one thing that is remembered about a user.
+// Memory is one fact about a user.
 type Memory struct {
 	ID      string    `json:"id"`
 	Text    string    `json:"text"`
 	Tags    []string  `json:"tags,omitempty"`
-	Agent   string    `json:"agent"` // who remembered it
+	Agent   string    `json:"agent"` // the agent that saved it
 	SavedAt time.Time `json:"saved_at"`
 }
 
-// namespace is where the memories of a user are kept, each under its own id, so that two
-// that are saved at the same time are both there.
+// namespace returns the profile namespace of a user's memories. Each has a key of its own, so
+// concurrent saves do not conflict.
 func namespace(user string) string { return "memory/" + profile.User(user) }
 
-// Export returns everything that is remembered about a user, the oldest first.
+// Export returns everything remembered about a user, oldest first.
 func Export(ctx context.Context, s profile.Store, user string) ([]Memory, error) {
 	entries, err := s.List(ctx, namespace(user))
 	if err != nil {
@@ -66,18 +65,13 @@ func Export(ctx context.Context, s profile.Store, user string) ([]Memory, error)
 	return out, nil
 }
 
-// Erase removes everything that is remembered about a user.
+// Erase deletes everything remembered about a user.
 func Erase(ctx context.Context, s profile.Store, user string) error {
 	entries, err := s.List(ctx, namespace(user))
-	if err != nil {
-		return err
-	}
 	for _, e := range entries {
-		if err := s.Delete(ctx, namespace(user), e.Key); err != nil {
-			return err
-		}
+		err = errors.Join(err, s.Delete(ctx, namespace(user), e.Key))
 	}
-	return nil
+	return err
 }
 
 // New returns the plugin.
@@ -94,18 +88,18 @@ func (plugin) Register(r *awaken.Registrar) error {
 		awaken.NewTool(awaken.ToolSpec{ID: "memory_search", Effect: awaken.ReadOnly,
 			Description: "Finds what is remembered about the user. Without a query it returns the latest memories."}, search),
 		awaken.NewTool(awaken.ToolSpec{ID: "memory_forget", Effect: awaken.Idempotent,
-			Description: "Forgets one memory, by its id. Use it when the user asks for it, or when it is not true any more."}, forget),
+			Description: "Forgets one memory, by its id. Use it when the user asks for it, or when it is no longer true."}, forget),
 	)
 	return nil
 }
 
-// whose returns the namespace of the run's user.
-func whose(call *awaken.ToolCall) (string, error) {
+// userNamespace returns the namespace of the run's user.
+func userNamespace(call *awaken.ToolCall) (string, error) {
 	switch {
 	case call.Profile == nil:
-		return "", errors.New("nothing can be remembered here: the runtime has no profile")
+		return "", errors.New("memory is unavailable: the runtime has no profile")
 	case call.Run.UserID == "":
-		return "", errors.New("nothing can be remembered: this run has no user")
+		return "", errors.New("memory is unavailable: the run has no user")
 	}
 	return namespace(call.Run.UserID), nil
 }
@@ -119,10 +113,10 @@ type saved struct {
 	ID string `json:"id"`
 }
 
-// save keeps a memory under the call's key, so that a call that is repeated after a crash
-// saves it once.
+// save stores a memory under the key of the call, so that a call repeated after a crash saves
+// it once.
 func save(ctx context.Context, call *awaken.ToolCall, in saveArgs) (saved, error) {
-	ns, err := whose(call)
+	ns, err := userNamespace(call)
 	if err != nil {
 		return saved{}, err
 	}
@@ -130,15 +124,15 @@ func save(ctx context.Context, call *awaken.ToolCall, in saveArgs) (saved, error
 	if text == "" {
 		return saved{}, errors.New("text is empty")
 	}
-	if len(text) > MaxBytes {
-		return saved{}, fmt.Errorf("text is %d bytes long, want at most %d", len(text), MaxBytes)
+	if len(text) > maxBytes {
+		return saved{}, fmt.Errorf("text is %d bytes long, want at most %d", len(text), maxBytes)
 	}
 	all, err := call.Profile.List(ctx, ns)
 	if err != nil {
 		return saved{}, err
 	}
-	if len(all) >= MaxMemories {
-		return saved{}, fmt.Errorf("there are %d memories of this user, want at most %d: forget some first", len(all), MaxMemories)
+	if len(all) >= maxMemories {
+		return saved{}, fmt.Errorf("the user has %d memories, want at most %d: forget some first", len(all), maxMemories)
 	}
 	data, err := json.Marshal(Memory{Text: text, Tags: in.Tags, Agent: call.Agent.ID})
 	if err != nil {
@@ -148,17 +142,17 @@ func save(ctx context.Context, call *awaken.ToolCall, in saveArgs) (saved, error
 }
 
 type searchArgs struct {
-	Query      string `json:"query,omitempty" jsonschema:"words to look for; nothing for the latest"`
-	MaxResults int    `json:"max_results,omitempty" jsonschema:"how many at most; 10 when left out"`
+	Query      string `json:"query,omitempty" jsonschema:"words to search for; the latest memories if empty"`
+	MaxResults int    `json:"max_results,omitempty" jsonschema:"maximum number of results; default 10"`
 }
 
 type hits struct {
 	Memories []Memory `json:"memories"`
-	Total    int      `json:"total"` // that there are
+	Total    int      `json:"total"` // number of memories, matching or not
 }
 
 func search(ctx context.Context, call *awaken.ToolCall, in searchArgs) (hits, error) {
-	if _, err := whose(call); err != nil {
+	if _, err := userNamespace(call); err != nil {
 		return hits{}, err
 	}
 	all, err := Export(ctx, call.Profile, call.Run.UserID)
@@ -173,33 +167,24 @@ func search(ctx context.Context, call *awaken.ToolCall, in searchArgs) (hits, er
 	return hits{found[:min(limit, len(found))], len(all)}, nil
 }
 
-// find returns the memories that have a word of the query, those that have more of them
-// first, the latest first among equals.
+// find returns the memories that contain a word of the query: those with more of the words
+// first, then the latest first.
 func find(all []Memory, query string) []Memory {
 	terms := strings.Fields(strings.ToLower(query))
-	type scored struct {
-		Memory
-		score int
-	}
-	var list []scored
-	for _, m := range all {
+	scores := map[string]int{} // by id
+	out := []Memory{}
+	for _, m := range slices.Backward(all) {
 		text := strings.ToLower(m.Text + " " + strings.Join(m.Tags, " "))
-		n := 0
 		for _, t := range terms {
 			if strings.Contains(text, t) {
-				n++
+				scores[m.ID]++
 			}
 		}
-		if n > 0 || len(terms) == 0 {
-			list = append(list, scored{m, n})
+		if scores[m.ID] > 0 || len(terms) == 0 {
+			out = append(out, m)
 		}
 	}
-	slices.Reverse(list)
-	slices.SortStableFunc(list, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	out := make([]Memory, len(list))
-	for i, s := range list {
-		out[i] = s.Memory
-	}
+	slices.SortStableFunc(out, func(a, b Memory) int { return cmp.Compare(scores[b.ID], scores[a.ID]) })
 	return out
 }
 
@@ -208,7 +193,7 @@ type forgetArgs struct {
 }
 
 func forget(ctx context.Context, call *awaken.ToolCall, in forgetArgs) (*awaken.ToolResult, error) {
-	ns, err := whose(call)
+	ns, err := userNamespace(call)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +202,7 @@ func forget(ctx context.Context, call *awaken.ToolCall, in forgetArgs) (*awaken.
 		return nil, err
 	}
 	if e == nil {
-		return nil, fmt.Errorf("there is no memory %q", in.ID)
+		return nil, fmt.Errorf("memory %q not found", in.ID)
 	}
 	if err := call.Profile.Delete(ctx, ns, in.ID); err != nil {
 		return nil, err

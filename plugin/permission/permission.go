@@ -1,10 +1,10 @@
-// Package permission decides which tool calls an agent may make: allowed, denied, or
-// put to a person.
+// Package permission decides which tool calls an agent may make: a call is allowed, denied, or
+// suspended until a person decides.
 //
 //	cfg.Plugins = append(cfg.Plugins, permission.New(permission.Config{}))
 //
-// An agent that lists "permission" in plugin_ids has its rules in the section of the
-// same name:
+// An agent that lists "permission" in plugin_ids has its rules in the section of the same
+// name:
 //
 //	"permission": {
 //	  "default_behavior": "ask",
@@ -15,24 +15,24 @@
 //	  ]
 //	}
 //
-// Of all rules that take a call, those that deny win over those that allow, and those
-// that allow over those that ask; the order in which they are written does not matter.
-// A call that no rule takes has the default behaviour. The patterns are explained in
-// docs/policies.md.
+// Among the rules that match a call, deny takes precedence over allow, and allow over ask;
+// their order does not matter. If no rule matches, the default behavior applies.
+// docs/policies.md explains the patterns.
 //
-// A denied call is answered with an error, so that the model can do something else;
-// on_deny can make it end the run instead. Tools that are denied whatever their arguments
-// are not shown to the model at all.
+// A denied call is answered with an error, so that the model can try something else; on_deny
+// can end the run instead. Tools that are denied regardless of their arguments are hidden from
+// the model.
 //
-// A call that asks is suspended. Whoever approves it may have the approval remembered:
+// A call that asks is suspended. The person who approves it may have the approval remembered:
 // for the run, the thread, the agent ("project") or the user, with the decision's result
 //
 //	{"remember": {"scope": "thread", "tool": "Bash(npm *)"}}
 //
-// where tool is one of the patterns that the question offers, and can be left out.
+// where tool is one of the patterns that the question offers. It can be omitted.
 package permission
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,62 +43,66 @@ import (
 	"github.com/awaken-go/awaken/internal/schema"
 )
 
-// Name is the plugin's name and that of its section.
+// Name is the name of the plugin and of its section.
 const Name = "permission"
 
 // Behavior is what happens to a call.
 type Behavior string
 
+// The behaviors of rules.
 const (
 	Allow Behavior = "allow"
 	Ask   Behavior = "ask"
 	Deny  Behavior = "deny"
 )
 
-// Scope is how long a rule holds.
+// Scope is how long a rule applies.
 type Scope string
 
+// The scopes of rules.
 const (
 	Once    Scope = "once"    // for one call of each run
-	Run     Scope = "run"     // until the run ends; documents may also say session
-	Thread  Scope = "thread"  // on the thread
-	Project Scope = "project" // for the agent, whoever runs it
-	User    Scope = "user"    // for the user, whatever agent is run
+	Run     Scope = "run"     // until the run ends; documents may also call it session
+	Thread  Scope = "thread"  // as long as the thread exists
+	Project Scope = "project" // for the agent, for all users
+	User    Scope = "user"    // for the user, with all agents
 )
 
-// Scopes are all of them, the narrowest first.
-var Scopes = []Scope{Once, Run, Thread, Project, User}
+// scopes lists all scopes, the narrowest first.
+var scopes = []Scope{Once, Run, Thread, Project, User}
 
 // OnDeny is what a denied call does to its run.
 type OnDeny string
 
+// The effects of a denied call.
 const (
-	DenyError OnDeny = "error" // the call is answered with an error, and the run goes on
+	DenyError OnDeny = "error" // the call fails, and the run continues
 	DenyBlock OnDeny = "block" // the run ends as blocked
 )
 
-// Config is the section.
+// Config is the section "permission".
 type Config struct {
-	DefaultBehavior Behavior `json:"default_behavior" jsonschema:"what happens to calls that no rule takes: allow, ask or deny"`
-	Rules           []Rule   `json:"rules" jsonschema:"deny wins over allow, allow over ask, whatever the order"`
-	OnDeny          OnDeny   `json:"on_deny" jsonschema:"error answers a denied call with an error, block ends the run"`
-	// Remember is what an approval can be remembered for: run, thread, project, user. Nil is
-	// all of them, but not project if the run came by a protocol, such as that of a page:
-	// what one visitor approves would hold for everybody. Listing it says that it may.
-	Remember []Scope `json:"remember,omitempty" jsonschema:"what an approval can be remembered for; left out: everything, but not project in pages"`
+	DefaultBehavior Behavior `json:"default_behavior" jsonschema:"behavior of calls that no rule matches: allow, ask or deny"`
+	Rules           []Rule   `json:"rules" jsonschema:"deny takes precedence over allow, and allow over ask, in any order"`
+	OnDeny          OnDeny   `json:"on_deny" jsonschema:"error fails the call, block ends the run"`
+	// Remember lists the scopes that an approval can be remembered for: run, thread, project,
+	// user. Nil means all of them, except project in runs that came through a protocol, such
+	// as those of a page: one visitor's approval would apply to all users. Listing project
+	// permits it there too.
+	Remember []Scope `json:"remember,omitempty" jsonschema:"scopes that an approval can be remembered for; default: all, except project for pages"`
 }
 
-// Rule is about the calls that a pattern takes.
+// Rule applies to the calls that match a pattern.
 type Rule struct {
 	Tool     string   `json:"tool" jsonschema:"a pattern, such as read_file, mcp__* or Bash(npm *)"`
 	Behavior Behavior `json:"behavior"`
-	// Scope is how long the rule holds. A rule of a section holds for every run of the
-	// agent, except that one with the scope once is used up by the first call that it
-	// decides in a run. "" is project.
+	// Scope is how long the rule applies. A rule of a section applies to every run of the
+	// agent, except that a rule with scope once is used up by the first call that it decides
+	// in a run. "" means project.
 	Scope Scope `json:"scope,omitempty"`
 }
 
-// DescribeSchema adds what Go types cannot say.
+// DescribeSchema adds constraints that Go types cannot express.
 func (*Config) DescribeSchema(s *schema.Node) {
 	behaviors := []any{string(Allow), string(Ask), string(Deny)}
 	s.Property("default_behavior").Enum(behaviors...)
@@ -109,7 +113,7 @@ func (*Config) DescribeSchema(s *schema.Node) {
 	rule.Property("scope").Enum("once", "run", "session", "thread", "project", "user")
 }
 
-// UnmarshalText reads session as run.
+// UnmarshalText accepts session as another name of run.
 func (s *Scope) UnmarshalText(text []byte) error {
 	if *s = Scope(text); *s == "session" {
 		*s = Run
@@ -117,7 +121,7 @@ func (s *Scope) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Validate reports every mistake in the rules. A rule that cannot be read is one: it
+// Validate reports every mistake in the section. An unreadable rule is an error, because it
 // might have been meant to deny.
 func (c *Config) Validate() error {
 	var errs []error
@@ -128,7 +132,7 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("on_deny is %q, want error or block", c.OnDeny))
 	}
 	for i, s := range c.Remember {
-		if s == Once || !slices.Contains(Scopes, s) {
+		if s == Once || !slices.Contains(scopes, s) {
 			errs = append(errs, fmt.Errorf("remember[%d] is %q, want run, thread, project or user", i, s))
 		}
 	}
@@ -144,16 +148,12 @@ func (b Behavior) validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	if c.DefaultBehavior == "" {
-		c.DefaultBehavior = Ask
-	}
-	if c.OnDeny == "" {
-		c.OnDeny = DenyError
-	}
+	c.DefaultBehavior = cmp.Or(c.DefaultBehavior, Ask)
+	c.OnDeny = cmp.Or(c.OnDeny, DenyError)
 	return c
 }
 
-// Load reads rules from a YAML or JSON file that looks like the section.
+// Load reads a Config from a YAML or JSON file with the fields of the section.
 func Load(name string) (Config, error) {
 	var c Config
 	if err := document.Load(name, &c); err != nil {
@@ -183,7 +183,7 @@ func compile(rules []Rule) ([]rule, error) {
 		if err := r.Behavior.validate(); err != nil {
 			errs = append(errs, fmt.Errorf("rules[%d].behavior is %w", i, err))
 		}
-		if r.Scope != "" && !slices.Contains(Scopes, r.Scope) {
+		if r.Scope != "" && !slices.Contains(scopes, r.Scope) {
 			errs = append(errs, fmt.Errorf("rules[%d].scope is %q, want once, run, thread, project or user", i, r.Scope))
 		}
 		out = append(out, rule{r, p})
@@ -191,18 +191,18 @@ func compile(rules []Rule) ([]rule, error) {
 	return out, errors.Join(errs...)
 }
 
-// rank orders behaviours by which wins.
+// rank orders behaviors by precedence.
 func (b Behavior) rank() int { return slices.Index([]Behavior{Ask, Allow, Deny}, b) }
 
-// strongest returns the rule that decides about a call, or nil: the one whose behaviour
-// wins, of those the most specific, of those the first.
+// strongest returns the rule that decides about a call, or nil: the one whose behavior takes
+// precedence, then the most specific, then the first.
 func strongest(c *pattern.Call, lists ...[]rule) *rule {
 	var best *rule
 	for _, rules := range lists {
 		for i := range rules {
 			r := &rules[i]
 			if best != nil && (r.Behavior.rank() < best.Behavior.rank() || r.Behavior == best.Behavior && r.pattern.Compare(best.pattern) <= 0) {
-				continue // it could not win
+				continue // cannot take precedence
 			}
 			if r.pattern.Match(c) {
 				best = r
@@ -212,13 +212,13 @@ func strongest(c *pattern.Call, lists ...[]rule) *rule {
 	return best
 }
 
-// New returns the plugin. The rules of base hold for every agent that loads it, beside
-// those of the agent's own section; the other fields of base are what a section that
-// leaves them out has. Mistakes in base are reported when an agent is resolved.
+// New returns the plugin. The rules of base apply to every agent that loads it, in addition to
+// those of the agent's section. The other fields of base are the defaults of sections.
+// Mistakes in base are reported when an agent is resolved.
 func New(base Config) awaken.Plugin {
 	base = base.withDefaults()
 	s := awaken.NewSection(Name, Config{DefaultBehavior: base.DefaultBehavior, OnDeny: base.OnDeny, Remember: base.Remember, Rules: []Rule{}})
 	s.Info = awaken.SectionInfo{DisplayName: "Permissions", Category: "safety", Editor: "permission",
-		Description: "Which tool calls are allowed, denied, or put to a person."}
+		Description: "Which tool calls are allowed, denied, or need approval."}
 	return &plugin{base, s}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// rig runs one agent whose permission section is given.
+// rig runs one agent with the given permission section.
 type rig struct {
 	*awakentest.Harness
 	Profile profile.Store
@@ -53,7 +53,7 @@ func newRig(t *testing.T, base permission.Config, section string, turns ...llmte
 	return r
 }
 
-// call is a model that makes one call and is done.
+// call returns a model that makes one call and ends.
 func call(tool, args string) []llmtest.Turn {
 	return []llmtest.Turn{llmtest.Use(tool, args), llmtest.Say("ok")}
 }
@@ -63,7 +63,7 @@ func bash(command string) []llmtest.Turn {
 	return call("Bash", string(args))
 }
 
-// outcome is what became of the first call of a run: made, denied, blocked or asked.
+// outcome returns the outcome of the first call of a run: made, denied, blocked or asked.
 func (r *rig) outcome(rec *awakentest.Recording) string {
 	switch {
 	case rec.Result == nil:
@@ -112,7 +112,7 @@ func TestSection(t *testing.T) {
 	sectiontest.Covers[permission.Config](t, docs...)
 }
 
-// A rule that cannot be read might have been meant to deny, so nothing runs.
+// An unreadable rule might have been meant to deny, so nothing runs.
 func TestSection_RefusesRulesItCannotRead(t *testing.T) { // L-53
 	t.Parallel()
 	for section, want := range map[string]string{
@@ -140,7 +140,7 @@ func TestSection_RefusesRulesItCannotRead(t *testing.T) { // L-53
 	}
 }
 
-func TestNew_RulesOfThePluginHoldForEveryAgent(t *testing.T) {
+func TestNew_RulesOfThePluginApplyToEveryAgent(t *testing.T) {
 	t.Parallel()
 	base := permission.Config{DefaultBehavior: permission.Allow, Rules: []permission.Rule{{Tool: "Bash(rm *)", Behavior: permission.Deny}}}
 	section := `{"rules":[{"tool":"Bash","behavior":"allow"}]}`
@@ -168,7 +168,7 @@ func TestNew_RefusesBadRules(t *testing.T) {
 	}
 }
 
-// A denied call is the model's problem, not the run's.
+// A denied call is reported to the model and does not end the run.
 func TestDeny_TellsTheModel(t *testing.T) { // L-53
 	t.Parallel()
 	r := newRig(t, permission.Config{}, `{"rules":[{"tool":"Bash(rm *)","behavior":"deny"}]}`, bash("rm x")...)
@@ -194,7 +194,7 @@ func find[E awaken.Event](rec *awakentest.Recording) []E {
 
 func offered(r *rig, request int) []string { return r.Model.Requests()[request].Tools }
 
-// What is always denied is not shown; what may be allowed, is.
+// Tools that are always denied are hidden; tools that may be allowed are shown.
 func TestDeny_HidesToolsFromTheModel(t *testing.T) { // L-06
 	t.Parallel()
 	for section, want := range map[string][]string{
@@ -228,7 +228,7 @@ func approve(rec *awakentest.Recording, result string) awaken.Decision {
 	return d
 }
 
-func TestAsk_GoesOnAsDecided(t *testing.T) {
+func TestAsk_ContinuesAsDecided(t *testing.T) {
 	t.Parallel()
 	t.Run("approved", func(t *testing.T) {
 		r := newRig(t, permission.Config{}, ``, bash("ls")...)
@@ -268,14 +268,14 @@ func TestAsk_GoesOnAsDecided(t *testing.T) {
 	})
 }
 
-// Approvals last as long as they were given for.
+// An approval applies as long as its scope says.
 func TestScopes_AreRemembered(t *testing.T) { // L-53
 	t.Parallel()
 	two := slices.Concat(bash("npm a"), bash("npm b"), bash("npm c"), bash("npm d"), bash("npm e"))
 	for _, tt := range []struct {
 		name, remember string
-		// What becomes of the second call: in the same run, in another run of the
-		// thread, on another thread of the user, with another user.
+		// The outcome of the second call: in the same run, in another run of the thread, on
+		// another thread of the user, with another user.
 		sameRun, sameThread, sameUser, otherUser string
 	}{
 		{"nothing", ``, "asked", "asked", "asked", "asked"},
@@ -317,7 +317,7 @@ func TestScopes_AreRemembered(t *testing.T) { // L-53
 	}
 }
 
-// A rule with the scope once is used up by one call of a run.
+// A rule with scope once is used up by one call per run.
 func TestScopeOnce_IsUsedUp(t *testing.T) { // L-53
 	t.Parallel()
 	r := newRig(t, permission.Config{}, `{"rules":[{"tool":"Bash","behavior":"allow","scope":"once"}]}`,
@@ -353,7 +353,7 @@ func TestRemember_RefusesWhatWasNotOffered(t *testing.T) {
 	t.Parallel()
 	for _, result := range []string{`{"remember":"ever"}`, `{"remember":{"scope":"run","tool":"*"}}`, `{"remember":{"tool":"Bash"}}`, `{"remember":"user"}`} {
 		r := newRig(t, permission.Config{}, ``, bash("ls")...)
-		rec := r.Say("go") // nobody's run: there is no user to remember it for
+		rec := r.Say("go") // the run has no user to remember it for
 		rec = r.Resume(rec.Result.RunID, approve(rec, result))
 		if rec.Err == nil || !strings.Contains(rec.Err.Error(), "result does not fit") || len(r.made) > 0 {
 			t.Errorf("%s: error is %v, made %q", result, rec.Err, r.made)
@@ -361,8 +361,8 @@ func TestRemember_RefusesWhatWasNotOffered(t *testing.T) {
 	}
 }
 
-// What the question's schema has not looked at is not remembered.
-func TestRemember_ReadsNamesToTheLetter(t *testing.T) {
+// What the question's schema has not checked is not remembered.
+func TestRemember_FieldNamesAreCaseSensitive(t *testing.T) {
 	t.Parallel()
 	for _, result := range []string{`{"Remember":"run"}`, `{"REMEMBER":{"scope":"run","tool":"*"}}`} {
 		r := newRig(t, permission.Config{}, ``, llmtest.Use("Bash", `{"command":"a"}`), llmtest.Use("Bash", `{"command":"b"}`), llmtest.Say("ok"))
@@ -374,8 +374,8 @@ func TestRemember_ReadsNamesToTheLetter(t *testing.T) {
 	}
 }
 
-// What one visitor of a page approves does not hold for everybody, unless the configuration
-// says that it may.
+// The approval of one visitor of a page does not apply to all users, unless the configuration
+// permits it.
 func TestRemember_OffersWhatTheConfigurationAllows(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ section, adapter, user, want string }{
@@ -409,7 +409,7 @@ func TestRemember_OffersWhatTheConfigurationAllows(t *testing.T) {
 	}
 }
 
-// Whoever speaks for one user decides for that user.
+// A caller who acts for one user decides only for that user.
 func TestVet(t *testing.T) {
 	t.Parallel()
 	question := func(section, adapter string) *awaken.Suspension {
@@ -427,12 +427,12 @@ func TestVet(t *testing.T) {
 	}{
 		{plain, `{"approved":true}`, "", "alice", ""},
 		{plain, `{"remember":"thread"}`, "", "alice", ""},
-		{plain, project, "alice", "alice", "for everybody who has the agent"},
+		{plain, project, "alice", "alice", "applies to all users of the agent"},
 		{listed, project, "alice", "alice", ""},
 		{other, project, "", "", ""},
-		{nil, project, "alice", "alice", "for everybody who has the agent"},
-		{plain, user, "", "alice", "not known to be that of a user"},
-		{plain, user, "bob", "alice", `made by user "bob", while the run is for another`},
+		{nil, project, "alice", "alice", "applies to all users of the agent"},
+		{plain, user, "", "alice", "the request has no user"},
+		{plain, user, "bob", "alice", `made by user "bob" and the run is for another user`},
 		{listed, user, "bob", "alice", `made by user "bob"`},
 		{plain, user, "alice", "alice", ""},
 	} {
@@ -444,7 +444,7 @@ func TestVet(t *testing.T) {
 }
 
 // Rules live in the configuration, not in the thread.
-func TestRules_ThatAreTakenOutAreGone(t *testing.T) { // L-53
+func TestRules_RemovedRulesNoLongerApply(t *testing.T) { // L-53
 	t.Parallel()
 	store := memory.New()
 	run := func(section string) *awakentest.Recording {
@@ -517,7 +517,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// A rule that names an argument which its tool does not have never holds. Whoever wrote it
+// A rule that names an argument which its tool does not have never matches. Its author
 // is told when the agent is loaded.
 func TestRules_ThatNameUnknownArgumentsAreWarnedAbout(t *testing.T) {
 	t.Parallel()
@@ -538,8 +538,8 @@ func TestRules_ThatNameUnknownArgumentsAreWarnedAbout(t *testing.T) {
 		got = append(got, string(d.Severity)+" "+d.Code+": "+d.Message)
 	}
 	want := []string{
-		`warning rule_argument_unknown: pattern "E*(file ~ 'x')" names the argument "file", which tool "Edit" does not have, it has ["file_path"]`,
-		`warning rule_argument_unknown: pattern "Edit(path ~ '/etc/**')" names the argument "path", which tool "Edit" does not have, it has ["file_path"]`,
+		`warning rule_argument_unknown: pattern "E*(file ~ 'x')" names argument "file", which tool "Edit" does not have; available: ["file_path"]`,
+		`warning rule_argument_unknown: pattern "Edit(path ~ '/etc/**')" names argument "path", which tool "Edit" does not have; available: ["file_path"]`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("diagnostics are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

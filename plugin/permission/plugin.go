@@ -26,7 +26,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	}
 	cfg, err := p.section.Read(r.Agent)
 	if err != nil {
-		return nil // the section is reported by itself
+		return nil // the registry reports an invalid section
 	}
 	rules, err := compile(slices.Concat(p.base.Rules, cfg.Rules))
 	if err != nil {
@@ -47,12 +47,12 @@ type guard struct {
 	rules    []rule
 	fallback Behavior
 	onDeny   OnDeny
-	remember []Scope // nil is the default
+	remember []Scope // nil means the default
 }
 
 // hides reports whether every call of the tool is denied.
 func (g *guard) hides(tool string) bool {
-	named := false // a rule may take a call of it
+	matched := false // some rule may match a call of it
 	for _, r := range g.rules {
 		if !r.pattern.MatchTool(tool) {
 			continue
@@ -60,24 +60,24 @@ func (g *guard) hides(tool string) bool {
 		if r.Behavior == Deny && r.pattern.Unconditional() && r.Scope != Once {
 			return true
 		}
-		named = true
+		matched = true
 	}
-	return !named && g.fallback == Deny
+	return !matched && g.fallback == Deny
 }
 
-// decide returns what happens to a call, and the rule that says so; none if it is the
-// default. Rules that were remembered only allow, so they are looked at last: those of
-// the profile only if otherwise a person would be asked.
+// decide returns what happens to a call, and the rule that decides; the rule is nil if the
+// default applies. Remembered rules only allow, so they are consulted last. Those in the
+// profile are only read if a person would be asked otherwise.
 func (g *guard) decide(ctx context.Context, h *awaken.HookCall) (Behavior, *rule, error) {
 	c := pattern.NewCall(h.Tool.Tool, h.Tool.Args)
-	alive := g.rules
+	rules := g.rules
 	if used := spent.Get(h); len(used) > 0 {
-		alive = slices.DeleteFunc(slices.Clone(g.rules), func(r rule) bool {
+		rules = slices.DeleteFunc(slices.Clone(g.rules), func(r rule) bool {
 			by, ok := used[r.Tool]
 			return r.Scope == Once && ok && by != h.Tool.ID
 		})
 	}
-	r := strongest(c, alive, remembered(threadRules.Get(h)), remembered(runRules.Get(h)))
+	r := strongest(c, rules, remembered(threadRules.Get(h)), remembered(runRules.Get(h)))
 	if r != nil && r.Behavior != Ask {
 		return r.Behavior, r, nil
 	}
@@ -94,8 +94,8 @@ func (g *guard) decide(ctx context.Context, h *awaken.HookCall) (Behavior, *rule
 	return Ask, r, nil
 }
 
-// note records what the gate, which is pure, cannot: that a rule was used up, and what
-// a person wants remembered.
+// note records what the gate cannot, because it must be pure: that a rule was used up, and
+// what a person wants remembered.
 func (g *guard) note(ctx context.Context, h *awaken.HookCall) error {
 	if slices.ContainsFunc(g.rules, func(r rule) bool { return r.Scope == Once }) {
 		_, r, err := g.decide(ctx, h)
@@ -112,12 +112,12 @@ func (g *guard) note(ctx context.Context, h *awaken.HookCall) error {
 	return nil
 }
 
-// action is what the plugin's questions ask for.
+// action is the action of the plugin's questions.
 const action = "tool:PermissionConfirm"
 
 func suspensionID(callID string) string { return "perm_" + callID }
 
-// judge is the gate.
+// judge is the tool gate.
 func (g *guard) judge(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
 	behavior, r, err := g.decide(ctx, h)
 	if err != nil {
@@ -142,14 +142,17 @@ func (g *guard) judge(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, 
 	return awaken.SuspendCall(t), err
 }
 
-// question is the ticket of a call that asks.
+// parameters are the parameters of the plugin's questions.
+type parameters struct {
+	Tool     string          `json:"tool_name"`
+	Args     json.RawMessage `json:"tool_args"`
+	Remember choice          `json:"remember"`
+}
+
+// question returns the ticket of a call that needs approval.
 func (g *guard) question(h *awaken.HookCall, r *rule) (awaken.Ticket, error) {
 	offer := g.offers(h, r)
-	params, err := json.Marshal(struct {
-		Tool     string          `json:"tool_name"`
-		Args     json.RawMessage `json:"tool_args"`
-		Remember choice          `json:"remember"`
-	}{h.Tool.Tool, h.Tool.Args, offer})
+	params, err := json.Marshal(parameters{h.Tool.Tool, h.Tool.Args, offer})
 	if err != nil {
 		return awaken.Ticket{}, err
 	}

@@ -7,27 +7,28 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Preview is what an agent may do by itself, as far as that does not depend on arguments.
+// Preview is what an agent may do without approval, as far as that does not depend on
+// arguments.
 type Preview struct {
 	Enabled         bool // the agent loads the plugin
 	DefaultBehavior Behavior
-	Denied          []string // tools that no call of is allowed; models do not see them
-	Effective       []string // the others
+	Denied          []string // tools whose calls are all denied; hidden from models
+	Effective       []string // all other tools
 	Conditional     []Conditional
 }
 
 // Conditional is a rule that depends on arguments.
 type Conditional struct {
-	Tool     string // the part of the pattern that is about the tool
+	Tool     string // the only tool that the pattern matches, or ""
 	Behavior Behavior
 	Pattern  string
 }
 
-// PreviewOf says what a plugin that [New] has made means for the tools of an agent.
+// PreviewOf returns what a plugin returned by [New] means for the tools of an agent.
 func PreviewOf(p awaken.Plugin, spec *awaken.AgentSpec, tools []string) (*Preview, error) {
 	own, ok := p.(*plugin)
 	if !ok {
-		return nil, fmt.Errorf("%w: plugin %q is not of permission.New", awaken.ErrInvalid, p.Name())
+		return nil, fmt.Errorf("%w: plugin %q was not created by permission.New", awaken.ErrInvalid, p.Name())
 	}
 	out := &Preview{Enabled: slices.Contains(spec.PluginIDs, Name), DefaultBehavior: Allow, Denied: []string{}, Effective: slices.Clone(tools), Conditional: []Conditional{}}
 	if !out.Enabled {

@@ -16,24 +16,18 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// What was remembered. The rules of a section are never copied in here, so that a rule
-// that is taken out of the configuration is gone.
+// Remembered approvals. Rules of a section are never copied here, so that removing a rule from
+// the configuration removes it everywhere.
 var (
 	threadRules = state.NewKey("permission_policy", addRule, state.Options{Scope: state.Thread, Merge: state.Commutative})
 	runRules    = state.NewKey("permission_overrides", addRule, state.Options{Merge: state.Commutative})
-	// spent says which call used up a rule of the scope once, by the rule's pattern.
+	// spent records which call used up a rule with scope once, by the rule's pattern.
 	spent = state.NewKey("permission_spent", func(m map[string]string, u use) map[string]string {
-		if _, ok := m[u.Tool]; ok {
-			return m
-		}
-		next := maps.Clone(m)
-		if next == nil {
-			next = map[string]string{}
-		}
-		next[u.Tool] = u.CallID
+		next := map[string]string{u.Tool: u.CallID}
+		maps.Copy(next, m) // the first call wins
 		return next
 	}, state.Options{Merge: state.Commutative})
-	// keep remembers a rule in the profile, once the decision is committed.
+	// keep stores a rule in the profile once the decision is committed.
 	keep = awaken.NewEffect[keptRule]("permission.keep")
 )
 
@@ -46,8 +40,8 @@ func addRule(list []Rule, r Rule) []Rule {
 	return append(slices.Clip(list), r)
 }
 
-// remembered compiles rules that were remembered. One that cannot be read does not
-// count: all of them allow.
+// remembered compiles remembered rules. Unreadable ones are skipped: since all of them allow,
+// skipping is safe.
 func remembered(rules []Rule) []rule {
 	var out []rule
 	for _, r := range rules {
@@ -61,16 +55,16 @@ func remembered(rules []Rule) []rule {
 // choice is what a person may have remembered about a call.
 type choice struct {
 	Scopes []Scope  `json:"scopes"`
-	Tools  []string `json:"tools"` // patterns; the first is the one that is meant when none is named
-	// Shared says that also somebody who speaks for one user only may choose project.
+	Tools  []string `json:"tools"` // patterns; the first is the default
+	// Shared reports that project may also be chosen by a person who acts for a single user.
 	Shared bool `json:"shared,omitempty"`
 }
 
-// offers returns what can be remembered about the call that rule r, or the default,
-// asks about: everything that the rule takes, the tool, or exactly this call.
+// offers returns what can be remembered about the call that rule r, or the default, asks
+// about: everything that matches the rule, the tool, or exactly this call.
 func (g *guard) offers(h *awaken.HookCall, r *rule) choice {
 	o := choice{Scopes: []Scope{}, Tools: []string{}, Shared: slices.Contains(g.remember, Project)}
-	for _, s := range Scopes {
+	for _, s := range scopes {
 		can := s != Once && (g.remember == nil || slices.Contains(g.remember, s))
 		switch s {
 		case Project:
@@ -93,8 +87,8 @@ func (g *guard) offers(h *awaken.HookCall, r *rule) choice {
 	return o
 }
 
-// exactCall is the pattern of a call whose arguments are all the same, or "" if there is
-// none that anybody would want to read.
+// exactCall returns a pattern that matches only calls with the same arguments, or "" if it
+// would be too long to read.
 func exactCall(c *awaken.ToolCall) string {
 	var args map[string]json.RawMessage
 	if json.Unmarshal(c.Args, &args) != nil || len(args) == 0 {
@@ -102,8 +96,7 @@ func exactCall(c *awaken.ToolCall) string {
 	}
 	var conds []string
 	for _, name := range slices.Sorted(maps.Keys(args)) {
-		value := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(pattern.Text(args[name]))
-		conds = append(conds, fmt.Sprintf(`%s = "%s"`, name, value))
+		conds = append(conds, name+" = "+pattern.Quote(pattern.Text(args[name])))
 	}
 	if text := pattern.Exactly(c.Tool) + "(" + strings.Join(conds, ", ") + ")"; len(text) <= 200 {
 		return text
@@ -111,8 +104,7 @@ func exactCall(c *awaken.ToolCall) string {
 	return ""
 }
 
-// schema is what the result of a decision must fit. Only what it says about remembering
-// is looked at.
+// schema returns the response schema of the question. It constrains only the field remember.
 func (o choice) schema() json.RawMessage {
 	scope := map[string]any{"enum": o.Scopes}
 	var answer any = map[string]any{
@@ -126,18 +118,25 @@ func (o choice) schema() json.RawMessage {
 	if len(o.Scopes) == 0 {
 		answer = false
 	}
-	data, _ := json.Marshal(map[string]any{"properties": map[string]any{"remember": answer}}) // of plain values
+	data, _ := json.Marshal(map[string]any{"properties": map[string]any{"remember": answer}}) // cannot fail
 	return data
+}
+
+// choiceOf returns what one of the plugin's questions offers.
+func choiceOf(question *awaken.Suspension) choice {
+	var p parameters
+	_ = json.Unmarshal(question.Parameters, &p) // written by this plugin
+	return p.Remember
 }
 
 // wish is what the result of a decision wants remembered.
 type wish struct {
 	Scope Scope  `json:"scope"`
-	Tool  string `json:"tool"` // a pattern; "" is the first one that was offered
+	Tool  string `json:"tool"` // a pattern; "" means the first one offered
 }
 
-// wishOf reads the result of a decision. Names are read to the letter, as the question's
-// schema does: nothing that it has not seen counts.
+// wishOf decodes the result of a decision. Field names are case-sensitive, as in the
+// question's schema, so that the schema has checked everything that counts.
 func wishOf(result json.RawMessage) (want wish) {
 	var answer map[string]json.RawMessage
 	if json.Unmarshal(result, &answer) != nil || len(answer["remember"]) == 0 {
@@ -149,36 +148,34 @@ func wishOf(result json.RawMessage) (want wish) {
 	return want
 }
 
-// Reach is the scope that the result of a decision wants its approval remembered for, or
+// Reach returns the scope that the result of a decision wants its approval remembered for, or
 // "".
 func Reach(result json.RawMessage) Scope { return wishOf(result).Scope }
 
-// Vet refuses the result of a decision that reaches further than whoever takes it. They
-// speak for one user, or for nobody if user is "", and of is the user that the run is for.
-// Question is what they were asked; if it is nil, that is not known, and taken to be a
-// question of this plugin that everybody's approval is too much for.
+// Vet rejects the result of a decision that exceeds the authority of its author. User is the
+// user that the author acts for, or "" if unknown; of is the user that the run is for.
+// Question is the question that was asked. If it is nil, the question is unknown, and Vet
+// assumes one of this plugin that does not offer project.
 func Vet(question *awaken.Suspension, result json.RawMessage, user, of string) error {
-	var asked struct {
-		Remember choice `json:"remember"`
-	}
+	var asked choice
 	if question != nil {
 		if question.Action != action {
 			return nil
 		}
-		_ = json.Unmarshal(question.Parameters, &asked) // they are our own
+		asked = choiceOf(question)
 	}
 	switch scope := Reach(result); {
-	case scope == Project && !asked.Remember.Shared:
-		return errors.New(`remember is "project", which is for everybody who has the agent: a user cannot choose it unless the agent's permission section lists it under "remember"`)
+	case scope == Project && !asked.Shared:
+		return errors.New(`remember is "project", which applies to all users of the agent: a user cannot choose it unless the agent's permission section lists it under "remember"`)
 	case scope == User && user == "":
-		return errors.New(`remember is "user", and the request is not known to be that of a user`)
+		return errors.New(`remember is "user", but the request has no user`)
 	case scope == User && user != of:
-		return fmt.Errorf(`remember is "user", and the request is made by user %q, while the run is for another`, user)
+		return fmt.Errorf(`remember is "user", but the request is made by user %q and the run is for another user`, user)
 	}
 	return nil
 }
 
-// remember records what the result of an approval wants remembered. The result fits the
+// remember records what the result of an approval wants remembered. The result satisfies the
 // question's schema.
 func remember(h *awaken.HookCall, result json.RawMessage) {
 	want := wishOf(result)
@@ -186,13 +183,13 @@ func remember(h *awaken.HookCall, result json.RawMessage) {
 		return
 	}
 	if want.Tool == "" {
-		// What the question offered first. The ledger has the question.
+		// Default to the first pattern that the question offered; the ledger has the question.
 		for _, c := range builtin.ToolCallStates.Get(h) {
-			var asked struct {
-				Remember choice `json:"remember"`
+			if c.CallID != h.Tool.ID || c.Ticket == nil {
+				continue
 			}
-			if c.CallID == h.Tool.ID && c.Ticket != nil && json.Unmarshal(c.Ticket.Suspension.Parameters, &asked) == nil && len(asked.Remember.Tools) > 0 {
-				want.Tool = asked.Remember.Tools[0]
+			if tools := choiceOf(&c.Ticket.Suspension).Tools; len(tools) > 0 {
+				want.Tool = tools[0]
 			}
 		}
 	}
@@ -209,14 +206,14 @@ func remember(h *awaken.HookCall, result json.RawMessage) {
 	}
 }
 
-// keptRule is a rule, and whose it is.
+// keptRule is a rule and its owner.
 type keptRule struct {
 	Rule
-	Of string // a key of the profile
+	Of string // the owner, a profile key
 }
 
-// namespace is where the rules of an entity are kept, each under its pattern, so that
-// two that are kept at the same time are both there.
+// namespace returns the profile namespace of an owner's rules. Each has a key of its own, so
+// concurrent approvals do not conflict.
 func namespace(of string) string { return "permission.rules/" + of }
 
 func keepRule(ctx context.Context, h *awaken.HookCall, k keptRule) error {
@@ -241,7 +238,7 @@ func keptRules(ctx context.Context, h *awaken.HookCall) ([]rule, error) {
 	return remembered(rules), err
 }
 
-// Remembered returns the rules that approvals have left in a profile, for an agent
+// Remembered returns the rules that approvals left in a profile, for an agent
 // (profile.AgentType) or a user (profile.User).
 func Remembered(ctx context.Context, s profile.Store, of string) ([]Rule, error) {
 	entries, err := s.List(ctx, namespace(of))
@@ -258,12 +255,11 @@ func Remembered(ctx context.Context, s profile.Store, of string) ([]Rule, error)
 	return rules, nil
 }
 
-// Forget removes what Remembered returns.
+// Forget deletes the rules that [Remembered] returns.
 func Forget(ctx context.Context, s profile.Store, of string) error {
 	entries, err := s.List(ctx, namespace(of))
-	var errs []error
 	for _, e := range entries {
-		errs = append(errs, s.Delete(ctx, namespace(of), e.Key))
+		err = errors.Join(err, s.Delete(ctx, namespace(of), e.Key))
 	}
-	return errors.Join(append(errs, err)...)
+	return err
 }

@@ -26,7 +26,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	}
 	cfg, err := p.section.Read(r.Agent)
 	if err != nil {
-		return nil // the section is reported by itself
+		return nil // the registry reports an invalid section
 	}
 	rules, err := compile(merge(p.base.Rules, cfg.Rules))
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 		remind(h, rules, pattern.NewCall(h.Tool.Tool, h.Tool.Args), h.Result)
 		return nil
 	})
-	// A call that waits has no result yet, so nobody is told about it until the step ends.
+	// A suspended call has no result yet, so its reminders are added when the step ends.
 	if slices.ContainsFunc(rules, func(r rule) bool { return r.Output.Status == Pending }) {
 		r.On(awaken.PhaseStepEnd, func(_ context.Context, h *awaken.HookCall) error {
 			for _, c := range builtin.ToolCallStates.Get(h) {
@@ -54,8 +54,8 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	return nil
 }
 
-// merge puts the section's rules behind the plugin's, without those of the plugin's that
-// they take the place of.
+// merge appends the section's rules to those of the plugin, except for the plugin's rules that
+// they replace.
 func merge(base, section []Rule) []Rule {
 	base = slices.DeleteFunc(slices.Clone(base), func(b Rule) bool {
 		return b.Name != "" && slices.ContainsFunc(section, func(r Rule) bool { return r.Name == b.Name })
@@ -63,11 +63,11 @@ func merge(base, section []Rule) []Rule {
 	return append(base, section...)
 }
 
-// remind schedules the messages of the rules that take a call and its result.
+// remind schedules the messages of the rules that match a call and its result.
 func remind(h *awaken.HookCall, rules []rule, c *pattern.Call, res *awaken.ToolResult) {
 	for i := range rules {
 		r := &rules[i]
-		if !r.takes(res) || !r.pattern.Match(c) {
+		if !r.accepts(res) || !r.pattern.Match(c) {
 			continue
 		}
 		m := awaken.ContextMessage{Key: "reminder." + r.Name, Role: llm.System, Content: []llm.Block{llm.Text(r.Message.Content)},
@@ -79,8 +79,8 @@ func remind(h *awaken.HookCall, rules []rule, c *pattern.Call, res *awaken.ToolR
 	}
 }
 
-// takes reports whether the rule's output fits a result.
-func (r *rule) takes(res *awaken.ToolResult) bool {
+// accepts reports whether a result satisfies the rule's condition.
+func (r *rule) accepts(res *awaken.ToolResult) bool {
 	switch want := r.Output.Status; want {
 	case "", Any:
 		if res.Status == awaken.ToolPending {
@@ -102,8 +102,8 @@ func (r *rule) takes(res *awaken.ToolResult) bool {
 	return true
 }
 
-// texts are what a result says: what the model is shown, its message, its data. An error
-// has its text in the message, and a tool's answer in the data.
+// texts returns the texts of a result: its message, its data, and the content that the model
+// is shown. An error has its text in the message, an answer in the data.
 func texts(res *awaken.ToolResult) []string {
 	out := []string{res.Message, pattern.Text(res.Data)}
 	var shown strings.Builder
@@ -113,10 +113,10 @@ func texts(res *awaken.ToolResult) []string {
 	return append(out, shown.String())
 }
 
-// fields is the data of a result. An error that has none is given the usual one.
+// fields returns the data of a result. An error without data gets the usual error object.
 func fields(res *awaken.ToolResult) json.RawMessage {
 	if res.Status == awaken.ToolError && pattern.Text(res.Data) == "" {
-		data, _ := json.Marshal(map[string]any{"error": map[string]string{"message": res.Message}}) // of a string
+		data, _ := json.Marshal(map[string]any{"error": map[string]string{"message": res.Message}}) // cannot fail
 		return data
 	}
 	return res.Data

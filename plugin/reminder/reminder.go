@@ -1,10 +1,9 @@
-// Package reminder tells the model something when a tool call was made that a rule
-// takes: to run the checks after an edit, to be careful after a deletion.
+// Package reminder adds messages for the model after tool calls that match a rule: for example
+// to run the checks after an edit.
 //
 //	cfg.Plugins = append(cfg.Plugins, reminder.New(reminder.Config{}))
 //
-// An agent that lists "reminder" in plugin_ids has its rules in the section of the same
-// name:
+// An agent that lists "reminder" in plugin_ids has its rules in the section of the same name:
 //
 //	"reminder": {
 //	  "rules": [{
@@ -14,11 +13,12 @@
 //	  }]
 //	}
 //
-// Every rule that takes a call adds its message to the next request to the model. The
-// conversation that is stored does not have it.
+// Every rule that matches a call adds its message to the next request to the model. The
+// message is not stored in the conversation.
 package reminder
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,45 +33,46 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// Name is the plugin's name and that of its section.
+// Name is the name of the plugin and of its section.
 const Name = "reminder"
 
-// Config is the section.
+// Config is the section "reminder".
 type Config struct {
-	Rules []Rule `json:"rules" jsonschema:"every rule that takes a call adds its message to the next request"`
+	Rules []Rule `json:"rules" jsonschema:"every rule that matches a call adds its message to the next request"`
 }
 
-// Rule is a message for the calls that a pattern takes.
+// Rule adds a message after calls that match a pattern.
 type Rule struct {
-	// Name is, by default, made of the rule's position and its pattern. A rule of a
-	// section takes the place of the plugin's rule of the same name.
+	// Name defaults to the rule's index and pattern. A rule of a section replaces the plugin's
+	// rule of the same name.
 	Name    string  `json:"name,omitempty"`
 	Tool    string  `json:"tool" jsonschema:"a pattern, such as Edit(file_path ~ '*.toml')"`
-	Output  Output  `json:"output,omitzero" jsonschema:"what the result has to be: any, or a status and content"`
+	Output  Output  `json:"output,omitzero" jsonschema:"condition on the result: any, or a status and content"`
 	Message Message `json:"message"`
 }
 
-// Output is what a result has to be. The zero Output takes every result that a call
-// ended with. In JSON it may be the string any.
+// Output is a condition on a result. The zero Output matches every final result. In JSON it
+// may be the string "any".
 type Output struct {
 	Status  Status  `json:"status,omitempty"`
 	Content Content `json:"content,omitzero"`
 }
 
-// Status is how a call came out.
+// Status is a condition on the outcome of a call.
 type Status string
 
+// The statuses of results.
 const (
 	Any     Status = "any" // success or error; the default
 	Success Status = "success"
 	Error   Status = "error"
-	Pending Status = "pending" // the call waits for a decision
+	Pending Status = "pending" // the call is suspended
 )
 
-// Content is what a result has to say. The zero Content takes everything. In JSON it may
-// be a string, which is the glob.
+// Content is a condition on the content of a result. The zero Content matches everything. In
+// JSON it may be a string, the glob.
 type Content struct {
-	Glob   string  `json:"-"` // for the result's text: its message or its data
+	Glob   string  `json:"-"` // matched against the message, the data and the text of the result
 	Fields []Field `json:"fields,omitempty"`
 }
 
@@ -82,18 +83,19 @@ type Field struct {
 	Value string `json:"value"`
 }
 
-// Message is what the model is told.
+// Message is the message to the model.
 type Message struct {
-	Target  Target `json:"target" jsonschema:"where it goes: system, suffix_system, session or conversation"`
+	Target  Target `json:"target" jsonschema:"position in the request: system, suffix_system, session or conversation"`
 	Content string `json:"content"`
-	// CooldownTurns is for how many steps the message is not repeated. 0 repeats it
-	// whenever the rule takes a call.
+	// CooldownTurns is how many steps pass before the message is repeated. 0 repeats it at
+	// every match.
 	CooldownTurns int `json:"cooldown_turns,omitempty"`
 }
 
-// Target is where a message goes.
+// Target is the position of a message in the request.
 type Target string
 
+// The positions of messages.
 const (
 	System       Target = "system"        // after the system prompt
 	SuffixSystem Target = "suffix_system" // at the very end
@@ -104,7 +106,7 @@ const (
 var targets = map[Target]awaken.ContextTarget{System: awaken.TargetSystem, SuffixSystem: awaken.TargetSuffix,
 	Session: awaken.TargetSession, Conversation: awaken.TargetConversation}
 
-// UnmarshalJSON reads any, or an object.
+// UnmarshalJSON accepts "any", or an object.
 func (o *Output) UnmarshalJSON(data []byte) error {
 	var s string
 	if json.Unmarshal(data, &s) == nil {
@@ -123,7 +125,7 @@ func (o *Output) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads a glob, or an object with fields.
+// UnmarshalJSON accepts a glob, or an object with fields.
 func (c *Content) UnmarshalJSON(data []byte) error {
 	*c = Content{}
 	if json.Unmarshal(data, &c.Glob) == nil {
@@ -141,7 +143,7 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes what UnmarshalJSON reads.
+// MarshalJSON writes the form that UnmarshalJSON accepts.
 func (c Content) MarshalJSON() ([]byte, error) {
 	if len(c.Fields) == 0 {
 		return json.Marshal(c.Glob)
@@ -150,10 +152,10 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(c))
 }
 
-// IsZero reports whether everything is taken.
+// IsZero reports whether the content matches everything.
 func (c Content) IsZero() bool { return c.Glob == "" && len(c.Fields) == 0 }
 
-// DescribeSchema adds what Go types cannot say.
+// DescribeSchema adds constraints that Go types cannot express.
 func (*Config) DescribeSchema(s *schema.Node) {
 	rule := s.Property("rules").Items()
 	rule.Property("output").Replace(`{"anyOf": [
@@ -177,7 +179,7 @@ func (c *Config) Validate() error {
 	return err
 }
 
-// Load reads rules from a YAML or JSON file that looks like the section.
+// Load reads a Config from a YAML or JSON file with the fields of the section.
 func Load(name string) (Config, error) {
 	var c Config
 	if err := document.Load(name, &c); err != nil {
@@ -193,7 +195,7 @@ func Load(name string) (Config, error) {
 type rule struct {
 	Rule
 	pattern *pattern.Pattern
-	glob    *glob.Pattern // nil takes every text
+	glob    *glob.Pattern // nil matches every text
 	fields  []*pattern.Condition
 }
 
@@ -207,7 +209,7 @@ func compile(rules []Rule) ([]rule, error) {
 		if r.Name == "" {
 			r.Name = fmt.Sprintf("rule-%d-%s", i, r.Tool)
 		} else if slices.ContainsFunc(out, func(o rule) bool { return o.Name == r.Name }) {
-			bad("name", " %q is taken by another rule", r.Name)
+			bad("name", " %q is used by another rule", r.Name)
 		}
 		c := rule{Rule: r}
 		var err error
@@ -225,15 +227,7 @@ func compile(rules []Rule) ([]rule, error) {
 			}
 		}
 		for j, f := range r.Output.Content.Fields {
-			kind := pattern.Kind(f.Op)
-			if kind == "" {
-				kind = pattern.Glob
-			}
-			if !slices.Contains(pattern.Kinds, kind) {
-				bad("output.content", ".fields[%d].op is %q, want glob, exact, regex, not_glob, not_exact or not_regex", j, f.Op)
-				continue
-			}
-			cond, err := pattern.NewCondition(f.Path, kind, f.Value)
+			cond, err := pattern.NewCondition(f.Path, cmp.Or(f.Op, "glob"), f.Value)
 			if err != nil {
 				bad("output.content", ".fields[%d]: %w", j, err)
 			}
@@ -253,9 +247,8 @@ func compile(rules []Rule) ([]rule, error) {
 	return out, errors.Join(errs...)
 }
 
-// New returns the plugin. The rules of base hold for every agent that loads it, before
-// those of the agent's own section. Mistakes in base are reported when an agent is
-// resolved.
+// New returns the plugin. The rules of base apply to every agent that loads it, before those
+// of the agent's section. Mistakes in base are reported when an agent is resolved.
 func New(base Config) awaken.Plugin {
 	s := awaken.NewSection(Name, Config{Rules: []Rule{}})
 	s.Info = awaken.SectionInfo{DisplayName: "Reminders", Category: "context", Editor: "reminder",

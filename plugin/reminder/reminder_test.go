@@ -20,7 +20,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/reminder"
 )
 
-// run makes one call and returns the second request: what the model is asked after it.
+// run makes one call and returns the second request to the model.
 func run(t *testing.T, base reminder.Config, section, tool, args string) string {
 	t.Helper()
 	spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, PluginIDs: []string{reminder.Name}}
@@ -113,8 +113,8 @@ func TestRules(t *testing.T) {
 	sectiontest.Covers[reminder.Config](t, append(docs, slices.Collect(maps.Keys(messages))...)...)
 }
 
-// messages has a section for each field of a message, and in which of the requests after
-// three calls of Edit it is told.
+// messages has a section for each field of a message, and the requests after three calls of
+// Edit that contain it.
 var messages = map[string][]bool{
 	`{"rules":[{"tool":"Edit","message":{"target":"system","content":"REMEMBER"}}]}`:                            {false, true, true, true},
 	`{"rules":[{"tool":"Edit","message":{"target":"session","content":"REMEMBER"}}]}`:                           {false, true, true, true},
@@ -124,7 +124,7 @@ var messages = map[string][]bool{
 	`{"rules":[{"name":"x","tool":"Edit","message":{"target":"system","content":"other","cooldown_turns":2}}]}`: {false, false, false, false},
 }
 
-func TestMessages_AreToldAsTheySay(t *testing.T) {
+func TestMessages_ReachTheirTarget(t *testing.T) {
 	t.Parallel()
 	for section, want := range messages {
 		h := awakentest.New(t, engine.Config{
@@ -144,8 +144,8 @@ func TestMessages_AreToldAsTheySay(t *testing.T) {
 	}
 }
 
-// L-54: conditions on content did not see what an error says.
-func TestL54_ContentIsWhatAnErrorSaysToo(t *testing.T) {
+// L-54: conditions on content ignored the text of errors.
+func TestL54_ContentIncludesErrorTexts(t *testing.T) {
 	t.Parallel()
 	for _, output := range []string{`{"status":"error","content":"*permission denied*"}`, `{"content":{"fields":[{"path":"error.message","op":"glob","value":"permission*"}]}}`} {
 		if got := run(t, reminder.Config{}, `{"rules":[{"tool":"*","output":`+output+`,`+note+`}]}`, "Fail", `{}`); !strings.Contains(got, "REMEMBER") {
@@ -183,7 +183,7 @@ func TestSection_RefusesRulesItCannotRead(t *testing.T) {
 		`"tool":"*","message":{"target":"system","content":" "}`:                                     "message.content is empty",
 		`"tool":"*","message":{"target":"system","content":"x","cooldown_turns":-1}`:                 "/message/cooldown_turns",
 		`"tool":"*"`: "message",
-		`"name":"a","tool":"*",` + note + `},{"name":"a","tool":"*",` + note: `name "a" is taken by another rule`,
+		`"name":"a","tool":"*",` + note + `},{"name":"a","tool":"*",` + note: `name "a" is used by another rule`,
 	} {
 		_, err := engine.New(engine.Config{
 			Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{reminder.Name},

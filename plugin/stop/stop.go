@@ -1,9 +1,9 @@
-// Package stop lets an agent stop on conditions of your own.
+// Package stop lets an agent stop on conditions written in Go.
 //
-// The eight conditions that are data (max_rounds, timeout, token_budget, cost_budget,
-// consecutive_errors, stop_on_tool, content_match, loop_detection) need no plugin:
-// write them into the agent's stop_conditions. The limit on rounds is always on. This
-// package is for policies written in Go:
+// The eight declarative conditions (max_rounds, timeout, token_budget, cost_budget,
+// consecutive_errors, stop_on_tool, content_match, loop_detection) need no plugin: list them
+// in the agent's stop_conditions. The limit on rounds is always on. This package is for
+// policies written in Go:
 //
 //	type quietHours struct{}
 //
@@ -11,17 +11,17 @@
 //
 //	func (quietHours) Evaluate(s *awaken.StopStats) *awaken.StopDecision {
 //		if s.Elapsed > time.Hour && time.Now().Hour() < 6 {
-//			return &awaken.StopDecision{Code: "quiet_hours", Detail: "goes on in the morning"}
+//			return &awaken.StopDecision{Code: "quiet_hours", Detail: "resume in the morning"}
 //		}
 //		return nil
 //	}
 //
 //	cfg.Plugins = append(cfg.Plugins, stop.New("quiet_hours", quietHours{}))
 //
-// An agent uses it by listing the plugin's name in plugin_ids. Policies are asked
-// after each inference that wants to go on, after the conditions of the spec, in the
-// order given; the first that answers ends the run as stopped with its code. The
-// answer that was just given is stored, and the calls it asked for are not made.
+// An agent uses it by listing the plugin's name in plugin_ids. Policies are evaluated after
+// each inference that would continue the run, after the conditions of the spec and in the
+// given order. The first decision ends the run as stopped, with its code. The latest answer is
+// stored; the calls that it requested are not made.
 package stop
 
 import (
@@ -31,13 +31,13 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// New returns a plugin of the given name that adds policies.
+// New returns a plugin that adds policies, under the given name.
 func New(name string, policies ...awaken.StopPolicy) awaken.Plugin {
 	return plugin{name, policies}
 }
 
-// Conditions returns a plugin of the given name that adds conditions, for agents
-// that share them. All mistakes in them are reported at once.
+// Conditions returns a plugin that adds conditions, under the given name, for agents that
+// share them. The error reports every invalid condition.
 func Conditions(name string, conditions ...awaken.StopCondition) (awaken.Plugin, error) {
 	var policies []awaken.StopPolicy
 	var errs []error
@@ -61,7 +61,7 @@ func (p plugin) Name() string { return p.name }
 
 func (p plugin) Register(r *awaken.Registrar) error {
 	if len(p.policies) == 0 {
-		return errors.New("has no policies")
+		return errors.New("no policies; want at least one")
 	}
 	for _, policy := range p.policies {
 		r.Stop(policy)

@@ -66,7 +66,7 @@ func TestConditions_AddsConditionsToTheAgentsOwn(t *testing.T) {
 	}
 }
 
-// A budget in money needs prices; without them a registry says that it counts nothing.
+// A cost budget needs prices; without them the registry warns that it has no effect.
 func TestConditions_CostNeedsPrices(t *testing.T) {
 	price := 1.0
 	for _, m := range []awaken.ModelSpec{

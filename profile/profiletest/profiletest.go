@@ -1,5 +1,4 @@
-// Package profiletest checks that a store keeps the promises of [profile.Store].
-// Every backend runs it.
+// Package profiletest tests implementations of [profile.Store].
 package profiletest
 
 import (
@@ -15,8 +14,8 @@ import (
 	"github.com/awaken-go/awaken/profile"
 )
 
-// Test runs every case. open returns an empty store that nobody else uses; it is
-// called once for each case.
+// Test runs every case. It calls open once per case, for an empty store that nothing else
+// uses.
 func Test(t *testing.T, open func(t *testing.T) profile.Store) {
 	for _, c := range cases {
 		t.Run(c.promise, func(t *testing.T) { c.check(t, open(t)) })
@@ -30,7 +29,7 @@ func set(t *testing.T, s profile.Store, namespace, key, value string) {
 	}
 }
 
-// get returns the value of an entry, or "" when there is none.
+// get returns the value of an entry, or "" if it does not exist.
 func get(t *testing.T, s profile.Store, namespace, key string) string {
 	t.Helper()
 	e, err := s.Get(t.Context(), namespace, key)
@@ -46,7 +45,7 @@ func get(t *testing.T, s profile.Store, namespace, key string) string {
 	return compact(t, e.Value)
 }
 
-// compact writes JSON without the white space that stores may add.
+// compact removes the white space that stores may add to JSON.
 func compact(t *testing.T, raw json.RawMessage) string {
 	t.Helper()
 	var v any
@@ -87,7 +86,7 @@ var cases = []struct {
 	promise string
 	check   func(t *testing.T, s profile.Store)
 }{
-	{"GetReturnsNilWhenThereIsNone", func(t *testing.T, s profile.Store) {
+	{"GetReturnsNilIfTheEntryDoesNotExist", func(t *testing.T, s profile.Store) {
 		if e, err := s.Get(t.Context(), "n", "k"); e != nil || err != nil {
 			t.Errorf("got %v, %v", e, err)
 		}
@@ -100,7 +99,7 @@ var cases = []struct {
 		}
 		equal(t, "list", []string{"k=false"}, list(t, s, "n"))
 	}},
-	{"NamespacesAndKeysAreApart", func(t *testing.T, s profile.Store) {
+	{"NamespacesAndKeysAreIndependent", func(t *testing.T, s profile.Store) {
 		set(t, s, "a", "x", `1`)
 		set(t, s, "b", "x", `2`)
 		set(t, s, "a", "y", `3`)
@@ -114,7 +113,7 @@ var cases = []struct {
 	{"DeleteRemovesOneEntry", func(t *testing.T, s profile.Store) {
 		set(t, s, "a", "x", `1`)
 		set(t, s, "a", "y", `2`)
-		for range 2 { // the second time there is nothing to remove
+		for range 2 { // the second time, the entry does not exist
 			if err := s.Delete(t.Context(), "a", "x"); err != nil {
 				t.Errorf("delete: %v", err)
 			}
@@ -128,7 +127,7 @@ var cases = []struct {
 			set(t, s, "n", k, fmt.Sprint(i))
 		}
 		set(t, s, "other", "a", `99`)
-		// By the bytes of the key, whatever the language of the machine.
+		// By the bytes of the key, whatever the locale.
 		equal(t, "list", []string{"=7", "10=4", "9=5", "Z=3", "a=1", "a b=6", "b=0", "é=2"}, list(t, s, "n"))
 	}},
 	{"ClearRemovesAKeyFromAllNamespaces", func(t *testing.T, s profile.Store) {
@@ -146,8 +145,8 @@ var cases = []struct {
 			equal(t, "list of "+n, []string{"user::alice2=1", "user::bob=1"}, list(t, s, n))
 		}
 	}},
-	{"EntriesKnowWhenTheyWereSet", func(t *testing.T, s profile.Store) {
-		before := time.Now().Add(-time.Minute) // the store's clock may be another machine's
+	{"EntriesHaveTheTimeOfTheLastSet", func(t *testing.T, s profile.Store) {
+		before := time.Now().Add(-time.Minute) // the store may use another machine's clock
 		set(t, s, "n", "k", `1`)
 		first, err := s.Get(t.Context(), "n", "k")
 		if err != nil {
@@ -180,7 +179,7 @@ var cases = []struct {
 		copy(entries[0].Value, `"they"`)
 		equal(t, "value", `"mine"`, get(t, s, "n", "k"))
 	}},
-	{"KeepsEveryCharacterAndLargeValues", func(t *testing.T, s profile.Store) {
+	{"KeepsAnyCharacterAndLargeValues", func(t *testing.T, s profile.Store) {
 		for _, text := range []string{"日本語 👩‍👩‍👧", `' " \ % _ ; --`, "new\nline", strings.Repeat("x", 1<<20)} {
 			value, err := json.Marshal(text)
 			if err != nil {
@@ -211,7 +210,7 @@ var cases = []struct {
 			t.Errorf("read %+v, %v", v, err)
 		}
 	}},
-	{"ManyWritersAtOnce", func(t *testing.T, s profile.Store) {
+	{"ConcurrentWritersDoNotDisturbEachOther", func(t *testing.T, s profile.Store) {
 		ctx := context.Background()
 		var wg sync.WaitGroup
 		for w := range 8 {

@@ -2,66 +2,58 @@ package agui
 
 import (
 	"bytes"
-	"encoding/json"
 	"strconv"
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/appendjson"
-	"github.com/awaken-go/awaken/protocol"
 )
 
-// outputActivity is the type of the activity that shows what a tool says while it runs.
+// outputActivity is the type of the activity that shows a tool's output while it runs.
 const outputActivity = "tool-stream-output"
 
-// output shows a piece of what a tool says, as an activity with a list of pieces.
-func (e *Encoder) output(f *protocol.Frames, ev *awaken.ToolCallStreamDelta) {
+// output shows a piece of a running tool's output. The activity's content holds the list of
+// pieces.
+func (e *Encoder) output(ev *awaken.ToolCallStreamDelta) {
 	id := activityID("tool_call:"+ev.ID, outputActivity)
 	if !e.outputs[ev.ID] {
-		if e.outputs == nil {
-			e.outputs = map[string]bool{}
-		}
-		e.outputs[ev.ID] = true
-		buf := appendjson.Text(with(f, "ACTIVITY_SNAPSHOT", "messageId", id), `,"activityType":"`+outputActivity+`","content":{"toolCallId":`, ev.ID)
-		f.Close(append(appendjson.Text(buf, `,"toolName":`, ev.Name), `,"output":[]},"replace":true}`...))
+		note(&e.outputs, ev.ID)
+		e.out.Object("ACTIVITY_SNAPSHOT").Text(`,"messageId":`, id).Text(`,"activityType":"`+outputActivity+`","content":{"toolCallId":`, ev.ID).
+			Text(`,"toolName":`, ev.Name).Add(`,"output":[]},"replace":true`).Close()
 	}
-	buf := append(with(f, "ACTIVITY_DELTA", "messageId", id), `,"activityType":"`+outputActivity+`","patch":[{"op":"add","path":"/output/-","value":`...)
-	f.Close(append(appendjson.String(buf, ev.Delta), `}]}`...))
+	e.out.Object("ACTIVITY_DELTA").Text(`,"messageId":`, id).
+		Text(`,"activityType":"`+outputActivity+`","patch":[{"op":"add","path":"/output/-","value":`, ev.Delta).Add(`}]`).Close()
 }
 
-// activityID tells activities apart that are about the same thing. A client knows an
-// activity by its id alone.
+// activityID makes the id of an activity unique per type, because clients identify an activity
+// by its id alone.
 func activityID(messageID, kind string) string { return messageID + ":" + kind }
 
-// activity shows an activity. Those whose type begins with custom: or raw: are CUSTOM and
-// RAW events, under the rest of the type.
-func (e *Encoder) activity(f *protocol.Frames, ev *awaken.ActivitySnapshot) error {
-	content := ev.Content
+// activity shows an activity. A type with the prefix custom: or raw: becomes a CUSTOM or RAW
+// event, named by the rest of the type.
+func (e *Encoder) activity(ev *awaken.ActivitySnapshot) {
+	content := bytes.TrimSpace(ev.Content)
 	if len(content) == 0 {
-		content = json.RawMessage("null")
+		content = []byte("null")
 	}
 	if name, ok := strings.CutPrefix(ev.ActivityType, "custom:"); ok {
-		return closeRaw(f, with(f, "CUSTOM", "name", name), `,"value":`, content)
+		e.out.Object("CUSTOM").Text(`,"name":`, name).JSON(`,"value":`, content).Close()
+		return
 	}
 	if source, ok := strings.CutPrefix(ev.ActivityType, "raw:"); ok {
-		return closeRaw(f, appendjson.TextIf(open(f, "RAW"), `,"source":`, source), `,"event":`, content)
+		e.out.Object("RAW").TextIf(`,"source":`, source).JSON(`,"event":`, content).Close()
+		return
 	}
-	if content = bytes.TrimSpace(content); content[0] != '{' {
+	if content[0] != '{' {
 		content = append(append([]byte(`{"value":`), content...), '}')
 	}
-	buf := appendjson.Text(with(f, "ACTIVITY_SNAPSHOT", "messageId", activityID(ev.MessageID, ev.ActivityType)), `,"activityType":`, ev.ActivityType)
+	shown := e.out.Object("ACTIVITY_SNAPSHOT").Text(`,"messageId":`, activityID(ev.MessageID, ev.ActivityType)).Text(`,"activityType":`, ev.ActivityType)
 	if ev.Replace != nil {
-		buf = strconv.AppendBool(append(buf, `,"replace":`...), *ev.Replace)
+		shown = shown.Add(`,"replace":` + strconv.FormatBool(*ev.Replace))
 	}
-	return closeRaw(f, buf, `,"content":`, content)
+	shown.JSON(`,"content":`, content).Close()
 }
 
-// raw passes on an event that AG-UI has no word for.
-func (e *Encoder) raw(f *protocol.Frames, ev awaken.Event) error {
-	buf, err := awaken.AppendEvent(append(open(f, "RAW"), `,"event":`...), ev)
-	if err != nil {
-		return err
-	}
-	f.Close(append(buf, `,"source":"awaken"}`...))
-	return nil
+// raw passes on an event that has no AG-UI counterpart.
+func (e *Encoder) raw(ev awaken.Event) {
+	e.out.Object("RAW").Append(`,"event":`, func(buf []byte) ([]byte, error) { return awaken.AppendEvent(buf, ev) }).Add(`,"source":"awaken"`).Close()
 }

@@ -4,111 +4,107 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// content is the assistant message of a step, as far as it is shown: its text, its reasoning
-// and the calls that it makes.
+// content is what the client has of a step's assistant message: text, reasoning and calls.
 type content struct {
-	id        string        // of the message
-	text      bool          // its text is open
-	reasoning bool          // its reasoning is open
-	reasoned  bool          // its reasoning was shown
-	calls     []string      // that are open
-	shown     awaken.Cursor // of the latest part that was shown
+	id        string        // the message's id
+	text      bool          // TEXT_MESSAGE_START was sent, and no end
+	reasoning bool          // REASONING_START was sent, and no end
+	reasoned  bool          // reasoning was shown
+	calls     []string      // ids of open calls
+	shown     awaken.Cursor // cursor of the latest part that was shown
 }
 
 func (c *content) reasoningID() string { return reasoningID(c.id) }
 
-// reasoningID is the id of the reasoning that led to a message.
+// reasoningID returns the id of the reasoning that led to a message.
 func reasoningID(messageID string) string { return messageID + ":reasoning" }
 
-func (c *content) reasoningDelta(f *protocol.Frames, delta string, at awaken.Cursor) {
+func (c *content) reasoningDelta(w *protocol.Writer, delta string, at awaken.Cursor) {
 	if delta == "" {
 		return
 	}
-	c.openReasoning(f)
-	f.Close(append(appendjson.Text(with(f, "REASONING_MESSAGE_CONTENT", "messageId", c.reasoningID()), `,"delta":`, delta), '}'))
+	c.openReasoning(w)
+	w.Object("REASONING_MESSAGE_CONTENT").Text(`,"messageId":`, c.reasoningID()).Text(`,"delta":`, delta).Close()
 	c.shown = at
 }
 
-func (c *content) encrypted(f *protocol.Frames, value string, at awaken.Cursor) {
-	c.openReasoning(f)
-	buf := appendjson.Text(open(f, "REASONING_ENCRYPTED_VALUE"), `,"subtype":"message","entityId":`, c.reasoningID())
-	f.Close(append(appendjson.Text(buf, `,"encryptedValue":`, value), '}'))
+func (c *content) encrypted(w *protocol.Writer, value string, at awaken.Cursor) {
+	c.openReasoning(w)
+	w.Object("REASONING_ENCRYPTED_VALUE").Text(`,"subtype":"message","entityId":`, c.reasoningID()).Text(`,"encryptedValue":`, value).Close()
 	c.shown = at
 }
 
-func (c *content) textDelta(f *protocol.Frames, delta string, at awaken.Cursor) {
+func (c *content) textDelta(w *protocol.Writer, delta string, at awaken.Cursor) {
 	if delta == "" {
 		return
 	}
-	c.closeReasoning(f)
+	c.closeReasoning(w)
 	if !c.text {
-		f.Close(append(with(f, "TEXT_MESSAGE_START", "messageId", c.id), `,"role":"assistant"}`...))
+		w.Object("TEXT_MESSAGE_START").Text(`,"messageId":`, c.id).Add(`,"role":"assistant"`).Close()
 		c.text = true
 	}
-	f.Close(append(appendjson.Text(with(f, "TEXT_MESSAGE_CONTENT", "messageId", c.id), `,"delta":`, delta), '}'))
+	w.Object("TEXT_MESSAGE_CONTENT").Text(`,"messageId":`, c.id).Text(`,"delta":`, delta).Close()
 	c.shown = at
 }
 
-func (c *content) callStart(f *protocol.Frames, ev *awaken.ToolCallStart, at awaken.Cursor) {
-	buf := appendjson.Text(with(f, "TOOL_CALL_START", "toolCallId", ev.ID), `,"toolCallName":`, ev.Name)
-	f.Close(append(appendjson.TextIf(buf, `,"parentMessageId":`, c.id), '}'))
+func (c *content) callStart(w *protocol.Writer, ev *awaken.ToolCallStart, at awaken.Cursor) {
+	w.Object("TOOL_CALL_START").Text(`,"toolCallId":`, ev.ID).Text(`,"toolCallName":`, ev.Name).TextIf(`,"parentMessageId":`, c.id).Close()
 	c.calls = append(c.calls, ev.ID)
 	c.shown = at
 }
 
-func (c *content) callDelta(f *protocol.Frames, ev *awaken.ToolCallDelta, at awaken.Cursor) {
+func (c *content) callDelta(w *protocol.Writer, ev *awaken.ToolCallDelta, at awaken.Cursor) {
 	if ev.ArgsDelta == "" || !slices.Contains(c.calls, ev.ID) {
 		return
 	}
-	f.Close(append(appendjson.Text(with(f, "TOOL_CALL_ARGS", "toolCallId", ev.ID), `,"delta":`, ev.ArgsDelta), '}'))
+	w.Object("TOOL_CALL_ARGS").Text(`,"toolCallId":`, ev.ID).Text(`,"delta":`, ev.ArgsDelta).Close()
 	c.shown = at
 }
 
-func (c *content) openReasoning(f *protocol.Frames) {
+func (c *content) openReasoning(w *protocol.Writer) {
 	if c.reasoning {
 		return
 	}
-	c.closeMessage(f)
-	f.Close(append(with(f, "REASONING_START", "messageId", c.reasoningID()), '}'))
-	f.Close(append(with(f, "REASONING_MESSAGE_START", "messageId", c.reasoningID()), `,"role":"reasoning"}`...))
+	c.closeMessage(w)
+	w.Object("REASONING_START").Text(`,"messageId":`, c.reasoningID()).Close()
+	w.Object("REASONING_MESSAGE_START").Text(`,"messageId":`, c.reasoningID()).Add(`,"role":"reasoning"`).Close()
 	c.reasoning, c.reasoned = true, true
 }
 
-func (c *content) closeReasoning(f *protocol.Frames) {
+func (c *content) closeReasoning(w *protocol.Writer) {
 	if !c.reasoning {
 		return
 	}
-	f.Close(append(with(f, "REASONING_MESSAGE_END", "messageId", c.reasoningID()), '}'))
-	f.Close(append(with(f, "REASONING_END", "messageId", c.reasoningID()), '}'))
+	w.Object("REASONING_MESSAGE_END").Text(`,"messageId":`, c.reasoningID()).Close()
+	w.Object("REASONING_END").Text(`,"messageId":`, c.reasoningID()).Close()
 	c.reasoning = false
 }
 
 // closeMessage closes the text and the reasoning of the step's message.
-func (c *content) closeMessage(f *protocol.Frames) {
-	c.closeReasoning(f)
+func (c *content) closeMessage(w *protocol.Writer) {
+	c.closeReasoning(w)
 	if c.text {
-		f.Close(append(with(f, "TEXT_MESSAGE_END", "messageId", c.id), '}'))
+		w.Object("TEXT_MESSAGE_END").Text(`,"messageId":`, c.id).Close()
 		c.text = false
 	}
 }
 
-func (c *content) closeCall(f *protocol.Frames, id string) {
+func (c *content) closeCall(w *protocol.Writer, id string) {
 	i := slices.Index(c.calls, id)
 	if i < 0 {
 		return
 	}
 	c.calls = slices.Delete(c.calls, i, i+1)
-	f.Close(append(with(f, "TOOL_CALL_END", "toolCallId", id), '}'))
+	w.Object("TOOL_CALL_END").Text(`,"toolCallId":`, id).Close()
 }
 
 // close closes everything that is open.
-func (c *content) close(f *protocol.Frames) {
-	c.closeMessage(f)
+func (c *content) close(w *protocol.Writer) {
+	c.closeMessage(w)
 	for len(c.calls) > 0 {
-		c.closeCall(f, c.calls[0])
+		c.closeCall(w, c.calls[0])
 	}
 }

@@ -1,22 +1,22 @@
-// Package agui serves AG-UI, the protocol of CopilotKit and other clients that show agents
-// in a page: https://docs.ag-ui.com. It speaks version 1.0 to clients that say so, and
-// what @ag-ui 0.0.59 understands to all others.
+// Package agui serves AG-UI, the protocol that CopilotKit and other front ends use to show
+// agents in a page: https://docs.ag-ui.com. It speaks version 1.0 to clients that announce it,
+// and what @ag-ui 0.0.59 understands to all others.
 //
-// [Routes] are what a server mounts. A client of AG-UI posts to
-// /v1/ag-ui/agents/{agent_id}/runs; a CopilotKit page has …/v1/ag-ui as its runtimeUrl, and
-// needs no other runtime. [Encoder] turns the events of a run into those of AG-UI.
+// A server mounts [Routes]. An AG-UI client posts to /v1/ag-ui/agents/{agent_id}/runs. A
+// CopilotKit page sets its runtimeUrl to …/v1/ag-ui and needs no other runtime. [Encoder]
+// translates the events of a run into AG-UI events.
 //
-// A thread is a thread and a run a run, under the ids that the client gives them. Some
-// things have other names or ways here than there:
+// Threads and runs correspond one to one, under the ids that the client chose, with these
+// exceptions:
 //
 //   - A call that waits for a person ends the client's run with an interrupt. The answer
-//     starts a run for the client, under a new id, that goes on with the same run here.
-//   - A call that the client makes itself ends its run too. The next request has the
-//     result, as a tool message.
-//   - The shared state is [builtin.ClientState]. Context is shown to the model for the time
-//     of the run, and forwardedProps are [builtin.ClientProps].
-//   - What was shown and turns out not to be so is taken back by showing the conversation
-//     as it is: AG-UI has no other way.
-//   - A client that connects is shown the conversation before the run that goes on, and
-//     then that run from its beginning.
+//     starts a new run for the client, with a new id, which resumes the same run here.
+//   - A call that the client executes itself also ends the client's run. The next request
+//     carries the result as a tool message.
+//   - The shared state is [builtin.ClientState]. Context is shown to the model for the
+//     duration of the run, and forwardedProps become [builtin.ClientProps].
+//   - Output that turns out to be void is retracted by sending the whole conversation
+//     again: AG-UI offers no other way.
+//   - A client that connects receives the conversation up to the run in flight, and then
+//     that run from its beginning.
 package agui

@@ -1,300 +1,275 @@
 package agui
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
-	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// Version is the version of the protocol that clients of today speak.
-const Version = "1.0"
+// version is the AG-UI version that current clients speak.
+const version = "1.0"
 
-// Options are what an encoder has to know beside the run. The zero value is a client
-// from before version 1.0 that reads the run under the run's own id.
+// Options configures an [Encoder]. The zero value suits a client older than version 1.0 that
+// reads the run under the run's own id.
 type Options struct {
-	// RunID is what the client calls the run, if that is not its id: a client that
-	// answers an interrupt gives the run that goes on a new name.
+	// RunID is the name that the client gave the run, if it differs from the run's id: a
+	// client that answers an interrupt gives the resumed run a new name.
 	RunID string
-	// ParentRunID is what the client says the run follows on.
+	// ParentRunID is the run that, according to the client, this one follows.
 	ParentRunID string
-	// Current says that the client speaks version 1.0. Others do not understand all of it.
+	// Current reports that the client speaks version 1.0. Older clients reject parts of it.
 	Current bool
-	// Conversation returns what the thread says at present. It is asked when something
-	// that was shown has to be taken back, which AG-UI can only do by showing all that is
-	// left. Without it, nothing is taken back.
+	// Conversation returns the thread's current messages. The encoder calls it when it has to
+	// retract output, which AG-UI can only do by sending every message that remains. If it is
+	// nil, nothing is retracted.
 	Conversation func() ([]*llm.Message, error)
-	// Before, if it is not nil, is the conversation that the run goes on from. It is shown
-	// when the run starts, or at its first activation behind At, and so is State: a client
-	// who knows nothing, or too much, is brought to where the run began.
+	// Before, if not nil, is the conversation that precedes the run. The encoder sends it, and
+	// State, when the run starts, or at the first activation after At. That brings a client
+	// that has nothing, or retracted output, to the point where the run began.
 	Before []*llm.Message
 	State  json.RawMessage
 	At     awaken.Cursor
 }
 
-// Encoder turns the entries of a run into AG-UI events. Whatever the entries are, what it
-// writes keeps the rules that clients check: a run is started before and finished after
-// all else, and everything that is opened is closed.
+// Encoder translates the entries of a run into AG-UI events. Its output satisfies the rules
+// that clients check, whatever the entries are: RUN_STARTED comes first, the end of the run
+// last, and everything opened is closed.
 type Encoder struct {
 	opts Options
+	out  protocol.Writer
 
-	thread, run string // of the run that is open
-	started     bool   // RUN_STARTED was sent, and nothing that ends the run
-	begun       bool   // the client knows the conversation before the run
-	step        string // the open step, or ""
-	steps       int
-	content     content
-	asked       map[string]bool // calls that have no result
-	retracted   bool            // a call of the step was taken back
-	seen        map[string]bool // ids of stored messages that the client has
-	outputs     map[string]bool // calls whose output is shown
-	state       sharedState
-	usage       usage
+	run       string // the open run
+	started   bool   // RUN_STARTED was sent, and no end of the run
+	begun     bool   // the client has the conversation before the run
+	step      string // name of the open step, or ""
+	steps     int
+	content   content
+	asked     map[string]bool // calls without a result
+	retracted bool            // a call of this step was retracted
+	seen      map[string]bool // ids of stored messages that the client has
+	outputs   map[string]bool // calls whose output has an activity
+	state     sharedState
+	usage     usage
 }
 
-// NewEncoder returns an encoder that has seen nothing.
+// NewEncoder returns an encoder at the start of a run.
 func NewEncoder(opts Options) *Encoder { return &Encoder{opts: opts} }
 
-// Encode adds the frames of an entry.
+// Encode implements [protocol.Encoder].
 func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
-	switch ev := entry.Event.(type) {
+	e.out.Begin(f)
+	e.event(entry.Event, entry.Cursor)
+	return e.out.End()
+}
+
+func (e *Encoder) event(ev awaken.Event, at awaken.Cursor) {
+	switch ev := ev.(type) {
 	case *awaken.RunStart:
-		return e.runStart(f, ev, entry.Cursor)
+		e.runStart(ev, at)
 	case *awaken.StepStart:
-		e.stepStart(f, ev.MessageID)
+		e.stepStart(ev.MessageID)
 	case *awaken.ReasoningDelta:
-		e.content.reasoningDelta(f, ev.Delta, entry.Cursor)
+		e.content.reasoningDelta(&e.out, ev.Delta, at)
 	case *awaken.ReasoningEncryptedValue:
-		e.content.encrypted(f, ev.EncryptedValue, entry.Cursor)
+		e.content.encrypted(&e.out, ev.EncryptedValue, at)
 	case *awaken.TextDelta:
-		e.content.textDelta(f, ev.Delta, entry.Cursor)
+		e.content.textDelta(&e.out, ev.Delta, at)
 	case *awaken.ToolCallStart:
-		e.callStart(f, ev, entry.Cursor)
+		e.callStart(ev, at)
 	case *awaken.ToolCallDelta:
-		e.content.callDelta(f, ev, entry.Cursor)
+		e.content.callDelta(&e.out, ev, at)
 	case *awaken.ToolCallReady:
-		e.content.closeCall(f, ev.ID)
+		e.content.closeCall(&e.out, ev.ID)
 	case *awaken.ToolCallCancel:
-		e.content.closeCall(f, ev.ID)
+		e.content.closeCall(&e.out, ev.ID)
 		delete(e.asked, ev.ID)
 		e.retracted = true
-		return e.raw(f, ev)
+		e.raw(ev)
 	case *awaken.ToolCallStreamDelta:
-		e.output(f, ev)
+		e.output(ev)
 	case *awaken.ToolCallDone:
-		if ev.Outcome != awaken.CallSuspended && !strings.HasPrefix(ev.ID, awaken.HeldCallPrefix) {
-			e.result(f, ev.ID, ev.MessageID, resultText(ev.Result))
+		if ev.Outcome != awaken.CallSuspended {
+			e.result(ev.ID, ev.MessageID, resultText(ev.Result))
 		}
 	case *awaken.ToolCallResumed:
-		if strings.HasPrefix(ev.TargetID, awaken.HeldCallPrefix) {
-			return nil
-		}
-		e.result(f, ev.TargetID, ev.MessageID, resumedText(ev))
+		e.result(ev.TargetID, ev.MessageID, resumedText(ev))
 	case *awaken.ActivitySnapshot:
-		return e.activity(f, ev)
+		e.activity(ev)
 	case *awaken.ActivityDelta:
-		buf := appendjson.Text(with(f, "ACTIVITY_DELTA", "messageId", activityID(ev.MessageID, ev.ActivityType)), `,"activityType":`, ev.ActivityType)
-		return closeValue(f, buf, `,"patch":`, ev.Patch)
+		e.out.Object("ACTIVITY_DELTA").Text(`,"messageId":`, activityID(ev.MessageID, ev.ActivityType)).Text(`,"activityType":`, ev.ActivityType).
+			Value(`,"patch":`, ev.Patch).Close()
 	case *awaken.InferenceComplete:
 		e.usage.add(ev)
-		return closeValue(f, append(open(f, "CUSTOM"), `,"name":"inference_complete"`...), `,"value":`, ev)
+		e.out.Object("CUSTOM").Value(`,"name":"inference_complete","value":`, ev).Close()
 	case *awaken.StateSnapshot:
 		doc, _, err := ev.Snapshot.Value(builtin.ClientState.Name())
-		if err != nil {
-			return err
-		}
-		return e.state.show(f, doc)
+		e.out.Fail(err)
+		e.state.show(&e.out, doc)
 	case *awaken.StateDelta:
-		return e.state.delta(f, ev)
+		e.state.delta(&e.out, ev)
 	case *awaken.MessagesSnapshot:
-		e.content.closeMessage(f)
-		clear(e.asked) // those that are left are in it
-		return closeMessages(f, ev.Messages, "")
+		e.content.closeMessage(&e.out)
+		clear(e.asked) // the snapshot has the pending calls
+		showMessages(&e.out, ev.Messages, "")
 	case *awaken.StreamReset:
-		return e.reset(f, ev)
+		e.reset(ev)
 	case *awaken.StepEnd:
-		return e.stepEnd(f)
+		e.stepEnd()
 	case *awaken.RunFinish:
-		return e.runFinish(f, ev)
+		e.runFinish(ev)
 	case *awaken.Error:
-		e.closeStep(f)
-		e.fail(f, ev.Message, ev.Code)
+		e.closeStep()
+		e.fail(ev.Message, ev.Code)
 	}
-	return nil
 }
 
-// End tells the client if the server cannot go on.
+// End reports a server failure to the client.
 func (e *Encoder) End(f *protocol.Frames, failure *protocol.Failure) {
 	if failure != nil {
-		e.fail(f, failure.Message, failure.Code)
+		e.out.Begin(f)
+		e.fail(failure.Message, failure.Code)
 	}
 }
 
-func (e *Encoder) runID() string {
-	if e.opts.RunID != "" {
-		return e.opts.RunID
-	}
-	return e.run
-}
+func (e *Encoder) runID() string { return cmp.Or(e.opts.RunID, e.run) }
 
-// start says that the run has started, if it has not been said.
-func (e *Encoder) start(f *protocol.Frames, threadID, runID string) {
+// start sends RUN_STARTED, unless the run is open already.
+func (e *Encoder) start(threadID, runID string) {
 	if e.started {
 		return
 	}
-	e.thread, e.run, e.started = threadID, runID, true
+	e.run, e.started = runID, true
 	e.steps, e.state, e.usage = 0, sharedState{}, nil
-	buf := appendjson.Text(with(f, "RUN_STARTED", "threadId", threadID), `,"runId":`, e.runID())
-	buf = appendjson.TextIf(buf, `,"parentRunId":`, e.opts.ParentRunID)
+	started := e.out.Object("RUN_STARTED").Text(`,"threadId":`, threadID).Text(`,"runId":`, e.runID()).TextIf(`,"parentRunId":`, e.opts.ParentRunID)
 	if e.opts.Current {
-		buf = appendjson.Text(buf, `,"protocolVersion":`, Version)
+		started = started.Text(`,"protocolVersion":`, version)
 	}
-	f.Close(append(buf, '}'))
+	started.Close()
 }
 
-// runStart begins an activation. If its owner died, another goes on, and the client is
-// not told of a second start.
-func (e *Encoder) runStart(f *protocol.Frames, ev *awaken.RunStart, at awaken.Cursor) error {
-	e.closeStep(f)
-	e.start(f, ev.ThreadID, ev.RunID)
+// runStart begins an activation. The client sees only one start when a new owner takes over
+// from one that died.
+func (e *Encoder) runStart(ev *awaken.RunStart, at awaken.Cursor) {
+	e.closeStep()
+	e.start(ev.ThreadID, ev.RunID)
 	if e.begun || !e.opts.At.Before(at) {
-		return nil
+		return
 	}
 	e.begun = true
 	if e.opts.Before != nil {
-		if err := closeMessages(f, e.opts.Before, ""); err != nil {
-			return err
-		}
-		e.opts.Before = nil // it may be long, and is not shown again
+		showMessages(&e.out, e.opts.Before, "")
+		e.opts.Before = nil // it may be long, and is sent once
 	}
-	return e.state.show(f, e.opts.State)
+	e.state.show(&e.out, e.opts.State)
 }
 
-func (e *Encoder) stepStart(f *protocol.Frames, messageID string) {
-	e.closeStep(f)
+func (e *Encoder) stepStart(messageID string) {
+	e.closeStep()
 	e.steps++
 	e.step = "step_" + strconv.Itoa(e.steps)
-	e.content = content{id: messageID, calls: e.content.calls} // none is open
+	e.content = content{id: messageID, calls: e.content.calls} // keeps the capacity; none is open
 	e.retracted = false
-	f.Close(append(with(f, "STEP_STARTED", "stepName", e.step), '}'))
+	e.out.Object("STEP_STARTED").Text(`,"stepName":`, e.step).Close()
 }
 
-// callStart shows a call, whose result is to come.
-func (e *Encoder) callStart(f *protocol.Frames, ev *awaken.ToolCallStart, at awaken.Cursor) {
-	e.content.closeMessage(f)
+// callStart shows a call whose result is still to come.
+func (e *Encoder) callStart(ev *awaken.ToolCallStart, at awaken.Cursor) {
+	e.content.closeMessage(&e.out)
 	if strings.HasPrefix(ev.ID, awaken.HeldCallPrefix) {
-		return // the interrupt says it all, and the conversation has no such call
+		return // the interrupt shows it; the conversation has no such call
 	}
-	e.content.callStart(f, ev, at)
-	if e.asked == nil {
-		e.asked = map[string]bool{}
-	}
-	e.asked[ev.ID] = true
+	e.content.callStart(&e.out, ev, at)
+	note(&e.asked, ev.ID)
 }
 
-// closeStep closes everything but the run.
-func (e *Encoder) closeStep(f *protocol.Frames) {
-	e.content.close(f)
+// closeStep closes everything except the run.
+func (e *Encoder) closeStep() {
+	e.content.close(&e.out)
 	if e.step != "" {
-		f.Close(append(with(f, "STEP_FINISHED", "stepName", e.step), '}'))
+		e.out.Object("STEP_FINISHED").Text(`,"stepName":`, e.step).Close()
 		e.step = ""
 	}
 }
 
-// stepEnd ends a step, which is stored now.
-func (e *Encoder) stepEnd(f *protocol.Frames) error {
-	e.content.close(f)
+// stepEnd ends a step, which is stored by now.
+func (e *Encoder) stepEnd() {
+	e.content.close(&e.out)
 	e.has(e.content.id)
 	if e.retracted {
-		if err := e.takeBack(f, false); err != nil {
-			return err
-		}
+		e.retract(false)
 	}
-	e.closeStep(f)
-	return nil
+	e.closeStep()
 }
 
-// has notes that the client has a message that is stored.
-func (e *Encoder) has(id string) {
-	if e.seen == nil {
-		e.seen = map[string]bool{}
+// has records that the client has a stored message.
+func (e *Encoder) has(id string) { note(&e.seen, id) }
+
+// note adds an id to a set, which may be nil.
+func note(set *map[string]bool, id string) {
+	if *set == nil {
+		*set = map[string]bool{}
 	}
-	e.seen[id] = true
+	(*set)[id] = true
 }
 
-func (e *Encoder) result(f *protocol.Frames, callID, messageID, content string) {
-	e.content.closeMessage(f)
-	e.content.closeCall(f, callID)
+// result shows the result of a call, except for the synthetic call of a message held by a
+// guard.
+func (e *Encoder) result(callID, messageID, content string) {
+	if strings.HasPrefix(callID, awaken.HeldCallPrefix) {
+		return
+	}
+	e.content.closeMessage(&e.out)
+	e.content.closeCall(&e.out, callID)
 	delete(e.asked, callID)
-	if messageID == "" {
-		messageID = "result:" + callID
-	}
+	messageID = cmp.Or(messageID, "result:"+callID)
 	e.has(messageID)
-	buf := appendjson.Text(with(f, "TOOL_CALL_RESULT", "messageId", messageID), `,"toolCallId":`, callID)
-	f.Close(append(appendjson.Text(buf, `,"content":`, content), `,"role":"tool"}`...))
+	e.out.Object("TOOL_CALL_RESULT").Text(`,"messageId":`, messageID).Text(`,"toolCallId":`, callID).Text(`,"content":`, content).Add(`,"role":"tool"`).Close()
 }
 
-func (e *Encoder) runFinish(f *protocol.Frames, ev *awaken.RunFinish) error {
-	e.start(f, ev.ThreadID, ev.RunID) // it may have ended before it started
-	e.closeStep(f)
+func (e *Encoder) runFinish(ev *awaken.RunFinish) {
+	e.start(ev.ThreadID, ev.RunID) // a run cancelled while queued has no run_start
+	e.closeStep()
 	if ev.Termination.Type != awaken.Suspended && len(e.asked) > 0 {
-		// Calls that waited got their answers without a word.
-		if err := e.takeBack(f, true); err != nil {
-			return err
-		}
+		e.retract(true) // suspended calls were answered without an event
 		clear(e.asked)
 	}
 	if ev.Termination.Type == awaken.Failed {
-		e.fail(f, ev.Termination.Message, "run_failed")
-		return nil
+		e.fail(ev.Termination.Message, "run_failed")
+		return
 	}
-	buf := appendjson.Text(with(f, "RUN_FINISHED", "threadId", ev.ThreadID), `,"runId":`, e.runID())
+	finished := e.out.Object("RUN_FINISHED").Text(`,"threadId":`, ev.ThreadID).Text(`,"runId":`, e.runID())
 	var waiting *awaken.Waiting
 	if ev.Result != nil {
 		waiting = ev.Result.Waiting
 		shown := *ev.Result
 		shown.Waiting = nil
-		var err error
-		if buf, err = appendjson.Value(buf, `,"result":`, shown); err != nil {
-			return err
-		}
+		finished = finished.Value(`,"result":`, shown)
 	}
-	buf, err := e.appendOutcome(append(buf, `,"outcome":`...), ev.Termination.Type, waiting)
-	if err != nil {
-		return err
-	}
-	f.Close(append(e.usage.append(buf), '}'))
-	e.started = false
-	return nil
-}
-
-func (e *Encoder) fail(f *protocol.Frames, message, code string) {
-	buf := appendjson.TextIf(with(f, "RUN_ERROR", "message", message), `,"code":`, code)
-	f.Close(append(e.usage.append(buf), '}'))
+	e.outcome(finished, ev.Termination.Type, waiting).Append("", e.usage.append).Close()
 	e.started = false
 }
 
-// appendOutcome appends how a run ended, and what it waits for.
-func (e *Encoder) appendOutcome(buf []byte, how awaken.TerminationType, waiting *awaken.Waiting) ([]byte, error) {
-	if how == awaken.Cancelled && e.opts.Current {
-		return append(buf, `{"type":"cancelled"}`...), nil
-	}
+func (e *Encoder) fail(message, code string) {
+	e.out.Object("RUN_ERROR").Text(`,"message":`, message).TextIf(`,"code":`, code).Append("", e.usage.append).Close()
+	e.started = false
+}
+
+// outcome adds how a run ended, and what it waits for.
+func (e *Encoder) outcome(o protocol.Object, how awaken.TerminationType, waiting *awaken.Waiting) protocol.Object {
 	interrupts, pending := questions(waiting)
-	if len(interrupts) > 0 {
-		buf, err := appendjson.Value(append(buf, `{"type":"interrupt"`...), `,"interrupts":`, interrupts)
-		return append(buf, '}'), err
+	switch {
+	case how == awaken.Cancelled && e.opts.Current:
+		return o.Add(`,"outcome":{"type":"cancelled"}`)
+	case len(interrupts) > 0:
+		return o.Value(`,"outcome":{"type":"interrupt","interrupts":`, interrupts).Add("}")
+	case e.opts.Current && len(pending) > 0:
+		return o.Value(`,"outcome":{"type":"success","pendingToolCallIds":`, pending).Add("}")
 	}
-	buf = append(buf, `{"type":"success"`...)
-	if e.opts.Current && len(pending) > 0 {
-		var err error
-		if buf, err = appendjson.Value(buf, `,"pendingToolCallIds":`, pending); err != nil {
-			return nil, err
-		}
-	}
-	return append(buf, '}'), nil
+	return o.Add(`,"outcome":{"type":"success"}`)
 }

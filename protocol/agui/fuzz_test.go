@@ -9,8 +9,8 @@ import (
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
-// Whatever the body of a request is, the server answers: with a stream that ends, or with
-// an error that names what is wrong and blames the client.
+// Whatever the body of a request is, the server answers with a stream that ends, or with a
+// client error that names the problem.
 func FuzzRequest(f *testing.F) {
 	paths := []string{"/run", "/agent/default/run", "/agent/default/connect", "/agent/default/stop/t", "", "/threads/t/runs", "/agents/default/runs"}
 	for _, seed := range []string{

@@ -26,10 +26,10 @@ const goldenRuns = "../../testdata/runs"
 
 var eventSection = regexp.MustCompile(`^events\d*$`)
 
-// TestGolden encodes the events of every run of the golden corpus and compares the bytes
-// with testdata/runs. Each section of events there has a section of frames here, and one
-// more with the frames that are others for a client from before version 1.0. All of them
-// are also checked by the real client packages, in e2e/agui.
+// TestGolden encodes the events of every run of the golden corpus and compares the bytes with
+// testdata/runs. Each section of events there has a section of frames here, and another one
+// with the frames that differ for a client older than version 1.0. The real client packages
+// check all of them too, in e2e/agui.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob(goldenRuns + "/*.txtar")
 	if err != nil || len(files) < 100 {
@@ -66,7 +66,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// otherFrames returns the frames of old that are not in now. There are as many in both.
+// otherFrames returns the frames of old that differ from those of now. Both have the same
+// number of frames.
 func otherFrames(t *testing.T, now, old []byte) (out []byte) {
 	t.Helper()
 	a, b := bytes.SplitAfter(now, []byte("\n\n")), bytes.SplitAfter(old, []byte("\n\n"))
@@ -124,7 +125,7 @@ func eventsOf(t testing.TB, data []byte) (out []awaken.Event) {
 	return out
 }
 
-// conversationOf is how the first thread of a golden file ends.
+// conversationOf returns the final messages of the first thread of a golden file.
 func conversationOf(t *testing.T, a *txtar.Archive) []*llm.Message {
 	t.Helper()
 	var view awaken.View

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -21,27 +20,22 @@ import (
 // exchange is one request of an AG-UI client.
 type exchange struct {
 	protocol.Call
-	in     Input
-	thread *awaken.Thread    // nil if it is new
-	open   *awaken.Run       // the thread's run that runs or waits, or nil
-	asked  *protocol.Asked   // what that run has asked for
-	has    protocol.Position // what the client has of the answer, from an earlier connection
+	in     input
+	thread *awaken.Thread    // nil if it does not exist
+	open   *awaken.Run       // the thread's running or waiting run, or nil
+	asked  *protocol.Asked   // the calls of that run, if it waits
+	has    protocol.Position // what the client received on an earlier connection
 }
 
-// run answers RunAgentInput with the run's events. What the agent or the thread is called
-// in the path counts more than what the body says.
-func run(c protocol.Call, in *Input, agentID, threadID string) error {
+// run answers RunAgentInput with the events of the run. The agent and thread in the path take
+// precedence over the body.
+func run(c protocol.Call, in *input, agentID, threadID string) error {
 	x := &exchange{Call: c, in: *in}
-	if agentID != "" {
-		x.in.AgentID = agentID
-	}
-	if threadID != "" {
-		x.in.ThreadID = threadID
-	}
+	x.in.AgentID, x.in.ThreadID = cmp.Or(agentID, x.in.AgentID), cmp.Or(threadID, x.in.ThreadID)
 	if err := x.in.check(); err != nil {
 		return err
 	}
-	if err := x.look(); err != nil {
+	if err := x.load(); err != nil {
 		return err
 	}
 	var waiting *awaken.Waiting
@@ -60,10 +54,9 @@ func run(c protocol.Call, in *Input, agentID, threadID string) error {
 	if len(decisions) > 0 {
 		return x.resume(decisions)
 	}
-	if r, err := x.answered(); r != nil || err != nil {
-		if err != nil {
-			return err
-		}
+	if r, err := x.answered(); err != nil {
+		return err
+	} else if r != nil {
 		return x.attach(r)
 	}
 	s, err := x.submission()
@@ -76,44 +69,22 @@ func run(c protocol.Call, in *Input, agentID, threadID string) error {
 	return x.submit(s)
 }
 
-// look finds the thread, what goes on there, and what the client has of it.
-func (x *exchange) look() error {
-	var end awaken.Cursor
-	if x.in.ThreadID != "" {
-		ctx, store := x.Context(), x.Tenant().Store
-		th, err := store.Thread(ctx, x.in.ThreadID)
-		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
-			return err
-		}
-		if err == nil {
-			x.thread, end = th, th.End
-			if th.OpenRunID != "" {
-				if x.open, err = store.LoadRun(ctx, th.OpenRunID); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	text := x.Request().URL.Query().Get("cursor")
-	if text == "" {
-		text = x.Request().Header.Get("Last-Event-ID")
-	}
-	if text == "" {
-		return nil
-	}
-	var err error
-	if x.has, err = protocol.ParsePosition(text); err != nil {
+// load reads the thread, its open run and the client's position.
+func (x *exchange) load() (err error) {
+	if x.thread, x.open, err = protocol.OpenRun(x.Context(), x.Tenant(), x.in.ThreadID); err != nil {
 		return err
 	}
-	if x.has.Epoch > end.Epoch {
-		return &protocol.Failure{Status: http.StatusGone, Code: "cursor_expired", Message: fmt.Sprintf("cursor %s is not of this log, which ends at %s", x.has, end)}
+	var end awaken.Cursor
+	if x.thread != nil {
+		end = x.thread.End
 	}
-	return nil
+	x.has, err = protocol.ResumeAfter(x, end)
+	return err
 }
 
-// question is what people were asked under an id, by the thread's last run: what the run
-// waits for, or else a call that was put to them before, or while others go on. It is nil
-// if there is none.
+// question returns the ticket that an id refers to, among those of the thread's latest run:
+// what the run waits for, or a call that was suspended before or is suspended while others
+// run. It is nil if there is none.
 func (x *exchange) question(id string) (*awaken.WaitingTicket, error) {
 	if x.thread == nil {
 		return nil, protocol.NotFound("thread", x.in.ThreadID)
@@ -132,7 +103,7 @@ func (x *exchange) question(id string) (*awaken.WaitingTicket, error) {
 			return &awaken.WaitingTicket{TicketID: c.SuspensionID(), ToolCallID: c.CallID, ResumeMode: c.ResumeMode}, nil
 		}
 	}
-	for _, c := range calls { // whose runs ask
+	for _, c := range calls { // questions of child runs
 		if c.Ticket != nil {
 			if t := ticket(&awaken.Waiting{Tickets: c.Ticket.Tickets}, id); t != nil {
 				return t, nil
@@ -142,32 +113,31 @@ func (x *exchange) question(id string) (*awaken.WaitingTicket, error) {
 	return nil, nil
 }
 
-// calls are those of the run that is open on the thread, or was the last.
+// calls returns the calls of the latest run.
 func (x *exchange) calls() ([]*awaken.CallState, error) {
-	id := cmp.Or(x.thread.OpenRunID, x.thread.LatestRunID)
+	id := x.latestRun()
 	if id == "" {
 		return nil, nil
 	}
 	return x.Tenant().Store.Calls(x.Context(), id)
 }
 
-// submission is what is new in a request.
+// latestRun returns the id of the thread's open run, else of its last one, or "".
+func (x *exchange) latestRun() string { return cmp.Or(x.thread.OpenRunID, x.thread.LatestRunID) }
+
+// submission converts the new part of a request to a submission.
 func (x *exchange) submission() (*mailbox.Submission, error) {
 	tools, err := x.in.tools()
 	if err != nil {
 		return nil, err
 	}
-	told, err := x.in.context()
+	context, err := x.in.context()
 	if err != nil {
 		return nil, err
 	}
 	from := 0
 	if x.thread != nil {
-		ids := make([]string, len(x.in.Messages))
-		for i, m := range x.in.Messages {
-			ids[i] = m.ID
-		}
-		if from, err = protocol.Unseen(x.Context(), x.Tenant(), x.in.ThreadID, ids); err != nil {
+		if from, err = x.unseen(); err != nil {
 			return nil, err
 		}
 	}
@@ -176,9 +146,9 @@ func (x *exchange) submission() (*mailbox.Submission, error) {
 		return nil, err
 	}
 	s := &mailbox.Submission{Mode: mailbox.ModeInterrupt, Request: awaken.RunRequest{AgentID: x.in.AgentID, ThreadID: x.in.ThreadID, RunID: x.in.RunID,
-		Messages: msgs, FrontendTools: tools, Seed: x.in.seed(), Context: told, Adapter: "ag_ui"}}
+		Messages: msgs, FrontendTools: tools, Seed: x.in.seed(), Context: context, Adapter: "ag_ui"}}
 	if x.in.RunID != "" {
-		s.IdempotencyKey = fmt.Sprintf("ag-ui:%q:%q", x.in.ThreadID, x.in.RunID) // ids may have colons
+		s.IdempotencyKey = fmt.Sprintf("ag-ui:%q:%q", x.in.ThreadID, x.in.RunID) // quoted, because ids may contain colons
 		said, err := json.Marshal(x.in.Messages)
 		if err != nil {
 			return nil, err
@@ -186,18 +156,18 @@ func (x *exchange) submission() (*mailbox.Submission, error) {
 		s.Digest = fmt.Sprintf("%x", sha256.Sum256(said))
 	}
 	if len(msgs) == 0 {
-		err = x.again(&s.Request)
+		err = x.answerAgain(&s.Request)
 	}
 	return s, err
 }
 
-// again makes a request without anything new answer the last message once more, if that
-// is the user's.
-func (x *exchange) again(req *awaken.RunRequest) error {
-	nothing := protocol.BadRequest("there is nothing new: no message, no answer to an interrupt, and no result of a call that the client was asked to make")
+// answerAgain makes a request without new input answer the last message again, if that is the
+// user's.
+func (x *exchange) answerAgain(req *awaken.RunRequest) error {
+	noInput := protocol.BadRequest("nothing new: want a message, an answer to an interrupt, or the result of a call that the client executes")
 	n := len(x.in.Messages)
 	if n == 0 || x.in.Messages[n-1].Role != "user" || x.in.Messages[n-1].ID == "" {
-		return nothing
+		return noInput
 	}
 	all, err := protocol.Conversation(x.Context(), x.Tenant(), x.in.ThreadID)
 	if err != nil {
@@ -205,7 +175,7 @@ func (x *exchange) again(req *awaken.RunRequest) error {
 	}
 	at := slices.IndexFunc(all, func(m *llm.Message) bool { return m.ID == x.in.Messages[n-1].ID })
 	if at < 0 {
-		return nothing
+		return noInput
 	}
 	if at+1 < len(all) {
 		req.Rewind = all[at+1].ID
@@ -213,23 +183,20 @@ func (x *exchange) again(req *awaken.RunRequest) error {
 	return nil
 }
 
-// refuse tells a client that people have to answer first.
-func (x *exchange) refuse(asked []Interrupt) error {
+// refuse answers that the open interrupts must be resolved first.
+func (x *exchange) refuse(asked []interrupt) error {
 	ids := make([]string, len(asked))
 	for i, a := range asked {
 		ids[i] = a.ID
 	}
-	id := x.in.RunID
-	if id == "" {
-		id = x.open.RunID
-	}
+	id := cmp.Or(x.in.RunID, x.open.RunID)
 	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(Options{}), Entries: []awaken.Entry{
 		{Event: &awaken.RunStart{ThreadID: x.in.ThreadID, RunID: id}},
-		{Event: &awaken.Error{Code: "interrupt_pending", Message: "the thread waits for answers to its interrupts: resume has to have " + strings.Join(ids, ", ")}},
+		{Event: &awaken.Error{Code: "interrupt_pending", Message: "the thread waits for answers to interrupts; resume must contain " + strings.Join(ids, ", ")}},
 	}})
 }
 
-// submit starts a run. A request that is sent again is about the same run.
+// submit starts a run. A repeated request attaches to the run that the first one started.
 func (x *exchange) submit(s *mailbox.Submission) error {
 	r, err := x.Submit(s)
 	if err != nil {
@@ -242,13 +209,13 @@ func (x *exchange) submit(s *mailbox.Submission) error {
 	return x.follow(r, after, Options{})
 }
 
-// resume gives a run that waits what it waits for.
+// resume submits decisions to the waiting run.
 func (x *exchange) resume(decisions []awaken.Decision) error {
 	s := &mailbox.Submission{Mode: mailbox.ModeResume, Request: awaken.RunRequest{ThreadID: x.in.ThreadID, Decisions: decisions}}
 	if x.thread == nil {
 		return protocol.NotFound("thread", x.in.ThreadID)
 	}
-	from, err := x.newUserMessages()
+	from, err := x.unseen()
 	if err != nil {
 		return err
 	}
@@ -256,7 +223,7 @@ func (x *exchange) resume(decisions []awaken.Decision) error {
 		return err
 	}
 	var opts Options
-	if x.answersItself(decisions) {
+	if x.fakesResult(decisions) {
 		if opts.Before, err = x.conversation(); err != nil {
 			return err
 		}
@@ -269,11 +236,11 @@ func (x *exchange) resume(decisions []awaken.Decision) error {
 		return x.attach(r)
 	}
 	opts.At = r.After
-	return x.follow(r, x.behind(r.After), opts)
+	return x.follow(r, x.after(r.After), opts)
 }
 
-// answered finds the run that has taken in the results which a request brings, if the
-// request was sent before.
+// answered returns the run that already received the results in this request, if the request
+// is a repetition.
 func (x *exchange) answered() (*mailbox.Receipt, error) {
 	if x.thread == nil || x.in.RunID == "" || len(x.in.Messages) == 0 || x.in.Messages[len(x.in.Messages)-1].Role != "tool" {
 		return nil, nil
@@ -284,31 +251,31 @@ func (x *exchange) answered() (*mailbox.Receipt, error) {
 	}
 	for _, c := range calls {
 		if c.Decision != nil && c.Decision.ID == x.in.decisionID(c.SuspensionID()) {
-			return &mailbox.Receipt{ThreadID: x.thread.ID, RunID: cmp.Or(x.thread.OpenRunID, x.thread.LatestRunID), Duplicate: true}, nil
+			return &mailbox.Receipt{ThreadID: x.thread.ID, RunID: x.latestRun(), Duplicate: true}, nil
 		}
 	}
 	return nil, nil
 }
 
-// attach answers a request that was sent before: with what came of it.
+// attach answers a repeated request with the outcome of the first one.
 func (x *exchange) attach(r *mailbox.Receipt) error {
 	at, err := lastActivation(x.Context(), x.Tenant(), r.ThreadID, r.RunID)
 	if err != nil {
 		return err
 	}
-	return x.follow(r, x.behind(at), Options{At: at})
+	return x.follow(r, x.after(at), Options{At: at})
 }
 
-// behind is what the client has, or a place in the log if it has nothing.
-func (x *exchange) behind(at awaken.Cursor) protocol.Position {
+// after returns the client's position, or the end of entry at if the client has none.
+func (x *exchange) after(at awaken.Cursor) protocol.Position {
 	if x.has != (protocol.Position{}) {
 		return x.has
 	}
 	return protocol.AfterAll(at)
 }
 
-// newUserMessages is the place from which on the messages are new.
-func (x *exchange) newUserMessages() (int, error) {
+// unseen returns the index of the first message that the thread does not have.
+func (x *exchange) unseen() (int, error) {
 	ids := make([]string, len(x.in.Messages))
 	for i, m := range x.in.Messages {
 		ids[i] = m.ID
@@ -316,9 +283,9 @@ func (x *exchange) newUserMessages() (int, error) {
 	return protocol.Unseen(x.Context(), x.Tenant(), x.in.ThreadID, ids)
 }
 
-// answersItself reports whether the client has put its own answer into the conversation
-// as if it were the call's result: the result will be another one.
-func (x *exchange) answersItself(decisions []awaken.Decision) bool {
+// fakesResult reports whether the client put its own answer into the conversation as the
+// call's result. The real result will differ.
+func (x *exchange) fakesResult(decisions []awaken.Decision) bool {
 	if x.open == nil {
 		return false
 	}
@@ -331,7 +298,7 @@ func (x *exchange) answersItself(decisions []awaken.Decision) bool {
 	return false
 }
 
-// lastActivation is the place in the log before a run was last started or gone on with.
+// lastActivation returns the position in the log before the run was last started or resumed.
 func lastActivation(ctx context.Context, t *mailbox.Tenant, threadID, runID string) (at awaken.Cursor, err error) {
 	entries, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{RunID: runID})
 	var before awaken.Cursor
@@ -345,15 +312,15 @@ func lastActivation(ctx context.Context, t *mailbox.Tenant, threadID, runID stri
 	return at, err
 }
 
-// follow answers with the events of a run.
+// follow streams the events of a submitted run.
 func (x *exchange) follow(r *mailbox.Receipt, after protocol.Position, opts Options) error {
 	x.in.ThreadID = r.ThreadID
 	opts.RunID, opts.ParentRunID = x.in.RunID, x.in.ParentRunID
 	return x.stream(r.RunID, after, awaken.Cursor{}, opts)
 }
 
-// stream answers with the events of a run after a position. A client that has seen what
-// was lost begins again, with the conversation as it was before the run.
+// stream streams the events of a run after a position. A client that has seen lost output
+// starts over, with the conversation before the run.
 func (x *exchange) stream(runID string, after protocol.Position, through awaken.Cursor, opts Options) error {
 	lost, err := protocol.Lost(x.Context(), x.Tenant(), x.in.ThreadID, after)
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
@@ -370,14 +337,14 @@ func (x *exchange) stream(runID string, after protocol.Position, through awaken.
 	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, RunID: runID, After: after, Through: through, Encoder: x.encoder(opts)})
 }
 
-// before fills in what was there before a run: the conversation and the shared state.
+// before sets what preceded a run: the conversation and the shared state.
 func (x *exchange) before(runID string, opts *Options) error {
 	ctx, t := x.Context(), x.Tenant()
 	all, err := x.conversation()
 	if err != nil {
 		return err
 	}
-	opts.Before = slices.DeleteFunc(slices.Clone(all), func(m *llm.Message) bool { return m.Metadata != nil && m.Metadata.RunID == runID })
+	opts.Before = slices.DeleteFunc(slices.Clone(all), func(m *llm.Message) bool { return protocol.RunOf(m) == runID })
 	first, err := t.Store.Entries(ctx, x.in.ThreadID, awaken.EntryQuery{RunID: runID, Limit: 1})
 	if err != nil {
 		return err
@@ -386,15 +353,15 @@ func (x *exchange) before(runID string, opts *Options) error {
 	switch {
 	case len(first) > 0:
 		until = first[0].Seq - 1
-	case x.thread != nil: // the request has not begun it
+	case x.thread != nil: // the run has no entries yet
 		until = x.thread.End.Seq
 	}
 	opts.State, err = stateAt(ctx, t, x.in.ThreadID, until)
 	return err
 }
 
-// conversation is what the thread says. It is not nil, because nothing is also something
-// to show.
+// conversation returns the thread's messages. It is never nil, so that an empty conversation
+// is sent too.
 func (x *exchange) conversation() ([]*llm.Message, error) {
 	return conversation(x.Context(), x.Tenant(), x.in.ThreadID)
 }
@@ -407,19 +374,19 @@ func conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*l
 	return all, err
 }
 
-// encoder makes encoders for what the client understands. A stream may be open for hours:
-// it keeps neither the request nor, once it was shown, the conversation before the run.
+// encoder returns a factory of encoders for this client. A stream may be open for hours, so it
+// retains neither the request nor, once sent, the conversation before the run.
 func (x *exchange) encoder(opts Options) func() protocol.Encoder {
 	ctx, t, threadID := x.Context(), x.Tenant(), x.in.ThreadID
 	opts.Current = x.in.current()
 	opts.Conversation = func() ([]*llm.Message, error) { return conversation(ctx, t, threadID) }
-	x.in = Input{ThreadID: x.in.ThreadID, RunID: x.in.RunID, ProtocolVersion: x.in.ProtocolVersion}
+	x.in = input{ThreadID: x.in.ThreadID, RunID: x.in.RunID, ProtocolVersion: x.in.ProtocolVersion}
 	before := opts.Before
 	opts.Before = nil
 	var last *Encoder
 	return func() protocol.Encoder {
 		if last != nil {
-			before = last.opts.Before // what it has not shown
+			before = last.opts.Before // nil once sent
 		}
 		last = NewEncoder(opts)
 		last.opts.Before, before = before, nil
@@ -427,20 +394,19 @@ func (x *exchange) encoder(opts Options) func() protocol.Encoder {
 	}
 }
 
-// connect brings a client who knows nothing of a thread, or parts of it, to where the
-// thread is, and follows the run that goes on there.
-func connect(c protocol.Call, in *Input) error {
+// connect sends the thread as it is, and follows the run in flight.
+func connect(c protocol.Call, in *input) error {
 	x := &exchange{Call: c, in: *in}
 	if err := x.in.check(); err != nil {
 		return err
 	}
 	if x.in.ThreadID == "" {
-		return protocol.BadRequest("threadId is empty, want the thread to connect to")
+		return protocol.BadRequest("threadId is empty")
 	}
-	if err := x.look(); err != nil {
+	if err := x.load(); err != nil {
 		return err
 	}
-	if x.thread == nil { // nobody has said anything yet
+	if x.thread == nil { // no messages yet
 		return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(Options{}), Entries: []awaken.Entry{}})
 	}
 	ctx, t := x.Context(), x.Tenant()
@@ -461,26 +427,21 @@ func connect(c protocol.Call, in *Input) error {
 	if opts.State, err = stateAt(ctx, t, x.in.ThreadID, end.Seq); err != nil {
 		return err
 	}
-	start := &awaken.RunStart{ThreadID: x.in.ThreadID, RunID: x.thread.LatestRunID}
-	finish := &awaken.RunFinish{ThreadID: x.in.ThreadID, RunID: x.thread.LatestRunID, Termination: awaken.Termination{Type: awaken.NaturalEnd}}
+	start := &awaken.RunStart{ThreadID: x.in.ThreadID, RunID: cmp.Or(x.latestRun(), x.in.RunID)}
+	finish := &awaken.RunFinish{ThreadID: x.in.ThreadID, RunID: start.RunID, Termination: awaken.Termination{Type: awaken.NaturalEnd}}
 	if x.open != nil {
-		start.RunID, finish.RunID = x.open.RunID, x.open.RunID
 		finish.Termination.Type, finish.Result = awaken.Suspended, &awaken.RunOutput{Status: x.open.Status, StatusReason: x.open.StatusReason, Waiting: x.open.Waiting}
-	}
-	if start.RunID == "" {
-		start.RunID, finish.RunID = x.in.RunID, x.in.RunID
 	}
 	at := awaken.Cursor{Epoch: end.Epoch, Seq: end.Seq + 1}
 	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(opts),
 		Entries: []awaken.Entry{{Cursor: at, Event: start}, {Cursor: at, Event: finish}}})
 }
 
-// lastState is how many entries before the end of an activation its last snapshot of the
-// state can be.
+// lastState is how many entries may follow the last state snapshot of an activation, the
+// snapshot included.
 const lastState = 4
 
-// stateAt returns what the shared state was when an activation ended at a place in the
-// log, or nil.
+// stateAt returns the shared state at the end of the activation that ends at seq, or nil.
 func stateAt(ctx context.Context, t *mailbox.Tenant, threadID string, seq uint64) (json.RawMessage, error) {
 	if seq == 0 {
 		return nil, nil

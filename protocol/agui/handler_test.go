@@ -38,8 +38,8 @@ func (g *rig) history(thread string) (roles []string, messages []map[string]any)
 	return roles, list.Messages
 }
 
-// What the client describes and shares is told to the model for the time of the run, and
-// its props are there for tools. None of it becomes a message.
+// Context and state are shown to the model for the duration of the run, and the props are
+// available to tools. None of it becomes a message.
 func TestRun_ContextStateAndProps(t *testing.T) {
 	g := newRig(t)
 	g.Model.Asked = make(chan *llm.Request, 4)
@@ -69,7 +69,7 @@ func TestRun_ContextStateAndProps(t *testing.T) {
 	}
 }
 
-// Tools show custom and raw events, and activities whose content is no object.
+// Tools can show custom and raw events, and activities whose content is not an object.
 func TestRun_CustomAndRaw(t *testing.T) {
 	g := newRig(t)
 	list := g.say("t", `RUN_TOOL talk {"n":2}`)
@@ -96,7 +96,7 @@ func TestRun_CustomAndRaw(t *testing.T) {
 	}
 }
 
-// What people are asked says how to answer, in every mode of resuming.
+// An interrupt says how to answer it, in every resume mode.
 func TestRun_ResumeModes(t *testing.T) {
 	for _, c := range []struct{ mode, reason, payload, want string }{
 		{"", "tool_call", `{"approved":true}`, `{"did":"a","told":"{\"approved\":true}"}`},
@@ -121,7 +121,7 @@ func TestRun_ResumeModes(t *testing.T) {
 	}
 }
 
-// An answer can be given at any replica, also by one that never saw the run.
+// An answer can be sent to any replica, even one that never saw the run.
 func TestResume_AtAnotherReplica(t *testing.T) {
 	g := newRig(t)
 	_, other := g.Start(false)
@@ -133,9 +133,8 @@ func TestResume_AtAnotherReplica(t *testing.T) {
 	}
 }
 
-// A run that ends before it starts, because it is cancelled in the queue, has a beginning
-// and an end for the client.
-func TestRun_CancelledInTheQueue(t *testing.T) {
+// A run that is cancelled while queued has a start and an end for the client.
+func TestRun_CancelledWhileQueuedHasStartAndEnd(t *testing.T) {
 	g := newRig(t)
 	_, idle := g.Start(false)
 	first := g.send(http.MethodPost, idle+"/v1/ag-ui/run", `{"threadId":"t","runId":"r1","agentId":"slow","messages":[{"id":"a","role":"user","content":"go"}]}`, "")
@@ -150,8 +149,8 @@ func TestRun_CancelledInTheQueue(t *testing.T) {
 	}
 }
 
-// A stop that names a run which is over must not end a later one.
-func TestStop_NamesARun(t *testing.T) {
+// A stop that names an ended run does not cancel a later one.
+func TestStop_DoesNotCancelALaterRun(t *testing.T) {
 	g := newRig(t)
 	g.ask(`{"threadId":"t","runId":"r1","messages":[{"id":"a","role":"user","content":"hello"}]}`)
 	g.say("t", "RUN_TOOL ask") // it waits
@@ -161,13 +160,13 @@ func TestStop_NamesARun(t *testing.T) {
 	if _, got := g.post(g.URL, "/agent/default/stop/t", ""); strings.TrimSpace(got) != `{"stopped":true}` {
 		t.Errorf("stop: %s", got)
 	}
-	if _, got := g.post(g.URL, "/agent/default/stop/nobody", ""); strings.TrimSpace(got) != `{"stopped":false}` {
-		t.Errorf("stop nobody: %s", got)
+	if _, got := g.post(g.URL, "/agent/default/stop/unknown", ""); strings.TrimSpace(got) != `{"stopped":false}` {
+		t.Errorf("stop an unknown thread: %s", got)
 	}
 }
 
-// What the original does wrong, and we do not. The list is in the reference: server, 2.2
-// and 10.1.
+// Defects of the original that this implementation avoids. The list is in the reference:
+// server, 2.2 and 10.1.
 func TestDefects(t *testing.T) {
 	t.Run("message ids are kept, and nothing is appended twice", func(t *testing.T) {
 		g := newRig(t)
@@ -256,7 +255,7 @@ func TestDefects(t *testing.T) {
 	})
 }
 
-// runs are the ids of a thread's runs.
+// runs returns the ids of a thread's runs.
 func (g *rig) runs(thread string) (ids []string) {
 	g.TB.Helper()
 	resp := g.send(http.MethodGet, g.URL+"/v1/threads/"+thread+"/runs", "", "")
@@ -275,7 +274,7 @@ func (g *rig) runs(thread string) (ids []string) {
 	return ids
 }
 
-// Pages of what was streamed are the stream, whatever is on the thread.
+// The pages of a replay, put together, are the stream.
 func TestReplay_Pages(t *testing.T) {
 	g := newRig(t)
 	var want strings.Builder
@@ -299,8 +298,8 @@ func TestReplay_Pages(t *testing.T) {
 	}
 }
 
-// A position of another log is refused before anything is done.
-func TestRun_ForeignPosition(t *testing.T) {
+// A position in another log is refused before anything happens.
+func TestRun_RefusesAForeignPosition(t *testing.T) {
 	g := newRig(t)
 	for id, want := range map[string]int{"9-9.1": http.StatusGone, "nonsense": http.StatusBadRequest} {
 		resp := g.send(http.MethodPost, g.URL+"/v1/ag-ui/run", `{"threadId":"t","messages":[{"role":"user","content":"hello"}]}`, id)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -15,69 +17,64 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// Input is what a client sends: RunAgentInput. Fields that are not known are ignored,
-// because clients are older and newer than this.
-type Input struct {
-	ThreadID        string          `json:"threadId,omitempty"` // "" begins a new one
-	RunID           string          `json:"runId,omitempty"`    // what the client calls the run; the same id again is the same run
+// input is the body of a run request, RunAgentInput. Unknown fields are ignored, because
+// clients may be older or newer than this server.
+type input struct {
+	ThreadID        string          `json:"threadId,omitempty"` // "" creates a thread
+	RunID           string          `json:"runId,omitempty"`    // the client's name for the run; a repeated id means the same run
 	ParentRunID     string          `json:"parentRunId,omitempty"`
-	ProtocolVersion string          `json:"protocolVersion,omitempty"` // "" is before 1.0
-	AgentID         string          `json:"agentId,omitempty"`         // for routes that do not name it
-	Messages        []message       `json:"messages,omitempty"`        // the whole conversation, or what is new
-	Tools           []tool          `json:"tools,omitempty"`           // that the client runs
-	Context         json.RawMessage `json:"context,omitempty"`         // shown to the model while the run goes on
+	ProtocolVersion string          `json:"protocolVersion,omitempty"` // "" means older than 1.0
+	AgentID         string          `json:"agentId,omitempty"`         // for routes without an agent in the path
+	Messages        []message       `json:"messages,omitempty"`        // the whole conversation, or only the new messages
+	Tools           []tool          `json:"tools,omitempty"`           // tools that the client executes
+	Context         json.RawMessage `json:"context,omitempty"`         // shown to the model during the run
 	State           json.RawMessage `json:"state,omitempty"`           // shared with the agent
 	ForwardedProps  json.RawMessage `json:"forwardedProps,omitempty"`  // for tools and plugins
-	Resume          []answer        `json:"resume,omitempty"`          // to interrupts
+	Resume          []answer        `json:"resume,omitempty"`          // answers to interrupts
 }
 
-// message is a message in the words of AG-UI.
+// message is an AG-UI message.
 type message struct {
 	ID         string          `json:"id,omitempty"`
 	Role       string          `json:"role"` // user, assistant, system, developer, tool, reasoning, activity
 	Content    json.RawMessage `json:"content,omitempty"`
 	ToolCallID string          `json:"toolCallId,omitempty"`
-	ToolCalls  []toolCall      `json:"toolCalls,omitempty"` // of an assistant message
-	Error      string          `json:"error,omitempty"`     // of a tool message
+	ToolCalls  []toolCall      `json:"toolCalls,omitempty"` // assistant messages only
+	Error      string          `json:"error,omitempty"`     // tool messages only
 }
 
-// toolCall is a call that a message makes. Of what it has, only this matters.
+// toolCall is a call in an assistant message. Its other fields are ignored.
 type toolCall struct {
 	ID string `json:"id"`
 }
 
-// calls reports whether a call was made in a message.
+// calls reports whether the message makes the call.
 func (m *message) calls(id string) bool {
-	for i := range m.ToolCalls {
-		if m.ToolCalls[i].ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.ToolCalls, toolCall{id})
 }
 
-// part is a piece of a user message.
+// part is one part of a user message.
 type part struct {
 	Type     string          `json:"type"` // text, image, audio, video, document, binary
 	Text     *string         `json:"text,omitempty"`
 	Source   *source         `json:"source,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 
-	// Of a binary part, which clients before 1.0 send.
+	// Binary parts, which clients older than 1.0 send.
 	MimeType string `json:"mimeType,omitempty"`
 	URL      string `json:"url,omitempty"`
 	Data     string `json:"data,omitempty"`
 	Filename string `json:"filename,omitempty"`
 }
 
-// source is where the bytes of a part are.
+// source locates the bytes of a part.
 type source struct {
 	Type     string `json:"type"` // data or url
 	Value    string `json:"value"`
 	MimeType string `json:"mimeType,omitempty"`
 }
 
-// tool is a tool that the client runs.
+// tool is a tool that the client executes.
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -91,30 +88,25 @@ type answer struct {
 	Payload     json.RawMessage `json:"payload,omitempty"`
 }
 
-// UnmarshalJSON ignores fields that are not known.
-func (in *Input) UnmarshalJSON(data []byte) error {
-	type plain Input
-	var v plain
-	if err := json.Unmarshal(data, &v); err != nil {
-		return strict.Explain(err)
-	}
-	*in = Input(v)
-	return nil
+// UnmarshalJSON ignores unknown fields.
+func (in *input) UnmarshalJSON(data []byte) error {
+	type plain input
+	return strict.UnmarshalKnown(data, (*plain)(in))
 }
 
-// current reports whether the client speaks version 1.0 or a later one.
-func (in *Input) current() bool { return in.ProtocolVersion != "" }
+// current reports whether the client speaks version 1.0 or later.
+func (in *input) current() bool { return in.ProtocolVersion != "" }
 
-// check finds what fits the types and is wrong.
-func (in *Input) check() error {
+// check validates what the types cannot express.
+func (in *input) check() error {
 	for _, f := range [...]struct{ name, id string }{{"threadId", in.ThreadID}, {"runId", in.RunID}, {"parentRunId", in.ParentRunID}, {"agentId", in.AgentID}} {
-		if f.id != "" && !protocol.ValidID(f.id) {
-			return protocol.BadRequest("%s is %q, want at most 512 bytes without control characters", f.name, clip(f.id))
+		if err := protocol.CheckID(f.name, f.id); err != nil {
+			return err
 		}
 	}
 	for i, m := range in.Messages {
-		if m.ID != "" && !protocol.ValidID(m.ID) {
-			return protocol.BadRequest("messages[%d].id is %q, want at most 512 bytes without control characters", i, clip(m.ID))
+		if err := protocol.CheckID(fmt.Sprintf("messages[%d].id", i), m.ID); err != nil {
+			return err
 		}
 		switch m.Role {
 		case "user", "assistant", "system", "developer", "reasoning", "activity":
@@ -123,7 +115,7 @@ func (in *Input) check() error {
 				return protocol.Unfit("messages[%d].toolCallId is missing: a tool message answers a call", i)
 			}
 		default:
-			return protocol.BadRequest("messages[%d].role is %q, want user, assistant, system, developer, tool, reasoning or activity", i, clip(m.Role))
+			return protocol.BadRequest("messages[%d].role is %.80q, want user, assistant, system, developer, tool, reasoning or activity", i, m.Role)
 		}
 	}
 	for i, a := range in.Resume {
@@ -131,22 +123,22 @@ func (in *Input) check() error {
 			return protocol.Unfit("resume[%d].interruptId is missing", i)
 		}
 		if a.Status != "resolved" && a.Status != "cancelled" {
-			return protocol.BadRequest("resume[%d].status is %q, want resolved or cancelled", i, clip(a.Status))
+			return protocol.BadRequest("resume[%d].status is %.80q, want resolved or cancelled", i, a.Status)
 		}
 	}
 	return nil
 }
 
-// tools are the client's tools.
-func (in *Input) tools() ([]awaken.ToolSpec, error) {
+// tools returns the tools that the client executes.
+func (in *input) tools() ([]awaken.ToolSpec, error) {
 	var out []awaken.ToolSpec
 	names := map[string]bool{}
 	for i, t := range in.Tools {
 		if strings.TrimSpace(t.Name) == "" || !protocol.ValidID(t.Name) {
-			return nil, protocol.BadRequest("tools[%d].name is %q, want the name of a tool", i, clip(t.Name))
+			return nil, protocol.BadRequest("tools[%d].name is %.80q, want a tool name", i, t.Name)
 		}
 		if names[t.Name] {
-			return nil, protocol.BadRequest("tools[%d].name is %q, which is there twice", i, clip(t.Name))
+			return nil, protocol.BadRequest("tools[%d].name %.80q is used twice", i, t.Name)
 		}
 		names[t.Name] = true
 		spec := awaken.ToolSpec{ID: t.Name, Name: t.Name, Description: t.Description, Parameters: t.Parameters}
@@ -167,23 +159,16 @@ func (in *Input) tools() ([]awaken.ToolSpec, error) {
 	return out, nil
 }
 
-// context is what the model is told of the client: what it describes, and the state it
-// shares.
-func (in *Input) context() ([]awaken.ContextMessage, error) {
-	told := map[string]json.RawMessage{}
-	if !isEmpty(in.Context) {
-		if c := bytes.TrimSpace(in.Context); c[0] != '[' && c[0] != '{' {
-			return nil, protocol.Unfit(`field "context" is neither an array nor an object`)
-		}
-		told["context"] = in.Context
+// context returns what the model is shown about the client: its context and the shared state.
+func (in *input) context() ([]awaken.ContextMessage, error) {
+	shown := given(map[string]json.RawMessage{"context": in.Context, "state": in.State})
+	if c := bytes.TrimSpace(shown["context"]); len(c) > 0 && c[0] != '[' && c[0] != '{' {
+		return nil, protocol.Unfit(`field "context" must be an array or an object`)
 	}
-	if !isEmpty(in.State) {
-		told["state"] = in.State
-	}
-	if len(told) == 0 {
+	if len(shown) == 0 {
 		return nil, nil
 	}
-	data, err := json.Marshal(told)
+	data, err := json.Marshal(shown)
 	if err != nil {
 		return nil, err
 	}
@@ -192,23 +177,18 @@ func (in *Input) context() ([]awaken.ContextMessage, error) {
 	return []awaken.ContextMessage{m}, nil
 }
 
-// seed is the state that the run starts with. A client that has no state says nothing
-// about it.
-func (in *Input) seed() map[string]json.RawMessage {
-	seed := map[string]json.RawMessage{}
-	if !isEmpty(in.State) {
-		seed[builtin.ClientState.Name()] = in.State
-	}
-	if !isEmpty(in.ForwardedProps) {
-		seed[builtin.ClientProps.Name()] = in.ForwardedProps
-	}
-	if len(seed) == 0 {
-		return nil
-	}
-	return seed
+// seed returns the state that the run starts with. Empty values are left out.
+func (in *input) seed() map[string]json.RawMessage {
+	return given(map[string]json.RawMessage{builtin.ClientState.Name(): in.State, builtin.ClientProps.Name(): in.ForwardedProps})
 }
 
-// isEmpty reports whether JSON says nothing.
+// given removes the empty values.
+func given(values map[string]json.RawMessage) map[string]json.RawMessage {
+	maps.DeleteFunc(values, func(_ string, v json.RawMessage) bool { return isEmpty(v) })
+	return values
+}
+
+// isEmpty reports whether a JSON value carries no information.
 func isEmpty(raw json.RawMessage) bool {
 	switch string(bytes.TrimSpace(raw)) {
 	case "", "null", "{}", "[]":
@@ -217,10 +197,10 @@ func isEmpty(raw json.RawMessage) bool {
 	return false
 }
 
-// messages are those from a place on that a run takes in. The client's words for what was
-// said before, by tools or by models, are left out: the thread has its own. Only a new
-// thread takes what the client says a model has said.
-func (in *Input) messages(from int, isNew bool) ([]*llm.Message, error) {
+// messages returns the messages from index from on that the run receives. Tool, reasoning and
+// activity messages are left out, because the thread has its own record of them. Assistant
+// messages are accepted only on a new thread.
+func (in *input) messages(from int, isNew bool) ([]*llm.Message, error) {
 	var out []*llm.Message
 	var media protocol.Media
 	for i := from; i < len(in.Messages); i++ {
@@ -251,7 +231,8 @@ func (in *Input) messages(from int, isNew bool) ([]*llm.Message, error) {
 	return out, nil
 }
 
-// content is a message's content: a text, or parts.
+// content returns the content of a message: a string, or parts. Field names the message in
+// errors.
 func (m *message) content(field string, media *protocol.Media) ([]llm.Block, error) {
 	raw := bytes.TrimSpace(m.Content)
 	switch {
@@ -259,19 +240,19 @@ func (m *message) content(field string, media *protocol.Media) ([]llm.Block, err
 		return nil, nil
 	case raw[0] == '"':
 		var s string
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return nil, protocol.Unfit("%s.content: %v", field, strict.Explain(err))
+		if err := strict.UnmarshalKnown(raw, &s); err != nil {
+			return nil, protocol.Unfit("%s.content: %v", field, err)
 		}
 		if s == "" {
 			return nil, nil
 		}
 		return []llm.Block{llm.Text(s)}, nil
 	case raw[0] != '[':
-		return nil, protocol.Unfit("%s.content is neither a text nor a list of parts", field)
+		return nil, protocol.Unfit("%s.content must be a string or a list of parts", field)
 	}
 	var parts []part
-	if err := json.Unmarshal(raw, &parts); err != nil {
-		return nil, protocol.Unfit("%s.content: %v", field, strict.Explain(err))
+	if err := strict.UnmarshalKnown(raw, &parts); err != nil {
+		return nil, protocol.Unfit("%s.content: %v", field, err)
 	}
 	out := make([]llm.Block, 0, len(parts))
 	for i := range parts {
@@ -284,7 +265,7 @@ func (m *message) content(field string, media *protocol.Media) ([]llm.Block, err
 	return out, nil
 }
 
-// block is a part as a block of a message.
+// block converts a part to a block.
 func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 	switch p.Type {
 	case "text":
@@ -299,7 +280,7 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 		case p.URL != "":
 			return media.URL(field, p.MimeType, p.URL, p.Filename)
 		}
-		return llm.Block{}, protocol.BadRequest("%s has neither data nor url", field)
+		return llm.Block{}, protocol.BadRequest("%s has no data and no url, want one of them", field)
 	case "image", "audio", "video", "document":
 		if p.Source == nil {
 			return llm.Block{}, protocol.Unfit("%s.source is missing", field)
@@ -307,7 +288,7 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 		var about struct {
 			Filename string `json:"filename"`
 		}
-		_ = json.Unmarshal(p.Metadata, &about) // it may be anything
+		_ = json.Unmarshal(p.Metadata, &about) // metadata is free-form
 		kind := p.Source.MimeType
 		if kind == "" && !strings.HasPrefix(p.Source.Value, "data:") {
 			kind = map[string]string{"image": "image/*", "audio": "audio/*", "video": "video/*", "document": "application/pdf"}[p.Type]
@@ -318,17 +299,17 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 		case "url":
 			return media.URL(field+".source", kind, p.Source.Value, about.Filename)
 		}
-		return llm.Block{}, protocol.BadRequest("%s.source.type is %q, want data or url", field, clip(p.Source.Type))
+		return llm.Block{}, protocol.BadRequest("%s.source.type is %.80q, want data or url", field, p.Source.Type)
 	}
-	return llm.Block{}, protocol.BadRequest("%s.type is %q, want text, image, audio, video, document or binary", field, clip(p.Type))
+	return llm.Block{}, protocol.BadRequest("%s.type is %.80q, want text, image, audio, video, document or binary", field, p.Type)
 }
 
-// decisions are what the client has decided about the calls that a run waits for. Its
-// answers to interrupts come first; a tool message is the answer to a call that the client
-// makes itself. Waiting may be nil; question finds what an answer is about, or nil.
-func (in *Input) decisions(w *awaken.Waiting, asked *protocol.Asked, question func(id string) (*awaken.WaitingTicket, error)) ([]awaken.Decision, error) {
+// decisions returns the client's decisions on the calls that a run waits for: first its
+// answers to interrupts, then tool messages, which answer calls that the client executes. W
+// may be nil. Question returns the ticket that an answer refers to, or nil.
+func (in *input) decisions(w *awaken.Waiting, asked *protocol.Asked, question func(id string) (*awaken.WaitingTicket, error)) ([]awaken.Decision, error) {
 	var out []awaken.Decision
-	done := map[string]bool{} // calls
+	done := map[string]bool{} // answered calls
 	for i, a := range in.Resume {
 		t, err := question(a.InterruptID)
 		if err != nil {
@@ -339,7 +320,7 @@ func (in *Input) decisions(w *awaken.Waiting, asked *protocol.Asked, question fu
 		}
 		d, err := a.decision(t)
 		if err != nil && t == nil {
-			return nil, protocol.NotFound("interrupt", clip(a.InterruptID))
+			return nil, protocol.NotFound("interrupt", fmt.Sprintf("%.80s", a.InterruptID))
 		}
 		if err != nil {
 			return nil, protocol.BadRequest("resume[%d].payload%v", i, err)
@@ -366,12 +347,11 @@ func (in *Input) decisions(w *awaken.Waiting, asked *protocol.Asked, question fu
 	return out, nil
 }
 
-// resultOf is the place of the message with the result of the call that waits, or -1.
-// Models use the id of a call again, and the client may not have heard of the call: what
-// comes before the last message that has the call, or before something that the user is
-// known to have said, is the result of another one; and so is what comes behind the message
-// of an earlier call.
-func (in *Input) resultOf(callID string, asked *protocol.Asked) int {
+// resultOf returns the index of the message that carries the result of a waiting call, or -1.
+// Models reuse call ids, and the client may not know of the call yet. So a result counts only
+// if it follows the last message that makes the call, that message is not an earlier call of
+// the same id, and no stored user message comes after the result.
+func (in *input) resultOf(callID string, asked *protocol.Asked) int {
 	result := -1
 	for i := len(in.Messages) - 1; i >= 0; i-- {
 		switch m := &in.Messages[i]; {
@@ -389,14 +369,15 @@ func (in *Input) resultOf(callID string, asked *protocol.Asked) int {
 	return result
 }
 
-// decisionID makes a decision that is sent again, with its run, the same decision.
-func (in *Input) decisionID(target string) string {
+// decisionID returns the same id for a decision that is sent again with the same run.
+func (in *input) decisionID(target string) string {
 	if in.RunID == "" {
 		return ""
 	}
 	return in.RunID + ":" + target
 }
 
+// ticket returns the ticket with this id or call id, or nil.
 func ticket(w *awaken.Waiting, id string) *awaken.WaitingTicket {
 	if w == nil {
 		return nil
@@ -409,9 +390,9 @@ func ticket(w *awaken.Waiting, id string) *awaken.WaitingTicket {
 	return nil
 }
 
-// decision is an answer as a decision on the call that waits for it. A call is only made
-// if the answer says so in as many words; this also holds if the ticket is nil, because
-// nobody knows the question. Errors begin with what is behind the name of the payload.
+// decision converts an answer to a decision on its ticket. A call is only made if the answer
+// approves it explicitly, also if the ticket is nil and the question unknown. Errors start
+// with the path below the payload.
 func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 	d := awaken.Decision{Target: a.InterruptID, Action: awaken.ActionResume}
 	if a.Status == "cancelled" {
@@ -429,7 +410,7 @@ func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 		return d, errors.New(` is missing, want an object with "approved": true or false`)
 	}
 	if !isObject(a.Payload) {
-		return d, fmt.Errorf(` is %s, want an object with "approved": true or false`, clip(string(a.Payload)))
+		return d, fmt.Errorf(` is %.80s, want an object with "approved": true or false`, a.Payload)
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(a.Payload, &fields); err != nil {
@@ -439,17 +420,17 @@ func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 	case "true":
 	case "false":
 		d.Action = awaken.ActionCancel
-		_ = json.Unmarshal(fields["reason"], &d.Reason) // it may be something else
+		_ = json.Unmarshal(fields["reason"], &d.Reason) // ignored unless it is a string
 		return d, nil
 	case "":
 		return d, errors.New(".approved is missing, want true or false")
 	default:
-		return d, fmt.Errorf(".approved is %s, want true or false", clip(approved))
+		return d, fmt.Errorf(".approved is %.80s, want true or false", approved)
 	}
 	d.Result = a.Payload
 	if args, ok := fields["editedArgs"]; ok && string(args) != "null" {
 		if !isObject(args) {
-			return d, fmt.Errorf(".editedArgs is %s, want an object", clip(string(args)))
+			return d, fmt.Errorf(".editedArgs is %.80s, want an object", args)
 		}
 		d.Arguments = args
 		delete(fields, "editedArgs")
@@ -462,7 +443,8 @@ func (a *answer) decision(t *awaken.WaitingTicket) (awaken.Decision, error) {
 	return d, nil
 }
 
-// result is what a tool message says a call came to: JSON if it is JSON.
+// result returns the result that a tool message reports. A string that holds JSON is returned
+// as that JSON.
 func (m *message) result(field string) (json.RawMessage, error) {
 	if m.Error != "" {
 		return json.Marshal(map[string]string{"error": m.Error})
@@ -479,19 +461,11 @@ func (m *message) result(field string) (json.RawMessage, error) {
 		return json.Marshal((&llm.Message{Content: content}).Text())
 	}
 	var s string
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, protocol.Unfit("%s.content: %v", field, strict.Explain(err))
+	if err := strict.UnmarshalKnown(raw, &s); err != nil {
+		return nil, protocol.Unfit("%s.content: %v", field, err)
 	}
 	if text := strings.TrimSpace(s); text != "" && json.Valid([]byte(text)) {
 		return json.RawMessage(text), nil
 	}
 	return raw, nil
-}
-
-// clip is a text that is short enough for an error.
-func clip(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "…"
-	}
-	return s
 }

@@ -9,54 +9,52 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Interrupt is a question to a person that a run waits for.
-type Interrupt struct {
+// interrupt is a question to a person that a run waits for.
+type interrupt struct {
 	ID             string          `json:"id"`
-	Reason         string          `json:"reason"` // tool_call: may it be made; input_required: an answer is needed
+	Reason         string          `json:"reason"` // tool_call asks for approval, input_required for an answer
 	Message        string          `json:"message,omitempty"`
 	ToolCallID     string          `json:"toolCallId,omitempty"`
-	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"` // of the payload
+	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"` // schema of the payload
 	ExpiresAt      string          `json:"expiresAt,omitempty"`
 	Metadata       map[string]any  `json:"metadata,omitempty"`
 }
 
-// approvalSchema is what the answer to an interrupt of the reason tool_call looks like.
-const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"},"editedArgs":{"type":"object"}},"required":["approved"]}`
+// approvalFields are the properties of the answer to a tool_call interrupt.
+const approvalFields = `{"approved":{"type":"boolean"},"reason":{"type":"string"},"editedArgs":{"type":"object"}}`
 
-// approvalWith is the schema of an approval that has to fit the question's own schema too.
-// It has the fields of both side by side, as pages make forms of them.
+// approvalSchema is the JSON Schema of that answer.
+const approvalSchema = `{"type":"object","properties":` + approvalFields + `,"required":["approved"]}`
+
+// approvalWith returns the schema of an approval that must also satisfy the question's own
+// schema. The properties of both are merged, because pages build forms from them.
 func approvalWith(own json.RawMessage) json.RawMessage {
 	var out, fields map[string]json.RawMessage
-	var required []string
-	var approval struct {
-		Type, Properties json.RawMessage
-		Required         []string
+	var question struct {
+		Properties json.RawMessage
+		Required   []string
 	}
-	if json.Unmarshal([]byte(approvalSchema), &approval) != nil || json.Unmarshal(approval.Properties, &fields) != nil || json.Unmarshal(own, &out) != nil {
+	if json.Unmarshal(own, &out) != nil || json.Unmarshal(own, &question) != nil || json.Unmarshal([]byte(approvalFields), &fields) != nil {
 		return json.RawMessage(approvalSchema)
 	}
 	approved := fields["approved"]
-	if p, ok := out["properties"]; ok && json.Unmarshal(p, &fields) != nil {
-		return json.RawMessage(approvalSchema)
-	}
-	if r, ok := out["required"]; ok && json.Unmarshal(r, &required) != nil {
+	if question.Properties != nil && json.Unmarshal(question.Properties, &fields) != nil {
 		return json.RawMessage(approvalSchema)
 	}
 	fields["approved"] = approved
-	for _, name := range approval.Required {
-		if !slices.Contains(required, name) {
-			required = append(required, name)
-		}
+	if !slices.Contains(question.Required, "approved") {
+		question.Required = append(question.Required, "approved")
 	}
-	out["type"] = approval.Type
-	out["properties"], _ = json.Marshal(fields) // of JSON
-	out["required"], _ = json.Marshal(required)
+	out["type"] = json.RawMessage(`"object"`)
+	out["properties"], _ = json.Marshal(fields) // valid JSON already
+	out["required"], _ = json.Marshal(question.Required)
 	data, _ := json.Marshal(out)
 	return data
 }
 
-// questions tells what a run waits for apart: people, and calls that the client makes.
-func questions(w *awaken.Waiting) (interrupts []Interrupt, calls []string) {
+// questions splits what a run waits for into interrupts for people and calls that the client
+// executes.
+func questions(w *awaken.Waiting) (interrupts []interrupt, calls []string) {
 	if w == nil {
 		return nil, nil
 	}
@@ -66,7 +64,7 @@ func questions(w *awaken.Waiting) (interrupts []Interrupt, calls []string) {
 			calls = append(calls, t.ToolCallID)
 			continue
 		}
-		in := Interrupt{ID: t.TicketID, Reason: "tool_call", Message: t.Reason, ToolCallID: t.ToolCallID, ResponseSchema: json.RawMessage(approvalSchema),
+		in := interrupt{ID: t.TicketID, Reason: "tool_call", Message: t.Reason, ToolCallID: t.ToolCallID, ResponseSchema: json.RawMessage(approvalSchema),
 			Metadata: map[string]any{"toolName": t.ToolName, "arguments": t.Arguments}}
 		if t.ResumeMode == awaken.UseDecisionAsToolResult || t.ResumeMode == awaken.PassDecisionToTool {
 			in.Reason, in.ResponseSchema = "input_required", nil
@@ -94,7 +92,7 @@ func questions(w *awaken.Waiting) (interrupts []Interrupt, calls []string) {
 	return interrupts, calls
 }
 
-// isClientCall reports whether a ticket stands for a call that the client makes itself.
+// isClientCall reports whether a ticket stands for a call that the client executes itself.
 func isClientCall(t *awaken.WaitingTicket) bool {
 	return t.ResumeMode == awaken.UseDecisionAsToolResult && t.Suspension != nil && t.Suspension.Action == "tool:"+t.ToolName && len(t.Suspension.ResponseSchema) == 0
 }

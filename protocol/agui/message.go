@@ -6,9 +6,26 @@ import (
 
 	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol"
 )
 
-// appendMessages appends messages as clients know them, without the internal ones.
+// showMessages sends a MESSAGES_SNAPSHOT. A client keeps reasoning that a snapshot lacks,
+// unless the snapshot has other reasoning: emptied is the id of a reasoning message to send
+// without content, or "".
+func showMessages(w *protocol.Writer, msgs []*llm.Message, emptied string) {
+	w.Object("MESSAGES_SNAPSHOT").Append(`,"messages":[`, func(buf []byte) ([]byte, error) {
+		buf, err := appendMessages(buf, msgs)
+		if err != nil || emptied == "" {
+			return buf, err
+		}
+		if buf[len(buf)-1] != '[' {
+			buf = append(buf, ',')
+		}
+		return append(appendjson.Text(buf, `{"id":`, emptied), `,"role":"reasoning","content":""}`...), nil
+	}).Add("]").Close()
+}
+
+// appendMessages appends messages in the AG-UI form. Internal messages are left out.
 func appendMessages(buf []byte, msgs []*llm.Message) (_ []byte, err error) {
 	start := len(buf)
 	for _, m := range msgs {
@@ -22,7 +39,7 @@ func appendMessages(buf []byte, msgs []*llm.Message) (_ []byte, err error) {
 	return buf, nil
 }
 
-// appendMessage appends a message, with its reasoning before it.
+// appendMessage appends a message, preceded by its reasoning.
 func appendMessage(buf []byte, start int, m *llm.Message) ([]byte, error) {
 	between := func() {
 		if len(buf) > start {
@@ -71,8 +88,8 @@ func appendMessage(buf []byte, start int, m *llm.Message) ([]byte, error) {
 	return append(buf, '}'), nil
 }
 
-// reasoningOf returns what a message's model thought, and what only its provider can read
-// of it.
+// reasoningOf returns the model's reasoning, and the part of it that only the provider can
+// read.
 func reasoningOf(m *llm.Message) (thinking, secret string) {
 	var sb strings.Builder
 	for _, b := range m.Content {
@@ -87,7 +104,7 @@ func reasoningOf(m *llm.Message) (thinking, secret string) {
 	return sb.String(), secret
 }
 
-// appendContent appends the content of a user message: a text, or parts.
+// appendContent appends the content of a user message: a string, or parts if it has media.
 func appendContent(buf []byte, m *llm.Message) ([]byte, error) {
 	media := false
 	for _, b := range m.Content {

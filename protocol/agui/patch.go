@@ -11,8 +11,8 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// diff returns the operations that turn one JSON document into another. It goes into
-// objects and lists; where a list only grew, only what was added is sent.
+// diff returns the operations that turn one JSON document into another. It descends into
+// objects and lists; a list that only grew yields additions.
 func diff(from, to json.RawMessage) ([]awaken.PatchOp, error) {
 	var a, b any
 	if err := decodeNumbers(from, &a); err != nil {
@@ -24,7 +24,7 @@ func diff(from, to json.RawMessage) ([]awaken.PatchOp, error) {
 	return appendDiff(nil, "", a, b)
 }
 
-// decodeNumbers is json.Unmarshal that keeps numbers as they are written.
+// decodeNumbers is json.Unmarshal that keeps numbers as written.
 func decodeNumbers(data json.RawMessage, v *any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -84,7 +84,7 @@ func appendListDiff(ops []awaken.PatchOp, path string, a, b []any) (_ []awaken.P
 	return ops, nil
 }
 
-// pointer escapes a name for a JSON Pointer.
+// pointer escapes a name for use in a JSON Pointer.
 var pointer = strings.NewReplacer("~", "~0", "/", "~1")
 
 func appendOp(ops []awaken.PatchOp, op, path string, v any) ([]awaken.PatchOp, error) {

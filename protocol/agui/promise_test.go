@@ -18,8 +18,8 @@ import (
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
-// A call that people are asked about is made only if they say that it may be. Any other
-// answer is refused, decides nothing, and the question is still there.
+// A suspended call is made only if a person approves it explicitly. Any other answer is
+// refused and decides nothing, and the question stays open.
 func TestResume_OnlyApprovedIsApproval(t *testing.T) {
 	g := newRig(t)
 	id := interrupts(t, g.say("t", `RUN_TOOL ask {"path":"a"}`))[0]["id"]
@@ -43,8 +43,8 @@ func TestResume_OnlyApprovedIsApproval(t *testing.T) {
 			}
 		}
 	}
-	if status, body := g.post(g.URL, "/run", `{"threadId":"t","resume":[{"interruptId":"nobody","status":"resolved","payload":"no"}]}`); status != http.StatusNotFound {
-		t.Errorf("a question that nobody asks: %d %s", status, body)
+	if status, body := g.post(g.URL, "/run", `{"threadId":"t","resume":[{"interruptId":"unknown","status":"resolved","payload":"no"}]}`); status != http.StatusNotFound {
+		t.Errorf("an unknown interrupt: %d %s", status, body)
 	}
 	list := g.ask(fmt.Sprintf(`{"threadId":"t","resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":false,"reason":"not now"}}]}`, id))
 	if got := find(t, list, "TOOL_CALL_RESULT")["content"].(string); strings.Contains(got, "did") || !strings.Contains(got, "not now") {
@@ -52,9 +52,9 @@ func TestResume_OnlyApprovedIsApproval(t *testing.T) {
 	}
 }
 
-// An answer that is sent again is the same answer, also when the run does not wait any
-// more: it is read by the rules of its question.
-func TestResume_AgainOfAnInput(t *testing.T) {
+// A repeated answer is the same decision, even when the run no longer waits: it is read by the
+// rules of its question.
+func TestResume_RepeatedAnswerIsTheSameDecision(t *testing.T) {
 	g := newRig(t)
 	id := interrupts(t, g.say("t", `RUN_TOOL ask {"mode":"use_decision_as_tool_result"}`))[0]["id"]
 	body := fmt.Sprintf(`{"threadId":"t","runId":"r2","resume":[{"interruptId":%q,"status":"resolved","payload":"as you like"}]}`, id)
@@ -64,9 +64,9 @@ func TestResume_AgainOfAnInput(t *testing.T) {
 	}
 }
 
-// What is announced says that an approval needs approved, also if the question has a
-// schema of its own, as those of the permission plugin have.
-func TestInterrupt_SchemaSaysApproved(t *testing.T) {
+// The announced schema requires approved, even if the question has a schema of its own, like
+// those of the permission plugin.
+func TestInterrupt_SchemaRequiresApproved(t *testing.T) {
 	for own, want := range map[string]string{
 		``: `{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"},"editedArgs":{"type":"object"}},"required":["approved"]}`,
 		`{"properties":{"remember":{"enum":["run"]}}}`: `{"properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"},"reason":{"type":"string"},"remember":{"enum":["run"]}},` +
@@ -91,8 +91,7 @@ func TestInterrupt_SchemaSaysApproved(t *testing.T) {
 	}
 }
 
-// Models use the id of a call again. A result that was there before the call is not its
-// result.
+// Models reuse call ids. A result that precedes the call is not its result.
 func TestRun_OldResultsAnswerNothing(t *testing.T) {
 	g := newRig(t)
 	g.Model.Model = llmtest.NewRules(llmtest.Rule{Turn: func(req *llm.Request) llmtest.Turn {
@@ -130,8 +129,8 @@ func TestRun_OldResultsAnswerNothing(t *testing.T) {
 	}
 }
 
-// The conversation says what was said, to the letter.
-func TestMessages_ToTheLetter(t *testing.T) {
+// Messages are returned byte for byte.
+func TestMessages_AreReturnedByteForByte(t *testing.T) {
 	g := newRig(t)
 	const text = `const [, set] = useState([,"a"])`
 	g.say("t", text)
@@ -140,9 +139,9 @@ func TestMessages_ToTheLetter(t *testing.T) {
 	}
 }
 
-// A position that was made up for a request which begins a thread is answered like any
-// other that is lost: with the run from its beginning.
-func TestRun_PositionWithoutThread(t *testing.T) {
+// A made-up position in a request that creates a thread is treated as lost: the client gets
+// the run from its beginning.
+func TestRun_MadeUpPositionIsLost(t *testing.T) {
 	g := newRig(t)
 	const body = `{"runId":"r","messages":[{"id":"m","role":"user","content":"hello"}]}`
 	g.ask(body)
@@ -154,8 +153,8 @@ func TestRun_PositionWithoutThread(t *testing.T) {
 	}
 }
 
-// Requests whose ids only look alike when they are put together are different requests.
-func TestRun_IDsWithColons(t *testing.T) {
+// Requests whose concatenated ids are equal are still different requests.
+func TestRun_IDsWithColonsDoNotCollide(t *testing.T) {
 	g := newRig(t)
 	for _, ids := range [][2]string{{"a:b", "c"}, {"a", "b:c"}} {
 		list := g.ask(fmt.Sprintf(`{"threadId":%q,"runId":%q,"messages":[{"id":"m","role":"user","content":"hello"}]}`, ids[0], ids[1]))
@@ -165,7 +164,7 @@ func TestRun_IDsWithColons(t *testing.T) {
 	}
 }
 
-// endless is as much text as anybody wants.
+// endless is an endless stream of text.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -175,14 +174,14 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A stream that waits for its run does not keep the request that it answers.
-func TestStream_LetsGoOfItsRequest(t *testing.T) {
+// A stream that waits for its run does not retain its request.
+func TestStream_DoesNotRetainItsRequest(t *testing.T) {
 	const streams, size = 3, 4 << 20
 	g := newRig(t)
 	for i := range streams {
 		g.say(fmt.Sprint("t", i), "hello")
 	}
-	g.Model.Asked = make(chan *llm.Request) // nobody listens: the runs wait
+	g.Model.Asked = make(chan *llm.Request) // never read, so the runs block
 	defer func() {
 		for range streams {
 			<-g.Model.Asked
@@ -198,7 +197,7 @@ func TestStream_LetsGoOfItsRequest(t *testing.T) {
 	}
 	before := heap()
 	for i := range streams {
-		// The client makes up what it sends, so as to have nothing of it itself.
+		// The client generates the body, so that it does not retain it either.
 		body := io.MultiReader(strings.NewReader(fmt.Sprintf(`{"threadId":"t%d","messages":[{"role":"tool","toolCallId":"old","content":"`, i)),
 			io.LimitReader(endless{}, size), strings.NewReader(`"},{"role":"user","content":"go"}]}`))
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+"/v1/ag-ui/run", body)
@@ -219,10 +218,9 @@ func TestStream_LetsGoOfItsRequest(t *testing.T) {
 	}
 }
 
-// The result of an earlier call is not that of a later one that has its id, also if the
-// client has not heard of the later call: neither of one in another run, nor of one in the
-// same.
-func TestClientTool_StaleResults(t *testing.T) {
+// The result of an earlier call is not that of a later call with the same id, even if the
+// client does not know of the later call yet, whether in another run or in the same.
+func TestClientTool_IgnoresStaleResults(t *testing.T) {
 	for name, times := range map[string]int{"another run": 1, "the same run": 2} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t)

@@ -44,8 +44,7 @@ func TestProtocol(t *testing.T) {
 	})
 }
 
-// encodeAfter encodes a golden file for a client that has what comes before a position, as
-// the server does it.
+// encodeAfter encodes a golden file for a client at a position, as the server does.
 func encodeAfter(t testing.TB, a *txtar.Archive, has protocol.Position) string {
 	t.Helper()
 	enc := agui.NewEncoder(agui.Options{Current: true})

@@ -45,10 +45,9 @@ func (p *page) shows() (out []string) {
 	return out
 }
 
-// If the owner of a run is lost in the middle of a step, a client that has seen some of it
-// shows in the end what really happened: whether it stays, comes back with what it has, or
-// connects anew.
-func TestReset_OwnerIsLost(t *testing.T) {
+// If the owner of a run dies in the middle of a step, a client that saw part of it ends up
+// with what really happened: whether it stays, reconnects with its position, or connects anew.
+func TestReset_OwnerDies(t *testing.T) {
 	goOn := make(chan struct{})
 	g := newRigWith(t, goOn)
 	body := `{"threadId":"t","runId":"r","agentId":"slow","messages":[{"id":"m","role":"user","content":"go"}]}`
@@ -68,7 +67,7 @@ func TestReset_OwnerIsLost(t *testing.T) {
 		}
 		if lost == "" && deltas == protocoltest.FirstPieces && line == "\n" {
 			before, lost = protocoltest.Whole(got.String())
-			if _, err := g.DB.Handle("").Acquire(t.Context(), "t"); err != nil { // somebody else becomes the owner
+			if _, err := g.DB.Handle("").Acquire(t.Context(), "t"); err != nil { // another owner takes over
 				t.Fatal(err)
 			}
 			close(goOn)

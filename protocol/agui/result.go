@@ -6,7 +6,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// resultText is what a result says: the text of its message in the conversation.
+// resultText returns the text of a result, as the conversation has it.
 func resultText(r *awaken.ToolResult) string {
 	if r == nil {
 		return ""
@@ -14,7 +14,7 @@ func resultText(r *awaken.ToolResult) string {
 	return r.Text()
 }
 
-// resumedText is the same of a call that waited.
+// resumedText returns the result text of a call that was suspended.
 func resumedText(ev *awaken.ToolCallResumed) string {
 	var failure struct {
 		Error *string `json:"error"`

@@ -8,53 +8,50 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// reset takes back deltas: those of the step, or all after a cursor.
-func (e *Encoder) reset(f *protocol.Frames, ev *awaken.StreamReset) error {
-	if err := e.raw(f, &awaken.StreamReset{Reason: ev.Reason}); err != nil {
-		return err
-	}
+// reset retracts deltas: those of the step, or all after a cursor.
+func (e *Encoder) reset(ev *awaken.StreamReset) {
+	e.raw(&awaken.StreamReset{Reason: ev.Reason})
 	if ev.Cursor == "" {
 		clear(e.asked)
-		return e.takeBack(f, false)
+		e.retract(false)
+		return
 	}
 	at, err := awaken.ParseCursor(ev.Cursor)
 	if err != nil {
-		return fmt.Errorf("stream_reset: %w", err)
+		e.out.Fail(fmt.Errorf("stream_reset: %w", err))
+		return
 	}
 	if e.content.shown != (awaken.Cursor{}) && !at.Before(e.content.shown) {
-		e.has(e.content.id) // what was shown of it stays
+		e.has(e.content.id) // the part that was shown stays
 	}
-	err = e.takeBack(f, false)
-	e.closeStep(f)
-	return err
+	e.retract(false)
+	e.closeStep()
 }
 
-// takeBack shows the conversation without what is not stored of it. Ended means that all
-// the run has stored may be shown.
-func (e *Encoder) takeBack(f *protocol.Frames, ended bool) error {
-	e.content.close(f)
+// retract shows the conversation without output that is not stored. If ended is true,
+// everything that the run stored may be shown.
+func (e *Encoder) retract(ended bool) {
+	e.content.close(&e.out)
 	if e.opts.Conversation == nil {
-		return nil
+		return
 	}
 	all, err := e.opts.Conversation()
 	if err != nil {
-		return err
+		e.out.Fail(err)
+		return
 	}
 	emptied := ""
 	if e.content.reasoned && !e.seen[e.content.id] {
 		emptied = e.content.reasoningID()
 	}
-	return closeMessages(f, e.until(all, ended), emptied)
+	showMessages(&e.out, e.until(all, ended), emptied)
 }
 
-// until cuts a conversation off where the client is: it may have gone on since.
+// until cuts the conversation off at the client's position: the thread may be further along.
 func (e *Encoder) until(all []*llm.Message, ended bool) []*llm.Message {
 	inside := false
 	for i, m := range all {
-		of := ""
-		if m.Metadata != nil {
-			of = m.Metadata.RunID
-		}
+		of := protocol.RunOf(m)
 		switch {
 		case of == e.run && !ended && !e.seen[m.ID], of != e.run && of != "" && inside:
 			return all[:i]

@@ -13,12 +13,12 @@ import (
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
-// rig speaks to servers as a page does.
+// rig talks to servers as a page does.
 type rig struct{ *protocoltest.Rig }
 
 func newRig(tb testing.TB) *rig { return newRigWith(tb, nil) }
 
-// newRigWith returns a rig whose slow agent goes on when a channel is closed.
+// newRigWith returns a rig whose slow agent continues when a channel is closed.
 func newRigWith(tb testing.TB, slow <-chan struct{}) *rig {
 	tb.Helper()
 	g := protocoltest.Idle(tb, agui.Routes())
@@ -27,19 +27,19 @@ func newRigWith(tb testing.TB, slow <-chan struct{}) *rig {
 	return &rig{g}
 }
 
-// send sends a request, with the id of the last frame it has, if it has one.
+// send sends a request, with the id of the last frame received, if any.
 func (g *rig) send(method, url, body, lastEventID string) *http.Response {
 	g.TB.Helper()
 	return g.Send(method, url, body, "Last-Event-ID", lastEventID)
 }
 
-// post posts to a path below /v1/ag-ui, and returns the answer.
+// post posts to a path below /v1/ag-ui, and returns the response.
 func (g *rig) post(url, path, body string) (int, string) {
 	g.TB.Helper()
 	return g.Ask(http.MethodPost, url+"/v1/ag-ui"+path, body)
 }
 
-// ask posts a run, which has to be accepted, and returns its events.
+// ask posts a run, which must be accepted, and returns its events.
 func (g *rig) ask(body string) []event {
 	g.TB.Helper()
 	status, got := g.post(g.URL, "/run", body)
@@ -49,7 +49,7 @@ func (g *rig) ask(body string) []event {
 	return eventsIn(g.TB, got)
 }
 
-// say says something on a thread.
+// say sends a user message to a thread.
 func (g *rig) say(thread, text string) []event {
 	g.TB.Helper()
 	return g.ask(fmt.Sprintf(`{"threadId":%q,"protocolVersion":"1.0","messages":[{"role":"user","content":%q}]}`, thread, text))

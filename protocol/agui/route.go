@@ -2,60 +2,61 @@ package agui
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
 
 const events = "AG-UI events"
 
 var (
-	resumable   = []protocol.Param{{Name: "Last-Event-ID", Kind: "string", Doc: "go on after this frame of the answer to the same request"}}
-	cursorParam = protocol.Param{Name: "cursor", Kind: "string", Doc: "go on after this frame; Last-Event-ID does the same"}
+	resumable   = []protocol.Param{{Name: "Last-Event-ID", Kind: "string", Doc: "resume after this frame of the answer to the same request"}}
+	cursorParam = protocol.Param{Name: "cursor", Kind: "string", Doc: "resume after this frame; same as Last-Event-ID"}
 )
 
-// Routes are what the server mounts. Those below /v1/ag-ui/agent, with /v1/ag-ui/info, are
-// what a CopilotKit page asks of its runtime: its runtimeUrl is …/v1/ag-ui.
+// Routes returns the routes that a server mounts. Those below /v1/ag-ui/agent, and
+// /v1/ag-ui/info, form the CopilotKit runtime at runtimeUrl …/v1/ag-ui.
 func Routes() []protocol.Route {
 	runs := func(path, summary string, handle func(c protocol.Call) error) protocol.Route {
-		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: handle, Summary: summary, Body: Input{}, Headers: resumable,
+		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: handle, Summary: summary, Body: input{}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: events}
 	}
 	return []protocol.Route{
 		runs("/v1/ag-ui/run", "Run an agent", runAgent),
 		runs("/v1/ag-ui/threads/{thread_id}/runs", "Run an agent on a thread", runAgent),
-		runs("/v1/ag-ui/agents/{agent_id}/runs", "Run that agent", runAgent),
-		runs("/v1/ag-ui/agent/{agent_id}/run", "Run that agent", runAgent),
-		runs("/v1/ag-ui/agent/{agent_id}/connect", "Show a thread as it is, and follow the run that goes on there", connectAgent),
-		{Method: "POST", Path: "/v1/ag-ui/agent/{agent_id}/stop/{thread_id}", Access: protocol.Runners, Handle: stopAgent, Summary: "End the thread's run",
+		runs("/v1/ag-ui/agents/{agent_id}/runs", "Run a given agent", runAgent),
+		runs("/v1/ag-ui/agent/{agent_id}/run", "Run a given agent", runAgent),
+		runs("/v1/ag-ui/agent/{agent_id}/connect", "Show a thread, and follow its run in flight", connectAgent),
+		{Method: "POST", Path: "/v1/ag-ui/agent/{agent_id}/stop/{thread_id}", Access: protocol.Runners, Handle: stopAgent, Summary: "Cancel the thread's run",
 			Body: stopBody{}, Replies: map[int]any{200: stopped{}}},
-		{Method: "GET", Path: "/v1/ag-ui/info", Access: protocol.Readers, Handle: info, Summary: "The agents, for CopilotKit", Replies: map[int]any{200: runtimeInfo{}}},
-		{Method: "POST", Path: "/v1/ag-ui", Access: protocol.Runners, Handle: single, Summary: "All that CopilotKit asks, through one address", Body: envelope{}, Headers: resumable,
+		{Method: "GET", Path: "/v1/ag-ui/info", Access: protocol.Readers, Handle: info, Summary: "List agents for CopilotKit", Replies: map[int]any{200: runtimeInfo{}}},
+		{Method: "POST", Path: "/v1/ag-ui", Access: protocol.Runners, Handle: single, Summary: "CopilotKit single-endpoint transport", Body: envelope{}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: events},
-		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/stream", Access: protocol.Readers, Handle: follow, Summary: "Follow the run that goes on; 204 if there is none",
-			Query: []protocol.Param{cursorParam, {Name: "run_id", Kind: "string", Doc: "what the client calls the run"}}, Headers: resumable,
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/stream", Access: protocol.Readers, Handle: follow, Summary: "Follow the run in flight; 204 if there is none",
+			Query: []protocol.Param{cursorParam, {Name: "run_id", Kind: "string", Doc: "the client's name for the run"}}, Headers: resumable,
 			Replies: map[int]any{200: nil, 204: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
-		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/replay", Access: protocol.Readers, Handle: replay, Summary: "What was streamed on a thread, a page at a time",
-			Query: []protocol.Param{cursorParam, {Name: "limit", Kind: "integer", Doc: "frames at most; default 100, 1 to 500"}}, Headers: resumable,
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/replay", Access: protocol.Readers, Handle: replay, Summary: "Replay a thread's stream, one page at a time",
+			Query: []protocol.Param{cursorParam, {Name: "limit", Kind: "integer", Doc: "maximum number of frames, 1 to 500; default 100"}}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
-		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/messages", Access: protocol.Readers, Handle: messages, Summary: "The conversation",
-			Query:   []protocol.Param{{Name: "offset", Kind: "integer", Doc: "how many to leave out; default 0"}, {Name: "limit", Kind: "integer", Doc: "how many at most; default 50, 1 to 200"}},
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/messages", Access: protocol.Readers, Handle: messages, Summary: "List the messages of a thread",
+			Query:   []protocol.Param{{Name: "offset", Kind: "integer", Doc: "messages to skip; default 0"}, {Name: "limit", Kind: "integer", Doc: "maximum number of messages, 1 to 200; default 50"}},
 			Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
-		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancel, Summary: "End the thread's run", Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interrupt, Summary: "End what runs, waits and is queued",
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancelThread, Summary: "Cancel the thread's run", Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interruptThread, Summary: "Cancel what runs, waits and is queued on a thread",
 			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
 	}
 }
 
 func runAgent(c protocol.Call) error {
-	var in Input
+	var in input
 	if err := c.Decode(&in); err != nil {
 		return err
 	}
@@ -64,27 +65,22 @@ func runAgent(c protocol.Call) error {
 }
 
 func connectAgent(c protocol.Call) error {
-	var in Input
+	var in input
 	if err := c.Decode(&in); err != nil {
 		return err
 	}
 	return connect(c, &in)
 }
 
-// stopBody narrows a stop to one run.
+// stopBody optionally names the run to stop.
 type stopBody struct {
 	RunID string `json:"runId,omitempty"`
 }
 
-// UnmarshalJSON ignores fields that are not known.
+// UnmarshalJSON ignores unknown fields.
 func (b *stopBody) UnmarshalJSON(data []byte) error {
 	type plain stopBody
-	var v plain
-	if err := json.Unmarshal(data, &v); err != nil {
-		return strict.Explain(err)
-	}
-	*b = stopBody(v)
-	return nil
+	return strict.UnmarshalKnown(data, (*plain)(b))
 }
 
 type stopped struct {
@@ -99,47 +95,31 @@ func stopAgent(c protocol.Call) error {
 	return stop(c, c.Request().PathValue("thread_id"), body.RunID)
 }
 
-// stop ends the run that a thread is at. A run that is named and known has to be that one:
-// a client that stops the run it sees must not end a later one. A name that is not known
-// is that of an answer to an interrupt, whose run has another.
+// stop cancels the thread's run. If the client names a known run, only that run is cancelled,
+// never a later one. An unknown name belongs to the answer to an interrupt, whose run has
+// another id.
 func stop(c protocol.Call, threadID, runID string) error {
 	ctx, t := c.Context(), c.Tenant()
-	th, err := t.Store.Thread(ctx, threadID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return c.Reply(200, stopped{})
-	}
-	if err != nil {
-		return err
-	}
-	if th.OpenRunID == "" { // something may be queued
-		if going, _, err := protocol.Going(ctx, t, threadID); going == nil || err != nil {
-			if err != nil {
-				return err
-			}
-			return c.Reply(200, stopped{})
-		}
-	}
-	target := threadID
-	if runID != "" {
+	_, err := t.Store.Thread(ctx, threadID)
+	if err == nil && runID != "" {
 		known, err := t.Store.LoadRun(ctx, runID)
-		switch {
-		case err == nil && known.ThreadID == threadID:
-			target = runID
-		case err != nil && !errors.Is(err, awaken.ErrNotFound):
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 			return err
 		}
+		if err != nil || known.ThreadID != threadID {
+			runID = ""
+		}
 	}
-	err = t.Cancel(ctx, target)
-	if errors.Is(err, mailbox.ErrNothing) || errors.Is(err, awaken.ErrNotFound) {
-		return c.Reply(200, stopped{})
+	if err == nil {
+		err = t.Cancel(ctx, cmp.Or(runID, threadID))
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 		return err
 	}
-	return c.Reply(200, stopped{Stopped: true})
+	return c.Reply(200, stopped{Stopped: err == nil})
 }
 
-// runtimeInfo is what CopilotKit wants to know of its runtime.
+// runtimeInfo describes this runtime to CopilotKit.
 type runtimeInfo struct {
 	Version         string               `json:"version"`
 	Mode            string               `json:"mode"`
@@ -166,14 +146,14 @@ type threadEndpoints struct {
 }
 
 func info(c protocol.Call) error {
-	out := runtimeInfo{Version: Version, Mode: "sse", Agents: map[string]agentInfo{}, NoTelemetry: true}
+	out := runtimeInfo{Version: version, Mode: "sse", Agents: map[string]agentInfo{}, NoTelemetry: true}
 	for _, spec := range c.Agents() {
 		out.Agents[spec.ID] = agentInfo{Name: spec.ID, Description: spec.Description, ClassName: "AwakenAgent"}
 	}
 	return c.Reply(200, out)
 }
 
-// envelope is a request of CopilotKit's single route.
+// envelope is a request to CopilotKit's single endpoint.
 type envelope struct {
 	Method string          `json:"method"` // info, agent/run, agent/connect, agent/stop
 	Params envelopeParams  `json:"params,omitzero"`
@@ -185,18 +165,13 @@ type envelopeParams struct {
 	ThreadID string `json:"threadId,omitempty"`
 }
 
-// UnmarshalJSON ignores fields that are not known.
+// UnmarshalJSON ignores unknown fields.
 func (e *envelope) UnmarshalJSON(data []byte) error {
 	type plain envelope
-	var v plain
-	if err := json.Unmarshal(data, &v); err != nil {
-		return strict.Explain(err)
-	}
-	*e = envelope(v)
-	return nil
+	return strict.UnmarshalKnown(data, (*plain)(e))
 }
 
-// body reads the request that is in an envelope.
+// body decodes the request inside the envelope.
 func (e *envelope) body(v json.Unmarshaler) error {
 	if len(bytes.TrimSpace(e.Body)) == 0 || string(e.Body) == "null" {
 		return nil
@@ -212,10 +187,10 @@ func single(c protocol.Call) error {
 	if err := c.Decode(&e); err != nil {
 		return err
 	}
-	if id := e.Params.AgentID; id != "" && !protocol.ValidID(id) {
-		return protocol.BadRequest("params.agentId is %q, want at most 512 bytes without control characters", clip(id))
+	if err := protocol.CheckID("params.agentId", e.Params.AgentID); err != nil {
+		return err
 	}
-	var in Input
+	var in input
 	switch e.Method {
 	case "info":
 		return info(c)
@@ -229,7 +204,7 @@ func single(c protocol.Call) error {
 		return run(c, &in, e.Params.AgentID, "")
 	case "agent/stop":
 		if !protocol.ValidID(e.Params.ThreadID) {
-			return protocol.BadRequest("params.threadId is %q, want the thread to stop", clip(e.Params.ThreadID))
+			return protocol.BadRequest("params.threadId is %.80q, want a thread id", e.Params.ThreadID)
 		}
 		var b stopBody
 		if err := e.body(&b); err != nil {
@@ -237,15 +212,14 @@ func single(c protocol.Call) error {
 		}
 		return stop(c, e.Params.ThreadID, b.RunID)
 	}
-	return protocol.BadRequest("method is %q, want info, agent/run, agent/connect or agent/stop", clip(e.Method))
+	return protocol.BadRequest("method is %.80q, want info, agent/run, agent/connect or agent/stop", e.Method)
 }
 
-// follow answers with the run that goes on, from its beginning or after what the client
-// has.
+// follow streams the run in flight, from its beginning or from the client's position.
 func follow(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
-	x := &exchange{Call: c, in: Input{ThreadID: id, RunID: c.Request().URL.Query().Get("run_id"), ProtocolVersion: Version}}
-	if err := x.look(); err != nil {
+	x := &exchange{Call: c, in: input{ThreadID: id, RunID: c.Request().URL.Query().Get("run_id"), ProtocolVersion: version}}
+	if err := x.load(); err != nil {
 		return err
 	}
 	if x.thread == nil {
@@ -256,29 +230,26 @@ func follow(c protocol.Call) error {
 		return err
 	}
 	opts := Options{RunID: x.in.RunID}
-	switch {
-	case going != nil:
+	if going != nil {
 		return x.stream(going.RunID, x.has, end, opts)
-	case x.has == (protocol.Position{}):
-		return c.Reply(204, nil)
-	case x.open != nil: // it came to wait while the client was away
-		return x.stream(x.open.RunID, x.has, x.has.Cursor, opts)
-	case x.thread.LatestRunID != "":
-		return x.stream(x.thread.LatestRunID, x.has, x.has.Cursor, opts)
+	}
+	// The run may have parked or ended while the client was away.
+	if latest := x.latestRun(); latest != "" && x.has != (protocol.Position{}) {
+		return x.stream(latest, x.has, x.has.Cursor, opts)
 	}
 	return c.Reply(204, nil)
 }
 
-// replay answers with what was streamed on a thread, a page at a time.
+// replay streams a page of what was streamed on a thread.
 func replay(c protocol.Call) error {
-	x := &exchange{Call: c, in: Input{ThreadID: c.Request().PathValue("thread_id"), ProtocolVersion: Version}}
-	if err := x.look(); err != nil {
+	x := &exchange{Call: c, in: input{ThreadID: c.Request().PathValue("thread_id"), ProtocolVersion: version}}
+	if err := x.load(); err != nil {
 		return err
 	}
 	if x.thread == nil {
 		return protocol.NotFound("thread", x.in.ThreadID)
 	}
-	limit, err := number(c, "limit", 100, 1, 500)
+	limit, err := protocol.NumberParam(c, "limit", 100, 1, 500)
 	if err != nil {
 		return err
 	}
@@ -289,26 +260,20 @@ type messageList struct {
 	Messages   []json.RawMessage `json:"messages"`
 	Total      int               `json:"total"`
 	HasMore    bool              `json:"has_more"`
-	NextCursor string            `json:"next_cursor,omitempty"` // the next offset
+	NextCursor string            `json:"next_cursor,omitempty"` // offset of the next page
 }
 
 func messages(c protocol.Call) error {
-	id := c.Request().PathValue("thread_id")
-	if _, err := c.Tenant().Store.Thread(c.Context(), id); err != nil {
-		if errors.Is(err, awaken.ErrNotFound) {
-			return protocol.NotFound("thread", id)
-		}
-		return err
-	}
-	offset, err := number(c, "offset", 0, 0, 1<<31-1)
+	th, err := protocol.PathThread(c)
 	if err != nil {
 		return err
 	}
-	limit, err := number(c, "limit", 50, 1, 200)
-	if err != nil {
+	offset, err1 := protocol.NumberParam(c, "offset", 0, 0, math.MaxInt32)
+	limit, err2 := protocol.NumberParam(c, "limit", 50, 1, 200)
+	if err := cmp.Or(err1, err2); err != nil {
 		return err
 	}
-	all, err := protocol.Conversation(c.Context(), c.Tenant(), id)
+	all, err := protocol.Conversation(c.Context(), c.Tenant(), th.ID)
 	if err != nil {
 		return err
 	}
@@ -330,44 +295,23 @@ func messages(c protocol.Call) error {
 	return c.Reply(200, out)
 }
 
-// number reads a parameter that is a number between low and high.
-func number(c protocol.Call, name string, def, low, high int) (int, error) {
-	s := c.Request().URL.Query().Get(name)
-	if s == "" {
-		return def, nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return 0, protocol.BadRequest("%s is %q, want a number", name, clip(s))
-	}
-	return max(low, min(n, high)), nil
-}
-
 type accepted struct {
 	Status   string `json:"status"`
 	ThreadID string `json:"thread_id"`
 }
 
-func cancel(c protocol.Call) error {
+func cancelThread(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	if err := c.Tenant().Cancel(c.Context(), id); err != nil {
-		return nothing(err, id)
+		return protocol.StopFailure(id, err)
 	}
 	return c.Reply(202, accepted{"cancel_requested", id})
 }
 
-func interrupt(c protocol.Call) error {
+func interruptThread(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	if _, err := c.Tenant().Interrupt(c.Context(), id); err != nil {
-		return nothing(err, id)
+		return protocol.StopFailure(id, err)
 	}
 	return c.Reply(202, accepted{"interrupt_requested", id})
-}
-
-// nothing says that a thread has nothing that could be ended.
-func nothing(err error, id string) error {
-	if errors.Is(err, mailbox.ErrNothing) || errors.Is(err, awaken.ErrNotFound) {
-		return protocol.NotFound("a run of thread", id)
-	}
-	return err
 }

@@ -9,45 +9,39 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// sharedState is what the client has been told the state is that it shares with the run.
+// sharedState is the state that the client and the run share, as the client has it.
 type sharedState struct {
-	told json.RawMessage // nil: nothing yet
+	sent json.RawMessage // what the client has; nil before the first snapshot
 }
 
-// delta picks what happened to the shared state out of all changes.
-func (s *sharedState) delta(f *protocol.Frames, ev *awaken.StateDelta) error {
+// delta applies the changes of a StateDelta that concern the shared state.
+func (s *sharedState) delta(w *protocol.Writer, ev *awaken.StateDelta) {
 	at := "/extensions/" + pointer.Replace(builtin.ClientState.Name())
 	for i := range ev.Delta {
 		if op := &ev.Delta[i]; op.Path == at {
-			if err := s.show(f, op.Value); err != nil {
-				return err
-			}
+			s.show(w, op.Value)
 		}
 	}
-	return nil
 }
 
-// show tells the client what the shared state is: all of it for the first time, and
-// then what has changed. What was never written is not shown.
-func (s *sharedState) show(f *protocol.Frames, doc json.RawMessage) error {
-	switch {
-	case len(doc) == 0 && s.told == nil:
-		return nil
-	case len(doc) == 0:
+// show sends the shared state: all of it the first time, then only the changes. State that was
+// never written is not sent.
+func (s *sharedState) show(w *protocol.Writer, doc json.RawMessage) {
+	last := s.sent
+	if len(doc) == 0 && last != nil {
 		doc = json.RawMessage("{}")
 	}
-	last := s.told
+	if len(doc) == 0 || bytes.Equal(last, doc) {
+		return
+	}
+	s.sent = doc
 	if last == nil {
-		s.told = doc
-		return closeRaw(f, open(f, "STATE_SNAPSHOT"), `,"snapshot":`, doc)
+		w.Object("STATE_SNAPSHOT").JSON(`,"snapshot":`, doc).Close()
+		return
 	}
-	if bytes.Equal(last, doc) {
-		return nil
-	}
-	s.told = doc
 	ops, err := diff(last, doc)
-	if err != nil || len(ops) == 0 {
-		return err
+	w.Fail(err)
+	if len(ops) > 0 {
+		w.Object("STATE_DELTA").Value(`,"delta":`, ops).Close()
 	}
-	return closeValue(f, open(f, "STATE_DELTA"), `,"delta":`, ops)
 }

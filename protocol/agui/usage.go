@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// usage is what models have used in an activation, by model.
+// usage is the token usage of an activation, by model.
 type usage []modelUsage
 
 type modelUsage struct {
@@ -16,7 +16,7 @@ type modelUsage struct {
 	llm.Usage
 }
 
-// add adds what an answer used.
+// add adds the usage of one answer.
 func (all *usage) add(ev *awaken.InferenceComplete) {
 	if ev.Usage == nil {
 		return
@@ -34,8 +34,8 @@ func (all *usage) add(ev *awaken.InferenceComplete) {
 	u.ThinkingTokens += ev.Usage.ThinkingTokens
 }
 
-// append appends the field that says it, if there is anything to say.
-func (all usage) append(buf []byte) []byte {
+// append appends the usage field, if there was any usage.
+func (all usage) append(buf []byte) ([]byte, error) {
 	for i, u := range all {
 		if i == 0 {
 			buf = append(buf, `,"usage":[`...)
@@ -53,5 +53,5 @@ func (all usage) append(buf []byte) []byte {
 	if len(all) > 0 {
 		buf = append(buf, ']')
 	}
-	return buf
+	return buf, nil
 }

@@ -1,6 +1,7 @@
 package aisdk
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -8,16 +9,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/appendjson"
 )
 
-// openCall is a call that has been shown and has no outcome.
+// openCall is a call that was shown and has no outcome.
 type openCall struct {
-	above   string // the call that waits for the run which asks, or ""
+	above   string // for a question of a child run: the call that waits for that run
 	name    string
-	asked   bool   // its approval was asked for
-	output  string // the end of what the tool has said so far
-	started string // the step it was asked for in
+	asked   bool   // approval was requested
+	output  string // tail of the tool's output so far
+	started string // id of the step that makes it
 }
 
 func (e *Encoder) callStart(ev *awaken.ToolCallStart) {
@@ -28,39 +28,31 @@ func (e *Encoder) callStart(ev *awaken.ToolCallStart) {
 		e.open = map[string]*openCall{}
 	}
 	e.open[ev.ID] = &openCall{name: ev.Name, started: e.step}
-	buf := append(e.frames.Open(), `{"type":"tool-input-start"`...)
-	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.begin(ev.ID))
-	e.frames.Close(append(appendjson.Text(buf, `,"toolName":`, ev.Name), '}'))
+	e.calls.begin(ev.ID)
+	e.call("tool-input-start", ev.ID).Text(`,"toolName":`, ev.Name).Close()
 }
 
 func (e *Encoder) callReady(ev *awaken.ToolCallReady) {
 	if e.open[ev.ID] == nil {
 		e.callStart(&awaken.ToolCallStart{ID: ev.ID, Name: ev.Name})
 	}
-	buf := append(e.frames.Open(), `{"type":"tool-input-available"`...)
-	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(ev.ID))
-	buf = appendjson.Text(buf, `,"toolName":`, ev.Name)
-	e.close(appendjson.Raw(buf, `,"input":`, orNull(ev.Arguments)))
+	e.call("tool-input-available", ev.ID).Text(`,"toolName":`, ev.Name).JSON(`,"input":`, orNull(ev.Arguments)).Close()
 }
 
-// inputError says that a call will not be made.
+// inputError reports that a call will not be made.
 func (e *Encoder) inputError(id, name, reason string) {
 	if e.open[id] == nil {
-		return // it was never shown, or is over
+		return // never shown, or already over
 	}
 	delete(e.open, id)
-	buf := append(e.frames.Open(), `{"type":"tool-input-error"`...)
-	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(id))
-	buf = appendjson.Text(buf, `,"toolName":`, name)
-	buf = appendjson.Text(append(buf, `,"input":null`...), `,"errorText":`, reason)
-	e.frames.Close(append(buf, '}'))
+	e.call("tool-input-error", id).Text(`,"toolName":`, name).Text(`,"input":null,"errorText":`, reason).Close()
 }
 
-// maxOutput is how much of what a tool has said so far is shown while it runs.
+// maxOutput bounds the preliminary output of a running tool, in bytes.
 const maxOutput = 8 << 10
 
-// callOutput shows what a tool has said so far. The client replaces what it had, so the
-// end of a long output has to do.
+// callOutput shows the output so far. Each chunk replaces the one before, so a long output is
+// cut to its tail.
 func (e *Encoder) callOutput(ev *awaken.ToolCallStreamDelta) {
 	c := e.open[ev.ID]
 	if c == nil {
@@ -73,16 +65,13 @@ func (e *Encoder) callOutput(ev *awaken.ToolCallStreamDelta) {
 		}
 		c.output = c.output[cut:]
 	}
-	buf := append(e.frames.Open(), `{"type":"tool-output-available"`...)
-	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(ev.ID))
-	buf = appendjson.Text(buf, `,"output":`, c.output)
-	e.frames.Close(append(buf, `,"preliminary":true}`...))
+	e.call("tool-output-available", ev.ID).Text(`,"output":`, c.output).Add(`,"preliminary":true`).Close()
 }
 
 func (e *Encoder) callDone(ev *awaken.ToolCallDone) {
 	c := e.open[ev.ID]
 	if c == nil || ev.Result == nil {
-		return // a call that was never shown has no part
+		return // never shown
 	}
 	switch {
 	case ev.Outcome == awaken.CallSuspended || ev.Result.Status == awaken.ToolPending:
@@ -97,30 +86,24 @@ func (e *Encoder) callDone(ev *awaken.ToolCallDone) {
 	delete(e.open, ev.ID)
 }
 
-// callSuspended asks for an approval, if that is what the call waits for. Whatever else
-// a call waits for, the client answers with the call's output.
+// callSuspended requests an approval, if the call waits for one. In all other cases the client
+// answers with the call's output.
 func (e *Encoder) callSuspended(ev *awaken.ToolCallDone, c *openCall) {
 	t := ev.Result.Suspension
 	if t == nil {
 		return
 	}
+	if c.asked = t.Child == "" && isApproval(t.ResumeMode, &t.Suspension); c.asked {
+		e.out.Object("tool-approval-request").Text(`,"approvalId":`, t.Suspension.ID).Text(`,"toolCallId":`, e.calls.wire(ev.ID)).Close()
+	}
+	e.data("suspension", t.Suspension.ID, false, newSuspension(t, e.calls.wire(ev.ID)))
 	if t.Child != "" {
-		e.object("suspension", t.Suspension.ID, false, newSuspension(t, e.calls.wire(ev.ID)))
 		e.askBelow(ev.ID, t.Tickets)
-		return
 	}
-	if c.asked = isApproval(t.ResumeMode, &t.Suspension); c.asked {
-		buf := append(e.frames.Open(), `{"type":"tool-approval-request"`...)
-		buf = appendjson.Text(buf, `,"approvalId":`, t.Suspension.ID)
-		buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(ev.ID))
-		e.frames.Close(append(buf, '}'))
-	}
-	e.object("suspension", t.Suspension.ID, false, newSuspension(t, e.calls.wire(ev.ID)))
 }
 
-// askBelow shows what the run that a call waits for is waiting for: each question as a
-// call of its own, under the id of its ticket. Those that were shown and are no longer asked
-// are over.
+// askBelow shows the questions of a child run: each as a call of its own, with the ticket's
+// id. Questions that are no longer open get an output.
 func (e *Encoder) askBelow(callID string, tickets []awaken.WaitingTicket) {
 	for _, id := range slices.Sorted(maps.Keys(e.open)) {
 		if e.open[id].above == callID && !slices.ContainsFunc(tickets, func(t awaken.WaitingTicket) bool { return t.TicketID == id }) {
@@ -148,8 +131,7 @@ func (e *Encoder) callResumed(ev *awaken.ToolCallResumed) {
 	e.askBelow(ev.TargetID, nil)
 	switch {
 	case ev.Outcome == awaken.CallCancelled && c.asked:
-		buf := append(e.frames.Open(), `{"type":"tool-output-denied"`...)
-		e.frames.Close(append(appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(ev.TargetID)), '}'))
+		e.call("tool-output-denied", ev.TargetID).Close()
 	case ev.Outcome == awaken.CallCancelled || ev.Outcome == awaken.CallFailed || !c.asked && isError(ev.Result):
 		e.outputError(ev.TargetID, errorText(ev.Result))
 	default:
@@ -158,28 +140,21 @@ func (e *Encoder) callResumed(ev *awaken.ToolCallResumed) {
 }
 
 func (e *Encoder) output(id string, data json.RawMessage) {
-	buf := append(e.frames.Open(), `{"type":"tool-output-available"`...)
-	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(id))
-	e.close(appendjson.Raw(buf, `,"output":`, orNull(data)))
+	e.call("tool-output-available", id).JSON(`,"output":`, orNull(data)).Close()
 }
 
 func (e *Encoder) outputError(id, message string) {
-	if message == "" {
-		message = "tool execution error"
-	}
-	buf := append(e.frames.Open(), `{"type":"tool-output-error"`...)
-	buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(id))
-	e.frames.Close(append(appendjson.Text(buf, `,"errorText":`, message), '}'))
+	e.call("tool-output-error", id).Text(`,"errorText":`, cmp.Or(message, "tool execution error")).Close()
 }
 
-// callIDs tells calls of a message apart that have the same id: a model may use an id
-// again in a later step, and a client knows only one call of an id in a message.
+// callIDs makes call ids unique within a message: a model may reuse an id in a later step, but
+// a client has one call per id.
 type callIDs struct {
 	times map[string]int
-	order []string // ids in the order of their first use
+	order []string // ids in order of first use
 }
 
-// begin returns what a new call of an id is called on the wire.
+// begin starts a call, and returns its id on the wire.
 func (c *callIDs) begin(id string) string {
 	if c.times == nil {
 		c.times = map[string]int{}
@@ -191,7 +166,7 @@ func (c *callIDs) begin(id string) string {
 	return c.wire(id)
 }
 
-// wire returns what the latest call of an id is called on the wire.
+// wire returns the wire id of the latest call with an id.
 func (c *callIDs) wire(id string) string {
 	if n := c.times[id]; n > 1 {
 		return id + "~" + strconv.Itoa(n)

@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// careful makes the agent whose every call needs a permission call a tool.
+// careful makes the agent whose calls all need approval call a tool.
 func (g *rig) careful(thread string) []chunk {
 	g.TB.Helper()
 	status, body := g.post(g.URL, fmt.Sprintf(`{"id":%q,"agentId":"careful","messages":[{"role":"user","content":"RUN_TOOL talk"}]}`, thread))
@@ -21,7 +21,7 @@ func (g *rig) careful(thread string) []chunk {
 
 const talks = `{"type":"tool-talk","toolCallId":"call_talk_1",`
 
-// A permission is asked for by an approval request, and given by its answer.
+// A permission is requested by an approval request, and granted by the answer to it.
 func TestPermission_IsAskedForAndGiven(t *testing.T) {
 	g := newRig(t)
 	list := g.careful("t")
@@ -39,8 +39,8 @@ func TestPermission_IsAskedForAndGiven(t *testing.T) {
 	}
 }
 
-// A message that a guard holds is a part that asks for an approval, in the stream and when
-// the page is loaded again; edited, the other text passes.
+// A message held by a guard is a part that requests approval, in the stream and after a
+// reload. If it is edited, the new text passes.
 func TestHeldMessage_IsApprovedLikeACall(t *testing.T) {
 	for border, text := range map[string]string{"input": "hello", "output": "done"} {
 		t.Run(border, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestHeldMessage_IsApprovedLikeACall(t *testing.T) {
 	}
 }
 
-// What a delegate asks is a part of its own in the parent's chat, and is answered there.
+// A question of a delegate is a part of its own in the parent's chat, and is answered there.
 func TestDelegate_IsAnsweredInTheChatOfItsParent(t *testing.T) {
 	g := newRig(t)
 	status, body := g.post(g.URL, `{"id":"t","agentId":"boss","messages":[{"role":"user","content":"go"}]}`)
@@ -99,8 +99,8 @@ func TestDelegate_IsAnsweredInTheChatOfItsParent(t *testing.T) {
 	}
 }
 
-// Whichever way a client says no, the call is not made, and the model is told why.
-func TestPermission_NoIsNo(t *testing.T) {
+// However a client rejects a call, the call is not made, and the model learns the reason.
+func TestPermission_ARejectedCallIsNotMade(t *testing.T) {
 	for name, part := range map[string]string{
 		"approval": `"state":"approval-responded","approval":{"id":"perm_call_talk_1","approved":false,"reason":"too loud"}}`,
 		"denied":   `"state":"output-denied","approval":{"id":"perm_call_talk_1","approved":false,"reason":"too loud"}}`,
@@ -121,13 +121,13 @@ func TestPermission_NoIsNo(t *testing.T) {
 	}
 }
 
-// An output is neither a yes nor a no: the question stays.
+// An output is neither an approval nor a rejection: the question stays open.
 func TestPermission_OutputIsNoDecision(t *testing.T) {
 	g := newRig(t)
 	g.careful("t")
 	for _, output := range []string{`{"approved":false}`, `{"approved":true}`, `"No, denied"`, `null`, `{"remember":"thread"}`} {
 		status, body := g.decide(g.URL, "t", talks+`"state":"output-available","output":`+output+`}`)
-		if status != 400 || !strings.Contains(body, "no new messages or interaction responses") {
+		if status != 400 || !strings.Contains(body, "no new messages or decisions") {
 			t.Errorf("%s: %d %s", output, status, body)
 		}
 	}
@@ -136,8 +136,8 @@ func TestPermission_OutputIsNoDecision(t *testing.T) {
 	}
 }
 
-// A question is an approval if its call is made again and a plain yes fits. Every other is
-// answered by an output; an error makes the call in no case.
+// A question is an approval if its call is replayed and a plain yes satisfies its schema.
+// Every other question is answered by an output. An error never makes the call.
 func TestApprovals_ByTheFormOfTheAnswer(t *testing.T) {
 	const (
 		closed  = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"],"additionalProperties":false}`
@@ -187,7 +187,7 @@ func TestApprovals_ByTheFormOfTheAnswer(t *testing.T) {
 	}
 }
 
-// What was decided about a call is no decision about a later one that has its id.
+// A decision about a call is not a decision about a later call with the same id.
 func TestDecisions_OfEarlierCallsDoNotCount(t *testing.T) {
 	const (
 		asks  = `{"type":"tool-ask","toolCallId":"call_0","state":"approval-requested","approval":{"id":"suspend_call_0"}}`
@@ -234,8 +234,8 @@ func TestDecisions_OfEarlierCallsDoNotCount(t *testing.T) {
 	}
 }
 
-// Nor is it one if the client has not heard of the later call: neither of one in another
-// answer, nor of one in the same.
+// The same holds if the client does not know of the later call yet, whether in another answer
+// or in the same.
 func TestDecisions_OfAStaleMessageDoNotCount(t *testing.T) {
 	part := func(id string) string {
 		return fmt.Sprintf(`{"type":"tool-ask","toolCallId":%q,"state":"approval-responded","approval":{"id":"suspend_call_0","approved":true}}`, id)

@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/strict"
@@ -15,43 +13,43 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// chatRequest is what DefaultChatTransport posts. A page may add fields of its own, which
-// are ignored, and send only its last message.
+// chatRequest is the body that DefaultChatTransport posts. Unknown fields are ignored, because
+// pages add their own. A page may send only its last message.
 type chatRequest struct {
-	ID             string                    `json:"id,omitempty"` // of the chat, which is a thread
+	ID             string                    `json:"id,omitempty"` // chat id, which is the thread id
 	ThreadID       string                    `json:"threadId,omitempty"`
 	ThreadIDSnake  string                    `json:"thread_id,omitempty"`
 	AgentID        string                    `json:"agentId,omitempty"`
 	AgentIDSnake   string                    `json:"agent_id,omitempty"`
 	Messages       []uiMessage               `json:"messages,omitempty"`
-	Message        *uiMessage                `json:"message,omitempty"` // instead of messages: the last one
+	Message        *uiMessage                `json:"message,omitempty"` // alternative to messages: only the last one
 	Trigger        string                    `json:"trigger,omitempty"` // submit-message or regenerate-message
 	MessageID      string                    `json:"messageId,omitempty"`
-	State          json.RawMessage           `json:"state,omitempty"` // of the page, for the model to know
+	State          json.RawMessage           `json:"state,omitempty"` // state of the page, shown to the model
 	FrontendTools  []frontendTool            `json:"frontendTools,omitempty"`
 	FrontendToolsS []frontendTool            `json:"frontend_tools,omitempty"`
 	Overrides      *awaken.InferenceOverride `json:"overrides,omitempty"`
-	Agent          json.RawMessage           `json:"agent,omitempty"` // of a preview: the whole agent
+	Agent          json.RawMessage           `json:"agent,omitempty"` // previews only: the whole agent
 }
 
-// frontendTool is a tool that the page runs.
+// frontendTool is a tool that the page executes.
 type frontendTool struct {
 	ID          string          `json:"id,omitempty"`
 	Name        string          `json:"name,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`  // a JSON Schema
-	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // the same
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // alternative name of parameters
 }
 
-// uiMessage is a message as the client has it.
+// uiMessage is a message as the client sends it.
 type uiMessage struct {
 	ID      string          `json:"id,omitempty"`
 	Role    string          `json:"role"`
 	Parts   []uiPart        `json:"parts,omitempty"`
-	Content json.RawMessage `json:"content,omitempty"` // instead of parts: a text, or parts
+	Content json.RawMessage `json:"content,omitempty"` // alternative to parts: a string, or parts
 }
 
-// uiPart is a part of a message. Of the many kinds that there are, only these fields matter.
+// uiPart is one part of a message. It has the fields that matter here, of all types of parts.
 type uiPart struct {
 	Type             string          `json:"type"`
 	Text             string          `json:"text,omitempty"`
@@ -73,36 +71,14 @@ type uiApproval struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// UnmarshalJSON ignores fields that it does not know: pages add their own.
+// UnmarshalJSON ignores unknown fields: pages add their own.
 func (r *chatRequest) UnmarshalJSON(data []byte) error {
 	type plain chatRequest
-	if err := json.Unmarshal(data, (*plain)(r)); err != nil {
-		return strict.Explain(err)
-	}
-	return nil
+	return strict.UnmarshalKnown(data, (*plain)(r))
 }
 
-// either returns the one of several spellings of a field that is set.
-func either(name string, values ...string) (string, error) {
-	out := ""
-	for _, v := range values {
-		v = strings.TrimSpace(v)
-		if v != "" && out != "" && v != out {
-			return "", protocol.BadRequest("%s is there twice, as %q and %q", name, out, v)
-		}
-		if out == "" {
-			out = v
-		}
-	}
-	return out, nil
-}
-
-// validID reports whether a text can be an id.
-func validID(id string) bool {
-	return id != "" && len(id) <= 512 && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
-}
-
-// check makes one list of the messages, and looks at everything that needs no store.
+// check normalises the request to one list of messages, and validates everything that needs no
+// store.
 func (r *chatRequest) check() error {
 	switch {
 	case r.Message != nil && len(r.Messages) > 0:
@@ -120,8 +96,8 @@ func (r *chatRequest) check() error {
 		if m.Role != "user" && m.Role != "assistant" && m.Role != "system" {
 			return protocol.BadRequest("messages[%d].role is %q, want user, assistant or system", i, m.Role)
 		}
-		if m.ID != "" && !validID(m.ID) {
-			return protocol.BadRequest("messages[%d].id must have at most 512 bytes and no control characters", i)
+		if err := protocol.CheckID(fmt.Sprintf("messages[%d].id", i), m.ID); err != nil {
+			return err
 		}
 		if len(m.Parts) > 0 || len(m.Content) == 0 {
 			continue
@@ -131,14 +107,14 @@ func (r *chatRequest) check() error {
 			if err := json.Unmarshal(m.Content, &m.Parts[0].Text); err != nil {
 				return protocol.Unfit("messages[%d].content: %v", i, err)
 			}
-		} else if err := json.Unmarshal(m.Content, &m.Parts); err != nil {
-			return protocol.Unfit("messages[%d].content: %v", i, strict.Explain(err))
+		} else if err := strict.UnmarshalKnown(m.Content, &m.Parts); err != nil {
+			return protocol.Unfit("messages[%d].content: %v", i, err)
 		}
 	}
 	return nil
 }
 
-// tools returns the tools that the page runs.
+// tools returns the tools that the page executes.
 func (r *chatRequest) tools() ([]awaken.ToolSpec, error) {
 	var out []awaken.ToolSpec
 	for i, t := range append(r.FrontendTools, r.FrontendToolsS...) {
@@ -163,8 +139,8 @@ func (r *chatRequest) tools() ([]awaken.ToolSpec, error) {
 	return out, nil
 }
 
-// llmMessage turns a message of the client into one of a conversation. Nil means that
-// there is nothing in it for a model.
+// llmMessage converts the message at index i of the request. It returns nil if the message has
+// nothing for the model.
 func (m *uiMessage) llmMessage(i int, media *protocol.Media) (*llm.Message, error) {
 	out := &llm.Message{ID: m.ID, Role: llm.Role(m.Role)}
 	for j := range m.Parts {
@@ -185,15 +161,15 @@ func (m *uiMessage) llmMessage(i int, media *protocol.Media) (*llm.Message, erro
 		if out.Role == llm.Assistant {
 			return nil, nil
 		}
-		return nil, protocol.BadRequest("messages[%d].parts has neither text nor a file", i)
+		return nil, protocol.BadRequest("messages[%d].parts has no text and no file, want one of them", i)
 	}
 	return out, nil
 }
 
-// decisions finds what the client says about calls that wait. Models use ids again, so only
-// what stands behind the user's last message counts, and of that the last part about a call:
-// one that says nothing takes back what was said before. Nor does what is known to be about
-// an earlier call: that of another answer, or one that the same answer has made before.
+// decisions returns what the client decided about waiting calls. Models reuse call ids, so a
+// part counts only if it follows the last user message and is not known to belong to an
+// earlier call: one of another run, or an earlier one of this run. The last part about a call
+// wins; one without a decision revokes those before it.
 func (r *chatRequest) decisions(waiting *awaken.Waiting, asked *protocol.Asked) []awaken.Decision {
 	if waiting == nil {
 		return nil
@@ -216,7 +192,7 @@ func (r *chatRequest) decisions(waiting *awaken.Waiting, asked *protocol.Asked) 
 				continue
 			}
 			t := p.ticket(waiting)
-			if t == nil || p.time(t) < asked.Times(t.ToolCallID) {
+			if t == nil || p.occurrence(t) < asked.Times(t.ToolCallID) {
 				continue
 			}
 			if d, ok := p.decision(t); ok {
@@ -235,7 +211,7 @@ func (r *chatRequest) decisions(waiting *awaken.Waiting, asked *protocol.Asked) 
 	return out
 }
 
-// ticket is what the part is about.
+// ticket returns the ticket that the part refers to, or nil.
 func (p *uiPart) ticket(waiting *awaken.Waiting) *awaken.WaitingTicket {
 	callID, _, _ := strings.Cut(p.ToolCallID, "~")
 	for i := range waiting.Tickets {
@@ -248,9 +224,9 @@ func (p *uiPart) ticket(waiting *awaken.Waiting) *awaken.WaitingTicket {
 	return nil
 }
 
-// time is which call of its id in the answer the part is about. (Calls that were taken back
-// have a number too, so it can be more than there are.)
-func (p *uiPart) time(t *awaken.WaitingTicket) int {
+// occurrence returns which call of its id the part refers to, counted from 1. Retracted calls count
+// too, so it can exceed the number of stored calls.
+func (p *uiPart) occurrence(t *awaken.WaitingTicket) int {
 	number, ok := strings.CutPrefix(p.ToolCallID, t.ToolCallID+"~")
 	if n, err := strconv.Atoi(number); ok && err == nil {
 		return n
@@ -258,8 +234,8 @@ func (p *uiPart) time(t *awaken.WaitingTicket) int {
 	return 1
 }
 
-// decision is what the part says about its call. An error never makes the call, and an
-// output is no answer to a question that wants a yes or no.
+// decision returns what the part decides about its call, if anything. An error never approves
+// the call, and an output does not answer a yes-or-no question.
 func (p *uiPart) decision(t *awaken.WaitingTicket) (awaken.Decision, bool) {
 	switch p.State {
 	case "output-available":
@@ -284,26 +260,26 @@ func (p *uiPart) decision(t *awaken.WaitingTicket) (awaken.Decision, bool) {
 		}
 		yes := approved{true, p.Approval.Reason}
 		if !fits(t.Suspension, yes) {
-			yes.Reason = "" // the question has no place for it
+			yes.Reason = "" // the response schema has no reason
 		}
 		d := t.Approve()
 		d.Result = yes.result()
 		if !absent(p.Input) && !sameJSON(p.Input, t.Arguments) {
-			d.Arguments = p.Input // a person edited them
+			d.Arguments = p.Input // edited by a person
 		}
 		return d, true
 	}
 	return awaken.Decision{}, false
 }
 
-// approved is what a tool learns of its approval.
+// approved is the result of an approval, as the tool receives it.
 type approved struct {
 	Approved bool   `json:"approved"`
 	Reason   string `json:"reason,omitempty"`
 }
 
 func (a approved) result() json.RawMessage {
-	data, _ := json.Marshal(a) // of plain values
+	data, _ := json.Marshal(a) // cannot fail
 	return data
 }
 
@@ -314,11 +290,10 @@ func reasonOf(a *uiApproval) string {
 	return a.Reason
 }
 
-// absent reports whether a value is as good as not there.
+// absent reports whether a value is missing or null.
 func absent(data json.RawMessage) bool { return len(data) == 0 || string(data) == "null" }
 
-// sameJSON reports whether two texts are the same value to a client, whose numbers are
-// floats.
+// sameJSON reports whether two JSON texts are equal to a client, whose numbers are floats.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(orNull(b), &y) == nil && reflect.DeepEqual(x, y)

@@ -11,8 +11,8 @@ import (
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
-// What the original does wrong, and we do not. The names are those of the list in the
-// reference: server, 2.1 and 10.1.
+// Defects of the original that this implementation avoids. The names are those of the list in
+// the reference: server, 2.1 and 10.1.
 
 func (g *rig) decide(url, thread, part string) (int, string) {
 	g.TB.Helper()
@@ -28,8 +28,8 @@ func TestDefects_StreamsEndWithDone(t *testing.T) {
 	}
 }
 
-// A decision that arrives where the run was not parked, for example after a restart, is
-// not dropped with an empty answer.
+// A decision that reaches a process where the run was not parked, for example after a restart,
+// is not dropped with an empty answer.
 func TestDefects_DecisionAtAnotherReplica(t *testing.T) {
 	g := newRig(t)
 	_, other := g.Start(false)
@@ -50,7 +50,7 @@ func TestDefects_ApprovalIsFoundByItsID(t *testing.T) {
 	}
 }
 
-func TestDefects_DynamicToolsAreHeard(t *testing.T) {
+func TestDefects_DynamicToolPartsCount(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL where")
 	_, body := g.decide(g.URL, "t", `{"type":"dynamic-tool","toolName":"where","toolCallId":"call_where_1","state":"output-available","output":"here"}`)
@@ -59,7 +59,7 @@ func TestDefects_DynamicToolsAreHeard(t *testing.T) {
 	}
 }
 
-// What a server tool has answered is no decision, whoever sends it back.
+// The result of a server tool is no decision, even if a client sends it back.
 func TestDefects_HistoryIsNoDecision(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL fail")
@@ -104,7 +104,7 @@ func TestDefects_MessageIDs(t *testing.T) {
 	}
 }
 
-// A run that waits has one finish, also for who comes later.
+// A waiting run has one finish, even for a client that comes later.
 func TestDefects_OneFinish(t *testing.T) {
 	g := newRig(t)
 	list := g.say("t", "RUN_TOOL ask")
@@ -126,8 +126,8 @@ func TestDefects_OneFinish(t *testing.T) {
 	}
 }
 
-// The suspension of a call is known from the ledger, and not from words in its output.
-func TestDefects_SuspendedIsNoWord(t *testing.T) {
+// A suspension is read from the ledger, not from words in the output.
+func TestDefects_SuspensionComesFromTheLedger(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL ask")
 	p := g.history(g.URL, "t").Messages[1].Parts[1]
@@ -136,7 +136,7 @@ func TestDefects_SuspendedIsNoWord(t *testing.T) {
 	}
 }
 
-// Live frames have ids, and what a client has is not sent again.
+// Live frames have ids, and a client does not get the same frame twice.
 func TestDefects_ResumeIsExact(t *testing.T) {
 	g := newRig(t)
 	list := g.say("t", "hello")
@@ -147,14 +147,14 @@ func TestDefects_ResumeIsExact(t *testing.T) {
 	if have == "" || have+rest != whole {
 		t.Errorf("%s|%s", have, rest)
 	}
-	// The thread's stream knows the run by the frame.
+	// The stream of the thread finds the run by the frame id.
 	if _, same := g.get(g.URL, "/v1/ai-sdk/chat/t/stream", id); same != rest {
 		t.Errorf("%s\nwant\n%s", same, rest)
 	}
 }
 
-// A model that uses an id again does not mix up a message's calls.
-func TestDefects_CallIDsAreToldApart(t *testing.T) {
+// Reused call ids do not mix up the calls of a message.
+func TestDefects_ReusedCallIDsStayApart(t *testing.T) {
 	g := newRig(t)
 	g.say("t", `RUN_TOOL ask {"path":"a"}`)
 	g.decide(g.URL, "t", approved)
@@ -168,7 +168,7 @@ func TestDefects_CallIDsAreToldApart(t *testing.T) {
 	}
 }
 
-// A request that is refused changes nothing: the call goes on waiting.
+// A refused request changes nothing: the call keeps waiting.
 func TestDefects_RefusedRequestsChangeNothing(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL ask")
@@ -186,8 +186,8 @@ func TestDefects_RefusedRequestsChangeNothing(t *testing.T) {
 	}
 }
 
-// Who says something and decides too gets an answer to what was said.
-func TestDefects_MessageAndDecision(t *testing.T) {
+// A request with a message and a decision is answered as a message.
+func TestDefects_AMessageTakesPrecedenceOverADecision(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL ask")
 	status, body := g.post(g.URL, `{"id":"t","messages":[{"role":"assistant","parts":[`+approved+`]},{"id":"new","role":"user","content":"hello"}]}`)
@@ -200,10 +200,10 @@ func TestDefects_MessageAndDecision(t *testing.T) {
 	}
 }
 
-// A run that is stopped before it starts has an end too.
-func TestDefects_StoppedBeforeItStarts(t *testing.T) {
+// A run that is cancelled before it starts has an end too.
+func TestDefects_CancelledBeforeItStarts(t *testing.T) {
 	g := &rig{protocoltest.Idle(t, aisdk.Routes())}
-	box, url := g.Start(false) // nobody works
+	box, url := g.Start(false) // no workers
 	got := make(chan string, 1)
 	go func() {
 		_, body := g.post(url, `{"id":"queued","agentId":"slow","messages":[{"role":"user","content":"go"}]}`)

@@ -1,58 +1,59 @@
 package aisdk
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// Encoder turns the entries of a run into chunks of the UI message stream, version v1, with
-// the fields that all versions of the ai package since 6.0.1 take. The zero Encoder has
-// seen nothing.
+// Encoder translates the entries of a run into chunks of the UI message stream, version v1. It
+// uses only fields that every ai package since 6.0.1 accepts. The zero Encoder is at the start
+// of a run.
 type Encoder struct {
-	writer
-	seq uint64 // of the entry that is being encoded
+	out protocol.Writer
+	seq uint64 // seq of the current entry
 
 	info    awaken.RunInfo
-	message string // the id of the UI message: that of the run's first assistant message
-	begun   bool   // this activation's start was said
-	held    []awaken.Event
+	message string         // id of the UI message, which is that of the run's first assistant message
+	begun   bool           // the start chunk of this activation was sent
+	early   []awaken.Event // events before the message's id is known
 
-	step      string // the id of the step's message, "" between steps
-	parts     int    // texts and reasonings that were begun
-	shown     uint64 // the number of the entry that showed the step's latest part, or 0
-	text      string // the id of the open text, or ""
-	reasoning string // the id of the open reasoning, or ""
+	step      string // id of the step's message, "" between steps
+	parts     int    // number of text and reasoning parts so far
+	shown     uint64 // seq of the entry that showed the step's latest part, or 0
+	text      string // id of the open text part, or ""
+	reasoning string // id of the open reasoning part, or ""
 	calls     callIDs
 	open      map[string]*openCall // calls without an outcome, by the model's id
 }
 
-// Encode adds the chunks that an entry becomes.
+// Encode implements [protocol.Encoder].
 func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
-	e.frames, e.seq, e.err = f, entry.Seq, nil
+	e.out.Begin(f)
+	e.seq = entry.Seq
 	e.event(entry.Event)
-	e.frames = nil
-	return e.err
+	return e.out.End()
 }
 
-// End adds what every response ends with.
+// End ends the response with an error, if there is one, and [DONE].
 func (e *Encoder) End(f *protocol.Frames, failure *protocol.Failure) {
 	if failure != nil {
-		f.Close(append(appendjson.Text(append(f.Open(), `{"type":"error"`...), `,"errorText":`, failure.Message), '}'))
+		e.out.Begin(f)
+		e.out.Object("error").Text(`,"errorText":`, failure.Message).Close()
 	}
 	f.Data([]byte("[DONE]"))
 }
 
-// event adds the chunks of an event. Whatever comes before the first message's id is
-// known waits for it, because nothing may come before the start.
+// event adds the chunks of an event. Events that precede the first message id are kept back
+// until it is known, because the start chunk comes first and carries it.
 func (e *Encoder) event(ev awaken.Event) {
 	switch ev := ev.(type) {
 	case *awaken.RunStart:
-		if e.info.RunID != "" && e.info.RunID != ev.RunID { // the stream of a thread
-			*e = Encoder{writer: writer{frames: e.frames}}
+		if e.info.RunID != "" && e.info.RunID != ev.RunID { // a stream of the whole thread
+			*e = Encoder{out: e.out, seq: e.seq}
 		}
 		e.info = awaken.RunInfo{ThreadID: ev.ThreadID, RunID: ev.RunID}
 		if ev.Identity != nil {
@@ -68,13 +69,13 @@ func (e *Encoder) event(ev awaken.Event) {
 			e.message = ev.MessageID
 		}
 	case *awaken.RunFinish:
-		if e.info.RunID == "" { // it ended before it started
+		if e.info.RunID == "" { // cancelled while queued
 			e.info = awaken.RunInfo{ThreadID: ev.ThreadID, RunID: ev.RunID}
 		}
 	case *awaken.Error:
 	default:
 		if !e.begun {
-			e.held = append(e.held, ev)
+			e.early = append(e.early, ev)
 			return
 		}
 	}
@@ -84,25 +85,20 @@ func (e *Encoder) event(ev awaken.Event) {
 	e.chunks(ev)
 }
 
-// begin adds the start of a response, and what waited for it.
+// begin adds the start chunk, and the chunks of events that were kept back.
 func (e *Encoder) begin() {
 	e.begun = true
-	buf := append(e.frames.Open(), `{"type":"start"`...)
-	buf = appendjson.TextIf(buf, `,"messageId":`, e.message)
+	start := e.out.Object("start").TextIf(`,"messageId":`, e.message)
 	if e.info.RunID != "" {
-		buf = appendjson.Text(append(buf, `,"messageMetadata":{`...), `"threadId":`, e.info.ThreadID)
-		buf = appendjson.Text(buf, `,"runId":`, e.info.RunID)
-		buf = append(appendjson.TextIf(buf, `,"agentId":`, e.info.AgentID), '}')
+		start = start.Text(`,"messageMetadata":{"threadId":`, e.info.ThreadID).Text(`,"runId":`, e.info.RunID).TextIf(`,"agentId":`, e.info.AgentID).Add("}")
 	}
-	e.frames.Close(append(buf, '}'))
+	start.Close()
 	if e.info.RunID != "" {
-		buf = appendjson.Text(append(e.frames.Open(), `{"type":"data-run-info","data":{`...), `"runId":`, e.info.RunID)
-		buf = appendjson.Text(buf, `,"threadId":`, e.info.ThreadID)
-		e.frames.Close(append(buf, `},"transient":true}`...))
+		e.out.Object("data-run-info").Text(`,"data":{"runId":`, e.info.RunID).Text(`,"threadId":`, e.info.ThreadID).Add(`},"transient":true`).Close()
 	}
-	held := e.held
-	e.held = nil
-	for _, ev := range held {
+	early := e.early
+	e.early = nil
+	for _, ev := range early {
 		e.chunks(ev)
 	}
 }
@@ -111,11 +107,11 @@ func (e *Encoder) chunks(ev awaken.Event) {
 	switch ev := ev.(type) {
 	case *awaken.StepStart:
 		if e.step == ev.MessageID && e.step != "" {
-			return // another owner goes on with it
+			return // a new owner continues the step
 		}
 		e.endStep()
 		e.step, e.shown = ev.MessageID, 0
-		e.bare("start-step")
+		e.out.Object("start-step").Close()
 	case *awaken.StepEnd:
 		e.endStep()
 	case *awaken.TextDelta:
@@ -131,16 +127,11 @@ func (e *Encoder) chunks(ev awaken.Event) {
 		}
 		e.delta("reasoning-delta", e.reasoning, ev.Delta)
 	case *awaken.ReasoningEncryptedValue:
-		buf := e.data("reasoning-encrypted", e.step)
-		buf = append(appendjson.Text(append(buf, '{'), `"encryptedValue":`, ev.EncryptedValue), '}')
-		e.transient(buf)
+		e.out.Object("data-reasoning-encrypted").TextIf(`,"id":`, e.step).Text(`,"data":{"encryptedValue":`, ev.EncryptedValue).Add(`},"transient":true`).Close()
 	case *awaken.ToolCallStart:
 		e.callStart(ev)
 	case *awaken.ToolCallDelta:
-		buf := append(e.frames.Open(), `{"type":"tool-input-delta"`...)
-		buf = appendjson.Text(buf, `,"toolCallId":`, e.calls.wire(ev.ID))
-		buf = appendjson.Text(buf, `,"inputTextDelta":`, ev.ArgsDelta)
-		e.frames.Close(append(buf, '}'))
+		e.call("tool-input-delta", ev.ID).Text(`,"inputTextDelta":`, ev.ArgsDelta).Close()
 	case *awaken.ToolCallReady:
 		e.callReady(ev)
 	case *awaken.ToolCallCancel:
@@ -156,14 +147,13 @@ func (e *Encoder) chunks(ev awaken.Event) {
 	case *awaken.ActivitySnapshot:
 		e.activity(ev)
 	case *awaken.ActivityDelta:
-		e.object("activity-delta", "", true, map[string]any{"messageId": ev.MessageID, "activityType": ev.ActivityType, "patch": ev.Patch})
+		e.data("activity-delta", "", true, map[string]any{"messageId": ev.MessageID, "activityType": ev.ActivityType, "patch": ev.Patch})
 	case *awaken.StateSnapshot:
-		buf, err := ev.Snapshot.AppendJSON(e.data("state-snapshot", "state"))
-		e.close(buf, err)
+		e.out.Object("data-state-snapshot").Append(`,"id":"state","data":`, ev.Snapshot.AppendJSON).Close()
 	case *awaken.StateDelta:
-		e.object("state-delta", "", true, ev.Delta)
+		e.data("state-delta", "", true, ev.Delta)
 	case *awaken.MessagesSnapshot:
-		e.object("messages-snapshot", "", true, ev.Messages)
+		e.data("messages-snapshot", "", true, ev.Messages)
 	case *awaken.InferenceComplete:
 		e.inference(ev)
 	case *awaken.RunFinish:
@@ -173,47 +163,68 @@ func (e *Encoder) chunks(ev awaken.Event) {
 	}
 }
 
-// part begins a text or a reasoning, and returns its id.
+// call begins a chunk about a call.
+func (e *Encoder) call(kind, id string) protocol.Object {
+	return e.out.Object(kind).Text(`,"toolCallId":`, e.calls.wire(id))
+}
+
+// data adds a data part. A later part with the same name and id replaces it. A transient part
+// is not stored with the message.
+func (e *Encoder) data(name, id string, transient bool, v any) {
+	part := e.out.Object("data-"+name).TextIf(`,"id":`, id).Value(`,"data":`, v)
+	if transient {
+		part = part.Add(`,"transient":true`)
+	}
+	part.Close()
+}
+
+func (e *Encoder) file(address, mediaType string) {
+	e.out.Object("file").Text(`,"url":`, address).Text(`,"mediaType":`, mediaType).Close()
+}
+
+func (e *Encoder) failed(message string) {
+	e.out.Object("error").Text(`,"errorText":`, cmp.Or(message, "the run failed")).Close()
+}
+
+// part starts a text or reasoning part, and returns its id.
 func (e *Encoder) part(kind string) string {
 	e.parts++
-	id := strconv.Itoa(e.parts) // it has to differ from others of the message only
-	e.of(kind, id)
+	id := strconv.Itoa(e.parts) // unique within the message
+	e.out.Object(kind).Text(`,"id":`, id).Close()
 	return id
 }
 
 func (e *Encoder) delta(kind, id, text string) {
 	e.shown = e.seq
-	buf := append(append(append(e.frames.Open(), `{"type":"`...), kind...), '"')
-	buf = appendjson.Text(buf, `,"id":`, id)
-	e.frames.Close(append(appendjson.Text(buf, `,"delta":`, text), '}'))
+	e.out.Object(kind).Text(`,"id":`, id).Text(`,"delta":`, text).Close()
 }
 
 func (e *Encoder) endText() {
 	if e.text != "" {
-		e.of("text-end", e.text)
+		e.out.Object("text-end").Text(`,"id":`, e.text).Close()
 		e.text = ""
 	}
 }
 
 func (e *Encoder) endReasoning() {
 	if e.reasoning != "" {
-		e.of("reasoning-end", e.reasoning)
+		e.out.Object("reasoning-end").Text(`,"id":`, e.reasoning).Close()
 		e.reasoning = ""
 	}
 }
 
-// endStep closes what is open, and the step.
+// endStep closes the open parts and the step.
 func (e *Encoder) endStep() {
 	e.endText()
 	e.endReasoning()
 	if e.step != "" {
-		e.bare("finish-step")
+		e.out.Object("finish-step").Close()
 		e.step = ""
 	}
 }
 
-// reset takes back what the step has shown, as far as a client can: parts cannot be
-// removed, so a part says that those before it, from the step's beginning on, are void.
+// reset retracts the output of the step. Clients cannot remove parts, so a data part declares
+// everything since the start of the step void.
 func (e *Encoder) reset(ev *awaken.StreamReset) {
 	kept := uint64(0)
 	if at, err := awaken.ParseCursor(ev.Cursor); err == nil {
@@ -227,13 +238,13 @@ func (e *Encoder) reset(ev *awaken.StreamReset) {
 	e.shown = 0
 	for _, id := range e.calls.order {
 		if c := e.open[id]; c != nil && c.started == e.step {
-			e.inputError(id, c.name, "the answer was taken back: "+ev.Reason)
+			e.inputError(id, c.name, "the answer was retracted: "+ev.Reason)
 		}
 	}
-	e.object("stream-reset", "", false, map[string]string{"reason": ev.Reason})
+	e.data("stream-reset", "", false, map[string]string{"reason": ev.Reason})
 }
 
-// activity shows what is going on. Sources and files are parts of their own.
+// activity shows an activity. Sources and files become parts of their own as well.
 func (e *Encoder) activity(ev *awaken.ActivitySnapshot) {
 	var c struct {
 		SourceID  string `json:"sourceId"`
@@ -243,24 +254,17 @@ func (e *Encoder) activity(ev *awaken.ActivitySnapshot) {
 		Filename  string `json:"filename"`
 	}
 	special := json.Unmarshal(ev.Content, &c) == nil
-	if c.SourceID == "" {
-		c.SourceID = ev.MessageID
-	}
+	c.SourceID = cmp.Or(c.SourceID, ev.MessageID)
 	switch {
 	case special && ev.ActivityType == "source-url" && c.URL != "":
-		buf := appendjson.Text(append(e.frames.Open(), `{"type":"source-url"`...), `,"sourceId":`, c.SourceID)
-		buf = appendjson.Text(buf, `,"url":`, c.URL)
-		e.frames.Close(append(appendjson.TextIf(buf, `,"title":`, c.Title), '}'))
+		e.out.Object("source-url").Text(`,"sourceId":`, c.SourceID).Text(`,"url":`, c.URL).TextIf(`,"title":`, c.Title).Close()
 	case special && ev.ActivityType == "source-document" && c.MediaType != "":
-		buf := appendjson.Text(append(e.frames.Open(), `{"type":"source-document"`...), `,"sourceId":`, c.SourceID)
-		buf = appendjson.Text(buf, `,"mediaType":`, c.MediaType)
-		buf = appendjson.Text(buf, `,"title":`, c.Title)
-		e.frames.Close(append(appendjson.TextIf(buf, `,"filename":`, c.Filename), '}'))
+		e.out.Object("source-document").Text(`,"sourceId":`, c.SourceID).Text(`,"mediaType":`, c.MediaType).Text(`,"title":`, c.Title).TextIf(`,"filename":`, c.Filename).Close()
 	case special && ev.ActivityType == "file" && c.URL != "" && c.MediaType != "":
 		e.file(c.URL, c.MediaType)
 	}
 	replace := ev.Replace == nil || *ev.Replace
-	e.object("activity-snapshot", ev.MessageID+":"+ev.ActivityType, false, activity{ev.MessageID, ev.ActivityType, orNull(ev.Content), replace})
+	e.data("activity-snapshot", ev.MessageID+":"+ev.ActivityType, false, activity{ev.MessageID, ev.ActivityType, orNull(ev.Content), replace})
 }
 
 type activity struct {

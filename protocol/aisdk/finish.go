@@ -13,15 +13,14 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 		e.failed(ev.Termination.Message)
 		return
 	}
-	end, waits := metadata{Termination: ev.Termination}, (*waiting)(nil)
+	end, waits := metadata{Termination: &ev.Termination}, (*waiting)(nil)
 	if r := ev.Result; r != nil {
 		end.Usage, end.CostUSD, end.Output = usageOf(&r.Usage), r.CostUSD, r.StructuredOutput
 		waits = waitingOf(r.Waiting)
 	}
-	data, err := json.Marshal(end)
 	if ev.Termination.Type == awaken.Cancelled {
-		e.close(append(append(e.frames.Open(), `{"type":"message-metadata","messageMetadata":`...), data...), err)
-		e.bare("abort")
+		e.out.Object("message-metadata").Value(`,"messageMetadata":`, end).Close()
+		e.out.Object("abort").Close()
 		return
 	}
 	reason := "stop"
@@ -29,24 +28,23 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 	case awaken.Suspended:
 		if reason = "tool-calls"; waits != nil {
 			reason = "other"
-			e.object("waiting", "", true, waits)
+			e.data("waiting", "", true, waits)
 		}
 	case awaken.Blocked:
 		reason = "content-filter"
 	}
-	buf := append(append(append(e.frames.Open(), `{"type":"finish","finishReason":"`...), reason...), `","messageMetadata":`...)
-	e.close(append(buf, data...), err)
+	e.out.Object("finish").Text(`,"finishReason":`, reason).Value(`,"messageMetadata":`, end).Close()
 }
 
-// metadata is what a message's metadata says of its end.
+// metadata is the outcome of a run, in the metadata of its message.
 type metadata struct {
-	Usage       *usage             `json:"usage,omitempty"`
-	Termination awaken.Termination `json:"termination"`
-	CostUSD     float64            `json:"costUsd,omitempty"`
-	Output      json.RawMessage    `json:"output,omitempty"` // the answer that fits the output schema
+	Usage       *usage              `json:"usage,omitempty"`
+	Termination *awaken.Termination `json:"termination,omitempty"` // nil while the run is in flight
+	CostUSD     float64             `json:"costUsd,omitempty"`
+	Output      json.RawMessage     `json:"output,omitempty"` // the structured output
 }
 
-// waiting is what a run waits for, if it is not the client's turn.
+// waiting is what a run waits for, if not for the client.
 type waiting struct {
 	Reason  awaken.WaitingReason `json:"reason"`
 	Message string               `json:"message,omitempty"`
@@ -62,7 +60,7 @@ func waitingOf(w *awaken.Waiting) *waiting {
 func (e *Encoder) inference(ev *awaken.InferenceComplete) {
 	e.endText()
 	e.endReasoning()
-	e.object("inference-complete", "", true, inference{ev.Model, usageOf(ev.Usage), ev.CostUSD, ev.DurationMS})
+	e.data("inference-complete", "", true, inference{ev.Model, usageOf(ev.Usage), ev.CostUSD, ev.DurationMS})
 }
 
 type inference struct {
@@ -72,7 +70,7 @@ type inference struct {
 	DurationMS int64   `json:"durationMs"`
 }
 
-// usage is in the words of the ai package.
+// usage is token usage, with the names of the ai package.
 type usage struct {
 	InputTokens       int64 `json:"inputTokens"`
 	OutputTokens      int64 `json:"outputTokens"`

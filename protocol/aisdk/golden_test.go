@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is encoded into testdata/runs, instead of comparing")
 
-// response is what one request of a golden run made happen.
+// response holds the events of one request of a golden run.
 type response struct {
 	before  []awaken.Entry // of the same run, by requests before
 	entries []awaken.Entry
@@ -59,13 +59,13 @@ func responses(t testing.TB, file string) (out []response) {
 	return out
 }
 
-// encode returns the bytes of a response, behind a position.
+// encode returns the bytes of a response after a position.
 func (r response) encode(t testing.TB, after protocol.Position) []byte {
 	t.Helper()
 	var enc aisdk.Encoder
-	var nobody, f protocol.Frames
+	var discarded, f protocol.Frames
 	for i := range r.before {
-		if err := enc.Encode(&nobody, &r.before[i]); err != nil {
+		if err := enc.Encode(&discarded, &r.before[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,7 +73,7 @@ func (r response) encode(t testing.TB, after protocol.Position) []byte {
 		e := &r.entries[i]
 		switch {
 		case e.Seq < after.Seq:
-			if err := enc.Encode(&nobody, e); err != nil {
+			if err := enc.Encode(&discarded, e); err != nil {
 				t.Fatal(err)
 			}
 			continue
@@ -103,7 +103,7 @@ func goldenRuns(t testing.TB) []string {
 	return files
 }
 
-// Every golden run has the bytes that a client gets for it.
+// The bytes that a client gets for each golden run.
 func TestGolden(t *testing.T) {
 	for _, file := range goldenRuns(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")

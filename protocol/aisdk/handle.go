@@ -1,6 +1,7 @@
 package aisdk
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -8,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -18,20 +18,20 @@ import (
 )
 
 var (
-	onceOnly    = []protocol.Param{{Name: "Idempotency-Key", Kind: "string", Doc: "the same request sent again with the same key does nothing, and is answered as the first"}}
-	lastEventID = []protocol.Param{{Name: "Last-Event-ID", Kind: "string", Doc: "go on after this frame"}}
-	cursor      = protocol.Param{Name: "cursor", Kind: "string", Doc: "go on after this frame; Last-Event-ID does the same"}
-	runParam    = protocol.Param{Name: "runId", Kind: "string", Doc: "the run to stream, also if it is over: activeRunId of the messages"}
-	pageParams  = []protocol.Param{{Name: "offset", Kind: "integer", Doc: "how many to leave out; default 0"}, {Name: "limit", Kind: "integer", Doc: "how many at most; default 50, 1 to 200"},
-		{Name: "order", Kind: "asc|desc", Doc: "default asc"}, {Name: "cursor", Kind: "string", Doc: "next_cursor of the page before"}}
+	onceOnly    = []protocol.Param{{Name: "Idempotency-Key", Kind: "string", Doc: "a request repeated with the same key does nothing, and gets the first one's answer"}}
+	lastEventID = []protocol.Param{{Name: "Last-Event-ID", Kind: "string", Doc: "resume after this frame"}}
+	cursor      = protocol.Param{Name: "cursor", Kind: "string", Doc: "resume after this frame; same as Last-Event-ID"}
+	runParam    = protocol.Param{Name: "runId", Kind: "string", Doc: "the run to stream, even if it has ended: activeRunId of the messages"}
+	pageParams  = []protocol.Param{{Name: "offset", Kind: "integer", Doc: "messages to skip; default 0"}, {Name: "limit", Kind: "integer", Doc: "maximum number of messages, 1 to 200; default 50"},
+		{Name: "order", Kind: "asc|desc", Doc: "default asc"}, {Name: "cursor", Kind: "string", Doc: "next_cursor of the previous page"}}
 )
 
 const chunks = "chunks of the AI SDK's UI message stream v1, then [DONE]"
 
-// Routes are all there are.
+// Routes returns the routes that a server mounts.
 func Routes() []protocol.Route {
 	chat := func(path, summary string) protocol.Route {
-		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: postChat(named), Summary: summary, Body: chatRequest{},
+		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: postChat(byAgentID), Summary: summary, Body: chatRequest{},
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: chunks, Headers: onceOnly}
 	}
 	stream := func(path, summary string) protocol.Route {
@@ -39,69 +39,69 @@ func Routes() []protocol.Route {
 			Replies: map[int]any{200: nil, 204: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: chunks, Headers: lastEventID}
 	}
 	ofRun := func(path string) protocol.Route {
-		r := stream(path, "Stream a run from its beginning, or after a frame")
+		r := stream(path, "Stream a run, from its beginning or after a frame")
 		r.Query = r.Query[:1]
 		return r
 	}
 	replay := func(path string) protocol.Route {
-		return protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Handle: getReplay, Summary: "What was streamed on a thread, a page at a time",
-			Query:   []protocol.Param{cursor, {Name: "limit", Kind: "integer", Doc: "frames at most; default 100, 1 to 500"}},
+		return protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Handle: getReplay, Summary: "Replay a thread's stream, one page at a time",
+			Query:   []protocol.Param{cursor, {Name: "limit", Kind: "integer", Doc: "maximum number of frames, 1 to 500; default 100"}},
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: chunks, Headers: lastEventID}
 	}
-	preview := chat("/v1/ai-sdk/agent-previews/runs", "Talk to an agent that nobody saved: the body has it")
-	preview.Access, preview.Handle, preview.Control = protocol.Admins, postChat(previewed), true
-	assistant := chat("/v1/admin/assistant/runs", "Talk to the admin assistant")
-	assistant.Access, assistant.Handle, assistant.Own, assistant.Control = protocol.Admins, postChat(assisted), true, true
+	preview := chat("/v1/ai-sdk/agent-previews/runs", "Chat with an unsaved agent, given in the body")
+	preview.Access, preview.Handle, preview.Control = protocol.Admins, postChat(byPreview), true
+	assistant := chat("/v1/admin/assistant/runs", "Chat with the admin assistant")
+	assistant.Access, assistant.Handle, assistant.Own, assistant.Control = protocol.Admins, postChat(byAssistant), true, true
 	return []protocol.Route{
-		chat("/v1/ai-sdk/chat", "Say something in a chat, and stream the answer"),
-		chat("/v1/ai-sdk/threads/{thread_id}/runs", "The same, in that chat"),
-		chat("/v1/ai-sdk/agents/{agent_id}/runs", "The same, to that agent"),
+		chat("/v1/ai-sdk/chat", "Send a message to a chat, and stream the answer"),
+		chat("/v1/ai-sdk/threads/{thread_id}/runs", "Send a message to a given chat, and stream the answer"),
+		chat("/v1/ai-sdk/agents/{agent_id}/runs", "Send a message to a given agent, and stream the answer"),
 		preview,
 		assistant,
-		stream("/v1/ai-sdk/chat/{thread_id}/stream", "Stream the answer that is being given, from its beginning"),
-		stream("/v1/ai-sdk/threads/{thread_id}/stream", "The same"),
+		stream("/v1/ai-sdk/chat/{thread_id}/stream", "Stream the answer in flight, from its beginning; 204 if there is none"),
+		stream("/v1/ai-sdk/threads/{thread_id}/stream", "Stream the answer in flight, from its beginning; 204 if there is none"),
 		ofRun("/v1/ai-sdk/runs/{run_id}/stream"),
 		ofRun("/v1/ai-sdk/streams/{run_id}"),
 		replay("/v1/ai-sdk/chat/{thread_id}/replay"),
 		replay("/v1/ai-sdk/threads/{thread_id}/replay"),
-		{Method: "GET", Path: "/v1/ai-sdk/threads/{thread_id}/messages", Access: protocol.Readers, Handle: getMessages, Summary: "The chat, without the answer that is being given",
+		{Method: "GET", Path: "/v1/ai-sdk/threads/{thread_id}/messages", Access: protocol.Readers, Handle: getMessages, Summary: "List the messages of a chat, without the answer in flight",
 			Query: pageParams, Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
-		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancel, Summary: "Stop the answer that is being given",
+		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancel, Summary: "Cancel the answer in flight",
 			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interrupt, Summary: "Stop it, and withdraw what is queued",
+		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interrupt, Summary: "Cancel the answer in flight and everything queued",
 			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
 	}
 }
 
-// chosen is the agent that a client talks to. With a resolution it is one of that version.
+// chosen is the agent that the client talks to, in a certain version if resolutionID is set.
 type chosen struct{ agentID, resolutionID string }
 
-// named is the agent that the path or the body names, or "".
-func named(c protocol.Call, req *chatRequest) (to chosen, err error) {
+// byAgentID chooses the agent that the path or the body names. Its id may be "".
+func byAgentID(c protocol.Call, req *chatRequest) (to chosen, err error) {
 	if to.agentID = c.Request().PathValue("agent_id"); to.agentID == "" {
-		if to.agentID, err = either("agentId", req.AgentID, req.AgentIDSnake); err != nil {
+		if to.agentID, err = protocol.Either("agentId", req.AgentID, req.AgentIDSnake); err != nil {
 			return to, err
 		}
 	}
 	return to, nil
 }
 
-// previewed is the agent in the body.
-func previewed(c protocol.Call, req *chatRequest) (to chosen, err error) {
+// byPreview chooses the agent in the body.
+func byPreview(c protocol.Call, req *chatRequest) (to chosen, err error) {
 	if len(req.Agent) == 0 {
-		return to, protocol.BadRequest("agent is missing: want the whole agent to preview")
+		return to, protocol.BadRequest("agent is missing, want the whole agent to preview")
 	}
 	to.agentID, to.resolutionID, err = c.Preview(req.Agent)
 	return to, err
 }
 
-// assisted is the server's own agent.
-func assisted(c protocol.Call, _ *chatRequest) (to chosen, err error) {
+// byAssistant chooses the server's own agent.
+func byAssistant(c protocol.Call, _ *chatRequest) (to chosen, err error) {
 	to.agentID, to.resolutionID, err = c.Assistant()
 	return to, err
 }
 
-// postChat takes in what the client says to an agent and streams what comes of it.
+// postChat returns the handler of chats with the agent that choose returns.
 func postChat(choose func(protocol.Call, *chatRequest) (chosen, error)) func(c protocol.Call) error {
 	return func(c protocol.Call) error {
 		var req chatRequest
@@ -119,22 +119,22 @@ func postChat(choose func(protocol.Call, *chatRequest) (chosen, error)) func(c p
 	}
 }
 
-// chat takes in what the client says and streams what comes of it.
+// chat submits what the client sent and streams the answer.
 func chat(c protocol.Call, req *chatRequest, to chosen) error {
 	threadID := c.Request().PathValue("thread_id")
 	var err error
 	if threadID == "" {
-		if threadID, err = either("threadId", req.ThreadID, req.ThreadIDSnake); err != nil {
+		if threadID, err = protocol.Either("threadId", req.ThreadID, req.ThreadIDSnake); err != nil {
 			return err
 		}
 		if threadID == "" {
 			threadID = strings.TrimSpace(req.ID)
 		}
-		if threadID != "" && !validID(threadID) {
-			return protocol.BadRequest("id must have at most 512 bytes and no control characters")
+		if err := protocol.CheckID("id", threadID); err != nil {
+			return err
 		}
 	}
-	if known, err := c.Tenant().Runtime.HasAgent(c.Context(), &awaken.RunRequest{AgentID: to.agentID, ResolutionID: to.resolutionID, ThreadID: threadID}); err != nil { // before anything is changed
+	if known, err := c.Tenant().Runtime.HasAgent(c.Context(), &awaken.RunRequest{AgentID: to.agentID, ResolutionID: to.resolutionID, ThreadID: threadID}); err != nil { // before anything changes
 		return err
 	} else if !known {
 		return &protocol.Failure{Status: http.StatusBadRequest, Code: "agent_not_found", Message: "agent not found: " + to.agentID}
@@ -148,12 +148,12 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 	if err != nil {
 		return err
 	}
-	if !again { // else Submit answers as it did
+	if !again { // otherwise Submit returns the first receipt
 		run, err := understand(c.Context(), c.Tenant(), req, s)
 		if err != nil {
 			return err
 		}
-		if run != nil { // nothing new: the answer to what was said before is being given
+		if run != nil { // nothing new: stream the answer in flight
 			return streamRun(c, run.ThreadID, run.RunID, protocol.Position{}, awaken.Cursor{})
 		}
 	}
@@ -164,20 +164,20 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 	c.Header().Set("X-Run-Id", r.RunID)
 	c.Header().Set("X-Thread-Id", r.ThreadID)
 	after := protocol.AfterAll(r.After)
-	if r.Duplicate { // the first answer was lost
+	if r.Duplicate { // the first response was lost
 		after = protocol.Position{}
 	}
 	return streamRun(c, r.ThreadID, r.RunID, after, awaken.Cursor{})
 }
 
-// submitted reports whether something was submitted with the request's idempotency key.
+// submitted reports whether a submission with the request's idempotency key exists.
 func submitted(c protocol.Call) (bool, error) {
 	key := c.Request().Header.Get("Idempotency-Key")
 	if key == "" {
 		return false, nil
 	}
-	if !validID(key) { // before anything is changed
-		return false, protocol.BadRequest("Idempotency-Key must have at most 512 bytes and no control characters")
+	if err := protocol.CheckID("Idempotency-Key", key); err != nil { // before anything changes
+		return false, err
 	}
 	_, err := c.Tenant().Store.Submitted(c.Context(), key)
 	if errors.Is(err, awaken.ErrNotFound) {
@@ -186,15 +186,16 @@ func submitted(c protocol.Call) (bool, error) {
 	return err == nil, err
 }
 
-// understand turns a request into a submission. If there is nothing new in it and an
-// answer is being given, it returns the run that gives it.
+// understand converts a request to a submission. If the request has nothing new and a run is
+// in flight, it returns that run instead.
 func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox.Submission) (*awaken.Run, error) {
 	threadID := s.Request.ThreadID
-	open, known, err := openRun(ctx, t, threadID)
+	th, open, err := protocol.OpenRun(ctx, t, threadID)
 	if err != nil {
 		return nil, err
 	}
-	first := 0 // of the messages that are new
+	known := th != nil
+	first := 0 // index of the first new message
 	if known {
 		ids := make([]string, len(req.Messages))
 		for i := range req.Messages {
@@ -203,7 +204,7 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 		if first, err = protocol.Unseen(ctx, t, threadID, ids); err != nil {
 			return nil, err
 		}
-		if run, err := beingHidden(ctx, t, req, threadID); run != nil || err != nil {
+		if run, err := regenerating(ctx, t, req, threadID); run != nil || err != nil {
 			return run, err
 		}
 		if first, err = rewind(ctx, t, req, s, first); err != nil {
@@ -213,7 +214,7 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 	var media protocol.Media
 	for i := first; i < len(req.Messages); i++ {
 		if req.Messages[i].Role == "assistant" && known {
-			continue // what it said is in the log
+			continue // the log has it
 		}
 		m, err := req.Messages[i].llmMessage(i, &media)
 		if err != nil {
@@ -223,8 +224,7 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 			s.Request.Messages = append(s.Request.Messages, m)
 		}
 	}
-	// What people say instead of deciding, or to have something else said, counts more than
-	// decisions.
+	// A new message or a regeneration takes precedence over decisions.
 	fresh := len(s.Request.Messages) > 0 || req.Trigger == "regenerate-message"
 	if open != nil && open.Waiting != nil && !fresh {
 		asked, err := protocol.Asking(ctx, t, open)
@@ -232,7 +232,7 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 			return nil, err
 		}
 		if s.Request.Decisions = req.decisions(open.Waiting, asked); len(s.Request.Decisions) > 0 {
-			s.Request.AgentID = "" // it is the run's
+			s.Request.AgentID = "" // the waiting run has one
 		}
 	}
 	switch {
@@ -245,14 +245,14 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 			return nil, err
 		}
 		if run == nil {
-			return nil, protocol.BadRequest("no new messages or interaction responses")
+			return nil, protocol.BadRequest("no new messages or decisions")
 		}
 		return run, nil
 	case fresh:
-		s.Anew = true // a run that waits is ended: another answer begins
+		s.Anew = true // ends a waiting run and starts another
 		if s.DedupeKey == "" {
-			if s.DedupeKey = saysKey(s.Request.Messages); s.DedupeKey != "" && s.Request.Rewind != "" {
-				s.DedupeKey += " instead of " + s.Request.Rewind // an edit is not what it edits
+			if s.DedupeKey = sayKey(s.Request.Messages); s.DedupeKey != "" && s.Request.Rewind != "" {
+				s.DedupeKey += " instead of " + s.Request.Rewind // an edit differs from the original
 			}
 		}
 	}
@@ -262,25 +262,8 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 	return nil, nil
 }
 
-// openRun returns the run of a thread that is running or waits, and whether the thread
-// exists.
-func openRun(ctx context.Context, t *mailbox.Tenant, threadID string) (run *awaken.Run, known bool, err error) {
-	if threadID == "" {
-		return nil, false, nil
-	}
-	th, err := t.Store.Thread(ctx, threadID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, false, nil
-	}
-	if err != nil || th.OpenRunID == "" {
-		return nil, err == nil, err
-	}
-	run, err = t.Store.LoadRun(ctx, th.OpenRunID)
-	return run, true, err
-}
-
-// rewind goes back to an earlier place in the chat, if the client wants to hear another
-// answer or says something else than it did. It returns the first message that is new.
+// rewind sets the point to rewind the chat to, if the client regenerates an answer or edits a
+// message. It returns the index of the first new message.
 func rewind(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox.Submission, first int) (int, error) {
 	again := req.Trigger == "regenerate-message"
 	edited := -1
@@ -305,8 +288,7 @@ func rewind(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox
 		}
 		return 0, protocol.NotFound("message", req.MessageID)
 	}
-	// The answer to regenerate begins with the message that is named, or after the last one
-	// of the user.
+	// The answer starts at the named message, or after the last user message.
 	at := -1
 	for i, m := range view {
 		switch {
@@ -323,23 +305,22 @@ func rewind(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox
 	case at < 0 && req.MessageID != "":
 		return 0, protocol.NotFound("message", req.MessageID)
 	case at < 0:
-		return 0, protocol.BadRequest("there is no message to answer again")
+		return 0, protocol.BadRequest("the chat has no user message to answer")
 	case at < len(view):
 		s.Request.Rewind = view[at].ID
 	}
-	// Asking for the same once more, while the answer is on its way, is not asking for
-	// another one.
+	// A repeated request, while the new answer is in flight, is not another regeneration.
 	for _, m := range view[:at] {
 		if m.Role == llm.User && !m.IsInternal() {
-			s.DedupeKey = regenerates + m.ID
+			s.DedupeKey = regeneratePrefix + m.ID
 		}
 	}
 	return max(first, len(req.Messages)), nil
 }
 
-// saysKey is the dedupe key of messages that all have ids, or "". The same message may come
-// again with another text, when it is edited.
-func saysKey(msgs []*llm.Message) string {
+// sayKey returns the dedupe key of messages, or "" unless all have ids. It covers their
+// content, because an edited message keeps its id.
+func sayKey(msgs []*llm.Message) string {
 	if len(msgs) == 0 || slices.ContainsFunc(msgs, func(m *llm.Message) bool { return m.ID == "" }) {
 		return ""
 	}
@@ -350,13 +331,12 @@ func saysKey(msgs []*llm.Message) string {
 	return fmt.Sprintf("ai-sdk:say:%x", sha256.Sum256(data))
 }
 
-// regenerates begins the dedupe key of a submission that has something answered again. The
-// id of the message that is answered follows.
-const regenerates = "ai-sdk:regenerate:"
+// regeneratePrefix starts the dedupe key of a regeneration. The id of the user message
+// follows.
+const regeneratePrefix = "ai-sdk:regenerate:"
 
-// beingHidden returns the run that gives another answer instead of the message that the
-// client wants to have regenerated, if somebody has asked for that before, or nil.
-func beingHidden(ctx context.Context, t *mailbox.Tenant, req *chatRequest, threadID string) (*awaken.Run, error) {
+// regenerating returns the run that already regenerates the message, or nil.
+func regenerating(ctx context.Context, t *mailbox.Tenant, req *chatRequest, threadID string) (*awaken.Run, error) {
 	if req.Trigger != "regenerate-message" || req.MessageID == "" {
 		return nil, nil
 	}
@@ -365,117 +345,96 @@ func beingHidden(ctx context.Context, t *mailbox.Tenant, req *chatRequest, threa
 		return nil, err
 	}
 	for _, d := range live {
-		if d.Request != nil && d.Request.Rewind == req.MessageID && strings.HasPrefix(d.DedupeKey, regenerates) && !d.Cancel {
+		if d.Request != nil && d.Request.Rewind == req.MessageID && strings.HasPrefix(d.DedupeKey, regeneratePrefix) && !d.Cancel {
 			return t.Store.LoadRun(ctx, d.RunID)
 		}
 	}
 	return nil, nil
 }
 
-// streamRun streams a run behind a position. Through is how far its log is known to go on.
+// streamRun streams a run after a position. Through is how far the log is known to extend.
 func streamRun(c protocol.Call, threadID, runID string, after protocol.Position, through awaken.Cursor) error {
+	return stream(c, &protocol.Stream{ThreadID: threadID, RunID: runID, After: after, Through: through})
+}
+
+// stream sets the headers and the encoder of a stream, and sends it.
+func stream(c protocol.Call, s *protocol.Stream) error {
 	c.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
-	return c.Stream(&protocol.Stream{ThreadID: threadID, RunID: runID, After: after, Through: through,
-		Encoder: func() protocol.Encoder { return &Encoder{} }})
+	s.Encoder = func() protocol.Encoder { return &Encoder{} }
+	return c.Stream(s)
 }
 
-// position is what the client says it has.
-func position(c protocol.Call, end awaken.Cursor) (protocol.Position, error) {
-	text := c.Request().URL.Query().Get("cursor")
-	if text == "" {
-		text = c.Request().Header.Get("Last-Event-ID")
-	}
-	if text == "" {
-		return protocol.Position{}, nil
-	}
-	at, err := protocol.ParsePosition(text)
-	if err != nil {
-		return at, protocol.BadRequest("invalid cursor: %q", text)
-	}
-	if at.Epoch > end.Epoch {
-		return at, &protocol.Failure{Status: http.StatusGone, Code: "cursor_expired", Message: fmt.Sprintf("cursor %s is not of this log, which ends at %s", at, end)}
-	}
-	return at, nil
-}
-
-// getStream streams the answer that is being given, or that a client was in the middle of.
+// getStream streams a given run, or a thread's answer: the one in flight, or the one that the
+// client was reading.
 func getStream(c protocol.Call) error {
-	ctx, t := c.Context(), c.Tenant()
-	runID := c.Request().PathValue("run_id")
+	ctx, t, r := c.Context(), c.Tenant(), c.Request()
+	runID, threadID := cmp.Or(r.PathValue("run_id"), r.URL.Query().Get("runId")), r.PathValue("thread_id")
+	var run *awaken.Run
+	var end awaken.Cursor
+	var err error
 	if runID == "" {
-		runID = c.Request().URL.Query().Get("runId")
-	}
-	threadID := c.Request().PathValue("thread_id")
-	if runID != "" {
-		run, err := t.Store.LoadRun(ctx, runID)
+		run, end, err = protocol.Going(ctx, t, threadID)
+		if errors.Is(err, awaken.ErrNotFound) {
+			return c.Reply(http.StatusNoContent, nil)
+		}
+	} else {
+		run, end, err = loadRun(ctx, t, runID)
 		if errors.Is(err, awaken.ErrNotFound) || err == nil && threadID != "" && run.ThreadID != threadID {
 			return protocol.NotFound("run", runID)
 		}
-		if err != nil {
-			return err
-		}
-		th, err := t.Store.Thread(ctx, run.ThreadID)
-		if err != nil {
-			return err
-		}
-		after, err := position(c, th.End)
-		if err != nil {
-			return err
-		}
-		through, err := wentOn(ctx, t, run, th.End)
-		if err != nil {
-			return err
-		}
-		return streamRun(c, run.ThreadID, runID, after, through)
-	}
-	run, end, err := protocol.Going(ctx, t, threadID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return c.Reply(http.StatusNoContent, nil)
 	}
 	if err != nil {
 		return err
 	}
-	after, err := position(c, end)
+	after, err := protocol.ResumeAfter(c, end)
 	if err != nil {
 		return err
 	}
-	if after.Seq > 0 { // it names the run too
-		page, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{After: after.Seq - 1, Limit: 1})
-		if err != nil {
+	if runID == "" && after.Seq > 0 { // the position also identifies the run
+		if run, err = runAt(ctx, t, threadID, after, run); err != nil {
 			return err
-		}
-		if len(page) > 0 && page[0].RunID != "" && (run == nil || page[0].RunID != run.RunID) {
-			if run, err = t.Store.LoadRun(ctx, page[0].RunID); err != nil {
-				return err
-			}
-			over, err := heard(ctx, t, run, after)
-			if err != nil {
-				return err
-			}
-			if over {
-				return c.Reply(http.StatusNoContent, nil)
-			}
 		}
 	}
 	if run == nil {
 		return c.Reply(http.StatusNoContent, nil)
 	}
-	through, err := wentOn(ctx, t, run, end)
+	through, err := continuedSince(ctx, t, run, end)
 	if err != nil {
 		return err
 	}
-	return streamRun(c, threadID, run.RunID, after, through)
+	return streamRun(c, run.ThreadID, run.RunID, after, through)
 }
 
-// heard reports whether a client at a position has all of a run that is not going on.
-func heard(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, after protocol.Position) (bool, error) {
-	rest, err := t.Store.Entries(ctx, run.ThreadID, awaken.EntryQuery{RunID: run.RunID, After: after.Seq, Limit: 1})
-	return len(rest) == 0, err
+// loadRun returns a run and the end of its thread's log.
+func loadRun(ctx context.Context, t *mailbox.Tenant, runID string) (*awaken.Run, awaken.Cursor, error) {
+	run, err := t.Store.LoadRun(ctx, runID)
+	if err != nil {
+		return nil, awaken.Cursor{}, err
+	}
+	th, err := t.Store.Thread(ctx, run.ThreadID)
+	if err != nil {
+		return nil, awaken.Cursor{}, err
+	}
+	return run, th.End, nil
 }
 
-// wentOn is how far the log of a run is known to go on: one that waits goes no further than
-// where it waits now.
-func wentOn(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, end awaken.Cursor) (awaken.Cursor, error) {
+// runAt returns the run that a position belongs to, or nil if the client has all of it. It
+// returns going if the position does not name another run.
+func runAt(ctx context.Context, t *mailbox.Tenant, threadID string, after protocol.Position, going *awaken.Run) (*awaken.Run, error) {
+	at, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{After: after.Seq - 1, Limit: 1})
+	if err != nil || len(at) == 0 || at[0].RunID == "" || going != nil && at[0].RunID == going.RunID {
+		return going, err
+	}
+	rest, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{RunID: at[0].RunID, After: after.Seq, Limit: 1})
+	if err != nil || len(rest) == 0 {
+		return nil, err
+	}
+	return t.Store.LoadRun(ctx, at[0].RunID)
+}
+
+// continuedSince returns how far the log is known to extend. A waiting run ends where it waits
+// now, unless a decision is unread.
+func continuedSince(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, end awaken.Cursor) (awaken.Cursor, error) {
 	if run.Status != awaken.RunWaiting {
 		return end, nil
 	}
@@ -483,33 +442,24 @@ func wentOn(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, end awaken.
 	if err != nil || len(items) == 0 {
 		return end, err
 	}
-	return awaken.Cursor{Epoch: end.Epoch, Seq: end.Seq + 1}, nil // somebody has decided
+	return awaken.Cursor{Epoch: end.Epoch, Seq: end.Seq + 1}, nil // a decision arrived, so the run will resume
 }
 
-// getReplay sends a page of what was streamed on a thread.
+// getReplay streams a page of what was streamed on a thread.
 func getReplay(c protocol.Call) error {
-	threadID := c.Request().PathValue("thread_id")
-	limit := 100
-	if text := c.Request().URL.Query().Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return protocol.BadRequest("limit is %q, want a number", text)
-		}
-		limit = max(1, min(n, 500))
-	}
-	th, err := c.Tenant().Store.Thread(c.Context(), threadID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return protocol.NotFound("thread", threadID)
-	}
+	limit, err := protocol.NumberParam(c, "limit", 100, 1, 500)
 	if err != nil {
 		return err
 	}
-	after, err := position(c, th.End)
+	th, err := protocol.PathThread(c)
 	if err != nil {
 		return err
 	}
-	c.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
-	return c.Stream(&protocol.Stream{ThreadID: threadID, After: after, Limit: limit, Encoder: func() protocol.Encoder { return &Encoder{} }})
+	after, err := protocol.ResumeAfter(c, th.End)
+	if err != nil {
+		return err
+	}
+	return stream(c, &protocol.Stream{ThreadID: th.ID, After: after, Limit: limit})
 }
 
 type accepted struct {
@@ -521,7 +471,7 @@ type accepted struct {
 func cancel(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	if err := c.Tenant().Cancel(c.Context(), id); err != nil {
-		return nothing(err, id)
+		return protocol.StopFailure(id, err)
 	}
 	return c.Reply(http.StatusAccepted, accepted{Status: "cancel_requested", ThreadID: id})
 }
@@ -530,18 +480,7 @@ func interrupt(c protocol.Call) error {
 	id := c.Request().PathValue("thread_id")
 	n, err := c.Tenant().Interrupt(c.Context(), id)
 	if err != nil {
-		return nothing(err, id)
+		return protocol.StopFailure(id, err)
 	}
 	return c.Reply(http.StatusAccepted, accepted{Status: "interrupt_requested", ThreadID: id, Superseded: &n})
-}
-
-// nothing says that there is nothing to stop.
-func nothing(err error, id string) error {
-	switch {
-	case errors.Is(err, mailbox.ErrNothing):
-		return &protocol.Failure{Status: http.StatusNotFound, Code: "not_found", Message: "thread " + id + ": nothing runs, waits or is queued"}
-	case errors.Is(err, awaken.ErrNotFound):
-		return protocol.NotFound("thread", id)
-	}
-	return err
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// What is wrong with a request is said in words, with the field and the value.
+// Errors name the field and the value.
 func TestChat_RefusesWithReasons(t *testing.T) {
 	g := newRig(t)
 	g.say("known", "hello")
@@ -38,19 +38,19 @@ func TestChat_RefusesWithReasons(t *testing.T) {
 		"text is a number":      {`{"messages":[{"role":"user","parts":[{"type":"text","text":7}]}]}`, 422, `field \"messages.parts.text\"`},
 		"part without a type":   {`{"messages":[{"role":"user","parts":[{"text":"x"}]}]}`, 422, "messages[0].parts[0].type is missing"},
 		"role":                  {`{"messages":[{"role":"robot","parts":[]}]}`, 400, `messages[0].role is \"robot\"`},
-		"empty message":         {`{"messages":[{"role":"user","parts":[]}]}`, 400, "messages[0].parts has neither text nor a file"},
+		"empty message":         {`{"messages":[{"role":"user","parts":[]}]}`, 400, "messages[0].parts has no text and no file"},
 		"trigger":               {`{"trigger":"please","messages":[{"role":"user","content":"x"}]}`, 400, `trigger is \"please\"`},
 		"both":                  {`{"message":{"role":"user","content":"x"},"messages":[{"role":"user","content":"y"}]}`, 400, "message and messages are both set"},
-		"two threads":           {`{"threadId":"a","thread_id":"b","messages":[{"role":"user","content":"x"}]}`, 400, `threadId is there twice`},
-		"id":                    {`{"id":"a\u0000b","messages":[{"role":"user","content":"x"}]}`, 400, "id must have at most 512 bytes"},
-		"message id":            {`{"messages":[{"id":"a\u0001","role":"user","content":"x"}]}`, 400, "messages[0].id must have"},
+		"two threads":           {`{"threadId":"a","thread_id":"b","messages":[{"role":"user","content":"x"}]}`, 400, `threadId is set twice`},
+		"id":                    {`{"id":"a\u0000b","messages":[{"role":"user","content":"x"}]}`, 400, "want at most 512 bytes"},
+		"message id":            {`{"messages":[{"id":"a\u0001","role":"user","content":"x"}]}`, 400, "messages[0].id is"},
 		"agent":                 {`{"agentId":"nonesuch","messages":[{"role":"user","content":"x"}]}`, 400, "agent not found: nonesuch"},
 		"file type":             {file("application/x-foo", "data:application/x-foo;base64,AA=="), 400, "mediaType is \\\"application/x-foo\\\""},
 		"file says another":     {file("image/png", "data:image/jpeg;base64,AA=="), 400, "its data: URL says"},
 		"file is not base64":    {file("image/png", "data:image/png;base64,!!"), 400, "cannot be decoded"},
 		"file scheme":           {file("image/png", "file:///etc/passwd"), 400, "want a data:, https: or http: URL"},
 		"too many files":        {`{"messages":[{"role":"user","parts":[` + many[:len(many)-1] + `]}]}`, 400, "more than 16 files"},
-		"nothing new":           {`{"id":"known","messages":[]}`, 400, "no new messages or interaction responses"},
+		"nothing new":           {`{"id":"known","messages":[]}`, 400, "no new messages or decisions"},
 		"regenerate nothing":    {`{"id":"known","trigger":"regenerate-message","messageId":"nonesuch"}`, 404, "message not found: nonesuch"},
 		"frontend tool unnamed": {`{"frontendTools":[{}],"messages":[{"role":"user","content":"x"}]}`, 400, "frontendTools[0].name is empty"},
 		"deep":                  {`{"state":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, 400, "nested deeper"},
@@ -68,7 +68,7 @@ func file(mediaType, url string) string {
 	return fmt.Sprintf(`{"messages":[{"role":"user","parts":[{"type":"file","mediaType":%q,"url":%q}]}]}`, mediaType, url)
 }
 
-// Whatever is posted, the server answers with a stream or says what is wrong.
+// Whatever the body is, the server answers with a stream or an error that names the problem.
 func FuzzChat(f *testing.F) {
 	for _, body := range []string{
 		`{"id":"t","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"RUN_TOOL ask"}]}],"trigger":"submit-message"}`,
@@ -90,7 +90,7 @@ func FuzzChat(f *testing.F) {
 		}
 		defer resp.Body.Close()
 		if resp.StatusCode == 200 {
-			return // it is a run; whoever waits for it has enough
+			return // a run was accepted
 		}
 		var out struct{ Error, Code string }
 		if err := json.NewDecoder(resp.Body).Decode(&out); err != nil || out.Error == "" || out.Code == "" {
@@ -102,8 +102,8 @@ func FuzzChat(f *testing.F) {
 	})
 }
 
-// A message that is sent twice is answered once: the second request sees the same answer.
-func TestChat_SentTwice(t *testing.T) {
+// A message that is sent twice is answered once: the second request gets the same answer.
+func TestChat_RepeatedMessageIsAnsweredOnce(t *testing.T) {
 	g := newRig(t)
 	body := `{"id":"t","agentId":"slow","messages":[{"id":"m","role":"user","content":"go"}]}`
 	first, err := http.Post(g.URL+"/v1/ai-sdk/chat", "application/json", strings.NewReader(body))
@@ -142,9 +142,9 @@ func TestChat_IdempotencyKey(t *testing.T) {
 	}
 }
 
-// The same request at the same time is one request: it is answered once, and both clients
-// see that answer. Nothing is interrupted.
-func TestChat_TheSameAtTheSameTime(t *testing.T) {
+// Identical concurrent requests are one request: it is answered once, and both clients see
+// that answer. Nothing is interrupted.
+func TestChat_ConcurrentDuplicatesAreOneRequest(t *testing.T) {
 	for name, body := range map[string]string{
 		"say":                    `{"id":"t","messages":[{"id":"n","role":"user","content":"go"}]}`,
 		"regenerate":             `{"id":"t","trigger":"regenerate-message"}`,
@@ -178,7 +178,7 @@ func TestChat_TheSameAtTheSameTime(t *testing.T) {
 				}
 				first := <-answers
 				for range n - 1 {
-					// One that comes while the run goes on already names no run, and has the same stream.
+					// A request that arrives while the run is in flight gets no run id, but the same stream.
 					if a := <-answers; a.run != first.run && a.run != "" && first.run != "" || a.stream != first.stream {
 						t.Errorf("run %q:\n%s\nand run %q:\n%s", first.run, first.stream, a.run, a.stream)
 					}
@@ -207,9 +207,8 @@ func TestChat_TheSameAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A request that is sent again with its idempotency key does nothing, also if the first has
-// begun another answer: that one goes on waiting. It does so too if a request
-// is refused for its key.
+// A request repeated with its idempotency key does nothing, even if another answer has begun
+// since: that one keeps waiting. So it does when a request is refused because of its key.
 func TestChat_IdempotencyKeyOfAnotherAnswer(t *testing.T) {
 	const other = `{"id":"t","messages":[{"role":"user","content":"hello"}]}`
 	for name, body := range map[string]string{
@@ -257,7 +256,7 @@ func TestChat_IdempotencyKeyOfAnotherAnswer(t *testing.T) {
 }
 
 // The routes of the original that name a thread, an agent or a run.
-func TestRoutes_OfTheReference(t *testing.T) {
+func TestRoutes_MatchTheReference(t *testing.T) {
 	g := newRig(t)
 	post := func(path string) string {
 		resp, err := http.Post(g.URL+path, "application/json", strings.NewReader(`{"id":"ignored","agentId":"default","messages":[{"role":"user","content":"hello"}]}`))
@@ -301,7 +300,7 @@ func TestRoutes_OfTheReference(t *testing.T) {
 	}
 }
 
-// A thread can be read a page of frames at a time, and the pages make the whole.
+// A thread can be replayed in pages, which add up to the whole stream.
 func TestReplay_Pages(t *testing.T) {
 	g := newRig(t)
 	for _, word := range []string{"hello", "RUN_TOOL ask", "RUN_TOOL fail", `RUN_TOOL talk {"n":5}`} {
@@ -328,7 +327,7 @@ func TestReplay_Pages(t *testing.T) {
 	}
 }
 
-// A chat can be read a page at a time, from either end.
+// A chat can be listed in pages, from either end.
 func TestMessages_Pages(t *testing.T) {
 	g := newRig(t)
 	for i := range 5 {
@@ -360,8 +359,8 @@ func TestMessages_Pages(t *testing.T) {
 	}
 }
 
-// The document describes the routes of the protocol.
-func TestRoutes_AreInTheDocument(t *testing.T) {
+// The OpenAPI document describes the routes of the protocol.
+func TestRoutes_AreInTheOpenAPIDocument(t *testing.T) {
 	g := newRig(t)
 	_, body := g.get(g.URL, "/openapi.json", "")
 	var doc struct {
@@ -386,7 +385,7 @@ func TestRoutes_AreInTheDocument(t *testing.T) {
 	}
 }
 
-// Who may use the routes: a key for reading reads, and sees only its tenant.
+// A read key can read, and sees only its tenant.
 func TestRoutes_Keys(t *testing.T) {
 	db := memory.NewDB()
 	box, err := mailbox.New(mailbox.Config{Queue: db}, protocoltest.Idle(t, nil).Runtime().With)
@@ -423,7 +422,7 @@ func TestRoutes_Keys(t *testing.T) {
 	}
 }
 
-// Of several calls that wait, some can be decided now and others later.
+// Of several waiting calls, some can be decided now and others later.
 func TestApprovals_OneAfterTheOther(t *testing.T) {
 	g := newRig(t)
 	path, approval := map[any]string{}, map[string]string{}
@@ -451,7 +450,7 @@ func TestApprovals_OneAfterTheOther(t *testing.T) {
 	}
 }
 
-// Arguments that a person has edited have to fit, and until they do, nothing happens.
+// Edited arguments must satisfy the tool's schema; until they do, nothing happens.
 func TestApprovals_EditedArgumentsHaveToFit(t *testing.T) {
 	g := newRig(t)
 	g.say("t", `RUN_TOOL ask {"path":"a"}`)
@@ -477,7 +476,7 @@ func toolPart(list []chunk) chunk {
 	return list[i]
 }
 
-// heldQueue takes nothing off the queue before it may.
+// heldQueue claims nothing until it is released.
 type heldQueue struct {
 	mailbox.Queue
 	may <-chan struct{}
@@ -488,9 +487,9 @@ func (q heldQueue) Settle(ctx context.Context, s ...mailbox.Settlement) ([]error
 	return q.Queue.Settle(ctx, s...)
 }
 
-// An edit with the same text is not the message that it edits, also in the moment in which
-// that message's run has come to rest and is still on the queue.
-func TestChat_AnEditIsNotWhatItEdits(t *testing.T) {
+// An edit with the same text differs from the message that it edits, even while that message's
+// run has ended but is still queued.
+func TestChat_AnEditDiffersFromTheOriginal(t *testing.T) {
 	g, may := protocoltest.Idle(t, aisdk.Routes()), make(chan struct{})
 	g.DB = heldQueue{g.DB, may}
 	g.Box, g.URL = g.Start(true)

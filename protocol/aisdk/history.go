@@ -1,9 +1,11 @@
 package aisdk
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 
@@ -13,20 +15,20 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// messageList is a page of a chat.
+// messageList is a page of a chat's messages.
 type messageList struct {
 	Messages   []storedMessage `json:"messages"`
 	Total      int             `json:"total"`
 	HasMore    bool            `json:"has_more"`
 	NextCursor string          `json:"next_cursor,omitempty"`
-	// ActiveRunID is the run whose answer is not among the messages, because it is being
-	// given. Streaming that run completes the list, also if it has ended meanwhile.
+	// ActiveRunID is the run in flight, whose answer the messages do not contain. Streaming
+	// that run completes the list, even if the run has ended since.
 	ActiveRunID string `json:"activeRunId,omitempty"`
-	// Waiting is what the chat's run waits for, if it is not the client's turn.
+	// Waiting is set if the chat's run waits for something other than the client.
 	Waiting *waiting `json:"waiting,omitempty"`
 }
 
-// storedMessage is a message as the client would have it after it was streamed.
+// storedMessage is a stored message in the form that a client has after streaming it.
 type storedMessage struct {
 	ID       string          `json:"id"`
 	Role     string          `json:"role"`
@@ -38,13 +40,10 @@ type storedMessage struct {
 }
 
 type storedMetadata struct {
-	ThreadID    string              `json:"threadId"`
-	RunID       string              `json:"runId"`
-	AgentID     string              `json:"agentId,omitempty"`
-	Usage       *usage              `json:"usage,omitempty"`
-	Termination *awaken.Termination `json:"termination,omitempty"`
-	CostUSD     float64             `json:"costUsd,omitempty"`
-	Output      json.RawMessage     `json:"output,omitempty"`
+	ThreadID string `json:"threadId"`
+	RunID    string `json:"runId"`
+	AgentID  string `json:"agentId,omitempty"`
+	metadata
 }
 
 type textPart struct {
@@ -80,38 +79,21 @@ type toolPart struct {
 	Approval   *uiApproval     `json:"approval,omitempty"`
 }
 
-// getMessages answers with the chat.
+// getMessages lists the messages of a chat.
 func getMessages(c protocol.Call) error {
 	ctx, t := c.Context(), c.Tenant()
 	threadID := c.Request().PathValue("thread_id")
-	query := c.Request().URL.Query()
-	number := func(name string, def, low, high int) (int, error) {
-		text := query.Get(name)
-		if text == "" {
-			return def, nil
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return 0, protocol.BadRequest("%s is %q, want a number", name, text)
-		}
-		return max(low, min(n, high)), nil
-	}
-	offset, err := number("offset", 0, 0, 1<<31-1)
-	if err == nil {
-		offset, err = number("cursor", offset, 0, 1<<31-1)
-	}
-	if err != nil {
+	offset, err1 := protocol.NumberParam(c, "offset", 0, 0, math.MaxInt32)
+	offset, err2 := protocol.NumberParam(c, "cursor", offset, 0, math.MaxInt32)
+	limit, err3 := protocol.NumberParam(c, "limit", 50, 1, 200)
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return err
 	}
-	limit, err := number("limit", 50, 1, 200)
-	if err != nil {
-		return err
-	}
-	order := query.Get("order")
+	order := c.Request().URL.Query().Get("order")
 	if order != "" && order != "asc" && order != "desc" {
 		return protocol.BadRequest("order is %q, want asc or desc", order)
 	}
-	// The run is looked at first: what it stores from here on is streamed with it.
+	// Look for the run first: whatever it stores from here on is streamed with it.
 	run, _, err := protocol.Going(ctx, t, threadID)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return protocol.NotFound("thread", threadID)
@@ -127,7 +109,7 @@ func getMessages(c protocol.Call) error {
 	if run != nil {
 		out.ActiveRunID = run.RunID
 		view = without(view, run.RunID)
-	} else if open, _, err := openRun(ctx, t, threadID); err != nil {
+	} else if _, open, err := protocol.OpenRun(ctx, t, threadID); err != nil {
 		return err
 	} else if open != nil {
 		out.Waiting = waitingOf(open.Waiting)
@@ -158,8 +140,8 @@ func getMessages(c protocol.Call) error {
 	return c.Reply(200, out)
 }
 
-// heldMessages are the messages of a run that guards have put to people, each as the call
-// that a person decides on: nobody has seen the message itself.
+// heldMessages returns the messages of a run that guards hold for review, each as the call
+// that a person decides on. The message itself is not disclosed.
 func heldMessages(ctx context.Context, t *mailbox.Tenant, runID string) ([]*llm.Message, error) {
 	calls, err := t.Store.Calls(ctx, runID)
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
@@ -175,29 +157,22 @@ func heldMessages(ctx context.Context, t *mailbox.Tenant, runID string) ([]*llm.
 	return out, nil
 }
 
-func runOf(m *llm.Message) string {
-	if m.Metadata == nil {
-		return ""
-	}
-	return m.Metadata.RunID
-}
-
-// without leaves out what a run has answered.
+// without leaves out the answer of a run.
 func without(view []*llm.Message, runID string) []*llm.Message {
 	return slices.DeleteFunc(slices.Clone(view), func(m *llm.Message) bool {
-		return runOf(m) == runID && (m.Role == llm.Assistant || m.Role == llm.ToolRole)
+		return protocol.RunOf(m) == runID && (m.Role == llm.Assistant || m.Role == llm.ToolRole)
 	})
 }
 
-// grouped puts messages together that are one for the client: what a run has answered, with
-// the answers of its tools.
+// grouped combines the stored messages that are one message for the client: the answers of a
+// run, with its tool results.
 func grouped(view []*llm.Message) (out [][]*llm.Message) {
 	for _, m := range view {
 		if m.IsInternal() {
 			continue
 		}
 		if n := len(out); n > 0 && m.Role != llm.User && m.Role != llm.System {
-			if last := out[n-1][0]; last.Role == llm.Assistant && (m.Role == llm.ToolRole || runOf(m) == runOf(last) && runOf(m) != "") {
+			if last := out[n-1][0]; last.Role == llm.Assistant && (m.Role == llm.ToolRole || protocol.RunOf(m) == protocol.RunOf(last) && protocol.RunOf(m) != "") {
 				out[n-1] = append(out[n-1], m)
 				continue
 			}
@@ -209,10 +184,10 @@ func grouped(view []*llm.Message) (out [][]*llm.Message) {
 	return out
 }
 
-// stored makes a message of the client's of those that are stored.
+// stored converts a group of stored messages to one client message.
 func stored(ctx context.Context, t *mailbox.Tenant, threadID string, group []*llm.Message) (*storedMessage, error) {
 	first := group[0]
-	out := &storedMessage{ID: first.ID, Role: string(first.Role), Parts: []any{}, run: runOf(first)}
+	out := &storedMessage{ID: first.ID, Role: string(first.Role), Parts: []any{}, run: protocol.RunOf(first)}
 	if first.Role != llm.Assistant {
 		for i := range first.Content {
 			out.block(&first.Content[i], "")
@@ -251,7 +226,7 @@ func stored(ctx context.Context, t *mailbox.Tenant, threadID string, group []*ll
 	return out, nil
 }
 
-// callKey tells calls of a run apart.
+// callKey identifies a call within a run: models reuse call ids.
 type callKey struct {
 	step int
 	id   string
@@ -266,18 +241,19 @@ func keyOf(m *llm.Message, id string) callKey {
 }
 
 func metadataOf(threadID string, run *awaken.Run) *storedMetadata {
-	m := &storedMetadata{ThreadID: threadID, RunID: run.RunID, AgentID: run.AgentID}
+	m := &storedMetadata{ThreadID: threadID, RunID: run.RunID, AgentID: run.AgentID,
+		metadata: metadata{Usage: usageOf(&run.Usage), CostUSD: run.CostUSD, Output: run.StructuredOutput}}
 	switch run.Status {
 	case awaken.RunDone:
 		m.Termination = &run.Termination
 	case awaken.RunWaiting:
 		m.Termination = &awaken.Termination{Type: awaken.Suspended}
 	}
-	m.Usage, m.CostUSD, m.Output = usageOf(&run.Usage), run.CostUSD, run.StructuredOutput
 	return m
 }
 
-// answerTo is the message that answers a call of the step before.
+// answerTo returns the tool message that answers a call, or nil. Rest starts after the message
+// that makes the call.
 func answerTo(rest []*llm.Message, id string) *llm.Message {
 	for _, m := range rest {
 		if m.Role == llm.Assistant {
@@ -290,7 +266,7 @@ func answerTo(rest []*llm.Message, id string) *llm.Message {
 	return nil
 }
 
-// block adds the part that a block is. State is that of texts.
+// block adds the part for a block. State is the state of text parts.
 func (m *storedMessage) block(b *llm.Block, state string) {
 	switch b.Type {
 	case llm.TextBlock:
@@ -306,8 +282,8 @@ func (m *storedMessage) block(b *llm.Block, state string) {
 	}
 }
 
-// call adds the part that a call is, and what comes with it. The ledger knows more than
-// the message that answers it, but need not have it any more.
+// call adds the part for a call, and the parts that accompany it. The ledger entry has more
+// than the tool message, but may have been removed.
 func (m *storedMessage) call(call llm.ToolCall, s *awaken.CallState, answer *llm.Message) {
 	p := toolPart{Type: "tool-" + call.Name, ToolCallID: m.calls.begin(call.ID), State: "input-available", Input: orNull(call.Arguments)}
 	if s == nil {
@@ -351,7 +327,7 @@ func (m *storedMessage) call(call llm.ToolCall, s *awaken.CallState, answer *llm
 	m.Parts = append(m.Parts, p)
 	if question != nil {
 		m.Parts = append(m.Parts, *question)
-		for i := range s.Ticket.Tickets { // questions of runs below
+		for i := range s.Ticket.Tickets { // questions of child runs
 			t := &s.Ticket.Tickets[i]
 			m.call(llm.ToolCall{ID: t.TicketID, Name: t.ToolName}, &awaken.CallState{Arguments: t.Arguments, Status: awaken.CallSuspended, Ticket: ticketBelow(t)}, nil)
 		}

@@ -9,8 +9,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
-// shown is what a page shows of chunks, by the rule that a data-stream-reset voids the parts
-// of its step.
+// shown returns what a page shows, given that a data-stream-reset voids the parts of its step.
 func shown(list []chunk) string {
 	var done, step strings.Builder
 	for _, c := range list {
@@ -27,7 +26,7 @@ func shown(list []chunk) string {
 	return done.String() + step.String()
 }
 
-// checkOpen makes sure that a client can follow: texts are begun before they are added to.
+// checkOpen checks that parts are started before they are appended to.
 func checkOpen(t *testing.T, list []chunk) {
 	t.Helper()
 	open := map[any]bool{}
@@ -49,9 +48,9 @@ func checkOpen(t *testing.T, list []chunk) {
 	}
 }
 
-// If the owner of a run is lost in the middle of a step, a client that has seen some of it
-// is told, and shows in the end what really happened.
-func TestReset_OwnerIsLost(t *testing.T) {
+// If the owner of a run dies in the middle of a step, a client that saw part of it is
+// notified, and ends up with what really happened.
+func TestReset_OwnerDies(t *testing.T) {
 	goOn := make(chan struct{})
 	g := newRigWith(t, goOn)
 	resp, err := http.Post(g.URL+"/v1/ai-sdk/chat", "application/json", strings.NewReader(`{"id":"t","agentId":"slow","messages":[{"role":"user","content":"go"}]}`))
@@ -73,7 +72,7 @@ func TestReset_OwnerIsLost(t *testing.T) {
 		}
 		if lost == "" && deltas == protocoltest.FirstPieces && line == "\n" {
 			_, lost = protocoltest.Whole(body.String())
-			if _, err := g.DB.Handle("").Acquire(t.Context(), "t"); err != nil { // somebody else becomes the owner
+			if _, err := g.DB.Handle("").Acquire(t.Context(), "t"); err != nil { // another owner takes over
 				t.Fatal(err)
 			}
 			close(goOn)
@@ -85,20 +84,20 @@ func TestReset_OwnerIsLost(t *testing.T) {
 	list := chunksOf(t, body.String())
 	checkOpen(t, list)
 	if find(list, "data-stream-reset") == nil {
-		t.Fatalf("nobody was told: %s", body.String())
+		t.Fatalf("no reset was sent: %s", body.String())
 	}
 	if got := shown(list); got != protocoltest.SlowText {
 		t.Errorf("the page shows %q, want %q", got, protocoltest.SlowText)
 	}
 
-	// A client that comes back with what it has seen of the lost step begins again.
+	// A client that reconnects with a position in the lost step starts over.
 	run := resp.Header.Get("X-Run-Id")
 	_, rest := g.get(g.URL, "/v1/ai-sdk/runs/"+run+"/stream", lost)
 	again := chunksOf(t, rest)
 	if again[0].kind() != "start" || shown(again) != protocoltest.SlowText {
 		t.Errorf("after %s: %s", lost, rest)
 	}
-	// One that has seen nothing sees nothing of it.
+	// A client that saw nothing of it is not notified.
 	_, whole := g.get(g.URL, "/v1/ai-sdk/runs/"+run+"/stream", "")
 	if list := chunksOf(t, whole); find(list, "data-stream-reset") != nil || shown(list) != protocoltest.SlowText {
 		t.Errorf("from the beginning: %s", whole)

@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// resultData is what a client is shown of a successful result.
+// resultData returns the output that a client is shown for a successful result.
 func resultData(r *awaken.ToolResult) json.RawMessage {
 	data := orNull(r.Data)
 	if bytes.Equal(data, null) && r.Message != "" {
@@ -36,13 +36,13 @@ func orNull(data json.RawMessage) json.RawMessage {
 	return data
 }
 
-// isError reports whether the result of a tool that the page ran says that it failed.
+// isError reports whether a tool that the page executed returned an error.
 func isError(result json.RawMessage) bool {
 	var v map[string]json.RawMessage
 	return json.Unmarshal(result, &v) == nil && len(v) == 1 && len(v["error"]) > 0 && v["error"][0] == '"'
 }
 
-// errorText is what went wrong with a call that waited.
+// errorText returns the error message in the result of a resumed call.
 func errorText(result json.RawMessage) string {
 	var v struct {
 		Error string `json:"error"`
@@ -66,7 +66,7 @@ func (e *Encoder) files(blocks []llm.Block) {
 	}
 }
 
-// fileURL is where a client finds the media of a block.
+// fileURL returns the URL and media type of a block, if it has media.
 func fileURL(b *llm.Block) (address, mediaType string, ok bool) {
 	if b.Source == nil {
 		return "", "", false

@@ -12,12 +12,12 @@ import (
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
-// rig speaks to servers as a page does.
+// rig talks to servers as a page does.
 type rig struct{ *protocoltest.Rig }
 
 func newRig(tb testing.TB) *rig { return newRigWith(tb, nil) }
 
-// newRigWith returns a rig whose slow agent goes on when a channel is closed.
+// newRigWith returns a rig whose slow agent continues when a channel is closed.
 func newRigWith(tb testing.TB, slow <-chan struct{}) *rig {
 	tb.Helper()
 	g := protocoltest.Idle(tb, aisdk.Routes())
@@ -26,13 +26,13 @@ func newRigWith(tb testing.TB, slow <-chan struct{}) *rig {
 	return &rig{g}
 }
 
-// post sends a request to the chat, and returns the answer.
+// post sends a request to the chat, and returns the response.
 func (g *rig) post(url, body string) (int, string) {
 	g.TB.Helper()
 	return g.Ask(http.MethodPost, url+"/v1/ai-sdk/chat", body)
 }
 
-// say says something in a chat, and returns the chunks of the answer.
+// say sends a user message to a chat, and returns the chunks of the answer.
 func (g *rig) say(thread, text string) []chunk {
 	g.TB.Helper()
 	status, body := g.post(g.URL, fmt.Sprintf(`{"id":%q,"messages":[{"role":"user","parts":[{"type":"text","text":%q}]}]}`, thread, text))
@@ -42,7 +42,7 @@ func (g *rig) say(thread, text string) []chunk {
 	return chunksOf(g.TB, body)
 }
 
-// get returns what a path answers.
+// get returns the response of a path.
 func (g *rig) get(url, path, lastEventID string) (int, string) {
 	g.TB.Helper()
 	return g.Ask(http.MethodGet, url+path, "", "Last-Event-ID", lastEventID)
@@ -53,7 +53,7 @@ type chunk map[string]any
 
 func (c chunk) kind() string { return c["type"].(string) }
 
-// chunksOf reads a stream, which has to end with [DONE].
+// chunksOf reads a stream, which must end with [DONE].
 func chunksOf(tb testing.TB, body string) (out []chunk) {
 	tb.Helper()
 	done := false

@@ -7,13 +7,13 @@ import (
 	"github.com/awaken-go/awaken/internal/schema"
 )
 
-// isApproval reports whether a plain yes or no is an answer: the call is made as it is, and
-// needs to be told no more than that.
+// isApproval reports whether yes or no is a sufficient answer: the call is made as it is, and
+// the tool needs nothing more.
 func isApproval(mode awaken.ResumeMode, s *awaken.Suspension) bool {
 	return (mode == awaken.ReplayToolCall || mode == "") && fits(s, approved{Approved: true})
 }
 
-// fits reports whether a question takes an approval as its answer.
+// fits reports whether an approval satisfies the question's response schema.
 func fits(s *awaken.Suspension, a approved) bool {
 	if s == nil || len(s.ResponseSchema) == 0 {
 		return true
@@ -22,7 +22,7 @@ func fits(s *awaken.Suspension, a approved) bool {
 	return err == nil && wanted.Check(a.result()) == nil
 }
 
-// suspension is what a person is asked, beyond what an approval request can say.
+// suspension is the part of a question that an approval request cannot express.
 type suspension struct {
 	ToolCallID     string            `json:"toolCallId"`
 	Action         string            `json:"action,omitempty"`
@@ -30,7 +30,7 @@ type suspension struct {
 	Parameters     json.RawMessage   `json:"parameters,omitempty"`
 	ResponseSchema json.RawMessage   `json:"responseSchema,omitempty"`
 	ResumeMode     awaken.ResumeMode `json:"resumeMode"`
-	ExpiresAt      int64             `json:"expiresAt,omitempty"` // unix ms
+	ExpiresAt      int64             `json:"expiresAt,omitempty"` // Unix time in milliseconds
 }
 
 func newSuspension(t *awaken.Ticket, wireID string) suspension {
@@ -42,7 +42,7 @@ func newSuspension(t *awaken.Ticket, wireID string) suspension {
 	return s
 }
 
-// ticketBelow is a question of a run below as if the run had asked it itself.
+// ticketBelow converts a question of a child run to a ticket of this run.
 func ticketBelow(t *awaken.WaitingTicket) *awaken.Ticket {
 	own := &awaken.Ticket{ResumeMode: t.ResumeMode, ExpiresAt: t.ExpiresAt}
 	if t.Suspension != nil {

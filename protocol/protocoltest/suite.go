@@ -202,14 +202,14 @@ func scopes(t *testing.T, p Protocol) {
 		refused       string // "" if it is not
 	}{
 		{false, "careful", "", "", "thread", ""},
-		{false, "careful", "", "", "project", "for everybody who has the agent"},
-		{false, "careful", "", "", "user", "not known"},
+		{false, "careful", "", "", "project", "applies to all users of the agent"},
+		{false, "careful", "", "", "user", "has no user"},
 		{false, "careful", "alice", "alice", "user", ""},
 		{false, "careful", "alice", "bob", "user", "made by user"},
-		{false, "careful", "alice", "", "user", "not known"},
+		{false, "careful", "alice", "", "user", "has no user"},
 		{false, "shared", "", "", "project", ""},
-		{true, "careful", "alice", "", "project", "for everybody who has the agent"},
-		{true, "careful", "alice", "", "user", "not known"},
+		{true, "careful", "alice", "", "project", "applies to all users of the agent"},
+		{true, "careful", "alice", "", "user", "has no user"},
 		{true, "careful", "alice", "alice", "user", ""},
 	} {
 		g := New(t, p.Routes)

@@ -85,13 +85,13 @@ var importRules = []importRule{
 	},
 }
 
-// siblingFolders are for siblingRule: packages below different children of one of these folders do
-// not import each other, neither in tests nor elsewhere. Tests may import a sibling that ends in "test", such as ./store/storetest.
-// The folder internal among them, such as ./store/internal, is for all of them to import.
+// siblingFolders are for siblingRule: packages below different children of one of these folders must
+// not import each other, neither in tests nor elsewhere. Tests may import a sibling that ends in "test",
+// such as ./store/storetest. All of them may import a folder internal among them, such as ./store/internal.
 var siblingFolders = list("./store", "./plugin", "./protocol")
 
-// rootModules are for linkRule: the root package links code of these modules only, directly or not.
-// Whoever uses the library gets them all, so the list is short and exact.
+// rootModules are for linkRule: the root package links only these modules, directly or indirectly.
+// Every program that imports the library links them, so the list is short and exact.
 var rootModules = list(
 	"github.com/google/jsonschema-go",
 	"github.com/google/uuid",
@@ -108,20 +108,20 @@ var rootModules = list(
 	"github.com/go-logr/stdr",
 )
 
-// maxChain is for chainRule: so many packages of ours at most, each importing the next.
+// maxChain is for chainRule: the maximum length of a chain of our packages, each importing the next.
 const maxChain = 8
 
-// mustExist names packages without which the rules would check nothing.
+// mustExist names packages that must exist, so that the rules check something.
 var mustExist = list(".", "./state", "./llm")
 
 // The checker.
 
 type importRule struct {
 	name   string
-	of     []string // the packages under this rule,
-	except []string // but not these
-	forbid []string // what they must not import; nothing named means everything,
-	allow  []string // but not these
+	of     []string // packages that the rule applies to
+	except []string // exceptions from of
+	forbid []string // what they must not import; empty means everything
+	allow  []string // exceptions from forbid
 }
 
 // checkImports returns the violations of the rules about imports, ordered by rule and package.
@@ -225,7 +225,8 @@ func checkChain(listed []pkg) []violation {
 
 func list(items ...string) []string { return items }
 
-// isStd trusts go list. It falls back on the look of the path for packages that were not listed.
+// isStd reports whether path is in the standard library, according to go list. For packages that
+// were not listed, it looks at the path.
 func isStd(path string, byPath map[string]pkg) bool {
 	if p, ok := byPath[path]; ok {
 		return p.Standard

@@ -15,7 +15,7 @@ const (
 	maxExceptions    = 10
 )
 
-// maxExported limits the exported names of packages. A package that does not exist has none.
+// maxExported limits the exported names of packages.
 var maxExported = map[string]int{
 	".":          260,
 	"./registry": 60,
@@ -34,7 +34,7 @@ const (
 	exceptionRule = "there are at most 10 exceptions, and each is needed"
 )
 
-// exception lets one thing be bigger than its limit, but no bigger than max.
+// exception raises a limit to max for one name.
 type exception struct {
 	rule   string
 	name   string // as the figures print it
@@ -42,17 +42,17 @@ type exception struct {
 	reason string
 }
 
-// exceptions are all there are.
+// exceptions lists all exceptions.
 var exceptions = []exception{
 	{fieldsRule, "llm/openai.Preset", 21, "what servers that speak like OpenAI do differently, one fact for each field: configuration in all but its name"},
 }
 
-// violations returns what breaks a rule.
+// violations returns all violations of the rules.
 func (t *tree) violations() []violation {
 	return slices.Concat(t.checkLimits(exceptions), checkImports(t.listed), checkTable(importTable, t.listed))
 }
 
-// checkLimits returns what is bigger than its limit, and the exceptions that nothing needs.
+// checkLimits returns the violations of limits, and unneeded exceptions.
 func (t *tree) checkLimits(exceptions []exception) []violation {
 	var out []violation
 	used := make(map[int]bool)
@@ -95,7 +95,7 @@ func (t *tree) checkLimits(exceptions []exception) []violation {
 	return out
 }
 
-// typeFigures are the types of a package by their methods.
+// typeFigures returns the number of methods of each type of a package.
 func (m *measure) typeFigures() []figure {
 	var out []figure
 	for _, name := range slices.Sorted(maps.Keys(m.types)) {

@@ -1,7 +1,7 @@
-// Shape prints the figures of this module's code and holds them to limits.
+// Shape measures this module's code and checks it against limits.
 //
 //	go run ./scripts/shape            print the figures
-//	go run ./scripts/shape -check     print what breaks a limit; exit status 1 if anything does
+//	go run ./scripts/shape -check     print violations; exit status 1 if there are any
 //	go run ./scripts/shape -imports   print the table of imports, for imports.txt
 //
 // Code is of three kinds. A kit is a package that only tests import: its name ends in "test", or it
@@ -34,7 +34,7 @@ import (
 )
 
 func main() {
-	check := flag.Bool("check", false, "hold the tree to its limits instead of printing its figures")
+	check := flag.Bool("check", false, "check the limits instead of printing the figures")
 	imports := flag.Bool("imports", false, "print the table of imports instead of the figures")
 	flag.Parse()
 	if flag.NArg() > 0 {

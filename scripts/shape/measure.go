@@ -18,7 +18,7 @@ import (
 type measure struct {
 	path      string // relative to the module
 	kind      kind
-	exported  map[string]bool // top-level names; a set, for build tags declare a name twice
+	exported  map[string]bool // top-level names; a set, because a name may be declared once per build tag
 	methods   map[string]bool // exported methods of exported types, as "Type.Method"
 	code      int             // lines
 	structs   []figure        // by fields
@@ -27,14 +27,14 @@ type measure struct {
 	functions []figure        // by lines
 }
 
-// figure is one thing and its size.
+// figure is the size of one thing.
 type figure struct {
 	name string // such as "server.call", "server.(*call).serve", "server/run.go"
 	n    int
 	free bool // of a struct: a wire or configuration type
 }
 
-// name is how the figures name the package: "awaken", "server", "store/file".
+// name returns the name of the package in the figures: "awaken", "server", "store/file".
 func (m *measure) name() string {
 	if m.path == "." {
 		return path.Base(module)
@@ -52,7 +52,7 @@ func newMeasure(rel string) *measure {
 	}
 }
 
-// addFile adds one file. A generated one counts for nothing.
+// addFile adds one file. Generated files do not count.
 func (m *measure) addFile(name string, src []byte) error {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
@@ -97,7 +97,7 @@ func (m *measure) addFunc(d *ast.FuncDecl, lines int) {
 	m.functions = append(m.functions, figure{name: m.name() + "." + recv + "." + d.Name.Name, n: lines})
 }
 
-// receiver is the name of the type that a method is declared on.
+// receiver returns the name of a method's receiver type.
 func receiver(expr ast.Expr) (name string, pointer bool) {
 	for {
 		switch e := expr.(type) {
@@ -152,8 +152,7 @@ func (m *measure) addLiterals(d *ast.GenDecl, lines func(ast.Node) int) {
 	}
 }
 
-// addTypes adds the structs and interfaces of a declaration, also those that a function declares and
-// those without a name.
+// addTypes adds the structs and interfaces of a declaration, including local and unnamed ones.
 func (m *measure) addTypes(decl ast.Decl, fset *token.FileSet) {
 	named := make(map[ast.Expr]string)
 	within := ""
@@ -194,7 +193,7 @@ func (m *measure) addInterface(within, name string, t *ast.InterfaceType) {
 	}
 }
 
-// configurationNames are how the names of configuration types end.
+// configurationNames are the endings of the names of configuration types.
 var configurationNames = []string{"config", "options", "limits", "settings"}
 
 // isConfiguration reports whether a struct is a configuration type: its name is Config, Options,
@@ -243,7 +242,7 @@ func codeLines(src []byte) int {
 			return len(lines)
 		}
 		if tok == token.SEMICOLON && lit != ";" {
-			continue // the scanner's own, at the end of a line
+			continue // inserted by the scanner at the end of a line
 		}
 		line := file.Line(pos)
 		for text := range strings.SplitSeq(lit+" ", "\n") {
@@ -255,13 +254,13 @@ func codeLines(src []byte) int {
 	}
 }
 
-// longestChain is the longest chain of packages of this module, each importing the next.
+// longestChain returns the longest chain of packages of this module, each importing the next.
 func longestChain(listed []pkg) []string {
 	byPath := make(map[string]pkg)
 	for _, p := range listed {
 		byPath[p.ImportPath] = p
 	}
-	longest := make(map[string][]string) // from a package on
+	longest := make(map[string][]string) // starting with a package
 	var from func(path string) []string
 	from = func(path string) []string {
 		if chain, ok := longest[path]; ok {

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// biggest is how many of the biggest things print shows.
+// biggest is the number of entries in each list of the biggest things.
 const biggest = 15
 
 // print writes the figures of the tree.
@@ -70,7 +70,7 @@ func (t *tree) printPackages(w io.Writer, k kind, title string) {
 	fmt.Fprintln(w)
 }
 
-// printBiggest writes the biggest of the figures, and how many are above the limit, if there is one.
+// printBiggest writes the biggest figures, and how many exceed the limit, if there is one.
 func printBiggest(w io.Writer, title string, limit int, figures []figure) {
 	slices.SortStableFunc(figures, func(a, b figure) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), strings.Compare(a.name, b.name))

@@ -10,15 +10,15 @@ import (
 )
 
 // importTable lists, for each package of product code and each kit, exactly which packages of this
-// module its non-test files import. The rules in imports.go say why an import must not be; the table
-// makes every new one, and every one that is gone, a line in a diff.
+// module its non-test files import. The rules in imports.go forbid imports for a reason; the table
+// makes every new or removed import a line in a diff.
 //
 //go:embed imports.txt
 var importTable string
 
 const tableRule = "a package imports exactly what imports.txt lists (go run ./scripts/shape -imports writes it)"
 
-// writeImports writes the table of the tree as it is.
+// writeImports writes the table of imports of the tree.
 func (t *tree) writeImports(out io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# Which packages of this module each package imports, tests left out.\n" +
@@ -34,7 +34,7 @@ func (t *tree) writeImports(out io.Writer) error {
 	return err
 }
 
-// checkTable compares the imports of the packages listed with the table.
+// checkTable compares the imports of the listed packages with the table.
 func checkTable(table string, listed []pkg) []violation {
 	var out []violation
 	want, have := parseTable(table), tableOf(listed)

@@ -30,7 +30,7 @@ type pkg struct {
 	Deps           []string
 }
 
-// kind tells which figures and limits are for a package.
+// kind says which figures and limits apply to a package.
 type kind int
 
 const (
@@ -39,7 +39,7 @@ const (
 	beside // an example or a script
 )
 
-// kindOf is the kind of the package at a path relative to the module.
+// kindOf returns the kind of the package at a path relative to the module.
 func kindOf(rel string) kind {
 	switch {
 	case strings.HasPrefix(rel, "./examples/"), strings.HasPrefix(rel, "./scripts/"):
@@ -51,7 +51,7 @@ func kindOf(rel string) kind {
 	}
 }
 
-// tree is the module, measured.
+// tree holds the measurements of the module.
 type tree struct {
 	listed   []pkg      // of this module and of everything that it imports
 	packages []*measure // product code and kits, ordered by path
@@ -66,7 +66,7 @@ func readModule(root string) (*tree, error) {
 	return readTree(listed, os.DirFS(root))
 }
 
-// readTree measures the packages of this module among those listed. Their files are in the module.
+// readTree measures the listed packages that belong to this module.
 func readTree(listed []pkg, module fs.FS) (*tree, error) {
 	t := &tree{listed: listed}
 	for _, p := range listed {
@@ -94,7 +94,7 @@ func readTree(listed []pkg, module fs.FS) (*tree, error) {
 	return t, nil
 }
 
-// goList describes the packages of the module in root and everything that they import.
+// goList lists the packages of the module in root and all of their dependencies.
 func goList(root string) ([]pkg, error) {
 	cmd := exec.Command("go", "list", "-deps",
 		"-json=ImportPath,Standard,Module,GoFiles,CgoFiles,IgnoredGoFiles,Imports,TestImports,XTestImports,Deps", "./...")
@@ -121,7 +121,7 @@ func goList(root string) ([]pkg, error) {
 
 func isOurs(path string) bool { return path == module || strings.HasPrefix(path, module+"/") }
 
-// relative writes the path of a package of this module as the rules do: "." or "./state".
+// relative returns the path of a package as the rules write it: "." or "./state".
 func relative(path string) string {
 	if path == module {
 		return "."
@@ -132,7 +132,7 @@ func relative(path string) string {
 	return path
 }
 
-// absolute is the import path of a package that is written as in the rules.
+// absolute returns the import path of a package that is written as in the rules.
 func absolute(rel string) string {
 	if rel == "." {
 		return module

@@ -1,5 +1,4 @@
-// Package statetest checks that a state key keeps the promises the state package
-// relies on.
+// Package statetest tests that a state key satisfies the contract of package state.
 package statetest
 
 import (
@@ -10,9 +9,9 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// Key checks key with the given updates: applying one leaves the value it started
-// from alone, the value survives JSON, and the order of updates does not matter if
-// the key says so.
+// Key tests key with the given updates: an update does not modify the old value, the value
+// survives a round trip through JSON, and the order of updates does not matter if the key is
+// commutative.
 func Key[V, U any](t testing.TB, key *state.Key[V, U], updates ...U) {
 	t.Helper()
 	if len(updates) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/state/statetest"
 )
 
-// fakeTB keeps what a test says about its subject.
+// fakeTB records the errors of a test.
 type fakeTB struct {
 	testing.TB
 	said []string
@@ -30,7 +30,7 @@ func (f *fakeTB) Fatalf(format string, args ...any) {
 
 func (f *fakeTB) Fatal(args ...any) { f.Fatalf("%s", fmt.Sprint(args...)) }
 
-// complaints returns what statetest.Key says about a key.
+// complaints returns the errors of statetest.Key for a key.
 func complaints[V, U any](key *state.Key[V, U], updates ...U) []string {
 	f := new(fakeTB)
 	done := make(chan struct{})
@@ -54,7 +54,7 @@ func TestKey_AcceptsGoodKeys(t *testing.T) {
 	statetest.Key(t, state.NewKey("test.sum", func(n, d int) int { return n + d }, state.Options{Merge: state.Commutative}), 1, 2, 3)
 	statetest.Key(t, state.NewValue[string]("test.last", state.Options{}), "a", "b")
 	statetest.Key(t, state.NewValue[map[string][]int]("test.map", state.Options{}), map[string][]int{"a": {1}}, nil)
-	// What never leaves memory need not survive JSON.
+	// Transient values need not survive JSON.
 	statetest.Key(t, state.NewValue[hidden]("test.hidden", state.Options{Transient: true}), hidden{n: 1})
 }
 
@@ -102,7 +102,7 @@ func TestKey_FindsValuesThatDoNotSurviveJSON(t *testing.T) {
 	checkComplaint(t, complaints(oneWay, "x"), `decode state key "test.oneway"`)
 }
 
-// oneWay can be written but not read.
+// oneWay can be encoded but not decoded.
 type oneWay string
 
 func (oneWay) UnmarshalJSON([]byte) error { return fmt.Errorf("cannot be read") }

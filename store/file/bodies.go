@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // bodies keeps the bodies of threads in memory, as many as fit, and reads the others
@@ -81,7 +82,7 @@ func (bs *bodies) withLocked(t *thread, fn func(b *body) error) error {
 		b, err := bs.load(t)
 		if err != nil {
 			if missing(err) {
-				return notFound(t.ID) // it was deleted meanwhile
+				return threads.NotFound(t.ID) // it was deleted meanwhile
 			}
 			return fmt.Errorf("thread %s: %w", t.ID, err)
 		}
@@ -104,7 +105,7 @@ func (bs *bodies) look(id string, fn func(t *thread, b *body) error) error {
 	}
 	return bs.with(t, func(b *body) error {
 		if t.life != alive {
-			return notFound(id)
+			return threads.NotFound(id)
 		}
 		return fn(t, b)
 	})
@@ -148,8 +149,8 @@ func (bs *bodies) load(t *thread) (*body, error) {
 		if err != nil {
 			return err
 		}
-		if n := len(c.Messages); sum.Op == opCommit && len(b.created)+n != sum.Count {
-			return fmt.Errorf("it makes %d messages, and says that there are %d", len(b.created)+n, sum.Count)
+		if n := len(c.Messages); sum.Op == opCommit && len(b.Created)+n != sum.Count {
+			return fmt.Errorf("it makes %d messages, and says that there are %d", len(b.Created)+n, sum.Count)
 		}
 		b.apply(&sum, &c, at, nil, int64(len(entries)))
 		return nil
@@ -173,10 +174,10 @@ func (bs *bodies) readBase(t *thread, fn func(msgs []*llm.Message, created []int
 		return fmt.Errorf("%s begins as thread %q was, and that is not there any more", t.journal.path, t.base.Thread)
 	}
 	return bs.with(other, func(b *body) error {
-		if t.base.Seq > len(b.created) {
-			return fmt.Errorf("%s begins with %d messages of thread %q, which has only %d", t.journal.path, t.base.Seq, other.ID, len(b.created))
+		if t.base.Seq > len(b.Created) {
+			return fmt.Errorf("%s begins with %d messages of thread %q, which has only %d", t.journal.path, t.base.Seq, other.ID, len(b.Created))
 		}
-		fn(b.view.Log()[:t.base.Seq], b.created[:t.base.Seq], b.size)
+		fn(b.View.Log()[:t.base.Seq], b.Created[:t.base.Seq], b.size)
 		return nil
 	})
 }
@@ -210,7 +211,7 @@ func (bs *bodies) readBlock(t *thread, bl *block) error {
 func (bs *bodies) read(t *thread, at span, fn func(payload []byte) error) error {
 	err := bs.journals.read(&t.journal, at, fn)
 	if missing(err) {
-		return notFound(t.ID) // it was deleted meanwhile
+		return threads.NotFound(t.ID) // it was deleted meanwhile
 	}
 	return err
 }

@@ -1,32 +1,21 @@
 package file
 
 import (
-	"cmp"
-	"encoding/json"
 	"slices"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // body is what a thread is made of. It is guarded by table.mu; what its slices hold is
 // never changed.
 type body struct {
-	size    int64 // about, in memory
-	view    awaken.View
-	created []int64 // of each record, unix ms
-	state   map[string]json.RawMessage
-	inbox   []awaken.InboxItem
-	posted  map[string]bool
-	runs    map[string]*runBody
-	blocks  []block
-	held    int // blocks before this one have no entries in memory
-}
-
-type runBody struct {
-	awaken.Run
-	calls []*awaken.CallState
-	state map[string]json.RawMessage
+	threads.Body
+	size   int64 // about, in memory
+	runs   map[string]*threads.Run
+	blocks []block
+	held   int // blocks before this one have no entries in memory
 }
 
 // block is the entries of one record.
@@ -44,8 +33,8 @@ const inMemory = 2
 
 // begin gives a fork its first messages.
 func (b *body) begin(msgs []*llm.Message, created []int64, size int64) {
-	b.view.Append(msgs...)
-	b.created = slices.Clone(created)
+	b.View.Append(msgs...)
+	b.Created = slices.Clone(created)
 	b.size += size
 }
 
@@ -58,13 +47,7 @@ func (b *body) apply(r *summary, c *contents, at span, entries []awaken.Entry, s
 	case opCommit:
 		b.applyCommit(r, c)
 	case opPost:
-		if b.posted == nil {
-			b.posted = map[string]bool{}
-		}
-		for _, it := range c.Items {
-			b.posted[it.ID] = true
-			b.inbox = append(b.inbox, it)
-		}
+		b.Post(c.Items)
 	}
 	if l := r.Log; l != nil {
 		bl := block{at: at, runID: l.RunID, last: l.Last, epoch: l.Epoch, entries: entries}
@@ -81,63 +64,25 @@ func (b *body) apply(r *summary, c *contents, at span, entries []awaken.Entry, s
 }
 
 func (b *body) applyCommit(r *summary, c *contents) {
-	b.view.Append(c.Messages...)
-	for range c.Messages {
-		b.created = append(b.created, r.Time)
-	}
-	if len(r.Read) > 0 {
-		b.inbox = slices.DeleteFunc(b.inbox, func(it awaken.InboxItem) bool { return slices.Contains(r.Read, it.ID) })
-	}
+	b.Append(c.Messages, r.Time)
+	b.Read(r.Read)
 	run := b.runs[r.RunID]
 	if run == nil {
 		if b.runs == nil {
-			b.runs = map[string]*runBody{}
+			b.runs = map[string]*threads.Run{}
 		}
-		run = &runBody{}
+		run = &threads.Run{}
 		b.runs[r.RunID] = run
 	}
 	if c.Run != nil {
 		run.Run = *c.Run
 	}
-	for _, call := range c.Calls {
-		at, found := slices.BinarySearchFunc(run.calls, call, func(a, b *awaken.CallState) int {
-			return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Index, b.Index))
-		})
-		if found {
-			run.calls[at] = call
-		} else {
-			run.calls = slices.Insert(run.calls, at, call)
-		}
-	}
+	run.Enter(c.Calls)
 	for _, ch := range c.State {
-		m := &run.state
+		m := &run.State
 		if ch.Thread {
-			m = &b.state
+			m = &b.State
 		}
-		if ch.Value == nil {
-			delete(*m, ch.Key)
-			continue
-		}
-		if *m == nil {
-			*m = map[string]json.RawMessage{}
-		}
-		(*m)[ch.Key] = ch.Value
-	}
-}
-
-// records returns a function that makes records of the log as it is now. The function
-// needs no lock.
-func (b *body) records(threadID string) func(from, to int) []awaken.MessageRecord {
-	log, created := b.view.Log(), b.created[:len(b.created):len(b.created)]
-	return func(from, to int) []awaken.MessageRecord {
-		out := make([]awaken.MessageRecord, 0, to-from)
-		for i := from; i < to; i++ {
-			r := awaken.MessageRecord{ThreadID: threadID, Seq: i + 1, Message: log[i], Created: created[i]}
-			if md := log[i].Metadata; md != nil {
-				r.RunID = md.RunID
-			}
-			out = append(out, r)
-		}
-		return out
+		threads.Set(m, ch.Key, ch.Value)
 	}
 }

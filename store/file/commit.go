@@ -2,12 +2,13 @@ package file
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // committer implements [awaken.Committer].
@@ -39,7 +40,7 @@ func (cm *committer) Acquire(_ context.Context, threadID string) (*awaken.Checkp
 		case t == nil: // it was just deleted, or could not be made: look again
 		case made:
 			defer t.writing.Unlock()
-			return &awaken.Checkpoint{Fence: t.fence, Thread: *t.export()}, nil
+			return t.Checkpoint(&threads.Body{}, nil), nil
 		default:
 			defer t.writing.Unlock()
 			return cm.acquire(t)
@@ -76,31 +77,17 @@ func (cm *committer) takeOrMake(id string) (t *thread, made bool, err error) {
 
 // acquire gives a thread a new owner. Requires t.writing.
 func (cm *committer) acquire(t *thread) (*awaken.Checkpoint, error) {
-	cp := &awaken.Checkpoint{}
+	var cp *awaken.Checkpoint
 	err := cm.bodies.withLocked(t, func(b *body) error {
-		*cp = awaken.Checkpoint{Fence: t.fence + 1, Generation: t.generation, Thread: *t.export(), View: b.view.Messages(),
-			Seq: t.seq, ThreadState: maps.Clone(b.state), Inbox: slices.Clone(b.inbox)}
-		if r := b.runs[t.LatestRunID]; r != nil {
-			run := r.Run
-			cp.Run = &run
-			cp.RunState = maps.Clone(r.state)
-			cp.Calls = lastStep(r.calls)
-		}
+		cp = t.Checkpoint(&b.Body, b.runs[t.LatestRunID])
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	cp.Fence++
+	cp.Thread.End.Epoch = cp.Fence
 	return cp, cm.writer.append(t, &record{summary: summary{Op: opAcquire, Fence: cp.Fence}})
-}
-
-// lastStep returns the calls of the last step that had any.
-func lastStep(calls []*awaken.CallState) []*awaken.CallState {
-	i := len(calls)
-	for i > 0 && calls[i-1].Step == calls[len(calls)-1].Step {
-		i--
-	}
-	return slices.Clone(calls[i:])
 }
 
 // Commit makes c durable, all or nothing.
@@ -127,23 +114,15 @@ func (cm *committer) Commit(_ context.Context, c *awaken.Commit) error {
 
 // commit requires t.writing.
 func (cm *committer) commit(t *thread, c *awaken.Commit) error {
+	err := t.Check(c, false) // whether the run is over is checked when it is claimed
 	switch {
-	case c.Fence != t.fence:
-		return awaken.ErrFenced
-	case c.Number == t.committed && c.Number != 0:
+	case errors.Is(err, threads.ErrRepeated):
 		c.Unread = len(t.unread) > 0
-		return nil // said again because the answer was lost
-	case c.Begins && c.Generation != t.generation:
-		return awaken.ErrGeneration
-	case c.Expect != t.MessageCount:
-		return &awaken.ConflictError{ThreadID: c.ThreadID, Expected: c.Expect, Have: t.MessageCount}
-	case len(c.Entries) > 0 && c.Entries[0].Seq <= t.seq:
-		return fmt.Errorf("%w: event %d of thread %s is stored already", awaken.ErrConflict, c.Entries[0].Seq, c.ThreadID)
+		return nil
+	case err != nil:
+		return err
 	case c.Rest && slices.ContainsFunc(t.unread, func(id string) bool { return !slices.Contains(c.Read, id) }):
 		return awaken.ErrUnread
-	}
-	if err := c.Run.Validate(); err != nil {
-		return fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
 	}
 	if err := checkID("run", c.Run.RunID); err != nil {
 		return err
@@ -184,16 +163,12 @@ func (cm *committer) Interrupt(_ context.Context, threadID string) ([]*awaken.Ca
 	var open []*awaken.CallState
 	err = cm.bodies.withLocked(t, func(b *body) error {
 		if r := b.runs[t.LatestRunID]; r != nil {
-			for _, c := range r.calls {
-				if c.Status == awaken.CallRunning {
-					open = append(open, c)
-				}
-			}
+			open = threads.Unfinished(r.Calls)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return open, cm.writer.append(t, &record{summary: summary{Op: opInterrupt, Generation: t.generation + 1}})
+	return open, cm.writer.append(t, &record{summary: summary{Op: opInterrupt, Generation: t.Generation + 1}})
 }

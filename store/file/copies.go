@@ -40,7 +40,7 @@ func (c *copies) mark(r *runRef) {
 // stale reports whether the copies of a thread are older than its journal. Requires
 // table.mu.
 func (t *thread) stale() bool {
-	return t.life == alive && t.touched > 0 && t.copies.to < t.journal.size
+	return t.life == alive && t.Touched > 0 && t.copies.to < t.journal.size
 }
 
 // copier writes the copies for people.
@@ -98,8 +98,8 @@ func (c *copier) copyOut(t *thread) error {
 		if !t.stale() {
 			return nil
 		}
-		thread, state, seq, size = t.export(), maps.Clone(b.state), t.copies.seq, t.journal.size
-		recs = b.records(t.ID)
+		thread, state, seq, size = t.Export(), maps.Clone(b.State), t.copies.seq, t.journal.size
+		recs = b.Records(t.ID)
 		stale, t.copies.stale = t.copies.stale, nil
 		for _, r := range stale {
 			r.stale = false

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // editor implements [awaken.ThreadEditor].
@@ -21,91 +22,64 @@ type editor struct {
 // Fork makes a thread that begins as another was after record seq of its log. Nothing
 // is copied: the new journal says where to read.
 func (ed *editor) Fork(_ context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
-	if err := ed.gate.enter(); err != nil {
-		return nil, err
-	}
-	defer ed.gate.leave()
-	if err := checkID("thread", newID); err != nil {
-		return nil, err
-	}
-	ed.remover.mu.Lock()
-	defer ed.remover.mu.Unlock()
-	f, first, err := ed.fork(threadID, seq, newID)
-	if err != nil {
-		return nil, err
-	}
-	defer f.writing.Unlock()
-	if err := ed.writer.create(f, first); err != nil {
-		return nil, fmt.Errorf("fork thread %s: %w", threadID, err)
-	}
-	return f.export(), nil
-}
-
-// fork returns the new thread, being made, with writing held. Requires ed.remover.mu.
-func (ed *editor) fork(threadID string, seq int, newID string) (*thread, *record, error) {
-	ed.table.mu.Lock()
-	defer ed.table.mu.Unlock()
-	t, err := ed.table.find(threadID)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case newID == "" || ed.table.threads[newID] != nil:
-		return nil, nil, fmt.Errorf("fork thread %s: %w: thread %q exists already", threadID, awaken.ErrConflict, newID)
-	case seq < 0 || seq > t.MessageCount:
-		return nil, nil, fmt.Errorf("fork thread %s: %w: record %d, have %d", threadID, awaken.ErrInvalid, seq, t.MessageCount)
-	}
-	ed.table.clock++
-	md := t.export().Metadata
-	first := &record{summary: summary{Op: opFork, Clock: ed.table.clock, Fence: ed.table.floor, Parent: threadID, Count: seq, Metadata: &md}}
-	if seq > 0 {
-		first.Base = &base{threadID, t.journal.nonce, seq}
-	}
-	f := newThread(newID)
-	f.writing.Lock()
-	ed.table.threads[newID] = f
-	return f, first, nil
+	return ed.create("fork thread "+threadID, newID, func() (*summary, error) {
+		t, err := ed.table.find(threadID)
+		if err == nil {
+			err = threads.CheckFork(&t.Thread, seq, newID, ed.table.threads[newID] != nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+		first := &summary{Parent: threadID, Count: seq, Metadata: &t.Export().Metadata}
+		if seq > 0 {
+			first.Base = &base{threadID, t.journal.nonce, seq}
+		}
+		return first, nil
+	})
 }
 
 // CreateThread makes a thread.
 func (ed *editor) CreateThread(_ context.Context, t *awaken.Thread) error {
+	_, err := ed.create("create thread "+t.ID, t.ID, func() (*summary, error) {
+		if ed.table.threads[t.ID] != nil {
+			return nil, fmt.Errorf("create thread %s: %w: it exists already", t.ID, awaken.ErrConflict)
+		}
+		now := ed.now().UnixMilli()
+		md := &awaken.ThreadMetadata{CreatedAt: now, UpdatedAt: now, Title: t.Metadata.Title, Custom: maps.Clone(t.Metadata.Custom)}
+		return &summary{Parent: t.ParentThreadID, Resource: t.ResourceID, Metadata: md}, ed.table.checkParent(t.ID, t.ParentThreadID)
+	})
+	return err
+}
+
+// create makes a thread. First is called with table.mu held and returns its first record,
+// or why it cannot be made; what says what was to be done if it cannot be written.
+func (ed *editor) create(what, id string, first func() (*summary, error)) (*awaken.Thread, error) {
 	if err := ed.gate.enter(); err != nil {
-		return err
+		return nil, err
 	}
 	defer ed.gate.leave()
-	if err := checkID("thread", t.ID); err != nil {
-		return err
+	if err := checkID("thread", id); err != nil {
+		return nil, err
 	}
 	ed.remover.mu.Lock()
 	defer ed.remover.mu.Unlock()
-	n, first, err := ed.prepare(t)
-	if err != nil {
-		return err
-	}
-	defer n.writing.Unlock()
-	if err := ed.writer.create(n, first); err != nil {
-		return fmt.Errorf("create thread %s: %w", t.ID, err)
-	}
-	return nil
-}
-
-// prepare returns a new thread, being made, with writing held. Requires ed.remover.mu.
-func (ed *editor) prepare(t *awaken.Thread) (*thread, *record, error) {
 	ed.table.mu.Lock()
-	defer ed.table.mu.Unlock()
-	if ed.table.threads[t.ID] != nil {
-		return nil, nil, fmt.Errorf("create thread %s: %w: it exists already", t.ID, awaken.ErrConflict)
-	}
-	if err := ed.table.checkParent(t.ID, t.ParentThreadID); err != nil {
-		return nil, nil, err
+	sum, err := first()
+	if err != nil {
+		ed.table.mu.Unlock()
+		return nil, err
 	}
 	ed.table.clock++
-	now := ed.now().UnixMilli()
-	md := &awaken.ThreadMetadata{CreatedAt: now, UpdatedAt: now, Title: t.Metadata.Title, Custom: maps.Clone(t.Metadata.Custom)}
-	first := &record{summary: summary{Op: opFork, Clock: ed.table.clock, Fence: ed.table.floor, Parent: t.ParentThreadID, Resource: t.ResourceID, Metadata: md}}
-	n := newThread(t.ID)
-	n.writing.Lock()
-	ed.table.threads[t.ID] = n
-	return n, first, nil
+	sum.Op, sum.Clock, sum.Fence = opFork, ed.table.clock, ed.table.floor
+	t := newThread(id)
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	ed.table.threads[id] = t
+	ed.table.mu.Unlock()
+	if err := ed.writer.create(t, &record{summary: *sum}); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return t.Export(), nil
 }
 
 // UpdateThread changes what people attached to a thread.
@@ -122,7 +96,7 @@ func (ed *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.T
 	}
 	defer t.writing.Unlock()
 	ed.table.mu.Lock()
-	c := t.export()
+	c := t.Export()
 	ed.table.mu.Unlock()
 	if err := fn(c); err != nil {
 		return nil, err
@@ -143,7 +117,7 @@ func (ed *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.T
 	}
 	ed.table.mu.Lock()
 	defer ed.table.mu.Unlock()
-	return t.export(), nil
+	return t.Export(), nil
 }
 
 // DeleteThread removes a thread.

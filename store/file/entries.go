@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // eventLog implements [awaken.EventLog].
@@ -22,9 +23,8 @@ func (l *eventLog) Entries(_ context.Context, threadID string, q awaken.EntryQue
 	var out []awaken.Entry
 	full := func(entries []awaken.Entry) bool {
 		for i := range entries {
-			e := &entries[i]
-			if e.Last() > q.After && e.Epoch > q.Epoch && (q.RunID == "" || e.RunID == q.RunID) {
-				if out = append(out, *e); q.Limit > 0 && len(out) == q.Limit {
+			if threads.SelectsEntry(&q, &entries[i]) {
+				if out = append(out, entries[i]); q.Limit > 0 && len(out) == q.Limit {
 					return true
 				}
 			}

@@ -34,7 +34,7 @@ func (in *inbox) Post(_ context.Context, threadID string, items ...awaken.InboxI
 	r := &record{summary: summary{Op: opPost}}
 	err = in.bodies.withLocked(t, func(b *body) error {
 		for _, it := range items {
-			if !b.posted[it.ID] && !slices.Contains(r.Posted, it.ID) {
+			if !b.Posted[it.ID] && !slices.Contains(r.Posted, it.ID) {
 				r.Posted, r.Items = append(r.Posted, it.ID), append(r.Items, it)
 			}
 		}
@@ -61,7 +61,7 @@ func (in *inbox) Unread(_ context.Context, threadID string) ([]awaken.InboxItem,
 	}
 	var out []awaken.InboxItem
 	err = in.bodies.look(threadID, func(_ *thread, b *body) error {
-		out = slices.Clone(b.inbox)
+		out = slices.Clone(b.Inbox)
 		return nil
 	})
 	return out, err

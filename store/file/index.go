@@ -133,8 +133,8 @@ func (x *indexFile) write() error {
 		if t.journal.size == 0 {
 			continue // it is being made
 		}
-		it := &indexThread{Thread: *t.export(), Nonce: t.journal.nonce, First: t.journal.first, Size: t.journal.size, Doomed: t.doomed,
-			Fence: t.fence, Generation: t.generation, Committed: t.committed, Touched: t.touched, Seq: t.seq,
+		it := &indexThread{Thread: *t.Export(), Nonce: t.journal.nonce, First: t.journal.first, Size: t.journal.size, Doomed: t.doomed,
+			Fence: t.Fence, Generation: t.Generation, Committed: t.Committed, Touched: t.Touched, Seq: t.Seq,
 			Unread: slices.Clone(t.unread), Base: t.base, Copied: t.copied, CopiedTo: t.copies.to, CopiedSeq: t.copies.seq}
 		for _, r := range t.runs {
 			it.Runs = append(it.Runs, indexRun{r.id, r.status, r.born, r.at})

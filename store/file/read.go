@@ -1,14 +1,12 @@
 package file
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // reader implements [awaken.ThreadStore] and [awaken.RunStore].
@@ -30,7 +28,7 @@ func (rd *reader) Thread(_ context.Context, id string) (*awaken.Thread, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.export(), nil
+	return t.Export(), nil
 }
 
 // listed is something in a list, with what it is sorted by.
@@ -40,19 +38,12 @@ type listed[T any] struct {
 	item T
 }
 
-// sortNewest sorts the newest first.
-func sortNewest[T any](all []listed[T]) {
-	slices.SortFunc(all, func(a, b listed[T]) int {
-		return cmp.Or(cmp.Compare(b.time, a.time), strings.Compare(a.id, b.id))
-	})
-}
-
-// bounds returns what to skip and how many to return at most.
-func bounds(n, offset, limit int) (int, int) {
-	if limit <= 0 {
-		limit = 50
-	}
-	return min(max(offset, 0), n), limit
+// pageOf returns a list in order, the newest first, from where a page begins, and how many
+// a page has.
+func pageOf[T any](all []listed[T], offset, limit int) ([]listed[T], int) {
+	slices.SortFunc(all, func(a, b listed[T]) int { return threads.Newest(a.time, b.time, a.id, b.id) })
+	offset, limit = threads.Page(offset, limit)
+	return all[min(offset, len(all)):], limit
 }
 
 // ListThreads returns threads, the most recently updated first.
@@ -61,18 +52,16 @@ func (rd *reader) ListThreads(_ context.Context, q awaken.ThreadQuery) ([]*awake
 		return nil, err
 	}
 	defer rd.gate.leave()
-	all := rd.findThreads(q)
-	sortNewest(all)
-	from, limit := bounds(len(all), q.Offset, q.Limit)
+	all, limit := pageOf(rd.findThreads(q), q.Offset, q.Limit)
 	var out []*awaken.Thread
 	rd.table.mu.Lock()
 	defer rd.table.mu.Unlock()
-	for _, l := range all[from:] {
+	for _, l := range all {
 		if len(out) == limit {
 			break
 		}
 		if l.item.life == alive { // it may have been deleted meanwhile
-			out = append(out, l.item.export())
+			out = append(out, l.item.Export())
 		}
 	}
 	return out, nil
@@ -83,9 +72,8 @@ func (rd *reader) findThreads(q awaken.ThreadQuery) (all []listed[*thread]) {
 	rd.table.mu.Lock()
 	defer rd.table.mu.Unlock()
 	for _, t := range rd.table.threads {
-		if t.life == alive && (q.ParentThreadID == "" || t.ParentThreadID == q.ParentThreadID) &&
-			(q.ResourceID == "" || t.ResourceID == q.ResourceID) && (!q.Root || t.ParentThreadID == "") {
-			all = append(all, listed[*thread]{t.ID, t.touched, t})
+		if t.life == alive && threads.Selects(q, &t.Thread) {
+			all = append(all, listed[*thread]{t.ID, t.Touched, t})
 		}
 	}
 	return all
@@ -109,25 +97,13 @@ func (rd *reader) Messages(_ context.Context, threadID string, q awaken.MessageQ
 	var records func(from, to int) []awaken.MessageRecord
 	var n int
 	err := rd.bodies.look(threadID, func(t *thread, b *body) error {
-		n, records = len(b.created), b.records(t.ID)
+		n, records = len(b.Created), b.Records(t.ID)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	from, to := max(q.After, 0), n
-	if q.Before > 0 {
-		to = min(to, q.Before-1)
-	}
-	from = min(from, to)
-	if q.Limit > 0 && to-from > q.Limit {
-		if q.Last {
-			from = to - q.Limit
-		} else {
-			to = from + q.Limit
-		}
-	}
-	return records(from, to), nil
+	return records(threads.Bounds(q, n)), nil
 }
 
 // LoadRun returns a run.
@@ -206,11 +182,9 @@ func (rd *reader) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run,
 		return nil, err
 	}
 	defer rd.gate.leave()
-	all := rd.findRuns(q)
-	sortNewest(all)
-	from, limit := bounds(len(all), q.Offset, q.Limit)
+	all, limit := pageOf(rd.findRuns(q), q.Offset, q.Limit)
 	var out []*awaken.Run
-	for _, l := range all[from:] {
+	for _, l := range all {
 		if len(out) == limit {
 			break
 		}
@@ -242,9 +216,9 @@ func (rd *reader) Calls(_ context.Context, runID string) ([]*awaken.CallState, e
 	err = rd.bodies.look(ref.thread.ID, func(_ *thread, b *body) error {
 		r := b.runs[runID]
 		if r == nil { // another thread of the same id
-			return fmt.Errorf("run %s: %w", runID, awaken.ErrNotFound)
+			return threads.RunNotFound(runID)
 		}
-		out = slices.Clone(r.calls)
+		out = slices.Clone(r.Calls)
 		return nil
 	})
 	return out, err

@@ -198,7 +198,7 @@ func (rm *remover) raiseFloor(threads ...*thread) error {
 	rm.table.mu.Lock()
 	floor := rm.table.floor
 	for _, t := range threads {
-		floor = max(floor, t.fence)
+		floor = max(floor, t.Fence)
 	}
 	raise := floor > rm.table.floor
 	rm.table.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // table is what is always known about the threads and the runs of a store. It says the
@@ -28,7 +29,7 @@ func (tb *table) find(id string) (*thread, error) {
 	if t := tb.threads[id]; t != nil && t.life == alive {
 		return t, nil
 	}
-	return nil, notFound(id)
+	return nil, threads.NotFound(id)
 }
 
 // take returns a thread with writing held.
@@ -42,7 +43,7 @@ func (tb *table) take(id string) (*thread, error) {
 	t.writing.Lock()
 	if t.life != alive { // it was deleted meanwhile
 		t.writing.Unlock()
-		return nil, notFound(id)
+		return nil, threads.NotFound(id)
 	}
 	return t, nil
 }
@@ -52,7 +53,7 @@ func (tb *table) findRun(id string) (*runRef, error) {
 	if r := tb.runs[id]; r != nil && r.at.Len > 0 && r.thread.life == alive {
 		return r, nil
 	}
-	return nil, fmt.Errorf("run %s: %w", id, awaken.ErrNotFound)
+	return nil, threads.RunNotFound(id)
 }
 
 // apply does what a record says to what is always known. Requires tb.mu, or that
@@ -65,9 +66,9 @@ func (tb *table) apply(t *thread, r *summary, at span) {
 	tb.clock = max(tb.clock, r.Clock)
 	switch r.Op {
 	case opCreate, opAcquire:
-		t.fence, t.committed = r.Fence, 0
+		t.Fence, t.Committed = r.Fence, 0
 	case opFork:
-		t.base, t.ParentThreadID, t.MessageCount, t.touched, t.fence = r.Base, r.Parent, r.Count, r.Clock, r.Fence
+		t.base, t.ParentThreadID, t.MessageCount, t.Touched, t.Fence = r.Base, r.Parent, r.Count, r.Clock, r.Fence
 		t.ResourceID = r.Resource
 		if r.Metadata != nil {
 			t.Metadata = *r.Metadata
@@ -78,13 +79,13 @@ func (tb *table) apply(t *thread, r *summary, at span) {
 	case opCommit:
 		tb.applyCommit(t, r, at)
 	case opInterrupt:
-		t.generation = r.Generation
+		t.Generation = r.Generation
 	case opPost:
 		t.unread = append(t.unread, r.Posted...)
 	case opMetadata:
 		t.Metadata.Title, t.Metadata.Custom = r.Metadata.Title, r.Metadata.Custom
 		t.Metadata.UpdatedAt = max(t.Metadata.UpdatedAt, r.Time)
-		t.ResourceID, t.ParentThreadID, t.touched = r.Resource, r.Parent, r.Clock
+		t.ResourceID, t.ParentThreadID, t.Touched = r.Resource, r.Parent, r.Clock
 	case opDetach:
 		t.ParentThreadID = ""
 	case opBase:
@@ -95,14 +96,14 @@ func (tb *table) apply(t *thread, r *summary, at span) {
 }
 
 func (tb *table) applyCommit(t *thread, r *summary, at span) {
-	t.committed, t.touched = r.Number, r.Clock
+	t.Committed, t.Touched = r.Number, r.Clock
 	if t.Metadata.CreatedAt == 0 {
 		t.Metadata.CreatedAt, t.ParentThreadID = r.Time, r.Parent
 	}
 	t.Metadata.UpdatedAt = r.Time
 	t.MessageCount = r.Count
 	if r.Log != nil {
-		t.seq = max(t.seq, r.Log.Last)
+		t.Seq = max(t.Seq, r.Log.Last)
 	}
 	if len(r.Read) > 0 {
 		t.unread = slices.DeleteFunc(t.unread, func(id string) bool { return slices.Contains(r.Read, id) })
@@ -118,10 +119,7 @@ func (tb *table) applyCommit(t *thread, r *summary, at span) {
 	}
 	run.status, run.at = r.Status, at
 	t.copies.mark(run)
-	t.LatestRunID, t.OpenRunID = r.RunID, ""
-	if r.Status != awaken.RunDone {
-		t.OpenRunID = r.RunID
-	}
+	t.SetRun(r.RunID, r.Status)
 }
 
 // claim gives a commit its time and makes sure that its run is of this thread, whatever
@@ -149,23 +147,13 @@ func (tb *table) claim(t *thread, r *record) (undo func(), err error) {
 
 // checkParent checks that a thread can have that parent. Requires tb.mu.
 func (tb *table) checkParent(id, parent string) error {
-	if parent == "" {
-		return nil
-	}
-	if _, err := tb.find(parent); err != nil {
-		return fmt.Errorf("thread %s: %w: there is no parent %s", id, awaken.ErrInvalid, parent)
-	}
-	for above := parent; above != ""; {
-		if above == id {
-			return fmt.Errorf("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
+	return threads.CheckParent(id, parent, func(id string) (string, bool, error) {
+		t, err := tb.find(id)
+		if err != nil {
+			return "", false, nil
 		}
-		t := tb.threads[above]
-		if t == nil {
-			return nil
-		}
-		above = t.ParentThreadID
-	}
-	return nil
+		return t.ParentThreadID, true, nil
+	})
 }
 
 // related returns the children of a thread, and the forks that read from its journal.
@@ -207,8 +195,8 @@ func (tb *table) descendants(t *thread) []*thread {
 func (tb *table) restore(t *thread, ix *indexThread) {
 	t.Thread = ix.Thread
 	t.journal.first, t.journal.size, t.doomed = ix.First, ix.Size, ix.Doomed
-	t.fence, t.generation, t.committed = ix.Fence, ix.Generation, ix.Committed
-	t.touched, t.seq, t.unread = ix.Touched, ix.Seq, ix.Unread
+	t.Fence, t.Generation, t.Committed = ix.Fence, ix.Generation, ix.Committed
+	t.Touched, t.Seq, t.unread = ix.Touched, ix.Seq, ix.Unread
 	t.base, t.copied, t.copies.to, t.copies.seq = ix.Base, ix.Copied, ix.CopiedTo, ix.CopiedSeq
 	for _, r := range ix.Runs {
 		ref := &runRef{id: r.ID, thread: t, status: r.Status, born: r.Born, at: r.At}

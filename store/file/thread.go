@@ -4,12 +4,12 @@ import (
 	"container/list"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // thread is what is always known about a thread: as much as a commit needs, and as
@@ -23,17 +23,13 @@ type thread struct {
 	copies  copies
 
 	// Guarded by table.mu.
-	awaken.Thread
-	life              life
-	doomed            *awaken.ChildStrategy // to be deleted, with the children as said
-	fence, generation uint64
-	committed         uint64 // number of the owner's last commit
-	touched           int64
-	seq               uint64 // the highest in the log of events
-	unread            []string
-	runs              []*runRef // in the order they were born
-	base              *base     // what its log begins with is another thread's
-	copied            span      // the record that holds a copy of it instead
+	threads.Head
+	life   life
+	doomed *awaken.ChildStrategy // to be deleted, with the children as said
+	unread []string
+	runs   []*runRef // in the order they were born
+	base   *base     // what its log begins with is another thread's
+	copied span      // the record that holds a copy of it instead
 
 	body   *body
 	bodyAt *list.Element // in the bodies
@@ -59,20 +55,11 @@ type runRef struct {
 }
 
 func newThread(id string) *thread {
-	return &thread{Thread: awaken.Thread{ID: id}, journal: journal{path: journalPath(id), nonce: ids.New()}}
+	return &thread{Head: threads.Head{Thread: awaken.Thread{ID: id}}, journal: journal{path: journalPath(id), nonce: ids.New()}}
 }
 
 // journalPath is where the journal of a thread is, below the store's folder.
 func journalPath(threadID string) string { return journalsDir + "/" + fileName(threadID) + ".log" }
-
-func (t *thread) export() *awaken.Thread {
-	out := t.Thread
-	out.Metadata.Custom = maps.Clone(t.Metadata.Custom)
-	out.End = awaken.Cursor{Epoch: t.fence, Seq: t.seq}
-	return &out
-}
-
-func notFound(id string) error { return fmt.Errorf("thread %s: %w", id, awaken.ErrNotFound) }
 
 var errNotUTF8 = errors.New("it is not UTF-8")
 

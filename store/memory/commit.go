@@ -1,15 +1,13 @@
 package memory
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
-	"maps"
+	"errors"
 	"slices"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // committer implements [awaken.Committer] and [awaken.Inbox].
@@ -20,28 +18,13 @@ func (s *committer) Acquire(_ context.Context, threadID string) (*awaken.Checkpo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.make(threadID)
-	t.fence++
-	t.committed = 0
-	cp := &awaken.Checkpoint{Fence: t.fence, Generation: t.generation, Thread: t.Thread, View: t.view.Messages(),
-		Seq: t.seq, ThreadState: maps.Clone(t.state), Inbox: slices.Clone(t.inbox)}
-	cp.Thread.Metadata.Custom = maps.Clone(t.Metadata.Custom)
-	cp.Thread.End = awaken.Cursor{Epoch: t.fence, Seq: t.seq}
-	if r := t.run; r != nil {
-		run := r.Run
-		cp.Run = &run
-		cp.RunState = maps.Clone(r.state)
-		cp.Calls = lastStep(r.calls)
+	t.Fence++
+	t.Committed = 0
+	var latest *threads.Run
+	if t.run != nil {
+		latest = &t.run.Run
 	}
-	return cp, nil
-}
-
-// lastStep returns the calls of the last step that had any.
-func lastStep(calls []*awaken.CallState) []*awaken.CallState {
-	i := len(calls)
-	for i > 0 && calls[i-1].Step == calls[len(calls)-1].Step {
-		i--
-	}
-	return slices.Clone(calls[i:])
+	return t.Checkpoint(&t.Body, latest), nil
 }
 
 // Commit makes c visible, all or nothing.
@@ -52,28 +35,18 @@ func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
 	if err != nil {
 		return err
 	}
+	err = t.Check(c, s.isDone(c.Run.RunID))
 	switch {
-	case c.Fence != t.fence:
-		return awaken.ErrFenced
-	case c.Number == t.committed && c.Number != 0:
-		c.Unread = len(t.inbox) > 0
-		return nil // said again because the answer was lost
-	case c.Run.Status != awaken.RunDone && s.isDone(c.Run.RunID):
-		return awaken.ErrFenced
-	case c.Begins && c.Generation != t.generation:
-		return awaken.ErrGeneration
-	case c.Expect != t.MessageCount:
-		return &awaken.ConflictError{ThreadID: c.ThreadID, Expected: c.Expect, Have: t.MessageCount}
-	case len(c.Entries) > 0 && c.Entries[0].Seq <= t.seq:
-		return fmt.Errorf("%w: event %d of thread %s is stored already", awaken.ErrConflict, c.Entries[0].Seq, c.ThreadID)
-	case c.Rest && slices.ContainsFunc(t.inbox, func(it awaken.InboxItem) bool { return !slices.Contains(c.Read, it.ID) }):
+	case errors.Is(err, threads.ErrRepeated):
+		c.Unread = len(t.Inbox) > 0
+		return nil
+	case err != nil:
+		return err
+	case c.Rest && slices.ContainsFunc(t.Inbox, func(it awaken.InboxItem) bool { return !slices.Contains(c.Read, it.ID) }):
 		return awaken.ErrUnread
 	}
-	if err := c.Run.Validate(); err != nil {
-		return fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
-	}
 	s.clock++
-	t.committed, t.touched = c.Number, s.clock
+	t.Committed, t.Touched = c.Number, s.clock
 	if !t.begun {
 		t.begun, t.ParentThreadID = true, c.ParentThreadID
 	}
@@ -81,26 +54,21 @@ func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
 		t.Metadata.CreatedAt = c.Time
 	}
 	t.Metadata.UpdatedAt = c.Time
-	t.view.Append(c.Messages...)
 	if t.entries == nil {
 		t.entries = make([]awaken.Entry, 0, 8)
 	}
-	if t.created == nil {
-		t.created = make([]int64, 0, 4)
+	if t.Created == nil {
+		t.Created = make([]int64, 0, 4)
 	}
 	t.entries = append(t.entries, c.Entries...)
 	for i := range c.Entries { // the deltas of one may reach further than the last
-		t.seq = max(t.seq, c.Entries[i].Last())
+		t.Seq = max(t.Seq, c.Entries[i].Last())
 	}
-	for range c.Messages {
-		t.created = append(t.created, c.Time)
-	}
+	t.Append(c.Messages, c.Time)
 	t.MessageCount += len(c.Messages)
-	if len(c.Read) > 0 {
-		t.inbox = slices.DeleteFunc(t.inbox, func(it awaken.InboxItem) bool { return slices.Contains(c.Read, it.ID) })
-	}
+	t.Read(c.Read)
 	s.saveRun(t, c)
-	c.Unread = len(t.inbox) > 0
+	c.Unread = len(t.Inbox) > 0
 	return nil
 }
 
@@ -116,35 +84,16 @@ func (s *committer) saveRun(t *thread, c *awaken.Commit) {
 		r = &runRecord{born: s.clock}
 		s.runs[c.Run.RunID] = r
 	}
-	r.Run = c.Run
-	t.run, t.LatestRunID, t.OpenRunID = r, r.RunID, ""
-	if r.Status != awaken.RunDone {
-		t.OpenRunID = r.RunID
-	}
-	for _, call := range c.Calls {
-		i := slices.IndexFunc(r.calls, func(old *awaken.CallState) bool { return old.Step == call.Step && old.Index == call.Index })
-		if i >= 0 {
-			r.calls[i] = call
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(r.calls, call, func(a, b *awaken.CallState) int {
-			return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Index, b.Index))
-		})
-		r.calls = slices.Insert(r.calls, at, call)
-	}
+	r.Run.Run = c.Run
+	t.run = r
+	t.SetRun(r.RunID, r.Status)
+	r.Enter(c.Calls)
 	for _, ch := range c.State {
-		m := &r.state
+		m := &r.State
 		if ch.Scope == state.Thread {
-			m = &t.state
+			m = &t.State
 		}
-		if ch.Value == nil {
-			delete(*m, ch.Key)
-			continue
-		}
-		if *m == nil {
-			*m = map[string]json.RawMessage{}
-		}
-		(*m)[ch.Key] = ch.Value
+		threads.Set(m, ch.Key, ch.Value)
 	}
 }
 
@@ -156,16 +105,11 @@ func (s *committer) Interrupt(_ context.Context, threadID string) ([]*awaken.Cal
 	if err != nil {
 		return nil, err
 	}
-	t.generation++
-	var open []*awaken.CallState
-	if t.run != nil {
-		for _, c := range t.run.calls {
-			if c.Status == awaken.CallRunning {
-				open = append(open, c)
-			}
-		}
+	t.Generation++
+	if t.run == nil {
+		return nil, nil
 	}
-	return open, nil
+	return threads.Unfinished(t.run.Calls), nil
 }
 
 // Post adds items to a thread's inbox.
@@ -176,7 +120,7 @@ func (s *committer) Post(_ context.Context, threadID string, items ...awaken.Inb
 	if err != nil {
 		return err
 	}
-	t.post(items)
+	t.Post(items)
 	return nil
 }
 
@@ -188,5 +132,5 @@ func (s *committer) Unread(_ context.Context, threadID string) ([]awaken.InboxIt
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(t.inbox), nil
+	return slices.Clone(t.Inbox), nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/config/configstate"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
@@ -23,13 +23,13 @@ type DB struct {
 	mu      sync.Mutex // guards everything, of every tenant
 	tenants map[string]*Store
 	lines   *lines
-	config  *configStore
+	config  config.Store
 }
 
 // NewDB returns an empty DB.
 func NewDB() *DB {
 	db := &DB{Now: time.Now, tenants: map[string]*Store{}, lines: newLines()}
-	db.config = &configStore{db: db, state: configstate.New()}
+	db.config = newConfig(db)
 	return db
 }
 

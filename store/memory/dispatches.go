@@ -31,9 +31,9 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 	c := &mailbox.Thread{ID: threadID, Now: s.now().UnixMilli()}
 	t := s.threads[threadID]
 	if t != nil {
-		c.Made, c.Epoch, c.End = true, t.epoch, awaken.Cursor{Epoch: t.fence, Seq: t.seq}
+		c.Made, c.Epoch, c.End = true, t.epoch, awaken.Cursor{Epoch: t.Fence, Seq: t.Seq}
 		if t.OpenRunID != "" {
-			open := t.run.Run
+			open := t.run.Run.Run
 			c.Open = &open
 		}
 		for _, d := range t.live {
@@ -56,9 +56,9 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 		t.epoch++
 	}
 	if c.Interrupt {
-		t.generation++
+		t.Generation++
 	}
-	t.post(c.Post)
+	t.Post(c.Post)
 	for _, r := range c.Runs {
 		s.record(r)
 	}

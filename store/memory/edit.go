@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // editor implements [awaken.ThreadEditor].
@@ -25,19 +26,13 @@ func (s *editor) Fork(_ context.Context, threadID string, seq int, newID string)
 	if err != nil {
 		return nil, err
 	}
-	if s.threads[newID] != nil || newID == "" {
-		return nil, fmt.Errorf("fork thread %s: %w: thread %q exists already", threadID, awaken.ErrConflict, newID)
+	if err := threads.CheckFork(&t.Thread, seq, newID, s.threads[newID] != nil); err != nil {
+		return nil, err
 	}
-	if seq < 0 || seq > t.MessageCount {
-		return nil, fmt.Errorf("fork thread %s: %w: record %d, have %d", threadID, awaken.ErrInvalid, seq, t.MessageCount)
-	}
-	s.clock++
-	f := &thread{Thread: awaken.Thread{ID: newID, ParentThreadID: threadID, MessageCount: seq, Metadata: t.Metadata}, touched: s.clock, fence: s.floor, begun: true}
-	f.Metadata.Custom = maps.Clone(t.Metadata.Custom)
-	f.created = slices.Clone(t.created[:seq])
-	f.view.Append(t.view.Log()[:seq]...)
-	s.threads[newID] = f
-	return f.export(), nil
+	f := s.add(awaken.Thread{ID: newID, ParentThreadID: threadID, MessageCount: seq, Metadata: t.Metadata})
+	f.Created = slices.Clone(t.Created[:seq])
+	f.View.Append(t.View.Log()[:seq]...)
+	return f.Export(), nil
 }
 
 // DeleteThread removes a thread. One that has dispatches that are queued or claimed is
@@ -94,7 +89,7 @@ func (s *editor) busy(id string, descendants bool) string {
 // remove removes a thread, and all that descend from it.
 func (s *editor) remove(id string, descendants bool) {
 	t := s.threads[id]
-	s.floor = max(s.floor, t.fence)
+	s.floor = max(s.floor, t.Fence)
 	for _, d := range t.over {
 		s.dispatches.forget(d)
 	}
@@ -120,30 +115,30 @@ func (s *editor) CreateThread(_ context.Context, t *awaken.Thread) error {
 	if err := s.checkParent(t.ID, t.ParentThreadID); err != nil {
 		return err
 	}
-	s.clock++
 	now := s.now().UnixMilli()
-	n := &thread{Thread: awaken.Thread{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID}, touched: s.clock, fence: s.floor, begun: true}
-	n.Metadata = awaken.ThreadMetadata{CreatedAt: now, UpdatedAt: now, Title: t.Metadata.Title, Custom: maps.Clone(t.Metadata.Custom)}
-	s.threads[t.ID] = n
+	s.add(awaken.Thread{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID,
+		Metadata: awaken.ThreadMetadata{CreatedAt: now, UpdatedAt: now, Title: t.Metadata.Title, Custom: t.Metadata.Custom}})
 	return nil
+}
+
+// add adds a thread that people made.
+func (s *editor) add(t awaken.Thread) *thread {
+	s.clock++
+	t.Metadata.Custom = maps.Clone(t.Metadata.Custom)
+	out := &thread{Head: threads.Head{Thread: t, Touched: s.clock, Fence: s.floor}, begun: true}
+	s.threads[t.ID] = out
+	return out
 }
 
 // checkParent checks that a thread can have that parent.
 func (s *editor) checkParent(id, parent string) error {
-	if parent != "" && s.threads[parent] == nil {
-		return fmt.Errorf("thread %s: %w: there is no parent %s", id, awaken.ErrInvalid, parent)
-	}
-	for above := parent; above != ""; {
-		if above == id {
-			return fmt.Errorf("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
-		}
-		t := s.threads[above]
+	return threads.CheckParent(id, parent, func(id string) (string, bool, error) {
+		t := s.threads[id]
 		if t == nil {
-			break
+			return "", false, nil
 		}
-		above = t.ParentThreadID
-	}
-	return nil
+		return t.ParentThreadID, true, nil
+	})
 }
 
 // UpdateThread changes what people attached to a thread.
@@ -154,7 +149,7 @@ func (s *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Th
 	if err != nil {
 		return nil, err
 	}
-	c := t.export()
+	c := t.Export()
 	if err := fn(c); err != nil {
 		return nil, err
 	}
@@ -164,11 +159,11 @@ func (s *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Th
 		}
 	}
 	s.clock++
-	t.touched = s.clock
+	t.Touched = s.clock
 	t.ResourceID, t.ParentThreadID = c.ResourceID, c.ParentThreadID
 	t.Metadata.Title, t.Metadata.Custom = c.Metadata.Title, maps.Clone(c.Metadata.Custom)
 	t.Metadata.UpdatedAt = max(t.Metadata.UpdatedAt, s.now().UnixMilli())
-	return t.export(), nil
+	return t.Export(), nil
 }
 
 // Prune removes threads that nothing happened on for a while.
@@ -177,7 +172,7 @@ func (s *editor) Prune(_ context.Context, before time.Time) (int, error) {
 	defer s.mu.Unlock()
 	n := 0
 	for id, t := range s.threads {
-		idle := t.OpenRunID == "" && len(t.inbox) == 0 && len(t.live) == 0 && t.Metadata.UpdatedAt > 0 // a new thread's owner may yet commit
+		idle := t.OpenRunID == "" && len(t.Inbox) == 0 && len(t.live) == 0 && t.Metadata.UpdatedAt > 0 // a new thread's owner may yet commit
 		if idle && t.Metadata.UpdatedAt < before.UnixMilli() {
 			s.remove(id, false)
 			n++

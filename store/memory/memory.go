@@ -4,14 +4,12 @@
 package memory
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
 	"sync"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Store is a tenant's part of a DB. It implements [awaken.Store], [awaken.EventLog],
@@ -30,12 +28,10 @@ type Store struct {
 func New() *Store { return NewDB().Store("") }
 
 var (
-	_ awaken.Store        = (*Store)(nil)
-	_ awaken.EventLog     = (*Store)(nil)
+	_ mailbox.Handle      = (*Store)(nil)
 	_ awaken.ThreadEditor = (*Store)(nil)
 	_ money.Budget        = (*Store)(nil)
 	_ awaken.UsageReader  = (*Store)(nil)
-	_ mailbox.Handle      = (*Store)(nil)
 )
 
 // records is a tenant's threads and runs.
@@ -48,49 +44,32 @@ type records struct {
 }
 
 type thread struct {
-	awaken.Thread
-	fence, generation uint64
-	committed         uint64 // number of the owner's last commit
-	touched           int64
-	view              awaken.View
-	created           []int64 // of each record, unix ms
-	state             map[string]json.RawMessage
-	inbox             []awaken.InboxItem
-	posted            map[string]bool
-	entries           []awaken.Entry
-	seq               uint64     // the highest in entries
-	run               *runRecord // the latest that has started
-	begun             bool       // something was committed
+	threads.Head
+	threads.Body
+	entries []awaken.Entry
+	run     *runRecord // the latest that has started
+	begun   bool       // something was committed
 	queue
 }
 
 type runRecord struct {
-	awaken.Run
-	born  int64
-	calls []*awaken.CallState
-	state map[string]json.RawMessage
+	threads.Run
+	born int64
 }
 
 func (r *records) thread(id string) (*thread, error) {
 	t := r.threads[id]
 	if t == nil {
-		return nil, fmt.Errorf("thread %s: %w", id, awaken.ErrNotFound)
+		return nil, threads.NotFound(id)
 	}
 	return t, nil
-}
-
-func (t *thread) export() *awaken.Thread {
-	out := t.Thread
-	out.Metadata.Custom = maps.Clone(t.Metadata.Custom)
-	out.End = awaken.Cursor{Epoch: t.fence, Seq: t.seq}
-	return &out
 }
 
 // make returns a thread, which is new if it was not there.
 func (r *records) make(id string) *thread {
 	t := r.threads[id]
 	if t == nil {
-		t = &thread{Thread: awaken.Thread{ID: id}, fence: r.floor}
+		t = &thread{Head: threads.Head{Thread: awaken.Thread{ID: id}, Fence: r.floor}}
 		r.threads[id] = t
 	}
 	return t
@@ -101,7 +80,7 @@ func (r *records) open(id string, now int64) *thread {
 	t := r.make(id)
 	if t.Metadata.CreatedAt == 0 {
 		r.clock++
-		t.touched = r.clock
+		t.Touched = r.clock
 		t.Metadata.CreatedAt, t.Metadata.UpdatedAt = now, now
 	}
 	return t
@@ -113,20 +92,8 @@ func (r *records) record(run *awaken.Run) {
 	switch {
 	case old == nil:
 		r.clock++
-		r.runs[run.RunID] = &runRecord{Run: *run, born: r.clock}
+		r.runs[run.RunID] = &runRecord{Run: threads.Run{Run: *run}, born: r.clock}
 	case old.Status == awaken.RunCreated:
-		old.Run = *run
-	}
-}
-
-func (t *thread) post(items []awaken.InboxItem) {
-	if t.posted == nil {
-		t.posted = map[string]bool{}
-	}
-	for _, it := range items {
-		if !t.posted[it.ID] {
-			t.posted[it.ID] = true
-			t.inbox = append(t.inbox, it)
-		}
+		old.Run.Run = *run
 	}
 }

@@ -2,13 +2,12 @@ package memory
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // reader implements [awaken.ThreadStore], [awaken.RunStore], [awaken.EventLog] and
@@ -23,7 +22,7 @@ func (s *reader) Thread(_ context.Context, id string) (*awaken.Thread, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.export(), nil
+	return t.Export(), nil
 }
 
 // ListThreads returns threads, the most recently updated first.
@@ -31,10 +30,10 @@ func (s *reader) ListThreads(_ context.Context, q awaken.ThreadQuery) ([]*awaken
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.findThreads(q)
-	slices.SortFunc(all, func(a, b *thread) int { return newest(a.touched, b.touched, a.ID, b.ID) })
+	slices.SortFunc(all, func(a, b *thread) int { return threads.Newest(a.Touched, b.Touched, a.ID, b.ID) })
 	var out []*awaken.Thread
 	for _, t := range page(all, q.Offset, q.Limit) {
-		out = append(out, t.export())
+		out = append(out, t.Export())
 	}
 	return out, nil
 }
@@ -42,8 +41,7 @@ func (s *reader) ListThreads(_ context.Context, q awaken.ThreadQuery) ([]*awaken
 // findThreads returns what q selects, in any order.
 func (s *reader) findThreads(q awaken.ThreadQuery) (all []*thread) {
 	for _, t := range s.threads {
-		if (q.ParentThreadID == "" || t.ParentThreadID == q.ParentThreadID) && (q.ResourceID == "" || t.ResourceID == q.ResourceID) &&
-			(!q.Root || t.ParentThreadID == "") {
+		if threads.Selects(q, &t.Thread) {
 			all = append(all, t)
 		}
 	}
@@ -57,18 +55,10 @@ func (s *reader) CountThreads(_ context.Context, q awaken.ThreadQuery) (int, err
 	return len(s.findThreads(q)), nil
 }
 
-func newest(a, b int64, idA, idB string) int {
-	if a != b {
-		return int(b - a)
-	}
-	return strings.Compare(idA, idB)
-}
-
+// page returns a page of a list.
 func page[T any](all []T, offset, limit int) []T {
-	if limit <= 0 {
-		limit = 50
-	}
-	all = all[min(max(offset, 0), len(all)):]
+	offset, limit = threads.Page(offset, limit)
+	all = all[min(offset, len(all)):]
 	return all[:min(limit, len(all))]
 }
 
@@ -80,28 +70,7 @@ func (s *reader) Messages(_ context.Context, threadID string, q awaken.MessageQu
 	if err != nil {
 		return nil, err
 	}
-	log := t.view.Log()
-	from, to := max(q.After, 0), len(log)
-	if q.Before > 0 {
-		to = min(to, q.Before-1)
-	}
-	from = min(from, to)
-	if q.Limit > 0 && to-from > q.Limit {
-		if q.Last {
-			from = to - q.Limit
-		} else {
-			to = from + q.Limit
-		}
-	}
-	out := make([]awaken.MessageRecord, 0, to-from)
-	for i := from; i < to; i++ {
-		r := awaken.MessageRecord{ThreadID: threadID, Seq: i + 1, Message: log[i], Created: t.created[i]}
-		if md := log[i].Metadata; md != nil {
-			r.RunID = md.RunID
-		}
-		out = append(out, r)
-	}
-	return out, nil
+	return t.Records(threadID)(threads.Bounds(q, t.MessageCount)), nil
 }
 
 // LoadRun returns a run.
@@ -110,9 +79,9 @@ func (s *reader) LoadRun(_ context.Context, id string) (*awaken.Run, error) {
 	defer s.mu.Unlock()
 	r := s.runs[id]
 	if r == nil {
-		return nil, fmt.Errorf("run %s: %w", id, awaken.ErrNotFound)
+		return nil, threads.RunNotFound(id)
 	}
-	out := r.Run
+	out := r.Run.Run
 	return &out, nil
 }
 
@@ -121,10 +90,10 @@ func (s *reader) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.findRuns(q)
-	slices.SortFunc(all, func(a, b *runRecord) int { return newest(a.born, b.born, a.RunID, b.RunID) })
+	slices.SortFunc(all, func(a, b *runRecord) int { return threads.Newest(a.born, b.born, a.RunID, b.RunID) })
 	var out []*awaken.Run
 	for _, r := range page(all, q.Offset, q.Limit) {
-		run := r.Run
+		run := r.Run.Run
 		out = append(out, &run)
 	}
 	return out, nil
@@ -153,9 +122,9 @@ func (s *reader) Calls(_ context.Context, runID string) ([]*awaken.CallState, er
 	defer s.mu.Unlock()
 	r := s.runs[runID]
 	if r == nil {
-		return nil, fmt.Errorf("run %s: %w", runID, awaken.ErrNotFound)
+		return nil, threads.RunNotFound(runID)
 	}
-	return slices.Clone(r.calls), nil
+	return slices.Clone(r.Calls), nil
 }
 
 // Entries returns entries of a thread's log of events.
@@ -167,9 +136,9 @@ func (s *reader) Entries(_ context.Context, threadID string, q awaken.EntryQuery
 		return nil, err
 	}
 	var out []awaken.Entry
-	for _, e := range t.entries {
-		if e.Last() > q.After && e.Epoch > q.Epoch && (q.RunID == "" || e.RunID == q.RunID) {
-			if out = append(out, e); q.Limit > 0 && len(out) == q.Limit {
+	for i := range t.entries {
+		if threads.SelectsEntry(&q, &t.entries[i]) {
+			if out = append(out, t.entries[i]); q.Limit > 0 && len(out) == q.Limit {
 				break
 			}
 		}

@@ -2,23 +2,22 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Acquire makes the caller the owner of a thread. It reads the whole log to build the
 // view, all in one round trip: the statements of a batch are one transaction, and the
 // first locks the thread's row.
-func (s *committer) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
+func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
 	var cp *awaken.Checkpoint
 	err := retry(ctx, func() (err error) { // raising the fence twice does no harm
 		cp, err = s.acquire(ctx, escape(threadID))
@@ -30,7 +29,7 @@ func (s *committer) Acquire(ctx context.Context, threadID string) (*awaken.Check
 	return cp, nil
 }
 
-func (s *committer) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, err error) {
+func (s *scope) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, err error) {
 	var b pgx.Batch
 	b.Queue(s.db.sql(`SELECT `+sqlstore.ThreadColumns+` FROM {p}_acquire($1, $2)`), s.tenant, id)
 	b.Queue(s.db.sql(messages), s.tenant, id, 0, math.MaxInt64)
@@ -64,13 +63,7 @@ func (s *committer) acquire(ctx context.Context, id string) (_ *awaken.Checkpoin
 	if err := forEach(rows, func(rows pgx.Rows) error { return scanLoad(rows, cp, &calls) }); err != nil {
 		return nil, err
 	}
-	cp.Calls = sqlstore.Ledger(calls)
-	for i := len(cp.Calls) - 1; i >= 0; i-- {
-		if cp.Calls[i].Step != cp.Calls[len(cp.Calls)-1].Step {
-			cp.Calls = cp.Calls[i+1:]
-			break
-		}
-	}
+	cp.Calls = threads.LastStep(sqlstore.Ledger(calls))
 	return cp, nil
 }
 
@@ -91,10 +84,7 @@ func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *records) (err error) 
 		if id != "" {
 			m = &cp.RunState
 		}
-		if *m == nil {
-			*m = map[string]json.RawMessage{}
-		}
-		(*m)[unescape(key)] = data[0]
+		threads.Set(m, unescape(key), data[0])
 	case "i":
 		var item awaken.InboxItem
 		item, err = dialect.DecodeItem(id, data[0])
@@ -104,14 +94,14 @@ func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *records) (err error) 
 }
 
 // Interrupt raises the thread's generation.
-func (s *committer) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallState, error) {
+func (s *scope) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallState, error) {
 	var open []*awaken.CallState
 	err := retry(ctx, func() (err error) { // raising it twice does no harm
 		open, err = s.interrupt(ctx, escape(threadID))
 		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, sqlstore.NoThread(threadID)
+		return nil, threads.NotFound(threadID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("interrupt thread %s: %w", threadID, err)
@@ -119,7 +109,7 @@ func (s *committer) Interrupt(ctx context.Context, threadID string) ([]*awaken.C
 	return open, nil
 }
 
-func (s *committer) interrupt(ctx context.Context, id string) (_ []*awaken.CallState, err error) {
+func (s *scope) interrupt(ctx context.Context, id string) (_ []*awaken.CallState, err error) {
 	var b pgx.Batch
 	b.Queue(s.db.sql(`UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = $1 AND id = $2 RETURNING generation`), s.tenant, id)
 	// A statement of its own, so that it sees a commit that the first had to wait for.
@@ -136,5 +126,5 @@ func (s *committer) interrupt(ctx context.Context, id string) (_ []*awaken.CallS
 	}
 	var calls records
 	err = forEach(rows, func(rows pgx.Rows) error { return calls.scan(rows) })
-	return slices.DeleteFunc(sqlstore.Ledger(calls), func(c *awaken.CallState) bool { return c.Status != awaken.CallRunning }), err
+	return threads.Unfinished(sqlstore.Ledger(calls)), err
 }

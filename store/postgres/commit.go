@@ -8,22 +8,15 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/entryrow"
-	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
-	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
-
-// committer implements [awaken.Committer].
-type committer struct {
-	scope
-	commits *commits
-}
 
 // Commit makes c durable, all or nothing, in one round trip. It does not heed ctx: a
 // commit that was cut off could have been made or not, and its owner would not know.
 // If the connection is lost it asks again, which is safe, because the number of the
 // commit tells whether it was made.
-func (s *committer) Commit(ctx context.Context, c *awaken.Commit) error {
+func (s *scope) Commit(ctx context.Context, c *awaken.Commit) error {
 	invalid := c.Run.Validate()
 	p := &pending{repeat: c.Number != 0}
 	if invalid == nil {
@@ -34,16 +27,16 @@ func (s *committer) Commit(ctx context.Context, c *awaken.Commit) error {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
 	}
 	defer p.params.free()
-	code, err := s.commits.make(context.WithoutCancel(ctx), p)
-	if err != nil {
-		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
+	s.commits.lanes.Do(context.WithoutCancel(ctx), p)
+	if p.err != nil {
+		return fmt.Errorf("commit thread %s: %w", c.ThreadID, p.err)
 	}
-	switch { // the function in 0001_init.sql explains the codes
+	switch code := p.code; { // the function in 0001_init.sql explains the codes
 	case code == 0 || code == 1:
 		c.Unread = code == 1
 		return nil
 	case code == -1:
-		return sqlstore.NoThread(c.ThreadID)
+		return threads.NotFound(c.ThreadID)
 	case code == -2:
 		return awaken.ErrFenced
 	case code == -3:
@@ -57,7 +50,7 @@ func (s *committer) Commit(ctx context.Context, c *awaken.Commit) error {
 	case code <= -10:
 		return &awaken.ConflictError{ThreadID: c.ThreadID, Expected: c.Expect, Have: int(-10 - code)}
 	}
-	return fmt.Errorf("commit thread %s: unknown outcome %d", c.ThreadID, code)
+	return fmt.Errorf("commit thread %s: unknown outcome %d", c.ThreadID, p.code)
 }
 
 // callCommit makes any commit.
@@ -129,7 +122,7 @@ var startCommit = shortcut{`WITH t AS (
 ) ` + quickInsert, 17}
 
 // params are the arguments of the function, in its order.
-func (s *committer) params(c *awaken.Commit, isValid bool) (*params, error) {
+func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	p := newParams()
 	p.values = append(p.values, []byte(s.tenant))
 	p.id(c.ThreadID)
@@ -153,13 +146,13 @@ func (s *committer) params(c *awaken.Commit, isValid bool) (*params, error) {
 		return nil, err
 	}
 	p.json(start)
-	if err := p.messages(c.Messages); err != nil {
+	if err := documents(p, "message", c.Messages); err != nil {
 		return nil, err
 	}
 	if err := p.entries(c.Entries, c.Run.RunID); err != nil {
 		return nil, err
 	}
-	if err := p.calls(c.Calls); err != nil {
+	if err := documents(p, "call", c.Calls); err != nil {
 		return nil, err
 	}
 	p.boolean(rest)
@@ -167,27 +160,9 @@ func (s *committer) params(c *awaken.Commit, isValid bool) (*params, error) {
 	p.id(c.Run.ThreadID)
 	p.id(string(c.Run.Status))
 	p.state(c)
-	p.ids(c.Read)
+	p.array(len(c.Read), func(i int) { p.idElement(c.Read[i]) })
 	p.boolean(isValid)
 	return p, nil
-}
-
-func (p *params) messages(messages []*llm.Message) error {
-	if len(messages) == 0 {
-		p.null()
-		return nil
-	}
-	start := p.array(len(messages))
-	for _, m := range messages {
-		at := p.element()
-		var err error
-		if p.buf, err = m.AppendJSON(p.buf); err != nil {
-			return fmt.Errorf("message %q: %w", m.ID, err)
-		}
-		p.endElement(at)
-	}
-	p.end(start)
-	return nil
 }
 
 // entries writes the entries of a row of that run.
@@ -217,32 +192,8 @@ func (p *params) entries(entries []awaken.Entry, runID string) (err error) {
 	return nil
 }
 
-func (p *params) calls(calls []*awaken.CallState) error {
-	if len(calls) == 0 {
-		p.null()
-		return nil
-	}
-	start := p.array(len(calls))
-	for _, c := range calls {
-		at := p.element()
-		var err error
-		if p.buf, err = c.AppendJSON(p.buf); err != nil {
-			return fmt.Errorf("call %q: %w", c.CallID, err)
-		}
-		p.endElement(at)
-	}
-	p.end(start)
-	return nil
-}
-
 // state writes the changes as three arrays. If a key is there twice, the last counts.
 func (p *params) state(c *awaken.Commit) {
-	if len(c.State) == 0 {
-		p.null()
-		p.null()
-		p.null()
-		return
-	}
 	last := make([]state.Change, 0, len(c.State))
 	for i, ch := range c.State {
 		if !slices.ContainsFunc(c.State[i+1:], func(o state.Change) bool {
@@ -251,42 +202,21 @@ func (p *params) state(c *awaken.Commit) {
 			last = append(last, ch)
 		}
 	}
-	start := p.array(len(last))
-	for _, ch := range last {
-		if ch.Scope == state.Thread {
+	p.array(len(last), func(i int) {
+		if last[i].Scope == state.Thread {
 			p.idElement("")
 		} else {
 			p.idElement(c.Run.RunID)
 		}
-	}
-	p.end(start)
-	start = p.array(len(last))
-	for _, ch := range last {
-		p.idElement(ch.Key)
-	}
-	p.end(start)
-	start = p.array(len(last))
-	for _, ch := range last {
-		if ch.Value == nil {
+	})
+	p.array(len(last), func(i int) { p.idElement(last[i].Key) })
+	p.array(len(last), func(i int) {
+		if last[i].Value == nil {
 			p.nullElement()
-			continue
+			return
 		}
 		at := p.element()
-		p.buf = append(p.buf, ch.Value...)
+		p.buf = append(p.buf, last[i].Value...)
 		p.endElement(at)
-	}
-	p.end(start)
-}
-
-// ids writes an array of ids.
-func (p *params) ids(ids []string) {
-	if len(ids) == 0 {
-		p.null()
-		return
-	}
-	start := p.array(len(ids))
-	for _, id := range ids {
-		p.idElement(id)
-	}
-	p.end(start)
+	})
 }

@@ -7,82 +7,38 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// commits makes the commits of all tenants. Those that come at the same time travel
-// together: those that arrive while all lanes are taken wait, and the first in line takes
-// the others along. They are one transaction and one write to the server's log, but each
-// is judged by itself.
+// commits makes the commits of all tenants. Those that travel together are one
+// transaction and one write to the server's log, but each is judged by itself.
 type commits struct {
 	db      *database
-	lanes   int
+	lanes   sqlstore.Lanes[*pending]
 	quickly func(c *awaken.Commit) *shortcut // the shortcut for a commit, or nil
+}
 
-	mu    sync.Mutex
-	taken int // lanes
-	queue []*pending
+func newCommits(db *database, lanes int) *commits {
+	g := &commits{db: db, quickly: quickly}
+	g.lanes.Max, g.lanes.Make = lanes, g.makeGroup
+	return g
 }
 
 // pending is one commit on its way.
 type pending struct {
+	sqlstore.Turn[*pending]
 	params *params   // of callCommit
 	repeat bool      // making it twice is safe
 	quick  *shortcut // that may make it
 	made   bool      // code says how it went
-	code   int64
+	code   int64     // of the function
 	err    error
-	// told gets the group that this one is to make, being its first member; or
-	// nothing, once another has made it.
-	told chan []*pending
-}
-
-// maxGroup is how many commits travel together at most.
-const maxGroup = 64
-
-// make makes a commit and returns the code of the function.
-func (g *commits) make(ctx context.Context, p *pending) (int64, error) {
-	g.mu.Lock()
-	if g.taken < g.lanes {
-		g.taken++
-		g.mu.Unlock()
-		g.makeGroup(ctx, []*pending{p})
-		g.next()
-		return p.code, p.err
-	}
-	p.told = make(chan []*pending, 1)
-	g.queue = append(g.queue, p)
-	g.mu.Unlock()
-	members := <-p.told
-	if members == nil {
-		return p.code, p.err
-	}
-	g.makeGroup(ctx, members)
-	g.next()
-	for _, other := range members[1:] {
-		other.told <- nil
-	}
-	return p.code, p.err
-}
-
-// next leaves a lane to those who wait, if any.
-func (g *commits) next() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.queue) == 0 {
-		g.taken--
-		return
-	}
-	n := min(len(g.queue), maxGroup)
-	members := slices.Clone(g.queue[:n])
-	g.queue = slices.Delete(g.queue, 0, n)
-	members[0].told <- members
 }
 
 // makeGroup makes commits in one transaction. If that fails, each is made by itself.

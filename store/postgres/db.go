@@ -107,7 +107,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 	d := &database{pool: pool, prefix: o.Prefix, timeout: o.CommitTimeout, now: o.Now, translate: dialect.Translator(o.Prefix),
 		unprepared: config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement}
 	a := &announcer{db: d}
-	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: &commits{db: d, lanes: o.Lanes, quickly: quickly}, enqueuer: newEnqueuer(d), announcer: a}, nil
+	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a}, nil
 }
 
 // Close waits for what is going on and closes all connections.
@@ -118,15 +118,9 @@ func (db *DB) Close() {
 
 // Store returns the store of a tenant; "" is the default one.
 func (db *DB) Store(tenant string) *Store {
-	s, shared := scope{db: db.database, tenant: escape(tenant)}, sqlstore.NewScope(db.database, escape(tenant))
 	return &Store{
-		ports: ports{
-			Threads: sqlstore.NewThreads(shared, s.log), Runs: sqlstore.Runs(shared), Inbox: sqlstore.Inbox(shared), Edits: sqlstore.NewEdits(shared, edits),
-			DispatchReader: sqlstore.DispatchReader(shared), ReservationReader: sqlstore.ReservationReader(shared),
-		},
-		ledger: ledger(s), eventLog: eventLog(s), inbox: inbox(s), budget: budget(s),
-		committer:  committer{scope: s, commits: db.commits},
-		dispatches: dispatches{scope: s, enqueuer: db.enqueuer, announcer: db.announcer},
+		ports{sqlstore.NewTenant(sqlstore.NewScope(db.database, escape(tenant)), engine)},
+		scope{db: db.database, tenant: escape(tenant), commits: db.commits, enqueuer: db.enqueuer, announcer: db.announcer},
 	}
 }
 

@@ -1,25 +1,16 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// dispatches is the part of [mailbox.Store] that writes: a tenant's part of the queue.
-type dispatches struct {
-	scope
-	enqueuer  *enqueuer
-	announcer *announcer
-}
-
 // Enqueue queues dispatches that start runs, in one round trip. Those that come while
 // others are on their way travel together.
-func (s *dispatches) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
+func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
 	if len(ds) == 0 {
 		return nil, nil
 	}
@@ -30,8 +21,8 @@ func (s *dispatches) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left
 			return nil, fmt.Errorf("enqueue dispatch %s: %w", d.ID, err)
 		}
 	}
-	if err := s.enqueuer.lanes.do(ctx, e); err != nil {
-		return nil, fmt.Errorf("enqueue: %w", err)
+	if s.enqueuer.lanes.Do(ctx, e); e.err != nil {
+		return nil, fmt.Errorf("enqueue: %w", e.err)
 	}
 	for i, d := range ds {
 		q := &e.ds[i]
@@ -48,7 +39,7 @@ func (s *dispatches) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left
 	return left, nil
 }
 
-func (s *dispatches) enqueued(d *mailbox.Dispatch) (q enqueued, err error) {
+func (s *scope) enqueued(d *mailbox.Dispatch) (q enqueued, err error) {
 	if d.Request == nil {
 		return q, fmt.Errorf("%w: it has no request", awaken.ErrInvalid)
 	}
@@ -62,17 +53,4 @@ func (s *dispatches) enqueued(d *mailbox.Dispatch) (q enqueued, err error) {
 	fresh.CreatedAt = 0 // the database knows
 	q.record, err = encode(fresh.NewRun())
 	return q, err
-}
-
-// encodeRequest is the request as JSON, or nil.
-func encodeRequest(d *mailbox.Dispatch) (*string, error) {
-	if d.Request == nil {
-		return nil, nil
-	}
-	data, err := json.Marshal(d.Request)
-	if err != nil {
-		return nil, fmt.Errorf("dispatch %s: %w", d.ID, err)
-	}
-	out := text(bytes.TrimSpace(data))
-	return &out, nil
 }

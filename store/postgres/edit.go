@@ -6,13 +6,18 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// edits is how threads are edited where others may write at the same time.
-var edits = sqlstore.EditEngine{
+// engine is what PostgreSQL does in its own way for the shared ports, since others may
+// write at the same time.
+var engine = &sqlstore.Engine{
+	Log: log,
 	Inherit: `UPDATE {p}_commits SET thread = ?3, last = upto - 9223372036854775807, run = '', epoch = 0, entries = NULL, calls = NULL,
 		upto = least(upto, ?4), messages = messages[1 : least(cardinality(messages), ?4 - upto + cardinality(messages))]
 		WHERE tenant = ?1 AND thread = ?2 AND messages IS NOT NULL AND upto - cardinality(messages) < ?4`,
 	LockQueues: lockQueues,
 	LockIdle:   lockIdle,
+	// Not every run has a row that could be locked.
+	LockBudget:  `SELECT pg_advisory_xact_lock(hashtextextended('{p}/' || ?1::text || '/' || ?2::text, 0))`,
+	AddBalances: `INSERT INTO {p}_balances (tenant, scope, id) SELECT ?1, a.scope, a.id FROM {accounts} ORDER BY a.n ON CONFLICT DO NOTHING`,
 }
 
 func lockQueues(ctx context.Context, c sqlstore.Conn, tenant string, ids []string) error {
@@ -30,7 +35,7 @@ func lockIdle(ctx context.Context, c sqlstore.Conn, tenant string, before int64,
 			return
 		}
 		ids = nil
-		err = c.Query(ctx, query+` FOR UPDATE SKIP LOCKED`, args, func(scan func(...any) error) error {
+		err = c.Query(ctx, query+` FOR UPDATE SKIP LOCKED`, args, func(scan sqlstore.Scan) error {
 			ids = append(ids, "")
 			return scan(&ids[len(ids)-1])
 		})

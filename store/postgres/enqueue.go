@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -18,19 +19,21 @@ const enqueueLanes = 2
 // together.
 type enqueuer struct {
 	db    *database
-	lanes lanes[*enqueueing]
+	lanes sqlstore.Lanes[*enqueueing]
 }
 
 func newEnqueuer(db *database) *enqueuer {
 	e := &enqueuer{db: db}
-	e.lanes.max, e.lanes.make = enqueueLanes, e.make
+	e.lanes.Max, e.lanes.Make, e.lanes.Gather = enqueueLanes, e.makeGroup, true
 	return e
 }
 
 // enqueueing is a call of Enqueue on its way.
 type enqueueing struct {
+	sqlstore.Turn[*enqueueing]
 	ds    []enqueued
 	tried bool // it may have been made already
+	err   error
 }
 
 // enqueued is a dispatch on its way. Its texts are escaped.
@@ -43,6 +46,21 @@ type enqueued struct {
 	taken bool // it is queued, with
 	epoch uint64
 	at    int64
+}
+
+// makeGroup queues what several calls want queued. If they fail together, each is made by
+// itself.
+func (e *enqueuer) makeGroup(ctx context.Context, calls []*enqueueing) {
+	if len(calls) > 1 { // not all of them are that of ctx
+		ctx = context.WithoutCancel(ctx)
+	}
+	if err := e.make(ctx, calls); err != nil {
+		for i, c := range calls {
+			if c.err = err; len(calls) > 1 {
+				c.err = e.make(ctx, calls[i:i+1])
+			}
+		}
+	}
 }
 
 // make queues what several calls want queued in one transaction.

@@ -9,14 +9,11 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/entryrow"
-	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// eventLog implements [awaken.EventLog].
-type eventLog scope
-
 // Entries returns entries of a thread's log of events.
-func (s *eventLog) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
 	// Rows hold whole commits, so they are chosen roughly here and exactly below. A row
 	// mostly holds several entries, so few rows are asked for at first; if that was too
 	// low, there is more to read.
@@ -59,7 +56,7 @@ func (s *eventLog) Entries(ctx context.Context, threadID string, q awaken.EntryQ
 			return nil
 		})
 		if err == nil && n == 0 {
-			err = sqlstore.NoThread(threadID)
+			err = threads.NotFound(threadID)
 		}
 		if err != nil {
 			return nil, err

@@ -30,7 +30,5 @@ func (db *DB) WithoutShortcuts() *DB {
 
 // Waiting is how many commits wait for their turn.
 func (db *DB) Waiting() int {
-	db.commits.mu.Lock()
-	defer db.commits.mu.Unlock()
-	return len(db.commits.queue)
+	return db.commits.lanes.Waiting()
 }

@@ -5,14 +5,11 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// inbox is the part of [awaken.Inbox] that writes.
-type inbox scope
-
 // Post adds items to a thread's inbox.
-func (s *inbox) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
+func (s *scope) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
 	ids, data, err := dialect.EncodeItems(items)
 	if err != nil {
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
@@ -25,7 +22,7 @@ func (s *inbox) Post(ctx context.Context, threadID string, items ...awaken.Inbox
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
 	if !found {
-		return sqlstore.NoThread(threadID)
+		return threads.NotFound(threadID)
 	}
 	return nil
 }

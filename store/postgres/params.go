@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/binary"
+	"fmt"
 	"sync"
 	"unicode/utf8"
 )
@@ -74,14 +75,41 @@ func (p *params) valid(start int) {
 	}
 }
 
-// array begins an array of n texts; none is NULL, which every function takes for an
-// empty one. The elements follow, then end.
-func (p *params) array(n int) (start int) {
-	start = len(p.buf)
+// array adds an array of n texts, which element adds; none is NULL, which every function
+// takes for an empty one.
+func (p *params) array(n int, element func(i int)) {
+	if n == 0 {
+		p.null()
+		return
+	}
+	start := len(p.buf)
 	for _, v := range [...]uint32{1, 1, oidText, uint32(n), 1} { // one dimension, may hold NULL, type, length, first index
 		p.buf = binary.BigEndian.AppendUint32(p.buf, v)
 	}
-	return start
+	for i := range n {
+		element(i)
+	}
+	p.end(start)
+}
+
+// document is what a commit has arrays of.
+type document interface {
+	AppendJSON(buf []byte) ([]byte, error)
+}
+
+// documents adds an array of documents. What says what they are.
+func documents[T document](p *params, what string, docs []T) (err error) {
+	p.array(len(docs), func(i int) {
+		at := p.element()
+		out, failed := docs[i].AppendJSON(p.buf)
+		if failed != nil {
+			err = fmt.Errorf("%s %d: %w", what, i+1, failed)
+			return
+		}
+		p.buf = out
+		p.endElement(at)
+	})
+	return err
 }
 
 // element begins an element. A document follows, then endElement.

@@ -15,8 +15,9 @@ import (
 var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
 		"texts": `unnest(?::text[]) AS j (value)`, "numbers": `unnest(?::bigint[]) AS j (value)`, "json": `::json`, "bytes": ` COLLATE "C"`, "max": `greatest`,
-		"tick": `nextval('{p}_clock')`,
-		"lock": ` FOR UPDATE`, "share": ` FOR SHARE`,
+		"tick": `nextval('{p}_clock')`, "born": `nextval('{p}_clock')`,
+		"lock": ` FOR UPDATE`, "share": ` FOR SHARE`, "lockable": `INNER`,
+		"accounts": `unnest(?2::text[], ?3::text[]) WITH ORDINALITY a (scope, id, n)`,
 	},
 	Numbered: true,
 	Escape:   escape, Unescape: unescape, Text: text,
@@ -81,8 +82,17 @@ type portConn struct {
 	}
 }
 
-func (p portConn) Query(ctx context.Context, query string, args []any, each func(scan func(...any) error) error) error {
-	rows, err := p.on.Query(ctx, p.db.sql(query), args...)
+func (p portConn) Query(ctx context.Context, query string, args []any, each func(scan sqlstore.Scan) error, first ...sqlstore.Statement) (err error) {
+	var rows pgx.Rows
+	if len(first) == 0 {
+		rows, err = p.on.Query(ctx, p.db.sql(query), args...)
+	} else {
+		results := p.send(ctx, append(first, sqlstore.Statement{Query: query, Args: args}))
+		defer func() { err = errors.Join(err, results.Close()) }()
+		if _, err = execute(results, len(first)); err == nil {
+			rows, err = results.Query()
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -90,21 +100,36 @@ func (p portConn) Query(ctx context.Context, query string, args []any, each func
 }
 
 func (p portConn) Exec(ctx context.Context, statements ...sqlstore.Statement) (n int64, err error) {
-	if len(statements) == 1 {
+	switch len(statements) {
+	case 0:
+		return 0, nil
+	case 1:
 		tag, err := p.on.Exec(ctx, p.db.sql(statements[0].Query), statements[0].Args...)
 		return tag.RowsAffected(), err
 	}
+	results := p.send(ctx, statements)
+	n, err = execute(results, len(statements))
+	return n, errors.Join(err, results.Close())
+}
+
+// send sends statements in one round trip.
+func (p portConn) send(ctx context.Context, statements []sqlstore.Statement) pgx.BatchResults {
 	var b pgx.Batch
 	for _, s := range statements {
 		b.Queue(p.db.sql(s.Query), s.Args...)
 	}
-	results := p.on.SendBatch(ctx, &b)
-	for range statements {
+	return p.on.SendBatch(ctx, &b)
+}
+
+// execute reads the results of the next n statements, and returns how many rows the last
+// one changed.
+func execute(results pgx.BatchResults, n int) (changed int64, err error) {
+	for range n {
 		tag, err := results.Exec()
 		if err != nil {
-			return 0, errors.Join(err, results.Close())
+			return 0, err
 		}
-		n = tag.RowsAffected()
+		changed = tag.RowsAffected()
 	}
-	return n, results.Close()
+	return changed, nil
 }

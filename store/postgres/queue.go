@@ -96,15 +96,15 @@ func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) (
 	if len(settlements) == 0 {
 		return nil, nil
 	}
+	if err := sqlstore.CheckSettlements(settlements); err != nil {
+		return nil, err
+	}
 	n := len(settlements)
 	var c claims
 	statuses, delays, failed, messages := make([]string, n), make([]int64, n), make([]bool, n), make([]string, n)
 	for i := range settlements {
 		s := &settlements[i]
 		c.add(s.Held)
-		if s.Status == mailbox.Claimed {
-			return nil, fmt.Errorf("settle dispatch %s: %w: as Claimed", s.ID, awaken.ErrInvalid)
-		}
 		statuses[i], delays[i], failed[i], messages[i] = string(s.Status), max(s.Delay.Milliseconds(), 0), s.Failed, escape(s.Error)
 	}
 	var settled []int64
@@ -147,23 +147,15 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 const purgeGroup = 1000
 
 // Purge removes dispatches that have been over for so long.
-func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (int, error) {
-	for total := 0; ; {
-		var n int64
-		err := retry(ctx, func() error {
-			tag, err := q.db.pool.Exec(ctx, q.db.sql(`DELETE FROM {p}_dispatches d USING (SELECT tenant, id FROM {p}_dispatches
-				WHERE completed > 0 AND completed <= {p}_now() / 1000 - $1 ORDER BY completed LIMIT $2 FOR UPDATE SKIP LOCKED) o
-				WHERE d.tenant = o.tenant AND d.id = o.id`), olderThan.Milliseconds(), purgeGroup)
-			n = tag.RowsAffected()
-			return err
-		})
-		if err != nil {
+func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (total int, err error) {
+	for n := int64(purgeGroup); n == purgeGroup; total += int(n) {
+		if n, err = q.db.Exec(ctx, `DELETE FROM {p}_dispatches d USING (SELECT tenant, id FROM {p}_dispatches
+			WHERE completed > 0 AND completed <= {p}_now() / 1000 - $1 ORDER BY completed LIMIT $2 FOR UPDATE SKIP LOCKED) o
+			WHERE d.tenant = o.tenant AND d.id = o.id`, olderThan.Milliseconds(), purgeGroup); err != nil {
 			return total, fmt.Errorf("purge: %w", err)
 		}
-		if total += int(n); n < purgeGroup {
-			return total, nil
-		}
 	}
+	return total, nil
 }
 
 // Counts returns how many dispatches there are of each status.

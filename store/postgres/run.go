@@ -9,13 +9,11 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// ledger is the part of [awaken.RunStore] that reads ledgers.
-type ledger scope
-
 // Calls returns the ledger of a run.
-func (s *ledger) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
+func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
 	var l records
 	found := false
 	// A run without calls is one row of nothing; a missing run is none.
@@ -26,7 +24,7 @@ func (s *ledger) Calls(ctx context.Context, runID string) ([]*awaken.CallState, 
 			return l.scan(rows)
 		})
 	if err == nil && !found {
-		err = sqlstore.NoRun(runID)
+		err = threads.RunNotFound(runID)
 	}
 	if err != nil {
 		return nil, err

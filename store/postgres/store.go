@@ -9,41 +9,30 @@ import (
 
 // Store is one tenant's threads and runs. It implements [awaken.Store],
 // [awaken.EventLog], [awaken.ThreadEditor], [money.Budget], [awaken.UsageReader],
-// [awaken.Pipelined] and [mailbox.Handle]; each of its parts implements one or two.
+// [awaken.Pipelined] and [mailbox.Handle].
 type Store struct {
 	ports
-	ledger
-	eventLog
-	committer
-	inbox
-	dispatches
-	budget
+	scope
 }
 
 var (
-	_ awaken.Store        = (*Store)(nil)
-	_ awaken.EventLog     = (*Store)(nil)
+	_ mailbox.Handle      = (*Store)(nil)
 	_ awaken.ThreadEditor = (*Store)(nil)
 	_ money.Budget        = (*Store)(nil)
 	_ awaken.UsageReader  = (*Store)(nil)
 	_ awaken.Pipelined    = (*Store)(nil)
-	_ mailbox.Handle      = (*Store)(nil)
 )
 
 // ports are those that both databases share.
-type ports struct {
-	sqlstore.Threads
-	sqlstore.Runs
-	sqlstore.Inbox
-	sqlstore.Edits
-	sqlstore.DispatchReader
-	sqlstore.ReservationReader
-}
+type ports struct{ sqlstore.Tenant }
 
-// scope is a tenant of a database.
+// scope is a tenant of a database, with the ports that PostgreSQL answers in its own way.
 type scope struct {
-	db     *database
-	tenant string // escaped
+	db        *database
+	tenant    string // escaped
+	commits   *commits
+	enqueuer  *enqueuer
+	announcer *announcer
 }
 
 // Pipelined says that commits take time: each waits for the server.

@@ -11,9 +11,9 @@ import (
 
 const messages = `SELECT seq, created, data FROM {p}_log($1, $2, $3, $4)`
 
-// log is a [sqlstore.Log].
-func (s *scope) log(ctx context.Context, c sqlstore.Conn, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
-	err := c.Query(ctx, messages, []any{s.tenant, escape(t.ID), after, upTo}, func(scan func(...any) error) error { return scanMessages(scan, each) })
+// log is that of [sqlstore.Engine].
+func log(ctx context.Context, c sqlstore.Conn, tenant string, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
+	err := c.Query(ctx, messages, []any{tenant, escape(t.ID), after, upTo}, func(scan sqlstore.Scan) error { return scanMessages(scan, each) })
 	if err != nil {
 		return fmt.Errorf("messages of thread %s: %w", t.ID, err)
 	}
@@ -21,7 +21,7 @@ func (s *scope) log(ctx context.Context, c sqlstore.Conn, t *sqlstore.Thread, af
 }
 
 // scanMessages calls each for the messages of a row.
-func scanMessages(scan func(...any) error, each func(seq int, created int64, m *llm.Message)) error {
+func scanMessages(scan sqlstore.Scan, each func(seq int, created int64, m *llm.Message)) error {
 	var seq int
 	var created int64
 	var data [][]byte

@@ -10,11 +10,12 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Acquire makes the caller the owner of a thread. It reads the whole log to build the
 // view.
-func (s *committer) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
+func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -23,7 +24,7 @@ func (s *committer) Acquire(ctx context.Context, threadID string) (*awaken.Check
 		t = sqlstore.Thread{}
 		return c.query(context.Background(), `INSERT INTO {p}_threads (tenant, id, fence) VALUES (?1, ?2, 1 + `+sqlstore.Floor+`)
 			ON CONFLICT (tenant, id) DO UPDATE SET fence = fence + 1, committed = 0 RETURNING `+sqlstore.ThreadColumns,
-			[]any{s.tenant, threadID}, func(scan func(...any) error) error { return t.Scan(dialect, scan) })
+			[]any{s.tenant, threadID}, func(scan sqlstore.Scan) error { return t.Scan(dialect, scan) })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
@@ -42,7 +43,7 @@ func (s *committer) Acquire(ctx context.Context, threadID string) (*awaken.Check
 }
 
 // fill reads the rest of a checkpoint.
-func (s *committer) fill(ctx context.Context, c tenantConn, threadID string, cp *awaken.Checkpoint) error {
+func (s *scope) fill(ctx context.Context, c tenantConn, threadID string, cp *awaken.Checkpoint) error {
 	rows, on := c.scope(), portConn{c.conn}
 	t, err := rows.Thread(ctx, on, threadID)
 	if err != nil {
@@ -73,12 +74,9 @@ func (s *committer) fill(ctx context.Context, c tenantConn, threadID string, cp 
 	if cp.Calls, err = c.calls(ctx, t.LatestRunID); err != nil {
 		return err
 	}
-	if n := len(cp.Calls); n > 0 {
-		last := cp.Calls[n-1].Step
-		cp.Calls = cp.Calls[slices.IndexFunc(cp.Calls, func(c *awaken.CallState) bool { return c.Step == last }):]
-	}
+	cp.Calls = threads.LastStep(cp.Calls)
 	return c.query(ctx, `SELECT run, key, value FROM {p}_state WHERE tenant = ? AND thread = ? AND run IN ('', ?)`, []any{s.tenant, threadID, t.LatestRunID},
-		func(scan func(...any) error) error {
+		func(scan sqlstore.Scan) error {
 			var run, key string
 			var value sql.RawBytes
 			if err := scan(&run, &key, &value); err != nil {
@@ -88,42 +86,28 @@ func (s *committer) fill(ctx context.Context, c tenantConn, threadID string, cp 
 			if run != "" {
 				m = &cp.RunState
 			}
-			if *m == nil {
-				*m = map[string]json.RawMessage{}
-			}
-			(*m)[key] = json.RawMessage(append([]byte(nil), value...))
+			threads.Set(m, key, json.RawMessage(slices.Clone(value)))
 			return nil
 		})
 }
 
 // Interrupt raises the thread's generation.
-func (s *committer) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallState, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
-	}
-	var open []*awaken.CallState
-	var refused error
-	err := s.db.writer.write(func(c *conn) (err error) {
-		refused = nil
+func (s *scope) Interrupt(ctx context.Context, threadID string) (open []*awaken.CallState, err error) {
+	err = s.db.write(ctx, "interrupt thread "+threadID, func(c *conn) (refused, err error) {
 		var run string
 		found, err := c.row(context.Background(), `UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = ? AND id = ? RETURNING latest_run`,
 			[]any{s.tenant, threadID}, &run)
-		if err != nil || !found {
-			refused = sqlstore.NoThread(threadID)
-			return err
-		}
-		if run == "" {
-			return nil
+		switch {
+		case err != nil:
+			return nil, err
+		case !found:
+			return threads.NotFound(threadID), nil
+		case run == "":
+			return nil, nil
 		}
 		open, err = c.of(s.tenant).calls(context.Background(), run)
-		open = slices.DeleteFunc(open, func(c *awaken.CallState) bool { return c.Status != awaken.CallRunning })
-		return err
+		open = threads.Unfinished(open)
+		return nil, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("interrupt thread %s: %w", threadID, err)
-	}
-	if refused != nil {
-		return nil, refused
-	}
-	return open, nil
+	return open, err
 }

@@ -10,15 +10,12 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/entryrow"
 	"github.com/awaken-go/awaken/state"
-	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
-
-// committer implements [awaken.Committer].
-type committer scope
 
 // Commit makes c durable, all or nothing. It does not heed ctx: a commit that was cut
 // off could have been made or not, and its owner would not know.
-func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
+func (s *scope) Commit(_ context.Context, c *awaken.Commit) error {
 	w := commit{Commit: c, tenant: s.tenant, invalid: c.Run.Validate()}
 	if err := w.encode(); err != nil {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
@@ -173,7 +170,7 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	}
 	switch {
 	case !found:
-		return false, sqlstore.NoThread(c.ThreadID), nil
+		return false, threads.NotFound(c.ThreadID), nil
 	case c.Fence != fence:
 		return false, awaken.ErrFenced, nil
 	case c.Number == committed && c.Number != 0:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 )
@@ -62,7 +63,7 @@ func (c *conn) exec(query string, args ...any) (int64, error) {
 }
 
 // query calls each for every row; each may stop it with errStop.
-func (c *conn) query(ctx context.Context, query string, args []any, each func(scan func(...any) error) error) error {
+func (c *conn) query(ctx context.Context, query string, args []any, each func(scan sqlstore.Scan) error) error {
 	s, err := c.stmt(query)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ var errStop = errors.New("stop")
 // row scans one row. It reports false when there is none.
 func (c *conn) row(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
 	found := false
-	err := c.query(ctx, query, args, func(scan func(...any) error) error {
+	err := c.query(ctx, query, args, func(scan sqlstore.Scan) error {
 		found = true
 		if err := scan(dest...); err != nil {
 			return err

@@ -47,7 +47,7 @@ func (db *database) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	db.writer.conn = c
+	db.writer.open(c)
 	if err := ours(ctx, c); err != nil {
 		return err
 	}
@@ -115,4 +115,21 @@ func (db *database) read(ctx context.Context, f func(c *conn) error) (err error)
 		}
 	}()
 	return f(c)
+}
+
+// write calls f in a transaction, which ctx does not cut off. What says what was to be
+// done if it fails. Refused is returned as it is; f has written nothing then.
+func (db *database) write(ctx context.Context, what string, f func(c *conn) (refused, err error)) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var refused error
+	err := db.writer.write(func(c *conn) (err error) {
+		refused, err = f(c)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return refused
 }

@@ -100,14 +100,7 @@ func (db *DB) Close() error { return db.database.close() }
 
 // Store returns the store of a tenant; "" is the default one.
 func (db *DB) Store(tenant string) *Store {
-	s, shared := scope{db: db.database, tenant: tenant}, sqlstore.NewScope(db.database, tenant)
-	return &Store{
-		ports: ports{
-			Threads: sqlstore.NewThreads(shared, s.log), Runs: sqlstore.Runs(shared), Inbox: sqlstore.Inbox(shared), Edits: sqlstore.NewEdits(shared, edits),
-			DispatchReader: sqlstore.DispatchReader(shared), ReservationReader: sqlstore.ReservationReader(shared),
-		},
-		ledger: ledger(s), eventLog: eventLog(s), committer: committer(s), inbox: inbox(s), dispatches: dispatches(s), budget: budget(s),
-	}
+	return &Store{ports{sqlstore.NewTenant(sqlstore.NewScope(db.database, tenant), engine)}, scope{db.database, tenant}}
 }
 
 // Handle returns the store of a tenant, as Store does.

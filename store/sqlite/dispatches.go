@@ -6,16 +6,11 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// dispatches is the part of [mailbox.Store] that writes: a tenant's part of the queue.
-type dispatches scope
-
 // Enqueue queues dispatches that start runs.
-func (s *dispatches) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
-	}
+func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
 	requests := make([]string, len(ds))
 	for i, d := range ds {
 		if d.Request == nil {
@@ -26,7 +21,7 @@ func (s *dispatches) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left
 		}
 	}
 	queued := make([]*mailbox.Dispatch, len(ds))
-	err = s.db.writer.write(func(c *conn) error {
+	err = s.db.write(ctx, "enqueue", func(c *conn) (refused, err error) {
 		now := queueConn{c}.moment()
 		left = nil
 		for i, d := range ds {
@@ -34,16 +29,16 @@ func (s *dispatches) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left
 			q.Tenant, q.Status, q.CreatedAt, q.UpdatedAt, q.AvailableAt = s.tenant, mailbox.Queued, now.ms, now.ms, now.ms+max(d.AvailableAt, 0)
 			ok, err := queueConn{c}.enqueue(&q, requests[i], now)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if queued[i] = &q; !ok {
 				queued[i], left = nil, append(left, i)
 			}
 		}
-		return nil
+		return nil, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("enqueue: %w", err)
+		return nil, err
 	}
 	for i, q := range queued {
 		if q != nil {
@@ -65,7 +60,7 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, request string, now moment) (ok 
 	if err != nil || refused {
 		return false, err
 	}
-	if err := c.of(k.tenant).makeThread(k.thread, now); err != nil {
+	if _, err := c.exec(sqlstore.MakeThread, k.tenant, k.thread, now.ms); err != nil {
 		return false, err
 	}
 	if _, err := c.row(ctx, `INSERT INTO {p}_queues (tenant, id) VALUES (?, ?) ON CONFLICT DO UPDATE SET epoch = epoch RETURNING epoch`, []any{k.tenant, k.thread}, &d.Epoch); err != nil {
@@ -76,12 +71,18 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, request string, now moment) (ok 
 		int64(d.Epoch), d.MaxAttempts, d.DedupeKey, d.IdempotencyKey, d.Digest, request); err != nil {
 		return false, err
 	}
-	var exists bool
-	if exists, err = c.row(ctx, `SELECT 1 FROM {p}_runs WHERE tenant = ? AND id = ?`, []any{d.Tenant, d.RunID}, &one); err == nil && !exists {
-		err = c.of(d.Tenant).putRun(d.NewRun())
-	}
+	exists, err := c.row(ctx, `SELECT 1 FROM {p}_runs WHERE tenant = ? AND id = ?`, []any{d.Tenant, d.RunID}, &one)
 	if err != nil {
 		return false, err
+	}
+	if !exists {
+		put, err := c.of(k.tenant).scope().PutRun(d.NewRun())
+		if err != nil {
+			return false, err
+		}
+		if _, err := c.exec(put.Query, put.Args...); err != nil {
+			return false, err
+		}
 	}
 	return true, c.ready(k, moment{c.moment().us, now.ms})
 }

@@ -8,13 +8,11 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/entryrow"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// eventLog implements [awaken.EventLog].
-type eventLog scope
-
 // Entries returns entries of a thread's log of events.
-func (s *eventLog) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
 	var out []awaken.Entry
 	err := s.db.read(ctx, func(c *conn) error {
 		if err := c.of(s.tenant).exists(ctx, threadID); err != nil {
@@ -33,7 +31,7 @@ func (s *eventLog) Entries(ctx context.Context, threadID string, q awaken.EntryQ
 		}
 		// Rows hold whole commits, so they are chosen roughly here and exactly below.
 		return c.query(ctx, `SELECT epoch, run, entries FROM {p}_commits WHERE tenant = ? AND thread = ? AND last > ? AND last <= ? AND epoch > ? AND entries IS NOT NULL ORDER BY last, rowid`,
-			[]any{s.tenant, threadID, after, upTo, clamp(q.Epoch)}, func(scan func(...any) error) error {
+			[]any{s.tenant, threadID, after, upTo, clamp(q.Epoch)}, func(scan sqlstore.Scan) error {
 				var epoch uint64
 				var run string
 				var data sql.RawBytes

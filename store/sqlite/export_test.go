@@ -9,9 +9,7 @@ func (db *DB) Used() (statements, transactions int64) {
 
 // Waiting is how many changes wait for their turn.
 func (db *DB) Waiting() int {
-	db.database.writer.mu.Lock()
-	defer db.database.writer.mu.Unlock()
-	return len(db.database.writer.queue)
+	return db.database.writer.lanes.Waiting()
 }
 
 // Pragma sets something on the connection that writes.

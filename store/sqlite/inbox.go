@@ -8,32 +8,21 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// inbox is the part of [awaken.Inbox] that writes.
-type inbox scope
-
 // Post adds items to a thread's inbox.
-func (s *inbox) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
+func (s *scope) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
 	_, data, err := dialect.EncodeItems(items)
 	if err != nil {
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
-	var refused error
-	err = s.db.writer.write(func(c *conn) error {
-		if refused = c.of(s.tenant).exists(context.Background(), threadID); refused != nil {
-			if errors.Is(refused, awaken.ErrNotFound) {
-				return nil
+	return s.db.write(ctx, "post to thread "+threadID, func(c *conn) (refused, err error) {
+		if err := c.of(s.tenant).exists(context.Background(), threadID); err != nil {
+			if errors.Is(err, awaken.ErrNotFound) {
+				return err, nil
 			}
-			return refused
+			return nil, err
 		}
-		return c.of(s.tenant).post(threadID, items, data)
+		return nil, c.of(s.tenant).post(threadID, items, data)
 	})
-	if err != nil {
-		return fmt.Errorf("post to thread %s: %w", threadID, err)
-	}
-	return refused
 }
 
 // post adds items to the inbox of a thread that is there.

@@ -125,3 +125,15 @@ func TestHandle_IsPipelined(t *testing.T) {
 		t.Error("it is not")
 	}
 }
+
+func TestMailbox_AThreadIsNotDeletedUnderItsDispatch(t *testing.T) {
+	s := open(t).Store("")
+	d := dispatches("d", 1)[0]
+	d.ThreadID, d.Request.ThreadID = "odd\x00\xff", "odd\x00\xff"
+	if left, err := s.Enqueue(t.Context(), d); err != nil || len(left) > 0 {
+		t.Fatalf("left %v, %v", left, err)
+	}
+	if err := s.DeleteThread(t.Context(), d.ThreadID, awaken.RejectChildren); !errors.Is(err, awaken.ErrConflict) {
+		t.Fatalf("delete: %v, want ErrConflict", err)
+	}
+}

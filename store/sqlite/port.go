@@ -2,9 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
@@ -13,9 +16,21 @@ var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
 		"texts": `json_each(?) j`, "numbers": `json_each(?) j`, "json": ``, "bytes": ``, "max": `max`,
 		"tick": `1 + coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0)`,
-		"lock": ``, "share": ``, // one transaction at a time writes
+		"born": `1 + max(coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0), coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`,
+		"lock": ``, "share": ``, "lockable": `LEFT`, // one transaction at a time writes
+		"accounts": `(SELECT s.value AS scope, i.value AS id, i.key AS n FROM json_each(?2) s JOIN json_each(?3) i ON i.key = s.key) a`,
 	},
 	Text: func(data []byte) string { return string(data) },
+}
+
+// engine is what SQLite does in its own way for the shared ports. One transaction at a
+// time writes, so nothing has to be locked.
+var engine = &sqlstore.Engine{
+	Log: func(ctx context.Context, c sqlstore.Conn, tenant string, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
+		return c.(portConn).c.of(tenant).messages(ctx, t, after, upTo, each)
+	},
+	Inherit: `UPDATE {p}_commits SET thread = ?3, last = -1, run = '', epoch = 0, entries = NULL, calls = NULL, upto = min(upto, ?4)
+		WHERE tenant = ?1 AND thread = ?2 AND messages IS NOT NULL AND before < ?4`,
 }
 
 var _ sqlstore.DB = (*database)(nil)
@@ -64,44 +79,57 @@ func (db *database) ExecOnce(ctx context.Context, query string, args ...any) (in
 // portConn is a connection for the shared ports. Lists are JSON for it.
 type portConn struct{ c *conn }
 
-func (p portConn) Query(ctx context.Context, query string, args []any, each func(scan func(...any) error) error) error {
-	args, err := lists(args)
-	if err != nil {
+func (p portConn) Query(ctx context.Context, query string, args []any, each func(scan sqlstore.Scan) error, first ...sqlstore.Statement) error {
+	if _, err := p.Exec(ctx, first...); err != nil {
 		return err
 	}
-	return p.c.query(ctx, query, args, each)
+	return p.c.query(ctx, query, lists(args), each)
 }
 
 func (p portConn) Exec(_ context.Context, statements ...sqlstore.Statement) (n int64, err error) {
 	for _, s := range statements {
-		args, err := lists(s.Args)
-		if err != nil {
-			return 0, err
-		}
-		if n, err = p.c.exec(s.Query, args...); err != nil {
+		if n, err = p.c.exec(s.Query, lists(s.Args)...); err != nil {
 			return 0, err
 		}
 	}
 	return n, nil
 }
 
-// lists returns arguments with lists as JSON.
-func lists(args []any) ([]any, error) {
+// lists returns arguments with lists as JSON; an empty one is nil.
+func lists(args []any) []any {
 	copied := false
 	for i, arg := range args {
-		switch arg.(type) {
-		case []string, []int64:
+		var n int
+		var element func(buf []byte, i int) ([]byte, error)
+		switch list := arg.(type) {
+		case []string:
+			n, element = len(list), func(buf []byte, i int) ([]byte, error) { return appendText(buf, list[i]), nil }
+		case []int64:
+			n, element = len(list), func(buf []byte, i int) ([]byte, error) { return strconv.AppendInt(buf, list[i], 10), nil }
 		default:
 			continue
 		}
-		data, err := json.Marshal(arg)
-		if err != nil {
-			return nil, err
-		}
 		if !copied {
-			args, copied = append([]any(nil), args...), true
+			args, copied = slices.Clone(args), true
 		}
-		args[i] = string(data)
+		args[i], _ = array(new([]byte), n, element) // whose elements do not fail
 	}
-	return args, nil
+	return args
+}
+
+// appendText writes a string of JSON. Unlike encoding/json it leaves bytes that are not
+// UTF-8 as they are, which SQLite returns as they are too: ids may have them.
+func appendText(buf []byte, s string) []byte {
+	buf = append(buf, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			buf = append(buf, '\\', c)
+		case c < ' ':
+			buf = fmt.Appendf(buf, `\u%04x`, c)
+		default:
+			buf = append(buf, c)
+		}
+	}
+	return append(buf, '"')
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -35,7 +34,7 @@ func (c queueConn) moment() moment {
 
 // dispatches returns those that a query selects.
 func (c queueConn) dispatches(ctx context.Context, query string, args ...any) (out []*mailbox.Dispatch, err error) {
-	err = c.query(ctx, `SELECT `+sqlstore.DispatchColumns+` FROM `+sqlstore.DispatchTables+` WHERE `+query, args, func(scan func(...any) error) error {
+	err = c.query(ctx, `SELECT `+sqlstore.DispatchColumns+` FROM `+sqlstore.DispatchTables+` WHERE `+query, args, func(scan sqlstore.Scan) error {
 		d, err := dialect.ScanDispatch(scan)
 		out = append(out, d)
 		return err
@@ -48,7 +47,7 @@ type queueKey struct{ tenant, thread string }
 
 // queues returns those that a query selects.
 func (c queueConn) queues(query string, args ...any) (out []queueKey, err error) {
-	err = c.query(context.Background(), `SELECT tenant, id FROM {p}_queues WHERE `+query, args, func(scan func(...any) error) error {
+	err = c.query(context.Background(), `SELECT tenant, id FROM {p}_queues WHERE `+query, args, func(scan sqlstore.Scan) error {
 		out = append(out, queueKey{})
 		return scan(&out[len(out)-1].tenant, &out[len(out)-1].thread)
 	})
@@ -69,20 +68,14 @@ func (c queueConn) ready(k queueKey, now moment) error {
 
 // Claim takes dispatches that are available.
 func (q *queue) Claim(ctx context.Context, r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, 0, context.Cause(ctx)
-	}
 	if r.Limit <= 0 {
 		return nil, 0, nil
 	}
-	err = q.db.writer.write(func(c *conn) (err error) {
+	err = q.db.write(ctx, "claim", func(c *conn) (refused, err error) {
 		ds, next, err = queueConn{c}.claim(r)
-		return err
+		return nil, err
 	})
-	if err != nil {
-		return nil, 0, fmt.Errorf("claim: %w", err)
-	}
-	return ds, next, nil
+	return ds, next, err
 }
 
 func (c queueConn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
@@ -134,64 +127,50 @@ func (c queueConn) held(h mailbox.Held) (k queueKey, cancel, ok bool, err error)
 
 // Renew extends leases.
 func (q *queue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
-	}
 	out := make([]mailbox.Renewal, len(held))
-	err := q.db.writer.write(func(conn *conn) error {
+	err := q.db.write(ctx, "renew", func(conn *conn) (refused, err error) {
 		c := queueConn{conn}
 		now := c.moment()
 		for i, h := range held {
 			k, cancel, ok, err := c.held(h)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			out[i] = mailbox.Renewal{Lost: !ok, Cancel: ok && cancel}
 			if !ok {
 				continue
 			}
 			if _, err := c.exec(`UPDATE {p}_queues SET lease = ? WHERE tenant = ? AND id = ?`, now.ms+lease.Milliseconds(), k.tenant, k.thread); err != nil {
-				return err
+				return nil, err
 			}
 			if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = 0, steps = ?1, updated = ?2 WHERE tenant = ?3 AND id = ?4 AND steps < ?1`, h.Steps, now.ms, h.Tenant, h.ID); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return nil
+		return nil, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("renew: %w", err)
-	}
-	return out, nil
+	return out, err
 }
 
 // Settle ends claims.
 func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) ([]error, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
-	}
-	for i := range settlements {
-		if s := &settlements[i]; s.Status == mailbox.Claimed {
-			return nil, fmt.Errorf("settle dispatch %s: %w: as Claimed", s.ID, awaken.ErrInvalid)
-		}
+	if err := sqlstore.CheckSettlements(settlements); err != nil {
+		return nil, err
 	}
 	out := make([]error, len(settlements))
-	err := q.db.writer.write(func(c *conn) error {
+	err := q.db.write(ctx, "settle", func(c *conn) (refused, err error) {
 		for i := range settlements {
 			ok, err := queueConn{c}.settle(&settlements[i])
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if out[i] = nil; !ok {
 				out[i] = awaken.ErrFenced
 			}
 		}
-		return nil
+		return nil, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("settle: %w", err)
-	}
-	return out, nil
+	return out, err
 }
 
 func (c queueConn) settle(s *mailbox.Settlement) (ok bool, err error) {
@@ -222,56 +201,44 @@ func (c queueConn) release(k queueKey, now moment) error {
 
 // Reclaim puts dispatches whose lease is over back into the queue.
 func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
-	if err := ctx.Err(); err != nil {
-		return 0, context.Cause(ctx)
-	}
-	err = q.db.writer.write(func(conn *conn) error {
+	err = q.db.write(ctx, "reclaim", func(conn *conn) (refused, err error) {
 		c := queueConn{conn}
 		now := c.moment()
 		over, err := c.queues(`lease <= ? ORDER BY lease LIMIT ?`, now.ms, max(limit, 0))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, k := range over {
 			if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = attempts + 1, available = ?3, updated = ?3
 				WHERE tenant = ?1 AND id = (SELECT claimed FROM {p}_queues WHERE tenant = ?1 AND id = ?2)`, k.tenant, k.thread, now.ms); err != nil {
-				return err
+				return nil, err
 			}
 			if err := c.release(k, c.moment()); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		n = len(over)
-		return nil
+		return nil, nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("reclaim: %w", err)
-	}
-	return n, nil
+	return n, err
 }
 
 // purgeGroup is how many dispatches Purge removes in one transaction.
 const purgeGroup = 500
 
 // Purge removes dispatches that have been over for so long.
-func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (int, error) {
-	for total := 0; ; {
-		if err := ctx.Err(); err != nil {
-			return total, context.Cause(ctx)
-		}
-		var n int64
-		err := q.db.writer.write(func(c *conn) (err error) {
+func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (total int, err error) {
+	for n := int64(purgeGroup); n == purgeGroup; total += int(n) {
+		err = q.db.write(ctx, "purge", func(c *conn) (refused, err error) {
 			n, err = c.exec(`DELETE FROM {p}_dispatches WHERE (tenant, id) IN (SELECT tenant, id FROM {p}_dispatches WHERE completed > 0 AND completed <= ? ORDER BY completed LIMIT ?)`,
 				queueConn{c}.moment().ms-olderThan.Milliseconds(), purgeGroup)
-			return err
+			return nil, err
 		})
 		if err != nil {
-			return total, fmt.Errorf("purge: %w", err)
-		}
-		if total += int(n); n < purgeGroup {
-			return total, nil
+			return total, err
 		}
 	}
+	return total, nil
 }
 
 // Counts returns how many dispatches there are of each status.

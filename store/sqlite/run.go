@@ -8,28 +8,11 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// putRun writes the record of a run that has not started, unless it has.
-func (c tenantConn) putRun(r *awaken.Run) error {
-	data, err := encode(r)
-	if err != nil {
-		return fmt.Errorf("run %s: %w", r.RunID, err)
-	}
-	_, err = c.exec(`INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq) VALUES (?1, ?2, ?3, ?4, `+nextBorn+`, ?5, 9223372036854775807, 0)
-		ON CONFLICT (tenant, id) DO UPDATE SET status = excluded.status, data = excluded.data WHERE status = 'created' AND thread = excluded.thread`,
-		c.tenant, r.RunID, r.ThreadID, string(r.Status), data)
-	return err
-}
-
-// nextBorn is when a new run of tenant ?1 is born: after every commit and every run.
-const nextBorn = `1 + max(coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0), coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`
-
-// ledger is the part of [awaken.RunStore] that reads ledgers.
-type ledger scope
-
 // Calls returns the ledger of a run.
-func (s *ledger) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
+func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
 	var out []*awaken.CallState
 	err := s.db.read(ctx, func(c *conn) (err error) {
 		out, err = c.of(s.tenant).calls(ctx, runID)
@@ -47,14 +30,14 @@ func (c tenantConn) calls(ctx context.Context, runID string) ([]*awaken.CallStat
 	var first, last int64
 	found, err := c.row(ctx, `SELECT thread, first_seq, last_seq FROM {p}_runs WHERE tenant = ? AND id = ?`, []any{c.tenant, runID}, &thread, &first, &last)
 	if err == nil && !found {
-		err = sqlstore.NoRun(runID)
+		err = threads.RunNotFound(runID)
 	}
 	if err != nil {
 		return nil, err
 	}
 	var out []*awaken.CallState
 	err = c.query(ctx, `SELECT calls FROM {p}_commits WHERE tenant = ? AND thread = ? AND last >= ? AND last <= ? AND run = ? AND calls IS NOT NULL ORDER BY last, rowid`,
-		[]any{c.tenant, thread, first, last, runID}, func(scan func(...any) error) error {
+		[]any{c.tenant, thread, first, last, runID}, func(scan sqlstore.Scan) error {
 			var data sql.RawBytes
 			if err := scan(&data); err != nil {
 				return err

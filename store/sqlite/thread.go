@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // exists returns nil, or an ErrNotFound.
@@ -15,21 +16,9 @@ func (c tenantConn) exists(ctx context.Context, thread string) error {
 	var one int
 	found, err := c.row(ctx, `SELECT 1 FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{c.tenant, thread}, &one)
 	if err == nil && !found {
-		err = sqlstore.NoThread(thread)
+		err = threads.NotFound(thread)
 	}
 	return err
-}
-
-// makeThread makes a thread that is not there.
-func (c tenantConn) makeThread(threadID string, now moment) error {
-	_, err := c.exec(`INSERT INTO {p}_threads (tenant, id, created, updated, touched, fence)
-		VALUES (?1, ?2, ?3, ?3, {tick}, `+sqlstore.Floor+`) ON CONFLICT DO NOTHING`, c.tenant, threadID, now.ms)
-	return err
-}
-
-// log is a [sqlstore.Log].
-func (s *scope) log(ctx context.Context, c sqlstore.Conn, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
-	return c.(portConn).c.of(s.tenant).messages(ctx, t, after, upTo, each)
 }
 
 // messages calls each with the records of t's log behind after, up to and including
@@ -49,7 +38,7 @@ func (c tenantConn) messages(ctx context.Context, t *sqlstore.Thread, after, upT
 		after = t.ForkSeq
 	}
 	return c.query(ctx, `SELECT before, upto, time, messages FROM {p}_commits WHERE tenant = ? AND thread = ? AND upto > ? AND messages IS NOT NULL ORDER BY upto`,
-		[]any{c.tenant, t.ID, after}, func(scan func(...any) error) error {
+		[]any{c.tenant, t.ID, after}, func(scan sqlstore.Scan) error {
 			var before, last int
 			var created int64
 			var data sql.RawBytes

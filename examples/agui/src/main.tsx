@@ -1,4 +1,4 @@
-// A CopilotKit page. The server is its runtime: nothing stands between them.
+// A CopilotKit page that talks to the server directly, without a CopilotKit runtime in between.
 import { CopilotChat, CopilotKitProvider, useAgent, useAgentContext, useFrontendTool, useInterrupt, useRenderTool } from "@copilotkit/react-core/v2";
 import "@copilotkit/react-core/v2/styles.css";
 import { createRoot } from "react-dom/client";
@@ -6,13 +6,13 @@ import { z } from "zod";
 
 const agentId = "scenario";
 
-// The thread is in the address, so that a reload, or another tab, shows the same one.
+// The thread id is in the URL, so that a reload or another tab shows the same thread.
 const address = new URL(location.href);
 const threadId = address.searchParams.get("thread") ?? crypto.randomUUID();
 address.searchParams.set("thread", threadId);
 history.replaceState(null, "", address);
 
-/** The dialog for calls that wait for a person. There may be several at once. */
+/** The dialog for calls that need approval. There may be several. */
 function useApprovals() {
   useInterrupt({
     agentId,
@@ -31,7 +31,7 @@ function useApprovals() {
   });
 }
 
-/** Tools that the page has itself. */
+/** Tools that the page runs. */
 function usePageTools() {
   useFrontendTool({
     name: "get_user_location",
@@ -52,7 +52,7 @@ function usePageTools() {
   });
 }
 
-/** How the calls of tools are shown. */
+/** Renders tool calls. */
 function useToolCards() {
   useRenderTool({
     name: "*",
@@ -65,7 +65,7 @@ function useToolCards() {
   });
 }
 
-/** What tools say about how far they are. */
+/** Shows the progress of tools. */
 const progress = {
   activityType: "tool-call-progress",
   content: z.looseObject({ progress: z.number().optional(), message: z.string().optional() }),
@@ -76,7 +76,7 @@ const progress = {
   ),
 };
 
-/** The state that page and agent share: both change it. */
+/** State that the page and the agent share and both change. */
 function Shared() {
   const { agent } = useAgent({ agentId });
   const counter = Number(agent.state?.counter ?? 0);

@@ -1,5 +1,5 @@
-// A chat with tool calls, approvals, progress, state that the agent makes, and an answer
-// that goes on after a reload.
+// A chat with tool calls, approvals, progress, agent state, and answers that continue after a
+// reload.
 import { useChat } from "@ai-sdk/react";
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls, type UIMessage } from "ai";
 import { useEffect, useMemo, useRef, useState } from "react";
@@ -23,7 +23,7 @@ type History = { messages: UIMessage[]; activeRunId?: string };
 
 async function load(): Promise<History> {
   const got = await fetch(`${api}/threads/${id}/messages?limit=200`);
-  if (got.status === 404) return { messages: [] }; // nothing was said yet
+  if (got.status === 404) return { messages: [] }; // the thread has no messages yet
   if (!got.ok) throw new Error(await got.text());
   return got.json();
 }
@@ -33,7 +33,7 @@ function Chat({ messages: before, activeRunId }: History) {
   // The run that the page has to catch up with. Naming it makes the answer complete even if
   // it ended between reading the history and asking for the stream.
   const run = useRef(activeRunId);
-  const broken = useRef(false); // the connection, in the middle of an answer
+  const broken = useRef(false); // the connection was lost during an answer
   const transport = useMemo(
     () =>
       new DefaultChatTransport({
@@ -68,7 +68,7 @@ function Chat({ messages: before, activeRunId }: History) {
     },
   });
 
-  // After a reload in the middle of an answer, and after the connection broke.
+  // Resume after a reload during an answer, or after the connection was lost.
   const resumed = useRef(false);
   useEffect(() => {
     if (run.current && !resumed.current) {
@@ -85,7 +85,7 @@ function Chat({ messages: before, activeRunId }: History) {
 
   const busy = chat.status === "submitted" || chat.status === "streaming";
   const stop = async () => {
-    // Closing the connection would leave the run going: this ends it.
+    // Closing the connection does not stop the run; cancel it explicitly.
     await fetch(`${api}/threads/${id}/cancel`, { method: "POST" });
   };
   return (
@@ -127,7 +127,7 @@ function Chat({ messages: before, activeRunId }: History) {
   );
 }
 
-/** The parts to show: a data-stream-reset takes back those of its step. */
+/** The visible parts: a data-stream-reset withdraws the earlier parts of its step. */
 function visible(m: UIMessage): Any[] {
   let out: Any[] = [];
   let step = 0;

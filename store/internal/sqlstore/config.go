@@ -27,29 +27,10 @@ type Config struct {
 
 var _ config.Store = (*Config)(nil)
 
-// read calls f, and says what was read if it fails.
-func (s *Config) read(ctx context.Context, what string, f func(c Conn) error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err := s.DB.Read(ctx, f); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
-}
-
 // storable reports whether a query can name these: nothing that is there has a name that
 // is not UTF-8 without NUL, and not every engine takes others.
 func storable(names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 })
-}
-
-// raw returns text as JSON; nil if there is none.
-func raw(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
 }
 
 // upTo is a limit, or the default.
@@ -85,23 +66,16 @@ func (s *Config) Records(ctx context.Context, ns config.Namespace, after string,
 }
 
 func (s *Config) records(ctx context.Context, what, where string, args ...any) ([]config.Stored, error) {
-	var out []config.Stored
-	err := s.read(ctx, what, func(c Conn) error {
-		out = nil
-		return c.Query(ctx, `SELECT id, spec, overrides, meta FROM {p}_config_records WHERE namespace = ? AND `+where, args, func(scan func(...any) error) error {
-			var r config.Stored
-			var spec, overrides string
-			var meta []byte
-			if err := scan(&r.ID, &spec, &overrides, &meta); err != nil {
-				return err
-			}
-			err := json.Unmarshal(meta, &r.Meta)
-			r.Spec, r.Meta.UserOverrides = raw(spec), raw(overrides)
-			out = append(out, r)
-			return err
-		})
+	return list(ctx, s.DB, what, `SELECT id, spec, overrides, meta FROM {p}_config_records WHERE namespace = ? AND `+where, args, func(scan Scan) (r config.Stored, err error) {
+		var spec, overrides string
+		var meta []byte
+		if err := scan(&r.ID, &spec, &overrides, &meta); err != nil {
+			return r, err
+		}
+		err = json.Unmarshal(meta, &r.Meta)
+		r.Spec, r.Meta.UserOverrides = config.JSON(spec), config.JSON(overrides)
+		return r, err
 	})
-	return out, err
 }
 
 const selectHead = `SELECT revision, last, live, canary FROM {p}_config_head`
@@ -119,7 +93,7 @@ func head(ctx context.Context, c Conn, query string) (h config.Head, err error) 
 
 // Head returns what is live.
 func (s *Config) Head(ctx context.Context) (h config.Head, err error) {
-	err = s.read(ctx, "configuration", func(c Conn) (err error) {
+	err = read(ctx, s.DB, "configuration", func(c Conn) (err error) {
 		h, err = head(ctx, c, selectHead)
 		return err
 	})
@@ -129,28 +103,14 @@ func (s *Config) Head(ctx context.Context) (h config.Head, err error) {
 // Publication returns one.
 func (s *Config) Publication(ctx context.Context, number int64) (*config.Publication, error) {
 	what := fmt.Sprintf("publication %d", number)
-	var out *config.Publication
-	err := s.read(ctx, what, func(c Conn) error {
-		out = nil
-		return c.Query(ctx, `SELECT data, manifest FROM {p}_config_publications WHERE number = ?`, []any{number}, func(scan func(...any) error) error {
-			var data, manifest []byte
-			if err := scan(&data, &manifest); err != nil {
-				return err
-			}
-			out = new(config.Publication)
-			if err := json.Unmarshal(data, out); err != nil || manifest == nil {
-				return err
-			}
-			return json.Unmarshal(manifest, &out.Manifest)
-		})
-	})
-	if err == nil && out == nil {
+	found, err := s.publications(ctx, what, `SELECT data, manifest FROM {p}_config_publications WHERE number = ?`, number)
+	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("%s: %w", what, awaken.ErrNotFound)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return found[0], nil
 }
 
 // Publications lists them, newest first.
@@ -158,57 +118,44 @@ func (s *Config) Publications(ctx context.Context, before int64, limit int) ([]*
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	var out []*config.Publication
-	err := s.read(ctx, "publications", func(c Conn) error {
-		out = nil
-		return c.Query(ctx, `SELECT data FROM {p}_config_publications WHERE number < ? ORDER BY number DESC LIMIT ?`, []any{before, upTo(limit)},
-			func(scan func(...any) error) error {
-				var data []byte
-				if err := scan(&data); err != nil {
-					return err
-				}
-				p := new(config.Publication)
-				out = append(out, p)
-				return json.Unmarshal(data, p)
-			})
+	return s.publications(ctx, "publications", `SELECT data, NULL FROM {p}_config_publications WHERE number < ? ORDER BY number DESC LIMIT ?`, before, upTo(limit))
+}
+
+func (s *Config) publications(ctx context.Context, what, query string, args ...any) ([]*config.Publication, error) {
+	return list(ctx, s.DB, what, query, args, func(scan Scan) (*config.Publication, error) {
+		var data, manifest []byte
+		if err := scan(&data, &manifest); err != nil {
+			return nil, err
+		}
+		p := new(config.Publication)
+		err := json.Unmarshal(data, p)
+		if err == nil && manifest != nil {
+			err = json.Unmarshal(manifest, &p.Manifest)
+		}
+		return p, err
 	})
-	return out, err
 }
 
 // Documents returns documents.
 func (s *Config) Documents(ctx context.Context, hashes ...string) (map[string]json.RawMessage, error) {
 	hashes = slices.DeleteFunc(slices.Clone(hashes), func(hash string) bool { return !storable(hash) })
-	var out map[string]json.RawMessage
-	err := s.read(ctx, "documents", func(c Conn) error {
-		out = map[string]json.RawMessage{}
-		return c.Query(ctx, `SELECT d.hash, d.data FROM {texts} JOIN {p}_config_documents d ON d.hash = j.value`, []any{hashes}, func(scan func(...any) error) error {
-			var hash, data string
-			err := scan(&hash, &data)
-			out[hash] = raw(data)
-			return err
+	return collect(ctx, s.DB, "documents", `SELECT d.hash, d.data FROM {texts} JOIN {p}_config_documents d ON d.hash = j.value`, []any{hashes},
+		func(scan Scan) (hash string, _ json.RawMessage, err error) {
+			var data string
+			err = scan(&hash, &data)
+			return hash, config.JSON(data), err
 		})
-	})
-	return out, err
 }
 
 // Secrets returns all secrets.
 func (s *Config) Secrets(ctx context.Context) (map[string]config.SealedSecret, error) {
-	var out map[string]config.SealedSecret
-	err := s.read(ctx, "secrets", func(c Conn) error {
-		out = map[string]config.SealedSecret{}
-		return c.Query(ctx, `SELECT ref, data FROM {p}_config_secrets`, nil, func(scan func(...any) error) error {
-			var ref string
-			var data []byte
-			if err := scan(&ref, &data); err != nil {
-				return err
-			}
-			var secret config.SealedSecret
-			err := json.Unmarshal(data, &secret)
-			out[ref] = secret
-			return err
-		})
+	return collect(ctx, s.DB, "secrets", `SELECT ref, data FROM {p}_config_secrets`, nil, func(scan Scan) (ref string, secret config.SealedSecret, err error) {
+		var data []byte
+		if err = scan(&ref, &data); err == nil {
+			err = json.Unmarshal(data, &secret)
+		}
+		return ref, secret, err
 	})
-	return out, err
 }
 
 // Audit lists events.
@@ -217,24 +164,18 @@ func (s *Config) Audit(ctx context.Context, q config.AuditQuery) ([]*config.Audi
 		return nil, nil
 	}
 	where, args := selected(q)
-	var out []*config.AuditEvent
-	err := s.read(ctx, "audit log", func(c Conn) error {
-		out = nil
-		return c.Query(ctx, `SELECT data, before, after FROM {p}_config_events WHERE `+where+` ORDER BY seq DESC LIMIT ?`, append(args, q.Page()),
-			func(scan func(...any) error) error {
-				var data []byte
-				var before, after string
-				if err := scan(&data, &before, &after); err != nil {
-					return err
-				}
-				e := new(config.AuditEvent)
-				err := json.Unmarshal(data, e)
-				e.Before, e.After = raw(before), raw(after)
-				out = append(out, e)
-				return err
-			})
-	})
-	return out, err
+	return list(ctx, s.DB, "audit log", `SELECT data, before, after FROM {p}_config_events WHERE `+where+` ORDER BY seq DESC LIMIT ?`, append(args, q.Page()),
+		func(scan Scan) (*config.AuditEvent, error) {
+			var data []byte
+			var before, after string
+			if err := scan(&data, &before, &after); err != nil {
+				return nil, err
+			}
+			e := new(config.AuditEvent)
+			err := json.Unmarshal(data, e)
+			e.Before, e.After = config.JSON(before), config.JSON(after)
+			return e, err
+		})
 }
 
 // selected returns the conditions of a query of the audit log, with their arguments.
@@ -269,18 +210,11 @@ func selected(q config.AuditQuery) (where string, args []any) {
 
 // Tallies returns tallies.
 func (s *Config) Tallies(ctx context.Context, numbers ...int64) (map[int64]config.Tally, error) {
-	var out map[int64]config.Tally
-	err := s.read(ctx, "tallies", func(c Conn) error {
-		out = map[int64]config.Tally{}
-		return c.Query(ctx, `SELECT p.number, p.runs, p.errors, p.cost, p.latency FROM {numbers} JOIN {p}_config_publications p ON p.number = j.value WHERE p.runs IS NOT NULL`,
-			[]any{numbers}, func(scan func(...any) error) error {
-				var number, cost int64
-				var t config.Tally
-				err := scan(&number, &t.Runs, &t.Errors, &cost, &t.LatencyMS)
-				t.CostUSD = money.Amount(cost).USD()
-				out[number] = t
-				return err
-			})
-	})
-	return out, err
+	return collect(ctx, s.DB, "tallies", `SELECT p.number, p.runs, p.errors, p.cost, p.latency FROM {numbers} JOIN {p}_config_publications p ON p.number = j.value WHERE p.runs IS NOT NULL`,
+		[]any{numbers}, func(scan Scan) (number int64, t config.Tally, err error) {
+			var cost int64
+			err = scan(&number, &t.Runs, &t.Errors, &cost, &t.LatencyMS)
+			t.CostUSD = money.Amount(cost).USD()
+			return number, t, err
+		})
 }

@@ -132,7 +132,7 @@ func (s *Config) revisions(ctx context.Context, c Conn, records []config.RecordC
 	out := map[config.Key]int64{}
 	for _, ns := range slices.Sorted(maps.Keys(ids)) {
 		err := c.Query(ctx, `SELECT id, revision FROM {p}_config_records WHERE namespace = ? AND id IN (SELECT j.value FROM {texts})`, []any{string(ns), ids[ns]},
-			func(scan func(...any) error) error {
+			func(scan Scan) error {
 				k := config.Key{Namespace: ns}
 				var revision int64
 				err := scan(&k.ID, &revision)
@@ -277,7 +277,7 @@ func (s *Config) purgePublications(ctx context.Context, c Conn, h config.Head, b
 		return 0, 0, err
 	}
 	var all []*config.Publication
-	err = c.Query(ctx, `SELECT number, base, at, manifest IS NOT NULL FROM {p}_config_publications`, nil, func(scan func(...any) error) error {
+	err = c.Query(ctx, `SELECT number, base, at, manifest IS NOT NULL FROM {p}_config_publications`, nil, func(scan Scan) error {
 		p := new(config.Publication)
 		var whole bool
 		err := scan(&p.Number, &p.Base, &p.At, &whole)

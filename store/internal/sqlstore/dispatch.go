@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // A dispatch, with the claim on it if there is one.
@@ -18,7 +20,7 @@ const (
 )
 
 // ScanDispatch returns the dispatch of a row of DispatchColumns.
-func (d *Dialect) ScanDispatch(scan func(...any) error) (*mailbox.Dispatch, error) {
+func (d *Dialect) ScanDispatch(scan Scan) (*mailbox.Dispatch, error) {
 	out := new(mailbox.Dispatch)
 	var request []byte
 	var token, consumer *string
@@ -42,53 +44,41 @@ func (d *Dialect) ScanDispatch(scan func(...any) error) (*mailbox.Dispatch, erro
 	return out, nil
 }
 
-// DispatchReader is the part of [mailbox.Store] that looks dispatches up, and removes
-// those that are over.
-type DispatchReader Scope
-
 // Dispatch returns a dispatch by its id.
-func (s *DispatchReader) Dispatch(ctx context.Context, id string) (*mailbox.Dispatch, error) {
+func (s *Tenant) Dispatch(ctx context.Context, id string) (*mailbox.Dispatch, error) {
 	return s.dispatch(ctx, "dispatch "+id, `d.id = ?`, id)
 }
 
 // Submitted returns the dispatch of an idempotency key.
-func (s *DispatchReader) Submitted(ctx context.Context, key string) (*mailbox.Dispatch, error) {
+func (s *Tenant) Submitted(ctx context.Context, key string) (*mailbox.Dispatch, error) {
 	return s.dispatch(ctx, "idempotency key "+key, `d.key = ? AND d.key <> ''`, key)
 }
 
-func (s *DispatchReader) dispatch(ctx context.Context, what, where, arg string) (*mailbox.Dispatch, error) {
-	list, err := s.list(ctx, `d.tenant = ? AND `+where, s.tenant, (*Scope)(s).id(arg))
-	if err == nil && len(list) == 0 {
-		err = awaken.ErrNotFound
+func (s *Tenant) dispatch(ctx context.Context, what, where, arg string) (*mailbox.Dispatch, error) {
+	all, err := s.dispatches(ctx, what, `d.tenant = ? AND `+where, s.scope.tenant, s.scope.id(arg))
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s: %w", what, awaken.ErrNotFound)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, err
 	}
-	return list[0], nil
+	return all[0], nil
 }
 
-func (s *DispatchReader) list(ctx context.Context, where string, args ...any) (out []*mailbox.Dispatch, err error) {
-	err = s.db.Read(ctx, func(c Conn) error {
-		out = nil
-		return c.Query(ctx, `SELECT `+DispatchColumns+` FROM `+DispatchTables+` WHERE `+where, args, func(scan func(...any) error) error {
-			d, err := s.db.Dialect().ScanDispatch(scan)
-			out = append(out, d)
-			return err
-		})
-	})
-	return out, err
+func (s *Tenant) dispatches(ctx context.Context, what, where string, args ...any) ([]*mailbox.Dispatch, error) {
+	return list(ctx, s.scope.db, what, `SELECT `+DispatchColumns+` FROM `+DispatchTables+` WHERE `+where, args, s.scope.db.Dialect().ScanDispatch)
 }
 
-// selected returns the conditions of a query, with their arguments.
-func (s *DispatchReader) selected(q mailbox.Query) (where string, args []any) {
-	where, args = `d.tenant = ?`, []any{s.tenant}
+// selectedDispatches returns the conditions of a query, with their arguments.
+func (s *Tenant) selectedDispatches(q mailbox.Query) (where string, args []any) {
+	where, args = `d.tenant = ?`, []any{s.scope.tenant}
 	if q.ThreadID != "" {
-		where, args = where+` AND d.thread = ?`, append(args, (*Scope)(s).id(q.ThreadID))
+		where, args = where+` AND d.thread = ?`, append(args, s.scope.id(q.ThreadID))
 	}
 	if q.RunID != "" {
 		// Which thread the run belongs to says where its dispatches are, so they need no index.
-		run := (*Scope)(s).id(q.RunID)
-		where, args = where+` AND d.run = ? AND d.thread = (SELECT thread FROM {p}_runs WHERE tenant = ? AND id = ?)`, append(args, run, s.tenant, run)
+		run := s.scope.id(q.RunID)
+		where, args = where+` AND d.run = ? AND d.thread = (SELECT thread FROM {p}_runs WHERE tenant = ? AND id = ?)`, append(args, run, s.scope.tenant, run)
 	}
 	if len(q.Statuses) > 0 {
 		statuses := make([]string, len(q.Statuses))
@@ -101,25 +91,21 @@ func (s *DispatchReader) selected(q mailbox.Query) (where string, args []any) {
 }
 
 // Dispatches lists dispatches.
-func (s *DispatchReader) Dispatches(ctx context.Context, q mailbox.Query) ([]*mailbox.Dispatch, error) {
-	where, args := s.selected(q)
+func (s *Tenant) Dispatches(ctx context.Context, q mailbox.Query) ([]*mailbox.Dispatch, error) {
+	where, args := s.selectedDispatches(q)
 	order := `d.created DESC, d.id DESC`
 	if q.ThreadID != "" || q.RunID != "" {
 		order = `d.priority, d.created, d.id`
 	}
-	offset, limit := page(q.Offset, q.Limit)
-	out, err := s.list(ctx, where+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(args, limit, offset)...)
-	if err != nil {
-		return nil, fmt.Errorf("list dispatches: %w", err)
-	}
-	return out, nil
+	offset, limit := threads.Page(q.Offset, q.Limit)
+	return s.dispatches(ctx, "list dispatches", where+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(args, limit, offset)...)
 }
 
 // PurgeDispatches removes the dispatches of q that are over, on all its pages.
-func (s *DispatchReader) PurgeDispatches(ctx context.Context, q mailbox.Query) (int, error) {
-	where, args := s.selected(q)
+func (s *Tenant) PurgeDispatches(ctx context.Context, q mailbox.Query) (int, error) {
+	where, args := s.selectedDispatches(q)
 	var n int64
-	err := s.db.Write(ctx, func(ctx context.Context, c Conn) (refused, err error) {
+	err := s.scope.db.Write(ctx, func(ctx context.Context, c Conn) (refused, err error) {
 		n, err = c.Exec(ctx, Statement{`DELETE FROM {p}_dispatches WHERE (tenant, id) IN (SELECT d.tenant, d.id FROM ` + DispatchTables + ` WHERE d.completed > 0 AND ` + where + `)`, args})
 		return nil, err
 	})
@@ -131,25 +117,26 @@ func (s *DispatchReader) PurgeDispatches(ctx context.Context, q mailbox.Query) (
 
 // Counts returns how many dispatches there are of each status, of all tenants.
 func Counts(ctx context.Context, db DB) (map[mailbox.Status]int, error) {
-	var out map[mailbox.Status]int
-	err := db.Read(ctx, func(c Conn) error {
-		out = map[mailbox.Status]int{}
-		return c.Query(ctx, `SELECT status, count(*) FROM {p}_dispatches GROUP BY status
-			UNION ALL SELECT 'Claimed', count(*) FROM {p}_queues WHERE lease IS NOT NULL`, nil, func(scan func(...any) error) error {
-			var status string
-			var n int
-			err := scan(&status, &n)
-			if n > 0 {
-				out[mailbox.Status(status)] = n
-			}
-			return err
-		})
+	out, err := collect(ctx, db, "count dispatches", `SELECT status, count(*) FROM {p}_dispatches GROUP BY status
+		UNION ALL SELECT 'Claimed', count(*) FROM {p}_queues WHERE lease IS NOT NULL`, nil, func(scan Scan) (status mailbox.Status, n int, err error) {
+		err = scan((*string)(&status), &n)
+		return status, n, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("count dispatches: %w", err)
+		return nil, err
 	}
-	if out[mailbox.Queued] -= out[mailbox.Claimed]; out[mailbox.Queued] <= 0 { // they count as queued in their table
-		delete(out, mailbox.Queued)
-	}
+	out[mailbox.Queued] -= out[mailbox.Claimed] // they count as queued in their table
+	maps.DeleteFunc(out, func(_ mailbox.Status, n int) bool { return n <= 0 })
 	return out, nil
+}
+
+// CheckSettlements returns what is wrong with settlements: none can end a claim as
+// Claimed.
+func CheckSettlements(settlements []mailbox.Settlement) error {
+	for i := range settlements {
+		if s := &settlements[i]; s.Status == mailbox.Claimed {
+			return fmt.Errorf("settle dispatch %s: %w: as Claimed", s.ID, awaken.ErrInvalid)
+		}
+	}
+	return nil
 }

@@ -8,31 +8,8 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
-
-// Edits implements [awaken.ThreadEditor].
-type Edits struct {
-	scope  Scope
-	engine EditEngine
-}
-
-// EditEngine is what an engine does in its own way when threads are edited. Ids are as
-// columns hold them.
-type EditEngine struct {
-	// Inherit is the statement that gives thread ?3 the first ?4 messages of thread ?2 of
-	// tenant ?1.
-	Inherit string
-	// LockQueues keeps others from changing the queues of threads until the transaction
-	// ends. Nil means that nobody can.
-	LockQueues func(ctx context.Context, c Conn, tenant string, ids []string) error
-	// LockIdle locks those of the threads on which nothing has happened since before, with
-	// their queues, and returns their ids. Those that others have locked are in use. Nil
-	// means that there is nothing to lock.
-	LockIdle func(ctx context.Context, c Conn, tenant string, before int64, ids []string) ([]string, error)
-}
-
-// NewEdits returns the editor of a tenant's threads.
-func NewEdits(s Scope, engine EditEngine) Edits { return Edits{s, engine} }
 
 // Floor is the fence that a new thread of tenant ?1 begins with: no less than that of
 // any thread that was removed, so that an owner of one of the same id stays fenced off.
@@ -44,34 +21,31 @@ const Idle = `t.tenant = ?1 AND t.open_run = '' AND t.unread = 0 AND t.updated >
 	AND NOT EXISTS (SELECT 1 FROM {p}_dispatches d WHERE d.tenant = t.tenant AND d.thread = t.id AND d.completed = 0)`
 
 // edit calls f in a transaction. If f fails, nothing of it is kept.
-func (s *Edits) edit(ctx context.Context, f func(ctx context.Context, c Conn) error) error {
+func (s *Tenant) edit(ctx context.Context, f func(ctx context.Context, c Conn) error) error {
 	return s.scope.db.Write(ctx, func(ctx context.Context, c Conn) (refused, err error) { return nil, f(ctx, c) })
 }
 
 // lock returns a row and keeps others from changing it until the transaction ends.
-func (s *Edits) lock(ctx context.Context, c Conn, id string) (*Thread, error) {
+func (s *Tenant) lock(ctx context.Context, c Conn, id string) (*Thread, error) {
 	return s.scope.thread(ctx, c, id, `SELECT `+ThreadColumns+` FROM {p}_threads WHERE tenant = ? AND id = ?{lock}`)
 }
 
 // Fork makes a thread that begins as another was after record seq of its log. It
 // copies no messages: the new thread remembers where they are.
-func (s *Edits) Fork(ctx context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
+func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
 	var out *Thread
 	err := s.edit(ctx, func(ctx context.Context, c Conn) error {
 		t, err := s.lock(ctx, c, threadID)
 		if err != nil {
 			return err
 		}
-		taken := fmt.Errorf("fork thread %s: %w: thread %q exists already", threadID, awaken.ErrConflict, newID)
 		var one int
-		exists, err := row(ctx, c, `SELECT 1 FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{s.scope.tenant, s.scope.id(newID)}, &one)
-		switch {
-		case err != nil:
+		taken, err := row(ctx, c, `SELECT 1 FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{s.scope.tenant, s.scope.id(newID)}, &one)
+		if err == nil {
+			err = threads.CheckFork(&t.Thread, seq, newID, taken)
+		}
+		if err != nil {
 			return err
-		case exists || newID == "":
-			return taken
-		case seq < 0 || seq > t.MessageCount:
-			return fmt.Errorf("fork thread %s: %w: record %d, have %d", threadID, awaken.ErrInvalid, seq, t.MessageCount)
 		}
 		base := t // the thread that holds record seq itself
 		for seq > 0 && seq <= base.ForkSeq {
@@ -87,12 +61,12 @@ func (s *Edits) Fork(ctx context.Context, threadID string, seq int, newID string
 		err = c.Query(ctx, `INSERT INTO {p}_threads (tenant, id, parent, title, custom, created, updated, messages, fork_of, fork_seq, fence, touched)
 			SELECT tenant, ?3, id, title, custom, created, updated, ?4, ?5, ?4, `+Floor+`, {tick}
 			FROM {p}_threads WHERE tenant = ?1 AND id = ?2 ON CONFLICT DO NOTHING RETURNING `+ThreadColumns,
-			[]any{s.scope.tenant, s.scope.id(threadID), s.scope.id(newID), seq, forkOf}, func(scan func(...any) error) error {
+			[]any{s.scope.tenant, s.scope.id(threadID), s.scope.id(newID), seq, forkOf}, func(scan Scan) error {
 				out = new(Thread)
 				return out.Scan(s.scope.db.Dialect(), scan)
 			})
 		if err == nil && out == nil {
-			return taken // just now
+			return threads.CheckFork(&t.Thread, seq, newID, true) // just now
 		}
 		return err
 	})
@@ -103,7 +77,7 @@ func (s *Edits) Fork(ctx context.Context, threadID string, seq int, newID string
 }
 
 // optional returns an id as a text column holds it; nil for none.
-func (s *Edits) optional(id string) *string {
+func (s *Tenant) optional(id string) *string {
 	if id == "" {
 		return nil
 	}
@@ -112,7 +86,7 @@ func (s *Edits) optional(id string) *string {
 }
 
 // DeleteThread removes a thread.
-func (s *Edits) DeleteThread(ctx context.Context, id string, children awaken.ChildStrategy) error {
+func (s *Tenant) DeleteThread(ctx context.Context, id string, children awaken.ChildStrategy) error {
 	return s.edit(ctx, func(ctx context.Context, c Conn) error {
 		ids := []string{s.scope.id(id)}
 		if children == awaken.CascadeChildren {
@@ -164,7 +138,7 @@ func (s *Edits) DeleteThread(ctx context.Context, id string, children awaken.Chi
 
 // descendants returns the children of a thread, and theirs, the youngest last, as columns
 // hold them.
-func (s *Edits) descendants(ctx context.Context, c Conn, id string) ([]string, error) {
+func (s *Tenant) descendants(ctx context.Context, c Conn, id string) ([]string, error) {
 	return column[string](ctx, c, `WITH RECURSIVE d (id) AS (
 			SELECT CAST(?2 AS text){bytes} UNION SELECT t.id FROM {p}_threads t JOIN d ON t.tenant = ?1 AND t.parent = d.id AND t.parent <> '')
 		SELECT id FROM d WHERE id <> ?2`, s.scope.tenant, s.scope.id(id))
@@ -172,7 +146,7 @@ func (s *Edits) descendants(ctx context.Context, c Conn, id string) ([]string, e
 
 // lockQueues keeps others from changing the queues of threads until the transaction
 // ends. A dispatch that is not over is ErrConflict.
-func (s *Edits) lockQueues(ctx context.Context, c Conn, ids []string) error {
+func (s *Tenant) lockQueues(ctx context.Context, c Conn, ids []string) error {
 	if s.engine.LockQueues != nil {
 		if err := s.engine.LockQueues(ctx, c, s.scope.tenant, ids); err != nil {
 			return err
@@ -190,7 +164,7 @@ func (s *Edits) lockQueues(ctx context.Context, c Conn, ids []string) error {
 // remove removes a thread and all it holds, but for the messages that forks share: the
 // fork that shares most of them inherits them, and the others share them with it. The id
 // is as columns hold it.
-func (s *Edits) remove(ctx context.Context, c Conn, id string) error {
+func (s *Tenant) remove(ctx context.Context, c Conn, id string) error {
 	plain := id
 	s.scope.db.Dialect().unescape(&plain)
 	t, err := s.lock(ctx, c, plain)
@@ -226,7 +200,7 @@ func (s *Edits) remove(ctx context.Context, c Conn, id string) error {
 }
 
 // CreateThread makes a thread with the ids and the metadata of t, and fills in its times.
-func (s *Edits) CreateThread(ctx context.Context, t *awaken.Thread) error {
+func (s *Tenant) CreateThread(ctx context.Context, t *awaken.Thread) error {
 	if t.ID == "" {
 		return fmt.Errorf("create thread: %w: it has no id", awaken.ErrInvalid)
 	}
@@ -254,7 +228,7 @@ func (s *Edits) CreateThread(ctx context.Context, t *awaken.Thread) error {
 }
 
 // UpdateThread changes what people attached to a thread, and whom it belongs to.
-func (s *Edits) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
+func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	var out *Thread
 	err := s.edit(ctx, func(ctx context.Context, c Conn) error {
 		t, err := s.lock(ctx, c, id)
@@ -277,7 +251,7 @@ func (s *Edits) UpdateThread(ctx context.Context, id string, fn func(t *awaken.T
 		return c.Query(ctx, `UPDATE {p}_threads SET resource = ?3, parent = ?4, title = ?5, custom = ?6, updated = {max}(updated, ?7), touched = {tick}
 			WHERE tenant = ?1 AND id = ?2 RETURNING `+ThreadColumns,
 			[]any{s.scope.tenant, s.scope.id(id), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, s.scope.db.Now().UnixMilli()},
-			func(scan func(...any) error) error {
+			func(scan Scan) error {
 				out = new(Thread)
 				return out.Scan(s.scope.db.Dialect(), scan)
 			})
@@ -290,27 +264,16 @@ func (s *Edits) UpdateThread(ctx context.Context, id string, fn func(t *awaken.T
 
 // checkParent checks that a thread can have that parent: it is there, and the thread is
 // not above it. Nobody moves or removes what is above until the transaction ends.
-func (s *Edits) checkParent(ctx context.Context, c Conn, id, parent string) error {
-	for above := parent; above != ""; {
-		if above == id {
-			return fmt.Errorf("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
-		}
-		var next string
-		found, err := row(ctx, c, `SELECT parent FROM {p}_threads WHERE tenant = ? AND id = ?{share}`, []any{s.scope.tenant, s.scope.id(above)}, &next)
-		if err != nil {
-			return err
-		}
-		if !found && above == parent {
-			return fmt.Errorf("thread %s: %w: there is no parent %s", id, awaken.ErrInvalid, parent)
-		}
-		s.scope.db.Dialect().unescape(&next)
-		above = next
-	}
-	return nil
+func (s *Tenant) checkParent(ctx context.Context, c Conn, id, parent string) error {
+	return threads.CheckParent(id, parent, func(id string) (above string, found bool, err error) {
+		found, err = row(ctx, c, `SELECT parent FROM {p}_threads WHERE tenant = ? AND id = ?{share}`, []any{s.scope.tenant, s.scope.id(id)}, &above)
+		s.scope.db.Dialect().unescape(&above)
+		return above, found, err
+	})
 }
 
 // custom returns the metadata as JSON, or nil.
-func (s *Edits) custom(t *awaken.Thread) (*string, error) {
+func (s *Tenant) custom(t *awaken.Thread) (*string, error) {
 	if t.Metadata.Custom == nil {
 		return nil, nil
 	}
@@ -326,7 +289,7 @@ func (s *Edits) custom(t *awaken.Thread) (*string, error) {
 const pruneGroup = 50
 
 // Prune removes threads that nothing happened on for a while.
-func (s *Edits) Prune(ctx context.Context, before time.Time) (int, error) {
+func (s *Tenant) Prune(ctx context.Context, before time.Time) (int, error) {
 	for total := 0; ; {
 		var ids []string
 		err := s.edit(ctx, func(ctx context.Context, c Conn) (err error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Unread returns the items of a thread's inbox that no commit has read, or an
@@ -14,7 +15,7 @@ func (s *Scope) Unread(ctx context.Context, c Conn, threadID string) (out []awak
 	found := false
 	// A thread without items is one row of nothing; a missing thread is none.
 	err = c.Query(ctx, `SELECT i.id, i.data FROM {p}_threads t LEFT JOIN {p}_inbox i ON i.tenant = t.tenant AND i.thread = t.id AND i.data IS NOT NULL
-		WHERE t.tenant = ? AND t.id = ? ORDER BY i.pos`, []any{s.tenant, s.id(threadID)}, func(scan func(...any) error) error {
+		WHERE t.tenant = ? AND t.id = ? ORDER BY i.pos`, []any{s.tenant, s.id(threadID)}, func(scan Scan) error {
 		found = true
 		var id *string
 		var data []byte
@@ -26,7 +27,7 @@ func (s *Scope) Unread(ctx context.Context, c Conn, threadID string) (out []awak
 		return err
 	})
 	if err == nil && !found {
-		err = NoThread(threadID)
+		err = threads.NotFound(threadID)
 	}
 	return out, err
 }
@@ -53,18 +54,11 @@ func (d *Dialect) EncodeItems(items []awaken.InboxItem) (ids, data []string, err
 	return ids, data, nil
 }
 
-// Inbox is the part of [awaken.Inbox] that reads.
-type Inbox Scope
-
 // Unread returns the items that no commit has read.
-func (s *Inbox) Unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
-	var out []awaken.InboxItem
-	err := s.db.Read(ctx, func(c Conn) (err error) {
-		out, err = (*Scope)(s).Unread(ctx, c, threadID)
+func (s *Tenant) Unread(ctx context.Context, threadID string) (out []awaken.InboxItem, err error) {
+	err = s.scope.db.Read(ctx, func(c Conn) (err error) {
+		out, err = s.scope.Unread(ctx, c, threadID)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return out, err
 }

@@ -34,24 +34,14 @@ func (p *Profile) List(ctx context.Context, namespace string) ([]profile.Entry, 
 
 func (p *Profile) list(ctx context.Context, query, namespace string, args ...any) ([]profile.Entry, error) {
 	args = append([]any{p.tenant, (*Scope)(p).id(namespace)}, args...)
-	var out []profile.Entry
-	err := p.db.Read(ctx, func(c Conn) error {
-		out = nil
-		return c.Query(ctx, query, args, func(scan func(...any) error) error {
-			var value []byte
-			var updated int64
-			e := profile.Entry{Namespace: namespace}
-			err := scan(&e.Key, &value, &updated)
-			p.db.Dialect().unescape(&e.Key)
-			e.Value, e.UpdatedAt = value, time.Unix(0, updated)
-			out = append(out, e)
-			return err
-		})
+	return list(ctx, p.db, "profile "+namespace, query, args, func(scan Scan) (profile.Entry, error) {
+		e := profile.Entry{Namespace: namespace}
+		var updated int64
+		err := scan(&e.Key, (*[]byte)(&e.Value), &updated)
+		p.db.Dialect().unescape(&e.Key)
+		e.UpdatedAt = time.Unix(0, updated)
+		return e, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("profile %s: %w", namespace, err)
-	}
-	return out, nil
 }
 
 // Set creates or replaces an entry.

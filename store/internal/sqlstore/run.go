@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // runRecord is the record of a run of runs, as r. While a run is running its thread has
@@ -20,7 +20,7 @@ const runRecord = `CASE r.status WHEN 'running' THEN coalesce(
 const RunColumns = `r.id, r.thread, ` + runRecord
 
 // ScanRun returns the run of a row.
-func (d *Dialect) ScanRun(scan func(...any) error) (*awaken.Run, error) {
+func (d *Dialect) ScanRun(scan Scan) (*awaken.Run, error) {
 	var id, thread string
 	var data []byte
 	if err := scan(&id, &thread, &data); err != nil {
@@ -43,22 +43,19 @@ func (d *Dialect) DecodeRun(id, thread string, data []byte) (*awaken.Run, error)
 // Run returns a run, or nil.
 func (s *Scope) Run(ctx context.Context, c Conn, id string) (r *awaken.Run, err error) {
 	err = c.Query(ctx, `SELECT `+RunColumns+` FROM {p}_runs r WHERE r.tenant = ? AND r.id = ?`, []any{s.tenant, s.id(id)},
-		func(scan func(...any) error) (err error) { r, err = s.db.Dialect().ScanRun(scan); return err })
+		func(scan Scan) (err error) { r, err = s.db.Dialect().ScanRun(scan); return err })
 	return r, err
 }
 
-// Runs implements [awaken.RunStore], but for the ledger, and [awaken.UsageReader].
-type Runs Scope
-
 // LoadRun returns a run.
-func (s *Runs) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
+func (s *Tenant) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 	var r *awaken.Run
-	err := s.db.Read(ctx, func(c Conn) (err error) {
-		r, err = (*Scope)(s).Run(ctx, c, id)
+	err := s.scope.db.Read(ctx, func(c Conn) (err error) {
+		r, err = s.scope.Run(ctx, c, id)
 		return err
 	})
 	if err == nil && r == nil {
-		err = NoRun(id)
+		err = threads.RunNotFound(id)
 	}
 	if err != nil {
 		return nil, err
@@ -67,49 +64,33 @@ func (s *Runs) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 }
 
 // ListRuns returns runs, the newest first.
-func (s *Runs) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
-	where, args := s.where(q)
-	offset, limit := page(q.Offset, q.Limit)
-	args = append(args, limit, offset)
-	var out []*awaken.Run
-	err := s.db.Read(ctx, func(c Conn) error {
-		out = nil
-		return c.Query(ctx, `SELECT `+RunColumns+` FROM {p}_runs r WHERE `+where+` ORDER BY r.born DESC, r.id LIMIT ? OFFSET ?`, args, func(scan func(...any) error) error {
-			r, err := s.db.Dialect().ScanRun(scan)
-			out = append(out, r)
-			return err
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	return out, nil
+func (s *Tenant) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
+	where, args := s.selectedRuns(q)
+	offset, limit := threads.Page(q.Offset, q.Limit)
+	return list(ctx, s.scope.db, "list runs", `SELECT `+RunColumns+` FROM {p}_runs r WHERE `+where+` ORDER BY r.born DESC, r.id LIMIT ? OFFSET ?`,
+		append(args, limit, offset), s.scope.db.Dialect().ScanRun)
 }
 
 // CountRuns returns how many runs there are, on all pages.
-func (s *Runs) CountRuns(ctx context.Context, q awaken.RunQuery) (int, error) {
-	where, args := s.where(q)
-	n, err := count(ctx, s.db, `SELECT count(*) FROM {p}_runs r WHERE `+where, args)
-	if err != nil {
-		return 0, fmt.Errorf("count runs: %w", err)
-	}
-	return n, nil
+func (s *Tenant) CountRuns(ctx context.Context, q awaken.RunQuery) (int, error) {
+	where, args := s.selectedRuns(q)
+	return count(ctx, s.scope.db, "count runs", `SELECT count(*) FROM {p}_runs r WHERE `+where, args)
 }
 
-// where returns the conditions of a query, with their arguments.
-func (s *Runs) where(q awaken.RunQuery) (where string, args []any) {
-	where, args = `r.tenant = ?`, []any{s.tenant}
+// selectedRuns returns the conditions of a query, with their arguments.
+func (s *Tenant) selectedRuns(q awaken.RunQuery) (where string, args []any) {
+	where, args = `r.tenant = ?`, []any{s.scope.tenant}
 	if q.ThreadID != "" {
-		where, args = where+` AND r.thread = ?`, append(args, (*Scope)(s).id(q.ThreadID))
+		where, args = where+` AND r.thread = ?`, append(args, s.scope.id(q.ThreadID))
 	}
 	if q.Status != "" {
-		where, args = where+` AND r.status = ?`, append(args, (*Scope)(s).id(string(q.Status)))
+		where, args = where+` AND r.status = ?`, append(args, s.scope.id(string(q.Status)))
 	}
 	return where, args
 }
 
 // UsageTotals adds up what runs have used and cost, for each agent.
-func (s *Runs) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken.UsageTotal, error) {
+func (s *Tenant) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken.UsageTotal, error) {
 	sum := func(number string) string { return `CAST(coalesce(sum(` + number + `), 0) AS bigint)` }
 	tokens := func(field string) string { return sum(`CAST(data -> 'usage' ->> '` + field + `' AS numeric)`) }
 	query := `SELECT data ->> 'agent_id'{bytes}, count(*), ` + tokens("prompt_tokens") + `, ` + tokens("completion_tokens") + `, ` + tokens("total_tokens") + `, ` +
@@ -117,34 +98,19 @@ func (s *Runs) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken.U
 		sum(`CAST(round(CAST(data ->> 'cost_usd' AS numeric) * 1e9) AS bigint)`) + `
 		FROM (SELECT record{json} AS data FROM (SELECT ` + runRecord + ` AS record FROM {p}_runs r WHERE r.tenant = ?1 AND (?2 = '' OR r.thread = ?2)) x) y
 		WHERE ?3 = '' OR data ->> 'agent_id' = ?3 GROUP BY 1 ORDER BY 1`
-	var out []awaken.UsageTotal
-	err := s.db.Read(ctx, func(c Conn) error {
-		out = nil
-		return c.Query(ctx, query, []any{s.tenant, (*Scope)(s).id(q.ThreadID), q.AgentID}, func(scan func(...any) error) error {
-			var t awaken.UsageTotal
-			var cost int64
-			u := &t.Usage
-			if err := scan(&t.AgentID, &t.Runs, &u.PromptTokens, &u.CompletionTokens, &u.TotalTokens, &u.CacheReadTokens, &u.CacheCreationTokens, &u.ThinkingTokens, &cost); err != nil {
-				return err
-			}
-			t.CostUSD = money.Amount(cost).USD()
-			out = append(out, t)
-			return nil
-		})
+	return list(ctx, s.scope.db, "usage", query, []any{s.scope.tenant, s.scope.id(q.ThreadID), q.AgentID}, func(scan Scan) (t awaken.UsageTotal, err error) {
+		var cost int64
+		u := &t.Usage
+		err = scan(&t.AgentID, &t.Runs, &u.PromptTokens, &u.CompletionTokens, &u.TotalTokens, &u.CacheReadTokens, &u.CacheCreationTokens, &u.ThinkingTokens, &cost)
+		t.CostUSD = money.Amount(cost).USD()
+		return t, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("usage: %w", err)
-	}
-	return out, nil
 }
 
 // Ledger returns the last record of each call, by step and index. The records come as
 // they were committed; Ledger changes their order.
 func Ledger(records []*awaken.CallState) []*awaken.CallState {
 	slices.Reverse(records)
-	place := func(a, b *awaken.CallState) int {
-		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Index, b.Index))
-	}
-	slices.SortStableFunc(records, place)
-	return slices.CompactFunc(records, func(a, b *awaken.CallState) bool { return place(a, b) == 0 })
+	slices.SortStableFunc(records, threads.ComparePlaces)
+	return slices.CompactFunc(records, func(a, b *awaken.CallState) bool { return threads.ComparePlaces(a, b) == 0 })
 }

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 )
 
 // DB is a database that the ports ask.
@@ -38,12 +38,16 @@ type DB interface {
 // Conn executes statements. Arguments are what both drivers take, []string and []int64;
 // the latter are for {texts} and {numbers}.
 type Conn interface {
-	// Query calls each for every row.
-	Query(ctx context.Context, query string, args []any, each func(scan func(...any) error) error) error
+	// Query executes the statements of first, and then calls each for every row of query,
+	// in one round trip if it can.
+	Query(ctx context.Context, query string, args []any, each func(scan Scan) error, first ...Statement) error
 	// Exec executes statements one after the other, in as few round trips as it can, and
 	// returns how many rows the last one changed.
 	Exec(ctx context.Context, statements ...Statement) (int64, error)
 }
+
+// Scan fills in the columns of a row.
+type Scan func(dest ...any) error
 
 // Statement is a statement that returns nothing.
 type Statement struct {
@@ -62,8 +66,10 @@ type Dialect struct {
 	//	{json}               makes a text before -> or ->> JSON
 	//	{bytes}              compares the text before it byte by byte
 	//	{max}                the function that returns the greater of two
-	//	{tick}               the next moment of the clock that orders the threads of tenant ?1
+	//	{tick}, {born}       the next moment of the clock that orders the threads, or the runs, of tenant ?1
 	//	{lock}, {share}      keep others from changing the rows until the transaction ends
+	//	{lockable}           the kind of join with rows that {lock} locks
+	//	{accounts}           the rows, as a (scope, id, n), of arguments ?2 and ?3 that are lists
 	Words map[string]string
 	// Numbered is set if arguments are written $1, $2.
 	Numbered bool
@@ -146,9 +152,91 @@ func NewScope(db DB, tenant string) Scope { return Scope{db, tenant} }
 // id returns an id as a text column holds it.
 func (s *Scope) id(id string) string { return s.db.Dialect().escape(id) }
 
+// Tenant is the ports of a tenant that both engines answer alike: [awaken.ThreadStore],
+// [awaken.ThreadEditor], [awaken.UsageReader] and [money.Budget]; [awaken.RunStore] but
+// for ledgers; and the parts of [awaken.Inbox] and [mailbox.Store] that read.
+type Tenant struct {
+	scope  Scope
+	engine *Engine
+}
+
+// NewTenant returns the ports of a tenant.
+func NewTenant(s Scope, engine *Engine) Tenant { return Tenant{s, engine} }
+
+// Engine is what a database does in its own way for the shared ports. Ids are as columns
+// hold them.
+type Engine struct {
+	// Log calls each with the records of t's log behind after, up to and including upTo,
+	// in order.
+	Log func(ctx context.Context, c Conn, tenant string, t *Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error
+	// Inherit is the statement that gives thread ?3 the first ?4 messages of thread ?2 of
+	// tenant ?1.
+	Inherit string
+	// LockQueues keeps others from changing the queues of threads until the transaction
+	// ends. Nil means that nobody can.
+	LockQueues func(ctx context.Context, c Conn, tenant string, ids []string) error
+	// LockIdle locks those of the threads on which nothing has happened since before, with
+	// their queues, and returns their ids. Those that others have locked are in use. Nil
+	// means that there is nothing to lock.
+	LockIdle func(ctx context.Context, c Conn, tenant string, before int64, ids []string) ([]string, error)
+	// LockBudget is the statement that keeps others from changing the reservation of run ?2
+	// of tenant ?1 until the transaction ends; "" if nobody can.
+	LockBudget string
+	// AddBalances is the statement that makes the balances of {accounts} that are not there,
+	// so that they can be locked; "" if they need not be.
+	AddBalances string
+}
+
+// list returns what each makes of the rows of a query. What says what was read if it
+// fails.
+func list[T any](ctx context.Context, db DB, what, query string, args []any, each func(scan Scan) (T, error)) (out []T, err error) {
+	err = read(ctx, db, what, func(c Conn) error {
+		out = nil
+		return c.Query(ctx, query, args, func(scan Scan) error {
+			v, err := each(scan)
+			out = append(out, v)
+			return err
+		})
+	})
+	return out, err
+}
+
+// collect is list for rows that have a key each.
+func collect[K comparable, V any](ctx context.Context, db DB, what, query string, args []any, each func(scan Scan) (K, V, error)) (out map[K]V, err error) {
+	err = read(ctx, db, what, func(c Conn) error {
+		out = map[K]V{}
+		return c.Query(ctx, query, args, func(scan Scan) error {
+			k, v, err := each(scan)
+			out[k] = v
+			return err
+		})
+	})
+	return out, err
+}
+
+// read calls f, and says what was read if it fails.
+func read(ctx context.Context, db DB, what string, f func(c Conn) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := db.Read(ctx, f); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// count returns the number that a query asks for.
+func count(ctx context.Context, db DB, what, query string, args []any) (n int, err error) {
+	err = read(ctx, db, what, func(c Conn) error {
+		_, err := row(ctx, c, query, args, &n)
+		return err
+	})
+	return n, err
+}
+
 // row scans one row. It reports false when there is none.
 func row(ctx context.Context, c Conn, query string, args []any, dest ...any) (found bool, err error) {
-	err = c.Query(ctx, query, args, func(scan func(...any) error) error {
+	err = c.Query(ctx, query, args, func(scan Scan) error {
 		found = true
 		return scan(dest...)
 	})
@@ -157,7 +245,7 @@ func row(ctx context.Context, c Conn, query string, args []any, dest ...any) (fo
 
 // column returns the values of rows of one column.
 func column[T any](ctx context.Context, c Conn, query string, args ...any) (out []T, err error) {
-	err = c.Query(ctx, query, args, func(scan func(...any) error) error {
+	err = c.Query(ctx, query, args, func(scan Scan) error {
 		var v T
 		err := scan(&v)
 		out = append(out, v)
@@ -165,26 +253,3 @@ func column[T any](ctx context.Context, c Conn, query string, args ...any) (out 
 	})
 	return out, err
 }
-
-// count returns the number that a query asks for.
-func count(ctx context.Context, db DB, query string, args []any) (n int, err error) {
-	err = db.Read(ctx, func(c Conn) error {
-		_, err := row(ctx, c, query, args, &n)
-		return err
-	})
-	return n, err
-}
-
-// page applies the defaults of a paged listing.
-func page(offset, limit int) (int, int) {
-	if limit <= 0 {
-		limit = 50
-	}
-	return max(offset, 0), limit
-}
-
-// NoThread is the error for a thread that is not there.
-func NoThread(id string) error { return fmt.Errorf("thread %s: %w", id, awaken.ErrNotFound) }
-
-// NoRun is the error for a run that is not there.
-func NoRun(id string) error { return fmt.Errorf("run %s: %w", id, awaken.ErrNotFound) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Thread is a row of threads.
@@ -25,7 +26,7 @@ const ThreadColumns = `id, resource, parent, title, custom, created, updated, me
 	fence, generation, last_seq, posted, unread, fork_of, fork_seq`
 
 // Scan fills in a row.
-func (t *Thread) Scan(d *Dialect, scan func(...any) error) error {
+func (t *Thread) Scan(d *Dialect, scan Scan) error {
 	var custom []byte
 	var forkOf *string
 	err := scan(&t.ID, &t.ResourceID, &t.ParentThreadID, &t.Metadata.Title, &custom, &t.Metadata.CreatedAt, &t.Metadata.UpdatedAt, &t.MessageCount,
@@ -53,12 +54,12 @@ func (s *Scope) Thread(ctx context.Context, c Conn, id string) (*Thread, error) 
 
 func (s *Scope) thread(ctx context.Context, c Conn, id, query string) (*Thread, error) {
 	var t *Thread
-	err := c.Query(ctx, query, []any{s.tenant, s.id(id)}, func(scan func(...any) error) error {
+	err := c.Query(ctx, query, []any{s.tenant, s.id(id)}, func(scan Scan) error {
 		t = new(Thread)
 		return t.Scan(s.db.Dialect(), scan)
 	})
 	if err == nil && t == nil {
-		err = NoThread(id)
+		err = threads.NotFound(id)
 	}
 	if err != nil {
 		return nil, err
@@ -66,21 +67,8 @@ func (s *Scope) thread(ctx context.Context, c Conn, id, query string) (*Thread, 
 	return t, nil
 }
 
-// Threads implements [awaken.ThreadStore].
-type Threads struct {
-	scope Scope
-	log   Log
-}
-
-// Log calls each with the records of t's log behind after, up to and including upTo, in
-// order.
-type Log func(ctx context.Context, c Conn, t *Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error
-
-// NewThreads returns the threads of a tenant, whose messages log reads.
-func NewThreads(s Scope, log Log) Threads { return Threads{s, log} }
-
 // Thread returns a thread.
-func (s *Threads) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
+func (s *Tenant) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
 	var t *Thread
 	err := s.scope.db.Read(ctx, func(c Conn) (err error) {
 		t, err = s.scope.Thread(ctx, c, id)
@@ -93,37 +81,24 @@ func (s *Threads) Thread(ctx context.Context, id string) (*awaken.Thread, error)
 }
 
 // ListThreads returns threads, the most recently updated first.
-func (s *Threads) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
-	where, args := s.where(q)
-	offset, limit := page(q.Offset, q.Limit)
-	args = append(args, limit, offset)
-	var out []*awaken.Thread
-	err := s.scope.db.Read(ctx, func(c Conn) error {
-		out = nil
-		return c.Query(ctx, `SELECT `+ThreadColumns+` FROM {p}_threads WHERE `+where+` ORDER BY touched DESC, id LIMIT ? OFFSET ?`, args, func(scan func(...any) error) error {
+func (s *Tenant) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	where, args := s.selectedThreads(q)
+	offset, limit := threads.Page(q.Offset, q.Limit)
+	return list(ctx, s.scope.db, "list threads", `SELECT `+ThreadColumns+` FROM {p}_threads WHERE `+where+` ORDER BY touched DESC, id LIMIT ? OFFSET ?`,
+		append(args, limit, offset), func(scan Scan) (*awaken.Thread, error) {
 			var t Thread
-			out = append(out, &t.Thread)
-			return t.Scan(s.scope.db.Dialect(), scan)
+			return &t.Thread, t.Scan(s.scope.db.Dialect(), scan)
 		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list threads: %w", err)
-	}
-	return out, nil
 }
 
 // CountThreads returns how many threads there are, on all pages.
-func (s *Threads) CountThreads(ctx context.Context, q awaken.ThreadQuery) (int, error) {
-	where, args := s.where(q)
-	n, err := count(ctx, s.scope.db, `SELECT count(*) FROM {p}_threads WHERE `+where, args)
-	if err != nil {
-		return 0, fmt.Errorf("count threads: %w", err)
-	}
-	return n, nil
+func (s *Tenant) CountThreads(ctx context.Context, q awaken.ThreadQuery) (int, error) {
+	where, args := s.selectedThreads(q)
+	return count(ctx, s.scope.db, "count threads", `SELECT count(*) FROM {p}_threads WHERE `+where, args)
 }
 
-// where returns the conditions of a query, with their arguments.
-func (s *Threads) where(q awaken.ThreadQuery) (where string, args []any) {
+// selectedThreads returns the conditions of a query, with their arguments.
+func (s *Tenant) selectedThreads(q awaken.ThreadQuery) (where string, args []any) {
 	where, args = `tenant = ?`, []any{s.scope.tenant}
 	if q.ResourceID != "" {
 		where, args = where+` AND resource = ? AND resource <> ''`, append(args, s.scope.id(q.ResourceID))
@@ -138,7 +113,7 @@ func (s *Threads) where(q awaken.ThreadQuery) (where string, args []any) {
 }
 
 // Messages returns records of a thread's log.
-func (s *Threads) Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
+func (s *Tenant) Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
 	var out []awaken.MessageRecord
 	err := s.scope.db.Read(ctx, func(c Conn) error {
 		out = []awaken.MessageRecord{}
@@ -146,26 +121,12 @@ func (s *Threads) Messages(ctx context.Context, threadID string, q awaken.Messag
 		if err != nil {
 			return err
 		}
-		after, upTo := max(q.After, 0), t.MessageCount
-		if q.Before > 0 {
-			upTo = min(upTo, q.Before-1)
-		}
-		if q.Limit > 0 && upTo-after > q.Limit {
-			if q.Last {
-				after = upTo - q.Limit
-			} else {
-				upTo = after + q.Limit
-			}
-		}
+		after, upTo := threads.Bounds(q, t.MessageCount)
 		if after >= upTo {
 			return nil
 		}
-		return s.log(ctx, c, t, after, upTo, func(seq int, created int64, m *llm.Message) {
-			r := awaken.MessageRecord{ThreadID: threadID, Seq: seq, Created: created, Message: m}
-			if m.Metadata != nil {
-				r.RunID = m.Metadata.RunID
-			}
-			out = append(out, r)
+		return s.engine.Log(ctx, c, s.scope.tenant, t, after, upTo, func(seq int, created int64, m *llm.Message) {
+			out = append(out, threads.Record(threadID, seq, created, m))
 		})
 	})
 	if err != nil {

@@ -20,7 +20,7 @@ type Settings struct {
 		Hosts                 []string
 		UserHeader            string
 		Lifecycle             string
-		SSEBuffer             int // unused
+		SSEBuffer             int
 	}
 	Limits struct {
 		Body, Depth, HeaderBytes, Messages, Requests, Streams, KeyBurst                             int
@@ -115,7 +115,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.max_concurrent_requests", to: &l.Requests, def: "100", check: limit, Doc: "concurrent requests, not counting streams"},
 		{Name: "server.max_concurrent_streams", to: &l.Streams, def: "20000", check: limit, Doc: "concurrent streams"},
 		{Name: "server.replay_buffer_capacity", to: &m.Log.Buffer, def: "1024", check: atLeast(1), Doc: "events of the current step that are kept in memory for readers"},
-		{Name: "server.sse_buffer_size", to: &v.SSEBuffer, def: "64", check: atLeast(1), Unused: "streams read the log, and have no buffer of frames"},
+		{Name: "server.sse_buffer_size", to: &v.SSEBuffer, def: "64", check: atLeast(1), Doc: "frames that a stream buffers for a slow client before it stops reading the log; none are dropped"},
 		{Name: "server.a2a_extended_card_bearer_token", to: new(awaken.Secret), Unused: noA2A},
 		{Name: "server.eval_limits.max_cells_per_sync_run", to: new(int), def: "100", check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_concurrent_matrix_cells", to: new(int), def: "5", check: atLeast(1), Unused: noEval},

@@ -1,0 +1,157 @@
+package configstate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken/config"
+)
+
+// StoreOptions are what a Store is made of. Its functions, but for Pinned, are called with
+// Mu held.
+type StoreOptions struct {
+	Mu    *sync.Mutex // guards State
+	State *State
+	// Ready returns why nothing can be asked any more. Nil means that everything always can.
+	Ready func() error
+	// Do makes a change durable, and then in State. Nil makes it in State only.
+	Do func(d *Delta) error
+	// Removed is called when Purge has removed something. Nil does nothing.
+	Removed func()
+	// Pinned returns the publications to which runs that are not done are pinned. If it is
+	// nil, Purge removes no publication.
+	Pinned func(ctx context.Context) ([]int64, error)
+	// Now is the clock of Purge.
+	Now func() time.Time
+}
+
+// Store implements [config.Store] with a State.
+type Store struct{ opts StoreOptions }
+
+var _ config.Store = (*Store)(nil)
+
+// NewStore returns a Store.
+func NewStore(opts StoreOptions) *Store { return &Store{opts} }
+
+// look calls f with the state, unless ctx is done or nothing can be asked any more.
+func look[T any](ctx context.Context, s *Store, f func(st *State) (T, error)) (out T, err error) {
+	if ctx.Err() != nil {
+		return out, context.Cause(ctx)
+	}
+	s.opts.Mu.Lock()
+	defer s.opts.Mu.Unlock()
+	if s.opts.Ready != nil {
+		if err := s.opts.Ready(); err != nil {
+			return out, err
+		}
+	}
+	return f(s.opts.State)
+}
+
+// change makes the change that f returns, if any.
+func (s *Store) change(ctx context.Context, f func(st *State) (*Delta, error)) error {
+	_, err := look(ctx, s, func(st *State) (any, error) {
+		d, err := f(st)
+		if err != nil || d == nil {
+			return nil, err
+		}
+		return nil, s.do(d)
+	})
+	return err
+}
+
+func (s *Store) do(d *Delta) error {
+	if s.opts.Do != nil {
+		return s.opts.Do(d)
+	}
+	s.opts.State.Do(d)
+	return nil
+}
+
+// Record returns a record.
+func (s *Store) Record(ctx context.Context, key config.Key) (*config.Record, error) {
+	return look(ctx, s, func(st *State) (*config.Record, error) { return st.Record(key) })
+}
+
+// Records lists a namespace.
+func (s *Store) Records(ctx context.Context, ns config.Namespace, after string, limit int) ([]config.Stored, error) {
+	return look(ctx, s, func(st *State) ([]config.Stored, error) { return st.Records(ns, after, limit), nil })
+}
+
+// Apply makes a change.
+func (s *Store) Apply(ctx context.Context, change *config.Change) error {
+	return s.change(ctx, func(st *State) (*Delta, error) { return st.Change(change) })
+}
+
+// Head returns what is live.
+func (s *Store) Head(ctx context.Context) (config.Head, error) {
+	return look(ctx, s, func(st *State) (config.Head, error) { return st.Head(), nil })
+}
+
+// Publication returns one.
+func (s *Store) Publication(ctx context.Context, number int64) (*config.Publication, error) {
+	return look(ctx, s, func(st *State) (*config.Publication, error) { return st.Publication(number) })
+}
+
+// Publications lists them, newest first.
+func (s *Store) Publications(ctx context.Context, before int64, limit int) ([]*config.Publication, error) {
+	return look(ctx, s, func(st *State) ([]*config.Publication, error) { return st.Publications(before, limit), nil })
+}
+
+// Documents returns documents.
+func (s *Store) Documents(ctx context.Context, hashes ...string) (map[string]json.RawMessage, error) {
+	return look(ctx, s, func(st *State) (map[string]json.RawMessage, error) { return st.Documents(hashes), nil })
+}
+
+// Secrets returns all secrets.
+func (s *Store) Secrets(ctx context.Context) (map[string]config.SealedSecret, error) {
+	return look(ctx, s, func(st *State) (map[string]config.SealedSecret, error) { return st.Secrets(), nil })
+}
+
+// Audit lists events.
+func (s *Store) Audit(ctx context.Context, q config.AuditQuery) ([]*config.AuditEvent, error) {
+	return look(ctx, s, func(st *State) ([]*config.AuditEvent, error) { return st.Audit(q), nil })
+}
+
+// Tally adds to a tally.
+func (s *Store) Tally(ctx context.Context, number int64, add config.Tally) error {
+	return s.change(ctx, func(st *State) (*Delta, error) { return st.Tally(number, add) })
+}
+
+// Tallies returns tallies.
+func (s *Store) Tallies(ctx context.Context, numbers ...int64) (map[int64]config.Tally, error) {
+	return look(ctx, s, func(st *State) (map[int64]config.Tally, error) { return st.Tallies(numbers), nil })
+}
+
+// Purge removes what is old.
+func (s *Store) Purge(ctx context.Context, audit, versions time.Duration) (purged config.Purged, err error) {
+	if ctx.Err() != nil {
+		return purged, context.Cause(ctx)
+	}
+	var pinned []int64
+	switch {
+	case versions <= 0:
+	case s.opts.Pinned == nil:
+		versions = 0
+	default:
+		if pinned, err = s.opts.Pinned(ctx); err != nil {
+			return purged, fmt.Errorf("purge the configuration: %w", err)
+		}
+	}
+	return look(ctx, s, func(st *State) (config.Purged, error) {
+		d, purged := st.Purge(s.opts.Now(), audit, versions, pinned)
+		if purged == (config.Purged{}) {
+			return purged, nil
+		}
+		if err := s.do(d); err != nil {
+			return config.Purged{}, err
+		}
+		if s.opts.Removed != nil {
+			s.opts.Removed()
+		}
+		return purged, nil
+	})
+}

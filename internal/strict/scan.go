@@ -1,0 +1,151 @@
+package strict
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxDepth is the nesting that encoding/json refuses to go beyond.
+const maxDepth = 10_000
+
+// scanner reads JSON for its structure: its nesting and the names in its objects. It takes the
+// syntax on trust and stops where that fails, because encoding/json reads the data next.
+type scanner struct {
+	data  []byte
+	pos   int
+	depth int // the deepest nesting allowed
+}
+
+// next returns the byte that begins the next value, name or end of an object or array. It is 0
+// at the end of the data.
+func (s *scanner) next() byte {
+	for ; s.pos < len(s.data); s.pos++ {
+		switch c := s.data[s.pos]; c {
+		case ' ', '\t', '\r', '\n', ',', ':':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// value reads a value that is to be decoded into a t. Level is how many objects and arrays it is in.
+func (s *scanner) value(t reflect.Type, level int) error {
+	switch c := s.next(); c {
+	case '"':
+		s.text()
+	case '{', '[':
+		s.pos++
+		switch {
+		case level == s.depth:
+			return tooDeep(s.depth)
+		case c == '{':
+			return s.object(shapeOf(t), level+1)
+		}
+		item := shapeOf(t).item
+		for i := 0; s.more(']'); i++ {
+			if err := s.value(item, level+1); err != nil {
+				return within("["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	case '}', ']':
+		s.pos = len(s.data)
+	default:
+		for s.pos < len(s.data) && strings.IndexByte(" \t\r\n,]}", s.data[s.pos]) < 0 {
+			s.pos++
+		}
+	}
+	return nil
+}
+
+// more reports whether another element comes before the end, which it reads.
+func (s *scanner) more(end byte) bool {
+	c := s.next()
+	if c == end {
+		s.pos++
+	}
+	return c != end && c != 0
+}
+
+func (s *scanner) object(sh *shape, level int) error {
+	seen := map[string]bool{}
+	for s.more('}') {
+		quoted := s.text()
+		f := field{of: sh.value}
+		if !sh.opaque && quoted != nil {
+			var err error
+			if f, err = sh.field(quoted); err != nil {
+				return err
+			}
+			if seen[f.name] {
+				return &repeated{f.name}
+			}
+			seen[f.name] = true
+		}
+		if err := s.value(f.of, level); err != nil {
+			return within(f.name, err)
+		}
+	}
+	return nil
+}
+
+// text reads a string and returns it with its quotes.
+func (s *scanner) text() []byte {
+	start := s.pos
+	if s.next() == '"' {
+		for s.pos++; s.pos < len(s.data); s.pos++ {
+			switch s.data[s.pos] {
+			case '\\':
+				s.pos++
+			case '"':
+				s.pos++
+				return s.data[start:s.pos]
+			}
+		}
+	}
+	s.pos = len(s.data)
+	return nil
+}
+
+func tooDeep(depth int) error {
+	return &Malformed{fmt.Sprintf("nested deeper than %d levels", depth)}
+}
+
+// repeated is the error of a field that appears twice.
+type repeated struct{ path string }
+
+func (e *repeated) Error() string { return fmt.Sprintf("field %q appears twice", e.path) }
+
+// within puts a step in front of the path of a repeated field.
+func within(step string, err error) error {
+	if e, ok := errors.AsType[*repeated](err); ok {
+		if !strings.HasPrefix(e.path, "[") {
+			step += "."
+		}
+		e.path = step + e.path
+	}
+	return err
+}
+
+// field returns the field that a quoted name stands for.
+func (sh *shape) field(quoted []byte) (field, error) {
+	f, ok := sh.fields[string(quoted[1:len(quoted)-1])]
+	if ok {
+		return f, nil
+	}
+	var name string
+	_ = json.Unmarshal(quoted, &name) // the whole is decoded next
+	if sh.fields == nil {
+		return field{name, sh.value}, nil
+	}
+	if f, ok = sh.fields[name]; !ok {
+		return f, Unknown(name, slices.Collect(maps.Keys(sh.fields)))
+	}
+	return f, nil
+}

@@ -1,0 +1,95 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// NumberParam returns a numeric query parameter, clamped to low and high. A missing parameter
+// is def.
+func NumberParam(c Call, name string, def, low, high int) (int, error) {
+	text := c.Request().URL.Query().Get(name)
+	if text == "" {
+		return def, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, BadRequest("%s is %.80q, want a number", name, text)
+	}
+	return max(low, min(n, high)), nil
+}
+
+// ResumeAfter returns the position that the client has reached, from the query parameter
+// cursor or else the header Last-Event-ID. The zero Position means that the client has
+// nothing. End is the end of the log: a cursor of a later epoch fails with status 410.
+func ResumeAfter(c Call, end awaken.Cursor) (Position, error) {
+	text := c.Request().URL.Query().Get("cursor")
+	if text == "" {
+		text = c.Request().Header.Get("Last-Event-ID")
+	}
+	if text == "" {
+		return Position{}, nil
+	}
+	at, err := ParsePosition(text)
+	if err != nil {
+		return at, BadRequest("invalid cursor: %.80q", text)
+	}
+	if at.Epoch > end.Epoch {
+		return at, &Failure{Status: http.StatusGone, Code: "cursor_expired", Message: fmt.Sprintf("cursor %s is not of this log, which ends at %s", at, end)}
+	}
+	return at, nil
+}
+
+// PathThread returns the thread named by {thread_id} in the path. It fails with status 404 if
+// there is none.
+func PathThread(c Call) (*awaken.Thread, error) {
+	id := c.Request().PathValue("thread_id")
+	th, err := c.Tenant().Store.Thread(c.Context(), id)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, NotFound("thread", id)
+	}
+	return th, err
+}
+
+// OpenRun returns a thread and its running or waiting run. Each is nil if it does not exist.
+func OpenRun(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken.Thread, *awaken.Run, error) {
+	if threadID == "" {
+		return nil, nil, nil
+	}
+	th, err := t.Store.Thread(ctx, threadID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, nil, nil
+	}
+	if err != nil || th.OpenRunID == "" {
+		return th, nil, err
+	}
+	run, err := t.Store.LoadRun(ctx, th.OpenRunID)
+	return th, run, err
+}
+
+// StopFailure converts the error of a cancel or interrupt: it is a [*Failure] with status 404
+// if the thread had nothing to stop.
+func StopFailure(threadID string, err error) error {
+	switch {
+	case errors.Is(err, mailbox.ErrNothing):
+		return &Failure{Status: http.StatusNotFound, Code: "not_found", Message: "thread " + threadID + ": nothing runs, waits or is queued"}
+	case errors.Is(err, awaken.ErrNotFound):
+		return NotFound("thread", threadID)
+	}
+	return err
+}
+
+// RunOf returns the id of the run that produced a message, or "".
+func RunOf(m *llm.Message) string {
+	if m.Metadata == nil {
+		return ""
+	}
+	return m.Metadata.RunID
+}

@@ -1,0 +1,164 @@
+package sqlstore
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/threads"
+)
+
+// MakeThread makes thread ?2 of tenant ?1, at ?3, unless it is there.
+const MakeThread = `INSERT INTO {p}_threads (tenant, id, created, updated, touched, fence) VALUES (?1, ?2, ?3, ?3, {tick}, ` + Floor + `) ON CONFLICT DO NOTHING`
+
+// PutRun returns the statement that writes the record of a run that has not started,
+// unless it has.
+func (s *Scope) PutRun(r *awaken.Run) (Statement, error) {
+	data, err := s.db.Dialect().encode(r)
+	if err != nil {
+		return Statement{}, fmt.Errorf("run %s: %w", r.RunID, err)
+	}
+	return statement(`INSERT INTO {p}_runs AS r (tenant, thread, id, status, data, born, first_seq, last_seq) VALUES (?1, ?2, ?3, ?4, ?5, {born}, 9223372036854775807, 0)
+		ON CONFLICT (tenant, id) DO UPDATE SET status = excluded.status, data = excluded.data WHERE r.status = 'created' AND r.thread = excluded.thread`,
+		s.tenant, s.id(r.ThreadID), s.id(r.RunID), string(r.Status), data), nil
+}
+
+// QueueChange is a change of a thread's queue on its way.
+type QueueChange struct {
+	Thread      mailbox.Thread
+	Now         int64  // unix µs
+	Since, Wake *int64 // of the queue's row, as it was
+	made        bool   // the thread exists
+	live        []*mailbox.Dispatch
+	epoch       uint64
+}
+
+// Begin remembers what is there, for Statements. Live is that of the queue.
+func (c *QueueChange) Begin(live []*mailbox.Dispatch) {
+	mailbox.Sort(live)
+	t := &c.Thread
+	c.live, c.made, c.epoch, t.Now = live, t.Made, t.Epoch, c.Now/1000
+	for _, d := range live {
+		mine := *d
+		t.Live = append(t.Live, &mine)
+	}
+}
+
+// Refused returns an ErrNotFound if something was recorded for a thread that is not there.
+func (c *QueueChange) Refused() error {
+	t := &c.Thread
+	if c.made || t.Make || len(t.Put) == 0 && len(t.Runs) == 0 && len(t.Post) == 0 && !t.Interrupt && !t.Raise {
+		return nil
+	}
+	return threads.NotFound(t.ID)
+}
+
+// Statements returns those that write what was recorded, but for what is posted; none if
+// the thread is not there. The queue has a row. Announce says that something can be
+// claimed, or that a claim was cancelled.
+func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err error) {
+	t, now := &c.Thread, c.Now/1000
+	if !c.made && !t.Make {
+		return nil, false, nil
+	}
+	do := func(query string, args ...any) {
+		out = append(out, Statement{query, append([]any{s.tenant, s.id(t.ID)}, args...)})
+	}
+	if !c.made {
+		do(MakeThread, now)
+	}
+	if t.Interrupt {
+		do(`UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = ?1 AND id = ?2`)
+	}
+	live := slices.Clone(c.live)
+	for _, d := range t.Put {
+		put, err := s.putDispatch(t.ID, d, now)
+		if err != nil {
+			return nil, false, err
+		}
+		out = append(out, put)
+		announce = announce || d.Status == mailbox.Claimed && d.Cancel
+		live = slices.DeleteFunc(live, func(o *mailbox.Dispatch) bool { return o.ID == d.ID })
+		if !d.Status.Terminal() {
+			live = append(live, d)
+		}
+	}
+	if t.Raise {
+		c.epoch++
+	}
+	row := s.queueRow(live, c)
+	do(`UPDATE {p}_queues SET epoch = ?3, priority = ?4, since = ?5, wake = ?6, claimed = ?7, token = ?8, consumer = ?9, lease = ?10, stamp = ?11
+		WHERE tenant = ?1 AND id = ?2`, int64(c.epoch), row.priority, row.since, row.wake, row.claimed, row.token, row.consumer, row.lease, row.stamp)
+	for _, r := range t.Runs {
+		put, err := s.PutRun(r)
+		if err != nil {
+			return nil, false, err
+		}
+		out = append(out, put)
+	}
+	return out, announce || row.since != nil || row.wake != nil, nil
+}
+
+// putDispatch returns the statement that writes a dispatch that is new or changed. It fails
+// if another thread has one of that id.
+func (s *Scope) putDispatch(threadID string, d *mailbox.Dispatch, now int64) (Statement, error) {
+	var request *string
+	if d.Request != nil {
+		text, err := s.db.Dialect().encode(d.Request)
+		if err != nil {
+			return Statement{}, fmt.Errorf("dispatch %s: %w", d.ID, err)
+		}
+		request = &text
+	}
+	status, completed := d.Status, d.CompletedAt
+	switch {
+	case !status.Terminal():
+		status, completed = mailbox.Queued, 0
+	case completed == 0:
+		completed = now
+	}
+	return statement(`INSERT INTO {p}_dispatches AS d (tenant, thread, id, run, status, completed, priority, available, created, updated, epoch, revision, cancel,
+			attempts, max_attempts, steps, error, dedupe, key, digest, request)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (tenant, id) DO UPDATE SET thread = CASE d.thread WHEN excluded.thread THEN d.thread END, run = excluded.run, status = excluded.status,
+			completed = excluded.completed, priority = excluded.priority, available = excluded.available, created = excluded.created, updated = excluded.updated,
+			epoch = excluded.epoch, revision = excluded.revision, cancel = excluded.cancel, attempts = excluded.attempts, max_attempts = excluded.max_attempts,
+			steps = excluded.steps, error = excluded.error, dedupe = excluded.dedupe, key = excluded.key, digest = excluded.digest, request = excluded.request`,
+		s.tenant, s.id(threadID), s.id(d.ID), s.id(d.RunID), string(status), completed, d.Priority, d.AvailableAt, d.CreatedAt, d.UpdatedAt, int64(d.Epoch), d.Revision, d.Cancel,
+		d.Attempts, d.MaxAttempts, d.Steps, s.id(d.LastError), s.id(d.DedupeKey), s.id(d.IdempotencyKey), s.id(d.Digest), request), nil
+}
+
+// queueRow is what a queue's row says about its dispatches.
+type queueRow struct {
+	priority, since, wake, lease, stamp *int64
+	claimed, token, consumer            *string
+}
+
+// queueRow returns the row for the live dispatches, as what makes a queue ready does.
+func (s *Scope) queueRow(live []*mailbox.Dispatch, c *QueueChange) (row queueRow) {
+	for _, d := range live {
+		if d.Status == mailbox.Claimed {
+			id, token, consumer := s.id(d.ID), s.id(d.ClaimToken), s.id(d.ClaimedBy)
+			return queueRow{claimed: &id, token: &token, consumer: &consumer, lease: &d.LeaseUntil, stamp: &d.UpdatedAt}
+		}
+		if d.AvailableAt > c.Now/1000 {
+			if row.wake == nil || d.AvailableAt < *row.wake {
+				row.wake = &d.AvailableAt
+			}
+		} else if p := int64(d.Priority); row.priority == nil || p < *row.priority {
+			row.priority = &p
+		}
+	}
+	if row.priority != nil {
+		row.since = c.Since
+		if row.since == nil {
+			since := c.Now
+			if c.Wake != nil {
+				since = min(since, *c.Wake*1000)
+			}
+			row.since = &since
+		}
+	}
+	return row
+}
