@@ -10,39 +10,39 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// do works on one dispatch, and settles it.
-func (b *Mailbox) do(w *work, settler *settler) {
+// process runs one claimed dispatch and settles it.
+func (b *Mailbox) process(c *claim, settler *settler) {
 	start := time.Now()
-	s := b.attempt(w.ctx, w)
-	b.cfg.Observer.Settled(w.d, s.Status, time.Since(start))
-	if !w.lost.Load() && s.Status != "" {
-		s.Held = w.d.Held()
-		s.Steps = int(w.steps.Load())
+	s := b.attempt(c.ctx, c)
+	b.cfg.Observer.Settled(c.d, s.Status, time.Since(start))
+	if !c.lost.Load() && s.Status != "" {
+		s.Held = c.d.Held()
+		s.Steps = int(c.steps.Load())
 		settler.settle(s)
 	}
-	b.drop(w)
+	b.forget(c)
 }
 
-// attempt runs a dispatch, and says what becomes of it.
-func (b *Mailbox) attempt(ctx context.Context, w *work) (s Settlement) {
+// attempt runs a dispatch and returns how to settle it. A zero Settlement leaves it alone.
+func (b *Mailbox) attempt(ctx context.Context, c *claim) (s Settlement) {
 	defer func() {
 		if v := recover(); v != nil {
-			b.cfg.Logger.Error("a run panicked", "dispatch", w.d.ID, "run", w.d.RunID, "panic", v, "stack", string(debug.Stack()))
-			s = b.again(w, fmt.Errorf("panic: %v", v))
+			b.cfg.Logger.Error("run panicked", "dispatch", c.d.ID, "run", c.d.RunID, "panic", v, "stack", string(debug.Stack()))
+			s = b.retry(c, fmt.Errorf("panic: %v", v))
 		}
 	}()
-	s, err := w.run(ctx)
+	s, err := c.run(ctx)
 	if err != nil {
-		return b.judge(ctx, w, err)
+		return b.settleError(ctx, c, err)
 	}
 	return s
 }
 
-// judge decides what becomes of a dispatch whose run could not start or go on.
-func (b *Mailbox) judge(ctx context.Context, w *work, err error) Settlement {
+// settleError returns how to settle a dispatch whose run could not start or continue.
+func (b *Mailbox) settleError(ctx context.Context, c *claim, err error) Settlement {
 	cause := context.Cause(ctx)
 	switch {
-	case w.lost.Load():
+	case c.lost.Load():
 		return Settlement{}
 	case errors.Is(err, awaken.ErrYielded), errors.Is(cause, errDrained):
 		return Settlement{Status: Queued}
@@ -50,35 +50,35 @@ func (b *Mailbox) judge(ctx context.Context, w *work, err error) Settlement {
 		return Settlement{Status: Queued, Delay: 250 * time.Millisecond, Error: err.Error()}
 	case errors.Is(err, awaken.ErrPinUnavailable) && !errors.Is(err, awaken.ErrNotFound):
 		return Settlement{Status: Queued, Delay: pinRetry, Error: err.Error()}
-	case hopeless(err):
-		s, giveUpErr := w.giveUp(ctx, err.Error())
+	case permanent(err):
+		s, giveUpErr := c.giveUp(ctx, err.Error())
 		if giveUpErr != nil {
-			return b.again(w, errors.Join(err, giveUpErr))
+			return b.retry(c, errors.Join(err, giveUpErr))
 		}
 		s.Error = err.Error()
 		return s
 	}
-	return b.again(w, err)
+	return b.retry(c, err)
 }
 
-// hopeless reports whether trying again would bring the same error.
-func hopeless(err error) bool {
+// permanent reports whether a retry would fail with the same error.
+func permanent(err error) bool {
 	if _, ok := errors.AsType[*awaken.ConfigError](err); ok {
 		return true
 	}
 	return errors.Is(err, awaken.ErrInvalid) || errors.Is(err, awaken.ErrNotFound)
 }
 
-// again puts the dispatch back into the queue after a failure: later each time.
-func (b *Mailbox) again(w *work, err error) Settlement {
-	attempts := w.d.Attempts
-	if int(w.steps.Load()) > w.d.Steps {
+// retry puts the dispatch back into the queue after a failure, with a growing delay.
+func (b *Mailbox) retry(c *claim, err error) Settlement {
+	attempts := c.d.Attempts
+	if int(c.steps.Load()) > c.d.Steps {
 		attempts = 0
 	}
 	return Settlement{Status: Queued, Delay: b.retryDelay(attempts), Failed: true, Error: err.Error()}
 }
 
-// retryDelay is how long after its n-th failure a dispatch is tried again, counted from 0.
+// retryDelay returns the delay before the retry that follows n earlier failures.
 func (b *Mailbox) retryDelay(n int) time.Duration {
 	d, most := b.cfg.RetryDelay, b.cfg.MaxRetryDelay
 	for range n {
@@ -90,6 +90,6 @@ func (b *Mailbox) retryDelay(n int) time.Duration {
 	return min(d, most)
 }
 
-// pinRetry is how long a run whose version a worker cannot have is left alone before one
-// tries again. That does not count as an attempt.
+// pinRetry is the delay before a run whose pinned version is unavailable is tried again. It
+// does not count as an attempt.
 const pinRetry = time.Minute

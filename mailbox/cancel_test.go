@@ -40,7 +40,7 @@ func (q *atSettle) Settle(ctx context.Context, s ...mailbox.Settlement) ([]error
 	return q.DB.Settle(ctx, s...)
 }
 
-func TestCancel_IsNotLostWhenTheRunHasJustBegunToWait(t *testing.T) {
+func TestCancel_EndsARunThatHasJustParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &atSettle{DB: g.db}

@@ -9,8 +9,8 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Start has a run started, with the id that the request names. It does nothing if that
-// was done before. With Deliver and Cancel, it makes a Tenant an [awaken.Queue].
+// Start starts a run in the background, with the ids in the request. Starting the same run
+// again does nothing. Start, Deliver and Cancel make a Tenant an [awaken.Queue].
 func (t *Tenant) Start(ctx context.Context, req awaken.RunRequest) error {
 	if req.RunID == "" || req.ThreadID == "" {
 		return fmt.Errorf("start: %w: run_id or thread_id is empty", awaken.ErrInvalid)
@@ -19,10 +19,10 @@ func (t *Tenant) Start(ctx context.Context, req awaken.RunRequest) error {
 	return err
 }
 
-// Deliver adds an item to a thread's inbox, in one transaction with what makes somebody
-// read it: the run that waits there is woken, and messages for a thread without a run
-// start one. An item for a run that is over is dropped. Delivering an item again does
-// nothing, for as long as idempotency keys are kept.
+// Deliver adds an item to a thread's inbox and, in the same transaction, makes sure that a run
+// reads it: it wakes a waiting run, and starts a run of agentID for messages to a thread that
+// has none. It drops an item for a run that is over. Delivering the same item again does
+// nothing while its idempotency key is kept (Config.TTL).
 func (t *Tenant) Deliver(ctx context.Context, threadID string, item awaken.InboxItem, agentID string) error {
 	err := t.changed(ctx, threadID, func(q *Thread) error {
 		switch {
@@ -32,23 +32,23 @@ func (t *Tenant) Deliver(ctx context.Context, threadID string, item awaken.Inbox
 			return nil
 		}
 		q.Post = append(q.Post, item)
-		d := t.spare()
-		if item.ID != "" && len(item.Messages) > 0 { // they start a run; read or not, they must not start another
+		d := t.newDispatch()
+		if item.ID != "" && len(item.Messages) > 0 { // they must not start a second run, even once they are read
 			d.IdempotencyKey = fmt.Sprintf("deliver:%q:%s", threadID, item.ID)
 		}
 		switch {
 		case q.Open != nil && q.Open.Status == awaken.RunWaiting:
 			got, err := q.wake(d)
 			if got != d {
-				q.note(d)
+				q.recordKey(d)
 			}
 			return err
-		case q.Open != nil: // it cannot rest before it has read it
-			q.note(d)
+		case q.Open != nil: // it cannot park or end before it has read the item
+			q.recordKey(d)
 		case len(q.Live) == 0 && len(item.Messages) > 0:
-			return q.startLeft(t, d, &awaken.RunRequest{AgentID: agentID, Origin: "internal"})
+			return q.startUnread(t, d, &awaken.RunRequest{AgentID: agentID, Origin: "internal"})
 		}
-		return nil // nor can the one that is queued
+		return nil // nor can the queued one
 	})
 	if errors.Is(err, ErrDuplicate) {
 		return nil
@@ -58,13 +58,14 @@ func (t *Tenant) Deliver(ctx context.Context, threadID string, item awaken.Inbox
 
 var _ awaken.Queue = (*Tenant)(nil)
 
-// startLeft queues d, with a run for messages that the inbox holds. One that is there
-// already is ErrDuplicate, also if it is being cancelled: then nobody wants them.
-func (t *Thread) startLeft(by *Tenant, d *Dispatch, req *awaken.RunRequest) error {
-	if slices.ContainsFunc(t.Live, func(o *Dispatch) bool { return o.DedupeKey == leftKey }) {
-		return fmt.Errorf("thread %s: %w of what is left", t.ID, ErrDuplicate)
+// startUnread queues d to start a run for the messages in the inbox. The error is ErrDuplicate
+// if such a dispatch is live, even one that is being cancelled: the messages were cancelled
+// with it.
+func (t *Thread) startUnread(by *Tenant, d *Dispatch, req *awaken.RunRequest) error {
+	if slices.ContainsFunc(t.Live, func(o *Dispatch) bool { return o.DedupeKey == unreadKey }) {
+		return fmt.Errorf("thread %s: %w of the run for unread messages", t.ID, ErrDuplicate)
 	}
-	d.RunID, d.ThreadID, d.DedupeKey = by.box.cfg.NewID(), t.ID, leftKey
+	d.RunID, d.ThreadID, d.DedupeKey = by.box.cfg.NewID(), t.ID, unreadKey
 	req.ThreadID, req.RunID, req.DispatchID = t.ID, d.RunID, d.ID
 	d.Request = req
 	return t.enqueue(d)

@@ -47,13 +47,13 @@ func TestDeliver(t *testing.T) {
 		runs  int
 		last  string // the last message
 	}{
-		"to a thread that is not there":   {"", said, awaken.ErrNotFound, 0, ""},
-		"to a thread without a run":       {"hello", said, nil, 2, "you said are you there?"},
-		"to a run that waits":             {"use ask", said, nil, 1, "are you there?"},
-		"to a run that is going on":       {"slow", said, nil, 1, "you said are you there?"},
-		"to a run that is over":           {"hello", awaken.InboxItem{ID: "m", RunID: "gone", Messages: said.Messages}, nil, 1, "you said hello"},
-		"a report to a run that is over":  {"hello", awaken.InboxItem{ID: "m", RunID: "r", Report: &awaken.ChildReport{RunID: "c", Status: awaken.RunDone}}, nil, 1, "you said hello"},
-		"a report that nobody waited for": {"use ask", awaken.InboxItem{ID: "m", RunID: "r", Report: &awaken.ChildReport{RunID: "c", Status: awaken.RunWaiting}}, nil, 1, ""},
+		"to a thread that is not there":  {"", said, awaken.ErrNotFound, 0, ""},
+		"to a thread without a run":      {"hello", said, nil, 2, "you said are you there?"},
+		"to a run that waits":            {"use ask", said, nil, 1, "are you there?"},
+		"to a run in progress":           {"slow", said, nil, 1, "you said are you there?"},
+		"to a run that is over":          {"hello", awaken.InboxItem{ID: "m", RunID: "gone", Messages: said.Messages}, nil, 1, "you said hello"},
+		"a report to a run that is over": {"hello", awaken.InboxItem{ID: "m", RunID: "r", Report: &awaken.ChildReport{RunID: "c", Status: awaken.RunDone}}, nil, 1, "you said hello"},
+		"a report that was not awaited":  {"use ask", awaken.InboxItem{ID: "m", RunID: "r", Report: &awaken.ChildReport{RunID: "c", Status: awaken.RunWaiting}}, nil, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -28,7 +28,7 @@ func (q *atClaim) Claim(ctx context.Context, c mailbox.ClaimRequest) ([]*mailbox
 	return ds, next, err
 }
 
-func TestWork_ExpiryHoldsAfterASecondDecision(t *testing.T) {
+func TestWork_ExpiryStillFiresAfterASecondDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		m := streamFunc(func(_ context.Context, req *llm.Request, yield func(llm.Delta, error) bool) {
@@ -158,7 +158,7 @@ func TestSubmit_ARepeatedDecisionDoesNotStartARun(t *testing.T) {
 	})
 }
 
-func TestDecide_RefusesAtOnceWhatCannotBeTaken(t *testing.T) {
+func TestDecide_RejectsInvalidDecisionsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		type args struct {

@@ -7,55 +7,54 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Status is where a dispatch is in its life.
+// Status is the state of a dispatch.
 type Status string
 
 const (
-	Queued     Status = "Queued"
-	Claimed    Status = "Claimed" // a worker has it
-	Acked      Status = "Acked"   // worked on: its run is done or waits
+	Queued     Status = "Queued"  // waiting for a worker
+	Claimed    Status = "Claimed" // a worker holds its lease
+	Acked      Status = "Acked"   // processed: its run is done or waits
 	Cancelled  Status = "Cancelled"
-	Superseded Status = "Superseded" // an interrupt took its place
-	DeadLetter Status = "DeadLetter" // tried too often, or hopeless
+	Superseded Status = "Superseded" // ended by an interrupt before it ran
+	DeadLetter Status = "DeadLetter" // out of attempts, or its error is permanent
 )
 
-// Statuses are all there are.
+// Statuses lists every status.
 var Statuses = []Status{Queued, Claimed, Acked, Cancelled, Superseded, DeadLetter}
 
-// Terminal reports whether the dispatch is over.
+// Terminal reports whether s is final: neither Queued nor Claimed.
 func (s Status) Terminal() bool { return s != Queued && s != Claimed }
 
-// DefaultPriority is the priority of a dispatch that does not say. 0 is the highest.
+// DefaultPriority is the priority of dispatches that do not set one. 0 is the highest.
 const DefaultPriority = 128
 
-// Dispatch is a thread's turn to run. All times are unix ms of the store's clock.
+// Dispatch is a thread's turn to run. All times are unix ms by the store's clock.
 type Dispatch struct {
 	ID       string `json:"dispatch_id"`
 	ThreadID string `json:"thread_id"`
 	RunID    string `json:"run_id"`
 	Tenant   string `json:"-"`
 
-	// Request is what starts the run. Nil wakes a run that has what it needs in its
-	// thread's inbox.
+	// Request starts the run. Nil wakes a run, whose input is in the thread's inbox.
 	Request *awaken.RunRequest `json:"request,omitempty"`
 
 	Priority    int    `json:"priority"` // 0 to 255, 0 first
 	DedupeKey   string `json:"dedupe_key,omitempty"`
-	Epoch       uint64 `json:"dispatch_epoch"` // of the thread, when it was queued
+	Epoch       uint64 `json:"dispatch_epoch"` // the thread's epoch when it was queued
 	Status      Status `json:"status"`
-	Cancel      bool   `json:"cancel_requested,omitempty"` // whoever runs it has to end it
-	Revision    int    `json:"revision"`                   // counts the edits of a queued one
+	Cancel      bool   `json:"cancel_requested,omitempty"` // its worker has to end the run
+	Revision    int    `json:"revision"`                   // counts the edits while it is queued
 	AvailableAt int64  `json:"available_at"`
-	Attempts    int    `json:"attempt_count"` // that failed since the run last got further
+	Attempts    int    `json:"attempt_count"` // failures since the run last completed a step
 	MaxAttempts int    `json:"max_attempts"`
-	Steps       int    `json:"steps"` // of the run, when Attempts last changed
+	Steps       int    `json:"steps"` // the run's steps when Attempts last changed
 	LastError   string `json:"last_error,omitempty"`
 
 	ClaimToken string `json:"claim_token,omitempty"`
 	ClaimedBy  string `json:"claimed_by,omitempty"`
 	LeaseUntil int64  `json:"lease_until,omitempty"`
 
-	// The key of the request that submitted it, and what that request said.
+	// IdempotencyKey and Digest are those of the submission.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 	Digest         string `json:"-"`
 
@@ -64,7 +63,8 @@ type Dispatch struct {
 	CompletedAt int64 `json:"completed_at,omitempty"`
 }
 
-// NewRun is the record of the run that the dispatch will start: accepted at CreatedAt.
+// NewRun returns the record of the run that d will start, created at d.CreatedAt. d.Request must
+// not be nil.
 func (d *Dispatch) NewRun() *awaken.Run {
 	q, at := d.Request, d.CreatedAt/1000
 	r := &awaken.Run{RunID: d.RunID, ThreadID: d.ThreadID, AgentID: q.AgentID, DispatchID: d.ID, Status: awaken.RunCreated,
@@ -80,17 +80,18 @@ func (d *Dispatch) NewRun() *awaken.Run {
 	return r
 }
 
-// Before orders the dispatches of a thread: by priority, then age.
+// Before compares dispatches of a thread by priority, then by age. It is negative if d runs
+// before o.
 func (d *Dispatch) Before(o *Dispatch) int {
 	return cmp.Or(cmp.Compare(d.Priority, o.Priority), cmp.Compare(d.CreatedAt, o.CreatedAt), cmp.Compare(d.ID, o.ID))
 }
 
-// Exhausted reports whether it was tried too often.
+// Exhausted reports whether d has no attempts left.
 func (d *Dispatch) Exhausted() bool { return d.Attempts >= d.MaxAttempts }
 
-// Ready is when the thread of these dispatches can be claimed next, and for what: the
-// first in order of those that are available at now, or else the one that will be
-// first. It is nil if one is claimed or none is queued.
+// Ready returns the dispatch of a thread that can be claimed next, given the thread's live
+// dispatches: the first in order of those available at now, or else the one that will be
+// available first. It returns nil if one is claimed or none is queued.
 func Ready(live []*Dispatch, now int64) *Dispatch {
 	var first *Dispatch
 	for _, d := range live {
@@ -114,5 +115,5 @@ func Ready(live []*Dispatch, now int64) *Dispatch {
 	return first
 }
 
-// Sort puts dispatches in the order of Before.
+// Sort sorts dispatches by [Dispatch.Before].
 func Sort(ds []*Dispatch) { slices.SortFunc(ds, (*Dispatch).Before) }

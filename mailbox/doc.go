@@ -1,23 +1,25 @@
-// Package mailbox is the durable queue of runs.
+// Package mailbox is a durable queue of runs.
 //
-// A [Dispatch] is a thread's turn to run: it starts a run, or wakes one that waits or
-// was cut off. A thread's dispatches are worked on one at a time, in order of priority
-// and age. Whoever submits gets an answer once the dispatch, the run's record and its
-// input are stored in one transaction; from then on the run will end or wait,
-// whatever happens to the process.
+// A [Dispatch] is a thread's turn to run: it starts a run, or wakes one that is waiting or
+// was cut off. Workers process the dispatches of a thread one at a time, by priority and
+// age. [Tenant.Submit] stores the dispatch, the run's record and its input in one
+// transaction before it returns. From then on the run will end or wait, whatever happens
+// to the process.
 //
 //	box, err := mailbox.New(mailbox.Config{Queue: db}, rt.With)
 //	…
-//	go box.Work(ctx)              // claims and runs, until ctx is done and it has drained
+//	go box.Work(ctx)              // claims and runs; returns once ctx is done and the runs are drained
 //	receipt, err := box.Tenant("").Submit(ctx, mailbox.Submission{Request: req})
 //
-// A worker holds what it runs by a lease that it renews. The lease only decides who may
-// try: the thread's fence, in the same store, decides who can write. A worker that
-// cannot renew its lease stops at once and writes nothing more; one that was paused
-// finds its fence raised. Waiting runs hold no lease: their dispatch is over, and
-// whatever they wait for submits the next one.
+// A worker claims a dispatch for the length of a lease and renews the lease while the run is
+// in flight. The lease decides only who may try; the thread's fence, in the same store,
+// decides who can write. A worker that cannot renew its lease abandons the run and writes
+// nothing more. A worker that was paused finds the fence raised, and its commits fail. A
+// waiting run holds no lease: its dispatch is acknowledged, and a decision, a message or an
+// expiry submits the next one.
 //
-// The rules (what supersedes what, when a message wakes a run, how often and how late a
-// dispatch is tried again) are in this package, in [Thread] and [Config]. Stores only
-// keep rows, and mailboxtest checks that they do.
+// This package holds the rules of the queue: what supersedes what, when a message wakes a
+// run, how often and after what delay a dispatch is retried. They are the methods of
+// [Thread] and the fields of [Config]. Stores only keep rows; package mailboxtest checks
+// that they keep them correctly.
 package mailbox

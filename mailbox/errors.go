@@ -6,8 +6,8 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// ErrDuplicate means that an idempotency key, dedupe key or dispatch id is taken.
+// ErrDuplicate reports that an idempotency key, a dedupe key or a dispatch id is already in use.
 var ErrDuplicate = fmt.Errorf("%w: duplicate", awaken.ErrConflict)
 
-// ErrNothing means that there is nothing to cancel, interrupt or decide.
+// ErrNothing reports that there is nothing to cancel, interrupt or decide.
 var ErrNothing = fmt.Errorf("%w: nothing runs, waits or is queued", awaken.ErrNotFound)

@@ -8,22 +8,21 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// lease is how long a claim holds.
+// lease is how long a claim is valid.
 type lease struct {
 	mu    sync.Mutex
 	until time.Time
-	watch *time.Timer // ends the run then
+	watch *time.Timer // abandons the run at until
 }
 
-// begin notes that the claim holds until then, and calls end if it holds no longer.
+// begin starts a lease. It calls end when the lease expires without being extended.
 func (l *lease) begin(until time.Time, end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.until, l.watch = until, time.AfterFunc(time.Until(until), end)
 }
 
-// extend notes that the claim holds until a lease that was asked for at from. The wall
-// clock counts too: a machine that slept does not see it in the other.
+// extend extends the lease, which was requested at from.
 func (l *lease) extend(from time.Time, lease time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,43 +32,46 @@ func (l *lease) extend(from time.Time, lease time.Duration) {
 	}
 }
 
+// expired reports whether the lease is over. It checks the wall clock as well: the monotonic
+// clock stands still while the machine sleeps.
 func (l *lease) expired(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !now.Before(l.until) || !now.Round(0).Before(l.until.Round(0))
 }
 
-// release stops watching.
+// release stops the timer.
 func (l *lease) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.watch.Stop()
 }
 
-// keepLeases renews the leases, in time and whenever a claim may have been cancelled.
+// keepLeases renews the leases: every Renew, and when a claim may have been cancelled.
 func (b *Mailbox) keepLeases(ctx context.Context) {
 	pause := b.cfg.Renew
-	for wait(ctx, pause, b.check) {
+	for wait(ctx, pause, b.recheck) {
 		pause = b.cfg.Renew
-		works := b.list()
-		if len(works) == 0 {
+		claims := b.claims()
+		if len(claims) == 0 {
 			continue
 		}
 		rctx, cancel := context.WithTimeout(ctx, b.cfg.Renew)
-		if err := b.renew(rctx, works...); err != nil && ctx.Err() == nil {
-			b.cfg.Logger.Warn("leases could not be renewed", "error", err)
+		if err := b.renew(rctx, claims...); err != nil && ctx.Err() == nil {
+			b.cfg.Logger.Warn("cannot renew leases", "error", err)
 			pause = b.cfg.Renew / 4
 		}
 		cancel()
 	}
 }
 
-// renew extends the leases of works, and ends the runs that are cancelled or lost.
-func (b *Mailbox) renew(ctx context.Context, works ...*work) error {
-	held := make([]Held, len(works))
-	for i, w := range works {
-		held[i] = w.d.Held()
-		held[i].Steps = int(w.steps.Load())
+// renew extends the leases of claims, cancels the runs that were cancelled, and abandons those
+// whose claim was lost.
+func (b *Mailbox) renew(ctx context.Context, claims ...*claim) error {
+	held := make([]Held, len(claims))
+	for i, c := range claims {
+		held[i] = c.d.Held()
+		held[i].Steps = int(c.steps.Load())
 	}
 	from := time.Now()
 	got, err := b.cfg.Queue.Renew(ctx, b.cfg.Lease, held...)
@@ -77,15 +79,15 @@ func (b *Mailbox) renew(ctx context.Context, works ...*work) error {
 	if err != nil {
 		return err
 	}
-	for i, w := range works {
+	for i, c := range claims {
 		switch {
-		case got[i].Lost || w.lease.expired(from):
-			w.lose()
+		case got[i].Lost || c.lease.expired(from):
+			c.abandon()
 			continue
 		case got[i].Cancel:
-			w.cancel(awaken.ErrCancelled)
+			c.cancel(awaken.ErrCancelled)
 		}
-		w.lease.extend(from, b.cfg.Lease)
+		c.lease.extend(from, b.cfg.Lease)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func TestLease(t *testing.T) {
 	})
 }
 
-func TestLease_ReleasedDoesNotEnd(t *testing.T) {
+func TestLease_ReleasedDoesNotExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var l lease
@@ -58,7 +58,7 @@ func (q *settleOnly) Settle(_ context.Context, ss ...Settlement) ([]error, error
 	return make([]error, len(ss)), nil
 }
 
-func TestSettler_SettlesTogetherWhatCameMeanwhile(t *testing.T) {
+func TestSettler_BatchesPendingSettlements(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := &settleOnly{fails: 2}

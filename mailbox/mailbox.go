@@ -15,95 +15,101 @@ import (
 	"github.com/awaken-go/awaken/profile"
 )
 
-// Config is what a Mailbox is made of, beside a runtime. Queue is needed; everything else
-// has a useful zero value.
+// Config configures a Mailbox. Only Queue is required; every other field has a useful zero
+// value.
 type Config struct {
 	Queue Queue
-	// Profile returns the profile of a tenant; nil leaves every tenant that of the runtime.
+	// Profile returns the profile of a tenant. Nil leaves every tenant the runtime's own.
 	Profile func(tenant string) profile.Store
-	// Log bounds what readers of events cost.
+	// Log bounds the cost of event readers.
 	Log eventlog.Options
-	// Sink returns what gets the events of a tenant's run, beside its log.
+	// Sink returns a sink that receives the events of a tenant's runs, in addition to the log.
 	Sink     func(tenant string) awaken.Sink
 	Observer Observer
 
-	Consumer    string        // names this process; default host, process id and a random part
-	Concurrency int           // runs at the same time; default 256
-	Lease       time.Duration // default 30 seconds
-	Renew       time.Duration // how often leases are renewed; default a third of Lease
-	Poll        time.Duration // how often the queue is asked without a reason; default 1 second
-	Sweep       time.Duration // how often expired leases are looked for, at most; a quarter of Lease if that is less; default 30 seconds
-	GC          time.Duration // how often dispatches that are over are purged; default 1 minute
-	TTL         time.Duration // how long they are kept; default 24 hours
-	MaxAttempts int           // default 5
-	// RetryDelay is how long after its first failure a dispatch is tried again; default 250
-	// milliseconds. It doubles with every further failure, up to MaxRetryDelay; default 30 seconds.
+	Consumer    string        // the worker's name in the queue; default host, process id and a random part
+	Concurrency int           // how many runs may be in flight; default 256
+	Lease       time.Duration // how long a claim is valid without renewal; default 30 seconds
+	Renew       time.Duration // how often to renew leases; default a third of Lease
+	Poll        time.Duration // how often to ask for work when nothing signals it; default 1 second
+	Sweep       time.Duration // how often to look for expired leases; default 30 seconds, and never more than a quarter of Lease
+	GC          time.Duration // how often to purge terminal dispatches; default 1 minute
+	TTL         time.Duration // how long to keep terminal dispatches; default 24 hours
+	MaxAttempts int           // failures in a row before a dispatch becomes a dead letter; default 5
+	// RetryDelay is the delay before the first retry of a dispatch; default 250 milliseconds.
+	// It doubles with every further failure, up to MaxRetryDelay; default 30 seconds.
 	RetryDelay, MaxRetryDelay time.Duration
 	Startup                   Startup
-	Drain                     time.Duration // how long runs may go on to the end of their step when Work ends; default 30 seconds
+	Drain                     time.Duration // how long runs may take to finish their step when Work stops; default 30 seconds
 
-	// Maintained, if not nil, is called after each round of maintenance, one at a time. The
-	// next round waits until it returns.
+	// Maintained, if not nil, is called after each round of maintenance. Calls do not overlap:
+	// the next round waits until it returns.
 	Maintained func(Maintenance)
 
 	Logger *slog.Logger  // nil discards
 	NewID  func() string // nil is UUIDv7
 }
 
-// Startup is how [Mailbox.Work] begins: it takes over what lost workers held, before it claims
-// anything.
+// Startup configures startup recovery: before [Mailbox.Work] claims anything, it reclaims the
+// dispatches of lost workers.
 type Startup struct {
-	Delay    time.Duration // before that; default none
-	Attempts int           // how often it is tried before Work returns the error; default once
+	Delay    time.Duration // before the first attempt; default none
+	Attempts int           // how many attempts before Work returns the error; default 1
 	Retry    time.Duration // between two attempts; default 250 milliseconds
 }
 
-// Maintenance is what a round of maintenance did.
+// Maintenance is the result of a round of maintenance.
 type Maintenance struct {
-	Reclaimed int   // dispatches whose lease had expired, and that are queued again
-	Purged    int   // dispatches that were over for longer than TTL, and are removed
-	Err       error // what went wrong, or nil
+	Reclaimed int   // dispatches returned to the queue because their lease had expired
+	Purged    int   // terminal dispatches removed because they were older than Config.TTL
+	Err       error // what failed, or nil
 }
 
-// Observer is told what a mailbox does, to count it. Its methods must return at once.
+// Observer receives what a mailbox does, for metrics. Its methods must return quickly and be
+// safe for concurrent use.
 type Observer interface {
-	// Claimed says that a worker took a dispatch that had been available for so long.
+	// Claimed reports that this worker claimed a dispatch that had been available for waited.
 	Claimed(d *Dispatch, waited time.Duration)
-	// Settled says that a worker is done with a dispatch.
+	// Settled reports the outcome of a dispatch and how long it was in flight. The status is
+	// empty if the claim was lost.
 	Settled(d *Dispatch, status Status, took time.Duration)
-	// Operated says how an operation of the queue went.
+	// Operated reports a queue operation: submit, claim, extend_lease, settle, reclaim or
+	// purge.
 	Operated(operation string, took time.Duration, err error)
 }
 
-// Mailbox accepts runs and works on them. It is safe for concurrent use.
+// Mailbox accepts runs and processes them. It is safe for concurrent use.
 type Mailbox struct {
-	cfg   Config
-	with  func(store awaken.Store, values profile.Store, queue awaken.Queue) Runtime
-	poked chan struct{} // cap 1: something may be claimable
-	check chan struct{} // cap 1: a claim may have been cancelled
+	cfg     Config
+	with    func(store awaken.Store, values profile.Store, queue awaken.Queue) Runtime
+	wakeup  chan struct{} // cap 1: a dispatch may be claimable
+	recheck chan struct{} // cap 1: a claim may have been cancelled
 
-	mu      sync.Mutex
-	tenants map[string]*Tenant
-	working map[string]*work // dispatch ID -> what this process does
+	mu       sync.Mutex
+	tenants  map[string]*Tenant
+	inFlight map[string]*claim // by dispatch ID
 }
 
-// New returns a mailbox. It accepts runs at once, and works on them in [Mailbox.Work]. With
-// makes the runtime of a tenant: its runs are kept in that store, those that nobody waits for
-// go to that queue, and its values are in that profile, or where the runtime has them anyway
-// if the profile is nil. It is called once for each tenant.
+// New returns a mailbox. It accepts runs at once and processes them in [Mailbox.Work]. With
+// returns the runtime of a tenant: one that keeps its runs in store, submits background runs to
+// queue, and keeps profile values in values, or in its own profile if values is nil. New calls
+// it once per tenant, when the tenant is first used.
 func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Store, queue awaken.Queue) R) (*Mailbox, error) {
-	if cfg.Queue == nil || with == nil {
-		return nil, errors.New("mailbox: Config.Queue and the function that makes runtimes are required")
+	switch {
+	case cfg.Queue == nil:
+		return nil, errors.New("mailbox: Config.Queue is required")
+	case with == nil:
+		return nil, errors.New("mailbox: the function that returns runtimes is required")
 	}
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	return &Mailbox{cfg: cfg, poked: make(chan struct{}, 1), check: make(chan struct{}, 1),
+	return &Mailbox{cfg: cfg, wakeup: make(chan struct{}, 1), recheck: make(chan struct{}, 1),
 		with:    func(s awaken.Store, p profile.Store, q awaken.Queue) Runtime { return with(s, p, q) },
-		tenants: map[string]*Tenant{}, working: map[string]*work{}}, nil
+		tenants: map[string]*Tenant{}, inFlight: map[string]*claim{}}, nil
 }
 
-// complete fills in the defaults, and says what is wrong with the rest.
+// complete sets the defaults and validates the rest.
 func (cfg *Config) complete() error {
 	setDefault(&cfg.Concurrency, 256)
 	setDefault(&cfg.Lease, 30*time.Second)
@@ -120,7 +126,7 @@ func (cfg *Config) complete() error {
 	setDefault(&cfg.Drain, 30*time.Second)
 	cfg.Sweep = min(cfg.Sweep, max(cfg.Lease/4, time.Millisecond))
 	if cfg.Renew >= cfg.Lease {
-		return fmt.Errorf("mailbox: Renew is %s, want less than Lease, which is %s", cfg.Renew, cfg.Lease)
+		return fmt.Errorf("mailbox: Renew is %s, want less than Lease (%s)", cfg.Renew, cfg.Lease)
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -144,23 +150,24 @@ func setDefault[T int | time.Duration](v *T, def T) {
 	}
 }
 
+// unobserved is the default Observer.
 type unobserved struct{}
 
 func (unobserved) Claimed(*Dispatch, time.Duration)         {}
 func (unobserved) Settled(*Dispatch, Status, time.Duration) {}
 func (unobserved) Operated(string, time.Duration, error)    {}
 
-// Queue returns what the mailbox works on.
+// Queue returns Config.Queue.
 func (b *Mailbox) Queue() Queue { return b.cfg.Queue }
 
-// Active returns how many dispatches this process works on.
+// Active returns how many dispatches are in flight in this process.
 func (b *Mailbox) Active() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.working)
+	return len(b.inFlight)
 }
 
-// Tenant returns a tenant's part of the mailbox.
+// Tenant returns a tenant's view of the mailbox. The same name always returns the same Tenant.
 func (b *Mailbox) Tenant(name string) *Tenant {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -178,6 +185,7 @@ func (b *Mailbox) Tenant(name string) *Tenant {
 	return t
 }
 
+// poke signals c, unless a signal is pending.
 func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -185,13 +193,13 @@ func poke(c chan struct{}) {
 	}
 }
 
-// wait waits for d, or until poked. It reports false if ctx is done first.
-func wait(ctx context.Context, d time.Duration, poked <-chan struct{}) bool {
+// wait waits for d or for a signal on wakeup. It reports false if ctx is done first.
+func wait(ctx context.Context, d time.Duration, wakeup <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-poked:
+	case <-wakeup:
 	case <-ctx.Done():
 		return false
 	}

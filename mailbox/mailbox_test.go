@@ -202,7 +202,7 @@ func (g *rig) log(tn *mailbox.Tenant, thread string) (out []awaken.Entry) {
 	return out
 }
 
-func TestSubmit_RunsAndCanBeWatched(t *testing.T) {
+func TestSubmit_RunsAndLogsEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -235,7 +235,7 @@ func TestSubmit_RunsAndCanBeWatched(t *testing.T) {
 	})
 }
 
-func TestSubmit_QueuedRunsFollowEachOther(t *testing.T) {
+func TestSubmit_QueuedRunsRunInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -264,7 +264,7 @@ func TestSubmit_QueuedRunsFollowEachOther(t *testing.T) {
 	})
 }
 
-func TestSubmit_AnInterruptTakesThePlaceOfEverything(t *testing.T) {
+func TestSubmit_AnInterruptSupersedesEverything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -287,7 +287,7 @@ func TestSubmit_AnInterruptTakesThePlaceOfEverything(t *testing.T) {
 	})
 }
 
-func TestSubmit_SteersTheRunThatIsGoingOn(t *testing.T) {
+func TestSubmit_SteersTheRunInProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -326,7 +326,7 @@ func TestDecide_WakesARunThatHoldsNoLease(t *testing.T) {
 			t.Errorf("%d dispatches are worked on", b.Active())
 		}
 		stop()
-		time.Sleep(48 * time.Hour) // nobody is there
+		time.Sleep(48 * time.Hour) // no worker is running
 
 		b = g.box()
 		defer work(b)()
@@ -369,7 +369,7 @@ func TestSubmit_AMessageToAWaitingRunWithdrawsItsCalls(t *testing.T) {
 	}
 }
 
-func TestSubmit_AQueuedRunEndsTheOneThatBeganToWait(t *testing.T) {
+func TestSubmit_AQueuedRunEndsTheOneThatParked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -416,7 +416,7 @@ func TestCancel_WorksInEveryStatusAndByEveryID(t *testing.T) {
 	}
 }
 
-func TestCancel_NothingBeginsAfterIt(t *testing.T) {
+func TestCancel_StartsNothingNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -449,7 +449,7 @@ func (q *slowQueue) Claim(ctx context.Context, c mailbox.ClaimRequest) ([]*mailb
 	return ds, next, err
 }
 
-func TestSubmit_WithTheSameKeyIsTheSameSubmission(t *testing.T) {
+func TestSubmit_TheSameKeyReturnsTheSameReceipt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -486,7 +486,7 @@ func (q *brokenQueue) Renew(ctx context.Context, lease time.Duration, held ...ma
 	return q.Queue.Renew(ctx, lease, held...)
 }
 
-func TestWork_ALeaseThatCannotBeRenewedStopsItsRunAtOnce(t *testing.T) {
+func TestWork_AbandonsARunWhoseLeaseCannotBeRenewed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -499,7 +499,7 @@ func TestWork_ALeaseThatCannotBeRenewedStopsItsRunAtOnce(t *testing.T) {
 		broken.broken.Store(true)
 		time.Sleep(31 * time.Second)
 		if a.Active() != 0 {
-			t.Error("the run goes on without a lease")
+			t.Error("the run continues without a lease")
 		}
 		g.wantRun(tn, r.RunID, awaken.RunRunning, "", "") // and says nothing
 		stopA()
@@ -561,7 +561,7 @@ func TestWork_StopsInTheMiddleOfAStepWhenDrainingTakesTooLong(t *testing.T) {
 	})
 }
 
-func TestWork_HopelessDispatchesAreDeadLetters(t *testing.T) {
+func TestWork_PermanentErrorsMakeDeadLetters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -569,12 +569,12 @@ func TestWork_HopelessDispatchesAreDeadLetters(t *testing.T) {
 		defer work(b)()
 		tn := b.Tenant("")
 		s := say("t", "hello")
-		s.Request.AgentID = "nobody"
+		s.Request.AgentID = "missing"
 		r := g.submit(tn, s)
 		synctest.Wait()
 		g.wantDispatch(tn, r.DispatchID, mailbox.DeadLetter)
 		run := g.wantRun(tn, r.RunID, awaken.RunDone, awaken.Failed, "")
-		if run.ErrorPayload == nil || !strings.Contains(run.ErrorPayload.Message, "nobody") {
+		if run.ErrorPayload == nil || !strings.Contains(run.ErrorPayload.Message, "missing") {
 			t.Errorf("error is %+v", run.ErrorPayload)
 		}
 	})
@@ -604,7 +604,7 @@ func (h flakyHandle) Acquire(ctx context.Context, id string) (*awaken.Checkpoint
 	return h.Handle.Acquire(ctx, id)
 }
 
-func TestWork_TriesAgainLaterAndByItself(t *testing.T) {
+func TestWork_RetriesWithADelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -631,7 +631,7 @@ func TestWork_TriesAgainLaterAndByItself(t *testing.T) {
 	})
 }
 
-func TestWork_GivesUpInTheEnd(t *testing.T) {
+func TestWork_GivesUpAfterMaxAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -650,7 +650,7 @@ func TestWork_GivesUpInTheEnd(t *testing.T) {
 	})
 }
 
-func TestWork_WakesARunWhenNobodyDecidedInTime(t *testing.T) {
+func TestWork_WakesARunWhenItsTicketExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -665,7 +665,7 @@ func TestWork_WakesARunWhenNobodyDecidedInTime(t *testing.T) {
 	})
 }
 
-func TestWork_MessagesThatACancelledRunDidNotTakeInStartAnother(t *testing.T) {
+func TestWork_MessagesThatACancelledRunDidNotReadStartAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -721,7 +721,7 @@ func TestInterrupt_EndsEverything(t *testing.T) {
 	})
 }
 
-func TestDispatch_JSONHasTheNamesOfTheWire(t *testing.T) {
+func TestDispatch_JSONHasTheWireNames(t *testing.T) {
 	t.Parallel()
 	data, err := json.Marshal(&mailbox.Dispatch{Status: mailbox.Queued})
 	if err != nil {

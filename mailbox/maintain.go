@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// takeOver reclaims what lost workers held when this one starts. It returns nil if ctx is done.
-func (b *Mailbox) takeOver(ctx context.Context) error {
+// recoverLost reclaims the dispatches of lost workers before this worker starts. It returns nil
+// if ctx is done.
+func (b *Mailbox) recoverLost(ctx context.Context) error {
 	s := &b.cfg.Startup
 	if !wait(ctx, s.Delay, nil) {
 		return nil
@@ -26,8 +27,7 @@ func (b *Mailbox) takeOver(ctx context.Context) error {
 	}
 }
 
-// maintain puts dispatches of lost workers back into the queue and purges old ones, until ctx
-// is done.
+// maintain reclaims the dispatches of lost workers and purges old ones, until ctx is done.
 func (b *Mailbox) maintain(ctx context.Context) {
 	sweep, purge := time.NewTicker(b.cfg.Sweep), time.NewTicker(b.cfg.GC)
 	defer sweep.Stop()
@@ -48,7 +48,7 @@ func (b *Mailbox) maintain(ctx context.Context) {
 	}
 }
 
-// reclaim puts all dispatches whose lease has expired back into the queue.
+// reclaim returns every dispatch whose lease has expired to the queue.
 func (b *Mailbox) reclaim(ctx context.Context) (total int, err error) {
 	const batch = 100
 	for {
@@ -56,7 +56,7 @@ func (b *Mailbox) reclaim(ctx context.Context) (total int, err error) {
 		n, err := b.cfg.Queue.Reclaim(ctx, batch)
 		b.cfg.Observer.Operated("reclaim", time.Since(start), err)
 		if n > 0 {
-			poke(b.poked)
+			poke(b.wakeup)
 		}
 		if total += n; err != nil || n < batch {
 			return total, err
@@ -70,7 +70,7 @@ func (b *Mailbox) maintained(ctx context.Context, m Maintenance) {
 		b.cfg.Logger.Info("reclaimed dispatches of lost workers", "count", m.Reclaimed)
 	}
 	if m.Err != nil && ctx.Err() == nil {
-		b.cfg.Logger.Warn("maintenance of the queue failed", "error", m.Err)
+		b.cfg.Logger.Warn("queue maintenance failed", "error", m.Err)
 	}
 	if b.cfg.Maintained != nil {
 		b.cfg.Maintained(m)

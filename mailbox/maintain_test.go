@@ -43,7 +43,7 @@ func (g *rig) reclaims(fail int) *reclaims {
 	return q
 }
 
-func TestWork_BeginsAfterTheStartupDelayAndRetriesRecovery(t *testing.T) {
+func TestWork_StartsAfterTheStartupDelayAndRetriesRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := g.reclaims(2)
@@ -136,9 +136,10 @@ func TestWork_RetriesAfterTheConfiguredDelays(t *testing.T) {
 					panic("each attempt fails")
 				}
 			})
-			defer work(b)()
+			stop := work(b)
 			g.submit(b.Tenant(""), say("t", "hello"))
 			time.Sleep(time.Hour)
+			stop()
 			var waits []time.Duration
 			for i := range at[1:] {
 				waits = append(waits, at[i+1].Sub(at[i]).Round(50*time.Millisecond))

@@ -11,8 +11,8 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Pending is input that no run has taken in yet: that of a run which has not started, or
-// messages on their way to the run that is going on.
+// Pending is input that no run has read yet: the input of a run that has not started, or
+// messages for the run in progress.
 type Pending struct {
 	ID        string           `json:"pending_id"`
 	ThreadID  string           `json:"thread_id"`
@@ -21,19 +21,20 @@ type Pending struct {
 	Messages  []*llm.Message   `json:"messages"`
 	Revision  int              `json:"revision"`
 	Boundary  string           `json:"boundary"` // new_run, next_step or on_natural_end
-	Editable  bool             `json:"editable"` // it can be changed, withdrawn and moved
+	Editable  bool             `json:"editable"` // it can be edited, retracted and reordered
 	CreatedAt int64            `json:"created_at,omitempty"`
 	UpdatedAt int64            `json:"updated_at,omitempty"`
 	Decision  *awaken.Decision `json:"decision,omitempty"`
 }
 
-// PendingList is what is pending on a thread.
+// PendingList is the pending input of a thread.
 type PendingList struct {
 	Items    []Pending `json:"items"`
 	Revision string    `json:"revision"` // changes with the items and their order
 }
 
-// Pending returns what is pending on a thread, in the order it will be taken in.
+// Pending returns the pending input of a thread, in the order in which it will be read. A
+// thread that does not exist has none.
 func (t *Tenant) Pending(ctx context.Context, threadID string) (*PendingList, error) {
 	items, err := t.Store.Unread(ctx, threadID)
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
@@ -42,7 +43,7 @@ func (t *Tenant) Pending(ctx context.Context, threadID string) (*PendingList, er
 	list := &PendingList{Items: []Pending{}}
 	for _, it := range items {
 		if it.Compaction != nil {
-			continue // the runtime's own
+			continue // internal to the runtime
 		}
 		p := Pending{ID: it.ID, ThreadID: threadID, RunID: it.RunID, Messages: it.Messages, Decision: it.Decision, Boundary: "next_step"}
 		if it.Boundary == awaken.OnNaturalEnd {
@@ -67,7 +68,7 @@ func (t *Tenant) Pending(ctx context.Context, threadID string) (*PendingList, er
 	return list, nil
 }
 
-// revision stands for queued input and its order.
+// revision identifies the queued input and its order.
 func revision(ds []*Dispatch) string {
 	h := fnv.New64a()
 	for i, d := range ds {
@@ -78,23 +79,25 @@ func revision(ds []*Dispatch) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// editable returns queued input that has not been taken in, at a revision.
+// editable returns a copy of queued input, if its revision is as expected and no run has started
+// to read it.
 func (t *Thread) editable(id string, revision int) (*Dispatch, error) {
 	for _, d := range t.Live {
 		switch {
 		case d.ID != id:
 			continue
 		case d.Status != Queued || d.Request == nil || t.started(d):
-			return nil, fmt.Errorf("pending %s: %w: it is being taken in", id, awaken.ErrConflict)
+			return nil, fmt.Errorf("pending %s: %w: a run is reading it", id, awaken.ErrConflict)
 		case d.Revision != revision:
-			return nil, fmt.Errorf("pending %s: %w: revision is %d, not %d", id, awaken.ErrConflict, d.Revision, revision)
+			return nil, fmt.Errorf("pending %s: %w: its revision is %d, not %d", id, awaken.ErrConflict, d.Revision, revision)
 		}
-		return edit(d), nil
+		return clone(d), nil
 	}
 	return nil, fmt.Errorf("pending %s: %w", id, awaken.ErrNotFound)
 }
 
-// EditPending replaces the messages of queued input, unless it has changed since.
+// EditPending replaces the messages of queued input. The error is awaken.ErrConflict if its
+// revision has changed.
 func (t *Tenant) EditPending(ctx context.Context, threadID, id string, revision int, msgs []*llm.Message) error {
 	if err := awaken.CheckInput(msgs); err != nil {
 		return err
@@ -114,8 +117,8 @@ func (t *Tenant) EditPending(ctx context.Context, threadID, id string, revision 
 	})
 }
 
-// RetractPending withdraws queued input, unless it has changed since. Its run ends as
-// cancelled.
+// RetractPending withdraws queued input; its run ends as cancelled. The error is
+// awaken.ErrConflict if its revision has changed.
 func (t *Tenant) RetractPending(ctx context.Context, threadID, id string, revision int) error {
 	return t.changed(ctx, threadID, func(q *Thread) error {
 		d, err := q.editable(id, revision)
@@ -127,8 +130,8 @@ func (t *Tenant) RetractPending(ctx context.Context, threadID, id string, revisi
 	})
 }
 
-// ReorderPending puts the queued input of a thread into another order, unless it has
-// changed since. All of it has to be named.
+// ReorderPending changes the order of a thread's queued input. Order names all of it. The error
+// is awaken.ErrConflict if rev is not the list's revision.
 func (t *Tenant) ReorderPending(ctx context.Context, threadID, rev string, order []string) error {
 	return t.changed(ctx, threadID, func(q *Thread) error {
 		queued := slices.DeleteFunc(slices.Clone(q.Live), func(d *Dispatch) bool { return d.Status != Queued })
@@ -137,15 +140,15 @@ func (t *Tenant) ReorderPending(ctx context.Context, threadID, rev string, order
 		}
 		queued = slices.DeleteFunc(queued, func(d *Dispatch) bool { return d.Request == nil })
 		if len(order) != len(queued) {
-			return fmt.Errorf("%w: %d pending inputs are named, there are %d", awaken.ErrInvalid, len(order), len(queued))
+			return fmt.Errorf("%w: the order names %d pending inputs, want all %d", awaken.ErrInvalid, len(order), len(queued))
 		}
 		for i, id := range order {
 			at := slices.IndexFunc(queued, func(d *Dispatch) bool { return d.ID == id })
 			if at < 0 || slices.Contains(order[:i], id) {
-				return fmt.Errorf("%w: pending input %q is named twice or does not exist", awaken.ErrInvalid, id)
+				return fmt.Errorf("%w: pending input %q does not exist or is named twice", awaken.ErrInvalid, id)
 			}
-			// It takes the place of the one that was there: its priority and age.
-			d, place := edit(queued[at]), queued[i]
+			// It takes the priority of the input that was in its place.
+			d, place := clone(queued[at]), queued[i]
 			d.Priority, d.CreatedAt = place.Priority, q.Now+int64(i)
 			d.Revision++
 			q.put(d)
@@ -154,27 +157,27 @@ func (t *Tenant) ReorderPending(ctx context.Context, threadID, rev string, order
 	})
 }
 
-// DeadLetters lists the dispatches that were given up, newest first.
+// DeadLetters lists the dispatches that exhausted their attempts or cannot succeed, newest first.
 func (t *Tenant) DeadLetters(ctx context.Context, offset, limit int) ([]*Dispatch, error) {
 	return t.Store.Dispatches(ctx, Query{Statuses: []Status{DeadLetter}, Offset: offset, Limit: limit})
 }
 
-// RetryDeadLetter submits again what a dead letter asked for, as a new run, and removes
-// the dead letter.
+// RetryDeadLetter submits the request of a dead letter again, as a new run, and removes the
+// dead letter.
 func (t *Tenant) RetryDeadLetter(ctx context.Context, id string) (*Receipt, error) {
 	d, err := t.deadLetter(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if d.Request == nil {
-		return nil, fmt.Errorf("dispatch %s: %w: it went on with run %s, which has ended", id, awaken.ErrConflict, d.RunID)
+		return nil, fmt.Errorf("dispatch %s: %w: it resumed run %s, which has ended", id, awaken.ErrConflict, d.RunID)
 	}
 	req := *d.Request
 	req.RunID, req.DispatchID = "", ""
 	if run, err := t.Store.LoadRun(ctx, d.RunID); err == nil && run.StartedAt != 0 {
-		req.Messages = nil // they are in the conversation
+		req.Messages = nil // the conversation has them
 	}
-	// The key makes sure that two who retry at once start one run.
+	// With the key, two clients that retry at once start one run.
 	r, err := t.Submit(ctx, Submission{Request: req, Priority: &d.Priority, IdempotencyKey: "retry:" + id})
 	if err != nil {
 		return nil, err
@@ -182,6 +185,7 @@ func (t *Tenant) RetryDeadLetter(ctx context.Context, id string) (*Receipt, erro
 	return r, t.DropDeadLetter(ctx, id)
 }
 
+// deadLetter returns a dead letter by its id.
 func (t *Tenant) deadLetter(ctx context.Context, id string) (*Dispatch, error) {
 	d, err := t.Store.Dispatch(ctx, id)
 	if err == nil && d.Status != DeadLetter {
@@ -200,7 +204,7 @@ func (t *Tenant) DropDeadLetter(ctx context.Context, id string) error {
 	return err
 }
 
-// PurgeDeadLetters removes all dead letters, and returns how many.
+// PurgeDeadLetters removes all dead letters and returns how many there were.
 func (t *Tenant) PurgeDeadLetters(ctx context.Context) (int, error) {
 	return t.Store.PurgeDispatches(ctx, Query{Statuses: []Status{DeadLetter}})
 }

@@ -38,7 +38,7 @@ func (g *rig) wantPending(tn *mailbox.Tenant, thread string, want ...string) *ma
 	return list
 }
 
-func TestPending_IsEditedRetractedAndMovedUntilItIsTakenIn(t *testing.T) {
+func TestPending_CanBeEditedRetractedAndReorderedUntilRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
@@ -103,7 +103,7 @@ func TestPending_IsEditedRetractedAndMovedUntilItIsTakenIn(t *testing.T) {
 	})
 }
 
-func TestDeadLetter_IsRetriedOnceAndSaysNothingTwice(t *testing.T) {
+func TestDeadLetter_IsRetriedOnceAndRepeatsNoMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &lossyQueue{Queue: g.queue}
@@ -151,7 +151,7 @@ func TestDeadLetter_IsDropped(t *testing.T) {
 		defer work(b)()
 		tn := b.Tenant("")
 		s := say("t", "hello")
-		s.Request.AgentID = "nobody"
+		s.Request.AgentID = "missing"
 		dead, alive := g.submit(tn, s), g.submit(tn, say("u", "hello"))
 		time.Sleep(time.Minute)
 		if err := tn.DropDeadLetter(t.Context(), alive.DispatchID); !errors.Is(err, awaken.ErrConflict) || !strings.Contains(err.Error(), "Acked") {
@@ -170,7 +170,7 @@ func TestDeadLetter_IsDropped(t *testing.T) {
 	})
 }
 
-func TestInbox_ASummaryIsNobodysInput(t *testing.T) {
+func TestPending_HidesSummaries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()

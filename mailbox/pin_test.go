@@ -59,7 +59,7 @@ func (g *rig) versioned(ids ...string) (*mailbox.Mailbox, *awakentest.Versions) 
 	return g.boxWith(rt), v
 }
 
-func TestPin_ARunThatIsRecoveredKeepsItsVersion(t *testing.T) {
+func TestPin_ARecoveredRunKeepsItsVersion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -145,7 +145,7 @@ func TestPin_ARunWaitsForAWorkerThatHasItsVersion(t *testing.T) {
 		time.Sleep(24 * time.Hour) // longer than it takes to use up the attempts, and than the call may wait
 		check()
 		if again := len(g.log(tn, "t")); again != n {
-			t.Errorf("the log grew from %d to %d entries while nobody asked", n, again)
+			t.Errorf("the log grew from %d to %d entries without a request", n, again)
 		}
 		if _, err := tn.Continue(t.Context(), r.RunID); err != nil {
 			t.Fatal(err)

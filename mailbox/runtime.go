@@ -6,26 +6,26 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Runtime runs the agents of one tenant. [New] is given what makes one: the method With of
-// the library's own runtime, in most programs.
+// Runtime runs the agents of one tenant. In most programs it is an engine.Runtime, and [New]
+// gets its method With.
 type Runtime interface {
-	// Run runs an agent until it ends or waits, as [awaken.Runner] says. A run that may not
-	// begin or go on because another owner has its thread is awaken.ErrFenced, one that let
-	// go of it after [Runtime.Yield] awaken.ErrYielded.
+	// Run runs an agent until the run ends or waits; see [awaken.Runner]. The error is
+	// awaken.ErrFenced if another owner has acquired the thread, and awaken.ErrYielded if the
+	// run gave up the thread because of Yield.
 	awaken.Runner
-	// Report tells the parent of a run how the run is: that it waits or is done. A run
-	// without a parent has nobody to tell. Saying the same again does nothing.
+	// Report reports to the parent of a run that the run waits or is done. It does nothing for
+	// a run without a parent, or if the same was reported before.
 	Report(ctx context.Context, run *awaken.Run) error
-	// CheckDecisions returns the run, and what is to be posted to its thread to deliver the
-	// decisions: nothing for those that were taken before.
+	// CheckDecisions validates decisions for a run. It returns the run, and the inbox items
+	// that deliver the decisions; decisions that were delivered before have none.
 	CheckDecisions(ctx context.Context, runID string, decisions ...awaken.Decision) (*awaken.Run, []awaken.InboxItem, error)
-	// Notify tells the thread's run, if it is active in this process, that its inbox has
-	// something.
+	// Notify tells the thread's run that its inbox has new items, if the run is in flight in
+	// this process.
 	Notify(threadID string)
-	// Yield makes the thread's run, if it is active in this process, let go of its thread
-	// after the step.
+	// Yield makes the thread's run give up the thread at the end of its step, if the run is in
+	// flight in this process.
 	Yield(threadID string)
-	// HasAgent reports whether the request's agent is known where its run would go on. A
-	// client is told before its input is stored.
+	// HasAgent reports whether the agent of a request exists in the version that would run it,
+	// so that a client learns of a mistake before its input is stored.
 	HasAgent(ctx context.Context, req *awaken.RunRequest) (bool, error)
 }

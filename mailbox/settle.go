@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// settler ends claims, many at once when many wait.
+// settler settles claims, in batches when many are waiting.
 type settler struct {
 	queue    Queue
-	patience time.Duration // after which they will be reclaimed, and found to be done
+	patience time.Duration // how long to retry; after that the dispatches are reclaimed, and their runs found done
 	observer Observer
 	logger   *slog.Logger
 	in       chan settling
 }
 
-// settling is a settlement on its way.
+// settling is a settlement in flight.
 type settling struct {
 	Settlement
 	done chan struct{}
 }
 
-// settle ends a claim, and returns when that is done, or cannot be.
+// settle settles a claim. It returns when that is done or has failed for good.
 func (s *settler) settle(x Settlement) {
 	done := make(chan struct{})
 	s.in <- settling{x, done}
 	<-done
 }
 
-// work settles until in is closed.
+// work settles claims until in is closed.
 func (s *settler) work() {
 	for first := range s.in {
 		group := []settling{first}
@@ -63,12 +63,12 @@ func (s *settler) settleGroup(group []settling) {
 		if err == nil {
 			for i, x := range group {
 				if errs[i] != nil {
-					s.logger.Warn("dispatch was taken over before it could be settled", "dispatch", x.ID, "error", errs[i])
+					s.logger.Warn("dispatch was reclaimed before it was settled", "dispatch", x.ID, "error", errs[i])
 				}
 			}
 			break
 		}
-		s.logger.Warn("settle failed", "error", err)
+		s.logger.Warn("cannot settle dispatches", "error", err)
 		if time.Since(first) > s.patience {
 			break
 		}

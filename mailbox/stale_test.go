@@ -64,7 +64,7 @@ func (q *cutOffQueue) Reclaim(ctx context.Context, limit int) (int, error) {
 	return q.Queue.Reclaim(ctx, limit)
 }
 
-func TestCancel_ACommitOnItsWayDoesNotReviveTheRun(t *testing.T) {
+func TestCancel_ACommitInFlightDoesNotReviveTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &slowCommitQueue{Queue: g.queue, delay: 60 * time.Second}
@@ -94,7 +94,7 @@ func TestCancel_ACommitOnItsWayDoesNotReviveTheRun(t *testing.T) {
 	})
 }
 
-func TestWork_ReadersSeeTheNewOwnerThoughTheOldIsStuck(t *testing.T) {
+func TestWork_ReadersSeeTheNewOwnerWhileTheOldIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		unblock := make(chan struct{})
@@ -164,7 +164,7 @@ func (g *rig) wantDispatchClaim(tn *mailbox.Tenant, r *mailbox.Receipt) {
 func TestWork_AStaleOwnerEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
-		// The run waits; somebody cancels it; the worker that is to end it loses its claim
+		// The run waits; a client cancels it; the worker that is to end it loses its claim
 		// before it has acquired the thread.
 		a := g.box()
 		stop := work(a)

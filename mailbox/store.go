@@ -7,99 +7,100 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Store is the queue of one tenant. The handle that implements it implements
-// [awaken.Store] too, and both see the same threads: what Change does to a thread and
-// what a run commits to it happen one after the other.
+// Store is the queue of one tenant. The handle that implements it also implements
+// [awaken.Store], and both see the same threads: Change and the commits of runs on one thread
+// are serialised.
 type Store interface {
-	// Change calls fn with the thread's queue and makes what fn recorded durable, all
-	// or nothing, unless fn fails; it then returns fn's error as it is. No other Change,
-	// commit, claim or settlement of the thread happens in between. Fn may be called
-	// again when the transaction has to be. A dispatch whose id or idempotency key is
-	// another's is ErrDuplicate, and nothing is changed. Changing a thread that is not there
-	// needs Make, and is awaken.ErrNotFound otherwise.
+	// Change calls fn with the thread's queue and makes the changes that fn recorded durable,
+	// all or nothing. If fn fails, Change changes nothing and returns fn's error unwrapped. No
+	// other Change, commit, claim or settlement of the thread happens in between. Fn may be
+	// called again if the transaction has to be repeated. A dispatch whose id or idempotency
+	// key is in use is ErrDuplicate, and nothing is changed. Changing a thread that does not
+	// exist needs Make, and is awaken.ErrNotFound without it.
 	Change(ctx context.Context, threadID string, fn func(t *Thread) error) error
-	// Enqueue queues dispatches that start runs, all in one transaction: each becomes
-	// Queued with the thread's epoch, AvailableAt counted from now, and makes its
-	// thread and the record of its run ([Dispatch.NewRun]) if they are not there. Those
-	// whose thread has a run that waits, or whose id, dedupe key or idempotency key is
-	// taken, are left out untouched, and their indexes returned: they need Change. Those
-	// that were queued may have been filled in.
+	// Enqueue queues dispatches that start runs, all in one transaction. Each becomes Queued
+	// with the thread's epoch, with AvailableAt counted from now; Enqueue creates its thread
+	// and the record of its run ([Dispatch.NewRun]) if they do not exist. It skips dispatches
+	// whose thread has a waiting run, or whose id, dedupe key or idempotency key is in use,
+	// and returns their indexes: they need Change. Enqueue may set fields of the dispatches
+	// that it queued.
 	Enqueue(ctx context.Context, ds ...*Dispatch) (left []int, err error)
 	// Dispatch returns a dispatch by its id. A missing one is awaken.ErrNotFound.
 	Dispatch(ctx context.Context, id string) (*Dispatch, error)
-	// Submitted returns the dispatch of an idempotency key, or awaken.ErrNotFound.
+	// Submitted returns the dispatch with an idempotency key, or awaken.ErrNotFound.
 	Submitted(ctx context.Context, key string) (*Dispatch, error)
-	// Dispatches lists dispatches; see Query for the order.
+	// Dispatches lists dispatches in the order that Query defines.
 	Dispatches(ctx context.Context, q Query) ([]*Dispatch, error)
-	// PurgeDispatches removes all dispatches of q that are over, whatever its page, and
-	// returns how many.
+	// PurgeDispatches removes all terminal dispatches that q selects, ignoring its page, and
+	// returns how many it removed.
 	PurgeDispatches(ctx context.Context, q Query) (int, error)
 }
 
-// Query selects dispatches. Without a status, all are selected.
+// Query selects dispatches. Empty fields select all.
 type Query struct {
 	ThreadID string
 	RunID    string
 	Statuses []Status
-	// Offset and Limit cut a page out of the list; a limit of 0 means 50. Dispatches of
-	// one thread or run come in the order of [Dispatch.Before], others newest first.
+	// Offset and Limit select a page of the list; a limit of 0 means 50. Dispatches of one
+	// thread or run are in the order of [Dispatch.Before], others are newest first.
 	Offset, Limit int
 }
 
-// Queue is what workers share: the queues of all tenants.
+// Queue is the queues of all tenants, as workers see them.
 type Queue interface {
-	// Claim takes up to c.Limit dispatches that are available, at most one of each
-	// thread and none of a thread that has a claimed one: those of the highest
-	// priority first, and of the same priority those whose thread has been ready
-	// longest. Each has a fresh ClaimToken. Next is how long it will take until
-	// another becomes available by time alone; 0 means that nothing is known to.
+	// Claim claims up to c.Limit available dispatches, at most one per thread and none of a
+	// thread that has a claimed one: the highest priority first, and within a priority the
+	// thread that has been ready longest. Each gets a fresh ClaimToken. Next is the time until
+	// another becomes available without a change to the queue; 0 if none is known to.
 	Claim(ctx context.Context, c ClaimRequest) (ds []*Dispatch, next time.Duration, err error)
-	// Renew extends leases, and says of each in the same order how it is. A lease that is
-	// over can be renewed as long as nobody has reclaimed it.
+	// Renew extends leases and returns the state of each, in the same order. An expired lease
+	// can be renewed until it is reclaimed.
 	Renew(ctx context.Context, lease time.Duration, held ...Held) ([]Renewal, error)
-	// Settle ends claims, and says of each in the same order whether it could:
-	// awaken.ErrFenced means that the token is not the dispatch's claim any more, also
-	// because it was settled by the same call before. What is settled has no claim.
+	// Settle ends claims and returns an error for each that it could not end, in the same
+	// order. awaken.ErrFenced means that the token is no longer the dispatch's claim, also
+	// because the same call settled it before. A settled dispatch has no claim.
 	Settle(ctx context.Context, settlements ...Settlement) ([]error, error)
-	// Reclaim puts dispatches whose lease is over back into the queue, counting an
-	// attempt, and returns how many. Their claims are void. It gives up on none, however
-	// often that was tried: whoever claims it next does.
+	// Reclaim returns up to limit dispatches with an expired lease to the queue, counts an
+	// attempt for each, and voids their claims. It returns how many it reclaimed. It makes
+	// none a dead letter, however many attempts failed: the next worker to claim it does.
 	Reclaim(ctx context.Context, limit int) (int, error)
-	// Purge removes dispatches that have been over for so long, and returns how many.
+	// Purge removes dispatches that have been terminal for longer than olderThan and returns
+	// how many it removed.
 	Purge(ctx context.Context, olderThan time.Duration) (int, error)
-	// Counts returns how many dispatches there are of each status.
+	// Counts returns the number of dispatches in each status.
 	Counts(ctx context.Context) (map[Status]int, error)
 	// Handle returns the store of a tenant.
 	Handle(tenant string) Handle
 }
 
-// Handle is a tenant's store: threads, runs and their queue.
+// Handle is the store of one tenant: threads, runs, their events and their queue.
 type Handle interface {
 	awaken.Store
 	awaken.EventLog
 	Store
 }
 
-// Listener is a Queue that tells when another process has changed it.
+// Listener is implemented by a Queue that can signal changes made by other processes. A
+// mailbox polls one that cannot.
 type Listener interface {
-	// Listen calls fn when something may have become available or a claim may have been
-	// cancelled, until ctx is done. It calls fn once when it begins to listen, and
-	// again after every connection that was lost.
+	// Listen calls fn when a dispatch may have become available or a claim may have been
+	// cancelled, until ctx is done. It also calls fn when it starts to listen, and after each
+	// reconnect.
 	Listen(ctx context.Context, fn func()) error
 }
 
-// ClaimRequest says who claims and how much.
+// ClaimRequest asks for dispatches.
 type ClaimRequest struct {
-	Consumer string
-	Lease    time.Duration
-	Limit    int
+	Consumer string        // the worker's name
+	Lease    time.Duration // how long the claims are valid without renewal
+	Limit    int           // how many dispatches to claim at most
 }
 
-// Held is a claim of a worker.
+// Held identifies a claim.
 type Held struct {
 	Tenant, ID, Token string
-	// Steps is how far the run is. When it is further than the dispatch knows, earlier
-	// failures do not count any more: Attempts becomes 0.
+	// Steps is how many steps the run has completed. If it is more than the dispatch has
+	// recorded, earlier failures no longer count: Attempts becomes 0.
 	Steps int
 }
 
@@ -108,17 +109,17 @@ func (d *Dispatch) Held() Held {
 	return Held{Tenant: d.Tenant, ID: d.ID, Token: d.ClaimToken, Steps: d.Steps}
 }
 
-// Renewal is how a claim is.
+// Renewal is the state of a claim after [Queue.Renew].
 type Renewal struct {
-	Lost   bool // it is somebody else's, or nobody's
-	Cancel bool // the dispatch is to be ended
+	Lost   bool // the claim is void: the dispatch was reclaimed or is settled
+	Cancel bool // the worker has to end the run
 }
 
 // Settlement ends a claim.
 type Settlement struct {
 	Held
-	Status Status        // Acked, Superseded, Cancelled, DeadLetter, or Queued to try again
-	Delay  time.Duration // until it is tried again
+	Status Status        // Acked, Superseded, Cancelled or DeadLetter; Queued to retry
+	Delay  time.Duration // before the retry
 	Failed bool          // count an attempt
-	Error  string        // why; replaces LastError if not empty
+	Error  string        // the cause; replaces LastError if not empty
 }

@@ -12,22 +12,24 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Mode is what new input does to a thread that is not idle.
+// Mode says what new input does to a thread that is not idle.
 type Mode string
 
 const (
-	// ModeQueue waits until the thread is free. A run that waits for people goes on with it.
+	// ModeQueue queues the input until the thread is free. A run that waits for a person takes
+	// it and resumes.
 	ModeQueue Mode = "queue"
-	// ModeSteer gives the input to the run that is going on, or else does as ModeQueue.
+	// ModeSteer passes the input to the run in progress. Without one it does the same as
+	// ModeQueue.
 	ModeSteer Mode = "live_then_queue"
-	// ModeInterrupt ends the run that is going on and everything that is queued.
+	// ModeInterrupt ends the run in progress and everything that is queued.
 	ModeInterrupt Mode = "interrupt_then_queue"
-	// ModeResume gives the input to the thread's open run, running or waiting, or else
-	// does as ModeQueue.
+	// ModeResume passes the input to the thread's open run, running or waiting. Without one
+	// it does the same as ModeQueue.
 	ModeResume Mode = "resume_open_run"
 )
 
-// ParseMode reads a mode. "" is ModeQueue and "steer" is ModeSteer.
+// ParseMode parses a mode. "" means ModeQueue and "steer" means ModeSteer.
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case "":
@@ -42,39 +44,41 @@ func ParseMode(s string) (Mode, error) {
 
 // Submission is input for a thread.
 type Submission struct {
-	// Request is what to run. Its ids may be empty. Its decisions go to the thread's
-	// open run, and its messages with them.
+	// Request is the run to start. Submit chooses the ids that are empty. Its decisions go to
+	// the thread's open run, and its messages with them.
 	Request awaken.RunRequest
 	Mode    Mode // "" is ModeQueue
-	// Boundary is when a run that is going on takes the messages in.
+	// Boundary says when a run in progress reads the messages.
 	Boundary awaken.Boundary
 
-	// Anew ends the run that waits, too, if the mode is ModeInterrupt. Otherwise that run
-	// goes on with the input.
+	// Anew makes ModeInterrupt also end a waiting run. Otherwise that run resumes with the
+	// input.
 	Anew bool
 
-	Priority *int          // nil is DefaultPriority
-	Delay    time.Duration // do not start before
-	// DedupeKey makes submitting again do nothing while the thread has a live dispatch with
-	// this key, unless that one is being cancelled: it returns that dispatch's receipt.
+	Priority *int          // 0 to 255, 0 first; nil is DefaultPriority
+	Delay    time.Duration // how long the run waits before it may start
+	// DedupeKey makes Submit return the receipt of the thread's live dispatch with the same
+	// key, if there is one that is not being cancelled, and change nothing.
 	DedupeKey string
-	// IdempotencyKey makes submitting again do nothing: it returns what the first did.
-	// Digest stands for what was submitted; with another digest the key is refused.
+	// IdempotencyKey makes Submit return the receipt of the first submission with the same
+	// key, and change nothing. Digest identifies the content: the same key with another
+	// digest is awaken.ErrConflict.
 	IdempotencyKey string
 	Digest         string
 }
 
-// Receipt says what becomes of a submission.
+// Receipt says which run takes a submission.
 type Receipt struct {
 	ThreadID   string
 	RunID      string
-	DispatchID string        // "" if a run that is going on takes it
-	After      awaken.Cursor // where the thread's log ended: what comes of it comes after
-	Busy       bool          // something else has to end first
-	Duplicate  bool          // it was submitted before
+	DispatchID string        // "" if a run in progress takes the input
+	After      awaken.Cursor // the end of the thread's log; all events of the submission come after it
+	Busy       bool          // another run has to end first
+	Duplicate  bool          // the same submission was accepted before
 }
 
-// Submit accepts input. When it returns, the input is stored, and will be worked on.
+// Submit stores input for a thread, together with the dispatch and the record of the run that
+// will process it. Once Submit returns, the run will end or wait even if the process dies.
 func (t *Tenant) Submit(ctx context.Context, s Submission) (*Receipt, error) {
 	start := time.Now()
 	r, err := t.submit(ctx, &s)
@@ -100,7 +104,7 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 	if id := s.Request.RunID; id != "" {
 		switch old, err := t.Store.LoadRun(ctx, id); {
 		case err == nil && old.ThreadID != d.ThreadID:
-			return nil, fmt.Errorf("run %s: %w: another thread has it", id, awaken.ErrConflict)
+			return nil, fmt.Errorf("run %s: %w: it belongs to another thread", id, awaken.ErrConflict)
 		case err != nil && !errors.Is(err, awaken.ErrNotFound):
 			return nil, err
 		}
@@ -112,7 +116,7 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 			return nil, err
 		}
 		if len(left) == 0 {
-			poke(t.box.poked)
+			poke(t.box.wakeup)
 			return &Receipt{ThreadID: d.ThreadID, RunID: d.RunID, DispatchID: d.ID, Busy: !isNew}, nil
 		}
 		if d, err = t.dispatch(s); err != nil { // Enqueue may have filled it in
@@ -128,16 +132,16 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 	return r, err
 }
 
-// dispatch makes the dispatch of a submission. The ids that it chooses are the
-// submission's from then on.
+// dispatch returns the dispatch of a submission. Message ids that it chooses are kept in the
+// submission.
 func (t *Tenant) dispatch(s *Submission) (*Dispatch, error) {
 	q := &s.Request
 	newID := t.box.cfg.NewID
 	if q.Continue != "" || q.End != nil || q.Confirm != nil {
-		return nil, fmt.Errorf("%w: a submission starts a run or goes to the open one", awaken.ErrInvalid)
+		return nil, fmt.Errorf("%w: a submission cannot set Continue, End or Confirm", awaken.ErrInvalid)
 	}
 	t.identify(q.Messages)
-	d := t.spare()
+	d := t.newDispatch()
 	d.AvailableAt, d.DedupeKey, d.IdempotencyKey, d.Digest = s.Delay.Milliseconds(), s.DedupeKey, s.IdempotencyKey, s.Digest
 	if d.ThreadID = q.ThreadID; d.ThreadID == "" {
 		d.ThreadID = newID()
@@ -156,7 +160,7 @@ func (t *Tenant) dispatch(s *Submission) (*Dispatch, error) {
 	return d, nil
 }
 
-// identify gives messages without an id one. They are copied, not changed.
+// identify gives every message an id. It replaces messages without one by copies.
 func (t *Tenant) identify(msgs []*llm.Message) {
 	for i, m := range msgs {
 		if m.ID == "" {
@@ -167,7 +171,7 @@ func (t *Tenant) identify(msgs []*llm.Message) {
 	}
 }
 
-// submitted returns the receipt of what was submitted with the same key.
+// submitted returns the receipt of the submission with the same idempotency key, or nil.
 func (t *Tenant) submitted(ctx context.Context, s *Submission) (*Receipt, error) {
 	old, err := t.Store.Submitted(ctx, s.IdempotencyKey)
 	switch {
@@ -178,15 +182,15 @@ func (t *Tenant) submitted(ctx context.Context, s *Submission) (*Receipt, error)
 	case old.Digest != s.Digest:
 		return nil, fmt.Errorf("idempotency key %q: %w: it was used for another request", s.IdempotencyKey, awaken.ErrConflict)
 	}
-	return old.again(), nil
+	return old.duplicate(), nil
 }
 
-// again is the receipt of what was submitted before.
-func (d *Dispatch) again() *Receipt {
+// duplicate is the receipt of input that d already stands for.
+func (d *Dispatch) duplicate() *Receipt {
 	return &Receipt{ThreadID: d.ThreadID, RunID: d.RunID, DispatchID: d.ID, Duplicate: true}
 }
 
-// change submits by the rules of the thread.
+// change submits by the rules of [Thread].
 func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Receipt, error) {
 	decided, err := t.decisions(ctx, d.ThreadID, s.Request.Decisions)
 	if err != nil {
@@ -197,17 +201,17 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 	}
 	var r *Receipt
 	err = t.changed(ctx, d.ThreadID, func(q *Thread) error {
-		if o := q.keyed(s.DedupeKey); o != nil {
-			r = o.again()
+		if o := q.byDedupeKey(s.DedupeKey); o != nil {
+			r = o.duplicate()
 			return nil
 		}
-		sub := submission{dispatch: edit(d), interrupt: s.Mode == ModeInterrupt && len(decided) == 0, live: s.Mode == ModeSteer || s.Mode == ModeResume || len(decided) > 0}
+		sub := submission{dispatch: clone(d), interrupt: s.Mode == ModeInterrupt && len(decided) == 0, live: s.Mode == ModeSteer || s.Mode == ModeResume || len(decided) > 0}
 		if s.Anew && sub.interrupt {
-			sub.spare = t.spare()
+			sub.spare = t.newDispatch()
 		}
 		agent, user := s.Request.AgentID, s.Request.UserID
 		if q.Open != nil && sub.spare == nil && s.Request.Rewind == "" && (agent == "" || agent == q.Open.AgentID || awaken.IsVariant(q.Open.AgentID, agent)) &&
-			(user == "" || user == q.Open.UserID || len(decided) > 0) { // what one user says is not taken for another's
+			(user == "" || user == q.Open.UserID || len(decided) > 0) { // one user's message never goes to another user's run
 			sub.items = decided
 			if len(s.Request.Messages) > 0 {
 				sub.items = append(sub.items[:len(sub.items):len(sub.items)], awaken.InboxItem{ID: "input:" + d.ID, Messages: s.Request.Messages, Boundary: s.Boundary,
@@ -239,7 +243,7 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 	return r, nil
 }
 
-// alreadyDecided is the receipt of decisions that were all taken before.
+// alreadyDecided returns the receipt of decisions that were all delivered before.
 func (t *Tenant) alreadyDecided(ctx context.Context, threadID string) (*Receipt, error) {
 	th, err := t.Store.Thread(ctx, threadID)
 	if err != nil {
@@ -248,7 +252,8 @@ func (t *Tenant) alreadyDecided(ctx context.Context, threadID string) (*Receipt,
 	return &Receipt{ThreadID: threadID, RunID: cmp.Or(th.OpenRunID, th.LatestRunID), After: th.End, Duplicate: true}, nil
 }
 
-// decisions checks decisions on the thread's open run, and returns what is to be posted.
+// decisions checks decisions for the thread's open run and returns the inbox items that
+// deliver them.
 func (t *Tenant) decisions(ctx context.Context, threadID string, ds []awaken.Decision) ([]awaken.InboxItem, error) {
 	if len(ds) == 0 {
 		return nil, nil
@@ -261,8 +266,8 @@ func (t *Tenant) decisions(ctx context.Context, threadID string, ds []awaken.Dec
 	return items, err
 }
 
-// decidable returns the run that decisions for a thread are for: the open one, or else the
-// latest, to say that it is decided.
+// decidable returns the run that decisions for a thread are about: the open one, or else the
+// latest, so that a repeated decision is recognised.
 func (t *Tenant) decidable(ctx context.Context, threadID string) (runID string, err error) {
 	th, err := t.Store.Thread(ctx, threadID)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-func TestSubmit_RemembersTheKeyOfWhatARunTookIn(t *testing.T) {
+func TestSubmit_RemembersTheKeyOfInputThatARunRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
@@ -35,7 +35,7 @@ func TestSubmit_RemembersTheKeyOfWhatARunTookIn(t *testing.T) {
 	})
 }
 
-func TestSubmit_RemembersTheKeyOfWhatJoinsAnotherWakeUp(t *testing.T) {
+func TestSubmit_RemembersTheKeyOfInputThatJoinsAnotherWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()

@@ -10,17 +10,19 @@ import (
 	"github.com/awaken-go/awaken/eventlog"
 )
 
-// Tenant is what one tenant sees of a mailbox: threads, runs and their queue.
+// Tenant is one tenant's view of a mailbox: its threads, its runs and their queue. It is safe
+// for concurrent use.
 type Tenant struct {
 	box  *Mailbox
 	name string
 
-	Store   Handle
+	Store   Handle        // the tenant's threads, runs and queue
 	Runtime Runtime       // runs agents on Store
-	Log     *eventlog.Log // what they say
+	Log     *eventlog.Log // the events of their runs
 }
 
-// changed makes a change, and tells whoever in this process has to know.
+// changed changes a thread, then notifies the run and the worker in this process that the
+// change concerns.
 func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread) error) error {
 	var done Changes
 	err := t.Store.Change(ctx, threadID, func(q *Thread) error {
@@ -36,7 +38,7 @@ func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread
 	}
 	for _, d := range done.Put {
 		if d.Status == Queued {
-			poke(t.box.poked)
+			poke(t.box.wakeup)
 		}
 		if d.Status == Claimed && d.Cancel {
 			t.box.cancelHere(d.ID)
@@ -45,9 +47,9 @@ func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread
 	return nil
 }
 
-// Decide delivers decisions to the open run of a thread, or to a run: the id is a
-// thread's, a run's or a dispatch's. A run that waits goes on. Decisions that were
-// delivered before are not delivered again.
+// Decide delivers decisions to a run, and wakes it if it is waiting. The id is that of the
+// run, of its dispatch, or of a thread, which stands for the thread's open run. Decisions
+// that were delivered before are not delivered again; the receipt is then a duplicate.
 func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (*Receipt, error) {
 	threadID, runID, err := t.find(ctx, id)
 	if err != nil {
@@ -68,13 +70,13 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 	}
 	err = t.changed(ctx, run.ThreadID, func(q *Thread) error {
 		r.After = q.End
-		got, err := q.submit(&submission{dispatch: t.spare(), items: items, live: true, runID: runID})
+		got, err := q.submit(&submission{dispatch: t.newDispatch(), items: items, live: true, runID: runID})
 		if got != nil {
 			r.DispatchID = got.ID
 		}
 		return err
 	})
-	if errors.Is(err, ErrNothing) { // the run has ended meanwhile, perhaps because of the same decisions
+	if errors.Is(err, ErrNothing) { // the run has ended meanwhile, perhaps by the same decisions
 		if _, items, again := t.Runtime.CheckDecisions(ctx, runID, ds...); again == nil && len(items) == 0 {
 			return &Receipt{ThreadID: run.ThreadID, RunID: runID, Duplicate: true}, nil
 		}
@@ -85,8 +87,8 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 	return r, nil
 }
 
-// Continue goes on with a run that waits for money, after its budget was raised, or for its
-// version. A run that does not is an ErrConflict.
+// Continue resumes a run that waits for its budget to be raised or for its pinned version to
+// become available. For any other run the error is awaken.ErrConflict.
 func (t *Tenant) Continue(ctx context.Context, runID string) (*Receipt, error) {
 	run, err := t.Store.LoadRun(ctx, runID)
 	if err != nil {
@@ -95,10 +97,10 @@ func (t *Tenant) Continue(ctx context.Context, runID string) (*Receipt, error) {
 	r := &Receipt{ThreadID: run.ThreadID, RunID: runID}
 	err = t.changed(ctx, run.ThreadID, func(q *Thread) error {
 		r.After = q.End
-		if !q.waitsForContinue(runID) {
-			return fmt.Errorf("%w: it waits neither for money nor for its version", awaken.ErrConflict)
+		if !q.awaitsContinue(runID) {
+			return fmt.Errorf("%w: it waits neither for its budget nor for its version", awaken.ErrConflict)
 		}
-		d, err := q.wake(t.spare())
+		d, err := q.wake(t.newDispatch())
 		if d != nil {
 			r.DispatchID = d.ID
 		}
@@ -110,9 +112,9 @@ func (t *Tenant) Continue(ctx context.Context, runID string) (*Receipt, error) {
 	return r, nil
 }
 
-// Cancel ends a run, by its id, its dispatch's or its thread's, whether it is queued,
-// going on or waiting. When it returns, nothing new will begin. Cancelling again does nothing
-// and succeeds. ErrNothing means that there is nothing to end.
+// Cancel ends a run that is queued, running or waiting. The id is that of the run, of its
+// dispatch or of its thread. When Cancel returns, the run starts nothing new. Cancelling again
+// does nothing and succeeds. The error is ErrNothing if there is nothing to end.
 func (t *Tenant) Cancel(ctx context.Context, id string) error {
 	threadID, runID, err := t.find(ctx, id)
 	if err != nil {
@@ -120,13 +122,13 @@ func (t *Tenant) Cancel(ctx context.Context, id string) error {
 	}
 	runID = cmp.Or(runID, threadID)
 	err = t.changed(ctx, threadID, func(q *Thread) error {
-		if !q.cancel(runID, t.spare()) {
+		if !q.cancel(runID, t.newDispatch()) {
 			return ErrNothing
 		}
 		return nil
 	})
 	if err == nil || errors.Is(err, ErrNothing) {
-		// One that had not started is over, and has nobody else to tell its parent.
+		// A run that had not started is over, and no worker will report it to its parent.
 		if run, loadErr := t.lastRun(ctx, threadID, runID); loadErr == nil && run.Status == awaken.RunDone {
 			if run.Termination.Type == awaken.Cancelled {
 				err = nil
@@ -155,11 +157,12 @@ func (t *Tenant) lastRun(ctx context.Context, threadID, runID string) (*awaken.R
 	return runs[0], nil
 }
 
-// Interrupt ends everything on a thread: what runs, what waits and what is queued. It
-// returns how many queued dispatches were superseded.
+// Interrupt ends everything on a thread: the run that is running or waiting, and all queued
+// input. It returns how many queued dispatches it superseded. The error is ErrNothing if the
+// thread is idle.
 func (t *Tenant) Interrupt(ctx context.Context, threadID string) (superseded int, err error) {
 	err = t.changed(ctx, threadID, func(q *Thread) error {
-		n, found := q.interrupt(t.spare())
+		n, found := q.interrupt(t.newDispatch())
 		if superseded = n; !found {
 			return ErrNothing
 		}
@@ -171,7 +174,7 @@ func (t *Tenant) Interrupt(ctx context.Context, threadID string) (superseded int
 	return superseded, nil
 }
 
-// find returns the thread that an id is about, and the run unless the id is the thread's.
+// find returns the thread that an id belongs to, and the run, unless the id is the thread's.
 func (t *Tenant) find(ctx context.Context, id string) (threadID, runID string, err error) {
 	run, err := t.Store.LoadRun(ctx, id)
 	if err == nil {
@@ -189,7 +192,7 @@ func (t *Tenant) find(ctx context.Context, id string) (threadID, runID string, e
 	return id, "", err
 }
 
-// spare is a dispatch without a purpose yet.
-func (t *Tenant) spare() *Dispatch {
+// newDispatch returns a dispatch with an id and the defaults. The caller says what it is for.
+func (t *Tenant) newDispatch() *Dispatch {
 	return &Dispatch{ID: t.box.cfg.NewID(), Tenant: t.name, Priority: DefaultPriority, MaxAttempts: t.box.cfg.MaxAttempts}
 }

@@ -7,35 +7,35 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Thread is a thread's queue inside [Store.Change]: what the store found, and what is
-// to be changed. The rules of the queue are its methods.
+// Thread is a thread's queue inside [Store.Change]: its stored state, and the changes to
+// make. The rules of the queue are its methods.
 type Thread struct {
 	ID   string
 	Now  int64 // the store's clock, unix ms
 	Made bool  // the thread exists
-	// Epoch counts the interrupts.
+	// Epoch counts the thread's interrupts.
 	Epoch uint64
-	// End is where the thread's log of events ends.
+	// End is the end of the thread's event log.
 	End awaken.Cursor
-	// Open is the run that is running or waiting, as it was last committed, or nil.
+	// Open is the running or waiting run as last committed, or nil.
 	Open *awaken.Run
-	// Live holds the queued and claimed dispatches in order. They are not to be
-	// changed; Put takes changed copies.
+	// Live holds the queued and claimed dispatches in order. They must not be modified:
+	// changed copies go to Put.
 	Live []*Dispatch
 
 	Changes
 }
 
-// Changes are what [Store.Change] makes durable.
+// Changes are the changes that [Store.Change] makes durable.
 type Changes struct {
-	// Make makes the thread if it is not there.
+	// Make creates the thread if it does not exist.
 	Make bool
 	// Put holds dispatches that are new or changed, each once.
 	Put []*Dispatch
-	// Runs holds records of runs that have not started. A record whose run is stored
-	// already is written only over one that is created, and otherwise left alone.
+	// Runs holds records of runs that have not started. A stored record is replaced only if
+	// its status is RunCreated.
 	Runs []*awaken.Run
-	// Post holds what goes into the thread's inbox.
+	// Post holds the items to add to the thread's inbox.
 	Post []awaken.InboxItem
 	// Interrupt raises the thread's generation, as awaken.Store's Interrupt does.
 	Interrupt bool
@@ -43,7 +43,7 @@ type Changes struct {
 	Raise bool
 }
 
-// put records a dispatch as new or changed, and makes the rules that follow see it.
+// put records a new or changed dispatch, in Put and in Live.
 func (t *Thread) put(d *Dispatch) {
 	d.UpdatedAt = t.Now
 	if d.Status.Terminal() && d.CompletedAt == 0 {
@@ -58,19 +58,19 @@ func (t *Thread) put(d *Dispatch) {
 	}
 }
 
-// edit returns a copy of a dispatch, to be changed and put.
-func edit(d *Dispatch) *Dispatch {
+// clone returns a copy of a dispatch, to be changed and put.
+func clone(d *Dispatch) *Dispatch {
 	c := *d
 	return &c
 }
 
-// started reports whether the dispatch's run has done anything, and is not over.
+// started reports whether the dispatch's run is the open one: it has started and not ended.
 func (t *Thread) started(d *Dispatch) bool { return t.Open != nil && t.Open.RunID == d.RunID }
 
-// enqueue adds a dispatch, and the record of the run that it starts, if it starts one. A live
-// dispatch with the same dedupe key is ErrDuplicate.
+// enqueue queues d, AvailableAt ms from now, and records the run that it starts, if any. The
+// error is ErrDuplicate if a live dispatch has the same dedupe key.
 func (t *Thread) enqueue(d *Dispatch) error {
-	if o := t.keyed(d.DedupeKey); o != nil {
+	if o := t.byDedupeKey(d.DedupeKey); o != nil {
 		return fmt.Errorf("dedupe key %q: %w of dispatch %s", d.DedupeKey, ErrDuplicate, o.ID)
 	}
 	d.ThreadID, d.Status, d.Epoch, d.CreatedAt = t.ID, Queued, t.epoch(), t.Now
@@ -82,9 +82,9 @@ func (t *Thread) enqueue(d *Dispatch) error {
 	return nil
 }
 
-// keyed returns the live dispatch that has a dedupe key, or nil. One that is being cancelled
-// does not count.
-func (t *Thread) keyed(key string) *Dispatch {
+// byDedupeKey returns the live dispatch with a dedupe key, or nil. It skips dispatches that
+// are being cancelled.
+func (t *Thread) byDedupeKey(key string) *Dispatch {
 	i := slices.IndexFunc(t.Live, func(o *Dispatch) bool { return key != "" && o.DedupeKey == key && !o.Cancel })
 	if i < 0 {
 		return nil
@@ -92,6 +92,7 @@ func (t *Thread) keyed(key string) *Dispatch {
 	return t.Live[i]
 }
 
+// epoch returns the epoch of dispatches that are queued now.
 func (t *Thread) epoch() uint64 {
 	if t.Raise {
 		return t.Epoch + 1
@@ -99,16 +100,16 @@ func (t *Thread) epoch() uint64 {
 	return t.Epoch
 }
 
-// wake makes sure that a dispatch will go on with the open run: d, unless one that is
-// queued does so already. A claimed one does not count, it may have looked before.
+// wake returns the queued dispatch that will resume the open run. It queues d unless there is
+// one. A claimed dispatch does not count: its worker may have read the inbox already.
 func (t *Thread) wake(d *Dispatch) (*Dispatch, error) {
 	for _, o := range t.Live {
 		if o.Status == Queued && o.RunID == t.Open.RunID {
 			if o.AvailableAt > t.Now+d.AvailableAt {
-				o = edit(o)
+				o = clone(o)
 				o.AvailableAt = t.Now + d.AvailableAt
 				if w := t.Open.Waiting; w != nil && w.Reason == awaken.WaitPin {
-					o.LastError = "" // now somebody asks
+					o.LastError = "" // a client asks for it
 				}
 				t.put(o)
 			}
@@ -119,22 +120,22 @@ func (t *Thread) wake(d *Dispatch) (*Dispatch, error) {
 	return d, t.enqueue(d)
 }
 
-// waitsForContinue reports whether the run is open and its budget was used up, or its
-// version could not be had.
-func (t *Thread) waitsForContinue(runID string) bool {
+// awaitsContinue reports whether the run is open and waits for its budget or its pinned
+// version.
+func (t *Thread) awaitsContinue(runID string) bool {
 	r := t.Open
-	return r != nil && r.RunID == runID && r.Status == awaken.RunWaiting && mayGoOn(r.Waiting)
+	return r != nil && r.RunID == runID && r.Status == awaken.RunWaiting && canContinue(r.Waiting)
 }
 
-// mayGoOn reports whether what a run waits for may have come without a word.
-func mayGoOn(w *awaken.Waiting) bool {
+// canContinue reports whether the reason to wait may have gone without a message or decision.
+func canContinue(w *awaken.Waiting) bool {
 	return w != nil && (w.Reason == awaken.WaitBudget || w.Reason == awaken.WaitPin)
 }
 
-// end takes a dispatch that nobody works on out of the queue, and ends its run. A run
-// that has started can be ended by a worker only, so its dispatch stays and says so.
+// end removes a dispatch from the queue and ends its run. Only a worker can end a run that
+// has started: the dispatch of such a run, or a claimed one, is marked as cancelled instead.
 func (t *Thread) end(d *Dispatch, as Status, reason string) {
-	d = edit(d)
+	d = clone(d)
 	if d.Status == Claimed || t.started(d) {
 		if d.Cancel = true; d.Status == Claimed {
 			t.Interrupt = true
@@ -153,7 +154,7 @@ func (t *Thread) end(d *Dispatch, as Status, reason string) {
 	}
 }
 
-// endedRun is the record of a run that ended before it started.
+// endedRun returns the record of a run that ended before it started.
 func endedRun(run *awaken.Run, now int64, t awaken.Termination) *awaken.Run {
 	r := *run
 	r.Status, r.StatusReason, r.Termination = awaken.RunDone, t.String(), t
@@ -164,19 +165,19 @@ func endedRun(run *awaken.Run, now int64, t awaken.Termination) *awaken.Run {
 	return &r
 }
 
-// submission is what a Submit asks of a thread.
+// submission is new input for a thread.
 type submission struct {
-	dispatch  *Dispatch          // with its id, and its request if there is one
-	items     []awaken.InboxItem // what an open run gets instead of the request
-	interrupt bool               // end what runs, and what is queued
-	spare     *Dispatch          // if it is there, end what waits too, with it
-	live      bool               // a run that is running may take the items
+	dispatch  *Dispatch          // with an id; its Request is nil if the input cannot start a run
+	items     []awaken.InboxItem // what an open run receives instead of the request
+	interrupt bool               // end the run in progress and everything queued
+	spare     *Dispatch          // if not nil, it ends a waiting run too
+	live      bool               // a run in progress may take the items
 	runID     string             // only that run may take the items
 }
 
-// submit decides what becomes of new input: the run that waits goes on with it, or, if
-// live, the one that is running takes it in; otherwise it starts a run of its own. It
-// returns the dispatch that will do it, or nil if a run is doing it already.
+// submit assigns new input to a run: to the waiting run, which it wakes; if live, to the run
+// in progress; otherwise to a new run. It returns the dispatch of that run, or nil if the run
+// is in progress.
 func (t *Thread) submit(s *submission) (*Dispatch, error) {
 	d := s.dispatch
 	if s.interrupt {
@@ -187,24 +188,24 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 		open = nil
 	}
 	if open != nil && len(s.items) > 0 {
-		var has *Dispatch // that goes on with the open run
+		var has *Dispatch // of the open run
 		for _, o := range t.Live {
 			if o.RunID == open.RunID {
 				has = o
 			}
 		}
 		switch {
-		case has != nil && has.Cancel: // it is about to end
-		case open.Status == awaken.RunWaiting, has == nil && s.live: // without a dispatch it was cut off
+		case has != nil && has.Cancel: // the run is about to end
+		case open.Status == awaken.RunWaiting, has == nil && s.live: // a running run without a dispatch was cut off
 			t.Post = append(t.Post, s.items...)
 			got, err := t.wake(d)
 			if got != d {
-				t.note(d)
+				t.recordKey(d)
 			}
 			return got, err
 		case s.live:
 			t.Post = append(t.Post, s.items...)
-			t.note(d)
+			t.recordKey(d)
 			return nil, nil
 		}
 	}
@@ -215,8 +216,8 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 	return d, t.enqueue(d)
 }
 
-// note remembers the idempotency key of input that needs no dispatch of its own.
-func (t *Thread) note(d *Dispatch) {
+// recordKey stores the idempotency key of input that needs no dispatch, as an acked one.
+func (t *Thread) recordKey(d *Dispatch) {
 	if d.IdempotencyKey == "" {
 		return
 	}
@@ -225,15 +226,14 @@ func (t *Thread) note(d *Dispatch) {
 	t.put(d)
 }
 
-// interrupt ends what runs and what is queued, and raises the epoch, so that what was
-// asked for before can be told from what comes. The run that waits is ended too if
-// spare is there to do it. It returns how many dispatches were superseded, and whether
-// there was anything to interrupt.
+// interrupt ends the run in progress and everything queued, and raises the epoch, which tells
+// earlier input from later. If spare is not nil, it ends a waiting run too. The result is how
+// many dispatches were superseded, and whether there was anything to interrupt.
 func (t *Thread) interrupt(spare *Dispatch) (superseded int, found bool) {
 	t.Raise = true
 	for _, d := range slices.Clone(t.Live) {
 		if d.Status == Queued && t.started(d) && t.Open.Status == awaken.RunWaiting && spare == nil {
-			continue // somebody has decided, and the run is about to go on
+			continue // the run was decided and is about to resume
 		}
 		found = true
 		if d.Status == Queued && !t.started(d) {
@@ -247,9 +247,9 @@ func (t *Thread) interrupt(spare *Dispatch) (superseded int, found bool) {
 	return superseded, found
 }
 
-// cancel ends what an id names: a dispatch, a run, or, if it is the thread's, the run
-// that is open, or if none is, the first that is claimed or queued. Spare ends a run that
-// waits. It reports whether there was anything to end.
+// cancel ends a dispatch or a run by its id. The thread's id stands for the open run, or else
+// for the first claimed or queued dispatch. Spare ends a waiting run. It reports whether there
+// was anything to end.
 func (t *Thread) cancel(id string, spare *Dispatch) (found bool) {
 	if t.Open != nil && (id == t.ID || id == t.Open.RunID) {
 		return t.endOpen(spare)
@@ -270,8 +270,8 @@ func (t *Thread) cancel(id string, spare *Dispatch) (found bool) {
 	return found
 }
 
-// endOpen ends the open run, by a dispatch that it has queued or else by spare. A claimed
-// one is told too, but may have let the run wait already.
+// endOpen ends the open run, through its queued dispatch or else through spare. A claimed
+// dispatch is marked as cancelled, too, but its run may have parked already.
 func (t *Thread) endOpen(spare *Dispatch) bool {
 	if t.Open == nil {
 		return false
@@ -288,7 +288,7 @@ func (t *Thread) endOpen(spare *Dispatch) bool {
 		if err := t.enqueue(spare); err != nil {
 			panic(err) // it has no dedupe key
 		}
-		spare.Epoch = t.Epoch // it belongs to what is ended
+		spare.Epoch = t.Epoch // it belongs to the input that is ended
 	}
 	return true
 }

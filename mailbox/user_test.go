@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-func TestSubmit_WhatAnotherUserSaysIsNotInputOfTheOpenRun(t *testing.T) {
+func TestSubmit_AnotherUsersMessageDoesNotGoToTheOpenRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
@@ -25,7 +25,7 @@ func TestSubmit_WhatAnotherUserSaysIsNotInputOfTheOpenRun(t *testing.T) {
 		second := g.submit(tn, s)
 		time.Sleep(time.Minute)
 		if second.RunID == first.RunID {
-			t.Error("it became input of the run of somebody else")
+			t.Error("the message went to the run of another user")
 		}
 		if run := g.wantRun(tn, second.RunID, awaken.RunDone, awaken.NaturalEnd, "you said hello"); run.UserID != "bob" {
 			t.Errorf("the run is of user %q", run.UserID)
@@ -33,7 +33,7 @@ func TestSubmit_WhatAnotherUserSaysIsNotInputOfTheOpenRun(t *testing.T) {
 	})
 }
 
-func TestSubmit_ARunOfAnotherThreadIsRefused(t *testing.T) {
+func TestSubmit_RejectsARunOfAnotherThread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()

@@ -10,12 +10,12 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Work claims dispatches and runs them until ctx is done. It then lets every run go on
-// to the end of its step, gives the dispatches back, and returns: another process goes
-// on with them. Runs that take longer than Config.Drain are stopped in the middle of a step.
-// It returns an error only if it could not begin; see [Startup].
+// Work claims dispatches and runs them until ctx is done. It then lets every run finish its
+// step, returns the dispatches to the queue for other workers, and returns. Runs whose step
+// takes longer than Config.Drain are stopped in the middle of it. Work returns an error only
+// if startup recovery fails; see [Startup].
 func (b *Mailbox) Work(ctx context.Context) error {
-	if err := b.takeOver(ctx); err != nil || ctx.Err() != nil {
+	if err := b.recoverLost(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	runs, stop := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -30,8 +30,8 @@ func (b *Mailbox) Work(ctx context.Context) error {
 		helpers.Go(func() { b.listen(chores, l) })
 	}
 	b.claimAll(ctx, func(d *Dispatch, from time.Time) {
-		w := b.take(runs, d, from)
-		running.Go(func() { b.do(w, settler) })
+		c := b.begin(runs, d, from)
+		running.Go(func() { b.process(c, settler) })
 	})
 	b.drain(&running, stop)
 	close(settler.in)
@@ -40,7 +40,7 @@ func (b *Mailbox) Work(ctx context.Context) error {
 	return nil
 }
 
-// claimAll claims as much as there is room for, until ctx is done.
+// claimAll claims as many dispatches as Concurrency allows, until ctx is done.
 func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from time.Time)) {
 	for ctx.Err() == nil {
 		free := b.cfg.Concurrency - b.Active()
@@ -51,7 +51,7 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 			ds, next, err := b.cfg.Queue.Claim(ctx, ClaimRequest{Consumer: b.cfg.Consumer, Lease: b.cfg.Lease, Limit: limit})
 			b.cfg.Observer.Operated("claim", time.Since(from), err)
 			if err != nil && ctx.Err() == nil {
-				b.cfg.Logger.Warn("claim failed", "error", err)
+				b.cfg.Logger.Warn("cannot claim dispatches", "error", err)
 			}
 			for _, d := range ds {
 				start(d, from)
@@ -63,49 +63,51 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 				pause = min(pause, next)
 			}
 		}
-		wait(ctx, pause, b.poked)
+		wait(ctx, pause, b.wakeup)
 	}
 }
 
-// take notes that this process works on d, which it asked for at from.
-func (b *Mailbox) take(ctx context.Context, d *Dispatch, from time.Time) *work {
-	w := &work{d: d, tenant: b.Tenant(d.Tenant)}
-	w.ctx, w.cancel = context.WithCancelCause(ctx)
-	w.steps.Store(int64(d.Steps))
-	w.lease.begin(from.Add(b.cfg.Lease), w.lose)
+// begin registers the claim on d, which was requested at from.
+func (b *Mailbox) begin(ctx context.Context, d *Dispatch, from time.Time) *claim {
+	c := &claim{d: d, tenant: b.Tenant(d.Tenant)}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.steps.Store(int64(d.Steps))
+	c.lease.begin(from.Add(b.cfg.Lease), c.abandon)
 	b.mu.Lock()
-	b.working[d.ID] = w
+	b.inFlight[d.ID] = c
 	b.mu.Unlock()
 	b.cfg.Observer.Claimed(d, time.Duration(max(0, d.UpdatedAt-max(d.AvailableAt, d.CreatedAt)))*time.Millisecond)
-	return w
+	return c
 }
 
-func (b *Mailbox) drop(w *work) {
-	w.lease.release()
-	w.cancel(nil)
+// forget removes a claim whose dispatch is settled or lost.
+func (b *Mailbox) forget(c *claim) {
+	c.lease.release()
+	c.cancel(nil)
 	b.mu.Lock()
-	delete(b.working, w.d.ID)
+	delete(b.inFlight, c.d.ID)
 	b.mu.Unlock()
-	poke(b.poked) // there is room
+	poke(b.wakeup) // there is room for another
 }
 
-func (b *Mailbox) list() []*work {
+// claims returns the claims in flight.
+func (b *Mailbox) claims() []*claim {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Collect(maps.Values(b.working))
+	return slices.Collect(maps.Values(b.inFlight))
 }
 
-// cancelHere ends the run of a dispatch, if this process works on it.
+// cancelHere cancels the run of a dispatch, if it is in flight in this process.
 func (b *Mailbox) cancelHere(dispatchID string) {
 	b.mu.Lock()
-	w := b.working[dispatchID]
+	c := b.inFlight[dispatchID]
 	b.mu.Unlock()
-	if w != nil {
-		w.cancel(awaken.ErrCancelled)
+	if c != nil {
+		c.cancel(awaken.ErrCancelled)
 	}
 }
 
-// drain lets the runs go on to the end of their step, and no longer than Drain.
+// drain waits until every run has finished its step. It cancels those that take longer than Drain.
 func (b *Mailbox) drain(running *sync.WaitGroup, stop context.CancelCauseFunc) {
 	over := make(chan struct{})
 	go func() {
@@ -115,8 +117,8 @@ func (b *Mailbox) drain(running *sync.WaitGroup, stop context.CancelCauseFunc) {
 	limit := time.NewTimer(b.cfg.Drain)
 	defer limit.Stop()
 	for {
-		for _, w := range b.list() {
-			w.tenant.Runtime.Yield(w.d.ThreadID) // again and again, for it may just be starting
+		for _, c := range b.claims() {
+			c.tenant.Runtime.Yield(c.d.ThreadID) // repeated, because the run may be just starting
 		}
 		again := time.NewTimer(50 * time.Millisecond)
 		select {
@@ -131,13 +133,13 @@ func (b *Mailbox) drain(running *sync.WaitGroup, stop context.CancelCauseFunc) {
 	}
 }
 
-// listen looks at the queue when other processes change it.
+// listen wakes the worker when another process changes the queue.
 func (b *Mailbox) listen(ctx context.Context, l Listener) {
 	err := l.Listen(ctx, func() {
-		poke(b.poked)
-		poke(b.check)
+		poke(b.wakeup)
+		poke(b.recheck)
 	})
 	if err != nil && ctx.Err() == nil {
-		b.cfg.Logger.Warn("listening to the queue ended; it is polled instead", "error", err)
+		b.cfg.Logger.Warn("cannot listen to the queue; polling it instead", "error", err)
 	}
 }

@@ -39,7 +39,7 @@ func zbox(g *rig, m llm.Model, tools []awaken.Tool, plugins []awaken.Plugin, cha
 	return g.boxWith(rt, change...)
 }
 
-func TestWork_ASinkThatPanicsDoesNotKeepARunForever(t *testing.T) {
+func TestWork_APanickingSinkDoesNotKeepARunOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box(func(c *mailbox.Config) {
@@ -74,7 +74,7 @@ func (q *noSettle) Settle(ctx context.Context, s ...mailbox.Settlement) ([]error
 	return q.Queue.Settle(ctx, s...)
 }
 
-func TestWork_ReturnsThoughNothingCanBeSettled(t *testing.T) {
+func TestWork_ReturnsWhenNothingCanBeSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &noSettle{Queue: g.queue}
@@ -93,7 +93,7 @@ func TestWork_ReturnsThoughNothingCanBeSettled(t *testing.T) {
 	})
 }
 
-func TestWork_TwoDoNotDrainEachOther(t *testing.T) {
+func TestWork_WorkersDoNotDrainEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box(func(c *mailbox.Config) { c.Drain = time.Hour })
@@ -117,7 +117,7 @@ func TestWork_TwoDoNotDrainEachOther(t *testing.T) {
 	})
 }
 
-func TestWork_ACutOffRunComesBeforeAnUrgentOne(t *testing.T) {
+func TestWork_ACutOffRunResumesBeforeAnUrgentOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box(func(c *mailbox.Config) { c.Drain = time.Second })
@@ -161,7 +161,7 @@ func (q *lossyQueue) Handle(tenant string) mailbox.Handle {
 	return lossyHandle{q.Queue.Handle(tenant), &q.lossy}
 }
 
-func TestWork_AnEndThatIsNotStoredIsNotShown(t *testing.T) {
+func TestWork_AnEndThatIsNotStoredIsNotPublished(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)

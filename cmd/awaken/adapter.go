@@ -27,7 +27,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// adapters are the names of providers' adapters.
+// adapters returns the names of the provider adapters.
 func adapters() []string {
 	names := []string{demo.Adapter, "anthropic", "gemini", "vertex", "ollama"}
 	for _, p := range openai.Presets {
@@ -36,26 +36,26 @@ func adapters() []string {
 	return names
 }
 
-// outbound is how providers are reached.
+// outbound says how to reach providers.
 type outbound struct {
 	client  *http.Client // nil is the adapter's own
-	keyless bool         // nobody is reached, so that no key is needed
+	keyless bool         // no provider is contacted, so no key is needed
 
-	// Base URLs in files have to be public, or in one of the networks that are allowed.
+	// If guarded, a base URL in a document must be public or in an allowed network.
 	guarded bool
 	allow   []netip.Prefix
-	// KeyDir is the folder whose files documents may name as keys; "" allows none. It only
-	// counts if guarded: whoever writes documents must not read this machine's files.
+	// keyDir is the folder with the key files that documents may name; "" allows none. It
+	// applies only if guarded: authors of documents must not read this machine's files.
 	keyDir string
 }
 
-// keyFile checks the key file that a document names.
+// keyFile returns the path of the key file that a document names, if it is allowed.
 func (o outbound) keyFile(name string) (string, error) {
 	if !o.guarded || name == "" {
 		return name, nil
 	}
 	if o.keyDir == "" {
-		return "", fmt.Errorf("adapter_options.key_file is %q, and no document may name a file: set providers.key_dir (AWAKEN_PROVIDERS_KEY_DIR) to the folder that has the keys", name)
+		return "", fmt.Errorf("adapter_options.key_file is %q, but documents may not name files: set providers.key_dir (AWAKEN_PROVIDERS_KEY_DIR) to the folder with the keys", name)
 	}
 	if filepath.IsAbs(name) {
 		rel, err := filepath.Rel(o.keyDir, name)
@@ -70,8 +70,8 @@ func (o outbound) keyFile(name string) (string, error) {
 	return filepath.Join(o.keyDir, name), nil
 }
 
-// guard checks the address of a provider, and returns the client that reaches it. Names are
-// looked up, and checked again, when they are asked.
+// guard checks the base URL of a provider and returns a client for it. The client checks the
+// addresses again when it resolves the host.
 func (o outbound) guard(base string) (*http.Client, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
@@ -87,7 +87,7 @@ func (o outbound) guard(base string) (*http.Client, error) {
 	return provider.Guarded(o.allow...), nil
 }
 
-// openProvider returns the models of a provider.
+// openProvider opens a provider.
 func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Model, error) {
 	if p.Adapter == demo.Adapter {
 		return llmtest.Demo(), nil
@@ -101,7 +101,7 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 		contextTokens                     int
 		env                               *bool
 		scopes                            []string
-		known                             json.RawMessage // checked with the document, and of no use here
+		known                             json.RawMessage // validated with the document, and unused here
 	}
 	options := map[string]any{"headers": &c.Headers, "key_file": &c.KeyFile, "allow_env_credentials": &more.env,
 		"credentials_kind": &more.known, "model_discovery_schema": &more.known, "model_discovery_auth": &more.known}
@@ -117,7 +117,7 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 	for name, raw := range p.AdapterOptions {
 		to := options[name]
 		if to == nil {
-			return nil, fmt.Errorf("adapter_options has %q, want %s", name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
+			return nil, fmt.Errorf("adapter_options: unknown option %q, want %s", name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
 		}
 		if err := json.Unmarshal(raw, to); err != nil {
 			return nil, fmt.Errorf("adapter_options.%s: %w", name, err)
@@ -128,7 +128,7 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 		return nil, err
 	}
 	if more.env != nil && !*more.env && c.APIKey == "" && c.KeyFile == "" && !c.Authorized("Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key") && !o.keyless {
-		return nil, errors.New("there is no api_key, and adapter_options.allow_env_credentials is false, so that none is taken from the environment")
+		return nil, errors.New("api_key is missing, and adapter_options.allow_env_credentials is false")
 	}
 	if o.guarded && p.BaseURL != "" {
 		if c.HTTPClient, err = o.guard(p.BaseURL); err != nil {
@@ -145,7 +145,7 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 		return gemini.New(gemini.Config{Config: c})
 	case "vertex":
 		if o.keyless {
-			c.Headers = map[string]string{"Authorization": "none"} // a key would be for another address
+			c.Headers = map[string]string{"Authorization": "none"} // an API key would select another endpoint
 		}
 		return gemini.New(gemini.Config{Config: c, Vertex: true, Project: more.project, Location: more.location, Scopes: more.scopes})
 	case "ollama":
@@ -154,19 +154,20 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 	return openai.New(openai.Config{Config: c, Preset: p.Adapter, API: more.api})
 }
 
-// cassette keeps what providers say in a file, or plays it. The zero cassette does neither.
+// cassette records the traffic with providers to a file, or replays it. The zero cassette does
+// neither.
 type cassette struct {
 	rec  *provider.Recorder
 	tape *provider.Replay
 }
 
-// openCassette opens the file to record to, or the one to replay.
+// openCassette opens the file to record to or to replay.
 func openCassette(record, replay string) (*cassette, error) {
 	c := &cassette{}
 	var err error
 	switch {
 	case record != "":
-		var f *os.File // now, and not when all has been said and paid for
+		var f *os.File // fail now, and not after the model was paid
 		if f, err = os.OpenFile(record, os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
 			err = f.Close()
 		}
@@ -187,18 +188,18 @@ func (c *cassette) outbound() outbound {
 	return outbound{}
 }
 
-// close writes the file. It returns what the person should know.
+// close writes the recording. It returns a note for the user, or "".
 func (c *cassette) close() (note string, err error) {
 	switch {
 	case c.rec != nil:
 		return "", c.rec.Close()
 	case c.tape != nil && c.tape.Left() > 0:
-		return fmt.Sprintf("%d recorded exchanges were not asked for", c.tape.Left()), nil
+		return fmt.Sprintf("%d recorded exchanges were not used", c.tape.Left()), nil
 	}
 	return "", nil
 }
 
-// useModel has all agents ask one model, which is given as provider:model.
+// useModel makes all agents use one model, given as provider:model.
 func (o outbound) useModel(cfg *engine.Config, name, keyFile string) error {
 	adapter, upstream, ok := strings.Cut(name, ":")
 	if !ok || adapter == "" || upstream == "" {

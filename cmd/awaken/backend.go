@@ -15,22 +15,22 @@ import (
 	"github.com/awaken-go/awaken/store/postgres"
 )
 
-// systemTenant is whose profile holds the server's keys. No key can be of that tenant.
+// systemTenant is the tenant whose profile holds the server's keys. No key can belong to it.
 const systemTenant = "awaken.system"
 
-// backend is where a server keeps everything.
+// backend is the database of a server.
 type backend struct {
 	queue  mailbox.Queue
 	keys   profile.Store
 	config config.Store
 	// profile returns the profile of a tenant.
 	profile func(tenant string) profile.Store
-	name    string // for people
+	name    string // for messages
 	close   func(err *error)
 }
 
-// openBackend opens the database that the settings choose. If create, an SQLite file is
-// made when it is missing.
+// openBackend opens the database that the settings select. If create is set, it creates a
+// missing SQLite file.
 func openBackend(ctx context.Context, s *settings.Settings, create bool) (*backend, error) {
 	if !s.DatabaseURL.IsZero() {
 		db, err := postgres.Open(ctx, s.DatabaseURL.Expose(), nil)
@@ -47,7 +47,7 @@ func openBackend(ctx context.Context, s *settings.Settings, create bool) (*backe
 	return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, name: path, close: func(err *error) { closing(db, err) }}, nil
 }
 
-// databaseName is a database for people, without the user and the password.
+// databaseName returns the name of a database for messages, without user and password.
 func databaseName(secret awaken.Secret) string {
 	u, err := url.Parse(secret.Expose())
 	if err != nil || u.Host == "" {
@@ -56,10 +56,10 @@ func databaseName(secret awaken.Secret) string {
 	return "PostgreSQL at " + u.Host + u.Path
 }
 
-// openKeys returns the keys of a server. Missing says that nobody has an admin key, and
-// that only this machine can reach the server: then one should be made. A server that
-// others can reach is refused if there is no key at all, or none for the routes that
-// change documents.
+// openKeys returns the keys of a server. Missing reports that there is no admin key and the
+// server listens on a loopback address: the caller should create one. It fails if other
+// machines can reach the server and there is no key at all, or no admin key for the
+// configuration routes.
 func openKeys(ctx context.Context, s *settings.Settings, b *backend) (keys *server.Keys, missing bool, err error) {
 	keys = server.NewKeys(b.keys)
 	if token := s.Admin.Token; !token.IsZero() {
@@ -77,13 +77,13 @@ func openKeys(ctx context.Context, s *settings.Settings, b *backend) (keys *serv
 		return keys, !admin, nil
 	}
 	if len(list) == 0 {
-		e := configError("%s can be reached from other machines, and nobody has a key", s.Server.Address)
-		e.hint = "Make one with 'awaken keys make --kind admin', or put one into AWAKEN_ADMIN_API_BEARER_TOKEN."
+		e := configError("%s is reachable from other machines, but no key exists", s.Server.Address)
+		e.hint = "Create one with 'awaken keys make --kind admin', or set AWAKEN_ADMIN_API_BEARER_TOKEN."
 		return nil, false, e
 	}
 	if s.Admin.Config && !admin {
-		e := configError("%s can be reached from other machines, and no admin key guards the routes that change agents", s.Server.Address)
-		e.hint = "Make one without a tenant, with 'awaken keys make --kind admin', put one into\nAWAKEN_ADMIN_API_BEARER_TOKEN, or set admin.expose_config_routes to false."
+		e := configError("%s is reachable from other machines, but no admin key protects the configuration routes", s.Server.Address)
+		e.hint = "Create one without a tenant ('awaken keys make --kind admin'), set\nAWAKEN_ADMIN_API_BEARER_TOKEN, or set admin.expose_config_routes to false."
 		return nil, false, e
 	}
 	return keys, false, nil

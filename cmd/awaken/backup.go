@@ -19,7 +19,7 @@ func backupCommand(con *console) *cobra.Command {
 	t := &threadTool{con: con}
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Copy the store, as it is now, to a new file",
+		Short: "Copy the store to a new file",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			db, err := openStore(cmd.Context(), t.store, false)
@@ -33,7 +33,7 @@ func backupCommand(con *console) *cobra.Command {
 			return withStatus(os.Chmod(args[0], 0o600)) // it holds conversations
 		},
 	}
-	addStoreFlag(cmd, &t.store, "`file` that keeps the threads")
+	addStoreFlag(cmd, &t.store, "`file` that stores the threads")
 	return cmd
 }
 
@@ -42,33 +42,33 @@ func restoreCommand(con *console) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Make the store from a backup",
-		Long: `Make the store from a backup. Nothing else may use the store meanwhile. A store that is
-there is not touched, unless --force moves it aside.`,
+		Short: "Restore the store from a backup",
+		Long: `Restore the store from a backup. No other process may use the store meanwhile. The command
+does not overwrite an existing store; --force moves it aside.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.restore(cmd.Context(), args[0], force)
 		},
 	}
-	addStoreFlag(cmd, &t.store, "`file` that keeps the threads")
-	cmd.Flags().BoolVar(&force, "force", false, "move a store that is there aside")
+	addStoreFlag(cmd, &t.store, "`file` that stores the threads")
+	cmd.Flags().BoolVar(&force, "force", false, "move an existing store aside")
 	return cmd
 }
 
-// restore makes the store from a backup. The backup is complete and checked before the
-// old store is moved.
+// restore restores the store from a backup. It copies and checks the backup before it moves
+// the old store.
 func (t *threadTool) restore(ctx context.Context, backup string, force bool) error {
 	if t.store == inMemory {
 		return usageError("--store is memory, want a file")
 	}
 	if st, err := os.Stat(backup); err == nil && st.Size() == 0 {
-		return configError("restore %s: the file is empty", backup) // SQLite would take it for a database
+		return configError("restore %s: the file is empty", backup) // SQLite would accept it as an empty database
 	}
 	path := storeFile(t.store)
 	_, err := os.Lstat(path)
 	there := err == nil
 	if there && !force {
-		return configError("store %s: exists already; --force moves it aside", path)
+		return configError("store %s already exists; --force moves it aside", path)
 	}
 	if t.store == "" {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -76,14 +76,14 @@ func (t *threadTool) restore(ctx context.Context, backup string, force bool) err
 		}
 	}
 	made := fmt.Sprintf("%s.restored-%s", path, ids.New())
-	defer removeStore(made) // unless it has moved
+	defer removeStore(made) // unless it was moved
 	if err := sqlite.Restore(ctx, backup, made); err != nil {
 		return fileError(err)
 	}
 	if err := os.Chmod(made, 0o600); err != nil {
 		return failed(err)
 	}
-	db, err := sqlite.Open(ctx, made, nil) // it can be used, and its schema is up to date
+	db, err := sqlite.Open(ctx, made, nil) // checks that it is usable, and updates its schema
 	if err != nil {
 		return configError("restore %s: %w", backup, trimmed(err))
 	}
@@ -92,7 +92,7 @@ func (t *threadTool) restore(ctx context.Context, backup string, force bool) err
 	}
 	if there {
 		if old, err := sqlite.Open(ctx, path, nil); err == nil {
-			_ = old.Close() // its write-ahead log is in it now; what cannot be opened is moved as it is
+			_ = old.Close() // the write-ahead log is merged now; a store that cannot be opened is moved as it is
 		}
 		aside := fmt.Sprintf("%s.old-%s", path, time.Now().Format("20060102-150405"))
 		if err := moveStore(path, aside); err != nil {
@@ -103,12 +103,12 @@ func (t *threadTool) restore(ctx context.Context, backup string, force bool) err
 	return withStatus(moveStore(made, path))
 }
 
-// walFiles are what SQLite may put beside a database, by the ends of their names. What
-// was committed last may be in the first of them.
+// walFiles are the suffixes of the files that SQLite may keep beside a database. The first may
+// hold the latest commits.
 var walFiles = []string{"-wal", "-shm"}
 
-// moveStore gives a database another name, which must be free. The write-ahead log goes
-// first: a database without its log would be an older one.
+// moveStore renames a database; the new name must be free. It moves the write-ahead log first:
+// without its log, a database would lose its latest commits.
 func moveStore(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fmt.Errorf("move %s to %s: %w", from, to, fs.ErrExist)
@@ -121,9 +121,9 @@ func moveStore(from, to string) error {
 	return nil
 }
 
-// removeStore removes a database that is not needed any more.
+// removeStore removes a database that is no longer needed.
 func removeStore(path string) {
 	for _, end := range append(walFiles, "") {
-		_ = os.Remove(path + end) // most often it is not there
+		_ = os.Remove(path + end) // usually missing
 	}
 }

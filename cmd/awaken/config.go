@@ -11,14 +11,14 @@ import (
 )
 
 func configCommand(con *console) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Look at the settings of the server, and move its documents to files and back", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "config", Short: "Check the settings of the server; export and apply its documents", Args: cobra.NoArgs}
 	check := &cobra.Command{
 		Use:   "check",
-		Short: "Print the settings of awaken serve and where each came from, and every mistake",
-		Long: `Print the settings that awaken serve would have here, and where each came from: the
-file, the environment, a flag or a default. Secrets are shown as ***. Settings that
-are accepted and have no effect yet are marked as not used. Every mistake is reported
-at once, and the exit status is then 2. Nothing is opened or changed.`,
+		Short: "Print the settings of awaken serve, their sources and all mistakes",
+		Long: `Print the settings that awaken serve would use here, and the source of each: the file, the
+environment, a flag or the default. Secrets are printed as ***. Settings that are accepted
+but have no effect yet are marked as not used. All mistakes are reported at once, with
+exit status 2. The command opens and changes nothing.`,
 		Example: "  awaken config check --config /etc/awaken/awaken.yaml",
 		Args:    cobra.NoArgs,
 	}
@@ -41,7 +41,7 @@ at once, and the exit status is then 2. Nothing is opened or changed.`,
 	return cmd
 }
 
-// printSettings prints a line for every setting.
+// printSettings prints one line per setting.
 func printSettings(con *console, s *settings.Settings) error {
 	w := tabwriter.NewWriter(con.out, 0, 0, 2, ' ', 0)
 	for _, v := range s.Values() {

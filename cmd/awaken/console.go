@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// console is where the command talks to whoever started it.
+// console is the standard input and output of the command.
 type console struct {
 	in       io.Reader
 	out, err io.Writer
@@ -30,13 +30,13 @@ func newConsole(in, out, err *os.File) *console {
 	return con
 }
 
-// ask prints a question and returns the answer without the blanks around it. At
-// the end of the input it returns io.EOF.
+// ask prints a question and returns the answer, trimmed. At the end of the input it returns
+// io.EOF.
 func (c *console) ask(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(c.err, question)
 	line, err := c.lines.next(ctx, c.in)
 	if err != nil {
-		fmt.Fprintln(c.err) // the answer's newline is missing
+		fmt.Fprintln(c.err) // in place of the answer's newline
 		return "", err
 	}
 	return strings.TrimSpace(line), nil
@@ -49,8 +49,8 @@ func (c *console) dim(s string) string {
 	return "\x1b[2m" + s + "\x1b[22m"
 }
 
-// lineReader reads lines and can give up waiting for one. The read then goes on,
-// and its line is the next one.
+// lineReader reads lines and can stop waiting for one. The read then continues in the
+// background, and its line is the next result.
 type lineReader struct {
 	r    *bufio.Reader
 	got  chan line
@@ -71,7 +71,7 @@ func (l *lineReader) next(ctx context.Context, in io.Reader) (string, error) {
 	}
 	if !l.busy {
 		l.busy = true
-		go func() { // ends with the read; nothing can end a read of a terminal
+		go func() { // ends with the read; a read from a terminal cannot be interrupted
 			text, err := l.r.ReadString('\n')
 			l.got <- line{text, err}
 		}()
@@ -88,9 +88,8 @@ func (l *lineReader) next(ctx context.Context, in io.Reader) (string, error) {
 	}
 }
 
-// printable makes s safe to show on a terminal: what a model or a tool says must
-// not move the cursor, or make a question look like another. Newlines stay if
-// multiline.
+// printable makes s safe to print on a terminal: the output of a model or a tool must not move
+// the cursor or disguise a question. It keeps newlines if multiline is set.
 func printable(s string, multiline bool) string {
 	ok := func(r rune) bool {
 		return unicode.IsPrint(r) || r == '\t' || r == '\n' && multiline || unicode.Is(unicode.Zs, r)
@@ -109,8 +108,8 @@ func printable(s string, multiline bool) string {
 	return sb.String()
 }
 
-// withoutControls takes the control characters out of a piece of a text. The piece
-// may begin or end inside a character.
+// withoutControls replaces the control characters in a fragment of text with question marks.
+// The fragment may begin or end inside a UTF-8 sequence.
 func withoutControls(s string) string {
 	out := []byte(s)
 	for i, b := range out {

@@ -27,14 +27,14 @@ import (
 	"github.com/awaken-go/awaken/server"
 )
 
-// control is the control plane of a server: the documents, and the code beside them.
+// control is the control plane of a server: its documents and its code.
 type control struct {
 	*code
 	manager *config.Manager
 }
 
-// openControl opens the control plane, with the documents that the profile and the files
-// of the settings bring.
+// openControl opens the control plane and loads the documents of the profile and of the files
+// in the settings.
 func openControl(ctx context.Context, con *console, s *settings.Settings, b *backend, code *code, log *slog.Logger) (*control, error) {
 	allow, err := settings.ParseNetworks(s.Outbound.Allow)
 	if err != nil {
@@ -52,14 +52,14 @@ func openControl(ctx context.Context, con *console, s *settings.Settings, b *bac
 	return c, nil
 }
 
-// code is what this program has beside documents.
+// code is what the program provides in addition to documents.
 type code struct {
 	tools     []awaken.Tool
 	plugins   []awaken.Plugin
 	assistant *assistant.Assistant
 }
 
-// newCode returns the code that goes with a profile.
+// newCode returns the code for the profile in the settings.
 func newCode(s *settings.Settings) *code {
 	c := &code{plugins: demo.Plugins(), assistant: &assistant.Assistant{}}
 	if s.SeedProfile == "demo" || s.AgentsFile != "" {
@@ -69,8 +69,8 @@ func newCode(s *settings.Settings) *code {
 	return c
 }
 
-// openManager opens the documents of a database. If nobody is reached, providers are not
-// asked what they have.
+// openManager opens the documents of a database. If out is keyless, it does not discover the
+// models of providers.
 func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code, out outbound, log *slog.Logger) (*config.Manager, error) {
 	vault, err := openVault(s)
 	if err != nil {
@@ -90,9 +90,9 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 		Provider: func(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
 			own, out := *spec, out
 			if own.ID == demo.ProviderID && own.Adapter == "openai" && own.BaseURL == s.OpenAI.BaseURL && own.AdapterOptions["key_file"] == nil {
-				out.guarded = false // who runs the server has chosen the address
+				out.guarded = false // the operator chose the address
 				if own.APIKey.IsZero() {
-					own.APIKey = s.OpenAI.APIKey // which no document holds
+					own.APIKey = s.OpenAI.APIKey // which is in no document
 				}
 			}
 			return out.openProvider(&own, "")
@@ -104,7 +104,7 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 	return m, nil
 }
 
-// unaudited is a store that does not keep who did what.
+// unaudited is a store without an audit log.
 type unaudited struct{ config.Store }
 
 func (u unaudited) Apply(ctx context.Context, c *config.Change) error {
@@ -113,7 +113,7 @@ func (u unaudited) Apply(ctx context.Context, c *config.Change) error {
 	return u.Store.Apply(ctx, &own)
 }
 
-// Turn is for [config.Turner].
+// Turn implements [config.Turner].
 func (u unaudited) Turn(ctx context.Context) (done func(), err error) {
 	if t, ok := u.Store.(config.Turner); ok {
 		return t.Turn(ctx)
@@ -121,8 +121,7 @@ func (u unaudited) Turn(ctx context.Context) (done func(), err error) {
 	return func() {}, nil
 }
 
-// withoutAudit returns a store that does not keep who did what, and tells of changes if s
-// does.
+// withoutAudit returns s without an audit log. It is a [config.Notifier] if s is.
 func withoutAudit(s config.Store) config.Store {
 	if n, ok := s.(config.Notifier); ok {
 		return struct {
@@ -133,15 +132,15 @@ func withoutAudit(s config.Store) config.Store {
 	return unaudited{s}
 }
 
-func (c *control) close() { _ = c.manager.Close() } // nothing is lost with it
+func (c *control) close() { _ = c.manager.Close() } // a failure loses nothing
 
-// fill brings in the documents of the profile, of the file with agents, and of the folder.
+// fill loads the documents of the profile, of agents_file and of config_dir.
 func (c *control) fill(ctx context.Context, con *console, s *settings.Settings) error {
 	if err := seedManager(ctx, c.manager, s); err != nil {
 		return err
 	}
 	if (!s.OpenAI.APIKey.IsZero() || s.OpenAI.BaseURL != "") && s.Agent.Model == "" {
-		fmt.Fprintf(con.err, "awaken: AGENT_MODEL is not set: the default model is %s\n", demo.Model().UpstreamModel)
+		fmt.Fprintf(con.err, "awaken: AGENT_MODEL is not set; using %s\n", demo.Model().UpstreamModel)
 	}
 	if s.AgentsFile != "" {
 		docs, err := fileDocuments(con, s)
@@ -155,7 +154,7 @@ func (c *control) fill(ctx context.Context, con *console, s *settings.Settings) 
 	return applyFolder(ctx, con, c.manager, s)
 }
 
-// seedManager writes the builtin documents.
+// seedManager writes the built-in documents.
 func seedManager(ctx context.Context, m *config.Manager, s *settings.Settings) error {
 	docs, err := seedDocuments(s)
 	if err != nil {
@@ -167,14 +166,14 @@ func seedManager(ctx context.Context, m *config.Manager, s *settings.Settings) e
 	return nil
 }
 
-// seedDocuments are what a server begins with: the profile, as the settings change it.
+// seedDocuments returns the documents of the profile, adjusted by the settings.
 func seedDocuments(s *settings.Settings) ([]config.Document, error) {
 	cfg := demo.Minimal()
 	if s.SeedProfile == "demo" {
 		cfg = demo.Config()
 	}
 	if s.AgentsFile != "" {
-		cfg.Agents = nil // the file has them
+		cfg.Agents = nil // the file defines them
 	}
 	p := awaken.ProviderSpec{ID: demo.ProviderID, Adapter: demo.Adapter}
 	if !s.OpenAI.APIKey.IsZero() || s.OpenAI.BaseURL != "" {
@@ -202,7 +201,7 @@ func seedDocuments(s *settings.Settings) ([]config.Document, error) {
 	return documents([]awaken.ProviderSpec{p}, cfg.Models, cfg.Agents)
 }
 
-// fileDocuments are those of the file with agents.
+// fileDocuments returns the documents in agents_file.
 func fileDocuments(con *console, s *settings.Settings) ([]config.Document, error) {
 	file, err := readFile(con, s.AgentsFile)
 	if err != nil {
@@ -217,12 +216,12 @@ func fileDocuments(con *console, s *settings.Settings) ([]config.Document, error
 		fmt.Fprintf(con.err, "awaken: %s: %s\n", s.AgentsFile, printable(n, false))
 	}
 	models := slices.DeleteFunc(slices.Clone(cfg.Models), func(m awaken.ModelSpec) bool {
-		return m.ID == demo.ModelID && m.ProviderID == demo.ProviderID // which the profile has
+		return m.ID == demo.ModelID && m.ProviderID == demo.ProviderID // the profile defines it
 	})
 	return documents(file.Providers, models, cfg.Agents)
 }
 
-// documents are specs as documents.
+// documents converts specs to documents.
 func documents(providers []awaken.ProviderSpec, models []awaken.ModelSpec, agents []*awaken.AgentSpec) (out []config.Document, err error) {
 	add := func(ns config.Namespace, id string, spec any) {
 		data, marshalErr := json.Marshal(spec)
@@ -243,12 +242,12 @@ func documents(providers []awaken.ProviderSpec, models []awaken.ModelSpec, agent
 	return out, err
 }
 
-// secretKeyName is the file with the key of the secrets, in the storage folder.
+// secretKeyName is the default key file for secrets, in the storage folder.
 const secretKeyName = "secrets.key"
 
-// openVault opens what encrypts secrets: with the keys of the settings, or with those of a
-// file, which is made beside an SQLite file when it is missing. A Postgres database is
-// shared by machines, which have to be given the same key.
+// openVault returns the vault that encrypts secrets, with the key in the settings or the keys
+// in a file. For SQLite it creates a missing file. The machines that share a Postgres database
+// must be given the same key: without one, the vault is nil.
 func openVault(s *settings.Settings) (*config.Vault, error) {
 	if !s.Secrets.Key.IsZero() {
 		v, err := config.NewVault(s.Secrets.Key.Expose())
@@ -259,7 +258,7 @@ func openVault(s *settings.Settings) (*config.Vault, error) {
 	}
 	file := keyFile(s)
 	if file == "" {
-		return nil, nil // documents with secrets are refused, with a word about the setting
+		return nil, nil // documents with secrets are rejected, with a hint at the setting
 	}
 	if _, err := os.Stat(file); s.Secrets.KeyFile == "" && errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(s.StorageDir, 0o700); err != nil {
@@ -276,7 +275,7 @@ func openVault(s *settings.Settings) (*config.Vault, error) {
 	return v, nil
 }
 
-// keyFile is the file with the keys that the settings choose; "" if they choose none.
+// keyFile returns the key file for secrets that the settings select, or "".
 func keyFile(s *settings.Settings) string {
 	if s.Secrets.KeyFile != "" || !s.DatabaseURL.IsZero() {
 		return s.Secrets.KeyFile
@@ -284,7 +283,7 @@ func keyFile(s *settings.Settings) string {
 	return filepath.Join(s.StorageDir, secretKeyName)
 }
 
-// serve completes the configuration of a server.
+// serve adds the control plane to the configuration of a server.
 func (c *control) serve(sc *server.Config, s *settings.Settings) {
 	sc.Control, sc.HideConfig, sc.Assistant, sc.Adapters = c.manager, !s.Admin.Config, c.assistant, adapters()
 	if i := slices.IndexFunc(c.plugins, func(p awaken.Plugin) bool { return p.Name() == permission.Name }); i >= 0 {
@@ -309,23 +308,24 @@ func permissionPreview(p awaken.Plugin, reg *registry.Registry, agentID string) 
 	return out, nil
 }
 
-// work follows what other processes change, until it is stopped or ctx is done.
+// work follows changes by other processes, until stop is called or ctx is done.
 func (c *control) work(ctx context.Context, log *slog.Logger) (stop func()) {
 	return inBackground(ctx, func(ctx context.Context) {
 		if err := c.manager.Work(ctx); err != nil && ctx.Err() == nil {
-			log.Error("the documents are not followed any more", "error", err)
+			log.Error("stopped following document changes", "error", err)
 		}
 	})
 }
 
-// observer tells the metrics and, while there is a canary, the control plane how runs went.
+// observer reports to the metrics and, during a canary, the outcome of runs to the control
+// plane.
 type observer struct {
 	*server.Metrics
 	manager *config.Manager
 	queue   mailbox.Queue
 }
 
-// Settled is for [mailbox.Observer].
+// Settled implements [mailbox.Observer].
 func (o *observer) Settled(d *mailbox.Dispatch, status mailbox.Status, took time.Duration) {
 	o.Metrics.Settled(d, status, took)
 	if !o.manager.Canary().Running() || status != mailbox.Acked && status != mailbox.DeadLetter {

@@ -163,7 +163,7 @@ func shellWords(line string, vars map[string]string) (words []string, err error)
 			}
 			v, ok := vars[name]
 			if !ok {
-				return nil, fmt.Errorf("nobody has set $%s", name)
+				return nil, fmt.Errorf("$%s is not set", name)
 			}
 			word.WriteString(v)
 		default:

@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// curlLines returns the curl commands of a document, in order. A command goes on in the
+// curlLines returns the curl commands of a document, in order. A command continues on the
 // next line after a backslash, and inside quotes.
 func curlLines(t *testing.T, path string) []string {
 	t.Helper()
@@ -80,8 +80,8 @@ func commands(script string) []string {
 	return out
 }
 
-// The curl commands of the documents work as they are there. Their status is below 300,
-// or the one in the comment behind them.
+// The curl commands in the documents work as written. Their status is below 300, or the one in
+// the comment after them.
 func TestDocs_Curl(t *testing.T) {
 	for _, c := range []struct {
 		path, seed string

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// discoveryTime is how long a provider may take to say which models it has.
+	// discoveryTime is how long a provider may take to list its models.
 	discoveryTime = 3 * time.Second
-	// askAgain is how long a provider that did not answer is left alone: writes wait for it.
+	// askAgain is how long a provider that did not answer is not asked again: writes wait for it.
 	askAgain = time.Minute
 )
 
-// discover completes what the configuration says about models, all at the same time.
+// discover completes the model specs of a configuration, concurrently.
 func discover(ctx context.Context, cfg *engine.Config, log *slog.Logger) {
 	d := &discovery{log: log}
 	cfg.Models = slices.Clone(cfg.Models)
@@ -32,9 +32,9 @@ func discover(ctx context.Context, cfg *engine.Config, log *slog.Logger) {
 	wg.Wait()
 }
 
-// discovery completes what documents say about models: with what is known by their names, or
-// else with what their providers say. What is configured stays. That a provider does not answer
-// is not an error.
+// discovery completes model specs from the built-in catalogue, or else from what their
+// providers report. It changes no field that is configured. A provider that does not answer is
+// not an error.
 type discovery struct {
 	log *slog.Logger
 
@@ -42,12 +42,12 @@ type discovery struct {
 	asked map[string]*listing // by provider
 }
 
-// listing is what a provider said.
+// listing is what a provider reported.
 type listing struct {
 	mu     sync.Mutex
-	of     llm.Model // with which document and secrets
+	of     llm.Model // the provider as it was asked; a changed document makes a new one
 	all    []llm.ModelInfo
-	failed time.Time // when it said nothing
+	failed time.Time // when it did not answer
 }
 
 func (d *discovery) complete(ctx context.Context, spec *awaken.ModelSpec, m llm.Model) {
@@ -62,14 +62,14 @@ func (d *discovery) complete(ctx context.Context, spec *awaken.ModelSpec, m llm.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of != m || !l.failed.IsZero() && time.Since(l.failed) > askAgain {
-		// It is for everybody, whether or not who asks first is still there.
+		// The result is shared, so the first caller must not cancel it.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discoveryTime)
 		defer cancel()
 		var err error
 		l.of, l.failed = m, time.Time{}
 		if l.all, err = lister.ListModels(ctx); err != nil {
 			l.failed = time.Now()
-			d.log.Debug("a provider does not say which models it has", "provider", spec.ProviderID, "error", err)
+			d.log.Debug("cannot list the models of a provider", "provider", spec.ProviderID, "error", err)
 		}
 	}
 	if info, ok := llm.FindModel(l.all, spec.UpstreamModel); ok {
@@ -77,7 +77,7 @@ func (d *discovery) complete(ctx context.Context, spec *awaken.ModelSpec, m llm.
 	}
 }
 
-// listing returns what is remembered of a provider.
+// listing returns the listing of a provider.
 func (d *discovery) listing(id string) *listing {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// catalogue is a provider that says which models it has.
+// catalogue is a provider that lists its models.
 type catalogue struct {
 	llm.Model
 	list  []llm.ModelInfo
@@ -26,9 +26,7 @@ func (c *catalogue) ListModels(context.Context) ([]llm.ModelInfo, error) {
 	return c.list, c.err
 }
 
-// What is configured wins over what is known by the name, and providers are asked only about
-// the rest.
-func TestDiscover(t *testing.T) {
+func TestDiscover_PrefersConfigurationThenKnownNamesThenProviders(t *testing.T) {
 	said := []llm.ModelInfo{{ID: "gpt-5.5", ContextWindow: 999}, {ID: "local:latest", ContextWindow: 4096, KnowledgeCutoff: "2026-01", Input: []string{"text"}}}
 	for name, c := range map[string]struct {
 		spec  awaken.ModelSpec

@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// lister is a provider that counts how often it is asked what it has.
+// lister is a provider that counts how often it is asked for its models.
 type lister struct {
 	asked int
 	down  bool
@@ -29,7 +29,7 @@ func (l *lister) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
 	return []llm.ModelInfo{{ID: "odd-model", ContextWindow: 123}}, ctx.Err()
 }
 
-func TestDiscovery_AsksOnceForEverybodyAndForgetsProvidersThatAreReplaced(t *testing.T) {
+func TestDiscovery_AsksEachProviderOnceAndForgetsReplacedOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &discovery{log: slog.New(slog.DiscardHandler)}
 		window := func(ctx context.Context, l *lister) int {

@@ -21,18 +21,18 @@ import (
 )
 
 const documentsHelp = `
-Documents are YAML or JSON. A file has lists by namespace (agents, models, model-pools,
-providers, mcp-servers, a2a-servers, skills, tools). A folder has such files, and a file
-for every other document, called by its namespace and id: agents/helper.yaml.
+Documents are YAML or JSON. A file contains lists by namespace (agents, models, model-pools,
+providers, mcp-servers, a2a-servers, skills, tools). A folder contains such files, and files
+with one document each, named by namespace and id: agents/helper.yaml.
 
-Secrets are never exported. What a file says nothing about, or says *** about, stays as it
-is stored. In the place of a secret, ${NAME} is the value of that environment variable and
-${file:PATH} the content of that file.
+Secrets are never exported. A secret that a file omits or gives as *** keeps its stored
+value. In place of a secret, ${NAME} stands for an environment variable and ${file:PATH}
+for the content of a file.
 
-The database is the one of awaken serve here. A server that is running follows at once with
-PostgreSQL, and within two seconds with SQLite.`
+The command uses the same database as awaken serve. A running server picks up changes at
+once with PostgreSQL, and within two seconds with SQLite.`
 
-// documentCommands are those that move documents between files and the database.
+// documentCommands returns the commands that move documents between files and the database.
 func documentCommands(con *console) []*cobra.Command {
 	return []*cobra.Command{exportCommand(con), importCommand(con), diffCommand(con), applyCommand(con)}
 }
@@ -43,15 +43,15 @@ func exportCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write the documents of a server as YAML",
-		Long: `Write the documents that people wrote, and the builtin ones that they changed, as YAML:
-as lists to standard output or to a file, or each to a file of its own in a folder.
+		Long: `Write the documents that users created, and the built-in documents that they changed, as
+YAML: as lists to standard output or to a file, or to a folder with one file each.
 ` + documentsHelp,
 		Example: "  awaken config export > awaken-documents.yaml\n  awaken config export --all -o documents/",
 		Args:    cobra.NoArgs,
 	}
 	with := withManager(cmd, false, nil)
-	cmd.Flags().BoolVar(&all, "all", false, "builtin documents that nobody changed too")
-	cmd.Flags().StringVarP(&out, "output", "o", "", "`where` to: a name that ends in .yaml or .yml is a file, any other a folder")
+	cmd.Flags().BoolVar(&all, "all", false, "include unchanged built-in documents")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "`path` to write to: a file if it ends in .yaml or .yml, otherwise a folder")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return with(cmd.Context(), func(m *config.Manager) error {
 			docs, err := m.Export(cmd.Context(), all)
@@ -75,14 +75,14 @@ as lists to standard output or to a file, or each to a file of its own in a fold
 	return cmd
 }
 
-// exportFolder writes a file for every document. It says which files of other documents
-// the folder has: nothing is removed.
+// exportFolder writes one file per document. It removes nothing, and warns about files in the
+// folder that are not part of the export.
 func exportFolder(con *console, dir string, docs []config.Document) error {
 	wrote := map[string]bool{}
 	for _, d := range docs {
 		name := specfile.FileName(d.Key)
 		if fold := strings.ToLower(name); wrote[fold] {
-			return configError("%s: not every file system tells its name from that of another document; export to one file", d.Key)
+			return configError("%s: its file name differs from another's only in case; export to one file instead", d.Key)
 		}
 		wrote[strings.ToLower(name)] = true
 		var buf bytes.Buffer
@@ -115,10 +115,10 @@ func exportFolder(con *console, dir string, docs []config.Document) error {
 func importCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE|FOLDER...",
-		Short: "Bring documents in as drafts, without changing what runs",
-		Long: `Bring documents in as drafts. They are checked as if they were live, and nothing that runs
-changes: publish them with POST /v1/registry/publish, or with awaken config apply. Documents
-that are the same already are left alone.
+		Short: "Import documents as drafts, without publishing them",
+		Long: `Import documents as drafts. They are validated like live documents, but do not affect runs
+until you publish them with POST /v1/registry/publish or awaken config apply. Documents that
+have not changed are skipped.
 ` + documentsHelp,
 		Example: "  awaken config import documents/",
 	}
@@ -130,7 +130,7 @@ that are the same already are left alone.
 		for _, d := range diffs {
 			i := slices.IndexFunc(docs, func(doc specfile.Document) bool { return doc.Key == d.Key })
 			if d.Key.Namespace == config.Tools {
-				return located(docs, fmt.Errorf("%s: what a program says about its tools cannot be a draft: use awaken config apply", d.Key))
+				return located(docs, fmt.Errorf("%s: tool documents cannot be drafts; use awaken config apply", d.Key))
 			}
 			if _, err := m.Put(ctx, d.Key, docs[i].Spec, true, config.Condition{}, commandActor); err != nil {
 				return located(docs, err)
@@ -150,8 +150,8 @@ func diffCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff FILE|FOLDER...",
 		Short: "Show what apply would change",
-		Long: `Show what awaken config apply would change, and change nothing. The exit status is 0 if
-there is no difference, 1 if there are differences, and 2 if something is wrong.
+		Long: `Show what awaken config apply would change, without changing it. The exit status is 0 if
+there are no differences, 1 if there are, and 2 if the files are invalid.
 ` + documentsHelp,
 		Example: "  awaken config diff documents/",
 	}
@@ -170,7 +170,7 @@ there is no difference, 1 if there are differences, and 2 if something is wrong.
 		}
 		return nil
 	})
-	cmd.Flags().BoolVar(&prune, "prune", false, "count documents that the files do not have")
+	cmd.Flags().BoolVar(&prune, "prune", false, "include documents that the files do not contain")
 	return cmd
 }
 
@@ -178,11 +178,11 @@ func applyCommand(con *console) *cobra.Command {
 	var prune, dry bool
 	cmd := &cobra.Command{
 		Use:   "apply FILE|FOLDER...",
-		Short: "Make documents what runs",
-		Long: `Write the documents of files that are different from what there is, and publish them, all at
-once or none. What is the same is left alone, so that applying twice publishes once. With
---prune, documents that people wrote and the files do not have are removed, and changes to
-builtin ones are undone.
+		Short: "Write and publish documents",
+		Long: `Write the documents that differ from the stored ones, and publish them, all or none.
+Documents that have not changed are skipped, so applying twice publishes once. --prune
+removes documents that users created and the files do not contain, and resets built-in
+documents.
 ` + documentsHelp,
 		Example: "  awaken config apply documents/\n  awaken config apply --prune --dry-run documents/",
 	}
@@ -193,22 +193,22 @@ builtin ones are undone.
 		}
 		done := nothingToDo
 		switch {
-		case version > 0: // perhaps of drafts that are the same as the files
+		case version > 0: // perhaps of drafts that equal the files
 			done = fmt.Sprintf("published version %d", version)
 		case len(diffs) > 0:
 			done = "would change " + count(len(diffs), "document")
 		}
 		return printChanges(con, diffs, done)
 	})
-	cmd.Flags().BoolVar(&prune, "prune", false, "remove documents that the files do not have")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would be done")
+	cmd.Flags().BoolVar(&prune, "prune", false, "remove documents that the files do not contain")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "print the changes without making them")
 	return cmd
 }
 
-// commandActor is who changes documents with a command.
+// commandActor is the actor of changes made by commands.
 var commandActor = config.Actor{ID: "system:command", Label: "awaken config"}
 
-// applyDocuments applies documents. Version is the one that is live then; 0 if nothing was
+// applyDocuments applies documents. Version is the published version; 0 if nothing was
 // published.
 func applyDocuments(ctx context.Context, m *config.Manager, docs []specfile.Document, prune, dry bool, by config.Actor) (diffs []config.Difference, version int64, err error) {
 	before, err := m.Versions().Head(ctx)
@@ -225,7 +225,7 @@ func applyDocuments(ctx context.Context, m *config.Manager, docs []specfile.Docu
 	return diffs, after.Live, nil
 }
 
-// located is a mistake in documents, with its place.
+// located adds file and line to a mistake in documents.
 func located(docs []specfile.Document, err error) error {
 	if isUsage(err) || errors.Is(err, config.ErrReadOnly) {
 		return configError("%w", specfile.Locate(docs, err))
@@ -244,7 +244,7 @@ func bare(docs []specfile.Document) []config.Document {
 	return out
 }
 
-// readDocuments reads the documents of files and folders; - is standard input.
+// readDocuments reads documents from files and folders; - is standard input.
 func readDocuments(con *console, paths []string) ([]specfile.Document, error) {
 	var all []specfile.Document
 	for _, path := range paths {
@@ -265,7 +265,7 @@ func readDocuments(con *console, paths []string) ([]specfile.Document, error) {
 
 const nothingToDo = "nothing to do"
 
-// printChanges prints a line for every document, and what was done.
+// printChanges prints one line per document, and a summary.
 func printChanges(con *console, diffs []config.Difference, done string) error {
 	for _, d := range diffs {
 		if _, err := fmt.Fprintf(con.out, "%s %s\n", mark(d), printable(d.Key.String(), false)); err != nil {
@@ -276,7 +276,7 @@ func printChanges(con *console, diffs []config.Difference, done string) error {
 	return nil
 }
 
-// mark says what happens to a document.
+// mark returns + for a new document, - for a removed one and ~ for a changed one.
 func mark(d config.Difference) string {
 	switch {
 	case d.Before == nil:
@@ -294,7 +294,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// printDifference prints how the YAML of a document differs.
+// printDifference prints the changed lines of a document as YAML.
 func printDifference(w io.Writer, d config.Difference) error {
 	var sides [2][]string
 	for i, spec := range [][]byte{d.Before, d.After} {
@@ -320,7 +320,7 @@ func printDifference(w io.Writer, d config.Difference) error {
 	return err
 }
 
-// lineDiff returns the lines that are not the same, each behind - or +.
+// lineDiff returns the lines that differ, prefixed with - or +.
 func lineDiff(a, b []string) []string {
 	// longest[i][j] is how many lines a[i:] and b[j:] have in common.
 	longest := make([][]int, len(a)+1)
@@ -353,8 +353,8 @@ func lineDiff(a, b []string) []string {
 	return out
 }
 
-// withBackend adds the flags that find the database, and others. The function it returns opens
-// it. If create, a new one is made when there is none.
+// withBackend adds the flags that select the database, and others. The function that it
+// returns opens the database. If create is set, it creates a missing one.
 func withBackend(cmd *cobra.Command, create bool, flags ...string) func(ctx context.Context, fn func(s *settings.Settings, b *backend) error) error {
 	load := addSettings(cmd, append([]string{"storage-dir", "database"}, flags...)...)
 	return func(ctx context.Context, fn func(s *settings.Settings, b *backend) error) (err error) {
@@ -371,8 +371,9 @@ func withBackend(cmd *cobra.Command, create bool, flags ...string) func(ctx cont
 	}
 }
 
-// withManager is withBackend for documents. Nobody is reached, and no key of a provider is
-// needed. A new database has the documents of the profile. Before is called with the settings.
+// withManager is withBackend for documents. It contacts no provider and needs no provider
+// keys. A new database is seeded with the documents of the profile. Before is called with the
+// settings first.
 func withManager(cmd *cobra.Command, create bool, before func(*settings.Settings) error) func(ctx context.Context, fn func(m *config.Manager) error) error {
 	with := withBackend(cmd, create, "seed")
 	return func(ctx context.Context, fn func(m *config.Manager) error) error {
@@ -401,7 +402,7 @@ func withManager(cmd *cobra.Command, create bool, before func(*settings.Settings
 	}
 }
 
-// withDocuments makes cmd read the documents of the files and folders that its arguments name.
+// withDocuments makes cmd read documents from the files and folders in its arguments.
 func withDocuments(con *console, cmd *cobra.Command, create bool, fn func(ctx context.Context, m *config.Manager, docs []specfile.Document) error) {
 	with := withManager(cmd, create, nil)
 	cmd.Args = cobra.MinimumNArgs(1)
@@ -414,7 +415,7 @@ func withDocuments(con *console, cmd *cobra.Command, create bool, fn func(ctx co
 	}
 }
 
-// applyFolder applies the documents of the folder of the settings.
+// applyFolder applies the documents in the folder config_dir.
 func applyFolder(ctx context.Context, con *console, m *config.Manager, s *settings.Settings) error {
 	if s.ConfigDir == "" {
 		return nil

@@ -11,12 +11,11 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-// Exit statuses. They are part of what the command promises; docs/cli.md and the
-// help of run list them.
+// Exit statuses. They are stable; docs/cli.md and the help of run list them.
 const (
-	exitOK          = 0   // the run came to its natural end
+	exitOK          = 0   // the run completed
 	exitFailed      = 1   // the run failed
-	exitUsage       = 2   // the command line or the configuration is wrong
+	exitUsage       = 2   // invalid command line or configuration
 	exitWaiting     = 3   // the run waits for a decision
 	exitStopped     = 4   // a stop condition was met
 	exitBlocked     = 5   // a call was blocked
@@ -24,8 +23,7 @@ const (
 	exitTerminated  = 143 // cancelled by SIGTERM
 )
 
-// exitError ends the command with a status. Err, if any, is printed, and then the
-// hint.
+// exitError ends the command with a status. Err, if not nil, is printed, then the hint.
 type exitError struct {
 	code  int
 	err   error
@@ -42,17 +40,17 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usageError says that the command line is wrong.
+// usageError reports an invalid command line.
 func usageError(format string, args ...any) *exitError {
 	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...), usage: true}
 }
 
-// configError says that what the command line refers to is wrong.
+// configError reports a mistake in what the command line refers to.
 func configError(format string, args ...any) *exitError {
 	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
 }
 
-// failed says that something else went wrong.
+// failed reports any other failure.
 func failed(err error) *exitError { return &exitError{code: exitFailed, err: err} }
 
 // withStatus gives an error an exit status, unless it has one.
@@ -67,7 +65,7 @@ func withStatus(err error) error {
 	return e
 }
 
-// written says that an answer could not be written, if it could not.
+// written reports an error that occurred while writing the answer, if any.
 func written(err error) error {
 	if err != nil {
 		return failed(fmt.Errorf("write the answer: %w", err))
@@ -75,8 +73,7 @@ func written(err error) error {
 	return nil
 }
 
-// fileError is the exit status of something that could not be done with a file that the
-// command line names; nil if it could.
+// fileError reports an error with a file that the command line names, if any.
 func fileError(err error) error {
 	if err != nil {
 		return &exitError{code: exitUsage, err: trimmed(err)}
@@ -96,8 +93,8 @@ func (i interrupted) code() int {
 	return exitInterrupted
 }
 
-// outcome is the exit status of a run, as an error, or nil for 0. Ctx is the one
-// the run had.
+// outcome returns the exit status of a run as an error, nil for 0. Ctx is the context of the
+// run.
 func outcome(ctx context.Context, res *awaken.RunResult, err error) error {
 	sig, bySignal := errors.AsType[interrupted](context.Cause(ctx))
 	switch {
@@ -127,7 +124,7 @@ func outcome(ctx context.Context, res *awaken.RunResult, err error) error {
 	}
 }
 
-// isUsage reports whether a run could not start because of what it was asked.
+// isUsage reports whether an error is a mistake in the request.
 func isUsage(err error) bool {
 	_, config := errors.AsType[*awaken.ConfigError](err)
 	return config || errors.Is(err, awaken.ErrInvalid) || errors.Is(err, awaken.ErrNotFound)

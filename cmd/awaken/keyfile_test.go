@@ -10,8 +10,8 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Who writes documents must not read the files of the machine through a provider's key.
-func TestProvider_KeyFilesOfDocuments(t *testing.T) {
+// Authors of documents must not be able to read files of the machine through a key file.
+func TestProvider_KeyFilesMustBeInTheKeyFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "key"), []byte("sk-x\n"), 0o600); err != nil {
@@ -37,7 +37,7 @@ func TestProvider_KeyFilesOfDocuments(t *testing.T) {
 	}
 }
 
-func TestProvider_TakesNoKeyFromTheEnvironmentIfItMayNot(t *testing.T) {
+func TestProvider_UsesNoEnvironmentKeyIfNotAllowed(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "sk-env")
 	for options, want := range map[string]string{`{}`: "", `{"allow_env_credentials":true}`: "", `{"allow_env_credentials":false}`: "allow_env_credentials is false"} {
 		p := &awaken.ProviderSpec{ID: "p", Adapter: "anthropic"}

@@ -14,18 +14,18 @@ import (
 	"github.com/awaken-go/awaken/server"
 )
 
-const keysHelp = `Make, list and revoke the keys of a server, in its database.
+const keysHelp = `Create, list and revoke the keys of a server, in its database.
 
-A read key looks at threads, runs and events. A run key also runs agents, decides and
-cancels. An admin key does everything. A key belongs to a tenant and sees nothing of
-another's; without --tenant it belongs to the one that runs without a key belong to. With --user it is
-that user's: runs that it starts are for them, and it cannot speak for anybody else.
+A read key can read threads, runs and events. A run key can also run agents, decide calls
+and cancel runs. An admin key can do everything. A key belongs to one tenant and sees only
+that tenant's data; without --tenant it belongs to the default tenant, to which runs
+without a key belong. With --user it acts for that user only; without, for every user of
+the tenant.
 
-A server that is running knows a new key at once, and a revoked one for five seconds
-at most.`
+A running server accepts a new key at once and rejects a revoked one within five seconds.`
 
 func keysCommand(con *console) *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Make, list and revoke the keys of a server", Long: keysHelp, Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "keys", Short: "Create, list and revoke the keys of a server", Long: keysHelp, Args: cobra.NoArgs}
 	cmd.AddCommand(makeKeyCommand(con), listKeysCommand(con), revokeKeyCommand(con))
 	return cmd
 }
@@ -34,15 +34,15 @@ func makeKeyCommand(con *console) *cobra.Command {
 	var kind, tenant, user, label string
 	cmd := &cobra.Command{
 		Use:     "make",
-		Short:   "Make a key, and print its secret, which nobody can find out again",
+		Short:   "Create a key and print its secret, which is not shown again",
 		Example: "  awaken keys make --kind admin\n  awaken keys make --kind run --tenant acme --label 'the web site'",
 		Args:    cobra.NoArgs,
 	}
 	with := withKeys(cmd, true)
-	cmd.Flags().StringVar(&kind, "kind", "", "what it allows: `read`, run or admin")
-	cmd.Flags().StringVar(&tenant, "tenant", "", "whose threads it is for")
-	cmd.Flags().StringVar(&user, "user", "", "whose it is; without it the key speaks for all users of the tenant")
-	cmd.Flags().StringVar(&label, "label", "", "what it is for, to recognise it")
+	cmd.Flags().StringVar(&kind, "kind", "", "what the key allows: read, run or admin")
+	cmd.Flags().StringVar(&tenant, "tenant", "", "the tenant whose data the key can access")
+	cmd.Flags().StringVar(&user, "user", "", "the user that the key acts for; default every user of the tenant")
+	cmd.Flags().StringVar(&label, "label", "", "a description of the key")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch server.Kind(kind) {
 		case server.ReadKey, server.RunKey, server.AdminKey:
@@ -59,7 +59,7 @@ func makeKeyCommand(con *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(con.err, "made %s; this is its secret, shown only now:\n", key.ID)
+			fmt.Fprintf(con.err, "created %s; its secret is shown only once:\n", key.ID)
 			_, err = fmt.Fprintln(con.out, secret.Expose())
 			return written(err)
 		})
@@ -82,11 +82,11 @@ func listKeysCommand(con *console) *cobra.Command {
 				return printLines(con, list)
 			}
 			if len(list) == 0 {
-				fmt.Fprintln(con.err, "There are no keys.")
+				fmt.Fprintln(con.err, "No keys.")
 				return nil
 			}
 			w := tabwriter.NewWriter(con.out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "KEY\tKIND\tTENANT\tUSER\tMADE\tLABEL")
+			fmt.Fprintln(w, "KEY\tKIND\tTENANT\tUSER\tCREATED\tLABEL")
 			for _, k := range list {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(k.ID), k.Kind, cmp.Or(cell(k.Tenant), "-"), cmp.Or(cell(k.User), "-"), when(k.CreatedAt), cell(k.Label))
 			}
@@ -97,7 +97,7 @@ func listKeysCommand(con *console) *cobra.Command {
 }
 
 func revokeKeyCommand(con *console) *cobra.Command {
-	cmd := &cobra.Command{Use: "revoke ID", Short: "Make a key useless", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: "revoke ID", Short: "Revoke a key", Args: cobra.ExactArgs(1)}
 	with := withKeys(cmd, false)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return with(cmd.Context(), func(keys *server.Keys) error {

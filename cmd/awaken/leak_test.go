@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// spilling is an endpoint that refuses everything, and says in its error which credentials
-// it was given.
+// spilling is an endpoint that rejects every request with an error that contains the
+// credentials it was given.
 type spilling struct {
 	*httptest.Server
 	mu  sync.Mutex

@@ -8,15 +8,15 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// left is what an earlier process left on the thread of a session.
+// left is the state in which an earlier process left the thread of a session.
 type left struct {
-	thread string              // its id, "" for a new one
-	known  bool                // it has had a run, so it has an agent
-	open   *awaken.Run         // waits or was cut off; nil if there is none
-	begun  []*awaken.CallState // calls of open that are not over
+	thread string              // its id; "" for a new thread
+	known  bool                // it had a run, so it has an agent
+	open   *awaken.Run         // the run that waits or was cut off, or nil
+	begun  []*awaken.CallState // unfinished calls of open
 }
 
-// lookAt finds out what there is on the thread that the command line names.
+// lookAt returns the state of the thread that the command line selects.
 func lookAt(ctx context.Context, store awaken.Store, f *runFlags) (*left, error) {
 	var t *awaken.Thread
 	var err error
@@ -53,13 +53,13 @@ func lookAt(ctx context.Context, store awaken.Store, f *runFlags) (*left, error)
 	return l, nil
 }
 
-// waits reports whether the run that was left waits for decisions.
+// waits reports whether the open run waits for decisions.
 func (l *left) waits() bool {
 	return l.open != nil && l.open.Status == awaken.RunWaiting && l.open.Waiting != nil && len(l.open.Waiting.Tickets) > 0
 }
 
-// announce tells the person what was left and what happens to it now. That a call may
-// have taken effect is said in any case.
+// announce tells the user what was left and what happens to it now. It reports calls that may
+// have taken effect even if quiet.
 func (l *left) announce(s *session, prompt, quiet bool) {
 	if l.open == nil {
 		return
@@ -73,17 +73,17 @@ func (l *left) announce(s *session, prompt, quiet bool) {
 	switch {
 	case quiet:
 	case cutOff && prompt:
-		s.complain("the last run on this thread was cut off; it goes on with the new message")
+		s.complain("the last run on this thread was cut off; resuming it with the new message")
 	case cutOff:
-		s.complain("the last run on this thread was cut off; going on with it")
+		s.complain("the last run on this thread was cut off; resuming it")
 	case l.waits() && prompt:
 		for i := range l.open.Waiting.Tickets {
-			s.complain("no longer waiting for a decision, because of the new message: " + showCall(&l.open.Waiting.Tickets[i]))
+			s.complain("the new message withdraws a call that was waiting for a decision: " + showCall(&l.open.Waiting.Tickets[i]))
 		}
 	}
 	for _, c := range l.begun {
 		if c.Status == awaken.CallRunning && c.Effect == awaken.Effectful {
-			s.complain(fmt.Sprintf("in doubt: %s %s had begun and may have taken effect", c.ToolName, compact(c.Arguments)))
+			s.complain(fmt.Sprintf("in doubt: %s %s had started and may have taken effect", c.ToolName, compact(c.Arguments)))
 		}
 	}
 }

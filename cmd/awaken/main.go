@@ -1,12 +1,12 @@
 // Command awaken runs agents.
 //
-//	awaken run "hello"                 # the demo agent, on a model that needs no key
-//	awaken run -f agent.yaml "hello"   # an agent of your own
+//	awaken run "hello"                 # the demo agent, with a model that needs no key
+//	awaken run -f agent.yaml "hello"   # your own agent
 //	awaken run                         # a conversation
-//	awaken threads                     # the conversations that are kept
+//	awaken threads                     # the stored conversations
 //	awaken serve                       # the server
 //
-// docs/cli.md explains it all.
+// docs/cli.md describes every command.
 package main
 
 import (
@@ -41,14 +41,14 @@ func execute(ctx context.Context, con *console, args []string) int {
 		return exitOK
 	}
 	e, ok := errors.AsType[*exitError](err)
-	if !ok { // cobra did not understand the command line
+	if !ok { // cobra could not parse the command line
 		e = usageError("%w", err)
 	}
 	if e.err != nil {
 		fmt.Fprintln(con.err, "awaken:", printable(e.err.Error(), true))
 	}
 	if e.usage {
-		e.hint = fmt.Sprintf("Run 'awaken help%s' to see how it is used.", strings.TrimPrefix(cmd.CommandPath(), "awaken"))
+		e.hint = fmt.Sprintf("Run 'awaken help%s' for usage.", strings.TrimPrefix(cmd.CommandPath(), "awaken"))
 	}
 	if e.hint != "" {
 		fmt.Fprintln(con.err, e.hint)
@@ -60,7 +60,7 @@ func rootCommand(con *console) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "awaken",
 		Short:         "Run AI agents",
-		Long:          "Awaken runs AI agents: in the terminal, behind HTTP, or from your own program.",
+		Long:          "Awaken runs AI agents in the terminal, over HTTP, or from your own program.",
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -12,25 +12,25 @@ import (
 	"github.com/awaken-go/awaken/internal/pattern"
 )
 
-const patternHelp = `Explain whether a pattern, as rules of permissions and reminders have them, takes a tool
-call. Without --tool it only checks the pattern.
+const patternHelp = `Explain whether a pattern of a permission or reminder rule matches a tool call. Without
+--tool, only check the pattern.
 
 Exit status:
-  0  the pattern takes the call
-  1  it does not
-  2  the pattern or the command line is wrong`
+  0  the pattern matches
+  1  it does not match
+  2  invalid pattern or command line`
 
 func patternCommand(con *console) *cobra.Command {
 	var tool, args string
 	cmd := &cobra.Command{
 		Use:     "pattern PATTERN",
-		Short:   "Explain whether a pattern takes a tool call",
+		Short:   "Explain whether a pattern matches a tool call",
 		Long:    patternHelp,
 		Example: `  awaken pattern 'Bash(npm *)' --tool Bash --args '{"command":"npm install"}'`,
 		Args:    cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringVar(&tool, "tool", "", "the `tool` that is called")
-	cmd.Flags().StringVar(&args, "args", "{}", "its arguments, as `JSON`")
+	cmd.Flags().StringVar(&tool, "tool", "", "the `tool` of the call")
+	cmd.Flags().StringVar(&args, "args", "{}", "the arguments of the call, as `JSON`")
 	cmd.RunE = func(cmd *cobra.Command, list []string) error {
 		p, err := pattern.Compile(list[0])
 		if err != nil {
@@ -43,7 +43,7 @@ func patternCommand(con *console) *cobra.Command {
 			return usageError("--args is not JSON: %.60q", args)
 		}
 		if !cmd.Flags().Changed("tool") {
-			_, err := fmt.Fprintf(con.out, "%s is a pattern\n", printable(p.String(), false))
+			_, err := fmt.Fprintf(con.out, "%s is a valid pattern\n", printable(p.String(), false))
 			return written(err)
 		}
 		return explain(con, p, pattern.NewCall(tool, json.RawMessage(args)))
@@ -54,7 +54,7 @@ func patternCommand(con *console) *cobra.Command {
 func explain(con *console, p *pattern.Pattern, c *pattern.Call) error {
 	w := tabwriter.NewWriter(con.out, 0, 0, 2, ' ', 0)
 	for _, part := range p.Explain(c) {
-		found := "nothing is there"
+		found := "missing"
 		if len(part.Found) > 0 {
 			found = fmt.Sprintf("%.200q", part.Found[0])
 		}
@@ -71,14 +71,14 @@ func explain(con *console, p *pattern.Pattern, c *pattern.Call) error {
 		return written(err)
 	}
 	if !p.Match(c) {
-		fmt.Fprintln(con.out, "the pattern does not take the call")
+		fmt.Fprintln(con.out, "the pattern does not match")
 		return &exitError{code: exitFailed}
 	}
-	_, err := fmt.Fprintln(con.out, "the pattern takes the call")
+	_, err := fmt.Fprintln(con.out, "the pattern matches")
 	return written(err)
 }
 
-// underline shows where in a text an offset is.
+// underline marks an offset in a text.
 func underline(text string, offset int) string {
 	if strings.ContainsAny(text, "\r\n\t") {
 		return ""

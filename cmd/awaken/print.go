@@ -16,10 +16,10 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// printer shows a run while it goes on.
+// printer prints a run while it is in progress.
 type printer interface {
 	awaken.Sink
-	// end shows how a run, or an activation of it, came out. The result may be nil.
+	// end prints the outcome of a run, or of an activation of it. The result may be nil.
 	end(res *awaken.RunResult) error
 }
 
@@ -58,8 +58,7 @@ func (p quietPrinter) end(res *awaken.RunResult) error {
 	return err
 }
 
-// humanPrinter prints the answer on stdout as it comes, and what goes on beside it
-// on stderr.
+// humanPrinter prints the answer on stdout as it arrives, and everything else on stderr.
 type humanPrinter struct {
 	con     *console
 	verbose bool
@@ -67,7 +66,7 @@ type humanPrinter struct {
 	names   map[string]string // of tool calls, by id
 	run     string
 	step    int
-	outOpen bool // the last line on stdout has no end yet
+	outOpen bool // the last line on stdout is incomplete
 	errOpen bool // the same for stderr
 	outErr  error
 }
@@ -96,14 +95,14 @@ func (p *humanPrinter) Emit(_ context.Context, e awaken.Entry) error {
 	case *awaken.ToolCallCancel:
 		p.note("✗ %s: %s", ev.Name, ev.Reason)
 	case *awaken.StreamReset:
-		p.note("↺ starting the answer again: %s", ev.Reason)
+		p.note("↺ restarting the answer: %s", ev.Reason)
 	case *awaken.ActivitySnapshot:
 		p.activity(ev)
 	case *awaken.ActivityDelta:
 		patch, _ := json.Marshal(ev.Patch)
 		p.note("• %s %s", ev.ActivityType, p.short(string(patch)))
 	case *awaken.RunStart:
-		if p.run != ev.RunID { // not when it is resumed
+		if p.run != ev.RunID { // not when the run is resumed
 			p.run, p.step = ev.RunID, 0
 			p.detail("· thread %s, run %s", ev.ThreadID, ev.RunID)
 		}
@@ -115,11 +114,11 @@ func (p *humanPrinter) Emit(_ context.Context, e awaken.Entry) error {
 		p.detail("· %s: %s, %d ms", ev.Model, usage, ev.DurationMS)
 	case *awaken.StepEnd:
 		p.step++
-		p.detail("· step %d is over", p.step)
+		p.detail("· step %d done", p.step)
 	case *awaken.RunFinish:
 		p.closeLines()
 	}
-	return p.outErr // what cannot be said on stderr is no reason to stop
+	return p.outErr // errors on stderr do not stop the run
 }
 
 // text prints a piece of the answer.
@@ -135,7 +134,7 @@ func (p *humanPrinter) text(s string) {
 	p.outOpen = !strings.HasSuffix(s, "\n")
 }
 
-// aside prints a piece of something that is not the answer.
+// aside prints a piece of text that is not part of the answer.
 func (p *humanPrinter) aside(s string) {
 	if s == "" {
 		return
@@ -146,13 +145,13 @@ func (p *humanPrinter) aside(s string) {
 	p.errOpen = !strings.HasSuffix(s, "\n")
 }
 
-// note prints a line about what goes on.
+// note prints a line about the progress of the run.
 func (p *humanPrinter) note(format string, args ...any) {
 	p.closeLines()
 	fmt.Fprintln(p.con.err, printable(fmt.Sprintf(format, args...), false))
 }
 
-// detail prints a line that only some want to see.
+// detail prints a line if verbose is set.
 func (p *humanPrinter) detail(format string, args ...any) {
 	if !p.verbose {
 		return
@@ -202,8 +201,8 @@ func (p *humanPrinter) callDone(ev *awaken.ToolCallDone) {
 	}
 }
 
-// callResumed shows how a call came out after it had been suspended. The event has
-// no outcome, but a failure is an object with nothing but an error in it.
+// callResumed prints the result of a call that was suspended. The event has no outcome, but a
+// failure is an object whose only field is error.
 func (p *humanPrinter) callResumed(ev *awaken.ToolCallResumed) {
 	var failure map[string]json.RawMessage
 	name := p.name(ev.TargetID, "")
@@ -220,7 +219,7 @@ func (p *humanPrinter) name(callID, known string) string {
 	return cmp.Or(known, p.names[callID], callID)
 }
 
-// activity shows progress as a percentage and anything else as it is.
+// activity prints progress as a percentage, and any other activity as JSON.
 func (p *humanPrinter) activity(ev *awaken.ActivitySnapshot) {
 	var pr awaken.Progress
 	if ev.ActivityType != awaken.ProgressActivity || json.Unmarshal(ev.Content, &pr) != nil {
@@ -247,7 +246,7 @@ func (p *humanPrinter) end(res *awaken.RunResult) error {
 	return p.outErr
 }
 
-// short cuts a long text, unless everything is to be seen.
+// short truncates a long text, unless verbose is set.
 func (p *humanPrinter) short(s string) string {
 	const limit = 200
 	if p.verbose || len(s) <= limit {
@@ -260,7 +259,7 @@ func (p *humanPrinter) short(s string) string {
 	return string(r[:limit]) + "…"
 }
 
-// summary is a run in one line.
+// summary describes a run in one line.
 func summary(res *awaken.RunResult) string {
 	cost := "cost unknown"
 	if res.CostUSD > 0 {
@@ -273,7 +272,7 @@ func tokens(u llm.Usage) string {
 	return fmt.Sprintf("%d tokens in, %d out", u.PromptTokens, u.CompletionTokens)
 }
 
-// resultText is what a result says: its data, or in words.
+// resultText returns the data of a result, or else its message or text.
 func resultText(r *awaken.ToolResult) string {
 	if r.Status == awaken.ToolError && r.Message != "" {
 		return r.Message
@@ -291,7 +290,7 @@ func resultText(r *awaken.ToolResult) string {
 	return sb.String()
 }
 
-// compact is JSON on one line.
+// compact returns JSON on one line.
 func compact(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {

@@ -60,7 +60,7 @@ func TestHuman_Lines(t *testing.T) {
 		{progress(awaken.Progress{Message: "who knows"}), "… who knows\n"},
 		{&awaken.ActivitySnapshot{ActivityType: awaken.ProgressActivity, Content: []byte(`"odd"`)}, "• tool-call-progress \"odd\"\n"},
 		{&awaken.ActivitySnapshot{ActivityType: "plan", Content: []byte(`{"a": 1}`)}, "• plan {\"a\":1}\n"},
-		{&awaken.StreamReset{Reason: "broke off"}, "↺ starting the answer again: broke off\n"},
+		{&awaken.StreamReset{Reason: "broke off"}, "↺ restarting the answer: broke off\n"},
 		{&awaken.ToolCallCancel{ID: "1", Name: "look", Reason: "no"}, "✗ look: no\n"},
 		{&awaken.ToolCallResumed{TargetID: "c1", Result: []byte(`{"error":"refused"}`)}, "✗ c1: refused\n"},
 		{&awaken.ToolCallResumed{TargetID: "c1", Result: []byte(`{"error":{"code":1}}`)}, "✗ c1: {\"code\":1}\n"},
@@ -85,7 +85,7 @@ func TestHuman_ReasoningIsDimOnATerminal(t *testing.T) {
 	}
 }
 
-// What a model says must not control the terminal.
+// A model's output must not control the terminal.
 func TestHuman_ControlCharactersDoNotReachTheTerminal(t *testing.T) {
 	evil := "a\x1b[2Jb\rc\u009bd\x7fe\u202ef"
 	con := &console{outTTY: true, errTTY: true}
@@ -142,7 +142,7 @@ func TestPrinters_ReportABrokenStdout(t *testing.T) {
 	}
 }
 
-func TestJSON_IsTheEventWithItsNumberAndTime(t *testing.T) {
+func TestJSON_PrintsTheEventWithItsNumberAndTime(t *testing.T) {
 	var out bytes.Buffer
 	p := jsonPrinter{&out}
 	at := time.Date(2025, 1, 2, 3, 4, 5, 60_000_000, time.UTC).UnixMilli()

@@ -25,32 +25,31 @@ import (
 
 const runHelp = `Run an agent and print its answer.
 
-Without a file, a demo agent answers: its model is scripted and needs no network
-and no key. With -f, the agent comes from a YAML or JSON file. --model asks a real
-model; its key comes from --key-file or from the provider's variable, such as
-OPENAI_API_KEY. --record keeps what it says in a file, and --replay answers from it
-without network and key.
+Without a file, a demo agent answers; its scripted model needs no network and no key. -f
+reads the agent from a YAML or JSON file. --model uses a real model; its key comes from
+--key-file or from the provider's environment variable, such as OPENAI_API_KEY. --record
+writes the traffic with the provider to a file, and --replay answers from that file without
+network or key.
 
-The prompt is what the arguments say. Without arguments it is read from standard
-input; on a terminal, that is a conversation, which an empty line, /quit or Ctrl-D
-ends.
+The arguments are the prompt. Without arguments, the prompt is read from standard input. On
+a terminal, that starts a conversation; an empty line, /quit or Ctrl-D ends it.
 
-Threads are kept in $AWAKEN_STORAGE_DIR/awaken.db, or ./.awaken/awaken.db. --thread
-goes on with one, --continue with the one that was used last. If its last run waits
-for a decision or was cut off and there is no prompt, that run goes on.
+Threads are stored in $AWAKEN_STORAGE_DIR/awaken.db, or ./.awaken/awaken.db. --thread
+continues a thread, --continue the one used last. Without a prompt, they resume the
+thread's last run if it waits for a decision or was cut off.
 
-The answer goes to standard output, everything else to standard error. When a call
-waits for a decision, you are asked on the terminal; --approve and --deny decide
-everything instead.
+The answer goes to standard output, everything else to standard error. When a call waits
+for a decision, you are asked on the terminal; --approve and --deny decide every call
+instead.
 
 Exit status:
-  0    the run came to its end
+  0    the run completed
   1    the run failed
-  2    the command line or the configuration is wrong
-  3    the run waits for a decision, and there is nobody to ask
+  2    invalid command line or configuration
+  3    the run waits for a decision, and there is no terminal to ask on
   4    a stop condition ended the run, for example --max-rounds
   5    the run was blocked
-  130  cancelled by Ctrl-C (a second Ctrl-C does not wait)
+  130  cancelled by Ctrl-C (a second Ctrl-C exits at once)
   143  cancelled by SIGTERM`
 
 const runExamples = `  awaken run "hello"
@@ -93,12 +92,12 @@ func runCommand(con *console) *cobra.Command {
 			for _, pair := range [][2]string{{"approve", "deny"}, {"json", "quiet"}, {"json", "verbose"}, {"quiet", "verbose"},
 				{"thread", "continue"}, {"memory", "store"}, {"memory", "continue"}, {"record", "replay"}, {"key-file", "replay"}} {
 				if cmd.Flags().Changed(pair[0]) && cmd.Flags().Changed(pair[1]) {
-					return usageError("--%s and --%s do not go together", pair[0], pair[1])
+					return usageError("--%s and --%s cannot be used together", pair[0], pair[1])
 				}
 			}
 			for _, name := range []string{"record", "replay"} {
 				if cmd.Flags().Changed(name) && f.model == "" && f.file == "" {
-					return usageError("--%s without --model or --file: the demo model speaks to nobody", name)
+					return usageError("--%s needs --model or --file: the demo model sends no requests", name)
 				}
 			}
 			return run(cmd.Context(), con, &f, args)
@@ -107,21 +106,21 @@ func runCommand(con *console) *cobra.Command {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVarP(&f.file, "file", "f", "", "YAML or JSON `file` with the agent; - is standard input")
-	fl.StringVar(&f.agent, "agent", "", "`id` of the agent, when there are several")
-	fl.StringVar(&f.model, "model", "", "`provider:model` to ask, instead of what the agent says, such as openai:gpt-5.5")
-	fl.StringVar(&f.keyFile, "key-file", "", "`file` with the API key for --model; without it, the provider's variable is used")
-	fl.StringVar(&f.record, "record", "", "`file` to write the traffic with providers to, without keys")
-	fl.StringVar(&f.replay, "replay", "", "`file` of --record to answer from, without network and keys")
-	fl.StringVar(&f.thread, "thread", "", "`id` of the thread: a new one, or one to go on with")
-	fl.BoolVar(&f.resume, "continue", false, "go on with the thread that was used last")
-	fl.StringVar(&f.store, "store", "", "`file` that keeps the threads; memory keeps nothing")
-	fl.BoolVar(&f.memory, "memory", false, "keep nothing, like --store memory")
-	fl.IntVar(&f.maxRounds, "max-rounds", 0, "how often the model may be asked, instead of what the agent says")
+	fl.StringVar(&f.agent, "agent", "", "`id` of the agent, if there are several")
+	fl.StringVar(&f.model, "model", "", "`provider:model` to use instead of the agent's, such as openai:gpt-5.5")
+	fl.StringVar(&f.keyFile, "key-file", "", "`file` with the API key for --model; default the provider's environment variable")
+	fl.StringVar(&f.record, "record", "", "`file` to record the traffic with providers to, without keys")
+	fl.StringVar(&f.replay, "replay", "", "`file` written by --record to answer from, without network or keys")
+	fl.StringVar(&f.thread, "thread", "", "`id` of the thread to continue or create")
+	fl.BoolVar(&f.resume, "continue", false, "continue the thread that was used last")
+	fl.StringVar(&f.store, "store", "", "`file` that stores the threads; memory stores nothing")
+	fl.BoolVar(&f.memory, "memory", false, "store nothing, like --store memory")
+	fl.IntVar(&f.maxRounds, "max-rounds", 0, "how many times the model may be called, instead of the agent's limit")
 	fl.BoolVar(&f.approve, "approve", false, "approve every call that waits for a decision")
 	fl.BoolVar(&f.deny, "deny", false, "deny every call that waits for a decision")
 	fl.BoolVar(&f.json, "json", false, "print every event as a line of JSON")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print only the answer")
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print steps, tokens and a summary too")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "also print steps, tokens and a summary")
 	return cmd
 }
 
@@ -163,10 +162,10 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 		return withStatus(err)
 	}
 	if prompt == "" && !chat && l.open == nil {
-		return usageError("thread %s has no run that waits or was cut off, and there is no prompt", l.thread)
+		return usageError("thread %s has no run to resume, and there is no prompt", l.thread)
 	}
 	s := &session{con: con, print: newPrinter(con, f), thread: cmp.Or(l.thread, ids.New()), kept: !f.memory && f.store != inMemory, agent: f.agent}
-	if f.agent == "" && !l.known { // a thread that is known has its agent
+	if f.agent == "" && !l.known { // a known thread has an agent
 		agent, err := chooseAgent(cfg.Agents, "")
 		if err != nil {
 			return configError("%w", inFile(f.file, err))
@@ -176,7 +175,7 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 	discover(ctx, &cfg, slog.New(slog.DiscardHandler))
 	cfg.Detached = func(threadID string) awaken.Sink {
 		if threadID != s.thread {
-			return nil // a task; what comes of it is told to the agent
+			return nil // a background task; the agent gets its result
 		}
 		return s.print
 	}
@@ -205,7 +204,7 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 	case chat:
 		return s.chat(ctx)
 	case prompt == "":
-		return s.goOn(ctx, l)
+		return s.resume(ctx, l)
 	}
 	return s.say(ctx, prompt)
 }
@@ -220,8 +219,8 @@ func newPrinter(con *console, f *runFlags) printer {
 	return newHumanPrinter(con, f.verbose)
 }
 
-// findPrompt returns the prompt of the command line or of standard input, or that
-// there is to be a conversation. There need not be a prompt to go on with a thread.
+// findPrompt returns the prompt from the command line or standard input, or that there is to
+// be a conversation. A prompt is optional when a thread is continued.
 func findPrompt(con *console, f *runFlags, args []string, interactive bool) (prompt string, chat bool, err error) {
 	what, goesOn := "the prompt", f.thread != "" || f.resume
 	switch {
@@ -264,8 +263,8 @@ func checkPrompt(prompt, what string) (string, error) {
 	return prompt, nil
 }
 
-// configure puts together what the runtime is made of, but for the store. An agent
-// that the command line names is there.
+// configure returns the configuration of the runtime, without a store. If the command line
+// names an agent, configure checks that it exists.
 func configure(con *console, f *runFlags, out outbound) (engine.Config, error) {
 	cfg := demo.Config()
 	if f.file != "" {
@@ -323,7 +322,7 @@ func fileName(flag string) string {
 	return flag
 }
 
-// inFile puts the file's name before every line of err.
+// inFile prefixes every line of err with the file's name.
 func inFile(flag string, err error) error {
 	if flag == "" {
 		return err
@@ -332,8 +331,7 @@ func inFile(flag string, err error) error {
 	return errors.New(name + strings.ReplaceAll(err.Error(), "\n", "\n"+name))
 }
 
-// use replaces the demo agents of cfg by those of file. It returns what the person
-// should know about it.
+// use replaces the demo agents in cfg with those of file. It returns notes for the user.
 func (o outbound) use(cfg *engine.Config, file *specfile.File) (notes []string, err error) {
 	cfg.Agents = file.Agents
 	var errs []error
@@ -349,7 +347,7 @@ func (o outbound) use(cfg *engine.Config, file *specfile.File) (notes []string, 
 		}
 		if cfg.Providers[p.ID], err = o.openProvider(p, ""); err != nil {
 			errs = append(errs, fmt.Errorf("provider %q: %w", p.ID, err))
-			cfg.Providers[p.ID] = llmtest.Demo() // so that its models are not reported too
+			cfg.Providers[p.ID] = llmtest.Demo() // so that its models are not reported as well
 		}
 	}
 	defined := map[string]bool{}
@@ -377,7 +375,7 @@ func (o outbound) use(cfg *engine.Config, file *specfile.File) (notes []string, 
 	return notes, errors.Join(errs...)
 }
 
-// chooseAgent returns the agent of that id; of none, the only one or the default.
+// chooseAgent returns the agent with an id; without an id, the only agent or the default one.
 func chooseAgent(agents []*awaken.AgentSpec, id string) (*awaken.AgentSpec, error) {
 	if id == "" && len(agents) == 1 {
 		return agents[0], nil
@@ -390,7 +388,7 @@ func chooseAgent(agents []*awaken.AgentSpec, id string) (*awaken.AgentSpec, erro
 		return agents[i], nil
 	}
 	if id == "" {
-		return nil, fmt.Errorf("there are %d agents: choose one with --agent, have %s", len(agents), strings.Join(ids, ", "))
+		return nil, fmt.Errorf("there are %d agents: choose one with --agent; available: %s", len(agents), strings.Join(ids, ", "))
 	}
-	return nil, fmt.Errorf("agent %q is not there, have %s", id, strings.Join(ids, ", "))
+	return nil, fmt.Errorf("agent %q not found; available: %s", id, strings.Join(ids, ", "))
 }

@@ -120,7 +120,7 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	checkStatus(ts, err, want)
 }
 
-// watched collects what is written and tells when a text is there.
+// watched collects output and signals when it contains a text.
 type watched struct {
 	text string
 	seen chan struct{}

@@ -39,7 +39,7 @@ func host(t *testing.T, change func(s *settings.Settings)) *hosted {
 	return h
 }
 
-// start starts the server, again if it was stopped, with that code beside its documents.
+// start starts or restarts the server with the given code.
 func (h *hosted) start(c *code) {
 	h.t.Helper()
 	out := &watched{text: "Ctrl-C stops", seen: make(chan struct{})}
@@ -66,7 +66,7 @@ func (h *hosted) start(c *code) {
 	}
 }
 
-// run runs an agent over HTTP and returns how it came out.
+// run runs an agent over HTTP and returns its outcome.
 func (h *hosted) run(agent, text string) (response string, termination awaken.Termination, status awaken.RunStatus) {
 	h.t.Helper()
 	body, _ := json.Marshal(map[string]any{"agent_id": agent, "messages": []any{map[string]string{"role": "user", "content": text}}})
@@ -189,8 +189,8 @@ func TestServe_Postgres(t *testing.T) {
 	}
 }
 
-// On a database that machines share, a document with a secret is refused without a key, and
-// the error says which setting to make. With one, every server can use the secret.
+// On a database that machines share, a document with a secret is rejected without a key, and
+// the error names the setting. With a key, every server can use the secret.
 func TestServe_PostgresSecrets(t *testing.T) {
 	pg, err := testenv.StartPostgres()
 	if err != nil {
@@ -230,8 +230,8 @@ func TestServe_PostgresSecrets(t *testing.T) {
 	}
 }
 
-// Threads that nothing happened on are deleted, of every tenant that has a key.
-func TestRetention(t *testing.T) {
+// Unused threads are deleted, of every tenant that has a key.
+func TestRetention_DeletesUnusedThreads(t *testing.T) {
 	s := settings.Defaults()
 	s.StorageDir = t.TempDir()
 	b, err := openBackend(t.Context(), s, true)

@@ -23,33 +23,32 @@ import (
 	"github.com/awaken-go/awaken/server"
 )
 
-const serveHelp = `Put agents behind HTTP.
+const serveHelp = `Serve agents over HTTP.
 
-Nothing has to be configured: the server listens on 127.0.0.1:3000, keeps everything
-in $AWAKEN_STORAGE_DIR/awaken.db or ./.awaken/awaken.db, and has one agent with a
-scripted model. --seed demo has more agents, and tools. With $OPENAI_API_KEY, or
-$OPENAI_BASE_URL for a server that speaks the same language, a real model answers:
-$AGENT_MODEL says which.
+The server runs without configuration: it listens on 127.0.0.1:3000, stores everything in
+$AWAKEN_STORAGE_DIR/awaken.db or ./.awaken/awaken.db, and has one agent with a scripted
+model. --seed demo adds more agents, and tools. Set $OPENAI_API_KEY, or $OPENAI_BASE_URL
+for an OpenAI-compatible server, to use a real model; $AGENT_MODEL selects it.
 
-Settings come from a file (--config, $AWAKEN_CONFIG or ./awaken.yaml), from the
-environment and from flags, each overruling the one before. 'awaken config check'
+Settings come from a file (--config, $AWAKEN_CONFIG or ./awaken.yaml), from environment
+variables and from flags; later sources override earlier ones. 'awaken config check'
 prints them all.
 
-Agents, models and providers are documents in the database, which can be changed while
-the server runs: over HTTP, or with 'awaken config apply'. --config-dir applies a folder
-of them at every start.
+Agents, models and providers are documents in the database. Change them while the server
+runs, over HTTP or with 'awaken config apply'. --config-dir applies a folder of documents
+at every start.
 
-On this machine nobody needs a key to run agents. An admin key is made at the first
-start and printed once. On any other address an admin key is needed: see 'awaken help
-keys'.
+On a loopback address, clients can run agents without a key. The server creates an admin
+key at its first start and prints it once. On any other address it needs an admin key:
+see 'awaken help keys'.
 
-SIGINT or SIGTERM stops the server in order: streams end, runs go on to the end of
-their step and are left to the next process. A second signal does not wait.
+On SIGINT or SIGTERM the server shuts down gracefully: it ends the streams, lets every run
+finish its step, and leaves the runs to the next process. A second signal exits at once.
 
 Exit status:
-  0  stopped in order
-  1  something went wrong
-  2  the command line or the configuration is wrong`
+  0  graceful shutdown
+  1  failure
+  2  invalid command line or configuration`
 
 const serveExamples = `  awaken serve
   awaken serve --seed demo
@@ -73,13 +72,13 @@ func serveCommand(con *console) *cobra.Command {
 	return cmd
 }
 
-// addSettings adds --config and the flags of settings: those that are named, or all. The
-// function it returns loads the settings.
+// addSettings adds --config and flags for settings: the named ones, or all. The function that
+// it returns loads the settings.
 func addSettings(cmd *cobra.Command, flags ...string) (load func() (*settings.Settings, error)) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	var file string
-	fl.StringVar(&file, "config", "", "YAML `file` with settings; default awaken.yaml, if it is there")
+	fl.StringVar(&file, "config", "", "YAML `file` with settings; default awaken.yaml, if it exists")
 	given := map[string]*string{}
 	for _, v := range settings.Defaults().Values() {
 		if v.Flag != "" && (len(flags) == 0 || slices.Contains(flags, v.Flag)) {
@@ -98,7 +97,7 @@ func addSettings(cmd *cobra.Command, flags ...string) (load func() (*settings.Se
 	}
 }
 
-// serve serves until ctx is done, with documents and the code beside them.
+// serve runs the server until ctx is done.
 func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (err error) {
 	log := newLogger(con, s)
 	for _, v := range s.Values() {
@@ -150,8 +149,8 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 		return configError("%w", err)
 	}
 	var made awaken.Secret
-	if missing { // made only now, when nothing can keep us from printing it
-		if _, made, err = keys.Make(ctx, server.Key{Kind: server.AdminKey, Label: "made at the first start"}); err != nil {
+	if missing { // created last, so that nothing can prevent it from being printed
+		if _, made, err = keys.Make(ctx, server.Key{Kind: server.AdminKey, Label: "created at the first start"}); err != nil {
 			return errors.Join(failed(err), l.Close())
 		}
 	}
@@ -170,7 +169,7 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 
 func newLogger(con *console, s *settings.Settings) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(s.Log.Level)) // it was checked
+	_ = level.UnmarshalText([]byte(s.Log.Level)) // Load has validated it
 	opts := &slog.HandlerOptions{Level: level}
 	if s.Log.Format == "json" {
 		return slog.New(slog.NewJSONHandler(con.err, opts))
@@ -191,7 +190,7 @@ func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys,
 	return cfg
 }
 
-// greet says where the server is and what to do next.
+// greet prints where the server listens and what to try.
 func greet(con *console, s *settings.Settings, addr net.Addr, names []string, b *backend, made awaken.Secret) error {
 	var sb strings.Builder
 	url := "http://" + addr.String()
@@ -218,7 +217,7 @@ All routes: %s/openapi.json, explained in docs/http.md. Ctrl-C stops.
 	return err
 }
 
-// pruneHourly deletes old threads now and every hour, until it is stopped or ctx is done.
+// pruneHourly deletes old threads now and every hour, until stop is called or ctx is done.
 func pruneHourly(ctx context.Context, age time.Duration, b *backend, keys *server.Keys, log *slog.Logger) (stop func()) {
 	if age <= 0 {
 		return func() {}
@@ -229,9 +228,9 @@ func pruneHourly(ctx context.Context, age time.Duration, b *backend, keys *serve
 		for {
 			n, err := prune(ctx, time.Now().Add(-age), b, keys)
 			if err != nil && ctx.Err() == nil {
-				log.Error("old threads could not be deleted", "error", err)
+				log.Error("cannot delete old threads", "error", err)
 			} else if n > 0 {
-				log.Info("old threads deleted", "threads", n)
+				log.Info("deleted old threads", "threads", n)
 			}
 			select {
 			case <-tick.C:
@@ -242,7 +241,7 @@ func pruneHourly(ctx context.Context, age time.Duration, b *backend, keys *serve
 	})
 }
 
-// inBackground calls fn beside the caller. Stop cancels its context, and waits until it returns.
+// inBackground calls fn in a goroutine. Stop cancels its context and waits until it returns.
 func inBackground(ctx context.Context, fn func(ctx context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -250,7 +249,7 @@ func inBackground(ctx context.Context, fn func(ctx context.Context)) (stop func(
 	return func() { cancel(); wg.Wait() }
 }
 
-// prune deletes the threads of all tenants that have keys, and of those without one.
+// prune deletes the threads of every tenant that has a key, and of the default tenant.
 func prune(ctx context.Context, before time.Time, b *backend, keys *server.Keys) (total int, err error) {
 	list, err := keys.List(ctx)
 	if err != nil {

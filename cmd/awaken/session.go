@@ -20,36 +20,36 @@ type session struct {
 	con    *console
 	print  printer
 	sig    *signals
-	agent  string // "" once the thread knows its agent
+	agent  string // "" once the thread has its agent
 	thread string // "" until the first run
 	kept   bool   // the thread outlives the process
 
 	answers answers
 }
 
-// localUser is whom the runs of a terminal are for.
+// localUser is the user of runs in the terminal.
 const localUser = "local"
 
-// answers is who decides about suspended calls.
+// answers says who decides suspended calls.
 type answers uint8
 
 const (
-	nobody answers = iota
+	leaveWaiting answers = iota
 	askPerson
 	approveAll
 	denyAll
 )
 
-// say runs one turn: the prompt, and whatever has to be decided on the way. It
-// returns nil when the turn came to its natural end, and an *exitError otherwise.
+// say runs one turn: the prompt, and the decisions on the way. It returns nil if the turn
+// completed, and an *exitError otherwise.
 func (s *session) say(ctx context.Context, prompt string) error {
 	return s.turn(ctx, func(ctx context.Context) (*awaken.RunResult, error) {
 		return s.rt.Run(ctx, awaken.RunRequest{AgentID: s.agent, ThreadID: s.thread, UserID: localUser, Messages: []*llm.Message{llm.UserText(prompt)}}, s.print)
 	})
 }
 
-// goOn is a turn without a prompt: it goes on with the run that was left.
-func (s *session) goOn(ctx context.Context, l *left) error {
+// resume is a turn without a prompt: it resumes the open run.
+func (s *session) resume(ctx context.Context, l *left) error {
 	return s.turn(ctx, func(ctx context.Context) (*awaken.RunResult, error) {
 		if l.waits() {
 			return resultOf(l.open), nil
@@ -58,7 +58,7 @@ func (s *session) goOn(ctx context.Context, l *left) error {
 	})
 }
 
-// turn runs what start begins to its end.
+// turn runs start and settles its result.
 func (s *session) turn(ctx context.Context, start func(ctx context.Context) (*awaken.RunResult, error)) error {
 	var res *awaken.RunResult
 	var err error
@@ -76,23 +76,23 @@ func (s *session) turn(ctx context.Context, start func(ctx context.Context) (*aw
 	return out
 }
 
-// waitingHint says how a run that waits can be decided about.
+// waitingHint says how to decide a waiting run.
 func (s *session) waitingHint(w *awaken.Waiting) string {
 	switch {
 	case w != nil && w.Reason == awaken.WaitBudget && s.kept:
-		return fmt.Sprintf("Raise the budget of the agent, and go on with 'awaken run --thread %s'.", printable(s.thread, false))
+		return fmt.Sprintf("Raise the budget of the agent, then resume with 'awaken run --thread %s'.", printable(s.thread, false))
 	case w != nil && (w.Reason == awaken.WaitBudget || w.Reason == awaken.WaitPin):
 		return ""
 	case s.kept:
 		return fmt.Sprintf("Run 'awaken run --thread %s' on a terminal to decide, or with --approve or --deny.", printable(s.thread, false))
-	case s.answers == nobody:
+	case s.answers == leaveWaiting:
 		return "Run it on a terminal to decide, or with --approve or --deny."
 	}
 	return ""
 }
 
-// awaitTasks waits for the tasks of a run and for what the run does then. It returns the
-// result as it was if nothing goes on in this process.
+// awaitTasks waits for the background tasks of a run, and for the run to continue. It returns
+// res if no task is in progress in this process.
 func (s *session) awaitTasks(ctx context.Context, res *awaken.RunResult) *awaken.RunResult {
 	if s.rt.Settle(ctx) != nil {
 		return res
@@ -104,7 +104,7 @@ func (s *session) awaitTasks(ctx context.Context, res *awaken.RunResult) *awaken
 	return resultOf(run)
 }
 
-// resultOf is a run that another activation left, as that activation had it.
+// resultOf returns the result of a stored run.
 func resultOf(run *awaken.Run) *awaken.RunResult {
 	res := &awaken.RunResult{RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, Response: run.FinalOutput, Status: run.Status,
 		Termination: run.Termination, Waiting: run.Waiting, Steps: run.Steps, Usage: run.Usage, CostUSD: run.CostUSD}
@@ -114,7 +114,7 @@ func resultOf(run *awaken.Run) *awaken.RunResult {
 	return res
 }
 
-// settle decides about a run until it waits no more.
+// settle decides calls until the run no longer waits.
 func (s *session) settle(ctx context.Context, res *awaken.RunResult, err error) (*awaken.RunResult, error) {
 	if res == nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (s *session) settle(ctx context.Context, res *awaken.RunResult, err error) 
 				continue
 			}
 		}
-		if s.answers == nobody || len(res.Waiting.Tickets) == 0 {
+		if s.answers == leaveWaiting || len(res.Waiting.Tickets) == 0 {
 			return res, nil
 		}
 		decisions, decideErr := s.decide(ctx, res.Waiting, asked)
@@ -155,7 +155,7 @@ func (s *session) settle(ctx context.Context, res *awaken.RunResult, err error) 
 	return res, err
 }
 
-// abandon cancels a run that nobody will decide about any more.
+// abandon cancels a run that will not be decided.
 func (s *session) abandon(ctx context.Context, res *awaken.RunResult, cause error) (*awaken.RunResult, error) {
 	if err := s.rt.Cancel(context.WithoutCancel(ctx), res.RunID); err != nil {
 		cause = errors.Join(cause, err)
@@ -167,10 +167,10 @@ func (s *session) complain(text string) {
 	fmt.Fprintln(s.con.err, "awaken:", printable(text, true))
 }
 
-// chatAfter goes on with what was left and then has a conversation, unless the person
-// leaves it undecided.
+// chatAfter resumes the open run and then starts a conversation, unless the user leaves the
+// run undecided.
 func (s *session) chatAfter(ctx context.Context, l *left) error {
-	if err := s.goOn(ctx, l); err != nil {
+	if err := s.resume(ctx, l); err != nil {
 		if e, ok := errors.AsType[*exitError](err); !ok || e.code == exitTerminated || e.code == exitWaiting {
 			return err
 		}
@@ -179,7 +179,7 @@ func (s *session) chatAfter(ctx context.Context, l *left) error {
 	return s.chat(ctx)
 }
 
-// chat reads prompts and answers them until the person has had enough.
+// chat reads prompts and answers them until the user ends the conversation.
 func (s *session) chat(ctx context.Context) error {
 	for {
 		var prompt string
@@ -203,26 +203,26 @@ func (s *session) chat(ctx context.Context) error {
 			if !ok || e.code == exitTerminated {
 				return err
 			}
-			s.complain(err.Error()) // and go on: the conversation is not over
+			s.complain(err.Error()) // the conversation continues
 		}
 	}
 }
 
-// errQuit says that the person does not want to decide.
+// errQuit reports that the user leaves a call undecided.
 var errQuit = errors.New("left undecided")
 
-// tooOften is how often one call is decided automatically before it is taken to
-// ask for ever.
+// tooOften is how many times one call is decided automatically before it is taken to ask
+// forever.
 const tooOften = 5
 
-// decide finds a decision for every call that waits.
+// decide returns a decision for every waiting call.
 func (s *session) decide(ctx context.Context, w *awaken.Waiting, asked map[string]int) ([]awaken.Decision, error) {
 	decisions := make([]awaken.Decision, 0, len(w.Tickets))
 	for i := range w.Tickets {
 		t := &w.Tickets[i]
 		asked[t.ToolCallID]++
 		if s.answers != askPerson && asked[t.ToolCallID] > tooOften {
-			s.complain(fmt.Sprintf("%s still waits after it was decided %d times", t.ToolName, tooOften))
+			s.complain(fmt.Sprintf("%s still waits after %d decisions", t.ToolName, tooOften))
 			return nil, errQuit
 		}
 		d := awaken.Decision{Target: t.ToolCallID, Action: awaken.ActionResume}
@@ -289,17 +289,16 @@ func offersThread(t *awaken.WaitingTicket) bool {
 	return t.Suspension != nil && json.Unmarshal(t.Suspension.Parameters, &asked) == nil && slices.Contains(asked.Remember.Scopes, "thread")
 }
 
-// askArguments asks for other arguments. Nil means that the person has thought
-// better of it.
+// askArguments asks for new arguments. Nil means that the user keeps the old ones.
 func (s *session) askArguments(ctx context.Context, t *awaken.WaitingTicket) (json.RawMessage, error) {
 	for {
-		answer, err := s.ask(ctx, fmt.Sprintf("New arguments of %s, as a JSON object (nothing to go back): ", printable(t.ToolName, false)))
+		answer, err := s.ask(ctx, fmt.Sprintf("New arguments of %s, as a JSON object (empty to go back): ", printable(t.ToolName, false)))
 		if err != nil || answer == "" {
 			return nil, err
 		}
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(answer), &fields); err != nil || fields == nil {
-			s.complain("that is not a JSON object")
+			s.complain("not a JSON object")
 			continue
 		}
 		return json.RawMessage(answer), nil
@@ -330,7 +329,7 @@ func (s *session) askAnswer(ctx context.Context, t *awaken.WaitingTicket, d *awa
 	}
 }
 
-// ask asks the person. The end of the input is taken for one who has left.
+// ask asks the user. The end of the input means that the user has left.
 func (s *session) ask(ctx context.Context, question string) (string, error) {
 	answer, err := s.con.ask(ctx, question)
 	if errors.Is(err, io.EOF) {
@@ -339,13 +338,13 @@ func (s *session) ask(ctx context.Context, question string) (string, error) {
 	return answer, err
 }
 
-// showCall is a waiting call, with all of its arguments: nobody should allow what
-// they have not seen.
+// showCall describes a waiting call with all of its arguments: users must see what they
+// allow.
 func showCall(t *awaken.WaitingTicket) string {
 	return printable(t.ToolName+" "+compact(t.Arguments), false)
 }
 
-// waitingError says what a run waits for.
+// waitingError describes what a run waits for.
 type waitingError struct{ *awaken.Waiting }
 
 func (e waitingError) Error() string {

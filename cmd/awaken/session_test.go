@@ -21,7 +21,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// person is somebody at a terminal made of pipes.
+// person is a user at a terminal made of pipes.
 type person struct {
 	t      *testing.T
 	typed  *io.PipeWriter
@@ -136,7 +136,7 @@ func (p *person) said(want string) {
 
 const (
 	allow  = `Allow delete_file {"path":"/tmp/x"}? [y]es / [n]o / [e]dit arguments / [q]uit `
-	newArg = "New arguments of delete_file, as a JSON object (nothing to go back): "
+	newArg = "New arguments of delete_file, as a JSON object (empty to go back): "
 	answer = "Answer get_user_location {} (JSON or text, /no to refuse, /quit): "
 )
 
@@ -157,7 +157,7 @@ func TestApproval_NoTellsTheModel(t *testing.T) {
 	}
 }
 
-func TestApproval_AsksUntilItUnderstands(t *testing.T) {
+func TestApproval_RepeatsTheQuestionUntilAnswered(t *testing.T) {
 	p := sit(t, "scenario:approval")
 	for _, s := range []string{"", "perhaps", "yn"} {
 		p.types(allow, s)
@@ -233,7 +233,7 @@ func TestAnswer_Quit(t *testing.T) {
 }
 
 // A tool may say what answers it takes. Another answer is asked for again.
-func TestAnswer_ThatDoesNotFitIsAskedForAgain(t *testing.T) {
+func TestAnswer_InvalidAnswersAreAskedForAgain(t *testing.T) {
 	choose := awaken.NewTool(awaken.ToolSpec{ID: "choose"}, func(context.Context, *awaken.ToolCall, struct{}) (any, error) {
 		return nil, awaken.Suspend(awaken.Ticket{ResumeMode: awaken.UseDecisionAsToolResult,
 			Suspension: awaken.Suspension{ResponseSchema: []byte(`{"enum":["red","blue"]}`)}})
@@ -266,8 +266,8 @@ func TestApproval_SeveralCalls(t *testing.T) {
 	p.said("done")
 }
 
-// A tool that never stops asking is not approved for ever.
-func TestAutoApprove_GivesUp(t *testing.T) {
+// A tool that never stops asking is not approved forever.
+func TestAutoApprove_GivesUpOnACallThatKeepsAsking(t *testing.T) {
 	cfg := demo.Config()
 	cfg.Store = memory.New()
 	calls := 0
@@ -286,7 +286,7 @@ func TestAutoApprove_GivesUp(t *testing.T) {
 	if e, ok := errors.AsType[*exitError](err); !ok || e.code != exitWaiting {
 		t.Errorf("say = %v, want exit status %d", err, exitWaiting)
 	}
-	if calls != tooOften+1 || !strings.Contains(stderr.String(), "never still waits after it was decided 5 times") {
+	if calls != tooOften+1 || !strings.Contains(stderr.String(), "never still waits after 5 decisions") {
 		t.Errorf("called %d times; stderr: %s", calls, &stderr)
 	}
 }
@@ -311,7 +311,7 @@ func TestChat_EndsWithAnEmptyLineOrTheInput(t *testing.T) {
 	p.ends(exitOK)
 }
 
-func TestChat_GoesOnAfterAFailure(t *testing.T) {
+func TestChat_ContinuesAfterAFailure(t *testing.T) {
 	p := sit(t, "")
 	p.types("> ", "scenario:error")
 	p.sees("boom")
@@ -368,7 +368,7 @@ func TestChat_SIGTERMEndsIt(t *testing.T) {
 	p.ends(exitTerminated)
 }
 
-func TestSignals_SecondKills(t *testing.T) {
+func TestSignals_ASecondSignalExitsAtOnce(t *testing.T) {
 	got := make(chan os.Signal)
 	killed := make(chan int, 1)
 	s := &signals{got: got, kill: func(code int) { killed <- code }}

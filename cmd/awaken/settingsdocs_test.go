@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of settings into the documentation")
 
-// The documentation has all settings, as they are.
+// The documentation lists every setting.
 func TestDocs_Settings(t *testing.T) {
 	used, unused := "| Setting | Default | Environment, flag | Meaning |\n|---|---|---|---|\n", "| Setting | Environment | Because |\n|---|---|---|\n"
 	for _, v := range settings.Defaults().Values() {
@@ -55,7 +55,7 @@ func TestDocs_Settings(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if want != string(data) {
-		t.Error("docs/operations.md does not have the settings as they are: go test ./cmd/awaken -run TestDocs_Settings -update")
+		t.Error("docs/operations.md is out of date: go test ./cmd/awaken -run TestDocs_Settings -update")
 	}
 	if n := strings.Count(want, "\n| `"); n < len(settings.Defaults().Values()) {
 		t.Errorf("docs/operations.md has %d settings", n)
@@ -74,8 +74,8 @@ func TestDocs_SettingsFile(t *testing.T) {
 	}
 }
 
-// The settings of the Kubernetes manifest have no mistakes, its probes ask for routes that
-// there are, and there is time to stop.
+// The settings of the Kubernetes manifest have no mistakes, its probes use existing
+// routes, and the grace period is long enough.
 func TestDeploy_Kubernetes(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(testenv.ModuleRoot(t), "deploy", "kubernetes.yaml"))
 	if err != nil {
@@ -114,7 +114,7 @@ func TestDeploy_Kubernetes(t *testing.T) {
 	}
 }
 
-// Every metric that there is, is in the documentation.
+// Every metric is documented.
 func TestDocs_Metrics(t *testing.T) {
 	docs := readDocs(t, "operations.md")
 	h := host(t, func(s *settings.Settings) { s.SeedProfile = "demo" })

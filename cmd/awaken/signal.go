@@ -21,8 +21,8 @@ func listen() *signals {
 
 func (s *signals) stop() { signal.Stop(s.got) }
 
-// during calls fn with a context that the first signal cancels. The second ends
-// the process. It returns the context, whose cause tells what happened.
+// during calls fn with a context that the first signal cancels. A second signal ends the
+// process. It returns that context; its cause is the signal, if there was one.
 func (s *signals) during(ctx context.Context, fn func(ctx context.Context)) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	over, gone := make(chan struct{}), make(chan struct{})

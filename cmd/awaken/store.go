@@ -18,17 +18,17 @@ import (
 
 const (
 	storageEnv = "AWAKEN_STORAGE_DIR"
-	storageDir = ".awaken" // unless the environment says otherwise
+	storageDir = ".awaken" // unless the environment sets another
 	storeName  = "awaken.db"
-	inMemory   = "memory" // as --store: keep nothing
+	inMemory   = "memory" // as --store: store nothing
 )
 
-// addStoreFlag adds the flag that chooses where threads are kept.
+// addStoreFlag adds the flag that selects the store.
 func addStoreFlag(cmd *cobra.Command, store *string, usage string) {
 	cmd.PersistentFlags().StringVar(store, "store", "", usage)
 }
 
-// storeFile is the file that holds the threads.
+// storeFile returns the path of the store.
 func storeFile(flag string) string {
 	if flag != "" {
 		return flag
@@ -36,20 +36,20 @@ func storeFile(flag string) string {
 	return filepath.Join(cmp.Or(os.Getenv(storageEnv), storageDir), storeName)
 }
 
-// errNoStore says that there is no file yet.
-var errNoStore = errors.New("there is no store yet; awaken run and awaken serve make one")
+// errNoStore reports a missing store.
+var errNoStore = errors.New("the store does not exist; awaken run and awaken serve create it")
 
-// openStore opens the file that holds the threads. If create, it is made when it is
-// missing, readable for its owner only, and so is the default folder.
+// openStore opens the store. If create is set, it creates a missing store, and the default
+// folder, readable by the owner only.
 func openStore(ctx context.Context, flag string, create bool) (*sqlite.DB, error) {
 	if flag == inMemory {
-		return nil, usageError("--store is %s, and nothing is kept there; for a file of that name write ./%s", flag, flag)
+		return nil, usageError("--store is %s, which stores nothing; for a file of that name write ./%s", flag, flag)
 	}
 	return openFile(ctx, storeFile(flag), create, flag == "")
 }
 
-// openFile opens a store. If create, it is made when it is missing, and if folder, so is
-// the folder that it is in.
+// openFile opens the store at path. If create is set, it creates a missing store, and if folder
+// is set, its folder.
 func openFile(ctx context.Context, path string, create, folder bool) (*sqlite.DB, error) {
 	st, err := os.Stat(path)
 	switch {
@@ -72,8 +72,8 @@ func openFile(ctx context.Context, path string, create, folder bool) (*sqlite.DB
 	return db, nil
 }
 
-// createStore makes an empty file: SQLite takes it for a database, and gives the files
-// that it puts beside it the same mode.
+// createStore creates an empty file. SQLite accepts it as a database, and gives the files beside
+// it the same mode.
 func createStore(path string, folder bool) error {
 	if folder {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -87,33 +87,31 @@ func createStore(path string, folder bool) error {
 	return f.Close()
 }
 
-// trimmed takes the package's name off an error for people.
+// trimmed removes the package name from an error message.
 func trimmed(err error) error {
 	if text, ok := strings.CutPrefix(err.Error(), "sqlite: "); ok {
-		return &told{text, err}
+		return &rewordedError{text, err}
 	}
 	return err
 }
 
-// told is an error in other words.
-type told struct {
+// rewordedError is an error with another message.
+type rewordedError struct {
 	text string
 	err  error
 }
 
-func (e *told) Error() string { return e.text }
-func (e *told) Unwrap() error { return e.err }
+func (e *rewordedError) Error() string { return e.text }
+func (e *rewordedError) Unwrap() error { return e.err }
 
-// closing closes db, and is for a deferred call: if nothing else went wrong, what goes
-// wrong with closing is returned.
+// closing closes db in a deferred call. It sets *err if closing fails and *err is nil.
 func closing(db *sqlite.DB, err *error) {
 	if closeErr := db.Close(); closeErr != nil && *err == nil {
 		*err = failed(closeErr)
 	}
 }
 
-// newestThread returns the thread that was used last, leaving out those of agents that
-// other agents called.
+// newestThread returns the thread that was used last, ignoring the threads of subagents.
 func newestThread(ctx context.Context, store awaken.Store) (*awaken.Thread, error) {
 	for t, err := range awaken.Pages(ctx, 50, func(ctx context.Context, offset, limit int) ([]*awaken.Thread, error) {
 		return store.ListThreads(ctx, awaken.ThreadQuery{Offset: offset, Limit: limit})
@@ -122,7 +120,7 @@ func newestThread(ctx context.Context, store awaken.Store) (*awaken.Thread, erro
 			return nil, err
 		}
 		if t.MessageCount == 0 && t.LatestRunID == "" {
-			continue // nothing was ever said
+			continue // it has no messages and no runs
 		}
 		if t.LatestRunID != "" {
 			run, err := store.LoadRun(ctx, t.LatestRunID)
@@ -135,5 +133,5 @@ func newestThread(ctx context.Context, store awaken.Store) (*awaken.Thread, erro
 		}
 		return t, nil
 	}
-	return nil, fmt.Errorf("thread: %w: there is none to go on with yet", awaken.ErrNotFound)
+	return nil, fmt.Errorf("%w: there is no thread to continue", awaken.ErrNotFound)
 }

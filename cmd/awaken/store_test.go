@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Nobody else can read what is kept.
+// Other users of the machine cannot read the store.
 func TestOpenStore_IsPrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no modes")

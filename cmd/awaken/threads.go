@@ -20,7 +20,7 @@ import (
 	"github.com/awaken-go/awaken/threadfile"
 )
 
-// threadTool is what the commands about threads share.
+// threadTool is shared by the commands about threads.
 type threadTool struct {
 	con   *console
 	store string // the flag
@@ -32,9 +32,9 @@ func threadsCommand(con *console) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "threads",
-		Short: "List the threads that are kept, and look after them",
-		Long: `List the threads that are kept, the one that was used last first: id, messages, how
-the last run came out, when it was used, and the title or the first words.`,
+		Short: "List and manage threads",
+		Long: `List the stored threads, most recently used first: id, number of messages, outcome of the
+last run, time of last use, and the title or the first words.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 1 {
@@ -43,14 +43,14 @@ the last run came out, when it was used, and the title or the first words.`,
 			return t.list(cmd.Context(), limit, asJSON)
 		},
 	}
-	addStoreFlag(cmd, &t.store, "`file` that keeps the threads")
+	addStoreFlag(cmd, &t.store, "`file` that stores the threads")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every thread as a line of JSON")
-	cmd.Flags().IntVar(&limit, "limit", 50, "how many at most")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of threads")
 	cmd.AddCommand(t.showCommand(), t.deleteCommand(), t.forkCommand(), t.exportCommand(), t.importCommand(), t.pruneCommand())
 	return cmd
 }
 
-// with opens the store for fn. What goes wrong gets its exit status.
+// with opens the store for fn. It gives errors their exit status.
 func (t *threadTool) with(ctx context.Context, create bool, fn func(store *sqlite.Store) error) (err error) {
 	db, err := openStore(ctx, t.store, create)
 	if err != nil {
@@ -60,7 +60,8 @@ func (t *threadTool) with(ctx context.Context, create bool, fn func(store *sqlit
 	return withStatus(fn(db.Store("")))
 }
 
-// command returns a command that opens the store for fn. Use says whether it has an argument.
+// command returns a command that opens the store for fn. Its usage line says whether it takes an
+// id.
 func (t *threadTool) command(use, short, example string, create bool, fn func(ctx context.Context, store *sqlite.Store, id string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ExactArgs(strings.Count(use, " "))}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -72,7 +73,7 @@ func (t *threadTool) command(use, short, example string, create bool, fn func(ct
 // listed is a thread in a listing.
 type listed struct {
 	*awaken.Thread
-	Summary string `json:"summary"` // its title, or the first words of the user
+	Summary string `json:"summary"` // its title, or the user's first words
 	Status  string `json:"status"`  // of the last run
 }
 
@@ -92,14 +93,14 @@ func (t *threadTool) list(ctx context.Context, limit int, asJSON bool) error {
 		}
 		return err
 	})
-	if err != nil && !(t.store == "" && errors.Is(err, errNoStore)) { // no store has no threads
+	if err != nil && !(t.store == "" && errors.Is(err, errNoStore)) { // a missing store has no threads
 		return err
 	}
 	if asJSON {
 		return printLines(t.con, all)
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(t.con.err, "There are no threads.")
+		fmt.Fprintln(t.con.err, "No threads.")
 		return nil
 	}
 	w := tabwriter.NewWriter(t.con.out, 0, 0, 2, ' ', 0)
@@ -110,7 +111,7 @@ func (t *threadTool) list(ctx context.Context, limit int, asJSON bool) error {
 	return written(w.Flush())
 }
 
-// printLines prints JSON, one value a line.
+// printLines prints values as JSON, one per line.
 func printLines[T any](con *console, values []T) error {
 	enc := json.NewEncoder(con.out)
 	enc.SetEscapeHTML(false)
@@ -122,7 +123,7 @@ func printLines[T any](con *console, values []T) error {
 	return nil
 }
 
-// cell is a text that fits into a table.
+// cell returns s for a table: on one line and without tabs.
 func cell(s string) string { return strings.ReplaceAll(printable(s, false), "\t", " ") }
 
 func when(ms int64) string {
@@ -132,7 +133,7 @@ func when(ms int64) string {
 	return time.UnixMilli(ms).Local().Format("2006-01-02 15:04:05")
 }
 
-// summaryOf is the title of a thread, or else the first words that a user said on it.
+// summaryOf returns the title of a thread, or else the user's first words.
 func summaryOf(ctx context.Context, store awaken.Store, t *awaken.Thread) (string, error) {
 	const limit = 50
 	if t.Metadata.Title != "" {
@@ -155,7 +156,7 @@ func summaryOf(ctx context.Context, store awaken.Store, t *awaken.Thread) (strin
 	return "", nil
 }
 
-// statusOf is how the last run of a thread is, or came out.
+// statusOf returns the status or outcome of the last run of a thread.
 func statusOf(ctx context.Context, store awaken.Store, t *awaken.Thread) (string, error) {
 	if t.LatestRunID == "" {
 		return "-", nil
@@ -185,7 +186,7 @@ func (t *threadTool) showCommand() *cobra.Command {
 		return nil
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every record of the log as a line of JSON")
-	cmd.Flags().IntVar(&last, "last", 0, "only the last `n` messages")
+	cmd.Flags().IntVar(&last, "last", 0, "print only the last `n` messages")
 	return cmd
 }
 
@@ -221,7 +222,7 @@ func (t *threadTool) showRecord(r *awaken.MessageRecord, names map[string]string
 			notes = append(notes, "interrupted")
 		}
 		if md.Rewind != nil {
-			notes = append(notes, fmt.Sprintf("hides everything from %d on", md.Rewind.FromSeq))
+			notes = append(notes, fmt.Sprintf("hides messages from %d", md.Rewind.FromSeq))
 		}
 		if md.Compaction != nil {
 			notes = append(notes, fmt.Sprintf("summary of %d to %d", md.Compaction.FromSeq, md.Compaction.ToSeq))
@@ -246,7 +247,7 @@ func (t *threadTool) showRecord(r *awaken.MessageRecord, names map[string]string
 	return err
 }
 
-// blockText is a block for people to read.
+// blockText returns a content block as text.
 func blockText(b *llm.Block) string {
 	switch {
 	case b.Type == llm.TextBlock:
@@ -263,7 +264,7 @@ var strategies = map[string]awaken.ChildStrategy{"detach": awaken.DetachChildren
 
 func (t *threadTool) deleteCommand() *cobra.Command {
 	var children string
-	cmd := t.command("delete ID", "Delete a thread with its runs", "", false, func(ctx context.Context, store *sqlite.Store, id string) error {
+	cmd := t.command("delete ID", "Delete a thread and its runs", "", false, func(ctx context.Context, store *sqlite.Store, id string) error {
 		return store.DeleteThread(ctx, id, strategies[children])
 	})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
@@ -272,7 +273,7 @@ func (t *threadTool) deleteCommand() *cobra.Command {
 		}
 		return nil
 	}
-	cmd.Flags().StringVar(&children, "children", "detach", "what happens to forks and other children: detach keeps them, reject keeps everything, cascade deletes them too")
+	cmd.Flags().StringVar(&children, "children", "detach", "`strategy` for forks and other children: detach keeps them, reject keeps the thread if it has any, cascade deletes them too")
 	return cmd
 }
 
@@ -280,7 +281,7 @@ func (t *threadTool) forkCommand() *cobra.Command {
 	var at int
 	var as string
 	var cmd *cobra.Command
-	cmd = t.command("fork ID", "Make a thread that begins like another, and print its id", "", false, func(ctx context.Context, store *sqlite.Store, id string) error {
+	cmd = t.command("fork ID", "Copy the beginning of a thread to a new one, and print its id", "", false, func(ctx context.Context, store *sqlite.Store, id string) error {
 		if !cmd.Flags().Changed("at") {
 			old, err := store.Thread(ctx, id)
 			if err != nil {
@@ -290,7 +291,7 @@ func (t *threadTool) forkCommand() *cobra.Command {
 		}
 		return t.printID(store.Fork(ctx, id, at, cmp.Or(as, ids.New())))
 	})
-	cmd.Flags().IntVar(&at, "at", 0, "the last message that it takes over, by its `number`; all if left out")
+	cmd.Flags().IntVar(&at, "at", 0, "`number` of the last message to copy; default all")
 	addNewID(cmd, &as, "`id` of the new thread")
 	return cmd
 }
@@ -315,7 +316,7 @@ func (t *threadTool) printID(th *awaken.Thread, err error) error {
 }
 
 func (t *threadTool) exportCommand() *cobra.Command {
-	return t.command("export ID", "Print a thread as a file that import reads", "  awaken threads export ID > thread.jsonl", false,
+	return t.command("export ID", "Print a thread in the format that import reads", "  awaken threads export ID > thread.jsonl", false,
 		func(ctx context.Context, store *sqlite.Store, id string) error {
 			return threadfile.Export(ctx, store, id, t.con.out)
 		})
@@ -323,15 +324,15 @@ func (t *threadTool) exportCommand() *cobra.Command {
 
 func (t *threadTool) importCommand() *cobra.Command {
 	var as string
-	cmd := t.command("import", "Make a thread from a file on standard input, and print its id", "  awaken threads import < thread.jsonl", true,
+	cmd := t.command("import", "Create a thread from an export on standard input, and print its id", "  awaken threads import < thread.jsonl", true,
 		func(ctx context.Context, store *sqlite.Store, _ string) error {
 			return t.printID(threadfile.Import(ctx, store, t.con.in, as))
 		})
-	addNewID(cmd, &as, "`id` of the new thread, instead of the one it had")
+	addNewID(cmd, &as, "`id` of the new thread; default the id in the file")
 	checkID := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if t.con.inTTY {
-			return usageError("standard input is a terminal, want a file")
+			return usageError("standard input is a terminal, want an exported file")
 		}
 		return checkID(cmd, args)
 	}
@@ -340,10 +341,10 @@ func (t *threadTool) importCommand() *cobra.Command {
 
 func (t *threadTool) pruneCommand() *cobra.Command {
 	var age time.Duration
-	cmd := t.command("prune", "Delete the threads that were not used for a while and have no open run", "  awaken threads prune --older-than 720h", false,
+	cmd := t.command("prune", "Delete threads without an open run that have not been used for some time", "  awaken threads prune --older-than 720h", false,
 		func(ctx context.Context, store *sqlite.Store, _ string) error {
 			n, err := store.Prune(ctx, time.Now().Add(-age))
-			fmt.Fprintf(t.con.err, "%d deleted\n", n)
+			fmt.Fprintf(t.con.err, "deleted %s\n", count(n, "thread"))
 			return err
 		})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
@@ -352,6 +353,6 @@ func (t *threadTool) pruneCommand() *cobra.Command {
 		}
 		return nil
 	}
-	cmd.Flags().DurationVar(&age, "older-than", 0, "`time` since their last use, such as 720h")
+	cmd.Flags().DurationVar(&age, "older-than", 0, "`time` since the last use, such as 720h")
 	return cmd
 }

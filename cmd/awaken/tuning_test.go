@@ -136,8 +136,8 @@ func hostResearch(t *testing.T) *hosted {
 	return h
 }
 
-// The walk-through of docs/tuning.md works as it is there: all commands in their order, and
-// the second answer is another because the prompt is.
+// The walk-through of docs/tuning.md works as written: all commands in order, and the
+// second answer differs because the prompt does.
 func TestTuning_WalkThrough(t *testing.T) {
 	startOracle(t)
 	h := hostResearch(t)
@@ -188,7 +188,7 @@ type runView struct {
 	ResolutionID string             `json:"resolution_id"`
 }
 
-// begin starts a run that waits for somebody to allow a search, unless it may do nothing
+// begin starts a run that waits for the approval of a search, unless it may do nothing
 // but ask.
 func (h *hosted) begin(agent, thread string) {
 	h.t.Helper()
@@ -227,7 +227,7 @@ func (h *hosted) finish(thread string) runView {
 }
 
 // Every row of the table in docs/tuning.md: a run that waits while a change is published
-// goes on as it began, and the next run has the change. It is so after a restart, too.
+// continues with the old version, and the next run uses the change, also after a restart.
 func TestTuning_ActiveAndNextRuns(t *testing.T) {
 	o := startOracle(t)
 	agent := func(changes ...any) map[string]any {

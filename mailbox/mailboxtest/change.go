@@ -73,7 +73,7 @@ var changeCases = []testCase{
 			k.Errorf("got %+v and %+v", plain(live[0]), plain(live[1]))
 		}
 	}},
-	{"ShowsWhereTheLogEnds", func(k *kit) {
+	{"ShowsTheEndOfTheLog", func(k *kit) {
 		o := k.acquire("t", "r")
 		o.commit(func(c *awaken.Commit) {
 			for seq := uint64(1); seq <= 3; seq++ {
@@ -83,7 +83,7 @@ var changeCases = []testCase{
 		equal(k, "end", awaken.Cursor{Epoch: o.cp.Fence, Seq: 3}, k.look("t").End)
 		equal(k, "end for the next owner", awaken.Cursor{Epoch: k.acquire("t", "r").cp.Fence, Seq: 3}, k.look("t").End)
 	}},
-	{"ShowsTheRunThatRunsOrWaits", func(k *kit) {
+	{"ShowsTheOpenRun", func(k *kit) {
 		k.enqueue(dispatch("t", "d"))
 		if t := k.look("t"); t.Open != nil || !t.Made {
 			k.Errorf("before it started: %+v", t)
@@ -109,7 +109,7 @@ var changeCases = []testCase{
 			k.Errorf("after its end: %+v", t.Open)
 		}
 	}},
-	{"KeepsWhatWasRecorded", func(k *kit) {
+	{"StoresTheChanges", func(k *kit) {
 		k.change("t", func(t *mailbox.Thread) {
 			t.Make = true
 			t.Put = []*mailbox.Dispatch{queued(t, "a"), queued(t, "b", priority(1))}
@@ -129,7 +129,7 @@ var changeCases = []testCase{
 			k.Errorf("inbox is %+v, %v: an item must be posted once", items, err)
 		}
 	}},
-	{"KeepsDispatchesWhole", func(k *kit) {
+	{"StoresEveryField", func(k *kit) {
 		want := &mailbox.Dispatch{ID: "d", ThreadID: "t", RunID: "r", Priority: 7, DedupeKey: "dk", Epoch: 3, Status: mailbox.Queued, Cancel: true,
 			Revision: 2, Attempts: 4, MaxAttempts: 9, Steps: 5, LastError: "boom", IdempotencyKey: "ik", Digest: "dg",
 			Request: &awaken.RunRequest{AgentID: "agent", ThreadID: "t", RunID: "r", Messages: []*llm.Message{llm.UserText("hello")}, Origin: "mcp", Mode: "scheduled",
@@ -146,7 +146,7 @@ var changeCases = []testCase{
 		same(k, "changed", &over, k.get("d"))
 		equal(k, "live", 0, len(k.look("t").Live))
 	}},
-	{"EditsWhatIsQueued", func(k *kit) {
+	{"EditsQueuedDispatches", func(k *kit) {
 		k.enqueue(dispatch("t", "a"), dispatch("t", "b"))
 		k.change("t", func(t *mailbox.Thread) {
 			d := *t.Live[1]
@@ -159,7 +159,7 @@ var changeCases = []testCase{
 			k.Errorf("got %+v", d)
 		}
 	}},
-	{"FlagsWhatIsClaimed", func(k *kit) {
+	{"FlagsClaimedDispatches", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		d := k.claimOne("a")
 		k.change("t", func(t *mailbox.Thread) {
@@ -170,7 +170,7 @@ var changeCases = []testCase{
 		equal(k, "renewal", mailbox.Renewal{Cancel: true}, k.renew(lease, d.Held())[0])
 		k.as(d, mailbox.Acked)
 	}},
-	{"CancelsWhatIsQueued", func(k *kit) {
+	{"CancelsQueuedDispatches", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		k.change("t", func(t *mailbox.Thread) {
 			c := *t.Live[0]
@@ -204,7 +204,7 @@ var changeCases = []testCase{
 			k.Errorf("thread is %v, inbox is %v, %v, %v", th, items, err, unreadErr)
 		}
 	}},
-	{"ReturnsTheErrorAsItIs", func(k *kit) {
+	{"ReturnsTheErrorUnwrapped", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		want := k.shows("t", []string{"a", "b"}, []string{"run-a", "run-b"})
 		boom := errors.New("boom")
@@ -227,7 +227,7 @@ var changeCases = []testCase{
 			k.Errorf("the thread was made: %v", err)
 		}
 	}},
-	{"RefusesATakenKeyAndChangesNothing", func(k *kit) {
+	{"RejectsADuplicateKeyAndChangesNothing", func(k *kit) {
 		k.enqueue(dispatch("other", "x", idempotent("key")), dispatch("t", "a"))
 		for range 2 {
 			if d := k.claim(1)[0]; d.ID == "x" {
@@ -258,7 +258,7 @@ var changeCases = []testCase{
 		x := k.get("x")
 		k.change("other", func(t *mailbox.Thread) { t.Put = []*mailbox.Dispatch{x} })
 	}},
-	{"RefusesATakenID", func(k *kit) {
+	{"RejectsADuplicateID", func(k *kit) {
 		k.enqueue(dispatch("other", "x"), dispatch("t", "a"))
 		err := k.store.Change(k.Context(), "t", func(t *mailbox.Thread) error {
 			everything(t, "b")
@@ -315,7 +315,7 @@ var changeCases = []testCase{
 		k.change("new", func(t *mailbox.Thread) { t.Make, t.Raise = true, true })
 		equal(k, "epoch of a new thread", uint64(1), k.look("new").Epoch)
 	}},
-	{"HandsOutCopies", func(k *kit) {
+	{"ReturnsCopies", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		o := k.acquire("t", "r")
 		o.commit()

@@ -19,7 +19,7 @@ func (k *kit) next() time.Duration {
 }
 
 var claimCases = []testCase{
-	{"TakesWhatIsQueued", func(k *kit) {
+	{"ClaimsQueuedDispatches", func(k *kit) {
 		k.enqueue(dispatch("t", "a", idempotent("key"), dedupe("dk"), priority(9)))
 		before := k.now()
 		d := k.claimOne("a")
@@ -36,13 +36,13 @@ var claimCases = []testCase{
 		k.nothing()
 	}},
 	{"OfAnEmptyQueueIsEmpty", func(k *kit) { equal(k, "next", time.Duration(0), k.next()) }},
-	{"WithALimitOfNothingTakesNothing", func(k *kit) {
+	{"WithLimitZeroClaimsNothing", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		if ds := k.claim(0); len(ds) > 0 {
 			k.Errorf("claimed %q", dispatchIDs(ds))
 		}
 	}},
-	{"WaitsUntilItIsAvailable", func(k *kit) {
+	{"WaitsUntilAvailable", func(k *kit) {
 		k.enqueue(dispatch("t", "a", after(time.Minute)))
 		k.nothing()
 		k.Advance(30 * time.Second)
@@ -50,7 +50,7 @@ var claimCases = []testCase{
 		k.Advance(31 * time.Second)
 		k.claimOne("a")
 	}},
-	{"TakesWhatIsAvailableBeforeWhatIsNot", func(k *kit) {
+	{"ClaimsAvailableDispatchesFirst", func(k *kit) {
 		k.enqueue(dispatch("t", "later", priority(0), after(time.Hour)), dispatch("t", "now"))
 		d := k.claimOne("now")
 		k.Advance(2 * time.Hour)
@@ -58,7 +58,7 @@ var claimCases = []testCase{
 		k.as(k.claimOne("later"), mailbox.Acked)
 		equal(k, "token of now", false, k.claimOne("now").ClaimToken == d.ClaimToken)
 	}},
-	{"TakesPriorityBeforeAge", func(k *kit) {
+	{"OrdersByPriorityThenAge", func(k *kit) {
 		k.enqueue(dispatch("t1", "old"), dispatch("t1", "urgent", priority(5)))
 		k.Advance(time.Second)
 		k.enqueue(dispatch("t2", "first", priority(0)), dispatch("t3", "last", priority(255)))
@@ -77,7 +77,7 @@ var claimCases = []testCase{
 		// t1 became free after usual had become ready.
 		equal(k, "order", []string{"first", "urgent", "usual", "old", "last"}, got)
 	}},
-	{"TakesAThreadsDispatchesInOrder", func(k *kit) {
+	{"ClaimsAThreadsDispatchesInOrder", func(k *kit) {
 		want := []string{}
 		for i := range 10 {
 			k.enqueue(dispatch("t", number("d", i)))
@@ -102,7 +102,7 @@ var claimCases = []testCase{
 		k.settle(mailbox.Settlement{Held: k.claimOne("a").Held(), Status: mailbox.Queued, Failed: true})
 		k.claimOne("a") // it is still the oldest
 	}},
-	{"TakesOneOfAThread", func(k *kit) {
+	{"ClaimsOnePerThread", func(k *kit) {
 		k.enqueue(dispatch("t", "a"), dispatch("t", "b"), dispatch("t", "c", priority(0)))
 		k.claimOne("c")
 		k.nothing()
@@ -111,7 +111,7 @@ var claimCases = []testCase{
 		k.Advance(2 * lease)
 		k.nothing() // an expired lease is a claim until it is reclaimed
 	}},
-	{"TakesUpToTheLimit", func(k *kit) {
+	{"ClaimsUpToTheLimit", func(k *kit) {
 		for i := range 10 {
 			k.enqueue(dispatch(number("t", i), number("a", i)), dispatch(number("t", i), number("b", i)))
 			k.Advance(time.Second)
@@ -156,14 +156,14 @@ var claimCases = []testCase{
 		}
 		equal(k, "order", []string{"m0000", "x1", "y1", "m0001", "x2", "m0002"}, got)
 	}},
-	{"OrdersByWhenADelayWasOver", func(k *kit) {
+	{"OrdersByEndOfDelay", func(k *kit) {
 		k.enqueue(dispatch("a", "delayed", after(time.Minute)))
 		k.Advance(time.Second)
 		k.enqueue(dispatch("b", "ready"))
 		k.Advance(2 * time.Minute)
 		equal(k, "order", []string{"ready", "delayed"}, dispatchIDs(k.claim(2)))
 	}},
-	{"SaysWhenMoreWillBeAvailable", func(k *kit) {
+	{"ReturnsWhenMoreIsAvailable", func(k *kit) {
 		check := func(want time.Duration) {
 			k.Helper()
 			if next := k.next(); next <= want-10*time.Second || next > want {
@@ -187,7 +187,7 @@ var claimCases = []testCase{
 			k.Errorf("next is %v, want up to a second", next)
 		}
 	}},
-	{"WithADeadContextLosesNothing", func(k *kit) {
+	{"WithACancelledContextLosesNothing", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		ctx, cancel := context.WithCancel(k.Context())
 		cancel()
@@ -200,7 +200,7 @@ var claimCases = []testCase{
 }
 
 var listenCases = []testCase{
-	{"HearsWhatOthersDo", func(k *kit) {
+	{"SignalsChangesByOthers", func(k *kit) {
 		l, ok := k.Queue.(mailbox.Listener)
 		if !ok {
 			k.Skip("the queue is no Listener")
@@ -274,7 +274,7 @@ var listenCases = []testCase{
 		select {
 		case <-stopped:
 		case <-time.After(30 * time.Second):
-			k.Fatal("Listen goes on when its context is done")
+			k.Fatal("Listen did not return when its context was done")
 		}
 	}},
 }

@@ -25,7 +25,7 @@ func (k *kit) together(n int, fn func(i int, q mailbox.Queue)) {
 }
 
 var concurrencyCases = []testCase{
-	{"EveryDispatchIsWorkedOnOnceAndAloneOnItsThread", func(k *kit) {
+	{"EachDispatchRunsOnceAndAloneOnItsThread", func(k *kit) {
 		const threads, each = 7, 30
 		for i := range threads * each {
 			k.enqueue(dispatch(number("t", i%threads), number("d", i), priority(i%3)))
@@ -67,7 +67,7 @@ var concurrencyCases = []testCase{
 			k.Errorf("counts are %v, %v", counts, err)
 		}
 	}},
-	{"WhateverHappensEachIsSettledOnce", func(k *kit) {
+	{"EachDispatchIsSettledOnce", func(k *kit) {
 		// Workers claim, renew, settle, give back and lose their leases, while others
 		// enqueue, cancel and interrupt. However that goes, each dispatch ends once.
 		const threads, workers, turns = 4, 8, 60
@@ -189,7 +189,7 @@ var concurrencyCases = []testCase{
 			equal(k, "attempts", 1, k.get(number("d", i)).Attempts)
 		}
 	}},
-	{"ChangesOfAThreadFollowEachOther", func(k *kit) {
+	{"ChangesOfAThreadAreSerialised", func(k *kit) {
 		const workers, turns = 8, 10
 		k.enqueue(dispatch("t", "a"))
 		k.together(workers, func(_ int, q mailbox.Queue) {
@@ -208,7 +208,7 @@ var concurrencyCases = []testCase{
 		equal(k, "revision", workers*turns, k.get("a").Revision)
 		equal(k, "epoch", uint64(workers*turns), k.look("t").Epoch)
 	}},
-	{"OneThreadIsMadeByMany", func(k *kit) {
+	{"ManyCreateOneThread", func(k *kit) {
 		k.together(8, func(i int, q mailbox.Queue) {
 			var err error
 			switch i % 3 {
@@ -231,7 +231,7 @@ var concurrencyCases = []testCase{
 		})
 		equal(k, "live", 8, len(k.look("t").Live))
 	}},
-	{"AKeyIsTakenOnce", func(k *kit) {
+	{"AKeyIsUsedOnce", func(k *kit) {
 		const workers = 8
 		var won [3]atomic.Int32
 		k.together(workers, func(i int, q mailbox.Queue) {
@@ -264,7 +264,7 @@ var concurrencyCases = []testCase{
 			equal(k, what, int32(10), won[i].Load())
 		}
 	}},
-	{"ABatchIsNotTornByOthers", func(k *kit) {
+	{"BatchesAreAtomic", func(k *kit) {
 		// Batches name the same threads in different orders.
 		const workers, turns, threads = 6, 8, 5
 		k.together(workers, func(i int, q mailbox.Queue) {
@@ -300,7 +300,7 @@ var concurrencyCases = []testCase{
 		}
 	}},
 	{"AChangeAndAParkSeeEachOther", func(k *kit) {
-		// Somebody posts to a run that is about to park. Either the park is refused, or
+		// A client posts to a run that is about to park. Either the park is refused, or
 		// the poster sees the run waiting and wakes it; nothing is lost in between.
 		refused, woken := 0, 0
 		for round := range 60 {

@@ -34,7 +34,7 @@ var enqueueCases = []testCase{
 		want.Status, want.CreatedAt, want.UpdatedAt, want.AvailableAt = mailbox.Queued, a.CreatedAt, a.UpdatedAt, a.AvailableAt
 		same(k, "dispatch", want, a)
 	}},
-	{"WhateverStatusItHad", func(k *kit) {
+	{"IgnoresTheGivenStatus", func(k *kit) {
 		k.enqueue(dispatch("t", "a", func(d *mailbox.Dispatch) { d.Status, d.Epoch, d.CreatedAt = mailbox.Acked, 9, 77 }))
 		d := k.get("a")
 		if d.Status != mailbox.Queued || d.Epoch != 0 || d.CreatedAt == 77 || d.CompletedAt != 0 {
@@ -42,8 +42,8 @@ var enqueueCases = []testCase{
 		}
 		k.claimOne("a")
 	}},
-	{"NothingIsFine", func(k *kit) { k.enqueue() }},
-	{"MakesTheThreadAndTheRun", func(k *kit) {
+	{"AcceptsNoDispatches", func(k *kit) { k.enqueue() }},
+	{"CreatesTheThreadAndTheRun", func(k *kit) {
 		before := k.now()
 		k.enqueue(dispatch("t", "a", func(d *mailbox.Dispatch) {
 			q := d.Request
@@ -61,7 +61,7 @@ var enqueueCases = []testCase{
 		}
 		equal(k, "run", k.get("a").NewRun(), k.run("run-a"))
 	}},
-	{"ManyAtOnce", func(k *kit) {
+	{"QueuesABatch", func(k *kit) {
 		var ds []*mailbox.Dispatch
 		want := []string{}
 		for i := range 1000 {
@@ -77,7 +77,7 @@ var enqueueCases = []testCase{
 			k.Errorf("counts are %v, %v", counts, err)
 		}
 	}},
-	{"LeavesOutWhatBelongsToAWaitingRun", func(k *kit) {
+	{"SkipsDispatchesOfAThreadWithAWaitingRun", func(k *kit) {
 		k.acquire("waits", "r1").commit(parks)
 		k.acquire("runs", "r2").commit()
 		k.acquire("done", "r3").commit(done)
@@ -88,7 +88,7 @@ var enqueueCases = []testCase{
 			k.Errorf("the run of what was left out was recorded: %v", err)
 		}
 	}},
-	{"LeavesOutATakenID", func(k *kit) {
+	{"SkipsADuplicateID", func(k *kit) {
 		k.enqueue(dispatch("t", "a"), dispatch("t", "over"))
 		k.as(k.claimOne("a"), mailbox.Acked)
 		k.leaves([]int{0, 1, 3}, dispatch("t", "a"), dispatch("u", "over"), dispatch("u", "b"), dispatch("v", "b"))
@@ -96,7 +96,7 @@ var enqueueCases = []testCase{
 		equal(k, "thread", "u", k.get("b").ThreadID)
 		k.status(mailbox.Acked, "a")
 	}},
-	{"LeavesOutATakenDedupeKey", func(k *kit) {
+	{"SkipsADuplicateDedupeKey", func(k *kit) {
 		k.enqueue(dispatch("t", "a", dedupe("key")))
 		k.leaves([]int{0, 3}, dispatch("t", "b", dedupe("key")), dispatch("t", "c", dedupe("other")), dispatch("u", "d", dedupe("key")),
 			dispatch("u", "e", dedupe("key")), dispatch("t", "f"), dispatch("t", "g"))
@@ -108,7 +108,7 @@ var enqueueCases = []testCase{
 		}
 		k.leaves([]int{}, dispatch("t", "h", dedupe("key"))) // one that is over is not
 	}},
-	{"LeavesOutATakenIdempotencyKey", func(k *kit) {
+	{"SkipsADuplicateIdempotencyKey", func(k *kit) {
 		k.enqueue(dispatch("t", "a", idempotent("key")))
 		k.leaves([]int{0, 2}, dispatch("u", "b", idempotent("key")), dispatch("u", "c", idempotent("k2")), dispatch("v", "d", idempotent("k2")))
 		for _, d := range k.claim(10) {
@@ -120,19 +120,19 @@ var enqueueCases = []testCase{
 		}
 		k.leaves([]int{}, dispatch("u", "e", idempotent("key")))
 	}},
-	{"LeavesWhatIsLeftOutAlone", func(k *kit) {
+	{"DoesNotTouchSkippedDispatches", func(k *kit) {
 		k.acquire("t", "r").commit(parks)
 		d := dispatch("t", "a", after(time.Minute))
 		k.leaves([]int{0}, d)
 		same(k, "dispatch", dispatch("t", "a", after(time.Minute)), d)
 	}},
-	{"KeepsACopy", func(k *kit) {
+	{"StoresACopy", func(k *kit) {
 		d := dispatch("t", "a")
 		k.enqueue(d)
 		spoil(d)
 		unspoilt(k, k.get("a"))
 	}},
-	{"LeavesARecordedRunAlone", func(k *kit) {
+	{"KeepsAStoredRun", func(k *kit) {
 		k.acquire("t", "run-a").commit(done)
 		k.enqueue(dispatch("t", "a"))
 		equal(k, "status", awaken.RunDone, k.run("run-a").Status)
@@ -200,7 +200,7 @@ var enqueueCases = []testCase{
 }
 
 var runCases = []testCase{
-	{"ThatAreCreatedAreVisibleButNotOpen", func(k *kit) {
+	{"CreatedAreVisibleButNotOpen", func(k *kit) {
 		k.acquire("t", "before").commit(done)
 		k.enqueue(dispatch("t", "a"))
 		k.change("t", func(t *mailbox.Thread) {
@@ -230,7 +230,7 @@ var runCases = []testCase{
 			k.Errorf("ledger is %v, %v", calls, err)
 		}
 	}},
-	{"AreTakenOverByTheFirstCommit", func(k *kit) {
+	{"AreReplacedByTheFirstCommit", func(k *kit) {
 		k.enqueue(dispatch("t", "a"), dispatch("t", "b"))
 		o := k.acquire("t", "run-a")
 		if o.cp.Run != nil {
@@ -284,7 +284,7 @@ var runCases = []testCase{
 }
 
 var threadCases = []testCase{
-	{"AreMadeOnce", func(k *kit) {
+	{"AreCreatedOnce", func(k *kit) {
 		o := k.acquire("t", "r")
 		o.commit(done)
 		want, err := k.store.Thread(k.Context(), "t")
@@ -301,7 +301,7 @@ var threadCases = []testCase{
 		equal(k, "created_at", want.Metadata.CreatedAt, got.Metadata.CreatedAt)
 		equal(k, "latest run", "r", got.LatestRunID)
 	}},
-	{"ThatWereMadeAreListed", func(k *kit) {
+	{"AreListedOnceCreated", func(k *kit) {
 		before := k.now()
 		k.enqueue(dispatch("a", "a"))
 		k.change("b", func(t *mailbox.Thread) { t.Make = true })

@@ -17,7 +17,7 @@ var listCases = []testCase{
 		}
 		equal(k, "dispatches", []string{}, k.list(mailbox.Query{}))
 	}},
-	{"OfAThreadOrRunComesInItsOrder", func(k *kit) {
+	{"OfAThreadOrRunIsInOrder", func(k *kit) {
 		for _, d := range []*mailbox.Dispatch{dispatch("t", "c"), dispatch("t", "a"), dispatch("t", "late", priority(200)), dispatch("u", "x", priority(0)), dispatch("t", "first", priority(1))} {
 			k.enqueue(d)
 			k.Advance(time.Second)
@@ -32,7 +32,7 @@ var listCases = []testCase{
 		})
 		equal(k, "of a run that was woken", []string{"a", "again"}, k.list(mailbox.Query{RunID: "run-a"}))
 	}},
-	{"OfAllComesNewestFirst", func(k *kit) {
+	{"OfAllIsNewestFirst", func(k *kit) {
 		for _, id := range []string{"b", "a", "c"} {
 			k.enqueue(dispatch("t-"+id, id, priority(len(id))))
 			k.Advance(time.Second)
@@ -66,7 +66,7 @@ var listCases = []testCase{
 			equal(k, "count of "+string(s), 1, counts[s])
 		}
 	}},
-	{"ComesInPages", func(k *kit) {
+	{"IsPaged", func(k *kit) {
 		var all []string
 		for i := range 55 {
 			k.enqueue(dispatch("t", number("d", i)))
@@ -93,7 +93,7 @@ var listCases = []testCase{
 }
 
 var purgeCases = []testCase{
-	{"RemovesWhatHasBeenOverForSoLong", func(k *kit) {
+	{"RemovesOldTerminalDispatches", func(k *kit) {
 		k.enqueue(dispatch("t", "old", idempotent("key"), dedupe("dk")))
 		k.as(k.claimOne("old"), mailbox.Acked)
 		k.Advance(time.Hour)
@@ -122,7 +122,7 @@ var purgeCases = []testCase{
 		equal(k, "left", []string{"claimed", "queued"}, k.list(mailbox.Query{ThreadID: "t"}))
 		equal(k, "run", awaken.RunCreated, k.run("run-old").Status)
 	}},
-	{"CountsFromTheEnd", func(k *kit) {
+	{"CountsFromCompletion", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		k.Advance(time.Hour)
 		k.change("t", func(t *mailbox.Thread) {

@@ -19,18 +19,18 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// Backend is a queue to be tested. It is empty, and nobody else uses it.
+// Backend is a queue to test. It is empty and not shared.
 type Backend struct {
 	Queue mailbox.Queue
-	// Other is the same queue as another process has it. Nil means that there can be
-	// no other process.
+	// Other is the same queue, opened by another process. Nil if the backend serves only one
+	// process.
 	Other mailbox.Queue
-	// Advance makes the clock of the queue jump; it goes on by itself, too.
+	// Advance moves the queue's clock forward. The clock also advances by itself.
 	Advance func(d time.Duration)
 }
 
-// Test runs every case. open is called once for each case, and may register its own
-// clean-up.
+// Test runs every case, each on a backend of its own. Open may register clean-up with
+// t.Cleanup.
 func Test(t *testing.T, open func(t *testing.T) Backend) {
 	for _, area := range []struct {
 		name  string
@@ -59,13 +59,13 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 	t.Run("Linearizable", func(t *testing.T) { Linearizable(t, open(t)) })
 }
 
-// testCase is one promise of the port.
+// testCase checks one promise of the interfaces.
 type testCase struct {
 	promise string
 	check   func(k *kit)
 }
 
-// kit is a backend with what the cases do all the time. What must work fails the test.
+// kit is a backend with the helpers that the cases share. A helper that fails ends the test.
 type kit struct {
 	*testing.T
 	Backend
@@ -269,7 +269,7 @@ func dispatchIDs(ds []*mailbox.Dispatch) []string {
 	return out
 }
 
-// owner is somebody who has acquired a thread and commits a run on it.
+// owner has acquired a thread and commits a run on it.
 type owner struct {
 	*kit
 	cp     *awaken.Checkpoint

@@ -20,8 +20,8 @@ var renewCases = []testCase{
 		equal(k, "reclaimed", 0, k.reclaim(10))
 		equal(k, "token", d.ClaimToken, k.get("a").ClaimToken)
 	}},
-	{"OfNothingIsFine", func(k *kit) { k.renew(lease) }},
-	{"SaysWhatIsLost", func(k *kit) {
+	{"AcceptsNoClaims", func(k *kit) { k.renew(lease) }},
+	{"ReportsLostClaims", func(k *kit) {
 		for _, id := range []string{"requeued", "acked", "claimed again", "cancelled", "kept", "given back"} {
 			k.enqueue(dispatch(id, id))
 		}
@@ -57,7 +57,7 @@ var renewCases = []testCase{
 		equal(k, "renewal", []mailbox.Renewal{{Lost: true}}, k.renew(lease, d.Held()))
 		k.status(mailbox.Queued, "a")
 	}},
-	{"ForgetsFailuresWhenTheRunGotFurther", func(k *kit) {
+	{"ResetsAttemptsWhenTheRunProgressed", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		for range 3 {
 			k.settle(mailbox.Settlement{Held: k.claimOne("a").Held(), Status: mailbox.Queued, Failed: true})
@@ -102,13 +102,13 @@ var settleCases = []testCase{
 			k.nothing()
 		}
 	}},
-	{"LetsTheThreadGoOn", func(k *kit) {
+	{"FreesTheThread", func(k *kit) {
 		k.enqueue(dispatch("t", "a"), dispatch("t", "b"))
 		k.as(k.claimOne("a"), mailbox.Acked)
 		k.as(k.claimOne("b"), mailbox.DeadLetter)
 		equal(k, "live", 0, len(k.look("t").Live))
 	}},
-	{"PutsBackWithADelay", func(k *kit) {
+	{"RequeuesWithADelay", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		d := k.claimOne("a")
 		before := k.now()
@@ -130,7 +130,7 @@ var settleCases = []testCase{
 			k.Errorf("got %+v", plain(d))
 		}
 	}},
-	{"PutsBackHoweverOftenItWasTried", func(k *kit) {
+	{"RequeuesRegardlessOfAttempts", func(k *kit) {
 		k.enqueue(dispatch("t", "a", func(d *mailbox.Dispatch) { d.MaxAttempts = 2 }))
 		for want := range 4 {
 			d := k.claimOne("a")
@@ -142,7 +142,7 @@ var settleCases = []testCase{
 		k.as(k.claimOne("a"), mailbox.DeadLetter)
 		k.nothing()
 	}},
-	{"CountsFromWhereTheRunGot", func(k *kit) {
+	{"CountsAttemptsSinceTheLastStep", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		for range 3 {
 			k.settle(mailbox.Settlement{Held: k.claimOne("a").Held(), Status: mailbox.Queued, Failed: true})
@@ -194,7 +194,7 @@ var settleCases = []testCase{
 			k.Errorf("a second time: error is %v, want ErrFenced", err)
 		}
 	}},
-	{"RefusesTheTokenOfAnEarlierClaim", func(k *kit) {
+	{"RejectsTheTokenOfAnEarlierClaim", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		old := k.claimOne("a")
 		k.as(old, mailbox.Queued)
@@ -204,7 +204,7 @@ var settleCases = []testCase{
 		}
 		k.as(d, mailbox.Acked)
 	}},
-	{"SaysOfEachHowItWas", func(k *kit) {
+	{"ReturnsAnErrorPerSettlement", func(k *kit) {
 		var batch []mailbox.Settlement
 		for i := range 20 {
 			k.enqueue(dispatch(number("t", i), number("d", i)))
@@ -263,7 +263,7 @@ var settleCases = []testCase{
 }
 
 var reclaimCases = []testCase{
-	{"PutsBackWhatExpired", func(k *kit) {
+	{"RequeuesExpiredClaims", func(k *kit) {
 		k.enqueue(dispatch("t1", "a"), dispatch("t2", "b"))
 		old := map[string]*mailbox.Dispatch{}
 		for _, d := range k.claimFor(2, time.Minute) {

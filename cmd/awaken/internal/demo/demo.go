@@ -1,6 +1,5 @@
-// Package demo has agents and tools to try the runtime with. They need nothing:
-// no network, no key, no file. The model behind them is scripted; see
-// [llmtest.Demo] for the words it obeys.
+// Package demo provides agents and tools for trying out the runtime. They need no network, no
+// key and no files. Their model is scripted; see [llmtest.Demo] for the prompts it understands.
 package demo
 
 import (
@@ -21,17 +20,17 @@ import (
 )
 
 const (
-	// ScenarioAgentID is the agent that obeys the "scenario:" words.
+	// ScenarioAgentID is the agent that understands the "scenario:" prompts.
 	ScenarioAgentID = "scenario"
 	// ModelID is the model of the demo agents.
 	ModelID = "default"
 	// ProviderID is the provider of that model.
 	ProviderID = "default"
-	// Adapter is what a provider of the scripted model is called in configuration.
+	// Adapter is the adapter of a provider with the scripted model.
 	Adapter = "scripted"
 )
 
-// Config returns everything the demo agents need, for the caller to add to.
+// Config returns the configuration of all demo agents. The caller may extend it.
 func Config() engine.Config {
 	cfg := Minimal()
 	cfg.Agents = agents()
@@ -40,13 +39,13 @@ func Config() engine.Config {
 	return cfg
 }
 
-// Plugins returns the plugins that every agent may load, configured by their sections.
+// Plugins returns the plugins that every agent may load. Their sections configure them.
 func Plugins() []awaken.Plugin {
 	return []awaken.Plugin{permission.New(permission.Config{}), reminder.New(reminder.Config{}), deferred.New(), guard.Rails(), memory.New(),
 		handoff.New(nil), delegate.New(delegate.Options{}), background.New()}
 }
 
-// Minimal returns the default agent alone, without tools.
+// Minimal returns the configuration of the default agent alone, without tools.
 func Minimal() engine.Config {
 	return engine.Config{
 		Agents:    []*awaken.AgentSpec{agent(engine.DefaultAgentID, 3, "Answers with the scripted model.", "You are a helpful assistant.")},
@@ -65,9 +64,8 @@ func agent(id string, maxRounds int, description, prompt string) *awaken.AgentSp
 	return &awaken.AgentSpec{ID: id, Description: description, ModelID: ModelID, SystemPrompt: prompt, MaxRounds: maxRounds}
 }
 
-// agents returns the demo agents. All but those for one tool or none have all the tools.
-// Some are named after a plugin that is not there yet, and do without it; those named
-// after permissions and the profile have theirs.
+// agents returns the demo agents. An agent has all the tools unless it names those it may use.
+// Some agents are named after a plugin that does not exist yet, and work without it.
 func agents() []*awaken.AgentSpec {
 	only := func(a *awaken.AgentSpec, tools ...string) *awaken.AgentSpec {
 		a.AllowedTools = append([]string{}, tools...)
@@ -119,7 +117,7 @@ func agents() []*awaken.AgentSpec {
 		if a.ID == "profile" {
 			a.PluginIDs = append(a.PluginIDs, memory.Name)
 		}
-		if a.ID == "a2a" { // it works with others
+		if a.ID == "a2a" { // delegates to other agents
 			a.Delegates = []string{engine.DefaultAgentID, "research"}
 			a.PluginIDs = append(a.PluginIDs, handoff.PluginID, background.PluginID)
 			a.Sections = map[string]json.RawMessage{handoff.PluginID: json.RawMessage(`{"agents": ["travel"]}`)}
@@ -128,8 +126,8 @@ func agents() []*awaken.AgentSpec {
 	return all
 }
 
-// permissions are the agents that load the permission plugin, and its section. Only one
-// of them asks; the others show that what is allowed costs nobody a click.
+// permissions holds the section of the permission plugin, by the agent that loads it. Only one
+// of them asks; the others show that allowed calls need no approval.
 var permissions = map[string]string{
 	"permission": `{"default_behavior":"ask","rules":[{"tool":"get_*","behavior":"allow"},{"tool":"serverInfo","behavior":"allow"},
 		{"tool":"failingTool","behavior":"deny"},{"tool":"delete_*","behavior":"deny"}]}`,

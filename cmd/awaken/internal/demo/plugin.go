@@ -18,10 +18,10 @@ const pluginID = "demo"
 type plugin struct{}
 
 var (
-	// notes are what append_note has been told on a thread.
+	// notes are the notes of a thread.
 	notes = state.NewKey("demo.notes",
 		func(list []string, note string) []string { return append(slices.Clip(list), note) }, state.Options{Scope: state.Thread})
-	// count counts once more when the step ends.
+	// count adds to the counter when the step ends.
 	count = awaken.NewAction[int]("demo.count", awaken.PhaseStepEnd)
 )
 
@@ -60,8 +60,8 @@ func appendNote(_ context.Context, call *awaken.ToolCall, n note) (noteList, err
 	return noteList{all, len(all)}, nil
 }
 
-// emitState changes the counter twice: with its result, which is one state_delta,
-// and when the step ends, which the state_snapshot of the step shows.
+// emitState changes the counter twice: with its result, which is one state_delta, and at the
+// end of the step, which the state_snapshot of the step shows.
 func emitState(_ context.Context, call *awaken.ToolCall, _ nothing) (map[string]int, error) {
 	n := counter(call)
 	setCounter(call, n+1)
@@ -69,7 +69,7 @@ func emitState(_ context.Context, call *awaken.ToolCall, _ nothing) (map[string]
 	return map[string]int{"counter": n + 2}, nil
 }
 
-// counter is a number in the state that the client shares.
+// counter returns a number in the state that the client shares.
 func counter(r state.Reader) int {
 	var shared struct {
 		Counter int `json:"counter"`

@@ -11,8 +11,8 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// The tools of this file do nothing but take what they are given: a page beside the
-// conversation shows it. What they are given is in the call, and in the answer.
+// The tools in this file only accept their arguments: a page beside the conversation shows
+// them, from the call or its result.
 
 func showTools() []awaken.Tool {
 	return []awaken.Tool{
@@ -37,7 +37,7 @@ func showTools() []awaken.Tool {
 	}
 }
 
-// taken says that a tool has done what it was asked.
+// taken returns the result of a tool that accepted n items.
 func taken(n int) map[string]any { return map[string]any{"status": "ok", "count": n} }
 
 type trips struct {

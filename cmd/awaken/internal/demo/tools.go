@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// tools returns the demo tools that need no plugin; [plugin] has the others.
+// tools returns the demo tools that need no plugin; plugin provides the others.
 func tools() []awaken.Tool {
 	return append(showTools(),
 		reading("get_weather", "Tells the weather at a place.", getWeather),
@@ -45,12 +45,12 @@ func tools() []awaken.Tool {
 	)
 }
 
-// reading returns a tool that changes nothing.
+// reading returns a read-only tool.
 func reading[In, Out any](id, description string, fn func(context.Context, *awaken.ToolCall, In) (Out, error)) awaken.Tool {
 	return awaken.NewTool(awaken.ToolSpec{ID: id, Description: description, Effect: awaken.ReadOnly}, fn)
 }
 
-// either returns the first text that is not blank, of an argument that has several names.
+// either returns the first text that is not blank, for an argument with several names.
 func either(name string, texts ...string) (string, error) {
 	for _, text := range texts {
 		if strings.TrimSpace(text) != "" {
@@ -145,8 +145,8 @@ type fileQuery struct {
 	Path string `json:"path" jsonschema:"the file to delete"`
 }
 
-// deleteFile waits for a person and then says that it has done it. It never
-// touches a file: it is there to show how approval works.
+// deleteFile waits for approval and then reports success. It never touches a file: it only
+// shows how approval works.
 func deleteFile(_ context.Context, call *awaken.ToolCall, q fileQuery) (map[string]string, error) {
 	if call.Resume == nil {
 		return nil, awaken.Suspend(awaken.Ticket{Suspension: awaken.Suspension{
@@ -182,9 +182,8 @@ func emitActivity(_ context.Context, call *awaken.ToolCall, _ nothing) (map[stri
 	return map[string][]string{"steps": {"a", "b"}}, nil
 }
 
-// The types of the activities that emit_data shows. The runtime has no event for
-// data of its own, so they are activities: a later one of the same type replaces
-// the first.
+// The types of the activities that emit_data shows. The runtime has no event for custom data,
+// so they are activities: a later one of the same type replaces the first.
 const (
 	dataActivity      = "demo-data"
 	transientActivity = "demo-data-transient"
@@ -207,10 +206,10 @@ func emitData(_ context.Context, call *awaken.ToolCall, _ nothing) (map[string]a
 	return last, nil
 }
 
-// dot is a picture of one pixel.
+// dot is an image of one pixel.
 const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// emitMedia shows sources beside the conversation, and has a picture in its result.
+// emitMedia shows sources beside the conversation, and returns an image.
 func emitMedia(_ context.Context, call *awaken.ToolCall, _ nothing) (*awaken.ToolResult, error) {
 	for _, a := range []struct{ kind, content string }{
 		{"source-url", `{"sourceId":"s1","url":"https://example.com/","title":"Example"}`},
@@ -224,8 +223,8 @@ func emitMedia(_ context.Context, call *awaken.ToolCall, _ nothing) (*awaken.Too
 		{Type: llm.ImageBlock, Source: &llm.Source{Type: "base64", MediaType: "image/png", Data: dot}}}}, nil
 }
 
-// emitMessages only says what a snapshot of the conversation would end with: a
-// tool cannot send one.
+// emitMessages returns the message that a snapshot of the conversation would end with: a tool
+// cannot send a snapshot.
 func emitMessages(context.Context, *awaken.ToolCall, nothing) (map[string]string, error) {
 	return map[string]string{"role": "assistant", "content": "from snapshot"}, nil
 }

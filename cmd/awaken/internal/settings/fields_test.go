@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// cases has every setting: a value that it takes, one that it does not take (as in the
-// environment; "" if it takes all) with what is wanted, and its default.
+// cases has every setting: a valid value, an invalid one (as an environment variable; "" if all
+// are valid) with the expected error, and the default.
 var cases = map[string]struct{ good, bad, want, def string }{
 	"server.address":                        {"0.0.0.0:3000", "3000", "want host:port", "127.0.0.1:3000"},
 	"server.debug_address":                  {"127.0.0.1:6060", "6060", "want host:port", `""`},
@@ -43,7 +43,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"limits.key_rate":             {"0.5", "-1", "want a number, 0 or more", "0"},
 	"limits.key_burst":            {"5", "-1", "want 0 or more", "0"},
 
-	"admin.bearer_token":         {"long-enough", "short", "want 8 characters or more, and no blanks", `""`},
+	"admin.bearer_token":         {"long-enough", "short", "want 8 characters or more, without blanks", `""`},
 	"admin.cors_allowed_origins": {"https://a.example", "", "", "[http://127.0.0.1:3002, http://localhost:3002]"},
 	"admin.expose_config_routes": {"false", "no", "want true or false", "true"},
 	"admin.expose_trace_routes":  {"true", "no", "want true or false", "false"},
@@ -94,9 +94,8 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"retention.threads_days": {"30", "-1", "want a whole number, 0 or more", "0"},
 }
 
-// Every setting takes what it should, says what is wrong, and has its default. A new
-// setting needs a case.
-func TestSettings_Each(t *testing.T) {
+// A new setting needs a case.
+func TestSettings_HaveDefaultsAndRejectInvalidValues(t *testing.T) {
 	for _, v := range Defaults().Values() {
 		c, ok := cases[v.Name]
 		if !ok {

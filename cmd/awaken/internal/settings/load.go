@@ -13,18 +13,18 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 )
 
-// DefaultFile is read if it is there and no other file is named.
+// DefaultFile is the settings file that is read, if it exists, when no other is named.
 const DefaultFile = "awaken.yaml"
 
-// Sources are where settings come from.
+// Sources are the sources of settings.
 type Sources struct {
-	File  string            // "" is the one in $AWAKEN_CONFIG, or DefaultFile if it is there
+	File  string            // "" means $AWAKEN_CONFIG, or DefaultFile if it exists
 	Env   []string          // as os.Environ returns it
-	Flags map[string]string // those that were given, by name
+	Flags map[string]string // the flags that were given, by name
 }
 
-// Load reads all settings. It returns them even if there are mistakes, which it reports
-// all at once, each with where it is.
+// Load reads all settings. It reports all mistakes at once, each with its source, and returns
+// the settings even then.
 func Load(src Sources) (*Settings, error) {
 	s := Defaults()
 	env := map[string]string{}
@@ -43,12 +43,12 @@ func Load(src Sources) (*Settings, error) {
 		}
 	}
 	if m := s.Mailbox; m.Renew >= m.Lease {
-		errs = append(errs, fmt.Errorf("mailbox.lease_renewal_interval is %s, want less than mailbox.lease_ms, which is %d", m.Renew, m.Lease.Milliseconds()))
+		errs = append(errs, fmt.Errorf("mailbox.lease_renewal_interval is %s, want less than mailbox.lease_ms (%d)", m.Renew, m.Lease.Milliseconds()))
 	}
 	return s, errors.Join(errs...)
 }
 
-// from sets v to what a variable or a flag says.
+// from sets v to the value of a variable or a flag.
 func (v *Value) from(source, text string) error {
 	if err := v.set(text); err != nil {
 		return mistake(source, v, text, err)
@@ -57,7 +57,7 @@ func (v *Value) from(source, text string) error {
 	return nil
 }
 
-// mistake says that the value that is called name is not what is wanted.
+// mistake reports an invalid value. It does not show secrets.
 func mistake(name string, v *Value, text string, want error) error {
 	text = quoted(text)
 	if v.Secret() {
@@ -66,7 +66,7 @@ func mistake(name string, v *Value, text string, want error) error {
 	return fmt.Errorf("%s is %s, %w", name, text, want)
 }
 
-// readFile reads the file that is named, or the default one.
+// readFile reads the settings file.
 func (s *Settings) readFile(name, fromEnv string) (errs []error) {
 	name = cmp.Or(name, fromEnv)
 	optional := name == ""
@@ -104,12 +104,12 @@ func (s *Settings) find(name string) *Value {
 	return nil
 }
 
-// nearest returns the name that is most like the one that was written.
+// nearest returns the setting whose name is most similar to name.
 func (s *Settings) nearest(name string) string {
 	distance := func(v *Value) int {
 		d := strict.Distance(name, v.Name)
 		if lastName(v.Name) == lastName(name) {
-			d = min(d, 2) // the right name in the wrong place
+			d = min(d, 2) // right name, wrong section
 		}
 		return d
 	}
@@ -118,8 +118,8 @@ func (s *Settings) nearest(name string) string {
 
 func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// Strangers returns the variables of the environment that look like settings and are
-// none, each with the one that was perhaps meant.
+// Strangers returns a message for each environment variable that looks like a misspelled
+// setting.
 func (s *Settings) Strangers(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
@@ -127,7 +127,7 @@ func (s *Settings) Strangers(environ []string) []string {
 		if !strings.HasPrefix(name, "AWAKEN_") || name == "AWAKEN_CONFIG" || strings.HasPrefix(name, "AWAKEN_TEST_") {
 			continue
 		}
-		best, least := "", 4 // others may have variables of their own
+		best, least := "", 4 // more distant names belong to other programs
 		for _, v := range s.values {
 			if d := strict.Distance(name, v.Env); d < least {
 				best, least = v.Env, d

@@ -1,6 +1,5 @@
-// Package settings is what an operator can choose about a server: in a file, in the
-// environment and with flags. Each overrules the one before, and every value remembers
-// where it came from.
+// Package settings loads the settings of a server from a file, from environment variables and
+// from flags. Later sources override earlier ones, and every value records its source.
 package settings
 
 import (
@@ -12,7 +11,8 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// Settings are all there are. The table in [Settings.Values] says what they are called.
+// Settings holds every setting. The table behind [Settings.Values] defines their names, defaults
+// and checks.
 type Settings struct {
 	Server struct {
 		Address, DebugAddress string
@@ -32,7 +32,7 @@ type Settings struct {
 		Origins []string
 		Config  bool
 	}
-	// Secrets is what secrets are encrypted with: a key, or a file with keys.
+	// Secrets selects the key that encrypts secrets: a key, or a file with keys.
 	Secrets struct {
 		Key     awaken.Secret
 		KeyFile string
@@ -42,7 +42,7 @@ type Settings struct {
 		Retention time.Duration
 		Sweep     time.Duration
 	}
-	Mailbox     mailbox.Config // what an operator can choose of it
+	Mailbox     mailbox.Config // only the fields that are settings
 	StorageDir  string
 	DatabaseURL awaken.Secret
 	SeedProfile string
@@ -59,17 +59,17 @@ type Settings struct {
 	}
 	Budget struct {
 		Enabled   bool
-		TenantUSD float64 // 0 is no limit
+		TenantUSD float64 // 0 means no limit
 	}
-	// Versions is how long versions of the documents are kept that are not live and that no
-	// run needs. 0 is for ever.
+	// Versions is how long to keep document versions that are not live and that no run needs;
+	// 0 keeps them forever.
 	Versions time.Duration
-	// Providers.KeyDir is the folder whose files documents may name as keys.
+	// Providers.KeyDir is the folder with the key files that documents may name.
 	Providers struct{ KeyDir string }
-	// Outbound is where providers may be that are not on the public internet.
+	// Outbound lists private networks that providers may be in.
 	Outbound struct{ Allow []string }
 	Log      struct{ Level, Format string }
-	// Retention is how long threads that nothing happens on are kept. 0 is for ever.
+	// Retention is how long to keep unused threads; 0 keeps them forever.
 	Retention time.Duration
 
 	values []*Value
@@ -78,12 +78,12 @@ type Settings struct {
 const (
 	day = 24 * time.Hour
 
-	noEval   = "there are no evaluations yet"
-	noTraces = "there are no traces yet"
-	noA2A    = "there is no A2A yet"
+	noEval   = "evaluations are not implemented yet"
+	noTraces = "traces are not implemented yet"
+	noA2A    = "A2A is not implemented yet"
 )
 
-// Defaults returns the settings of somebody who has chosen nothing.
+// Defaults returns the default settings.
 func Defaults() *Settings {
 	s := &Settings{}
 	s.values = s.table()
@@ -100,22 +100,22 @@ func Defaults() *Settings {
 	return s
 }
 
-// table is what everything is called. A name that ends in _ms, _secs or _days is a number
-// of these; another time is written like 10s.
+// table defines the settings. The value of a duration is a number if the name ends in _ms, _secs
+// or _days, and otherwise a text such as 10s.
 func (s *Settings) table() []*Value {
 	v, l, m := &s.Server, &s.Limits, &s.Mailbox
 	return []*Value{
-		{Name: "server.address", Env: "AWAKEN_HTTP_ADDR", Flag: "address", to: &v.Address, def: "127.0.0.1:3000", check: isAddress, Doc: "where to listen; port 0 is any that is free"},
-		{Name: "server.debug_address", Env: "AWAKEN_DEBUG_ADDRESS", Flag: "debug-address", to: &v.DebugAddress, check: isAddress, Doc: "where to serve profiles, on this machine only"},
-		{Name: "server.require_key", to: &v.RequireKey, Doc: "ask for a key on this machine too"},
-		{Name: "server.hosts", to: &v.Hosts, Doc: "other names of a server that needs no key"},
-		{Name: "server.user_header", to: &v.UserHeader, Doc: "a header in which the proxy in front says which user asks; it is believed without proof"},
-		{Name: "server.mailbox_lifecycle", to: &v.Lifecycle, def: "auto", check: oneOf("auto", "manual"), Doc: "manual accepts runs and leaves them to other processes"},
-		{Name: "server.shutdown.timeout_secs", to: &l.ShutdownTime, def: "30", check: atLeast(1), Doc: "how long requests and steps may go on when the server stops"},
-		{Name: "server.max_concurrent_requests", to: &l.Requests, def: "100", check: limit, Doc: "streams not counted"},
-		{Name: "server.max_concurrent_streams", to: &l.Streams, def: "20000", check: limit},
-		{Name: "server.replay_buffer_capacity", to: &m.Log.Buffer, def: "1024", check: atLeast(1), Doc: "events of a step that readers find in memory"},
-		{Name: "server.sse_buffer_size", to: &v.SSEBuffer, def: "64", check: atLeast(1), Doc: "frames of a stream that wait for its client before the log is read on; none are dropped"},
+		{Name: "server.address", Env: "AWAKEN_HTTP_ADDR", Flag: "address", to: &v.Address, def: "127.0.0.1:3000", check: isAddress, Doc: "address to listen on; port 0 selects a free port"},
+		{Name: "server.debug_address", Env: "AWAKEN_DEBUG_ADDRESS", Flag: "debug-address", to: &v.DebugAddress, check: isAddress, Doc: "loopback address to serve profiles on"},
+		{Name: "server.require_key", to: &v.RequireKey, Doc: "require a key on a loopback address too"},
+		{Name: "server.hosts", to: &v.Hosts, Doc: "additional host names of a server that requires no key"},
+		{Name: "server.user_header", to: &v.UserHeader, Doc: "header in which a trusted proxy names the user; clients must not be able to set it"},
+		{Name: "server.mailbox_lifecycle", to: &v.Lifecycle, def: "auto", check: oneOf("auto", "manual"), Doc: "auto runs a worker; manual accepts runs and leaves them to other processes"},
+		{Name: "server.shutdown.timeout_secs", to: &l.ShutdownTime, def: "30", check: atLeast(1), Doc: "how long requests and steps may take to finish when the server stops"},
+		{Name: "server.max_concurrent_requests", to: &l.Requests, def: "100", check: limit, Doc: "concurrent requests, not counting streams"},
+		{Name: "server.max_concurrent_streams", to: &l.Streams, def: "20000", check: limit, Doc: "concurrent streams"},
+		{Name: "server.replay_buffer_capacity", to: &m.Log.Buffer, def: "1024", check: atLeast(1), Doc: "events of the current step that are kept in memory for readers"},
+		{Name: "server.sse_buffer_size", to: &v.SSEBuffer, def: "64", check: atLeast(1), Doc: "frames that a stream buffers for a slow client before it stops reading the log; none are dropped"},
 		{Name: "server.a2a_extended_card_bearer_token", to: new(awaken.Secret), Unused: noA2A},
 		{Name: "server.eval_limits.max_cells_per_sync_run", to: new(int), def: "100", check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_concurrent_matrix_cells", to: new(int), def: "5", check: atLeast(1), Unused: noEval},
@@ -125,66 +125,66 @@ func (s *Settings) table() []*Value {
 		{Name: "server.eval_limits.max_judge_revisions", to: new(int), def: "3", check: atLeast(0), Unused: noEval},
 		{Name: "server.eval_limits.default_import_traces_max", to: new(int), def: "50", check: atLeast(1), Unused: noEval},
 
-		{Name: "limits.body_bytes", to: &l.Body, def: "20971520", check: limit, Doc: "of a request"},
+		{Name: "limits.body_bytes", to: &l.Body, def: "20971520", check: limit, Doc: "size of a request body"},
 		{Name: "limits.json_depth", to: &l.Depth, def: "64", check: limit, Doc: "nesting of JSON"},
-		{Name: "limits.header_bytes", to: &l.HeaderBytes, def: "65536", check: atLeast(1), Doc: "of a request"},
-		{Name: "limits.messages_per_run", to: &l.Messages, def: "1000", check: limit, Doc: "of a request"},
-		{Name: "limits.request_timeout", to: &l.RequestTime, def: "1m", check: aTime, Doc: "of a request that is not a stream"},
-		{Name: "limits.wait_timeout", to: &l.WaitTime, def: "10m", check: aTime, Doc: "of a request that waits for its run"},
-		{Name: "limits.header_timeout", to: &l.HeaderTime, def: "10s", check: aTime, Doc: "to send the headers"},
-		{Name: "limits.idle_timeout", to: &l.IdleTime, def: "2m", check: aTime, Doc: "of a connection between requests"},
-		{Name: "limits.stream_write_timeout", to: &l.StreamWrite, def: "10s", check: aTime, Doc: "for a client to take what a stream sends"},
-		{Name: "limits.heartbeat_interval", to: &l.Heartbeat, def: "15s", check: aTime, Doc: "of a stream on which nothing happens"},
-		{Name: "limits.tool_timeout", to: &l.ToolTime, def: "5m", check: aTime, Doc: "of a tool call"},
-		{Name: "limits.key_rate", to: &l.KeyRate, Doc: "requests per second and key; 0 is no limit"},
-		{Name: "limits.key_burst", to: &l.KeyBurst, check: atLeast(0), Doc: "requests at once; 0 is two seconds' worth"},
+		{Name: "limits.header_bytes", to: &l.HeaderBytes, def: "65536", check: atLeast(1), Doc: "size of the request headers"},
+		{Name: "limits.messages_per_run", to: &l.Messages, def: "1000", check: limit, Doc: "messages in a request"},
+		{Name: "limits.request_timeout", to: &l.RequestTime, def: "1m", check: aTime, Doc: "duration of a request that is not a stream"},
+		{Name: "limits.wait_timeout", to: &l.WaitTime, def: "10m", check: aTime, Doc: "duration of a request that waits for its run"},
+		{Name: "limits.header_timeout", to: &l.HeaderTime, def: "10s", check: aTime, Doc: "time for a client to send the headers"},
+		{Name: "limits.idle_timeout", to: &l.IdleTime, def: "2m", check: aTime, Doc: "idle time of a connection between requests"},
+		{Name: "limits.stream_write_timeout", to: &l.StreamWrite, def: "10s", check: aTime, Doc: "time for a client to read what a stream sends"},
+		{Name: "limits.heartbeat_interval", to: &l.Heartbeat, def: "15s", check: aTime, Doc: "interval of heartbeats on an idle stream"},
+		{Name: "limits.tool_timeout", to: &l.ToolTime, def: "5m", check: aTime, Doc: "duration of a tool call"},
+		{Name: "limits.key_rate", to: &l.KeyRate, Doc: "requests per second and key; 0 means no limit"},
+		{Name: "limits.key_burst", to: &l.KeyBurst, check: atLeast(0), Doc: "requests at once per key; 0 means two seconds' worth"},
 
 		{Name: "admin.bearer_token", Env: "AWAKEN_ADMIN_API_BEARER_TOKEN", to: &s.Admin.Token, check: isKey, Doc: "the admin key"},
-		{Name: "admin.cors_allowed_origins", Env: "AWAKEN_ADMIN_CORS_ALLOWED_ORIGINS", to: &s.Admin.Origins, def: "http://127.0.0.1:3002, http://localhost:3002", Doc: "pages that may use the server from a browser"},
+		{Name: "admin.cors_allowed_origins", Env: "AWAKEN_ADMIN_CORS_ALLOWED_ORIGINS", to: &s.Admin.Origins, def: "http://127.0.0.1:3002, http://localhost:3002", Doc: "origins whose pages may call the server from a browser"},
 		{Name: "admin.expose_config_routes", to: &s.Admin.Config, def: "true", Doc: "serve the routes that read and write documents"},
 		{Name: "admin.expose_trace_routes", Env: "AWAKEN_EXPOSE_TRACE_ROUTES", to: new(bool), Unused: noTraces},
 		{Name: "admin.expose_eval_routes", to: new(bool), def: "true", Unused: noEval},
 
-		{Name: "audit.enabled", to: &s.Audit.Enabled, def: "true", Doc: "keep who changed what"},
-		{Name: "audit.retention_days", to: &s.Audit.Retention, def: "90", check: atLeast(0), Doc: "how long; 0 is for ever"},
-		{Name: "audit.sweep_interval_secs", to: &s.Audit.Sweep, def: "3600", check: atLeast(1), Doc: "how often old events are removed"},
-		{Name: "registry.retention_days", to: &s.Versions, def: "90", check: atLeast(0), Doc: "how long versions are kept that nothing needs; 0 is for ever"},
-		{Name: "providers.key_dir", to: &s.Providers.KeyDir, Doc: "the folder whose files documents may name as keys; without it they may name none"},
-		{Name: "secrets.key", Env: "AWAKEN_SECRETS_KEY", to: &s.Secrets.Key, Doc: "what secrets in documents are encrypted with: 32 bytes in hex or base64"},
-		{Name: "secrets.key_file", Env: "AWAKEN_SECRETS_KEY_FILE", to: &s.Secrets.KeyFile, Doc: "the same in a file, one key a line, the newest first; made beside an SQLite database"},
+		{Name: "audit.enabled", to: &s.Audit.Enabled, def: "true", Doc: "record who changed which document"},
+		{Name: "audit.retention_days", to: &s.Audit.Retention, def: "90", check: atLeast(0), Doc: "how long to keep audit events; 0 means forever"},
+		{Name: "audit.sweep_interval_secs", to: &s.Audit.Sweep, def: "3600", check: atLeast(1), Doc: "how often to remove old audit events"},
+		{Name: "registry.retention_days", to: &s.Versions, def: "90", check: atLeast(0), Doc: "how long to keep document versions that nothing needs; 0 means forever"},
+		{Name: "providers.key_dir", to: &s.Providers.KeyDir, Doc: "folder with the key files that documents may name; without it they may name none"},
+		{Name: "secrets.key", Env: "AWAKEN_SECRETS_KEY", to: &s.Secrets.Key, Doc: "key that encrypts secrets in documents: 32 bytes in hex or base64"},
+		{Name: "secrets.key_file", Env: "AWAKEN_SECRETS_KEY_FILE", to: &s.Secrets.KeyFile, Doc: "file with such keys, one per line, newest first; created for an SQLite database"},
 
-		{Name: "mailbox.concurrency", to: &m.Concurrency, def: "256", check: atLeast(1), Doc: "runs at the same time"},
-		{Name: "mailbox.consumer", to: &m.Consumer, Doc: "names this process in the queue; default host, process and a random part"},
-		{Name: "mailbox.lease_ms", to: &m.Lease, def: "30000", check: atLeast(1), Doc: "how long a worker that is lost holds a run"},
-		{Name: "mailbox.lease_renewal_interval", to: &m.Renew, def: "10s", check: aTime, Doc: "less than the lease"},
-		{Name: "mailbox.poll_interval", to: &m.Poll, def: "1s", check: aTime, Doc: "how often the queue is asked without a reason"},
-		{Name: "mailbox.gc_interval", to: &m.GC, def: "1m", check: aTime, Doc: "how often dispatches that are over are purged"},
-		{Name: "mailbox.gc_ttl", to: &m.TTL, def: "24h", check: aTime, Doc: "how long they, and idempotency keys, are kept"},
-		{Name: "mailbox.default_max_attempts", to: &m.MaxAttempts, def: "5", check: atLeast(1), Doc: "before a dispatch becomes a dead letter"},
-		{Name: "mailbox.suspended_lease_ms", to: new(time.Duration), def: "600000", check: atLeast(1), Unused: "runs that wait hold no lease"},
-		{Name: "mailbox.sweep_interval", to: &m.Sweep, def: "30s", check: aTime, Doc: "how often expired leases are looked for, at most; a quarter of the lease if that is less"},
-		{Name: "mailbox.default_retry_delay_ms", to: &m.RetryDelay, def: "250", check: atLeast(1), Doc: "before a dispatch that failed is tried again; doubled with every further failure"},
-		{Name: "mailbox.max_retry_delay_ms", to: &m.MaxRetryDelay, def: "30000", check: atLeast(1), Doc: "the longest such delay"},
-		{Name: "mailbox.startup_delay", to: &m.Startup.Delay, check: atLeast(0), Doc: "before a worker that starts takes over what lost workers held, and claims"},
-		{Name: "mailbox.startup_recovery.max_attempts", to: &m.Startup.Attempts, def: "1", check: atLeast(0), Doc: "how often taking over is tried before the server stops with the error; 0 is 1"},
-		{Name: "mailbox.startup_recovery.retry_delay", to: &m.Startup.Retry, def: "250ms", check: aTime, Doc: "between two attempts"},
+		{Name: "mailbox.concurrency", to: &m.Concurrency, def: "256", check: atLeast(1), Doc: "runs in flight"},
+		{Name: "mailbox.consumer", to: &m.Consumer, Doc: "name of this process in the queue; default host, process id and a random part"},
+		{Name: "mailbox.lease_ms", to: &m.Lease, def: "30000", check: atLeast(1), Doc: "how long a claim is valid without renewal"},
+		{Name: "mailbox.lease_renewal_interval", to: &m.Renew, def: "10s", check: aTime, Doc: "how often to renew leases; less than the lease"},
+		{Name: "mailbox.poll_interval", to: &m.Poll, def: "1s", check: aTime, Doc: "how often to ask for work when nothing signals it"},
+		{Name: "mailbox.gc_interval", to: &m.GC, def: "1m", check: aTime, Doc: "how often to purge terminal dispatches"},
+		{Name: "mailbox.gc_ttl", to: &m.TTL, def: "24h", check: aTime, Doc: "how long to keep terminal dispatches and idempotency keys"},
+		{Name: "mailbox.default_max_attempts", to: &m.MaxAttempts, def: "5", check: atLeast(1), Doc: "failures in a row before a dispatch becomes a dead letter"},
+		{Name: "mailbox.suspended_lease_ms", to: new(time.Duration), def: "600000", check: atLeast(1), Unused: "waiting runs hold no lease"},
+		{Name: "mailbox.sweep_interval", to: &m.Sweep, def: "30s", check: aTime, Doc: "how often to look for expired leases; never more than a quarter of the lease"},
+		{Name: "mailbox.default_retry_delay_ms", to: &m.RetryDelay, def: "250", check: atLeast(1), Doc: "delay before the first retry of a dispatch; doubles with every further failure"},
+		{Name: "mailbox.max_retry_delay_ms", to: &m.MaxRetryDelay, def: "30000", check: atLeast(1), Doc: "longest retry delay"},
+		{Name: "mailbox.startup_delay", to: &m.Startup.Delay, check: atLeast(0), Doc: "delay before a starting worker reclaims the dispatches of lost workers and claims"},
+		{Name: "mailbox.startup_recovery.max_attempts", to: &m.Startup.Attempts, def: "1", check: atLeast(0), Doc: "attempts to reclaim before the server stops with the error; 0 means 1"},
+		{Name: "mailbox.startup_recovery.retry_delay", to: &m.Startup.Retry, def: "250ms", check: aTime, Doc: "delay between two such attempts"},
 
-		{Name: "storage_dir", Env: "AWAKEN_STORAGE_DIR", Flag: "storage-dir", to: &s.StorageDir, def: ".awaken", check: notEmpty, Doc: "folder of the SQLite file awaken.db; made when it is missing"},
-		{Name: "database_url", Env: "AWAKEN_DATABASE_URL", Flag: "database", to: &s.DatabaseURL, check: isPostgres, Doc: "a PostgreSQL database, instead of SQLite"},
-		{Name: "seed_profile", Env: "AWAKEN_SEED_PROFILE", Flag: "seed", to: &s.SeedProfile, def: "minimal", check: oneOf("minimal", "demo"), Doc: "`profile` of agents to begin with: minimal is the default agent, demo has more, and tools"},
-		{Name: "agents_file", Env: "AWAKEN_AGENTS_FILE", Flag: "file", to: &s.AgentsFile, Doc: "YAML or JSON with agents, instead of a profile"},
-		{Name: "config_dir", Env: "AWAKEN_CONFIG_DIR", Flag: "config-dir", to: &s.ConfigDir, Doc: "folder with documents, as awaken config export writes them, that are applied at every start"},
+		{Name: "storage_dir", Env: "AWAKEN_STORAGE_DIR", Flag: "storage-dir", to: &s.StorageDir, def: ".awaken", check: notEmpty, Doc: "`folder` of the SQLite file awaken.db; created if missing"},
+		{Name: "database_url", Env: "AWAKEN_DATABASE_URL", Flag: "database", to: &s.DatabaseURL, check: isPostgres, Doc: "`URL` of a PostgreSQL database to use instead of SQLite"},
+		{Name: "seed_profile", Env: "AWAKEN_SEED_PROFILE", Flag: "seed", to: &s.SeedProfile, def: "minimal", check: oneOf("minimal", "demo"), Doc: "`profile` with the initial agents: minimal has the default agent, demo adds more, and tools"},
+		{Name: "agents_file", Env: "AWAKEN_AGENTS_FILE", Flag: "file", to: &s.AgentsFile, Doc: "YAML or JSON `file` with agents, instead of a profile"},
+		{Name: "config_dir", Env: "AWAKEN_CONFIG_DIR", Flag: "config-dir", to: &s.ConfigDir, Doc: "`folder` of documents, as written by awaken config export, to apply at every start"},
 		{Name: "agent.model", Env: "AGENT_MODEL", to: &s.Agent.Model, Doc: "upstream name of the default agent's model"},
-		{Name: "agent.system_prompt", Env: "AGENT_SYSTEM_PROMPT", to: &s.Agent.SystemPrompt, Doc: "of the default agent"},
-		{Name: "agent.max_rounds", Env: "AGENT_MAX_ROUNDS", to: &s.Agent.MaxRounds, check: atLeast(1), Doc: "of the default agent"},
-		{Name: "agent.reasoning_effort", Env: "AGENT_REASONING_EFFORT", to: &s.Agent.ReasoningEffort, check: isEffort, Doc: "of the default agent: none, low, medium, high, max or a number of tokens"},
-		{Name: "openai.base_url", Env: "OPENAI_BASE_URL", to: &s.OpenAI.BaseURL, check: isURL, Doc: "of the default provider, which is OpenAI or a server that speaks its language; without this and a key, a scripted model answers"},
-		{Name: "openai.api_key", Env: "OPENAI_API_KEY", to: &s.OpenAI.APIKey, Doc: "of the default provider"},
-		{Name: "budget.enabled", to: &s.Budget.Enabled, Doc: "hold all runs to the limits set with PUT /v1/budget; agents and requests with a budget are held to it anyway"},
-		{Name: "budget.tenant_usd", to: &s.Budget.TenantUSD, Doc: "what each tenant may spend unless a limit was set for it, in US dollars; 0 is no limit"},
-		{Name: "outbound.allow", Env: "AWAKEN_OUTBOUND_ALLOW", to: &s.Outbound.Allow, check: areNetworks, Doc: "networks that the `base_url` of a provider in the agents' file may be in although they are not public, such as 127.0.0.0/8"},
+		{Name: "agent.system_prompt", Env: "AGENT_SYSTEM_PROMPT", to: &s.Agent.SystemPrompt, Doc: "system prompt of the default agent"},
+		{Name: "agent.max_rounds", Env: "AGENT_MAX_ROUNDS", to: &s.Agent.MaxRounds, check: atLeast(1), Doc: "round limit of the default agent"},
+		{Name: "agent.reasoning_effort", Env: "AGENT_REASONING_EFFORT", to: &s.Agent.ReasoningEffort, check: isEffort, Doc: "reasoning effort of the default agent: none, low, medium, high, max or a number of tokens"},
+		{Name: "openai.base_url", Env: "OPENAI_BASE_URL", to: &s.OpenAI.BaseURL, check: isURL, Doc: "base URL of the default provider: OpenAI or a compatible server. Without it and a key, a scripted model answers"},
+		{Name: "openai.api_key", Env: "OPENAI_API_KEY", to: &s.OpenAI.APIKey, Doc: "API key of the default provider"},
+		{Name: "budget.enabled", to: &s.Budget.Enabled, Doc: "enforce the limits set with PUT /v1/budget on all runs; budgets of agents and requests always apply"},
+		{Name: "budget.tenant_usd", to: &s.Budget.TenantUSD, Doc: "default limit of a tenant in US dollars; 0 means no limit"},
+		{Name: "outbound.allow", Env: "AWAKEN_OUTBOUND_ALLOW", to: &s.Outbound.Allow, check: areNetworks, Doc: "private networks that the base URL of a provider may be in, such as 127.0.0.0/8"},
 		{Name: "log.level", Env: "AWAKEN_LOG_LEVEL", Flag: "log-level", to: &s.Log.Level, def: "info", check: oneOf("debug", "info", "warn", "error"), Doc: "debug, info, warn or error"},
 		{Name: "log.format", Env: "AWAKEN_LOG_FORMAT", Flag: "log-format", to: &s.Log.Format, def: "text", check: oneOf("text", "json"), Doc: "text or json"},
-		{Name: "retention.threads_days", to: &s.Retention, check: atLeast(0), Doc: "delete threads that nothing happened on for so long; 0 keeps them"},
+		{Name: "retention.threads_days", to: &s.Retention, check: atLeast(0), Doc: "delete threads that were not used for this long; 0 keeps them"},
 	}
 }

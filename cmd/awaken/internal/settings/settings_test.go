@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// Every setting has names of its own and says what it is for, or why it is not used.
-func TestTable(t *testing.T) {
+func TestTable_NamesAreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for _, v := range Defaults().Values() {
 		for _, name := range []string{v.Name, v.Env, "--" + v.Flag} {
 			if name != "--" && seen[name] {
-				t.Errorf("%s is there twice", name)
+				t.Errorf("%s is defined twice", name)
 			}
 			seen[name] = true
 		}
@@ -27,7 +26,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What is printed can be set again, in the environment and in a file.
+// Printed values can be set again, in the environment and in a file.
 func TestValues_RoundTrip(t *testing.T) {
 	var env []string
 	var file strings.Builder
@@ -70,7 +69,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-func TestLoad_LaterOverrules(t *testing.T) {
+func TestLoad_LaterSourcesOverride(t *testing.T) {
 	file := write(t, "server: {address: 127.0.0.1:1}\nlog: {level: warn}\nmailbox: {lease_ms: 20000}\n")
 	s, err := Load(Sources{File: file, Env: []string{"AWAKEN_HTTP_ADDR=127.0.0.1:2", "AWAKEN_LOG_LEVEL=error", "AWAKEN_LOG_FORMAT="}, Flags: map[string]string{"address": "127.0.0.1:3"}})
 	if err != nil {
@@ -96,7 +95,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// No file makes reading it panic, and whatever is wrong is said.
+// No file makes Load panic, and every error has a message.
 func FuzzLoad(f *testing.F) {
 	f.Add("server: {address: 127.0.0.1:3000}")
 	f.Add("mailbox:\n  lease_ms: -1\n  gc_ttl: 9999999999h\n")
@@ -114,7 +113,7 @@ func FuzzLoad(f *testing.F) {
 			t.Fatal("no settings")
 		}
 		if err != nil && err.Error() == "" {
-			t.Error("a mistake without words")
+			t.Error("an error without a message")
 		}
 		for _, v := range s.Values() {
 			_ = v.String()

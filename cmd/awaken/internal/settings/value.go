@@ -21,24 +21,24 @@ import (
 // Value is one setting.
 type Value struct {
 	Name   string // in the file
-	Env    string // in the environment
-	Flag   string // on the command line; "" if it has none
+	Env    string // the environment variable
+	Flag   string // the flag, or ""
 	Doc    string
-	Unused string // why it has no effect yet
-	Source string // where the value came from
+	Unused string // why the setting has no effect; "" if it has one
+	Source string // the source of the value: a file and line, a variable, a flag or "default"
 
-	to    any                  // the field; of an unused setting, what nothing reads
-	def   string               // what it is by default, as set takes it; "" if that is the zero value
-	check func(v *Value) error // says what is wanted instead
+	to    any                  // pointer to the field; for an unused setting, to a value that nothing reads
+	def   string               // the default, as set accepts it; "" means the zero value
+	check func(v *Value) error // returns what is wanted instead
 }
 
-// Values returns all settings, in the order of the table.
+// Values returns all settings in the order of the table.
 func (s *Settings) Values() []*Value { return s.values }
 
-// Secret reports whether the value must not be shown.
+// Secret reports whether the value is a secret, which must not be shown.
 func (v *Value) Secret() bool { _, ok := v.to.(*awaken.Secret); return ok }
 
-// String is the value as it would be in a file, or *** if it is a secret.
+// String returns the value as it would be in a file, or *** for a secret.
 func (v *Value) String() string {
 	switch p := v.to.(type) {
 	case *string:
@@ -59,7 +59,7 @@ func (v *Value) String() string {
 	return fmt.Sprint(reflect.ValueOf(v.to).Elem())
 }
 
-// quoted is a text as YAML would have it, quoted only where it must be.
+// quoted returns a string as YAML, quoted only where necessary.
 func quoted(s string) string {
 	if s == "" || strings.TrimSpace(s) != s || strings.ContainsAny(s, "\n\t\"'#{}[]&*!|>%@`") || strings.Contains(s, ": ") {
 		return strconv.Quote(s)
@@ -67,7 +67,7 @@ func quoted(s string) string {
 	return s
 }
 
-// unit is what a number of the value counts, 0 if it is not a time or has its unit in it.
+// unit returns the unit of a duration that is given as a number, or 0.
 func (v *Value) unit() time.Duration {
 	if _, ok := v.to.(*time.Duration); !ok {
 		return 0
@@ -80,7 +80,7 @@ func (v *Value) unit() time.Duration {
 	return 0
 }
 
-// set sets the value to what a text says.
+// set parses and checks a value.
 func (v *Value) set(text string) error {
 	switch p := v.to.(type) {
 	case *string:
@@ -128,7 +128,7 @@ func (v *Value) set(text string) error {
 	return nil
 }
 
-// setJSON sets the value to what a file says. The kind of JSON has to be the right one.
+// setJSON sets the value from a file. The type of the JSON value must match.
 func (v *Value) setJSON(raw json.RawMessage) error {
 	var text string
 	isText := json.Unmarshal(raw, &text) == nil
@@ -136,13 +136,13 @@ func (v *Value) setJSON(raw json.RawMessage) error {
 	case *[]string:
 		var list []string
 		if json.Unmarshal(raw, &list) != nil {
-			return errors.New("want a list of texts")
+			return errors.New("want a list of strings")
 		}
 		*p = list
 		return nil
 	case *string, *awaken.Secret:
 		if !isText {
-			return errors.New("want a text; put it in quotes")
+			return errors.New("want a string; put it in quotes")
 		}
 	case *time.Duration:
 		if isText == (v.unit() != 0) {
@@ -169,7 +169,7 @@ func split(text string) []string {
 	return out
 }
 
-// What values may be.
+// Checks of values.
 
 func (v *Value) number() int64 {
 	switch p := v.to.(type) {
@@ -191,7 +191,7 @@ func (v *Value) text() string {
 	return ""
 }
 
-// want is the check that a value is what text says.
+// want returns a check that fails with "want text".
 func want(text string, ok func(v *Value) bool) func(*Value) error {
 	return func(v *Value) error {
 		if !ok(v) {
@@ -230,7 +230,7 @@ var (
 
 	notEmpty = want("a name", func(v *Value) bool { return strings.TrimSpace(v.text()) != "" })
 
-	isKey = want("8 characters or more, and no blanks", func(v *Value) bool {
+	isKey = want("8 characters or more, without blanks", func(v *Value) bool {
 		return len(v.text()) >= 8 && !strings.ContainsAny(v.text(), " \t\r\n")
 	})
 
@@ -254,7 +254,7 @@ func areNetworks(v *Value) error {
 	return err
 }
 
-// ParseNetworks reads networks, such as 10.0.0.0/8, and single addresses.
+// ParseNetworks parses networks such as 10.0.0.0/8, and single addresses.
 func ParseNetworks(list []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, s := range list {
@@ -263,14 +263,14 @@ func ParseNetworks(list []string) ([]netip.Prefix, error) {
 			p, err = netip.PrefixFrom(a, a.BitLen()), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("want networks such as 10.0.0.0/8, or addresses, and %q is neither", s)
+			return nil, fmt.Errorf("want networks such as 10.0.0.0/8, or addresses, not %q", s)
 		}
 		out = append(out, p)
 	}
 	return out, nil
 }
 
-// ParseEffort reads how much a model is to think.
+// ParseEffort parses a reasoning effort: none, low, medium, high, max or a number of tokens.
 func ParseEffort(text string) (e llm.Effort, err error) {
 	if n, err := strconv.Atoi(text); err == nil {
 		return e, e.UnmarshalJSON(fmt.Appendf(nil, `{"budget":%d}`, n))
@@ -278,7 +278,7 @@ func ParseEffort(text string) (e llm.Effort, err error) {
 	return e, e.UnmarshalJSON(strconv.AppendQuote(nil, text))
 }
 
-// envName is the variable of a setting that has no other.
+// envName returns the default environment variable of a setting.
 func envName(name string) string {
 	return "AWAKEN_" + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
 }

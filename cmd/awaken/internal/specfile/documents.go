@@ -16,20 +16,20 @@ import (
 	"github.com/awaken-go/awaken/internal/document"
 )
 
-// Document is a document of the control plane, and where it was found.
+// Document is a document of the control plane and the file that defines it.
 type Document struct {
 	config.Document
 	File string
 	node *document.Node
 }
 
-// Documents reads documents: of a file, or of a folder. A file has lists by namespace. A
-// folder has such files, and a file for every other document, called by its namespace and
-// id: agents/helper.yaml. Files that are neither YAML nor JSON, and those whose names begin
-// with a dot, are not looked at.
+// Documents reads the documents of a file or a folder. A file contains lists by namespace. A
+// folder contains such files, and files with one document each, named by namespace and id:
+// agents/helper.yaml. Documents ignores files that are neither YAML nor JSON, and files whose
+// name begins with a dot.
 //
-// A secret can be left out of a file: ${NAME} in the place of one is the value that lookup
-// returns for it, and ${file:PATH} what is in that file.
+// In place of a secret, ${NAME} stands for the value that lookup returns, and ${file:PATH} for
+// the content of a file.
 func Documents(path string, lookup func(name string) (string, bool)) ([]Document, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func Documents(path string, lookup func(name string) (string, bool)) ([]Document
 	return r.docs, err
 }
 
-// ReadDocuments is Documents of what r has, which errors call name.
+// ReadDocuments is Documents for a reader. Errors refer to it as name.
 func ReadDocuments(name string, in io.Reader, lookup func(name string) (string, bool)) ([]Document, error) {
 	r := &reader{lookup: lookup}
 	err := r.read(name, "", in)
@@ -61,7 +61,7 @@ func isSpecFile(name string) bool {
 	return !strings.HasPrefix(name, ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
 }
 
-// folder reads a folder: that of a namespace, or one with lists and the folders of namespaces.
+// folder reads the folder of a namespace, or one with lists and such folders if ns is "".
 func (r *reader) folder(dir string, ns config.Namespace) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *reader) folder(dir string, ns config.Namespace) error {
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		info, err := os.Stat(path) // links are followed: Kubernetes mounts files as such
+		info, err := os.Stat(path) // follows links: Kubernetes mounts files as links
 		switch inner := config.Namespace(e.Name()); {
 		case strings.HasPrefix(e.Name(), "."):
 		case err != nil:
@@ -78,7 +78,7 @@ func (r *reader) folder(dir string, ns config.Namespace) error {
 			err = r.file(path, ns)
 		case ns != "" || !info.IsDir():
 		case !inner.Known():
-			return fmt.Errorf("%s: is a folder called %q, want %s", path, e.Name(), namespaces())
+			return fmt.Errorf("%s: unknown namespace %q, want %s", path, e.Name(), namespaces())
 		default:
 			err = r.folder(path, inner)
 		}
@@ -98,7 +98,7 @@ func (r *reader) file(path string, ns config.Namespace) error {
 	return r.read(path, ns, f)
 }
 
-// read reads a file: the one document of a namespace, or lists if it has none.
+// read reads a file: one document of the namespace, or lists if ns is "".
 func (r *reader) read(name string, ns config.Namespace, in io.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(in, document.MaxBytes+1))
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *reader) read(name string, ns config.Namespace, in io.Reader) error {
 	}
 	root, err := document.Parse(name, data)
 	if errors.Is(err, document.ErrEmpty) && ns == "" {
-		return nil // a list of nothing
+		return nil // no documents
 	}
 	switch {
 	case err != nil:
@@ -133,7 +133,7 @@ func namespaces() string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
-// add adds a document, which is where in its file, and has to have that id unless it is "".
+// add adds the document at where in its file. It must have the given id, unless that is "".
 func (r *reader) add(name string, ns config.Namespace, n *document.Node, where, id string) error {
 	if n.Kind != document.Object {
 		return document.At(n.Line, "got %s, want an object", n.Kind)
@@ -153,14 +153,14 @@ func (r *reader) add(name string, ns config.Namespace, n *document.Node, where, 
 		return err
 	}
 	if id != "" && own != id {
-		return document.At(d.line("id"), "id is %q, want %q, which is the name of the file", own, id)
+		return document.At(d.line("id"), "id is %q, want %q as in the file name", own, id)
 	}
 	d.Key = config.Key{Namespace: ns, ID: own}
 	if err := config.CheckID(d.Key); err != nil {
 		return document.At(d.line("id"), "%s%w", at, err)
 	}
 	if i := slices.IndexFunc(r.docs, func(o Document) bool { return o.Key == d.Key }); i >= 0 {
-		return document.At(n.Line, "%s%s is there twice, first in %s:%d", at, d.Key, r.docs[i].File, r.docs[i].node.Line)
+		return document.At(n.Line, "%s%s is defined twice, first in %s:%d", at, d.Key, r.docs[i].File, r.docs[i].node.Line)
 	}
 	if _, err := r.fillIn(&d, fields, nil); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (r *reader) add(name string, ns config.Namespace, n *document.Node, where, 
 
 var variable = regexp.MustCompile(`^\$\{([^{}]*)\}$`)
 
-// fillIn puts the secrets that the file only names in their places.
+// fillIn replaces references to secrets with their values.
 func (r *reader) fillIn(d *Document, v any, path []string) (any, error) {
 	var err error
 	switch v := v.(type) {
@@ -206,7 +206,7 @@ func (r *reader) fillIn(d *Document, v any, path []string) (any, error) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// value returns what a name in ${} stands for.
+// value returns the value of a reference, without ${ and }.
 func (r *reader) value(name string) (string, error) {
 	if file, ok := strings.CutPrefix(name, "file:"); ok {
 		data, err := os.ReadFile(file)
@@ -220,16 +220,16 @@ func (r *reader) value(name string) (string, error) {
 		return value, nil
 	}
 	if !variableName.MatchString(name) {
-		return "", fmt.Errorf("${%s} names no variable: want ${NAME} or ${file:PATH}", name)
+		return "", fmt.Errorf("${%s} is not a valid reference, want ${NAME} or ${file:PATH}", name)
 	}
 	value, ok := r.lookup(name)
 	if !ok || value == "" {
-		return "", fmt.Errorf("the variable %s is not set", name)
+		return "", fmt.Errorf("environment variable %s is not set", name)
 	}
 	return value, nil
 }
 
-// line is where a field is, or the last of those that lead to it that are there.
+// line returns the line of a field, or of its closest parent that exists.
 func (d *Document) line(path ...string) int {
 	n, line := d.node, d.node.Line
 	for _, name := range path {
@@ -251,12 +251,12 @@ func (d *Document) line(path ...string) int {
 	return line
 }
 
-// names are words in a mistake that may be fields.
+// names matches words in an error message that may be fields.
 var names = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_.-]*`)
 
-// Locate puts file and line before every line of a mistake that is about one of these
-// documents. The line is that of the field that the mistake names first, or else where
-// the document begins.
+// Locate prefixes each line of an error that is about one of the documents with file and line.
+// The line is that of the first field that the message names, or else the beginning of the
+// document.
 func Locate(docs []Document, err error) error {
 	text := strings.TrimPrefix(err.Error(), "invalid request: ")
 	lines := strings.Split(text, "\n")
@@ -264,7 +264,7 @@ func Locate(docs []Document, err error) error {
 	for i, line := range lines {
 		d, rest := about(docs, line)
 		if d == nil {
-			d, rest = last, line // several mistakes of one document
+			d, rest = last, line // another mistake in the same document
 		}
 		if last = d; d == nil {
 			continue
@@ -282,7 +282,7 @@ func Locate(docs []Document, err error) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// about returns the document that a mistake is about, and the rest of it.
+// about returns the document that a message is about, and the rest of the message.
 func about(docs []Document, text string) (*Document, string) {
 	for i := range docs {
 		key := docs[i].Key
@@ -295,8 +295,8 @@ func about(docs []Document, text string) (*Document, string) {
 	return nil, text
 }
 
-// FileName is the name of a document's file in a folder. What not every file system takes
-// is written as %XX, as in a URL.
+// FileName returns the path of a document's file in a folder. Characters that some file systems
+// do not allow are escaped as %XX, as in a URL.
 func FileName(key config.Key) string {
 	var sb strings.Builder
 	for i, c := range []byte(key.ID) {
@@ -309,7 +309,7 @@ func FileName(key config.Key) string {
 	return filepath.Join(string(key.Namespace), sb.String()+".yaml")
 }
 
-// unescape returns the id of a file's name.
+// unescape returns the id that FileName escaped.
 func unescape(name string) string {
 	return escaped.ReplaceAllStringFunc(name, func(s string) string {
 		n, _ := strconv.ParseUint(s[1:], 16, 8) // it matched

@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-// What is written is read again, exactly, whatever the texts are.
+// Written documents are read back exactly, whatever their texts.
 func FuzzDocuments_RoundTrip(f *testing.F) {
 	for _, s := range []string{"hello", "", "a\nb\n", "a\n", "\n", " x", "x ", "yes", "null", "0x10", "1_000", "2020-01-01", "~", "- a", "a: b", "#", "'", `"`, "|", "\t\n",
 		"a\n\n\n", "a \nb", "é\u2028", "\x00", "\u0085", "=", "<<", "y", "1e3", ".5", "${X}", "\ufeffa", "\r\n", "[", "{", "!x", "&a", "*a", "%", "@", "`", "key: |\n  x"} {
@@ -91,17 +91,17 @@ func TestDocuments_Folder(t *testing.T) {
 
 func TestDocuments_Mistakes(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"agents/a.yaml", "id: b", `DIR/agents/a.yaml:1: id is "b", want "a", which is the name of the file`},
+		{"agents/a.yaml", "id: b", `DIR/agents/a.yaml:1: id is "b", want "a" as in the file name`},
 		{"agents/a.yaml", "x: 1", `DIR/agents/a.yaml:1: id is missing or empty`},
 		{"agents/a.yaml", "- id: a", `DIR/agents/a.yaml:1: got an array, want an object`},
 		{"agents/a.yaml", "", `DIR/agents/a.yaml: is empty`},
-		{"agnts/a.yaml", "id: a", `DIR/agnts: is a folder called "agnts", want a2a-servers, agents, mcp-servers, model-pools, models, providers, skills or tools`},
+		{"agnts/a.yaml", "id: a", `DIR/agnts: unknown namespace "agnts", want a2a-servers, agents, mcp-servers, model-pools, models, providers, skills or tools`},
 		{"x.yaml", "agents:\n- id: a\nmodles: []", `DIR/x.yaml:3: unknown field "modles", want a2a-servers, agents, mcp-servers, model-pools, models, providers, skills or tools`},
 		{"x.yaml", "agents: {id: a}", `DIR/x.yaml:1: field "agents" is an object, want an array`},
-		{"x.yaml", "agents:\n- id: a\n- id: a", `DIR/x.yaml:3: agents[1]: agents/a is there twice, first in DIR/x.yaml:2`},
+		{"x.yaml", "agents:\n- id: a\n- id: a", `DIR/x.yaml:3: agents[1]: agents/a is defined twice, first in DIR/x.yaml:2`},
 		{"x.yaml", "agents:\n- id: a/b", `DIR/x.yaml:2: agents[0]: invalid request: id of agents is "a/b", want none of / \ # ? %`},
-		{"x.yaml", "providers:\n- id: p\n  adapter: openai\n  api_key: ${NONE}", `DIR/x.yaml:4: providers/p: api_key: the variable NONE is not set`},
-		{"x.yaml", "providers:\n- id: p\n  adapter_options:\n    headers:\n      X-Key: ${not a name}", `DIR/x.yaml:5: providers/p: adapter_options.headers.X-Key: ${not a name} names no variable: want ${NAME} or ${file:PATH}`},
+		{"x.yaml", "providers:\n- id: p\n  adapter: openai\n  api_key: ${NONE}", `DIR/x.yaml:4: providers/p: api_key: environment variable NONE is not set`},
+		{"x.yaml", "providers:\n- id: p\n  adapter_options:\n    headers:\n      X-Key: ${not a name}", `DIR/x.yaml:5: providers/p: adapter_options.headers.X-Key: ${not a name} is not a valid reference, want ${NAME} or ${file:PATH}`},
 		{"mcp-servers/m.yaml", "id: m\nenv:\n  T: ${file:/nowhere/x}", `DIR/mcp-servers/m.yaml:3: mcp-servers/m: env.T: open /nowhere/x: no such file or directory`},
 	} {
 		dir := t.TempDir()
@@ -113,7 +113,7 @@ func TestDocuments_Mistakes(t *testing.T) {
 	}
 }
 
-// A mistake that the control plane finds is told with its place.
+// Errors of the control plane get file and line.
 func TestLocate(t *testing.T) {
 	docs, err := ReadDocuments("f.yaml", strings.NewReader("agents:\n- id: a\n  max_rounds: -1\n  endpoint:\n    base_url: x\n- id: b\n  model_id: none\n"), env)
 	if err != nil {

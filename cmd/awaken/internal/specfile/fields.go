@@ -7,16 +7,15 @@ import (
 	"github.com/awaken-go/awaken/internal/document"
 )
 
-// Field is a value in a file, by the names that lead to it.
+// Field is a value in a file, with its path.
 type Field struct {
 	Path  string // such as server.address
 	Line  int
 	Value json.RawMessage // anything but an object
 }
 
-// Fields reads a file that is not about agents, as the list of its values. Objects are
-// taken apart, and fields without a value left out. A file that only has comments has
-// none.
+// Fields parses a file into a flat list of values, as for settings. It omits fields whose value
+// is null. A file with nothing but comments has no fields.
 func Fields(name string, data []byte) ([]Field, error) {
 	root, err := document.Parse(name, data)
 	switch {

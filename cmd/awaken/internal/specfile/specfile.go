@@ -1,6 +1,7 @@
-// Package specfile reads the files in which people define agents, in YAML or JSON.
+// Package specfile reads files that define agents and other documents, in YAML or JSON, and
+// writes them as YAML.
 //
-// A file holds one agent, or lists:
+// A file that [Read] reads holds one agent, or lists:
 //
 //	agents:
 //	  - id: helper
@@ -11,7 +12,7 @@
 //	providers:
 //	  - {id: scripted, adapter: scripted}
 //
-// Mistakes are of type *[document.Error].
+// [Documents] reads the documents of the control plane. Mistakes are of type *[document.Error].
 package specfile
 
 import (
@@ -27,15 +28,14 @@ import (
 	"github.com/awaken-go/awaken/internal/document"
 )
 
-// File is what a file defines.
+// File is the content of a file.
 type File struct {
 	Agents    []*awaken.AgentSpec
 	Models    []awaken.ModelSpec
 	Providers []awaken.ProviderSpec
 }
 
-// Read reads a file of the given name from r. The name says what format it is in;
-// see [Parse].
+// Read reads a file from r. The name determines the format; see [Parse].
 func Read(name string, r io.Reader) (*File, error) {
 	data, err := io.ReadAll(io.LimitReader(r, document.MaxBytes+1))
 	if err != nil {
@@ -44,9 +44,9 @@ func Read(name string, r io.Reader) (*File, error) {
 	return Parse(name, data)
 }
 
-// Parse reads a file. A name that ends in .json is JSON, one in .yaml or .yml is
-// YAML; of any other it is found out. Parse checks the form of what the file
-// defines, not whether it fits together: that needs a registry.
+// Parse parses a file. A name that ends in .json means JSON, and .yaml or .yml YAML; for any
+// other name it detects the format. Parse checks each definition, but not whether they fit
+// together: that needs a registry.
 func Parse(name string, data []byte) (*File, error) {
 	f := &File{}
 	root, err := document.Parse(name, data)
@@ -80,7 +80,7 @@ func (f *File) decode(root *document.Node) error {
 	return nil
 }
 
-// add decodes an element of a list, which is where in the file.
+// add decodes the list element at where.
 func (f *File) add(list, where string, n *document.Node) error {
 	switch list {
 	case "models":
@@ -99,8 +99,8 @@ func (f *File) add(list, where string, n *document.Node) error {
 	return decodeInto(n, where, spec, &spec.ID)
 }
 
-// elements calls fn with every element of the lists in root, by the name of its list and where
-// it is: agents[0]. Known reports whether there may be such a list, and want names them all.
+// elements calls fn for every element of the lists in root, with the name of its list and its
+// place, such as agents[0]. Known reports whether a list is allowed; want names those that are.
 func elements(root *document.Node, known func(list string) bool, want string, fn func(list, where string, n *document.Node) error) error {
 	for i, k := range root.Keys {
 		list := root.Items[i]
@@ -132,7 +132,7 @@ func checkID(n *document.Node, where, id string) error {
 	return nil
 }
 
-// before is where and what separates it from what follows; "" if where is.
+// before returns where followed by separator, or "" if where is empty.
 func before(where, separator string) string {
 	if where == "" {
 		return ""
@@ -140,10 +140,10 @@ func before(where, separator string) string {
 	return where + separator
 }
 
-// decodeInto decodes n, which is where in the file, into v, which has to have an id then.
+// decodeInto decodes the node at where into v and checks its id.
 func decodeInto(n *document.Node, where string, v json.Unmarshaler, id *string) error {
 	for _, k := range n.Keys {
-		// The json package would take ID for id.
+		// The json package would accept ID as id.
 		if !plainName.MatchString(k.Name) {
 			return document.At(k.Line, "%sunknown field %q", before(where, ": "), k.Name)
 		}
@@ -157,7 +157,7 @@ func decodeInto(n *document.Node, where string, v json.Unmarshaler, id *string) 
 		line, err = e.Line, e.Err
 	}
 	if line == 0 && where != "" {
-		line = n.Line // of the element
+		line = n.Line // the line of the element
 	}
 	for _, stutter := range []string{"agent: ", "model: ", "provider: "} {
 		if text, ok := strings.CutPrefix(err.Error(), stutter); ok {

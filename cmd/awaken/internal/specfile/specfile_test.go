@@ -251,8 +251,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// FuzzSpecFile holds every file to this: it is refused with an error that names it,
-// or what it defines can be written as JSON and read again, and is the same.
+// FuzzSpecFile checks that every file is either rejected with an error that names it, or
+// survives a round trip through JSON unchanged.
 func FuzzSpecFile(f *testing.F) {
 	f.Add([]byte(inYAML))
 	f.Add([]byte(inJSON))

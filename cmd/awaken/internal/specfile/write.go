@@ -65,7 +65,7 @@ func yamlNode(d config.Document) (*yaml.Node, error) {
 	return valueNode(fields), nil
 }
 
-// decodeFields decodes an object. Its numbers stay as they are written.
+// decodeFields decodes an object. Numbers keep their notation.
 func decodeFields(raw []byte) (fields map[string]any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -73,8 +73,8 @@ func decodeFields(raw []byte) (fields map[string]any, err error) {
 	return fields, err
 }
 
-// valueNode is a value of a document. The id of an object comes first, and what is left
-// sorted.
+// valueNode returns a value of a document. In an object the id comes first; the other fields
+// are sorted.
 func valueNode(v any) *yaml.Node {
 	switch v := v.(type) {
 	case map[string]any:
@@ -113,7 +113,7 @@ func valueNode(v any) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 }
 
-// textNode is a text. Several lines are written as such where that loses nothing.
+// textNode returns a string. It writes several lines as a block where that is lossless.
 func textNode(s string) *yaml.Node {
 	n := new(yaml.Node)
 	n.SetString(s)

@@ -23,7 +23,7 @@ func (p endHook) Register(r *awaken.Registrar) error {
 	return nil
 }
 
-func TestSubmit_SteeringDuringTheLastHooksIsWorkedOn(t *testing.T) {
+func TestSubmit_SteeringDuringTheLastHooksIsProcessed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		var once atomic.Bool
@@ -72,7 +72,7 @@ func (h endCommitHandle) Commit(ctx context.Context, c *awaken.Commit) error {
 	return h.Handle.Commit(ctx, c)
 }
 
-func TestWork_SteeringWhileAnExhaustedRunEndsIsWorkedOn(t *testing.T) {
+func TestWork_SteeringWhileAnExhaustedRunEndsIsProcessed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &endCommitQueue{Queue: g.queue}
@@ -114,7 +114,7 @@ func TestWork_SteeringWhileAnExhaustedRunEndsIsWorkedOn(t *testing.T) {
 	})
 }
 
-func TestWork_LeftInputDoesNotWaitForTheWakeUpOfADoneRun(t *testing.T) {
+func TestWork_UnreadInputDoesNotWaitForTheWakeUpOfADoneRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
@@ -141,7 +141,7 @@ func TestWork_LeftInputDoesNotWaitForTheWakeUpOfADoneRun(t *testing.T) {
 	})
 }
 
-func TestWork_LeftInputOutlivesTheQueuedRunItWasLeftTo(t *testing.T) {
+func TestWork_UnreadInputOutlivesTheRunQueuedForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
@@ -170,7 +170,7 @@ func TestWork_LeftInputOutlivesTheQueuedRunItWasLeftTo(t *testing.T) {
 }
 
 // Not even what the run that was interrupted had not taken in.
-func TestInterrupt_NothingRunsAfterIt(t *testing.T) {
+func TestInterrupt_StartsNothingNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
@@ -193,7 +193,7 @@ func TestInterrupt_NothingRunsAfterIt(t *testing.T) {
 
 // A worker that does not know the agent gives the run up. What the run had not taken in
 // is worked on by a run that can start, and starts no run after run that cannot.
-func TestWork_LeftInputOfAHopelessRunIsKept(t *testing.T) {
+func TestWork_UnreadInputOfAFailedRunIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		a := g.box()

@@ -1,0 +1,241 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+// claim is a dispatch that this process has claimed, and its run.
+type claim struct {
+	d      *Dispatch
+	tenant *Tenant
+	ctx    context.Context // of the run
+	cancel context.CancelCauseFunc
+	steps  atomic.Int64 // of the run
+	lost   atomic.Bool  // another worker may own the dispatch
+	child  bool         // the run has a parent
+	lease  lease
+}
+
+var (
+	errLeaseLost = fmt.Errorf("%w: the lease of the dispatch was lost", awaken.ErrFenced)
+	errDrained   = fmt.Errorf("%w: the worker is stopping", awaken.ErrFenced)
+)
+
+// abandon cancels the run and writes nothing: another worker may own it.
+func (c *claim) abandon() {
+	c.lost.Store(true)
+	c.cancel(errLeaseLost)
+}
+
+// run does what the dispatch asks for and returns how to settle it. An error means that the
+// attempt failed.
+func (c *claim) run(ctx context.Context) (Settlement, error) {
+	d, t := c.d, c.tenant
+	run, err := t.Store.LoadRun(ctx, d.RunID)
+	if errors.Is(err, awaken.ErrNotFound) { // the thread was deleted
+		return Settlement{Status: Cancelled, Error: err.Error()}, nil
+	}
+	if err != nil {
+		return Settlement{}, err
+	}
+	if run.ThreadID != d.ThreadID { // the same run id was submitted to two threads at once
+		return Settlement{Status: Cancelled, Error: "run " + run.RunID + " belongs to another thread"}, nil
+	}
+	c.child = run.ParentRunID != ""
+	if run.Steps > d.Steps {
+		c.steps.Store(int64(run.Steps))
+		d.Attempts = 0
+	}
+	switch {
+	case run.Status == awaken.RunDone:
+		if err := c.tenant.Runtime.Report(ctx, run); err != nil {
+			return Settlement{}, err
+		}
+		return c.settleDone(ctx, run)
+	case d.Cancel:
+		return c.endFor(ctx, run, Cancelled, awaken.Termination{Type: awaken.Cancelled})
+	case d.Exhausted():
+		reason := fmt.Sprintf("gave up after %d attempts", d.Attempts) // the cause is in the dispatch, for operators
+		return c.endFor(ctx, run, DeadLetter, awaken.Termination{Type: awaken.Failed, Message: reason})
+	case run.Status == awaken.RunWaiting:
+		if resume, err := c.hasReason(ctx, run); err != nil {
+			return Settlement{}, err
+		} else if !resume {
+			if err := c.tenant.Runtime.Report(ctx, run); err != nil {
+				return Settlement{}, err
+			}
+			return Settlement{Status: Acked}, c.wakeAtExpiry(ctx, run)
+		}
+		mode := "resume"
+		if run.Waiting.Reason == awaken.WaitPin && run.Waiting.Message == d.LastError {
+			mode = "internal_wake" // no client asked for it
+		}
+		return c.execute(ctx, awaken.RunRequest{Continue: run.RunID, Mode: mode})
+	case run.Status == awaken.RunRunning:
+		return c.execute(ctx, awaken.RunRequest{Continue: run.RunID})
+	}
+	if err := c.endWaitingRun(ctx); err != nil {
+		return Settlement{}, err
+	}
+	if d.DedupeKey == unreadKey { // nothing to do if another run has read the messages
+		if unread, err := c.hasUnread(ctx); err != nil {
+			return Settlement{}, err
+		} else if !unread {
+			return Settlement{Status: Cancelled}, c.end(ctx, run, awaken.Termination{Type: awaken.Cancelled})
+		}
+	}
+	return c.execute(ctx, *d.Request)
+}
+
+// execute runs a request and returns how to settle the dispatch.
+func (c *claim) execute(ctx context.Context, req awaken.RunRequest) (Settlement, error) {
+	res, err := c.start(ctx, req)
+	if res == nil {
+		return Settlement{}, err
+	}
+	c.steps.Store(int64(res.Steps))
+	if err != nil || res.Status == awaken.RunWaiting || res.Unread || res.Termination.Type != awaken.NaturalEnd {
+		lookup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		run, loadErr := c.tenant.Store.LoadRun(lookup, res.RunID)
+		switch {
+		case loadErr != nil:
+			return Settlement{}, errors.Join(err, loadErr)
+		case run.Status == awaken.RunDone:
+			return c.settleDone(lookup, run)
+		case run.Status == awaken.RunWaiting && run.Waiting.Reason == awaken.WaitPin:
+			return Settlement{Status: Queued, Delay: pinRetry, Error: run.Waiting.Message}, nil
+		case run.Status == awaken.RunWaiting:
+			return Settlement{Status: Acked}, c.wakeAtExpiry(lookup, run)
+		case err != nil: // the end of the run could not be stored
+			return Settlement{}, err
+		}
+	}
+	return Settlement{Status: Acked}, nil
+}
+
+// start runs a request and sends its events to the log. Once the run has acquired the thread,
+// start confirms that the claim still holds and was not cancelled.
+func (c *claim) start(ctx context.Context, req awaken.RunRequest) (*awaken.RunResult, error) {
+	req.DispatchID = c.d.ID
+	req.Confirm = func(ctx context.Context) error {
+		if err := c.tenant.box.renew(ctx, c); err != nil {
+			return err
+		}
+		if c.lost.Load() {
+			return errLeaseLost
+		}
+		return nil
+	}
+	var next awaken.Sink
+	if f := c.tenant.box.cfg.Sink; f != nil && req.End == nil { // ending a run must not depend on the sink
+		next = f(c.tenant.name)
+	}
+	sink := c.tenant.Log.Sink(next)
+	defer sink.Close()
+	res, err := c.tenant.Runtime.Run(ctx, req, progress{sink, &c.steps})
+	if res != nil && (c.child || req.End != nil) {
+		if reportErr := c.report(ctx, res.RunID); reportErr != nil {
+			return nil, errors.Join(err, reportErr) // the next attempt finds the run as it is, and reports it
+		}
+	}
+	return res, err
+}
+
+// report reports the outcome of a run to its parent.
+func (c *claim) report(ctx context.Context, runID string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	run, err := c.tenant.Store.LoadRun(ctx, runID)
+	if err != nil {
+		return err
+	}
+	return c.tenant.Runtime.Report(ctx, run)
+}
+
+// progress is a sink that counts steps.
+type progress struct {
+	awaken.Sink
+	steps *atomic.Int64
+}
+
+func (p progress) Emit(ctx context.Context, e awaken.Entry) error {
+	if _, ok := e.Event.(*awaken.StepEnd); ok {
+		p.steps.Add(1)
+	}
+	return p.Sink.Emit(ctx, e)
+}
+
+// endWaitingRun ends a run that waits on the thread, so that a new one can start: the input
+// of the new run is what the user said instead of deciding. If the open run will be resumed,
+// because it was cut off or decided, it goes first: the error is then awaken.ErrBusy.
+func (c *claim) endWaitingRun(ctx context.Context) error {
+	th, err := c.tenant.Store.Thread(ctx, c.d.ThreadID)
+	if err != nil || th.OpenRunID == "" || th.OpenRunID == c.d.RunID {
+		return err
+	}
+	open, err := c.tenant.Store.LoadRun(ctx, th.OpenRunID)
+	if err != nil {
+		return err
+	}
+	live, err := c.tenant.Store.Dispatches(ctx, Query{RunID: open.RunID, Statuses: []Status{Queued, Claimed}})
+	if err != nil {
+		return err
+	}
+	for _, d := range live {
+		// A run that was cut off will be resumed; one that waits was decided.
+		if open.Status == awaken.RunRunning || d.AvailableAt <= c.d.UpdatedAt {
+			return fmt.Errorf("thread %s: %w: %s", c.d.ThreadID, awaken.ErrBusy, open.RunID)
+		}
+	}
+	_, err = c.start(ctx, awaken.RunRequest{Continue: th.OpenRunID, End: &awaken.Termination{Type: awaken.Cancelled}})
+	return err
+}
+
+// hasReason reports whether there is a reason to resume a waiting run.
+func (c *claim) hasReason(ctx context.Context, run *awaken.Run) (bool, error) {
+	if canContinue(run.Waiting) {
+		return true, nil
+	}
+	items, err := c.tenant.Store.Unread(ctx, run.ThreadID)
+	if err != nil || len(items) > 0 {
+		return true, err
+	}
+	return nextExpiry(run) != 0 && nextExpiry(run) <= time.Now().UnixMilli(), nil
+}
+
+// nextExpiry returns when the first of the run's tickets expires, in unix ms; 0 if none does.
+func nextExpiry(run *awaken.Run) (at int64) {
+	if run.Waiting == nil {
+		return 0
+	}
+	for _, t := range run.Waiting.Tickets {
+		if t.ExpiresAt > 0 && (at == 0 || t.ExpiresAt < at) {
+			at = t.ExpiresAt
+		}
+	}
+	return at
+}
+
+// wakeAtExpiry queues a dispatch for when the first of the run's tickets expires undecided.
+func (c *claim) wakeAtExpiry(ctx context.Context, run *awaken.Run) error {
+	at := nextExpiry(run)
+	if at == 0 {
+		return nil
+	}
+	return c.tenant.changed(ctx, run.ThreadID, func(q *Thread) error {
+		if q.Open == nil || q.Open.RunID != run.RunID || q.Open.Status != awaken.RunWaiting {
+			return nil
+		}
+		d := c.tenant.newDispatch()
+		d.AvailableAt = max(0, at-time.Now().UnixMilli()) + 1
+		_, err := q.wake(d)
+		return err
+	})
+}
