@@ -84,7 +84,7 @@ func (a *activation) requested() *end {
 
 // last is ctx, or a context that gives a cancelled run a little more time to end in
 // order.
-func (a *activation) last(ctx context.Context) (context.Context, context.CancelFunc) {
+func (a *activation) graceContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() == nil {
 		return ctx, func() {}
 	}
@@ -148,7 +148,7 @@ func (a *activation) charge(m money.Amount) {
 }
 
 // addBelow counts what a child has used.
-func (a *activation) addBelow(u llm.Usage, usd float64) {
+func (a *activation) addChildUsage(u llm.Usage, usd float64) {
 	if u == (llm.Usage{}) && usd == 0 {
 		return
 	}

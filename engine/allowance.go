@@ -122,7 +122,7 @@ func (s *stream) settle(cost money.Amount, err error) money.Amount {
 		cost = max(cost, s.allowance.amount)
 	}
 	inf.wallet.unsettled = &settlement{id, cost, known}
-	ctx, cancel := inf.last(s.ctx)
+	ctx, cancel := inf.graceContext(s.ctx)
 	defer cancel()
 	inf.wallet.settleRemaining(ctx)
 	return cost
@@ -227,11 +227,11 @@ func (r *run) exhausted(ctx context.Context, s *stream, ex *money.Exhausted) *en
 	said := s.started || s.pieces > 0
 	if said {
 		s.cancelOpen(ctx, "the budget is used up", true)
-		r.inference.keepSaid(s)
+		r.inference.keepPartial(s)
 		r.conv.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: r.metadata(), Content: []llm.Block{llm.Text(budgetPrompt)}})
 		r.out.emit(ctx, r.inference.completed(s))
 	} else {
-		r.inference.putBack(r.wallet.spending.before)
+		r.inference.restoreStepKeys(r.wallet.spending.before)
 	}
 	if err := r.endStep(ctx); err != nil {
 		return r.fail(err)
@@ -241,14 +241,14 @@ func (r *run) exhausted(ctx context.Context, s *stream, ex *money.Exhausted) *en
 	}
 	w := newWaiting(awaken.WaitBudget)
 	w.Message, w.Budget = ex.Error(), ex
-	return r.rest(ctx, string(awaken.WaitBudget), w)
+	return r.park(ctx, string(awaken.WaitBudget), w)
 }
 
 const budgetPrompt = "Your answer was cut off because the budget was used up. There is money again. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, call it."
 
 // putBack gives the next try what buildRequest used up: parameters, filters and messages
 // that are for one step.
-func (inf *inference) putBack(before state.Snapshot) {
+func (inf *inference) restoreStepKeys(before state.Snapshot) {
 	var b state.Batch
 	if o, ok := builtin.StepOverride.Lookup(before); ok {
 		builtin.StepOverride.Update(&b, o)

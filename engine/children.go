@@ -29,7 +29,7 @@ func (ch *children) forward(c *call, target string, d awaken.Decision, id string
 		if err := ch.rt.Decide(ch.ctx, c.state.Child, d); err != nil {
 			return err
 		}
-		ch.lookAgain(c)
+		ch.recheck(c)
 		return nil
 	}
 	child, items, err := ch.rt.CheckDecisions(ch.ctx, c.state.Child, d)
@@ -43,9 +43,9 @@ func (ch *children) forward(c *call, target string, d awaken.Decision, id string
 
 // lookAgain makes a call that waits for its child look how that is. One that does not wait
 // for it does so before it begins to.
-func (ch *children) lookAgain(c *call) {
+func (ch *children) recheck(c *call) {
 	if !c.state.AwaitsChild() {
-		c.again = true
+		c.recheck = true
 		return
 	}
 	s := ch.ledger.edit(c)
@@ -55,7 +55,7 @@ func (ch *children) lookAgain(c *call) {
 
 // look makes the calls look again whose children have got further while nobody
 // told the run.
-func (ch *children) look(ctx context.Context) {
+func (ch *children) recheckAll(ctx context.Context) {
 	for _, c := range ch.ledger.calls {
 		if !c.state.AwaitsChild() {
 			continue
@@ -74,13 +74,13 @@ func (ch *children) look(ctx context.Context) {
 			news = reason == awaken.WaitBudget || reason == awaken.WaitPin || err == nil && len(items) > 0
 		}
 		if news {
-			ch.lookAgain(c)
+			ch.recheck(c)
 		}
 	}
 }
 
 // leave ends the run of a call that will not be gone on with.
-func (ch *children) leave(s *awaken.CallState) {
+func (ch *children) cancelChild(s *awaken.CallState) {
 	if s.Child != "" && s.StartedAt != 0 && s.Child == awaken.ChildID(s.Key) { // and does not only wait for it
 		ch.sender.send(awaken.Outgoing{Cancel: s.Child})
 	}
@@ -91,7 +91,7 @@ func (ch *children) reported(rep *awaken.ChildReport) {
 	awaited := false
 	for _, c := range ch.ledger.calls {
 		if c.state.Child == rep.RunID && !c.state.Status.Terminal() {
-			ch.lookAgain(c)
+			ch.recheck(c)
 			awaited = true
 		}
 	}
@@ -99,7 +99,7 @@ func (ch *children) reported(rep *awaken.ChildReport) {
 		ch.idleReport = !awaited
 		return
 	}
-	ch.addBelow(rep.Usage, rep.CostUSD)
+	ch.addChildUsage(rep.Usage, rep.CostUSD)
 	var c awaken.Command
 	if _, handled := ch.agent.Actions[builtin.ChildDone.Name()]; handled {
 		builtin.ChildDone.Schedule(&c, *rep)
@@ -111,6 +111,6 @@ func (ch *children) reported(rep *awaken.ChildReport) {
 	if awaited {
 		return // the call says it
 	}
-	ch.inbox.told++
+	ch.inbox.received++
 	ch.conv.add(&llm.Message{ID: ch.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(reportText(rep))}})
 }

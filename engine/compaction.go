@@ -45,10 +45,10 @@ type compaction struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when there is a result
 
-	mu     sync.Mutex
-	result *awaken.CompactionResult
-	left   bool // the run is gone: the result goes to the inbox
-	drop   bool // nobody wants it
+	mu       sync.Mutex
+	result   *awaken.CompactionResult
+	detached bool // the run is gone: the result goes to the inbox
+	drop     bool // nobody wants it
 }
 
 // compactionPlan is a stretch of the conversation that is to be summarised.
@@ -146,7 +146,7 @@ func (c *compaction) finish(ctx context.Context, res *awaken.CompactionResult) {
 	atSummarised.Hit()
 	c.mu.Lock()
 	c.result = res
-	post := c.left && !c.drop
+	post := c.detached && !c.drop
 	c.mu.Unlock()
 	close(c.done)
 	if !post {
@@ -164,11 +164,11 @@ func (c *compaction) finish(ctx context.Context, res *awaken.CompactionResult) {
 
 // leave lets go of the attempt. It returns the result if there is one. Otherwise the
 // result will go to the thread's inbox or, if drop is set, nowhere.
-func (c *compaction) leave(drop bool) *awaken.CompactionResult {
+func (c *compaction) detach(drop bool) *awaken.CompactionResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.result == nil {
-		c.left, c.drop = true, drop
+		c.detached, c.drop = true, drop
 		if drop {
 			c.cancel()
 		}
@@ -191,7 +191,7 @@ func (c *compaction) summarise(ctx context.Context, routing llm.Routing) *awaken
 		}
 	}
 	j := &summary{Summariser: c.by, paid: c.model, ratio: c.ratio, routing: routing}
-	text, err := j.of(ctx, p.msgs)
+	text, err := j.summarise(ctx, p.msgs)
 	cost, _ := c.by.Prices.Cost(j.usage)
 	res.Usage, res.CostUSD = j.usage, cost.USD()
 	if err != nil {

@@ -116,14 +116,14 @@ func (cm *compactor) take() error {
 
 // leave lets go of an attempt that is under way, at the end of the run or when it
 // waits. If drop is set the attempt is given up, and another can begin at once.
-func (cm *compactor) leave(drop bool) error {
+func (cm *compactor) detach(drop bool) error {
 	w := cm.conv.window
 	if w == nil || w.job == nil {
 		return nil
 	}
 	job := w.job
 	w.job = nil
-	if res := job.leave(drop || !job.stored); res != nil {
+	if res := job.detach(drop || !job.stored); res != nil {
 		return cm.accept(res)
 	}
 	atLeft.Hit()

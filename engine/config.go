@@ -87,7 +87,7 @@ func (c *Config) Registry() registry.Config {
 }
 
 func (c Config) withDefaults() Config {
-	c.Store = cmp.Or[awaken.Store](c.Store, nothing{})
+	c.Store = cmp.Or[awaken.Store](c.Store, discardStore{})
 	c.Executor = cmp.Or[Executor](c.Executor, local{})
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Now == nil {

@@ -63,12 +63,12 @@ func (w *crew) run(ctx context.Context) *end {
 				return w.abort(w.fail(err))
 			}
 		}
-		if !w.letsGo() {
+		if !w.yieldsNow() {
 			if e := w.start(ctx); e != nil {
 				return w.abort(e)
 			}
 		} else if w.outcomes.running == 0 {
-			return w.letGo(ctx)
+			return w.yieldMidStep(ctx)
 		}
 		if w.outcomes.running == 0 {
 			return nil
@@ -79,7 +79,7 @@ func (w *crew) run(ctx context.Context) *end {
 			e = w.finish(ctx, o)
 		case ev := <-w.events:
 			_ = w.out.emit(ctx, ev)
-			w.journal.heedSink()
+			w.journal.cancelIfSinkFailed()
 			if w.out.full() {
 				e = w.fail(w.commitResults(ctx))
 			}
@@ -99,13 +99,13 @@ func (w *crew) run(ctx context.Context) *end {
 
 // letsGo reports whether the run is to let go of its thread in the middle of the step,
 // because calls of it have let go of their children.
-func (w *crew) letsGo() bool {
+func (w *crew) yieldsNow() bool {
 	return w.active.yield.Load() && slices.ContainsFunc(w.ledger.calls, func(c *call) bool { return c.yielded })
 }
 
 // letGo commits what there is of the step and lets go of the thread. Whoever goes on with
 // the run makes the calls again that are not over.
-func (w *crew) letGo(ctx context.Context) *end {
+func (w *crew) yieldMidStep(ctx context.Context) *end {
 	if err := w.journal.commit(ctx, commitOptions{}); err != nil {
 		return w.fail(err)
 	}
@@ -301,7 +301,7 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 		if d, ok := c.entry.Tool.(awaken.Delegator); ok {
 			s.Child = d.ChildRun(c.tc)
 		}
-		c.again = false
+		c.recheck = false
 		intent = intent || s.Effect != awaken.ReadOnly
 	}
 	if intent {

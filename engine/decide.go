@@ -79,7 +79,7 @@ func (rt *Runtime) checkArguments(ctx context.Context, run *awaken.Run, s *awake
 	if _, ok := s.ChildTarget(d.Target); ok || len(d.Arguments) == 0 {
 		return nil
 	}
-	reg, err := rt.pinned(ctx, run.ResolutionID)
+	reg, err := rt.pinnedRegistry(ctx, run.ResolutionID)
 	if err != nil {
 		return nil // whoever goes on with the run checks it
 	}
@@ -211,7 +211,7 @@ func (de *decider) take(c *call, d awaken.Decision) {
 		de.guards.refuse(s)
 		de.guards.release(c, awaken.CallCancelled, awaken.ErrorResult("", de.ending.Message))
 	} else if d.Action == awaken.ActionCancel {
-		de.children.leave(s)
+		de.children.cancelChild(s)
 		res := awaken.ErrorResult("", refusal(s, &d))
 		res.Metadata = map[string]any{"rejected": true}
 		de.outcomes.answer(c, awaken.CallCancelled, res)
@@ -219,7 +219,7 @@ func (de *decider) take(c *call, d awaken.Decision) {
 		if len(result) == 0 {
 			result = resumedValue(res)
 		}
-		de.out.hold(&awaken.ToolCallResumed{TargetID: s.CallID, Result: result, MessageID: c.message.ID, Outcome: s.Status})
+		de.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: result, MessageID: c.message.ID, Outcome: s.Status})
 	}
 }
 
@@ -245,7 +245,7 @@ func (de *decider) expire() {
 			continue
 		}
 		if c.state.AwaitsChild() {
-			de.children.lookAgain(c) // it is a ticket of the child that has expired
+			de.children.recheck(c) // it is a ticket of the child that has expired
 			continue
 		}
 		switch c.state.Ticket.OnExpiry {
@@ -292,7 +292,7 @@ func (de *decider) supersede(text string) {
 		}
 		s := de.ledger.edit(c)
 		s.Status, s.UpdatedAt = awaken.CallCancelled, now
-		de.children.leave(s)
+		de.children.cancelChild(s)
 		retracted[s.CallID] = true
 		de.conv.added = append(de.conv.added, &llm.Message{ID: de.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Visibility: llm.Internal,
 			Content: []llm.Block{llm.Text(text)}, Metadata: de.metadata()})

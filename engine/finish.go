@@ -22,16 +22,16 @@ func (r *run) finish(e *end) (again bool) {
 			return false
 		}
 	}
-	ctx, cancel := r.last(r.ctx)
+	ctx, cancel := r.graceContext(r.ctx)
 	defer cancel()
 	r.wallet.settleRemaining(ctx)
 	r.outcomes.closeAll(e)
-	if err := r.compactor.leave(e.Type == awaken.Cancelled); err != nil {
+	if err := r.compactor.detach(e.Type == awaken.Cancelled); err != nil {
 		r.rt.cfg.Logger.Error("summary could not be taken in", "run", r.info.RunID, "error", err)
 	}
 	if e.Type == awaken.NaturalEnd && !quiet {
 		// The hooks of run_end may run only once, so make sure now that this is the end.
-		if err := r.journal.commit(ctx, commitOptions{rest: true}); errors.Is(err, awaken.ErrUnread) {
+		if err := r.journal.commit(ctx, commitOptions{requireEmptyInbox: true}); errors.Is(err, awaken.ErrUnread) {
 			return r.reopen(ctx, e)
 		} else if err != nil {
 			if *e = *r.fail(err); e.lost {
@@ -49,7 +49,7 @@ func (r *run) finish(e *end) (again bool) {
 	if err != nil {
 		if e.Type == awaken.NaturalEnd {
 			*e = *r.fail(err)
-			standAs(&r.rec, &before)
+			restoreStatus(&r.rec, &before)
 			r.conclude(e)
 		} else {
 			r.rt.cfg.Logger.Warn("run_end failed", "run", r.info.RunID, "error", err)
@@ -61,21 +61,21 @@ func (r *run) finish(e *end) (again bool) {
 	}
 	m := r.out.mark()
 	r.ledger.snapshot()
-	r.out.hold(r.finished(e.Termination))
+	r.out.deferEvent(r.finished(e.Termination))
 	// The hooks may have used up their time, and a cancel that comes now is too late.
-	ctx, done := r.last(r.ctx)
+	ctx, done := r.graceContext(r.ctx)
 	defer done()
 	if ctx == r.ctx {
 		ctx = context.WithoutCancel(ctx)
 	}
 	atRunEnded.Hit()
-	err = r.journal.commit(ctx, commitOptions{rest: quiet && e.Type == awaken.NaturalEnd})
+	err = r.journal.commit(ctx, commitOptions{requireEmptyInbox: quiet && e.Type == awaken.NaturalEnd})
 	atFinished.Hit()
 	switch {
 	case err == nil:
 	case errors.Is(err, awaken.ErrUnread):
 		r.out.undo(m)
-		standAs(&r.rec, &before)
+		restoreStatus(&r.rec, &before)
 		return r.reopen(ctx, e)
 	case errors.Is(err, awaken.ErrFenced):
 		*e = end{err: err, lost: true}
@@ -85,7 +85,7 @@ func (r *run) finish(e *end) (again bool) {
 		f := r.fail(err)
 		f.err = cmp.Or(f.err, err) // cancelled or not, what was said is not stored
 		r.out.forget()
-		r.out.tell(ctx, r.finished(f.Termination))
+		r.out.emitUnlogged(ctx, r.finished(f.Termination))
 		*e = *f
 	}
 	return false
@@ -94,12 +94,12 @@ func (r *run) finish(e *end) (again bool) {
 // reopen takes in what arrived just before the end, and commits it together with
 // what was held for the end.
 func (r *run) reopen(ctx context.Context, e *end) bool {
-	n := r.inbox.told
+	n := r.inbox.received
 	if err := r.inbox.takeUnread(ctx); err != nil {
 		*e = *r.fail(err)
 		return !e.lost && r.finish(e)
 	}
-	if r.inbox.told == n { // nothing that the model has to know
+	if r.inbox.received == n { // nothing that the model has to know
 		return r.finish(e)
 	}
 	return true
@@ -138,7 +138,7 @@ func statusReason(t awaken.Termination) string {
 }
 
 // standAs gives the record the standing that o has. What was counted meanwhile stays.
-func standAs(r *awaken.Run, o *awaken.Run) {
+func restoreStatus(r *awaken.Run, o *awaken.Run) {
 	r.Status, r.StatusReason, r.Waiting = o.Status, o.StatusReason, o.Waiting
 	r.Termination, r.FinishedAt, r.FinalOutput = o.Termination, o.FinishedAt, o.FinalOutput
 	r.StructuredOutput, r.ErrorPayload = o.StructuredOutput, o.ErrorPayload

@@ -17,7 +17,7 @@ type guards struct {
 	*core
 
 	lastStep, lastCount int                 // how many messages were held in the last step that had any
-	passed              *awaken.HeldMessage // an answer that may be shown now
+	approved            *awaken.HeldMessage // an answer that may be shown now
 }
 
 // pass asks the guards of a border about a passage, one after the other, until one does
@@ -79,7 +79,7 @@ func (gd *guards) addInput(m *llm.Message) {
 }
 
 // sayAll shows an answer that nothing has been shown of.
-func (gd *guards) sayAll(ctx context.Context, m *llm.Message) {
+func (gd *guards) showAnswer(ctx context.Context, m *llm.Message) {
 	for _, b := range m.Content {
 		switch b.Type {
 		case llm.TextBlock:
@@ -109,14 +109,14 @@ func (gd *guards) hold(held *awaken.HeldMessage, t awaken.Ticket) *call {
 		RunID: gd.info.RunID, Step: gd.lastStep, Index: -gd.lastCount, Effect: awaken.ReadOnly}
 	s.Key = fmt.Sprintf("%s/%d/%d", s.RunID, s.Step, s.Index)
 	c := &call{state: s}
-	gd.ledger.held = append(gd.ledger.held, c)
+	gd.ledger.heldMessages = append(gd.ledger.heldMessages, c)
 	gd.ledger.ticket(c, t)
 	return c
 }
 
 // holdsInput is the call that waits with a message of the user, or nil.
 func (gd *guards) holdsInput() *call {
-	for _, c := range gd.ledger.held {
+	for _, c := range gd.ledger.heldMessages {
 		if s := c.state; s.Message != nil && s.Message.Border == awaken.InputBorder && !s.Status.Terminal() {
 			return c
 		}
@@ -125,13 +125,13 @@ func (gd *guards) holdsInput() *call {
 }
 
 // takeUp takes up a message that was held when the run stopped.
-func (gd *guards) takeUp(s *awaken.CallState) {
+func (gd *guards) restore(s *awaken.CallState) {
 	if s.Step != gd.lastStep {
 		gd.lastStep, gd.lastCount = s.Step, 0
 	}
 	gd.lastCount = max(gd.lastCount, -s.Index)
 	if !s.Status.Terminal() {
-		gd.ledger.held = append(gd.ledger.held, &call{state: s, shared: true})
+		gd.ledger.heldMessages = append(gd.ledger.heldMessages, &call{state: s, shared: true})
 	} else if d := s.Decision; s.Status == awaken.CallCancelled && d != nil && d.Action == awaken.ActionCancel {
 		gd.refuse(s)
 	}
@@ -174,13 +174,13 @@ func (gd *guards) passAgain(ctx context.Context, c *call) *end {
 		s.Message = &held
 		gd.ledger.ticket(c, v.Ticket())
 		if s.StartedAt != 0 {
-			gd.out.hold(pendingCall(s))
+			gd.out.deferEvent(pendingCall(s))
 		}
 		return nil
 	}
 	gd.release(c, awaken.CallSucceeded, awaken.TextResult("It may pass."))
 	if held.Border == awaken.OutputBorder {
-		gd.passed = &held
+		gd.approved = &held
 		return nil
 	}
 	from := gd.journal.count + len(gd.conv.added) + 1
@@ -207,25 +207,25 @@ func (gd *guards) release(c *call, how awaken.CallStatus, res *awaken.ToolResult
 	}
 	s.Status, s.Result, s.Message, s.UpdatedAt = how, res, nil, gd.rt.cfg.Now().UnixMilli()
 	if s.StartedAt != 0 { // it has been shown
-		gd.out.hold(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(res), MessageID: id, Outcome: how})
+		gd.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(res), MessageID: id, Outcome: how})
 	}
 }
 
 // drop forgets the messages that are held and not decided on.
 func (gd *guards) drop(why string) {
-	for _, c := range gd.ledger.held {
+	for _, c := range gd.ledger.heldMessages {
 		if !c.state.Status.Terminal() {
 			gd.release(c, awaken.CallCancelled, awaken.ErrorResult("", why))
 		}
 	}
-	gd.ledger.held = nil
+	gd.ledger.heldMessages = nil
 }
 
 // show shows the messages that are held as calls that wait, in a step in which no
 // model is asked.
-func (gd *guards) show(ctx context.Context) {
+func (gd *guards) showHeld(ctx context.Context) {
 	var fresh []*call
-	for _, c := range gd.ledger.held {
+	for _, c := range gd.ledger.heldMessages {
 		if c.state.Status == awaken.CallSuspended && c.state.StartedAt == 0 {
 			fresh = append(fresh, c)
 		}
@@ -239,10 +239,10 @@ func (gd *guards) show(ctx context.Context) {
 		gd.showCall(ctx, c)
 	}
 	for _, c := range fresh {
-		gd.out.hold(pendingCall(c.state))
+		gd.out.deferEvent(pendingCall(c.state))
 	}
 	gd.ledger.snapshot()
-	gd.out.hold(&awaken.StepEnd{})
+	gd.out.deferEvent(&awaken.StepEnd{})
 }
 
 // showCall shows a message that is held as a call.

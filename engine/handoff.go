@@ -22,7 +22,7 @@ func (r *run) handoff(ctx context.Context) *end {
 		r.forgetHandoff() // or no later run on the thread could do better
 		return &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: fmt.Sprintf("handoff to %q: %v", to, err)}}
 	}
-	if err := r.compactor.leave(false); err != nil {
+	if err := r.compactor.detach(false); err != nil {
 		return r.fail(err)
 	}
 	if err := r.phases.deactivate(ctx); err != nil {

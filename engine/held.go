@@ -79,10 +79,10 @@ func checkEdit(s *awaken.CallState, args json.RawMessage) error {
 // was decided passes, or ends the run. While something is not decided, the run waits. An
 // answer that has passed is what the next step says.
 func (r *run) passHeld(ctx context.Context) *end {
-	for len(r.ledger.held) > 0 {
+	for len(r.ledger.heldMessages) > 0 {
 		waits := false
-		for i := 0; i < len(r.ledger.held) && r.ending == nil; i++ { // what has passed may bring others
-			c := r.ledger.held[i]
+		for i := 0; i < len(r.ledger.heldMessages) && r.ending == nil; i++ { // what has passed may bring others
+			c := r.ledger.heldMessages[i]
 			if c.state.Status == awaken.CallResuming {
 				if e := r.guards.passAgain(ctx, c); e != nil {
 					return e
@@ -93,13 +93,13 @@ func (r *run) passHeld(ctx context.Context) *end {
 		if e := r.requested(); e != nil {
 			return e
 		}
-		r.ledger.held = slices.DeleteFunc(r.ledger.held, func(c *call) bool { return c.state.Status.Terminal() })
+		r.ledger.heldMessages = slices.DeleteFunc(r.ledger.heldMessages, func(c *call) bool { return c.state.Status.Terminal() })
 		if !waits {
 			return nil
 		}
-		r.guards.show(ctx)
+		r.guards.showHeld(ctx)
 		r.step.closed = true
-		if e := r.park(ctx); e != nil {
+		if e := r.awaitDecisions(ctx); e != nil {
 			return e
 		}
 	}
@@ -122,7 +122,7 @@ func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.M
 	case v.Suspended():
 		return nil, r.holdOutput(ctx, s, p.Message, v.Ticket())
 	}
-	r.guards.sayAll(ctx, p.Message)
+	r.guards.showAnswer(ctx, p.Message)
 	return p.Message, nil
 }
 
@@ -137,21 +137,21 @@ func (r *run) holdOutput(ctx context.Context, s *stream, m *llm.Message, t awake
 	if r.conv.window != nil {
 		r.inference.learn(s)
 	}
-	r.out.hold(pendingCall(c.state))
+	r.out.deferEvent(pendingCall(c.state))
 	if err := r.endStep(ctx); err != nil {
 		return r.fail(err)
 	}
 	r.rec.Steps-- // it goes on
-	return r.park(ctx)
+	return r.awaitDecisions(ctx)
 }
 
 // sayHeld makes an answer that was held the step's reply.
-func (r *run) sayHeld(ctx context.Context) {
-	held := r.guards.passed
-	r.guards.passed = nil
+func (r *run) replyHeld(ctx context.Context) {
+	held := r.guards.approved
+	r.guards.approved = nil
 	m := *held.Messages[0] // which others have seen
 	r.inference.reply = llm.Reply{Message: &m, Usage: held.Usage, Finish: held.Finish, Incomplete: held.Incomplete}
-	r.guards.sayAll(ctx, &m)
+	r.guards.showAnswer(ctx, &m)
 	for _, c := range m.ToolCalls {
 		r.out.emit(ctx, &awaken.ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
 	}

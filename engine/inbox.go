@@ -16,7 +16,7 @@ type inbox struct {
 	children  *children
 	compactor *compactor
 
-	told     int  // messages that others have sent
+	received int  // messages that others have sent
 	withdraw bool // a client wrote instead of deciding: what waits is to be withdrawn
 }
 
@@ -73,7 +73,7 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.Boundary) {
 		}
 		for _, m := range it.Messages {
 			in.guards.addInput(m)
-			in.told++
+			in.received++
 		}
 		if it.Compaction != nil {
 			if err := in.compactor.accept(it.Compaction); err != nil {

@@ -52,7 +52,7 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 }
 
 // sayPlanned makes the call that a run consists of the step's reply.
-func (inf *inference) sayPlanned(ctx context.Context) {
+func (inf *inference) replyPlanned(ctx context.Context) {
 	call := llm.ToolCall{ID: "call_" + inf.info.RunID, Name: inf.rec.Call.Tool, Arguments: inf.rec.Call.Arguments}
 	args := arguments(call)
 	inf.out.emit(ctx, &awaken.ToolCallStart{ID: call.ID, Name: call.Name})
@@ -93,7 +93,7 @@ func (inf *inference) replied(ctx context.Context, s *stream, m *llm.Message) *l
 		s.cancelOpen(ctx, "arguments are not complete JSON", false)
 	}
 	inf.out.emit(ctx, inf.completed(s))
-	inf.journal.heedSink()
+	inf.journal.cancelIfSinkFailed()
 	if inf.conv.window != nil {
 		inf.learn(s)
 	}
@@ -163,7 +163,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		return nil
 	}
 	s.cancelOpen(ctx, "the answer broke off", true)
-	r.inference.keepSaid(s)
+	r.inference.keepPartial(s)
 	if cancelled {
 		if s.started {
 			r.out.emit(ctx, r.inference.completed(s))
@@ -175,7 +175,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 
 // keepSaid keeps what the model has said of an answer that broke off, unless guards would
 // have had to judge it.
-func (inf *inference) keepSaid(s *stream) {
+func (inf *inference) keepPartial(s *stream) {
 	m := s.got.Message()
 	if m.ToolCalls = nil; m.Empty() || s.silent {
 		return

@@ -28,36 +28,36 @@ import (
 
 // flight makes commits beside the run, one at a time, in a goroutine that is there only
 // while there is something to commit.
-type flight struct {
+type inFlightCommits struct {
 	used bool // by the run, whose this is
 	wg   sync.WaitGroup
 
-	mu     sync.Mutex // guards what follows
-	busy   bool       // a commit is being made
-	next   *parcel    // what waits for that, or nil
-	unread bool       // after a commit, the inbox holds something
-	err    error      // of the commit that failed; none is made after it
-	back   *parcel    // what that held, until the run has it again
-	crash  func()     // does what a sink or the store did to the goroutine: it panicked, or ended it
+	mu     sync.Mutex   // guards what follows
+	busy   bool         // a commit is being made
+	next   *commitBatch // what waits for that, or nil
+	unread bool         // after a commit, the inbox holds something
+	err    error        // of the commit that failed; none is made after it
+	back   *commitBatch // what that held, until the run has it again
+	crash  func()       // does what a sink or the store did to the goroutine: it panicked, or ended it
 }
 
 // commitStep commits a step that is over. The run waits for that only if it has to.
 func (j *journal) commitStep(ctx context.Context) error {
-	if !j.mayGoOn() {
+	if !j.mayPipeline() {
 		return j.commit(ctx, commitOptions{})
 	}
-	p, err := j.pack(commitOptions{})
+	p, err := j.collect(commitOptions{})
 	if err != nil {
 		return err
 	}
-	j.handOver(p)
+	j.startInFlight(p)
 	atHandedOver.Hit()
 	return nil
 }
 
 // mayGoOn reports whether the next step may begin before the last one is durable: it did
 // nothing but read, so that a later owner can make it again, and nobody waits for it.
-func (j *journal) mayGoOn() bool {
+func (j *journal) mayPipeline() bool {
 	if !j.pipelined || len(j.hooks.effects) > 0 || j.sender.unsent > 0 || j.ctx.Err() != nil || j.active.posted.Load() || j.active.yield.Load() {
 		return false
 	}
@@ -73,7 +73,7 @@ func (j *journal) mayGoOn() bool {
 }
 
 // handOver lets a parcel travel: at once, or with the next commit when one is in flight.
-func (j *journal) handOver(p *parcel) {
+func (j *journal) startInFlight(p *commitBatch) {
 	f := &j.inFlight
 	f.used = true
 	f.mu.Lock()
@@ -81,7 +81,7 @@ func (j *journal) handOver(p *parcel) {
 	switch {
 	case !f.busy && f.err == nil:
 		f.busy = true
-		f.wg.Go(func() { j.fly(p) })
+		f.wg.Go(func() { j.commitInFlight(p) })
 	case f.next == nil: // after an error too: the run is about to end, and takes it back
 		f.next = p
 	default:
@@ -90,11 +90,11 @@ func (j *journal) handOver(p *parcel) {
 }
 
 // fly commits p, and what is handed over meanwhile, until there is no more.
-func (j *journal) fly(p *parcel) {
+func (j *journal) commitInFlight(p *commitBatch) {
 	f := &j.inFlight
-	landed := false
+	returned := false
 	defer func() {
-		if landed {
+		if returned {
 			return
 		}
 		v, stack := recover(), debug.Stack()
@@ -108,7 +108,7 @@ func (j *journal) fly(p *parcel) {
 		j.active.cancel(fmt.Errorf("%w: a commit or the sink panicked", awaken.ErrCancelled))
 	}()
 	for ; p != nil; p = f.take() {
-		if err := j.writeBeside(&p.Commit); err != nil {
+		if err := j.writeInFlight(&p.Commit); err != nil {
 			f.mu.Lock()
 			err = commitError{err, &j.core.activation}
 			f.busy, f.back, f.err = false, p, err
@@ -120,14 +120,14 @@ func (j *journal) fly(p *parcel) {
 		f.unread = p.Unread
 		f.mu.Unlock()
 		j.publish(detached(j.ctx), p)
-		j.heedSink()
+		j.cancelIfSinkFailed()
 	}
-	landed = true
+	returned = true
 }
 
 // writeBeside makes a commit in flight.
-func (j *journal) writeBeside(c *awaken.Commit) error {
-	ctx, cancel := j.last(j.ctx)
+func (j *journal) writeInFlight(c *awaken.Commit) error {
+	ctx, cancel := j.graceContext(j.ctx)
 	defer cancel()
 	if cause := context.Cause(j.ctx); errors.Is(cause, awaken.ErrFenced) {
 		return cause
@@ -155,7 +155,7 @@ func (a *activation) lostCommit(cause error) bool {
 }
 
 // take returns what is to be committed next, or nil, and then nothing is in flight.
-func (f *flight) take() *parcel {
+func (f *inFlightCommits) take() *commitBatch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.next
@@ -164,7 +164,7 @@ func (f *flight) take() *parcel {
 }
 
 // wait returns when nothing is in flight.
-func (f *flight) wait() { f.wg.Wait() }
+func (f *inFlightCommits) wait() { f.wg.Wait() }
 
 // takeBack takes back what waits for the commit that is in flight: the next commit of the
 // run, which must follow at once, has it.
@@ -178,7 +178,7 @@ func (j *journal) takeBack() {
 	f.next = nil
 	f.mu.Unlock()
 	if p != nil {
-		j.unpack(p)
+		j.putBack(p)
 	}
 }
 
@@ -201,9 +201,9 @@ func (j *journal) waitInFlight() error {
 		return nil
 	}
 	if f.next != nil {
-		j.unpack(f.next)
+		j.putBack(f.next)
 	}
-	j.unpack(f.back)
+	j.putBack(f.back)
 	f.next, f.back = nil, nil
 	return f.err
 }

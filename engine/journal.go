@@ -25,13 +25,13 @@ type journal struct {
 	unread    bool           // after the last commit, the inbox holds something
 	commits   uint64         // how many were made; belongs to the goroutine that makes one
 	pipelined bool           // steps that only read are committed beside the run
-	inFlight  flight
+	inFlight  inFlightCommits
 	scratch   *scratch
 }
 
 type commitOptions struct {
-	begins bool // a tool is about to begin
-	rest   bool // the run parks or ends
+	begins            bool // a tool is about to begin
+	requireEmptyInbox bool // the run parks or ends
 }
 
 // commit makes everything since the last commit durable, publishes the events that
@@ -47,13 +47,13 @@ func (j *journal) commit(ctx context.Context, o commitOptions) error {
 		return cause // whoever gave up the thread for us may be right or wrong, we do not write
 	}
 	j.active.posted.Store(false) // the commit tells
-	p, err := j.pack(o)
+	p, err := j.collect(o)
 	if err != nil {
 		return err
 	}
 	err = j.write(ctx, &p.Commit)
 	if j.unread = p.Unread; err != nil {
-		j.unpack(p)
+		j.putBack(p)
 		if errors.Is(err, awaken.ErrUnread) {
 			return err
 		}
@@ -66,12 +66,12 @@ func (j *journal) commit(ctx context.Context, o commitOptions) error {
 	if j.sender.unsent > 0 {
 		j.sender.sendAll(ctx)
 	}
-	j.heedSink()
+	j.cancelIfSinkFailed()
 	return nil
 }
 
 // publish sends the events that were held for a commit that has been made.
-func (j *journal) publish(ctx context.Context, p *parcel) {
+func (j *journal) publish(ctx context.Context, p *commitBatch) {
 	j.out.committed(ctx, p.seq)
 	p.free()
 	atPublished.Hit()
@@ -97,7 +97,7 @@ func (j *journal) write(ctx context.Context, c *awaken.Commit) error {
 // so. If that does not help either its number is given up, so that no store mistakes
 // what is committed next for the same.
 func (j *journal) commitAgain(ctx context.Context, c *awaken.Commit) error {
-	ctx, cancel := j.last(ctx)
+	ctx, cancel := j.graceContext(ctx)
 	defer cancel()
 	err := j.rt.cfg.Store.Commit(ctx, c)
 	if err != nil && !refused(err) {
@@ -124,14 +124,14 @@ type storeError struct{ error }
 func (e storeError) Unwrap() error { return e.error }
 
 // heedSink cancels the run when its sink has failed.
-func (j *journal) heedSink() {
+func (j *journal) cancelIfSinkFailed() {
 	if err := j.out.failed(); err != nil && j.ctx.Err() == nil {
 		j.active.cancel(fmt.Errorf("%w: %w", awaken.ErrCancelled, err))
 	}
 }
 
 // pack takes everything since the last commit out of the run.
-func (j *journal) pack(o commitOptions) (*parcel, error) {
+func (j *journal) collect(o commitOptions) (*commitBatch, error) {
 	changes, err := j.st.Changes()
 	if err != nil {
 		return nil, err
@@ -141,9 +141,9 @@ func (j *journal) pack(o commitOptions) (*parcel, error) {
 	if first := j.count + 1; len(j.conv.added) > 0 && first > j.rec.Input.ToSeq {
 		j.rec.Output = llm.Interval{FromSeq: cmp.Or(j.rec.Output.FromSeq, first), ToSeq: j.count + len(j.conv.added)}
 	}
-	p := parcels.Get().(*parcel)
+	p := batches.Get().(*commitBatch)
 	p.ThreadID, p.Fence, p.Generation = j.info.ThreadID, j.fence, j.generation
-	p.Begins, p.Rest, p.Time, p.Expect = o.begins, o.rest, now.UnixMilli(), j.count
+	p.Begins, p.Rest, p.Time, p.Expect = o.begins, o.requireEmptyInbox, now.UnixMilli(), j.count
 	p.Run, p.ParentThreadID = j.rec, j.info.ParentThreadID
 	p.Messages, j.conv.added = j.conv.added, p.Messages
 	p.Calls, j.ledger.changed = j.ledger.changed, p.Calls
@@ -161,13 +161,13 @@ func (j *journal) pack(o commitOptions) (*parcel, error) {
 }
 
 // unpack puts what could not be committed back, in front of what came after it.
-func (j *journal) unpack(p *parcel) {
+func (j *journal) putBack(p *commitBatch) {
 	j.count = p.Expect
 	j.conv.added, p.Messages = append(p.Messages, j.conv.added...), j.conv.added
 	j.ledger.changed, p.Calls = append(p.Calls, j.ledger.changed...), j.ledger.changed
 	j.unsaved = overlaid(p.State, j.unsaved)
 	j.read = append(p.Read, j.read...)
-	j.out.untake(p)
+	j.out.putBack(p)
 	p.free()
 }
 
@@ -202,9 +202,9 @@ func (j *journal) flush(ctx context.Context, before awaken.Run) error {
 			}
 		}
 		rec := j.rec
-		standAs(&j.rec, &before)
+		restoreStatus(&j.rec, &before)
 		err := j.commit(ctx, commitOptions{})
-		standAs(&j.rec, &rec)
+		restoreStatus(&j.rec, &rec)
 		if err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func (j *journal) inboxWaits() bool {
 // scratch is the memory a run needs between two commits, lent to it for its time.
 type scratch struct {
 	entries []awaken.Entry
-	held    []heldEntry
+	held    []deferredEntry
 	open    []coalescing
 	added   []*llm.Message
 	changed []*awaken.CallState
@@ -247,50 +247,50 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func (j *journal) borrow() {
 	s := scratches.Get().(*scratch)
 	j.scratch, j.conv.added, j.ledger.changed, j.ledger.batch = s, s.added, s.changed, s.batch
-	j.out.entries, j.out.held, j.out.open = s.entries, s.held, s.open
+	j.out.entries, j.out.deferred, j.out.open = s.entries, s.held, s.open
 }
 
 // giveBack returns it, unless the run made it large or was cut off in the middle.
 func (j *journal) giveBack() {
 	s := j.scratch
 	j.scratch = nil
-	if s == nil || len(j.out.entries)+len(j.out.held)+len(j.out.open)+len(j.conv.added)+len(j.ledger.changed) > 0 || cap(j.out.entries) > maxPendingEntries || cap(j.out.held) > maxPendingEntries {
+	if s == nil || len(j.out.entries)+len(j.out.deferred)+len(j.out.open)+len(j.conv.added)+len(j.ledger.changed) > 0 || cap(j.out.entries) > maxPendingEntries || cap(j.out.deferred) > maxPendingEntries {
 		return
 	}
 	j.ledger.batch.Reset()
-	*s = scratch{j.out.entries, j.out.held, j.out.open, j.conv.added, j.ledger.changed, j.ledger.batch}
+	*s = scratch{j.out.entries, j.out.deferred, j.out.open, j.conv.added, j.ledger.changed, j.ledger.batch}
 	scratches.Put(s)
 }
 
 // parcel is what a commit holds. The run's goroutine packs it, and it can then travel
 // without the run: its lists are its own, and what is in them does not change any more.
-type parcel struct {
+type commitBatch struct {
 	awaken.Commit
 	seq  uint64 // of the last event in it
 	size int    // bytes of text in its events
 }
 
-var parcels = sync.Pool{New: func() any { return new(parcel) }}
+var batches = sync.Pool{New: func() any { return new(commitBatch) }}
 
 // free gives a parcel back, unless it has become large.
-func (p *parcel) free() {
+func (p *commitBatch) free() {
 	if cap(p.Entries) > maxPendingEntries {
 		return
 	}
 	clear(p.Messages)
 	clear(p.Calls)
 	clear(p.Entries)
-	*p = parcel{Commit: awaken.Commit{Messages: p.Messages[:0], Calls: p.Calls[:0], Entries: p.Entries[:0]}}
-	parcels.Put(p)
+	*p = commitBatch{Commit: awaken.Commit{Messages: p.Messages[:0], Calls: p.Calls[:0], Entries: p.Entries[:0]}}
+	batches.Put(p)
 }
 
 // full reports whether so much is in it that it should not be more.
-func (p *parcel) full() bool {
+func (p *commitBatch) full() bool {
 	return p.size > maxPendingBytes || len(p.Entries) > maxPendingEntries
 }
 
 // add adds what came after.
-func (p *parcel) add(q *parcel) {
+func (p *commitBatch) add(q *commitBatch) {
 	p.Messages = append(p.Messages, q.Messages...)
 	p.Calls = append(p.Calls, q.Calls...) // each is of another step
 	p.Entries = append(p.Entries, q.Entries...)

@@ -24,7 +24,7 @@ type call struct {
 	message  *llm.Message
 	appended bool // the message is in the log
 	resume   *awaken.Resumption
-	again    bool // its child has something new
+	recheck  bool // its child has something new
 	yielded  bool // it let go of its child, for whoever goes on with the run
 
 	tc      *awaken.ToolCall // while it runs
@@ -48,9 +48,9 @@ type ledger struct {
 	*activation
 	out *recorder
 
-	calls   []*call
-	held    []*call // whose messages guards have put to people
-	changed []*awaken.CallState
+	calls        []*call
+	heldMessages []*call // whose messages guards have put to people
+	changed      []*awaken.CallState
 
 	batch   state.Batch // for derive
 	derived int         // calls that the derived state keys show
@@ -59,7 +59,7 @@ type ledger struct {
 
 // every yields the calls of the step, and those that messages are held by.
 func (l *ledger) every(yield func(*call) bool) {
-	for _, list := range [...][]*call{l.calls, l.held} {
+	for _, list := range [...][]*call{l.calls, l.heldMessages} {
 		for _, c := range list {
 			if !yield(c) {
 				return
@@ -178,8 +178,8 @@ func (l *ledger) derive() {
 	b.Reset()
 	builtin.RunLifecycle.Update(b, builtin.Lifecycle{RunID: l.info.RunID, Status: l.rec.Status, StatusReason: l.rec.StatusReason,
 		UpdatedAt: l.rt.cfg.Now().UnixMilli(), StepCount: l.rec.Steps})
-	if len(l.calls)+len(l.held) > 0 || l.derived > 0 {
-		calls := make(builtin.Calls, 0, len(l.calls)+len(l.held))
+	if len(l.calls)+len(l.heldMessages) > 0 || l.derived > 0 {
+		calls := make(builtin.Calls, 0, len(l.calls)+len(l.heldMessages))
 		for c := range l.every {
 			c.shared = true
 			calls = append(calls, c.state)
@@ -194,7 +194,7 @@ func (l *ledger) derive() {
 func (l *ledger) snapshot() {
 	l.derive()
 	l.st.Shown()
-	l.out.hold(&awaken.StateSnapshot{Snapshot: l.st.Snapshot()})
+	l.out.deferEvent(&awaken.StateSnapshot{Snapshot: l.st.Snapshot()})
 }
 
 // firstExpiry is when the first of the tickets expires, unix ms, or 0.

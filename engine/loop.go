@@ -88,14 +88,14 @@ var (
 	}
 	// inStep is what happens in a step, in order.
 	inStep = [...]stage{
-		(*run).openStep,    // step_start
-		(*run).ask,         // before_inference, the model
-		(*run).takeReply,   // after_inference
-		(*run).checkAnswer, // which ends the run
-		(*run).checkStops,  // so do they
-		(*run).settleCalls, // gate, intent, call, result; or the run is parked
-		(*run).tellDropped, // calls that could not be made
-		(*run).checkEnd,    // that a call, a tool or a plugin asked for
+		(*run).openStep,      // step_start
+		(*run).ask,           // before_inference, the model
+		(*run).takeReply,     // after_inference
+		(*run).checkAnswer,   // which ends the run
+		(*run).checkStops,    // so do they
+		(*run).settleCalls,   // gate, intent, call, result; or the run is parked
+		(*run).reportDropped, // calls that could not be made
+		(*run).checkEnd,      // that a call, a tool or a plugin asked for
 	}
 )
 
@@ -123,7 +123,7 @@ func (r *run) main() (*awaken.RunResult, error) {
 		if e == nil && r.journal.inboxWaits() {
 			e = r.fail(r.inbox.take(r.ctx))
 		}
-		if e != nil && e.Type == awaken.NaturalEnd && len(r.ledger.held) > 0 {
+		if e != nil && e.Type == awaken.NaturalEnd && len(r.ledger.heldMessages) > 0 {
 			e = r.passHeld(r.ctx) // somebody has written to it
 		}
 		if e != nil && e.Type == awaken.NaturalEnd && builtin.PendingWork.Get(r.st) {
@@ -153,13 +153,13 @@ func (r *run) main() (*awaken.RunResult, error) {
 // there is more to do.
 func (r *run) takeStep() *end {
 	ctx := r.ctx
-	for _, happens := range beforeStep {
-		if e := happens(r, ctx); e != nil {
+	for _, do := range beforeStep {
+		if e := do(r, ctx); e != nil {
 			return e
 		}
 	}
-	for _, happens := range inStep {
-		e := happens(r, ctx)
+	for _, do := range inStep {
+		e := do(r, ctx)
 		if e == stepOver {
 			break
 		}

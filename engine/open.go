@@ -122,12 +122,12 @@ func (op *opening) open(ctx context.Context, req *awaken.RunRequest, sink awaken
 		return err
 	}
 	if op.missing != nil {
-		op.leaveAsIs(req)
+		op.prepareToWait(req)
 		return nil
 	}
-	op.out.hold(&awaken.RunStart{ThreadID: op.info.ThreadID, RunID: op.info.RunID, ParentRunID: op.info.ParentRunID, Identity: op.info})
+	op.out.deferEvent(&awaken.RunStart{ThreadID: op.info.ThreadID, RunID: op.info.RunID, ParentRunID: op.info.ParentRunID, Identity: op.info})
 	if op.resumed {
-		if err := op.takeUp(req); err != nil {
+		if err := op.resumeCalls(req); err != nil {
 			return err
 		}
 	}
@@ -246,7 +246,7 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 			return err
 		}
 	}
-	_, none := cfg.Store.(nothing)
+	_, none := cfg.Store.(discardStore)
 	_, here := sink.(loopBody)
 	slow, ok := cfg.Store.(awaken.Pipelined)
 	op.journal.pipelined = ok && slow.Pipelined() && !here
@@ -322,14 +322,14 @@ func (op *opening) restore(req *awaken.RunRequest) error {
 
 // takeUp finds the calls that were open when the run stopped, and applies the
 // decisions on them.
-func (op *opening) takeUp(req *awaken.RunRequest) error {
+func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 	op.step.closed = true
 	for _, s := range op.cp.Calls {
 		if s.RunID != op.info.RunID {
 			continue
 		}
 		if s.IsHeld() {
-			op.guards.takeUp(s)
+			op.guards.restore(s)
 			continue
 		}
 		if s.Step >= op.rec.Steps { // the step was cut off
@@ -363,7 +363,7 @@ func (op *opening) takeUp(req *awaken.RunRequest) error {
 		op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd)
 	}
 	op.decider.expire() // what was decided in time counts, however late it is taken in
-	op.children.look(op.ctx)
+	op.children.recheckAll(op.ctx)
 	if len(refused) > 0 && len(refused) == len(req.Decisions) && len(req.Messages) == 0 && len(op.ledger.changed) == 0 {
 		return errors.Join(refused...)
 	}
@@ -446,7 +446,7 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 		if !c.state.Status.Terminal() {
 			s := op.ledger.edit(c)
 			s.Status, s.UpdatedAt = awaken.CallCancelled, op.rt.cfg.Now().UnixMilli()
-			op.children.leave(s)
+			op.children.cancelChild(s)
 		}
 	}
 	op.ledger.drop()

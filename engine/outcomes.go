@@ -43,7 +43,7 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 		res.ToolName = c.state.ToolName
 	}
 	if cmd != nil {
-		oc.addBelow(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
+		oc.addChildUsage(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
 		if err := oc.submitCall(cmd); err != nil {
 			res = awaken.ErrorResult("state", fmt.Sprintf("tool %q has run, but what it recorded could not be applied: %v", c.state.ToolName, err))
 			res.ToolName = c.state.ToolName
@@ -114,7 +114,7 @@ func (oc *outcomes) capped(c *call, res *awaken.ToolResult) *awaken.ToolResult {
 // suspend makes a call wait for a decision.
 func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command) *end {
 	if cmd != nil {
-		oc.addBelow(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
+		oc.addChildUsage(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
 		if err := oc.submitCall(cmd); err != nil {
 			return oc.fail(err)
 		}
@@ -125,10 +125,10 @@ func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command
 	out := *res
 	out.ToolName, out.Status, out.Suspension = s.ToolName, awaken.ToolPending, t
 	out.Message = cmp.Or(out.Message, fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName))
-	oc.out.hold(&awaken.ToolCallDone{ID: s.CallID, Result: &out, Outcome: awaken.CallSuspended})
-	if c.again {
-		c.again = false
-		oc.children.lookAgain(c)
+	oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, Result: &out, Outcome: awaken.CallSuspended})
+	if c.recheck {
+		c.recheck = false
+		oc.children.recheck(c)
 	}
 	oc.wait()
 	return nil
@@ -150,9 +150,9 @@ func (oc *outcomes) submitCall(cmd *awaken.Command) error {
 func (oc *outcomes) holdOutcome(c *call, outcome awaken.CallStatus) {
 	s := c.state
 	if s.Ticket != nil {
-		oc.out.hold(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status})
+		oc.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status})
 	} else {
-		oc.out.hold(&awaken.ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome})
+		oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome})
 	}
 }
 
@@ -201,7 +201,7 @@ func (oc *outcomes) stateDelta() error {
 		}
 	}
 	if len(ops) > 0 {
-		oc.out.hold(&awaken.StateDelta{Delta: ops})
+		oc.out.deferEvent(&awaken.StateDelta{Delta: ops})
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (oc *outcomes) closeAll(e *end) {
 			res.Message += "; it had begun, and whether it took effect is not known"
 			res.Metadata = map[string]any{"in_doubt": true}
 		}
-		oc.children.leave(c.state)
+		oc.children.cancelChild(c.state)
 		oc.answer(c, awaken.CallCancelled, res)
 		oc.holdOutcome(c, awaken.CallFailed)
 	}

@@ -7,39 +7,39 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// park commits the run as waiting and lets go of it. It returns nil when somebody
+// awaitDecisions commits the run as waiting and lets go of it. It returns nil when somebody
 // decided in the meantime, and the calls have to be looked at again.
-func (r *run) park(ctx context.Context) *end {
+func (r *run) awaitDecisions(ctx context.Context) *end {
 	r.outcomes.appendAnswers(true)
 	if !r.step.closed {
 		if err := r.endStep(ctx); err != nil {
 			return r.fail(err)
 		}
 	}
-	return r.rest(ctx, "suspended", r.ledger.waiting())
+	return r.park(ctx, "suspended", r.ledger.waiting())
 }
 
 // awaitTasks parks a run that has nothing to do until its background tasks end. It
 // returns nil when a message came instead.
 func (r *run) awaitTasks() *end {
 	for {
-		n := r.inbox.told
-		if e := r.rest(r.ctx, "awaiting_tasks", newWaiting(awaken.WaitBackgroundTasks)); e != nil || r.inbox.told > n {
+		n := r.inbox.received
+		if e := r.park(r.ctx, "awaiting_tasks", newWaiting(awaken.WaitBackgroundTasks)); e != nil || r.inbox.received > n {
 			return e
 		}
 	}
 }
 
-// rest commits the run as waiting, unless it was cancelled or somebody wrote to it.
-func (r *run) rest(ctx context.Context, reason string, w *awaken.Waiting) *end {
+// park commits the run as waiting, unless it was cancelled or somebody wrote to it.
+func (r *run) park(ctx context.Context, reason string, w *awaken.Waiting) *end {
 	before := r.rec
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunWaiting, reason, w
 	if ctx.Err() != nil {
-		standAs(&r.rec, &before)
+		restoreStatus(&r.rec, &before)
 		return r.fail(context.Cause(ctx))
 	}
 	r.wallet.settleRemaining(ctx)
-	err := r.compactor.leave(false)
+	err := r.compactor.detach(false)
 	if err == nil {
 		err = r.journal.flush(ctx, before)
 	}
@@ -48,21 +48,21 @@ func (r *run) rest(ctx context.Context, reason string, w *awaken.Waiting) *end {
 		m, err = r.journal.mark()
 	}
 	if err != nil {
-		standAs(&r.rec, &before)
+		restoreStatus(&r.rec, &before)
 		return r.fail(err)
 	}
 	r.ledger.stale = true
 	r.ledger.snapshot()
 	e := &end{Termination: awaken.Termination{Type: awaken.Suspended}, parked: true}
-	r.out.hold(r.finished(e.Termination))
+	r.out.deferEvent(r.finished(e.Termination))
 	atPark.Hit()
-	err = r.journal.commit(ctx, commitOptions{begins: true, rest: true})
+	err = r.journal.commit(ctx, commitOptions{begins: true, requireEmptyInbox: true})
 	atParked.Hit()
 	if err == nil {
 		return e
 	}
 	r.out.undo(m)
-	standAs(&r.rec, &before)
+	restoreStatus(&r.rec, &before)
 	r.ledger.stale = true
 	if errors.Is(err, awaken.ErrUnread) {
 		err = r.inbox.takeUnread(ctx)
@@ -89,11 +89,11 @@ func (r *run) settleCalls(ctx context.Context) *end {
 		if r.inbox.withdraw {
 			r.inbox.withdraw = false
 			r.decider.supersede("[tool call superseded]")
-			r.out.hold(&awaken.MessagesSnapshot{Messages: visible(r.conv.msgs)})
+			r.out.deferEvent(&awaken.MessagesSnapshot{Messages: visible(r.conv.msgs)})
 			r.conv.rewritten = false
 			return nil
 		}
-		if e := r.park(ctx); e != nil {
+		if e := r.awaitDecisions(ctx); e != nil {
 			return e
 		}
 		// Somebody decided just before the run could be parked.

@@ -11,14 +11,14 @@ import (
 
 // missingVersion says why the version that a run is pinned to is not available, and what follows.
 type missingVersion struct {
-	err    error // why
-	undone error // the same, if the request asked for more than to continue
-	quiet  bool  // nothing is said about it
+	err      error // why
+	unserved error // the same, if the request asked for more than to continue
+	quiet    bool  // nothing is said about it
 }
 
 // pinned returns the registry of a run that is pinned to it. Without Snapshots there is
 // only one.
-func (rt *Runtime) pinned(ctx context.Context, resolutionID string) (*registry.Registry, error) {
+func (rt *Runtime) pinnedRegistry(ctx context.Context, resolutionID string) (*registry.Registry, error) {
 	s := rt.cfg.Snapshots
 	if s == nil {
 		return rt.registry.Load(), nil
@@ -31,14 +31,14 @@ func (rt *Runtime) pinned(ctx context.Context, resolutionID string) (*registry.R
 }
 
 // named returns the registry of a new run whose request names it.
-func (rt *Runtime) named(ctx context.Context, resolutionID string) (*registry.Registry, error) {
+func (rt *Runtime) requestedRegistry(ctx context.Context, resolutionID string) (*registry.Registry, error) {
 	if rt.cfg.Snapshots == nil {
 		if reg := rt.registry.Load(); reg.ID() == resolutionID {
 			return reg, nil
 		}
 		return nil, fmt.Errorf("resolution_id is %q: %w: there are no published versions", resolutionID, awaken.ErrNotFound)
 	}
-	return rt.pinned(ctx, resolutionID)
+	return rt.pinnedRegistry(ctx, resolutionID)
 }
 
 // HasAgent reports whether the request's agent is known where its run would go on: in what
@@ -50,7 +50,7 @@ func (rt *Runtime) HasAgent(ctx context.Context, req *awaken.RunRequest) (bool, 
 	case id == "":
 		return true, nil
 	case req.ResolutionID != "":
-		reg, err := rt.named(ctx, req.ResolutionID)
+		reg, err := rt.requestedRegistry(ctx, req.ResolutionID)
 		return err == nil && reg.Agent(id) != nil, err
 	case rt.Registry().Agent(id) != nil:
 		return true, nil
@@ -82,7 +82,7 @@ func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) (err error) 
 	snapshots := op.rt.cfg.Snapshots
 	switch {
 	case snapshots != nil && op.resumed && op.rec.ResolutionID != "":
-		op.reg, err = op.rt.pinned(ctx, op.rec.ResolutionID)
+		op.reg, err = op.rt.pinnedRegistry(ctx, op.rec.ResolutionID)
 		if err == nil && op.endAtOnce == nil {
 			if _, err = op.reg.Runnable(op.rec.AgentID); err != nil { // it lacks something in this process
 				err = fmt.Errorf("version %q: %w: %w", op.rec.ResolutionID, awaken.ErrPinUnavailable, err)
@@ -96,7 +96,7 @@ func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) (err error) 
 		}
 		return nil
 	case !op.resumed && req.ResolutionID != "":
-		op.reg, err = op.rt.named(ctx, req.ResolutionID)
+		op.reg, err = op.rt.requestedRegistry(ctx, req.ResolutionID)
 		return err
 	case snapshots != nil:
 		op.reg = snapshots.Choose(&op.cp.Thread)
@@ -108,7 +108,7 @@ func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) (err error) 
 
 // leaveAsIs gets ready to leave a run whose version cannot be had. Its calls stay what they
 // are and its inbox is not read, for whoever has the version.
-func (op *opening) leaveAsIs(req *awaken.RunRequest) {
+func (op *opening) prepareToWait(req *awaken.RunRequest) {
 	before := op.rec.Waiting
 	for _, s := range op.cp.Calls {
 		if s.RunID == op.info.RunID {
@@ -122,7 +122,7 @@ func (op *opening) leaveAsIs(req *awaken.RunRequest) {
 	op.missing.quiet = req.Mode == "internal_wake" && before != nil && before.Reason == awaken.WaitPin && before.Message == w.Message
 	if len(req.Messages)+len(req.Decisions)+len(req.Seed)+len(req.Context)+len(req.FrontendTools)+len(req.OutputSchema) > 0 ||
 		req.Rewind != "" || req.Overrides != nil || req.Budget != nil {
-		op.missing.undone = op.missing.err
+		op.missing.unserved = op.missing.err
 	}
 }
 
@@ -146,14 +146,14 @@ func (op *opening) unavailable() string {
 func (r *run) awaitPin() (*awaken.RunResult, error) {
 	e := &end{Termination: awaken.Termination{Type: awaken.Suspended}}
 	if !r.missing.quiet {
-		r.out.hold(&awaken.RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
+		r.out.deferEvent(&awaken.RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
 		r.ledger.stale = true
 		r.ledger.snapshot()
-		r.out.hold(r.finished(e.Termination))
+		r.out.deferEvent(r.finished(e.Termination))
 		if err := r.journal.commit(detached(r.ctx), commitOptions{}); err != nil {
 			return nil, err
 		}
 		r.started = true
 	}
-	return r.result(e), r.missing.undone
+	return r.result(e), r.missing.unserved
 }

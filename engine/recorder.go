@@ -31,10 +31,10 @@ type recorder struct {
 	size    int            // bytes of text in them
 	open    []coalescing
 
-	mu   sync.Mutex // guards what follows
-	sink awaken.Sink
-	held []heldEntry
-	err  error // the sink's; nothing is emitted after it
+	mu       sync.Mutex // guards what follows
+	sink     awaken.Sink
+	deferred []deferredEntry
+	err      error // the sink's; nothing is emitted after it
 
 	text   slab[awaken.TextDelta]
 	reason slab[awaken.ReasoningDelta]
@@ -43,7 +43,7 @@ type recorder struct {
 
 // heldEntry is an entry that is not published yet: because it waits for a commit, or
 // for what does.
-type heldEntry struct {
+type deferredEntry struct {
 	awaken.Entry
 	claims bool // it waits for a commit
 }
@@ -93,19 +93,19 @@ func (o *recorder) publish(ctx context.Context, ev awaken.Event) error {
 }
 
 // hold keeps an event back until the commit that has it is made.
-func (o *recorder) hold(ev awaken.Event) {
+func (o *recorder) deferEvent(ev awaken.Event) {
 	o.time = o.now().UnixMilli()
 	e := o.number(ev)
 	if o.keep {
 		o.entries = append(o.entries, e)
 	}
 	o.mu.Lock()
-	o.held = append(o.held, heldEntry{e, true})
+	o.deferred = append(o.deferred, deferredEntry{e, true})
 	o.mu.Unlock()
 }
 
 // tell sends an event that is no part of the log, and has no place in it.
-func (o *recorder) tell(ctx context.Context, ev awaken.Event) {
+func (o *recorder) emitUnlogged(ctx context.Context, ev awaken.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil {
@@ -122,8 +122,8 @@ func (o *recorder) number(ev awaken.Event) awaken.Entry {
 func (o *recorder) send(ctx context.Context, e awaken.Entry) error {
 	o.mu.Lock()
 	defer o.mu.Unlock() // the sink may panic
-	if len(o.held) > 0 {
-		o.held = append(o.held, heldEntry{e, false})
+	if len(o.deferred) > 0 {
+		o.deferred = append(o.deferred, deferredEntry{e, false})
 	} else if o.err == nil {
 		o.err = o.sink.Emit(ctx, e)
 	}
@@ -213,14 +213,14 @@ func (o *recorder) close() {
 
 // take moves the entries since the last commit into p, which gives its own list for
 // them: everything up to the highest number.
-func (o *recorder) take(p *parcel) {
+func (o *recorder) take(p *commitBatch) {
 	o.close()
 	o.entries, p.Entries = p.Entries, o.entries
 	o.size, p.size, p.seq = 0, o.size, o.seq
 }
 
 // untake takes them back.
-func (o *recorder) untake(p *parcel) {
+func (o *recorder) putBack(p *commitBatch) {
 	o.close()
 	o.entries, p.Entries = append(p.Entries, o.entries...), o.entries
 	o.size += p.size
@@ -233,24 +233,24 @@ type mark struct {
 }
 
 // mark returns the present place. Nothing may be in flight.
-func (o *recorder) mark() mark { return mark{o.seq, len(o.entries), len(o.held)} }
+func (o *recorder) mark() mark { return mark{o.seq, len(o.entries), len(o.deferred)} }
 
 // undo takes back what was held since m. Nothing may have been emitted since.
 func (o *recorder) undo(m mark) {
 	o.seq = m.seq
 	n := min(m.entries, len(o.entries))
 	clear(o.entries[n:])
-	clear(o.held[m.held:])
-	o.entries, o.held = o.entries[:n], o.held[:m.held]
+	clear(o.deferred[m.held:])
+	o.entries, o.deferred = o.entries[:n], o.deferred[:m.held]
 }
 
 // forget takes back everything that was held, because no commit will ever hold it.
 func (o *recorder) forget() {
-	if len(o.held) > 0 {
-		o.seq = o.held[0].Seq - 1
+	if len(o.deferred) > 0 {
+		o.seq = o.deferred[0].Seq - 1
 	}
-	clear(o.held)
-	o.held = o.held[:0]
+	clear(o.deferred)
+	o.deferred = o.deferred[:0]
 }
 
 // committed publishes what was held for a commit that has everything up to seq, and
@@ -259,12 +259,12 @@ func (o *recorder) committed(ctx context.Context, seq uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n := 0
-	for ; n < len(o.held) && (o.held[n].Seq <= seq || !o.held[n].claims); n++ {
+	for ; n < len(o.deferred) && (o.deferred[n].Seq <= seq || !o.deferred[n].claims); n++ {
 		if o.err == nil {
-			o.err = o.sink.Emit(ctx, o.held[n].Entry)
+			o.err = o.sink.Emit(ctx, o.deferred[n].Entry)
 		}
 	}
-	o.held = slices.Delete(o.held, 0, n)
+	o.deferred = slices.Delete(o.deferred, 0, n)
 }
 
 // The hot deltas. They refresh the time only now and then: reading the clock costs

@@ -291,7 +291,7 @@ func (rt *Runtime) release(r *run) {
 	rt.active.release(r.thread, &r.active)
 	r.active.cancel(nil)
 	if w := r.conv.window; w != nil && w.job != nil { // the thread was lost in the middle of a step
-		w.job.leave(false)
+		w.job.detach(false)
 	}
 	if r.crew.over != nil {
 		close(r.crew.over) // calls that were abandoned have nobody to report to

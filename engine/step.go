@@ -19,7 +19,7 @@ func (r *run) start() *end {
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunRunning, "", nil
 	r.ledger.stale = true
 	if r.conv.rewritten {
-		r.out.hold(&awaken.MessagesSnapshot{Messages: visible(r.conv.msgs)})
+		r.out.deferEvent(&awaken.MessagesSnapshot{Messages: visible(r.conv.msgs)})
 	}
 	if err := r.journal.commit(detached(ctx), commitOptions{}); err != nil {
 		return &end{err: err, lost: true} // it has not even started
@@ -40,7 +40,7 @@ func (r *run) start() *end {
 		atActivated.Hit()
 	}
 	if len(r.ledger.calls) > 0 {
-		if e := r.goOn(ctx); e != nil {
+		if e := r.resumeCalls(ctx); e != nil {
 			return e
 		}
 	} else if r.children.idleReport && r.journal.count == r.journal.found && builtin.PendingWork.Get(r.st) {
@@ -51,7 +51,7 @@ func (r *run) start() *end {
 
 // goOn settles the calls that were open when the run stopped: they waited for people,
 // or their owner was lost. A step that was cut off is opened again and closed.
-func (r *run) goOn(ctx context.Context) *end {
+func (r *run) resumeCalls(ctx context.Context) *end {
 	if !r.step.closed {
 		r.out.emit(ctx, &awaken.StepStart{MessageID: askedBy(r.conv.msgs, r.ledger.calls[0].state.CallID)})
 	}
@@ -117,8 +117,8 @@ func (r *run) takeSummary(context.Context) *end {
 // openStep begins a step: step_start.
 func (r *run) openStep(ctx context.Context) *end {
 	r.step.index, r.output.structured = r.rec.Steps, nil
-	if r.guards.passed != nil {
-		r.step.messageID = r.guards.passed.Messages[0].ID
+	if r.guards.approved != nil {
+		r.step.messageID = r.guards.approved.Messages[0].ID
 	} else {
 		r.step.messageID = r.rt.cfg.NewID()
 	}
@@ -132,11 +132,11 @@ func (r *run) openStep(ctx context.Context) *end {
 // instead.
 func (r *run) ask(ctx context.Context) *end {
 	switch {
-	case r.guards.passed != nil:
-		r.sayHeld(ctx)
+	case r.guards.approved != nil:
+		r.replyHeld(ctx)
 		return nil
 	case r.rec.Call != nil:
-		r.inference.sayPlanned(ctx)
+		r.inference.replyPlanned(ctx)
 		return nil
 	}
 	reply, e := r.infer(ctx)
@@ -183,7 +183,7 @@ func (r *run) checkStops(context.Context) *end {
 
 // tellDropped tells the model about calls that could not be made, because their arguments
 // were not complete.
-func (r *run) tellDropped(context.Context) *end {
+func (r *run) reportDropped(context.Context) *end {
 	dropped := r.inference.reply.Incomplete
 	if len(dropped) == 0 {
 		return nil
@@ -216,14 +216,14 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 	if e != nil {
 		r.outcomes.closeAll(e)
 	} else if r.active.yield.Load() { // another process goes on, and can summarise at once
-		if err := r.compactor.leave(true); err != nil {
+		if err := r.compactor.detach(true); err != nil {
 			e = r.fail(err)
 		}
 	}
 	if !r.step.closed {
 		sctx, cancel := ctx, func() {}
 		if e != nil && e.Type != awaken.NaturalEnd {
-			sctx, cancel = r.last(ctx)
+			sctx, cancel = r.graceContext(ctx)
 		}
 		err := r.endStep(sctx)
 		cancel()
@@ -263,6 +263,6 @@ func (r *run) endStep(ctx context.Context) error {
 		err = bad
 	}
 	r.ledger.snapshot()
-	r.out.hold(&awaken.StepEnd{})
+	r.out.deferEvent(&awaken.StepEnd{})
 	return err
 }

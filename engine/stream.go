@@ -64,7 +64,7 @@ func (s *stream) receiveAll() error {
 			s.tried.continued++
 			s.got.BreakOff()
 			s.cancelOpen(s.ctx, "the answer costs more than was reserved for it", false)
-			s.goOn(truncatedPrompt)
+			s.continueAnswer(truncatedPrompt)
 		case err != nil:
 			if err = s.recover(err); err != nil || s.got.Finished() {
 				return err
@@ -75,7 +75,7 @@ func (s *stream) receiveAll() error {
 			s.tried.continued++
 			s.cancelOpen(s.ctx, "out of tokens", false)
 			s.got.Continue()
-			s.goOn(truncatedPrompt)
+			s.continueAnswer(truncatedPrompt)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (s *stream) recover(err error) error {
 		return nil
 	case s.got.HasText():
 		s.cancelOpen(s.ctx, "the answer broke off", false)
-		s.goOn(brokenPrompt)
+		s.continueAnswer(brokenPrompt)
 	default:
 		s.open = s.open[:0]
 		s.got.Release()
@@ -222,9 +222,9 @@ func (s *stream) add(d llm.Delta, err error) error {
 		s.member = d.ID
 		return nil
 	case d.Kind == llm.ToolCallStart:
-		d.ID = s.begin(d)
+		d.ID = s.startCall(d)
 	case d.Kind == llm.ToolCallDelta:
-		if d.ID = s.meant(d.ID); d.ID == "" {
+		if d.ID = s.resolveID(d.ID); d.ID == "" {
 			return nil // for a call that has not started
 		}
 	}
@@ -259,7 +259,7 @@ func (s *stream) add(d llm.Delta, err error) error {
 	}
 	s.started = true
 	if err != nil {
-		s.inf.journal.heedSink()
+		s.inf.journal.cancelIfSinkFailed()
 		return context.Cause(s.ctx)
 	}
 	return nil
@@ -267,7 +267,7 @@ func (s *stream) add(d llm.Delta, err error) error {
 
 // begin notes a call and returns its id: the model's, or a new one if that is empty
 // or taken, because everyone else has to tell the calls of a message apart.
-func (s *stream) begin(d llm.Delta) string {
+func (s *stream) startCall(d llm.Delta) string {
 	id := d.ID
 	if id == "" || slices.ContainsFunc(s.open, func(o openCall) bool { return o.ID == id }) {
 		id = s.inf.rt.cfg.NewID()
@@ -278,7 +278,7 @@ func (s *stream) begin(d llm.Delta) string {
 
 // meant returns the id of the newest call that the model gave this id, or of the
 // newest of all if it gave none; "" if there is no such call.
-func (s *stream) meant(given string) string {
+func (s *stream) resolveID(given string) string {
 	for i := len(s.open) - 1; i >= 0; i-- {
 		if o := &s.open[i]; given == "" || o.given == given {
 			return o.ID
@@ -298,7 +298,7 @@ func (s *stream) truncated() bool {
 
 // goOn asks for the rest: the model is shown what it has said and told to continue.
 // The prompt is part of this request only; the answer is stored as one message.
-func (s *stream) goOn(prompt string) {
+func (s *stream) continueAnswer(prompt string) {
 	s.pieces++
 	inf := s.inf
 	said := s.got.Message()

@@ -23,7 +23,7 @@ type summary struct {
 }
 
 // of summarises messages. Summaries among them are the summary so far.
-func (s *summary) of(ctx context.Context, msgs []*llm.Message) (string, error) {
+func (s *summary) summarise(ctx context.Context, msgs []*llm.Message) (string, error) {
 	var previous []string
 	for _, m := range msgs {
 		if m.IsSummary() {
@@ -180,7 +180,7 @@ func transcript(msgs []*llm.Message, artifact *registry.ArtifactCompaction) []st
 		if name := tools[m.ToolCallID]; name != "" {
 			who += " " + name
 		}
-		if text := said(artifact.Preview(m).Content); text != "" {
+		if text := plainText(artifact.Preview(m).Content); text != "" {
 			out = append(out, fmt.Sprintf("[%s]: %s", who, text))
 		}
 		for _, c := range m.ToolCalls {
@@ -193,7 +193,7 @@ func transcript(msgs []*llm.Message, artifact *registry.ArtifactCompaction) []st
 const maxTranscriptArgs = 2000 // bytes of a call's arguments
 
 // said is the content of a message in words.
-func said(blocks []llm.Block) string {
+func plainText(blocks []llm.Block) string {
 	var parts []string
 	for i := range blocks {
 		switch b := &blocks[i]; b.Type {
@@ -207,7 +207,7 @@ func said(blocks []llm.Block) string {
 			parts = append(parts, fmt.Sprintf("(%s: %s)", b.Type, name))
 		case llm.ToolResultBlock:
 			if b.Tool != nil {
-				parts = append(parts, said(b.Tool.Content))
+				parts = append(parts, plainText(b.Tool.Content))
 			}
 		}
 	}

@@ -23,7 +23,7 @@ type wallet struct {
 // bind finds out what limits the run, and settles what was left unsettled.
 func (wl *wallet) bind(ctx context.Context) error {
 	if wl.resumed && wl.rec.Budgeted {
-		if err := wl.takeUp(ctx); err != nil {
+		if err := wl.recover(ctx); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (wl *wallet) findLimits(ctx context.Context) error {
 const maxAncestors = 64
 
 // takeUp settles what the run's owner before reserved and could not settle.
-func (wl *wallet) takeUp(ctx context.Context) error {
+func (wl *wallet) recover(ctx context.Context) error {
 	budget, ok := wl.rt.cfg.Store.(money.Budget)
 	if !ok {
 		return nil

@@ -112,7 +112,7 @@ func (w *window) long() bool {
 }
 
 // heed makes what was learned about another model count for nothing.
-func (w *window) heed(model string) {
+func (w *window) calibrateFor(model string) {
 	if w.Model != model {
 		w.Model, w.Ratio, w.Limit = model, 0, 0
 	}
@@ -122,7 +122,7 @@ func (w *window) heed(model string) {
 // messages.
 func (cv *conversation) fit(req *llm.Request) error {
 	w := cv.window
-	w.heed(req.Model)
+	w.calibrateFor(req.Model)
 	w.measure(cv.msgs)
 	fixed := req.FixedTokens() + tokens(llm.NewMessages(w.before...)) + tokens(llm.NewMessages(w.after...))
 	msgs := w.history(cv.msgs)

@@ -107,7 +107,7 @@ func giveBack(s *[]awaken.Entry) {
 }
 
 // tell wakes the watchers. Requires l.mu.
-func (v *live) tell() {
+func (v *live) notify() {
 	if v.waiting {
 		close(v.changed)
 		v.changed, v.waiting = make(chan struct{}), false
@@ -119,7 +119,7 @@ func (l *Log) append(threadID string, e awaken.Entry) {
 	defer l.mu.Unlock()
 	v := l.get(threadID)
 	v.add(e, l.opts.Buffer)
-	v.tell()
+	v.notify()
 }
 
 // add adds an entry. It takes the place of what another owner said and lost.
@@ -153,6 +153,6 @@ func (l *Log) done(threadID string, finished bool) {
 		v.entries = nil
 		v.version++
 	}
-	v.tell()
+	v.notify()
 	l.drop(threadID, v)
 }

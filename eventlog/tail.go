@@ -81,7 +81,7 @@ func (t *tail) stopPolling(v *live) {
 	if t.polls {
 		t.polls, v.polling = false, false
 		v.waiting = true
-		v.tell()
+		v.notify()
 	}
 }
 
@@ -97,7 +97,7 @@ func (t *tail) run() error {
 		if live {
 			read = -1
 			for _, e := range t.batch {
-				if err := t.give(e); err != nil {
+				if err := t.deliver(e); err != nil {
 					return err
 				}
 			}
@@ -228,7 +228,7 @@ func (t *tail) readCommitted() error {
 	for {
 		page, err := t.log.store.Entries(t.ctx, t.thread, awaken.EntryQuery{After: t.at.Seq, Limit: limit})
 		if errors.Is(err, awaken.ErrNotFound) {
-			t.missing()
+			t.threadGone()
 			return nil
 		}
 		if err != nil {
@@ -258,7 +258,7 @@ func (t *tail) readCommitted() error {
 			t.share(parts)
 		}
 		for _, e := range parts {
-			if err := t.give(e); err != nil {
+			if err := t.deliver(e); err != nil {
 				return err
 			}
 		}
@@ -273,7 +273,7 @@ func (t *tail) readCommitted() error {
 
 // missing deals with a thread that is not there: it may come yet, but if the reader has
 // had something of it, it was removed.
-func (t *tail) missing() {
+func (t *tail) threadGone() {
 	if t.at == (awaken.Cursor{}) {
 		return
 	}
@@ -281,7 +281,7 @@ func (t *tail) missing() {
 	defer t.log.mu.Unlock()
 	v := t.log.get(t.thread)
 	v.gone = true
-	v.tell()
+	v.notify()
 }
 
 // checkLost looks whether the cursor is behind what the owner of its epoch could
@@ -313,7 +313,7 @@ func (t *tail) checkLost() error {
 }
 
 // give yields one entry, unless the reader has it or does not want it.
-func (t *tail) give(e awaken.Entry) error {
+func (t *tail) deliver(e awaken.Entry) error {
 	if e.Seq <= t.at.Seq {
 		return nil
 	}
