@@ -586,7 +586,7 @@ func TestDecision_ThatComesTooLateIsToldSo(t *testing.T) {
 		policy awaken.ExpiryPolicy
 		told   string
 	}{
-		{awaken.ExpireReject, `The call of tool "pay" was refused: nobody decided in time. It was not made.`},
+		{awaken.ExpireReject, `The call of tool "pay" was refused: no decision in time. It was not made.`},
 		{awaken.ExpireApprove, "pay {}"},
 	} {
 		t.Run(string(tt.policy), func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// nothing is the store of a runtime that keeps nothing: every thread is new, and
-// what is committed is forgotten.
+// discardStore is the store of a runtime that keeps nothing: every thread is new, and commits are
+// discarded.
 type discardStore struct{}
 
 func (discardStore) Thread(context.Context, string) (*awaken.Thread, error) {
@@ -54,5 +54,5 @@ func (discardStore) Acquire(_ context.Context, threadID string) (*awaken.Checkpo
 
 var _ awaken.Store = discardStore{}
 
-// discard is a Sink that ignores everything.
+// discard is a Sink that discards everything.
 var discard awaken.Sink = awaken.SinkFunc(func(context.Context, awaken.Entry) error { return nil })

@@ -89,13 +89,13 @@ var (
 	// inStep lists the stages of a step, in order.
 	inStep = [...]stage{
 		(*run).openStep,      // step_start
-		(*run).ask,           // before_inference, the model
+		(*run).ask,           // before_inference, the model call
 		(*run).takeReply,     // after_inference
-		(*run).checkAnswer,   // which ends the run
-		(*run).checkStops,    // so do they
-		(*run).settleCalls,   // gate, intent, call, result; or the run is parked
+		(*run).checkAnswer,   // an answer without calls ends the run
+		(*run).checkStops,    // a stop policy may end it
+		(*run).settleCalls,   // gate, intent, call, result; parks the run if calls wait
 		(*run).reportDropped, // calls whose arguments were incomplete
-		(*run).checkEnd,      // that a call, a tool or a plugin asked for
+		(*run).checkEnd,      // an end that a tool or a plugin asked for
 	}
 )
 
