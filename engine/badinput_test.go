@@ -454,7 +454,7 @@ func TestRequest_ThatCannotStartSaysWhy(t *testing.T) {
 		{"decisions for a finished run", awaken.RunRequest{Continue: "done", Decisions: []awaken.Decision{approve("c1")}}, awaken.ErrNotFound, "not_found", []string{`decision on "c1"`}},
 		{"run of another thread", awaken.RunRequest{Continue: "waits", ThreadID: "t2"}, awaken.ErrInvalid, "invalid_request", []string{"run waits is on thread t, not t2"}},
 		{"run of another agent", awaken.RunRequest{Continue: "waits", AgentID: "other"}, awaken.ErrInvalid, "invalid_request", []string{`run waits belongs to agent "default", not "other"`}},
-		{"run id that exists", awaken.RunRequest{ThreadID: "t3", RunID: "done"}, awaken.ErrConflict, "conflict", []string{"run done exists already"}},
+		{"run id that exists", awaken.RunRequest{ThreadID: "t3", RunID: "done"}, awaken.ErrConflict, "conflict", []string{"run done already exists"}},
 		{"another run while one waits", awaken.RunRequest{ThreadID: "t", RunID: "new"}, awaken.ErrConflict, "conflict", []string{"thread t has an open run waits"}},
 		{"decisions without a thread", awaken.RunRequest{Decisions: []awaken.Decision{approve("c1")}}, awaken.ErrInvalid, "invalid_request", []string{"need a thread_id"}},
 		{"decisions on a thread where nothing waits", awaken.RunRequest{ThreadID: "t2", Decisions: []awaken.Decision{approve("c1")}}, awaken.ErrNotFound, "not_found", []string{"thread t2 has no waiting run"}},

@@ -7,8 +7,8 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// awaitDecisions commits the run as waiting and lets go of it. It returns nil when somebody
-// decided in the meantime, and the calls have to be looked at again.
+// awaitDecisions parks a run whose calls wait for decisions. It returns nil if a decision arrived
+// meanwhile, and the calls must be checked again.
 func (r *run) awaitDecisions(ctx context.Context) *end {
 	r.outcomes.appendAnswers(true)
 	if !r.step.closed {
@@ -19,8 +19,8 @@ func (r *run) awaitDecisions(ctx context.Context) *end {
 	return r.park(ctx, "suspended", r.ledger.waiting())
 }
 
-// awaitTasks parks a run that has nothing to do until its background tasks end. It
-// returns nil when a message came instead.
+// awaitTasks parks a run until its background tasks end. It returns nil if a message arrived
+// instead.
 func (r *run) awaitTasks() *end {
 	for {
 		n := r.inbox.received
@@ -30,7 +30,8 @@ func (r *run) awaitTasks() *end {
 	}
 }
 
-// park commits the run as waiting, unless it was cancelled or somebody wrote to it.
+// park commits the run as waiting. It returns nil if the inbox is not empty: the run then reads it
+// and continues.
 func (r *run) park(ctx context.Context, reason string, w *awaken.Waiting) *end {
 	before := r.rec
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunWaiting, reason, w
@@ -70,9 +71,8 @@ func (r *run) park(ctx context.Context, reason string, w *awaken.Waiting) *end {
 	return r.fail(err)
 }
 
-// settleCalls brings every call of the step to an end: it runs those that can run,
-// and parks the run when all that is left is waiting for people. It returns nil
-// when all calls have an answer.
+// settleCalls brings every call of the step to an end: it runs the calls that can run, and parks
+// the run if all others wait for decisions. It returns nil when every call has an answer.
 func (r *run) settleCalls(ctx context.Context) *end {
 	for {
 		if e := r.crew.run(ctx); e != nil {
@@ -84,7 +84,7 @@ func (r *run) settleCalls(ctx context.Context) *end {
 			return nil
 		}
 		if e := r.requested(); e != nil {
-			return e // there is nothing to wait for
+			return e // nothing to wait for
 		}
 		if r.inbox.withdraw {
 			r.inbox.withdraw = false
@@ -96,6 +96,6 @@ func (r *run) settleCalls(ctx context.Context) *end {
 		if e := r.awaitDecisions(ctx); e != nil {
 			return e
 		}
-		// Somebody decided just before the run could be parked.
+		// A decision arrived just before the run could be parked.
 	}
 }

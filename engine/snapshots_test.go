@@ -268,7 +268,7 @@ func TestSnapshots_ARunWaitsForItsVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost := map[string]error{"cannot be had now": errors.New("secret of the store"), "is not there": awaken.ErrNotFound, "does not work here": nil}
+	lost := map[string]error{"is not available now": errors.New("secret of the store"), "not found": awaken.ErrNotFound, "cannot be used here": nil}
 	for text, err := range lost {
 		g.versions.Publish(reg)
 		if g.versions.Lose("k", err); err == nil {

@@ -252,7 +252,7 @@ func TestSpending_OnAModelOfUnknownPriceIsRefused(t *testing.T) {
 	req := say("Go")
 	req.Overrides = &awaken.InferenceOverride{UpstreamModel: "the-most-expensive"}
 	res, err := g.rt.Run(t.Context(), req, nil)
-	if !errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), `what model "the-most-expensive" costs is not known`) {
+	if !errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), `the price of model "the-most-expensive" is unknown`) {
 		t.Errorf("%+v, error is %v", res, err)
 	}
 	if n := len(g.model.Requests()); n != 0 {

@@ -49,8 +49,8 @@ func (r *run) start() *end {
 	return r.requested()
 }
 
-// goOn settles the calls that were open when the run stopped: they waited for people,
-// or their owner was lost. A step that was cut off is opened again and closed.
+// resumeCalls settles the calls that were open when the previous activation ended: they waited for
+// a decision, or their owner was lost. A step that was cut off is reopened and closed.
 func (r *run) resumeCalls(ctx context.Context) *end {
 	if !r.step.closed {
 		r.out.emit(ctx, &awaken.StepStart{MessageID: askedBy(r.conv.msgs, r.ledger.calls[0].state.CallID)})
@@ -115,7 +115,7 @@ func (r *run) takeSummary(context.Context) *end {
 	return r.fail(r.compactor.take())
 }
 
-// openStep begins a step: step_start.
+// openStep begins a step and runs the step_start phase.
 func (r *run) openStep(ctx context.Context) *end {
 	r.step.index, r.output.structured = r.rec.Steps, nil
 	if r.guards.approved != nil {
@@ -141,7 +141,7 @@ func (r *run) ask(ctx context.Context) *end {
 		return nil
 	}
 	reply, e := r.infer(ctx)
-	if reply == nil && e == nil { // a tolerated failure: try again in another step
+	if reply == nil && e == nil { // a tolerated failure: retry in the next step
 		return stepOver
 	}
 	return e
@@ -182,8 +182,7 @@ func (r *run) checkStops(context.Context) *end {
 	return nil
 }
 
-// tellDropped tells the model about calls that could not be made, because their arguments
-// were not complete.
+// reportDropped tells the model which calls were not made because their arguments were incomplete.
 func (r *run) reportDropped(context.Context) *end {
 	dropped := r.inference.reply.Incomplete
 	if len(dropped) == 0 {
@@ -197,8 +196,7 @@ func (r *run) reportDropped(context.Context) *end {
 	return nil
 }
 
-// checkEnd ends a run whose answer was given by a call, or that a plugin or a tool wants to
-// end.
+// checkEnd ends a run whose answer was given by a call, or that a plugin or a tool asked to end.
 func (r *run) checkEnd(context.Context) *end {
 	r.stops().countToolErrors(r.ledger.calls)
 	if e := r.output.answered(); e != nil {
