@@ -103,6 +103,7 @@ func detached(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
+// metadata returns the metadata of a message of the current step, in one allocation.
 func (a *activation) metadata() *llm.Metadata {
 	m := &struct {
 		llm.Metadata
@@ -136,11 +137,13 @@ func caught(err *error, in string, args ...any) {
 	}
 }
 
+// use adds usage to the record.
 func (a *activation) use(u llm.Usage) {
 	a.rec.Usage.Add(u)
 	a.rec.InputTokens, a.rec.OutputTokens = a.rec.Usage.PromptTokens, a.rec.Usage.CompletionTokens
 }
 
+// charge adds cost to the record.
 func (a *activation) charge(m money.Amount) {
 	if m != 0 {
 		a.rec.CostUSD = (money.Dollars(a.rec.CostUSD) + m).USD()

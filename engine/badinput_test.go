@@ -189,7 +189,7 @@ func TestNew_ReportsAllMistakesAtOnce(t *testing.T) {
 	cfg := engine.Config{
 		Models: []awaken.ModelSpec{
 			{ID: "m", ProviderID: "p", UpstreamModel: "u"}, {ID: "m", ProviderID: "p", UpstreamModel: "u"},
-			{ID: "lost", ProviderID: "nobody", UpstreamModel: "u"}, {ID: "half"},
+			{ID: "lost", ProviderID: "nowhere", UpstreamModel: "u"}, {ID: "half"},
 		},
 		Providers: map[string]llm.Model{"p": llmtest.NewScript(), "empty": nil},
 		Tools:     []awaken.Tool{echo("echo"), echo("echo"), nil, awaken.NewTool(awaken.ToolSpec{ID: "odd", Effect: "maybe"}, func(context.Context, *awaken.ToolCall, args) (int, error) { return 0, nil }), awaken.FrontendTool(awaken.ToolSpec{ID: "bad", Parameters: json.RawMessage(`{"type":"strng"}`)})},
@@ -214,7 +214,7 @@ func TestNew_ReportsAllMistakesAtOnce(t *testing.T) {
 		},
 		Agents: []*awaken.AgentSpec{
 			{ID: "dup", ModelID: "m"}, {ID: "dup", ModelID: "m"}, nil,
-			{ID: "a", ModelID: "gone", PluginIDs: []string{"one", "two", "boom", "ghost"}, ActiveHookFilter: []string{"one", "two", "boom", "unlisted"}, Delegates: []string{"nobody"},
+			{ID: "a", ModelID: "gone", PluginIDs: []string{"one", "two", "boom", "ghost"}, ActiveHookFilter: []string{"one", "two", "boom", "unlisted"}, Delegates: []string{"absent"},
 				Sections: map[string]json.RawMessage{"tone": json.RawMessage(`{"word":7,"volume":11}`)}},
 			{ID: "b", ModelID: "lost"}, {ID: "c"}, {ID: "d", ModelID: "m", MaxRounds: -3},
 			{ID: "e", ModelID: "m", Backend: &awaken.Backend{Kind: "a2a"}, Endpoint: &awaken.RemoteEndpoint{}},
@@ -228,13 +228,13 @@ func TestNew_ReportsAllMistakesAtOnce(t *testing.T) {
 		`agent "dup": is defined twice`, `agent "": is nil`, `agent "d": max_rounds is -3`,
 		`agent "a": model_id is "gone", which is not defined, have ["half" "lost" "m"]`,
 		`agent "a": plugin_ids lists "ghost", which is not there, have ["boom" "one" "two"]`,
-		`agent "a": delegates lists "nobody"`, `agent "a": active_hook_filter lists "unlisted", which plugin_ids does not`,
+		`agent "a": delegates lists "absent"`, `agent "a": active_hook_filter lists "unlisted", which plugin_ids does not`,
 		`section "tone" is declared by plugins "one" and "two"`, `plugin "two" handles action "twice", which has a handler already`,
 		`plugin "two" handles effect "twice", which has a handler already`, `state key "twice" is declared twice`,
 		`tool "mine" comes from plugin "one" and from plugin "two"`, `tool "echo" of plugin "two" is also a global tool`,
 		`plugin "two" registers a hook`, "(99)", `plugin "boom": register panicked: kaboom`,
 		`sections["tone"]`, `/word: got number, want string`, `unknown field "volume"`,
-		`agent "b": model "lost" has provider_id "nobody", which is not defined, have`, `agent "c": model_id is empty`,
+		`agent "b": model "lost" has provider_id "nowhere", which is not defined, have`, `agent "c": model_id is empty`,
 		`agent "e": its backend is "a2a", which is not there, have ["awaken"]`)
 	ce, ok := errors.AsType[*awaken.ConfigError](err)
 	if !ok {
@@ -247,8 +247,8 @@ func TestNew_ReportsAllMistakesAtOnce(t *testing.T) {
 		}
 		codes[p.Code] = p.DependsOn
 	}
-	for code, dependsOn := range map[string]string{"agent_missing_model": "", "model_missing_provider": "providers/nobody", "agent_missing_plugin": "plugins/ghost",
-		"agent_missing_delegate": "agents/nobody", "agent_hook_filter_plugin_not_loaded": ""} {
+	for code, dependsOn := range map[string]string{"agent_missing_model": "", "model_missing_provider": "providers/nowhere", "agent_missing_plugin": "plugins/ghost",
+		"agent_missing_delegate": "agents/absent", "agent_hook_filter_plugin_not_loaded": ""} {
 		if got, ok := codes[code]; !ok || dependsOn != "" && got != dependsOn {
 			t.Errorf("diagnostic %s depends on %q (there: %v), want %q", code, got, ok, dependsOn)
 		}
@@ -580,7 +580,7 @@ func TestDecision_IsRefusedWithAReason(t *testing.T) {
 	})
 }
 
-func TestDecision_ThatComesTooLateIsToldSo(t *testing.T) {
+func TestDecision_AfterTheExpiryIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		policy awaken.ExpiryPolicy
@@ -721,7 +721,7 @@ func TestPlugin_WhoseActionOrEffectFailsDoesNotEndTheRun(t *testing.T) {
 	}
 }
 
-func TestPlugin_WhoseActionsNeverRestEndsItsRun(t *testing.T) {
+func TestPlugin_EndlessActionsEndTheRun(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []awaken.Phase{awaken.PhaseStepStart, awaken.PhaseAfterToolExecute, awaken.PhaseStepEnd, awaken.PhaseRunEnd} {
 		t.Run(phase.String(), func(t *testing.T) {
@@ -749,7 +749,7 @@ func TestPlugin_WhoseActionsNeverRestEndsItsRun(t *testing.T) {
 	}
 }
 
-func TestPlugin_ThatAsksForTheUnknownEndsItsRun(t *testing.T) {
+func TestPlugin_UnknownActionsAndEffectsEndTheRun(t *testing.T) {
 	t.Parallel()
 	early := awaken.NewAction[int]("early", awaken.PhaseStepStart)
 	late := awaken.NewAction[int]("early", awaken.PhaseStepEnd)
@@ -782,7 +782,7 @@ func (picky) Validate(args json.RawMessage) error {
 	return errors.New("sum must be even")
 }
 
-func TestTool_ThatIsMisusedTellsTheModel(t *testing.T) {
+func TestTool_MisuseIsReportedToTheModel(t *testing.T) {
 	t.Parallel()
 	weird := tool("weird", func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
 		return &awaken.ToolResult{Data: json.RawMessage("{oops")}, nil

@@ -121,6 +121,7 @@ func mayEndBefore(m, next *llm.Message) bool {
 
 const summaryOpen, summaryClose = "<conversation-summary>", "</conversation-summary>"
 
+// newSummary makes the message that replaces the summarised ones.
 func newSummary(text string) *llm.Message {
 	return &llm.Message{Role: llm.System, Visibility: llm.Internal, Content: []llm.Block{llm.Text(summaryOpen + "\n" + text + "\n" + summaryClose)}}
 }

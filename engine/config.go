@@ -85,6 +85,7 @@ func (c *Config) Registry() registry.Config {
 		Keys: c.Keys, Backends: c.Backends, Lazy: c.Lazy, ToolDescriptions: c.ToolDescriptions}
 }
 
+// withDefaults returns c with the defaults of all fields that have one.
 func (c Config) withDefaults() Config {
 	c.Store = cmp.Or[awaken.Store](c.Store, discardStore{})
 	c.Executor = cmp.Or[Executor](c.Executor, local{})

@@ -253,6 +253,7 @@ func (w *crew) toolCall(c *call) *awaken.ToolCall {
 		Resume: c.resume, Profile: w.rt.cfg.Profile, Tools: w.tools.offered, Host: &w.host, Snapshot: w.st.Snapshot()}
 }
 
+// checkArguments checks the arguments of a call against its schema and its tool.
 func (w *crew) checkArguments(c *call) error {
 	args := c.state.Arguments
 	if len(args) == 0 || string(args) == "null" {
@@ -393,6 +394,7 @@ func growStack() {
 //go:noinline
 func touch(room *[4 << 10]byte) { room[0] = 1 }
 
+// report sends an outcome to the run, unless the run is over.
 func (w *crew) report(o outcome) {
 	select {
 	case w.results <- o:

@@ -32,6 +32,7 @@ func (c *cut) lead() int {
 	return n
 }
 
+// do returns the conversation cut to the budget, and sets from and tokens.
 func (c *cut) do() (llm.Messages, error) {
 	lead := c.lead()
 	first := tokens(c.msgs.Cut(lead))
@@ -190,6 +191,7 @@ func shorten(m *llm.Message, tokens int) *llm.Message {
 	return &out
 }
 
+// shortCalls returns a copy of calls without arguments longer than each bytes.
 func shortCalls(calls []llm.ToolCall, each int) []llm.ToolCall {
 	calls = slices.Clone(calls)
 	for i := range calls {

@@ -196,6 +196,7 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 	return nil
 }
 
+// take applies an accepted decision to a call. A cancel answers the call at once.
 func (de *decider) take(c *call, d awaken.Decision) {
 	now := de.rt.cfg.Now().UnixMilli()
 	d.UpdatedAt = cmp.Or(d.UpdatedAt, now)

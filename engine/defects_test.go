@@ -137,7 +137,7 @@ func TestRun_EndsInOrderWhateverFails(t *testing.T) { // L-02
 			checkTermination(t, res, p, awaken.Failed)
 			says := "boom"
 			if strings.HasPrefix(tt.name, "commit") {
-				says = "the run could not be stored" // why is not for whoever reads the run
+				says = "the run could not be stored" // clients do not see the reason
 			}
 			if !strings.Contains(res.Termination.Message, says) {
 				t.Errorf("termination is %s", res.Termination)
@@ -154,7 +154,7 @@ func TestRun_EndsInOrderWhateverFails(t *testing.T) { // L-02
 	}
 }
 
-func TestRun_SaysThatItIsOverEvenIfTheStoreIsGone(t *testing.T) { // L-02
+func TestRun_PublishesItsEndEvenIfTheStoreFails(t *testing.T) { // L-02
 	t.Parallel()
 	g := newRig(t, []llmtest.Turn{llmtest.Say("Done.")}, withStore(func(s awaken.Store) awaken.Store {
 		return &brokenStore{s, func(c *awaken.Commit) error {
@@ -597,7 +597,7 @@ func TestActions_RunOneByOneInTheOrderTheyWereScheduled(t *testing.T) { // L-09
 	}
 }
 
-func TestContextMessage_CanBeTakenBack(t *testing.T) { // L-10
+func TestContextMessage_CanBeRemoved(t *testing.T) { // L-10
 	t.Parallel()
 	hook := at(awaken.PhaseBeforeInference, func(_ context.Context, h *awaken.HookCall) error {
 		switch h.Step {
@@ -717,7 +717,7 @@ func TestCancel_InsideRunStartStillFinishesTheRun(t *testing.T) { // L-12
 	}
 }
 
-func TestCancel_KeepsWhatTheModelHadSaid(t *testing.T) { // L-13
+func TestCancel_KeepsThePartialAnswer(t *testing.T) { // L-13
 	t.Parallel()
 	g := newRig(t, []llmtest.Turn{
 		{Text: llmtest.Text{"Once upon ", "a time"}, ToolCalls: []llmtest.Call{{ID: "c1", Name: "echo"}}, Hang: true},
@@ -1010,7 +1010,7 @@ func TestParallel_ActsOnADecisionAsTheModeSays(t *testing.T) { // L-16
 		var rt *engine.Runtime
 		ask := gate(func(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
 			if h.Tool.ID == "c1" && h.Tool.Resume != nil {
-				if err := rt.Decide(ctx, h.Run.RunID, approve("c2")); err != nil { // nobody listens yet
+				if err := rt.Decide(ctx, h.Run.RunID, approve("c2")); err != nil { // the run does not listen yet
 					t.Error(err)
 				}
 			}
@@ -1258,20 +1258,20 @@ func TestResume_RefusesAnUnknownDecisionAndNothingElse(t *testing.T) { // L-24
 	g := newRig(t, []llmtest.Turn{uses("pay"), llmtest.Say("ok")}, withTools(echo("pay")), withPlugins(askAbout("pay", awaken.Ticket{})))
 	res, _ := g.run(say("hi"))
 
-	_, err := g.rt.Resume(t.Context(), res.RunID, nil, approve("nobody"))
-	if !errors.Is(err, awaken.ErrNotFound) || !strings.Contains(err.Error(), `"nobody"`) {
+	_, err := g.rt.Resume(t.Context(), res.RunID, nil, approve("absent"))
+	if !errors.Is(err, awaken.ErrNotFound) || !strings.Contains(err.Error(), `"absent"`) {
 		t.Errorf("error is %v", err)
 	}
 	if rec := g.record(res.RunID); rec.Status != awaken.RunWaiting {
 		t.Fatalf("the run is %s, want still waiting", rec.Status)
 	}
-	if err := g.rt.Decide(t.Context(), res.RunID, approve("nobody")); !errors.Is(err, awaken.ErrNotFound) {
+	if err := g.rt.Decide(t.Context(), res.RunID, approve("absent")); !errors.Is(err, awaken.ErrNotFound) {
 		t.Errorf("Decide: error is %v", err)
 	}
 
-	res, p := g.resume(res.RunID, approve("nobody"), approve("c1"))
+	res, p := g.resume(res.RunID, approve("absent"), approve("c1"))
 	checkTermination(t, res, p, awaken.NaturalEnd)
-	if len(res.Rejected) != 1 || !strings.Contains(res.Rejected[0], `"nobody"`) {
+	if len(res.Rejected) != 1 || !strings.Contains(res.Rejected[0], `"absent"`) {
 		t.Errorf("rejected are %q", res.Rejected)
 	}
 }

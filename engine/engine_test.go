@@ -85,7 +85,7 @@ func TestSend_ToAWaitingRunIsShownAfterTheAnswers(t *testing.T) {
 	}
 }
 
-func TestSend_JustBeforeTheEndMakesTheRunGoOn(t *testing.T) {
+func TestSend_JustBeforeTheEndContinuesTheRun(t *testing.T) {
 	t.Parallel()
 	for _, hooks := range []bool{false, true} {
 		t.Run(fmt.Sprintf("run_end hooks %v", hooks), func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestSend_JustBeforeTheEndMakesTheRunGoOn(t *testing.T) {
 	}
 }
 
-// A decision that nobody waits for must not cost an inference.
+// A decision that no call waits for must not cost an inference.
 func TestDecision_ThatIsTooLateChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, hooks := range []bool{false, true} {
@@ -290,7 +290,7 @@ func TestRecovery_NeverRepeatsAnEffectSilently(t *testing.T) {
 				t.Fatalf("the run that lost its thread ends with %v", err)
 			}
 			if slices.Contains(p.types(), "run_finish") || slices.Contains(p.types(), "tool_call_done") {
-				t.Errorf("an owner that lost its thread goes on talking: %q", p.types())
+				t.Errorf("an owner that lost its thread keeps publishing: %q", p.types())
 			}
 			g.restart()
 			res, p := g.run(awaken.RunRequest{Continue: "r"})

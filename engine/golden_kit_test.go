@@ -53,7 +53,7 @@ func kitActions(kind string) map[awaken.Phase]awaken.Action[int] {
 }
 
 var (
-	kitOrphan   = awaken.NewAction[int]("kit.orphan", awaken.PhaseStepEnd) // nobody handles it
+	kitOrphan   = awaken.NewAction[int]("kit.orphan", awaken.PhaseStepEnd) // it has no handler
 	kitTelegram = awaken.NewEffect[string]("kit.telegram")
 )
 

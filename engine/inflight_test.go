@@ -173,9 +173,9 @@ func checkAgrees(t *testing.T, g *rig, p *tape) {
 	checkValid(t, view.Messages())
 }
 
-// The run goes on while a commit is in flight, but nothing is said before it is true,
+// The run continues while a commit is in flight, but nothing is published before it is true,
 // and nothing out of order.
-func TestPipeline_NothingIsSaidBeforeItsCommit(t *testing.T) {
+func TestPipeline_NothingIsPublishedBeforeItsCommit(t *testing.T) {
 	t.Parallel()
 	plain := newRig(t, looks(2, llmtest.Say("I ", "saw ", "it.")), withTools(look()))
 	_, want := plain.run(say("hi"))
@@ -213,7 +213,7 @@ func TestPipeline_NothingIsSaidBeforeItsCommit(t *testing.T) {
 
 // Steps that end while a commit is in flight travel together, as soon as it is made,
 // also if the run waits for its model.
-func TestPipeline_StepsThatWaitTravelTogether(t *testing.T) {
+func TestPipeline_WaitingStepsShareACommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{t: t}
@@ -681,7 +681,7 @@ func TestPipeline_PanicsInFlightAreTheCallers(t *testing.T) {
 }
 
 // Runs that park, yield or end have everything, also what was in flight.
-func TestPipeline_WhoeverStopsHasEverything(t *testing.T) {
+func TestPipeline_EveryReturnHasCommittedEverything(t *testing.T) {
 	t.Parallel()
 	t.Run("parked", func(t *testing.T) {
 		t.Parallel()
@@ -754,7 +754,7 @@ func checkAgrees2(t *testing.T, g *rig, p *tape) {
 }
 
 // Messages are taken in once, wherever the commit is that says so.
-func TestPipeline_InboxIsTakenInOnce(t *testing.T) {
+func TestPipeline_InboxIsReadOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("posted here", func(t *testing.T) { // the next step has it
 		t.Parallel()

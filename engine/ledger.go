@@ -68,10 +68,12 @@ func (l *ledger) every(yield func(*call) bool) {
 	}
 }
 
+// open reports whether a call of the step is not over.
 func (l *ledger) open() bool {
 	return slices.ContainsFunc(l.calls, func(c *call) bool { return !c.state.Status.Terminal() })
 }
 
+// suspended reports whether a call of the step waits for a decision.
 func (l *ledger) suspended() bool {
 	return slices.ContainsFunc(l.calls, func(c *call) bool { return c.state.Status == awaken.CallSuspended })
 }

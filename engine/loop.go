@@ -170,6 +170,7 @@ func (r *run) takeStep() *end {
 	return r.closeStep(ctx, nil)
 }
 
+// result makes the result of this activation.
 func (r *run) result(e *end) *awaken.RunResult {
 	res := newResult(&r.rec, r.step.response, e.Termination)
 	res.Rejected, res.Unread = r.decider.rejected, r.journal.unread

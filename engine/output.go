@@ -57,6 +57,7 @@ type OutputError struct {
 	Err      error  // the mismatch
 }
 
+// Error says how many attempts were made and what was wrong with the last.
 func (e *OutputError) Error() string {
 	return fmt.Sprintf("the answer does not fit the output schema after %d attempts: %s", e.Attempts, oneLine(e.Err))
 }

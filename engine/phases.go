@@ -175,6 +175,7 @@ func (ph *phases) due(p awaken.Phase) []awaken.ScheduledAction {
 	return due
 }
 
+// runAction runs one scheduled action and removes it from the queue, even if it fails.
 func (ph *phases) runAction(ctx context.Context, p awaken.Phase, a awaken.ScheduledAction, in about) error {
 	h := ph.hooks.call(p, in)
 	handler, ok := ph.agent.Actions[a.Key]
@@ -243,6 +244,7 @@ func (ph *phases) deactivate(ctx context.Context) error {
 	return nil
 }
 
+// lifecycle calls a method of a plugin and applies what it recorded.
 func (ph *phases) lifecycle(ctx context.Context, p awaken.Plugin, what string, fn awaken.Hook) (err error) {
 	h := ph.hooks.call(awaken.PhaseRunStart, about{})
 	defer caught(&err, "%s of plugin %q", what, p.Name())
@@ -273,8 +275,9 @@ type PhaseLoopError struct {
 	Action string // one that is still scheduled
 }
 
+// Error names the phase and one action that is still scheduled.
 func (e *PhaseLoopError) Error() string {
-	return fmt.Sprintf("phase %s: actions did not come to rest in %d rounds, %q is still scheduled", e.Phase, e.Rounds, e.Action)
+	return fmt.Sprintf("phase %s: actions still scheduled after %d rounds, for example %q", e.Phase, e.Rounds, e.Action)
 }
 
 // about is what the hooks of a phase get beside the run itself.
@@ -291,6 +294,7 @@ type hooks struct {
 	effects []awaken.ScheduledEffect // to run after the next commit
 }
 
+// call makes the argument of a hook: the run as it is now.
 func (hk *hooks) call(p awaken.Phase, in about) *awaken.HookCall {
 	hk.ledger.derive()
 	return &awaken.HookCall{Phase: p, Run: hk.info, Agent: hk.agent.Spec, Step: hk.step.index, Messages: hk.conv.msgs.Clip(), Tools: hk.tools.offered,

@@ -112,6 +112,7 @@ func (o *recorder) emitUnlogged(ctx context.Context, ev awaken.Event) {
 	}
 }
 
+// number makes the entry of an event, with the next number.
 func (o *recorder) number(ev awaken.Event) awaken.Entry {
 	o.seq++
 	return awaken.Entry{Cursor: awaken.Cursor{Epoch: o.epoch, Seq: o.seq}, RunID: o.runID, Time: o.time, Event: ev}
@@ -164,6 +165,7 @@ const (
 	maxPendingEntries = 1024
 )
 
+// coalesce adds a delta to the open entry of its kind and id, or opens one.
 func (o *recorder) coalesce(e awaken.Entry, kind byte, id, text string) {
 	o.size += len(text)
 	for i := range o.open {

@@ -198,6 +198,7 @@ func (rt *Runtime) Send(ctx context.Context, threadID string, msgs ...*llm.Messa
 	return rt.post(ctx, threadID, []awaken.InboxItem{{ID: rt.cfg.NewID(), Messages: msgs}})
 }
 
+// post adds items to a thread's inbox and notifies its run.
 func (rt *Runtime) post(ctx context.Context, threadID string, items []awaken.InboxItem) error {
 	if len(items) == 0 {
 		return nil
@@ -250,6 +251,7 @@ func (rt *Runtime) Cancel(ctx context.Context, id string) error {
 	return nil
 }
 
+// findThread returns the thread that id names, by its own id or that of one of its runs.
 func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
 	thread, isThread := rt.active.find(id)
 	if thread == "" {

@@ -218,7 +218,7 @@ func TestSnapshots_ChooseSeesTheThreadBeforeTheRun(t *testing.T) {
 	}
 }
 
-func TestSnapshots_RequestsForVersionsThatAreNotThere(t *testing.T) {
+func TestSnapshots_RequestsForUnknownVersionsFail(t *testing.T) {
 	t.Parallel()
 	g := newVersioned(t, nil, nil)
 	req := say("Go")
@@ -288,9 +288,9 @@ func TestSnapshots_ARunWaitsForItsVersion(t *testing.T) {
 			strings.Contains(w.Message, "secret") || len(w.Tickets) != 1 || w.Tickets[0].ToolCallID != "c1" || rec.ResolutionID != "k" {
 			t.Errorf("%s: the record is %s", text, toJSON(t, rec))
 		}
-		// Nobody asks: nothing is said.
+		// A wake-up without a request publishes nothing.
 		if _, p := g.run(awaken.RunRequest{Continue: res.RunID, Mode: "internal_wake"}); len(p.entries) != 0 {
-			t.Errorf("%s: a try that nobody asked for said %q", text, p.types())
+			t.Errorf("%s: a wake-up without a request published %q", text, p.types())
 		}
 	}
 	if err := g.rt.Decide(t.Context(), res.RunID, approve("c1")); err != nil {
@@ -332,7 +332,7 @@ func TestSnapshots_ARunThatWasCutOffKeepsItsVersion(t *testing.T) {
 	req := say("Go")
 	p := &tape{}
 	p.on = func(ev awaken.Event) {
-		if _, ok := ev.(*awaken.StepEnd); ok { // somebody else takes the thread
+		if _, ok := ev.(*awaken.StepEnd); ok { // another owner takes the thread
 			if _, err := g.store.Acquire(context.Background(), "t"); err != nil {
 				t.Error(err)
 			}

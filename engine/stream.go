@@ -212,6 +212,7 @@ func (s *stream) take(d llm.Delta, err error) bool {
 	return s.err == nil
 }
 
+// add adds one delta to the answer and emits it, unless the stream is silent.
 func (s *stream) add(d llm.Delta, err error) error {
 	switch {
 	case err != nil:

@@ -164,7 +164,7 @@ func pack(lines []string, size int) []string {
 }
 
 // transcript formats messages as text, one string each. It leaves out internal messages, except
-// those from other agents and tasks: the model is told again when they matter.
+// those from other agents and tasks: the engine adds them to requests when they matter.
 func transcript(msgs []*llm.Message, artifact *registry.ArtifactCompaction) []string {
 	var out []string
 	tools := map[string]string{} // by call id

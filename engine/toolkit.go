@@ -39,6 +39,7 @@ func (tb *toolkit) offer() {
 	slices.SortFunc(tb.offered, func(a, b llm.Tool) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// find returns the tool with that id, or nil. Tools of the client come first.
 func (tb *toolkit) find(id string) *registry.Tool {
 	if e := tb.frontend[id]; e != nil {
 		return e
@@ -49,6 +50,7 @@ func (tb *toolkit) find(id string) *registry.Tool {
 	return tb.agent.Tools[id]
 }
 
+// addFrontend adds a tool that the client runs.
 func (tb *toolkit) addFrontend(spec awaken.ToolSpec) error {
 	e, err := registry.NewTool(awaken.FrontendTool(spec))
 	if err != nil {

@@ -157,6 +157,7 @@ func (w *window) refit(req *llm.Request) error {
 	return nil
 }
 
+// tooLarge is the error of a request that leaves no room for the conversation.
 func (w *window) tooLarge(req *llm.Request, fixed int, err error) error {
 	return &llm.Error{Kind: llm.ContextOverflow, Message: fmt.Sprintf("instructions, tools and context take about %d of the %d tokens that a request of model %s may have (context_policy: %d with the answer)",
 		w.calibrated(fixed), w.calibrated(w.budget(req)), req.Model, w.limits.Context), Err: err}

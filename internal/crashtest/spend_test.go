@@ -139,7 +139,7 @@ func (w world) bill() money.Amount {
 	return money.Amount(w.read()["word"]) * wordPrice * 1000
 }
 
-// spend goes on with the runs of its number, or makes them. Number -1 goes on with all.
+// spend continues or starts the runs of its number. Number -1 continues all.
 func spend(j job, store store) error {
 	rt, err := engine.New(engine.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},

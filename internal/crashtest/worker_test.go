@@ -144,7 +144,7 @@ func model(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 }
 
 // script is the tools the model asks for, step by step. Steps that only read follow each
-// other, so that they are on their way to the store while the run goes on.
+// other, so that their commits are in flight while the run continues.
 var script = [][]string{
 	{"read", "idem", "slow", "effect"},
 	{"effect", "ask", "read"},
