@@ -21,7 +21,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// What people get wrong, and what they are told. Errors name the field and the
+// What people get wrong, and the errors they get. Errors name the field and the
 // value, and say what would be right.
 
 // says checks that an error contains every one of parts.
@@ -584,7 +584,7 @@ func TestDecision_AfterTheExpiryIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		policy awaken.ExpiryPolicy
-		told   string
+		sees   string
 	}{
 		{awaken.ExpireReject, `The call of tool "pay" was refused: no decision in time. It was not made.`},
 		{awaken.ExpireApprove, "pay {}"},
@@ -606,8 +606,8 @@ func TestDecision_AfterTheExpiryIsRejected(t *testing.T) {
 				if len(res.Rejected) != 1 || !strings.Contains(res.Rejected[0], `decision on "c1": suspension has expired`) {
 					t.Errorf("rejected are %q", res.Rejected)
 				}
-				if got := g.request(2).Messages[2].Text(); got != tt.told {
-					t.Errorf("the model is told %q, want %q", got, tt.told)
+				if got := g.request(2).Messages[2].Text(); got != tt.sees {
+					t.Errorf("the model sees %q, want %q", got, tt.sees)
 				}
 			})
 		})
@@ -800,7 +800,7 @@ func TestTool_MisuseIsReportedToTheModel(t *testing.T) {
 	for i, want := range []string{`tool "ghost" not found`, `tool "hidden" not found`, `tool "weird" returned data that is not JSON`,
 		"sum must be even", "kaboom", `arguments of tool "weird" do not fit`, ""} {
 		if got := msgs[i].Text(); !strings.Contains(got, want) {
-			t.Errorf("call %d: the model is told %q, want %q", i+1, got, want)
+			t.Errorf("call %d: the model sees %q, want %q", i+1, got, want)
 		}
 	}
 }

@@ -25,11 +25,11 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// What the world around a run may do to it, and what must be true all the same.
+// What may happen to a run from outside, and what must hold anyway.
 
 // Models.
 
-// deltas is a model that yields these deltas, whatever it is told, and then says ok.
+// deltas is a model that yields these deltas, whatever the request, and then says ok.
 func deltas(list ...llm.Delta) option {
 	var asked atomic.Int32
 	return func(c *engine.Config) {
@@ -754,7 +754,7 @@ func TestCancel_ByManyAtOnceIsOneCancel(t *testing.T) {
 	}
 }
 
-// A waiting run can be cancelled also when its agent is not there any more.
+// A waiting run can be cancelled even if its agent no longer exists.
 func TestCancel_OfARunWhoseAgentIsGone(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, []llmtest.Turn{uses("pay")}, withTools(echo("pay")), withPlugins(askAbout("pay", awaken.Ticket{})))
@@ -1171,7 +1171,7 @@ func (c *chaos) checkTape(p *tape, res *awaken.RunResult, err error, failed bool
 func (c *chaos) check(rt *engine.Runtime) {
 	t, ctx := c.t, context.Background()
 	if _, err := rt.Run(ctx, say("the end"), nil); err != nil {
-		t.Fatalf("the thread cannot be gone on with: %v", err)
+		t.Fatalf("the thread cannot be continued: %v", err)
 	}
 	runs, err := c.ListRuns(ctx, awaken.RunQuery{ThreadID: "t", Limit: 1000})
 	if err != nil {

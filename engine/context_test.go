@@ -25,7 +25,7 @@ import (
 )
 
 // summaryModel is the model that the agents here are summarised by, so that its requests
-// can be told from the agents' own.
+// can be distinguished from the agents' own.
 const summaryModel = "summary"
 
 // byModel asks one model for summaries and another for everything else.
@@ -947,8 +947,8 @@ func TestCompaction_IsDroppedByACancelAndByAYield(t *testing.T) {
 }
 
 // A process that dies, or is slow, while it summarises costs the attempt and nothing else:
-// another does not begin while the first may be going on, and only one summary is ever
-// taken in.
+// another does not begin while the first may be running, and only one summary is ever
+// applied.
 func TestCompaction_IsMadeOnceByManyProcesses(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {

@@ -1130,7 +1130,7 @@ func TestArguments_AreCheckedBeforeTheGate(t *testing.T) { // L-61
 	}
 	for _, want := range []string{"[invalid_arguments]", `"weather"`, `missing "city"`, `unknown field "town"`, "/days"} {
 		if got := g.request(2).Messages[2].Text(); !strings.Contains(got, want) {
-			t.Errorf("the model is told %q, which does not say %s", got, want)
+			t.Errorf("the model sees %q, which does not say %s", got, want)
 		}
 	}
 }
@@ -1184,7 +1184,7 @@ func TestTool_IsBoundedInTimeSizeAndNumber(t *testing.T) { // L-62
 		res, p := g.run(say("hi"))
 		checkTermination(t, res, p, awaken.NaturalEnd)
 		if got := g.request(2).Messages[2].Text(); got != `tool "bad" panicked: kaboom` {
-			t.Errorf("the model is told %q", got)
+			t.Errorf("the model sees %q", got)
 		}
 	})
 	t.Run("a result that is too large is cut", func(t *testing.T) {
@@ -1197,7 +1197,7 @@ func TestTool_IsBoundedInTimeSizeAndNumber(t *testing.T) { // L-62
 		got := g.request(2).Messages[2].Text()
 		for _, want := range []string{"result_too_large", `"big"`, "207 bytes", "limit is 100", "startéé"} {
 			if !strings.Contains(got, want) {
-				t.Errorf("the model is told %q, which does not say %q", got, want)
+				t.Errorf("the model sees %q, which does not say %q", got, want)
 			}
 		}
 	})
@@ -1282,7 +1282,7 @@ func TestResumeModes_AreInterpretedByTheRuntime(t *testing.T) { // L-26
 		mode     awaken.ResumeMode
 		decision awaken.Decision
 		ran      string // the arguments the tool got, or "" if it must not run
-		told     string // what the model is told
+		sees     string // what the model sees
 	}{
 		{awaken.ReplayToolCall, awaken.Decision{Result: json.RawMessage(`{"sum":5}`)}, `{"sum":1,"to":"bob"}`, `pay {"sum":1,"to":"bob"}`},
 		{awaken.ReplayToolCall, awaken.Decision{Arguments: json.RawMessage(`{"sum":2}`)}, `{"sum":2}`, `pay {"sum":2}`},
@@ -1311,10 +1311,10 @@ func TestResumeModes_AreInterpretedByTheRuntime(t *testing.T) { // L-26
 				t.Errorf("the tool got %q, want %q", ran, tt.ran)
 			}
 			if ran != "" && (resume == nil || resume.Decision.ID != "d1" || resume.SuspensionID != "s1" || resume.Asked != "May I?") {
-				t.Errorf("the tool was told of the decision as %+v", resume)
+				t.Errorf("the tool got the decision as %+v", resume)
 			}
-			if got := g.request(2).Messages[2].Text(); got != tt.told {
-				t.Errorf("the model is told %q, want %q", got, tt.told)
+			if got := g.request(2).Messages[2].Text(); got != tt.sees {
+				t.Errorf("the model sees %q, want %q", got, tt.sees)
 			}
 		})
 	}

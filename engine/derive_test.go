@@ -224,7 +224,7 @@ func TestDerive_RefusesMistakes(t *testing.T) {
 func TestDerive_ModelsThatAreTheSameKeepTheirHealth(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, nil, func(c *engine.Config) {
-		c.Providers["p"] = &told{err: &llm.Error{Kind: llm.Provider, Message: "down"}}
+		c.Providers["p"] = &namedModel{err: &llm.Error{Kind: llm.Provider, Message: "down"}}
 		c.Models = append(c.Models, awaken.ModelSpec{ID: "n", ProviderID: "p", UpstreamModel: "n"})
 	})
 	for range 5 {
@@ -288,7 +288,7 @@ func TestToolDescriptions_OverrideTheToolsOwn(t *testing.T) {
 		t.Helper()
 		g.run(awaken.RunRequest{Messages: []*llm.Message{llm.UserText("Go")}})
 		if got := strings.Join(asked, ", "); got != want {
-			t.Errorf("the model was told %q, want %q", got, want)
+			t.Errorf("the model sees %q, want %q", got, want)
 		}
 	}
 	publish := func(e registry.Edit) {

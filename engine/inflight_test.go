@@ -90,7 +90,7 @@ func looks(n int, after ...llmtest.Turn) []llmtest.Turn {
 	return append(turns, after...)
 }
 
-// stalls makes the model's nth answer stop after its first word, until it is let go on.
+// stalls makes the model's nth answer stop after its first word, until it is released.
 func stalls(n int32) (goOn func(), _ option) {
 	held := make(chan struct{})
 	var asked atomic.Int32
@@ -151,8 +151,8 @@ func (g *rig) stored() []string {
 	return out
 }
 
-// told returns the events a sink got in the same way.
-func (p *tape) told() []string {
+// published returns the events a sink got, in the same form.
+func (p *tape) published() []string {
 	out := make([]string, len(p.entries))
 	for i, e := range p.entries {
 		out[i] = fmt.Sprint(e.Seq, " ", e.Event.Type())
@@ -163,7 +163,7 @@ func (p *tape) told() []string {
 // checkAgrees checks that what was said is what is stored.
 func checkAgrees(t *testing.T, g *rig, p *tape) {
 	t.Helper()
-	if diff := cmp.Diff(g.stored(), p.told()); diff != "" {
+	if diff := cmp.Diff(g.stored(), p.published()); diff != "" {
 		t.Errorf("what was said is not what is stored (-stored +said):\n%s", diff)
 	}
 	awakentest.CheckEvents(t, p.entries)
@@ -232,7 +232,7 @@ func TestPipeline_WaitingStepsShareACommit(t *testing.T) {
 			t.Fatalf("while the model thinks %d commits are made: %+v", len(s.made), s.made)
 		}
 		if n := count(p.types(), "step_end"); n != 4 {
-			t.Errorf("%d steps were told", n)
+			t.Errorf("%d steps were published", n)
 		}
 		if n := len(g.log("t")); n != 9 {
 			t.Errorf("%d messages are stored", n)
@@ -510,8 +510,8 @@ func TestPipeline_CommitsThatFail(t *testing.T) {
 							rec := g.record(o.res.RunID)
 							stored := g.stored()
 							for i, ev := range p.entries {
-								if durable(ev) && !slices.Contains(stored, p.told()[i]) {
-									t.Errorf("%s was said and is not stored", p.told()[i])
+								if durable(ev) && !slices.Contains(stored, p.published()[i]) {
+									t.Errorf("%s was published but is not stored", p.published()[i])
 								}
 							}
 							if last := p.entries[len(p.entries)-1]; last.Cursor == (awaken.Cursor{}) {
@@ -538,7 +538,7 @@ func TestPipeline_CommitsThatFail(t *testing.T) {
 							}
 							calls := g.calls(o.res.RunID)
 							if want := count(p.types(), "tool_call_done"); len(calls) != want {
-								t.Errorf("%d calls are stored, %d were told", len(calls), want)
+								t.Errorf("%d calls are stored, %d were published", len(calls), want)
 							}
 						})
 					})
@@ -611,7 +611,7 @@ func TestPipeline_SinkFailsInFlight(t *testing.T) {
 		failed := false
 		res, err := g.rt.Run(t.Context(), say("hi"), awaken.SinkFunc(func(_ context.Context, e awaken.Entry) error {
 			if failed {
-				t.Errorf("it was told %s", e.Event.Type())
+				t.Errorf("the sink got %s", e.Event.Type())
 			}
 			if _, ok := e.Event.(*awaken.StepEnd); ok {
 				failed = true
@@ -722,14 +722,14 @@ func TestPipeline_EveryReturnHasCommittedEverything(t *testing.T) {
 			goOn()
 			synctest.Wait()
 			if o.done {
-				t.Error("it let go before its commit was made")
+				t.Error("it yielded before its commit was made")
 			}
 			release()
 			synctest.Wait()
 			if !o.done || !errors.Is(o.err, awaken.ErrYielded) {
 				t.Fatalf("%+v", o)
 			}
-			if diff := cmp.Diff(g.stored(), p.told()); diff != "" {
+			if diff := cmp.Diff(g.stored(), p.published()); diff != "" {
 				t.Errorf("what was said is not what is stored (-stored +said):\n%s", diff)
 			}
 			run := s.made[len(s.made)-1].Run
@@ -747,13 +747,13 @@ func TestPipeline_EveryReturnHasCommittedEverything(t *testing.T) {
 // checkAgrees2 is checkAgrees for a conversation with open calls.
 func checkAgrees2(t *testing.T, g *rig, p *tape) {
 	t.Helper()
-	if diff := cmp.Diff(g.stored(), p.told()); diff != "" {
+	if diff := cmp.Diff(g.stored(), p.published()); diff != "" {
 		t.Errorf("what was said is not what is stored (-stored +said):\n%s", diff)
 	}
 	checkBalanced(t, p)
 }
 
-// Messages are taken in once, wherever the commit is that says so.
+// Messages are read once, wherever the commit is that marks them as read.
 func TestPipeline_InboxIsReadOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("posted here", func(t *testing.T) { // the next step has it

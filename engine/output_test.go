@@ -70,7 +70,7 @@ func TestOutput_AnAnswerThatNeverFitsIsATypedFailure(t *testing.T) {
 	checkValid(t, g.log(res.ThreadID))
 }
 
-// The request's schema, how often the model was told, and an answer that came before a
+// The request's schema, how often the answer was repaired, and an answer that came before a
 // crash are there for the next owner of the run.
 func TestOutput_SurvivesACrash(t *testing.T) {
 	var out engine.Output[forecast]

@@ -33,12 +33,11 @@ func (r *run) awaitTasks() *end {
 // park commits the run as waiting. It returns nil if the inbox is not empty: the run then reads it
 // and continues.
 func (r *run) park(ctx context.Context, reason string, w *awaken.Waiting) *end {
-	before := r.rec
-	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunWaiting, reason, w
 	if ctx.Err() != nil {
-		restoreStatus(&r.rec, &before)
 		return r.fail(context.Cause(ctx))
 	}
+	before := r.rec
+	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunWaiting, reason, w
 	r.wallet.settleRemaining(ctx)
 	err := r.compactor.detach(false)
 	if err == nil {

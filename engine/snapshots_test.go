@@ -228,7 +228,7 @@ func TestSnapshots_RequestsForUnknownVersionsFail(t *testing.T) {
 		t.Errorf("a version that does not exist: %v, %v, want ErrNotFound", res, err)
 	}
 	if e := eventsOf[awaken.Error](p); len(e) != 1 || e[0].Code != "not_found" {
-		t.Errorf("the sink was told %s", toJSON(t, e))
+		t.Errorf("the sink got %s", toJSON(t, e))
 	}
 	g.versions.Lose("1", errors.New("no connection"))
 	req.ResolutionID = "1"

@@ -19,7 +19,7 @@ type looseStore struct{ awaken.Store }
 
 // heap is the memory in use once everything that can be collected is.
 func heap() int64 {
-	for range 3 { // pools let go of their memory in the second round
+	for range 3 { // pools release their memory in the second round
 		runtime.GC()
 	}
 	var m runtime.MemStats

@@ -236,7 +236,7 @@ func TestTail_EndsWhenTheThreadIsRemoved(t *testing.T) {
 		waits := true
 		go func() {
 			for _, err := range log.Tail(ctx, "other", awaken.Cursor{}, eventlog.Follow{}) {
-				t.Errorf("a thread that is not there yet: %v", err)
+				t.Errorf("a thread that does not exist yet: %v", err)
 			}
 			waits = false
 		}()

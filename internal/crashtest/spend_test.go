@@ -98,7 +98,7 @@ func TestKill_Spending(t *testing.T) {
 			if t.Failed() {
 				return
 			}
-			// The last one takes up what all others have left.
+			// The last one resumes what all others have left.
 			own := j
 			own.Number = -1
 			if _, err := spawn(t.Context(), own, ""); err != nil {

@@ -20,11 +20,11 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// job is what a worker is told, in its environment.
+// job is the configuration of a worker, in its environment.
 type job struct {
 	Store string               // which backend
 	Where string               // its folder, file or URL
-	Dir   string               // for the world and the notes
+	Dir   string               // for the marks and the notes
 	Mode  awaken.ExecutionMode // of the agent
 	// Cancel says to cancel the run when it waits, instead of answering it.
 	Cancel bool

@@ -108,7 +108,7 @@ func freeAddress(t *testing.T) string {
 	}
 }
 
-// newJob returns what a server on a fresh store is told.
+// newJob returns the configuration of a server on a fresh store.
 func newJob(t *testing.T, store string, lease time.Duration) job {
 	t.Helper()
 	dir := t.TempDir()
