@@ -78,5 +78,5 @@ func (oc *outcomes) doubt(c *call) {
 	res := awaken.ErrorResult("in_doubt", fmt.Sprintf("the call of tool %q was cut off after it had begun; whether it took effect is not known, and it was not repeated", c.state.ToolName))
 	res.Metadata = map[string]any{"in_doubt": true}
 	oc.answer(c, awaken.CallFailed, res)
-	oc.holdOutcome(c, awaken.CallFailed)
+	oc.deferOutcome(c, awaken.CallFailed)
 }

@@ -64,8 +64,8 @@ func onSlowStore(s *slowStore) option {
 	}
 }
 
-// holdUp makes the commit of a number wait, and returns how to let it go on.
-func (s *slowStore) holdUp(number uint64) (release func()) {
+// delay makes the commit of that number wait until release is called.
+func (s *slowStore) delay(number uint64) (release func()) {
 	held := make(chan struct{})
 	s.before = func(c *awaken.Commit) error {
 		if c.Number == number {
@@ -91,7 +91,7 @@ func looks(n int, after ...llmtest.Turn) []llmtest.Turn {
 }
 
 // stalls makes the model's nth answer stop after its first word, until it is released.
-func stalls(n int32) (goOn func(), _ option) {
+func stalls(n int32) (unstall func(), _ option) {
 	held := make(chan struct{})
 	var asked atomic.Int32
 	return func() { close(held) }, func(c *engine.Config) {
@@ -181,8 +181,8 @@ func TestPipeline_NothingIsPublishedBeforeItsCommit(t *testing.T) {
 	_, want := plain.run(say("hi"))
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{t: t}
-		release := s.holdUp(2)
-		goOn, stall := stalls(2)
+		release := s.delay(2)
+		unstall, stall := stalls(2)
 		g := newRig(t, looks(2, llmtest.Say("I ", "saw ", "it.")), withTools(look()), onSlowStore(s), stall)
 		p := &tape{}
 		o := g.start(p)
@@ -198,7 +198,7 @@ func TestPipeline_NothingIsPublishedBeforeItsCommit(t *testing.T) {
 		if got := p.types(); !slices.Equal(got[len(got)-3:], []string{"step_end", "step_start", "text_delta"}) {
 			t.Errorf("after the commit was made, and while the model thinks, it said %q", got)
 		}
-		goOn()
+		unstall()
 		synctest.Wait()
 		if !o.done || o.err != nil {
 			t.Fatalf("%+v", o)
@@ -217,8 +217,8 @@ func TestPipeline_WaitingStepsShareACommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{t: t}
-		release := s.holdUp(2)
-		goOn, stall := stalls(5)
+		release := s.delay(2)
+		unstall, stall := stalls(5)
 		g := newRig(t, looks(4, llmtest.Say("ok")), withTools(look()), onSlowStore(s), stall)
 		p := &tape{}
 		o := g.start(p)
@@ -240,7 +240,7 @@ func TestPipeline_WaitingStepsShareACommit(t *testing.T) {
 		if n := len(g.calls(s.made[0].Run.RunID)); n != 4 {
 			t.Errorf("%d calls are stored", n)
 		}
-		goOn()
+		unstall()
 		synctest.Wait()
 		if o.err != nil || o.res.Steps != 5 || len(s.made) != 4 {
 			t.Errorf("%+v, %d commits", o, len(s.made))
@@ -264,7 +264,7 @@ func TestPipeline_WaitsWhenTooMuchIsUncommitted(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t}
-				release := s.holdUp(2)
+				release := s.delay(2)
 				turns := looks(1)
 				for range 12 {
 					turns = append(turns, turn)
@@ -295,7 +295,7 @@ func TestPipeline_EffectsWaitForEverythingEarlier(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t}
-				release := s.holdUp(2)
+				release := s.delay(2)
 				var g *rig
 				begun := false
 				pay := awaken.NewTool(awaken.ToolSpec{ID: "pay", Effect: class}, func(_ context.Context, c *awaken.ToolCall, _ args) (string, error) {
@@ -565,7 +565,7 @@ func TestPipeline_CancelInFlight(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t}
-				release := s.holdUp(2)
+				release := s.delay(2)
 				_, stall := stalls(3)
 				g := newRig(t, looks(2), withTools(look()), onSlowStore(s), stall)
 				ctx, cancel := context.WithCancel(t.Context())
@@ -687,7 +687,7 @@ func TestPipeline_EveryReturnHasCommittedEverything(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			s := &slowStore{t: t}
-			release := s.holdUp(2)
+			release := s.delay(2)
 			g := newRig(t, looks(2, uses("ask"), llmtest.Say("ok")), withTools(look(), awaken.FrontendTool(awaken.ToolSpec{ID: "ask"})), onSlowStore(s))
 			p := &tape{}
 			o := g.start(p)
@@ -712,14 +712,14 @@ func TestPipeline_EveryReturnHasCommittedEverything(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			s := &slowStore{t: t}
-			release := s.holdUp(2)
-			goOn, stall := stalls(2)
+			release := s.delay(2)
+			unstall, stall := stalls(2)
 			g := newRig(t, looks(2, llmtest.Say("ok")), withTools(look()), onSlowStore(s), stall)
 			p := &tape{}
 			o := g.start(p)
 			synctest.Wait()
 			g.rt.Yield("t")
-			goOn()
+			unstall()
 			synctest.Wait()
 			if o.done {
 				t.Error("it yielded before its commit was made")
@@ -760,7 +760,7 @@ func TestPipeline_InboxIsReadOnce(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			s := &slowStore{t: t}
-			goOn, stall := stalls(2)
+			unstall, stall := stalls(2)
 			g := newRig(t, looks(3, llmtest.Say("ok")), withTools(look()), onSlowStore(s), stall)
 			p := &tape{}
 			o := g.start(p)
@@ -768,7 +768,7 @@ func TestPipeline_InboxIsReadOnce(t *testing.T) {
 			if err := g.rt.Send(t.Context(), "t", llm.UserText("psst")); err != nil {
 				t.Fatal(err)
 			}
-			goOn()
+			unstall()
 			synctest.Wait()
 			if o.err != nil || count(outline(g.log("t")), "user: psst") != 1 {
 				t.Errorf("%+v: %q", o, outline(g.log("t")))

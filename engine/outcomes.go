@@ -65,7 +65,7 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 	}
 	c.message = oc.answerTo(s, res)
 	c.forget()
-	oc.holdOutcome(c, s.Status)
+	oc.deferOutcome(c, s.Status)
 	if err := oc.stateDelta(); err != nil && failed == nil {
 		failed = oc.fail(err)
 	}
@@ -143,9 +143,9 @@ func (oc *outcomes) submitCall(cmd *awaken.Command) error {
 	return oc.phases.submit(cmd)
 }
 
-// holdOutcome defers the event with the outcome of a call: tool_call_done, or tool_call_resumed if
+// deferOutcome defers the event with the outcome of a call: tool_call_done, or tool_call_resumed if
 // the call was suspended.
-func (oc *outcomes) holdOutcome(c *call, outcome awaken.CallStatus) {
+func (oc *outcomes) deferOutcome(c *call, outcome awaken.CallStatus) {
 	s := c.state
 	if s.Ticket != nil {
 		oc.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status})
@@ -266,7 +266,7 @@ func (oc *outcomes) closeAll(e *end) {
 		}
 		oc.children.cancelChild(c.state)
 		oc.answer(c, awaken.CallCancelled, res)
-		oc.holdOutcome(c, awaken.CallFailed)
+		oc.deferOutcome(c, awaken.CallFailed)
 	}
 	if closed || len(oc.ledger.calls) > 0 {
 		oc.appendAnswers(true)
