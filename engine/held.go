@@ -56,7 +56,7 @@ func checkEdit(s *awaken.CallState, args json.RawMessage) error {
 	case len(args) == 0:
 		return nil
 	case s.Held != nil:
-		return fmt.Errorf("%w: the call was made; its arguments can no longer be changed", awaken.ErrInvalid)
+		return fmt.Errorf("%w: the call has been made; its arguments can no longer be changed", awaken.ErrInvalid)
 	case s.Message == nil:
 		return nil
 	}
