@@ -13,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// activation is what every part of a run knows: which run it is, whose, on what it works,
-// and where it stands. The parts of the run embed it.
+// activation is what every part of a run knows: the run's identity, its record and state, its
+// context and its current step. All parts embed it.
 type activation struct {
 	rt     *Runtime
 	reg    *registry.Registry
@@ -22,30 +22,30 @@ type activation struct {
 	active activeRun
 	ctx    context.Context // cancelled with the run
 
-	thread            string // its id
+	thread            string // thread id
 	fence, generation uint64
 	info              *awaken.RunInfo // immutable; replaced when it changes
 	rec               awaken.Run
 	st                *state.Store
 	step              stepState
-	ending            *awaken.Termination // asked for by a plugin, a tool or a person
+	ending            *awaken.Termination // requested by a plugin, a tool or a decision
 
 	resumed   bool
-	attended  bool                // its parent looks after it
+	attended  bool                // the parent runs it and waits for it
 	started   bool                // run_start has been committed
-	endAtOnce *awaken.Termination // the run was continued only to be ended
+	endAtOnce *awaken.Termination // set if the run was continued only to be ended
 }
 
-// stepState is the step that is under way, or the last one.
+// stepState is the current step, or the last one.
 type stepState struct {
 	index     int    // 0-based
 	messageID string // of its assistant message
-	closed    bool   // step_end has been told
-	response  string // the latest text of the model
-	over      end    // a natural end, which most runs have
+	closed    bool   // step_end has been deferred for a commit
+	response  string // the model's latest text
+	over      end    // preallocated natural end
 }
 
-// fail turns an error into the end it means, and nil into none.
+// fail turns an error into an end. It returns nil for a nil error.
 func (a *activation) fail(err error) *end {
 	cause := context.Cause(a.ctx)
 	switch {
@@ -56,9 +56,9 @@ func (a *activation) fail(err error) *end {
 	case errors.Is(cause, awaken.ErrFenced):
 		return &end{err: cause, lost: true}
 	case a.lostCommit(cause):
-		err = cause // it was cancelled because of that
+		err = cause // the cause of the cancellation
 	case errors.Is(err, awaken.ErrGeneration), cause != nil:
-		// A run whose consumer broke is cancelled too.
+		// A failed sink cancels the run too.
 		return &end{Termination: awaken.Termination{Type: awaken.Cancelled}}
 	}
 	message := err.Error()
@@ -68,13 +68,13 @@ func (a *activation) fail(err error) *end {
 	return &end{Termination: awaken.Termination{Type: awaken.Failed, Message: message}, err: err}
 }
 
-// naturalEnd is the end of a run whose model has nothing more to do.
+// naturalEnd is the end of a run whose model has no more calls to make.
 func (a *activation) naturalEnd() *end {
 	a.step.over = end{Termination: awaken.Termination{Type: awaken.NaturalEnd}}
 	return &a.step.over
 }
 
-// requested is the end a plugin or tool asked for, if any.
+// requested is the end that a plugin, a tool or a decision asked for, or nil.
 func (a *activation) requested() *end {
 	if a.ending == nil {
 		return nil
@@ -82,9 +82,9 @@ func (a *activation) requested() *end {
 	return &end{Termination: *a.ending}
 }
 
-// last is ctx, or a context that gives a cancelled run a little more time to end in
-// order.
-func (a *activation) last(ctx context.Context) (context.Context, context.CancelFunc) {
+// graceContext returns ctx or, if ctx is done, a context that leaves a cancelled run Limits.RunEnd
+// to end properly.
+func (a *activation) graceContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() == nil {
 		return ctx, func() {}
 	}
@@ -95,7 +95,7 @@ func (a *activation) last(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, a.rt.cfg.Limits.RunEnd)
 }
 
-// detached returns a context for what has to happen even if ctx is done.
+// detached returns a context for work that must be done even if ctx is done.
 func detached(ctx context.Context) context.Context {
 	if ctx.Err() == nil {
 		return ctx
@@ -103,6 +103,7 @@ func detached(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
+// metadata returns the metadata of a message of the current step, in one allocation.
 func (a *activation) metadata() *llm.Metadata {
 	m := &struct {
 		llm.Metadata
@@ -112,7 +113,7 @@ func (a *activation) metadata() *llm.Metadata {
 	return &m.Metadata
 }
 
-// apply applies a batch; a reducer that panics is an error.
+// apply applies a batch. A reducer that panics returns an error.
 func (a *activation) apply(b *state.Batch) (err error) {
 	defer caught(&err, "state update")
 	err = a.st.Apply(b)
@@ -122,33 +123,35 @@ func (a *activation) apply(b *state.Batch) (err error) {
 	return err
 }
 
-// set applies updates of built-in keys, which are in every schema.
+// set applies updates of built-in keys. It cannot fail: every schema has them.
 func (a *activation) set(b *state.Batch) {
 	if err := a.st.Apply(b); err != nil {
 		panic(err)
 	}
 }
 
-// caught, when deferred, turns a panic into an error that says where it happened.
+// caught, when deferred, turns a panic into a PanicError that says where it happened.
 func caught(err *error, in string, args ...any) {
 	if v := recover(); v != nil {
 		*err = &awaken.PanicError{In: fmt.Sprintf(in, args...), Value: v, Stack: debug.Stack()}
 	}
 }
 
+// use adds usage to the record.
 func (a *activation) use(u llm.Usage) {
 	a.rec.Usage.Add(u)
 	a.rec.InputTokens, a.rec.OutputTokens = a.rec.Usage.PromptTokens, a.rec.Usage.CompletionTokens
 }
 
+// charge adds cost to the record.
 func (a *activation) charge(m money.Amount) {
 	if m != 0 {
 		a.rec.CostUSD = (money.Dollars(a.rec.CostUSD) + m).USD()
 	}
 }
 
-// addBelow counts what a child has used.
-func (a *activation) addBelow(u llm.Usage, usd float64) {
+// addChildUsage adds the usage and cost of a child run to the record.
+func (a *activation) addChildUsage(u llm.Usage, usd float64) {
 	if u == (llm.Usage{}) && usd == 0 {
 		return
 	}
@@ -156,7 +159,7 @@ func (a *activation) addBelow(u llm.Usage, usd float64) {
 	a.rec.ChildCostUSD = (money.Dollars(a.rec.ChildCostUSD) + money.Dollars(usd)).USD()
 }
 
-// finished is the event that ends this activation.
+// finished makes the run_finish event of this activation.
 func (a *activation) finished(t awaken.Termination) *awaken.RunFinish {
 	ev := &struct {
 		awaken.RunFinish

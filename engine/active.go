@@ -9,25 +9,25 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// activeRuns are the runs of a runtime that are active in this process.
+// activeRuns holds the runs that are active in this process.
 type activeRuns struct {
 	mu       sync.Mutex
-	byThread map[string]*activeRun // guarded by mu, and so is what they hold but for atomics
+	byThread map[string]*activeRun // guarded by mu, as are its values except their atomics
 }
 
-// activeRun is what others need to reach a run that is active.
+// activeRun is what other goroutines need to reach an active run.
 type activeRun struct {
 	runID     string
-	parent    string // thread of the run that looks after it, or ""
+	parent    string // thread of the parent that attends the run, or ""
 	cancel    context.CancelCauseFunc
-	cancelled bool          // by Cancel
-	yield     atomic.Bool   // let go of the thread after the step
-	posted    atomic.Bool   // the inbox may have got something since the last commit
-	wake      chan struct{} // cap 1, made when the run first listens: the inbox has something
-	done      chan struct{} // made by the first that waits
+	cancelled bool          // set by Cancel
+	yield     atomic.Bool   // give the thread up after the step
+	posted    atomic.Bool   // the inbox may have received something since the last commit
+	wake      chan struct{} // cap 1, made when the run first listens; signals a new inbox item
+	done      chan struct{} // made by the first waiter, closed by release
 }
 
-// claim claims a thread for a run in this process.
+// claim claims a thread for a run in this process. It fails with ErrBusy if the thread has one.
 func (ar *activeRuns) claim(threadID string, a *activeRun) error {
 	ar.mu.Lock()
 	defer ar.mu.Unlock()
@@ -41,14 +41,14 @@ func (ar *activeRuns) claim(threadID string, a *activeRun) error {
 	return nil
 }
 
-// rename gives a run its final id.
+// rename sets the final id of a run.
 func (ar *activeRuns) rename(a *activeRun, runID string) {
 	ar.mu.Lock()
 	defer ar.mu.Unlock()
 	a.runID = runID
 }
 
-// release gives the thread up.
+// release ends the claim.
 func (ar *activeRuns) release(threadID string, a *activeRun) {
 	ar.mu.Lock()
 	defer ar.mu.Unlock()
@@ -58,7 +58,7 @@ func (ar *activeRuns) release(threadID string, a *activeRun) {
 	}
 }
 
-// notify tells the thread's run that its inbox has something.
+// notify signals the thread's run that its inbox has a new item.
 func (ar *activeRuns) notify(threadID string) {
 	ar.mu.Lock()
 	defer ar.mu.Unlock()
@@ -66,13 +66,13 @@ func (ar *activeRuns) notify(threadID string) {
 		a.posted.Store(true)
 		select {
 		case a.wake <- struct{}{}:
-		default: // it does not listen, or has been told: its next commit will say so
+		default: // it does not listen, or has a signal already; its next commit reports the item anyway
 		}
 	}
 }
 
-// listen returns what is sent to when the inbox of the run's thread has something.
-// If look is set, something may be there already.
+// listen returns the channel that signals new inbox items. If look is set it signals at once,
+// because an item may have arrived before.
 func (ar *activeRuns) listen(a *activeRun, look bool) <-chan struct{} {
 	ar.mu.Lock()
 	defer ar.mu.Unlock()
@@ -85,7 +85,7 @@ func (ar *activeRuns) listen(a *activeRun, look bool) <-chan struct{} {
 	return a.wake
 }
 
-// yield makes the thread's run, and those that it looks after, let go of their threads.
+// yield asks the thread's run, and the runs it attends, to give their threads up.
 func (ar *activeRuns) yield(threadID string) {
 	ar.mu.Lock()
 	defer ar.mu.Unlock()
@@ -105,8 +105,8 @@ func (ar *activeRuns) yieldTree(threadID string) {
 	}
 }
 
-// cancel cancels the thread's run, and reports whether it has one. It holds the lock, so
-// that a run that is released knows whether it was cancelled.
+// cancel cancels the thread's run and reports whether there is one. It holds the lock, so a run
+// that has been released knows whether it was cancelled.
 func (ar *activeRuns) cancel(threadID string) bool {
 	ar.mu.Lock()
 	defer ar.mu.Unlock()
@@ -119,8 +119,8 @@ func (ar *activeRuns) cancel(threadID string) bool {
 	return true
 }
 
-// find returns the thread of the run of that id, or "", and reports whether it is the id of
-// a thread that has a run.
+// find returns the thread of the run with that id, or "", and reports whether id is a thread with
+// an active run.
 func (ar *activeRuns) find(id string) (thread string, isThread bool) {
 	ar.mu.Lock()
 	defer ar.mu.Unlock()
@@ -133,7 +133,7 @@ func (ar *activeRuns) find(id string) (thread string, isThread bool) {
 	return thread, isThread
 }
 
-// wait returns when the thread has no run.
+// wait returns when the thread has no active run.
 func (ar *activeRuns) wait(ctx context.Context, threadID string) error {
 	ar.mu.Lock()
 	a := ar.byThread[threadID]
@@ -149,7 +149,7 @@ func (ar *activeRuns) wait(ctx context.Context, threadID string) error {
 	return waitFor(ctx, done)
 }
 
-// waitFor returns when done is closed, or ctx is done.
+// waitFor returns when done is closed or ctx is done.
 func waitFor(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:

@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// price is the price list of whoever answers.
+// price is the price list of the model that answers.
 func (s *stream) price() *awaken.Prices {
 	if m := s.inf.agent.Members[s.member]; m != nil {
 		return &m.Prices
@@ -22,7 +22,7 @@ func (s *stream) price() *awaken.Prices {
 	return &s.inf.agent.ModelSpec.Prices
 }
 
-// answeredBy is the provider's name of the model that answers.
+// answeredBy is the upstream name of the model that answers.
 func (s *stream) answeredBy() string {
 	if m := s.inf.agent.Members[s.member]; m != nil {
 		return m.UpstreamModel
@@ -30,7 +30,7 @@ func (s *stream) answeredBy() string {
 	return s.inf.request.Model
 }
 
-// bill adds up what one request of the answer has cost, by the usage that was reported.
+// bill adds the cost of one request to the answer, from the reported usage.
 func (s *stream) bill(err error) {
 	u := s.got.Usage()
 	s.usage.Add(u)
@@ -41,9 +41,9 @@ func (s *stream) bill(err error) {
 	s.cost += cost
 }
 
-// reserve sets aside what the request may cost: the tokens of its input, which cannot be
-// more than it has bytes, and those of the longest answer. If there is less money than
-// that, the answer may only be so long as there is money for.
+// reserve reserves what the request may cost: an upper bound of its input tokens (a token has at
+// least one byte), and the tokens of the longest answer. If there is less money than that, it
+// limits the answer to what there is money for.
 func (s *stream) reserve() error {
 	inf := s.inf
 	in, out := inf.agent.Worst.Highest()
@@ -73,8 +73,8 @@ func (s *stream) reserve() error {
 	return nil
 }
 
-// await reserves, and waits for a while if it is only because of what others have reserved
-// that there is not enough.
+// await reserves. If only the reservations of other runs are in the way, it waits up to
+// Limits.BudgetWait for them to be settled.
 func (s *stream) await(id string, least, want money.Amount) (granted, lost money.Amount, err error) {
 	inf := s.inf
 	deadline, looked := inf.rt.cfg.Now().Add(inf.rt.cfg.Limits.BudgetWait), false
@@ -93,7 +93,7 @@ func (s *stream) await(id string, least, want money.Amount) (granted, lost money
 		if free := money.Dollars(ex.LimitUSD) - money.Dollars(ex.SpentUSD); free < least || !inf.rt.cfg.Now().Before(deadline) {
 			return 0, 0, ex
 		}
-		if !looked { // nobody waits for what will not come
+		if !looked { // reservations of lost owners are never settled by them
 			looked = true
 			if err := inf.rt.SettleLost(s.ctx); err != nil {
 				return 0, 0, fmt.Errorf("reserve for run %s: %w", inf.info.RunID, storeError{err})
@@ -108,8 +108,8 @@ func (s *stream) await(id string, least, want money.Amount) (granted, lost money
 	}
 }
 
-// settle says what the request has cost, and returns it. If that is not known it is taken
-// to be all that was reserved, unless the provider refused the request.
+// settle stores what the request cost, and returns it. An unknown cost counts as the whole
+// reservation, unless the provider refused the request.
 func (s *stream) settle(cost money.Amount, err error) money.Amount {
 	inf, id := s.inf, s.allowance.id
 	s.allowance.id = ""
@@ -122,13 +122,13 @@ func (s *stream) settle(cost money.Amount, err error) money.Amount {
 		cost = max(cost, s.allowance.amount)
 	}
 	inf.wallet.unsettled = &settlement{id, cost, known}
-	ctx, cancel := inf.last(s.ctx)
+	ctx, cancel := inf.graceContext(s.ctx)
 	defer cancel()
 	inf.wallet.settleRemaining(ctx)
 	return cost
 }
 
-// refusedByProvider reports whether an error says that the model has not been at work.
+// refusedByProvider reports whether err means that the model did no work.
 func refusedByProvider(err error) bool {
 	switch llm.KindOf(err) {
 	case llm.RateLimited, llm.Overloaded, llm.ContextOverflow, llm.InvalidRequest, llm.Unauthorized, llm.ModelNotFound,
@@ -138,11 +138,11 @@ func refusedByProvider(err error) bool {
 	return false
 }
 
-// errOverspent cuts an answer that costs more than was reserved for it.
+// errOverspent cuts off an answer that costs more than was reserved for it.
 var errOverspent = errors.New("the answer costs more than was reserved for it")
 
-// watch looks whether the answer that is coming costs more than was reserved. A usage
-// report may be the last thing before the finish, so it is the next piece that is cut.
+// watch checks whether the answer costs more than was reserved. A usage report may directly
+// precede the finish, so only the next piece of content is cut off.
 func (s *stream) watch(d *llm.Delta) error {
 	switch d.Kind {
 	case llm.UsageDelta:
@@ -160,21 +160,21 @@ func (s *stream) watch(d *llm.Delta) error {
 }
 
 const (
-	// bytesPerToken is what a token of an answer has at least, on average.
+	// bytesPerToken is a lower bound of the average size of an answer's token.
 	bytesPerToken = 4
-	// defaultAnswer is how many tokens an answer may have if nothing says so.
+	// defaultAnswer is the longest answer in tokens if nothing limits it.
 	defaultAnswer = 16_384
-	// shortestAnswer is how many tokens there has to be money for.
+	// shortestAnswer is the number of tokens that there must be money for.
 	shortestAnswer = 256
-	// overhead is what providers may add to a request: their own words about tools.
+	// overhead is the number of tokens a provider may add to a request, for example about tools.
 	overhead = 1024
-	// unseenMedia is what is reserved for media of which only the address is known, if
-	// the model's window is not.
+	// unseenMedia is the number of tokens reserved for media given by URL if the model's window is
+	// unknown.
 	unseenMedia = 200_000
 )
 
-// mostTokens is how many tokens a request has at most: a token has at least one byte, and
-// no request is larger than the model's window.
+// mostTokens is an upper bound of the tokens of a request: a token has at least one byte, and no
+// request exceeds the model's window.
 func mostTokens(req *llm.Request, window int) int64 {
 	n, unseen := blockBytes(req.System)
 	for _, t := range req.Tools {
@@ -201,7 +201,7 @@ func mostTokens(req *llm.Request, window int) int64 {
 	return tokens
 }
 
-// blockBytes counts the bytes of blocks, and reports whether some of them are elsewhere.
+// blockBytes counts the bytes of blocks, and reports whether some content is only given by URL.
 func blockBytes(blocks []llm.Block) (n int, unseen bool) {
 	for i := range blocks {
 		b := &blocks[i]
@@ -221,34 +221,34 @@ func blockBytes(blocks []llm.Block) (n int, unseen bool) {
 	return n, unseen
 }
 
-// exhausted parks a run whose budget is used up. What the model had said is kept. It
-// returns nil when somebody wrote to the run meanwhile.
+// exhausted parks a run whose budget is used up and keeps the part of the answer that arrived. It
+// returns nil if a message arrived meanwhile.
 func (r *run) exhausted(ctx context.Context, s *stream, ex *money.Exhausted) *end {
 	said := s.started || s.pieces > 0
 	if said {
 		s.cancelOpen(ctx, "the budget is used up", true)
-		r.inference.keepSaid(s)
+		r.inference.keepPartial(s)
 		r.conv.add(&llm.Message{ID: r.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: r.metadata(), Content: []llm.Block{llm.Text(budgetPrompt)}})
 		r.out.emit(ctx, r.inference.completed(s))
 	} else {
-		r.inference.putBack(r.wallet.spending.before)
+		r.inference.restoreStepKeys(r.wallet.spending.before)
 	}
 	if err := r.endStep(ctx); err != nil {
 		return r.fail(err)
 	}
 	if !said {
-		r.rec.Steps-- // the model was not asked
+		r.rec.Steps-- // the model was not called
 	}
 	w := newWaiting(awaken.WaitBudget)
 	w.Message, w.Budget = ex.Error(), ex
-	return r.rest(ctx, string(awaken.WaitBudget), w)
+	return r.park(ctx, string(awaken.WaitBudget), w)
 }
 
 const budgetPrompt = "Your answer was cut off because the budget was used up. There is money again. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, call it."
 
-// putBack gives the next try what buildRequest used up: parameters, filters and messages
-// that are for one step.
-func (inf *inference) putBack(before state.Snapshot) {
+// restoreStepKeys restores what buildRequest consumed for one step: parameters, tool filters and
+// context messages.
+func (inf *inference) restoreStepKeys(before state.Snapshot) {
 	var b state.Batch
 	if o, ok := builtin.StepOverride.Lookup(before); ok {
 		builtin.StepOverride.Update(&b, o)
@@ -265,13 +265,13 @@ func (inf *inference) putBack(before state.Snapshot) {
 	inf.set(&b)
 }
 
-// allowance is what is reserved for one request, if anything limits the run.
+// allowance is the reservation for one request, if the run has a budget.
 type allowance struct {
 	id        string // of the reservation; "" if there is none
 	amount    money.Amount
-	longest   int64 // tokens that the answer may have,
-	allowed   int64 // and those that there is money for
-	streamed  int64 // bytes
-	arrived   bool  // something has come
+	longest   int64 // tokens the answer may have
+	allowed   int64 // tokens there is money for
+	streamed  int64 // bytes received
+	arrived   bool  // a delta has arrived
 	overspent bool
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// What people get wrong, and what they are told. Errors name the field and the
+// What people get wrong, and the errors they get. Errors name the field and the
 // value, and say what would be right.
 
 // says checks that an error contains every one of parts.
@@ -189,7 +189,7 @@ func TestNew_ReportsAllMistakesAtOnce(t *testing.T) {
 	cfg := engine.Config{
 		Models: []awaken.ModelSpec{
 			{ID: "m", ProviderID: "p", UpstreamModel: "u"}, {ID: "m", ProviderID: "p", UpstreamModel: "u"},
-			{ID: "lost", ProviderID: "nobody", UpstreamModel: "u"}, {ID: "half"},
+			{ID: "lost", ProviderID: "nowhere", UpstreamModel: "u"}, {ID: "half"},
 		},
 		Providers: map[string]llm.Model{"p": llmtest.NewScript(), "empty": nil},
 		Tools:     []awaken.Tool{echo("echo"), echo("echo"), nil, awaken.NewTool(awaken.ToolSpec{ID: "odd", Effect: "maybe"}, func(context.Context, *awaken.ToolCall, args) (int, error) { return 0, nil }), awaken.FrontendTool(awaken.ToolSpec{ID: "bad", Parameters: json.RawMessage(`{"type":"strng"}`)})},
@@ -214,7 +214,7 @@ func TestNew_ReportsAllMistakesAtOnce(t *testing.T) {
 		},
 		Agents: []*awaken.AgentSpec{
 			{ID: "dup", ModelID: "m"}, {ID: "dup", ModelID: "m"}, nil,
-			{ID: "a", ModelID: "gone", PluginIDs: []string{"one", "two", "boom", "ghost"}, ActiveHookFilter: []string{"one", "two", "boom", "unlisted"}, Delegates: []string{"nobody"},
+			{ID: "a", ModelID: "gone", PluginIDs: []string{"one", "two", "boom", "ghost"}, ActiveHookFilter: []string{"one", "two", "boom", "unlisted"}, Delegates: []string{"absent"},
 				Sections: map[string]json.RawMessage{"tone": json.RawMessage(`{"word":7,"volume":11}`)}},
 			{ID: "b", ModelID: "lost"}, {ID: "c"}, {ID: "d", ModelID: "m", MaxRounds: -3},
 			{ID: "e", ModelID: "m", Backend: &awaken.Backend{Kind: "a2a"}, Endpoint: &awaken.RemoteEndpoint{}},
@@ -228,13 +228,13 @@ func TestNew_ReportsAllMistakesAtOnce(t *testing.T) {
 		`agent "dup": is defined twice`, `agent "": is nil`, `agent "d": max_rounds is -3`,
 		`agent "a": model_id is "gone", which is not defined; available: ["half" "lost" "m"]`,
 		`agent "a": plugin_ids lists "ghost", which is not defined; available: ["boom" "one" "two"]`,
-		`agent "a": delegates lists "nobody"`, `agent "a": active_hook_filter lists "unlisted", which plugin_ids does not`,
+		`agent "a": delegates lists "absent"`, `agent "a": active_hook_filter lists "unlisted", which plugin_ids does not`,
 		`section "tone" is declared by plugins "one" and "two"`, `plugin "two" handles action "twice", which already has a handler`,
 		`plugin "two" handles effect "twice", which already has a handler`, `state key "twice" is declared twice`,
 		`tool "mine" comes from plugin "one" and from plugin "two"`, `tool "echo" of plugin "two" is also a global tool`,
 		`plugin "two" registers a hook`, "(99)", `plugin "boom": register panicked: kaboom`,
 		`sections["tone"]`, `/word: got number, want string`, `unknown field "volume"`,
-		`agent "b": model "lost" has provider_id "nobody", which is not defined; available:`, `agent "c": model_id is empty`,
+		`agent "b": model "lost" has provider_id "nowhere", which is not defined; available:`, `agent "c": model_id is empty`,
 		`agent "e": backend "a2a" not found; available: ["awaken"]`)
 	ce, ok := errors.AsType[*awaken.ConfigError](err)
 	if !ok {
@@ -247,8 +247,8 @@ func TestNew_ReportsAllMistakesAtOnce(t *testing.T) {
 		}
 		codes[p.Code] = p.DependsOn
 	}
-	for code, dependsOn := range map[string]string{"agent_missing_model": "", "model_missing_provider": "providers/nobody", "agent_missing_plugin": "plugins/ghost",
-		"agent_missing_delegate": "agents/nobody", "agent_hook_filter_plugin_not_loaded": ""} {
+	for code, dependsOn := range map[string]string{"agent_missing_model": "", "model_missing_provider": "providers/nowhere", "agent_missing_plugin": "plugins/ghost",
+		"agent_missing_delegate": "agents/absent", "agent_hook_filter_plugin_not_loaded": ""} {
 		if got, ok := codes[code]; !ok || dependsOn != "" && got != dependsOn {
 			t.Errorf("diagnostic %s depends on %q (there: %v), want %q", code, got, ok, dependsOn)
 		}
@@ -454,7 +454,7 @@ func TestRequest_ThatCannotStartSaysWhy(t *testing.T) {
 		{"decisions for a finished run", awaken.RunRequest{Continue: "done", Decisions: []awaken.Decision{approve("c1")}}, awaken.ErrNotFound, "not_found", []string{`decision on "c1"`}},
 		{"run of another thread", awaken.RunRequest{Continue: "waits", ThreadID: "t2"}, awaken.ErrInvalid, "invalid_request", []string{"run waits is on thread t, not t2"}},
 		{"run of another agent", awaken.RunRequest{Continue: "waits", AgentID: "other"}, awaken.ErrInvalid, "invalid_request", []string{`run waits belongs to agent "default", not "other"`}},
-		{"run id that exists", awaken.RunRequest{ThreadID: "t3", RunID: "done"}, awaken.ErrConflict, "conflict", []string{"run done exists already"}},
+		{"run id that exists", awaken.RunRequest{ThreadID: "t3", RunID: "done"}, awaken.ErrConflict, "conflict", []string{"run done already exists"}},
 		{"another run while one waits", awaken.RunRequest{ThreadID: "t", RunID: "new"}, awaken.ErrConflict, "conflict", []string{"thread t has an open run waits"}},
 		{"decisions without a thread", awaken.RunRequest{Decisions: []awaken.Decision{approve("c1")}}, awaken.ErrInvalid, "invalid_request", []string{"need a thread_id"}},
 		{"decisions on a thread where nothing waits", awaken.RunRequest{ThreadID: "t2", Decisions: []awaken.Decision{approve("c1")}}, awaken.ErrNotFound, "not_found", []string{"thread t2 has no waiting run"}},
@@ -580,13 +580,13 @@ func TestDecision_IsRefusedWithAReason(t *testing.T) {
 	})
 }
 
-func TestDecision_ThatComesTooLateIsToldSo(t *testing.T) {
+func TestDecision_AfterTheExpiryIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		policy awaken.ExpiryPolicy
-		told   string
+		sees   string
 	}{
-		{awaken.ExpireReject, `The call of tool "pay" was refused: nobody decided in time. It was not made.`},
+		{awaken.ExpireReject, `The call of tool "pay" was refused: no decision in time. It was not made.`},
 		{awaken.ExpireApprove, "pay {}"},
 	} {
 		t.Run(string(tt.policy), func(t *testing.T) {
@@ -606,8 +606,8 @@ func TestDecision_ThatComesTooLateIsToldSo(t *testing.T) {
 				if len(res.Rejected) != 1 || !strings.Contains(res.Rejected[0], `decision on "c1": suspension has expired`) {
 					t.Errorf("rejected are %q", res.Rejected)
 				}
-				if got := g.request(2).Messages[2].Text(); got != tt.told {
-					t.Errorf("the model is told %q, want %q", got, tt.told)
+				if got := g.request(2).Messages[2].Text(); got != tt.sees {
+					t.Errorf("the model sees %q, want %q", got, tt.sees)
 				}
 			})
 		})
@@ -721,7 +721,7 @@ func TestPlugin_WhoseActionOrEffectFailsDoesNotEndTheRun(t *testing.T) {
 	}
 }
 
-func TestPlugin_WhoseActionsNeverRestEndsItsRun(t *testing.T) {
+func TestPlugin_EndlessActionsEndTheRun(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []awaken.Phase{awaken.PhaseStepStart, awaken.PhaseAfterToolExecute, awaken.PhaseStepEnd, awaken.PhaseRunEnd} {
 		t.Run(phase.String(), func(t *testing.T) {
@@ -749,7 +749,7 @@ func TestPlugin_WhoseActionsNeverRestEndsItsRun(t *testing.T) {
 	}
 }
 
-func TestPlugin_ThatAsksForTheUnknownEndsItsRun(t *testing.T) {
+func TestPlugin_UnknownActionsAndEffectsEndTheRun(t *testing.T) {
 	t.Parallel()
 	early := awaken.NewAction[int]("early", awaken.PhaseStepStart)
 	late := awaken.NewAction[int]("early", awaken.PhaseStepEnd)
@@ -782,7 +782,7 @@ func (picky) Validate(args json.RawMessage) error {
 	return errors.New("sum must be even")
 }
 
-func TestTool_ThatIsMisusedTellsTheModel(t *testing.T) {
+func TestTool_MisuseIsReportedToTheModel(t *testing.T) {
 	t.Parallel()
 	weird := tool("weird", func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
 		return &awaken.ToolResult{Data: json.RawMessage("{oops")}, nil
@@ -800,7 +800,7 @@ func TestTool_ThatIsMisusedTellsTheModel(t *testing.T) {
 	for i, want := range []string{`tool "ghost" not found`, `tool "hidden" not found`, `tool "weird" returned data that is not JSON`,
 		"sum must be even", "kaboom", `arguments of tool "weird" do not fit`, ""} {
 		if got := msgs[i].Text(); !strings.Contains(got, want) {
-			t.Errorf("call %d: the model is told %q, want %q", i+1, got, want)
+			t.Errorf("call %d: the model sees %q, want %q", i+1, got, want)
 		}
 	}
 }

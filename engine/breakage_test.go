@@ -25,11 +25,11 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// What the world around a run may do to it, and what must be true all the same.
+// What may happen to a run from outside, and what must hold anyway.
 
 // Models.
 
-// deltas is a model that yields these deltas, whatever it is told, and then says ok.
+// deltas is a model that yields these deltas, whatever the request, and then says ok.
 func deltas(list ...llm.Delta) option {
 	var asked atomic.Int32
 	return func(c *engine.Config) {
@@ -70,7 +70,7 @@ func TestModel_ThatPanicsEndsItsRunAndNothingElse(t *testing.T) {
 	}
 }
 
-// A panic in the body of a loop over Stream belongs to whoever wrote the loop.
+// A panic in the body of a loop over Stream propagates to the loop's function.
 func TestStream_LetsAPanicOfItsLoopThrough(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, []llmtest.Turn{llmtest.Say("Hello."), llmtest.Say("Again.")})
@@ -119,8 +119,8 @@ func TestModel_MustEndWithOneFinish(t *testing.T) {
 	}
 }
 
-// A model that goes on after it was told to stop is not listened to.
-func TestModel_IsNotHeardAfterItWasToldToStop(t *testing.T) {
+// A model that continues after it was told to stop is ignored.
+func TestModel_DeltasAfterTheStopAreIgnored(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, nil, func(c *engine.Config) {
 		c.Providers["p"] = llm.ModelFunc(func(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -144,7 +144,7 @@ func TestModel_IsNotHeardAfterItWasToldToStop(t *testing.T) {
 
 // Calls need ids that differ, or people could not decide on each. Models that give
 // none, or one twice, get new ones.
-func TestModel_CallsAreToldApartWhateverTheirIDs(t *testing.T) {
+func TestModel_CallsStayDistinctWithDuplicateIDs(t *testing.T) {
 	t.Parallel()
 	call := func(id, name string) llm.Delta { return llm.Delta{Kind: llm.ToolCallStart, ID: id, Name: name} }
 	args := func(id, text string) llm.Delta { return llm.Delta{Kind: llm.ToolCallDelta, ID: id, Text: text} }
@@ -241,7 +241,7 @@ func TestTool_ResultsAreNotWrittenTo(t *testing.T) {
 
 // What a tool shows after its call is over is not shown, least of all after the
 // event that says it is.
-func TestTool_ThatGoesOnAfterItsCallIsNotHeard(t *testing.T) {
+func TestTool_EventsAfterItsCallAreIgnored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var keep atomic.Pointer[awaken.ToolCall]
@@ -364,7 +364,7 @@ func (*badJSON) UnmarshalJSON([]byte) error  { panic("no JSON either") }
 
 // A state key whose values cannot be written ends the run, in order: the rest of
 // what it did is kept.
-func TestState_ThatCannotBeWrittenEndsTheRunInOrder(t *testing.T) {
+func TestState_ThatCannotBeMarshalledEndsTheRunProperly(t *testing.T) {
 	t.Parallel()
 	panics := state.NewValue[badJSON]("test.panics", state.Options{})
 	nan := state.NewValue[float64]("test.nan", state.Options{})
@@ -397,7 +397,7 @@ func TestState_ThatCannotBeWrittenEndsTheRunInOrder(t *testing.T) {
 }
 
 // A panic while a run is set up does not leave its thread busy for ever.
-func TestRun_ThatPanicsAtItsStartLetsTheThreadGo(t *testing.T) {
+func TestRun_APanicAtItsStartReleasesTheThread(t *testing.T) {
 	t.Parallel()
 	key := state.NewValue[badJSON]("test.panics", state.Options{})
 	g := newRig(t, []llmtest.Turn{llmtest.Say("ok")}, withPlugins(plug{"bad", func(r *awaken.Registrar) { r.Key(key) }}))
@@ -513,7 +513,7 @@ func TestRun_WhoseFirstCommitFailsHasNotStarted(t *testing.T) {
 }
 
 // An owner that lost its thread stops at once, whichever commit tells it.
-func TestFenced_SaysAndDoesNothingMore(t *testing.T) {
+func TestFenced_PublishesAndWritesNothingMore(t *testing.T) {
 	t.Parallel()
 	for n := uint64(1); n <= 5; n++ {
 		t.Run(fmt.Sprintf("commit %d", n), func(t *testing.T) {
@@ -559,7 +559,7 @@ func TestFenced_SaysAndDoesNothingMore(t *testing.T) {
 
 // A store that says there is something in the inbox when there is nothing is broken,
 // and does not keep a run busy for ever.
-func TestUnread_ThatIsNotThereEndsTheRun(t *testing.T) {
+func TestUnread_WithoutItemsEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]option{
 		"at the end":         nil,
@@ -590,7 +590,7 @@ func TestUnread_ThatIsNotThereEndsTheRun(t *testing.T) {
 
 // People.
 
-func TestSend_RefusesWhatNoRunCouldTakeIn(t *testing.T) {
+func TestSend_RefusesInvalidMessages(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, []llmtest.Turn{llmtest.Say("one"), llmtest.Say("two")})
 	g.run(say("hi"))
@@ -690,7 +690,7 @@ func TestRewind_FindsTheMessageThatIsShown(t *testing.T) {
 
 // Cancelling.
 
-// Cancel from the sink, or from anywhere, while a run has just been parked: whoever
+// Cancel from the sink, or from anywhere, while a run has just been parked: a caller that
 // was told that it will be cancelled must not find it waiting.
 func TestCancel_JustAfterARunWasParkedIsNotLost(t *testing.T) {
 	t.Parallel()
@@ -754,7 +754,7 @@ func TestCancel_ByManyAtOnceIsOneCancel(t *testing.T) {
 	}
 }
 
-// A waiting run can be cancelled also when its agent is not there any more.
+// A waiting run can be cancelled even if its agent no longer exists.
 func TestCancel_OfARunWhoseAgentIsGone(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, []llmtest.Turn{uses("pay")}, withTools(echo("pay")), withPlugins(askAbout("pay", awaken.Ticket{})))
@@ -947,7 +947,7 @@ func (c *chaos) Commit(ctx context.Context, cm *awaken.Commit) error {
 	}
 	err := c.Store.Commit(ctx, cm)
 	if err == nil && c.chance(c.probs/4) {
-		err = errors.New("committed, but nobody knows")
+		err = errors.New("committed, but the answer was lost")
 	}
 	return err
 }
@@ -1171,7 +1171,7 @@ func (c *chaos) checkTape(p *tape, res *awaken.RunResult, err error, failed bool
 func (c *chaos) check(rt *engine.Runtime) {
 	t, ctx := c.t, context.Background()
 	if _, err := rt.Run(ctx, say("the end"), nil); err != nil {
-		t.Fatalf("the thread cannot be gone on with: %v", err)
+		t.Fatalf("the thread cannot be continued: %v", err)
 	}
 	runs, err := c.ListRuns(ctx, awaken.RunQuery{ThreadID: "t", Limit: 1000})
 	if err != nil {

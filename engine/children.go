@@ -9,27 +9,27 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// children knows the runs that calls have started.
+// children handles the runs that calls have started.
 type children struct {
 	*core
 	phases *phases
 	inbox  *inbox
 
-	idleReport bool // a child reported what does not matter
+	idleReport bool // a child reported something that changes nothing here
 }
 
-// forward passes a decision on to the child that it is for. The child's inbox decides:
-// the first decision that it takes in counts.
+// forward passes a decision on to the child it is meant for. The child's inbox decides: the first
+// decision it reads counts.
 func (ch *children) forward(c *call, target string, d awaken.Decision, id string) error {
 	d.Target = target
 	if d.ID = cmp.Or(d.ID, id); d.ID == "" {
 		d.ID = ch.rt.cfg.NewID()
 	}
-	if c.state.Child == awaken.ChildID(c.state.Key) { // the call goes on with it
+	if c.state.Child == awaken.ChildID(c.state.Key) { // the call continues this child itself
 		if err := ch.rt.Decide(ch.ctx, c.state.Child, d); err != nil {
 			return err
 		}
-		ch.lookAgain(c)
+		ch.recheck(c)
 		return nil
 	}
 	child, items, err := ch.rt.CheckDecisions(ch.ctx, c.state.Child, d)
@@ -41,11 +41,11 @@ func (ch *children) forward(c *call, target string, d awaken.Decision, id string
 	return err
 }
 
-// lookAgain makes a call that waits for its child look how that is. One that does not wait
-// for it does so before it begins to.
-func (ch *children) lookAgain(c *call) {
+// recheck makes a call that waits for its child check the child again. A call that is still
+// running checks before it waits.
+func (ch *children) recheck(c *call) {
 	if !c.state.AwaitsChild() {
-		c.again = true
+		c.recheck = true
 		return
 	}
 	s := ch.ledger.edit(c)
@@ -53,45 +53,44 @@ func (ch *children) lookAgain(c *call) {
 	c.resume = nil
 }
 
-// look makes the calls look again whose children have got further while nobody
-// told the run.
-func (ch *children) look(ctx context.Context) {
+// recheckAll rechecks the calls whose children made progress without a report.
+func (ch *children) recheckAll(ctx context.Context) {
 	for _, c := range ch.ledger.calls {
 		if !c.state.AwaitsChild() {
 			continue
 		}
 		child, err := ch.rt.cfg.Store.LoadRun(ctx, c.state.Ticket.Child)
 		if err != nil {
-			continue // its report is to come
+			continue // its report will come
 		}
 		news := child.Status == awaken.RunDone
 		switch child.Status {
 		case awaken.RunRunning:
-			news = ch.rt.queue == nil // nobody else goes on with it
+			news = ch.rt.queue == nil // no queue continues it
 		case awaken.RunWaiting:
-			reason := child.Waiting.Reason // there may be money again, or its version
+			reason := child.Waiting.Reason // there may be money again, or the version
 			items, err := ch.rt.cfg.Store.Unread(ctx, child.ThreadID)
 			news = reason == awaken.WaitBudget || reason == awaken.WaitPin || err == nil && len(items) > 0
 		}
 		if news {
-			ch.lookAgain(c)
+			ch.recheck(c)
 		}
 	}
 }
 
-// leave ends the run of a call that will not be gone on with.
-func (ch *children) leave(s *awaken.CallState) {
-	if s.Child != "" && s.StartedAt != 0 && s.Child == awaken.ChildID(s.Key) { // and does not only wait for it
+// cancelChild cancels the run of a call that will not be resumed.
+func (ch *children) cancelChild(s *awaken.CallState) {
+	if s.Child != "" && s.StartedAt != 0 && s.Child == awaken.ChildID(s.Key) { // the call started it, and does not only wait for it
 		ch.sender.send(awaken.Outgoing{Cancel: s.Child})
 	}
 }
 
-// reported takes in how a child is.
+// reported applies the report of a child.
 func (ch *children) reported(rep *awaken.ChildReport) {
 	awaited := false
 	for _, c := range ch.ledger.calls {
 		if c.state.Child == rep.RunID && !c.state.Status.Terminal() {
-			ch.lookAgain(c)
+			ch.recheck(c)
 			awaited = true
 		}
 	}
@@ -99,18 +98,18 @@ func (ch *children) reported(rep *awaken.ChildReport) {
 		ch.idleReport = !awaited
 		return
 	}
-	ch.addBelow(rep.Usage, rep.CostUSD)
+	ch.addChildUsage(rep.Usage, rep.CostUSD)
 	var c awaken.Command
 	if _, handled := ch.agent.Actions[builtin.ChildDone.Name()]; handled {
 		builtin.ChildDone.Schedule(&c, *rep)
 	}
 	if err := ch.phases.submit(&c); err != nil {
-		ch.rt.cfg.Logger.Error("report of a child could not be taken in", "run", ch.info.RunID, "child", rep.RunID, "error", err)
+		ch.rt.cfg.Logger.Error("apply child report", "run", ch.info.RunID, "child", rep.RunID, "error", err)
 		return
 	}
 	if awaited {
-		return // the call says it
+		return // the call answers it
 	}
-	ch.inbox.told++
+	ch.inbox.received++
 	ch.conv.add(&llm.Message{ID: ch.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(reportText(rep))}})
 }

@@ -16,51 +16,52 @@ import (
 )
 
 const (
-	minCompactionTokens = 1024 // less is not worth a request
+	minCompactionTokens = 1024 // fewer are not worth a request
 	maxBoundaries       = 8
 	compactionTimeout   = 5 * time.Minute
-	// compactionLease is after what time an attempt that nobody has heard of is lost.
+	// compactionLease is the time after which an announced attempt without a result counts as lost.
 	compactionLease = compactionTimeout + 30*time.Second
-	// overflowWait is how long a run waits for a summary without which it cannot go on well.
+	// overflowWait is how long a run waits for a summary after its request was refused as too
+	// large.
 	overflowWait = time.Minute
 )
 
-// compactionDelay is how long after so many failures in a row the next attempt is made.
+// compactionDelay is the wait before the next attempt after so many failures in a row.
 func compactionDelay(failures int) time.Duration {
 	return min(30*time.Second<<min(failures-1, 8), 10*time.Minute)
 }
 
-// compaction is an attempt that is under way. The summary is made in a goroutine of its
-// own; the run applies it.
+// compaction is one attempt to summarise. A goroutine of its own makes the summary; the run
+// applies it.
 type compaction struct {
 	rt     *Runtime
 	thread string
 	task   builtin.CompactionTask
 	plan   *compactionPlan
 	by     *registry.Summariser
-	model  llm.Model // by's
+	model  llm.Model // of by
 	ratio  float64
-	stored bool // the log can be asked where messages are
+	stored bool // the store keeps the log, so messages can be located
 
 	cancel context.CancelFunc
-	done   chan struct{} // closed when there is a result
+	done   chan struct{} // closed when result is set
 
-	mu     sync.Mutex
-	result *awaken.CompactionResult
-	left   bool // the run is gone: the result goes to the inbox
-	drop   bool // nobody wants it
+	mu       sync.Mutex
+	result   *awaken.CompactionResult
+	detached bool // the run has ended: post the result to the inbox
+	drop     bool // discard the result
 }
 
-// compactionPlan is a stretch of the conversation that is to be summarised.
+// compactionPlan is a stretch of the conversation to summarise.
 type compactionPlan struct {
 	msgs   []*llm.Message
-	begins bool // nothing comes before it
-	tokens int  // all of it
-	fresh  int  // what is not a summary
+	begins bool // it starts at the first message
+	tokens int  // of all messages
+	fresh  int  // of messages that are not summaries
 }
 
-// planCompaction chooses what to summarise: what came before the user spoke last, or what
-// came since, whichever is more. What the user asked for last stays as it was said.
+// planCompaction chooses what to summarise: the messages before the user's last one, or those
+// after it, whichever is more. The user's last message always stays.
 func planCompaction(msgs llm.Messages, keep int) *compactionPlan {
 	lead := 0
 	for lead < msgs.Len() && msgs.At(lead).Role == llm.System && !msgs.At(lead).IsSummary() {
@@ -84,8 +85,8 @@ func planCompaction(msgs llm.Messages, keep int) *compactionPlan {
 	return best
 }
 
-// stretch returns as much as can be summarised of the messages from one index up to
-// another, or nil: its last message is one behind which no call waits for an answer.
+// stretch returns the longest part of the messages in [from, to) that can be summarised, or nil.
+// It ends where no call waits for an answer.
 func stretch(msgs llm.Messages, from, to int) *compactionPlan {
 	open := map[string]bool{}
 	var whole, p compactionPlan
@@ -112,26 +113,26 @@ func stretch(msgs llm.Messages, from, to int) *compactionPlan {
 	return &p
 }
 
-// mayEndBefore reports whether a stretch may end between two messages. What is shown behind
-// an answer may be before it in the log, unless the model has said it.
+// mayEndBefore reports whether a stretch may end between m and next. A message shown after an
+// answer may precede it in the log, unless the model wrote it.
 func mayEndBefore(m, next *llm.Message) bool {
 	return next.Role == llm.Assistant || next.Role != llm.ToolRole && m.Role != llm.ToolRole
 }
 
 const summaryOpen, summaryClose = "<conversation-summary>", "</conversation-summary>"
 
+// newSummary makes the message that replaces the summarised ones.
 func newSummary(text string) *llm.Message {
 	return &llm.Message{Role: llm.System, Visibility: llm.Internal, Content: []llm.Block{llm.Text(summaryOpen + "\n" + text + "\n" + summaryClose)}}
 }
 
-// summaryText is what a summary says.
+// summaryText returns the text of a summary message.
 func summaryText(m *llm.Message) string {
 	s := strings.TrimPrefix(strings.TrimSpace(m.Text()), summaryOpen)
 	return strings.TrimSpace(strings.TrimSuffix(s, summaryClose))
 }
 
-// start makes the summary in a goroutine. Neither the end of the run nor that of its
-// context stops it.
+// start makes the summary in a goroutine. It outlives the run and the run's context.
 func (c *compaction) start(ctx context.Context, routing llm.Routing) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), compactionTimeout)
 	c.cancel = cancel
@@ -141,12 +142,12 @@ func (c *compaction) start(ctx context.Context, routing llm.Routing) {
 	}()
 }
 
-// finish hands the result to the run, or to whoever comes next.
+// finish passes the result to the run or, if the run has ended, posts it to the thread's inbox.
 func (c *compaction) finish(ctx context.Context, res *awaken.CompactionResult) {
 	atSummarised.Hit()
 	c.mu.Lock()
 	c.result = res
-	post := c.left && !c.drop
+	post := c.detached && !c.drop
 	c.mu.Unlock()
 	close(c.done)
 	if !post {
@@ -156,19 +157,19 @@ func (c *compaction) finish(ctx context.Context, res *awaken.CompactionResult) {
 	defer cancel()
 	atPosting.Hit()
 	if err := c.rt.post(ctx, c.thread, []awaken.InboxItem{{ID: "compaction:" + c.task.TaskID, Compaction: res}}); err != nil {
-		c.rt.cfg.Logger.Warn("summary was lost", "thread", c.thread, "task", c.task.TaskID, "error", err)
+		c.rt.cfg.Logger.Warn("post summary", "thread", c.thread, "task", c.task.TaskID, "error", err)
 		return
 	}
 	atSummaryIn.Hit()
 }
 
-// leave lets go of the attempt. It returns the result if there is one. Otherwise the
-// result will go to the thread's inbox or, if drop is set, nowhere.
-func (c *compaction) leave(drop bool) *awaken.CompactionResult {
+// detach ends the run's interest in the attempt. It returns the result if there is one. Otherwise
+// the result goes to the thread's inbox or, if drop is set, is discarded.
+func (c *compaction) detach(drop bool) *awaken.CompactionResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.result == nil {
-		c.left, c.drop = true, drop
+		c.detached, c.drop = true, drop
 		if drop {
 			c.cancel()
 		}
@@ -191,7 +192,7 @@ func (c *compaction) summarise(ctx context.Context, routing llm.Routing) *awaken
 		}
 	}
 	j := &summary{Summariser: c.by, paid: c.model, ratio: c.ratio, routing: routing}
-	text, err := j.of(ctx, p.msgs)
+	text, err := j.summarise(ctx, p.msgs)
 	cost, _ := c.by.Prices.Cost(j.usage)
 	res.Usage, res.CostUSD = j.usage, cost.USD()
 	if err != nil {
@@ -202,7 +203,7 @@ func (c *compaction) summarise(ctx context.Context, routing llm.Routing) *awaken
 	return res
 }
 
-// locate finds the records of the log that the plan is about, from the end of the log on.
+// locate finds the log records of the plan, reading the log backwards.
 func (c *compaction) locate(ctx context.Context) (llm.Interval, error) {
 	first, last := c.plan.msgs[0], c.plan.msgs[len(c.plan.msgs)-1]
 	var iv llm.Interval
@@ -212,14 +213,14 @@ func (c *compaction) locate(ctx context.Context) (llm.Interval, error) {
 	case first.IsSummary():
 		iv.FromSeq = first.Metadata.Compaction.FromSeq
 	}
-	hidden := math.MaxInt // records from here on were rewound
+	hidden := math.MaxInt // records from here on are rewound
 	for before := 0; iv.FromSeq == 0 || iv.ToSeq == 0; {
 		recs, err := c.rt.cfg.Store.Messages(ctx, c.thread, awaken.MessageQuery{Before: before, Limit: 256, Last: true})
 		if err != nil {
 			return iv, fmt.Errorf("log of thread %s: %w", c.thread, err)
 		}
 		if len(recs) == 0 {
-			return iv, errors.New("the log does not have the messages that are to be summarised")
+			return iv, errors.New("the messages to summarise are not in the log")
 		}
 		before = recs[0].Seq
 		for i := len(recs) - 1; i >= 0; i-- {

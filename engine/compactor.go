@@ -11,14 +11,14 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// compactor has long conversations summarised.
+// compactor keeps long conversations summarised.
 type compactor struct {
 	*core
 	wallet *wallet
 }
 
-// beginIfDue begins to summarise if the conversation has become long. The inference that
-// is about to be made does not wait for it.
+// beginIfDue begins a summary if the conversation has become long. The next inference does not
+// wait for it.
 func (cm *compactor) beginIfDue(ctx context.Context) error {
 	w := cm.conv.window
 	if cm.agent.Summariser == nil || w.limits.Threshold == 0 || w.job != nil {
@@ -31,8 +31,8 @@ func (cm *compactor) beginIfDue(ctx context.Context) error {
 	return cm.begin(ctx)
 }
 
-// finishNow summarises because a request was refused as too large, and waits for it. If
-// nothing comes of it the request has to do without.
+// finishNow makes a summary because a request was refused as too large, and waits up to
+// overflowWait for it. Without a summary the request is only cut.
 func (cm *compactor) finishNow(ctx context.Context) error {
 	w := cm.conv.window
 	if cm.agent.Summariser == nil || w.limits.Threshold == 0 {
@@ -53,9 +53,9 @@ func (cm *compactor) finishNow(ctx context.Context) error {
 	}
 }
 
-// begin begins an attempt, unless one is under way or there is nothing to summarise. The
-// attempt is announced by a commit first: only the owner of the thread can make it, so
-// there is never a second.
+// begin begins an attempt, unless one is under way or there is nothing to summarise. A commit
+// announces the attempt first: only the owner of the thread can make that commit, so there is
+// never a second attempt.
 func (cm *compactor) begin(ctx context.Context) error {
 	w := cm.conv.window
 	s, now := builtin.Compactions.Get(cm.st), cm.rt.cfg.Now().UnixMilli()
@@ -88,7 +88,7 @@ func (cm *compactor) save(s builtin.CompactionState) error {
 	return cm.apply(&b)
 }
 
-// model is the model that makes them, paid from the run's budgets if it has any.
+// model returns the model that summarises, paid from the run's budgets if it has any.
 func (cm *compactor) model() llm.Model {
 	by := cm.agent.Summariser
 	if cm.wallet.spending == nil {
@@ -98,7 +98,7 @@ func (cm *compactor) model() llm.Model {
 		fence: cm.fence, cfg: &cm.rt.cfg, slot: make(chan struct{}, 1)}, by.Retry)
 }
 
-// take applies the attempt's result if there is one.
+// take applies the result of the attempt, if there is one.
 func (cm *compactor) take() error {
 	w := cm.conv.window
 	if w == nil || w.job == nil {
@@ -114,16 +114,16 @@ func (cm *compactor) take() error {
 	return cm.accept(res)
 }
 
-// leave lets go of an attempt that is under way, at the end of the run or when it
-// waits. If drop is set the attempt is given up, and another can begin at once.
-func (cm *compactor) leave(drop bool) error {
+// detach ends the run's interest in an attempt, when the run ends or parks. If drop is set the
+// attempt is cancelled, and another may begin at once.
+func (cm *compactor) detach(drop bool) error {
 	w := cm.conv.window
 	if w == nil || w.job == nil {
 		return nil
 	}
 	job := w.job
 	w.job = nil
-	if res := job.leave(drop || !job.stored); res != nil {
+	if res := job.detach(drop || !job.stored); res != nil {
 		return cm.accept(res)
 	}
 	atLeft.Hit()
@@ -135,9 +135,8 @@ func (cm *compactor) leave(drop bool) error {
 	return cm.save(s)
 }
 
-// accept takes a summary into the conversation, or notes why there is none. The
-// next commit stores it. A result that is not of the attempt under way changes nothing but
-// what the run has cost.
+// accept applies a summary to the conversation, or records why there is none. The next commit
+// stores it. The result of any other attempt only adds its cost to the run.
 func (cm *compactor) accept(res *awaken.CompactionResult) error {
 	cm.use(res.Usage)
 	cm.charge(money.Dollars(res.CostUSD))
@@ -179,8 +178,8 @@ func (cm *compactor) accept(res *awaken.CompactionResult) error {
 	return err
 }
 
-// replace puts the summary in the place of what it summarises. It returns nil if
-// that is not there any more.
+// replace replaces the summarised messages with the summary. It returns nil if they are no longer
+// in the conversation.
 func (cm *compactor) replace(res *awaken.CompactionResult) *llm.Message {
 	first, last := -1, -1
 	for i, m := range cm.conv.msgs.All() {
@@ -202,7 +201,7 @@ func (cm *compactor) replace(res *awaken.CompactionResult) *llm.Message {
 	cm.conv.msgs = llm.NewMessages(append(list, cm.conv.msgs.From(last+1).Slice()...)...)
 	cm.conv.added = append(cm.conv.added, m)
 	if !cm.started {
-		cm.journal.found++ // it is nothing new
+		cm.journal.found++ // a summary is not new input
 	}
 	cm.conv.window.forget()
 	return m

@@ -15,79 +15,79 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// Config is what a Runtime is made of. Agents, Models and Providers are needed for
-// anything to run; everything else has a useful zero value.
+// Config configures a Runtime. Agents, Models and Providers are required to run anything; every
+// other field has a useful zero value.
 type Config struct {
-	// The registry: what agents there are and what they are made of.
+	// The registry: agents and what they use.
 
 	Agents    []*awaken.AgentSpec
 	Models    []awaken.ModelSpec
-	Pools     []awaken.ModelPoolSpec            // groups of models, which agents name like models
-	Providers map[string]llm.Model              // by the provider_id of models
-	Tools     []awaken.Tool                     // offered to every agent whose catalogue lets them
+	Pools     []awaken.ModelPoolSpec            // groups of models; agents name a pool like a model
+	Providers map[string]llm.Model              // by provider_id
+	Tools     []awaken.Tool                     // offered to every agent whose catalogue allows them
 	Plugins   []awaken.Plugin                   // loaded by the agents that list them
-	Keys      []state.AnyKey                    // of every agent, for tools that keep state without a plugin
-	Backends  map[string]registry.RemoteBackend // what reaches agents that run elsewhere, by the kind of their backend
-	// Lazy resolves agents when they are first run instead of in New, so that New
-	// does not see their mistakes.
+	Keys      []state.AnyKey                    // state keys of every agent, for tools that keep state without a plugin
+	Backends  map[string]registry.RemoteBackend // reach agents that run elsewhere, by backend kind
+	// Lazy resolves an agent when it is first run instead of in New. New then does not report
+	// mistakes in agents.
 	Lazy bool
-	// ToolDescriptions are what models are told about tools, by id, in place of what the
-	// tools say themselves.
+	// ToolDescriptions overrides the descriptions of tools, by tool id.
 	ToolDescriptions map[string]string
-	RegistryID       string // runs record it as their resolution_id; "" makes one up
+	RegistryID       string // recorded by runs as resolution_id; "" generates one
 
-	// Snapshots chooses the registries of runs, in place of the one that the fields above
-	// make and [Runtime.Publish] changes. Nil means that there is one at a time.
+	// Snapshots chooses the registry of each run, instead of the single one that the fields above
+	// define and [Runtime.Publish] replaces. Nil uses the single one.
 	Snapshots registry.Snapshots
 
 	// The runtime.
 
-	// Store keeps threads and runs. Nil keeps nothing: every run starts on an empty
-	// thread, and a suspended run cannot be resumed.
+	// Store keeps threads and runs. Nil keeps nothing: every run starts on an empty thread, and a
+	// suspended run cannot be resumed.
 	Store   awaken.Store
-	Profile profile.Store // nil means no profile
-	// Budgets makes every run reserve what its calls may cost, so that the limits of
-	// [money.SetBudget] hold for all. Runs that an agent, a request or a parent limits do so
-	// anyway. The store has to be a [money.Budget].
+	Profile profile.Store // nil: no profile
+	// Budgets makes every run reserve what its model calls may cost, so that limits set with
+	// [money.SetBudget] apply to all runs. A run limited by its agent, its request or its parent
+	// reserves anyway. The store must implement [money.Budget].
 	Budgets bool
-	// TenantBudget is what a tenant may spend in US dollars, unless [money.SetBudget] says
-	// otherwise. Nil sets no limit; anything else implies Budgets.
+	// TenantBudget is what a tenant may spend, in US dollars, unless [money.SetBudget] overrides
+	// it. Nil means no limit; any other value implies Budgets.
 	TenantBudget *float64
 	// Executor runs tools. Nil calls them in this process.
 	Executor Executor
-	// Detached returns what gets the events of a thread's run that a runtime without a
-	// queue starts by itself: a task, or a run that is woken. Nil discards them.
+	// Detached returns the sink for a run that a runtime without a queue starts by itself: a
+	// background task, or a run woken by a message. Nil discards the events.
 	Detached func(threadID string) awaken.Sink
 	Limits   Limits
 	Logger   *slog.Logger     // nil discards
-	Now      func() time.Time // nil is time.Now
-	NewID    func() string    // nil is UUIDv7
+	Now      func() time.Time // nil: time.Now
+	NewID    func() string    // nil: UUIDv7
 }
 
-// Executor runs tools: in this process, in a sandbox, elsewhere.
+// Executor runs tool calls: in this process, in a sandbox or elsewhere.
 type Executor interface {
 	Execute(ctx context.Context, tool awaken.Tool, call *awaken.ToolCall) (*awaken.ToolResult, error)
 }
 
-// Limits bound what a run may take. A zero field has its default; a negative one
-// means no limit.
+// Limits bounds the resources of a run. A zero field has its default; a negative one means no
+// limit.
 type Limits struct {
-	ToolTimeout     time.Duration // of a call; default 5 minutes
-	ToolGrace       time.Duration // between a call's end of time and its being abandoned; default 1 second
-	ToolResultBytes int           // of one result; default 1 MiB
-	ParallelTools   int           // calls of one run at the same time; default no limit
-	RunEnd          time.Duration // of the run_end phase and last commit of a cancelled run; default 5 seconds
-	BudgetWait      time.Duration // for money that other runs have reserved and may not need; default 10 seconds
+	ToolTimeout     time.Duration // per call; default 5 minutes
+	ToolGrace       time.Duration // from a call's timeout until it is abandoned; default 1 second
+	ToolResultBytes int           // per result; default 1 MiB
+	ParallelTools   int           // concurrent calls of one run; default unlimited
+	RunEnd          time.Duration // for the run_end phase and the last commit of a cancelled run; default 5 seconds
+	BudgetWait      time.Duration // for reservations of other runs to be settled; default 10 seconds
 }
 
-// Registry is the part of the configuration that a registry is made of.
+// Registry returns the registry part of the configuration.
 func (c *Config) Registry() registry.Config {
 	return registry.Config{Builtin: builtin.For, ID: c.RegistryID, Agents: c.Agents, Models: c.Models, Pools: c.Pools, Providers: c.Providers, Tools: c.Tools, Plugins: c.Plugins,
 		Keys: c.Keys, Backends: c.Backends, Lazy: c.Lazy, ToolDescriptions: c.ToolDescriptions}
 }
 
+// withDefaults returns c with the defaults of all fields that have one.
 func (c Config) withDefaults() Config {
-	c.Store = cmp.Or[awaken.Store](c.Store, nothing{})
+	c.Store = cmp.Or[awaken.Store](c.Store, discardStore{})
 	c.Executor = cmp.Or[Executor](c.Executor, local{})
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Now == nil {
@@ -112,6 +112,5 @@ func (local) Execute(ctx context.Context, tool awaken.Tool, call *awaken.ToolCal
 	return tool.Call(ctx, call)
 }
 
-// DefaultAgentID is the agent of a request that names none on a thread that has
-// not seen one.
+// DefaultAgentID is the agent of a request that names none, on a thread that has had none.
 const DefaultAgentID = "default"

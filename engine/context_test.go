@@ -25,7 +25,7 @@ import (
 )
 
 // summaryModel is the model that the agents here are summarised by, so that its requests
-// can be told from the agents' own.
+// can be distinguished from the agents' own.
 const summaryModel = "summary"
 
 // byModel asks one model for summaries and another for everything else.
@@ -304,7 +304,7 @@ func TestContext_KeepsContextMessagesAndWhatTransformsAdd(t *testing.T) {
 
 // The knowledge cutoff.
 
-func TestKnowledgeCutoff_IsToldWithTheDate(t *testing.T) {
+func TestKnowledgeCutoff_IsSentWithTheDate(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 3, 1, 23, 30, 0, 0, time.FixedZone("", -3600))
 	for _, tt := range []struct {
@@ -431,7 +431,7 @@ func TestCompaction_IsAppliedAtTheNextStepAndKeepsTheLog(t *testing.T) {
 	})
 }
 
-func TestCompaction_ShowsWhatTheLogComesTo(t *testing.T) {
+func TestCompaction_ShowsTheSameAsTheStoredLog(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"keep_recent_raw_suffix", "compact_to_safe_frontier"} {
 		t.Run(mode, func(t *testing.T) {
@@ -479,7 +479,7 @@ func TestCompaction_ShowsWhatTheLogComesTo(t *testing.T) {
 	}
 }
 
-func TestCompaction_AsksTheAgentsModelUnlessToldOtherwise(t *testing.T) { // L-44
+func TestCompaction_UsesTheAgentsModelByDefault(t *testing.T) { // L-44
 	t.Parallel()
 	config := func(section string, models ...awaken.ModelSpec) option {
 		return func(c *engine.Config) {
@@ -522,7 +522,7 @@ func TestCompaction_AsksTheAgentsModelUnlessToldOtherwise(t *testing.T) { // L-4
 	}
 }
 
-func TestCompaction_IsNeitherSeenNorAReasonToGoOn(t *testing.T) { // L-45
+func TestCompaction_IsNeitherShownNorContinuesARun(t *testing.T) { // L-45
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		// The summary is there just before the answer is, and at the end of the second run.
@@ -562,7 +562,7 @@ func TestCompaction_CanBeTurnedOffWithOneField(t *testing.T) { // L-46
 	})
 }
 
-func TestCompaction_ThatComesAfterTheRunIsTakenInByTheNext(t *testing.T) { // L-47
+func TestCompaction_FinishedAfterTheRunIsAppliedByTheNext(t *testing.T) { // L-47
 	t.Parallel()
 	for _, how := range []string{"ended", "waiting"} {
 		t.Run(how, func(t *testing.T) {
@@ -947,8 +947,8 @@ func TestCompaction_IsDroppedByACancelAndByAYield(t *testing.T) {
 }
 
 // A process that dies, or is slow, while it summarises costs the attempt and nothing else:
-// another does not begin while the first may be going on, and only one summary is ever
-// taken in.
+// another does not begin while the first may be running, and only one summary is ever
+// applied.
 func TestCompaction_IsMadeOnceByManyProcesses(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {

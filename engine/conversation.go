@@ -2,23 +2,24 @@ package engine
 
 import "github.com/awaken-go/awaken/llm"
 
-// conversation is what the model is shown, and what the next commit adds to the log.
+// conversation is the messages the model sees, and the messages the next commit appends to the
+// log.
 type conversation struct {
 	*activation
 
 	msgs      llm.Messages
 	added     []*llm.Message
-	rewritten bool    // clients have to be shown all of it again
+	rewritten bool    // clients need a messages_snapshot
 	window    *window // nil if the agent has no context policy
 }
 
-// add appends a message to the conversation; the next commit stores it.
+// add appends a message to the conversation. The next commit stores it.
 func (cv *conversation) add(m *llm.Message) {
 	cv.added = append(cv.added, m)
 	cv.msgs = cv.msgs.Append(m)
 }
 
-// adopt gives a message that comes from outside an id.
+// adopt gives a message from outside an id, if it has none.
 func (cv *conversation) adopt(m *llm.Message) *llm.Message {
 	if m.ID != "" {
 		return m
@@ -28,8 +29,7 @@ func (cv *conversation) adopt(m *llm.Message) *llm.Message {
 	return &c
 }
 
-// rewriteFrom takes the messages from index at on out of the conversation, to be
-// replaced.
+// rewriteFrom removes the messages from index at on, for the caller to replace.
 func (cv *conversation) rewriteFrom(at int) {
 	cv.msgs = cv.msgs.Cut(at)
 	if w := cv.window; w != nil && at < w.Messages {
@@ -37,7 +37,7 @@ func (cv *conversation) rewriteFrom(at int) {
 	}
 }
 
-// visible returns the messages that API consumers may see.
+// visible returns the messages that API clients may see.
 func visible(msgs llm.Messages) []*llm.Message {
 	out := make([]*llm.Message, 0, msgs.Len())
 	for _, m := range msgs.All() {

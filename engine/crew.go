@@ -16,22 +16,22 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// resultWait is how long a finished result may wait for others to share a commit.
+// resultWait is how long a finished result waits for others to share its commit.
 const resultWait = 20 * time.Millisecond
 
-// crew runs the calls of a step: at most one goroutine for each, all of which report to
-// the run's own.
+// crew runs the tool calls of a step. Each call has at most one goroutine, which reports to the
+// goroutine of the run.
 type crew struct {
 	*core
 	inbox    *inbox
 	phases   *phases
 	outcomes *outcomes
 
-	host    toolHost // of the tools
+	host    toolHost // passed to the tools
 	results chan outcome
 	events  chan awaken.Event
-	wake    <-chan struct{} // the inbox has something
-	over    chan struct{}   // closed when the run is over, and abandoned calls have no listener
+	wake    <-chan struct{} // signals a new inbox item
+	over    chan struct{}   // closed when the run is over, so that abandoned calls stop reporting
 }
 
 type outcome struct {
@@ -41,7 +41,7 @@ type outcome struct {
 	err error
 }
 
-// emitter lets a running tool show things, until ctx is done.
+// emitter returns a function with which a running tool emits events, until ctx is done.
 func emitter(ctx context.Context, events chan<- awaken.Event) func(awaken.Event) {
 	return func(ev awaken.Event) {
 		if ctx.Err() != nil {
@@ -54,21 +54,21 @@ func emitter(ctx context.Context, events chan<- awaken.Event) func(awaken.Event)
 	}
 }
 
-// run runs every call that can run now, and returns when nothing runs any more.
+// run runs every call that can run now, and returns when none is running.
 func (w *crew) run(ctx context.Context) *end {
 	defer w.outcomes.reset()
 	for {
-		if w.ledger.suspended() && w.journal.inboxWaits() { // a decision that was posted in another process
+		if w.ledger.suspended() && w.journal.inboxWaits() { // a decision posted by another process
 			if err := w.inbox.take(ctx); err != nil {
 				return w.abort(w.fail(err))
 			}
 		}
-		if !w.letsGo() {
+		if !w.yieldsNow() {
 			if e := w.start(ctx); e != nil {
 				return w.abort(e)
 			}
 		} else if w.outcomes.running == 0 {
-			return w.letGo(ctx)
+			return w.yieldMidStep(ctx)
 		}
 		if w.outcomes.running == 0 {
 			return nil
@@ -79,7 +79,7 @@ func (w *crew) run(ctx context.Context) *end {
 			e = w.finish(ctx, o)
 		case ev := <-w.events:
 			_ = w.out.emit(ctx, ev)
-			w.journal.heedSink()
+			w.journal.cancelIfSinkFailed()
 			if w.out.full() {
 				e = w.fail(w.commitResults(ctx))
 			}
@@ -97,22 +97,22 @@ func (w *crew) run(ctx context.Context) *end {
 	}
 }
 
-// letsGo reports whether the run is to let go of its thread in the middle of the step,
-// because calls of it have let go of their children.
-func (w *crew) letsGo() bool {
+// yieldsNow reports whether the run gives up its thread in the middle of the step, because calls
+// have given up their children.
+func (w *crew) yieldsNow() bool {
 	return w.active.yield.Load() && slices.ContainsFunc(w.ledger.calls, func(c *call) bool { return c.yielded })
 }
 
-// letGo commits what there is of the step and lets go of the thread. Whoever goes on with
-// the run makes the calls again that are not over.
-func (w *crew) letGo(ctx context.Context) *end {
+// yieldMidStep commits the unfinished step and gives up the thread. The next owner repeats
+// unfinished calls.
+func (w *crew) yieldMidStep(ctx context.Context) *end {
 	if err := w.journal.commit(ctx, commitOptions{}); err != nil {
 		return w.fail(err)
 	}
 	return &end{err: awaken.ErrYielded, lost: true}
 }
 
-// commitResults commits and publishes the results that have been waiting.
+// commitResults commits and publishes the results that wait for a commit.
 func (w *crew) commitResults(ctx context.Context) error {
 	w.outcomes.waiting = 0
 	atResults.Hit()
@@ -121,9 +121,9 @@ func (w *crew) commitResults(ctx context.Context) error {
 	return err
 }
 
-// start starts every call that may run now. In sequential mode that is the
-// first one that is not over, unless it waits for a decision; otherwise it is all
-// of them, those that were decided together when the mode wants that.
+// start starts every call that may run now. In sequential mode that is the first call that is not
+// over, unless it waits for a decision. In the other modes it is all of them, except that batch
+// approval starts decided calls only when no decision is outstanding.
 func (w *crew) start(ctx context.Context) *end {
 	mode := w.agent.Spec.ExecutionMode()
 	if mode == awaken.Sequential {
@@ -168,9 +168,8 @@ func (w *crew) start(ctx context.Context) *end {
 	return w.launch(ctx, ready...)
 }
 
-// prepare checks a call before it runs: its arguments, the gates, the
-// before_tool_execute phase. It reports whether the call is to run; if not, the
-// call has been answered or suspended.
+// prepare gets a call ready: it checks the arguments, asks the gates and runs before_tool_execute.
+// It reports whether the call may run; if not, the call has been answered or suspended.
 func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
 	if err := ctx.Err(); err != nil {
 		return false, w.fail(context.Cause(ctx))
@@ -247,13 +246,14 @@ func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
 	return true, nil
 }
 
-// toolCall is what the tool and the hooks are given of a call.
+// toolCall returns the view of a call that its tool and the hooks get.
 func (w *crew) toolCall(c *call) *awaken.ToolCall {
 	s := c.state
 	return &awaken.ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: w.info, Agent: w.agent.Spec,
 		Resume: c.resume, Profile: w.rt.cfg.Profile, Tools: w.tools.offered, Host: &w.host, Snapshot: w.st.Snapshot()}
 }
 
+// checkArguments checks the arguments of a call against its schema and its tool.
 func (w *crew) checkArguments(c *call) error {
 	args := c.state.Arguments
 	if len(args) == 0 || string(args) == "null" {
@@ -269,7 +269,7 @@ func (w *crew) checkArguments(c *call) error {
 	return nil
 }
 
-// validator is a tool that has more to say about its arguments than its schema.
+// validator is a tool that checks its arguments beyond its schema.
 type validator interface {
 	Validate(args json.RawMessage) error
 }
@@ -279,8 +279,8 @@ func validate(v validator, args json.RawMessage) (err error) {
 	return v.Validate(args)
 }
 
-// launch begins calls. What is not read-only is recorded first: once that commit
-// has succeeded the call counts as begun, and if it is refused nothing begins.
+// launch begins calls. Calls that are not read-only are committed as intents first: once that
+// commit is made they count as begun, and if it is refused nothing begins.
 func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 	if ctx.Err() != nil {
 		return w.fail(context.Cause(ctx))
@@ -289,8 +289,8 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 		w.over = make(chan struct{})
 		w.results = make(chan outcome, 8)
 		w.events = make(chan awaken.Event)
-		// Listen before the commit that shows a call as suspended: a decision may
-		// follow at once, while what is launched here runs for long.
+		// Listen before the commit that publishes a suspended call: a decision may follow at once,
+		// while the calls launched here still run.
 		w.wake = w.rt.active.listen(&w.active, w.ledger.suspended())
 	}
 	now := w.rt.cfg.Now().UnixMilli()
@@ -301,7 +301,7 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 		if d, ok := c.entry.Tool.(awaken.Delegator); ok {
 			s.Child = d.ChildRun(c.tc)
 		}
-		c.again = false
+		c.recheck = false
 		intent = intent || s.Effect != awaken.ReadOnly
 	}
 	if intent {
@@ -314,7 +314,7 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 		if err != nil {
 			for _, c := range calls {
 				s := w.ledger.edit(c)
-				s.Status, s.StartedAt = awaken.CallNew, 0 // it has not begun
+				s.Status, s.StartedAt = awaken.CallNew, 0 // the call has not begun
 			}
 			return w.fail(err)
 		}
@@ -332,17 +332,18 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 	}
 	if w.outcomes.waiting > 0 {
 		w.outcomes.waiting--
-		w.outcomes.wait() // for what came out before anything ran
+		w.outcomes.wait() // results that came before any call ran
 	}
 	return nil
 }
 
-// callLimit is how long a call of the tool may take; 0 or less is for ever.
+// callLimit is the time limit of a call of the tool; 0 or less means no limit.
 func (w *crew) callLimit(e *registry.Tool) time.Duration {
 	return cmp.Or(e.Spec.Timeout, w.rt.cfg.Limits.ToolTimeout)
 }
 
-// limit ends a call that takes too long, and abandons it if it does not end then.
+// limit cancels a call that exceeds its time limit, and abandons it if it does not return within
+// the grace period.
 func (w *crew) limit(c *call) {
 	limit := w.callLimit(c.entry)
 	if limit <= 0 {
@@ -363,9 +364,9 @@ func (w *crew) limit(c *call) {
 	})
 }
 
-// execute calls the tool, in a goroutine of its own.
+// execute calls the tool. It runs in a goroutine of its own.
 func (w *crew) execute(ctx context.Context, c *call, tc *awaken.ToolCall) {
-	o := outcome{c: c, tc: tc, err: errToolExit} // until it returns
+	o := outcome{c: c, tc: tc, err: errToolExit} // replaced when the tool returns
 	defer func() {
 		if v := recover(); v != nil {
 			o.res, o.err = nil, &awaken.PanicError{In: fmt.Sprintf("tool %q", tc.Tool), Value: v, Stack: debug.Stack()}
@@ -377,13 +378,12 @@ func (w *crew) execute(ctx context.Context, c *call, tc *awaken.ToolCall) {
 	o.res, o.err = w.rt.cfg.Executor.Execute(ctx, c.entry.Tool, tc)
 	atCalled.Hit()
 	if o.err != nil && ctx.Err() != nil && errors.Is(o.err, ctx.Err()) {
-		o.err = context.Cause(ctx) // say timed out, not cancelled
+		o.err = context.Cause(ctx) // report the timeout, not the cancellation
 	}
 }
 
-// growStack makes room for what nearly every tool needs, decoding its arguments at least.
-// Done first, while there is nothing on the stack yet, that is one step and next to nothing
-// to move.
+// growStack grows the stack to what nearly every tool needs, if only to decode its arguments. Done
+// first, while the stack is empty, it takes one step and copies next to nothing.
 //
 //go:noinline
 func growStack() {
@@ -394,6 +394,7 @@ func growStack() {
 //go:noinline
 func touch(room *[4 << 10]byte) { room[0] = 1 }
 
+// report sends an outcome to the run, unless the run is over.
 func (w *crew) report(o outcome) {
 	select {
 	case w.results <- o:
@@ -401,7 +402,7 @@ func (w *crew) report(o outcome) {
 	}
 }
 
-// finish takes in the outcome of a call that ran.
+// finish applies the outcome of a call that ran.
 func (w *crew) finish(ctx context.Context, o outcome) *end {
 	c := o.c
 	if !c.running || c.tc != o.tc {
@@ -410,7 +411,7 @@ func (w *crew) finish(ctx context.Context, o outcome) *end {
 	w.retire(c)
 	atResult.Hit()
 	if c.yielded = errors.Is(o.err, awaken.ErrYielded) && c.state.Effect != awaken.Effectful; c.yielded {
-		return nil // it is made again, here or elsewhere
+		return nil // the next owner repeats it
 	}
 	abandoned := o.res == nil && errors.Is(o.err, errToolTimeout)
 	if p, ok := errors.AsType[*awaken.PanicError](o.err); ok {
@@ -434,7 +435,7 @@ func (w *crew) finish(ctx context.Context, o outcome) *end {
 	return w.outcomes.complete(ctx, c, w.outcomes.capped(c, res), cmd)
 }
 
-// retire takes a call off the crew.
+// retire marks a call as no longer running.
 func (w *crew) retire(c *call) {
 	c.running = false
 	w.outcomes.running--
@@ -444,8 +445,8 @@ func (w *crew) retire(c *call) {
 	}
 }
 
-// abort stops the calls that run, gives them a moment to come back, and gives
-// every open call an answer.
+// abort cancels the running calls, waits the grace period for them to return, and answers every
+// open call.
 func (w *crew) abort(e *end) *end {
 	cause := awaken.ErrCancelled
 	if e.lost {

@@ -10,20 +10,20 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// cut leaves out the beginning of a conversation, at a place where no call is parted from
-// its answer. Leading instructions stay, and so do the most recent messages, which are
-// shortened if there is no other way.
+// cut drops the beginning of a conversation, at a point where no call is separated from its
+// answer. Leading system messages stay, and so do the most recent messages, which are shortened if
+// necessary.
 type cut struct {
 	msgs   llm.Messages
-	recent int // messages that stay at least
+	recent int // messages to keep at least
 	budget int // tokens
-	from   int // where what stays began the last time; then where it begins
+	from   int // where the kept part began last time; then where it begins now
 	tokens int // of the result
 }
 
-var errNoRoom = errors.New("there is no room for the conversation")
+var errNoRoom = errors.New("no room for the conversation")
 
-// lead is how many system messages the conversation begins with.
+// lead is the number of system messages that the conversation begins with.
 func (c *cut) lead() int {
 	n := 0
 	for n < c.msgs.Len() && c.msgs.At(n).Role == llm.System {
@@ -32,6 +32,7 @@ func (c *cut) lead() int {
 	return n
 }
 
+// do returns the conversation cut to the budget, and sets from and tokens.
 func (c *cut) do() (llm.Messages, error) {
 	lead := c.lead()
 	first := tokens(c.msgs.Cut(lead))
@@ -41,8 +42,7 @@ func (c *cut) do() (llm.Messages, error) {
 	}
 	rest := tokens(c.msgs.From(c.from))
 	if c.from <= lead || c.from >= c.msgs.Len() || rest > room || !c.splits(c.from) {
-		// More than needed is left out, so that the next requests begin with the same, and a
-		// prompt cache helps.
+		// Drop more than needed, so that the next requests share a prefix and hit the prompt cache.
 		c.from, rest = c.suffix(lead, room*3/4)
 	}
 	kept := c.msgs.From(c.from)
@@ -69,7 +69,8 @@ func tokens(msgs llm.Messages) (n int) {
 	return n
 }
 
-// splits reports whether no answer behind index i is to a call before it.
+// splits reports whether the conversation can be cut at index i: no answer from i on is to an
+// earlier call.
 func (c *cut) splits(i int) bool {
 	var u unit
 	for j := c.msgs.Len() - 1; j >= i; j-- {
@@ -78,8 +79,8 @@ func (c *cut) splits(i int) bool {
 	return u.whole()
 }
 
-// suffix returns where the messages begin that stay: the recent ones, and those before
-// them as long as all are within limit. It returns their tokens too.
+// suffix returns the index where the kept messages begin, and their tokens: the recent messages,
+// and those before them as long as the sum is within limit.
 func (c *cut) suffix(lead, limit int) (from, tokens int) {
 	from = c.msgs.Len()
 	sum := 0
@@ -98,7 +99,7 @@ func (c *cut) suffix(lead, limit int) (from, tokens int) {
 	return from, tokens
 }
 
-// unit follows a conversation backwards and knows where calls and answers are together.
+// unit walks a conversation backwards and tracks calls whose message has not been reached.
 type unit struct{ open map[string]bool }
 
 func (u *unit) add(m *llm.Message) {
@@ -115,8 +116,8 @@ func (u *unit) add(m *llm.Message) {
 
 func (u *unit) whole() bool { return len(u.open) == 0 }
 
-// shorten returns the messages from c.from on with the largest shortened, so that all are
-// within room. If hardly anything would be left of them, the oldest are left out after all.
+// shorten returns the messages from c.from on, with the largest shortened so that all are within
+// room. If hardly anything would be left of them, it drops the oldest instead.
 func (c *cut) shorten(room int) ([]*llm.Message, error) {
 	for {
 		list := c.msgs.From(c.from).Slice()
@@ -146,11 +147,11 @@ func (c *cut) shorten(room int) ([]*llm.Message, error) {
 	}
 }
 
-// minShare is how many tokens of a message are worth keeping, before older messages are
-// left out instead.
+// minShare is the number of tokens below which shortening a message is worse than dropping older
+// messages.
 const minShare = 64
 
-// next is the first place behind c.from where the conversation can be cut.
+// next is the first index after c.from where the conversation can be cut.
 func (c *cut) next() int {
 	var u unit
 	next := c.msgs.Len()
@@ -162,8 +163,8 @@ func (c *cut) next() int {
 	return next
 }
 
-// level is the largest n for which the sizes, each cut down to n, are within room, and
-// whether they are already. It sorts the sizes.
+// level returns the largest n for which the sizes, each capped at n, are within room, and reports
+// whether they fit uncapped. It sorts sizes.
 func level(sizes []int, room int) (n int, all bool) {
 	slices.Sort(sizes)
 	for i, size := range sizes {
@@ -176,11 +177,11 @@ func level(sizes []int, room int) (n int, all bool) {
 	return n, true
 }
 
-// shorten returns m cut down to so many tokens.
+// shorten returns m shortened to so many tokens.
 func shorten(m *llm.Message, tokens int) *llm.Message {
 	out := *m
 	room := 4*tokens - 4*(&llm.Message{}).Tokens()
-	// Calls stay, because they are answered, but not with all of their arguments.
+	// Calls stay because they have answers, but large arguments do not.
 	if bare := shortCalls(m.ToolCalls, 0); len(m.ToolCalls) > 0 {
 		least := 4 * (&llm.Message{ToolCalls: bare}).Tokens()
 		out.ToolCalls = shortCalls(m.ToolCalls, max(0, room-least)/2/len(m.ToolCalls))
@@ -190,6 +191,7 @@ func shorten(m *llm.Message, tokens int) *llm.Message {
 	return &out
 }
 
+// shortCalls returns a copy of calls without arguments longer than each bytes.
 func shortCalls(calls []llm.ToolCall, each int) []llm.ToolCall {
 	calls = slices.Clone(calls)
 	for i := range calls {
@@ -200,8 +202,8 @@ func shortCalls(calls []llm.ToolCall, each int) []llm.ToolCall {
 	return calls
 }
 
-// shortBlocks cuts blocks down to so many bytes of text. What is not text is kept if there
-// is room for it, and otherwise named.
+// shortBlocks shortens blocks to so many bytes of text. Other blocks are kept if there is room,
+// and otherwise replaced by a note.
 func shortBlocks(blocks []llm.Block, room int) []llm.Block {
 	out := make([]llm.Block, 0, len(blocks))
 	var sizes []int
@@ -234,7 +236,7 @@ func shortBlocks(blocks []llm.Block, room int) []llm.Block {
 	return out
 }
 
-// middleOut cuts the middle out of a text so that at most so many bytes are left.
+// middleOut removes the middle of a text so that at most size bytes are left.
 func middleOut(s string, size int) string {
 	if len(s) <= size {
 		return s
@@ -248,7 +250,7 @@ func middleOut(s string, size int) string {
 	return cutRunes(s, keep-tail) + note + lastRunes(s, tail)
 }
 
-// cutRunes returns the beginning of s, at most n bytes.
+// cutRunes returns the first n bytes of s, or fewer so as not to split a rune.
 func cutRunes(s string, n int) string {
 	if n >= len(s) {
 		return s
@@ -259,7 +261,7 @@ func cutRunes(s string, n int) string {
 	return s[:n]
 }
 
-// lastRunes returns the end of s, at most n bytes.
+// lastRunes returns the last n bytes of s, or fewer so as not to split a rune.
 func lastRunes(s string, n int) string {
 	at := max(0, len(s)-n)
 	for at < len(s) && !utf8.RuneStart(s[at]) {

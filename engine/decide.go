@@ -13,9 +13,9 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Decide delivers decisions to a run. A run that is active in this process acts on
-// them at once, as its agent's execution mode says; a waiting run acts when it is
-// resumed. The same decision may be delivered again.
+// Decide delivers decisions to a run. A run that is active in this process acts on them at once,
+// as its agent's execution mode says; a waiting run acts on them when it is resumed. Delivering
+// the same decision twice has no effect.
 func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...awaken.Decision) error {
 	run, items, err := rt.CheckDecisions(ctx, runID, decisions...)
 	if err != nil {
@@ -24,8 +24,8 @@ func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...awaken
 	return rt.post(ctx, run.ThreadID, items)
 }
 
-// CheckDecisions returns what Decide posts, without posting it: one item for each
-// decision that was not taken before.
+// CheckDecisions checks decisions and returns the inbox items that Decide would post: one for each
+// decision that was not made before.
 func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions ...awaken.Decision) (*awaken.Run, []awaken.InboxItem, error) {
 	run, err := rt.cfg.Store.LoadRun(ctx, runID)
 	if err != nil {
@@ -42,7 +42,7 @@ func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions .
 			return nil, nil, err
 		}
 		s, dup, err := checkDecision(calls, &d, rt.cfg.Now())
-		if s := findCall(calls, d.Target); s != nil && !dup { // a child of the run may have to say
+		if s := findCall(calls, d.Target); s != nil && !dup { // the decision may be for a child
 			if target, ok := s.ChildTarget(d.Target); ok {
 				inner := d
 				inner.Target = target
@@ -74,18 +74,18 @@ func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions .
 	return run, items, nil
 }
 
-// checkArguments checks arguments that a person edited, if the tool is known here.
+// checkArguments checks arguments edited by a person, if the tool is known in this process.
 func (rt *Runtime) checkArguments(ctx context.Context, run *awaken.Run, s *awaken.CallState, d *awaken.Decision) error {
 	if _, ok := s.ChildTarget(d.Target); ok || len(d.Arguments) == 0 {
 		return nil
 	}
-	reg, err := rt.pinned(ctx, run.ResolutionID)
+	reg, err := rt.pinnedRegistry(ctx, run.ResolutionID)
 	if err != nil {
-		return nil // whoever goes on with the run checks it
+		return nil // checked when the run is resumed
 	}
 	agent, err := reg.Runnable(run.AgentID)
 	if err != nil {
-		return nil // whoever goes on with the run will say so
+		return nil // reported when the run is resumed
 	}
 	entry := agent.Tools[s.ToolName]
 	if entry == nil {
@@ -97,18 +97,18 @@ func (rt *Runtime) checkArguments(ctx context.Context, run *awaken.Run, s *awake
 	return nil
 }
 
-// findCall returns the call a decision is about, by its id or its suspension's.
+// findCall returns the call that a decision is about, by call id or suspension id.
 func findCall(calls []*awaken.CallState, target string) *awaken.CallState {
 	for i := len(calls) - 1; i >= 0; i-- {
 		if calls[i].CallID == target || calls[i].SuspensionID() == target && target != "" {
 			return calls[i]
 		}
 	}
-	var found *awaken.CallState // whose child it is for
+	var found *awaken.CallState // the call whose child it is about
 	for _, s := range calls {
 		if _, ok := s.ChildTarget(target); ok {
 			if found != nil {
-				return nil // two children have calls of that id
+				return nil // ambiguous: two children have calls with that id
 			}
 			found = s
 		}
@@ -116,8 +116,8 @@ func findCall(calls []*awaken.CallState, target string) *awaken.CallState {
 	return found
 }
 
-// checkDecision finds the call that d is about. It reports whether d repeats a
-// decision that was taken, and otherwise whether it can be taken.
+// checkDecision finds the call that d is about. It reports whether d repeats an earlier decision,
+// and returns an error if d cannot be accepted.
 func checkDecision(calls []*awaken.CallState, d *awaken.Decision, now time.Time) (s *awaken.CallState, dup bool, err error) {
 	refuse := func(format string, args ...any) (*awaken.CallState, bool, error) {
 		return nil, false, fmt.Errorf("decision on %q: "+format, append([]any{d.Target}, args...)...)
@@ -130,7 +130,7 @@ func checkDecision(calls []*awaken.CallState, d *awaken.Decision, now time.Time)
 		return s, true, nil
 	}
 	if _, ok := s.ChildTarget(d.Target); ok && !s.Status.Terminal() {
-		return s, false, nil // its child has to say
+		return s, false, nil // the child decides
 	}
 	switch {
 	case s.Expired(now), s.Decision != nil && s.Decision.ID == expiredID:
@@ -164,12 +164,11 @@ type decider struct {
 	children *children
 	outcomes *outcomes
 
-	rejected []string // decisions of the request that were refused
+	rejected []string // decisions of the request that were rejected
 }
 
-// decide applies a decision to a call of the step. What the decision asks for
-// happens when the call's mode says so. A decision that has no id is passed on to a child
-// with this one.
+// decide applies a decision to a call of the step. The call acts on it when its resume mode says
+// so. A decision without an id is passed on to a child with the given one.
 func (de *decider) decide(d awaken.Decision, id string) error {
 	var calls []*call
 	var states []*awaken.CallState
@@ -178,7 +177,7 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 	}
 	now := de.rt.cfg.Now()
 	if d.UpdatedAt > 0 {
-		now = time.UnixMilli(d.UpdatedAt) // when it was accepted
+		now = time.UnixMilli(d.UpdatedAt) // the time it was accepted
 	}
 	s, dup, err := checkDecision(states, &d, now)
 	if err != nil || dup {
@@ -197,6 +196,7 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 	return nil
 }
 
+// take applies an accepted decision to a call. A cancel answers the call at once.
 func (de *decider) take(c *call, d awaken.Decision) {
 	now := de.rt.cfg.Now().UnixMilli()
 	d.UpdatedAt = cmp.Or(d.UpdatedAt, now)
@@ -211,7 +211,7 @@ func (de *decider) take(c *call, d awaken.Decision) {
 		de.guards.refuse(s)
 		de.guards.release(c, awaken.CallCancelled, awaken.ErrorResult("", de.ending.Message))
 	} else if d.Action == awaken.ActionCancel {
-		de.children.leave(s)
+		de.children.cancelChild(s)
 		res := awaken.ErrorResult("", refusal(s, &d))
 		res.Metadata = map[string]any{"rejected": true}
 		de.outcomes.answer(c, awaken.CallCancelled, res)
@@ -219,11 +219,11 @@ func (de *decider) take(c *call, d awaken.Decision) {
 		if len(result) == 0 {
 			result = resumedValue(res)
 		}
-		de.out.hold(&awaken.ToolCallResumed{TargetID: s.CallID, Result: result, MessageID: c.message.ID, Outcome: s.Status})
+		de.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: result, MessageID: c.message.ID, Outcome: s.Status})
 	}
 }
 
-// refusal is what the model is told about a call that people did not allow.
+// refusal is the result the model sees of a call that was not approved.
 func refusal(s *awaken.CallState, d *awaken.Decision) string {
 	reason := ""
 	if d.Reason != "" {
@@ -235,45 +235,45 @@ func refusal(s *awaken.CallState, d *awaken.Decision) string {
 	return fmt.Sprintf("The call of tool %q was refused%s. It was not made.", s.ToolName, reason)
 }
 
-// expiredID is the id of the decision that is taken when nobody decides in time.
+// expiredID is the id of the decision made when a ticket expires.
 const expiredID = "expired"
 
-// expire deals with the suspensions whose time is over.
+// expire handles expired tickets.
 func (de *decider) expire() {
 	for c := range de.ledger.every {
 		if !c.state.Expired(de.rt.cfg.Now()) {
 			continue
 		}
 		if c.state.AwaitsChild() {
-			de.children.lookAgain(c) // it is a ticket of the child that has expired
+			de.children.recheck(c) // a ticket of the child has expired
 			continue
 		}
 		switch c.state.Ticket.OnExpiry {
 		case awaken.ExpireApprove:
-			de.take(c, awaken.Decision{Target: c.state.CallID, ID: expiredID, Action: awaken.ActionResume, Reason: "nobody decided in time"})
+			de.take(c, awaken.Decision{Target: c.state.CallID, ID: expiredID, Action: awaken.ActionResume, Reason: "no decision in time"})
 		case awaken.ExpireEscalate:
 			t := *c.state.Ticket
 			t.ExpiresAt = 0
 			s := de.ledger.edit(c)
 			s.Ticket, s.Escalated = &t, true
 		default:
-			de.take(c, awaken.Decision{Target: c.state.CallID, ID: expiredID, Action: awaken.ActionCancel, Reason: "nobody decided in time"})
+			de.take(c, awaken.Decision{Target: c.state.CallID, ID: expiredID, Action: awaken.ActionCancel, Reason: "no decision in time"})
 		}
 	}
 }
 
-// supersede retracts the calls that are open: the model will not see that it asked.
+// supersede retracts the open calls: the model will not see that it asked for them.
 func (de *decider) supersede(text string) {
 	de.guards.drop("superseded")
 	if len(de.ledger.calls) == 0 {
 		return
 	}
 	for _, c := range de.ledger.calls {
-		if c.doubtful { // it may have happened, and must not be hidden
+		if c.doubtful { // it may have taken effect, and must not be hidden
 			c.doubtful = false
 			de.outcomes.doubt(c)
-		} else if c.state.Held != nil && !c.state.Status.Terminal() { // it has happened
-			de.take(c, awaken.Decision{Target: c.state.CallID, Action: awaken.ActionCancel, Reason: "nobody decided"})
+		} else if c.state.Held != nil && !c.state.Status.Terminal() { // it has taken effect
+			de.take(c, awaken.Decision{Target: c.state.CallID, Action: awaken.ActionCancel, Reason: "no decision"})
 		}
 	}
 	at := de.conv.msgs.Len() - 1
@@ -292,7 +292,7 @@ func (de *decider) supersede(text string) {
 		}
 		s := de.ledger.edit(c)
 		s.Status, s.UpdatedAt = awaken.CallCancelled, now
-		de.children.leave(s)
+		de.children.cancelChild(s)
 		retracted[s.CallID] = true
 		de.conv.added = append(de.conv.added, &llm.Message{ID: de.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: s.CallID, Visibility: llm.Internal,
 			Content: []llm.Block{llm.Text(text)}, Metadata: de.metadata()})
@@ -308,7 +308,7 @@ func (de *decider) supersede(text string) {
 				}
 			}
 		}
-		others := slices.DeleteFunc(de.conv.msgs.From(at+1).Slice(), func(m *llm.Message) bool { return m.Role == llm.ToolRole }) // that came while the calls were open
+		others := slices.DeleteFunc(de.conv.msgs.From(at+1).Slice(), func(m *llm.Message) bool { return m.Role == llm.ToolRole }) // arrived while the calls were open
 		de.conv.rewriteFrom(at)
 		if m = m.WithCalls(keep); !m.Empty() {
 			de.conv.msgs = de.conv.msgs.Append(m).Append(answers...)

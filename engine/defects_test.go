@@ -137,7 +137,7 @@ func TestRun_EndsInOrderWhateverFails(t *testing.T) { // L-02
 			checkTermination(t, res, p, awaken.Failed)
 			says := "boom"
 			if strings.HasPrefix(tt.name, "commit") {
-				says = "the run could not be stored" // why is not for whoever reads the run
+				says = "the run could not be stored" // clients do not see the reason
 			}
 			if !strings.Contains(res.Termination.Message, says) {
 				t.Errorf("termination is %s", res.Termination)
@@ -154,7 +154,7 @@ func TestRun_EndsInOrderWhateverFails(t *testing.T) { // L-02
 	}
 }
 
-func TestRun_SaysThatItIsOverEvenIfTheStoreIsGone(t *testing.T) { // L-02
+func TestRun_PublishesItsEndEvenIfTheStoreFails(t *testing.T) { // L-02
 	t.Parallel()
 	g := newRig(t, []llmtest.Turn{llmtest.Say("Done.")}, withStore(func(s awaken.Store) awaken.Store {
 		return &brokenStore{s, func(c *awaken.Commit) error {
@@ -597,7 +597,7 @@ func TestActions_RunOneByOneInTheOrderTheyWereScheduled(t *testing.T) { // L-09
 	}
 }
 
-func TestContextMessage_CanBeTakenBack(t *testing.T) { // L-10
+func TestContextMessage_CanBeRemoved(t *testing.T) { // L-10
 	t.Parallel()
 	hook := at(awaken.PhaseBeforeInference, func(_ context.Context, h *awaken.HookCall) error {
 		switch h.Step {
@@ -717,7 +717,7 @@ func TestCancel_InsideRunStartStillFinishesTheRun(t *testing.T) { // L-12
 	}
 }
 
-func TestCancel_KeepsWhatTheModelHadSaid(t *testing.T) { // L-13
+func TestCancel_KeepsThePartialAnswer(t *testing.T) { // L-13
 	t.Parallel()
 	g := newRig(t, []llmtest.Turn{
 		{Text: llmtest.Text{"Once upon ", "a time"}, ToolCalls: []llmtest.Call{{ID: "c1", Name: "echo"}}, Hang: true},
@@ -1010,7 +1010,7 @@ func TestParallel_ActsOnADecisionAsTheModeSays(t *testing.T) { // L-16
 		var rt *engine.Runtime
 		ask := gate(func(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
 			if h.Tool.ID == "c1" && h.Tool.Resume != nil {
-				if err := rt.Decide(ctx, h.Run.RunID, approve("c2")); err != nil { // nobody listens yet
+				if err := rt.Decide(ctx, h.Run.RunID, approve("c2")); err != nil { // the run does not listen yet
 					t.Error(err)
 				}
 			}
@@ -1130,7 +1130,7 @@ func TestArguments_AreCheckedBeforeTheGate(t *testing.T) { // L-61
 	}
 	for _, want := range []string{"[invalid_arguments]", `"weather"`, `missing "city"`, `unknown field "town"`, "/days"} {
 		if got := g.request(2).Messages[2].Text(); !strings.Contains(got, want) {
-			t.Errorf("the model is told %q, which does not say %s", got, want)
+			t.Errorf("the model sees %q, which does not say %s", got, want)
 		}
 	}
 }
@@ -1184,7 +1184,7 @@ func TestTool_IsBoundedInTimeSizeAndNumber(t *testing.T) { // L-62
 		res, p := g.run(say("hi"))
 		checkTermination(t, res, p, awaken.NaturalEnd)
 		if got := g.request(2).Messages[2].Text(); got != `tool "bad" panicked: kaboom` {
-			t.Errorf("the model is told %q", got)
+			t.Errorf("the model sees %q", got)
 		}
 	})
 	t.Run("a result that is too large is cut", func(t *testing.T) {
@@ -1197,7 +1197,7 @@ func TestTool_IsBoundedInTimeSizeAndNumber(t *testing.T) { // L-62
 		got := g.request(2).Messages[2].Text()
 		for _, want := range []string{"result_too_large", `"big"`, "207 bytes", "limit is 100", "startéé"} {
 			if !strings.Contains(got, want) {
-				t.Errorf("the model is told %q, which does not say %q", got, want)
+				t.Errorf("the model sees %q, which does not say %q", got, want)
 			}
 		}
 	})
@@ -1258,20 +1258,20 @@ func TestResume_RefusesAnUnknownDecisionAndNothingElse(t *testing.T) { // L-24
 	g := newRig(t, []llmtest.Turn{uses("pay"), llmtest.Say("ok")}, withTools(echo("pay")), withPlugins(askAbout("pay", awaken.Ticket{})))
 	res, _ := g.run(say("hi"))
 
-	_, err := g.rt.Resume(t.Context(), res.RunID, nil, approve("nobody"))
-	if !errors.Is(err, awaken.ErrNotFound) || !strings.Contains(err.Error(), `"nobody"`) {
+	_, err := g.rt.Resume(t.Context(), res.RunID, nil, approve("absent"))
+	if !errors.Is(err, awaken.ErrNotFound) || !strings.Contains(err.Error(), `"absent"`) {
 		t.Errorf("error is %v", err)
 	}
 	if rec := g.record(res.RunID); rec.Status != awaken.RunWaiting {
 		t.Fatalf("the run is %s, want still waiting", rec.Status)
 	}
-	if err := g.rt.Decide(t.Context(), res.RunID, approve("nobody")); !errors.Is(err, awaken.ErrNotFound) {
+	if err := g.rt.Decide(t.Context(), res.RunID, approve("absent")); !errors.Is(err, awaken.ErrNotFound) {
 		t.Errorf("Decide: error is %v", err)
 	}
 
-	res, p := g.resume(res.RunID, approve("nobody"), approve("c1"))
+	res, p := g.resume(res.RunID, approve("absent"), approve("c1"))
 	checkTermination(t, res, p, awaken.NaturalEnd)
-	if len(res.Rejected) != 1 || !strings.Contains(res.Rejected[0], `"nobody"`) {
+	if len(res.Rejected) != 1 || !strings.Contains(res.Rejected[0], `"absent"`) {
 		t.Errorf("rejected are %q", res.Rejected)
 	}
 }
@@ -1282,7 +1282,7 @@ func TestResumeModes_AreInterpretedByTheRuntime(t *testing.T) { // L-26
 		mode     awaken.ResumeMode
 		decision awaken.Decision
 		ran      string // the arguments the tool got, or "" if it must not run
-		told     string // what the model is told
+		sees     string // what the model sees
 	}{
 		{awaken.ReplayToolCall, awaken.Decision{Result: json.RawMessage(`{"sum":5}`)}, `{"sum":1,"to":"bob"}`, `pay {"sum":1,"to":"bob"}`},
 		{awaken.ReplayToolCall, awaken.Decision{Arguments: json.RawMessage(`{"sum":2}`)}, `{"sum":2}`, `pay {"sum":2}`},
@@ -1311,10 +1311,10 @@ func TestResumeModes_AreInterpretedByTheRuntime(t *testing.T) { // L-26
 				t.Errorf("the tool got %q, want %q", ran, tt.ran)
 			}
 			if ran != "" && (resume == nil || resume.Decision.ID != "d1" || resume.SuspensionID != "s1" || resume.Asked != "May I?") {
-				t.Errorf("the tool was told of the decision as %+v", resume)
+				t.Errorf("the tool got the decision as %+v", resume)
 			}
-			if got := g.request(2).Messages[2].Text(); got != tt.told {
-				t.Errorf("the model is told %q, want %q", got, tt.told)
+			if got := g.request(2).Messages[2].Text(); got != tt.sees {
+				t.Errorf("the model sees %q, want %q", got, tt.sees)
 			}
 		})
 	}

@@ -143,7 +143,7 @@ func TestDerive_ResolvesWhatAnEditTouches(t *testing.T) {
 	}
 }
 
-func TestDerive_ChangesWhatItIsToldAndNothingInTheFirst(t *testing.T) {
+func TestDerive_ChangesOnlyTheDerivedRegistry(t *testing.T) {
 	t.Parallel()
 	reg, err := registry.New(catalogue(&counted{made: map[string]int{}}))
 	if err != nil {
@@ -224,7 +224,7 @@ func TestDerive_RefusesMistakes(t *testing.T) {
 func TestDerive_ModelsThatAreTheSameKeepTheirHealth(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, nil, func(c *engine.Config) {
-		c.Providers["p"] = &told{err: &llm.Error{Kind: llm.Provider, Message: "down"}}
+		c.Providers["p"] = &namedModel{err: &llm.Error{Kind: llm.Provider, Message: "down"}}
 		c.Models = append(c.Models, awaken.ModelSpec{ID: "n", ProviderID: "p", UpstreamModel: "n"})
 	})
 	for range 5 {
@@ -266,7 +266,7 @@ func TestDerive_ModelsThatAreTheSameKeepTheirHealth(t *testing.T) {
 	}
 }
 
-func TestToolDescriptions_ReplaceWhatToolsSay(t *testing.T) {
+func TestToolDescriptions_OverrideTheToolsOwn(t *testing.T) {
 	t.Parallel()
 	described := func(id string) awaken.Tool {
 		return awaken.NewTool(awaken.ToolSpec{ID: id, Description: "its own"}, func(context.Context, *awaken.ToolCall, args) (string, error) { return "", nil })
@@ -282,13 +282,13 @@ func TestToolDescriptions_ReplaceWhatToolsSay(t *testing.T) {
 	g := newRig(t, nil, withTools(described("a"), described("b")), withPlugins(plug{"maker", func(r *awaken.Registrar) { r.Tool(described("made")) }}),
 		func(c *engine.Config) {
 			c.Providers["p"] = model
-			c.ToolDescriptions = map[string]string{"b": "other", "nobody": "x"}
+			c.ToolDescriptions = map[string]string{"b": "other", "absent": "x"}
 		})
 	check := func(want string) {
 		t.Helper()
 		g.run(awaken.RunRequest{Messages: []*llm.Message{llm.UserText("Go")}})
 		if got := strings.Join(asked, ", "); got != want {
-			t.Errorf("the model was told %q, want %q", got, want)
+			t.Errorf("the model sees %q, want %q", got, want)
 		}
 	}
 	publish := func(e registry.Edit) {

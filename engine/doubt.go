@@ -11,9 +11,9 @@ import (
 // doubtMargin is how long after its time limit a call may still take effect.
 const doubtMargin = 10 * time.Second
 
-// resolveDoubts deals with the effectful calls that had begun when their owner was
-// lost. They may have taken effect, so none is simply made again: the tool is asked
-// what became of it, and if it does not know, a person or the model decides.
+// resolveDoubts handles the effectful calls that had begun when their owner was lost. They may
+// have taken effect, so none is simply repeated: the tool is asked for the outcome, and if it does
+// not know, a person or the model decides.
 func (w *crew) resolveDoubts(ctx context.Context) *end {
 	for _, c := range w.ledger.calls {
 		if !c.doubtful {
@@ -46,7 +46,7 @@ func (w *crew) resolveDoubts(ctx context.Context) *end {
 	return nil
 }
 
-// probe asks the tool what became of a call.
+// probe asks the tool for the outcome of a call.
 func (w *crew) probe(ctx context.Context, c *call) (p awaken.Probe) {
 	if c.entry == nil {
 		return awaken.Probe{}
@@ -68,7 +68,7 @@ func (w *crew) probe(ctx context.Context, c *call) (p awaken.Probe) {
 	}
 	limit := w.callLimit(c.entry)
 	if p.Outcome == awaken.ProbeNotDone && (limit <= 0 || w.rt.cfg.Now().UnixMilli() < c.state.StartedAt+(limit+doubtMargin).Milliseconds()) {
-		return awaken.Probe{} // the owner that was lost may still be about to make the call
+		return awaken.Probe{} // the lost owner may still make the call
 	}
 	return p
 }
@@ -78,5 +78,5 @@ func (oc *outcomes) doubt(c *call) {
 	res := awaken.ErrorResult("in_doubt", fmt.Sprintf("the call of tool %q was cut off after it had begun; whether it took effect is not known, and it was not repeated", c.state.ToolName))
 	res.Metadata = map[string]any{"in_doubt": true}
 	oc.answer(c, awaken.CallFailed, res)
-	oc.holdOutcome(c, awaken.CallFailed)
+	oc.deferOutcome(c, awaken.CallFailed)
 }

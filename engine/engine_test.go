@@ -85,7 +85,7 @@ func TestSend_ToAWaitingRunIsShownAfterTheAnswers(t *testing.T) {
 	}
 }
 
-func TestSend_JustBeforeTheEndMakesTheRunGoOn(t *testing.T) {
+func TestSend_JustBeforeTheEndContinuesTheRun(t *testing.T) {
 	t.Parallel()
 	for _, hooks := range []bool{false, true} {
 		t.Run(fmt.Sprintf("run_end hooks %v", hooks), func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestSend_JustBeforeTheEndMakesTheRunGoOn(t *testing.T) {
 	}
 }
 
-// A decision that nobody waits for must not cost an inference.
+// A decision that no call waits for must not cost an inference.
 func TestDecision_ThatIsTooLateChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, hooks := range []bool{false, true} {
@@ -194,7 +194,7 @@ func TestResume_WithARefusalBeginsWithRunStart(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	if got := g.request(2).Messages[2].Text(); got != `The call of tool "pay" was refused: too much. It was not made.` {
-		t.Errorf("the model is told %q", got)
+		t.Errorf("the model sees %q", got)
 	}
 }
 
@@ -242,9 +242,9 @@ func TestRewind_IntoTheMiddleOfAStepLeavesAValidConversation(t *testing.T) {
 
 // Recovery.
 
-// lose makes the run that is going on lose its thread to another owner, as when its
+// fenceOff makes the active run lose its thread to another owner, as when its
 // process dies.
-func (g *rig) lose(threadID string) {
+func (g *rig) fenceOff(threadID string) {
 	if _, err := g.store.Acquire(context.Background(), threadID); err != nil {
 		g.t.Error(err)
 	}
@@ -255,7 +255,7 @@ func TestRecovery_NeverRepeatsAnEffectSilently(t *testing.T) {
 	for _, tt := range []struct {
 		effect awaken.EffectClass
 		want   []string // the keys the tool is called with
-		told   string
+		sees   string
 	}{
 		{awaken.Effectful, []string{"r/0/0"}, "not known"},
 		{awaken.Idempotent, []string{"r/0/0", "r/0/0"}, "paid"},
@@ -268,7 +268,7 @@ func TestRecovery_NeverRepeatsAnEffectSilently(t *testing.T) {
 			lost := make(chan struct{})
 			pay := awaken.NewTool(awaken.ToolSpec{ID: "pay", Effect: tt.effect}, func(_ context.Context, c *awaken.ToolCall, _ args) (string, error) {
 				if keys = append(keys, c.Key); len(keys) == 1 {
-					g.lose("t")
+					g.fenceOff("t")
 					close(lost)
 				}
 				return "paid", nil
@@ -290,7 +290,7 @@ func TestRecovery_NeverRepeatsAnEffectSilently(t *testing.T) {
 				t.Fatalf("the run that lost its thread ends with %v", err)
 			}
 			if slices.Contains(p.types(), "run_finish") || slices.Contains(p.types(), "tool_call_done") {
-				t.Errorf("an owner that lost its thread goes on talking: %q", p.types())
+				t.Errorf("an owner that lost its thread keeps publishing: %q", p.types())
 			}
 			g.restart()
 			res, p := g.run(awaken.RunRequest{Continue: "r"})
@@ -301,8 +301,8 @@ func TestRecovery_NeverRepeatsAnEffectSilently(t *testing.T) {
 			}
 			second := g.request(2).Messages
 			checkValid(t, second)
-			if got := second[2].Text(); !strings.Contains(got, tt.told) {
-				t.Errorf("the model is told %q, want %q", got, tt.told)
+			if got := second[2].Text(); !strings.Contains(got, tt.sees) {
+				t.Errorf("the model sees %q, want %q", got, tt.sees)
 			}
 			if res.Steps != 3 {
 				t.Errorf("%d steps, want 3", res.Steps)
@@ -408,7 +408,7 @@ func TestRecovery_ANewMessageDoesNotHideWhatIsInDoubt(t *testing.T) {
 	n := 0
 	pay := tool("pay", func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
 		n++
-		g.lose("t")
+		g.fenceOff("t")
 		return awaken.TextResult("paid"), nil
 	})
 	g = newRig(t, []llmtest.Turn{uses("pay"), llmtest.Say("ok")}, withTools(pay))

@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// A run whose budget is used up waits. When there is more money it goes on where it was.
+// A run whose budget is used up waits. When there is more money it continues where it stopped.
 func ExampleSetBudget() {
 	ctx := context.Background()
 	store := memory.New()

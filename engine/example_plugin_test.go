@@ -56,7 +56,7 @@ func (limiter) check(_ context.Context, h *awaken.HookCall) error {
 	return nil
 }
 
-// Effects touch the world, after what asked for them is committed.
+// Effects act outside the run, after the commit that asked for them.
 func (limiter) audit(_ context.Context, h *awaken.HookCall, n int) error {
 	fmt.Printf("run of %s made %d calls\n", h.Run.AgentID, n)
 	return nil

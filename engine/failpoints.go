@@ -2,8 +2,8 @@ package engine
 
 import "github.com/awaken-go/awaken/internal/failpoint"
 
-// The places where a process may die, one between any two things that must not both
-// be lost or both be done. Crash tests stop a process at each of them.
+// The points where a process may die: one between any two things that must not both be lost or
+// both be done. Crash tests stop a process at each of them.
 var (
 	atAcquired    = failpoint.New("run.acquired")
 	atOpened      = failpoint.New("run.opened")
@@ -42,16 +42,16 @@ var (
 	atPosted      = failpoint.New("inbox.posted")
 	atInterrupted = failpoint.New("cancel.interrupted")
 
-	atPlanned    = failpoint.New("compaction.planned")    // nobody knows of the attempt
-	atAnnounced  = failpoint.New("compaction.announced")  // the log does, and nothing was asked
+	atPlanned    = failpoint.New("compaction.planned")    // the attempt is not announced
+	atAnnounced  = failpoint.New("compaction.announced")  // announced, and no request made
 	atSummarised = failpoint.New("compaction.summarised") // only this process has the summary
-	atLeft       = failpoint.New("compaction.left")       // its run goes, and it will come later
-	atPosting    = failpoint.New("compaction.posting")    // for whoever runs next
+	atLeft       = failpoint.New("compaction.left")       // the run has ended; the result will be posted
+	atPosting    = failpoint.New("compaction.posting")    // to the inbox, for the next run
 	atSummaryIn  = failpoint.New("compaction.posted")
-	atTaken      = failpoint.New("compaction.taken") // into the conversation, but for the commit
+	atTaken      = failpoint.New("compaction.taken") // applied to the conversation, and not committed
 
 	atReserve  = failpoint.New("budget.reserving")
-	atReserved = failpoint.New("budget.reserved") // and the model was not asked
-	atSettle   = failpoint.New("budget.settling") // the answer is here
-	atSettled  = failpoint.New("budget.settled")  // and not in the log
+	atReserved = failpoint.New("budget.reserved") // and the model not called
+	atSettle   = failpoint.New("budget.settling") // the answer has arrived
+	atSettled  = failpoint.New("budget.settled")  // and not committed
 )

@@ -9,29 +9,28 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// finish ends the run for good: run_end, the last commit, run_finish. It reports
-// true when a run that had come to its natural end has to go on after all, because
-// somebody wrote to it.
+// finish ends the run: the run_end phase, the last commit, run_finish. It reports true if a run at
+// its natural end must continue because a message arrived.
 func (r *run) finish(e *end) (again bool) {
 	quiet := len(r.agent.Hooks[awaken.PhaseRunEnd]) == 0 && len(r.phases.due(awaken.PhaseRunEnd)) == 0
 	if quiet {
-		r.journal.takeBack() // for the last commit, which is near
+		r.journal.takeBack() // the last commit, which follows soon, takes it along
 	}
 	if err := r.journal.waitInFlight(); err != nil {
 		if *e = *r.fail(err); e.lost {
 			return false
 		}
 	}
-	ctx, cancel := r.last(r.ctx)
+	ctx, cancel := r.graceContext(r.ctx)
 	defer cancel()
 	r.wallet.settleRemaining(ctx)
 	r.outcomes.closeAll(e)
-	if err := r.compactor.leave(e.Type == awaken.Cancelled); err != nil {
-		r.rt.cfg.Logger.Error("summary could not be taken in", "run", r.info.RunID, "error", err)
+	if err := r.compactor.detach(e.Type == awaken.Cancelled); err != nil {
+		r.rt.cfg.Logger.Error("apply summary", "run", r.info.RunID, "error", err)
 	}
 	if e.Type == awaken.NaturalEnd && !quiet {
-		// The hooks of run_end may run only once, so make sure now that this is the end.
-		if err := r.journal.commit(ctx, commitOptions{rest: true}); errors.Is(err, awaken.ErrUnread) {
+		// run_end hooks run only once, so make sure first that this is the end.
+		if err := r.journal.commit(ctx, commitOptions{requireEmptyInbox: true}); errors.Is(err, awaken.ErrUnread) {
 			return r.reopen(ctx, e)
 		} else if err != nil {
 			if *e = *r.fail(err); e.lost {
@@ -49,7 +48,7 @@ func (r *run) finish(e *end) (again bool) {
 	if err != nil {
 		if e.Type == awaken.NaturalEnd {
 			*e = *r.fail(err)
-			standAs(&r.rec, &before)
+			restoreStatus(&r.rec, &before)
 			r.conclude(e)
 		} else {
 			r.rt.cfg.Logger.Warn("run_end failed", "run", r.info.RunID, "error", err)
@@ -61,45 +60,45 @@ func (r *run) finish(e *end) (again bool) {
 	}
 	m := r.out.mark()
 	r.ledger.snapshot()
-	r.out.hold(r.finished(e.Termination))
-	// The hooks may have used up their time, and a cancel that comes now is too late.
-	ctx, done := r.last(r.ctx)
+	r.out.deferEvent(r.finished(e.Termination))
+	// The hooks may have used up the grace period, and a cancel is too late now.
+	ctx, done := r.graceContext(r.ctx)
 	defer done()
 	if ctx == r.ctx {
 		ctx = context.WithoutCancel(ctx)
 	}
 	atRunEnded.Hit()
-	err = r.journal.commit(ctx, commitOptions{rest: quiet && e.Type == awaken.NaturalEnd})
+	err = r.journal.commit(ctx, commitOptions{requireEmptyInbox: quiet && e.Type == awaken.NaturalEnd})
 	atFinished.Hit()
 	switch {
 	case err == nil:
 	case errors.Is(err, awaken.ErrUnread):
 		r.out.undo(m)
-		standAs(&r.rec, &before)
+		restoreStatus(&r.rec, &before)
 		return r.reopen(ctx, e)
 	case errors.Is(err, awaken.ErrFenced):
 		*e = end{err: err, lost: true}
 	default:
-		// The record could not be saved, so another owner may yet take the run up;
-		// but here it is over, and whoever listens has to know.
+		// The record could not be stored, so another owner may resume the run. Here it is over, and
+		// listeners must know.
 		f := r.fail(err)
-		f.err = cmp.Or(f.err, err) // cancelled or not, what was said is not stored
+		f.err = cmp.Or(f.err, err) // the end is not stored, cancelled or not
 		r.out.forget()
-		r.out.tell(ctx, r.finished(f.Termination))
+		r.out.emitUnlogged(ctx, r.finished(f.Termination))
 		*e = *f
 	}
 	return false
 }
 
-// reopen takes in what arrived just before the end, and commits it together with
-// what was held for the end.
+// reopen applies what arrived just before the end, and commits it together with what was deferred
+// for the end.
 func (r *run) reopen(ctx context.Context, e *end) bool {
-	n := r.inbox.told
+	n := r.inbox.received
 	if err := r.inbox.takeUnread(ctx); err != nil {
 		*e = *r.fail(err)
 		return !e.lost && r.finish(e)
 	}
-	if r.inbox.told == n { // nothing that the model has to know
+	if r.inbox.received == n { // nothing the model needs to see
 		return r.finish(e)
 	}
 	return true
@@ -124,7 +123,7 @@ func (r *run) conclude(e *end) {
 	r.ledger.stale = true
 }
 
-// statusReason is the termination as a status reason.
+// statusReason formats a termination as a status reason.
 func statusReason(t awaken.Termination) string {
 	switch t.Type {
 	case awaken.NaturalEnd:
@@ -137,8 +136,8 @@ func statusReason(t awaken.Termination) string {
 	return string(t.Type)
 }
 
-// standAs gives the record the standing that o has. What was counted meanwhile stays.
-func standAs(r *awaken.Run, o *awaken.Run) {
+// restoreStatus restores the status fields of o. Usage and cost counted since then stay.
+func restoreStatus(r *awaken.Run, o *awaken.Run) {
 	r.Status, r.StatusReason, r.Waiting = o.Status, o.StatusReason, o.Waiting
 	r.Termination, r.FinishedAt, r.FinalOutput = o.Termination, o.FinishedAt, o.FinalOutput
 	r.StructuredOutput, r.ErrorPayload = o.StructuredOutput, o.ErrorPayload

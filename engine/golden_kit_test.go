@@ -53,7 +53,7 @@ func kitActions(kind string) map[awaken.Phase]awaken.Action[int] {
 }
 
 var (
-	kitOrphan   = awaken.NewAction[int]("kit.orphan", awaken.PhaseStepEnd) // nobody handles it
+	kitOrphan   = awaken.NewAction[int]("kit.orphan", awaken.PhaseStepEnd) // it has no handler
 	kitTelegram = awaken.NewEffect[string]("kit.telegram")
 )
 
@@ -524,7 +524,7 @@ func (k *kit) effectful(id string, effect awaken.EffectClass) awaken.Tool {
 	})
 }
 
-// ask suspends its call, and says what it was told once it is resumed.
+// ask suspends its call, and says the decision once it is resumed.
 func (k *kit) ask(_ context.Context, call *awaken.ToolCall, in struct {
 	Text      string              `json:"text,omitempty"`
 	Mode      awaken.ResumeMode   `json:"mode,omitempty"`

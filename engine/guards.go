@@ -11,17 +11,17 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// guards puts what passes the borders of a run to the agent's guards, and keeps the
-// messages that wait for a person.
+// guards asks the agent's guards about input, answers and results, and keeps the messages that
+// wait for a decision.
 type guards struct {
 	*core
 
-	lastStep, lastCount int                 // how many messages were held in the last step that had any
-	passed              *awaken.HeldMessage // an answer that may be shown now
+	lastStep, lastCount int                 // the last step with held messages, and how many it had
+	approved            *awaken.HeldMessage // an answer that may be shown now
 }
 
-// pass asks the guards of a border about a passage, one after the other, until one does
-// not let it through.
+// pass asks the guards of a border about a passage, one after the other, until one does not allow
+// it.
 func (gd *guards) pass(ctx context.Context, phase awaken.Phase, in about, p *awaken.Passage, approved []string) (awaken.Verdict, error) {
 	id := ""
 	if p.Border == awaken.ResultBorder {
@@ -36,9 +36,9 @@ func (gd *guards) pass(ctx context.Context, phase awaken.Phase, in about, p *awa
 		case err != nil:
 			return awaken.Verdict{}, err
 		case v.Suspended() && slices.Contains(approved, v.SuspensionID(id)):
-			continue // this question has been answered
+			continue // a decision has approved this
 		case v.Answered():
-			return awaken.Verdict{}, fmt.Errorf("guard of plugin %q: a passage of the border %s can be allowed, blocked or suspended, not answered", g.Plugin, p.Border)
+			return awaken.Verdict{}, fmt.Errorf("guard of plugin %q: %s can be allowed, blocked or suspended, not answered", g.Plugin, p.Border)
 		}
 		if !v.Allowed() {
 			return v, nil
@@ -47,9 +47,8 @@ func (gd *guards) pass(ctx context.Context, phase awaken.Phase, in about, p *awa
 	return awaken.Verdict{}, nil
 }
 
-// addInput adds a message that comes from outside to the conversation, if the guards let
-// it pass. If not, the run ends, or the message waits for a person, with all that come
-// behind it.
+// addInput adds a message from outside to the conversation, if the guards allow it. Otherwise the
+// run ends, or the message and all later ones wait for a decision.
 func (gd *guards) addInput(m *llm.Message) {
 	m = gd.conv.adopt(m)
 	if c := gd.holdsInput(); c != nil {
@@ -78,8 +77,8 @@ func (gd *guards) addInput(m *llm.Message) {
 	gd.conv.add(m)
 }
 
-// sayAll shows an answer that nothing has been shown of.
-func (gd *guards) sayAll(ctx context.Context, m *llm.Message) {
+// showAnswer emits the deltas of an answer that has not been streamed.
+func (gd *guards) showAnswer(ctx context.Context, m *llm.Message) {
 	for _, b := range m.Content {
 		switch b.Type {
 		case llm.TextBlock:
@@ -94,14 +93,14 @@ func (gd *guards) sayAll(ctx context.Context, m *llm.Message) {
 	}
 }
 
-// hold keeps a message from passing until a person has decided.
+// hold keeps a message back until a decision.
 func (gd *guards) hold(held *awaken.HeldMessage, t awaken.Ticket) *call {
 	m := held.Messages[0]
 	args, err := json.Marshal(heldText{new(textOf(m))})
 	if err != nil {
-		panic(err) // strings have JSON
+		panic(err) // strings always marshal
 	}
-	if gd.step.index > gd.lastStep { // an answer that was held is of a step that is yet to come
+	if gd.step.index > gd.lastStep { // a held answer belongs to a step that is yet to come
 		gd.lastStep, gd.lastCount = gd.step.index, 0
 	}
 	gd.lastCount++
@@ -109,14 +108,14 @@ func (gd *guards) hold(held *awaken.HeldMessage, t awaken.Ticket) *call {
 		RunID: gd.info.RunID, Step: gd.lastStep, Index: -gd.lastCount, Effect: awaken.ReadOnly}
 	s.Key = fmt.Sprintf("%s/%d/%d", s.RunID, s.Step, s.Index)
 	c := &call{state: s}
-	gd.ledger.held = append(gd.ledger.held, c)
+	gd.ledger.heldMessages = append(gd.ledger.heldMessages, c)
 	gd.ledger.ticket(c, t)
 	return c
 }
 
-// holdsInput is the call that waits with a message of the user, or nil.
+// holdsInput returns the call that holds back a message of the user, or nil.
 func (gd *guards) holdsInput() *call {
-	for _, c := range gd.ledger.held {
+	for _, c := range gd.ledger.heldMessages {
 		if s := c.state; s.Message != nil && s.Message.Border == awaken.InputBorder && !s.Status.Terminal() {
 			return c
 		}
@@ -124,20 +123,20 @@ func (gd *guards) holdsInput() *call {
 	return nil
 }
 
-// takeUp takes up a message that was held when the run stopped.
-func (gd *guards) takeUp(s *awaken.CallState) {
+// restore restores a message that was held when the previous activation ended.
+func (gd *guards) restore(s *awaken.CallState) {
 	if s.Step != gd.lastStep {
 		gd.lastStep, gd.lastCount = s.Step, 0
 	}
 	gd.lastCount = max(gd.lastCount, -s.Index)
 	if !s.Status.Terminal() {
-		gd.ledger.held = append(gd.ledger.held, &call{state: s, shared: true})
+		gd.ledger.heldMessages = append(gd.ledger.heldMessages, &call{state: s, shared: true})
 	} else if d := s.Decision; s.Status == awaken.CallCancelled && d != nil && d.Action == awaken.ActionCancel {
 		gd.refuse(s)
 	}
 }
 
-// refuse ends the run because a person did not let a message pass.
+// refuse ends the run because a decision rejected a message.
 func (gd *guards) refuse(s *awaken.CallState) {
 	what := "the message"
 	if s.ToolName == heldTool(awaken.OutputBorder) {
@@ -146,7 +145,7 @@ func (gd *guards) refuse(s *awaken.CallState) {
 	gd.ending = &awaken.Termination{Type: awaken.Blocked, Message: fmt.Sprintf("%s was refused: %s", what, cmp.Or(s.Decision.Reason, "no reason was given"))}
 }
 
-// passAgain puts a message that may pass to the guards once more, as it is now.
+// passAgain asks the guards again about an approved message, as it is now.
 func (gd *guards) passAgain(ctx context.Context, c *call) *end {
 	s := gd.ledger.edit(c)
 	held := *s.Message
@@ -174,13 +173,13 @@ func (gd *guards) passAgain(ctx context.Context, c *call) *end {
 		s.Message = &held
 		gd.ledger.ticket(c, v.Ticket())
 		if s.StartedAt != 0 {
-			gd.out.hold(pendingCall(s))
+			gd.out.deferEvent(pendingCall(s))
 		}
 		return nil
 	}
 	gd.release(c, awaken.CallSucceeded, awaken.TextResult("It may pass."))
 	if held.Border == awaken.OutputBorder {
-		gd.passed = &held
+		gd.approved = &held
 		return nil
 	}
 	from := gd.journal.count + len(gd.conv.added) + 1
@@ -203,29 +202,28 @@ func (gd *guards) release(c *call, how awaken.CallStatus, res *awaken.ToolResult
 		id = s.Message.Messages[0].ID
 	}
 	if how == awaken.CallCancelled && s.Message.Border == awaken.OutputBorder {
-		gd.rec.Steps++ // that of the answer does not go on
+		gd.rec.Steps++ // the step of the answer will not be repeated
 	}
 	s.Status, s.Result, s.Message, s.UpdatedAt = how, res, nil, gd.rt.cfg.Now().UnixMilli()
-	if s.StartedAt != 0 { // it has been shown
-		gd.out.hold(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(res), MessageID: id, Outcome: how})
+	if s.StartedAt != 0 { // clients have seen it
+		gd.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(res), MessageID: id, Outcome: how})
 	}
 }
 
-// drop forgets the messages that are held and not decided on.
+// drop cancels the held messages that have no decision.
 func (gd *guards) drop(why string) {
-	for _, c := range gd.ledger.held {
+	for _, c := range gd.ledger.heldMessages {
 		if !c.state.Status.Terminal() {
 			gd.release(c, awaken.CallCancelled, awaken.ErrorResult("", why))
 		}
 	}
-	gd.ledger.held = nil
+	gd.ledger.heldMessages = nil
 }
 
-// show shows the messages that are held as calls that wait, in a step in which no
-// model is asked.
-func (gd *guards) show(ctx context.Context) {
+// showHeld shows held messages as suspended calls, in a step without a model call.
+func (gd *guards) showHeld(ctx context.Context) {
 	var fresh []*call
-	for _, c := range gd.ledger.held {
+	for _, c := range gd.ledger.heldMessages {
 		if c.state.Status == awaken.CallSuspended && c.state.StartedAt == 0 {
 			fresh = append(fresh, c)
 		}
@@ -239,13 +237,13 @@ func (gd *guards) show(ctx context.Context) {
 		gd.showCall(ctx, c)
 	}
 	for _, c := range fresh {
-		gd.out.hold(pendingCall(c.state))
+		gd.out.deferEvent(pendingCall(c.state))
 	}
 	gd.ledger.snapshot()
-	gd.out.hold(&awaken.StepEnd{})
+	gd.out.deferEvent(&awaken.StepEnd{})
 }
 
-// showCall shows a message that is held as a call.
+// showCall shows a held message as a call.
 func (gd *guards) showCall(ctx context.Context, c *call) {
 	s := gd.ledger.edit(c)
 	s.StartedAt = gd.rt.cfg.Now().UnixMilli()
@@ -253,7 +251,7 @@ func (gd *guards) showCall(ctx context.Context, c *call) {
 	gd.out.emit(ctx, &awaken.ToolCallReady{ID: s.CallID, Name: s.ToolName, Arguments: s.Arguments})
 }
 
-// pendingCall is the event that says that a call waits.
+// pendingCall makes the event of a suspended call.
 func pendingCall(s *awaken.CallState) *awaken.ToolCallDone {
 	res := &awaken.ToolResult{ToolName: s.ToolName, Status: awaken.ToolPending, Message: fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName), Suspension: s.Ticket}
 	return &awaken.ToolCallDone{ID: s.CallID, Result: res, Outcome: awaken.CallSuspended}

@@ -10,8 +10,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// handoff changes the agent at the border between two steps, when the thread has
-// been handed to another.
+// handoff switches the agent between two steps, if the thread was handed to another.
 func (r *run) handoff(ctx context.Context) *end {
 	to := builtin.ActiveAgent.Get(r.st)
 	if to == "" || to == r.info.AgentID {
@@ -19,10 +18,10 @@ func (r *run) handoff(ctx context.Context) *end {
 	}
 	next, err := r.reg.Runnable(to)
 	if err != nil {
-		r.forgetHandoff() // or no later run on the thread could do better
+		r.forgetHandoff() // a later run on the thread would fail the same way
 		return &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: fmt.Sprintf("handoff to %q: %v", to, err)}}
 	}
-	if err := r.compactor.leave(false); err != nil {
+	if err := r.compactor.detach(false); err != nil {
 		return r.fail(err)
 	}
 	if err := r.phases.deactivate(ctx); err != nil {
@@ -45,7 +44,7 @@ func (r *run) handoff(ctx context.Context) *end {
 	if err := r.wallet.limit(ctx); err != nil {
 		return r.fail(err)
 	}
-	if r.rec.Budgeted != budgeted { // whoever takes the run up has to know
+	if r.rec.Budgeted != budgeted { // the next owner must know
 		if err := r.journal.commit(ctx, commitOptions{}); err != nil {
 			return r.fail(err)
 		}
@@ -53,7 +52,7 @@ func (r *run) handoff(ctx context.Context) *end {
 	return r.fail(r.phases.activate(ctx))
 }
 
-// forgetHandoff makes the thread belong to whoever runs on it.
+// forgetHandoff makes the thread belong to the agent that runs on it.
 func (a *activation) forgetHandoff() {
 	var b state.Batch
 	builtin.ActiveAgent.Clear(&b)

@@ -11,22 +11,20 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// heldTool is the name of the tool that a message is held by, as people see it.
+// heldTool is the tool name under which clients see a held message.
 func heldTool(b awaken.Border) string { return "guard_" + string(b) }
 
-// heldText is what a person may edit of a message.
+// heldText is what a decision may edit of a message.
 type heldText struct {
 	Text *string `json:"text"`
 }
 
-// structured is the place of the call with which a message gives an answer that is held to
-// a schema, or -1.
+// structured returns the index of the call that gives an answer matching a schema, or -1.
 func structured(m *llm.Message) int {
 	return slices.IndexFunc(m.ToolCalls, func(c llm.ToolCall) bool { return c.Name == awaken.FinalOutputTool })
 }
 
-// textOf is the text of a message that is held: what it says, or the answer that it gives
-// by a call.
+// textOf returns the text of a held message: its own, or the answer given by a call.
 func textOf(m *llm.Message) string {
 	if i := structured(m); i >= 0 {
 		return string(m.ToolCalls[i].Arguments)
@@ -34,7 +32,7 @@ func textOf(m *llm.Message) string {
 	return m.Text()
 }
 
-// withText is the message with another text.
+// withText returns a copy of the message with another text.
 func withText(m *llm.Message, text string) *llm.Message {
 	next := *m
 	if i := structured(m); i >= 0 {
@@ -52,13 +50,13 @@ func withText(m *llm.Message, text string) *llm.Message {
 	return &next
 }
 
-// checkEdit says what is wrong with the arguments of a decision on what a guard holds.
+// checkEdit checks the arguments of a decision on a call or message that a guard holds.
 func checkEdit(s *awaken.CallState, args json.RawMessage) error {
 	switch {
 	case len(args) == 0:
 		return nil
 	case s.Held != nil:
-		return fmt.Errorf("%w: the call has been made, its arguments cannot be changed any more", awaken.ErrInvalid)
+		return fmt.Errorf("%w: the call has been made; its arguments can no longer be changed", awaken.ErrInvalid)
 	case s.Message == nil:
 		return nil
 	}
@@ -67,22 +65,21 @@ func checkEdit(s *awaken.CallState, args json.RawMessage) error {
 		return fmt.Errorf("%w: arguments: %w", awaken.ErrInvalid, err)
 	}
 	if edit.Text == nil {
-		return fmt.Errorf("%w: arguments: text is missing, want what is to pass instead", awaken.ErrInvalid)
+		return fmt.Errorf("%w: arguments: text is missing; want the text to use instead", awaken.ErrInvalid)
 	}
 	if structured(s.Message.Messages[0]) >= 0 && !json.Valid([]byte(*edit.Text)) {
-		return fmt.Errorf("%w: arguments: text is not JSON, and the answer has to be", awaken.ErrInvalid)
+		return fmt.Errorf("%w: arguments: text is not JSON, but the answer must be", awaken.ErrInvalid)
 	}
 	return nil
 }
 
-// passHeld deals with the messages that are held, at the border between two steps. What
-// was decided passes, or ends the run. While something is not decided, the run waits. An
-// answer that has passed is what the next step says.
+// passHeld handles the held messages between two steps. Decided messages pass or end the run;
+// while any is undecided the run parks. An answer that passes becomes the reply of the next step.
 func (r *run) passHeld(ctx context.Context) *end {
-	for len(r.ledger.held) > 0 {
+	for len(r.ledger.heldMessages) > 0 {
 		waits := false
-		for i := 0; i < len(r.ledger.held) && r.ending == nil; i++ { // what has passed may bring others
-			c := r.ledger.held[i]
+		for i := 0; i < len(r.ledger.heldMessages) && r.ending == nil; i++ { // a message that passes may bring others
+			c := r.ledger.heldMessages[i]
 			if c.state.Status == awaken.CallResuming {
 				if e := r.guards.passAgain(ctx, c); e != nil {
 					return e
@@ -93,22 +90,21 @@ func (r *run) passHeld(ctx context.Context) *end {
 		if e := r.requested(); e != nil {
 			return e
 		}
-		r.ledger.held = slices.DeleteFunc(r.ledger.held, func(c *call) bool { return c.state.Status.Terminal() })
+		r.ledger.heldMessages = slices.DeleteFunc(r.ledger.heldMessages, func(c *call) bool { return c.state.Status.Terminal() })
 		if !waits {
 			return nil
 		}
-		r.guards.show(ctx)
+		r.guards.showHeld(ctx)
 		r.step.closed = true
-		if e := r.park(ctx); e != nil {
+		if e := r.awaitDecisions(ctx); e != nil {
 			return e
 		}
 	}
 	return nil
 }
 
-// passOutput puts the model's answer to the guards, and shows what they let through. It
-// returns nil when nothing is left to say in this step, and the end of the run, if there
-// is one.
+// passOutput asks the guards about the model's answer and shows what they allow. It returns nil if
+// the step has nothing more to show, with the end of the run, if any.
 func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.Message, *end) {
 	m.ID = r.step.messageID
 	p := &awaken.Passage{Border: awaken.OutputBorder, Message: m}
@@ -122,13 +118,12 @@ func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.M
 	case v.Suspended():
 		return nil, r.holdOutput(ctx, s, p.Message, v.Ticket())
 	}
-	r.guards.sayAll(ctx, p.Message)
+	r.guards.showAnswer(ctx, p.Message)
 	return p.Message, nil
 }
 
-// holdOutput keeps an answer from being shown until a person has decided. The step is
-// over; it is begun again with the answer. It returns nil when somebody has decided or
-// written meanwhile.
+// holdOutput keeps an answer back until a decision, and parks the run. The step will be repeated
+// with the answer as its reply. It returns nil if a decision or a message arrived meanwhile.
 func (r *run) holdOutput(ctx context.Context, s *stream, m *llm.Message, t awaken.Ticket) *end {
 	c := r.guards.hold(&awaken.HeldMessage{Border: awaken.OutputBorder, Messages: []*llm.Message{m}, Finish: s.got.Finish(), Usage: s.usage,
 		Incomplete: append(s.got.Incomplete(), s.lost...)}, t)
@@ -137,21 +132,21 @@ func (r *run) holdOutput(ctx context.Context, s *stream, m *llm.Message, t awake
 	if r.conv.window != nil {
 		r.inference.learn(s)
 	}
-	r.out.hold(pendingCall(c.state))
+	r.out.deferEvent(pendingCall(c.state))
 	if err := r.endStep(ctx); err != nil {
 		return r.fail(err)
 	}
-	r.rec.Steps-- // it goes on
-	return r.park(ctx)
+	r.rec.Steps-- // the step will be repeated
+	return r.awaitDecisions(ctx)
 }
 
-// sayHeld makes an answer that was held the step's reply.
-func (r *run) sayHeld(ctx context.Context) {
-	held := r.guards.passed
-	r.guards.passed = nil
-	m := *held.Messages[0] // which others have seen
+// replyHeld makes an approved answer the reply of the step.
+func (r *run) replyHeld(ctx context.Context) {
+	held := r.guards.approved
+	r.guards.approved = nil
+	m := *held.Messages[0] // a copy: others have seen it
 	r.inference.reply = llm.Reply{Message: &m, Usage: held.Usage, Finish: held.Finish, Incomplete: held.Incomplete}
-	r.guards.sayAll(ctx, &m)
+	r.guards.showAnswer(ctx, &m)
 	for _, c := range m.ToolCalls {
 		r.out.emit(ctx, &awaken.ToolCallReady{ID: c.ID, Name: c.Name, Arguments: arguments(c)})
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// toolHost is the Host of the tools of one run.
+// toolHost is the Host that the tools of one run get.
 type toolHost struct {
 	rt  *Runtime
 	reg *registry.Registry // of the run
@@ -25,7 +25,7 @@ func (h *toolHost) Now() time.Time      { return h.rt.Now() }
 
 func (h *toolHost) ResolutionID() string {
 	if h.rt.cfg.Snapshots == nil {
-		return "" // there is only one at a time
+		return "" // there are no versions
 	}
 	return h.reg.ID()
 }

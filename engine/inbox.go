@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// inbox takes in what others have posted to the thread.
+// inbox reads what others have posted to the thread.
 type inbox struct {
 	*core
 	guards    *guards
@@ -16,14 +16,13 @@ type inbox struct {
 	children  *children
 	compactor *compactor
 
-	told     int  // messages that others have sent
-	withdraw bool // a client wrote instead of deciding: what waits is to be withdrawn
+	received int  // messages read so far
+	withdraw bool // a client wrote instead of deciding: withdraw the suspended calls
 }
 
-// take takes in what others have posted: messages join the conversation,
-// decisions are applied to suspended calls.
+// take reads the inbox: messages join the conversation, decisions are applied to suspended calls.
 func (in *inbox) take(ctx context.Context) error {
-	if err := in.journal.waitInFlight(); err != nil { // the store may not know yet what was read
+	if err := in.journal.waitInFlight(); err != nil { // or the store would return items read before
 		return err
 	}
 	in.active.posted.Store(false)
@@ -36,7 +35,8 @@ func (in *inbox) take(ctx context.Context) error {
 	return nil
 }
 
-// takeUnread takes in and commits what made the store refuse to let the run rest.
+// takeUnread reads and commits the items because of which the store refused to park or end the
+// run.
 func (in *inbox) takeUnread(ctx context.Context) error {
 	n := len(in.journal.read)
 	items, err := in.rt.cfg.Store.Unread(ctx, in.info.ThreadID)
@@ -45,12 +45,12 @@ func (in *inbox) takeUnread(ctx context.Context) error {
 	}
 	in.takeItems(items, awaken.OnNaturalEnd)
 	if len(in.journal.read) == n {
-		return fmt.Errorf("inbox of thread %s: %w, but there are none", in.info.ThreadID, awaken.ErrUnread)
+		return fmt.Errorf("inbox of thread %s: %w, but none was found", in.info.ThreadID, awaken.ErrUnread)
 	}
 	return in.journal.commit(ctx, commitOptions{})
 }
 
-// takeItems takes in what may be taken in at a boundary.
+// takeItems applies the items that may be read at a boundary.
 func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.Boundary) {
 	for _, it := range items {
 		if slices.Contains(in.journal.read, it.ID) || it.Boundary == awaken.OnNaturalEnd && at != awaken.OnNaturalEnd {
@@ -73,11 +73,11 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.Boundary) {
 		}
 		for _, m := range it.Messages {
 			in.guards.addInput(m)
-			in.told++
+			in.received++
 		}
 		if it.Compaction != nil {
 			if err := in.compactor.accept(it.Compaction); err != nil {
-				in.rt.cfg.Logger.Error("summary could not be taken in", "run", in.info.RunID, "error", err)
+				in.rt.cfg.Logger.Error("apply summary", "run", in.info.RunID, "error", err)
 			}
 		}
 		in.withdraw = in.withdraw || it.Supersede && in.ledger.open()

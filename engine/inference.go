@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// inference asks the model.
+// inference calls the model.
 type inference struct {
 	*core
 	phases    *phases
@@ -25,9 +25,9 @@ type inference struct {
 	reply   llm.Reply
 }
 
-// infer asks the model. A nil reply without an end is a failure that a stop policy
-// counts. What comes before and after the wait is in functions of its own: only what is
-// needed meanwhile is on the stack of a run that waits for its model.
+// infer calls the model. A nil reply without an end is a failure that a stop policy counts. The
+// work before and after the wait is in functions of its own, so that the stack of a run that waits
+// for its model stays small.
 func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	if e := r.inference.compose(ctx); e != nil {
 		return nil, e
@@ -51,8 +51,8 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	return r.inference.replied(ctx, s, m), nil
 }
 
-// sayPlanned makes the call that a run consists of the step's reply.
-func (inf *inference) sayPlanned(ctx context.Context) {
+// replyPlanned makes the planned call of a run the reply of the step.
+func (inf *inference) replyPlanned(ctx context.Context) {
 	call := llm.ToolCall{ID: "call_" + inf.info.RunID, Name: inf.rec.Call.Tool, Arguments: inf.rec.Call.Arguments}
 	args := arguments(call)
 	inf.out.emit(ctx, &awaken.ToolCallStart{ID: call.ID, Name: call.Name})
@@ -61,7 +61,7 @@ func (inf *inference) sayPlanned(ctx context.Context) {
 	inf.reply = llm.Reply{Message: &llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call}}, Finish: llm.ToolUse}
 }
 
-// compose does what comes before the model is asked: it ends with the request.
+// compose does everything before the model call, up to the request.
 func (inf *inference) compose(ctx context.Context) *end {
 	if e := inf.phases.stage(ctx, awaken.PhaseBeforeInference, about{}); e != nil {
 		return e
@@ -82,7 +82,7 @@ func (inf *inference) compose(ctx context.Context) *end {
 	return nil
 }
 
-// replied tells what the model has asked for, and that it is done.
+// replied emits the calls of the reply and inference_complete, and returns the reply.
 func (inf *inference) replied(ctx context.Context, s *stream, m *llm.Message) *llm.Reply {
 	reply := &inf.reply
 	*reply = llm.Reply{Message: m, Usage: s.usage, Finish: s.got.Finish(), Incomplete: append(s.got.Incomplete(), s.lost...)}
@@ -93,14 +93,14 @@ func (inf *inference) replied(ctx context.Context, s *stream, m *llm.Message) *l
 		s.cancelOpen(ctx, "arguments are not complete JSON", false)
 	}
 	inf.out.emit(ctx, inf.completed(s))
-	inf.journal.heedSink()
+	inf.journal.cancelIfSinkFailed()
 	if inf.conv.window != nil {
 		inf.learn(s)
 	}
 	return reply
 }
 
-// completed is the event that says that the model is done, and what that took.
+// completed makes the inference_complete event, with usage and cost.
 func (inf *inference) completed(s *stream) *awaken.InferenceComplete {
 	done := &struct {
 		awaken.InferenceComplete
@@ -113,7 +113,7 @@ func (inf *inference) completed(s *stream) *awaken.InferenceComplete {
 	return &done.InferenceComplete
 }
 
-// arguments are a call's arguments, {} when the model gave none.
+// arguments returns the arguments of a call, {} if the model gave none.
 func arguments(c llm.ToolCall) []byte {
 	if len(c.Arguments) == 0 {
 		return []byte("{}")
@@ -121,8 +121,8 @@ func arguments(c llm.ToolCall) []byte {
 	return c.Arguments
 }
 
-// learn corrects the estimates by what the model has counted, unless it counted several
-// requests.
+// learn calibrates the token estimates with the usage the model reported, unless that covers
+// several requests.
 func (inf *inference) learn(s *stream) {
 	w := inf.conv.window
 	if s.pieces+s.tried.retries+s.tried.recoveries == 0 {
@@ -131,16 +131,16 @@ func (inf *inference) learn(s *stream) {
 	inf.saveWindow()
 }
 
-// saveWindow keeps what the window knows in the state.
+// saveWindow writes the window's counters to the state.
 func (inf *inference) saveWindow() {
 	var b state.Batch
 	builtin.ContextWindow.Update(&b, inf.conv.window.WindowState)
-	inf.set(&b) // the key is in the schema of every agent that has a window
+	inf.set(&b) // every agent with a window has the key
 }
 
-// inferenceFailed decides what a failed inference means: a wait for money, cancelled, the
-// end of the run, or one more error for a policy that counts them. What the model had said
-// is kept when the run ends.
+// inferenceFailed decides what a failed inference means: the run waits for money, is cancelled or
+// fails, or a stop policy counts one more error. If the run ends, the part of the answer that
+// arrived is kept.
 func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	cancelled := ctx.Err() != nil
 	if ex, ok := errors.AsType[*money.Exhausted](err); ok && r.wallet.spending != nil && !cancelled {
@@ -163,7 +163,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		return nil
 	}
 	s.cancelOpen(ctx, "the answer broke off", true)
-	r.inference.keepSaid(s)
+	r.inference.keepPartial(s)
 	if cancelled {
 		if s.started {
 			r.out.emit(ctx, r.inference.completed(s))
@@ -173,9 +173,9 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	return r.fail(fmt.Errorf("inference: %w", err))
 }
 
-// keepSaid keeps what the model has said of an answer that broke off, unless guards would
-// have had to judge it.
-func (inf *inference) keepSaid(s *stream) {
+// keepPartial stores the part of an answer that arrived before it broke off, unless guards would
+// have had to check it.
+func (inf *inference) keepPartial(s *stream) {
 	m := s.got.Message()
 	if m.ToolCalls = nil; m.Empty() || s.silent {
 		return
@@ -186,7 +186,7 @@ func (inf *inference) keepSaid(s *stream) {
 	inf.step.response = m.Text()
 }
 
-// answer stores the reply and makes calls of what it asks for.
+// answer stores the reply and adds its calls to the ledger.
 func (inf *inference) answer(reply *llm.Reply) {
 	m := reply.Message
 	m.ID, m.Metadata = inf.step.messageID, inf.metadata()
@@ -218,7 +218,7 @@ func (inf *inference) answer(reply *llm.Reply) {
 	}
 }
 
-// signature identifies a response for loop detection: its text and its calls.
+// signature identifies a response for loop detection, by its text and its calls.
 func signature(m *llm.Message) string {
 	if m.Empty() {
 		return ""

@@ -11,53 +11,51 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// On a store whose commits take time a run does not stand still at the end of a step that
-// did nothing but read. Its commit travels beside the run, in flight, while the next step
-// begins:
+// On a store whose commits take time, a run does not wait for the commit of a step that only read.
+// The commit is in flight, in a goroutine of its own, while the next step begins:
 //
-//   - One commit of a run is in flight at a time. What further such steps bring is handed
-//     over too, and travels together as soon as the one before has been made, whether the
-//     run waits for its model or not.
+//   - A run has at most one commit in flight. Batches of further such steps are merged, and
+//     committed together when the one in flight has been made, even if the run waits for its
+//     model.
 //   - Every other commit (the start, an intent, results, one with effects, the end) waits for
-//     the one in flight and takes along what is not on its way yet. So nothing effectful
-//     begins, and no run parks or ends, before everything earlier is durable.
-//   - What claims something durable is published after its commit, in order, by whoever made
-//     the commit.
-//   - A commit that fails in flight cancels the run. What it held is the run's again, for the
-//     commit with which the run ends; a fenced owner makes none.
+//     the one in flight and includes the batch that waits. So nothing effectful begins, and no
+//     run parks or ends, before everything earlier is durable.
+//   - The goroutine that makes a commit publishes the events deferred for it, in order.
+//   - A commit that fails in flight cancels the run and returns its batch to the run, for the
+//     commit that ends it. A fenced owner makes no further commit.
 
-// flight makes commits beside the run, one at a time, in a goroutine that is there only
-// while there is something to commit.
-type flight struct {
-	used bool // by the run, whose this is
+// inFlightCommits makes commits concurrently with the run, one at a time, in a goroutine that
+// exists only while there is something to commit.
+type inFlightCommits struct {
+	used bool // set by the run's goroutine, which alone reads it
 	wg   sync.WaitGroup
 
-	mu     sync.Mutex // guards what follows
-	busy   bool       // a commit is being made
-	next   *parcel    // what waits for that, or nil
-	unread bool       // after a commit, the inbox holds something
-	err    error      // of the commit that failed; none is made after it
-	back   *parcel    // what that held, until the run has it again
-	crash  func()     // does what a sink or the store did to the goroutine: it panicked, or ended it
+	mu     sync.Mutex   // guards the fields below
+	busy   bool         // a commit is being made
+	next   *commitBatch // the batch that waits for the current one, or nil
+	unread bool         // after the last commit, the inbox was not empty
+	err    error        // of the commit that failed; no further commit is made
+	back   *commitBatch // the failed batch, until the run has taken it back
+	crash  func()       // repeats in the run's goroutine what a sink or the store did here: panic, or Goexit
 }
 
-// commitStep commits a step that is over. The run waits for that only if it has to.
+// commitStep commits a finished step. The run waits for the commit only if it must.
 func (j *journal) commitStep(ctx context.Context) error {
-	if !j.mayGoOn() {
+	if !j.mayPipeline() {
 		return j.commit(ctx, commitOptions{})
 	}
-	p, err := j.pack(commitOptions{})
+	p, err := j.collect(commitOptions{})
 	if err != nil {
 		return err
 	}
-	j.handOver(p)
+	j.startInFlight(p)
 	atHandedOver.Hit()
 	return nil
 }
 
-// mayGoOn reports whether the next step may begin before the last one is durable: it did
-// nothing but read, so that a later owner can make it again, and nobody waits for it.
-func (j *journal) mayGoOn() bool {
+// mayPipeline reports whether the next step may begin before the last one is durable: the step
+// only read, so the next owner can repeat it, and nothing waits for its commit.
+func (j *journal) mayPipeline() bool {
 	if !j.pipelined || len(j.hooks.effects) > 0 || j.sender.unsent > 0 || j.ctx.Err() != nil || j.active.posted.Load() || j.active.yield.Load() {
 		return false
 	}
@@ -72,8 +70,8 @@ func (j *journal) mayGoOn() bool {
 	return !j.out.full() && (f.next == nil || !f.next.full())
 }
 
-// handOver lets a parcel travel: at once, or with the next commit when one is in flight.
-func (j *journal) handOver(p *parcel) {
+// startInFlight commits a batch in flight: at once, or after the commit that is in flight now.
+func (j *journal) startInFlight(p *commitBatch) {
 	f := &j.inFlight
 	f.used = true
 	f.mu.Lock()
@@ -81,20 +79,20 @@ func (j *journal) handOver(p *parcel) {
 	switch {
 	case !f.busy && f.err == nil:
 		f.busy = true
-		f.wg.Go(func() { j.fly(p) })
-	case f.next == nil: // after an error too: the run is about to end, and takes it back
+		f.wg.Go(func() { j.commitInFlight(p) })
+	case f.next == nil: // after an error too: the run is about to end, and takes the batch back
 		f.next = p
 	default:
 		f.next.add(p)
 	}
 }
 
-// fly commits p, and what is handed over meanwhile, until there is no more.
-func (j *journal) fly(p *parcel) {
+// commitInFlight commits p, and the batches that arrive meanwhile, until there is none left.
+func (j *journal) commitInFlight(p *commitBatch) {
 	f := &j.inFlight
-	landed := false
+	returned := false
 	defer func() {
-		if landed {
+		if returned {
 			return
 		}
 		v, stack := recover(), debug.Stack()
@@ -108,7 +106,7 @@ func (j *journal) fly(p *parcel) {
 		j.active.cancel(fmt.Errorf("%w: a commit or the sink panicked", awaken.ErrCancelled))
 	}()
 	for ; p != nil; p = f.take() {
-		if err := j.writeBeside(&p.Commit); err != nil {
+		if err := j.writeInFlight(&p.Commit); err != nil {
 			f.mu.Lock()
 			err = commitError{err, &j.core.activation}
 			f.busy, f.back, f.err = false, p, err
@@ -120,14 +118,14 @@ func (j *journal) fly(p *parcel) {
 		f.unread = p.Unread
 		f.mu.Unlock()
 		j.publish(detached(j.ctx), p)
-		j.heedSink()
+		j.cancelIfSinkFailed()
 	}
-	landed = true
+	returned = true
 }
 
-// writeBeside makes a commit in flight.
-func (j *journal) writeBeside(c *awaken.Commit) error {
-	ctx, cancel := j.last(j.ctx)
+// writeInFlight writes one commit in flight.
+func (j *journal) writeInFlight(c *awaken.Commit) error {
+	ctx, cancel := j.graceContext(j.ctx)
 	defer cancel()
 	if cause := context.Cause(j.ctx); errors.Is(cause, awaken.ErrFenced) {
 		return cause
@@ -138,24 +136,23 @@ func (j *journal) writeBeside(c *awaken.Commit) error {
 	return nil
 }
 
-// commitError is the error of a commit that failed beside its run, and cancelled it. Runs that
-// the run's tools have started see it too, as the cause of their contexts.
+// commitError is the error of a commit that failed in flight and cancelled its run. Runs that the
+// run's tools have started see it too, as the cause of their contexts.
 type commitError struct {
 	error
-	of *activation // the run whose commit it was
+	of *activation // the run whose commit failed
 }
 
 func (e commitError) Unwrap() error { return e.error }
 
-// lostCommit reports whether the run was cancelled because a commit of its own failed beside
-// it.
+// lostCommit reports whether the run was cancelled because its own commit failed in flight.
 func (a *activation) lostCommit(cause error) bool {
 	e, ok := cause.(commitError)
 	return ok && e.of == a
 }
 
-// take returns what is to be committed next, or nil, and then nothing is in flight.
-func (f *flight) take() *parcel {
+// take returns the next batch. If there is none it returns nil, and nothing is in flight any more.
+func (f *inFlightCommits) take() *commitBatch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.next
@@ -164,10 +161,10 @@ func (f *flight) take() *parcel {
 }
 
 // wait returns when nothing is in flight.
-func (f *flight) wait() { f.wg.Wait() }
+func (f *inFlightCommits) wait() { f.wg.Wait() }
 
-// takeBack takes back what waits for the commit that is in flight: the next commit of the
-// run, which must follow at once, has it.
+// takeBack returns the waiting batch to the run. A commit must follow at once, which takes it
+// along.
 func (j *journal) takeBack() {
 	f := &j.inFlight
 	if !f.used {
@@ -178,13 +175,13 @@ func (j *journal) takeBack() {
 	f.next = nil
 	f.mu.Unlock()
 	if p != nil {
-		j.unpack(p)
+		j.putBack(p)
 	}
 }
 
-// waitInFlight waits until everything that was handed over is committed. If that failed, what
-// could not be committed is the run's again, and waitInFlight tells why, once. What a sink did to
-// the goroutine that called it, it does to the run's.
+// waitInFlight waits until nothing is in flight. If a commit failed, it returns the uncommitted
+// batches to the run and, once, the error. If a sink panicked or ended its goroutine, so does
+// waitInFlight.
 func (j *journal) waitInFlight() error {
 	f := &j.inFlight
 	if !f.used {
@@ -201,9 +198,9 @@ func (j *journal) waitInFlight() error {
 		return nil
 	}
 	if f.next != nil {
-		j.unpack(f.next)
+		j.putBack(f.next)
 	}
-	j.unpack(f.back)
+	j.putBack(f.back)
 	f.next, f.back = nil, nil
 	return f.err
 }

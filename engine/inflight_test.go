@@ -64,8 +64,8 @@ func onSlowStore(s *slowStore) option {
 	}
 }
 
-// holdUp makes the commit of a number wait, and returns how to let it go on.
-func (s *slowStore) holdUp(number uint64) (release func()) {
+// delay makes the commit of that number wait until release is called.
+func (s *slowStore) delay(number uint64) (release func()) {
 	held := make(chan struct{})
 	s.before = func(c *awaken.Commit) error {
 		if c.Number == number {
@@ -90,8 +90,8 @@ func looks(n int, after ...llmtest.Turn) []llmtest.Turn {
 	return append(turns, after...)
 }
 
-// stalls makes the model's nth answer stop after its first word, until it is let go on.
-func stalls(n int32) (goOn func(), _ option) {
+// stalls makes the model's nth answer stop after its first word, until it is released.
+func stalls(n int32) (unstall func(), _ option) {
 	held := make(chan struct{})
 	var asked atomic.Int32
 	return func() { close(held) }, func(c *engine.Config) {
@@ -151,8 +151,8 @@ func (g *rig) stored() []string {
 	return out
 }
 
-// told returns the events a sink got in the same way.
-func (p *tape) told() []string {
+// published returns the events a sink got, in the same form.
+func (p *tape) published() []string {
 	out := make([]string, len(p.entries))
 	for i, e := range p.entries {
 		out[i] = fmt.Sprint(e.Seq, " ", e.Event.Type())
@@ -163,7 +163,7 @@ func (p *tape) told() []string {
 // checkAgrees checks that what was said is what is stored.
 func checkAgrees(t *testing.T, g *rig, p *tape) {
 	t.Helper()
-	if diff := cmp.Diff(g.stored(), p.told()); diff != "" {
+	if diff := cmp.Diff(g.stored(), p.published()); diff != "" {
 		t.Errorf("what was said is not what is stored (-stored +said):\n%s", diff)
 	}
 	awakentest.CheckEvents(t, p.entries)
@@ -173,16 +173,16 @@ func checkAgrees(t *testing.T, g *rig, p *tape) {
 	checkValid(t, view.Messages())
 }
 
-// The run goes on while a commit is in flight, but nothing is said before it is true,
+// The run continues while a commit is in flight, but nothing is published before it is true,
 // and nothing out of order.
-func TestPipeline_NothingIsSaidBeforeItsCommit(t *testing.T) {
+func TestPipeline_NothingIsPublishedBeforeItsCommit(t *testing.T) {
 	t.Parallel()
 	plain := newRig(t, looks(2, llmtest.Say("I ", "saw ", "it.")), withTools(look()))
 	_, want := plain.run(say("hi"))
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{t: t}
-		release := s.holdUp(2)
-		goOn, stall := stalls(2)
+		release := s.delay(2)
+		unstall, stall := stalls(2)
 		g := newRig(t, looks(2, llmtest.Say("I ", "saw ", "it.")), withTools(look()), onSlowStore(s), stall)
 		p := &tape{}
 		o := g.start(p)
@@ -198,7 +198,7 @@ func TestPipeline_NothingIsSaidBeforeItsCommit(t *testing.T) {
 		if got := p.types(); !slices.Equal(got[len(got)-3:], []string{"step_end", "step_start", "text_delta"}) {
 			t.Errorf("after the commit was made, and while the model thinks, it said %q", got)
 		}
-		goOn()
+		unstall()
 		synctest.Wait()
 		if !o.done || o.err != nil {
 			t.Fatalf("%+v", o)
@@ -213,12 +213,12 @@ func TestPipeline_NothingIsSaidBeforeItsCommit(t *testing.T) {
 
 // Steps that end while a commit is in flight travel together, as soon as it is made,
 // also if the run waits for its model.
-func TestPipeline_StepsThatWaitTravelTogether(t *testing.T) {
+func TestPipeline_WaitingStepsShareACommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{t: t}
-		release := s.holdUp(2)
-		goOn, stall := stalls(5)
+		release := s.delay(2)
+		unstall, stall := stalls(5)
 		g := newRig(t, looks(4, llmtest.Say("ok")), withTools(look()), onSlowStore(s), stall)
 		p := &tape{}
 		o := g.start(p)
@@ -232,7 +232,7 @@ func TestPipeline_StepsThatWaitTravelTogether(t *testing.T) {
 			t.Fatalf("while the model thinks %d commits are made: %+v", len(s.made), s.made)
 		}
 		if n := count(p.types(), "step_end"); n != 4 {
-			t.Errorf("%d steps were told", n)
+			t.Errorf("%d steps were published", n)
 		}
 		if n := len(g.log("t")); n != 9 {
 			t.Errorf("%d messages are stored", n)
@@ -240,7 +240,7 @@ func TestPipeline_StepsThatWaitTravelTogether(t *testing.T) {
 		if n := len(g.calls(s.made[0].Run.RunID)); n != 4 {
 			t.Errorf("%d calls are stored", n)
 		}
-		goOn()
+		unstall()
 		synctest.Wait()
 		if o.err != nil || o.res.Steps != 5 || len(s.made) != 4 {
 			t.Errorf("%+v, %d commits", o, len(s.made))
@@ -264,7 +264,7 @@ func TestPipeline_WaitsWhenTooMuchIsUncommitted(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t}
-				release := s.holdUp(2)
+				release := s.delay(2)
 				turns := looks(1)
 				for range 12 {
 					turns = append(turns, turn)
@@ -295,7 +295,7 @@ func TestPipeline_EffectsWaitForEverythingEarlier(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t}
-				release := s.holdUp(2)
+				release := s.delay(2)
 				var g *rig
 				begun := false
 				pay := awaken.NewTool(awaken.ToolSpec{ID: "pay", Effect: class}, func(_ context.Context, c *awaken.ToolCall, _ args) (string, error) {
@@ -510,8 +510,8 @@ func TestPipeline_CommitsThatFail(t *testing.T) {
 							rec := g.record(o.res.RunID)
 							stored := g.stored()
 							for i, ev := range p.entries {
-								if durable(ev) && !slices.Contains(stored, p.told()[i]) {
-									t.Errorf("%s was said and is not stored", p.told()[i])
+								if durable(ev) && !slices.Contains(stored, p.published()[i]) {
+									t.Errorf("%s was published but is not stored", p.published()[i])
 								}
 							}
 							if last := p.entries[len(p.entries)-1]; last.Cursor == (awaken.Cursor{}) {
@@ -538,7 +538,7 @@ func TestPipeline_CommitsThatFail(t *testing.T) {
 							}
 							calls := g.calls(o.res.RunID)
 							if want := count(p.types(), "tool_call_done"); len(calls) != want {
-								t.Errorf("%d calls are stored, %d were told", len(calls), want)
+								t.Errorf("%d calls are stored, %d were published", len(calls), want)
 							}
 						})
 					})
@@ -565,7 +565,7 @@ func TestPipeline_CancelInFlight(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t}
-				release := s.holdUp(2)
+				release := s.delay(2)
 				_, stall := stalls(3)
 				g := newRig(t, looks(2), withTools(look()), onSlowStore(s), stall)
 				ctx, cancel := context.WithCancel(t.Context())
@@ -611,7 +611,7 @@ func TestPipeline_SinkFailsInFlight(t *testing.T) {
 		failed := false
 		res, err := g.rt.Run(t.Context(), say("hi"), awaken.SinkFunc(func(_ context.Context, e awaken.Entry) error {
 			if failed {
-				t.Errorf("it was told %s", e.Event.Type())
+				t.Errorf("the sink got %s", e.Event.Type())
 			}
 			if _, ok := e.Event.(*awaken.StepEnd); ok {
 				failed = true
@@ -681,13 +681,13 @@ func TestPipeline_PanicsInFlightAreTheCallers(t *testing.T) {
 }
 
 // Runs that park, yield or end have everything, also what was in flight.
-func TestPipeline_WhoeverStopsHasEverything(t *testing.T) {
+func TestPipeline_EveryReturnHasCommittedEverything(t *testing.T) {
 	t.Parallel()
 	t.Run("parked", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			s := &slowStore{t: t}
-			release := s.holdUp(2)
+			release := s.delay(2)
 			g := newRig(t, looks(2, uses("ask"), llmtest.Say("ok")), withTools(look(), awaken.FrontendTool(awaken.ToolSpec{ID: "ask"})), onSlowStore(s))
 			p := &tape{}
 			o := g.start(p)
@@ -712,24 +712,24 @@ func TestPipeline_WhoeverStopsHasEverything(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			s := &slowStore{t: t}
-			release := s.holdUp(2)
-			goOn, stall := stalls(2)
+			release := s.delay(2)
+			unstall, stall := stalls(2)
 			g := newRig(t, looks(2, llmtest.Say("ok")), withTools(look()), onSlowStore(s), stall)
 			p := &tape{}
 			o := g.start(p)
 			synctest.Wait()
 			g.rt.Yield("t")
-			goOn()
+			unstall()
 			synctest.Wait()
 			if o.done {
-				t.Error("it let go before its commit was made")
+				t.Error("it yielded before its commit was made")
 			}
 			release()
 			synctest.Wait()
 			if !o.done || !errors.Is(o.err, awaken.ErrYielded) {
 				t.Fatalf("%+v", o)
 			}
-			if diff := cmp.Diff(g.stored(), p.told()); diff != "" {
+			if diff := cmp.Diff(g.stored(), p.published()); diff != "" {
 				t.Errorf("what was said is not what is stored (-stored +said):\n%s", diff)
 			}
 			run := s.made[len(s.made)-1].Run
@@ -747,20 +747,20 @@ func TestPipeline_WhoeverStopsHasEverything(t *testing.T) {
 // checkAgrees2 is checkAgrees for a conversation with open calls.
 func checkAgrees2(t *testing.T, g *rig, p *tape) {
 	t.Helper()
-	if diff := cmp.Diff(g.stored(), p.told()); diff != "" {
+	if diff := cmp.Diff(g.stored(), p.published()); diff != "" {
 		t.Errorf("what was said is not what is stored (-stored +said):\n%s", diff)
 	}
 	checkBalanced(t, p)
 }
 
-// Messages are taken in once, wherever the commit is that says so.
-func TestPipeline_InboxIsTakenInOnce(t *testing.T) {
+// Messages are read once, wherever the commit is that marks them as read.
+func TestPipeline_InboxIsReadOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("posted here", func(t *testing.T) { // the next step has it
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			s := &slowStore{t: t}
-			goOn, stall := stalls(2)
+			unstall, stall := stalls(2)
 			g := newRig(t, looks(3, llmtest.Say("ok")), withTools(look()), onSlowStore(s), stall)
 			p := &tape{}
 			o := g.start(p)
@@ -768,7 +768,7 @@ func TestPipeline_InboxIsTakenInOnce(t *testing.T) {
 			if err := g.rt.Send(t.Context(), "t", llm.UserText("psst")); err != nil {
 				t.Fatal(err)
 			}
-			goOn()
+			unstall()
 			synctest.Wait()
 			if o.err != nil || count(outline(g.log("t")), "user: psst") != 1 {
 				t.Errorf("%+v: %q", o, outline(g.log("t")))

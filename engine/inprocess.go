@@ -8,13 +8,13 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// inProcess is the queue of a runtime that has none: what is started goes on in goroutines
-// of this process, and ends with it.
+// inProcess is the queue of a runtime that has none: it runs what is started in goroutines of this
+// process. They end with the process.
 type inProcess struct{ rt *Runtime }
 
 func (q inProcess) Start(ctx context.Context, req awaken.RunRequest) error {
 	if _, err := q.rt.cfg.Store.LoadRun(ctx, req.RunID); err == nil {
-		return nil // it was started before
+		return nil // started before
 	} else if !errors.Is(err, awaken.ErrNotFound) {
 		return err
 	}
@@ -50,14 +50,14 @@ func (q inProcess) Deliver(ctx context.Context, threadID string, item awaken.Inb
 	ctx = context.WithoutCancel(ctx)
 	q.rt.detached.Go(func() {
 		if err := q.wake(ctx, threadID, agentID); err != nil {
-			q.rt.cfg.Logger.Warn("thread could not be woken", "thread", threadID, "error", err)
+			q.rt.cfg.Logger.Warn("wake thread", "thread", threadID, "error", err)
 		}
 	})
 	return nil
 }
 
-// wake makes somebody read what was posted to a thread. A run that is active reads it
-// before it rests, but it may have been about to.
+// wake makes a run read what was posted to a thread. It waits for an active run first: that one
+// reads its inbox before it parks or ends, but may have been past that point.
 func (q inProcess) wake(ctx context.Context, threadID, agentID string) error {
 	if err := q.rt.Wait(ctx, threadID); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (q inProcess) wake(ctx context.Context, threadID, agentID string) error {
 		}
 		req = awaken.RunRequest{ThreadID: threadID, AgentID: agentID, Origin: "internal"}
 	} else if run, err := q.rt.cfg.Store.LoadRun(ctx, th.OpenRunID); err != nil || run.Status != awaken.RunWaiting {
-		return err // one that was cut off is gone on with by whoever knows that it was
+		return err // a run that was cut off is continued only on request
 	}
 	q.run(ctx, threadID, req)
 	return nil
@@ -85,8 +85,7 @@ func (q inProcess) wake(ctx context.Context, threadID, agentID string) error {
 
 func (q inProcess) Cancel(ctx context.Context, runID string) error { return q.rt.Cancel(ctx, runID) }
 
-// Settle returns when no run goes on in this process that a runtime without a queue has
-// started by itself.
+// Settle returns when no run is active that a runtime without a queue started by itself.
 func (rt *Runtime) Settle(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {

@@ -14,46 +14,45 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// journal is what the next commit holds, and makes commits.
+// journal collects the next commit, and makes commits.
 type journal struct {
 	*core
 
-	count     int            // messages in the log, once what was handed over is committed
-	found     int            // messages in the log when the run was taken up
-	unsaved   []state.Change // of commits that failed: the state takes them to be saved
-	read      []string       // items of the inbox
-	unread    bool           // after the last commit, the inbox holds something
-	commits   uint64         // how many were made; belongs to the goroutine that makes one
-	pipelined bool           // steps that only read are committed beside the run
-	inFlight  flight
+	count     int            // messages in the log, including those in flight
+	found     int            // messages in the log when the run was opened
+	unsaved   []state.Change // changes of failed commits; the state store considers them saved
+	read      []string       // inbox items read since the last commit
+	unread    bool           // after the last commit, the inbox was not empty
+	commits   uint64         // number of commits made; owned by the goroutine that makes one
+	pipelined bool           // commit steps that only read in flight
+	inFlight  inFlightCommits
 	scratch   *scratch
 }
 
 type commitOptions struct {
-	begins bool // a tool is about to begin
-	rest   bool // the run parks or ends
+	begins            bool // a tool call is about to begin
+	requireEmptyInbox bool // refuse the commit if the inbox is not empty: the run parks or ends
 }
 
-// commit makes everything since the last commit durable, publishes the events that
-// were held for it, and does the effects it asked for. If it fails nothing is
-// published, and what was to be committed stays for the next try. If a commit is in
-// flight it waits for that one first, and fails if that one does.
+// commit makes everything since the last commit durable, publishes the events deferred for it, and
+// runs the effects it asks for. If it fails, nothing is published and everything stays for the
+// next try. It first waits for a commit in flight, and fails if that one does.
 func (j *journal) commit(ctx context.Context, o commitOptions) error {
 	j.takeBack()
 	if err := j.waitInFlight(); err != nil {
 		return err
 	}
 	if cause := context.Cause(j.ctx); errors.Is(cause, awaken.ErrFenced) {
-		return cause // whoever gave up the thread for us may be right or wrong, we do not write
+		return cause // another worker may own the thread: write nothing
 	}
-	j.active.posted.Store(false) // the commit tells
-	p, err := j.pack(o)
+	j.active.posted.Store(false) // the commit reports unread items
+	p, err := j.collect(o)
 	if err != nil {
 		return err
 	}
 	err = j.write(ctx, &p.Commit)
 	if j.unread = p.Unread; err != nil {
-		j.unpack(p)
+		j.putBack(p)
 		if errors.Is(err, awaken.ErrUnread) {
 			return err
 		}
@@ -66,19 +65,18 @@ func (j *journal) commit(ctx context.Context, o commitOptions) error {
 	if j.sender.unsent > 0 {
 		j.sender.sendAll(ctx)
 	}
-	j.heedSink()
+	j.cancelIfSinkFailed()
 	return nil
 }
 
-// publish sends the events that were held for a commit that has been made.
-func (j *journal) publish(ctx context.Context, p *parcel) {
+// publish publishes the events deferred for a commit that has been made.
+func (j *journal) publish(ctx context.Context, p *commitBatch) {
 	j.out.committed(ctx, p.seq)
 	p.free()
 	atPublished.Hit()
 }
 
-// write gives a commit its number and makes it. One at a time is made: by the run, or
-// beside it.
+// write numbers a commit and makes it. Only one commit is made at a time, by the run or in flight.
 func (j *journal) write(ctx context.Context, c *awaken.Commit) error {
 	c.Number = j.commits + 1
 	atCommit.Hit()
@@ -93,11 +91,11 @@ func (j *journal) write(ctx context.Context, c *awaken.Commit) error {
 	return err
 }
 
-// commitAgain repeats a commit whose outcome is not known: a store that has it says
-// so. If that does not help either its number is given up, so that no store mistakes
-// what is committed next for the same.
+// commitAgain repeats a commit whose outcome is unknown: a store that has it says so. If the
+// outcome stays unknown the number is not used again, so that no store mistakes the next commit
+// for this one.
 func (j *journal) commitAgain(ctx context.Context, c *awaken.Commit) error {
-	ctx, cancel := j.last(ctx)
+	ctx, cancel := j.graceContext(ctx)
 	defer cancel()
 	err := j.rt.cfg.Store.Commit(ctx, c)
 	if err != nil && !refused(err) {
@@ -106,8 +104,8 @@ func (j *journal) commitAgain(ctx context.Context, c *awaken.Commit) error {
 	return err
 }
 
-// refused reports whether an error of Commit says that nothing was committed.
-// After any other the outcome is not known.
+// refused reports whether an error of Commit means that nothing was committed. After any other
+// error the outcome is unknown.
 func refused(err error) bool {
 	return isAny(err, awaken.ErrFenced, awaken.ErrGeneration, awaken.ErrConflict, awaken.ErrUnread, awaken.ErrInvalid, awaken.ErrNotFound)
 }
@@ -117,21 +115,20 @@ func isAny(err error, targets ...error) bool {
 	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
-// storeError is an error of the store. Its text is for whoever runs the process, and not
-// for whoever reads the run.
+// storeError is an error of the store. Its text is for operators, and not shown to clients.
 type storeError struct{ error }
 
 func (e storeError) Unwrap() error { return e.error }
 
-// heedSink cancels the run when its sink has failed.
-func (j *journal) heedSink() {
+// cancelIfSinkFailed cancels the run if its sink has failed.
+func (j *journal) cancelIfSinkFailed() {
 	if err := j.out.failed(); err != nil && j.ctx.Err() == nil {
 		j.active.cancel(fmt.Errorf("%w: %w", awaken.ErrCancelled, err))
 	}
 }
 
-// pack takes everything since the last commit out of the run.
-func (j *journal) pack(o commitOptions) (*parcel, error) {
+// collect moves everything since the last commit from the run into a batch.
+func (j *journal) collect(o commitOptions) (*commitBatch, error) {
 	changes, err := j.st.Changes()
 	if err != nil {
 		return nil, err
@@ -141,9 +138,9 @@ func (j *journal) pack(o commitOptions) (*parcel, error) {
 	if first := j.count + 1; len(j.conv.added) > 0 && first > j.rec.Input.ToSeq {
 		j.rec.Output = llm.Interval{FromSeq: cmp.Or(j.rec.Output.FromSeq, first), ToSeq: j.count + len(j.conv.added)}
 	}
-	p := parcels.Get().(*parcel)
+	p := batches.Get().(*commitBatch)
 	p.ThreadID, p.Fence, p.Generation = j.info.ThreadID, j.fence, j.generation
-	p.Begins, p.Rest, p.Time, p.Expect = o.begins, o.rest, now.UnixMilli(), j.count
+	p.Begins, p.Rest, p.Time, p.Expect = o.begins, o.requireEmptyInbox, now.UnixMilli(), j.count
 	p.Run, p.ParentThreadID = j.rec, j.info.ParentThreadID
 	p.Messages, j.conv.added = j.conv.added, p.Messages
 	p.Calls, j.ledger.changed = j.ledger.changed, p.Calls
@@ -160,18 +157,18 @@ func (j *journal) pack(o commitOptions) (*parcel, error) {
 	return p, nil
 }
 
-// unpack puts what could not be committed back, in front of what came after it.
-func (j *journal) unpack(p *parcel) {
+// putBack returns a batch that could not be committed to the run, before everything newer.
+func (j *journal) putBack(p *commitBatch) {
 	j.count = p.Expect
 	j.conv.added, p.Messages = append(p.Messages, j.conv.added...), j.conv.added
 	j.ledger.changed, p.Calls = append(p.Calls, j.ledger.changed...), j.ledger.changed
 	j.unsaved = overlaid(p.State, j.unsaved)
 	j.read = append(p.Read, j.read...)
-	j.out.untake(p)
+	j.out.putBack(p)
 	p.free()
 }
 
-// overlaid returns changes with later ones laid over them.
+// overlaid returns changes with later ones replacing those of the same key.
 func overlaid(changes, later []state.Change) []state.Change {
 	if len(changes) == 0 {
 		return later
@@ -186,12 +183,12 @@ func overlaid(changes, later []state.Change) []state.Change {
 	return changes
 }
 
-// flushTries is how often a run that is about to rest tries to send what it has to.
+// flushTries is how often a run that is about to park or end tries to empty its outbox.
 const flushTries = 5
 
-// flush commits and sends what the outbox holds, with the record as it was before the run
-// was about to rest or end: if it is cut off here, whoever goes on with it sends it again.
-// What cannot be sent is left for the thread's next run.
+// flush commits and sends the outbox, with the record as it was before the run parks or ends: if
+// the process dies here, the next owner sends it again. Items that cannot be sent are left to the
+// thread's next run.
 func (j *journal) flush(ctx context.Context, before awaken.Run) error {
 	for try := 0; j.sender.unsent > 0 && try < flushTries; try++ {
 		if try > 0 {
@@ -202,9 +199,9 @@ func (j *journal) flush(ctx context.Context, before awaken.Run) error {
 			}
 		}
 		rec := j.rec
-		standAs(&j.rec, &before)
+		restoreStatus(&j.rec, &before)
 		err := j.commit(ctx, commitOptions{})
-		standAs(&j.rec, &rec)
+		restoreStatus(&j.rec, &rec)
 		if err != nil {
 			return err
 		}
@@ -212,7 +209,7 @@ func (j *journal) flush(ctx context.Context, before awaken.Run) error {
 	return nil
 }
 
-// mark returns a place to go back to, once nothing is in flight. A commit must follow at
+// mark returns a position for recorder.undo, once nothing is in flight. A commit must follow at
 // once.
 func (j *journal) mark() (mark, error) {
 	j.takeBack()
@@ -220,8 +217,7 @@ func (j *journal) mark() (mark, error) {
 	return j.out.mark(), err
 }
 
-// inboxWaits reports whether the inbox holds something, as far as the commits that have
-// been made tell.
+// inboxWaits reports whether the inbox was not empty after the last commit.
 func (j *journal) inboxWaits() bool {
 	if f := &j.inFlight; f.used {
 		f.mu.Lock()
@@ -231,10 +227,10 @@ func (j *journal) inboxWaits() bool {
 	return j.unread
 }
 
-// scratch is the memory a run needs between two commits, lent to it for its time.
+// scratch is memory that a run borrows for the time between commits.
 type scratch struct {
 	entries []awaken.Entry
-	held    []heldEntry
+	held    []deferredEntry
 	open    []coalescing
 	added   []*llm.Message
 	changed []*awaken.CallState
@@ -243,56 +239,56 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// borrow gives a run its scratch.
+// borrow gives the run a scratch from the pool.
 func (j *journal) borrow() {
 	s := scratches.Get().(*scratch)
 	j.scratch, j.conv.added, j.ledger.changed, j.ledger.batch = s, s.added, s.changed, s.batch
-	j.out.entries, j.out.held, j.out.open = s.entries, s.held, s.open
+	j.out.entries, j.out.deferred, j.out.open = s.entries, s.held, s.open
 }
 
-// giveBack returns it, unless the run made it large or was cut off in the middle.
+// giveBack returns the scratch to the pool, unless it is large or still in use.
 func (j *journal) giveBack() {
 	s := j.scratch
 	j.scratch = nil
-	if s == nil || len(j.out.entries)+len(j.out.held)+len(j.out.open)+len(j.conv.added)+len(j.ledger.changed) > 0 || cap(j.out.entries) > maxPendingEntries || cap(j.out.held) > maxPendingEntries {
+	if s == nil || len(j.out.entries)+len(j.out.deferred)+len(j.out.open)+len(j.conv.added)+len(j.ledger.changed) > 0 || cap(j.out.entries) > maxPendingEntries || cap(j.out.deferred) > maxPendingEntries {
 		return
 	}
 	j.ledger.batch.Reset()
-	*s = scratch{j.out.entries, j.out.held, j.out.open, j.conv.added, j.ledger.changed, j.ledger.batch}
+	*s = scratch{j.out.entries, j.out.deferred, j.out.open, j.conv.added, j.ledger.changed, j.ledger.batch}
 	scratches.Put(s)
 }
 
-// parcel is what a commit holds. The run's goroutine packs it, and it can then travel
-// without the run: its lists are its own, and what is in them does not change any more.
-type parcel struct {
+// commitBatch is one commit. The run's goroutine collects it. Then it is independent of the run:
+// it owns its lists, and their contents no longer change.
+type commitBatch struct {
 	awaken.Commit
-	seq  uint64 // of the last event in it
+	seq  uint64 // of its last event
 	size int    // bytes of text in its events
 }
 
-var parcels = sync.Pool{New: func() any { return new(parcel) }}
+var batches = sync.Pool{New: func() any { return new(commitBatch) }}
 
-// free gives a parcel back, unless it has become large.
-func (p *parcel) free() {
+// free returns the batch to the pool, unless it has become large.
+func (p *commitBatch) free() {
 	if cap(p.Entries) > maxPendingEntries {
 		return
 	}
 	clear(p.Messages)
 	clear(p.Calls)
 	clear(p.Entries)
-	*p = parcel{Commit: awaken.Commit{Messages: p.Messages[:0], Calls: p.Calls[:0], Entries: p.Entries[:0]}}
-	parcels.Put(p)
+	*p = commitBatch{Commit: awaken.Commit{Messages: p.Messages[:0], Calls: p.Calls[:0], Entries: p.Entries[:0]}}
+	batches.Put(p)
 }
 
-// full reports whether so much is in it that it should not be more.
-func (p *parcel) full() bool {
+// full reports whether the batch should not grow any more.
+func (p *commitBatch) full() bool {
 	return p.size > maxPendingBytes || len(p.Entries) > maxPendingEntries
 }
 
-// add adds what came after.
-func (p *parcel) add(q *parcel) {
+// add appends a later batch.
+func (p *commitBatch) add(q *commitBatch) {
 	p.Messages = append(p.Messages, q.Messages...)
-	p.Calls = append(p.Calls, q.Calls...) // each is of another step
+	p.Calls = append(p.Calls, q.Calls...) // each belongs to another step
 	p.Entries = append(p.Entries, q.Entries...)
 	p.Read = append(p.Read, q.Read...)
 	p.State = overlaid(p.State, q.State)

@@ -14,18 +14,18 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// call is one tool call of the step that is going on.
+// call is one tool call of the current step.
 type call struct {
-	state    *awaken.CallState // as the ledger has it, or will after the next commit; see edit
-	shared   bool              // others have seen state, so it must not change
-	listed   bool              // the next commit holds it
-	doubtful bool              // it had begun when its owner was lost, and is effectful
-	entry    *registry.Tool    // nil for a tool that does not exist
+	state    *awaken.CallState // as of the next commit; change it through edit
+	shared   bool              // others have seen state: copy it before a change
+	listed   bool              // it is in ledger.changed
+	doubtful bool              // effectful, and begun when its owner was lost
+	entry    *registry.Tool    // nil if the tool does not exist
 	message  *llm.Message
 	appended bool // the message is in the log
 	resume   *awaken.Resumption
-	again    bool // its child has something new
-	yielded  bool // it let go of its child, for whoever goes on with the run
+	recheck  bool // its child has reported: check it before waiting
+	yielded  bool // it gave up its child; the next owner repeats it
 
 	tc      *awaken.ToolCall // while it runs
 	running bool
@@ -33,33 +33,33 @@ type call struct {
 	timer   *time.Timer
 }
 
-// mayStart reports whether the call neither runs nor waits nor is over.
+// mayStart reports whether the call is neither running, nor suspended, nor over.
 func (c *call) mayStart() bool {
 	return !c.running && !c.state.Status.Terminal() && c.state.Status != awaken.CallSuspended
 }
 
-// forget lets go of what only a running call needs: whoever keeps the call's ledger
-// record may keep the call with it.
+// forget clears what only a running call needs, because references to the ledger record may keep
+// the call alive.
 func (c *call) forget() { c.tc, c.resume, c.cancel, c.timer = nil, nil, nil, nil }
 
-// ledger keeps the calls of the step, and those that messages are held by, as the store
-// has them or will have after the next commit.
+// ledger keeps the tool calls of the step, and the calls that hold messages for guards, as of the
+// next commit.
 type ledger struct {
 	*activation
 	out *recorder
 
-	calls   []*call
-	held    []*call // whose messages guards have put to people
-	changed []*awaken.CallState
+	calls        []*call
+	heldMessages []*call // calls that hold messages until a decision
+	changed      []*awaken.CallState
 
 	batch   state.Batch // for derive
-	derived int         // calls that the derived state keys show
+	derived int         // calls shown by the derived state keys
 	stale   bool        // the derived state keys are out of date
 }
 
-// every yields the calls of the step, and those that messages are held by.
+// every yields the calls of the step, and those that hold messages.
 func (l *ledger) every(yield func(*call) bool) {
-	for _, list := range [...][]*call{l.calls, l.held} {
+	for _, list := range [...][]*call{l.calls, l.heldMessages} {
 		for _, c := range list {
 			if !yield(c) {
 				return
@@ -68,24 +68,26 @@ func (l *ledger) every(yield func(*call) bool) {
 	}
 }
 
+// open reports whether a call of the step is not over.
 func (l *ledger) open() bool {
 	return slices.ContainsFunc(l.calls, func(c *call) bool { return !c.state.Status.Terminal() })
 }
 
+// suspended reports whether a call of the step waits for a decision.
 func (l *ledger) suspended() bool {
 	return slices.ContainsFunc(l.calls, func(c *call) bool { return c.state.Status == awaken.CallSuspended })
 }
 
-// undecided reports whether there may be more to decide: calls that wait for a
-// decision, or have not come so far that they could ask for one.
+// undecided reports whether decisions may still be outstanding: calls that are suspended, or may
+// still become so.
 func (l *ledger) undecided(starting int) bool {
 	return starting > 0 || slices.ContainsFunc(l.calls, func(c *call) bool {
 		return c.running || c.state.Status == awaken.CallSuspended || c.state.Status == awaken.CallNew
 	})
 }
 
-// edit returns a call's ledger record to be changed: a copy if others have seen it.
-// The next commit holds it.
+// edit returns a call's ledger record for a change: a copy if others have seen it. The next commit
+// stores it.
 func (l *ledger) edit(c *call) *awaken.CallState {
 	l.stale = true
 	if c.shared {
@@ -102,7 +104,7 @@ func (l *ledger) edit(c *call) *awaken.CallState {
 	return c.state
 }
 
-// ticket makes a call wait with a ticket, which it completes.
+// ticket suspends a call with a ticket, whose missing fields it fills in.
 func (l *ledger) ticket(c *call, t awaken.Ticket) *awaken.Ticket {
 	now := l.rt.cfg.Now()
 	s := l.edit(c)
@@ -119,8 +121,8 @@ func (l *ledger) ticket(c *call, t awaken.Ticket) *awaken.Ticket {
 	return &t
 }
 
-// drop forgets the calls of the last step. If the step was cut off it is over
-// now: its number, and with it the keys of its calls, must not be used again.
+// drop forgets the calls of the step. A step that was cut off is over then: its number, and with
+// it the keys of its calls, must not be used again.
 func (l *ledger) drop() {
 	l.calls = nil
 	if l.resumed && !l.step.closed {
@@ -129,12 +131,12 @@ func (l *ledger) drop() {
 	}
 }
 
-// newWaiting says why a run waits. It has no tickets, but empty lists of them.
+// newWaiting makes a Waiting without tickets.
 func newWaiting(reason awaken.WaitingReason) *awaken.Waiting {
 	return &awaken.Waiting{Reason: reason, TicketIDs: []string{}, Tickets: []awaken.WaitingTicket{}}
 }
 
-// waiting describes the calls that wait.
+// waiting describes the suspended calls.
 func (l *ledger) waiting() *awaken.Waiting {
 	w := newWaiting(awaken.WaitToolPermission)
 	for c := range l.every {
@@ -159,7 +161,7 @@ func (l *ledger) waiting() *awaken.Waiting {
 	if len(w.Tickets) > 0 {
 		return w
 	}
-	w.Reason = awaken.WaitBackgroundTasks // runs below this one, which wait for nobody
+	w.Reason = awaken.WaitBackgroundTasks // only child runs, which wait for no decision
 	for _, c := range l.calls {
 		if c.state.AwaitsChild() && c.state.Ticket.Budget != nil {
 			w.Reason, w.Message, w.Budget = awaken.WaitBudget, c.state.Ticket.Suspension.Message, c.state.Ticket.Budget
@@ -168,7 +170,7 @@ func (l *ledger) waiting() *awaken.Waiting {
 	return w
 }
 
-// derive brings the state keys that mirror the record and the ledger up to date.
+// derive updates the state keys that mirror the record and the ledger.
 func (l *ledger) derive() {
 	if !l.stale {
 		return
@@ -178,8 +180,8 @@ func (l *ledger) derive() {
 	b.Reset()
 	builtin.RunLifecycle.Update(b, builtin.Lifecycle{RunID: l.info.RunID, Status: l.rec.Status, StatusReason: l.rec.StatusReason,
 		UpdatedAt: l.rt.cfg.Now().UnixMilli(), StepCount: l.rec.Steps})
-	if len(l.calls)+len(l.held) > 0 || l.derived > 0 {
-		calls := make(builtin.Calls, 0, len(l.calls)+len(l.held))
+	if len(l.calls)+len(l.heldMessages) > 0 || l.derived > 0 {
+		calls := make(builtin.Calls, 0, len(l.calls)+len(l.heldMessages))
 		for c := range l.every {
 			c.shared = true
 			calls = append(calls, c.state)
@@ -190,14 +192,14 @@ func (l *ledger) derive() {
 	l.set(b)
 }
 
-// snapshot holds a state_snapshot.
+// snapshot defers a state_snapshot.
 func (l *ledger) snapshot() {
 	l.derive()
 	l.st.Shown()
-	l.out.hold(&awaken.StateSnapshot{Snapshot: l.st.Snapshot()})
+	l.out.deferEvent(&awaken.StateSnapshot{Snapshot: l.st.Snapshot()})
 }
 
-// firstExpiry is when the first of the tickets expires, unix ms, or 0.
+// firstExpiry is the earliest expiry of the tickets in unix ms, or 0.
 func firstExpiry(tickets []awaken.WaitingTicket) (at int64) {
 	for _, t := range tickets {
 		if t.ExpiresAt > 0 && (at == 0 || t.ExpiresAt < at) {

@@ -9,42 +9,42 @@ import (
 	"github.com/awaken-go/awaken/builtin"
 )
 
-// run is one activation of a run: from its start, or its resumption, until it
-// finishes or waits. It belongs to one goroutine, but for commits in flight.
+// run is one activation of a run: from its start, or its resumption, until it finishes or
+// parks. It belongs to one goroutine; only commits in flight are made in another.
 //
-// It is made of parts, each in a file of its own. A part embeds the core that all parts
-// work on, and points to the other parts that it uses; newRun connects them. The methods
-// of run itself are what happens, in order.
+// It consists of parts, each in a file of its own. A part embeds the core that all parts
+// share, and points to the other parts it calls; newRun connects them. The methods of run
+// itself are the stages and what decides between them.
 type run struct {
 	core
 
 	phases phases // hooks, actions and gates
-	guards guards // what passes the borders of the run
+	guards guards // checks on input, output and results
 
-	inference inference // asks the model
-	wallet    wallet    // what may be spent
+	inference inference // calls the model
+	wallet    wallet    // budgets and reservations
 	compactor compactor // summarises the conversation
 
-	crew     crew     // runs calls
-	outcomes outcomes // what calls come to
-	decider  decider  // what people decide about calls
-	children children // the runs of calls
+	crew     crew     // runs tool calls
+	outcomes outcomes // their results
+	decider  decider  // decisions on suspended calls
+	children children // runs that calls started
 
-	inbox   inbox           // what others have posted to its thread
+	inbox   inbox           // messages, decisions and reports posted to the thread
 	missing *missingVersion // nil if its version is available
 }
 
-// core is what every part of a run works on.
+// core is the data that all parts of a run share.
 type core struct {
 	activation
 	out     recorder     // its events
-	ledger  ledger       // the calls of the step, as the store has them or will have
-	conv    conversation // what the model is shown
-	tools   toolkit      // what the model is offered
-	output  finalOutput  // the answer, if it has to fit a schema
-	hooks   hooks        // what hooks are given, and effects
-	sender  sender       // what it sends beyond its thread
-	journal journal      // what the next commit holds
+	ledger  ledger       // the calls of the step, as the next commit leaves them
+	conv    conversation // the messages the model sees
+	tools   toolkit      // the tools the model is offered
+	output  finalOutput  // an answer that must match a schema
+	hooks   hooks        // the arguments of hooks, and pending effects
+	sender  sender       // the outbox
+	journal journal      // the next commit
 }
 
 // newRun connects the parts of a run.
@@ -73,12 +73,12 @@ func newRun() *run {
 	return r
 }
 
-// A stage is something that happens in a run. It returns nil when the next one may follow,
-// or an end: of the run, of its activation, or of the step alone (stepOver).
+// A stage is one thing a run does. It returns nil to continue with the next stage, or an
+// end: of the run, of this activation, or of the step alone (stepOver).
 type stage func(r *run, ctx context.Context) *end
 
 var (
-	// beforeStep is what happens between two steps, in order.
+	// beforeStep lists the stages between two steps, in order.
 	beforeStep = [...]stage{
 		(*run).checkCancelled,
 		(*run).checkPlanned,
@@ -86,31 +86,31 @@ var (
 		(*run).takeSummary,
 		(*run).passHeld,
 	}
-	// inStep is what happens in a step, in order.
+	// inStep lists the stages of a step, in order.
 	inStep = [...]stage{
-		(*run).openStep,    // step_start
-		(*run).ask,         // before_inference, the model
-		(*run).takeReply,   // after_inference
-		(*run).checkAnswer, // which ends the run
-		(*run).checkStops,  // so do they
-		(*run).settleCalls, // gate, intent, call, result; or the run is parked
-		(*run).tellDropped, // calls that could not be made
-		(*run).checkEnd,    // that a call, a tool or a plugin asked for
+		(*run).openStep,      // step_start
+		(*run).ask,           // before_inference, the model call
+		(*run).takeReply,     // after_inference
+		(*run).checkAnswer,   // an answer without calls ends the run
+		(*run).checkStops,    // a stop policy may end it
+		(*run).settleCalls,   // gate, intent, call, result; parks the run if calls wait
+		(*run).reportDropped, // calls whose arguments were incomplete
+		(*run).checkEnd,      // an end that a tool or a plugin asked for
 	}
 )
 
 // stepOver ends a step and lets the run take another.
 var stepOver = new(end)
 
-// end says that an activation is over, and how.
+// end says how an activation ends.
 type end struct {
 	awaken.Termination
-	err    error // behind a Failed
-	lost   bool  // another owner has the thread, or the run could not start: say and write nothing
-	parked bool  // the run waits, and is committed: there is nothing left to close
+	err    error // the cause of a Failed
+	lost   bool  // another owner has the thread, or the run could not start: write and publish nothing
+	parked bool  // the run is committed as waiting: nothing is left to do
 }
 
-// main runs the activation. The order of everything a run does is here.
+// main drives the activation: start, steps, finish. Everything a run does happens below it.
 func (r *run) main() (*awaken.RunResult, error) {
 	if r.missing != nil {
 		return r.awaitPin()
@@ -123,8 +123,8 @@ func (r *run) main() (*awaken.RunResult, error) {
 		if e == nil && r.journal.inboxWaits() {
 			e = r.fail(r.inbox.take(r.ctx))
 		}
-		if e != nil && e.Type == awaken.NaturalEnd && len(r.ledger.held) > 0 {
-			e = r.passHeld(r.ctx) // somebody has written to it
+		if e != nil && e.Type == awaken.NaturalEnd && len(r.ledger.heldMessages) > 0 {
+			e = r.passHeld(r.ctx) // input arrived and a guard holds it
 		}
 		if e != nil && e.Type == awaken.NaturalEnd && builtin.PendingWork.Get(r.st) {
 			e = r.awaitTasks()
@@ -135,7 +135,7 @@ func (r *run) main() (*awaken.RunResult, error) {
 		if e.lost || e.parked || !r.finish(e) {
 			break
 		}
-		e = nil // somebody wrote to the run just before its end
+		e = nil // a message arrived just before the end
 	}
 	if e.lost {
 		return nil, e.err
@@ -149,17 +149,17 @@ func (r *run) main() (*awaken.RunResult, error) {
 	return r.result(e), e.err
 }
 
-// takeStep makes one inference and runs the tools that it asks for. It returns nil when
-// there is more to do.
+// takeStep calls the model once and runs the tool calls it asks for. It returns nil if the
+// run needs another step.
 func (r *run) takeStep() *end {
 	ctx := r.ctx
-	for _, happens := range beforeStep {
-		if e := happens(r, ctx); e != nil {
+	for _, do := range beforeStep {
+		if e := do(r, ctx); e != nil {
 			return e
 		}
 	}
-	for _, happens := range inStep {
-		e := happens(r, ctx)
+	for _, do := range inStep {
+		e := do(r, ctx)
 		if e == stepOver {
 			break
 		}
@@ -170,13 +170,14 @@ func (r *run) takeStep() *end {
 	return r.closeStep(ctx, nil)
 }
 
+// result makes the result of this activation.
 func (r *run) result(e *end) *awaken.RunResult {
 	res := newResult(&r.rec, r.step.response, e.Termination)
 	res.Rejected, res.Unread = r.decider.rejected, r.journal.unread
 	return res
 }
 
-// newResult is the result of a run that has this record.
+// newResult makes the result of a run from its record.
 func newResult(rec *awaken.Run, response string, t awaken.Termination) *awaken.RunResult {
 	return &awaken.RunResult{RunID: rec.RunID, ThreadID: rec.ThreadID, AgentID: rec.AgentID, Response: response, StructuredOutput: rec.StructuredOutput, Status: rec.Status,
 		Termination: t, Waiting: rec.Waiting, Steps: rec.Steps, Usage: rec.Usage, CostUSD: rec.CostUSD, ChildUsage: rec.ChildUsage, ChildCostUSD: rec.ChildCostUSD}

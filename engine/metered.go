@@ -11,14 +11,14 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
-// metered is a model that works beside a run and is paid from the run's budgets. It makes
-// one request at a time, because its reservation is one: key's. If its process dies, the
-// next to reserve with that key counts what was left as spent, or [Runtime.SettleLost] does.
+// metered is a model that is used concurrently with a run and paid from the run's budgets. It
+// makes one request at a time, because key has only one reservation. If the process dies, the next
+// reservation of that key, or [Runtime.SettleLost], counts the old one as spent.
 type metered struct {
 	model    llm.Model
 	spending *spending
 	prices   awaken.Prices
-	window   int // tokens of a request, if that is known
+	window   int // context window in tokens, 0 if unknown
 	key      string
 	fence    uint64
 	cfg      *Config
@@ -37,13 +37,13 @@ func (m *metered) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 		id := m.cfg.NewID()
 		reserved, err := m.reserve(ctx, id, req)
 		if err != nil {
-			yield(llm.Delta{}, &llm.Error{Kind: llm.InvalidRequest, Message: err.Error(), Err: err}) // not to be tried again
+			yield(llm.Delta{}, &llm.Error{Kind: llm.InvalidRequest, Message: err.Error(), Err: err}) // not retried
 			return
 		}
 		var usage llm.Usage
 		var failed error
 		begun, done := false, false
-		defer func() { // also when the reader has enough, or a model panics
+		defer func() { // also when the consumer stops early, or the model panics
 			m.settle(ctx, id, reserved, usage, done, !begun && failed != nil && refusedByProvider(failed))
 		}()
 		for d, err := range m.model.Stream(ctx, req) {
@@ -61,10 +61,10 @@ func (m *metered) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// reserve sets aside what a request may cost.
+// reserve reserves what a request may cost.
 func (m *metered) reserve(ctx context.Context, id string, req *llm.Request) (money.Amount, error) {
 	if !m.prices.Priced() {
-		return 0, fmt.Errorf("%w: there is a budget, and model %q has no prices", awaken.ErrInvalid, req.Model)
+		return 0, fmt.Errorf("%w: the run has a budget, but model %q has no prices", awaken.ErrInvalid, req.Model)
 	}
 	in, out := m.prices.Highest()
 	worst := saturate(float64(mostTokens(req, m.window))*in*1000) + saturate(float64(*req.MaxTokens)*out*1000)
@@ -72,7 +72,7 @@ func (m *metered) reserve(ctx context.Context, id string, req *llm.Request) (mon
 	return reserved, err
 }
 
-// settle says what a request has cost: everything that was reserved, if that is not known.
+// settle stores what a request cost. An unknown cost counts as the whole reservation.
 func (m *metered) settle(ctx context.Context, id string, reserved money.Amount, usage llm.Usage, done, refused bool) {
 	cost, _ := m.prices.Cost(usage)
 	known := refused || done && usage != (llm.Usage{})
@@ -82,6 +82,6 @@ func (m *metered) settle(ctx context.Context, id string, reserved money.Amount, 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := (settlement{id, cost, known}).settle(ctx, m.spending.budget, m.key); err != nil {
-		m.cfg.Logger.Warn("what a call has cost could not be stored", "for", m.key, "cost", cost, "error", err)
+		m.cfg.Logger.Warn("store cost of a call", "for", m.key, "cost", cost, "error", err)
 	}
 }

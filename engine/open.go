@@ -15,8 +15,8 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// begin takes a thread, and finds or makes the run that the request is about. A request
-// that was answered before has a result and no run.
+// begin claims and acquires the thread, and finds or creates the run of the request. For a request
+// that was answered before it returns a result and no run.
 func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awaken.Sink) (*run, *awaken.RunResult, error) {
 	if err := req.Validate(); err != nil {
 		return nil, nil, err
@@ -57,7 +57,7 @@ func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awake
 	}
 	ready := false
 	defer func() {
-		if !ready { // or something panicked
+		if !ready { // on an error or a panic
 			rt.release(r)
 		}
 	}()
@@ -80,8 +80,8 @@ func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awake
 	return r, nil, nil
 }
 
-// replay answers a request to continue a run that is done. Decisions that were
-// taken before are taken to be the same request again.
+// replay answers a request to continue a run that is done. Decisions that were accepted before
+// count as a repetition of the same request.
 func (rt *Runtime) replay(ctx context.Context, req *awaken.RunRequest, old *awaken.Run) (*awaken.RunResult, error) {
 	if len(req.Decisions) == 0 && req.End == nil {
 		return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, awaken.ErrConflict)
@@ -100,16 +100,15 @@ func (rt *Runtime) replay(ctx context.Context, req *awaken.RunRequest, old *awak
 	return newResult(old, old.FinalOutput, old.Termination), nil
 }
 
-// opening finds or makes the run that a request is about, and sets it up from what its
-// thread holds. The request is a parameter of its methods and not a field: a field would
-// move it to the heap.
+// opening finds or creates the run of a request, and sets it up from the thread's checkpoint. The
+// request is a parameter of its methods and not a field, which would move it to the heap.
 type opening struct {
 	*run
 	cp *awaken.Checkpoint
 }
 
-// open sets the run up from what its thread holds. It is cut into steps that follow
-// each other, not nested ones, to keep the stack of a waiting run small.
+// open sets the run up from the checkpoint. Its steps follow each other instead of nesting, to
+// keep the stack of a waiting run small.
 func (op *opening) open(ctx context.Context, req *awaken.RunRequest, sink awaken.Sink) error {
 	if err := op.choose(ctx, req); err != nil {
 		return err
@@ -122,19 +121,19 @@ func (op *opening) open(ctx context.Context, req *awaken.RunRequest, sink awaken
 		return err
 	}
 	if op.missing != nil {
-		op.leaveAsIs(req)
+		op.prepareToWait(req)
 		return nil
 	}
-	op.out.hold(&awaken.RunStart{ThreadID: op.info.ThreadID, RunID: op.info.RunID, ParentRunID: op.info.ParentRunID, Identity: op.info})
+	op.out.deferEvent(&awaken.RunStart{ThreadID: op.info.ThreadID, RunID: op.info.RunID, ParentRunID: op.info.ParentRunID, Identity: op.info})
 	if op.resumed {
-		if err := op.takeUp(req); err != nil {
+		if err := op.resumeCalls(req); err != nil {
 			return err
 		}
 	}
 	return op.takeInput(ctx, req)
 }
 
-// choose finds the run to go on with, or makes the record of a new one.
+// choose finds the run to continue, or creates the record of a new one.
 func (op *opening) choose(ctx context.Context, req *awaken.RunRequest) error {
 	old := op.cp.Run
 	unfinished := old != nil && old.Status != awaken.RunDone
@@ -156,14 +155,14 @@ func (op *opening) choose(ctx context.Context, req *awaken.RunRequest) error {
 	if req.AgentID != "" && req.AgentID != old.AgentID && !awaken.IsVariant(old.AgentID, req.AgentID) {
 		return fmt.Errorf("%w: run %s belongs to agent %q, not %q", awaken.ErrInvalid, old.RunID, old.AgentID, req.AgentID)
 	}
-	op.resumed = true // a decision, or new input, for the run that waits or was cut off
+	op.resumed = true // a decision or new input for a run that waits or was cut off
 	op.rec = *old
 	op.step.index = max(0, old.Steps-1)
 	op.step.response = lastText(op.cp.View, old.RunID)
 	return nil
 }
 
-// newRecord makes the record of a new run.
+// newRecord creates the record of a new run.
 func (op *opening) newRecord(ctx context.Context, req *awaken.RunRequest) error {
 	rec := &op.rec
 	if req.RunID != "" {
@@ -175,7 +174,7 @@ func (op *opening) newRecord(ctx context.Context, req *awaken.RunRequest) error 
 	if rec.AgentID == "" {
 		rec.AgentID = op.inferAgent()
 	} else if active := activeAgent(op.cp); awaken.IsVariant(active, rec.AgentID) {
-		rec.AgentID = active // the thread has been handed to a variant of the agent
+		rec.AgentID = active // the thread was handed to a variant of the agent
 	}
 	if req.Mode != "foreground" {
 		rec.Mode = req.Mode
@@ -188,8 +187,8 @@ func (op *opening) newRecord(ctx context.Context, req *awaken.RunRequest) error 
 	return nil
 }
 
-// adoptRecord makes sure that a run of that id has not started, and goes on with its
-// record if it was accepted.
+// adoptRecord checks that no run with that id has started, and continues its record if it was
+// accepted.
 func (op *opening) adoptRecord(ctx context.Context, runID string) error {
 	old, err := op.rt.cfg.Store.LoadRun(ctx, runID)
 	if errors.Is(err, awaken.ErrNotFound) {
@@ -199,13 +198,13 @@ func (op *opening) adoptRecord(ctx context.Context, runID string) error {
 		return err
 	}
 	if old.Status != awaken.RunCreated || old.ThreadID != op.thread {
-		return fmt.Errorf("%w: run %s exists already", awaken.ErrConflict, runID)
+		return fmt.Errorf("%w: run %s already exists", awaken.ErrConflict, runID)
 	}
 	op.rec.CreatedAt = old.CreatedAt
 	return nil
 }
 
-// bind gives the run its agent, its state, its tools and its recorder.
+// bind sets up the run's agent, state, tools, budget and recorder.
 func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken.Sink) error {
 	cfg := &op.rt.cfg
 	if op.missing == nil {
@@ -221,14 +220,14 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 		if op.endAtOnce == nil && op.missing == nil {
 			return err
 		}
-		op.agent = registry.Bare(op.info.AgentID, builtin.For) // to end the run, or leave it, no more is needed
+		op.agent = registry.Bare(op.info.AgentID, builtin.For) // enough to end the run, or to park it
 	}
 	op.rec.ResolutionID = op.reg.ID()
 	if err := op.restore(req); err != nil {
 		return err
 	}
 	if to := builtin.ActiveAgent.Get(op.st); to != "" && to != req.AgentID && req.AgentID != "" && !op.resumed && !awaken.IsVariant(to, req.AgentID) {
-		op.forgetHandoff() // the request wants another agent, and no variant of it has the thread
+		op.forgetHandoff() // the request names another agent, of which the thread's is no variant
 	}
 	for i := range op.rec.FrontendTools {
 		if err := op.tools.addFrontend(op.rec.FrontendTools[i]); err != nil {
@@ -246,7 +245,7 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 			return err
 		}
 	}
-	_, none := cfg.Store.(nothing)
+	_, none := cfg.Store.(discardStore)
 	_, here := sink.(loopBody)
 	slow, ok := cfg.Store.(awaken.Pipelined)
 	op.journal.pipelined = ok && slow.Pipelined() && !here
@@ -259,7 +258,7 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 	return nil
 }
 
-// amend takes over what the request asks for beyond messages.
+// amend copies the options of the request, beyond messages, into the record.
 func (op *opening) amend(req *awaken.RunRequest) {
 	op.rec.Overrides = cmp.Or(req.Overrides, op.rec.Overrides)
 	op.rec.Budget = cmp.Or(req.Budget, op.rec.Budget)
@@ -271,8 +270,8 @@ func (op *opening) amend(req *awaken.RunRequest) {
 	}
 }
 
-// inferAgent chooses the agent of a request that names none: the one the thread
-// was handed to, the one that ran last, the default.
+// inferAgent chooses the agent of a request that names none: the one the thread was handed to,
+// else the last one, else the default.
 func (op *opening) inferAgent() string {
 	last := ""
 	if op.cp.Run != nil {
@@ -281,18 +280,18 @@ func (op *opening) inferAgent() string {
 	return cmp.Or(activeAgent(op.cp), last, DefaultAgentID)
 }
 
-// activeAgent is the agent that the thread was handed to, or "".
+// activeAgent is the agent the thread was handed to, or "".
 func activeAgent(cp *awaken.Checkpoint) string {
 	raw := cp.ThreadState[builtin.ActiveAgent.Name()]
 	if raw == nil {
 		return ""
 	}
 	var active string
-	_ = json.Unmarshal(raw, &active) // what is no name names no agent
+	_ = json.Unmarshal(raw, &active) // a malformed value names no agent
 	return active
 }
 
-// restore fills the state: the thread's, and the run's when it is continued.
+// restore fills the state: the thread's and, if the run is resumed, the run's.
 func (op *opening) restore(req *awaken.RunRequest) error {
 	op.st = state.NewStore(op.agent.Schema)
 	if err := op.st.Restore(op.cp.ThreadState, state.Skip); err != nil {
@@ -320,16 +319,16 @@ func (op *opening) restore(req *awaken.RunRequest) error {
 	return op.st.Apply(&b)
 }
 
-// takeUp finds the calls that were open when the run stopped, and applies the
-// decisions on them.
-func (op *opening) takeUp(req *awaken.RunRequest) error {
+// resumeCalls restores the calls that were open, and applies the request's decisions and the
+// inbox.
+func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 	op.step.closed = true
 	for _, s := range op.cp.Calls {
 		if s.RunID != op.info.RunID {
 			continue
 		}
 		if s.IsHeld() {
-			op.guards.takeUp(s)
+			op.guards.restore(s)
 			continue
 		}
 		if s.Step >= op.rec.Steps { // the step was cut off
@@ -346,7 +345,7 @@ func (op *opening) takeUp(req *awaken.RunRequest) error {
 		op.ledger.calls = append(op.ledger.calls, c)
 		c.doubtful = s.Status == awaken.CallRunning && s.Effect == awaken.Effectful
 	}
-	// A step whose answers are all in is over.
+	// A step with all answers stored is over.
 	unanswered := func(c *call) bool { return !c.appended }
 	if op.step.closed && !op.ledger.open() && !slices.ContainsFunc(op.ledger.calls, unanswered) {
 		op.ledger.drop()
@@ -359,19 +358,19 @@ func (op *opening) takeUp(req *awaken.RunRequest) error {
 			op.decider.rejected = append(op.decider.rejected, err.Error())
 		}
 	}
-	if op.endAtOnce == nil { // else it is for whoever comes next
+	if op.endAtOnce == nil { // else the next owner reads it
 		op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd)
 	}
-	op.decider.expire() // what was decided in time counts, however late it is taken in
-	op.children.look(op.ctx)
+	op.decider.expire() // a decision accepted in time counts, however late it is read
+	op.children.recheckAll(op.ctx)
 	if len(refused) > 0 && len(refused) == len(req.Decisions) && len(req.Messages) == 0 && len(op.ledger.changed) == 0 {
 		return errors.Join(refused...)
 	}
 	return nil
 }
 
-// answerIn finds the answer to a call behind the message that asked for it, and
-// whether that message is there.
+// answerIn finds the answer to a call after the message that asked for it, and reports whether
+// that message is in view.
 func answerIn(view []*llm.Message, callID string) (answer *llm.Message, asked bool) {
 	for _, m := range slices.Backward(view) {
 		switch {
@@ -384,8 +383,8 @@ func answerIn(view []*llm.Message, callID string) (answer *llm.Message, asked bo
 	return nil, false
 }
 
-// takeInput adds the request's messages. A visible message of the user takes the
-// place of everything that was waiting.
+// takeInput adds the request's messages. A visible user message supersedes everything that was
+// waiting.
 func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error {
 	if req.Rewind != "" {
 		if err := op.rewind(ctx, req.Rewind); err != nil {
@@ -395,8 +394,8 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 	if !op.resumed {
 		op.dropUnanswered()
 	}
-	first := len(op.conv.added) // of the input
-	if !op.resumed {            // what others have said to the thread is what the run is about, too
+	first := len(op.conv.added) // index of the first input message
+	if !op.resumed {            // messages posted to the thread are input, too
 		op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd)
 		for first < len(op.conv.added) && op.conv.added[first].Metadata != nil && op.conv.added[first].Metadata.Compaction != nil {
 			first++ // a summary
@@ -430,7 +429,7 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 	if err != nil {
 		return fmt.Errorf("rewind: %w", err)
 	}
-	var seqs []int // of the records of that id that are not hidden
+	var seqs []int // visible records with that id
 	for _, rec := range log {
 		if md := rec.Message.Metadata; md != nil && md.Rewind != nil {
 			seqs = slices.DeleteFunc(seqs, func(seq int) bool { return seq >= md.Rewind.FromSeq })
@@ -446,7 +445,7 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 		if !c.state.Status.Terminal() {
 			s := op.ledger.edit(c)
 			s.Status, s.UpdatedAt = awaken.CallCancelled, op.rt.cfg.Now().UnixMilli()
-			op.children.leave(s)
+			op.children.cancelChild(s)
 		}
 	}
 	op.ledger.drop()
@@ -455,7 +454,7 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 	op.conv.added = append(op.conv.added, mark)
 	if at >= 0 {
 		op.conv.rewriteFrom(at)
-	} else { // it was summarised, and with it something that is shown again now
+	} else { // it was summarised; messages hidden by the summary are visible again
 		whole := make([]*llm.Message, 0, len(log)+1)
 		for _, rec := range log {
 			whole = append(whole, rec.Message)
@@ -467,8 +466,8 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 	return nil
 }
 
-// dropUnanswered leaves calls that never got an answer out of what a new run's
-// model is shown: a rewind may have cut them off from it.
+// dropUnanswered hides calls that were never answered from the model of a new run. A rewind may
+// have removed their answers.
 func (op *opening) dropUnanswered() {
 	at := op.conv.msgs.Len() - 1
 	for at >= 0 && op.conv.msgs.At(at).Role != llm.Assistant {
@@ -491,7 +490,7 @@ func (op *opening) dropUnanswered() {
 	op.conv.msgs = op.conv.msgs.Append(viewOf(step)...)
 }
 
-// lastText is the last answer of a run.
+// lastText is the text of the run's last answer.
 func lastText(view []*llm.Message, runID string) string {
 	for _, m := range slices.Backward(view) {
 		if m.Role == llm.Assistant && m.Metadata != nil && m.Metadata.RunID == runID {
@@ -503,7 +502,7 @@ func lastText(view []*llm.Message, runID string) string {
 	return ""
 }
 
-// viewOf is what a model is shown of a log.
+// viewOf returns the messages of a log that a model sees.
 func viewOf(log []*llm.Message) []*llm.Message {
 	var v awaken.View
 	v.Append(log...)

@@ -17,22 +17,21 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// outcomes takes in what calls come to.
+// outcomes records the results of tool calls.
 type outcomes struct {
 	*core
 	phases   *phases
 	guards   *guards
 	children *children
 
-	running  int              // calls whose outcome is to come
-	waiting  int              // results that no commit holds yet
-	deadline <-chan time.Time // of the next commit, while results wait
-	written  state.Batch      // what calls that ran at the same time have written
+	running  int              // calls that have not returned
+	waiting  int              // results that are not committed yet
+	deadline <-chan time.Time // for committing results that wait
+	written  state.Batch      // written by the concurrent calls of the step
 }
 
-// complete gives a call its result: what the tool recorded, then the
-// after_tool_execute phase, the ledger, the message and the event, all of which
-// the next commit holds.
+// complete gives a call its result: it applies what the tool recorded, runs after_tool_execute,
+// and updates the ledger, the conversation and the events. The next commit stores all of it.
 func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResult, cmd *awaken.Command) *end {
 	res.ToolName = c.state.ToolName
 	var failed *end
@@ -43,11 +42,11 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 		res.ToolName = c.state.ToolName
 	}
 	if cmd != nil {
-		oc.addBelow(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
+		oc.addChildUsage(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
 		if err := oc.submitCall(cmd); err != nil {
-			res = awaken.ErrorResult("state", fmt.Sprintf("tool %q has run, but what it recorded could not be applied: %v", c.state.ToolName, err))
+			res = awaken.ErrorResult("state", fmt.Sprintf("tool %q ran, but its state updates could not be applied: %v", c.state.ToolName, err))
 			res.ToolName = c.state.ToolName
-			if _, conflict := errors.AsType[*state.ConflictError](err); !conflict { // a mistake in the program
+			if _, conflict := errors.AsType[*state.ConflictError](err); !conflict { // a programming error
 				failed = oc.fail(fmt.Errorf("tool %q: %w", c.state.ToolName, err))
 			}
 		}
@@ -66,7 +65,7 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 	}
 	c.message = oc.answerTo(s, res)
 	c.forget()
-	oc.holdOutcome(c, s.Status)
+	oc.deferOutcome(c, s.Status)
 	if err := oc.stateDelta(); err != nil && failed == nil {
 		failed = oc.fail(err)
 	}
@@ -75,9 +74,8 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 	return failed
 }
 
-// passResult puts a result to the guards. It returns the result to go on with; or nil
-// when the call now waits, for which the result is kept; and the end of the run, if
-// there is one.
+// passResult asks the guards about a result. It returns the result to use, or nil if the call is
+// suspended and the result kept, and the end of the run, if any.
 func (oc *outcomes) passResult(ctx context.Context, c *call, res *awaken.ToolResult, cmd *awaken.Command) (*awaken.ToolResult, *end) {
 	p := &awaken.Passage{Border: awaken.ResultBorder, Result: res}
 	v, err := oc.guards.pass(detached(ctx), awaken.PhaseAfterToolExecute, about{tool: c.tc, result: res}, p, c.state.Approved)
@@ -97,7 +95,7 @@ func (oc *outcomes) passResult(ctx context.Context, c *call, res *awaken.ToolRes
 	return p.Result, nil
 }
 
-// capped replaces a result that is too large.
+// capped replaces a result that is too large with an error.
 func (oc *outcomes) capped(c *call, res *awaken.ToolResult) *awaken.ToolResult {
 	limit := cmp.Or(c.entry.Spec.MaxResultBytes, oc.rt.cfg.Limits.ToolResultBytes)
 	size := resultSize(res)
@@ -114,7 +112,7 @@ func (oc *outcomes) capped(c *call, res *awaken.ToolResult) *awaken.ToolResult {
 // suspend makes a call wait for a decision.
 func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command) *end {
 	if cmd != nil {
-		oc.addBelow(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
+		oc.addChildUsage(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
 		if err := oc.submitCall(cmd); err != nil {
 			return oc.fail(err)
 		}
@@ -125,17 +123,17 @@ func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command
 	out := *res
 	out.ToolName, out.Status, out.Suspension = s.ToolName, awaken.ToolPending, t
 	out.Message = cmp.Or(out.Message, fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName))
-	oc.out.hold(&awaken.ToolCallDone{ID: s.CallID, Result: &out, Outcome: awaken.CallSuspended})
-	if c.again {
-		c.again = false
-		oc.children.lookAgain(c)
+	oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, Result: &out, Outcome: awaken.CallSuspended})
+	if c.recheck {
+		c.recheck = false
+		oc.children.recheck(c)
 	}
 	oc.wait()
 	return nil
 }
 
-// submitCall applies what a call recorded. Calls that ran at the same time started
-// from the same state, so they must not have written the same exclusive key.
+// submitCall applies what a call recorded. Concurrent calls started from the same state, so they
+// must not write the same exclusive key.
 func (oc *outcomes) submitCall(cmd *awaken.Command) error {
 	if oc.agent.Spec.ExecutionMode() != awaken.Sequential {
 		if err := oc.written.Merge(&cmd.Batch); err != nil {
@@ -145,18 +143,18 @@ func (oc *outcomes) submitCall(cmd *awaken.Command) error {
 	return oc.phases.submit(cmd)
 }
 
-// holdOutcome holds the event that tells how a call came out. A call that was
-// suspended has been told to be done, so it is resumed.
-func (oc *outcomes) holdOutcome(c *call, outcome awaken.CallStatus) {
+// deferOutcome defers the event with the outcome of a call: tool_call_done, or tool_call_resumed if
+// the call was suspended.
+func (oc *outcomes) deferOutcome(c *call, outcome awaken.CallStatus) {
 	s := c.state
 	if s.Ticket != nil {
-		oc.out.hold(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status})
+		oc.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status})
 	} else {
-		oc.out.hold(&awaken.ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome})
+		oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome})
 	}
 }
 
-// answer gives a call a result that its tool has not returned.
+// answer gives a call a result that its tool did not return.
 func (oc *outcomes) answer(c *call, status awaken.CallStatus, res *awaken.ToolResult) {
 	s := oc.ledger.edit(c)
 	res.ToolName = s.ToolName
@@ -164,8 +162,8 @@ func (oc *outcomes) answer(c *call, status awaken.CallStatus, res *awaken.ToolRe
 	c.message = oc.answerTo(s, res)
 }
 
-// answerTo is the tool message that answers a call. Message and content are one
-// allocation, because most results are one block of text.
+// answerTo makes the tool message that answers a call. Message and content are one allocation,
+// because most results are one block of text.
 func (oc *outcomes) answerTo(s *awaken.CallState, res *awaken.ToolResult) *llm.Message {
 	m := &struct {
 		llm.Message
@@ -181,7 +179,7 @@ func (oc *outcomes) answerTo(s *awaken.CallState, res *awaken.ToolResult) *llm.M
 	return &m.Message
 }
 
-// stateDelta holds a state_delta if the state has changed visibly.
+// stateDelta defers a state_delta if public state has changed.
 func (oc *outcomes) stateDelta() error {
 	changes, err := oc.st.Delta()
 	if err != nil {
@@ -201,13 +199,13 @@ func (oc *outcomes) stateDelta() error {
 		}
 	}
 	if len(ops) > 0 {
-		oc.out.hold(&awaken.StateDelta{Delta: ops})
+		oc.out.deferEvent(&awaken.StateDelta{Delta: ops})
 	}
 	return nil
 }
 
-// appendAnswers adds the answers of finished calls to the conversation in the
-// order of the calls: up to the first call without one, or all there are.
+// appendAnswers adds the answers of finished calls to the conversation, in the order of the calls:
+// up to the first call without an answer or, if all is set, all there are.
 func (oc *outcomes) appendAnswers(all bool) {
 	jumped := false
 	for _, c := range oc.ledger.calls {
@@ -226,9 +224,8 @@ func (oc *outcomes) appendAnswers(all bool) {
 	}
 }
 
-// reorder shows the model the answers in the order of the calls and right behind
-// the message that asked, also when they came in another order or other messages
-// came between.
+// reorder puts the answers directly after the message that asked, in the order of the calls, even
+// if they arrived in another order or other messages arrived between them.
 func (oc *outcomes) reorder() {
 	at := oc.conv.msgs.Len()
 	for at > 0 && len(oc.conv.msgs.At(at-1).ToolCalls) == 0 {
@@ -251,10 +248,9 @@ func (oc *outcomes) reorder() {
 	oc.conv.msgs = oc.conv.msgs.Append(others...)
 }
 
-// closeAll answers every call that is still open, so that the conversation stays
-// valid whatever happened.
+// closeAll answers every open call, so that the conversation stays valid.
 func (oc *outcomes) closeAll(e *end) {
-	if e.Type != awaken.NaturalEnd { // or they are not lost yet
+	if e.Type != awaken.NaturalEnd { // a natural end may still be undone
 		oc.guards.drop(fmt.Sprintf("the run ended: %s", e.Termination))
 	}
 	closed := false
@@ -268,16 +264,16 @@ func (oc *outcomes) closeAll(e *end) {
 			res.Message += "; it had begun, and whether it took effect is not known"
 			res.Metadata = map[string]any{"in_doubt": true}
 		}
-		oc.children.leave(c.state)
+		oc.children.cancelChild(c.state)
 		oc.answer(c, awaken.CallCancelled, res)
-		oc.holdOutcome(c, awaken.CallFailed)
+		oc.deferOutcome(c, awaken.CallFailed)
 	}
 	if closed || len(oc.ledger.calls) > 0 {
 		oc.appendAnswers(true)
 	}
 }
 
-// interruption says why a call that is left gets no result.
+// interruption is the error of a call that the end of the run interrupted.
 func interruption(s *awaken.CallState, e *end) string {
 	unmade := ""
 	if s.StartedAt == 0 {
@@ -286,14 +282,14 @@ func interruption(s *awaken.CallState, e *end) string {
 	return fmt.Sprintf("[Tool execution was interrupted] %sthe run ended: %s", unmade, e.Termination)
 }
 
-// wait notes that a result waits for a commit.
+// wait counts a result that waits for a commit.
 func (oc *outcomes) wait() {
 	if oc.waiting++; oc.deadline == nil && oc.running > 0 {
 		oc.deadline = time.After(resultWait)
 	}
 }
 
-// reset is called between two steps.
+// reset clears the counters at the end of a step.
 func (oc *outcomes) reset() {
 	oc.waiting, oc.deadline = 0, nil
 	oc.written.Reset()
@@ -307,8 +303,8 @@ var (
 	errToolExit    = errors.New("the tool ended its goroutine without returning")
 )
 
-// laidOver returns args with the fields of patch laid over it, or patch when
-// either is not an object.
+// laidOver returns args with the fields of patch replacing its own, or patch if either is not an
+// object.
 func laidOver(args, patch json.RawMessage) json.RawMessage {
 	var base, over map[string]json.RawMessage
 	if json.Unmarshal(args, &base) != nil || json.Unmarshal(patch, &over) != nil || base == nil || over == nil {
@@ -322,8 +318,7 @@ func laidOver(args, patch json.RawMessage) json.RawMessage {
 	return out
 }
 
-// resultOf turns what a tool returned into a result of its own, or into an error that ends
-// the run.
+// resultOf turns what a tool returned into a result, or into an error that ends the run.
 func resultOf(tool string, r *awaken.ToolResult, err error) (*awaken.ToolResult, error) {
 	res, fatal := awaken.ResultOf(tool, r, err)
 	if fatal == nil && errors.Is(err, errToolTimeout) {
@@ -332,7 +327,7 @@ func resultOf(tool string, r *awaken.ToolResult, err error) (*awaken.ToolResult,
 	return res, fatal
 }
 
-// resultSize is the number of bytes that count against the cap on results.
+// resultSize is the number of bytes that count against the limit on results.
 func resultSize(r *awaken.ToolResult) int {
 	n := len(r.Message)
 	if string(r.Data) != "null" {

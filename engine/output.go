@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// Output makes a run's answer a T. The zero value is ready:
+// Output decodes the answer of a run into a T. The zero value is ready for use:
 //
 //	var weather engine.Output[Weather]
 //	res, err := rt.Run(ctx, awaken.RunRequest{OutputSchema: weather.Schema(), …}, nil)
@@ -20,11 +20,11 @@ import (
 //	w, err := weather.Decode(res)
 //
 // The schema is inferred like that of a tool's arguments: `json` tags name the properties,
-// a `jsonschema` tag is a property's description.
+// `jsonschema` tags describe them.
 type Output[T any] struct{}
 
-// Schema returns the JSON Schema of T, for RunRequest.OutputSchema or
-// AgentSpec.OutputSchema. It panics if there is none: that is a mistake in the program.
+// Schema returns the JSON Schema of T, for RunRequest.OutputSchema or AgentSpec.OutputSchema. It
+// panics if T has none, which is a programming error.
 func (Output[T]) Schema() json.RawMessage {
 	raw, err := schema.For(reflect.TypeFor[T]())
 	if err != nil {
@@ -33,7 +33,8 @@ func (Output[T]) Schema() json.RawMessage {
 	return raw
 }
 
-// Decode returns the run's answer. A run that did not come to its natural end has none.
+// Decode returns the run's answer. It fails with ErrNotFound if the run did not reach its natural
+// end.
 func (Output[T]) Decode(res *awaken.RunResult) (T, error) {
 	var v T
 	if res == nil {
@@ -48,29 +49,30 @@ func (Output[T]) Decode(res *awaken.RunResult) (T, error) {
 	return v, nil
 }
 
-// OutputError says that the answer did not fit its schema, however often the model was
-// told. The run fails with it.
+// OutputError reports that the model's answer did not match the schema in any attempt. The run
+// fails with it.
 type OutputError struct {
 	Attempts int
-	Answer   string // the last
-	Err      error  // what was wrong with it
+	Answer   string // of the last attempt
+	Err      error  // the mismatch
 }
 
+// Error says how many attempts were made and what was wrong with the last.
 func (e *OutputError) Error() string {
 	return fmt.Sprintf("the answer does not fit the output schema after %d attempts: %s", e.Attempts, oneLine(e.Err))
 }
 
-// Unwrap returns what was wrong with the last answer.
+// Unwrap returns the mismatch of the last answer.
 func (e *OutputError) Unwrap() error { return e.Err }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// finalOutput holds the answer of a run to a schema.
+// finalOutput checks the answer of a run against a schema.
 type finalOutput struct {
 	*core
 
 	plan       *registry.OutputPlan // nil if there is no schema
-	structured json.RawMessage      // the answer that fits
+	structured json.RawMessage      // the answer that matches
 }
 
 // finishes reports whether a call gives the final answer.
@@ -78,8 +80,8 @@ func (fo *finalOutput) finishes(c *call) bool {
 	return fo.plan != nil && c.entry != nil && c.entry == fo.plan.Finish
 }
 
-// takeAnswer looks at an answer that was given by the tool. The answer that fits ends the run
-// when the other calls of the step have come out.
+// takeAnswer checks an answer given by a call. An answer that matches ends the run when the other
+// calls of the step are over.
 func (fo *finalOutput) takeAnswer(c *call) (*awaken.ToolResult, *end) {
 	if _, err := fo.plan.Given(c.state.Arguments); err != nil {
 		e := fo.misfit(string(c.state.Arguments), err)
@@ -88,7 +90,7 @@ func (fo *finalOutput) takeAnswer(c *call) (*awaken.ToolResult, *end) {
 	return awaken.TextResult("The answer was taken."), nil
 }
 
-// misfit counts an answer that does not fit, and fails the run if there were too many.
+// misfit counts an answer that does not match, and fails the run if there were too many.
 func (fo *finalOutput) misfit(answer string, err error) *end {
 	if fo.rec.OutputRepairs >= fo.agent.Spec.OutputRepairs() {
 		return fo.fail(&OutputError{Attempts: fo.rec.OutputRepairs + 1, Answer: answer, Err: err})
@@ -97,8 +99,8 @@ func (fo *finalOutput) misfit(answer string, err error) *end {
 	return nil
 }
 
-// given reports whether a call of the step has given an answer that fits. The others of its
-// message may still have to come out.
+// given reports whether a call of the step gives an answer that matches. Other calls of the step
+// may still be open.
 func (fo *finalOutput) given() bool {
 	for _, c := range fo.ledger.calls {
 		if fo.finishes(c) {
@@ -110,7 +112,7 @@ func (fo *finalOutput) given() bool {
 	return false
 }
 
-// answered is the end of a run whose answer was given by the tool, or nil.
+// answered is the end of a run whose answer was given by a call, or nil.
 func (fo *finalOutput) answered() *end {
 	for _, c := range fo.ledger.calls {
 		if c.state.Status != awaken.CallSucceeded || !fo.finishes(c) {
@@ -124,8 +126,8 @@ func (fo *finalOutput) answered() *end {
 	return nil
 }
 
-// checkText looks at an answer that came as text. It returns nil if the model has been told
-// what is wrong and is to try again.
+// checkText checks an answer given as text. It returns nil if the model is to try again, after a
+// message that says what is wrong.
 func (fo *finalOutput) checkText(text string) *end {
 	v, err := fo.plan.Said(text)
 	if err == nil {

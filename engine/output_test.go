@@ -39,7 +39,7 @@ func TestOutput_DecodesWhatTheRunAnswered(t *testing.T) {
 	}
 }
 
-func TestOutput_OfARunWithoutOneSaysHowItEnded(t *testing.T) {
+func TestOutput_OfARunWithoutAnswerSaysHowItEnded(t *testing.T) {
 	var out engine.Output[forecast]
 	if _, err := out.Decode(nil); !errors.Is(err, awaken.ErrNotFound) {
 		t.Errorf("no result: %v, want ErrNotFound", err)
@@ -70,8 +70,8 @@ func TestOutput_AnAnswerThatNeverFitsIsATypedFailure(t *testing.T) {
 	checkValid(t, g.log(res.ThreadID))
 }
 
-// The request's schema, how often the model was told, and an answer that came before a
-// crash are there for whoever goes on with the run.
+// The request's schema, how often the answer was repaired, and an answer that came before a
+// crash are there for the next owner of the run.
 func TestOutput_SurvivesACrash(t *testing.T) {
 	var out engine.Output[forecast]
 	turns := []llmtest.Turn{finalOutput(`{}`), uses("echo"), finalOutput(`{"city":"Rome","degrees":21}`)}
@@ -112,7 +112,7 @@ func (s *dying) Commit(ctx context.Context, c *awaken.Commit) error {
 	return s.Store.Commit(ctx, c)
 }
 
-func TestOutput_IsAskedForAsTheModelCan(t *testing.T) {
+func TestOutput_IsRequestedAsTheModelSupports(t *testing.T) {
 	var out engine.Output[forecast]
 	for _, tt := range []struct {
 		name   string

@@ -7,39 +7,39 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// park commits the run as waiting and lets go of it. It returns nil when somebody
-// decided in the meantime, and the calls have to be looked at again.
-func (r *run) park(ctx context.Context) *end {
+// awaitDecisions parks a run whose calls wait for decisions. It returns nil if a decision arrived
+// meanwhile, and the calls must be checked again.
+func (r *run) awaitDecisions(ctx context.Context) *end {
 	r.outcomes.appendAnswers(true)
 	if !r.step.closed {
 		if err := r.endStep(ctx); err != nil {
 			return r.fail(err)
 		}
 	}
-	return r.rest(ctx, "suspended", r.ledger.waiting())
+	return r.park(ctx, "suspended", r.ledger.waiting())
 }
 
-// awaitTasks parks a run that has nothing to do until its background tasks end. It
-// returns nil when a message came instead.
+// awaitTasks parks a run until its background tasks end. It returns nil if a message arrived
+// instead.
 func (r *run) awaitTasks() *end {
 	for {
-		n := r.inbox.told
-		if e := r.rest(r.ctx, "awaiting_tasks", newWaiting(awaken.WaitBackgroundTasks)); e != nil || r.inbox.told > n {
+		n := r.inbox.received
+		if e := r.park(r.ctx, "awaiting_tasks", newWaiting(awaken.WaitBackgroundTasks)); e != nil || r.inbox.received > n {
 			return e
 		}
 	}
 }
 
-// rest commits the run as waiting, unless it was cancelled or somebody wrote to it.
-func (r *run) rest(ctx context.Context, reason string, w *awaken.Waiting) *end {
-	before := r.rec
-	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunWaiting, reason, w
+// park commits the run as waiting. It returns nil if the inbox is not empty: the run then reads it
+// and continues.
+func (r *run) park(ctx context.Context, reason string, w *awaken.Waiting) *end {
 	if ctx.Err() != nil {
-		standAs(&r.rec, &before)
 		return r.fail(context.Cause(ctx))
 	}
+	before := r.rec
+	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunWaiting, reason, w
 	r.wallet.settleRemaining(ctx)
-	err := r.compactor.leave(false)
+	err := r.compactor.detach(false)
 	if err == nil {
 		err = r.journal.flush(ctx, before)
 	}
@@ -48,21 +48,21 @@ func (r *run) rest(ctx context.Context, reason string, w *awaken.Waiting) *end {
 		m, err = r.journal.mark()
 	}
 	if err != nil {
-		standAs(&r.rec, &before)
+		restoreStatus(&r.rec, &before)
 		return r.fail(err)
 	}
 	r.ledger.stale = true
 	r.ledger.snapshot()
 	e := &end{Termination: awaken.Termination{Type: awaken.Suspended}, parked: true}
-	r.out.hold(r.finished(e.Termination))
+	r.out.deferEvent(r.finished(e.Termination))
 	atPark.Hit()
-	err = r.journal.commit(ctx, commitOptions{begins: true, rest: true})
+	err = r.journal.commit(ctx, commitOptions{begins: true, requireEmptyInbox: true})
 	atParked.Hit()
 	if err == nil {
 		return e
 	}
 	r.out.undo(m)
-	standAs(&r.rec, &before)
+	restoreStatus(&r.rec, &before)
 	r.ledger.stale = true
 	if errors.Is(err, awaken.ErrUnread) {
 		err = r.inbox.takeUnread(ctx)
@@ -70,9 +70,8 @@ func (r *run) rest(ctx context.Context, reason string, w *awaken.Waiting) *end {
 	return r.fail(err)
 }
 
-// settleCalls brings every call of the step to an end: it runs those that can run,
-// and parks the run when all that is left is waiting for people. It returns nil
-// when all calls have an answer.
+// settleCalls brings every call of the step to an end: it runs the calls that can run, and parks
+// the run if all others wait for decisions. It returns nil when every call has an answer.
 func (r *run) settleCalls(ctx context.Context) *end {
 	for {
 		if e := r.crew.run(ctx); e != nil {
@@ -84,18 +83,18 @@ func (r *run) settleCalls(ctx context.Context) *end {
 			return nil
 		}
 		if e := r.requested(); e != nil {
-			return e // there is nothing to wait for
+			return e // nothing to wait for
 		}
 		if r.inbox.withdraw {
 			r.inbox.withdraw = false
 			r.decider.supersede("[tool call superseded]")
-			r.out.hold(&awaken.MessagesSnapshot{Messages: visible(r.conv.msgs)})
+			r.out.deferEvent(&awaken.MessagesSnapshot{Messages: visible(r.conv.msgs)})
 			r.conv.rewritten = false
 			return nil
 		}
-		if e := r.park(ctx); e != nil {
+		if e := r.awaitDecisions(ctx); e != nil {
 			return e
 		}
-		// Somebody decided just before the run could be parked.
+		// A decision arrived just before the run could be parked.
 	}
 }

@@ -58,7 +58,7 @@ func TestLedger_AnEditAfterACommitIsForTheNextOne(t *testing.T) {
 	r := newParts(t)
 	c := newCall(r, "c1", awaken.CallState{Status: awaken.CallNew})
 	r.ledger.edit(c)
-	p, err := r.journal.pack(commitOptions{})
+	p, err := r.journal.collect(commitOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func TestJournal_WhatCouldNotBeCommittedComesFirstInTheNextCommit(t *testing.T) 
 	r := newParts(t)
 	r.conv.add(llm.UserText("one"))
 	r.journal.read = []string{"item 1"}
-	r.out.hold(&awaken.StepEnd{})
-	p, err := r.journal.pack(commitOptions{})
+	r.out.deferEvent(&awaken.StepEnd{})
+	p, err := r.journal.collect(commitOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +96,8 @@ func TestJournal_WhatCouldNotBeCommittedComesFirstInTheNextCommit(t *testing.T) 
 	}
 	r.conv.add(llm.UserText("two"))
 	r.journal.read = append(r.journal.read, "item 2")
-	r.out.hold(&awaken.StepEnd{})
-	r.journal.unpack(p)
+	r.out.deferEvent(&awaken.StepEnd{})
+	r.journal.putBack(p)
 	var got []string
 	for _, m := range r.conv.added {
 		got = append(got, m.Text())

@@ -13,16 +13,16 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// phases asks hooks and gates, and runs scheduled actions.
+// phases runs hooks, gates and scheduled actions.
 type phases struct {
 	*core
 }
 
-// maxActionRounds bounds how often the actions of one phase may schedule more.
+// maxActionRounds bounds how often the actions of one phase may schedule further ones.
 const maxActionRounds = 16
 
-// run asks the hooks of p and runs the actions scheduled for it until there are
-// none left. Without hooks and actions it does nothing.
+// run runs the hooks of p, and then the actions scheduled for p until none is left. Without either
+// it does nothing.
 func (ph *phases) run(ctx context.Context, p awaken.Phase, in about) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
@@ -35,8 +35,8 @@ func (ph *phases) run(ctx context.Context, p awaken.Phase, in about) error {
 	return ph.runActions(ctx, p, in)
 }
 
-// stage runs p as a stage of the run: it ends the run that fails, or that a hook or an action
-// asks to end.
+// stage runs p as a stage: it returns an end if p fails, or if a hook or an action asks to end the
+// run.
 func (ph *phases) stage(ctx context.Context, p awaken.Phase, in about) *end {
 	if err := ph.run(ctx, p, in); err != nil {
 		return ph.fail(err)
@@ -44,9 +44,9 @@ func (ph *phases) stage(ctx context.Context, p awaken.Phase, in about) *end {
 	return ph.requested()
 }
 
-// gather runs the hooks on one snapshot and applies what they recorded, in the
-// order they were registered. A hook that wrote an exclusive key which an earlier
-// one wrote as well is run again, on what the others left.
+// gather runs the hooks on one snapshot and applies what they recorded, in the order of
+// registration. A hook that wrote an exclusive key after another hook wrote it runs again, on the
+// updated state.
 func (ph *phases) gather(ctx context.Context, p awaken.Phase, hooks []registry.Hook, in about) error {
 	calls := make([]*awaken.HookCall, len(hooks))
 	errs := make([]error, len(hooks))
@@ -90,7 +90,7 @@ func (ph *phases) gather(ctx context.Context, p awaken.Phase, hooks []registry.H
 	return nil
 }
 
-// merge adds what one command asks for to another, but for what only tools record.
+// merge adds the requests of one command to another, except those that only tools record.
 func merge(to, from *awaken.Recorded) {
 	to.Actions = append(to.Actions, from.Actions...)
 	to.Effects = append(to.Effects, from.Effects...)
@@ -100,8 +100,8 @@ func merge(to, from *awaken.Recorded) {
 	}
 }
 
-// submit applies a command: state now, actions into the queue, effects after the
-// next commit. It changes nothing if the command asks for something unknown.
+// submit applies a command: state at once, actions to the queue, effects after the next commit. If
+// the command asks for something unknown, it changes nothing.
 func (ph *phases) submit(c *awaken.Command) error {
 	made := c.Recorded()
 	if c.Batch.Len() == 0 && len(made.Actions) == 0 && len(made.Effects) == 0 && len(made.Outbox) == 0 && made.Ending == nil {
@@ -123,7 +123,7 @@ func (ph *phases) submit(c *awaken.Command) error {
 		}
 	}
 	if made.Ending != nil && made.Ending.Type == awaken.Suspended {
-		return fmt.Errorf("a command cannot end a run as %s: a gate or a tool suspends a call", made.Ending.Type)
+		return fmt.Errorf("a command cannot end a run as %s; only calls can be suspended, by a gate or a tool", made.Ending.Type)
 	}
 	if len(made.Actions) > 0 {
 		builtin.PendingActions.Update(&c.Batch, builtin.QueueUpdate{Push: made.Actions})
@@ -142,8 +142,8 @@ func (ph *phases) submit(c *awaken.Command) error {
 	return nil
 }
 
-// runActions runs the actions scheduled for p, and those they schedule, until
-// quiet. A handler that fails is recorded in FailedActions.
+// runActions runs the actions scheduled for p, and those they schedule, until none is left. A
+// handler that fails is recorded in FailedActions.
 func (ph *phases) runActions(ctx context.Context, p awaken.Phase, in about) error {
 	for round := 0; ; round++ {
 		due := ph.due(p)
@@ -175,6 +175,7 @@ func (ph *phases) due(p awaken.Phase) []awaken.ScheduledAction {
 	return due
 }
 
+// runAction runs one scheduled action and removes it from the queue, even if it fails.
 func (ph *phases) runAction(ctx context.Context, p awaken.Phase, a awaken.ScheduledAction, in about) error {
 	h := ph.hooks.call(p, in)
 	handler, ok := ph.agent.Actions[a.Key]
@@ -196,8 +197,8 @@ func (ph *phases) runAction(ctx context.Context, p awaken.Phase, a awaken.Schedu
 	return ph.submit(&failed)
 }
 
-// askGates puts a tool call to the gates and returns the strictest verdict. Of equal
-// ones the first counts.
+// askGates asks the gates about a tool call and returns the strictest verdict, the first of equal
+// ones.
 func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error) {
 	tc := c.tc
 	var strictest awaken.Verdict
@@ -208,12 +209,12 @@ func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error)
 			return awaken.Verdict{}, err
 		}
 		if v.Suspended() && slices.Contains(c.state.Approved, v.SuspensionID(tc.ID)) {
-			continue // this question has been answered
+			continue // a decision has approved this
 		}
 		if v.Stricter(&strictest) {
 			strictest = v
 		} else if !v.Allowed() && !strictest.Stricter(&v) {
-			ph.rt.cfg.Logger.Warn("two gates give the same verdict, the first counts", "run", ph.info.RunID, "call", tc.ID, "plugin", g.Plugin)
+			ph.rt.cfg.Logger.Warn("two gates gave the same verdict; the first counts", "run", ph.info.RunID, "call", tc.ID, "plugin", g.Plugin)
 		}
 	}
 	return strictest, nil
@@ -243,6 +244,7 @@ func (ph *phases) deactivate(ctx context.Context) error {
 	return nil
 }
 
+// lifecycle calls a method of a plugin and applies what it recorded.
 func (ph *phases) lifecycle(ctx context.Context, p awaken.Plugin, what string, fn awaken.Hook) (err error) {
 	h := ph.hooks.call(awaken.PhaseRunStart, about{})
 	defer caught(&err, "%s of plugin %q", what, p.Name())
@@ -254,7 +256,7 @@ func (ph *phases) lifecycle(ctx context.Context, p awaken.Plugin, what string, f
 
 // transform lets plugins change the request.
 func (ph *phases) transform(ctx context.Context, req *llm.Request) error {
-	if len(ph.agent.Transforms) > 0 { // which may do with them what they like
+	if len(ph.agent.Transforms) > 0 { // which may modify them
 		req.System, req.Tools = slices.Clone(req.System), slices.Clone(req.Tools)
 	}
 	for i := range ph.agent.Transforms {
@@ -266,39 +268,40 @@ func (ph *phases) transform(ctx context.Context, req *llm.Request) error {
 	return nil
 }
 
-// PhaseLoopError reports scheduled actions that never came to rest.
+// PhaseLoopError reports that the actions of a phase kept scheduling further ones.
 type PhaseLoopError struct {
 	Phase  awaken.Phase
 	Rounds int
-	Action string // one of those still scheduled
+	Action string // one that is still scheduled
 }
 
+// Error names the phase and one action that is still scheduled.
 func (e *PhaseLoopError) Error() string {
-	return fmt.Sprintf("phase %s: actions did not come to rest in %d rounds, %q is still scheduled", e.Phase, e.Rounds, e.Action)
+	return fmt.Sprintf("phase %s: actions still scheduled after %d rounds, for example %q", e.Phase, e.Rounds, e.Action)
 }
 
-// about is what the hooks of a phase are told beyond the run itself.
+// about is what the hooks of a phase get beside the run itself.
 type about struct {
 	tool   *awaken.ToolCall
 	result *awaken.ToolResult
 	reply  *llm.Reply
 }
 
-// hooks makes what hooks are given, and does the effects that they ask for.
+// hooks makes the arguments of hooks, and runs the effects they ask for.
 type hooks struct {
 	*core
 
-	effects []awaken.ScheduledEffect // to be done after the next commit
+	effects []awaken.ScheduledEffect // to run after the next commit
 }
 
+// call makes the argument of a hook: the run as it is now.
 func (hk *hooks) call(p awaken.Phase, in about) *awaken.HookCall {
 	hk.ledger.derive()
 	return &awaken.HookCall{Phase: p, Run: hk.info, Agent: hk.agent.Spec, Step: hk.step.index, Messages: hk.conv.msgs.Clip(), Tools: hk.tools.offered,
 		Profile: hk.rt.cfg.Profile, Tool: in.tool, Result: in.result, Reply: in.reply, Snapshot: hk.st.Snapshot()}
 }
 
-// runEffects does what committed commands asked for outside the run. Failures are
-// logged; they do not end the run.
+// runEffects runs the effects of committed commands. Failures are logged and do not end the run.
 func (hk *hooks) runEffects(ctx context.Context) {
 	effects := hk.effects
 	hk.effects = nil

@@ -9,16 +9,15 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// missingVersion says why the version that a run is pinned to is not available, and what follows.
+// missingVersion says why the version that a run is pinned to is not available.
 type missingVersion struct {
-	err    error // why
-	undone error // the same, if the request asked for more than to continue
-	quiet  bool  // nothing is said about it
+	err      error // the reason
+	unserved error // err, if the request asked for more than to continue
+	quiet    bool  // publish nothing
 }
 
-// pinned returns the registry of a run that is pinned to it. Without Snapshots there is
-// only one.
-func (rt *Runtime) pinned(ctx context.Context, resolutionID string) (*registry.Registry, error) {
+// pinnedRegistry returns the registry a run is pinned to. Without Snapshots there is only one.
+func (rt *Runtime) pinnedRegistry(ctx context.Context, resolutionID string) (*registry.Registry, error) {
 	s := rt.cfg.Snapshots
 	if s == nil {
 		return rt.registry.Load(), nil
@@ -30,27 +29,27 @@ func (rt *Runtime) pinned(ctx context.Context, resolutionID string) (*registry.R
 	return reg, nil
 }
 
-// named returns the registry of a new run whose request names it.
-func (rt *Runtime) named(ctx context.Context, resolutionID string) (*registry.Registry, error) {
+// requestedRegistry returns the registry that a request for a new run names.
+func (rt *Runtime) requestedRegistry(ctx context.Context, resolutionID string) (*registry.Registry, error) {
 	if rt.cfg.Snapshots == nil {
 		if reg := rt.registry.Load(); reg.ID() == resolutionID {
 			return reg, nil
 		}
-		return nil, fmt.Errorf("resolution_id is %q: %w: there are no published versions", resolutionID, awaken.ErrNotFound)
+		return nil, fmt.Errorf("resolution_id %q: %w: this runtime has no versions", resolutionID, awaken.ErrNotFound)
 	}
-	return rt.pinned(ctx, resolutionID)
+	return rt.pinnedRegistry(ctx, resolutionID)
 }
 
-// HasAgent reports whether the request's agent is known where its run would go on: in what
-// is live, in the version that the request names or the thread gets, or as the agent of the
-// thread's open run. A request that names no agent has one.
+// HasAgent reports whether the request's agent is known where its run would take place: in the
+// live registry, in the version that the request names or the thread is pinned to, or as the agent
+// of the thread's open run. A request without an agent always has one.
 func (rt *Runtime) HasAgent(ctx context.Context, req *awaken.RunRequest) (bool, error) {
 	id := req.AgentID
 	switch {
 	case id == "":
 		return true, nil
 	case req.ResolutionID != "":
-		reg, err := rt.named(ctx, req.ResolutionID)
+		reg, err := rt.requestedRegistry(ctx, req.ResolutionID)
 		return err == nil && reg.Agent(id) != nil, err
 	case rt.Registry().Agent(id) != nil:
 		return true, nil
@@ -76,27 +75,27 @@ func (rt *Runtime) HasAgent(ctx context.Context, req *awaken.RunRequest) (bool, 
 	return rt.cfg.Snapshots.Choose(thread).Agent(id) != nil, nil
 }
 
-// pin gives the run its registry: the one that it started on, or for a new one that which
-// is chosen for it.
+// pin chooses the run's registry: the one it started on or, for a new run, the one chosen for the
+// thread.
 func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) (err error) {
 	snapshots := op.rt.cfg.Snapshots
 	switch {
 	case snapshots != nil && op.resumed && op.rec.ResolutionID != "":
-		op.reg, err = op.rt.pinned(ctx, op.rec.ResolutionID)
+		op.reg, err = op.rt.pinnedRegistry(ctx, op.rec.ResolutionID)
 		if err == nil && op.endAtOnce == nil {
-			if _, err = op.reg.Runnable(op.rec.AgentID); err != nil { // it lacks something in this process
+			if _, err = op.reg.Runnable(op.rec.AgentID); err != nil { // this process lacks something it needs
 				err = fmt.Errorf("version %q: %w: %w", op.rec.ResolutionID, awaken.ErrPinUnavailable, err)
 			}
 		}
 		if err != nil {
 			op.reg = registry.Empty(op.rec.ResolutionID)
 		}
-		if err != nil && op.endAtOnce == nil { // to end it, no more is needed
+		if err != nil && op.endAtOnce == nil { // ending a run needs no registry
 			op.missing = &missingVersion{err: err}
 		}
 		return nil
 	case !op.resumed && req.ResolutionID != "":
-		op.reg, err = op.rt.named(ctx, req.ResolutionID)
+		op.reg, err = op.rt.requestedRegistry(ctx, req.ResolutionID)
 		return err
 	case snapshots != nil:
 		op.reg = snapshots.Choose(&op.cp.Thread)
@@ -106,9 +105,9 @@ func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) (err error) 
 	return nil
 }
 
-// leaveAsIs gets ready to leave a run whose version cannot be had. Its calls stay what they
-// are and its inbox is not read, for whoever has the version.
-func (op *opening) leaveAsIs(req *awaken.RunRequest) {
+// prepareToWait prepares to park a run whose version is not available. Its calls and its inbox
+// stay as they are, for an owner that has the version.
+func (op *opening) prepareToWait(req *awaken.RunRequest) {
 	before := op.rec.Waiting
 	for _, s := range op.cp.Calls {
 		if s.RunID == op.info.RunID {
@@ -118,42 +117,42 @@ func (op *opening) leaveAsIs(req *awaken.RunRequest) {
 	w := op.ledger.waiting()
 	w.Reason, w.Message, w.Budget = awaken.WaitPin, op.unavailable(), nil
 	op.rec.Status, op.rec.StatusReason, op.rec.Waiting = awaken.RunWaiting, string(awaken.WaitPin), w
-	// A run that waits for its version already is not told about again if nobody asked.
+	// A wake-up does not publish again that the run waits for its version.
 	op.missing.quiet = req.Mode == "internal_wake" && before != nil && before.Reason == awaken.WaitPin && before.Message == w.Message
 	if len(req.Messages)+len(req.Decisions)+len(req.Seed)+len(req.Context)+len(req.FrontendTools)+len(req.OutputSchema) > 0 ||
 		req.Rewind != "" || req.Overrides != nil || req.Budget != nil {
-		op.missing.undone = op.missing.err
+		op.missing.unserved = op.missing.err
 	}
 }
 
-// unavailable says why the run's version cannot be had. The text of errors of a store is
-// for whoever runs the process, and not for whoever reads the run.
+// unavailable says why the run's version is not available. The text of store errors is for
+// operators, and not shown to clients.
 func (op *opening) unavailable() string {
 	id, err := op.rec.ResolutionID, op.missing.err
-	op.rt.cfg.Logger.Warn("the version of a run is not available", "run", op.info.RunID, "resolution_id", id, "error", err)
+	op.rt.cfg.Logger.Warn("version of run not available", "run", op.info.RunID, "resolution_id", id, "error", err)
 	bad, broken := errors.AsType[*awaken.ConfigError](err)
 	switch {
 	case broken:
-		return fmt.Sprintf("version %q does not work here: %v", id, bad)
+		return fmt.Sprintf("version %q cannot be used here: %v", id, bad)
 	case errors.Is(err, awaken.ErrNotFound):
-		return fmt.Sprintf("version %q is not there", id)
+		return fmt.Sprintf("version %q not found", id)
 	}
-	return fmt.Sprintf("version %q cannot be had now", id)
+	return fmt.Sprintf("version %q is not available now", id)
 }
 
-// awaitPin commits a run as waiting for its version. What the request asked for is not
-// done, and then that is an error.
+// awaitPin parks a run until its version is available. If the request asked for more than to
+// continue, that is an error.
 func (r *run) awaitPin() (*awaken.RunResult, error) {
 	e := &end{Termination: awaken.Termination{Type: awaken.Suspended}}
 	if !r.missing.quiet {
-		r.out.hold(&awaken.RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
+		r.out.deferEvent(&awaken.RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
 		r.ledger.stale = true
 		r.ledger.snapshot()
-		r.out.hold(r.finished(e.Termination))
+		r.out.deferEvent(r.finished(e.Termination))
 		if err := r.journal.commit(detached(r.ctx), commitOptions{}); err != nil {
 			return nil, err
 		}
 		r.started = true
 	}
-	return r.result(e), r.missing.undone
+	return r.result(e), r.missing.unserved
 }

@@ -9,46 +9,45 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// recorder numbers a run's events, hands them to the sink, and collects what the
-// next commit has to hold.
+// recorder numbers a run's events, passes them to the sink, and collects them for the next commit.
 //
-// Events that claim something durable are held until the commit that makes it
-// true; whatever comes after a held event is held with it, so that the order is
-// kept. Deltas are not held, and are coalesced for the commit.
+// An event that claims something durable is deferred until the commit that makes it true.
+// Everything after a deferred event is deferred with it, so that the order is kept. Deltas are not
+// deferred, and are coalesced for the commit.
 //
-// It belongs to the run's goroutine, but for what is held and the sink: a commit that
-// is made beside the run publishes what was held for it.
+// It belongs to the run's goroutine, except for the deferred events and the sink: a commit in
+// flight publishes the events deferred for it.
 type recorder struct {
 	runID string
 	now   func() time.Time
-	keep  bool // entries are wanted by the store
+	keep  bool // the store wants entries
 
 	epoch uint64
 	seq   uint64
-	time  int64 // unix ms, refreshed by every event but only now and then by deltas
+	time  int64 // unix ms; deltas refresh it only now and then
 
-	entries []awaken.Entry // since the last commit, in order of seq; coalesced ones still open
+	entries []awaken.Entry // since the last commit, in order of seq; coalesced ones are open
 	size    int            // bytes of text in them
 	open    []coalescing
 
-	mu   sync.Mutex // guards what follows
-	sink awaken.Sink
-	held []heldEntry
-	err  error // the sink's; nothing is emitted after it
+	mu       sync.Mutex // guards the fields below
+	sink     awaken.Sink
+	deferred []deferredEntry
+	err      error // of the sink; nothing is emitted after it
 
 	text   slab[awaken.TextDelta]
 	reason slab[awaken.ReasoningDelta]
 	args   slab[awaken.ToolCallDelta]
 }
 
-// heldEntry is an entry that is not published yet: because it waits for a commit, or
-// for what does.
-type heldEntry struct {
+// deferredEntry is an entry that is not published yet, because it, or one before it, waits for a
+// commit.
+type deferredEntry struct {
 	awaken.Entry
-	claims bool // it waits for a commit
+	claims bool // it waits for a commit itself
 }
 
-// coalescing is a run of deltas that becomes one entry.
+// coalescing is a series of deltas that becomes one entry.
 type coalescing struct {
 	kind  byte // t, r, a, s
 	id    string
@@ -56,11 +55,11 @@ type coalescing struct {
 	entry int     // index in entries
 }
 
-// buffers are for text on its way into a commit. None is kept that grew large.
+// buffers holds buffers for text that is being coalesced. Large ones are not kept.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
 
-// slab hands out values from blocks that grow, so that a stream of chunks costs a
-// handful of allocations however long it is.
+// slab allocates values from blocks of growing size, so that a stream of any length costs a
+// handful of allocations.
 type slab[T any] struct {
 	free []T
 	size int
@@ -76,14 +75,14 @@ func (s *slab[T]) next() *T {
 	return v
 }
 
-// emit sends an event that claims nothing durable. It returns the sink's error, for those
-// who have to stop at once.
+// emit publishes an event that claims nothing durable. It returns the sink's error, for callers
+// that must stop at once.
 func (o *recorder) emit(ctx context.Context, ev awaken.Event) error {
 	o.time = o.now().UnixMilli()
 	return o.publish(ctx, ev)
 }
 
-// publish numbers an event, takes it into the next commit and sends it.
+// publish numbers an event, adds it to the next commit and sends it.
 func (o *recorder) publish(ctx context.Context, ev awaken.Event) error {
 	e := o.number(ev)
 	if o.keep {
@@ -92,20 +91,20 @@ func (o *recorder) publish(ctx context.Context, ev awaken.Event) error {
 	return o.send(ctx, e)
 }
 
-// hold keeps an event back until the commit that has it is made.
-func (o *recorder) hold(ev awaken.Event) {
+// deferEvent keeps an event back until the commit that contains it is made.
+func (o *recorder) deferEvent(ev awaken.Event) {
 	o.time = o.now().UnixMilli()
 	e := o.number(ev)
 	if o.keep {
 		o.entries = append(o.entries, e)
 	}
 	o.mu.Lock()
-	o.held = append(o.held, heldEntry{e, true})
+	o.deferred = append(o.deferred, deferredEntry{e, true})
 	o.mu.Unlock()
 }
 
-// tell sends an event that is no part of the log, and has no place in it.
-func (o *recorder) tell(ctx context.Context, ev awaken.Event) {
+// emitUnlogged sends an event that is not part of the log.
+func (o *recorder) emitUnlogged(ctx context.Context, ev awaken.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil {
@@ -113,31 +112,33 @@ func (o *recorder) tell(ctx context.Context, ev awaken.Event) {
 	}
 }
 
+// number makes the entry of an event, with the next number.
 func (o *recorder) number(ev awaken.Event) awaken.Entry {
 	o.seq++
 	return awaken.Entry{Cursor: awaken.Cursor{Epoch: o.epoch, Seq: o.seq}, RunID: o.runID, Time: o.time, Event: ev}
 }
 
-// send hands an entry to the sink, unless it has to wait. It returns the sink's error.
+// send passes an entry to the sink, unless an earlier one is deferred. It returns the sink's
+// error.
 func (o *recorder) send(ctx context.Context, e awaken.Entry) error {
 	o.mu.Lock()
 	defer o.mu.Unlock() // the sink may panic
-	if len(o.held) > 0 {
-		o.held = append(o.held, heldEntry{e, false})
+	if len(o.deferred) > 0 {
+		o.deferred = append(o.deferred, deferredEntry{e, false})
 	} else if o.err == nil {
 		o.err = o.sink.Emit(ctx, e)
 	}
 	return o.err
 }
 
-// failed is the sink's error.
+// failed returns the sink's error.
 func (o *recorder) failed() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err
 }
 
-// record takes an event into the next commit.
+// record adds an event to the next commit.
 func (o *recorder) record(e awaken.Entry) {
 	switch ev := e.Event.(type) {
 	case *awaken.TextDelta:
@@ -149,14 +150,14 @@ func (o *recorder) record(e awaken.Entry) {
 	case *awaken.ToolCallStreamDelta:
 		o.coalesce(e, 's', ev.ID, ev.Delta)
 	case *awaken.StreamReset:
-		o.close() // what comes after belongs to another attempt
+		o.close() // what follows belongs to another attempt
 		o.entries = append(o.entries, e)
 	default:
 		o.entries = append(o.entries, e)
 	}
 }
 
-// full reports whether so much waits for a commit that it should not be more.
+// full reports whether a commit should be made before more is added.
 func (o *recorder) full() bool { return o.size > maxPendingBytes || len(o.entries) > maxPendingEntries }
 
 const (
@@ -164,6 +165,7 @@ const (
 	maxPendingEntries = 1024
 )
 
+// coalesce adds a delta to the open entry of its kind and id, or opens one.
 func (o *recorder) coalesce(e awaken.Entry, kind byte, id, text string) {
 	o.size += len(text)
 	for i := range o.open {
@@ -185,12 +187,12 @@ func (o *recorder) coalesce(e awaken.Entry, kind byte, id, text string) {
 	o.entries = append(o.entries, e)
 }
 
-// close gives every open coalesced entry its text.
+// close completes the text of the open coalesced entries.
 func (o *recorder) close() {
 	for i := range o.open {
 		c := &o.open[i]
 		e := &o.entries[c.entry]
-		if e.Chunks != nil { // otherwise its event is the only delta
+		if e.Chunks != nil { // otherwise its event is its only delta
 			text := string(*c.buf)
 			switch first := e.Event.(type) {
 			case *awaken.TextDelta:
@@ -211,63 +213,62 @@ func (o *recorder) close() {
 	o.open = o.open[:0]
 }
 
-// take moves the entries since the last commit into p, which gives its own list for
-// them: everything up to the highest number.
-func (o *recorder) take(p *parcel) {
+// take moves the entries since the last commit into p, in exchange for p's empty list.
+func (o *recorder) take(p *commitBatch) {
 	o.close()
 	o.entries, p.Entries = p.Entries, o.entries
 	o.size, p.size, p.seq = 0, o.size, o.seq
 }
 
-// untake takes them back.
-func (o *recorder) untake(p *parcel) {
+// putBack moves the entries of p back, before newer ones.
+func (o *recorder) putBack(p *commitBatch) {
 	o.close()
 	o.entries, p.Entries = append(p.Entries, o.entries...), o.entries
 	o.size += p.size
 }
 
-// mark is a place to go back to with undo.
+// mark is a position to return to with undo.
 type mark struct {
 	seq           uint64
 	entries, held int
 }
 
-// mark returns the present place. Nothing may be in flight.
-func (o *recorder) mark() mark { return mark{o.seq, len(o.entries), len(o.held)} }
+// mark returns the current position. Nothing may be in flight.
+func (o *recorder) mark() mark { return mark{o.seq, len(o.entries), len(o.deferred)} }
 
-// undo takes back what was held since m. Nothing may have been emitted since.
+// undo removes the events deferred since m. Nothing may have been emitted since.
 func (o *recorder) undo(m mark) {
 	o.seq = m.seq
 	n := min(m.entries, len(o.entries))
 	clear(o.entries[n:])
-	clear(o.held[m.held:])
-	o.entries, o.held = o.entries[:n], o.held[:m.held]
+	clear(o.deferred[m.held:])
+	o.entries, o.deferred = o.entries[:n], o.deferred[:m.held]
 }
 
-// forget takes back everything that was held, because no commit will ever hold it.
+// forget removes all deferred events, because no commit will contain them.
 func (o *recorder) forget() {
-	if len(o.held) > 0 {
-		o.seq = o.held[0].Seq - 1
+	if len(o.deferred) > 0 {
+		o.seq = o.deferred[0].Seq - 1
 	}
-	clear(o.held)
-	o.held = o.held[:0]
+	clear(o.deferred)
+	o.deferred = o.deferred[:0]
 }
 
-// committed publishes what was held for a commit that has everything up to seq, and
-// what was only waiting for that.
+// committed publishes the events deferred for a commit with everything up to seq, and those that
+// only waited for them.
 func (o *recorder) committed(ctx context.Context, seq uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n := 0
-	for ; n < len(o.held) && (o.held[n].Seq <= seq || !o.held[n].claims); n++ {
+	for ; n < len(o.deferred) && (o.deferred[n].Seq <= seq || !o.deferred[n].claims); n++ {
 		if o.err == nil {
-			o.err = o.sink.Emit(ctx, o.held[n].Entry)
+			o.err = o.sink.Emit(ctx, o.deferred[n].Entry)
 		}
 	}
-	o.held = slices.Delete(o.held, 0, n)
+	o.deferred = slices.Delete(o.deferred, 0, n)
 }
 
-// The hot deltas. They refresh the time only now and then: reading the clock costs
+// The frequent deltas. They refresh the time only now and then, because reading the clock costs
 // more than everything else they do.
 
 func (o *recorder) textDelta(ctx context.Context, s string) error {

@@ -32,7 +32,7 @@ func busy(turn llmtest.Turn) llmtest.Turn {
 	return turn
 }
 
-// An answer that breaks off is gone on with by what there is of it. The whole of what was
+// An answer that breaks off is continued from the part that arrived. The whole of what was
 // streamed is what is stored (L-33), and the agent's own policy counts (L-32).
 func TestRecovery_Plans(t *testing.T) {
 	t.Parallel()
@@ -161,13 +161,13 @@ func TestRetrySection_IsChecked(t *testing.T) {
 	}
 }
 
-// told is a model that says its name, or fails.
-type told struct {
+// namedModel is a model that answers with its name, or fails.
+type namedModel struct {
 	name string
 	err  error
 }
 
-func (m *told) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (m *namedModel) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		if m.err != nil {
 			yield(llm.Delta{}, m.err)
@@ -179,7 +179,7 @@ func (m *told) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, 
 
 func TestPools_StandInForModels(t *testing.T) {
 	t.Parallel()
-	one, two := &told{name: "one"}, &told{name: "two"}
+	one, two := &namedModel{name: "one"}, &namedModel{name: "two"}
 	cfg := engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "pool"}},
 		Models:    []awaken.ModelSpec{{ID: "gpt", ProviderID: "p1", UpstreamModel: "gpt-x", ContextWindow: 1000}, {ID: "claude", ProviderID: "p2", UpstreamModel: "claude-x", ContextWindow: 500}},
@@ -208,13 +208,13 @@ func TestPools_StandInForModels(t *testing.T) {
 	}
 	cfg.Models = cfg.Models[:1]
 	if _, err := engine.New(cfg); err == nil || !strings.Contains(err.Error(), `"claude", which is not defined`) {
-		t.Errorf("a member that is not there: %v", err)
+		t.Errorf("an unknown member: %v", err)
 	}
 }
 
 func TestBreaker_KeepsRequestsFromAModelThatFails(t *testing.T) { // L-37
 	t.Parallel()
-	m := &told{err: &llm.Error{Kind: llm.Provider, Message: "down"}}
+	m := &namedModel{err: &llm.Error{Kind: llm.Provider, Message: "down"}}
 	cfg := engine.Config{Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}}, Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "u"}}, Providers: map[string]llm.Model{"p": m}}
 	once(cfg.Agents[0])
 	rt := mustNew(t, cfg)

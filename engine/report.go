@@ -10,9 +10,9 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Report tells the parent of a child run how the child is, if it is done or waits. It may
-// be repeated. Whoever runs a child calls it afterwards, except the parent itself
-// ([awaken.RunRequest.Attended]).
+// Report posts the state of a child run to its parent's inbox, if the child is done or waits. It
+// may be repeated. Whatever runs a child calls it afterwards, except a parent that attends the
+// child ([awaken.RunRequest.Attended]).
 func (rt *Runtime) Report(ctx context.Context, child *awaken.Run) error {
 	if child.ParentRunID == "" || child.ParentThreadID == "" || child.Origin != "subagent" || child.Status != awaken.RunDone && child.Status != awaken.RunWaiting {
 		return nil
@@ -34,17 +34,17 @@ func (rt *Runtime) Report(ctx context.Context, child *awaken.Run) error {
 	return err
 }
 
-// reportDone tells the parent of a run how it came out, when there is no queue to do it.
+// reportDone reports a run to its parent, if there is no queue to do it.
 func (rt *Runtime) reportDone(ctx context.Context, r *run) {
 	if r.rec.ParentRunID == "" {
 		return
 	}
 	if err := rt.Report(context.WithoutCancel(ctx), &r.rec); err != nil {
-		rt.cfg.Logger.Warn("the parent of a run could not be told", "run", r.info.RunID, "parent", r.rec.ParentRunID, "error", err)
+		rt.cfg.Logger.Warn("report to parent run", "run", r.info.RunID, "parent", r.rec.ParentRunID, "error", err)
 	}
 }
 
-// reportText is what the model is told about a task that is done.
+// reportText is the message the model gets about a finished background task.
 func reportText(rep *awaken.ChildReport) string {
 	kind, content := "completed", map[string]string{"result": rep.Response}
 	switch rep.Termination.Type {
@@ -55,7 +55,7 @@ func reportText(rep *awaken.ChildReport) string {
 	}
 	data, err := json.Marshal(content)
 	if err != nil {
-		panic(err) // strings have JSON
+		panic(err) // strings always marshal
 	}
 	return fmt.Sprintf("<background-task-event kind=%q task_id=%q>%s</background-task-event>", kind, rep.RunID, data)
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// buildRequest puts together what the model is sent. Continuations after a
-// truncation use the same request.
+// buildRequest builds the model request. Continuations of a truncated answer reuse it.
 func (inf *inference) buildRequest(ctx context.Context) error {
 	req := &inf.request
 	*req = llm.Request{
@@ -39,7 +38,7 @@ func (inf *inference) buildRequest(ctx context.Context) error {
 	}
 	inf.clampOutput(req)
 	if inf.wallet.spending != nil && req.Model != inf.agent.ModelSpec.UpstreamModel {
-		return fmt.Errorf("%w: there is a budget, and what model %q costs is not known: only %q may be asked", awaken.ErrInvalid, req.Model, inf.agent.ModelSpec.UpstreamModel)
+		return fmt.Errorf("%w: the run has a budget, but the price of model %q is unknown; only %q may be used", awaken.ErrInvalid, req.Model, inf.agent.ModelSpec.UpstreamModel)
 	}
 	if req.IdleTimeout = time.Duration(inf.agent.Retry.StreamIdleTimeoutSecs) * time.Second; req.ReasoningEffort != nil || thinks(req.Model) {
 		req.IdleTimeout *= 2
@@ -70,7 +69,7 @@ func (inf *inference) buildRequest(ctx context.Context) error {
 	return inf.fitRequest(ctx, req)
 }
 
-// fitRequest puts the conversation into a request that has everything else.
+// fitRequest adds the conversation to a request that is otherwise complete.
 func (inf *inference) fitRequest(ctx context.Context, req *llm.Request) error {
 	if err := inf.conv.fit(req); err != nil {
 		return err
@@ -84,7 +83,7 @@ func (inf *inference) fitRequest(ctx context.Context, req *llm.Request) error {
 	return inf.conv.window.refit(req)
 }
 
-// clampOutput brings the limit of an answer down to the model's.
+// clampOutput lowers the limit of the answer to that of the model.
 func (inf *inference) clampOutput(req *llm.Request) {
 	m := inf.agent.ModelSpec
 	if n := req.MaxTokens; n == nil || req.Model != m.UpstreamModel {
@@ -98,8 +97,8 @@ func (inf *inference) clampOutput(req *llm.Request) {
 	}
 }
 
-// placeContext adds context messages to the instructions, and returns those that go before
-// and after the conversation. It takes those that are used once out of the store.
+// placeContext adds context messages to the system prompt, and returns those that go before and
+// after the conversation. It removes those that are used once from the state.
 func (inf *inference) placeContext(req *llm.Request, stored map[string]awaken.ContextMessage, used *state.Batch) (before, after []*llm.Message) {
 	list := make([]awaken.ContextMessage, 0, len(stored)+1)
 	var once []string
@@ -136,13 +135,13 @@ func (inf *inference) placeContext(req *llm.Request, stored map[string]awaken.Co
 
 var targetOrder = map[awaken.ContextTarget]int{awaken.TargetSystem: 0, awaken.TargetSession: 1, awaken.TargetConversation: 2, awaken.TargetSuffix: 3}
 
-// thinks reports whether a model may be silent for long, by its name.
+// thinks reports, by its name, whether a model may be silent for long.
 func thinks(model string) bool {
 	return strings.Contains(model, "thinking") || strings.Contains(model, "reasoning") ||
 		strings.HasPrefix(model, "o1") || strings.HasPrefix(model, "o3") || strings.HasPrefix(model, "o4")
 }
 
-// longestAnswer is how many tokens the answer may have.
+// longestAnswer is the longest answer allowed, in tokens.
 func (inf *inference) longestAnswer() int64 {
 	switch {
 	case inf.request.MaxTokens != nil:
@@ -155,11 +154,11 @@ func (inf *inference) longestAnswer() int64 {
 	return defaultAnswer
 }
 
-// cutoffKey is the key of the context message. A plugin that adds one with this key says
-// something else instead.
+// cutoffKey is the key of the context message about the model's knowledge cutoff. A plugin may
+// replace the message by adding one with this key.
 const cutoffKey = "knowledge_cutoff.context"
 
-// cutoffContext tells a model the date and where its knowledge ends.
+// cutoffContext tells the model the date and its knowledge cutoff.
 func cutoffContext(cutoff string, now time.Time) awaken.ContextMessage {
 	return awaken.ContextMessage{Key: cutoffKey, Role: llm.System, Priority: -100, Content: []llm.Block{llm.Text(fmt.Sprintf(
 		"Today is %s (UTC). Your knowledge ends at %s: you do not know what happened after that unless this conversation or a tool tells you.",

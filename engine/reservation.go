@@ -23,31 +23,31 @@ type limited struct {
 	limit *float64
 }
 
-// spending is a run's part in the budgets above it.
+// spending is the accounts that a run's reservations count against.
 type spending struct {
 	budget   money.Budget
 	accounts []limited       // sorted
-	names    []money.Account // the same
+	names    []money.Account // of accounts
 
-	before state.Snapshot // the state before the request that is being sent
+	before state.Snapshot // the state before the current request was built
 }
 
-// reserve sets money aside for a call: want if possible, and least at the least. It returns
-// an *Exhausted if that is too much. What the run had reserved before and not settled counts
-// as spent; lost is what an owner before had. Of res, id, fence and time count.
+// reserve reserves between least and want for a call, or returns an *Exhausted. An unsettled
+// earlier reservation of the run counts as spent; lost is its amount if a previous owner made it.
+// Of res, only ID, Fence and At are used.
 func (s *spending) reserve(ctx context.Context, runID string, res money.Reservation, least, want money.Amount) (granted, lost money.Amount, err error) {
 	atReserve.Hit()
 	err = s.budget.UpdateBudget(ctx, runID, s.names, func(b *money.Book) error {
 		granted, lost = 0, 0
 		if old := b.Reservation; old != nil {
 			switch {
-			case old.ID == res.ID: // said again because the answer was lost
+			case old.ID == res.ID: // repeated because the outcome was unknown
 				granted = old.Amount
 				return nil
 			case old.Fence > res.Fence:
 				return awaken.ErrFenced
 			}
-			if old.Fence < res.Fence { // else the run has counted it, and could not say so
+			if old.Fence < res.Fence { // otherwise the run has counted it already
 				lost = old.Amount
 			}
 			b.Settle(old.Amount, false)
@@ -82,15 +82,14 @@ func (s *spending) reserve(ctx context.Context, runID string, res money.Reservat
 	return granted, lost, nil
 }
 
-// settlement is what the call of a reservation has cost.
+// settlement is the cost of a reserved call.
 type settlement struct {
 	id     string
 	amount money.Amount
 	known  bool
 }
 
-// settle stores what a call has cost. A reservation that is not there any more was settled
-// by somebody else.
+// settle stores the cost of a call. A reservation that no longer exists has been settled already.
 func (s settlement) settle(ctx context.Context, budget money.Budget, runID string) error {
 	atSettle.Hit()
 	err := budget.UpdateBudget(ctx, runID, nil, func(b *money.Book) error {
@@ -103,8 +102,8 @@ func (s settlement) settle(ctx context.Context, budget money.Budget, runID strin
 	return err
 }
 
-// recoverReservation settles what an owner before reserved and did not settle: the call
-// may have cost all of it. It returns how much that was.
+// recoverReservation settles the reservation of a previous owner: the call may have cost all of
+// it. It returns the amount.
 func recoverReservation(ctx context.Context, budget money.Budget, runID string, fence uint64) (lost money.Amount, err error) {
 	err = budget.UpdateBudget(ctx, runID, nil, func(b *money.Book) error {
 		lost = 0
@@ -117,7 +116,7 @@ func recoverReservation(ctx context.Context, budget money.Budget, runID string, 
 	return lost, err
 }
 
-// saturate keeps a product of tokens and prices in the range of Money.
+// saturate converts nano-dollars to an Amount and caps them.
 func saturate(nanos float64) money.Amount {
 	if nanos >= math.MaxInt64/4 {
 		return math.MaxInt64 / 4

@@ -20,8 +20,8 @@ import (
 // Runtime runs agents. It is safe for concurrent use.
 type Runtime struct {
 	cfg      Config
-	registry *atomic.Pointer[registry.Registry] // of nil with Snapshots
-	queue    awaken.Queue                       // nil when there is none
+	registry *atomic.Pointer[registry.Registry] // holds nil with Config.Snapshots
+	queue    awaken.Queue                       // nil: runs are started in this process
 	detached *sync.WaitGroup
 
 	active activeRuns
@@ -29,8 +29,8 @@ type Runtime struct {
 
 var _ awaken.Runner = (*Runtime)(nil)
 
-// New checks cfg and returns a runtime. All mistakes in cfg are reported at once,
-// in a *ConfigError.
+// New checks cfg and returns a runtime. It reports all mistakes in cfg at once, in an
+// [awaken.ConfigError].
 func New(cfg Config) (*Runtime, error) {
 	var problems []awaken.Diagnostic
 	if err := money.CheckLimit("tenant_usd", cfg.TenantBudget); err != nil {
@@ -60,10 +60,9 @@ func New(cfg Config) (*Runtime, error) {
 	return rt, nil
 }
 
-// With returns a runtime that keeps its threads in another store and its values in
-// another profile, for another tenant perhaps, and has runs that nobody waits for done by
-// a queue. A nil profile stays the same; without a queue such runs are done in this
-// process. What is published to one is the registry of both.
+// With returns a runtime with another store and profile, for example of another tenant. Background
+// runs are submitted to queue; without a queue they run in this process. A nil profile keeps the
+// current one. Both runtimes share the registry, so [Runtime.Publish] affects both.
 func (rt *Runtime) With(store awaken.Store, values profile.Store, queue awaken.Queue) *Runtime {
 	c := &Runtime{cfg: rt.cfg, registry: rt.registry, queue: queue, detached: rt.detached}
 	c.cfg.Store = store
@@ -73,8 +72,8 @@ func (rt *Runtime) With(store awaken.Store, values profile.Store, queue awaken.Q
 	return c
 }
 
-// Budget returns the budget that every run is held to, or nil if only those are that an
-// agent, a request or a parent limits.
+// Budget returns the budget that all runs are subject to, or nil if only agents, requests or
+// parents set limits.
 func (rt *Runtime) Budget() money.Budget {
 	if !rt.cfg.Budgets && rt.cfg.TenantBudget == nil {
 		return nil
@@ -83,13 +82,14 @@ func (rt *Runtime) Budget() money.Budget {
 	return b
 }
 
-// Now is the runtime's clock.
+// Now returns the current time of the runtime's clock.
 func (rt *Runtime) Now() time.Time { return rt.cfg.Now() }
 
-// Store returns where the runtime keeps its threads.
+// Store returns the store of the runtime's threads.
 func (rt *Runtime) Store() awaken.Store { return rt.cfg.Store }
 
-// Registry returns the registry that new runs use, or most of them; see [registry.Snapshots].
+// Registry returns the registry of new runs. With Config.Snapshots some runs may use another; see
+// [registry.Snapshots].
 func (rt *Runtime) Registry() *registry.Registry {
 	if s := rt.cfg.Snapshots; s != nil {
 		return s.Registry()
@@ -97,20 +97,19 @@ func (rt *Runtime) Registry() *registry.Registry {
 	return rt.registry.Load()
 }
 
-// Publish makes reg the registry of new runs. Runs that are going on keep theirs. It is for
-// runtimes without Snapshots.
+// Publish makes reg the registry of new runs. Active runs keep theirs. It has no effect with
+// Config.Snapshots.
 func (rt *Runtime) Publish(reg *registry.Registry) { rt.registry.Store(reg) }
 
-// Run runs an agent until it finishes, suspends or fails, sending events to sink.
-// A nil sink discards them.
+// Run runs an agent until the run finishes, suspends or fails, and sends its events to sink. A nil
+// sink discards them.
 //
-// The result is nil only if the run could not be started, and sink then gets one
-// Error event; or if another owner took the thread over, and sink gets nothing more
-// (ErrFenced). A run that was cancelled, stopped, blocked or suspended is not an
-// error; a run that failed is one, and has a result, and so is a run whose sink
-// failed.
+// The result is nil only if the run could not be started, and sink then gets a single Error event;
+// or if another owner took over the thread (ErrFenced), and sink gets nothing more. A run that is
+// cancelled, stopped, blocked or suspended is not an error. A run that fails, or whose sink fails,
+// returns a result and an error.
 //
-// Cancelling ctx cancels the run: it keeps what it has and finishes as cancelled.
+// Cancelling ctx cancels the run: it keeps what it has done and finishes as cancelled.
 func (rt *Runtime) Run(ctx context.Context, req awaken.RunRequest, sink awaken.Sink) (*awaken.RunResult, error) {
 	sink = cmp.Or(sink, discard)
 	r, done, err := rt.begin(ctx, &req, sink)
@@ -133,42 +132,41 @@ func (rt *Runtime) Run(ctx context.Context, req awaken.RunRequest, sink awaken.S
 	return res, err
 }
 
-// endParked ends a run that had just been parked when Cancel came, and said that it would
-// end. It is apart because its request would lie on the stack of every run.
+// endParked ends a run that was parked at the moment Cancel promised its end. It is a function of
+// its own to keep its request off the stack of every run.
 func (rt *Runtime) endParked(ctx context.Context, sink awaken.Sink, res *awaken.RunResult, err error) (*awaken.RunResult, error) {
 	if err != nil {
-		sink = discard // it has failed
+		sink = discard // the sink has failed
 	}
 	last, lastErr := rt.Run(context.WithoutCancel(ctx), awaken.RunRequest{Continue: res.RunID, End: &awaken.Termination{Type: awaken.Cancelled}}, sink)
-	return cmp.Or(last, res), errors.Join(err, lastErr) // res if it goes on waiting
+	return cmp.Or(last, res), errors.Join(err, lastErr) // res if the run still waits
 }
 
-// drive runs what begin has set up.
+// drive runs an opened run and releases its thread.
 func (rt *Runtime) drive(r *run) (*awaken.RunResult, error) {
 	defer rt.release(r)
 	return r.main()
 }
 
-// refuse tells the sink why a run could not be started.
+// refuse emits the error of a run that could not be started.
 func (rt *Runtime) refuse(ctx context.Context, sink awaken.Sink, err error) error {
 	if emitErr := sink.Emit(ctx, awaken.Entry{Time: rt.cfg.Now().UnixMilli(), Event: &awaken.Error{Message: err.Error(), Code: errorCode(err)}}); emitErr != nil {
-		rt.cfg.Logger.Debug("sink refused the error event", "error", emitErr)
+		rt.cfg.Logger.Debug("sink failed on error event", "error", emitErr)
 	}
 	return err
 }
 
-// Resume goes on with a waiting run, taking in decisions. A decision that names no
-// call of the run, or one that is decided already, is refused without disturbing
-// the run: Resume fails if none is accepted, and lists those that were not in
-// RunResult.Rejected otherwise.
+// Resume continues a waiting run with decisions. A decision that names no call of the run, or one
+// that is already decided, is rejected without affecting the run. Resume fails if it accepts none;
+// otherwise RunResult.Rejected lists the rejected ones.
 func (rt *Runtime) Resume(ctx context.Context, runID string, sink awaken.Sink, decisions ...awaken.Decision) (*awaken.RunResult, error) {
 	return rt.Run(ctx, awaken.RunRequest{Continue: runID, Decisions: decisions, Mode: "resume"}, sink)
 }
 
-var errLeft = errors.New("the consumer left")
+var errLeft = errors.New("the consumer stopped iterating")
 
-// Stream is Run as an iterator. The run starts when iteration does and is
-// cancelled if the loop is left early. An error, if any, comes last.
+// Stream is Run as an iterator. The run starts with the iteration and is cancelled if the loop is
+// left early. An error, if any, comes last.
 func (rt *Runtime) Stream(ctx context.Context, req awaken.RunRequest) iter.Seq2[awaken.Event, error] {
 	return func(yield func(awaken.Event, error) bool) {
 		left := false
@@ -185,14 +183,14 @@ func (rt *Runtime) Stream(ctx context.Context, req awaken.RunRequest) iter.Seq2[
 	}
 }
 
-// loopBody is the body of a loop as a Sink. It has to be called in the goroutine of the
-// loop, so its run makes every commit itself.
+// loopBody is the body of a range loop as a Sink. It must be called in the goroutine of the loop,
+// so the run has no commits in flight.
 type loopBody func(ctx context.Context, e awaken.Entry) error
 
 func (f loopBody) Emit(ctx context.Context, e awaken.Entry) error { return f(ctx, e) }
 
-// Send adds messages to a thread without disturbing its owner. An active run takes
-// them in at its next step; otherwise the next run on the thread does.
+// Send posts messages to a thread. An active run reads them at its next step; otherwise the next
+// run on the thread does.
 func (rt *Runtime) Send(ctx context.Context, threadID string, msgs ...*llm.Message) error {
 	if err := awaken.CheckInput(msgs); err != nil {
 		return fmt.Errorf("send to thread %s: %w", threadID, err)
@@ -200,6 +198,7 @@ func (rt *Runtime) Send(ctx context.Context, threadID string, msgs ...*llm.Messa
 	return rt.post(ctx, threadID, []awaken.InboxItem{{ID: rt.cfg.NewID(), Messages: msgs}})
 }
 
+// post adds items to a thread's inbox and notifies its run.
 func (rt *Runtime) post(ctx context.Context, threadID string, items []awaken.InboxItem) error {
 	if len(items) == 0 {
 		return nil
@@ -212,21 +211,20 @@ func (rt *Runtime) post(ctx context.Context, threadID string, items []awaken.Inb
 	return nil
 }
 
-// Notify tells the thread's run, if it is active in this process, that something was
-// posted to its inbox. It would find out by itself, later.
+// Notify signals the thread's run, if it is active in this process, that its inbox has a new item.
+// Without it the run finds the item later.
 func (rt *Runtime) Notify(threadID string) { rt.active.notify(threadID) }
 
-// Yield makes the thread's run, if it is active in this process, let go of its thread
-// when the step that is going on has been committed. Run then returns ErrYielded, and
-// whoever continues the run goes on from there. A run that ends with the step ends. A run
-// in whose step others are at work, which it looks after ([awaken.RunRequest.Attended]), does not
-// wait for them to end: they let go too, and it does so in the middle of the step.
+// Yield makes the thread's run, if it is active in this process, give up its thread after the
+// current step is committed. Run then returns ErrYielded, and the next owner continues the run
+// from there. A run that ends with the step ends normally. A run that attends child runs
+// ([awaken.RunRequest.Attended]) does not wait for them to end: they yield too, and the run yields
+// in the middle of the step.
 func (rt *Runtime) Yield(threadID string) { rt.active.yield(threadID) }
 
-// Cancel cancels a run, by its id or its thread's. When it returns, nothing new
-// will begin: an active run is on its way to finish as cancelled, a waiting one
-// has. Cancelling a run that is done does nothing. An id that is both a thread's
-// and another thread's run is refused.
+// Cancel cancels a run, by run id or thread id. When it returns, nothing new will begin: an active
+// run is about to finish as cancelled, a waiting one has done so. Cancelling a run that is done
+// has no effect. An id that belongs to a thread and to a run on another thread is refused.
 func (rt *Runtime) Cancel(ctx context.Context, id string) error {
 	threadID, err := rt.findThread(ctx, id)
 	if err != nil {
@@ -245,7 +243,7 @@ func (rt *Runtime) Cancel(ctx context.Context, id string) error {
 			return nil
 		}
 		_, err = rt.Run(ctx, awaken.RunRequest{Continue: runs[0].RunID, End: &awaken.Termination{Type: awaken.Cancelled}}, nil)
-		// Somebody else may have begun to go on with the run, or to cancel it.
+		// Another owner may be resuming or cancelling the run.
 		if !isAny(err, awaken.ErrBusy, awaken.ErrFenced, awaken.ErrConflict) || ctx.Err() != nil {
 			return err
 		}
@@ -253,6 +251,7 @@ func (rt *Runtime) Cancel(ctx context.Context, id string) error {
 	return nil
 }
 
+// findThread returns the thread that id names, by its own id or that of one of its runs.
 func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
 	thread, isThread := rt.active.find(id)
 	if thread == "" {
@@ -271,7 +270,7 @@ func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
 	}
 	switch {
 	case isThread && thread != "" && thread != id:
-		return "", fmt.Errorf("%w: it is the id of a thread and of a run on thread %s", awaken.ErrInvalid, thread)
+		return "", fmt.Errorf("%w: ambiguous: the id of a thread and of a run on thread %s", awaken.ErrInvalid, thread)
 	case isThread:
 		return id, nil
 	case thread != "":
@@ -285,21 +284,21 @@ func (rt *Runtime) Wait(ctx context.Context, threadID string) error {
 	return rt.active.wait(ctx, threadID)
 }
 
-// release gives up the thread of a run that is over, parked, lost or could not be opened.
+// release releases the thread of a run that is over, parked or lost, or could not be opened.
 func (rt *Runtime) release(r *run) {
 	r.journal.inFlight.wait()
 	rt.active.release(r.thread, &r.active)
 	r.active.cancel(nil)
-	if w := r.conv.window; w != nil && w.job != nil { // the thread was lost in the middle of a step
-		w.job.leave(false)
+	if w := r.conv.window; w != nil && w.job != nil { // the thread was lost during a step
+		w.job.detach(false)
 	}
 	if r.crew.over != nil {
-		close(r.crew.over) // calls that were abandoned have nobody to report to
+		close(r.crew.over) // abandoned calls have no listener now
 	}
 	r.journal.giveBack()
 }
 
-// errorCode is the code of the Error event for a run that could not start.
+// errorCode is the code of the Error event of a run that could not be started.
 func errorCode(err error) string {
 	for _, c := range [...]struct {
 		code   string

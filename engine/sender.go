@@ -12,14 +12,14 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// sender sends what a run has to say beyond its own thread, after the commit that holds it.
+// sender sends the outbox of a run, after the commit that contains it.
 type sender struct {
 	*activation
 
-	unsent int // what the outbox holds
+	unsent int // items in the outbox
 }
 
-// stamp gives what is to be sent its ids.
+// stamp assigns ids to outgoing items.
 func (sd *sender) stamp(out []awaken.Outgoing) []awaken.Outgoing {
 	out = slices.Clone(out)
 	for i := range out {
@@ -34,7 +34,7 @@ func (sd *sender) stamp(out []awaken.Outgoing) []awaken.Outgoing {
 	return out
 }
 
-// send is Send for the runtime itself.
+// send adds an item of the engine itself to the outbox.
 func (sd *sender) send(o awaken.Outgoing) {
 	var b state.Batch
 	builtin.Outbox.Update(&b, builtin.OutboxUpdate{Push: sd.stamp([]awaken.Outgoing{o})})
@@ -42,7 +42,7 @@ func (sd *sender) send(o awaken.Outgoing) {
 	sd.unsent++
 }
 
-// sendAll sends what the outbox holds. What cannot be sent now stays for the next commit.
+// sendAll sends the outbox. Items that cannot be sent now stay for the next commit.
 func (sd *sender) sendAll(ctx context.Context) {
 	var b state.Batch
 	for _, o := range builtin.Outbox.Get(sd.st) {
@@ -62,7 +62,7 @@ func (sd *sender) sendAll(ctx context.Context) {
 	sd.set(&b)
 }
 
-// deliver sends o by the queue, or does itself what that would do.
+// deliver passes o to the queue or, without one, does it in this process.
 func (rt *Runtime) deliver(ctx context.Context, o *awaken.Outgoing) error {
 	switch q := cmp.Or[awaken.Queue](rt.queue, inProcess{rt}); {
 	case o.Item != nil:

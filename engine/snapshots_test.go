@@ -218,7 +218,7 @@ func TestSnapshots_ChooseSeesTheThreadBeforeTheRun(t *testing.T) {
 	}
 }
 
-func TestSnapshots_RequestsForVersionsThatAreNotThere(t *testing.T) {
+func TestSnapshots_RequestsForUnknownVersionsFail(t *testing.T) {
 	t.Parallel()
 	g := newVersioned(t, nil, nil)
 	req := say("Go")
@@ -228,7 +228,7 @@ func TestSnapshots_RequestsForVersionsThatAreNotThere(t *testing.T) {
 		t.Errorf("a version that does not exist: %v, %v, want ErrNotFound", res, err)
 	}
 	if e := eventsOf[awaken.Error](p); len(e) != 1 || e[0].Code != "not_found" {
-		t.Errorf("the sink was told %s", toJSON(t, e))
+		t.Errorf("the sink got %s", toJSON(t, e))
 	}
 	g.versions.Lose("1", errors.New("no connection"))
 	req.ResolutionID = "1"
@@ -268,7 +268,7 @@ func TestSnapshots_ARunWaitsForItsVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost := map[string]error{"cannot be had now": errors.New("secret of the store"), "is not there": awaken.ErrNotFound, "does not work here": nil}
+	lost := map[string]error{"is not available now": errors.New("secret of the store"), "not found": awaken.ErrNotFound, "cannot be used here": nil}
 	for text, err := range lost {
 		g.versions.Publish(reg)
 		if g.versions.Lose("k", err); err == nil {
@@ -288,9 +288,9 @@ func TestSnapshots_ARunWaitsForItsVersion(t *testing.T) {
 			strings.Contains(w.Message, "secret") || len(w.Tickets) != 1 || w.Tickets[0].ToolCallID != "c1" || rec.ResolutionID != "k" {
 			t.Errorf("%s: the record is %s", text, toJSON(t, rec))
 		}
-		// Nobody asks: nothing is said.
+		// A wake-up without a request publishes nothing.
 		if _, p := g.run(awaken.RunRequest{Continue: res.RunID, Mode: "internal_wake"}); len(p.entries) != 0 {
-			t.Errorf("%s: a try that nobody asked for said %q", text, p.types())
+			t.Errorf("%s: a wake-up without a request published %q", text, p.types())
 		}
 	}
 	if err := g.rt.Decide(t.Context(), res.RunID, approve("c1")); err != nil {
@@ -332,7 +332,7 @@ func TestSnapshots_ARunThatWasCutOffKeepsItsVersion(t *testing.T) {
 	req := say("Go")
 	p := &tape{}
 	p.on = func(ev awaken.Event) {
-		if _, ok := ev.(*awaken.StepEnd); ok { // somebody else takes the thread
+		if _, ok := ev.(*awaken.StepEnd); ok { // another owner takes the thread
 			if _, err := g.store.Acquire(context.Background(), "t"); err != nil {
 				t.Error(err)
 			}

@@ -232,7 +232,7 @@ func TestSpending_NeedsPricesAndAStoreThatKeepsBudgets(t *testing.T) {
 	}
 }
 
-func TestSpending_IsHeldToWhatSomebodySetInsteadOfWhatIsConfigured(t *testing.T) {
+func TestSpending_ASetBudgetOverridesTheConfiguredOne(t *testing.T) {
 	g := newRig(t, []llmtest.Turn{used("One.", 1000, 100), used("Two.", 1000, 100)}, prices, func(c *engine.Config) { c.TenantBudget = new(0.0) })
 	req := say("Go")
 	req.RunID = "r"
@@ -252,7 +252,7 @@ func TestSpending_OnAModelOfUnknownPriceIsRefused(t *testing.T) {
 	req := say("Go")
 	req.Overrides = &awaken.InferenceOverride{UpstreamModel: "the-most-expensive"}
 	res, err := g.rt.Run(t.Context(), req, nil)
-	if !errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), `what model "the-most-expensive" costs is not known`) {
+	if !errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), `the price of model "the-most-expensive" is unknown`) {
 		t.Errorf("%+v, error is %v", res, err)
 	}
 	if n := len(g.model.Requests()); n != 0 {
@@ -287,7 +287,7 @@ func TestSpending_ReservesForTheArgumentsOfCalls(t *testing.T) { // L-42
 	}
 }
 
-// A provider that reports more than was reserved, and goes on, is cut.
+// A provider that reports more than was reserved, and continues, is cut off.
 func TestSpending_CutsAnAnswerThatCostsMoreThanWasReserved(t *testing.T) {
 	g := newRig(t, nil, prices, func(c *engine.Config) {
 		c.Models[0].MaxOutputTokens = 100
@@ -366,9 +366,9 @@ func TestSpending_OnSummariesOfUnknownPriceIsRefused(t *testing.T) {
 		model option
 		says  string
 	}{
-		"nobody has registered it": {func(*engine.Config) {}, `summary_model "summary" of agent "default" has no prices`},
-		"it has none":              {func(c *engine.Config) { summaryPriced(c); prices(c); c.Models[1].Prices = awaken.Prices{} }, `summary_model "summary" of agent "default" has no prices`},
-		"it has some":              {summaryPriced, ""},
+		"it is not registered": {func(*engine.Config) {}, `summary_model "summary" of agent "default" has no prices`},
+		"it has none":          {func(c *engine.Config) { summaryPriced(c); prices(c); c.Models[1].Prices = awaken.Prices{} }, `summary_model "summary" of agent "default" has no prices`},
+		"it has some":          {summaryPriced, ""},
 	} {
 		opts := append(policy, tt.model, func(c *engine.Config) {
 			c.TenantBudget = new(1.0)
@@ -477,7 +477,7 @@ func forgetting(fails func(key string) bool) option {
 	return withStore(func(s awaken.Store) awaken.Store { return &forgetful{s.(*memory.Store), fails} })
 }
 
-func TestSpending_IsSettledAtLastWhenTheRunComesToRest(t *testing.T) {
+func TestSpending_IsSettledBeforeTheRunParksOrEnds(t *testing.T) {
 	t.Parallel()
 	for name, turn := range map[string]llmtest.Turn{"done": used("Hello.", 1000, 100), "waiting": paid(uses("ask"), 1000, 100)} {
 		failed := 0
@@ -494,8 +494,8 @@ func TestSpending_IsSettledAtLastWhenTheRunComesToRest(t *testing.T) {
 	}
 }
 
-// A reservation that nobody has settled is in nobody's way for ever, and counts in full.
-func TestSpending_ThatWasLostIsSettledByWhoeverNeedsIt(t *testing.T) {
+// A lost reservation does not block other runs for ever, and counts in full.
+func TestSpending_ALostReservationIsSettledWhenItIsInTheWay(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]string{"of a run that is over": "r", "of a summary whose process is gone": "compaction of t"} {
 		t.Run(name, func(t *testing.T) {

@@ -12,17 +12,17 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// start commits the run as running, tells the world, and asks the plugins. A
-// resumed run then deals with the calls that were open.
+// start commits the run as running, publishes run_start and, the first time, activates the
+// plugins. A resumed run then settles the calls that were open.
 func (r *run) start() *end {
 	ctx := r.ctx
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunRunning, "", nil
 	r.ledger.stale = true
 	if r.conv.rewritten {
-		r.out.hold(&awaken.MessagesSnapshot{Messages: visible(r.conv.msgs)})
+		r.out.deferEvent(&awaken.MessagesSnapshot{Messages: visible(r.conv.msgs)})
 	}
 	if err := r.journal.commit(detached(ctx), commitOptions{}); err != nil {
-		return &end{err: err, lost: true} // it has not even started
+		return &end{err: err, lost: true} // the run has not started
 	}
 	r.started = true
 	atStarted.Hit()
@@ -40,18 +40,18 @@ func (r *run) start() *end {
 		atActivated.Hit()
 	}
 	if len(r.ledger.calls) > 0 {
-		if e := r.goOn(ctx); e != nil {
+		if e := r.resumeCalls(ctx); e != nil {
 			return e
 		}
 	} else if r.children.idleReport && r.journal.count == r.journal.found && builtin.PendingWork.Get(r.st) {
-		return r.awaitTasks() // there is nothing new
+		return r.awaitTasks() // the report changed nothing
 	}
 	return r.requested()
 }
 
-// goOn settles the calls that were open when the run stopped: they waited for people,
-// or their owner was lost. A step that was cut off is opened again and closed.
-func (r *run) goOn(ctx context.Context) *end {
+// resumeCalls settles the calls that were open when the previous activation ended: they waited for
+// a decision, or their owner was lost. A step that was cut off is reopened and closed.
+func (r *run) resumeCalls(ctx context.Context) *end {
 	if !r.step.closed {
 		r.out.emit(ctx, &awaken.StepStart{MessageID: askedBy(r.conv.msgs, r.ledger.calls[0].state.CallID)})
 	}
@@ -68,7 +68,7 @@ func (r *run) goOn(ctx context.Context) *end {
 	return r.closeStep(ctx, r.output.answered())
 }
 
-// askedBy is the id of the message that asked for a call.
+// askedBy returns the id of the message that asked for a call, or "".
 func askedBy(msgs llm.Messages, callID string) string {
 	for _, m := range msgs.Backward() {
 		if m.HasCall(callID) {
@@ -78,11 +78,12 @@ func askedBy(msgs llm.Messages, callID string) string {
 	return ""
 }
 
+// checkCancelled ends a run whose context is done.
 func (r *run) checkCancelled(ctx context.Context) *end {
 	return r.fail(context.Cause(ctx))
 }
 
-// checkPlanned ends a run that consists of one call, once that is over.
+// checkPlanned ends a run that consists of one planned call, once that call is over.
 func (r *run) checkPlanned(context.Context) *end {
 	if r.rec.Call == nil || r.rec.Steps == 0 {
 		return nil
@@ -91,7 +92,7 @@ func (r *run) checkPlanned(context.Context) *end {
 	for _, c := range r.ledger.calls {
 		calls = append(calls, c.state)
 	}
-	if len(calls) == 0 { // it was over before the run was taken up
+	if len(calls) == 0 { // it was over before the run was resumed
 		var err error
 		if calls, err = r.rt.cfg.Store.Calls(r.ctx, r.info.RunID); err != nil {
 			return r.fail(err)
@@ -109,16 +110,16 @@ func (r *run) checkPlanned(context.Context) *end {
 	return &end{Termination: awaken.Termination{Type: awaken.NaturalEnd}}
 }
 
-// takeSummary takes a summary of the conversation in, if there is a new one.
+// takeSummary applies a finished summary of the conversation, if there is one.
 func (r *run) takeSummary(context.Context) *end {
 	return r.fail(r.compactor.take())
 }
 
-// openStep begins a step: step_start.
+// openStep begins a step and runs the step_start phase.
 func (r *run) openStep(ctx context.Context) *end {
 	r.step.index, r.output.structured = r.rec.Steps, nil
-	if r.guards.passed != nil {
-		r.step.messageID = r.guards.passed.Messages[0].ID
+	if r.guards.approved != nil {
+		r.step.messageID = r.guards.approved.Messages[0].ID
 	} else {
 		r.step.messageID = r.rt.cfg.NewID()
 	}
@@ -128,25 +129,25 @@ func (r *run) openStep(ctx context.Context) *end {
 	return r.phases.stage(ctx, awaken.PhaseStepStart, about{})
 }
 
-// ask gets the step its reply: from the model, or what was planned or held until now
-// instead.
+// ask gets the reply of the step: from the model, or an answer that a guard had held, or
+// the planned call.
 func (r *run) ask(ctx context.Context) *end {
 	switch {
-	case r.guards.passed != nil:
-		r.sayHeld(ctx)
+	case r.guards.approved != nil:
+		r.replyHeld(ctx)
 		return nil
 	case r.rec.Call != nil:
-		r.inference.sayPlanned(ctx)
+		r.inference.replyPlanned(ctx)
 		return nil
 	}
 	reply, e := r.infer(ctx)
-	if reply == nil && e == nil { // a tolerated failure: try again in another step
+	if reply == nil && e == nil { // a tolerated failure: retry in the next step
 		return stepOver
 	}
 	return e
 }
 
-// takeReply stores the reply: after_inference.
+// takeReply stores the reply and runs after_inference.
 func (r *run) takeReply(ctx context.Context) *end {
 	reply := &r.inference.reply
 	r.inference.answer(reply)
@@ -154,7 +155,7 @@ func (r *run) takeReply(ctx context.Context) *end {
 	return r.phases.stage(ctx, awaken.PhaseAfterInference, about{reply: reply})
 }
 
-// checkAnswer ends a run whose model asks for nothing more, if its answer is one.
+// checkAnswer ends a run whose model made no calls, if the answer matches the schema, if any.
 func (r *run) checkAnswer(context.Context) *end {
 	reply := &r.inference.reply
 	switch {
@@ -166,7 +167,7 @@ func (r *run) checkAnswer(context.Context) *end {
 	return r.naturalEnd()
 }
 
-// checkStops asks the stop policies, unless the model is done or was not asked.
+// checkStops asks the stop policies, unless the final answer was given or no model was called.
 func (r *run) checkStops(context.Context) *end {
 	if r.output.given() || r.rec.Call != nil {
 		return nil
@@ -181,9 +182,8 @@ func (r *run) checkStops(context.Context) *end {
 	return nil
 }
 
-// tellDropped tells the model about calls that could not be made, because their arguments
-// were not complete.
-func (r *run) tellDropped(context.Context) *end {
+// reportDropped tells the model which calls were not made because their arguments were incomplete.
+func (r *run) reportDropped(context.Context) *end {
 	dropped := r.inference.reply.Incomplete
 	if len(dropped) == 0 {
 		return nil
@@ -196,8 +196,7 @@ func (r *run) tellDropped(context.Context) *end {
 	return nil
 }
 
-// checkEnd ends a run whose answer was given by a call, or that a plugin or a tool wants to
-// end.
+// checkEnd ends a run whose answer was given by a call, or that a plugin or a tool asked to end.
 func (r *run) checkEnd(context.Context) *end {
 	r.stops().countToolErrors(r.ledger.calls)
 	if e := r.output.answered(); e != nil {
@@ -206,29 +205,29 @@ func (r *run) checkEnd(context.Context) *end {
 	return r.requested()
 }
 
-// closeStep ends a step, whichever way it went: open calls get an answer, the
-// step_end phase runs, and what the step did is committed. The commit of a step
-// that ends the run is left to finish, which has more to add.
+// closeStep ends a step: open calls get an answer, the step_end phase runs, and the step is
+// committed. A step that ends the run is committed by finish, together with the end. A lost or
+// parked end is returned as it is.
 func (r *run) closeStep(ctx context.Context, e *end) *end {
 	if e != nil && (e.lost || e.parked) {
 		return e
 	}
 	if e != nil {
 		r.outcomes.closeAll(e)
-	} else if r.active.yield.Load() { // another process goes on, and can summarise at once
-		if err := r.compactor.leave(true); err != nil {
+	} else if r.active.yield.Load() { // the next owner can start a summary at once
+		if err := r.compactor.detach(true); err != nil {
 			e = r.fail(err)
 		}
 	}
 	if !r.step.closed {
 		sctx, cancel := ctx, func() {}
 		if e != nil && e.Type != awaken.NaturalEnd {
-			sctx, cancel = r.last(ctx)
+			sctx, cancel = r.graceContext(ctx)
 		}
 		err := r.endStep(sctx)
 		cancel()
 		if err == nil && ctx.Err() != nil {
-			err = context.Cause(ctx) // cancelled in the phase
+			err = context.Cause(ctx) // cancelled during the phase
 		}
 		if err != nil && (e == nil || e.Type == awaken.NaturalEnd) {
 			e = r.fail(err)
@@ -253,7 +252,7 @@ func (r *run) closeStep(ctx context.Context, e *end) *end {
 	return e
 }
 
-// endStep runs the step_end phase and, whatever came of it, says that the step is over.
+// endStep runs the step_end phase and defers step_end, even if the phase fails.
 func (r *run) endStep(ctx context.Context) error {
 	r.step.closed = true
 	r.rec.Steps++
@@ -263,6 +262,6 @@ func (r *run) endStep(ctx context.Context) error {
 		err = bad
 	}
 	r.ledger.snapshot()
-	r.out.hold(&awaken.StepEnd{})
+	r.out.deferEvent(&awaken.StepEnd{})
 	return err
 }

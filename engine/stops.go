@@ -10,17 +10,17 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// stops asks the stop policies.
+// stops evaluates the stop policies.
 type stops struct{ *activation }
 
 func (r *run) stops() stops { return stops{&r.activation} }
 
-// stop asks the stop policies, after counting the response that has just come.
+// stop evaluates the stop policies, after counting the response that has just arrived.
 func (sp stops) stop(m *llm.Message, responded bool) (*awaken.StopDecision, error) {
 	if len(sp.agent.Policies) == 0 && sp.rec.Steps+1 < sp.agent.Spec.Rounds() {
 		return nil, nil
 	}
-	used, cost := sp.rec.Total() // its children count too
+	used, cost := sp.rec.Total() // including child runs
 	stats := awaken.StopStats{Steps: sp.rec.Steps + 1, InputTokens: used.PromptTokens, OutputTokens: used.CompletionTokens, CostUSD: cost}
 	counts := sp.counts()
 	counts.Steps, counts.InputTokens, counts.OutputTokens = stats.Steps, stats.InputTokens, stats.OutputTokens
@@ -52,6 +52,7 @@ func evaluate(p awaken.StopPolicy, stats *awaken.StopStats) (d *awaken.StopDecis
 	return p.Evaluate(stats), nil
 }
 
+// counts returns the counters that the policies are evaluated with.
 func (sp stops) counts() builtin.StopCounts {
 	c := builtin.StopStats.Get(sp.st)
 	c.StartedMS = cmp.Or(c.StartedMS, sp.rec.StartedAt*1000)
@@ -64,8 +65,8 @@ func (sp stops) setCounts(c builtin.StopCounts) {
 	sp.set(&b)
 }
 
-// countToolErrors counts a step whose calls all failed as an error, and any other
-// as the end of a row of them.
+// countToolErrors counts a step whose calls all failed as an error. Any other step resets the
+// count.
 func (sp stops) countToolErrors(calls []*call) {
 	if len(sp.agent.Policies) == 0 {
 		return
@@ -83,5 +84,5 @@ func (sp stops) countToolErrors(calls []*call) {
 	sp.setCounts(c)
 }
 
-// maxRecent bounds the responses that loop detection remembers.
+// maxRecent bounds the number of responses that loop detection remembers.
 const maxRecent = 64

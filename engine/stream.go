@@ -14,15 +14,15 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
-// stream receives one answer, in as many pieces as it takes.
+// stream receives one answer, in one or more pieces.
 type stream struct {
 	inf     *inference
 	ctx     context.Context
 	got     llm.Collector
-	open    []openCall // calls that have started and were not cancelled
+	open    []openCall // started and not cancelled
 	started bool
 	inside  bool // in take: a panic is not the model's
-	silent  bool // nothing is shown until guards have seen all of it
+	silent  bool // show nothing until the guards have checked the whole answer
 	pieces  int
 	began   time.Time
 
@@ -30,31 +30,31 @@ type stream struct {
 	lost      []string     // tools whose calls broke off with the stream
 	usage     llm.Usage    // of all pieces
 	cost      money.Amount // of all pieces
-	allowance allowance    // for the piece that is coming
-	member    string       // of a pool, the one that answers
+	allowance allowance    // of the current piece
+	member    string       // the member of a pool that answers
 	err       error
 }
 
-// tries counts what was done about an answer that did not come whole.
+// tries counts the attempts to complete an answer.
 type tries struct{ continued, retries, recoveries, overflows int }
 
-// reset makes the stream ready for another answer.
+// reset prepares the stream for another answer.
 func (s *stream) reset(inf *inference, ctx context.Context) {
 	open := s.open[:0]
-	*s = stream{} // in place: a whole value would be put together on the stack first
+	*s = stream{} // in place, because a composite literal would be built on the stack first
 	s.inf, s.ctx, s.open, s.began = inf, ctx, open, inf.rt.cfg.Now()
 	s.silent = len(inf.agent.Guards[awaken.OutputBorder]) > 0
 }
 
-// show emits what is said about the stream, unless the stream is not shown.
+// show emits an event about the stream, unless the stream is silent.
 func (s *stream) show(ctx context.Context, ev awaken.Event) {
 	if !s.silent {
 		s.inf.out.emit(ctx, ev)
 	}
 }
 
-// receiveAll takes in an answer: one stream, and another for as long as the model runs
-// out of tokens and may go on.
+// receiveAll receives an answer: one stream, and further ones while the model runs out of tokens
+// and may continue.
 func (s *stream) receiveAll() error {
 	for {
 		err := s.receive()
@@ -64,7 +64,7 @@ func (s *stream) receiveAll() error {
 			s.tried.continued++
 			s.got.BreakOff()
 			s.cancelOpen(s.ctx, "the answer costs more than was reserved for it", false)
-			s.goOn(truncatedPrompt)
+			s.continueAnswer(truncatedPrompt)
 		case err != nil:
 			if err = s.recover(err); err != nil || s.got.Finished() {
 				return err
@@ -75,21 +75,21 @@ func (s *stream) receiveAll() error {
 			s.tried.continued++
 			s.cancelOpen(s.ctx, "out of tokens", false)
 			s.got.Continue()
-			s.goOn(truncatedPrompt)
+			s.continueAnswer(truncatedPrompt)
 		}
 	}
 }
 
-// recover deals with a request that failed or an answer that broke off, as the agent's
-// retry policy allows: it returns nil when the model is to be asked once more, or when
-// what has come is enough. What a reader was shown is kept where that is possible.
+// recover handles a request that failed or an answer that broke off, within the agent's retry
+// policy. It returns nil if the model should be called again, or if what arrived is enough. It
+// keeps what clients were shown where possible:
 //
-//   - Nothing came: ask again.
-//   - Calls came whole: make do with them.
-//   - Text came: ask the model to go on where it stopped; a call that had begun is taken back.
-//   - Nothing that can be gone on with came: take it back and ask again.
+// - Nothing arrived: call again.
+// - Complete calls arrived: use them.
+// - Text arrived: ask the model to continue; cancel a call that had begun.
+// - Anything else arrived: reset the stream and call again.
 //
-// A request that is too large for the model is made smaller, once.
+// A request that is too large for the model is reduced, once.
 func (s *stream) recover(err error) error {
 	p, inf := &s.inf.agent.Retry, s.inf
 	le, known := errors.AsType[*llm.Error](err)
@@ -118,19 +118,19 @@ func (s *stream) recover(err error) error {
 		return nil
 	case s.got.HasText():
 		s.cancelOpen(s.ctx, "the answer broke off", false)
-		s.goOn(brokenPrompt)
+		s.continueAnswer(brokenPrompt)
 	default:
 		s.open = s.open[:0]
 		s.got.Release()
 		s.show(s.ctx, &awaken.StreamReset{Reason: err.Error()})
 		s.started = false
 	}
-	inf.rt.cfg.Logger.Warn("inference is tried again", "run", inf.info.RunID, "error", err, "wait", p.Delay(attempt, err))
+	inf.rt.cfg.Logger.Warn("inference retried", "run", inf.info.RunID, "error", err, "wait", p.Delay(attempt, err))
 	return p.Wait(s.ctx, attempt, err)
 }
 
-// overflowed makes the request of an inference smaller that was refused as too large: the
-// conversation is summarised if that is possible, and what then is too much left out.
+// overflowed reduces a request that the model refused as too large: it summarises the conversation
+// if possible, and cuts what is still too much.
 func (s *stream) overflowed(err error) error {
 	inf, w := s.inf, s.inf.conv.window
 	if w == nil || s.started || s.pieces > 0 || s.tried.overflows > 0 || s.ctx.Err() != nil {
@@ -155,11 +155,11 @@ func (s *stream) overflowed(err error) error {
 
 type openCall struct {
 	awaken.ToolCallStart
-	given string // the model's id, which may be empty or not the only one
+	given string // the model's id, which may be empty or ambiguous
 }
 
-// receive takes in one stream. It calls the iterator by hand because a range loop
-// over a function would allocate for each variable it shares with its body.
+// receive receives one stream. It calls the iterator directly, because a range loop over a
+// function would allocate for each variable shared with its body.
 func (s *stream) receive() error {
 	s.err = nil
 	if b := s.inf.agent.Breaker; b != nil {
@@ -188,11 +188,11 @@ func (s *stream) receive() error {
 	return nil
 }
 
-// play runs the model's stream. A model that panics has failed.
+// play runs the model's stream. A panic of the model is an error.
 func (s *stream) play() {
 	defer func() {
 		if s.inside {
-			return // the panic is the sink's, and goes on
+			return // the sink panicked: let it propagate
 		}
 		if v := recover(); v != nil {
 			s.err = &awaken.PanicError{In: fmt.Sprintf("model %q", s.inf.request.Model), Value: v, Stack: debug.Stack()}
@@ -201,10 +201,10 @@ func (s *stream) play() {
 	s.inf.agent.Model.Stream(s.ctx, &s.inf.request)(s.take)
 }
 
-// take takes in one delta and reports whether it wants more.
+// take receives one delta and reports whether it wants more.
 func (s *stream) take(d llm.Delta, err error) bool {
 	if s.err != nil {
-		return false // as it was told before
+		return false // the model ignored the stop
 	}
 	s.inside = true
 	s.err = s.add(d, err)
@@ -212,6 +212,7 @@ func (s *stream) take(d llm.Delta, err error) bool {
 	return s.err == nil
 }
 
+// add adds one delta to the answer and emits it, unless the stream is silent.
 func (s *stream) add(d llm.Delta, err error) error {
 	switch {
 	case err != nil:
@@ -222,10 +223,10 @@ func (s *stream) add(d llm.Delta, err error) error {
 		s.member = d.ID
 		return nil
 	case d.Kind == llm.ToolCallStart:
-		d.ID = s.begin(d)
+		d.ID = s.startCall(d)
 	case d.Kind == llm.ToolCallDelta:
-		if d.ID = s.meant(d.ID); d.ID == "" {
-			return nil // for a call that has not started
+		if d.ID = s.resolveID(d.ID); d.ID == "" {
+			return nil // the call has not started
 		}
 	}
 	if s.allowance.id != "" {
@@ -259,15 +260,15 @@ func (s *stream) add(d llm.Delta, err error) error {
 	}
 	s.started = true
 	if err != nil {
-		s.inf.journal.heedSink()
+		s.inf.journal.cancelIfSinkFailed()
 		return context.Cause(s.ctx)
 	}
 	return nil
 }
 
-// begin notes a call and returns its id: the model's, or a new one if that is empty
-// or taken, because everyone else has to tell the calls of a message apart.
-func (s *stream) begin(d llm.Delta) string {
+// startCall registers a call and returns its id: the model's, or a new one if that is empty or
+// taken, because ids must be unique within a message.
+func (s *stream) startCall(d llm.Delta) string {
 	id := d.ID
 	if id == "" || slices.ContainsFunc(s.open, func(o openCall) bool { return o.ID == id }) {
 		id = s.inf.rt.cfg.NewID()
@@ -276,9 +277,9 @@ func (s *stream) begin(d llm.Delta) string {
 	return id
 }
 
-// meant returns the id of the newest call that the model gave this id, or of the
-// newest of all if it gave none; "" if there is no such call.
-func (s *stream) meant(given string) string {
+// resolveID returns the id of the newest call with the model's id or, if given is empty, of the
+// newest call; "" if there is none.
+func (s *stream) resolveID(given string) string {
 	for i := len(s.open) - 1; i >= 0; i-- {
 		if o := &s.open[i]; given == "" || o.given == given {
 			return o.ID
@@ -287,8 +288,8 @@ func (s *stream) meant(given string) string {
 	return ""
 }
 
-// truncated reports whether the model ran out of tokens in the middle of a text or
-// of a call's arguments.
+// truncated reports whether the model ran out of tokens in the middle of a text or of a call's
+// arguments.
 func (s *stream) truncated() bool {
 	if s.got.Finish() != llm.MaxTokens {
 		return false
@@ -296,9 +297,9 @@ func (s *stream) truncated() bool {
 	return len(s.got.Incomplete()) > 0 || s.got.HasText() && len(s.got.Calls(nil)) == 0
 }
 
-// goOn asks for the rest: the model is shown what it has said and told to continue.
-// The prompt is part of this request only; the answer is stored as one message.
-func (s *stream) goOn(prompt string) {
+// continueAnswer asks the model to continue its answer. The prompt is part of this request only;
+// the answer is stored as one message.
+func (s *stream) continueAnswer(prompt string) {
 	s.pieces++
 	inf := s.inf
 	said := s.got.Message()
@@ -320,8 +321,8 @@ const (
 	brokenPrompt    = "Your answer was cut off because the connection was lost. Continue exactly where it stopped, without repeating anything. If you were about to call a tool, call it."
 )
 
-// cancelOpen takes back the calls that have started and will not be made: those
-// whose arguments are not complete, or all of them.
+// cancelOpen cancels calls that have started and will not be made: those with incomplete arguments
+// or, if all is set, all of them.
 func (s *stream) cancelOpen(ctx context.Context, reason string, all bool) {
 	complete := s.got.Calls(nil)
 	s.open = slices.DeleteFunc(s.open, func(o openCall) bool {

@@ -11,19 +11,19 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// summary is one summary in the making.
+// summary makes one summary.
 type summary struct {
 	*registry.Summariser
-	paid    llm.Model // model, tried again and, if there is a budget, paid
-	ratio   float64   // tokens that are counted for one that is estimated
+	paid    llm.Model // with retries and, if there is a budget, metered
+	ratio   float64   // reported tokens per estimated token
 	routing llm.Routing
 
 	mu    sync.Mutex
 	usage llm.Usage
 }
 
-// of summarises messages. Summaries among them are the summary so far.
-func (s *summary) of(ctx context.Context, msgs []*llm.Message) (string, error) {
+// summarise summarises messages. Summaries among them are the summary so far.
+func (s *summary) summarise(ctx context.Context, msgs []*llm.Message) (string, error) {
 	var previous []string
 	for _, m := range msgs {
 		if m.IsSummary() {
@@ -32,7 +32,7 @@ func (s *summary) of(ctx context.Context, msgs []*llm.Message) (string, error) {
 	}
 	lines := transcript(msgs, &s.Artifact)
 	if len(lines) == 0 {
-		return "", errors.New("there is nothing to summarise")
+		return "", errors.New("nothing to summarise")
 	}
 	size := s.Window
 	for attempt := 0; ; attempt++ {
@@ -45,13 +45,13 @@ func (s *summary) of(ctx context.Context, msgs []*llm.Message) (string, error) {
 }
 
 const (
-	maxShrinks   = 4 // how often a window that turns out smaller is halved
+	maxShrinks   = 4 // how often the window is halved after an overflow
 	maxReduces   = 6 // how often summaries are summarised
-	maxSummaries = 4 // at the same time
+	maxSummaries = 4 // concurrent requests
 )
 
-// reduce summarises a transcript with one request if it fits into a window of that size.
-// Otherwise it is summarised in parts, and then the summaries of the parts are.
+// reduce summarises a transcript with one request, if it fits into a window of that size.
+// Otherwise it summarises parts, and then their summaries.
 func (s *summary) reduce(ctx context.Context, lines []string, previous string, size, depth int) (string, error) {
 	out := min(s.MaxTokens(), size/4)
 	room := int(float64(size-out)/s.ratio*0.9) - (len(s.SummarizerSystemPrompt)+len(s.SummarizerUserPrompt)+len(previous))/4 - 64
@@ -94,7 +94,7 @@ func (s *summary) reduce(ctx context.Context, lines []string, previous string, s
 	return s.reduce(ctx, short, previous, size, depth+1)
 }
 
-// ask makes one request. A model that panics has failed.
+// ask makes one request. A panic of the model is an error.
 func (s *summary) ask(ctx context.Context, transcript, previous string, out int) (text string, err error) {
 	defer caught(&err, "model %q", s.Upstream)
 	req := &llm.Request{Model: s.Upstream, Messages: llm.NewMessages(llm.UserText(s.Prompt(transcript, previous))), Routing: s.routing, IdleTimeout: s.Idle}
@@ -126,10 +126,10 @@ func (s *summary) ask(ctx context.Context, transcript, previous string, out int)
 	if text == "" {
 		return "", errors.New("the summary is empty")
 	}
-	return middleOut(text, 4*4*out), nil // whatever the model makes of its limit
+	return middleOut(text, 4*4*out), nil // in case the model ignored its limit
 }
 
-// pack joins lines, and cuts those that are too long, into as few parts of so many bytes as
+// pack joins lines, and splits those that are too long, into as few parts of at most size bytes as
 // possible.
 func pack(lines []string, size int) []string {
 	const between = "\n\n"
@@ -148,7 +148,7 @@ func pack(lines []string, size int) []string {
 			}
 			piece := cutRunes(line, room)
 			if piece == "" {
-				piece = line // a part is at least one character
+				piece = line // a part has at least one character
 			}
 			if sb.Len() > 0 {
 				sb.WriteString(between)
@@ -163,12 +163,11 @@ func pack(lines []string, size int) []string {
 	return parts
 }
 
-// transcript writes messages as text, one string for each thing that was said. What is
-// internal is left out, because it is told to the model again when it matters, but for what
-// other agents and tasks have said.
+// transcript formats messages as text, one string each. It leaves out internal messages, except
+// those from other agents and tasks: the engine adds them to requests when they matter.
 func transcript(msgs []*llm.Message, artifact *registry.ArtifactCompaction) []string {
 	var out []string
-	tools := map[string]string{} // by call
+	tools := map[string]string{} // by call id
 	for _, m := range msgs {
 		for _, c := range m.ToolCalls {
 			tools[c.ID] = c.Name
@@ -180,7 +179,7 @@ func transcript(msgs []*llm.Message, artifact *registry.ArtifactCompaction) []st
 		if name := tools[m.ToolCallID]; name != "" {
 			who += " " + name
 		}
-		if text := said(artifact.Preview(m).Content); text != "" {
+		if text := plainText(artifact.Preview(m).Content); text != "" {
 			out = append(out, fmt.Sprintf("[%s]: %s", who, text))
 		}
 		for _, c := range m.ToolCalls {
@@ -192,8 +191,8 @@ func transcript(msgs []*llm.Message, artifact *registry.ArtifactCompaction) []st
 
 const maxTranscriptArgs = 2000 // bytes of a call's arguments
 
-// said is the content of a message in words.
-func said(blocks []llm.Block) string {
+// plainText describes the content of a message in words.
+func plainText(blocks []llm.Block) string {
 	var parts []string
 	for i := range blocks {
 		switch b := &blocks[i]; b.Type {
@@ -207,7 +206,7 @@ func said(blocks []llm.Block) string {
 			parts = append(parts, fmt.Sprintf("(%s: %s)", b.Type, name))
 		case llm.ToolResultBlock:
 			if b.Tool != nil {
-				parts = append(parts, said(b.Tool.Content))
+				parts = append(parts, plainText(b.Tool.Content))
 			}
 		}
 	}

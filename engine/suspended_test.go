@@ -19,7 +19,7 @@ type looseStore struct{ awaken.Store }
 
 // heap is the memory in use once everything that can be collected is.
 func heap() int64 {
-	for range 3 { // pools let go of their memory in the second round
+	for range 3 { // pools release their memory in the second round
 		runtime.GC()
 	}
 	var m runtime.MemStats
@@ -91,7 +91,7 @@ func TestSuspendedRuns_CostNothingButTheirStore(t *testing.T) {
 	for _, i := range []int{0, runs / 2, runs - 1} {
 		res, err := rt.Resume(t.Context(), fmt.Sprint("run-thread-", i), nil, approve("c1"))
 		if err != nil || res.Response != "Paid: done" || res.Termination.Type != awaken.NaturalEnd {
-			t.Errorf("run %d goes on to %+v, %v", i, res, err)
+			t.Errorf("run %d resumed to %+v, %v", i, res, err)
 		}
 	}
 	if paid != 3 {

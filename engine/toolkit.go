@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// toolkit is what the model is offered: the agent's tools and those that the client runs.
+// toolkit is the tools the model is offered: the agent's, and those that the client runs.
 type toolkit struct {
 	*activation
 	output *finalOutput
@@ -19,7 +19,7 @@ type toolkit struct {
 	offered  []llm.Tool
 }
 
-// offer puts the agent's tools and the client's together.
+// offer merges the agent's tools and the client's.
 func (tb *toolkit) offer() {
 	tb.offered = tb.agent.Offered
 	if len(tb.frontend) == 0 {
@@ -39,6 +39,7 @@ func (tb *toolkit) offer() {
 	slices.SortFunc(tb.offered, func(a, b llm.Tool) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// find returns the tool with that id, or nil. Tools of the client come first.
 func (tb *toolkit) find(id string) *registry.Tool {
 	if e := tb.frontend[id]; e != nil {
 		return e
@@ -49,6 +50,7 @@ func (tb *toolkit) find(id string) *registry.Tool {
 	return tb.agent.Tools[id]
 }
 
+// addFrontend adds a tool that the client runs.
 func (tb *toolkit) addFrontend(spec awaken.ToolSpec) error {
 	e, err := registry.NewTool(awaken.FrontendTool(spec))
 	if err != nil {
@@ -61,7 +63,7 @@ func (tb *toolkit) addFrontend(spec awaken.ToolSpec) error {
 	return nil
 }
 
-// planOutput finds out how the answer is held to the schema of the request or, if that has
+// planOutput determines how the answer is made to match the schema of the request or, if that has
 // none, of the agent.
 func (tb *toolkit) planOutput() error {
 	tb.output.plan = tb.agent.Output
@@ -72,7 +74,7 @@ func (tb *toolkit) planOutput() error {
 		}
 	}
 	if tb.output.plan != nil && tb.output.plan.Finish != nil && (tb.agent.Tools[awaken.FinalOutputTool] != nil || tb.frontend[awaken.FinalOutputTool] != nil) {
-		return fmt.Errorf("%w: there is a tool %q, which is how model %q gives an answer that is held to a schema", awaken.ErrInvalid, awaken.FinalOutputTool, tb.agent.ModelSpec.ID)
+		return fmt.Errorf("%w: tool name %q is reserved: model %q uses it to give an answer that matches the output schema", awaken.ErrInvalid, awaken.FinalOutputTool, tb.agent.ModelSpec.ID)
 	}
 	return nil
 }

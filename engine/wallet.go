@@ -12,28 +12,28 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
-// wallet is what a run may spend.
+// wallet handles the budgets of a run.
 type wallet struct {
 	*activation
 
-	spending  *spending   // nil if nothing limits what the run spends
-	unsettled *settlement // what the last call has cost, as long as that could not be stored
+	spending  *spending   // nil if the run has no budget
+	unsettled *settlement // the cost of the last call, until it is stored
 }
 
-// bind finds out what limits the run, and settles what was left unsettled.
+// bind determines the limits of the run, and settles the reservation of a previous owner.
 func (wl *wallet) bind(ctx context.Context) error {
 	if wl.resumed && wl.rec.Budgeted {
-		if err := wl.takeUp(ctx); err != nil {
+		if err := wl.recover(ctx); err != nil {
 			return err
 		}
 	}
-	if wl.endAtOnce != nil { // it asks no model any more
+	if wl.endAtOnce != nil { // it makes no more model calls
 		return nil
 	}
 	return wl.limit(ctx)
 }
 
-// limit finds out whether the run has to reserve what it may spend, and where.
+// limit determines whether the run must reserve what it spends, and in which accounts.
 func (wl *wallet) limit(ctx context.Context) error {
 	wl.spending = nil
 	if cfg := &wl.rt.cfg; !cfg.Budgets && cfg.TenantBudget == nil && wl.agent.Spec.Budget == nil && wl.rec.FirstAgentID == "" && wl.rec.Budget == nil && wl.rec.ParentRunID == "" {
@@ -42,7 +42,7 @@ func (wl *wallet) limit(ctx context.Context) error {
 	return wl.findLimits(ctx)
 }
 
-// findLimits collects the accounts of the run and of those it is part of.
+// findLimits collects the accounts of the run and of its ancestors.
 func (wl *wallet) findLimits(ctx context.Context) error {
 	cfg := &wl.rt.cfg
 	var accounts []limited
@@ -54,9 +54,8 @@ func (wl *wallet) findLimits(ctx context.Context) error {
 		accounts = append(accounts, limited{a, limit})
 	}
 	any := cfg.Budgets || cfg.TenantBudget != nil
-	// A run and what it is part of: a child counts for its parents too. A run that was
-	// handed over is held to the limits of the agent that it began with, and of the one
-	// that it is with.
+	// The cost of a child counts for its ancestors too. After a handoff both the limits of the
+	// first agent and those of the current one apply.
 	each := func(rec *awaken.Run) {
 		any = any || rec.Budget != nil
 		limits := *cmp.Or(rec.Budget, &awaken.RunBudget{})
@@ -96,11 +95,11 @@ func (wl *wallet) findLimits(ctx context.Context) error {
 	budget, ok := cfg.Store.(money.Budget)
 	switch {
 	case !ok:
-		return fmt.Errorf("%w: there is a budget, and the store keeps none", awaken.ErrInvalid)
+		return fmt.Errorf("%w: the run has a budget, but the store does not support budgets", awaken.ErrInvalid)
 	case !wl.agent.Worst.Priced():
-		return fmt.Errorf("%w: there is a budget, and model %q of agent %q has no prices", awaken.ErrInvalid, wl.agent.Spec.ModelID, wl.info.AgentID)
+		return fmt.Errorf("%w: the run has a budget, but model %q of agent %q has no prices", awaken.ErrInvalid, wl.agent.Spec.ModelID, wl.info.AgentID)
 	case wl.agent.Summariser != nil && !wl.agent.Summariser.Prices.Priced():
-		return fmt.Errorf("%w: there is a budget, and summary_model %q of agent %q has no prices", awaken.ErrInvalid, wl.agent.Summariser.Upstream, wl.info.AgentID)
+		return fmt.Errorf("%w: the run has a budget, but summary_model %q of agent %q has no prices", awaken.ErrInvalid, wl.agent.Summariser.Upstream, wl.info.AgentID)
 	}
 	slices.SortFunc(accounts, func(a, b limited) int { return a.Account.Compare(b.Account) })
 	wl.spending = &spending{budget: budget, accounts: accounts}
@@ -111,11 +110,11 @@ func (wl *wallet) findLimits(ctx context.Context) error {
 	return nil
 }
 
-// maxAncestors is how many parents of a run are looked at. No chain is so long.
+// maxAncestors bounds the number of ancestors that are considered. No real chain is so long.
 const maxAncestors = 64
 
-// takeUp settles what the run's owner before reserved and could not settle.
-func (wl *wallet) takeUp(ctx context.Context) error {
+// recover settles the reservation of a previous owner.
+func (wl *wallet) recover(ctx context.Context) error {
 	budget, ok := wl.rt.cfg.Store.(money.Budget)
 	if !ok {
 		return nil
@@ -128,24 +127,23 @@ func (wl *wallet) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// settleRemaining stores what the last call has cost, unless it is stored. If that fails it goes
-// on being reserved, and is tried again before the next call and before the run comes to
-// rest.
+// settleRemaining stores the cost of the last call, if it is not stored yet. If that fails the
+// amount stays reserved, and is tried again before the next call and before the run parks or ends.
 func (wl *wallet) settleRemaining(ctx context.Context) {
 	if wl.unsettled == nil {
 		return
 	}
 	if err := wl.unsettled.settle(ctx, wl.rt.cfg.Store.(money.Budget), wl.info.RunID); err != nil {
-		wl.rt.cfg.Logger.Warn("what a call has cost could not be stored", "run", wl.info.RunID, "cost", wl.unsettled.amount, "error", err)
+		wl.rt.cfg.Logger.Warn("store cost of a call", "run", wl.info.RunID, "cost", wl.unsettled.amount, "error", err)
 		return
 	}
 	wl.unsettled = nil
 }
 
-// SettleLost settles reservations that nobody else will: of runs that are over, wait or are
-// not there any more, and of summaries whose process is gone. What was reserved counts as
-// spent, because it may be. Runs do so when reservations are in their way; whoever shows
-// balances may want to do so before. It looks only at what is some minutes old.
+// SettleLost settles reservations that no run will settle any more: those of runs that are over,
+// wait or no longer exist, and those of summaries whose process died. The reserved amount counts
+// as spent, because it may be. Runs call it when reservations are in their way; a program that
+// shows balances may call it first. Only reservations that are several minutes old are considered.
 func (rt *Runtime) SettleLost(ctx context.Context) error {
 	budget, ok := rt.cfg.Store.(money.Budget)
 	if !ok {
@@ -166,16 +164,16 @@ func (rt *Runtime) SettleLost(ctx context.Context) error {
 				return fmt.Errorf("run %s: %w", key, err)
 			}
 			if err == nil && rec.Status != awaken.RunDone && rec.Status != awaken.RunWaiting {
-				continue // whoever goes on with it settles it
+				continue // its owner settles it
 			}
 		}
 		if err := (settlement{id: res.ID, amount: res.Amount}).settle(ctx, budget, key); err != nil {
 			return fmt.Errorf("reservation of %s: %w", key, err)
 		}
-		rt.cfg.Logger.Warn("a reservation was lost", "of", key, "amount", res.Amount)
+		rt.cfg.Logger.Warn("settled a lost reservation", "of", key, "amount", res.Amount)
 	}
 	return nil
 }
 
-// compactionKey, and a thread, is whose the reservation for a summary is.
+// compactionKey prefixes the thread id in the reservation key of a summary.
 const compactionKey = "compaction of "

@@ -11,8 +11,8 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// window makes a run's requests fit. It counts each message of the conversation once, so
-// a step costs what is new; only leaving messages out looks at those that stay.
+// window fits requests into the model's context window. It counts each message once, so a step
+// costs as much as its new messages; only dropping messages looks at all that stay.
 type window struct {
 	policy   *awaken.ContextPolicy
 	limits   *registry.ContextLimits
@@ -21,16 +21,16 @@ type window struct {
 	builtin.WindowState
 	shown llm.Messages // the conversation with previews, if there are any
 
-	// The request that is being made.
-	estimate      int            // of all of it
-	before, after []*llm.Message // context around the conversation
-	plain         *llm.Request   // before it was transformed, if it was
+	// The current request.
+	estimate      int            // tokens of the whole request
+	before, after []*llm.Message // context messages around the conversation
+	plain         *llm.Request   // before transforms, if there are any
 
-	job *compaction // that is under way
+	job *compaction // the summary in progress, or nil
 }
 
-// openWindow sets the window up for the run's agent, from what an earlier run counted if
-// the conversation still begins with that.
+// openWindow sets up the window of the run's agent, with the counters of an earlier run if the
+// conversation still begins with what it counted.
 func (cv *conversation) openWindow() {
 	a := cv.agent
 	if a.Limits == nil {
@@ -51,7 +51,7 @@ func (w *window) forget() {
 	w.Messages, w.LastMessageID, w.Tokens, w.Previews, w.LeftOut, w.shown = 0, "", 0, 0, 0, llm.Messages{}
 }
 
-// measure counts the messages that are new.
+// measure counts the new messages.
 func (w *window) measure(msgs llm.Messages) {
 	for i := w.Messages; i < msgs.Len(); i++ {
 		m := msgs.At(i)
@@ -70,7 +70,7 @@ func (w *window) measure(msgs llm.Messages) {
 	}
 }
 
-// history is the conversation as it is shown: with previews of large tool results.
+// history returns the conversation with previews of large tool results.
 func (w *window) history(msgs llm.Messages) llm.Messages {
 	if w.Previews > 0 {
 		return w.shown.Clip()
@@ -78,7 +78,7 @@ func (w *window) history(msgs llm.Messages) llm.Messages {
 	return msgs.Clip()
 }
 
-// calibrated is an estimate in tokens as the model counts them.
+// calibrated converts an estimate into tokens as the model counts them.
 func (w *window) calibrated(tokens int) int {
 	if w.Ratio == 0 {
 		return tokens
@@ -86,7 +86,7 @@ func (w *window) calibrated(tokens int) int {
 	return int(math.Ceil(float64(tokens) * w.Ratio))
 }
 
-// budget is how large a request may be, as an estimate.
+// budget is the largest size of a request, as an estimate.
 func (w *window) budget(req *llm.Request) int {
 	reserve := w.limits.Output
 	if req.MaxTokens != nil {
@@ -105,24 +105,23 @@ func (w *window) budget(req *llm.Request) int {
 	return b
 }
 
-// long reports whether the conversation is so long that it should be summarised: as the
-// policy says, or because it comes near to what was refused as too large.
+// long reports whether the conversation should be summarised: as the policy says, or because it
+// approaches a size that the model refused.
 func (w *window) long() bool {
 	return w.calibrated(w.Tokens) >= w.limits.Threshold || w.Limit > 0 && w.Tokens >= w.Limit*3/4
 }
 
-// heed makes what was learned about another model count for nothing.
-func (w *window) heed(model string) {
+// calibrateFor discards what was learned about another model.
+func (w *window) calibrateFor(model string) {
 	if w.Model != model {
 		w.Model, w.Ratio, w.Limit = model, 0, 0
 	}
 }
 
-// fit puts as much of the conversation into req as there is room for, between the context
-// messages.
+// fit adds as much of the conversation to req as there is room for, between the context messages.
 func (cv *conversation) fit(req *llm.Request) error {
 	w := cv.window
-	w.heed(req.Model)
+	w.calibrateFor(req.Model)
 	w.measure(cv.msgs)
 	fixed := req.FixedTokens() + tokens(llm.NewMessages(w.before...)) + tokens(llm.NewMessages(w.after...))
 	msgs := w.history(cv.msgs)
@@ -144,7 +143,7 @@ func (cv *conversation) fit(req *llm.Request) error {
 	return nil
 }
 
-// refit leaves out of a request that was transformed what is too much.
+// refit drops what is too much from a request that was transformed.
 func (w *window) refit(req *llm.Request) error {
 	fixed := req.FixedTokens()
 	c := &cut{msgs: req.Messages, recent: w.policy.MinRecentMessages, budget: w.budget(req) - fixed, tokens: tokens(req.Messages)}
@@ -158,14 +157,15 @@ func (w *window) refit(req *llm.Request) error {
 	return nil
 }
 
+// tooLarge is the error of a request that leaves no room for the conversation.
 func (w *window) tooLarge(req *llm.Request, fixed int, err error) error {
 	return &llm.Error{Kind: llm.ContextOverflow, Message: fmt.Sprintf("instructions, tools and context take about %d of the %d tokens that a request of model %s may have (context_policy: %d with the answer)",
 		w.calibrated(fixed), w.calibrated(w.budget(req)), req.Model, w.limits.Context), Err: err}
 }
 
-// around puts context before and after a conversation.
+// around adds context before and after a conversation.
 func around(before []*llm.Message, msgs llm.Messages, after []*llm.Message) llm.Messages {
-	if len(before) > 0 { // only then is the history copied
+	if len(before) > 0 { // the history is copied only in this case
 		msgs = llm.NewMessages(append(slices.Clip(before), msgs.Slice()...)...)
 	}
 	if len(after) > 0 {
@@ -174,8 +174,8 @@ func around(before []*llm.Message, msgs llm.Messages, after []*llm.Message) llm.
 	return msgs
 }
 
-// learn corrects the estimates by what the model counted for the request that was made.
-// More counts at once, less little by little.
+// learn calibrates the estimates with the tokens the model reported. A higher ratio applies at
+// once, a lower one gradually.
 func (w *window) learn(reported int64) {
 	if reported <= 0 || w.estimate < minCalibration {
 		return
@@ -188,11 +188,11 @@ func (w *window) learn(reported int64) {
 }
 
 const (
-	minCalibration     = 256 // below, what a provider adds around a request counts too much
+	minCalibration     = 256 // below that, fixed overhead of the provider distorts the ratio
 	minRatio, maxRatio = 0.5, 4.0
 )
 
-// refused notes that the request was too large for the model.
+// refused records that the model refused the request as too large.
 func (w *window) refused() {
 	w.Limit = w.estimate * 3 / 4
 }

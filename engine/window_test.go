@@ -412,7 +412,7 @@ func TestPlanCompaction_DoesNotPartAnswersFromWhatWasSaidBeforeThem(t *testing.T
 	}
 }
 
-func TestTranscript_SaysWhoSaidAndDidWhat(t *testing.T) {
+func TestTranscript_NamesSpeakersAndCalls(t *testing.T) {
 	t.Parallel()
 	msgs := []*llm.Message{
 		newSummary("what came before"),

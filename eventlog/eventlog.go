@@ -1,10 +1,10 @@
-// Package eventlog reads and follows the log of events of a thread.
+// Package eventlog reads and follows the event log of a thread.
 //
-// Everything a run has committed is in its store; what it has said since is only in
-// the process that runs it. A [Log] puts the two together: runs send their events
-// through [Log.Sink], and any number of readers follow a thread from any cursor with
-// [Log.Tail]. A reader that was cut off resumes with the cursor of the last entry it
-// saw, also in the middle of a streamed answer, also in another process:
+// The store has everything a run has committed; newer events exist only in the process that runs
+// it. A [Log] combines the two: runs send their events through [Log.Sink], and any number of
+// readers follow a thread from any cursor with [Log.Tail]. A reader that was cut off resumes with
+// the cursor of the last entry it saw, even in the middle of a streamed answer and in another
+// process:
 //
 //	log := eventlog.New(store, nil)
 //	go rt.Run(ctx, req, log.Sink(nil))
@@ -13,11 +13,10 @@
 //		after = e.Cursor
 //	}
 //
-// Readers pull. A slow one holds up nobody and costs its cursor; what it missed of
-// the live part it reads from the store once it is committed. If the process that
-// ran a step dies before the step is committed, readers who had seen parts of it get
-// a stream_reset that names the cursor to fall back to, and then what really
-// happened.
+// Readers pull. A slow reader delays no other and costs only its cursor; live entries it missed it
+// reads from the store once they are committed. If a process dies before it commits a step,
+// readers that saw part of the step get a stream_reset with the cursor to fall back to, and then
+// what the next owner did instead.
 package eventlog
 
 import (
@@ -28,11 +27,11 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Options bound what a Log holds. Zero fields have their defaults.
+// Options configures a Log. Zero fields have their defaults.
 type Options struct {
-	Buffer int           // latest entries of a thread that are kept for its readers; default 1024
+	Buffer int           // latest entries kept in memory for the readers of a thread; default 1024
 	Page   int           // entries read from the store at a time; default 256
-	Poll   time.Duration // how often the store is asked about runs of other processes; default 1 second
+	Poll   time.Duration // how often the store is polled for runs of other processes; default 1 second
 }
 
 // Log follows the logs of threads. It is safe for concurrent use.
@@ -41,23 +40,23 @@ type Log struct {
 	opts  Options
 
 	mu   sync.Mutex
-	live map[string]*live // thread ID -> what this process knows of it
+	live map[string]*live // by thread id
 }
 
-// live is the end of a thread's log, as far as this process has seen it happen. It is
-// there while somebody writes or reads.
+// live is the end of a thread's log, as far as this process has seen it. It exists while the
+// thread has a writer or a reader.
 type live struct {
-	entries  []awaken.Entry // the latest, without a gap
-	version  int            // grows when entries are more than added to
+	entries  []awaken.Entry // the latest, without gaps
+	version  int            // incremented when entries change other than by appending
 	running  int            // activations that write
 	watchers int
-	polling  bool          // one of the watchers asks the store for all
-	waiting  bool          // one of the watchers has all there is
-	gone     bool          // the thread was removed, and those who have read of it are done
+	polling  bool          // one of the watchers polls the store for all
+	waiting  bool          // a watcher has read everything
+	gone     bool          // the thread was deleted; its readers end
 	changed  chan struct{} // closed when there is something new
 }
 
-// New returns a Log over what store has committed. Opts may be nil.
+// New returns a Log over the committed entries of store. opts may be nil.
 func New(store awaken.EventLog, opts *Options) *Log {
 	var o Options
 	if opts != nil {
@@ -69,13 +68,14 @@ func New(store awaken.EventLog, opts *Options) *Log {
 	return &Log{store: store, opts: o, live: map[string]*live{}}
 }
 
+// open counts an activation that writes to a thread.
 func (l *Log) open(threadID string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.get(threadID).running++
 }
 
-// get returns the live part of a thread. Requires l.mu.
+// get returns the live part of a thread, and creates it if necessary. Requires l.mu.
 func (l *Log) get(threadID string) *live {
 	v := l.live[threadID]
 	if v == nil {
@@ -85,7 +85,7 @@ func (l *Log) get(threadID string) *live {
 	return v
 }
 
-// drop forgets a live part that nobody needs. Requires l.mu.
+// drop deletes a live part without writers and readers. Requires l.mu.
 func (l *Log) drop(threadID string, v *live) {
 	if v.running == 0 && v.watchers == 0 {
 		delete(l.live, threadID)
@@ -93,11 +93,12 @@ func (l *Log) drop(threadID string, v *live) {
 	}
 }
 
-// entrySlices are lists of entries that nobody uses.
+// entrySlices holds unused lists of entries.
 var entrySlices = sync.Pool{New: func() any { s := make([]awaken.Entry, 0, maxBatch); return &s }}
 
+// giveBack returns a list to the pool.
 func giveBack(s *[]awaken.Entry) {
-	if cap(*s) == maxBatch { // others were never lent, or have grown
+	if cap(*s) == maxBatch { // others are not from the pool, or have grown
 		list := (*s)[:cap(*s)]
 		clear(list)
 		list = list[:0]
@@ -106,23 +107,24 @@ func giveBack(s *[]awaken.Entry) {
 	*s = nil
 }
 
-// tell wakes the watchers. Requires l.mu.
-func (v *live) tell() {
+// notify wakes the watchers. Requires l.mu.
+func (v *live) notify() {
 	if v.waiting {
 		close(v.changed)
 		v.changed, v.waiting = make(chan struct{}), false
 	}
 }
 
+// append adds an entry to a thread and wakes its watchers.
 func (l *Log) append(threadID string, e awaken.Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v := l.get(threadID)
 	v.add(e, l.opts.Buffer)
-	v.tell()
+	v.notify()
 }
 
-// add adds an entry. It takes the place of what another owner said and lost.
+// add appends an entry. It replaces uncommitted entries of a previous owner.
 func (v *live) add(e awaken.Entry, limit int) {
 	n := len(v.entries)
 	for n > 0 && v.entries[n-1].Seq >= e.Seq {
@@ -144,6 +146,7 @@ func (v *live) add(e awaken.Entry, limit int) {
 	v.entries, v.gone = append(v.entries[:n], e), false
 }
 
+// done ends an activation. Unless it has finished, its uncommitted entries are dropped.
 func (l *Log) done(threadID string, finished bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,6 +156,6 @@ func (l *Log) done(threadID string, finished bool) {
 		v.entries = nil
 		v.version++
 	}
-	v.tell()
+	v.notify()
 	l.drop(threadID, v)
 }

@@ -52,7 +52,7 @@ func text(entries []awaken.Entry) string {
 	return sb.String()
 }
 
-func TestTail_ManyReadersFollowARunThatGoesOn(t *testing.T) {
+func TestTail_ManyReadersFollowAnActiveRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		log := eventlog.New(store, nil)
@@ -117,7 +117,7 @@ func TestTail_SeesDeltasBeforeTheyAreCommitted(t *testing.T) {
 	})
 }
 
-func TestTail_ASlowReaderLosesNothingAndHoldsUpNobody(t *testing.T) {
+func TestTail_ASlowReaderLosesNothingAndDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		log := eventlog.New(store, &eventlog.Options{Buffer: 8})
@@ -151,7 +151,7 @@ func TestTail_EndsWithItsContext(t *testing.T) {
 		log := eventlog.New(memory.New(), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		for range log.Tail(ctx, "nobody", awaken.Cursor{}, eventlog.Follow{}) {
+		for range log.Tail(ctx, "absent", awaken.Cursor{}, eventlog.Follow{}) {
 			t.Error("got an entry of a thread that does not exist")
 		}
 	})
@@ -177,7 +177,7 @@ func TestTail_SeesWhatAnotherProcessCommits(t *testing.T) {
 }
 
 // Row 20 of the original's list of limits: what was known of a stream was lost with the
-// process that streamed it. Here whoever streams is rebuilt from the log, at any place.
+// process that streamed it. Here a stream is rebuilt from the log, from any cursor.
 func TestTail_AReaderIsRebuiltFromTheLogAfterARestart(t *testing.T) {
 	store := memory.New()
 	use := llmtest.Use("nothing", `{"a":"some long argument"}`)
@@ -236,7 +236,7 @@ func TestTail_EndsWhenTheThreadIsRemoved(t *testing.T) {
 		waits := true
 		go func() {
 			for _, err := range log.Tail(ctx, "other", awaken.Cursor{}, eventlog.Follow{}) {
-				t.Errorf("a thread that is not there yet: %v", err)
+				t.Errorf("a thread that does not exist yet: %v", err)
 			}
 			waits = false
 		}()

@@ -43,7 +43,7 @@ func (f *fakeLog) Entries(_ context.Context, _ string, q awaken.EntryQuery) (out
 
 // The one that polls for all is slow, and holds up all.
 
-func TestTail_ASlowPollerHoldsUpNobody(t *testing.T) {
+func TestTail_ASlowPollerDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		here := eventlog.New(store, nil)
@@ -80,7 +80,7 @@ func TestTail_ASlowPollerHoldsUpNobody(t *testing.T) {
 
 // An owner takes over between the two questions that a reader asks the store.
 
-func TestTail_ATakeOverBetweenTwoQuestionsIsSeen(t *testing.T) {
+func TestTail_SeesATakeOverBetweenTwoReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeLog{}
 		for seq := uint64(1); seq <= 4; seq++ {
@@ -129,7 +129,7 @@ func (c counting) Entries(ctx context.Context, id string, q awaken.EntryQuery) (
 	return c.Store.Entries(ctx, id, q)
 }
 
-func TestTail_AReaderThatIsBehindDoesNotAskForEveryDelta(t *testing.T) {
+func TestTail_AReaderThatIsBehindDoesNotPollForEveryDelta(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int64
 		store := memory.New()

@@ -6,20 +6,19 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Sink is where one run sends its events.
+// Sink receives the events of one run.
 type Sink struct {
 	log    *Log
 	next   awaken.Sink
 	thread string
 }
 
-// Sink returns a sink for one run: readers see its events as they happen. Next gets
-// every event too, if it is not nil. The sink never blocks on readers. If the run ends
-// without a run_finish, because another owner took its thread, Close says so.
+// Sink returns a sink for one run. Readers see its events as they happen; next, if not nil, gets
+// them too. The sink never blocks on readers. A run that loses its thread ends without a
+// run_finish: the caller must then call Close.
 func (l *Log) Sink(next awaken.Sink) *Sink { return &Sink{log: l, next: next} }
 
-// Emit takes in an event. The first of an activation is its run_start, which names
-// the thread.
+// Emit receives an event. The first of an activation is run_start, which names the thread.
 func (s *Sink) Emit(ctx context.Context, e awaken.Entry) error {
 	if start, ok := e.Event.(*awaken.RunStart); ok {
 		if s.thread == "" {
@@ -28,7 +27,7 @@ func (s *Sink) Emit(ctx context.Context, e awaken.Entry) error {
 		s.thread = start.ThreadID
 	}
 	if s.thread != "" && e.Cursor == (awaken.Cursor{}) {
-		s.Close() // its end is not stored, and somebody else may yet go on
+		s.Close() // the end is not stored, and another owner may continue the run
 	}
 	if s.thread != "" {
 		s.log.append(s.thread, e)
@@ -41,14 +40,14 @@ func (s *Sink) Emit(ctx context.Context, e awaken.Entry) error {
 		return nil
 	}
 	err := s.next.Emit(ctx, e)
-	if err != nil { // nothing more will come
+	if err != nil { // nothing more will be emitted
 		s.Close()
 	}
 	return err
 }
 
-// Close takes back what the run has not committed, if it has not finished. Readers
-// find what there is in the store.
+// Close drops the uncommitted events of the run, if it has not finished. Readers continue with
+// what is in the store.
 func (s *Sink) Close() {
 	if s.thread != "" {
 		s.log.done(s.thread, false)

@@ -13,26 +13,26 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Follow says what a reader wants.
+// Follow selects what a reader gets.
 type Follow struct {
-	// RunID selects the events of one run. The sequence then ends with the run: at
-	// the run_finish that is not suspended.
+	// RunID selects the events of one run. The sequence then ends with the run: at its run_finish,
+	// unless that is suspended.
 	RunID string
-	// Committed ends the sequence when everything that was committed has been read,
-	// instead of waiting for more.
+	// Committed ends the sequence when everything committed has been read, instead of waiting for
+	// more.
 	Committed bool
-	// Pause, if set, yields an entry without an event whenever the reader has all there
-	// is, and again after every Pause in which nothing comes. It is when to flush, and
-	// to see whether somebody still listens.
+	// Pause, if set, yields an entry without an event whenever the reader has read everything, and
+	// again after every Pause without an entry. The reader can use it to flush, and to check that
+	// its client is still connected.
 	Pause time.Duration
-	// First, if set, is the Pause until the first entry comes.
+	// First, if set, replaces Pause until the first entry.
 	First time.Duration
 }
 
-// Tail yields the entries of a thread after a cursor, each delta on its own, and
-// waits for more until ctx is done. The zero cursor is the beginning, also of a thread
-// that is not there yet; whoever has read of a thread that is removed gets ErrNotFound.
-// A cursor that saw something which was lost gets a stream_reset first.
+// Tail yields the entries of a thread after a cursor, one for each delta, and waits for more until
+// ctx is done. The zero cursor is the beginning, even of a thread that does not exist yet. If the
+// thread is deleted, a reader that has read part of it gets ErrNotFound. If entries before the
+// cursor were lost, the reader gets a stream_reset first.
 func (l *Log) Tail(ctx context.Context, threadID string, after awaken.Cursor, f Follow) iter.Seq2[awaken.Entry, error] {
 	return func(yield func(awaken.Entry, error) bool) {
 		t := tail{log: l, ctx: ctx, thread: threadID, at: after, follow: f, yield: yield}
@@ -54,17 +54,18 @@ type tail struct {
 	log    *Log
 	ctx    context.Context
 	thread string
-	at     awaken.Cursor // of the last entry yielded, or to go on from
+	at     awaken.Cursor // of the last entry yielded, or to start from
 	follow Follow
 	yield  func(awaken.Entry, error) bool
 	batch  []awaken.Entry
-	polls  bool // for all who watch the thread
-	ask    bool // the store has to be asked, whatever is known here
-	behind bool // what comes next is neither here nor in the store yet
-	gave   bool // something was yielded
-	gone   bool // the thread was removed
+	polls  bool // polls the store for all watchers of the thread
+	ask    bool // read the store, whatever is in memory
+	behind bool // the next entry is in neither memory nor the store yet
+	gave   bool // an entry was yielded
+	gone   bool // the thread was deleted
 }
 
+// leave ends the reader.
 func (t *tail) leave() {
 	giveBack(&t.batch)
 	l := t.log
@@ -76,28 +77,28 @@ func (t *tail) leave() {
 	l.drop(t.thread, v)
 }
 
-// stopPolling leaves it to somebody else to ask the store. Requires t.log.mu.
+// stopPolling leaves polling to another watcher. Requires t.log.mu.
 func (t *tail) stopPolling(v *live) {
 	if t.polls {
 		t.polls, v.polling = false, false
 		v.waiting = true
-		v.tell()
+		v.notify()
 	}
 }
 
-// run reads what there is: from memory, as long as that follows on what the reader has,
-// and otherwise from the store.
+// run yields entries: from memory, as long as they directly follow the cursor, and otherwise from
+// the store.
 func (t *tail) run() error {
-	read := -1 // the version of what is in memory when the store was last read up to its end
+	read := -1 // version of the live part when the store was last read to its end
 	for {
 		live, current, version, changed := t.look(read)
 		if t.gone {
-			return fmt.Errorf("thread %s was removed: %w", t.thread, awaken.ErrNotFound)
+			return fmt.Errorf("thread %s was deleted: %w", t.thread, awaken.ErrNotFound)
 		}
 		if live {
 			read = -1
 			for _, e := range t.batch {
-				if err := t.give(e); err != nil {
+				if err := t.deliver(e); err != nil {
 					return err
 				}
 			}
@@ -124,12 +125,11 @@ func (t *tail) run() error {
 	}
 }
 
-// maxBatch is how many entries a reader takes at a time. One that stalls holds no more.
+// maxBatch is how many entries a reader takes from memory at a time.
 const maxBatch = 128
 
-// look finds what follows on the cursor in memory. Current means that there is nothing
-// more anywhere: the last that happened is what the reader has. Read is the version that
-// was there when the store was found not to contradict the cursor.
+// look finds the entries after the cursor in memory. current means that there is nothing more
+// anywhere. read is the version at which the store was found to agree with the cursor.
 func (t *tail) look(read int) (found, current bool, version int, changed <-chan struct{}) {
 	t.log.mu.Lock()
 	defer t.log.mu.Unlock()
@@ -138,7 +138,7 @@ func (t *tail) look(read int) (found, current bool, version int, changed <-chan 
 		t.batch = *entrySlices.Get().(*[]awaken.Entry)
 	}
 	waiting := v.waiting
-	v.waiting = true // unless there is something
+	v.waiting = true // reset below if there is an entry
 	t.batch = t.batch[:0]
 	t.behind, t.gone = false, v.gone && t.at != (awaken.Cursor{})
 	if t.follow.Committed || len(v.entries) == 0 {
@@ -159,10 +159,10 @@ func (t *tail) look(read int) (found, current bool, version int, changed <-chan 
 	return len(t.batch) > 0, v.running > 0, v.version, v.changed
 }
 
-// wait returns when there may be something new. What other processes do is found out by
-// asking the store, which one of the watchers does for all.
+// wait returns when there may be something new. One of the watchers polls the store for all, to
+// find what other processes have committed.
 func (t *tail) wait(changed <-chan struct{}) error {
-	giveBack(&t.batch) // who waits needs none
+	giveBack(&t.batch) // not needed while waiting
 	t.log.mu.Lock()
 	v := t.log.get(t.thread)
 	if !t.polls && !v.polling {
@@ -170,12 +170,12 @@ func (t *tail) wait(changed <-chan struct{}) error {
 	}
 	every := t.log.opts.Poll
 	if v.running > 0 {
-		every *= 5 // what happens here is known; but another process may have taken over
+		every *= 5 // this process runs the thread, but another one may have taken over
 	}
 	t.log.mu.Unlock()
 	var tick <-chan time.Time
 	switch {
-	case t.behind: // a commit will bring it, and not every change is one
+	case t.behind: // the next commit brings it; not every change is a commit
 		tick, changed = time.After(t.log.opts.Poll/20), nil
 	case t.polls:
 		tick = time.After(every)
@@ -199,8 +199,8 @@ func (t *tail) wait(changed <-chan struct{}) error {
 	return nil
 }
 
-// share shows what one has found in the store to all who watch, and leaves the next
-// look to whoever waits next: the one who has found it may be slow to take it.
+// share passes entries found in the store to all watchers, and leaves polling to the next that
+// waits: this one may be slow to consume them.
 func (t *tail) share(found []awaken.Entry) {
 	t.log.mu.Lock()
 	defer t.log.mu.Unlock()
@@ -217,9 +217,9 @@ func (t *tail) share(found []awaken.Entry) {
 	}
 }
 
-// readCommitted yields what the store holds behind the cursor. Coalesced entries
-// overlap, so the deltas of a page are put in order first; and of a full page only
-// those that no later entry can come before are taken.
+// readCommitted yields the entries of the store after the cursor. Coalesced entries overlap, so
+// the deltas of a page are sorted; of a full page, only those that no later entry can precede are
+// used.
 func (t *tail) readCommitted() error {
 	if err := t.checkLost(); err != nil {
 		return err
@@ -228,7 +228,7 @@ func (t *tail) readCommitted() error {
 	for {
 		page, err := t.log.store.Entries(t.ctx, t.thread, awaken.EntryQuery{After: t.at.Seq, Limit: limit})
 		if errors.Is(err, awaken.ErrNotFound) {
-			t.missing()
+			t.threadGone()
 			return nil
 		}
 		if err != nil {
@@ -246,7 +246,7 @@ func (t *tail) readCommitted() error {
 		}
 		before := t.at
 		if n := len(parts); n > 0 && parts[n-1].Epoch > t.at.Epoch {
-			// Another owner has come, perhaps since the last look.
+			// There is a new owner, perhaps since the last look.
 			if err := t.checkLost(); err != nil {
 				return err
 			}
@@ -258,22 +258,22 @@ func (t *tail) readCommitted() error {
 			t.share(parts)
 		}
 		for _, e := range parts {
-			if err := t.give(e); err != nil {
+			if err := t.deliver(e); err != nil {
 				return err
 			}
 		}
 		if !full {
 			return nil
 		}
-		if t.at == before { // nothing but streams that began before the cursor
+		if t.at == before { // only deltas of streams that began before the cursor
 			limit *= 2
 		}
 	}
 }
 
-// missing deals with a thread that is not there: it may come yet, but if the reader has
-// had something of it, it was removed.
-func (t *tail) missing() {
+// threadGone handles a thread that does not exist: it may still be created, but if the reader has
+// read part of it, it was deleted.
+func (t *tail) threadGone() {
 	if t.at == (awaken.Cursor{}) {
 		return
 	}
@@ -281,11 +281,12 @@ func (t *tail) missing() {
 	defer t.log.mu.Unlock()
 	v := t.log.get(t.thread)
 	v.gone = true
-	v.tell()
+	v.notify()
 }
 
-// checkLost looks whether the cursor is behind what the owner of its epoch could
-// commit before another took over. If so it goes back to where the other began.
+// checkLost checks whether the cursor is beyond what the owner of its epoch committed before
+// another took over. If so it moves the cursor to where the new owner began, and yields a
+// stream_reset.
 func (t *tail) checkLost() error {
 	if t.at == (awaken.Cursor{}) {
 		return nil
@@ -307,13 +308,13 @@ func (t *tail) checkLost() error {
 	if !t.yield(reset, nil) {
 		return errOver
 	}
-	// Go on in the new epoch, so that the reset is not said again.
+	// Continue in the new epoch, so that the reset is not repeated.
 	t.at.Epoch = first.Epoch
 	return nil
 }
 
-// give yields one entry, unless the reader has it or does not want it.
-func (t *tail) give(e awaken.Entry) error {
+// deliver yields one entry, unless the reader has seen it or did not select it.
+func (t *tail) deliver(e awaken.Entry) error {
 	if e.Seq <= t.at.Seq {
 		return nil
 	}

@@ -661,7 +661,7 @@ func TestWork_WakesARunWhenItsTicketExpires(t *testing.T) {
 		time.Sleep(59 * time.Minute)
 		g.wantRun(tn, r.RunID, awaken.RunWaiting, "", "")
 		time.Sleep(2 * time.Minute)
-		g.wantRun(tn, r.RunID, awaken.RunDone, awaken.NaturalEnd, "nobody decided in time")
+		g.wantRun(tn, r.RunID, awaken.RunDone, awaken.NaturalEnd, "no decision in time")
 	})
 }
 

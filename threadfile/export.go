@@ -13,11 +13,11 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// page is how many records are read at a time.
+// page is the number of records read at a time.
 const page = 256
 
-// Export writes a thread to w: its log as it is when Export begins, and its runs. A
-// missing thread is [awaken.ErrNotFound], and nothing is written.
+// Export writes a thread to w: its log as of the call, and its runs. If the thread does not exist
+// it returns [awaken.ErrNotFound] and writes nothing.
 func Export(ctx context.Context, store awaken.Store, threadID string, w io.Writer) error {
 	if err := export(ctx, store, threadID, w); err != nil {
 		return fmt.Errorf("export thread %s: %w", threadID, err)
@@ -67,8 +67,8 @@ func export(ctx context.Context, store awaken.Store, threadID string, w io.Write
 	return buf.Flush()
 }
 
-// allRuns returns the runs of a thread, the oldest first. A run that begins while they
-// are listed moves the pages; a run that comes twice is returned once.
+// allRuns returns the runs of a thread, oldest first. A run that begins meanwhile shifts the
+// pages; a run that is listed twice is returned once.
 func allRuns(ctx context.Context, store awaken.Store, threadID string) ([]*awaken.Run, error) {
 	var out []*awaken.Run
 	seen := map[string]bool{}

@@ -18,16 +18,15 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Import makes a thread from a file, with the id newID or, if that is empty, the one
-// it had. The whole file is read and checked before anything is written; what is wrong
-// with it is a [*FormatError]. A thread that exists already is [awaken.ErrConflict].
+// Import creates a thread from a file, with the id newID or, if that is empty, its original id. It
+// reads and checks the whole file before it writes anything; a malformed file is a [*FormatError].
+// If the thread exists, Import fails with [awaken.ErrConflict].
 //
-// The messages come in with one commit. A commit belongs to a run, so the new thread
-// has one run: it is done, its origin is "internal", its status reason "imported", its
-// input is all of the messages, and its agent is the one that ran last, so that the
-// conversation goes on with it. The runs of the file are not made again: they happened
-// in another thread, and their ids may be taken. Messages still name them. Records are
-// dated at the import.
+// One commit stores all messages. A commit belongs to a run, so the new thread has one run: it is
+// done, its origin is "internal", its status reason "imported", its input is all of the messages,
+// and its agent is the one that ran last, so that the conversation continues with it. The runs of
+// the file are not recreated: they happened on another thread, and their ids may be taken.
+// Messages still refer to them. Records carry the time of the import.
 //
 // Title and custom metadata are kept if the store is an [awaken.ThreadEditor].
 func Import(ctx context.Context, store awaken.Store, r io.Reader, newID string) (*awaken.Thread, error) {
@@ -49,7 +48,7 @@ func Import(ctx context.Context, store awaken.Store, r io.Reader, newID string) 
 	return t, nil
 }
 
-// file is what a file holds.
+// file is the content of a file.
 type file struct {
 	thread   *awaken.Thread
 	messages []*llm.Message
@@ -57,8 +56,8 @@ type file struct {
 	agent    string // of the last run
 }
 
-// save writes the thread. Before it takes the thread over it looks whether it is there,
-// so that nobody who owns it is disturbed.
+// save writes the thread. It checks that the thread does not exist before it acquires it, so as
+// not to fence off an owner.
 func (f *file) save(ctx context.Context, store awaken.Store, id string) error {
 	t, err := store.Thread(ctx, id)
 	if err == nil && !blank(t) {
@@ -93,16 +92,15 @@ func (f *file) save(ctx context.Context, store awaken.Store, id string) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("the messages are there, but not the title: %w", err)
+			return fmt.Errorf("the messages were imported, but the title was not: %w", err)
 		}
 	}
 	return nil
 }
 
-var errExists = fmt.Errorf("%w: it exists already", awaken.ErrConflict)
+var errExists = fmt.Errorf("%w: the thread already exists", awaken.ErrConflict)
 
-// blank reports whether nothing was ever committed to a thread: its owner was lost
-// before it could.
+// blank reports whether nothing was ever committed to a thread, because its owner was lost before.
 func blank(t *awaken.Thread) bool {
 	return t.MessageCount == 0 && t.LatestRunID == "" && t.Metadata.CreatedAt == 0
 }
@@ -122,7 +120,7 @@ func read(r io.Reader) (*file, error) {
 		case errors.Is(err, errLong):
 			return fail(err)
 		case err != nil:
-			return nil, fmt.Errorf("line %d: %w", n, err) // not the file's fault
+			return nil, fmt.Errorf("line %d: %w", n, err) // an error of the reader
 		}
 		if n == 1 {
 			if f.thread, err = readHeader(text); err != nil {
@@ -142,7 +140,7 @@ func read(r io.Reader) (*file, error) {
 			}
 			n++
 			if _, err := in.ReadByte(); err == nil {
-				return fail(errors.New("there is more behind the end"))
+				return fail(errors.New("unexpected data after the end"))
 			} else if !errors.Is(err, io.EOF) {
 				return nil, fmt.Errorf("line %d: %w", n, err)
 			}
@@ -167,11 +165,11 @@ func readHeader(text []byte) (*awaken.Thread, error) {
 	err := strict.Unmarshal(text, &h)
 	switch {
 	case err != nil && h.Format != format:
-		return nil, fmt.Errorf("this is not a thread file: %w", err)
+		return nil, fmt.Errorf("not a thread file: %w", err)
 	case h.Format != format:
-		return nil, fmt.Errorf("this is not a thread file: format is %q, want %q", h.Format, format)
+		return nil, fmt.Errorf("not a thread file: format is %q, want %q", h.Format, format)
 	case h.Version != version:
-		return nil, fmt.Errorf("version is %d, and only %d can be read", h.Version, version)
+		return nil, fmt.Errorf("version is %d, want %d", h.Version, version)
 	case err != nil:
 		return nil, err
 	case h.Thread == nil:
@@ -186,9 +184,9 @@ func (f *file) addMessage(r *awaken.MessageRecord) error {
 	want := len(f.messages) + 1
 	switch {
 	case f.runs > 0:
-		return errors.New("a message comes after the runs")
+		return errors.New("a message follows the runs")
 	case r.ThreadID != f.thread.ID:
-		return fmt.Errorf("the message is of thread %q, want %q", r.ThreadID, f.thread.ID)
+		return fmt.Errorf("the message belongs to thread %q, want %q", r.ThreadID, f.thread.ID)
 	case r.Seq != want:
 		return fmt.Errorf("seq is %d, want %d", r.Seq, want)
 	case r.Message == nil:
@@ -208,7 +206,7 @@ func (f *file) addMessage(r *awaken.MessageRecord) error {
 
 func (f *file) addRun(r *awaken.Run) error {
 	if r.ThreadID != f.thread.ID {
-		return fmt.Errorf("the run is of thread %q, want %q", r.ThreadID, f.thread.ID)
+		return fmt.Errorf("the run belongs to thread %q, want %q", r.ThreadID, f.thread.ID)
 	}
 	if err := r.Validate(); err != nil {
 		return err
@@ -223,19 +221,18 @@ func (f *file) addRun(r *awaken.Run) error {
 func (f *file) checkEnd(e *end, sum string) error {
 	switch {
 	case e.Messages != len(f.messages) || e.Runs != f.runs:
-		return fmt.Errorf("the file has %d messages and %d runs, and its end says %d and %d", len(f.messages), f.runs, e.Messages, e.Runs)
+		return fmt.Errorf("the file has %d messages and %d runs, but its end says %d and %d", len(f.messages), f.runs, e.Messages, e.Runs)
 	case f.thread.MessageCount != len(f.messages):
-		return fmt.Errorf("the file has %d messages, and its header says %d", len(f.messages), f.thread.MessageCount)
+		return fmt.Errorf("the file has %d messages, but its header says %d", len(f.messages), f.thread.MessageCount)
 	case e.SHA256 != sum:
-		return errors.New("the checksum is wrong: the file was changed or damaged")
+		return errors.New("checksum mismatch: the file was changed or damaged")
 	}
 	return nil
 }
 
 var errLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
 
-// readLine returns the next line with its newline. A line without one is an
-// io.ErrUnexpectedEOF.
+// readLine returns the next line with its newline, or io.ErrUnexpectedEOF for a line without one.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var out []byte
 	for {

@@ -1,7 +1,6 @@
-// Package threadfile writes a thread to a file and reads it into a store again, the
-// same or another one.
+// Package threadfile exports a thread to a file and imports it into the same or another store.
 //
-// A file is JSON lines: a header, the messages of the log, the records of the runs,
+// A file has one JSON value per line: a header, the messages of the log, the records of the runs,
 // and an end.
 //
 //	{"format":"awaken.thread","version":1,"thread":{"id":"t1","metadata":{},"message_count":2}}
@@ -10,12 +9,12 @@
 //	{"run":{"run_id":"r1","thread_id":"t1","agent_id":"default","status":"done",…}}
 //	{"end":{"messages":2,"runs":1,"sha256":"…"}}
 //
-// The end has the numbers of lines and the SHA-256 of every byte before its line, so
-// that a file that was cut off or damaged is noticed. It is no signature: whoever can
-// change the file can change the sum.
+// The end has the number of lines of each kind and the SHA-256 of all bytes before it, so that a
+// truncated or damaged file is detected. It is not a signature: anyone who can change the file can
+// change the checksum.
 //
-// What a file holds is the conversation. It has no state of plugins, no ledger of tool
-// calls and no events.
+// A file contains the conversation. It does not contain plugin state, the ledger of tool calls or
+// events.
 package threadfile
 
 import (
@@ -27,7 +26,7 @@ import (
 const (
 	format  = "awaken.thread"
 	version = 1
-	// maxLine is how long a line may be. Messages may hold pictures.
+	// maxLine bounds the length of a line. Messages may contain images.
 	maxLine = 64 << 20
 )
 
@@ -38,7 +37,7 @@ type header struct {
 	Thread  *awaken.Thread `json:"thread"`
 }
 
-// line is any other line; one of its fields is set.
+// line is any other line. Exactly one field is set.
 type line struct {
 	Message *awaken.MessageRecord `json:"message,omitempty"`
 	Run     *awaken.Run           `json:"run,omitempty"`
@@ -52,15 +51,17 @@ type end struct {
 	SHA256   string `json:"sha256"` // of all lines before this one, in hex
 }
 
-// FormatError says what is wrong with a file. It is an [awaken.ErrInvalid].
+// FormatError reports a malformed file. It matches [awaken.ErrInvalid].
 type FormatError struct {
-	Line int // counted from 1
+	Line int // 1-based
 	Err  error
 }
 
+// Error names the line and what is wrong with it.
 func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
+// Unwrap returns what is wrong with the line.
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// Is makes a FormatError an ErrInvalid.
+// Is reports whether target is [awaken.ErrInvalid].
 func (e *FormatError) Is(target error) bool { return target == awaken.ErrInvalid }

@@ -162,10 +162,10 @@ func TestImport_SaysWhatIsWrongAndWhere(t *testing.T) {
 	)
 	for _, c := range []struct{ text, want string }{
 		{"", "line 1: the file is empty"},
-		{"\n", "line 1: this is not a thread file: not JSON"},
-		{"SQLite format 3\x00\n", "line 1: this is not a thread file"},
-		{`{"format":"other"}` + "\n", `line 1: this is not a thread file: format is "other"`},
-		{`{"format":"awaken.thread","version":2,"thread":{},"more":1}` + "\n", "line 1: version is 2, and only 1 can be read"},
+		{"\n", "line 1: not a thread file: not JSON"},
+		{"SQLite format 3\x00\n", "line 1: not a thread file"},
+		{`{"format":"other"}` + "\n", `line 1: not a thread file: format is "other"`},
+		{`{"format":"awaken.thread","version":2,"thread":{},"more":1}` + "\n", "line 1: version is 2, want 1"},
 		{`{"format":"awaken.thread","version":1}` + "\n", `line 1: field "thread" is missing`},
 		{`{"format":"awaken.thread","version":1,"thread":{"id":" ","metadata":{},"message_count":0}}` + "\n", "line 1: the thread has no id"},
 		{`{"format":"awaken.thread","version":1,"thread":{"id":"x","bogus":1}}` + "\n", "bogus"},
@@ -174,19 +174,19 @@ func TestImport_SaysWhatIsWrongAndWhere(t *testing.T) {
 		{head + "\n", "line 2: not JSON"},
 		{head + "{}\n", "line 2: want one of message, run and end"},
 		{head + `{"message":null}` + "\n", "line 2: want one of"},
-		{head + strings.Replace(msg, `"t1"`, `"t2"`, 1), `line 2: the message is of thread "t2"`},
+		{head + strings.Replace(msg, `"t1"`, `"t2"`, 1), `line 2: the message belongs to thread "t2"`},
 		{head + strings.Replace(msg, `"seq":1`, `"seq":2`, 1), "line 2: seq is 2, want 1"},
-		{head + strings.Replace(msg, `"user"`, `"nobody"`, 1), "line 2: "},
+		{head + strings.Replace(msg, `"user"`, `"visitor"`, 1), "line 2: "},
 		{head + strings.Replace(msg, `"content":[]`, `"content":[],"metadata":{"rewind":{"from_seq":0}}`, 1), "line 2: rewind.from_seq is 0"},
 		{head + strings.Replace(msg, `"content":[]`, `"content":[],"metadata":{"compaction":{"from_seq":3,"to_seq":1}}`, 1), "line 2: compaction is from 3 to 1"},
 		{head + `{"message":{"thread_id":"t1","seq":1}}` + "\n", `line 2: field "message" is missing`},
 		{head + msg + strings.Replace(run, "running", "done", 1), "line 3: run \"r\": status is done but"},
-		{head + msg + strings.Replace(run, `"t1"`, `"t2"`, 1), `line 3: the run is of thread "t2"`},
-		{head + run + msg, "line 3: a message comes after the runs"},
-		{head + msg + `{"end":{"messages":2,"runs":0,"sha256":""}}` + "\n", "line 3: the file has 1 messages and 0 runs, and its end says 2 and 0"},
-		{head + `{"end":{"messages":0,"runs":0,"sha256":""}}` + "\n", "line 2: the file has 0 messages, and its header says 1"},
-		{head + msg + `{"end":{"messages":1,"runs":0,"sha256":"00"}}` + "\n", "line 3: the checksum is wrong"},
-		{sealed(head+msg, 1, 0) + "\n", "line 4: there is more behind the end"},
+		{head + msg + strings.Replace(run, `"t1"`, `"t2"`, 1), `line 3: the run belongs to thread "t2"`},
+		{head + run + msg, "line 3: a message follows the runs"},
+		{head + msg + `{"end":{"messages":2,"runs":0,"sha256":""}}` + "\n", "line 3: the file has 1 messages and 0 runs, but its end says 2 and 0"},
+		{head + `{"end":{"messages":0,"runs":0,"sha256":""}}` + "\n", "line 2: the file has 0 messages, but its header says 1"},
+		{head + msg + `{"end":{"messages":1,"runs":0,"sha256":"00"}}` + "\n", "line 3: checksum mismatch"},
+		{sealed(head+msg, 1, 0) + "\n", "line 4: unexpected data after the end"},
 	} {
 		_, err := threadfile.Import(t.Context(), memory.New(), strings.NewReader(c.text), "")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -204,7 +204,7 @@ func sealed(text string, messages, runs int) string {
 	return text + fmt.Sprintf(`{"end":{"messages":%d,"runs":%d,"sha256":"%s"}}`+"\n", messages, runs, hex.EncodeToString(sum[:]))
 }
 
-func TestImport_TellsReadErrorsFromBadFiles(t *testing.T) {
+func TestImport_DistinguishesReadErrorsFromBadFiles(t *testing.T) {
 	broken := errors.New("disk on fire")
 	_, err := threadfile.Import(t.Context(), memory.New(), readerFunc(func([]byte) (int, error) { return 0, broken }), "")
 	if _, ok := errors.AsType[*threadfile.FormatError](err); ok || !errors.Is(err, broken) {

@@ -1,5 +1,5 @@
-// Package entryrow is how the entries of a commit look in one row of a database: a JSON
-// array, in which an entry leaves out the epoch and the run that are the row's.
+// Package entryrow encodes the entries of a commit as one database row: a JSON array. An entry
+// leaves out the epoch and the run if they are the row's.
 package entryrow
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/internal/appendjson"
 )
 
-// wire is an entry in a row. What it leaves out is the row's.
+// wire is an encoded entry. Missing fields are the row's.
 type wire struct {
 	Epoch  uint64          `json:"epoch"`
 	Seq    uint64          `json:"seq"`
@@ -21,7 +21,7 @@ type wire struct {
 	Chunks [][2]uint32     `json:"chunks"`
 }
 
-// Append writes an entry of a row of that epoch and run.
+// Append appends the encoding of an entry to buf. epoch and runID are the row's.
 func Append(buf []byte, e *awaken.Entry, epoch uint64, runID string) ([]byte, error) {
 	buf = strconv.AppendUint(append(buf, `{"seq":`...), e.Seq, 10)
 	buf = strconv.AppendInt(append(buf, `,"time":`...), e.Time, 10)
@@ -51,8 +51,8 @@ func Append(buf []byte, e *awaken.Entry, epoch uint64, runID string) ([]byte, er
 	return append(buf, '}'), nil
 }
 
-// Select reads those entries of a row that q selects, up to its limit. Others
-// are not decoded.
+// Select appends the entries of a row that q selects to out, up to the limit of q. It does not
+// decode the events of others.
 func Select(out []awaken.Entry, data []byte, epoch uint64, runID string, q *awaken.EntryQuery) ([]awaken.Entry, error) {
 	var row []wire
 	if err := json.Unmarshal(data, &row); err != nil {

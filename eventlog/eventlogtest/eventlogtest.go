@@ -1,5 +1,4 @@
-// Package eventlogtest checks stores that keep a log of events: every backend runs
-// the same cases.
+// Package eventlogtest is the conformance suite for stores that keep an event log.
 package eventlogtest
 
 import (
@@ -20,28 +19,28 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
 
-// Store is what is tested.
+// Store is the interface under test.
 type Store interface {
 	awaken.Store
 	awaken.EventLog
 }
 
-// Test runs the suite against stores made by open, each empty and closed when the
-// test ends.
+// Test runs the suite against stores made by open. Each must be empty, and closed when the test
+// ends.
 func Test(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("EntriesAreWhatTheSinkSaw", func(t *testing.T) { entriesAreWhatTheSinkSaw(t, open(t)) })
 	t.Run("QuerySelects", func(t *testing.T) { querySelects(t, open(t)) })
 	t.Run("AReaderResumesAtEveryCut", func(t *testing.T) { resumesAtEveryCut(t, open(t)) })
 	t.Run("ALostStepIsTakenBack", func(t *testing.T) { lostStepIsTakenBack(t, open(t)) })
 	t.Run("UnknownThreadIsNotFound", func(t *testing.T) {
-		if _, err := open(t).Entries(t.Context(), "nobody", awaken.EntryQuery{}); !errors.Is(err, awaken.ErrNotFound) {
+		if _, err := open(t).Entries(t.Context(), "absent", awaken.EntryQuery{}); !errors.Is(err, awaken.ErrNotFound) {
 			t.Fatalf("a thread that does not exist: %v, want ErrNotFound", err)
 		}
 	})
 }
 
-// noisy is a conversation with everything that streams: reasoning, interleaved
-// calls, output of tools, text.
+// noisy is a conversation with everything that streams: reasoning, interleaved calls, tool output,
+// text.
 func noisy() []llmtest.Turn {
 	return []llmtest.Turn{
 		{Reasoning: llmtest.Text{"I ", "think ", "hard. "}, Text: llmtest.Text{"Let ", "me ", "look."}, Chunk: 3, ToolCalls: []llmtest.Call{
@@ -53,7 +52,7 @@ func noisy() []llmtest.Turn {
 	}
 }
 
-// runtime returns a runtime on store whose tools stream what they are given.
+// runtime returns a runtime on store whose tools stream their input.
 func runtime(t *testing.T, store Store, model llm.Model) *engine.Runtime {
 	t.Helper()
 	talk := awaken.NewTool(awaken.ToolSpec{ID: "talk", Effect: awaken.ReadOnly},
@@ -82,7 +81,7 @@ func say(thread, text string) awaken.RunRequest {
 	return awaken.RunRequest{ThreadID: thread, Messages: []*llm.Message{llm.UserText(text)}}
 }
 
-// collector keeps what a sink is given.
+// collector collects the entries that a sink gets.
 type collector []awaken.Entry
 
 func (c *collector) Emit(_ context.Context, e awaken.Entry) error {
@@ -90,7 +89,7 @@ func (c *collector) Emit(_ context.Context, e awaken.Entry) error {
 	return nil
 }
 
-// lines are entries as text, so that they can be compared.
+// lines formats entries for comparison.
 func lines(t *testing.T, entries []awaken.Entry) []string {
 	t.Helper()
 	var out []string
@@ -104,7 +103,7 @@ func lines(t *testing.T, entries []awaken.Entry) []string {
 	return out
 }
 
-// read returns everything a reader gets that starts after a cursor.
+// read returns everything that a reader starting after a cursor gets.
 func read(t *testing.T, log *eventlog.Log, thread string, after awaken.Cursor) []awaken.Entry {
 	t.Helper()
 	var out []awaken.Entry
@@ -133,11 +132,11 @@ func entriesAreWhatTheSinkSaw(t *testing.T, store Store) {
 	seen := converse(t, store)
 	got := read(t, eventlog.New(store, nil), "t", awaken.Cursor{})
 	if diff := cmp.Diff(lines(t, seen), lines(t, got)); diff != "" {
-		t.Errorf("the log is not what the sink saw (-sink +log):\n%s", diff)
+		t.Errorf("the log differs from what the sink got (-sink +log):\n%s", diff)
 	}
 	small := read(t, eventlog.New(store, &eventlog.Options{Page: 2}), "t", awaken.Cursor{})
 	if diff := cmp.Diff(lines(t, seen), lines(t, small)); diff != "" {
-		t.Errorf("read in pages of two it is not what the sink saw (-sink +log):\n%s", diff)
+		t.Errorf("read in pages of two, the log differs from what the sink got (-sink +log):\n%s", diff)
 	}
 }
 
@@ -206,20 +205,19 @@ func resumesAtEveryCut(t *testing.T, store Store) {
 				}
 				got, at = append(got, e), e.Cursor
 				if n--; n == 0 {
-					break // the connection is gone
+					break // the connection is cut
 				}
 			}
 			cuts++
 		}
 		if l := lines(t, got); !slices.Equal(want, l) {
-			t.Fatalf("a reader that was cut off got something else (-uncut +got):\n%s", cmp.Diff(want, l))
+			t.Fatalf("a reader that was cut off got other entries (-uncut +got):\n%s", cmp.Diff(want, l))
 		}
 	}
 	t.Logf("%d cuts, %d events in the log", cuts, len(whole))
 }
 
-// lostStepIsTakenBack lets an owner say things that another takes over before they
-// are committed.
+// lostStepIsTakenBack takes a thread over from an owner whose events are not committed.
 func lostStepIsTakenBack(t *testing.T, store Store) {
 	log := eventlog.New(store, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -274,13 +272,13 @@ func lostStepIsTakenBack(t *testing.T, store Store) {
 		t.Fatal(err)
 	}
 	if want := second[0].Seq - 1; back.Seq != want {
-		t.Errorf("the reset goes back to %s, want to number %d, behind which the new owner begins", reset.Cursor, want)
+		t.Errorf("the reset returns to %s, want number %d, after which the new owner begins", reset.Cursor, want)
 	}
 	if diff := cmp.Diff(lines(t, second), lines(t, got[1:])); diff != "" {
 		t.Errorf("after the reset (-new owner +reader):\n%s", diff)
 	}
 	again := read(t, eventlog.New(store, nil), "t", got[len(got)-2].Cursor)
 	if len(again) != 1 {
-		t.Errorf("a reader that resumes once more got %v, want only the last event", lines(t, again))
+		t.Errorf("a reader that resumes again got %v, want only the last event", lines(t, again))
 	}
 }

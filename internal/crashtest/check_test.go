@@ -75,7 +75,7 @@ func checkWhole(ctx context.Context, s store) error {
 	return nil
 }
 
-// checkEffects compares the ledger with what happened in the world.
+// checkEffects compares the ledger with the effects that happened.
 func checkEffects(bad func(string, ...any), calls []*awaken.CallState, marked map[string]int, cancelled bool) {
 	for _, c := range calls {
 		n := marked[c.ToolName+" "+c.Key]
@@ -147,7 +147,7 @@ func checkMessages(ctx context.Context, bad func(string, ...any), s store, calls
 			}
 			for _, c := range calls {
 				if c.CallID == id && c.Result != nil && c.Result.Metadata["in_doubt"] == true && !strings.Contains(a.Text(), "not known") {
-					bad("call %s is in doubt, but the model is told %q", id, a.Text())
+					bad("call %s is in doubt, but the model sees %q", id, a.Text())
 				}
 			}
 		}
@@ -226,7 +226,7 @@ func (n note) durable() bool {
 	})
 }
 
-// upTo returns what a reader keeps when it is told to fall back to a cursor.
+// upTo returns what a reader keeps when a reset makes it fall back to a cursor.
 func upTo(have []note, at awaken.Cursor) []note {
 	return slices.DeleteFunc(have, func(n note) bool { return n.Cursor.Seq > at.Seq })
 }

@@ -98,7 +98,7 @@ func TestKill_Spending(t *testing.T) {
 			if t.Failed() {
 				return
 			}
-			// The last one takes up what all others have left.
+			// The last one resumes what all others have left.
 			own := j
 			own.Number = -1
 			if _, err := spawn(t.Context(), own, ""); err != nil {
@@ -139,7 +139,7 @@ func (w world) bill() money.Amount {
 	return money.Amount(w.read()["word"]) * wordPrice * 1000
 }
 
-// spend goes on with the runs of its number, or makes them. Number -1 goes on with all.
+// spend continues or starts the runs of its number. Number -1 continues all.
 func spend(j job, store store) error {
 	rt, err := engine.New(engine.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},

@@ -169,7 +169,7 @@ func checkSummaries(t *testing.T, j job) (problems []string) {
 	return problems
 }
 
-// summarise goes on with the conversation until all of it was said. Each process lives in a
+// summarise continues the conversation until it is complete. Each process lives in a
 // time in which attempts of those before are lost.
 func summarise(j job, store store) error {
 	policy := awaken.DefaultContextPolicy()

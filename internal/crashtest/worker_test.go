@@ -20,11 +20,11 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// job is what a worker is told, in its environment.
+// job is the configuration of a worker, in its environment.
 type job struct {
 	Store string               // which backend
 	Where string               // its folder, file or URL
-	Dir   string               // for the world and the notes
+	Dir   string               // for the marks and the notes
 	Mode  awaken.ExecutionMode // of the agent
 	// Cancel says to cancel the run when it waits, instead of answering it.
 	Cancel bool
@@ -144,7 +144,7 @@ func model(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 }
 
 // script is the tools the model asks for, step by step. Steps that only read follow each
-// other, so that they are on their way to the store while the run goes on.
+// other, so that their commits are in flight while the run continues.
 var script = [][]string{
 	{"read", "idem", "slow", "effect"},
 	{"effect", "ask", "read"},

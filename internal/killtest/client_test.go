@@ -27,7 +27,7 @@ func newClient(servers ...string) *client {
 	return &client{servers: servers, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100, ResponseHeaderTimeout: 5 * time.Second}}}
 }
 
-// do sends a request until somebody answers with something else than "come again".
+// do repeats a request until a server answers with something other than "retry later".
 func (c *client) do(ctx context.Context, method, path, body string, headers ...string) (*http.Response, error) {
 	for {
 		req, err := http.NewRequestWithContext(ctx, method, c.servers[rand.IntN(len(c.servers))]+path, strings.NewReader(body))
@@ -122,7 +122,7 @@ func (c *client) follow(ctx context.Context, key, threadID, message string) (*tr
 	return t, nil
 }
 
-// read goes on with a transcript until its stream breaks or the run is over.
+// read continues a transcript until its stream breaks or the run is over.
 func (c *client) read(ctx context.Context, t *transcript) error {
 	after := awaken.Cursor{}
 	if n := len(t.events); n > 0 {
@@ -142,7 +142,7 @@ func (c *client) read(ctx context.Context, t *transcript) error {
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return nil //nolint:nilerr // it broke, the next one goes on
+			return nil //nolint:nilerr // the stream broke; the next one continues it
 		}
 		line = strings.TrimSuffix(line, "\n")
 		if v, ok := strings.CutPrefix(line, "id: "); ok {

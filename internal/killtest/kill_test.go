@@ -91,7 +91,7 @@ func (p *process) ready(ctx context.Context) {
 	}
 }
 
-// freeAddress returns an address that nobody listens on. Servers come back to it, so it is
+// freeAddress returns an unused address. Servers come back to it, so it is
 // none of those that the system hands out in between.
 func freeAddress(t *testing.T) string {
 	t.Helper()
@@ -108,7 +108,7 @@ func freeAddress(t *testing.T) string {
 	}
 }
 
-// newJob returns what a server on a fresh store is told.
+// newJob returns the configuration of a server on a fresh store.
 func newJob(t *testing.T, store string, lease time.Duration) job {
 	t.Helper()
 	dir := t.TempDir()
@@ -217,7 +217,7 @@ func TestKill(t *testing.T) {
 						all = append(all, tr)
 						mu.Unlock()
 					}
-					// Nobody kills any more. What is blocked now must not be for longer than a lease.
+					// No more kills. What is blocked now must not be for longer than a lease.
 					start := time.Now()
 					tr, err := c.follow(ctx, fmt.Sprint("last-", worker), fmt.Sprintf("thread-%d-last", worker), "look")
 					if err != nil {
@@ -289,7 +289,7 @@ func zombieTrials() int {
 }
 
 // A worker is stopped for three leases in the middle of tool calls, another takes its
-// runs over, and then it goes on.
+// runs over, and then it continues.
 func TestZombie(t *testing.T) {
 	const lease = 300 * time.Millisecond
 	const each = 10
@@ -399,7 +399,7 @@ func TestZombie(t *testing.T) {
 }
 
 // Two servers share a database. What one runs, the other shows, decides and cancels, and
-// goes on with when the one is gone.
+// continues with when the first is gone.
 func TestReplicas(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

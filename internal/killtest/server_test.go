@@ -24,7 +24,7 @@ import (
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
-// job is what a server is told, in its environment.
+// job is the configuration of a server, in its environment.
 type job struct {
 	Store   string // sqlite or postgres
 	Where   string // its file or URL

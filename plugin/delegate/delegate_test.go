@@ -341,7 +341,7 @@ func TestSixCalls_DecidedOutOfOrderWithARestartInBetween(t *testing.T) {
 						answers = append(answers, m.Text())
 					}
 				}
-				for i, want := range []string{"free 1", "paid edited", "in time", "mid done", "refused: no", "free 2"} {
+				for i, want := range []string{"free 1", "paid edited", "no decision in time", "mid done", "refused: no", "free 2"} {
 					if len(answers) != 6 || !strings.Contains(answers[i], want) {
 						t.Fatalf("the model was told %q, want %q in number %d", answers, want, i)
 					}
