@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // The index is one record, like those of a journal, that says what is always known
@@ -29,22 +30,17 @@ type index struct {
 }
 
 type indexThread struct {
-	awaken.Thread
-	Nonce      string                `json:"nonce"`
-	First      span                  `json:"first"` // the record that says the nonce
-	Size       int64                 `json:"size"`
-	Doomed     *awaken.ChildStrategy `json:"doomed,omitempty"`
-	Fence      uint64                `json:"fence"`
-	Generation uint64                `json:"generation,omitempty"`
-	Committed  uint64                `json:"committed,omitempty"`
-	Touched    int64                 `json:"touched,omitempty"`
-	Seq        uint64                `json:"seq,omitempty"`
-	Unread     []string              `json:"unread,omitempty"`
-	Base       *base                 `json:"base,omitempty"`
-	Copied     span                  `json:"copied,omitzero"`
-	CopiedTo   int64                 `json:"copied_to,omitempty"`
-	CopiedSeq  int                   `json:"copied_seq,omitempty"`
-	Runs       []indexRun            `json:"runs,omitempty"`
+	threads.Head
+	Nonce     string                `json:"nonce"`
+	First     span                  `json:"first"` // the record that says the nonce
+	Size      int64                 `json:"size"`
+	Doomed    *awaken.ChildStrategy `json:"doomed,omitempty"`
+	Unread    []string              `json:"unread,omitempty"`
+	Base      *base                 `json:"base,omitempty"`
+	Copied    span                  `json:"copied,omitzero"`
+	CopiedTo  int64                 `json:"copied_to,omitempty"`
+	CopiedSeq int                   `json:"copied_seq,omitempty"`
+	Runs      []indexRun            `json:"runs,omitempty"`
 }
 
 type indexRun struct {
@@ -133,9 +129,9 @@ func (x *indexFile) write() error {
 		if t.journal.size == 0 {
 			continue // it is being made
 		}
-		it := &indexThread{Thread: *t.Export(), Nonce: t.journal.nonce, First: t.journal.first, Size: t.journal.size, Doomed: t.doomed,
-			Fence: t.Fence, Generation: t.Generation, Committed: t.Committed, Touched: t.Touched, Seq: t.Seq,
+		it := &indexThread{Head: t.Head, Nonce: t.journal.nonce, First: t.journal.first, Size: t.journal.size, Doomed: t.doomed,
 			Unread: slices.Clone(t.unread), Base: t.base, Copied: t.copied, CopiedTo: t.copies.to, CopiedSeq: t.copies.seq}
+		it.Thread = *t.Export()
 		for _, r := range t.runs {
 			it.Runs = append(it.Runs, indexRun{r.id, r.status, r.born, r.at})
 		}

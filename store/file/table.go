@@ -193,10 +193,8 @@ func (tb *table) descendants(t *thread) []*thread {
 
 // restore takes over what the index says about a thread.
 func (tb *table) restore(t *thread, ix *indexThread) {
-	t.Thread = ix.Thread
-	t.journal.first, t.journal.size, t.doomed = ix.First, ix.Size, ix.Doomed
-	t.Fence, t.Generation, t.Committed = ix.Fence, ix.Generation, ix.Committed
-	t.Touched, t.Seq, t.unread = ix.Touched, ix.Seq, ix.Unread
+	t.Head, t.unread, t.doomed = ix.Head, ix.Unread, ix.Doomed
+	t.journal.first, t.journal.size = ix.First, ix.Size
 	t.base, t.copied, t.copies.to, t.copies.seq = ix.Base, ix.Copied, ix.CopiedTo, ix.CopiedSeq
 	for _, r := range ix.Runs {
 		ref := &runRef{id: r.ID, thread: t, status: r.Status, born: r.Born, at: r.At}

@@ -17,7 +17,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
@@ -46,9 +46,6 @@ type Options struct {
 
 // setDefaults fills in what was left out.
 func (o *Options) setDefaults() {
-	if o.Prefix == "" {
-		o.Prefix = "awaken"
-	}
 	if o.CommitTimeout <= 0 {
 		o.CommitTimeout = 30 * time.Second
 	}
@@ -75,8 +72,6 @@ var (
 	_ mailbox.Listener = (*DB)(nil)
 )
 
-var prefixPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
-
 // Open connects to a database and brings its schema up to date. It refuses a schema
 // that is newer than this program.
 func Open(ctx context.Context, url string, opts *Options) (*DB, error) {
@@ -93,18 +88,19 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 		o = *opts
 	}
 	o.setDefaults()
-	if !prefixPattern.MatchString(o.Prefix) {
-		return nil, fmt.Errorf("postgres: prefix is %q, want lower case letters, digits and _, at most 30", o.Prefix)
+	prefix, err := sqlstore.Prefix(o.Prefix)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	if err := migrate(ctx, pool, migrations, o.Prefix); err != nil {
+	if err := migrate(ctx, pool, migrations, prefix); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, err)
 	}
-	d := &database{pool: pool, prefix: o.Prefix, timeout: o.CommitTimeout, now: o.Now, translate: dialect.Translator(o.Prefix),
+	d := &database{pool: pool, prefix: prefix, timeout: o.CommitTimeout, now: o.Now, translate: dialect.Translator(prefix),
 		unprepared: config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement}
 	a := &announcer{db: d}
 	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a}, nil
@@ -128,8 +124,8 @@ func (db *DB) Store(tenant string) *Store {
 func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 
 // Profile returns the profile store of a tenant; "" is the default one.
-func (db *DB) Profile(tenant string) *Profile {
-	return &Profile{sqlstore.Profile(sqlstore.NewScope(db.database, escape(tenant)))}
+func (db *DB) Profile(tenant string) profile.Store {
+	return sqlstore.NewProfile(db.database, escape(tenant))
 }
 
 // Config returns the configuration of the whole database, which belongs to no tenant. It

@@ -46,11 +46,11 @@ func (s *scope) enqueued(d *mailbox.Dispatch) (q enqueued, err error) {
 	q = enqueued{tenant: s.tenant, id: escape(d.ID), thread: escape(d.ThreadID), run: escape(d.RunID),
 		priority: int64(d.Priority), delay: d.AvailableAt, max: int64(d.MaxAttempts),
 		dedupe: escape(d.DedupeKey), key: escape(d.IdempotencyKey), digest: escape(d.Digest)}
-	if q.request, err = encode(d.Request); err != nil {
+	if q.request, err = dialect.Encode(d.Request); err != nil {
 		return q, err
 	}
 	fresh := *d
 	fresh.CreatedAt = 0 // the database knows
-	q.record, err = encode(fresh.NewRun())
+	q.record, err = dialect.Encode(fresh.NewRun())
 	return q, err
 }

@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/store/postgres"
 )
 
@@ -14,5 +13,4 @@ var (
 	_ mailbox.Queue       = (*postgres.DB)(nil)
 	_ mailbox.Handle      = (*postgres.Store)(nil)
 	_ awaken.ThreadEditor = (*postgres.Store)(nil)
-	_ profile.Store       = (*postgres.Profile)(nil)
 )

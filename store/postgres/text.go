@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"strings"
 	"unicode/utf8"
 )
@@ -66,12 +65,6 @@ func unescape(text string) string {
 		}
 	}
 	return sb.String()
-}
-
-// encode returns v as JSON text.
-func encode(v any) (string, error) {
-	data, err := json.Marshal(v)
-	return text(data), err
 }
 
 // text returns JSON as text. What is not UTF-8 can be in it only where raw JSON was

@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -28,6 +27,7 @@ import (
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
@@ -52,8 +52,6 @@ type DB struct {
 
 var _ mailbox.Queue = (*DB)(nil)
 
-var prefixPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
-
 // Open opens the file at path, making it if it is not there, and brings its schema
 // up to date. It refuses a schema that is newer than this program, and a file of
 // another program, which it leaves as it is.
@@ -62,11 +60,9 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if opts != nil {
 		o = *opts
 	}
-	if o.Prefix == "" {
-		o.Prefix = "awaken"
-	}
-	if !prefixPattern.MatchString(o.Prefix) {
-		return nil, fmt.Errorf("sqlite: prefix is %q, want lower case letters, digits and _, at most 30", o.Prefix)
+	prefix, err := sqlstore.Prefix(o.Prefix)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	if o.Readers <= 0 {
 		o.Readers = 4
@@ -85,7 +81,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
-	f := &database{path: abs, prefix: o.Prefix, now: o.Now, sql: pool, translate: dialect.Translator(o.Prefix), readers: make(chan *conn, o.Readers)}
+	f := &database{path: abs, prefix: prefix, now: o.Now, sql: pool, translate: dialect.Translator(prefix), readers: make(chan *conn, o.Readers)}
 	for range o.Readers {
 		f.readers <- nil
 	}
@@ -107,8 +103,8 @@ func (db *DB) Store(tenant string) *Store {
 func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 
 // Profile returns the profile store of a tenant; "" is the default one.
-func (db *DB) Profile(tenant string) *Profile {
-	return &Profile{sqlstore.Profile(sqlstore.NewScope(db.database, tenant))}
+func (db *DB) Profile(tenant string) profile.Store {
+	return sqlstore.NewProfile(db.database, tenant)
 }
 
 // Config returns the configuration of the whole file, which belongs to no tenant.

@@ -16,7 +16,7 @@ func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []in
 		if d.Request == nil {
 			return nil, fmt.Errorf("enqueue dispatch %s: %w: it has no request", d.ID, awaken.ErrInvalid)
 		}
-		if requests[i], err = encode(d.Request); err != nil {
+		if requests[i], err = dialect.Encode(d.Request); err != nil {
 			return nil, fmt.Errorf("enqueue dispatch %s: %w", d.ID, err)
 		}
 	}

@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
@@ -14,5 +13,4 @@ var (
 	_ mailbox.Queue       = (*sqlite.DB)(nil)
 	_ mailbox.Handle      = (*sqlite.Store)(nil)
 	_ awaken.ThreadEditor = (*sqlite.Store)(nil)
-	_ profile.Store       = (*sqlite.Profile)(nil)
 )

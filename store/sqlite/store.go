@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"encoding/json"
-
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
@@ -51,9 +49,3 @@ func (c tenantConn) scope() *sqlstore.Scope {
 
 // Pipelined says that commits take time: each waits for the disk.
 func (s *Store) Pipelined() bool { return true }
-
-// encode returns v as JSON text.
-func encode(v any) (string, error) {
-	data, err := json.Marshal(v)
-	return string(data), err
-}

@@ -188,7 +188,7 @@ func (b *statements) add(query string, args ...any) { b.list = append(b.list, St
 
 // json returns v as JSON text.
 func (b *statements) json(v any) string {
-	text, err := b.dialect.encode(v)
+	text, err := b.dialect.Encode(v)
 	if b.err == nil {
 		b.err = err
 	}

@@ -57,14 +57,10 @@ func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID strin
 		if seq > 0 {
 			forkOf = s.optional(base.ID)
 		}
-		out = nil
-		err = c.Query(ctx, `INSERT INTO {p}_threads (tenant, id, parent, title, custom, created, updated, messages, fork_of, fork_seq, fence, touched)
+		out, err = s.scope.scanThread(ctx, c, `INSERT INTO {p}_threads (tenant, id, parent, title, custom, created, updated, messages, fork_of, fork_seq, fence, touched)
 			SELECT tenant, ?3, id, title, custom, created, updated, ?4, ?5, ?4, `+Floor+`, {tick}
 			FROM {p}_threads WHERE tenant = ?1 AND id = ?2 ON CONFLICT DO NOTHING RETURNING `+ThreadColumns,
-			[]any{s.scope.tenant, s.scope.id(threadID), s.scope.id(newID), seq, forkOf}, func(scan Scan) error {
-				out = new(Thread)
-				return out.Scan(s.scope.db.Dialect(), scan)
-			})
+			s.scope.tenant, s.scope.id(threadID), s.scope.id(newID), seq, forkOf)
 		if err == nil && out == nil {
 			return threads.CheckFork(&t.Thread, seq, newID, true) // just now
 		}
@@ -248,13 +244,10 @@ func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.
 		if err != nil {
 			return err
 		}
-		return c.Query(ctx, `UPDATE {p}_threads SET resource = ?3, parent = ?4, title = ?5, custom = ?6, updated = {max}(updated, ?7), touched = {tick}
+		out, err = s.scope.scanThread(ctx, c, `UPDATE {p}_threads SET resource = ?3, parent = ?4, title = ?5, custom = ?6, updated = {max}(updated, ?7), touched = {tick}
 			WHERE tenant = ?1 AND id = ?2 RETURNING `+ThreadColumns,
-			[]any{s.scope.tenant, s.scope.id(id), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, s.scope.db.Now().UnixMilli()},
-			func(scan Scan) error {
-				out = new(Thread)
-				return out.Scan(s.scope.db.Dialect(), scan)
-			})
+			s.scope.tenant, s.scope.id(id), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, s.scope.db.Now().UnixMilli())
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -277,7 +270,7 @@ func (s *Tenant) custom(t *awaken.Thread) (*string, error) {
 	if t.Metadata.Custom == nil {
 		return nil, nil
 	}
-	data, err := s.scope.db.Dialect().encode(t.Metadata.Custom)
+	data, err := s.scope.db.Dialect().Encode(t.Metadata.Custom)
 	if err != nil {
 		return nil, fmt.Errorf("metadata of thread %s: %w", t.ID, err)
 	}

@@ -46,7 +46,7 @@ func (d *Dialect) DecodeItem(id string, data []byte) (item awaken.InboxItem, err
 func (d *Dialect) EncodeItems(items []awaken.InboxItem) (ids, data []string, err error) {
 	ids, data = make([]string, len(items)), make([]string, len(items))
 	for i := range items {
-		if data[i], err = d.encode(&items[i]); err != nil {
+		if data[i], err = d.Encode(&items[i]); err != nil {
 			return nil, nil, fmt.Errorf("inbox item %s: %w", items[i].ID, err)
 		}
 		ids[i] = d.escape(items[i].ID)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -44,4 +45,17 @@ func Pending(scripts []Script, table string, version int) ([]Script, error) {
 		return nil, fmt.Errorf("the schema in %s has version %d, this program knows versions up to %d: use a newer program", table, version, len(scripts))
 	}
 	return scripts[version:], nil
+}
+
+var prefixPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
+
+// Prefix returns what all names of a schema begin with: "awaken" if name is empty.
+func Prefix(name string) (string, error) {
+	if name == "" {
+		return "awaken", nil
+	}
+	if !prefixPattern.MatchString(name) {
+		return "", fmt.Errorf("prefix is %q, want lower case letters, digits and _, at most 30", name)
+	}
+	return name, nil
 }

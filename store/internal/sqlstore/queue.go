@@ -15,7 +15,7 @@ const MakeThread = `INSERT INTO {p}_threads (tenant, id, created, updated, touch
 // PutRun returns the statement that writes the record of a run that has not started,
 // unless it has.
 func (s *Scope) PutRun(r *awaken.Run) (Statement, error) {
-	data, err := s.db.Dialect().encode(r)
+	data, err := s.db.Dialect().Encode(r)
 	if err != nil {
 		return Statement{}, fmt.Errorf("run %s: %w", r.RunID, err)
 	}
@@ -105,7 +105,7 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err 
 func (s *Scope) putDispatch(threadID string, d *mailbox.Dispatch, now int64) (Statement, error) {
 	var request *string
 	if d.Request != nil {
-		text, err := s.db.Dialect().encode(d.Request)
+		text, err := s.db.Dialect().Encode(d.Request)
 		if err != nil {
 			return Statement{}, fmt.Errorf("dispatch %s: %w", d.ID, err)
 		}

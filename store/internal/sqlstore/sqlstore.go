@@ -131,8 +131,8 @@ func (d *Dialect) unescape(ids ...*string) {
 	}
 }
 
-// encode returns v as JSON text.
-func (d *Dialect) encode(v any) (string, error) {
+// Encode returns v as JSON text.
+func (d *Dialect) Encode(v any) (string, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return "", err

@@ -53,18 +53,20 @@ func (s *Scope) Thread(ctx context.Context, c Conn, id string) (*Thread, error) 
 }
 
 func (s *Scope) thread(ctx context.Context, c Conn, id, query string) (*Thread, error) {
-	var t *Thread
-	err := c.Query(ctx, query, []any{s.tenant, s.id(id)}, func(scan Scan) error {
-		t = new(Thread)
-		return t.Scan(s.db.Dialect(), scan)
-	})
+	t, err := s.scanThread(ctx, c, query, s.tenant, s.id(id))
 	if err == nil && t == nil {
 		err = threads.NotFound(id)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
+	return t, err
+}
+
+// scanThread returns the row that a statement returns, or nil.
+func (s *Scope) scanThread(ctx context.Context, c Conn, query string, args ...any) (t *Thread, err error) {
+	err = c.Query(ctx, query, args, func(scan Scan) error {
+		t = new(Thread)
+		return t.Scan(s.db.Dialect(), scan)
+	})
+	return t, err
 }
 
 // Thread returns a thread.

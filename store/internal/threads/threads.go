@@ -15,13 +15,15 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Head is what lists show of a thread, and what a commit is judged by.
+// Head is what lists show of a thread, and what a commit is judged by. Its JSON is that of
+// an index of a file store.
 type Head struct {
 	awaken.Thread
-	Fence, Generation uint64
-	Committed         uint64 // number of the owner's last commit
-	Touched           int64  // orders threads by their last change
-	Seq               uint64 // the highest in the log of events
+	Fence      uint64 `json:"fence"`
+	Generation uint64 `json:"generation,omitempty"`
+	Committed  uint64 `json:"committed,omitempty"` // number of the owner's last commit
+	Touched    int64  `json:"touched,omitempty"`   // orders threads by their last change
+	Seq        uint64 `json:"seq,omitempty"`       // the highest in the log of events
 }
 
 // Export returns a copy of the thread.
