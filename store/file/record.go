@@ -112,34 +112,39 @@ func recycle(buf *bytes.Buffer) {
 func (r *record) encode(buf *bytes.Buffer) (entries int64, err error) {
 	buf.Reset()
 	buf.Write(make([]byte, headerSize))
+	if entries, err = r.encodeLines(buf); err != nil {
+		return 0, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
+	}
+	return entries, seal(buf.Bytes())
+}
+
+func (r *record) encodeLines(buf *bytes.Buffer) (entries int64, err error) {
 	r.Log = r.summarize()
 	if err := r.contents.check(); err != nil {
-		return 0, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
+		return 0, err
 	}
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(&r.summary); err != nil {
-		return 0, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
-	}
-	if err := enc.Encode(&r.contents); err != nil {
-		return 0, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
+	if err := errors.Join(enc.Encode(&r.summary), enc.Encode(&r.contents)); err != nil {
+		return 0, err
 	}
 	before := buf.Len()
 	for i := range r.entries {
-		if r.entries[i].Event == nil {
-			return 0, fmt.Errorf("%w: entry %s has no event", awaken.ErrInvalid, r.entries[i].Cursor)
+		e := &r.entries[i]
+		if e.Event == nil {
+			return 0, fmt.Errorf("entry %s has no event", e.Cursor)
 		}
-		line, err := r.entries[i].AppendJSON(buf.AvailableBuffer())
-		if err == nil && !plainEntry(&r.entries[i]) {
+		line, err := e.AppendJSON(buf.AvailableBuffer())
+		if err == nil && !plainEntry(e) {
 			err = new(awaken.Entry).UnmarshalJSON(line)
 		}
 		if err != nil {
-			return 0, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
+			return 0, err
 		}
 		buf.Write(line)
 		buf.WriteByte('\n')
 	}
-	return int64(buf.Len() - before), seal(buf.Bytes())
+	return int64(buf.Len() - before), nil
 }
 
 // summarize describes the entries, and brings those with broken characters into a

@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // keepChildren is how Prune deletes: children are left as they are.
@@ -35,18 +36,11 @@ type remover struct {
 func (rm *remover) doom(t *thread, children awaken.ChildStrategy) error {
 	rm.table.mu.Lock()
 	kids, forks := rm.table.related(t)
-	switch children {
-	case awaken.RejectChildren:
-		if len(kids) > 0 {
-			rm.table.mu.Unlock()
-			return fmt.Errorf("%w: it has %d children", awaken.ErrConflict, len(kids))
-		}
-	case awaken.DetachChildren, awaken.CascadeChildren:
-	case keepChildren:
+	if children == keepChildren {
 		kids = nil
-	default:
+	} else if err := threads.CheckDelete(children, len(kids)); err != nil {
 		rm.table.mu.Unlock()
-		return fmt.Errorf("%w: child strategy is %q, want reject, cascade or nothing", awaken.ErrInvalid, children)
+		return err
 	}
 	t.life = gone
 	rm.table.mu.Unlock()

@@ -52,18 +52,13 @@ func (s *editor) DeleteThread(_ context.Context, id string, children awaken.Chil
 			kids = append(kids, t)
 		}
 	}
-	switch children {
-	case awaken.RejectChildren:
-		if len(kids) > 0 {
-			return fmt.Errorf("delete thread %s: %w: it has %d children", id, awaken.ErrConflict, len(kids))
-		}
-	case awaken.DetachChildren:
+	if err := threads.CheckDelete(children, len(kids)); err != nil {
+		return fmt.Errorf("delete thread %s: %w", id, err)
+	}
+	if children == awaken.DetachChildren {
 		for _, k := range kids {
 			k.ParentThreadID = ""
 		}
-	case awaken.CascadeChildren:
-	default:
-		return fmt.Errorf("delete thread %s: %w: child strategy is %q, want reject, cascade or nothing", id, awaken.ErrInvalid, children)
 	}
 	s.remove(id, children == awaken.CascadeChildren)
 	return nil

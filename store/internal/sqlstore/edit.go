@@ -98,15 +98,16 @@ func (s *Tenant) DeleteThread(ctx context.Context, id string, children awaken.Ch
 		if _, err := s.lock(ctx, c, id); err != nil {
 			return err
 		}
-		switch children {
-		case awaken.RejectChildren:
-			var n int
+		n := 0
+		if children == awaken.RejectChildren {
 			if _, err := row(ctx, c, `SELECT count(*) FROM {p}_threads WHERE tenant = ? AND parent = ? AND parent <> ''`, []any{s.scope.tenant, ids[0]}, &n); err != nil {
 				return err
 			}
-			if n > 0 {
-				return fmt.Errorf("delete thread %s: %w: it has %d children", id, awaken.ErrConflict, n)
-			}
+		}
+		if err := threads.CheckDelete(children, n); err != nil {
+			return fmt.Errorf("delete thread %s: %w", id, err)
+		}
+		switch children {
 		case awaken.DetachChildren:
 			if _, err := c.Exec(ctx, statement(`UPDATE {p}_threads SET parent = '' WHERE tenant = ? AND parent = ? AND parent <> ''`, s.scope.tenant, ids[0])); err != nil {
 				return err
@@ -125,8 +126,6 @@ func (s *Tenant) DeleteThread(ctx context.Context, id string, children awaken.Ch
 					return err
 				}
 			}
-		default:
-			return fmt.Errorf("delete thread %s: %w: child strategy is %q, want reject, cascade or nothing", id, awaken.ErrInvalid, children)
 		}
 		return s.remove(ctx, c, ids[0])
 	})

@@ -272,6 +272,20 @@ func CheckFork(t *awaken.Thread, seq int, newID string, taken bool) error {
 	return nil
 }
 
+// CheckDelete checks that a thread with so many children can be deleted.
+func CheckDelete(children awaken.ChildStrategy, n int) error {
+	switch children {
+	case awaken.RejectChildren:
+		if n > 0 {
+			return fmt.Errorf("%w: it has %d children", awaken.ErrConflict, n)
+		}
+	case awaken.DetachChildren, awaken.CascadeChildren:
+	default:
+		return fmt.Errorf("%w: child strategy is %q, want reject, cascade or nothing", awaken.ErrInvalid, children)
+	}
+	return nil
+}
+
 // NotFound is the error for a thread that is not there.
 func NotFound(id string) error { return fmt.Errorf("thread %s: %w", id, awaken.ErrNotFound) }
 
