@@ -33,7 +33,11 @@ func (s *Tenant) UpdateBudget(ctx context.Context, runID string, accounts []mone
 func (s *Tenant) book(ctx context.Context, c Conn, runID string, accounts []money.Account) (*money.Book, error) {
 	var book money.Book
 	err := c.Query(ctx, `SELECT data FROM {p}_reservations WHERE tenant = ? AND run = ?`, []any{s.scope.tenant, s.scope.id(runID)}, func(scan Scan) (err error) {
-		book.Reservation, err = scanReservation(runID, scan)
+		var data []byte
+		if err := scan(&data); err != nil {
+			return err
+		}
+		book.Reservation, err = decodeReservation(runID, data)
 		return err
 	}, before(s.engine.LockBudget, s.scope.tenant, s.scope.id(runID))...)
 	if err != nil {
@@ -123,20 +127,19 @@ func (s *Tenant) Balances(ctx context.Context, accounts ...money.Account) ([]mon
 
 // Reservations returns what is reserved, by run.
 func (s *Tenant) Reservations(ctx context.Context) (map[string]*money.Reservation, error) {
-	return collect(ctx, s.scope.db, "reservations", `SELECT data, run FROM {p}_reservations WHERE tenant = ?`, []any{s.scope.tenant},
+	return collect(ctx, s.scope.db, "reservations", `SELECT run, data FROM {p}_reservations WHERE tenant = ?`, []any{s.scope.tenant},
 		func(scan Scan) (run string, r *money.Reservation, err error) {
-			r, err = scanReservation("", scan, &run)
+			var data []byte
+			if err := scan(&run, &data); err != nil {
+				return "", nil, err
+			}
 			s.scope.db.Dialect().unescape(&run)
+			r, err = decodeReservation(run, data)
 			return run, r, err
 		})
 }
 
-// scanReservation returns the reservation of a row that begins with its JSON.
-func scanReservation(runID string, scan Scan, rest ...any) (*money.Reservation, error) {
-	var data []byte
-	if err := scan(append([]any{&data}, rest...)...); err != nil {
-		return nil, err
-	}
+func decodeReservation(runID string, data []byte) (*money.Reservation, error) {
 	r := new(money.Reservation)
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("reservation of run %s: %w", runID, err)
