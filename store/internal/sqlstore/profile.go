@@ -11,15 +11,15 @@ import (
 	"github.com/awaken-go/awaken/profile"
 )
 
-// Profile is one tenant's profile entries.
+// Profile implements [profile.Store] for one tenant.
 type Profile struct{ scope Scope }
 
 var _ profile.Store = (*Profile)(nil)
 
-// NewProfile returns the profile entries of a tenant, which is as its columns hold it.
+// NewProfile returns the profile store of a tenant, whose name is escaped.
 func NewProfile(db DB, tenant string) *Profile { return &Profile{NewScope(db, tenant)} }
 
-// Get returns an entry, or nil.
+// Get returns an entry, or nil if there is none.
 func (p *Profile) Get(ctx context.Context, namespace, key string) (*profile.Entry, error) {
 	list, err := p.list(ctx, `SELECT key, value, updated FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ?`, namespace, p.scope.id(key))
 	if err != nil || len(list) == 0 {
@@ -31,7 +31,7 @@ func (p *Profile) Get(ctx context.Context, namespace, key string) (*profile.Entr
 // List returns the entries of a namespace, sorted by key.
 func (p *Profile) List(ctx context.Context, namespace string) ([]profile.Entry, error) {
 	list, err := p.list(ctx, `SELECT key, value, updated FROM {p}_profiles WHERE tenant = ? AND namespace = ?`, namespace)
-	slices.SortFunc(list, func(a, b profile.Entry) int { return strings.Compare(a.Key, b.Key) }) // escaped ones would be out of place
+	slices.SortFunc(list, func(a, b profile.Entry) int { return strings.Compare(a.Key, b.Key) }) // the order of escaped keys differs
 	return list, err
 }
 
@@ -59,7 +59,7 @@ func (p *Profile) Delete(ctx context.Context, namespace, key string) error {
 	return p.change(ctx, `DELETE FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ?`, p.scope.tenant, p.scope.id(namespace), p.scope.id(key))
 }
 
-// Clear removes what an entity left behind, in all namespaces.
+// Clear removes the entries of a key in all namespaces.
 func (p *Profile) Clear(ctx context.Context, key string) error {
 	return p.change(ctx, `DELETE FROM {p}_profiles WHERE tenant = ? AND key = ?`, p.scope.tenant, p.scope.id(key))
 }
