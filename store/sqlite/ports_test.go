@@ -6,8 +6,8 @@ import (
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
-// Row 2 of the original's list of limits: no store had every port, so nothing could be
-// done to two of them at once. Here one handle has them all; mailboxtest has the case
+// Row 2 of the list of limits of the original: no store had every port, so no transaction
+// could span two of them. Here one handle has them all; mailboxtest has the case
 // ThreadRunInputAndDispatchAreOneTransaction.
 var (
 	_ mailbox.Queue       = (*sqlite.DB)(nil)
