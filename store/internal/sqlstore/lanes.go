@@ -32,6 +32,7 @@ type Turn[T any] struct {
 	// group receives the group that this call must make as its first member, or nil once
 	// another call has made it.
 	group chan []T
+	alone [1]T // the group of a call that does not wait, without an allocation
 }
 
 func (t *Turn[T]) turn() *Turn[T] { return t }
@@ -43,6 +44,7 @@ const maxGroup = 64
 // first of its group, ctx is the context of the group.
 func (l *Lanes[T]) Do(ctx context.Context, call T) {
 	var members []T
+	t := call.turn()
 	l.mu.Lock()
 	if l.taken < l.Max {
 		l.taken++
@@ -51,10 +53,10 @@ func (l *Lanes[T]) Do(ctx context.Context, call T) {
 			runtime.Gosched()
 			l.mu.Lock()
 		}
-		members = l.next(call)
+		t.alone[0] = call
+		members = l.next(t.alone[:])
 		l.mu.Unlock()
 	} else {
-		t := call.turn()
 		t.group = make(chan []T, 1)
 		l.queue = append(l.queue, call)
 		l.mu.Unlock()
@@ -70,7 +72,7 @@ func (l *Lanes[T]) Do(ctx context.Context, call T) {
 }
 
 // next returns a group: first, and the calls that are next in line. Requires l.mu.
-func (l *Lanes[T]) next(first ...T) []T {
+func (l *Lanes[T]) next(first []T) []T {
 	n := min(len(l.queue), maxGroup)
 	members := append(first, l.queue[:n]...)
 	l.queue = slices.Delete(l.queue, 0, n)
@@ -86,7 +88,7 @@ func (l *Lanes[T]) leave() {
 		l.taken--
 		return
 	}
-	members := l.next()
+	members := l.next(nil)
 	members[0].turn().group <- members
 }
 
