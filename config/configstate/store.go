@@ -10,21 +10,20 @@ import (
 	"github.com/awaken-go/awaken/config"
 )
 
-// StoreOptions are what a Store is made of. Its functions, but for Pinned, are called with
-// Mu held.
+// StoreOptions configures a Store, which calls the functions, except Pinned, with Mu held.
 type StoreOptions struct {
 	Mu    *sync.Mutex // guards State
 	State *State
-	// Ready returns why nothing can be asked any more. Nil means that everything always can.
+	// Ready returns an error if the store is closed. Nil means that it never is.
 	Ready func() error
-	// Do makes a change durable, and then in State. Nil makes it in State only.
+	// Do makes a change durable and applies it to State. Nil only applies it.
 	Do func(d *Delta) error
-	// Removed is called when Purge has removed something. Nil does nothing.
+	// Removed is called after Purge has removed something. Nil does nothing.
 	Removed func()
-	// Pinned returns the publications to which runs that are not done are pinned. If it is
-	// nil, Purge removes no publication.
+	// Pinned returns the publications that unfinished runs are pinned to. If it is nil,
+	// Purge removes no publication.
 	Pinned func(ctx context.Context) ([]int64, error)
-	// Now is the clock of Purge.
+	// Now is the clock that Purge uses.
 	Now func() time.Time
 }
 
@@ -36,7 +35,7 @@ var _ config.Store = (*Store)(nil)
 // NewStore returns a Store.
 func NewStore(opts StoreOptions) *Store { return &Store{opts} }
 
-// look calls f with the state, unless ctx is done or nothing can be asked any more.
+// look calls f with the state, unless ctx is done or the store is closed.
 func look[T any](ctx context.Context, s *Store, f func(st *State) (T, error)) (out T, err error) {
 	if ctx.Err() != nil {
 		return out, context.Cause(ctx)
@@ -51,7 +50,7 @@ func look[T any](ctx context.Context, s *Store, f func(st *State) (T, error)) (o
 	return f(s.opts.State)
 }
 
-// change makes the change that f returns, if any.
+// change applies the change that f returns, if any.
 func (s *Store) change(ctx context.Context, f func(st *State) (*Delta, error)) error {
 	_, err := look(ctx, s, func(st *State) (any, error) {
 		d, err := f(st)
@@ -71,37 +70,37 @@ func (s *Store) do(d *Delta) error {
 	return nil
 }
 
-// Record returns a record.
+// Record returns a record, or an ErrNotFound.
 func (s *Store) Record(ctx context.Context, key config.Key) (*config.Record, error) {
 	return look(ctx, s, func(st *State) (*config.Record, error) { return st.Record(key) })
 }
 
-// Records lists a namespace.
+// Records lists the records of a namespace with ids after after, by id.
 func (s *Store) Records(ctx context.Context, ns config.Namespace, after string, limit int) ([]config.Stored, error) {
 	return look(ctx, s, func(st *State) ([]config.Stored, error) { return st.Records(ns, after, limit), nil })
 }
 
-// Apply makes a change.
+// Apply applies a change, all or nothing.
 func (s *Store) Apply(ctx context.Context, change *config.Change) error {
 	return s.change(ctx, func(st *State) (*Delta, error) { return st.Change(change) })
 }
 
-// Head returns what is live.
+// Head returns the head: the revision, and the live and canary publications.
 func (s *Store) Head(ctx context.Context) (config.Head, error) {
 	return look(ctx, s, func(st *State) (config.Head, error) { return st.Head(), nil })
 }
 
-// Publication returns one.
+// Publication returns a publication, or an ErrNotFound.
 func (s *Store) Publication(ctx context.Context, number int64) (*config.Publication, error) {
 	return look(ctx, s, func(st *State) (*config.Publication, error) { return st.Publication(number) })
 }
 
-// Publications lists them, newest first.
+// Publications lists publications before a number, newest first; 0 means from the newest.
 func (s *Store) Publications(ctx context.Context, before int64, limit int) ([]*config.Publication, error) {
 	return look(ctx, s, func(st *State) ([]*config.Publication, error) { return st.Publications(before, limit), nil })
 }
 
-// Documents returns documents.
+// Documents returns the documents with these hashes that exist.
 func (s *Store) Documents(ctx context.Context, hashes ...string) (map[string]json.RawMessage, error) {
 	return look(ctx, s, func(st *State) (map[string]json.RawMessage, error) { return st.Documents(hashes), nil })
 }
@@ -111,22 +110,23 @@ func (s *Store) Secrets(ctx context.Context) (map[string]config.SealedSecret, er
 	return look(ctx, s, func(st *State) (map[string]config.SealedSecret, error) { return st.Secrets(), nil })
 }
 
-// Audit lists events.
+// Audit lists audit events, newest first.
 func (s *Store) Audit(ctx context.Context, q config.AuditQuery) ([]*config.AuditEvent, error) {
 	return look(ctx, s, func(st *State) ([]*config.AuditEvent, error) { return st.Audit(q), nil })
 }
 
-// Tally adds to a tally.
+// Tally adds to the tally of a publication.
 func (s *Store) Tally(ctx context.Context, number int64, add config.Tally) error {
 	return s.change(ctx, func(st *State) (*Delta, error) { return st.Tally(number, add) })
 }
 
-// Tallies returns tallies.
+// Tallies returns the tallies of publications that have one.
 func (s *Store) Tallies(ctx context.Context, numbers ...int64) (map[int64]config.Tally, error) {
 	return look(ctx, s, func(st *State) (map[int64]config.Tally, error) { return st.Tallies(numbers), nil })
 }
 
-// Purge removes what is old.
+// Purge removes audit events and unneeded publications that are older than the durations;
+// 0 keeps all.
 func (s *Store) Purge(ctx context.Context, audit, versions time.Duration) (purged config.Purged, err error) {
 	if ctx.Err() != nil {
 		return purged, context.Cause(ctx)

@@ -2,5 +2,5 @@
 
 package testenv
 
-// Race reports whether the race detector is on, which makes everything ten times slower.
+// Race reports whether the race detector is on, which makes tests about ten times slower.
 const Race = false

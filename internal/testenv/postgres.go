@@ -21,22 +21,22 @@ import (
 	"time"
 )
 
-// Postgres is a PostgreSQL server for the tests of one package. It listens on a unix
-// socket in a folder of its own, and both are gone when the test process is, however
-// that ends:
+// Postgres is a PostgreSQL server for the tests of one package. It listens on a Unix socket
+// in its own folder. Server and folder are removed when the test process ends, however it
+// ends:
 //
 //	func TestMain(m *testing.M) { os.Exit(testenv.WithPostgres(m, &server)) }
 type Postgres struct {
 	dir       string
 	bin       string
-	cred      *syscall.Credential // nil: as ourselves
+	cred      *syscall.Credential // nil means the current user
 	stdin     io.Closer           // closing it ends the server
 	cmd       *exec.Cmd
 	databases atomic.Int64
 }
 
-// WithPostgres runs the tests of a package with a server at *p, and returns their
-// exit status.
+// WithPostgres runs the tests of a package with a server, which it stores in *p, and returns
+// their exit status.
 func WithPostgres(m *testing.M, p **Postgres, settings ...string) int {
 	server, err := StartPostgres(settings...)
 	if err != nil {
@@ -48,8 +48,8 @@ func WithPostgres(m *testing.M, p **Postgres, settings ...string) int {
 	return m.Run()
 }
 
-// guard starts the server, and stops it when our end of its standard input is closed,
-// be it because this process died. Then it removes the folder.
+// guard starts the server, stops it when its standard input is closed, which happens even if
+// this process dies, and removes the folder.
 const guard = `
 trap '' INT TERM HUP
 "$1/postgres" -D "$2/data" -k "$2" $3 >"$2/log" 2>&1 </dev/null &
@@ -59,8 +59,8 @@ wait $!
 rm -rf "$2"
 `
 
-// StartPostgres makes a cluster and starts it. Settings, such as fsync=on, are added
-// to those that make tests fast: nothing is synced to the disk.
+// StartPostgres creates a cluster and starts it. By default nothing is synced to the disk;
+// settings, such as fsync=on, override the defaults.
 func StartPostgres(settings ...string) (_ *Postgres, err error) {
 	p := &Postgres{}
 	if p.bin, err = findPostgres(); err != nil {
@@ -71,7 +71,7 @@ func StartPostgres(settings ...string) (_ *Postgres, err error) {
 			return nil, err
 		}
 	}
-	// The path of a unix socket may have about 100 bytes, so not in a test's folder.
+	// The path of a Unix socket is limited to about 100 bytes, so do not use a test folder.
 	if p.dir, err = os.MkdirTemp("/tmp", "pg"); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func StartPostgres(settings ...string) (_ *Postgres, err error) {
 		flags = append(flags, "-c", s)
 	}
 	p.cmd = p.command("/bin/sh", "-c", guard, "sh", p.bin, p.dir, strings.Join(flags, " "))
-	p.cmd.SysProcAttr.Setpgid = true // an interrupt from the terminal is for the tests
+	p.cmd.SysProcAttr.Setpgid = true // an interrupt from the terminal must only reach the tests
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func StartPostgres(settings ...string) (_ *Postgres, err error) {
 	return p, nil
 }
 
-// command is a command that runs as the server's user.
+// command returns a command that runs as the user of the server.
 func (p *Postgres) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = "/"
@@ -115,7 +115,7 @@ func (p *Postgres) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// await returns when the server answers.
+// await waits until the server accepts connections.
 func (p *Postgres) await() error {
 	var err error
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -137,12 +137,12 @@ func (p *Postgres) psql(sql string) error {
 	return nil
 }
 
-// Stop ends the server and removes its folder.
+// Stop stops the server and removes its folder.
 func (p *Postgres) Stop() error {
 	return errors.Join(p.stdin.Close(), p.cmd.Wait())
 }
 
-// Database makes an empty database and returns its URL. It panics if it cannot.
+// Database creates an empty database and returns its URL. It panics on an error.
 func (p *Postgres) Database() string {
 	name := fmt.Sprintf("test%d", p.databases.Add(1))
 	if err := p.psql("CREATE DATABASE " + name); err != nil {
@@ -151,9 +151,9 @@ func (p *Postgres) Database() string {
 	return "postgres:///" + name + "?user=postgres&host=" + p.dir
 }
 
-// findPostgres returns the folder of the newest server's programs.
+// findPostgres returns the folder with the programs of the newest server.
 func findPostgres() (string, error) {
-	dirs, err := filepath.Glob("/usr/lib/postgresql/*/bin") // where Debian puts them
+	dirs, err := filepath.Glob("/usr/lib/postgresql/*/bin") // the Debian layout
 	if err != nil {
 		return "", err
 	}
@@ -170,15 +170,15 @@ func findPostgres() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", errors.New("no PostgreSQL server found, which these tests need: scripts/test installs one, " +
-		"or do it by hand with apt-get install postgresql")
+	return "", errors.New("PostgreSQL not found: scripts/test installs it, or run apt-get install postgresql")
 }
 
-// unprivileged is who runs the server when we are root.
+// unprivileged returns the user that runs the server if the tests run as root: postgres, or
+// the conventional overflow user 65534.
 func unprivileged() (*syscall.Credential, error) {
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		if u, err = user.Lookup("nobody"); err != nil {
+		if u, err = user.LookupId("65534"); err != nil {
 			return nil, err
 		}
 	}

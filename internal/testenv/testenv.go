@@ -1,6 +1,5 @@
-// Package testenv helps the tests of this module.
-//
-// Only tests import this package.
+// Package testenv provides the environment of tests: a PostgreSQL server, the length of the
+// tests, and the folder of the module. Only tests import it.
 package testenv
 
 import (
@@ -9,14 +8,14 @@ import (
 	"testing"
 )
 
-// Long reports whether the tests should do their bigger runs. It is true if AWAKEN_LONG is set to
-// anything but "0"; scripts/test -long sets it.
+// Long reports whether to run the long variants of tests: AWAKEN_LONG is set to anything but
+// "0". scripts/test -long sets it.
 func Long() bool {
 	v := os.Getenv("AWAKEN_LONG")
 	return v != "" && v != "0"
 }
 
-// ModuleRoot returns the folder that holds go.mod, at or above the folder of the running test.
+// ModuleRoot returns the nearest folder with a go.mod, at or above that of the running test.
 func ModuleRoot(tb testing.TB) string {
 	tb.Helper()
 	start, err := os.Getwd()

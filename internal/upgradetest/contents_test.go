@@ -17,7 +17,7 @@ import (
 	"github.com/awaken-go/awaken/server"
 )
 
-// contents is everything that can be read in a database through the ports of its store.
+// contents is everything that the ports of a store return.
 type contents struct {
 	Tenants  map[string]*tenantContents `json:"tenants"`
 	Profiles map[string][]profile.Entry `json:"profiles"` // by tenant
@@ -71,7 +71,7 @@ type configContents struct {
 	Tallies      map[int64]config.Tally         `json:"tallies"`
 }
 
-// read returns what the database holds.
+// read returns the contents of a database.
 func (db *database) read(ctx context.Context) (_ *contents, err error) {
 	c := &contents{Tenants: map[string]*tenantContents{}, Profiles: map[string][]profile.Entry{}}
 	for _, tenant := range []string{"", "acme"} {
@@ -127,7 +127,7 @@ func readTenant(ctx context.Context, s mailbox.Handle) (*tenantContents, error) 
 	return c, err
 }
 
-// readable is what every store of threads can be asked.
+// readable is the interface of every store of threads.
 type readable interface {
 	awaken.Store
 	awaken.EventLog
@@ -213,7 +213,7 @@ func readConfig(ctx context.Context, s config.Store) (_ *configContents, err err
 	return c, err
 }
 
-// tree returns a value as decoded JSON, with numbers as they were written.
+// tree returns a value as decoded JSON, with numbers unchanged.
 func tree(v any) (any, error) {
 	data, ok := v.([]byte)
 	if !ok {
@@ -226,8 +226,8 @@ func tree(v any) (any, error) {
 	return out, json.Unmarshal(data, &out)
 }
 
-// differences lists where got is not what was once read. A field that was not there then,
-// because it is newer, has to be empty.
+// differences lists where got differs from want, which an earlier version read. A field that
+// the earlier version did not have must be empty.
 func differences(path string, want, got any) (out []string) {
 	switch w := want.(type) {
 	case map[string]any:
@@ -271,7 +271,7 @@ func sortedKeys(a, b map[string]any) (out []string) {
 	return slices.Compact(out)
 }
 
-// empty reports whether a decoded value says nothing.
+// empty reports whether a decoded value is empty.
 func empty(v any) bool {
 	switch v := v.(type) {
 	case nil:

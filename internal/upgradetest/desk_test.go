@@ -48,11 +48,11 @@ func (w *world) openConfig(ctx context.Context, store config.Store) (*config.Man
 		Plugins: []awaken.Plugin{permission.New(permission.Config{}), delegate.New(delegate.Options{})}}})
 }
 
-// forever is how long dispatches that are over are kept here: those of old dumps are old.
+// forever is the retention of completed dispatches: those of old dumps are old.
 const forever = 200 * 365 * 24 * time.Hour
 
-// openDesk opens a database. The lease is short in the process that is killed, so that what
-// it leaves can be taken up soon.
+// openDesk opens a database. The lease is short in the process that is killed, so that
+// another process can soon claim its work.
 func openDesk(ctx context.Context, db *database, w *world, lease time.Duration) (*desk, error) {
 	m, err := w.openConfig(ctx, db.config)
 	if err != nil {
@@ -69,19 +69,19 @@ func openDesk(ctx context.Context, db *database, w *world, lease time.Duration) 
 	return &desk{w, db, m, box, box.Tenant("")}, nil
 }
 
-// say is a request for the clerk.
+// say returns a request to the agent clerk.
 func say(thread, run, text string) awaken.RunRequest {
 	return awaken.RunRequest{AgentID: "clerk", ThreadID: thread, RunID: run, Messages: []*llm.Message{llm.UserText(text)}}
 }
 
-// settled waits until nobody works on a run, and returns it.
+// settled waits until no worker has a run, and returns it.
 func (d *desk) settled(ctx context.Context, runID string) (*awaken.Run, error) {
 	for {
 		live, err := d.main.Store.Dispatches(ctx, mailbox.Query{RunID: runID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}})
 		if err != nil {
 			return nil, err
 		}
-		run, err := d.main.Store.LoadRun(ctx, runID) // after that, so that it is as the last of them left it
+		run, err := d.main.Store.LoadRun(ctx, runID) // loaded last, so that it is as the last worker left it
 		if err != nil {
 			return nil, fmt.Errorf("run %s: %w", runID, err)
 		}
@@ -96,10 +96,10 @@ func (d *desk) settled(ctx context.Context, runID string) (*awaken.Run, error) {
 	}
 }
 
-// decide approves all that a run waits for.
+// decide approves all suspended calls of a run.
 func (d *desk) decide(ctx context.Context, run *awaken.Run, result string) error {
 	if run.Waiting == nil || len(run.Waiting.Tickets) == 0 {
-		return fmt.Errorf("run %s is %s and waits for nobody", run.RunID, run.Status)
+		return fmt.Errorf("run %s is %s and waits for no decision", run.RunID, run.Status)
 	}
 	var ds []awaken.Decision
 	for i := range run.Waiting.Tickets {

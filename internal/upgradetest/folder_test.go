@@ -26,7 +26,7 @@ import (
 // folderName is the name of the dumps of store/file.
 const folderName = "file"
 
-// folder is the two folders of store/file, for threads and for documents. It has neither
+// folder is the two folders of store/file, for threads and for configuration. It has neither
 // a queue nor budgets.
 type folder struct {
 	threads *file.Store
@@ -47,7 +47,7 @@ func openFolder(dir string) (*folder, error) {
 
 func (f *folder) close() error { return errors.Join(f.threads.Close(), f.config.Close()) }
 
-// desk opens the control plane, and returns it with a runtime.
+// desk opens the control plane and returns it with a runtime.
 func (f *folder) desk(ctx context.Context, w *world) (*desk, *engine.Runtime, error) {
 	m, err := w.openConfig(ctx, f.config)
 	if err != nil {
@@ -100,18 +100,18 @@ func tellFolder(ctx context.Context, f *folder) {
 	}
 }
 
-// writeFolder writes what a process leaves in a folder.
+// writeFolder dumps what a killed process leaves in a folder.
 func writeFolder(t *testing.T, dir string) {
 	where := t.TempDir()
 	leave(t, folderName, where)
-	text := dumpFolder(t, where) // before it is opened, since that tidies up
+	text := dumpFolder(t, where) // before it is opened, since Open cleans up
 	copied := t.TempDir()
 	loadFolder(t, copied, text)
 	keep(t, filepath.Join(dir, folderName), ".txtar", text, folderContents(t, copied))
 }
 
-// dumpFolder puts the files into one, but for the locks and for what is never read back.
-// Their lines are quoted, since the headers of records are no text.
+// dumpFolder puts the files into one, except locks and copies. It quotes lines, since the
+// headers of records are binary.
 func dumpFolder(t *testing.T, where string) []byte {
 	t.Helper()
 	a := &txtar.Archive{}
@@ -169,7 +169,7 @@ func folderContents(t *testing.T, where string) *contents {
 	return c
 }
 
-// TestOpenFolder opens the folders that every version has left.
+// TestOpenFolder opens the folders of every version.
 func TestOpenFolder(t *testing.T) {
 	dumps, err := filepath.Glob("testdata/*/" + folderName + ".txtar")
 	if err != nil || len(dumps) == 0 {
@@ -195,7 +195,7 @@ func TestOpenFolder(t *testing.T) {
 	}
 }
 
-// workInFolder finishes what the writer has left.
+// workInFolder finishes the work that the writer left.
 func workInFolder(t *testing.T, where string) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -226,7 +226,7 @@ func workInFolder(t *testing.T, where string) {
 	for _, id := range []string{"r-waiting", "r-deep"} {
 		waiting, err := f.threads.LoadRun(ctx, id)
 		if err != nil || waiting.Waiting == nil {
-			t.Fatalf("run %s waits for nobody: %v", id, err)
+			t.Fatalf("run %s waits for no decision: %v", id, err)
 		}
 		run(awaken.RunRequest{Continue: id, Decisions: []awaken.Decision{waiting.Waiting.Tickets[0].Approve()}})
 	}
@@ -236,7 +236,7 @@ func workInFolder(t *testing.T, where string) {
 	wantRun("r-cut", "two: half an answer")
 	run(awaken.RunRequest{Continue: "r-doubt"})
 	if doubt, err := f.threads.LoadRun(ctx, "r-doubt"); err != nil || !strings.Contains(doubt.FinalOutput, "not known") || d.done("ship") != 0 {
-		t.Errorf("the run whose call is in doubt says %q, and the call was made %d times: %v", doubt.FinalOutput, d.done("ship"), err)
+		t.Errorf("the run with a call in doubt answered %q, and the call was made %d times: %v", doubt.FinalOutput, d.done("ship"), err)
 	}
 	run(say("t-done", "r-third", "say even more"))
 	if left, err := f.threads.Unread(ctx, "t-done"); err != nil || len(left) > 0 {

@@ -38,7 +38,7 @@ type backend struct {
 	open  func(ctx context.Context, where string) (*database, error)
 	dump  func(ctx context.Context, where string) (text []byte, err error)
 	load  func(ctx context.Context, where string, text []byte) error
-	// schema says what tables there are, and the like.
+	// schema returns the tables, indexes and functions.
 	schema func(ctx context.Context, where string) ([]string, error)
 }
 
@@ -78,7 +78,7 @@ func withSQLite(where string, fn func(db *sql.DB) error) error {
 	return errors.Join(fn(db), db.Close())
 }
 
-// texts returns the rows of a query that has one column.
+// texts returns the rows of a query with one column.
 func texts(ctx context.Context, db *sql.DB, query string, args ...any) (out []string, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -95,7 +95,7 @@ func texts(ctx context.Context, db *sql.DB, query string, args ...any) (out []st
 	return out, rows.Err()
 }
 
-// dumpSQLite writes statements that make the same file, down to the ids of the rows.
+// dumpSQLite writes statements that recreate the database, including row ids.
 func dumpSQLite(ctx context.Context, where string) (text []byte, err error) {
 	var sb bytes.Buffer
 	err = withSQLite(where, func(db *sql.DB) error {
@@ -127,7 +127,7 @@ func dumpSQLite(ctx context.Context, where string) (text []byte, err error) {
 
 func dumpTable(ctx context.Context, sb *bytes.Buffer, db *sql.DB, table string) error {
 	var create string
-	var bare, numbered int // it has no rowid, or has it as a column
+	var bare, numbered int // it has no rowid; a column is its rowid
 	err := db.QueryRowContext(ctx, `SELECT sql, (SELECT wr FROM pragma_table_list WHERE name = ?1),
 		(SELECT count(*) FILTER (WHERE pk > 0) = 1 AND count(*) FILTER (WHERE pk > 0 AND upper(type) = 'INTEGER') = 1 FROM pragma_table_info(?1))
 		FROM sqlite_schema WHERE type = 'table' AND name = ?1`, table).Scan(&create, &bare, &numbered)
@@ -179,8 +179,8 @@ func schemaSQLite(ctx context.Context, where string) (out []string, err error) {
 	return out, err
 }
 
-// dumpPostgres writes statements that any server of a version that is supported takes, in
-// one go: without the commands of psql, and without settings that only some servers know.
+// dumpPostgres writes statements that every supported server accepts in one request: without
+// psql commands, and without settings that only some versions know.
 func dumpPostgres(ctx context.Context, where string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "pg_dump", "--inserts", "--no-owner", "--no-privileges", "--no-toast-compression", "--dbname", where)
 	var problems bytes.Buffer

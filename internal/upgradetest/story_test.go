@@ -18,16 +18,16 @@ import (
 	"github.com/awaken-go/awaken/server"
 )
 
-// hangs is how many runs are going on when the process is killed. It is how many runs it
-// works on at the same time, too, so what is submitted after them stays in the queue.
+// hangs is the number of runs in flight when the process is killed. It is also the number of
+// workers, so what is submitted later stays in the queue.
 const hangs = 3
 
-// systemTenant is whose profile holds the keys of the server.
+// systemTenant is the tenant whose profile holds the keys of the server.
 const systemTenant = "awaken.system"
 
 var me = config.Actor{ID: "key-1", Label: "tester", IP: "10.0.0.1", RequestID: "request-1"}
 
-// story is what the writer does. It panics when something goes wrong.
+// story is the program of the writer. It panics on errors.
 type story struct {
 	*desk
 	ctx context.Context
@@ -44,8 +44,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// tell leaves everything in a database that a process can leave there, and returns in the
-// middle of it: the caller has to die.
+// tell leaves everything in a database that a process can leave there. It returns with work
+// in flight, so the caller must die.
 func tell(ctx context.Context, db *database) {
 	s := &story{must(openDesk(ctx, db, newWorld(true), 2*time.Second)), ctx}
 	s.documents()
@@ -57,7 +57,7 @@ func tell(ctx context.Context, db *database) {
 	s.finished()
 	s.drafts()
 	s.inbox()
-	s.goingOn()
+	s.inFlight()
 	s.queued()
 }
 
@@ -66,7 +66,7 @@ func key(name string) config.Key {
 	return config.Key{Namespace: config.Namespace(ns), ID: id}
 }
 
-// document returns a document; fields come after its id.
+// document returns a document with an id and fields.
 func document(name, fields string) config.Document {
 	k := key(name)
 	return config.Document{Key: k, Spec: json.RawMessage(fmt.Sprintf(`{"id":%q,%s}`, k.ID, fields))}
@@ -116,13 +116,13 @@ func (s *story) values() {
 	}
 }
 
-// run submits a request and waits until nobody works on it.
+// run submits a request and waits until no worker has it.
 func (s *story) run(req awaken.RunRequest) *awaken.Run {
 	must(s.main.Submit(s.ctx, mailbox.Submission{Request: req}))
 	return must(s.settled(s.ctx, req.RunID))
 }
 
-// waiting leaves runs that wait, pinned to a version that is not the last.
+// waiting leaves parked runs that are pinned to an earlier version.
 func (s *story) waiting() {
 	s.run(say("t-waiting", "r-waiting", "use wire"))
 	s.run(say("t-decided", "r-decided", "use wire"))
@@ -132,7 +132,7 @@ func (s *story) waiting() {
 	s.run(broke)
 }
 
-// versions publishes more of them, and goes back to one.
+// versions publishes more versions and rolls back to one.
 func (s *story) versions() {
 	s.put("agents/clerk", `"model_id":"m","system_prompt":"two","delegates":["scout"],`+asks, false)
 	good := must(s.config.Versions().Head(s.ctx)).Live
@@ -141,7 +141,7 @@ func (s *story) versions() {
 	check(s.db.config.Tally(s.ctx, good, config.Tally{Runs: 3, Errors: 1, CostUSD: 0.25, LatencyMS: 1200}))
 }
 
-// finished leaves runs that are done, in every way.
+// finished leaves runs that ended in every way.
 func (s *story) finished() {
 	first := say("t-done", "r-done", "use look")
 	first.UserID, first.SessionID = "alice", "session-1"
@@ -173,7 +173,7 @@ func (s *story) finished() {
 	must(s.settled(s.ctx, "r-cancelled"))
 
 	lost := say("t-dead", "r-dead", "say it again")
-	lost.AgentID = "nobody"
+	lost.AgentID = "missing"
 	s.run(lost) // a dead letter
 
 	acme := s.box.Tenant("acme")
@@ -183,7 +183,7 @@ func (s *story) finished() {
 	}
 }
 
-// drafts leaves two, and a canary.
+// drafts leaves two drafts and a canary.
 func (s *story) drafts() {
 	s.put("agents/trial", `"model_id":"m","system_prompt":"new trial"`, true)
 	must(s.config.Drafts().Publish(s.ctx, []config.Key{key("agents/trial")}, &config.Canary{Share: 0.5, Rule: &config.CanaryRule{MinRuns: 1000, MaxErrorRate: 0.5}}, "try it", me))
@@ -196,9 +196,9 @@ func (s *story) inbox() {
 	check(s.main.Store.Post(s.ctx, "t-inbox", awaken.InboxItem{ID: "left", Messages: []*llm.Message{llm.UserText("say what was left")}}))
 }
 
-// goingOn starts what is cut off: a call with an effect, and two answers, of which one has
-// been told something else meanwhile.
-func (s *story) goingOn() {
+// inFlight starts the runs that the kill interrupts: a call with an effect, and two answers,
+// one with an unread message.
+func (s *story) inFlight() {
 	for _, req := range []awaken.RunRequest{say("t-doubt", "r-doubt", "use ship"), say("t-cut", "r-cut", "ponder"), say("t-steered", "r-steered", "ponder")} {
 		must(s.main.Submit(s.ctx, mailbox.Submission{Request: req}))
 		<-s.hanging
@@ -207,7 +207,7 @@ func (s *story) goingOn() {
 	must(s.main.Submit(s.ctx, mailbox.Submission{Request: steer, Mode: mailbox.ModeSteer}))
 }
 
-// queued leaves a queue that nobody has room for.
+// queued leaves dispatches in the queue that no worker is free for.
 func (s *story) queued() {
 	check(s.decide(s.ctx, must(s.main.Store.LoadRun(s.ctx, "r-decided")), ""))
 	submit := func(run, text string, sub mailbox.Submission) *mailbox.Receipt {
@@ -222,7 +222,7 @@ func (s *story) queued() {
 	check(s.main.Cancel(s.ctx, "q-gone"))
 	must(s.main.Submit(s.ctx, mailbox.Submission{Request: say("t-future", "r-future", "say later"), Delay: forever}))
 
-	// One that another worker has tried.
+	// A dispatch that another worker has tried.
 	must(s.main.Submit(s.ctx, mailbox.Submission{Request: say("t-retry", "r-retry", "say it at last"), Priority: new(0)}))
 	claimed, _, err := s.db.queue.Claim(s.ctx, mailbox.ClaimRequest{Consumer: "other", Lease: time.Minute, Limit: 1})
 	check(err)

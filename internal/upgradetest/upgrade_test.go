@@ -25,10 +25,10 @@ import (
 
 var write = flag.String("write", "", "the `folder` of testdata to write what this version leaves into")
 
-// jobVar tells a process that it is a writer: the engine and where its database is.
+// jobVar makes a process a writer. Its value is the engine and the place of the database.
 const jobVar = "AWAKEN_UPGRADE_JOB"
 
-// ready is what a writer says when it can be killed.
+// ready is what a writer prints when it can be killed.
 const ready = "ready"
 
 func TestMain(m *testing.M) {
@@ -46,14 +46,14 @@ func TestMain(m *testing.M) {
 	os.Exit(testenv.WithPostgres(m, &cluster))
 }
 
-// TestWrite makes the dumps of this version.
+// TestWrite writes the dumps of this version.
 func TestWrite(t *testing.T) {
 	if *write == "" {
 		t.Skip("-write is not set")
 	}
 	dir := filepath.Join("testdata", *write)
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatalf("dumps are never written again: %v", err)
+		t.Fatalf("the dumps exist and must not be overwritten: %v", err)
 	}
 	for name, e := range engines {
 		where := e.place(t)
@@ -65,7 +65,7 @@ func TestWrite(t *testing.T) {
 		}
 		copied := e.place(t)
 		if err := e.load(t.Context(), copied, text); err != nil {
-			t.Fatalf("load what was dumped of %s: %v", name, err)
+			t.Fatalf("load the dump of %s: %v", name, err)
 		}
 		compare(t, want, contentsOf(t, e, copied))
 		keep(t, filepath.Join(dir, name), ".sql", text, want)
@@ -73,7 +73,7 @@ func TestWrite(t *testing.T) {
 	writeFolder(t, dir)
 }
 
-// keep writes a dump, and what can be read in it.
+// keep writes a dump and its contents.
 func keep(t *testing.T, file, ext string, text []byte, c *contents) {
 	t.Helper()
 	golden, err := json.MarshalIndent(c, "", "\t")
@@ -90,7 +90,7 @@ func keep(t *testing.T, file, ext string, text []byte, c *contents) {
 	}
 }
 
-// leave has a process write a database, and kills it.
+// leave starts a process that writes a database, and kills it.
 func leave(t *testing.T, name, where string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -109,9 +109,9 @@ func leave(t *testing.T, name, where string) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	if err != nil || strings.TrimSpace(line) != ready {
-		t.Fatalf("the writer for %s said %q: %v", name, line, err)
+		t.Fatalf("the writer for %s printed %q: %v", name, line, err)
 	}
-	time.Sleep(time.Second) // what it had asked its database for is over
+	time.Sleep(time.Second) // requests to its database have finished
 }
 
 func contentsOf(t *testing.T, e backend, where string) *contents {
@@ -127,7 +127,7 @@ func contentsOf(t *testing.T, e backend, where string) *contents {
 	return c
 }
 
-// compare checks that what is there is what was there.
+// compare checks that the contents are those that the earlier version read.
 func compare(t *testing.T, want, got any) {
 	t.Helper()
 	w, err := tree(want)
@@ -143,7 +143,7 @@ func compare(t *testing.T, want, got any) {
 	}
 }
 
-// TestOpen opens what every version has left.
+// TestOpen opens the databases of every version.
 func TestOpen(t *testing.T) {
 	dumps, err := filepath.Glob("testdata/*/*.sql")
 	if err != nil || len(dumps) == 0 {
@@ -184,7 +184,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// testRead checks that everything is there as it was, and again once it was opened.
+// testRead checks the contents, and checks them again after the database was opened.
 func testRead(t *testing.T, e backend, where, golden string) {
 	want, err := os.ReadFile(golden)
 	if err != nil {
@@ -201,8 +201,7 @@ func testRead(t *testing.T, e backend, where, golden string) {
 	replay(t, db.queue.Handle(""))
 }
 
-// replay follows the logs of all threads, from their beginning and from every place in
-// them.
+// replay reads the event logs of all threads, from the beginning and from every cursor.
 func replay(t *testing.T, s readable) {
 	t.Helper()
 	threads, err := s.ListThreads(t.Context(), awaken.ThreadQuery{Limit: 1000})
@@ -236,7 +235,7 @@ func replay(t *testing.T, s readable) {
 	}
 }
 
-// testSchema checks that the database gets the tables that a new one has.
+// testSchema checks that the migrated schema is that of a new database.
 func testSchema(t *testing.T, e backend, where string) {
 	fresh := e.place(t)
 	var schemas [2][]string

@@ -17,14 +17,14 @@ import (
 	"github.com/awaken-go/awaken/profile"
 )
 
-// heir is a process that goes on with what another has left.
+// heir is a process that continues the work of another.
 type heir struct {
 	*desk
 	*testing.T
 	ctx context.Context
 }
 
-// testWork finishes what the writer has left.
+// testWork finishes the work that the writer left.
 func testWork(t *testing.T, e backend, where string) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -60,14 +60,14 @@ func testWork(t *testing.T, e backend, where string) {
 	h.anew()
 	h.documents()
 	if n := h.done("ship"); n != 0 {
-		t.Errorf("the call that is in doubt was made %d times", n)
+		t.Errorf("the call in doubt was made %d times", n)
 	}
 	if n := h.done("wire"); n != 4 { // r-waiting, r-decided, r-deep and r-later
-		t.Errorf("what was approved was done %d times, want 4", n)
+		t.Errorf("approved calls were made %d times, want 4", n)
 	}
 }
 
-// wantRun waits until a run is done, and checks how it ended.
+// wantRun waits until a run is done and checks its answer.
 func (h *heir) wantRun(id, answer string) *awaken.Run {
 	h.Helper()
 	run, err := h.settled(h.ctx, id)
@@ -118,7 +118,7 @@ func (h *heir) said(thread string, role llm.Role) (out []string) {
 	return out
 }
 
-// secrets checks that the provider has got its key.
+// secrets checks that the provider got its key.
 func (h *heir) secrets() {
 	if !h.hasKey(apiKey) {
 		h.Error("the provider was made without the key that was kept for it")
@@ -130,54 +130,54 @@ func (h *heir) secrets() {
 	}
 }
 
-// takenUp checks the runs that were going on.
+// takenUp checks the runs that were in flight.
 func (h *heir) takenUp() {
 	run, err := h.settled(h.ctx, "r-doubt")
 	h.ok(err)
 	if run.Status != awaken.RunDone || !strings.Contains(run.FinalOutput, "not known") {
-		h.Errorf("the run whose call is in doubt is %s and says %q", run.Status, run.FinalOutput)
+		h.Errorf("the run with a call in doubt is %s and answered %q", run.Status, run.FinalOutput)
 	}
 	calls, err := h.main.Store.Calls(h.ctx, "r-doubt")
 	h.ok(err)
 	if len(calls) != 1 || calls[0].Result == nil || calls[0].Result.Metadata["in_doubt"] != true {
-		h.Errorf("the call that was cut off is not in doubt: %+v", calls)
+		h.Errorf("the interrupted call is not in doubt: %+v", calls)
 	}
 	h.wantRun("r-cut", "two: half an answer")
 	h.wantRun("r-steered", "two: something else")
 }
 
-// queue checks what was queued.
+// queue checks the queued runs.
 func (h *heir) queue() {
 	h.wantRun("q-first", "two: first")
 	h.wantRun("q-second", "two: second")
 	h.wantRun("q-last", "two: last")
 	if said, want := h.said("t-queue", llm.User), []string{"say first", "say second", "say last"}; !slices.Equal(said, want) {
-		h.Errorf("the queue was worked on in the order %q, want %q", said, want)
+		h.Errorf("the queue was processed in the order %q, want %q", said, want)
 	}
 	h.wantRun("r-retry", "two: it at last")
 	if run := h.load("r-future"); run.Status != awaken.RunCreated {
-		h.Errorf("the run of the far future is %s", run.Status)
+		h.Errorf("the run that is delayed into the far future is %s", run.Status)
 	}
 	h.ok(h.main.Cancel(h.ctx, "r-future"))
 	again := mailbox.Submission{Request: say("t-queue", "q-twice", "say second"), IdempotencyKey: "once", Digest: "digest"}
 	if r := h.submit(again); !r.Duplicate || r.RunID != "q-second" {
-		h.Errorf("a submission with a key that was used is run %s, duplicate %v", r.RunID, r.Duplicate)
+		h.Errorf("a submission with a used idempotency key is run %s, duplicate %v", r.RunID, r.Duplicate)
 	}
 }
 
-// decisions decides for the runs that wait, which go on with the version that they are
-// pinned to.
+// decisions decides for the parked runs, which continue with the version that they are pinned
+// to.
 func (h *heir) decisions() {
 	h.wantRun("r-decided", "one: wire did use wire")
 	waiting := h.load("r-waiting")
 	h.ok(h.decide(h.ctx, waiting, ""))
 	if run := h.wantRun("r-waiting", "one: wire did use wire"); run.ResolutionID != waiting.ResolutionID {
-		h.Errorf("the run that waited was pinned to %s and is to %s", waiting.ResolutionID, run.ResolutionID)
+		h.Errorf("the parked run was pinned to %s and now to %s", waiting.ResolutionID, run.ResolutionID)
 	}
-	h.ok(h.decide(h.ctx, waiting, "")) // once more
+	h.ok(h.decide(h.ctx, waiting, "")) // a repeated decision
 	h.ok(h.decide(h.ctx, h.load("r-deep"), ""))
 	h.wantRun("r-deep", `one: {"agent_id":"scout","status":"completed","response":"scout: wire did use wire","steps":2}`)
-	h.submit(mailbox.Submission{Request: say("t-allowed", "r-later", "use wire")}) // which was approved for the thread
+	h.submit(mailbox.Submission{Request: say("t-allowed", "r-later", "use wire")}) // approved for the whole thread
 	h.wantRun("r-later", "two: wire did use wire")
 }
 
@@ -187,10 +187,10 @@ func (h *heir) deadLetter() {
 	if len(letters) != 1 || letters[0].RunID != "r-dead" {
 		h.Fatalf("the dead letters are %v", letters)
 	}
-	h.publish("agents/nobody", `"model_id":"m","system_prompt":"somebody"`)
+	h.publish("agents/"+letters[0].Request.AgentID, `"model_id":"m","system_prompt":"found"`)
 	r, err := h.main.RetryDeadLetter(h.ctx, letters[0].ID)
 	h.ok(err)
-	h.wantRun(r.RunID, "somebody: it again")
+	h.wantRun(r.RunID, "found: it again")
 }
 
 func (h *heir) unread() {
@@ -198,7 +198,7 @@ func (h *heir) unread() {
 	run, err := h.settled(h.ctx, "r-reader")
 	h.ok(err)
 	if said := h.said("t-inbox", llm.User); run.Status != awaken.RunDone || !slices.Contains(said, "say what was left") || !slices.Contains(said, "say hello") {
-		h.Errorf("the run after what was left is %s, and the user has said %q", run.Status, said)
+		h.Errorf("the run after the unread message is %s, and the user messages are %q", run.Status, said)
 	}
 	if left, err := h.main.Store.Unread(h.ctx, "t-inbox"); err != nil || len(left) > 0 {
 		h.Errorf("the inbox holds %d items: %v", len(left), err)
@@ -212,7 +212,7 @@ func (h *heir) tenantSpent() money.Amount {
 	return list[0].Spent
 }
 
-// budget raises what a run waits for, and checks the sums.
+// budget raises the budget that a run waits for, and checks the balances.
 func (h *heir) budget(before money.Amount) {
 	b := h.main.Store.(money.Budget)
 	h.ok(money.SetBudget(h.ctx, b, money.Account{Scope: money.RunScope, ID: "r-broke"}, new(money.Dollar)))
@@ -222,13 +222,13 @@ func (h *heir) budget(before money.Amount) {
 	if after := h.tenantSpent(); before == 0 || after <= before+money.Dollars(run.CostUSD) {
 		h.Errorf("the tenant had spent %v, and has spent %v", before, after)
 	}
-	if held, err := b.Reservations(h.ctx); err != nil || len(held) > 0 {
-		h.Errorf("%d reservations are left: %v", len(held), err)
+	if left, err := b.Reservations(h.ctx); err != nil || len(left) > 0 {
+		h.Errorf("%d reservations are left: %v", len(left), err)
 	}
 }
 
-// anew starts runs on what is there: a thread that is done, and a fork of it, for another
-// tenant, and with what people have set.
+// anew starts runs on existing data: a finished thread and a fork of it, another tenant, and
+// a user with a profile.
 func (h *heir) anew() {
 	h.submit(mailbox.Submission{Request: say("t-done", "r-third", "say even more")})
 	h.wantRun("r-third", "two: even more")
@@ -258,7 +258,7 @@ func (h *heir) publish(name, fields string) {
 	h.ok(err)
 }
 
-// documents publishes the drafts, decides about the canary, and goes back to a version.
+// documents publishes the drafts, decides about the canary, and rolls back to a version.
 func (h *heir) documents() {
 	drafts, err := h.config.Drafts().List(h.ctx)
 	h.ok(err)

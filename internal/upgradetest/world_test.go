@@ -15,10 +15,10 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// world is what no database holds: the model, the tools, and what they have done.
+// world is everything outside the database: the model, the tools, and what they have done.
 type world struct {
-	// hang makes the tool ship, and what "ponder" answers, never end: the process is
-	// about to be killed. Each says so in hanging.
+	// hang makes the tool ship and the answer to "ponder" block, since the process is about
+	// to be killed. Each reports that it blocks in hanging.
 	hang    bool
 	hanging chan string
 
@@ -47,7 +47,7 @@ type note struct {
 	Note string `json:"note"`
 }
 
-// tools are one to read with, one to approve, and one that is cut off.
+// tools are a read-only tool, one that needs approval, and one that the kill interrupts.
 func (w *world) tools() []awaken.Tool {
 	tool := func(id string, class awaken.EffectClass) awaken.Tool {
 		return awaken.NewTool(awaken.ToolSpec{ID: id, Description: "does " + id, Effect: class, Timeout: time.Hour}, func(_ context.Context, call *awaken.ToolCall, in note) (string, error) {
@@ -65,7 +65,7 @@ func (w *world) tools() []awaken.Tool {
 	return []awaken.Tool{tool("look", awaken.ReadOnly), tool("wire", awaken.Effectful), tool("ship", awaken.Effectful)}
 }
 
-// provider makes the model, and notes the key that it would use.
+// provider returns the model and records the key that it got.
 func (w *world) provider(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,10 +73,9 @@ func (w *world) provider(_ context.Context, spec *awaken.ProviderSpec) (llm.Mode
 	return llm.ModelFunc(w.answer), nil
 }
 
-// answer does what the last message of the user says: "use TOOL", "give AGENT WORK",
-// "ponder", which looks and then answers at length, "fail", "report", which answers in
-// JSON, and "say WORDS". It puts the system prompt in front of what it says, which tells
-// versions apart.
+// answer follows the last user message: "use TOOL", "give AGENT WORK", "ponder", which calls
+// a tool and then answers at length, "fail", "report", which answers in JSON, and
+// "say WORDS". Answers begin with the system prompt, which distinguishes versions.
 func (w *world) answer(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	var asked string
 	var results []string
@@ -123,7 +122,7 @@ func (w *world) answer(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta,
 	}
 }
 
-// speaker is an answer on its way.
+// speaker is an answer in flight.
 type speaker struct {
 	yield func(llm.Delta, error) bool
 	call  string // id of a call

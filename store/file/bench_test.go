@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/store/file"
 )
 
-// answer is a step's commit: an answer of the model and its events.
+// answer is the commit of a step: an answer of the model and its events.
 func answer(o *owner) func(c *awaken.Commit) {
 	text := strings.Repeat("some words ", 30)
 	return func(c *awaken.Commit) {
@@ -24,8 +24,8 @@ func answer(o *owner) func(c *awaken.Commit) {
 	}
 }
 
-// BenchmarkCommit compares a commit with its bare twin, which appends and syncs as many
-// bytes: on a short thread and on a long one, and on many threads at once.
+// BenchmarkCommit compares a commit with a raw twin that appends and syncs as many bytes:
+// on a short thread, on a long one, and on many threads at once.
 func BenchmarkCommit(b *testing.B) {
 	var bytes int64 // of a commit
 	for _, n := range []int{10, 2000} {
@@ -114,7 +114,7 @@ func BenchmarkCommit(b *testing.B) {
 	})
 }
 
-// BenchmarkOpen opens a folder of a thousand threads, with the index and without.
+// BenchmarkOpen opens a folder of a thousand threads, with and without the index.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	s, err := file.OpenUnsynced(dir, &file.Options{NoCopies: true})
@@ -149,7 +149,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad reads a thread that is not in memory.
+// BenchmarkLoad reads a thread that is not cached.
 func BenchmarkLoad(b *testing.B) {
 	for _, n := range []int{10, 2000} {
 		b.Run(fmt.Sprintf("messages=%d", n), func(b *testing.B) {

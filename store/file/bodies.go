@@ -10,31 +10,31 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// bodies keeps the bodies of threads in memory, as many as fit, and reads the others
-// from their journals.
+// bodies caches the bodies of threads, as many as fit into max bytes, and reads the
+// others from their journals.
 type bodies struct {
 	table    *table
 	journals *journals
-	max      int64 // bytes, about
+	max      int64 // approximate bytes
 
 	// Guarded by table.mu.
 	size  int64
 	order list.List // of *thread, the least recently used first
 }
 
-// add keeps the body of a thread. Like grow and drop it requires table.mu.
+// add caches the body of a thread. Like grow and drop, it requires table.mu.
 func (bs *bodies) add(t *thread, b *body) {
 	t.body, t.bodyAt = b, bs.order.PushBack(t)
 	bs.size += b.size
 }
 
-// grow counts what a body grew by.
+// grow adds to the size of a cached body and marks it as recently used.
 func (bs *bodies) grow(t *thread, by int64) {
 	bs.size += by
 	bs.order.MoveToBack(t.bodyAt)
 }
 
-// drop forgets the body of a thread.
+// drop removes the body of a thread from the cache.
 func (bs *bodies) drop(t *thread) {
 	if t.body != nil {
 		bs.size -= t.body.size
@@ -43,24 +43,25 @@ func (bs *bodies) drop(t *thread) {
 	}
 }
 
-// evict forgets bodies until the rest fits. The last one stays, unless nothing may:
-// without its thread's events, if it alone is too large. Requires table.mu.
+// evict drops bodies, the least recently used first, until the rest fits. Unless max is
+// 0 it keeps the last one, and drops its event blocks if it alone is too large. Requires
+// table.mu.
 func (bs *bodies) evict() {
 	for bs.size > bs.max && (bs.order.Len() > 1 || bs.order.Len() > 0 && bs.max == 0) {
 		bs.drop(bs.order.Front().Value.(*thread))
 	}
 	if bs.size > bs.max && bs.order.Len() == 1 {
 		b := bs.order.Front().Value.(*thread).body
-		for ; b.held < len(b.blocks)-1; b.held++ {
-			bl := &b.blocks[b.held]
+		for ; b.loaded < len(b.blocks)-1; b.loaded++ {
+			bl := &b.blocks[b.loaded]
 			b.size, bs.size = b.size-bl.size, bs.size-bl.size
 			bl.entries, bl.size = nil, 0
 		}
 	}
 }
 
-// with calls fn with a thread's body, under table.mu. It reads the body if it is not in
-// memory.
+// with calls fn with a thread's body, holding table.mu. It loads the body if it is not
+// cached.
 func (bs *bodies) with(t *thread, fn func(b *body) error) error {
 	bs.table.mu.Lock()
 	if t.body != nil {
@@ -74,7 +75,7 @@ func (bs *bodies) with(t *thread, fn func(b *body) error) error {
 	return bs.withLocked(t, fn)
 }
 
-// withLocked is with for those who hold t.writing.
+// withLocked is with for callers that hold t.writing.
 func (bs *bodies) withLocked(t *thread, fn func(b *body) error) error {
 	bs.table.mu.Lock()
 	if t.body == nil {
@@ -82,7 +83,7 @@ func (bs *bodies) withLocked(t *thread, fn func(b *body) error) error {
 		b, err := bs.load(t)
 		if err != nil {
 			if missing(err) {
-				return threads.NotFound(t.ID) // it was deleted meanwhile
+				return threads.NotFound(t.ID) // deleted in the meantime
 			}
 			return fmt.Errorf("thread %s: %w", t.ID, err)
 		}
@@ -95,7 +96,7 @@ func (bs *bodies) withLocked(t *thread, fn func(b *body) error) error {
 	return fn(t.body)
 }
 
-// look calls fn with a thread that is there and its body, under table.mu.
+// look calls fn with a live thread and its body, holding table.mu.
 func (bs *bodies) look(id string, fn func(t *thread, b *body) error) error {
 	bs.table.mu.Lock()
 	t, err := bs.table.find(id)
@@ -111,7 +112,7 @@ func (bs *bodies) look(id string, fn func(t *thread, b *body) error) error {
 	})
 }
 
-// load reads a body from the journal. Requires t.writing.
+// load reads a body from its journal. Requires t.writing.
 func (bs *bodies) load(t *thread) (*body, error) {
 	f, err := bs.journals.get(&t.journal)
 	if err != nil {
@@ -150,7 +151,7 @@ func (bs *bodies) load(t *thread) (*body, error) {
 			return err
 		}
 		if n := len(c.Messages); sum.Op == opCommit && len(b.Created)+n != sum.Count {
-			return fmt.Errorf("it makes %d messages, and says that there are %d", len(b.Created)+n, sum.Count)
+			return fmt.Errorf("the log has %d messages, but the record counts %d", len(b.Created)+n, sum.Count)
 		}
 		b.apply(&sum, &c, at, nil, int64(len(entries)))
 		return nil
@@ -164,25 +165,25 @@ func (bs *bodies) load(t *thread) (*body, error) {
 	return b, nil
 }
 
-// readBase calls fn with the messages that a fork shares with another thread.
-// Requires t.writing; that of the other thread comes after it.
+// readBase calls fn with the messages that a fork shares with its base thread. Requires
+// t.writing; it takes writing of the base after that.
 func (bs *bodies) readBase(t *thread, fn func(msgs []*llm.Message, created []int64, size int64)) error {
 	bs.table.mu.Lock()
 	other := bs.table.threads[t.base.Thread]
 	bs.table.mu.Unlock()
 	if other == nil || other.journal.nonce != t.base.Nonce {
-		return fmt.Errorf("%s begins as thread %q was, and that is not there any more", t.journal.path, t.base.Thread)
+		return fmt.Errorf("%s is a fork of thread %q, which no longer exists", t.journal.path, t.base.Thread)
 	}
 	return bs.with(other, func(b *body) error {
 		if t.base.Seq > len(b.Created) {
-			return fmt.Errorf("%s begins with %d messages of thread %q, which has only %d", t.journal.path, t.base.Seq, other.ID, len(b.Created))
+			return fmt.Errorf("%s shares %d messages with thread %q, which has only %d", t.journal.path, t.base.Seq, other.ID, len(b.Created))
 		}
 		fn(b.View.Log()[:t.base.Seq], b.Created[:t.base.Seq], b.size)
 		return nil
 	})
 }
 
-// readBlock reads the entries of a block, and keeps them for the next reader.
+// readBlock reads the entries of a block and caches them.
 func (bs *bodies) readBlock(t *thread, bl *block) error {
 	err := bs.read(t, bl.at, func(payload []byte) (err error) {
 		bl.entries, err = decodeEntries(payload)
@@ -200,7 +201,7 @@ func (bs *bodies) readBlock(t *thread, bl *block) error {
 	if ok && t.body.blocks[i].entries == nil {
 		kept := &t.body.blocks[i]
 		kept.entries, kept.size = bl.entries, inMemory*bl.at.Len
-		t.body.size, t.body.held = t.body.size+kept.size, min(t.body.held, i)
+		t.body.size, t.body.loaded = t.body.size+kept.size, min(t.body.loaded, i)
 		bs.grow(t, kept.size)
 		bs.evict()
 	}
@@ -211,7 +212,7 @@ func (bs *bodies) readBlock(t *thread, bl *block) error {
 func (bs *bodies) read(t *thread, at span, fn func(payload []byte) error) error {
 	err := bs.journals.read(&t.journal, at, fn)
 	if missing(err) {
-		return threads.NotFound(t.ID) // it was deleted meanwhile
+		return threads.NotFound(t.ID) // deleted in the meantime
 	}
 	return err
 }

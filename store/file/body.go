@@ -8,38 +8,38 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// body is what a thread is made of. It is guarded by table.mu; what its slices hold is
-// never changed.
+// body is the content of a thread. table.mu guards it; elements of its slices are
+// immutable.
 type body struct {
 	threads.Body
-	size   int64 // about, in memory
+	size   int64 // approximate bytes in memory
 	runs   map[string]*threads.Run
 	blocks []block
-	held   int // blocks before this one have no entries in memory
+	loaded int // entries of blocks before this index are only in the journal
 }
 
-// block is the entries of one record.
+// block holds the entries of one record.
 type block struct {
 	at    span
-	runID string // of all of them, or ""
-	// The highest of this block and those before it.
+	runID string // of all entries; "" if they differ
+	// The highest values in this block and those before it.
 	last, epoch uint64
-	entries     []awaken.Entry // nil when they have to be read
-	size        int64          // of entries in memory, about
+	entries     []awaken.Entry // nil if only the journal has them
+	size        int64          // approximate bytes of entries in memory
 }
 
-// inMemory is about how much larger something is in memory than in JSON.
+// inMemory estimates how many bytes of memory one byte of JSON takes.
 const inMemory = 2
 
-// begin gives a fork its first messages.
+// begin sets the messages that a fork shares with its base.
 func (b *body) begin(msgs []*llm.Message, created []int64, size int64) {
 	b.View.Append(msgs...)
 	b.Created = slices.Clone(created)
 	b.size += size
 }
 
-// apply does what a record says, and returns by how much the body grew. The entries are
-// nil if they are only in the journal; stored is how many bytes they take there.
+// apply applies a record and returns by how many bytes the body grew. Entries is nil if
+// only the journal has them; stored is their size there.
 func (b *body) apply(r *summary, c *contents, at span, entries []awaken.Entry, stored int64) int64 {
 	before := b.size
 	b.size += 256 + inMemory*(at.Len-stored)

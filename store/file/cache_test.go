@@ -18,8 +18,8 @@ import (
 	"github.com/awaken-go/awaken/store/file"
 )
 
-// Whatever happens to a store with hardly any memory, which is closed and killed all the
-// time, it shows the same as one that keeps everything in memory.
+// A store with hardly any cache that is closed and killed again and again returns the same
+// as one that caches everything.
 func TestCache_LosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -36,7 +36,7 @@ func TestCache_LosesNothing(t *testing.T) {
 	})
 }
 
-// pair is two stores that the same is done to.
+// pair is two stores that get the same calls.
 type pair struct {
 	t      *testing.T
 	dirs   [2]string
@@ -80,7 +80,7 @@ func (p *pair) reopen(rt *rapid.T) {
 	p.open(rt, 1)
 }
 
-// kill goes on with a copy of the folder, as it was when the process died.
+// kill continues with a copy of the folder, as a dying process leaves it.
 func (p *pair) kill(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "with a new index") {
 		if err := p.stores[1].SaveIndex(); err != nil {
@@ -88,11 +88,11 @@ func (p *pair) kill(rt *rapid.T) {
 		}
 	}
 	p.dirs[1] = cloned(p.t, p.dirs[1])
-	_ = p.stores[1].Close() // the one that was left behind
+	_ = p.stores[1].Close() // the abandoned one
 	p.open(rt, 1)
 }
 
-// both does something to both stores and compares what comes out.
+// both calls both stores and compares the results.
 func (p *pair) both(rt *rapid.T, what string, fn func(ctx context.Context, s *file.Store) (any, error)) error {
 	var got [2]string
 	var errs [2]error
@@ -266,7 +266,7 @@ func TestCache_IsBounded(t *testing.T) {
 			t.Fatalf("%d threads in memory take %d bytes", n, size)
 		}
 	}
-	// One thread that is larger than all that may be kept does not keep its events.
+	// A thread that is larger than the whole cache keeps no events in it.
 	o := acquire(t, s, "huge", "huge")
 	for n := range 200 {
 		o.commit(func(c *awaken.Commit) { c.State, c.Calls = nil, nil }, fmt.Sprint(large, n))
@@ -280,8 +280,7 @@ func TestCache_IsBounded(t *testing.T) {
 	}
 }
 
-// Everything at once, for the race detector: writers, readers, forks, deletions, and a
-// cache that is too small.
+// Writers, readers, forks and deletions at once with a tiny cache, for the race detector.
 func TestStore_ManyAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -37,7 +37,7 @@ func (cm *committer) Acquire(_ context.Context, threadID string) (*awaken.Checkp
 			return nil, err
 		}
 		switch {
-		case t == nil: // it was just deleted, or could not be made: look again
+		case t == nil: // just deleted, or its creation failed: retry
 		case made:
 			defer t.writing.Unlock()
 			return t.Checkpoint(&threads.Body{}, nil), nil
@@ -48,8 +48,8 @@ func (cm *committer) Acquire(_ context.Context, threadID string) (*awaken.Checkp
 	}
 }
 
-// takeOrMake returns a thread with writing held. Made says that it is new and was
-// acquired with that. No thread and no error means to try again.
+// takeOrMake returns a thread with writing held. Made reports that the thread is new,
+// which makes the caller its owner. Nil without an error means that the caller must retry.
 func (cm *committer) takeOrMake(id string) (t *thread, made bool, err error) {
 	cm.table.mu.Lock()
 	t = cm.table.threads[id]
@@ -62,7 +62,7 @@ func (cm *committer) takeOrMake(id string) (t *thread, made bool, err error) {
 		err := cm.writer.create(t, &record{summary: summary{Op: opCreate, Fence: fence}})
 		if err != nil {
 			t.writing.Unlock()
-			return nil, false, fmt.Errorf("make thread %s: %w", id, err)
+			return nil, false, fmt.Errorf("create thread %s: %w", id, err)
 		}
 		return t, true, nil
 	}
@@ -114,7 +114,7 @@ func (cm *committer) Commit(_ context.Context, c *awaken.Commit) error {
 
 // commit requires t.writing.
 func (cm *committer) commit(t *thread, c *awaken.Commit) error {
-	err := t.Check(c, false) // whether the run is over is checked when it is claimed
+	err := t.Check(c, false) // claim checks whether the run is done
 	switch {
 	case errors.Is(err, threads.ErrRepeated):
 		c.Unread = len(t.unread) > 0
@@ -149,7 +149,7 @@ func (cm *committer) commit(t *thread, c *awaken.Commit) error {
 	return nil
 }
 
-// Interrupt raises the thread's generation.
+// Interrupt raises the thread's generation and returns the unfinished calls.
 func (cm *committer) Interrupt(_ context.Context, threadID string) ([]*awaken.CallState, error) {
 	if err := cm.gate.enter(); err != nil {
 		return nil, err

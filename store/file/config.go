@@ -14,16 +14,16 @@ import (
 	"github.com/awaken-go/awaken/config/configstate"
 )
 
-// ConfigOptions are choices that all have defaults.
+// ConfigOptions configures a [Config]. The zero value, or nil, is ready for use.
 type ConfigOptions struct {
-	// Pinned returns the publications to which runs that are not done are pinned: their
-	// resolution_id, as a number. The folder holds no runs, so it has to be told what
-	// Purge must keep; without it, Purge removes no publication.
+	// Pinned returns the publications that unfinished runs are pinned to: the numbers in
+	// their resolution_id. The folder holds no runs, so Purge cannot know; if Pinned is
+	// nil, Purge removes no publication.
 	Pinned func(ctx context.Context) ([]int64, error)
-	// Logger hears about a torn log that was cut and one that could not be made shorter.
-	// Nil discards.
+	// Logger receives warnings: a torn log was truncated, a log could not be compacted.
+	// Nil discards them.
 	Logger *slog.Logger
-	// Now is the clock of Purge; default time.Now.
+	// Now is the clock that Purge uses; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -32,9 +32,9 @@ type ConfigOptions struct {
 //	store.json   the version of the layout
 //	config.log   every change, appended and synced
 //
-// All of it is kept in memory; the log is read when the folder is opened. It is written
-// anew, without what does not count any more, when it has doubled, and when Purge has
-// removed something, which is then off the disk. One process at a time can open a folder.
+// The whole configuration is in memory; opening the folder reads the log. The log is
+// compacted when it has doubled in size and when Purge has removed something, which is
+// then off the disk. One process at a time can open a folder.
 type Config struct {
 	configPort
 	home home
@@ -45,10 +45,11 @@ type Config struct {
 	log    deltaLog
 }
 
-// configPort is what every configuration in memory answers.
+// configPort keeps the promoted methods without exporting a field.
 type configPort struct{ *configstate.Store }
 
-// OpenConfig opens the configuration in a folder, which is made if it is not there.
+// OpenConfig opens the configuration in a folder, which it creates if it is missing. It
+// fails with [ErrLocked] while another process has the folder open.
 func OpenConfig(dir string, opts *ConfigOptions) (*Config, error) {
 	return openConfig(dir, opts, (*os.File).Sync)
 }
@@ -87,7 +88,7 @@ func openConfig(dir string, opts *ConfigOptions, fsync func(*os.File) error) (_ 
 	})
 }
 
-// Close gives the folder free. It waits for methods that are under way.
+// Close waits for methods in flight and unlocks the folder.
 func (c *Config) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +108,7 @@ func (c *Config) ready() error {
 	return nil
 }
 
-// do makes a change: on the disk, and then in memory. Requires c.mu.
+// do writes a change to the disk and then applies it in memory. Requires c.mu.
 func (c *Config) do(d *configstate.Delta) error {
 	if err := c.log.append(d); err != nil {
 		return err
@@ -119,7 +120,7 @@ func (c *Config) do(d *configstate.Delta) error {
 	return nil
 }
 
-// compact writes the log anew. Requires c.mu.
+// compact rewrites the log. Requires c.mu.
 func (c *Config) compact() { c.log.compact(c.state.All()) }
 
 var _ config.Store = (*Config)(nil)

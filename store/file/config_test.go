@@ -85,7 +85,7 @@ func TestConfig(t *testing.T) {
 	})
 }
 
-// configSteps are changes, each of which is one record of the log.
+// configSteps are changes that write one record of the log each.
 func configSteps() []func(c *file.Config) error {
 	ctx := context.Background()
 	record := func(revision int64) *config.Record {
@@ -111,7 +111,7 @@ func configSteps() []func(c *file.Config) error {
 	}
 }
 
-// configDump is what a configuration holds, as far as configSteps change it.
+// configDump returns the part of a configuration that configSteps change.
 func configDump(t testing.TB, c *file.Config) string {
 	t.Helper()
 	ctx := context.Background()
@@ -143,9 +143,9 @@ func configDump(t testing.TB, c *file.Config) string {
 	return sb.String()
 }
 
-// A process that dies while it writes a record leaves the state before it, wherever the
-// record is cut, and the log goes on from there.
-func TestConfig_CutsATornEnd(t *testing.T) {
+// A process that dies while it writes a record leaves the state before the record, wherever
+// the record is torn, and the log continues from there.
+func TestConfig_TruncatesATornEnd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	log := filepath.Join(dir, "config.log")
@@ -177,7 +177,7 @@ func TestConfig_CutsATornEnd(t *testing.T) {
 			if got := configDump(t, c); got != before {
 				t.Fatalf("step %d, %s: got\n%s\nwant\n%s", i, what, got, before)
 			}
-			if err := step(c); err != nil { // it goes on
+			if err := step(c); err != nil { // the log is writable
 				t.Fatal(err)
 			}
 			if err := c.Close(); err != nil {
@@ -201,7 +201,7 @@ func TestConfig_CutsATornEnd(t *testing.T) {
 	}
 }
 
-// configCrashSteps also write the log anew.
+// configCrashSteps also compact the log.
 func configCrashSteps() []func(c *file.Config) error {
 	purge := func(c *file.Config) error {
 		_, err := c.Purge(context.Background(), time.Hour, 0)
@@ -213,7 +213,7 @@ func configCrashSteps() []func(c *file.Config) error {
 	return append(configSteps(), purge, event, purge)
 }
 
-// workOnConfig makes all changes, and says after each that it is done.
+// workOnConfig makes all changes and reports each after it returned.
 func workOnConfig(dir string) {
 	t := processT{background{}}
 	if err := failpoint.EnableFromEnv(); err != nil {
@@ -231,8 +231,8 @@ func workOnConfig(dir string) {
 	}
 }
 
-// Wherever the process is killed, everything it had said is there afterwards, and at most
-// the one change it was making besides.
+// Wherever the process is killed, every change that it reported is stored, and at most the
+// one in flight besides.
 func TestConfig_Kill(t *testing.T) {
 	t.Parallel()
 	c := openConfig(t, t.TempDir(), nil)
@@ -267,7 +267,7 @@ func TestConfig_Kill(t *testing.T) {
 	}
 }
 
-// A record that is damaged and not the last one is never skipped and never cut.
+// A damaged record that is not the last one is never skipped and never truncated.
 func TestConfig_ReportsDamageInTheMiddle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -304,7 +304,7 @@ func TestConfig_ReportsDamageInTheMiddle(t *testing.T) {
 	}
 }
 
-// What was written over does not make the log longer and longer.
+// Overwritten records do not make the log grow without bound.
 func TestConfig_CompactsItsLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -328,23 +328,23 @@ func TestConfig_CompactsItsLog(t *testing.T) {
 	}
 }
 
-// What Purge has removed is off the disk.
-func TestConfig_PurgeForgets(t *testing.T) {
+// Purge removes data from the disk.
+func TestConfig_PurgeRemovesFromTheDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c := openConfig(t, dir, nil)
-	if err := c.Apply(t.Context(), &config.Change{Audit: []*config.AuditEvent{{ID: "e", Time: time.Unix(1, 0), Actor: "somebody"}}}); err != nil {
+	if err := c.Apply(t.Context(), &config.Change{Audit: []*config.AuditEvent{{ID: "e", Time: time.Unix(1, 0), Actor: "alice"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if p, err := c.Purge(t.Context(), time.Hour, 0); err != nil || p.Events != 1 {
 		t.Fatalf("purged %+v, %v", p, err)
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "config.log")); err != nil || strings.Contains(string(data), "somebody") {
+	if data, err := os.ReadFile(filepath.Join(dir, "config.log")); err != nil || strings.Contains(string(data), "alice") {
 		t.Errorf("the log is %q, %v", data, err)
 	}
 }
 
-// Without being told what runs are pinned to, Purge removes no publication.
+// Without Pinned, Purge removes no publication.
 func TestConfig_PurgeKeepsPublicationsIfItDoesNotKnowTheRuns(t *testing.T) {
 	t.Parallel()
 	c := openConfig(t, t.TempDir(), nil)
@@ -356,7 +356,7 @@ func TestConfig_PurgeKeepsPublicationsIfItDoesNotKnowTheRuns(t *testing.T) {
 	}
 }
 
-func TestConfig_OneAtATime(t *testing.T) {
+func TestConfig_RefusesASecondProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c := openConfig(t, dir, nil)
@@ -378,8 +378,8 @@ func TestConfig_OneAtATime(t *testing.T) {
 	}
 }
 
-// A change that the disk does not take is not there, and nothing is written after a sync
-// that failed.
+// A change that the disk refuses is not applied, and nothing is written after a failed
+// sync.
 func TestConfig_StopsWhenADiskFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -403,7 +403,7 @@ func TestConfig_StopsWhenADiskFails(t *testing.T) {
 		t.Error("a change that was not synced was made")
 	}
 	fail = false
-	if err := steps[1](c); err == nil || !strings.Contains(err.Error(), "until it is opened again") {
+	if err := steps[1](c); err == nil || !strings.Contains(err.Error(), "until it is reopened") {
 		t.Errorf("after a failed sync: %v", err)
 	}
 	if got := configDump(t, c); got != want {
@@ -414,8 +414,8 @@ func TestConfig_StopsWhenADiskFails(t *testing.T) {
 	}
 }
 
-// FuzzOpenConfig opens a folder with any bytes as the log. It may be refused; if not, the
-// configuration works, and is the same when it is opened again.
+// FuzzOpenConfig opens a folder with arbitrary bytes as the log. OpenConfig may refuse it;
+// otherwise the configuration works, and is the same after it is reopened.
 func FuzzOpenConfig(f *testing.F) {
 	dir := f.TempDir()
 	c := openConfig(f, dir, nil)

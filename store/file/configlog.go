@@ -13,11 +13,11 @@ import (
 
 const (
 	configLog = "config.log"
-	// minCompact is how long a log may get in any case.
+	// minCompact is the size in bytes below which a log is never compacted.
 	minCompact = 1 << 20
 )
 
-// deltaLog is the file of a configuration's changes, which are records like those of a
+// deltaLog is the log file of a configuration. Its records are framed like those of a
 // journal.
 type deltaLog struct {
 	folder *folder
@@ -25,18 +25,18 @@ type deltaLog struct {
 
 	file   *os.File
 	size   int64
-	least  int64 // its size when it was last written anew
-	broken error // why it cannot be written any more
+	least  int64 // its size after the last compaction
+	broken error // why it is no longer writable
 }
 
-// open reads the log, calling each with its changes, and cuts what was half written when
-// the last process died. Whether it fails or not, the caller closes l.
+// open reads the log, calls each for every change, and truncates a record that a dying
+// process left half written. The caller closes l even if open fails.
 func (l *deltaLog) open(each func(d *configstate.Delta) error) (err error) {
 	_ = l.folder.root.Remove(configLog + ".tmp")
 	if l.file, err = l.folder.root.OpenFile(configLog, os.O_RDWR|os.O_CREATE, fileMode); err != nil {
 		return err
 	}
-	// Somebody may have died before its name was synced.
+	// A process may have died before it synced the name.
 	if err := l.folder.syncDir("."); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (l *deltaLog) open(each func(d *configstate.Delta) error) (err error) {
 		return err
 	}
 	if end < info.Size() {
-		l.logger.Warn("cut the torn end of a log", "file", configLog, "at", end, "bytes", info.Size()-end)
+		l.logger.Warn("truncated the torn end of a log", "file", configLog, "at", end, "bytes", info.Size()-end)
 		if err := l.file.Truncate(end); err != nil {
 			return err
 		}
@@ -84,10 +84,10 @@ func encodeDelta(d *configstate.Delta) ([]byte, error) {
 	return buf, seal(buf)
 }
 
-// append makes a change durable.
+// append appends a change and syncs it.
 func (l *deltaLog) append(d *configstate.Delta) error {
 	if l.broken != nil {
-		return fmt.Errorf("%s cannot be written until it is opened again: %w", configLog, l.broken)
+		return fmt.Errorf("%s is not writable until it is reopened: %w", configLog, l.broken)
 	}
 	buf, err := encodeDelta(d)
 	if err != nil {
@@ -100,15 +100,15 @@ func (l *deltaLog) append(d *configstate.Delta) error {
 	return nil
 }
 
-// long reports whether it has become worth it to write the log anew.
+// long reports whether the log is worth compacting.
 func (l *deltaLog) long() bool { return l.size > max(minCompact, 2*l.least) }
 
-// compact writes the log anew, so that it holds these changes only. If that fails, the
-// old one stays.
+// compact rewrites the log so that it holds only these changes. If that fails, it keeps
+// the old one and logs a warning.
 func (l *deltaLog) compact(all iter.Seq[*configstate.Delta]) {
 	if err := l.rewrite(all); err != nil {
-		l.least = l.size // not again at once
-		l.logger.Warn("a log was not made shorter", "file", configLog, "error", err)
+		l.least = l.size // do not retry at once
+		l.logger.Warn("compaction of a log failed", "file", configLog, "error", err)
 	}
 }
 
@@ -146,9 +146,9 @@ func (l *deltaLog) rewrite(all iter.Seq[*configstate.Delta]) (err error) {
 	kept = true
 	old := l.file
 	l.file, l.size, l.least = f, size, size
-	_ = old.Close() // it has no name any more
+	_ = old.Close() // it is unlinked
 	if err := l.folder.syncDir("."); err != nil {
-		l.broken = err // which of the two is there after a power cut, nobody knows
+		l.broken = err // after a power cut either of the two may be there
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// The folders of the copies for people.
+// The folders of the readable copies.
 const (
 	threadsDir  = "threads"
 	messagesDir = "message_records"
@@ -19,17 +19,17 @@ const (
 	runsDir     = "runs"
 )
 
-// copies is how far the copies of a thread are.
+// copies tracks how current the readable copies of a thread are.
 type copies struct {
-	writing sync.Mutex // held while they are written
+	writing sync.Mutex // held while the copies are written
 
 	// Guarded by table.mu.
-	to    int64     // so much of the journal is in them,
-	seq   int       // and so many messages
-	stale []*runRef // runs that are not in them as they are now
+	to    int64     // bytes of the journal that the copies cover
+	seq   int       // messages that the copies cover
+	stale []*runRef // runs whose copies are outdated
 }
 
-// mark says that the copy of a run is older than its record.
+// mark records that the copy of a run is outdated.
 func (c *copies) mark(r *runRef) {
 	if !r.stale {
 		r.stale = true
@@ -37,22 +37,21 @@ func (c *copies) mark(r *runRef) {
 	}
 }
 
-// stale reports whether the copies of a thread are older than its journal. Requires
-// table.mu.
+// stale reports whether the copies of a thread are outdated. Requires table.mu.
 func (t *thread) stale() bool {
 	return t.life == alive && t.Touched > 0 && t.copies.to < t.journal.size
 }
 
-// copier writes the copies for people.
+// copier writes the readable copies.
 type copier struct {
 	folder *folder
 	table  *table
 	bodies *bodies
-	off    bool // no copies are wanted
+	off    bool // write no copies
 	logger *slog.Logger
 }
 
-// stale returns the threads whose copies are older than their journals.
+// stale returns the threads whose copies are outdated.
 func (c *copier) stale() []*thread {
 	if c.off {
 		return nil
@@ -68,8 +67,8 @@ func (c *copier) stale() []*thread {
 	return out
 }
 
-// update brings the copies of a thread up to date. The journal is the truth, so a copy
-// that cannot be written is only logged; the next time it is tried again.
+// update brings the copies of a thread up to date. The journal is authoritative, so a
+// failure is only logged; the next update retries.
 func (c *copier) update(t *thread) {
 	if c.off {
 		return
@@ -78,7 +77,7 @@ func (c *copier) update(t *thread) {
 	defer t.copies.writing.Unlock()
 	atProject.Hit()
 	if err := c.copyOut(t); err != nil {
-		c.logger.Warn("the copies of a thread could not be written", "thread", t.ID, "error", err)
+		c.logger.Warn("writing the copies of a thread failed", "thread", t.ID, "error", err)
 	}
 	atProjected.Hit()
 }
@@ -108,7 +107,7 @@ func (c *copier) copyOut(t *thread) error {
 		return nil
 	})
 	if errors.Is(err, awaken.ErrNotFound) {
-		return nil // it was deleted meanwhile
+		return nil // deleted in the meantime
 	}
 	if err != nil || thread == nil {
 		return err
@@ -138,7 +137,7 @@ func (c *copier) copyOut(t *thread) error {
 	return nil
 }
 
-// copyFile writes one copy. It is whole whenever somebody looks, but not synced.
+// copyFile replaces one copy atomically. It does not sync.
 func (c *copier) copyFile(dir, name string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

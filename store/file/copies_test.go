@@ -16,13 +16,13 @@ import (
 
 var farFuture = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// background is a testing.TB for processes that are no test.
+// background is a testing.TB for processes that are not tests.
 type background struct{ testing.TB }
 
 func (background) Context() context.Context { return context.Background() }
 
-// checkCopies opens and closes the store in a folder, and then compares the copies for
-// people with what the store says.
+// checkCopies opens and closes the store in a folder, and then compares the readable copies
+// with what the store returns.
 func checkCopies(t testing.TB, dir string) {
 	t.Helper()
 	s, err := file.OpenUnsynced(dir, nil)
@@ -37,7 +37,7 @@ func checkCopies(t testing.TB, dir string) {
 	}
 	for _, th := range threads {
 		if th.LatestRunID == "" && th.ParentThreadID == "" && th.MessageCount == 0 {
-			continue // nothing was ever committed to it
+			continue // without commits
 		}
 		name := file.FileName(th.ID)
 		want["threads/"+name+".json"] = th
@@ -70,7 +70,7 @@ func checkCopies(t testing.TB, dir string) {
 		}
 		got, ok := have[name]
 		if !ok && strings.HasPrefix(name, "message_records/") {
-			continue // a fork does not copy what it shares
+			continue // a fork does not copy shared messages
 		}
 		if got != string(data)+"\n" {
 			t.Fatalf("%s says\n%s\nwant\n%s", name, got, data)
@@ -78,7 +78,7 @@ func checkCopies(t testing.TB, dir string) {
 	}
 	for name := range have {
 		if strings.HasSuffix(name, ".tmp") {
-			continue // of a process that died; the next writer uses it
+			continue // left by a dying process; the next writer reuses it
 		}
 		if strings.HasPrefix(name, "thread_states/") {
 			name = strings.Replace(name, "thread_states/", "threads/", 1)
@@ -97,7 +97,7 @@ func TestCopies_AreWrittenWhenARunWaitsOrEnds(t *testing.T) {
 	o := acquire(t, s, "t", "r")
 	o.commit(nil, "one", "two")
 	if copies() != 0 {
-		t.Error("there is a copy while the run goes on")
+		t.Error("there is a copy while the run is running")
 	}
 	for i, change := range []func(*awaken.Commit){waits, done} {
 		o.run.Waiting = nil
@@ -120,7 +120,7 @@ func TestCopies_AreWrittenWhenARunWaitsOrEnds(t *testing.T) {
 			t.Errorf("the state is %+v, %v", st, err)
 		}
 	}
-	acquire(t, s, "open", "r2").commit(nil, "goes on")
+	acquire(t, s, "open", "r2").commit(nil, "continues")
 	if err := titled(t.Context(), s, "t", "Title"); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestCopies_AreMadeAgainAfterACrash(t *testing.T) {
 	o.run.Waiting = nil
 	o.commit(func(c *awaken.Commit) { c.Run.Status = awaken.RunRunning }, "b")
 	for _, index := range []bool{true, false} {
-		dir := cloned(t, dir) // killed, with copies that are too old
+		dir := cloned(t, dir) // killed, with outdated copies
 		if !index {
 			_ = os.Remove(filepath.Join(dir, "index"))
 		}
@@ -187,16 +187,16 @@ func TestCopies_CanBeLeftOut(t *testing.T) {
 			t.Errorf("there is %s", name)
 		}
 	}
-	checkCopies(t, dir) // and made up for later
+	checkCopies(t, dir) // written later
 }
 
-// What cannot be copied is no reason to refuse a commit.
+// A copy that cannot be written does not fail the commit.
 func TestCopies_ThatFailDoNotFailTheCommit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := quick(t, dir, nil)
 	for _, name := range []string{"threads", "runs"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil { // in the way
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil { // a file in place of the folder
 			t.Fatal(err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/awaken-go/awaken/store/file"
 )
 
-// crashVar tells the test binary to be the process that is killed, and in which folder.
+// crashVar makes the test binary the process that is killed. Its value is the folder.
 const crashVar = "AWAKEN_FILE_CRASH"
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// child runs the test binary as another process.
+// child runs the test binary in another process.
 func child(t *testing.T, job, dir, failpoints string) (out string, killed bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -51,8 +51,8 @@ func child(t *testing.T, job, dir, failpoints string) (out string, killed bool) 
 	return string(data), err != nil
 }
 
-// crashSteps are the changes the process makes: one of each kind, and the deletions,
-// which change several journals.
+// crashSteps are the changes that the process makes: one of each kind, and deletions, which
+// change several journals.
 func crashSteps() []step {
 	del := func(id string, children awaken.ChildStrategy) func(t testing.TB, s *file.Store) {
 		return func(t testing.TB, s *file.Store) {
@@ -84,7 +84,7 @@ func crashSteps() []step {
 	}...)
 }
 
-// processT lets the steps run outside of a test.
+// processT runs steps outside a test.
 type processT struct{ testing.TB }
 
 func (processT) Helper() {}
@@ -94,7 +94,7 @@ func (processT) Fatal(args ...any) {
 }
 func (p processT) Fatalf(format string, args ...any) { p.Fatal(fmt.Sprintf(format, args...)) }
 
-// work makes all changes, and says after each that it is done.
+// work makes all changes and reports each after it returned.
 func work(dir string) {
 	t := processT{background{}}
 	if err := failpoint.EnableFromEnv(); err != nil {
@@ -114,12 +114,11 @@ func work(dir string) {
 	fmt.Println("closed")
 }
 
-// Wherever the process is killed, everything it had said is there afterwards, and at
-// most the one change it was making besides; that one whole, also if it changes several
-// journals.
+// Wherever the process is killed, every change that it reported is stored, and at most the
+// one in flight besides: completely, even if it changes several journals.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	// What it looks like after each change.
+	// The state after each change.
 	dir := t.TempDir()
 	s := quick(t, dir, nil)
 	after := []string{dumpDir(t, cloned(t, dir))}
@@ -151,7 +150,7 @@ func TestKill(t *testing.T) {
 				t.Fatalf("killed at hit %d of %s, after %d changes: it is\n%s\nwant\n%s", hit, point, acked, got, after[min(acked, len(after)-1)])
 			}
 			checkCopies(t, dir)
-			if !testenv.Long() && n%4 == 0 { // not all of them each time
+			if !testenv.Long() && n%4 == 0 { // a sample in the short mode
 				hit += 5
 			}
 		}
@@ -181,5 +180,5 @@ func TestOpen_RefusesASecondProcess(t *testing.T) {
 	if out, _ := child(t, "lock", dir, ""); out != "<nil>" {
 		t.Errorf("after Close: %s", out)
 	}
-	open(t, dir, nil) // the other process is gone without closing
+	open(t, dir, nil) // the other process died without closing
 }

@@ -19,8 +19,8 @@ type editor struct {
 	now     func() time.Time
 }
 
-// Fork makes a thread that begins as another was after record seq of its log. Nothing
-// is copied: the new journal says where to read.
+// Fork creates a thread that begins with the first seq records of another. It copies
+// nothing: the new journal names the thread to read them from.
 func (ed *editor) Fork(_ context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
 	return ed.create("fork thread "+threadID, newID, func() (*summary, error) {
 		t, err := ed.table.find(threadID)
@@ -38,11 +38,11 @@ func (ed *editor) Fork(_ context.Context, threadID string, seq int, newID string
 	})
 }
 
-// CreateThread makes a thread.
+// CreateThread creates a thread.
 func (ed *editor) CreateThread(_ context.Context, t *awaken.Thread) error {
 	_, err := ed.create("create thread "+t.ID, t.ID, func() (*summary, error) {
 		if ed.table.threads[t.ID] != nil {
-			return nil, fmt.Errorf("create thread %s: %w: it exists already", t.ID, awaken.ErrConflict)
+			return nil, fmt.Errorf("create thread %s: %w: it already exists", t.ID, awaken.ErrConflict)
 		}
 		now := ed.now().UnixMilli()
 		md := &awaken.ThreadMetadata{CreatedAt: now, UpdatedAt: now, Title: t.Metadata.Title, Custom: maps.Clone(t.Metadata.Custom)}
@@ -51,8 +51,8 @@ func (ed *editor) CreateThread(_ context.Context, t *awaken.Thread) error {
 	return err
 }
 
-// create makes a thread. First is called with table.mu held and returns its first record,
-// or why it cannot be made; what says what was to be done if it cannot be written.
+// create creates a thread. It calls first with table.mu held; first returns the first
+// record, or why the thread cannot be created. An error of the write begins with what.
 func (ed *editor) create(what, id string, first func() (*summary, error)) (*awaken.Thread, error) {
 	if err := ed.gate.enter(); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (ed *editor) create(what, id string, first func() (*summary, error)) (*awak
 	return t.Export(), nil
 }
 
-// UpdateThread changes what people attached to a thread.
+// UpdateThread changes the resource, parent, title and custom metadata of a thread.
 func (ed *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	if err := ed.gate.enter(); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (ed *editor) DeleteThread(_ context.Context, id string, children awaken.Chi
 	return nil
 }
 
-// Prune removes threads that nothing happened on for a while.
+// Prune removes idle threads that were last updated before a time.
 func (ed *editor) Prune(_ context.Context, before time.Time) (int, error) {
 	if err := ed.gate.enter(); err != nil {
 		return 0, err
@@ -152,7 +152,7 @@ func (ed *editor) Prune(_ context.Context, before time.Time) (int, error) {
 	ed.remover.mu.Lock()
 	defer ed.remover.mu.Unlock()
 	old := func(t *thread) bool {
-		idle := t.life == alive && t.OpenRunID == "" && len(t.unread) == 0 && t.Metadata.UpdatedAt > 0 // a new thread's owner may yet commit
+		idle := t.life == alive && t.OpenRunID == "" && len(t.unread) == 0 && t.Metadata.UpdatedAt > 0 // the owner of a new thread may still commit
 		return idle && t.Metadata.UpdatedAt < before.UnixMilli()
 	}
 	var all []*thread
@@ -163,7 +163,7 @@ func (ed *editor) Prune(_ context.Context, before time.Time) (int, error) {
 		}
 	}
 	ed.table.mu.Unlock()
-	if err := ed.remover.raiseFloor(all...); err != nil { // once for all of them
+	if err := ed.remover.raiseFloor(all...); err != nil { // one write for all of them
 		return 0, err
 	}
 	n := 0

@@ -50,7 +50,7 @@ func TestFork_CopiesNothing(t *testing.T) {
 	}
 }
 
-// What a fork shares with a thread outlives the thread, however that is deleted.
+// The messages that a fork shares outlive the thread, however it is deleted.
 func TestFork_KeepsItsMessagesWhenTheOtherIsDeleted(t *testing.T) {
 	t.Parallel()
 	for name, del := range map[string]func(t *testing.T, s *file.Store){
@@ -93,7 +93,7 @@ func TestFork_KeepsItsMessagesWhenTheOtherIsDeleted(t *testing.T) {
 	}
 }
 
-// A deletion that changes several journals is finished by the next Open.
+// The next Open finishes a deletion that changes several journals.
 func TestDelete_IsFinishedAfterACrash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -106,7 +106,7 @@ func TestDelete_IsFinishedAfterACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := cloned(t, dir)
-	// Find the record that decides it, by looking over the store's shoulder.
+	// Find the record of the decision in the journal.
 	decided := ""
 	hooked, err := file.OpenSyncing(cloned(t, dir), nil, func(f *os.File) error {
 		if !strings.HasSuffix(f.Name(), "t.log") || decided != "" {
@@ -124,7 +124,7 @@ func TestDelete_IsFinishedAfterACrash(t *testing.T) {
 	remove(t, hooked, "t", awaken.DetachChildren)
 	closing(t, hooked)
 	if len(decided) <= len(before) {
-		t.Fatalf("nothing was written down")
+		t.Fatalf("the journal has no decision")
 	}
 	if err := os.WriteFile(journal(state, "t"), []byte(decided), 0o600); err != nil {
 		t.Fatal(err)
@@ -145,8 +145,8 @@ func TestDelete_IsFinishedAfterACrash(t *testing.T) {
 	}
 }
 
-// A thread of an id that was used before is another thread, also to an index that was
-// saved in between, and to the owner of the first.
+// A thread with a reused id is another thread, also for an index that was saved in between
+// and for the owner of the first.
 func TestDelete_MakesRoomForANewThread(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -168,7 +168,7 @@ func TestDelete_MakesRoomForANewThread(t *testing.T) {
 		}
 		o.commit(nil, fmt.Sprint("new ", i))
 	}
-	dir = cloned(t, dir) // killed; the index knows the old one
+	dir = cloned(t, dir) // killed; the index has the old one
 	s = quick(t, dir, nil)
 	if got := texts(t, s, "t"); len(got) != 10 || got[0] != "new 0" {
 		t.Errorf("texts are %q", got)
@@ -181,7 +181,7 @@ func TestDelete_MakesRoomForANewThread(t *testing.T) {
 	}
 }
 
-func TestIndex_IsMadeAgain(t *testing.T) {
+func TestIndex_IsRebuilt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := quick(t, dir, nil)

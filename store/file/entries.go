@@ -14,7 +14,7 @@ type eventLog struct {
 	bodies *bodies
 }
 
-// Entries returns entries of a thread's log of events.
+// Entries returns entries of a thread's event log.
 func (l *eventLog) Entries(_ context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
 	if err := l.gate.enter(); err != nil {
 		return nil, err
@@ -31,8 +31,8 @@ func (l *eventLog) Entries(_ context.Context, threadID string, q awaken.EntryQue
 		}
 		return false
 	}
-	// What is in memory is taken under the lock; at the first block that is not, the
-	// blocks from there on are read without it.
+	// Cached blocks are filtered under the lock. From the first block that is not cached
+	// on, blocks are read without it.
 	var t *thread
 	var toRead []block
 	err := l.bodies.look(threadID, func(th *thread, b *body) error {

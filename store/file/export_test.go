@@ -2,8 +2,8 @@ package file
 
 import "os"
 
-// OpenUnsynced opens a store that leaves the syncing to the system: right for tests that
-// make thousands of changes and do not cut the power.
+// OpenUnsynced opens a store that does not sync, for tests that make thousands of changes
+// and do not simulate power cuts.
 func OpenUnsynced(dir string, opts *Options) (*Store, error) {
 	return open(dir, opts, func(*os.File) error { return nil })
 }
@@ -13,13 +13,13 @@ func OpenSyncing(dir string, opts *Options, fn func(*os.File) error) (*Store, er
 	return open(dir, opts, fn)
 }
 
-// FileName is the name of an id's files.
+// FileName returns the file name for an id.
 var FileName = fileName
 
-// Span is where a record is.
+// Span is the position of a record.
 type Span struct{ Off, Len int64 }
 
-// Spans returns where the records of a journal are.
+// Spans returns the positions of the records of a journal.
 func Spans(path string) ([]Span, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -38,7 +38,7 @@ func Spans(path string) ([]Span, error) {
 	return out, err
 }
 
-// Loaded returns how many threads are in memory, and how much they take.
+// Loaded returns the number of cached threads and their size in bytes.
 func (s *Store) Loaded() (threads int, size int64) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -48,12 +48,12 @@ func (s *Store) Loaded() (threads int, size int64) {
 // SaveIndex saves the index now.
 func (s *Store) SaveIndex() error { return s.index.save() }
 
-// Abandon leaves the store as a process that dies does.
+// Abandon leaves the store as a dying process does.
 func (s *Store) Abandon() {
 	_ = s.gate.close(s.release)
 }
 
-// OpenConfigUnsynced opens a configuration that leaves the syncing to the system.
+// OpenConfigUnsynced opens a configuration that does not sync.
 func OpenConfigUnsynced(dir string, opts *ConfigOptions) (*Config, error) {
 	return openConfig(dir, opts, func(*os.File) error { return nil })
 }
@@ -63,7 +63,7 @@ func OpenConfigSyncing(dir string, opts *ConfigOptions, fn func(*os.File) error)
 	return openConfig(dir, opts, fn)
 }
 
-// Abandon leaves the configuration as a process that dies does.
+// Abandon leaves the configuration as a dying process does.
 func (c *Config) Abandon() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *Config) Abandon() {
 	_ = c.release()
 }
 
-// Compact writes the log anew.
+// Compact rewrites the log.
 func (c *Config) Compact() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,9 +16,9 @@ import (
 
 var errDisk = errors.New("the disk is on fire")
 
-// After a sync that failed nobody knows what is on disk, so the thread is not written
-// any more, until it is read again.
-func TestCommit_ThatCouldNotBeSyncedIsNotVisible(t *testing.T) {
+// After a failed sync the content of the disk is unknown, so the thread is read-only until
+// the store is reopened.
+func TestCommit_ThatFailsToSyncIsNotVisible(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var fail atomic.Bool
@@ -47,7 +47,7 @@ func TestCommit_ThatCouldNotBeSyncedIsNotVisible(t *testing.T) {
 		t.Errorf("the next commit: error is %v, want one that names the journal and what happened", err)
 	}
 	equal(t, "texts", []string{"a"}, texts(t, s, "t"))
-	other.commit(nil, "goes on")
+	other.commit(nil, "continues")
 	acquire(t, s, "new", "r3").commit(nil, "works now")
 	closing(t, s)
 	s = quick(t, dir, nil)
@@ -57,12 +57,12 @@ func TestCommit_ThatCouldNotBeSyncedIsNotVisible(t *testing.T) {
 	acquire(t, s, "t", "r").commit(nil, "again")
 }
 
-func TestStore_ClosedSaysSo(t *testing.T) {
+func TestStore_ReturnsErrClosedAfterClose(t *testing.T) {
 	t.Parallel()
 	s := quick(t, t.TempDir(), nil)
 	o := acquire(t, s, "t", "r")
 	closing(t, s)
-	closing(t, s) // twice is fine
+	closing(t, s) // a second Close is allowed
 	ctx := t.Context()
 	_, e1 := s.Acquire(ctx, "t")
 	_, e2 := s.Thread(ctx, "t")
@@ -99,8 +99,8 @@ func TestOpen_RefusesALaterFormat(t *testing.T) {
 	}
 }
 
-// What could not be read back is refused, and does no harm to the thread.
-func TestCommit_RefusesWhatItCouldNotReadBack(t *testing.T) {
+// A commit that could not be decoded is refused and leaves the thread intact.
+func TestCommit_RefusesWhatItCouldNotDecode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := quick(t, dir, nil)
@@ -142,11 +142,11 @@ func TestCommit_RefusesWhatItCouldNotReadBack(t *testing.T) {
 	closing(t, s)
 	s = quick(t, dir, nil)
 	equal(t, "texts", []string{"fine"}, texts(t, s, "t"))
-	acquire(t, s, "t", "r").commit(nil, "goes on")
+	acquire(t, s, "t", "r").commit(nil, "continues")
 }
 
-// Providers cut streams anywhere, also inside a character, and send what is none.
-func TestCommit_KeepsTheCutsOfBrokenText(t *testing.T) {
+// Providers split streams anywhere, even inside a character, and send invalid UTF-8.
+func TestCommit_KeepsTheChunksOfInvalidText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := quick(t, dir, nil)
@@ -184,7 +184,7 @@ func TestCommit_KeepsTheCutsOfBrokenText(t *testing.T) {
 	equal(t, "read again", before, read())
 }
 
-func TestCommit_ARunIsOfOneThread(t *testing.T) {
+func TestCommit_ARunBelongsToOneThread(t *testing.T) {
 	t.Parallel()
 	s := quick(t, t.TempDir(), nil)
 	acquire(t, s, "a", "r").commit(nil, "x")
@@ -195,13 +195,13 @@ func TestCommit_ARunIsOfOneThread(t *testing.T) {
 	if err != nil || run.ThreadID != "a" {
 		t.Errorf("the run is %+v, %v", run, err)
 	}
-	// A commit that is refused leaves no claim behind.
+	// A refused commit does not reserve its run.
 	b := acquire(t, s, "b", "r2")
 	wantInvalid(t, "no message", b.try(func(c *awaken.Commit) { c.Messages = []*llm.Message{nil} }))
 	acquire(t, s, "c", "r2").commit(nil, "z")
 }
 
-// A thread that cannot be written can be deleted.
+// A thread that is not writable can be deleted.
 func TestDelete_WorksOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

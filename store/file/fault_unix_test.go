@@ -13,7 +13,8 @@ import (
 	"github.com/awaken-go/awaken/store/file"
 )
 
-// fillUp writes until the disk is full, as this process sees it, and goes on.
+// fillUp writes to the store in dir until a limit on the size of files, which stands for a
+// full disk, and continues with a smaller commit.
 func fillUp(dir string) {
 	t := processT{background{}}
 	signal.Ignore(syscall.SIGXFSZ)
@@ -38,7 +39,7 @@ func fillUp(dir string) {
 	}
 }
 
-// A write that fails half way is taken back, and the thread goes on.
+// A write that fails half way is undone, and the thread stays writable.
 func TestCommit_OnAFullDiskChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,5 +1,5 @@
-// Package file keeps threads, runs and profiles in a folder: no server, no database,
-// and everything in it can be read with a pager.
+// Package file stores threads, runs and profiles in a folder: no server, no database,
+// and every file can be read with a pager.
 //
 //	store, err := file.Open("/var/lib/myapp/awaken", nil)
 //	if err != nil {
@@ -10,29 +10,28 @@
 // # What is in the folder
 //
 //	store.json                            the version of the layout
-//	journals/<thread>.log                 everything about a thread, appended and synced with each change
+//	journals/<thread>.log                 the journal of a thread, appended and synced with each change
 //	profiles/<namespace>/<key>.json       profile entries
-//	index                                 where to find what in the journals; made again when it is missing
+//	index                                 positions in the journals; rebuilt if it is missing
 //	threads/<thread>.json                 copies for people to read, written when a run ends or waits,
 //	message_records/<thread>/<seq>.json     and when the store is closed
 //	thread_states/<thread>.json
 //	runs/<run>.json
 //
-// The journals and the profiles are the truth. The copies are never read back and are
-// not synced: after a power cut they may be older than the journal until the thread is
-// next used or the store is closed, and some may be missing. Whoever deletes the index
-// gets all of them again when the store is next opened and closed.
+// The journals and the profiles are authoritative. The store never reads the copies and
+// does not sync them: after a power cut they may be outdated or missing until the thread is
+// next used or the store is closed. To rewrite all of them, delete the index, then open
+// and close the store.
 //
-// When a method that changes something returns nil, the change is on disk. If the
-// process or the machine dies in the middle of a change, the next Open finds the
-// journal as it was before or after that change, never in between.
+// When a method that writes returns nil, the change is on disk. If the process or the
+// machine dies in the middle of a change, the next Open finds the journal as it was
+// before or after that change, never in between.
 //
-// # What it is not
+// # Limits
 //
 // One process at a time can open a folder; Open fails with [ErrLocked] otherwise.
-// Folders on network file systems are not supported: their locks and their syncs
-// promise less than they say. A [Store] is scoped to one tenant, as every store is:
-// give each tenant a folder of its own.
+// Network file systems are not supported, because their locks and syncs are unreliable.
+// A [Store] is scoped to one tenant, as every store is: give each tenant its own folder.
 package file
 
 import (
@@ -48,13 +47,14 @@ import (
 	"github.com/awaken-go/awaken/internal/failpoint"
 )
 
-// ErrLocked means that another process, or another Store of this one, has the folder.
+// ErrLocked is returned by Open when another process, or another Store of this process,
+// has the folder open.
 var ErrLocked = errors.New("folder is in use")
 
-// ErrClosed is returned by every method of a Store that was closed.
+// ErrClosed is returned by every method of a closed Store.
 var ErrClosed = errors.New("file store is closed")
 
-// The places where a crash test stops the process.
+// The points where crash tests stop the process.
 var (
 	atWrite     = failpoint.New("file.before_write")
 	atWritten   = failpoint.New("file.after_write") // before it is synced
@@ -62,28 +62,27 @@ var (
 	atProject   = failpoint.New("file.before_projection")
 	atProjected = failpoint.New("file.after_projection")
 	atRemove    = failpoint.New("file.before_removal")  // of a journal
-	atRename    = failpoint.New("config.before_rename") // of a log that was written anew
+	atRename    = failpoint.New("config.before_rename") // of a compacted log
 	atRenamed   = failpoint.New("config.after_rename")
 )
 
-// Options are choices that all have defaults.
+// Options configures a Store. The zero value, or nil, is ready for use.
 type Options struct {
-	// Cache is how many bytes of threads are kept in memory, about; default 256 MiB.
-	// A negative number keeps none. What a commit costs does not depend on it.
+	// Cache is the approximate number of bytes of threads to keep in memory; 0 means
+	// 256 MiB, a negative number keeps none. The cost of a commit does not depend on it.
 	Cache int64
-	// Files is how many journals are kept open; default 256.
+	// Files is the number of journals to keep open; 0 means 256.
 	Files int
-	// NoCopies leaves out the copies for people to read.
+	// NoCopies turns off the readable copies.
 	NoCopies bool
-	// Logger hears about torn journals that were cut and copies that could not be
-	// written. Nil discards.
+	// Logger receives warnings: a torn journal was truncated, a copy could not be written.
+	// Nil discards them.
 	Logger *slog.Logger
-	// Now is the clock of profile entries and of what people attach to threads; default
-	// time.Now.
+	// Now is the clock of profile entries and of edited threads; nil means time.Now.
 	Now func() time.Time
 }
 
-// setDefaults fills in what was left out.
+// setDefaults sets the fields that are zero.
 func (o *Options) setDefaults() {
 	switch {
 	case o.Cache == 0:
@@ -112,7 +111,7 @@ type Store struct {
 	editor
 	profile *Profile
 
-	// What the parts share.
+	// Shared by the parts.
 	gate     gate
 	home     home
 	journals journals
@@ -122,7 +121,9 @@ type Store struct {
 	index    *indexFile
 }
 
-// Open opens the store in a folder, which is made if it is not there.
+// Open opens the store in a folder, which it creates if it is missing. It fails with
+// [ErrLocked] while another process has the folder open, and with a [DamagedError] for a
+// journal that cannot be read.
 func Open(dir string, opts *Options) (*Store, error) { return open(dir, opts, (*os.File).Sync) }
 
 func open(dir string, opts *Options, fsync func(*os.File) error) (_ *Store, err error) {
@@ -131,7 +132,7 @@ func open(dir string, opts *Options, fsync func(*os.File) error) (_ *Store, err 
 		o = *opts
 	}
 	o.setDefaults()
-	if dir, err = filepath.Abs(dir); err != nil { // so that errors say which folder it was
+	if dir, err = filepath.Abs(dir); err != nil { // so that errors name the folder
 		return nil, err
 	}
 	s := newStore(o, fsync)
@@ -160,7 +161,7 @@ func open(dir string, opts *Options, fsync func(*os.File) error) (_ *Store, err 
 	return s, nil
 }
 
-// newStore returns a store that has yet to be opened.
+// newStore connects the parts of a store. The caller opens it.
 func newStore(o Options, fsync func(*os.File) error) *Store {
 	s := &Store{home: home{folder: folder{fsync: fsync}}, journals: journals{folder: folder{fsync: fsync}, max: o.Files}, table: newTable()}
 	dir := &s.home.folder
@@ -179,19 +180,19 @@ func newStore(o Options, fsync func(*os.File) error) *Store {
 	return s
 }
 
-// recover finds the threads, cuts what was half written when the last process died,
-// and finishes what it had begun.
+// recover reads the threads, truncates records that a dying process left half written,
+// and finishes the deletions that it had begun.
 func (s *Store) recover(logger *slog.Logger) error {
 	rc := recovery{table: s.table, journals: &s.journals, index: s.index.load(), logger: logger}
 	names, err := s.journals.list(".")
 	if err != nil {
 		return err
 	}
-	// A journal may be there that nobody has synced the name of.
+	// A process may have died before it synced the name of a journal.
 	if err := s.journals.syncDir("."); err != nil {
 		return err
 	}
-	scanned := false // a whole journal, because the index did not know it
+	scanned := false // a whole journal was read, because the index did not know it
 	for _, name := range names {
 		if strings.HasSuffix(name, ".log") {
 			whole, err := rc.thread(name)
@@ -205,7 +206,7 @@ func (s *Store) recover(logger *slog.Logger) error {
 		return err
 	}
 	if scanned {
-		// It may be the old index that was wrong: it must not meet what is appended now.
+		// The old index may be wrong, and must not be used for what is appended from now on.
 		if err := s.index.save(); err != nil {
 			return err
 		}
@@ -213,12 +214,12 @@ func (s *Store) recover(logger *slog.Logger) error {
 	return s.profile.clean()
 }
 
-// Close writes the copies and the index, and gives the folder free. It waits for
-// methods that are under way.
+// Close waits for methods in flight, writes the copies and the index, and unlocks the
+// folder.
 func (s *Store) Close() error {
 	return s.gate.close(func() error {
-		// The index comes first because it saves time and the copies take some. It is saved
-		// again to remember which copies there are.
+		// The index comes first: it makes the next Open fast, and the copies take time. It is
+		// saved again to record which copies are current.
 		err := s.index.save()
 		stale := false
 		for _, t := range s.copier.stale() {
@@ -237,10 +238,10 @@ func (s *Store) release() error {
 	return errors.Join(s.journals.closeAll(), s.home.close())
 }
 
-// Profile returns the store's profile entries.
+// Profile returns the profile store of the folder.
 func (s *Store) Profile() *Profile { return s.profile }
 
-// Pipelined says that commits take time: each waits for the disk.
+// Pipelined returns true: each commit waits for the disk.
 func (s *Store) Pipelined() bool { return true }
 
 var (

@@ -21,7 +21,7 @@ func TestStore(t *testing.T) {
 	storetest.Test(t, func(t *testing.T) awaken.Store { return open(t, t.TempDir(), nil) })
 }
 
-// Nothing is kept in memory, so that everything is read back from the journals.
+// Nothing is cached, so everything is read from the journals.
 func TestStore_WithoutCache(t *testing.T) {
 	t.Parallel()
 	storetest.Test(t, func(t *testing.T) awaken.Store {
@@ -33,14 +33,13 @@ func TestStore_WithoutCache(t *testing.T) {
 	})
 }
 
-// Before every call the folder is closed and opened again.
+// The store is reopened before every call.
 func TestStore_ReopenedBeforeEveryCall(t *testing.T) {
 	t.Parallel()
 	storetest.Test(t, func(t *testing.T) awaken.Store { return newReopener(t) })
 }
 
-// large reports whether a case makes so much that reading all of it again for every
-// call takes too long.
+// large reports whether a case writes too much to be read again for every call.
 func large(t *testing.T) bool {
 	return strings.Contains(t.Name(), "/Concurrency/") || strings.HasSuffix(t.Name(), "/KeepsLargeValues")
 }
@@ -64,7 +63,7 @@ func TestProfile(t *testing.T) {
 	profiletest.Test(t, func(t *testing.T) profile.Store { return open(t, t.TempDir(), nil).Profile() })
 }
 
-// reopener is a store that forgets everything but its folder before every call.
+// reopener is a store that is reopened before every call.
 type reopener struct {
 	t   *testing.T
 	dir string
@@ -93,7 +92,7 @@ func (r *reopener) reopen() {
 	r.Store = s
 }
 
-// fresh calls fn with the store, opened again.
+// fresh calls fn with the reopened store.
 func fresh[T any](r *reopener, fn func(s *file.Store) (T, error)) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// format is the version of the layout. A folder with a higher one is refused.
+// format is the version of the layout. Open refuses a folder with a higher one.
 const format = 1
 
 // Permissions: conversations are private.
@@ -20,13 +20,13 @@ const (
 	fileMode = 0o600
 )
 
-// folder is a folder on the disk in which names and whole files can be made durable.
+// folder is a directory with durable operations on names and whole files.
 type folder struct {
 	root  *os.Root
 	fsync func(*os.File) error
 }
 
-// syncDir makes the names in a folder below this one durable.
+// syncDir makes the names in a subfolder durable.
 func (f *folder) syncDir(name string) error {
 	d, err := f.root.Open(name)
 	if err != nil {
@@ -36,7 +36,7 @@ func (f *folder) syncDir(name string) error {
 	return errors.Join(err, d.Close())
 }
 
-// replace writes a file as a whole, all or nothing, and makes it durable.
+// replace replaces a file atomically and makes it durable.
 func (f *folder) replace(name string, data []byte) error {
 	return f.replaceVia(name, name+".tmp", data)
 }
@@ -63,7 +63,7 @@ func (f *folder) replaceVia(name, tmp string, data []byte) error {
 	return f.syncDir(filepath.Dir(name))
 }
 
-// list returns the names in a folder below this one, sorted. What is not there is empty.
+// list returns the names in a subfolder, sorted; none if it does not exist.
 func (f *folder) list(name string) ([]string, error) {
 	d, err := f.root.Open(name)
 	if missing(err) {
@@ -79,15 +79,14 @@ func (f *folder) list(name string) ([]string, error) {
 
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// home is the folder of a store, which one process at a time has open.
+// home is the folder of a store, which one process at a time can have open.
 type home struct {
 	folder
 	unlock func() error
 }
 
-// open makes the folder if it is not there, locks it, and returns what its head says.
-// It refuses a folder that a later version has written. Whether it fails or not, the
-// caller closes h.
+// open creates the folder if it is missing, locks it, and returns its head. It refuses a
+// folder that a later version has written. The caller closes h even if open fails.
 func (h *home) open(dir string) (out head, err error) {
 	if err := h.make(dir); err != nil {
 		return head{}, err
@@ -101,7 +100,7 @@ func (h *home) open(dir string) (out head, err error) {
 	return h.readHead()
 }
 
-// close releases what open got hold of.
+// close unlocks and closes the folder.
 func (h *home) close() (err error) {
 	if h.unlock != nil {
 		err = h.unlock()
@@ -112,8 +111,8 @@ func (h *home) close() (err error) {
 	return err
 }
 
-// make makes a folder, and makes sure that it is found again: its name and those of the
-// folders it is in are as durable as what is going to be in it.
+// make creates the folder durably: its name, and the names of the parents that it
+// creates, are synced.
 func (h *home) make(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "store.json")); err == nil {
 		return nil
@@ -129,8 +128,8 @@ func (h *home) make(dir string) error {
 		return err
 	}
 	if made == nil {
-		// Whoever made it may have died before it was synced. Usually it is somebody's
-		// who has prepared it for us, and no business of ours.
+		// A process may have died after creating it, before syncing. Usually an operator has
+		// prepared the folder, so an error does not matter.
 		_ = h.syncPath(filepath.Dir(dir))
 	}
 	for _, path := range made {
@@ -141,7 +140,7 @@ func (h *home) make(dir string) error {
 	return nil
 }
 
-// syncPath makes the names in a folder outside of the store durable.
+// syncPath makes the names in a folder outside the store durable.
 func (h *home) syncPath(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
@@ -150,13 +149,13 @@ func (h *home) syncPath(path string) error {
 	return errors.Join(syncFolder(d, h.fsync), d.Close())
 }
 
-// head is what store.json says.
+// head is the content of store.json.
 type head struct {
 	Format int    `json:"format"`
 	Floor  uint64 `json:"floor,omitempty"`
 }
 
-// readHead refuses a folder that a later version has written.
+// readHead returns the head, and refuses one that a later version has written.
 func (h *home) readHead() (out head, err error) {
 	data, err := h.root.ReadFile("store.json")
 	if missing(err) {
@@ -166,10 +165,10 @@ func (h *home) readHead() (out head, err error) {
 		return head{}, err
 	}
 	if err := json.Unmarshal(data, &out); err != nil || out.Format < 1 {
-		return head{}, fmt.Errorf("store.json says %q, want {\"format\":%d}", bytes.TrimSpace(data), format)
+		return head{}, fmt.Errorf("store.json contains %q, want {\"format\":%d}", bytes.TrimSpace(data), format)
 	}
 	if out.Format > format {
-		return head{}, fmt.Errorf("the folder has format %d, and this program knows only up to %d: it was written by a later version", out.Format, format)
+		return head{}, fmt.Errorf("the folder has format %d, this version supports up to %d: a later version wrote it", out.Format, format)
 	}
 	return out, nil
 }

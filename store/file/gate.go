@@ -2,7 +2,7 @@ package file
 
 import "sync"
 
-// gate lets methods in until the store is closed.
+// gate admits methods until the store is closed.
 type gate struct {
 	mu     sync.RWMutex // held for reading by every method, for writing by close
 	closed bool
@@ -20,8 +20,8 @@ func (g *gate) enter() error {
 
 func (g *gate) leave() { g.mu.RUnlock() }
 
-// close waits for the methods that are under way, and then calls last: no method begins
-// any more. It does nothing if the store is closed already.
+// close waits for methods in flight and then calls last; no method can enter any more. A
+// second call does nothing.
 func (g *gate) close(last func() error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

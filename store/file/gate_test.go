@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestGate_CloseWaitsForMethodsAndLetsNoMoreIn(t *testing.T) {
+func TestGate_CloseWaitsForMethodsAndAdmitsNoMore(t *testing.T) {
 	var g gate
 	if err := g.enter(); err != nil {
 		t.Fatal(err)
@@ -20,7 +20,7 @@ func TestGate_CloseWaitsForMethodsAndLetsNoMoreIn(t *testing.T) {
 			return nil
 		})
 	}()
-	left = true // close has to wait for leave, which comes after it
+	left = true // close must wait for the leave below
 	g.leave()
 	if err := <-done; err != nil {
 		t.Error(err)

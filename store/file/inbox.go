@@ -15,7 +15,7 @@ type inbox struct {
 	writer *writer
 }
 
-// Post adds items to a thread's inbox.
+// Post adds items to a thread's inbox. It ignores items that were posted before.
 func (in *inbox) Post(_ context.Context, threadID string, items ...awaken.InboxItem) error {
 	if err := in.gate.enter(); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (in *inbox) Unread(_ context.Context, threadID string) ([]awaken.InboxItem,
 	t, err := in.table.find(threadID)
 	empty := err == nil && len(t.unread) == 0
 	in.table.mu.Unlock()
-	if err != nil || empty { // asked in every step, so answer without the body
+	if err != nil || empty { // every step asks, so answer without the body
 		return nil, err
 	}
 	var out []awaken.InboxItem

@@ -8,15 +8,15 @@ import (
 	"sync"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// The index is one record, like those of a journal, that says what is always known
-// about every thread, and up to which byte of its journal. Open reads only what was
-// written since. It is a help and not the truth: without it, or if it does not fit a
-// journal, the whole journal is read.
+// The index is one sealed record with the state of every thread in the table and the size
+// of the journal that it reflects. With it, Open reads only what was appended since. It is
+// a cache: if it is missing or does not match a journal, Open reads the whole journal.
 
-// The index is saved by Close, and whenever the journals grew by so much since; a
-// large one less often, so that saving it stays cheap beside writing the journals.
+// The index is saved by Close, and after the journals grew by indexEvery bytes or by
+// indexTimes its own size, whichever is more, so that saving it stays cheap.
 const (
 	indexEvery = 64 << 20
 	indexTimes = 16
@@ -29,22 +29,17 @@ type index struct {
 }
 
 type indexThread struct {
-	awaken.Thread
-	Nonce      string                `json:"nonce"`
-	First      span                  `json:"first"` // the record that says the nonce
-	Size       int64                 `json:"size"`
-	Doomed     *awaken.ChildStrategy `json:"doomed,omitempty"`
-	Fence      uint64                `json:"fence"`
-	Generation uint64                `json:"generation,omitempty"`
-	Committed  uint64                `json:"committed,omitempty"`
-	Touched    int64                 `json:"touched,omitempty"`
-	Seq        uint64                `json:"seq,omitempty"`
-	Unread     []string              `json:"unread,omitempty"`
-	Base       *base                 `json:"base,omitempty"`
-	Copied     span                  `json:"copied,omitzero"`
-	CopiedTo   int64                 `json:"copied_to,omitempty"`
-	CopiedSeq  int                   `json:"copied_seq,omitempty"`
-	Runs       []indexRun            `json:"runs,omitempty"`
+	threads.Head
+	Nonce     string                `json:"nonce"`
+	First     span                  `json:"first"` // the record with the nonce
+	Size      int64                 `json:"size"`
+	Doomed    *awaken.ChildStrategy `json:"doomed,omitempty"`
+	Unread    []string              `json:"unread,omitempty"`
+	Base      *base                 `json:"base,omitempty"`
+	Copied    span                  `json:"copied,omitzero"`
+	CopiedTo  int64                 `json:"copied_to,omitempty"`
+	CopiedSeq int                   `json:"copied_seq,omitempty"`
+	Runs      []indexRun            `json:"runs,omitempty"`
 }
 
 type indexRun struct {
@@ -60,15 +55,16 @@ type indexFile struct {
 	table  *table
 	logger *slog.Logger
 
-	saving sync.Mutex // while it is written
+	saving sync.Mutex // held while it is written
 	size   int64      // of the saved index; guarded by table.mu
 }
 
-// load returns what the index says about each journal, or nothing.
+// load returns the threads of the index by the name of their journals; nil if it is not
+// usable.
 func (x *indexFile) load() map[string]*indexThread {
 	ix, err := x.read()
 	if err != nil {
-		x.logger.Warn("the index cannot be used; it is made again", "error", err)
+		x.logger.Warn("the index is not usable and will be rebuilt", "error", err)
 		return nil
 	}
 	out := map[string]*indexThread{}
@@ -100,12 +96,12 @@ func (x *indexFile) read() (ix index, err error) {
 		return index{}, err
 	}
 	if ix.Format != format {
-		return index{}, fmt.Errorf("it has format %d, want %d", ix.Format, format)
+		return index{}, fmt.Errorf("the index has format %d, want %d", ix.Format, format)
 	}
 	return ix, nil
 }
 
-// saveSometimes saves the index if it has become worth it.
+// saveSometimes saves the index if the journals grew enough.
 func (x *indexFile) saveSometimes() {
 	x.table.mu.Lock()
 	due := x.table.grown > max(indexEvery, indexTimes*x.size)
@@ -115,7 +111,7 @@ func (x *indexFile) saveSometimes() {
 	}
 	defer x.saving.Unlock()
 	if err := x.write(); err != nil {
-		x.logger.Warn("the index could not be saved", "error", err)
+		x.logger.Warn("saving the index failed", "error", err)
 	}
 }
 
@@ -131,11 +127,11 @@ func (x *indexFile) write() error {
 	ix := index{Format: format, Clock: x.table.clock, Threads: make([]*indexThread, 0, len(x.table.threads))}
 	for _, t := range x.table.threads {
 		if t.journal.size == 0 {
-			continue // it is being made
+			continue // it is being created
 		}
-		it := &indexThread{Thread: *t.Export(), Nonce: t.journal.nonce, First: t.journal.first, Size: t.journal.size, Doomed: t.doomed,
-			Fence: t.Fence, Generation: t.Generation, Committed: t.Committed, Touched: t.Touched, Seq: t.Seq,
+		it := &indexThread{Head: t.Head, Nonce: t.journal.nonce, First: t.journal.first, Size: t.journal.size, Doomed: t.doomed,
 			Unread: slices.Clone(t.unread), Base: t.base, Copied: t.copied, CopiedTo: t.copies.to, CopiedSeq: t.copies.seq}
+		it.Thread = *t.Export()
 		for _, r := range t.runs {
 			it.Runs = append(it.Runs, indexRun{r.id, r.status, r.born, r.at})
 		}

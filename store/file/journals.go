@@ -12,12 +12,12 @@ import (
 // journalsDir is the folder of the journals.
 const journalsDir = "journals"
 
-// journal is the file of a thread's records. The thread's writing guards broken; its
-// holder may also read what table.mu guards.
+// journal is the file with the records of a thread. The thread's writing guards broken;
+// its holder may also read the fields that table.mu guards.
 type journal struct {
-	path   string // below the store's folder
-	nonce  string // tells it from an earlier one of the same name
-	broken error  // why it cannot be written any more
+	path   string // relative to the folder of the store
+	nonce  string // distinguishes it from an earlier journal of the same name
+	broken error  // why it is no longer writable
 
 	// Guarded by table.mu.
 	first span // its first record
@@ -30,10 +30,10 @@ type journal struct {
 	removed bool
 }
 
-// name is the file's, below the folder of the journals.
+// name is the name of the file in the folder of the journals.
 func (j *journal) name() string { return j.path[len(journalsDir)+1:] }
 
-// journals is the folder of the journals, a number of which it keeps open.
+// journals is the folder of the journals. It keeps up to max of them open.
 type journals struct {
 	folder
 	max int
@@ -42,12 +42,12 @@ type journals struct {
 	open list.List // of *journal, the least recently used first
 }
 
-// get returns the file of a journal, open until put is called.
+// get returns the file of a journal, which stays open until the caller calls put.
 func (js *journals) get(j *journal) (*os.File, error) {
 	js.mu.Lock()
 	defer js.mu.Unlock()
 	if j.file == nil {
-		if j.removed { // what has its name now is another's
+		if j.removed { // a file of that name belongs to another thread
 			return nil, fs.ErrNotExist
 		}
 		f, err := js.root.OpenFile(j.name(), os.O_RDWR, fileMode)
@@ -62,7 +62,7 @@ func (js *journals) get(j *journal) (*os.File, error) {
 	return j.file, nil
 }
 
-// create makes the file of a journal. It counts as got.
+// create creates the file of a journal. The caller calls put, as after get.
 func (js *journals) create(j *journal) error {
 	js.mu.Lock()
 	defer js.mu.Unlock()
@@ -85,12 +85,13 @@ func (js *journals) put(j *journal) {
 	js.trim()
 }
 
-// trim closes journals that nobody uses. Requires js.mu.
+// trim closes journals that are not in use until no more than max are open. Requires
+// js.mu.
 func (js *journals) trim() {
 	for e := js.open.Front(); e != nil && js.open.Len() > js.max; {
 		j, next := e.Value.(*journal), e.Next()
 		if j.users == 0 {
-			_ = js.close(j) // everything in it is synced
+			_ = js.close(j) // all of it is synced
 		}
 		e = next
 	}
@@ -118,7 +119,7 @@ func (js *journals) remove(j *journal) error {
 	return err
 }
 
-// closeAll closes the files that are open, and the folder.
+// closeAll closes all open files and the folder.
 func (js *journals) closeAll() error {
 	js.mu.Lock()
 	defer js.mu.Unlock()
@@ -136,7 +137,7 @@ func (js *journals) closeAll() error {
 // Requires the thread's writing.
 func (js *journals) write(j *journal, buf []byte) (at span, err error) {
 	if j.broken != nil {
-		return span{}, fmt.Errorf("%s cannot be written until the store is opened again: %w", j.path, j.broken)
+		return span{}, fmt.Errorf("%s is not writable until the store is reopened: %w", j.path, j.broken)
 	}
 	f, err := js.get(j)
 	if err != nil {
@@ -150,8 +151,8 @@ func (js *journals) write(j *journal, buf []byte) (at span, err error) {
 	return at, nil
 }
 
-// read calls fn with the payload of one record. A journal that was removed is
-// fs.ErrNotExist.
+// read calls fn with the payload of one record. It returns fs.ErrNotExist for a removed
+// journal.
 func (js *journals) read(j *journal, at span, fn func(payload []byte) error) error {
 	f, err := js.get(j)
 	if err != nil {

@@ -20,7 +20,7 @@ func openJournals(t *testing.T, maxOpen int) *journals {
 	return js
 }
 
-func TestJournals_KeepNoMoreOpenThanTheyMay(t *testing.T) {
+func TestJournals_KeepAtMostMaxOpen(t *testing.T) {
 	js := openJournals(t, 2)
 	all := make([]*journal, 5)
 	for i := range all {
@@ -43,7 +43,7 @@ func TestJournals_KeepNoMoreOpenThanTheyMay(t *testing.T) {
 	}
 }
 
-func TestJournals_AReaderKeepsAJournalThatIsRemoved(t *testing.T) {
+func TestJournals_AReaderCanFinishARemovedJournal(t *testing.T) {
 	js := openJournals(t, 2)
 	j := &journal{path: journalPath("t")}
 	if err := js.create(j); err != nil {
@@ -67,7 +67,7 @@ func TestJournals_AReaderKeepsAJournalThatIsRemoved(t *testing.T) {
 	}
 }
 
-func TestAppendSealed_TellsWhatIsLeftOfTheFile(t *testing.T) {
+func TestAppendSealed_ReportsWhetherTheFileIsBroken(t *testing.T) {
 	record := append(make([]byte, headerSize), "payload"...)
 	if err := seal(record); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func open(t testing.TB, dir string, opts *file.Options) *file.Store {
 	return opened(t, opts, dir, file.Open)
 }
 
-// quick is open without syncing.
+// quick is open without syncs.
 func quick(t testing.TB, dir string, opts *file.Options) *file.Store {
 	t.Helper()
 	return opened(t, opts, dir, file.OpenUnsynced)
@@ -54,7 +54,7 @@ func closing(t testing.TB, s *file.Store) {
 	}
 }
 
-// owner is somebody who has acquired a thread, and counts as owners do.
+// owner owns a thread and numbers its commits.
 type owner struct {
 	testing.TB
 	store  awaken.Store
@@ -75,7 +75,8 @@ func acquire(t testing.TB, s awaken.Store, thread, run string) *owner {
 		run: awaken.Run{RunID: run, ThreadID: thread, AgentID: "agent", Status: awaken.RunRunning, CreatedAt: 1}}
 }
 
-// next is the owner's next commit: a message, an event and a changed key for each text.
+// next returns the next commit of the owner: a message, an event and a changed key for each
+// text.
 func (o *owner) next(change func(c *awaken.Commit), texts ...string) *awaken.Commit {
 	c := &awaken.Commit{ThreadID: o.cp.Thread.ID, Fence: o.cp.Fence, Number: o.number + 1, Generation: o.cp.Generation,
 		Time: 1000 + int64(o.number), Expect: o.count, Run: o.run}
@@ -143,8 +144,8 @@ func equal(t testing.TB, what string, want, got any) {
 	}
 }
 
-// dump writes down everything that can be seen of a store. It acquires each thread to
-// see its state, so it is for stores that are thrown away.
+// dump returns everything that a store returns. It acquires each thread to read its state,
+// so the store must not be used afterwards.
 func dump(t testing.TB, s *file.Store) string {
 	t.Helper()
 	var sb strings.Builder
@@ -176,7 +177,7 @@ func dump(t testing.TB, s *file.Store) string {
 	return sb.String()
 }
 
-// dumpDir dumps the store in a folder, which is thrown away.
+// dumpDir dumps the store in a folder, which must not be used afterwards.
 func dumpDir(t testing.TB, dir string) string {
 	t.Helper()
 	s, err := file.OpenUnsynced(dir, &file.Options{NoCopies: true})
@@ -187,7 +188,7 @@ func dumpDir(t testing.TB, dir string) string {
 	return dump(t, s)
 }
 
-// cloned copies a folder, as it would be found after the process was killed now.
+// cloned copies a folder as it would be if the process were killed now.
 func cloned(t testing.TB, dir string) string {
 	t.Helper()
 	to := t.TempDir()
@@ -197,7 +198,7 @@ func cloned(t testing.TB, dir string) string {
 	return to
 }
 
-// tree returns the files below a folder, relative to it, and what is in them.
+// tree returns the files below a folder by relative path, with their content.
 func tree(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -249,7 +250,7 @@ func size(t testing.TB, path string) int64 {
 	return info.Size()
 }
 
-// titled gives a thread a title and something else.
+// titled sets the title and the custom metadata of a thread.
 func titled(ctx context.Context, s *file.Store, id, title string) error {
 	_, err := s.UpdateThread(ctx, id, func(t *awaken.Thread) error {
 		t.Metadata.Title, t.Metadata.Custom = title, map[string]json.RawMessage{"a": json.RawMessage(`[1]`)}

@@ -19,7 +19,7 @@ import (
 	"github.com/awaken-go/awaken/store/file"
 )
 
-// What a commit writes does not grow with the thread, nor do the copies it makes.
+// The bytes that a commit and its copies write do not grow with the thread.
 func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 		before := size(t, journal(dir, "t"))
 		start := time.Now()
 		syncs = 0
-		// Files get their times from a coarse clock.
+		// File times have a coarse resolution.
 		files := times(t, dir)
 		for time.Since(start) < 15*time.Millisecond {
 			time.Sleep(time.Millisecond)
@@ -56,7 +56,7 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 			o.commit(nil, text(o.count))
 		}
 		plain = append(plain, measure(nil))
-		o.commit(waits, text(o.count)) // so that the copies are up to date
+		o.commit(waits, text(o.count)) // brings the copies up to date
 		o.run.Waiting = nil
 		last = append(last, measure(done))
 		o = acquire(t, s, "t", fmt.Sprintf("r%04d", n))
@@ -78,7 +78,7 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 	}
 }
 
-// times returns when each file below a folder was changed.
+// times returns the modification time of each file below a folder.
 func times(t testing.TB, dir string) map[string]time.Time {
 	t.Helper()
 	out := map[string]time.Time{}
@@ -157,7 +157,7 @@ func TestStore_IsPrivate(t *testing.T) {
 	}
 }
 
-// ask makes every call of delete_file wait for a person.
+// ask suspends every call of delete_file until a user decides.
 type ask struct{}
 
 func (ask) Name() string { return "ask" }
@@ -169,8 +169,7 @@ func (ask) Register(r *awaken.Registrar) error {
 	return nil
 }
 
-// A run that waits for a person is gone on with by another process, after the one it was
-// begun in was closed or killed.
+// Another process resumes a suspended run after its first process was closed or killed.
 func TestStore_ASuspendedRunIsResumedInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {

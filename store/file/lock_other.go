@@ -8,7 +8,7 @@ import (
 )
 
 func lock(*os.Root, string) (func() error, error) {
-	return nil, errors.New("this system has no file locks that the store could rely on")
+	return nil, errors.New("this platform has no reliable file locks")
 }
 
 func syncFolder(d *os.File, sync func(*os.File) error) error { return sync(d) }

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// lock takes the folder for this Store. The system gives it free when the process
+// lock locks the folder for this Store. The system releases the lock when the process
 // ends, however it ends.
 func lock(root *os.Root, name string) (unlock func() error, err error) {
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR, fileMode)
@@ -31,13 +31,13 @@ func lock(root *os.Root, name string) (unlock func() error, err error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	// Who has it is for the message above only.
+	// The process ID is only for the message above.
 	if err := f.Truncate(0); err == nil {
 		_, _ = fmt.Fprintln(f, os.Getpid())
 	}
 	return func() error {
-		// Closing alone is not enough: a process that is being started right now may
-		// share the file until it has become another program.
+		// Closing alone is not enough: a child process that is being started shares the
+		// file until it executes its program.
 		return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 	}, nil
 }

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// sharingViolation is what Windows says about a file that another has for itself.
+// sharingViolation is the error for a file that another process has opened exclusively.
 const sharingViolation = syscall.Errno(32)
 
-// lock takes the folder for this Store. The system gives it free when the process
+// lock locks the folder for this Store. The system releases the lock when the process
 // ends, however it ends.
 func lock(root *os.Root, name string) (unlock func() error, err error) {
 	path, err := syscall.UTF16PtrFromString(filepath.Join(root.Name(), name))
@@ -27,5 +27,5 @@ func lock(root *os.Root, name string) (unlock func() error, err error) {
 	return func() error { return syscall.CloseHandle(h) }, nil
 }
 
-// syncFolder does nothing: Windows makes names durable by itself.
+// syncFolder does nothing: Windows makes names durable itself.
 func syncFolder(*os.File, func(*os.File) error) error { return nil }

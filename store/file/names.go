@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// maxName is how long an encoded id may be, so that it fits every file system with
-// an ending.
+// maxName is the maximum length of an encoded id: with an extension it fits every file
+// system.
 const maxName = 128
 
-// devices are names that Windows keeps for itself, whatever their ending.
+// devices are names that Windows reserves, with any extension.
 var devices = []string{"con", "prn", "aux", "nul"}
 
-// fileName is a file's name for an id. Every byte but a-z, 0-9, _ and - is written as
-// %xx, so that two ids never share a name, also where case does not count, and none
-// is a path. An id that gets too long is cut and ends in ~ and its hash.
+// fileName returns the file name for an id. Every byte but a-z, 0-9, _ and - is written as
+// %xx, so that no two ids share a name, not even on a case-insensitive file system, and no
+// name is a path. A name that would be too long is cut and ends in ~ and a hash of the id.
 func fileName(id string) string {
 	var sb strings.Builder
 	for i := range len(id) {

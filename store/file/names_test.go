@@ -14,8 +14,7 @@ import (
 	"github.com/awaken-go/awaken/store/file"
 )
 
-// hostile are ids that somebody might hope to get out of the folder with, or into
-// somebody else's file.
+// hostile are ids that try to escape from the folder or to reach the file of another id.
 var hostile = []string{
 	"", ".", "..", "../x", "../../etc/passwd", "/etc/passwd", "a/b", "a//b", `a\b`, `C:\x`, `\\host\share`, "a:b", "a:$DATA",
 	"nul\x00byte", "\x00", "line\nbreak", "tab\t", "\x7f", "\u202eright to left", "日本語", "👩‍👩‍👧", "é", "e\u0301",
@@ -26,7 +25,7 @@ var hostile = []string{
 
 var safe = regexp.MustCompile(`^(%|[a-z0-9_%-]{1,128}|[a-z0-9_%-]{1,63}~[0-9a-f]{64})$`)
 
-// decode is the reverse of file.FileName, for names that were not cut.
+// decode reverts file.FileName for names that were not cut.
 func decode(t testing.TB, name string) string {
 	if name == "%" {
 		return ""
@@ -62,7 +61,7 @@ func checkName(t testing.TB, id string) string {
 	return name
 }
 
-func TestFileName_IsSafeAndItsOwn(t *testing.T) {
+func TestFileName_IsSafeAndUnique(t *testing.T) {
 	seen := map[string]string{}
 	for _, id := range hostile {
 		name := checkName(t, id)
@@ -89,7 +88,7 @@ func TestStore_HostileIDsStayInTheFolder(t *testing.T) {
 	outside := t.TempDir()
 	dir := filepath.Join(outside, "data")
 	s := quick(t, dir, nil)
-	threads := hostile[1:] // no thread has no id
+	threads := hostile[1:] // a thread needs an id
 	for i, id := range hostile {
 		if id != "" {
 			acquire(t, s, id, "run of "+id).commit(done, "text of "+id)
@@ -170,7 +169,7 @@ func TestStore_FollowsNoLinkOutOfTheFolder(t *testing.T) {
 	acquire(t, s, "t", "r").commit(nil, "now it works")
 }
 
-func TestStore_RefusesIDsThatJSONWouldChange(t *testing.T) {
+func TestStore_RefusesIDsThatJSONCannotRepresent(t *testing.T) {
 	t.Parallel()
 	s := quick(t, t.TempDir(), nil)
 	bad := "\xff"

@@ -16,14 +16,14 @@ import (
 	"github.com/awaken-go/awaken/store/file"
 )
 
-// disk remembers what was synced: the bytes of each file, and the names in each folder.
-// Nothing else survives a power cut, which is the least that POSIX promises.
+// disk records what was synced: the bytes of each file and the names in each folder. Only
+// that survives a power cut, the minimum that POSIX guarantees.
 type disk struct {
 	testing.TB
-	top string // its name is there in any case
+	top string // its name always survives
 
 	mu    sync.Mutex
-	fail  int                          // the sync of a file fails when it has come down to 1
+	fail  int                          // a countdown: the sync of a file fails when it reaches 1
 	bytes map[uint64][]byte            // by inode
 	names map[uint64]map[string]uint64 // of a folder's inode
 	mode  map[uint64]os.FileMode       // of each inode that has a name
@@ -50,7 +50,7 @@ func (d *disk) sync(f *os.File) error {
 		}
 		buf := make([]byte, info.Size())
 		if _, err := f.ReadAt(buf, 0); err != nil && info.Size() > 0 {
-			// It may be open for writing only: then it has one name.
+			// The handle may be write-only; then the file has one name.
 			if buf, err = os.ReadFile(f.Name()); err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func (d *disk) sync(f *os.File) error {
 		d.bytes[d.inode(info)] = buf
 		return nil
 	}
-	// A handle of its own: reading names moves the handle.
+	// A second handle, since reading names moves the position.
 	list, err := os.ReadDir(f.Name())
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (d *disk) sync(f *os.File) error {
 	return nil
 }
 
-// afterPowerCut returns a folder with what is left when the power is cut now.
+// afterPowerCut returns a folder with what would survive a power cut now.
 func (d *disk) afterPowerCut() string {
 	d.Helper()
 	d.mu.Lock()
@@ -119,8 +119,7 @@ func (d *disk) open(dir string) *file.Store {
 	return s
 }
 
-// When a change was acknowledged, it survives a power cut, and the change before it
-// does not come back.
+// An acknowledged change survives a power cut, and the state before it does not come back.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t)
@@ -135,13 +134,13 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// What a store shows after its predecessor died is on disk: readers rely on it.
+// What a store returns after its predecessor died is on disk, since readers rely on it.
 func TestPowerCut_AfterACrash(t *testing.T) {
 	t.Parallel()
 	for fail := 1; fail < 20; fail++ {
 		d := newDisk(t)
 		s := d.open("s")
-		d.fail = fail // written, not synced, and dead
+		d.fail = fail // the process dies after the write, before the sync
 		func() {
 			defer func() {
 				if r := recover(); r != nil && r != errStopped {
@@ -158,7 +157,7 @@ func TestPowerCut_AfterACrash(t *testing.T) {
 		if want := dumpDir(t, cloned(t, filepath.Join(d.top, "s"))); got != want {
 			t.Fatalf("sync %d: after a power cut it is\n%s\nwant\n%s", fail, got, want)
 		}
-		// And it goes on.
+		// The store stays writable.
 		acquire(t, s, "another", "r99").commit(nil, "more")
 		want := dumpDir(t, cloned(t, filepath.Join(d.top, "s")))
 		if got := dumpDir(t, filepath.Join(d.afterPowerCut(), "s")); got != want {
@@ -169,7 +168,7 @@ func TestPowerCut_AfterACrash(t *testing.T) {
 
 var errStopped = errors.New("stopped")
 
-// stopper stops at the first error.
+// stopper panics at the first error.
 type stopper struct{ testing.TB }
 
 func (stopper) Fatal(...any)          { panic(errStopped) }
@@ -195,7 +194,7 @@ func TestPowerCut_Profile(t *testing.T) {
 			t.Fatalf("%s: after a power cut the entry is %q, %v, want %q", what, got, err, want)
 		}
 	}
-	// A predecessor died before it had synced the folder it made.
+	// A predecessor died before it synced the folder that it created.
 	if err := os.MkdirAll(filepath.Join(d.top, "s", "profiles", "early"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +205,7 @@ func TestPowerCut_Profile(t *testing.T) {
 		}
 		check("set in "+namespace, namespace, "k", value)
 	}
-	// One died after it had removed an entry, before it had synced that.
+	// Another died after it removed an entry, before the sync.
 	if err := os.Remove(filepath.Join(d.top, "s", "profiles", "early", "k.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -218,8 +217,8 @@ func TestPowerCut_Profile(t *testing.T) {
 	}
 }
 
-// A thread that is deleted and made again, over and over, is there or not; nobody is
-// given what is in the journal of another of the same name.
+// A thread that is deleted and recreated again and again exists or not; readers never get
+// content of an earlier journal of the same name.
 func TestDelete_WhileOthersRead(t *testing.T) {
 	t.Parallel()
 	s := quick(t, t.TempDir(), &file.Options{Cache: -1, Files: 1, NoCopies: true})

@@ -16,22 +16,22 @@ import (
 
 const profilesDir = "profiles"
 
-// Profile implements [profile.Store] in the folder of a [Store]: one file for each
-// entry, written anew with each change. It is closed with its Store.
+// Profile implements [profile.Store] in the folder of a [Store], with one file for each
+// entry. It is closed with its Store.
 type Profile struct {
 	gate   *gate
 	folder *folder
 	now    func() time.Time
 
 	making     sync.Mutex
-	namespaces map[string]bool // whose folders are durable; guarded by making
+	namespaces map[string]bool // folders that are durable; guarded by making
 }
 
 func profilePath(namespace, key string) string {
 	return profilesDir + "/" + fileName(namespace) + "/" + fileName(key) + ".json"
 }
 
-// Get returns an entry, or nil.
+// Get returns an entry, or nil if there is none.
 func (p *Profile) Get(_ context.Context, namespace, key string) (*profile.Entry, error) {
 	if err := p.gate.enter(); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (p *Profile) read(path string) (*profile.Entry, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if want := profilePath(e.Namespace, e.Key); path != want {
-		return nil, fmt.Errorf("%s holds an entry whose file is called %s", path, want)
+		return nil, fmt.Errorf("%s holds an entry that belongs in %s", path, want)
 	}
 	return &e, nil
 }
@@ -82,12 +82,12 @@ func (p *Profile) Set(_ context.Context, namespace, key string, value json.RawMe
 	if err := p.makeNamespace(dir); err != nil {
 		return err
 	}
-	// Each writer has a file of its own until it is renamed, so that they need no lock.
+	// Each writer has its own temporary file, so writers need no lock.
 	return p.folder.replaceVia(path, dir+"/.tmp-"+ids.New(), buf.Bytes())
 }
 
-// makeNamespace makes the folder of a namespace. Its name is durable when it returns,
-// also if somebody else has made it, or is about to.
+// makeNamespace creates the folder of a namespace. When it returns, the name is durable,
+// even if another writer has created it.
 func (p *Profile) makeNamespace(dir string) error {
 	p.making.Lock()
 	defer p.making.Unlock()
@@ -120,7 +120,7 @@ func (p *Profile) remove(dir, name string) error {
 	if err := p.folder.root.Remove(dir + "/" + name); err != nil && !missing(err) {
 		return err
 	}
-	// Also if it was not there: perhaps somebody has just removed it.
+	// Sync even if it was missing: another goroutine may just have removed it.
 	if err := p.folder.syncDir(dir); err != nil && !missing(err) {
 		return err
 	}
@@ -159,7 +159,7 @@ func isEntry(name string) bool {
 	return strings.HasSuffix(name, ".json") && !strings.HasPrefix(name, ".")
 }
 
-// Clear removes what an entity left behind, in all namespaces.
+// Clear removes the entries of a key in all namespaces.
 func (p *Profile) Clear(_ context.Context, key string) error {
 	if err := p.gate.enter(); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (p *Profile) listNamespaces() ([]string, error) {
 	}), err
 }
 
-// clean removes what writers left behind that died in the middle.
+// clean removes temporary files that dying processes left behind.
 func (p *Profile) clean() error {
 	dirs, err := p.listNamespaces()
 	if err != nil {

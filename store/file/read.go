@@ -31,15 +31,15 @@ func (rd *reader) Thread(_ context.Context, id string) (*awaken.Thread, error) {
 	return t.Export(), nil
 }
 
-// listed is something in a list, with what it is sorted by.
+// listed is an item of a list with its sort keys.
 type listed[T any] struct {
 	id   string
 	time int64
 	item T
 }
 
-// pageOf returns a list in order, the newest first, from where a page begins, and how many
-// a page has.
+// pageOf sorts a list, the newest first, and returns it from the beginning of a page on,
+// with the size of the page.
 func pageOf[T any](all []listed[T], offset, limit int) ([]listed[T], int) {
 	slices.SortFunc(all, func(a, b listed[T]) int { return threads.Newest(a.time, b.time, a.id, b.id) })
 	offset, limit = threads.Page(offset, limit)
@@ -60,14 +60,14 @@ func (rd *reader) ListThreads(_ context.Context, q awaken.ThreadQuery) ([]*awake
 		if len(out) == limit {
 			break
 		}
-		if l.item.life == alive { // it may have been deleted meanwhile
+		if l.item.life == alive { // it may have been deleted in the meantime
 			out = append(out, l.item.Export())
 		}
 	}
 	return out, nil
 }
 
-// findThreads returns what q selects, in any order.
+// findThreads returns the threads that q selects, unsorted.
 func (rd *reader) findThreads(q awaken.ThreadQuery) (all []listed[*thread]) {
 	rd.table.mu.Lock()
 	defer rd.table.mu.Unlock()
@@ -129,7 +129,7 @@ func (rd *reader) loadRun(id string) (*awaken.Run, error) {
 		return &out, nil
 	}
 	rd.table.mu.Unlock()
-	// One record is enough, and says the same whenever it is read.
+	// Records never change, so this one can be read without a lock.
 	var c struct {
 		Run *awaken.Run `json:"run"`
 	}
@@ -146,7 +146,7 @@ func (rd *reader) loadRun(id string) (*awaken.Run, error) {
 	return c.Run, err
 }
 
-// findRuns returns what q selects, in any order.
+// findRuns returns the runs that q selects, unsorted.
 func (rd *reader) findRuns(q awaken.RunQuery) (all []listed[*runRef]) {
 	add := func(r *runRef) {
 		if r.at.Len > 0 && r.thread.life == alive && (q.Status == "" || r.status == q.Status) {
@@ -192,7 +192,7 @@ func (rd *reader) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run,
 		switch {
 		case err == nil && (q.Status == "" || run.Status == q.Status):
 			out = append(out, run)
-		case err == nil || errors.Is(err, awaken.ErrNotFound): // it went on, or was deleted, meanwhile
+		case err == nil || errors.Is(err, awaken.ErrNotFound): // its status changed, or it was deleted, in the meantime
 		default:
 			return nil, err
 		}
@@ -200,7 +200,7 @@ func (rd *reader) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run,
 	return out, nil
 }
 
-// Calls returns the ledger of a run.
+// Calls returns the call ledger of a run.
 func (rd *reader) Calls(_ context.Context, runID string) ([]*awaken.CallState, error) {
 	if err := rd.gate.enter(); err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ func (rd *reader) Calls(_ context.Context, runID string) ([]*awaken.CallState, e
 	var out []*awaken.CallState
 	err = rd.bodies.look(ref.thread.ID, func(_ *thread, b *body) error {
 		r := b.runs[runID]
-		if r == nil { // another thread of the same id
+		if r == nil { // a new thread with the same id
 			return threads.RunNotFound(runID)
 		}
 		out = slices.Clone(r.Calls)

@@ -13,37 +13,37 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// The kinds of change.
+// The kinds of records.
 const (
 	opCreate    = "create"    // a new thread and its first owner
-	opFork      = "fork"      // a new thread that begins as another was
+	opFork      = "fork"      // a new thread with a parent, and perhaps a base
 	opAcquire   = "acquire"   // a new owner
-	opCommit    = "commit"    // the owner's change
+	opCommit    = "commit"    // a commit of the owner
 	opInterrupt = "interrupt" // a new generation
 	opPost      = "post"      // inbox items
 	opMetadata  = "metadata"  // resource, parent, title and custom
 	opDetach    = "detach"    // the parent was deleted
-	opBase      = "base"      // a copy of what the fork shared with a thread that was deleted
-	opDelete    = "delete"    // the thread is to be deleted, with the children as said
+	opBase      = "base"      // a copy of the messages shared with a thread that is deleted
+	opDelete    = "delete"    // the thread is being deleted, and what becomes of its children
 )
 
 // record is one change of a thread. Its payload in the journal is lines of JSON: the
-// summary, the contents, and one for each entry of the log of events. What most
-// readers do not need comes last, so that they need not decode it.
+// summary, the contents, and one line for each entry of the event log. Readers decode only
+// as many lines as they need.
 type record struct {
 	summary
 	contents
 	entries []awaken.Entry
 }
 
-// summary is what the index is made of.
+// summary is the part of a record that the table and the index are built from.
 type summary struct {
 	Op    string `json:"op"`
 	Clock int64  `json:"clock,omitempty"` // orders changes of different threads
 
-	// The first record of a journal.
+	// Of the first record of a journal.
 	Thread string `json:"thread,omitempty"`
-	Nonce  string `json:"nonce,omitempty"` // tells the journal from an earlier one of the same name
+	Nonce  string `json:"nonce,omitempty"` // distinguishes the journal from an earlier one of the same name
 	Base   *base  `json:"base,omitempty"`
 	Parent string `json:"parent,omitempty"` // also of a commit
 
@@ -54,7 +54,7 @@ type summary struct {
 	Posted     []string               `json:"posted,omitempty"`
 	Children   *awaken.ChildStrategy  `json:"children,omitempty"`
 
-	// A commit.
+	// Of a commit.
 	Number uint64           `json:"number,omitempty"`
 	Time   int64            `json:"time,omitempty"`
 	Count  int              `json:"count,omitempty"` // messages in the log after it
@@ -64,23 +64,22 @@ type summary struct {
 	Log    *logSummary      `json:"log,omitempty"`
 }
 
-// base is the part of its log that a fork shares with another thread: everything up
-// to a record.
+// base names the messages that a fork shares with another thread: the first Seq.
 type base struct {
 	Thread string `json:"thread"`
 	Nonce  string `json:"nonce"`
 	Seq    int    `json:"seq"`
 }
 
-// logSummary is what a query must know about the entries of a record.
+// logSummary describes the entries of a record for queries.
 type logSummary struct {
 	N     int    `json:"n"`
-	Last  uint64 `json:"last"`             // the highest number they reach
+	Last  uint64 `json:"last"`             // the highest sequence number
 	Epoch uint64 `json:"epoch"`            // the highest epoch
-	RunID string `json:"run_id,omitempty"` // of all of them, or ""
+	RunID string `json:"run_id,omitempty"` // of all entries; "" if they differ
 }
 
-// contents is what a thread is made of.
+// contents is the part of a record that bodies are built from.
 type contents struct {
 	Messages []*llm.Message      `json:"messages,omitempty"`
 	Created  []int64             `json:"created,omitempty"` // of each message; opBase only
@@ -90,14 +89,14 @@ type contents struct {
 	Items    []awaken.InboxItem  `json:"items,omitempty"`
 }
 
-// change is a state.Change. A key without a value was cleared.
+// change is a state.Change as it is stored. A key without a value was cleared.
 type change struct {
 	Key    string          `json:"key"`
-	Thread bool            `json:"thread,omitempty"` // else it is the run's
+	Thread bool            `json:"thread,omitempty"` // otherwise of the run
 	Value  json.RawMessage `json:"value,omitempty"`
 }
 
-// buffers are for records on their way to a journal.
+// buffers pools the buffers that records are encoded into.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func recycle(buf *bytes.Buffer) {
@@ -106,44 +105,48 @@ func recycle(buf *bytes.Buffer) {
 	}
 }
 
-// encode writes a sealed record into buf. It returns how many bytes of it the entries
-// take. What could not be read back is an ErrInvalid: better a commit that fails than
-// a thread that nobody can open again.
+// encode writes a sealed record into buf and returns the size of its entries in bytes. A
+// record that could not be decoded again is an ErrInvalid: a commit that fails is better
+// than a thread that cannot be opened.
 func (r *record) encode(buf *bytes.Buffer) (entries int64, err error) {
 	buf.Reset()
 	buf.Write(make([]byte, headerSize))
+	if entries, err = r.encodeLines(buf); err != nil {
+		return 0, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
+	}
+	return entries, seal(buf.Bytes())
+}
+
+func (r *record) encodeLines(buf *bytes.Buffer) (entries int64, err error) {
 	r.Log = r.summarize()
 	if err := r.contents.check(); err != nil {
-		return 0, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
+		return 0, err
 	}
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(&r.summary); err != nil {
-		return 0, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
-	}
-	if err := enc.Encode(&r.contents); err != nil {
-		return 0, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
+	if err := errors.Join(enc.Encode(&r.summary), enc.Encode(&r.contents)); err != nil {
+		return 0, err
 	}
 	before := buf.Len()
 	for i := range r.entries {
-		if r.entries[i].Event == nil {
-			return 0, fmt.Errorf("%w: entry %s has no event", awaken.ErrInvalid, r.entries[i].Cursor)
+		e := &r.entries[i]
+		if e.Event == nil {
+			return 0, fmt.Errorf("entry %s has no event", e.Cursor)
 		}
-		line, err := r.entries[i].AppendJSON(buf.AvailableBuffer())
-		if err == nil && !plainEntry(&r.entries[i]) {
+		line, err := e.AppendJSON(buf.AvailableBuffer())
+		if err == nil && !plainEntry(e) {
 			err = new(awaken.Entry).UnmarshalJSON(line)
 		}
 		if err != nil {
-			return 0, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
+			return 0, err
 		}
 		buf.Write(line)
 		buf.WriteByte('\n')
 	}
-	return int64(buf.Len() - before), seal(buf.Bytes())
+	return int64(buf.Len() - before), nil
 }
 
-// summarize describes the entries, and brings those with broken characters into a
-// form that JSON keeps.
+// summarize describes the entries, and repairs those whose text is not UTF-8.
 func (r *record) summarize() *logSummary {
 	if len(r.entries) == 0 {
 		return nil
@@ -162,8 +165,8 @@ func (r *record) summarize() *logSummary {
 	return log
 }
 
-// repair replaces what is not UTF-8 in the text of a coalesced entry, as encoding/json
-// does, and moves its cuts along: chunks must cut the text that is stored.
+// repair replaces invalid UTF-8 in the text of a coalesced entry, as encoding/json does,
+// and adjusts the lengths of its chunks to the text that is stored.
 func repair(e *awaken.Entry) {
 	text, with := deltaText(e.Event)
 	if utf8.ValidString(text) {
@@ -171,10 +174,10 @@ func repair(e *awaken.Entry) {
 	}
 	chunks := slices.Clone(e.Chunks)
 	var out []byte
-	at, end, done := 0, 0, 0 // in text: here, and where the chunk ends; in out: where it began
+	at, end, done := 0, 0, 0 // position and end of the chunk in text; start of the chunk in out
 	for i := range chunks {
 		end += int(chunks[i].Len)
-		for at < end && at < len(text) { // a character that is cut belongs to the chunk it begins in
+		for at < end && at < len(text) { // a split character belongs to the chunk that it begins in
 			r, n := utf8.DecodeRuneInString(text[at:])
 			out = utf8.AppendRune(out, r)
 			at += n
@@ -185,8 +188,8 @@ func repair(e *awaken.Entry) {
 	e.Chunks, e.Event = chunks, with(string(out))
 }
 
-// deltaText is the text of an event that can be coalesced, and how to make the same
-// event with another text.
+// deltaText returns the text of an event that can be coalesced, and a function that
+// returns the event with another text. With is nil for other events.
 func deltaText(ev awaken.Event) (text string, with func(string) awaken.Event) {
 	switch ev := ev.(type) {
 	case *awaken.TextDelta:
@@ -201,10 +204,9 @@ func deltaText(ev awaken.Event) (text string, with func(string) awaken.Event) {
 	return "", nil
 }
 
-// The checks below know the common values that certainly can be read back. For the
-// others they try it.
+// The checks below know which common values can be decoded again. They try the others.
 
-// plainEntry reports whether an entry certainly can be read back.
+// plainEntry reports whether an entry is known to be decodable.
 func plainEntry(e *awaken.Entry) bool {
 	if len(e.Chunks) > 0 {
 		text, _ := deltaText(e.Event)
@@ -299,7 +301,7 @@ func plainBlocks(blocks []llm.Block) bool {
 	return true
 }
 
-// tryReading writes v and reads it back.
+// tryReading encodes v and decodes it into back.
 func tryReading(v, back any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -308,9 +310,9 @@ func tryReading(v, back any) error {
 	return json.Unmarshal(data, back)
 }
 
-var errLines = errors.New("the record is not made of the lines it should be")
+var errLines = errors.New("the record lacks lines")
 
-// decodeSummary reads the first line of a payload.
+// decodeSummary decodes the first line of a payload.
 func decodeSummary(payload []byte) (sum summary, rest []byte, err error) {
 	line, rest, ok := bytes.Cut(payload, []byte("\n"))
 	if !ok {
@@ -322,7 +324,7 @@ func decodeSummary(payload []byte) (sum summary, rest []byte, err error) {
 	return sum, rest, nil
 }
 
-// decodeContents reads the second line into v: contents, or less.
+// decodeContents decodes the second line into v, which is contents or a part of it.
 func decodeContents(rest []byte, v any) (entries []byte, err error) {
 	line, entries, ok := bytes.Cut(rest, []byte("\n"))
 	if !ok {
@@ -331,7 +333,7 @@ func decodeContents(rest []byte, v any) (entries []byte, err error) {
 	return entries, json.Unmarshal(line, v)
 }
 
-// decodeEntries reads the other lines.
+// decodeEntries decodes the other lines.
 func decodeEntries(payload []byte) ([]awaken.Entry, error) {
 	lines := bytes.Split(payload, []byte("\n"))
 	if len(lines) < 3 {

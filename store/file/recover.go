@@ -6,8 +6,7 @@ import (
 	"os"
 )
 
-// recovery finds out about the threads from their journals, or from the index as far as
-// that knows them.
+// recovery builds the table from the index and the journals.
 type recovery struct {
 	table    *table
 	journals *journals
@@ -15,8 +14,8 @@ type recovery struct {
 	logger   *slog.Logger
 }
 
-// thread finds out about the thread of a journal, and cuts a torn end. Whole says that the
-// whole journal was read, because the index did not know it.
+// thread recovers the thread of a journal and truncates a torn end. Whole reports that it
+// read the whole journal, because the index did not know it.
 func (rc *recovery) thread(name string) (whole bool, err error) {
 	path := journalsDir + "/" + name
 	f, err := rc.journals.root.OpenFile(name, os.O_RDWR, fileMode)
@@ -36,9 +35,9 @@ func (rc *recovery) thread(name string) (whole bool, err error) {
 		case err != nil:
 			return err
 		case fileName(first.Thread)+".log" != name:
-			return fmt.Errorf("it holds thread %q, whose journal is called %s.log", first.Thread, fileName(first.Thread))
+			return fmt.Errorf("it holds thread %q, which belongs in %s.log", first.Thread, fileName(first.Thread))
 		case first.Op != opCreate && first.Op != opFork:
-			return fmt.Errorf("its first record is %q, want %q or %q", first.Op, opCreate, opFork)
+			return fmt.Errorf("the first record is %q, want %q or %q", first.Op, opCreate, opFork)
 		}
 		t = newThread(first.Thread)
 		t.journal.nonce, t.life = first.Nonce, alive
@@ -62,7 +61,7 @@ func (rc *recovery) thread(name string) (whole bool, err error) {
 			return err
 		}
 		if other := rc.table.runs[sum.RunID]; sum.Op == opCommit && other != nil && other.thread != t {
-			return fmt.Errorf("run %q is of thread %q too", sum.RunID, other.thread.ID)
+			return fmt.Errorf("run %q also belongs to thread %q", sum.RunID, other.thread.ID)
 		}
 		rc.table.apply(t, &sum, at)
 		return nil
@@ -72,17 +71,17 @@ func (rc *recovery) thread(name string) (whole bool, err error) {
 	}
 	torn := end < size
 	if torn {
-		rc.logger.Warn("a journal ends in a record that was not written to its end; it is cut off", "file", path, "offset", end, "bytes", size-end)
+		rc.logger.Warn("truncated the torn end of a journal", "file", path, "offset", end, "bytes", size-end)
 		if err := f.Truncate(end); err != nil {
 			return false, err
 		}
 	}
-	if torn || end > from { // what is shown now was perhaps never synced
+	if torn || end > from { // what was just read may never have been synced
 		if err := rc.journals.fsync(f); err != nil {
 			return false, err
 		}
 	}
-	if end == 0 { // nobody was ever told that the thread exists
+	if end == 0 { // the creation of the thread was never confirmed
 		if err := rc.journals.root.Remove(name); err != nil {
 			return false, err
 		}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// keepChildren is how Prune deletes: children are left as they are.
+// keepChildren is the strategy of Prune: children keep their parent ID.
 const keepChildren awaken.ChildStrategy = "keep"
 
-// remover deletes threads. A deletion is decided first, in the journal, and then carried
-// out, which can be repeated.
+// remover deletes threads. It first writes the decision to the journal and then carries it
+// out, in steps that can be repeated after a crash.
 type remover struct {
 	home     *home
 	table    *table
@@ -29,30 +30,23 @@ type remover struct {
 	mu sync.Mutex
 }
 
-// doom decides that a thread is deleted: from now on it is not there. That is written
-// down first, so that it is finished even if the process dies. Requires rm.mu and
-// t.writing.
+// doom decides to delete a thread, which hides it from now on. It writes the decision to
+// the journal, so that the deletion is finished even if the process dies. Requires rm.mu
+// and t.writing.
 func (rm *remover) doom(t *thread, children awaken.ChildStrategy) error {
 	rm.table.mu.Lock()
 	kids, forks := rm.table.related(t)
-	switch children {
-	case awaken.RejectChildren:
-		if len(kids) > 0 {
-			rm.table.mu.Unlock()
-			return fmt.Errorf("%w: it has %d children", awaken.ErrConflict, len(kids))
-		}
-	case awaken.DetachChildren, awaken.CascadeChildren:
-	case keepChildren:
+	if children == keepChildren {
 		kids = nil
-	default:
+	} else if err := threads.CheckDelete(children, len(kids)); err != nil {
 		rm.table.mu.Unlock()
-		return fmt.Errorf("%w: child strategy is %q, want reject, cascade or nothing", awaken.ErrInvalid, children)
+		return err
 	}
 	t.life = gone
 	rm.table.mu.Unlock()
 	err := rm.writer.append(t, &record{summary: summary{Op: opDelete, Children: &children}})
 	if len(kids)+len(forks) == 0 {
-		return nil // a full disk must not keep anybody from deleting; removing one journal needs no plan
+		return nil // deleting must work on a full disk; removing a single journal is atomic
 	}
 	if err != nil {
 		rm.table.mu.Lock()
@@ -62,8 +56,8 @@ func (rm *remover) doom(t *thread, children awaken.ChildStrategy) error {
 	return err
 }
 
-// bury does what the deletion of a thread means for others, and then removes it. It can
-// be repeated. Requires rm.mu.
+// bury detaches or deletes the children of a doomed thread and then erases it. It can be
+// repeated. Requires rm.mu.
 func (rm *remover) bury(t *thread, children awaken.ChildStrategy) error {
 	rm.table.mu.Lock()
 	kids, _ := rm.table.related(t)
@@ -76,8 +70,8 @@ func (rm *remover) bury(t *thread, children awaken.ChildStrategy) error {
 			}
 		}
 	case awaken.CascadeChildren:
-		// The deepest go first: what is left is a tree at any time, and its root, which
-		// is doomed, is left to the end.
+		// The deepest are erased first: what is left is always a tree whose root is the
+		// doomed thread.
 		all := rm.table.descendants(t)
 		if err := rm.raiseFloor(all...); err != nil {
 			return err
@@ -96,7 +90,7 @@ func (rm *remover) bury(t *thread, children awaken.ChildStrategy) error {
 	return rm.erase(t)
 }
 
-// detach takes a thread's parent away.
+// detach removes the parent of a thread.
 func (rm *remover) detach(t *thread) error {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -106,7 +100,7 @@ func (rm *remover) detach(t *thread) error {
 	return rm.writer.append(t, &record{summary: summary{Op: opDetach}})
 }
 
-// erase removes a thread that is gone. Its journal goes last: until then everything
+// erase removes the files of a deleted thread. The journal is last: until then everything
 // can be repeated. Requires rm.mu.
 func (rm *remover) erase(t *thread) error {
 	rm.table.mu.Lock()
@@ -141,7 +135,7 @@ func (rm *remover) erase(t *thread) error {
 	return rm.journals.syncDir(".")
 }
 
-// keepBase copies what a fork shares with another thread into its own journal.
+// keepBase copies the messages that a fork shares with its base into its own journal.
 func (rm *remover) keepBase(f *thread) error {
 	f.writing.Lock()
 	defer f.writing.Unlock()
@@ -156,7 +150,7 @@ func (rm *remover) keepBase(f *thread) error {
 	return rm.writer.append(f, r)
 }
 
-// finish carries out the deletions that a process had decided when it died.
+// finish carries out the deletions that an earlier process had decided.
 func (rm *remover) finish() error {
 	var doomed []*thread
 	for _, t := range rm.table.threads {
@@ -172,7 +166,7 @@ func (rm *remover) finish() error {
 	return nil
 }
 
-// settle waits until a thread that is gone is removed, or tries once more to remove it.
+// settle waits until a deleted thread is erased, and retries an erasure that failed.
 func (rm *remover) settle(t *thread) error {
 	rm.mu.Lock()
 	defer rm.mu.Unlock()
@@ -187,13 +181,13 @@ func (rm *remover) settle(t *thread) error {
 		return nil
 	}
 	if err := rm.bury(t, children); err != nil {
-		return errors.Join(fmt.Errorf("thread %s was deleted, but is still in the way", t.ID), err)
+		return errors.Join(fmt.Errorf("thread %s was deleted but its files remain", t.ID), err)
 	}
 	return nil
 }
 
-// raiseFloor makes sure that no new thread gets the fence of one of these, so that
-// whoever owned them never owns another by chance. Requires rm.mu.
+// raiseFloor makes sure that new threads get higher fences than these threads had, so that
+// an owner of a deleted thread stays fenced. Requires rm.mu.
 func (rm *remover) raiseFloor(threads ...*thread) error {
 	rm.table.mu.Lock()
 	floor := rm.table.floor

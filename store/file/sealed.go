@@ -20,9 +20,9 @@ import (
 //	4 bytes  CRC-32C of the payload
 //	4 bytes  CRC-32C of the twelve bytes before
 //
-// The header has a checksum of its own so that a length can be believed: without it,
-// one flipped bit in the middle of a journal would look like a torn end, and cutting
-// it would throw away everything behind it.
+// The header has its own checksum so that the length can be trusted: without it, one
+// flipped bit in the middle of a journal would look like a torn end, and truncating it
+// would lose everything after it.
 const (
 	magic      = "awj1"
 	headerSize = 16
@@ -30,10 +30,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// DamagedError reports a journal that cannot be read, and where. The end of a journal
-// that was torn when a process died is not damage: it is cut off.
+// DamagedError reports a record that cannot be read. A torn end, which a dying process
+// leaves, is not damage: Open truncates it.
 type DamagedError struct {
-	File   string // below the store's folder
+	File   string // relative to the folder of the store
 	Offset int64  // of the record
 	Err    error
 }
@@ -45,12 +45,12 @@ func (e *DamagedError) Error() string {
 func (e *DamagedError) Unwrap() error { return e.Err }
 
 var (
-	errHeader   = errors.New("this is not the beginning of a record")
-	errChecksum = errors.New("the checksum of the record does not fit")
-	errShort    = errors.New("the journal ends inside the record")
+	errHeader   = errors.New("no record begins here")
+	errChecksum = errors.New("checksum mismatch")
+	errShort    = errors.New("the file ends inside the record")
 )
 
-// span is where a record is: its offset and its length with the header.
+// span is the position of a record: its offset, and its length including the header.
 type span struct {
 	Off int64 `json:"off"`
 	Len int64 `json:"len"`
@@ -58,11 +58,11 @@ type span struct {
 
 func (s span) end() int64 { return s.Off + s.Len }
 
-// seal fills in the header of a record whose payload is in buf behind it.
+// seal fills in the header at the beginning of buf; the payload follows it.
 func seal(buf []byte) error {
 	payload := buf[headerSize:]
 	if uint64(len(payload)) > math.MaxUint32 {
-		return fmt.Errorf("a change of %d bytes is too large for a record", len(payload))
+		return fmt.Errorf("a payload of %d bytes is too large for a record, want at most 4 GiB", len(payload))
 	}
 	copy(buf, magic)
 	binary.LittleEndian.PutUint32(buf[4:], uint32(len(payload)))
@@ -71,7 +71,7 @@ func seal(buf []byte) error {
 	return nil
 }
 
-// header returns the length and the checksum of a payload.
+// header decodes a header: the length and the checksum of the payload.
 func header(b []byte) (size int64, sum uint32, ok bool) {
 	if string(b[:4]) != magic || crc32.Checksum(b[:12], castagnoli) != binary.LittleEndian.Uint32(b[12:]) {
 		return 0, 0, false
@@ -79,10 +79,9 @@ func header(b []byte) (size int64, sum uint32, ok bool) {
 	return int64(binary.LittleEndian.Uint32(b[4:])), binary.LittleEndian.Uint32(b[8:]), true
 }
 
-// scan calls fn with the place and the payload of every record between from and size;
-// fn must not keep the payload. It returns where the last good record ends: before
-// size if the journal's end is torn. A record that is bad in any other place is a
-// *DamagedError.
+// scan calls fn with the position and the payload of every record between from and size;
+// fn must not retain the payload. It returns where the last good record ends, which is
+// before size if the end is torn. A bad record anywhere else is a *DamagedError.
 func scan(r io.ReaderAt, name string, from, size int64, fn func(at span, payload []byte) error) (int64, error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(r, from, size-from), 64<<10)
 	var head [headerSize]byte
@@ -120,7 +119,7 @@ func scan(r io.ReaderAt, name string, from, size int64, fn func(at span, payload
 			return off, fmt.Errorf("read %s: %w", name, err)
 		}
 		if crc32.Checksum(payload, castagnoli) != sum {
-			if at.end() < size { // the next record was begun, so this one had been synced
+			if at.end() < size { // a record follows, so this one had been synced
 				return off, &DamagedError{name, off, errChecksum}
 			}
 			return off, nil // torn
@@ -182,14 +181,13 @@ func readRecord(r io.ReaderAt, name string, at span) ([]byte, error) {
 	return buf[headerSize:], nil
 }
 
-// appendSealed writes a sealed record at the end of a file, which is at, and syncs it.
-// When it returns no error the record is on disk. Broken says why the file cannot be
-// written any more after an error, if it cannot.
+// appendSealed writes a sealed record at offset at, the end of the file, and syncs it. When
+// err is nil the record is on disk. Otherwise broken, if not nil, says why the file is no
+// longer writable.
 func appendSealed(f *os.File, name string, at int64, buf []byte, fsync func(*os.File) error) (broken, err error) {
 	atWrite.Hit()
 	if _, err := f.WriteAt(buf, at); err != nil {
-		// Nothing was promised yet. Take it back; if that fails too, what is in the
-		// file is anybody's guess.
+		// Undo the write; if that fails too, the content of the file is unknown.
 		back := f.Truncate(at)
 		if back == nil {
 			back = fsync(f)
@@ -201,8 +199,8 @@ func appendSealed(f *os.File, name string, at int64, buf []byte, fsync func(*os.
 	}
 	atWritten.Hit()
 	if err := fsync(f); err != nil {
-		// The system may have dropped the pages and call the next sync a success. Only
-		// reading the file again tells what is there.
+		// The system may have dropped the pages, and the next sync may succeed anyway. Only
+		// reopening the file shows what is on disk.
 		return err, fmt.Errorf("sync %s: %w", name, err)
 	}
 	atSynced.Hit()

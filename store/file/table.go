@@ -9,13 +9,13 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// table is what is always known about the threads and the runs of a store. It says the
-// same as the journals, from which it can be made again.
+// table holds the threads and runs of a store, without the bodies. It can be rebuilt from
+// the journals.
 type table struct {
-	mu      sync.Mutex // guards everything below, and what thread, journal, copies and body say
+	mu      sync.Mutex // guards everything below, and fields of thread, journal, copies and body
 	threads map[string]*thread
 	runs    map[string]*runRef
-	floor   uint64 // the highest fence of a thread that was deleted: no new one gets it again
+	floor   uint64 // the highest fence of a deleted thread; new threads get higher ones
 	clock   int64  // grows with every commit, to order threads and runs
 	grown   int64  // bytes written to journals since the index was saved
 }
@@ -24,7 +24,7 @@ func newTable() *table {
 	return &table{threads: map[string]*thread{}, runs: map[string]*runRef{}}
 }
 
-// find returns a thread that is there. Requires tb.mu.
+// find returns a live thread. Requires tb.mu.
 func (tb *table) find(id string) (*thread, error) {
 	if t := tb.threads[id]; t != nil && t.life == alive {
 		return t, nil
@@ -32,7 +32,7 @@ func (tb *table) find(id string) (*thread, error) {
 	return nil, threads.NotFound(id)
 }
 
-// take returns a thread with writing held.
+// take returns a live thread with writing held.
 func (tb *table) take(id string) (*thread, error) {
 	tb.mu.Lock()
 	t, err := tb.find(id)
@@ -41,14 +41,14 @@ func (tb *table) take(id string) (*thread, error) {
 		return nil, err
 	}
 	t.writing.Lock()
-	if t.life != alive { // it was deleted meanwhile
+	if t.life != alive { // deleted in the meantime
 		t.writing.Unlock()
 		return nil, threads.NotFound(id)
 	}
 	return t, nil
 }
 
-// findRun returns a run that was committed. Requires tb.mu.
+// findRun returns a committed run of a live thread. Requires tb.mu.
 func (tb *table) findRun(id string) (*runRef, error) {
 	if r := tb.runs[id]; r != nil && r.at.Len > 0 && r.thread.life == alive {
 		return r, nil
@@ -56,8 +56,7 @@ func (tb *table) findRun(id string) (*runRef, error) {
 	return nil, threads.RunNotFound(id)
 }
 
-// apply does what a record says to what is always known. Requires tb.mu, or that
-// nobody else knows the store.
+// apply applies a record to the table. Requires tb.mu, except while the store is opened.
 func (tb *table) apply(t *thread, r *summary, at span) {
 	if at.Off == 0 {
 		t.journal.first = at
@@ -122,8 +121,8 @@ func (tb *table) applyCommit(t *thread, r *summary, at span) {
 	t.SetRun(r.RunID, r.Status)
 }
 
-// claim gives a commit its time and makes sure that its run is of this thread, whatever
-// others commit until it is written.
+// claim gives a commit its clock and reserves its run for this thread until the commit is
+// written. Undo releases a new reservation.
 func (tb *table) claim(t *thread, r *record) (undo func(), err error) {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
@@ -138,14 +137,14 @@ func (tb *table) claim(t *thread, r *record) (undo func(), err error) {
 			delete(tb.runs, r.RunID)
 		}, nil
 	case ref.thread != t:
-		return nil, fmt.Errorf("%w: run %s is of thread %s", awaken.ErrConflict, r.RunID, ref.thread.ID)
+		return nil, fmt.Errorf("%w: run %s belongs to thread %s", awaken.ErrConflict, r.RunID, ref.thread.ID)
 	case ref.status == awaken.RunDone && r.Status != awaken.RunDone:
 		return nil, awaken.ErrFenced
 	}
 	return func() {}, nil
 }
 
-// checkParent checks that a thread can have that parent. Requires tb.mu.
+// checkParent checks that parent exists and is not below the thread. Requires tb.mu.
 func (tb *table) checkParent(id, parent string) error {
 	return threads.CheckParent(id, parent, func(id string) (string, bool, error) {
 		t, err := tb.find(id)
@@ -156,7 +155,7 @@ func (tb *table) checkParent(id, parent string) error {
 	})
 }
 
-// related returns the children of a thread, and the forks that read from its journal.
+// related returns the live children of a thread, and the forks that share its messages.
 // Requires tb.mu.
 func (tb *table) related(t *thread) (kids, forks []*thread) {
 	for _, o := range tb.threads {
@@ -170,7 +169,7 @@ func (tb *table) related(t *thread) (kids, forks []*thread) {
 	return kids, forks
 }
 
-// descendants returns all that descend from a thread, parents before children.
+// descendants returns all descendants of a thread, parents before children.
 func (tb *table) descendants(t *thread) []*thread {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
@@ -191,12 +190,10 @@ func (tb *table) descendants(t *thread) []*thread {
 	return out
 }
 
-// restore takes over what the index says about a thread.
+// restore sets a thread to its state in the index.
 func (tb *table) restore(t *thread, ix *indexThread) {
-	t.Thread = ix.Thread
-	t.journal.first, t.journal.size, t.doomed = ix.First, ix.Size, ix.Doomed
-	t.Fence, t.Generation, t.Committed = ix.Fence, ix.Generation, ix.Committed
-	t.Touched, t.Seq, t.unread = ix.Touched, ix.Seq, ix.Unread
+	t.Head, t.unread, t.doomed = ix.Head, ix.Unread, ix.Doomed
+	t.journal.first, t.journal.size = ix.First, ix.Size
 	t.base, t.copied, t.copies.to, t.copies.seq = ix.Base, ix.Copied, ix.CopiedTo, ix.CopiedSeq
 	for _, r := range ix.Runs {
 		ref := &runRef{id: r.ID, thread: t, status: r.Status, born: r.Born, at: r.At}

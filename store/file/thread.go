@@ -12,11 +12,11 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// thread is what is always known about a thread: as much as a commit needs, and as
-// lists show. What it is made of is in its body, which comes and goes.
+// thread is the part of a thread that is always in memory: as much as commits and lists
+// need. Its content is in the body, which is cached.
 //
-// Whoever changes a thread holds writing from before looking at it until the change is
-// applied; so whoever holds it may read without table.mu.
+// A writer holds writing from before it reads the thread until its change is applied, so
+// the holder may read the thread without table.mu.
 type thread struct {
 	writing sync.Mutex
 	journal journal
@@ -25,45 +25,45 @@ type thread struct {
 	// Guarded by table.mu.
 	threads.Head
 	life   life
-	doomed *awaken.ChildStrategy // to be deleted, with the children as said
+	doomed *awaken.ChildStrategy // set while it is being deleted
 	unread []string
 	runs   []*runRef // in the order they were born
-	base   *base     // what its log begins with is another thread's
-	copied span      // the record that holds a copy of it instead
+	base   *base     // another thread holds the first messages
+	copied span      // the record that holds a copy of them instead
 
 	body   *body
-	bodyAt *list.Element // in the bodies
+	bodyAt *list.Element // in bodies.order
 }
 
-// life says whether a thread is there.
+// life is the life cycle of a thread.
 type life uint8
 
 const (
 	beingMade life = iota
 	alive
-	gone // deleted, or never made
+	gone // deleted, or its creation failed
 )
 
-// runRef is a run and where its record is.
+// runRef is a run and the position of its last record.
 type runRef struct {
 	id     string
 	thread *thread
 	status awaken.RunStatus
 	born   int64
-	at     span // no length while its first commit is being written
-	stale  bool // is in its thread's copies.stale
+	at     span // empty while its first commit is being written
+	stale  bool // listed in copies.stale of its thread
 }
 
 func newThread(id string) *thread {
 	return &thread{Head: threads.Head{Thread: awaken.Thread{ID: id}}, journal: journal{path: journalPath(id), nonce: ids.New()}}
 }
 
-// journalPath is where the journal of a thread is, below the store's folder.
+// journalPath returns the path of a thread's journal, relative to the folder of the store.
 func journalPath(threadID string) string { return journalsDir + "/" + fileName(threadID) + ".log" }
 
-var errNotUTF8 = errors.New("it is not UTF-8")
+var errNotUTF8 = errors.New("not valid UTF-8")
 
-// checkID refuses ids that JSON would change.
+// checkID refuses ids that JSON cannot represent.
 func checkID(what, id string) error {
 	if !utf8.ValidString(id) {
 		return fmt.Errorf("%w: %s id %q: %w", awaken.ErrInvalid, what, id, errNotUTF8)

@@ -22,14 +22,14 @@ func wantInvalid(t testing.TB, what string, err error) {
 	}
 }
 
-// step is one change, which writes one record to one journal.
+// step is a change that writes one record to one journal.
 type step struct {
 	name, thread string
 	do           func(t testing.TB, s *file.Store)
 }
 
-// steps make one change of every kind. Each begins where the one before has left the
-// store, and may run in another process.
+// steps make one change of every kind. Each continues from the one before, perhaps in
+// another process.
 func steps() []step {
 	commit := func(thread, run string, change func(*awaken.Commit), texts ...string) func(t testing.TB, s *file.Store) {
 		return func(t testing.TB, s *file.Store) {
@@ -41,7 +41,7 @@ func steps() []step {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The owner is found again: fences are given out from 1.
+			// The owner is known: fences begin at 1.
 			o := &owner{TB: t, store: s, cp: &awaken.Checkpoint{Fence: 1, Thread: *th}, count: th.MessageCount, seq: uint64(len(entries)), number: uint64(th.MessageCount) + 1,
 				run: awaken.Run{RunID: run, ThreadID: thread, AgentID: "agent", Status: awaken.RunRunning}}
 			for o.number++; errors.Is(o.try(change, texts...), awaken.ErrFenced); o.cp.Fence++ {
@@ -84,14 +84,14 @@ func steps() []step {
 	}
 }
 
-// At whichever byte the last write was torn, the store opens as it was before it.
-func TestOpen_CutsATornEndWhereverItIs(t *testing.T) {
+// At whichever byte the last write was torn, the store opens as it was before that write.
+func TestOpen_TruncatesATornEndWhereverItIs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := quick(t, dir, &file.Options{NoCopies: true})
 	cuts := 0
 	for i, st := range steps() {
-		if i%3 == 1 { // so that some of it is known from the index
+		if i%3 == 1 { // so that the index covers a part
 			if err := s.SaveIndex(); err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestOpen_CutsATornEndWhereverItIs(t *testing.T) {
 			}
 			check(fmt.Sprintf("cut at %d of %d", n, len(whole)), whole[:n])
 		}
-		// The file may have got its length and not all of its bytes.
+		// The file may have its length but not all of its bytes.
 		for n := len(old); n < len(whole); n += 97 {
 			zeros := slices.Clone(whole)
 			clear(zeros[n:])
@@ -144,7 +144,7 @@ func TestOpen_CutsATornEndWhereverItIs(t *testing.T) {
 				}
 			}
 		}
-		// What was not torn is there.
+		// What was not torn is stored.
 		if got := dumpDir(t, cloned(t, dir)); got == want {
 			t.Fatalf("%s changed nothing", st.name)
 		}
@@ -152,8 +152,8 @@ func TestOpen_CutsATornEndWhereverItIs(t *testing.T) {
 	t.Logf("%d torn journals", cuts)
 }
 
-// After a torn end was cut, the thread goes on; also if the index knew of more.
-func TestOpen_GoesOnAfterATornEnd(t *testing.T) {
+// After a torn end was truncated, the thread is writable, even if the index covered more.
+func TestOpen_IsWritableAfterATornEnd(t *testing.T) {
 	t.Parallel()
 	for _, indexed := range []bool{false, true} {
 		dir := t.TempDir()
@@ -186,7 +186,7 @@ func TestOpen_GoesOnAfterATornEnd(t *testing.T) {
 	}
 }
 
-// A record that is damaged and not the last one is never skipped and never cut.
+// A damaged record that is not the last one is never skipped and never truncated.
 func TestOpen_ReportsDamageInTheMiddle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -232,7 +232,7 @@ func TestOpen_ReportsDamageInTheMiddle(t *testing.T) {
 			if err := os.WriteFile(path, damaged, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			// Without the index everything is read at once.
+			// Without the index, Open reads everything.
 			if err := os.Remove(index); err != nil {
 				t.Fatal(err)
 			}
@@ -241,13 +241,13 @@ func TestOpen_ReportsDamageInTheMiddle(t *testing.T) {
 				_ = s.Close()
 			}
 			check(err, at)
-			// With it, Open does not read what it knows. The thread cannot be used, the
+			// With it, Open skips what the index covers. The thread cannot be used, the
 			// others can.
 			if err := os.WriteFile(index, saved, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if at.Off == 0 {
-				continue // the index is not believed
+				continue // the index is not used
 			}
 			s, err = file.OpenUnsynced(dir, &file.Options{NoCopies: true})
 			if err != nil {
@@ -287,7 +287,7 @@ func TestOpen_RefusesAJournalOfAnotherName(t *testing.T) {
 	}
 }
 
-func TestOpen_LeavesStrangeFilesAlone(t *testing.T) {
+func TestOpen_IgnoresUnknownFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := quick(t, dir, nil)
@@ -315,8 +315,8 @@ func TestOpen_LeavesStrangeFilesAlone(t *testing.T) {
 	}
 }
 
-// FuzzOpen opens a folder with any bytes as a journal. Open may refuse it; if not, the
-// store works, and is the same when it is opened again.
+// FuzzOpen opens a folder with arbitrary bytes as a journal. Open may refuse it; otherwise
+// the store works, and is the same after it is reopened.
 func FuzzOpen(f *testing.F) {
 	dir := f.TempDir()
 	s, err := file.OpenUnsynced(dir, &file.Options{NoCopies: true})

@@ -5,14 +5,14 @@ import (
 	"errors"
 )
 
-// writer makes changes of threads: on the disk, and then in memory.
+// writer applies changes to threads, first on disk and then in memory.
 type writer struct {
 	table    *table
 	journals *journals
 	bodies   *bodies
 }
 
-// append makes a change of a thread durable and then visible. Requires t.writing.
+// append makes a change durable and then visible. Requires t.writing.
 func (w *writer) append(t *thread, r *record) error {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer recycle(buf)
@@ -35,8 +35,8 @@ func (w *writer) append(t *thread, r *record) error {
 	return nil
 }
 
-// create makes the journal of a thread that is being made. If it fails there is no
-// such thread. Requires t.writing.
+// create creates the journal of a new thread. If it fails the thread does not exist.
+// Requires t.writing.
 func (w *writer) create(t *thread, first *record) (err error) {
 	defer func() {
 		w.table.mu.Lock()
@@ -52,7 +52,7 @@ func (w *writer) create(t *thread, first *record) (err error) {
 		return err
 	}
 	defer w.journals.put(&t.journal)
-	if first.Base == nil { // it begins with nothing, so there is nothing to read
+	if first.Base == nil { // the log is empty, so there is nothing to load
 		w.table.mu.Lock()
 		w.bodies.add(t, &body{})
 		w.table.mu.Unlock()

@@ -10,12 +10,13 @@ import (
 
 // budget implements [money.Budget].
 type budget struct {
-	mu       *sync.Mutex // the DB's; guards everything below
+	mu       *sync.Mutex // of the DB; guards everything below
 	balances map[money.Account]*money.Balance
-	reserved map[string]*money.Reservation // by run
+	reserved map[string]*money.Reservation // by run ID
 }
 
-// UpdateBudget changes a run's reservation and the balances that it concerns.
+// UpdateBudget calls fn with a run's reservation and the balances of the accounts, and
+// stores what fn changes unless fn fails.
 func (b *budget) UpdateBudget(_ context.Context, runID string, accounts []money.Account, fn func(b *money.Book) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,11 +44,11 @@ func (b *budget) UpdateBudget(_ context.Context, runID string, accounts []money.
 	return nil
 }
 
-// Reservations returns what is reserved, by run.
+// Reservations returns all reservations by run ID.
 func (b *budget) Reservations(context.Context) (map[string]*money.Reservation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return maps.Clone(b.reserved), nil // which are not changed
+	return maps.Clone(b.reserved), nil // reservations are immutable
 }
 
 // Balances returns the balance of each account.

@@ -27,7 +27,7 @@ func (s *committer) Acquire(_ context.Context, threadID string) (*awaken.Checkpo
 	return t.Checkpoint(&t.Body, latest), nil
 }
 
-// Commit makes c visible, all or nothing.
+// Commit applies c, all or nothing.
 func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
 		t.Created = make([]int64, 0, 4)
 	}
 	t.entries = append(t.entries, c.Entries...)
-	for i := range c.Entries { // the deltas of one may reach further than the last
+	for i := range c.Entries { // coalesced deltas may reach beyond the last entry
 		t.Seq = max(t.Seq, c.Entries[i].Last())
 	}
 	t.Append(c.Messages, c.Time)
@@ -72,7 +72,7 @@ func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
 	return nil
 }
 
-// isDone reports whether a run is over.
+// isDone reports whether a run is stored as done.
 func (s *committer) isDone(runID string) bool {
 	r := s.runs[runID]
 	return r != nil && r.Status == awaken.RunDone
@@ -97,7 +97,7 @@ func (s *committer) saveRun(t *thread, c *awaken.Commit) {
 	}
 }
 
-// Interrupt raises the thread's generation.
+// Interrupt raises the thread's generation and returns the unfinished calls.
 func (s *committer) Interrupt(_ context.Context, threadID string) ([]*awaken.CallState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *committer) Interrupt(_ context.Context, threadID string) ([]*awaken.Cal
 	return threads.Unfinished(t.run.Calls), nil
 }
 
-// Post adds items to a thread's inbox.
+// Post adds items to a thread's inbox. It ignores items that were posted before.
 func (s *committer) Post(_ context.Context, threadID string, items ...awaken.InboxItem) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,10 +16,10 @@ func newConfig(db *DB) config.Store {
 	return configstate.NewStore(configstate.StoreOptions{Mu: new(sync.Mutex), State: configstate.New(), Pinned: db.pinned, Now: func() time.Time { return db.Now() }})
 }
 
-// Config returns the configuration of the whole DB, which belongs to no tenant.
+// Config returns the configuration of the DB, which belongs to no tenant.
 func (db *DB) Config() config.Store { return db.config }
 
-// pinned returns the publications that runs that are not done are pinned to.
+// pinned returns the publications that unfinished runs are pinned to.
 func (db *DB) pinned(context.Context) (out []int64, err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -28,7 +28,7 @@ func (db *DB) pinned(context.Context) (out []int64, err error) {
 			if r.Status == awaken.RunDone {
 				continue
 			}
-			if number, err := strconv.ParseInt(r.ResolutionID, 10, 64); err == nil { // others come from code
+			if number, err := strconv.ParseInt(r.ResolutionID, 10, 64); err == nil { // other ids name registries made in code
 				out = append(out, number)
 			}
 		}

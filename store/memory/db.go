@@ -16,11 +16,11 @@ import (
 // DB holds the stores of all tenants, and is the queue that workers share. It
 // implements [mailbox.Queue] and [mailbox.Listener].
 type DB struct {
-	// Now is the clock of leases and delays: time.Now, unless it is replaced before
-	// anything else is done.
+	// Now is the clock of leases and delays. NewDB sets it to time.Now; replace it before
+	// the DB is used.
 	Now func() time.Time
 
-	mu      sync.Mutex // guards everything, of every tenant
+	mu      sync.Mutex // guards the data of all tenants
 	tenants map[string]*Store
 	lines   *lines
 	config  config.Store
@@ -58,7 +58,7 @@ func (db *DB) newStore(tenant string) *Store {
 // Handle returns the store of a tenant.
 func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 
-// Claim takes dispatches that are available.
+// Claim claims available dispatches.
 func (db *DB) Claim(_ context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -81,8 +81,8 @@ func (db *DB) Claim(_ context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Di
 	return ds, next, nil
 }
 
-// held returns the dispatch of a claim, or nil if it is not a claim any more.
-func (db *DB) held(h mailbox.Held) (*mailbox.Dispatch, *thread) {
+// claimed returns the dispatch of a claim and its thread, or nil if the claim is void.
+func (db *DB) claimed(h mailbox.Held) (*mailbox.Dispatch, *thread) {
 	s := db.tenants[h.Tenant]
 	if s == nil {
 		return nil, nil
@@ -104,7 +104,7 @@ func (db *DB) Renew(_ context.Context, lease time.Duration, held ...mailbox.Held
 	now := db.Now().UnixMilli()
 	out := make([]mailbox.Renewal, len(held))
 	for i, h := range held {
-		d, _ := db.held(h)
+		d, _ := db.claimed(h)
 		if d == nil {
 			out[i].Lost = true
 			continue
@@ -122,10 +122,10 @@ func (db *DB) Settle(_ context.Context, settlements ...mailbox.Settlement) ([]er
 	out := make([]error, len(settlements))
 	for i, s := range settlements {
 		if s.Status != mailbox.Queued && !s.Status.Terminal() {
-			out[i] = fmt.Errorf("settle dispatch %s: %w: status is %q", s.ID, awaken.ErrInvalid, s.Status)
+			out[i] = fmt.Errorf("settle dispatch %s: %w: status is %q, want %q or a terminal one", s.ID, awaken.ErrInvalid, s.Status, mailbox.Queued)
 			continue
 		}
-		d, t := db.held(s.Held)
+		d, t := db.claimed(s.Held)
 		if d == nil {
 			out[i] = fmt.Errorf("settle dispatch %s: %w", s.ID, awaken.ErrFenced)
 			continue
@@ -138,11 +138,11 @@ func (db *DB) Settle(_ context.Context, settlements ...mailbox.Settlement) ([]er
 		}
 		db.lines.release(t, d, s.Status, now+s.Delay.Milliseconds(), now)
 	}
-	db.lines.tell()
+	db.lines.notify()
 	return out, nil
 }
 
-// Reclaim puts dispatches whose lease is over back into the queue.
+// Reclaim requeues dispatches whose lease has expired.
 func (db *DB) Reclaim(_ context.Context, limit int) (int, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -158,12 +158,12 @@ func (db *DB) Reclaim(_ context.Context, limit int) (int, error) {
 		}
 	}
 	if n > 0 {
-		db.lines.tell()
+		db.lines.notify()
 	}
 	return n, nil
 }
 
-// Purge removes dispatches that have been over for so long.
+// Purge removes dispatches that were completed at least olderThan ago.
 func (db *DB) Purge(_ context.Context, olderThan time.Duration) (int, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -174,7 +174,7 @@ func (db *DB) Purge(_ context.Context, olderThan time.Duration) (int, error) {
 	return n, nil
 }
 
-// Counts returns how many dispatches there are of each status.
+// Counts returns the number of dispatches by status.
 func (db *DB) Counts(context.Context) (map[mailbox.Status]int, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -187,8 +187,8 @@ func (db *DB) Counts(context.Context) (map[mailbox.Status]int, error) {
 	return out, nil
 }
 
-// Listen calls fn when something may have become available or a claim may have been
-// cancelled.
+// Listen calls fn when a dispatch may have become available or a claim may have been
+// cancelled, until ctx is done.
 func (db *DB) Listen(ctx context.Context, fn func()) error {
 	ch := make(chan struct{}, 1)
 	db.mu.Lock()

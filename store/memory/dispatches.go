@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// dispatches implements [mailbox.Store]: it is a tenant's part of the queue.
+// dispatches implements [mailbox.Store], the queue of one tenant.
 type dispatches struct {
 	*records
 	tenant string
@@ -23,7 +23,7 @@ type dispatches struct {
 	byKey  map[string]*mailbox.Dispatch // idempotency key
 }
 
-// Change calls fn with a thread's queue and keeps what it recorded. Fn must not use the
+// Change calls fn with a thread's queue and applies what fn recorded. Fn must not use the
 // DB.
 func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
 	s.mu.Lock()
@@ -50,7 +50,7 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 		t = s.open(threadID, c.Now)
 	}
 	if t == nil {
-		return nil // fn wanted nothing
+		return nil // fn recorded nothing
 	}
 	if c.Raise {
 		t.epoch++
@@ -66,12 +66,12 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 		s.put(t, d)
 	}
 	s.lines.place(t, c.Now)
-	s.lines.tell()
+	s.lines.notify()
 	return nil
 }
 
-// check says what is wrong with the changes of a thread, which is nil if it is not
-// there.
+// check returns why what fn recorded must be refused. The thread is nil if it does not
+// exist.
 func (s *dispatches) check(t *thread, c *mailbox.Thread) error {
 	if t == nil && !c.Make && (len(c.Put) > 0 || len(c.Runs) > 0 || len(c.Post) > 0 || c.Interrupt || c.Raise) {
 		return awaken.ErrNotFound
@@ -102,7 +102,7 @@ func (s *dispatches) check(t *thread, c *mailbox.Thread) error {
 	return errors.Join(errs...)
 }
 
-// put keeps a dispatch that is new or changed.
+// put adds or replaces a dispatch.
 func (s *dispatches) put(t *thread, changed *mailbox.Dispatch) {
 	d := s.byID[changed.ID]
 	if d == nil {
@@ -149,12 +149,12 @@ func (s *dispatches) Enqueue(_ context.Context, ds ...*mailbox.Dispatch) (left [
 		s.lines.place(t, now)
 	}
 	if len(left) < len(ds) {
-		s.lines.tell()
+		s.lines.notify()
 	}
 	return left, nil
 }
 
-// taken reports whether a dispatch cannot be queued as it is.
+// taken reports whether Enqueue must leave a dispatch out.
 func (s *dispatches) taken(d *mailbox.Dispatch) bool {
 	if s.byID[d.ID] != nil || d.IdempotencyKey != "" && s.byKey[d.IdempotencyKey] != nil {
 		return true
@@ -167,7 +167,7 @@ func (s *dispatches) taken(d *mailbox.Dispatch) bool {
 	return waits || d.DedupeKey != "" && slices.ContainsFunc(t.live, func(o *mailbox.Dispatch) bool { return o.DedupeKey == d.DedupeKey })
 }
 
-// export returns a copy of a dispatch. Messages are shared, they do not change.
+// export returns a copy of a dispatch that shares its messages, which are immutable.
 func export(d *mailbox.Dispatch) *mailbox.Dispatch {
 	out := *d
 	if d.Request != nil {
@@ -200,7 +200,8 @@ func (s *dispatches) Submitted(_ context.Context, key string) (*mailbox.Dispatch
 	return export(d), nil
 }
 
-// Dispatches lists dispatches: those of a thread or run in order, others newest first.
+// Dispatches lists dispatches: those of a thread or run in queue order, others newest
+// first.
 func (s *dispatches) Dispatches(_ context.Context, q mailbox.Query) ([]*mailbox.Dispatch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,14 +230,14 @@ func selects(q mailbox.Query, d *mailbox.Dispatch) bool {
 		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, d.Status))
 }
 
-// PurgeDispatches removes the dispatches of q that are over, on whatever page.
+// PurgeDispatches removes the completed dispatches that q selects, on all pages.
 func (s *dispatches) PurgeDispatches(_ context.Context, q mailbox.Query) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.purge(func(d *mailbox.Dispatch) bool { return selects(q, d) }), nil
 }
 
-// purge removes dispatches that are over and that which picks.
+// purge removes the completed dispatches for which which returns true.
 func (s *dispatches) purge(which func(d *mailbox.Dispatch) bool) int {
 	before := len(s.byID)
 	for _, t := range s.threads {

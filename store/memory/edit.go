@@ -18,7 +18,7 @@ type editor struct {
 	now        func() time.Time
 }
 
-// Fork makes a thread that begins as another was after record seq of its log.
+// Fork creates a thread that begins with the first seq records of another.
 func (s *editor) Fork(_ context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,8 +35,8 @@ func (s *editor) Fork(_ context.Context, threadID string, seq int, newID string)
 	return f.Export(), nil
 }
 
-// DeleteThread removes a thread. One that has dispatches that are queued or claimed is
-// an ErrConflict.
+// DeleteThread removes a thread. It returns an ErrConflict if the thread, or a descendant
+// that is to be removed too, has queued or claimed dispatches.
 func (s *editor) DeleteThread(_ context.Context, id string, children awaken.ChildStrategy) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *editor) DeleteThread(_ context.Context, id string, children awaken.Chil
 		return err
 	}
 	if busy := s.busy(id, children == awaken.CascadeChildren); busy != "" {
-		return fmt.Errorf("delete thread %s: %w: thread %s has dispatches that are queued or claimed", id, awaken.ErrConflict, busy)
+		return fmt.Errorf("delete thread %s: %w: thread %s has queued or claimed dispatches", id, awaken.ErrConflict, busy)
 	}
 	var kids []*thread
 	for _, t := range s.threads {
@@ -52,24 +52,19 @@ func (s *editor) DeleteThread(_ context.Context, id string, children awaken.Chil
 			kids = append(kids, t)
 		}
 	}
-	switch children {
-	case awaken.RejectChildren:
-		if len(kids) > 0 {
-			return fmt.Errorf("delete thread %s: %w: it has %d children", id, awaken.ErrConflict, len(kids))
-		}
-	case awaken.DetachChildren:
+	if err := threads.CheckDelete(children, len(kids)); err != nil {
+		return fmt.Errorf("delete thread %s: %w", id, err)
+	}
+	if children == awaken.DetachChildren {
 		for _, k := range kids {
 			k.ParentThreadID = ""
 		}
-	case awaken.CascadeChildren:
-	default:
-		return fmt.Errorf("delete thread %s: %w: child strategy is %q, want reject, cascade or nothing", id, awaken.ErrInvalid, children)
 	}
 	s.remove(id, children == awaken.CascadeChildren)
 	return nil
 }
 
-// busy returns the thread, or the descendant of it, that has live dispatches, or "".
+// busy returns the thread, or one of its descendants, that has live dispatches, or "".
 func (s *editor) busy(id string, descendants bool) string {
 	if len(s.threads[id].live) > 0 {
 		return id
@@ -86,7 +81,7 @@ func (s *editor) busy(id string, descendants bool) string {
 	return ""
 }
 
-// remove removes a thread, and all that descend from it.
+// remove removes a thread, and its descendants if asked to.
 func (s *editor) remove(id string, descendants bool) {
 	t := s.threads[id]
 	s.floor = max(s.floor, t.Fence)
@@ -105,12 +100,12 @@ func (s *editor) remove(id string, descendants bool) {
 	}
 }
 
-// CreateThread makes a thread.
+// CreateThread creates a thread.
 func (s *editor) CreateThread(_ context.Context, t *awaken.Thread) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.ID == "" || s.threads[t.ID] != nil {
-		return fmt.Errorf("create thread %q: %w: it exists already", t.ID, awaken.ErrConflict)
+		return fmt.Errorf("create thread %q: %w: it already exists", t.ID, awaken.ErrConflict)
 	}
 	if err := s.checkParent(t.ID, t.ParentThreadID); err != nil {
 		return err
@@ -121,7 +116,7 @@ func (s *editor) CreateThread(_ context.Context, t *awaken.Thread) error {
 	return nil
 }
 
-// add adds a thread that people made.
+// add adds a thread that was forked or created.
 func (s *editor) add(t awaken.Thread) *thread {
 	s.clock++
 	t.Metadata.Custom = maps.Clone(t.Metadata.Custom)
@@ -130,7 +125,7 @@ func (s *editor) add(t awaken.Thread) *thread {
 	return out
 }
 
-// checkParent checks that a thread can have that parent.
+// checkParent checks that parent exists and is not below the thread.
 func (s *editor) checkParent(id, parent string) error {
 	return threads.CheckParent(id, parent, func(id string) (string, bool, error) {
 		t := s.threads[id]
@@ -141,7 +136,7 @@ func (s *editor) checkParent(id, parent string) error {
 	})
 }
 
-// UpdateThread changes what people attached to a thread.
+// UpdateThread changes the resource, parent, title and custom metadata of a thread.
 func (s *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,13 +161,13 @@ func (s *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Th
 	return t.Export(), nil
 }
 
-// Prune removes threads that nothing happened on for a while.
+// Prune removes idle threads that were last updated before a time.
 func (s *editor) Prune(_ context.Context, before time.Time) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
 	for id, t := range s.threads {
-		idle := t.OpenRunID == "" && len(t.Inbox) == 0 && len(t.live) == 0 && t.Metadata.UpdatedAt > 0 // a new thread's owner may yet commit
+		idle := t.OpenRunID == "" && len(t.Inbox) == 0 && len(t.live) == 0 && t.Metadata.UpdatedAt > 0 // the owner of a new thread may still commit
 		if idle && t.Metadata.UpdatedAt < before.UnixMilli() {
 			s.remove(id, false)
 			n++

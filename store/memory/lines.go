@@ -8,11 +8,11 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// lines is where threads wait to be claimed, of all tenants, and who wants to know when
-// one can be. The DB's mu guards it.
+// lines orders the threads of all tenants that have something to claim, and holds the
+// listeners. DB.mu guards it.
 type lines struct {
 	ready     line // threads that can be claimed
-	later     line // threads whose next claim time alone will change
+	later     line // threads where a dispatch will become available by time alone
 	claimed   map[*mailbox.Dispatch]*thread
 	listeners map[chan struct{}]bool
 }
@@ -27,7 +27,7 @@ func newLines() *lines {
 	}
 }
 
-// place puts a thread into the lines where it belongs at now.
+// place moves a thread to its places in the lines.
 func (l *lines) place(t *thread, now int64) {
 	l.ready.remove(t)
 	l.later.remove(t)
@@ -48,7 +48,8 @@ func (l *lines) place(t *thread, now int64) {
 	}
 }
 
-// release ends the claim on d, which is tried again from available on if it is Queued.
+// release ends the claim on d. A dispatch that is Queued again becomes available at
+// available.
 func (l *lines) release(t *thread, d *mailbox.Dispatch, as mailbox.Status, available, now int64) {
 	d.Status, d.UpdatedAt = as, now
 	d.ClaimToken, d.ClaimedBy, d.LeaseUntil = "", "", 0
@@ -64,33 +65,33 @@ func (l *lines) release(t *thread, d *mailbox.Dispatch, as mailbox.Status, avail
 	l.place(t, now)
 }
 
-// tell wakes the listeners.
-func (l *lines) tell() {
+// notify wakes the listeners.
+func (l *lines) notify() {
 	for ch := range l.listeners {
 		select {
 		case ch <- struct{}{}:
-		default: // it has yet to look
+		default: // it is already notified
 		}
 	}
 }
 
-// queue is what a thread has of the queue.
+// queue is the queue of a thread.
 type queue struct {
 	epoch uint64
 	live  []*mailbox.Dispatch // queued and claimed, in order
 	over  []*mailbox.Dispatch
-	freed int64 // when its last claim ended
+	freed int64 // when its last claim ended, Unix ms
 
-	// Its places in the lines of the DB.
-	head         *mailbox.Dispatch // what a claim takes
-	changes      int64             // when that changes by time alone
-	ready, later int               // counted from 1
+	// Its places in lines.
+	head         *mailbox.Dispatch // the dispatch that a claim takes
+	changes      int64             // when the head may change by time alone, Unix ms; 0 if never
+	ready, later int               // index in the line plus 1; 0 if not in it
 }
 
-// since is when the thread became ready.
+// since returns when the thread became ready, Unix ms.
 func (q *queue) since() int64 { return max(q.freed, q.head.AvailableAt) }
 
-// line is a heap of threads that know their places in it.
+// line is a heap of threads, each of which stores its index.
 type line struct {
 	threads []*thread
 	less    func(a, b *thread) bool

@@ -1,6 +1,6 @@
-// Package memory keeps threads, runs, their queue and profiles in memory. It is
-// complete and fast, and forgets everything when the process ends: right for tests,
-// for tools that run once, and as the shortest implementation of the ports to read.
+// Package memory stores threads, runs, their queue, profiles and configuration in memory.
+// It implements every port, and its data is lost when the process ends. It suits tests and
+// one-shot programs, and is the shortest implementation of the ports to read.
 package memory
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Store is a tenant's part of a DB. It implements [awaken.Store], [awaken.EventLog],
+// Store is the store of one tenant of a DB. It implements [awaken.Store], [awaken.EventLog],
 // [awaken.ThreadEditor], [money.Budget], [awaken.UsageReader] and [mailbox.Handle];
-// each of its parts implements some of them. The zero value is not ready; use New or
+// each of its parts implements some of them. The zero value is not usable; call New or
 // [DB.Store].
 type Store struct {
 	reader
@@ -24,7 +24,7 @@ type Store struct {
 	*budget
 }
 
-// New returns an empty store: the only one of its DB.
+// New returns the default store of a new DB.
 func New() *Store { return NewDB().Store("") }
 
 var (
@@ -34,21 +34,21 @@ var (
 	_ awaken.UsageReader  = (*Store)(nil)
 )
 
-// records is a tenant's threads and runs.
+// records holds the threads and runs of a tenant.
 type records struct {
-	mu      *sync.Mutex // the DB's; guards everything below
+	mu      *sync.Mutex // of the DB; guards everything below
 	threads map[string]*thread
 	runs    map[string]*runRecord
 	clock   int64  // grows with every commit, to order threads and runs
-	floor   uint64 // the highest fence of a thread that was removed: no new one gets it again
+	floor   uint64 // the highest fence of a deleted thread; new threads get higher ones
 }
 
 type thread struct {
 	threads.Head
 	threads.Body
 	entries []awaken.Entry
-	run     *runRecord // the latest that has started
-	begun   bool       // something was committed
+	run     *runRecord // the latest started run
+	begun   bool       // has a commit, or was created by an editor
 	queue
 }
 
@@ -65,7 +65,7 @@ func (r *records) thread(id string) (*thread, error) {
 	return t, nil
 }
 
-// make returns a thread, which is new if it was not there.
+// make returns a thread, which it adds if it does not exist.
 func (r *records) make(id string) *thread {
 	t := r.threads[id]
 	if t == nil {
@@ -75,7 +75,7 @@ func (r *records) make(id string) *thread {
 	return t
 }
 
-// open returns a thread, which is made if it was not there.
+// open is make for a thread that lists show at once.
 func (r *records) open(id string, now int64) *thread {
 	t := r.make(id)
 	if t.Metadata.CreatedAt == 0 {
@@ -86,7 +86,7 @@ func (r *records) open(id string, now int64) *thread {
 	return t
 }
 
-// record keeps the record of a run that has not started.
+// record stores the record of a run that has not started.
 func (r *records) record(run *awaken.Run) {
 	old := r.runs[run.RunID]
 	switch {

@@ -24,7 +24,7 @@ func NewProfile() *Profile {
 	return &Profile{entries: map[[2]string]profile.Entry{}, now: time.Now}
 }
 
-// Get returns an entry, or nil.
+// Get returns an entry, or nil if there is none.
 func (p *Profile) Get(_ context.Context, namespace, key string) (*profile.Entry, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +67,7 @@ func (p *Profile) List(_ context.Context, namespace string) ([]profile.Entry, er
 	return out, nil
 }
 
-// Clear removes what an entity left behind, in all namespaces.
+// Clear removes the entries of a key in all namespaces.
 func (p *Profile) Clear(_ context.Context, key string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

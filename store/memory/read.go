@@ -38,7 +38,7 @@ func (s *reader) ListThreads(_ context.Context, q awaken.ThreadQuery) ([]*awaken
 	return out, nil
 }
 
-// findThreads returns what q selects, in any order.
+// findThreads returns the threads that q selects, unsorted.
 func (s *reader) findThreads(q awaken.ThreadQuery) (all []*thread) {
 	for _, t := range s.threads {
 		if threads.Selects(q, &t.Thread) {
@@ -99,7 +99,7 @@ func (s *reader) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, 
 	return out, nil
 }
 
-// findRuns returns what q selects, in any order.
+// findRuns returns the runs that q selects, unsorted.
 func (s *reader) findRuns(q awaken.RunQuery) (all []*runRecord) {
 	for _, r := range s.runs {
 		if (q.ThreadID == "" || r.ThreadID == q.ThreadID) && (q.Status == "" || r.Status == q.Status) {
@@ -116,7 +116,7 @@ func (s *reader) CountRuns(_ context.Context, q awaken.RunQuery) (int, error) {
 	return len(s.findRuns(q)), nil
 }
 
-// Calls returns the ledger of a run.
+// Calls returns the call ledger of a run.
 func (s *reader) Calls(_ context.Context, runID string) ([]*awaken.CallState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +127,7 @@ func (s *reader) Calls(_ context.Context, runID string) ([]*awaken.CallState, er
 	return slices.Clone(r.Calls), nil
 }
 
-// Entries returns entries of a thread's log of events.
+// Entries returns entries of a thread's event log.
 func (s *reader) Entries(_ context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +146,7 @@ func (s *reader) Entries(_ context.Context, threadID string, q awaken.EntryQuery
 	return out, nil
 }
 
-// UsageTotals adds up what runs have used and cost, for each agent.
+// UsageTotals sums up the usage and cost of runs by agent.
 func (s *reader) UsageTotals(_ context.Context, q awaken.UsageQuery) ([]awaken.UsageTotal, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

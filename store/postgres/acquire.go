@@ -14,12 +14,12 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Acquire makes the caller the owner of a thread. It reads the whole log to build the
-// view, all in one round trip: the statements of a batch are one transaction, and the
-// first locks the thread's row.
+// Acquire makes the caller the owner of a thread, which it creates if it does not exist. It
+// reads the whole log to build the view, all in one round trip: the statements of a batch
+// are one transaction, and the first locks the row of the thread.
 func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
 	var cp *awaken.Checkpoint
-	err := retry(ctx, func() (err error) { // raising the fence twice does no harm
+	err := retry(ctx, func() (err error) { // raising the fence twice is harmless
 		cp, err = s.acquire(ctx, escape(threadID))
 		return err
 	})
@@ -51,7 +51,7 @@ func (s *scope) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, e
 		return nil, err
 	}
 	if len(log) != t.MessageCount {
-		return nil, fmt.Errorf("the log has %d of %d messages", len(log), t.MessageCount)
+		return nil, fmt.Errorf("the log has %d messages, want %d", len(log), t.MessageCount)
 	}
 	var view awaken.View
 	view.Append(log...)
@@ -67,7 +67,7 @@ func (s *scope) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, e
 	return cp, nil
 }
 
-// scanLoad adds a row of the function load to a checkpoint.
+// scanLoad adds a row of the SQL function load to a checkpoint.
 func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *records) (err error) {
 	var kind, id, key string
 	var data [][]byte
@@ -93,10 +93,10 @@ func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *records) (err error) 
 	return err
 }
 
-// Interrupt raises the thread's generation.
+// Interrupt raises the thread's generation and returns the unfinished calls.
 func (s *scope) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallState, error) {
 	var open []*awaken.CallState
-	err := retry(ctx, func() (err error) { // raising it twice does no harm
+	err := retry(ctx, func() (err error) { // raising the generation twice is harmless
 		open, err = s.interrupt(ctx, escape(threadID))
 		return err
 	})
@@ -112,7 +112,7 @@ func (s *scope) Interrupt(ctx context.Context, threadID string) ([]*awaken.CallS
 func (s *scope) interrupt(ctx context.Context, id string) (_ []*awaken.CallState, err error) {
 	var b pgx.Batch
 	b.Queue(s.db.sql(`UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = $1 AND id = $2 RETURNING generation`), s.tenant, id)
-	// A statement of its own, so that it sees a commit that the first had to wait for.
+	// A second statement, so that it sees a commit that the first one waited for.
 	b.Queue(s.db.sql(`SELECT calls FROM {p}_calls($1, (SELECT latest_run FROM {p}_threads WHERE tenant = $1 AND id = $2))`), s.tenant, id)
 	results := s.db.pool.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()

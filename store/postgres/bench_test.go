@@ -12,7 +12,8 @@ import (
 	"github.com/awaken-go/awaken/store/storetest"
 )
 
-// rawCommit makes tables of the same kind. A step is one statement, and so one round trip.
+// rawCommit creates the tables of the raw twin. A step is one statement, hence one round
+// trip.
 func rawCommit(tb testing.TB, url string) storetest.RawCommit {
 	tb.Helper()
 	pool, err := pgxpool.New(context.Background(), url)
@@ -49,7 +50,7 @@ func rawCommit(tb testing.TB, url string) storetest.RawCommit {
 	}
 }
 
-// benchServer starts a server that keeps what it promises: tests do without the sync.
+// benchServer starts a server that syncs commits, unlike the server of the tests.
 func benchServer(b *testing.B) string {
 	b.Helper()
 	server, err := testenv.StartPostgres("fsync=on", "synchronous_commit=on", "full_page_writes=on", "autovacuum=on", "max_wal_size=4GB")
@@ -71,10 +72,10 @@ func beside(b *testing.B) (awaken.Store, storetest.RawCommit) {
 
 func BenchmarkW7(b *testing.B) { storetest.BenchmarkW7(b, 20, 1, beside) }
 
-// W7c: 32 runs at the same time.
+// W7c is W7 with 32 concurrent runs.
 func BenchmarkW7c(b *testing.B) { storetest.BenchmarkW7(b, 128, 32, beside) }
 
-// A thread of 10,000 turns beside one of 10.
+// BenchmarkLong compares a thread of 10,000 turns with one of 10.
 func BenchmarkLong(b *testing.B) {
 	storetest.BenchmarkLong(b, openAt(b, benchServer(b), nil).Store(""))
 }

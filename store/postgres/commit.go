@@ -12,10 +12,9 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Commit makes c durable, all or nothing, in one round trip. It does not heed ctx: a
-// commit that was cut off could have been made or not, and its owner would not know.
-// If the connection is lost it asks again, which is safe, because the number of the
-// commit tells whether it was made.
+// Commit makes c durable, all or nothing, in one round trip. It ignores ctx, because the
+// owner would not know the outcome of a cancelled commit. If the connection is lost it
+// repeats the commit, which is safe: the number of the commit shows whether it was applied.
 func (s *scope) Commit(ctx context.Context, c *awaken.Commit) error {
 	invalid := c.Run.Validate()
 	p := &pending{repeat: c.Number != 0}
@@ -31,7 +30,7 @@ func (s *scope) Commit(ctx context.Context, c *awaken.Commit) error {
 	if p.err != nil {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, p.err)
 	}
-	switch code := p.code; { // the function in 0001_init.sql explains the codes
+	switch code := p.code; { // 0001_init.sql documents the codes
 	case code == 0 || code == 1:
 		c.Unread = code == 1
 		return nil
@@ -46,21 +45,21 @@ func (s *scope) Commit(ctx context.Context, c *awaken.Commit) error {
 	case code == -5:
 		return fmt.Errorf("%w: %w", awaken.ErrInvalid, invalid)
 	case code == -6:
-		return fmt.Errorf("%w: event %d of thread %s is stored already", awaken.ErrConflict, c.Entries[0].Seq, c.ThreadID)
+		return fmt.Errorf("%w: event %d of thread %s is already stored", awaken.ErrConflict, c.Entries[0].Seq, c.ThreadID)
 	case code <= -10:
 		return &awaken.ConflictError{ThreadID: c.ThreadID, Expected: c.Expect, Have: int(-10 - code)}
 	}
-	return fmt.Errorf("commit thread %s: unknown outcome %d", c.ThreadID, p.code)
+	return fmt.Errorf("commit thread %s: unknown result code %d", c.ThreadID, p.code)
 }
 
-// callCommit makes any commit.
+// callCommit calls the SQL function that applies any commit.
 const callCommit = `SELECT {p}_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`
 
-// shortcut is one statement that makes a commit of a kind that is common. It returns no
-// row if the function must say what is in the way, or has more to do.
+// shortcut is one statement that applies a common kind of commit. It returns no row if the
+// function must refuse the commit or has more to do.
 type shortcut struct {
 	query  string
-	params int // how many of the arguments it takes
+	params int // the number of leading arguments that it takes
 }
 
 // quickly returns the shortcut for a commit, or nil.
@@ -78,8 +77,8 @@ func quickly(c *awaken.Commit) *shortcut {
 	return nil
 }
 
-// What shortcuts have in common: the thread is the owner's, and as it expects, and what
-// the commit brings is a row of its own.
+// The parts that shortcuts share: they check the thread as commits are checked, and insert
+// one row for the commit.
 const (
 	quickThread = `committed = $4, updated = $6, commits = h.commits + 1, messages = h.messages + coalesce(cardinality($10::text[]), 0),
 		last_seq = greatest(h.last_seq, $12)`
@@ -91,15 +90,15 @@ const (
 	RETURNING (SELECT (t.unread > 0)::int::bigint FROM t)`
 )
 
-// stepCommit makes a commit in the middle of a run, as most are, and writes no more than
-// two rows.
+// stepCommit applies a commit in the middle of a run, the most common kind. It writes two
+// rows.
 var stepCommit = shortcut{`WITH t AS (
 	UPDATE {p}_threads h SET ` + quickThread + `, run = $9, touched = ` + quickTouched + `
 	WHERE ` + quickGuard + ` AND h.open_run = $8 AND h.run IS NOT NULL
 	RETURNING h.last_seq, h.commits, h.messages, h.unread
 ) ` + quickInsert, 15}
 
-// endCommit makes the commit that ends a run which has been running.
+// endCommit applies the last commit of a running run.
 var endCommit = shortcut{`WITH t AS (
 	UPDATE {p}_threads h SET ` + quickThread + `, run = NULL, open_run = '', touched = ` + quickTouched + `
 	WHERE ` + quickGuard + ` AND h.open_run = $8 AND h.run IS NOT NULL AND (h.unread = 0 OR NOT $16)
@@ -109,8 +108,8 @@ var endCommit = shortcut{`WITH t AS (
 	WHERE r.tenant = $1 AND r.id = $8 AND EXISTS (SELECT FROM t)
 ) ` + quickInsert, 16}
 
-// startCommit makes the first commit of a run that nobody has heard of, on a thread
-// without an open run.
+// startCommit applies the first commit of a run that has no record yet, on a thread without
+// an open run.
 var startCommit = shortcut{`WITH t AS (
 	UPDATE {p}_threads h SET ` + quickThread + `, run = $9, open_run = $8, latest_run = $8, touched = nextval('{p}_clock'),
 		parent = CASE WHEN h.latest_run = '' AND h.parent = '' THEN $17 ELSE h.parent END, created = CASE h.created WHEN 0 THEN $6 ELSE h.created END
@@ -121,7 +120,7 @@ var startCommit = shortcut{`WITH t AS (
 		SELECT $1, $8, $2, 'running', t.touched, $9, least(t.last_seq, $11 - 1), 9223372036854775807 FROM t
 ) ` + quickInsert, 17}
 
-// params are the arguments of the function, in its order.
+// params returns the arguments of callCommit.
 func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	p := newParams()
 	p.values = append(p.values, []byte(s.tenant))
@@ -137,7 +136,7 @@ func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	p.bigint(int64(c.Expect))
 	rest, parent := c.Rest, c.ParentThreadID
 	if !isValid {
-		c = &awaken.Commit{Read: c.Read, Entries: c.Entries[:min(1, len(c.Entries))]} // what the checks need; nothing is written
+		c = &awaken.Commit{Read: c.Read, Entries: c.Entries[:min(1, len(c.Entries))]} // enough for the checks; the function writes nothing
 	}
 	p.id(c.Run.RunID)
 	start := len(p.buf)
@@ -165,7 +164,7 @@ func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	return p, nil
 }
 
-// entries writes the entries of a row of that run.
+// entries adds the first and last sequence number, the highest epoch and the entries.
 func (p *params) entries(entries []awaken.Entry, runID string) (err error) {
 	if len(entries) == 0 {
 		p.bigint(math.MaxInt64)
@@ -192,7 +191,7 @@ func (p *params) entries(entries []awaken.Entry, runID string) (err error) {
 	return nil
 }
 
-// state writes the changes as three arrays. If a key is there twice, the last counts.
+// state adds the changes as three arrays. Of several changes of a key, the last wins.
 func (p *params) state(c *awaken.Commit) {
 	last := make([]state.Change, 0, len(c.State))
 	for i, ch := range c.State {

@@ -16,8 +16,8 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// commits makes the commits of all tenants. Those that travel together are one
-// transaction and one write to the server's log, but each is judged by itself.
+// commits applies the commits of all tenants. A group of commits is one transaction and one
+// write to the log of the server, but each is checked on its own.
 type commits struct {
 	db      *database
 	lanes   sqlstore.Lanes[*pending]
@@ -30,22 +30,22 @@ func newCommits(db *database, lanes int) *commits {
 	return g
 }
 
-// pending is one commit on its way.
+// pending is a commit in flight.
 type pending struct {
 	sqlstore.Turn[*pending]
 	params *params   // of callCommit
-	repeat bool      // making it twice is safe
-	quick  *shortcut // that may make it
-	made   bool      // code says how it went
-	code   int64     // of the function
+	repeat bool      // repeating it is safe
+	quick  *shortcut // to try first, or nil
+	made   bool      // code is set
+	code   int64     // result of the SQL function
 	err    error
 }
 
-// makeGroup makes commits in one transaction. If that fails, each is made by itself.
+// makeGroup applies commits in one transaction. If that fails, it applies each alone.
 func (g *commits) makeGroup(ctx context.Context, members []*pending) {
 	ctx, cancel := context.WithTimeout(ctx, g.db.timeout)
 	defer cancel()
-	// Locks are taken in one order everywhere, so that groups do not block each other.
+	// Groups lock threads in the same order, so that they do not deadlock.
 	ordered := members
 	if len(members) > 1 {
 		ordered = slices.Clone(members)
@@ -58,7 +58,7 @@ func (g *commits) makeGroup(ctx context.Context, members []*pending) {
 		if err == nil && p.made {
 			continue
 		}
-		p.quick = nil // the function knows why
+		p.quick = nil // the function returns the reason
 		_, undone := errors.AsType[*pgconn.PgError](err)
 		switch {
 		case err == nil, p.repeat && worthRetry(err), len(ordered) > 1 && (p.repeat || undone):
@@ -73,7 +73,7 @@ func (g *commits) makeAlone(ctx context.Context, p *pending) error {
 	attempt := func() error {
 		err := g.send(ctx, []*pending{p})
 		if err == nil && !p.made {
-			err = errors.New("the server gave no answer")
+			err = errors.New("the server returned no result")
 		}
 		return err
 	}
@@ -83,8 +83,8 @@ func (g *commits) makeAlone(ctx context.Context, p *pending) error {
 	return attempt()
 }
 
-// send makes commits in one transaction and one round trip. Those that were judged
-// have been made, or have a code that tells why not.
+// send applies commits in one transaction and one round trip. Those with made set were
+// applied or refused, as their code says.
 func (g *commits) send(ctx context.Context, members []*pending) (err error) {
 	c, err := g.db.pool.Acquire(ctx)
 	if err != nil {
@@ -92,13 +92,13 @@ func (g *commits) send(ctx context.Context, members []*pending) (err error) {
 	}
 	defer c.Release()
 	conn := c.Conn().PgConn()
-	// A deadline costs less than a context, for which pgx starts a goroutine.
+	// A deadline is cheaper than a context, for which pgx starts a goroutine.
 	deadline, _ := ctx.Deadline()
 	if err := conn.Conn().SetDeadline(deadline); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Conn().SetDeadline(time.Time{})) }()
-	if len(members) == 1 && !g.db.unprepared { // a batch would be copied once more
+	if len(members) == 1 && !g.db.unprepared { // a batch costs another copy
 		p := members[0]
 		stmt, values, err := g.statement(ctx, c, p)
 		if err != nil {
@@ -128,7 +128,7 @@ func (g *commits) send(ctx context.Context, members []*pending) (err error) {
 	return results.Close()
 }
 
-// statement returns the statement that makes a commit, prepared if it can be, and its
+// statement returns the statement of a commit, prepared unless that is off, with its
 // arguments.
 func (g *commits) statement(ctx context.Context, c *pgxpool.Conn, p *pending) (stmt string, values [][]byte, err error) {
 	stmt, values = g.db.sql(callCommit), p.params.values
@@ -146,7 +146,7 @@ func (g *commits) statement(ctx context.Context, c *pgxpool.Conn, p *pending) (s
 	return prepared.Name, values, nil
 }
 
-// judge reads how a commit went.
+// judge reads the result of a commit.
 func (p *pending) judge(r *pgconn.ResultReader) {
 	for r.NextRow() {
 		p.made, p.code = true, int64(binary.BigEndian.Uint64(r.Values()[0]))

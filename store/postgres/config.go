@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// configStore is the configuration of a database.
+// configStore implements [config.Store], [config.Notifier] and [config.Turner].
 type configStore struct {
 	sqlstore.Config
 	db *database
@@ -20,14 +20,14 @@ var (
 	_ config.Turner   = (*configStore)(nil)
 )
 
-// Listen calls fn when the configuration was changed. It has a connection of its own, as
-// [DB.Listen] has.
+// Listen calls fn when the configuration has changed, until ctx is done. Like [DB.Listen],
+// it uses its own connection.
 func (s *configStore) Listen(ctx context.Context, fn func()) error {
 	return s.db.listenTo(ctx, "config", fn)
 }
 
-// Turn waits for a lock of the database, which is given in the order in which it is asked
-// for, and ends with its transaction.
+// Turn waits for a lock of the database, which is granted in the order of the requests.
+// Calling done releases it.
 func (s *configStore) Turn(ctx context.Context) (done func(), err error) {
 	tx, err := s.db.pool.Begin(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *configStore) Turn(ctx context.Context) (done func(), err error) {
 	end := func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = tx.Rollback(ctx) // if that fails, the connection is gone, and the lock with it
+		_ = tx.Rollback(ctx) // if that fails, the connection is lost and with it the lock
 	}
 	if _, err := tx.Exec(ctx, s.db.sql(`SELECT pg_advisory_xact_lock(hashtextextended('{p}_config', 0))`)); err != nil {
 		end()

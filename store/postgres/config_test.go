@@ -27,7 +27,7 @@ func TestConfig(t *testing.T) {
 				db = openAt(t, shared(), opts)
 				return db.Config()
 			},
-			Crash: func(t *testing.T) config.Store { // the connections of the one that died are still there
+			Crash: func(t *testing.T) config.Store { // the connections of the dead process are still open
 				db = openAt(t, shared(), opts)
 				return db.Config()
 			},
@@ -35,8 +35,8 @@ func TestConfig(t *testing.T) {
 	})
 }
 
-// Turns are one after the other, over processes. Who does not wait any more does not get one,
-// and one that ends lets the next begin.
+// Turns of all processes are serialized. A caller that stops waiting gets no turn, and the
+// end of a turn lets the next begin.
 func TestConfig_Turns(t *testing.T) {
 	opts := &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))}
 	one := openAt(t, shared(), opts).Config().(config.Turner)

@@ -34,7 +34,7 @@ func (c countingConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// openCounting opens a database whose connections are counted.
+// openCounting opens a database and counts what its connections send.
 func openCounting(t testing.TB, opts *postgres.Options) (*postgres.DB, *wire) {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(shared())
@@ -59,7 +59,7 @@ func openCounting(t testing.TB, opts *postgres.Options) (*postgres.DB, *wire) {
 	return db, w
 }
 
-// witness is a connection that looks on.
+// witness is a connection that observes the server.
 func witness(t testing.TB) *pgx.Conn {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), shared())
@@ -70,7 +70,7 @@ func witness(t testing.TB) *pgx.Conn {
 	return c
 }
 
-// number returns the one number that a query selects.
+// number returns the number that a query returns.
 func number(t testing.TB, c *pgx.Conn, query string) (n int64) {
 	t.Helper()
 	if err := c.QueryRow(t.Context(), query).Scan(&n); err != nil {
@@ -80,15 +80,14 @@ func number(t testing.TB, c *pgx.Conn, query string) (n int64) {
 }
 
 const (
-	// transactions counts those that wrote something, on the whole server.
+	// transactions counts the writing transactions of the server.
 	transactions = `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint`
-	// walBytes is how much was written to the server's log.
+	// walBytes is the number of bytes that the server wrote to its log.
 	walBytes = `SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn`
 )
 
-// Ten steps with a read-only tool and an answer are twelve commits, each of them one
-// round trip and one transaction, and one of each for taking the thread. When the run
-// does not wait for them, they are fewer.
+// Ten steps with a read-only tool and an answer are twelve commits. Each is one round trip
+// and one transaction, and so is acquiring the thread. A pipelined run makes fewer commits.
 func TestCommit_IsOneRoundTripAndOneTransaction(t *testing.T) {
 	db, w := openCounting(t, nil)
 	look := witness(t)
@@ -107,15 +106,15 @@ func TestCommit_IsOneRoundTripAndOneTransaction(t *testing.T) {
 	storetest.BenchRun(t, db.Store(""))()
 	got, made := w.writes.Load()-trips, number(t, look, transactions)-before
 	if got > want || got < 4 || got != made {
-		t.Errorf("the run that goes on took %d round trips and made %d transactions, want 4 to %d", got, made, want)
+		t.Errorf("the pipelined run took %d round trips and made %d transactions, want 4 to %d", got, made, want)
 	}
 }
 
-// What a commit costs depends neither on how long the thread is …
+// The cost of a commit depends neither on the length of the thread …
 func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 	db, w := openCounting(t, nil)
 	look := witness(t)
-	t.Run("server", func(t *testing.T) { // its log, without copies of pages: the server of the tests writes none
+	t.Run("server", func(t *testing.T) { // its log; the test server writes no full pages
 		storetest.LongThread(t, db.Store("a"), 0.05, nil, func() storetest.Usage {
 			return storetest.Usage{Statements: number(t, look, transactions), Bytes: number(t, look, walBytes)}
 		})
@@ -127,8 +126,8 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 	})
 }
 
-// … nor on how many threads there are: rows are found by their primary keys, although
-// the server planned when the tables were empty.
+// … nor on the number of threads: the server finds rows by their primary keys, although it
+// planned when the tables were empty.
 func TestPlans_FindRowsByTheRightIndex(t *testing.T) {
 	db := open(t)
 	look := witness(t)
@@ -176,7 +175,7 @@ func TestPlans_FindRowsByTheRightIndex(t *testing.T) {
 	}
 }
 
-// params is the highest number of a parameter.
+// params returns the number of parameters.
 func params(query string) (n int) {
 	for strings.Contains(query, fmt.Sprintf("$%d", n+1)) {
 		n++
@@ -184,14 +183,14 @@ func params(query string) (n int) {
 	return n
 }
 
-// one returns a commit of a message, the first of its owner.
+// one returns the first commit of an owner, with one message.
 func one(thread string, fence uint64) *awaken.Commit {
 	return &awaken.Commit{ThreadID: thread, Fence: fence, Number: 1, Time: 1, Messages: []*llm.Message{llm.UserText(thread)},
 		Run: awaken.Run{RunID: "run-" + thread, ThreadID: thread, Status: awaken.RunRunning}}
 }
 
-// Commits that come while others are on their way travel together. Each is judged by
-// itself: that the owner of one was replaced is of no concern to the others.
+// Commits that arrive while all lanes are in use share a transaction. Each is checked on its
+// own: one by a fenced owner does not affect the others.
 func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
 	const threads, stale = 64, 7
 	db, w := openCounting(t, &postgres.Options{Lanes: 1})
@@ -208,7 +207,7 @@ func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
 	if _, err := s.Acquire(t.Context(), fmt.Sprint("t", stale)); err != nil {
 		t.Fatal(err)
 	}
-	// The first commit has to wait for whoever holds its row.
+	// The first commit waits for the transaction that holds its row.
 	prefix, _, _ := strings.Cut(strings.SplitAfter(db.StepCommit(), "UPDATE ")[1], "_threads")
 	tx, err := look.Begin(t.Context())
 	if err != nil {
@@ -246,13 +245,13 @@ func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
 			t.Errorf("thread %d has %d messages, %v", i, th.MessageCount, err)
 		}
 	}
-	// xmin tells which transaction wrote a row.
+	// xmin is the transaction that wrote a row.
 	if n := number(t, look, fmt.Sprintf("SELECT count(DISTINCT xmin::text) FROM %s_commits", prefix)); n != 2 {
 		t.Errorf("%d commits took %d transactions, want 2", threads-1, n)
 	}
 }
 
-// A pooler between us and the server may not know prepared statements.
+// A pooler in front of the server may not support prepared statements.
 func TestCommit_WithoutPreparedStatements(t *testing.T) {
 	db := openAt(t, shared()+"&default_query_exec_mode=exec", &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))})
 	storetest.TakeOver(t, db.Store(""), 20)

@@ -11,19 +11,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// database is the connections to a database, and how it is asked.
+// database is a pool of connections with the settings of the store.
 type database struct {
 	pool    *pgxpool.Pool
-	prefix  string        // of all names
-	timeout time.Duration // of a commit whose outcome cannot be learned
+	prefix  string        // of all table and function names
+	timeout time.Duration // of commits, which contexts do not cancel
 	now     func() time.Time
-	// unprepared is set if the URL asks to do without prepared statements.
+	// unprepared is set if the URL turns prepared statements off.
 	unprepared bool
 	translate  func(query string) string
-	texts      sync.Map // what translate returned, by what it was given
+	texts      sync.Map // results of translate by its argument
 }
 
-// sql makes a statement PostgreSQL's own.
+// sql translates a statement for PostgreSQL.
 func (db *database) sql(query string) string {
 	if text, ok := db.texts.Load(query); ok {
 		return text.(string)
@@ -33,12 +33,12 @@ func (db *database) sql(query string) string {
 	return text
 }
 
-// transact calls f in a transaction, again if need be.
+// transact calls f in a transaction, and retries it.
 func (db *database) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
 	return retry(ctx, func() error { return pgx.BeginFunc(ctx, db.pool, f) })
 }
 
-// query calls each for every row. It may be called again from the start, after reset.
+// query calls each for every row. It may retry from the start, after calling reset.
 func (db *database) query(ctx context.Context, query string, args []any, reset func(), each func(rows pgx.Rows) error) error {
 	return retry(ctx, func() error {
 		reset()
@@ -61,9 +61,9 @@ func forEach(rows pgx.Rows, each func(rows pgx.Rows) error) error {
 	return rows.Err()
 }
 
-// retry calls f, and again if the connection was lost, which must do no harm: what f
-// does may have been done already. PostgreSQL asks for the same when transactions got
-// in each other's way.
+// retry calls f, and calls it again, at most twice, if the connection was lost or
+// transactions conflicted. What f does may already have been done, so repeating it must be
+// harmless.
 func retry(ctx context.Context, f func() error) error {
 	for _, pause := range [...]time.Duration{50 * time.Millisecond, 500 * time.Millisecond} {
 		err := f()
@@ -83,7 +83,7 @@ func worthRetry(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
 		case "40001", "40P01", // serialization failure, deadlock
-			"57P01", "57P02", "57P03": // the server shuts down, crashed, starts up
+			"57P01", "57P02", "57P03": // the server is shutting down, crashed, is starting
 			return true
 		}
 		return false

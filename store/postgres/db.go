@@ -1,23 +1,21 @@
-// Package postgres keeps threads, runs and profiles in PostgreSQL, version 14 or
-// later. Any number of processes may use the same database.
+// Package postgres stores threads, runs, their queue, profiles and configuration in
+// PostgreSQL 14 or later. Any number of processes may use the same database.
 //
 //	db, err := postgres.Open(ctx, "postgres://awaken@db.example/awaken", nil)
 //	…
 //	rt, err := engine.New(engine.Config{Store: db.Store(""), Profile: db.Profile(""), …})
 //
-// A commit is one round trip, and what it costs does not depend on how long the
-// thread is; when many runs commit at the same time, their commits travel together.
-// Acquire is one round trip too and reads the thread's whole log, since an owner
-// needs the view of it.
+// A commit takes one round trip, and its cost does not depend on the length of the thread;
+// concurrent commits are grouped. Acquire takes one round trip too and reads the whole log
+// of the thread, since the owner needs the view.
 //
-// What is stored is text: JSON documents, and ids. Bytes that PostgreSQL does not
-// take as text are escaped in ids; in JSON, what is not UTF-8 becomes U+FFFD.
+// JSON documents and ids are stored as text. In ids, bytes that PostgreSQL does not accept
+// as text are escaped; in JSON, invalid UTF-8 becomes U+FFFD.
 package postgres
 
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,30 +23,27 @@ import (
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// Options configures a DB. The zero Options, or nil, is ready for use. The size of
-// the pool and the like are part of the URL, as pgxpool describes.
+// Options configures a DB. The zero Options, or nil, is ready for use. The
+// settings of the pool are part of the URL, as pgxpool documents.
 type Options struct {
-	// Prefix begins the names of all tables and functions: "awaken" if empty.
-	// Databases with different prefixes can share a schema.
+	// Prefix is the prefix of all table and function names; "" means "awaken". Databases
+	// with different prefixes can share a schema.
 	Prefix string
-	// CommitTimeout ends a commit whose outcome cannot be learned; 0 means 30 s.
+	// CommitTimeout limits a commit, which its context does not cancel; 0 means 30 s.
 	CommitTimeout time.Duration
-	// Lanes is how many groups of commits may be on their way at the same time; 0
-	// means 4. Commits that come while all lanes are taken form the next group.
+	// Lanes is the number of groups of commits that may be in flight at the same time; 0
+	// means 4. Commits that arrive while all lanes are in use form the next group.
 	Lanes int
-	// Now is the clock of profiles and of threads that people make or edit; nil means
-	// time.Now.
+	// Now is the clock of profiles and of created or edited threads; nil means time.Now.
 	Now func() time.Time
 }
 
-// setDefaults fills in what was left out.
+// setDefaults sets the fields that are zero.
 func (o *Options) setDefaults() {
-	if o.Prefix == "" {
-		o.Prefix = "awaken"
-	}
 	if o.CommitTimeout <= 0 {
 		o.CommitTimeout = 30 * time.Second
 	}
@@ -60,8 +55,8 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// DB is a pool of connections to a database, and the queue that workers share. It
-// implements [mailbox.Queue] and [mailbox.Listener], and is safe for concurrent use.
+// DB is a pool of connections and the queue that workers share. It implements
+// [mailbox.Queue] and [mailbox.Listener] and is safe for concurrent use.
 type DB struct {
 	*queue
 	database  *database
@@ -75,10 +70,8 @@ var (
 	_ mailbox.Listener = (*DB)(nil)
 )
 
-var prefixPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
-
-// Open connects to a database and brings its schema up to date. It refuses a schema
-// that is newer than this program.
+// Open connects to a database and migrates its schema. It refuses a schema that is newer
+// than this program.
 func Open(ctx context.Context, url string, opts *Options) (*DB, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -93,24 +86,25 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 		o = *opts
 	}
 	o.setDefaults()
-	if !prefixPattern.MatchString(o.Prefix) {
-		return nil, fmt.Errorf("postgres: prefix is %q, want lower case letters, digits and _, at most 30", o.Prefix)
+	prefix, err := sqlstore.Prefix(o.Prefix)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	if err := migrate(ctx, pool, migrations, o.Prefix); err != nil {
+	if err := migrate(ctx, pool, migrations, prefix); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, err)
 	}
-	d := &database{pool: pool, prefix: o.Prefix, timeout: o.CommitTimeout, now: o.Now, translate: dialect.Translator(o.Prefix),
+	d := &database{pool: pool, prefix: prefix, timeout: o.CommitTimeout, now: o.Now, translate: dialect.Translator(prefix),
 		unprepared: config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement}
 	a := &announcer{db: d}
 	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a}, nil
 }
 
-// Close waits for what is going on and closes all connections.
+// Close waits for operations in flight and closes all connections.
 func (db *DB) Close() {
 	db.announcer.close()
 	db.database.pool.Close()
@@ -128,12 +122,12 @@ func (db *DB) Store(tenant string) *Store {
 func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 
 // Profile returns the profile store of a tenant; "" is the default one.
-func (db *DB) Profile(tenant string) *Profile {
-	return &Profile{sqlstore.Profile(sqlstore.NewScope(db.database, escape(tenant)))}
+func (db *DB) Profile(tenant string) profile.Store {
+	return sqlstore.NewProfile(db.database, escape(tenant))
 }
 
-// Config returns the configuration of the whole database, which belongs to no tenant. It
-// is a [config.Notifier].
+// Config returns the configuration of the database, which belongs to no tenant. It
+// implements [config.Notifier] and [config.Turner].
 func (db *DB) Config() config.Store {
 	return &configStore{
 		Config: sqlstore.Config{DB: db.database, Timeout: db.database.timeout, Notify: `SELECT pg_notify('{p}_config', '')`},

@@ -8,8 +8,8 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// Enqueue queues dispatches that start runs, in one round trip. Those that come while
-// others are on their way travel together.
+// Enqueue queues dispatches that start runs, in one round trip. Concurrent calls are
+// grouped.
 func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
 	if len(ds) == 0 {
 		return nil, nil
@@ -41,16 +41,16 @@ func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []in
 
 func (s *scope) enqueued(d *mailbox.Dispatch) (q enqueued, err error) {
 	if d.Request == nil {
-		return q, fmt.Errorf("%w: it has no request", awaken.ErrInvalid)
+		return q, fmt.Errorf("%w: the request is missing", awaken.ErrInvalid)
 	}
 	q = enqueued{tenant: s.tenant, id: escape(d.ID), thread: escape(d.ThreadID), run: escape(d.RunID),
 		priority: int64(d.Priority), delay: d.AvailableAt, max: int64(d.MaxAttempts),
 		dedupe: escape(d.DedupeKey), key: escape(d.IdempotencyKey), digest: escape(d.Digest)}
-	if q.request, err = encode(d.Request); err != nil {
+	if q.request, err = dialect.Encode(d.Request); err != nil {
 		return q, err
 	}
 	fresh := *d
-	fresh.CreatedAt = 0 // the database knows
-	q.record, err = encode(fresh.NewRun())
+	fresh.CreatedAt = 0 // the database sets it
+	q.record, err = dialect.Encode(fresh.NewRun())
 	return q, err
 }

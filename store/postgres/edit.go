@@ -6,8 +6,8 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// engine is what PostgreSQL does in its own way for the shared ports, since others may
-// write at the same time.
+// engine is the engine of the shared ports. Transactions are concurrent, so it locks what
+// they read.
 var engine = &sqlstore.Engine{
 	Log: log,
 	Inherit: `UPDATE {p}_commits SET thread = ?3, last = upto - 9223372036854775807, run = '', epoch = 0, entries = NULL, calls = NULL,
@@ -15,7 +15,7 @@ var engine = &sqlstore.Engine{
 		WHERE tenant = ?1 AND thread = ?2 AND messages IS NOT NULL AND upto - cardinality(messages) < ?4`,
 	LockQueues: lockQueues,
 	LockIdle:   lockIdle,
-	// Not every run has a row that could be locked.
+	// An advisory lock, since not every run has a row to lock.
 	LockBudget:  `SELECT pg_advisory_xact_lock(hashtextextended('{p}/' || ?1::text || '/' || ?2::text, 0))`,
 	AddBalances: `INSERT INTO {p}_balances (tenant, scope, id) SELECT ?1, a.scope, a.id FROM {accounts} ORDER BY a.n ON CONFLICT DO NOTHING`,
 }
@@ -27,7 +27,7 @@ func lockQueues(ctx context.Context, c sqlstore.Conn, tenant string, ids []strin
 }
 
 func lockIdle(ctx context.Context, c sqlstore.Conn, tenant string, before int64, ids []string) ([]string, error) {
-	// Not every thread has a queue that could be locked.
+	// Not every thread has a row to lock in queues yet.
 	_, err := c.Exec(ctx, sqlstore.Statement{Query: `INSERT INTO {p}_queues (tenant, id) SELECT ?, j.value FROM {texts} ORDER BY j.value COLLATE "C"
 		ON CONFLICT DO NOTHING`, Args: []any{tenant, ids}})
 	list := func(query string, args ...any) {

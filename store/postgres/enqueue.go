@@ -11,12 +11,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// enqueueLanes is how many groups of Enqueue calls may be on their way at the same time.
-// Few, because what a group costs depends little on how many are in it.
+// enqueueLanes is the number of groups of Enqueue calls that may be in flight at the same
+// time. It is small because the cost of a group hardly depends on its size.
 const enqueueLanes = 2
 
-// enqueuer queues dispatches, of all tenants. Calls that come at the same time travel
-// together.
+// enqueuer queues the dispatches of all tenants. It groups concurrent calls.
 type enqueuer struct {
 	db    *database
 	lanes sqlstore.Lanes[*enqueueing]
@@ -28,30 +27,29 @@ func newEnqueuer(db *database) *enqueuer {
 	return e
 }
 
-// enqueueing is a call of Enqueue on its way.
+// enqueueing is a call of Enqueue in flight.
 type enqueueing struct {
 	sqlstore.Turn[*enqueueing]
 	ds    []enqueued
-	tried bool // it may have been made already
+	tried bool // an earlier attempt may have succeeded
 	err   error
 }
 
-// enqueued is a dispatch on its way. Its texts are escaped.
+// enqueued is a dispatch in flight. Its ids are escaped.
 type enqueued struct {
 	tenant, id, thread, run string
 	priority, delay, max    int64
 	dedupe, key, digest     string
 	request, record         string // JSON
 
-	taken bool // it is queued, with
+	taken bool // queued, with the values below
 	epoch uint64
 	at    int64
 }
 
-// makeGroup queues what several calls want queued. If they fail together, each is made by
-// itself.
+// makeGroup makes several calls in one transaction. If that fails, it makes each alone.
 func (e *enqueuer) makeGroup(ctx context.Context, calls []*enqueueing) {
-	if len(calls) > 1 { // not all of them are that of ctx
+	if len(calls) > 1 { // ctx belongs to only one of them
 		ctx = context.WithoutCancel(ctx)
 	}
 	if err := e.make(ctx, calls); err != nil {
@@ -63,7 +61,7 @@ func (e *enqueuer) makeGroup(ctx context.Context, calls []*enqueueing) {
 	}
 }
 
-// make queues what several calls want queued in one transaction.
+// make makes several calls in one transaction.
 func (e *enqueuer) make(ctx context.Context, calls []*enqueueing) error {
 	var all []*enqueued
 	for _, c := range calls {
@@ -71,7 +69,7 @@ func (e *enqueuer) make(ctx context.Context, calls []*enqueueing) error {
 			all = append(all, &c.ds[i])
 		}
 	}
-	// What is taken at the same time is waited for in one order everywhere.
+	// Groups insert in the same order, so that they do not deadlock.
 	slices.SortStableFunc(all, func(a, b *enqueued) int {
 		return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
 	})
@@ -88,7 +86,7 @@ func (e *enqueuer) make(ctx context.Context, calls []*enqueueing) error {
 			if pgErr, ok := errors.AsType[*pgconn.PgError](err); !ok || pgErr.Code != "23505" {
 				break
 			}
-			left, err = e.enqueue(ctx, all, true) // something is there, or was made just now
+			left, err = e.enqueue(ctx, all, true) // one of them exists, perhaps since a moment ago
 		}
 		if err != nil || len(left) == 0 || !tried {
 			return err
@@ -97,7 +95,7 @@ func (e *enqueuer) make(ctx context.Context, calls []*enqueueing) error {
 	})
 }
 
-// distinct leaves out dispatches that have something in common that only one can have.
+// distinct drops dispatches whose id, run or key an earlier one has.
 func distinct(all []*enqueued) []*enqueued {
 	type name struct{ kind, tenant, thread, name string }
 	seen := make(map[name]bool, 2*len(all))
@@ -117,8 +115,8 @@ func distinct(all []*enqueued) []*enqueued {
 	})
 }
 
-// enqueue queues dispatches, and returns those that were left out. If it does not look
-// whether what it makes is there, it may fail because it is.
+// enqueue queues dispatches and returns those that it left out. Unless look is set, it does
+// not check whether they exist, and fails with a unique violation if one does.
 func (e *enqueuer) enqueue(ctx context.Context, all []*enqueued, look bool) (left []*enqueued, err error) {
 	var at int64
 	var epochs []int64
@@ -151,8 +149,7 @@ func fields[T any](all []*enqueued, field func(q *enqueued) T) []T {
 	return out
 }
 
-// find says of dispatches that were left out whether they are there, as the
-// same.
+// find marks the dispatches as taken that an earlier attempt has queued.
 func (e *enqueuer) find(ctx context.Context, left []*enqueued) error {
 	for _, q := range left {
 		err := e.db.query(ctx, `SELECT epoch, created FROM {p}_dispatches WHERE tenant = $1 AND id = $2 AND thread = $3 AND run = $4`,

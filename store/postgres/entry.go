@@ -12,11 +12,11 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Entries returns entries of a thread's log of events.
+// Entries returns entries of a thread's event log.
 func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
-	// Rows hold whole commits, so they are chosen roughly here and exactly below. A row
-	// mostly holds several entries, so few rows are asked for at first; if that was too
-	// low, there is more to read.
+	// A row holds the entries of a commit, so the query selects rows and Select filters
+	// their entries. Most rows hold several entries, so the first query asks for few rows,
+	// and the next ones for more.
 	query := `SELECT e.last, e.epoch, e.run, e.entries FROM {p}_threads t
 		LEFT JOIN {p}_runs r ON r.tenant = t.tenant AND r.thread = t.id AND r.id = $6
 		LEFT JOIN LATERAL (SELECT * FROM {p}_commits e WHERE e.tenant = t.tenant AND e.thread = t.id
@@ -43,7 +43,7 @@ func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 			var run *string
 			var data []byte
 			if err := rows.Scan(&last, &epoch, &run, &data); err != nil || last == nil {
-				return err // a thread without entries is one row of nothing
+				return err // a thread without entries yields one row of NULLs
 			}
 			if q.Limit > 0 && len(out)+len(more) >= q.Limit {
 				return nil
@@ -72,5 +72,5 @@ func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 	return out, nil
 }
 
-// clamp makes n fit into a column.
+// clamp limits n to the range of a column.
 func clamp(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

@@ -8,27 +8,27 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// OpenConfig opens a database with connections of the test's making.
+// OpenConfig opens a database with a pool configuration.
 func OpenConfig(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, error) {
 	return open(ctx, config, opts)
 }
 
-// StepCommit is the statement that makes most commits.
+// StepCommit returns the statement of most commits.
 func (db *DB) StepCommit() string { return db.database.sql(stepCommit.query) }
 
-// StartCommit is the statement that begins most runs.
+// StartCommit returns the statement that begins most runs.
 func (db *DB) StartCommit() string { return db.database.sql(startCommit.query) }
 
-// EndCommit is the statement that ends most runs.
+// EndCommit returns the statement that ends most runs.
 func (db *DB) EndCommit() string { return db.database.sql(endCommit.query) }
 
-// WithoutShortcuts makes every commit in the long way. It returns db.
+// WithoutShortcuts makes every commit call the SQL function. It returns db.
 func (db *DB) WithoutShortcuts() *DB {
 	db.commits.quickly = func(*awaken.Commit) *shortcut { return nil }
 	return db
 }
 
-// Waiting is how many commits wait for their turn.
+// Waiting returns the number of waiting commits.
 func (db *DB) Waiting() int {
 	return db.commits.lanes.Waiting()
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Post adds items to a thread's inbox.
+// Post adds items to a thread's inbox. It ignores items that were posted before.
 func (s *scope) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
 	ids, data, err := dialect.EncodeItems(items)
 	if err != nil {
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
 	found := false
-	err = retry(ctx, func() error { // an item that was posted before is ignored
+	err = retry(ctx, func() error { // repeating is harmless
 		return s.db.pool.QueryRow(ctx, s.db.sql(`SELECT {p}_post($1, $2, $3, $4)`), s.tenant, escape(threadID), ids, data).Scan(&found)
 	})
 	if err != nil {

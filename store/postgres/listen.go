@@ -8,11 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// announcer tells other processes that something can be claimed, or that a claim was
-// cancelled. It does so beside the transactions that change the queue, since a
-// transaction that notifies lets no other that does so commit before it is on the disk;
-// and seldom, since one notification is as good as many. One that gets lost with its
-// process costs the others a poll.
+// announcer notifies other processes that a dispatch may be available or a claim was
+// cancelled. It notifies outside the transactions that change the queue, since PostgreSQL
+// serializes the commits of transactions that notify, and coalesces notifications. If a
+// notification is lost with its process, the others find the work when they poll.
 type announcer struct {
 	db *database
 
@@ -23,10 +22,10 @@ type announcer struct {
 	done    sync.WaitGroup
 }
 
-// announceEvery is how often a process notifies at most.
+// announceEvery is the minimum interval between notifications of a process.
 const announceEvery = 5 * time.Millisecond
 
-// announce notifies soon.
+// announce schedules a notification.
 func (a *announcer) announce() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -40,7 +39,7 @@ func (a *announcer) announce() {
 	}
 }
 
-// notify notifies as long as there is reason to.
+// notify sends notifications until none is pending.
 func (a *announcer) notify() {
 	for {
 		a.mu.Lock()
@@ -52,14 +51,14 @@ func (a *announcer) notify() {
 		a.pending = false
 		a.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), a.db.timeout)
-		// It needs not be on the disk. An error is as good as a notification that is lost.
+		// It need not be durable, and an error is no worse than a lost notification.
 		_, _ = a.db.pool.Exec(ctx, a.db.sql(`SELECT set_config('synchronous_commit', 'off', true), pg_notify('{p}_mailbox', '')`))
 		cancel()
 		time.Sleep(announceEvery)
 	}
 }
 
-// close waits for the notification on its way. There will be no more.
+// close waits for a notification in flight and stops further ones.
 func (a *announcer) close() {
 	a.mu.Lock()
 	a.closed = true
@@ -67,8 +66,8 @@ func (a *announcer) close() {
 	a.done.Wait()
 }
 
-// listenTo calls fn when there is a notification on a channel, and whenever it begins to
-// listen, also after a lost connection.
+// listenTo calls fn for every notification on a channel, and whenever it begins to listen:
+// at first, and after it has lost a connection.
 func (db *database) listenTo(ctx context.Context, channel string, fn func()) error {
 	for pause := minPause; ; {
 		heard, err := db.listen(ctx, channel, fn)
@@ -78,7 +77,7 @@ func (db *database) listenTo(ctx context.Context, channel string, fn func()) err
 		if heard {
 			pause = minPause
 		}
-		_ = err // whatever it is, the connection is tried again
+		_ = err // reconnect after any error
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -94,7 +93,7 @@ const (
 	maxPause = 5 * time.Second
 )
 
-// listen listens on one connection until it is lost, and reports whether it ever heard.
+// listen listens on one connection until it is lost. It reports whether it could listen.
 func (db *database) listen(ctx context.Context, channel string, fn func()) (heard bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
 	if err != nil {

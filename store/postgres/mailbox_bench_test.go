@@ -1,9 +1,9 @@
 package postgres_test
 
-// W8 of docs/performance.md: a durable queue, beside a raw twin of one table. The raw
-// one knows neither threads nor runs: it inserts, claims and acknowledges rows with the
-// same payload. Both are interleaved; ratios are medians over pairs of blocks, and more
-// than 1 means that ours is faster.
+// W8 of docs/performance.md: a durable queue, compared with a raw twin of one table. The
+// twin has neither threads nor runs: it inserts, claims and acknowledges rows with the same
+// payload. The two are interleaved; ratios are medians over pairs of blocks, and a ratio
+// above 1 means that the store is faster.
 
 import (
 	"context"
@@ -31,10 +31,10 @@ const (
 	queueBatch   = 100
 )
 
-// benchQueue is what a queue has to do.
+// benchQueue is a queue under test.
 type benchQueue struct {
-	enqueue func(n int) error   // so many in one transaction
-	drain   func() (int, error) // claims and acknowledges a batch, and returns how many
+	enqueue func(n int) error   // n dispatches in one transaction
+	drain   func() (int, error) // claims and acknowledges a batch and returns its size
 }
 
 func benchDispatch(thread string) *mailbox.Dispatch {
@@ -146,8 +146,8 @@ func rawQueue(b *testing.B, url string) *benchQueue {
 	}
 }
 
-// spend lets goroutines call f until it says that it is done, and returns how long that
-// took.
+// spend calls f in several goroutines until it reports that it is done, and returns the
+// time that took.
 func spend(b *testing.B, goroutines int, f func() (more bool, err error)) time.Duration {
 	b.Helper()
 	runtime.GC()
@@ -193,8 +193,7 @@ func (q *benchQueue) drainAll(b *testing.B, total int) time.Duration {
 }
 
 func BenchmarkW8(b *testing.B) {
-	// Each dispatch on a thread of its own, which has to be made; or on one of a
-	// thousand, so that queues get longer.
+	// Each dispatch is on a new thread; or on one of a thousand, so that queues grow.
 	for _, threads := range []int{0, 1000} {
 		b.Run(fmt.Sprint("threads=", threads), func(b *testing.B) {
 			url := benchServer(b) + "&pool_max_conns=16"
@@ -225,7 +224,7 @@ func benchW8(b *testing.B, ours, raw *benchQueue) {
 				r, o = rate(raw), rate(ours)
 			}
 			if i == 0 {
-				continue // everything is prepared in the first round
+				continue // the first round prepares the statements
 			}
 			ratios[m], rates[m], rawRates[m] = append(ratios[m], o/r), append(rates[m], o), append(rawRates[m], r)
 		}

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// ShiftClock makes the clock of the queue run ahead.
+// ShiftClock advances the clock of the queue.
 func (db *DB) ShiftClock(ctx context.Context, by time.Duration) error {
 	_, err := db.database.pool.Exec(ctx, db.database.sql(fmt.Sprintf(`CREATE OR REPLACE FUNCTION {p}_now() RETURNS bigint LANGUAGE sql VOLATILE AS
 		$$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + %d $$`, by.Microseconds())))
 	return err
 }
 
-// Quiet makes the DB notify nobody any more.
+// Quiet stops the notifications of the DB.
 func (db *DB) Quiet() { db.announcer.close() }
 
-// Migrations returns the scripts up to a version, with the prefix filled in.
+// Migrations returns the scripts up to a version, with the prefix substituted.
 func Migrations(prefix string, upTo int) ([]string, error) {
 	entries, err := migrations.ReadDir("migrations")
 	if err != nil {

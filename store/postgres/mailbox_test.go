@@ -32,7 +32,7 @@ func TestMailbox(t *testing.T) {
 	})
 }
 
-// dispatches are n of them, each on a thread of its own.
+// dispatches returns n dispatches, each on its own thread.
 func dispatches(prefix string, n int) []*mailbox.Dispatch {
 	out := make([]*mailbox.Dispatch, n)
 	for i := range out {
@@ -51,7 +51,8 @@ func acked(ds []*mailbox.Dispatch) []mailbox.Settlement {
 	return out
 }
 
-// work takes a hundred dispatches through their life. Each step calls count.
+// work enqueues, claims, renews and settles a hundred dispatches, and calls count after each
+// step.
 func work(t *testing.T, db *postgres.DB, prefix string, count func(what string, trips int64)) {
 	t.Helper()
 	ctx, s := t.Context(), db.Store("")
@@ -95,7 +96,7 @@ func work(t *testing.T, db *postgres.DB, prefix string, count func(what string, 
 func TestMailbox_ABatchIsOneRoundTrip(t *testing.T) {
 	db, wire := openCounting(t, &postgres.Options{})
 	db.Quiet()
-	for i := range 3 { // statements are prepared on every connection once
+	for i := range 3 { // each connection prepares the statements once
 		work(t, db, fmt.Sprint("warm", i), func(string, int64) {})
 	}
 	before := wire.writes.Load()
@@ -112,9 +113,8 @@ func TestMailbox_WithoutPreparedStatements(t *testing.T) {
 	work(t, db, "d", func(string, int64) {})
 }
 
-// Enqueues that come at the same time travel together, and each learns what became of
-// its own.
-func TestEnqueue_ThoseThatWaitTravelTogether(t *testing.T) {
+// Concurrent calls of Enqueue are grouped, and each gets its own result.
+func TestEnqueue_ConcurrentCallsAreGrouped(t *testing.T) {
 	db := open(t)
 	s := db.Store("")
 	taken := dispatches("taken", 1)
@@ -139,20 +139,20 @@ func TestEnqueue_ThoseThatWaitTravelTogether(t *testing.T) {
 	if err != nil || counts[mailbox.Queued] != 129 {
 		t.Errorf("counts are %v, %v", counts, err)
 	}
-	// Two with the same id or run cannot both be new, whoever wins.
+	// Of two dispatches with the same id or run, only one can be new.
 	left, err := s.Enqueue(t.Context(), append(dispatches("twice", 1), dispatches("twice", 1)...)...)
 	if err != nil || len(left) != 1 {
 		t.Errorf("left %v, %v", left, err)
 	}
 }
 
-func TestListen_HearsAgainAfterALostConnection(t *testing.T) {
+func TestListen_ReconnectsAfterALostConnection(t *testing.T) {
 	opts := &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))}
 	here, there := openAt(t, shared(), opts), openAt(t, shared(), opts)
 	ctx, cancel := context.WithCancel(t.Context())
 	heard, done := make(chan struct{}, 1000), make(chan error)
 	go func() { done <- here.Listen(ctx, func() { heard <- struct{}{} }) }()
-	<-heard // it has begun
+	<-heard // it listens
 	if _, err := there.Store("").Enqueue(t.Context(), dispatches("a", 10)...); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestListen_HearsAgainAfterALostConnection(t *testing.T) {
 	if n := number(t, witness(t), fmt.Sprintf(`SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query = 'LISTEN %s_mailbox'`, opts.Prefix)); n != 1 {
 		t.Fatalf("%d connections listen, want 1", n)
 	}
-	<-heard // it has begun again
+	<-heard // it listens again
 	if _, err := there.Store("").Enqueue(t.Context(), dispatches("b", 10)...); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestListen_HearsAgainAfterALostConnection(t *testing.T) {
 	}
 }
 
-// A database of version 1, with a thread that waits, is brought up to date.
+// A database of version 1 with a parked thread is migrated.
 func TestOpen_AddsAQueueToAnOlderDatabase(t *testing.T) {
 	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
 	scripts, err := postgres.Migrations(prefix, 1)

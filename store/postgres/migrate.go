@@ -16,10 +16,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date: it applies the scripts of migrations that were
-// not applied before, all or none.
-//
-// Whoever comes at the same time waits. A schema newer than the scripts is refused.
+// migrate applies the pending migrations, all or none. Concurrent processes wait for each
+// other. It refuses a schema that is newer than the scripts.
 func migrate(ctx context.Context, pool *pgxpool.Pool, files fs.FS, prefix string) error {
 	scripts, err := sqlstore.Scripts(files, prefix)
 	if err != nil {
@@ -34,8 +32,8 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, files fs.FS, prefix string
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, "awaken migrations: "+table); err != nil {
 			return err
 		}
-		// Somebody else may have been faster. Making the table, if it is not there, is what
-		// shows it: a look at the catalogue alone may show how it was before the lock.
+		// Another process may have migrated meanwhile. CREATE TABLE IF NOT EXISTS sees its
+		// table; a query of the catalogue may still see the state before the lock.
 		if _, err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+table+" (version bigint PRIMARY KEY, name text NOT NULL, applied bigint NOT NULL)"); err != nil {
 			return err
 		}
@@ -60,7 +58,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, files fs.FS, prefix string
 	})
 }
 
-// schemaVersion is the highest migration that was applied.
+// schemaVersion returns the version of the last applied migration.
 func schemaVersion(ctx context.Context, db interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }, table string) (n int, err error) {

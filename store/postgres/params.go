@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// params are the arguments of a statement in PostgreSQL's binary format. A commit has
-// many of them, and encoding each by its Go type would take longer than all the rest.
+// params are the arguments of a statement in the binary format of PostgreSQL. Encoding the
+// many arguments of a commit by their Go types would dominate its cost.
 type params struct {
 	values [][]byte
 	buf    []byte
 }
 
-// Formats of all arguments and of all columns of a result.
+// binaryFormat is the format of all arguments and result columns.
 var binaryFormat = []int16{1}
 
 const oidText = 25
@@ -23,7 +23,7 @@ var paramsPool = sync.Pool{New: func() any { return &params{values: make([][]byt
 
 func newParams() *params { return paramsPool.Get().(*params) }
 
-// free gives the memory back, unless it grew large. Nobody may use the values afterwards.
+// free returns p to the pool, unless it grew large. The values must not be used afterwards.
 func (p *params) free() {
 	if cap(p.buf) > 64<<10 {
 		return
@@ -33,8 +33,8 @@ func (p *params) free() {
 	paramsPool.Put(p)
 }
 
-// end makes what was written since start the next argument. What buf held before
-// it grew stays valid.
+// end adds the bytes of buf since start as the next argument. Earlier arguments stay valid
+// when buf grows.
 func (p *params) end(start int) { p.values = append(p.values, p.buf[start:len(p.buf):len(p.buf)]) }
 
 func (p *params) null() { p.values = append(p.values, nil) }
@@ -61,22 +61,21 @@ func (p *params) id(id string) {
 	p.end(start)
 }
 
-// json makes the document that was written since start the next argument.
+// json adds the document in buf since start as the next argument.
 func (p *params) json(start int) {
 	p.valid(start)
 	p.end(start)
 }
 
-// valid makes the document since start UTF-8. What is not can be in it only where raw
-// JSON was taken over.
+// valid replaces invalid UTF-8 in the document since start. Only raw JSON can contain it.
 func (p *params) valid(start int) {
 	if !utf8.Valid(p.buf[start:]) {
 		p.buf = append(p.buf[:start], text(p.buf[start:])...)
 	}
 }
 
-// array adds an array of n texts, which element adds; none is NULL, which every function
-// takes for an empty one.
+// array adds an array of n texts; element adds each. An empty array is NULL, which the SQL
+// functions treat alike.
 func (p *params) array(n int, element func(i int)) {
 	if n == 0 {
 		p.null()
@@ -92,12 +91,12 @@ func (p *params) array(n int, element func(i int)) {
 	p.end(start)
 }
 
-// document is what a commit has arrays of.
+// document is a message or a call of a commit.
 type document interface {
 	AppendJSON(buf []byte) ([]byte, error)
 }
 
-// documents adds an array of documents. What says what they are.
+// documents adds an array of documents. What is their kind, for errors.
 func documents[T document](p *params, what string, docs []T) (err error) {
 	p.array(len(docs), func(i int) {
 		at := p.element()
@@ -112,7 +111,7 @@ func documents[T document](p *params, what string, docs []T) (err error) {
 	return err
 }
 
-// element begins an element. A document follows, then endElement.
+// element begins an element. The caller appends its bytes and calls endElement.
 func (p *params) element() (at int) {
 	at = len(p.buf)
 	p.buf = append(p.buf, 0, 0, 0, 0)

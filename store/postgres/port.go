@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// dialect is that of the ports that both databases share.
+// dialect is the dialect of the shared ports.
 var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
 		"texts": `unnest(?::text[]) AS j (value)`, "numbers": `unnest(?::bigint[]) AS j (value)`, "json": `::json`, "bytes": ` COLLATE "C"`, "max": `greatest`,
@@ -31,15 +31,15 @@ func (db *database) Dialect() *sqlstore.Dialect { return dialect }
 // Now implements [sqlstore.DB].
 func (db *database) Now() time.Time { return db.now() }
 
-// Read calls f, again if need be. Its statements are not one transaction.
+// Read calls f, and retries it. The statements of f are not one transaction.
 func (db *database) Read(ctx context.Context, f func(c sqlstore.Conn) error) error {
 	return retry(ctx, func() error { return f(portConn{db, db.pool}) })
 }
 
-// errRefused ends a transaction that is to change nothing.
+// errRefused rolls back a transaction that refused its change.
 var errRefused = errors.New("refused")
 
-// Write calls f in a transaction, again if need be.
+// Write calls f in a transaction, and retries it.
 func (db *database) Write(ctx context.Context, f func(ctx context.Context, c sqlstore.Conn) (refused, err error)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -57,7 +57,7 @@ func (db *database) Write(ctx context.Context, f func(ctx context.Context, c sql
 	return err
 }
 
-// Exec executes a statement, again if need be.
+// Exec executes a statement, and retries it.
 func (db *database) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = retry(ctx, func() (err error) {
 		n, err = db.ExecOnce(ctx, query, args...)
@@ -66,13 +66,13 @@ func (db *database) Exec(ctx context.Context, query string, args ...any) (n int6
 	return n, err
 }
 
-// ExecOnce executes a statement.
+// ExecOnce executes a statement without a retry.
 func (db *database) ExecOnce(ctx context.Context, query string, args ...any) (int64, error) {
 	tag, err := db.pool.Exec(ctx, db.sql(query), args...)
 	return tag.RowsAffected(), err
 }
 
-// portConn is the pool, or a transaction, for the shared ports.
+// portConn is the pool or a transaction as a connection for the shared ports.
 type portConn struct {
 	db *database
 	on interface {
@@ -121,8 +121,7 @@ func (p portConn) send(ctx context.Context, statements []sqlstore.Statement) pgx
 	return p.on.SendBatch(ctx, &b)
 }
 
-// execute reads the results of the next n statements, and returns how many rows the last
-// one changed.
+// execute reads the results of n statements and returns how many rows the last one changed.
 func execute(results pgx.BatchResults, n int) (changed int64, err error) {
 	for range n {
 		tag, err := results.Exec()

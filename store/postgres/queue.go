@@ -14,16 +14,14 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// queue implements [mailbox.Queue] and [mailbox.Listener], but for the handles of the
-// tenants.
+// queue implements [mailbox.Queue], except Handle, and [mailbox.Listener].
 type queue struct {
 	db        *database
 	announcer *announcer
 }
 
-// Claim takes dispatches that are available, in one round trip. When the connection
-// is lost it is not known what was taken, and nobody will have it until its lease is
-// over.
+// Claim claims available dispatches, in one round trip. If the connection is lost, the
+// dispatches that it may have claimed stay claimed until their lease expires.
 func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
 	if c.Limit <= 0 {
 		return nil, 0, nil
@@ -56,7 +54,7 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 	return ds, time.Duration(ms) * time.Millisecond, nil
 }
 
-// claims are arguments of a function: one array for each field.
+// claims are the arguments for several claims: one array for each field.
 type claims struct {
 	tenants, ids, tokens []string
 	steps                []int64
@@ -77,7 +75,7 @@ func (q *queue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.
 		c.add(h)
 	}
 	var codes []int64
-	err := retry(ctx, func() error { // a lease may be extended twice
+	err := retry(ctx, func() error { // extending a lease twice is harmless
 		return q.db.pool.QueryRow(ctx, q.db.sql(`SELECT {p}_renew($1, $2, $3, $4, $5)`), lease.Milliseconds(), c.tenants, c.ids, c.tokens, c.steps).Scan(&codes)
 	})
 	if err != nil {
@@ -90,8 +88,8 @@ func (q *queue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.
 	return out, nil
 }
 
-// Settle ends claims, in one round trip. When the connection is lost and it asks
-// again, a claim that the first request has ended is ErrFenced.
+// Settle ends claims, in one round trip. If the connection is lost and Settle retries, it
+// returns ErrFenced for claims that the first request has ended.
 func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) ([]error, error) {
 	if len(settlements) == 0 {
 		return nil, nil
@@ -129,7 +127,7 @@ func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) (
 	return out, nil
 }
 
-// Reclaim puts dispatches whose lease is over back into the queue.
+// Reclaim requeues dispatches whose lease has expired.
 func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 	err = retry(ctx, func() error {
 		return q.db.pool.QueryRow(ctx, q.db.sql(`SELECT {p}_reclaim($1)`), limit).Scan(&n)
@@ -143,10 +141,10 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 	return n, nil
 }
 
-// purgeGroup is how many dispatches Purge removes in one transaction.
+// purgeGroup is the number of dispatches that Purge removes in one transaction.
 const purgeGroup = 1000
 
-// Purge removes dispatches that have been over for so long.
+// Purge removes dispatches that were completed at least olderThan ago.
 func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (total int, err error) {
 	for n := int64(purgeGroup); n == purgeGroup; total += int(n) {
 		if n, err = q.db.Exec(ctx, `DELETE FROM {p}_dispatches d USING (SELECT tenant, id FROM {p}_dispatches
@@ -158,14 +156,14 @@ func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (total int, 
 	return total, nil
 }
 
-// Counts returns how many dispatches there are of each status.
+// Counts returns the number of dispatches by status.
 func (q *queue) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
 	return sqlstore.Counts(ctx, q.db)
 }
 
-// Listen calls fn when other processes have changed the queue. It has a connection of
-// its own, which must be one to the server itself: behind a pooler that shares
-// connections between transactions nothing would be heard.
+// Listen calls fn when other processes have changed the queue, until ctx is done. It uses
+// its own connection, which must reach the server directly: a pooler in transaction mode
+// does not deliver notifications.
 func (q *queue) Listen(ctx context.Context, fn func()) error {
 	return q.db.listenTo(ctx, "mailbox", fn)
 }

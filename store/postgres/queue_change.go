@@ -13,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// Change changes a thread's queue in two round trips: one locks and reads, the other
-// writes. In between it holds a connection and the locks.
+// Change calls fn with a thread's queue and writes what fn recorded, in two round trips: one
+// locks and reads, the other writes. It holds a connection and the locks in between.
 func (s *scope) Change(ctx context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
 	c := &queueChange{scope: *s, threadID: threadID, fn: fn}
 	err := retry(ctx, func() error { return c.make(ctx) })
@@ -30,19 +30,19 @@ func (s *scope) Change(ctx context.Context, threadID string, fn func(t *mailbox.
 	return nil
 }
 
-// queueChange is a Change on its way.
+// queueChange is a Change in flight.
 type queueChange struct {
 	scope
 	sqlstore.QueueChange
 	threadID string
 	fn       func(t *mailbox.Thread) error
 
-	try      string // the transaction of the last try
+	try      string // the transaction ID of the last attempt
 	refused  error
 	announce bool
 }
 
-// make makes one try.
+// make makes one attempt.
 func (c *queueChange) make(ctx context.Context) (err error) {
 	conn, err := c.db.pool.Acquire(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *queueChange) make(ctx context.Context) (err error) {
 	}
 	defer conn.Release()
 	defer func() {
-		if conn.Conn().PgConn().TxStatus() != 'I' { // otherwise the pool would drop the connection
+		if conn.Conn().PgConn().TxStatus() != 'I' { // the pool closes connections in a transaction
 			_, rollbackErr := conn.Exec(context.WithoutCancel(ctx), "ROLLBACK")
 			if err == nil {
 				err = rollbackErr
@@ -67,8 +67,8 @@ func (c *queueChange) make(ctx context.Context) (err error) {
 	return c.write(ctx, conn)
 }
 
-// read locks the queue and the thread, and reads both. It reports whether an earlier
-// try has made the change after all.
+// read locks and reads the queue and the thread. Done reports that an earlier attempt was
+// committed after all.
 func (c *queueChange) read(ctx context.Context, conn *pgxpool.Conn) (done bool, err error) {
 	c.QueueChange, c.refused = sqlstore.QueueChange{Thread: mailbox.Thread{ID: c.threadID}}, nil
 	var b pgx.Batch
@@ -139,14 +139,14 @@ func (c *queueChange) write(ctx context.Context, conn *pgxpool.Conn) error {
 		b.Queue(c.db.sql(`SELECT {p}_post($1, $2, $3, $4)`), c.tenant, escape(c.threadID), ids, data)
 	}
 	b.Queue("COMMIT")
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.db.timeout) // cut off, it would be made or not
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.db.timeout) // cancelled, its outcome would be unknown
 	defer cancel()
 	err = conn.SendBatch(ctx, &b).Close()
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.TableName == c.db.prefix+"_dispatches" {
 		switch e.Code {
-		case "23505": // the key of another
+		case "23505": // another dispatch has the key
 			c.refused = fmt.Errorf("thread %s: %w of an idempotency key", c.threadID, mailbox.ErrDuplicate)
-		case "23502": // see [sqlstore.Scope.Statements]: a dispatch of that id that another thread has
+		case "23502": // another thread has a dispatch with that id; see [sqlstore.Scope.Statements]
 			c.refused = fmt.Errorf("thread %s: %w of a dispatch of another thread", c.threadID, mailbox.ErrDuplicate)
 		}
 		if c.refused != nil {

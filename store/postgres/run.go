@@ -12,11 +12,11 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Calls returns the ledger of a run.
+// Calls returns the call ledger of a run.
 func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
 	var l records
 	found := false
-	// A run without calls is one row of nothing; a missing run is none.
+	// A run without calls yields one row of NULLs, a missing run none.
 	err := s.db.query(ctx, `SELECT c.calls FROM {p}_runs r LEFT JOIN LATERAL {p}_calls(r.tenant, r.id) c ON true WHERE r.tenant = $1 AND r.id = $2`,
 		[]any{s.tenant, escape(runID)}, func() { l, found = nil, false },
 		func(rows pgx.Rows) error {
@@ -32,7 +32,7 @@ func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, e
 	return sqlstore.Ledger(l), nil
 }
 
-// records are those of a ledger, as they were committed.
+// records are the records of a ledger in the order of their commits.
 type records []*awaken.CallState
 
 func (l *records) scan(row pgx.Row) error {

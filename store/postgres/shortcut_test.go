@@ -18,8 +18,8 @@ import (
 	"github.com/awaken-go/awaken/store/storetest"
 )
 
-// A shortcut leaves behind what the function does, to the byte.
-func TestShortcuts_LeaveTheSameBehind(t *testing.T) {
+// A shortcut stores exactly what the function stores.
+func TestShortcuts_StoreWhatTheFunctionStores(t *testing.T) {
 	play := func(db *postgres.DB) []string {
 		ids, now := 0, time.Unix(1_700_000_000, 0)
 		look := awaken.NewTool(awaken.ToolSpec{ID: "look", Effect: awaken.ReadOnly},
@@ -31,10 +31,10 @@ func TestShortcuts_LeaveTheSameBehind(t *testing.T) {
 			Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 			Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 			Providers: map[string]llm.Model{"p": llmtest.NewScript(
-				asks("look"), asks("look"), llmtest.Say("one"), // a run of its own thread
-				llmtest.Say("two"),               // another on it
-				asks("ask"), llmtest.Say("four"), // one that waits, and is gone on with
-				asks("ask"), // one that waits, and is cancelled
+				asks("look"), asks("look"), llmtest.Say("one"), // a run on a new thread
+				llmtest.Say("two"),               // another run on that thread
+				asks("ask"), llmtest.Say("four"), // a run that parks and is resumed
+				asks("ask"), // a run that parks and is cancelled
 				asks("look"), llmtest.Say("five"))},
 			Tools: []awaken.Tool{look, awaken.FrontendTool(awaken.ToolSpec{ID: "ask"})},
 			Store: storetest.Waited{Store: db.Store("")},
@@ -90,7 +90,7 @@ func TestShortcuts_LeaveTheSameBehind(t *testing.T) {
 	}
 }
 
-// The queue's handles are stores on which runs go on while commits are made.
+// The handles of the queue are pipelined stores.
 func TestHandle_IsPipelined(t *testing.T) {
 	if p, ok := open(t).Handle("tenant").(awaken.Pipelined); !ok || !p.Pipelined() {
 		t.Error("it is not")

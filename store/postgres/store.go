@@ -7,7 +7,7 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// Store is one tenant's threads and runs. It implements [awaken.Store],
+// Store is the store of one tenant. It implements [awaken.Store],
 // [awaken.EventLog], [awaken.ThreadEditor], [money.Budget], [awaken.UsageReader],
 // [awaken.Pipelined] and [mailbox.Handle].
 type Store struct {
@@ -23,10 +23,10 @@ var (
 	_ awaken.Pipelined    = (*Store)(nil)
 )
 
-// ports are those that both databases share.
+// ports are the ports that store/sqlite and store/postgres share.
 type ports struct{ sqlstore.Tenant }
 
-// scope is a tenant of a database, with the ports that PostgreSQL answers in its own way.
+// scope is a tenant of a database. It implements the ports that are not shared.
 type scope struct {
 	db        *database
 	tenant    string // escaped
@@ -35,5 +35,5 @@ type scope struct {
 	announcer *announcer
 }
 
-// Pipelined says that commits take time: each waits for the server.
+// Pipelined returns true: each commit waits for the server.
 func (s *Store) Pipelined() bool { return true }

@@ -18,16 +18,16 @@ import (
 )
 
 var (
-	// server is where all tests of this package have their databases.
+	// server hosts the databases of all tests of this package.
 	server *testenv.Postgres
-	// shared is a database for tests that need nothing but tables of their own.
+	// shared is a database for tests that only need their own tables.
 	shared     = sync.OnceValue(func() string { return server.Database() })
 	sharedTest atomic.Int64
 )
 
 func TestMain(m *testing.M) { os.Exit(testenv.WithPostgres(m, &server)) }
 
-// open returns a DB with tables of the test's own.
+// open returns a DB with its own tables.
 func open(t testing.TB) *postgres.DB {
 	t.Helper()
 	return openAt(t, shared(), &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))})
@@ -47,10 +47,10 @@ func TestStore(t *testing.T) {
 	storetest.Test(t, func(t *testing.T) awaken.Store { return open(t).Store("tenant") })
 }
 
-func TestBudget_ManyRunsNeverSpendMoreThanTheirTenantMay(t *testing.T) {
+func TestBudget_ConcurrentRunsNeverExceedTheBudgetOfTheirTenant(t *testing.T) {
 	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
 	var stores []awaken.Store
-	for range 5 { // as many processes would
+	for range 5 { // as several processes do
 		stores = append(stores, openAt(t, shared(), &postgres.Options{Prefix: prefix}).Store("tenant"))
 	}
 	storetest.SpendTogether(t, 200, stores...)
@@ -64,7 +64,7 @@ func TestStore_TakeOver(t *testing.T) {
 	storetest.TakeOver(t, open(t).Store(""), takeovers())
 }
 
-// takeovers is as many as fit into the time of a quick run.
+// takeovers is the number of trials that fit into a short test.
 func takeovers() int {
 	if testenv.Long() {
 		return 1000

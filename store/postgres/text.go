@@ -2,14 +2,12 @@ package postgres
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"strings"
 	"unicode/utf8"
 )
 
-// escape makes an id fit for a text column, which holds neither NUL nor what is not
-// UTF-8: such bytes are written with a \x01 before them. Nearly all ids stay as they
-// are.
+// escape returns an id as text that PostgreSQL accepts: it writes NUL, \x01 and bytes that
+// are not valid UTF-8 as sequences that begin with \x01. Nearly all ids stay unchanged.
 func escape(id string) string {
 	if plain(id) {
 		return id
@@ -41,7 +39,7 @@ func plain(id string) bool {
 	return utf8.ValidString(id)
 }
 
-// unescape returns what was escaped.
+// unescape reverts escape.
 func unescape(text string) string {
 	if strings.IndexByte(text, 1) < 0 {
 		return text
@@ -68,14 +66,7 @@ func unescape(text string) string {
 	return sb.String()
 }
 
-// encode returns v as JSON text.
-func encode(v any) (string, error) {
-	data, err := json.Marshal(v)
-	return text(data), err
-}
-
-// text returns JSON as text. What is not UTF-8 can be in it only where raw JSON was
-// taken over.
+// text returns JSON as text, with invalid UTF-8 replaced. Only raw JSON can contain it.
 func text(data []byte) string {
 	if !utf8.Valid(data) {
 		return strings.ToValidUTF8(string(data), "\ufffd")

@@ -11,7 +11,7 @@ import (
 
 const messages = `SELECT seq, created, data FROM {p}_log($1, $2, $3, $4)`
 
-// log is that of [sqlstore.Engine].
+// log implements [sqlstore.Engine.Log].
 func log(ctx context.Context, c sqlstore.Conn, tenant string, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
 	err := c.Query(ctx, messages, []any{tenant, escape(t.ID), after, upTo}, func(scan sqlstore.Scan) error { return scanMessages(scan, each) })
 	if err != nil {
@@ -20,7 +20,7 @@ func log(ctx context.Context, c sqlstore.Conn, tenant string, t *sqlstore.Thread
 	return nil
 }
 
-// scanMessages calls each for the messages of a row.
+// scanMessages calls each for every message of a row.
 func scanMessages(scan sqlstore.Scan, each func(seq int, created int64, m *llm.Message)) error {
 	var seq int
 	var created int64

@@ -13,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Acquire makes the caller the owner of a thread. It reads the whole log to build the
-// view.
+// Acquire makes the caller the owner of a thread, which it creates if it does not exist. It
+// reads the whole log to build the view.
 func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -31,11 +31,11 @@ func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoin
 	}
 	cp := &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread, Seq: t.LastSeq}
 	if t.MessageCount == 0 && t.LatestRunID == "" && t.Posted == 0 {
-		return cp, nil // it is new
+		return cp, nil // a new thread
 	}
-	// From here on nobody commits with an older fence, so what is read now is what
-	// there was when the fence was raised, but for later owners: who has one of those
-	// behind it will be refused.
+	// From here on a commit with an older fence is refused, so the read below sees the
+	// thread as it was when the fence was raised, unless a later owner has committed; then
+	// the commits of this one are refused.
 	if err := s.db.read(ctx, func(c *conn) error { return s.fill(ctx, c.of(s.tenant), threadID, cp) }); err != nil {
 		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
 	}
@@ -55,7 +55,7 @@ func (s *scope) fill(ctx context.Context, c tenantConn, threadID string, cp *awa
 		return err
 	}
 	if len(log) != t.MessageCount {
-		return fmt.Errorf("the log has %d of %d messages", len(log), t.MessageCount)
+		return fmt.Errorf("the log has %d messages, want %d", len(log), t.MessageCount)
 	}
 	var view awaken.View
 	view.Append(log...)
@@ -91,7 +91,7 @@ func (s *scope) fill(ctx context.Context, c tenantConn, threadID string, cp *awa
 		})
 }
 
-// Interrupt raises the thread's generation.
+// Interrupt raises the thread's generation and returns the unfinished calls.
 func (s *scope) Interrupt(ctx context.Context, threadID string) (open []*awaken.CallState, err error) {
 	err = s.db.write(ctx, "interrupt thread "+threadID, func(c *conn) (refused, err error) {
 		var run string

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Backup copies the database, as it is now, to a new file at path. Reads and writes go
-// on meanwhile. Only its owner may read the copy. It refuses to overwrite a file, and
-// leaves none behind if it fails.
+// Backup copies a snapshot of the database to a new file at path, which only its owner may
+// read. Reads and writes continue meanwhile. Backup refuses to overwrite a file, and leaves
+// none behind if it fails.
 func (db *DB) Backup(ctx context.Context, path string) error {
 	c, err := db.database.connect(ctx)
 	if err != nil {
@@ -24,13 +24,13 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	return nil
 }
 
-// Restore makes a database at path from a backup. It refuses to overwrite a file, a
-// backup that is damaged, and a file of another program. Open brings an older schema
-// up to date.
+// Restore creates a database at path from a backup. It refuses to overwrite a file, and
+// refuses a damaged backup and a database of another program. Open migrates an older
+// schema.
 func Restore(ctx context.Context, backup, path string) error {
 	fail := func(err error) error { return fmt.Errorf("sqlite: restore %s to %s: %w", backup, path, err) }
 	if _, err := os.Stat(backup); err != nil {
-		return fail(err) // opening it would make it
+		return fail(err) // opening would create it
 	}
 	abs, err := filepath.Abs(backup)
 	if err != nil {
@@ -63,8 +63,8 @@ func Restore(ctx context.Context, backup, path string) error {
 	return nil
 }
 
-// copyInto writes a copy of the connection's database to path. The copy is complete
-// and on the disk before it gets its name.
+// copyInto copies the database of a connection to path. The copy is complete and synced
+// before it gets its name.
 func copyInto(ctx context.Context, c *conn, path string) (err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
@@ -81,13 +81,13 @@ func copyInto(ctx context.Context, c *conn, path string) (err error) {
 	if _, err := c.c.ExecContext(ctx, "VACUUM INTO ?", tmp); err != nil {
 		return err
 	}
-	if err := os.Chmod(tmp, 0o600); err != nil { // nobody else can look into the folder
+	if err := os.Chmod(tmp, 0o600); err != nil { // until then the folder protects it
 		return err
 	}
 	if err := syncFile(tmp); err != nil {
 		return err
 	}
-	if err := os.Link(tmp, path); err != nil { // unlike a rename it never replaces a file
+	if err := os.Link(tmp, path); err != nil { // unlike a rename, it never replaces a file
 		return err
 	}
 	return syncFile(filepath.Dir(path))

@@ -12,7 +12,8 @@ import (
 	"github.com/awaken-go/awaken/store/storetest"
 )
 
-// rawCommit opens a file of the same kind and prepares what the transactions need.
+// rawCommit opens a database with the same settings and prepares the statements of the raw
+// twin.
 func rawCommit(tb testing.TB) storetest.RawCommit {
 	tb.Helper()
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(tb.TempDir(), "raw.db")+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate")
@@ -40,7 +41,7 @@ func rawCommit(tb testing.TB) storetest.RawCommit {
 	create, advance := prepare(`INSERT INTO threads VALUES (?, 1)`), prepare(`UPDATE threads SET revision = revision + 1 WHERE id = ? AND revision = ?`)
 	saveRun, saveCall, saveEvents := prepare(`INSERT INTO runs VALUES (?, ?) ON CONFLICT (thread) DO UPDATE SET data = excluded.data`),
 		prepare(`INSERT INTO calls VALUES (?, ?, ?)`), prepare(`INSERT INTO events VALUES (?, ?, ?)`)
-	var mu sync.Mutex // one writer, as ours
+	var mu sync.Mutex // one writer, as in the store
 	revisions := map[string]int{}
 	return func(thread string, from int, msgs []string, more *storetest.RawMore) error {
 		var args []any
@@ -88,8 +89,8 @@ func beside(b *testing.B) (awaken.Store, storetest.RawCommit) { return open(b).S
 
 func BenchmarkW7(b *testing.B) { storetest.BenchmarkW7(b, 20, 1, beside) }
 
-// W7c: 32 runs at the same time.
+// W7c is W7 with 32 concurrent runs.
 func BenchmarkW7c(b *testing.B) { storetest.BenchmarkW7(b, 64, 32, beside) }
 
-// A thread of 10,000 turns beside one of 10.
+// BenchmarkLong compares a thread of 10,000 turns with one of 10.
 func BenchmarkLong(b *testing.B) { storetest.BenchmarkLong(b, open(b).Store("")) }

@@ -13,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Commit makes c durable, all or nothing. It does not heed ctx: a commit that was cut
-// off could have been made or not, and its owner would not know.
+// Commit makes c durable, all or nothing. It ignores ctx, because the owner would not know
+// the outcome of a cancelled commit.
 func (s *scope) Commit(_ context.Context, c *awaken.Commit) error {
 	w := commit{Commit: c, tenant: s.tenant, invalid: c.Run.Validate()}
 	if err := w.encode(); err != nil {
@@ -31,22 +31,22 @@ func (s *scope) Commit(_ context.Context, c *awaken.Commit) error {
 	return refused
 }
 
-// commit is a commit on its way into the file.
+// commit is a commit in flight.
 type commit struct {
 	*awaken.Commit
 	tenant  string
-	invalid error // what is wrong with the run
+	invalid error // of the run
 
-	run      string // JSON, like those below
-	messages any    // nil if there are none, like those below
+	run      string // JSON, like the fields below
+	messages any    // nil if there are none, like the fields below
 	entries  any
 	calls    any
-	first    uint64 // number of the first entry, or the highest there is
-	last     uint64 // highest number of the entries, or 0
-	epoch    uint64 // highest
+	first    uint64 // sequence number of the first entry; MaxInt64 without entries
+	last     uint64 // highest sequence number of the entries, or 0
+	epoch    uint64 // highest epoch of the entries
 }
 
-// encode turns c into JSON, before anybody waits for it.
+// encode encodes c as JSON, outside the transaction.
 func (c *commit) encode() (err error) {
 	if c.invalid != nil {
 		return nil
@@ -94,12 +94,13 @@ func array(buf *[]byte, n int, element func(buf []byte, i int) ([]byte, error)) 
 	return string(*buf), nil
 }
 
-// running reports whether the run goes on, so that its thread has the record.
+// running reports whether the run is running, which means that the row of its thread holds
+// its record.
 func (c *commit) running() bool {
 	return c.Run.Status == awaken.RunRunning && c.Run.ThreadID == c.ThreadID
 }
 
-// write makes the commit inside a transaction, or says why not.
+// write applies the commit in a transaction, or refuses it.
 func (c *commit) write(db *conn) (refused, err error) {
 	taken, err := c.takeStep(db)
 	if err != nil {
@@ -110,7 +111,7 @@ func (c *commit) write(db *conn) (refused, err error) {
 			return refused, err
 		}
 	}
-	var last any // without entries, what the thread's row says
+	var last any // nil without entries: the last sequence number of the thread
 	if len(c.Entries) > 0 {
 		last = int64(c.last)
 	}
@@ -131,9 +132,9 @@ const (
 	takeFirst = `UPDATE {p}_threads SET touched = 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), ` + takeThread
 )
 
-// takeStep does in one statement what take does in several, if the commit is in the
-// middle of a run and the inbox is empty. While a run commits alone, its thread keeps its
-// place in the order, so that the index of that need not be written.
+// takeStep does the work of take in one statement if the commit is in the middle of a run
+// and the inbox is empty. While only one run commits, its thread keeps its place in the
+// order of threads, so that the index on touched is not written.
 func (c *commit) takeStep(db *conn) (taken bool, err error) {
 	if c.invalid != nil || c.Number == 0 || !c.running() {
 		return false, nil
@@ -156,8 +157,8 @@ func (c *commit) takeStep(db *conn) (taken bool, err error) {
 	return taken, err
 }
 
-// take checks that the commit may be made, and changes the thread's row. It reports
-// false when it was made before.
+// take checks the commit and updates the row of the thread. It reports false if the commit
+// was already applied.
 func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	var fence, committed, generation, lastSeq uint64
 	var messages, unread int
@@ -175,7 +176,7 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 		return false, awaken.ErrFenced, nil
 	case c.Number == committed && c.Number != 0:
 		c.Unread = unread > 0
-		return false, nil, nil // said again because the answer was lost
+		return false, nil, nil // repeated because the response was lost
 	}
 	if done, err := c.isDone(db, open); done || err != nil {
 		return false, awaken.ErrFenced, err
@@ -186,9 +187,9 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	case c.Expect != messages:
 		return false, &awaken.ConflictError{ThreadID: c.ThreadID, Expected: c.Expect, Have: messages}, nil
 	case len(c.Entries) > 0 && c.Entries[0].Seq <= lastSeq:
-		return false, fmt.Errorf("%w: event %d of thread %s is stored already", awaken.ErrConflict, c.Entries[0].Seq, c.ThreadID), nil
+		return false, fmt.Errorf("%w: event %d of thread %s is already stored", awaken.ErrConflict, c.Entries[0].Seq, c.ThreadID), nil
 	}
-	var read []string // those of c.Read that were not read before
+	var read []string // the unread items among c.Read
 	for i, id := range c.Read {
 		var one int
 		found, err := db.row(context.Background(), `SELECT 1 FROM {p}_inbox WHERE tenant = ? AND thread = ? AND id = ? AND data IS NOT NULL`,
@@ -212,7 +213,7 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 			return false, nil, err
 		}
 	}
-	if record != nil && open != c.Run.RunID { // that run was given up
+	if record != nil && open != c.Run.RunID { // that run was abandoned
 		if _, err := db.exec(`UPDATE {p}_runs SET data = ?, last_seq = ? WHERE tenant = ? AND id = ?`, *record, int64(lastSeq), c.tenant, open); err != nil {
 			return false, nil, err
 		}
@@ -232,8 +233,8 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	return true, nil, c.writeRun(db, lastSeq)
 }
 
-// isDone reports whether the commit would open a run that is over. The thread's open run
-// is not.
+// isDone reports whether the commit would reopen a run that is done. The open run of the
+// thread is not done.
 func (c *commit) isDone(db *conn, open string) (bool, error) {
 	if open == c.Run.RunID || c.Run.Status == awaken.RunDone {
 		return false, nil
@@ -243,7 +244,7 @@ func (c *commit) isDone(db *conn, open string) (bool, error) {
 		[]any{c.tenant, c.Run.RunID, string(awaken.RunDone)}, &one)
 }
 
-// openRun is the id of the run, while it is not done.
+// openRun returns the id of the run, or "" if it is done.
 func (c *commit) openRun() string {
 	if c.Run.Status == awaken.RunDone {
 		return ""
@@ -251,11 +252,11 @@ func (c *commit) openRun() string {
 	return c.Run.RunID
 }
 
-// writeRun writes the run's own row. The log of events reached up to before.
+// writeRun writes the row of the run. Before is the last sequence number before the commit.
 func (c *commit) writeRun(db *conn, before uint64) error {
 	r, last := &c.Run, int64(max(before, c.last))
 	if c.running() {
-		last = math.MaxInt64 // until its thread has the record no more
+		last = math.MaxInt64 // while the row of its thread holds the record
 	}
 	_, err := db.exec(`INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq)
 		VALUES (?1, ?2, ?3, ?4, max((SELECT touched FROM {p}_threads WHERE tenant = ?1 AND id = ?5), 1 + coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0)), ?6, ?7, ?8)

@@ -19,7 +19,7 @@ func TestConfig(t *testing.T) {
 		var ahead atomic.Int64
 		opts := &sqlite.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
 		db, other := openAt(t, path, opts), openAt(t, path, opts)
-		for _, db := range []*sqlite.DB{db, other} { // under load, two who always write wait for each other for long
+		for _, db := range []*sqlite.DB{db, other} { // under load, two busy writers wait long for each other
 			if err := db.Pragma("busy_timeout = 60000"); err != nil {
 				t.Fatal(err)
 			}
@@ -35,7 +35,7 @@ func TestConfig(t *testing.T) {
 				db = openAt(t, path, opts)
 				return db.Config()
 			},
-			Crash: func(t *testing.T) config.Store { // what was written is on the disk before the file is closed
+			Crash: func(t *testing.T) config.Store { // changes are on disk before Close
 				db = openAt(t, path, opts)
 				return db.Config()
 			},
@@ -43,7 +43,7 @@ func TestConfig(t *testing.T) {
 	})
 }
 
-// A backup has the configuration, too.
+// A backup contains the configuration.
 func TestConfig_IsPartOfABackup(t *testing.T) {
 	db := open(t)
 	key := config.Key{Namespace: config.Agents, ID: "a"}

@@ -12,20 +12,20 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// conn is a connection to the file with its prepared statements. One goroutine at a
-// time uses it.
+// conn is a connection with its prepared statements. Only one goroutine at a time may use
+// it.
 type conn struct {
 	db    *database
 	c     *sql.Conn
-	stmts map[string]*sql.Stmt // by their text, before it is translated
+	stmts map[string]*sql.Stmt // by their text before translation
 
-	latest     string // run of the last commit
-	lastMoment int64  // unix µs; the highest that was given out
+	latest     string // run ID of the last commit
+	lastMoment int64  // Unix µs; the highest that moment returned
 }
 
-// close closes the connection. Closing it again does nothing.
+// close closes the connection. A second call does nothing.
 func (c *conn) close() error {
-	for query, s := range c.stmts { // they hold files open
+	for query, s := range c.stmts { // open statements keep the file open
 		_ = s.Close()
 		delete(c.stmts, query)
 	}
@@ -62,7 +62,7 @@ func (c *conn) exec(query string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// query calls each for every row; each may stop it with errStop.
+// query calls each for every row, until each returns errStop.
 func (c *conn) query(ctx context.Context, query string, args []any, each func(scan sqlstore.Scan) error) error {
 	s, err := c.stmt(query)
 	if err != nil {
@@ -81,12 +81,12 @@ func (c *conn) query(ctx context.Context, query string, args []any, each func(sc
 			return err
 		}
 	}
-	return rows.Err() // rows.Next has closed them
+	return rows.Err() // Next has closed the rows
 }
 
 var errStop = errors.New("stop")
 
-// row scans one row. It reports false when there is none.
+// row scans one row. It reports whether there is one.
 func (c *conn) row(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
 	found := false
 	err := c.query(ctx, query, args, func(scan sqlstore.Scan) error {
@@ -99,8 +99,8 @@ func (c *conn) row(ctx context.Context, query string, args []any, dest ...any) (
 	return found, err
 }
 
-// useWAL switches the file to a write-ahead log. SQLite does not wait for others who
-// are just doing the same, so this does.
+// useWAL switches the database to a write-ahead log. It retries while another process does
+// the same, for which SQLite does not wait.
 func (c *conn) useWAL(ctx context.Context) error {
 	for deadline := time.Now().Add(busyTimeout); ; {
 		var mode string
@@ -109,7 +109,7 @@ func (c *conn) useWAL(ctx context.Context) error {
 		case err == nil && mode == "wal":
 			return nil
 		case err == nil:
-			return fmt.Errorf("the file system allows no write-ahead log: journal mode is %s", mode)
+			return fmt.Errorf("the file system does not support a write-ahead log: journal mode is %s", mode)
 		case !isBusy(err) || time.Now().After(deadline):
 			return fmt.Errorf("write-ahead log: %w", err)
 		}
@@ -121,8 +121,8 @@ func (c *conn) useWAL(ctx context.Context) error {
 	}
 }
 
-// transact makes a group of changes in one transaction. If one of them fails, each is
-// made in a transaction of its own.
+// transact makes a group of changes in one transaction. If one of them fails, it makes each
+// in its own transaction.
 func (c *conn) transact(group []*change) {
 	if err := c.transactAll(group); err != nil {
 		if len(group) == 1 {
@@ -159,7 +159,7 @@ func (c *conn) transactAll(group []*change) (err error) {
 	return nil
 }
 
-// isBusy reports whether another process was in the way.
+// isBusy reports whether another process holds the lock.
 func isBusy(err error) bool {
 	e, ok := errors.AsType[*driver.Error](err)
 	return ok && e.Code()&0xff == lib.SQLITE_BUSY

@@ -17,7 +17,7 @@ import (
 	"github.com/awaken-go/awaken/store/storetest"
 )
 
-// openFile opens a file whose path the test wants to know.
+// openFile opens a database and returns its path.
 func openFile(t testing.TB) (*sqlite.DB, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "awaken.db")
@@ -33,9 +33,8 @@ func openFile(t testing.TB) (*sqlite.DB, string) {
 	return db, path
 }
 
-// Ten steps with a read-only tool and an answer are twelve commits, each of them one
-// transaction, and one for taking the thread. When the run does not wait for them, they
-// are fewer.
+// Ten steps with a read-only tool and an answer are twelve commits. Each is one transaction,
+// and acquiring the thread is another. A pipelined run makes fewer commits.
 func TestCommit_IsOneTransaction(t *testing.T) {
 	db, _ := openFile(t)
 	run := storetest.BenchRun(t, storetest.Waited{Store: db.Store("")})
@@ -46,18 +45,18 @@ func TestCommit_IsOneTransaction(t *testing.T) {
 	if got := transactions2 - transactions; got != 1+storetest.BenchSteps+2 {
 		t.Errorf("the run made %d transactions, want %d", got, 1+storetest.BenchSteps+2)
 	}
-	// Of a step: begin, thread, row, commit. The first, second and last commit of a run
-	// need a few more.
+	// Statements of a step: begin, thread, row, commit. The first, second and last commit of
+	// a run take a few more.
 	if got := statements2 - statements; got > 4*(1+storetest.BenchSteps+2)+8 {
 		t.Errorf("the run took %d statements", got)
 	}
 	storetest.BenchRun(t, db.Store(""))()
 	if _, got := db.Used(); got-transactions2 > 1+storetest.BenchSteps+2 || got-transactions2 < 4 {
-		t.Errorf("the run that goes on made %d transactions, want 4 to %d", got-transactions2, 1+storetest.BenchSteps+2)
+		t.Errorf("the pipelined run made %d transactions, want 4 to %d", got-transactions2, 1+storetest.BenchSteps+2)
 	}
 }
 
-// What a commit costs does not depend on how long the thread is.
+// The cost of a commit does not depend on the length of the thread.
 func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 	db, path := openFile(t)
 	pragma := func(text string) {
@@ -67,7 +66,7 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 		}
 	}
 	pragma("synchronous = OFF")
-	pragma("wal_autocheckpoint = 0") // so that the log has all pages that were written
+	pragma("wal_autocheckpoint = 0") // so that the log holds all written pages
 	storetest.LongThread(t, db.Store(""), 0.12, func() { pragma("wal_checkpoint(TRUNCATE)") }, func() storetest.Usage {
 		info, err := os.Stat(path + "-wal")
 		if err != nil {
@@ -78,8 +77,8 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 	})
 }
 
-// Commits that come while another is written share a transaction. Each is judged by
-// itself: that the owner of one was replaced is of no concern to the others.
+// Commits that arrive while another is in flight share a transaction. Each is checked on its
+// own: one by a fenced owner does not affect the others.
 func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
 	const threads, stale = 64, 7
 	db, path := openFile(t)
@@ -95,7 +94,7 @@ func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
 	if _, err := s.Acquire(t.Context(), fmt.Sprint("t", stale)); err != nil {
 		t.Fatal(err)
 	}
-	// The first commit has to wait for another program that writes.
+	// The first commit waits for another program that writes.
 	other, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {
 		t.Fatal(err)

@@ -11,33 +11,33 @@ import (
 	"time"
 )
 
-// busyTimeout is how long a write waits for other processes.
+// busyTimeout is how long SQLite waits for locks of other processes.
 const busyTimeout = 5 * time.Second
 
-// database is the connections to a file: one that writes, and some that read.
+// database holds the connections to a file: one that writes and several that read.
 type database struct {
 	path   string
 	prefix string
 	now    func() time.Time
 	sql    *sql.DB
-	// translate makes a statement SQLite's own.
+	// translate translates a statement for SQLite.
 	translate func(query string) string
 	writer    writer
-	// readers holds the connections that are idle; nil is one yet to be opened.
+	// readers holds the idle connections; nil stands for one that is not open yet.
 	readers chan *conn
 
-	statements, transactions atomic.Int64 // so far, for tests
-	shift                    atomic.Int64 // µs that the clock of the queue runs ahead, for tests
+	statements, transactions atomic.Int64 // counters for tests
+	shift                    atomic.Int64 // µs by which tests advance the clock of the queue
 }
 
-// dsn names the file and how connections to it behave. The path is escaped, since
-// file names may hold whatever a URI gives a meaning to.
+// dsn returns the data source name of a file. It escapes the path, since file names may
+// contain characters that are special in a URI.
 func dsn(path string) string {
 	pragmas := url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "synchronous(FULL)", "foreign_keys(1)"}}
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: pragmas.Encode()}).String()
 }
 
-// openReadOnly opens a file that is not changed.
+// openReadOnly opens a file read-only.
 func openReadOnly(path string) (*sql.DB, error) {
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=ro"}).String())
 }
@@ -65,7 +65,7 @@ func (db *database) connect(ctx context.Context) (*conn, error) {
 	return &conn{db: db, c: c, stmts: map[string]*sql.Stmt{}}, nil
 }
 
-// close waits for what is going on and closes the file. Nothing works afterwards.
+// close waits for reads and writes in flight and closes the file.
 func (db *database) close() error {
 	var errs []error
 	var idle []*conn
@@ -76,7 +76,7 @@ func (db *database) close() error {
 		}
 	}
 	for _, c := range idle {
-		db.readers <- c // whoever still reads finds it closed
+		db.readers <- c // later reads fail on the closed connection
 	}
 	db.writer.leading.Lock()
 	defer db.writer.leading.Unlock()
@@ -87,8 +87,7 @@ func (db *database) close() error {
 	return errors.Join(errs...)
 }
 
-// read calls f with a connection that sees the database as it is now, whatever is
-// written meanwhile.
+// read calls f with a connection in a read transaction: f sees a snapshot of the database.
 func (db *database) read(ctx context.Context, f func(c *conn) error) (err error) {
 	var c *conn
 	select {
@@ -117,8 +116,9 @@ func (db *database) read(ctx context.Context, f func(c *conn) error) (err error)
 	return f(c)
 }
 
-// write calls f in a transaction, which ctx does not cut off. What says what was to be
-// done if it fails. Refused is returned as it is; f has written nothing then.
+// write calls f in a transaction, which ctx does not cancel once it has begun. An error of
+// the transaction begins with what. Refused is returned as it is; f must have written
+// nothing then.
 func (db *database) write(ctx context.Context, what string, f func(c *conn) (refused, err error)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -1,17 +1,17 @@
-// Package sqlite keeps threads, runs and profiles in one SQLite file.
+// Package sqlite stores threads, runs, their queue, profiles and configuration in one
+// SQLite file.
 //
 //	db, err := sqlite.Open(ctx, "awaken.db", nil)
 //	…
 //	rt, err := engine.New(engine.Config{Store: db.Store(""), Profile: db.Profile(""), …})
 //
-// A commit is one transaction on the disk (write-ahead log, full sync); commits that
-// come at the same time share one. What a commit costs does not depend on how long
-// the thread is. Acquire reads the thread's whole log, since an owner needs the view
-// of it.
+// A commit is one transaction (write-ahead log, full sync); concurrent commits share one.
+// The cost of a commit does not depend on the length of the thread. Acquire reads the
+// whole log of the thread, since the owner needs the view.
 //
-// Several processes on one host may use the same file; each write waits up to five
-// seconds for the others. Network file systems are not supported. A write, once
-// begun, is not interrupted by its context, so that its outcome is always known.
+// Several processes on one host may use the same file; a write waits up to five seconds
+// for the others. Network file systems are not supported. A context does not cancel a
+// write that has begun, so its outcome is always known.
 package sqlite
 
 import (
@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -28,22 +27,22 @@ import (
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // Options configures a DB. The zero Options, or nil, is ready for use.
 type Options struct {
-	// Prefix begins the names of all tables: "awaken" if empty. Databases with
+	// Prefix is the prefix of all table names; "" means "awaken". Databases with
 	// different prefixes can share a file.
 	Prefix string
-	// Readers is how many reads may go on at the same time; 0 means 4.
+	// Readers is the number of concurrent reads; 0 means 4.
 	Readers int
-	// Now is the clock of profiles and of threads that people make or edit; nil means
-	// time.Now.
+	// Now is the clock of profiles and of created or edited threads; nil means time.Now.
 	Now func() time.Time
 }
 
-// DB is an open file, and the queue that workers share. It implements [mailbox.Queue],
+// DB is an open database and the queue that workers share. It implements [mailbox.Queue]
 // and is safe for concurrent use.
 type DB struct {
 	*queue
@@ -52,21 +51,17 @@ type DB struct {
 
 var _ mailbox.Queue = (*DB)(nil)
 
-var prefixPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
-
-// Open opens the file at path, making it if it is not there, and brings its schema
-// up to date. It refuses a schema that is newer than this program, and a file of
-// another program, which it leaves as it is.
+// Open opens the file at path, which it creates if it is missing, and migrates its schema.
+// It refuses a schema that is newer than this program, and a database of another program,
+// which it leaves unchanged.
 func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
 	}
-	if o.Prefix == "" {
-		o.Prefix = "awaken"
-	}
-	if !prefixPattern.MatchString(o.Prefix) {
-		return nil, fmt.Errorf("sqlite: prefix is %q, want lower case letters, digits and _, at most 30", o.Prefix)
+	prefix, err := sqlstore.Prefix(o.Prefix)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	if o.Readers <= 0 {
 		o.Readers = 4
@@ -75,7 +70,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 		o.Now = time.Now
 	}
 	if path == "" || strings.HasPrefix(path, ":memory:") {
-		return nil, fmt.Errorf("sqlite: path is %q, want a file; store/memory keeps things in memory", path)
+		return nil, fmt.Errorf("sqlite: path is %q, want a file; use store/memory to store in memory", path)
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -85,7 +80,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
-	f := &database{path: abs, prefix: o.Prefix, now: o.Now, sql: pool, translate: dialect.Translator(o.Prefix), readers: make(chan *conn, o.Readers)}
+	f := &database{path: abs, prefix: prefix, now: o.Now, sql: pool, translate: dialect.Translator(prefix), readers: make(chan *conn, o.Readers)}
 	for range o.Readers {
 		f.readers <- nil
 	}
@@ -95,7 +90,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	return &DB{queue: &queue{f}, database: f}, nil
 }
 
-// Close waits for what is going on and closes the file. Nothing works afterwards.
+// Close waits for reads and writes in flight and closes the file. All later calls fail.
 func (db *DB) Close() error { return db.database.close() }
 
 // Store returns the store of a tenant; "" is the default one.
@@ -107,9 +102,9 @@ func (db *DB) Store(tenant string) *Store {
 func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 
 // Profile returns the profile store of a tenant; "" is the default one.
-func (db *DB) Profile(tenant string) *Profile {
-	return &Profile{sqlstore.Profile(sqlstore.NewScope(db.database, tenant))}
+func (db *DB) Profile(tenant string) profile.Store {
+	return sqlstore.NewProfile(db.database, tenant)
 }
 
-// Config returns the configuration of the whole file, which belongs to no tenant.
+// Config returns the configuration of the database, which belongs to no tenant.
 func (db *DB) Config() config.Store { return &sqlstore.Config{DB: db.database} }

@@ -9,14 +9,14 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// Enqueue queues dispatches that start runs.
+// Enqueue queues dispatches that start runs, in one transaction.
 func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
 	requests := make([]string, len(ds))
 	for i, d := range ds {
 		if d.Request == nil {
-			return nil, fmt.Errorf("enqueue dispatch %s: %w: it has no request", d.ID, awaken.ErrInvalid)
+			return nil, fmt.Errorf("enqueue dispatch %s: %w: the request is missing", d.ID, awaken.ErrInvalid)
 		}
-		if requests[i], err = encode(d.Request); err != nil {
+		if requests[i], err = dialect.Encode(d.Request); err != nil {
 			return nil, fmt.Errorf("enqueue dispatch %s: %w", d.ID, err)
 		}
 	}
@@ -48,7 +48,7 @@ func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []in
 	return left, nil
 }
 
-// enqueue queues a dispatch if it can be.
+// enqueue queues a dispatch, unless Change is needed for it.
 func (c queueConn) enqueue(d *mailbox.Dispatch, request string, now moment) (ok bool, err error) {
 	ctx, k := context.Background(), queueKey{d.Tenant, d.ThreadID}
 	var one int

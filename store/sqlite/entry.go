@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// Entries returns entries of a thread's log of events.
+// Entries returns entries of a thread's event log.
 func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
 	var out []awaken.Entry
 	err := s.db.read(ctx, func(c *conn) error {
@@ -29,7 +29,8 @@ func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 				after, upTo = max(after, first), last
 			}
 		}
-		// Rows hold whole commits, so they are chosen roughly here and exactly below.
+		// A row holds the entries of a commit, so the query selects rows and Select filters
+		// their entries.
 		return c.query(ctx, `SELECT epoch, run, entries FROM {p}_commits WHERE tenant = ? AND thread = ? AND last > ? AND last <= ? AND epoch > ? AND entries IS NOT NULL ORDER BY last, rowid`,
 			[]any{s.tenant, threadID, after, upTo, clamp(q.Epoch)}, func(scan sqlstore.Scan) error {
 				var epoch uint64
@@ -54,5 +55,5 @@ func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 	return out, nil
 }
 
-// clamp makes n fit into a column.
+// clamp limits n to the range of a column.
 func clamp(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

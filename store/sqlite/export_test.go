@@ -2,17 +2,17 @@ package sqlite
 
 import "context"
 
-// Used is how many statements were executed and how many transactions were written.
+// Used returns how many statements were executed and how many transactions were committed.
 func (db *DB) Used() (statements, transactions int64) {
 	return db.database.statements.Load(), db.database.transactions.Load()
 }
 
-// Waiting is how many changes wait for their turn.
+// Waiting returns the number of waiting changes.
 func (db *DB) Waiting() int {
 	return db.database.writer.lanes.Waiting()
 }
 
-// Pragma sets something on the connection that writes.
+// Pragma sets a pragma on the connection that writes.
 func (db *DB) Pragma(text string) error {
 	db.database.writer.leading.Lock()
 	defer db.database.writer.leading.Unlock()

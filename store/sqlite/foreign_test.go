@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
-// execute runs SQL on a file behind the store's back.
+// execute executes SQL on a file without the store.
 func execute(t *testing.T, path, text string) {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+path)
@@ -65,8 +65,8 @@ func TestOpen_RefusesANewerSchema(t *testing.T) {
 	}
 }
 
-// Different prefixes share a file, and a file of ours that is empty is still ours.
-func TestOpen_TakesItsOwnFile(t *testing.T) {
+// Different prefixes can share a file, and an empty file that this program marked opens.
+func TestOpen_AcceptsItsOwnFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "awaken.db")
 	for _, prefix := range []string{"one", "two", "one"} {
 		db, err := sqlite.Open(t.Context(), path, &sqlite.Options{Prefix: prefix})
@@ -77,7 +77,7 @@ func TestOpen_TakesItsOwnFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	execute(t, path, `PRAGMA application_id = 0`) // as files were before they were marked
+	execute(t, path, `PRAGMA application_id = 0`) // as in versions that did not mark files
 	db, err := sqlite.Open(t.Context(), path, &sqlite.Options{Prefix: "one"})
 	if err != nil {
 		t.Fatal(err)

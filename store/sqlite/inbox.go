@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Post adds items to a thread's inbox.
+// Post adds items to a thread's inbox. It ignores items that were posted before.
 func (s *scope) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
 	_, data, err := dialect.EncodeItems(items)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *scope) Post(ctx context.Context, threadID string, items ...awaken.Inbox
 	})
 }
 
-// post adds items to the inbox of a thread that is there.
+// post adds items to the inbox of an existing thread.
 func (c tenantConn) post(threadID string, items []awaken.InboxItem, data []string) error {
 	if len(items) == 0 {
 		return nil

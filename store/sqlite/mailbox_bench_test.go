@@ -1,6 +1,6 @@
 package sqlite_test
 
-// W8 of docs/performance.md on SQLite, for information: there is no twin.
+// W8 of docs/performance.md on SQLite, for information: there is no raw twin.
 
 import (
 	"context"

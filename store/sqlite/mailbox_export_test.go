@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Advance makes the clock of the queue jump.
+// Advance advances the clock of the queue.
 func (db *DB) Advance(d time.Duration) { db.database.shift.Add(d.Microseconds()) }
 
-// Migrations returns the scripts up to a version, with the prefix filled in.
+// Migrations returns the scripts up to a version, with the prefix substituted.
 func Migrations(prefix string, upTo int) ([]string, error) {
 	entries, err := migrations.ReadDir("migrations")
 	if err != nil {

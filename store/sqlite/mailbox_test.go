@@ -19,7 +19,7 @@ func TestMailbox(t *testing.T) {
 	mailboxtest.Test(t, func(t *testing.T) mailboxtest.Backend {
 		path := filepath.Join(t.TempDir(), "awaken.db")
 		db, other := openAt(t, path, nil), openAt(t, path, nil)
-		for _, db := range []*sqlite.DB{db, other} { // under load, two who always write wait for each other for long
+		for _, db := range []*sqlite.DB{db, other} { // under load, two busy writers wait long for each other
 			if err := db.Pragma("busy_timeout = 60000"); err != nil {
 				t.Fatal(err)
 			}
@@ -31,7 +31,7 @@ func TestMailbox(t *testing.T) {
 	})
 }
 
-// dispatches are n of them, each on a thread of its own.
+// dispatches returns n dispatches, each on its own thread.
 func dispatches(prefix string, n int) []*mailbox.Dispatch {
 	out := make([]*mailbox.Dispatch, n)
 	for i := range out {
@@ -73,7 +73,7 @@ func TestMailbox_ABatchIsOneTransaction(t *testing.T) {
 	count("settle")
 }
 
-// A file of version 1, with a thread that waits, is brought up to date.
+// A database of version 1 with a parked thread is migrated.
 func TestOpen_AddsAQueueToAnOlderDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "old.db")
 	scripts, err := sqlite.Migrations("awaken", 1)
@@ -119,7 +119,7 @@ func TestOpen_AddsAQueueToAnOlderDatabase(t *testing.T) {
 	}
 }
 
-// The queue's handles are stores on which runs go on while commits are made.
+// The handles of the queue are pipelined stores.
 func TestHandle_IsPipelined(t *testing.T) {
 	if p, ok := open(t).Handle("tenant").(awaken.Pipelined); !ok || !p.Pipelined() {
 		t.Error("it is not")

@@ -13,10 +13,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date: it applies the scripts of migrations that were
-// not applied before, all or none.
-//
-// Whoever comes at the same time waits. A schema newer than the scripts is refused.
+// migrate applies the pending migrations, all or none. Concurrent processes wait for each
+// other. It refuses a schema that is newer than the scripts.
 func migrate(ctx context.Context, c *conn, files fs.FS, prefix string) error {
 	scripts, err := sqlstore.Scripts(files, prefix)
 	if err != nil {
@@ -29,7 +27,7 @@ func migrate(ctx context.Context, c *conn, files fs.FS, prefix string) error {
 	}
 	var refused error
 	ch := &change{make: func(c *conn) error {
-		// Somebody else may have been faster.
+		// Another process may have applied them meanwhile.
 		if pending, refused = lacking(ctx, c, scripts, table); refused != nil {
 			return nil
 		}
@@ -61,7 +59,7 @@ func migrate(ctx context.Context, c *conn, files fs.FS, prefix string) error {
 	return refused
 }
 
-// lacking returns the scripts that were not applied.
+// lacking returns the scripts that are not applied.
 func lacking(ctx context.Context, c *conn, scripts []sqlstore.Script, table string) ([]sqlstore.Script, error) {
 	have, err := schemaVersion(ctx, c, table)
 	if err != nil {
@@ -70,11 +68,11 @@ func lacking(ctx context.Context, c *conn, scripts []sqlstore.Script, table stri
 	return sqlstore.Pending(scripts, table, have)
 }
 
-// applicationID marks our files: "awkn".
+// applicationID marks databases of this program: "awkn".
 const applicationID = 0x61776b6e
 
-// ours returns an error if the file is one of another program: it does not bear our
-// mark, and has tables, but none that says which migrations were applied.
+// ours returns an error for a database of another program: it lacks our mark, and has
+// tables but no table of applied migrations.
 func ours(ctx context.Context, c *conn) error {
 	var id, tables, schemas int
 	if err := c.c.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
@@ -93,7 +91,7 @@ func ours(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// schemaVersion is the highest migration that was applied.
+// schemaVersion returns the version of the last applied migration.
 func schemaVersion(ctx context.Context, c *conn, table string) (int, error) {
 	var n int
 	if err := c.c.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", table).Scan(&n); err != nil || n == 0 {

@@ -11,20 +11,20 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// dialect is that of the ports that both databases share.
+// dialect is the dialect of the shared ports.
 var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
 		"texts": `json_each(?) j`, "numbers": `json_each(?) j`, "json": ``, "bytes": ``, "max": `max`,
 		"tick": `1 + coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0)`,
 		"born": `1 + max(coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0), coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`,
-		"lock": ``, "share": ``, "lockable": `LEFT`, // one transaction at a time writes
+		"lock": ``, "share": ``, "lockable": `LEFT`, // write transactions are exclusive
 		"accounts": `(SELECT s.value AS scope, i.value AS id, i.key AS n FROM json_each(?2) s JOIN json_each(?3) i ON i.key = s.key) a`,
 	},
 	Text: func(data []byte) string { return string(data) },
 }
 
-// engine is what SQLite does in its own way for the shared ports. One transaction at a
-// time writes, so nothing has to be locked.
+// engine is the engine of the shared ports. Only one transaction at a time writes, so
+// nothing needs to be locked.
 var engine = &sqlstore.Engine{
 	Log: func(ctx context.Context, c sqlstore.Conn, tenant string, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
 		return c.(portConn).c.of(tenant).messages(ctx, t, after, upTo, each)
@@ -41,12 +41,12 @@ func (db *database) Dialect() *sqlstore.Dialect { return dialect }
 // Now implements [sqlstore.DB].
 func (db *database) Now() time.Time { return db.now() }
 
-// Read calls f with a connection that sees the database as it is now.
+// Read calls f with a connection that sees a snapshot of the database.
 func (db *database) Read(ctx context.Context, f func(c sqlstore.Conn) error) error {
 	return db.read(ctx, func(c *conn) error { return f(portConn{c}) })
 }
 
-// Write calls f in a transaction, which ctx does not cut off.
+// Write calls f in a transaction, which ctx does not cancel once it has begun.
 func (db *database) Write(ctx context.Context, f func(ctx context.Context, c sqlstore.Conn) (refused, err error)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -71,12 +71,12 @@ func (db *database) Exec(_ context.Context, query string, args ...any) (n int64,
 	return n, err
 }
 
-// ExecOnce is Exec: what failed was not executed.
+// ExecOnce is Exec: a statement that failed was not executed.
 func (db *database) ExecOnce(ctx context.Context, query string, args ...any) (int64, error) {
 	return db.Exec(ctx, query, args...)
 }
 
-// portConn is a connection for the shared ports. Lists are JSON for it.
+// portConn is a connection for the shared ports. It passes lists as JSON.
 type portConn struct{ c *conn }
 
 func (p portConn) Query(ctx context.Context, query string, args []any, each func(scan sqlstore.Scan) error, first ...sqlstore.Statement) error {
@@ -95,7 +95,7 @@ func (p portConn) Exec(_ context.Context, statements ...sqlstore.Statement) (n i
 	return n, nil
 }
 
-// lists returns arguments with lists as JSON; an empty one is nil.
+// lists returns arguments with lists as JSON; an empty list becomes nil.
 func lists(args []any) []any {
 	copied := false
 	for i, arg := range args {
@@ -112,13 +112,13 @@ func lists(args []any) []any {
 		if !copied {
 			args, copied = slices.Clone(args), true
 		}
-		args[i], _ = array(new([]byte), n, element) // whose elements do not fail
+		args[i], _ = array(new([]byte), n, element) // element never fails
 	}
 	return args
 }
 
-// appendText writes a string of JSON. Unlike encoding/json it leaves bytes that are not
-// UTF-8 as they are, which SQLite returns as they are too: ids may have them.
+// appendText appends s as a JSON string. Unlike encoding/json it keeps bytes that are not
+// valid UTF-8, as SQLite does: ids may contain them.
 func appendText(buf []byte, s string) []byte {
 	buf = append(buf, '"')
 	for i := range len(s) {

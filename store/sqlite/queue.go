@@ -12,27 +12,27 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// queue implements [mailbox.Queue], but for the handles of the tenants.
+// queue implements [mailbox.Queue] except Handle.
 type queue struct{ db *database }
 
-// queueConn is a connection on which the queue is read and written.
+// queueConn is a connection with the operations of the queue.
 type queueConn struct{ *conn }
 
-// moment is a time of the queue's clock.
+// moment is a time of the clock of the queue.
 type moment struct {
-	us int64 // unix µs
-	ms int64
+	us int64 // Unix µs
+	ms int64 // Unix ms
 }
 
-// moment is now. No two are the same, so that threads get ready one after the other.
-// Whoever asks writes, so one at a time does.
+// moment returns the current time. It never returns the same time twice, which orders the
+// threads that become ready. Only the writer calls it.
 func (c queueConn) moment() moment {
 	us := max(time.Now().UnixMicro()+c.db.shift.Load(), c.lastMoment+1)
 	c.lastMoment = us
 	return moment{us, us / 1000}
 }
 
-// dispatches returns those that a query selects.
+// dispatches returns the dispatches that a condition selects.
 func (c queueConn) dispatches(ctx context.Context, query string, args ...any) (out []*mailbox.Dispatch, err error) {
 	err = c.query(ctx, `SELECT `+sqlstore.DispatchColumns+` FROM `+sqlstore.DispatchTables+` WHERE `+query, args, func(scan sqlstore.Scan) error {
 		d, err := dialect.ScanDispatch(scan)
@@ -42,10 +42,10 @@ func (c queueConn) dispatches(ctx context.Context, query string, args ...any) (o
 	return out, err
 }
 
-// queueKey names a queue.
+// queueKey identifies a queue.
 type queueKey struct{ tenant, thread string }
 
-// queues returns those that a query selects.
+// queues returns the queues that a condition selects.
 func (c queueConn) queues(query string, args ...any) (out []queueKey, err error) {
 	err = c.query(context.Background(), `SELECT tenant, id FROM {p}_queues WHERE `+query, args, func(scan sqlstore.Scan) error {
 		out = append(out, queueKey{})
@@ -54,7 +54,7 @@ func (c queueConn) queues(query string, args ...any) (out []queueKey, err error)
 	return out, err
 }
 
-// ready says of a queue that is not claimed what can be claimed of it.
+// ready updates when something can be claimed from a queue that is not claimed.
 func (c queueConn) ready(k queueKey, now moment) error {
 	var priority, wake sql.NullInt64
 	if _, err := c.row(context.Background(), `SELECT min(CASE WHEN available <= ?3 THEN priority END), min(CASE WHEN available > ?3 THEN available END)
@@ -66,7 +66,7 @@ func (c queueConn) ready(k queueKey, now moment) error {
 	return err
 }
 
-// Claim takes dispatches that are available.
+// Claim claims available dispatches.
 func (q *queue) Claim(ctx context.Context, r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {
 	if r.Limit <= 0 {
 		return nil, 0, nil
@@ -99,7 +99,7 @@ func (c queueConn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next t
 		if err != nil {
 			return nil, 0, err
 		}
-		for _, d := range head { // one
+		for _, d := range head { // at most one
 			d.Status, d.ClaimToken, d.ClaimedBy, d.LeaseUntil, d.UpdatedAt = mailbox.Claimed, token+"-"+strconv.Itoa(i), r.Consumer, now.ms+r.Lease.Milliseconds(), now.ms
 			if _, err := c.exec(`UPDATE {p}_queues SET claimed = ?3, token = ?4, consumer = ?5, lease = ?6, stamp = ?7, priority = NULL, since = NULL, wake = NULL
 				WHERE tenant = ?1 AND id = ?2`, k.tenant, k.thread, d.ID, d.ClaimToken, d.ClaimedBy, d.LeaseUntil, now.ms); err != nil {
@@ -116,9 +116,9 @@ func (c queueConn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next t
 	return ds, next, err
 }
 
-// held returns the queue in which a claim holds, and whether its dispatch is to be
-// ended.
-func (c queueConn) held(h mailbox.Held) (k queueKey, cancel, ok bool, err error) {
+// claimed returns the queue of a claim, and whether the dispatch is cancelled. It reports
+// false if the claim is void.
+func (c queueConn) claimed(h mailbox.Held) (k queueKey, cancel, ok bool, err error) {
 	k.tenant = h.Tenant
 	ok, err = c.row(context.Background(), `SELECT d.thread, d.cancel FROM {p}_dispatches d JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread
 		WHERE d.tenant = ? AND d.id = ? AND q.claimed = d.id AND q.token = ?`, []any{h.Tenant, h.ID, h.Token}, &k.thread, &cancel)
@@ -132,7 +132,7 @@ func (q *queue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.
 		c := queueConn{conn}
 		now := c.moment()
 		for i, h := range held {
-			k, cancel, ok, err := c.held(h)
+			k, cancel, ok, err := c.claimed(h)
 			if err != nil {
 				return nil, err
 			}
@@ -175,7 +175,7 @@ func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) (
 
 func (c queueConn) settle(s *mailbox.Settlement) (ok bool, err error) {
 	now := c.moment()
-	k, _, ok, err := c.held(s.Held)
+	k, _, ok, err := c.claimed(s.Held)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -191,7 +191,7 @@ func (c queueConn) settle(s *mailbox.Settlement) (ok bool, err error) {
 	return true, c.release(k, now)
 }
 
-// release ends the claim on a queue, and says what can be claimed next.
+// release ends the claim on a queue and makes it ready.
 func (c queueConn) release(k queueKey, now moment) error {
 	if _, err := c.exec(`UPDATE {p}_queues SET claimed = NULL, token = NULL, consumer = NULL, lease = NULL, stamp = NULL WHERE tenant = ? AND id = ?`, k.tenant, k.thread); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (c queueConn) release(k queueKey, now moment) error {
 	return c.ready(k, now)
 }
 
-// Reclaim puts dispatches whose lease is over back into the queue.
+// Reclaim requeues dispatches whose lease has expired.
 func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 	err = q.db.write(ctx, "reclaim", func(conn *conn) (refused, err error) {
 		c := queueConn{conn}
@@ -223,10 +223,10 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 	return n, err
 }
 
-// purgeGroup is how many dispatches Purge removes in one transaction.
+// purgeGroup is the number of dispatches that Purge removes in one transaction.
 const purgeGroup = 500
 
-// Purge removes dispatches that have been over for so long.
+// Purge removes dispatches that were completed at least olderThan ago.
 func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (total int, err error) {
 	for n := int64(purgeGroup); n == purgeGroup; total += int(n) {
 		err = q.db.write(ctx, "purge", func(c *conn) (refused, err error) {
@@ -241,7 +241,7 @@ func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (total int, 
 	return total, nil
 }
 
-// Counts returns how many dispatches there are of each status.
+// Counts returns the number of dispatches by status.
 func (q *queue) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
 	return sqlstore.Counts(ctx, q.db)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// Change changes a thread's queue. Fn is called inside the transaction: whatever else
-// is to be written waits for it.
+// Change calls fn with a thread's queue and writes what fn recorded. It calls fn in the
+// transaction: all other writes wait for fn.
 func (s *scope) Change(ctx context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
 	return s.db.write(ctx, "change queue of thread "+threadID, func(c *conn) (refused, err error) {
 		ch := &queueChange{queueConn: queueConn{c}, key: queueKey{s.tenant, threadID}}
@@ -27,14 +27,14 @@ func (s *scope) Change(ctx context.Context, threadID string, fn func(t *mailbox.
 	})
 }
 
-// queueChange is a Change inside a transaction.
+// queueChange is a Change in a transaction.
 type queueChange struct {
 	queueConn
 	sqlstore.QueueChange
 	key queueKey
 }
 
-// read fills the thread in.
+// read reads the thread and its queue.
 func (c *queueChange) read() (err error) {
 	ctx, k := context.Background(), c.key
 	c.Now = c.moment().us
@@ -57,7 +57,7 @@ func (c *queueChange) read() (err error) {
 	return err
 }
 
-// check says what is wrong with what was recorded, before anything is written.
+// check refuses what was recorded if it must not be written.
 func (c *queueChange) check() (refused, err error) {
 	if refused := c.Refused(); refused != nil {
 		return refused, nil
@@ -77,7 +77,7 @@ func (c *queueChange) check() (refused, err error) {
 	return nil, nil
 }
 
-// write makes what was recorded part of the transaction.
+// write writes what was recorded.
 func (c *queueChange) write() error {
 	statements, _, err := c.of(c.key.tenant).scope().Statements(&c.QueueChange)
 	if err != nil || len(statements) == 0 {

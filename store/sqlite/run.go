@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Calls returns the ledger of a run.
+// Calls returns the call ledger of a run.
 func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
 	var out []*awaken.CallState
 	err := s.db.read(ctx, func(c *conn) (err error) {

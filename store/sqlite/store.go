@@ -1,15 +1,13 @@
 package sqlite
 
 import (
-	"encoding/json"
-
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// Store is one tenant's threads and runs. It implements [awaken.Store],
+// Store is the store of one tenant. It implements [awaken.Store],
 // [awaken.EventLog], [awaken.ThreadEditor], [money.Budget], [awaken.UsageReader],
 // [awaken.Pipelined] and [mailbox.Handle].
 type Store struct {
@@ -25,35 +23,29 @@ var (
 	_ awaken.Pipelined    = (*Store)(nil)
 )
 
-// ports are those that both databases share.
+// ports are the ports that store/sqlite and store/postgres share.
 type ports struct{ sqlstore.Tenant }
 
-// scope is a tenant of a file, with the ports that SQLite answers in its own way.
+// scope is a tenant of a database. It implements the ports that are not shared.
 type scope struct {
 	db     *database
 	tenant string
 }
 
-// tenantConn is a connection on which the rows of one tenant are read and written.
+// tenantConn is a connection with the operations on the rows of one tenant.
 type tenantConn struct {
 	*conn
 	tenant string
 }
 
-// of returns the connection for the rows of a tenant.
+// of returns c for the rows of a tenant.
 func (c *conn) of(tenant string) tenantConn { return tenantConn{c, tenant} }
 
-// scope returns the tenant for the shared ports.
+// scope returns the scope of the tenant.
 func (c tenantConn) scope() *sqlstore.Scope {
 	s := sqlstore.NewScope(c.db, c.tenant)
 	return &s
 }
 
-// Pipelined says that commits take time: each waits for the disk.
+// Pipelined returns true: each commit waits for the disk.
 func (s *Store) Pipelined() bool { return true }
-
-// encode returns v as JSON text.
-func encode(v any) (string, error) {
-	data, err := json.Marshal(v)
-	return string(data), err
-}

@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/store/storetest"
 )
 
-// open opens a database in a folder of the test's own.
+// open opens a database in a temporary folder.
 func open(t testing.TB) *sqlite.DB {
 	t.Helper()
 	return openAt(t, filepath.Join(t.TempDir(), "awaken.db"), nil)
@@ -38,10 +38,10 @@ func TestStore(t *testing.T) {
 	storetest.Test(t, func(t *testing.T) awaken.Store { return open(t).Store("tenant") })
 }
 
-func TestBudget_ManyRunsNeverSpendMoreThanTheirTenantMay(t *testing.T) {
+func TestBudget_ConcurrentRunsNeverExceedTheBudgetOfTheirTenant(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "awaken.db")
 	var stores []awaken.Store
-	for range 3 { // as many processes would
+	for range 3 { // as several processes do
 		stores = append(stores, openAt(t, path, nil).Store("tenant"))
 	}
 	storetest.SpendTogether(t, 200, stores...)
@@ -51,7 +51,7 @@ func TestStore_TakeOver(t *testing.T) {
 	storetest.TakeOver(t, open(t).Store(""), takeovers())
 }
 
-// takeovers is as many as fit into the time of a quick run.
+// takeovers is the number of trials that fit into a short test.
 func takeovers() int {
 	if testenv.Long() {
 		return 1000

@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// exists returns nil, or an ErrNotFound.
+// exists returns an ErrNotFound if a thread does not exist.
 func (c tenantConn) exists(ctx context.Context, thread string) error {
 	var one int
 	found, err := c.row(ctx, `SELECT 1 FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{c.tenant, thread}, &one)
@@ -21,8 +21,8 @@ func (c tenantConn) exists(ctx context.Context, thread string) error {
 	return err
 }
 
-// messages calls each with the records of t's log behind after, up to and including
-// upTo, in order. What t shares with the threads it is a fork of is read from there.
+// messages calls each with the messages of t after after, up to and including upTo, in
+// order. It reads the messages that t shares with another thread from there.
 func (c tenantConn) messages(ctx context.Context, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
 	if after >= upTo {
 		return nil
@@ -47,10 +47,10 @@ func (c tenantConn) messages(ctx context.Context, t *sqlstore.Thread, after, upT
 			}
 			var list []*llm.Message
 			if err := json.Unmarshal(data, &list); err != nil {
-				return fmt.Errorf("messages behind %d of thread %s: %w", before, t.ID, err)
+				return fmt.Errorf("messages after %d of thread %s: %w", before, t.ID, err)
 			}
 			if len(list) < last-before {
-				return fmt.Errorf("thread %s has %d of %d messages behind %d", t.ID, len(list), last-before, before)
+				return fmt.Errorf("thread %s has %d of %d messages after %d", t.ID, len(list), last-before, before)
 			}
 			for seq := max(after, before) + 1; seq <= min(last, upTo); seq++ {
 				each(seq, created, list[seq-before-1])

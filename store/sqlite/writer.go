@@ -7,23 +7,23 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// writer makes changes, one transaction at a time. Changes that arrive while one is
-// written share the next.
+// writer writes changes, one transaction at a time. Changes that arrive while a transaction
+// is in flight share the next one.
 type writer struct {
-	leading sync.Mutex // held by whoever uses conn
+	leading sync.Mutex // guards the use of conn
 	conn    *conn
 	lanes   sqlstore.Lanes[*change]
 }
 
-// change is one member of a transaction. It must write nothing if it is refused, and
-// can be made again after a rollback.
+// change is one part of a transaction. It must write nothing if it is refused, and can be
+// repeated after a rollback.
 type change struct {
 	sqlstore.Turn[*change]
 	make func(c *conn) error
 	err  error
 }
 
-// open makes changes on c from now on.
+// open sets the connection.
 func (w *writer) open(c *conn) {
 	w.conn = c
 	w.lanes.Max, w.lanes.Make = 1, func(_ context.Context, group []*change) {
@@ -33,9 +33,9 @@ func (w *writer) open(c *conn) {
 	}
 }
 
-// write calls f inside a transaction and returns its error. If f fails, nothing of it
-// is kept. A refusal is not a failure: f writes nothing, remembers why, and returns
-// nil, so that the other members need not be made again.
+// write calls f in a transaction and returns its error. If f fails, what it wrote is rolled
+// back. A refusal is not a failure: f writes nothing, keeps the reason, and returns nil, so
+// that the other changes of the transaction need not be repeated.
 func (w *writer) write(f func(c *conn) error) error {
 	ch := &change{make: f}
 	w.lanes.Do(context.Background(), ch)

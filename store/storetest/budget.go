@@ -21,7 +21,7 @@ func budget(t *testing.T, s awaken.Store) money.Budget {
 	return b
 }
 
-// balances returns balances, or ends the test.
+// balances returns balances. It fails the test on an error.
 func balances(t *testing.T, b money.Budget, accounts ...money.Account) []money.Balance {
 	t.Helper()
 	out, err := b.Balances(t.Context(), accounts...)
@@ -31,7 +31,7 @@ func balances(t *testing.T, b money.Budget, accounts ...money.Account) []money.B
 	return out
 }
 
-// update changes a budget, or ends the test.
+// update changes a budget. It fails the test on an error.
 func update(t *testing.T, b money.Budget, run string, accounts []money.Account, fn func(book *money.Book)) {
 	t.Helper()
 	err := b.UpdateBudget(t.Context(), run, accounts, func(book *money.Book) error { fn(book); return nil })
@@ -60,18 +60,18 @@ var budgetCases = []testCase{
 	}},
 	{"WhatAnUpdateChangesIsStored", func(t *testing.T, s awaken.Store) {
 		b := budget(t, s)
-		held := &money.Reservation{ID: "first", Fence: 7, Amount: 5, Accounts: []money.Account{theTenant, oddThread}}
+		reservation := &money.Reservation{ID: "first", Fence: 7, Amount: 5, Accounts: []money.Account{theTenant, oddThread}}
 		update(t, b, "r", []money.Account{oddThread, theTenant, theTenant}, func(book *money.Book) {
 			for i, bal := range book.Balances {
 				bal.Limit, bal.Spent, bal.Reserved, bal.InDoubt = new(money.Amount(100)), money.Amount(i), 5, 1
 			}
-			book.Reservation = held
+			book.Reservation = reservation
 		})
 		want := []money.Balance{{Account: theTenant, Limit: new(money.Amount(100)), Reserved: 5, InDoubt: 1},
 			{Account: oddThread, Limit: new(money.Amount(100)), Spent: 1, Reserved: 5, InDoubt: 1}}
 		equal(t, "balances", want, balances(t, b, theTenant, oddThread))
 		update(t, b, "r", nil, func(book *money.Book) {
-			equal(t, "reservation", held, book.Reservation)
+			equal(t, "reservation", reservation, book.Reservation)
 			equal(t, "accounts of the reservation", []*money.Balance{&want[0], &want[1]}, book.Balances)
 			book.Reservation = nil
 			for _, bal := range book.Balances {
@@ -80,7 +80,7 @@ var budgetCases = []testCase{
 		})
 		update(t, b, "r", nil, func(book *money.Book) {
 			if book.Reservation != nil || len(book.Balances) > 0 {
-				t.Errorf("the reservation is still there: %+v", book)
+				t.Errorf("the reservation still exists: %+v", book)
 			}
 		})
 		if got := balances(t, b, theTenant)[0]; got.Reserved != 0 || got.Limit != nil {
@@ -95,7 +95,7 @@ var budgetCases = []testCase{
 			return refused
 		})
 		if err != refused {
-			t.Errorf("the update failed with %v, want what fn returned", err)
+			t.Errorf("the error is %v, want the one that fn returned", err)
 		}
 		equal(t, "balances", []money.Balance{{Account: theTenant}}, balances(t, b, theTenant))
 		update(t, b, "r", nil, func(book *money.Book) {
@@ -128,7 +128,7 @@ var budgetCases = []testCase{
 			return got
 		}
 		if got := listed(); len(got) != 0 {
-			t.Errorf("there is %v before anything was reserved", got)
+			t.Errorf("got %v before anything was reserved", got)
 		}
 		want := map[string]*money.Reservation{
 			"r":           {ID: "1", Fence: 3, At: 1_700_000_000_000, Amount: 7, Accounts: []money.Account{theTenant}},
@@ -166,7 +166,7 @@ var budgetCases = []testCase{
 			o := acquire(t, s, fmt.Sprint("t", i%2), fmt.Sprint("r", i))
 			o.run.AgentID = agent
 			o.commit()
-			o.commit(func(c *awaken.Commit) { // running, and for one done
+			o.commit(func(c *awaken.Commit) { // one run is done, the others are running
 				c.Run.Usage = llm.Usage{PromptTokens: int64(i + 1), CompletionTokens: 2, TotalTokens: 3, CacheReadTokens: 4, CacheCreationTokens: 5, ThinkingTokens: 6}
 				if c.Run.CostUSD = 0.1; i == 0 {
 					done(c)
@@ -174,7 +174,7 @@ var budgetCases = []testCase{
 			})
 		}
 		fresh := acquire(t, s, "t9", "r9")
-		fresh.run.AgentID = "a" // has used nothing
+		fresh.run.AgentID = "a" // without usage
 		fresh.commit()
 		totals := func(q awaken.UsageQuery) []awaken.UsageTotal {
 			t.Helper()
@@ -201,7 +201,7 @@ var budgetCases = []testCase{
 		for w := range workers {
 			wg.Go(func() {
 				for n := range each {
-					// Some share a run, and not all name the same accounts.
+					// Some updates share a run, and not all use the same accounts.
 					run := fmt.Sprint("r", w/2)
 					accounts := []money.Account{theTenant, {Scope: money.ThreadScope, ID: fmt.Sprint(w % 3)}}
 					if n%2 == 0 {

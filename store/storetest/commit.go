@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// everything is a commit that changes all there is to change.
+// everything is a commit that changes everything a commit can change.
 func everything(o *owner, mark string) func(*awaken.Commit) {
 	return func(c *awaken.Commit) {
 		messages(mark)(c)
@@ -23,7 +23,7 @@ func everything(o *owner, mark string) func(*awaken.Commit) {
 	}
 }
 
-// shows describes all that everything changes.
+// shows describes the state of everything that a commit can change.
 func shows(t *testing.T, s awaken.Store, threadID, runID string) map[string]any {
 	t.Helper()
 	run, err := s.LoadRun(t.Context(), runID)
@@ -83,7 +83,7 @@ var commitCases = []testCase{
 			t.Errorf("error is %v, want ErrFenced", err)
 		}
 		if err := old.try(func(c *awaken.Commit) { c.Fence += 7 }); !errors.Is(err, awaken.ErrFenced) {
-			t.Errorf("a fence that was never given out: error is %v, want ErrFenced", err)
+			t.Errorf("a fence that Acquire never returned: error is %v, want ErrFenced", err)
 		}
 		equal(t, "log", []string{"1 a"}, log(t, s, "t", awaken.MessageQuery{}))
 	}},
@@ -116,8 +116,8 @@ var commitCases = []testCase{
 			t.Fatal(err)
 		}
 		want := shows(t, s, "t", "r")
-		if err := s.Commit(t.Context(), &again); err != nil { // the answer was lost
-			t.Errorf("the same commit again: %v", err)
+		if err := s.Commit(t.Context(), &again); err != nil { // the response was lost
+			t.Errorf("repeated commit: %v", err)
 		}
 		equal(t, "after the repetition", want, shows(t, s, "t", "r"))
 		o.number, o.count = o.number+1, o.count+1
@@ -182,7 +182,7 @@ var commitCases = []testCase{
 		check := func(want bool, change ...func(*awaken.Commit)) {
 			t.Helper()
 			c := o.next(change...)
-			c.Unread = !want // a store must set it either way
+			c.Unread = !want // the store must set it in both cases
 			if err := s.Commit(t.Context(), c); err != nil || c.Unread != want {
 				t.Errorf("error is %v, unread is %v, want %v", err, c.Unread, want)
 			}
@@ -217,7 +217,7 @@ var commitCases = []testCase{
 		} {
 			seq := o.seq
 			if err := o.try(everything(o, "after"), read("i1"), spoil); err == nil {
-				t.Errorf("%s: it was accepted", name)
+				t.Errorf("%s: the commit was accepted", name)
 			}
 			o.seq = seq
 			equal(t, "after "+name, want, shows(t, s, "t", "r"))
@@ -374,7 +374,7 @@ var commitCases = []testCase{
 			t.Errorf("error is %v, want ErrNotFound or ErrFenced", err)
 		}
 		if _, err := s.Thread(t.Context(), "ghost"); !errors.Is(err, awaken.ErrNotFound) {
-			t.Errorf("the thread is there now: %v", err)
+			t.Errorf("the thread exists now: %v", err)
 		}
 	}},
 }

@@ -18,7 +18,7 @@ var concurrencyCases = []testCase{
 		const threads, commits = 16, 20
 		var wg sync.WaitGroup
 		stop := make(chan struct{})
-		for range 2 { // readers, who must never see half a commit
+		for range 2 { // readers must never see half a commit
 			wg.Go(func() {
 				for {
 					select {
@@ -38,7 +38,7 @@ var concurrencyCases = []testCase{
 							return
 						}
 						if len(recs)%2 != 0 || len(recs) < th.MessageCount {
-							t.Errorf("thread %s shows %d messages, and said it had %d", th.ID, len(recs), th.MessageCount)
+							t.Errorf("thread %s has %d messages, but its count is %d", th.ID, len(recs), th.MessageCount)
 							return
 						}
 					}
@@ -76,8 +76,8 @@ var concurrencyCases = []testCase{
 		}
 	}},
 	{"OneThreadHasOneOwner", func(t *testing.T, s awaken.Store) {
-		// Several would-be owners take the thread from each other. Whoever is told
-		// that a commit succeeded must find it in the log, and nothing else is there.
+		// Several owners take the thread from each other. The log must hold exactly the
+		// commits that succeeded.
 		const owners, rounds = 6, 25
 		var accepted sync.Map
 		var wg sync.WaitGroup
@@ -121,11 +121,11 @@ var concurrencyCases = []testCase{
 				t.Errorf("record %d has number %d", n, seq)
 			}
 			if _, ok := accepted.LoadAndDelete(text); !ok {
-				t.Errorf("%s is in the log, but its owner was told otherwise", text)
+				t.Errorf("%s is in the log, but its commit failed", text)
 			}
 		}
 		accepted.Range(func(text, _ any) bool {
-			t.Errorf("%s was accepted, but is not in the log", text)
+			t.Errorf("%s was committed, but is not in the log", text)
 			return true
 		})
 	}},
@@ -150,12 +150,12 @@ var concurrencyCases = []testCase{
 		wg.Wait()
 		slices.Sort(fences)
 		if len(slices.Compact(slices.Clone(fences))) != 80 {
-			t.Errorf("80 owners got the fences %v", fences)
+			t.Errorf("80 owners got the fences %v, want 80 different ones", fences)
 		}
 	}},
 	{"NothingIsLostBetweenPostAndRest", func(t *testing.T, s awaken.Store) {
-		// Many post while the owner tries to rest. Everything posted before a rest
-		// succeeds must have been read by then, and everything is read once.
+		// Many goroutines post while the owner tries to park. When a commit with Rest
+		// succeeds, every item posted before must have been read, each once.
 		o := acquire(t, s, "t", "r")
 		o.commit()
 		const posters, each = 8, 25
@@ -182,11 +182,11 @@ var concurrencyCases = []testCase{
 				finished = true
 			default:
 			}
-			sure := posted.Load() // these were there before the commit below
+			sure := posted.Load() // posted before the commit below
 			err := o.try(rest, waits)
 			if err == nil {
 				if readUp.Load() < sure {
-					t.Fatalf("it rests with %d posted and %d read", sure, readUp.Load())
+					t.Fatalf("the run parked with %d items posted and %d read", sure, readUp.Load())
 				}
 				if finished {
 					break
@@ -201,13 +201,13 @@ var concurrencyCases = []testCase{
 				t.Fatal(err)
 			}
 			if len(items) == 0 {
-				t.Fatal("it cannot rest, but nothing is unread")
+				t.Fatal("the run cannot park, but the inbox is empty")
 			}
 			var ids []string
 			for _, it := range items {
 				ids = append(ids, it.ID)
 				if seen[it.ID]++; seen[it.ID] > 1 {
-					t.Fatalf("item %s was read, and is unread again", it.ID)
+					t.Fatalf("item %s was read but is unread again", it.ID)
 				}
 			}
 			o.commit(read(ids...))

@@ -4,5 +4,5 @@ package storetest
 
 import "time"
 
-// cpu is not known here.
+// cpu returns 0: this platform does not report the CPU time.
 func cpu() time.Duration { return 0 }

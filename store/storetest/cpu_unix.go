@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpu is what this process has used so far.
+// cpu returns the CPU time that this process has used.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

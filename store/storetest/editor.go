@@ -46,7 +46,7 @@ var editorCases = []testCase{
 		f := acquire(t, s, "fork", "r2")
 		equal(t, "view", []string{"a", "b"}, texts(f.cp.View))
 		if f.cp.Run != nil || len(f.cp.ThreadState) != 0 {
-			t.Errorf("runs and state came along: %+v", f.cp)
+			t.Errorf("the fork has runs or state: %+v", f.cp)
 		}
 		f.commit(messages("mine"))
 		n := acquire(t, s, "t", "r3")
@@ -55,7 +55,7 @@ var editorCases = []testCase{
 		equal(t, "log of the other", []string{"1 a", "2 b", "3 c", "4 theirs"}, log(t, s, "t", awaken.MessageQuery{}))
 		equal(t, "children", []string{"fork"}, listThreads(t, s, awaken.ThreadQuery{ParentThreadID: "t"}))
 		if _, err := ed.Fork(t.Context(), "t", 0, "empty"); err != nil {
-			t.Errorf("a fork of nothing: %v", err)
+			t.Errorf("a fork without messages: %v", err)
 		}
 	}},
 	{"ForksMayCutACommit", func(t *testing.T, s awaken.Store) {
@@ -124,7 +124,7 @@ var editorCases = []testCase{
 			}
 		}
 		if exists(t, s, "x") {
-			t.Error("a fork that was refused is there")
+			t.Error("a refused fork exists")
 		}
 	}},
 	{"DeleteRemovesAllOfAThread", func(t *testing.T, s awaken.Store) {
@@ -135,7 +135,7 @@ var editorCases = []testCase{
 			t.Fatal(err)
 		}
 		if exists(t, s, "t") {
-			t.Error("the thread is still there")
+			t.Error("the thread still exists")
 		}
 		if _, err := s.LoadRun(t.Context(), "r"); !errors.Is(err, awaken.ErrNotFound) {
 			t.Errorf("its run: error is %v, want ErrNotFound", err)
@@ -143,7 +143,7 @@ var editorCases = []testCase{
 		equal(t, "runs", []string{"r2"}, listRuns(t, s, awaken.RunQuery{}))
 		cp := acquire(t, s, "t", "r3").cp
 		if len(cp.View) != 0 || cp.Run != nil || cp.Seq != 0 || len(cp.Inbox) != 0 {
-			t.Errorf("a new thread of that id begins with %+v", cp)
+			t.Errorf("a new thread with the same id has %+v", cp)
 		}
 		if err := ed.DeleteThread(t.Context(), "ghost", awaken.DetachChildren); !errors.Is(err, awaken.ErrNotFound) {
 			t.Errorf("a missing thread: error is %v, want ErrNotFound", err)
@@ -188,7 +188,7 @@ var editorCases = []testCase{
 		}
 		for _, id := range []string{"cascade", "cascade-child", "cascade-grandchild"} {
 			if exists(t, s, id) {
-				t.Errorf("cascade: %s is still there", id)
+				t.Errorf("cascade: %s still exists", id)
 			}
 		}
 		if err := ed.DeleteThread(t.Context(), "reject", "maybe"); !errors.Is(err, awaken.ErrInvalid) {
@@ -208,10 +208,10 @@ var editorCases = []testCase{
 		}
 		p, err := s.Thread(t.Context(), "p")
 		if err != nil || p.ResourceID != "res" || p.Metadata.Title != "Parent" || p.Metadata.CreatedAt == 0 || p.Metadata.UpdatedAt == 0 || p.MessageCount != 0 || p.LatestRunID != "" {
-			t.Errorf("made %+v, %v", p, err)
+			t.Errorf("created %+v, %v", p, err)
 		}
 		if err := ed.CreateThread(t.Context(), &awaken.Thread{ID: "p"}); !errors.Is(err, awaken.ErrConflict) {
-			t.Errorf("one that exists: error is %v, want ErrConflict", err)
+			t.Errorf("an existing thread: error is %v, want ErrConflict", err)
 		}
 		if err := ed.CreateThread(t.Context(), &awaken.Thread{ID: "x", ParentThreadID: "ghost"}); !errors.Is(err, awaken.ErrInvalid) {
 			t.Errorf("a missing parent: error is %v, want ErrInvalid", err)
@@ -240,7 +240,7 @@ var editorCases = []testCase{
 			t.Errorf("counted %d runs, %v", n, err)
 		}
 		if n, err := s.CountRuns(t.Context(), awaken.RunQuery{Status: awaken.RunDone}); n != 0 || err != nil {
-			t.Errorf("counted %d runs that are done, %v", n, err)
+			t.Errorf("counted %d done runs, %v", n, err)
 		}
 	}},
 	{"UpdateMovesThreads", func(t *testing.T, s awaken.Store) {
@@ -290,7 +290,7 @@ var editorCases = []testCase{
 		set := func(id, title string, custom map[string]json.RawMessage) error {
 			_, err := ed.UpdateThread(t.Context(), id, func(th *awaken.Thread) error {
 				th.Metadata.Title, th.Metadata.Custom = title, custom
-				th.ID, th.MessageCount = "other", 99 // not to be changed
+				th.ID, th.MessageCount = "other", 99 // must be ignored
 				return nil
 			})
 			return err
@@ -333,7 +333,7 @@ var editorCases = []testCase{
 		acquire(t, s, "old-posted", "r3").commit(at(1000), done)
 		acquire(t, s, "new", "r4").commit(at(5000), done)
 		acquire(t, s, "border", "r5").commit(at(3000), done)
-		fresh := acquire(t, s, "fresh", "r6") // has an owner, and no commit yet
+		fresh := acquire(t, s, "fresh", "r6") // acquired, but without a commit
 		if err := s.Post(t.Context(), "old-posted", awaken.InboxItem{ID: "i"}); err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +342,7 @@ var editorCases = []testCase{
 			t.Errorf("pruned %d, %v, want 1", n, err)
 		}
 		if exists(t, s, "old") {
-			t.Error("the old thread is still there")
+			t.Error("the old thread still exists")
 		}
 		for _, id := range []string{"old-open", "old-posted", "new", "border", "fresh"} {
 			if !exists(t, s, id) {

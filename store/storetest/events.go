@@ -19,7 +19,7 @@ func eventLog(t *testing.T, s awaken.Store) awaken.EventLog {
 	return el
 }
 
-// seqs returns the numbers of the entries a query selects.
+// seqs returns the sequence numbers of the entries that a query selects.
 func seqs(t *testing.T, el awaken.EventLog, threadID string, q awaken.EntryQuery) []uint64 {
 	t.Helper()
 	entries, err := el.Entries(t.Context(), threadID, q)
@@ -33,7 +33,7 @@ func seqs(t *testing.T, el awaken.EventLog, threadID string, q awaken.EntryQuery
 	return out
 }
 
-// oneOfEach is an event of every type.
+// oneOfEach returns an event of every type.
 func oneOfEach() []awaken.Event {
 	yes := true
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
@@ -68,7 +68,7 @@ var eventCases = []testCase{
 		for limit := range 4 {
 			none(awaken.EntryQuery{Limit: limit, Epoch: o.cp.Fence})
 			none(awaken.EntryQuery{Limit: limit, After: o.seq})
-			none(awaken.EntryQuery{Limit: limit, RunID: "nobody"})
+			none(awaken.EntryQuery{Limit: limit, RunID: "missing"})
 		}
 	}},
 	{"KeepsEveryEventWhole", func(t *testing.T, s awaken.Store) {
@@ -114,7 +114,7 @@ var eventCases = []testCase{
 		}{
 			{awaken.EntryQuery{}, []uint64{1, 2, 3, 5, 7, 8}},
 			{awaken.EntryQuery{After: 2}, []uint64{3, 5, 7, 8}},
-			{awaken.EntryQuery{After: 3}, []uint64{3, 5, 7, 8}}, // a part of entry 3 lies behind 3
+			{awaken.EntryQuery{After: 3}, []uint64{3, 5, 7, 8}}, // entry 3 reaches beyond 3
 			{awaken.EntryQuery{After: 5}, []uint64{3, 7, 8}},
 			{awaken.EntryQuery{After: 6}, []uint64{7, 8}},
 			{awaken.EntryQuery{After: 8}, []uint64{}},
@@ -123,7 +123,7 @@ var eventCases = []testCase{
 			{awaken.EntryQuery{After: 2, Limit: 2}, []uint64{3, 5}},
 			{awaken.EntryQuery{RunID: "r2"}, []uint64{7, 8}},
 			{awaken.EntryQuery{RunID: "r1", After: 1, Limit: 1}, []uint64{2}},
-			{awaken.EntryQuery{RunID: "nobody"}, []uint64{}},
+			{awaken.EntryQuery{RunID: "missing"}, []uint64{}},
 			{awaken.EntryQuery{Epoch: o.cp.Fence}, []uint64{7, 8}},
 			{awaken.EntryQuery{Epoch: n.cp.Fence}, []uint64{}},
 		} {

@@ -38,7 +38,7 @@ var inboxCases = []testCase{
 		}
 		same(t, "the first counts", first, items[0])
 		o.commit(read("a"))
-		post(awaken.InboxItem{ID: "a"}) // it has been read, and must not come back
+		post(awaken.InboxItem{ID: "a"}) // it was read and must not reappear
 		equal(t, "inbox", []string{"b"}, unread(t, s, "t"))
 	}},
 	{"KeepsThreadsApart", func(t *testing.T, s awaken.Store) {

@@ -9,9 +9,9 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// BenchmarkLong compares threads of 10 and of 10,000 turns: how long a commit takes,
-// and how long it takes to open the last 50 messages. Both are interleaved; the ratios
-// are medians over pairs.
+// BenchmarkLong compares threads of 10 and of 10,000 turns: the time of a commit, and the
+// time to read the last 50 messages. Measurements are interleaved; ratios are medians over
+// pairs.
 func BenchmarkLong(b *testing.B, s awaken.Store) {
 	const short, turns, bulk = 10, 10_000, 100
 	long := NewLong(b, s, "long")

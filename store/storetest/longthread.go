@@ -9,17 +9,17 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Usage is what a store has used so far: statements, calls or whatever it counts, and
-// bytes that it wrote or allocated.
+// Usage is the usage of a store so far: statements, or whatever it counts, and bytes that it
+// wrote or allocated.
 type Usage struct{ Statements, Bytes int64 }
 
 // LongThread checks that a commit costs the same at turn 10 of a thread and at turn
 // 10,000: as many statements, and as many bytes within tolerance, which is a fraction.
-// A turn is a run of its own that commits a question and its answer, a call and events.
+// A turn is a run that commits a question and its answer, a call and events.
 //
-// Bytes are the median over groups of commits, since memory and trees grow by leaps.
-// It calls used around each group, and begin before the first at either end, if it is
-// not nil.
+// Bytes are the median over groups of commits, since memory and B-trees grow in steps.
+// LongThread calls used before and after each group, and begin, if it is not nil, before
+// the first group on the short and on the long thread.
 func LongThread(t *testing.T, s awaken.Store, tolerance float64, begin func(), used func() Usage) {
 	const first, last, groups, size, bulk = 10, 10_000, 11, 50, 70
 	l := NewLong(t, s, "t")
@@ -46,10 +46,10 @@ func LongThread(t *testing.T, s awaken.Store, tolerance float64, begin func(), u
 	t.Logf("a commit at turn %d: %.2f statements, %.0f bytes; at turn %d: %.2f statements, %.0f bytes",
 		first, float64(short.Statements)/groups/size, float64(short.Bytes)/size, last, float64(long.Statements)/groups/size, float64(long.Bytes)/size)
 	if long.Statements != short.Statements {
-		t.Errorf("commits need %d statements on a short thread and %d on a long one", short.Statements, long.Statements)
+		t.Errorf("a group of commits takes %d statements on a short thread and %d on a long one", short.Statements, long.Statements)
 	}
 	if ratio := float64(long.Bytes) / float64(short.Bytes); short.Bytes <= 0 || ratio > 1+tolerance {
-		t.Errorf("a commit needs %.2f times as many bytes on a long thread", ratio)
+		t.Errorf("a commit takes %.2f times as many bytes on a long thread", ratio)
 	}
 }
 
@@ -63,7 +63,7 @@ type Long struct {
 	n     uint64
 }
 
-// NewLong acquires a thread that is empty.
+// NewLong acquires an empty thread.
 func NewLong(t testing.TB, s awaken.Store, id string) *Long {
 	t.Helper()
 	cp, err := s.Acquire(t.Context(), id)
@@ -73,7 +73,7 @@ func NewLong(t testing.TB, s awaken.Store, id string) *Long {
 	return &Long{t: t, store: s, cp: cp, id: id}
 }
 
-// Grow makes turns until there are so many, some in each commit.
+// Grow adds turns until the thread has n, several in each commit.
 func (l *Long) Grow(turns, some int) {
 	l.t.Helper()
 	for l.Turns < turns {
@@ -81,7 +81,7 @@ func (l *Long) Grow(turns, some int) {
 	}
 }
 
-// Commit makes turns in one commit.
+// Commit adds n turns in one commit.
 func (l *Long) Commit(turns int) {
 	l.t.Helper()
 	l.n++

@@ -19,7 +19,7 @@ var acquireCases = []testCase{
 		}
 		equal(t, "thread", awaken.Thread{ID: "t", End: awaken.Cursor{Epoch: o.cp.Fence}}, o.cp.Thread)
 		if _, err := s.Thread(t.Context(), "t"); err != nil {
-			t.Errorf("the thread is not there: %v", err)
+			t.Errorf("the thread does not exist: %v", err)
 		}
 	}},
 	{"RaisesFenceForTheSameOwnerToo", func(t *testing.T, s awaken.Store) {
@@ -86,7 +86,7 @@ var acquireCases = []testCase{
 		equal(t, "seq", uint64(2), acquire(t, s, "t", "r").cp.Seq)
 		o = acquire(t, s, "t", "r")
 		o.commit(func(c *awaken.Commit) {
-			// A run of deltas that goes on between and behind many other events.
+			// Coalesced deltas that continue between and after many other events.
 			c.Entries = append(c.Entries, awaken.Entry{Cursor: awaken.Cursor{Epoch: o.cp.Fence, Seq: 3}, RunID: "r", Event: &awaken.TextDelta{Delta: "ab"},
 				Chunks: []awaken.Chunk{{Offset: 0, Len: 1}, {Offset: 297, Len: 1}}})
 			for i := range 200 {
@@ -140,7 +140,7 @@ var acquireCases = []testCase{
 		o.commit(messages("a"))
 		o.commit(messages("b"))
 		n := acquire(t, s, "t", "r")
-		n.commit(messages("c")) // number 1 again, of another fence: not a repetition
+		n.commit(messages("c")) // number 1 with another fence is not a repeated commit
 		n.commit(messages("d"))
 		equal(t, "log", []string{"1 a", "2 b", "3 c", "4 d"}, log(t, s, "t", awaken.MessageQuery{}))
 	}},
@@ -156,7 +156,7 @@ var interruptCases = []testCase{
 		if err := o.try(begins, messages("no")); !errors.Is(err, awaken.ErrGeneration) {
 			t.Errorf("a commit that begins something: error is %v, want ErrGeneration", err)
 		}
-		o.commit(messages("yes")) // what does not begin anything goes on
+		o.commit(messages("yes")) // a commit that begins nothing is accepted
 		equal(t, "log", []string{"1 yes"}, log(t, s, "t", awaken.MessageQuery{}))
 	}},
 	{"LeavesTheNextOwnerAlone", func(t *testing.T, s awaken.Store) {

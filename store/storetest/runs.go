@@ -106,7 +106,7 @@ var runCases = []testCase{
 			owners[id] = acquire(t, s, "thread-"+id, id)
 			owners[id].commit()
 		}
-		owners["a"].commit() // a later commit makes a run no newer
+		owners["a"].commit() // a later commit does not make a run newer
 		equal(t, "runs", []string{"c", "b", "a"}, listRuns(t, s, awaken.RunQuery{}))
 	}},
 	{"AreListedInPagesByThreadAndStatus", func(t *testing.T, s awaken.Store) {

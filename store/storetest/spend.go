@@ -17,11 +17,11 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
-// SpendTogether makes runs, all at once and in several runtimes, that together want to spend
-// many times what their tenant may: a dollar. A fifth of them is cancelled in the middle of
-// an answer, and one runtime is lost while its runs go on. The provider keeps its own count
-// of what it was asked for; that must never be more than the dollar. Afterwards the runs
-// that wait are continued with more money, and all come to their end.
+// SpendTogether starts runs in several runtimes at once that together would spend many times
+// the budget of their tenant, a dollar. A fifth of them is cancelled in the middle of an
+// answer, and one runtime is lost while its runs are in flight. The provider counts what it
+// bills, which must never exceed the dollar. Afterwards the parked runs are resumed with a
+// larger budget, and all of them finish.
 //
 // Stores are handles of one tenant, one for each runtime.
 func SpendTogether(t *testing.T, runs int, stores ...awaken.Store) {
@@ -49,7 +49,7 @@ func SpendTogether(t *testing.T, runs int, stores ...awaken.Store) {
 				case i%5 == 1 && deltas == 5:
 					cancel()
 				case i == 0 && deltas == 3:
-					lost.Store(true) // as if the process were gone
+					lost.Store(true) // as if the process had died
 				}
 				return nil
 			})
@@ -64,28 +64,29 @@ func SpendTogether(t *testing.T, runs int, stores ...awaken.Store) {
 	b := budget(t, stores[len(stores)-1])
 	t.Logf("%d calls, %v of %v, %v in doubt", m.calls.Load(), money.Amount(m.spent.Load()), m.limit, balances(t, b, theTenant)[0].InDoubt)
 	if over := m.over.Load(); over > 0 {
-		t.Errorf("the provider was asked for %v, which is more than %v", money.Amount(over), m.limit)
+		t.Errorf("the provider billed %v, want at most %v", money.Amount(over), m.limit)
 	}
 	if got := balances(t, b, theTenant)[0]; got.Spent+got.Reserved > m.limit {
 		t.Errorf("%v were spent and %v are reserved, want at most %v", got.Spent, got.Reserved, m.limit)
 	}
-	// Another process takes up what was lost, and goes on with what waits.
+	// Another process recovers the lost runs and resumes the parked ones.
 	after := spendRuntime(t, stores[len(stores)-1], m, 1)
-	goOnSpending(t, stores[len(stores)-1], after, awaken.RunRunning)
+	resumeAll(t, stores[len(stores)-1], after, awaken.RunRunning)
 	if got := balances(t, b, theTenant)[0]; got.Reserved != 0 || got.Spent > m.limit {
 		t.Errorf("%v are spent and %v reserved after everything was recovered, want none reserved", got.Spent, got.Reserved)
 	}
-	// What the lost runtime had reserved counts as spent: nobody knows. The rest was.
+	// Reservations of the lost runtime count as spent, since their outcome is unknown. The
+	// rest was billed.
 	if doubt := balances(t, b, theTenant)[0].InDoubt; money.Amount(m.spent.Load())+doubt < m.limit/2 {
-		t.Errorf("only %v of %v were spent, and %v may have been: that proves nothing", money.Amount(m.spent.Load()), m.limit, doubt)
+		t.Errorf("only %v of %v were spent, and %v are in doubt: the test proves nothing", money.Amount(m.spent.Load()), m.limit, doubt)
 	}
 	m.limit = 1000 * money.Dollar
 	if err := money.SetBudget(t.Context(), b, theTenant, new(m.limit)); err != nil {
 		t.Fatal(err)
 	}
-	waited := goOnSpending(t, stores[len(stores)-1], after, awaken.RunWaiting)
+	waited := resumeAll(t, stores[len(stores)-1], after, awaken.RunWaiting)
 	if waited == 0 {
-		t.Error("no run had to wait for money")
+		t.Error("no run was parked for lack of budget")
 	}
 	total := 0.0
 	for r, err := range awaken.Pages(t.Context(), 100, func(ctx context.Context, offset, limit int) ([]*awaken.Run, error) {
@@ -101,15 +102,15 @@ func SpendTogether(t *testing.T, runs int, stores ...awaken.Store) {
 			t.Errorf("run %s has lost its answer", r.RunID)
 		}
 	}
-	// A runtime that was lost may have had no time to note what it settled.
+	// The lost runtime may not have recorded what it settled.
 	if spent := balances(t, b, theTenant)[0].Spent.USD(); total > spent+1e-6 {
-		t.Errorf("runs say that they cost %v, the budget that %v", total, spent)
+		t.Errorf("the runs cost %v, but the budget has %v", total, spent)
 	}
 	t.Logf("%d runs waited for money; in the end %v were spent", waited, balances(t, b, theTenant)[0].Spent)
 }
 
-// goOnSpending continues the runs of a status, and returns how many there were.
-func goOnSpending(t *testing.T, s awaken.Store, rt *engine.Runtime, status awaken.RunStatus) int {
+// resumeAll resumes the runs with a status and returns how many there were.
+func resumeAll(t *testing.T, s awaken.Store, rt *engine.Runtime, status awaken.RunStatus) int {
 	t.Helper()
 	var ids []string
 	for r, err := range awaken.Pages(t.Context(), 100, func(ctx context.Context, offset, limit int) ([]*awaken.Run, error) {
@@ -159,8 +160,8 @@ func spendRuntime(t *testing.T, s awaken.Store, m *meter, tenantUSD float64) *en
 	return rt
 }
 
-// meter is a model that counts what it is asked for, as a provider would: all tokens that it
-// has made, whether or not somebody was there to take them.
+// meter is a model that counts what it bills, as a provider would: all tokens that it has
+// generated, whether or not the client received them.
 type meter struct {
 	limit money.Amount
 	spent atomic.Int64
@@ -186,7 +187,7 @@ func (m *meter) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta,
 		for i := range length {
 			m.bill(0, 1)
 			if !yield(llm.Delta{Kind: llm.TextDelta, Text: fmt.Sprintf("w%02d ", i%100)}, nil) {
-				m.bill(0, min(5, length-i-1)) // what was made before it noticed
+				m.bill(0, min(5, length-i-1)) // generated before it noticed the cancellation
 				return
 			}
 		}
@@ -206,7 +207,7 @@ func (m *meter) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta,
 
 var errLost = errors.New("the process is gone")
 
-// mortal is a store that can be lost.
+// mortal is a store whose process can die.
 type mortal struct {
 	awaken.Store
 	money.Budget

@@ -1,12 +1,11 @@
-// Package storetest checks that a store keeps the promises of [awaken.Store]. Every
-// backend runs it:
+// Package storetest is the conformance suite of [awaken.Store]. Every backend runs it:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Test(t, func(t *testing.T) awaken.Store { return open(t) })
 //	}
 //
-// A store that also implements [awaken.EventLog], [awaken.ThreadEditor] or
-// [money.Budget] is held to their promises too.
+// If a store also implements [awaken.EventLog], [awaken.ThreadEditor] or [money.Budget],
+// the suite checks those too.
 package storetest
 
 import (
@@ -20,8 +19,8 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Test runs every case. open returns an empty store that nobody else uses; it is
-// called once for each case, and may register its own clean-up.
+// Test runs every case. It calls open once for each case; open returns an empty store for
+// this case alone and may register its own clean-up.
 func Test(t *testing.T, open func(t *testing.T) awaken.Store) {
 	for _, area := range []struct {
 		name  string
@@ -52,7 +51,7 @@ type testCase struct {
 	check   func(t *testing.T, s awaken.Store)
 }
 
-// owner is somebody who has acquired a thread, and counts as owners do.
+// owner owns a thread and numbers its commits.
 type owner struct {
 	*testing.T
 	store  awaken.Store
@@ -65,7 +64,7 @@ type owner struct {
 	time   int64
 }
 
-// acquire takes a thread for a run of the given id.
+// acquire acquires a thread for a run.
 func acquire(t *testing.T, s awaken.Store, threadID, runID string) *owner {
 	t.Helper()
 	cp, err := s.Acquire(t.Context(), threadID)
@@ -76,7 +75,7 @@ func acquire(t *testing.T, s awaken.Store, threadID, runID string) *owner {
 		run: awaken.Run{RunID: runID, ThreadID: threadID, AgentID: "agent", Origin: "user", Status: awaken.RunRunning, CreatedAt: 1_700_000_000}}
 }
 
-// next is the owner's next commit, with whatever change adds to it.
+// next returns the next commit of the owner, with changes applied.
 func (o *owner) next(change ...func(c *awaken.Commit)) *awaken.Commit {
 	c := &awaken.Commit{ThreadID: o.thread, Fence: o.cp.Fence, Number: o.number + 1, Generation: o.cp.Generation,
 		Time: o.time, Expect: o.count, Run: o.run}
@@ -86,7 +85,7 @@ func (o *owner) next(change ...func(c *awaken.Commit)) *awaken.Commit {
 	return c
 }
 
-// try commits and returns the error.
+// try makes the next commit and returns its error.
 func (o *owner) try(change ...func(c *awaken.Commit)) error {
 	o.Helper()
 	c := o.next(change...)
@@ -100,7 +99,7 @@ func (o *owner) try(change ...func(c *awaken.Commit)) error {
 	return err
 }
 
-// commit commits and must not fail.
+// commit makes the next commit, which must succeed.
 func (o *owner) commit(change ...func(c *awaken.Commit)) {
 	o.Helper()
 	if err := o.try(change...); err != nil {
@@ -108,7 +107,7 @@ func (o *owner) commit(change ...func(c *awaken.Commit)) {
 	}
 }
 
-// Changes to a commit.
+// Changes of a commit.
 
 func messages(texts ...string) func(*awaken.Commit) {
 	return func(c *awaken.Commit) {
@@ -141,12 +140,12 @@ func calls(states ...*awaken.CallState) func(*awaken.Commit) {
 	return func(c *awaken.Commit) { c.Calls = append(c.Calls, states...) }
 }
 
-// ledger is a record of the ledger.
+// ledger returns a record of the call ledger.
 func ledger(run, id string, step, index int, status awaken.CallStatus) *awaken.CallState {
 	return &awaken.CallState{CallID: id, ToolName: "tool", Arguments: json.RawMessage(`{}`), Status: status, RunID: run, Step: step, Index: index, UpdatedAt: 5}
 }
 
-// entries adds events with the owner's next numbers.
+// entries adds events with the next sequence numbers.
 func (o *owner) entries(events ...awaken.Event) func(*awaken.Commit) {
 	return func(c *awaken.Commit) {
 		for _, ev := range events {
@@ -156,9 +155,9 @@ func (o *owner) entries(events ...awaken.Event) func(*awaken.Commit) {
 	}
 }
 
-// Looking.
+// Reading.
 
-// log returns the texts of the messages on a thread.
+// log returns the texts of the messages of a thread.
 func log(t *testing.T, s awaken.Store, threadID string, q awaken.MessageQuery) []string {
 	t.Helper()
 	recs, err := s.Messages(t.Context(), threadID, q)
@@ -214,7 +213,7 @@ func equal(t *testing.T, what string, want, got any) {
 	}
 }
 
-// same compares two values by their JSON, because that is what many stores keep.
+// same compares two values by their JSON, since many stores keep only that.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
 	equal(t, what, generic(t, want), generic(t, got))

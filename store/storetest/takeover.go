@@ -14,13 +14,13 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
 
-// TakeOver lets two runtimes own one thread, one after the other: the second takes
-// over while the first is paused at a random event, and finishes the run; then the
-// first goes on. It does so trials times, and checks that the first could write
-// nothing any more and began no effect.
+// TakeOver lets two runtimes own a thread one after the other: the second takes over while
+// the first is paused at a random event, and finishes the run; then the first continues.
+// TakeOver repeats this trials times and checks that the first owner, once replaced, wrote
+// nothing and began no effect.
 //
-// An effect has begun when its intent is committed: one that was committed before the
-// takeover may still happen, once, and the second owner holds it to be in doubt.
+// An effect begins when its intent is committed. An intent that was committed before the
+// takeover may still take effect once, and the second owner treats the call as in doubt.
 func TakeOver(t *testing.T, s awaken.Store, trials int) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var stale, doubts int
@@ -36,7 +36,7 @@ func TakeOver(t *testing.T, s awaken.Store, trials int) {
 	}
 	t.Logf("%d takeovers, %d of them stopped the first owner before its end, %d calls in doubt", trials, stale, doubts)
 	if stale < trials/2 || doubts == 0 {
-		t.Errorf("only %d first owners were stopped and %d calls in doubt: the trials do not try what they should", stale, doubts)
+		t.Errorf("only %d first owners were fenced and %d calls in doubt: the trials do not cover the takeover", stale, doubts)
 	}
 }
 
@@ -49,7 +49,7 @@ type takeover struct {
 	mu    sync.Mutex
 	taken bool                // the second owner has the thread
 	begun map[string]bool     // keys whose intent was committed before that
-	done  map[string][]string // key -> who made the call
+	done  map[string][]string // key -> owners that made the call
 
 	stale, doubts int
 }
@@ -89,7 +89,7 @@ func (tr *takeover) runtime(who string) *engine.Runtime {
 	return rt
 }
 
-// answers is how often the model has asked for tools.
+// answers is the number of answers in which the model calls tools.
 func answers(req *llm.Request) int {
 	n := 0
 	for _, m := range req.Messages.All() {
@@ -118,7 +118,7 @@ func (tr *takeover) try() {
 	}()
 	select {
 	case <-paused:
-	case err := <-finished: // it was over before it could be paused
+	case err := <-finished: // the run finished before it was paused
 		if err != nil {
 			tr.Errorf("%s: %v", tr.thread, err)
 		}
@@ -137,7 +137,7 @@ func (tr *takeover) try() {
 	}
 	tr.mu.Unlock()
 	second, err := tr.runtime("second").Resume(ctx, tr.run, nil)
-	if err != nil && !errors.Is(err, awaken.ErrConflict) { // the run may just have been done
+	if err != nil && !errors.Is(err, awaken.ErrConflict) { // the run may just have finished
 		tr.Fatalf("%s: the second owner: %v", tr.thread, err)
 	}
 	before := tr.left()
@@ -145,7 +145,7 @@ func (tr *takeover) try() {
 	err = <-finished
 	if second != nil {
 		if !errors.Is(err, awaken.ErrFenced) {
-			tr.Errorf("%s: the first owner went on and ended with %v, want ErrFenced", tr.thread, err)
+			tr.Errorf("%s: the first owner continued and returned %v, want ErrFenced", tr.thread, err)
 		}
 		tr.stale++
 	}
@@ -156,12 +156,12 @@ func (tr *takeover) try() {
 	defer tr.mu.Unlock()
 	for key, by := range tr.done {
 		if len(by) > 1 {
-			tr.Errorf("%s: %s was made %d times, by %v", tr.thread, key, len(by), by)
+			tr.Errorf("%s: call %s was made %d times, by %v", tr.thread, key, len(by), by)
 		}
 	}
 }
 
-// left is what the store holds of the run, in short.
+// left summarizes what the store holds of the run.
 func (tr *takeover) left() string {
 	run, err := tr.store.LoadRun(tr.Context(), tr.run)
 	if err != nil {

@@ -51,7 +51,7 @@ var threadCases = []testCase{
 		check(want, o)
 		o = acquire(t, s, "t", "r2")
 		o.commit(waits, func(c *awaken.Commit) { c.Time, c.ParentThreadID = 3000, "another" })
-		want.OpenRunID, want.LatestRunID, want.Metadata.UpdatedAt = "r2", "r2", 3000 // the parent stays
+		want.OpenRunID, want.LatestRunID, want.Metadata.UpdatedAt = "r2", "r2", 3000 // the parent is kept
 		check(want, o)
 	}},
 	{"AreListedMostRecentlyUpdatedFirst", func(t *testing.T, s awaken.Store) {
@@ -83,7 +83,7 @@ var threadCases = []testCase{
 		equal(t, "as many as there are", all[1:], listThreads(t, s, awaken.ThreadQuery{Offset: 1, Limit: math.MaxInt}))
 		equal(t, "children", []string{"t50", "t40", "t30"}, listThreads(t, s, awaken.ThreadQuery{ParentThreadID: "p", Limit: 3}))
 		equal(t, "more children", []string{"t20", "t10", "t00"}, listThreads(t, s, awaken.ThreadQuery{ParentThreadID: "p", Offset: 3}))
-		equal(t, "children of nobody", []string{}, listThreads(t, s, awaken.ThreadQuery{ParentThreadID: "x"}))
+		equal(t, "children of a missing thread", []string{}, listThreads(t, s, awaken.ThreadQuery{ParentThreadID: "x"}))
 	}},
 	{"MessagesComeInPages", func(t *testing.T, s awaken.Store) {
 		o := acquire(t, s, "t", "r")

@@ -17,10 +17,10 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// BenchSteps is how many tool steps a run of [BenchRun] has.
+// BenchSteps is the number of tool steps in a run of [BenchRun].
 const BenchSteps = 10
 
-// Waited is a store whose every commit is waited for.
+// Waited is a store that is not pipelined: runs wait for every commit.
 type Waited struct{ awaken.Store }
 
 type addArgs struct {
@@ -32,8 +32,8 @@ type addResult struct {
 	Sum int `json:"sum"`
 }
 
-// benchModel asks for the tool until it was called ten times, then answers. It keeps
-// nothing, so that many runs can use it at the same time.
+// benchModel calls the tool ten times and then answers. It is stateless, so concurrent runs
+// can share it.
 type benchModel struct{}
 
 func (benchModel) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -64,7 +64,7 @@ func (benchModel) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delt
 	}
 }
 
-// BenchRun returns a function that makes one run on a store: ten steps with a read-only
+// BenchRun returns a function that executes one run on a store: ten steps with a read-only
 // tool, and an answer.
 func BenchRun(tb testing.TB, store awaken.Store) func() {
 	tb.Helper()
@@ -89,12 +89,12 @@ func BenchRun(tb testing.TB, store awaken.Store) func() {
 	}
 }
 
-// RawCommit is what a step costs by hand: one transaction, which inserts the messages,
-// JSON each, behind the first from of a thread, compares and sets the thread's revision,
-// and writes more if that is not nil.
+// RawCommit is a step written by hand: one transaction that inserts the messages, each as
+// JSON, after the first from of a thread, compares and sets the revision of the thread, and
+// writes more if it is not nil.
 type RawCommit func(thread string, from int, messages []string, more *RawMore) error
 
-// RawMore is what a step of a run on a store keeps beside messages, JSON each.
+// RawMore is what a step of a run stores besides messages, each as JSON.
 type RawMore struct {
 	Run    string
 	Call   *string // nil if there is none
@@ -102,12 +102,12 @@ type RawMore struct {
 }
 
 // BenchmarkW7 is W7 of docs/performance.md: ten steps with a read-only tool on a durable
-// store, beside a raw twin that makes one transaction by hand for each step. The two are
-// interleaved; ratios are medians over pairs of blocks, each of so many runs made by so
-// many goroutines.
+// store, compared with a raw twin that makes one transaction by hand for each step. The two
+// are interleaved; ratios are medians over pairs of blocks. A block is that many runs in
+// parallel goroutines.
 //
-// There are two twins. One keeps the messages and nothing else. The other keeps what
-// a run on the store keeps: messages, the run's record, its ledger and its events.
+// There are two twins. One stores only the messages. The other stores what a run on the
+// store does: messages, the record of the run, its ledger and its events.
 func BenchmarkW7(b *testing.B, block, parallel int, open func(b *testing.B) (awaken.Store, RawCommit)) {
 	b.Run("messages", func(b *testing.B) {
 		s, commit := open(b)
@@ -117,21 +117,21 @@ func BenchmarkW7(b *testing.B, block, parallel int, open func(b *testing.B) (awa
 		s, commit := open(b)
 		compare(b, block, parallel, &raw{commit: commit, more: payloads(b, s)}, s)
 	})
-	b.Run("waited", func(b *testing.B) { // beside messages; every commit is waited for
+	b.Run("waited", func(b *testing.B) { // compared with messages only; runs wait for every commit
 		s, commit := open(b)
 		compare(b, block, parallel, &raw{commit: commit}, Waited{s})
 	})
 }
 
-// raw runs the same agent by hand: a list of messages, a loop, and for each step one
-// transaction.
+// raw runs the same agent by hand: a list of messages, a loop, and one transaction for each
+// step.
 type raw struct {
 	commit RawCommit
-	more   [][]payload // what each step writes beside messages; nil if that is nothing
+	more   [][]payload // what each step writes besides messages; nil for nothing
 	n      atomic.Int64
 }
 
-// payload is what a commit of the store holds beside messages.
+// payload is the content of a commit besides messages.
 type payload struct {
 	run     *awaken.Run
 	calls   []*awaken.CallState
@@ -175,7 +175,7 @@ func encodePayload(more []payload) (*RawMore, error) {
 	return out, err
 }
 
-// payloadRecorder remembers what a run commits.
+// payloadRecorder records the commits of a run.
 type payloadRecorder struct {
 	awaken.Store
 	commits []payload
@@ -187,8 +187,8 @@ func (r *payloadRecorder) Commit(ctx context.Context, c *awaken.Commit) error {
 	return r.Store.Commit(ctx, c)
 }
 
-// payloads returns what each step of a run on the store writes beside messages. The
-// commit that begins the run is part of the first step.
+// payloads returns what each step of a run writes besides messages. The commit that begins
+// the run is part of the first step.
 func payloads(tb testing.TB, s awaken.Store) [][]payload {
 	tb.Helper()
 	r := &payloadRecorder{Store: s}
@@ -269,7 +269,7 @@ func (r *raw) save(thread string, from int, msgs []*llm.Message, more []payload)
 	return r.commit(thread, from, data, docs)
 }
 
-// compare runs both in turn, each block times by as many goroutines as asked for.
+// compare runs both in turn, block times each, in parallel goroutines.
 func compare(b *testing.B, block, parallel int, twin *raw, s awaken.Store) {
 	b.Helper()
 	rawRun, ours := func() { twin.run(b) }, BenchRun(b, s)

@@ -8,8 +8,9 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
-// UpdateBudget changes a run's reservation and the balances that it concerns. Updates of one
-// run come after each other, and balances are locked in the order of their accounts.
+// UpdateBudget calls fn with a run's reservation and the balances of the accounts, and
+// stores what fn changes unless fn fails. Updates of one run are serialized; balances are
+// locked in the order of their accounts, so that updates do not deadlock.
 func (s *Tenant) UpdateBudget(ctx context.Context, runID string, accounts []money.Account, fn func(b *money.Book) error) error {
 	var refused error
 	err := s.scope.db.Write(ctx, func(ctx context.Context, c Conn) (_, err error) {
@@ -29,11 +30,15 @@ func (s *Tenant) UpdateBudget(ctx context.Context, runID string, accounts []mone
 	return err
 }
 
-// book locks and reads what an update of a budget may look at.
+// book locks and reads the reservation and the balances of an update.
 func (s *Tenant) book(ctx context.Context, c Conn, runID string, accounts []money.Account) (*money.Book, error) {
 	var book money.Book
 	err := c.Query(ctx, `SELECT data FROM {p}_reservations WHERE tenant = ? AND run = ?`, []any{s.scope.tenant, s.scope.id(runID)}, func(scan Scan) (err error) {
-		book.Reservation, err = scanReservation(runID, scan)
+		var data []byte
+		if err := scan(&data); err != nil {
+			return err
+		}
+		book.Reservation, err = decodeReservation(runID, data)
 		return err
 	}, before(s.engine.LockBudget, s.scope.tenant, s.scope.id(runID))...)
 	if err != nil {
@@ -53,12 +58,13 @@ func (s *Tenant) book(ctx context.Context, c Conn, runID string, accounts []mone
 		return err
 	}, before(s.engine.AddBalances, args...)...)
 	if err == nil && len(book.Balances) != len(accounts) {
-		err = fmt.Errorf("there are %d balances, want %d", len(book.Balances), len(accounts))
+		err = fmt.Errorf("got %d balances, want %d", len(book.Balances), len(accounts))
 	}
 	return &book, err
 }
 
-// before returns the statement to execute before another, or none if it is "".
+// before returns a statement for the first argument of [Conn.Query], or none if query is
+// "".
 func before(query string, args ...any) []Statement {
 	if query == "" {
 		return nil
@@ -66,7 +72,7 @@ func before(query string, args ...any) []Statement {
 	return []Statement{{query, args}}
 }
 
-// The balance of each of {accounts}, in their order.
+// Statements that return the balance of each of {accounts}, in order.
 const (
 	selectBalances = `SELECT b.most, coalesce(b.spent, 0), coalesce(b.reserved, 0), coalesce(b.in_doubt, 0) FROM {accounts} `
 	ofAccounts     = ` JOIN {p}_balances b ON b.tenant = ?1 AND b.scope = a.scope AND b.id = a.id ORDER BY a.n`
@@ -121,22 +127,21 @@ func (s *Tenant) Balances(ctx context.Context, accounts ...money.Account) ([]mon
 	return out, err
 }
 
-// Reservations returns what is reserved, by run.
+// Reservations returns all reservations by run ID.
 func (s *Tenant) Reservations(ctx context.Context) (map[string]*money.Reservation, error) {
-	return collect(ctx, s.scope.db, "reservations", `SELECT data, run FROM {p}_reservations WHERE tenant = ?`, []any{s.scope.tenant},
+	return collect(ctx, s.scope.db, "reservations", `SELECT run, data FROM {p}_reservations WHERE tenant = ?`, []any{s.scope.tenant},
 		func(scan Scan) (run string, r *money.Reservation, err error) {
-			r, err = scanReservation("", scan, &run)
+			var data []byte
+			if err := scan(&run, &data); err != nil {
+				return "", nil, err
+			}
 			s.scope.db.Dialect().unescape(&run)
+			r, err = decodeReservation(run, data)
 			return run, r, err
 		})
 }
 
-// scanReservation returns the reservation of a row that begins with its JSON.
-func scanReservation(runID string, scan Scan, rest ...any) (*money.Reservation, error) {
-	var data []byte
-	if err := scan(append([]any{&data}, rest...)...); err != nil {
-		return nil, err
-	}
+func decodeReservation(runID string, data []byte) (*money.Reservation, error) {
 	r := new(money.Reservation)
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("reservation of run %s: %w", runID, err)

@@ -15,25 +15,26 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
-// Config is the configuration of a database. Every change locks the row of the head
-// first.
+// Config implements [config.Store]. Every change first locks the row of the head, so
+// changes are serialized.
 type Config struct {
 	DB DB
-	// Timeout ends a change whose outcome cannot be learned; 0 means never.
+	// Timeout limits a change, which the context of its caller does not cancel; 0 means no
+	// limit.
 	Timeout time.Duration
-	// Notify is the statement that tells other processes of a change, if there is one.
+	// Notify is the statement that notifies other processes of a change; "" for none.
 	Notify string
 }
 
 var _ config.Store = (*Config)(nil)
 
-// storable reports whether a query can name these: nothing that is there has a name that
-// is not UTF-8 without NUL, and not every engine takes others.
+// storable reports whether names are valid UTF-8 without NUL. No stored name is anything
+// else, and not every engine accepts others as arguments.
 func storable(names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 })
 }
 
-// upTo is a limit, or the default.
+// upTo returns the limit, or 100 if it is not positive.
 func upTo(limit int) int {
 	if limit <= 0 {
 		return 100
@@ -41,7 +42,7 @@ func upTo(limit int) int {
 	return limit
 }
 
-// Record returns a record.
+// Record returns a record, or an ErrNotFound.
 func (s *Config) Record(ctx context.Context, key config.Key) (*config.Record, error) {
 	what := "record " + key.String()
 	var list []config.Stored
@@ -57,7 +58,7 @@ func (s *Config) Record(ctx context.Context, key config.Key) (*config.Record, er
 	return &list[0].Record, nil
 }
 
-// Records lists a namespace.
+// Records lists the records of a namespace with ids after after, by id.
 func (s *Config) Records(ctx context.Context, ns config.Namespace, after string, limit int) ([]config.Stored, error) {
 	if s.DB.Dialect().Escape != nil && !storable(string(ns), after) {
 		return nil, fmt.Errorf("records of %q after %q: %w: want UTF-8 without NUL", ns, after, awaken.ErrInvalid)
@@ -91,7 +92,7 @@ func head(ctx context.Context, c Conn, query string) (h config.Head, err error) 
 	return h, err
 }
 
-// Head returns what is live.
+// Head returns the head: the revision, and the live and canary publications.
 func (s *Config) Head(ctx context.Context) (h config.Head, err error) {
 	err = read(ctx, s.DB, "configuration", func(c Conn) (err error) {
 		h, err = head(ctx, c, selectHead)
@@ -100,7 +101,7 @@ func (s *Config) Head(ctx context.Context) (h config.Head, err error) {
 	return h, err
 }
 
-// Publication returns one.
+// Publication returns a publication, or an ErrNotFound.
 func (s *Config) Publication(ctx context.Context, number int64) (*config.Publication, error) {
 	what := fmt.Sprintf("publication %d", number)
 	found, err := s.publications(ctx, what, `SELECT data, manifest FROM {p}_config_publications WHERE number = ?`, number)
@@ -113,7 +114,7 @@ func (s *Config) Publication(ctx context.Context, number int64) (*config.Publica
 	return found[0], nil
 }
 
-// Publications lists them, newest first.
+// Publications lists publications before a number, newest first; 0 means from the newest.
 func (s *Config) Publications(ctx context.Context, before int64, limit int) ([]*config.Publication, error) {
 	if before <= 0 {
 		before = math.MaxInt64
@@ -136,7 +137,7 @@ func (s *Config) publications(ctx context.Context, what, query string, args ...a
 	})
 }
 
-// Documents returns documents.
+// Documents returns the documents with these hashes that exist.
 func (s *Config) Documents(ctx context.Context, hashes ...string) (map[string]json.RawMessage, error) {
 	hashes = slices.DeleteFunc(slices.Clone(hashes), func(hash string) bool { return !storable(hash) })
 	return collect(ctx, s.DB, "documents", `SELECT d.hash, d.data FROM {texts} JOIN {p}_config_documents d ON d.hash = j.value`, []any{hashes},
@@ -158,7 +159,7 @@ func (s *Config) Secrets(ctx context.Context) (map[string]config.SealedSecret, e
 	})
 }
 
-// Audit lists events.
+// Audit lists audit events, newest first.
 func (s *Config) Audit(ctx context.Context, q config.AuditQuery) ([]*config.AuditEvent, error) {
 	if !storable(q.ID, q.Before, q.Action, q.Resource, q.Actor) {
 		return nil, nil
@@ -178,7 +179,7 @@ func (s *Config) Audit(ctx context.Context, q config.AuditQuery) ([]*config.Audi
 		})
 }
 
-// selected returns the conditions of a query of the audit log, with their arguments.
+// selected returns the WHERE clause of an audit query, with its arguments.
 func selected(q config.AuditQuery) (where string, args []any) {
 	where = "true"
 	and := func(condition string, values ...any) {
@@ -197,7 +198,7 @@ func selected(q config.AuditQuery) (where string, args []any) {
 		and("action = ?", q.Action)
 	}
 	if q.Resource != "" {
-		and("(resource = ? OR resource > ? AND resource < ?)", q.Resource, q.Resource+"/", q.Resource+"0") // 0 comes after /
+		and("(resource = ? OR resource > ? AND resource < ?)", q.Resource, q.Resource+"/", q.Resource+"0") // "0" follows "/"
 	}
 	if q.Actor != "" {
 		and("actor >= ?", q.Actor)
@@ -208,7 +209,7 @@ func selected(q config.AuditQuery) (where string, args []any) {
 	return where, args
 }
 
-// Tallies returns tallies.
+// Tallies returns the tallies of publications that have one.
 func (s *Config) Tallies(ctx context.Context, numbers ...int64) (map[int64]config.Tally, error) {
 	return collect(ctx, s.DB, "tallies", `SELECT p.number, p.runs, p.errors, p.cost, p.latency FROM {numbers} JOIN {p}_config_publications p ON p.number = j.value WHERE p.runs IS NOT NULL`,
 		[]any{numbers}, func(scan Scan) (number int64, t config.Tally, err error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
-// write calls f in a transaction that has locked the head. Once begun it is not cut off by
-// its context, so that its outcome is known.
+// write calls f in a transaction that has locked the head. The context does not cancel a
+// transaction that has begun, so that its outcome is known.
 func (s *Config) write(ctx context.Context, what string, f func(ctx context.Context, c Conn, h config.Head) (refused, err error)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -34,7 +34,7 @@ func (s *Config) write(ctx context.Context, what string, f func(ctx context.Cont
 	return nil
 }
 
-// uncut returns a context that does not end with ctx, but with the timeout.
+// uncut returns a context that ends with the timeout instead of ctx.
 func (s *Config) uncut(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx = context.WithoutCancel(ctx)
 	if s.Timeout <= 0 {
@@ -43,7 +43,7 @@ func (s *Config) uncut(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, s.Timeout)
 }
 
-// Apply makes a change.
+// Apply applies a change, all or nothing.
 func (s *Config) Apply(ctx context.Context, change *config.Change) error {
 	const what = "change the configuration"
 	if err := change.Validate(); err != nil {
@@ -69,8 +69,8 @@ func (s *Config) Apply(ctx context.Context, change *config.Change) error {
 	})
 }
 
-// known reports whether the first of the events is there: then all of the change is. If
-// only others are, the change is refused.
+// known reports whether the first of the events is stored, which means that the change was
+// already applied. It refuses a change of which only other events are stored.
 func (s *Config) known(ctx context.Context, c Conn, events []*config.AuditEvent) (known bool, refused, err error) {
 	if len(events) == 0 {
 		return false, nil, nil
@@ -89,7 +89,7 @@ func (s *Config) known(ctx context.Context, c Conn, events []*config.AuditEvent)
 	return false, fmt.Errorf("%w: event %s already exists", awaken.ErrInvalid, there[0]), nil
 }
 
-// fits returns why a change cannot be made of what is there, if it cannot.
+// fits refuses a change that does not match what is stored.
 func (s *Config) fits(ctx context.Context, c Conn, change *config.Change) (refused, err error) {
 	revisions, err := s.revisions(ctx, c, change.Records)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Config) fits(ctx context.Context, c Conn, change *config.Change) (refus
 	return refused, err
 }
 
-// revisions returns those of the records that a change concerns.
+// revisions returns the stored revisions of the records of a change.
 func (s *Config) revisions(ctx context.Context, c Conn, records []config.RecordChange) (map[config.Key]int64, error) {
 	ids := map[config.Namespace][]string{}
 	for i := range records {
@@ -146,7 +146,7 @@ func (s *Config) revisions(ctx context.Context, c Conn, records []config.RecordC
 	return out, nil
 }
 
-// statements returns those that make a change which fits.
+// statements returns the statements of a change that fits.
 func (s *Config) statements(change *config.Change, h config.Head) ([]Statement, error) {
 	b := statements{dialect: s.DB.Dialect()}
 	if change.Publish != nil || change.SetHead != nil {
@@ -177,18 +177,18 @@ func (s *Config) statements(change *config.Change, h config.Head) ([]Statement, 
 	return b.list, b.err
 }
 
-// statements is a list that is being made.
+// statements builds a list of statements.
 type statements struct {
 	dialect *Dialect
 	list    []Statement
-	err     error // what cannot be written
+	err     error // the first encoding error
 }
 
 func (b *statements) add(query string, args ...any) { b.list = append(b.list, Statement{query, args}) }
 
 // json returns v as JSON text.
 func (b *statements) json(v any) string {
-	text, err := b.dialect.encode(v)
+	text, err := b.dialect.Encode(v)
 	if b.err == nil {
 		b.err = err
 	}
@@ -228,7 +228,7 @@ func (b *statements) event(e config.AuditEvent) {
 		e.ID, e.Time.UnixMicro(), e.Action, e.Resource, e.Actor, b.json(e), before, after)
 }
 
-// Tally adds to a tally.
+// Tally adds to the tally of a publication. It is not repeated if the connection is lost.
 func (s *Config) Tally(ctx context.Context, number int64, add config.Tally) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -246,7 +246,8 @@ func (s *Config) Tally(ctx context.Context, number int64, add config.Tally) erro
 	return nil
 }
 
-// Purge removes what is old.
+// Purge removes audit events and unneeded publications that are older than the durations;
+// 0 keeps all.
 func (s *Config) Purge(ctx context.Context, audit, versions time.Duration) (config.Purged, error) {
 	var purged config.Purged
 	err := s.write(ctx, "purge the configuration", func(ctx context.Context, c Conn, h config.Head) (refused, err error) {
@@ -301,8 +302,8 @@ func (s *Config) purgePublications(ctx context.Context, c Conn, h config.Head, b
 	return len(gone), int(n), err
 }
 
-// pinned returns the publications that runs that are not done are pinned to, of all
-// tenants. Tenants are gone through by the index, which leads with them.
+// pinned returns the publications that unfinished runs of all tenants are pinned to. It
+// skips from tenant to tenant, because the index begins with the tenant.
 func (s *Config) pinned(ctx context.Context, c Conn) (out []int64, err error) {
 	ids, err := column[string](ctx, c, `WITH RECURSIVE t (tenant) AS (
 			SELECT min(tenant) FROM {p}_runs
@@ -310,7 +311,7 @@ func (s *Config) pinned(ctx context.Context, c Conn) (out []int64, err error) {
 		SELECT DISTINCT coalesce(x.record{json} ->> 'resolution_id', '') FROM (
 			SELECT `+runRecord+` AS record FROM t JOIN {p}_runs r ON r.tenant = t.tenant AND r.status IN ('created', 'running', 'waiting')) x`)
 	for _, id := range ids {
-		if number, err := strconv.ParseInt(id, 10, 64); err == nil { // others come from code
+		if number, err := strconv.ParseInt(id, 10, 64); err == nil { // other ids name registries made in code
 			out = append(out, number)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// A dispatch, with the claim on it if there is one.
+// The columns and tables of a dispatch with its claim, if any.
 const (
 	DispatchColumns = `d.tenant, d.id, d.thread, d.run, d.request, d.priority, d.dedupe, d.epoch, d.status, d.cancel, d.revision,
 		d.available, d.attempts, d.max_attempts, d.steps, d.error, d.key, d.digest, d.created, {max}(d.updated, coalesce(q.stamp, 0)), d.completed,
@@ -19,7 +19,7 @@ const (
 	DispatchTables = `{p}_dispatches d LEFT JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread AND q.claimed = d.id`
 )
 
-// ScanDispatch returns the dispatch of a row of DispatchColumns.
+// ScanDispatch scans a row of DispatchColumns.
 func (d *Dialect) ScanDispatch(scan Scan) (*mailbox.Dispatch, error) {
 	out := new(mailbox.Dispatch)
 	var request []byte
@@ -44,12 +44,12 @@ func (d *Dialect) ScanDispatch(scan Scan) (*mailbox.Dispatch, error) {
 	return out, nil
 }
 
-// Dispatch returns a dispatch by its id.
+// Dispatch returns a dispatch by its id, or an ErrNotFound.
 func (s *Tenant) Dispatch(ctx context.Context, id string) (*mailbox.Dispatch, error) {
 	return s.dispatch(ctx, "dispatch "+id, `d.id = ?`, id)
 }
 
-// Submitted returns the dispatch of an idempotency key.
+// Submitted returns the dispatch of an idempotency key, or an ErrNotFound.
 func (s *Tenant) Submitted(ctx context.Context, key string) (*mailbox.Dispatch, error) {
 	return s.dispatch(ctx, "idempotency key "+key, `d.key = ? AND d.key <> ''`, key)
 }
@@ -69,14 +69,14 @@ func (s *Tenant) dispatches(ctx context.Context, what, where string, args ...any
 	return list(ctx, s.scope.db, what, `SELECT `+DispatchColumns+` FROM `+DispatchTables+` WHERE `+where, args, s.scope.db.Dialect().ScanDispatch)
 }
 
-// selectedDispatches returns the conditions of a query, with their arguments.
+// selectedDispatches returns the WHERE clause of a query, with its arguments.
 func (s *Tenant) selectedDispatches(q mailbox.Query) (where string, args []any) {
 	where, args = `d.tenant = ?`, []any{s.scope.tenant}
 	if q.ThreadID != "" {
 		where, args = where+` AND d.thread = ?`, append(args, s.scope.id(q.ThreadID))
 	}
 	if q.RunID != "" {
-		// Which thread the run belongs to says where its dispatches are, so they need no index.
+		// All dispatches of a run are on its thread, so no index on the run is needed.
 		run := s.scope.id(q.RunID)
 		where, args = where+` AND d.run = ? AND d.thread = (SELECT thread FROM {p}_runs WHERE tenant = ? AND id = ?)`, append(args, run, s.scope.tenant, run)
 	}
@@ -90,7 +90,8 @@ func (s *Tenant) selectedDispatches(q mailbox.Query) (where string, args []any) 
 	return where, args
 }
 
-// Dispatches lists dispatches.
+// Dispatches lists dispatches: those of a thread or run in queue order, others newest
+// first.
 func (s *Tenant) Dispatches(ctx context.Context, q mailbox.Query) ([]*mailbox.Dispatch, error) {
 	where, args := s.selectedDispatches(q)
 	order := `d.created DESC, d.id DESC`
@@ -101,7 +102,7 @@ func (s *Tenant) Dispatches(ctx context.Context, q mailbox.Query) ([]*mailbox.Di
 	return s.dispatches(ctx, "list dispatches", where+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(args, limit, offset)...)
 }
 
-// PurgeDispatches removes the dispatches of q that are over, on all its pages.
+// PurgeDispatches removes the completed dispatches that q selects, on all pages.
 func (s *Tenant) PurgeDispatches(ctx context.Context, q mailbox.Query) (int, error) {
 	where, args := s.selectedDispatches(q)
 	var n int64
@@ -115,7 +116,7 @@ func (s *Tenant) PurgeDispatches(ctx context.Context, q mailbox.Query) (int, err
 	return int(n), nil
 }
 
-// Counts returns how many dispatches there are of each status, of all tenants.
+// Counts returns the number of dispatches of all tenants by status.
 func Counts(ctx context.Context, db DB) (map[mailbox.Status]int, error) {
 	out, err := collect(ctx, db, "count dispatches", `SELECT status, count(*) FROM {p}_dispatches GROUP BY status
 		UNION ALL SELECT 'Claimed', count(*) FROM {p}_queues WHERE lease IS NOT NULL`, nil, func(scan Scan) (status mailbox.Status, n int, err error) {
@@ -125,17 +126,16 @@ func Counts(ctx context.Context, db DB) (map[mailbox.Status]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	out[mailbox.Queued] -= out[mailbox.Claimed] // they count as queued in their table
+	out[mailbox.Queued] -= out[mailbox.Claimed] // the table has claimed ones as Queued
 	maps.DeleteFunc(out, func(_ mailbox.Status, n int) bool { return n <= 0 })
 	return out, nil
 }
 
-// CheckSettlements returns what is wrong with settlements: none can end a claim as
-// Claimed.
+// CheckSettlements refuses settlements with the status Claimed.
 func CheckSettlements(settlements []mailbox.Settlement) error {
 	for i := range settlements {
 		if s := &settlements[i]; s.Status == mailbox.Claimed {
-			return fmt.Errorf("settle dispatch %s: %w: as Claimed", s.ID, awaken.ErrInvalid)
+			return fmt.Errorf("settle dispatch %s: %w: status is Claimed, want Queued or a terminal one", s.ID, awaken.ErrInvalid)
 		}
 	}
 	return nil

@@ -11,27 +11,27 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Floor is the fence that a new thread of tenant ?1 begins with: no less than that of
-// any thread that was removed, so that an owner of one of the same id stays fenced off.
+// Floor is the first fence of a new thread of tenant ?1: at least the fence of every
+// deleted thread, so that the owner of a deleted thread with the same id stays fenced.
 const Floor = `coalesce((SELECT floor FROM {p}_tenants WHERE tenant = ?1), 0)`
 
-// Idle are the conditions for a thread, as t, of tenant ?1 on which nothing has happened
-// since ?2.
+// Idle is the condition for a thread t of tenant ?1 that is idle and was last updated
+// before ?2.
 const Idle = `t.tenant = ?1 AND t.open_run = '' AND t.unread = 0 AND t.updated > 0 AND t.updated < ?2
 	AND NOT EXISTS (SELECT 1 FROM {p}_dispatches d WHERE d.tenant = t.tenant AND d.thread = t.id AND d.completed = 0)`
 
-// edit calls f in a transaction. If f fails, nothing of it is kept.
+// edit calls f in a transaction, which is rolled back if f fails.
 func (s *Tenant) edit(ctx context.Context, f func(ctx context.Context, c Conn) error) error {
 	return s.scope.db.Write(ctx, func(ctx context.Context, c Conn) (refused, err error) { return nil, f(ctx, c) })
 }
 
-// lock returns a row and keeps others from changing it until the transaction ends.
+// lock returns a row and locks it until the transaction ends.
 func (s *Tenant) lock(ctx context.Context, c Conn, id string) (*Thread, error) {
 	return s.scope.thread(ctx, c, id, `SELECT `+ThreadColumns+` FROM {p}_threads WHERE tenant = ? AND id = ?{lock}`)
 }
 
-// Fork makes a thread that begins as another was after record seq of its log. It
-// copies no messages: the new thread remembers where they are.
+// Fork creates a thread that begins with the first seq records of another. It copies no
+// messages: the new row names the thread that holds them.
 func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
 	var out *Thread
 	err := s.edit(ctx, func(ctx context.Context, c Conn) error {
@@ -47,7 +47,7 @@ func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID strin
 		if err != nil {
 			return err
 		}
-		base := t // the thread that holds record seq itself
+		base := t // the thread whose own rows hold record seq
 		for seq > 0 && seq <= base.ForkSeq {
 			if base, err = s.lock(ctx, c, base.ForkOf); err != nil {
 				return err
@@ -57,16 +57,12 @@ func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID strin
 		if seq > 0 {
 			forkOf = s.optional(base.ID)
 		}
-		out = nil
-		err = c.Query(ctx, `INSERT INTO {p}_threads (tenant, id, parent, title, custom, created, updated, messages, fork_of, fork_seq, fence, touched)
+		out, err = s.scope.scanThread(ctx, c, `INSERT INTO {p}_threads (tenant, id, parent, title, custom, created, updated, messages, fork_of, fork_seq, fence, touched)
 			SELECT tenant, ?3, id, title, custom, created, updated, ?4, ?5, ?4, `+Floor+`, {tick}
 			FROM {p}_threads WHERE tenant = ?1 AND id = ?2 ON CONFLICT DO NOTHING RETURNING `+ThreadColumns,
-			[]any{s.scope.tenant, s.scope.id(threadID), s.scope.id(newID), seq, forkOf}, func(scan Scan) error {
-				out = new(Thread)
-				return out.Scan(s.scope.db.Dialect(), scan)
-			})
+			s.scope.tenant, s.scope.id(threadID), s.scope.id(newID), seq, forkOf)
 		if err == nil && out == nil {
-			return threads.CheckFork(&t.Thread, seq, newID, true) // just now
+			return threads.CheckFork(&t.Thread, seq, newID, true) // a concurrent transaction created it
 		}
 		return err
 	})
@@ -76,7 +72,7 @@ func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID strin
 	return &out.Thread, nil
 }
 
-// optional returns an id as a text column holds it; nil for none.
+// optional returns an escaped id, or nil for "".
 func (s *Tenant) optional(id string) *string {
 	if id == "" {
 		return nil
@@ -102,15 +98,16 @@ func (s *Tenant) DeleteThread(ctx context.Context, id string, children awaken.Ch
 		if _, err := s.lock(ctx, c, id); err != nil {
 			return err
 		}
-		switch children {
-		case awaken.RejectChildren:
-			var n int
+		n := 0
+		if children == awaken.RejectChildren {
 			if _, err := row(ctx, c, `SELECT count(*) FROM {p}_threads WHERE tenant = ? AND parent = ? AND parent <> ''`, []any{s.scope.tenant, ids[0]}, &n); err != nil {
 				return err
 			}
-			if n > 0 {
-				return fmt.Errorf("delete thread %s: %w: it has %d children", id, awaken.ErrConflict, n)
-			}
+		}
+		if err := threads.CheckDelete(children, n); err != nil {
+			return fmt.Errorf("delete thread %s: %w", id, err)
+		}
+		switch children {
 		case awaken.DetachChildren:
 			if _, err := c.Exec(ctx, statement(`UPDATE {p}_threads SET parent = '' WHERE tenant = ? AND parent = ? AND parent <> ''`, s.scope.tenant, ids[0])); err != nil {
 				return err
@@ -124,28 +121,25 @@ func (s *Tenant) DeleteThread(ctx context.Context, id string, children awaken.Ch
 			if err := s.lockQueues(ctx, c, late); err != nil {
 				return fmt.Errorf("delete thread %s: %w", id, err)
 			}
-			for _, id := range slices.Backward(below) { // the youngest first, so that messages move no further than they must
+			for _, id := range slices.Backward(below) { // the youngest first, so that messages are inherited as rarely as possible
 				if err := s.remove(ctx, c, id); err != nil && !errors.Is(err, awaken.ErrNotFound) {
 					return err
 				}
 			}
-		default:
-			return fmt.Errorf("delete thread %s: %w: child strategy is %q, want reject, cascade or nothing", id, awaken.ErrInvalid, children)
 		}
 		return s.remove(ctx, c, ids[0])
 	})
 }
 
-// descendants returns the children of a thread, and theirs, the youngest last, as columns
-// hold them.
+// descendants returns the escaped ids of all descendants of a thread, parents first.
 func (s *Tenant) descendants(ctx context.Context, c Conn, id string) ([]string, error) {
 	return column[string](ctx, c, `WITH RECURSIVE d (id) AS (
 			SELECT CAST(?2 AS text){bytes} UNION SELECT t.id FROM {p}_threads t JOIN d ON t.tenant = ?1 AND t.parent = d.id AND t.parent <> '')
 		SELECT id FROM d WHERE id <> ?2`, s.scope.tenant, s.scope.id(id))
 }
 
-// lockQueues keeps others from changing the queues of threads until the transaction
-// ends. A dispatch that is not over is ErrConflict.
+// lockQueues locks the queues of threads until the transaction ends. It returns an
+// ErrConflict if one of them has a live dispatch.
 func (s *Tenant) lockQueues(ctx context.Context, c Conn, ids []string) error {
 	if s.engine.LockQueues != nil {
 		if err := s.engine.LockQueues(ctx, c, s.scope.tenant, ids); err != nil {
@@ -158,12 +152,12 @@ func (s *Tenant) lockQueues(ctx context.Context, c Conn, ids []string) error {
 		return err
 	}
 	s.scope.db.Dialect().unescape(&live)
-	return fmt.Errorf("%w: dispatch %s is not over", awaken.ErrConflict, live)
+	return fmt.Errorf("%w: dispatch %s is queued or claimed", awaken.ErrConflict, live)
 }
 
-// remove removes a thread and all it holds, but for the messages that forks share: the
-// fork that shares most of them inherits them, and the others share them with it. The id
-// is as columns hold it.
+// remove removes a thread with everything it holds. If forks share its messages, the fork
+// that shares most of them inherits them, and the others share them with it. The id is
+// escaped.
 func (s *Tenant) remove(ctx context.Context, c Conn, id string) error {
 	plain := id
 	s.scope.db.Dialect().unescape(&plain)
@@ -199,7 +193,7 @@ func (s *Tenant) remove(ctx context.Context, c Conn, id string) error {
 	return err
 }
 
-// CreateThread makes a thread with the ids and the metadata of t, and fills in its times.
+// CreateThread creates a thread with the ids and the metadata of t, and sets its times.
 func (s *Tenant) CreateThread(ctx context.Context, t *awaken.Thread) error {
 	if t.ID == "" {
 		return fmt.Errorf("create thread: %w: it has no id", awaken.ErrInvalid)
@@ -217,7 +211,7 @@ func (s *Tenant) CreateThread(ctx context.Context, t *awaken.Thread) error {
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, {tick}, `+Floor+`) ON CONFLICT DO NOTHING`,
 			s.scope.tenant, s.scope.id(t.ID), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, now))
 		if err == nil && n == 0 {
-			err = fmt.Errorf("create thread %s: %w: it exists already", t.ID, awaken.ErrConflict)
+			err = fmt.Errorf("create thread %s: %w: it already exists", t.ID, awaken.ErrConflict)
 		}
 		return err
 	})
@@ -227,7 +221,7 @@ func (s *Tenant) CreateThread(ctx context.Context, t *awaken.Thread) error {
 	return err
 }
 
-// UpdateThread changes what people attached to a thread, and whom it belongs to.
+// UpdateThread changes the resource, parent, title and custom metadata of a thread.
 func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	var out *Thread
 	err := s.edit(ctx, func(ctx context.Context, c Conn) error {
@@ -248,13 +242,10 @@ func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.
 		if err != nil {
 			return err
 		}
-		return c.Query(ctx, `UPDATE {p}_threads SET resource = ?3, parent = ?4, title = ?5, custom = ?6, updated = {max}(updated, ?7), touched = {tick}
+		out, err = s.scope.scanThread(ctx, c, `UPDATE {p}_threads SET resource = ?3, parent = ?4, title = ?5, custom = ?6, updated = {max}(updated, ?7), touched = {tick}
 			WHERE tenant = ?1 AND id = ?2 RETURNING `+ThreadColumns,
-			[]any{s.scope.tenant, s.scope.id(id), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, s.scope.db.Now().UnixMilli()},
-			func(scan Scan) error {
-				out = new(Thread)
-				return out.Scan(s.scope.db.Dialect(), scan)
-			})
+			s.scope.tenant, s.scope.id(id), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, s.scope.db.Now().UnixMilli())
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -262,8 +253,8 @@ func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.
 	return &out.Thread, nil
 }
 
-// checkParent checks that a thread can have that parent: it is there, and the thread is
-// not above it. Nobody moves or removes what is above until the transaction ends.
+// checkParent checks that parent exists and that the thread is not one of its ancestors.
+// It locks the ancestors until the transaction ends.
 func (s *Tenant) checkParent(ctx context.Context, c Conn, id, parent string) error {
 	return threads.CheckParent(id, parent, func(id string) (above string, found bool, err error) {
 		found, err = row(ctx, c, `SELECT parent FROM {p}_threads WHERE tenant = ? AND id = ?{share}`, []any{s.scope.tenant, s.scope.id(id)}, &above)
@@ -272,23 +263,23 @@ func (s *Tenant) checkParent(ctx context.Context, c Conn, id, parent string) err
 	})
 }
 
-// custom returns the metadata as JSON, or nil.
+// custom returns the custom metadata as JSON, or nil if there is none.
 func (s *Tenant) custom(t *awaken.Thread) (*string, error) {
 	if t.Metadata.Custom == nil {
 		return nil, nil
 	}
-	data, err := s.scope.db.Dialect().encode(t.Metadata.Custom)
+	data, err := s.scope.db.Dialect().Encode(t.Metadata.Custom)
 	if err != nil {
 		return nil, fmt.Errorf("metadata of thread %s: %w", t.ID, err)
 	}
 	return &data, nil
 }
 
-// pruneGroup is how many threads Prune removes in one transaction, so that others
-// need not wait long.
+// pruneGroup is the number of threads that Prune removes in one transaction. It is small
+// so that other writers do not wait long.
 const pruneGroup = 50
 
-// Prune removes threads that nothing happened on for a while.
+// Prune removes idle threads that were last updated before a time.
 func (s *Tenant) Prune(ctx context.Context, before time.Time) (int, error) {
 	for total := 0; ; {
 		var ids []string

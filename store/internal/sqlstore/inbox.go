@@ -9,11 +9,10 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Unread returns the items of a thread's inbox that no commit has read, or an
-// ErrNotFound.
+// Unread returns the unread items of a thread's inbox, or an ErrNotFound.
 func (s *Scope) Unread(ctx context.Context, c Conn, threadID string) (out []awaken.InboxItem, err error) {
 	found := false
-	// A thread without items is one row of nothing; a missing thread is none.
+	// A thread without items yields one row of NULLs, a missing thread none.
 	err = c.Query(ctx, `SELECT i.id, i.data FROM {p}_threads t LEFT JOIN {p}_inbox i ON i.tenant = t.tenant AND i.thread = t.id AND i.data IS NOT NULL
 		WHERE t.tenant = ? AND t.id = ? ORDER BY i.pos`, []any{s.tenant, s.id(threadID)}, func(scan Scan) error {
 		found = true
@@ -32,21 +31,21 @@ func (s *Scope) Unread(ctx context.Context, c Conn, threadID string) (out []awak
 	return out, err
 }
 
-// DecodeItem returns an item of an inbox. The id is that of its row.
+// DecodeItem decodes an inbox item. The id is the escaped one of its row.
 func (d *Dialect) DecodeItem(id string, data []byte) (item awaken.InboxItem, err error) {
 	if err := json.Unmarshal(data, &item); err != nil {
 		return item, fmt.Errorf("inbox item %s: %w", id, err)
 	}
 	d.unescape(&id)
-	item.ID = id // JSON cannot hold every id
+	item.ID = id // JSON cannot represent every id
 	return item, nil
 }
 
-// EncodeItems returns the ids of items as columns hold them, and the items as JSON.
+// EncodeItems returns the escaped ids of items, and the items as JSON.
 func (d *Dialect) EncodeItems(items []awaken.InboxItem) (ids, data []string, err error) {
 	ids, data = make([]string, len(items)), make([]string, len(items))
 	for i := range items {
-		if data[i], err = d.encode(&items[i]); err != nil {
+		if data[i], err = d.Encode(&items[i]); err != nil {
 			return nil, nil, fmt.Errorf("inbox item %s: %w", items[i].ID, err)
 		}
 		ids[i] = d.escape(items[i].ID)

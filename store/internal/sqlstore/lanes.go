@@ -7,40 +7,44 @@ import (
 	"sync"
 )
 
-// Lanes let calls that come at the same time travel together: those that arrive while
-// all lanes are taken wait, and the first in line takes the others along.
+// Lanes groups concurrent calls: calls that arrive while all lanes are in use wait, and the
+// first in line makes the whole group.
 type Lanes[T Call[T]] struct {
-	// Max is how many groups may be on their way at the same time.
+	// Max is the number of groups that may be in flight at the same time.
 	Max int
-	// Make makes the calls of a group. Each remembers how it went.
+	// Make makes the calls of a group and stores the outcome in each.
 	Make func(ctx context.Context, calls []T)
-	// Gather waits, after a group of several, for those who came along to come back.
+	// Gather yields the processor after a group of several calls, so that their callers
+	// can join the next one.
 	Gather bool
 
 	mu    sync.Mutex
-	taken int // lanes
+	taken int // lanes in use
 	queue []T
-	crowd bool // the last group had several members
+	crowd bool // the last group had several calls
 }
 
-// Call is a call that travels; it embeds a [Turn].
+// Call is a call that can be grouped. It embeds a [Turn].
 type Call[T any] interface{ turn() *Turn[T] }
 
-// Turn is how a call that waits learns that it is its turn.
+// Turn lets a waiting call continue.
 type Turn[T any] struct {
-	// group gets the group that this call is to make, being its first member; or nothing,
-	// once another has made it.
+	// group receives the group that this call must make as its first member, or nil once
+	// another call has made it.
 	group chan []T
+	alone [1]T // the group of a call that does not wait, without an allocation
 }
 
 func (t *Turn[T]) turn() *Turn[T] { return t }
 
-// maxGroup is how many calls travel together at most.
+// maxGroup is the maximum number of calls in a group.
 const maxGroup = 64
 
-// Do has a call made. If it is the first of its group, the group is made with ctx.
+// Do makes a call, alone or in a group, and returns when it is made. If the call is the
+// first of its group, ctx is the context of the group.
 func (l *Lanes[T]) Do(ctx context.Context, call T) {
 	var members []T
+	t := call.turn()
 	l.mu.Lock()
 	if l.taken < l.Max {
 		l.taken++
@@ -49,10 +53,10 @@ func (l *Lanes[T]) Do(ctx context.Context, call T) {
 			runtime.Gosched()
 			l.mu.Lock()
 		}
-		members = l.next(call)
+		t.alone[0] = call
+		members = l.next(t.alone[:])
 		l.mu.Unlock()
 	} else {
-		t := call.turn()
 		t.group = make(chan []T, 1)
 		l.queue = append(l.queue, call)
 		l.mu.Unlock()
@@ -67,8 +71,8 @@ func (l *Lanes[T]) Do(ctx context.Context, call T) {
 	}
 }
 
-// next returns first, and those who are next in line. Requires l.mu.
-func (l *Lanes[T]) next(first ...T) []T {
+// next returns a group: first, and the calls that are next in line. Requires l.mu.
+func (l *Lanes[T]) next(first []T) []T {
 	n := min(len(l.queue), maxGroup)
 	members := append(first, l.queue[:n]...)
 	l.queue = slices.Delete(l.queue, 0, n)
@@ -76,7 +80,7 @@ func (l *Lanes[T]) next(first ...T) []T {
 	return members
 }
 
-// leave leaves a lane to those who wait, if any.
+// leave passes the lane on to the next group, or frees it.
 func (l *Lanes[T]) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,11 +88,11 @@ func (l *Lanes[T]) leave() {
 		l.taken--
 		return
 	}
-	members := l.next()
+	members := l.next(nil)
 	members[0].turn().group <- members
 }
 
-// Waiting is how many calls wait for their turn.
+// Waiting returns the number of waiting calls.
 func (l *Lanes[T]) Waiting() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

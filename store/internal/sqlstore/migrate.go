@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
-// Script is a migration. There is no way back.
+// Script is a migration. There are no down migrations.
 type Script struct {
 	Version int
-	Name    string // of its file
-	Text    string // with the prefix filled in
+	Name    string // of the file
+	Text    string // with the prefix substituted
 }
 
-// Scripts returns the migrations in the folder migrations, by version. They are named by
-// their version and a word, as in 0001_init.sql, and versions count from 1 without a gap.
+// Scripts returns the migrations in the folder migrations, by version. File names begin
+// with the version, as in 0001_init.sql; versions count from 1 without gaps.
 func Scripts(files fs.FS, prefix string) ([]Script, error) {
 	names, err := fs.Glob(files, "migrations/*.sql") // sorted
 	if err != nil {
@@ -37,11 +38,24 @@ func Scripts(files fs.FS, prefix string) ([]Script, error) {
 	return out, nil
 }
 
-// Pending returns the scripts that a schema of a version lacks, which table has. A schema
-// that is newer than the scripts is refused.
+// Pending returns the scripts that a schema at a version lacks. It refuses a schema that is
+// newer than the scripts.
 func Pending(scripts []Script, table string, version int) ([]Script, error) {
 	if version > len(scripts) {
-		return nil, fmt.Errorf("the schema in %s has version %d, this program knows versions up to %d: use a newer program", table, version, len(scripts))
+		return nil, fmt.Errorf("the schema in %s has version %d, this program supports up to %d: use a newer program", table, version, len(scripts))
 	}
 	return scripts[version:], nil
+}
+
+var prefixPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
+
+// Prefix validates the prefix of all names of a schema; "" means "awaken".
+func Prefix(name string) (string, error) {
+	if name == "" {
+		return "awaken", nil
+	}
+	if !prefixPattern.MatchString(name) {
+		return "", fmt.Errorf("prefix is %q, want lower case letters, digits and _, at most 30", name)
+	}
+	return name, nil
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// MakeThread makes thread ?2 of tenant ?1, at ?3, unless it is there.
+// MakeThread is the statement that creates thread ?2 of tenant ?1 at time ?3, unless it
+// exists.
 const MakeThread = `INSERT INTO {p}_threads (tenant, id, created, updated, touched, fence) VALUES (?1, ?2, ?3, ?3, {tick}, ` + Floor + `) ON CONFLICT DO NOTHING`
 
-// PutRun returns the statement that writes the record of a run that has not started,
-// unless it has.
+// PutRun returns the statement that writes the record of a created run, unless the run has
+// started.
 func (s *Scope) PutRun(r *awaken.Run) (Statement, error) {
-	data, err := s.db.Dialect().encode(r)
+	data, err := s.db.Dialect().Encode(r)
 	if err != nil {
 		return Statement{}, fmt.Errorf("run %s: %w", r.RunID, err)
 	}
@@ -24,17 +25,18 @@ func (s *Scope) PutRun(r *awaken.Run) (Statement, error) {
 		s.tenant, s.id(r.ThreadID), s.id(r.RunID), string(r.Status), data), nil
 }
 
-// QueueChange is a change of a thread's queue on its way.
+// QueueChange is a change of a thread's queue in flight.
 type QueueChange struct {
 	Thread      mailbox.Thread
-	Now         int64  // unix µs
-	Since, Wake *int64 // of the queue's row, as it was
+	Now         int64  // Unix µs
+	Since, Wake *int64 // of the queue's row, before the change
 	made        bool   // the thread exists
 	live        []*mailbox.Dispatch
 	epoch       uint64
 }
 
-// Begin remembers what is there, for Statements. Live is that of the queue.
+// Begin completes the thread with the live dispatches of its queue, and keeps what
+// Statements needs.
 func (c *QueueChange) Begin(live []*mailbox.Dispatch) {
 	mailbox.Sort(live)
 	t := &c.Thread
@@ -45,7 +47,8 @@ func (c *QueueChange) Begin(live []*mailbox.Dispatch) {
 	}
 }
 
-// Refused returns an ErrNotFound if something was recorded for a thread that is not there.
+// Refused returns an ErrNotFound if something was recorded for a thread that does not exist
+// and is not to be created.
 func (c *QueueChange) Refused() error {
 	t := &c.Thread
 	if c.made || t.Make || len(t.Put) == 0 && len(t.Runs) == 0 && len(t.Post) == 0 && !t.Interrupt && !t.Raise {
@@ -54,9 +57,9 @@ func (c *QueueChange) Refused() error {
 	return threads.NotFound(t.ID)
 }
 
-// Statements returns those that write what was recorded, but for what is posted; none if
-// the thread is not there. The queue has a row. Announce says that something can be
-// claimed, or that a claim was cancelled.
+// Statements returns the statements that write what was recorded, except inbox items; none
+// if the thread does not exist. The queue must have a row. Announce reports that a dispatch
+// may be available or a claim was cancelled.
 func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err error) {
 	t, now := &c.Thread, c.Now/1000
 	if !c.made && !t.Make {
@@ -100,12 +103,12 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err 
 	return out, announce || row.since != nil || row.wake != nil, nil
 }
 
-// putDispatch returns the statement that writes a dispatch that is new or changed. It fails
-// if another thread has one of that id.
+// putDispatch returns the statement that inserts or replaces a dispatch. It fails if the id
+// belongs to a dispatch of another thread.
 func (s *Scope) putDispatch(threadID string, d *mailbox.Dispatch, now int64) (Statement, error) {
 	var request *string
 	if d.Request != nil {
-		text, err := s.db.Dialect().encode(d.Request)
+		text, err := s.db.Dialect().Encode(d.Request)
 		if err != nil {
 			return Statement{}, fmt.Errorf("dispatch %s: %w", d.ID, err)
 		}
@@ -129,13 +132,14 @@ func (s *Scope) putDispatch(threadID string, d *mailbox.Dispatch, now int64) (St
 		d.Attempts, d.MaxAttempts, d.Steps, s.id(d.LastError), s.id(d.DedupeKey), s.id(d.IdempotencyKey), s.id(d.Digest), request), nil
 }
 
-// queueRow is what a queue's row says about its dispatches.
+// queueRow holds the columns of a queue's row that depend on its dispatches.
 type queueRow struct {
 	priority, since, wake, lease, stamp *int64
 	claimed, token, consumer            *string
 }
 
-// queueRow returns the row for the live dispatches, as what makes a queue ready does.
+// queueRow computes the row from the live dispatches, as the engines do in SQL when a claim
+// ends.
 func (s *Scope) queueRow(live []*mailbox.Dispatch, c *QueueChange) (row queueRow) {
 	for _, d := range live {
 		if d.Status == mailbox.Claimed {

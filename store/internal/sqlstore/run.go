@@ -11,15 +11,15 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// runRecord is the record of a run of runs, as r. While a run is running its thread has
+// runRecord is the record of a run r. While a run is running, the row of its thread holds
 // it.
 const runRecord = `CASE r.status WHEN 'running' THEN coalesce(
 	(SELECT h.run FROM {p}_threads h WHERE h.tenant = r.tenant AND h.id = r.thread AND h.open_run = r.id), r.data) ELSE r.data END`
 
-// RunColumns are those of runs, as r, that [Dialect.ScanRun] scans.
+// RunColumns are the columns of a run r that [Dialect.ScanRun] scans.
 const RunColumns = `r.id, r.thread, ` + runRecord
 
-// ScanRun returns the run of a row.
+// ScanRun scans a row of RunColumns.
 func (d *Dialect) ScanRun(scan Scan) (*awaken.Run, error) {
 	var id, thread string
 	var data []byte
@@ -29,25 +29,25 @@ func (d *Dialect) ScanRun(scan Scan) (*awaken.Run, error) {
 	return d.DecodeRun(id, thread, data)
 }
 
-// DecodeRun returns the run of a record, and of the ids that its row has.
+// DecodeRun decodes a run. The ids are the escaped ones of its row.
 func (d *Dialect) DecodeRun(id, thread string, data []byte) (*awaken.Run, error) {
 	r := new(awaken.Run)
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("run %s: %w", id, err)
 	}
 	d.unescape(&id, &thread)
-	r.RunID, r.ThreadID = id, thread // JSON cannot hold every id
+	r.RunID, r.ThreadID = id, thread // JSON cannot represent every id
 	return r, nil
 }
 
-// Run returns a run, or nil.
+// Run returns a run, or nil if it does not exist.
 func (s *Scope) Run(ctx context.Context, c Conn, id string) (r *awaken.Run, err error) {
 	err = c.Query(ctx, `SELECT `+RunColumns+` FROM {p}_runs r WHERE r.tenant = ? AND r.id = ?`, []any{s.tenant, s.id(id)},
 		func(scan Scan) (err error) { r, err = s.db.Dialect().ScanRun(scan); return err })
 	return r, err
 }
 
-// LoadRun returns a run.
+// LoadRun returns a run, or an ErrNotFound.
 func (s *Tenant) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 	var r *awaken.Run
 	err := s.scope.db.Read(ctx, func(c Conn) (err error) {
@@ -71,13 +71,13 @@ func (s *Tenant) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run
 		append(args, limit, offset), s.scope.db.Dialect().ScanRun)
 }
 
-// CountRuns returns how many runs there are, on all pages.
+// CountRuns returns how many runs q selects, on all pages.
 func (s *Tenant) CountRuns(ctx context.Context, q awaken.RunQuery) (int, error) {
 	where, args := s.selectedRuns(q)
 	return count(ctx, s.scope.db, "count runs", `SELECT count(*) FROM {p}_runs r WHERE `+where, args)
 }
 
-// selectedRuns returns the conditions of a query, with their arguments.
+// selectedRuns returns the WHERE clause of a query, with its arguments.
 func (s *Tenant) selectedRuns(q awaken.RunQuery) (where string, args []any) {
 	where, args = `r.tenant = ?`, []any{s.scope.tenant}
 	if q.ThreadID != "" {
@@ -89,7 +89,7 @@ func (s *Tenant) selectedRuns(q awaken.RunQuery) (where string, args []any) {
 	return where, args
 }
 
-// UsageTotals adds up what runs have used and cost, for each agent.
+// UsageTotals sums up the usage and cost of runs by agent.
 func (s *Tenant) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken.UsageTotal, error) {
 	sum := func(number string) string { return `CAST(coalesce(sum(` + number + `), 0) AS bigint)` }
 	tokens := func(field string) string { return sum(`CAST(data -> 'usage' ->> '` + field + `' AS numeric)`) }
@@ -107,8 +107,8 @@ func (s *Tenant) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken
 	})
 }
 
-// Ledger returns the last record of each call, by step and index. The records come as
-// they were committed; Ledger changes their order.
+// Ledger returns the last record of each call, by step and index. Records are in the order
+// of their commits; Ledger reorders them in place.
 func Ledger(records []*awaken.CallState) []*awaken.CallState {
 	slices.Reverse(records)
 	slices.SortStableFunc(records, threads.ComparePlaces)

@@ -1,9 +1,11 @@
-// Package sqlstore is what the stores on SQL databases have in common: the ports that
-// both engines answer with the same statements. What an engine does in its own way
-// (commit, acquire, claim) is in its own package.
+// Package sqlstore is the part of store/sqlite and store/postgres that is the same for
+// both: the ports that both engines answer with the same statements. What the engines do
+// differently (commit, acquire, claim) is in their own packages.
 //
-// A statement is one text for all engines. In it, {p} is the prefix of all names, ? and
-// ?1 are arguments, and other words in braces are those of [Dialect.Words].
+// A statement is one text for both engines. In it, {p} is the prefix of all names, ? and
+// ?1 are arguments, and the other words in braces are those of [Dialect.Words].
+//
+// An escaped id is one in the form that text columns hold; see [Dialect.Escape].
 package sqlstore
 
 import (
@@ -17,39 +19,39 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// DB is a database that the ports ask.
+// DB is a database as the shared ports use it.
 type DB interface {
 	Dialect() *Dialect
-	// Now is the clock of what people make and edit.
+	// Now is the clock of profiles and of created or edited threads.
 	Now() time.Time
-	// Read calls f, which may be called again if the connection was lost.
+	// Read calls f with a connection, and again if the connection is lost.
 	Read(ctx context.Context, f func(c Conn) error) error
 	// Write calls f in a transaction, with the context that its statements use. If f fails
-	// nothing of it is kept, and it may be called again. Refused is an error, too, but of
-	// the caller's: f has written nothing then.
+	// the transaction is rolled back, and f may be called again. Refused is the error of a
+	// change that is not allowed: f has written nothing, and Write returns it as it is.
 	Write(ctx context.Context, f func(ctx context.Context, c Conn) (refused, err error)) error
-	// Exec executes one statement and returns how many rows it changed. It may be executed
-	// twice if the connection was lost.
+	// Exec executes a statement and returns how many rows it changed. It may execute it
+	// twice if the connection is lost.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
 	// ExecOnce is Exec for a statement that must not be executed twice.
 	ExecOnce(ctx context.Context, query string, args ...any) (int64, error)
 }
 
-// Conn executes statements. Arguments are what both drivers take, []string and []int64;
-// the latter are for {texts} and {numbers}.
+// Conn executes statements. Arguments are values that both drivers accept, and []string and
+// []int64 for {texts} and {numbers}.
 type Conn interface {
-	// Query executes the statements of first, and then calls each for every row of query,
-	// in one round trip if it can.
+	// Query executes the statements of first and then query, in one round trip if the
+	// engine can, and calls each for every row of query.
 	Query(ctx context.Context, query string, args []any, each func(scan Scan) error, first ...Statement) error
-	// Exec executes statements one after the other, in as few round trips as it can, and
-	// returns how many rows the last one changed.
+	// Exec executes statements in order, in one round trip if the engine can, and returns
+	// how many rows the last one changed.
 	Exec(ctx context.Context, statements ...Statement) (int64, error)
 }
 
-// Scan fills in the columns of a row.
+// Scan scans the columns of a row.
 type Scan func(dest ...any) error
 
-// Statement is a statement that returns nothing.
+// Statement is a statement whose rows, if any, are ignored.
 type Statement struct {
 	Query string
 	Args  []any
@@ -58,29 +60,29 @@ type Statement struct {
 // statement returns a statement with its arguments.
 func statement(query string, args ...any) Statement { return Statement{query, args} }
 
-// Dialect is what differs between engines.
+// Dialect describes the SQL of an engine.
 type Dialect struct {
-	// Words are filled into statements:
+	// Words are substituted in statements:
 	//
-	//	{texts}, {numbers}   the rows, as j (value), of an argument that is a list
-	//	{json}               makes a text before -> or ->> JSON
-	//	{bytes}              compares the text before it byte by byte
-	//	{max}                the function that returns the greater of two
-	//	{tick}, {born}       the next moment of the clock that orders the threads, or the runs, of tenant ?1
-	//	{lock}, {share}      keep others from changing the rows until the transaction ends
-	//	{lockable}           the kind of join with rows that {lock} locks
-	//	{accounts}           the rows, as a (scope, id, n), of arguments ?2 and ?3 that are lists
+	//	{texts}, {numbers}   a list argument as rows j (value)
+	//	{json}               a cast to JSON, before -> or ->>
+	//	{bytes}              a collation that compares bytes
+	//	{max}                the function that returns the greater of two values
+	//	{tick}, {born}       the next value of the clock that orders the threads, or the runs, of tenant ?1
+	//	{lock}, {share}      a clause that locks the rows until the transaction ends
+	//	{lockable}           the kind of join for rows that {lock} locks
+	//	{accounts}           the list arguments ?2 and ?3 as rows a (scope, id, n)
 	Words map[string]string
-	// Numbered is set if arguments are written $1, $2.
+	// Numbered is set if the engine writes arguments as $1, $2.
 	Numbered bool
-	// Escape makes an id fit for a text column, and Unescape returns what was escaped; nil
-	// means that every id fits as it is.
+	// Escape turns an id into text that a column can hold, and Unescape reverts it. Nil
+	// means that columns hold every id unchanged.
 	Escape, Unescape func(id string) string
-	// Text returns JSON as a text column holds it.
+	// Text turns JSON into text that a column can hold.
 	Text func(data []byte) string
 }
 
-// Translator returns the function that makes a statement the engine's own.
+// Translator returns a function that translates statements for the engine.
 func (d *Dialect) Translator(prefix string) func(query string) string {
 	pairs := []string{"{p}", prefix}
 	for word, text := range d.Words {
@@ -96,7 +98,7 @@ func (d *Dialect) Translator(prefix string) func(query string) string {
 	}
 }
 
-// numbered writes ?1 as $1, and the first, second and third ? as $1, $2, $3.
+// numbered rewrites ?1 as $1, and the first, second and third ? as $1, $2, $3.
 func numbered(query string) string {
 	var sb strings.Builder
 	for n := 1; ; n++ {
@@ -113,7 +115,7 @@ func numbered(query string) string {
 	}
 }
 
-// escape returns an id as a text column holds it.
+// escape returns an escaped id.
 func (d *Dialect) escape(id string) string {
 	if d.Escape == nil {
 		return id
@@ -121,7 +123,7 @@ func (d *Dialect) escape(id string) string {
 	return d.Escape(id)
 }
 
-// unescape makes ids what they were before escape.
+// unescape reverts escape in place.
 func (d *Dialect) unescape(ids ...*string) {
 	if d.Unescape == nil {
 		return
@@ -131,8 +133,8 @@ func (d *Dialect) unescape(ids ...*string) {
 	}
 }
 
-// encode returns v as JSON text.
-func (d *Dialect) encode(v any) (string, error) {
+// Encode returns v as JSON text.
+func (d *Dialect) Encode(v any) (string, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return "", err
@@ -146,49 +148,47 @@ type Scope struct {
 	tenant string // escaped
 }
 
-// NewScope returns the scope of a tenant, which is as its columns hold it.
+// NewScope returns the scope of a tenant, whose name is escaped.
 func NewScope(db DB, tenant string) Scope { return Scope{db, tenant} }
 
-// id returns an id as a text column holds it.
+// id returns an escaped id.
 func (s *Scope) id(id string) string { return s.db.Dialect().escape(id) }
 
-// Tenant is the ports of a tenant that both engines answer alike: [awaken.ThreadStore],
-// [awaken.ThreadEditor], [awaken.UsageReader] and [money.Budget]; [awaken.RunStore] but
-// for ledgers; and the parts of [awaken.Inbox] and [mailbox.Store] that read.
+// Tenant implements the shared ports for one tenant: [awaken.ThreadStore],
+// [awaken.ThreadEditor], [awaken.UsageReader] and [money.Budget]; [awaken.RunStore] except
+// Calls; and the reading part of [awaken.Inbox] and [mailbox.Store].
 type Tenant struct {
 	scope  Scope
 	engine *Engine
 }
 
-// NewTenant returns the ports of a tenant.
+// NewTenant returns the shared ports of a tenant.
 func NewTenant(s Scope, engine *Engine) Tenant { return Tenant{s, engine} }
 
-// Engine is what a database does in its own way for the shared ports. Ids are as columns
-// hold them.
+// Engine is what the shared ports need from an engine beyond SQL. Ids are escaped.
 type Engine struct {
-	// Log calls each with the records of t's log behind after, up to and including upTo,
-	// in order.
+	// Log calls each with the messages of t after after, up to and including upTo, in
+	// order.
 	Log func(ctx context.Context, c Conn, tenant string, t *Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error
-	// Inherit is the statement that gives thread ?3 the first ?4 messages of thread ?2 of
-	// tenant ?1.
+	// Inherit is the statement that moves the first ?4 messages of thread ?2 of tenant ?1
+	// to thread ?3.
 	Inherit string
-	// LockQueues keeps others from changing the queues of threads until the transaction
-	// ends. Nil means that nobody can.
+	// LockQueues locks the queues of threads until the transaction ends. Nil means that
+	// the transaction is already exclusive.
 	LockQueues func(ctx context.Context, c Conn, tenant string, ids []string) error
-	// LockIdle locks those of the threads on which nothing has happened since before, with
-	// their queues, and returns their ids. Those that others have locked are in use. Nil
-	// means that there is nothing to lock.
+	// LockIdle locks the threads that are still idle, with their queues, and returns their
+	// ids. It skips threads that others have locked. Nil means that the transaction is
+	// already exclusive.
 	LockIdle func(ctx context.Context, c Conn, tenant string, before int64, ids []string) ([]string, error)
-	// LockBudget is the statement that keeps others from changing the reservation of run ?2
-	// of tenant ?1 until the transaction ends; "" if nobody can.
+	// LockBudget is the statement that locks the reservation of run ?2 of tenant ?1 until
+	// the transaction ends; "" if the transaction is already exclusive.
 	LockBudget string
-	// AddBalances is the statement that makes the balances of {accounts} that are not there,
-	// so that they can be locked; "" if they need not be.
+	// AddBalances is the statement that inserts the missing balances of {accounts}, so that
+	// they can be locked; "" if they need not be.
 	AddBalances string
 }
 
-// list returns what each makes of the rows of a query. What says what was read if it
-// fails.
+// list returns what each returns for the rows of a query. An error begins with what.
 func list[T any](ctx context.Context, db DB, what, query string, args []any, each func(scan Scan) (T, error)) (out []T, err error) {
 	err = read(ctx, db, what, func(c Conn) error {
 		out = nil
@@ -201,7 +201,7 @@ func list[T any](ctx context.Context, db DB, what, query string, args []any, eac
 	return out, err
 }
 
-// collect is list for rows that have a key each.
+// collect is list for rows with a key.
 func collect[K comparable, V any](ctx context.Context, db DB, what, query string, args []any, each func(scan Scan) (K, V, error)) (out map[K]V, err error) {
 	err = read(ctx, db, what, func(c Conn) error {
 		out = map[K]V{}
@@ -214,7 +214,7 @@ func collect[K comparable, V any](ctx context.Context, db DB, what, query string
 	return out, err
 }
 
-// read calls f, and says what was read if it fails.
+// read calls f with a connection. An error begins with what.
 func read(ctx context.Context, db DB, what string, f func(c Conn) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -225,7 +225,7 @@ func read(ctx context.Context, db DB, what string, f func(c Conn) error) error {
 	return nil
 }
 
-// count returns the number that a query asks for.
+// count returns the number that a query returns.
 func count(ctx context.Context, db DB, what, query string, args []any) (n int, err error) {
 	err = read(ctx, db, what, func(c Conn) error {
 		_, err := row(ctx, c, query, args, &n)
@@ -234,7 +234,7 @@ func count(ctx context.Context, db DB, what, query string, args []any) (n int, e
 	return n, err
 }
 
-// row scans one row. It reports false when there is none.
+// row scans one row. It reports whether there is one.
 func row(ctx context.Context, c Conn, query string, args []any, dest ...any) (found bool, err error) {
 	err = c.Query(ctx, query, args, func(scan Scan) error {
 		found = true
@@ -243,7 +243,7 @@ func row(ctx context.Context, c Conn, query string, args []any, dest ...any) (fo
 	return found, err
 }
 
-// column returns the values of rows of one column.
+// column returns the values of a query with one column.
 func column[T any](ctx context.Context, c Conn, query string, args ...any) (out []T, err error) {
 	err = c.Query(ctx, query, args, func(scan Scan) error {
 		var v T

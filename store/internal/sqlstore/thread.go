@@ -10,22 +10,22 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Thread is a row of threads.
+// Thread is a row of the table of threads.
 type Thread struct {
 	awaken.Thread
 	Fence, Generation uint64
 	LastSeq           uint64
 	Posted, Unread    int
-	// ForkOf is the thread that holds the first ForkSeq messages; "" if they are its own.
+	// ForkOf is the thread that holds the first ForkSeq messages; "" if this one does.
 	ForkOf  string
 	ForkSeq int
 }
 
-// ThreadColumns are those that [Thread.Scan] scans.
+// ThreadColumns are the columns that [Thread.Scan] scans.
 const ThreadColumns = `id, resource, parent, title, custom, created, updated, messages, open_run, latest_run,
 	fence, generation, last_seq, posted, unread, fork_of, fork_seq`
 
-// Scan fills in a row.
+// Scan scans a row of ThreadColumns.
 func (t *Thread) Scan(d *Dialect, scan Scan) error {
 	var custom []byte
 	var forkOf *string
@@ -47,27 +47,29 @@ func (t *Thread) Scan(d *Dialect, scan Scan) error {
 	return nil
 }
 
-// Thread returns a row, or an ErrNotFound.
+// Thread returns the row of a thread, or an ErrNotFound.
 func (s *Scope) Thread(ctx context.Context, c Conn, id string) (*Thread, error) {
 	return s.thread(ctx, c, id, `SELECT `+ThreadColumns+` FROM {p}_threads WHERE tenant = ? AND id = ?`)
 }
 
 func (s *Scope) thread(ctx context.Context, c Conn, id, query string) (*Thread, error) {
-	var t *Thread
-	err := c.Query(ctx, query, []any{s.tenant, s.id(id)}, func(scan Scan) error {
-		t = new(Thread)
-		return t.Scan(s.db.Dialect(), scan)
-	})
+	t, err := s.scanThread(ctx, c, query, s.tenant, s.id(id))
 	if err == nil && t == nil {
 		err = threads.NotFound(id)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
+	return t, err
 }
 
-// Thread returns a thread.
+// scanThread returns the row of a statement, or nil if there is none.
+func (s *Scope) scanThread(ctx context.Context, c Conn, query string, args ...any) (t *Thread, err error) {
+	err = c.Query(ctx, query, args, func(scan Scan) error {
+		t = new(Thread)
+		return t.Scan(s.db.Dialect(), scan)
+	})
+	return t, err
+}
+
+// Thread returns a thread, or an ErrNotFound.
 func (s *Tenant) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
 	var t *Thread
 	err := s.scope.db.Read(ctx, func(c Conn) (err error) {
@@ -91,13 +93,13 @@ func (s *Tenant) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awak
 		})
 }
 
-// CountThreads returns how many threads there are, on all pages.
+// CountThreads returns how many threads q selects, on all pages.
 func (s *Tenant) CountThreads(ctx context.Context, q awaken.ThreadQuery) (int, error) {
 	where, args := s.selectedThreads(q)
 	return count(ctx, s.scope.db, "count threads", `SELECT count(*) FROM {p}_threads WHERE `+where, args)
 }
 
-// selectedThreads returns the conditions of a query, with their arguments.
+// selectedThreads returns the WHERE clause of a query, with its arguments.
 func (s *Tenant) selectedThreads(q awaken.ThreadQuery) (where string, args []any) {
 	where, args = `tenant = ?`, []any{s.scope.tenant}
 	if q.ResourceID != "" {

@@ -1,5 +1,6 @@
-// Package threads is what the stores in memory and in files keep of a thread in memory,
-// and what a commit does to it. It knows no locks and no files.
+// Package threads is the in-memory model of a thread that store/memory and store/file
+// share: the state of a thread, how a commit is checked and applied, and what queries
+// select. It does no locking and no I/O.
 package threads
 
 import (
@@ -15,13 +16,15 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Head is what lists show of a thread, and what a commit is judged by.
+// Head is the part of a thread that lists return and that commits are checked against. The
+// index of store/file stores its JSON.
 type Head struct {
 	awaken.Thread
-	Fence, Generation uint64
-	Committed         uint64 // number of the owner's last commit
-	Touched           int64  // orders threads by their last change
-	Seq               uint64 // the highest in the log of events
+	Fence      uint64 `json:"fence"`
+	Generation uint64 `json:"generation,omitempty"`
+	Committed  uint64 `json:"committed,omitempty"` // number of the owner's last commit
+	Touched    int64  `json:"touched,omitempty"`   // orders threads by their last change
+	Seq        uint64 `json:"seq,omitempty"`       // the highest in the event log
 }
 
 // Export returns a copy of the thread.
@@ -37,7 +40,7 @@ func (h *Head) thread() awaken.Thread {
 	return out
 }
 
-// Checkpoint returns what the owner of a thread begins with. Run is the latest, or nil.
+// Checkpoint returns the checkpoint of a new owner. Run is the latest run, or nil.
 func (h *Head) Checkpoint(b *Body, run *Run) *awaken.Checkpoint {
 	cp := &awaken.Checkpoint{Fence: h.Fence, Generation: h.Generation, Thread: h.thread(), View: b.View.Messages(),
 		Seq: h.Seq, ThreadState: maps.Clone(b.State), Inbox: slices.Clone(b.Inbox)}
@@ -48,12 +51,12 @@ func (h *Head) Checkpoint(b *Body, run *Run) *awaken.Checkpoint {
 	return cp
 }
 
-// ErrRepeated is returned by [Head.Check] for a commit that was made before: its owner
-// repeats it because the answer was lost.
-var ErrRepeated = errors.New("the commit was made before")
+// ErrRepeated is returned by [Head.Check] for a commit that was already applied: its owner
+// repeats it because the response was lost.
+var ErrRepeated = errors.New("the commit was already applied")
 
-// Check returns why c cannot be made. Done says that its run is over. What c says about
-// the inbox is not checked.
+// Check returns why c must be refused, or nil. Done reports whether its run is stored as
+// done. Check does not look at the inbox.
 func (h *Head) Check(c *awaken.Commit, done bool) error {
 	switch {
 	case c.Fence != h.Fence:
@@ -67,7 +70,7 @@ func (h *Head) Check(c *awaken.Commit, done bool) error {
 	case c.Expect != h.MessageCount:
 		return &awaken.ConflictError{ThreadID: c.ThreadID, Expected: c.Expect, Have: h.MessageCount}
 	case len(c.Entries) > 0 && c.Entries[0].Seq <= h.Seq:
-		return fmt.Errorf("%w: event %d of thread %s is stored already", awaken.ErrConflict, c.Entries[0].Seq, c.ThreadID)
+		return fmt.Errorf("%w: event %d of thread %s is already stored", awaken.ErrConflict, c.Entries[0].Seq, c.ThreadID)
 	}
 	if err := c.Run.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
@@ -75,7 +78,7 @@ func (h *Head) Check(c *awaken.Commit, done bool) error {
 	return nil
 }
 
-// SetRun makes a run the latest, and the open one unless it is done.
+// SetRun sets the latest run, and the open run unless it is done.
 func (h *Head) SetRun(id string, status awaken.RunStatus) {
 	h.LatestRunID, h.OpenRunID = id, ""
 	if status != awaken.RunDone {
@@ -83,16 +86,16 @@ func (h *Head) SetRun(id string, status awaken.RunStatus) {
 	}
 }
 
-// Body is what a thread is made of.
+// Body is the content of a thread.
 type Body struct {
 	View    awaken.View
-	Created []int64 // of each record, unix ms
+	Created []int64 // of each message, Unix ms
 	State   map[string]json.RawMessage
 	Inbox   []awaken.InboxItem
-	Posted  map[string]bool // ids of all items that ever were in the inbox
+	Posted  map[string]bool // ids of all items ever posted
 }
 
-// Append adds messages to the log.
+// Append appends messages to the log, all created at the same time.
 func (b *Body) Append(msgs []*llm.Message, created int64) {
 	b.View.Append(msgs...)
 	for range msgs {
@@ -100,7 +103,7 @@ func (b *Body) Append(msgs []*llm.Message, created int64) {
 	}
 }
 
-// Post adds the items to the inbox that were not posted before.
+// Post adds items to the inbox, except those that were posted before.
 func (b *Body) Post(items []awaken.InboxItem) {
 	if b.Posted == nil {
 		b.Posted = map[string]bool{}
@@ -120,8 +123,8 @@ func (b *Body) Read(ids []string) {
 	}
 }
 
-// Records returns a function that makes records of the log as it is now. The function
-// may be called while the body changes.
+// Records returns a function that returns records from the log as it is now: those after
+// from, up to and including to. The function needs no lock.
 func (b *Body) Records(threadID string) func(from, to int) []awaken.MessageRecord {
 	log, created := b.View.Log(), b.Created[:len(b.Created):len(b.Created)]
 	return func(from, to int) []awaken.MessageRecord {
@@ -142,14 +145,14 @@ func Record(threadID string, seq int, created int64, m *llm.Message) awaken.Mess
 	return r
 }
 
-// Run is a run with its ledger, by step and index, and its state.
+// Run is a run with its call ledger, ordered by step and index, and its state.
 type Run struct {
 	awaken.Run
 	Calls []*awaken.CallState
 	State map[string]json.RawMessage
 }
 
-// Enter puts calls into the ledger.
+// Enter adds calls to the ledger, or replaces their earlier records.
 func (r *Run) Enter(calls []*awaken.CallState) {
 	for _, call := range calls {
 		at, found := slices.BinarySearchFunc(r.Calls, call, ComparePlaces)
@@ -161,12 +164,12 @@ func (r *Run) Enter(calls []*awaken.CallState) {
 	}
 }
 
-// ComparePlaces compares the places of calls in a ledger.
+// ComparePlaces compares calls by step and index.
 func ComparePlaces(a, b *awaken.CallState) int {
 	return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Index, b.Index))
 }
 
-// LastStep returns the calls of the last step that had any.
+// LastStep returns the calls of the last step that has any.
 func LastStep(calls []*awaken.CallState) []*awaken.CallState {
 	i := len(calls)
 	for i > 0 && calls[i-1].Step == calls[len(calls)-1].Step {
@@ -175,7 +178,7 @@ func LastStep(calls []*awaken.CallState) []*awaken.CallState {
 	return calls[i:]
 }
 
-// Unfinished returns the calls that have begun and are not over.
+// Unfinished returns the calls that are still running.
 func Unfinished(calls []*awaken.CallState) (out []*awaken.CallState) {
 	for _, c := range calls {
 		if c.Status == awaken.CallRunning {
@@ -185,7 +188,7 @@ func Unfinished(calls []*awaken.CallState) (out []*awaken.CallState) {
 	return out
 }
 
-// Set gives a key of m a value; nil clears it.
+// Set sets a key of m, or removes it if the value is nil.
 func Set(m *map[string]json.RawMessage, key string, value json.RawMessage) {
 	if value == nil {
 		delete(*m, key)
@@ -208,8 +211,8 @@ func SelectsEntry(q *awaken.EntryQuery, e *awaken.Entry) bool {
 	return e.Last() > q.After && e.Epoch > q.Epoch && (q.RunID == "" || e.RunID == q.RunID)
 }
 
-// Bounds returns the part of a log of n records that q selects: those behind from, up to
-// and including to.
+// Bounds returns the records that q selects from a log of n: those after from, up to and
+// including to.
 func Bounds(q awaken.MessageQuery, n int) (from, to int) {
 	from, to = max(q.After, 0), n
 	if q.Before > 0 {
@@ -226,7 +229,7 @@ func Bounds(q awaken.MessageQuery, n int) (from, to int) {
 	return from, to
 }
 
-// Page applies the defaults of a paged listing.
+// Page applies the defaults of a page: a limit of 0 means 50.
 func Page(offset, limit int) (int, int) {
 	if limit <= 0 {
 		limit = 50
@@ -234,44 +237,58 @@ func Page(offset, limit int) (int, int) {
 	return max(offset, 0), limit
 }
 
-// Newest compares things by when they were made or changed, the newest first.
+// Newest compares by time, the newest first, and then by id.
 func Newest(a, b int64, idA, idB string) int {
 	return cmp.Or(cmp.Compare(b, a), strings.Compare(idA, idB))
 }
 
-// CheckParent checks that a thread can have that parent: it is there, and the thread is
-// not above it. Above returns the parent of a thread, and false if it is not there.
+// CheckParent checks that parent exists, and that the thread is not one of its ancestors.
+// Above returns the parent of a thread, and whether that thread exists.
 func CheckParent(id, parent string, above func(id string) (parent string, found bool, err error)) error {
 	for at := parent; at != ""; {
 		if at == id {
-			return fmt.Errorf("thread %s: %w: it cannot be above itself", id, awaken.ErrInvalid)
+			return fmt.Errorf("thread %s: %w: a thread cannot be its own ancestor", id, awaken.ErrInvalid)
 		}
 		next, found, err := above(at)
 		if err != nil {
 			return err
 		}
 		if !found && at == parent {
-			return fmt.Errorf("thread %s: %w: there is no parent %s", id, awaken.ErrInvalid, parent)
+			return fmt.Errorf("thread %s: %w: parent %s not found", id, awaken.ErrInvalid, parent)
 		}
 		at = next
 	}
 	return nil
 }
 
-// CheckFork checks that a thread can be forked after record seq. Taken says that there is
-// a thread of that id.
+// CheckFork checks that t can be forked after record seq. Taken reports whether a thread
+// newID exists.
 func CheckFork(t *awaken.Thread, seq int, newID string, taken bool) error {
 	switch {
 	case taken || newID == "":
-		return fmt.Errorf("fork thread %s: %w: thread %q exists already", t.ID, awaken.ErrConflict, newID)
+		return fmt.Errorf("fork thread %s: %w: thread %q already exists", t.ID, awaken.ErrConflict, newID)
 	case seq < 0 || seq > t.MessageCount:
-		return fmt.Errorf("fork thread %s: %w: record %d, have %d", t.ID, awaken.ErrInvalid, seq, t.MessageCount)
+		return fmt.Errorf("fork thread %s: %w: record %d is out of range, the log has %d", t.ID, awaken.ErrInvalid, seq, t.MessageCount)
 	}
 	return nil
 }
 
-// NotFound is the error for a thread that is not there.
+// CheckDelete checks that a thread with n children can be deleted with a strategy for them.
+func CheckDelete(children awaken.ChildStrategy, n int) error {
+	switch children {
+	case awaken.RejectChildren:
+		if n > 0 {
+			return fmt.Errorf("%w: it has %d children", awaken.ErrConflict, n)
+		}
+	case awaken.DetachChildren, awaken.CascadeChildren:
+	default:
+		return fmt.Errorf("%w: child strategy is %q, want \"reject\", \"cascade\" or \"\" to detach", awaken.ErrInvalid, children)
+	}
+	return nil
+}
+
+// NotFound returns the error for a thread that does not exist.
 func NotFound(id string) error { return fmt.Errorf("thread %s: %w", id, awaken.ErrNotFound) }
 
-// RunNotFound is the error for a run that is not there.
+// RunNotFound returns the error for a run that does not exist.
 func RunNotFound(id string) error { return fmt.Errorf("run %s: %w", id, awaken.ErrNotFound) }
