@@ -17,6 +17,9 @@ func (s *Server) serve(route *protocol.Route) http.Handler {
 		c := &call{streams: s.streams, previews: s.previews, request: request{w: w, r: r, ctx: r.Context(), route: route, depth: s.cfg.Limits.Depth, logger: s.cfg.Logger}}
 		if err := s.answer(c, ids); err != nil {
 			f := failureOf(err)
+			if f.Code == "exists" && (r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Match") != "") {
+				f.Status = http.StatusPreconditionFailed // the client made it a condition
+			}
 			if f.Status >= 500 && r.Context().Err() == nil {
 				s.cfg.Logger.Error("request failed", "method", r.Method, "route", route.Path, "request", w.Header().Get("X-Request-Id"), "error", err)
 			}

@@ -10,39 +10,35 @@ type approvals struct{}
 
 func (h *approvals) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/decision", Access: protocol.Runners, Handle: own(h.decideThread),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/decision", Access: protocol.Runners, Handle: withBody(h.decideThread),
 			Summary: "Decide on a call that waits", Body: decisionBody{}, Replies: map[int]any{202: threadAccepted{}}, Failures: []int{400, 404, 409}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Access: protocol.Runners, Handle: own(h.decideRun),
+		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Access: protocol.Runners, Handle: withBody(h.decideRun),
 			Summary: "Decide on a call that waits", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{400, 404, 409}},
 		{Method: "GET", Path: "/v1/approvals", Access: protocol.Readers, Handle: own(h.list),
 			Summary: "Calls that wait for people, on all threads", Query: pageParams, Replies: map[int]any{200: approvalList{}}, Failures: []int{400}},
-		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Handle: own(h.decideTicket),
+		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Handle: withBody(h.decideRun),
 			Summary: "Decide on one of them", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{400, 404, 409}},
 	}
 }
 
-func (h *approvals) decideThread(req *request) error {
+// decideThread decides on a call of the thread's open run.
+func (h *approvals) decideThread(req *request, body *decisionBody) error {
 	id := req.path("thread_id")
-	d, err := readDecision(req, "")
+	target, err := decide(req, id, "waiting tool call of thread", body)
 	if err != nil {
 		return err
 	}
-	if err := decide(req, id, d); err != nil {
-		return nothing(err, "waiting tool call of thread", id+" "+d.Target)
-	}
-	return req.Reply(202, threadAccepted{Status: "decision_submitted", ThreadID: id, ToolCallID: d.Target})
+	return req.Reply(202, threadAccepted{Status: "decision_submitted", ThreadID: id, ToolCallID: target})
 }
 
-func (h *approvals) decideRun(req *request) error {
+// decideRun decides on a call of a run.
+func (h *approvals) decideRun(req *request, body *decisionBody) error {
 	id := req.path("run_id")
-	d, err := readDecision(req, "")
+	target, err := decide(req, id, "waiting tool call of run", body)
 	if err != nil {
 		return err
 	}
-	if err := decide(req, id, d); err != nil {
-		return nothing(err, "waiting tool call of run", id+" "+d.Target)
-	}
-	return req.Reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: d.Target})
+	return req.Reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: target})
 }
 
 type approval struct {
@@ -77,16 +73,4 @@ func (h *approvals) list(req *request) error {
 		}
 	}
 	return req.Reply(200, out)
-}
-
-func (h *approvals) decideTicket(req *request) error {
-	id := req.path("run_id")
-	d, err := readDecision(req, req.path("ticket_id"))
-	if err != nil {
-		return err
-	}
-	if err := decide(req, id, d); err != nil {
-		return nothing(err, "approval", id+" "+d.Target)
-	}
-	return req.Reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: d.Target})
 }

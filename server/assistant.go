@@ -15,7 +15,7 @@ func (h *assistants) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/admin/assistant/config", Handle: own(h.get),
 			Summary: "The settings of the admin assistant", Replies: map[int]any{200: assistantConfig{}}},
-		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: own(h.put),
+		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: withBody(h.put),
 			Summary: "Change them", Body: assistantConfig{}, Replies: map[int]any{200: assistantConfig{}}, Failures: []int{400, 409}},
 	})
 }
@@ -36,11 +36,7 @@ func (h *assistants) get(req *request) error {
 	return req.Reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
 }
 
-func (h *assistants) put(req *request) error {
-	var body assistantConfig
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *assistants) put(req *request, body *assistantConfig) error {
 	if body.ID != "" && body.ID != "default" {
 		return protocol.BadRequest("id is %q, want default", body.ID)
 	}
@@ -49,7 +45,7 @@ func (h *assistants) put(req *request) error {
 	}
 	s, err := h.control.Assistant().Set(req.ctx, config.AssistantSettings{PolicyPrompt: body.PolicyPrompt, ModelID: body.ModelID, Revision: body.Revision}, actorOf(req))
 	if err != nil {
-		return refused(req, err)
+		return err
 	}
 	return req.Reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
 }

@@ -18,20 +18,20 @@ func (h *budgets) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/budget", Access: protocol.Readers, Handle: own(h.get),
 			Summary: "What the tenant has spent, and may", Query: []protocol.Param{tenantParam}, Replies: map[int]any{200: balance{}}, Failures: []int{400}},
-		{Method: "PUT", Path: "/v1/budget", Access: protocol.Admins, Handle: own(h.put),
+		{Method: "PUT", Path: "/v1/budget", Access: protocol.Admins, Handle: withBody(h.put),
 			Summary: "Limit what the tenant may spend", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: balance{}},
 			Failures: []int{400}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Readers, Handle: own(h.get),
 			Summary: "What an agent has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
-		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Admins, Handle: own(h.put),
+		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
 			Summary: "Limit what an agent may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Readers, Handle: own(h.get),
 			Summary: "What a thread has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
-		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Admins, Handle: own(h.put),
+		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
 			Summary: "Limit what a thread may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
 		{Method: "GET", Path: "/v1/runs/{run_id}/budget", Access: protocol.Readers, Handle: own(h.get),
 			Summary: "What a run has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
-		{Method: "PUT", Path: "/v1/runs/{run_id}/budget", Access: protocol.Admins, Handle: own(h.put),
+		{Method: "PUT", Path: "/v1/runs/{run_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
 			Summary: "Limit what a run may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
 	}
 }
@@ -109,11 +109,7 @@ func replyBalance(req *request, t *mailbox.Tenant, a money.Account) error {
 	return req.Reply(200, out)
 }
 
-func (h *budgets) put(req *request) error {
-	var body budgetBody
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *budgets) put(req *request, body *budgetBody) error {
 	t, a, err := h.account(req)
 	if err != nil {
 		return err

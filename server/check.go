@@ -52,7 +52,7 @@ func (h *checks) validate(req *request) error {
 	}
 	out, err := h.control.Validate(req.ctx, config.Key{Namespace: ns, ID: id}, json.RawMessage(doc))
 	if err != nil {
-		return refused(req, err)
+		return err
 	}
 	return req.Reply(200, validated{true, out.Normalized, append([]awaken.Diagnostic{}, out.Diagnostics...)})
 }
@@ -83,9 +83,5 @@ func (h *checks) diagnostics(req *request) error {
 }
 
 func (h *checks) previewRemoval(req *request) error {
-	out, err := h.control.RemovalPreview(req.ctx, req.path("id"))
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, out)
+	return req.ok(h.control.RemovalPreview(req.ctx, req.path("id")))
 }

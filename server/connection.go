@@ -41,7 +41,7 @@ func (h *connections) mcp(req *request) (config.MCPConnection, error) {
 		return nil, upstream("there is no connection", err)
 	}
 	if err != nil {
-		return nil, refused(req, err)
+		return nil, err
 	}
 	return conn, nil
 }
@@ -94,11 +94,7 @@ func (h *connections) restartMCP(req *request) error {
 }
 
 func (h *connections) a2aStatus(req *request) error {
-	out, err := h.control.Connections().A2A(req.ctx, req.path("id"))
-	if err != nil {
-		return refused(req, err)
-	}
-	return req.Reply(200, out)
+	return req.ok(h.control.Connections().A2A(req.ctx, req.path("id")))
 }
 
 // providerTest is what came of asking a provider.

@@ -2,9 +2,7 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"net"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -79,28 +77,11 @@ func conditionOf(req *request) (config.Condition, error) {
 	return out, nil
 }
 
-// show answers with a record.
-func show(req *request, status int, v *config.View) error {
+// show answers with a record, unless there is an error.
+func show(req *request, status int, v *config.View, err error) error {
+	if err != nil {
+		return err
+	}
 	req.w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(v.Meta.Revision, 10)))
 	return req.Reply(status, v.Spec)
-}
-
-// dependencyBody says why a record cannot go.
-type dependencyBody struct {
-	errorBody
-	UsedBy []config.Key `json:"used_by,omitempty"`
-}
-
-// refused tells the client why a write did not happen.
-func refused(req *request, err error) error {
-	if d, ok := errors.AsType[*config.DependencyError](err); ok {
-		return req.Reply(http.StatusConflict, dependencyBody{errorBody{d.Error(), "in_use"}, d.UsedBy})
-	}
-	if errors.Is(err, config.ErrExists) && (req.r.Header.Get("If-None-Match") != "" || req.r.Header.Get("If-Match") != "") {
-		return fail(http.StatusPreconditionFailed, "exists", "%s", plain(err.Error()))
-	}
-	if errors.Is(err, config.ErrNoConnector) {
-		return unavailable(plain(err.Error()))
-	}
-	return err
 }

@@ -21,12 +21,8 @@ type decisionBody struct {
 	Arguments       json.RawMessage `json:"arguments,omitempty"` // instead of the call's own
 }
 
-// readDecision reads a decision on target, or on the call that the body names.
-func readDecision(req *request, target string) (awaken.Decision, error) {
-	var body decisionBody
-	if err := req.Decode(&body); err != nil {
-		return awaken.Decision{}, err
-	}
+// decision returns the decision on target, or on the call that the body names.
+func (body *decisionBody) decision(target string) (awaken.Decision, error) {
 	if target == "" {
 		var err error
 		if target, err = protocol.Either("tool_call_id", body.ToolCallID, body.ToolCallIDCamel); err != nil {
@@ -43,13 +39,18 @@ func readDecision(req *request, target string) (awaken.Decision, error) {
 		Reason: body.Reason, Arguments: body.Arguments}, nil
 }
 
-// decide delivers a decision to a run, or to the open run of a thread.
-func decide(req *request, id string, d awaken.Decision) error {
-	if err := vet(req, false, id, []awaken.Decision{d}); err != nil {
-		return err
+// decide delivers a decision to a run, or to the open run of a thread. The call is the one that
+// the path names, or else the body. What names the call in an error.
+func decide(req *request, id, what string, body *decisionBody) (target string, err error) {
+	d, err := body.decision(req.path("ticket_id"))
+	if err != nil {
+		return "", err
 	}
-	_, err := req.tenant.Decide(req.ctx, id, d)
-	return err
+	if err := vet(req, false, id, []awaken.Decision{d}); err != nil {
+		return "", err
+	}
+	_, err = req.tenant.Decide(req.ctx, id, d)
+	return d.Target, nothing(err, what, id+" "+d.Target)
 }
 
 // vet refuses decisions that reach further than whoever takes them. A page speaks for the

@@ -14,7 +14,7 @@ type dispatches struct{}
 
 func (h *dispatches) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Handle: own(h.post),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Handle: withBody(h.post),
 			Summary: "Queue a run for a payload", Headers: onceOnly, Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{400, 409}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Handle: own(h.list),
 			Summary: "The thread's dispatches", Query: pageParams, Replies: map[int]any{200: dispatchList{}}, Failures: []int{400}},
@@ -39,11 +39,7 @@ type mailboxAccepted struct {
 	ThreadID   string `json:"thread_id"`
 }
 
-func (h *dispatches) post(req *request) error {
-	var body mailboxItem
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *dispatches) post(req *request, body *mailboxItem) error {
 	if len(body.Payload) == 0 {
 		return protocol.Unfit(`field "payload" is missing`)
 	}
@@ -127,10 +123,7 @@ func (h *dispatches) retryDead(req *request) error {
 }
 
 func (h *dispatches) dropDead(req *request) error {
-	if err := req.tenant.DropDeadLetter(req.ctx, req.path("dispatch_id")); err != nil {
-		return err
-	}
-	return req.Reply(204, nil)
+	return req.done(req.tenant.DropDeadLetter(req.ctx, req.path("dispatch_id")))
 }
 
 type purged struct {

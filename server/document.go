@@ -129,10 +129,7 @@ func (h *documents) getAgent(req *request) error {
 
 func (h *documents) getRecord(req *request, key config.Key) error {
 	v, err := h.control.Get(req.ctx, key)
-	if err != nil {
-		return err
-	}
-	return show(req, 200, v)
+	return show(req, 200, v, err)
 }
 
 func (h *documents) create(req *request) error {
@@ -187,10 +184,7 @@ func (h *documents) write(req *request, status int, key func(id string) (config.
 		return err
 	}
 	v, err := h.control.Put(req.ctx, k, json.RawMessage(doc), publish == "false", cond, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return show(req, status, v)
+	return show(req, status, v, err)
 }
 
 func (h *documents) delete(req *request) error {
@@ -207,10 +201,17 @@ func (h *documents) delete(req *request) error {
 	if err != nil {
 		return err
 	}
-	if err := h.control.Delete(req.ctx, key, force == "true", cond, actorOf(req)); err != nil {
-		return refused(req, err)
+	err = h.control.Delete(req.ctx, key, force == "true", cond, actorOf(req))
+	if d, ok := errors.AsType[*config.DependencyError](err); ok {
+		return req.Reply(http.StatusConflict, dependencyBody{errorBody{d.Error(), "in_use"}, d.UsedBy})
 	}
-	return req.Reply(204, nil)
+	return req.done(err)
+}
+
+// dependencyBody says why a record cannot go.
+type dependencyBody struct {
+	errorBody
+	UsedBy []config.Key `json:"used_by,omitempty"`
 }
 
 type recordMeta struct {
@@ -290,8 +291,5 @@ func (h *documents) restore(req *request) error {
 	if errors.Is(err, awaken.ErrNotFound) {
 		return req.Reply(http.StatusNotFound, unknownVersion{errorBody{"version not found", "not_found"}, "unknown"})
 	}
-	if err != nil {
-		return refused(req, err)
-	}
-	return show(req, 200, v)
+	return show(req, 200, v, err)
 }

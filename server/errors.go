@@ -56,6 +56,7 @@ func failureOf(err error) *protocol.Failure {
 		{config.ErrNotOverridable, http.StatusUnprocessableEntity, "not_overridable"},
 		{config.ErrNotRestorable, http.StatusUnprocessableEntity, "not_restorable"},
 		{config.ErrReadOnly, http.StatusBadRequest, "read_only"},
+		{config.ErrNoConnector, http.StatusServiceUnavailable, "unavailable"},
 		{awaken.ErrDecided, http.StatusConflict, "already_decided"},
 		{awaken.ErrExpired, http.StatusConflict, "expired"},
 		{awaken.ErrInvalid, http.StatusBadRequest, "invalid_request"},
@@ -72,6 +73,8 @@ func failureOf(err error) *protocol.Failure {
 				f.Message, f.RetryAfter = "the request took too long", time.Second
 			case awaken.ErrPinUnavailable:
 				f.Message, f.RetryAfter = awaken.ErrPinUnavailable.Error(), time.Minute
+			case config.ErrNoConnector:
+				f.RetryAfter = time.Minute
 			}
 			return f
 		}

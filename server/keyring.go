@@ -19,7 +19,7 @@ func (h *keyring) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/keys", Access: protocol.Admins, Handle: own(h.list),
 			Summary: "The keys, without their secrets", Replies: map[int]any{200: keyList{}}},
-		{Method: "POST", Path: "/v1/keys", Access: protocol.Admins, Handle: own(h.make),
+		{Method: "POST", Path: "/v1/keys", Access: protocol.Admins, Handle: withBody(h.make),
 			Summary: "Make a key", Body: keyBody{}, Replies: map[int]any{201: keyMade{}}, Failures: []int{400}},
 		{Method: "DELETE", Path: "/v1/keys/{id}", Access: protocol.Admins, Handle: own(h.revoke),
 			Summary: "Revoke a key", Replies: map[int]any{204: nil}, Failures: []int{404, 409}},
@@ -62,11 +62,7 @@ func (h *keyring) list(req *request) error {
 	return req.Reply(200, keyList{keys})
 }
 
-func (h *keyring) make(req *request) error {
-	var body keyBody
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *keyring) make(req *request, body *keyBody) error {
 	if own := req.key.Tenant; own != "" {
 		if body.Tenant != "" && body.Tenant != own {
 			return forbidden("a key of tenant %s makes no keys of other tenants", own)
@@ -112,8 +108,5 @@ func (h *keyring) revoke(req *request) error {
 	if !slices.ContainsFunc(keys, func(k Key) bool { return k.ID == req.path("id") }) {
 		return protocol.NotFound("key", req.path("id"))
 	}
-	if err := h.keys.Revoke(req.ctx, req.path("id")); err != nil {
-		return err
-	}
-	return req.Reply(204, nil)
+	return req.done(h.keys.Revoke(req.ctx, req.path("id")))
 }

@@ -22,7 +22,7 @@ func (h *messages) routes() []protocol.Route {
 			Summary: "The conversation",
 			Query:   append([]protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("visibility", "external|internal|all", "default external"), param("order", "asc|desc", "default asc"), param("after", "integer", "only after this record of the log"), param("before", "integer", "only before it"), param("run_id", "string", "only what that run produced"), param("runId", "string", "the same")}, pageParams...),
 			Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Handle: own(h.post),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Handle: withBody(h.post),
 			Summary: "Send messages, without waiting for an answer", Headers: onceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
 			Failures: []int{400, 404, 409}},
 	}
@@ -128,11 +128,7 @@ type messagesAccepted struct {
 	DispatchID string `json:"dispatch_id,omitempty"`
 }
 
-func (h *messages) post(req *request) error {
-	var body postMessages
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *messages) post(req *request, body *postMessages) error {
 	agent, err := protocol.Either("agent_id", body.AgentID, body.AgentIDCamel)
 	if err != nil {
 		return err

@@ -52,10 +52,7 @@ func (h *overrides) override(req *request, ns config.Namespace, dry bool) error 
 		return err
 	}
 	v, err := h.control.Override(req.ctx, config.Key{Namespace: ns, ID: req.path("id")}, json.RawMessage(patch), dry, cond, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return show(req, 200, v)
+	return show(req, 200, v, err)
 }
 
 func (h *overrides) clear(req *request, ns config.Namespace) error {
@@ -64,8 +61,5 @@ func (h *overrides) clear(req *request, ns config.Namespace) error {
 		return err
 	}
 	v, err := h.control.ClearOverrides(req.ctx, config.Key{Namespace: ns, ID: req.path("id")}, req.path("field"), cond, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return show(req, 200, v)
+	return show(req, 200, v, err)
 }

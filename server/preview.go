@@ -25,7 +25,7 @@ func (p *previews) ofAgent(req *request, agent []byte) (agentID, resolutionID st
 	}
 	v, id, err := p.control.Versions().Preview(req.ctx, agent, actorOf(req))
 	if err != nil {
-		return "", "", refused(req, err)
+		return "", "", err
 	}
 	return id, v.ResolutionID(), nil
 }
@@ -47,7 +47,7 @@ func (p *previews) ofAssistant(req *request) (agentID, resolutionID string, err 
 	}
 	v, err := p.control.Versions().PreviewOwn(req.ctx, spec, actorOf(req))
 	if err != nil {
-		return "", "", refused(req, err)
+		return "", "", err
 	}
 	return spec.ID, v.ResolutionID(), nil
 }

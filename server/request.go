@@ -56,6 +56,22 @@ func (req *request) Reply(status int, body any) error {
 	return nil
 }
 
+// ok answers 200 with a result, unless there is an error.
+func (req *request) ok(result any, err error) error {
+	if err != nil {
+		return err
+	}
+	return req.Reply(http.StatusOK, result)
+}
+
+// done answers 204, unless there is an error.
+func (req *request) done(err error) error {
+	if err != nil {
+		return err
+	}
+	return req.Reply(http.StatusNoContent, nil)
+}
+
 // Decode reads the body into v. A body that is not JSON is 400; one that does not fit,
 // 422, with the field named.
 func (req *request) Decode(v any) error {

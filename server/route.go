@@ -80,6 +80,17 @@ func own(handle func(req *request) error) func(protocol.Call) error {
 	return func(c protocol.Call) error { return handle(&c.(*call).request) }
 }
 
+// withBody adapts a handler of the server itself that begins with decoding the body.
+func withBody[T any](handle func(req *request, body *T) error) func(protocol.Call) error {
+	return own(func(req *request) error {
+		var body T
+		if err := req.Decode(&body); err != nil {
+			return err
+		}
+		return handle(req, &body)
+	})
+}
+
 func param(name, kind, doc string) protocol.Param {
 	return protocol.Param{Name: name, Kind: kind, Doc: doc}
 }

@@ -33,12 +33,12 @@ func (h *runs) routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Handle: own(h.list),
 			Summary: "List runs, the newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}},
 			Failures: []int{400}},
-		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Handle: own(h.start),
+		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Handle: withBody(h.start),
 			Summary: "Run an agent, and stream what happens or wait for the end", Headers: onceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
 			Failures: []int{400, 409, 504}, Stream: true, EventSchema: "Event"},
 		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Handle: own(h.get),
 			Summary: "A run", Replies: map[int]any{200: awaken.Run{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Handle: own(h.addInputs),
+		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Handle: withBody(h.addInputs),
 			Summary: "Send messages to a run", Headers: onceOnly, Body: runInputs{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{400, 404, 409}},
 		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Access: protocol.Runners, Handle: own(h.cancel),
 			Summary: "End a run", Replies: map[int]any{202: runAccepted{}}, Failures: []int{404}},
@@ -99,11 +99,7 @@ func (h *runs) list(req *request) error {
 }
 
 func (h *runs) get(req *request) error {
-	r, err := loadRun(req.ctx, req.tenant, req.path("run_id"))
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, r)
+	return req.ok(loadRun(req.ctx, req.tenant, req.path("run_id")))
 }
 
 func (h *runs) latest(req *request) error {
@@ -114,11 +110,7 @@ func (h *runs) latest(req *request) error {
 	if t.LatestRunID == "" {
 		return fail(404, "not_found", "run not found: no runs for thread %s", t.ID)
 	}
-	r, err := req.tenant.Store.LoadRun(req.ctx, t.LatestRunID)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, r)
+	return req.ok(req.tenant.Store.LoadRun(req.ctx, t.LatestRunID))
 }
 
 type activeRun struct {
@@ -183,11 +175,7 @@ type runResult struct {
 
 // start accepts a run. The answer is its stream, or with "stream": false or Accept:
 // application/json, how it came out.
-func (h *runs) start(req *request) error {
-	var body newRun
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *runs) start(req *request, body *newRun) error {
 	agent, err := protocol.Either("agent_id", body.AgentID, body.AgentIDCamel)
 	if err != nil {
 		return err
@@ -289,11 +277,7 @@ type runAccepted struct {
 	ToolCallID string `json:"tool_call_id,omitempty"`
 }
 
-func (h *runs) addInputs(req *request) error {
-	var body runInputs
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *runs) addInputs(req *request, body *runInputs) error {
 	msgs, err := h.inbox.messages(body.Messages)
 	if err != nil {
 		return err

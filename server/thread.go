@@ -25,13 +25,13 @@ func (h *threads) routes() []protocol.Route {
 			Summary: "List threads, the most recently updated first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}, Failures: []int{400}},
 		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Handle: own(h.summarize),
 			Summary: "List threads with their titles", Query: threadFilters, Replies: map[int]any{200: threadSummaries{}}, Failures: []int{400}},
-		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Handle: own(h.create),
+		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Handle: withBody(h.create),
 			Summary: "Make a thread", Body: newThread{}, Replies: map[int]any{201: threadView{}}, Failures: []int{400}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}", Access: protocol.Readers, Handle: own(h.get),
 			Summary: "A thread", Replies: map[int]any{200: threadView{}}, Failures: []int{404}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: own(h.patch),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: withBody(h.patch),
 			Summary: "Change what people attached to a thread", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}, Failures: []int{400, 404}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Handle: own(h.patch),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Handle: withBody(h.patch),
 			Summary: "The same", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}, Failures: []int{400, 404}},
 		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: own(h.delete),
 			Summary: "Delete a thread",
@@ -225,11 +225,7 @@ type newThread struct {
 	ParentThreadIDCamel string `json:"parentThreadId,omitempty"`
 }
 
-func (h *threads) create(req *request) error {
-	var body newThread
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *threads) create(req *request, body *newThread) error {
 	resource, err := protocol.Either("resource_id", body.ResourceID, body.ResourceIDCamel)
 	if err != nil {
 		return err
@@ -271,11 +267,7 @@ func (h *threads) get(req *request) error {
 	if err != nil {
 		return err
 	}
-	v, err := viewThread(req.ctx, req.tenant, t)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, v)
+	return req.ok(viewThread(req.ctx, req.tenant, t))
 }
 
 // cleared is a text field that can be set, or cleared with null.
@@ -299,11 +291,7 @@ type threadPatch struct {
 	Custom              map[string]json.RawMessage `json:"custom,omitempty"`
 }
 
-func (h *threads) patch(req *request) error {
-	var body threadPatch
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *threads) patch(req *request, body *threadPatch) error {
 	if !body.ResourceID.set {
 		body.ResourceID = body.ResourceIDCamel
 	}
@@ -341,11 +329,7 @@ func (h *threads) patch(req *request) error {
 	if err != nil {
 		return err
 	}
-	v, err := viewThread(req.ctx, req.tenant, t)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, v)
+	return req.ok(viewThread(req.ctx, req.tenant, t))
 }
 
 func (h *threads) delete(req *request) error {

@@ -23,7 +23,7 @@ func (h *versions) routes() []protocol.Route {
 			Summary: "Publish an older version again", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 404, 409}},
 		{Method: "GET", Path: "/v1/registry/drafts", Handle: own(h.drafts),
 			Summary: "Documents that are not what is live", Replies: map[int]any{200: draftList{}}},
-		{Method: "POST", Path: "/v1/registry/publish", Handle: own(h.publish),
+		{Method: "POST", Path: "/v1/registry/publish", Handle: withBody(h.publish),
 			Summary: "Make drafts live, for all threads or as a canary", Headers: matchHeaders[2:], Body: publishBody{},
 			Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 404, 409}},
 	})
@@ -73,11 +73,7 @@ func (h *versions) get(req *request) error {
 	if err != nil {
 		return err
 	}
-	p, err := h.control.Versions().Get(req.ctx, n)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, p)
+	return req.ok(h.control.Versions().Get(req.ctx, n))
 }
 
 func (h *versions) rollback(req *request) error {
@@ -85,11 +81,7 @@ func (h *versions) rollback(req *request) error {
 	if err != nil {
 		return err
 	}
-	p, err := h.control.Versions().Rollback(req.ctx, n, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return req.Reply(200, p)
+	return req.ok(h.control.Versions().Rollback(req.ctx, n, actorOf(req)))
 }
 
 type draftList struct {
@@ -120,18 +112,10 @@ type publishBody struct {
 	Note    string       `json:"note,omitempty"`
 }
 
-func (h *versions) publish(req *request) error {
-	var body publishBody
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *versions) publish(req *request, body *publishBody) error {
 	canary, err := body.Canary.canary()
 	if err != nil {
 		return err
 	}
-	p, err := h.control.Drafts().Publish(req.ctx, body.Records, canary, body.Note, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return req.Reply(200, p)
+	return req.ok(h.control.Drafts().Publish(req.ctx, body.Records, canary, body.Note, actorOf(req)))
 }
