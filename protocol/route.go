@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"regexp"
+	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
@@ -69,6 +70,17 @@ func (r *Route) IDs() []string {
 // Param is a parameter. Its kind is string, integer, boolean, or the values it can have,
 // as in "asc|desc".
 type Param struct{ Name, Kind, Doc string }
+
+// Values returns the values that a parameter can have, or nil if its kind is string or integer.
+func (p Param) Values() []string {
+	switch p.Kind {
+	case "string", "integer":
+		return nil
+	case "boolean":
+		return []string{"true", "false"}
+	}
+	return strings.Split(p.Kind, "|")
+}
 
 // Call is one request on its way through a route. The server implements it.
 type Call interface {

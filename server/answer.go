@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -58,8 +56,8 @@ func (s *Server) answer(c *call, ids []string) error {
 	c.tenant = s.cfg.Mailbox.Tenant(name)
 	c.query = c.r.URL.Query()
 	for _, p := range c.route.Query {
-		if v := c.query.Get(p.Name); !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
-			return protocol.BadRequest("%s must be UTF-8 without control characters", p.Name)
+		if err := checkParam(p, c.query.Get(p.Name)); err != nil {
+			return err
 		}
 	}
 	defer s.limiter.bound(&c.request)()

@@ -55,10 +55,7 @@ type approvalList struct {
 }
 
 func (h *approvals) list(req *request) error {
-	offset, limit, err := req.page()
-	if err != nil {
-		return err
-	}
+	offset, limit := req.page()
 	runs, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{Status: awaken.RunWaiting, Offset: offset, Limit: limit + 1})
 	if err != nil {
 		return err

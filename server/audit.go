@@ -37,9 +37,7 @@ func (h *audits) list(req *request) error {
 	if q.Until, err = timeOf("until", req.value("until")); err != nil {
 		return err
 	}
-	if q.Limit, err = req.number("limit", 100, 1, 1000); err != nil {
-		return err
-	}
+	q.Limit = req.number("limit", 100, 1, 1000)
 	if s := req.value("cursor"); s != "" {
 		id, err := base64.RawURLEncoding.DecodeString(s)
 		if err != nil || !protocol.ValidID(string(id)) {

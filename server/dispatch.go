@@ -91,10 +91,7 @@ func listDispatches(by caller, ds []*mailbox.Dispatch) dispatchList {
 }
 
 func (h *dispatches) list(req *request) error {
-	offset, limit, err := req.page()
-	if err != nil {
-		return err
-	}
+	offset, limit := req.page()
 	ds, err := req.tenant.Store.Dispatches(req.ctx, mailbox.Query{ThreadID: req.path("thread_id"), Offset: offset, Limit: limit})
 	if err != nil {
 		return err
@@ -103,10 +100,7 @@ func (h *dispatches) list(req *request) error {
 }
 
 func (h *dispatches) listDead(req *request) error {
-	offset, limit, err := req.page()
-	if err != nil {
-		return err
-	}
+	offset, limit := req.page()
 	ds, err := req.tenant.DeadLetters(req.ctx, offset, limit)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -96,14 +97,7 @@ func (h *documents) list(req *request) error {
 func (h *documents) listAgents(req *request) error { return h.listOf(req, config.Agents) }
 
 func (h *documents) listOf(req *request, ns config.Namespace) error {
-	offset, err := req.number("offset", 0, 0, 1<<31-1)
-	if err != nil {
-		return err
-	}
-	limit, err := req.number("limit", 100, 1, 1000)
-	if err != nil {
-		return err
-	}
+	offset, limit := req.number("offset", 0, 0, math.MaxInt32), req.number("limit", 100, 1, 1000)
 	views, err := h.control.List(req.ctx, ns, offset, limit)
 	if err != nil {
 		return err
@@ -179,11 +173,7 @@ func (h *documents) write(req *request, status int, key func(id string) (config.
 	if err != nil {
 		return err
 	}
-	publish, err := req.pick("true", []string{"true", "false"}, "publish")
-	if err != nil {
-		return err
-	}
-	v, err := h.control.Put(req.ctx, k, json.RawMessage(doc), publish == "false", cond, actorOf(req))
+	v, err := h.control.Put(req.ctx, k, json.RawMessage(doc), req.value("publish") == "false", cond, actorOf(req))
 	return show(req, status, v, err)
 }
 
@@ -197,11 +187,7 @@ func (h *documents) delete(req *request) error {
 	if err != nil {
 		return err
 	}
-	force, err := req.pick("false", []string{"true", "false"}, "force")
-	if err != nil {
-		return err
-	}
-	err = h.control.Delete(req.ctx, key, force == "true", cond, actorOf(req))
+	err = h.control.Delete(req.ctx, key, req.value("force") == "true", cond, actorOf(req))
 	if d, ok := errors.AsType[*config.DependencyError](err); ok {
 		return req.Reply(http.StatusConflict, dependencyBody{errorBody{d.Error(), "in_use"}, d.UsedBy})
 	}

@@ -43,10 +43,7 @@ type eventList struct {
 }
 
 func (h *events) list(req *request) error {
-	limit, err := req.number("limit", 50, 1, 200)
-	if err != nil {
-		return err
-	}
+	limit := req.number("limit", 50, 1, 200)
 	t, runID, err := eventScopeOf(req)
 	if err != nil {
 		return err

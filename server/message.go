@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 
@@ -40,10 +41,7 @@ type messageCursor struct {
 }
 
 func (h *messages) list(req *request) error {
-	offset, limit, err := req.page()
-	if err != nil {
-		return err
-	}
+	offset, limit := req.page()
 	if text := req.value("cursor"); text != "" {
 		var at messageCursor
 		if n, err := strconv.Atoi(text); err == nil && n >= 0 {
@@ -53,22 +51,7 @@ func (h *messages) list(req *request) error {
 		}
 		offset = at.Offset
 	}
-	visibility, err := req.pick("external", []string{"external", "internal", "all"}, "visibility")
-	if err != nil {
-		return err
-	}
-	order, err := req.pick("asc", []string{"asc", "desc"}, "order")
-	if err != nil {
-		return err
-	}
-	after, err := req.number("after", 0, 0, 1<<31-1)
-	if err != nil {
-		return err
-	}
-	before, err := req.number("before", 0, 0, 1<<31-1)
-	if err != nil {
-		return err
-	}
+	visibility, after, before := req.value("visibility"), req.number("after", 0, 0, math.MaxInt32), req.number("before", 0, 0, math.MaxInt32)
 	runID := req.value("run_id", "runId")
 	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
 		return err
@@ -79,9 +62,9 @@ func (h *messages) list(req *request) error {
 	}
 	list = slices.DeleteFunc(list, func(m *llm.Message) bool {
 		ofRun := m.Metadata != nil && m.Metadata.RunID == runID
-		return visibility == "external" && m.IsInternal() || visibility == "internal" && !m.IsInternal() || runID != "" && !ofRun
+		return visibility != "all" && m.IsInternal() != (visibility == "internal") || runID != "" && !ofRun
 	})
-	if order == "desc" {
+	if req.value("order") == "desc" {
 		slices.Reverse(list)
 	}
 	out := messageList{Messages: []*llm.Message{}, Total: len(list)}

@@ -97,7 +97,7 @@ func schemaOf(p protocol.Param) object {
 	case "string", "integer", "boolean":
 		return object{"type": p.Kind}
 	}
-	return enum(strings.Split(p.Kind, "|")...)
+	return enum(p.Values()...)
 }
 
 // failuresOf are the statuses of errors that a route can answer with.

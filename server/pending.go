@@ -1,6 +1,8 @@
 package server
 
 import (
+	"math"
+
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -48,10 +50,7 @@ func (h *pending) edit(req *request, body *pendingEdit) error {
 }
 
 func (h *pending) retract(req *request) error {
-	rev, err := req.number("revision", 0, 0, 1<<31-1)
-	if err != nil {
-		return err
-	}
+	rev := req.number("revision", 0, 0, math.MaxInt32)
 	return req.done(req.tenant.RetractPending(req.ctx, req.path("thread_id"), req.path("pending_id"), rev))
 }
 

@@ -7,12 +7,15 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/mailbox"
@@ -114,36 +117,36 @@ func (req *request) value(names ...string) string {
 	return ""
 }
 
-// number returns a parameter that is a number between low and high.
-func (req *request) number(name string, def, low, high int) (int, error) {
-	s := req.value(name)
-	if s == "" {
-		return def, nil
+// checkParam returns what is wrong with the value of a parameter. An empty one is as good as none.
+func checkParam(p protocol.Param, value string) error {
+	if !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
+		return protocol.BadRequest("%s must be UTF-8 without control characters", p.Name)
 	}
-	n, err := strconv.Atoi(s)
+	value = strings.TrimSpace(value)
+	switch {
+	case value == "" || p.Kind == "string":
+		return nil
+	case p.Kind == "integer":
+		if _, err := strconv.Atoi(value); err != nil {
+			return protocol.BadRequest("%s is %q, want a number", p.Name, value)
+		}
+	case !slices.Contains(p.Values(), value):
+		return protocol.BadRequest("%s is %q, want %s", p.Name, value, strings.Join(p.Values(), ", "))
+	}
+	return nil
+}
+
+// number returns a parameter of the route that is an integer, moved into the range from low to
+// high.
+func (req *request) number(name string, def, low, high int) int {
+	n, err := strconv.Atoi(req.value(name))
 	if err != nil {
-		return 0, protocol.BadRequest("%s is %q, want a number", name, s)
+		return def
 	}
-	return max(low, min(n, high)), nil
+	return max(low, min(n, high))
 }
 
 // page returns which part of a list is asked for.
-func (req *request) page() (offset, limit int, err error) {
-	if offset, err = req.number("offset", 0, 0, 1<<31-1); err != nil {
-		return 0, 0, err
-	}
-	limit, err = req.number("limit", 50, 1, 200)
-	return offset, limit, err
-}
-
-// pick returns a parameter that has to be one of few.
-func (req *request) pick(def string, want []string, names ...string) (string, error) {
-	s := req.value(names...)
-	if s == "" {
-		return def, nil
-	}
-	if !slices.Contains(want, s) {
-		return "", protocol.BadRequest("%s is %q, want %s", names[0], s, strings.Join(want, ", "))
-	}
-	return s, nil
+func (req *request) page() (offset, limit int) {
+	return req.number("offset", 0, 0, math.MaxInt32), req.number("limit", 50, 1, 200)
 }

@@ -66,17 +66,8 @@ type runList struct {
 
 // list lists runs, of a thread if the path names one.
 func (h *runs) list(req *request) error {
-	var q awaken.RunQuery
-	var err error
-	if q.Offset, q.Limit, err = req.page(); err != nil {
-		return err
-	}
-	switch s := awaken.RunStatus(req.value("status")); s {
-	case "", awaken.RunCreated, awaken.RunRunning, awaken.RunWaiting, awaken.RunDone:
-		q.Status = s
-	default:
-		return protocol.BadRequest("invalid status filter: %s", s)
-	}
+	q := awaken.RunQuery{Status: awaken.RunStatus(req.value("status"))}
+	q.Offset, q.Limit = req.page()
 	if id := req.path("thread_id"); id != "" {
 		if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
 			return err

@@ -489,7 +489,7 @@ func TestErrors(t *testing.T) {
 		{"POST", "/v1/runs", strings.Repeat("[", 1000) + strings.Repeat("]", 1000), 400, "nested deeper than 64"},
 		{"POST", "/v1/runs", "\xff", 400, "not UTF-8"},
 		{"GET", "/v1/runs/nobody", "", 404, "run not found: nobody"},
-		{"GET", "/v1/runs?status=odd", "", 400, "invalid status filter: odd"},
+		{"GET", "/v1/runs?status=odd", "", 400, `status is "odd", want created, running, waiting, done`},
 		{"GET", "/v1/threads/x/events?cursor=zzz", "", 404, "thread not found: x"},
 		{"POST", "/v1/runs/nobody/cancel", "", 404, "run not found: nobody"},
 		{"GET", "/v1/threads/a%00b", "", 404, "thread not found"},

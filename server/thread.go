@@ -185,16 +185,10 @@ type threadCursor struct {
 
 // threadQuery reads what list of threads is asked for.
 func threadQuery(req *request) (q awaken.ThreadQuery, at threadCursor, err error) {
-	if q.Offset, q.Limit, err = req.page(); err != nil {
-		return q, at, err
-	}
+	q.Offset, q.Limit = req.page()
 	q.ResourceID = req.value("resource_id", "resourceId")
 	q.ParentThreadID = req.value("parent_thread_id", "parentThreadId")
-	root, err := req.pick("false", []string{"true", "false"}, "root")
-	if err != nil {
-		return q, at, err
-	}
-	if q.Root = root == "true"; q.Root && q.ParentThreadID != "" {
+	if q.Root = req.value("root") == "true"; q.Root && q.ParentThreadID != "" {
 		return q, at, protocol.BadRequest("root=true cannot be combined with parentThreadId")
 	}
 	at = threadCursor{ResourceID: q.ResourceID, Parent: q.ParentThreadID, Root: q.Root}
@@ -333,22 +327,15 @@ func (h *threads) patch(req *request, body *threadPatch) error {
 }
 
 func (h *threads) delete(req *request) error {
-	strategy, err := req.pick("detach", []string{"detach", "reject", "cascade"}, "child_strategy", "childStrategy")
-	if err != nil {
-		return err
-	}
 	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
 		return err
 	}
-	how := map[string]awaken.ChildStrategy{"detach": awaken.DetachChildren, "reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[strategy]
-	err = removeThread(req.ctx, req.tenant, req.path("thread_id"), how)
+	how := map[string]awaken.ChildStrategy{"reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[req.value("child_strategy", "childStrategy")]
+	err := removeThread(req.ctx, req.tenant, req.path("thread_id"), how)
 	if errors.Is(err, awaken.ErrConflict) && how == awaken.RejectChildren {
 		return protocol.BadRequest("%s", plain(err.Error()))
 	}
-	if err != nil {
-		return err
-	}
-	return req.Reply(204, nil)
+	return req.done(err)
 }
 
 // A worker takes a dispatch off the queue right after its run. settleTime is how long a

@@ -36,14 +36,7 @@ type versionList struct {
 }
 
 func (h *versions) list(req *request) error {
-	before, err := req.number("before", 0, 0, 1<<53)
-	if err != nil {
-		return err
-	}
-	limit, err := req.number("limit", 100, 1, 1000)
-	if err != nil {
-		return err
-	}
+	before, limit := req.number("before", 0, 0, 1<<53), req.number("limit", 100, 1, 1000)
 	head, err := h.control.Versions().Head(req.ctx)
 	if err != nil {
 		return err
