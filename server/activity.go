@@ -20,10 +20,9 @@ type activity struct {
 func (h *activity) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/agents/runtime-stats", Access: protocol.Admins, Handle: own(h.listStats),
-			Summary: "What agents did lately, in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}, Failures: []int{400}, Global: true},
+			Summary: "What agents did lately, in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}, Global: true},
 		{Method: "GET", Path: "/v1/agents/{agent_id}/runtime-stats", Access: protocol.Admins, Handle: own(h.agentStats),
-			Summary: "What an agent did lately, in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}},
-			Failures: []int{400, 404}, Global: true},
+			Summary: "What an agent did lately, in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}}, Global: true},
 		{Method: "GET", Path: "/v1/runs/summary", Access: protocol.Admins, Handle: own(h.countRuns),
 			Summary: "How many runs there are", Replies: map[int]any{200: runCounts{}}},
 	}

@@ -16,7 +16,7 @@ func (h *assistants) routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/admin/assistant/config", Handle: own(h.get),
 			Summary: "The settings of the admin assistant", Replies: map[int]any{200: assistantConfig{}}},
 		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: withBody(h.put),
-			Summary: "Change them", Body: assistantConfig{}, Replies: map[int]any{200: assistantConfig{}}, Failures: []int{400, 409}},
+			Summary: "Change them", Body: assistantConfig{}, Replies: map[int]any{200: assistantConfig{}}, Failures: []int{409}},
 	})
 }
 

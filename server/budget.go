@@ -17,22 +17,21 @@ type budgets struct {
 func (h *budgets) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/budget", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What the tenant has spent, and may", Query: []protocol.Param{tenantParam}, Replies: map[int]any{200: balance{}}, Failures: []int{400}},
+			Summary: "What the tenant has spent, and may", Query: []protocol.Param{tenantParam}, Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/budget", Access: protocol.Admins, Handle: withBody(h.put),
-			Summary: "Limit what the tenant may spend", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: balance{}},
-			Failures: []int{400}},
+			Summary: "Limit what the tenant may spend", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What an agent has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
+			Summary: "What an agent has spent, and may", Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
-			Summary: "Limit what an agent may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
+			Summary: "Limit what an agent may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What a thread has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
+			Summary: "What a thread has spent, and may", Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
-			Summary: "Limit what a thread may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
+			Summary: "Limit what a thread may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "GET", Path: "/v1/runs/{run_id}/budget", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What a run has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
+			Summary: "What a run has spent, and may", Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/runs/{run_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
-			Summary: "Limit what a run may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
+			Summary: "Limit what a run may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 	}
 }
 

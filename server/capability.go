@@ -145,16 +145,11 @@ func (h *inventory) get(req *request) error {
 // specs returns all documents of a namespace.
 func (h *inventory) specs(ctx context.Context, ns config.Namespace) ([]json.RawMessage, error) {
 	out := []json.RawMessage{}
-	for offset := 0; ; offset += 1000 {
-		views, err := h.control.List(ctx, ns, offset, 1000)
+	for v, err := range h.control.All(ctx, ns) {
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range views {
-			out = append(out, v.Spec)
-		}
-		if len(views) < 1000 {
-			return out, nil
-		}
+		out = append(out, v.Spec)
 	}
+	return out, nil
 }

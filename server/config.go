@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -76,9 +77,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Mailbox == nil {
 		return c, errors.New("server: Mailbox is needed")
 	}
-	if c.Address == "" {
-		c.Address = "127.0.0.1:3000"
-	}
+	c.Address, c.Version = cmp.Or(c.Address, "127.0.0.1:3000"), cmp.Or(c.Version, "dev")
 	local, err := IsLocal(c.Address)
 	if err != nil {
 		return c, fmt.Errorf("server: address is %q, want host:port: %w", c.Address, err)
@@ -111,9 +110,6 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics()
-	}
-	if c.Version == "" {
-		c.Version = "dev"
 	}
 	c.Hosts, c.Origins = slices.Clone(c.Hosts), slices.Clone(c.Origins)
 	c.Limits.setDefaults()

@@ -23,32 +23,32 @@ func (h *documents) routes() []protocol.Route {
 	var doc rawDocument
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: ns, Handle: own(h.list),
-			Summary: "The documents of a namespace, by id", Query: configPage, Replies: map[int]any{200: recordList{}}, Failures: []int{400, 404}},
+			Summary: "The documents of a namespace, by id", Query: configPage, Replies: map[int]any{200: recordList{}}},
 		{Method: "POST", Path: ns, Handle: own(h.create),
 			Summary: "Make a document, and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders[2:], Body: doc, Replies: map[int]any{201: doc},
-			Failures: []int{400, 404, 409}},
+			Failures: []int{409}},
 		{Method: "GET", Path: ns + "/meta", Handle: own(h.listMeta),
-			Summary: "What is known about the documents", Replies: map[int]any{200: []recordMeta{}}, Failures: []int{404}},
+			Summary: "What is known about the documents", Replies: map[int]any{200: []recordMeta{}}},
 		{Method: "GET", Path: ns + "/$schema", Handle: own(h.schema),
-			Summary: "The JSON Schema of the namespace's documents", Replies: map[int]any{200: json.RawMessage{}}, Failures: []int{404}},
+			Summary: "The JSON Schema of the namespace's documents", Replies: map[int]any{200: json.RawMessage{}}},
 		{Method: "GET", Path: ns + "/{id}", Handle: own(h.get),
-			Summary: "A document, without its secrets", Replies: map[int]any{200: doc}, Failures: []int{404}},
+			Summary: "A document, without its secrets", Replies: map[int]any{200: doc}},
 		{Method: "PUT", Path: ns + "/{id}", Handle: own(h.put),
 			Summary: "Write a document, and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders, Body: doc, Replies: map[int]any{200: doc},
-			Failures: []int{400, 404, 409, 412}},
+			Failures: []int{409, 412}},
 		{Method: "DELETE", Path: ns + "/{id}", Handle: own(h.delete),
 			Summary: "Remove a document, and publish that",
 			Query:   []protocol.Param{param("force", "true|false", "with a provider, remove the models that nothing else uses; default false")}, Headers: matchHeaders,
-			Replies: map[int]any{204: nil, 409: dependencyBody{}}, Failures: []int{400, 404, 412}},
+			Replies: map[int]any{204: nil, 409: dependencyBody{}}, Failures: []int{412}},
 		{Method: "GET", Path: ns + "/{id}/meta", Handle: own(h.getMeta),
-			Summary: "What is known about a document", Replies: map[int]any{200: config.Meta{}}, Failures: []int{404}},
+			Summary: "What is known about a document", Replies: map[int]any{200: config.Meta{}}},
 		{Method: "POST", Path: ns + "/{id}/restore", Handle: own(h.restore),
 			Summary: "Bring back what an audit event holds, as a draft", Headers: matchHeaders, Body: restoreBody{},
-			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{400, 409, 412, 422}},
+			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{409, 412, 422}},
 		{Method: "GET", Path: "/v1/agents", Handle: own(h.listAgents),
-			Summary: "The agents, by id", Query: configPage, Replies: map[int]any{200: recordList{}}, Failures: []int{400}},
+			Summary: "The agents, by id", Query: configPage, Replies: map[int]any{200: recordList{}}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}", Handle: own(h.getAgent),
-			Summary: "An agent", Replies: map[int]any{200: doc}, Failures: []int{404}},
+			Summary: "An agent", Replies: map[int]any{200: doc}},
 	})
 }
 
@@ -212,18 +212,13 @@ func (h *documents) listMeta(req *request) error {
 		return err
 	}
 	out := []recordMeta{}
-	for offset := 0; ; offset += 1000 {
-		views, err := h.control.List(req.ctx, ns, offset, 1000)
+	for v, err := range h.control.All(req.ctx, ns) {
 		if err != nil {
 			return err
 		}
-		for _, v := range views {
-			out = append(out, recordMeta{v.Key.ID, v.Meta, v.Live})
-		}
-		if len(views) < 1000 {
-			return req.Reply(200, out)
-		}
+		out = append(out, recordMeta{v.Key.ID, v.Meta, v.Live})
 	}
+	return req.Reply(200, out)
 }
 
 func (h *documents) getMeta(req *request) error {

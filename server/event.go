@@ -15,20 +15,18 @@ type events struct {
 }
 
 func (h *events) routes() []protocol.Route {
-	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/events", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "The thread's events", Query: []protocol.Param{cursorParam, pageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
-			Failures: []int{400, 404, 410}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/events/stream", Access: protocol.Readers, Handle: own(h.stream),
-			Summary: "Follow the thread's events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
-			Failures: []int{400, 404, 410}, Stream: true, EventSchema: "CanonicalEvent"},
-		{Method: "GET", Path: "/v1/runs/{run_id}/events", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "The run's events", Query: []protocol.Param{cursorParam, pageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
-			Failures: []int{400, 404, 410}},
-		{Method: "GET", Path: "/v1/runs/{run_id}/events/stream", Access: protocol.Readers, Handle: own(h.stream),
-			Summary: "Follow the run's events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
-			Failures: []int{400, 404, 410}, Stream: true, EventSchema: "CanonicalEvent"},
+	var out []protocol.Route
+	for _, of := range []string{"thread", "run"} {
+		path := "/v1/" + of + "s/{" + of + "_id}/events"
+		out = append(out,
+			protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Handle: own(h.list),
+				Summary: "The " + of + "'s events", Query: []protocol.Param{cursorParam, pageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
+				Failures: []int{410}},
+			protocol.Route{Method: "GET", Path: path + "/stream", Access: protocol.Readers, Handle: own(h.stream),
+				Summary: "Follow the " + of + "'s events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
+				Failures: []int{410}, Stream: true, EventSchema: "CanonicalEvent"})
 	}
+	return out
 }
 
 var (

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -34,35 +35,21 @@ type Limits struct {
 }
 
 func (l *Limits) setDefaults() {
-	def := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	dur := func(v *time.Duration, d time.Duration) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	if l.Body == 0 {
-		l.Body = 20 << 20
-	}
-	def(&l.Depth, 64)
-	def(&l.HeaderBytes, 64<<10)
-	def(&l.Requests, 100)
-	def(&l.Streams, 20_000)
-	def(&l.StreamFrames, 64)
-	def(&l.MessagesPerRun, 1000)
-	dur(&l.RequestTime, time.Minute)
-	dur(&l.WaitTime, 10*time.Minute)
-	dur(&l.HeaderTime, 10*time.Second)
-	dur(&l.IdleTime, 2*time.Minute)
-	dur(&l.StreamWrite, 10*time.Second)
-	dur(&l.Heartbeat, 15*time.Second)
-	dur(&l.ShutdownTime, 30*time.Second)
-	if l.KeyBurst == 0 {
-		l.KeyBurst = max(1, int(2*l.KeyRate))
-	}
+	l.Body = cmp.Or(l.Body, 20<<20)
+	l.Depth = cmp.Or(l.Depth, 64)
+	l.HeaderBytes = cmp.Or(l.HeaderBytes, 64<<10)
+	l.Requests = cmp.Or(l.Requests, 100)
+	l.Streams = cmp.Or(l.Streams, 20_000)
+	l.RequestTime = cmp.Or(l.RequestTime, time.Minute)
+	l.WaitTime = cmp.Or(l.WaitTime, 10*time.Minute)
+	l.HeaderTime = cmp.Or(l.HeaderTime, 10*time.Second)
+	l.IdleTime = cmp.Or(l.IdleTime, 2*time.Minute)
+	l.StreamWrite = cmp.Or(l.StreamWrite, 10*time.Second)
+	l.StreamFrames = cmp.Or(l.StreamFrames, 64)
+	l.Heartbeat = cmp.Or(l.Heartbeat, 15*time.Second)
+	l.KeyBurst = cmp.Or(l.KeyBurst, max(1, int(2*l.KeyRate)))
+	l.ShutdownTime = cmp.Or(l.ShutdownTime, 30*time.Second)
+	l.MessagesPerRun = cmp.Or(l.MessagesPerRun, 1000)
 }
 
 // limiter counts what is going on, and refuses what is too much.

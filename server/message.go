@@ -22,10 +22,10 @@ func (h *messages) routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Handle: own(h.list),
 			Summary: "The conversation",
 			Query:   append([]protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("visibility", "external|internal|all", "default external"), param("order", "asc|desc", "default asc"), param("after", "integer", "only after this record of the log"), param("before", "integer", "only before it"), param("run_id", "string", "only what that run produced"), param("runId", "string", "the same")}, pageParams...),
-			Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
+			Replies: map[int]any{200: messageList{}}},
 		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Handle: withBody(h.post),
 			Summary: "Send messages, without waiting for an answer", Headers: onceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
-			Failures: []int{400, 404, 409}},
+			Failures: []int{409}},
 	}
 }
 

@@ -109,6 +109,9 @@ func failuresOf(r *protocol.Route) []int {
 	if len(r.IDs()) > 0 {
 		out = append(out, 404)
 	}
+	if len(r.Query) > 0 {
+		out = append(out, 400)
+	}
 	if r.Body != nil {
 		out = append(out, 400, 413, 415)
 		if !isDocument(r.Body) { // its mistakes are 400

@@ -15,7 +15,7 @@ func (h *usage) routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/usage", Access: protocol.Readers, Handle: own(h.get),
 			Summary: "What runs have used and cost, by agent",
 			Query:   []protocol.Param{param("thread_id", "string", "only runs on that thread"), param("agent_id", "string", "only runs of that agent")},
-			Replies: map[int]any{200: usageBody{}}, Failures: []int{400}},
+			Replies: map[int]any{200: usageBody{}}},
 	}
 }
 

@@ -8,6 +8,7 @@
 package httpguard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,20 +77,11 @@ type guard struct {
 }
 
 func newGuard(o Options) *guard {
-	def := func(v *time.Duration, d time.Duration) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	def(&o.Timeout, time.Minute)
-	def(&o.Connect, 10*time.Second)
-	def(&o.Headers, time.Minute)
-	if o.Redirects == 0 {
-		o.Redirects = 5
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 32 << 20
-	}
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	o.Connect = cmp.Or(o.Connect, 10*time.Second)
+	o.Headers = cmp.Or(o.Headers, time.Minute)
+	o.Redirects = cmp.Or(o.Redirects, 5)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 32<<20)
 	if o.Resolver == nil {
 		o.Resolver = net.DefaultResolver
 	}
