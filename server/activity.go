@@ -35,10 +35,7 @@ type statsList struct {
 }
 
 func (h *activity) listStats(req *request) error {
-	if h.stats == nil {
-		return errNoStats
-	}
-	window, err := statsWindow(req)
+	window, err := h.window(req)
 	if err != nil {
 		return err
 	}
@@ -50,10 +47,7 @@ func (h *activity) listStats(req *request) error {
 }
 
 func (h *activity) agentStats(req *request) error {
-	if h.stats == nil {
-		return errNoStats
-	}
-	window, err := statsWindow(req)
+	window, err := h.window(req)
 	if err != nil {
 		return err
 	}
@@ -64,9 +58,11 @@ func (h *activity) agentStats(req *request) error {
 	return req.Reply(200, h.stats.Snapshot(id, window))
 }
 
-var errNoStats = unavailable("runtime_stats registry not configured")
-
-func statsWindow(req *request) (time.Duration, error) {
+// window returns how far back the stats go that are asked for.
+func (h *activity) window(req *request) (time.Duration, error) {
+	if h.stats == nil {
+		return 0, unavailable("runtime_stats registry not configured")
+	}
 	if s := req.value("window"); s != "" {
 		return parseWindow(s)
 	}

@@ -30,10 +30,7 @@ type assistantConfig struct {
 
 func (h *assistants) get(req *request) error {
 	s, err := h.control.Assistant().Settings(req.ctx)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
+	return replyAssistant(req, s, err)
 }
 
 func (h *assistants) put(req *request, body *assistantConfig) error {
@@ -44,6 +41,10 @@ func (h *assistants) put(req *request, body *assistantConfig) error {
 		return protocol.BadRequest("policy_prompt has %d bytes, want at most %d", n, assistant.MaxPolicy)
 	}
 	s, err := h.control.Assistant().Set(req.ctx, config.AssistantSettings{PolicyPrompt: body.PolicyPrompt, ModelID: body.ModelID, Revision: body.Revision}, actorOf(req))
+	return replyAssistant(req, s, err)
+}
+
+func replyAssistant(req *request, s *config.AssistantSettings, err error) error {
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
 	"slices"
@@ -106,11 +107,7 @@ func (a *auth) protect(next http.Handler) http.Handler {
 	})
 	next = c.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := a.checkHost(r); err != nil {
-			writeFailure(w, failureOf(err))
-			return
-		}
-		if err := a.checkOrigin(r); err != nil {
+		if err := cmp.Or(a.checkHost(r), a.checkOrigin(r)); err != nil {
 			writeFailure(w, failureOf(err))
 			return
 		}

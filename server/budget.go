@@ -65,12 +65,12 @@ func (h *budgets) account(req *request) (*mailbox.Tenant, money.Account, error) 
 	var a money.Account
 	switch thread, run, agent := req.path("thread_id"), req.path("run_id"), req.path("agent_id"); {
 	case thread != "":
-		if _, err := loadThread(req.ctx, req.tenant, thread); err != nil {
+		if _, err := req.thread(); err != nil {
 			return nil, a, err
 		}
 		a = money.Account{Scope: money.ThreadScope, ID: thread}
 	case run != "":
-		if _, err := loadRun(req.ctx, req.tenant, run); err != nil {
+		if _, err := req.run(); err != nil {
 			return nil, a, err
 		}
 		a = money.Account{Scope: money.RunScope, ID: run}

@@ -93,19 +93,13 @@ func listDispatches(by caller, ds []*mailbox.Dispatch) dispatchList {
 func (h *dispatches) list(req *request) error {
 	offset, limit := req.page()
 	ds, err := req.tenant.Store.Dispatches(req.ctx, mailbox.Query{ThreadID: req.path("thread_id"), Offset: offset, Limit: limit})
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, listDispatches(req.caller, ds))
+	return req.ok(listDispatches(req.caller, ds), err)
 }
 
 func (h *dispatches) listDead(req *request) error {
 	offset, limit := req.page()
 	ds, err := req.tenant.DeadLetters(req.ctx, offset, limit)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, listDispatches(req.caller, ds))
+	return req.ok(listDispatches(req.caller, ds), err)
 }
 
 func (h *dispatches) retryDead(req *request) error {

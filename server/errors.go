@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -91,18 +90,12 @@ const refusedBody = 2 * time.Second
 // writeFailure answers with an error.
 func writeFailure(w http.ResponseWriter, f *protocol.Failure) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusedBody))
-	body, err := json.Marshal(errorBody{f.Message, f.Code})
-	if err != nil {
-		body = []byte(`{"error":"internal error","code":"internal"}`)
-	}
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
 	if f.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(max(1, int(f.RetryAfter.Seconds()))))
 	}
 	if f.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="awaken"`)
 	}
-	w.WriteHeader(f.Status)
-	_, _ = w.Write(append(body, '\n'))
+	_ = writeJSON(w, f.Status, errorBody{f.Message, f.Code}) // texts can always be encoded
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/awaken-go/awaken"
@@ -89,19 +90,16 @@ func (h *events) stream(req *request) error {
 		}
 		return sse.AppendFrame(buf, e.Cursor.String(), "", data), nil
 	}
-	if runID != "" {
-		return h.streams.run(req, t.ID, runID, after, frames)
-	}
-	return h.streams.thread(req, t.ID, after, frames)
+	return h.streams.follow(req, t.ID, runID, after, frames)
 }
 
 // eventScopeOf is the thread, and the run if it is one, whose events are asked for.
 func eventScopeOf(req *request) (*awaken.Thread, string, error) {
 	if req.path("run_id") == "" {
-		t, err := loadThread(req.ctx, req.tenant, req.path("thread_id"))
+		t, err := req.thread()
 		return t, "", err
 	}
-	run, err := loadRun(req.ctx, req.tenant, req.path("run_id"))
+	run, err := req.run()
 	if err != nil {
 		return nil, "", err
 	}
@@ -167,67 +165,49 @@ func canonical(threadID string, e *awaken.Entry) (*canonicalEvent, error) {
 		Origin: "runtime", Visibility: "public", SchemaVersion: 1, CreatedAt: e.Time}, nil
 }
 
+// eventKinds is what events are called in the log, by their type.
+var eventKinds = map[string]string{
+	"run_start":                 "RunStarted",
+	"run_finish":                "RunTerminated",
+	"text_delta":                "TextDeltaObserved",
+	"reasoning_delta":           "ReasoningDeltaObserved",
+	"reasoning_encrypted_value": "ReasoningEncryptedValueObserved",
+	"tool_call_start":           "ToolCallStarted",
+	"tool_call_delta":           "ToolCallDeltaObserved",
+	"tool_call_ready":           "ToolCallReady",
+	"tool_call_done":            "ToolCallDone",
+	"tool_call_stream_delta":    "ToolCallStreamDeltaObserved",
+	"tool_call_resumed":         "ToolCallResumed",
+	"tool_call_cancel":          "ToolCallCancelled",
+	"stream_reset":              "StreamReset",
+	"step_start":                "StepStarted",
+	"step_end":                  "StepEnded",
+	"inference_complete":        "InferenceComplete",
+	"messages_snapshot":         "MessagesSnapshotObserved",
+	"activity_snapshot":         "ActivitySnapshotObserved",
+	"activity_delta":            "ActivityDeltaObserved",
+	"state_snapshot":            "StateSnapshotObserved",
+	"state_delta":               "StateDeltaObserved",
+	"error":                     "ErrorRecorded",
+}
+
+// finishKinds is what the end of a run is called, by how it ended.
+var finishKinds = map[awaken.TerminationType]string{awaken.Suspended: "RunSuspended", awaken.Cancelled: "RunCancelled", awaken.Failed: "RunErrored", awaken.NaturalEnd: "RunFinished"}
+
 // kind is what an event is called in the log.
 func kind(ev awaken.Event) string {
+	special := ""
 	switch ev := ev.(type) {
 	case *awaken.RunStart:
 		if ev.Identity != nil && ev.Identity.Mode == "resume" {
-			return "RunResumed"
+			special = "RunResumed"
 		}
-		return "RunStarted"
 	case *awaken.RunFinish:
-		switch ev.Termination.Type {
-		case awaken.Suspended:
-			return "RunSuspended"
-		case awaken.Cancelled:
-			return "RunCancelled"
-		case awaken.Failed:
-			return "RunErrored"
-		case awaken.NaturalEnd:
-			return "RunFinished"
-		}
-		return "RunTerminated"
-	case *awaken.TextDelta:
-		return "TextDeltaObserved"
-	case *awaken.ReasoningDelta:
-		return "ReasoningDeltaObserved"
-	case *awaken.ReasoningEncryptedValue:
-		return "ReasoningEncryptedValueObserved"
-	case *awaken.ToolCallStart:
-		return "ToolCallStarted"
-	case *awaken.ToolCallDelta:
-		return "ToolCallDeltaObserved"
-	case *awaken.ToolCallReady:
-		return "ToolCallReady"
+		special = finishKinds[ev.Termination.Type]
 	case *awaken.ToolCallDone:
 		if ev.Outcome == awaken.CallSuspended {
-			return "ToolCallSuspended"
+			special = "ToolCallSuspended"
 		}
-		return "ToolCallDone"
-	case *awaken.ToolCallStreamDelta:
-		return "ToolCallStreamDeltaObserved"
-	case *awaken.ToolCallResumed:
-		return "ToolCallResumed"
-	case *awaken.ToolCallCancel:
-		return "ToolCallCancelled"
-	case *awaken.StreamReset:
-		return "StreamReset"
-	case *awaken.StepStart:
-		return "StepStarted"
-	case *awaken.StepEnd:
-		return "StepEnded"
-	case *awaken.InferenceComplete:
-		return "InferenceComplete"
-	case *awaken.MessagesSnapshot:
-		return "MessagesSnapshotObserved"
-	case *awaken.ActivitySnapshot:
-		return "ActivitySnapshotObserved"
-	case *awaken.ActivityDelta:
-		return "ActivityDeltaObserved"
-	case *awaken.StateSnapshot:
-		return "StateSnapshotObserved"
-	case *awaken.StateDelta:
-		return "StateDeltaObserved"
 	}
-	return "ErrorRecorded"
+	return cmp.Or(special, eventKinds[ev.Type()])
 }

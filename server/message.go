@@ -53,7 +53,7 @@ func (h *messages) list(req *request) error {
 	}
 	visibility, after, before := req.value("visibility"), req.number("after", 0, 0, math.MaxInt32), req.number("before", 0, 0, math.MaxInt32)
 	runID := req.value("run_id", "runId")
-	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+	if _, err := req.thread(); err != nil {
 		return err
 	}
 	list, err := conversation(req.ctx, req.tenant, req.path("thread_id"), after, before)
@@ -120,7 +120,7 @@ func (h *messages) post(req *request, body *postMessages) error {
 	if err != nil {
 		return err
 	}
-	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+	if _, err := req.thread(); err != nil {
 		return err
 	}
 	s, err := submission(req, body.Mode, mailbox.ModeQueue, body.Boundary)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -138,12 +137,8 @@ func (m *Metrics) routes() []protocol.Route {
 }
 
 func (m *Metrics) show(req *request) error {
-	m.handler().ServeHTTP(req.w, req.r)
+	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}).ServeHTTP(req.w, req.r)
 	return nil
-}
-
-func (m *Metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
 // request counts one that was answered.

@@ -114,17 +114,11 @@ func failuresOf(r *protocol.Route) []int {
 	}
 	if r.Body != nil {
 		out = append(out, 400, 413, 415)
-		if !isDocument(r.Body) { // its mistakes are 400
+		if _, ok := r.Body.(rawDocument); !ok { // whose mistakes are 400
 			out = append(out, 422)
 		}
 	}
 	return out
-}
-
-// isDocument reports whether a body is a config document.
-func isDocument(body any) bool {
-	_, ok := body.(rawDocument)
-	return ok
 }
 
 // content is what an answer looks like, by its type. A stream's frames have JSON as

@@ -27,7 +27,7 @@ func (h *pending) routes() []protocol.Route {
 }
 
 func (h *pending) list(req *request) error {
-	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+	if _, err := req.thread(); err != nil {
 		return err
 	}
 	return req.ok(req.tenant.Pending(req.ctx, req.path("thread_id")))
@@ -60,7 +60,7 @@ type pendingOrder struct {
 }
 
 func (h *pending) reorder(req *request, body *pendingOrder) error {
-	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+	if _, err := req.thread(); err != nil {
 		return err
 	}
 	if err := req.tenant.ReorderPending(req.ctx, req.path("thread_id"), body.Revision, body.Order); err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"math"
 	"mime"
 	"net/http"
@@ -34,7 +33,6 @@ type request struct {
 	query  url.Values
 	body   []byte // once it was decoded, until a stream begins
 	depth  int    // how deep a body may be nested, if that is limited
-	logger *slog.Logger
 }
 
 // path returns a part of the path.
@@ -46,16 +44,18 @@ func (req *request) Reply(status int, body any) error {
 		req.w.WriteHeader(status)
 		return nil
 	}
+	return writeJSON(req.w, status, body)
+}
+
+// writeJSON answers with JSON. That the client is gone is no error.
+func writeJSON(w http.ResponseWriter, status int, body any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	req.w.Header().Set("Content-Type", "application/json")
-	req.w.WriteHeader(status)
-	_, err = req.w.Write(append(data, '\n'))
-	if err != nil {
-		req.logger.Debug("the client went away", "error", err)
-	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n'))
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -47,11 +46,11 @@ func (h *runs) routes() []protocol.Route {
 
 var statusParam = param("status", "created|running|waiting|done", "only runs of that status")
 
-// loadRun returns a run of a tenant.
-func loadRun(ctx context.Context, tenant *mailbox.Tenant, id string) (*awaken.Run, error) {
-	r, err := tenant.Store.LoadRun(ctx, id)
+// run returns the run that the path names.
+func (req *request) run() (*awaken.Run, error) {
+	r, err := req.tenant.Store.LoadRun(req.ctx, req.path("run_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, protocol.NotFound("run", id)
+		return nil, protocol.NotFound("run", req.path("run_id"))
 	}
 	return r, err
 }
@@ -67,7 +66,7 @@ func (h *runs) list(req *request) error {
 	q := awaken.RunQuery{Status: awaken.RunStatus(req.value("status"))}
 	q.Offset, q.Limit = req.page()
 	if id := req.path("thread_id"); id != "" {
-		if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+		if _, err := req.thread(); err != nil {
 			return err
 		}
 		q.ThreadID = id
@@ -88,11 +87,11 @@ func (h *runs) list(req *request) error {
 }
 
 func (h *runs) get(req *request) error {
-	return req.ok(loadRun(req.ctx, req.tenant, req.path("run_id")))
+	return req.ok(req.run())
 }
 
 func (h *runs) latest(req *request) error {
-	t, err := loadThread(req.ctx, req.tenant, req.path("thread_id"))
+	t, err := req.thread()
 	if err != nil {
 		return err
 	}
@@ -118,7 +117,7 @@ type activeRunBody struct {
 }
 
 func (h *runs) active(req *request) error {
-	t, err := loadThread(req.ctx, req.tenant, req.path("thread_id"))
+	t, err := req.thread()
 	if err != nil {
 		return err
 	}
@@ -210,7 +209,7 @@ func (h *runs) start(req *request, body *newRun) error {
 	if body.Stream != nil && !*body.Stream || body.Stream == nil && prefersJSON(req.r.Header.Get("Accept")) {
 		return h.await(req, r)
 	}
-	return h.streams.run(req, r.ThreadID, r.RunID, r.After, rawFrames)
+	return h.streams.follow(req, r.ThreadID, r.RunID, r.After, rawFrames)
 }
 
 // prefersJSON reports whether a client asked for JSON and not for a stream.
@@ -220,7 +219,6 @@ func prefersJSON(accept string) bool {
 
 // await answers when the run has ended or waits.
 func (h *runs) await(req *request, r *mailbox.Receipt) error {
-	req.body = nil // it would be kept as long as the run takes
 	ctx, cancel := h.streams.whileServing(req)
 	defer cancel()
 	limit := time.Now().Add(h.waitTime)
@@ -271,7 +269,7 @@ func (h *runs) addInputs(req *request, body *runInputs) error {
 	if err != nil {
 		return err
 	}
-	run, err := loadRun(req.ctx, req.tenant, req.path("run_id"))
+	run, err := req.run()
 	if err != nil {
 		return err
 	}

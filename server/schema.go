@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -262,7 +261,5 @@ func nameOf(t reflect.Type) string {
 
 // title is a name with a capital.
 func title(name string) string {
-	r := []rune(name)
-	r[0] = unicode.ToUpper(r[0])
-	return string(r)
+	return strings.ToUpper(name[:1]) + name[1:]
 }

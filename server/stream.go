@@ -43,8 +43,10 @@ type streams struct {
 }
 
 // whileServing is the request's context until the server stops. A stream has no limit of
-// time, so the deadline for reading the request is lifted.
+// time, so the deadline for reading the request is lifted, and its body, which may be large, is
+// let go.
 func (s *streams) whileServing(req *request) (context.Context, context.CancelFunc) {
+	req.body = nil
 	_ = http.NewResponseController(req.w).SetReadDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(req.r.Context())
 	stop := context.AfterFunc(s.serving, cancel)
@@ -62,36 +64,23 @@ func (s *streams) headersOnly(req *request) bool {
 	return req.r.Method == http.MethodHead
 }
 
-// run streams the events of a run, from a cursor to its end.
-func (s *streams) run(req *request, threadID, runID string, after awaken.Cursor, frames framing) error {
+// follow streams the events of a thread from a cursor on: those of a run to its end, or all until
+// the client disconnects or the server stops.
+func (s *streams) follow(req *request, threadID, runID string, after awaken.Cursor, frames framing) error {
 	if s.headersOnly(req) {
 		return nil
 	}
-	req.body = nil // it may be large, and the stream long
 	ctx, cancel := s.whileServing(req)
 	defer cancel()
 	f := &feed{streams: s, req: req, ctx: ctx, threadID: threadID, runID: runID, at: after, frames: frames}
-	f.open()
-	defer f.close()
-	// The run may be over, or end before it starts and have no events. Its record is
-	// looked at until the first event comes.
-	err := f.copy(eventlog.Follow{RunID: runID, First: 500 * time.Millisecond, Pause: s.heartbeat}, func() (over bool, err error) {
-		return f.ended(f.at)
-	})
-	return f.end(err)
-}
-
-// thread streams the events of a thread from a cursor on, until the client disconnects or
-// the server stops.
-func (s *streams) thread(req *request, threadID string, after awaken.Cursor, frames framing) error {
-	if s.headersOnly(req) {
-		return nil
+	defer f.open()()
+	if runID != "" {
+		// The run may be over, or end before it starts and have no events. Its record is
+		// looked at until the first event comes.
+		return f.end(f.copy(eventlog.Follow{RunID: runID, First: 500 * time.Millisecond, Pause: s.heartbeat}, func() (over bool, err error) {
+			return f.ended(f.at)
+		}))
 	}
-	ctx, cancel := s.whileServing(req)
-	defer cancel()
-	f := &feed{streams: s, req: req, ctx: ctx, threadID: threadID, at: after, frames: frames}
-	f.open()
-	defer f.close()
 	err := f.out.Flush() // something may come much later
 	if err == nil {
 		err = f.copy(eventlog.Follow{Pause: s.heartbeat}, nil)
@@ -111,13 +100,12 @@ type feed struct {
 	frames   framing
 }
 
-// open begins the response, and counts the stream until close.
-func (f *feed) open() {
+// open begins the response, and counts the stream until it is closed.
+func (f *feed) open() (close func()) {
 	f.metrics.streams.Inc()
 	f.out = f.start(f.req)
+	return f.metrics.streams.Dec
 }
-
-func (f *feed) close() { f.metrics.streams.Dec() }
 
 // copy sends entries until the run ends or the client leaves. Before the first entry,
 // silent is asked whenever there is nothing, if it is set: whether that is all.
@@ -179,8 +167,8 @@ func (f *feed) send(e *awaken.Entry) error {
 	if err != nil && !errors.Is(err, errOver) {
 		return err
 	}
-	if err := f.out.Take(buf); err != nil {
-		return err
+	if lost := f.out.Take(buf); lost != nil {
+		return lost
 	}
 	return err
 }

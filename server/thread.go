@@ -56,11 +56,11 @@ type threadStore interface {
 // editor returns a tenant's store. New has made sure that it can do this.
 func editor(t *mailbox.Tenant) threadStore { return t.Store.(threadStore) }
 
-// loadThread returns a thread of a tenant.
-func loadThread(ctx context.Context, tenant *mailbox.Tenant, id string) (*awaken.Thread, error) {
-	t, err := tenant.Store.Thread(ctx, id)
+// thread returns the thread that the path names.
+func (req *request) thread() (*awaken.Thread, error) {
+	t, err := req.tenant.Store.Thread(req.ctx, req.path("thread_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, protocol.NotFound("thread", id)
+		return nil, protocol.NotFound("thread", req.path("thread_id"))
 	}
 	return t, err
 }
@@ -72,22 +72,32 @@ type threadView struct {
 	LatestRunUpdatedAt int64  `json:"latest_run_updated_at,omitempty"`
 }
 
-func viewThread(ctx context.Context, tenant *mailbox.Tenant, t *awaken.Thread) (*threadView, error) {
-	v := &threadView{Thread: *t}
-	if t.LatestRunID == "" {
-		return v, nil
-	}
-	run, err := tenant.Store.LoadRun(ctx, t.LatestRunID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return v, nil
-	}
+// replyThread answers with a thread, unless there is an error.
+func replyThread(req *request, t *awaken.Thread, err error) error {
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if v.LatestRunUpdatedAt = run.UpdatedAt; run.Status == awaken.RunRunning {
+	run, err := latestRun(req, t)
+	v := threadView{Thread: *t, LatestRunUpdatedAt: run.UpdatedAt}
+	if run.Status == awaken.RunRunning {
 		v.ActiveRunID = run.RunID
 	}
-	return v, nil
+	return req.ok(v, err)
+}
+
+// latestRun returns the latest run of a thread, or an empty one if it has none.
+func latestRun(req *request, t *awaken.Thread) (awaken.Run, error) {
+	if t.LatestRunID == "" {
+		return awaken.Run{}, nil
+	}
+	run, err := req.tenant.Store.LoadRun(req.ctx, t.LatestRunID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return awaken.Run{}, nil
+	}
+	if err != nil {
+		return awaken.Run{}, err
+	}
+	return *run, nil
 }
 
 // listInfo is what lists have beside their items.
@@ -137,17 +147,12 @@ func (h *threads) summarize(req *request) error {
 	}
 	out := threadSummaries{Items: []threadSummary{}, listInfo: info}
 	for _, t := range list {
-		sum := threadSummary{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID, Title: t.Metadata.Title, UpdatedAt: t.Metadata.UpdatedAt}
-		if t.LatestRunID != "" {
-			run, err := req.tenant.Store.LoadRun(req.ctx, t.LatestRunID)
-			if err != nil && !errors.Is(err, awaken.ErrNotFound) {
-				return err
-			}
-			if err == nil {
-				sum.AgentID = run.AgentID
-			}
+		run, err := latestRun(req, t)
+		if err != nil {
+			return err
 		}
-		out.Items = append(out.Items, sum)
+		out.Items = append(out.Items, threadSummary{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID, Title: t.Metadata.Title,
+			UpdatedAt: t.Metadata.UpdatedAt, AgentID: run.AgentID})
 	}
 	return req.Reply(200, out)
 }
@@ -257,11 +262,8 @@ func checkParent(ctx context.Context, s awaken.ThreadStore, id string) error {
 }
 
 func (h *threads) get(req *request) error {
-	t, err := loadThread(req.ctx, req.tenant, req.path("thread_id"))
-	if err != nil {
-		return err
-	}
-	return req.ok(viewThread(req.ctx, req.tenant, t))
+	t, err := req.thread()
+	return replyThread(req, t, err)
 }
 
 // cleared is a text field that can be set, or cleared with null.
@@ -293,7 +295,7 @@ func (h *threads) patch(req *request, body *threadPatch) error {
 		body.ParentThreadID = body.ParentThreadIDCamel
 	}
 	s := editor(req.tenant)
-	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+	if _, err := req.thread(); err != nil {
 		return err
 	}
 	parent := strings.TrimSpace(body.ParentThreadID.value)
@@ -311,23 +313,18 @@ func (h *threads) patch(req *request, body *threadPatch) error {
 			t.ParentThreadID = parent
 		}
 		if len(body.Custom) > 0 {
-			custom := maps.Clone(t.Metadata.Custom)
-			if custom == nil {
-				custom = map[string]json.RawMessage{}
-			}
+			custom := map[string]json.RawMessage{}
+			maps.Copy(custom, t.Metadata.Custom)
 			maps.Copy(custom, body.Custom)
 			t.Metadata.Custom = custom
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return req.ok(viewThread(req.ctx, req.tenant, t))
+	return replyThread(req, t, err)
 }
 
 func (h *threads) delete(req *request) error {
-	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+	if _, err := req.thread(); err != nil {
 		return err
 	}
 	how := map[string]awaken.ChildStrategy{"reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[req.value("child_strategy", "childStrategy")]

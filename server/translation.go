@@ -19,7 +19,6 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 	if s.headersOnly(req) {
 		return nil
 	}
-	req.body = nil // it may be large, and the stream long
 	ctx, cancel := s.whileServing(req)
 	defer cancel()
 	if what.Entries != nil {
@@ -36,8 +35,7 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 	}
 	t.enc = what.Encoder()
 	f := &feed{streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames}
-	f.open()
-	defer f.close()
+	defer f.open()()
 	switch err = t.follow(f); {
 	case errors.Is(err, errOver) && what.Limit > 0:
 		_ = f.out.Flush() // the client may be gone
