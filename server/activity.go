@@ -20,15 +20,15 @@ type activity struct {
 func (h *activity) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/agents/runtime-stats", Access: protocol.Admins, Handle: own(h.listStats),
-			Summary: "What agents did lately, in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}, Global: true},
+			Summary: "Get recent activity of all agents in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}, Global: true},
 		{Method: "GET", Path: "/v1/agents/{agent_id}/runtime-stats", Access: protocol.Admins, Handle: own(h.agentStats),
-			Summary: "What an agent did lately, in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}}, Global: true},
+			Summary: "Get recent activity of an agent in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}}, Global: true},
 		{Method: "GET", Path: "/v1/runs/summary", Access: protocol.Admins, Handle: own(h.countRuns),
-			Summary: "How many runs there are", Replies: map[int]any{200: runCounts{}}},
+			Summary: "Count runs by status", Replies: map[int]any{200: runCounts{}}},
 	}
 }
 
-var windowParam = param("window", "string", "how far back: 600, 10m, 6h, 1d; default a day, which is all that is kept")
+var windowParam = param("window", "string", "how far back, such as 600, 10m, 6h or 1d; default and maximum 1d")
 
 type statsList struct {
 	Agents []*AgentStats `json:"agents"`

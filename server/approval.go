@@ -11,13 +11,13 @@ type approvals struct{}
 func (h *approvals) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "POST", Path: "/v1/threads/{thread_id}/decision", Access: protocol.Runners, Handle: withBody(h.decideThread),
-			Summary: "Decide on a call that waits", Body: decisionBody{}, Replies: map[int]any{202: threadAccepted{}}, Failures: []int{409}},
+			Summary: "Submit a decision on a waiting tool call", Body: decisionBody{}, Replies: map[int]any{202: threadAccepted{}}, Failures: []int{409}},
 		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Access: protocol.Runners, Handle: withBody(h.decideRun),
-			Summary: "Decide on a call that waits", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
+			Summary: "Submit a decision on a waiting tool call", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 		{Method: "GET", Path: "/v1/approvals", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "Calls that wait for people, on all threads", Query: pageParams, Replies: map[int]any{200: approvalList{}}},
+			Summary: "List tool calls that wait for a decision, on all threads", Query: pageParams, Replies: map[int]any{200: approvalList{}}},
 		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Handle: withBody(h.decideRun),
-			Summary: "Decide on one of them", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
+			Summary: "Submit a decision on an approval", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 	}
 }
 

@@ -14,9 +14,9 @@ type assistants struct {
 func (h *assistants) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/admin/assistant/config", Handle: own(h.get),
-			Summary: "The settings of the admin assistant", Replies: map[int]any{200: assistantConfig{}}},
+			Summary: "Get the settings of the admin assistant", Replies: map[int]any{200: assistantConfig{}}},
 		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: withBody(h.put),
-			Summary: "Change them", Body: assistantConfig{}, Replies: map[int]any{200: assistantConfig{}}, Failures: []int{409}},
+			Summary: "Update the settings of the admin assistant", Body: assistantConfig{}, Replies: map[int]any{200: assistantConfig{}}, Failures: []int{409}},
 	})
 }
 

@@ -17,8 +17,8 @@ type audits struct {
 func (h *audits) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/audit-log", Handle: own(h.list),
-			Summary: "Who did what, the newest first",
-			Query:   []protocol.Param{param("since", "string", "a time, as in RFC 3339"), param("until", "string", "a time"), param("action", "string", "only this"), param("resource", "string", "only this, or what is below it: agents, agents/a"), param("actor", "string", "only actors that begin so"), param("cursor", "string", "next_cursor of the page before"), configPage[1]},
+			Summary: "List audit events, newest first",
+			Query:   []protocol.Param{param("since", "string", "only events at or after this time, in RFC 3339"), param("until", "string", "only events before this time, in RFC 3339"), param("action", "string", "only events with this action"), param("resource", "string", "only this resource or those below it, such as agents or agents/a"), param("actor", "string", "only actors with this prefix"), param("cursor", "string", "next_cursor of the previous page"), configPage[1]},
 			Replies: map[int]any{200: auditList{}}},
 	})
 }

@@ -17,25 +17,25 @@ type budgets struct {
 func (h *budgets) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/budget", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What the tenant has spent, and may", Query: []protocol.Param{tenantParam}, Replies: map[int]any{200: balance{}}},
+			Summary: "Get the budget of the tenant", Query: []protocol.Param{tenantParam}, Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/budget", Access: protocol.Admins, Handle: withBody(h.put),
-			Summary: "Limit what the tenant may spend", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
+			Summary: "Set the spending limit of the tenant", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What an agent has spent, and may", Replies: map[int]any{200: balance{}}},
+			Summary: "Get the budget of an agent", Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
-			Summary: "Limit what an agent may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
+			Summary: "Set the spending limit of an agent", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What a thread has spent, and may", Replies: map[int]any{200: balance{}}},
+			Summary: "Get the budget of a thread", Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
-			Summary: "Limit what a thread may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
+			Summary: "Set the spending limit of a thread", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "GET", Path: "/v1/runs/{run_id}/budget", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What a run has spent, and may", Replies: map[int]any{200: balance{}}},
+			Summary: "Get the budget of a run", Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/runs/{run_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
-			Summary: "Limit what a run may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
+			Summary: "Set the spending limit of a run", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 	}
 }
 
-var tenantParam = param("tenant", "string", "of another tenant; only for an admin key that belongs to none")
+var tenantParam = param("tenant", "string", "another tenant; needs an admin key that belongs to no tenant")
 
 // budgetOf returns the budget that a tenant's runs are held to, or nil.
 func budgetOf(t *mailbox.Tenant) money.Budget { return runtimeOf(t).Budget() }

@@ -13,12 +13,12 @@ type canaries struct {
 func (h *canaries) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/registry/canary", Handle: own(h.get),
-			Summary: "How the canary goes", Replies: map[int]any{200: config.CanaryReport{}}},
+			Summary: "Get the canary report", Replies: map[int]any{200: config.CanaryReport{}}},
 		{Method: "PUT", Path: "/v1/registry/canary", Handle: withBody(h.put),
-			Summary: "Send a share of the new threads to a version", Headers: matchHeaders[2:], Body: canaryBody{}, Replies: map[int]any{200: config.Head{}},
+			Summary: "Route a share of new threads to a canary version", Headers: matchHeaders[2:], Body: canaryBody{}, Replies: map[int]any{200: config.Head{}},
 			Failures: []int{404, 409}},
 		{Method: "POST", Path: "/v1/registry/canary/promote", Handle: own(h.promote),
-			Summary: "Make the canary live for all threads", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
+			Summary: "Promote the canary to all threads", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
 		{Method: "DELETE", Path: "/v1/registry/canary", Handle: own(h.drop),
 			Summary: "End the canary", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
 	})

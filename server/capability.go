@@ -23,7 +23,7 @@ type inventory struct {
 func (h *inventory) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/capabilities", Handle: own(h.get),
-			Summary: "What agents can be made of", Replies: map[int]any{200: capabilities{}}},
+			Summary: "List the tools, plugins, models and other parts that agents can use", Replies: map[int]any{200: capabilities{}}},
 	})
 }
 

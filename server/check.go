@@ -18,12 +18,12 @@ type checks struct {
 func (h *checks) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "POST", Path: "/v1/config/{namespace}/validate", Handle: own(h.validate),
-			Summary: "Check a document, and write nothing", Query: []protocol.Param{param("id", "string", "of the document, if it does not say")}, Body: rawDocument{},
+			Summary: "Validate a document without saving it", Query: []protocol.Param{param("id", "string", "id of the document, if the body has none")}, Body: rawDocument{},
 			Replies: map[int]any{200: validated{}}},
 		{Method: "GET", Path: "/v1/config/diagnostics", Handle: own(h.diagnostics),
-			Summary: "What is wrong with what is live", Replies: map[int]any{200: diagnosticList{}}},
+			Summary: "List problems of the live configuration", Replies: map[int]any{200: diagnosticList{}}},
 		{Method: "GET", Path: "/v1/config/providers/{id}/removal-preview", Handle: own(h.previewRemoval),
-			Summary: "What the removal of a provider would take along", Replies: map[int]any{200: config.RemovalPreview{}}},
+			Summary: "Preview the deletion of a provider", Replies: map[int]any{200: config.RemovalPreview{}}},
 	})
 }
 

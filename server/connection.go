@@ -22,15 +22,15 @@ type connections struct {
 func (h *connections) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "POST", Path: "/v1/providers/{id}/test", Handle: own(h.testProvider),
-			Summary: "Ask a provider whether it answers", Replies: map[int]any{200: providerTest{}}},
+			Summary: "Test the connection to a provider", Replies: map[int]any{200: providerTest{}}},
 		{Method: "GET", Path: "/v1/mcp-servers/{id}/status", Handle: own(h.mcpStatus),
-			Summary: "How the connection to an MCP server is", Replies: map[int]any{200: config.MCPStatus{}}},
+			Summary: "Get the connection status of an MCP server", Replies: map[int]any{200: config.MCPStatus{}}},
 		{Method: "GET", Path: "/v1/mcp-servers/{id}/inventory", Handle: own(h.mcpInventory),
-			Summary: "And what the server has", Replies: map[int]any{200: mcpInventory{}}, Failures: []int{502}},
+			Summary: "Get the tools, prompts and resources of an MCP server", Replies: map[int]any{200: mcpInventory{}}, Failures: []int{502}},
 		{Method: "POST", Path: "/v1/mcp-servers/{id}/restart", Handle: own(h.restartMCP),
-			Summary: "Connect to an MCP server anew", Replies: map[int]any{202: nil}, Failures: []int{502}},
+			Summary: "Reconnect to an MCP server", Replies: map[int]any{202: nil}, Failures: []int{502}},
 		{Method: "GET", Path: "/v1/a2a-servers/{id}/status", Handle: own(h.a2aStatus),
-			Summary: "Whether an A2A server answers", Replies: map[int]any{200: config.A2AStatus{}}},
+			Summary: "Get the status of an A2A server", Replies: map[int]any{200: config.A2AStatus{}}},
 	})
 }
 

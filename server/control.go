@@ -11,10 +11,10 @@ import (
 )
 
 var (
-	configPage   = []protocol.Param{param("offset", "integer", "how many to leave out; default 0"), param("limit", "integer", "how many at most; default 100, 1 to 1000")}
-	matchHeaders = []protocol.Param{param("If-Match", "string", "the ETag that the record has to have"),
-		param("If-None-Match", "string", "*: there must be no record yet"),
-		param("X-Awaken-Actor", "string", "who does it, for the audit log")}
+	configPage   = []protocol.Param{param("offset", "integer", "number of items to skip; default 0"), param("limit", "integer", "maximum number of items, 1 to 1000; default 100")}
+	matchHeaders = []protocol.Param{param("If-Match", "string", "the ETag that the record must have"),
+		param("If-None-Match", "string", "*: the record must not exist yet"),
+		param("X-Awaken-Actor", "string", "name of the caller, for the audit log")}
 )
 
 // rawDocument is a body that is a config document. What it has to be depends on its namespace.

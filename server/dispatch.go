@@ -15,17 +15,17 @@ type dispatches struct{}
 func (h *dispatches) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Handle: withBody(h.post),
-			Summary: "Queue a run for a payload", Headers: onceOnly, Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{409}},
+			Summary: "Queue a run with a payload as its message", Headers: onceOnly, Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{409}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "The thread's dispatches", Query: pageParams, Replies: map[int]any{200: dispatchList{}}},
+			Summary: "List the thread's dispatches", Query: pageParams, Replies: map[int]any{200: dispatchList{}}},
 		{Method: "GET", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own(h.listDead),
-			Summary: "Dispatches that were given up, the newest first", Query: pageParams, Replies: map[int]any{200: dispatchList{}}},
+			Summary: "List dead letters, newest first", Query: pageParams, Replies: map[int]any{200: dispatchList{}}},
 		{Method: "DELETE", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own(h.purgeDead),
-			Summary: "Remove them all", Replies: map[int]any{200: purged{}}},
+			Summary: "Delete all dead letters", Replies: map[int]any{200: purged{}}},
 		{Method: "POST", Path: "/v1/dead-letters/{dispatch_id}/retry", Access: protocol.Admins, Handle: own(h.retryDead),
-			Summary: "Try one again, as a new run", Replies: map[int]any{202: mailboxAccepted{}}, Failures: []int{409}},
+			Summary: "Retry a dead letter as a new run", Replies: map[int]any{202: mailboxAccepted{}}, Failures: []int{409}},
 		{Method: "DELETE", Path: "/v1/dead-letters/{dispatch_id}", Access: protocol.Admins, Handle: own(h.dropDead),
-			Summary: "Remove one", Replies: map[int]any{204: nil}, Failures: []int{409}},
+			Summary: "Delete a dead letter", Replies: map[int]any{204: nil}, Failures: []int{409}},
 	}
 }
 

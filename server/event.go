@@ -21,18 +21,18 @@ func (h *events) routes() []protocol.Route {
 		path := "/v1/" + of + "s/{" + of + "_id}/events"
 		out = append(out,
 			protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Handle: own(h.list),
-				Summary: "The " + of + "'s events", Query: []protocol.Param{cursorParam, pageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
+				Summary: "List the " + of + "'s events", Query: []protocol.Param{cursorParam, pageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
 				Failures: []int{410}},
 			protocol.Route{Method: "GET", Path: path + "/stream", Access: protocol.Readers, Handle: own(h.stream),
-				Summary: "Follow the " + of + "'s events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
+				Summary: "Stream the " + of + "'s events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
 				Failures: []int{410}, Stream: true, EventSchema: "CanonicalEvent"})
 	}
 	return out
 }
 
 var (
-	cursorParam = param("cursor", "string", "go on after this event; Last-Event-ID does the same")
-	lastEventID = []protocol.Param{param("Last-Event-ID", "string", "go on after this event")}
+	cursorParam = param("cursor", "string", "resume after this event; same as Last-Event-ID")
+	lastEventID = []protocol.Param{param("Last-Event-ID", "string", "resume after this event")}
 )
 
 type eventList struct {

@@ -19,9 +19,9 @@ type health struct {
 func (h *health) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/health", Handle: own(h.check),
-			Summary: "Whether the server can work", Replies: map[int]any{200: healthBody{}, 503: healthBody{}}},
+			Summary: "Readiness probe: check the store and the runtime", Replies: map[int]any{200: healthBody{}, 503: healthBody{}}},
 		{Method: "GET", Path: "/health/live", Handle: own(h.live),
-			Summary: "Whether the process lives", Replies: map[int]any{200: nil}},
+			Summary: "Liveness probe", Replies: map[int]any{200: nil}},
 	}
 }
 

@@ -18,11 +18,11 @@ type keyring struct {
 func (h *keyring) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/keys", Access: protocol.Admins, Handle: own(h.list),
-			Summary: "The keys, without their secrets", Replies: map[int]any{200: keyList{}}},
+			Summary: "List API keys, without their secrets", Replies: map[int]any{200: keyList{}}},
 		{Method: "POST", Path: "/v1/keys", Access: protocol.Admins, Handle: withBody(h.make),
-			Summary: "Make a key", Body: keyBody{}, Replies: map[int]any{201: keyMade{}}},
+			Summary: "Create an API key", Body: keyBody{}, Replies: map[int]any{201: keyMade{}}},
 		{Method: "DELETE", Path: "/v1/keys/{id}", Access: protocol.Admins, Handle: own(h.revoke),
-			Summary: "Revoke a key", Replies: map[int]any{204: nil}, Failures: []int{409}},
+			Summary: "Revoke an API key", Replies: map[int]any{204: nil}, Failures: []int{409}},
 	}
 }
 

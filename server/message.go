@@ -20,11 +20,11 @@ type messages struct {
 func (h *messages) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "The conversation",
-			Query:   append([]protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("visibility", "external|internal|all", "default external"), param("order", "asc|desc", "default asc"), param("after", "integer", "only after this record of the log"), param("before", "integer", "only before it"), param("run_id", "string", "only what that run produced"), param("runId", "string", "the same")}, pageParams...),
+			Summary: "List the messages of a thread",
+			Query:   append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("visibility", "external|internal|all", "which messages; default external"), param("order", "asc|desc", "order by age; default asc, oldest first"), param("after", "integer", "only messages after this position in the log"), param("before", "integer", "only messages before this position in the log"), param("run_id", "string", "only messages that this run produced"), param("runId", "string", "alias of run_id")}, pageParams...),
 			Replies: map[int]any{200: messageList{}}},
 		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Handle: withBody(h.post),
-			Summary: "Send messages, without waiting for an answer", Headers: onceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
+			Summary: "Send messages to a thread without waiting for the answer", Headers: onceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
 			Failures: []int{409}},
 	}
 }

@@ -132,7 +132,7 @@ func (d depths) Collect(c chan<- prometheus.Metric) {
 func (m *Metrics) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/metrics", Handle: own(m.show),
-			Summary: "Metrics for Prometheus", Replies: map[int]any{200: text("")}},
+			Summary: "Get metrics for Prometheus", Replies: map[int]any{200: text("")}},
 	}
 }
 

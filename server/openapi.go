@@ -12,7 +12,7 @@ import (
 
 // describe returns the route of the OpenAPI document.
 func describe(document func() ([]byte, error)) protocol.Route {
-	return protocol.Route{Method: "GET", Path: "/openapi.json", Summary: "This document", Replies: map[int]any{200: object{}}, Handle: own(func(req *request) error {
+	return protocol.Route{Method: "GET", Path: "/openapi.json", Summary: "Get this OpenAPI document", Replies: map[int]any{200: object{}}, Handle: own(func(req *request) error {
 		data, err := document()
 		if err != nil {
 			return err
@@ -37,7 +37,7 @@ func document(version string, routes []protocol.Route) ([]byte, error) {
 	}
 	return json.MarshalIndent(object{
 		"openapi": "3.1.0",
-		"info":    object{"title": "Awaken", "version": version, "description": "Runs AI agents. Streams can be taken up again after any event, with its id as ?cursor= or Last-Event-ID."},
+		"info":    object{"title": "Awaken", "version": version, "description": "Runs AI agents. A stream can be resumed after any event, with the event's id as ?cursor= or Last-Event-ID."},
 		"paths":   paths,
 		"components": object{"schemas": defs.schemas,
 			"securitySchemes": object{"key": object{"type": "http", "scheme": "bearer"}}},
@@ -76,7 +76,7 @@ func (d *definitions) operation(r *protocol.Route) object {
 	for _, status := range failuresOf(r) {
 		resp := object{"description": http.StatusText(status), "content": object{"application/json": object{"schema": d.of(reflect.TypeFor[errorBody]())}}}
 		if status == 429 || status == 503 || status == 504 {
-			resp["headers"] = object{"Retry-After": object{"description": "seconds to wait", "schema": object{"type": "integer", "minimum": 1}}}
+			resp["headers"] = object{"Retry-After": object{"description": "seconds to wait before a retry", "schema": object{"type": "integer", "minimum": 1}}}
 		}
 		responses[strconv.Itoa(status)] = resp
 	}
@@ -135,7 +135,7 @@ func (d *definitions) content(r *protocol.Route, status int, v any) object {
 		content["application/json"] = object{"schema": d.of(reflect.TypeOf(v))}
 	}
 	if r.Events+r.EventSchema != "" && status == http.StatusOK {
-		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "frames with an id, and an event as data"}, "x-data": frameData(r)}
+		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "frames with an id and an event as data"}, "x-data": frameData(r)}
 	}
 	return content
 }

@@ -30,15 +30,15 @@ func (h *overrides) of(ns config.Namespace, what string, more ...int) []protocol
 	var doc rawDocument
 	return []protocol.Route{
 		{Method: "POST", Path: path, Handle: own(check),
-			Summary: "Check overrides of " + what + ", and write nothing", Headers: matchHeaders[:2], Body: doc, Replies: map[int]any{200: doc},
+			Summary: "Validate overrides of " + what + " without saving them", Headers: matchHeaders[:2], Body: doc, Replies: map[int]any{200: doc},
 			Failures: append([]int{412}, more...)},
 		{Method: "PATCH", Path: path, Handle: own(write),
 			Summary: "Override fields of " + what, Headers: matchHeaders, Body: doc, Replies: map[int]any{200: doc},
 			Failures: append([]int{409, 412}, more...)},
 		{Method: "DELETE", Path: path, Handle: own(clear),
-			Summary: "Remove all overrides of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},
+			Summary: "Delete all overrides of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},
 		{Method: "DELETE", Path: path + "/{field}", Handle: own(clear),
-			Summary: "Remove one override of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},
+			Summary: "Delete one override of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},
 	}
 }
 

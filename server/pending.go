@@ -15,13 +15,13 @@ type pending struct {
 func (h *pending) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/threads/{thread_id}/pending", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "Input that no run has taken in yet", Replies: map[int]any{200: mailbox.PendingList{}}},
+			Summary: "List input that no run has read yet", Replies: map[int]any{200: mailbox.PendingList{}}},
 		{Method: "POST", Path: "/v1/threads/{thread_id}/pending/reorder", Access: protocol.Runners, Handle: withBody(h.reorder),
-			Summary: "Put queued input into another order", Body: pendingOrder{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
+			Summary: "Reorder queued input", Body: pendingOrder{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
 		{Method: "PATCH", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: withBody(h.edit),
-			Summary: "Change queued input", Body: pendingEdit{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
+			Summary: "Edit queued input", Body: pendingEdit{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
 		{Method: "DELETE", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: own(h.retract),
-			Summary: "Withdraw queued input", Query: []protocol.Param{param("revision", "integer", "of the input")}, Replies: map[int]any{204: nil},
+			Summary: "Withdraw queued input", Query: []protocol.Param{param("revision", "integer", "expected revision of the input; default any")}, Replies: map[int]any{204: nil},
 			Failures: []int{409}},
 	}
 }

@@ -14,7 +14,7 @@ type permissions struct {
 func (h *permissions) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/agents/{agent_id}/permission-preview", Handle: own(h.get),
-			Summary: "What an agent may do by itself", Replies: map[int]any{200: PermissionPreview{}}},
+			Summary: "Preview an agent's tool permissions", Replies: map[int]any{200: PermissionPreview{}}},
 	})
 }
 

@@ -96,8 +96,8 @@ func param(name, kind, doc string) protocol.Param {
 }
 
 var (
-	pageParams = []protocol.Param{param("offset", "integer", "how many to leave out; default 0"), param("limit", "integer", "how many at most; default 50, 1 to 200")}
-	onceOnly   = []protocol.Param{param("Idempotency-Key", "string", "the same request sent again with the same key does nothing, and is answered as the first")}
+	pageParams = []protocol.Param{param("offset", "integer", "number of items to skip; default 0"), param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	onceOnly   = []protocol.Param{param("Idempotency-Key", "string", "makes retries safe: a repeated request with the same key has no effect and gets the first response")}
 )
 
 // text is an answer that is not JSON.

@@ -23,28 +23,28 @@ type runs struct {
 func (h *runs) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "The thread's runs, the newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}}},
+			Summary: "List the thread's runs, newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Access: protocol.Readers, Handle: own(h.latest),
-			Summary: "The thread's latest run", Replies: map[int]any{200: awaken.Run{}}},
+			Summary: "Get the thread's latest run", Replies: map[int]any{200: awaken.Run{}}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Access: protocol.Readers, Handle: own(h.active),
-			Summary: "The thread's run that is running or waits", Replies: map[int]any{200: activeRunBody{}}},
+			Summary: "Get the thread's open run", Replies: map[int]any{200: activeRunBody{}}},
 		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "List runs, the newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}}},
+			Summary: "List runs, newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}}},
 		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Handle: withBody(h.start),
-			Summary: "Run an agent, and stream what happens or wait for the end", Headers: onceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
+			Summary: "Start a run and stream its events, or wait for its result", Headers: onceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
 			Failures: []int{409, 504}, Stream: true, EventSchema: "Event"},
 		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "A run", Replies: map[int]any{200: awaken.Run{}}},
+			Summary: "Get a run", Replies: map[int]any{200: awaken.Run{}}},
 		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Handle: withBody(h.addInputs),
 			Summary: "Send messages to a run", Headers: onceOnly, Body: runInputs{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Access: protocol.Runners, Handle: own(h.cancel),
-			Summary: "End a run", Replies: map[int]any{202: runAccepted{}}},
+			Summary: "Cancel a run", Replies: map[int]any{202: runAccepted{}}},
 		{Method: "POST", Path: "/v1/runs/{run_id}/continue", Access: protocol.Runners, Handle: own(h.resume),
-			Summary: "Go on with a run that waits for money, or for its version", Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
+			Summary: "Continue a run that waits for budget or for its pinned version", Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 	}
 }
 
-var statusParam = param("status", "created|running|waiting|done", "only runs of that status")
+var statusParam = param("status", "created|running|waiting|done", "only runs with this status")
 
 // run returns the run that the path names.
 func (req *request) run() (*awaken.Run, error) {

@@ -18,9 +18,9 @@ type system struct {
 func (h *system) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/system/info", Access: protocol.Admins, Handle: own(h.info),
-			Summary: "What this server is", Replies: map[int]any{200: systemInfo{}}},
+			Summary: "Get information about this server", Replies: map[int]any{200: systemInfo{}}},
 		{Method: "GET", Path: "/v1/system/modules", Access: protocol.Admins, Handle: own(h.modules),
-			Summary: "What this server can do", Replies: map[int]any{200: moduleList{}}},
+			Summary: "List the modules of this server", Replies: map[int]any{200: moduleList{}}},
 	}
 }
 

@@ -22,30 +22,30 @@ type threads struct {
 func (h *threads) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/threads", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "List threads, the most recently updated first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}},
+			Summary: "List thread ids, most recently updated first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}},
 		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Handle: own(h.summarize),
 			Summary: "List threads with their titles", Query: threadFilters, Replies: map[int]any{200: threadSummaries{}}},
 		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Handle: withBody(h.create),
-			Summary: "Make a thread", Body: newThread{}, Replies: map[int]any{201: threadView{}}},
+			Summary: "Create a thread", Body: newThread{}, Replies: map[int]any{201: threadView{}}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "A thread", Replies: map[int]any{200: threadView{}}},
+			Summary: "Get a thread", Replies: map[int]any{200: threadView{}}},
 		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: withBody(h.patch),
-			Summary: "Change what people attached to a thread", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
+			Summary: "Update a thread's title, resource, parent and custom metadata", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
 		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Handle: withBody(h.patch),
-			Summary: "The same", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
+			Summary: "Update a thread (alias of PATCH /v1/threads/{thread_id})", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
 		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: own(h.delete),
 			Summary: "Delete a thread",
-			Query:   []protocol.Param{param("child_strategy", "detach|reject|cascade", "what becomes of its children; default detach"), param("childStrategy", "detach|reject|cascade", "the same")},
+			Query:   []protocol.Param{param("child_strategy", "detach|reject|cascade", "what happens to child threads; default detach"), param("childStrategy", "detach|reject|cascade", "alias of child_strategy")},
 			Replies: map[int]any{204: nil}, Failures: []int{409}},
 		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: own(h.cancel),
-			Summary: "End the thread's run", Replies: map[int]any{202: threadAccepted{}}},
+			Summary: "Cancel the thread's run", Replies: map[int]any{202: threadAccepted{}}},
 		{Method: "POST", Path: "/v1/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: own(h.interrupt),
-			Summary: "End what runs, waits and is queued", Replies: map[int]any{202: threadAccepted{}}},
+			Summary: "Cancel the thread's run and its queued dispatches", Replies: map[int]any{202: threadAccepted{}}},
 	}
 }
 
-var threadFilters = append([]protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("resource_id", "string", "only threads of that resource"), param("resourceId", "string", "the same"),
-	param("parent_thread_id", "string", "only children of that thread"), param("parentThreadId", "string", "the same"), param("root", "boolean", "only threads without a parent")}, pageParams...)
+var threadFilters = append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("resource_id", "string", "only threads of this resource"), param("resourceId", "string", "alias of resource_id"),
+	param("parent_thread_id", "string", "only children of this thread"), param("parentThreadId", "string", "alias of parent_thread_id"), param("root", "boolean", "only threads without a parent")}, pageParams...)
 
 // threadStore is what the routes of threads need of a store, beside what a mailbox does.
 type threadStore interface {

@@ -13,8 +13,8 @@ type usage struct{}
 func (h *usage) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/usage", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What runs have used and cost, by agent",
-			Query:   []protocol.Param{param("thread_id", "string", "only runs on that thread"), param("agent_id", "string", "only runs of that agent")},
+			Summary: "Get token usage and cost of runs, by agent",
+			Query:   []protocol.Param{param("thread_id", "string", "only runs on this thread"), param("agent_id", "string", "only runs of this agent")},
 			Replies: map[int]any{200: usageBody{}}},
 	}
 }

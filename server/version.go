@@ -15,16 +15,16 @@ type versions struct {
 func (h *versions) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/registry/versions", Handle: own(h.list),
-			Summary: "What was published, the newest first", Query: []protocol.Param{param("before", "integer", "only versions before this one"), configPage[1]},
+			Summary: "List published versions, newest first", Query: []protocol.Param{param("before", "integer", "only versions before this one"), configPage[1]},
 			Replies: map[int]any{200: versionList{}}},
 		{Method: "GET", Path: "/v1/registry/versions/{version}", Handle: own(h.get),
-			Summary: "A version, with everything in it", Replies: map[int]any{200: config.Publication{}}},
+			Summary: "Get a published version with its documents", Replies: map[int]any{200: config.Publication{}}},
 		{Method: "POST", Path: "/v1/registry/versions/{version}/rollback", Handle: own(h.rollback),
-			Summary: "Publish an older version again", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 409}},
+			Summary: "Roll back to an earlier version", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 409}},
 		{Method: "GET", Path: "/v1/registry/drafts", Handle: own(h.drafts),
-			Summary: "Documents that are not what is live", Replies: map[int]any{200: draftList{}}},
+			Summary: "List drafts", Replies: map[int]any{200: draftList{}}},
 		{Method: "POST", Path: "/v1/registry/publish", Handle: withBody(h.publish),
-			Summary: "Make drafts live, for all threads or as a canary", Headers: matchHeaders[2:], Body: publishBody{},
+			Summary: "Publish drafts, for all threads or as a canary", Headers: matchHeaders[2:], Body: publishBody{},
 			Replies: map[int]any{200: config.Publication{}}, Failures: []int{404, 409}},
 	})
 }
