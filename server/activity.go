@@ -10,10 +10,9 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// activity has the handlers of what goes on: how many runs there are, and what agents did
-// lately.
+// activity has the handlers of run counts and of the agents' recent activity.
 type activity struct {
-	stats    *Stats // nil if nobody counts
+	stats    *Stats // nil if none are kept
 	registry func() *registry.Registry
 }
 
@@ -58,7 +57,7 @@ func (h *activity) agentStats(req *request) error {
 	return req.Reply(200, h.stats.Snapshot(id, window))
 }
 
-// window returns how far back the stats go that are asked for.
+// window returns how far back the requested stats go.
 func (h *activity) window(req *request) (time.Duration, error) {
 	if h.stats == nil {
 		return 0, unavailable("runtime_stats registry not configured")
@@ -69,8 +68,7 @@ func (h *activity) window(req *request) (time.Duration, error) {
 	return bucketCount * bucketTime, nil
 }
 
-// parseWindow reads a length of time: 600, 90s, 10m, 6h or 1d. More than is kept is all that
-// is kept.
+// parseWindow parses a duration such as 600, 90s, 10m, 6h or 1d. It is capped at what is kept.
 func parseWindow(s string) (time.Duration, error) {
 	unit := time.Second
 	number := s

@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// serve answers the requests of a route.
+// serve returns the handler of a route.
 func (s *Server) serve(route *protocol.Route) http.Handler {
 	ids := route.IDs()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -16,7 +16,7 @@ func (s *Server) serve(route *protocol.Route) http.Handler {
 		if err := s.answer(c, ids); err != nil {
 			f := failureOf(err)
 			if f.Code == "exists" && (r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Match") != "") {
-				f.Status = http.StatusPreconditionFailed // the client made it a condition
+				f.Status = http.StatusPreconditionFailed // the client made existence a condition
 			}
 			if f.Status >= 500 && r.Context().Err() == nil {
 				s.cfg.Logger.Error("request failed", "method", r.Method, "route", route.Path, "request", w.Header().Get("X-Request-Id"), "error", err)
@@ -26,7 +26,7 @@ func (s *Server) serve(route *protocol.Route) http.Handler {
 	})
 }
 
-// answer takes a request through everything that is checked before its route handles it.
+// answer makes every check that precedes the route's handler, then calls it.
 func (s *Server) answer(c *call, ids []string) error {
 	if c.route.Access != protocol.Everyone {
 		var err error
@@ -64,11 +64,11 @@ func (s *Server) answer(c *call, ids []string) error {
 	return c.route.Handle(c)
 }
 
-// ownTenant has the threads of the server's own agents. No key can be of that tenant, so
-// that what they do can be neither seen nor approved by who only runs agents.
+// ownTenant holds the threads of the server's own agents. No key can belong to it, so callers
+// that may only run agents can neither see nor approve what these agents do.
 const ownTenant = "awaken.admin"
 
-// unknown answers requests that no route is for.
+// unknown answers requests that match no route.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {

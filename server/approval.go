@@ -5,7 +5,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// approvals has the handlers of calls that wait for people.
+// approvals has the handlers of tool calls that wait for a decision.
 type approvals struct{}
 
 func (h *approvals) routes() []protocol.Route {
@@ -21,7 +21,7 @@ func (h *approvals) routes() []protocol.Route {
 	}
 }
 
-// decideThread decides on a call of the thread's open run.
+// decideThread submits a decision on a call of the thread's open run.
 func (h *approvals) decideThread(req *request, body *decisionBody) error {
 	id := req.path("thread_id")
 	target, err := decide(req, id, "waiting tool call of thread", body)
@@ -31,7 +31,7 @@ func (h *approvals) decideThread(req *request, body *decisionBody) error {
 	return req.Reply(202, threadAccepted{Status: "decision_submitted", ThreadID: id, ToolCallID: target})
 }
 
-// decideRun decides on a call of a run.
+// decideRun submits a decision on a call of a run.
 func (h *approvals) decideRun(req *request, body *decisionBody) error {
 	id := req.path("run_id")
 	target, err := decide(req, id, "waiting tool call of run", body)
@@ -51,7 +51,7 @@ type approval struct {
 
 type approvalList struct {
 	Items   []approval `json:"items"`
-	HasMore bool       `json:"has_more"` // of the runs that wait
+	HasMore bool       `json:"has_more"` // whether more runs wait
 }
 
 func (h *approvals) list(req *request) error {
@@ -64,7 +64,7 @@ func (h *approvals) list(req *request) error {
 	for _, r := range runs[:min(limit, len(runs))] {
 		for _, t := range r.Waiting.Tickets {
 			if t.RunID != "" {
-				continue // of a run below this one, which waits too
+				continue // belongs to a child run, which is listed itself
 			}
 			out.Items = append(out.Items, approval{WaitingTicket: t, RunID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, WaitingOn: string(r.Waiting.Reason)})
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// assistants has the handlers of the settings of the server's own agent.
+// assistants has the handlers of the admin assistant's settings.
 type assistants struct {
 	control *config.Manager
 }
@@ -20,9 +20,9 @@ func (h *assistants) routes() []protocol.Route {
 	})
 }
 
-// assistantConfig is what can be set of the server's own agent.
+// assistantConfig is the part of the admin assistant that operators can set.
 type assistantConfig struct {
-	ID           string `json:"id,omitempty"` // default
+	ID           string `json:"id,omitempty"` // always "default"
 	PolicyPrompt string `json:"policy_prompt"`
 	ModelID      string `json:"model_id,omitempty"`
 	Revision     int64  `json:"revision"`

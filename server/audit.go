@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// audits has the handlers of who did what.
+// audits has the handler of the audit log.
 type audits struct {
 	control *config.Manager
 }
@@ -57,7 +57,7 @@ func (h *audits) list(req *request) error {
 	return req.Reply(200, out)
 }
 
-// timeOf reads a parameter that is a time; "" is none.
+// timeOf parses a parameter that is a time. An empty one is the zero time.
 func timeOf(name, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// budgets has the handlers of what may be spent. They are there only if the tenants have
-// budgets.
+// budgets has the handlers of spending limits. The server has its routes only if every run is held
+// to a budget.
 type budgets struct {
 	mailbox  *mailbox.Mailbox
 	registry func() *registry.Registry
@@ -37,23 +37,23 @@ func (h *budgets) routes() []protocol.Route {
 
 var tenantParam = param("tenant", "string", "another tenant; needs an admin key that belongs to no tenant")
 
-// budgetOf returns the budget that a tenant's runs are held to, or nil.
+// budgetOf returns the budget that every run of a tenant is held to, or nil.
 func budgetOf(t *mailbox.Tenant) money.Budget { return runtimeOf(t).Budget() }
 
-// balance is how an account is doing, in US dollars.
+// balance is the state of an account, in US dollars.
 type balance struct {
 	money.Account
-	LimitUSD    *float64 `json:"limit_usd"` // that somebody set; null is what the configuration says
+	LimitUSD    *float64 `json:"limit_usd"` // null: the one in the configuration, if any
 	SpentUSD    float64  `json:"spent_usd"`
 	ReservedUSD float64  `json:"reserved_usd"`
-	InDoubtUSD  float64  `json:"in_doubt_usd"` // part of what was spent
+	InDoubtUSD  float64  `json:"in_doubt_usd"` // included in spent_usd
 }
 
 type budgetBody struct {
 	LimitUSD *float64 `json:"limit_usd"`
 }
 
-// account returns the account that the path is about, and its tenant, which has a budget.
+// account returns the account that the request is about and its tenant, which has a budget.
 func (h *budgets) account(req *request) (*mailbox.Tenant, money.Account, error) {
 	tenant := req.tenant
 	if name := req.value("tenant"); name != "" {

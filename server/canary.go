@@ -5,7 +5,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// canaries has the handlers of a version that a share of the threads tries.
+// canaries has the handlers of the canary: a version that a share of the threads uses.
 type canaries struct {
 	control *config.Manager
 }
@@ -25,7 +25,7 @@ func (h *canaries) routes() []protocol.Route {
 }
 
 type canaryBody struct {
-	Version int64              `json:"version,omitempty"` // of a canary that is already there
+	Version int64              `json:"version,omitempty"` // of an existing canary
 	Share   float64            `json:"share"`
 	Rule    *config.CanaryRule `json:"rule,omitempty"`
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// checks has the handlers that find out what is wrong with the configuration, or would be,
-// and write nothing.
+// checks has the handlers that report problems of the configuration and save nothing.
 type checks struct {
 	control *config.Manager
 }
@@ -45,7 +44,7 @@ func (h *checks) validate(req *request) error {
 	var body struct {
 		ID string `json:"id"`
 	}
-	_ = json.Unmarshal(doc, &body) // whatever else is wrong is said below
+	_ = json.Unmarshal(doc, &body) // Validate reports any mistake
 	id := req.value("id")
 	if id == "" {
 		id = body.ID
@@ -61,7 +60,7 @@ type diagnosticList struct {
 	Diagnostics []trouble `json:"diagnostics"`
 }
 
-// trouble is an [awaken.Diagnostic] as clients see it.
+// trouble is an [awaken.Diagnostic] in the form that clients get.
 type trouble struct {
 	Code      string      `json:"code"`
 	Severity  string      `json:"severity"`

@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// connections has the handlers of other servers: providers, MCP and A2A.
+// connections has the handlers of connections to providers, MCP servers and A2A servers.
 type connections struct {
 	control  *config.Manager
 	registry func() *registry.Registry
@@ -34,7 +34,7 @@ func (h *connections) routes() []protocol.Route {
 	})
 }
 
-// mcp is the connection that a path names.
+// mcp returns the connection that the path names.
 func (h *connections) mcp(req *request) (config.MCPConnection, error) {
 	conn, err := h.control.Connections().MCP(req.path("id"))
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, config.ErrNoConnector) {
@@ -46,7 +46,7 @@ func (h *connections) mcp(req *request) (config.MCPConnection, error) {
 	return conn, nil
 }
 
-// upstream says that another server is to blame.
+// upstream returns the failure of a request that another server caused.
 func upstream(what string, err error) *protocol.Failure {
 	return fail(http.StatusBadGateway, "upstream", "%s: %s", what, plain(err.Error()))
 }
@@ -97,7 +97,7 @@ func (h *connections) a2aStatus(req *request) error {
 	return req.ok(h.control.Connections().A2A(req.ctx, req.path("id")))
 }
 
-// providerTest is what came of asking a provider.
+// providerTest is the result of a provider's test.
 type providerTest struct {
 	OK            bool   `json:"ok"`
 	LatencyMS     int64  `json:"latency_ms"`
@@ -105,11 +105,11 @@ type providerTest struct {
 	Error         string `json:"error,omitempty"`
 }
 
-// testTime is how long a provider may take to answer a test.
+// testTime limits the test of a provider.
 const testTime = 20 * time.Second
 
-// testProvider asks a provider which models it has, or, if it does not say, for a few tokens
-// of a model that is configured.
+// testProvider asks a provider for its models or, if it does not list any, for a few tokens of a
+// configured model.
 func (h *connections) testProvider(req *request) error {
 	id := req.path("id")
 	out, known := providerTest{}, false
@@ -137,7 +137,7 @@ func (h *connections) ask(ctx context.Context, id string, m llm.Model) (network 
 		if list, err = l.ListModels(ctx); err == nil && len(list) > 0 {
 			return true, nil
 		}
-		network = err != nil // nothing to list: perhaps nobody was asked, as with Vertex AI
+		network = err != nil // an empty list may come without a request, as with Vertex AI
 	}
 	for _, spec := range h.registry().Models() {
 		if spec.ProviderID == id {

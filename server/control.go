@@ -17,19 +17,19 @@ var (
 		param("X-Awaken-Actor", "string", "name of the caller, for the audit log")}
 )
 
-// rawDocument is a body that is a config document. What it has to be depends on its namespace.
+// rawDocument is a config document as a body. Its namespace determines what it may contain.
 type rawDocument json.RawMessage
 
-// UnmarshalJSON keeps the document as it is.
+// UnmarshalJSON keeps the document byte for byte.
 func (d *rawDocument) UnmarshalJSON(data []byte) error {
 	*d = append((*d)[:0], data...)
 	return nil
 }
 
-// MarshalJSON is the document as it is.
+// MarshalJSON returns the document byte for byte.
 func (d rawDocument) MarshalJSON() ([]byte, error) { return d, nil }
 
-// actorOf is who asks: the key, and what the client says of itself.
+// actorOf returns the caller for the audit log: its key, its address and the name it gives itself.
 func actorOf(req *request) config.Actor {
 	a := config.Actor{ID: "anonymous", RequestID: req.w.Header().Get("X-Request-Id")}
 	if req.key != nil {
@@ -48,7 +48,7 @@ func printableASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// conditionOf is what the client expects of the record: If-Match and If-None-Match.
+// conditionOf parses If-Match and If-None-Match.
 func conditionOf(req *request) (config.Condition, error) {
 	var out config.Condition
 	if s := req.r.Header.Get("If-None-Match"); s != "" {
@@ -73,11 +73,11 @@ func conditionOf(req *request) (config.Condition, error) {
 	if err != nil || revision < 0 {
 		return out, protocol.BadRequest("If-Match is %q, want the ETag of the record, such as \"3\"", s)
 	}
-	out.Revision, out.Absent = revision, revision == 0 // as tools have it that nobody has overridden
+	out.Revision, out.Absent = revision, revision == 0 // the revision of tools without overrides
 	return out, nil
 }
 
-// show answers with a record, unless there is an error.
+// show replies with a record and its ETag, unless err is set.
 func show(req *request, status int, v *config.View, err error) error {
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// dispatches has the handlers of what is on the queue, and of what was given up.
+// dispatches has the handlers of a thread's dispatches and of dead letters.
 type dispatches struct{}
 
 func (h *dispatches) routes() []protocol.Route {
@@ -62,7 +62,7 @@ func (h *dispatches) post(req *request, body *mailboxItem) error {
 	return req.Reply(201, mailboxAccepted{DispatchID: r.DispatchID, RunID: r.RunID, ThreadID: r.ThreadID})
 }
 
-// compact is JSON without white space.
+// compact removes white space from JSON.
 func compact(data json.RawMessage) []byte {
 	var buf bytes.Buffer
 	if json.Compact(&buf, data) != nil {
@@ -75,8 +75,8 @@ type dispatchList struct {
 	Items []*mailbox.Dispatch `json:"items"`
 }
 
-// listDispatches leaves out what only the worker of a dispatch may know; and what went wrong
-// inside, for all but admins.
+// listDispatches hides the claim token and, unless the caller is an admin, internal errors and the
+// worker's name.
 func listDispatches(by caller, ds []*mailbox.Dispatch) dispatchList {
 	out := dispatchList{Items: []*mailbox.Dispatch{}}
 	for _, d := range ds {

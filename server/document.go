@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// documents has the handlers of the documents that are the configuration.
+// documents has the handlers of config documents.
 type documents struct {
 	control *config.Manager
 }
@@ -54,7 +54,7 @@ func (h *documents) routes() []protocol.Route {
 
 var publishParam = param("publish", "true|false", "false keeps the document as a draft; default true")
 
-// namespaceOf is the namespace of that name.
+// namespaceOf returns the namespace with a name.
 func namespaceOf(name string) (config.Namespace, error) {
 	for _, ns := range config.Namespaces {
 		if string(ns) == name {
@@ -64,7 +64,7 @@ func namespaceOf(name string) (config.Namespace, error) {
 	return "", protocol.NotFound("namespace", name)
 }
 
-// writable is the namespace of that name, if its documents can be written.
+// writable returns the namespace with a name if its documents are writable.
 func writable(name string) (config.Namespace, error) {
 	ns, err := namespaceOf(name)
 	if err == nil && ns == config.Tools {
@@ -73,7 +73,7 @@ func writable(name string) (config.Namespace, error) {
 	return ns, err
 }
 
-// keyOf is the key of a document.
+// keyOf returns the key of a document.
 func keyOf(namespace, id string) (config.Key, error) {
 	ns, err := namespaceOf(namespace)
 	return config.Key{Namespace: ns, ID: id}, err
@@ -154,7 +154,7 @@ func (h *documents) put(req *request) error {
 	}, cond)
 }
 
-// write reads a document and puts it where it belongs.
+// write decodes a document and saves it under the key that key derives from its id.
 func (h *documents) write(req *request, status int, key func(id string) (config.Key, error), cond config.Condition) error {
 	var doc rawDocument
 	if err := req.Decode(&doc); err != nil {
@@ -194,7 +194,7 @@ func (h *documents) delete(req *request) error {
 	return req.done(err)
 }
 
-// dependencyBody says why a record cannot go.
+// dependencyBody is the reply to the deletion of a record that others use.
 type dependencyBody struct {
 	errorBody
 	UsedBy []config.Key `json:"used_by,omitempty"`
@@ -242,7 +242,7 @@ func (h *documents) schema(req *request) error {
 	return req.Reply(200, config.Schema(ns))
 }
 
-// unknownVersion is the answer when there is nothing to restore.
+// unknownVersion is the reply if there is nothing to restore.
 type unknownVersion struct {
 	errorBody
 	Reason string `json:"reason,omitempty"`

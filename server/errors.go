@@ -14,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// errorBody is the body of every error.
+// errorBody is the body of every error response.
 type errorBody struct {
 	Error string `json:"error"`
 	Code  string `json:"code"`
@@ -28,12 +28,14 @@ func forbidden(format string, args ...any) *protocol.Failure {
 	return fail(http.StatusForbidden, "forbidden", format, args...)
 }
 
-// unavailable is for what this server does not have. Another one may.
+// unavailable returns the failure of a request for a feature that this server lacks. Another server
+// may have it.
 func unavailable(message string) *protocol.Failure {
 	return &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: message, RetryAfter: time.Minute}
 }
 
-// failureOf is what a client is told about an error. What it is not told is logged.
+// failureOf maps an error to what the client sees of it. Errors that it does not know become 500
+// without details; the caller logs them.
 func failureOf(err error) *protocol.Failure {
 	if f, ok := errors.AsType[*protocol.Failure](err); ok {
 		return f
@@ -81,13 +83,13 @@ func failureOf(err error) *protocol.Failure {
 	return fail(http.StatusInternalServerError, "internal", "internal error")
 }
 
-// plain makes one line of a message, however many errors were joined into it.
+// plain joins the lines of a message, which joined errors have.
 func plain(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
 
-// refusedBody is how long a client may go on sending the body of a request that was refused.
+// refusedBody limits how long a client may keep sending the body of a refused request.
 const refusedBody = 2 * time.Second
 
-// writeFailure answers with an error.
+// writeFailure replies with an error.
 func writeFailure(w http.ResponseWriter, f *protocol.Failure) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusedBody))
 	h := w.Header()
@@ -97,5 +99,5 @@ func writeFailure(w http.ResponseWriter, f *protocol.Failure) {
 	if f.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="awaken"`)
 	}
-	_ = writeJSON(w, f.Status, errorBody{f.Message, f.Code}) // texts can always be encoded
+	_ = writeJSON(w, f.Status, errorBody{f.Message, f.Code}) // strings can always be encoded
 }

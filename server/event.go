@@ -93,7 +93,7 @@ func (h *events) stream(req *request) error {
 	return h.streams.follow(req, t.ID, runID, after, frames)
 }
 
-// eventScopeOf is the thread, and the run if it is one, whose events are asked for.
+// eventScopeOf returns the thread, and the run if the path names one, whose events are requested.
 func eventScopeOf(req *request) (*awaken.Thread, string, error) {
 	if req.path("run_id") == "" {
 		t, err := req.thread()
@@ -107,8 +107,8 @@ func eventScopeOf(req *request) (*awaken.Thread, string, error) {
 	return t, run.RunID, err
 }
 
-// startCursor reads where a client wants to go on: a parameter, or the header a browser
-// sends. Without one it is def.
+// startCursor returns the position after which the client wants events, from the parameter or from
+// the header that browsers send. Without either it is def.
 func startCursor(req *request, t *awaken.Thread, def awaken.Cursor) (awaken.Cursor, error) {
 	text := req.value("cursor")
 	if text == "" {
@@ -127,7 +127,7 @@ func startCursor(req *request, t *awaken.Thread, def awaken.Cursor) (awaken.Curs
 	return at, nil
 }
 
-// canonicalEvent is an event with all that is known about it.
+// canonicalEvent is an event with its scopes, cursors and origin.
 type canonicalEvent struct {
 	EventID        string          `json:"event_id"`
 	Scopes         []eventScope    `json:"scopes"`
@@ -165,7 +165,7 @@ func canonical(threadID string, e *awaken.Entry) (*canonicalEvent, error) {
 		Origin: "runtime", Visibility: "public", SchemaVersion: 1, CreatedAt: e.Time}, nil
 }
 
-// eventKinds is what events are called in the log, by their type.
+// eventKinds maps the type of an event to its kind in canonical events.
 var eventKinds = map[string]string{
 	"run_start":                 "RunStarted",
 	"run_finish":                "RunTerminated",
@@ -191,10 +191,10 @@ var eventKinds = map[string]string{
 	"error":                     "ErrorRecorded",
 }
 
-// finishKinds is what the end of a run is called, by how it ended.
+// finishKinds maps the termination of a run to the kind of its run_finish event.
 var finishKinds = map[awaken.TerminationType]string{awaken.Suspended: "RunSuspended", awaken.Cancelled: "RunCancelled", awaken.Failed: "RunErrored", awaken.NaturalEnd: "RunFinished"}
 
-// kind is what an event is called in the log.
+// kind returns the kind of an event in canonical events.
 func kind(ev awaken.Event) string {
 	special := ""
 	switch ev := ev.(type) {

@@ -48,7 +48,7 @@ func (h *health) check(req *request) error {
 	return req.Reply(status, out)
 }
 
-// probeStore asks the store for something small.
+// probeStore makes a small request to the store.
 func probeStore(ctx context.Context, tenant *mailbox.Tenant) error {
 	_, err := tenant.Store.ListThreads(ctx, awaken.ThreadQuery{Limit: 1})
 	return err

@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// keyring has the handlers of keys. They are for admins only.
+// keyring has the handlers of API keys, for admins only.
 type keyring struct {
 	keys    *Keys
 	mailbox *mailbox.Mailbox
@@ -29,9 +29,9 @@ func (h *keyring) routes() []protocol.Route {
 type keyBody struct {
 	Kind   Kind   `json:"kind"`
 	Tenant string `json:"tenant,omitempty"`
-	User   string `json:"user,omitempty"` // whose the key is; "" speaks for all users of the tenant
+	User   string `json:"user,omitempty"` // the key's owner; "" speaks for all users of the tenant
 	Label  string `json:"label,omitempty"`
-	// BudgetUSD limits what the key's tenant may spend, with all its keys.
+	// BudgetUSD limits what the key's tenant may spend with all its keys together.
 	BudgetUSD *float64 `json:"budget_usd,omitempty"`
 }
 
@@ -44,8 +44,8 @@ type keyList struct {
 	Items []Key `json:"items"`
 }
 
-// known returns the keys that the caller may know of: a tenant's own, or all if the
-// caller's key belongs to no tenant.
+// known returns the keys that the caller may see: those of its tenant, or all if its key belongs to
+// no tenant.
 func (h *keyring) known(req *request) ([]Key, error) {
 	keys, err := h.keys.List(req.ctx)
 	if err != nil || req.key.Tenant == "" {
@@ -83,13 +83,13 @@ func (h *keyring) make(req *request, body *keyBody) error {
 	if limit != nil {
 		t := h.mailbox.Tenant(body.Tenant)
 		if err := money.SetBudget(req.ctx, budgetOf(t), money.Account{Scope: money.TenantScope}, limit); err != nil {
-			return errors.Join(err, h.keys.Revoke(req.ctx, key.ID)) // better no key than one without a limit
+			return errors.Join(err, h.keys.Revoke(req.ctx, key.ID)) // no key rather than one without a limit
 		}
 	}
 	return req.Reply(201, keyMade{*key, secret.Expose()})
 }
 
-// tenantLimit checks a limit for the tenant of a new key.
+// tenantLimit validates a spending limit for the tenant of a new key.
 func tenantLimit(req *request, usd float64) (*money.Amount, error) {
 	switch {
 	case !req.operates():

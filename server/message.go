@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// messages has the handlers of what is said on a thread.
+// messages has the handlers of a thread's messages.
 type messages struct {
 	inbox *inbox
 }
@@ -77,8 +77,8 @@ func (h *messages) list(req *request) error {
 	return req.Reply(200, out)
 }
 
-// conversation returns what a model would be shown of the thread, of the records
-// between two numbers of its log.
+// conversation returns the messages that a model would see of a thread, restricted to records of
+// its log after and before two positions.
 func conversation(ctx context.Context, tenant *mailbox.Tenant, threadID string, after, before int) ([]*llm.Message, error) {
 	records, err := tenant.Store.Messages(ctx, threadID, awaken.MessageQuery{})
 	if err != nil {
@@ -100,7 +100,7 @@ type postMessages struct {
 	AgentIDCamel string         `json:"agentId,omitempty"`
 	Mode         string         `json:"mode,omitempty"`     // queue, live_then_queue or steer, interrupt_then_queue, resume_open_run
 	Boundary     string         `json:"boundary,omitempty"` // next_step or on_natural_end
-	UserID       string         `json:"user_id,omitempty"`  // whom a new run is for
+	UserID       string         `json:"user_id,omitempty"`  // the user of a new run
 	Messages     []inputMessage `json:"messages"`
 }
 

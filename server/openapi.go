@@ -23,7 +23,7 @@ func describe(document func() ([]byte, error)) protocol.Route {
 	})}
 }
 
-// document is the OpenAPI document.
+// document returns the OpenAPI document of routes.
 func document(version string, routes []protocol.Route) ([]byte, error) {
 	defs := &definitions{schemas: object{}, types: map[string]reflect.Type{}}
 	defs.addEvents()
@@ -59,7 +59,7 @@ func (d *definitions) operation(r *protocol.Route) object {
 	}
 	op := object{"summary": r.Summary, "operationId": operationID(r), "parameters": params}
 	if r.Body != nil {
-		if t := reflect.TypeOf(r.Body); !reflect.PointerTo(t).Implements(unmarshaler) { // one that decodes itself says itself what it takes
+		if t := reflect.TypeOf(r.Body); !reflect.PointerTo(t).Implements(unmarshaler) { // a type that decodes itself defines its own fields
 			d.strict(t)
 		}
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.of(reflect.TypeOf(r.Body))}}}
@@ -69,7 +69,7 @@ func (d *definitions) operation(r *protocol.Route) object {
 		op["security"] = []any{object{"key": []string{}}}
 		op["x-access"] = r.Access.String()
 		if r.Global {
-			op["x-scope"] = "server" // a key of a tenant is not enough
+			op["x-scope"] = "server" // a tenant's key is not enough
 		}
 	}
 	responses := object{}
@@ -91,7 +91,7 @@ func (d *definitions) operation(r *protocol.Route) object {
 	return op
 }
 
-// schemaOf is the schema of a parameter.
+// schemaOf returns the schema of a parameter.
 func schemaOf(p protocol.Param) object {
 	switch p.Kind {
 	case "string", "integer", "boolean":
@@ -100,7 +100,7 @@ func schemaOf(p protocol.Param) object {
 	return enum(p.Values()...)
 }
 
-// failuresOf are the statuses of errors that a route can answer with.
+// failuresOf returns the statuses of the errors that a route can answer with.
 func failuresOf(r *protocol.Route) []int {
 	out := append([]int{403}, r.Failures...)
 	if r.Access != protocol.Everyone {
@@ -114,15 +114,15 @@ func failuresOf(r *protocol.Route) []int {
 	}
 	if r.Body != nil {
 		out = append(out, 400, 413, 415)
-		if _, ok := r.Body.(rawDocument); !ok { // whose mistakes are 400
+		if _, ok := r.Body.(rawDocument); !ok { // mistakes in documents are 400
 			out = append(out, 422)
 		}
 	}
 	return out
 }
 
-// content is what an answer looks like, by its type. A stream's frames have JSON as
-// their data: x-data is its schema.
+// content returns the media types of a response. The frames of a stream have JSON as their data:
+// x-data is its schema.
 func (d *definitions) content(r *protocol.Route, status int, v any) object {
 	content := object{}
 	switch v.(type) {
@@ -140,8 +140,8 @@ func (d *definitions) content(r *protocol.Route, status int, v any) object {
 	return content
 }
 
-// frameData is the schema of what the frames of a stream have as data. Those of a protocol are
-// described by the protocol.
+// frameData returns the schema of the data in a stream's frames. A protocol describes its own in
+// words.
 func frameData(r *protocol.Route) object {
 	if r.EventSchema == "" {
 		return object{"description": r.Events}

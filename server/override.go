@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// overrides has the handlers of what is changed of documents that cannot be written.
+// overrides has the handlers of overrides: changes to documents that are not writable themselves.
 type overrides struct {
 	control *config.Manager
 }
@@ -21,7 +21,7 @@ func (h *overrides) routes() []protocol.Route {
 	))
 }
 
-// of returns the routes of a namespace, with the statuses of errors that only it has.
+// of returns the routes of a namespace. More are statuses of errors that only this namespace has.
 func (h *overrides) of(ns config.Namespace, what string, more ...int) []protocol.Route {
 	path := "/v1/config/" + string(ns) + "/{id}/overrides"
 	check := func(req *request) error { return h.override(req, ns, true) }

@@ -7,7 +7,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// pending has the handlers of input that no run has taken in yet.
+// pending has the handlers of input that no run has read yet.
 type pending struct {
 	inbox *inbox
 }
@@ -21,7 +21,7 @@ func (h *pending) routes() []protocol.Route {
 		{Method: "PATCH", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: withBody(h.edit),
 			Summary: "Edit queued input", Body: pendingEdit{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
 		{Method: "DELETE", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: own(h.retract),
-			Summary: "Withdraw queued input", Query: []protocol.Param{param("revision", "integer", "expected revision of the input; default any")}, Replies: map[int]any{204: nil},
+			Summary: "Withdraw queued input", Query: []protocol.Param{param("revision", "integer", "expected revision of the input; default 0")}, Replies: map[int]any{204: nil},
 			Failures: []int{409}},
 	}
 }

@@ -21,24 +21,24 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// request is one request on its way through its route. [Server.answer] fills it in; a
-// handler reads the path, the query and the body from it, and answers through it.
+// request is one request to a route. [Server.answer] fills it in; a handler reads path, query and
+// body from it and replies through it.
 type request struct {
-	w      http.ResponseWriter
-	r      *http.Request
-	ctx    context.Context // done when the client is gone or the request's time is up
-	route  *protocol.Route
-	caller                 // who asks
-	tenant *mailbox.Tenant // what they may see
+	w     http.ResponseWriter
+	r     *http.Request
+	ctx   context.Context // done when the client disconnects or the request times out
+	route *protocol.Route
+	caller
+	tenant *mailbox.Tenant // whose threads and runs the caller sees
 	query  url.Values
-	body   []byte // once it was decoded, until a stream begins
-	depth  int    // how deep a body may be nested, if that is limited
+	body   []byte // from Decode until a stream begins
+	depth  int    // maximum nesting of a body; 0 or less means no limit
 }
 
-// path returns a part of the path.
+// path returns a part of the path that the route names.
 func (req *request) path(name string) string { return req.r.PathValue(name) }
 
-// Reply answers with JSON. A nil body is no body.
+// Reply sends a response with body as JSON. A nil body sends none.
 func (req *request) Reply(status int, body any) error {
 	if body == nil {
 		req.w.WriteHeader(status)
@@ -47,7 +47,7 @@ func (req *request) Reply(status int, body any) error {
 	return writeJSON(req.w, status, body)
 }
 
-// writeJSON answers with JSON. That the client is gone is no error.
+// writeJSON sends a response as JSON. It ignores that the client is gone.
 func writeJSON(w http.ResponseWriter, status int, body any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -59,7 +59,7 @@ func writeJSON(w http.ResponseWriter, status int, body any) error {
 	return nil
 }
 
-// ok answers 200 with a result, unless there is an error.
+// ok replies 200 with a result, unless err is set.
 func (req *request) ok(result any, err error) error {
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (req *request) ok(result any, err error) error {
 	return req.Reply(http.StatusOK, result)
 }
 
-// done answers 204, unless there is an error.
+// done replies 204, unless err is set.
 func (req *request) done(err error) error {
 	if err != nil {
 		return err
@@ -75,8 +75,8 @@ func (req *request) done(err error) error {
 	return req.Reply(http.StatusNoContent, nil)
 }
 
-// Decode reads the body into v. A body that is not JSON is 400; one that does not fit,
-// 422, with the field named.
+// Decode decodes the body into v. A body that is not JSON is a 400; one that does not fit v is a
+// 422 that names the field.
 func (req *request) Decode(v any) error {
 	if ct := req.r.Header.Get("Content-Type"); ct != "" {
 		kind, _, err := mime.ParseMediaType(ct)
@@ -107,7 +107,7 @@ func (req *request) Decode(v any) error {
 	return nil
 }
 
-// value returns a parameter of the query, under any of its names.
+// value returns a query parameter that has several names, or "".
 func (req *request) value(names ...string) string {
 	for _, n := range names {
 		if req.query.Has(n) {
@@ -117,7 +117,7 @@ func (req *request) value(names ...string) string {
 	return ""
 }
 
-// checkParam returns what is wrong with the value of a parameter. An empty one is as good as none.
+// checkParam checks the value of a parameter against its kind. An empty value passes.
 func checkParam(p protocol.Param, value string) error {
 	if !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
 		return protocol.BadRequest("%s must be UTF-8 without control characters", p.Name)
@@ -136,8 +136,7 @@ func checkParam(p protocol.Param, value string) error {
 	return nil
 }
 
-// number returns a parameter of the route that is an integer, moved into the range from low to
-// high.
+// number returns an integer parameter of the route, clamped to the range from low to high.
 func (req *request) number(name string, def, low, high int) int {
 	n, err := strconv.Atoi(req.value(name))
 	if err != nil {
@@ -146,7 +145,7 @@ func (req *request) number(name string, def, low, high int) int {
 	return max(low, min(n, high))
 }
 
-// page returns which part of a list is asked for.
+// page returns the offset and limit of a list.
 func (req *request) page() (offset, limit int) {
 	return req.number("offset", 0, 0, math.MaxInt32), req.number("limit", 50, 1, 200)
 }

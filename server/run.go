@@ -17,7 +17,7 @@ import (
 type runs struct {
 	inbox    *inbox
 	streams  *streams
-	waitTime time.Duration // of a request that waits for its run
+	waitTime time.Duration // limit for a request that waits for its run
 }
 
 func (h *runs) routes() []protocol.Route {
@@ -61,7 +61,7 @@ type runList struct {
 	HasMore bool          `json:"has_more"`
 }
 
-// list lists runs, of a thread if the path names one.
+// list lists all runs, or those of the thread that the path names.
 func (h *runs) list(req *request) error {
 	q := awaken.RunQuery{Status: awaken.RunStatus(req.value("status"))}
 	q.Offset, q.Limit = req.page()
@@ -138,22 +138,22 @@ type newRun struct {
 	AgentIDCamel  string                    `json:"agentId,omitempty"`
 	ThreadID      string                    `json:"thread_id,omitempty"`
 	ThreadIDCamel string                    `json:"threadId,omitempty"`
-	UserID        string                    `json:"user_id,omitempty"` // whom the run is for
+	UserID        string                    `json:"user_id,omitempty"` // the user of the run
 	Messages      []inputMessage            `json:"messages"`
 	Mode          string                    `json:"mode,omitempty"`
-	Stream        *bool                     `json:"stream,omitempty"` // false waits for the end and answers with JSON
+	Stream        *bool                     `json:"stream,omitempty"` // false waits for the run and replies with its result
 	Overrides     *awaken.InferenceOverride `json:"overrides,omitempty"`
 	FrontendTools []awaken.ToolSpec         `json:"frontend_tools,omitempty"`
-	OutputSchema  json.RawMessage           `json:"output_schema,omitempty"` // what the answer has to fit
+	OutputSchema  json.RawMessage           `json:"output_schema,omitempty"` // JSON Schema of the answer
 	Budget        *awaken.RunBudget         `json:"budget,omitempty"`
 }
 
-// runResult is the answer of a request that waited for its run.
+// runResult is the response to a request that waited for its run.
 type runResult struct {
 	RunID       string             `json:"run_id"`
 	ThreadID    string             `json:"thread_id"`
 	Response    string             `json:"response"`
-	Output      json.RawMessage    `json:"structured_output,omitempty"` // the answer that fits output_schema
+	Output      json.RawMessage    `json:"structured_output,omitempty"` // the answer, valid against output_schema
 	Status      awaken.RunStatus   `json:"status"`
 	Termination awaken.Termination `json:"termination"`
 	Waiting     *awaken.Waiting    `json:"waiting,omitempty"`
@@ -161,8 +161,8 @@ type runResult struct {
 	Cost        float64            `json:"cost"`
 }
 
-// start accepts a run. The answer is its stream, or with "stream": false or Accept:
-// application/json, how it came out.
+// start accepts a run. The response is its stream or, with "stream": false or Accept:
+// application/json, its result.
 func (h *runs) start(req *request, body *newRun) error {
 	agent, err := protocol.Either("agent_id", body.AgentID, body.AgentIDCamel)
 	if err != nil {
@@ -212,12 +212,12 @@ func (h *runs) start(req *request, body *newRun) error {
 	return h.streams.follow(req, r.ThreadID, r.RunID, r.After, rawFrames)
 }
 
-// prefersJSON reports whether a client asked for JSON and not for a stream.
+// prefersJSON reports whether a client accepts JSON and no stream.
 func prefersJSON(accept string) bool {
 	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/event-stream")
 }
 
-// await answers when the run has ended or waits.
+// await replies when the run has ended or waits.
 func (h *runs) await(req *request, r *mailbox.Receipt) error {
 	ctx, cancel := h.streams.whileServing(req)
 	defer cancel()
@@ -226,7 +226,7 @@ func (h *runs) await(req *request, r *mailbox.Receipt) error {
 		if err != nil {
 			return err
 		}
-		// It may have ended before it started; and one that waited may go on by now.
+		// A run can end before it starts, and one that waited can be running again by now.
 		if _, over := e.Event.(*awaken.RunFinish); over || e.Event == nil {
 			run, err := req.tenant.Store.LoadRun(ctx, r.RunID)
 			if err != nil {
@@ -293,7 +293,7 @@ func (h *runs) cancel(req *request) error {
 	return req.Reply(202, runAccepted{Status: "cancel_requested", RunID: id})
 }
 
-// resume goes on with a run that waits for money, or for its version.
+// resume continues a run that waits for budget or for its pinned version.
 func (h *runs) resume(req *request) error {
 	id := req.path("run_id")
 	if _, err := req.tenant.Continue(req.ctx, id); err != nil {

@@ -6,13 +6,13 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// system has the handlers of what the server says about itself.
+// system has the handlers of information about the server.
 type system struct {
 	version string
 	started time.Time
-	control bool // there is a control plane
-	hidden  bool // but it is hidden
-	stats   bool // there are stats of agents
+	control bool // whether there is a control plane
+	hidden  bool // whether it is hidden
+	stats   bool // whether there are stats of agents
 }
 
 func (h *system) routes() []protocol.Route {

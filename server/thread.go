@@ -47,13 +47,13 @@ func (h *threads) routes() []protocol.Route {
 var threadFilters = append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("resource_id", "string", "only threads of this resource"), param("resourceId", "string", "alias of resource_id"),
 	param("parent_thread_id", "string", "only children of this thread"), param("parentThreadId", "string", "alias of parent_thread_id"), param("root", "boolean", "only threads without a parent")}, pageParams...)
 
-// threadStore is what the routes of threads need of a store, beside what a mailbox does.
+// threadStore is what the routes of threads need of a store beyond what a mailbox needs.
 type threadStore interface {
 	mailbox.Handle
 	awaken.ThreadEditor
 }
 
-// editor returns a tenant's store. New has made sure that it can do this.
+// editor returns a tenant's store. New has verified that it is a threadStore.
 func editor(t *mailbox.Tenant) threadStore { return t.Store.(threadStore) }
 
 // thread returns the thread that the path names.
@@ -65,14 +65,14 @@ func (req *request) thread() (*awaken.Thread, error) {
 	return t, err
 }
 
-// threadView is a thread as clients see it.
+// threadView is a thread in the form that clients get.
 type threadView struct {
 	awaken.Thread
-	ActiveRunID        string `json:"active_run_id,omitempty"` // the open run, while it is running
+	ActiveRunID        string `json:"active_run_id,omitempty"` // the open run, if it is running
 	LatestRunUpdatedAt int64  `json:"latest_run_updated_at,omitempty"`
 }
 
-// replyThread answers with a thread, unless there is an error.
+// replyThread replies with a thread, unless err is set.
 func replyThread(req *request, t *awaken.Thread, err error) error {
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func replyThread(req *request, t *awaken.Thread, err error) error {
 	return req.ok(v, err)
 }
 
-// latestRun returns the latest run of a thread, or an empty one if it has none.
+// latestRun returns the latest run of a thread, or an empty one if the thread has none.
 func latestRun(req *request, t *awaken.Thread) (awaken.Run, error) {
 	if t.LatestRunID == "" {
 		return awaken.Run{}, nil
@@ -100,7 +100,7 @@ func latestRun(req *request, t *awaken.Thread) (awaken.Run, error) {
 	return *run, nil
 }
 
-// listInfo is what lists have beside their items.
+// listInfo is what a list has beside its items.
 type listInfo struct {
 	Offset     int    `json:"offset"`
 	Limit      int    `json:"limit"`
@@ -120,7 +120,7 @@ type threadSummary struct {
 	ParentThreadID string `json:"parent_thread_id,omitempty"`
 	Title          string `json:"title,omitempty"`
 	UpdatedAt      int64  `json:"updated_at"`
-	AgentID        string `json:"agent_id,omitempty"` // of the latest run
+	AgentID        string `json:"agent_id,omitempty"` // agent of the latest run
 }
 
 type threadSummaries struct {
@@ -180,7 +180,7 @@ func findThreads(req *request) ([]*awaken.Thread, listInfo, error) {
 	return list, info, nil
 }
 
-// threadCursor is where the next page of a list of threads begins, and of which list.
+// threadCursor is the beginning of the next page, and the filters of the list it belongs to.
 type threadCursor struct {
 	Offset     int    `json:"offset"`
 	ResourceID string `json:"resource_id,omitempty"`
@@ -188,7 +188,7 @@ type threadCursor struct {
 	Root       bool   `json:"root,omitempty"`
 }
 
-// threadQuery reads what list of threads is asked for.
+// threadQuery parses the filters, the page and the cursor of a list of threads.
 func threadQuery(req *request) (q awaken.ThreadQuery, at threadCursor, err error) {
 	q.Offset, q.Limit = req.page()
 	q.ResourceID = req.value("resource_id", "resourceId")
@@ -266,13 +266,13 @@ func (h *threads) get(req *request) error {
 	return replyThread(req, t, err)
 }
 
-// cleared is a text field that can be set, or cleared with null.
+// cleared is a text field that a client can set, or clear with null.
 type cleared struct {
 	set   bool
 	value string
 }
 
-// UnmarshalJSON reads a text or null.
+// UnmarshalJSON decodes a string or null.
 func (f *cleared) UnmarshalJSON(data []byte) error {
 	f.set, f.value = true, ""
 	return json.Unmarshal(data, &f.value)
@@ -335,16 +335,16 @@ func (h *threads) delete(req *request) error {
 	return req.done(err)
 }
 
-// A worker takes a dispatch off the queue right after its run. settleTime is how long a
-// request waits for that, and settlePause how often it looks.
+// A worker settles its dispatch right after the run. settleTime is how long a deletion waits for
+// that, and settlePause how often it looks.
 const (
 	settleTime  = 5 * time.Second
 	settlePause = 5 * time.Millisecond
 )
 
-// removeThread removes a thread. One with a run that is queued or goes on is an ErrConflict; one
-// whose run has just come to rest is waited for, until it is off the queue: who was told
-// that a run is over may delete its thread.
+// removeThread deletes a thread. If one of its runs is queued or running, that is an ErrConflict. If
+// a run has only just ended or parked, it waits until the dispatch is settled: a client that saw the
+// run end may delete its thread.
 func removeThread(ctx context.Context, tenant *mailbox.Tenant, id string, children awaken.ChildStrategy) error {
 	deadline := time.Now().Add(settleTime)
 	for last := false; ; {
@@ -359,7 +359,7 @@ func removeThread(ctx context.Context, tenant *mailbox.Tenant, id string, childr
 		if !resting {
 			return err
 		}
-		last = claims == 0 // they were the reason and have gone since, or something else is
+		last = claims == 0 // either the claims are gone by now, or something else is the reason
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -368,8 +368,8 @@ func removeThread(ctx context.Context, tenant *mailbox.Tenant, id string, childr
 	}
 }
 
-// countClaims counts what is on a thread's queue, and reports whether that is nothing but claims
-// of runs that are done or wait.
+// countClaims counts the live dispatches of a thread, and reports whether all of them are claims of
+// runs that are done or wait.
 func countClaims(ctx context.Context, tenant *mailbox.Tenant, threadID string) (n int, resting bool, err error) {
 	live, err := tenant.Store.Dispatches(ctx, mailbox.Query{ThreadID: threadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}})
 	if err != nil {
@@ -411,7 +411,7 @@ func (h *threads) interrupt(req *request) error {
 	return req.Reply(202, threadAccepted{Status: "interrupt_requested", ThreadID: id, Superseded: &n})
 }
 
-// nothing words the error of a request for something that is not there.
+// nothing rewords the error of a request for a run or thread that does not exist or has no work.
 func nothing(err error, what, id string) error {
 	switch {
 	case errors.Is(err, mailbox.ErrNothing):

@@ -7,7 +7,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// usage has the handler of what runs have used and cost.
+// usage has the handler of the token usage and cost of runs.
 type usage struct{}
 
 func (h *usage) routes() []protocol.Route {
@@ -19,9 +19,9 @@ func (h *usage) routes() []protocol.Route {
 	}
 }
 
-// usageBody is what runs have taken.
+// usageBody is the token usage and cost of runs.
 type usageBody struct {
-	Items   []awaken.UsageTotal `json:"items"` // by agent
+	Items   []awaken.UsageTotal `json:"items"` // one per agent
 	Runs    int                 `json:"runs"`
 	Usage   llm.Usage           `json:"usage"`
 	CostUSD float64             `json:"cost_usd"`

@@ -7,7 +7,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// versions has the handlers of what was published, and of what is not yet.
+// versions has the handlers of published versions and of drafts.
 type versions struct {
 	control *config.Manager
 }
@@ -32,7 +32,7 @@ func (h *versions) routes() []protocol.Route {
 type versionList struct {
 	Live       int64                 `json:"live"`
 	Items      []*config.Publication `json:"items"`
-	NextBefore int64                 `json:"next_before,omitempty"` // as before, for the next page
+	NextBefore int64                 `json:"next_before,omitempty"` // the parameter before of the next page
 }
 
 func (h *versions) list(req *request) error {
@@ -52,7 +52,7 @@ func (h *versions) list(req *request) error {
 	return req.Reply(200, out)
 }
 
-// versionOf reads the number of a version.
+// versionOf parses the number of a version.
 func versionOf(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
@@ -100,7 +100,7 @@ func (h *versions) drafts(req *request) error {
 }
 
 type publishBody struct {
-	Records []config.Key `json:"records,omitempty"` // none means every draft
+	Records []config.Key `json:"records,omitempty"` // empty means every draft
 	Canary  *canaryBody  `json:"canary,omitempty"`
 	Note    string       `json:"note,omitempty"`
 }
